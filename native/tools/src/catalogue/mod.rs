@@ -1,0 +1,61 @@
+//! Every tool there is, by dialect. Doors, command line, schemas and docs all read these lists.
+
+mod beamai;
+mod probe;
+
+use crate::error::{Reason, Result, ToolError};
+use crate::registry::Registry;
+use crate::tool::Tool;
+use std::sync::{Arc, LazyLock};
+
+type Dialect = (&'static str, LazyLock<Registry>);
+
+static DIALECTS: [Dialect; 2] =
+    [("beamai", LazyLock::new(beamai::registry)), ("probe", LazyLock::new(probe::registry))];
+
+/// The names of all dialects.
+pub fn dialects() -> impl Iterator<Item = &'static str> {
+    DIALECTS.iter().map(|(name, _)| *name)
+}
+
+/// The tools of a dialect.
+///
+/// # Errors
+/// `invalid_argument` with the dialects there are.
+pub fn dialect(name: &str) -> Result<&'static Registry> {
+    DIALECTS.iter().find(|(known, _)| *known == name).map(|(_, registry)| &**registry).ok_or_else(|| {
+        let known = dialects().collect::<Vec<_>>().join(", ");
+        ToolError::new(Reason::InvalidArgument, format!("there is no dialect {name:?}; there are: {known}"))
+    })
+}
+
+/// The tool of a name in a dialect; without one, in the first dialect that has it.
+///
+/// # Errors
+/// `unknown_tool` with the nearest names, `invalid_argument` for an unknown dialect.
+pub fn find(name: &str, in_dialect: Option<&str>) -> Result<&'static Arc<dyn Tool>> {
+    match in_dialect {
+        Some(wanted) => dialect(wanted)?.find(name),
+        None => match DIALECTS.iter().find_map(|(_, registry)| registry.get(name)) {
+            Some(tool) => Ok(tool),
+            None => dialect("beamai")?.find(name),
+        },
+    }
+}
+
+/// The canonical rule name of a built-in tool.
+pub fn canonical_rule(name: &str) -> Option<String> {
+    DIALECTS.iter().find_map(|(_, registry)| registry.get(name)).map(|tool| tool.rule().to_owned())
+}
+
+/// A registry of these tools.
+///
+/// # Panics
+/// When two have the same name, which is a mistake in a list of this module.
+fn registry_of(tools: Vec<Arc<dyn Tool>>) -> Registry {
+    let mut registry = Registry::new();
+    for tool in tools {
+        registry.register(tool).expect("names in a dialect are unique");
+    }
+    registry
+}

@@ -1,0 +1,137 @@
+//! What one call may use: workspace, time, cancel token, limits.
+
+use crate::cancel::CancelToken;
+use crate::error::{Reason, Result, ToolError};
+use crate::workspace::Workspace;
+use serde::Deserialize;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Bounds on what one call reads and returns. Sizes are in bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Most bytes of text that a file tool returns in one answer.
+    pub content_bytes: usize,
+    /// Most bytes that a command's stdout, and its stderr, may put into the answer.
+    pub output_bytes: usize,
+    /// Files up to this size are read to their end for a hash and a line count.
+    pub whole_file_bytes: u64,
+    /// Most bytes of a diff in an answer.
+    pub diff_bytes: usize,
+    /// Largest image that is returned.
+    pub image_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            content_bytes: 1 << 20,
+            output_bytes: 64 << 10,
+            whole_file_bytes: 64 << 20,
+            diff_bytes: 64 << 10,
+            image_bytes: 5 << 20,
+        }
+    }
+}
+
+/// How much isolation a command needs before it may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sandbox {
+    /// Every layer, or nothing runs.
+    Required,
+    /// Whatever layers there are; the result says which.
+    #[default]
+    BestEffort,
+    /// None beyond the reaper.
+    Off,
+}
+
+/// Receives progress messages of a running call.
+pub type Progress = Arc<dyn Fn(serde_json::Value) + Send + Sync>;
+
+/// Everything a tool may use while it runs.
+#[derive(Clone)]
+pub struct CallContext {
+    /// The only way to files.
+    pub workspace: Workspace,
+    /// Raised when the caller cancels or is gone.
+    pub cancel: CancelToken,
+    /// When the call must have ended; `None` is never.
+    pub deadline: Option<Instant>,
+    /// Bounds on input and output.
+    pub limits: Limits,
+    /// How commands are isolated.
+    pub sandbox: Sandbox,
+    /// Most bytes that the call may touch before it must move to a thread of its own; `None` is any number.
+    /// Set where the call can neither be cancelled nor timed out.
+    pub inline_bytes: Option<u64>,
+    /// Where progress goes, if anybody listens.
+    pub progress: Option<Progress>,
+}
+
+impl CallContext {
+    /// A context with default limits, no deadline and nobody who cancels.
+    pub fn new(workspace: Workspace) -> Self {
+        Self {
+            workspace,
+            cancel: CancelToken::new(),
+            deadline: None,
+            limits: Limits::default(),
+            sandbox: Sandbox::default(),
+            inline_bytes: None,
+            progress: None,
+        }
+    }
+
+    /// Fails when the call was cancelled or its time is over. Long loops call this now and then.
+    pub fn check(&self) -> Result<()> {
+        if self.cancel.is_cancelled() {
+            return Err(ToolError::new(Reason::Cancelled, "the call was cancelled"));
+        }
+        match self.deadline {
+            Some(deadline) if Instant::now() >= deadline => Err(ToolError::new(
+                Reason::Timeout,
+                "time ran out; narrow the request or give it a longer timeout",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Time left until the deadline; `None` is without end.
+    pub fn remaining(&self) -> Option<Duration> {
+        self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
+    }
+
+    /// Declares that the call is about to touch `bytes` bytes. Must come before any effect: the engine starts
+    /// the call again on a thread of its own when it answers [`Stop::Defer`].
+    pub fn charge(&self, bytes: u64) -> Result<(), Stop> {
+        match self.inline_bytes {
+            Some(limit) if bytes > limit => Err(Stop::Defer),
+            _ => Ok(()),
+        }
+    }
+
+    /// Tells the listener, if there is one, how far the call is.
+    pub fn report(&self, message: serde_json::Value) {
+        if let Some(progress) = &self.progress {
+            progress(message);
+        }
+    }
+}
+
+/// Why an operation ended without an output.
+#[derive(Debug)]
+pub enum Stop {
+    /// It failed.
+    Failed(ToolError),
+    /// It is too large for the thread it runs on and has done nothing yet.
+    Defer,
+}
+
+impl From<ToolError> for Stop {
+    fn from(error: ToolError) -> Self {
+        Self::Failed(error)
+    }
+}

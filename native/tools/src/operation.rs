@@ -1,0 +1,129 @@
+//! One operation, several faces.
+//!
+//! An [`Operation`] is a typed piece of work: a struct of arguments that knows how to run. A [`Face`] gives it a
+//! name, a description and, where a dialect wants other shapes, other argument and output types that convert to
+//! and from the operation's own. Faces are what the catalogue lists; no work is written twice.
+
+use crate::context::{CallContext, Stop};
+use crate::error::{Reason, Result, ToolError};
+use crate::policy::Need;
+use crate::schema::{self, Parameters};
+use crate::tool::{Prepared, Tool, Traits};
+use schemars::JsonSchema;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+use std::marker::PhantomData;
+
+/// A typed piece of work; the value holds its arguments.
+pub trait Operation: Sized + Send + 'static {
+    /// What it returns.
+    type Output: Serialize + JsonSchema;
+    /// What is known of it before any call.
+    const TRAITS: Traits;
+    /// Its canonical name in permission rules.
+    const RULE: &'static str;
+
+    /// What this call asks leave for.
+    ///
+    /// # Errors
+    /// A path outside the workspace shows here.
+    fn need(&self, cx: &CallContext) -> Result<Need>;
+
+    /// Does the work.
+    ///
+    /// # Errors
+    /// Its own, or [`Stop::Defer`] when it is too large for this thread and has done nothing yet.
+    fn run(self, cx: &CallContext) -> Result<Self::Output, Stop>;
+}
+
+/// An operation as one tool of one dialect.
+pub struct Face<O, A = O, R = <O as Operation>::Output>
+where
+    O: Operation,
+{
+    name: &'static str,
+    description: &'static str,
+    parameters: Parameters,
+    output_schema: Value,
+    types: PhantomData<fn(A) -> (O, R)>,
+}
+
+impl<O, A, R> Face<O, A, R>
+where
+    O: Operation,
+    A: DeserializeOwned + JsonSchema + Into<O> + Send + 'static,
+    R: Serialize + JsonSchema + From<O::Output> + 'static,
+{
+    /// The operation under a name, described for a model.
+    pub fn new(name: &'static str, description: &'static str) -> Self {
+        Self {
+            name,
+            description,
+            parameters: schema::parameters_of::<A>(),
+            output_schema: schema::json_schema_of::<R>(),
+            types: PhantomData,
+        }
+    }
+}
+
+impl<O, A, R> Tool for Face<O, A, R>
+where
+    O: Operation,
+    A: DeserializeOwned + JsonSchema + Into<O> + Send + 'static,
+    R: Serialize + JsonSchema + From<O::Output> + 'static,
+{
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn description(&self) -> &str {
+        self.description
+    }
+
+    fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    fn output_schema(&self) -> &Value {
+        &self.output_schema
+    }
+
+    fn traits(&self) -> Traits {
+        O::TRAITS
+    }
+
+    fn rule(&self) -> &str {
+        O::RULE
+    }
+
+    fn prepare(&self, args: Map<String, Value>) -> Result<Box<dyn Prepared>> {
+        let args = schema::check(&self.parameters, args)?;
+        let args: A = serde_json::from_value(Value::Object(args)).map_err(|error| {
+            ToolError::new(Reason::InvalidArgument, format!("an argument is not valid: {error}"))
+        })?;
+        Ok(Box::new(Ready::<O, R> { operation: args.into(), output: PhantomData }))
+    }
+}
+
+struct Ready<O, R> {
+    operation: O,
+    output: PhantomData<fn() -> R>,
+}
+
+impl<O, R> Prepared for Ready<O, R>
+where
+    O: Operation,
+    R: Serialize + From<O::Output>,
+{
+    fn need(&self, cx: &CallContext) -> Result<Need> {
+        self.operation.need(cx)
+    }
+
+    fn run(self: Box<Self>, cx: &CallContext) -> Result<Value, Stop> {
+        let output = R::from(self.operation.run(cx)?);
+        let value = serde_json::to_value(output).map_err(|error| {
+            ToolError::new(Reason::Crash, format!("the result cannot be encoded: {error}"))
+        })?;
+        Ok(value)
+    }
+}

@@ -1,0 +1,3 @@
+//! The operations, one file per family.
+
+pub mod probe;

@@ -1,0 +1,21 @@
+//! Panics of tools as messages.
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
+
+thread_local! {
+    static LAST: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Runs `work`; a panic in it is returned as text with the place where it happened, and printed nowhere.
+///
+/// # Errors
+/// The panic's message.
+pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        std::panic::set_hook(Box::new(|info| LAST.with(|last| *last.borrow_mut() = info.to_string())))
+    });
+    catch_unwind(AssertUnwindSafe(work)).map_err(|_| LAST.with(RefCell::take))
+}

@@ -1,0 +1,312 @@
+//! The workspace: the one way from a tool to files.
+//!
+//! A [`Workspace`] pins a directory by handle when it is opened. Every path a tool is given becomes a
+//! [`Place`] first, and every open goes beneath the pinned handle, so `..`, absolute paths, links and
+//! renames under a running call lead nowhere else. A session's private temporary directory is a second such
+//! directory, named by its absolute path.
+
+mod path;
+mod resolve;
+mod write;
+
+pub use path::{decode as decode_path, encode as encode_path};
+pub use write::{Expected, Replacement, WriteGuard};
+
+use crate::error::{Reason, Result, ToolError};
+use resolve::Anchor;
+use rustix::fs::{FileType, Mode, OFlags, Stat};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A workspace as plain data: the path and the identity of the directory that stood there when it was pinned.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct WorkspaceId {
+    /// Absolute path, all links resolved.
+    pub path: String,
+    /// Device number of the directory.
+    pub device: u64,
+    /// Inode number of the directory.
+    pub inode: u64,
+}
+
+/// A directory pinned by handle.
+#[derive(Debug)]
+struct Root {
+    path: PathBuf,
+    /// The path by which the host named it; differs from `path` when links are on the way.
+    alias: PathBuf,
+    dir: OwnedFd,
+    device: u64,
+    inode: u64,
+}
+
+impl Root {
+    fn open(path: &Path) -> Result<Self> {
+        let shown = path::encode(path);
+        let fail = |error: std::io::Error| ToolError::io("open directory", &shown, error);
+        let real = path.canonicalize().map_err(fail)?;
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let dir = rustix::fs::open(&real, flags, Mode::empty()).map_err(|error| fail(error.into()))?;
+        let stat = rustix::fs::fstat(&dir).map_err(|error| fail(error.into()))?;
+        #[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
+        Ok(Self {
+            path: real,
+            alias: path.to_owned(),
+            dir,
+            device: stat.st_dev as u64,
+            inode: stat.st_ino as u64,
+        })
+    }
+
+    fn anchor(&self) -> Anchor<'_> {
+        Anchor { dir: self.dir.as_fd(), path: &self.path }
+    }
+
+    /// The rest of an absolute path beneath this root.
+    fn strip<'p>(&self, path: &'p Path) -> Option<&'p Path> {
+        path.strip_prefix(&self.path).or_else(|_| path.strip_prefix(&self.alias)).ok()
+    }
+}
+
+/// The directories that a call may touch.
+#[derive(Debug, Clone)]
+pub struct Workspace {
+    root: Arc<Root>,
+    temp: Option<Arc<Root>>,
+}
+
+/// A path inside the workspace, as it was written; links are not followed yet.
+#[derive(Debug, Clone)]
+pub struct Place {
+    root: Arc<Root>,
+    relative: PathBuf,
+    is_temp: bool,
+}
+
+impl Workspace {
+    /// Opens and pins the directory at `path`.
+    ///
+    /// # Errors
+    /// `no_such_file`, `not_a_directory` or what else the operating system reports.
+    pub fn open(path: &Path) -> Result<Self> {
+        Ok(Self { root: Arc::new(Root::open(path)?), temp: None })
+    }
+
+    /// Opens the directory that `id` names and refuses another one that stands in its place now.
+    ///
+    /// # Errors
+    /// `stale` when device or inode differ; otherwise as [`Workspace::open`].
+    pub fn pinned(id: &WorkspaceId) -> Result<Self> {
+        let workspace = Self::open(&path::decode(&id.path))?;
+        if (workspace.root.device, workspace.root.inode) != (id.device, id.inode) {
+            return Err(ToolError::new(
+                Reason::Stale,
+                format!("the workspace {} is not the directory it was; make a new kernel for it", id.path),
+            )
+            .file(&id.path));
+        }
+        Ok(workspace)
+    }
+
+    /// The same workspace with a session's private temporary directory beside it.
+    ///
+    /// # Errors
+    /// As [`Workspace::open`].
+    pub fn with_temp(&self, path: &Path) -> Result<Self> {
+        Ok(Self { root: Arc::clone(&self.root), temp: Some(Arc::new(Root::open(path)?)) })
+    }
+
+    /// The workspace as plain data.
+    pub fn id(&self) -> WorkspaceId {
+        WorkspaceId { path: path::encode(&self.root.path), device: self.root.device, inode: self.root.inode }
+    }
+
+    /// Absolute path of the workspace's directory, for programs that are started in it.
+    pub fn path(&self) -> &Path {
+        &self.root.path
+    }
+
+    /// Absolute path of the session's temporary directory.
+    pub fn temp_path(&self) -> Option<&Path> {
+        self.temp.as_ref().map(|temp| temp.path.as_path())
+    }
+
+    /// The place that a path argument names. Relative paths are taken from the workspace; absolute ones must
+    /// lie in it or in the session's temporary directory.
+    ///
+    /// # Errors
+    /// `outside_workspace` for other absolute paths and for `~`; `invalid_argument` for an empty path or one
+    /// with a NUL byte. That a path leads out by `..` or by links shows when it is opened.
+    pub fn place(&self, text: &str) -> Result<Place> {
+        if text.is_empty() {
+            return Err(ToolError::new(
+                Reason::InvalidArgument,
+                "the path is empty; use \".\" for the workspace",
+            ));
+        }
+        if text.contains('\0') {
+            return Err(ToolError::new(Reason::InvalidArgument, "the path has a NUL byte; remove it")
+                .file(text.escape_debug()));
+        }
+        if text == "~" || text.starts_with("~/") {
+            return Err(self.outside(text));
+        }
+        let path = path::decode(text);
+        if path.is_relative() {
+            return Ok(Place::new(&self.root, &path, false));
+        }
+        if let Some(inside) = self.root.strip(&path) {
+            return Ok(Place::new(&self.root, inside, false));
+        }
+        match self.temp.as_ref().and_then(|temp| Some((temp, temp.strip(&path)?))) {
+            Some((temp, inside)) => Ok(Place::new(temp, inside, true)),
+            None => Err(self.outside(text)),
+        }
+    }
+
+    /// The workspace's own directory.
+    pub fn top(&self) -> Place {
+        Place::new(&self.root, Path::new(""), false)
+    }
+
+    fn outside(&self, text: &str) -> ToolError {
+        let root = path::encode(&self.root.path);
+        ToolError::new(
+            Reason::OutsideWorkspace,
+            format!("{text} is outside the workspace {root}; use a path inside it"),
+        )
+        .file(text)
+    }
+}
+
+impl Place {
+    fn new(root: &Arc<Root>, relative: &Path, is_temp: bool) -> Self {
+        let relative = if relative.as_os_str().is_empty() { PathBuf::from(".") } else { relative.to_owned() };
+        Self { root: Arc::clone(root), relative, is_temp }
+    }
+
+    /// The path as results show it: relative to the workspace, absolute in the temporary directory.
+    pub fn display(&self) -> String {
+        path::encode(&self.shown(&self.relative))
+    }
+
+    fn shown(&self, relative: &Path) -> PathBuf {
+        let clean: PathBuf =
+            relative.components().filter(|part| *part != std::path::Component::CurDir).collect();
+        match (self.is_temp, clean.as_os_str().is_empty()) {
+            (true, _) => self.root.path.join(clean),
+            (false, true) => PathBuf::from("."),
+            (false, false) => clean,
+        }
+    }
+
+    /// The path beneath the pinned directory, as written.
+    pub fn relative(&self) -> &Path {
+        &self.relative
+    }
+
+    /// The absolute path by which the place is named outside; for programs that take no handle.
+    pub fn absolute(&self) -> PathBuf {
+        self.root.path.join(&self.relative)
+    }
+
+    /// A place below this one.
+    #[must_use]
+    pub fn join(&self, name: &Path) -> Self {
+        Self { root: Arc::clone(&self.root), relative: self.relative.join(name), is_temp: self.is_temp }
+    }
+
+    /// The path with every link followed, as results show it. The last component need not exist.
+    ///
+    /// # Errors
+    /// `outside_workspace` when it leads out, `no_such_file` when a directory on the way is missing.
+    pub fn resolved(&self) -> Result<String> {
+        let target = self.walk(resolve::Missing::Refuse).map_err(|error| self.error("find", error))?;
+        Ok(path::encode(&self.shown(&target.resolved)))
+    }
+
+    /// Opens a regular file for reading. FIFOs, sockets and devices are refused without waiting for a peer.
+    ///
+    /// # Errors
+    /// `no_such_file`, `is_a_directory`, `not_a_file`, `outside_workspace`, `access_denied` or `io`.
+    pub fn open_file(&self) -> Result<(File, Stat)> {
+        let (fd, stat) = self.open_any(OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Ok((File::from(fd), stat)),
+            other => Err(self.not_a_file(other)),
+        }
+    }
+
+    /// Opens a directory for listing.
+    ///
+    /// # Errors
+    /// `no_such_file`, `not_a_directory`, `outside_workspace`, `access_denied` or `io`.
+    pub fn open_dir(&self) -> Result<OwnedFd> {
+        resolve::open(
+            &self.root.anchor(),
+            &self.relative,
+            OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK,
+        )
+        .map_err(|error| self.error("open directory", error))
+    }
+
+    /// What stands at the place, links followed.
+    ///
+    /// # Errors
+    /// `no_such_file`, `outside_workspace`, `access_denied` or `io`.
+    pub fn stat(&self) -> Result<Stat> {
+        Ok(self.open_any(OFlags::PATH)?.1)
+    }
+
+    fn open_any(&self, flags: OFlags) -> Result<(OwnedFd, Stat)> {
+        // A socket cannot be opened at all (ENXIO); it is reported as what it is.
+        let fd = match resolve::open(&self.root.anchor(), &self.relative, flags) {
+            Err(rustix::io::Errno::NXIO) => return Err(self.not_a_file(FileType::Socket)),
+            other => other.map_err(|error| self.error("open", error))?,
+        };
+        let stat = rustix::fs::fstat(&fd).map_err(|error| self.error("look at", error))?;
+        Ok((fd, stat))
+    }
+
+    fn walk(&self, missing: resolve::Missing) -> Result<resolve::Target, rustix::io::Errno> {
+        resolve::walk(&self.root.anchor(), &self.relative, missing)
+    }
+
+    pub(crate) fn error(&self, action: &str, error: rustix::io::Errno) -> ToolError {
+        ToolError::io(action, self.display(), error)
+    }
+
+    fn not_a_file(&self, kind: FileType) -> ToolError {
+        let shown = self.display();
+        match kind {
+            FileType::Directory => {
+                ToolError::new(Reason::IsADirectory, format!("{shown} is a directory; name a file in it"))
+                    .file(shown)
+            }
+            other => {
+                let kind = kind_name(other);
+                ToolError::new(
+                    Reason::NotAFile,
+                    format!("{shown} is a {kind}; only regular files can be used"),
+                )
+                .file(shown)
+            }
+        }
+    }
+}
+
+/// The name of a file type in results.
+pub fn kind_name(kind: FileType) -> &'static str {
+    match kind {
+        FileType::RegularFile => "file",
+        FileType::Directory => "directory",
+        FileType::Symlink => "symlink",
+        FileType::Fifo => "fifo",
+        FileType::Socket => "socket",
+        FileType::CharacterDevice | FileType::BlockDevice => "device",
+        FileType::Unknown => "unknown",
+    }
+}

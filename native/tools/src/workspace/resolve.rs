@@ -1,0 +1,190 @@
+//! Opening beneath a directory handle, so that no path, link or race leads out.
+//!
+//! The kernel does it where it can (`openat2` with `RESOLVE_BENEATH`). Where it cannot, or where it refuses an
+//! absolute link that may still point inside, a component-wise walk does the same in user space: every step
+//! opens one name without following it, and links are read and walked by hand.
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Component, Path, PathBuf};
+
+/// Links followed before a path counts as a loop; Linux's own bound.
+const MAX_LINKS: usize = 40;
+/// Tries of the kernel's lookup while something renames directories under it.
+const MAX_RACES: usize = 16;
+
+/// A directory that paths are opened beneath.
+#[derive(Debug)]
+pub(super) struct Anchor<'a> {
+    pub(super) dir: BorrowedFd<'a>,
+    /// Where the directory stands; absolute links into it are walked from here.
+    pub(super) path: &'a Path,
+}
+
+/// Where a path ends once all links are followed.
+#[derive(Debug)]
+pub(super) struct Target {
+    /// The directory that holds the last component; `None` is the anchor itself.
+    parent: Option<OwnedFd>,
+    /// The last component; `.` for the anchor.
+    pub(super) name: OsString,
+    /// The path beneath the anchor, all links followed.
+    pub(super) resolved: PathBuf,
+}
+
+impl Target {
+    /// The handle of the directory that holds the last component.
+    pub(super) fn parent<'a>(&'a self, anchor: &'a Anchor<'_>) -> BorrowedFd<'a> {
+        self.parent.as_ref().map_or(anchor.dir, AsFd::as_fd)
+    }
+}
+
+/// Opens `path` beneath the anchor, following links that stay beneath it.
+pub(super) fn open(anchor: &Anchor<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    match open_by_kernel(anchor, path, flags) {
+        Err(Errno::XDEV | Errno::NOSYS | Errno::AGAIN) => open_by_walk(anchor, path, flags),
+        other => other,
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn open_by_kernel(anchor: &Anchor<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    for _ in 0..MAX_RACES {
+        match rustix::fs::openat2(anchor.dir, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
+            Err(Errno::AGAIN) => {}
+            other => return other,
+        }
+    }
+    Err(Errno::AGAIN)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_by_kernel(_: &Anchor<'_>, _: &Path, _: OFlags) -> Result<OwnedFd, Errno> {
+    Err(Errno::NOSYS)
+}
+
+fn open_by_walk(anchor: &Anchor<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let target = walk(anchor, path, Missing::Refuse)?;
+    rustix::fs::openat(
+        target.parent(anchor),
+        &target.name,
+        flags | OFlags::CLOEXEC | OFlags::NOFOLLOW,
+        Mode::empty(),
+    )
+}
+
+/// What a walk does about directories that are not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Missing {
+    /// It fails.
+    Refuse,
+    /// It makes them; the last component may be missing in any case.
+    Create,
+}
+
+/// Follows `path` to its last component, which need not exist.
+pub(super) fn walk(anchor: &Anchor<'_>, path: &Path, missing: Missing) -> Result<Target, Errno> {
+    let mut walk = Walk { anchor, below: Vec::new(), names: Vec::new(), pending: VecDeque::new(), links: 0 };
+    walk.push_front(path)?;
+    walk.run(missing)
+}
+
+struct Walk<'a> {
+    anchor: &'a Anchor<'a>,
+    /// Handles of the directories entered so far.
+    below: Vec<OwnedFd>,
+    names: Vec<OsString>,
+    pending: VecDeque<OsString>,
+    links: usize,
+}
+
+impl Walk<'_> {
+    fn run(mut self, missing: Missing) -> Result<Target, Errno> {
+        while let Some(name) = self.pending.pop_front() {
+            if name == ".." {
+                self.below.pop().ok_or(Errno::XDEV)?;
+                self.names.pop();
+            } else if self.pending.is_empty() {
+                if !self.follow_link(&name)? {
+                    return Ok(self.end(name));
+                }
+            } else if !self.follow_link(&name)? {
+                self.enter(name, missing)?;
+            }
+        }
+        let Some(name) = self.names.pop() else {
+            return Ok(Target { parent: None, name: ".".into(), resolved: ".".into() });
+        };
+        self.below.pop();
+        Ok(self.end(name))
+    }
+
+    fn here(&self) -> BorrowedFd<'_> {
+        self.below.last().map_or(self.anchor.dir, AsFd::as_fd)
+    }
+
+    fn end(mut self, name: OsString) -> Target {
+        self.names.push(name.clone());
+        Target { parent: self.below.pop(), name, resolved: self.names.iter().collect() }
+    }
+
+    fn enter(&mut self, name: OsString, missing: Missing) -> Result<(), Errno> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = match rustix::fs::openat(self.here(), &name, flags, Mode::empty()) {
+            Err(Errno::NOENT) if missing == Missing::Create => {
+                match rustix::fs::mkdirat(self.here(), &name, Mode::from_raw_mode(0o777)) {
+                    Ok(()) | Err(Errno::EXIST) => {}
+                    Err(error) => return Err(error),
+                }
+                rustix::fs::openat(self.here(), &name, flags, Mode::empty())
+            }
+            other => other,
+        };
+        self.below.push(opened?);
+        self.names.push(name);
+        Ok(())
+    }
+
+    /// If `name` is a link, puts its target in front of what is pending and answers true.
+    fn follow_link(&mut self, name: &OsStr) -> Result<bool, Errno> {
+        let stat = match rustix::fs::statat(self.here(), name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => return Ok(false),
+            other => other?,
+        };
+        if FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {
+            return Ok(false);
+        }
+        self.links += 1;
+        if self.links > MAX_LINKS {
+            return Err(Errno::LOOP);
+        }
+        let link = rustix::fs::readlinkat(self.here(), name, Vec::new())?;
+        let link = PathBuf::from(OsString::from_vec(link.into_bytes()));
+        if link.is_absolute() {
+            let inside = link.strip_prefix(self.anchor.path).map_err(|_| Errno::XDEV)?;
+            self.below.clear();
+            self.names.clear();
+            self.push_front(inside)?;
+        } else {
+            self.push_front(&link)?;
+        }
+        Ok(true)
+    }
+
+    fn push_front(&mut self, path: &Path) -> Result<(), Errno> {
+        for component in path.components().rev() {
+            match component {
+                Component::CurDir => {}
+                Component::ParentDir => self.pending.push_front("..".into()),
+                Component::Normal(name) => self.pending.push_front(name.to_owned()),
+                Component::RootDir | Component::Prefix(_) => return Err(Errno::XDEV),
+            }
+        }
+        Ok(())
+    }
+}
