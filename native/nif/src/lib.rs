@@ -1,1 +1,7 @@
+//! The NIF door: binaries in, binaries out. Documented where it is called, in `beamai_nif.erl`.
 
+mod call;
+mod describe;
+mod job;
+
+rustler::init!("beamai_nif");

@@ -1,1 +1,54 @@
-fn main() {}
+//! The port program: tools in a process of their own, for the BEAM (`serve`) and for the command line.
+
+mod args;
+mod call;
+mod frame;
+mod serve;
+mod tools;
+
+use args::Usage;
+use std::process::ExitCode;
+
+const HELP: &str = "\
+beamai-port: the tools of beamai in a process of their own
+
+usage: beamai-port <command> [options]
+
+commands:
+  tools      list the tools, as JSON
+  call       call one tool and print its result, as JSON
+  serve      answer calls on file descriptors 3 and 4; started by the Erlang side
+
+beamai-port <command> --help says more about a command.
+";
+
+fn main() -> ExitCode {
+    let mut parser = lexopt::Parser::from_env();
+    match run(&mut parser) {
+        Ok(code) => code,
+        Err(usage) => {
+            eprintln!("beamai-port: {usage}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
+    use lexopt::prelude::{Long, Short, Value};
+    match parser.next()? {
+        Some(Long("help") | Short('h')) => Ok(args::print(HELP)),
+        Some(Long("version") | Short('V')) => {
+            Ok(args::print(concat!("beamai-port ", env!("CARGO_PKG_VERSION"), "\n")))
+        }
+        Some(Value(command)) => match command.to_str() {
+            Some("tools") => tools::main(parser),
+            Some("call") => call::main(parser),
+            Some("serve") => serve::main(parser),
+            _ => Err(Usage(format!(
+                "there is no command {command:?}; there are tools, call and serve; see --help"
+            ))),
+        },
+        Some(other) => Err(other.unexpected().into()),
+        None => Err(Usage("a command is missing: tools, call or serve; see --help".into())),
+    }
+}

@@ -79,6 +79,8 @@ pub struct Run {
     pub inline_bytes: Option<u64>,
     /// Where progress goes.
     pub progress: Option<Progress>,
+    /// When the call came in, if it had to wait since: its time runs from here.
+    pub arrived: Option<Instant>,
 }
 
 /// How a call ended.
@@ -183,7 +185,9 @@ impl Host {
         Ok(CallContext {
             workspace,
             cancel: run.cancel,
-            deadline: call.timeout.map(|ms| Instant::now() + Duration::from_millis(ms)),
+            deadline: call
+                .timeout
+                .map(|ms| run.arrived.unwrap_or_else(Instant::now) + Duration::from_millis(ms)),
             limits: self.limits.clone(),
             sandbox: self.sandbox,
             inline_bytes: run.inline_bytes,

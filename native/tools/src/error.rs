@@ -122,13 +122,13 @@ pub struct ToolError {
     /// What was wrong and what to do next.
     pub message: String,
     /// Facts for programs: the file, the nearest lines, the output so far.
-    pub details: Map<String, Value>,
+    pub details: Box<Map<String, Value>>,
 }
 
 impl ToolError {
     /// An error without details.
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
-        Self { tool: String::new(), reason, message: message.into(), details: Map::new() }
+        Self { tool: String::new(), reason, message: message.into(), details: Box::default() }
     }
 
     /// Adds one detail.
@@ -177,7 +177,7 @@ impl ToolError {
     pub fn to_value(&self) -> Value {
         let mut details = Map::new();
         details.insert("reason".to_owned(), self.reason.as_str().into());
-        details.extend(self.details.clone());
+        details.extend((*self.details).clone());
         serde_json::json!({
             "tool": self.tool,
             "error_type": self.kind().as_str(),

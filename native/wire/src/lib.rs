@@ -1,1 +1,20 @@
+//! What the two doors share, so that they cannot drift apart.
+//!
+//! A door gets two binaries in Erlang's external term format: the settings of a kernel and a call. [`Dispatcher`]
+//! decodes them, runs the call with the core's engine, and encodes the reply. What is left to a door is how
+//! binaries come in and go out. No tool is known here.
 
+mod dispatch;
+mod etf;
+mod hosts;
+mod pool;
+mod reply;
+
+pub use dispatch::{Dispatcher, Ended, schema, tools, workspace};
+pub use etf::{decode, encode};
+pub use pool::{Busy, Pool};
+pub use reply::{error, ok};
+
+pub use beamai_tools::cancel::CancelToken;
+pub use beamai_tools::context::Progress;
+pub use beamai_tools::engine::Run;

@@ -9,7 +9,7 @@ use crate::error::{Reason, Result, ToolError};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::fs::File;
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hasher};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -39,9 +39,9 @@ impl Place {
     /// Waits for the right to replace the file; hold it from reading to [`Replacement::commit`].
     pub fn lock(&self) -> WriteGuard {
         let key = self.resolved().unwrap_or_else(|_| self.display());
-        let mut hasher = std::hash::BuildHasherDefault::<std::hash::DefaultHasher>::default().build_hasher();
-        (self.root.device, self.root.inode, key).hash(&mut hasher);
-        let lock = &LOCKS[usize::try_from(hasher.finish() % 64).unwrap_or(0)];
+        let hasher = BuildHasherDefault::<DefaultHasher>::default();
+        let hash = hasher.hash_one((self.root.device, self.root.inode, key));
+        let lock = &LOCKS[usize::try_from(hash % 64).unwrap_or(0)];
         WriteGuard(lock.lock().unwrap_or_else(PoisonError::into_inner))
     }
 

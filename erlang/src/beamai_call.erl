@@ -1,0 +1,229 @@
+%% @doc Runs an Erlang handler in a process of its own, for one try.
+%%
+%% The caller waits under one tag, a reference; every message of the call carries it:
+%%
+%% <ul>
+%% <li>`{Tag, Outcome}' from the handler process when the handler has returned or raised;</li>
+%% <li>`{Tag, Monitor, process, Handler, Reason}' when that process has ended;</li>
+%% <li>`{Tag, cancelled}' from {@link beamai_runs:cancel/1};</li>
+%% <li>`{Tag, {clock, stop | go}}' around questions asked further down, which do not count;</li>
+%% <li>`{Tag, {callback, {Pid, Reply}, What}}' to have a callback of the host run here.</li>
+%% </ul>
+%%
+%% All of them are gone from the mailbox when the call returns.
+-module(beamai_call).
+
+-export([run/6]).
+-export_type([result/0, try_result/0]).
+
+-type result() ::
+    {ok, term(), beamai_context:t()} | {error, beamai_error:t() | term()}.
+-type try_result() :: {ok, term(), beamai_context:t()} | {error, term()}.
+
+-record(call, {
+    kernel :: beamai_kernel:kernel(),
+    name :: binary(),
+    context :: beamai_context:t(),
+    tag :: reference(),
+    handler :: pid(),
+    monitor :: reference(),
+    timeout :: timeout()
+}).
+
+%% @doc Runs the handler of tool `Name' once. `Timeout' is in milliseconds. `Run' is the tag of
+%% {@link beamai_runs:enter/1}, or `none' for a call that cannot be cancelled by a run id.
+-spec run(
+    beamai_kernel:kernel(),
+    {Name :: binary(), beamai_tool:handler()},
+    Args :: map(),
+    beamai_context:t(),
+    timeout(),
+    Run :: reference() | none
+) -> try_result().
+run(Kernel, Tool, Args, Context, Timeout, none) ->
+    start(Kernel, Tool, Args, Context, Timeout, make_ref());
+run(Kernel, Tool, Args, Context, Timeout, Run) ->
+    start(Kernel, Tool, Args, Context, Timeout, Run).
+
+start(Kernel, {Name, Handler}, Args, Context, Timeout, Tag) ->
+    Caller = self(),
+    Guard = beamai_guard:ready(),
+    {Pid, Monitor} = spawn_opt(
+        fun() -> handle(Guard, Caller, Tag, Handler, Args, Context) end,
+        [{monitor, [{tag, Tag}]}]
+    ),
+    Started = erlang:monotonic_time(millisecond),
+    receive
+        {Tag, {ok, Result}} ->
+            gone(Guard, Tag, Monitor),
+            {ok, Result, Context};
+        {Tag, Body} ->
+            Call = #call{
+                kernel = Kernel,
+                name = Name,
+                context = Context,
+                tag = Tag,
+                handler = Pid,
+                monitor = Monitor,
+                timeout = Timeout
+            },
+            Outcome = received(Body, Call, left(Timeout, Started)),
+            clear(Guard, Tag),
+            Outcome;
+        {Tag, Monitor, process, Pid, Reason} ->
+            clear(Guard, Tag),
+            {error, killed(Name, Reason)}
+    after Timeout ->
+        stop(Pid, Tag, Monitor),
+        clear(Guard, Tag),
+        {error, timed_out(Name, Timeout)}
+    end.
+
+%% The handler has answered: it is about to end.
+gone(Guard, Tag, Monitor) ->
+    receive
+        {Tag, Monitor, process, _Pid, _Reason} -> ok
+    end,
+    clear(Guard, Tag).
+
+clear({nested, _Table}, Tag) -> beamai_guard:unwatch(Tag);
+clear(_Table, _Tag) -> ok.
+
+%%% The handler process
+
+handle(Guard, Caller, Tag, Handler, Args, Context) ->
+    case beamai_guard:enter(Guard, Caller, Tag) of
+        true -> Caller ! {Tag, apply_handler(Handler, Args, Context)};
+        false -> ok
+    end.
+
+apply_handler(Handler, Args, Context) ->
+    try call_handler(Handler, Args, Context) of
+        {ok, _Result} = Ok -> Ok;
+        {ok, _Result, Next} = Ok when is_map(Next) -> Ok;
+        {error, _Reason} = Error -> Error;
+        Other -> {bad_return, beamai_error:show(Other, 200)}
+    catch
+        Class:Reason:Stack -> {raised, Class, Reason, Stack}
+    end.
+
+call_handler(Handler, Args, Context) when is_function(Handler, 2) -> Handler(Args, Context);
+call_handler(Handler, Args, _Context) when is_function(Handler, 1) -> Handler(Args);
+call_handler({M, F}, Args, Context) -> M:F(Args, Context);
+call_handler({M, F, Extra}, Args, Context) -> apply(M, F, [Args, Context | Extra]).
+
+%%% The caller, off the short path
+
+wait(#call{tag = Tag, monitor = Monitor} = Call, Left) ->
+    Started = erlang:monotonic_time(millisecond),
+    receive
+        {Tag, Body} ->
+            received(Body, Call, left(Left, Started));
+        {Tag, Monitor, process, _Pid, Reason} ->
+            {error, killed(Call#call.name, Reason)}
+    after Left ->
+        stop(Call#call.handler, Tag, Monitor),
+        {error, timed_out(Call#call.name, Call#call.timeout)}
+    end.
+
+left(infinity, _Started) ->
+    infinity;
+left(Left, Started) ->
+    max(0, Left - (erlang:monotonic_time(millisecond) - Started)).
+
+received(cancelled, #call{tag = Tag} = Call, _Left) ->
+    stop(Call#call.handler, Tag, Call#call.monitor),
+    beamai_runs:keep(Tag),
+    {error, cancelled(Call#call.name)};
+received({clock, stop}, Call, Left) ->
+    beamai_callback:clock(stop),
+    stopped(Call, Left, 1);
+received({clock, go}, Call, Left) ->
+    wait(Call, Left);
+received({callback, From, What}, Call, Left) ->
+    beamai_callback:serve(From, What, Call#call.kernel, Call#call.context),
+    wait(Call, Left);
+received(Outcome, #call{tag = Tag, monitor = Monitor} = Call, _Left) ->
+    receive
+        {Tag, Monitor, process, _Pid, _Reason} -> outcome(Outcome, Call)
+    end.
+
+%% While a question is being answered further down, the clock of this call stands still, and so
+%% does that of the call which this one is part of.
+stopped(Call, Left, 0) ->
+    beamai_callback:clock(go),
+    wait(Call, Left);
+stopped(#call{tag = Tag, monitor = Monitor} = Call, Left, Depth) ->
+    receive
+        {Tag, {clock, stop}} ->
+            stopped(Call, Left, Depth + 1);
+        {Tag, {clock, go}} ->
+            stopped(Call, Left, Depth - 1);
+        {Tag, {callback, From, What}} ->
+            beamai_callback:serve(From, What, Call#call.kernel, Call#call.context),
+            stopped(Call, Left, Depth);
+        {Tag, Body} ->
+            beamai_callback:clock(go),
+            received(Body, Call, Left);
+        {Tag, Monitor, process, _Pid, Reason} ->
+            beamai_callback:clock(go),
+            {error, killed(Call#call.name, Reason)}
+    end.
+
+%% Kills the handler and clears the mailbox of what it had sent. A cancellation stays.
+stop(Pid, Tag, Monitor) ->
+    exit(Pid, kill),
+    receive
+        {Tag, Monitor, process, _Pid, _Reason} -> flush(Tag)
+    end.
+
+flush(Tag) ->
+    receive
+        {Tag, Body} when Body =/= cancelled -> flush(Tag)
+    after 0 -> ok
+    end.
+
+%%% Outcomes
+
+outcome({ok, Result}, Call) ->
+    {ok, Result, Call#call.context};
+outcome({ok, _Result, _Context} = Ok, _Call) ->
+    Ok;
+outcome({error, _Reason} = Error, _Call) ->
+    Error;
+outcome({bad_return, Shown}, #call{name = Name}) ->
+    Message = [
+        "the handler of ", Name, " returned ", Shown,
+        "; a handler returns {ok, Result}, {ok, Result, Context} or {error, Reason}"
+    ],
+    {error, beamai_error:new(Name, execution_failed, crash, Message)};
+outcome({raised, Class, Reason, Stack}, #call{name = Name}) ->
+    {error, raised(Name, Class, Reason, Stack)}.
+
+raised(Name, Class, Reason, Stack) ->
+    Message = [
+        "the handler of ", Name, " raised ", atom_to_binary(Class), ":",
+        io_lib:format("~0tp", [Reason], [{chars_limit, 200}])
+    ],
+    beamai_error:new(Name, execution_failed, crash, Message, #{
+        class => Class,
+        exception => Reason,
+        stacktrace => beamai_callback:short_stack(Stack)
+    }).
+
+killed(Name, Reason) ->
+    Message = [
+        "the process of ", Name, " ended before the handler returned: ",
+        io_lib:format("~0tp", [Reason], [{chars_limit, 200}])
+    ],
+    beamai_error:new(Name, execution_failed, crash, Message, #{class => exit, exception => Reason}).
+
+timed_out(Name, Timeout) ->
+    Message = [
+        Name, " did not finish within ", integer_to_binary(Timeout),
+        " ms; its process has been killed"
+    ],
+    beamai_error:new(Name, timeout, timeout, Message, #{timeout_ms => Timeout}).
+
+cancelled(Name) ->
+    beamai_error:new(Name, execution_failed, cancelled, [Name, " was cancelled"]).

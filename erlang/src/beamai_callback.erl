@@ -1,0 +1,124 @@
+%% @doc The host's callbacks: `approve', `ask_user' and `progress'.
+%%
+%% They run in the process that called the kernel. A worker of `invoke_all' has that process run
+%% them; a handler that asks something stops the clock of its own call meanwhile.
+-module(beamai_callback).
+
+-export([run/1, clock/1, serve/4, ask_user/2, progress/2, short_stack/1]).
+
+%% What a handler or worker may ask of the process it works for.
+-type what() :: {run, fun(() -> term())} | {ask_user, [term()]} | {progress, map()}.
+
+%% @doc Runs a callback where it belongs and returns its value. Its time counts for no call's
+%% timeout. An exception in it is raised here again only if it runs here: callers catch inside.
+-spec run(fun(() -> Result)) -> Result.
+run(Fun) ->
+    case beamai_guard:upstream() of
+        none -> Fun();
+        {worker, Caller, Tag} -> request(Caller, Tag, {run, Fun});
+        {handler, Caller, Tag} -> with_clock_stopped(Caller, Tag, Fun)
+    end.
+
+with_clock_stopped(Caller, Tag, Fun) ->
+    Caller ! {Tag, {clock, stop}},
+    try
+        Fun()
+    after
+        Caller ! {Tag, {clock, go}}
+    end.
+
+%% @doc Stops the clock of the call that the calling process works for, or lets it go on.
+-spec clock(stop | go) -> ok.
+clock(StopOrGo) ->
+    case beamai_guard:upstream() of
+        none ->
+            ok;
+        {_Kind, Caller, Tag} ->
+            Caller ! {Tag, {clock, StopOrGo}},
+            ok
+    end.
+
+%% @doc Asks the user, from within a handler: the context's `ask_user', else the kernel's, runs in
+%% the process that called the kernel. The time does not count for the handler's timeout.
+%% `no_frontend' where there is nobody to ask.
+-spec ask_user(Questions :: [term()], beamai_context:t()) ->
+    {ok, term()} | cancelled | no_frontend.
+ask_user(Questions, Context) ->
+    case beamai_guard:upstream() of
+        none -> asked(Questions, #{}, Context);
+        {_Kind, Caller, Tag} -> request(Caller, Tag, {ask_user, Questions})
+    end.
+
+%% @doc Reports progress of a call from within a handler: to the context's `progress', a pid, which
+%% gets `{beamai_progress, RunId, Progress}', or a fun, which runs in the calling process.
+-spec progress(Progress :: map(), beamai_context:t()) -> ok.
+progress(Progress, #{progress := Pid} = Context) when is_pid(Pid) ->
+    Pid ! {beamai_progress, beamai_context:get(run_id, Context), Progress},
+    ok;
+progress(Progress, #{progress := Fun}) when is_function(Fun, 1) ->
+    case beamai_guard:upstream() of
+        none -> report(Fun, Progress);
+        {_Kind, Caller, Tag} -> request(Caller, Tag, {progress, Progress})
+    end;
+progress(_Progress, _Context) ->
+    ok.
+
+request(Caller, Tag, What) ->
+    Reply = make_ref(),
+    Caller ! {Tag, {callback, {self(), Reply}, What}},
+    receive
+        {Reply, Answer} -> Answer
+    end.
+
+%% @doc Runs what a handler or worker asked for, in the process that waits for it, and answers.
+-spec serve({pid(), reference()}, what(), beamai_kernel:kernel(), beamai_context:t()) -> ok.
+serve({Pid, Reply}, What, Kernel, Context) ->
+    Answer = beamai_guard:nested(fun() -> do(What, Kernel, Context) end),
+    Pid ! {Reply, Answer},
+    ok.
+
+do({run, Fun}, _Kernel, _Context) -> run(Fun);
+do({ask_user, Questions}, Kernel, Context) -> run(fun() -> asked(Questions, Kernel, Context) end);
+do({progress, Progress}, _Kernel, Context) -> progress(Progress, Context).
+
+asked(Questions, Kernel, Context) ->
+    case callback(ask_user, Kernel, Context) of
+        none -> no_frontend;
+        AskUser -> answer(AskUser, Questions)
+    end.
+
+answer(AskUser, Questions) ->
+    try AskUser(Questions) of
+        {ok, Answers} -> {ok, Answers};
+        cancelled -> cancelled;
+        no_frontend -> no_frontend;
+        Other -> error({bad_ask_user_answer, Other})
+    catch
+        Class:Reason:Stack ->
+            complain("ask_user", Class, Reason, Stack),
+            cancelled
+    end.
+
+callback(Name, _Kernel, Context) when is_map_key(Name, Context) -> maps:get(Name, Context);
+callback(Name, Kernel, _Context) -> maps:get(Name, Kernel, none).
+
+report(Fun, Progress) ->
+    try
+        _ = Fun(Progress),
+        ok
+    catch
+        Class:Reason:Stack -> complain("progress", Class, Reason, Stack)
+    end.
+
+complain(Name, Class, Reason, Stack) ->
+    logger:error("beamai: the ~ts callback raised ~p:~0tp at ~0tp", [
+        Name, Class, Reason, short_stack(Stack)
+    ]).
+
+%% @doc The top of a stack trace, without arguments: they may be whole files, or secrets.
+-spec short_stack([term()]) -> [{module(), atom(), arity()}].
+short_stack(Stack) ->
+    lists:sublist([frame(Entry) || Entry <- Stack], 5).
+
+frame({M, F, Args, _Location}) when is_list(Args) -> {M, F, length(Args)};
+frame({M, F, Arity, _Location}) -> {M, F, Arity}.

@@ -1,0 +1,91 @@
+%% @doc What the native side has to know of a kernel: its workspace, policy and sandbox mode.
+%%
+%% Encoded once, when the kernel is made; the same binary goes with every call, and the native side
+%% caches what it works out by content. A kernel that was sent to another node or outlived a restart
+%% is worked out there again on first use.
+-module(beamai_env).
+
+-export([new/1, judge/3, in_workspace/2, workspace/1]).
+-export_type([t/0, workspace/0]).
+
+-type t() :: binary().
+-type workspace() :: #{binary() => binary() | integer()}.
+
+%% @doc Encodes the environment and has the native side check and prepare it.
+-spec new(#{
+    workspace := workspace(),
+    permissions := beamai_permission:normalised(),
+    sandbox => required | best_effort | off
+}) -> {ok, t()} | {error, beamai_error:t()}.
+new(Parts) ->
+    Env = encode(Parts),
+    case pin(Env) of
+        ok -> {ok, Env};
+        {error, Error} -> {error, Error}
+    end.
+
+encode(#{workspace := Workspace} = Parts) ->
+    #{<<"path">> := Path, <<"device">> := Device, <<"inode">> := Inode} = Workspace,
+    Sandbox = [{sandbox, atom_to_binary(S)} || S <- [maps:get(sandbox, Parts, none)], S =/= none],
+    term_to_binary(
+        maps:from_list([
+            {workspace, #{path => Path, device => Device, inode => Inode}},
+            {permissions, maps:get(permissions, Parts)}
+            | Sandbox
+        ])
+    ).
+
+pin(Env) ->
+    case beamai_nif:pin(Env) of
+        ok ->
+            ok;
+        Reply ->
+            {error, Error} = binary_to_term(Reply, [safe]),
+            {error, beamai_error:from_native(Error)}
+    end.
+
+%% @doc Names a directory by path, device and inode, so that another one in its place is noticed.
+-spec workspace(file:filename_all()) -> {ok, workspace()} | {error, beamai_error:t()}.
+workspace(Path) ->
+    case binary_to_term(beamai_nif:workspace(absolute(Path)), [safe]) of
+        {ok, Workspace} -> {ok, Workspace};
+        {error, Error} -> {error, beamai_error:from_native(Error)}
+    end.
+
+absolute(Path) ->
+    case filename:absname(Path) of
+        Absolute when is_binary(Absolute) -> Absolute;
+        Absolute -> unicode:characters_to_binary(Absolute, unicode, file:native_name_encoding())
+    end.
+
+%% @doc The kernel's environment, or the same one in the workspace that the context names.
+-spec in_workspace(beamai_kernel:kernel(), beamai_context:t()) ->
+    {ok, t()} | {error, beamai_error:t()}.
+in_workspace(Kernel, #{workspace := Path}) when Path =/= undefined ->
+    case workspace(Path) of
+        {ok, Workspace} ->
+            new((maps:with([permissions, sandbox], Kernel))#{workspace => Workspace});
+        {error, _} = Error ->
+            Error
+    end;
+in_workspace(#{env := Env}, _Context) ->
+    {ok, Env}.
+
+%% @doc Whether an Erlang tool may run, by the rules alone. Takes about a microsecond.
+-spec judge(t(), Tool :: binary(), RequiresPermission :: boolean()) ->
+    allow | {ask, beamai_approval:request()} | {error, beamai_error:t()}.
+judge(Env, Tool, RequiresPermission) ->
+    case beamai_nif:judge(Env, Tool, RequiresPermission) of
+        allow ->
+            allow;
+        unknown ->
+            case pin(Env) of
+                ok -> judge(Env, Tool, RequiresPermission);
+                {error, _} = Error -> Error
+            end;
+        Reply ->
+            verdict(binary_to_term(Reply, [safe]))
+    end.
+
+verdict({ask, Request}) -> {ask, Request};
+verdict({error, Error}) -> {error, beamai_error:from_native(Error)}.

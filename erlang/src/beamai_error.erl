@@ -1,0 +1,132 @@
+%% @doc The kernel's error: made here, converted from the native side here.
+%%
+%% An error is a map with `tool', one of five `error_type's, a `message' for a model or a person,
+%% and `details', which always has a `reason'.
+-module(beamai_error).
+
+-export([new/4, new/5, from_native/1, retryable/1, show/2]).
+-export_type([t/0, error_type/0, reason/0]).
+
+-type error_type() ::
+    permission_denied | not_found | timeout | invalid_input | execution_failed.
+%% An atom; a binary only where a newer native side has a reason that this module does not know.
+-type reason() :: atom() | binary().
+-type t() :: #{
+    tool := binary(),
+    error_type := error_type(),
+    message := binary(),
+    details := #{reason := reason(), atom() | binary() => term()}
+}.
+
+%% @doc An error without further details.
+-spec new(Tool :: binary(), error_type(), reason(), Message :: iodata()) -> t().
+new(Tool, Type, Reason, Message) ->
+    new(Tool, Type, Reason, Message, #{}).
+
+%% @doc An error; `Details' are kept beside the reason.
+-spec new(Tool :: binary(), error_type(), reason(), Message :: iodata(), Details :: map()) -> t().
+new(Tool, Type, Reason, Message, Details) ->
+    #{
+        tool => Tool,
+        error_type => Type,
+        message => text(Message),
+        details => Details#{reason => Reason}
+    }.
+
+text(Message) ->
+    case unicode:characters_to_binary(Message) of
+        Text when is_binary(Text) -> Text;
+        _ -> unicode:characters_to_binary(iolist_to_binary(Message), latin1)
+    end.
+
+%% @doc Converts an error map of the native side, whose keys and words are binaries. No atom is
+%% made from them: what is not in the fixed vocabulary stays a binary.
+-spec from_native(map()) -> t().
+from_native(#{<<"tool">> := Tool, <<"error_type">> := Type, <<"message">> := Message} = Error) ->
+    Details = maps:get(<<"details">>, Error, #{}),
+    Reason = reason(maps:get(<<"reason">>, Details, <<"handler_error">>)),
+    Known = maps:from_list([{detail_key(K), V} || {K, V} <- maps:to_list(Details)]),
+    new(Tool, error_type(Type), Reason, Message, Known).
+
+error_type(<<"permission_denied">>) -> permission_denied;
+error_type(<<"not_found">>) -> not_found;
+error_type(<<"timeout">>) -> timeout;
+error_type(<<"invalid_input">>) -> invalid_input;
+error_type(_) -> execution_failed.
+
+reason(<<"unknown_tool">>) -> unknown_tool;
+reason(<<"no_such_file">>) -> no_such_file;
+reason(<<"invalid_argument">>) -> invalid_argument;
+reason(<<"invalid_pattern">>) -> invalid_pattern;
+reason(<<"no_match">>) -> no_match;
+reason(<<"ambiguous">>) -> ambiguous;
+reason(<<"not_a_file">>) -> not_a_file;
+reason(<<"is_a_directory">>) -> is_a_directory;
+reason(<<"not_a_directory">>) -> not_a_directory;
+reason(<<"binary_file">>) -> binary_file;
+reason(<<"invalid_encoding">>) -> invalid_encoding;
+reason(<<"too_large">>) -> too_large;
+reason(<<"already_exists">>) -> already_exists;
+reason(<<"outside_workspace">>) -> outside_workspace;
+reason(<<"denied">>) -> denied;
+reason(<<"needs_approval">>) -> needs_approval;
+reason(<<"stale">>) -> stale;
+reason(<<"busy">>) -> busy;
+reason(<<"cancelled">>) -> cancelled;
+reason(<<"door_lost">>) -> door_lost;
+reason(<<"crash">>) -> crash;
+reason(<<"timeout">>) -> timeout;
+reason(<<"io">>) -> io;
+reason(<<"isolation_unavailable">>) -> isolation_unavailable;
+reason(<<"handler_error">>) -> handler_error;
+reason(Unknown) -> Unknown.
+
+detail_key(<<"reason">>) -> reason;
+detail_key(<<"matched_rule">>) -> matched_rule;
+detail_key(<<"rule">>) -> rule;
+detail_key(<<"subject">>) -> subject;
+detail_key(<<"file">>) -> file;
+detail_key(<<"command">>) -> command;
+detail_key(<<"argument">>) -> argument;
+detail_key(<<"arguments">>) -> arguments;
+detail_key(<<"nearest">>) -> nearest;
+detail_key(<<"stdout">>) -> stdout;
+detail_key(<<"stderr">>) -> stderr;
+detail_key(<<"truncated">>) -> truncated;
+detail_key(<<"killed">>) -> killed;
+detail_key(<<"duration_ms">>) -> duration_ms;
+detail_key(<<"timeout_ms">>) -> timeout_ms;
+detail_key(<<"exit_code">>) -> exit_code;
+detail_key(<<"errno">>) -> errno;
+detail_key(<<"path">>) -> path;
+detail_key(<<"line">>) -> line;
+detail_key(<<"limit">>) -> limit;
+detail_key(<<"size">>) -> size;
+detail_key(<<"expected">>) -> expected;
+detail_key(<<"actual">>) -> actual;
+detail_key(<<"matches">>) -> matches;
+detail_key(Unknown) -> Unknown.
+
+%% @doc Whether another try can mend the error, be it the kernel's or a handler's own term.
+-spec retryable(term()) -> boolean().
+retryable(#{error_type := invalid_input}) -> false;
+retryable(#{error_type := permission_denied}) -> false;
+retryable(#{error_type := not_found}) -> false;
+retryable(#{error_type := execution_failed, details := #{reason := cancelled}}) -> false;
+retryable(_) -> true.
+
+%% @doc A term as text of at most about `Limit' characters, for messages.
+-spec show(term(), Limit :: pos_integer()) -> unicode:chardata().
+show(Text, Limit) when is_binary(Text) ->
+    case string:slice(shown_text(Text), 0, Limit + 1) of
+        Short when byte_size(Short) =< Limit -> [$", Short, $"];
+        Long -> [$", string:slice(Long, 0, Limit), "...\""]
+    end;
+show(Term, Limit) ->
+    io_lib:format("~0tp", [Term], [{chars_limit, Limit}]).
+
+shown_text(Text) ->
+    case unicode:characters_to_binary(Text) of
+        Text -> Text;
+        _ -> unicode:characters_to_binary(Text, latin1)
+    end.

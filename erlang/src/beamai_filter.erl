@@ -1,0 +1,75 @@
+%% @doc Filters wrap calls like the skins of an onion.
+%%
+%% A filter's fun gets the call and the rest of the onion: `fun(Call, Next) -> Result'. It may
+%% change the arguments or the context before `Next(Call)', the result after it, leave `Next' out
+%% to answer itself, or call it again to retry. It runs in the caller's process.
+%%
+%% Under `invoke_all' calls run in parallel although their filters share the caller's process:
+%% while one filter waits in `Next', the filters of further calls start, so its `Next' may return
+%% later than its own tool has ended.
+-module(beamai_filter).
+
+-export([new/2, apply_all/3]).
+-export_type([filter/0, name/0, call/0, result/0, next/0, handler/0]).
+
+-type name() :: binary() | atom().
+-type call() :: #{tool := binary(), args := map(), context := beamai_context:t()}.
+-type result() :: {ok, term(), beamai_context:t()} | {error, term()}.
+-type next() :: fun((call()) -> result()).
+-type handler() :: fun((call(), next()) -> result()).
+-type filter() :: #{name := name(), handler := handler()}.
+
+%% @doc A filter. Its name is what a tool's `filters' lists.
+-spec new(name(), handler()) -> filter().
+new(Name, Fun) when is_function(Fun, 2), is_binary(Name) orelse is_atom(Name) ->
+    #{name => Name, handler => Fun}.
+
+%% @doc Runs the call through the filters, outermost first, down to `Core'. A filter that raises,
+%% returns something else, or is missing makes an `execution_failed' error.
+-spec apply_all([filter() | {missing, term()}], call(), next()) -> result().
+apply_all([], Call, Core) ->
+    Core(Call);
+apply_all([{missing, Name} | _], #{tool := Tool}, _Core) ->
+    Message = [
+        Tool, " lists the filter ", show(Name),
+        ", which this kernel does not have; add it with beamai_kernel:add_filter"
+    ],
+    {error, beamai_error:new(Tool, execution_failed, missing_filter, Message)};
+apply_all([#{name := Name, handler := Fun} | Rest], #{tool := Tool} = Call, Core) ->
+    Next = fun(Inner) -> apply_rest(Rest, Name, Tool, Inner, Core) end,
+    try Fun(Call, Next) of
+        {ok, _Result, Context} = Ok when is_map(Context) -> Ok;
+        {error, _Reason} = Error -> Error;
+        Other -> {error, bad_result(Tool, Name, Other)}
+    catch
+        Class:Reason:Stack -> {error, raised(Tool, Name, Class, Reason, Stack)}
+    end.
+
+%% A filter may change the arguments and the context, but not which tool is called: its own
+%% filters and permissions are those of the tool that was asked for.
+apply_rest(Rest, _Name, Tool, #{tool := Tool, args := _, context := C} = Call, Core) when is_map(C) ->
+    apply_all(Rest, Call, Core);
+apply_rest(_Rest, Name, Tool, Call, _Core) ->
+    Message = [
+        "filter ", show(Name), " handed on ", show(Call), "; it must hand on the call of ", Tool,
+        " with `tool', `args' and `context'"
+    ],
+    {error, beamai_error:new(Tool, execution_failed, bad_filter, Message)}.
+
+bad_result(Tool, Name, Other) ->
+    Message = [
+        "filter ", show(Name), " returned ", show(Other),
+        "; a filter returns {ok, Result, Context} or {error, Reason}"
+    ],
+    beamai_error:new(Tool, execution_failed, bad_filter, Message).
+
+raised(Tool, Name, Class, Reason, Stack) ->
+    Message = ["filter ", show(Name), " raised ", atom_to_binary(Class), ":", show(Reason)],
+    beamai_error:new(Tool, execution_failed, crash, Message, #{
+        class => Class,
+        exception => Reason,
+        stacktrace => beamai_callback:short_stack(Stack)
+    }).
+
+show(Term) ->
+    beamai_error:show(Term, 200).

@@ -1,0 +1,71 @@
+%% @doc Which calls carry which run id, so that `cancel/1' finds them.
+%%
+%% A call enters with an alias: once it has left, a cancellation that comes too late goes nowhere
+%% and not into the caller's mailbox.
+-module(beamai_runs).
+
+-export([new_table/0, enter/1, leave/2, forget/2, cancel/1, cancelled/1, keep/1]).
+
+-define(TABLE, beamai_runs).
+
+%% @doc Creates the table. Called by the supervisor, which owns it.
+-spec new_table() -> ok.
+new_table() ->
+    ?TABLE = ets:new(?TABLE, [bag, named_table, public, {write_concurrency, true}]),
+    ok.
+
+%% @doc Enters the calling process under a run id. Returns the tag under which a cancellation
+%% arrives: the message `{Tag, cancelled}'.
+-spec enter(RunId :: term()) -> Tag :: reference().
+enter(RunId) ->
+    _ = beamai_guard:ready(),
+    Tag = erlang:alias([explicit_unalias]),
+    true = ets:insert(?TABLE, {RunId, Tag}),
+    beamai_guard:watch({run, Tag}, {run, RunId, Tag}),
+    Tag.
+
+%% @doc Ends what {@link enter/1} began and clears a cancellation out of the mailbox.
+-spec leave(RunId :: term(), Tag :: reference()) -> ok.
+leave(RunId, Tag) ->
+    forget(RunId, Tag),
+    beamai_guard:unwatch({run, Tag}),
+    _ = erlang:unalias(Tag),
+    flush(Tag).
+
+%% @doc Deletes the row alone, for a caller that has died.
+-spec forget(RunId :: term(), Tag :: reference()) -> ok.
+forget(RunId, Tag) ->
+    true = ets:delete_object(?TABLE, {RunId, Tag}),
+    ok.
+
+%% @doc Tells every call under the run id that it is cancelled.
+-spec cancel(RunId :: term()) -> ok.
+cancel(RunId) ->
+    case ets:whereis(?TABLE) of
+        undefined -> ok;
+        Table -> lists:foreach(fun({_, Tag}) -> keep(Tag) end, ets:lookup(Table, RunId))
+    end.
+
+%% @doc Whether the call has been cancelled. It stays so until it leaves.
+-spec cancelled(Tag :: reference() | none) -> boolean().
+cancelled(none) ->
+    false;
+cancelled(Tag) ->
+    receive
+        {Tag, cancelled} ->
+            keep(Tag),
+            true
+    after 0 -> false
+    end.
+
+%% @doc Puts the cancellation back, for whoever waits under the tag next: a filter may try again.
+-spec keep(Tag :: reference()) -> ok.
+keep(Tag) ->
+    Tag ! {Tag, cancelled},
+    ok.
+
+flush(Tag) ->
+    receive
+        {Tag, cancelled} -> flush(Tag)
+    after 0 -> ok
+    end.

@@ -1,0 +1,31 @@
+%% @doc The top supervisor. It owns the tables, so that a restarted worker finds its rows again.
+-module(beamai_sup).
+-behaviour(supervisor).
+
+-export([start_link/0, init/1]).
+
+%% @doc Starts the supervisor under its own name.
+-spec start_link() -> {ok, pid()} | {error, term()}.
+start_link() ->
+    case supervisor:start_link({local, ?MODULE}, ?MODULE, []) of
+        {ok, Pid} -> {ok, Pid};
+        ignore -> {error, ignore};
+        {error, Reason} -> {error, Reason}
+    end.
+
+%% @private
+-spec init([]) -> {ok, {supervisor:sup_flags(), [supervisor:child_spec()]}}.
+init([]) ->
+    beamai_guard:new_tables(),
+    beamai_runs:new_table(),
+    beamai_session:new_table(),
+    Flags = #{strategy => one_for_one, intensity => 5, period => 10},
+    {ok, {Flags, [
+        #{id => beamai_guard, start => {beamai_guard, start_link, []}},
+        #{
+            id => beamai_session_sup,
+            start => {beamai_session_sup, start_link, []},
+            type => supervisor,
+            shutdown => infinity
+        }
+    ]}}.

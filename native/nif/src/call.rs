@@ -1,0 +1,63 @@
+//! Calls that run on the caller's own scheduler, and the judge.
+
+use beamai_wire::{Dispatcher, Ended, Run};
+use rustler::{Atom, Binary, Encoder, Env, NewBinary, Term};
+use std::sync::LazyLock;
+
+mod atoms {
+    rustler::atoms! { allow, defer, ok, unknown }
+}
+
+/// Most bytes that a call may touch on a dirty scheduler. Reading and hashing as much takes about a millisecond.
+const INLINE_BYTES: u64 = 1 << 20;
+
+pub(crate) static DISPATCHER: LazyLock<Dispatcher> = LazyLock::new(Dispatcher::new);
+
+/// Runs a bounded call; `defer` when it turns out to be too large for here.
+#[rustler::nif(schedule = "DirtyIo")]
+fn call<'a>(env: Env<'a>, settings: Binary<'a>, request: Binary<'a>) -> Term<'a> {
+    let run = Run { inline_bytes: Some(INLINE_BYTES), ..Run::default() };
+    match DISPATCHER.call(&settings, &request, run) {
+        Ended::Reply(reply) => binary(env, &reply),
+        Ended::Defer => atoms::defer().encode(env),
+    }
+}
+
+/// Judges a tool that is implemented in Erlang. Looks things up and compares names: nothing that takes time.
+#[rustler::nif]
+fn judge<'a>(env: Env<'a>, settings: Binary<'a>, tool: &str, requires_permission: bool) -> Term<'a> {
+    match DISPATCHER.judge(&settings, tool, requires_permission) {
+        None => atoms::unknown().encode(env),
+        Some(None) => atoms::allow().encode(env),
+        Some(Some(reply)) => binary(env, &reply),
+    }
+}
+
+/// Makes settings ready for calls.
+#[rustler::nif(schedule = "DirtyIo")]
+fn pin<'a>(env: Env<'a>, settings: Binary<'a>) -> Term<'a> {
+    match DISPATCHER.pin(&settings) {
+        None => ok().encode(env),
+        Some(reply) => binary(env, &reply),
+    }
+}
+
+/// The verdict on a call.
+#[rustler::nif(schedule = "DirtyIo")]
+fn explain<'a>(env: Env<'a>, settings: Binary<'a>, call: Binary<'a>) -> Term<'a> {
+    binary(env, &DISPATCHER.explain(&settings, &call))
+}
+
+/// The verdict on a tool that is implemented in Erlang.
+#[rustler::nif(schedule = "DirtyIo")]
+fn explain_own<'a>(env: Env<'a>, settings: Binary<'a>, tool: &str, requires_permission: bool) -> Term<'a> {
+    binary(env, &DISPATCHER.explain_own(&settings, tool, requires_permission))
+}
+
+pub(crate) fn ok() -> Atom {
+    atoms::ok()
+}
+
+pub(crate) fn binary<'a>(env: Env<'a>, bytes: &[u8]) -> Term<'a> {
+    NewBinary::from_slice(env, bytes).into()
+}

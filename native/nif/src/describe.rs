@@ -1,0 +1,25 @@
+//! What describes tools and directories, without calling anything.
+
+use crate::call::binary;
+use rustler::{Binary, Env, Term};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// The tools of a dialect.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn tools<'a>(env: Env<'a>, dialect: &str) -> Term<'a> {
+    binary(env, &beamai_wire::tools(dialect))
+}
+
+/// A tool in the format of a provider.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn schema<'a>(env: Env<'a>, request: Binary<'a>) -> Term<'a> {
+    binary(env, &beamai_wire::schema(&request))
+}
+
+/// Identity of the directory at a path, given as the bytes that the file system knows.
+#[rustler::nif(schedule = "DirtyIo")]
+fn workspace<'a>(env: Env<'a>, path: Binary<'a>) -> Term<'a> {
+    binary(env, &beamai_wire::workspace(Path::new(OsStr::from_bytes(&path))))
+}

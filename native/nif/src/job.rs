@@ -1,0 +1,136 @@
+//! Calls that run on native threads and answer by message.
+
+use crate::call::{DISPATCHER, ok};
+use beamai_wire::{CancelToken, Ended, Pool, Progress, Run};
+use rustler::env::SavedTerm;
+use rustler::{
+    Atom, Binary, Encoder, Env, LocalPid, Monitor, OwnedBinary, OwnedEnv, Reference, Resource, ResourceArc,
+    Term,
+};
+use std::sync::{Arc, LazyLock};
+use std::time::Instant;
+
+mod atoms {
+    rustler::atoms! { busy, progress }
+}
+
+/// Jobs that wait at most; one more is refused as busy.
+const MOST_WAITING: usize = 4096;
+
+static POOL: LazyLock<Pool> = LazyLock::new(|| {
+    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    Pool::new("beamai-job", (4 * cores).max(8), MOST_WAITING)
+});
+
+/// A call under way. The VM says when its caller is gone, and then it is cancelled.
+pub(crate) struct Job {
+    cancel: CancelToken,
+}
+
+#[rustler::resource_impl]
+impl Resource for Job {
+    const IMPLEMENTS_DOWN: bool = true;
+
+    fn down<'a>(&'a self, _: Env<'a>, _: LocalPid, _: Monitor) {
+        self.cancel.cancel();
+    }
+}
+
+/// Starts a call; its reply comes as `{Ref, Reply}`, its progress as `{Ref, progress, Message}`.
+#[rustler::nif]
+fn start<'a>(env: Env<'a>, settings: Binary<'a>, call: Binary<'a>, reference: Reference<'a>) -> Term<'a> {
+    let job = ResourceArc::new(Job { cancel: CancelToken::new() });
+    let caller = env.pid();
+    if job.monitor(Some(env), &caller).is_none() {
+        job.cancel.cancel();
+    }
+    let work = Work::new(settings, call, reference, caller, &job);
+    match POOL.submit(move || work.run()) {
+        Ok(()) => (ok(), job).encode(env),
+        Err(beamai_wire::Busy) => atoms::busy().encode(env),
+    }
+}
+
+/// Asks a job to stop; it still answers.
+#[rustler::nif]
+fn cancel(job: ResourceArc<Job>) -> Atom {
+    job.cancel.cancel();
+    ok()
+}
+
+/// What a job takes with it to its thread. Binaries go as references: a large argument is not copied.
+struct Work {
+    terms: OwnedEnv,
+    settings: SavedTerm,
+    call: SavedTerm,
+    reference: SavedTerm,
+    caller: LocalPid,
+    job: ResourceArc<Job>,
+    arrived: Instant,
+}
+
+impl Work {
+    fn new<'a>(
+        settings: Binary<'a>,
+        call: Binary<'a>,
+        reference: Reference<'a>,
+        caller: LocalPid,
+        job: &ResourceArc<Job>,
+    ) -> Self {
+        let terms = OwnedEnv::new();
+        Self {
+            settings: terms.save(settings),
+            call: terms.save(call),
+            reference: terms.save(reference),
+            terms,
+            caller,
+            job: job.clone(),
+            arrived: Instant::now(),
+        }
+    }
+
+    fn run(mut self) {
+        let run = Run {
+            cancel: self.job.cancel.clone(),
+            progress: Some(self.progress()),
+            arrived: Some(self.arrived),
+            ..Run::default()
+        };
+        let reply = self.terms.run(|env| {
+            let load = |saved: &SavedTerm| Binary::from_term(saved.load(env));
+            let (Ok(settings), Ok(call)) = (load(&self.settings), load(&self.call)) else {
+                return Vec::new();
+            };
+            match DISPATCHER.call(&settings, &call, run) {
+                Ended::Reply(reply) => reply,
+                // Nothing defers without a bound, and a job has none.
+                Ended::Defer => Vec::new(),
+            }
+        });
+        // The caller may be gone; then nobody waits for the reply.
+        _ = self
+            .terms
+            .send_and_clear(&self.caller, |env| (self.reference.load(env), owned(&reply).release(env)));
+    }
+
+    fn progress(&self) -> Progress {
+        let terms = OwnedEnv::new();
+        let reference = self.terms.run(|env| terms.save(self.reference.load(env)));
+        let caller = self.caller;
+        let terms = std::sync::Mutex::new((terms, reference));
+        Arc::new(move |message| {
+            let message = owned(&beamai_wire::encode(&message));
+            let Ok(held) = terms.lock() else { return };
+            let (terms, reference) = &*held;
+            let mut letter = OwnedEnv::new();
+            let reference = terms.run(|env| letter.save(reference.load(env)));
+            _ = letter.send_and_clear(&caller, |env| {
+                (reference.load(env), atoms::progress(), message.release(env))
+            });
+        })
+    }
+}
+
+fn owned(bytes: &[u8]) -> OwnedBinary {
+    OwnedBinary::from_slice(bytes)
+}

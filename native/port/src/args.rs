@@ -1,0 +1,32 @@
+//! What the subcommands share about their command lines.
+
+use std::fmt;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// What is wrong with a command line; the program ends with code 2.
+#[derive(Debug)]
+pub(crate) struct Usage(pub(crate) String);
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl From<lexopt::Error> for Usage {
+    fn from(error: lexopt::Error) -> Self {
+        Self(format!("{error}; see --help"))
+    }
+}
+
+/// The next option value as text.
+pub(crate) fn text(parser: &mut lexopt::Parser) -> Result<String, Usage> {
+    parser.value()?.into_string().map_err(|value| Usage(format!("{value:?} is not valid UTF-8")))
+}
+
+/// Prints to stdout. A reader that has gone away is no error of ours.
+pub(crate) fn print(text: &str) -> ExitCode {
+    _ = std::io::stdout().write_all(text.as_bytes());
+    ExitCode::SUCCESS
+}

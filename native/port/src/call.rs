@@ -1,0 +1,163 @@
+//! `beamai-port call`: one call from the command line.
+
+use crate::args::{self, Usage};
+use beamai_tools::context::{Limits, Sandbox};
+use beamai_tools::engine::{Call, Host, Outcome, Run, Settings};
+use beamai_tools::policy::{Mode, PolicyText};
+use beamai_tools::workspace::Workspace;
+use beamai_tools::{Reason, Result as ToolResult, ToolError, catalogue};
+use serde_json::{Map, Value};
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const HELP: &str = "\
+Call one tool and print its result as JSON. Exits with 0, or with 1 after printing the error object.
+
+usage: beamai-port call TOOL JSON [options]
+
+  TOOL              name of the tool; see `beamai-port tools`
+  JSON              its arguments, a JSON object; - reads them from standard input
+
+  --dialect D       whose tool of that name; beamai (default)
+  --workspace DIR   directory that the tool is confined to; default: the current one
+  --allow RULE      a permission rule, such as Bash or Write; may be repeated
+  --ask RULE        likewise; without a person to ask, what asks is refused
+  --deny RULE       likewise; deny beats ask beats allow
+  --default MODE    auto (default), allow, ask or deny: what happens where no rule decides
+  --settings FILE   JSON file with rules under \"permissions\": {\"allow\": [], \"ask\": [], \"deny\": [], \"default\": \"auto\"}
+  --sandbox MODE    required, best_effort (default) or off: how commands are isolated
+";
+
+struct Options {
+    tool: String,
+    json: String,
+    dialect: String,
+    workspace: PathBuf,
+    policy: PolicyText,
+    sandbox: Sandbox,
+}
+
+pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
+    let Some(options) = options(parser)? else { return Ok(args::print(HELP)) };
+    let known = catalogue::dialect(&options.dialect).map_err(|error| Usage(error.message))?;
+    known.find(&options.tool).map_err(|error| Usage(error.message))?;
+    let arguments = arguments(&options.json)?;
+    let name = options.tool.clone();
+    let (value, code) = match run(options, arguments) {
+        Ok(value) => (value, ExitCode::SUCCESS),
+        Err(error) => (ToolError { tool: name, ..error }.to_value(), ExitCode::FAILURE),
+    };
+    args::print(&format!("{value:#}\n"));
+    Ok(code)
+}
+
+fn run(options: Options, arguments: Map<String, Value>) -> ToolResult<Value> {
+    let settings = Settings {
+        workspace: Workspace::open(&options.workspace)?.id(),
+        permissions: options.policy,
+        sandbox: options.sandbox,
+        limits: Limits::default(),
+    };
+    let call = Call {
+        tool: options.tool,
+        dialect: Some(options.dialect),
+        args: arguments,
+        timeout: None,
+        approved: None,
+        session: None,
+    };
+    match Host::new(&settings)?.call(call, Run::default()) {
+        Outcome::Ok(value) => Ok(value),
+        Outcome::Error(error) => Err(error),
+        Outcome::Ask(request) => Err(unapproved(&request)),
+        Outcome::Defer => Err(ToolError::new(Reason::Crash, "a call without a bound was deferred")),
+    }
+}
+
+fn unapproved(request: &Value) -> ToolError {
+    let rule = request["rule"].as_str().unwrap_or_default();
+    let message = format!(
+        "{} and needs an approval, and there is nobody to ask; allow it with --allow {rule}",
+        request["message"].as_str().unwrap_or_default()
+    );
+    let mut error = ToolError::new(Reason::NeedsApproval, message);
+    for key in ["rule", "subject", "command", "file"] {
+        if let Some(value) = request.get(key) {
+            error = error.with(key, value.clone());
+        }
+    }
+    error
+}
+
+fn options(parser: &mut lexopt::Parser) -> Result<Option<Options>, Usage> {
+    use lexopt::prelude::{Long, Short, Value};
+    let mut names = Vec::new();
+    let mut dialect = "beamai".to_owned();
+    let mut workspace = PathBuf::from(".");
+    let mut policy = PolicyText::default();
+    let mut sandbox = Sandbox::default();
+    while let Some(option) = parser.next()? {
+        match option {
+            Long("help") | Short('h') => return Ok(None),
+            Long("dialect") => dialect = args::text(parser)?,
+            Long("workspace") => workspace = parser.value()?.into(),
+            Long("allow") => policy.allow.push(args::text(parser)?),
+            Long("ask") => policy.ask.push(args::text(parser)?),
+            Long("deny") => policy.deny.push(args::text(parser)?),
+            Long("default") => {
+                policy.default = one_of("mode", &args::text(parser)?, "auto, allow, ask, deny")?
+            }
+            Long("settings") => load_settings(&args::text(parser)?, &mut policy)?,
+            Long("sandbox") => {
+                sandbox = one_of("sandbox", &args::text(parser)?, "required, best_effort, off")?
+            }
+            Value(value) => names
+                .push(value.into_string().map_err(|value| Usage(format!("{value:?} is not valid UTF-8")))?),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    let [tool, json] = <[String; 2]>::try_from(names)
+        .map_err(|_| Usage("call takes a tool's name and its arguments as JSON; see --help".into()))?;
+    Ok(Some(Options { tool, json, dialect, workspace, policy, sandbox }))
+}
+
+fn one_of<T: serde::de::DeserializeOwned>(what: &str, text: &str, known: &str) -> Result<T, Usage> {
+    serde_json::from_value(text.into())
+        .map_err(|_| Usage(format!("there is no {what} {text:?}; there are: {known}")))
+}
+
+/// Adds the rules of a settings file to those of the command line.
+fn load_settings(file: &str, policy: &mut PolicyText) -> Result<(), Usage> {
+    let wrong = |why: String| Usage(format!("settings file {file}: {why}"));
+    let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+    let mut settings: Value = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    let permissions = settings["permissions"].take();
+    if permissions.is_null() {
+        return Err(wrong("it has no \"permissions\"".into()));
+    }
+    let loaded: PolicyText = serde_json::from_value(permissions).map_err(|error| wrong(error.to_string()))?;
+    policy.allow.extend(loaded.allow);
+    policy.ask.extend(loaded.ask);
+    policy.deny.extend(loaded.deny);
+    if policy.default == Mode::Auto {
+        policy.default = loaded.default;
+    }
+    Ok(())
+}
+
+fn arguments(json: &str) -> Result<Map<String, Value>, Usage> {
+    let mut text = json.to_owned();
+    if json == "-" {
+        text.clear();
+        let read = std::io::stdin().read_to_string(&mut text);
+        read.map_err(|error| Usage(format!("the arguments cannot be read from standard input: {error}")))?;
+    }
+    match serde_json::from_str(&text) {
+        Ok(Value::Object(map)) => Ok(map),
+        Ok(_) => {
+            Err(Usage("the arguments must be a JSON object, such as '{\"path\": \"README.md\"}'".into()))
+        }
+        Err(error) => Err(Usage(format!("the arguments are not valid JSON: {error}"))),
+    }
+}

@@ -1,0 +1,161 @@
+//! `beamai-port serve`: answers calls of the Erlang side.
+//!
+//! One thread reads frames; every call runs on a thread of the pool, which writes its reply itself. When the
+//! host stops reading, the writers wait, the queue fills, reading stops, and the host sees a busy port.
+
+use crate::args::{self, Usage};
+use crate::frame::{self, Kind, MAX_WRITE, Request};
+use beamai_tools::{Reason, ToolError};
+use beamai_wire::{Busy, CancelToken, Dispatcher, Ended, Pool, Progress, Run};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufReader, ErrorKind};
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+const HELP: &str = "\
+Answer calls in frames on file descriptor 3 (in) and 4 (out) until the input ends. Started by the Erlang side with
+open_port and the options {packet, 4} and nouse_stdio; of no use on a command line.
+
+usage: beamai-port serve
+";
+
+const INPUT: RawFd = 3;
+const OUTPUT: RawFd = 4;
+/// Calls that run at once. Most of them wait for a process.
+const MOST_THREADS: usize = 128;
+/// Calls that wait for a thread; one more is refused as busy.
+const MOST_WAITING: usize = 4096;
+
+pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
+    use lexopt::prelude::{Long, Short};
+    match parser.next()? {
+        Some(Long("help") | Short('h')) => return Ok(args::print(HELP)),
+        Some(other) => return Err(other.unexpected().into()),
+        None => {}
+    }
+    let (input, output) = (descriptor(INPUT)?, descriptor(OUTPUT)?);
+    let ended = Server::new(output).run(BufReader::with_capacity(64 << 10, input));
+    Ok(match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("beamai-port: the host's input cannot be read: {error}");
+            ExitCode::FAILURE
+        }
+    })
+}
+
+/// Takes over a descriptor that the host opened, and keeps it from every child.
+fn descriptor(fd: RawFd) -> Result<File, Usage> {
+    // SAFETY: the descriptor is only looked at; F_GETFD changes nothing, and it is not closed through this.
+    let borrowed = unsafe { std::os::fd::BorrowedFd::borrow_raw(fd) };
+    rustix::io::fcntl_setfd(borrowed, rustix::io::FdFlags::CLOEXEC).map_err(|_| {
+        Usage(format!("file descriptor {fd} is not open; serve is started by the Erlang side"))
+    })?;
+    // SAFETY: nothing else in this program owns descriptors 3 and 4; they come from the host for this use.
+    Ok(File::from(unsafe { OwnedFd::from_raw_fd(fd) }))
+}
+
+struct Server {
+    shared: Arc<Shared>,
+    pool: Pool,
+}
+
+struct Shared {
+    dispatcher: Dispatcher,
+    output: Mutex<File>,
+    running: Mutex<HashMap<Vec<u8>, CancelToken>>,
+}
+
+impl Server {
+    fn new(output: File) -> Self {
+        let shared =
+            Shared { dispatcher: Dispatcher::new(), output: Mutex::new(output), running: Mutex::default() };
+        Self { shared: Arc::new(shared), pool: Pool::new("beamai-call", MOST_THREADS, MOST_WAITING) }
+    }
+
+    /// Serves until the input ends, then cancels what is under way.
+    fn run(&self, mut input: BufReader<File>) -> std::io::Result<()> {
+        let mut bytes = Vec::new();
+        let ended = loop {
+            match frame::read(&mut input, &mut bytes) {
+                Ok(true) => self.take(std::mem::take(&mut bytes)),
+                Ok(false) => break Ok(()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => break Err(error),
+            }
+        };
+        self.shared.running().values().for_each(CancelToken::cancel);
+        ended
+    }
+
+    fn take(&self, bytes: Vec<u8>) {
+        match frame::parse(&bytes) {
+            Some(Request::Call { id, .. }) => {
+                let id = id.to_owned();
+                self.start(id, bytes);
+            }
+            Some(Request::Cancel { id }) => {
+                if let Some(token) = self.shared.running().get(id) {
+                    token.cancel();
+                }
+            }
+            None => eprintln!("beamai-port: a frame of {} bytes means nothing", bytes.len()),
+        }
+    }
+
+    fn start(&self, id: Vec<u8>, bytes: Vec<u8>) {
+        let token = CancelToken::new();
+        self.shared.running().insert(id.clone(), token.clone());
+        let shared = Arc::clone(&self.shared);
+        let arrived = Instant::now();
+        let refused = id.clone();
+        let job = move || shared.answer(&id, &bytes, token, arrived);
+        if let Err(Busy) = self.pool.submit(job) {
+            let message = format!("{MOST_WAITING} calls are waiting already; try again when some have ended");
+            self.shared.finish(&refused, &beamai_wire::error(&ToolError::new(Reason::Busy, message)));
+        }
+    }
+}
+
+impl Shared {
+    fn answer(self: &Arc<Self>, id: &[u8], bytes: &[u8], cancel: CancelToken, arrived: Instant) {
+        let Some(Request::Call { settings, call, .. }) = frame::parse(bytes) else { return };
+        let run =
+            Run { cancel, progress: Some(self.progress(id)), arrived: Some(arrived), inline_bytes: None };
+        match self.dispatcher.call(settings, call, run) {
+            Ended::Reply(reply) if reply.len() > MAX_WRITE => self.finish(id, &too_long(reply.len())),
+            Ended::Reply(reply) => self.finish(id, &reply),
+            // Nothing defers without a bound.
+            Ended::Defer => {}
+        }
+    }
+
+    fn progress(self: &Arc<Self>, id: &[u8]) -> Progress {
+        let (shared, id) = (Arc::clone(self), id.to_owned());
+        Arc::new(move |message| shared.write(Kind::Progress, &id, &beamai_wire::encode(&message)))
+    }
+
+    fn finish(&self, id: &[u8], reply: &[u8]) {
+        self.running().remove(id);
+        self.write(Kind::Reply, id, reply);
+    }
+
+    /// A host that has gone away ends the input too, and with it the program.
+    fn write(&self, kind: Kind, id: &[u8], body: &[u8]) {
+        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        _ = frame::write(&mut *output, kind, id, body);
+    }
+
+    fn running(&self) -> std::sync::MutexGuard<'_, HashMap<Vec<u8>, CancelToken>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn too_long(length: usize) -> Vec<u8> {
+    let message =
+        format!("the result has {length} bytes, over the {MAX_WRITE} that a frame may have; ask for less");
+    beamai_wire::error(&ToolError::new(Reason::TooLarge, message))
+}

@@ -1,0 +1,67 @@
+//! `beamai-port tools`: the catalogue as JSON.
+
+use crate::args::{self, Usage};
+use beamai_tools::catalogue;
+use beamai_tools::engine::listing;
+use beamai_tools::schema::{self, Provider};
+use beamai_tools::tool::Tool;
+use serde_json::Value;
+use std::process::ExitCode;
+
+const HELP: &str = "\
+List the tools of a dialect as a JSON array.
+
+usage: beamai-port tools [--dialect D] [--format F] [--strict]
+
+  --dialect D   beamai (default) or probe
+  --format F    native (default): everything that is known of a tool; or as a provider wants it:
+                openai, openai_responses, anthropic, gemini, mcp
+  --strict      in the provider's strict mode, where it has one and the tool can be expressed in it
+";
+
+struct Options {
+    dialect: String,
+    format: Option<Provider>,
+    strict: bool,
+}
+
+pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
+    let Some(options) = options(parser)? else { return Ok(args::print(HELP)) };
+    let registry = catalogue::dialect(&options.dialect).map_err(|error| Usage(error.message))?;
+    let list: Value = registry.iter().map(|tool| described(&**tool, &options)).collect();
+    Ok(args::print(&format!("{list:#}\n")))
+}
+
+fn options(parser: &mut lexopt::Parser) -> Result<Option<Options>, Usage> {
+    use lexopt::prelude::{Long, Short};
+    let mut options = Options { dialect: "beamai".into(), format: None, strict: false };
+    while let Some(option) = parser.next()? {
+        match option {
+            Long("help") | Short('h') => return Ok(None),
+            Long("dialect") => options.dialect = args::text(parser)?,
+            Long("format") => options.format = format(&args::text(parser)?)?,
+            Long("strict") => options.strict = true,
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    Ok(Some(options))
+}
+
+fn format(name: &str) -> Result<Option<Provider>, Usage> {
+    if name == "native" {
+        return Ok(None);
+    }
+    let known = "native, openai, openai_responses, anthropic, gemini, mcp";
+    let unknown = |_| Usage(format!("there is no format {name:?}; there are: {known}"));
+    serde_json::from_value(name.into()).map(Some).map_err(unknown)
+}
+
+fn described(tool: &dyn Tool, options: &Options) -> Value {
+    match options.format {
+        None => listing(tool),
+        Some(provider) => {
+            schema::render(provider, tool.name(), tool.description(), tool.parameters(), options.strict)
+                .schema
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! From two binaries to a reply.
+
+use crate::hosts::Hosts;
+use crate::reply;
+use beamai_tools::engine::{Call, Host, Outcome, Run, listing};
+use beamai_tools::schema::{self, Parameters, Provider};
+use beamai_tools::workspace::Workspace;
+use beamai_tools::{Reason, Result, ToolError, catalogue};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::Arc;
+
+/// How a call ended for a door.
+#[derive(Debug)]
+pub enum Ended {
+    /// With an encoded reply.
+    Reply(Vec<u8>),
+    /// It has done nothing and must be run as a job.
+    Defer,
+}
+
+/// Runs the calls of a door.
+#[derive(Default)]
+pub struct Dispatcher {
+    hosts: Hosts,
+}
+
+impl Dispatcher {
+    /// A dispatcher without any host yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Runs one call.
+    pub fn call(&self, settings: &[u8], call: &[u8], run: Run) -> Ended {
+        match self.prepare(settings, call) {
+            Ok((host, call)) => match host.call(call, run) {
+                Outcome::Ok(value) => Ended::Reply(reply::ok(&value)),
+                Outcome::Error(error) => Ended::Reply(reply::error(&error)),
+                Outcome::Ask(request) => Ended::Reply(reply::ask(&request)),
+                Outcome::Defer => Ended::Defer,
+            },
+            Err(error) => Ended::Reply(reply::error(&error)),
+        }
+    }
+
+    /// The verdict on a call: `{ok, #{<<"verdict">>, <<"rule">>}}`.
+    pub fn explain(&self, settings: &[u8], call: &[u8]) -> Vec<u8> {
+        answer(self.prepare(settings, call).and_then(|(host, call)| host.explain(call)))
+    }
+
+    /// The verdict on a tool of the host's own, as [`Dispatcher::explain`].
+    pub fn explain_own(&self, settings: &[u8], tool: &str, requires_permission: bool) -> Vec<u8> {
+        answer(self.hosts.get_or_make(settings).map(|host| host.explain_own(tool, requires_permission)))
+    }
+
+    /// Judges a tool of the host's own. `Some(None)` lets it run, `Some(Some(reply))` asks or refuses; `None` says
+    /// that the settings are unknown and must be [pinned](Self::pin) first.
+    pub fn judge(&self, settings: &[u8], tool: &str, requires_permission: bool) -> Option<Option<Vec<u8>>> {
+        let host = self.hosts.get(settings)?;
+        Some(match host.judge(tool, requires_permission) {
+            Ok(None) => None,
+            Ok(Some(request)) => Some(reply::ask(&request)),
+            Err(error) => Some(reply::error(&error)),
+        })
+    }
+
+    /// Makes settings ready for calls; an error comes encoded.
+    pub fn pin(&self, settings: &[u8]) -> Option<Vec<u8>> {
+        self.hosts.get_or_make(settings).err().map(|error| reply::error(&error))
+    }
+
+    fn prepare(&self, settings: &[u8], call: &[u8]) -> Result<(Arc<Host>, Call)> {
+        let host = self.hosts.get_or_make(settings)?;
+        Ok((host, parse_call(call)?))
+    }
+}
+
+fn parse_call(call: &[u8]) -> Result<Call> {
+    let wrong =
+        |why: String| ToolError::new(Reason::InvalidArgument, format!("the call is not valid: {why}"));
+    let value = crate::decode(call).map_err(|error| wrong(error.to_string()))?;
+    serde_json::from_value(value).map_err(|error| wrong(error.to_string()))
+}
+
+/// The tools of a dialect: `{ok, [Listing]}`.
+pub fn tools(dialect: &str) -> Vec<u8> {
+    let list =
+        |registry: &beamai_tools::registry::Registry| registry.iter().map(|tool| listing(&**tool)).collect();
+    answer(catalogue::dialect(dialect).map(list))
+}
+
+/// Identity of a directory: `{ok, #{<<"path">>, <<"device">>, <<"inode">>}}`.
+pub fn workspace(path: &Path) -> Vec<u8> {
+    answer(Workspace::open(path).map(|workspace| json!(workspace.id())))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SchemaRequest {
+    name: String,
+    #[serde(default)]
+    description: String,
+    #[serde(default)]
+    parameters: Parameters,
+    provider: Provider,
+    #[serde(default)]
+    strict: bool,
+}
+
+/// A tool as a provider wants it: `{ok, #{<<"schema">>, <<"json">>, <<"strict">>}}`.
+pub fn schema(request: &[u8]) -> Vec<u8> {
+    answer(try_schema(request))
+}
+
+fn try_schema(request: &[u8]) -> Result<Value> {
+    let wrong =
+        |why: String| ToolError::new(Reason::InvalidArgument, format!("the tool cannot be described: {why}"));
+    let value = crate::decode(request).map_err(|error| wrong(error.to_string()))?;
+    let request: SchemaRequest = serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
+    let SchemaRequest { name, description, parameters, provider, strict } = request;
+    let rendered = schema::render(provider, &name, &description, &parameters, strict);
+    Ok(json!({"json": rendered.schema.to_string(), "schema": rendered.schema, "strict": rendered.strict}))
+}
+
+fn answer(result: Result<Value>) -> Vec<u8> {
+    match result {
+        Ok(value) => reply::ok(&value),
+        Err(error) => reply::error(&error),
+    }
+}

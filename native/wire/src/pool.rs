@@ -1,0 +1,145 @@
+//! Native threads for jobs: made when they are needed, gone when they have been idle for a while.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long a thread waits for its next job before it ends.
+const IDLE: Duration = Duration::from_secs(10);
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// Too many jobs are waiting already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Busy;
+
+/// A bounded pool of threads with a bounded queue, first in, first out. Clones share it.
+#[derive(Clone)]
+pub struct Pool {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    name: &'static str,
+    most_threads: usize,
+    most_waiting: usize,
+    state: Mutex<State>,
+    arrived: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<Job>,
+    threads: usize,
+    idle: usize,
+}
+
+impl Pool {
+    /// A pool of at most `most_threads` threads in which at most `most_waiting` jobs wait for one.
+    pub fn new(name: &'static str, most_threads: usize, most_waiting: usize) -> Self {
+        let state = Mutex::new(State::default());
+        Self { shared: Arc::new(Shared { name, most_threads, most_waiting, state, arrived: Condvar::new() }) }
+    }
+
+    /// Runs a job as soon as a thread is free for it.
+    ///
+    /// # Errors
+    /// [`Busy`] when the queue is full or the system gives no thread at all; the job has not run.
+    pub fn submit(&self, job: impl FnOnce() + Send + 'static) -> Result<(), Busy> {
+        let mut state = self.shared.lock();
+        if state.waiting.len() >= self.shared.most_waiting {
+            return Err(Busy);
+        }
+        state.waiting.push_back(Box::new(job));
+        if state.idle >= state.waiting.len() {
+            self.shared.arrived.notify_one();
+        } else if state.threads < self.shared.most_threads {
+            self.add_thread(&mut state)?;
+        }
+        Ok(())
+    }
+
+    fn add_thread(&self, state: &mut State) -> Result<(), Busy> {
+        let shared = Arc::clone(&self.shared);
+        let spawned =
+            std::thread::Builder::new().name(self.shared.name.to_owned()).spawn(move || shared.work());
+        match spawned {
+            Ok(_) => state.threads += 1,
+            // The threads there are will come to it.
+            Err(_) if state.threads > 0 => {}
+            Err(_) => {
+                state.waiting.pop_back();
+                return Err(Busy);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work(&self) {
+        while let Some(job) = self.next() {
+            // A job answers its own panics; one that escapes must not take the thread's count with it.
+            _ = beamai_tools::panics::caught(job);
+        }
+    }
+
+    fn next(&self) -> Option<Job> {
+        let mut state = self.lock();
+        loop {
+            if let Some(job) = state.waiting.pop_front() {
+                return Some(job);
+            }
+            state.idle += 1;
+            let (after, waited) =
+                self.arrived.wait_timeout(state, IDLE).unwrap_or_else(PoisonError::into_inner);
+            state = after;
+            state.idle -= 1;
+            if waited.timed_out() && state.waiting.is_empty() {
+                state.threads -= 1;
+                return None;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    #[test]
+    fn every_job_runs_though_threads_are_few() {
+        let pool = Pool::new("test", 3, 1000);
+        let (done, results) = mpsc::channel();
+        for number in 0..500 {
+            let done = done.clone();
+            pool.submit(move || done.send(number).unwrap()).unwrap();
+        }
+        drop(done);
+        assert_eq!(results.iter().count(), 500);
+    }
+
+    #[test]
+    fn a_full_queue_is_busy_and_a_panic_ends_no_thread() {
+        let pool = Pool::new("test", 1, 1);
+        let (release, gate) = mpsc::channel::<()>();
+        let (started, running) = mpsc::channel();
+        pool.submit(move || {
+            started.send(()).unwrap();
+            gate.recv().unwrap();
+            panic!("on purpose");
+        })
+        .unwrap();
+        running.recv().unwrap();
+        let (done, result) = mpsc::channel();
+        pool.submit(move || done.send(()).unwrap()).unwrap();
+        assert_eq!(pool.submit(|| ()), Err(Busy));
+        release.send(()).unwrap();
+        result.recv().unwrap();
+    }
+}
