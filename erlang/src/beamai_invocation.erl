@@ -1,7 +1,7 @@
 %% @doc One call from its plan to its result: filters, arguments, permission, tries.
 -module(beamai_invocation).
 
--export([invoke/4, run/5, unknown_tool/2]).
+-export([invoke/4, run_cancellable/4, run/5, unknown_tool/2]).
 
 -include("beamai_plan.hrl").
 
@@ -30,6 +30,13 @@ filtered(Kernel, #plan{filters = Filters, name = Name} = Plan, Args, Context, Ru
     Call = #{tool => Name, args => Args, context => Context},
     Core = fun(#{args := A, context := C}) -> run(Kernel, Plan, A, C, Run) end,
     beamai_filter:apply_all(Filters, Call, Core).
+
+%% @doc The heart of the onion for a call that is not part of {@link invoke/4}: it enters under its
+%% run id by itself.
+-spec run_cancellable(beamai_kernel:kernel(), #plan{}, Args :: term(), beamai_context:t()) ->
+    beamai_call:result().
+run_cancellable(Kernel, Plan, Args, Context) ->
+    enter(Kernel, Plan#plan{filters = []}, Args, Context).
 
 %% @doc The heart of the onion: checks, judges and runs, with retries. `Run' is the tag of
 %% {@link beamai_runs:enter/1} or `none'.
@@ -63,7 +70,7 @@ tries(Kernel, #plan{timeout = Timeout} = Plan, Args, Context, Run) ->
     case beamai_call:run(Kernel, Tool, Args, Context, Timeout, Run) of
         {error, Error} when Plan#plan.retry =/= {0, 0} ->
             Again = fun() -> beamai_call:run(Kernel, Tool, Args, Context, Timeout, Run) end,
-            beamai_retry:again(Plan#plan.retry, Again, Error, Run);
+            beamai_retry:again(Plan#plan.retry, Plan#plan.name, Again, Error, Run);
         Result ->
             Result
     end.

@@ -3,8 +3,14 @@
 %% Where a built-in tool runs and under which name the native side knows it.
 -record(native, {
     name :: binary(),
+    dialect :: binary(),
     door :: nif | port,
-    pace :: bounded | long
+    %% How long the work can be, and so where it may run; see beamai_door.
+    pace :: beamai_door:pace(),
+    %% Whether it needs the session's temporary directory, or takes it where there is one.
+    session :: required | optional,
+    %% Whether it has a `timeout' argument of its own, which governs.
+    own_timeout :: boolean()
 }).
 
 -record(plan, {
@@ -12,7 +18,7 @@
     spec :: beamai_tool:tool_spec(),
     %% A built-in tool has #native{} here and no handler process.
     runs :: #native{} | beamai_tool:handler(),
-    params :: beamai_args:params(),
+    params = any :: beamai_args:params(),
     timeout :: timeout(),
     retry = {0, 0} :: {Max :: non_neg_integer(), DelayMs :: non_neg_integer()},
     requires_permission = false :: boolean(),

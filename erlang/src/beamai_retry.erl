@@ -1,27 +1,29 @@
 %% @doc Tries a call again after an error that another try can mend.
 -module(beamai_retry).
 
--export([again/4]).
+-export([again/5]).
 
 %% @doc `Again' is run up to `Max' times, `Delay' milliseconds apart, until it succeeds, fails for
-%% good or the run is cancelled. Returns the last result; `Error' is that of the first try.
+%% good or the run is cancelled. Returns the last result; `Error' is that of the first try of
+%% `Tool'.
 -spec again(
     {Max :: non_neg_integer(), Delay :: non_neg_integer()},
-    Again :: fun(() -> Result),
+    Tool :: binary(),
+    Again :: fun(() -> beamai_call:try_result()),
     Error :: term(),
     Run :: reference() | none
-) -> Result | {error, term()} when Result :: {ok, term(), beamai_context:t()} | {error, term()}.
-again({0, _Delay}, _Again, Error, _Run) ->
+) -> beamai_call:try_result().
+again({0, _Delay}, _Tool, _Again, Error, _Run) ->
     {error, Error};
-again({Left, Delay}, Again, Error, Run) ->
+again({Left, Delay}, Tool, Again, Error, Run) ->
     case beamai_error:retryable(Error) andalso pause(Delay, Run) of
-        true -> next({Left - 1, Delay}, Again, Again(), Run);
+        true -> next({Left - 1, Delay}, Tool, Again, Again(), Run);
         false -> {error, Error};
-        cancelled -> {error, cancelled(Error)}
+        cancelled -> {error, cancelled(Tool)}
     end.
 
-next(Retry, Again, {error, Error}, Run) -> again(Retry, Again, Error, Run);
-next(_Retry, _Again, Result, _Run) -> Result.
+next(Retry, Tool, Again, {error, Error}, Run) -> again(Retry, Tool, Again, Error, Run);
+next(_Retry, _Tool, _Again, Result, _Run) -> Result.
 
 pause(Delay, none) ->
     receive
@@ -35,7 +37,6 @@ pause(Delay, Run) ->
     after Delay -> true
     end.
 
-cancelled(#{tool := Tool}) when is_binary(Tool) ->
-    beamai_error:new(Tool, execution_failed, cancelled, [Tool, " was cancelled between two tries"]);
-cancelled(_Error) ->
-    beamai_error:new(<<>>, execution_failed, cancelled, "cancelled between two tries").
+cancelled(Tool) ->
+    Message = [Tool, " was cancelled between two tries"],
+    beamai_error:new(Tool, execution_failed, cancelled, Message).

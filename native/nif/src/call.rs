@@ -13,9 +13,23 @@ const INLINE_BYTES: u64 = 1 << 20;
 
 pub(crate) static DISPATCHER: LazyLock<Dispatcher> = LazyLock::new(Dispatcher::new);
 
+/// Runs an instant call right here. `defer` when the settings are not [pinned](pin) yet: opening a directory may
+/// take time.
+#[rustler::nif]
+fn call_now<'a>(env: Env<'a>, settings: Binary<'a>, request: Binary<'a>) -> Term<'a> {
+    match DISPATCHER.is_pinned(&settings) {
+        true => run(env, settings, request),
+        false => atoms::defer().encode(env),
+    }
+}
+
 /// Runs a bounded call; `defer` when it turns out to be too large for here.
 #[rustler::nif(schedule = "DirtyIo")]
 fn call<'a>(env: Env<'a>, settings: Binary<'a>, request: Binary<'a>) -> Term<'a> {
+    run(env, settings, request)
+}
+
+fn run<'a>(env: Env<'a>, settings: Binary<'a>, request: Binary<'a>) -> Term<'a> {
     let run = Run { inline_bytes: Some(INLINE_BYTES), ..Run::default() };
     match DISPATCHER.call(&settings, &request, run) {
         Ended::Reply(reply) => binary(env, &reply),

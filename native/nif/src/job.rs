@@ -7,6 +7,7 @@ use rustler::{
     Atom, Binary, Encoder, Env, LocalPid, Monitor, OwnedBinary, OwnedEnv, Reference, Resource, ResourceArc,
     Term,
 };
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
@@ -21,6 +22,8 @@ static POOL: LazyLock<Pool> = LazyLock::new(|| {
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
     Pool::new("beamai-job", (4 * cores).max(8), MOST_WAITING)
 });
+
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
 
 /// A call under way. The VM says when its caller is gone, and then it is cancelled.
 pub(crate) struct Job {
@@ -49,6 +52,12 @@ fn start<'a>(env: Env<'a>, settings: Binary<'a>, call: Binary<'a>, reference: Re
         Ok(()) => (ok(), job).encode(env),
         Err(beamai_wire::Busy) => atoms::busy().encode(env),
     }
+}
+
+/// How many jobs are at work on their threads now.
+#[rustler::nif]
+fn running() -> usize {
+    RUNNING.load(Ordering::SeqCst)
 }
 
 /// Asks a job to stop; it still answers.
@@ -90,6 +99,7 @@ impl Work {
     }
 
     fn run(mut self) {
+        RUNNING.fetch_add(1, Ordering::SeqCst);
         let run = Run {
             cancel: self.job.cancel.clone(),
             progress: Some(self.progress()),
@@ -107,6 +117,7 @@ impl Work {
                 Ended::Defer => Vec::new(),
             }
         });
+        RUNNING.fetch_sub(1, Ordering::SeqCst);
         // The caller may be gone; then nobody waits for the reply.
         _ = self
             .terms

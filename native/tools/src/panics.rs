@@ -15,7 +15,15 @@ thread_local! {
 pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
-        std::panic::set_hook(Box::new(|info| LAST.with(|last| *last.borrow_mut() = info.to_string())))
+        std::panic::set_hook(Box::new(|info| LAST.with(|last| *last.borrow_mut() = one_line(info))))
     });
     catch_unwind(AssertUnwindSafe(work)).map_err(|_| LAST.with(RefCell::take))
+}
+
+fn one_line(info: &std::panic::PanicHookInfo<'_>) -> String {
+    let message = info.payload_as_str().unwrap_or("no message");
+    match info.location() {
+        Some(place) => format!("{message} (at {place})"),
+        None => message.to_owned(),
+    }
 }

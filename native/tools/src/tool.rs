@@ -21,6 +21,9 @@ pub enum Door {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pace {
+    /// A few microseconds of thinking about small arguments: no file, no lock that another call holds. May run
+    /// on a normal scheduler.
+    Instant,
     /// Bounded by size, or it says so before it does anything: may run on a dirty scheduler.
     Bounded,
     /// As long as the input makes it: always a cancellable job.
@@ -46,6 +49,8 @@ pub struct Traits {
 }
 
 impl Traits {
+    /// A tool that touches nothing outside its arguments.
+    pub const THINKS: Self = Self { pace: Pace::Instant, ..Self::READS };
     /// A tool that only reads, bounded by size.
     pub const READS: Self = Self {
         read_only: true,

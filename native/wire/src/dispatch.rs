@@ -66,6 +66,11 @@ impl Dispatcher {
         })
     }
 
+    /// Whether settings are ready, so that a call need not open anything first.
+    pub fn is_pinned(&self, settings: &[u8]) -> bool {
+        self.hosts.get(settings).is_some()
+    }
+
     /// Makes settings ready for calls; an error comes encoded.
     pub fn pin(&self, settings: &[u8]) -> Option<Vec<u8>> {
         self.hosts.get_or_make(settings).err().map(|error| reply::error(&error))

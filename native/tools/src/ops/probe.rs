@@ -30,7 +30,7 @@ pub struct Echo {
 
 impl Operation for Noop {
     type Output = Echo;
-    const TRAITS: Traits = Traits::READS;
+    const TRAITS: Traits = Traits::THINKS;
     const RULE: &'static str = "Probe";
 
     fn need(&self, _: &CallContext) -> Result<Need> {

@@ -1,0 +1,26 @@
+# Every target sets a fresh machine up by itself.
+.PHONY: native demo test lint bench
+
+# The Rust side, into priv/. rebar3 runs this too, here and as a dependency.
+native:
+	@scripts/native
+
+# The main job on this repository itself.
+demo:
+	@scripts/setup
+	@scripts/demo
+
+# Everything that continuous integration runs.
+test:
+	@scripts/setup test
+	@scripts/test
+
+# Formatting, lints, types: the quick part of the tests.
+lint:
+	@scripts/setup
+	@scripts/lint
+
+# Speed, always as a ratio against a peer in the same run.
+bench:
+	@scripts/setup
+	@scripts/bench

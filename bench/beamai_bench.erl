@@ -1,0 +1,245 @@
+%% @doc Measures the runtime against its peers, both sides in the same run.
+%%
+%% Every row runs its two sides in turns, takes the median of each, and prints their ratio. Started by
+%% `make bench', which builds what it needs and names the peers in the environment: `BENCH_RG' (ripgrep),
+%% `BENCH_ECHO' (a port program that echoes), `BENCH_TREE' (a large source tree).
+-module(beamai_bench).
+
+-export([main/0]).
+
+-define(ROUNDS, 9).
+
+%% @doc Runs every row, or those whose name contains the text in `BENCH_ONLY'.
+-spec main() -> ok.
+main() ->
+    {ok, _} = application:ensure_all_started(beamai),
+    Only = os:getenv("BENCH_ONLY", ""),
+    io:format("~-44ts ~12ts ~12ts ~7ts ~6ts~n", ["", "beamai", "peer", "ratio", "bound"]),
+    lists:foreach(fun run/1, [Row || {Name, _} = Row <- rows(), string:find(Name, Only) =/= nomatch]).
+
+run({_Name, Measure}) ->
+    Measure().
+
+rows() ->
+    [{"invoke Erlang", fun invoke_erlang/0},
+     {"invoke native", fun invoke_native/0},
+     {"file_read", fun file_read/0},
+     {"file_grep literal", fun() -> grep("literal", <<"unsafe impl">>, ["unsafe impl"]) end},
+     {"file_grep regex", fun() -> grep("regex", <<"fn \\w+_unchecked">>, ["fn \\w+_unchecked"]) end},
+     {"file_glob", fun glob/0},
+     {"shell_exec", fun shell_exec/0},
+     {"port round trip", fun port_round_trip/0},
+     {"cancel", fun cancel_grep/0},
+     {"normal schedulers", fun longest_call/0}].
+
+%%% Rows
+
+invoke_erlang() ->
+    Tool = #{name => <<"noop">>, parameters => #{<<"x">> => #{type => integer}},
+             handler => fun(_, _) -> {ok, nothing} end},
+    K = beamai_kernel:add_tool(kernel(), Tool),
+    Ctx = beamai_context:new(),
+    Args = #{<<"x">> => 1},
+    Ours = fun() -> {ok, nothing, _} = beamai_kernel:invoke(K, <<"noop">>, Args, Ctx) end,
+    ratio("invoke, Erlang tool / spawn_monitor", 2.0, times(20000, Ours), times(20000, fun spawn_monitor_round/0)).
+
+invoke_native() ->
+    K = beamai_kernel:add_tool_module(kernel(), beamai_bench_probe),
+    Ctx = beamai_context:new(),
+    Ours = fun() -> {ok, _, _} = beamai_kernel:invoke(K, <<"probe_noop">>, #{}, Ctx) end,
+    ratio("invoke, native tool / spawn_monitor", 2.0, times(20000, Ours), times(20000, fun spawn_monitor_round/0)).
+
+file_read() ->
+    Dir = temp_dir(),
+    Path = filename:join(Dir, "file.txt"),
+    Line = <<"    let value = compute(left, right);     // 13 KB\n">>,
+    ok = file:write_file(Path, binary:copy(Line, 13 * 1024 div byte_size(Line))),
+    K = beamai_kernel:add_tool_module(kernel(Dir), beamai_tool_file),
+    Ctx = beamai_context:new(),
+    Ours = fun() -> {ok, _, _} = beamai_kernel:invoke(K, <<"file_read">>, #{<<"path">> => <<"file.txt">>}, Ctx) end,
+    Peer = fun() -> {ok, _} = file:read_file(Path) end,
+    ratio("file_read of 13 KB / file:read_file", 1.0, times(2000, Ours), times(2000, Peer)),
+    file:del_dir_r(Dir).
+
+grep(Kind, Pattern, RgArgs) ->
+    Tree = tree(),
+    K = beamai_kernel:add_tool_module(kernel(Tree), beamai_tool_file),
+    Args = #{<<"pattern">> => Pattern, <<"limit">> => 10000},
+    Ours = fun() ->
+        {ok, #{<<"total_matches">> := Found}, _} = beamai_kernel:invoke(K, <<"file_grep">>, Args),
+        Found
+    end,
+    Peer = fun() -> lines(rg(["-n", "--no-heading"] ++ RgArgs ++ ["."], Tree)) end,
+    same(Ours(), Peer()),
+    ratio("file_grep, " ++ Kind ++ " / rg", 1.0, times(1, Ours), times(1, Peer)).
+
+glob() ->
+    Tree = tree(),
+    K = beamai_kernel:add_tool_module(kernel(Tree), beamai_tool_file),
+    Args = #{<<"pattern">> => <<"**/*.rs">>, <<"limit">> => 100000},
+    Ours = fun() ->
+        {ok, #{<<"count">> := Found}, _} = beamai_kernel:invoke(K, <<"file_glob">>, Args),
+        Found
+    end,
+    Peer = fun() -> lines(rg(["--files", "-g", "**/*.rs", "."], Tree)) end,
+    same(Ours(), Peer()),
+    ratio("file_glob **/*.rs / rg --files", 0.6, times(1, Ours), times(1, Peer)).
+
+shell_exec() ->
+    Dir = temp_dir(),
+    K = beamai_kernel:add_tool_module(kernel(Dir), beamai_tool_shell),
+    Args = #{<<"command">> => <<"true">>},
+    Ours = fun() -> {ok, #{<<"exit_code">> := 0}, _} = beamai_kernel:invoke(K, <<"shell_exec">>, Args) end,
+    Peer = fun() -> [] = os:cmd("true") end,
+    ratio("shell_exec of true / os:cmd", 0.7, times(100, Ours), times(100, Peer)),
+    file:del_dir_r(Dir).
+
+port_round_trip() ->
+    K = beamai_kernel:add_tool_module(kernel(".", #{door => port}), beamai_bench_probe),
+    Ctx = beamai_context:new(),
+    Ours = fun() -> {ok, _, _} = beamai_kernel:invoke(K, <<"probe_noop">>, #{}, Ctx) end,
+    Options = [{packet, 4}, nouse_stdio, binary],
+    Echo = open_port({spawn_executable, os:getenv("BENCH_ECHO")}, Options),
+    Frame = binary:copy(<<"x">>, 400),
+    Peer = fun() ->
+        port_command(Echo, Frame),
+        receive {Echo, {data, _}} -> ok end
+    end,
+    ratio("port call / echoing port", 1.5, times(2000, Ours), times(2000, Peer)),
+    port_close(Echo).
+
+%% Not against a peer: from the caller's death to the end of the last native thread.
+cancel_grep() ->
+    Dir = big_tree(),
+    K = beamai_kernel:add_tool_module(kernel(Dir), beamai_tool_file),
+    Args = #{<<"pattern">> => <<"(a|b|c)+x[^z]*needle">>},
+    Times = [kill_caller(K, Args) || _ <- lists:seq(1, ?ROUNDS)],
+    io:format("~-44ts ~12ts ~12ts ~7ts ~6ts~n",
+              ["grep stops after its caller's death, longest", ms(lists:max(Times)), "", "", "50 ms"]),
+    file:del_dir_r(Dir).
+
+kill_caller(K, Args) ->
+    Caller = spawn(fun() -> beamai_kernel:invoke(K, <<"file_grep">>, Args) end),
+    wait_until(fun() -> beamai_nif:running() > 0 end),
+    timer:sleep(20),
+    true = beamai_nif:running() > 0,
+    Start = erlang:monotonic_time(nanosecond),
+    exit(Caller, kill),
+    wait_until(fun() -> beamai_nif:running() =:= 0 end),
+    erlang:monotonic_time(nanosecond) - Start.
+
+%% Not against a peer: the longest of many calls of each function that runs on a normal scheduler.
+longest_call() ->
+    process_flag(priority, max),
+    Env = beamai_bench_probe:env(kernel()),
+    Noop = term_to_binary(#{tool => <<"probe_noop">>, args => #{<<"echo">> => binary:copy(<<"x">>, 8192)}}),
+    Calls = [{"judge", fun() -> allow = beamai_nif:judge(Env, <<"some_tool">>, false) end},
+             {"call_now, 8 KB", fun() -> true = is_binary(beamai_nif:call_now(Env, Noop)) end},
+             {"start and cancel", fun() -> start_and_cancel(Env, Noop) end},
+             {"running", fun() -> true = is_integer(beamai_nif:running()) end}],
+    [longest(Name, Call) || {Name, Call} <- Calls],
+    process_flag(priority, normal).
+
+start_and_cancel(Env, Call) ->
+    Ref = make_ref(),
+    {ok, Job} = beamai_nif:start(Env, Call, Ref),
+    ok = beamai_nif:cancel(Job).
+
+longest(Name, Call) ->
+    Call(),
+    Times = lists:sort([time(Call) || _ <- lists:seq(1, 20000)]),
+    [receive {_, Reply} when is_binary(Reply) -> ok after 1000 -> ok end || Name =:= "start and cancel", _ <- Times],
+    io:format("~-44ts ~12ts ~12ts ~7ts ~6ts~n",
+              ["longest " ++ Name ++ " of 20,000", us(lists:last(Times)), "", "", "1 ms"]).
+
+%%% Measuring
+
+spawn_monitor_round() ->
+    {Pid, Ref} = spawn_monitor(fun() -> ok end),
+    receive {'DOWN', Ref, process, Pid, _} -> ok end.
+
+%% What to run, and how often to make it long enough to measure.
+times(Count, Fun) ->
+    {Count, Fun}.
+
+ratio(Name, Bound, Ours, Peer) ->
+    round_of(Ours),
+    round_of(Peer),
+    Rounds = [{round_of(Ours), round_of(Peer)} || _ <- lists:seq(1, ?ROUNDS)],
+    {A, B} = {median([A || {A, _} <- Rounds]), median([B || {_, B} <- Rounds])},
+    Ratio = median([X / Y || {X, Y} <- Rounds]),
+    Mark = case Ratio =< Bound of true -> ""; false -> " over" end,
+    io:format("~-44ts ~12ts ~12ts ~7.2f ~6.1f~ts~n", [Name, unit(A), unit(B), Ratio, Bound, Mark]).
+
+%% Nanoseconds that one call took, on average over a round, in a process with a clean heap.
+round_of({Count, Fun}) ->
+    Self = self(),
+    Ref = make_ref(),
+    spawn_link(fun() ->
+        Self ! {Ref, time(fun() -> repeat(Count, Fun) end) / Count}
+    end),
+    receive {Ref, Time} -> Time end.
+
+repeat(0, _) -> ok;
+repeat(Count, Fun) -> Fun(), repeat(Count - 1, Fun).
+
+time(Fun) ->
+    Start = erlang:monotonic_time(nanosecond),
+    Fun(),
+    erlang:monotonic_time(nanosecond) - Start.
+
+median(List) ->
+    lists:nth((length(List) + 1) div 2, lists:sort(List)).
+
+unit(Ns) when Ns < 1000000 -> us(Ns);
+unit(Ns) -> ms(Ns).
+
+us(Ns) -> io_lib:format("~.2f us", [Ns / 1000]).
+ms(Ns) -> io_lib:format("~.2f ms", [Ns / 1000000]).
+
+same(Ours, Peer) ->
+    Ours =:= Peer orelse io:format("   (found ~p, the peer ~p)~n", [Ours, Peer]).
+
+wait_until(Done) ->
+    Done() orelse wait_until(Done).
+
+%%% Peers and places
+
+rg(Args, Dir) ->
+    Port = open_port({spawn_executable, os:getenv("BENCH_RG")},
+                     [{args, Args}, {cd, Dir}, binary, stream, exit_status]),
+    collect(Port, []).
+
+collect(Port, Acc) ->
+    receive
+        {Port, {data, Data}} -> collect(Port, [Acc, Data]);
+        {Port, {exit_status, 0}} -> iolist_to_binary(Acc)
+    end.
+
+lines(Text) ->
+    length(binary:matches(Text, <<"\n">>)).
+
+tree() ->
+    os:getenv("BENCH_TREE").
+
+%% Files that take long to search: without the needle that the pattern ends in.
+big_tree() ->
+    Dir = temp_dir(),
+    Block = binary:copy(<<"abcabcabcabcabcabcabcabcabc x and no more of it\n">>, 200000),
+    [ok = file:write_file(filename:join(Dir, integer_to_list(N)), Block) || N <- lists:seq(1, 20)],
+    Dir.
+
+temp_dir() ->
+    Dir = filename:join("/tmp", "beamai-bench-" ++ integer_to_list(erlang:unique_integer([positive]))
+                        ++ "-" ++ os:getpid()),
+    ok = file:make_dir(Dir),
+    Dir.
+
+kernel() ->
+    kernel(".").
+
+kernel(Dir) ->
+    kernel(Dir, #{}).
+
+kernel(Dir, Options) ->
+    beamai_kernel:new(Options#{workspace => Dir, permissions => #{default => allow}}).

@@ -1,0 +1,105 @@
+%% @doc The approval step: what the policy wants asked goes to the host's `approve'.
+-module(beamai_approval).
+
+-export([decide/4]).
+-export_type([request/0, approve/0]).
+
+%% What `approve' gets. `rule' is the canonical tool name, `subject' what would be allowed, such as
+%% `<<"Bash(git status)">>'.
+-type request() :: #{
+    tool := binary(),
+    rule := binary(),
+    subject := binary(),
+    message := binary(),
+    args := map(),
+    command => binary(),
+    file => binary(),
+    run_id => term(),
+    agent_id => term(),
+    session_id => term()
+}.
+-type answer() :: allow | {allow, session} | deny | {deny, Reason :: binary()}.
+-type approve() :: fun((request()) -> answer()).
+
+%% @doc Has the request of the native side decided: by what the session remembers, else by the
+%% context's `approve', else by the kernel's. Without any, or if it answers otherwise, the call is
+%% refused. Waits for `approve' without a limit.
+-spec decide(Native :: map(), Args :: map(), beamai_kernel:kernel(), beamai_context:t()) ->
+    allow | {error, beamai_error:t()}.
+decide(Native, Args, Kernel, Context) ->
+    Request = request(Native, Args, Context),
+    Session = beamai_session:key(Context),
+    case beamai_session:approved(Session, maps:get(subject, Request)) of
+        true -> allow;
+        false -> ask(approve(Kernel, Context), Request, Session)
+    end.
+
+request(Native, Args, Context) ->
+    #{
+        <<"tool">> := Tool,
+        <<"rule">> := Rule,
+        <<"subject">> := Subject,
+        <<"message">> := Message
+    } = Native,
+    Named = [{Key, V} || {Key, N} <- [{command, <<"command">>}, {file, <<"file">>}],
+        {ok, V} <- [maps:find(N, Native)]],
+    Ids = maps:with([run_id, agent_id, session_id], Context),
+    maps:merge(
+        maps:merge(Ids, maps:from_list(Named)),
+        #{tool => Tool, rule => Rule, subject => Subject, message => Message, args => Args}
+    ).
+
+approve(_Kernel, #{approve := Approve}) when Approve =/= undefined -> Approve;
+approve(Kernel, _Context) -> maps:get(approve, Kernel, none).
+
+ask(none, #{subject := Subject, message := Message} = Request, _Session) ->
+    Text = [
+        Message, ". Nobody can be asked: allow it with a rule, permissions => #{allow => [<<\"",
+        Subject, "\">>]}, or give the kernel or the context an approve callback"
+    ],
+    {error, refusal(Request, needs_approval, Text)};
+ask(Approve, Request, Session) ->
+    %% Two calls of one invoke_all may ask the same: the second finds the first one's answer.
+    beamai_callback:run(fun() ->
+        case beamai_session:approved(Session, maps:get(subject, Request)) of
+            true -> allow;
+            false -> answered(call(Approve, Request), Request, Session)
+        end
+    end).
+
+call(Approve, Request) ->
+    try
+        Approve(Request)
+    catch
+        Class:Reason:_Stack -> {raised, Class, Reason}
+    end.
+
+answered(allow, _Request, _Session) ->
+    allow;
+answered({allow, session}, #{subject := Subject}, Session) ->
+    ok = beamai_session:approve(Session, Subject),
+    allow;
+answered(deny, Request, _Session) ->
+    denied(Request, "approval was denied");
+answered({deny, Reason}, Request, _Session) when is_binary(Reason) ->
+    denied(Request, ["approval was denied: ", Reason]);
+answered({raised, Class, Reason}, Request, _Session) ->
+    denied(Request, ["the approve callback raised ", atom_to_binary(Class), ":", show(Reason)]);
+answered(Other, Request, _Session) ->
+    denied(Request, [
+        "the approve callback answered ", show(Other),
+        "; it answers allow, {allow, session}, deny or {deny, Reason}"
+    ]).
+
+denied(#{subject := Subject} = Request, Text) ->
+    {error, refusal(Request, denied, [Subject, ": ", Text])}.
+
+refusal(#{tool := Tool, rule := Rule, subject := Subject} = Request, Reason, Text) ->
+    Details = maps:with([command, file], Request),
+    beamai_error:new(Tool, permission_denied, Reason, Text, Details#{
+        matched_rule => Rule,
+        subject => Subject
+    }).
+
+show(Term) ->
+    beamai_error:show(Term, 120).

@@ -1,0 +1,198 @@
+%% @doc Several calls at once: `invoke_all'.
+%%
+%% Each call's tool runs in a worker process. Filters run in the caller's process, and so does what
+%% workers want asked. While a filter waits in its `Next', this process starts further calls and
+%% serves the workers; a call with filters thus nests inside the `Next' of the one before, and the
+%% state of the batch is kept in the process dictionary, for the filters' funs lie between.
+-module(beamai_batch).
+
+-include("beamai_plan.hrl").
+
+-export([run/3]).
+
+%% Workers at most, for each scheduler.
+-define(PER_SCHEDULER, 8).
+
+-record(batch, {
+    tag :: reference(),
+    kernel :: beamai_kernel:kernel(),
+    context :: beamai_context:t(),
+    limit :: pos_integer(),
+    waiting = [] :: [{Index :: pos_integer(), Name :: term(), Args :: term()}],
+    %% What a worker's answer is for: a call's index, or `next' for a filter that waits for it.
+    workers = #{} :: #{pid() => pos_integer() | next},
+    %% Answers of workers whose end has not been seen, or that a filter waits for.
+    answers = #{} :: #{pid() => beamai_call:result()},
+    done = #{} :: #{pos_integer() => beamai_call:result()}
+}).
+
+%% @doc Runs the calls; see {@link beamai_kernel:invoke_all/3}.
+-spec run(beamai_kernel:kernel(), [{term(), term()}], beamai_context:t()) ->
+    {[{ok, term()} | {error, term()}], beamai_context:t()}.
+run(Kernel, Calls, Context) ->
+    _ = beamai_guard:ready(),
+    Tag = make_ref(),
+    Indexes = lists:seq(1, length(Calls)),
+    put_batch(#batch{
+        tag = Tag,
+        kernel = Kernel,
+        context = Context,
+        limit = ?PER_SCHEDULER * erlang:system_info(schedulers_online),
+        waiting = [{Index, Name, Args} || {Index, {Name, Args}} <- lists:zip(Indexes, Calls)]
+    }),
+    try
+        until_done(Tag),
+        #batch{done = Done} = get_batch(Tag),
+        merge([maps:get(Index, Done) || Index <- Indexes], Context)
+    after
+        stop_workers(Tag),
+        erase({?MODULE, Tag})
+    end.
+
+merge(Results, Context) ->
+    lists:mapfoldl(
+        fun
+            ({ok, Result, After}, Acc) ->
+                Changes = beamai_context:changes(Context, After),
+                {{ok, Result}, beamai_context:apply_changes(Changes, Acc)};
+            ({error, _} = Error, Acc) ->
+                {Error, Acc}
+        end,
+        Context,
+        Results
+    ).
+
+put_batch(#batch{tag = Tag} = Batch) ->
+    put({?MODULE, Tag}, Batch).
+
+get_batch(Tag) ->
+    get({?MODULE, Tag}).
+
+%%% Starting
+
+until_done(Tag) ->
+    case get_batch(Tag) of
+        #batch{waiting = [], workers = Workers} when map_size(Workers) =:= 0 -> ok;
+        Batch ->
+            start_or_serve(Batch),
+            until_done(Tag)
+    end.
+
+start_or_serve(#batch{waiting = [Call | Rest], workers = Workers, limit = Limit} = Batch) when
+    map_size(Workers) < Limit
+->
+    put_batch(Batch#batch{waiting = Rest}),
+    start(Call, Batch);
+start_or_serve(#batch{tag = Tag}) ->
+    serve(Tag).
+
+start({Index, Name, Args}, #batch{tag = Tag, kernel = #{tools := Tools}, context = Context}) ->
+    case Tools of
+        #{Name := #plan{filters = []} = Plan} ->
+            _ = start_worker(Tag, Index, Plan, Args, Context),
+            ok;
+        #{Name := #plan{filters = Filters} = Plan} ->
+            Call = #{tool => Name, args => Args, context => Context},
+            done(Tag, Index, beamai_filter:apply_all(Filters, Call, core(Tag, Plan)));
+        #{} ->
+            done(Tag, Index, {error, beamai_invocation:unknown_tool(Tools, Name)})
+    end.
+
+done(Tag, Index, Result) ->
+    #batch{done = Done} = Batch = get_batch(Tag),
+    put_batch(Batch#batch{done = Done#{Index => Result}}).
+
+%% What the innermost filter calls. A filter may call it in a process of its own: no batch there.
+core(Tag, Plan) ->
+    Caller = self(),
+    #batch{kernel = Kernel} = get_batch(Tag),
+    fun
+        (#{args := Args, context := Context}) when self() =:= Caller ->
+            await(Tag, start_worker(Tag, next, Plan, Args, Context));
+        (#{args := Args, context := Context}) ->
+            beamai_invocation:run_cancellable(Kernel, Plan, Args, Context)
+    end.
+
+await(Tag, Worker) ->
+    case get_batch(Tag) of
+        #batch{workers = Workers} = Batch when is_map_key(Worker, Workers) ->
+            start_or_serve(Batch),
+            await(Tag, Worker);
+        #batch{answers = Answers} = Batch ->
+            {Answer, Left} = maps:take(Worker, Answers),
+            put_batch(Batch#batch{answers = Left}),
+            Answer
+    end.
+
+start_worker(Tag, For, Plan, Args, Context) ->
+    Caller = self(),
+    #batch{kernel = Kernel, workers = Workers} = Batch = get_batch(Tag),
+    {Pid, _Monitor} = spawn_opt(
+        fun() -> work(Caller, Tag, Kernel, Plan, Args, Context) end,
+        [{monitor, [{tag, Tag}]}]
+    ),
+    put_batch(Batch#batch{workers = Workers#{Pid => For}}),
+    Pid.
+
+work(Caller, Tag, Kernel, Plan, Args, Context) ->
+    case beamai_guard:enter_worker(Caller, Tag) of
+        true ->
+            Result = beamai_invocation:run_cancellable(Kernel, Plan, Args, Context),
+            Caller ! {Tag, {answer, self(), Result}};
+        false ->
+            ok
+    end.
+
+%%% Serving
+
+serve(Tag) ->
+    receive
+        {Tag, {answer, Worker, Result}} ->
+            answered(Worker, Result, get_batch(Tag));
+        {Tag, _Monitor, process, Worker, Reason} ->
+            beamai_guard:unwatch(Worker),
+            ended(Worker, Reason, get_batch(Tag));
+        {Tag, {callback, From, What}} ->
+            #batch{kernel = Kernel, context = Context} = get_batch(Tag),
+            beamai_callback:serve(From, What, Kernel, Context);
+        {Tag, {clock, StopOrGo}} ->
+            beamai_callback:clock(StopOrGo)
+    end.
+
+answered(Worker, Result, #batch{answers = Answers} = Batch) ->
+    put_batch(Batch#batch{answers = Answers#{Worker => Result}}).
+
+ended(Worker, Reason, #batch{workers = Workers, answers = Answers, done = Done} = Batch) ->
+    {For, Rest} = maps:take(Worker, Workers),
+    Result = maps:get(Worker, Answers, {error, lost(Reason)}),
+    Ended = Batch#batch{workers = Rest},
+    case For of
+        next ->
+            put_batch(Ended#batch{answers = Answers#{Worker => Result}});
+        Index ->
+            put_batch(Ended#batch{
+                answers = maps:remove(Worker, Answers), done = Done#{Index => Result}
+            })
+    end.
+
+lost(Reason) ->
+    Message = ["the worker of the call was ended: ", beamai_error:show(Reason, 200)],
+    beamai_error:new(<<>>, execution_failed, crash, Message, #{class => exit, exception => Reason}).
+
+%% Only where something has gone wrong are there any.
+stop_workers(Tag) ->
+    #batch{workers = Workers} = get_batch(Tag),
+    lists:foreach(fun(Worker) -> exit(Worker, kill) end, maps:keys(Workers)),
+    lists:foreach(fun(Worker) -> await_end(Tag, Worker) end, maps:keys(Workers)).
+
+await_end(Tag, Worker) ->
+    receive
+        {Tag, _Monitor, process, Worker, _Reason} -> beamai_guard:unwatch(Worker)
+    end,
+    flush(Tag).
+
+flush(Tag) ->
+    receive
+        {Tag, _Body} -> flush(Tag)
+    after 0 -> ok
+    end.

@@ -1,0 +1,113 @@
+%% @doc The native catalogue as tool specs. Every built-in tool is described once, on the native
+%% side; this only converts it, once per dialect.
+-module(beamai_catalogue).
+
+-export([tools/1, family/2, forget/0]).
+
+%% @doc The specs of all tools of a dialect, in name order. Raises `{bad_dialect, Message}' for one
+%% that does not exist.
+-spec tools(Dialect :: binary()) -> [beamai_tool:tool_spec()].
+tools(Dialect) ->
+    case persistent_term:get({?MODULE, Dialect}, none) of
+        none ->
+            Tools = read(Dialect),
+            persistent_term:put({?MODULE, Dialect}, Tools),
+            Tools;
+        Tools ->
+            Tools
+    end.
+
+%% @doc The tools of a dialect whose names begin with `Prefix'.
+-spec family(Dialect :: binary(), Prefix :: binary()) -> [beamai_tool:tool_spec()].
+family(Dialect, Prefix) ->
+    [Tool || #{name := Name} = Tool <- tools(Dialect), string:prefix(Name, Prefix) =/= nomatch].
+
+%% @doc Forgets what was converted, so that another native library is read anew.
+-spec forget() -> ok.
+forget() ->
+    Keys = [Key || {{?MODULE, _} = Key, _} <- persistent_term:get()],
+    lists:foreach(fun persistent_term:erase/1, Keys).
+
+read(Dialect) ->
+    case binary_to_term(beamai_nif:tools(Dialect), [safe]) of
+        {ok, Listings} ->
+            Specs = [spec(Dialect, Listing) || Listing <- Listings],
+            lists:sort(fun(#{name := A}, #{name := B}) -> A =< B end, Specs);
+        {error, #{<<"message">> := Message}} ->
+            error({bad_dialect, Message})
+    end.
+
+spec(Dialect, #{<<"name">> := Name, <<"description">> := Description} = Listing) ->
+    #{
+        name => Name,
+        description => Description,
+        parameters => parameters(maps:get(<<"parameters">>, Listing)),
+        timeout => timeout(maps:get(<<"timeout">>, Listing)),
+        handler => {beamai_native, call, [info(Dialect, Listing)]},
+        metadata => metadata(Listing)
+    }.
+
+%% Questions and sub-agents have none.
+timeout(null) -> infinity;
+timeout(Ms) -> Ms.
+
+info(Dialect, #{<<"name">> := Name, <<"door">> := Door, <<"pace">> := Pace} = Listing) ->
+    #{
+        name => Name,
+        dialect => Dialect,
+        door => door(Door),
+        pace => pace(Pace),
+        session => session(Door),
+        own_timeout => has_timeout(maps:get(<<"parameters">>, Listing))
+    }.
+
+door(<<"nif">>) -> nif;
+door(<<"port">>) -> port.
+
+pace(<<"instant">>) -> instant;
+pace(<<"bounded">>) -> bounded;
+pace(<<"long">>) -> long.
+
+%% What starts processes gives them the session's directory as their own temporary one.
+session(<<"port">>) -> required;
+session(<<"nif">>) -> optional.
+
+has_timeout(#{<<"timeout">> := #{<<"type">> := <<"integer">>}}) -> true;
+has_timeout(_Parameters) -> false.
+
+metadata(Listing) ->
+    Known = [
+        {read_only, <<"read_only">>},
+        {destructive, <<"destructive">>},
+        {idempotent, <<"idempotent">>},
+        {open_world, <<"open_world">>},
+        {requires_permission, <<"requires_permission">>},
+        {rule, <<"rule">>},
+        {output_schema, <<"output_schema">>}
+    ],
+    maps:from_list([{Key, V} || {Key, Name} <- Known, {ok, V} <- [maps:find(Name, Listing)]]).
+
+parameters(Parameters) ->
+    maps:map(fun(_Name, Param) -> param(Param) end, Parameters).
+
+param(Param) ->
+    maps:from_list([param_entry(Key, Value) || {Key, Value} <- maps:to_list(Param)]).
+
+param_entry(<<"type">>, Type) -> {type, type(Type)};
+param_entry(<<"description">>, Text) -> {description, Text};
+param_entry(<<"required">>, Required) -> {required, Required};
+param_entry(<<"default">>, Value) -> {default, Value};
+param_entry(<<"enum">>, Values) -> {enum, Values};
+param_entry(<<"items">>, Items) -> {items, param(Items)};
+param_entry(<<"properties">>, Properties) -> {properties, parameters(Properties)};
+param_entry(<<"minimum">>, Number) -> {minimum, Number};
+param_entry(<<"maximum">>, Number) -> {maximum, Number};
+param_entry(<<"minItems">>, Count) -> {minItems, Count};
+param_entry(<<"maxItems">>, Count) -> {maxItems, Count}.
+
+type(<<"string">>) -> string;
+type(<<"integer">>) -> integer;
+type(<<"float">>) -> float;
+type(<<"boolean">>) -> boolean;
+type(<<"array">>) -> array;
+type(<<"object">>) -> object.

@@ -1,0 +1,65 @@
+%% @doc A door to the native tools. It knows no tools: an encoded call goes in, an answer comes out.
+-module(beamai_door).
+
+-export([progress/3, cancelled/1, late/2, stuck/1, busy/1]).
+-export_type([call/0, options/0, answer/0, pace/0]).
+
+%% `instant': microseconds, may run on a normal scheduler. `bounded': by the size of its input, or
+%% it defers. `long': as long as its input makes it, always a cancellable job.
+-type pace() :: instant | bounded | long.
+%% What the native side gets, besides the environment. `timeout' is in milliseconds.
+-type call() :: #{
+    tool := binary(),
+    dialect := binary(),
+    args := map(),
+    timeout => pos_integer(),
+    approved => binary(),
+    session => beamai_session:native()
+}.
+-type options() :: #{
+    pace := pace(),
+    %% Milliseconds. The native side keeps it; a door's own clock is a fallback.
+    timeout := timeout(),
+    %% Where `{Run, cancelled}' arrives.
+    run := reference() | none,
+    context := beamai_context:t()
+}.
+%% Maps with binary keys, but for an error that the door makes itself.
+-type answer() :: {ok, term()} | {error, map() | beamai_error:t()} | {ask, map()}.
+
+%% Runs a call and waits for its answer. Nothing of it is left in the mailbox.
+-callback call(beamai_env:t(), call(), options()) -> answer().
+
+%% @doc Hands a progress message of the native side to the context's `progress', in this process.
+-spec progress(Encoded :: binary(), beamai_context:t(), Tool :: binary()) -> ok.
+progress(Encoded, #{progress := _} = Context, Tool) ->
+    Progress = binary_to_term(Encoded, [safe]),
+    beamai_callback:progress(Progress#{<<"tool">> => Tool}, Context);
+progress(_Encoded, _Context, _Tool) ->
+    ok.
+
+%% @doc The error of a call that its run id cancelled.
+-spec cancelled(Tool :: binary()) -> beamai_error:t().
+cancelled(Tool) ->
+    beamai_error:new(Tool, execution_failed, cancelled, [Tool, " was cancelled"]).
+
+%% @doc The error of a call that the native side did not end in time.
+-spec late(Tool :: binary(), Timeout :: pos_integer()) -> beamai_error:t().
+late(Tool, Timeout) ->
+    Message = [
+        Tool, " did not keep its timeout of ", integer_to_binary(Timeout),
+        " ms and was stopped from outside"
+    ],
+    beamai_error:new(Tool, timeout, timeout, Message, #{timeout_ms => Timeout}).
+
+%% @doc The error of a call that was told to stop and does not answer.
+-spec stuck(Tool :: binary()) -> beamai_error:t().
+stuck(Tool) ->
+    Message = [Tool, " was told to stop and has not answered; its work may still be going on"],
+    beamai_error:new(Tool, execution_failed, door_lost, Message).
+
+%% @doc The error of a call that the native side had no room for.
+-spec busy(Tool :: binary()) -> beamai_error:t().
+busy(Tool) ->
+    Message = [Tool, ": too many calls are waiting; try again later"],
+    beamai_error:new(Tool, execution_failed, busy, Message).

@@ -1,0 +1,83 @@
+%% @doc The door through the NIF: short work straight from the caller's process, long work as a job
+%% on native threads that answers by message.
+-module(beamai_door_nif).
+-behaviour(beamai_door).
+
+-export([call/3]).
+
+%% Beyond a call's timeout, which the native side keeps, and for a cancelled job to answer.
+-define(GRACE_MS, 5000).
+
+%% @doc Runs a call; see {@link beamai_door}.
+-spec call(beamai_env:t(), beamai_door:call(), beamai_door:options()) -> beamai_door:answer().
+call(Env, Call, #{pace := Pace} = Options) ->
+    Encoded = term_to_binary(Call),
+    case at_once(Pace, Env, Encoded) of
+        defer -> start(Env, Encoded, Call, Options);
+        Reply -> binary_to_term(Reply, [safe])
+    end.
+
+at_once(instant, Env, Encoded) ->
+    case beamai_nif:call_now(Env, Encoded) of
+        defer -> beamai_nif:call(Env, Encoded);
+        Reply -> Reply
+    end;
+at_once(bounded, Env, Encoded) ->
+    beamai_nif:call(Env, Encoded);
+at_once(long, _Env, _Encoded) ->
+    defer.
+
+start(Env, Encoded, #{tool := Tool}, #{run := Run} = Options) ->
+    Tag = tag(Run),
+    case beamai_nif:start(Env, Encoded, Tag) of
+        {ok, Job} ->
+            Answer = wait(Tool, Job, Tag, deadline(Options), Options),
+            flush_progress(Tag),
+            Answer;
+        busy ->
+            {error, beamai_door:busy(Tool)}
+    end.
+
+tag(none) -> make_ref();
+tag(Run) -> Run.
+
+deadline(#{timeout := infinity}) -> infinity;
+deadline(#{timeout := Timeout}) -> now_ms() + beamai_native:fallback(Timeout, ?GRACE_MS).
+
+left(infinity) -> infinity;
+left(Deadline) -> max(0, Deadline - now_ms()).
+
+now_ms() ->
+    erlang:monotonic_time(millisecond).
+
+wait(Tool, Job, Tag, Deadline, #{timeout := Timeout, context := Context} = Options) ->
+    receive
+        {Tag, Reply} when is_binary(Reply) ->
+            binary_to_term(Reply, [safe]);
+        {Tag, progress, Progress} ->
+            beamai_guard:nested(fun() -> beamai_door:progress(Progress, Context, Tool) end),
+            wait(Tool, Job, Tag, Deadline, Options);
+        {Tag, cancelled} ->
+            beamai_runs:keep(Tag),
+            stop(Tool, Job, Tag, beamai_door:cancelled(Tool))
+    after left(Deadline) ->
+        stop(Tool, Job, Tag, beamai_door:late(Tool, Timeout))
+    end.
+
+%% A job that could not be stopped in time has done its work: then its result is the answer.
+stop(Tool, Job, Tag, Error) ->
+    ok = beamai_nif:cancel(Job),
+    receive
+        {Tag, Reply} when is_binary(Reply) ->
+            case binary_to_term(Reply, [safe]) of
+                {error, _} -> {error, Error};
+                Answer -> Answer
+            end
+    after ?GRACE_MS -> {error, beamai_door:stuck(Tool)}
+    end.
+
+flush_progress(Tag) ->
+    receive
+        {Tag, progress, _} -> flush_progress(Tag)
+    after 0 -> ok
+    end.

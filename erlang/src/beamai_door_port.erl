@@ -1,0 +1,164 @@
+%% @doc The door through the port program.
+%%
+%% The calling process writes its frame itself; the port's owner routes the reply to an alias of the
+%% caller. The alias is the call's tag: everything that concerns the call arrives under it.
+-module(beamai_door_port).
+-behaviour(beamai_door).
+
+-export([call/3]).
+
+-define(GRACE_MS, 5000).
+%% How long to wait before writing to a busy port again.
+-define(BUSY_MS, 2).
+%% How often to connect anew when the port turns out to be closed.
+-define(TRIES, 20).
+
+-record(call, {
+    tool :: binary(),
+    tag :: reference(),
+    %% Tells this try from another one under the same tag.
+    number :: pos_integer(),
+    owner :: pid(),
+    monitor :: reference(),
+    id :: binary(),
+    deadline :: integer() | infinity,
+    options :: beamai_door:options()
+}).
+
+%% @doc Runs a call; see {@link beamai_door}.
+-spec call(beamai_env:t(), beamai_door:call(), beamai_door:options()) -> beamai_door:answer().
+call(Env, Request, Options) ->
+    connected(beamai_port:connect(), Env, Request, Options, ?TRIES).
+
+connected({ok, Owner, Port}, Env, #{tool := Tool} = Request, Options, Tries) ->
+    case through(Owner, Port, Env, Request, Options) of
+        %% The port had closed before: nothing was sent.
+        closed when Tries > 0 ->
+            connected(again(Tries), Env, Request, Options, Tries - 1);
+        closed ->
+            {error, lost(Tool, closed)};
+        Answer ->
+            Answer
+    end;
+connected({error, Reason}, _Env, #{tool := Tool}, _Options, _Tries) ->
+    {error, not_started(Tool, Reason)}.
+
+%% The owner of a port that has just closed takes a moment to notice.
+again(Tries) ->
+    Tries < ?TRIES andalso timer:sleep(?BUSY_MS),
+    beamai_port:start().
+
+through(Owner, Port, Env, Request, Options);
+        {error, Reason} -> {error, not_started(Tool, Reason)}
+    end.
+
+through(Owner, Port, Env, #{tool := Tool} = Request, #{run := Run} = Options) ->
+    _ = beamai_guard:ready(),
+    Tag = tag(Run),
+    Number = erlang:unique_integer([positive]),
+    Call = #call{
+        tool = Tool,
+        tag = Tag,
+        number = Number,
+        owner = Owner,
+        monitor = erlang:monitor(process, Owner, [{tag, Tag}]),
+        id = term_to_binary({Tag, Number}),
+        deadline = deadline(Options),
+        options = Options
+    },
+    beamai_guard:watch({port, Tag}, {port, Owner, Call#call.id}),
+    Answer = send(Port, beamai_port:call_frame(Call#call.id, Env, term_to_binary(Request)), Call),
+    finish(Call, Run),
+    Answer.
+
+tag(none) -> erlang:alias([explicit_unalias]);
+tag(Run) -> Run.
+
+finish(#call{tag = Tag, monitor = Monitor}, Run) ->
+    beamai_guard:unwatch({port, Tag}),
+    true = erlang:demonitor(Monitor),
+    _ = Run =:= none andalso erlang:unalias(Tag),
+    flush(Tag).
+
+flush(Tag) ->
+    receive
+        {Tag, _Number, _Message} -> flush(Tag);
+        {Tag, _Monitor, process, _Owner, _Reason} -> flush(Tag)
+    after 0 -> ok
+    end.
+
+deadline(#{timeout := infinity}) -> infinity;
+deadline(#{timeout := Timeout}) -> now_ms() + beamai_native:fallback(Timeout, ?GRACE_MS).
+
+left(infinity) -> infinity;
+left(Deadline) -> max(0, Deadline - now_ms()).
+
+now_ms() ->
+    erlang:monotonic_time(millisecond).
+
+send(Port, Frame, Call) ->
+    try erlang:port_command(Port, Frame, [nosuspend]) of
+        true -> wait(Call);
+        false -> pause(Port, Frame, Call)
+    catch
+        error:badarg -> closed
+    end.
+
+%% The port does not read as fast as it is written to.
+pause(Port, Frame, #call{tag = Tag, tool = Tool, deadline = Deadline} = Call) ->
+    receive
+        {Tag, cancelled} ->
+            beamai_runs:keep(Tag),
+            {error, beamai_door:cancelled(Tool)};
+        {Tag, _Monitor, process, _Owner, Reason} ->
+            {error, lost(Tool, Reason)}
+    after ?BUSY_MS ->
+        case left(Deadline) of
+            0 -> {error, beamai_door:busy(Tool)};
+            _ -> send(Port, Frame, Call)
+        end
+    end.
+
+wait(#call{tag = Tag, number = Number, tool = Tool, options = Options} = Call) ->
+    receive
+        {Tag, Number, {reply, Reply}} ->
+            binary_to_term(Reply, [safe]);
+        {Tag, Number, {progress, Progress}} ->
+            Context = maps:get(context, Options),
+            beamai_guard:nested(fun() -> beamai_door:progress(Progress, Context, Tool) end),
+            wait(Call);
+        {Tag, _Monitor, process, _Owner, Reason} ->
+            {error, lost(Tool, Reason)};
+        {Tag, cancelled} ->
+            beamai_runs:keep(Tag),
+            stop(Call, beamai_door:cancelled(Tool))
+    after left(Call#call.deadline) ->
+        stop(Call, beamai_door:late(Tool, maps:get(timeout, Options)))
+    end.
+
+%% A call that could not be stopped in time has done its work: then its result is the answer.
+stop(#call{tag = Tag, number = Number, tool = Tool} = Call, Error) ->
+    beamai_port:cancel(Call#call.owner, Call#call.id),
+    receive
+        {Tag, Number, {reply, Reply}} ->
+            case binary_to_term(Reply, [safe]) of
+                {error, _} -> {error, Error};
+                Answer -> Answer
+            end;
+        {Tag, _Monitor, process, _Owner, Reason} ->
+            {error, lost(Tool, Reason)}
+    after ?GRACE_MS -> {error, beamai_door:stuck(Tool)}
+    end.
+
+lost(Tool, Reason) ->
+    Message = [
+        "the port program ended while ", Tool, " was running (", beamai_error:show(Reason, 80),
+        "); the next call starts it again"
+    ],
+    beamai_error:new(Tool, execution_failed, door_lost, Message).
+
+not_started(Tool, Reason) ->
+    Message = [
+        Tool, ": the port program cannot be started: ", beamai_error:show(Reason, 200)
+    ],
+    beamai_error:new(Tool, execution_failed, door_lost, Message).

@@ -1,0 +1,203 @@
+%% @doc The kernel: a set of tools with one workspace, one policy and filters, and how to call them.
+%%
+%% A kernel is plain data. It can be stored, compared and sent to another process; adding to it gives
+%% a new one. It may be used by any number of processes at once.
+%%
+%% ```
+%% K0 = beamai_kernel:new(#{workspace => "/srv/project"}),
+%% K1 = beamai_kernel:add_tool_module(K0, beamai_tool_file),
+%% {ok, Result, Context} =
+%%     beamai_kernel:invoke(K1, <<"file_read">>, #{<<"path">> => <<"README.md">>}).
+%% '''
+%%
+%% A call answers `{ok, Result, Context}' or `{error, Error}', where `Error' is a
+%% {@link beamai_error:t()} or, unchanged, what a handler gave as `{error, Term}'. Calls start the
+%% application `beamai' if it does not run.
+-module(beamai_kernel).
+
+-include("beamai_plan.hrl").
+
+-export([new/0, new/1]).
+-export([add_tool/2, add_tools/2, add_tool_module/2, replace_tool/2, remove_tool/2]).
+-export([add_filter/2, add_filter/3]).
+-export([find_tool/2, list_tools/1, select_tools/2, tools_by_tag/2]).
+-export([get_tool_specs/1, get_tool_schemas/2, get_tool_schemas/3]).
+-export([invoke/3, invoke/4, invoke_all/3, cancel/1]).
+-export_type([kernel/0, filter_options/0]).
+
+-type kernel() :: #{
+    tools := #{binary() => #plan{}},
+    filters := [{beamai_filter:filter(), global | by_name}],
+    env := beamai_env:t(),
+    workspace := beamai_env:workspace(),
+    permissions := beamai_permission:normalised(),
+    door := auto | nif | port,
+    default_timeout := timeout() | default,
+    sandbox => required | best_effort | off,
+    approve => beamai_approval:approve(),
+    ask_user => fun(([term()]) -> {ok, term()} | cancelled | no_frontend)
+}.
+%% `by_name': only for tools whose `filters' list it. `global' is the default.
+-type filter_options() :: #{scope => global | by_name}.
+
+%% @doc A kernel in the current directory, with the default policy: what only reads runs, everything
+%% else asks.
+-spec new() -> kernel().
+new() ->
+    new(#{}).
+
+%% @doc A kernel. The workspace is pinned: if another directory takes its place, calls are refused.
+%% Raises `{bad_option, Key}', also for a malformed rule or a workspace that is not there.
+-spec new(beamai_options:t()) -> kernel().
+new(Options) ->
+    (beamai_options:kernel(Options))#{tools => #{}, filters => []}.
+
+%%% Tools
+
+%% @doc Adds a tool. Raises `{duplicate_tool, Name}' or `{invalid_tool, Name, Problems}'.
+-spec add_tool(kernel(), beamai_tool:tool_spec()) -> kernel().
+add_tool(#{tools := Tools} = Kernel, Spec) ->
+    #plan{name = Name} = Plan = plan(Kernel, Spec),
+    case is_map_key(Name, Tools) of
+        true -> error({duplicate_tool, Name});
+        false -> Kernel#{tools := Tools#{Name => Plan}}
+    end.
+
+%% @doc Adds several tools; see {@link add_tool/2}.
+-spec add_tools(kernel(), [beamai_tool:tool_spec()]) -> kernel().
+add_tools(Kernel, Specs) ->
+    lists:foldl(fun(Spec, K) -> add_tool(K, Spec) end, Kernel, Specs).
+
+%% @doc Adds the tools of a module; see {@link beamai_tool_behaviour}.
+-spec add_tool_module(kernel(), module()) -> kernel().
+add_tool_module(Kernel, Module) ->
+    add_tools(Kernel, beamai_tool_behaviour:load(Module)).
+
+%% @doc Puts a tool in the place of the one of its name, or adds it.
+-spec replace_tool(kernel(), beamai_tool:tool_spec()) -> kernel().
+replace_tool(#{tools := Tools} = Kernel, Spec) ->
+    #plan{name = Name} = Plan = plan(Kernel, Spec),
+    Kernel#{tools := Tools#{Name => Plan}}.
+
+%% @doc Removes a tool; one that is not there is removed already.
+-spec remove_tool(kernel(), Name :: binary()) -> kernel().
+remove_tool(#{tools := Tools} = Kernel, Name) ->
+    Kernel#{tools := maps:remove(Name, Tools)}.
+
+plan(#{default_timeout := Default, filters := Filters}, Spec) ->
+    with_filters(beamai_tool:plan(Spec, Default), Filters).
+
+%%% Filters
+
+%% @doc Adds a filter for all tools, inside those added before; see {@link beamai_filter}.
+-spec add_filter(kernel(), beamai_filter:filter()) -> kernel().
+add_filter(Kernel, Filter) ->
+    add_filter(Kernel, Filter, #{}).
+
+%% @doc Adds a filter. Raises `{duplicate_filter, Name}', `{bad_filter, Term}' or
+%% `{bad_option, Key}'.
+-spec add_filter(kernel(), beamai_filter:filter(), filter_options()) -> kernel().
+add_filter(#{filters := Filters, tools := Tools} = Kernel, Filter, Options) ->
+    Name = filter_name(Filter),
+    Scope = scope(Options),
+    case [Name || {#{name := N}, _} <- Filters, N =:= Name] of
+        [] -> ok;
+        [_ | _] -> error({duplicate_filter, Name})
+    end,
+    All = Filters ++ [{Filter, Scope}],
+    Plans = maps:map(fun(_, Plan) -> with_filters(Plan, All) end, Tools),
+    Kernel#{filters := All, tools := Plans}.
+
+filter_name(#{name := Name, handler := Fun}) when is_function(Fun, 2) -> Name;
+filter_name(Other) -> error({bad_filter, Other}).
+
+scope(Options) ->
+    case {maps:get(scope, Options, global), maps:keys(maps:remove(scope, Options))} of
+        {Scope, []} when Scope =:= global; Scope =:= by_name -> Scope;
+        {_, []} -> error({bad_option, scope});
+        {_, [Unknown | _]} -> error({bad_option, Unknown})
+    end.
+
+%% The filters that run for a tool, outermost first, before them the one that it lists in vain.
+with_filters(#plan{spec = Spec} = Plan, Filters) ->
+    Listed = maps:get(filters, Spec, []),
+    Known = [Name || {#{name := Name}, _} <- Filters],
+    Missing = [{missing, Name} || Name <- Listed, not lists:member(Name, Known)],
+    Running = [
+        Filter
+     || {#{name := Name} = Filter, Scope} <- Filters,
+        Scope =:= global orelse lists:member(Name, Listed)
+    ],
+    Plan#plan{filters = Missing ++ Running}.
+
+%%% Looking
+
+%% @doc The spec of a tool.
+-spec find_tool(kernel(), Name :: binary()) -> {ok, beamai_tool:tool_spec()} | error.
+find_tool(#{tools := Tools}, Name) ->
+    case Tools of
+        #{Name := #plan{spec = Spec}} -> {ok, Spec};
+        #{} -> error
+    end.
+
+%% @doc Names and descriptions, in name order.
+-spec list_tools(kernel()) -> [#{name := binary(), description := binary()}].
+list_tools(Kernel) ->
+    [
+        #{name => Name, description => maps:get(description, Spec, <<>>)}
+     || #{name := Name} = Spec <- get_tool_specs(Kernel)
+    ].
+
+%% @doc The kernel with only these tools; unknown names are ignored.
+-spec select_tools(kernel(), [Name :: binary()]) -> kernel().
+select_tools(#{tools := Tools} = Kernel, Names) ->
+    Kernel#{tools := maps:with(Names, Tools)}.
+
+%% @doc The specs of the tools with a tag, in name order.
+-spec tools_by_tag(kernel(), Tag :: binary()) -> [beamai_tool:tool_spec()].
+tools_by_tag(Kernel, Tag) ->
+    [Spec || Spec <- get_tool_specs(Kernel), lists:member(Tag, beamai_tool:tags(Spec))].
+
+%% @doc All specs, in name order.
+-spec get_tool_specs(kernel()) -> [beamai_tool:tool_spec()].
+get_tool_specs(#{tools := Tools}) ->
+    [Spec || {_Name, #plan{spec = Spec}} <- lists:sort(maps:to_list(Tools))].
+
+%% @doc All tools as a provider takes them; see {@link beamai_tool:to_tool_schema/2}.
+-spec get_tool_schemas(kernel(), beamai_tool_schema:provider()) -> [#{binary() => term()}].
+get_tool_schemas(Kernel, Provider) ->
+    get_tool_schemas(Kernel, Provider, #{}).
+
+%% @doc As {@link get_tool_schemas/2}, with options.
+-spec get_tool_schemas(kernel(), beamai_tool_schema:provider(), beamai_tool_schema:options()) ->
+    [#{binary() => term()}].
+get_tool_schemas(Kernel, Provider, Options) ->
+    [beamai_tool:to_tool_schema(Spec, Provider, Options) || Spec <- get_tool_specs(Kernel)].
+
+%%% Calling
+
+%% @doc Calls a tool in an empty context.
+-spec invoke(kernel(), Name :: binary(), Args :: map()) -> beamai_call:result().
+invoke(Kernel, Name, Args) ->
+    beamai_invocation:invoke(Kernel, Name, Args, #{}).
+
+%% @doc Calls a tool: filters, argument check, permission, handler with timeout and retries. If the
+%% calling process dies, the handler and all native work of the call end.
+-spec invoke(kernel(), Name :: binary(), Args :: map(), beamai_context:t()) ->
+    beamai_call:result().
+invoke(Kernel, Name, Args, Context) when is_map(Context) ->
+    beamai_invocation:invoke(Kernel, Name, Args, Context).
+
+%% @doc Calls several tools in parallel, each in the given context. Answers come in call order; the
+%% context comes back with the changes of all calls, made in call order. Filters and callbacks run
+%% in the calling process, one approval at a time.
+-spec invoke_all(kernel(), [{Name :: binary(), Args :: map()}], beamai_context:t()) ->
+    {[{ok, term()} | {error, term()}], beamai_context:t()}.
+invoke_all(Kernel, Calls, Context) when is_list(Calls), is_map(Context) ->
+    beamai_batch:run(Kernel, Calls, Context).
+
+%% @doc Cancels every call whose context carries this `run_id', wherever it runs on this node. They
+%% answer `execution_failed' with the reason `cancelled' and are not tried again.
+-spec cancel(RunId :: term()) -> ok.
+cancel(RunId) ->
+    beamai_runs:cancel(RunId).

@@ -1,0 +1,90 @@
+%% @doc The native functions. Arguments and replies marked ETF are external term format.
+%%
+%% The library is loaded from the application's `priv' directory. Functions on a normal scheduler
+%% take under a millisecond; the others run on dirty schedulers or start native threads.
+-module(beamai_nif).
+
+-export([call_now/2, call/2, start/3, cancel/1, judge/3, pin/1, explain/2, explain_own/3]).
+-export([workspace/1, tools/1, schema/1, running/0]).
+-export([priv_file/1]).
+-export_type([env/0, job/0, reply/0]).
+
+-on_load(load/0).
+-nifs([call_now/2, call/2, start/3, cancel/1, judge/3, pin/1, explain/2, explain_own/3]).
+-nifs([workspace/1, tools/1, schema/1, running/0]).
+
+%% ETF of what {@link beamai_env} encodes.
+-type env() :: binary().
+-opaque job() :: reference().
+%% ETF of `{ok, Value} | {error, Error} | {ask, Request}'.
+-type reply() :: binary().
+
+-define(NOT_LOADED, erlang:nif_error(not_loaded)).
+
+load() ->
+    erlang:load_nif(filename:rootname(priv_file("beamai_nif.so")), 0).
+
+%% @doc The path of a file in the application's `priv' directory, also where the application is
+%% only on the code path, as in an escript or a shell without it.
+-spec priv_file(Name :: string()) -> file:filename().
+priv_file(Name) ->
+    case code:priv_dir(beamai) of
+        {error, bad_name} ->
+            Ebin = filename:dirname(code:which(?MODULE)),
+            filename:join([filename:dirname(Ebin), "priv", Name]);
+        Priv ->
+            filename:join(Priv, Name)
+    end.
+
+%% @doc Runs a tool whose pace is instant, on the caller's own scheduler. `defer' means that the
+%% environment has to be prepared first, as {@link call/2} does. `Call' is ETF.
+-spec call_now(env(), Call :: binary()) -> reply() | defer.
+call_now(_Env, _Call) -> ?NOT_LOADED.
+
+%% @doc Runs a tool whose pace is bounded, on a dirty scheduler. `defer' means that the work must be
+%% started as a job. `Call' is ETF.
+-spec call(env(), Call :: binary()) -> reply() | defer.
+call(_Env, _Call) -> ?NOT_LOADED.
+
+%% @doc Starts a tool on a native thread. The calling process later gets `{Ref, reply()}',
+%% and before it any number of `{Ref, progress, ETF}'; if it dies, the job is cancelled. `busy' when too many jobs are waiting.
+-spec start(env(), Call :: binary(), Ref :: reference()) -> {ok, job()} | busy.
+start(_Env, _Call, _Ref) -> ?NOT_LOADED.
+
+%% @doc Asks a job to stop. It still answers: with the error `cancelled', or its result.
+-spec cancel(job()) -> ok.
+cancel(_Job) -> ?NOT_LOADED.
+
+%% @doc Judges a tool whose handler is Erlang, by its name. `unknown' means that {@link pin/1} has to
+%% be called first.
+-spec judge(env(), Tool :: binary(), RequiresPermission :: boolean()) -> allow | reply() | unknown.
+judge(_Env, _Tool, _RequiresPermission) -> ?NOT_LOADED.
+
+%% @doc Checks the environment, opens its workspace and keeps both at hand.
+-spec pin(env()) -> ok | reply().
+pin(_Env) -> ?NOT_LOADED.
+
+%% @doc The verdict on a call of a built-in tool: `{ok, #{verdict, rule}}' with binary keys.
+-spec explain(env(), Call :: binary()) -> reply().
+explain(_Env, _Call) -> ?NOT_LOADED.
+
+%% @doc The verdict on a tool whose handler is Erlang: `{ok, #{verdict, rule}}' with binary keys.
+-spec explain_own(env(), Tool :: binary(), RequiresPermission :: boolean()) -> reply().
+explain_own(_Env, _Tool, _RequiresPermission) -> ?NOT_LOADED.
+
+%% @doc Looks at a directory: `{ok, #{path, device, inode}}' with binary keys.
+-spec workspace(Path :: binary()) -> reply().
+workspace(_Path) -> ?NOT_LOADED.
+
+%% @doc The catalogue of a dialect: `{ok, [Tool]}'.
+-spec tools(Dialect :: binary()) -> reply().
+tools(_Dialect) -> ?NOT_LOADED.
+
+%% @doc A tool's schema as a provider takes it: `{ok, #{schema, json, strict}}' with binary keys.
+%% `Request' is ETF.
+-spec schema(Request :: binary()) -> reply().
+schema(_Request) -> ?NOT_LOADED.
+
+%% @doc How many jobs are at work on native threads now.
+-spec running() -> non_neg_integer().
+running() -> ?NOT_LOADED.

@@ -1,0 +1,88 @@
+%% @doc The options of a kernel, each checked by a clause of its own.
+%%
+%% A bad one raises `{bad_option, Key}'; the explanation comes with the error, where the shell and
+%% the logger show it.
+-module(beamai_options).
+
+-export([kernel/1, format_error/2]).
+-export_type([t/0]).
+
+-define(KEYS, [workspace, permissions, approve, ask_user, sandbox, door, default_timeout]).
+
+-type t() :: #{
+    %% Default: the current directory.
+    workspace => file:filename_all(),
+    %% Default: `#{default => auto}'.
+    permissions => beamai_permission:t(),
+    approve => beamai_approval:approve(),
+    ask_user => fun(([term()]) -> {ok, term()} | cancelled | no_frontend),
+    %% Default: the native side's, which is the strictest that it has.
+    sandbox => required | best_effort | off,
+    %% `auto': each tool's own choice.
+    door => auto | nif | port,
+    %% Milliseconds, for tools without a timeout of their own.
+    default_timeout => timeout()
+}.
+
+%% @doc The kernel's settings: workspace pinned, policy checked, environment encoded.
+-spec kernel(term()) -> #{atom() => term()}.
+kernel(Options) when is_map(Options) ->
+    Given = maps:from_list([{Key, option(Key, V)} || {Key, V} <- maps:to_list(Options)]),
+    Defaults = #{
+        permissions => option(permissions, #{}),
+        door => auto,
+        default_timeout => default
+    },
+    in_workspace(maps:merge(Defaults, Given));
+kernel(Other) ->
+    bad(options, ["the options must be a map, not ", show(Other)]).
+
+in_workspace(Settings) ->
+    case beamai_env:workspace(maps:get(workspace, Settings, ".")) of
+        {ok, Workspace} -> prepared(Settings#{workspace => Workspace});
+        {error, #{message := Message}} -> bad(workspace, Message)
+    end.
+
+prepared(Settings) ->
+    case beamai_env:new(maps:with([workspace, permissions, sandbox], Settings)) of
+        {ok, Env} -> Settings#{env => Env};
+        {error, #{message := Message}} -> bad(permissions, Message)
+    end.
+
+option(workspace, Path) when is_binary(Path), Path =/= <<>> -> Path;
+option(workspace, [_ | _] = Path) -> Path;
+option(workspace, Other) -> bad(workspace, ["must be a path, not ", show(Other)]);
+option(permissions, Policy) -> permissions(beamai_permission:normalise(Policy));
+option(approve, Fun) when is_function(Fun, 1) -> Fun;
+option(approve, Other) -> bad(approve, ["must be a fun of one argument, not ", show(Other)]);
+option(ask_user, Fun) when is_function(Fun, 1) -> Fun;
+option(ask_user, Other) -> bad(ask_user, ["must be a fun of one argument, not ", show(Other)]);
+option(sandbox, Mode) when Mode =:= required; Mode =:= best_effort; Mode =:= off -> Mode;
+option(sandbox, Other) -> bad(sandbox, ["must be required, best_effort or off, not ", show(Other)]);
+option(door, Door) when Door =:= auto; Door =:= nif; Door =:= port -> Door;
+option(door, Other) -> bad(door, ["must be auto, nif or port, not ", show(Other)]);
+option(default_timeout, infinity) -> infinity;
+option(default_timeout, Ms) when is_integer(Ms), Ms > 0 -> Ms;
+option(default_timeout, Other) ->
+    bad(default_timeout, ["must be milliseconds above 0 or infinity, not ", show(Other)]);
+option(Unknown, _Value) ->
+    Keys = lists:join(", ", [atom_to_binary(Key) || Key <- ?KEYS]),
+    bad(Unknown, ["is not an option; the options are ", Keys]).
+
+permissions({ok, Policy}) -> Policy;
+permissions({error, Message}) -> bad(permissions, Message).
+
+-spec bad(term(), iodata()) -> no_return().
+bad(Key, Text) ->
+    Cause = #{general => unicode:characters_to_binary([show(Key), ": ", Text])},
+    erlang:error({bad_option, Key}, none, [{error_info, #{module => ?MODULE, cause => Cause}}]).
+
+%% @private What the shell and the logger show beside the error.
+-spec format_error(term(), erlang:stacktrace()) -> map().
+format_error(_Reason, [{_M, _F, _Args, Info} | _]) ->
+    maps:get(cause, proplists:get_value(error_info, Info, #{}), #{});
+format_error(_Reason, _Stack) ->
+    #{}.
+
+show(Term) ->
+    beamai_error:show(Term, 80).

@@ -1,0 +1,113 @@
+%% @doc The shape of a policy, and what it says about a call.
+%%
+%% Rules are judged on the native side; here a policy is only checked for its shape.
+-module(beamai_permission).
+
+-include("beamai_plan.hrl").
+
+-export([normalise/1, explain/3]).
+-export_type([t/0, mode/0, normalised/0, verdict/0]).
+
+-type mode() :: auto | allow | ask | deny.
+-type t() :: #{
+    allow => [binary() | string()],
+    ask => [binary() | string()],
+    deny => [binary() | string()],
+    default => mode()
+}.
+-type normalised() :: #{allow := [binary()], ask := [binary()], deny := [binary()], default := binary()}.
+-type verdict() :: #{
+    verdict := allow | ask | deny, matched_rule := binary() | undefined, message := binary()
+}.
+
+%% @doc Checks a policy and fills in what it leaves out: no rules, and the mode `auto'. The error
+%% is a sentence.
+-spec normalise(term()) -> {ok, normalised()} | {error, binary()}.
+normalise(Policy) when is_map(Policy) ->
+    case maps:keys(maps:without([allow, ask, deny, default], Policy)) of
+        [] -> lists_and_mode(Policy);
+        Unknown -> wrong(["has unknown keys ", show(Unknown), "; it takes allow, ask, deny, default"])
+    end;
+normalise(Other) ->
+    wrong(["must be a map, not ", show(Other)]).
+
+lists_and_mode(Policy) ->
+    Lists = [{Key, rules(maps:get(Key, Policy, []))} || Key <- [allow, ask, deny]],
+    Mode = maps:get(default, Policy, auto),
+    case [Fault || {Key, {error, Text}} <- Lists, Fault <- [[atom_to_binary(Key), Text]]] of
+        [Fault | _] ->
+            wrong([": ", Fault]);
+        [] when Mode =:= auto; Mode =:= allow; Mode =:= ask; Mode =:= deny ->
+            Rules = maps:from_list([{Key, Good} || {Key, {ok, Good}} <- Lists]),
+            {ok, Rules#{default => atom_to_binary(Mode)}};
+        [] ->
+            wrong([": default must be auto, allow, ask or deny, not ", show(Mode)])
+    end.
+
+rules(Rules) when is_list(Rules) ->
+    Texts = [rule(Rule) || Rule <- Rules],
+    case [Rule || {Rule, error} <- lists:zip(Rules, Texts)] of
+        [] -> {ok, Texts};
+        [Bad | _] -> {error, [" has ", show(Bad), "; a rule is a text such as <<\"Bash(git:*)\">>"]}
+    end;
+rules(Other) ->
+    {error, [" must be a list of rules, not ", show(Other)]}.
+
+rule(Rule) when is_binary(Rule) ->
+    Rule;
+rule([_ | _] = Rule) ->
+    try unicode:characters_to_binary(Rule) of
+        Text when is_binary(Text) -> Text;
+        _ -> error
+    catch
+        error:badarg -> error
+    end;
+rule(_Other) ->
+    error.
+
+wrong(Text) ->
+    {error, unicode:characters_to_binary(["the policy ", Text])}.
+
+show(Term) ->
+    beamai_error:show(Term, 80).
+
+%% @doc What the kernel's policy says about a call of the tool: the verdict and the rule that
+%% decided it, `undefined' where the mode decided. Nothing runs and nobody is asked.
+%%
+%% A built-in tool is judged as a whole, by its name: whether a rule on paths or commands covers
+%% these arguments is found when the call is made.
+-spec explain(beamai_kernel:kernel(), Name :: binary(), Args :: map()) ->
+    verdict() | {error, beamai_error:t()}.
+explain(#{tools := Tools} = Kernel, Name, Args) when is_map(Args) ->
+    case Tools of
+        #{Name := Plan} -> explained(Kernel, Plan);
+        #{} -> {error, beamai_invocation:unknown_tool(Tools, Name)}
+    end.
+
+explained(#{env := Env}, #plan{requires_permission = Requires} = Plan) ->
+    Name = judged_name(Plan),
+    case beamai_env:judge(Env, Name, Requires) of
+        allow ->
+            #{
+                verdict => allow,
+                matched_rule => undefined,
+                message => <<Name/binary, " is allowed">>
+            };
+        {ask, Request} ->
+            #{
+                verdict => ask,
+                matched_rule => maps:get(<<"matched_rule">>, Request, undefined),
+                message => maps:get(<<"message">>, Request)
+            };
+        {error, #{error_type := permission_denied, message := Message, details := Details}} ->
+            #{
+                verdict => deny,
+                matched_rule => maps:get(matched_rule, Details, undefined),
+                message => Message
+            };
+        {error, _} = Error ->
+            Error
+    end.
+
+judged_name(#plan{runs = #native{name = Name}}) -> Name;
+judged_name(#plan{name = Name}) -> Name.

@@ -1,0 +1,129 @@
+%% @doc Owns the port program and routes its replies.
+%%
+%% The protocol, in packets of four length bytes on file descriptors 3 and 4:
+%%
+%% <pre>
+%% to the program:    1, IdLen:16, Id, EnvLen:32, Env, Call      a call
+%%                    2, IdLen:16, Id                            cancel it
+%% from the program:  1, IdLen:16, Id, Reply                     its reply
+%%                    2, IdLen:16, Id, Progress                  progress
+%% </pre>
+%%
+%% An id is the external format of `{Alias, Number}'; what comes back goes to the alias as
+%% `{Alias, Number, {reply | progress, Binary}}'. The process starts with the first call and ends
+%% with the program: callers monitor it, and the next call starts both again. End of input ends the
+%% program and everything that it has started.
+-module(beamai_port).
+-behaviour(gen_server).
+
+-export([connect/0, start/0, cancel/2, call_frame/3, start_link/0]).
+-export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
+
+-define(CALL, 1).
+-define(CANCEL, 2).
+-define(REPLY, 1).
+-define(PROGRESS, 2).
+%% How long to wait before a cancel frame is tried again on a busy port.
+-define(BUSY_MS, 5).
+
+%% @doc The owner and its port as they were last known, started if they never ran. The port may have
+%% closed since; writing to it shows that, and {@link start/0} gives another.
+-spec connect() -> {ok, Owner :: pid(), port()} | {error, term()}.
+connect() ->
+    case persistent_term:get(?MODULE, none) of
+        {Owner, Port} -> {ok, Owner, Port};
+        none -> start()
+    end.
+
+%% @doc Starts the port program, unless it runs.
+-spec start() -> {ok, Owner :: pid(), port()} | {error, term()}.
+start() ->
+    ok = beamai_app:ensure_started(),
+    Child = #{id => ?MODULE, start => {?MODULE, start_link, []}, restart => temporary},
+    case supervisor:start_child(beamai_sup, Child) of
+        {ok, Owner} when is_pid(Owner) -> port_of(Owner);
+        {error, {already_started, Owner}} -> port_of(Owner);
+        {error, Reason} -> {error, Reason}
+    end.
+
+%% The owner may be on its way out with a port that has just closed.
+port_of(Owner) ->
+    try
+        {ok, Owner, gen_server:call(Owner, port)}
+    catch
+        exit:_ -> start()
+    end.
+
+%% @doc Tells the program to stop the call; it still answers. Does not wait.
+-spec cancel(Owner :: pid(), Id :: binary()) -> ok.
+cancel(Owner, Id) ->
+    Owner ! {cancel, Id},
+    ok.
+
+%% @doc The frame of a call.
+-spec call_frame(Id :: binary(), beamai_env:t(), Call :: binary()) -> iolist().
+call_frame(Id, Env, Call) ->
+    [<<?CALL, (byte_size(Id)):16>>, Id, <<(byte_size(Env)):32>>, Env, Call].
+
+%% @private
+-spec start_link() -> gen_server:start_ret().
+start_link() ->
+    gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
+
+%% @private
+-spec init([]) -> {ok, port()} | {stop, term()}.
+init([]) ->
+    process_flag(trap_exit, true),
+    Program = beamai_nif:priv_file("beamai-port"),
+    Options = [{args, ["serve"]}, {packet, 4}, nouse_stdio, binary, exit_status, hide],
+    try open_port({spawn_executable, Program}, Options) of
+        Port ->
+            persistent_term:put(?MODULE, {self(), Port}),
+            {ok, Port}
+    catch
+        error:Reason -> {stop, {shutdown, {Program, Reason}}}
+    end.
+
+%% @private
+-spec handle_call(port, gen_server:from(), port()) -> {reply, port(), port()}.
+handle_call(port, _From, Port) ->
+    {reply, Port, Port}.
+
+%% @private
+-spec handle_cast(term(), port()) -> {noreply, port()}.
+handle_cast(_Request, Port) ->
+    {noreply, Port}.
+
+%% @private
+-spec handle_info(term(), port()) -> {noreply, port()} | {stop, {shutdown, term()}, port()}.
+handle_info({Port, {data, Frame}}, Port) ->
+    route(Frame),
+    {noreply, Port};
+handle_info({cancel, Id} = Again, Port) ->
+    try erlang:port_command(Port, <<?CANCEL, (byte_size(Id)):16, Id/binary>>, [nosuspend]) of
+        true -> ok;
+        false -> erlang:send_after(?BUSY_MS, self(), Again)
+    catch
+        error:badarg -> ok
+    end,
+    {noreply, Port};
+handle_info({Port, {exit_status, Status}}, Port) ->
+    logger:warning("beamai: the port program ended with status ~b", [Status]),
+    {stop, {shutdown, {exit_status, Status}}, Port};
+handle_info({'EXIT', Port, Reason}, Port) ->
+    {stop, {shutdown, Reason}, Port};
+handle_info(_Message, Port) ->
+    {noreply, Port}.
+
+%% @private
+-spec terminate(term(), port()) -> ok.
+terminate(_Reason, Port) ->
+    catch erlang:port_close(Port),
+    ok.
+
+route(<<?REPLY, Len:16, Id:Len/binary, Reply/binary>>) -> deliver(Id, {reply, Reply});
+route(<<?PROGRESS, Len:16, Id:Len/binary, Progress/binary>>) -> deliver(Id, {progress, Progress}).
+
+deliver(Id, Message) ->
+    {Alias, Number} = binary_to_term(Id, [safe]),
+    Alias ! {Alias, Number, Message}.

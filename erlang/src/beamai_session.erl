@@ -1,0 +1,251 @@
+%% @doc A session: what outlives a call. It holds approvals and a private temporary directory.
+%%
+%% A context's `session_id' names one; without it the process that calls has one of its own. It
+%% starts when something needs it, and ends
+%% <ul>
+%% <li>with {@link close/1}, or when the application stops;</li>
+%% <li>without an id: when its process ends;</li>
+%% <li>with an id: when no call has used it for an hour (the application's `session_idle_ms').</li>
+%% </ul>
+%% Its temporary directory is deleted then. Looking something up reads a table and needs no process.
+-module(beamai_session).
+-behaviour(gen_server).
+
+-export([new_table/0, start_link/1, key/1, touch/2, approved/2, approve/2]).
+-export([temp_dir/1, existing/1, for_native/2, close/1]).
+-export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
+-export_type([key/0, native/0]).
+
+-define(TABLE, beamai_sessions).
+-define(DEFAULT_IDLE_MS, 3600000).
+
+-type key() :: {id, term()} | {process, pid()}.
+%% As the native side takes it.
+-type native() :: #{id := binary(), temp_dir := binary()}.
+
+%% Rows of the table: #session{}, and {approval, {Key, Subject}} for each approval.
+-record(session, {
+    key :: key(),
+    pid :: pid(),
+    id :: binary(),
+    temp_dir = none :: none | binary(),
+    %% Monotonic milliseconds: not idle before then.
+    busy_until :: integer()
+}).
+
+-record(state, {
+    key :: key(),
+    approvals = [] :: [binary()]
+}).
+
+%% @doc Creates the table. Called by the supervisor, which owns it.
+-spec new_table() -> ok.
+new_table() ->
+    Options = [set, named_table, public, {keypos, #session.key}, {read_concurrency, true}],
+    ?TABLE = ets:new(?TABLE, Options),
+    %% Counts sessions, so that calls look for none where there are none.
+    persistent_term:put(?MODULE, counters:new(1, [])).
+
+%% @doc Which session a call with this context belongs to.
+-spec key(beamai_context:t()) -> key().
+key(#{session_id := Id}) when Id =/= undefined -> {id, Id};
+key(_Context) -> {process, beamai_guard:root()}.
+
+any() ->
+    counters:get(persistent_term:get(?MODULE), 1) > 0.
+
+%% @doc Notes that a call uses the session that the context names. `Timeout', in milliseconds, is
+%% how long the call may take; the session is not idle before.
+-spec touch(beamai_context:t(), timeout()) -> ok.
+touch(#{session_id := Id}, Timeout) when Id =/= undefined ->
+    _ = any() andalso
+        ets:update_element(?TABLE, {id, Id}, {#session.busy_until, busy_until(Timeout)}),
+    ok;
+touch(_Context, _Timeout) ->
+    ok.
+
+busy_until(infinity) -> now_ms();
+busy_until(Timeout) -> now_ms() + Timeout.
+
+now_ms() ->
+    erlang:monotonic_time(millisecond).
+
+%% @doc Whether the session has allowed this subject for as long as it lasts.
+-spec approved(key(), Subject :: binary()) -> boolean().
+approved(Key, Subject) ->
+    ets:member(?TABLE, {Key, Subject}).
+
+%% @doc Allows the subject for as long as the session lasts.
+-spec approve(key(), Subject :: binary()) -> ok.
+approve(Key, Subject) ->
+    call(Key, {approve, Subject}).
+
+%% @doc The session's temporary directory, an absolute path, created on first use with mode 0700.
+-spec temp_dir(key()) -> {ok, binary()} | {error, file:posix()}.
+temp_dir(Key) ->
+    case ets:lookup(?TABLE, Key) of
+        [#session{temp_dir = Path}] when is_binary(Path) -> {ok, Path};
+        _ -> call(Key, temp_dir)
+    end.
+
+%% @doc The session as the native side takes it, or `none' while it has no temporary directory.
+-spec existing(beamai_context:t()) -> native() | none.
+existing(Context) ->
+    case ets:lookup(?TABLE, key(Context)) of
+        [#session{id = Id, temp_dir = Path}] when is_binary(Path) -> #{id => Id, temp_dir => Path};
+        _ -> none
+    end.
+
+%% @doc As {@link existing/1}; with `required' the session and its directory are created.
+-spec for_native(required | optional, beamai_context:t()) ->
+    {ok, native()} | none | {error, file:posix()}.
+for_native(optional, Context) ->
+    case any() andalso existing(Context) of
+        #{} = Session -> {ok, Session};
+        _ -> none
+    end;
+for_native(required, Context) ->
+    case temp_dir(key(Context)) of
+        {ok, _Path} -> for_native(optional, Context);
+        {error, _} = Error -> Error
+    end.
+
+%% @doc Ends the session named by an id: forgets its approvals, deletes its temporary directory.
+%% Returns when that is done; a session that does not exist is closed already.
+-spec close(SessionId :: term()) -> ok.
+close(SessionId) ->
+    case ets:whereis(?TABLE) =/= undefined andalso ets:lookup(?TABLE, {id, SessionId}) of
+        [#session{pid = Pid}] -> stop(Pid);
+        _ -> ok
+    end.
+
+stop(Pid) ->
+    try
+        gen_server:stop(Pid, normal, infinity)
+    catch
+        exit:_ -> ok
+    end.
+
+%% A session may end between the look-up and the call: then a new one takes its place.
+call(Key, Request) ->
+    case ets:lookup(?TABLE, Key) of
+        [#session{pid = Pid}] ->
+            try
+                gen_server:call(Pid, Request, infinity)
+            catch
+                exit:{Reason, {gen_server, call, _}} when Reason =:= noproc; Reason =:= normal ->
+                    forget(Key, Pid),
+                    call(Key, Request)
+            end;
+        [] ->
+            ok = beamai_session_sup:start_session(Key),
+            call(Key, Request)
+    end.
+
+%% For a session whose process was killed before it could clean up.
+forget(Key, Pid) ->
+    case ets:lookup(?TABLE, Key) of
+        [#session{pid = Pid, temp_dir = Path} = Row] ->
+            Subjects = ets:foldl(fun(R, Acc) -> subject_of(Key, R, Acc) end, [], ?TABLE),
+            clean_up(Row, Subjects, Path);
+        _ ->
+            ok
+    end.
+
+subject_of(Key, {approval, {Key, Subject}}, Acc) -> [Subject | Acc];
+subject_of(_Key, _Row, Acc) -> Acc.
+
+clean_up(#session{key = Key} = Row, Subjects, Path) ->
+    lists:foreach(fun(Subject) -> ets:delete(?TABLE, {Key, Subject}) end, Subjects),
+    true = ets:delete_object(?TABLE, Row),
+    counters:sub(persistent_term:get(?MODULE), 1, 1),
+    delete_temp_dir(Path).
+
+delete_temp_dir(none) -> ok;
+delete_temp_dir(Path) -> beamai_temp_dir:delete(Path).
+
+%%% The process
+
+%% @private
+-spec start_link(key()) -> gen_server:start_ret().
+start_link(Key) ->
+    gen_server:start_link(?MODULE, Key, []).
+
+%% @private
+-spec init(key()) -> {ok, #state{}} | ignore.
+init(Key) ->
+    process_flag(trap_exit, true),
+    Session = #session{
+        key = Key, pid = self(), id = beamai_temp_dir:random_name(), busy_until = now_ms()
+    },
+    case ets:insert_new(?TABLE, Session) of
+        true ->
+            counters:add(persistent_term:get(?MODULE), 1, 1),
+            end_with(Key),
+            {ok, #state{key = Key}};
+        false ->
+            ignore
+    end.
+
+end_with({process, Pid}) ->
+    _ = erlang:monitor(process, Pid),
+    ok;
+end_with({id, _Id}) ->
+    _ = erlang:send_after(idle_ms(), self(), look_if_idle),
+    ok.
+
+idle_ms() ->
+    application:get_env(beamai, session_idle_ms, ?DEFAULT_IDLE_MS).
+
+%% @private
+-spec handle_call({approve, binary()} | temp_dir, gen_server:from(), #state{}) ->
+    {reply, ok | {ok, binary()} | {error, file:posix()}, #state{}}.
+handle_call({approve, Subject}, _From, #state{key = Key, approvals = Approvals} = State) ->
+    true = ets:insert(?TABLE, {approval, {Key, Subject}}),
+    {reply, ok, State#state{approvals = [Subject | Approvals]}};
+handle_call(temp_dir, _From, #state{key = Key} = State) ->
+    {reply, made_temp_dir(Key), State}.
+
+made_temp_dir(Key) ->
+    case ets:lookup(?TABLE, Key) of
+        [#session{temp_dir = Path}] when is_binary(Path) -> {ok, Path};
+        [#session{temp_dir = none}] -> make_temp_dir(Key)
+    end.
+
+make_temp_dir(Key) ->
+    case beamai_temp_dir:create() of
+        {ok, Path} ->
+            true = ets:update_element(?TABLE, Key, {#session.temp_dir, Path}),
+            {ok, Path};
+        {error, _} = Error ->
+            Error
+    end.
+
+%% @private
+-spec handle_cast(term(), #state{}) -> {noreply, #state{}}.
+handle_cast(_Request, State) ->
+    {noreply, State}.
+
+%% @private
+-spec handle_info(term(), #state{}) -> {noreply, #state{}} | {stop, normal, #state{}}.
+handle_info({'DOWN', _Monitor, process, _Pid, _Reason}, State) ->
+    {stop, normal, State};
+handle_info(look_if_idle, #state{key = Key} = State) ->
+    [#session{busy_until = BusyUntil}] = ets:lookup(?TABLE, Key),
+    case BusyUntil + idle_ms() - now_ms() of
+        Left when Left > 0 ->
+            _ = erlang:send_after(Left, self(), look_if_idle),
+            {noreply, State};
+        _ ->
+            {stop, normal, State}
+    end;
+handle_info(_Message, State) ->
+    {noreply, State}.
+
+%% @private
+-spec terminate(term(), #state{}) -> ok.
+terminate(_Reason, #state{key = Key, approvals = Approvals}) ->
+    case ets:lookup(?TABLE, Key) of
+        [#session{temp_dir = Path} = Row] -> clean_up(Row, Approvals, Path);
+        [] -> ok
+    end.

@@ -1,0 +1,136 @@
+%% @doc Checks the shape of tool specs, so that a mistake shows when a tool is added and not when a
+%% model first calls it.
+-module(beamai_spec).
+
+-export([problems/1]).
+
+-define(KEYS, [name, handler, description, parameters, tag, timeout, retry, filters, metadata]).
+-define(PARAM_KEYS, [
+    type, description, required, default, enum, items, properties, minimum, maximum, minItems, maxItems
+]).
+-define(TYPES, [string, integer, float, boolean, array, object]).
+
+%% @doc What is wrong with a spec, one sentence each; nothing for a good one.
+-spec problems(term()) -> [binary()].
+problems(Spec) when is_map(Spec) ->
+    Texts =
+        [["is missing ", atom_to_binary(Key)] || Key <- [name, handler], not is_map_key(Key, Spec)] ++
+            [Text || {Key, Value} <- lists:sort(maps:to_list(Spec)), Text <- key(Key, Value)],
+    [unicode:characters_to_binary(Text) || Text <- Texts];
+problems(Other) ->
+    [unicode:characters_to_binary(["must be a map, not ", show(Other)])].
+
+key(name, Name) when is_binary(Name), Name =/= <<>> ->
+    [["name must be UTF-8"] || not is_list(unicode:characters_to_list(Name))];
+key(name, Name) ->
+    wrong(name, "a non-empty binary", Name);
+key(handler, Handler) ->
+    handler(Handler);
+key(description, Text) ->
+    [T || not is_binary(Text), T <- wrong(description, "a binary", Text)];
+key(parameters, Parameters) ->
+    parameters(Parameters, <<"parameters">>);
+key(tag, Tag) ->
+    [T || not is_tag(Tag), T <- wrong(tag, "a binary or a list of binaries", Tag)];
+key(timeout, Timeout) ->
+    Good = Timeout =:= infinity orelse is_integer(Timeout) andalso Timeout > 0,
+    [T || not Good, T <- wrong(timeout, "milliseconds above 0, or infinity", Timeout)];
+key(retry, Retry) ->
+    retry(Retry);
+key(filters, Filters) ->
+    Good = is_list(Filters) andalso lists:all(fun is_name/1, Filters),
+    [T || not Good, T <- wrong(filters, "a list of filter names", Filters)];
+key(metadata, Metadata) ->
+    metadata(Metadata);
+key(Unknown, _Value) ->
+    [["has the unknown key ", show(Unknown), "; the keys are ", listed(?KEYS)]].
+
+handler(Handler) when is_function(Handler, 1); is_function(Handler, 2) -> [];
+handler({M, F}) when is_atom(M), is_atom(F) -> [];
+handler({M, F, Extra}) when is_atom(M), is_atom(F), is_list(Extra) -> [];
+handler(Other) -> wrong(handler, "a fun of one or two arguments, {M, F} or {M, F, Extra}", Other).
+
+is_tag(Tag) when is_binary(Tag) -> true;
+is_tag(Tags) -> is_list(Tags) andalso lists:all(fun is_binary/1, Tags).
+
+is_name(Name) ->
+    is_binary(Name) orelse is_atom(Name).
+
+retry(#{max := Max} = Retry) ->
+    Delay = maps:get(delay, Retry, 0),
+    Good =
+        is_integer(Max) andalso Max >= 0 andalso is_integer(Delay) andalso Delay >= 0 andalso
+            maps:without([max, delay], Retry) =:= #{},
+    [T || not Good, T <- bad_retry(Retry)];
+retry(Retry) ->
+    bad_retry(Retry).
+
+bad_retry(Retry) ->
+    wrong(retry, "#{max => Tries, delay => Milliseconds}", Retry).
+
+metadata(Metadata) when is_map(Metadata) ->
+    Requires = maps:get(requires_permission, Metadata, false),
+    [
+        T
+     || not is_boolean(Requires),
+        T <- wrong("metadata's requires_permission", "true or false", Requires)
+    ];
+metadata(Metadata) ->
+    wrong(metadata, "a map", Metadata).
+
+parameters(Parameters, Path) when is_map(Parameters) ->
+    [
+        Text
+     || {Name, Param} <- lists:sort(maps:to_list(Parameters)), Text <- parameter(Name, Param, Path)
+    ];
+parameters(Other, Path) ->
+    wrong(Path, "a map of names to parameters", Other).
+
+parameter(Name, Param, Path) when is_binary(Name); is_atom(Name) ->
+    param(Param, [Path, " ", beamai_error:show(to_binary(Name), 80)]);
+parameter(Name, _Param, Path) ->
+    [[Path, " has the name ", show(Name), "; a name is a binary or an atom"]].
+
+to_binary(Name) when is_atom(Name) -> atom_to_binary(Name);
+to_binary(Name) -> Name.
+
+param(#{type := _} = Param, Path) ->
+    [Text || {Key, Value} <- lists:sort(maps:to_list(Param)), Text <- param_key(Key, Value, Path)];
+param(#{}, Path) ->
+    [[Path, " is missing type"]];
+param(Other, Path) ->
+    wrong(Path, "a map with type", Other).
+
+param_key(type, Type, Path) ->
+    [T || not lists:member(Type, ?TYPES), T <- wrong([Path, " type"], listed(?TYPES), Type)];
+param_key(description, Text, Path) ->
+    [T || not is_binary(Text), T <- wrong([Path, " description"], "a binary", Text)];
+param_key(required, Required, Path) ->
+    [T || not is_boolean(Required), T <- wrong([Path, " required"], "true or false", Required)];
+param_key(default, _Value, _Path) ->
+    [];
+param_key(enum, Values, Path) ->
+    Good = is_list(Values) andalso Values =/= [],
+    [T || not Good, T <- wrong([Path, " enum"], "a list of values", Values)];
+param_key(items, Items, Path) ->
+    param(Items, [Path, " items"]);
+param_key(properties, Properties, Path) ->
+    parameters(Properties, [Path, " properties"]);
+param_key(Key, Number, Path) when Key =:= minimum; Key =:= maximum ->
+    [T || not is_number(Number), T <- wrong([Path, " ", atom_to_binary(Key)], "a number", Number)];
+param_key(Key, Count, Path) when Key =:= minItems; Key =:= maxItems ->
+    Good = is_integer(Count) andalso Count >= 0,
+    [T || not Good, T <- wrong([Path, " ", atom_to_binary(Key)], "a count", Count)];
+param_key(Unknown, _Value, Path) ->
+    [[Path, " has the unknown key ", show(Unknown), "; the keys are ", listed(?PARAM_KEYS)]].
+
+wrong(Key, Wanted, Got) when is_atom(Key) ->
+    wrong(atom_to_binary(Key), Wanted, Got);
+wrong(What, Wanted, Got) ->
+    [[What, " must be ", Wanted, ", not ", show(Got)]].
+
+listed(Atoms) ->
+    lists:join(", ", [atom_to_binary(A) || A <- Atoms]).
+
+show(Term) ->
+    beamai_error:show(Term, 80).

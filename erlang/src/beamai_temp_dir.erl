@@ -1,0 +1,90 @@
+%% @doc Private temporary directories: made so that nobody else can look in, deleted as a whole.
+-module(beamai_temp_dir).
+
+-include_lib("kernel/include/file.hrl").
+
+-export([create/0, delete/1, random_name/0]).
+
+-define(TRIES, 5).
+
+%% @doc Creates a directory that only this user can enter, under the system's temporary directory
+%% (`TMPDIR', else `/tmp'). Returns its absolute path.
+-spec create() -> {ok, binary()} | {error, file:posix()}.
+create() ->
+    create(?TRIES).
+
+create(Tries) ->
+    Outer = filename:join(system_temp_dir(), <<"beamai-", (random_name())/binary>>),
+    case file:make_dir(Outer) of
+        ok -> inside(Outer);
+        {error, eexist} when Tries > 1 -> create(Tries - 1);
+        {error, _} = Error -> Error
+    end.
+
+%% A directory is made with the modes that the umask leaves. The inner one is made when the outer
+%% one is closed already, so there is no moment at which somebody else could open it.
+inside(Outer) ->
+    Inner = filename:join(Outer, <<"tmp">>),
+    case run([{change_mode, Outer}, {make_dir, Inner}, {change_mode, Inner}]) of
+        ok ->
+            {ok, Inner};
+        {error, _} = Error ->
+            _ = file:del_dir_r(Outer),
+            Error
+    end.
+
+run([]) ->
+    ok;
+run([Step | Rest]) ->
+    case step(Step) of
+        ok -> run(Rest);
+        {error, _} = Error -> Error
+    end.
+
+step({change_mode, Path}) -> file:change_mode(Path, 8#700);
+step({make_dir, Path}) -> file:make_dir(Path).
+
+%% @doc 32 hexadecimal digits that cannot be guessed.
+-spec random_name() -> binary().
+random_name() ->
+    binary:encode_hex(crypto:strong_rand_bytes(16)).
+
+system_temp_dir() ->
+    case os:getenv("TMPDIR") of
+        [$/ | _] = Path -> unicode:characters_to_binary(Path);
+        _ -> <<"/tmp">>
+    end.
+
+%% @doc Deletes a directory made by {@link create/0} and everything in it. Links are removed, not
+%% followed. What cannot be deleted is logged.
+-spec delete(Path :: binary()) -> ok.
+delete(Inner) ->
+    Outer = filename:dirname(Inner),
+    case file:del_dir_r(Outer) of
+        ok ->
+            ok;
+        {error, enoent} ->
+            ok;
+        {error, _} ->
+            %% Build tools leave directories without write permission.
+            open_up(Outer),
+            deleted(file:del_dir_r(Outer), Outer)
+    end.
+
+deleted(ok, _Path) ->
+    ok;
+deleted({error, Reason}, Path) ->
+    logger:warning("beamai: the temporary directory ~ts is left behind: ~p", [Path, Reason]).
+
+open_up(Directory) ->
+    _ = file:change_mode(Directory, 8#700),
+    case file:list_dir_all(Directory) of
+        {ok, Names} -> lists:foreach(fun(N) -> open_up_entry(filename:join(Directory, N)) end, Names);
+        {error, _} -> ok
+    end.
+
+open_up_entry(Path) ->
+    case file:read_link_info(Path) of
+        {ok, #file_info{type = directory}} -> open_up(Path);
+        _ -> ok
+    end.

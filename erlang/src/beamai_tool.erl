@@ -1,0 +1,162 @@
+%% @doc Tool specs: made, checked, called without a kernel, and turned into provider schemas.
+-module(beamai_tool).
+
+-include("beamai_plan.hrl").
+
+-export([new/2, new/3, validate/1, plan/2, tags/1]).
+-export([invoke/2, invoke/3, to_tool_schema/2, to_tool_schema/3, encode_schema/3]).
+-export_type([
+    tool_spec/0, handler/0, args/0, tool_result/0, parameters_schema/0, param_spec/0, filter_ref/0
+]).
+-export_type([native_info/0]).
+
+-define(DEFAULT_TIMEOUT_MS, 30000).
+
+-type tool_spec() :: #{
+    name := binary(),
+    handler := handler(),
+    description => binary(),
+    parameters => parameters_schema(),
+    tag => binary() | [binary()],
+    %% Milliseconds for each try; 30000 by default.
+    timeout => timeout(),
+    %% Up to `max' further tries, `delay' milliseconds apart.
+    retry => #{max := non_neg_integer(), delay => non_neg_integer()},
+    filters => [filter_ref()],
+    %% `requires_permission => true' makes the default policy ask.
+    metadata => map()
+}.
+-type handler() ::
+    fun((args()) -> tool_result())
+    | fun((args(), beamai_context:t()) -> tool_result())
+    | {module(), atom()}
+    | {module(), atom(), [term()]}.
+-type args() :: map().
+-type tool_result() :: {ok, term()} | {ok, term(), beamai_context:t()} | {error, term()}.
+-type parameters_schema() :: #{atom() | binary() => param_spec()}.
+-type param_spec() :: #{
+    type := string | integer | float | boolean | array | object,
+    description => binary(),
+    required => boolean(),
+    default => term(),
+    enum => [term()],
+    items => param_spec(),
+    properties => parameters_schema(),
+    minimum => number(),
+    maximum => number(),
+    minItems => non_neg_integer(),
+    maxItems => non_neg_integer()
+}.
+-type filter_ref() :: beamai_filter:name().
+%% In the handler of a built-in tool; see {@link beamai_native:call/3}.
+-type native_info() :: #{
+    name := binary(),
+    dialect := binary(),
+    door := nif | port,
+    pace := beamai_door:pace(),
+    session := required | optional,
+    own_timeout := boolean()
+}.
+
+%% @doc A tool with a name and a handler only: it takes any arguments.
+-spec new(Name :: binary(), handler()) -> tool_spec().
+new(Name, Handler) ->
+    new(Name, Handler, #{}).
+
+%% @doc A tool with further keys of its spec. Raises `{invalid_tool, Name, Problems}'.
+-spec new(Name :: binary(), handler(), Options :: map()) -> tool_spec().
+new(Name, Handler, Options) ->
+    valid(Options#{name => Name, handler => Handler}).
+
+%% @doc Whether a spec is well formed; the problems are sentences.
+-spec validate(term()) -> ok | {error, {invalid_tool, Name :: term(), Problems :: [binary()]}}.
+validate(Spec) ->
+    case beamai_spec:problems(Spec) of
+        [] -> ok;
+        Problems -> {error, {invalid_tool, name(Spec), Problems}}
+    end.
+
+name(#{name := Name}) -> Name;
+name(_Spec) -> undefined.
+
+valid(Spec) ->
+    case validate(Spec) of
+        ok -> Spec;
+        {error, Reason} -> error(Reason)
+    end.
+
+%% @doc Its tags, as a list.
+-spec tags(tool_spec()) -> [binary()].
+tags(#{tag := Tag}) when is_binary(Tag) -> [Tag];
+tags(#{tag := Tags}) -> Tags;
+tags(_Spec) -> [].
+
+%% @private What a kernel keeps of a tool. `Default' is the timeout, in milliseconds, of a tool
+%% without its own; `default' stands for 30000.
+-spec plan(tool_spec(), Default :: timeout() | default) -> #plan{}.
+plan(Spec, Default) ->
+    #{name := Name, handler := Handler} = valid(Spec),
+    #plan{
+        name = Name,
+        spec = Spec,
+        runs = runs(Handler),
+        params = beamai_args:compile(maps:get(parameters, Spec, undefined)),
+        timeout = timeout(Spec, Default),
+        retry = retry(Spec),
+        requires_permission = maps:get(requires_permission, maps:get(metadata, Spec, #{}), false)
+    }.
+
+runs({beamai_native, call, [#{} = Info]}) ->
+    #{name := Name, dialect := Dialect, door := Door, pace := Pace} = Info,
+    #native{
+        name = Name,
+        dialect = Dialect,
+        door = Door,
+        pace = Pace,
+        session = maps:get(session, Info),
+        own_timeout = maps:get(own_timeout, Info)
+    };
+runs(Handler) ->
+    Handler.
+
+timeout(#{timeout := Timeout}, _Default) -> Timeout;
+timeout(_Spec, default) -> ?DEFAULT_TIMEOUT_MS;
+timeout(_Spec, Default) -> Default.
+
+retry(#{retry := #{max := Max} = Retry}) -> {Max, maps:get(delay, Retry, 0)};
+retry(_Spec) -> {0, 0}.
+
+%% @doc Calls a tool without a kernel and without a context.
+-spec invoke(tool_spec(), args()) -> {ok, term()} | {error, term()}.
+invoke(Spec, Args) ->
+    case invoke(Spec, Args, beamai_context:new()) of
+        {ok, Result, _Context} -> {ok, Result};
+        {error, _} = Error -> Error
+    end.
+
+%% @doc Calls a tool without a kernel: with the context's `permissions', `workspace' and `approve', or
+%% the default policy in the current directory. Filters that it lists belong to kernels and do not
+%% run. Raises what {@link beamai_kernel:new/1} raises for bad values of those keys.
+-spec invoke(tool_spec(), args(), beamai_context:t()) -> beamai_call:try_result().
+invoke(#{name := Name} = Spec, Args, Context) ->
+    Kernel = beamai_kernel:new(maps:with([permissions, workspace, approve, ask_user], Context)),
+    Bare = beamai_kernel:add_tool(Kernel, maps:remove(filters, Spec)),
+    beamai_kernel:invoke(Bare, Name, Args, Context).
+
+%% @doc The spec as a provider takes it: binary keys in the provider's envelope, atoms for JSON Schema
+%% keywords and type names, binaries for names of properties.
+-spec to_tool_schema(tool_spec(), beamai_tool_schema:provider()) -> #{binary() => term()}.
+to_tool_schema(Spec, Provider) ->
+    to_tool_schema(Spec, Provider, #{}).
+
+%% @doc As {@link to_tool_schema/2}, with options.
+-spec to_tool_schema(tool_spec(), beamai_tool_schema:provider(), beamai_tool_schema:options()) ->
+    #{binary() => term()}.
+to_tool_schema(Spec, Provider, Options) ->
+    beamai_tool_schema:term(valid(Spec), Provider, Options).
+
+%% @doc The same as JSON text.
+-spec encode_schema(tool_spec(), beamai_tool_schema:provider(), beamai_tool_schema:options()) ->
+    binary().
+encode_schema(Spec, Provider, Options) ->
+    beamai_tool_schema:json(valid(Spec), Provider, Options).

@@ -1,0 +1,106 @@
+%% @doc Tool specs as providers take them. The native side renders them; here keywords become atoms.
+%%
+%% In a result the provider's envelope has binary keys, JSON Schema keywords and type names are
+%% atoms, and names of properties are binaries. Only the words listed here become atoms.
+-module(beamai_tool_schema).
+
+-export([term/3, json/3]).
+-export_type([provider/0, options/0]).
+
+-type provider() :: openai | openai_responses | anthropic | gemini | mcp.
+%% `strict': ask the provider to hold the model to the schema. A tool that its strict mode cannot
+%% express is emitted without it.
+-type options() :: #{strict => boolean()}.
+
+%% @doc The schema as a map.
+-spec term(beamai_tool:tool_spec(), provider(), options()) -> #{binary() => term()}.
+term(Spec, Provider, Options) ->
+    #{<<"schema">> := Schema} = render(Spec, Provider, Options),
+    envelope(Schema).
+
+%% @doc The schema as JSON text.
+-spec json(beamai_tool:tool_spec(), provider(), options()) -> binary().
+json(Spec, Provider, Options) ->
+    #{<<"json">> := Json} = render(Spec, Provider, Options),
+    Json.
+
+render(#{name := Name} = Spec, Provider, Options) ->
+    Strict = strict(Options),
+    Request = #{
+        name => Name,
+        description => maps:get(description, Spec, <<>>),
+        parameters => maps:get(parameters, Spec, #{}),
+        provider => provider(Provider),
+        strict => Strict
+    },
+    case binary_to_term(beamai_nif:schema(term_to_binary(Request)), [safe]) of
+        {ok, Rendered} -> Rendered;
+        {error, #{<<"message">> := Message}} -> error({invalid_tool, Name, [Message]})
+    end.
+
+strict(#{strict := Strict}) when not is_boolean(Strict) -> error({bad_option, strict});
+strict(Options) ->
+    case maps:keys(maps:without([strict], Options)) of
+        [] -> maps:get(strict, Options, false);
+        [Unknown | _] -> error({bad_option, Unknown})
+    end.
+
+provider(openai) -> <<"openai">>;
+provider(openai_responses) -> <<"openai_responses">>;
+provider(anthropic) -> <<"anthropic">>;
+provider(gemini) -> <<"gemini">>;
+provider(mcp) -> <<"mcp">>;
+provider(Other) -> error({bad_provider, Other}).
+
+envelope(Map) ->
+    maps:map(fun entry/2, Map).
+
+entry(<<"function">>, Function) when is_map(Function) -> envelope(Function);
+entry(Key, Schema) when
+    is_map(Schema),
+    Key =:= <<"parameters">> orelse Key =:= <<"input_schema">> orelse
+        Key =:= <<"inputSchema">> orelse Key =:= <<"outputSchema">>
+->
+    schema(Schema);
+entry(_Key, Value) ->
+    Value.
+
+schema(Schema) when is_map(Schema) ->
+    maps:from_list([keyword(Key, Value) || {Key, Value} <- maps:to_list(Schema)]);
+schema(Boolean) ->
+    Boolean.
+
+keyword(<<"type">>, Type) -> {type, type(Type)};
+keyword(<<"properties">>, Properties) -> {properties, named(Properties)};
+keyword(<<"items">>, Items) -> {items, schema(Items)};
+keyword(<<"additionalProperties">>, Allowed) -> {additionalProperties, schema(Allowed)};
+keyword(<<"anyOf">>, Schemas) -> {anyOf, [schema(S) || S <- Schemas]};
+keyword(<<"oneOf">>, Schemas) -> {oneOf, [schema(S) || S <- Schemas]};
+keyword(<<"allOf">>, Schemas) -> {allOf, [schema(S) || S <- Schemas]};
+keyword(<<"required">>, Names) -> {required, Names};
+keyword(<<"description">>, Text) -> {description, Text};
+keyword(<<"title">>, Text) -> {title, Text};
+keyword(<<"format">>, Format) -> {format, Format};
+keyword(<<"enum">>, Values) -> {enum, Values};
+keyword(<<"const">>, Value) -> {const, Value};
+keyword(<<"default">>, Value) -> {default, Value};
+keyword(<<"nullable">>, Nullable) -> {nullable, Nullable};
+keyword(<<"minimum">>, Number) -> {minimum, Number};
+keyword(<<"maximum">>, Number) -> {maximum, Number};
+keyword(<<"minItems">>, Count) -> {minItems, Count};
+keyword(<<"maxItems">>, Count) -> {maxItems, Count};
+keyword(<<"propertyOrdering">>, Names) -> {propertyOrdering, Names};
+keyword(Unknown, Value) -> {Unknown, Value}.
+
+named(Properties) ->
+    maps:map(fun(_Name, Schema) -> schema(Schema) end, Properties).
+
+type(Types) when is_list(Types) -> [type(Type) || Type <- Types];
+type(<<"string">>) -> string;
+type(<<"integer">>) -> integer;
+type(<<"number">>) -> number;
+type(<<"boolean">>) -> boolean;
+type(<<"array">>) -> array;
+type(<<"object">>) -> object;
+type(<<"null">>) -> null;
+type(Unknown) -> Unknown.

@@ -1,0 +1,15 @@
+%% @doc The shell tool: `shell_exec' runs a command in the port program, in the workspace.
+-module(beamai_tool_shell).
+-behaviour(beamai_tool_behaviour).
+
+-export([tool_info/0, tools/0]).
+
+%% @doc What the module offers, and the tag of its tools.
+-spec tool_info() -> beamai_tool_behaviour:info().
+tool_info() ->
+    #{description => <<"Runs shell commands in the workspace.">>, tags => [<<"shell">>]}.
+
+%% @doc The specs of the tools.
+-spec tools() -> [beamai_tool:tool_spec()].
+tools() ->
+    beamai_catalogue:family(<<"beamai">>, <<"shell_">>).

@@ -1,0 +1,22 @@
+defmodule ConsumerTest do
+  use ExUnit.Case
+
+  test "a native tool reads a file" do
+    assert {:ok, %{"content" => text}, _} =
+             :beamai_kernel.invoke(Consumer.kernel(), "file_read", %{"path" => "mix.exs"})
+
+    assert text =~ "defmodule"
+  end
+
+  test "a tool written in Elixir runs, and nil stands for an absent argument" do
+    assert {:ok, "hello Joe", _} =
+             :beamai_kernel.invoke(Consumer.kernel(), "greet", %{"name" => "Joe", "title" => nil})
+  end
+
+  test "an error says what was wrong" do
+    assert {:error, %{error_type: :not_found, message: message}} =
+             :beamai_kernel.invoke(Consumer.kernel(), "file_read", %{"path" => "missing.txt"})
+
+    assert message =~ "missing.txt"
+  end
+end
