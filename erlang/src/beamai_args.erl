@@ -16,6 +16,7 @@
     default = none :: none | {value, term()},
     enum = any :: any | [term()],
     range = any :: any | {Min :: number() | none, Max :: number() | none},
+    count = any :: any | {Fewest :: non_neg_integer(), Most :: non_neg_integer() | none},
     items = any :: any | #field{},
     properties = any :: any | #{binary() => #field{}}
 }).
@@ -25,7 +26,6 @@
 -type params() ::
     any
     | {#{binary() => #field{}}, Required :: [binary()], Defaults :: [{binary(), term()}]}.
--type problem() :: {Argument :: iodata(), Text :: iodata()}.
 
 %%% Compiling
 
@@ -47,6 +47,7 @@ field(#{type := Type} = Spec) ->
         default = default(Spec),
         enum = maps:get(enum, Spec, any),
         range = range(maps:get(minimum, Spec, none), maps:get(maximum, Spec, none)),
+        count = count(maps:get(minItems, Spec, none), maps:get(maxItems, Spec, none)),
         items = items(maps:get(items, Spec, any)),
         properties = properties(maps:get(properties, Spec, any))
     }.
@@ -56,6 +57,10 @@ default(#{}) -> none.
 
 range(none, none) -> any;
 range(Min, Max) -> {Min, Max}.
+
+count(none, none) -> any;
+count(none, Most) -> {0, Most};
+count(Fewest, Most) -> {Fewest, Most}.
 
 items(any) -> any;
 items(Spec) -> field(Spec).
@@ -87,7 +92,8 @@ check({Fields, Required, Defaults} = Params, Args, Tool) when is_map(Args) ->
         false -> thorough(Params, Args, Tool)
     end;
 check(_Params, Args, Tool) ->
-    {error, refusal(Tool, [{<<>>, ["the arguments must be a map, not ", show(Args)]}], <<>>)}.
+    Message = ["the arguments must be a map, not ", show(Args)],
+    {error, beamai_error:new(Tool, invalid_input, invalid_argument, Message)}.
 
 good([], _Fields) ->
     true;
@@ -102,7 +108,7 @@ plain(#field{type = string, enum = any}, Value) -> is_binary(Value);
 plain(#field{type = integer, enum = any, range = any}, Value) -> is_integer(Value);
 plain(#field{type = boolean, enum = any}, Value) -> is_boolean(Value);
 plain(#field{type = object, enum = any, properties = any}, Value) -> is_map(Value);
-plain(#field{type = array, enum = any, items = any}, Value) -> is_list(Value);
+plain(#field{type = array, enum = any, items = any, count = any}, Value) -> is_list(Value);
 plain(#field{type = array}, _Value) -> false;
 plain(#field{type = object}, _Value) -> false;
 plain(Field, Value) -> fits(Field, Value) =:= ok.
@@ -120,24 +126,23 @@ with_defaults([{Name, Value} | Rest], Args) ->
 thorough({Fields, _, _}, Args, Tool) ->
     case object(Fields, Args, <<>>) of
         {Checked, []} -> {ok, Checked};
-        {_, Problems} -> {error, refusal(Tool, Problems, accepted(Fields))}
+        {_, Problems} -> {error, refusal(Tool, Problems, Fields)}
     end.
 
 %% Arguments of an object with declared properties, at the top or nested under `Path'.
 object(Fields, Args, Path) ->
     {Named, Twice} = by_name(Fields, Args, Path),
-    {Checked, Problems} = maps:fold(
-        fun(Name, Value, Acc) -> member(Fields, Name, Value, Path, Acc) end,
-        {#{}, Twice},
-        Named
-    ),
-    Missing = [
-        {at(Path, Name), "is missing"}
-     || Name <- required(Fields), not is_map_key(Name, Named) orelse is_null(Name, Named)
+    Each = [
+        member(Fields, Name, Value, at(Path, Name))
+     || {Name, Value} <- lists:sort(maps:to_list(Named))
     ],
-    {with_defaults(defaults(Fields), Checked), lists:sort(Problems) ++ Missing}.
-
-is_null(Name, Args) -> map_get(Name, Args) =:= null.
+    {Members, Problems} = lists:unzip(Each),
+    Missing = [
+        problem(at(Path, Name), ["is missing (", type_name(maps:get(Name, Fields)), ")"])
+     || Name <- required(Fields), maps:get(Name, Named, null) =:= null
+    ],
+    Checked = with_defaults(defaults(Fields), maps:from_list(lists:append(Members))),
+    {Checked, Twice ++ lists:append(Problems) ++ Missing}.
 
 %% Atom keys that name a parameter become binaries.
 by_name(Fields, Args, Path) ->
@@ -145,7 +150,7 @@ by_name(Fields, Args, Path) ->
         fun(Key, Value, {Named, Problems}) ->
             Name = known_name(Key, Fields),
             case is_map_key(Name, Named) of
-                true -> {Named, [{at(Path, Name), "is given twice"} | Problems]};
+                true -> {Named, [problem(at(Path, Name), "is given twice") | Problems]};
                 false -> {Named#{Name => Value}, Problems}
             end
         end,
@@ -162,26 +167,42 @@ known_name(Key, Fields) when is_atom(Key) ->
 known_name(Key, _Fields) ->
     Key.
 
-member(Fields, Name, Value, Path, {Checked, Problems}) ->
+%% A `null' counts as absent.
+member(Fields, Name, Value, Path) ->
     case Fields of
         #{Name := _} when Value =:= null ->
-            {Checked, Problems};
+            {[], []};
         #{Name := Field} ->
-            {Good, More} = value(Field, Value, at(Path, Name)),
-            {Checked#{Name => Good}, More ++ Problems};
+            {Good, Problems} = value(Field, Value, Path),
+            {[{Name, Good}], Problems};
         #{} ->
-            {Checked, [{at(Path, Name), "is not a parameter"} | Problems]}
+            {[], [problem(Path, ["is not an argument", meant(Name, maps:keys(Fields))])]}
     end.
 
-value(#field{type = object, properties = Fields}, Value, Path) when is_map(Value), Fields =/= any ->
+meant(Name, Names) when is_binary(Name) ->
+    case beamai_nearest:names(Name, Names) of
+        [Near | _] -> [" (did you mean \"", Near, "\"?)"];
+        [] -> ""
+    end;
+meant(_Name, _Names) ->
+    "".
+
+value(#field{type = object, properties = #{} = Fields}, Value, Path) when is_map(Value) ->
     object(Fields, Value, Path);
 value(#field{type = array, items = #field{} = Item} = Field, Value, Path) when is_list(Value) ->
-    case proper(Value) of
-        true -> elements(Item, Value, Path);
-        false -> {Value, fault(fits(Field, Value), Path)}
+    case fits(Field, Value) of
+        ok -> elements(Item, Value, Path);
+        {wrong, Text} -> {Value, [problem(Path, Text)]}
     end;
+value(#field{type = integer} = Field, Value, Path) when is_float(Value) ->
+    Whole = whole(Value),
+    {Whole, fault(fits(Field, Whole), Path)};
 value(Field, Value, Path) ->
     {Value, fault(fits(Field, Value), Path)}.
+
+%% A number without a fraction is the integer that it is: some writers of JSON know only floats.
+whole(Value) when Value == trunc(Value), abs(Value) < 9.0e15 -> trunc(Value);
+whole(Value) -> Value.
 
 elements(Item, Values, Path) ->
     Numbered = lists:zip(lists:seq(0, length(Values) - 1), Values),
@@ -189,87 +210,91 @@ elements(Item, Values, Path) ->
     {Good, Problems} = lists:unzip(Pairs),
     {Good, lists:append(Problems)}.
 
-proper(List) ->
-    is_integer(catch length(List)).
-
 fault(ok, _Path) -> [];
-fault({wrong, Text}, Path) -> [{Path, Text}].
+fault({wrong, Text}, Path) -> [problem(Path, Text)].
 
 %% Whether a value is of the field's type, within its bounds and among its enumerated values.
 -spec fits(field(), term()) -> ok | {wrong, iodata()}.
-fits(#field{type = Type, enum = Enum, range = Range}, Value) ->
+fits(#field{type = Type, enum = Enum} = Field, Value) ->
     case of_type(Type, Value) of
-        false -> {wrong, ["must be ", a_type(Type), ", not ", show(Value)]};
+        false -> {wrong, ["must be ", type_name(Field), ", not ", show(Value)]};
         true when Enum =/= any -> among(Enum, Value);
-        true when Range =/= any -> within(Range, Value);
-        true -> ok
+        true -> within(Field, Value)
     end.
 
 of_type(string, Value) -> is_binary(Value);
 of_type(integer, Value) -> is_integer(Value);
 of_type(float, Value) -> is_number(Value);
 of_type(boolean, Value) -> is_boolean(Value);
-of_type(array, Value) -> is_list(Value) andalso proper(Value);
+of_type(array, Value) -> is_list(Value) andalso is_integer(catch length(Value));
 of_type(object, Value) -> is_map(Value).
 
 among(Enum, Value) ->
     case lists:any(fun(Choice) -> same(Choice, Value) end, Enum) of
         true -> ok;
-        false -> {wrong, ["must be one of ", choices(Enum, ", "), ", not ", show(Value)]}
+        false -> {wrong, ["must be one of ", choices(Enum), ", not ", show(Value)]}
     end.
 
 %% A tool may enumerate atoms; an LLM sends text.
 same(Choice, Value) when is_atom(Choice), is_binary(Value) -> atom_to_binary(Choice) =:= Value;
 same(Choice, Value) -> Choice == Value.
 
-within({Min, _}, Value) when is_number(Value), Min =/= none, Value < Min ->
+within(#field{range = {Min, _}}, Value) when is_number(Value), Min =/= none, Value < Min ->
     {wrong, ["must be at least ", show(Min), ", not ", show(Value)]};
-within({_, Max}, Value) when is_number(Value), Max =/= none, Value > Max ->
+within(#field{range = {_, Max}}, Value) when is_number(Value), Max =/= none, Value > Max ->
     {wrong, ["must be at most ", show(Max), ", not ", show(Value)]};
-within(_Range, _Value) ->
+within(#field{count = {Fewest, Most}}, Value) when is_list(Value) ->
+    %% A number is less than the atom `none'.
+    case length(Value) of
+        Count when Count >= Fewest, Count =< Most ->
+            ok;
+        Count ->
+            Range = [show(Fewest), " to ", most(Most), " elements, not ", show(Count)],
+            {wrong, ["must have ", Range]}
+    end;
+within(_Field, _Value) ->
     ok.
 
-%%% Saying it
+most(none) -> "any number of";
+most(Most) -> show(Most).
 
--spec refusal(binary(), [problem()], iodata()) -> beamai_error:t().
-refusal(Tool, Problems, Accepted) ->
-    Faults = lists:join("; ", [said(Problem) || Problem <- Problems]),
-    Message = ["invalid arguments for ", Tool, ": ", Faults, Accepted],
-    Names = [iolist_to_binary(Name) || {Name, _} <- Problems, iolist_size(Name) > 0],
-    beamai_error:new(Tool, invalid_input, invalid_argument, Message, #{
-        arguments => lists:usort(Names)
-    }).
+%%% Saying it, in the words of the native side
 
-said({Name, Text}) ->
-    case iolist_size(Name) of
-        0 -> Text;
-        _ -> [$", Name, $", $\s, Text]
-    end.
+-spec refusal(binary(), [binary()], #{binary() => field()}) -> beamai_error:t().
+refusal(Tool, Problems, Fields) ->
+    Message = [lists:join("; ", Problems), ". Accepted: ", accepted(Fields)],
+    beamai_error:new(Tool, invalid_input, invalid_argument, Message, #{problems => Problems}).
+
+problem(Path, Text) ->
+    unicode:characters_to_binary([$", Path, "\" ", Text]).
 
 accepted(Fields) when map_size(Fields) =:= 0 ->
-    ". It takes no arguments";
+    "no arguments";
 accepted(Fields) ->
-    Each = [described(Name, Field) || {Name, Field} <- lists:sort(maps:to_list(Fields))],
-    [". It accepts: ", lists:join(", ", Each)].
+    {Required, Optional} =
+        lists:partition(fun({_, F}) -> F#field.required end, lists:sort(maps:to_list(Fields))),
+    lists:join(", ", [described(Name, Field) || {Name, Field} <- Required ++ Optional]).
 
-described(Name, #field{type = Type, required = Required, default = Default, enum = Enum}) ->
-    [Name, " (", atom_to_binary(Type), needed(Required, Default), listed(Enum), ")"].
+described(Name, #field{required = Required, enum = Enum} = Field) ->
+    [Name, " (", type_name(Field), needed(Required), listed(Enum), ")"].
 
-needed(_Required, {value, Value}) -> [", default ", show(Value)];
-needed(true, none) -> ", required";
-needed(false, none) -> "".
+needed(true) -> ", required";
+needed(false) -> "".
 
 listed(any) -> "";
-listed(Enum) -> [": ", choices(Enum, " | ")].
+listed(Enum) -> [": ", choices(Enum)].
 
-choices(Enum, Between) ->
-    lists:join(Between, [show(Choice) || Choice <- Enum]).
+choices(Enum) ->
+    lists:join(", ", [show_choice(Choice) || Choice <- Enum]).
 
-a_type(integer) -> "an integer";
-a_type(float) -> "a number";
-a_type(array) -> "an array";
-a_type(object) -> "an object";
-a_type(Type) -> ["a ", atom_to_binary(Type)].
+show_choice(Choice) when is_atom(Choice), not is_boolean(Choice), Choice =/= null ->
+    show(atom_to_binary(Choice));
+show_choice(Choice) ->
+    show(Choice).
+
+type_name(#field{type = array, items = #field{} = Items}) -> ["array of ", type_name(Items)];
+type_name(#field{type = float}) -> "number";
+type_name(#field{type = Type}) -> atom_to_binary(Type).
 
 at(<<>>, Key) -> key(Key);
 at(Path, Key) -> [Path, $., key(Key)].

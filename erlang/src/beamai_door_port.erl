@@ -48,10 +48,6 @@ again(Tries) ->
     Tries < ?TRIES andalso timer:sleep(?BUSY_MS),
     beamai_port:start().
 
-through(Owner, Port, Env, Request, Options);
-        {error, Reason} -> {error, not_started(Tool, Reason)}
-    end.
-
 through(Owner, Port, Env, #{tool := Tool} = Request, #{run := Run} = Options) ->
     _ = beamai_guard:ready(),
     Tag = tag(Run),
