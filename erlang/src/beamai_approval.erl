@@ -12,6 +12,7 @@
     subject := binary(),
     message := binary(),
     args := map(),
+    matched_rule := binary() | null,
     command => binary(),
     file => binary(),
     run_id => term(),
@@ -46,7 +47,15 @@ request(Native, Args, Context) ->
     Ids = maps:with([run_id, agent_id, session_id], Context),
     maps:merge(
         maps:merge(Ids, maps:from_list(Named)),
-        #{tool => Tool, rule => Rule, subject => Subject, message => Message, args => Args}
+        #{
+            tool => Tool,
+            rule => Rule,
+            %% Which rule says that it is to be asked; null where the mode does.
+            matched_rule => maps:get(<<"matched_rule">>, Native, null),
+            subject => Subject,
+            message => Message,
+            args => Args
+        }
     ).
 
 approve(_Kernel, #{approve := Approve}) when Approve =/= undefined -> Approve;
@@ -97,7 +106,8 @@ denied(#{subject := Subject} = Request, Text) ->
 refusal(#{tool := Tool, rule := Rule, subject := Subject} = Request, Reason, Text) ->
     Details = maps:with([command, file], Request),
     beamai_error:new(Tool, permission_denied, Reason, Text, Details#{
-        matched_rule => Rule,
+        matched_rule => maps:get(matched_rule, Request),
+        rule => Rule,
         subject => Subject
     }).
 

@@ -71,43 +71,50 @@ wrong(Text) ->
 show(Term) ->
     beamai_error:show(Term, 80).
 
-%% @doc What the kernel's policy says about a call of the tool: the verdict and the rule that
-%% decided it, `undefined' where the mode decided. Nothing runs and nobody is asked.
-%%
-%% A built-in tool is judged as a whole, by its name: whether a rule on paths or commands covers
-%% these arguments is found when the call is made.
+%% @doc What the kernel's policy says about a call of the tool: the verdict, and the rule that decided
+%% it, `undefined' where the mode did. Nothing runs and nobody is asked. Arguments that the tool would
+%% refuse give that error.
 -spec explain(beamai_kernel:kernel(), Name :: binary(), Args :: map()) ->
     verdict() | {error, beamai_error:t()}.
 explain(#{tools := Tools} = Kernel, Name, Args) when is_map(Args) ->
     case Tools of
-        #{Name := Plan} -> explained(Kernel, Plan);
+        #{Name := Plan} -> explained(Name, reply(Kernel, Plan, Args));
         #{} -> {error, beamai_invocation:unknown_tool(Tools, Name)}
     end.
 
-explained(#{env := Env}, #plan{requires_permission = Requires} = Plan) ->
-    Name = judged_name(Plan),
-    case beamai_env:judge(Env, Name, Requires) of
-        allow ->
-            #{
-                verdict => allow,
-                matched_rule => undefined,
-                message => <<Name/binary, " is allowed">>
-            };
-        {ask, Request} ->
-            #{
-                verdict => ask,
-                matched_rule => maps:get(<<"matched_rule">>, Request, undefined),
-                message => maps:get(<<"message">>, Request)
-            };
-        {error, #{error_type := permission_denied, message := Message, details := Details}} ->
-            #{
-                verdict => deny,
-                matched_rule => maps:get(matched_rule, Details, undefined),
-                message => Message
-            };
+reply(#{env := Env}, #plan{runs = #native{name = Name, dialect = Dialect}}, Args) ->
+    Call = #{tool => Name, dialect => Dialect, args => Args},
+    binary_to_term(beamai_nif:explain(Env, term_to_binary(Call)), [safe]);
+reply(#{env := Env}, #plan{name = Name, params = Params} = Plan, Args) ->
+    case beamai_args:check(Params, Args, Name) of
+        {ok, _Checked} ->
+            Requires = Plan#plan.requires_permission,
+            binary_to_term(beamai_nif:explain_own(Env, Name, Requires), [safe]);
         {error, _} = Error ->
             Error
     end.
 
-judged_name(#plan{runs = #native{name = Name}}) -> Name;
-judged_name(#plan{name = Name}) -> Name.
+explained(Name, {ok, #{<<"verdict">> := Verdict, <<"rule">> := Rule}}) ->
+    #{
+        verdict => verdict(Verdict),
+        matched_rule => matched_rule(Rule),
+        message => unicode:characters_to_binary([Name, said(Verdict), because(Rule)])
+    };
+explained(_Name, {error, #{<<"message">> := _} = Error}) ->
+    {error, beamai_error:from_native(Error)};
+explained(_Name, {error, _} = Error) ->
+    Error.
+
+verdict(<<"allow">>) -> allow;
+verdict(<<"ask">>) -> ask;
+verdict(<<"deny">>) -> deny.
+
+matched_rule(null) -> undefined;
+matched_rule(Rule) -> Rule.
+
+said(<<"allow">>) -> " is allowed";
+said(<<"ask">>) -> " needs approval";
+said(<<"deny">>) -> " is denied".
+
+because(null) -> " by the default mode";
+because(Rule) -> [" by the rule ", Rule].
