@@ -10,10 +10,11 @@ start(_Type, _Args) ->
     beamai_catalogue:forget(),
     beamai_sup:start_link().
 
-%% @doc Nothing is left to do: sessions have deleted their directories by now.
+%% @doc Forgets where the tables were: they are gone with the supervisor. Sessions have deleted their
+%% directories by now.
 -spec stop(term()) -> ok.
 stop(_State) ->
-    ok.
+    lists:foreach(fun persistent_term:erase/1, [beamai_guard, beamai_session, beamai_port]).
 
 %% @doc Starts the application unless it runs. Calls need its guard, so the first one
 %% starts it for hosts that have not. Raises `{beamai_not_started, Reason}' if it cannot.

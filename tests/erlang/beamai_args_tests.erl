@@ -1,0 +1,119 @@
+-module(beamai_args_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+parameters() ->
+    #{
+        <<"path">> => #{type => string, required => true},
+        limit => #{type => integer, minimum => 1, maximum => 10},
+        <<"mode">> => #{type => string, enum => [<<"write">>, <<"append">>], default => <<"write">>},
+        <<"edits">> => #{
+            type => array,
+            items => #{
+                type => object,
+                properties => #{
+                    <<"old">> => #{type => string, required => true},
+                    <<"all">> => #{type => boolean, default => false}
+                }
+            }
+        },
+        <<"ratio">> => #{type => float},
+        <<"names">> => #{type => array, minItems => 1, maxItems => 2, items => #{type => string}},
+        <<"options">> => #{type => object}
+    }.
+
+check(Args) ->
+    beamai_args:check(beamai_args:compile(parameters()), Args, <<"t">>).
+
+message(Args) ->
+    {error, #{
+        error_type := invalid_input,
+        message := Message,
+        details := #{reason := invalid_argument}
+    }} = check(Args),
+    Message.
+
+good_arguments_pass_and_defaults_are_filled_in_test() ->
+    ?assertEqual(
+        {ok, #{<<"path">> => <<"a">>, <<"mode">> => <<"write">>}}, check(#{<<"path">> => <<"a">>})
+    ).
+
+null_for_an_optional_parameter_is_absent_test() ->
+    ?assertEqual(
+        {ok, #{<<"path">> => <<"a">>, <<"mode">> => <<"write">>}},
+        check(#{<<"path">> => <<"a">>, <<"limit">> => null, <<"mode">> => null})
+    ).
+
+one_message_names_every_problem_and_what_is_accepted_test() ->
+    ?assertEqual(
+        <<"\"limit\" must be integer, not \"ten\"; "
+            "\"mode\" must be one of \"write\", \"append\", not \"x\"; "
+            "\"pth\" is not an argument (did you mean \"path\"?); \"path\" is missing (string). "
+            "Accepted: path (string, required), edits (array of object), limit (integer), "
+            "mode (string: \"write\", \"append\"), names (array of string), options (object), "
+            "ratio (number)">>,
+        message(#{<<"pth">> => <<"a">>, <<"limit">> => <<"ten">>, <<"mode">> => <<"x">>})
+    ).
+
+required_null_is_missing_test() ->
+    ?assertMatch(<<"\"path\" is missing (string). ", _/binary>>, message(#{<<"path">> => null})).
+
+nested_problems_carry_their_path_test() ->
+    Args = #{<<"path">> => <<"a">>, <<"edits">> => [#{<<"old">> => 1}, #{}]},
+    ?assertMatch(
+        <<"\"edits[0].old\" must be string, not 1; \"edits[1].old\" is missing (string). ", _/binary>>,
+        message(Args)
+    ).
+
+nested_defaults_and_atom_keys_are_taken_in_test() ->
+    {ok, #{<<"path">> := <<"a">>, <<"edits">> := Edits}} =
+        check(#{path => <<"a">>, edits => [#{old => <<"x">>}]}),
+    ?assertEqual([#{<<"old">> => <<"x">>, <<"all">> => false}], Edits).
+
+a_key_given_twice_is_refused_test() ->
+    ?assertMatch(
+        <<"\"path\" is given twice. ", _/binary>>, message(#{path => <<"a">>, <<"path">> => <<"b">>})
+    ).
+
+keys_of_untyped_objects_stay_as_they_are_test() ->
+    {ok, #{<<"options">> := Options}} = check(#{path => <<"a">>, options => #{deep => #{a => 1}}}),
+    ?assertEqual(#{deep => #{a => 1}}, Options).
+
+bounds_hold_test() ->
+    Limit = fun(N) -> message(#{<<"path">> => <<"a">>, <<"limit">> => N}) end,
+    ?assertMatch(<<"\"limit\" must be at least 1, not 0. ", _/binary>>, Limit(0)),
+    ?assertMatch(<<"\"limit\" must be at most 10, not 11. ", _/binary>>, Limit(11)),
+    ?assertMatch(
+        <<"\"names\" must have 1 to 2 elements, not 0. ", _/binary>>,
+        message(#{<<"path">> => <<"a">>, <<"names">> => []})
+    ).
+
+a_float_without_fraction_is_an_integer_test() ->
+    {ok, #{<<"limit">> := Limit}} = check(#{<<"path">> => <<"a">>, <<"limit">> => 3.0}),
+    ?assert(Limit =:= 3),
+    ?assertMatch(<<"\"limit\" must be integer", _/binary>>, message(#{path => <<"a">>, limit => 3.5})).
+
+an_integer_is_a_number_test() ->
+    ?assertMatch({ok, #{<<"ratio">> := 2}}, check(#{<<"path">> => <<"a">>, <<"ratio">> => 2})).
+
+arguments_must_be_a_map_test() ->
+    ?assertEqual(<<"the arguments must be a map, not [1]">>, message([1])).
+
+improper_lists_and_odd_keys_are_refused_not_crashed_on_test() ->
+    ?assertMatch(<<"\"edits\" must be array", _/binary>>, message(#{path => <<"a">>, edits => [1 | 2]})),
+    ?assertMatch(<<"\"{1,2}\" is not an argument", _/binary>>, message(#{path => <<"a">>, {1, 2} => 1})),
+    ?assertMatch(<<"\"no_such\" is not an argument", _/binary>>, message(#{path => <<"a">>, no_such => 1})).
+
+a_tool_without_parameters_takes_anything_untouched_test() ->
+    ?assertEqual({ok, #{a => 1, <<"b">> => 2}}, beamai_args:check(any, #{a => 1, <<"b">> => 2}, <<"t">>)).
+
+a_tool_with_empty_parameters_takes_none_test() ->
+    Params = beamai_args:compile(#{}),
+    ?assertEqual({ok, #{}}, beamai_args:check(Params, #{}, <<"t">>)),
+    {error, #{message := Message}} = beamai_args:check(Params, #{<<"x">> => 1}, <<"t">>),
+    ?assertEqual(<<"\"x\" is not an argument. Accepted: no arguments">>, Message).
+
+atoms_may_be_enumerated_test() ->
+    Params = beamai_args:compile(#{unit => #{type => string, enum => [celsius, kelvin]}}),
+    ?assertMatch({ok, _}, beamai_args:check(Params, #{<<"unit">> => <<"kelvin">>}, <<"t">>)),
+    ?assertMatch({error, _}, beamai_args:check(Params, #{<<"unit">> => <<"feet">>}, <<"t">>)).

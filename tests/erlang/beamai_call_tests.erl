@@ -1,0 +1,401 @@
+-module(beamai_call_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+-import(beamai_test, [kernel/1, kernel/2, tool/2, tool/3, eventually/1]).
+
+invoke(Handler) ->
+    invoke(Handler, #{}).
+
+invoke(Handler, Options) ->
+    invoke(Handler, Options, #{}).
+
+invoke(Handler, Options, Context) ->
+    beamai_kernel:invoke(kernel([tool(<<"t">>, Handler, Options)]), <<"t">>, #{}, Context).
+
+forever() ->
+    receive
+        never -> ok
+    end.
+
+%%% The handler's process
+
+a_handler_runs_in_its_own_process_test() ->
+    {ok, Handler, _} = invoke(fun(_) -> {ok, self()} end),
+    ?assertNotEqual(self(), Handler).
+
+an_exception_becomes_execution_failed_without_a_report_test() ->
+    {error, Error} = invoke(fun(_) -> error({broken, [1, 2]}) end),
+    ?assertMatch(
+        #{
+            tool := <<"t">>,
+            error_type := execution_failed,
+            details := #{
+                reason := crash, class := error, exception := {broken, [1, 2]}, stacktrace := [_ | _]
+            }
+        },
+        Error
+    ),
+    ?assertMatch(<<"the handler of t raised error:{broken,[1,2]}">>, maps:get(message, Error)),
+    [
+        ?assertMatch({error, #{details := #{reason := crash, class := Class}}}, invoke(Handler))
+     || {Class, Handler} <- [{throw, fun(_) -> throw(x) end}, {exit, fun(_) -> exit(normal) end}]
+    ].
+
+a_handler_killed_from_outside_is_a_crash_test() ->
+    ?assertMatch(
+        {error, #{error_type := execution_failed, details := #{reason := crash, exception := killed}}},
+        invoke(fun(_) -> exit(self(), kill), forever() end)
+    ).
+
+a_handler_that_is_not_there_is_a_crash_test() ->
+    {error, #{message := Message}} = invoke({no_such_module, f}),
+    ?assertMatch({match, _}, re:run(Message, "undef")).
+
+a_wrong_return_value_is_explained_test() ->
+    {error, #{error_type := execution_failed, message := Message}} = invoke(fun(_) -> fine end),
+    ?assertMatch({match, _}, re:run(Message, "returned fine; a handler returns")),
+    ?assertMatch({error, #{details := #{reason := crash}}}, invoke(fun(_) -> {ok, 1, no_context} end)),
+    ?assertMatch({error, #{details := #{reason := crash}}}, invoke(fun(_) -> cancelled end)).
+
+processes_linked_to_a_handler_survive_it_test() ->
+    {ok, Child, _} = invoke(fun(_) -> {ok, spawn_link(fun forever/0)} end),
+    timer:sleep(20),
+    ?assert(is_process_alive(Child)),
+    exit(Child, kill).
+
+the_callers_mailbox_and_flags_stay_as_they_were_test() ->
+    beamai_test:alone(fun() ->
+        process_flag(trap_exit, true),
+        self() ! mine,
+        {ok, 1, _} = invoke(fun(_) -> {ok, 1} end),
+        {error, _} = invoke(fun(_) -> error(x) end),
+        {error, _} = invoke(fun(_) -> forever() end, #{timeout => 10}),
+        {error, _} = invoke(fun(_) -> exit(self(), kill), forever() end),
+        timer:sleep(20),
+        ?assertEqual([mine], beamai_test:mailbox()),
+        ?assertEqual({trap_exit, true}, process_info(self(), trap_exit)),
+        ?assertEqual({monitors, []}, process_info(self(), monitors)),
+        ?assertEqual({links, []}, process_info(self(), links))
+    end).
+
+%%% Time
+
+a_handler_that_takes_too_long_is_killed_test() ->
+    Me = self(),
+    {error, Error} = invoke(
+        fun(_) ->
+            Me ! {handler, self()},
+            process_flag(trap_exit, true),
+            forever()
+        end,
+        #{timeout => 50}
+    ),
+    ?assertMatch(
+        #{error_type := timeout, details := #{reason := timeout, timeout_ms := 50}}, Error
+    ),
+    receive
+        {handler, Handler} -> ?assertNot(is_process_alive(Handler))
+    end.
+
+the_kernels_default_timeout_holds_for_tools_without_one_test() ->
+    Slow = fun(_) -> timer:sleep(200), {ok, done} end,
+    Kernel = kernel(
+        [tool(<<"default">>, Slow), tool(<<"own">>, Slow, #{timeout => 5000})],
+        #{default_timeout => 50}
+    ),
+    ?assertMatch({error, #{error_type := timeout}}, beamai_kernel:invoke(Kernel, <<"default">>, #{})),
+    ?assertMatch({ok, done, _}, beamai_kernel:invoke(Kernel, <<"own">>, #{})).
+
+infinity_is_a_timeout_test() ->
+    ?assertMatch({ok, 1, _}, invoke(fun(_) -> timer:sleep(10), {ok, 1} end, #{timeout => infinity})).
+
+time_spent_asking_the_user_does_not_count_test() ->
+    Slow = fun(_Questions) -> timer:sleep(300), {ok, yes} end,
+    Handler = fun(_, Ctx) ->
+        {ok, yes} = beamai_callback:ask_user([<<"sure?">>], Ctx),
+        {ok, done}
+    end,
+    ?assertMatch({ok, done, _}, invoke(Handler, #{timeout => 100}, #{ask_user => Slow})),
+    Then = fun(Args, Ctx) -> {ok, done} = Handler(Args, Ctx), forever() end,
+    ?assertMatch(
+        {error, #{error_type := timeout}}, invoke(Then, #{timeout => 100}, #{ask_user => Slow})
+    ).
+
+ask_user_runs_in_the_callers_process_and_falls_back_to_the_kernels_test() ->
+    Who = fun(_) -> {ok, self()} end,
+    Handler = fun(_, Ctx) -> {ok, beamai_callback:ask_user([], Ctx)} end,
+    Tools = [tool(<<"t">>, Handler)],
+    ?assertMatch(
+        {ok, {ok, Pid}, _} when Pid =:= self(),
+        beamai_kernel:invoke(kernel(Tools, #{ask_user => Who}), <<"t">>, #{})
+    ),
+    ?assertMatch({ok, no_frontend, _}, beamai_kernel:invoke(kernel(Tools), <<"t">>, #{})).
+
+time_of_an_approval_further_down_does_not_count_test() ->
+    Approve = fun(_) -> timer:sleep(300), allow end,
+    Inner = tool(<<"inner">>, fun(_) -> {ok, inner} end, #{
+        metadata => #{requires_permission => true}
+    }),
+    Kernel = kernel([Inner], #{approve => Approve}),
+    Outer = fun(_) ->
+        {ok, Result, _} = beamai_kernel:invoke(Kernel, <<"inner">>, #{}),
+        {ok, Result}
+    end,
+    ?assertMatch({ok, inner, _}, invoke(Outer, #{timeout => 100})).
+
+%%% Retries
+
+flaky(Failures, Error) ->
+    Counter = counters:new(1, []),
+    Handler = fun(_) ->
+        counters:add(Counter, 1, 1),
+        case counters:get(Counter, 1) of
+            N when N =< Failures -> Error();
+            N -> {ok, N}
+        end
+    end,
+    {Handler, fun() -> counters:get(Counter, 1) end}.
+
+tries(Error) ->
+    {Handler, Count} = flaky(2, Error),
+    Result = invoke(Handler, #{retry => #{max => 3, delay => 1}, timeout => 30}),
+    {Result, Count()}.
+
+what_another_try_can_mend_is_tried_again_test() ->
+    [
+        ?assertMatch({{ok, 3, _}, 3}, tries(Error))
+     || Error <- [
+            fun() -> {error, busy} end,
+            fun() -> error(crash) end,
+            fun() -> forever() end,
+            fun() -> {error, #{error_type => execution_failed}} end
+        ]
+    ].
+
+what_no_try_can_mend_is_not_tried_again_test() ->
+    [
+        ?assertMatch({{error, #{error_type := Type}}, 1}, tries(fun() -> {error, #{error_type => Type}} end))
+     || Type <- [invalid_input, permission_denied, not_found]
+    ].
+
+retries_end_after_max_further_tries_test() ->
+    {Handler, Count} = flaky(10, fun() -> {error, {still, broken}} end),
+    ?assertEqual({error, {still, broken}}, invoke(Handler, #{retry => #{max => 2, delay => 0}})),
+    ?assertEqual(3, Count()).
+
+tries_are_delay_milliseconds_apart_test() ->
+    {Handler, _} = flaky(2, fun() -> {error, x} end),
+    {Time, {ok, 3, _}} = timer:tc(fun() -> invoke(Handler, #{retry => #{max => 2, delay => 50}}) end),
+    ?assert(Time >= 100000).
+
+%%% The caller's death
+
+the_handler_dies_with_its_caller_test() ->
+    Me = self(),
+    Caller = spawn(fun() -> invoke(fun(_) -> Me ! {handler, self()}, forever() end) end),
+    receive
+        {handler, Handler} ->
+            exit(Caller, kill),
+            eventually(fun() -> not is_process_alive(Handler) end)
+    end.
+
+handlers_of_handlers_die_with_the_caller_test() ->
+    Me = self(),
+    Inner = fun(_) -> Me ! {inner, self()}, forever() end,
+    Caller = spawn(fun() -> invoke(fun(_) -> Me ! {outer, self()}, invoke(Inner) end) end),
+    receive
+        {outer, Outer} ->
+            receive
+                {inner, Handler} ->
+                    exit(Caller, kill),
+                    eventually(fun() ->
+                        not is_process_alive(Outer) andalso not is_process_alive(Handler)
+                    end)
+            end
+    end.
+
+the_handler_dies_with_its_caller_after_a_restart_of_the_guard_test() ->
+    Me = self(),
+    Caller = spawn(fun() ->
+        {ok, 1, _} = invoke(fun(_) -> {ok, 1} end),
+        Me ! ready,
+        receive
+            go -> invoke(fun(_) -> Me ! {handler, self()}, forever() end)
+        end
+    end),
+    receive
+        ready -> ok
+    end,
+    Guard = whereis(beamai_guard),
+    exit(Guard, kill),
+    eventually(fun() -> is_pid(whereis(beamai_guard)) andalso whereis(beamai_guard) =/= Guard end),
+    Caller ! go,
+    receive
+        {handler, Handler} ->
+            exit(Caller, kill),
+            eventually(fun() -> not is_process_alive(Handler) end)
+    end.
+
+a_handler_under_way_when_the_guard_restarts_dies_with_its_caller_test() ->
+    Me = self(),
+    Caller = spawn(fun() -> invoke(fun(_) -> Me ! {handler, self()}, forever() end) end),
+    receive
+        {handler, Handler} ->
+            exit(whereis(beamai_guard), kill),
+            exit(Caller, kill),
+            eventually(fun() -> not is_process_alive(Handler) end)
+    end.
+
+a_call_made_in_a_callback_leaves_the_outer_handler_guarded_test() ->
+    Me = self(),
+    Caller = spawn(fun() ->
+        Ask = fun(_) ->
+            {ok, 1, _} = invoke(fun(_) -> {ok, 1} end),
+            {ok, answer}
+        end,
+        Handler = fun(_, Ctx) ->
+            {ok, answer} = beamai_callback:ask_user([], Ctx),
+            Me ! {handler, self()},
+            forever()
+        end,
+        invoke(Handler, #{}, #{ask_user => Ask})
+    end),
+    receive
+        {handler, Handler} ->
+            exit(Caller, kill),
+            eventually(fun() -> not is_process_alive(Handler) end)
+    end.
+
+an_inner_handler_of_a_callback_dies_with_the_caller_too_test() ->
+    Me = self(),
+    Caller = spawn(fun() ->
+        Ask = fun(_) -> invoke(fun(_) -> Me ! {inner, self()}, forever() end) end,
+        Handler = fun(_, Ctx) -> Me ! {outer, self()}, beamai_callback:ask_user([], Ctx) end,
+        invoke(Handler, #{}, #{ask_user => Ask})
+    end),
+    receive
+        {outer, Outer} ->
+            receive
+                {inner, Inner} ->
+                    exit(Caller, kill),
+                    eventually(fun() ->
+                        not is_process_alive(Outer) andalso not is_process_alive(Inner)
+                    end)
+            end
+    end.
+
+nothing_is_left_of_a_caller_that_has_died_test() ->
+    Rows = fun(Pid) ->
+        ets:match(beamai_handlers, {Pid, '_', '_'}) ++ ets:match(beamai_watched, {{Pid, '_'}, '_'})
+    end,
+    Caller = spawn(fun() -> invoke(fun(_) -> forever() end, #{}, #{run_id => self()}) end),
+    eventually(fun() -> length(Rows(Caller)) =:= 2 end),
+    exit(Caller, kill),
+    eventually(fun() -> Rows(Caller) =:= [] end),
+    eventually(fun() -> ets:lookup(beamai_runs, Caller) =:= [] end).
+
+%%% Cancelling
+
+a_call_is_cancelled_by_its_run_id_test() ->
+    Me = self(),
+    Caller = spawn(fun() ->
+        Result = invoke(
+            fun(_) -> Me ! {handler, self()}, forever() end,
+            #{retry => #{max => 5, delay => 1}},
+            #{run_id => run_1}
+        ),
+        Me ! {result, Result, beamai_test:mailbox()}
+    end),
+    receive
+        {handler, Handler} -> ok = beamai_kernel:cancel(run_1)
+    end,
+    receive
+        {result, Result, Mailbox} ->
+            ?assertMatch(
+                {error, #{error_type := execution_failed, details := #{reason := cancelled}}}, Result
+            ),
+            ?assertEqual([], Mailbox),
+            ?assertNot(is_process_alive(Handler)),
+            ?assertNot(is_process_alive(Caller))
+    after 2000 -> error(not_cancelled)
+    end,
+    ?assertEqual([], ets:lookup(beamai_runs, run_1)).
+
+waiting_for_the_next_try_is_cancelled_too_test() ->
+    Me = self(),
+    spawn(fun() ->
+        Handler = fun(_) -> Me ! tried, {error, x} end,
+        Me ! {result, invoke(Handler, #{retry => #{max => 9, delay => 60000}}, #{run_id => run_2})}
+    end),
+    receive
+        tried -> timer:sleep(20)
+    end,
+    ok = beamai_kernel:cancel(run_2),
+    receive
+        {result, Result} -> ?assertMatch({error, #{details := #{reason := cancelled}}}, Result)
+    after 2000 -> error(not_cancelled)
+    end.
+
+a_cancelled_call_is_not_tried_again_by_a_filter_test() ->
+    Me = self(),
+    Again = beamai_filter:new(again, fun(Call, Next) ->
+        {error, _} = Next(Call),
+        Next(Call)
+    end),
+    Tool = tool(<<"t">>, fun(_) -> Me ! {handler, self()}, forever() end),
+    Kernel = beamai_kernel:add_filter(kernel([Tool]), Again),
+    spawn(fun() -> Me ! {result, beamai_kernel:invoke(Kernel, <<"t">>, #{}, #{run_id => run_3})} end),
+    receive
+        {handler, _} -> ok = beamai_kernel:cancel(run_3)
+    end,
+    receive
+        {result, Result} -> ?assertMatch({error, #{details := #{reason := cancelled}}}, Result)
+    after 2000 -> error(not_cancelled)
+    end.
+
+cancelling_what_does_not_run_does_nothing_test() ->
+    {ok, 1, _} = invoke(fun(_) -> {ok, 1} end, #{}, #{run_id => run_4}),
+    ok = beamai_kernel:cancel(run_4),
+    ok = beamai_kernel:cancel(never_seen),
+    {ok, 1, _} = invoke(fun(_) -> {ok, 1} end, #{}, #{run_id => run_4}),
+    ?assertEqual([], beamai_test:mailbox()).
+
+%%% Progress
+
+progress_reaches_a_pid_or_a_fun_test() ->
+    Handler = fun(_, Ctx) ->
+        beamai_callback:progress(#{done => 1}, Ctx),
+        {ok, 1}
+    end,
+    Me = self(),
+    {ok, 1, _} = invoke(Handler, #{}, #{progress => Me, run_id => r}),
+    receive
+        {beamai_progress, r, #{done := 1}} -> ok
+    after 1000 -> error(no_progress)
+    end,
+    {ok, 1, _} = invoke(Handler, #{}, #{progress => fun(P) -> Me ! {P, self()} end}),
+    receive
+        {#{done := 1}, Pid} -> ?assertEqual(Me, Pid)
+    after 1000 -> error(no_progress)
+    end.
+
+%%% Many
+
+a_thousand_calls_at_once_finish_test() ->
+    Kernel = kernel([tool(<<"t">>, fun(#{n := N}) -> timer:sleep(10), {ok, N} end)]),
+    Pids = [
+        spawn_monitor(fun() ->
+            {ok, N, _} = beamai_kernel:invoke(Kernel, <<"t">>, #{n => N}),
+            exit({n, N})
+        end)
+     || N <- lists:seq(1, 1000)
+    ],
+    Ns = [
+        receive
+            {'DOWN', Monitor, process, Pid, {n, N}} -> N
+        after 10000 -> error(stuck)
+        end
+     || {Pid, Monitor} <- Pids
+    ],
+    ?assertEqual(lists:seq(1, 1000), Ns).

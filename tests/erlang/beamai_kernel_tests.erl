@@ -1,0 +1,274 @@
+-module(beamai_kernel_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+-import(beamai_test, [kernel/1, kernel/2, tool/2, tool/3]).
+
+echo(Name) ->
+    tool(Name, fun(Args) -> {ok, Args} end).
+
+%%% Making a kernel
+
+a_kernel_is_plain_data_that_can_be_compared_test() ->
+    Make = fun() -> beamai_kernel:add_tool_module(beamai_kernel:new(), my_tools) end,
+    ?assertEqual(Make(), Make()),
+    ?assertEqual(Make(), binary_to_term(term_to_binary(Make()))).
+
+a_kernel_works_in_another_process_test() ->
+    Kernel = kernel([echo(<<"echo">>)]),
+    Result = beamai_test:alone(fun() -> beamai_kernel:invoke(Kernel, <<"echo">>, #{a => 1}) end),
+    ?assertEqual({ok, #{a => 1}, #{}}, Result).
+
+a_kernel_outlives_a_restart_of_the_application_test() ->
+    Kernel = kernel([echo(<<"echo">>)]),
+    {ok, _, _} = beamai_kernel:invoke(Kernel, <<"echo">>, #{}),
+    ok = application:stop(beamai),
+    {ok, _, _} = beamai_kernel:invoke(Kernel, <<"echo">>, #{}).
+
+every_option_is_checked_test_() ->
+    Bad = [
+        #{workspace => 1},
+        #{workspace => ""},
+        #{workspace => "/no/such/directory"},
+        #{permissions => allow},
+        #{permissions => #{default => maybe}},
+        #{permissions => #{allow => [42]}},
+        #{permissions => #{allow => [<<"Bash(git">>]}},
+        #{permissions => #{allowed => []}},
+        #{approve => fun() -> allow end},
+        #{ask_user => no},
+        #{sandbox => strict},
+        #{door => window},
+        #{default_timeout => 0},
+        #{default_timeout => soon},
+        #{skills => #{paths => []}},
+        #{nonsense => 1}
+    ],
+    [
+        {lists:flatten(io_lib:format("~0tp", [Options])),
+            ?_assertError({bad_option, _}, beamai_kernel:new(Options))}
+     || Options <- Bad
+    ].
+
+a_bad_option_is_explained_test() ->
+    try
+        beamai_kernel:new(#{skills => #{}})
+    catch
+        error:{bad_option, skills} = Reason:Stack ->
+            #{general := Text} = beamai_options:format_error(Reason, Stack),
+            ?assertMatch(<<"skills: is not an option; the options are ", _/binary>>, Text)
+    end.
+
+%%% Tools
+
+a_duplicate_name_is_refused_test() ->
+    Kernel = kernel([echo(<<"echo">>)]),
+    ?assertError({duplicate_tool, <<"echo">>}, beamai_kernel:add_tool(Kernel, echo(<<"echo">>))).
+
+a_malformed_spec_is_refused_with_every_problem_test() ->
+    Spec = #{name => <<"t">>, handler => 1, timeout => -1, colour => red},
+    {error, {invalid_tool, <<"t">>, Problems}} = beamai_tool:validate(Spec),
+    ?assertEqual(3, length(Problems)),
+    ?assertError({invalid_tool, <<"t">>, Problems}, beamai_kernel:add_tool(beamai_kernel:new(), Spec)).
+
+replace_tool_puts_another_in_its_place_test() ->
+    Kernel = beamai_kernel:replace_tool(
+        kernel([echo(<<"t">>)]), tool(<<"t">>, fun(_) -> {ok, new} end)
+    ),
+    ?assertMatch({ok, new, _}, beamai_kernel:invoke(Kernel, <<"t">>, #{})).
+
+remove_tool_removes_it_test() ->
+    Kernel = kernel([echo(<<"a">>), echo(<<"b">>)]),
+    Left = beamai_kernel:remove_tool(beamai_kernel:remove_tool(Kernel, <<"a">>), <<"none">>),
+    ?assertEqual(error, beamai_kernel:find_tool(Left, <<"a">>)),
+    ?assertMatch([#{name := <<"b">>}], beamai_kernel:list_tools(Left)).
+
+list_tools_gives_names_and_descriptions_in_name_order_test() ->
+    Kernel = kernel([tool(<<"b">>, fun(_) -> {ok, 1} end, #{description => <<"B">>}), echo(<<"a">>)]),
+    ?assertEqual(
+        [
+            #{name => <<"a">>, description => <<>>},
+            #{name => <<"b">>, description => <<"B">>}
+        ],
+        beamai_kernel:list_tools(Kernel)
+    ).
+
+select_tools_ignores_unknown_names_test() ->
+    Kernel = kernel([echo(<<"a">>), echo(<<"b">>), echo(<<"c">>)]),
+    Some = beamai_kernel:select_tools(Kernel, [<<"c">>, <<"a">>, <<"zzz">>]),
+    ?assertEqual([<<"a">>, <<"c">>], [N || #{name := N} <- beamai_kernel:list_tools(Some)]).
+
+a_module_without_tools_is_refused_test() ->
+    ?assertError({bad_tool_module, lists}, beamai_kernel:add_tool_module(beamai_kernel:new(), lists)),
+    ?assertError(
+        {bad_tool_module, no_such_mod}, beamai_kernel:add_tool_module(beamai_kernel:new(), no_such_mod)
+    ).
+
+an_unknown_tool_gives_the_nearest_names_test() ->
+    Kernel = kernel([echo(<<"file_read">>), echo(<<"file_write">>), echo(<<"shell">>)]),
+    {error, Error} = beamai_kernel:invoke(Kernel, <<"file_raed">>, #{}),
+    ?assertMatch(
+        #{
+            tool := <<"file_raed">>,
+            error_type := not_found,
+            details := #{reason := unknown_tool, nearest := [<<"file_read">> | _]}
+        },
+        Error
+    ),
+    ?assertEqual(
+        <<"there is no tool named \"file_raed\"; did you mean file_read?">>, maps:get(message, Error)
+    ).
+
+a_name_that_resembles_none_lists_the_tools_test() ->
+    {error, #{message := Message}} = beamai_kernel:invoke(kernel([echo(<<"a">>)]), <<"quux">>, #{}),
+    ?assertEqual(<<"there is no tool named \"quux\"; the tools are a">>, Message).
+
+arguments_are_checked_before_the_handler_runs_test() ->
+    Me = self(),
+    Tool = tool(<<"t">>, fun(_) -> Me ! ran end, #{
+        parameters => #{<<"n">> => #{type => integer, required => true}}
+    }),
+    ?assertMatch(
+        {error, #{error_type := invalid_input, tool := <<"t">>}},
+        beamai_kernel:invoke(kernel([Tool]), <<"t">>, #{<<"m">> => 1})
+    ),
+    ?assertMatch(
+        {error, #{error_type := invalid_input}}, beamai_kernel:invoke(kernel([Tool]), <<"t">>, [])
+    ),
+    ?assertEqual([], beamai_test:mailbox()).
+
+schemas_come_for_every_provider_in_name_order_test() ->
+    Kernel = beamai_kernel:add_tool_module(beamai_kernel:new(), my_tools),
+    [
+        ?assertEqual(2, length(beamai_kernel:get_tool_schemas(Kernel, Provider)))
+     || Provider <- [openai, openai_responses, anthropic, gemini, mcp]
+    ],
+    [#{<<"name">> := <<"tool_a">>}, #{<<"name">> := <<"tool_b">>}] =
+        beamai_kernel:get_tool_schemas(Kernel, anthropic, #{strict => false}),
+    ?assertError({bad_provider, nobody}, beamai_kernel:get_tool_schemas(Kernel, nobody)),
+    ?assertError({bad_option, loud}, beamai_kernel:get_tool_schemas(Kernel, openai, #{loud => true})).
+
+encode_schema_gives_json_text_test() ->
+    Tool = tool(<<"t">>, fun(_) -> {ok, 1} end, #{
+        description => <<"says \"hi\"">>,
+        parameters => #{<<"n">> => #{type => integer, required => true}}
+    }),
+    Json = beamai_tool:encode_schema(Tool, anthropic, #{}),
+    ?assertMatch({match, _}, re:run(Json, "\"input_schema\"")),
+    ?assertMatch({match, _}, re:run(Json, "says \\\\\"hi\\\\\"")).
+
+no_atoms_are_made_from_schema_words_test() ->
+    Name = <<"never_seen_before_parameter_", (beamai_temp_dir:random_name())/binary>>,
+    Tool = tool(<<"t">>, fun(_) -> {ok, 1} end, #{parameters => #{Name => #{type => string}}}),
+    #{<<"input_schema">> := #{properties := #{Name := _}}} =
+        beamai_tool:to_tool_schema(Tool, anthropic),
+    ?assertError(badarg, binary_to_existing_atom(Name)).
+
+%%% Filters
+
+log(Name, Me) ->
+    beamai_filter:new(Name, fun(Call, Next) ->
+        Me ! {before, Name},
+        Result = Next(Call),
+        Me ! {afterwards, Name},
+        Result
+    end).
+
+the_first_filter_is_the_outermost_test() ->
+    K0 = kernel([tool(<<"t">>, fun(_) -> {ok, 1} end)]),
+    K1 = beamai_kernel:add_filter(K0, log(<<"outer">>, self())),
+    K2 = beamai_kernel:add_filter(K1, log(<<"inner">>, self())),
+    {ok, 1, #{}} = beamai_kernel:invoke(K2, <<"t">>, #{}),
+    ?assertEqual(
+        [
+            {before, <<"outer">>},
+            {before, <<"inner">>},
+            {afterwards, <<"inner">>},
+            {afterwards, <<"outer">>}
+        ],
+        drain()
+    ).
+
+drain() ->
+    receive
+        Message -> [Message | drain()]
+    after 0 -> []
+    end.
+
+a_by_name_filter_runs_only_for_tools_that_list_it_test() ->
+    Tools = [
+        tool(<<"with">>, fun(_) -> {ok, 1} end, #{filters => [<<"log">>]}),
+        tool(<<"without">>, fun(_) -> {ok, 1} end)
+    ],
+    Kernel = beamai_kernel:add_filter(kernel([]), log(<<"log">>, self()), #{scope => by_name}),
+    K = beamai_kernel:add_tools(Kernel, Tools),
+    {ok, 1, _} = beamai_kernel:invoke(K, <<"without">>, #{}),
+    ?assertEqual([], drain()),
+    {ok, 1, _} = beamai_kernel:invoke(K, <<"with">>, #{}),
+    ?assertEqual(2, length(drain())).
+
+a_tool_that_lists_a_filter_which_is_not_there_does_not_run_test() ->
+    Kernel = kernel([tool(<<"t">>, fun(_) -> {ok, 1} end, #{filters => [audit]})]),
+    ?assertMatch(
+        {error, #{error_type := execution_failed, details := #{reason := missing_filter}}},
+        beamai_kernel:invoke(Kernel, <<"t">>, #{})
+    ),
+    Whole = beamai_kernel:add_filter(Kernel, log(audit, self()), #{scope => by_name}),
+    ?assertMatch({ok, 1, _}, beamai_kernel:invoke(Whole, <<"t">>, #{})),
+    drain().
+
+a_filter_changes_arguments_context_and_result_test() ->
+    Filter = beamai_filter:new(change, fun(#{args := Args, context := Ctx} = Call, Next) ->
+        {ok, Result, After} = Next(Call#{args := Args#{more => 1}, context := Ctx#{seen => true}}),
+        {ok, {changed, Result}, After}
+    end),
+    Kernel = beamai_kernel:add_filter(kernel([echo(<<"t">>)]), Filter),
+    ?assertEqual(
+        {ok, {changed, #{more => 1}}, #{seen => true}}, beamai_kernel:invoke(Kernel, <<"t">>, #{})
+    ).
+
+a_filter_that_leaves_next_out_answers_itself_test() ->
+    Filter = beamai_filter:new(cache, fun(#{context := Ctx}, _Next) -> {ok, cached, Ctx} end),
+    Tool = tool(<<"t">>, fun(_) -> error(ran) end),
+    Kernel = beamai_kernel:add_filter(kernel([Tool]), Filter),
+    ?assertMatch({ok, cached, _}, beamai_kernel:invoke(Kernel, <<"t">>, #{})).
+
+a_filter_that_calls_next_twice_retries_test() ->
+    Counter = counters:new(1, []),
+    Tool = tool(<<"t">>, fun(_) ->
+        counters:add(Counter, 1, 1),
+        case counters:get(Counter, 1) of
+            1 -> {error, flaky};
+            N -> {ok, N}
+        end
+    end),
+    Filter = beamai_filter:new(again, fun(Call, Next) ->
+        case Next(Call) of
+            {error, flaky} -> Next(Call);
+            Result -> Result
+        end
+    end),
+    Kernel = beamai_kernel:add_filter(kernel([Tool]), Filter),
+    ?assertMatch({ok, 2, _}, beamai_kernel:invoke(Kernel, <<"t">>, #{})).
+
+filters_run_in_the_callers_process_test() ->
+    Filter = beamai_filter:new(who, fun(#{context := Ctx}, _Next) -> {ok, self(), Ctx} end),
+    Kernel = beamai_kernel:add_filter(kernel([echo(<<"t">>)]), Filter),
+    ?assertEqual({ok, self(), #{}}, beamai_kernel:invoke(Kernel, <<"t">>, #{})).
+
+what_a_filter_does_wrong_becomes_an_error_test() ->
+    With = fun(Fun) ->
+        Kernel = beamai_kernel:add_filter(kernel([echo(<<"t">>)]), beamai_filter:new(f, Fun)),
+        {error, #{error_type := execution_failed, details := #{reason := Reason}}} =
+            beamai_kernel:invoke(Kernel, <<"t">>, #{}),
+        Reason
+    end,
+    ?assertEqual(crash, With(fun(_, _) -> error(oops) end)),
+    ?assertEqual(bad_filter, With(fun(_, _) -> ok end)),
+    ?assertEqual(bad_filter, With(fun(Call, Next) -> Next(Call#{tool := <<"other">>}) end)).
+
+filters_are_added_once_and_checked_test() ->
+    Kernel = beamai_kernel:add_filter(kernel([]), log(a, self())),
+    ?assertError({duplicate_filter, a}, beamai_kernel:add_filter(Kernel, log(a, self()))),
+    ?assertError({bad_filter, x}, beamai_kernel:add_filter(Kernel, x)),
+    ?assertError({bad_option, scope}, beamai_kernel:add_filter(Kernel, log(b, self()), #{scope => some})).
