@@ -2,6 +2,8 @@
 
 use crate::cancel::CancelToken;
 use crate::error::{Reason, Result, ToolError};
+use crate::ops::question::{Answers, Question};
+use crate::session::Session;
 use crate::workspace::Workspace;
 use serde::Deserialize;
 use std::sync::Arc;
@@ -69,6 +71,10 @@ pub struct CallContext {
     pub inline_bytes: Option<u64>,
     /// Where progress goes, if anybody listens.
     pub progress: Option<Progress>,
+    /// What outlives the call.
+    pub session: Session,
+    /// What came of the questions that this call put when it was made before.
+    pub answers: Option<Answers>,
 }
 
 impl CallContext {
@@ -82,6 +88,8 @@ impl CallContext {
             sandbox: Sandbox::default(),
             inline_bytes: None,
             progress: None,
+            session: Session::default(),
+            answers: None,
         }
     }
 
@@ -128,6 +136,8 @@ pub enum Stop {
     Failed(ToolError),
     /// It is too large for the thread it runs on and has done nothing yet.
     Defer,
+    /// It needs answers of a person and has done nothing yet.
+    Question(Vec<Question>),
 }
 
 impl From<ToolError> for Stop {

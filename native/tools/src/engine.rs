@@ -4,8 +4,10 @@ use crate::cancel::CancelToken;
 use crate::catalogue;
 use crate::context::{CallContext, Limits, Progress, Sandbox, Stop};
 use crate::error::{Reason, Result, ToolError};
+use crate::ops::question::{Answers, Question};
 use crate::panics;
 use crate::policy::{Need, Operand, Policy, PolicyText, Verdict};
+use crate::session::{Session, SessionState};
 use crate::tool::{Prepared, Tool};
 use crate::workspace::{Workspace, WorkspaceId};
 use serde::Deserialize;
@@ -59,15 +61,21 @@ pub struct Call {
     pub approved: Option<String>,
     /// The session that the call belongs to.
     #[serde(default)]
-    pub session: Option<Session>,
+    pub session: Option<CallSession>,
+    /// What came of the questions that the call put when it was made before.
+    #[serde(default)]
+    pub answers: Option<Answers>,
 }
 
 /// What of a session a call needs to know.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Session {
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct CallSession {
     /// Absolute path of its private temporary directory.
     #[serde(default)]
     pub temp_dir: Option<String>,
+    /// Its state, for tools that work on it.
+    #[serde(default)]
+    pub state: SessionState,
 }
 
 /// What a door adds to a call.
@@ -86,12 +94,15 @@ pub struct Run {
 /// How a call ended.
 #[derive(Debug)]
 pub enum Outcome {
-    /// With a result.
-    Ok(Value),
+    /// With a result, and the session's new state where the call changed it.
+    Ok(Value, Option<SessionState>),
     /// With an error.
     Error(ToolError),
     /// It has done nothing: somebody must be asked first. See [`request`].
     Ask(Value),
+    /// It has done nothing: a person must answer these first, and then the call must be made again with
+    /// [`Call::answers`].
+    Question(Vec<Question>),
     /// It has done nothing: it is too large for this thread.
     Defer,
 }
@@ -121,6 +132,7 @@ impl Host {
         match ended {
             Ok(outcome) => outcome,
             Err(Stop::Defer) => Outcome::Defer,
+            Err(Stop::Question(questions)) => Outcome::Question(questions),
             Err(Stop::Failed(error)) => Outcome::Error(ToolError { tool: name, ..error }),
         }
     }
@@ -192,13 +204,17 @@ impl Host {
             sandbox: self.sandbox,
             inline_bytes: run.inline_bytes,
             progress: run.progress,
+            session: Session::new(
+                call.session.as_ref().map(|session| session.state.clone()).unwrap_or_default(),
+            ),
+            answers: call.answers.clone(),
         })
     }
 }
 
 fn run_prepared(prepared: Box<dyn Prepared>, cx: &CallContext) -> Result<Outcome, Stop> {
     cx.check()?;
-    prepared.run(cx).map(Outcome::Ok)
+    prepared.run(cx).map(|value| Outcome::Ok(value, cx.session.changed()))
 }
 
 /// A hash of the arguments, so that an approval holds for these and no others.

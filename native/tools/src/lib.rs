@@ -18,6 +18,7 @@ pub mod panics;
 pub mod policy;
 pub mod registry;
 pub mod schema;
+pub mod session;
 pub mod tool;
 pub mod workspace;
 

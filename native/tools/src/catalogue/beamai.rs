@@ -1,8 +1,27 @@
 //! The dialect `beamai`.
 
 use super::registry_of;
+use crate::operation::Face;
+use crate::ops::question::Ask;
+use crate::ops::todo::{TodoAdd, TodoList, TodoUpdate};
 use crate::registry::Registry;
+use std::sync::Arc;
 
 pub(super) fn registry() -> Registry {
-    registry_of(vec![])
+    registry_of(vec![
+        Arc::new(Face::<TodoAdd>::new(
+            "todo_add",
+            "Add a task to the session's list. Keep a list for work of several steps, and keep it true.",
+        )),
+        Arc::new(Face::<TodoList>::new("todo_list", "List the session's tasks.")),
+        Arc::new(Face::<TodoUpdate>::new(
+            "todo_update",
+            "Change a task of the session's list: its status, its words, or remove it.",
+        )),
+        Arc::new(Face::<Ask>::new(
+            "human_input",
+            "Ask the user questions when a decision is theirs to make. Each has two to four options, the recommended \
+             one first, or none for free text; the user can always answer something else.",
+        )),
+    ])
 }

@@ -1,3 +1,5 @@
 //! The operations, one file per family.
 
 pub mod probe;
+pub mod question;
+pub mod todo;
