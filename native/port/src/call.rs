@@ -4,6 +4,7 @@ use crate::args::{self, Usage};
 use beamai_tools::context::{Limits, Sandbox};
 use beamai_tools::engine::{Call, Host, Outcome, Run, Settings};
 use beamai_tools::ops::question::Answers;
+use beamai_tools::ops::skill::SkillSettings;
 use beamai_tools::policy::{Mode, PolicyText};
 use beamai_tools::workspace::Workspace;
 use beamai_tools::{Reason, Result as ToolResult, ToolError, catalogue};
@@ -59,6 +60,7 @@ fn run(options: Options, arguments: Map<String, Value>) -> ToolResult<Value> {
         permissions: options.policy,
         sandbox: options.sandbox,
         limits: Limits::default(),
+        skills: SkillSettings::default(),
     };
     let call = Call {
         tool: options.tool,

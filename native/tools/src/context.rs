@@ -3,6 +3,7 @@
 use crate::cancel::CancelToken;
 use crate::error::{Reason, Result, ToolError};
 use crate::ops::question::{Answers, Question};
+use crate::ops::skill::SkillSettings;
 use crate::session::Session;
 use crate::workspace::Workspace;
 use serde::Deserialize;
@@ -66,6 +67,8 @@ pub struct CallContext {
     pub limits: Limits,
     /// How commands are isolated.
     pub sandbox: Sandbox,
+    /// Where skills are kept.
+    pub skills: Arc<SkillSettings>,
     /// Most bytes that the call may touch before it must move to a thread of its own; `None` is any number.
     /// Set where the call can neither be cancelled nor timed out.
     pub inline_bytes: Option<u64>,
@@ -86,6 +89,7 @@ impl CallContext {
             deadline: None,
             limits: Limits::default(),
             sandbox: Sandbox::default(),
+            skills: Arc::default(),
             inline_bytes: None,
             progress: None,
             session: Session::default(),

@@ -5,6 +5,7 @@ use crate::catalogue;
 use crate::context::{CallContext, Limits, Progress, Sandbox, Stop};
 use crate::error::{Reason, Result, ToolError};
 use crate::ops::question::{Answers, Question};
+use crate::ops::skill::SkillSettings;
 use crate::panics;
 use crate::policy::{Need, Operand, Policy, PolicyText, Verdict};
 use crate::session::{Session, SessionState};
@@ -13,6 +14,7 @@ use crate::workspace::{Workspace, WorkspaceId};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// What a host settles once for many calls, as plain data.
@@ -30,6 +32,9 @@ pub struct Settings {
     /// Bounds on input and output.
     #[serde(default)]
     pub limits: Limits,
+    /// Where skills are kept.
+    #[serde(default)]
+    pub skills: SkillSettings,
 }
 
 /// Settings made ready: workspace opened, policy checked.
@@ -39,6 +44,7 @@ pub struct Host {
     policy: Policy,
     sandbox: Sandbox,
     limits: Limits,
+    skills: Arc<SkillSettings>,
 }
 
 /// One call, as plain data.
@@ -118,6 +124,7 @@ impl Host {
             policy: Policy::new(&settings.permissions, catalogue::canonical_rule)?,
             sandbox: settings.sandbox,
             limits: settings.limits.clone(),
+            skills: Arc::new(settings.skills.clone()),
         })
     }
 
@@ -201,6 +208,7 @@ impl Host {
                 .timeout
                 .map(|ms| run.arrived.unwrap_or_else(Instant::now) + Duration::from_millis(ms)),
             limits: self.limits.clone(),
+            skills: Arc::clone(&self.skills),
             sandbox: self.sandbox,
             inline_bytes: run.inline_bytes,
             progress: run.progress,
@@ -254,7 +262,7 @@ fn request(tool: &str, need: &Need, digest: Option<blake3::Hash>) -> Value {
         "fingerprint": blake3::hash(text.as_bytes()).to_hex().as_str(),
     });
     match &need.operand {
-        Operand::None => {}
+        Operand::None | Operand::Name(_) => {}
         Operand::File(file) => request["file"] = file.as_str().into(),
         Operand::Command(command) => request["command"] = command.as_str().into(),
     }
@@ -273,7 +281,7 @@ fn denied(need: &Need, rule: Option<String>) -> ToolError {
     let error =
         ToolError::new(Reason::Denied, message).with("matched_rule", rule.map_or(Value::Null, Value::from));
     match &need.operand {
-        Operand::None => error,
+        Operand::None | Operand::Name(_) => error,
         Operand::File(file) => error.with("file", file.as_str()),
         Operand::Command(command) => error.with("command", command.as_str()),
     }

@@ -3,6 +3,7 @@
 use super::registry_of;
 use crate::operation::Face;
 use crate::ops::question::Ask;
+use crate::ops::skill::Skill;
 use crate::ops::todo::{TodoAdd, TodoList, TodoUpdate};
 use crate::registry::Registry;
 use std::sync::Arc;
@@ -22,6 +23,11 @@ pub(super) fn registry() -> Registry {
             "human_input",
             "Ask the user questions when a decision is theirs to make. Each has two to four options, the recommended \
              one first, or none for free text; the user can always answer something else.",
+        )),
+        Arc::new(Face::<Skill>::new(
+            "skill",
+            "List the skills, or load one. A skill is a set of instructions for a kind of work; load the one that fits \
+             before you begin.",
         )),
     ])
 }

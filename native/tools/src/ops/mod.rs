@@ -2,4 +2,5 @@
 
 pub mod probe;
 pub mod question;
+pub mod skill;
 pub mod todo;
