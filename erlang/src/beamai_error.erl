@@ -4,7 +4,7 @@
 %% and `details', which always has a `reason'.
 -module(beamai_error).
 
--export([new/4, new/5, from_native/1, retryable/1, show/2]).
+-export([new/4, new/5, cancelled/1, from_native/1, retryable/1, show/2]).
 -export_type([t/0, error_type/0, reason/0]).
 
 -type error_type() ::
@@ -38,6 +38,11 @@ text(Message) ->
         Text when is_binary(Text) -> Text;
         _ -> unicode:characters_to_binary(iolist_to_binary(Message), latin1)
     end.
+
+%% @doc The error of a call that its run id cancelled.
+-spec cancelled(Tool :: binary()) -> t().
+cancelled(Tool) ->
+    new(Tool, execution_failed, cancelled, [Tool, " was cancelled"]).
 
 %% @doc Converts an error map of the native side, whose keys and words are binaries. No atom is
 %% made from them: what is not in the fixed vocabulary stays a binary.
