@@ -1,3 +1,4 @@
 //! The operations, one file per family.
 
 pub mod probe;
+pub mod shell;
