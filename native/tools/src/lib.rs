@@ -16,6 +16,7 @@ pub mod operation;
 pub mod ops;
 pub mod panics;
 pub mod policy;
+pub mod process;
 pub mod registry;
 pub mod schema;
 pub mod session;

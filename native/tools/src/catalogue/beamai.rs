@@ -3,6 +3,7 @@
 use super::registry_of;
 use crate::operation::Face;
 use crate::ops::question::Ask;
+use crate::ops::shell::Shell;
 use crate::ops::skill::Skill;
 use crate::ops::todo::{TodoAdd, TodoList, TodoUpdate};
 use crate::registry::Registry;
@@ -28,6 +29,12 @@ pub(super) fn registry() -> Registry {
             "skill",
             "List the skills, or load one. A skill is a set of instructions for a kind of work; load the one that fits \
              before you begin.",
+        )),
+        Arc::new(Face::<Shell>::new(
+            "shell_exec",
+            "Runs a shell command with bash in the workspace and returns its exit code, standard output and standard \
+             error. A command that outlasts its timeout is killed with everything that it started. For reading, \
+             searching and editing files, the file tools are better.",
         )),
     ])
 }

@@ -2,5 +2,6 @@
 
 pub mod probe;
 pub mod question;
+pub mod shell;
 pub mod skill;
 pub mod todo;
