@@ -90,6 +90,7 @@ impl Need {
     pub fn question(&self, tool: &str) -> String {
         match &self.operand {
             Operand::None => format!("{tool} wants to run"),
+            Operand::File(path) if self.is_safe => format!("{tool} wants to read {path}"),
             Operand::File(path) => format!("{tool} wants to change {path}"),
             Operand::Command(command) => format!("{tool} wants to run: {command}"),
         }
