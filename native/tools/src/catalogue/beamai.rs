@@ -2,6 +2,9 @@
 
 use super::registry_of;
 use crate::operation::Face;
+use crate::ops::glob::Glob;
+use crate::ops::grep::Grep;
+use crate::ops::list::List;
 use crate::ops::question::Ask;
 use crate::ops::shell::Shell;
 use crate::ops::skill::Skill;
@@ -35,6 +38,22 @@ pub(super) fn registry() -> Registry {
             "Runs a shell command with bash in the workspace and returns its exit code, standard output and standard \
              error. A command that outlasts its timeout is killed with everything that it started. For reading, \
              searching and editing files, the file tools are better.",
+        )),
+        Arc::new(Face::<List>::new(
+            "file_list",
+            "Lists what is in a directory: name, path, type and size of each entry. Use depth to list the \
+             directories in it too.",
+        )),
+        Arc::new(Face::<Glob>::new(
+            "file_glob",
+            "Finds files by a pattern of their path, such as \"**/*.rs\" or \"src/*/mod.{rs,toml}\". Leaves out \
+             hidden files and what .gitignore leaves out, and says how many. Use file_grep to search in files.",
+        )),
+        Arc::new(Face::<Grep>::new(
+            "file_grep",
+            "Searches the contents of files for a regular expression and returns the matching lines, or only the \
+             files (output_mode). Filter with path, glob or type. Totals are exact; limit and offset page through \
+             the matches. Leaves out hidden and binary files and what .gitignore leaves out, and says how many.",
         )),
     ])
 }

@@ -78,6 +78,42 @@ fn open_by_walk(anchor: &Anchor<'_>, path: &Path, flags: OFlags) -> Result<Owned
     )
 }
 
+/// Opens `path` beneath the directory; a link anywhere on the way is refused with `ELOOP` or `ENOTDIR`.
+pub(super) fn open_unlinked(dir: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    match unlinked_by_kernel(dir, path, flags | OFlags::CLOEXEC) {
+        Err(Errno::NOSYS) => unlinked_by_steps(dir, path, flags | OFlags::CLOEXEC | OFlags::NOFOLLOW),
+        other => other,
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn unlinked_by_kernel(dir: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;
+    rustix::fs::openat2(dir, path, flags, Mode::empty(), resolve)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn unlinked_by_kernel(_: BorrowedFd<'_>, _: &Path, _: OFlags) -> Result<OwnedFd, Errno> {
+    Err(Errno::NOSYS)
+}
+
+fn unlinked_by_steps(dir: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let through = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut here: Option<OwnedFd> = None;
+    let mut steps = path.components().peekable();
+    while let Some(step) = steps.next() {
+        let name = match step {
+            Component::Normal(name) => name,
+            Component::CurDir => OsStr::new("."),
+            _ => return Err(Errno::XDEV),
+        };
+        let flags = if steps.peek().is_some() { through } else { flags };
+        let parent = here.as_ref().map_or(dir, AsFd::as_fd);
+        here = Some(rustix::fs::openat(parent, name, flags, Mode::empty())?);
+    }
+    here.ok_or(Errno::NOENT)
+}
+
 /// What a walk does about directories that are not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
@@ -186,5 +222,38 @@ impl Walk<'_> {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_and_the_steps_open_the_same_and_refuse_the_same() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(home.path().join("a/b")).unwrap();
+        std::fs::write(home.path().join("a/b/file"), "").unwrap();
+        std::os::unix::fs::symlink("a", home.path().join("link")).unwrap();
+        let dir = std::fs::File::open(home.path()).unwrap();
+        for (path, opens) in [
+            ("a/b/file", true),
+            ("a/./b", true),
+            (".", true),
+            ("link", false),
+            ("link/b/file", false),
+            ("a/../a", false),
+            ("a/gone", false),
+            ("/", false),
+        ] {
+            // O_PATH alone would give a handle on the link itself.
+            let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+            let steps = unlinked_by_steps(dir.as_fd(), Path::new(path), flags | OFlags::NOFOLLOW);
+            assert_eq!(steps.is_ok(), opens, "{path}: {steps:?}");
+            if path != "a/../a" {
+                let kernel = open_unlinked(dir.as_fd(), Path::new(path), flags);
+                assert_eq!(kernel.is_ok(), opens, "{path}: {kernel:?}");
+            }
+        }
     }
 }
