@@ -19,6 +19,7 @@ pub mod policy;
 pub mod registry;
 pub mod schema;
 pub mod session;
+pub mod text;
 pub mod tool;
 pub mod workspace;
 

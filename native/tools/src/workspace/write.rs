@@ -174,9 +174,7 @@ impl Replacement<'_> {
     fn overwrite(&mut self) -> Result<()> {
         let anchor = self.place.root.anchor();
         let parent = self.target.parent(&anchor);
-        self.draft
-            .rename_over(parent, &self.target.name)
-            .map_err(|error| self.place.error("write", error))
+        self.draft.rename_over(parent, &self.target.name).map_err(|error| self.place.error("write", error))
     }
 
     /// Exchanges draft and target and looks at what came out, so that no change by anybody gets lost between a

@@ -114,7 +114,9 @@ fn links_that_lead_out_are_refused() {
     scene.link("absolute", "twice");
     scene.link("/", "root");
     scene.link("/proc/self/root", "magic");
-    for text in ["relative", "absolute", "dir/secret", "dir/new", "twice", "root/etc/passwd", "magic/etc/passwd"] {
+    for text in
+        ["relative", "absolute", "dir/secret", "dir/new", "twice", "root/etc/passwd", "magic/etc/passwd"]
+    {
         refused(&scene, text);
     }
     assert_eq!(reason(scene.place("dir").open_dir()), Reason::OutsideWorkspace);
@@ -151,11 +153,9 @@ fn what_is_no_regular_file_is_named_and_does_not_hang() {
     rustix::fs::mknodat(&parent, "fifo", rustix::fs::FileType::Fifo, 0o644.into(), 0).unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(scene.path("socket")).unwrap();
     for name in ["fifo", "socket"] {
-        for result in [
-            scene.read(name).map(drop),
-            scene.write(name, "x"),
-            scene.place(name).append().map(drop),
-        ] {
+        for result in
+            [scene.read(name).map(drop), scene.write(name, "x"), scene.place(name).append().map(drop)]
+        {
             let error = result.unwrap_err();
             assert_eq!(error.reason, Reason::NotAFile);
             assert!(error.message.contains(&format!("is a {name};")), "{}", error.message);
@@ -183,8 +183,11 @@ fn a_workspace_that_was_swapped_is_not_followed_and_not_pinned_again() {
     let id = scene.workspace.id();
     let (here, gone) = (scene.path(""), scene.dir.path().join("moved"));
     fs::rename(&here, &gone).unwrap();
-    std::os::unix::fs::symlink(scene.dir.path().join("ws-evil"), here.to_str().unwrap().trim_end_matches('/'))
-        .unwrap();
+    std::os::unix::fs::symlink(
+        scene.dir.path().join("ws-evil"),
+        here.to_str().unwrap().trim_end_matches('/'),
+    )
+    .unwrap();
     assert_eq!(scene.read("in.txt").unwrap(), "inside");
     assert_eq!(reason(scene.read("secret")), Reason::NoSuchFile);
     scene.write("new", "x").unwrap();

@@ -145,8 +145,9 @@ fn concurrent_increments(is_locked: bool) -> (u32, u32) {
     scene.write("n", "0").unwrap();
     let place = scene.place("n");
     let done: u32 = std::thread::scope(|scope| {
-        let workers: Vec<_> =
-            (0..8).map(|_| scope.spawn(|| (0..100).map(|_| u32::from(increment(&place, is_locked))).sum::<u32>())).collect();
+        let workers: Vec<_> = (0..8)
+            .map(|_| scope.spawn(|| (0..100).map(|_| u32::from(increment(&place, is_locked))).sum::<u32>()))
+            .collect();
         workers.into_iter().map(|worker| worker.join().unwrap()).sum()
     });
     (done, scene.read("n").unwrap().parse().unwrap())
