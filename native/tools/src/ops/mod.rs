@@ -1,5 +1,6 @@
 //! The operations, one file per family.
 
+pub mod file;
 pub mod probe;
 pub mod question;
 pub mod skill;

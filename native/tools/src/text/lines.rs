@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// How the lines of a file end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LineEnding {
     /// All with LF.
@@ -15,6 +15,7 @@ pub enum LineEnding {
     /// Some with LF, some with CR LF.
     Mixed,
     /// No line has an end.
+    #[default]
     None,
 }
 

@@ -20,8 +20,11 @@ pub struct Resemblance {
     pub lines: Vec<(u64, String)>,
 }
 
+/// What is left of a line when some differences are not looked at.
+type Likeness = fn(&str) -> String;
+
 /// How two lines may be alike, from nearly the same to hardly.
-const LIKENESSES: [(&str, fn(&str) -> String); 5] = [
+const LIKENESSES: [(&str, Likeness); 5] = [
     ("whitespace at the beginning or end of lines", |line| line.trim().to_owned()),
     ("whitespace", without_space),
     ("quotation marks, dashes or whitespace", |line| without_space(&plain(line))),
@@ -49,9 +52,9 @@ fn alike(lines: &[&str], wanted: &[&str], deadline: Instant) -> Option<(usize, &
         return None;
     }
     let starts = 0..(lines.len() + 1).saturating_sub(wanted.len());
-    let in_time = starts.take_while(|at| at % 1024 != 0 || Instant::now() < deadline);
+    let in_time = starts.take_while(|at| !at.is_multiple_of(1024) || Instant::now() < deadline);
     let at = in_time.into_iter().find(|at| matches(&lines[*at..], &stripped, strip))?;
-    let same = |(_, likeness): &&(&str, fn(&str) -> String)| {
+    let same = |(_, likeness): &&(&str, Likeness)| {
         let wanted: Vec<String> = wanted.iter().map(|line| likeness(line)).collect();
         matches(&lines[at..], &wanted, *likeness)
     };
@@ -59,7 +62,7 @@ fn alike(lines: &[&str], wanted: &[&str], deadline: Instant) -> Option<(usize, &
 }
 
 /// Whether lines begin with the wanted ones; of these the first may begin, and the last end, within a line.
-fn matches(lines: &[&str], wanted: &[String], likeness: fn(&str) -> String) -> bool {
+fn matches(lines: &[&str], wanted: &[String], likeness: Likeness) -> bool {
     let last = wanted.len() - 1;
     wanted.iter().zip(lines).enumerate().all(|(at, (wanted, line))| {
         let line = likeness(line);
@@ -112,7 +115,7 @@ fn roughly_similar(lines: &[&str], wanted: &str, deadline: Instant) -> Vec<(usiz
     let mut known = vec![false; 1 << 16];
     let pair = |two: &[u8]| usize::from(u16::from_be_bytes([two[0], two[1]]));
     wanted.as_bytes().windows(2).for_each(|two| known[pair(two)] = true);
-    let in_time = |at: &usize| at % 1024 != 0 || Instant::now() < deadline;
+    let in_time = |at: &usize| !at.is_multiple_of(1024) || Instant::now() < deadline;
     let mut scored: Vec<(usize, usize)> = (0..lines.len())
         .take_while(in_time)
         .filter_map(|at| {

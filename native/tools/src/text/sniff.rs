@@ -164,7 +164,7 @@ fn named(bytes: &[u8]) -> &'static str {
     KNOWN
         .iter()
         .find(|(magic, _)| bytes.starts_with(magic))
-        .map_or("no format this tool knows", |(_, name)| name)
+        .map_or("binary data of an unknown format", |(_, name)| name)
 }
 
 #[cfg(test)]
