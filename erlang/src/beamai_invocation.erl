@@ -51,7 +51,6 @@ run_part(Kernel, Plan, Args, Context, _Whole) ->
 -spec run(beamai_kernel:kernel(), #plan{}, Args :: term(), beamai_context:t(), reference() | none) ->
     beamai_call:result().
 run(Kernel, #plan{runs = #native{}} = Plan, Args, Context, Run) when is_map(Args) ->
-    beamai_session:touch(Context, Plan#plan.timeout),
     beamai_native:run(Kernel, Plan, Args, Context, Run);
 run(Kernel, #plan{name = Name, params = Params} = Plan, Args, Context, Run) ->
     case beamai_args:check(Params, Args, Name) of

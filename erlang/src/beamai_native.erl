@@ -18,6 +18,7 @@ call(Args, Context, #{name := Name} = Info) ->
     beamai_call:result().
 run(Kernel, #plan{runs = Native} = Plan, Args, Context, Run) ->
     Timeout = timeout(Plan, Args),
+    beamai_session:touch(Context, Timeout),
     case door(maps:get(door, Kernel), Native) of
         {ok, Door} ->
             Options = #{

@@ -88,7 +88,3 @@ tools(_Dialect) -> ?NOT_LOADED.
 %% `Request' is ETF.
 -spec schema(Request :: binary()) -> reply().
 schema(_Request) -> ?NOT_LOADED.
-
-%% @doc How many jobs are at work on native threads now.
--spec running() -> non_neg_integer().
-running() -> ?NOT_LOADED.

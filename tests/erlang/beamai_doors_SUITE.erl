@@ -206,7 +206,8 @@ native_work_stops_when_the_caller_dies(Config) ->
         {started, _} -> ok
     end,
     [exit(Caller, kill) || Caller <- Callers],
-    ?assertMatch({ok, #{<<"slept">> := 1}, _}, sleep(Kernel, 1)).
+    ?assertMatch({ok, #{<<"slept">> := 1}, _}, sleep(Kernel, 1)),
+    beamai_test:eventually(fun() -> beamai_nif:running() =:= 0 end).
 
 progress_reaches_a_pid_and_a_fun(Config) ->
     Kernel = kernel(Config),

@@ -64,6 +64,15 @@ every_reason_of_the_native_side_is_known_test_() ->
      || Reason <- Reasons
     ].
 
+values_are_shown_short_test() ->
+    Shown = fun(Value) -> unicode:characters_to_binary(beamai_error:show(Value, 5)) end,
+    ?assertEqual(<<"\"abc\"">>, Shown(<<"abc">>)),
+    ?assertEqual(<<"\"abcde...\"">>, Shown(<<"abcdef">>)),
+    ?assertEqual(<<"\"äöüßé\""/utf8>>, Shown(<<"äöüßé"/utf8>>)),
+    ?assertEqual(<<"\"äöüßé...\""/utf8>>, Shown(binary:copy(<<"äöüßé"/utf8>>, 100))),
+    ?assertEqual(<<"\"ÿ\""/utf8>>, Shown(<<255>>)),
+    ?assert(byte_size(Shown(lists:seq(1, 1000))) < 50).
+
 %%% Nearest names
 
 nearest_names_are_found_in_order_test() ->

@@ -20,6 +20,7 @@ pub mod process;
 pub mod registry;
 pub mod schema;
 pub mod session;
+pub mod text;
 pub mod tool;
 pub mod workspace;
 

@@ -2,6 +2,7 @@
 
 use super::registry_of;
 use crate::operation::Face;
+use crate::ops::file::{FileEdit, FileRead, FileWrite};
 use crate::ops::glob::Glob;
 use crate::ops::grep::Grep;
 use crate::ops::list::List;
@@ -14,6 +15,21 @@ use std::sync::Arc;
 
 pub(super) fn registry() -> Registry {
     registry_of(vec![
+        Arc::new(Face::<FileRead>::new(
+            "file_read",
+            "Read lines of a text file in any encoding, or an image. Tells the number of lines, the encoding, the \
+             line ends, and a hash by which a later change can be refused if the file is no longer the same.",
+        )),
+        Arc::new(Face::<FileWrite>::new(
+            "file_write",
+            "Write a whole file, or add to its end; answers with a diff. The file changes at once or not at all; \
+             missing directories are made. To change a part of a file, use file_edit.",
+        )),
+        Arc::new(Face::<FileEdit>::new(
+            "file_edit",
+            "Replace an exact piece of text in a file; answers with a diff. The text must occur exactly once, unless \
+             replace_all is set. Encoding, line ends, mode and everything else of the file stay as they are.",
+        )),
         Arc::new(Face::<TodoAdd>::new(
             "todo_add",
             "Add a task to the session's list. Keep a list for work of several steps, and keep it true.",

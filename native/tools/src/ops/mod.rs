@@ -1,6 +1,7 @@
 //! The operations, one file per family.
 
 mod coverage;
+pub mod file;
 pub mod glob;
 mod globs;
 pub mod grep;
