@@ -11,7 +11,7 @@ mod tree;
 mod write;
 
 pub use path::{decode as decode_path, encode as encode_path};
-pub use tree::{Above, Tree, open_entry};
+pub use tree::{Above, Tree, open_entry, open_subdir};
 pub use write::{Expected, Replacement, WriteGuard};
 
 use crate::error::{Reason, Result, ToolError};
