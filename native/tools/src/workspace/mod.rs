@@ -18,7 +18,7 @@ mod tests;
 
 pub use lock::WriteGuard;
 pub use path::{decode as decode_path, encode as encode_path};
-pub use tree::{Above, Tree, open_entry};
+pub use tree::{Above, Tree, open_entry, open_subdir};
 pub use write::{Expected, Replacement};
 
 use crate::error::{Reason, Result, ToolError};
