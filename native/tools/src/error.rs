@@ -170,6 +170,9 @@ impl ToolError {
             Some(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => {
                 (Reason::AccessDenied, "; the operating system does not permit it")
             }
+            Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE) => {
+                (Reason::Busy, "; too much is under way: try again later")
+            }
             _ => (Reason::Io, ""),
         };
         Self::new(reason, format!("cannot {action} {path}: {}{advice}", describe(&error))).file(path)
