@@ -44,7 +44,7 @@ invoke_erlang() ->
     ratio("invoke, Erlang tool / spawn_monitor", 2.0, times(20000, Ours), times(20000, fun spawn_monitor_round/0)).
 
 invoke_native() ->
-    K = beamai_kernel:add_tool_module(kernel(), beamai_bench_probe),
+    K = probes(kernel()),
     Ctx = beamai_context:new(),
     Ours = fun() -> {ok, _, _} = beamai_kernel:invoke(K, <<"probe_noop">>, #{}, Ctx) end,
     ratio("invoke, native tool / spawn_monitor", 2.0, times(20000, Ours), times(20000, fun spawn_monitor_round/0)).
@@ -95,7 +95,7 @@ shell_exec() ->
     file:del_dir_r(Dir).
 
 port_round_trip() ->
-    K = beamai_kernel:add_tool_module(kernel(".", #{door => port}), beamai_bench_probe),
+    K = probes(kernel(".", #{door => port})),
     Ctx = beamai_context:new(),
     Ours = fun() -> {ok, _, _} = beamai_kernel:invoke(K, <<"probe_noop">>, #{}, Ctx) end,
     Options = [{packet, 4}, nouse_stdio, binary],
@@ -131,7 +131,7 @@ kill_caller(K, Args) ->
 %% Not against a peer: the longest of many calls of each function that runs on a normal scheduler.
 longest_call() ->
     process_flag(priority, max),
-    Env = beamai_bench_probe:env(kernel()),
+    #{env := Env} = kernel(),
     Noop = term_to_binary(#{tool => <<"probe_noop">>, args => #{<<"echo">> => binary:copy(<<"x">>, 8192)}}),
     Calls = [{"judge", fun() -> allow = beamai_nif:judge(Env, <<"some_tool">>, false) end},
              {"call_now, 8 KB", fun() -> true = is_binary(beamai_nif:call_now(Env, Noop)) end},
@@ -234,6 +234,9 @@ temp_dir() ->
                         ++ "-" ++ os:getpid()),
     ok = file:make_dir(Dir),
     Dir.
+
+probes(K) ->
+    beamai_kernel:add_tools(K, beamai_catalogue:tools(<<"probe">>)).
 
 kernel() ->
     kernel(".").

@@ -4,7 +4,7 @@
 %% and `details', which always has a `reason'.
 -module(beamai_error).
 
--export([new/4, new/5, from_native/1, retryable/1, show/2]).
+-export([new/4, new/5, cancelled/1, from_native/1, retryable/1, show/2, readable/1]).
 -export_type([t/0, error_type/0, reason/0]).
 
 -type error_type() ::
@@ -36,8 +36,13 @@ new(Tool, Type, Reason, Message, Details) ->
 text(Message) ->
     case unicode:characters_to_binary(Message) of
         Text when is_binary(Text) -> Text;
-        _ -> unicode:characters_to_binary(iolist_to_binary(Message), latin1)
+        _ -> readable(iolist_to_binary(Message))
     end.
+
+%% @doc The error of a call that its run id cancelled.
+-spec cancelled(Tool :: binary()) -> t().
+cancelled(Tool) ->
+    new(Tool, execution_failed, cancelled, [Tool, " was cancelled"]).
 
 %% @doc Converts an error map of the native side, whose keys and words are binaries. No atom is
 %% made from them: what is not in the fixed vocabulary stays a binary.
@@ -56,6 +61,7 @@ error_type(_) -> execution_failed.
 
 reason(<<"unknown_tool">>) -> unknown_tool;
 reason(<<"no_such_file">>) -> no_such_file;
+reason(<<"no_such_skill">>) -> no_such_skill;
 reason(<<"invalid_argument">>) -> invalid_argument;
 reason(<<"invalid_pattern">>) -> invalid_pattern;
 reason(<<"no_match">>) -> no_match;
@@ -88,25 +94,30 @@ detail_key(<<"rule">>) -> rule;
 detail_key(<<"subject">>) -> subject;
 detail_key(<<"file">>) -> file;
 detail_key(<<"command">>) -> command;
+detail_key(<<"pattern">>) -> pattern;
 detail_key(<<"argument">>) -> argument;
 detail_key(<<"arguments">>) -> arguments;
+detail_key(<<"problems">>) -> problems;
 detail_key(<<"nearest">>) -> nearest;
+detail_key(<<"missing">>) -> missing;
+detail_key(<<"position">>) -> position;
+detail_key(<<"lines">>) -> lines;
+detail_key(<<"occurrences">>) -> occurrences;
+detail_key(<<"hash">>) -> hash;
+detail_key(<<"size">>) -> size;
+detail_key(<<"searched">>) -> searched;
+detail_key(<<"total_files">>) -> total_files;
+detail_key(<<"total_matches">>) -> total_matches;
+detail_key(<<"content_kind">>) -> content_kind;
 detail_key(<<"stdout">>) -> stdout;
 detail_key(<<"stderr">>) -> stderr;
+detail_key(<<"output_file">>) -> output_file;
+detail_key(<<"exit_code">>) -> exit_code;
 detail_key(<<"truncated">>) -> truncated;
 detail_key(<<"killed">>) -> killed;
+detail_key(<<"isolation">>) -> isolation;
 detail_key(<<"duration_ms">>) -> duration_ms;
-detail_key(<<"timeout_ms">>) -> timeout_ms;
-detail_key(<<"exit_code">>) -> exit_code;
 detail_key(<<"errno">>) -> errno;
-detail_key(<<"problems">>) -> problems;
-detail_key(<<"path">>) -> path;
-detail_key(<<"line">>) -> line;
-detail_key(<<"limit">>) -> limit;
-detail_key(<<"size">>) -> size;
-detail_key(<<"expected">>) -> expected;
-detail_key(<<"actual">>) -> actual;
-detail_key(<<"matches">>) -> matches;
 detail_key(Unknown) -> Unknown.
 
 %% @doc Whether another try can mend the error, be it the kernel's or a handler's own term.
@@ -120,15 +131,27 @@ retryable(_) -> true.
 %% @doc A term as text of at most about `Limit' characters, for messages.
 -spec show(term(), Limit :: pos_integer()) -> unicode:chardata().
 show(Text, Limit) when is_binary(Text) ->
-    case string:slice(shown_text(Text), 0, Limit + 1) of
-        Short when byte_size(Short) =< Limit -> [$", Short, $"];
-        Long -> [$", string:slice(Long, 0, Limit), "...\""]
+    Start = start(Text, 4 * (Limit + 1)),
+    case string:length(Start) =< Limit of
+        true -> [$", Start, $"];
+        false -> [$", string:slice(Start, 0, Limit), "...\""]
     end;
 show(Term, Limit) ->
     io_lib:format("~0tp", [Term], [{chars_limit, Limit}]).
 
-shown_text(Text) ->
+%% The first bytes of what may be a whole file, without half a character at the end.
+start(Text, Bytes) when byte_size(Text) =< Bytes ->
+    readable(Text);
+start(Text, Bytes) ->
+    case unicode:characters_to_binary(binary:part(Text, 0, Bytes)) of
+        {incomplete, Whole, _Rest} -> Whole;
+        _ -> readable(binary:part(Text, 0, Bytes))
+    end.
+
+%% @doc Text that may not be UTF-8 as text that is: otherwise each byte is taken for a character.
+-spec readable(binary()) -> binary().
+readable(Text) ->
     case unicode:characters_to_binary(Text) of
         Text -> Text;
-        _ -> unicode:characters_to_binary(Text, latin1)
+        _ -> <<<<Byte/utf8>> || <<Byte>> <= Text>>
     end.

@@ -3,6 +3,8 @@
 use crate::args::{self, Usage};
 use beamai_tools::context::{Limits, Sandbox};
 use beamai_tools::engine::{Call, Host, Outcome, Run, Settings};
+use beamai_tools::ops::question::Answers;
+use beamai_tools::ops::skill::SkillSettings;
 use beamai_tools::policy::{Mode, PolicyText};
 use beamai_tools::workspace::Workspace;
 use beamai_tools::{Reason, Result as ToolResult, ToolError, catalogue};
@@ -58,6 +60,7 @@ fn run(options: Options, arguments: Map<String, Value>) -> ToolResult<Value> {
         permissions: options.policy,
         sandbox: options.sandbox,
         limits: Limits::default(),
+        skills: SkillSettings::default(),
     };
     let call = Call {
         tool: options.tool,
@@ -66,11 +69,13 @@ fn run(options: Options, arguments: Map<String, Value>) -> ToolResult<Value> {
         timeout: None,
         approved: None,
         session: None,
+        answers: Some(Answers::NoFrontend),
     };
     match Host::new(&settings)?.call(call, Run::default()) {
-        Outcome::Ok(value) => Ok(value),
+        Outcome::Ok(value, _) => Ok(value),
         Outcome::Error(error) => Err(error),
         Outcome::Ask(request) => Err(unapproved(&request)),
+        Outcome::Question(_) => Err(ToolError::new(Reason::Crash, "a call asked again what was answered")),
         Outcome::Defer => Err(ToolError::new(Reason::Crash, "a call without a bound was deferred")),
     }
 }

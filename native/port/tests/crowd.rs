@@ -24,7 +24,7 @@ fn a_thousand_calls_at_once_run_or_are_refused_as_busy() {
     let mut ran = 0;
     for (number, outcome) in outcomes.into_iter().enumerate() {
         match outcome {
-            Outcome::Ok(result) => {
+            Outcome::Ok(result, _) => {
                 assert_eq!(result["stdout"], format!("{number}\n"));
                 ran += 1;
             }

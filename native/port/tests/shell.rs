@@ -138,7 +138,7 @@ fn the_sessions_temporary_directory_is_tmpdir() {
     let mut call = call(json!({"command": "echo ${TMPDIR-none}"}));
     assert_eq!(env.stdout("echo ${TMPDIR-none}"), "none\n");
     call.session = serde_json::from_value(json!({"temp_dir": temp.path()})).unwrap();
-    let Outcome::Ok(result) = env.host.call(call, Run::default()) else { panic!() };
+    let Outcome::Ok(result, _) = env.host.call(call, Run::default()) else { panic!() };
     assert_eq!(result["stdout"], format!("{}\n", temp.path().display()));
 }
 
@@ -201,7 +201,7 @@ fn the_commands_own_timeout_governs_and_the_hosts_shortens_the_default() {
     let env = Env::new();
     let mut short = call(json!({"command": "sleep 0.5; echo done", "timeout": 5000}));
     short.timeout = Some(100);
-    let Outcome::Ok(result) = env.host.call(short, Run::default()) else { panic!() };
+    let Outcome::Ok(result, _) = env.host.call(short, Run::default()) else { panic!() };
     assert_eq!(result["stdout"], "done\n");
     let mut default = call(json!({"command": "sleep 50"}));
     default.timeout = Some(200);

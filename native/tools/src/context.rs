@@ -2,6 +2,9 @@
 
 use crate::cancel::CancelToken;
 use crate::error::{Reason, Result, ToolError};
+use crate::ops::question::{Answers, Question};
+use crate::ops::skill::SkillSettings;
+use crate::session::Session;
 use crate::workspace::Workspace;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -65,11 +68,17 @@ pub struct CallContext {
     pub limits: Limits,
     /// How commands are isolated.
     pub sandbox: Sandbox,
+    /// Where skills are kept.
+    pub skills: Arc<SkillSettings>,
     /// Most bytes that the call may touch before it must move to a thread of its own; `None` is any number.
     /// Set where the call can neither be cancelled nor timed out.
     pub inline_bytes: Option<u64>,
     /// Where progress goes, if anybody listens.
     pub progress: Option<Progress>,
+    /// What outlives the call.
+    pub session: Session,
+    /// What came of the questions that this call put when it was made before.
+    pub answers: Option<Answers>,
 }
 
 impl CallContext {
@@ -81,8 +90,11 @@ impl CallContext {
             deadline: None,
             limits: Limits::default(),
             sandbox: Sandbox::default(),
+            skills: Arc::default(),
             inline_bytes: None,
             progress: None,
+            session: Session::default(),
+            answers: None,
         }
     }
 
@@ -129,6 +141,8 @@ pub enum Stop {
     Failed(ToolError),
     /// It is too large for the thread it runs on and has done nothing yet.
     Defer,
+    /// It needs answers of a person and has done nothing yet.
+    Question(Vec<Question>),
 }
 
 impl From<ToolError> for Stop {

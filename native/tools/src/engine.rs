@@ -4,13 +4,17 @@ use crate::cancel::CancelToken;
 use crate::catalogue;
 use crate::context::{CallContext, Limits, Progress, Sandbox, Stop};
 use crate::error::{Reason, Result, ToolError};
+use crate::ops::question::{Answers, Question};
+use crate::ops::skill::SkillSettings;
 use crate::panics;
 use crate::policy::{Need, Operand, Policy, PolicyText, Verdict};
+use crate::session::{Session, SessionState};
 use crate::tool::{Prepared, Tool};
 use crate::workspace::{Workspace, WorkspaceId};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// What a host settles once for many calls, as plain data.
@@ -28,6 +32,9 @@ pub struct Settings {
     /// Bounds on input and output.
     #[serde(default)]
     pub limits: Limits,
+    /// Where skills are kept.
+    #[serde(default)]
+    pub skills: SkillSettings,
 }
 
 /// Settings made ready: workspace opened, policy checked.
@@ -37,6 +44,7 @@ pub struct Host {
     policy: Policy,
     sandbox: Sandbox,
     limits: Limits,
+    skills: Arc<SkillSettings>,
 }
 
 /// One call, as plain data.
@@ -59,15 +67,21 @@ pub struct Call {
     pub approved: Option<String>,
     /// The session that the call belongs to.
     #[serde(default)]
-    pub session: Option<Session>,
+    pub session: Option<CallSession>,
+    /// What came of the questions that the call put when it was made before.
+    #[serde(default)]
+    pub answers: Option<Answers>,
 }
 
 /// What of a session a call needs to know.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Session {
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct CallSession {
     /// Absolute path of its private temporary directory.
     #[serde(default)]
     pub temp_dir: Option<String>,
+    /// Its state, for tools that work on it.
+    #[serde(default)]
+    pub state: SessionState,
 }
 
 /// What a door adds to a call.
@@ -86,12 +100,15 @@ pub struct Run {
 /// How a call ended.
 #[derive(Debug)]
 pub enum Outcome {
-    /// With a result.
-    Ok(Value),
+    /// With a result, and the session's new state where the call changed it.
+    Ok(Value, Option<SessionState>),
     /// With an error.
     Error(ToolError),
     /// It has done nothing: somebody must be asked first. See [`request`].
     Ask(Value),
+    /// It has done nothing: a person must answer these first, and then the call must be made again with
+    /// [`Call::answers`].
+    Question(Vec<Question>),
     /// It has done nothing: it is too large for this thread.
     Defer,
 }
@@ -107,6 +124,7 @@ impl Host {
             policy: Policy::new(&settings.permissions, catalogue::canonical_rule)?,
             sandbox: settings.sandbox,
             limits: settings.limits.clone(),
+            skills: Arc::new(settings.skills.clone()),
         })
     }
 
@@ -121,6 +139,7 @@ impl Host {
         match ended {
             Ok(outcome) => outcome,
             Err(Stop::Defer) => Outcome::Defer,
+            Err(Stop::Question(questions)) => Outcome::Question(questions),
             Err(Stop::Failed(error)) => Outcome::Error(ToolError { tool: name, ..error }),
         }
     }
@@ -189,16 +208,21 @@ impl Host {
                 .timeout
                 .map(|ms| run.arrived.unwrap_or_else(Instant::now) + Duration::from_millis(ms)),
             limits: self.limits.clone(),
+            skills: Arc::clone(&self.skills),
             sandbox: self.sandbox,
             inline_bytes: run.inline_bytes,
             progress: run.progress,
+            session: Session::new(
+                call.session.as_ref().map(|session| session.state.clone()).unwrap_or_default(),
+            ),
+            answers: call.answers.clone(),
         })
     }
 }
 
 fn run_prepared(prepared: Box<dyn Prepared>, cx: &CallContext) -> Result<Outcome, Stop> {
     cx.check()?;
-    prepared.run(cx).map(Outcome::Ok)
+    prepared.run(cx).map(|value| Outcome::Ok(value, cx.session.changed()))
 }
 
 /// A hash of the arguments, so that an approval holds for these and no others.
@@ -238,7 +262,7 @@ fn request(tool: &str, need: &Need, digest: Option<blake3::Hash>) -> Value {
         "fingerprint": blake3::hash(text.as_bytes()).to_hex().as_str(),
     });
     match &need.operand {
-        Operand::None => {}
+        Operand::None | Operand::Name(_) => {}
         Operand::File(file) => request["file"] = file.as_str().into(),
         Operand::Command(command) => request["command"] = command.as_str().into(),
     }
@@ -257,7 +281,7 @@ fn denied(need: &Need, rule: Option<String>) -> ToolError {
     let error =
         ToolError::new(Reason::Denied, message).with("matched_rule", rule.map_or(Value::Null, Value::from));
     match &need.operand {
-        Operand::None => error,
+        Operand::None | Operand::Name(_) => error,
         Operand::File(file) => error.with("file", file.as_str()),
         Operand::Command(command) => error.with("command", command.as_str()),
     }

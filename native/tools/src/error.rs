@@ -65,6 +65,8 @@ reasons! {
     UnknownTool = "unknown_tool": NotFound,
     /// No file or directory has that path.
     NoSuchFile = "no_such_file": NotFound,
+    /// No skill has that name.
+    NoSuchSkill = "no_such_skill": NotFound,
     /// Unknown, missing, ill-typed or out-of-range arguments.
     InvalidArgument = "invalid_argument": InvalidInput,
     /// A regular expression or glob that cannot be compiled.

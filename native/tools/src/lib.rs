@@ -19,6 +19,8 @@ pub mod policy;
 pub mod process;
 pub mod registry;
 pub mod schema;
+pub mod session;
+pub mod text;
 pub mod tool;
 pub mod workspace;
 

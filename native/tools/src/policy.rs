@@ -75,6 +75,8 @@ pub enum Operand {
     File(String),
     /// A shell command.
     Command(String),
+    /// The name of a skill or an agent.
+    Name(String),
 }
 
 impl Need {
@@ -82,7 +84,9 @@ impl Need {
     pub fn subject(&self) -> String {
         match &self.operand {
             Operand::None => self.rule.clone(),
-            Operand::File(text) | Operand::Command(text) => format!("{}({text})", self.rule),
+            Operand::File(text) | Operand::Command(text) | Operand::Name(text) => {
+                format!("{}({text})", self.rule)
+            }
         }
     }
 
@@ -90,6 +94,8 @@ impl Need {
     pub fn question(&self, tool: &str) -> String {
         match &self.operand {
             Operand::None => format!("{tool} wants to run"),
+            Operand::Name(name) => format!("{tool} wants to use {name}"),
+            Operand::File(path) if self.is_safe => format!("{tool} wants to read {path}"),
             Operand::File(path) => format!("{tool} wants to change {path}"),
             Operand::Command(command) => format!("{tool} wants to run: {command}"),
         }

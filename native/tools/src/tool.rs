@@ -46,6 +46,10 @@ pub struct Traits {
     pub door: Door,
     /// How long it can take.
     pub pace: Pace,
+    /// Works on the session's state, and on nothing else.
+    pub session: bool,
+    /// Puts questions to a person; the time that takes does not count.
+    pub asks_user: bool,
 }
 
 impl Traits {
@@ -59,7 +63,12 @@ impl Traits {
         open_world: false,
         door: Door::Nif,
         pace: Pace::Bounded,
+        session: false,
+        asks_user: false,
     };
+    /// A tool that changes nothing but the session's state.
+    pub const SESSION: Self =
+        Self { read_only: false, idempotent: false, session: true, pace: Pace::Instant, ..Self::READS };
     /// A tool that only reads, as much as there is.
     pub const SEARCHES: Self = Self { pace: Pace::Long, ..Self::READS };
     /// A tool that changes files, bounded by size.
@@ -88,7 +97,7 @@ pub trait Tool: Send + Sync {
 
     /// Whether a person confirms a call, unless a rule allows it.
     fn requires_permission(&self) -> bool {
-        !self.traits().read_only
+        !self.traits().read_only && !self.traits().session
     }
 
     /// Checks arguments and makes the call ready to be judged and run. Does nothing else.

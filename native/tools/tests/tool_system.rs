@@ -70,7 +70,7 @@ fn permission_requirements() {
     };
     let mut approved = call("probe_noop", json!({}));
     approved.approved = Some(request["fingerprint"].as_str().unwrap().to_owned());
-    assert!(matches!(host.call(approved, Run::default()), Outcome::Ok(_)));
+    assert!(matches!(host.call(approved, Run::default()), Outcome::Ok(..)));
 }
 
 #[test]

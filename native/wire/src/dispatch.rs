@@ -36,7 +36,8 @@ impl Dispatcher {
     pub fn call(&self, settings: &[u8], call: &[u8], run: Run) -> Ended {
         match self.prepare(settings, call) {
             Ok((host, call)) => match host.call(call, run) {
-                Outcome::Ok(value) => Ended::Reply(reply::ok(&value)),
+                Outcome::Ok(value, state) => Ended::Reply(reply::done(&value, state.as_ref())),
+                Outcome::Question(questions) => Ended::Reply(reply::question(&questions)),
                 Outcome::Error(error) => Ended::Reply(reply::error(&error)),
                 Outcome::Ask(request) => Ended::Reply(reply::ask(&request)),
                 Outcome::Defer => Ended::Defer,

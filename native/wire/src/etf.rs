@@ -27,7 +27,7 @@ const SMALL_ATOM: u8 = 115;
 const MAP: u8 = 116;
 const ATOM_UTF8: u8 = 118;
 const SMALL_ATOM_UTF8: u8 = 119;
-pub(crate) const SMALL_TUPLE: u8 = 104;
+const SMALL_TUPLE: u8 = 104;
 
 /// Why a term could not be read, and where in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -227,6 +227,15 @@ pub(crate) fn encode_tagged(tag: &str, value: &Value) -> Vec<u8> {
     out.extend([VERSION, SMALL_TUPLE, 2]);
     write_atom(&mut out, tag);
     write(&mut out, value);
+    out
+}
+
+/// Writes `{Tag, First, Second}`.
+pub(crate) fn encode_tagged_pair(tag: &str, first: &Value, second: &Value) -> Vec<u8> {
+    let mut out = vec![VERSION, SMALL_TUPLE, 3];
+    write_atom(&mut out, tag);
+    write(&mut out, first);
+    write(&mut out, second);
     out
 }
 

@@ -1,12 +1,22 @@
-//! Replies: `{ok, Value}`, `{error, Error}`, `{ask, Request}`.
+//! Replies: `{ok, Value}`, `{ok, Value, State}`, `{error, Error}`, `{ask, Request}`, `{question, Questions}`.
 
-use crate::etf::encode_tagged;
+use crate::etf::{encode_tagged, encode_tagged_pair};
 use beamai_tools::ToolError;
-use serde_json::Value;
+use beamai_tools::ops::question::Question;
+use beamai_tools::session::SessionState;
+use serde_json::{Value, json};
 
 /// `{ok, Value}`.
 pub fn ok(value: &Value) -> Vec<u8> {
     encode_tagged("ok", value)
+}
+
+/// `{ok, Value}`, or `{ok, Value, State}` with the session's new state.
+pub(crate) fn done(value: &Value, state: Option<&SessionState>) -> Vec<u8> {
+    match state {
+        None => ok(value),
+        Some(state) => encode_tagged_pair("ok", value, &json!(state)),
+    }
 }
 
 /// `{error, #{<<"tool">>, <<"error_type">>, <<"message">>, <<"details">>}}`.
@@ -17,4 +27,9 @@ pub fn error(error: &ToolError) -> Vec<u8> {
 /// `{ask, Request}`.
 pub(crate) fn ask(request: &Value) -> Vec<u8> {
     encode_tagged("ask", request)
+}
+
+/// `{question, [Question]}`.
+pub(crate) fn question(questions: &[Question]) -> Vec<u8> {
+    encode_tagged("question", &json!(questions))
 }

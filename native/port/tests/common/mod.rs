@@ -44,7 +44,7 @@ impl Env {
 
     pub(crate) fn ok(&self, args: Value) -> Value {
         match self.call(args) {
-            Outcome::Ok(value) => value,
+            Outcome::Ok(value, _) => value,
             other => panic!("{other:?}"),
         }
     }

@@ -99,6 +99,8 @@ impl Operation for Shell {
         open_world: true,
         door: Door::Port,
         pace: Pace::Long,
+        session: false,
+        asks_user: false,
     };
     const RULE: &'static str = "Bash";
 

@@ -1,0 +1,164 @@
+//! New content on its way to a place.
+
+use super::attributes;
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, Stat};
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::hash::{BuildHasher, Hasher};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// New content that has no place yet.
+#[derive(Debug)]
+pub(super) struct Draft {
+    pub(super) file: File,
+    /// Its temporary name, once it has one, and the directory of it; removed with the draft.
+    name: Option<(OwnedFd, String)>,
+}
+
+impl Draft {
+    pub(super) fn create(parent: BorrowedFd<'_>, name: &OsStr, like: Option<&Stat>) -> Result<Self, Errno> {
+        // Without a model, the mode is what any program's new file gets: 0666 less the umask.
+        let mode = Mode::from_raw_mode(if like.is_some() { 0o600 } else { 0o666 });
+        let draft = match nameless(parent, mode) {
+            Some(fd) => Self { file: File::from(fd), name: None },
+            None => Self::named(parent, mode)?,
+        };
+        if let Some(stat) = like {
+            attributes::copy(parent, name, stat, &draft.file)?;
+        }
+        Ok(draft)
+    }
+
+    fn named(parent: BorrowedFd<'_>, mode: Mode) -> Result<Self, Errno> {
+        let name = fresh_name();
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = rustix::fs::openat(parent, &name, flags, mode)?;
+        Ok(Self { file: File::from(fd), name: Some((rustix::io::fcntl_dupfd_cloexec(parent, 3)?, name)) })
+    }
+
+    /// Gives the draft a name beside the target, if it has none.
+    pub(super) fn name_in(&mut self, parent: BorrowedFd<'_>) -> Result<&str, Errno> {
+        if self.name.is_none() {
+            let name = fresh_name();
+            let holder = rustix::io::fcntl_dupfd_cloexec(parent, 3)?;
+            self.link(parent, OsStr::new(&name))?;
+            self.name = Some((holder, name));
+        }
+        Ok(self.name.as_ref().map_or("", |(_, name)| name))
+    }
+
+    /// Takes a place where nothing stands; `EXIST` when something does.
+    pub(super) fn place_anew(&mut self, parent: BorrowedFd<'_>, target: &OsStr) -> Result<(), Errno> {
+        let Some((_, name)) = &self.name else { return self.link(parent, target) };
+        match rustix::fs::renameat_with(parent, name, parent, target, RenameFlags::NOREPLACE) {
+            // Not every file system knows the flag; a link does the same, and the temporary name goes later.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+                rustix::fs::linkat(parent, name, parent, target, AtFlags::empty())
+            }
+            Ok(()) => {
+                self.name = None;
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    /// Takes the place of whatever stands there.
+    pub(super) fn rename_over(&mut self, parent: BorrowedFd<'_>, target: &OsStr) -> Result<(), Errno> {
+        let name = self.name_in(parent)?;
+        rustix::fs::renameat(parent, name, parent, target)?;
+        self.name = None;
+        Ok(())
+    }
+
+    fn link(&self, parent: BorrowedFd<'_>, name: &OsStr) -> Result<(), Errno> {
+        let own = format!("{OWN_FILES}/{}", self.file.as_raw_fd());
+        rustix::fs::linkat(rustix::fs::CWD, &own, parent, name, AtFlags::SYMLINK_FOLLOW)
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if let Some((parent, name)) = &self.name {
+            _ = rustix::fs::unlinkat(parent.as_fd(), name, AtFlags::empty());
+        }
+    }
+}
+
+/// Where Linux shows a process its own open files, by which a nameless one gets a name.
+const OWN_FILES: &str = "/proc/self/fd";
+
+#[cfg(target_os = "linux")]
+fn nameless(parent: BorrowedFd<'_>, mode: Mode) -> Option<OwnedFd> {
+    static CAN_BE_NAMED: LazyLock<bool> = LazyLock::new(|| rustix::fs::stat(OWN_FILES).is_ok());
+    if !*CAN_BE_NAMED {
+        return None;
+    }
+    // An O_PATH handle cannot be the start of O_TMPFILE's own lookup of "."; naming "." beneath it can.
+    rustix::fs::openat(parent, ".", OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC, mode).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn nameless(_: BorrowedFd<'_>, _: Mode) -> Option<OwnedFd> {
+    None
+}
+
+/// A name that no other file in the directory has.
+fn fresh_name() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let random = std::hash::RandomState::new().build_hasher().finish();
+    format!(".beamai-{random:016x}-{}.tmp", COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::io::Write;
+
+    /// A directory and a draft in it that has a name from the start, as where there are no nameless files.
+    fn named() -> (tempfile::TempDir, File, Draft) {
+        let dir = tempfile::tempdir().unwrap();
+        let parent = File::open(dir.path()).unwrap();
+        let mut draft = Draft::named(parent.as_fd(), Mode::from_raw_mode(0o600)).unwrap();
+        draft.file.write_all(b"new").unwrap();
+        (dir, parent, draft)
+    }
+
+    fn names(dir: &tempfile::TempDir) -> Vec<String> {
+        let names = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        names.map(|name| name.into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_draft_with_a_name_takes_a_free_place() {
+        let (dir, parent, mut draft) = named();
+        draft.place_anew(parent.as_fd(), OsStr::new("f")).unwrap();
+        drop(draft);
+        assert_eq!(names(&dir), ["f"]);
+        assert_eq!(fs::read(dir.path().join("f")).unwrap(), b"new");
+    }
+
+    #[test]
+    fn a_draft_with_a_name_leaves_a_taken_place_alone_and_goes_away() {
+        let (dir, parent, mut draft) = named();
+        fs::write(dir.path().join("f"), "old").unwrap();
+        assert_eq!(draft.place_anew(parent.as_fd(), OsStr::new("f")), Err(Errno::EXIST));
+        drop(draft);
+        assert_eq!(names(&dir), ["f"]);
+        assert_eq!(fs::read(dir.path().join("f")).unwrap(), b"old");
+    }
+
+    #[test]
+    fn a_draft_with_a_name_replaces_a_file() {
+        let (dir, parent, mut draft) = named();
+        fs::write(dir.path().join("f"), "old").unwrap();
+        draft.rename_over(parent.as_fd(), OsStr::new("f")).unwrap();
+        drop(draft);
+        assert_eq!(names(&dir), ["f"]);
+        assert_eq!(fs::read(dir.path().join("f")).unwrap(), b"new");
+    }
+}
