@@ -137,7 +137,7 @@ fn a_cancel_ends_a_fetch_at_once() {
     let error = try_fetch(&cx, json!({"url": server.url("/")})).unwrap_err();
     let late = canceller.join().unwrap().elapsed();
     assert_eq!(error.reason, Reason::Cancelled);
-    assert!(late < Duration::from_millis(200), "{late:?} after the cancel");
+    assert!(late < Duration::from_secs(1), "{late:?} after the cancel");
 }
 
 #[test]
