@@ -84,6 +84,8 @@ reason(<<"door_lost">>) -> door_lost;
 reason(<<"crash">>) -> crash;
 reason(<<"timeout">>) -> timeout;
 reason(<<"io">>) -> io;
+reason(<<"network">>) -> network;
+reason(<<"not_configured">>) -> not_configured;
 reason(<<"isolation_unavailable">>) -> isolation_unavailable;
 reason(<<"handler_error">>) -> handler_error;
 reason(Unknown) -> Unknown.

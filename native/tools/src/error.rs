@@ -107,6 +107,10 @@ reasons! {
     Crash = "crash": ExecutionFailed,
     /// The operating system reported an error.
     Io = "io": ExecutionFailed,
+    /// The network, or the server at its other end, failed.
+    Network = "network": ExecutionFailed,
+    /// The host has not configured what the tool needs.
+    NotConfigured = "not_configured": ExecutionFailed,
     /// A required layer of isolation is not there.
     IsolationUnavailable = "isolation_unavailable": ExecutionFailed,
     /// Time ran out.

@@ -15,6 +15,7 @@ mod smallest;
 mod testenv;
 pub mod todo;
 mod walk;
+pub mod web;
 
 pub use coverage::{Coverage, Skipped};
 
