@@ -1,6 +1,6 @@
 //! The dialect `beamai`.
 
-use super::registry_of;
+use super::{git, registry_of};
 use crate::operation::Face;
 use crate::ops::file::{FileEdit, FileRead, FileWrite};
 use crate::ops::glob::Glob;
@@ -11,10 +11,11 @@ use crate::ops::shell::Shell;
 use crate::ops::skill::Skill;
 use crate::ops::todo::{TodoAdd, TodoList, TodoUpdate};
 use crate::registry::Registry;
+use crate::tool::Tool;
 use std::sync::Arc;
 
 pub(super) fn registry() -> Registry {
-    registry_of(vec![
+    let mut tools: Vec<Arc<dyn Tool>> = vec![
         Arc::new(Face::<FileRead>::new(
             "file_read",
             "Read lines of a text file in any encoding, or an image. Tells the number of lines, the encoding, the \
@@ -71,5 +72,7 @@ pub(super) fn registry() -> Registry {
              files (output_mode). Filter with path, glob or type. Totals are exact; limit and offset page through \
              the matches. Leaves out hidden and binary files and what .gitignore leaves out, and says how many.",
         )),
-    ])
+    ];
+    tools.extend(git::tools());
+    registry_of(tools)
 }

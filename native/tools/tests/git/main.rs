@@ -1,0 +1,6 @@
+//! The git tools against the git program.
+
+mod diff;
+mod random;
+mod repo;
+mod status;
