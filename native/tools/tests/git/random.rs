@@ -1,6 +1,6 @@
 //! Whatever happens to a repository, the tools print what git prints.
 
-use crate::repo::Repo;
+use crate::repo::{Repo, same};
 use std::collections::BTreeMap;
 
 /// Numbers that look random and are the same in every run.
@@ -106,7 +106,131 @@ fn play(seed: u64, rounds: usize) {
     }
 }
 
+fn merge(seed: u64) {
+    let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let base = dice.text() + &dice.text();
+    let paths = ["a", "b c", "dir/x"];
+    let repo = Repo::with(&paths.map(|path| (path, base.as_str())));
+    let change = |dice: &mut Dice, message: &str| {
+        for path in paths {
+            match dice.below(6) {
+                0 => repo.remove(path),
+                1 => repo.executable(path),
+                _ => repo.write(path, dice.edited(&base)),
+            }
+        }
+        repo.commit(message);
+    };
+    repo.git(&["checkout", "-q", "-b", "side"]);
+    change(&mut dice, "side");
+    repo.git(&["checkout", "-q", "main"]);
+    change(&mut dice, "main");
+    repo.git_output(&["merge", "side"]);
+    repo.is_shown_alike();
+    for path in paths {
+        if let Ok(text) = std::fs::read_to_string(repo.path().join(path)) {
+            let marks = |line: &&str| !["<<<<", "====", ">>>>"].iter().any(|mark| line.starts_with(mark));
+            let resolved: String = text.lines().filter(marks).map(|line| format!("{line}\n")).collect();
+            repo.write(path, if dice.below(2) == 0 { dice.edited(&resolved) } else { resolved });
+        }
+    }
+    repo.is_shown_alike();
+}
+
+#[test]
+fn random_merges_are_shown_alike() {
+    (1..=15).for_each(merge);
+}
+
 #[test]
 fn random_changes_are_shown_alike() {
     (1..=8).for_each(|seed| play(seed, 12));
+}
+
+/// A pattern that may or may not mean something.
+fn pattern(dice: &mut Dice) -> String {
+    let parts = [
+        "a",
+        "b",
+        "ab",
+        "*",
+        "**",
+        "/",
+        "?",
+        "[ab]",
+        "[!a]",
+        "[^b]",
+        "[a-c]",
+        "[]a]",
+        "\\*",
+        "\\",
+        "**/",
+        "/**",
+        "/**/",
+        ".",
+        "a*",
+        "*b",
+        " ",
+        "#",
+        "!",
+        "[[:alpha:]]",
+        "[a",
+        "d",
+        "{a,b}",
+        "***",
+        "x.o",
+        "*.o",
+    ];
+    (0..=dice.below(4)).map(|_| dice.pick(&parts)).collect()
+}
+
+const TREE: [&str; 18] = [
+    "a", "b", "ab/a", "ab/b", "d/a", "d/ab/a", "d/d/ab", "d/x.o", "x.o", "a b", "d/#", "!", "d/\\*",
+    "c/d/a/b", "c/{a,b}", "d/b/c/a", "*", "c/.",
+];
+
+fn tree() -> Repo {
+    let repo = Repo::new();
+    for path in TREE.iter().filter(|path| **path != "c/.") {
+        repo.write(path, "1\n");
+    }
+    repo
+}
+
+#[test]
+fn random_ignore_files_leave_out_the_same() {
+    let repo = tree();
+    repo.git(&["config", "status.showUntrackedFiles", "all"]);
+    let mut dice = Dice(7);
+    for round in 0..40 {
+        for file in [".gitignore", "d/.gitignore", ".git/info/exclude"] {
+            let lines: Vec<String> = (0..dice.below(4)).map(|_| pattern(&mut dice)).collect();
+            repo.write(file, lines.join(if round % 5 == 0 { "\r\n" } else { "\n" }));
+        }
+        let patterns = [".gitignore", "d/.gitignore", ".git/info/exclude"]
+            .map(|file| std::fs::read_to_string(repo.path().join(file)).unwrap());
+        let own = repo.text("git_status", serde_json::json!({"short": true}));
+        same(&repo.git(&["status", "--short"]), &own, &format!("status with {patterns:?}"));
+    }
+}
+
+#[test]
+fn random_attributes_hold_for_the_same_files() {
+    let repo = tree();
+    repo.commit("all");
+    TREE.iter().filter(|path| **path != "c/.").for_each(|path| repo.write(path, "2\n"));
+    let mut dice = Dice(7);
+    for _ in 0..40 {
+        for file in [".gitattributes", "d/.gitattributes", ".git/info/attributes"] {
+            let states = ["-diff", "diff", "!diff", "binary", "-binary text", "binary diff"];
+            let lines: Vec<String> = (0..dice.below(4))
+                .map(|_| format!("{} {}", pattern(&mut dice), dice.pick(&states)))
+                .collect();
+            repo.write(file, lines.join("\n"));
+        }
+        let own = repo.text("git_diff", serde_json::json!({}));
+        let patterns = [".gitattributes", "d/.gitattributes", ".git/info/attributes"]
+            .map(|file| std::fs::read_to_string(repo.path().join(file)).unwrap());
+        same(&repo.git(&["diff"]), &own, &format!("diff with {patterns:?}"));
+    }
 }

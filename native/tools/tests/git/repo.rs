@@ -124,6 +124,15 @@ impl Repo {
             .expect("the tests need git")
     }
 
+    /// A copy of everything, times included.
+    pub(crate) fn copy(&self) -> Self {
+        let copy = Self::bare_directory();
+        let status = Command::new("cp").args(["-a", "."]).arg(copy.path()).current_dir(self.path()).status();
+        assert!(status.unwrap().success());
+        copy.clock.set(self.clock.get());
+        copy
+    }
+
     pub(crate) fn context(&self) -> CallContext {
         CallContext::new(Workspace::open(self.path()).unwrap())
     }

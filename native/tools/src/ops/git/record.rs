@@ -10,7 +10,7 @@ use super::text::history::subject;
 use super::text::state::{State, Underway};
 use crate::context::CallContext;
 use crate::error::{Reason, ToolError};
-use git2::{IndexEntryExtendedFlag, Oid, Signature};
+use git2::{Commit, IndexEntryExtendedFlag, Oid, Signature};
 use rustix::fs::AtFlags;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -43,17 +43,12 @@ pub(super) fn record(repo: &Repo, message: &str, cx: &CallContext) -> Outcome<(O
     cx.check()?;
     let commits = parents.iter().map(|id| repo.git.find_commit(*id)).collect::<Result<Vec<_>, _>>()?;
     let tree = repo.git.find_tree(tree)?;
-    let before = head(repo)?;
-    let id = repo.git.commit(
-        Some("HEAD"),
-        &author,
-        &committer,
-        &message,
-        &tree,
-        &commits.iter().collect::<Vec<_>>(),
-    )?;
+    let commits: Vec<&Commit<'_>> = commits.iter().collect();
+    let id = repo.git.commit(None, &author, &committer, &message, &tree, &commits)?;
+    let head = head(repo)?;
+    advance(repo, &head, &parents, id, &message)?;
     clean_up(repo)?;
-    let line = printed(&before, parents.is_empty(), &repo.names()?.short(id), &message);
+    let line = printed(&head, parents.is_empty(), &repo.names()?.short(id), &message);
     Ok((id, line))
 }
 
@@ -145,6 +140,25 @@ fn refuse_nothing(repo: &Repo, tree: Oid, parents: &[Oid], staging: &Staging) ->
         true => Err(Fail::state("nothing to commit: nothing is staged; stage changes with git_add first")),
         false => Ok(()),
     }
+}
+
+/// Moves HEAD's branch, or HEAD itself, to the new commit, if it still is where it was.
+fn advance(repo: &Repo, head: &Head, parents: &[Oid], id: Oid, message: &str) -> Outcome<()> {
+    let name = match head {
+        Head::Branch(name) => name,
+        Head::Detached => "HEAD",
+    };
+    let kind = match parents.len() {
+        0 => " (initial)",
+        1 => "",
+        _ => " (merge)",
+    };
+    let line = format!("commit{kind}: {}", message.lines().next().unwrap_or_default());
+    match parents.first() {
+        Some(before) => repo.git.reference_matching(name, id, true, *before, &line)?,
+        None => repo.git.reference(name, id, false, &line)?,
+    };
+    Ok(())
 }
 
 fn clean_up(repo: &Repo) -> Outcome<()> {

@@ -92,7 +92,7 @@ fn candidates(
                 None => _ = paths.insert(path),
             }
         }
-    } else if kind.is_some() && !is_tracked {
+    } else if kind.is_some() && contents.staged(below).is_none() {
         paths.insert(below.to_vec());
     }
     Ok((paths, notes))

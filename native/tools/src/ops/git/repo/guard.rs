@@ -21,6 +21,9 @@ use std::path::Path;
 const ENTERED: [&[u8]; 7] =
     [b"objects", b"refs", b"logs", b"info", b"rebase-merge", b"rebase-apply", b"sequencer"];
 
+/// Names that often are links and that libgit2 never opens.
+const NEVER_OPENED: [&[u8]; 3] = [b"hooks", b"lfs", b"annex"];
+
 /// Fails when the repository's own directory is not safe to enter.
 pub(super) fn check(located: &Located, cx: &CallContext) -> Outcome<()> {
     directory(&located.git_dir, cx)?;
@@ -45,6 +48,7 @@ fn directory(place: &Place, cx: &CallContext) -> Outcome<()> {
         match kind {
             FileType::Directory if !ENTERED.contains(&name.as_slice()) => {}
             FileType::Directory => walk.below(name)?,
+            FileType::Symlink if NEVER_OPENED.contains(&name.as_slice()) => {}
             _ => walk.file(name, *kind)?,
         }
     }

@@ -142,3 +142,15 @@ fn verify(git: &Repository, root: &Path, located: &Located, cx: &CallContext) ->
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repository_of_another_user_says_who_can_permit_it() {
+        let error = git2::Error::new(ErrorCode::Owner, git2::ErrorClass::Config, "not owned");
+        let Fail::Unavailable(why) = refused(Path::new("/w"), &error) else { panic!("an error") };
+        assert!(why.contains("git config --global --add safe.directory /w"), "{why}");
+    }
+}

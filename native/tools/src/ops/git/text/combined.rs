@@ -4,7 +4,7 @@
 //! shown; what is shown is where the sides were mixed or where neither was taken.
 
 use super::diff::content;
-use super::patch::{Printer, Side, is_binary, labelled};
+use super::patch::{Printer, Side, is_binary};
 use crate::ops::git::changes::{Change, Kind, NO_ID, Version};
 use crate::ops::git::fail::Outcome;
 use crate::ops::git::path::shown;
@@ -112,27 +112,16 @@ fn both(
         printer.page.line("Binary files differ");
         return Ok(());
     }
-    let mut rows = rows(&result, [&ours, &theirs])?;
-    choose(&mut rows);
-    let body = hunks(&rows);
-    let changes_mode = file.is_none_or(|file| sides.iter().any(|side| side.mode != file.mode));
-    if body.is_empty() && !changes_mode {
-        return empty(printer, path);
-    }
     header(printer, path, sides, file);
-    if !body.is_empty() {
-        let name = |prefix| labelled(&printer.quote.name(prefix, path));
-        let (a, b) = (name("a/"), if file.is_some() { name("b/") } else { "/dev/null".to_owned() });
-        printer.page.line(&format!("--- {a}"));
-        printer.page.line(&format!("+++ {b}"));
-        printer.body(path, &body);
+    let name = |prefix| printer.quote.name(prefix, path);
+    let (a, b) = (name("a/"), if file.is_some() { name("b/") } else { "/dev/null".to_owned() });
+    printer.page.line(&format!("--- {a}"));
+    printer.page.line(&format!("+++ {b}"));
+    if file.is_some() {
+        let mut rows = rows(&result, [&ours, &theirs])?;
+        choose(&mut rows);
+        printer.body(path, &hunks(&rows));
     }
-    Ok(())
-}
-
-/// The result is one of the sides, or both: only the path is named.
-fn empty(printer: &mut Printer<'_>, path: &[u8]) -> Outcome<()> {
-    printer.page.line(&format!("diff --cc {}", printer.quote.name("", path)));
     Ok(())
 }
 

@@ -61,7 +61,9 @@ fn changes(
         Between::StagingAndTree => {
             let mut changes = contents.changes(staging.stat.as_ref(), below)?;
             changes.extend(unmerged(staging, below));
-            changes.sort_by(|a, b| a.path.cmp(&b.path));
+            // As git does: what is compared with both sides of a merge comes first.
+            let has_both = |change: &Change| matches!(change.kind, Kind::Unmerged(sides) if sides & 6 == 6);
+            changes.sort_by(|a, b| (!has_both(a), &a.path).cmp(&(!has_both(b), &b.path)));
             changes
         }
     };

@@ -162,7 +162,7 @@ impl<'r> Status<'r> {
         }
         page.line("Changes to be committed:");
         self.unstage_hint().into_iter().for_each(|hint| page.line(hint));
-        changes.iter().for_each(|change| page.line(&self.entry(change)));
+        changes.iter().for_each(|change| page.line(&self.entry(change, "")));
         page.line("");
     }
 
@@ -193,11 +193,12 @@ impl<'r> Status<'r> {
         let add = if gone { "add/rm" } else { "add" };
         page.line(&format!("  (use \"git {add} <file>...\" to update what will be committed)"));
         page.line("  (use \"git restore <file>...\" to discard changes in working directory)");
-        self.unstaged.iter().for_each(|change| page.line(&self.entry(change)));
+        self.unstaged.iter().for_each(|change| page.line(&self.entry(change, " (new commits)")));
         page.line("");
     }
 
-    fn entry(&self, change: &Change) -> String {
+    /// A changed path; `moved` is said of a submodule.
+    fn entry(&self, change: &Change, moved: &str) -> String {
         let name = self.name(&change.path);
         let is_submodule = change.new.is_some_and(|new| new.mode == SUBMODULE)
             && change.old.is_some_and(|old| old.mode == SUBMODULE);
@@ -206,7 +207,7 @@ impl<'r> Status<'r> {
             Kind::Deleted => format!("\tdeleted:    {name}"),
             Kind::TypeChanged => format!("\ttypechange: {name}"),
             Kind::Renamed { from, .. } => format!("\trenamed:    {} -> {name}", self.name(from)),
-            _ if is_submodule => format!("\tmodified:   {name} (new commits)"),
+            _ if is_submodule => format!("\tmodified:   {name}{moved}"),
             _ => format!("\tmodified:   {name}"),
         }
     }

@@ -140,6 +140,9 @@ impl Printer<'_> {
 
     /// Writes raw lines of one file, decoded.
     pub(super) fn body(&mut self, path: &[u8], body: &[u8]) {
+        if body.is_empty() {
+            return;
+        }
         let (text, encoding) = decode(body);
         if let Some(encoding) = encoding {
             self.page.note(format!("{} is shown decoded from {encoding}", shown(path)));
@@ -154,7 +157,7 @@ impl Printer<'_> {
 }
 
 /// A file name as the lines before the hunks have it: a tab ends one with spaces.
-pub(super) fn labelled(name: &str) -> String {
+fn labelled(name: &str) -> String {
     let tab = if name.contains(' ') { "\t" } else { "" };
     format!("{name}{tab}")
 }

@@ -27,6 +27,9 @@ pub(in crate::ops::git) enum State {
 /// Attributes of one path by name.
 pub(in crate::ops::git) type States = HashMap<Vec<u8>, State>;
 
+/// What attributes that stand for others mean.
+type Macros = HashMap<Vec<u8>, Vec<(Vec<u8>, State)>>;
+
 #[derive(Debug)]
 struct Line {
     glob: Glob,
@@ -38,7 +41,7 @@ struct Line {
 #[derive(Debug, Default)]
 struct Lines {
     lines: Vec<Line>,
-    macros: HashMap<Vec<u8>, Vec<(Vec<u8>, State)>>,
+    macros: Macros,
 }
 
 /// Looks attributes up.
@@ -83,8 +86,8 @@ impl<'r> Attributes<'r> {
             macros.extend(lines.macros.clone());
         }
         let mut states = States::new();
-        for (skip, lines) in all() {
-            lines.apply(&path[skip..], &macros, &mut states);
+        for (skip, lines) in all().collect::<Vec<_>>().into_iter().rev() {
+            lines.fill(&path[skip..], &macros, &mut states);
         }
         states.retain(|_, state| *state != State::Unspecified);
         Ok(states)
@@ -108,32 +111,30 @@ impl<'r> Attributes<'r> {
 }
 
 impl Lines {
-    fn apply(&self, below: &[u8], macros: &HashMap<Vec<u8>, Vec<(Vec<u8>, State)>>, states: &mut States) {
+    /// Sets what no file or line of higher rank has set: later lines rank above earlier ones.
+    fn fill(&self, below: &[u8], macros: &Macros, states: &mut States) {
         let name = split(below).1;
-        for line in &self.lines {
+        for line in self.lines.iter().rev() {
             if line.glob.matches(if line.is_for_names { name } else { below }) {
-                for (name, state) in &line.states {
-                    set(name, state, macros, states, 0);
-                }
+                fill(&line.states, macros, states);
             }
         }
     }
 }
 
-/// Sets an attribute, and what it stands for if it is a macro.
-fn set(
-    name: &[u8],
-    state: &State,
-    macros: &HashMap<Vec<u8>, Vec<(Vec<u8>, State)>>,
-    states: &mut States,
-    depth: usize,
-) {
-    if *state == State::Set && depth < 8 {
-        for (name, state) in macros.get(name).into_iter().flatten() {
-            set(name, state, macros, states, depth + 1);
+/// Sets attributes that are not set yet, and what they stand for if they are macros.
+fn fill(own: &[(Vec<u8>, State)], macros: &Macros, states: &mut States) {
+    for (name, state) in own.iter().rev() {
+        if states.contains_key(name) {
+            continue;
+        }
+        states.insert(name.clone(), state.clone());
+        if *state == State::Set
+            && let Some(meaning) = macros.get(name)
+        {
+            fill(meaning, macros, states);
         }
     }
-    states.insert(name.to_vec(), state.clone());
 }
 
 fn binary() -> Vec<(Vec<u8>, State)> {
@@ -145,7 +146,8 @@ fn parse(bytes: &[u8]) -> Lines {
     for line in lines(bytes) {
         let line = line.trim_ascii_start();
         let Some((pattern, rest)) = pattern(line) else { continue };
-        let states: Vec<_> = rest.split(u8::is_ascii_whitespace).filter_map(state).collect();
+        let words = rest.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        let Some(states) = words.map(state).collect::<Option<Vec<_>>>() else { continue };
         if let Some(name) = pattern.strip_prefix(b"[attr]") {
             all.macros.insert(name.to_vec(), states);
         } else if !pattern.starts_with(b"!") && !pattern.ends_with(b"/") {
@@ -202,16 +204,19 @@ fn escape(rest: &[u8], text: &mut Vec<u8>) -> Option<usize> {
     Some(1)
 }
 
+/// The attribute that a word sets; `None` is no attribute, and then the whole line says nothing.
 fn state(word: &[u8]) -> Option<(Vec<u8>, State)> {
-    Some(match word {
-        [] => return None,
-        [b'-', name @ ..] => (name.to_vec(), State::Unset),
-        [b'!', name @ ..] => (name.to_vec(), State::Unspecified),
+    let (name, state) = match word {
+        [b'-', name @ ..] => (name, State::Unset),
+        [b'!', name @ ..] => (name, State::Unspecified),
         word => match memchr::memchr(b'=', word) {
-            Some(at) => (word[..at].to_vec(), State::Value(word[at + 1..].to_vec())),
-            None => (word.to_vec(), State::Set),
+            Some(at) => (&word[..at], State::Value(word[at + 1..].to_vec())),
+            None => (word, State::Set),
         },
-    })
+    };
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
+    let is_name = name.first().is_some_and(|byte| *byte != b'-') && name.iter().all(is_plain);
+    is_name.then(|| (name.to_vec(), state))
 }
 
 #[cfg(test)]
@@ -223,7 +228,7 @@ mod tests {
         let mut macros = HashMap::from([(b"binary".to_vec(), binary())]);
         macros.extend(lines.macros.clone());
         let mut states = States::new();
-        lines.apply(path.as_bytes(), &macros, &mut states);
+        lines.fill(path.as_bytes(), &macros, &mut states);
         states
     }
 

@@ -50,6 +50,7 @@ impl Dirs {
         if parts.len() > MAX_DEPTH {
             return Err(Errno::NAMETOOLONG);
         }
+        parts.iter().try_for_each(|part| check(part))?;
         let same = self.way.iter().zip(&parts).take_while(|((name, _), part)| name == *part).count();
         self.way.truncate(same);
         for part in &parts[same..] {
@@ -67,6 +68,7 @@ impl Dirs {
     /// What stands at a path, links not followed.
     pub(in crate::ops::git) fn lstat(&mut self, path: &[u8]) -> Result<Stat, Errno> {
         let (dir, name) = split(path);
+        check(name)?;
         rustix::fs::statat(self.enter(dir)?, name, AtFlags::SYMLINK_NOFOLLOW)
     }
 
@@ -77,6 +79,7 @@ impl Dirs {
     pub(in crate::ops::git) fn open_file(&mut self, path: &[u8]) -> Result<(File, Stat), Errno> {
         let (dir, name) = split(path);
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        check(name)?;
         let fd = rustix::fs::openat(self.enter(dir)?, name, flags, Mode::empty())?;
         let stat = rustix::fs::fstat(&fd)?;
         match FileType::from_raw_mode(stat.st_mode) {
@@ -88,6 +91,7 @@ impl Dirs {
     /// Where a link leads.
     pub(in crate::ops::git) fn read_link(&mut self, path: &[u8]) -> Result<Vec<u8>, Errno> {
         let (dir, name) = split(path);
+        check(name)?;
         Ok(rustix::fs::readlinkat(self.enter(dir)?, name, Vec::new())?.into_bytes())
     }
 
@@ -113,6 +117,14 @@ impl Dirs {
     }
 }
 
+/// A staging area may be made to hold any path; no part of one may lead anywhere but down.
+fn check(name: &[u8]) -> Result<(), Errno> {
+    match name {
+        b"" | b"." | b".." => Err(Errno::NOENT),
+        _ => Ok(()),
+    }
+}
+
 fn kind_of(dir: BorrowedFd<'_>, name: &[u8]) -> FileType {
     rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)
         .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode))
@@ -133,6 +145,9 @@ mod tests {
         assert!(dirs.open_file(b"link/f").is_err());
         assert!(dirs.lstat(b"link/f").is_err());
         assert_eq!(dirs.read_link(b"link").unwrap(), b"real");
+        assert!(dirs.lstat(b"real/../real").is_err());
+        assert!(dirs.lstat(b"..").is_err());
+        assert!(dirs.open_file(b"/etc/passwd").is_err());
         assert_eq!(dirs.list(b"real").unwrap(), [(b"f".to_vec(), FileType::RegularFile)]);
     }
 }

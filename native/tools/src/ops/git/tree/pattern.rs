@@ -6,6 +6,10 @@
 /// Longest pattern that is compiled; no path is longer.
 const MAX_LENGTH: usize = 4096;
 
+fn is_special(byte: &u8) -> bool {
+    b"*?[\\".contains(byte)
+}
+
 /// A compiled pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Glob {
@@ -39,7 +43,6 @@ pub(super) enum Token {
 impl Glob {
     /// Compiles a pattern.
     pub(super) fn new(pattern: &[u8]) -> Self {
-        let is_special = |byte: &u8| b"*?[\\".contains(byte);
         match pattern {
             _ if pattern.len() > MAX_LENGTH => Self::Never,
             _ if !pattern.iter().any(is_special) => Self::Literal(pattern.to_vec()),
@@ -96,7 +99,7 @@ impl Token {
             Self::Byte(own) => (*own == byte).then_some(at + 1),
             Self::OneOf(set) => set[usize::from(byte)].then_some(at + 1),
             Self::Star => (byte != b'/').then_some(at),
-            Self::Dirs => (byte != b'/').then_some(at + 1),
+            Self::Dirs => Some(if byte == b'/' { at } else { at + 1 }),
             Self::InDir => Some(if byte == b'/' { at - 1 } else { at }),
             Self::Rest => Some(at),
         }
@@ -136,7 +139,10 @@ impl Compiler<'_> {
         while self.pattern.get(self.at) == Some(&b'*') {
             self.at += 1;
         }
-        let begins = start == 0 || self.pattern[start - 1] == b'/';
+        // git cuts off the plain text at the start of a pattern before it looks at the rest: so stars that follow
+        // it begin a pattern as well.
+        let is_first = !self.pattern[..start].iter().any(is_special);
+        let begins = is_first || self.pattern[start - 1] == b'/';
         match self.pattern.get(self.at) {
             Some(b'/') if self.at - start >= 2 && begins => {
                 self.at += 1;
@@ -235,6 +241,7 @@ mod tests {
         check("a*c", &["ac", "abc", "abbc"], &["a/c", "ab", "xabc"]);
         check("*.o", &["x.o", ".o"], &["a/x.o", "x.oo"]);
         check("a**c", &["abc"], &["a/c"]);
+        check("?**/c", &["ab/c"], &["a/b/c"]);
         check("?", &["a"], &["/", "ab", ""]);
     }
 
@@ -243,6 +250,7 @@ mod tests {
         check("**/x", &["x", "a/x", "a/b/x"], &["ax", "a/bx"]);
         check("a/**/b", &["a/b", "a/x/b", "a/x/y/b"], &["ab", "a/xb"]);
         check("a/**", &["a/x", "a/x/y"], &["a", "b/x"]);
+        check("d**/a", &["d/a", "d/b/a", "dx/a"], &["da/b"]);
     }
 
     #[test]
