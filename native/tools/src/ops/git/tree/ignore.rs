@@ -59,6 +59,11 @@ impl Ignores {
         Ok(())
     }
 
+    /// Adds a directory that is known to have no rules.
+    pub(in crate::ops::git) fn enter_plain(&mut self) {
+        self.way.push(Rules::default());
+    }
+
     /// Takes back the last [`Ignores::enter`].
     pub(in crate::ops::git) fn leave(&mut self) {
         self.way.pop();

@@ -58,7 +58,10 @@ impl<'r> Finder<'r> {
     fn visit(&mut self, dir: &[u8]) -> Outcome<bool> {
         self.cx.check()?;
         let Some(names) = self.list(dir)? else { return Ok(false) };
-        self.ignores.enter(&mut self.dirs, dir)?;
+        match names.iter().any(|(name, _)| name == b".gitignore") {
+            true => self.ignores.enter(&mut self.dirs, dir)?,
+            false => self.ignores.enter_plain(),
+        }
         let mut any = false;
         for (name, kind) in names.iter().filter(|(name, _)| name != b".git") {
             any |= self.entry(join(dir, name), *kind)?;
