@@ -304,7 +304,8 @@ pub fn listing(tool: &dyn Tool) -> Value {
         "parameters": tool.parameters(),
         "requires_permission": tool.requires_permission(),
         "rule": tool.rule(),
-        "timeout": 120_000,
+        // A person may take any time to answer.
+        "timeout": if tool.traits().asks_user { Value::Null } else { json!(120_000) },
         "output_schema": tool.output_schema(),
     });
     if let (Value::Object(listing), Ok(Value::Object(traits))) =
