@@ -109,7 +109,8 @@ pub enum Outcome {
     Ok(Value, Option<SessionState>),
     /// With an error.
     Error(ToolError),
-    /// It has done nothing: somebody must be asked first. See [`request`].
+    /// It has done nothing: somebody must be asked first. The request's fingerprint stands
+    /// for exactly this call: sent back as [`Call::approved`], the call runs.
     Ask(Value),
     /// It has done nothing: a person must answer these first, and then the call must be made again with
     /// [`Call::answers`].
