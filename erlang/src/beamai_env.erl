@@ -58,7 +58,7 @@ workspace(Path) ->
 absolute(Path) ->
     case filename:absname(Path) of
         Absolute when is_binary(Absolute) -> Absolute;
-        Absolute -> unicode:characters_to_binary(Absolute, unicode, file:native_name_encoding())
+        Absolute -> <<_/binary>> = unicode:characters_to_binary(Absolute, unicode, file:native_name_encoding())
     end.
 
 %% @doc The kernel's environment, or the same one in the workspace that the context names.
