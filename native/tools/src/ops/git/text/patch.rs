@@ -143,9 +143,9 @@ impl Printer<'_> {
         if body.is_empty() {
             return;
         }
-        let (text, encoding) = decode(body);
-        if let Some(encoding) = encoding {
-            self.page.note(format!("{} is shown decoded from {encoding}", shown(path)));
+        let (text, how) = decode(body);
+        if let Some(how) = how {
+            self.page.note(format!("{} is shown {how}", shown(path)));
         }
         for line in text.strip_suffix('\n').unwrap_or(&text).split('\n') {
             if self.page.is_full() {
