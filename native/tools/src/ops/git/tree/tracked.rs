@@ -46,6 +46,10 @@ impl Contents<'_> {
         let stat = match self.dirs.lstat(&entry.path) {
             Ok(stat) => stat,
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(change(Kind::Deleted, None)),
+            Err(Errno::NAMETOOLONG) => {
+                self.note(format!("{}: too deep to look at it", shown(&entry.path)));
+                return Ok(None);
+            }
             Err(error) => return Err(failed("look at", &entry.path, error).into()),
         };
         if entry.mode == SUBMODULE {
