@@ -239,8 +239,8 @@ fn cherry_pick_revert_bisect_and_am_stop_half_way() {
     repo.git(&["reset", "-q", "--hard", "HEAD~1"]);
     repo.write("a", "other\n");
     repo.commit("other");
-    repo.write("../patch.mbox", &patch);
-    repo.git_output(&["am", "../patch.mbox"]);
+    repo.write(".git/patch.mbox", &patch);
+    repo.git_output(&["am", ".git/patch.mbox"]);
     repo.is_shown_alike();
 }
 
@@ -454,6 +454,24 @@ fn settings_that_change_what_is_compared() {
     repo.git(&["config", "diff.renames", "false"]);
     repo.git(&["mv", "m", "n"]);
     repo.is_shown_alike();
+}
+
+#[test]
+fn a_detached_head_without_a_log() {
+    let repo = Repo::with(&[("a", "1\n")]);
+    repo.git(&["checkout", "-q", "--detach"]);
+    std::fs::remove_dir_all(repo.path().join(".git/logs")).unwrap();
+    repo.is_shown_alike();
+}
+
+#[test]
+fn directories_too_deep_are_left_out_and_the_note_says_so() {
+    let repo = Repo::with(&[("a", "1\n")]);
+    repo.write(format!("{}f", "d/".repeat(300)), "deep\n");
+    let answer = repo.tool("git_status", serde_json::json!({"short": true}));
+    assert!(answer["notes"][0].as_str().unwrap().ends_with("too deep to look into it"), "{answer}");
+    repo.write(format!("{}g", "e/".repeat(200)), "deep enough\n");
+    assert_eq!(repo.text("git_status", serde_json::json!({"short": true})), "?? e/\n");
 }
 
 #[test]
