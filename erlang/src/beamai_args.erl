@@ -167,10 +167,10 @@ known_name(Key, Fields) when is_atom(Key) ->
 known_name(Key, _Fields) ->
     Key.
 
-%% A `null' counts as absent.
+%% A `null', or Elixir's `nil', counts as absent.
 member(Fields, Name, Value, Path) ->
     case Fields of
-        #{Name := _} when Value =:= null ->
+        #{Name := _} when Value =:= null; Value =:= nil ->
             {[], []};
         #{Name := Field} ->
             {Good, Problems} = value(Field, Value, Path),
