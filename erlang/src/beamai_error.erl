@@ -78,6 +78,8 @@ reason(<<"outside_workspace">>) -> outside_workspace;
 reason(<<"denied">>) -> denied;
 reason(<<"needs_approval">>) -> needs_approval;
 reason(<<"stale">>) -> stale;
+reason(<<"bad_state">>) -> bad_state;
+reason(<<"needs_shell">>) -> needs_shell;
 reason(<<"busy">>) -> busy;
 reason(<<"cancelled">>) -> cancelled;
 reason(<<"door_lost">>) -> door_lost;

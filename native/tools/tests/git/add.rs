@@ -152,6 +152,34 @@ fn changes_made_in_the_same_instant_are_not_lost() {
     }
 }
 
+/// Most builds of git compare whole seconds: what changed within one must stay visible when the index is written
+/// again in a later one.
+#[test]
+fn changes_made_in_the_same_second_are_not_lost() {
+    let repo = Repo::with(&[("a", "1\n"), ("b", "1\n")]);
+    repo.git(&["config", "core.trustctime", "false"]);
+    let at_second = |path: &str| {
+        let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_600_000_000);
+        std::fs::File::options()
+            .write(true)
+            .open(repo.path().join(path))
+            .unwrap()
+            .set_modified(time)
+            .unwrap();
+    };
+    at_second("a");
+    repo.git(&["add", "a"]);
+    repo.git(&["update-index", "--refresh"]);
+    at_second(".git/index");
+    repo.write("a", "2\n");
+    at_second("a");
+    repo.write("b", "x\n");
+    repo.is_shown_alike();
+    repo.tool("git_add", json!({"path": "b"}));
+    same(" M a\nM  b\n", &repo.git(&["status", "--short"]), "git's own status");
+    repo.is_shown_alike();
+}
+
 #[test]
 fn an_ignored_file_is_refused_with_the_words_of_git() {
     let repo = Repo::with(&[(".gitignore", "*.o\nout/\n"), ("a", "1\n")]);

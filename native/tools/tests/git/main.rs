@@ -3,6 +3,7 @@
 mod add;
 mod commit;
 mod diff;
+mod listing;
 mod log;
 mod random;
 mod repo;

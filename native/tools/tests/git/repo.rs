@@ -185,7 +185,7 @@ pub(crate) fn call(name: &str, args: Value, cx: &CallContext) -> Result<Value, T
     match tool.execute(args.as_object().unwrap().clone(), cx) {
         Ok(value) => Ok(value),
         Err(Stop::Failed(error)) => Err(error),
-        Err(Stop::Defer | Stop::Question(_)) => panic!("git tools are never run inline"),
+        Err(other) => panic!("git tools neither move nor ask: {other:?}"),
     }
 }
 

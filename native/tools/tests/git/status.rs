@@ -457,6 +457,24 @@ fn settings_that_change_what_is_compared() {
 }
 
 #[test]
+fn a_detached_head_without_a_log() {
+    let repo = Repo::with(&[("a", "1\n")]);
+    repo.git(&["checkout", "-q", "--detach"]);
+    std::fs::remove_dir_all(repo.path().join(".git/logs")).unwrap();
+    repo.is_shown_alike();
+}
+
+#[test]
+fn directories_too_deep_are_left_out_and_the_note_says_so() {
+    let repo = Repo::with(&[("a", "1\n")]);
+    repo.write(format!("{}f", "d/".repeat(300)), "deep\n");
+    let answer = repo.tool("git_status", serde_json::json!({"short": true}));
+    assert!(answer["notes"][0].as_str().unwrap().ends_with("too deep to look into it"), "{answer}");
+    repo.write(format!("{}g", "e/".repeat(200)), "deep enough\n");
+    assert_eq!(repo.text("git_status", serde_json::json!({"short": true})), "?? e/\n");
+}
+
+#[test]
 fn a_sparse_checkout() {
     let repo = Repo::with(&[("a/x", "1\n"), ("b/x", "2\n"), ("c", "3\n")]);
     repo.git(&["sparse-checkout", "set", "a"]);

@@ -89,3 +89,31 @@ fn answered(outcome: fail::Outcome<Answer>) -> Result<Answer, crate::context::St
         Err(fail::Fail::Error(error)) => Err(error.into()),
     }
 }
+
+#[cfg(all(test, not(feature = "port")))]
+mod tests {
+    use crate::context::{CallContext, Stop};
+    use crate::workspace::Workspace;
+    use crate::{Reason, catalogue};
+    use serde_json::json;
+
+    #[test]
+    fn without_the_port_the_tools_are_listed_but_do_not_run() {
+        let dir = tempfile::tempdir().unwrap();
+        let cx = CallContext::new(Workspace::open(dir.path()).unwrap());
+        for (name, args) in [
+            ("git_status", json!({})),
+            ("git_diff", json!({})),
+            ("git_log", json!({})),
+            ("git_add", json!({"path": "."})),
+            ("git_commit", json!({"message": "m"})),
+        ] {
+            let tool = catalogue::find(name, Some("beamai")).unwrap();
+            let Err(Stop::Failed(error)) = tool.execute(args.as_object().unwrap().clone(), &cx) else {
+                panic!()
+            };
+            assert_eq!(error.reason, Reason::DoorLost);
+            assert!(error.message.contains("port"), "{}", error.message);
+        }
+    }
+}

@@ -104,6 +104,15 @@ impl Repo {
         Some(bytes)
     }
 
+    /// The bytes of a blob; `None` if it is larger than `limit` or cannot be read.
+    pub(super) fn blob(&self, id: Oid, limit: u64) -> Option<Vec<u8>> {
+        let (size, _) = self.git.odb().ok()?.read_header(id).ok()?;
+        if size as u64 > limit {
+            return None;
+        }
+        Some(self.git.find_blob(id).ok()?.content().to_vec())
+    }
+
     /// Whether the repository's own directory has something of that name.
     pub(super) fn has_admin(&self, name: &str) -> bool {
         self.located.git_dir.join(Path::new(name)).stat().is_ok()

@@ -143,9 +143,9 @@ impl Printer<'_> {
         if body.is_empty() {
             return;
         }
-        let (text, encoding) = decode(body);
-        if let Some(encoding) = encoding {
-            self.page.note(format!("{} is shown decoded from {encoding}", shown(path)));
+        let (text, how) = decode(body);
+        if let Some(how) = how {
+            self.page.note(format!("{} is shown {how}", shown(path)));
         }
         for line in text.strip_suffix('\n').unwrap_or(&text).split('\n') {
             if self.page.is_full() {
@@ -194,12 +194,12 @@ fn hunks(old: &[u8], new: &[u8]) -> Outcome<Vec<u8>> {
     Ok(out)
 }
 
-/// A hunk's header without the half of a character that its end may have been cut through.
+/// A hunk's header without spaces at its end, and without half a character if it was cut through one.
 fn heading(header: &[u8]) -> Vec<u8> {
     let text = header.strip_suffix(b"\n").unwrap_or(header);
     let end = match std::str::from_utf8(text) {
         Err(error) if error.error_len().is_none() && text.len() > HEADING => error.valid_up_to(),
         _ => text.len(),
     };
-    [&text[..end], b"\n"].concat()
+    [text[..end].trim_ascii_end(), b"\n"].concat()
 }

@@ -1,13 +1,12 @@
 //! Attributes of paths: `.gitattributes` files, `.git/info/attributes`, the host's own attributes file.
 
 use super::dirs::{Dirs, join, split};
-use super::ignore::{anchored, file_in_tree, host_file, lines};
+use super::ignore::{MAX_BYTES, all_of, anchored, file_in_tree, host_file, lines};
 use super::pattern::Glob;
 use crate::error::Result;
 use crate::ops::git::repo::Repo;
 use git2::IndexEntry;
 use std::collections::HashMap;
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -58,13 +57,9 @@ impl<'r> Attributes<'r> {
     /// work tree.
     pub(in crate::ops::git) fn new(repo: &'r Repo, entries: &'r [IndexEntry]) -> Self {
         let info = repo.located.common_dir.join(Path::new("info/attributes"));
-        let mut bytes = Vec::new();
-        if let Ok((file, _)) = info.open_file() {
-            // What cannot be read sets no attribute.
-            _ = file.take(4 << 20).read_to_end(&mut bytes);
-        }
+        let info = info.open_file().ok().and_then(|(file, _)| all_of(file)).unwrap_or_default();
         let host = repo.settings.attributes.as_deref().and_then(host_file).unwrap_or_default();
-        Self { repo, entries, host: parse(&host), info: parse(&bytes), by_dir: HashMap::new() }
+        Self { repo, entries, host: parse(&host), info: parse(&info), by_dir: HashMap::new() }
     }
 
     /// The attributes of a path.
@@ -106,7 +101,7 @@ impl<'r> Attributes<'r> {
 
     fn staged(&self, path: &[u8]) -> Option<Vec<u8>> {
         let at = self.entries.binary_search_by(|entry| entry.path.as_slice().cmp(path)).ok()?;
-        Some(self.repo.git.find_blob(self.entries[at].id).ok()?.content().to_vec())
+        self.repo.blob(self.entries[at].id, MAX_BYTES)
     }
 }
 

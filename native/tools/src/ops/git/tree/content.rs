@@ -124,10 +124,7 @@ impl<'r> Contents<'r> {
 
     /// Applies a conversion.
     pub(in crate::ops::git) fn clean(&self, path: &[u8], conversion: &Conversion, bytes: Vec<u8>) -> Vec<u8> {
-        conversion.clean(bytes, || {
-            let entry = self.staged(path)?;
-            Some(self.repo.git.find_blob(entry.id).ok()?.content().to_vec())
-        })
+        conversion.clean(bytes, || self.repo.blob(self.staged(path)?.id, self.cx.limits.whole_file_bytes))
     }
 
     /// What the staging area has for a path; with a conflict, the own side.

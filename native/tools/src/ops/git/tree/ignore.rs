@@ -11,7 +11,7 @@ use std::io::Read;
 use std::path::Path;
 
 /// Largest file of patterns that is read.
-const MAX_BYTES: u64 = 4 << 20;
+pub(super) const MAX_BYTES: u64 = 4 << 20;
 
 #[derive(Debug)]
 struct Rule {
@@ -168,7 +168,8 @@ pub(super) fn host_file(path: &Path) -> Option<Vec<u8>> {
     all_of(file)
 }
 
-fn all_of(file: std::fs::File) -> Option<Vec<u8>> {
+/// A file's bytes, up to the limit.
+pub(super) fn all_of(file: std::fs::File) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
     Some(bytes)

@@ -46,6 +46,10 @@ impl Contents<'_> {
         let stat = match self.dirs.lstat(&entry.path) {
             Ok(stat) => stat,
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(change(Kind::Deleted, None)),
+            Err(Errno::NAMETOOLONG) => {
+                self.note(format!("{}: too deep to look at it", shown(&entry.path)));
+                return Ok(None);
+            }
             Err(error) => return Err(failed("look at", &entry.path, error).into()),
         };
         if entry.mode == SUBMODULE {
@@ -101,17 +105,19 @@ impl Contents<'_> {
         Ok(id.map(|id| Version { mode: SUBMODULE, id }))
     }
 
-    /// Whether a file's content is not what is staged, although everything else of it looks the same.
+    /// Whether a file's content is not what is staged, although to a reader that looks at whole seconds only, as
+    /// most builds of git do, everything else of it is.
     pub(in crate::ops::git) fn is_racily_changed(
         &mut self,
         entry: &IndexEntry,
         index: &Stat,
     ) -> Result<bool> {
-        if stage(entry) > 0 || is_left_alone(entry) || entry.mode == SUBMODULE || !is_racy(entry, index) {
+        let is_racy = low(entry.mtime.seconds()) >= low(index.st_mtime);
+        if stage(entry) > 0 || is_left_alone(entry) || entry.mode == SUBMODULE || !is_racy {
             return Ok(false);
         }
         let Ok(stat) = self.dirs.lstat(&entry.path) else { return Ok(false) };
-        Ok(is_same_stat(entry, &stat) && self.id(&entry.path, entry.mode)? != Some(entry.id))
+        Ok(entry.file_size == size(&stat) && self.id(&entry.path, entry.mode)? != Some(entry.id))
     }
 }
 
@@ -160,8 +166,10 @@ fn is_same_stat(entry: &IndexEntry, stat: &Stat) -> bool {
         && entry.file_size == size(stat)
 }
 
-/// Whether the file may have changed after it was staged without looking any different.
+/// Whether the file may have changed after it was staged without looking any different. Without fractions of
+/// seconds on both sides, whole seconds are compared.
 fn is_racy(entry: &IndexEntry, index: &Stat) -> bool {
     let staged = (low(entry.mtime.seconds()), entry.mtime.nanoseconds());
-    staged >= (low(index.st_mtime), low(index.st_mtime_nsec))
+    let written = (low(index.st_mtime), low(index.st_mtime_nsec));
+    staged >= written || (staged.0 == written.0 && (staged.1 == 0 || written.1 == 0))
 }

@@ -77,8 +77,9 @@ impl<'r> Finder<'r> {
         match self.dirs.list(dir) {
             Ok(names) => Ok(Some(names)),
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
-            Err(Errno::ACCESS | Errno::PERM) => {
-                self.notes.push(format!("{}: not permitted to look into it", shown(dir)));
+            Err(error @ (Errno::ACCESS | Errno::PERM | Errno::NAMETOOLONG)) => {
+                let why = if error == Errno::NAMETOOLONG { "too deep" } else { "not permitted" };
+                self.notes.push(format!("{}: {why} to look into it", shown(dir)));
                 Ok(None)
             }
             Err(error) => Err(failed("list directory", dir, error).into()),
