@@ -84,6 +84,10 @@ reason(<<"door_lost">>) -> door_lost;
 reason(<<"crash">>) -> crash;
 reason(<<"timeout">>) -> timeout;
 reason(<<"io">>) -> io;
+reason(<<"bad_state">>) -> bad_state;
+reason(<<"needs_shell">>) -> needs_shell;
+reason(<<"network">>) -> network;
+reason(<<"not_configured">>) -> not_configured;
 reason(<<"isolation_unavailable">>) -> isolation_unavailable;
 reason(<<"handler_error">>) -> handler_error;
 reason(Unknown) -> Unknown.

@@ -10,6 +10,7 @@ use crate::panics;
 use crate::policy::{Need, Operand, Policy, PolicyText, Verdict};
 use crate::session::{Session, SessionState};
 use crate::tool::{Prepared, Tool};
+use crate::web_settings::WebSettings;
 use crate::workspace::{Workspace, WorkspaceId};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -35,6 +36,9 @@ pub struct Settings {
     /// Where skills are kept.
     #[serde(default)]
     pub skills: SkillSettings,
+    /// What tools may do on the network.
+    #[serde(default)]
+    pub web: WebSettings,
 }
 
 /// Settings made ready: workspace opened, policy checked.
@@ -45,6 +49,7 @@ pub struct Host {
     sandbox: Sandbox,
     limits: Limits,
     skills: Arc<SkillSettings>,
+    web: Arc<WebSettings>,
 }
 
 /// One call, as plain data.
@@ -104,7 +109,8 @@ pub enum Outcome {
     Ok(Value, Option<SessionState>),
     /// With an error.
     Error(ToolError),
-    /// It has done nothing: somebody must be asked first. See [`request`].
+    /// It has done nothing: somebody must be asked first. The request's fingerprint stands
+    /// for exactly this call: sent back as [`Call::approved`], the call runs.
     Ask(Value),
     /// It has done nothing: a person must answer these first, and then the call must be made again with
     /// [`Call::answers`].
@@ -125,6 +131,7 @@ impl Host {
             sandbox: settings.sandbox,
             limits: settings.limits.clone(),
             skills: Arc::new(settings.skills.clone()),
+            web: Arc::new(settings.web.clone()),
         })
     }
 
@@ -209,6 +216,7 @@ impl Host {
                 .map(|ms| run.arrived.unwrap_or_else(Instant::now) + Duration::from_millis(ms)),
             limits: self.limits.clone(),
             skills: Arc::clone(&self.skills),
+            web: Arc::clone(&self.web),
             sandbox: self.sandbox,
             inline_bytes: run.inline_bytes,
             progress: run.progress,
@@ -261,10 +269,8 @@ fn request(tool: &str, need: &Need, digest: Option<blake3::Hash>) -> Value {
         "message": need.question(tool),
         "fingerprint": blake3::hash(text.as_bytes()).to_hex().as_str(),
     });
-    match &need.operand {
-        Operand::None | Operand::Name(_) => {}
-        Operand::File(file) => request["file"] = file.as_str().into(),
-        Operand::Command(command) => request["command"] = command.as_str().into(),
+    if let Some((key, text)) = need.operand.detail() {
+        request[key] = text.into();
     }
     request
 }
@@ -280,10 +286,9 @@ fn denied(need: &Need, rule: Option<String>) -> ToolError {
     );
     let error =
         ToolError::new(Reason::Denied, message).with("matched_rule", rule.map_or(Value::Null, Value::from));
-    match &need.operand {
-        Operand::None | Operand::Name(_) => error,
-        Operand::File(file) => error.with("file", file.as_str()),
-        Operand::Command(command) => error.with("command", command.as_str()),
+    match need.operand.detail() {
+        None => error,
+        Some((key, text)) => error.with(key, text),
     }
 }
 
@@ -300,7 +305,8 @@ pub fn listing(tool: &dyn Tool) -> Value {
         "parameters": tool.parameters(),
         "requires_permission": tool.requires_permission(),
         "rule": tool.rule(),
-        "timeout": 120_000,
+        // A person may take any time to answer.
+        "timeout": if tool.traits().asks_user { Value::Null } else { json!(120_000) },
         "output_schema": tool.output_schema(),
     });
     if let (Value::Object(listing), Ok(Value::Object(traits))) =

@@ -97,6 +97,10 @@ reasons! {
     AccessDenied = "access_denied": PermissionDenied,
     /// The file changed since it was read.
     Stale = "stale": ExecutionFailed,
+    /// The state that things are in does not permit it; something else must be done first.
+    BadState = "bad_state": ExecutionFailed,
+    /// It would take a program that this tool never starts; the shell can.
+    NeedsShell = "needs_shell": ExecutionFailed,
     /// Too much is under way; try again later.
     Busy = "busy": ExecutionFailed,
     /// The caller cancelled, or is gone.
@@ -107,6 +111,10 @@ reasons! {
     Crash = "crash": ExecutionFailed,
     /// The operating system reported an error.
     Io = "io": ExecutionFailed,
+    /// The network, or the server at its other end, failed.
+    Network = "network": ExecutionFailed,
+    /// The host has not configured what the tool needs.
+    NotConfigured = "not_configured": ExecutionFailed,
     /// A required layer of isolation is not there.
     IsolationUnavailable = "isolation_unavailable": ExecutionFailed,
     /// Time ran out.

@@ -1,6 +1,6 @@
 //! The dialect `beamai`.
 
-use super::registry_of;
+use super::{git, registry_of};
 use crate::operation::Face;
 use crate::ops::file::{FileEdit, FileRead, FileWrite};
 use crate::ops::glob::Glob;
@@ -10,11 +10,14 @@ use crate::ops::question::Ask;
 use crate::ops::shell::Shell;
 use crate::ops::skill::Skill;
 use crate::ops::todo::{TodoAdd, TodoList, TodoUpdate};
+use crate::ops::web::fetch::WebFetch;
+use crate::ops::web::search::WebSearch;
 use crate::registry::Registry;
+use crate::tool::Tool;
 use std::sync::Arc;
 
 pub(super) fn registry() -> Registry {
-    registry_of(vec![
+    let mut tools: Vec<Arc<dyn Tool>> = vec![
         Arc::new(Face::<FileRead>::new(
             "file_read",
             "Read lines of a text file in any encoding, or an image. Tells the number of lines, the encoding, the \
@@ -71,5 +74,17 @@ pub(super) fn registry() -> Registry {
              files (output_mode). Filter with path, glob or type. Totals are exact; limit and offset page through \
              the matches. Leaves out hidden and binary files and what .gitignore leaves out, and says how many.",
         )),
-    ])
+        Arc::new(Face::<WebFetch>::new(
+            "web_fetch",
+            "Fetches a resource over http or https. A page of HTML comes back as readable Markdown, other text as it \
+             is, an image in base64. Redirects are followed and reported; an error of the server, such as 404, is a \
+             result with its status_code. Only public addresses are reached unless the host allows others.",
+        )),
+        Arc::new(Face::<WebSearch>::new(
+            "web_search",
+            "Searches the web and returns titles, addresses and snippets, best first. Read a result with web_fetch.",
+        )),
+    ];
+    tools.extend(git::tools());
+    registry_of(tools)
 }

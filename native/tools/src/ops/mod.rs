@@ -2,6 +2,7 @@
 
 mod coverage;
 pub mod file;
+pub mod git;
 pub mod glob;
 mod globs;
 pub mod grep;
@@ -15,6 +16,7 @@ mod smallest;
 mod testenv;
 pub mod todo;
 mod walk;
+pub mod web;
 
 pub use coverage::{Coverage, Skipped};
 
