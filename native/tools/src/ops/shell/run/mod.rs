@@ -87,7 +87,7 @@ fn answer(
     duration: Duration,
 ) -> Result<ShellOutput> {
     let (exit, killed) = match collected.report {
-        Ok(Report::Ended { exit, killed }) => (Some(exit), Some(killed)),
+        Ok(Report::Ended { exit, killed, .. }) => (Some(exit), Some(killed)),
         Ok(Report::NotStarted(failure)) => return Err(not_started(failure)),
         Err(_) => (None, None),
     };
