@@ -1,0 +1,24 @@
+//! Talking to language servers.
+
+mod documents;
+mod encoding;
+mod frame;
+mod handshake;
+mod inbox;
+mod plan;
+mod pool;
+mod process;
+mod server;
+mod state;
+mod text;
+mod uri;
+mod watch;
+pub(crate) mod wire;
+
+pub(crate) use encoding::Encoding;
+pub(crate) use plan::{Presence, Unavailable, presence};
+pub(crate) use pool::{Lease, Pool};
+pub(crate) use server::Server;
+pub(crate) use state::{Freshness, Published};
+pub(crate) use text::Text;
+pub(crate) use uri::{path_of, uri_of};
