@@ -299,7 +299,7 @@ type_name(#field{type = Type}) -> atom_to_binary(Type).
 at(<<>>, Key) -> key(Key);
 at(Path, Key) -> [Path, $., key(Key)].
 
-key(Key) when is_binary(Key) -> Key;
+key(Key) when is_binary(Key) -> beamai_error:readable(Key);
 key(Key) when is_atom(Key) -> atom_to_binary(Key);
 key(Key) -> io_lib:format("~0tp", [Key]).
 

@@ -18,9 +18,11 @@
     kernel :: beamai_kernel:kernel(),
     context :: beamai_context:t(),
     limit :: pos_integer(),
+    %% Where a cancellation arrives for the calls that have not started.
+    run :: reference() | none,
     waiting = [] :: [{Index :: pos_integer(), Name :: term(), Args :: term()}],
     %% What a worker's answer is for: a call's index, or `next' for a filter that waits for it.
-    workers = #{} :: #{pid() => pos_integer() | next},
+    workers = #{} :: #{pid() => {Tool :: binary(), pos_integer() | next}},
     %% Answers of workers whose end has not been seen, or that a filter waits for.
     answers = #{} :: #{pid() => beamai_call:result()},
     done = #{} :: #{pos_integer() => beamai_call:result()}
@@ -32,11 +34,13 @@
 run(Kernel, Calls, Context) ->
     _ = beamai_guard:ready(),
     Tag = make_ref(),
+    Run = enter(Context),
     Indexes = lists:seq(1, length(Calls)),
     put_batch(#batch{
         tag = Tag,
         kernel = Kernel,
         context = Context,
+        run = Run,
         limit = ?PER_SCHEDULER * erlang:system_info(schedulers_online),
         waiting = [{Index, Name, Args} || {Index, {Name, Args}} <- lists:zip(Indexes, Calls)]
     }),
@@ -46,8 +50,15 @@ run(Kernel, Calls, Context) ->
         merge([maps:get(Index, Done) || Index <- Indexes], Context)
     after
         stop_workers(Tag),
-        erase({?MODULE, Tag})
+        erase({?MODULE, Tag}),
+        leave(Context, Run)
     end.
+
+enter(#{run_id := RunId}) when RunId =/= undefined -> beamai_runs:enter(RunId);
+enter(_Context) -> none.
+
+leave(_Context, none) -> ok;
+leave(#{run_id := RunId}, Run) -> beamai_runs:leave(RunId, Run).
 
 merge(Results, Context) ->
     lists:mapfoldl(
@@ -82,7 +93,10 @@ start_or_serve(#batch{waiting = [Call | Rest], workers = Workers, limit = Limit}
     map_size(Workers) < Limit
 ->
     put_batch(Batch#batch{waiting = Rest}),
-    start(Call, Batch);
+    case beamai_runs:cancelled(Batch#batch.run) of
+        true -> cancelled(Call, Batch);
+        false -> start(Call, Batch)
+    end;
 start_or_serve(#batch{tag = Tag}) ->
     serve(Tag).
 
@@ -98,6 +112,11 @@ start({Index, Name, Args}, #batch{tag = Tag, kernel = #{tools := Tools}, context
             done(Tag, Index, {error, beamai_invocation:unknown_tool(Tools, Name)})
     end.
 
+cancelled({Index, Name, _Args}, #batch{tag = Tag}) when is_binary(Name) ->
+    done(Tag, Index, {error, beamai_error:cancelled(Name)});
+cancelled(Call, Batch) ->
+    start(Call, Batch).
+
 done(Tag, Index, Result) ->
     #batch{done = Done} = Batch = get_batch(Tag),
     put_batch(Batch#batch{done = Done#{Index => Result}}).
@@ -105,12 +124,12 @@ done(Tag, Index, Result) ->
 %% What the innermost filter calls. A filter may call it in a process of its own: no batch there.
 core(Tag, Plan) ->
     Caller = self(),
-    #batch{kernel = Kernel} = get_batch(Tag),
+    #batch{kernel = Kernel, run = Run} = get_batch(Tag),
     fun
         (#{args := Args, context := Context}) when self() =:= Caller ->
             await(Tag, start_worker(Tag, next, Plan, Args, Context));
         (#{args := Args, context := Context}) ->
-            beamai_invocation:run_cancellable(Kernel, Plan, Args, Context)
+            beamai_invocation:run_part(Kernel, Plan, Args, Context, Run)
     end.
 
 await(Tag, Worker) ->
@@ -126,18 +145,18 @@ await(Tag, Worker) ->
 
 start_worker(Tag, For, Plan, Args, Context) ->
     Caller = self(),
-    #batch{kernel = Kernel, workers = Workers} = Batch = get_batch(Tag),
+    #batch{kernel = Kernel, run = Run, workers = Workers} = Batch = get_batch(Tag),
     {Pid, _Monitor} = spawn_opt(
-        fun() -> work(Caller, Tag, Kernel, Plan, Args, Context) end,
+        fun() -> work(Caller, Tag, Run, Kernel, Plan, Args, Context) end,
         [{monitor, [{tag, Tag}]}]
     ),
-    put_batch(Batch#batch{workers = Workers#{Pid => For}}),
+    put_batch(Batch#batch{workers = Workers#{Pid => {Plan#plan.name, For}}}),
     Pid.
 
-work(Caller, Tag, Kernel, Plan, Args, Context) ->
+work(Caller, Tag, Run, Kernel, Plan, Args, Context) ->
     case beamai_guard:enter_worker(Caller, Tag) of
         true ->
-            Result = beamai_invocation:run_cancellable(Kernel, Plan, Args, Context),
+            Result = beamai_invocation:run_part(Kernel, Plan, Args, Context, Run),
             Caller ! {Tag, {answer, self(), Result}};
         false ->
             ok
@@ -163,8 +182,8 @@ answered(Worker, Result, #batch{answers = Answers} = Batch) ->
     put_batch(Batch#batch{answers = Answers#{Worker => Result}}).
 
 ended(Worker, Reason, #batch{workers = Workers, answers = Answers, done = Done} = Batch) ->
-    {For, Rest} = maps:take(Worker, Workers),
-    Result = maps:get(Worker, Answers, {error, lost(Reason)}),
+    {{Tool, For}, Rest} = maps:take(Worker, Workers),
+    Result = maps:get(Worker, Answers, {error, lost(Tool, Reason)}),
     Ended = Batch#batch{workers = Rest},
     case For of
         next ->
@@ -175,9 +194,9 @@ ended(Worker, Reason, #batch{workers = Workers, answers = Answers, done = Done} 
             })
     end.
 
-lost(Reason) ->
-    Message = ["the worker of the call was ended: ", beamai_error:show(Reason, 200)],
-    beamai_error:new(<<>>, execution_failed, crash, Message, #{class => exit, exception => Reason}).
+lost(Tool, Reason) ->
+    Message = ["the worker of ", Tool, " was ended: ", beamai_error:show(Reason, 200)],
+    beamai_error:new(Tool, execution_failed, crash, Message, #{class => exit, exception => Reason}).
 
 %% Only where something has gone wrong are there any.
 stop_workers(Tag) ->

@@ -136,7 +136,7 @@ left(Left, Started) ->
 received(cancelled, #call{tag = Tag} = Call, _Left) ->
     stop(Call#call.handler, Tag, Call#call.monitor),
     beamai_runs:keep(Tag),
-    {error, cancelled(Call#call.name)};
+    {error, beamai_error:cancelled(Call#call.name)};
 received({clock, stop}, Call, Left) ->
     beamai_callback:clock(stop),
     stopped(Call, Left, 1);
@@ -226,6 +226,3 @@ timed_out(Name, Timeout) ->
         " ms; its process has been killed"
     ],
     beamai_error:new(Name, timeout, timeout, Message, #{timeout_ms => Timeout}).
-
-cancelled(Name) ->
-    beamai_error:new(Name, execution_failed, cancelled, [Name, " was cancelled"]).

@@ -1,8 +1,12 @@
 %% @doc A door to the native tools. It knows no tools: an encoded call goes in, an answer comes out.
 -module(beamai_door).
 
--export([progress/3, cancelled/1, late/2, stuck/1, busy/1]).
--export_type([call/0, options/0, answer/0, pace/0]).
+-export([deadline/1, left/1, progress/3, late/2, stuck/1, busy/1]).
+
+-export_type([call/0, options/0, answer/0, pace/0, deadline/0]).
+
+%% Beyond a call's timeout, which the native side keeps.
+-define(GRACE_MS, 5000).
 
 %% `instant': microseconds, may run on a normal scheduler. `bounded': by the size of its input, or
 %% it defers. `long': as long as its input makes it, always a cancellable job.
@@ -26,9 +30,22 @@
 }.
 %% Maps with binary keys, but for an error that the door makes itself.
 -type answer() :: {ok, term()} | {error, map() | beamai_error:t()} | {ask, map()}.
+%% Monotonic milliseconds.
+-type deadline() :: integer() | infinity.
 
 %% Runs a call and waits for its answer. Nothing of it is left in the mailbox.
 -callback call(beamai_env:t(), call(), options()) -> answer().
+
+%% @doc When the door's own clock takes over.
+-spec deadline(options()) -> deadline().
+deadline(#{timeout := infinity}) -> infinity;
+deadline(#{timeout := Timeout}) when is_integer(Timeout) ->
+    erlang:monotonic_time(millisecond) + Timeout + ?GRACE_MS.
+
+%% @doc Milliseconds until then.
+-spec left(deadline()) -> timeout().
+left(infinity) -> infinity;
+left(Deadline) when is_integer(Deadline) -> max(0, Deadline - erlang:monotonic_time(millisecond)).
 
 %% @doc Hands a progress message of the native side to the context's `progress', in this process.
 -spec progress(Encoded :: binary(), beamai_context:t(), Tool :: binary()) -> ok.
@@ -37,11 +54,6 @@ progress(Encoded, #{progress := _} = Context, Tool) ->
     beamai_callback:progress(Progress#{<<"tool">> => Tool}, Context);
 progress(_Encoded, _Context, _Tool) ->
     ok.
-
-%% @doc The error of a call that its run id cancelled.
--spec cancelled(Tool :: binary()) -> beamai_error:t().
-cancelled(Tool) ->
-    beamai_error:new(Tool, execution_failed, cancelled, [Tool, " was cancelled"]).
 
 %% @doc The error of a call that the native side did not end in time.
 -spec late(Tool :: binary(), Timeout :: pos_integer()) -> beamai_error:t().

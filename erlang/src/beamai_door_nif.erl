@@ -5,7 +5,7 @@
 
 -export([call/3]).
 
-%% Beyond a call's timeout, which the native side keeps, and for a cancelled job to answer.
+%% For a cancelled job to answer.
 -define(GRACE_MS, 5000).
 
 %% @doc Runs a call; see {@link beamai_door}.
@@ -31,7 +31,7 @@ start(Env, Encoded, #{tool := Tool}, #{run := Run} = Options) ->
     Tag = tag(Run),
     case beamai_nif:start(Env, Encoded, Tag) of
         {ok, Job} ->
-            Answer = wait(Tool, Job, Tag, deadline(Options), Options),
+            Answer = wait(Tool, Job, Tag, beamai_door:deadline(Options), Options),
             flush_progress(Tag),
             Answer;
         busy ->
@@ -40,15 +40,6 @@ start(Env, Encoded, #{tool := Tool}, #{run := Run} = Options) ->
 
 tag(none) -> make_ref();
 tag(Run) -> Run.
-
-deadline(#{timeout := infinity}) -> infinity;
-deadline(#{timeout := Timeout}) -> now_ms() + beamai_native:fallback(Timeout, ?GRACE_MS).
-
-left(infinity) -> infinity;
-left(Deadline) -> max(0, Deadline - now_ms()).
-
-now_ms() ->
-    erlang:monotonic_time(millisecond).
 
 wait(Tool, Job, Tag, Deadline, #{timeout := Timeout, context := Context} = Options) ->
     receive
@@ -59,8 +50,8 @@ wait(Tool, Job, Tag, Deadline, #{timeout := Timeout, context := Context} = Optio
             wait(Tool, Job, Tag, Deadline, Options);
         {Tag, cancelled} ->
             beamai_runs:keep(Tag),
-            stop(Tool, Job, Tag, beamai_door:cancelled(Tool))
-    after left(Deadline) ->
+            stop(Tool, Job, Tag, beamai_error:cancelled(Tool))
+    after beamai_door:left(Deadline) ->
         stop(Tool, Job, Tag, beamai_door:late(Tool, Timeout))
     end.
 

@@ -7,6 +7,7 @@
 
 -export([call/3]).
 
+%% For a cancelled call to answer.
 -define(GRACE_MS, 5000).
 %% How long to wait before writing to a busy port again.
 -define(BUSY_MS, 2).
@@ -21,7 +22,7 @@
     owner :: pid(),
     monitor :: reference(),
     id :: binary(),
-    deadline :: integer() | infinity,
+    deadline :: beamai_door:deadline(),
     options :: beamai_door:options()
 }).
 
@@ -59,7 +60,7 @@ through(Owner, Port, Env, #{tool := Tool} = Request, #{run := Run} = Options) ->
         owner = Owner,
         monitor = erlang:monitor(process, Owner, [{tag, Tag}]),
         id = term_to_binary({Tag, Number}),
-        deadline = deadline(Options),
+        deadline = beamai_door:deadline(Options),
         options = Options
     },
     beamai_guard:watch({port, Tag}, {port, Owner, Call#call.id}),
@@ -83,15 +84,6 @@ flush(Tag) ->
     after 0 -> ok
     end.
 
-deadline(#{timeout := infinity}) -> infinity;
-deadline(#{timeout := Timeout}) -> now_ms() + beamai_native:fallback(Timeout, ?GRACE_MS).
-
-left(infinity) -> infinity;
-left(Deadline) -> max(0, Deadline - now_ms()).
-
-now_ms() ->
-    erlang:monotonic_time(millisecond).
-
 send(Port, Frame, Call) ->
     try erlang:port_command(Port, Frame, [nosuspend]) of
         true -> wait(Call);
@@ -105,11 +97,11 @@ pause(Port, Frame, #call{tag = Tag, tool = Tool, deadline = Deadline} = Call) ->
     receive
         {Tag, cancelled} ->
             beamai_runs:keep(Tag),
-            {error, beamai_door:cancelled(Tool)};
+            {error, beamai_error:cancelled(Tool)};
         {Tag, _Monitor, process, _Owner, Reason} ->
             {error, lost(Tool, Reason)}
     after ?BUSY_MS ->
-        case left(Deadline) of
+        case beamai_door:left(Deadline) of
             0 -> {error, beamai_door:busy(Tool)};
             _ -> send(Port, Frame, Call)
         end
@@ -127,8 +119,8 @@ wait(#call{tag = Tag, number = Number, tool = Tool, options = Options} = Call) -
             {error, lost(Tool, Reason)};
         {Tag, cancelled} ->
             beamai_runs:keep(Tag),
-            stop(Call, beamai_door:cancelled(Tool))
-    after left(Call#call.deadline) ->
+            stop(Call, beamai_error:cancelled(Tool))
+    after beamai_door:left(Call#call.deadline) ->
         stop(Call, beamai_door:late(Tool, maps:get(timeout, Options)))
     end.
 

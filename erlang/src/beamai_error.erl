@@ -4,7 +4,7 @@
 %% and `details', which always has a `reason'.
 -module(beamai_error).
 
--export([new/4, new/5, from_native/1, retryable/1, show/2]).
+-export([new/4, new/5, cancelled/1, from_native/1, retryable/1, show/2, readable/1]).
 -export_type([t/0, error_type/0, reason/0]).
 
 -type error_type() ::
@@ -38,6 +38,11 @@ text(Message) ->
         Text when is_binary(Text) -> Text;
         _ -> unicode:characters_to_binary(iolist_to_binary(Message), latin1)
     end.
+
+%% @doc The error of a call that its run id cancelled.
+-spec cancelled(Tool :: binary()) -> t().
+cancelled(Tool) ->
+    new(Tool, execution_failed, cancelled, [Tool, " was cancelled"]).
 
 %% @doc Converts an error map of the native side, whose keys and words are binaries. No atom is
 %% made from them: what is not in the fixed vocabulary stays a binary.
@@ -120,14 +125,26 @@ retryable(_) -> true.
 %% @doc A term as text of at most about `Limit' characters, for messages.
 -spec show(term(), Limit :: pos_integer()) -> unicode:chardata().
 show(Text, Limit) when is_binary(Text) ->
-    case string:slice(shown_text(Text), 0, Limit + 1) of
-        Short when byte_size(Short) =< Limit -> [$", Short, $"];
-        Long -> [$", string:slice(Long, 0, Limit), "...\""]
+    Start = start(Text, 4 * (Limit + 1)),
+    case string:length(Start) =< Limit of
+        true -> [$", Start, $"];
+        false -> [$", string:slice(Start, 0, Limit), "...\""]
     end;
 show(Term, Limit) ->
     io_lib:format("~0tp", [Term], [{chars_limit, Limit}]).
 
-shown_text(Text) ->
+%% The first bytes of what may be a whole file, without half a character at the end.
+start(Text, Bytes) when byte_size(Text) =< Bytes ->
+    readable(Text);
+start(Text, Bytes) ->
+    case unicode:characters_to_binary(binary:part(Text, 0, Bytes)) of
+        {incomplete, Whole, _Rest} -> Whole;
+        _ -> readable(binary:part(Text, 0, Bytes))
+    end.
+
+%% @doc Text that may not be UTF-8 as text that is: otherwise each byte is taken for a character.
+-spec readable(binary()) -> binary().
+readable(Text) ->
     case unicode:characters_to_binary(Text) of
         Text -> Text;
         _ -> unicode:characters_to_binary(Text, latin1)

@@ -1,7 +1,7 @@
 %% @doc One call from its plan to its result: filters, arguments, permission, tries.
 -module(beamai_invocation).
 
--export([invoke/4, run_cancellable/4, run/5, unknown_tool/2]).
+-export([invoke/4, run_part/5, run/5, unknown_tool/2]).
 
 -include("beamai_plan.hrl").
 
@@ -31,19 +31,26 @@ filtered(Kernel, #plan{filters = Filters, name = Name} = Plan, Args, Context, Ru
     Core = fun(#{args := A, context := C}) -> run(Kernel, Plan, A, C, Run) end,
     beamai_filter:apply_all(Filters, Call, Core).
 
-%% @doc The heart of the onion for a call that is not part of {@link invoke/4}: it enters under its
+%% @doc The heart of the onion for a part of `invoke_all', whose run tag is `Whole': it enters under its
 %% run id by itself.
--spec run_cancellable(beamai_kernel:kernel(), #plan{}, Args :: term(), beamai_context:t()) ->
-    beamai_call:result().
-run_cancellable(Kernel, Plan, Args, Context) ->
-    enter(Kernel, Plan#plan{filters = []}, Args, Context).
+-spec run_part(
+    beamai_kernel:kernel(), #plan{}, Args :: term(), beamai_context:t(), Whole :: reference() | none
+) -> beamai_call:result().
+run_part(Kernel, Plan, Args, #{run_id := RunId} = Context, Whole) when RunId =/= undefined ->
+    Run = beamai_runs:enter(RunId, Whole),
+    try
+        run(Kernel, Plan, Args, Context, Run)
+    after
+        beamai_runs:leave(RunId, Run)
+    end;
+run_part(Kernel, Plan, Args, Context, _Whole) ->
+    run(Kernel, Plan, Args, Context, none).
 
 %% @doc The heart of the onion: checks, judges and runs, with retries. `Run' is the tag of
 %% {@link beamai_runs:enter/1} or `none'.
 -spec run(beamai_kernel:kernel(), #plan{}, Args :: term(), beamai_context:t(), reference() | none) ->
     beamai_call:result().
 run(Kernel, #plan{runs = #native{}} = Plan, Args, Context, Run) when is_map(Args) ->
-    beamai_session:touch(Context, Plan#plan.timeout),
     beamai_native:run(Kernel, Plan, Args, Context, Run);
 run(Kernel, #plan{name = Name, params = Params} = Plan, Args, Context, Run) ->
     case beamai_args:check(Params, Args, Name) of
@@ -64,13 +71,20 @@ judged(#{env := Env} = Kernel, #plan{name = Name} = Plan, Args, Context, Run) ->
             {error, Error}
     end.
 
-tries(Kernel, #plan{timeout = Timeout} = Plan, Args, Context, Run) ->
+%% A cancellation may have come while a filter or `approve' ran.
+tries(Kernel, Plan, Args, Context, Run) ->
+    case beamai_runs:cancelled(Run) of
+        true -> {error, beamai_error:cancelled(Plan#plan.name)};
+        false -> try_it(Kernel, Plan, Args, Context, Run)
+    end.
+
+try_it(Kernel, #plan{name = Name, timeout = Timeout} = Plan, Args, Context, Run) ->
     beamai_session:touch(Context, Timeout),
-    Tool = {Plan#plan.name, Plan#plan.runs},
+    Tool = {Name, Plan#plan.runs},
     case beamai_call:run(Kernel, Tool, Args, Context, Timeout, Run) of
         {error, Error} when Plan#plan.retry =/= {0, 0} ->
             Again = fun() -> beamai_call:run(Kernel, Tool, Args, Context, Timeout, Run) end,
-            beamai_retry:again(Plan#plan.retry, Plan#plan.name, Again, Error, Run);
+            beamai_retry:again(Plan#plan.retry, Name, Again, Error, Run);
         Result ->
             Result
     end.

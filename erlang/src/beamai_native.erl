@@ -3,7 +3,7 @@
 
 -include("beamai_plan.hrl").
 
--export([call/3, run/5, fallback/2]).
+-export([call/3, run/5]).
 
 %% @doc The handler of a built-in tool's spec, `{beamai_native, call, [Info]}'. The kernel knows it
 %% and goes to the door without a handler process. Called as a plain function, it runs the tool
@@ -18,6 +18,7 @@ call(Args, Context, #{name := Name} = Info) ->
     beamai_call:result().
 run(Kernel, #plan{runs = Native} = Plan, Args, Context, Run) ->
     Timeout = timeout(Plan, Args),
+    beamai_session:touch(Context, Timeout),
     case door(maps:get(door, Kernel), Native) of
         {ok, Door} ->
             Options = #{
@@ -72,12 +73,19 @@ no_temp_dir(Name, Reason) ->
     beamai_error:new(Name, execution_failed, io, Message).
 
 tries(Kernel, #plan{runs = #native{name = Name}, retry = Retry}, {Door, Env, Call, Options} = Try) ->
-    case answer(Door:call(Env, Call, Options), Kernel, Try) of
+    case answer(through(Door, Env, Call, Options), Kernel, Try) of
         {error, Error} when Retry =/= {0, 0} ->
-            Again = fun() -> answer(Door:call(Env, Call, Options), Kernel, Try) end,
+            Again = fun() -> answer(through(Door, Env, Call, Options), Kernel, Try) end,
             beamai_retry:again(Retry, Name, Again, Error, maps:get(run, Options));
         Result ->
             Result
+    end.
+
+%% A cancellation may have come while a filter or `approve' ran.
+through(Door, Env, #{tool := Tool} = Call, #{run := Run} = Options) ->
+    case beamai_runs:cancelled(Run) of
+        true -> {error, beamai_error:cancelled(Tool)};
+        false -> Door:call(Env, Call, Options)
     end.
 
 answer({ok, Value}, _Kernel, {_, _, _, #{context := Context}}) ->
@@ -94,15 +102,10 @@ answer({ask, Request}, Kernel, {_, _, #{args := Args}, #{context := Context}} = 
 
 %% The native side judges again: what was approved runs, and nothing else.
 approved(#{<<"fingerprint">> := Fingerprint}, Kernel, {Door, Env, Call, Options} = Try) ->
-    case Door:call(Env, Call#{approved => Fingerprint}, Options) of
+    case through(Door, Env, Call#{approved => Fingerprint}, Options) of
         {ask, #{<<"tool">> := Tool, <<"subject">> := Subject}} ->
             Message = [Subject, " is not what was approved; call again to be asked again"],
             {error, beamai_error:new(Tool, permission_denied, needs_approval, Message)};
         Answer ->
             answer(Answer, Kernel, Try)
     end.
-
-%% @doc When a door's own clock takes over, in milliseconds: some time after the native side's.
--spec fallback(timeout(), Grace :: pos_integer()) -> timeout().
-fallback(infinity, _Grace) -> infinity;
-fallback(Timeout, Grace) -> Timeout + Grace.

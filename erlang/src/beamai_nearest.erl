@@ -19,8 +19,8 @@ names(Name, Candidates) ->
     lists:sublist(Near, ?MOST).
 
 characters(Name) ->
-    case unicode:characters_to_list(string:lowercase(Name)) of
-        Characters when is_list(Characters) -> Characters;
+    case unicode:characters_to_list(Name) of
+        Characters when is_list(Characters) -> string:lowercase(Characters);
         _ -> binary_to_list(Name)
     end.
 

@@ -25,16 +25,20 @@ load() ->
     erlang:load_nif(filename:rootname(priv_file("beamai_nif.so")), 0).
 
 %% @doc The path of a file in the application's `priv' directory, also where the application is
-%% only on the code path, as in an escript or a shell without it.
+%% only on the code path, as in a shell without it.
 -spec priv_file(Name :: string()) -> file:filename().
 priv_file(Name) ->
+    lists:append([priv_dir(), "/", Name]).
+
+priv_dir() ->
     case code:priv_dir(beamai) of
-        {error, bad_name} ->
-            Ebin = filename:dirname(code:which(?MODULE)),
-            filename:join([filename:dirname(Ebin), "priv", Name]);
-        Priv ->
-            filename:join(Priv, Name)
+        {error, bad_name} -> beside(code:which(?MODULE));
+        Priv -> Priv
     end.
+
+%% A module without a file has been loaded from a binary: only the working directory is left.
+beside(Beam) when is_list(Beam) -> filename:dirname(filename:dirname(Beam)) ++ "/priv";
+beside(_NoFile) -> "priv".
 
 %% @doc Runs a tool whose pace is instant, on the caller's own scheduler. `defer' means that the
 %% environment has to be prepared first, as {@link call/2} does. `Call' is ETF.
@@ -84,7 +88,3 @@ tools(_Dialect) -> ?NOT_LOADED.
 %% `Request' is ETF.
 -spec schema(Request :: binary()) -> reply().
 schema(_Request) -> ?NOT_LOADED.
-
-%% @doc How many jobs are at work on native threads now.
--spec running() -> non_neg_integer().
-running() -> ?NOT_LOADED.

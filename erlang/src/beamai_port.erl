@@ -101,8 +101,11 @@ handle_info({Port, {data, Frame}}, Port) ->
     {noreply, Port};
 handle_info({cancel, Id} = Again, Port) ->
     try erlang:port_command(Port, <<?CANCEL, (byte_size(Id)):16, Id/binary>>, [nosuspend]) of
-        true -> ok;
-        false -> erlang:send_after(?BUSY_MS, self(), Again)
+        true ->
+            ok;
+        false ->
+            _ = erlang:send_after(?BUSY_MS, self(), Again),
+            ok
     catch
         error:badarg -> ok
     end,
@@ -126,4 +129,5 @@ route(<<?PROGRESS, Len:16, Id:Len/binary, Progress/binary>>) -> deliver(Id, {pro
 
 deliver(Id, Message) ->
     {Alias, Number} = binary_to_term(Id, [safe]),
-    Alias ! {Alias, Number, Message}.
+    Alias ! {Alias, Number, Message},
+    ok.

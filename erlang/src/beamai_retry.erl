@@ -19,7 +19,7 @@ again({Left, Delay}, Tool, Again, Error, Run) ->
     case beamai_error:retryable(Error) andalso pause(Delay, Run) of
         true -> next({Left - 1, Delay}, Tool, Again, Again(), Run);
         false -> {error, Error};
-        cancelled -> {error, cancelled(Tool)}
+        cancelled -> {error, beamai_error:cancelled(Tool)}
     end.
 
 next(Retry, Tool, Again, {error, Error}, Run) -> again(Retry, Tool, Again, Error, Run);
@@ -36,7 +36,3 @@ pause(Delay, Run) ->
             cancelled
     after Delay -> true
     end.
-
-cancelled(Tool) ->
-    Message = [Tool, " was cancelled between two tries"],
-    beamai_error:new(Tool, execution_failed, cancelled, Message).

@@ -4,9 +4,10 @@
 %% and not into the caller's mailbox.
 -module(beamai_runs).
 
--export([new_table/0, enter/1, leave/2, forget/2, cancel/1, cancelled/1, keep/1]).
+-export([new_table/0, enter/1, enter/2, leave/2, forget/2, cancel/1, cancelled/1, keep/1]).
 
 -define(TABLE, beamai_runs).
+-define(CANCELLED, '$cancelled').
 
 %% @doc Creates the table. Called by the supervisor, which owns it.
 -spec new_table() -> ok.
@@ -24,6 +25,14 @@ enter(RunId) ->
     beamai_guard:watch({run, Tag}, {run, RunId, Tag}),
     Tag.
 
+%% @doc As {@link enter/1} for a call that is part of another one: if that one has been cancelled in
+%% the meantime, so is this.
+-spec enter(RunId :: term(), Whole :: reference() | none) -> Tag :: reference().
+enter(RunId, Whole) ->
+    Tag = enter(RunId),
+    _ = ets:member(?TABLE, {?CANCELLED, Whole}) andalso keep(Tag),
+    Tag.
+
 %% @doc Ends what {@link enter/1} began and clears a cancellation out of the mailbox.
 -spec leave(RunId :: term(), Tag :: reference()) -> ok.
 leave(RunId, Tag) ->
@@ -32,18 +41,23 @@ leave(RunId, Tag) ->
     _ = erlang:unalias(Tag),
     flush(Tag).
 
-%% @doc Deletes the row alone, for a caller that has died.
+%% @doc Deletes the rows alone, for a caller that has died.
 -spec forget(RunId :: term(), Tag :: reference()) -> ok.
 forget(RunId, Tag) ->
     true = ets:delete_object(?TABLE, {RunId, Tag}),
+    true = ets:delete(?TABLE, {?CANCELLED, Tag}),
     ok.
 
-%% @doc Tells every call under the run id that it is cancelled.
+%% @doc Tells every call under the run id that it is cancelled. Calls that are marked first pass it on
+%% to their parts that are just entering.
 -spec cancel(RunId :: term()) -> ok.
 cancel(RunId) ->
     case ets:whereis(?TABLE) of
-        undefined -> ok;
-        Table -> lists:foreach(fun({_, Tag}) -> keep(Tag) end, ets:lookup(Table, RunId))
+        undefined ->
+            ok;
+        Table ->
+            true = ets:insert(Table, [{{?CANCELLED, Tag}} || {_, Tag} <- ets:lookup(Table, RunId)]),
+            lists:foreach(fun({_, Tag}) -> keep(Tag) end, ets:lookup(Table, RunId))
     end.
 
 %% @doc Whether the call has been cancelled. It stays so until it leaves.

@@ -52,7 +52,20 @@ key(#{session_id := Id}) when Id =/= undefined -> {id, Id};
 key(_Context) -> {process, beamai_guard:root()}.
 
 any() ->
-    counters:get(persistent_term:get(?MODULE), 1) > 0.
+    case persistent_term:get(?MODULE, none) of
+        none -> false;
+        Count -> counters:get(Count, 1) > 0
+    end.
+
+%% The table is there while the application runs.
+table() ->
+    case ets:whereis(?TABLE) of
+        undefined ->
+            ok = beamai_app:ensure_started(),
+            ?TABLE;
+        Table ->
+            Table
+    end.
 
 %% @doc Notes that a call uses the session that the context names. `Timeout', in milliseconds, is
 %% how long the call may take; the session is not idle before.
@@ -73,7 +86,7 @@ now_ms() ->
 %% @doc Whether the session has allowed this subject for as long as it lasts.
 -spec approved(key(), Subject :: binary()) -> boolean().
 approved(Key, Subject) ->
-    ets:member(?TABLE, {Key, Subject}).
+    ets:member(table(), {Key, Subject}) andalso row(Key) =/= none.
 
 %% @doc Allows the subject for as long as the session lasts.
 -spec approve(key(), Subject :: binary()) -> ok.
@@ -83,16 +96,16 @@ approve(Key, Subject) ->
 %% @doc The session's temporary directory, an absolute path, created on first use with mode 0700.
 -spec temp_dir(key()) -> {ok, binary()} | {error, file:posix()}.
 temp_dir(Key) ->
-    case ets:lookup(?TABLE, Key) of
-        [#session{temp_dir = Path}] when is_binary(Path) -> {ok, Path};
+    case row(Key) of
+        #session{temp_dir = Path} when is_binary(Path) -> {ok, Path};
         _ -> call(Key, temp_dir)
     end.
 
 %% @doc The session as the native side takes it, or `none' while it has no temporary directory.
 -spec existing(beamai_context:t()) -> native() | none.
 existing(Context) ->
-    case ets:lookup(?TABLE, key(Context)) of
-        [#session{id = Id, temp_dir = Path}] when is_binary(Path) -> #{id => Id, temp_dir => Path};
+    case row(key(Context)) of
+        #session{id = Id, temp_dir = Path} when is_binary(Path) -> #{id => Id, temp_dir => Path};
         _ -> none
     end.
 
@@ -126,23 +139,37 @@ stop(Pid) ->
         exit:_ -> ok
     end.
 
+%% The row of a session that lives.
+row(Key) ->
+    case ets:lookup(table(), Key) of
+        [#session{pid = Pid} = Row] ->
+            case is_process_alive(Pid) of
+                true ->
+                    Row;
+                false ->
+                    forget(Key, Pid),
+                    none
+            end;
+        [] ->
+            none
+    end.
+
 %% A session may end between the look-up and the call: then a new one takes its place.
 call(Key, Request) ->
-    case ets:lookup(?TABLE, Key) of
-        [#session{pid = Pid}] ->
+    case row(Key) of
+        #session{pid = Pid} ->
             try
                 gen_server:call(Pid, Request, infinity)
             catch
-                exit:{Reason, {gen_server, call, _}} when Reason =:= noproc; Reason =:= normal ->
-                    forget(Key, Pid),
-                    call(Key, Request)
+                exit:{_Reason, {gen_server, call, _}} -> call(Key, Request)
             end;
-        [] ->
+        none ->
             ok = beamai_session_sup:start_session(Key),
             call(Key, Request)
     end.
 
-%% For a session whose process was killed before it could clean up.
+%% For a session whose process was killed before it could clean up. One that is just cleaning up
+%% itself has the same done twice.
 forget(Key, Pid) ->
     case ets:lookup(?TABLE, Key) of
         [#session{pid = Pid, temp_dir = Path} = Row] ->
@@ -155,11 +182,14 @@ forget(Key, Pid) ->
 subject_of(Key, {approval, {Key, Subject}}, Acc) -> [Subject | Acc];
 subject_of(_Key, _Row, Acc) -> Acc.
 
-clean_up(#session{key = Key} = Row, Subjects, Path) ->
+clean_up(#session{key = Key, pid = Pid}, Subjects, Path) ->
     lists:foreach(fun(Subject) -> ets:delete(?TABLE, {Key, Subject}) end, Subjects),
-    true = ets:delete_object(?TABLE, Row),
-    counters:sub(persistent_term:get(?MODULE), 1, 1),
-    delete_temp_dir(Path).
+    delete_temp_dir(Path),
+    case ets:take(?TABLE, Key) of
+        [#session{pid = Pid}] -> counters:sub(persistent_term:get(?MODULE), 1, 1);
+        Others -> true = ets:insert(?TABLE, Others)
+    end,
+    ok.
 
 delete_temp_dir(none) -> ok;
 delete_temp_dir(Path) -> beamai_temp_dir:delete(Path).

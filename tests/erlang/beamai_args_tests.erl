@@ -102,6 +102,8 @@ arguments_must_be_a_map_test() ->
 improper_lists_and_odd_keys_are_refused_not_crashed_on_test() ->
     ?assertMatch(<<"\"edits\" must be array", _/binary>>, message(#{path => <<"a">>, edits => [1 | 2]})),
     ?assertMatch(<<"\"{1,2}\" is not an argument", _/binary>>, message(#{path => <<"a">>, {1, 2} => 1})),
+    ?assertMatch(<<"\"\xc3\xbf\" is not an argument", _/binary>>, message(#{path => <<"a">>, <<255>> => 1})),
+    ?assertMatch(<<"\"limit\" must be integer", _/binary>>, message(#{path => <<"a">>, limit => <<254>>})),
     ?assertMatch(<<"\"no_such\" is not an argument", _/binary>>, message(#{path => <<"a">>, no_such => 1})).
 
 a_tool_without_parameters_takes_anything_untouched_test() ->

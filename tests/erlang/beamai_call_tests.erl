@@ -354,6 +354,18 @@ a_cancelled_call_is_not_tried_again_by_a_filter_test() ->
     after 2000 -> error(not_cancelled)
     end.
 
+a_call_cancelled_while_it_is_being_approved_never_runs_test() ->
+    Me = self(),
+    Approve = fun(_) -> ok = beamai_kernel:cancel(run_5), allow end,
+    Tool = tool(<<"t">>, fun(_) -> Me ! ran end, #{metadata => #{requires_permission => true}}),
+    Kernel = kernel([Tool], #{approve => Approve}),
+    ?assertMatch(
+        {error, #{details := #{reason := cancelled}}},
+        beamai_kernel:invoke(Kernel, <<"t">>, #{}, #{run_id => run_5})
+    ),
+    timer:sleep(20),
+    ?assertEqual([], beamai_test:mailbox()).
+
 cancelling_what_does_not_run_does_nothing_test() ->
     {ok, 1, _} = invoke(fun(_) -> {ok, 1} end, #{}, #{run_id => run_4}),
     ok = beamai_kernel:cancel(run_4),

@@ -2,7 +2,7 @@
 
 -include_lib("eunit/include/eunit.hrl").
 
--import(beamai_test, [kernel/1, kernel/2, tool/2, tool/3]).
+-import(beamai_test, [kernel/1, tool/2, tool/3]).
 
 echo(Name) ->
     tool(Name, fun(Args) -> {ok, Args} end).
@@ -104,6 +104,14 @@ a_module_without_tools_is_refused_test() ->
         {bad_tool_module, no_such_mod}, beamai_kernel:add_tool_module(beamai_kernel:new(), no_such_mod)
     ).
 
+a_name_of_any_kind_is_answered_test() ->
+    [
+        ?assertMatch(
+            {error, #{error_type := not_found}}, beamai_kernel:invoke(kernel([echo(<<"a">>)]), Name, #{})
+        )
+     || Name <- [<<255, 0>>, <<>>, none, "a", 1, {a, self()}]
+    ].
+
 an_unknown_tool_gives_the_nearest_names_test() ->
     Kernel = kernel([echo(<<"file_read">>), echo(<<"file_write">>), echo(<<"shell">>)]),
     {error, Error} = beamai_kernel:invoke(Kernel, <<"file_raed">>, #{}),
@@ -115,8 +123,9 @@ an_unknown_tool_gives_the_nearest_names_test() ->
         },
         Error
     ),
-    ?assertEqual(
-        <<"there is no tool named \"file_raed\"; did you mean file_read?">>, maps:get(message, Error)
+    ?assertMatch(
+        <<"there is no tool named \"file_raed\"; did you mean file_read", _/binary>>,
+        maps:get(message, Error)
     ).
 
 a_name_that_resembles_none_lists_the_tools_test() ->

@@ -23,6 +23,13 @@ beamai-port <command> --help says more about a command.
 ";
 
 fn main() -> ExitCode {
+    // Not a command for people: the launcher of processes is this program again, started by itself.
+    #[cfg(target_os = "linux")]
+    if std::env::args_os().nth(1).is_some_and(|command| command == "launcher") {
+        return beamai_tools::process::launcher_main();
+    }
+    #[cfg(target_os = "linux")]
+    beamai_tools::process::set_program("/proc/self/exe");
     let mut parser = lexopt::Parser::from_env();
     match run(&mut parser) {
         Ok(code) => code,

@@ -190,7 +190,7 @@ impl ToolError {
 }
 
 /// The operating system's text without Rust's "(os error N)", which helps no reader.
-fn describe(error: &std::io::Error) -> String {
+pub(crate) fn describe(error: &std::io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {
         Some(at) => text[..at].to_lowercase(),

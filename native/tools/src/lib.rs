@@ -16,9 +16,11 @@ pub mod operation;
 pub mod ops;
 pub mod panics;
 pub mod policy;
+pub mod process;
 pub mod registry;
 pub mod schema;
 pub mod session;
+pub mod text;
 pub mod tool;
 pub mod workspace;
 

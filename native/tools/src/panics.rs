@@ -1,11 +1,12 @@
 //! Panics of tools as messages.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
 thread_local! {
     static LAST: RefCell<String> = const { RefCell::new(String::new()) };
+    static IS_CATCHING: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Runs `work`; a panic in it is returned as text with the place where it happened, and printed nowhere.
@@ -15,9 +16,16 @@ thread_local! {
 pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
-        std::panic::set_hook(Box::new(|info| LAST.with(|last| *last.borrow_mut() = one_line(info))))
+        let print = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| match IS_CATCHING.get() {
+            true => LAST.with(|last| *last.borrow_mut() = one_line(info)),
+            false => print(info),
+        }));
     });
-    catch_unwind(AssertUnwindSafe(work)).map_err(|_| LAST.with(RefCell::take))
+    let outer = IS_CATCHING.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(work));
+    IS_CATCHING.set(outer);
+    result.map_err(|_| LAST.with(RefCell::take))
 }
 
 fn one_line(info: &std::panic::PanicHookInfo<'_>) -> String {

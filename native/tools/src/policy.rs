@@ -95,6 +95,7 @@ impl Need {
         match &self.operand {
             Operand::None => format!("{tool} wants to run"),
             Operand::Name(name) => format!("{tool} wants to use {name}"),
+            Operand::File(path) if self.is_safe => format!("{tool} wants to read {path}"),
             Operand::File(path) => format!("{tool} wants to change {path}"),
             Operand::Command(command) => format!("{tool} wants to run: {command}"),
         }

@@ -2,7 +2,12 @@
 
 use super::registry_of;
 use crate::operation::Face;
+use crate::ops::file::{FileEdit, FileRead, FileWrite};
+use crate::ops::glob::Glob;
+use crate::ops::grep::Grep;
+use crate::ops::list::List;
 use crate::ops::question::Ask;
+use crate::ops::shell::Shell;
 use crate::ops::skill::Skill;
 use crate::ops::todo::{TodoAdd, TodoList, TodoUpdate};
 use crate::registry::Registry;
@@ -10,6 +15,21 @@ use std::sync::Arc;
 
 pub(super) fn registry() -> Registry {
     registry_of(vec![
+        Arc::new(Face::<FileRead>::new(
+            "file_read",
+            "Read lines of a text file in any encoding, or an image. Tells the number of lines, the encoding, the \
+             line ends, and a hash by which a later change can be refused if the file is no longer the same.",
+        )),
+        Arc::new(Face::<FileWrite>::new(
+            "file_write",
+            "Write a whole file, or add to its end; answers with a diff. The file changes at once or not at all; \
+             missing directories are made. To change a part of a file, use file_edit.",
+        )),
+        Arc::new(Face::<FileEdit>::new(
+            "file_edit",
+            "Replace an exact piece of text in a file; answers with a diff. The text must occur exactly once, unless \
+             replace_all is set. Encoding, line ends, mode and everything else of the file stay as they are.",
+        )),
         Arc::new(Face::<TodoAdd>::new(
             "todo_add",
             "Add a task to the session's list. Keep a list for work of several steps, and keep it true.",
@@ -28,6 +48,28 @@ pub(super) fn registry() -> Registry {
             "skill",
             "List the skills, or load one. A skill is a set of instructions for a kind of work; load the one that fits \
              before you begin.",
+        )),
+        Arc::new(Face::<Shell>::new(
+            "shell_exec",
+            "Runs a shell command with bash in the workspace and returns its exit code, standard output and standard \
+             error. A command that outlasts its timeout is killed with everything that it started. For reading, \
+             searching and editing files, the file tools are better.",
+        )),
+        Arc::new(Face::<List>::new(
+            "file_list",
+            "Lists what is in a directory: name, path, type and size of each entry. Use depth to list the \
+             directories in it too.",
+        )),
+        Arc::new(Face::<Glob>::new(
+            "file_glob",
+            "Finds files by a pattern of their path, such as \"**/*.rs\" or \"src/*/mod.{rs,toml}\". Leaves out \
+             hidden files and what .gitignore leaves out, and says how many. Use file_grep to search in files.",
+        )),
+        Arc::new(Face::<Grep>::new(
+            "file_grep",
+            "Searches the contents of files for a regular expression and returns the matching lines, or only the \
+             files (output_mode). Filter with path, glob or type. Totals are exact; limit and offset page through \
+             the matches. Leaves out hidden and binary files and what .gitignore leaves out, and says how many.",
         )),
     ])
 }

@@ -1,6 +1,34 @@
 //! The operations, one file per family.
 
+mod coverage;
+pub mod file;
+pub mod glob;
+mod globs;
+pub mod grep;
+pub mod list;
 pub mod probe;
 pub mod question;
+pub mod shell;
 pub mod skill;
+mod smallest;
+#[cfg(test)]
+mod testenv;
 pub mod todo;
+mod walk;
+
+pub use coverage::{Coverage, Skipped};
+
+use crate::context::CallContext;
+use crate::error::Result;
+use crate::policy::{Need, Operand};
+
+/// The path where none is given.
+fn here() -> String {
+    ".".to_owned()
+}
+
+/// What an operation needs that tells the names below a path.
+fn needs_listing(path: &str, cx: &CallContext) -> Result<Need> {
+    let operand = Operand::File(cx.workspace.place(path)?.resolved()?);
+    Ok(Need { rule: "Glob".into(), touches: &[], allowed_by: &[], is_safe: true, operand })
+}

@@ -5,17 +5,27 @@
 //! renames under a running call lead nowhere else. A session's private temporary directory is a second such
 //! directory, named by its absolute path.
 
+mod attributes;
+mod draft;
+mod lock;
 mod path;
 mod resolve;
+mod tree;
 mod write;
 
+#[cfg(test)]
+mod tests;
+
+pub use lock::WriteGuard;
 pub use path::{decode as decode_path, encode as encode_path};
-pub use write::{Expected, Replacement, WriteGuard};
+pub use tree::{Above, Tree, open_entry};
+pub use write::{Expected, Replacement};
 
 use crate::error::{Reason, Result, ToolError};
 use resolve::Anchor;
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -62,7 +72,16 @@ impl Root {
     }
 
     fn anchor(&self) -> Anchor<'_> {
-        Anchor { dir: self.dir.as_fd(), path: &self.path }
+        Anchor { dir: self.dir.as_fd(), path: &self.path, alias: &self.alias }
+    }
+
+    fn outside(&self, text: &str) -> ToolError {
+        let root = path::encode(&self.path);
+        ToolError::new(
+            Reason::OutsideWorkspace,
+            format!("{text} is outside the workspace {root}; use a path inside it"),
+        )
+        .file(text)
     }
 
     /// The rest of an absolute path beneath this root.
@@ -147,14 +166,14 @@ impl Workspace {
                 "the path is empty; use \".\" for the workspace",
             ));
         }
-        if text.contains('\0') {
+        if text == "~" || text.starts_with("~/") {
+            return Err(self.root.outside(text));
+        }
+        let path = path::decode(text);
+        if path.as_os_str().as_encoded_bytes().contains(&0) {
             return Err(ToolError::new(Reason::InvalidArgument, "the path has a NUL byte; remove it")
                 .file(text.escape_debug()));
         }
-        if text == "~" || text.starts_with("~/") {
-            return Err(self.outside(text));
-        }
-        let path = path::decode(text);
         if path.is_relative() {
             return Ok(Place::new(&self.root, &path, false));
         }
@@ -163,22 +182,13 @@ impl Workspace {
         }
         match self.temp.as_ref().and_then(|temp| Some((temp, temp.strip(&path)?))) {
             Some((temp, inside)) => Ok(Place::new(temp, inside, true)),
-            None => Err(self.outside(text)),
+            None => Err(self.root.outside(text)),
         }
     }
 
     /// The workspace's own directory.
     pub fn top(&self) -> Place {
         Place::new(&self.root, Path::new(""), false)
-    }
-
-    fn outside(&self, text: &str) -> ToolError {
-        let root = path::encode(&self.root.path);
-        ToolError::new(
-            Reason::OutsideWorkspace,
-            format!("{text} is outside the workspace {root}; use a path inside it"),
-        )
-        .file(text)
     }
 }
 
@@ -226,6 +236,21 @@ impl Place {
     pub fn resolved(&self) -> Result<String> {
         let target = self.walk(resolve::Missing::Refuse).map_err(|error| self.error("find", error))?;
         Ok(path::encode(&self.shown(&target.resolved)))
+    }
+
+    /// The path where a write would end, every link followed. What is not there yet is taken by its name alone.
+    ///
+    /// # Errors
+    /// `outside_workspace` when it leads out, or what else the operating system reports.
+    pub fn destination(&self) -> Result<String> {
+        let target = self.walk(resolve::Missing::Imagine).map_err(|error| self.error("find", error))?;
+        Ok(path::encode(&self.shown(&target.resolved)))
+    }
+
+    /// The directory above, as written, and the name in it; `None` where the path ends in no name.
+    pub fn parent(&self) -> Option<(Self, &OsStr)> {
+        let above = self.relative.parent()?;
+        Some((Self::new(&self.root, above, self.is_temp), self.relative.file_name()?))
     }
 
     /// Opens a regular file for reading. FIFOs, sockets and devices are refused without waiting for a peer.
@@ -276,7 +301,11 @@ impl Place {
     }
 
     pub(crate) fn error(&self, action: &str, error: rustix::io::Errno) -> ToolError {
-        ToolError::io(action, self.display(), error)
+        match error {
+            // What the lookup answers to a path that leads out, by ".." or by a link.
+            rustix::io::Errno::XDEV => self.root.outside(&self.display()),
+            _ => ToolError::io(action, self.display(), error),
+        }
     }
 
     fn not_a_file(&self, kind: FileType) -> ToolError {

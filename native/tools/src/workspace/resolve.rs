@@ -23,6 +23,15 @@ pub(super) struct Anchor<'a> {
     pub(super) dir: BorrowedFd<'a>,
     /// Where the directory stands; absolute links into it are walked from here.
     pub(super) path: &'a Path,
+    /// Another name by which absolute links may lead into it.
+    pub(super) alias: &'a Path,
+}
+
+impl Anchor<'_> {
+    /// The rest of an absolute path that leads into the directory.
+    fn strip<'p>(&self, path: &'p Path) -> Option<&'p Path> {
+        path.strip_prefix(self.path).or_else(|_| path.strip_prefix(self.alias)).ok()
+    }
 }
 
 /// Where a path ends once all links are followed.
@@ -34,6 +43,8 @@ pub(super) struct Target {
     pub(super) name: OsString,
     /// The path beneath the anchor, all links followed.
     pub(super) resolved: PathBuf,
+    /// Directories that were made on the way.
+    pub(super) made: Made,
 }
 
 impl Target {
@@ -43,10 +54,31 @@ impl Target {
     }
 }
 
+/// Directories that a walk made, removed again when what they were made for came to nothing.
+#[derive(Debug, Default)]
+pub(super) struct Made(Vec<(OwnedFd, OsString)>);
+
+impl Made {
+    /// The directories stay.
+    pub(super) fn keep(&mut self) {
+        self.0.clear();
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        while let Some((parent, name)) = self.0.pop() {
+            // Only an empty directory goes: what others put there meanwhile stays, with all above it.
+            _ = rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR);
+        }
+    }
+}
+
 /// Opens `path` beneath the anchor, following links that stay beneath it.
 pub(super) fn open(anchor: &Anchor<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     match open_by_kernel(anchor, path, flags) {
-        Err(Errno::XDEV | Errno::NOSYS | Errno::AGAIN) => open_by_walk(anchor, path, flags),
+        // Some containers answer EPERM to system calls that they do not know.
+        Err(Errno::XDEV | Errno::NOSYS | Errno::AGAIN | Errno::PERM) => open_by_walk(anchor, path, flags),
         other => other,
     }
 }
@@ -69,13 +101,57 @@ fn open_by_kernel(_: &Anchor<'_>, _: &Path, _: OFlags) -> Result<OwnedFd, Errno>
 }
 
 fn open_by_walk(anchor: &Anchor<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
-    let target = walk(anchor, path, Missing::Refuse)?;
-    rustix::fs::openat(
-        target.parent(anchor),
-        &target.name,
-        flags | OFlags::CLOEXEC | OFlags::NOFOLLOW,
-        Mode::empty(),
-    )
+    for _ in 0..MAX_RACES {
+        let target = walk(anchor, path, Missing::Refuse)?;
+        let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        match rustix::fs::openat(target.parent(anchor), &target.name, flags, Mode::empty()) {
+            // The walk ended at something that was no link: it has been exchanged for one since.
+            Err(Errno::LOOP) => {}
+            Ok(fd) if flags.contains(OFlags::PATH) && is_link(&fd)? => {}
+            other => return other,
+        }
+    }
+    Err(Errno::AGAIN)
+}
+
+fn is_link(fd: &OwnedFd) -> Result<bool, Errno> {
+    Ok(FileType::from_raw_mode(rustix::fs::fstat(fd)?.st_mode) == FileType::Symlink)
+}
+
+/// Opens `path` beneath the directory; a link anywhere on the way is refused with `ELOOP` or `ENOTDIR`.
+pub(super) fn open_unlinked(dir: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    match unlinked_by_kernel(dir, path, flags | OFlags::CLOEXEC) {
+        Err(Errno::NOSYS) => unlinked_by_steps(dir, path, flags | OFlags::CLOEXEC | OFlags::NOFOLLOW),
+        other => other,
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn unlinked_by_kernel(dir: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;
+    rustix::fs::openat2(dir, path, flags, Mode::empty(), resolve)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn unlinked_by_kernel(_: BorrowedFd<'_>, _: &Path, _: OFlags) -> Result<OwnedFd, Errno> {
+    Err(Errno::NOSYS)
+}
+
+fn unlinked_by_steps(dir: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let through = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut here: Option<OwnedFd> = None;
+    let mut steps = path.components().peekable();
+    while let Some(step) = steps.next() {
+        let name = match step {
+            Component::Normal(name) => name,
+            Component::CurDir => OsStr::new("."),
+            _ => return Err(Errno::XDEV),
+        };
+        let flags = if steps.peek().is_some() { through } else { flags };
+        let parent = here.as_ref().map_or(dir, AsFd::as_fd);
+        here = Some(rustix::fs::openat(parent, name, flags, Mode::empty())?);
+    }
+    here.ok_or(Errno::NOENT)
 }
 
 /// What a walk does about directories that are not there.
@@ -85,21 +161,31 @@ pub(super) enum Missing {
     Refuse,
     /// It makes them; the last component may be missing in any case.
     Create,
+    /// It goes on by name alone, as if they were there and empty.
+    Imagine,
 }
 
 /// Follows `path` to its last component, which need not exist.
 pub(super) fn walk(anchor: &Anchor<'_>, path: &Path, missing: Missing) -> Result<Target, Errno> {
-    let mut walk = Walk { anchor, below: Vec::new(), names: Vec::new(), pending: VecDeque::new(), links: 0 };
+    let mut walk = Walk {
+        anchor,
+        below: Vec::new(),
+        names: Vec::new(),
+        pending: VecDeque::new(),
+        made: Made::default(),
+        links: 0,
+    };
     walk.push_front(path)?;
     walk.run(missing)
 }
 
 struct Walk<'a> {
     anchor: &'a Anchor<'a>,
-    /// Handles of the directories entered so far.
+    /// Handles of the directories entered so far. Names beyond them are imagined.
     below: Vec<OwnedFd>,
     names: Vec<OsString>,
     pending: VecDeque<OsString>,
+    made: Made,
     links: usize,
 }
 
@@ -107,21 +193,30 @@ impl Walk<'_> {
     fn run(mut self, missing: Missing) -> Result<Target, Errno> {
         while let Some(name) = self.pending.pop_front() {
             if name == ".." {
-                self.below.pop().ok_or(Errno::XDEV)?;
-                self.names.pop();
+                self.leave()?;
+            } else if self.follow_link(&name)? {
+                // Its target is what is pending now.
             } else if self.pending.is_empty() {
-                if !self.follow_link(&name)? {
-                    return Ok(self.end(name));
-                }
-            } else if !self.follow_link(&name)? {
+                return Ok(self.end(name));
+            } else {
                 self.enter(name, missing)?;
             }
         }
-        let Some(name) = self.names.pop() else {
-            return Ok(Target { parent: None, name: ".".into(), resolved: ".".into() });
+        let Some(name) = self.names.last().cloned() else {
+            return Ok(Target { parent: None, name: ".".into(), resolved: ".".into(), made: self.made });
         };
-        self.below.pop();
+        self.leave()?;
         Ok(self.end(name))
+    }
+
+    fn leave(&mut self) -> Result<(), Errno> {
+        self.names.pop().ok_or(Errno::XDEV)?;
+        self.below.truncate(self.names.len());
+        Ok(())
+    }
+
+    fn is_imagined(&self) -> bool {
+        self.names.len() > self.below.len()
     }
 
     fn here(&self) -> BorrowedFd<'_> {
@@ -130,28 +225,46 @@ impl Walk<'_> {
 
     fn end(mut self, name: OsString) -> Target {
         self.names.push(name.clone());
-        Target { parent: self.below.pop(), name, resolved: self.names.iter().collect() }
+        Target { parent: self.below.pop(), name, resolved: self.names.iter().collect(), made: self.made }
     }
 
     fn enter(&mut self, name: OsString, missing: Missing) -> Result<(), Errno> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let opened = match rustix::fs::openat(self.here(), &name, flags, Mode::empty()) {
-            Err(Errno::NOENT) if missing == Missing::Create => {
-                match rustix::fs::mkdirat(self.here(), &name, Mode::from_raw_mode(0o777)) {
-                    Ok(()) | Err(Errno::EXIST) => {}
-                    Err(error) => return Err(error),
+        if !self.is_imagined() {
+            match (self.open_dir(&name), missing) {
+                (Err(Errno::NOENT), Missing::Imagine) => {}
+                (Err(Errno::NOENT), Missing::Create) => {
+                    self.make_dir(&name)?;
+                    self.below.push(self.open_dir(&name)?);
                 }
-                rustix::fs::openat(self.here(), &name, flags, Mode::empty())
+                (opened, _) => self.below.push(opened?),
             }
-            other => other,
-        };
-        self.below.push(opened?);
+        }
         self.names.push(name);
         Ok(())
     }
 
+    fn open_dir(&self, name: &OsStr) -> Result<OwnedFd, Errno> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        rustix::fs::openat(self.here(), name, flags, Mode::empty())
+    }
+
+    fn make_dir(&mut self, name: &OsStr) -> Result<(), Errno> {
+        match rustix::fs::mkdirat(self.here(), name, Mode::from_raw_mode(0o777)) {
+            Err(Errno::EXIST) => Ok(()),
+            Err(error) => Err(error),
+            Ok(()) => {
+                let parent = rustix::io::fcntl_dupfd_cloexec(self.here(), 3)?;
+                self.made.0.push((parent, name.to_owned()));
+                Ok(())
+            }
+        }
+    }
+
     /// If `name` is a link, puts its target in front of what is pending and answers true.
     fn follow_link(&mut self, name: &OsStr) -> Result<bool, Errno> {
+        if self.is_imagined() {
+            return Ok(false);
+        }
         let stat = match rustix::fs::statat(self.here(), name, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => return Ok(false),
             other => other?,
@@ -166,7 +279,7 @@ impl Walk<'_> {
         let link = rustix::fs::readlinkat(self.here(), name, Vec::new())?;
         let link = PathBuf::from(OsString::from_vec(link.into_bytes()));
         if link.is_absolute() {
-            let inside = link.strip_prefix(self.anchor.path).map_err(|_| Errno::XDEV)?;
+            let inside = self.anchor.strip(&link).ok_or(Errno::XDEV)?;
             self.below.clear();
             self.names.clear();
             self.push_front(inside)?;
@@ -186,5 +299,38 @@ impl Walk<'_> {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_and_the_steps_open_the_same_and_refuse_the_same() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(home.path().join("a/b")).unwrap();
+        std::fs::write(home.path().join("a/b/file"), "").unwrap();
+        std::os::unix::fs::symlink("a", home.path().join("link")).unwrap();
+        let dir = std::fs::File::open(home.path()).unwrap();
+        for (path, opens) in [
+            ("a/b/file", true),
+            ("a/./b", true),
+            (".", true),
+            ("link", false),
+            ("link/b/file", false),
+            ("a/../a", false),
+            ("a/gone", false),
+            ("/", false),
+        ] {
+            // O_PATH alone would give a handle on the link itself.
+            let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+            let steps = unlinked_by_steps(dir.as_fd(), Path::new(path), flags | OFlags::NOFOLLOW);
+            assert_eq!(steps.is_ok(), opens, "{path}: {steps:?}");
+            if path != "a/../a" {
+                let kernel = open_unlinked(dir.as_fd(), Path::new(path), flags);
+                assert_eq!(kernel.is_ok(), opens, "{path}: {kernel:?}");
+            }
+        }
     }
 }

@@ -1,98 +1,121 @@
 //! Atomic replacement of a file: all of the new bytes or all of the old ones, whatever happens between.
 //!
-//! The new content goes into a nameless file in the same directory, gets a name there, and is renamed over the
-//! target. Mode and owner are kept, and so is a link that led to the file: its target is what is replaced.
+//! The new content goes into a nameless file in the same directory and takes the target's place there. Mode and
+//! owner are kept, and so is a link that led to the file: its target is what is replaced. A change by another
+//! program, up to the very moment of the replacement, is noticed and wins.
 //! The data is not forced to disk: a crash of the process loses nothing, a loss of power may.
 
+use super::draft::Draft;
 use super::{Place, resolve};
 use crate::error::{Reason, Result, ToolError};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
+use std::ffi::OsStr;
 use std::fs::File;
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hasher};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+/// How often, and after which pause, a lock that another process holds is tried again.
+const LOCK_TRIES: usize = 100;
+const LOCK_PAUSE: Duration = Duration::from_micros(500);
 
 /// What must stand at the target when it is replaced.
 #[derive(Debug, Clone, Copy)]
 pub enum Expected<'a> {
     /// The very file that was read; see [`Place::open_file`].
     Unchanged(&'a Stat),
+    /// Nothing.
+    Absent,
     /// Whatever is there, or nothing.
     Anything,
 }
 
-/// Locks that keep two replacements of one file by this process apart, by hash of the target.
-static LOCKS: [Mutex<()>; 64] = [const { Mutex::new(()) }; 64];
-
-/// The exclusive right, within this process, to replace one file.
-pub struct WriteGuard(#[allow(dead_code, reason = "held for its drop")] MutexGuard<'static, ()>);
-
-impl std::fmt::Debug for WriteGuard {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("WriteGuard")
-    }
-}
-
 impl Place {
-    /// Waits for the right to replace the file; hold it from reading to [`Replacement::commit`].
-    pub fn lock(&self) -> WriteGuard {
-        let key = self.resolved().unwrap_or_else(|_| self.display());
-        let hasher = BuildHasherDefault::<DefaultHasher>::default();
-        let hash = hasher.hash_one((self.root.device, self.root.inode, key));
-        let lock = &LOCKS[usize::try_from(hash % 64).unwrap_or(0)];
-        WriteGuard(lock.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Begins a replacement of the file; missing directories on the way are made.
+    /// Begins a replacement of the file; missing directories on the way are made, and removed again if the
+    /// replacement is not committed.
     ///
     /// # Errors
     /// `is_a_directory`, `not_a_file`, `outside_workspace`, `access_denied` or `io`.
     pub fn replace(&self) -> Result<Replacement<'_>> {
-        let target = self.walk(resolve::Missing::Create).map_err(|error| self.error("write", error))?;
+        self.refuse_directory_name()?;
+        let failed = |error| self.error("write", error);
+        let target = self.walk(resolve::Missing::Create).map_err(failed)?;
         let anchor = self.root.anchor();
-        let existing =
-            match rustix::fs::statat(target.parent(&anchor), &target.name, AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(stat) => match FileType::from_raw_mode(stat.st_mode) {
-                    FileType::RegularFile => Some(stat),
-                    other => return Err(self.not_a_file(other)),
-                },
-                Err(Errno::NOENT) => None,
-                Err(error) => return Err(self.error("write", error)),
-            };
-        let draft = Draft::create(target.parent(&anchor), existing.as_ref())
-            .map_err(|error| self.error("write", error))?;
+        let parent = target.parent(&anchor);
+        let existing = look(parent, &target.name).map_err(failed)?;
+        if let Some(stat) = &existing {
+            self.refuse_other(FileType::from_raw_mode(stat.st_mode))?;
+        }
+        let draft = Draft::create(parent, &target.name, existing.as_ref()).map_err(failed)?;
         Ok(Replacement { place: self, target, existing, draft })
     }
 
-    /// Opens the file for appending, making it and the directories on the way where they are missing.
+    /// Opens the file for appending, making it and the directories on the way where they are missing. The file's
+    /// state before is `None` when it was made.
     ///
     /// # Errors
     /// As [`Place::replace`].
     pub fn append(&self) -> Result<(File, Option<Stat>)> {
-        let target = self.walk(resolve::Missing::Create).map_err(|error| self.error("write", error))?;
+        self.refuse_directory_name()?;
+        let failed = |error| self.error("write", error);
+        let mut target = self.walk(resolve::Missing::Create).map_err(failed)?;
         let anchor = self.root.anchor();
-        let parent = target.parent(&anchor);
-        let flags = OFlags::WRONLY
-            | OFlags::APPEND
-            | OFlags::NONBLOCK
-            | OFlags::NOCTTY
-            | OFlags::NOFOLLOW
-            | OFlags::CLOEXEC;
-        let (fd, is_new) = match rustix::fs::openat(parent, &target.name, flags, Mode::empty()) {
-            Err(Errno::NOENT) => {
-                let mode = Mode::from_raw_mode(0o666);
-                let made = rustix::fs::openat(parent, &target.name, flags | OFlags::CREATE, mode);
-                (made.map_err(|error| self.error("write", error))?, true)
-            }
-            Err(Errno::NXIO) => return Err(self.not_a_file(FileType::Fifo)),
-            other => (other.map_err(|error| self.error("write", error))?, false),
+        let (fd, is_new) = match open_or_make(target.parent(&anchor), &target.name) {
+            // A device or socket without a peer.
+            Err(Errno::NXIO) => return Err(self.not_a_file(self.kind_of(&target))),
+            other => other.map_err(failed)?,
         };
-        let stat = rustix::fs::fstat(&fd).map_err(|error| self.error("look at", error))?;
-        match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => Ok((File::from(fd), (!is_new).then_some(stat))),
-            other => Err(self.not_a_file(other)),
+        let stat = rustix::fs::fstat(&fd).map_err(failed)?;
+        self.refuse_other(FileType::from_raw_mode(stat.st_mode))?;
+        target.made.keep();
+        Ok((File::from(fd), (!is_new).then_some(stat)))
+    }
+
+    fn kind_of(&self, target: &resolve::Target) -> FileType {
+        let stat = look(target.parent(&self.root.anchor()), &target.name).ok().flatten();
+        stat.map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode))
+    }
+
+    fn refuse_other(&self, kind: FileType) -> Result<()> {
+        if kind == FileType::RegularFile { Ok(()) } else { Err(self.not_a_file(kind)) }
+    }
+
+    fn refuse_directory_name(&self) -> Result<()> {
+        let name = self.relative.as_os_str().as_encoded_bytes();
+        if name.ends_with(b"/") || name.ends_with(b"/.") {
+            return Err(self.not_a_file(FileType::Directory));
+        }
+        Ok(())
+    }
+}
+
+/// What stands at `name`, links not followed.
+fn look(parent: BorrowedFd<'_>, name: &OsStr) -> Result<Option<Stat>, Errno> {
+    match rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Ok(Some(stat)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The file, opened for appending, and whether it was made.
+fn open_or_make(parent: BorrowedFd<'_>, name: &OsStr) -> Result<(OwnedFd, bool), Errno> {
+    let flags = OFlags::WRONLY
+        | OFlags::APPEND
+        | OFlags::NONBLOCK
+        | OFlags::NOCTTY
+        | OFlags::NOFOLLOW
+        | OFlags::CLOEXEC;
+    loop {
+        match rustix::fs::openat(parent, name, flags, Mode::empty()) {
+            Err(Errno::NOENT) => {}
+            other => return Ok((other?, false)),
+        }
+        let make = flags | OFlags::CREATE | OFlags::EXCL;
+        match rustix::fs::openat(parent, name, make, Mode::from_raw_mode(0o666)) {
+            // Somebody else made it meanwhile.
+            Err(Errno::EXIST) => {}
+            other => return Ok((other?, true)),
         }
     }
 }
@@ -125,109 +148,96 @@ impl Replacement<'_> {
     /// Puts the new content in the target's place.
     ///
     /// # Errors
-    /// `stale` when the target is not what was expected; `io` and the like from the operating system.
-    pub fn commit(self, expected: Expected<'_>) -> Result<()> {
+    /// `stale` when the target is not what was expected; `io` and the like from the operating system. The target
+    /// is as it was then.
+    pub fn commit(mut self, expected: Expected<'_>) -> Result<()> {
+        match expected {
+            Expected::Unchanged(read) => self.swap(read)?,
+            Expected::Absent if self.existing.is_some() || !self.place_anew()? => return Err(self.stale()),
+            Expected::Anything if self.existing.is_some() || !self.place_anew()? => self.overwrite()?,
+            Expected::Absent | Expected::Anything => {}
+        }
+        self.target.made.keep();
+        Ok(())
+    }
+
+    /// Puts the draft where nothing stands; false when something does.
+    fn place_anew(&mut self) -> Result<bool> {
         let anchor = self.place.root.anchor();
-        let parent = self.target.parent(&anchor);
-        self.check(parent, expected)?;
-        let named = self.draft.name_in(parent).map_err(|error| self.place.error("write", error))?;
-        match rustix::fs::renameat(parent, &named, parent, &self.target.name) {
-            Ok(()) => Ok(()),
-            Err(error) => {
-                _ = rustix::fs::unlinkat(parent, &named, AtFlags::empty());
-                Err(self.place.error("write", error))
-            }
+        match self.draft.place_anew(self.target.parent(&anchor), &self.target.name) {
+            Ok(()) => Ok(true),
+            Err(Errno::EXIST) => Ok(false),
+            Err(error) => Err(self.place.error("write", error)),
         }
     }
 
-    fn check(&self, parent: BorrowedFd<'_>, expected: Expected<'_>) -> Result<()> {
-        let Expected::Unchanged(read) = expected else { return Ok(()) };
-        let now = rustix::fs::statat(parent, &self.target.name, AtFlags::SYMLINK_NOFOLLOW);
-        if now.is_ok_and(|now| same_version(&now, read)) {
+    fn overwrite(&mut self) -> Result<()> {
+        let anchor = self.place.root.anchor();
+        let parent = self.target.parent(&anchor);
+        self.draft.rename_over(parent, &self.target.name).map_err(|error| self.place.error("write", error))
+    }
+
+    /// Exchanges draft and target and looks at what came out, so that no change by anybody gets lost between a
+    /// look and a rename.
+    fn swap(&mut self, read: &Stat) -> Result<()> {
+        let anchor = self.place.root.anchor();
+        let parent = self.target.parent(&anchor);
+        let failed = |error| self.place.error("write", error);
+        let _lock = lock_at(parent, &self.target.name);
+        if !look(parent, &self.target.name).map_err(failed)?.is_some_and(|now| same_version(&now, read)) {
+            return Err(self.stale());
+        }
+        let named = self.draft.name_in(parent).map_err(failed)?;
+        match exchange(parent, named, &self.target.name) {
+            Ok(()) => {}
+            Err(Errno::NOENT) => return Err(self.stale()),
+            // Not every file system can exchange.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => return self.overwrite(),
+            Err(error) => return Err(failed(error)),
+        }
+        if look(parent, OsStr::new(named)).map_err(failed)?.is_some_and(|old| same_content(&old, read)) {
             return Ok(());
         }
-        let shown = self.place.display();
-        Err(ToolError::new(
-            Reason::Stale,
-            format!("{shown} changed while it was edited; read it again and repeat the edit"),
-        )
-        .file(shown))
+        exchange(parent, named, &self.target.name).map_err(failed)?;
+        Err(self.stale())
     }
+
+    fn stale(&self) -> ToolError {
+        let shown = self.place.display();
+        ToolError::new(
+            Reason::Stale,
+            format!("{shown} was changed by another program meanwhile; read it again and repeat the change"),
+        )
+        .file(shown)
+    }
+}
+
+/// Locks the file for the moment of its replacement, against other processes that do the same: of two that read
+/// one version, the second finds another file. A program that holds such a lock for its own ends is not waited
+/// for, and not every file system has locks; then the look afterwards is all there is.
+fn lock_at(parent: BorrowedFd<'_>, name: &OsStr) -> Option<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(parent, name, flags, Mode::empty()).ok()?;
+    for _ in 0..LOCK_TRIES {
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => std::thread::sleep(LOCK_PAUSE),
+            _ => break,
+        }
+    }
+    Some(file)
+}
+
+fn exchange(parent: BorrowedFd<'_>, one: &str, other: &OsStr) -> Result<(), Errno> {
+    rustix::fs::renameat_with(parent, one, parent, other, RenameFlags::EXCHANGE)
 }
 
 /// Whether two looks at a file saw the same file with the same content, as far as the file system tells.
 fn same_version(a: &Stat, b: &Stat) -> bool {
+    same_content(a, b) && (a.st_ctime, a.st_ctime_nsec) == (b.st_ctime, b.st_ctime_nsec)
+}
+
+/// The same without the time of the last change of name, which a rename sets.
+fn same_content(a: &Stat, b: &Stat) -> bool {
     (a.st_dev, a.st_ino, a.st_size) == (b.st_dev, b.st_ino, b.st_size)
-        && (a.st_mtime, a.st_mtime_nsec, a.st_ctime, a.st_ctime_nsec)
-            == (b.st_mtime, b.st_mtime_nsec, b.st_ctime, b.st_ctime_nsec)
-}
-
-/// New content that has no place yet.
-#[derive(Debug)]
-struct Draft {
-    file: File,
-    /// Its name where the file system has no nameless files; removed when the draft is dropped unused.
-    name: Option<(OwnedFd, String)>,
-}
-
-impl Draft {
-    fn create(parent: BorrowedFd<'_>, like: Option<&Stat>) -> Result<Self, Errno> {
-        // Without a model, the mode is what any program's new file gets: 0666 less the umask.
-        let mode = Mode::from_raw_mode(if like.is_some() { 0o600 } else { 0o666 });
-        let draft = match nameless(parent, mode) {
-            Some(fd) => Self { file: File::from(fd), name: None },
-            None => Self::named(parent, mode)?,
-        };
-        if let Some(stat) = like {
-            // A change of owner may be refused; the content still is the caller's to write.
-            let owner = (rustix::fs::Uid::from_raw(stat.st_uid), rustix::fs::Gid::from_raw(stat.st_gid));
-            _ = rustix::fs::fchown(&draft.file, Some(owner.0), Some(owner.1));
-            rustix::fs::fchmod(&draft.file, Mode::from_raw_mode(stat.st_mode))?;
-        }
-        Ok(draft)
-    }
-
-    fn named(parent: BorrowedFd<'_>, mode: Mode) -> Result<Self, Errno> {
-        let name = fresh_name();
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let fd = rustix::fs::openat(parent, &name, flags, mode)?;
-        Ok(Self { file: File::from(fd), name: Some((rustix::io::fcntl_dupfd_cloexec(parent, 3)?, name)) })
-    }
-
-    /// Gives the draft a name beside the target, and hands the duty to remove it to the caller.
-    fn name_in(mut self, parent: BorrowedFd<'_>) -> Result<String, Errno> {
-        if let Some((_, name)) = self.name.take() {
-            return Ok(name);
-        }
-        let name = fresh_name();
-        let own = format!("/proc/self/fd/{}", self.file.as_raw_fd());
-        rustix::fs::linkat(rustix::fs::CWD, &own, parent, &name, AtFlags::SYMLINK_FOLLOW)?;
-        Ok(name)
-    }
-}
-
-impl Drop for Draft {
-    fn drop(&mut self) {
-        if let Some((parent, name)) = &self.name {
-            _ = rustix::fs::unlinkat(parent.as_fd(), name, AtFlags::empty());
-        }
-    }
-}
-
-#[cfg(target_os = "linux")]
-fn nameless(parent: BorrowedFd<'_>, mode: Mode) -> Option<OwnedFd> {
-    // An O_PATH handle cannot be the start of O_TMPFILE's own lookup of "."; naming "." beneath it can.
-    rustix::fs::openat(parent, ".", OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC, mode).ok()
-}
-
-#[cfg(not(target_os = "linux"))]
-fn nameless(_: BorrowedFd<'_>, _: Mode) -> Option<OwnedFd> {
-    None
-}
-
-/// A name that no other file in the directory has.
-fn fresh_name() -> String {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let random = std::hash::RandomState::new().build_hasher().finish();
-    format!(".beamai-{random:016x}-{}.tmp", COUNT.fetch_add(1, Ordering::Relaxed))
+        && (a.st_mtime, a.st_mtime_nsec) == (b.st_mtime, b.st_mtime_nsec)
 }

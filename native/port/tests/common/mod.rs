@@ -1,0 +1,132 @@
+//! A workspace with a host over it, and a look at the machine's processes.
+#![allow(dead_code, reason = "every test file uses a part of it")]
+
+use beamai_tools::ToolError;
+use beamai_tools::cancel::CancelToken;
+use beamai_tools::engine::{Call, Host, Outcome, Run};
+use beamai_tools::workspace::Workspace;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Both ways to watch over a command: a pid namespace, and the hunt where there is none.
+pub(crate) const MODES: [&str; 2] = ["best_effort", "off"];
+
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_beamai-port");
+
+/// A workspace in a temporary directory with a host that allows everything.
+pub(crate) struct Env {
+    pub(crate) dir: TempDir,
+    pub(crate) host: Host,
+}
+
+impl Env {
+    pub(crate) fn new() -> Self {
+        Self::with("best_effort")
+    }
+
+    pub(crate) fn with(sandbox: &str) -> Self {
+        beamai_tools::process::set_program(PROGRAM);
+        let dir = TempDir::new().unwrap();
+        let host = host(dir.path(), json!({"default": "allow"}), sandbox);
+        Self { dir, host }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(crate) fn call(&self, args: Value) -> Outcome {
+        self.host.call(call(args), Run::default())
+    }
+
+    pub(crate) fn ok(&self, args: Value) -> Value {
+        match self.call(args) {
+            Outcome::Ok(value, _) => value,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) fn run(&self, command: &str) -> Value {
+        self.ok(json!({"command": command}))
+    }
+
+    /// Standard output of a command that succeeds.
+    pub(crate) fn stdout(&self, command: &str) -> String {
+        let result = self.run(command);
+        assert_eq!(result["exit_code"], 0, "{result}");
+        result["stdout"].as_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn fails(&self, args: Value) -> ToolError {
+        error(self.call(args))
+    }
+
+    /// The outcome of a call that is cancelled as soon as `until` holds.
+    pub(crate) fn cancelled_when(&self, args: Value, until: impl Fn() -> bool + Send) -> ToolError {
+        let cancel = CancelToken::new();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                wait_until(until);
+                cancel.cancel();
+            });
+            error(self.host.call(call(args), Run { cancel: cancel.clone(), ..Run::default() }))
+        })
+    }
+}
+
+pub(crate) fn host(workspace: &Path, permissions: Value, sandbox: &str) -> Host {
+    let workspace = Workspace::open(workspace).unwrap().id();
+    let settings = json!({"workspace": workspace, "permissions": permissions, "sandbox": sandbox});
+    Host::new(&serde_json::from_value(settings).unwrap()).unwrap()
+}
+
+pub(crate) fn call(args: Value) -> Call {
+    serde_json::from_value(json!({"tool": "shell_exec", "args": args})).unwrap()
+}
+
+pub(crate) fn error(outcome: Outcome) -> ToolError {
+    match outcome {
+        Outcome::Error(error) => error,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A text that occurs in no process yet.
+pub(crate) fn marker() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    format!("beamai-mark-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// The processes of the whole machine that carry the mark in their arguments or environment, except zombies.
+pub(crate) fn marked(marker: &str) -> Vec<u32> {
+    let carries = |pid: &u32| {
+        ["cmdline", "environ"].iter().any(|file| {
+            let text = std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+            memmem(&text, marker.as_bytes())
+        })
+    };
+    let names = std::fs::read_dir("/proc").unwrap().flatten();
+    let pids = names.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(|pid| *pid != std::process::id()).filter(carries).collect()
+}
+
+pub(crate) fn assert_none_left(marker: &str) {
+    let left = marked(marker);
+    assert!(left.is_empty(), "{left:?} carry {marker}");
+}
+
+fn memmem(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
+}
+
+/// Waits until something holds; panics after ten seconds.
+pub(crate) fn wait_until(holds: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < Duration::from_secs(10), "it never came to pass");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,99 @@
+//! Adding to the end of a file that is there. It keeps its identity: other names of it see the addition.
+
+use super::before::{Before, no_text};
+use super::write::{FileWrite, FileWritten, WriteOperation};
+use crate::context::CallContext;
+use crate::error::{Reason, Result, ToolError};
+use crate::text::{Charset, Content, DiffBuilder, Found, Splice, around, survey};
+use crate::workspace::Place;
+use rustix::fs::Stat;
+use std::fs::File;
+use std::io::Write;
+
+const ADVICE: &str = "text cannot be added to it";
+
+/// Adds the content to the file.
+///
+/// # Errors
+/// `stale` when the file changed since `before`; it is as it was whenever there is an error.
+pub(super) fn append(
+    args: &FileWrite,
+    place: &Place,
+    before: &Before,
+    content: &Content,
+    cx: &CallContext,
+) -> Result<FileWritten> {
+    let charset = match content {
+        Content::Text(charset) => *charset,
+        Content::Image(kind) | Content::Binary(kind) => {
+            return Err(no_text(place, before.size, kind, ADVICE));
+        }
+    };
+    let bytes = charset.encode(&args.content).map_err(|unmappable| {
+        let shown = place.display();
+        let message = format!(
+            "{shown} is in {}, which cannot hold {unmappable}; leave these characters out, or write the whole file \
+             anew, which makes it utf-8",
+            charset.name()
+        );
+        ToolError::new(Reason::InvalidEncoding, message).file(shown)
+    })?;
+    let whole = match before.size <= cx.limits.whole_file_bytes {
+        true => Some(survey(&before.bytes(), charset, &|| cx.check())?),
+        false => None,
+    };
+    let mut diff = DiffBuilder::new(&place.display(), false, cx.limits.diff_bytes);
+    if let Some(whole) = &whole {
+        compare(&mut diff, before, charset, whole, &bytes, cx)?;
+    }
+    let (file, stat) = place.append()?;
+    if stat.is_none_or(|stat| !same(&stat, &before.stat)) {
+        return Err(ToolError::new(Reason::Stale, "the file changed while it was written to; try again")
+            .file(place.display()));
+    }
+    add(file, &bytes, before.size).map_err(|error| ToolError::io("write", place.display(), error))?;
+    let diff = whole.is_some().then(|| diff.finish());
+    Ok(FileWritten {
+        operation: WriteOperation::Updated,
+        bytes_written: bytes.len() as u64,
+        additions: diff.as_ref().and_then(|diff| diff.additions),
+        deletions: diff.as_ref().and_then(|diff| diff.deletions),
+        diff_truncated: diff.as_ref().is_some_and(|diff| diff.is_truncated),
+        note: diff
+            .is_none()
+            .then(|| "no diff and no hash: the file is too large to be read for them".to_owned()),
+        diff: diff.map(|diff| diff.text),
+        hash: whole.map(|mut whole| whole.hasher.update(&bytes).finalize().to_hex().to_string()),
+        encoding: charset.name(),
+        link_broken: false,
+    })
+}
+
+fn same(a: &Stat, b: &Stat) -> bool {
+    (a.st_dev, a.st_ino, a.st_size, a.st_mtime, a.st_mtime_nsec)
+        == (b.st_dev, b.st_ino, b.st_size, b.st_mtime, b.st_mtime_nsec)
+}
+
+/// Adds bytes, all or none.
+fn add(mut file: File, bytes: &[u8], size: u64) -> std::io::Result<()> {
+    file.write_all(bytes).inspect_err(|_| {
+        // What came in is taken out again; if that fails too, the first error is still the one to tell.
+        _ = file.set_len(size);
+    })
+}
+
+fn compare(
+    diff: &mut DiffBuilder,
+    before: &Before,
+    charset: Charset,
+    whole: &Found,
+    bytes: &[u8],
+    cx: &CallContext,
+) -> Result<()> {
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    let end = before.size;
+    let splice = Splice { range: end..end, line: whole.stats.ends() + 1, with: bytes };
+    around(&before.bytes(), charset, std::iter::once(splice), diff, &|| cx.check())
+}

@@ -1,0 +1,163 @@
+//! Lines whose text matches a pattern.
+
+mod filter;
+mod found;
+mod hits;
+mod multiline;
+mod output;
+mod pattern;
+mod scope;
+mod search;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub use output::{Grepped, Hit};
+
+use crate::context::{CallContext, Stop};
+use crate::error::{Result, ToolError};
+use crate::operation::Operation;
+use crate::ops::coverage::Tally;
+use crate::ops::walk::Walk;
+use crate::policy::{Need, Operand};
+use crate::tool::Traits;
+use filter::Filter;
+use found::Found;
+use pattern::Pattern;
+use schemars::JsonSchema;
+use scope::Scope;
+use search::FileSearch;
+use serde::{Deserialize, Serialize};
+
+/// Searches the contents of files.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub struct Grep {
+    /// Regular expression (Rust syntax: no look-around, no backreferences) that is looked for in each line.
+    pub(crate) pattern: String,
+    /// Directory or file to search.
+    #[serde(default = "super::here")]
+    pub(crate) path: String,
+    /// Only search files whose path matches this glob: "*.go" holds at any depth, "src/*.go" relative to `path`,
+    /// "!*.go" for all but these.
+    #[serde(default)]
+    pub(crate) glob: Option<String>,
+    /// Only search files of this type, as ripgrep names them: "rust", "py", "js", "ts", "go", "java", "md" …
+    #[serde(default, rename = "type")]
+    pub(crate) file_type: Option<String>,
+    /// Matching lines with their text, the files that have any, or how many lines each of these has.
+    #[serde(default)]
+    pub(crate) output_mode: OutputMode,
+    /// Do not tell upper and lower case apart.
+    #[serde(default)]
+    pub(crate) case_insensitive: bool,
+    /// Look for the pattern as it stands, not as a regular expression.
+    #[serde(default)]
+    pub(crate) literal: bool,
+    /// Only match whole words.
+    #[serde(default)]
+    pub(crate) word: bool,
+    /// Let a match go over several lines; `.` matches line ends too. Such a match counts as one.
+    #[serde(default)]
+    pub(crate) multiline: bool,
+    /// Lines to show before each match.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 100))]
+    pub(crate) before: Option<usize>,
+    /// Lines to show after each match.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 100))]
+    pub(crate) after: Option<usize>,
+    /// Lines to show before and after each match, where `before` or `after` is not given.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 100))]
+    pub(crate) context: Option<usize>,
+    /// Most matches to return; in the other output modes, most files.
+    #[serde(default = "default_limit")]
+    #[schemars(range(min = 1, max = 100_000))]
+    pub(crate) limit: usize,
+    /// Matches, or files, to skip first; the order is by path and line, so a next page can be asked for.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 1_000_000))]
+    pub(crate) offset: usize,
+    /// Also search files and directories whose name begins with a dot.
+    #[serde(default)]
+    pub(crate) hidden: bool,
+    /// Also search what ignore files (.gitignore and the like) leave out.
+    #[serde(default)]
+    pub(crate) ignored: bool,
+}
+
+fn default_limit() -> usize {
+    200
+}
+
+/// What a search returns of what it finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OutputMode {
+    /// Every match with its text.
+    #[default]
+    Content,
+    /// The files with a match.
+    FilesWithMatches,
+    /// The files with a match, and how many lines match in each.
+    Count,
+}
+
+/// What a search does with each file.
+struct Plan<'a> {
+    pattern: Pattern,
+    mode: OutputMode,
+    before: usize,
+    after: usize,
+    found: &'a Found,
+    scope: &'a Scope,
+    cx: &'a CallContext,
+}
+
+impl Operation for Grep {
+    type Output = Grepped;
+    const TRAITS: Traits = Traits::SEARCHES;
+    const RULE: &'static str = "Grep";
+
+    fn need(&self, cx: &CallContext) -> Result<Need> {
+        let operand = Operand::File(cx.workspace.place(&self.path)?.resolved()?);
+        Ok(Need { rule: "Grep".into(), touches: &["Read"], allowed_by: &["Read"], is_safe: true, operand })
+    }
+
+    fn run(self, cx: &CallContext) -> Result<Grepped, Stop> {
+        let pattern = Pattern::new(&self)?;
+        let filter = Filter::new(self.glob.as_deref(), self.file_type.as_deref())?;
+        let scope = Scope::open(&cx.workspace.place(&self.path)?)?;
+        let found = Found::new(self.output_mode, self.offset.saturating_add(self.limit));
+        let context = self.context.unwrap_or(0);
+        let plan = Plan {
+            pattern,
+            mode: self.output_mode,
+            before: self.before.unwrap_or(context),
+            after: self.after.unwrap_or(context),
+            found: &found,
+            scope: &scope,
+            cx,
+        };
+        let tally = self.search(&plan, &filter).map_err(|error| found.so_far(error))?;
+        Ok(output::page(&plan, &tally, self.offset, self.limit)?)
+    }
+}
+
+impl Grep {
+    fn search(&self, plan: &Plan<'_>, filter: &Filter) -> Result<Tally, ToolError> {
+        match plan.scope {
+            Scope::Tree(tree) => {
+                let (hidden, ignored) = (self.hidden, self.ignored);
+                let walk = Walk { tree, select: filter, hidden, ignored, depth: None, cx: plan.cx };
+                Ok(walk.run(|| FileSearch::new(plan)).finish()?.1)
+            }
+            Scope::File { .. } => {
+                let mut tally = Tally::default();
+                FileSearch::new(plan).search_named(b"", &mut tally)?;
+                Ok(tally)
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Shell commands.
+
+mod environment;
+mod output;
+#[cfg(all(feature = "port", target_os = "linux"))]
+mod run;
+
+pub use output::ShellOutput;
+
+use crate::context::{CallContext, Stop};
+use crate::error::{Reason, Result, ToolError};
+use crate::operation::Operation;
+use crate::policy::{Need, Operand};
+use crate::tool::{Door, Pace, Traits};
+use crate::workspace::Place;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// Most bytes of a command: what Linux takes as one argument.
+const MAX_COMMAND: usize = (128 << 10) - 1;
+
+/// Runs a command with `bash --noprofile --norc -c`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[cfg_attr(
+    not(all(feature = "port", target_os = "linux")),
+    allow(dead_code, reason = "described everywhere, run by the port only")
+)]
+pub struct Shell {
+    /// The command, as for `bash -c`. It may have several lines. Whatever it leaves running when it ends is
+    /// killed.
+    command: String,
+    /// Milliseconds until the command and everything that it started is killed. 120000 when absent.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 86_400_000))]
+    timeout: Option<u64>,
+    /// Directory to run in; the workspace when absent.
+    #[serde(default)]
+    cwd: Option<String>,
+    /// Environment variables to set, as an object of strings. Of the host's environment, the command sees only
+    /// PATH, HOME, USER, LOGNAME, SHELL, TZ, LANG and LC_*.
+    #[serde(default)]
+    env: Option<Map<String, Value>>,
+    /// Text for the command's standard input, which is empty when absent.
+    #[serde(default)]
+    stdin: Option<String>,
+    /// Whether terminal escape sequences, such as colours, are removed from the output.
+    #[serde(default)]
+    strip_ansi: bool,
+}
+
+impl Shell {
+    /// The directory to run in.
+    fn directory(&self, cx: &CallContext) -> Result<Place> {
+        self.cwd.as_deref().map_or_else(|| Ok(cx.workspace.top()), |cwd| cx.workspace.place(cwd))
+    }
+
+    /// The variables to set.
+    fn variables(&self) -> Result<Vec<(String, String)>> {
+        self.env.as_ref().map_or(Ok(Vec::new()), environment::variables)
+    }
+
+    fn check_command(&self) -> Result<()> {
+        let refuse = |reason, message: &str| Err(ToolError::new(reason, message));
+        if self.command.trim().is_empty() {
+            return refuse(Reason::InvalidArgument, "the command is empty; give one to run");
+        }
+        if self.command.contains('\0') {
+            return refuse(Reason::InvalidArgument, "the command has a NUL byte; remove it");
+        }
+        if self.command.len() > MAX_COMMAND {
+            let message = format!(
+                "the command has {} bytes and may have {MAX_COMMAND}; write it to a file and run that with bash, or \
+                 pass its data by stdin",
+                self.command.len()
+            );
+            return refuse(Reason::TooLarge, &message);
+        }
+        Ok(())
+    }
+
+    /// The command with the variables in front, as one would type it: they can change what it does, so whoever
+    /// judges the command has to see them.
+    fn typed(&self) -> Result<String> {
+        let mut typed = String::new();
+        for (name, value) in self.variables()? {
+            typed.push_str(&format!("{name}={} ", environment::quoted(&value)));
+        }
+        Ok(typed + &self.command)
+    }
+}
+
+impl Operation for Shell {
+    type Output = ShellOutput;
+    const TRAITS: Traits = Traits {
+        read_only: false,
+        destructive: true,
+        idempotent: false,
+        open_world: true,
+        door: Door::Port,
+        pace: Pace::Long,
+        session: false,
+        asks_user: false,
+    };
+    const RULE: &'static str = "Bash";
+
+    fn need(&self, cx: &CallContext) -> Result<Need> {
+        self.check_command()?;
+        self.directory(cx)?;
+        Ok(Need {
+            rule: Self::RULE.into(),
+            touches: &["Read", "Edit", "Write"],
+            allowed_by: &[],
+            is_safe: false,
+            operand: Operand::Command(self.typed()?),
+        })
+    }
+
+    #[cfg(all(feature = "port", target_os = "linux"))]
+    fn run(self, cx: &CallContext) -> Result<ShellOutput, Stop> {
+        self.check_command()?;
+        Ok(run::run(&self, cx)?)
+    }
+
+    #[cfg(not(all(feature = "port", target_os = "linux")))]
+    fn run(self, _: &CallContext) -> Result<ShellOutput, Stop> {
+        let message = match cfg!(feature = "port") {
+            true => "commands can be run on Linux only",
+            false => "commands are run by the port program only; call the tool through the port door",
+        };
+        Err(ToolError::new(Reason::DoorLost, message).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue;
+    use crate::workspace::Workspace;
+    use serde_json::json;
+
+    fn shell(args: Value) -> Shell {
+        serde_json::from_value(args).unwrap()
+    }
+
+    fn context() -> (tempfile::TempDir, CallContext) {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(dir.path()).unwrap();
+        (dir, CallContext::new(workspace))
+    }
+
+    fn refused(args: Value) -> ToolError {
+        let (_dir, cx) = context();
+        shell(args).need(&cx).unwrap_err()
+    }
+
+    #[test]
+    fn an_empty_command_or_one_with_nul_is_refused() {
+        assert_eq!(refused(json!({"command": " \n"})).reason, Reason::InvalidArgument);
+        assert_eq!(refused(json!({"command": "a\0b"})).reason, Reason::InvalidArgument);
+    }
+
+    #[test]
+    fn a_command_that_no_argument_can_hold_is_refused_with_a_way_out() {
+        let error = refused(json!({"command": "x".repeat(128 << 10)}));
+        assert_eq!(error.reason, Reason::TooLarge);
+        assert!(error.message.contains("write it to a file"), "{}", error.message);
+    }
+
+    #[test]
+    fn a_directory_outside_the_workspace_is_refused() {
+        assert_eq!(refused(json!({"command": "ls", "cwd": "/etc"})).reason, Reason::OutsideWorkspace);
+    }
+
+    #[test]
+    fn whoever_is_asked_sees_the_variables_with_the_command() {
+        let (_dir, cx) = context();
+        let shell = shell(json!({"command": "git status", "env": {"BASH_ENV": "./it's", "N": "1"}}));
+        assert_eq!(shell.need(&cx).unwrap().subject(), r"Bash(BASH_ENV='./it'\''s' N=1 git status)");
+    }
+
+    #[test]
+    fn permission_requirements_the_tool_requires_permission() {
+        let tool = catalogue::find("shell_exec", None).unwrap();
+        assert!(tool.requires_permission());
+        assert_eq!(tool.rule(), "Bash");
+    }
+
+    #[cfg(not(feature = "port"))]
+    #[test]
+    fn without_the_port_it_is_listed_but_does_not_run() {
+        let (_dir, cx) = context();
+        let Err(Stop::Failed(error)) = shell(json!({"command": "true"})).run(&cx) else { panic!() };
+        assert_eq!(error.reason, Reason::DoorLost);
+    }
+}

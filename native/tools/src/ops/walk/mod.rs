@@ -1,0 +1,416 @@
+//! Walking a tree: every directory is listed by handle, in parallel, links are not followed, and what ignore
+//! files leave out is left out.
+
+mod listing;
+mod queue;
+mod rules;
+
+use super::coverage::Tally;
+use crate::context::CallContext;
+use crate::error::{Reason, Result, ToolError};
+use crate::panics;
+use crate::workspace::Tree;
+use listing::{Listing, Unlisted};
+use queue::Queue;
+use rules::{Marks, RuleReader, Rules, Verdict};
+use rustix::fs::FileType;
+use std::ffi::CStr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// Threads that a walk uses at most.
+const MAX_THREADS: usize = 12;
+/// Files of one directory that one thread visits itself even while others have nothing to do.
+const SMALL_SHARE: usize = 8;
+
+/// What a walk is after. Paths are relative to the tree.
+pub(crate) trait Select: Sync {
+    /// Whether an entry that is no directory is wanted.
+    fn file(&self, path: &[u8]) -> bool;
+    /// Whether something wanted can be in a directory.
+    fn directory(&self, path: &[u8]) -> bool;
+    /// Whether a hidden name is asked for by name.
+    fn names(&self, name: &[u8]) -> bool;
+}
+
+/// Receives what a walk finds; every thread has one of its own.
+pub(crate) trait Visit: Send {
+    /// Whether files are opened. Such a visit is worth sharing one directory's files among threads, and counts
+    /// what it has searched itself; otherwise a file has been searched when its name was met.
+    const OPENS_FILES: bool;
+
+    /// Takes an entry that was selected and is no directory.
+    ///
+    /// # Errors
+    /// Any error ends the walk.
+    fn visit(&mut self, entry: &Entry<'_>, tally: &mut Tally) -> Result<()>;
+
+    /// Takes the path of a directory that was selected, before it is entered.
+    fn pass(&mut self, _path: &[u8]) {}
+}
+
+/// An entry of a directory, and no directory itself.
+pub(crate) struct Entry<'a> {
+    /// The directory that it is in.
+    pub(crate) dir: BorrowedFd<'a>,
+    /// Its name there.
+    pub(crate) name: &'a CStr,
+    /// Its path, relative to the tree.
+    pub(crate) path: &'a [u8],
+    /// Its type, links not followed.
+    pub(crate) kind: FileType,
+}
+
+/// How a tree is walked.
+pub(crate) struct Walk<'a, S> {
+    /// The tree.
+    pub(crate) tree: &'a Tree,
+    /// What is wanted of it.
+    pub(crate) select: &'a S,
+    /// Whether names that begin with a dot are in.
+    pub(crate) hidden: bool,
+    /// Whether names that ignore files leave out are in.
+    pub(crate) ignored: bool,
+    /// Levels that are entered: 1 is the tree's own directory. `None` is all.
+    pub(crate) depth: Option<usize>,
+    /// Tells when to stop.
+    pub(crate) cx: &'a CallContext,
+}
+
+/// What a walk brought home.
+pub(crate) struct Walked<V> {
+    /// The visitors of all threads.
+    pub(crate) visitors: Vec<V>,
+    /// What was seen and left out.
+    pub(crate) tally: Tally,
+    /// Why it ended before its end, if it did.
+    pub(crate) error: Option<ToolError>,
+}
+
+impl<V> Walked<V> {
+    fn empty() -> Self {
+        Self { visitors: Vec::new(), tally: Tally::default(), error: None }
+    }
+
+    /// The visitors and what was seen.
+    ///
+    /// # Errors
+    /// Why the walk ended before its end, with how far it came.
+    pub(crate) fn finish(self) -> Result<(Vec<V>, Tally)> {
+        match self.error {
+            None => Ok((self.visitors, self.tally)),
+            Some(error) => Err(error.with("searched", self.tally.searched)),
+        }
+    }
+}
+
+enum Task {
+    /// List a directory and go on with what is in it.
+    Directory { path: Vec<u8>, depth: usize, rules: Arc<Rules> },
+    /// Visit entries of a directory that are selected already.
+    Files { dir: Arc<OwnedFd>, path: Vec<u8>, names: Listing },
+}
+
+impl<S: Select> Walk<'_, S> {
+    /// Walks the tree to its end or to the first error, with a visitor per thread.
+    pub(crate) fn run<V: Visit>(&self, make: impl Fn() -> V + Sync) -> Walked<V> {
+        let stem = self.tree.path().into_os_string();
+        let reader = RuleReader::new(self.tree, stem.len());
+        let mut walked = Walked::empty();
+        let rules = match self.ignored {
+            true => Arc::default(),
+            false => reader.above(&mut walked.tally),
+        };
+        let threads = threads();
+        let queue = Queue::new(threads, Task::Directory { path: Vec::new(), depth: 1, rules });
+        let done = Mutex::new(walked);
+        let work = || {
+            let mut worker = Worker::new(self, &reader, &queue, make(), stem.as_bytes());
+            match panics::caught(|| worker.run()) {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => queue.stop(error),
+                Err(panic) => queue.stop(ToolError::new(Reason::Crash, format!("a search crashed: {panic}"))),
+            }
+            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+            done.tally.add(worker.tally);
+            done.visitors.push(worker.visitor);
+        };
+        run_on(threads, &queue, &work);
+        let mut walked = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        walked.error = queue.into_error();
+        walked
+    }
+}
+
+/// Runs `work` on this thread and on others until all of them are done.
+fn run_on(threads: usize, queue: &Queue<Task>, work: &(impl Fn() + Sync)) {
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            let spawned = std::thread::Builder::new().name("beamai-walk".into()).spawn_scoped(scope, work);
+            if spawned.is_err() {
+                // Fewer hands do the same work.
+                queue.lose_a_thread();
+            }
+        }
+        work();
+    });
+}
+
+/// Threads per walk. Asking the system costs more than opening a file, so it is asked once.
+fn threads() -> usize {
+    static THREADS: OnceLock<usize> = OnceLock::new();
+    *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS))
+}
+
+struct Worker<'a, S, V> {
+    walk: &'a Walk<'a, S>,
+    reader: &'a RuleReader<'a>,
+    queue: &'a Queue<Task>,
+    visitor: V,
+    tally: Tally,
+    stack: Vec<Task>,
+    listing: Listing,
+    /// The absolute path of the entry at hand. Its first `stem` bytes are the tree's, its first `dir` bytes the
+    /// directory's.
+    path: Vec<u8>,
+    stem: usize,
+    dir: usize,
+}
+
+impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
+    fn new(
+        walk: &'a Walk<'a, S>,
+        reader: &'a RuleReader<'a>,
+        queue: &'a Queue<Task>,
+        visitor: V,
+        stem: &[u8],
+    ) -> Self {
+        let (tally, listing, path) = (Tally::default(), Listing::default(), stem.to_vec());
+        let (stack, stem) = (Vec::new(), stem.len());
+        Self { walk, reader, queue, visitor, tally, stack, listing, path, stem, dir: stem }
+    }
+
+    fn run(&mut self) -> Result<()> {
+        while let Some(task) = self.stack.pop().or_else(|| self.queue.take()) {
+            if self.queue.is_stopped() {
+                break;
+            }
+            self.walk.cx.check()?;
+            match task {
+                Task::Directory { path, depth, rules } => self.directory(&path, depth, &rules)?,
+                Task::Files { dir, path, names } => self.files(&dir, &path, names)?,
+            }
+            if self.queue.is_hungry() {
+                self.share();
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands the older half of the stack to the threads that wait.
+    fn share(&mut self) {
+        let half = self.stack.len().div_ceil(2);
+        if half > 0 {
+            self.queue.give(self.stack.drain(..half));
+        }
+    }
+
+    fn directory(&mut self, path: &[u8], depth: usize, rules: &Arc<Rules>) -> Result<()> {
+        let mut listing = std::mem::take(&mut self.listing);
+        let opened = self.walk.tree.open_dir(path).map_err(Unlisted::from);
+        match opened.and_then(|dir| listing.read(dir.as_fd(), self.walk.cx).map(|()| dir)) {
+            Ok(dir) => {
+                let rules = self.rules_in(&listing, dir.as_fd(), path, rules);
+                self.select(&mut listing, path, depth, &rules);
+                self.listing = self.visit_all(&Arc::new(dir), path, listing)?;
+            }
+            Err(Unlisted::Io(error)) => {
+                self.tally.failed(self.walk.tree.display(path), error);
+                self.listing = listing;
+            }
+            Err(Unlisted::Stopped(error)) => return Err(error),
+        }
+        Ok(())
+    }
+
+    fn rules_in(
+        &mut self,
+        listing: &Listing,
+        dir: BorrowedFd<'_>,
+        path: &[u8],
+        rules: &Arc<Rules>,
+    ) -> Arc<Rules> {
+        let mut marks = Marks::default();
+        if !self.walk.ignored {
+            listing.iter().for_each(|(name, kind)| marks.see(name, kind));
+        }
+        self.reader.enter(rules, dir, path, marks, &mut self.tally)
+    }
+
+    /// Leaves the selected files in the listing and puts the selected directories on the stack.
+    fn select(&mut self, listing: &mut Listing, path: &[u8], depth: usize, rules: &Arc<Rules>) {
+        let is_last = self.walk.depth.is_some_and(|last| depth >= last);
+        self.enter(path);
+        listing.retain(|name, kind| {
+            let is_dir = kind == FileType::Directory;
+            self.go_to(name);
+            let is_wanted = self.is_wanted(name, is_dir, rules);
+            if is_wanted && is_dir {
+                let (path, rules) = (&self.path[self.stem + 1..], Arc::clone(rules));
+                self.visitor.pass(path);
+                if !is_last {
+                    self.stack.push(Task::Directory { path: path.to_vec(), depth: depth + 1, rules });
+                }
+            }
+            is_wanted && !is_dir
+        });
+    }
+
+    /// Makes `self.path` the path of a directory.
+    fn enter(&mut self, path: &[u8]) {
+        self.path.truncate(self.stem);
+        self.dir = self.stem;
+        if !path.is_empty() {
+            self.go_to(path);
+            self.dir = self.path.len();
+        }
+    }
+
+    /// Makes `self.path` the path of a name in the directory.
+    fn go_to(&mut self, name: &[u8]) {
+        self.path.truncate(self.dir);
+        self.path.push(b'/');
+        self.path.extend_from_slice(name);
+    }
+
+    /// Whether the entry at `self.path` is in; counts why not, where a caller might want to know.
+    fn is_wanted(&mut self, name: &[u8], is_dir: bool, rules: &Rules) -> bool {
+        let (select, below) = (self.walk.select, &self.path[self.stem + 1..]);
+        self.tally.searched += u64::from(!V::OPENS_FILES && !is_dir);
+        let is_selected = if is_dir { select.directory(below) } else { select.file(below) };
+        if !is_selected {
+            return false;
+        }
+        match rules.verdict(&self.path, is_dir) {
+            Verdict::Included => true,
+            Verdict::Ignored => {
+                self.tally.skipped.ignored += 1;
+                false
+            }
+            Verdict::Silent => {
+                let is_in = self.walk.hidden || !name.starts_with(b".") || select.names(name);
+                self.tally.skipped.hidden += u64::from(!is_in);
+                is_in
+            }
+        }
+    }
+
+    fn files(&mut self, dir: &Arc<OwnedFd>, path: &[u8], names: Listing) -> Result<()> {
+        self.visit_all(dir, path, names).map(|_| ())
+    }
+
+    /// Visits every name, or shares them; gives the listing back for its memory.
+    fn visit_all(&mut self, dir: &Arc<OwnedFd>, path: &[u8], mut names: Listing) -> Result<Listing> {
+        let mut at = 0;
+        self.enter(path);
+        while at < names.len() {
+            if V::OPENS_FILES && names.len() - at > SMALL_SHARE && self.queue.is_hungry() {
+                let rest = names.split_off(at + (names.len() - at) / 2);
+                let task = Task::Files { dir: Arc::clone(dir), path: path.to_vec(), names: rest };
+                self.queue.give(std::iter::once(task));
+            }
+            let (name, kind) = (names.name(at), names.kind(at));
+            self.go_to(name.to_bytes());
+            let entry = Entry { dir: dir.as_fd(), name, path: &self.path[self.stem + 1..], kind };
+            self.visitor.visit(&entry, &mut self.tally)?;
+            at += 1;
+        }
+        Ok(names)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testenv::TestEnv;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    struct All;
+
+    impl Select for All {
+        fn file(&self, _: &[u8]) -> bool {
+            true
+        }
+
+        fn directory(&self, _: &[u8]) -> bool {
+            true
+        }
+
+        fn names(&self, _: &[u8]) -> bool {
+            false
+        }
+    }
+
+    struct Each<F>(F);
+
+    impl<F: FnMut(&[u8]) -> Result<()> + Send> Visit for Each<F> {
+        const OPENS_FILES: bool = true;
+
+        fn visit(&mut self, entry: &Entry<'_>, _: &mut Tally) -> Result<()> {
+            (self.0)(entry.path)
+        }
+    }
+
+    fn walk(env: &TestEnv, visit: impl Fn(&[u8]) -> Result<()> + Sync) -> Option<ToolError> {
+        let tree = env.cx.workspace.top().tree().unwrap();
+        let walk =
+            Walk { tree: &tree, select: &All, hidden: false, ignored: false, depth: None, cx: &env.cx };
+        walk.run(|| Each(&visit)).error
+    }
+
+    fn many() -> TestEnv {
+        let env = TestEnv::new();
+        (0..300).for_each(|number| env.file(format!("{}/{}/{number}", number % 7, number % 11), ""));
+        (0..300).for_each(|number| env.file(number.to_string() + ".x", ""));
+        env
+    }
+
+    #[test]
+    fn every_file_is_visited_once() {
+        let (env, visited) = (many(), Mutex::new(Vec::new()));
+        for _ in 0..20 {
+            let error = walk(&env, |path| {
+                visited.lock().unwrap().push(path.to_vec());
+                Ok(())
+            });
+            assert!(error.is_none());
+            let mut paths = std::mem::take(&mut *visited.lock().unwrap());
+            paths.sort_unstable();
+            paths.dedup();
+            assert_eq!(paths.len(), 600);
+        }
+    }
+
+    #[test]
+    fn an_error_ends_the_walk_of_every_thread() {
+        let (env, visits) = (many(), AtomicUsize::new(0));
+        let error = walk(&env, |_| match visits.fetch_add(1, Ordering::Relaxed) {
+            10 => Err(ToolError::new(Reason::Io, "enough")),
+            _ => Ok(()),
+        });
+        assert_eq!(error.unwrap().message, "enough");
+    }
+
+    #[test]
+    fn a_crash_ends_the_walk_of_every_thread() {
+        let env = many();
+        let error = walk(&env, |path| match path {
+            b"7.x" => panic!("on purpose"),
+            _ => Ok(()),
+        });
+        let error = error.unwrap();
+        assert_eq!(error.reason, Reason::Crash);
+        assert!(error.message.contains("on purpose"));
+    }
+}

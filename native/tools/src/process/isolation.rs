@@ -1,0 +1,43 @@
+//! What stood between a command and the machine.
+
+use crate::context::Sandbox;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The layers that a complete sandbox has and this version does not.
+pub const MISSING_LAYERS: [&str; 7] = [
+    "read_only_filesystem",
+    "network_namespace",
+    "ipc_namespace",
+    "no_capabilities",
+    "resource_limits",
+    "landlock",
+    "seccomp",
+];
+
+/// How a command was isolated.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Isolation {
+    /// What the host asked for.
+    pub mode: Sandbox,
+    /// Layers that were on.
+    pub on: Vec<String>,
+    /// Layers that were off, and why.
+    pub off: Vec<LayerOff>,
+}
+
+/// A layer that was off.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LayerOff {
+    /// The layer's name.
+    pub layer: String,
+    /// Why it was off.
+    pub why: String,
+}
+
+impl LayerOff {
+    /// A layer that was off, and why.
+    pub fn new(layer: &str, why: impl Into<String>) -> Self {
+        Self { layer: layer.to_owned(), why: why.into() }
+    }
+}

@@ -1,0 +1,211 @@
+//! The port's side of the launcher.
+
+use super::child::Child;
+use super::frame;
+use super::message::{Failure, Setup, from_bytes, to_bytes};
+use super::pipes::Pipes;
+use super::spec::Spec;
+use crate::context::Sandbox;
+use crate::process::Isolation;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
+use std::time::Duration;
+
+static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// The longest that making a reaper can take; a launcher that has not answered by then is stuck.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How many reapers may die in a row before they were given an order.
+const MAX_TRIES: usize = 5;
+
+/// Names the program whose subcommand `launcher` calls [`launcher_main`](super::launcher_main). The port names
+/// itself, as `/proc/self/exe`, which stays right when its file is replaced. The first name counts.
+pub fn set_program(path: impl Into<PathBuf>) {
+    _ = PROGRAM.set(path.into());
+}
+
+/// The launcher of this program. Its process starts with the first command and is started again should it die.
+#[derive(Default)]
+pub struct Launcher(Mutex<Option<Running>>);
+
+/// A launcher process.
+struct Running {
+    socket: OwnedFd,
+    /// Reapers that were asked for and have not come yet.
+    asked: VecDeque<Sandbox>,
+    /// Reapers that wait for an order.
+    stock: Vec<Ready>,
+}
+
+/// A reaper that waits for an order.
+struct Ready {
+    isolation: Isolation,
+    control: OwnedFd,
+}
+
+impl Launcher {
+    /// The one launcher of this program.
+    pub fn shared() -> &'static Self {
+        static SHARED: Launcher = Launcher(Mutex::new(None));
+        &SHARED
+    }
+
+    /// Starts a program. That it could not be executed shows in its report.
+    ///
+    /// # Errors
+    /// The step that failed; [`Failure::is_shortage`] tells whether another try may help.
+    pub fn spawn(&self, spec: &Spec) -> Result<Child, Failure> {
+        let body = spec.order()?.encode();
+        let pipes = Pipes::open(spec.stdin).map_err(|errno| Failure::new("make pipes", errno))?;
+        let [stdin, stdout, stderr] = &pipes.theirs;
+        let fds = [spec.directory.as_fd(), stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
+        let ready = self.order(spec.sandbox, &body, &fds)?;
+        self.order_ahead(spec.sandbox);
+        Ok(Child {
+            stdin: pipes.stdin,
+            stdout: Some(pipes.stdout),
+            stderr: Some(pipes.stderr),
+            isolation: ready.isolation,
+            control: ready.control,
+        })
+    }
+
+    /// Gives the order to a reaper. One that died while it waited has done nothing, so another one can.
+    fn order(&self, sandbox: Sandbox, body: &[u8], fds: &[BorrowedFd<'_>]) -> Result<Ready, Failure> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let ready = self.reaper(sandbox)?;
+            match frame::send(ready.control.as_fd(), body, fds) {
+                Ok(()) => return Ok(ready),
+                Err(Errno::PIPE) if tries < MAX_TRIES => {}
+                Err(errno) => return Err(Failure::new("give an order to the reaper", errno)),
+            }
+        }
+    }
+
+    fn reaper(&self, sandbox: Sandbox) -> Result<Ready, Failure> {
+        let mut state = self.lock();
+        if let Some(Ok(taken)) = state.as_mut().map(|running| running.take(sandbox)) {
+            return taken;
+        }
+        // None was running, or it has died: start one.
+        let running = state.insert(Running::start()?);
+        running.take(sandbox).unwrap_or_else(|errno| {
+            *state = None;
+            Err(Failure::new("reach the launcher", errno))
+        })
+    }
+
+    /// Asks for the reaper of the next command while this one runs, so that the next need not wait for it. Leaves
+    /// it when another thread is talking to the launcher: that one asks too.
+    fn order_ahead(&self, sandbox: Sandbox) {
+        if let Ok(mut state) = self.0.try_lock()
+            && let Some(running) = state.as_mut()
+        {
+            // A launcher that is gone shows at the next command.
+            _ = running.ask(sandbox);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Running>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Running {
+    fn start() -> Result<Self, Failure> {
+        let failure = |errno| Failure::new("start the launcher", errno);
+        let program = PROGRAM.get().ok_or_else(|| failure(Errno::NOENT))?.clone();
+        let (socket, theirs) =
+            socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+                .map_err(failure)?;
+        set_socket_timeout(&socket, Timeout::Recv, Some(PATIENCE)).map_err(failure)?;
+        let (started, told) = mpsc::channel();
+        std::thread::Builder::new()
+            .name("beamai-launcher-keeper".to_owned())
+            .spawn(move || keep(program, theirs, &started))
+            .map_err(|_| failure(Errno::AGAIN))?;
+        match told.recv() {
+            Ok(Ok(())) => Ok(Self { socket, asked: VecDeque::new(), stock: Vec::new() }),
+            Ok(Err(error)) => Err(failure(Errno::from_io_error(&error).unwrap_or(Errno::IO))),
+            Err(_) => Err(failure(Errno::IO)),
+        }
+    }
+
+    /// A reaper for `sandbox`: from the stock, or the next of its kind that comes. The outer error says that the
+    /// launcher is lost, the inner one that it could not make a reaper.
+    fn take(&mut self, sandbox: Sandbox) -> Result<Result<Ready, Failure>, Errno> {
+        self.check()?;
+        if let Some(at) = self.stock.iter().position(|ready| ready.isolation.mode == sandbox) {
+            return Ok(Ok(self.stock.swap_remove(at)));
+        }
+        // One that was ordered ahead may have met a shortage that is over: its failure does not count.
+        while let Some(asked) = self.asked.front().copied() {
+            match self.receive()? {
+                Ok(ready) if asked == sandbox => return Ok(Ok(ready)),
+                Ok(ready) => self.stock.push(ready),
+                Err(_) => {}
+            }
+        }
+        self.ask(sandbox)?;
+        self.receive()
+    }
+
+    /// Fails when the launcher is gone: the reapers that it made die with it, though their sockets may still be here.
+    fn check(&self) -> Result<(), Errno> {
+        let mut fds = [PollFd::new(&self.socket, PollFlags::empty())];
+        frame::retry(|| poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })))?;
+        if fds[0].revents().is_empty() { Ok(()) } else { Err(Errno::PIPE) }
+    }
+
+    fn ask(&mut self, sandbox: Sandbox) -> Result<(), Errno> {
+        frame::send(self.socket.as_fd(), &to_bytes(&sandbox), &[])?;
+        self.asked.push_back(sandbox);
+        Ok(())
+    }
+
+    fn receive(&mut self) -> Result<Result<Ready, Failure>, Errno> {
+        let frame = frame::receive(self.socket.as_fd())?.ok_or(Errno::PIPE)?;
+        self.asked.pop_front();
+        let setup: Setup = from_bytes(&frame.body)?;
+        let control = frame.fds.into_iter().next();
+        match (setup, control) {
+            (Ok(isolation), Some(control)) => Ok(Ok(Ready { isolation, control })),
+            // The kernel drops a descriptor for which this process has no room.
+            (Ok(_), None) => Ok(Err(Failure::new("receive the socket of a reaper", Errno::MFILE))),
+            (Err(failure), _) => Ok(Err(failure)),
+        }
+    }
+}
+
+/// Starts the launcher and stays until it has ended: the launcher dies with the thread that started it, so that
+/// thread has to last.
+fn keep(program: PathBuf, socket: OwnedFd, started: &mpsc::Sender<std::io::Result<()>>) {
+    let spawned = Command::new(program)
+        .arg0("beamai-launcher")
+        .arg("launcher")
+        .env_clear()
+        .current_dir("/")
+        .stdin(Stdio::from(socket))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    // The command, and with it this side's copy of the launcher's socket, is gone by here.
+    match spawned {
+        Ok(mut child) => {
+            _ = started.send(Ok(()));
+            _ = child.wait();
+        }
+        Err(error) => _ = started.send(Err(error)),
+    }
+}

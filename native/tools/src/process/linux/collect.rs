@@ -1,0 +1,218 @@
+//! Running a program to its end: input in, output out, within time.
+
+use super::child::Child;
+use super::frame::retry;
+use super::message::Report;
+use crate::cancel::CancelToken;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::io::Errno;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The longest that killing a tree may take before the wait for it is given up.
+const GRACE: Duration = Duration::from_secs(10);
+/// Room for what is read at once; left as it is found, because filling it costs more than reading little.
+type Chunk = [MaybeUninit<u8>; 16 << 10];
+/// Most bytes that a pipe can still hold when all its writers are gone; what comes after comes from a stranger who
+/// was handed the pipe.
+const MOST_IN_A_PIPE: u64 = 1 << 20;
+
+/// The terms on which a program runs.
+#[derive(Debug)]
+pub struct Terms<'a> {
+    /// Everything it gets on standard input.
+    pub input: &'a [u8],
+    /// Most bytes that are kept of its output, and of its errors.
+    pub cap: usize,
+    /// When it is killed.
+    pub deadline: Option<Instant>,
+    /// Kills it when raised.
+    pub cancel: &'a CancelToken,
+}
+
+/// Why a program is at its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// By itself.
+    Itself,
+    /// Its time was over.
+    TimedOut,
+    /// The caller cancelled.
+    Cancelled,
+}
+
+/// The beginning of an output stream.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Captured {
+    /// As many bytes as the terms allow.
+    pub bytes: Vec<u8>,
+    /// How many bytes there were.
+    pub total: u64,
+}
+
+impl Captured {
+    /// Whether there was more than was kept.
+    pub fn is_cut(&self) -> bool {
+        self.total > self.bytes.len() as u64
+    }
+}
+
+/// What is known of a program at its end.
+#[derive(Debug)]
+pub struct Collected {
+    /// Why it is at its end.
+    pub end: End,
+    /// What its reaper said; an error when the reaper was lost, or has not killed everything within ten seconds.
+    pub report: Result<Report, Errno>,
+    /// Its output.
+    pub stdout: Captured,
+    /// Its errors.
+    pub stderr: Captured,
+}
+
+/// Runs a program to its end.
+///
+/// # Errors
+/// When the machine cannot even wait. The program is killed then.
+pub fn collect(child: Child, terms: &Terms<'_>) -> Result<Collected, Errno> {
+    let mut run = Run::new(child, terms)?;
+    let report = run.watch()?;
+    run.stdout.read_what_is_left();
+    run.stderr.read_what_is_left();
+    Ok(Collected { end: run.end, report, stdout: run.stdout.captured, stderr: run.stderr.captured })
+}
+
+struct Run<'a> {
+    child: Child,
+    terms: &'a Terms<'a>,
+    input: &'a [u8],
+    stdout: Stream,
+    stderr: Stream,
+    /// Readable when the caller has cancelled.
+    wake: Arc<OwnedFd>,
+    end: End,
+    /// When the program is killed, or, once it has been, when the wait for that is given up.
+    until: Option<Instant>,
+}
+
+/// One output stream, until its end.
+struct Stream {
+    fd: Option<OwnedFd>,
+    captured: Captured,
+    cap: usize,
+}
+
+impl<'a> Run<'a> {
+    fn new(mut child: Child, terms: &'a Terms<'a>) -> Result<Self, Errno> {
+        let wake = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+        let waker = Arc::clone(&wake);
+        terms.cancel.on_cancel(move || _ = rustix::io::write(&waker, &1_u64.to_ne_bytes()));
+        let stdout = Stream::new(child.stdout.take(), terms.cap);
+        let stderr = Stream::new(child.stderr.take(), terms.cap);
+        let (end, until) = (End::Itself, terms.deadline);
+        let mut run = Self { child, terms, input: terms.input, stdout, stderr, wake, end, until };
+        run.feed();
+        Ok(run)
+    }
+
+    /// Answers with the reaper's report, or why there is none.
+    fn watch(&mut self) -> Result<Result<Report, Errno>, Errno> {
+        let mut chunk: Chunk = [MaybeUninit::uninit(); _];
+        loop {
+            let has_report = self.wait()?;
+            self.stdout.read(&mut chunk);
+            self.stderr.read(&mut chunk);
+            if has_report {
+                return Ok(self.child.report());
+            }
+            self.feed();
+            if self.is_given_up() {
+                return Ok(Err(Errno::TIMEDOUT));
+            }
+        }
+    }
+
+    /// Waits until there is something to do; true when that is to read the report.
+    fn wait(&self) -> Result<bool, Errno> {
+        let streams = [&self.stdout, &self.stderr].into_iter().filter_map(|stream| stream.fd.as_ref());
+        let input = self.child.stdin.as_ref().map(|fd| PollFd::new(fd, PollFlags::OUT));
+        // Once it has been heard, the call to cancel would only wake the wait again and again.
+        let wake = (self.end == End::Itself).then(|| PollFd::new(&self.wake, PollFlags::IN));
+        let mut fds = vec![PollFd::from_borrowed_fd(self.child.control(), PollFlags::IN)];
+        fds.extend(streams.map(|fd| PollFd::new(fd, PollFlags::IN)));
+        fds.extend(input.into_iter().chain(wake));
+        let time = self.until.map(|until| timespec(until.saturating_duration_since(Instant::now())));
+        match poll(&mut fds, time.as_ref()) {
+            Ok(_) => Ok(!fds[0].revents().is_empty()),
+            Err(Errno::INTR) => Ok(false),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    /// Writes as much of the input as the program takes. One that does not want it closes its end.
+    fn feed(&mut self) {
+        while let (Some(stdin), false) = (&self.child.stdin, self.input.is_empty()) {
+            match retry(|| rustix::io::write(stdin, self.input)) {
+                Ok(written) => self.input = &self.input[written..],
+                Err(Errno::AGAIN) => return,
+                Err(_) => break,
+            }
+        }
+        self.child.stdin = None;
+    }
+
+    /// Has the program killed when its time is over or the caller cancels; true when killing it has taken too long.
+    fn is_given_up(&mut self) -> bool {
+        let is_late = self.until.is_some_and(|until| Instant::now() >= until);
+        let end = match self.end {
+            End::Itself if self.terms.cancel.is_cancelled() => End::Cancelled,
+            End::Itself if is_late => End::TimedOut,
+            End::Itself => return false,
+            End::TimedOut | End::Cancelled => return is_late,
+        };
+        self.end = end;
+        self.until = Some(Instant::now() + GRACE);
+        self.child.kill();
+        false
+    }
+}
+
+impl Stream {
+    fn new(fd: Option<OwnedFd>, cap: usize) -> Self {
+        Self { fd, captured: Captured::default(), cap }
+    }
+
+    /// Reads once, if there is something; at the end the stream is closed. True when something was read.
+    fn read(&mut self, chunk: &mut Chunk) -> bool {
+        let Some(fd) = &self.fd else { return false };
+        match rustix::io::read(fd, chunk) {
+            Err(Errno::AGAIN) => return false,
+            Err(Errno::INTR) => {}
+            Ok((bytes, _)) if !bytes.is_empty() => self.keep(bytes),
+            Ok(_) | Err(_) => self.fd = None,
+        }
+        self.fd.is_some()
+    }
+
+    /// Keeps what there is room for; the rest is counted, so that the program can go on writing.
+    fn keep(&mut self, bytes: &[u8]) {
+        let room = self.cap.saturating_sub(self.captured.bytes.len());
+        self.captured.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        self.captured.total += bytes.len() as u64;
+    }
+
+    fn read_what_is_left(&mut self) {
+        let mut chunk: Chunk = [MaybeUninit::uninit(); _];
+        let most = self.captured.total + MOST_IN_A_PIPE;
+        while self.captured.total < most && self.read(&mut chunk) {}
+    }
+}
+
+fn timespec(time: Duration) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(time.subsec_nanos()),
+    }
+}

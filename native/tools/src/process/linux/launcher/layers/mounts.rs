@@ -1,0 +1,22 @@
+//! A mount namespace: what is mounted for the command is mounted for nobody else.
+
+use super::{Layer, Outside};
+use rustix::io::Errno;
+use rustix::mount::MountPropagationFlags;
+
+pub(super) struct Mounts;
+
+impl Layer for Mounts {
+    fn name(&self) -> &'static str {
+        "mount_namespace"
+    }
+
+    fn namespaces(&self) -> libc::c_int {
+        libc::CLONE_NEWNS
+    }
+
+    fn enter(&self, _: &Outside) -> Result<(), Errno> {
+        // Mounts of the machine go on arriving, for the reaper may have been made long before its command.
+        rustix::mount::mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
+    }
+}

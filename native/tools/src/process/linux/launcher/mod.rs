@@ -1,0 +1,36 @@
+//! The launcher: the one process that every reaper is cloned from.
+//!
+//! It is the port's own program, started with an empty environment and nothing open but one socket. It never
+//! sees a command: it makes reapers, hands their control sockets to the port, and picks up what a reaper that
+//! died by force left behind. It has one thread, because a parent-death signal follows the thread that cloned.
+
+mod clean;
+mod clone;
+mod hunt;
+mod layers;
+mod reaper;
+mod server;
+mod signals;
+mod start;
+
+use std::process::ExitCode;
+
+/// The launcher's main function, for the port's hidden subcommand `launcher`. Expects the port's socket as its
+/// standard input and returns when the port is gone. In a reaper, which is a clone of the launcher, it returns
+/// when the command has ended.
+///
+/// Must be called from the main thread, before any other thread is started.
+pub fn launcher_main() -> ExitCode {
+    let (socket, signals) = match clean::clean_up() {
+        Ok(cleaned) => cleaned,
+        Err(error) => {
+            eprintln!("the launcher is started by the port program itself, not by hand: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    match server::Server::new(socket, signals).serve() {
+        Ok(server::Turn::End) => ExitCode::SUCCESS,
+        Ok(server::Turn::Reaper(reaper)) => reaper.run(),
+        Err(_) => ExitCode::FAILURE,
+    }
+}

@@ -1,0 +1,147 @@
+//! The launcher's loop.
+
+use super::clone::fork;
+use super::hunt;
+use super::layers::{self, Outside, Way};
+use super::reaper::Reaper;
+use super::signals::Signals;
+use crate::context::Sandbox;
+use crate::process::linux::frame;
+use crate::process::linux::message::{Failure, Setup, from_bytes, to_bytes};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process};
+use std::collections::HashSet;
+use std::os::fd::{AsFd, OwnedFd};
+
+/// The launcher's state.
+pub(super) struct Server {
+    socket: OwnedFd,
+    signals: Signals,
+    reapers: HashSet<Pid>,
+}
+
+/// How a turn of the loop leaves it.
+pub(super) enum Turn {
+    /// The port is gone.
+    End,
+    /// This process is a clone that has to do a reaper's work. It has left the launcher's socket behind.
+    Reaper(Box<Reaper>),
+}
+
+/// A clone's way out of the loop, or what the launcher has to tell the port.
+enum Made {
+    Clone(Box<Reaper>),
+    Reply(Setup, Option<OwnedFd>),
+}
+
+impl Server {
+    pub(super) fn new(socket: OwnedFd, signals: Signals) -> Self {
+        Self { socket, signals, reapers: HashSet::new() }
+    }
+
+    /// Makes reapers until the port is gone.
+    pub(super) fn serve(mut self) -> Result<Turn, Errno> {
+        loop {
+            if self.wait()? {
+                return Ok(Turn::End);
+            }
+            self.pick_up();
+            if !self.has_request()? {
+                continue;
+            }
+            let Some(request) = frame::receive(self.socket.as_fd())? else { return Ok(Turn::End) };
+            match self.make(from_bytes(&request.body)?) {
+                Made::Clone(reaper) => return Ok(Turn::Reaper(reaper)),
+                Made::Reply(setup, control) => self.reply(&setup, control.as_ref())?,
+            }
+        }
+    }
+
+    /// Waits for a request or a signal; true when the launcher has been told to end.
+    fn wait(&self) -> Result<bool, Errno> {
+        let mut fds = [
+            PollFd::from_borrowed_fd(self.socket.as_fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN),
+        ];
+        frame::retry(|| poll(&mut fds, None))?;
+        Ok(self.signals.take())
+    }
+
+    fn has_request(&self) -> Result<bool, Errno> {
+        let mut fds = [PollFd::from_borrowed_fd(self.socket.as_fd(), PollFlags::IN)];
+        Ok(frame::retry(|| poll(&mut fds, Some(&rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 })))? > 0)
+    }
+
+    fn reply(&self, setup: &Setup, control: Option<&OwnedFd>) -> Result<(), Errno> {
+        let fds: Vec<_> = control.iter().map(AsFd::as_fd).collect();
+        frame::send(self.socket.as_fd(), &to_bytes(setup), &fds)
+    }
+
+    /// Makes a reaper in the best way that the machine permits.
+    fn make(&mut self, sandbox: Sandbox) -> Made {
+        let mut refusal = None;
+        for way in layers::ways(sandbox) {
+            match self.try_way(*way, sandbox) {
+                Ok(Made::Reply(Ok(mut isolation), control)) => {
+                    layers::account(&mut isolation, refusal.as_ref());
+                    return Made::Reply(Ok(isolation), control);
+                }
+                Ok(Made::Reply(Err(failure), _)) | Err(failure) if !failure.is_shortage() => {
+                    refusal = Some(failure);
+                }
+                Ok(made) => return made,
+                Err(failure) => return Made::Reply(Err(failure), None),
+            }
+        }
+        let failure = refusal.unwrap_or_else(|| Failure::new("make a reaper", Errno::IO));
+        Made::Reply(Err(failure), None)
+    }
+
+    fn try_way(&mut self, way: Way, sandbox: Sandbox) -> Result<Made, Failure> {
+        let failure = |errno| Failure::new("make the namespaces", errno);
+        let outside = Outside::here();
+        let (ours, control) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+            .map_err(failure)?;
+        match fork(way.namespaces()).map_err(failure)? {
+            Some(pid) => {
+                self.reapers.insert(pid);
+                drop(control);
+                let setup = self.setup_of(&ours).unwrap_or_else(|errno| Err(failure(errno)));
+                Ok(Made::Reply(setup, Some(ours)))
+            }
+            None => {
+                let signals = self.signals.try_clone().map_err(failure)?;
+                Ok(Made::Clone(Box::new(Reaper { control, signals, way, sandbox, outside })))
+            }
+        }
+    }
+
+    fn setup_of(&self, reaper: &OwnedFd) -> Result<Setup, Errno> {
+        let frame = frame::receive(reaper.as_fd())?.ok_or(Errno::PIPE)?;
+        from_bytes(&frame.body)
+    }
+
+    /// Takes note of reapers that have ended. One that died by force, or was stopped, cannot do its work any more:
+    /// what it had beneath it has fallen to the launcher and is killed here.
+    fn pick_up(&mut self) {
+        let mut by_force = false;
+        while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG | WaitOptions::UNTRACED)
+        {
+            by_force |= self.note(pid, status);
+        }
+        if by_force {
+            hunt::kill_tree(|pid| self.reapers.contains(&pid));
+        }
+    }
+
+    /// True when a reaper has ended by force.
+    fn note(&mut self, pid: Pid, status: WaitStatus) -> bool {
+        if status.stopped() {
+            _ = kill_process(pid, Signal::KILL);
+            return false;
+        }
+        self.reapers.remove(&pid) && status.signaled()
+    }
+}

@@ -1,0 +1,77 @@
+//! From an order to a running program.
+
+use super::clone::run_borrowing_memory;
+use super::signals;
+use crate::process::linux::message::{Failure, Order};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions};
+use std::ffi::{CStr, CString, c_char};
+use std::os::fd::{AsFd, OwnedFd};
+use std::ptr;
+
+/// Standard input, output and error of a program.
+pub(super) struct Streams(pub(super) [OwnedFd; 3]);
+
+/// Starts the program in this process's working directory: a session of its own, default signals, nothing open
+/// but its streams. With `bound` it dies with this process, which a pid namespace ensures by itself.
+pub(super) fn start(order: &Order, streams: &Streams, bound: bool) -> Result<Pid, Failure> {
+    let arguments = pointers(&order.arguments);
+    let environment = pointers(&order.environment);
+    let mut failure = None;
+    let pid = run_borrowing_memory(|| {
+        failure = prepare(streams, bound).err().or_else(|| {
+            // SAFETY: both lists end with a null pointer and point to strings that `order` owns.
+            unsafe { libc::execve(order.program.as_ptr(), arguments.as_ptr(), environment.as_ptr()) };
+            Some(("start the program", signals::last_error()))
+        });
+    })
+    .map_err(|errno| Failure::new("make a process", errno))?;
+    match failure {
+        None => Ok(pid),
+        Some((step, errno)) => {
+            _ = rustix::process::waitpid(Some(pid), WaitOptions::empty());
+            Err(Failure::new(step, errno))
+        }
+    }
+}
+
+/// The last steps, in the process that is about to become the program.
+fn prepare(streams: &Streams, bound: bool) -> Result<(), (&'static str, Errno)> {
+    let step = |name| move |errno| (name, errno);
+    rustix::process::setsid().map_err(step("make a session"))?;
+    if bound {
+        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+            .map_err(step("bind the program to its reaper"))?;
+    }
+    let [stdin, stdout, stderr] = &streams.0;
+    rustix::stdio::dup2_stdin(stdin).map_err(step("connect the input"))?;
+    rustix::stdio::dup2_stdout(stdout).map_err(step("connect the output"))?;
+    rustix::stdio::dup2_stderr(stderr).map_err(step("connect the errors"))?;
+    signals::release().map_err(step("reset the signals"))
+}
+
+fn pointers(texts: &[CString]) -> Vec<*const c_char> {
+    texts.iter().map(|text| text.as_ptr()).chain([ptr::null()]).collect()
+}
+
+/// Makes `directory` the working directory. In a mount namespace of its own, a descriptor from outside would lead
+/// to the mounts outside, so the directory is opened again by `path` and has to be the same one.
+pub(super) fn enter_directory(directory: &OwnedFd, path: &CStr, own_mounts: bool) -> Result<(), Failure> {
+    let entered = match own_mounts {
+        false => rustix::process::fchdir(directory),
+        true => same_directory(directory, path).and_then(rustix::process::fchdir),
+    };
+    entered.map_err(|errno| Failure::new("enter the working directory", errno))
+}
+
+fn same_directory(directory: &OwnedFd, path: &CStr) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let again = rustix::fs::open(path, flags, Mode::empty())?;
+    let wanted = rustix::fs::fstat(directory.as_fd())?;
+    let found = rustix::fs::fstat(&again)?;
+    match (wanted.st_dev, wanted.st_ino) == (found.st_dev, found.st_ino) {
+        true => Ok(again),
+        false => Err(Errno::STALE),
+    }
+}

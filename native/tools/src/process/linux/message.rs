@@ -1,0 +1,133 @@
+//! What the port, the launcher and the reapers say to each other.
+
+use crate::error::describe;
+use crate::process::Isolation;
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::ffi::CString;
+
+/// Port to reaper, with the descriptors of directory, stdin, stdout and stderr: run this. Written as counted
+/// strings with a NUL after each, because arguments and environment need not be UTF-8.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Order {
+    /// Absolute path of the program.
+    pub(super) program: CString,
+    /// Where the directory stood when it was opened.
+    pub(super) directory: CString,
+    /// Arguments, the name of the program included.
+    pub(super) arguments: Vec<CString>,
+    /// `NAME=value`.
+    pub(super) environment: Vec<CString>,
+}
+
+impl Order {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let count = |list: &[CString]| u32::try_from(list.len()).unwrap_or(u32::MAX).to_ne_bytes();
+        let mut out = Vec::new();
+        out.extend(count(&self.arguments));
+        out.extend(count(&self.environment));
+        let fixed = [&self.program, &self.directory];
+        for text in fixed.into_iter().chain(&self.arguments).chain(&self.environment) {
+            out.extend(text.as_bytes_with_nul());
+        }
+        out
+    }
+
+    pub(super) fn decode(body: &[u8]) -> Option<Self> {
+        let (arguments, body) = body.split_first_chunk()?;
+        let (environment, body) = body.split_first_chunk()?;
+        let mut texts = body.split_inclusive(|byte| *byte == 0);
+        let mut text = || CString::from_vec_with_nul(texts.next()?.to_owned()).ok();
+        let program = text()?;
+        let directory = text()?;
+        let mut list = |count: &[u8; 4]| -> Option<Vec<CString>> {
+            (0..u32::from_ne_bytes(*count)).map(|_| text()).collect()
+        };
+        let order = Self { program, directory, arguments: list(arguments)?, environment: list(environment)? };
+        texts.next().is_none().then_some(order)
+    }
+}
+
+/// A step that the operating system refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("cannot {step}: {}", describe(&std::io::Error::from_raw_os_error(*errno)))]
+pub struct Failure {
+    /// What was tried, such as "start the program".
+    pub step: String,
+    /// Linux error number.
+    pub errno: i32,
+}
+
+impl Failure {
+    pub(super) fn new(step: &str, errno: impl Into<Errno>) -> Self {
+        Self { step: step.to_owned(), errno: errno.into().raw_os_error() }
+    }
+
+    /// Whether the machine ran short of something that may be there again later.
+    pub fn is_shortage(&self) -> bool {
+        let errno = Errno::from_raw_os_error(self.errno);
+        matches!(errno, Errno::AGAIN | Errno::NOMEM | Errno::MFILE | Errno::NFILE)
+    }
+}
+
+/// Reaper to launcher: its namespaces are made, or could not be.
+pub(super) type Setup = Result<Isolation, Failure>;
+
+/// How the main process of a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Exit {
+    /// It exited with this code.
+    Code(i32),
+    /// This signal killed it.
+    Signal(i32),
+}
+
+/// Reaper to port: the command has ended, and nothing that it started is left.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Report {
+    /// It ran.
+    Ended {
+        /// How its main process ended.
+        exit: Exit,
+        /// How many processes were still there and were killed.
+        killed: u32,
+    },
+    /// It never ran.
+    NotStarted(Failure),
+}
+
+pub(super) fn to_bytes(message: &impl Serialize) -> Vec<u8> {
+    // These types have no keys that are not strings and no failing implementations.
+    serde_json::to_vec(message).unwrap_or_default()
+}
+
+pub(super) fn from_bytes<T: DeserializeOwned>(body: &[u8]) -> Result<T, Errno> {
+    serde_json::from_slice(body).map_err(|_| Errno::BADMSG)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn text() -> impl Strategy<Value = CString> {
+        proptest::collection::vec(1_u8.., 0..9).prop_map(|bytes| CString::new(bytes).unwrap())
+    }
+
+    proptest! {
+        #[test]
+        fn an_order_survives_the_round_trip(program in text(), directory in text(),
+            arguments in proptest::collection::vec(text(), 0..4),
+            environment in proptest::collection::vec(text(), 0..4)) {
+            let order = Order { program, directory, arguments, environment };
+            let body = order.encode();
+            prop_assert_eq!(Order::decode(&body[..body.len() - 1]), None);
+            prop_assert_eq!(Order::decode(&body), Some(order));
+        }
+
+        #[test]
+        fn no_bytes_crash_the_reader(body in proptest::collection::vec(any::<u8>(), 0..40)) {
+            Order::decode(&body);
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Processes on Linux.
+
+mod child;
+mod client;
+mod collect;
+mod frame;
+mod launcher;
+mod message;
+mod pipes;
+mod signal_name;
+mod spec;
+
+pub use child::Child;
+pub use client::{Launcher, set_program};
+pub use collect::{Captured, Collected, End, Terms, collect};
+pub use launcher::launcher_main;
+pub use message::{Exit, Failure, Report};
+pub use signal_name::signal_name;
+pub use spec::{Spec, Stdin};

@@ -1,0 +1,60 @@
+//! What to start.
+
+use super::message::{Failure, Order};
+use crate::context::Sandbox;
+use rustix::io::Errno;
+use std::ffi::{CString, OsString};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+/// Where a program's standard input comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stdin {
+    /// It is at its end from the start.
+    Empty,
+    /// From a pipe that the [`Child`](super::Child) holds.
+    Pipe,
+}
+
+/// A program to start, with everything it gets.
+#[derive(Debug)]
+pub struct Spec {
+    /// Absolute path of the program.
+    pub program: PathBuf,
+    /// Its arguments, without its own name.
+    pub arguments: Vec<OsString>,
+    /// Its whole environment; nothing is added.
+    pub environment: Vec<(OsString, OsString)>,
+    /// The directory that it starts in.
+    pub directory: OwnedFd,
+    /// Its standard input.
+    pub stdin: Stdin,
+    /// How it is isolated.
+    pub sandbox: Sandbox,
+}
+
+impl Spec {
+    pub(super) fn order(&self) -> Result<Order, Failure> {
+        let text = |bytes: &[u8]| {
+            CString::new(bytes).map_err(|_| Failure::new("pass a NUL byte to the program", Errno::INVAL))
+        };
+        let name = self.program.file_name().unwrap_or_default().as_bytes();
+        let arguments = self.arguments.iter().map(|argument| argument.as_bytes());
+        let pairs =
+            self.environment.iter().map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat());
+        Ok(Order {
+            program: text(self.program.as_os_str().as_bytes())?,
+            directory: self.directory_path()?,
+            arguments: [name].into_iter().chain(arguments).map(text).collect::<Result<_, _>>()?,
+            environment: pairs.map(|pair| text(&pair)).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Where the directory stands now. The reaper opens it again there, and makes sure that it is the same one.
+    fn directory_path(&self) -> Result<CString, Failure> {
+        let link = format!("/proc/self/fd/{}", self.directory.as_raw_fd());
+        rustix::fs::readlink(link, Vec::new())
+            .map_err(|errno| Failure::new("find the working directory", errno))
+    }
+}

@@ -1,0 +1,277 @@
+//! Unified diffs, bounded in size and time.
+
+use similar::{Algorithm, ChangeTag, DiffOp};
+use std::fmt::Write;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+/// Lines of context around a change.
+pub(super) const CONTEXT: usize = 3;
+
+/// Time after which a smaller diff is no longer looked for.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// What changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diff {
+    /// The unified diff; empty where nothing changed.
+    pub text: String,
+    /// Lines added; `None` when they were not counted.
+    pub additions: Option<u64>,
+    /// Lines removed.
+    pub deletions: Option<u64>,
+    /// Whether lines are missing from the text.
+    pub is_truncated: bool,
+}
+
+/// Lines of a part that differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Change {
+    pub(super) old: Range<usize>,
+    pub(super) new: Range<usize>,
+}
+
+/// Builds a diff hunk by hunk.
+#[derive(Debug)]
+pub struct DiffBuilder {
+    header: String,
+    text: String,
+    most: usize,
+    /// Why the text is not all there is.
+    cut: Option<String>,
+    counts: Option<(u64, u64)>,
+}
+
+impl DiffBuilder {
+    /// A diff of the file `name`, which is new when `is_new`. Its text has at most `most` bytes of hunks.
+    pub fn new(name: &str, is_new: bool, most: usize) -> Self {
+        let old = if is_new { "/dev/null".to_owned() } else { quoted(&format!("a/{name}")) };
+        let header = format!("--- {old}\n+++ {}\n", quoted(&format!("b/{name}")));
+        Self { header, text: String::new(), most, cut: None, counts: Some((0, 0)) }
+    }
+
+    /// Compares the old and the new text of a file.
+    pub fn compare(&mut self, old: &str, new: &str) {
+        let (old, new) = (lines(old), lines(new));
+        let all = Change { old: 0..old.len(), new: 0..new.len() };
+        self.compare_part(&old, &new, &[all], (1, 1));
+    }
+
+    /// Compares a part of the old and the new file that begins at these lines of either. Only what `changes` name
+    /// differs; they come in order.
+    pub(super) fn compare_part(
+        &mut self,
+        old: &[&str],
+        new: &[&str],
+        changes: &[Change],
+        (old_line, new_line): (u64, u64),
+    ) {
+        let deadline = Instant::now() + PATIENCE;
+        let mut ops = Vec::new();
+        let mut at = (0, 0);
+        for change in changes {
+            push_equal(&mut ops, at, change.old.start - at.0);
+            let (old_range, new_range) = (change.old.clone(), change.new.clone());
+            at = (old_range.end, new_range.end);
+            ops.extend(similar::capture_diff_deadline(
+                Algorithm::Myers,
+                old,
+                old_range,
+                new,
+                new_range,
+                Some(deadline),
+            ));
+        }
+        push_equal(&mut ops, at, old.len() - at.0);
+        for hunk in similar::group_diff_ops(joined(ops), CONTEXT) {
+            self.hunk(&hunk, old, new, old_line, new_line);
+        }
+    }
+
+    /// Says that something changed that is not shown or counted, and why.
+    pub fn leave_out(&mut self, why: &str) {
+        self.cut.get_or_insert_with(|| why.to_owned());
+        self.counts = None;
+    }
+
+    /// Whether changes are still counted, though no more of them may be shown.
+    pub fn is_counting(&self) -> bool {
+        self.counts.is_some()
+    }
+
+    fn hunk(&mut self, ops: &[DiffOp], old: &[&str], new: &[&str], old_line: u64, new_line: u64) {
+        let (Some(first), Some(last)) = (ops.first(), ops.last()) else { return };
+        let side = |line: u64, start: Range<usize>, end: Range<usize>| header(line, start.start..end.end);
+        let old_side = side(old_line, first.old_range(), last.old_range());
+        let new_side = side(new_line, first.new_range(), last.new_range());
+        if !self.push(&format!("@@ -{old_side} +{new_side} @@\n")) {
+            return self.count_hunk(ops);
+        }
+        for change in ops.iter().flat_map(|op| op.iter_changes(old, new)) {
+            self.count(change.tag(), 1);
+            let line = change.value();
+            let end = if line.ends_with('\n') { "" } else { "\n\\ No newline at end of file\n" };
+            self.push(&format!("{}{line}{end}", change.tag()));
+        }
+    }
+
+    fn count_hunk(&mut self, ops: &[DiffOp]) {
+        for op in ops.iter().filter(|op| !matches!(op, DiffOp::Equal { .. })) {
+            self.count(ChangeTag::Delete, op.old_range().len());
+            self.count(ChangeTag::Insert, op.new_range().len());
+        }
+    }
+
+    fn count(&mut self, tag: ChangeTag, lines: usize) {
+        let Some((additions, deletions)) = &mut self.counts else { return };
+        match tag {
+            ChangeTag::Insert => *additions += lines as u64,
+            ChangeTag::Delete => *deletions += lines as u64,
+            ChangeTag::Equal => {}
+        }
+    }
+
+    /// Adds lines while there is room; once there is none, everything after is left out too.
+    fn push(&mut self, text: &str) -> bool {
+        let fits = self.cut.is_none() && self.text.len() + text.len() <= self.most;
+        if fits {
+            self.text.push_str(text);
+        } else {
+            self.cut.get_or_insert_with(|| format!("{} bytes are the most that is shown", self.most));
+        }
+        fits
+    }
+
+    /// The diff.
+    pub fn finish(self) -> Diff {
+        let (additions, deletions) = self.counts.unzip();
+        let mut text = match self.text.is_empty() && self.cut.is_none() {
+            true => String::new(),
+            false => self.header + &self.text,
+        };
+        if let Some(why) = &self.cut {
+            _ = writeln!(text, "[diff truncated: {why}]");
+        }
+        Diff { text, additions, deletions, is_truncated: self.cut.is_some() }
+    }
+}
+
+/// The lines of a text with their ends. Only a line feed ends a line.
+pub(super) fn lines(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
+}
+
+fn push_equal(ops: &mut Vec<DiffOp>, (old_index, new_index): (usize, usize), len: usize) {
+    if len > 0 {
+        ops.push(DiffOp::Equal { old_index, new_index, len });
+    }
+}
+
+/// The operations with neighbours of a kind made one: equal runs, and whatever is between two of them.
+fn joined(ops: Vec<DiffOp>) -> Vec<DiffOp> {
+    let mut out: Vec<DiffOp> = Vec::with_capacity(ops.len());
+    for op in ops {
+        match (out.last_mut(), op) {
+            (Some(DiffOp::Equal { len, .. }), DiffOp::Equal { len: more, .. }) => *len += more,
+            (None | Some(DiffOp::Equal { .. }), _) | (_, DiffOp::Equal { .. }) => out.push(op),
+            (Some(last), _) => *last = replaced(last, &op),
+        }
+    }
+    out
+}
+
+fn replaced(first: &DiffOp, last: &DiffOp) -> DiffOp {
+    let (old, new) =
+        (first.old_range().start..last.old_range().end, first.new_range().start..last.new_range().end);
+    DiffOp::Replace { old_index: old.start, old_len: old.len(), new_index: new.start, new_len: new.len() }
+}
+
+/// One side of a hunk's header.
+fn header(first_line: u64, lines: Range<usize>) -> String {
+    let start = first_line + lines.start as u64;
+    match lines.len() {
+        0 => format!("{},0", start - 1),
+        1 => start.to_string(),
+        count => format!("{start},{count}"),
+    }
+}
+
+/// A name as git writes it: in quotes with escapes where it could be misread.
+fn quoted(name: &str) -> String {
+    if !name.chars().any(|char| char.is_control() || char == '"' || char == '\\') {
+        return name.to_owned();
+    }
+    let mut out = String::from("\"");
+    for char in name.chars() {
+        match char {
+            '"' | '\\' => out.extend(['\\', char]),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            char if char.is_ascii_control() => _ = write!(out, "\\{:03o}", u32::from(char)),
+            char => out.push(char),
+        }
+    }
+    out + "\""
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn diff(old: &str, new: &str, most: usize) -> Diff {
+        let mut diff = DiffBuilder::new("f", old.is_empty(), most);
+        diff.compare(old, new);
+        diff.finish()
+    }
+
+    #[test]
+    fn a_change_has_three_lines_of_context() {
+        let old = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
+        let got = diff(old, &old.replace('5', "five"), 1000);
+        assert_eq!(got.text, "--- a/f\n+++ b/f\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n");
+        assert_eq!((got.additions, got.deletions), (Some(1), Some(1)));
+    }
+
+    #[test]
+    fn a_new_file_comes_from_nowhere() {
+        assert_eq!(
+            diff("", "a\nb", 1000).text,
+            "--- /dev/null\n+++ b/f\n@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n"
+        );
+        assert_eq!(diff("a\n", "a\n", 1000).text, "");
+    }
+
+    #[test]
+    fn lines_that_do_not_fit_are_counted_and_the_cut_is_said() {
+        let got = diff("", &"line\n".repeat(100), 50);
+        assert_eq!((got.additions, got.deletions, got.is_truncated), (Some(100), Some(0), true));
+        assert!(
+            got.text.ends_with("+line\n[diff truncated: 50 bytes are the most that is shown]\n"),
+            "{}",
+            got.text
+        );
+    }
+
+    #[test]
+    fn input_made_to_be_slow_is_not() {
+        let text = |seed: u64| -> String {
+            let mut state = seed;
+            (0..60_000)
+                .map(|_| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    if state >> 63 == 0 { "a\n" } else { "b\n" }
+                })
+                .collect()
+        };
+        let start = Instant::now();
+        let got = diff(&text(1), &text(2), 1000);
+        assert!(got.additions.is_some());
+        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    }
+
+    #[test]
+    fn odd_names_are_quoted() {
+        assert_eq!(quoted("a/x y ä"), "a/x y ä");
+        assert_eq!(quoted("a/x\n\"\\"), "\"a/x\\n\\\"\\\\\"");
+    }
+}

@@ -1,0 +1,100 @@
+//! One replacement of a file at a time.
+//!
+//! The lock holds within this process, for a file by whatever path or workspace it is reached. Another program's
+//! write is noticed when the replacement is committed.
+
+use super::{Place, resolve};
+use crate::error::Result;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How often a waiting call looks whether it should still wait.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// Identity of a file, existing or not: its directory's device and inode, and its name there.
+type Key = (u64, u64, OsString);
+
+static HELD: Mutex<BTreeSet<Key>> = Mutex::new(BTreeSet::new());
+static FREED: Condvar = Condvar::new();
+
+/// The exclusive right, within this process, to replace one file.
+#[derive(Debug)]
+pub struct WriteGuard(Key);
+
+impl Drop for WriteGuard {
+    fn drop(&mut self) {
+        held().remove(&self.0);
+        FREED.notify_all();
+    }
+}
+
+fn held() -> MutexGuard<'static, BTreeSet<Key>> {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Place {
+    /// The right to replace the file, if nobody holds it. Hold it from reading to the commit.
+    pub fn try_lock(&self) -> Option<WriteGuard> {
+        let key = self.key();
+        held().insert(key.clone()).then(|| WriteGuard(key))
+    }
+
+    /// Waits for the right to replace the file. `check` is asked now and then whether to go on waiting.
+    ///
+    /// # Errors
+    /// Those of `check`.
+    pub fn lock(&self, check: impl Fn() -> Result<()>) -> Result<WriteGuard> {
+        let key = self.key();
+        let mut held = held();
+        while !held.insert(key.clone()) {
+            held = FREED.wait_timeout(held, PATIENCE).unwrap_or_else(PoisonError::into_inner).0;
+            check()?;
+        }
+        Ok(WriteGuard(key))
+    }
+
+    /// Where the directory is missing too, two calls may hold keys of their own; the later commit notices.
+    fn key(&self) -> Key {
+        let anchor = self.root.anchor();
+        let target = self.walk(resolve::Missing::Refuse).ok();
+        let parent = target.as_ref().and_then(|target| rustix::fs::fstat(target.parent(&anchor)).ok());
+        match (target, parent) {
+            #[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
+            (Some(target), Some(stat)) => (stat.st_dev as u64, stat.st_ino as u64, target.name),
+            _ => (self.root.device, self.root.inode, self.relative.clone().into_os_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::error::{Reason, ToolError};
+    use crate::workspace::Workspace;
+
+    #[test]
+    fn a_file_is_locked_by_whatever_path_it_is_reached() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("d")).unwrap();
+        std::os::unix::fs::symlink("d/f", dir.path().join("link")).unwrap();
+        let outer = Workspace::open(dir.path()).unwrap();
+        let inner = Workspace::open(&dir.path().join("d")).unwrap();
+        let guard = outer.place("d/f").unwrap().try_lock().unwrap();
+        for same in [outer.place("link"), outer.place("d/../d/./f"), inner.place("f")] {
+            assert!(same.unwrap().try_lock().is_none());
+        }
+        assert!(outer.place("d/other").unwrap().try_lock().is_some());
+        drop(guard);
+        assert!(inner.place("f").unwrap().try_lock().is_some());
+    }
+
+    #[test]
+    fn a_wait_ends_when_the_call_should_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = Workspace::open(dir.path()).unwrap().place("f").unwrap();
+        let _guard = place.try_lock().unwrap();
+        let error = place.lock(|| Err(ToolError::new(Reason::Cancelled, "stop"))).unwrap_err();
+        assert_eq!(error.reason, Reason::Cancelled);
+    }
+}

@@ -1,0 +1,165 @@
+//! A replacement is whole or nothing, and keeps what it does not touch.
+
+use super::*;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+#[test]
+fn a_replacement_that_is_not_committed_changes_nothing() {
+    let scene = Scene::new();
+    let place = scene.place("in.txt");
+    let mut replacement = place.replace().unwrap();
+    replacement.file().write_all(b"half").unwrap();
+    drop(replacement);
+    let new = scene.place("a/b/new.txt");
+    drop(new.replace().unwrap());
+    assert_eq!(scene.read("in.txt").unwrap(), "inside");
+    assert_eq!(scene.names("."), ["in.txt"]);
+}
+
+#[test]
+fn directories_are_made_on_the_way_and_kept_with_the_file() {
+    let scene = Scene::new();
+    scene.write("a/b/c.txt", "deep").unwrap();
+    assert_eq!(scene.read("a/b/c.txt").unwrap(), "deep");
+    let (file, before) = scene.place("x/y.txt").append().unwrap();
+    drop(file);
+    assert!(before.is_none() && scene.path("x/y.txt").exists());
+}
+
+#[test]
+fn a_path_that_cannot_be_made_leaves_no_directories_behind() {
+    let scene = Scene::new();
+    let long = "n".repeat(300);
+    assert_eq!(reason(scene.write(&format!("a/b/{long}"), "x")), Reason::InvalidArgument);
+    assert_eq!(reason(scene.write("in.txt/x", "x")), Reason::NotADirectory);
+    assert_eq!(reason(scene.write("a/", "x")), Reason::IsADirectory);
+    assert_eq!(reason(scene.place("a/.").append()), Reason::IsADirectory);
+    assert_eq!(scene.names("."), ["in.txt"]);
+}
+
+#[test]
+fn no_reader_sees_half_a_file() {
+    let scene = Scene::new();
+    let contents = ["a".repeat(100_000), "b".repeat(200_000)];
+    scene.write("f", &contents[0]).unwrap();
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| (0..200).for_each(|n| scene.write("f", &contents[n % 2]).unwrap()));
+        while !writer.is_finished() {
+            assert!(contents.contains(&scene.read("f").unwrap()));
+        }
+    });
+    assert_eq!(scene.names("."), ["f", "in.txt"]);
+}
+
+#[test]
+fn mode_and_link_are_kept() {
+    let scene = Scene::new();
+    fs::set_permissions(scene.path("in.txt"), PermissionsExt::from_mode(0o750)).unwrap();
+    scene.link("in.txt", "link");
+    scene.write("link", "new").unwrap();
+    assert!(fs::symlink_metadata(scene.path("link")).unwrap().is_symlink());
+    assert_eq!(fs::read_to_string(scene.path("in.txt")).unwrap(), "new");
+    assert_eq!(fs::metadata(scene.path("in.txt")).unwrap().mode() & 0o7777, 0o750);
+}
+
+#[test]
+fn a_new_file_has_the_mode_of_any_new_file() {
+    let scene = Scene::new();
+    scene.write("new", "x").unwrap();
+    fs::write(scene.path("plain"), "x").unwrap();
+    let mode = |name| fs::metadata(scene.path(name)).unwrap().mode();
+    assert_eq!(mode("new"), mode("plain"));
+}
+
+#[test]
+fn a_broken_hard_link_is_reported() {
+    let scene = Scene::new();
+    assert!(!scene.place("in.txt").replace().unwrap().breaks_link());
+    fs::hard_link(scene.path("in.txt"), scene.path("other")).unwrap();
+    assert!(scene.place("in.txt").replace().unwrap().breaks_link());
+    scene.write("in.txt", "new").unwrap();
+    assert_eq!(scene.read("other").unwrap(), "inside");
+}
+
+#[test]
+fn a_file_that_changed_since_it_was_read_is_stale() {
+    let changes: [fn(&Path); 4] = [
+        |path| fs::write(path, "INSIDE").unwrap(),
+        |path| fs::remove_file(path).unwrap(),
+        |path| {
+            fs::write(path.with_extension("2"), "inside").unwrap();
+            fs::rename(path.with_extension("2"), path).unwrap();
+        },
+        |path| {
+            let before = fs::metadata(path).unwrap().modified().unwrap();
+            fs::write(path, "INSIDE").unwrap();
+            fs::File::options().write(true).open(path).unwrap().set_modified(before).unwrap();
+        },
+    ];
+    for change in changes {
+        let scene = Scene::new();
+        let place = scene.place("in.txt");
+        let (_, stat) = place.open_file().unwrap();
+        let mut replacement = place.replace().unwrap();
+        replacement.file().write_all(b"mine").unwrap();
+        change(&scene.path("in.txt"));
+        let theirs = fs::read_to_string(scene.path("in.txt")).ok();
+        assert_eq!(reason(replacement.commit(Expected::Unchanged(&stat))), Reason::Stale);
+        assert_eq!(fs::read_to_string(scene.path("in.txt")).ok(), theirs);
+        assert!(scene.names(".").iter().all(|name| !name.starts_with(".beamai")));
+    }
+}
+
+#[test]
+fn a_file_that_appeared_meanwhile_is_not_replaced() {
+    let scene = Scene::new();
+    let place = scene.place("new");
+    let replacement = place.replace().unwrap();
+    fs::write(scene.path("new"), "theirs").unwrap();
+    assert_eq!(reason(replacement.commit(Expected::Absent)), Reason::Stale);
+    assert_eq!(reason(place.replace().unwrap().commit(Expected::Absent)), Reason::Stale);
+    assert_eq!(scene.read("new").unwrap(), "theirs");
+    place.replace().unwrap().commit(Expected::Anything).unwrap();
+    assert_eq!(scene.read("new").unwrap(), "");
+}
+
+/// Adds one to the number in the file, with or without the lock; false when the file was stale.
+fn increment(place: &Place, is_locked: bool) -> bool {
+    let _guard = is_locked.then(|| place.lock(|| Ok(())).unwrap());
+    let (mut file, stat) = place.open_file().unwrap();
+    let mut text = String::new();
+    file.read_to_string(&mut text).unwrap();
+    let mut replacement = place.replace().unwrap();
+    write!(replacement.file(), "{}", text.parse::<u32>().unwrap() + 1).unwrap();
+    match replacement.commit(Expected::Unchanged(&stat)) {
+        Ok(()) => true,
+        Err(error) => {
+            assert_eq!(error.reason, Reason::Stale);
+            false
+        }
+    }
+}
+
+fn concurrent_increments(is_locked: bool) -> (u32, u32) {
+    let scene = Scene::new();
+    scene.write("n", "0").unwrap();
+    let place = scene.place("n");
+    let done: u32 = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..8)
+            .map(|_| scope.spawn(|| (0..100).map(|_| u32::from(increment(&place, is_locked))).sum::<u32>()))
+            .collect();
+        workers.into_iter().map(|worker| worker.join().unwrap()).sum()
+    });
+    (done, scene.read("n").unwrap().parse().unwrap())
+}
+
+#[test]
+fn locked_changes_by_many_threads_all_happen() {
+    assert_eq!(concurrent_increments(true), (800, 800));
+}
+
+#[test]
+fn changes_without_the_lock_happen_or_say_that_they_did_not() {
+    let (done, counted) = concurrent_increments(false);
+    assert_eq!(done, counted);
+}

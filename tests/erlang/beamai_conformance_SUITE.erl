@@ -1,0 +1,490 @@
+%% The built-in tools through both doors: the same cases, the same answers, to the byte.
+-module(beamai_conformance_SUITE).
+
+-include_lib("stdlib/include/assert.hrl").
+
+-compile([export_all, nowarn_export_all]).
+
+all() ->
+    [{group, nif}, {group, port}, both_doors_answered_alike, {group, shell}].
+
+groups() ->
+    Cases = [
+        a_file_is_read_with_its_lines_counted,
+        a_range_of_lines_is_read,
+        lines_are_read_from_the_end,
+        line_endings_and_encodings_are_reported,
+        a_missing_file_is_not_found,
+        a_directory_is_not_a_file,
+        paths_outside_the_workspace_are_refused,
+        a_write_creates_directories_and_says_what_it_did,
+        a_write_appends,
+        a_write_over_a_changed_file_is_refused,
+        an_edit_replaces_exactly,
+        an_edit_of_crlf_text_keeps_it,
+        an_ambiguous_edit_changes_nothing,
+        an_edit_without_a_match_changes_nothing,
+        directories_are_listed,
+        files_are_found_by_pattern,
+        lines_are_found_with_their_context,
+        matches_are_counted_by_file,
+        bad_patterns_are_explained,
+        wrong_arguments_are_explained,
+        a_call_that_needs_approval_waits_for_it,
+        a_denied_call_changes_nothing,
+        rules_for_tools_hold
+    ],
+    Shell = [
+        a_command_answers_with_its_output,
+        a_command_has_directory_environment_and_input,
+        a_command_that_takes_too_long_is_killed_with_its_children,
+        a_command_needs_approval_and_shows_itself,
+        a_command_has_the_sessions_temporary_directory,
+        a_command_dies_with_its_caller,
+        a_cancelled_command_dies,
+        an_explicitly_required_sandbox_refuses
+    ],
+    [{nif, [], Cases}, {port, [], Cases}, {shell, [], Shell}].
+
+init_per_suite(Config) ->
+    {ok, _} = application:ensure_all_started(beamai),
+    Me = self(),
+    Keeper = spawn(fun() ->
+        Table = ets:new(answers, [bag, public]),
+        Me ! {table, Table},
+        receive
+            stop -> ok
+        end
+    end),
+    receive
+        {table, Table} -> [{keeper, Keeper}, {answers, Table} | Config]
+    end.
+
+end_per_suite(Config) ->
+    proplists:get_value(keeper, Config) ! stop.
+
+init_per_group(shell, Config) -> [{door, auto} | Config];
+init_per_group(Door, Config) -> [{door, Door} | Config].
+
+end_per_group(_Group, _Config) -> ok.
+
+init_per_testcase(both_doors_answered_alike, Config) ->
+    Config;
+init_per_testcase(Case, Config) ->
+    [{workspace, beamai_test:workspace()}, {'case', Case} | Config].
+
+end_per_testcase(both_doors_answered_alike, _Config) ->
+    ok;
+end_per_testcase(_Case, Config) ->
+    beamai_test:remove(get(workspace, Config)).
+
+%%% Helpers
+
+get(Key, Config) -> proplists:get_value(Key, Config).
+
+kernel(Config) ->
+    kernel(Config, #{permissions => #{default => allow}}).
+
+kernel(Config, Options) ->
+    Door = get(door, Config),
+    Kernel = beamai_kernel:new(Options#{workspace => get(workspace, Config), door => Door}),
+    Files = beamai_kernel:add_tool_module(Kernel, beamai_tool_file),
+    beamai_kernel:add_tool_module(Files, beamai_tool_shell).
+
+%% Calls a tool; the answer is kept for the comparison of the doors.
+call(Config, Tool, Args) ->
+    call(Config, kernel(Config), Tool, Args).
+
+call(Config, Kernel, Tool, Args) ->
+    Answer =
+        case beamai_kernel:invoke(Kernel, Tool, Args) of
+            {ok, Result, #{}} -> {ok, Result};
+            {error, Error} -> {error, Error}
+        end,
+    Key = {get('case', Config), Tool, Args},
+    Row = {get(door, Config), erlang:unique_integer([monotonic]), Key, without_times(Answer)},
+    ets:insert(get(answers, Config), Row),
+    Answer.
+
+without_times({ok, Result}) -> {ok, maps:without([<<"duration_ms">>], Result)};
+without_times({error, #{details := Details} = Error}) ->
+    {error, Error#{details := maps:without([duration_ms], Details)}}.
+
+path(Config, Name) -> filename:join(get(workspace, Config), Name).
+
+put_file(Config, Name, Content) ->
+    Path = path(Config, Name),
+    ok = filelib:ensure_dir(Path),
+    ok = file:write_file(Path, Content).
+
+content(Config, Name) ->
+    {ok, Content} = file:read_file(path(Config, Name)),
+    Content.
+
+error_of({error, #{error_type := Type, details := #{reason := Reason}}}) -> {Type, Reason}.
+
+both_doors_answered_alike(Config) ->
+    Answers = fun(Door) ->
+        Rows = lists:sort(ets:lookup(get(answers, Config), Door)),
+        [{Key, Answer} || {_, _, Key, Answer} <- Rows]
+    end,
+    Nif = Answers(nif),
+    ?assert(length(Nif) > 20),
+    [
+        ?assertEqual(A, B)
+     || {A, B} <- lists:zip(Nif, Answers(port)), term_to_binary(A) =/= term_to_binary(B)
+    ].
+
+%%% Reading
+
+a_file_is_read_with_its_lines_counted(Config) ->
+    put_file(Config, "a.txt", <<"one\ntwo\nthree\n">>),
+    {ok, Result} = call(Config, <<"file_read">>, #{<<"path">> => <<"a.txt">>}),
+    ?assertMatch(
+        #{
+            <<"content">> := <<"one\ntwo\nthree\n">>,
+            <<"start_line">> := 1,
+            <<"end_line">> := 3,
+            <<"total_lines">> := 3,
+            <<"has_more">> := false,
+            <<"encoding">> := <<_/binary>>,
+            <<"line_ending">> := <<_/binary>>,
+            <<"hash">> := <<_/binary>>
+        },
+        Result
+    ).
+
+a_range_of_lines_is_read(Config) ->
+    put_file(Config, "a.txt", <<"one\ntwo\nthree\n">>),
+    Args = #{<<"path">> => <<"a.txt">>, <<"offset">> => 2, <<"limit">> => 1},
+    {ok, Result} = call(Config, <<"file_read">>, Args),
+    ?assertMatch(
+        #{<<"start_line">> := 2, <<"end_line">> := 2, <<"has_more">> := true}, Result
+    ),
+    ?assertMatch(<<"two", _/binary>>, maps:get(<<"content">>, Result)).
+
+lines_are_read_from_the_end(Config) ->
+    put_file(Config, "a.txt", <<"one\ntwo\nthree\n">>),
+    {ok, Result} = call(Config, <<"file_read">>, #{<<"path">> => <<"a.txt">>, <<"offset">> => -1}),
+    ?assertMatch(<<"three", _/binary>>, maps:get(<<"content">>, Result)),
+    ?assertMatch(#{<<"start_line">> := 3, <<"end_line">> := 3}, Result).
+
+line_endings_and_encodings_are_reported(Config) ->
+    Files = [
+        {<<"crlf">>, <<"a\r\nb\r\n">>},
+        {<<"bom">>, <<16#EF, 16#BB, 16#BF, "a\n">>},
+        {<<"latin1">>, <<"caf", 16#E9, " cr", 16#E8, "me br", 16#FB, "l", 16#E9, "e\n">>},
+        {<<"utf16">>, unicode:encoding_to_bom({utf16, little})},
+        {<<"empty">>, <<>>}
+    ],
+    [
+        begin
+            put_file(Config, Name, Content),
+            {ok, #{<<"encoding">> := _, <<"line_ending">> := _, <<"content">> := Text}} =
+                call(Config, <<"file_read">>, #{<<"path">> => Name}),
+            ?assert(is_list(unicode:characters_to_list(Text)))
+        end
+     || {Name, Content} <- Files
+    ].
+
+a_missing_file_is_not_found(Config) ->
+    put_file(Config, "readme.md", <<"x">>),
+    Answer = call(Config, <<"file_read">>, #{<<"path">> => <<"raedme.md">>}),
+    ?assertEqual({not_found, no_such_file}, error_of(Answer)).
+
+a_directory_is_not_a_file(Config) ->
+    put_file(Config, "dir/a", <<"x">>),
+    Answer = call(Config, <<"file_read">>, #{<<"path">> => <<"dir">>}),
+    ?assertEqual({invalid_input, is_a_directory}, error_of(Answer)).
+
+paths_outside_the_workspace_are_refused(Config) ->
+    ok = file:make_symlink("/etc", path(Config, "link")),
+    [
+        ?assertEqual({permission_denied, outside_workspace}, error_of(Answer))
+     || Path <- [<<"../x">>, <<"/etc/passwd">>, <<"a/../../x">>, <<"link/passwd">>],
+        Answer <- [
+            call(Config, <<"file_read">>, #{<<"path">> => Path}),
+            call(Config, <<"file_write">>, #{<<"path">> => Path, <<"content">> => <<"x">>})
+        ]
+    ].
+
+%%% Writing
+
+a_write_creates_directories_and_says_what_it_did(Config) ->
+    Write = fun(Text) ->
+        call(Config, <<"file_write">>, #{<<"path">> => <<"a/b/c.txt">>, <<"content">> => Text})
+    end,
+    {ok, Created} = Write(<<"one\n">>),
+    ?assertMatch(
+        #{<<"operation">> := <<"created">>, <<"bytes_written">> := 4, <<"additions">> := 1}, Created
+    ),
+    ?assertEqual(<<"one\n">>, content(Config, "a/b/c.txt")),
+    {ok, Updated} = Write(<<"two\n">>),
+    ?assertMatch(
+        #{<<"operation">> := <<"updated">>, <<"additions">> := 1, <<"deletions">> := 1}, Updated
+    ),
+    ?assertMatch({match, _}, re:run(maps:get(<<"diff">>, Updated), "-one\n\\+two")).
+
+a_write_appends(Config) ->
+    put_file(Config, "log", <<"one\n">>),
+    Args = #{<<"path">> => <<"log">>, <<"content">> => <<"two\n">>, <<"mode">> => <<"append">>},
+    {ok, _} = call(Config, <<"file_write">>, Args),
+    ?assertEqual(<<"one\ntwo\n">>, content(Config, "log")).
+
+a_write_over_a_changed_file_is_refused(Config) ->
+    put_file(Config, "a", <<"one\n">>),
+    {ok, #{<<"hash">> := Hash}} = call(Config, <<"file_read">>, #{<<"path">> => <<"a">>}),
+    put_file(Config, "a", <<"two\n">>),
+    Args = #{<<"path">> => <<"a">>, <<"content">> => <<"x">>, <<"expected_hash">> => Hash},
+    ?assertEqual({execution_failed, stale}, error_of(call(Config, <<"file_write">>, Args))),
+    ?assertEqual(<<"two\n">>, content(Config, "a")).
+
+edit(Config, Old, New) -> edit(Config, Old, New, #{}).
+
+edit(Config, Old, New, More) ->
+    Args = #{<<"path">> => <<"a">>, <<"old_string">> => Old, <<"new_string">> => New},
+    call(Config, <<"file_edit">>, maps:merge(Args, More)).
+
+an_edit_replaces_exactly(Config) ->
+    put_file(Config, "a", <<"x = 1\ny = 1\n">>),
+    {ok, Result} = edit(Config, <<"x = 1">>, <<"x = 2">>),
+    ?assertMatch(#{<<"replacements">> := 1, <<"diff">> := _, <<"hash">> := _}, Result),
+    ?assertEqual(<<"x = 2\ny = 1\n">>, content(Config, "a")),
+    put_file(Config, "a", <<"1 1 1">>),
+    {ok, #{<<"replacements">> := 3}} = edit(Config, <<"1">>, <<"2">>, #{<<"replace_all">> => true}),
+    ?assertEqual(<<"2 2 2">>, content(Config, "a")).
+
+an_edit_of_crlf_text_keeps_it(Config) ->
+    put_file(Config, "a", <<"one\r\ntwo\r\nthree\r\n">>),
+    {ok, _} = edit(Config, <<"two">>, <<"2">>),
+    ?assertEqual(<<"one\r\n2\r\nthree\r\n">>, content(Config, "a")).
+
+an_ambiguous_edit_changes_nothing(Config) ->
+    put_file(Config, "a", <<"1\n1\n">>),
+    ?assertEqual({invalid_input, ambiguous}, error_of(edit(Config, <<"1">>, <<"2">>))),
+    ?assertEqual(<<"1\n1\n">>, content(Config, "a")).
+
+an_edit_without_a_match_changes_nothing(Config) ->
+    put_file(Config, "a", <<"hello world\n">>),
+    ?assertEqual({invalid_input, no_match}, error_of(edit(Config, <<"hello wrld">>, <<"x">>))),
+    ?assertEqual(<<"hello world\n">>, content(Config, "a")).
+
+%%% Searching
+
+tree(Config) ->
+    put_file(Config, "src/a.erl", <<"-module(a).\nfoo() -> bar.\n">>),
+    put_file(Config, "src/b.erl", <<"-module(b).\nbaz() -> foo.\n">>),
+    put_file(Config, "doc/c.md", <<"# foo\n">>),
+    put_file(Config, ".hidden", <<"foo\n">>).
+
+directories_are_listed(Config) ->
+    tree(Config),
+    {ok, #{<<"entries">> := Entries, <<"count">> := 2, <<"truncated">> := false}} =
+        call(Config, <<"file_list">>, #{}),
+    ?assertEqual([<<"doc">>, <<"src">>], lists:sort([N || #{<<"name">> := N} <- Entries])).
+
+files_are_found_by_pattern(Config) ->
+    tree(Config),
+    {ok, #{<<"files">> := Files, <<"count">> := 2, <<"truncated">> := false, <<"coverage">> := _}} =
+        call(Config, <<"file_glob">>, #{<<"pattern">> => <<"**/*.erl">>}),
+    ?assertEqual([<<"src/a.erl">>, <<"src/b.erl">>], lists:sort(Files)),
+    {ok, #{<<"count">> := 0}} = call(Config, <<"file_glob">>, #{<<"pattern">> => <<"*.py">>}).
+
+lines_are_found_with_their_context(Config) ->
+    tree(Config),
+    Args = #{<<"pattern">> => <<"foo\\(\\)">>, <<"context">> => 1},
+    {ok, #{<<"matches">> := [Match], <<"total_matches">> := 1}} =
+        call(Config, <<"file_grep">>, Args),
+    ?assertMatch(
+        #{
+            <<"file">> := <<"src/a.erl">>,
+            <<"line_number">> := 2,
+            <<"content">> := <<"foo() -> bar.", _/binary>>,
+            <<"before">> := [_]
+        },
+        Match
+    ).
+
+matches_are_counted_by_file(Config) ->
+    tree(Config),
+    [
+        {ok, _} = call(Config, <<"file_grep">>, #{<<"pattern">> => <<"foo">>, <<"output_mode">> => Mode})
+     || Mode <- [<<"files_with_matches">>, <<"count">>, <<"content">>]
+    ],
+    {ok, #{<<"files">> := Files}} = call(Config, <<"file_grep">>, #{
+        <<"pattern">> => <<"foo">>, <<"output_mode">> => <<"files_with_matches">>, <<"glob">> => <<"*.erl">>
+    }),
+    ?assertEqual(2, length(Files)).
+
+bad_patterns_are_explained(Config) ->
+    [
+        ?assertEqual({invalid_input, invalid_pattern}, error_of(Answer))
+     || Answer <- [
+            call(Config, <<"file_grep">>, #{<<"pattern">> => <<"(">>}),
+            call(Config, <<"file_glob">>, #{<<"pattern">> => <<"[">>})
+        ]
+    ].
+
+wrong_arguments_are_explained(Config) ->
+    [
+        ?assertEqual({invalid_input, invalid_argument}, error_of(call(Config, Tool, Args)))
+     || Tool <- [
+            <<"file_read">>, <<"file_write">>, <<"file_edit">>, <<"file_list">>, <<"file_glob">>,
+            <<"file_grep">>
+        ],
+        Args <- [#{<<"nonsense">> => 1}, #{<<"path">> => 1}, #{<<"pattern">> => [], <<"path">> => #{}}]
+    ].
+
+%%% Permissions
+
+a_call_that_needs_approval_waits_for_it(Config) ->
+    Me = self(),
+    Approve = fun(Request) -> Me ! {asked, Request}, allow end,
+    Kernel = kernel(Config, #{approve => Approve}),
+    Args = #{<<"path">> => <<"a">>, <<"content">> => <<"x">>},
+    {ok, _} = call(Config, Kernel, <<"file_write">>, Args),
+    receive
+        {asked, Request} ->
+            ?assertMatch(
+                #{tool := <<"file_write">>, rule := <<"Write">>, file := <<"a">>, args := Args}, Request
+            )
+    after 0 -> error(not_asked)
+    end,
+    ?assertEqual(<<"x">>, content(Config, "a")).
+
+a_denied_call_changes_nothing(Config) ->
+    Args = #{<<"path">> => <<"a">>, <<"content">> => <<"x">>},
+    [
+        begin
+            Answer = call(Config, kernel(Config, Options), <<"file_write">>, Args),
+            ?assertEqual({permission_denied, Reason}, error_of(Answer)),
+            ?assertNot(filelib:is_file(path(Config, "a")))
+        end
+     || {Options, Reason} <- [
+            {#{}, needs_approval},
+            {#{approve => fun(_) -> deny end}, denied},
+            {#{permissions => #{default => deny}}, denied}
+        ]
+    ].
+
+rules_for_tools_hold(Config) ->
+    put_file(Config, "a", <<"x">>),
+    Read = fun(Policy) ->
+        call(Config, kernel(Config, #{permissions => Policy}), <<"file_read">>, #{<<"path">> => <<"a">>})
+    end,
+    ?assertEqual({permission_denied, denied}, error_of(Read(#{deny => [<<"Read">>]}))),
+    ?assertEqual({permission_denied, needs_approval}, error_of(Read(#{ask => [<<"Read">>]}))),
+    ?assertMatch({ok, _}, Read(#{default => deny, allow => [<<"Read">>]})).
+
+%%% The shell
+
+shell(Config, Args) -> call(Config, <<"shell_exec">>, Args).
+
+a_command_answers_with_its_output(Config) ->
+    {ok, Result} = shell(Config, #{<<"command">> => <<"echo out; echo err >&2; exit 3">>}),
+    ?assertMatch(
+        #{
+            <<"exit_code">> := 3,
+            <<"stdout">> := <<"out\n">>,
+            <<"stderr">> := <<"err\n">>,
+            <<"truncated">> := _,
+            <<"isolation">> := _
+        },
+        Result
+    ).
+
+a_command_has_directory_environment_and_input(Config) ->
+    put_file(Config, "dir/x", <<>>),
+    {ok, #{<<"stdout">> := Out}} = shell(Config, #{
+        <<"command">> => <<"ls; echo $COLOUR; cat">>,
+        <<"cwd">> => <<"dir">>,
+        <<"env">> => #{<<"COLOUR">> => <<"red">>},
+        <<"stdin">> => <<"in">>
+    }),
+    ?assertEqual(<<"x\nred\nin">>, Out).
+
+a_command_that_takes_too_long_is_killed_with_its_children(Config) ->
+    Mark = beamai_temp_dir:random_name(),
+    Command = <<"exec -a ", Mark/binary, " sleep 600 & setsid bash -c 'exec -a ", Mark/binary,
+        " sleep 600' & echo begun; wait">>,
+    {Time, Answer} = timer:tc(fun() ->
+        shell(Config, #{<<"command">> => Command, <<"timeout">> => 500})
+    end),
+    ?assertEqual({timeout, timeout}, error_of(Answer)),
+    {error, #{details := #{stdout := <<"begun\n">>}}} = Answer,
+    ?assert(Time < 5000000),
+    beamai_test:eventually(fun() -> running(Mark) =:= [] end).
+
+%% Processes with this text in their command line.
+running(Mark) ->
+    [
+        Pid
+     || Pid <- filelib:wildcard("[0-9]*", "/proc"),
+        {ok, Line} <- [file:read_file("/proc/" ++ Pid ++ "/cmdline")],
+        binary:match(Line, Mark) =/= nomatch
+    ].
+
+a_command_needs_approval_and_shows_itself(Config) ->
+    Me = self(),
+    Approve = fun(#{command := Command, subject := Subject}) ->
+        Me ! {asked, Command, Subject},
+        {deny, <<"no">>}
+    end,
+    Kernel = kernel(Config, #{approve => Approve}),
+    Answer = call(Config, Kernel, <<"shell_exec">>, #{<<"command">> => <<"touch x">>}),
+    ?assertEqual({permission_denied, denied}, error_of(Answer)),
+    receive
+        {asked, Command, Subject} ->
+            ?assertEqual({<<"touch x">>, <<"Bash(touch x)">>}, {Command, Subject})
+    after 0 -> error(not_asked)
+    end,
+    ?assertNot(filelib:is_file(path(Config, "x"))).
+
+a_command_has_the_sessions_temporary_directory(Config) ->
+    Kernel = kernel(Config),
+    Context = #{session_id => make_ref()},
+    Run = fun(Command) ->
+        {ok, #{<<"stdout">> := Out}, _} =
+            beamai_kernel:invoke(Kernel, <<"shell_exec">>, #{<<"command">> => Command}, Context),
+        Out
+    end,
+    _ = Run(<<"echo kept > \"$TMPDIR/file\"">>),
+    ?assertEqual(<<"kept\n">>, Run(<<"cat \"$TMPDIR/file\"">>)),
+    {ok, Dir} = beamai_session:temp_dir(beamai_session:key(Context)),
+    ?assert(filelib:is_file(filename:join(Dir, "file"))),
+    {ok, _, _} = beamai_kernel:invoke(
+        Kernel, <<"file_read">>, #{<<"path">> => filename:join(Dir, "file")}, Context
+    ),
+    ok = beamai_session:close(maps:get(session_id, Context)),
+    ?assertNot(filelib:is_file(Dir)).
+
+a_command_dies_with_its_caller(Config) ->
+    Mark = beamai_temp_dir:random_name(),
+    Kernel = kernel(Config),
+    Args = #{<<"command">> => <<"exec -a ", Mark/binary, " sleep 600">>},
+    Caller = spawn(fun() -> beamai_kernel:invoke(Kernel, <<"shell_exec">>, Args) end),
+    beamai_test:eventually(fun() -> running(Mark) =/= [] end),
+    exit(Caller, kill),
+    beamai_test:eventually(fun() -> running(Mark) =:= [] end).
+
+a_cancelled_command_dies(Config) ->
+    Mark = beamai_temp_dir:random_name(),
+    Kernel = kernel(Config),
+    Args = #{<<"command">> => <<"exec -a ", Mark/binary, " sleep 600">>},
+    Me = self(),
+    RunId = make_ref(),
+    spawn_link(fun() ->
+        Me ! {answer, beamai_kernel:invoke(Kernel, <<"shell_exec">>, Args, #{run_id => RunId})}
+    end),
+    beamai_test:eventually(fun() -> running(Mark) =/= [] end),
+    ok = beamai_kernel:cancel(RunId),
+    receive
+        {answer, Answer} -> ?assertEqual({execution_failed, cancelled}, error_of(Answer))
+    after 5000 -> error(not_cancelled)
+    end,
+    beamai_test:eventually(fun() -> running(Mark) =:= [] end).
+
+an_explicitly_required_sandbox_refuses(Config) ->
+    Kernel = kernel(Config, #{permissions => #{default => allow}, sandbox => required}),
+    Answer = call(Config, Kernel, <<"shell_exec">>, #{<<"command">> => <<"true">>}),
+    ?assertEqual({execution_failed, isolation_unavailable}, error_of(Answer)).

@@ -1,0 +1,106 @@
+-module(beamai_session_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+-include_lib("kernel/include/file.hrl").
+
+-import(beamai_test, [eventually/1]).
+
+started_test() ->
+    ok = beamai_app:ensure_started().
+
+temp_dir(Id) ->
+    {ok, Path} = beamai_session:temp_dir(beamai_session:key(#{session_id => Id})),
+    Path.
+
+mode(Path) ->
+    {ok, #file_info{mode = Mode}} = file:read_file_info(Path),
+    Mode band 8#777.
+
+a_temporary_directory_is_private_and_stays_the_same_test() ->
+    Path = temp_dir(s1),
+    ?assertEqual(Path, temp_dir(s1)),
+    ?assertEqual(8#700, mode(Path)),
+    ?assertEqual(8#700, mode(filename:dirname(Path))),
+    ?assertNotEqual(Path, temp_dir(s2)),
+    beamai_session:close(s1),
+    beamai_session:close(s2).
+
+closing_a_session_deletes_its_directory_test() ->
+    Path = temp_dir(s3),
+    ok = file:make_dir(filename:join(Path, "sub")),
+    ok = file:write_file(filename:join(Path, "sub/file"), "x"),
+    ok = file:make_symlink("/etc", filename:join(Path, "link")),
+    ok = file:change_mode(filename:join(Path, "sub"), 8#500),
+    ok = beamai_session:close(s3),
+    ?assertNot(filelib:is_file(filename:dirname(Path))),
+    ?assert(filelib:is_dir("/etc")),
+    ?assertEqual(ok, beamai_session:close(s3)).
+
+a_session_without_an_id_ends_with_its_process_test() ->
+    Path = beamai_test:alone(fun() ->
+        {ok, Path} = beamai_session:temp_dir(beamai_session:key(#{})),
+        ?assert(filelib:is_dir(Path)),
+        Path
+    end),
+    eventually(fun() -> not filelib:is_dir(Path) end).
+
+a_handler_belongs_to_its_callers_session_test() ->
+    Tool = beamai_tool:new(<<"t">>, fun(_, Ctx) ->
+        {ok, beamai_session:key(Ctx)}
+    end),
+    Kernel = beamai_test:kernel([Tool]),
+    ?assertEqual({ok, {process, self()}, #{}}, beamai_kernel:invoke(Kernel, <<"t">>, #{})),
+    ?assertEqual(
+        {[{ok, {process, self()}}], #{}}, beamai_kernel:invoke_all(Kernel, [{<<"t">>, #{}}], #{})
+    ).
+
+an_idle_session_ends_and_activity_keeps_it_test() ->
+    application:set_env(beamai, session_idle_ms, 200),
+    try
+        Path = temp_dir(s4),
+        Kernel = beamai_test:kernel([
+            beamai_tool:new(<<"t">>, fun(_) -> {ok, 1} end, #{timeout => 100})
+        ]),
+        [
+            begin
+                timer:sleep(100),
+                {ok, 1, _} = beamai_kernel:invoke(Kernel, <<"t">>, #{}, #{session_id => s4})
+            end
+         || _ <- [1, 2, 3, 4]
+        ],
+        ?assert(filelib:is_dir(Path)),
+        eventually(fun() -> not filelib:is_dir(Path) end)
+    after
+        application:set_env(beamai, session_idle_ms, 3600000)
+    end.
+
+stopping_the_application_deletes_every_directory_test() ->
+    Paths = [temp_dir(s5), temp_dir(s6)],
+    ok = application:stop(beamai),
+    [?assertNot(filelib:is_dir(Path)) || Path <- Paths],
+    ok = beamai_app:ensure_started().
+
+a_session_whose_process_was_killed_starts_anew_test() ->
+    Key = beamai_session:key(#{session_id => s7}),
+    Path = temp_dir(s7),
+    ok = beamai_session:approve(Key, <<"Bash(ls)">>),
+    [{_, Session, _, _}] = [C || {_, Pid, _, _} = C <- supervisor:which_children(beamai_session_sup),
+        element(3, hd(ets:lookup(beamai_sessions, Key))) =:= Pid],
+    exit(Session, kill),
+    eventually(fun() -> not is_process_alive(Session) end),
+    ?assertNotEqual(Path, temp_dir(s7)),
+    ?assertNot(filelib:is_dir(Path)),
+    ?assertNot(beamai_session:approved(Key, <<"Bash(ls)">>)),
+    beamai_session:close(s7).
+
+many_processes_starting_one_session_get_the_same_test() ->
+    Me = self(),
+    [spawn(fun() -> Me ! {path, temp_dir(s8)} end) || _ <- lists:seq(1, 50)],
+    Paths = [
+        receive
+            {path, Path} -> Path
+        end
+     || _ <- lists:seq(1, 50)
+    ],
+    ?assertEqual(1, length(lists:usort(Paths))),
+    beamai_session:close(s8).

@@ -1,0 +1,139 @@
+%% The plain values: contexts, errors, nearest names, tool specs.
+-module(beamai_values_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+%%% Contexts
+
+a_context_holds_values_test() ->
+    Context = beamai_context:set(b, 2, beamai_context:new(#{a => 1})),
+    ?assertEqual({1, 2}, {beamai_context:get(a, Context), beamai_context:get(b, Context)}),
+    ?assertEqual(undefined, beamai_context:get(c, Context)),
+    ?assertEqual(none, beamai_context:get(c, Context, none)),
+    ?assertEqual(
+        #{a => 1, b => 3, c => 4}, beamai_context:merge(Context, beamai_context:new(#{b => 3, c => 4}))
+    ).
+
+changes_are_what_was_set_and_what_was_removed_test() ->
+    Before = #{a => 1, b => 2, c => 3},
+    Changes = beamai_context:changes(Before, #{a => 1, b => 20, d => 4}),
+    ?assertEqual({#{b => 20, d => 4}, [c]}, Changes),
+    ?assertEqual(#{a => 9, b => 20, d => 4}, beamai_context:apply_changes(Changes, Before#{a => 9})).
+
+%%% Errors
+
+native(Details) ->
+    #{
+        <<"tool">> => <<"file_read">>,
+        <<"error_type">> => <<"not_found">>,
+        <<"message">> => <<"no">>,
+        <<"details">> => Details
+    }.
+
+a_native_error_gets_the_known_words_as_atoms_test() ->
+    ?assertEqual(
+        #{
+            tool => <<"file_read">>,
+            error_type => not_found,
+            message => <<"no">>,
+            details => #{reason => no_such_file, file => <<"a">>}
+        },
+        beamai_error:from_native(
+            native(#{<<"reason">> => <<"no_such_file">>, <<"file">> => <<"a">>})
+        )
+    ).
+
+no_atoms_are_made_from_native_words_test() ->
+    Word = <<"word_", (beamai_temp_dir:random_name())/binary>>,
+    #{details := Details} = beamai_error:from_native(native(#{<<"reason">> => Word, Word => 1})),
+    ?assertEqual(#{reason => Word, Word => 1}, Details),
+    ?assertError(badarg, binary_to_existing_atom(Word)).
+
+every_reason_of_the_native_side_is_known_test_() ->
+    Reasons = [
+        unknown_tool, no_such_file, invalid_argument, invalid_pattern, no_match, ambiguous, not_a_file,
+        is_a_directory, not_a_directory, binary_file, invalid_encoding, too_large, already_exists,
+        outside_workspace, denied, needs_approval, access_denied, stale, busy, cancelled, door_lost,
+        crash, timeout, io, isolation_unavailable, handler_error
+    ],
+    [
+        ?_assertMatch(
+            #{details := #{reason := Reason}},
+            beamai_error:from_native(native(#{<<"reason">> => atom_to_binary(Reason)}))
+        )
+     || Reason <- Reasons
+    ].
+
+values_are_shown_short_test() ->
+    Shown = fun(Value) -> unicode:characters_to_binary(beamai_error:show(Value, 5)) end,
+    ?assertEqual(<<"\"abc\"">>, Shown(<<"abc">>)),
+    ?assertEqual(<<"\"abcde...\"">>, Shown(<<"abcdef">>)),
+    ?assertEqual(<<"\"äöüßé\""/utf8>>, Shown(<<"äöüßé"/utf8>>)),
+    ?assertEqual(<<"\"äöüßé...\""/utf8>>, Shown(binary:copy(<<"äöüßé"/utf8>>, 100))),
+    ?assertEqual(<<"\"ÿ\""/utf8>>, Shown(<<255>>)),
+    ?assert(byte_size(Shown(lists:seq(1, 1000))) < 50).
+
+%%% Nearest names
+
+nearest_names_are_found_in_order_test() ->
+    Names = [<<"file_read">>, <<"file_write">>, <<"shell_exec">>],
+    ?assertEqual(<<"file_read">>, hd(beamai_nearest:names(<<"file_raed">>, Names))),
+    ?assertEqual([<<"file_read">>], beamai_nearest:names(<<"FILE_READ">>, [<<"file_read">>])),
+    ?assertEqual([<<"shell_exec">>], beamai_nearest:names(<<"shell">>, Names)),
+    ?assertEqual([], beamai_nearest:names(<<"zzz">>, Names)).
+
+odd_names_do_no_harm_test() ->
+    ?assertEqual([], beamai_nearest:names(binary:copy(<<"x">>, 10000), [<<"file">>])),
+    ?assertEqual([], beamai_nearest:names(<<255, 254>>, [<<"file">>])),
+    ?assertEqual([], beamai_nearest:names(<<>>, [<<"file">>])).
+
+%%% Specs
+
+good_specs_have_no_problems_test() ->
+    ?assertEqual(ok, beamai_tool:validate(#{name => <<"t">>, handler => {m, f}})),
+    ?assertEqual(
+        ok,
+        beamai_tool:validate(#{
+            name => <<"t">>,
+            handler => {m, f, [a]},
+            description => <<"d">>,
+            parameters => #{a => #{type => array, items => #{type => string}, maxItems => 3}},
+            tag => [<<"x">>],
+            timeout => infinity,
+            retry => #{max => 1},
+            filters => [log, <<"audit">>],
+            metadata => #{anything => goes}
+        })
+    ).
+
+every_mistake_in_a_spec_is_named_test_() ->
+    Base = #{name => <<"t">>, handler => fun(_) -> {ok, 1} end},
+    Table = [
+        {maps:remove(name, Base), "is missing name"},
+        {maps:remove(handler, Base), "is missing handler"},
+        {Base#{name := t}, "name must be a non-empty binary, not t"},
+        {Base#{name := <<>>}, "name must be a non-empty binary"},
+        {Base#{handler := fun() -> ok end}, "handler must be a fun of one or two arguments"},
+        {Base#{description => "text"}, "description must be a binary"},
+        {Base#{parameters => []}, "parameters must be a map"},
+        {Base#{parameters => #{<<"a">> => #{}}}, "\"a\" is missing type"},
+        {Base#{parameters => #{<<"a">> => #{type => text}}}, "type must be string, integer"},
+        {Base#{parameters => #{a => #{type => string, max => 1}}}, "unknown key max"},
+        {Base#{parameters => #{a => #{type => array, items => #{type => x}}}}, "items type must be"},
+        {Base#{parameters => #{a => #{type => string, enum => []}}}, "enum must be a list of values"},
+        {Base#{tag => weather}, "tag must be a binary"},
+        {Base#{timeout => 0}, "timeout must be milliseconds above 0"},
+        {Base#{retry => #{max => -1}}, "retry must be"},
+        {Base#{retry => #{times => 1}}, "retry must be"},
+        {Base#{filters => log}, "filters must be a list"},
+        {Base#{metadata => #{requires_permission => yes}}, "requires_permission must be true or false"},
+        {Base#{colour => red}, "unknown key colour"},
+        {not_a_map, "must be a map, not not_a_map"}
+    ],
+    [
+        {Text, fun() ->
+            {error, {invalid_tool, _, Problems}} = beamai_tool:validate(Spec),
+            ?assert(lists:any(fun(P) -> string:find(P, Text) =/= nomatch end, Problems))
+        end}
+     || {Spec, Text} <- Table
+    ].
