@@ -2,6 +2,7 @@
 
 use crate::cancel::CancelToken;
 use crate::error::{Reason, Result, ToolError};
+use crate::lsp::LspSettings;
 use crate::ops::question::{Answers, Question};
 use crate::ops::skill::SkillSettings;
 use crate::session::Session;
@@ -70,6 +71,8 @@ pub struct CallContext {
     pub sandbox: Sandbox,
     /// Where skills are kept.
     pub skills: Arc<SkillSettings>,
+    /// How language servers are run.
+    pub lsp: Arc<LspSettings>,
     /// Most bytes that the call may touch before it must move to a thread of its own; `None` is any number.
     /// Set where the call can neither be cancelled nor timed out.
     pub inline_bytes: Option<u64>,
@@ -91,6 +94,7 @@ impl CallContext {
             limits: Limits::default(),
             sandbox: Sandbox::default(),
             skills: Arc::default(),
+            lsp: Arc::default(),
             inline_bytes: None,
             progress: None,
             session: Session::default(),

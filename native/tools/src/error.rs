@@ -107,6 +107,8 @@ reasons! {
     Crash = "crash": ExecutionFailed,
     /// The operating system reported an error.
     Io = "io": ExecutionFailed,
+    /// A language server ended, sent nonsense, or answered with an error.
+    LanguageServer = "language_server": ExecutionFailed,
     /// A required layer of isolation is not there.
     IsolationUnavailable = "isolation_unavailable": ExecutionFailed,
     /// Time ran out.

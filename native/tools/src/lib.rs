@@ -11,6 +11,7 @@ pub mod catalogue;
 pub mod context;
 pub mod engine;
 pub mod error;
+pub mod lsp;
 mod nearest;
 pub mod operation;
 pub mod ops;

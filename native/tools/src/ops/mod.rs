@@ -6,6 +6,7 @@ pub mod glob;
 mod globs;
 pub mod grep;
 pub mod list;
+pub mod lsp;
 pub mod probe;
 pub mod question;
 pub mod shell;
@@ -16,6 +17,10 @@ mod testenv;
 pub mod todo;
 mod walk;
 
+#[cfg(all(feature = "port", target_os = "linux"))]
+pub(crate) use coverage::Tally;
+#[cfg(all(feature = "port", target_os = "linux"))]
+pub(crate) use walk::{Entry, Select, Visit, Walk};
 pub use coverage::{Coverage, Skipped};
 
 use crate::context::CallContext;

@@ -2,6 +2,7 @@
 
 mod documents;
 mod encoding;
+mod files;
 mod frame;
 mod handshake;
 mod inbox;
@@ -16,9 +17,10 @@ mod watch;
 pub(crate) mod wire;
 
 pub(crate) use encoding::Encoding;
-pub(crate) use plan::{Presence, Unavailable, presence};
+pub(crate) use handshake::Capabilities;
+pub use plan::{Presence, presence};
+pub(crate) use plan::{Plan, Unavailable};
 pub(crate) use pool::{Lease, Pool};
 pub(crate) use server::Server;
-pub(crate) use state::{Freshness, Published};
 pub(crate) use text::Text;
 pub(crate) use uri::{path_of, uri_of};

@@ -1,9 +1,8 @@
 //! The text of a file, as a server is told it and as positions count it.
 
 use crate::error::{Reason, Result, ToolError};
+use crate::text::{Content, sniff};
 use crate::workspace::Place;
-use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
-use encoding_rs::Encoding;
 use rustix::fs::Stat;
 use std::io::Read;
 
@@ -26,27 +25,27 @@ impl Text {
         Self { text, starts }
     }
 
-    /// The text of a file, decoded from whatever encoding it has, and what the file was when it was read.
+    /// The text of a file, decoded from whatever encoding it has, and what the file was when it was opened.
     ///
     /// # Errors
     /// Those of opening, `too_large` and `binary_file`.
     pub(crate) fn read(place: &Place) -> Result<(Self, Stat)> {
         let (file, stat) = place.open_file()?;
         let mut bytes = Vec::new();
-        let failed = |error| ToolError::io("read", place.display(), error);
-        file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
+        file.take(LARGEST + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| ToolError::io("read", place.display(), error))?;
         if bytes.len() as u64 > LARGEST {
-            let message = format!(
-                "{} is larger than {LARGEST} bytes, which is too large for a language server; use grep to search it",
-                place.display()
-            );
-            return Err(ToolError::new(Reason::TooLarge, message).file(place.display()));
+            return Err(refused(place, Reason::TooLarge, &format!("is larger than {LARGEST} bytes")));
         }
-        let text = decode(bytes).ok_or_else(|| {
-            let message = format!("{} holds no text, so no language server can help", place.display());
-            ToolError::new(Reason::BinaryFile, message).file(place.display())
-        })?;
-        Ok((Self::new(text), stat))
+        match sniff(&bytes, true) {
+            Content::Text(charset) => {
+                bytes.drain(..charset.bom().len());
+                Ok((Self::new(charset.decode_vec(bytes).0), stat))
+            }
+            Content::Image(kind) => Err(refused(place, Reason::BinaryFile, &format!("is an image ({kind})"))),
+            Content::Binary(kind) => Err(refused(place, Reason::BinaryFile, &format!("is no text ({kind})"))),
+        }
     }
 
     /// The whole text.
@@ -68,21 +67,9 @@ impl Text {
     }
 }
 
-fn decode(bytes: Vec<u8>) -> Option<String> {
-    if let Some((encoding, mark)) = Encoding::for_bom(&bytes) {
-        return Some(encoding.decode_without_bom_handling(&bytes[mark..]).0.into_owned());
-    }
-    if memchr::memchr(0, &bytes).is_some() {
-        return None;
-    }
-    String::from_utf8(bytes).or_else(|error| Ok::<_, ()>(guessed(error.as_bytes()))).ok()
-}
-
-fn guessed(bytes: &[u8]) -> String {
-    let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
-    detector.feed(bytes, true);
-    let encoding = detector.guess(None, Utf8Detection::Deny);
-    encoding.decode_without_bom_handling(bytes).0.into_owned()
+fn refused(place: &Place, reason: Reason, why: &str) -> ToolError {
+    let shown = place.display();
+    ToolError::new(reason, format!("{shown} {why}; no language server is given that")).file(shown)
 }
 
 #[cfg(test)]

@@ -79,7 +79,6 @@ pub(crate) struct Item {
     pub(crate) kind: u64,
     pub(crate) detail: Option<String>,
     pub(crate) uri: String,
-    pub(crate) range: Range,
     pub(crate) selection_range: Range,
 }
 
