@@ -167,7 +167,8 @@ mod tests {
 
     #[test]
     fn no_extension_belongs_to_two_languages() {
-        let extensions: Vec<_> = all().flat_map(|language| language.extensions).map(|(name, _)| name).collect();
+        let extensions: Vec<_> =
+            all().flat_map(|language| language.extensions).map(|(name, _)| name).collect();
         assert_eq!(extensions.iter().collect::<BTreeSet<_>>().len(), extensions.len());
     }
 

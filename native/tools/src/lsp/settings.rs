@@ -52,7 +52,8 @@ impl LspSettings {
 impl ServerSettings {
     fn check(&self, language: &str) -> Result<()> {
         let refuse = |why: &str| {
-            let message = format!("the settings of the language server for {language:?} are not valid: {why}");
+            let message =
+                format!("the settings of the language server for {language:?} are not valid: {why}");
             Err(ToolError::new(Reason::InvalidArgument, message))
         };
         if self.command.first().is_some_and(String::is_empty) {

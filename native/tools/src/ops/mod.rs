@@ -19,9 +19,9 @@ mod walk;
 
 #[cfg(all(feature = "port", target_os = "linux"))]
 pub(crate) use coverage::Tally;
+pub use coverage::{Coverage, Skipped};
 #[cfg(all(feature = "port", target_os = "linux"))]
 pub(crate) use walk::{Entry, Select, Visit, Walk};
-pub use coverage::{Coverage, Skipped};
 
 use crate::context::CallContext;
 use crate::error::Result;

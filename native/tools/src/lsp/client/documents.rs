@@ -84,7 +84,13 @@ impl Documents {
     ///
     /// # Errors
     /// Those of reading the file, `cancelled` and `timeout`.
-    pub(super) fn open(&self, server: &Server, cx: &CallContext, file: &Place, id: &str) -> Result<Arc<Text>> {
+    pub(super) fn open(
+        &self,
+        server: &Server,
+        cx: &CallContext,
+        file: &Place,
+        id: &str,
+    ) -> Result<Arc<Text>> {
         let mut told = lock(&self.0);
         told.refresh(server, cx)?;
         told.uses += 1;
@@ -183,10 +189,8 @@ impl Document {
         let document = json!({"uri": uri_of(path), "version": self.version});
         server.state().tell(path, self.version);
         let changes = json!([{"text": self.text.as_str()}]);
-        server.notify(
-            "textDocument/didChange",
-            &json!({"textDocument": document, "contentChanges": changes}),
-        );
+        server
+            .notify("textDocument/didChange", &json!({"textDocument": document, "contentChanges": changes}));
         self.save(server, path);
     }
 

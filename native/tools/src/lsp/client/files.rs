@@ -45,11 +45,19 @@ impl Server {
     ///
     /// # Errors
     /// Those of a [wait](Self::wait).
-    pub(crate) fn fresh(&self, cx: &CallContext, path: &Path, until: Instant, silence: Instant) -> Result<bool> {
+    pub(crate) fn fresh(
+        &self,
+        cx: &CallContext,
+        path: &Path,
+        until: Instant,
+        silence: Instant,
+    ) -> Result<bool> {
         let fresh = self.wait(cx, Some(until), |state, now| match state.freshness(path, now) {
             Freshness::Fresh => Look::Done(true),
             Freshness::Unknown(_) if now >= silence && !state.is_busy() => Look::Done(false),
-            Freshness::Unknown(then) => Look::Later(Some(then.map_or(silence.max(now), |then| then.min(silence)))),
+            Freshness::Unknown(then) => {
+                Look::Later(Some(then.map_or(silence.max(now), |then| then.min(silence))))
+            }
         })?;
         Ok(fresh.unwrap_or(false))
     }

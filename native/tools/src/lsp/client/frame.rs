@@ -23,14 +23,18 @@ pub(super) fn encode(message: &Value) -> Vec<u8> {
 pub(super) fn read(stream: &mut impl BufRead) -> Result<Option<Value>, String> {
     let Some(length) = header(stream)? else { return Ok(None) };
     if length > LONGEST {
-        return Err(format!("it announced a message of {length} bytes, over the {LONGEST} that one may have"));
+        return Err(format!(
+            "it announced a message of {length} bytes, over the {LONGEST} that one may have"
+        ));
     }
     let mut body = Vec::new();
     let read = stream.take(length as u64).read_to_end(&mut body).map_err(failed)?;
     if read < length {
         return Err("its output ended in the middle of a message".to_owned());
     }
-    serde_json::from_slice(&body).map(Some).map_err(|error| format!("it sent a message that is no JSON: {error}"))
+    serde_json::from_slice(&body)
+        .map(Some)
+        .map_err(|error| format!("it sent a message that is no JSON: {error}"))
 }
 
 /// The length that a header announces; `None` at the end of the stream.
@@ -47,7 +51,9 @@ fn header(stream: &mut impl BufRead) -> Result<Option<usize>, String> {
             return Err(not_a_header(&text));
         }
         match text.trim_end() {
-            "" => return length.map(Some).ok_or_else(|| "it sent a header without Content-Length".to_owned()),
+            "" => {
+                return length.map(Some).ok_or_else(|| "it sent a header without Content-Length".to_owned());
+            }
             text => length = field(text)?.or(length),
         }
     }
@@ -114,7 +120,8 @@ mod tests {
 
     #[test]
     fn other_fields_and_any_case_are_taken() {
-        let bytes = b"content-length:2\r\nContent-Type: application/vscode-jsonrpc; charset=utf-8\r\n\r\n{}".to_vec();
+        let bytes =
+            b"content-length:2\r\nContent-Type: application/vscode-jsonrpc; charset=utf-8\r\n\r\n{}".to_vec();
         assert_eq!(all(bytes, 64).unwrap(), [json!({})]);
     }
 

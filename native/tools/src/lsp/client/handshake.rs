@@ -107,7 +107,10 @@ mod tests {
             "hoverProvider": {}, "definitionProvider": false, "positionEncoding": "utf-8",
             "textDocumentSync": {"save": {"includeText": true}},
         }}));
-        assert_eq!((can.has("hoverProvider"), can.has("definitionProvider"), can.has("x")), (true, false, false));
+        assert_eq!(
+            (can.has("hoverProvider"), can.has("definitionProvider"), can.has("x")),
+            (true, false, false)
+        );
         assert_eq!((can.encoding, can.save()), (Encoding::Utf8, Some(true)));
     }
 

@@ -18,8 +18,8 @@ pub(crate) mod wire;
 
 pub(crate) use encoding::Encoding;
 pub(crate) use handshake::Capabilities;
-pub use plan::{Presence, presence};
 pub(crate) use plan::{Plan, Unavailable};
+pub use plan::{Presence, presence};
 pub(crate) use pool::{Lease, Pool};
 pub(crate) use server::Server;
 pub(crate) use text::Text;

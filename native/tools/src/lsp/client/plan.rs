@@ -100,7 +100,8 @@ struct Kind<'a> {
 impl<'a> Kind<'a> {
     /// By extension, the host's first; without one by the first line.
     fn of(settings: &'a LspSettings, extension: &str, text: &Text) -> Option<Self> {
-        let own = settings.servers.iter().find(|(_, own)| own.extensions.iter().any(|known| known == extension));
+        let own =
+            settings.servers.iter().find(|(_, own)| own.extensions.iter().any(|known| known == extension));
         if let Some((name, own)) = own {
             return Some(Self { name, built_in: language::built_in(name), settings: Some(own) });
         }
@@ -146,7 +147,10 @@ impl<'a> Kind<'a> {
     /// The program of the first candidate that is there, and its arguments.
     fn command(&self, workspace: &Path) -> Result<(PathBuf, Vec<String>), Unavailable> {
         if self.settings.is_some_and(|own| own.disabled) {
-            return Err(Unavailable::new(format!("The language server for {} is switched off", self.title())));
+            return Err(Unavailable::new(format!(
+                "The language server for {} is switched off",
+                self.title()
+            )));
         }
         let commands = self.commands();
         let found = commands.iter().find_map(|command| Some((program(&command[0], workspace)?, command)));
@@ -158,7 +162,8 @@ impl<'a> Kind<'a> {
 
     fn missing(&self, commands: &[Vec<String>]) -> Unavailable {
         let names: Vec<&str> = commands.iter().map(|command| &*command[0]).collect();
-        let hint = self.built_in.map_or(String::new(), |language| format!("; to install it: {}", language.hint));
+        let hint =
+            self.built_in.map_or(String::new(), |language| format!("; to install it: {}", language.hint));
         Unavailable::new(format!(
             "There is no language server for {} on this machine (looked for {}){hint}",
             self.title(),
@@ -193,7 +198,9 @@ fn program(name: &str, workspace: &Path) -> Option<PathBuf> {
 fn unknown(path: &Path, settings: &LspSettings) -> Unavailable {
     let names = names(settings).collect::<Vec<_>>().join(", ");
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    Unavailable::new(format!("There is no language server for files such as {name}; there are servers for {names}"))
+    Unavailable::new(format!(
+        "There is no language server for files such as {name}; there are servers for {names}"
+    ))
 }
 
 /// The languages that are built in, then the host's own.
@@ -250,7 +257,9 @@ mod tests {
 
     #[test]
     fn a_files_language_is_known_by_extension_or_by_first_line() {
-        for (path, text) in [("a/b.py", ""), ("tool", "#!/usr/bin/env -S python3 -u\n"), ("x", "#!/bin/python\n")] {
+        for (path, text) in
+            [("a/b.py", ""), ("tool", "#!/usr/bin/env -S python3 -u\n"), ("x", "#!/bin/python\n")]
+        {
             let (plan, id) = plan(served("/bin/sh"), path, text).unwrap();
             assert_eq!((&*plan.identity.language, &*id), ("python", "python"), "{path}");
             assert_eq!(plan.identity.arguments, ["-x"]);

@@ -80,9 +80,9 @@ impl Pool {
     /// Every server that runs in a workspace.
     pub(crate) fn of(&self, cx: &CallContext, workspace: &WorkspaceId) -> Vec<Lease> {
         let mut all = lock(&self.0);
-        let here = all.iter_mut().filter(|kept| {
-            kept.server.plan.identity.workspace == *workspace && !kept.server.is_over()
-        });
+        let here = all
+            .iter_mut()
+            .filter(|kept| kept.server.plan.identity.workspace == *workspace && !kept.server.is_over());
         here.map(|kept| self.let_out(kept, cx)).collect()
     }
 

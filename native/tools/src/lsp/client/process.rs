@@ -73,7 +73,9 @@ impl Process {
     pub(super) fn ending(&self) -> String {
         match self.0.report() {
             Ok(Report::Ended { exit: Exit::Code(code), .. }) => format!("it exited with code {code}"),
-            Ok(Report::Ended { exit: Exit::Signal(signal), .. }) => format!("{} killed it", signal_name(signal)),
+            Ok(Report::Ended { exit: Exit::Signal(signal), .. }) => {
+                format!("{} killed it", signal_name(signal))
+            }
             Ok(Report::NotStarted(failure)) => failure.to_string(),
             Err(_) => "it is lost".to_owned(),
         }

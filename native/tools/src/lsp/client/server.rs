@@ -114,7 +114,9 @@ impl Server {
         let mut state = self.state();
         state.phase = match &state.phase {
             Phase::Starting => Phase::Broken(self.plan.broken(why)),
-            Phase::Ready(_) => Phase::Gone(format!("the language server {} has ended: {why}", self.plan.name())),
+            Phase::Ready(_) => {
+                Phase::Gone(format!("the language server {} has ended: {why}", self.plan.name()))
+            }
             ended => ended.clone(),
         };
         drop(state);
@@ -162,7 +164,8 @@ impl Server {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         self.state().expect(id);
         self.post(&request(id, method, params));
-        let reply = self.wait(cx, None, |state, _| state.take_reply(id).map_or(Look::Later(None), Look::Done));
+        let reply =
+            self.wait(cx, None, |state, _| state.take_reply(id).map_or(Look::Later(None), Look::Done));
         match reply {
             Ok(Some(reply)) => Ok(reply),
             Ok(None) => unreachable!("a wait without an end ends with a reply"),
@@ -180,8 +183,12 @@ impl Server {
     }
 
     fn refused(&self, method: &str, error: &ResponseError) -> ToolError {
-        let message =
-            format!("{} answers {method} with an error: {} ({})", self.plan.name(), error.message, error.code);
+        let message = format!(
+            "{} answers {method} with an error: {} ({})",
+            self.plan.name(),
+            error.message,
+            error.code
+        );
         ToolError::new(Reason::LanguageServer, message).with("code", error.code)
     }
 

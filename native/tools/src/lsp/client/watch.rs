@@ -102,7 +102,8 @@ impl Visit for Found {
             && let Ok(stat) = rustix::fs::statat(entry.dir, entry.name, AtFlags::SYMLINK_NOFOLLOW)
         {
             let changed = (stat.st_ctime as i64, stat.st_ctime_nsec as i64);
-            self.0.push((entry.path.to_vec(), (stat.st_size as i64, stat.st_ino as u64, changed.0, changed.1)));
+            self.0
+                .push((entry.path.to_vec(), (stat.st_size as i64, stat.st_ino as u64, changed.0, changed.1)));
         }
         Ok(())
     }

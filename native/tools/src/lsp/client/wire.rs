@@ -34,7 +34,10 @@ enum AnyLocation {
         range: Option<Range>,
     },
     #[serde(rename_all = "camelCase")]
-    Link { target_uri: String, target_selection_range: Range },
+    Link {
+        target_uri: String,
+        target_selection_range: Range,
+    },
 }
 
 impl From<AnyLocation> for Location {
@@ -218,7 +221,8 @@ mod tests {
 
     #[test]
     fn contents_come_in_many_shapes() {
-        let marked = json!(["", {"language": "c", "value": "int x"}, {"kind": "markdown", "value": "*x*\n"}, "y"]);
+        let marked =
+            json!(["", {"language": "c", "value": "int x"}, {"kind": "markdown", "value": "*x*\n"}, "y"]);
         let marked: Marked = serde_json::from_value(marked).unwrap();
         assert_eq!(marked.text(), "```c\nint x\n```\n\n*x*\n\ny");
     }

@@ -163,7 +163,8 @@ mod tests {
 
     #[test]
     fn the_rule_names_the_file_and_read_rules_hold() {
-        let need = need_of(json!({"operation": "hover", "path": "./a.py", "line": 1, "character": 1})).unwrap();
+        let need =
+            need_of(json!({"operation": "hover", "path": "./a.py", "line": 1, "character": 1})).unwrap();
         assert_eq!(need.subject(), "LSP(a.py)");
         assert_eq!((need.touches, need.allowed_by, need.is_safe), (&["Read"][..], &["Read"][..], true));
         let error = need_of(json!({"operation": "documentSymbol", "path": "../a.py"})).unwrap_err();

@@ -52,7 +52,8 @@ impl Asked<'_> {
             one @ Value::Object(_) => vec![parse(method, one)?],
             many => parse_list(method, many)?,
         };
-        let mut locations = self.each(&found, |asked, found| asked.shelf.location(&found.uri, found.range))?;
+        let mut locations =
+            self.each(&found, |asked, found| asked.shelf.location(&found.uri, found.range))?;
         if self.lsp.operation == LspOperation::FindReferences {
             locations.sort();
         }
@@ -225,7 +226,9 @@ impl Asked<'_> {
     }
 
     fn needs_index(&self) -> bool {
-        use LspOperation::{FindReferences, GoToImplementation, IncomingCalls, OutgoingCalls, WorkspaceSymbol};
+        use LspOperation::{
+            FindReferences, GoToImplementation, IncomingCalls, OutgoingCalls, WorkspaceSymbol,
+        };
         matches!(
             self.lsp.operation,
             FindReferences | GoToImplementation | IncomingCalls | OutgoingCalls | WorkspaceSymbol
@@ -236,7 +239,9 @@ impl Asked<'_> {
     fn message(&self, output: &LspOutput) -> Option<String> {
         let server = &output.server.as_deref().unwrap_or_default();
         if self.is_indexing {
-            return Some(format!("{server} is still indexing the workspace; ask again later for a whole answer"));
+            return Some(format!(
+                "{server} is still indexing the workspace; ask again later for a whole answer"
+            ));
         }
         if output.total > 0 {
             return None;

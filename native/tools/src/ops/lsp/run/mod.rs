@@ -74,7 +74,8 @@ impl LspOutput {
     fn not_offered(operation: LspOperation, opened: &Opened<'_>) -> Self {
         let name = serde_json::to_value(operation).unwrap_or_default();
         let server = opened.server.name();
-        let Unavailable(why) = Unavailable::new(format!("The language server {server} does not offer {name}"));
+        let Unavailable(why) =
+            Unavailable::new(format!("The language server {server} does not offer {name}"));
         Self { server: Some(server), ..Self::unavailable(operation, why) }
     }
 

@@ -67,11 +67,13 @@ impl Point {
     /// # Errors
     /// `invalid_argument` for one that the file does not have.
     pub(super) fn of(file: &str, text: &Text, (line, character): (u64, u64)) -> Result<Self> {
-        let refuse =
-            |message: String| Err(ToolError::new(Reason::InvalidArgument, message).file(file));
+        let refuse = |message: String| Err(ToolError::new(Reason::InvalidArgument, message).file(file));
         let index = |number: u64| usize::try_from(number - 1).unwrap_or(usize::MAX);
         let Some(content) = text.line(index(line)) else {
-            return refuse(format!("line {line} is beyond the end of {file}, which has {} lines", text.lines()));
+            return refuse(format!(
+                "line {line} is beyond the end of {file}, which has {} lines",
+                text.lines()
+            ));
         };
         let length = content.chars().count();
         if index(character) > length {
@@ -124,8 +126,8 @@ mod tests {
     #[test]
     fn a_point_counts_as_the_server_does() {
         let point = Point::of("a.py", &text(), (2, 12)).unwrap();
-        let characters =
-            [Encoding::Utf8, Encoding::Utf16, Encoding::Utf32].map(|one| point.position(&text(), one).character);
+        let characters = [Encoding::Utf8, Encoding::Utf16, Encoding::Utf32]
+            .map(|one| point.position(&text(), one).character);
         assert_eq!(characters, [15, 12, 11]);
     }
 
