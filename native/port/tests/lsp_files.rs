@@ -26,13 +26,7 @@ fn an_edit_is_told_before_the_next_request_whoever_made_it() {
     let env = Env::fake(prompt());
     env.hover().unwrap();
     let args = json!({"path": "a.fake", "old_string": "foo(a", "new_string": "bar(ä"});
-    let call = json!({"tool": "file_edit", "args": args});
-    let allowed = json!({"permissions": {"default": "allow"}});
-    let editor = Env::new();
-    std::fs::copy(env.path("a.fake"), editor.path("a.fake")).unwrap();
-    let editor = editor.under(allowed);
-    editor.host.call(serde_json::from_value(call).unwrap(), Run::default());
-    std::fs::copy(editor.path("a.fake"), env.path("a.fake")).unwrap();
+    env.try_call("file_edit", args).unwrap();
     env.hover().unwrap();
     let change = &env.told("textDocument/didChange")[0];
     assert_eq!(change["textDocument"]["version"], 2);
@@ -40,6 +34,9 @@ fn an_edit_is_told_before_the_next_request_whoever_made_it() {
     assert_eq!(env.told("textDocument/didSave")[0]["text"], "bar(ä, b)\nfoo()\n");
     env.hover().unwrap();
     assert_eq!(env.told("textDocument/didChange").len(), 1, "nothing changed since");
+    env.try_call("shell_exec", json!({"command": "echo baz > a.fake"})).unwrap();
+    env.hover().unwrap();
+    assert_eq!(env.told("textDocument/didChange")[1]["contentChanges"], json!([{"text": "baz\n"}]));
 }
 
 #[test]

@@ -34,7 +34,7 @@ impl Env {
         beamai_tools::process::set_program(PROGRAM);
         let (dir, logs) = (TempDir::new().unwrap(), TempDir::new().unwrap());
         let id = Workspace::open(dir.path()).unwrap().id();
-        let settings = json!({"workspace": id, "lsp": settings(&logs.path().join("log"))});
+        let settings = json!({"workspace": id, "permissions": {"default": "allow"}, "lsp": settings(&logs.path().join("log"))});
         let host = Host::new(&serde_json::from_value(settings).unwrap()).unwrap();
         let env = Self { dir, logs, host };
         env.file("a.fake", "foo(a, b)\nfoo()\n");

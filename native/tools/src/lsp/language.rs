@@ -31,6 +31,11 @@ fn none() -> Value {
     Value::Null
 }
 
+/// Has clangd say what it does with a file.
+fn c_options() -> Value {
+    json!({"clangdFileStatus": true})
+}
+
 /// Build scripts and procedural macros are the project's code and would run on this machine.
 fn rust_options() -> Value {
     json!({
@@ -80,7 +85,7 @@ static LANGUAGES: [Language; 7] = [
         also_watched: &["compile_commands.json", "compile_flags.txt", ".clangd"],
         commands: &[&["clangd"]],
         hint: "install the package clangd of the system",
-        options: none,
+        options: c_options,
     },
     Language {
         name: "rust",

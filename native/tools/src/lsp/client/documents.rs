@@ -92,7 +92,7 @@ impl Documents {
         id: &str,
     ) -> Result<Arc<Text>> {
         let mut told = lock(&self.0);
-        told.refresh(server, cx)?;
+        let others_changed = told.refresh(server, cx)?;
         told.uses += 1;
         let (text, stat) = Text::read(file)?;
         let path = file.absolute();
@@ -100,7 +100,9 @@ impl Documents {
         match told.open.get_mut(&path) {
             Some(document) => {
                 document.used = uses;
-                document.update(server, &path, text, &stat);
+                if !document.update(server, &path, text, &stat) && others_changed {
+                    document.save(server, &path);
+                }
             }
             None => told.begin(server, file, id, text, &stat),
         }
@@ -112,7 +114,11 @@ impl Documents {
     /// # Errors
     /// `cancelled` and `timeout`.
     pub(super) fn refresh(&self, server: &Server, cx: &CallContext) -> Result<()> {
-        lock(&self.0).refresh(server, cx)
+        let mut told = lock(&self.0);
+        if told.refresh(server, cx)? {
+            told.open.iter().for_each(|(path, document)| document.save(server, path));
+        }
+        Ok(())
     }
 
     /// The text of a file as the server was told it.
@@ -122,12 +128,15 @@ impl Documents {
 }
 
 impl Told {
-    fn refresh(&mut self, server: &Server, cx: &CallContext) -> Result<()> {
+    /// Tells the server of changes; whether there were any.
+    fn refresh(&mut self, server: &Server, cx: &CallContext) -> Result<bool> {
         self.open.retain(|path, document| document.refresh(server, path));
         let now = Snapshot::take(&server.plan, cx)?;
-        watch::tell(server, self.snapshot.changes(&now, server.root()));
+        let changes = self.snapshot.changes(&now, server.root());
         self.snapshot = now;
-        Ok(())
+        let has_changed = !changes.is_empty();
+        watch::tell(server, changes);
+        Ok(has_changed)
     }
 
     /// Opens a file for the server.
@@ -170,19 +179,22 @@ impl Document {
             return true;
         }
         match Text::read(&self.place) {
-            Ok((text, stat)) => self.update(server, path, text, &stat),
+            Ok((text, stat)) => {
+                self.update(server, path, text, &stat);
+                true
+            }
             Err(_) => {
                 close(server, path);
-                return false;
+                false
             }
         }
-        true
     }
 
-    fn update(&mut self, server: &Server, path: &Path, text: Text, stat: &Stat) {
+    /// Tells the server of the file's text; whether that is another one than before.
+    fn update(&mut self, server: &Server, path: &Path, text: Text, stat: &Stat) -> bool {
         self.stamp = Stamp::of(stat);
         if text == *self.text {
-            return;
+            return false;
         }
         self.text = Arc::new(text);
         self.version += 1;
@@ -192,9 +204,10 @@ impl Document {
         server
             .notify("textDocument/didChange", &json!({"textDocument": document, "contentChanges": changes}));
         self.save(server, path);
+        true
     }
 
-    /// The text is the file's: some servers look at a file only when it is saved.
+    /// Some servers look at a file, or at those that it includes, only when it is saved.
     fn save(&self, server: &Server, path: &Path) {
         let Some(with_text) = server.save_option() else { return };
         let mut params = json!({"textDocument": {"uri": uri_of(path)}});

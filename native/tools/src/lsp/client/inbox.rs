@@ -59,6 +59,11 @@ impl Server {
                 let kind = params["value"]["kind"].as_str().unwrap_or_default();
                 self.state().progress(&params["token"], kind);
             }
+            // An extension by which clangd says what it does with a file.
+            "textDocument/clangd.fileStatus" => {
+                let kind = if params["state"] == "idle" { "end" } else { "begin" };
+                self.state().progress(&params["uri"], kind);
+            }
             "experimental/serverStatus" => self.state().loading(params["quiescent"] == false),
             _ => {}
         }
