@@ -44,7 +44,7 @@ invoke_erlang() ->
     ratio("invoke, Erlang tool / spawn_monitor", 2.0, times(20000, Ours), times(20000, fun spawn_monitor_round/0)).
 
 invoke_native() ->
-    K = beamai_kernel:add_tool_module(kernel(), beamai_bench_probe),
+    K = probes(kernel()),
     Ctx = beamai_context:new(),
     Ours = fun() -> {ok, _, _} = beamai_kernel:invoke(K, <<"probe_noop">>, #{}, Ctx) end,
     ratio("invoke, native tool / spawn_monitor", 2.0, times(20000, Ours), times(20000, fun spawn_monitor_round/0)).
@@ -95,7 +95,7 @@ shell_exec() ->
     file:del_dir_r(Dir).
 
 port_round_trip() ->
-    K = beamai_kernel:add_tool_module(kernel(".", #{door => port}), beamai_bench_probe),
+    K = probes(kernel(".", #{door => port})),
     Ctx = beamai_context:new(),
     Ours = fun() -> {ok, _, _} = beamai_kernel:invoke(K, <<"probe_noop">>, #{}, Ctx) end,
     Options = [{packet, 4}, nouse_stdio, binary],
@@ -131,24 +131,29 @@ kill_caller(K, Args) ->
 %% Not against a peer: the longest of many calls of each function that runs on a normal scheduler.
 longest_call() ->
     process_flag(priority, max),
-    Env = beamai_bench_probe:env(kernel()),
+    #{env := Env} = kernel(),
     Noop = term_to_binary(#{tool => <<"probe_noop">>, args => #{<<"echo">> => binary:copy(<<"x">>, 8192)}}),
+    Ref = make_ref(),
+    {ok, Job} = beamai_nif:start(Env, Noop, Ref),
     Calls = [{"judge", fun() -> allow = beamai_nif:judge(Env, <<"some_tool">>, false) end},
              {"call_now, 8 KB", fun() -> true = is_binary(beamai_nif:call_now(Env, Noop)) end},
-             {"start and cancel", fun() -> start_and_cancel(Env, Noop) end},
+             {"start", fun() -> {ok, _} = beamai_nif:start(Env, Noop, Ref) end},
+             {"cancel", fun() -> ok = beamai_nif:cancel(Job) end},
              {"running", fun() -> true = is_integer(beamai_nif:running()) end}],
     [longest(Name, Call) || {Name, Call} <- Calls],
     process_flag(priority, normal).
 
-start_and_cancel(Env, Call) ->
-    Ref = make_ref(),
-    {ok, Job} = beamai_nif:start(Env, Call, Ref),
-    ok = beamai_nif:cancel(Job).
+answered() ->
+    wait_until(fun() -> beamai_nif:running() =:= 0 end),
+    flush().
 
+flush() ->
+    receive {_, Reply} when is_binary(Reply) -> flush() after 0 -> ok end.
+
+%% Waits for the answers of started jobs between the calls, so that their queue never fills.
 longest(Name, Call) ->
     Call(),
-    Times = lists:sort([time(Call) || _ <- lists:seq(1, 20000)]),
-    [receive {_, Reply} when is_binary(Reply) -> ok after 1000 -> ok end || Name =:= "start and cancel", _ <- Times],
+    Times = lists:sort([begin answered(), time(Call) end || _ <- lists:seq(1, 20000)]),
     io:format("~-44ts ~12ts ~12ts ~7ts ~6ts~n",
               ["longest " ++ Name ++ " of 20,000", us(lists:last(Times)), "", "", "1 ms"]).
 
@@ -171,14 +176,10 @@ ratio(Name, Bound, Ours, Peer) ->
     Mark = case Ratio =< Bound of true -> ""; false -> " over" end,
     io:format("~-44ts ~12ts ~12ts ~7.2f ~6.1f~ts~n", [Name, unit(A), unit(B), Ratio, Bound, Mark]).
 
-%% Nanoseconds that one call took, on average over a round, in a process with a clean heap.
+%% Nanoseconds that one call took, on average over a round that starts with a clean heap.
 round_of({Count, Fun}) ->
-    Self = self(),
-    Ref = make_ref(),
-    spawn_link(fun() ->
-        Self ! {Ref, time(fun() -> repeat(Count, Fun) end) / Count}
-    end),
-    receive {Ref, Time} -> Time end.
+    erlang:garbage_collect(),
+    time(fun() -> repeat(Count, Fun) end) / Count.
 
 repeat(0, _) -> ok;
 repeat(Count, Fun) -> Fun(), repeat(Count - 1, Fun).
@@ -234,6 +235,9 @@ temp_dir() ->
                         ++ "-" ++ os:getpid()),
     ok = file:make_dir(Dir),
     Dir.
+
+probes(K) ->
+    beamai_kernel:add_tools(K, beamai_catalogue:tools(<<"probe">>)).
 
 kernel() ->
     kernel(".").

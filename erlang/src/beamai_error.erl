@@ -36,7 +36,7 @@ new(Tool, Type, Reason, Message, Details) ->
 text(Message) ->
     case unicode:characters_to_binary(Message) of
         Text when is_binary(Text) -> Text;
-        _ -> unicode:characters_to_binary(iolist_to_binary(Message), latin1)
+        _ -> readable(iolist_to_binary(Message))
     end.
 
 %% @doc The error of a call that its run id cancelled.
@@ -61,6 +61,7 @@ error_type(_) -> execution_failed.
 
 reason(<<"unknown_tool">>) -> unknown_tool;
 reason(<<"no_such_file">>) -> no_such_file;
+reason(<<"no_such_skill">>) -> no_such_skill;
 reason(<<"invalid_argument">>) -> invalid_argument;
 reason(<<"invalid_pattern">>) -> invalid_pattern;
 reason(<<"no_match">>) -> no_match;
@@ -83,6 +84,8 @@ reason(<<"door_lost">>) -> door_lost;
 reason(<<"crash">>) -> crash;
 reason(<<"timeout">>) -> timeout;
 reason(<<"io">>) -> io;
+reason(<<"network">>) -> network;
+reason(<<"not_configured">>) -> not_configured;
 reason(<<"isolation_unavailable">>) -> isolation_unavailable;
 reason(<<"handler_error">>) -> handler_error;
 reason(Unknown) -> Unknown.
@@ -93,25 +96,30 @@ detail_key(<<"rule">>) -> rule;
 detail_key(<<"subject">>) -> subject;
 detail_key(<<"file">>) -> file;
 detail_key(<<"command">>) -> command;
+detail_key(<<"pattern">>) -> pattern;
 detail_key(<<"argument">>) -> argument;
 detail_key(<<"arguments">>) -> arguments;
+detail_key(<<"problems">>) -> problems;
 detail_key(<<"nearest">>) -> nearest;
+detail_key(<<"missing">>) -> missing;
+detail_key(<<"position">>) -> position;
+detail_key(<<"lines">>) -> lines;
+detail_key(<<"occurrences">>) -> occurrences;
+detail_key(<<"hash">>) -> hash;
+detail_key(<<"size">>) -> size;
+detail_key(<<"searched">>) -> searched;
+detail_key(<<"total_files">>) -> total_files;
+detail_key(<<"total_matches">>) -> total_matches;
+detail_key(<<"content_kind">>) -> content_kind;
 detail_key(<<"stdout">>) -> stdout;
 detail_key(<<"stderr">>) -> stderr;
+detail_key(<<"output_file">>) -> output_file;
+detail_key(<<"exit_code">>) -> exit_code;
 detail_key(<<"truncated">>) -> truncated;
 detail_key(<<"killed">>) -> killed;
+detail_key(<<"isolation">>) -> isolation;
 detail_key(<<"duration_ms">>) -> duration_ms;
-detail_key(<<"timeout_ms">>) -> timeout_ms;
-detail_key(<<"exit_code">>) -> exit_code;
 detail_key(<<"errno">>) -> errno;
-detail_key(<<"problems">>) -> problems;
-detail_key(<<"path">>) -> path;
-detail_key(<<"line">>) -> line;
-detail_key(<<"limit">>) -> limit;
-detail_key(<<"size">>) -> size;
-detail_key(<<"expected">>) -> expected;
-detail_key(<<"actual">>) -> actual;
-detail_key(<<"matches">>) -> matches;
 detail_key(Unknown) -> Unknown.
 
 %% @doc Whether another try can mend the error, be it the kernel's or a handler's own term.
@@ -147,5 +155,5 @@ start(Text, Bytes) ->
 readable(Text) ->
     case unicode:characters_to_binary(Text) of
         Text -> Text;
-        _ -> unicode:characters_to_binary(Text, latin1)
+        _ -> <<<<Byte/utf8>> || <<Byte>> <= Text>>
     end.

@@ -59,6 +59,10 @@ start(_Env, _Call, _Ref) -> ?NOT_LOADED.
 -spec cancel(job()) -> ok.
 cancel(_Job) -> ?NOT_LOADED.
 
+%% @doc How many jobs are at work on their threads now.
+-spec running() -> non_neg_integer().
+running() -> ?NOT_LOADED.
+
 %% @doc Judges a tool whose handler is Erlang, by its name. `unknown' means that {@link pin/1} has to
 %% be called first.
 -spec judge(env(), Tool :: binary(), RequiresPermission :: boolean()) -> allow | reply() | unknown.

@@ -99,7 +99,7 @@ a_handler_that_takes_too_long_is_killed_test() ->
     end.
 
 the_kernels_default_timeout_holds_for_tools_without_one_test() ->
-    Slow = fun(_) -> timer:sleep(200), {ok, done} end,
+    Slow = fun(_) -> timer:sleep(300), {ok, done} end,
     Kernel = kernel(
         [tool(<<"default">>, Slow), tool(<<"own">>, Slow, #{timeout => 5000})],
         #{default_timeout => 50}
@@ -111,15 +111,15 @@ infinity_is_a_timeout_test() ->
     ?assertMatch({ok, 1, _}, invoke(fun(_) -> timer:sleep(10), {ok, 1} end, #{timeout => infinity})).
 
 time_spent_asking_the_user_does_not_count_test() ->
-    Slow = fun(_Questions) -> timer:sleep(300), {ok, yes} end,
+    Slow = fun(_Questions) -> timer:sleep(800), {ok, yes} end,
     Handler = fun(_, Ctx) ->
         {ok, yes} = beamai_callback:ask_user([<<"sure?">>], Ctx),
         {ok, done}
     end,
-    ?assertMatch({ok, done, _}, invoke(Handler, #{timeout => 100}, #{ask_user => Slow})),
+    ?assertMatch({ok, done, _}, invoke(Handler, #{timeout => 400}, #{ask_user => Slow})),
     Then = fun(Args, Ctx) -> {ok, done} = Handler(Args, Ctx), forever() end,
     ?assertMatch(
-        {error, #{error_type := timeout}}, invoke(Then, #{timeout => 100}, #{ask_user => Slow})
+        {error, #{error_type := timeout}}, invoke(Then, #{timeout => 400}, #{ask_user => Slow})
     ).
 
 ask_user_runs_in_the_callers_process_and_falls_back_to_the_kernels_test() ->
@@ -133,7 +133,7 @@ ask_user_runs_in_the_callers_process_and_falls_back_to_the_kernels_test() ->
     ?assertMatch({ok, no_frontend, _}, beamai_kernel:invoke(kernel(Tools), <<"t">>, #{})).
 
 time_of_an_approval_further_down_does_not_count_test() ->
-    Approve = fun(_) -> timer:sleep(300), allow end,
+    Approve = fun(_) -> timer:sleep(800), allow end,
     Inner = tool(<<"inner">>, fun(_) -> {ok, inner} end, #{
         metadata => #{requires_permission => true}
     }),
@@ -142,7 +142,7 @@ time_of_an_approval_further_down_does_not_count_test() ->
         {ok, Result, _} = beamai_kernel:invoke(Kernel, <<"inner">>, #{}),
         {ok, Result}
     end,
-    ?assertMatch({ok, inner, _}, invoke(Outer, #{timeout => 100})).
+    ?assertMatch({ok, inner, _}, invoke(Outer, #{timeout => 400})).
 
 %%% Retries
 
@@ -159,7 +159,7 @@ flaky(Failures, Error) ->
 
 tries(Error) ->
     {Handler, Count} = flaky(2, Error),
-    Result = invoke(Handler, #{retry => #{max => 3, delay => 1}, timeout => 30}),
+    Result = invoke(Handler, #{retry => #{max => 3, delay => 1}, timeout => 300}),
     {Result, Count()}.
 
 what_another_try_can_mend_is_tried_again_test() ->

@@ -57,11 +57,13 @@ init_per_suite(Config) ->
         end
     end),
     receive
-        {table, Table} -> [{keeper, Keeper}, {answers, Table} | Config]
+        {table, Table} ->
+            [{keeper, Keeper}, {answers, Table}, {root, beamai_test:workspace()} | Config]
     end.
 
 end_per_suite(Config) ->
-    proplists:get_value(keeper, Config) ! stop.
+    beamai_test:remove(get(root, Config)),
+    get(keeper, Config) ! stop.
 
 init_per_group(shell, Config) -> [{door, auto} | Config];
 init_per_group(Door, Config) -> [{door, Door} | Config].
@@ -71,7 +73,10 @@ end_per_group(_Group, _Config) -> ok.
 init_per_testcase(both_doors_answered_alike, Config) ->
     Config;
 init_per_testcase(Case, Config) ->
-    [{workspace, beamai_test:workspace()}, {'case', Case} | Config].
+    %% The same path for both doors: messages name it.
+    Workspace = filename:join(get(root, Config), atom_to_binary(Case)),
+    ok = file:make_dir(Workspace),
+    [{workspace, Workspace}, {'case', Case} | Config].
 
 end_per_testcase(both_doors_answered_alike, _Config) ->
     ok;
@@ -198,6 +203,7 @@ a_directory_is_not_a_file(Config) ->
     ?assertEqual({invalid_input, is_a_directory}, error_of(Answer)).
 
 paths_outside_the_workspace_are_refused(Config) ->
+    put_file(Config, "a/file", <<>>),
     ok = file:make_symlink("/etc", path(Config, "link")),
     [
         ?assertEqual({permission_denied, outside_workspace}, error_of(Answer))

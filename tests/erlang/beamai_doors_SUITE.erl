@@ -15,6 +15,7 @@
     a_call_is_cancelled_by_its_run_id/1,
     many_calls_under_one_run_id_are_cancelled/1,
     native_work_stops_when_the_caller_dies/1,
+    a_search_stops_when_the_caller_dies/1,
     progress_reaches_a_pid_and_a_fun/1,
     a_call_may_be_made_in_a_progress_fun/1,
     a_thousand_calls_at_once_finish/1,
@@ -53,6 +54,7 @@ groups() ->
         a_call_is_cancelled_by_its_run_id,
         many_calls_under_one_run_id_are_cancelled,
         native_work_stops_when_the_caller_dies,
+        a_search_stops_when_the_caller_dies,
         progress_reaches_a_pid_and_a_fun,
         a_call_may_be_made_in_a_progress_fun,
         a_thousand_calls_at_once_finish,
@@ -209,6 +211,43 @@ native_work_stops_when_the_caller_dies(Config) ->
     ?assertMatch({ok, #{<<"slept">> := 1}, _}, sleep(Kernel, 1)),
     beamai_test:eventually(fun() -> beamai_nif:running() =:= 0 end).
 
+%% The searching process (the VM or the port program) comes to rest long before the search could end.
+a_search_stops_when_the_caller_dies(Config) ->
+    Line = <<"lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiusmod tempor\n">>,
+    First = filename:join(workspace(Config), "0"),
+    ok = file:write_file(First, binary:copy(Line, 100000)),
+    %% One file under many names: minutes of work, little space.
+    [
+        ok = file:make_link(First, filename:join(workspace(Config), integer_to_list(N)))
+     || N <- lists:seq(1, 4000)
+    ],
+    Kernel = beamai_kernel:add_tool_module(kernel(Config), beamai_tool_file),
+    Args = #{<<"pattern">> => <<"(\\w+\\s+){5,9}\\d{3}\\w+$">>},
+    {ok, _, _} = noop(Kernel, #{}),
+    Searcher = searcher(Config),
+    Callers = [spawn(fun() -> beamai_kernel:invoke(Kernel, <<"file_grep">>, Args) end) || _ <- [1, 2, 3]],
+    Idle = cpu_ms(Searcher),
+    beamai_test:eventually(fun() -> cpu_ms(Searcher) > Idle + 200 end),
+    [exit(Caller, kill) || Caller <- Callers],
+    timer:sleep(300),
+    AtRest = cpu_ms(Searcher),
+    timer:sleep(500),
+    ?assert(cpu_ms(Searcher) - AtRest < 200),
+    ?assertEqual([], [Caller || Caller <- Callers, is_process_alive(Caller)]).
+
+searcher(Config) ->
+    case door(Config) of
+        nif -> os:getpid();
+        port -> integer_to_list(os_pid())
+    end.
+
+%% Processor time that a process has used; the kernel counts hundredths of a second.
+cpu_ms(OsPid) ->
+    {ok, Stat} = file:read_file("/proc/" ++ OsPid ++ "/stat"),
+    [_, Rest] = binary:split(Stat, <<") ">>),
+    Fields = binary:split(Rest, <<" ">>, [global]),
+    10 * lists:sum([binary_to_integer(lists:nth(N, Fields)) || N <- [12, 13]]).
+
 progress_reaches_a_pid_and_a_fun(Config) ->
     Kernel = kernel(Config),
     Me = self(),
@@ -265,7 +304,7 @@ invoke_all_runs_native_tools_in_parallel(Config) ->
 
 nothing_is_left_in_the_mailbox(Config) ->
     beamai_test:alone(fun() ->
-        Kernel = sleeper(Config, #{timeout => 30}),
+        Kernel = sleeper(Config, #{timeout => 500}),
         {ok, _, _} = noop(Kernel, #{}),
         {ok, _, _} = sleep(Kernel, 15),
         {error, _} = sleep(Kernel, 5000),

@@ -55,7 +55,7 @@ a_handler_belongs_to_its_callers_session_test() ->
     ).
 
 an_idle_session_ends_and_activity_keeps_it_test() ->
-    application:set_env(beamai, session_idle_ms, 200),
+    application:set_env(beamai, session_idle_ms, 800),
     try
         Path = temp_dir(s4),
         Kernel = beamai_test:kernel([
@@ -63,7 +63,7 @@ an_idle_session_ends_and_activity_keeps_it_test() ->
         ]),
         [
             begin
-                timer:sleep(100),
+                timer:sleep(400),
                 {ok, 1, _} = beamai_kernel:invoke(Kernel, <<"t">>, #{}, #{session_id => s4})
             end
          || _ <- [1, 2, 3, 4]

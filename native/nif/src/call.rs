@@ -11,19 +11,16 @@ mod atoms {
 /// Most bytes that a call may touch on a dirty scheduler. Reading and hashing as much takes about a millisecond.
 const INLINE_BYTES: u64 = 1 << 20;
 
-/// Longest call that runs on a normal scheduler.
-const INSTANT_BYTES: usize = 16 << 10;
-
 pub(crate) static DISPATCHER: LazyLock<Dispatcher> = LazyLock::new(Dispatcher::new);
 
 /// Runs an instant call right here. `defer` when the settings are not [pinned](pin) yet, because opening a
 /// directory may take time, or when the arguments are too many to be looked at in no time.
 #[rustler::nif]
 fn call_now<'a>(env: Env<'a>, settings: Binary<'a>, request: Binary<'a>) -> Term<'a> {
-    if request.len() > INSTANT_BYTES || !DISPATCHER.is_pinned(&settings) {
-        return atoms::defer().encode(env);
+    match DISPATCHER.call_if_instant(&settings, &request) {
+        Some(reply) => binary(env, &reply),
+        None => atoms::defer().encode(env),
     }
-    run(env, settings, request)
 }
 
 /// Runs a bounded call; `defer` when it turns out to be too large for here.

@@ -7,6 +7,7 @@ use beamai_tools::lsp::LspSettings;
 use beamai_tools::ops::question::Answers;
 use beamai_tools::ops::skill::SkillSettings;
 use beamai_tools::policy::{Mode, PolicyText};
+use beamai_tools::web_settings::{WebSettings, address};
 use beamai_tools::workspace::Workspace;
 use beamai_tools::{Reason, Result as ToolResult, ToolError, catalogue};
 use serde_json::{Map, Value};
@@ -29,6 +30,11 @@ usage: beamai-port call TOOL JSON [options]
   --deny RULE       likewise; deny beats ask beats allow
   --default MODE    auto (default), allow, ask or deny: what happens where no rule decides
   --settings FILE   JSON file with rules under \"permissions\": {\"allow\": [], \"ask\": [], \"deny\": [], \"default\": \"auto\"}
+                    and the network under \"web\": {\"allow_addresses\": [\"IP:PORT\"], \"allowed_domains\": [],
+                    \"blocked_domains\": [], \"user_agent\": \"…\", \"search\": {\"provider\": \"searxng\",
+                    \"base_url\": \"…\", \"api_key\": \"…\"}}
+  --allow-address IP:PORT
+                    an address that may be fetched though it is not public; may be repeated
   --sandbox MODE    required, best_effort (default) or off: how commands are isolated
 ";
 
@@ -39,6 +45,7 @@ struct Options {
     workspace: PathBuf,
     policy: PolicyText,
     sandbox: Sandbox,
+    web: WebSettings,
 }
 
 pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
@@ -63,6 +70,7 @@ fn run(options: Options, arguments: Map<String, Value>) -> ToolResult<Value> {
         limits: Limits::default(),
         skills: SkillSettings::default(),
         lsp: LspSettings::default(),
+        web: options.web,
     };
     let call = Call {
         tool: options.tool,
@@ -89,7 +97,7 @@ fn unapproved(request: &Value) -> ToolError {
         request["message"].as_str().unwrap_or_default()
     );
     let mut error = ToolError::new(Reason::NeedsApproval, message);
-    for key in ["rule", "subject", "command", "file"] {
+    for key in ["rule", "subject", "command", "file", "url", "query"] {
         if let Some(value) = request.get(key) {
             error = error.with(key, value.clone());
         }
@@ -104,6 +112,8 @@ fn options(parser: &mut lexopt::Parser) -> Result<Option<Options>, Usage> {
     let mut workspace = PathBuf::from(".");
     let mut policy = PolicyText::default();
     let mut sandbox = Sandbox::default();
+    let mut web = WebSettings::default();
+    let mut addresses = Vec::new();
     while let Some(option) = parser.next()? {
         match option {
             Long("help") | Short('h') => return Ok(None),
@@ -115,7 +125,8 @@ fn options(parser: &mut lexopt::Parser) -> Result<Option<Options>, Usage> {
             Long("default") => {
                 policy.default = one_of("mode", &args::text(parser)?, "auto, allow, ask, deny")?
             }
-            Long("settings") => load_settings(&args::text(parser)?, &mut policy)?,
+            Long("settings") => load_settings(&args::text(parser)?, &mut policy, &mut web)?,
+            Long("allow-address") => addresses.push(address(&args::text(parser)?).map_err(Usage)?),
             Long("sandbox") => {
                 sandbox = one_of("sandbox", &args::text(parser)?, "required, best_effort, off")?
             }
@@ -126,7 +137,8 @@ fn options(parser: &mut lexopt::Parser) -> Result<Option<Options>, Usage> {
     }
     let [tool, json] = <[String; 2]>::try_from(names)
         .map_err(|_| Usage("call takes a tool's name and its arguments as JSON; see --help".into()))?;
-    Ok(Some(Options { tool, json, dialect, workspace, policy, sandbox }))
+    web.allow_addresses.extend(addresses);
+    Ok(Some(Options { tool, json, dialect, workspace, policy, sandbox, web }))
 }
 
 fn one_of<T: serde::de::DeserializeOwned>(what: &str, text: &str, known: &str) -> Result<T, Usage> {
@@ -134,14 +146,20 @@ fn one_of<T: serde::de::DeserializeOwned>(what: &str, text: &str, known: &str) -
         .map_err(|_| Usage(format!("there is no {what} {text:?}; there are: {known}")))
 }
 
-/// Adds the rules of a settings file to those of the command line.
-fn load_settings(file: &str, policy: &mut PolicyText) -> Result<(), Usage> {
+/// Adds the rules of a settings file to those of the command line, and takes its settings of the network.
+fn load_settings(file: &str, policy: &mut PolicyText, web: &mut WebSettings) -> Result<(), Usage> {
     let wrong = |why: String| Usage(format!("settings file {file}: {why}"));
     let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
     let mut settings: Value = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-    let permissions = settings["permissions"].take();
+    let (permissions, network) = (settings["permissions"].take(), settings["web"].take());
+    if permissions.is_null() && network.is_null() {
+        return Err(wrong("it has neither \"permissions\" nor \"web\"".into()));
+    }
+    if !network.is_null() {
+        *web = serde_json::from_value(network).map_err(|error| wrong(error.to_string()))?;
+    }
     if permissions.is_null() {
-        return Err(wrong("it has no \"permissions\"".into()));
+        return Ok(());
     }
     let loaded: PolicyText = serde_json::from_value(permissions).map_err(|error| wrong(error.to_string()))?;
     policy.allow.extend(loaded.allow);

@@ -1,6 +1,7 @@
 //! `beamai-port serve`: answers calls of the Erlang side.
 //!
-//! One thread reads frames; every call runs on a thread of the pool, which writes its reply itself. When the
+//! One thread reads frames and answers instant calls itself; every other call runs on a thread of the pool, which
+//! writes its reply itself. When the
 //! host stops reading, the writers wait, the queue fills, reading stops, and the host sees a busy port.
 
 use crate::args::{self, Usage};
@@ -93,9 +94,14 @@ impl Server {
 
     fn take(&self, bytes: Vec<u8>) {
         match frame::parse(&bytes) {
-            Some(Request::Call { id, .. }) => {
-                let id = id.to_owned();
-                self.start(id, bytes);
+            Some(Request::Call { id, settings, call }) => {
+                match self.shared.dispatcher.call_if_instant(settings, call) {
+                    Some(reply) => self.shared.write(Kind::Reply, id, &reply),
+                    None => {
+                        let id = id.to_owned();
+                        self.start(id, bytes);
+                    }
+                }
             }
             Some(Request::Cancel { id }) => {
                 if let Some(token) = self.shared.running().get(id) {

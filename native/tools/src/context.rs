@@ -6,6 +6,7 @@ use crate::lsp::LspSettings;
 use crate::ops::question::{Answers, Question};
 use crate::ops::skill::SkillSettings;
 use crate::session::Session;
+use crate::web_settings::WebSettings;
 use crate::workspace::Workspace;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -73,6 +74,8 @@ pub struct CallContext {
     pub skills: Arc<SkillSettings>,
     /// How language servers are run.
     pub lsp: Arc<LspSettings>,
+    /// What may be reached on the network, and with which search engine.
+    pub web: Arc<WebSettings>,
     /// Most bytes that the call may touch before it must move to a thread of its own; `None` is any number.
     /// Set where the call can neither be cancelled nor timed out.
     pub inline_bytes: Option<u64>,
@@ -95,6 +98,7 @@ impl CallContext {
             sandbox: Sandbox::default(),
             skills: Arc::default(),
             lsp: Arc::default(),
+            web: Arc::default(),
             inline_bytes: None,
             progress: None,
             session: Session::default(),

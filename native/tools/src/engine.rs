@@ -11,6 +11,7 @@ use crate::panics;
 use crate::policy::{Need, Operand, Policy, PolicyText, Verdict};
 use crate::session::{Session, SessionState};
 use crate::tool::{Prepared, Tool};
+use crate::web_settings::WebSettings;
 use crate::workspace::{Workspace, WorkspaceId};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -39,6 +40,9 @@ pub struct Settings {
     /// How language servers are run.
     #[serde(default)]
     pub lsp: LspSettings,
+    /// What tools may do on the network.
+    #[serde(default)]
+    pub web: WebSettings,
 }
 
 /// Settings made ready: workspace opened, policy checked.
@@ -50,6 +54,7 @@ pub struct Host {
     limits: Limits,
     skills: Arc<SkillSettings>,
     lsp: Arc<LspSettings>,
+    web: Arc<WebSettings>,
 }
 
 /// One call, as plain data.
@@ -132,6 +137,7 @@ impl Host {
             limits: settings.limits.clone(),
             skills: Arc::new(settings.skills.clone()),
             lsp: Arc::new(settings.lsp.clone()),
+            web: Arc::new(settings.web.clone()),
         })
     }
 
@@ -217,6 +223,7 @@ impl Host {
             limits: self.limits.clone(),
             skills: Arc::clone(&self.skills),
             lsp: Arc::clone(&self.lsp),
+            web: Arc::clone(&self.web),
             sandbox: self.sandbox,
             inline_bytes: run.inline_bytes,
             progress: run.progress,
@@ -269,10 +276,8 @@ fn request(tool: &str, need: &Need, digest: Option<blake3::Hash>) -> Value {
         "message": need.question(tool),
         "fingerprint": blake3::hash(text.as_bytes()).to_hex().as_str(),
     });
-    match &need.operand {
-        Operand::None | Operand::Name(_) => {}
-        Operand::File(file) => request["file"] = file.as_str().into(),
-        Operand::Command(command) => request["command"] = command.as_str().into(),
+    if let Some((key, text)) = need.operand.detail() {
+        request[key] = text.into();
     }
     request
 }
@@ -288,10 +293,9 @@ fn denied(need: &Need, rule: Option<String>) -> ToolError {
     );
     let error =
         ToolError::new(Reason::Denied, message).with("matched_rule", rule.map_or(Value::Null, Value::from));
-    match &need.operand {
-        Operand::None | Operand::Name(_) => error,
-        Operand::File(file) => error.with("file", file.as_str()),
-        Operand::Command(command) => error.with("command", command.as_str()),
+    match need.operand.detail() {
+        None => error,
+        Some((key, text)) => error.with(key, text),
     }
 }
 

@@ -109,6 +109,10 @@ reasons! {
     Io = "io": ExecutionFailed,
     /// A language server ended, sent nonsense, or answered with an error.
     LanguageServer = "language_server": ExecutionFailed,
+    /// The network, or the server at its other end, failed.
+    Network = "network": ExecutionFailed,
+    /// The host has not configured what the tool needs.
+    NotConfigured = "not_configured": ExecutionFailed,
     /// A required layer of isolation is not there.
     IsolationUnavailable = "isolation_unavailable": ExecutionFailed,
     /// Time ran out.
@@ -171,6 +175,9 @@ impl ToolError {
             Some(rustix::io::Errno::NAMETOOLONG) => (Reason::InvalidArgument, "; use a shorter path"),
             Some(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => {
                 (Reason::AccessDenied, "; the operating system does not permit it")
+            }
+            Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE) => {
+                (Reason::Busy, "; too much is under way: try again later")
             }
             _ => (Reason::Io, ""),
         };

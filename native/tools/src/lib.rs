@@ -9,6 +9,7 @@
 pub mod cancel;
 pub mod catalogue;
 pub mod context;
+pub mod domain;
 pub mod engine;
 pub mod error;
 pub mod lsp;
@@ -23,6 +24,7 @@ pub mod schema;
 pub mod session;
 pub mod text;
 pub mod tool;
+pub mod web_settings;
 pub mod workspace;
 
 pub use error::{ErrorKind, Reason, Result, ToolError};

@@ -22,6 +22,8 @@ pub trait Operation: Sized + Send + 'static {
     const TRAITS: Traits;
     /// Its canonical name in permission rules.
     const RULE: &'static str;
+    /// Whether a person confirms a call, unless a rule allows it.
+    const ASKS: bool = !Self::TRAITS.read_only && !Self::TRAITS.session;
 
     /// What this call asks leave for.
     ///
@@ -94,6 +96,10 @@ where
 
     fn rule(&self) -> &str {
         O::RULE
+    }
+
+    fn requires_permission(&self) -> bool {
+        O::ASKS
     }
 
     fn prepare(&self, args: Map<String, Value>) -> Result<Box<dyn Prepared>> {

@@ -77,6 +77,32 @@ pub enum Operand {
     Command(String),
     /// The name of a skill or an agent.
     Name(String),
+    /// A request over the network.
+    Url {
+        /// What is done with the address: [`FETCH`], or a method and whatever else a person should know of it, such
+        /// as `send POST to`.
+        action: String,
+        /// The address, without credentials.
+        url: String,
+    },
+    /// A question to a search engine.
+    Query(String),
+}
+
+/// What is done with an address by a call that only reads it.
+pub const FETCH: &str = "fetch";
+
+impl Operand {
+    /// The operand as a detail of questions and errors: key and text.
+    pub fn detail(&self) -> Option<(&'static str, &str)> {
+        match self {
+            Self::None | Self::Name(_) => None,
+            Self::File(file) => Some(("file", file)),
+            Self::Command(command) => Some(("command", command)),
+            Self::Url { url, .. } => Some(("url", url)),
+            Self::Query(query) => Some(("query", query)),
+        }
+    }
 }
 
 impl Need {
@@ -84,9 +110,11 @@ impl Need {
     pub fn subject(&self) -> String {
         match &self.operand {
             Operand::None => self.rule.clone(),
-            Operand::File(text) | Operand::Command(text) | Operand::Name(text) => {
+            Operand::File(text) | Operand::Command(text) | Operand::Name(text) | Operand::Query(text) => {
                 format!("{}({text})", self.rule)
             }
+            Operand::Url { action, url } if action == FETCH => format!("{}({url})", self.rule),
+            Operand::Url { action, url } => format!("{}({action} {url})", self.rule),
         }
     }
 
@@ -98,6 +126,8 @@ impl Need {
             Operand::File(path) if self.is_safe => format!("{tool} wants to read {path}"),
             Operand::File(path) => format!("{tool} wants to change {path}"),
             Operand::Command(command) => format!("{tool} wants to run: {command}"),
+            Operand::Url { action, url } => format!("{tool} wants to {action} {url}"),
+            Operand::Query(query) => format!("{tool} wants to search the web for: {query}"),
         }
     }
 }

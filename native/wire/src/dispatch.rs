@@ -4,12 +4,16 @@ use crate::hosts::Hosts;
 use crate::reply;
 use beamai_tools::engine::{Call, Host, Outcome, Run, listing};
 use beamai_tools::schema::{self, Parameters, Provider};
+use beamai_tools::tool::Pace;
 use beamai_tools::workspace::Workspace;
 use beamai_tools::{Reason, Result, ToolError, catalogue};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
+
+/// Longest call that is looked at where nothing else can go on meanwhile.
+const INSTANT_BYTES: usize = 16 << 10;
 
 /// How a call ended for a door.
 #[derive(Debug)]
@@ -35,14 +39,36 @@ impl Dispatcher {
     /// Runs one call.
     pub fn call(&self, settings: &[u8], call: &[u8], run: Run) -> Ended {
         match self.prepare(settings, call) {
-            Ok((host, call)) => match host.call(call, run) {
-                Outcome::Ok(value, state) => Ended::Reply(reply::done(&value, state.as_ref())),
-                Outcome::Question(questions) => Ended::Reply(reply::question(&questions)),
-                Outcome::Error(error) => Ended::Reply(reply::error(&error)),
-                Outcome::Ask(request) => Ended::Reply(reply::ask(&request)),
-                Outcome::Defer => Ended::Defer,
-            },
+            Ok(ready) => Self::run(ready, run),
             Err(error) => Ended::Reply(reply::error(&error)),
+        }
+    }
+
+    /// Runs one call right here if it is sure to end at once: its tool is instant, its arguments are small, and
+    /// its settings need not be made ready first. The reply, or `None` where it has to run elsewhere.
+    pub fn call_if_instant(&self, settings: &[u8], call: &[u8]) -> Option<Vec<u8>> {
+        if call.len() > INSTANT_BYTES {
+            return None;
+        }
+        let host = self.hosts.get(settings)?;
+        let call = parse_call(call).ok()?;
+        let tool = catalogue::find(&call.tool, call.dialect.as_deref()).ok()?;
+        if tool.traits().pace != Pace::Instant {
+            return None;
+        }
+        match Self::run((host, call), Run::default()) {
+            Ended::Reply(reply) => Some(reply),
+            Ended::Defer => None,
+        }
+    }
+
+    fn run((host, call): (Arc<Host>, Call), run: Run) -> Ended {
+        match host.call(call, run) {
+            Outcome::Ok(value, state) => Ended::Reply(reply::done(&value, state.as_ref())),
+            Outcome::Question(questions) => Ended::Reply(reply::question(&questions)),
+            Outcome::Error(error) => Ended::Reply(reply::error(&error)),
+            Outcome::Ask(request) => Ended::Reply(reply::ask(&request)),
+            Outcome::Defer => Ended::Defer,
         }
     }
 
@@ -65,11 +91,6 @@ impl Dispatcher {
             Ok(Some(request)) => Some(reply::ask(&request)),
             Err(error) => Some(reply::error(&error)),
         })
-    }
-
-    /// Whether settings are ready, so that a call need not open anything first.
-    pub fn is_pinned(&self, settings: &[u8]) -> bool {
-        self.hosts.get(settings).is_some()
     }
 
     /// Makes settings ready for calls; an error comes encoded.

@@ -11,6 +11,8 @@ use crate::ops::question::Ask;
 use crate::ops::shell::Shell;
 use crate::ops::skill::Skill;
 use crate::ops::todo::{TodoAdd, TodoList, TodoUpdate};
+use crate::ops::web::fetch::WebFetch;
+use crate::ops::web::search::WebSearch;
 use crate::registry::Registry;
 use std::sync::Arc;
 
@@ -82,6 +84,16 @@ pub(super) fn registry() -> Registry {
             "lsp_diagnostics",
             "Errors and warnings that a language server finds in a file as it is now; without a path, those of \
              every file that the running servers know. Ask after edits.",
+        )),
+        Arc::new(Face::<WebFetch>::new(
+            "web_fetch",
+            "Fetches a resource over http or https. A page of HTML comes back as readable Markdown, other text as it \
+             is, an image in base64. Redirects are followed and reported; an error of the server, such as 404, is a \
+             result with its status_code. Only public addresses are reached unless the host allows others.",
+        )),
+        Arc::new(Face::<WebSearch>::new(
+            "web_search",
+            "Searches the web and returns titles, addresses and snippets, best first. Read a result with web_fetch.",
         )),
     ])
 }

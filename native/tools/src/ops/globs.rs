@@ -1,7 +1,7 @@
 //! Glob patterns as arguments: checked, explained when wrong, and used to keep out of directories early.
 
 use crate::error::{Reason, Result, ToolError};
-use globset::{GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
+use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 use ignore::overrides::{Override, OverrideBuilder};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -54,21 +54,19 @@ fn checked(pattern: &str) -> Result<String> {
     Ok(clean)
 }
 
-fn compiled(pattern: &str, part: &str) -> Result<GlobMatcher> {
+fn parsed(pattern: &str, part: &str) -> Result<Glob> {
     let mut glob = GlobBuilder::new(part);
-    match glob.literal_separator(true).backslash_escape(true).empty_alternates(true).build() {
-        Ok(glob) => Ok(glob.compile_matcher()),
-        Err(error) => Err(invalid(
-            pattern,
-            &format!("{}; write \\ before a character that is meant as itself", error.kind()),
-        )),
-    }
+    glob.literal_separator(true).backslash_escape(true).empty_alternates(true).build().map_err(|error| {
+        let why = format!("{}; write \\ before a character that is meant as itself", error.kind());
+        invalid(pattern, &why)
+    })
 }
 
 /// A pattern for paths relative to a directory: `*` and `?` stay within a name, `**` crosses directories.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct PathPattern {
-    whole: GlobMatcher,
+    /// A set of one: unlike a matcher, a set knows shortcuts for endings and plain names.
+    whole: GlobSet,
     /// What the names of the first directories on a path must match.
     steps: Vec<GlobMatcher>,
     /// Whether a path has as many names as there are steps, no more and no less.
@@ -89,9 +87,12 @@ impl PathPattern {
         }
         let parts = parts(&clean);
         let fixed = parts.iter().map_while(|part| part.filter(|part| *part != "**"));
-        let steps: Vec<_> = fixed.map_while(|part| compiled(pattern, part).ok()).collect();
+        let steps: Vec<_> = fixed.map_while(|part| parsed(pattern, part).ok()).collect();
+        let steps: Vec<_> = steps.iter().map(Glob::compile_matcher).collect();
         let is_exact = steps.len() == parts.len();
-        Ok(Self { whole: compiled(pattern, &clean)?, steps, is_exact, dotted: dotted(&clean) })
+        let whole = GlobSetBuilder::new().add(parsed(pattern, &clean)?).build();
+        let whole = whole.map_err(|error| invalid(pattern, &error.kind().to_string()))?;
+        Ok(Self { whole, steps, is_exact, dotted: dotted(&clean) })
     }
 
     /// Whether the pattern matches a path.
@@ -139,7 +140,7 @@ fn dotted(pattern: &str) -> GlobSet {
 }
 
 /// A filter for names, as ripgrep's `--glob`: without a slash it holds at any depth, `!` turns it round.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct NameFilter {
     globs: Override,
     dotted: GlobSet,

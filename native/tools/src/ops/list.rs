@@ -98,6 +98,7 @@ impl Operation for List {
     }
 }
 
+#[derive(Clone)]
 struct Everything;
 
 impl Select for Everything {

@@ -16,6 +16,7 @@ mod smallest;
 mod testenv;
 pub mod todo;
 mod walk;
+pub mod web;
 
 #[cfg(all(feature = "port", target_os = "linux"))]
 pub(crate) use coverage::Tally;

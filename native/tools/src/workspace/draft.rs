@@ -112,3 +112,53 @@ fn fresh_name() -> String {
     let random = std::hash::RandomState::new().build_hasher().finish();
     format!(".beamai-{random:016x}-{}.tmp", COUNT.fetch_add(1, Ordering::Relaxed))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::io::Write;
+
+    /// A directory and a draft in it that has a name from the start, as where there are no nameless files.
+    fn named() -> (tempfile::TempDir, File, Draft) {
+        let dir = tempfile::tempdir().unwrap();
+        let parent = File::open(dir.path()).unwrap();
+        let mut draft = Draft::named(parent.as_fd(), Mode::from_raw_mode(0o600)).unwrap();
+        draft.file.write_all(b"new").unwrap();
+        (dir, parent, draft)
+    }
+
+    fn names(dir: &tempfile::TempDir) -> Vec<String> {
+        let names = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        names.map(|name| name.into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_draft_with_a_name_takes_a_free_place() {
+        let (dir, parent, mut draft) = named();
+        draft.place_anew(parent.as_fd(), OsStr::new("f")).unwrap();
+        drop(draft);
+        assert_eq!(names(&dir), ["f"]);
+        assert_eq!(fs::read(dir.path().join("f")).unwrap(), b"new");
+    }
+
+    #[test]
+    fn a_draft_with_a_name_leaves_a_taken_place_alone_and_goes_away() {
+        let (dir, parent, mut draft) = named();
+        fs::write(dir.path().join("f"), "old").unwrap();
+        assert_eq!(draft.place_anew(parent.as_fd(), OsStr::new("f")), Err(Errno::EXIST));
+        drop(draft);
+        assert_eq!(names(&dir), ["f"]);
+        assert_eq!(fs::read(dir.path().join("f")).unwrap(), b"old");
+    }
+
+    #[test]
+    fn a_draft_with_a_name_replaces_a_file() {
+        let (dir, parent, mut draft) = named();
+        fs::write(dir.path().join("f"), "old").unwrap();
+        draft.rename_over(parent.as_fd(), OsStr::new("f")).unwrap();
+        drop(draft);
+        assert_eq!(names(&dir), ["f"]);
+        assert_eq!(fs::read(dir.path().join("f")).unwrap(), b"new");
+    }
+}

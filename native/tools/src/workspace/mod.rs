@@ -18,7 +18,7 @@ mod tests;
 
 pub use lock::WriteGuard;
 pub use path::{decode as decode_path, encode as encode_path};
-pub use tree::{Above, Tree, open_entry};
+pub use tree::{Above, Tree, open_entry, open_subdir};
 pub use write::{Expected, Replacement};
 
 use crate::error::{Reason, Result, ToolError};
@@ -158,7 +158,8 @@ impl Workspace {
     ///
     /// # Errors
     /// `outside_workspace` for other absolute paths and for `~`; `invalid_argument` for an empty path or one
-    /// with a NUL byte. That a path leads out by `..` or by links shows when it is opened.
+    /// with a NUL byte; `outside_workspace` too for one that climbs out by `..` as it is written. That links
+    /// lead out shows when it is opened.
     pub fn place(&self, text: &str) -> Result<Place> {
         if text.is_empty() {
             return Err(ToolError::new(
@@ -174,22 +175,46 @@ impl Workspace {
             return Err(ToolError::new(Reason::InvalidArgument, "the path has a NUL byte; remove it")
                 .file(text.escape_debug()));
         }
-        if path.is_relative() {
-            return Ok(Place::new(&self.root, &path, false));
-        }
-        if let Some(inside) = self.root.strip(&path) {
-            return Ok(Place::new(&self.root, inside, false));
-        }
-        match self.temp.as_ref().and_then(|temp| Some((temp, temp.strip(&path)?))) {
-            Some((temp, inside)) => Ok(Place::new(temp, inside, true)),
+        match self.beneath(&path).filter(|place| !climbs_out(&place.relative)) {
+            Some(place) => Ok(place),
             None => Err(self.root.outside(text)),
         }
+    }
+
+    fn beneath(&self, path: &Path) -> Option<Place> {
+        if path.is_relative() {
+            return Some(Place::new(&self.root, path, false));
+        }
+        if let Some(inside) = self.root.strip(path) {
+            return Some(Place::new(&self.root, inside, false));
+        }
+        let temp = self.temp.as_ref()?;
+        Some(Place::new(temp, temp.strip(path)?, true))
     }
 
     /// The workspace's own directory.
     pub fn top(&self) -> Place {
         Place::new(&self.root, Path::new(""), false)
     }
+}
+
+/// Whether a path as written goes above where it starts. Such a path is refused even where links or missing
+/// directories on the way would have it end elsewhere: nobody means it.
+fn climbs_out(path: &Path) -> bool {
+    use std::path::Component;
+    let mut depth = 0_usize;
+    path.components().any(|part| match part {
+        Component::ParentDir if depth == 0 => true,
+        Component::ParentDir => {
+            depth -= 1;
+            false
+        }
+        Component::Normal(_) => {
+            depth += 1;
+            false
+        }
+        _ => false,
+    })
 }
 
 impl Place {

@@ -4,7 +4,7 @@
 //! itself written `\x5C`. Everything else stands for itself, so ordinary names look ordinary, and
 //! [`decode`] gives back exactly the bytes that [`encode`] was given.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
@@ -24,6 +24,16 @@ pub fn encode(path: &Path) -> String {
         }
     }
     out
+}
+
+/// As [`encode`], for bytes that are given away.
+pub(super) fn encode_bytes(bytes: Vec<u8>) -> String {
+    let is_plain = memchr::memchr(b'\\', &bytes).is_none();
+    match String::from_utf8(bytes) {
+        Ok(text) if is_plain => text,
+        Ok(text) => encode(Path::new(&text)),
+        Err(error) => encode(Path::new(OsStr::from_bytes(error.as_bytes()))),
+    }
 }
 
 /// The path that a text form stands for.
@@ -75,7 +85,8 @@ mod tests {
         #[test]
         fn every_file_name_survives_the_round_trip(bytes in proptest::collection::vec(prop_oneof![
             any::<u8>(), Just(b'\\'), Just(b'x'), Just(b'5'), Just(b'C')], 0..24)) {
-            let path = PathBuf::from(OsString::from_vec(bytes));
+            let path = PathBuf::from(OsString::from_vec(bytes.clone()));
+            prop_assert_eq!(encode_bytes(bytes), encode(&path));
             prop_assert_eq!(decode(&encode(&path)), path);
         }
     }

@@ -74,8 +74,14 @@ impl Tree {
 
     /// A path beneath the directory as results show it.
     pub fn display(&self, below: &[u8]) -> String {
-        let inside = self.base.join(OsStr::from_bytes(below));
-        path::encode(&if self.is_temp { self.root.path.join(inside) } else { inside })
+        let base = if self.is_temp { &self.path() } else { &self.base };
+        let base = base.as_os_str().as_bytes();
+        path::encode_bytes(match (base, below) {
+            (b"", b"") => b".".to_vec(),
+            (b"", below) if !self.is_temp => below.to_vec(),
+            (base, b"") => base.to_vec(),
+            (base, below) => [base, b"/", below].concat(),
+        })
     }
 
     /// Opens a directory beneath the tree for listing; an empty path is the tree itself.
@@ -155,6 +161,14 @@ pub fn open_entry(dir: BorrowedFd<'_>, name: &CStr) -> Result<(OwnedFd, Stat), E
     regular(rustix::fs::openat(dir, name, READ | OFlags::NOFOLLOW, Mode::empty())?)
 }
 
+/// Opens a directory that was listed in `dir` for listing, without following it.
+///
+/// # Errors
+/// Those of the operating system: `ELOOP` or `ENOTDIR` for a link.
+pub fn open_subdir(dir: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedFd, Errno> {
+    rustix::fs::openat(dir, name, READ | OFlags::DIRECTORY | OFlags::NOFOLLOW, Mode::empty())
+}
+
 fn regular(fd: OwnedFd) -> Result<(OwnedFd, Stat), Errno> {
     let stat = rustix::fs::fstat(&fd)?;
     match FileType::from_raw_mode(stat.st_mode) {
@@ -197,6 +211,8 @@ mod tests {
         std::fs::create_dir_all(home.path().join("real/deep")).unwrap();
         std::os::unix::fs::symlink("real/deep", home.path().join("link")).unwrap();
         assert_eq!(tree(home.path(), ".").unwrap().display(b"x"), "x");
+        assert_eq!(tree(home.path(), ".").unwrap().display(b""), ".");
+        assert_eq!(tree(home.path(), "link").unwrap().display(b""), "real/deep");
         assert_eq!(tree(home.path(), "link").unwrap().display(b"x"), "real/deep/x");
         assert_eq!(tree(home.path(), "link").unwrap().path(), home.path().join("real/deep"));
     }

@@ -8,7 +8,7 @@
 use super::draft::Draft;
 use super::{Place, resolve};
 use crate::error::{Reason, Result, ToolError};
-use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat};
+use rustix::fs::{Access, AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -35,7 +35,7 @@ impl Place {
     /// replacement is not committed.
     ///
     /// # Errors
-    /// `is_a_directory`, `not_a_file`, `outside_workspace`, `access_denied` or `io`.
+    /// `is_a_directory`, `not_a_file`, `outside_workspace`, `access_denied` (for a read-only file too) or `io`.
     pub fn replace(&self) -> Result<Replacement<'_>> {
         self.refuse_directory_name()?;
         let failed = |error| self.error("write", error);
@@ -45,6 +45,8 @@ impl Place {
         let existing = look(parent, &target.name).map_err(failed)?;
         if let Some(stat) = &existing {
             self.refuse_other(FileType::from_raw_mode(stat.st_mode))?;
+            // A rename asks the directory alone; a file that may not be written to is not replaced either.
+            rustix::fs::accessat(parent, &target.name, Access::WRITE_OK, AtFlags::empty()).map_err(failed)?;
         }
         let draft = Draft::create(parent, &target.name, existing.as_ref()).map_err(failed)?;
         Ok(Replacement { place: self, target, existing, draft })

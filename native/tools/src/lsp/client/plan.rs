@@ -1,6 +1,7 @@
 //! Which server is to help with a file.
 
 use super::Text;
+use super::watch::Sources;
 use crate::context::{CallContext, Sandbox};
 use crate::lsp::language::{self, Language};
 use crate::lsp::{LspSettings, ServerSettings};
@@ -43,10 +44,8 @@ pub(crate) struct Plan {
     hint: Option<&'static str>,
     /// Time without a request after which it is ended.
     pub(super) idle: Duration,
-    /// Extensions of the files that it may want to know the changes of.
-    pub(super) extensions: Vec<String>,
-    /// Names of further such files.
-    pub(super) names: &'static [&'static str],
+    /// The files that it may want to know the changes of.
+    pub(super) sources: Sources,
 }
 
 impl Plan {
@@ -72,8 +71,7 @@ impl Plan {
             workspace: cx.workspace.clone(),
             hint: kind.built_in.map(|language| language.hint),
             idle: Duration::from_millis(cx.lsp.idle_timeout),
-            extensions: kind.extensions(),
-            names: kind.built_in.map_or(&[], |language| language.also_watched),
+            sources: kind.sources(),
         };
         Ok((plan, kind.id(&extension)))
     }
@@ -127,10 +125,11 @@ impl<'a> Kind<'a> {
         own.or_else(|| Some((self.built_in?.options)())).unwrap_or_default()
     }
 
-    fn extensions(&self) -> Vec<String> {
+    fn sources(&self) -> Sources {
         let own = self.settings.into_iter().flat_map(|own| own.extensions.iter().cloned());
         let known = self.built_in.into_iter().flat_map(|language| language.extensions);
-        own.chain(known.map(|(extension, _)| (*extension).to_owned())).collect()
+        let names = self.built_in.map_or(&[][..], |language| language.also_watched);
+        Sources::new(own.chain(known.map(|(extension, _)| (*extension).to_owned())), names)
     }
 
     /// The candidates, the preferred one first.

@@ -15,6 +15,7 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Most files that are watched; in a workspace with more of them, a server sees changes only of those it has open.
 const MOST: usize = 50_000;
@@ -41,7 +42,7 @@ impl Snapshot {
     /// `cancelled`, `timeout`, and those of opening the workspace.
     pub(super) fn take(plan: &Plan, cx: &CallContext) -> Result<Self> {
         let tree = plan.workspace.top().tree()?;
-        let walk = Walk { tree: &tree, select: plan, hidden: false, ignored: false, depth: None, cx };
+        let walk = Walk { tree: &tree, select: &plan.sources, hidden: false, ignored: false, depth: None, cx };
         let (found, _) = walk.run(Found::default).finish()?;
         let all: HashMap<_, _> = found.into_iter().flat_map(|found| found.0).collect();
         Ok(Self(Some(all).filter(|all| all.len() <= MOST)))
@@ -72,7 +73,21 @@ pub(super) fn tell(server: &Server, changes: Vec<(String, Change)>) {
     server.notify("workspace/didChangeWatchedFiles", &json!({"changes": changes}));
 }
 
-impl Select for Plan {
+/// The files of a language, and those that say how they belong together.
+#[derive(Debug, Clone)]
+pub(super) struct Sources {
+    extensions: Arc<[String]>,
+    names: &'static [&'static str],
+}
+
+impl Sources {
+    /// Files with these extensions, and files with these names.
+    pub(super) fn new(extensions: impl Iterator<Item = String>, names: &'static [&'static str]) -> Self {
+        Self { extensions: extensions.collect(), names }
+    }
+}
+
+impl Select for Sources {
     fn file(&self, path: &[u8]) -> bool {
         let path = Path::new(OsStr::from_bytes(path));
         let extension = path.extension().and_then(OsStr::to_str);

@@ -4,9 +4,10 @@ use super::before::{Before, no_text};
 use super::write::{FileWrite, FileWritten, WriteOperation};
 use crate::context::CallContext;
 use crate::error::{Reason, Result, ToolError};
-use crate::text::{Charset, Content, DiffBuilder, Found, Splice, around, survey};
+use crate::text::{Charset, Content, Diff, DiffBuilder, Found, Splice, around, survey};
 use crate::workspace::Place;
 use rustix::fs::Stat;
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::Write;
 
@@ -23,6 +24,27 @@ pub(super) fn append(
     content: &Content,
     cx: &CallContext,
 ) -> Result<FileWritten> {
+    let (charset, bytes) = encoded(args, place, before, content)?;
+    let whole = match before.size <= cx.limits.whole_file_bytes {
+        true => Some(survey(&before.bytes(), charset, &|| cx.check())?),
+        false => None,
+    };
+    let mut diff = DiffBuilder::new(&place.display(), false, cx.limits.diff_bytes);
+    if let Some(whole) = &whole {
+        compare(&mut diff, before, charset, whole, &bytes, cx)?;
+    }
+    let failed = |error| ToolError::io("write", place.display(), error);
+    add(reopened(place, before)?, &bytes, before.size).map_err(failed)?;
+    Ok(written(charset, &bytes, whole, diff.finish()))
+}
+
+/// The charset of the file, and the content in it.
+fn encoded<'a>(
+    args: &'a FileWrite,
+    place: &Place,
+    before: &Before,
+    content: &Content,
+) -> Result<(Charset, Cow<'a, [u8]>)> {
     let charset = match content {
         Content::Text(charset) => *charset,
         Content::Image(kind) | Content::Binary(kind) => {
@@ -38,22 +60,22 @@ pub(super) fn append(
         );
         ToolError::new(Reason::InvalidEncoding, message).file(shown)
     })?;
-    let whole = match before.size <= cx.limits.whole_file_bytes {
-        true => Some(survey(&before.bytes(), charset, &|| cx.check())?),
-        false => None,
-    };
-    let mut diff = DiffBuilder::new(&place.display(), false, cx.limits.diff_bytes);
-    if let Some(whole) = &whole {
-        compare(&mut diff, before, charset, whole, &bytes, cx)?;
-    }
+    Ok((charset, bytes))
+}
+
+/// The same file, open for adding.
+fn reopened(place: &Place, before: &Before) -> Result<File> {
     let (file, stat) = place.append()?;
-    if stat.is_none_or(|stat| !same(&stat, &before.stat)) {
-        return Err(ToolError::new(Reason::Stale, "the file changed while it was written to; try again")
-            .file(place.display()));
+    match stat {
+        Some(stat) if same(&stat, &before.stat) => Ok(file),
+        _ => Err(ToolError::new(Reason::Stale, "the file changed while it was written to; try again")
+            .file(place.display())),
     }
-    add(file, &bytes, before.size).map_err(|error| ToolError::io("write", place.display(), error))?;
-    let diff = whole.is_some().then(|| diff.finish());
-    Ok(FileWritten {
+}
+
+fn written(charset: Charset, bytes: &[u8], whole: Option<Found>, diff: Diff) -> FileWritten {
+    let diff = whole.is_some().then_some(diff);
+    FileWritten {
         operation: WriteOperation::Updated,
         bytes_written: bytes.len() as u64,
         additions: diff.as_ref().and_then(|diff| diff.additions),
@@ -63,10 +85,10 @@ pub(super) fn append(
             .is_none()
             .then(|| "no diff and no hash: the file is too large to be read for them".to_owned()),
         diff: diff.map(|diff| diff.text),
-        hash: whole.map(|mut whole| whole.hasher.update(&bytes).finalize().to_hex().to_string()),
+        hash: whole.map(|mut whole| whole.hasher.update(bytes).finalize().to_hex().to_string()),
         encoding: charset.name(),
         link_broken: false,
-    })
+    }
 }
 
 fn same(a: &Stat, b: &Stat) -> bool {

@@ -1,7 +1,7 @@
 //! Errors about a text that a file does not have, or has too often.
 
 use crate::error::{Reason, Result, ToolError};
-use crate::text::{Bytes, Charset, Found, Unmappable, resemble};
+use crate::text::{Bytes, Charset, Found, Resemblance, Unmappable, resemble};
 use crate::workspace::Place;
 use serde_json::json;
 
@@ -32,24 +32,26 @@ pub(super) fn no_match(
     {
         message += &format!(": {hint}");
     }
-    let lines: String = near.lines.iter().map(|(line, text)| format!("\n{line}: {text}")).collect();
-    message += &match (near.differs_in, near.lines.is_empty()) {
-        (Some(what), _) => {
-            format!(". It differs only in {what} from:{lines}\nCopy the text exactly as it is in the file.")
-        }
-        (None, false) => {
-            format!(". The nearest lines are:{lines}\nCopy the text exactly as it is in the file.")
-        }
-        (None, true) => {
-            ". Nothing in it is like it; read the file again and copy the text exactly.".to_owned()
-        }
-    };
+    message += &likeness(&near);
     if bytes.len() > SEARCHED {
         message += &format!(" Only the first {SEARCHED} bytes were searched for similar lines.");
     }
     let near: Vec<_> =
         near.lines.into_iter().map(|(line, text)| json!({"line": line, "text": text})).collect();
     Ok(ToolError::new(Reason::NoMatch, message).file(shown).with("nearest", near))
+}
+
+/// What the file has that is like the text.
+fn likeness(near: &Resemblance) -> String {
+    let lines: String = near.lines.iter().map(|(line, text)| format!("\n{line}: {text}")).collect();
+    let what = match (near.differs_in, near.lines.is_empty()) {
+        (Some(what), _) => format!(". It differs only in {what} from:"),
+        (None, false) => ". The nearest lines are:".to_owned(),
+        (None, true) => {
+            return ". Nothing in it is like it; read the file again and copy the text exactly.".to_owned();
+        }
+    };
+    format!("{what}{lines}\nCopy the text exactly as it is in the file.")
 }
 
 fn unheld(charset: Charset, unmappable: &Unmappable) -> String {

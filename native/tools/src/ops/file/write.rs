@@ -153,12 +153,7 @@ impl FileWrite {
         let Encoded { charset, text, bytes, note } = self.encoded(content);
         let mut diff = DiffBuilder::new(&place.display(), before.is_none(), cx.limits.diff_bytes);
         let no_diff = compare(&mut diff, before, content, text)?;
-        let mut replacement = place.replace()?;
-        let failed = |error| ToolError::io("write", place.display(), error);
-        replacement.file().write_all(charset.bom()).map_err(failed)?;
-        replacement.file().write_all(&bytes).map_err(failed)?;
-        let link_broken = replacement.breaks_link();
-        replacement.commit(before.map_or(Expected::Absent, |before| Expected::Unchanged(&before.stat)))?;
+        let link_broken = put(place, before, charset, &bytes)?;
         let diff = diff.finish();
         let note = note.or_else(|| no_diff.map(|why| format!("no diff: {why}")));
         Ok(FileWritten {
@@ -206,6 +201,17 @@ struct Encoded<'a> {
     text: &'a str,
     bytes: Cow<'a, [u8]>,
     note: Option<String>,
+}
+
+/// Replaces the file by a mark and bytes; true when other names of it keep the old content.
+fn put(place: &Place, before: Option<&Before>, charset: Charset, bytes: &[u8]) -> Result<bool> {
+    let mut replacement = place.replace()?;
+    let failed = |error| ToolError::io("write", place.display(), error);
+    replacement.file().write_all(charset.bom()).map_err(failed)?;
+    replacement.file().write_all(bytes).map_err(failed)?;
+    let link_broken = replacement.breaks_link();
+    replacement.commit(before.map_or(Expected::Absent, |before| Expected::Unchanged(&before.stat)))?;
+    Ok(link_broken)
 }
 
 /// Compares with the text before, or says why there is no diff.

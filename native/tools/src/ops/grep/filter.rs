@@ -7,6 +7,7 @@ use crate::ops::walk::Select;
 use ignore::types::{Types, TypesBuilder};
 
 /// The `glob` and `type` arguments.
+#[derive(Clone)]
 pub(super) struct Filter {
     glob: Option<NameFilter>,
     types: Option<Types>,

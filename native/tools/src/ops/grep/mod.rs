@@ -44,7 +44,8 @@ pub struct Grep {
     /// Only search files of this type, as ripgrep names them: "rust", "py", "js", "ts", "go", "java", "md" …
     #[serde(default, rename = "type")]
     pub(crate) file_type: Option<String>,
-    /// Matching lines with their text, the files that have any, or how many lines each of these has.
+    /// content: the matching lines with their text; files_with_matches: only the files that have any; count: these
+    /// files and how many lines match in each.
     #[serde(default)]
     pub(crate) output_mode: OutputMode,
     /// Do not tell upper and lower case apart.
@@ -56,7 +57,8 @@ pub struct Grep {
     /// Only match whole words.
     #[serde(default)]
     pub(crate) word: bool,
-    /// Let a match go over several lines; `.` matches line ends too. Such a match counts as one.
+    /// Let a match go over several lines. `.` then matches line ends too, so write `.*?` rather than `.*`. A match
+    /// counts as one, however many lines it has.
     #[serde(default)]
     pub(crate) multiline: bool,
     /// Lines to show before each match.
@@ -79,7 +81,8 @@ pub struct Grep {
     #[serde(default)]
     #[schemars(range(min = 0, max = 1_000_000))]
     pub(crate) offset: usize,
-    /// Also search files and directories whose name begins with a dot.
+    /// Also search files and directories whose name begins with a dot. A glob that writes the dot, such as
+    /// ".env*", finds them anyway.
     #[serde(default)]
     pub(crate) hidden: bool,
     /// Also search what ignore files (.gitignore and the like) leave out.

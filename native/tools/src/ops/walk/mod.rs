@@ -9,7 +9,7 @@ use super::coverage::Tally;
 use crate::context::CallContext;
 use crate::error::{Reason, Result, ToolError};
 use crate::panics;
-use crate::workspace::Tree;
+use crate::workspace::{Tree, open_subdir};
 use listing::{Listing, Unlisted};
 use queue::Queue;
 use rules::{Marks, RuleReader, Rules, Verdict};
@@ -21,11 +21,14 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Threads that a walk uses at most.
 const MAX_THREADS: usize = 12;
+/// Levels whose directories are held open while those in them wait to be entered.
+const MAX_HELD: usize = 16;
 /// Files of one directory that one thread visits itself even while others have nothing to do.
 const SMALL_SHARE: usize = 8;
 
-/// What a walk is after. Paths are relative to the tree.
-pub(crate) trait Select: Sync {
+/// What a walk is after. Paths are relative to the tree. Every thread has a copy of its own, since compiled
+/// patterns keep memory that they write to as they match.
+pub(crate) trait Select: Clone + Sync {
     /// Whether an entry that is no directory is wanted.
     fn file(&self, path: &[u8]) -> bool;
     /// Whether something wanted can be in a directory.
@@ -107,9 +110,32 @@ impl<V> Walked<V> {
 
 enum Task {
     /// List a directory and go on with what is in it.
-    Directory { path: Vec<u8>, depth: usize, rules: Arc<Rules> },
+    Directory(Below),
     /// Visit entries of a directory that are selected already.
     Files { dir: Arc<OwnedFd>, path: Vec<u8>, names: Listing },
+}
+
+/// A directory that is to be listed.
+struct Below {
+    /// The directory that it is in, near the top of the tree: what is deeper is opened by its whole path, so
+    /// that no depth takes up all the handles there are.
+    parent: Option<Arc<OwnedFd>>,
+    path: Vec<u8>,
+    /// Its level: 1 is the tree's own directory.
+    depth: usize,
+    /// The rules that hold in its parent.
+    rules: Arc<Rules>,
+}
+
+impl Below {
+    fn open(&self, tree: &Tree) -> Result<OwnedFd, Unlisted> {
+        let name = self.path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        let opened = match &self.parent {
+            Some(parent) => open_subdir(parent.as_fd(), name),
+            None => tree.open_dir(&self.path),
+        };
+        opened.map_err(Unlisted::from)
+    }
 }
 
 impl<S: Select> Walk<'_, S> {
@@ -123,7 +149,8 @@ impl<S: Select> Walk<'_, S> {
             false => reader.above(&mut walked.tally),
         };
         let threads = threads();
-        let queue = Queue::new(threads, Task::Directory { path: Vec::new(), depth: 1, rules });
+        let top = Below { parent: None, path: Vec::new(), depth: 1, rules };
+        let queue = Queue::new(threads, Task::Directory(top));
         let done = Mutex::new(walked);
         let work = || {
             let mut worker = Worker::new(self, &reader, &queue, make(), stem.as_bytes());
@@ -165,6 +192,7 @@ fn threads() -> usize {
 
 struct Worker<'a, S, V> {
     walk: &'a Walk<'a, S>,
+    select: S,
     reader: &'a RuleReader<'a>,
     queue: &'a Queue<Task>,
     visitor: V,
@@ -188,7 +216,8 @@ impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
     ) -> Self {
         let (tally, listing, path) = (Tally::default(), Listing::default(), stem.to_vec());
         let (stack, stem) = (Vec::new(), stem.len());
-        Self { walk, reader, queue, visitor, tally, stack, listing, path, stem, dir: stem }
+        let select = walk.select.clone();
+        Self { walk, select, reader, queue, visitor, tally, stack, listing, path, stem, dir: stem }
     }
 
     fn run(&mut self) -> Result<()> {
@@ -198,7 +227,7 @@ impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
             }
             self.walk.cx.check()?;
             match task {
-                Task::Directory { path, depth, rules } => self.directory(&path, depth, &rules)?,
+                Task::Directory(below) => self.directory(&below)?,
                 Task::Files { dir, path, names } => self.files(&dir, &path, names)?,
             }
             if self.queue.is_hungry() {
@@ -216,17 +245,17 @@ impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
         }
     }
 
-    fn directory(&mut self, path: &[u8], depth: usize, rules: &Arc<Rules>) -> Result<()> {
+    fn directory(&mut self, below: &Below) -> Result<()> {
         let mut listing = std::mem::take(&mut self.listing);
-        let opened = self.walk.tree.open_dir(path).map_err(Unlisted::from);
-        match opened.and_then(|dir| listing.read(dir.as_fd(), self.walk.cx).map(|()| dir)) {
+        let opened = below.open(self.walk.tree);
+        match opened.and_then(|dir| listing.read(dir.as_fd(), self.walk.cx).map(|()| Arc::new(dir))) {
             Ok(dir) => {
-                let rules = self.rules_in(&listing, dir.as_fd(), path, rules);
-                self.select(&mut listing, path, depth, &rules);
-                self.listing = self.visit_all(&Arc::new(dir), path, listing)?;
+                let rules = self.rules_in(&listing, dir.as_fd(), below);
+                self.select(&mut listing, &dir, below, &rules);
+                self.listing = self.visit_all(&dir, &below.path, listing)?;
             }
             Err(Unlisted::Io(error)) => {
-                self.tally.failed(self.walk.tree.display(path), error);
+                self.tally.failed(self.walk.tree.display(&below.path), error);
                 self.listing = listing;
             }
             Err(Unlisted::Stopped(error)) => return Err(error),
@@ -234,33 +263,29 @@ impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
         Ok(())
     }
 
-    fn rules_in(
-        &mut self,
-        listing: &Listing,
-        dir: BorrowedFd<'_>,
-        path: &[u8],
-        rules: &Arc<Rules>,
-    ) -> Arc<Rules> {
+    fn rules_in(&mut self, listing: &Listing, dir: BorrowedFd<'_>, below: &Below) -> Arc<Rules> {
         let mut marks = Marks::default();
         if !self.walk.ignored {
             listing.iter().for_each(|(name, kind)| marks.see(name, kind));
         }
-        self.reader.enter(rules, dir, path, marks, &mut self.tally)
+        self.reader.enter(&below.rules, dir, &below.path, marks, &mut self.tally)
     }
 
     /// Leaves the selected files in the listing and puts the selected directories on the stack.
-    fn select(&mut self, listing: &mut Listing, path: &[u8], depth: usize, rules: &Arc<Rules>) {
-        let is_last = self.walk.depth.is_some_and(|last| depth >= last);
-        self.enter(path);
+    fn select(&mut self, listing: &mut Listing, dir: &Arc<OwnedFd>, below: &Below, rules: &Arc<Rules>) {
+        let is_last = self.walk.depth.is_some_and(|last| below.depth >= last);
+        let parent = (below.depth <= MAX_HELD).then_some(dir);
+        self.enter(&below.path);
         listing.retain(|name, kind| {
             let is_dir = kind == FileType::Directory;
             self.go_to(name);
             let is_wanted = self.is_wanted(name, is_dir, rules);
             if is_wanted && is_dir {
-                let (path, rules) = (&self.path[self.stem + 1..], Arc::clone(rules));
-                self.visitor.pass(path);
+                let path = self.path[self.stem + 1..].to_vec();
+                self.visitor.pass(&path);
                 if !is_last {
-                    self.stack.push(Task::Directory { path: path.to_vec(), depth: depth + 1, rules });
+                    let (parent, depth, rules) = (parent.cloned(), below.depth + 1, Arc::clone(rules));
+                    self.stack.push(Task::Directory(Below { parent, path, depth, rules }));
                 }
             }
             is_wanted && !is_dir
@@ -286,7 +311,7 @@ impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
 
     /// Whether the entry at `self.path` is in; counts why not, where a caller might want to know.
     fn is_wanted(&mut self, name: &[u8], is_dir: bool, rules: &Rules) -> bool {
-        let (select, below) = (self.walk.select, &self.path[self.stem + 1..]);
+        let (select, below) = (&self.select, &self.path[self.stem + 1..]);
         self.tally.searched += u64::from(!V::OPENS_FILES && !is_dir);
         let is_selected = if is_dir { select.directory(below) } else { select.file(below) };
         if !is_selected {
@@ -336,6 +361,7 @@ mod tests {
     use crate::ops::testenv::TestEnv;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
+    #[derive(Clone)]
     struct All;
 
     impl Select for All {

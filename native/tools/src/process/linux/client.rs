@@ -66,8 +66,7 @@ impl Launcher {
     pub fn spawn(&self, spec: &Spec) -> Result<Child, Failure> {
         let body = spec.order()?.encode();
         let pipes = Pipes::open(spec.stdin).map_err(|errno| Failure::new("make pipes", errno))?;
-        let [stdin, stdout, stderr] = &pipes.theirs;
-        let fds = [spec.directory.as_fd(), stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
+        let fds: Vec<_> = [&spec.directory].into_iter().chain(&pipes.theirs).map(AsFd::as_fd).collect();
         let ready = self.order(spec.sandbox, &body, &fds)?;
         self.order_ahead(spec.sandbox);
         Ok(Child {

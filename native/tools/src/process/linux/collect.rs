@@ -2,7 +2,7 @@
 
 use super::child::Child;
 use super::frame::retry;
-use super::message::Report;
+use super::message::{Failure, Report};
 use crate::cancel::CancelToken;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
@@ -28,8 +28,8 @@ pub struct Terms<'a> {
     pub cap: usize,
     /// When it is killed.
     pub deadline: Option<Instant>,
-    /// Kills it when raised.
-    pub cancel: &'a CancelToken,
+    /// Kills it when the caller cancels.
+    pub wake: Wake,
 }
 
 /// Why a program is at its end.
@@ -72,16 +72,35 @@ pub struct Collected {
     pub stderr: Captured,
 }
 
-/// Runs a program to its end.
-///
-/// # Errors
-/// When the machine cannot even wait. The program is killed then.
-pub fn collect(child: Child, terms: &Terms<'_>) -> Result<Collected, Errno> {
-    let mut run = Run::new(child, terms)?;
-    let report = run.watch()?;
+/// A cancel token that a wait for descriptors can hear.
+#[derive(Debug)]
+pub struct Wake {
+    cancel: CancelToken,
+    bell: Arc<OwnedFd>,
+}
+
+impl Wake {
+    /// Hears `cancel`. Made before a program is started, so that a shortage shows before anything runs.
+    ///
+    /// # Errors
+    /// When the machine has no descriptor left.
+    pub fn on(cancel: &CancelToken) -> Result<Self, Failure> {
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+            .map_err(|errno| Failure::new("make a bell", errno))?;
+        let bell = Arc::new(bell);
+        let ringer = Arc::clone(&bell);
+        cancel.on_cancel(move || _ = rustix::io::write(&ringer, &1_u64.to_ne_bytes()));
+        Ok(Self { cancel: cancel.clone(), bell })
+    }
+}
+
+/// Runs a program to its end. Should the wait itself fail, the program is killed and the report is the error.
+pub fn collect(child: Child, terms: &Terms<'_>) -> Collected {
+    let mut run = Run::new(child, terms);
+    let report = run.watch();
     run.stdout.read_what_is_left();
     run.stderr.read_what_is_left();
-    Ok(Collected { end: run.end, report, stdout: run.stdout.captured, stderr: run.stderr.captured })
+    Collected { end: run.end, report, stdout: run.stdout.captured, stderr: run.stderr.captured }
 }
 
 struct Run<'a> {
@@ -90,8 +109,6 @@ struct Run<'a> {
     input: &'a [u8],
     stdout: Stream,
     stderr: Stream,
-    /// Readable when the caller has cancelled.
-    wake: Arc<OwnedFd>,
     end: End,
     /// When the program is killed, or, once it has been, when the wait for that is given up.
     until: Option<Instant>,
@@ -105,31 +122,28 @@ struct Stream {
 }
 
 impl<'a> Run<'a> {
-    fn new(mut child: Child, terms: &'a Terms<'a>) -> Result<Self, Errno> {
-        let wake = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
-        let waker = Arc::clone(&wake);
-        terms.cancel.on_cancel(move || _ = rustix::io::write(&waker, &1_u64.to_ne_bytes()));
+    fn new(mut child: Child, terms: &'a Terms<'a>) -> Self {
         let stdout = Stream::new(child.stdout.take(), terms.cap);
         let stderr = Stream::new(child.stderr.take(), terms.cap);
         let (end, until) = (End::Itself, terms.deadline);
-        let mut run = Self { child, terms, input: terms.input, stdout, stderr, wake, end, until };
+        let mut run = Self { child, terms, input: terms.input, stdout, stderr, end, until };
         run.feed();
-        Ok(run)
+        run
     }
 
     /// Answers with the reaper's report, or why there is none.
-    fn watch(&mut self) -> Result<Result<Report, Errno>, Errno> {
+    fn watch(&mut self) -> Result<Report, Errno> {
         let mut chunk: Chunk = [MaybeUninit::uninit(); _];
         loop {
             let has_report = self.wait()?;
             self.stdout.read(&mut chunk);
             self.stderr.read(&mut chunk);
             if has_report {
-                return Ok(self.child.report());
+                return self.child.report();
             }
             self.feed();
             if self.is_given_up() {
-                return Ok(Err(Errno::TIMEDOUT));
+                return Err(Errno::TIMEDOUT);
             }
         }
     }
@@ -139,7 +153,7 @@ impl<'a> Run<'a> {
         let streams = [&self.stdout, &self.stderr].into_iter().filter_map(|stream| stream.fd.as_ref());
         let input = self.child.stdin.as_ref().map(|fd| PollFd::new(fd, PollFlags::OUT));
         // Once it has been heard, the call to cancel would only wake the wait again and again.
-        let wake = (self.end == End::Itself).then(|| PollFd::new(&self.wake, PollFlags::IN));
+        let wake = (self.end == End::Itself).then(|| PollFd::new(&self.terms.wake.bell, PollFlags::IN));
         let mut fds = vec![PollFd::from_borrowed_fd(self.child.control(), PollFlags::IN)];
         fds.extend(streams.map(|fd| PollFd::new(fd, PollFlags::IN)));
         fds.extend(input.into_iter().chain(wake));
@@ -167,7 +181,7 @@ impl<'a> Run<'a> {
     fn is_given_up(&mut self) -> bool {
         let is_late = self.until.is_some_and(|until| Instant::now() >= until);
         let end = match self.end {
-            End::Itself if self.terms.cancel.is_cancelled() => End::Cancelled,
+            End::Itself if self.terms.wake.cancel.is_cancelled() => End::Cancelled,
             End::Itself if is_late => End::TimedOut,
             End::Itself => return false,
             End::TimedOut | End::Cancelled => return is_late,

@@ -6,7 +6,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::ffi::CString;
 
-/// Port to reaper, with the descriptors of directory, stdin, stdout and stderr: run this. Written as counted
+/// Port to reaper, with the descriptors of directory, stdout, stderr and, if it is a pipe, stdin: run this. Written as counted
 /// strings with a NUL after each, because arguments and environment need not be UTF-8.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Order {

@@ -1,7 +1,7 @@
 //! The pipes between the port and a program.
 
 use super::spec::Stdin;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::pipe::PipeFlags;
 use std::os::fd::OwnedFd;
@@ -11,29 +11,26 @@ pub(super) struct Pipes {
     pub(super) stdin: Option<OwnedFd>,
     pub(super) stdout: OwnedFd,
     pub(super) stderr: OwnedFd,
-    /// Input, output and errors as the program gets them.
-    pub(super) theirs: [OwnedFd; 3],
+    /// The program's ends: output, errors, and input where there is a pipe for it.
+    pub(super) theirs: Vec<OwnedFd>,
 }
 
 impl Pipes {
     pub(super) fn open(stdin: Stdin) -> Result<Self, Errno> {
-        let (stdin, input) = match stdin {
-            Stdin::Empty => {
-                (None, rustix::fs::open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)
-            }
-            Stdin::Pipe => {
-                let (input, ours) = pipe()?;
-                (Some(nonblocking(ours)?), input)
-            }
-        };
         let (stdout, output) = pipe()?;
         let (stderr, errors) = pipe()?;
-        Ok(Self {
-            stdin,
+        let mut pipes = Self {
+            stdin: None,
             stdout: nonblocking(stdout)?,
             stderr: nonblocking(stderr)?,
-            theirs: [input, output, errors],
-        })
+            theirs: vec![output, errors],
+        };
+        if stdin == Stdin::Pipe {
+            let (input, ours) = pipe()?;
+            pipes.stdin = Some(nonblocking(ours)?);
+            pipes.theirs.push(input);
+        }
+        Ok(pipes)
     }
 }
 
@@ -43,7 +40,6 @@ fn pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
 
 /// Each end of a pipe has flags of its own: the program's end goes on blocking, as programs expect.
 fn nonblocking(fd: OwnedFd) -> Result<OwnedFd, Errno> {
-    let flags = rustix::fs::fcntl_getfl(&fd)?;
-    rustix::fs::fcntl_setfl(&fd, flags | OFlags::NONBLOCK)?;
+    rustix::fs::fcntl_setfl(&fd, OFlags::NONBLOCK)?;
     Ok(fd)
 }

@@ -22,21 +22,10 @@ fn dots_do_not_lead_out() {
     let scene = Scene::new();
     fs::create_dir(scene.path("d")).unwrap();
     for text in ["../ws-evil/secret", "d/../../ws-evil/secret", "../ws/in.txt", "new/../../ws-evil/secret"] {
-        refused_or_missing(&scene, text);
+        refused(&scene, text);
     }
     assert_eq!(scene.names("."), ["d", "in.txt"]);
     assert_eq!(scene.read("d/../in.txt").unwrap(), "inside");
-}
-
-/// A path through a directory that is not there is not found by a reader and leads out for a writer.
-fn refused_or_missing(scene: &Scene, text: &str) {
-    if text.starts_with("new") {
-        assert_eq!(reason(scene.read(text)), Reason::NoSuchFile);
-        assert_eq!(reason(scene.write(text, "evil")), Reason::OutsideWorkspace);
-        assert_eq!(reason(scene.place(text).destination()), Reason::OutsideWorkspace);
-    } else {
-        refused(scene, text);
-    }
 }
 
 #[test]
@@ -219,8 +208,8 @@ fn a_temporary_directory_is_a_second_way_and_no_way_out() {
     replacement.commit(Expected::Absent).unwrap();
     assert!(temp.path().join("x").exists());
     assert_eq!(place.resolved().unwrap(), temp.path().canonicalize().unwrap().join("x").to_str().unwrap());
-    let out = workspace.place(temp.path().join("../ws/in.txt").to_str().unwrap()).unwrap();
-    assert_eq!(reason(out.open_file()), Reason::OutsideWorkspace);
+    let out = temp.path().join("../ws/in.txt");
+    assert_eq!(reason(workspace.place(out.to_str().unwrap())), Reason::OutsideWorkspace);
 }
 
 #[test]

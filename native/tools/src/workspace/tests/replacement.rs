@@ -71,6 +71,50 @@ fn a_new_file_has_the_mode_of_any_new_file() {
     assert_eq!(mode("new"), mode("plain"));
 }
 
+/// Does something that root could always do as somebody who is not root. True when that is not the files' owner.
+fn without_privileges(scene: &Scene, work: impl FnOnce() + Send) -> bool {
+    fs::set_permissions(scene.path("."), PermissionsExt::from_mode(0o777)).unwrap();
+    fs::set_permissions(scene.dir.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    let is_root = rustix::process::geteuid().is_root();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            if is_root {
+                // This thread, and it alone, becomes nobody.
+                let nobody = rustix::process::Uid::from_raw(65534);
+                rustix::thread::set_thread_res_uid(nobody, nobody, nobody).unwrap();
+            }
+            work();
+        });
+    });
+    is_root
+}
+
+#[test]
+fn a_file_that_may_not_be_written_to_is_not_replaced() {
+    let scene = Scene::new();
+    fs::set_permissions(scene.path("in.txt"), PermissionsExt::from_mode(0o444)).unwrap();
+    without_privileges(&scene, || {
+        assert_eq!(reason(scene.write("in.txt", "new")), Reason::AccessDenied);
+        assert_eq!(reason(scene.place("in.txt").append()), Reason::AccessDenied);
+        scene.write("new.txt", "new").unwrap();
+    });
+    assert_eq!(scene.read("in.txt").unwrap(), "inside");
+}
+
+#[test]
+fn where_the_owner_cannot_be_kept_nobody_gets_more_than_before() {
+    let scene = Scene::new();
+    fs::set_permissions(scene.path("in.txt"), PermissionsExt::from_mode(0o6772)).unwrap();
+    let has_changed = without_privileges(&scene, || scene.write("in.txt", "new").unwrap());
+    let stat = fs::metadata(scene.path("in.txt")).unwrap();
+    if has_changed {
+        // The group is still the thread's own, which it keeps; a new owner does not get the old one's powers.
+        assert_eq!((stat.uid(), stat.mode() & 0o4000), (65534, 0));
+    }
+    assert_eq!(stat.mode() & 0o777, 0o772);
+    assert_eq!(fs::read_to_string(scene.path("in.txt")).unwrap(), "new");
+}
+
 #[test]
 fn a_broken_hard_link_is_reported() {
     let scene = Scene::new();
@@ -99,6 +143,8 @@ fn a_file_that_changed_since_it_was_read_is_stale() {
     for change in changes {
         let scene = Scene::new();
         let place = scene.place("in.txt");
+        // Times of files tick, every few milliseconds on older kernels.
+        std::thread::sleep(std::time::Duration::from_millis(20));
         let (_, stat) = place.open_file().unwrap();
         let mut replacement = place.replace().unwrap();
         replacement.file().write_all(b"mine").unwrap();

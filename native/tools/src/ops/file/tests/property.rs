@@ -67,7 +67,7 @@ fn adapted(case: &Case, text: &str) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig { cases: 400, max_global_rejects: 100_000, ..ProptestConfig::default() })]
 
     #[test]
     fn bytes_outside_the_change_stay_identical(case in case()) {

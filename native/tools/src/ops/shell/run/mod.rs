@@ -6,8 +6,8 @@ use super::{Shell, ShellOutput};
 use crate::context::{CallContext, Sandbox};
 use crate::error::{Reason, Result, ToolError};
 use crate::process::{
-    Captured, Child, Collected, End, Exit, Failure, Isolation, Launcher, MISSING_LAYERS, Report, Spec, Stdin,
-    Terms, collect, environment, signal_name,
+    Captured, Collected, End, Exit, Failure, Isolation, Launcher, MISSING_LAYERS, Report, Spec, Stdin, Terms,
+    Wake, collect, environment, signal_name,
 };
 use rustix::fs::Access;
 use rustix::io::Errno;
@@ -29,9 +29,10 @@ pub(super) fn run(shell: &Shell, cx: &CallContext) -> Result<ShellOutput> {
     }
     let started = Instant::now();
     let spec = spec(shell, cx)?;
+    let terms = terms(shell, cx, started)?;
     let child = Launcher::shared().spawn(&spec).map_err(not_started)?;
     let isolation = child.isolation.clone();
-    let collected = collected(child, shell, cx, started)?;
+    let collected = collect(child, &terms);
     answer(shell, collected, isolation, started.elapsed())
 }
 
@@ -62,7 +63,7 @@ fn bash() -> Result<PathBuf> {
     })
 }
 
-fn collected(child: Child, shell: &Shell, cx: &CallContext, started: Instant) -> Result<Collected> {
+fn terms<'a>(shell: &'a Shell, cx: &'a CallContext, started: Instant) -> Result<Terms<'a>> {
     // A timeout of its own governs; without one, the host's does where it is the shorter one.
     let own = |ms| started + Duration::from_millis(ms);
     let default = own(DEFAULT_TIMEOUT);
@@ -70,14 +71,12 @@ fn collected(child: Child, shell: &Shell, cx: &CallContext, started: Instant) ->
         Some(ms) => own(ms),
         None => cx.deadline.map_or(default, |deadline| deadline.min(default)),
     };
-    let terms = Terms {
+    Ok(Terms {
         input: shell.stdin.as_deref().unwrap_or_default().as_bytes(),
         cap: cx.limits.output_bytes,
         deadline: Some(deadline),
-        cancel: &cx.cancel,
-    };
-    collect(child, &terms)
-        .map_err(|errno| ToolError::new(Reason::Io, format!("cannot wait for the command: {errno}")))
+        wake: Wake::on(&cx.cancel).map_err(not_started)?,
+    })
 }
 
 fn answer(
@@ -93,7 +92,9 @@ fn answer(
     };
     let output = output(shell, &collected, exit, killed, isolation, duration);
     match (collected.end, collected.report) {
-        (End::Itself, Ok(_)) => Ok(ShellOutput { killed: killed.filter(|killed| *killed > 0), ..output }),
+        // Where nothing was left to kill, it was faster than the order to.
+        (_, Ok(_)) if killed == Some(0) => Ok(ShellOutput { killed: None, ..output }),
+        (End::Itself, Ok(_)) => Ok(output),
         (End::Itself, Err(errno)) => Err(lost(errno, &output)),
         (End::TimedOut, _) => Err(ended(Reason::Timeout, &output)),
         (End::Cancelled, _) => Err(ended(Reason::Cancelled, &output)),
@@ -152,8 +153,8 @@ fn ended(reason: Reason, output: &ShellOutput) -> ToolError {
 /// The error of a command whose reaper was killed from outside.
 fn lost(errno: Errno, output: &ShellOutput) -> ToolError {
     let message = format!(
-        "the process that watched over the command is gone ({errno}), perhaps for want of memory; the command was \
-         killed with it and may have done part of its work"
+        "the command was lost ({errno}): the process that watched over it is gone, perhaps for want of memory; the \
+         command was killed with it and may have done part of its work"
     );
     with_output(ToolError::new(Reason::Io, message), output)
 }

@@ -17,7 +17,7 @@ pub(super) fn fork(flags: libc::c_int) -> Result<Option<Pid>, Errno> {
 }
 
 /// Bytes of stack for [`run_borrowing_memory`].
-const STACK: usize = 128 << 10;
+const STACK: usize = 64 << 10;
 
 /// Runs `work` in a new process that borrows this one's memory until it has become another program or has
 /// ended; this process waits until then, so copying page tables is saved. `work` returns only when it failed,
@@ -30,13 +30,13 @@ pub(super) fn run_borrowing_memory<W: FnMut()>(mut work: W) -> Result<Pid, Errno
         work();
         127
     }
-    let mut stack = vec![0_u128; STACK / size_of::<u128>()];
+    let mut stack = Vec::<u128>::with_capacity(STACK / size_of::<u128>());
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
     // SAFETY: CLONE_VFORK suspends this process while the other one uses its memory, so `work` and `stack` outlive
     // that use and nothing races; the stack grows down from an end that is aligned to 16 bytes. The new process
     // ends by exec or by returning from `enter`, upon which libc ends it without running exit handlers.
     let pid = unsafe {
-        let top = stack.as_mut_ptr_range().end.cast();
+        let top = stack.spare_capacity_mut().as_mut_ptr_range().end.cast();
         libc::clone(enter::<W>, top, flags, (&raw mut work).cast())
     };
     match pid {

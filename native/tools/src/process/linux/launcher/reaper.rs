@@ -11,6 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus};
 use std::collections::HashSet;
+use std::ffi::CString;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
 
@@ -33,6 +34,16 @@ struct Tended {
     reaped: usize,
 }
 
+/// Does in idle time what an order will need, so that the memory is there when it comes: a clone shares its pages
+/// until it first touches them.
+fn rehearse() {
+    let text = || CString::from(c"rehearsal");
+    let order =
+        Order { program: text(), directory: text(), arguments: vec![text()], environment: vec![text()] };
+    std::hint::black_box(Order::decode(&order.encode()));
+    std::hint::black_box(to_bytes(&Report::Ended { exit: Exit::Code(0), killed: 0 }));
+}
+
 /// What woke the reaper.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum News {
@@ -52,6 +63,7 @@ impl Reaper {
         if frame::send(self.control.as_fd(), &to_bytes(&setup), &[]).is_err() || failed {
             return ExitCode::FAILURE;
         }
+        rehearse();
         // Without an order there is nothing to do when the launcher or the port is gone.
         let mut news = News::Death;
         while news == News::Death {
@@ -93,12 +105,14 @@ impl Reaper {
     fn carry_out(&self, frame: Frame) -> Result<Option<Report>, Failure> {
         let malformed = || Failure::new("understand the order", Errno::BADMSG);
         let order = Order::decode(&frame.body).ok_or_else(malformed)?;
-        let [directory, stdin, stdout, stderr] =
-            <[OwnedFd; 4]>::try_from(frame.fds).map_err(|_| malformed())?;
+        let mut fds = frame.fds.into_iter();
+        let (Some(directory), Some(stdout), Some(stderr)) = (fds.next(), fds.next(), fds.next()) else {
+            return Err(malformed());
+        };
         enter_directory(&directory, &order.directory, self.way.has_mounts())?;
         drop(directory);
         // The streams are closed here once the program has them: nobody but its tree may keep them open.
-        let streams = Streams([stdin, stdout, stderr]);
+        let streams = Streams { stdout, stderr, stdin: fds.next() };
         let main = start(&order, &streams, !self.way.has_pids())?;
         drop((streams, order));
         let mut tended = Tended { main, exit: None, struck: HashSet::new(), reaped: 0 };

@@ -10,8 +10,13 @@ use std::ffi::{CStr, CString, c_char};
 use std::os::fd::{AsFd, OwnedFd};
 use std::ptr;
 
-/// Standard input, output and error of a program.
-pub(super) struct Streams(pub(super) [OwnedFd; 3]);
+/// Standard output, error and input of a program.
+pub(super) struct Streams {
+    pub(super) stdout: OwnedFd,
+    pub(super) stderr: OwnedFd,
+    /// Without it, the program has the reaper's own input, which is at its end.
+    pub(super) stdin: Option<OwnedFd>,
+}
 
 /// Starts the program in this process's working directory: a session of its own, default signals, nothing open
 /// but its streams. With `bound` it dies with this process, which a pid namespace ensures by itself.
@@ -44,10 +49,11 @@ fn prepare(streams: &Streams, bound: bool) -> Result<(), (&'static str, Errno)> 
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
             .map_err(step("bind the program to its reaper"))?;
     }
-    let [stdin, stdout, stderr] = &streams.0;
-    rustix::stdio::dup2_stdin(stdin).map_err(step("connect the input"))?;
-    rustix::stdio::dup2_stdout(stdout).map_err(step("connect the output"))?;
-    rustix::stdio::dup2_stderr(stderr).map_err(step("connect the errors"))?;
+    if let Some(stdin) = &streams.stdin {
+        rustix::stdio::dup2_stdin(stdin).map_err(step("connect the input"))?;
+    }
+    rustix::stdio::dup2_stdout(&streams.stdout).map_err(step("connect the output"))?;
+    rustix::stdio::dup2_stderr(&streams.stderr).map_err(step("connect the errors"))?;
     signals::release().map_err(step("reset the signals"))
 }
 

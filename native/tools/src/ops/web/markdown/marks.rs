@@ -1,0 +1,70 @@
+//! Formats of running text.
+
+use super::writer::Writer;
+
+/// A format that Markdown has a mark for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mark {
+    Bold,
+    Italic,
+    Code,
+    Struck,
+    Link,
+}
+
+impl Mark {
+    /// The format of an element.
+    pub(super) fn of(tag: &[u8]) -> Option<Self> {
+        match tag {
+            b"b" | b"strong" => Some(Self::Bold),
+            b"i" | b"em" | b"cite" | b"var" | b"dfn" => Some(Self::Italic),
+            b"code" | b"kbd" | b"samp" | b"tt" => Some(Self::Code),
+            b"del" | b"s" | b"strike" => Some(Self::Struck),
+            _ => None,
+        }
+    }
+
+    pub(super) fn text(self) -> &'static str {
+        match self {
+            Self::Bold => "**",
+            Self::Italic => "*",
+            Self::Code => "`",
+            Self::Struck => "~~",
+            Self::Link => "[",
+        }
+    }
+}
+
+/// Which formats are open. Each is marked once, however often it is nested in itself.
+#[derive(Debug, Default)]
+pub(super) struct Marks {
+    depths: [u32; 5],
+}
+
+impl Marks {
+    pub(super) fn open(&mut self, mark: Mark, writer: &mut Writer) {
+        let depth = &mut self.depths[mark as usize];
+        *depth += 1;
+        if *depth == 1 {
+            writer.open(mark);
+        }
+    }
+
+    pub(super) fn close(&mut self, mark: Mark, writer: &mut Writer) {
+        let depth = &mut self.depths[mark as usize];
+        if *depth == 1 && writer.close(mark) {
+            writer.append(mark.text());
+        }
+        *depth = depth.saturating_sub(1);
+    }
+
+    /// Ends a link to an address.
+    pub(super) fn close_link(&mut self, href: &str, writer: &mut Writer) {
+        self.depths[Mark::Link as usize] = 0;
+        if writer.close(Mark::Link) {
+            writer.append("](");
+            writer.append(href);
+            writer.append(")");
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! From a page of HTML to Markdown that a model can read.
+//!
+//! In one pass over the tokens and without a tree: a page is hostile until shown otherwise, and a tree of one can be
+//! deeper than any stack and larger than any memory (every open format is opened again in every new paragraph). Each
+//! token costs the same whatever came before it, and the output has a cap.
+
+mod convert;
+mod marks;
+mod tables;
+mod writer;
+
+use convert::Converter;
+use html5gum::{DefaultEmitter, Token, Tokenizer};
+use url::Url;
+
+/// Less text than this is no page's main part.
+const LITTLE: usize = 200;
+
+/// A page as text.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Page {
+    /// What its `<title>` says.
+    pub(super) title: Option<String>,
+    /// Markdown.
+    pub(super) text: String,
+    /// Whether the navigation around the page's main part was left out.
+    pub(super) is_reduced: bool,
+    /// Whether the text was cut off at the cap.
+    pub(super) is_cut: bool,
+}
+
+/// Converts a page. Links are made absolute from `base`. The main part alone is taken where the page marks it.
+pub(super) fn convert(html: &str, base: &Url, cap: usize) -> Page {
+    let page = passed(html, Converter::new(base, cap, true));
+    match page.is_reduced && page.text.len() < LITTLE {
+        true => passed(html, Converter::new(base, cap, false)),
+        false => page,
+    }
+}
+
+fn passed(html: &str, mut converter: Converter) -> Page {
+    for token in tokens(html) {
+        match token {
+            Token::StartTag(tag) => converter.start(&tag),
+            Token::EndTag(tag) => converter.end(&tag.name),
+            Token::String(text) => converter.text(&String::from_utf8_lossy(&text)),
+            Token::Comment(_) | Token::Doctype(_) | Token::Error(_) => {}
+        }
+        if converter.is_full() {
+            break;
+        }
+    }
+    converter.finish()
+}
+
+/// The text of a fragment of HTML, without any markup.
+pub(super) fn plain(html: &str) -> String {
+    let mut text = String::new();
+    for token in tokens(html) {
+        if let Token::String(piece) = token {
+            text.push_str(&String::from_utf8_lossy(&piece));
+        }
+    }
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn tokens(html: &str) -> impl Iterator<Item = Token> {
+    let mut emitter = DefaultEmitter::default();
+    emitter.naively_switch_states(true);
+    Tokenizer::new_with_emitter(html, emitter).map(|token| match token {
+        Ok(token) => token,
+        Err(never) => match never {},
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    fn page(html: &str) -> Page {
+        convert(html, &Url::parse("https://example.com/docs/a.html").unwrap(), 1 << 20)
+    }
+
+    fn check(html: &str, markdown: &str) {
+        assert_eq!(page(html).text, markdown, "{html}");
+    }
+
+    #[test]
+    fn headings_and_paragraphs() {
+        check("<h1>One</h1><p>a\n  b</p><p>c<br>d<h3> Two </h3>", "# One\n\na b\n\nc\nd\n\n### Two");
+        check("<div><div>a</div></div><div>b</div>", "a\n\nb");
+        check("<h2></h2><p></p>text<hr>more", "text\n\n---\n\nmore");
+    }
+
+    #[test]
+    fn formats() {
+        check("<p>a <b> bold </b>and<em>it</em>", "a **bold** and*it*");
+        check("<b></b><p><strong><b>x</b></strong> <code>f()</code> <del>old</del>", "**x** `f()` ~~old~~");
+        check("<b>a<i>b</b>c</i>", "**a*b**c*");
+    }
+
+    #[test]
+    fn links_and_images_are_absolute() {
+        check("<a href=../b?c=1#d>go</a>", "[go](https://example.com/b?c=1#d)");
+        check("<a href='javascript:x()'>no</a> <a href=#top>up</a> <a name=x>here</a>", "no up here");
+        check(
+            "<a href=/x></a><a href=/a>a<a href=/b>b</a>",
+            "[a](https://example.com/a)[b](https://example.com/b)",
+        );
+        check(
+            "<a href=/card><h3>Title</h3><p>text</p></a>after",
+            "### [Title text](https://example.com/card) after",
+        );
+        check("<img src=i.png alt='a cat'><img src=t.gif>", "![a cat](https://example.com/docs/i.png)");
+        check("<img alt=dot src='data:image/png;base64,AAAA'>", "[image: dot]");
+        check("<base href='https://other.example/'><a href=x>x</a>", "[x](https://other.example/x)");
+    }
+
+    #[test]
+    fn lists() {
+        check("<ul><li>a<li>b<ul><li>c</ul></li></ul>d", "- a\n- b\n  - c\n\nd");
+        check("<ol start=3><li>a<li><p>b</p><p>c</p></ol>", "3. a\n4. b\n\n  c");
+        check("<ul><li></li><li>x</li></ul>", "- x");
+        check("<dl><dt>t<dd>d</dl>", "t\n: d");
+    }
+
+    #[test]
+    fn quotes_and_code() {
+        check("<blockquote><p>a</p><p>b</p></blockquote>c", "> a\n\n> b\n\nc");
+        check(
+            "<pre><code class='hljs language-rust'>fn f() {\n    <b>1</b>\n}\n</code></pre>",
+            "```rust\nfn f() {\n    1\n}\n```",
+        );
+        check("<pre>a ``` b</pre>", "````\na ``` b\n````");
+        check("<ul><li>x<pre>y\nz</pre></ul>", "- x\n\n  ```\n  y\n  z\n  ```");
+    }
+
+    #[test]
+    fn tables() {
+        check(
+            "<table><thead><tr><th>A</th><th>B|C</th></tr></thead><tbody><tr><td>1</td><td><p>2</p></td></tr></table>",
+            "| A | B\\|C |\n|---|---|\n| 1 | 2 |",
+        );
+        check("<table><tr><td>a<td>b<tr><td>c<td></table>x", "a | b\nc\n\nx");
+        check("<table><tr><td><p>one</p><p>two</p></td></tr></table>", "one\n\ntwo");
+    }
+
+    #[test]
+    fn what_is_not_text_stays_out() {
+        check(
+            "<style>p{}</style><script>if (a < b) '</p>'</script><p>x<svg><title>icon</title><path/></svg>\
+             <template><p>t</p></template><noscript><p>n</noscript><button>Copy</button>",
+            "x",
+        );
+        check("a &amp; b &lt;c&gt; &eacute;<!-- no -->", "a & b <c> é");
+    }
+
+    #[test]
+    fn the_title_comes_apart() {
+        let page = page("<head><title> A &amp; B\n </title></head><p>x");
+        assert_eq!((page.title.as_deref(), page.text.as_str()), (Some("A & B"), "x"));
+    }
+
+    #[test]
+    fn the_main_part_is_taken_where_it_is_marked() {
+        let text = "word ".repeat(60);
+        let reduced =
+            page(&format!("<nav><a href=/>Home</a></nav><p>banner</p><main><p>{text}</p></main>footer"));
+        assert_eq!(reduced.text, text.trim());
+        assert!(reduced.is_reduced);
+        let unmarked = page(&format!("<nav>Home</nav><p>{text}</p>footer"));
+        assert!(unmarked.text.ends_with("footer") && unmarked.is_reduced);
+        let whole = page(&format!("<p>{text}</p>footer"));
+        assert!(!whole.is_reduced);
+    }
+
+    #[test]
+    fn a_page_of_nothing_but_navigation_is_shown() {
+        let page = page("<nav><a href=/a>A</a> <a href=/b>B</a></nav>");
+        assert_eq!(page.text, "[A](https://example.com/a) [B](https://example.com/b)");
+        assert!(!page.is_reduced);
+    }
+
+    /// Each of these is a few hundred KB that costs a tree, a stack or a quadratic loop dearly.
+    #[test]
+    fn hostile_pages_take_no_more_time_or_space_than_others() {
+        let many = 100_000;
+        let formats: String = (0..many).map(|n| format!("<b a={n}>")).collect();
+        for html in [
+            "<div>".repeat(many),
+            "<blockquote>x".repeat(many),
+            "<ul><li>x".repeat(many),
+            "<table><tr><td>x".repeat(many),
+            "<table><tr><th>x".repeat(many),
+            format!("{formats}{}", "<p>x".repeat(many)),
+            format!("{}{}", "<b>".repeat(many), "</i>".repeat(many)),
+            format!("<table><tr><th>{}</th></tr>{}", "w".repeat(many), "<tr><td>x".repeat(many)),
+            "<b>a</b>".repeat(many),
+            format!("<base href=https://x/{}/>{}", "p".repeat(2000), "<a href=x>y</a>".repeat(many)),
+            "<pre>`".repeat(many),
+            "<a href=x>".repeat(many),
+            format!("<p {}>", "a=b ".repeat(many)),
+            "&amp".repeat(many),
+            "<!--".repeat(many),
+            "<main><article>x".repeat(many),
+        ] {
+            let begun = Instant::now();
+            let page = page(&html);
+            assert!(page.text.len() <= (1 << 20) + 4096, "{}", &html[..20]);
+            assert!(begun.elapsed() < Duration::from_secs(5), "{}: {:?}", &html[..20], begun.elapsed());
+        }
+    }
+}

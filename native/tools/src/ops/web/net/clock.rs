@@ -1,0 +1,54 @@
+//! The time that a fetch has.
+
+use crate::context::CallContext;
+use crate::error::{Reason, Result, ToolError};
+use std::future::Future;
+use std::time::{Duration, Instant};
+use tokio::time::timeout_at;
+
+/// When a fetch must have ended, everything included.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::ops::web) struct Clock {
+    until: Instant,
+    given: Duration,
+}
+
+impl Clock {
+    /// So many seconds from now, and never longer than the call itself may run.
+    pub(in crate::ops::web) fn of(cx: &CallContext, seconds: u64) -> Self {
+        let own = Duration::from_secs(seconds);
+        let given = cx.remaining().map_or(own, |left| left.min(own));
+        Self { until: Instant::now() + given, given }
+    }
+
+    /// What `work` gives, if it does so in time.
+    ///
+    /// # Errors
+    /// `timeout` that says what was being done.
+    pub(in crate::ops::web) async fn within<T>(
+        &self,
+        doing: &str,
+        work: impl Future<Output = T>,
+    ) -> Result<T> {
+        self.allow(work).await.ok_or_else(|| self.timed_out(doing))
+    }
+
+    /// What `work` gives; `None` if time runs out first.
+    pub(super) async fn allow<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        timeout_at(self.until.into(), work).await.ok()
+    }
+
+    /// The share of the time left that one of several tries may take.
+    pub(super) fn share(&self, tries_left: u32) -> Duration {
+        self.until.saturating_duration_since(Instant::now()) / tries_left.max(1)
+    }
+
+    /// The error for time that ran out.
+    pub(in crate::ops::web) fn timed_out(&self, doing: &str) -> ToolError {
+        let message = format!(
+            "time ran out after {:.1} s while {doing}; try again with a longer timeout_sec, or fetch something smaller",
+            self.given.as_secs_f64()
+        );
+        ToolError::new(Reason::Timeout, message).with("phase", doing)
+    }
+}

@@ -1,0 +1,249 @@
+//! Content encodings, decoded up to a cap and not a byte further.
+
+use brotli_decompressor::DecompressorWriter;
+use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+use std::io::{self, Write};
+
+/// Takes decoded bytes until it is full.
+#[derive(Debug)]
+pub(super) struct Sink {
+    bytes: Vec<u8>,
+    cap: usize,
+    is_full: bool,
+}
+
+impl Sink {
+    fn new(cap: usize) -> Self {
+        Self { bytes: Vec::new(), cap, is_full: false }
+    }
+}
+
+impl Write for Sink {
+    /// Fails once more than the cap arrives, which ends whatever decoder writes here.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let room = self.cap - self.bytes.len();
+        self.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        self.is_full |= bytes.len() > room;
+        match self.is_full {
+            true => Err(io::Error::other("full")),
+            false => Ok(bytes.len()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The encodings that are asked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Encoding {
+    Gzip,
+    Deflate,
+    Brotli,
+}
+
+/// Decodes a body as it arrives.
+pub(super) enum Decoder {
+    /// Until the first two bytes are there: `deflate` names two formats, and an empty body is encoded in none.
+    Waiting(Encoding, Vec<u8>, Sink),
+    Identity(Sink),
+    Gzip(MultiGzDecoder<Sink>),
+    Zlib(ZlibDecoder<Sink>),
+    Bare(DeflateDecoder<Sink>),
+    Brotli(Box<DecompressorWriter<Sink>>),
+}
+
+impl Decoder {
+    /// The decoder for a Content-Encoding, giving at most `cap` bytes. `None` when it is one that nobody asked for.
+    pub(super) fn of(encoding: &str, cap: usize) -> Option<Self> {
+        let sink = Sink::new(cap);
+        match encoding.trim().to_ascii_lowercase().as_str() {
+            "" | "identity" | "none" => Some(Self::Identity(sink)),
+            "gzip" | "x-gzip" => Some(Self::Waiting(Encoding::Gzip, Vec::new(), sink)),
+            "deflate" => Some(Self::Waiting(Encoding::Deflate, Vec::new(), sink)),
+            "br" => Some(Self::Waiting(Encoding::Brotli, Vec::new(), sink)),
+            _ => None,
+        }
+    }
+
+    /// Takes more of the encoded body.
+    ///
+    /// # Errors
+    /// When the encoding is damaged, or the cap is reached: then [`Decoder::is_full`].
+    pub(super) fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if let Self::Waiting(_, start, _) = self {
+            start.extend_from_slice(bytes);
+            return if start.len() < 2 { Ok(()) } else { self.settle() };
+        }
+        self.writer().write_all(bytes)
+    }
+
+    /// Whether more bytes came out than the cap.
+    pub(super) fn is_full(&self) -> bool {
+        self.sink().is_full
+    }
+
+    /// What was decoded, and what was wrong with the end of it.
+    pub(super) fn finish(mut self) -> (Vec<u8>, Option<io::Error>) {
+        let error = self.end().err().filter(|_| !self.is_full());
+        (std::mem::take(&mut self.sink_mut().bytes), error)
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        match self {
+            Self::Identity(_) => Ok(()),
+            Self::Gzip(decoder) => decoder.try_finish(),
+            Self::Zlib(decoder) => decoder.try_finish(),
+            Self::Bare(decoder) => decoder.try_finish(),
+            Self::Waiting(_, start, _) if start.is_empty() => Ok(()),
+            // One byte is a whole body in Brotli only.
+            Self::Waiting(..) => self.settle().and_then(|()| self.end()),
+            Self::Brotli(decoder) => decoder.close(),
+        }
+    }
+
+    fn settle(&mut self) -> io::Result<()> {
+        let Self::Waiting(encoding, start, sink) = self else { return Ok(()) };
+        let start = std::mem::take(start);
+        let sink = std::mem::replace(sink, Sink::new(0));
+        *self = match encoding {
+            Encoding::Gzip => Self::Gzip(MultiGzDecoder::new(sink)),
+            Encoding::Brotli => Self::Brotli(Box::new(DecompressorWriter::new(sink, 8 << 10))),
+            Encoding::Deflate if has_zlib_header(&start) => Self::Zlib(ZlibDecoder::new(sink)),
+            Encoding::Deflate => Self::Bare(DeflateDecoder::new(sink)),
+        };
+        self.writer().write_all(&start)
+    }
+
+    fn writer(&mut self) -> &mut dyn Write {
+        match self {
+            Self::Identity(sink) | Self::Waiting(_, _, sink) => sink,
+            Self::Gzip(decoder) => decoder,
+            Self::Zlib(decoder) => decoder,
+            Self::Bare(decoder) => decoder,
+            Self::Brotli(decoder) => &mut **decoder,
+        }
+    }
+
+    fn sink(&self) -> &Sink {
+        match self {
+            Self::Identity(sink) | Self::Waiting(_, _, sink) => sink,
+            Self::Gzip(decoder) => decoder.get_ref(),
+            Self::Zlib(decoder) => decoder.get_ref(),
+            Self::Bare(decoder) => decoder.get_ref(),
+            Self::Brotli(decoder) => decoder.get_ref(),
+        }
+    }
+
+    fn sink_mut(&mut self) -> &mut Sink {
+        match self {
+            Self::Identity(sink) | Self::Waiting(_, _, sink) => sink,
+            Self::Gzip(decoder) => decoder.get_mut(),
+            Self::Zlib(decoder) => decoder.get_mut(),
+            Self::Bare(decoder) => decoder.get_mut(),
+            Self::Brotli(decoder) => decoder.get_mut(),
+        }
+    }
+}
+
+fn has_zlib_header(start: &[u8]) -> bool {
+    matches!(start, [first, second, ..] if first & 0x0f == 8 && u16::from_be_bytes([*first, *second]) % 31 == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::Compression;
+    use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
+
+    fn encoded(encoding: &str, bytes: &[u8]) -> Vec<u8> {
+        match encoding {
+            "gzip" => {
+                let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+                encoder.write_all(bytes).unwrap();
+                encoder.finish().unwrap()
+            }
+            "zlib" => {
+                let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
+                encoder.write_all(bytes).unwrap();
+                encoder.finish().unwrap()
+            }
+            "bare" => {
+                let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
+                encoder.write_all(bytes).unwrap();
+                encoder.finish().unwrap()
+            }
+            _ => {
+                let mut encoder = brotli::CompressorWriter::new(Vec::new(), 4096, 9, 22);
+                encoder.write_all(bytes).unwrap();
+                encoder.into_inner()
+            }
+        }
+    }
+
+    fn decoded(name: &str, bytes: &[u8], piece: usize, cap: usize) -> (Vec<u8>, bool, bool) {
+        let mut decoder = Decoder::of(name, cap).unwrap();
+        let broke = bytes.chunks(piece).any(|piece| decoder.push(piece).is_err());
+        let full = decoder.is_full();
+        let (bytes, error) = decoder.finish();
+        (bytes, full, (broke || error.is_some()) && !full)
+    }
+
+    const KINDS: [(&str, &str); 4] =
+        [("gzip", "gzip"), ("deflate", "zlib"), ("deflate", "bare"), ("br", "br")];
+
+    #[test]
+    fn every_encoding_decodes_in_pieces_of_any_size() {
+        let text = "Grüße aus dem Netz. ".repeat(1000).into_bytes();
+        for (name, kind) in KINDS {
+            let encoded = encoded(kind, &text);
+            for piece in [1, 7, 4096, usize::MAX >> 1] {
+                assert_eq!(decoded(name, &encoded, piece, 1 << 20), (text.clone(), false, false), "{kind}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_bomb_ends_at_the_cap() {
+        let zeros = vec![0; 8 << 20];
+        for (name, kind) in KINDS {
+            let (bytes, full, broke) = decoded(name, &encoded(kind, &zeros), 64 << 10, 1 << 20);
+            assert_eq!((bytes.len(), full, broke), (1 << 20, true, false), "{kind}");
+        }
+    }
+
+    #[test]
+    fn a_cap_that_fits_exactly_is_not_full() {
+        for (name, kind) in KINDS {
+            assert_eq!(
+                decoded(name, &encoded(kind, b"12345"), 64, 5),
+                (b"12345".to_vec(), false, false),
+                "{kind}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_body_cut_short_keeps_what_came_and_says_so() {
+        let text: Vec<u8> = (0..100_000_u32).flat_map(u32::to_le_bytes).collect();
+        for (name, kind) in KINDS {
+            let encoded = encoded(kind, &text);
+            let (bytes, full, broke) = decoded(name, &encoded[..encoded.len() / 2], 1024, 1 << 20);
+            assert!(!full && broke && !bytes.is_empty() && text.starts_with(&bytes), "{kind}");
+        }
+    }
+
+    #[test]
+    fn an_empty_body_is_no_damage() {
+        for name in ["", "gzip", "deflate", "br"] {
+            assert_eq!(decoded(name, b"", 1, 10), (vec![], false, false), "{name}");
+        }
+    }
+
+    #[test]
+    fn encodings_that_nobody_asked_for_are_not_guessed_at() {
+        assert!(Decoder::of("zstd", 10).is_none());
+        assert!(Decoder::of("gzip, gzip", 10).is_none());
+    }
+}
