@@ -23,6 +23,9 @@ pub(super) struct Language {
     pub(super) commands: &'static [&'static [&'static str]],
     /// How to install the preferred one.
     pub(super) hint: &'static str,
+    /// Whether its servers may run code of the project that they look at: build scripts, compiler wrappers, parse
+    /// transforms. That needs leave.
+    pub(super) runs_code: bool,
     /// What a server is given as `initializationOptions`.
     pub(super) options: fn() -> Value,
 }
@@ -31,12 +34,17 @@ fn none() -> Value {
     Value::Null
 }
 
+/// Keeps the server from installing types of the packages that a project names.
+fn typescript_options() -> Value {
+    json!({"disableAutomaticTypingAcquisition": true})
+}
+
 /// Has clangd say what it does with a file.
 fn c_options() -> Value {
     json!({"clangdFileStatus": true})
 }
 
-/// Build scripts and procedural macros are the project's code and would run on this machine.
+/// What leave to look at a project does not say: that its build scripts and procedural macros shall run.
 fn rust_options() -> Value {
     json!({
         "cargo": {"buildScripts": {"enable": false}},
@@ -54,6 +62,7 @@ static LANGUAGES: [Language; 7] = [
         also_watched: &[".shellcheckrc"],
         commands: &[&["bash-language-server", "start"]],
         hint: "npm install -g bash-language-server (and install shellcheck, which it takes its diagnostics from)",
+        runs_code: false,
         options: none,
     },
     Language {
@@ -64,6 +73,7 @@ static LANGUAGES: [Language; 7] = [
         also_watched: &["setup.cfg", "pyproject.toml", "tox.ini"],
         commands: &[&["pylsp"], &["basedpyright-langserver", "--stdio"], &["pyright-langserver", "--stdio"]],
         hint: "pip install 'python-lsp-server[pyflakes]'",
+        runs_code: false,
         options: none,
     },
     Language {
@@ -85,6 +95,7 @@ static LANGUAGES: [Language; 7] = [
         also_watched: &["compile_commands.json", "compile_flags.txt", ".clangd"],
         commands: &[&["clangd"]],
         hint: "install the package clangd of the system",
+        runs_code: false,
         options: c_options,
     },
     Language {
@@ -95,6 +106,7 @@ static LANGUAGES: [Language; 7] = [
         also_watched: &["Cargo.toml", "Cargo.lock"],
         commands: &[&["rust-analyzer"]],
         hint: "rustup component add rust-analyzer",
+        runs_code: true,
         options: rust_options,
     },
     Language {
@@ -105,6 +117,7 @@ static LANGUAGES: [Language; 7] = [
         also_watched: &["go.mod", "go.sum", "go.work"],
         commands: &[&["gopls"]],
         hint: "go install golang.org/x/tools/gopls@latest",
+        runs_code: false,
         options: none,
     },
     Language {
@@ -124,16 +137,18 @@ static LANGUAGES: [Language; 7] = [
         also_watched: &["tsconfig.json", "jsconfig.json", "package.json"],
         commands: &[&["typescript-language-server", "--stdio"]],
         hint: "npm install -g typescript typescript-language-server",
-        options: none,
+        runs_code: false,
+        options: typescript_options,
     },
     Language {
         name: "erlang",
         title: "Erlang",
         extensions: &[("erl", "erlang"), ("hrl", "erlang"), ("escript", "erlang")],
-        interpreters: &["escript"],
+        interpreters: &[],
         also_watched: &["rebar.config", "erlang_ls.config"],
         commands: &[&["erlang_ls"], &["elp", "server"]],
         hint: "install erlang_ls, or elp (the Erlang Language Platform)",
+        runs_code: true,
         options: none,
     },
 ];
@@ -151,6 +166,11 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 /// The language of that name.
 pub(super) fn built_in(name: &str) -> Option<&'static Language> {
     all().find(|language| language.name == name)
+}
+
+/// The language whose files have that extension.
+pub(super) fn of_extension(extension: &str) -> Option<&'static Language> {
+    all().find(|language| language.id_of(extension).is_some())
 }
 
 impl Language {

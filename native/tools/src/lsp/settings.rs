@@ -5,6 +5,8 @@ use crate::error::{Reason, Result, ToolError};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::Path;
 
 /// How language servers are run.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -30,6 +32,9 @@ pub struct ServerSettings {
     pub settings: Option<Value>,
     /// Whether the server is never started.
     pub disabled: bool,
+    /// Whether the server may run code of the workspace unasked. Those of Rust and Erlang do, and that of TypeScript
+    /// takes the compiler that it finds there.
+    pub trusted: bool,
 }
 
 impl Default for LspSettings {
@@ -46,6 +51,23 @@ impl LspSettings {
     /// program.
     pub fn check(&self) -> Result<()> {
         self.servers.iter().try_for_each(|(language, server)| server.check(language))
+    }
+
+    /// Whether the server for a file may run code of the workspace and the host has not said that it may do so unasked.
+    pub(crate) fn runs_code(&self, path: &Path) -> bool {
+        let extension = path.extension().map(OsStr::to_string_lossy).unwrap_or_default();
+        let own = self.of_extension(&extension).map(|(name, _)| language::built_in(name));
+        let language = own.unwrap_or_else(|| language::of_extension(&extension));
+        language.is_some_and(|language| {
+            let trusted = self.servers.get(language.name).is_some_and(|server| server.trusted);
+            language.runs_code && !trusted
+        })
+    }
+
+    /// The language to which the host has given an extension.
+    pub(super) fn of_extension(&self, extension: &str) -> Option<(&str, &ServerSettings)> {
+        let mut all = self.servers.iter().map(|(name, own)| (name.as_str(), own));
+        all.find(|(_, own)| own.extensions.iter().any(|known| known == extension))
     }
 }
 
@@ -85,6 +107,17 @@ mod tests {
         check(json!({"python": {"command": ["pyright-langserver", "--stdio"]}})).unwrap();
         let error = check(json!({"zig": {"command": ["zls"]}})).unwrap_err();
         assert!(error.message.contains("needs a command and extensions; built in are sh, python"), "{error}");
+    }
+
+    #[test]
+    fn servers_that_run_code_of_the_workspace_are_known() {
+        let runs = |settings: Value, path: &str| {
+            serde_json::from_value::<LspSettings>(settings).unwrap().runs_code(Path::new(path))
+        };
+        assert!(runs(json!({}), "src/main.rs") && runs(json!({}), "a.erl"));
+        assert!(!runs(json!({}), "a.py") && !runs(json!({}), "Makefile") && !runs(json!({}), "a.ts"));
+        assert!(!runs(json!({"servers": {"rust": {"trusted": true}}}), "a.rs"));
+        assert!(runs(json!({"servers": {"rust": {"extensions": ["ruST"]}}}), "a.ruST"));
     }
 
     #[test]

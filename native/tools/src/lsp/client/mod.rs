@@ -12,13 +12,14 @@ mod process;
 mod server;
 mod state;
 mod text;
+mod typescript;
 mod uri;
 mod watch;
 pub(crate) mod wire;
 
 pub(crate) use encoding::Encoding;
 pub(crate) use handshake::Capabilities;
-pub(crate) use plan::{Plan, Unavailable};
+pub(crate) use plan::{Plan, Unavailable, is_served};
 pub use plan::{Presence, presence};
 pub(crate) use pool::{Lease, Pool};
 pub(crate) use server::Server;

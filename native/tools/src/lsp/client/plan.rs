@@ -1,6 +1,7 @@
 //! Which server is to help with a file.
 
 use super::Text;
+use super::typescript;
 use super::watch::Sources;
 use crate::context::{CallContext, Sandbox};
 use crate::lsp::language::{self, Language};
@@ -58,13 +59,14 @@ impl Plan {
         let extension = extension.unwrap_or_default();
         let kind = Kind::of(&cx.lsp, &extension, text).ok_or_else(|| unknown(path, &cx.lsp))?;
         let (program, arguments) = kind.command(cx.workspace.path())?;
+        let options = kind.options(&program, cx.workspace.path())?;
         let plan = Self {
             identity: Identity {
                 workspace: cx.workspace.id(),
                 language: kind.name.to_owned(),
                 program,
                 arguments,
-                options: kind.options(),
+                options,
                 settings: kind.settings.and_then(|own| own.settings.clone()).unwrap_or_default(),
                 sandbox: cx.sandbox,
             },
@@ -98,14 +100,12 @@ struct Kind<'a> {
 impl<'a> Kind<'a> {
     /// By extension, the host's first; without one by the first line.
     fn of(settings: &'a LspSettings, extension: &str, text: &Text) -> Option<Self> {
-        let own =
-            settings.servers.iter().find(|(_, own)| own.extensions.iter().any(|known| known == extension));
-        if let Some((name, own)) = own {
+        if let Some((name, own)) = settings.of_extension(extension) {
             return Some(Self { name, built_in: language::built_in(name), settings: Some(own) });
         }
         let language = match extension {
             "" => language::all().find(|language| is_script_of(language, text)),
-            _ => language::all().find(|language| language.id_of(extension).is_some()),
+            _ => language::of_extension(extension),
         }?;
         let own = settings.servers.get(language.name);
         Some(Self { name: language.name, built_in: Some(language), settings: own })
@@ -120,9 +120,14 @@ impl<'a> Kind<'a> {
         known.unwrap_or(self.name).to_owned()
     }
 
-    fn options(&self) -> Value {
+    fn options(&self, program: &Path, workspace: &Path) -> Result<Value, Unavailable> {
         let own = self.settings.and_then(|own| own.options.clone());
-        own.or_else(|| Some((self.built_in?.options)())).unwrap_or_default()
+        let options = own.or_else(|| Some((self.built_in?.options)())).unwrap_or_default();
+        let is_trusted = self.settings.is_some_and(|own| own.trusted);
+        match self.built_in.map(|language| language.name) {
+            Some("typescript") if !is_trusted => typescript::pinned(options, program, workspace),
+            _ => Ok(options),
+        }
     }
 
     fn sources(&self) -> Sources {
@@ -182,7 +187,7 @@ fn is_script_of(language: &Language, text: &Text) -> bool {
 }
 
 /// A program by absolute path or by name. What the workspace holds is never taken by name: it may be a model's work.
-fn program(name: &str, workspace: &Path) -> Option<PathBuf> {
+pub(super) fn program(name: &str, workspace: &Path) -> Option<PathBuf> {
     let is_there = |file: &PathBuf| file.is_file() && rustix::fs::access(file, Access::EXEC_OK).is_ok();
     if name.contains('/') {
         return Some(PathBuf::from(name)).filter(|file| file.is_absolute() && is_there(file));
@@ -206,6 +211,13 @@ fn unknown(path: &Path, settings: &LspSettings) -> Unavailable {
 fn names(settings: &LspSettings) -> impl Iterator<Item = &str> {
     let own = settings.servers.keys().map(String::as_str).filter(|name| language::built_in(name).is_none());
     language::all().map(|language| language.name).chain(own)
+}
+
+/// Whether there is a program to serve a file, by the file's extension.
+pub(crate) fn is_served(cx: &CallContext, path: &Path) -> bool {
+    let extension = path.extension().unwrap_or_default().to_string_lossy();
+    let kind = Kind::of(&cx.lsp, &extension, &Text::new(String::new()));
+    kind.is_some_and(|kind| kind.command(cx.workspace.path()).is_ok())
 }
 
 /// Whether the server of a language is there.

@@ -42,7 +42,8 @@ impl Snapshot {
     /// `cancelled`, `timeout`, and those of opening the workspace.
     pub(super) fn take(plan: &Plan, cx: &CallContext) -> Result<Self> {
         let tree = plan.workspace.top().tree()?;
-        let walk = Walk { tree: &tree, select: &plan.sources, hidden: false, ignored: false, depth: None, cx };
+        let walk =
+            Walk { tree: &tree, select: &plan.sources, hidden: false, ignored: false, depth: None, cx };
         let (found, _) = walk.run(Found::default).finish()?;
         let all: HashMap<_, _> = found.into_iter().flat_map(|found| found.0).collect();
         Ok(Self(Some(all).filter(|all| all.len() <= MOST)))

@@ -13,8 +13,10 @@ use crate::error::{Reason, Result, ToolError};
 use crate::operation::Operation;
 use crate::policy::{Need, Operand};
 use crate::tool::{Door, Pace, Traits};
+use crate::workspace::decode_path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 /// The traits of every operation here: they change nothing, and start processes.
 const TRAITS: Traits = Traits { door: Door::Port, pace: Pace::Long, ..Traits::READS };
@@ -118,13 +120,26 @@ impl Operation for Lsp {
     }
 }
 
-/// What asking about a file needs; a server's answers quote files.
+/// What asking about a file needs; a server's answers quote files. Leave to read is none to run code.
 fn need(cx: &CallContext, path: Option<&str>) -> Result<Need> {
-    let operand = match path {
-        Some(path) => Operand::File(cx.workspace.place(path)?.resolved()?),
+    let file = path.map(|path| cx.workspace.place(path)?.resolved()).transpose()?;
+    let is_safe = !file.as_ref().is_some_and(|file| runs_code(cx, &decode_path(file)));
+    let operand = match file {
         None => Operand::None,
+        Some(file) if is_safe => Operand::File(file),
+        Some(file) => Operand::Project(file),
     };
-    Ok(Need { rule: RULE.into(), touches: &["Read"], allowed_by: &["Read"], is_safe: true, operand })
+    let allowed_by = if is_safe { &["Read"][..] } else { &[] };
+    Ok(Need { rule: RULE.into(), touches: &["Read"], allowed_by, is_safe, operand })
+}
+
+/// Whether asking about a file may run code of the project. A server that is not there runs none.
+fn runs_code(cx: &CallContext, path: &Path) -> bool {
+    #[cfg(all(feature = "port", target_os = "linux"))]
+    if !crate::lsp::is_served(cx, path) {
+        return false;
+    }
+    cx.lsp.runs_code(path)
 }
 
 #[cfg(not(all(feature = "port", target_os = "linux")))]
@@ -169,6 +184,25 @@ mod tests {
         assert_eq!((need.touches, need.allowed_by, need.is_safe), (&["Read"][..], &["Read"][..], true));
         let error = need_of(json!({"operation": "documentSymbol", "path": "../a.py"})).unwrap_err();
         assert_eq!(error.reason, Reason::OutsideWorkspace);
+    }
+
+    #[test]
+    fn where_code_of_the_project_may_run_somebody_is_asked() {
+        let env = TestEnv::with(&[("src/a.rs", "")]);
+        let args = json!({"operation": "documentSymbol", "path": "src/a.rs"});
+        let lsp: Lsp = serde_json::from_value(args).unwrap();
+        let with = |rust: serde_json::Value| {
+            let settings = serde_json::from_value(json!({"servers": {"rust": rust}})).unwrap();
+            let cx = CallContext { lsp: std::sync::Arc::new(settings), ..env.cx.clone() };
+            lsp.need(&cx).unwrap()
+        };
+        let need = with(json!({"command": ["/bin/sh"]}));
+        assert_eq!((need.subject(), need.is_safe), ("LSP(src/a.rs)".to_owned(), false));
+        assert!(need.question("lsp").contains("src/a.rs with a program that may run code of the project"));
+        assert!(need.allowed_by.is_empty());
+        assert!(with(json!({"command": ["/bin/sh"], "trusted": true})).is_safe);
+        #[cfg(all(feature = "port", target_os = "linux"))]
+        assert!(with(json!({"command": ["/no/such/program"]})).is_safe, "what is not there runs nothing");
     }
 
     #[test]
