@@ -97,6 +97,10 @@ reasons! {
     AccessDenied = "access_denied": PermissionDenied,
     /// The file changed since it was read.
     Stale = "stale": ExecutionFailed,
+    /// The state that things are in does not permit it; something else must be done first.
+    BadState = "bad_state": ExecutionFailed,
+    /// It would take a program that this tool never starts; the shell can.
+    NeedsShell = "needs_shell": ExecutionFailed,
     /// Too much is under way; try again later.
     Busy = "busy": ExecutionFailed,
     /// The caller cancelled, or is gone.

@@ -1,6 +1,6 @@
 //! The dialect `beamai`.
 
-use super::registry_of;
+use super::{git, registry_of};
 use crate::operation::Face;
 use crate::ops::file::{FileEdit, FileRead, FileWrite};
 use crate::ops::glob::Glob;
@@ -14,10 +14,11 @@ use crate::ops::todo::{TodoAdd, TodoList, TodoUpdate};
 use crate::ops::web::fetch::WebFetch;
 use crate::ops::web::search::WebSearch;
 use crate::registry::Registry;
+use crate::tool::Tool;
 use std::sync::Arc;
 
 pub(super) fn registry() -> Registry {
-    registry_of(vec![
+    let mut tools: Vec<Arc<dyn Tool>> = vec![
         Arc::new(Face::<FileRead>::new(
             "file_read",
             "Read lines of a text file in any encoding, or an image. Tells the number of lines, the encoding, the \
@@ -95,5 +96,7 @@ pub(super) fn registry() -> Registry {
             "web_search",
             "Searches the web and returns titles, addresses and snippets, best first. Read a result with web_fetch.",
         )),
-    ])
+    ];
+    tools.extend(git::tools());
+    registry_of(tools)
 }

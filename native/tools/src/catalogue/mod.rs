@@ -1,6 +1,7 @@
 //! Every tool there is, by dialect. Doors, command line, schemas and docs all read these lists.
 
 mod beamai;
+mod git;
 mod probe;
 
 use crate::error::{Reason, Result, ToolError};

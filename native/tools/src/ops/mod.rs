@@ -2,6 +2,7 @@
 
 mod coverage;
 pub mod file;
+pub mod git;
 pub mod glob;
 mod globs;
 pub mod grep;

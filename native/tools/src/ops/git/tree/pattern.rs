@@ -1,0 +1,275 @@
+//! The patterns of ignore and attributes files, matched as git matches them.
+//!
+//! A pattern runs as a set of states over the name, so no pattern takes longer than its length times the
+//! name's.
+
+/// Longest pattern that is compiled; no path is longer.
+const MAX_LENGTH: usize = 4096;
+
+fn is_special(byte: &u8) -> bool {
+    b"*?[\\".contains(byte)
+}
+
+/// A compiled pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Glob {
+    /// The name itself.
+    Literal(Vec<u8>),
+    /// Any name of one component that ends so.
+    Suffix(Vec<u8>),
+    /// Anything else.
+    Tokens(Vec<Token>),
+    /// A pattern that cannot be read matches nothing.
+    Never,
+}
+
+/// What a part of a pattern matches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Token {
+    /// This byte.
+    Byte(u8),
+    /// One byte of a set, never a slash.
+    OneOf(Box<[bool; 256]>),
+    /// Any bytes but slashes.
+    Star,
+    /// Any directories and the slash behind them (`**/`); always followed by `InDir`.
+    Dirs,
+    /// The rest of a directory's name and its slash, back to `Dirs`.
+    InDir,
+    /// Any bytes.
+    Rest,
+}
+
+impl Glob {
+    /// Compiles a pattern.
+    pub(super) fn new(pattern: &[u8]) -> Self {
+        match pattern {
+            _ if pattern.len() > MAX_LENGTH => Self::Never,
+            _ if !pattern.iter().any(is_special) => Self::Literal(pattern.to_vec()),
+            [b'*', rest @ ..] if !rest.iter().any(|byte| is_special(byte) || *byte == b'/') => {
+                Self::Suffix(rest.to_vec())
+            }
+            _ => Compiler { pattern, at: 0 }.tokens().map_or(Self::Never, Self::Tokens),
+        }
+    }
+
+    /// Whether the pattern matches all of `text`.
+    pub(super) fn matches(&self, text: &[u8]) -> bool {
+        match self {
+            Self::Literal(name) => name == text,
+            Self::Suffix(end) => text.ends_with(end) && !text.contains(&b'/'),
+            Self::Tokens(tokens) => run(tokens, text),
+            Self::Never => false,
+        }
+    }
+}
+
+fn run(tokens: &[Token], text: &[u8]) -> bool {
+    let mut now = vec![false; tokens.len() + 1];
+    let mut next = now.clone();
+    reach(tokens, &mut now, 0);
+    for byte in text {
+        next.fill(false);
+        for (at, token) in tokens.iter().enumerate().filter(|(at, _)| now[*at]) {
+            if let Some(to) = token.step(at, *byte) {
+                reach(tokens, &mut next, to);
+            }
+        }
+        std::mem::swap(&mut now, &mut next);
+    }
+    now[tokens.len()]
+}
+
+/// Marks a state and those that it reaches without a byte.
+fn reach(tokens: &[Token], states: &mut [bool], mut at: usize) {
+    loop {
+        states[at] = true;
+        at += match tokens.get(at) {
+            Some(Token::Star | Token::Rest) => 1,
+            Some(Token::Dirs) => 2,
+            _ => return,
+        };
+    }
+}
+
+impl Token {
+    /// The state after a byte.
+    fn step(&self, at: usize, byte: u8) -> Option<usize> {
+        match self {
+            Self::Byte(own) => (*own == byte).then_some(at + 1),
+            Self::OneOf(set) => set[usize::from(byte)].then_some(at + 1),
+            Self::Star => (byte != b'/').then_some(at),
+            Self::Dirs => Some(if byte == b'/' { at } else { at + 1 }),
+            Self::InDir => Some(if byte == b'/' { at - 1 } else { at }),
+            Self::Rest => Some(at),
+        }
+    }
+}
+
+struct Compiler<'p> {
+    pattern: &'p [u8],
+    at: usize,
+}
+
+impl Compiler<'_> {
+    fn tokens(mut self) -> Option<Vec<Token>> {
+        let mut tokens = Vec::new();
+        while let Some(&byte) = self.pattern.get(self.at) {
+            self.at += 1;
+            match byte {
+                b'*' => self.stars(&mut tokens),
+                b'?' => tokens.push(set(|byte| byte != b'/')),
+                b'[' => tokens.push(self.bracket()?),
+                b'\\' => tokens.push(Token::Byte(self.next()?)),
+                byte => tokens.push(Token::Byte(byte)),
+            }
+        }
+        Some(tokens)
+    }
+
+    fn next(&mut self) -> Option<u8> {
+        self.at += 1;
+        self.pattern.get(self.at - 1).copied()
+    }
+
+    /// One or more asterisks, the first of which was read: two mean directories where they are all there is
+    /// between slashes.
+    fn stars(&mut self, tokens: &mut Vec<Token>) {
+        let start = self.at - 1;
+        while self.pattern.get(self.at) == Some(&b'*') {
+            self.at += 1;
+        }
+        // git cuts off the plain text at the start of a pattern before it looks at the rest: so stars that follow
+        // it begin a pattern as well.
+        let is_first = !self.pattern[..start].iter().any(is_special);
+        let begins = is_first || self.pattern[start - 1] == b'/';
+        match self.pattern.get(self.at) {
+            Some(b'/') if self.at - start >= 2 && begins => {
+                self.at += 1;
+                tokens.extend([Token::Dirs, Token::InDir]);
+            }
+            None if self.at - start >= 2 && begins => tokens.push(Token::Rest),
+            _ => tokens.push(Token::Star),
+        }
+    }
+
+    /// A set in brackets, the first of which was read.
+    fn bracket(&mut self) -> Option<Token> {
+        let negated = matches!(self.pattern.get(self.at), Some(b'!' | b'^'));
+        self.at += usize::from(negated);
+        let mut members = [false; 256];
+        let mut is_first = true;
+        loop {
+            match self.next()? {
+                b']' if !is_first => break,
+                b'[' if self.pattern.get(self.at) == Some(&b':') => self.class(&mut members)?,
+                byte => self.range(byte, &mut members)?,
+            }
+            is_first = false;
+        }
+        Some(set(|byte| byte != b'/' && members[usize::from(byte)] != negated))
+    }
+
+    /// A byte or a range, the first byte of which was read.
+    fn range(&mut self, first: u8, members: &mut [bool; 256]) -> Option<()> {
+        let low = if first == b'\\' { self.next()? } else { first };
+        let is_range = self.pattern.get(self.at) == Some(&b'-')
+            && self.pattern.get(self.at + 1).is_some_and(|byte| *byte != b']');
+        let mut high = low;
+        if is_range {
+            self.at += 1;
+            high = self.next()?;
+            high = if high == b'\\' { self.next()? } else { high };
+        }
+        for byte in low..=high {
+            members[usize::from(byte)] = true;
+        }
+        Some(())
+    }
+
+    /// A class such as `[:alpha:]`, the first bracket of which was read.
+    fn class(&mut self, members: &mut [bool; 256]) -> Option<()> {
+        let rest = &self.pattern[self.at + 1..];
+        let end = rest.windows(2).position(|pair| pair == b":]")?;
+        let is_member = class(&rest[..end])?;
+        self.at += end + 3;
+        for byte in 0..=127 {
+            members[usize::from(byte)] |= is_member(byte);
+        }
+        Some(())
+    }
+}
+
+fn set(is_member: impl Fn(u8) -> bool) -> Token {
+    Token::OneOf(Box::new(std::array::from_fn(|byte| u8::try_from(byte).is_ok_and(&is_member))))
+}
+
+fn class(name: &[u8]) -> Option<fn(u8) -> bool> {
+    Some(match name {
+        b"alnum" => |byte| byte.is_ascii_alphanumeric(),
+        b"alpha" => |byte| byte.is_ascii_alphabetic(),
+        b"blank" => |byte| byte == b' ' || byte == b'\t',
+        b"cntrl" => |byte| byte.is_ascii_control(),
+        b"digit" => |byte| byte.is_ascii_digit(),
+        b"graph" => |byte| byte.is_ascii_graphic(),
+        b"lower" => |byte| byte.is_ascii_lowercase(),
+        b"print" => |byte| byte.is_ascii_graphic() || byte == b' ',
+        b"punct" => |byte| byte.is_ascii_punctuation(),
+        b"space" => |byte| byte.is_ascii_whitespace() || byte == 0x0b,
+        b"upper" => |byte| byte.is_ascii_uppercase(),
+        b"xdigit" => |byte| byte.is_ascii_hexdigit(),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(pattern: &str, yes: &[&str], no: &[&str]) {
+        let glob = Glob::new(pattern.as_bytes());
+        for text in yes {
+            assert!(glob.matches(text.as_bytes()), "{pattern} should match {text}");
+        }
+        for text in no {
+            assert!(!glob.matches(text.as_bytes()), "{pattern} should not match {text}");
+        }
+    }
+
+    #[test]
+    fn stars_stay_within_a_name() {
+        check("a*c", &["ac", "abc", "abbc"], &["a/c", "ab", "xabc"]);
+        check("*.o", &["x.o", ".o"], &["a/x.o", "x.oo"]);
+        check("a**c", &["abc"], &["a/c"]);
+        check("?**/c", &["ab/c"], &["a/b/c"]);
+        check("?", &["a"], &["/", "ab", ""]);
+    }
+
+    #[test]
+    fn two_stars_between_slashes_are_any_directories() {
+        check("**/x", &["x", "a/x", "a/b/x"], &["ax", "a/bx"]);
+        check("a/**/b", &["a/b", "a/x/b", "a/x/y/b"], &["ab", "a/xb"]);
+        check("a/**", &["a/x", "a/x/y"], &["a", "b/x"]);
+        check("d**/a", &["d/a", "d/b/a", "dx/a"], &["da/b"]);
+    }
+
+    #[test]
+    fn brackets_are_sets_ranges_and_classes() {
+        check("[a-c]", &["a", "c"], &["d", "-"]);
+        check("[!a]", &["b"], &["a", "/"]);
+        check("[]x]", &["]", "x"], &["a"]);
+        check("[[:digit:]x]", &["5", "x"], &["a"]);
+        check("[a", &[], &["[a", "a"]);
+    }
+
+    #[test]
+    fn a_backslash_makes_the_next_byte_plain() {
+        check("\\*x", &["*x"], &["ax", "\\*x"]);
+        check("x\\", &[], &["x", "x\\"]);
+    }
+
+    #[test]
+    fn many_stars_take_no_time() {
+        check(&"*a".repeat(200), &[], &[&"a".repeat(190)]);
+    }
+}

@@ -1,0 +1,10 @@
+//! The git tools against the git program.
+
+mod add;
+mod commit;
+mod diff;
+mod log;
+mod random;
+mod repo;
+mod safety;
+mod status;
