@@ -85,6 +85,7 @@ reason(<<"crash">>) -> crash;
 reason(<<"timeout">>) -> timeout;
 reason(<<"io">>) -> io;
 reason(<<"network">>) -> network;
+reason(<<"language_server">>) -> language_server;
 reason(<<"not_configured">>) -> not_configured;
 reason(<<"isolation_unavailable">>) -> isolation_unavailable;
 reason(<<"handler_error">>) -> handler_error;

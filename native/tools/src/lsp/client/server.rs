@@ -20,6 +20,8 @@ use std::time::{Duration, Instant};
 
 /// The longest that a server may take to answer `initialize`.
 const START: Duration = Duration::from_secs(60);
+/// The longest that a server may take to answer anything else, where the call itself has no end.
+const REPLY: Duration = Duration::from_secs(120);
 /// The longest that a server may take to end by itself.
 const FAREWELL: Duration = Duration::from_secs(2);
 /// Bytes on their way to a server that does not read them before it is given up.
@@ -164,17 +166,19 @@ impl Server {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         self.state().expect(id);
         self.post(&request(id, method, params));
+        let until = Some(Instant::now() + REPLY);
         let reply =
-            self.wait(cx, None, |state, _| state.take_reply(id).map_or(Look::Later(None), Look::Done));
-        match reply {
-            Ok(Some(reply)) => Ok(reply),
-            Ok(None) => unreachable!("a wait without an end ends with a reply"),
-            Err(error) => {
-                self.state().forget(id);
-                self.notify("$/cancelRequest", &json!({"id": id}));
-                Err(error)
-            }
-        }
+            self.wait(cx, until, |state, _| state.take_reply(id).map_or(Look::Later(None), Look::Done));
+        let reply = reply.and_then(|reply| reply.ok_or_else(|| self.silent(method)));
+        reply.inspect_err(|_| {
+            self.state().forget(id);
+            self.notify("$/cancelRequest", &json!({"id": id}));
+        })
+    }
+
+    fn silent(&self, method: &str) -> ToolError {
+        let message = format!("{} has not answered {method} within {} seconds", self.name(), REPLY.as_secs());
+        ToolError::new(Reason::Timeout, message)
     }
 
     fn pause(&self, cx: &CallContext, times: usize) -> Result<()> {
