@@ -4,7 +4,7 @@
 %% them; a handler that asks something stops the clock of its own call meanwhile.
 -module(beamai_callback).
 
--export([run/1, clock/1, serve/4, ask_user/2, progress/2, short_stack/1]).
+-export([run/1, clock/1, serve/4, ask_user/2, ask_user/3, progress/2, short_stack/1]).
 
 %% What a handler or worker may ask of the process it works for.
 -type what() :: {run, fun(() -> term())} | {ask_user, [term()]} | {progress, map()}.
@@ -47,6 +47,16 @@ ask_user(Questions, Context) ->
     case beamai_guard:upstream() of
         none -> asked(Questions, #{}, Context);
         {_Kind, Caller, Tag} -> request(Caller, Tag, {ask_user, Questions})
+    end.
+
+%% @doc As {@link ask_user/2}, for a call of this kernel: its own `ask_user' comes before that of the call
+%% which this one is part of.
+-spec ask_user(Questions :: [term()], beamai_kernel:kernel(), beamai_context:t()) ->
+    {ok, term()} | cancelled | no_frontend.
+ask_user(Questions, Kernel, Context) ->
+    case callback(ask_user, Kernel, Context) of
+        none -> ask_user(Questions, Context);
+        _ -> run(fun() -> asked(Questions, Kernel, Context) end)
     end.
 
 %% @doc Reports progress of a call from within a handler: to the context's `progress', a pid, which

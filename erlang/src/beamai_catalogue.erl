@@ -2,7 +2,7 @@
 %% side; this only converts it, once per dialect.
 -module(beamai_catalogue).
 
--export([tools/1, family/2, forget/0]).
+-export([tools/1, family/2, named/2, forget/0]).
 
 %% @doc The specs of all tools of a dialect, in name order. Raises `{bad_dialect, Message}' for one
 %% that does not exist.
@@ -21,6 +21,11 @@ tools(Dialect) ->
 -spec family(Dialect :: binary(), Prefix :: binary()) -> [beamai_tool:tool_spec()].
 family(Dialect, Prefix) ->
     [Tool || #{name := Name} = Tool <- tools(Dialect), string:prefix(Name, Prefix) =/= nomatch].
+
+%% @doc The tool of a dialect with this name.
+-spec named(Dialect :: binary(), Name :: binary()) -> [beamai_tool:tool_spec()].
+named(Dialect, Name) ->
+    [Tool || #{name := N} = Tool <- tools(Dialect), N =:= Name].
 
 %% @doc Forgets what was converted, so that another native library is read anew.
 -spec forget() -> ok.
@@ -58,7 +63,8 @@ info(Dialect, #{<<"name">> := Name, <<"door">> := Door, <<"pace">> := Pace} = Li
         door => door(Door),
         pace => pace(Pace),
         session => session(Door),
-        own_timeout => has_timeout(maps:get(<<"parameters">>, Listing))
+        stateful => maps:get(<<"session">>, Listing),
+        own_timeout => own_timeout(maps:get(<<"parameters">>, Listing))
     }.
 
 door(<<"nif">>) -> nif;
@@ -72,8 +78,9 @@ pace(<<"long">>) -> long.
 session(<<"port">>) -> required;
 session(<<"nif">>) -> optional.
 
-has_timeout(#{<<"timeout">> := #{<<"type">> := <<"integer">>}}) -> true;
-has_timeout(_Parameters) -> false.
+own_timeout(#{<<"timeout">> := #{<<"type">> := <<"integer">>}}) -> milliseconds;
+own_timeout(#{<<"timeout_sec">> := #{<<"type">> := <<"integer">>}}) -> seconds;
+own_timeout(_Parameters) -> none.
 
 metadata(Listing) ->
     Known = [

@@ -18,7 +18,9 @@
     args := map(),
     timeout => pos_integer(),
     approved => binary(),
-    session => beamai_session:native()
+    session => beamai_session:native(),
+    %% What came of the questions that the call asked before.
+    answers => map()
 }.
 -type options() :: #{
     pace := pace(),
@@ -29,7 +31,12 @@
     context := beamai_context:t()
 }.
 %% Maps with binary keys, but for an error that the door makes itself.
--type answer() :: {ok, term()} | {error, map() | beamai_error:t()} | {ask, map()}.
+-type answer() ::
+    {ok, term()}
+    | {ok, term(), State :: map()}
+    | {error, map() | beamai_error:t()}
+    | {ask, map()}
+    | {question, [map()]}.
 %% Monotonic milliseconds.
 -type deadline() :: integer() | infinity.
 

@@ -5,17 +5,24 @@
 %% is worked out there again on first use.
 -module(beamai_env).
 
--export([new/1, judge/3, in_workspace/2, workspace/1]).
+-export([new/1, parts/0, absolute/1, judge/3, in_workspace/2, workspace/1]).
 -export_type([t/0, workspace/0]).
 
 -type t() :: binary().
 -type workspace() :: #{binary() => binary() | integer()}.
 
+%% @doc What of a kernel the native side has to know.
+-spec parts() -> [atom()].
+parts() ->
+    [workspace, permissions, sandbox, skills, web].
+
 %% @doc Encodes the environment and has the native side check and prepare it.
 -spec new(#{
     workspace := workspace(),
     permissions := beamai_permission:normalised(),
-    sandbox => required | best_effort | off
+    sandbox => required | best_effort | off,
+    skills => #{paths := [binary()]},
+    web => map()
 }) -> {ok, t()} | {error, beamai_error:t()}.
 new(Parts) ->
     Env = encode(Parts),
@@ -26,14 +33,8 @@ new(Parts) ->
 
 encode(#{workspace := Workspace} = Parts) ->
     #{<<"path">> := Path, <<"device">> := Device, <<"inode">> := Inode} = Workspace,
-    Sandbox = [{sandbox, atom_to_binary(S)} || S <- [maps:get(sandbox, Parts, none)], S =/= none],
-    term_to_binary(
-        maps:from_list([
-            {workspace, #{path => Path, device => Device, inode => Inode}},
-            {permissions, maps:get(permissions, Parts)}
-            | Sandbox
-        ])
-    ).
+    Given = maps:with(parts(), Parts),
+    term_to_binary(Given#{workspace => #{path => Path, device => Device, inode => Inode}}).
 
 pin(Env) ->
     case beamai_nif:pin(Env) of
@@ -52,6 +53,8 @@ workspace(Path) ->
         {error, Error} -> {error, beamai_error:from_native(Error)}
     end.
 
+%% @doc A path from the root, as the bytes that the file system knows.
+-spec absolute(file:filename_all()) -> binary().
 absolute(Path) ->
     case filename:absname(Path) of
         Absolute when is_binary(Absolute) -> Absolute;
@@ -64,7 +67,7 @@ absolute(Path) ->
 in_workspace(Kernel, #{workspace := Path}) when Path =/= undefined ->
     case workspace(Path) of
         {ok, Workspace} ->
-            new((maps:with([permissions, sandbox], Kernel))#{workspace => Workspace});
+            new((maps:with(parts(), Kernel))#{workspace => Workspace});
         {error, _} = Error ->
             Error
     end;

@@ -84,6 +84,8 @@ reason(<<"door_lost">>) -> door_lost;
 reason(<<"crash">>) -> crash;
 reason(<<"timeout">>) -> timeout;
 reason(<<"io">>) -> io;
+reason(<<"bad_state">>) -> bad_state;
+reason(<<"needs_shell">>) -> needs_shell;
 reason(<<"network">>) -> network;
 reason(<<"language_server">>) -> language_server;
 reason(<<"not_configured">>) -> not_configured;

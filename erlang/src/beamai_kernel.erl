@@ -34,6 +34,8 @@
     door := auto | nif | port,
     default_timeout := timeout() | default,
     sandbox => required | best_effort | off,
+    skills => #{paths := [binary()]},
+    web => map(),
     approve => beamai_approval:approve(),
     ask_user => fun(([term()]) -> {ok, term()} | cancelled | no_frontend)
 }.

@@ -30,14 +30,18 @@ run(Kernel, #plan{runs = Native} = Plan, Args, Context, Run) ->
     end.
 
 %% A tool's own argument governs over the spec's timeout.
-timeout(#plan{runs = #native{own_timeout = true}}, #{<<"timeout">> := Ms}) when
-    is_integer(Ms), Ms > 0
-->
-    Ms;
-timeout(#plan{runs = #native{own_timeout = true}}, #{timeout := Ms}) when is_integer(Ms), Ms > 0 ->
-    Ms;
-timeout(#plan{timeout = Timeout}, _Args) ->
-    Timeout.
+timeout(#plan{runs = #native{own_timeout = none}, timeout = Timeout}, _Args) ->
+    Timeout;
+timeout(#plan{runs = #native{own_timeout = milliseconds}, timeout = Timeout}, Args) ->
+    given(Args, timeout, 1, Timeout);
+timeout(#plan{runs = #native{own_timeout = seconds}, timeout = Timeout}, Args) ->
+    given(Args, timeout_sec, 1000, Timeout).
+
+given(Args, Name, Unit, Default) ->
+    case maps:get(atom_to_binary(Name), Args, maps:get(Name, Args, none)) of
+        Given when is_integer(Given), Given > 0 -> Given * Unit;
+        _ -> Default
+    end.
 
 door(auto, #native{door = nif}) -> {ok, beamai_door_nif};
 door(auto, #native{door = port}) -> {ok, beamai_door_port};
@@ -58,13 +62,20 @@ prepared(Kernel, #plan{runs = Native} = Plan, Door, Call, #{context := Context} 
     case beamai_env:in_workspace(Kernel, Context) of
         {ok, Env} ->
             case beamai_session:for_native(Native#native.session, Context) of
-                none -> tries(Kernel, Plan, {Door, Env, Call, Options});
-                {ok, Session} -> tries(Kernel, Plan, {Door, Env, Call#{session => Session}, Options});
+                none ->
+                    tries(Kernel, Plan, {way(Native, Door, Context), Env, Call, Options});
+                {ok, Session} ->
+                    Try = {way(Native, Door, Context), Env, Call#{session => Session}, Options},
+                    tries(Kernel, Plan, Try);
                 {error, Reason} -> {error, no_temp_dir(Native#native.name, Reason)}
             end;
         {error, Error} ->
             {error, Error#{tool := Native#native.name}}
     end.
+
+%% A call that works on the session's state goes through the session, which keeps such calls apart.
+way(#native{stateful = false}, Door, _Context) -> Door;
+way(#native{stateful = true}, Door, Context) -> {in_session, beamai_session:key(Context), Door}.
 
 no_temp_dir(Name, Reason) ->
     Message = [
@@ -85,8 +96,13 @@ tries(Kernel, #plan{runs = #native{name = Name}, retry = Retry}, {Door, Env, Cal
 through(Door, Env, #{tool := Tool} = Call, #{run := Run} = Options) ->
     case beamai_runs:cancelled(Run) of
         true -> {error, beamai_error:cancelled(Tool)};
-        false -> Door:call(Env, Call, Options)
+        false -> pass(Door, Env, Call, Options)
     end.
+
+pass({in_session, Key, Door}, Env, Call, Options) ->
+    beamai_session:with_state(Key, Door, Env, Call, Options);
+pass(Door, Env, Call, Options) ->
+    Door:call(Env, Call, Options).
 
 answer({ok, Value}, _Kernel, {_, _, _, #{context := Context}}) ->
     {ok, Value, Context};
@@ -94,6 +110,8 @@ answer({error, #{<<"message">> := _} = Error}, _Kernel, _Try) ->
     {error, beamai_error:from_native(Error)};
 answer({error, Error}, _Kernel, _Try) ->
     {error, Error};
+answer({question, Questions}, Kernel, {_, _, _, #{context := Context}} = Try) ->
+    answered(answers(beamai_callback:ask_user(Questions, Kernel, Context)), Kernel, Try);
 answer({ask, Request}, Kernel, {_, _, #{args := Args}, #{context := Context}} = Try) ->
     case beamai_approval:decide(Request, Args, Kernel, Context) of
         allow -> approved(Request, Kernel, Try);
@@ -101,11 +119,27 @@ answer({ask, Request}, Kernel, {_, _, #{args := Args}, #{context := Context}} = 
     end.
 
 %% The native side judges again: what was approved runs, and nothing else.
-approved(#{<<"fingerprint">> := Fingerprint}, Kernel, {Door, Env, Call, Options} = Try) ->
-    case through(Door, Env, Call#{approved => Fingerprint}, Options) of
+approved(#{<<"fingerprint">> := Fingerprint}, Kernel, {Door, Env, Call, Options}) ->
+    Approved = Call#{approved => Fingerprint},
+    case through(Door, Env, Approved, Options) of
         {ask, #{<<"tool">> := Tool, <<"subject">> := Subject}} ->
             Message = [Subject, " is not what was approved; call again to be asked again"],
             {error, beamai_error:new(Tool, permission_denied, needs_approval, Message)};
         Answer ->
-            answer(Answer, Kernel, Try)
+            answer(Answer, Kernel, {Door, Env, Approved, Options})
     end.
+
+%% The same call again, with what came of its questions. One that asks anew would do so for ever.
+answered(Answers, Kernel, {Door, Env, #{tool := Tool} = Call, Options}) ->
+    Answered = Call#{answers => Answers},
+    case through(Door, Env, Answered, Options) of
+        {question, _} ->
+            Message = [Tool, " asked again what had been answered; this is a defect of the tool"],
+            {error, beamai_error:new(Tool, execution_failed, crash, Message)};
+        Answer ->
+            answer(Answer, Kernel, {Door, Env, Answered, Options})
+    end.
+
+answers({ok, Answers}) -> #{outcome => answered, answers => Answers};
+answers(cancelled) -> #{outcome => cancelled};
+answers(no_frontend) -> #{outcome => no_frontend}.

@@ -7,7 +7,9 @@
 -export([kernel/1, format_error/2]).
 -export_type([t/0]).
 
--define(KEYS, [workspace, permissions, approve, ask_user, sandbox, door, default_timeout]).
+-define(KEYS, [
+    workspace, permissions, approve, ask_user, sandbox, door, default_timeout, skills, web
+]).
 
 -type t() :: #{
     %% Default: the current directory.
@@ -21,7 +23,20 @@
     %% `auto': each tool's own choice.
     door => auto | nif | port,
     %% Milliseconds, for tools without a timeout of their own.
-    default_timeout => timeout()
+    default_timeout => timeout(),
+    %% Directories in which every `SKILL.md' is a skill; relative ones are taken from the current directory.
+    skills => #{paths => [file:filename_all()]},
+    web => web()
+}.
+
+%% What the network tools may do; see {@link beamai_tool_web}.
+-type web() :: #{
+    %% Sockets, `IP:PORT', that may be reached though their addresses are not public.
+    allow_addresses => [binary()],
+    allowed_domains => [binary()],
+    blocked_domains => [binary()],
+    search => #{provider := searxng | brave | tavily, base_url => binary(), api_key => binary()},
+    user_agent => binary()
 }.
 
 %% @doc The kernel's settings: workspace pinned, policy checked, environment encoded.
@@ -44,9 +59,9 @@ in_workspace(Settings) ->
     end.
 
 prepared(Settings) ->
-    case beamai_env:new(maps:with([workspace, permissions, sandbox], Settings)) of
+    case beamai_env:new(maps:with(beamai_env:parts(), Settings)) of
         {ok, Env} -> Settings#{env => Env};
-        {error, #{message := Message}} -> bad(permissions, Message)
+        {error, #{message := Message}} -> bad(settings, Message)
     end.
 
 option(workspace, Path) when is_binary(Path), Path =/= <<>> -> Path;
@@ -65,6 +80,12 @@ option(default_timeout, infinity) -> infinity;
 option(default_timeout, Ms) when is_integer(Ms), Ms > 0 -> Ms;
 option(default_timeout, Other) ->
     bad(default_timeout, ["must be milliseconds above 0 or infinity, not ", show(Other)]);
+option(skills, #{paths := Paths} = Skills) when is_list(Paths), map_size(Skills) =:= 1 ->
+    #{paths => [beamai_env:absolute(Path) || Path <- Paths]};
+option(skills, Other) ->
+    bad(skills, ["must be #{paths => [Directory]}, not ", show(Other)]);
+option(web, Web) when is_map(Web) -> Web;
+option(web, Other) -> bad(web, ["must be a map, not ", show(Other)]);
 option(Unknown, _Value) ->
     Keys = lists:join(", ", [atom_to_binary(Key) || Key <- ?KEYS]),
     bad(Unknown, ["is not an option; the options are ", Keys]).

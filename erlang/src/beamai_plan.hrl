@@ -9,8 +9,10 @@
     pace :: beamai_door:pace(),
     %% Whether it needs the session's temporary directory, or takes it where there is one.
     session :: required | optional,
-    %% Whether it has a `timeout' argument of its own, which governs.
-    own_timeout :: boolean()
+    %% Whether it works on the session's state, which goes in with the call and comes back with it.
+    stateful :: boolean(),
+    %% The unit of its own argument `timeout' or `timeout_sec', which governs; `none' if it has neither.
+    own_timeout :: none | milliseconds | seconds
 }).
 
 -record(plan, {

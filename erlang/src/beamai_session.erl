@@ -12,7 +12,7 @@
 -behaviour(gen_server).
 
 -export([new_table/0, start_link/1, key/1, touch/2, approved/2, approve/2]).
--export([temp_dir/1, existing/1, for_native/2, close/1]).
+-export([temp_dir/1, existing/1, for_native/2, with_state/5, close/1]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
 -export_type([key/0, native/0]).
 
@@ -21,7 +21,7 @@
 
 -type key() :: {id, term()} | {process, pid()}.
 %% As the native side takes it.
--type native() :: #{id := binary(), temp_dir := binary()}.
+-type native() :: #{id => binary(), temp_dir => binary(), state => map()}.
 
 %% Rows of the table: #session{}, and {approval, {Key, Subject}} for each approval.
 -record(session, {
@@ -35,7 +35,9 @@
 
 -record(state, {
     key :: key(),
-    approvals = [] :: [binary()]
+    approvals = [] :: [binary()],
+    %% What tools keep here, as the native side encodes it.
+    native = #{} :: map()
 }).
 
 %% @doc Creates the table. Called by the supervisor, which owns it.
@@ -122,6 +124,13 @@ for_native(required, Context) ->
         {ok, _Path} -> for_native(optional, Context);
         {error, _} = Error -> Error
     end.
+
+%% @doc Runs a call that works on the session's state, in the session: one after the other, so that no
+%% change is lost. Such calls are instant.
+-spec with_state(key(), module(), beamai_env:t(), beamai_door:call(), beamai_door:options()) ->
+    beamai_door:answer().
+with_state(Key, Door, Env, Call, Options) ->
+    call(Key, {with_state, Door, Env, Call, Options#{run := none, context := #{}}}).
 
 %% @doc Ends the session named by an id: forgets its approvals, deletes its temporary directory.
 %% Returns when that is done; a session that does not exist is closed already.
@@ -228,13 +237,25 @@ idle_ms() ->
     application:get_env(beamai, session_idle_ms, ?DEFAULT_IDLE_MS).
 
 %% @private
--spec handle_call({approve, binary()} | temp_dir, gen_server:from(), #state{}) ->
-    {reply, ok | {ok, binary()} | {error, file:posix()}, #state{}}.
+-spec handle_call(
+    {approve, binary()}
+    | temp_dir
+    | {with_state, module(), beamai_env:t(), beamai_door:call(), beamai_door:options()},
+    gen_server:from(),
+    #state{}
+) ->
+    {reply, ok | {ok, binary()} | {error, file:posix()} | beamai_door:answer(), #state{}}.
 handle_call({approve, Subject}, _From, #state{key = Key, approvals = Approvals} = State) ->
     true = ets:insert(?TABLE, {approval, {Key, Subject}}),
     {reply, ok, State#state{approvals = [Subject | Approvals]}};
 handle_call(temp_dir, _From, #state{key = Key} = State) ->
-    {reply, made_temp_dir(Key), State}.
+    {reply, made_temp_dir(Key), State};
+handle_call({with_state, Door, Env, Call, Options}, _From, #state{native = Native} = State) ->
+    Session = (maps:get(session, Call, #{}))#{state => Native},
+    case Door:call(Env, Call#{session => Session}, Options) of
+        {ok, Value, Changed} -> {reply, {ok, Value}, State#state{native = Changed}};
+        Answer -> {reply, Answer, State}
+    end.
 
 made_temp_dir(Key) ->
     case ets:lookup(?TABLE, Key) of

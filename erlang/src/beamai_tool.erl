@@ -55,7 +55,8 @@
     door := nif | port,
     pace := beamai_door:pace(),
     session := required | optional,
-    own_timeout := boolean()
+    stateful := boolean(),
+    own_timeout := none | milliseconds | seconds
 }.
 
 %% @doc A tool with a name and a handler only: it takes any arguments.
@@ -114,6 +115,7 @@ runs({beamai_native, call, [#{} = Info]}) ->
         door = Door,
         pace = Pace,
         session = maps:get(session, Info),
+        stateful = maps:get(stateful, Info),
         own_timeout = maps:get(own_timeout, Info)
     };
 runs(Handler) ->

@@ -41,7 +41,10 @@ every_option_is_checked_test_() ->
         #{door => window},
         #{default_timeout => 0},
         #{default_timeout => soon},
-        #{skills => #{paths => []}},
+        #{skills => #{paths => none}},
+        #{skills => #{}},
+        #{web => []},
+        #{web => #{no_such => 1}},
         #{nonsense => 1}
     ],
     [
@@ -52,11 +55,11 @@ every_option_is_checked_test_() ->
 
 a_bad_option_is_explained_test() ->
     try
-        beamai_kernel:new(#{skills => #{}})
+        beamai_kernel:new(#{agents => #{}})
     catch
-        error:{bad_option, skills} = Reason:Stack ->
+        error:{bad_option, agents} = Reason:Stack ->
             #{general := Text} = beamai_options:format_error(Reason, Stack),
-            ?assertMatch(<<"skills: is not an option; the options are ", _/binary>>, Text)
+            ?assertMatch(<<"agents: is not an option; the options are ", _/binary>>, Text)
     end.
 
 %%% Tools

@@ -114,7 +114,8 @@ pub enum Outcome {
     Ok(Value, Option<SessionState>),
     /// With an error.
     Error(ToolError),
-    /// It has done nothing: somebody must be asked first. See [`request`].
+    /// It has done nothing: somebody must be asked first. The request's fingerprint stands
+    /// for exactly this call: sent back as [`Call::approved`], the call runs.
     Ask(Value),
     /// It has done nothing: a person must answer these first, and then the call must be made again with
     /// [`Call::answers`].
@@ -312,7 +313,8 @@ pub fn listing(tool: &dyn Tool) -> Value {
         "parameters": tool.parameters(),
         "requires_permission": tool.requires_permission(),
         "rule": tool.rule(),
-        "timeout": 120_000,
+        // A person may take any time to answer.
+        "timeout": if tool.traits().asks_user { Value::Null } else { json!(120_000) },
         "output_schema": tool.output_schema(),
     });
     if let (Value::Object(listing), Ok(Value::Object(traits))) =

@@ -1,8 +1,8 @@
 //! Text in files: which bytes are which characters, where lines end, what changed.
 //!
-//! A file is [`Bytes`]: in memory, or read in pieces. [`sniff`] says what the bytes are; a [`Charset`] decodes them
-//! and encodes what is put among them. [`find`] finds text at character boundaries whatever the charset,
-//! [`splice`] writes a file with some ranges exchanged and every other byte as it was, and a [`Diff`] says what
+//! A file is [`Bytes`]: in memory, or read in pieces. [`sniff()`] says what the bytes are; a [`Charset`] decodes them
+//! and encodes what is put among them. [`find()`] finds text at character boundaries whatever the charset,
+//! [`splice()`] writes a file with some ranges exchanged and every other byte as it was, and a [`Diff`] says what
 //! that changes.
 
 mod around;

@@ -1,0 +1,18 @@
+%% @doc The network tools: `web_fetch', `web_search'.
+%%
+%% They run in the port program and ask unless a rule allows `WebFetch' or `WebSearch'. The kernel's `web'
+%% option says which addresses besides public ones may be reached, and which search engine is used.
+-module(beamai_tool_web).
+-behaviour(beamai_tool_behaviour).
+
+-export([tool_info/0, tools/0]).
+
+%% @doc What the module offers, and the tag of its tools.
+-spec tool_info() -> beamai_tool_behaviour:info().
+tool_info() ->
+    #{description => <<"Fetches resources and searches the web.">>, tags => [<<"web">>]}.
+
+%% @doc The specs of the tools.
+-spec tools() -> [beamai_tool:tool_spec()].
+tools() ->
+    beamai_catalogue:family(<<"beamai">>, <<"web_">>).
