@@ -4,6 +4,7 @@ use crate::cancel::CancelToken;
 use crate::catalogue;
 use crate::context::{CallContext, Limits, Progress, Sandbox, Stop};
 use crate::error::{Reason, Result, ToolError};
+use crate::lsp::LspSettings;
 use crate::ops::question::{Answers, Question};
 use crate::ops::skill::SkillSettings;
 use crate::panics;
@@ -36,6 +37,9 @@ pub struct Settings {
     /// Where skills are kept.
     #[serde(default)]
     pub skills: SkillSettings,
+    /// How language servers are run.
+    #[serde(default)]
+    pub lsp: LspSettings,
     /// What tools may do on the network.
     #[serde(default)]
     pub web: WebSettings,
@@ -49,6 +53,7 @@ pub struct Host {
     sandbox: Sandbox,
     limits: Limits,
     skills: Arc<SkillSettings>,
+    lsp: Arc<LspSettings>,
     web: Arc<WebSettings>,
 }
 
@@ -123,14 +128,16 @@ impl Host {
     /// Makes settings ready.
     ///
     /// # Errors
-    /// A workspace that is gone or another one, a malformed rule.
+    /// A workspace that is gone or another one, a malformed rule, settings that can never work.
     pub fn new(settings: &Settings) -> Result<Self> {
+        settings.lsp.check()?;
         Ok(Self {
             workspace: Workspace::pinned(&settings.workspace)?,
             policy: Policy::new(&settings.permissions, catalogue::canonical_rule)?,
             sandbox: settings.sandbox,
             limits: settings.limits.clone(),
             skills: Arc::new(settings.skills.clone()),
+            lsp: Arc::new(settings.lsp.clone()),
             web: Arc::new(settings.web.clone()),
         })
     }
@@ -216,6 +223,7 @@ impl Host {
                 .map(|ms| run.arrived.unwrap_or_else(Instant::now) + Duration::from_millis(ms)),
             limits: self.limits.clone(),
             skills: Arc::clone(&self.skills),
+            lsp: Arc::clone(&self.lsp),
             web: Arc::clone(&self.web),
             sandbox: self.sandbox,
             inline_bytes: run.inline_bytes,

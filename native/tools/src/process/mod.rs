@@ -24,6 +24,10 @@ mod isolation;
 pub use isolation::{Isolation, LayerOff, MISSING_LAYERS};
 
 #[cfg(all(feature = "port", target_os = "linux"))]
+mod environment;
+#[cfg(all(feature = "port", target_os = "linux"))]
 mod linux;
+#[cfg(all(feature = "port", target_os = "linux"))]
+pub(crate) use environment::environment;
 #[cfg(all(feature = "port", target_os = "linux"))]
 pub use linux::*;
