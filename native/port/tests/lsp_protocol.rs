@@ -5,7 +5,7 @@ mod lsp_env;
 
 use beamai_tools::Reason;
 use beamai_tools::cancel::CancelToken;
-use beamai_tools::engine::Run;
+use beamai_tools::engine::{Outcome, Run};
 use lsp_env::{Env, fake, hover, marked, range, wait_until};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -379,6 +379,29 @@ fn a_read_rule_holds_for_language_servers() {
     assert_eq!(env.hover().unwrap_err().reason, Reason::Denied);
     let error = env.try_call("lsp_diagnostics", json!({})).unwrap_err();
     assert_eq!(error.details["matched_rule"], "Read");
+}
+
+#[test]
+fn a_server_that_may_run_code_of_the_project_asks_for_exactly_one_call() {
+    let lsp = |log: &std::path::Path| {
+        let mut server = fake(log, &talks());
+        server["extensions"] = json!(["rs"]);
+        json!({"servers": {"rust": server}})
+    };
+    let env = Env::new();
+    let settings = json!({"lsp": lsp(&env.log_path())});
+    let env = env.under(settings);
+    env.file("a.rs", "fn main() {}\n");
+    let call = |character: u64, approved: Option<&Value>| {
+        let args = json!({"operation": "hover", "path": "a.rs", "line": 1, "character": character});
+        let call = json!({"tool": "lsp", "args": args, "approved": approved});
+        env.host.call(serde_json::from_value(call).unwrap(), Run::default())
+    };
+    let Outcome::Ask(request) = call(1, None) else { panic!("it was not asked about") };
+    assert_eq!(request["subject"], "LSP(a.rs)");
+    assert!(env.log().is_empty(), "nothing has started");
+    assert!(matches!(call(2, Some(&request["fingerprint"])), Outcome::Error(_)), "another call");
+    assert!(matches!(call(1, Some(&request["fingerprint"])), Outcome::Ok(..)));
 }
 
 #[test]

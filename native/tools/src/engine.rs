@@ -10,7 +10,7 @@ use crate::ops::skill::SkillSettings;
 use crate::panics;
 use crate::policy::{Need, Operand, Policy, PolicyText, Verdict};
 use crate::session::{Session, SessionState};
-use crate::tool::{Prepared, Tool};
+use crate::tool::{Pace, Prepared, Tool};
 use crate::web_settings::WebSettings;
 use crate::workspace::{Workspace, WorkspaceId};
 use serde::Deserialize;
@@ -161,7 +161,9 @@ impl Host {
     fn try_call(&self, call: Call, run: Run) -> Result<Outcome, Stop> {
         let cx = self.context(&call, run)?;
         let tool = catalogue::find(&call.tool, call.dialect.as_deref())?;
-        let digest = self.policy.may_ask(tool.requires_permission()).then(|| digest(&call.args));
+        // Some tools ask by what they work on; among those that are long, a digest costs nothing.
+        let may_ask = tool.traits().pace == Pace::Long || self.policy.may_ask(tool.requires_permission());
+        let digest = may_ask.then(|| digest(&call.args));
         let prepared = tool.prepare(call.args)?;
         let need = prepared.need(&cx)?;
         match self.policy.judge(&need) {
