@@ -316,8 +316,12 @@ fn a_link_in_the_work_tree_leads_nowhere() {
 
 #[test]
 fn a_staging_area_with_paths_that_lead_out_reads_nothing() {
-    let repo = Repo::with(&[("aa/passwd", "1\n"), ("b", "1\n")]);
-    let file = repo.path().join(".git/index");
+    let outer = Repo::bare_directory();
+    outer.write("passwd", "outside\n");
+    outer.git(&["init", "-q", "w"]);
+    outer.write("w/aa/passwd", "1\n");
+    outer.git(&["-C", "w", "add", "."]);
+    let file = outer.path().join("w/.git/index");
     let mut index = std::fs::read(&file).unwrap();
     let at = index.windows(9).position(|window| window == b"aa/passwd").unwrap();
     index[at..at + 2].copy_from_slice(b"..");
@@ -325,11 +329,13 @@ fn a_staging_area_with_paths_that_lead_out_reads_nothing() {
     let sum = Sha1::digest(&index[..end]);
     index[end..].copy_from_slice(&sum);
     std::fs::write(&file, index).unwrap();
-    std::fs::write(repo.path().parent().unwrap().join("passwd"), "outside\n").ok();
+    let cx = CallContext::new(Workspace::open(&outer.path().join("w")).unwrap());
     for name in READERS {
-        let answer = call(name, json!({}), &repo.context());
+        let answer = call(name, json!({}), &cx);
         assert!(!format!("{answer:?}").contains("outside"), "{name}: {answer:?}");
     }
+    let status = call("git_status", json!({"short": true}), &cx).unwrap();
+    assert!(status["content"].as_str().unwrap().contains("its index cannot be read"), "{status}");
 }
 
 #[test]

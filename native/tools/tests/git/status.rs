@@ -239,8 +239,8 @@ fn cherry_pick_revert_bisect_and_am_stop_half_way() {
     repo.git(&["reset", "-q", "--hard", "HEAD~1"]);
     repo.write("a", "other\n");
     repo.commit("other");
-    repo.write("../patch.mbox", &patch);
-    repo.git_output(&["am", "../patch.mbox"]);
+    repo.write(".git/patch.mbox", &patch);
+    repo.git_output(&["am", ".git/patch.mbox"]);
     repo.is_shown_alike();
 }
 
