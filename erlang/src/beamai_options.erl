@@ -32,7 +32,7 @@
 
 %% How language servers are run; see {@link beamai_tool_lsp}.
 -type lsp() :: #{
-    %% Seconds without a request after which a server is ended.
+    %% Milliseconds without a request after which a server is ended.
     idle_timeout => pos_integer(),
     %% By language.
     servers => #{atom() | binary() => #{atom() => term()}}
