@@ -14,7 +14,7 @@
 %% @doc What of a kernel the native side has to know.
 -spec parts() -> [atom()].
 parts() ->
-    [workspace, permissions, sandbox, skills, web].
+    [workspace, permissions, sandbox, skills, web, lsp].
 
 %% @doc Encodes the environment and has the native side check and prepare it.
 -spec new(#{
@@ -22,7 +22,8 @@ parts() ->
     permissions := beamai_permission:normalised(),
     sandbox => required | best_effort | off,
     skills => #{paths := [binary()]},
-    web => map()
+    web => map(),
+    lsp => map()
 }) -> {ok, t()} | {error, beamai_error:t()}.
 new(Parts) ->
     Env = encode(Parts),

@@ -87,6 +87,7 @@ reason(<<"io">>) -> io;
 reason(<<"bad_state">>) -> bad_state;
 reason(<<"needs_shell">>) -> needs_shell;
 reason(<<"network">>) -> network;
+reason(<<"language_server">>) -> language_server;
 reason(<<"not_configured">>) -> not_configured;
 reason(<<"isolation_unavailable">>) -> isolation_unavailable;
 reason(<<"handler_error">>) -> handler_error;

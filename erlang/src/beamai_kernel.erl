@@ -36,6 +36,7 @@
     sandbox => required | best_effort | off,
     skills => #{paths := [binary()]},
     web => map(),
+    lsp => map(),
     approve => beamai_approval:approve(),
     ask_user => fun(([term()]) -> {ok, term()} | cancelled | no_frontend)
 }.

@@ -8,7 +8,7 @@
 -export_type([t/0]).
 
 -define(KEYS, [
-    workspace, permissions, approve, ask_user, sandbox, door, default_timeout, skills, web
+    workspace, permissions, approve, ask_user, sandbox, door, default_timeout, skills, web, lsp
 ]).
 
 -type t() :: #{
@@ -26,7 +26,16 @@
     default_timeout => timeout(),
     %% Directories in which every `SKILL.md' is a skill; relative ones are taken from the current directory.
     skills => #{paths => [file:filename_all()]},
-    web => web()
+    web => web(),
+    lsp => lsp()
+}.
+
+%% How language servers are run; see {@link beamai_tool_lsp}.
+-type lsp() :: #{
+    %% Milliseconds without a request after which a server is ended.
+    idle_timeout => pos_integer(),
+    %% By language.
+    servers => #{atom() | binary() => #{atom() => term()}}
 }.
 
 %% What the network tools may do; see {@link beamai_tool_web}.
@@ -86,6 +95,8 @@ option(skills, Other) ->
     bad(skills, ["must be #{paths => [Directory]}, not ", show(Other)]);
 option(web, Web) when is_map(Web) -> Web;
 option(web, Other) -> bad(web, ["must be a map, not ", show(Other)]);
+option(lsp, Lsp) when is_map(Lsp) -> Lsp;
+option(lsp, Other) -> bad(lsp, ["must be a map, not ", show(Other)]);
 option(Unknown, _Value) ->
     Keys = lists:join(", ", [atom_to_binary(Key) || Key <- ?KEYS]),
     bad(Unknown, ["is not an option; the options are ", Keys]).

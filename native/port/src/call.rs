@@ -3,6 +3,7 @@
 use crate::args::{self, Usage};
 use beamai_tools::context::{Limits, Sandbox};
 use beamai_tools::engine::{Call, Host, Outcome, Run, Settings};
+use beamai_tools::lsp::LspSettings;
 use beamai_tools::ops::question::Answers;
 use beamai_tools::ops::skill::SkillSettings;
 use beamai_tools::policy::{Mode, PolicyText};
@@ -68,6 +69,7 @@ fn run(options: Options, arguments: Map<String, Value>) -> ToolResult<Value> {
         sandbox: options.sandbox,
         limits: Limits::default(),
         skills: SkillSettings::default(),
+        lsp: LspSettings::default(),
         web: options.web,
     };
     let call = Call {

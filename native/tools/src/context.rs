@@ -2,6 +2,7 @@
 
 use crate::cancel::CancelToken;
 use crate::error::{Reason, Result, ToolError};
+use crate::lsp::LspSettings;
 use crate::ops::question::{Answers, Question};
 use crate::ops::skill::SkillSettings;
 use crate::session::Session;
@@ -71,6 +72,8 @@ pub struct CallContext {
     pub sandbox: Sandbox,
     /// Where skills are kept.
     pub skills: Arc<SkillSettings>,
+    /// How language servers are run.
+    pub lsp: Arc<LspSettings>,
     /// What may be reached on the network, and with which search engine.
     pub web: Arc<WebSettings>,
     /// Most bytes that the call may touch before it must move to a thread of its own; `None` is any number.
@@ -94,6 +97,7 @@ impl CallContext {
             limits: Limits::default(),
             sandbox: Sandbox::default(),
             skills: Arc::default(),
+            lsp: Arc::default(),
             web: Arc::default(),
             inline_bytes: None,
             progress: None,

@@ -4,12 +4,13 @@ use crate::cancel::CancelToken;
 use crate::catalogue;
 use crate::context::{CallContext, Limits, Progress, Sandbox, Stop};
 use crate::error::{Reason, Result, ToolError};
+use crate::lsp::LspSettings;
 use crate::ops::question::{Answers, Question};
 use crate::ops::skill::SkillSettings;
 use crate::panics;
 use crate::policy::{Need, Operand, Policy, PolicyText, Verdict};
 use crate::session::{Session, SessionState};
-use crate::tool::{Prepared, Tool};
+use crate::tool::{Pace, Prepared, Tool};
 use crate::web_settings::WebSettings;
 use crate::workspace::{Workspace, WorkspaceId};
 use serde::Deserialize;
@@ -36,6 +37,9 @@ pub struct Settings {
     /// Where skills are kept.
     #[serde(default)]
     pub skills: SkillSettings,
+    /// How language servers are run.
+    #[serde(default)]
+    pub lsp: LspSettings,
     /// What tools may do on the network.
     #[serde(default)]
     pub web: WebSettings,
@@ -49,6 +53,7 @@ pub struct Host {
     sandbox: Sandbox,
     limits: Limits,
     skills: Arc<SkillSettings>,
+    lsp: Arc<LspSettings>,
     web: Arc<WebSettings>,
 }
 
@@ -123,14 +128,16 @@ impl Host {
     /// Makes settings ready.
     ///
     /// # Errors
-    /// A workspace that is gone or another one, a malformed rule.
+    /// A workspace that is gone or another one, a malformed rule, settings that can never work.
     pub fn new(settings: &Settings) -> Result<Self> {
+        settings.lsp.check()?;
         Ok(Self {
             workspace: Workspace::pinned(&settings.workspace)?,
             policy: Policy::new(&settings.permissions, catalogue::canonical_rule)?,
             sandbox: settings.sandbox,
             limits: settings.limits.clone(),
             skills: Arc::new(settings.skills.clone()),
+            lsp: Arc::new(settings.lsp.clone()),
             web: Arc::new(settings.web.clone()),
         })
     }
@@ -154,7 +161,9 @@ impl Host {
     fn try_call(&self, call: Call, run: Run) -> Result<Outcome, Stop> {
         let cx = self.context(&call, run)?;
         let tool = catalogue::find(&call.tool, call.dialect.as_deref())?;
-        let digest = self.policy.may_ask(tool.requires_permission()).then(|| digest(&call.args));
+        // Some tools ask by what they work on; among those that are long, a digest costs nothing.
+        let may_ask = tool.traits().pace == Pace::Long || self.policy.may_ask(tool.requires_permission());
+        let digest = may_ask.then(|| digest(&call.args));
         let prepared = tool.prepare(call.args)?;
         let need = prepared.need(&cx)?;
         match self.policy.judge(&need) {
@@ -216,6 +225,7 @@ impl Host {
                 .map(|ms| run.arrived.unwrap_or_else(Instant::now) + Duration::from_millis(ms)),
             limits: self.limits.clone(),
             skills: Arc::clone(&self.skills),
+            lsp: Arc::clone(&self.lsp),
             web: Arc::clone(&self.web),
             sandbox: self.sandbox,
             inline_bytes: run.inline_bytes,

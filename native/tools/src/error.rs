@@ -111,6 +111,8 @@ reasons! {
     Crash = "crash": ExecutionFailed,
     /// The operating system reported an error.
     Io = "io": ExecutionFailed,
+    /// A language server ended, sent nonsense, or answered with an error.
+    LanguageServer = "language_server": ExecutionFailed,
     /// The network, or the server at its other end, failed.
     Network = "network": ExecutionFailed,
     /// The host has not configured what the tool needs.

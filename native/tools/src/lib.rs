@@ -12,6 +12,7 @@ pub mod context;
 pub mod domain;
 pub mod engine;
 pub mod error;
+pub mod lsp;
 mod nearest;
 pub mod operation;
 pub mod ops;

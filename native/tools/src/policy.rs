@@ -73,6 +73,8 @@ pub enum Operand {
     None,
     /// A path relative to the workspace, links followed.
     File(String),
+    /// A path likewise, for a program that may run the project's own code.
+    Project(String),
     /// A shell command.
     Command(String),
     /// The name of a skill or an agent.
@@ -97,7 +99,7 @@ impl Operand {
     pub fn detail(&self) -> Option<(&'static str, &str)> {
         match self {
             Self::None | Self::Name(_) => None,
-            Self::File(file) => Some(("file", file)),
+            Self::File(file) | Self::Project(file) => Some(("file", file)),
             Self::Command(command) => Some(("command", command)),
             Self::Url { url, .. } => Some(("url", url)),
             Self::Query(query) => Some(("query", query)),
@@ -110,9 +112,11 @@ impl Need {
     pub fn subject(&self) -> String {
         match &self.operand {
             Operand::None => self.rule.clone(),
-            Operand::File(text) | Operand::Command(text) | Operand::Name(text) | Operand::Query(text) => {
-                format!("{}({text})", self.rule)
-            }
+            Operand::File(text)
+            | Operand::Project(text)
+            | Operand::Command(text)
+            | Operand::Name(text)
+            | Operand::Query(text) => format!("{}({text})", self.rule),
             Operand::Url { action, url } if action == FETCH => format!("{}({url})", self.rule),
             Operand::Url { action, url } => format!("{}({action} {url})", self.rule),
         }
@@ -125,6 +129,11 @@ impl Need {
             Operand::Name(name) => format!("{tool} wants to use {name}"),
             Operand::File(path) if self.is_safe => format!("{tool} wants to read {path}"),
             Operand::File(path) => format!("{tool} wants to change {path}"),
+            Operand::Project(path) => {
+                format!(
+                    "{tool} wants to read {path} with a program that may run code of the project it is in"
+                )
+            }
             Operand::Command(command) => format!("{tool} wants to run: {command}"),
             Operand::Url { action, url } => format!("{tool} wants to {action} {url}"),
             Operand::Query(query) => format!("{tool} wants to search the web for: {query}"),

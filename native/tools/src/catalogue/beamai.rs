@@ -6,6 +6,7 @@ use crate::ops::file::{FileEdit, FileRead, FileWrite};
 use crate::ops::glob::Glob;
 use crate::ops::grep::Grep;
 use crate::ops::list::List;
+use crate::ops::lsp::{Lsp, LspDiagnostics};
 use crate::ops::question::Ask;
 use crate::ops::shell::Shell;
 use crate::ops::skill::Skill;
@@ -73,6 +74,17 @@ pub(super) fn registry() -> Registry {
             "Searches the contents of files for a regular expression and returns the matching lines, or only the \
              files (output_mode). Filter with path, glob or type. Totals are exact; limit and offset page through \
              the matches. Leaves out hidden and binary files and what .gitignore leaves out, and says how many.",
+        )),
+        Arc::new(Face::<Lsp>::new(
+            "lsp",
+            "Asks a language server about code: where a name is defined, used or implemented, its type and \
+             documentation, the symbols of a file or of the workspace, who calls a function and what it calls. \
+             Follows the language's rules where a search by text would guess.",
+        )),
+        Arc::new(Face::<LspDiagnostics>::new(
+            "lsp_diagnostics",
+            "Errors and warnings that a language server finds in a file as it is now; without a path, those of \
+             every file that the running servers know. Ask after edits.",
         )),
         Arc::new(Face::<WebFetch>::new(
             "web_fetch",

@@ -7,6 +7,7 @@ pub mod glob;
 mod globs;
 pub mod grep;
 pub mod list;
+pub mod lsp;
 pub mod probe;
 pub mod question;
 pub mod shell;
@@ -18,7 +19,11 @@ pub mod todo;
 mod walk;
 pub mod web;
 
+#[cfg(all(feature = "port", target_os = "linux"))]
+pub(crate) use coverage::Tally;
 pub use coverage::{Coverage, Skipped};
+#[cfg(all(feature = "port", target_os = "linux"))]
+pub(crate) use walk::{Entry, Select, Visit, Walk};
 
 use crate::context::CallContext;
 use crate::error::Result;

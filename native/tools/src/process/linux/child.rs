@@ -1,13 +1,15 @@
 //! A program that runs under a reaper.
 
+use super::client::{Launcher, Ready};
 use super::frame;
 use super::message::{Report, from_bytes};
 use crate::process::Isolation;
 use rustix::io::Errno;
 use rustix::net::SendFlags;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A program that was started by a [`Launcher`](super::Launcher). Dropping it kills the program and everything
+/// A program that was started by a [`Launcher`]. Dropping it kills the program and everything
 /// beneath it.
 #[derive(Debug)]
 pub struct Child {
@@ -20,11 +22,13 @@ pub struct Child {
     /// How it is isolated.
     pub isolation: Isolation,
     pub(super) control: OwnedFd,
+    pub(super) was_killed: AtomicBool,
 }
 
 impl Child {
-    /// Orders the reaper to kill the program and everything beneath it; [`Child::report`] tells when that is done.
+    /// Orders the reaper to kill the program and everything beneath it; [`Child::wait`] tells when that is done.
     pub fn kill(&self) {
+        self.was_killed.store(true, Ordering::Release);
         // Where nobody listens any more there is nothing to kill.
         _ = rustix::net::send(&self.control, b"k", SendFlags::NOSIGNAL);
     }
@@ -34,12 +38,25 @@ impl Child {
         self.control.as_fd()
     }
 
-    /// Waits for the reaper's report: the program has ended and nothing beneath it is left.
+    /// Waits for the reaper's report: the program has ended and nothing beneath it is left. There is one report.
     ///
     /// # Errors
     /// `EPIPE` when the reaper was killed from outside; whatever it tended was killed with it or by the launcher.
-    pub fn report(&self) -> Result<Report, Errno> {
+    pub fn wait(&self) -> Result<Report, Errno> {
         let frame = frame::receive(self.control.as_fd())?.ok_or(Errno::PIPE)?;
         from_bytes(&frame.body)
+    }
+
+    /// As [`Child::wait`]; a reaper that can take another order then waits for it.
+    ///
+    /// # Errors
+    /// Those of [`Child::wait`].
+    pub fn report(self) -> Result<Report, Errno> {
+        let report = self.wait()?;
+        // An order to kill that came too late still stands in the socket, where the next order would follow it.
+        if let (Report::Ended { is_ready: true, .. }, false) = (&report, self.was_killed.into_inner()) {
+            Launcher::shared().keep(Ready { isolation: self.isolation, control: self.control });
+        }
+        Ok(report)
     }
 }

@@ -11,11 +11,11 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::time::Duration;
 
@@ -23,7 +23,8 @@ static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
 /// The longest that making a reaper can take; a launcher that has not answered by then is stuck.
 const PATIENCE: Duration = Duration::from_secs(10);
-
+/// Most reapers that wait for an order; further ones end with their command.
+const MAX_STOCK: usize = 8;
 /// How many reapers may die in a row before they were given an order.
 const MAX_TRIES: usize = 5;
 
@@ -34,22 +35,19 @@ pub fn set_program(path: impl Into<PathBuf>) {
 }
 
 /// The launcher of this program. Its process starts with the first command and is started again should it die.
-#[derive(Default)]
 pub struct Launcher(Mutex<Option<Running>>);
 
 /// A launcher process.
 struct Running {
     socket: OwnedFd,
-    /// Reapers that were asked for and have not come yet.
-    asked: VecDeque<Sandbox>,
     /// Reapers that wait for an order.
     stock: Vec<Ready>,
 }
 
 /// A reaper that waits for an order.
-struct Ready {
-    isolation: Isolation,
-    control: OwnedFd,
+pub(super) struct Ready {
+    pub(super) isolation: Isolation,
+    pub(super) control: OwnedFd,
 }
 
 impl Launcher {
@@ -64,17 +62,17 @@ impl Launcher {
     /// # Errors
     /// The step that failed; [`Failure::is_shortage`] tells whether another try may help.
     pub fn spawn(&self, spec: &Spec) -> Result<Child, Failure> {
-        let body = spec.order()?.encode();
+        let body = spec.order()?;
         let pipes = Pipes::open(spec.stdin).map_err(|errno| Failure::new("make pipes", errno))?;
         let fds: Vec<_> = [&spec.directory].into_iter().chain(&pipes.theirs).map(AsFd::as_fd).collect();
         let ready = self.order(spec.sandbox, &body, &fds)?;
-        self.order_ahead(spec.sandbox);
         Ok(Child {
             stdin: pipes.stdin,
             stdout: Some(pipes.stdout),
             stderr: Some(pipes.stderr),
             isolation: ready.isolation,
             control: ready.control,
+            was_killed: AtomicBool::new(false),
         })
     }
 
@@ -105,14 +103,12 @@ impl Launcher {
         })
     }
 
-    /// Asks for the reaper of the next command while this one runs, so that the next need not wait for it. Leaves
-    /// it when another thread is talking to the launcher: that one asks too.
-    fn order_ahead(&self, sandbox: Sandbox) {
-        if let Ok(mut state) = self.0.try_lock()
-            && let Some(running) = state.as_mut()
+    /// Takes back a reaper whose program has left nothing behind.
+    pub(super) fn keep(&self, ready: Ready) {
+        if let Some(running) = self.lock().as_mut()
+            && running.stock.len() < MAX_STOCK
         {
-            // A launcher that is gone shows at the next command.
-            _ = running.ask(sandbox);
+            running.stock.push(ready);
         }
     }
 
@@ -135,29 +131,27 @@ impl Running {
             .spawn(move || keep(program, theirs, &started))
             .map_err(|_| failure(Errno::AGAIN))?;
         match told.recv() {
-            Ok(Ok(())) => Ok(Self { socket, asked: VecDeque::new(), stock: Vec::new() }),
+            Ok(Ok(())) => Ok(Self { socket, stock: Vec::new() }),
             Ok(Err(error)) => Err(failure(Errno::from_io_error(&error).unwrap_or(Errno::IO))),
             Err(_) => Err(failure(Errno::IO)),
         }
     }
 
-    /// A reaper for `sandbox`: from the stock, or the next of its kind that comes. The outer error says that the
-    /// launcher is lost, the inner one that it could not make a reaper.
+    /// A reaper for `sandbox`, from the stock or a new one. The outer error says that the launcher is lost, the inner
+    /// one that it could not make a reaper.
     fn take(&mut self, sandbox: Sandbox) -> Result<Result<Ready, Failure>, Errno> {
         self.check()?;
         if let Some(at) = self.stock.iter().position(|ready| ready.isolation.mode == sandbox) {
             return Ok(Ok(self.stock.swap_remove(at)));
         }
-        // One that was ordered ahead may have met a shortage that is over: its failure does not count.
-        while let Some(asked) = self.asked.front().copied() {
-            match self.receive()? {
-                Ok(ready) if asked == sandbox => return Ok(Ok(ready)),
-                Ok(ready) => self.stock.push(ready),
-                Err(_) => {}
-            }
-        }
-        self.ask(sandbox)?;
-        self.receive()
+        frame::send(self.socket.as_fd(), &to_bytes(&sandbox), &[])?;
+        let frame = frame::receive(self.socket.as_fd())?.ok_or(Errno::PIPE)?;
+        let setup: Setup = from_bytes(&frame.body)?;
+        Ok(setup.and_then(|isolation| match frame.fds.into_iter().next() {
+            Some(control) => Ok(Ready { isolation, control }),
+            // The kernel drops a descriptor for which this process has no room.
+            None => Err(Failure::new("receive the socket of a reaper", Errno::MFILE)),
+        }))
     }
 
     /// Fails when the launcher is gone: the reapers that it made die with it, though their sockets may still be here.
@@ -165,25 +159,6 @@ impl Running {
         let mut fds = [PollFd::new(&self.socket, PollFlags::empty())];
         frame::retry(|| poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })))?;
         if fds[0].revents().is_empty() { Ok(()) } else { Err(Errno::PIPE) }
-    }
-
-    fn ask(&mut self, sandbox: Sandbox) -> Result<(), Errno> {
-        frame::send(self.socket.as_fd(), &to_bytes(&sandbox), &[])?;
-        self.asked.push_back(sandbox);
-        Ok(())
-    }
-
-    fn receive(&mut self) -> Result<Result<Ready, Failure>, Errno> {
-        let frame = frame::receive(self.socket.as_fd())?.ok_or(Errno::PIPE)?;
-        self.asked.pop_front();
-        let setup: Setup = from_bytes(&frame.body)?;
-        let control = frame.fds.into_iter().next();
-        match (setup, control) {
-            (Ok(isolation), Some(control)) => Ok(Ok(Ready { isolation, control })),
-            // The kernel drops a descriptor for which this process has no room.
-            (Ok(_), None) => Ok(Err(Failure::new("receive the socket of a reaper", Errno::MFILE))),
-            (Err(failure), _) => Ok(Err(failure)),
-        }
     }
 }
 

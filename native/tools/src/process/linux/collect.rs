@@ -97,9 +97,10 @@ impl Wake {
 /// Runs a program to its end. Should the wait itself fail, the program is killed and the report is the error.
 pub fn collect(child: Child, terms: &Terms<'_>) -> Collected {
     let mut run = Run::new(child, terms);
-    let report = run.watch();
+    let watched = run.watch();
     run.stdout.read_what_is_left();
     run.stderr.read_what_is_left();
+    let report = watched.and_then(|()| run.child.report());
     Collected { end: run.end, report, stdout: run.stdout.captured, stderr: run.stderr.captured }
 }
 
@@ -131,15 +132,15 @@ impl<'a> Run<'a> {
         run
     }
 
-    /// Answers with the reaper's report, or why there is none.
-    fn watch(&mut self) -> Result<Report, Errno> {
+    /// Waits until the reaper's report is there, or fails with the reason why it will not come.
+    fn watch(&mut self) -> Result<(), Errno> {
         let mut chunk: Chunk = [MaybeUninit::uninit(); _];
         loop {
             let has_report = self.wait()?;
             self.stdout.read(&mut chunk);
             self.stderr.read(&mut chunk);
             if has_report {
-                return self.child.report();
+                return Ok(());
             }
             self.feed();
             if self.is_given_up() {

@@ -4,43 +4,44 @@ use crate::error::describe;
 use crate::process::Isolation;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use std::ffi::CString;
+use std::ffi::CStr;
 
-/// Port to reaper, with the descriptors of directory, stdout, stderr and, if it is a pipe, stdin: run this. Written as counted
-/// strings with a NUL after each, because arguments and environment need not be UTF-8.
+/// Port to reaper, with the descriptors of directory, stdout, stderr and, if it is a pipe, stdin: run this. Written
+/// as counted strings with a NUL after each, because arguments and environment need not be UTF-8, and read in place,
+/// so that there is one copy to wipe.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Order {
+pub(super) struct Order<'a> {
     /// Absolute path of the program.
-    pub(super) program: CString,
+    pub(super) program: &'a CStr,
     /// Where the directory stood when it was opened.
-    pub(super) directory: CString,
+    pub(super) directory: &'a CStr,
     /// Arguments, the name of the program included.
-    pub(super) arguments: Vec<CString>,
+    pub(super) arguments: Vec<&'a CStr>,
     /// `NAME=value`.
-    pub(super) environment: Vec<CString>,
+    pub(super) environment: Vec<&'a CStr>,
 }
 
-impl Order {
+impl<'a> Order<'a> {
     pub(super) fn encode(&self) -> Vec<u8> {
-        let count = |list: &[CString]| u32::try_from(list.len()).unwrap_or(u32::MAX).to_ne_bytes();
+        let count = |list: &[&CStr]| u32::try_from(list.len()).unwrap_or(u32::MAX).to_ne_bytes();
         let mut out = Vec::new();
         out.extend(count(&self.arguments));
         out.extend(count(&self.environment));
         let fixed = [&self.program, &self.directory];
         for text in fixed.into_iter().chain(&self.arguments).chain(&self.environment) {
-            out.extend(text.as_bytes_with_nul());
+            out.extend(text.to_bytes_with_nul());
         }
         out
     }
 
-    pub(super) fn decode(body: &[u8]) -> Option<Self> {
+    pub(super) fn decode(body: &'a [u8]) -> Option<Self> {
         let (arguments, body) = body.split_first_chunk()?;
         let (environment, body) = body.split_first_chunk()?;
         let mut texts = body.split_inclusive(|byte| *byte == 0);
-        let mut text = || CString::from_vec_with_nul(texts.next()?.to_owned()).ok();
+        let mut text = || CStr::from_bytes_with_nul(texts.next()?).ok();
         let program = text()?;
         let directory = text()?;
-        let mut list = |count: &[u8; 4]| -> Option<Vec<CString>> {
+        let mut list = |count: &[u8; 4]| -> Option<Vec<&CStr>> {
             (0..u32::from_ne_bytes(*count)).map(|_| text()).collect()
         };
         let order = Self { program, directory, arguments: list(arguments)?, environment: list(environment)? };
@@ -91,6 +92,8 @@ pub enum Report {
         exit: Exit,
         /// How many processes were still there and were killed.
         killed: u32,
+        /// Whether the program has left nothing behind, so that its reaper takes another order.
+        is_ready: bool,
     },
     /// It never ran.
     NotStarted(Failure),
@@ -109,6 +112,11 @@ pub(super) fn from_bytes<T: DeserializeOwned>(body: &[u8]) -> Result<T, Errno> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::ffi::CString;
+
+    fn borrowed(texts: &[CString]) -> Vec<&CStr> {
+        texts.iter().map(CString::as_c_str).collect()
+    }
 
     fn text() -> impl Strategy<Value = CString> {
         proptest::collection::vec(1_u8.., 0..9).prop_map(|bytes| CString::new(bytes).unwrap())
@@ -119,7 +127,8 @@ mod tests {
         fn an_order_survives_the_round_trip(program in text(), directory in text(),
             arguments in proptest::collection::vec(text(), 0..4),
             environment in proptest::collection::vec(text(), 0..4)) {
-            let order = Order { program, directory, arguments, environment };
+            let (arguments, environment) = (borrowed(&arguments), borrowed(&environment));
+            let order = Order { program: &program, directory: &directory, arguments, environment };
             let body = order.encode();
             prop_assert_eq!(Order::decode(&body[..body.len() - 1]), None);
             prop_assert_eq!(Order::decode(&body), Some(order));

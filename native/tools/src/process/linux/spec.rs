@@ -35,20 +35,21 @@ pub struct Spec {
 }
 
 impl Spec {
-    pub(super) fn order(&self) -> Result<Order, Failure> {
-        let text = |bytes: &[u8]| {
-            CString::new(bytes).map_err(|_| Failure::new("pass a NUL byte to the program", Errno::INVAL))
+    /// The order for a reaper.
+    pub(super) fn order(&self) -> Result<Vec<u8>, Failure> {
+        let name = self.program.file_name().unwrap_or_default();
+        let arguments = [name].into_iter().chain(self.arguments.iter().map(OsString::as_os_str));
+        let arguments = arguments.map(|argument| text(argument.as_bytes())).collect::<Result<Vec<_>, _>>()?;
+        let pair =
+            |(name, value): &(OsString, OsString)| text(&[name.as_bytes(), b"=", value.as_bytes()].concat());
+        let environment = self.environment.iter().map(pair).collect::<Result<Vec<_>, _>>()?;
+        let order = Order {
+            program: &text(self.program.as_os_str().as_bytes())?,
+            directory: &self.directory_path()?,
+            arguments: arguments.iter().map(CString::as_c_str).collect(),
+            environment: environment.iter().map(CString::as_c_str).collect(),
         };
-        let name = self.program.file_name().unwrap_or_default().as_bytes();
-        let arguments = self.arguments.iter().map(|argument| argument.as_bytes());
-        let pairs =
-            self.environment.iter().map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat());
-        Ok(Order {
-            program: text(self.program.as_os_str().as_bytes())?,
-            directory: self.directory_path()?,
-            arguments: [name].into_iter().chain(arguments).map(text).collect::<Result<_, _>>()?,
-            environment: pairs.map(|pair| text(&pair)).collect::<Result<_, _>>()?,
-        })
+        Ok(order.encode())
     }
 
     /// Where the directory stands now. The reaper opens it again there, and makes sure that it is the same one.
@@ -57,4 +58,8 @@ impl Spec {
         rustix::fs::readlink(link, Vec::new())
             .map_err(|errno| Failure::new("find the working directory", errno))
     }
+}
+
+fn text(bytes: &[u8]) -> Result<CString, Failure> {
+    CString::new(bytes).map_err(|_| Failure::new("pass a NUL byte to the program", Errno::INVAL))
 }

@@ -1,6 +1,5 @@
 //! Running a command under a reaper.
 
-mod inherited;
 mod text;
 
 use super::{Shell, ShellOutput};
@@ -8,7 +7,7 @@ use crate::context::{CallContext, Sandbox};
 use crate::error::{Reason, Result, ToolError};
 use crate::process::{
     Captured, Collected, End, Exit, Failure, Isolation, Launcher, MISSING_LAYERS, Report, Spec, Stdin, Terms,
-    Wake, collect, signal_name,
+    Wake, collect, environment, signal_name,
 };
 use rustix::fs::Access;
 use rustix::io::Errno;
@@ -43,7 +42,7 @@ fn spec(shell: &Shell, cx: &CallContext) -> Result<Spec> {
     Ok(Spec {
         program: bash()?,
         arguments: words.map(OsString::from).into(),
-        environment: inherited::environment(cx.workspace.temp_path(), own),
+        environment: environment(cx.workspace.temp_path(), own),
         directory: shell.directory(cx)?.open_dir()?,
         stdin: if shell.stdin.is_some() { Stdin::Pipe } else { Stdin::Empty },
         sandbox: cx.sandbox,
@@ -87,7 +86,7 @@ fn answer(
     duration: Duration,
 ) -> Result<ShellOutput> {
     let (exit, killed) = match collected.report {
-        Ok(Report::Ended { exit, killed }) => (Some(exit), Some(killed)),
+        Ok(Report::Ended { exit, killed, .. }) => (Some(exit), Some(killed)),
         Ok(Report::NotStarted(failure)) => return Err(not_started(failure)),
         Err(_) => (None, None),
     };

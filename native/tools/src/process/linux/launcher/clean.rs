@@ -23,6 +23,7 @@ pub(super) fn clean_up() -> Result<(OwnedFd, Signals), Errno> {
     _ = rustix::process::setsid();
     rustix::process::chdir("/")?;
     _ = rustix::thread::set_name(c"beamai-launcher");
+    leave_keyring();
     signals::reset();
     let signals = Signals::block()?;
     // Should the port die while this process is stopped, no end of input would wake it.
@@ -30,6 +31,15 @@ pub(super) fn clean_up() -> Result<(OwnedFd, Signals), Errno> {
     // What a reaper leaves behind that is killed by force falls to the launcher.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     Ok((socket, signals))
+}
+
+/// Takes a new session keyring, for the port's may hold the user's keys. A kernel without keyrings has nothing to
+/// leave behind.
+fn leave_keyring() {
+    // SAFETY: without a name, the call takes no pointer that is read.
+    unsafe {
+        libc::syscall(libc::SYS_keyctl, libc::KEYCTL_JOIN_SESSION_KEYRING, std::ptr::null::<libc::c_char>())
+    };
 }
 
 fn point_stdio_at_null() -> Result<(), Errno> {

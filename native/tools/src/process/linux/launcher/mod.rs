@@ -12,6 +12,7 @@ mod reaper;
 mod server;
 mod signals;
 mod start;
+mod traces;
 
 use std::process::ExitCode;
 

@@ -4,18 +4,18 @@ use super::hunt;
 use super::layers::{Outside, Way};
 use super::signals::Signals;
 use super::start::{Streams, enter_directory, start};
+use super::traces::Traces;
 use crate::context::Sandbox;
 use crate::process::linux::frame::{self, Frame};
 use crate::process::linux::message::{Exit, Failure, Order, Report, Setup, to_bytes};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus};
+use serde::Serialize;
 use std::collections::HashSet;
-use std::ffi::CString;
 use std::os::fd::{AsFd, OwnedFd};
-use std::process::ExitCode;
 
-/// A clone of the launcher that has not taken an order yet.
+/// A clone of the launcher that takes orders, one at a time.
 pub(super) struct Reaper {
     pub(super) control: OwnedFd,
     pub(super) signals: Signals,
@@ -34,16 +34,6 @@ struct Tended {
     reaped: usize,
 }
 
-/// Does in idle time what an order will need, so that the memory is there when it comes: a clone shares its pages
-/// until it first touches them.
-fn rehearse() {
-    let text = || CString::from(c"rehearsal");
-    let order =
-        Order { program: text(), directory: text(), arguments: vec![text()], environment: vec![text()] };
-    std::hint::black_box(Order::decode(&order.encode()));
-    std::hint::black_box(to_bytes(&Report::Ended { exit: Exit::Code(0), killed: 0 }));
-}
-
 /// What woke the reaper.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum News {
@@ -56,31 +46,38 @@ enum News {
 }
 
 impl Reaper {
-    /// Sets the layers up, waits for an order, carries it out, reports.
-    pub(super) fn run(self) -> ExitCode {
+    /// Sets the layers up, then tends one command after the other, as long as each leaves nothing behind.
+    pub(super) fn run(self) -> ! {
         let setup = self.set_up();
-        let failed = setup.is_err();
-        if frame::send(self.control.as_fd(), &to_bytes(&setup), &[]).is_err() || failed {
-            return ExitCode::FAILURE;
+        let traces = Traces::watch(self.way);
+        let mut goes_on = self.tell(&setup) && setup.is_ok();
+        while goes_on {
+            // Without an order there is nothing to do: the port is gone, or the launcher.
+            let Some(mut order) = self.next_order() else { break };
+            let traces = traces.as_ref().ok();
+            let report = match self.carry_out(&mut order, traces) {
+                Ok(Some(report)) => report,
+                Ok(None) => break,
+                Err(failure) => Report::NotStarted(failure),
+            };
+            goes_on = self.tell(&report) && matches!(report, Report::Ended { is_ready: true, .. });
         }
-        rehearse();
-        // Without an order there is nothing to do when the launcher or the port is gone.
-        let mut news = News::Death;
-        while news == News::Death {
-            news = self.wait_for_news();
-        }
-        if news == News::Orphaned {
-            return ExitCode::SUCCESS;
-        }
-        let Ok(Some(order)) = frame::receive(self.control.as_fd()) else { return ExitCode::SUCCESS };
-        let report = match self.carry_out(order) {
-            Ok(Some(report)) => report,
-            Ok(None) => return ExitCode::FAILURE,
-            Err(failure) => Report::NotStarted(failure),
-        };
-        match frame::send(self.control.as_fd(), &to_bytes(&report), &[]) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(_) => ExitCode::FAILURE,
+        // No exit handlers: they would touch memory that a clone has not touched yet, for nothing.
+        // SAFETY: ends the process and returns to nothing.
+        unsafe { libc::_exit(0) }
+    }
+
+    fn tell(&self, message: &impl Serialize) -> bool {
+        frame::send(self.control.as_fd(), &to_bytes(message), &[]).is_ok()
+    }
+
+    fn next_order(&self) -> Option<Frame> {
+        loop {
+            match self.wait_for_news() {
+                News::Death => {}
+                News::Ordered => return frame::receive(self.control.as_fd()).ok().flatten(),
+                News::Orphaned => return None,
+            }
         }
     }
 
@@ -102,25 +99,35 @@ impl Reaper {
 
     /// Runs the program to its end. Nothing to report when the launcher died meanwhile: to the port, this reaper is
     /// lost with it.
-    fn carry_out(&self, frame: Frame) -> Result<Option<Report>, Failure> {
+    fn carry_out(&self, frame: &mut Frame, traces: Option<&Traces>) -> Result<Option<Report>, Failure> {
+        let main = self.start(frame)?;
+        // What the program was told is nobody's business any more, the next program's least of all.
+        frame.body.fill(0);
+        std::hint::black_box(&frame.body);
+        let mut tended = Tended { main, exit: None, struck: HashSet::new(), reaped: 0 };
+        let news = self.tend(&mut tended);
+        self.end_all(&mut tended);
+        _ = rustix::process::chdir("/");
+        let is_ready =
+            news == News::Death && tended.killed() == 0 && traces.is_some_and(|traces| !traces.are_left());
+        // The main process is a child like the others, so its end has been seen when none is left.
+        let exit = tended.exit.unwrap_or(Exit::Signal(libc::SIGKILL));
+        let report = Report::Ended { exit, killed: tended.killed(), is_ready };
+        Ok((news != News::Orphaned).then_some(report))
+    }
+
+    fn start(&self, frame: &mut Frame) -> Result<Pid, Failure> {
         let malformed = || Failure::new("understand the order", Errno::BADMSG);
         let order = Order::decode(&frame.body).ok_or_else(malformed)?;
-        let mut fds = frame.fds.into_iter();
+        let mut fds = frame.fds.drain(..);
         let (Some(directory), Some(stdout), Some(stderr)) = (fds.next(), fds.next(), fds.next()) else {
             return Err(malformed());
         };
-        enter_directory(&directory, &order.directory, self.way.has_mounts())?;
+        enter_directory(&directory, order.directory, self.way.has_mounts())?;
         drop(directory);
         // The streams are closed here once the program has them: nobody but its tree may keep them open.
         let streams = Streams { stdout, stderr, stdin: fds.next() };
-        let main = start(&order, &streams, !self.way.has_pids())?;
-        drop((streams, order));
-        let mut tended = Tended { main, exit: None, struck: HashSet::new(), reaped: 0 };
-        let orphaned = self.tend(&mut tended) == News::Orphaned;
-        self.end_all(&mut tended);
-        // The main process is a child like the others, so its end has been seen when none is left.
-        let exit = tended.exit.unwrap_or(Exit::Signal(libc::SIGKILL));
-        Ok((!orphaned).then(|| Report::Ended { exit, killed: tended.killed() }))
+        start(&order, &streams, !self.way.has_pids())
     }
 
     /// Reaps until the main process has ended or the end is ordered.
@@ -143,7 +150,9 @@ impl Reaper {
         ];
         let waited = frame::retry(|| poll(&mut fds, None));
         let ordered = !fds[1].revents().is_empty() || waited.is_err();
-        match self.signals.take() {
+        // The init of a pid namespace dies with the launcher by a signal that needs no reading; what it can read comes
+        // from the command.
+        match self.signals.take() && !self.way.has_pids() {
             true => News::Orphaned,
             false if ordered => News::Ordered,
             false => News::Death,

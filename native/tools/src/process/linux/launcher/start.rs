@@ -6,7 +6,7 @@ use crate::process::linux::message::{Failure, Order};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions};
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, c_char};
 use std::os::fd::{AsFd, OwnedFd};
 use std::ptr;
 
@@ -20,13 +20,13 @@ pub(super) struct Streams {
 
 /// Starts the program in this process's working directory: a session of its own, default signals, nothing open
 /// but its streams. With `bound` it dies with this process, which a pid namespace ensures by itself.
-pub(super) fn start(order: &Order, streams: &Streams, bound: bool) -> Result<Pid, Failure> {
+pub(super) fn start(order: &Order<'_>, streams: &Streams, bound: bool) -> Result<Pid, Failure> {
     let arguments = pointers(&order.arguments);
     let environment = pointers(&order.environment);
     let mut failure = None;
     let pid = run_borrowing_memory(|| {
         failure = prepare(streams, bound).err().or_else(|| {
-            // SAFETY: both lists end with a null pointer and point to strings that `order` owns.
+            // SAFETY: both lists end with a null pointer and point to strings that `order` borrows.
             unsafe { libc::execve(order.program.as_ptr(), arguments.as_ptr(), environment.as_ptr()) };
             Some(("start the program", signals::last_error()))
         });
@@ -57,7 +57,7 @@ fn prepare(streams: &Streams, bound: bool) -> Result<(), (&'static str, Errno)> 
     signals::release().map_err(step("reset the signals"))
 }
 
-fn pointers(texts: &[CString]) -> Vec<*const c_char> {
+fn pointers(texts: &[&CStr]) -> Vec<*const c_char> {
     texts.iter().map(|text| text.as_ptr()).chain([ptr::null()]).collect()
 }
 

@@ -10,6 +10,7 @@ use crate::process::linux::message::Failure;
 use crate::process::{Isolation, LayerOff, MISSING_LAYERS};
 use rustix::io::Errno;
 use rustix::process::{getegid, geteuid};
+use std::os::fd::OwnedFd;
 
 /// One layer of isolation.
 pub(super) trait Layer: Sync {
@@ -24,6 +25,12 @@ pub(super) trait Layer: Sync {
     /// Whether the layers beside it are worth having without it.
     fn is_optional(&self) -> bool {
         false
+    }
+
+    /// A descriptor that polls as exceptional once a command has changed something in the layer that would outlast
+    /// it; `None` where it can change nothing such. Asked for when every layer has been entered.
+    fn witness(&self) -> Result<Option<OwnedFd>, Errno> {
+        Ok(None)
     }
 
     /// What is left to do in the reaper, before it takes an order.
@@ -78,6 +85,11 @@ impl Way {
     /// Whether paths lead through mounts of the reaper's own.
     pub(super) fn has_mounts(self) -> bool {
         self.namespaces() & libc::CLONE_NEWNS != 0
+    }
+
+    /// The witnesses of all layers.
+    pub(super) fn witnesses(self) -> Result<Vec<OwnedFd>, Errno> {
+        self.0.iter().filter_map(|layer| layer.witness().transpose()).collect()
     }
 
     /// Enters every layer and says which are on.

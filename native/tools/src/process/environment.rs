@@ -1,4 +1,4 @@
-//! What a command gets to see of the host's environment: nothing that could be a secret.
+//! What a process gets to see of the host's environment: nothing that could be a secret.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -15,9 +15,9 @@ const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/s
 /// The host's environment does not change while the program runs.
 static INHERITED: LazyLock<Vec<Variable>> = LazyLock::new(|| passed(std::env::vars_os()));
 
-/// The whole environment of a command: what is passed on, `TERM=dumb`, the session's temporary directory as
-/// `TMPDIR` if there is one, and over all that the command's own variables.
-pub(super) fn environment(temp: Option<&Path>, own: impl Iterator<Item = Variable>) -> Vec<Variable> {
+/// The whole environment of a process: what is passed on, `TERM=dumb`, the session's temporary directory as
+/// `TMPDIR` if there is one, and over all that its own variables.
+pub(crate) fn environment(temp: Option<&Path>, own: impl Iterator<Item = Variable>) -> Vec<Variable> {
     let mut all = INHERITED.clone();
     all.extend(temp.map(|temp| ("TMPDIR".into(), temp.into())));
     for (name, value) in own {

@@ -1,0 +1,87 @@
+//! A reaper tends one command after the other only while each leaves nothing behind. Alone in its file, for the tests
+//! of a file share one launcher, and here it has to be known which reaper comes next.
+
+mod common;
+
+use common::{Env, MODES};
+use serde_json::json;
+
+/// Searches what a reaper can still read for a text that the search itself does not contain.
+const SEARCH: &str = r#"
+while read -r range mode _; do
+  case $range$mode in *ff*vsyscall*|*-----*) continue;; esac
+  start=$((16#${range%-*})); end=$((16#${range#*-}))
+  [[ $mode == r* ]] && dd if=/proc/1/mem bs=4096 skip=$((start / 4096)) count=$(((end - start) / 4096)) status=none 2>/dev/null
+done </proc/1/maps | grep -ac "$A$B"
+"#;
+
+/// The number of the shell tells how many processes its namespace has seen.
+fn shell_number(env: &Env) -> u32 {
+    env.stdout("echo $$").trim().parse().unwrap()
+}
+
+#[test]
+fn a_reaper_goes_on_only_after_a_command_that_left_nothing() {
+    let env = Env::new();
+    assert_eq!(shell_number(&env), 2);
+    assert_eq!(shell_number(&env), 3);
+    // A signal, an exit code, output and input leave nothing.
+    env.run("kill -SEGV $$");
+    env.ok(json!({"command": "cat; exit 7", "stdin": "x"}));
+    assert!(shell_number(&env) > 3);
+    // These do, and the next command has a reaper that knows nothing of it.
+    for command in [
+        "sleep 1000 >/dev/null 2>&1 &",
+        "prlimit --pid $PPID --nofile=77:77",
+        "renice -n 5 -p $PPID",
+        "taskset -p 1 $PPID",
+        "ionice -c 3 -p $PPID",
+        "chrt --batch -p 0 $PPID",
+    ] {
+        env.run(command);
+        assert_eq!(shell_number(&env), 2, "{command}");
+    }
+    env.fails(json!({"command": "sleep 1000", "timeout": 50}));
+    assert_eq!(shell_number(&env), 2);
+    assert!(env.stdout("ulimit -n; nice").ends_with("\n0\n"));
+    mounts_of_a_command_end_with_it(&env);
+    nothing_of_a_command_is_readable_in_the_next(&env);
+    one_mode_is_never_served_by_the_reaper_of_another();
+}
+
+fn mounts_of_a_command_end_with_it(env: &Env) {
+    // Who may not mount has nothing to leave.
+    let may_mount = env.run("mkdir m && mount -t tmpfs none m && touch m/inside")["exit_code"] == 0;
+    assert_eq!(may_mount, rustix::process::geteuid().is_root());
+    assert_eq!(env.stdout("ls m"), "");
+    if may_mount {
+        env.run("mount -t tmpfs none m");
+        assert_eq!(shell_number(env), 2);
+        env.run("mount -t tmpfs none m; umount m");
+        assert_eq!(shell_number(env), 2);
+    }
+}
+
+fn nothing_of_a_command_is_readable_in_the_next(env: &Env) {
+    let search = |a: &str, b: &str| {
+        let result = env.ok(json!({"command": SEARCH, "env": {"A": a, "B": b}}));
+        result["stdout"].as_str().unwrap().trim().parse::<u32>().unwrap()
+    };
+    let number = shell_number(env);
+    env.ok(json!({"command": "true S3CR3T-WORD", "env": {"TOKEN": "S3CR3T-VALUE"}, "stdin": "S3CR3T-INPUT"}));
+    // Who may not trace sees nothing at all; who may sees that the search works.
+    let may_look = rustix::process::geteuid().is_root();
+    assert_eq!(search("best_ef", "fort") > 0, may_look);
+    assert_eq!(search("S3CR", "3T"), 0);
+    assert!(shell_number(env) > number + 2, "another reaper was looked into");
+}
+
+fn one_mode_is_never_served_by_the_reaper_of_another() {
+    for _ in 0..3 {
+        for mode in MODES {
+            assert_eq!(Env::with(mode).run("true")["isolation"]["mode"], mode);
+        }
+    }
+    let numbers: Vec<u32> = (0..2).map(|_| shell_number(&Env::with("off"))).collect();
+    assert!(numbers.iter().all(|number| *number > 100), "{numbers:?} are numbers of a namespace");
+}

@@ -1,0 +1,130 @@
+//! What a server sends: replies, news, and requests of its own.
+
+use super::handshake::{Capabilities, folders};
+use super::server::{INITIALIZE, Server};
+use super::state::{Phase, Reply};
+use super::uri::path_of;
+use super::wire::{PublishDiagnostics, ResponseError};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+impl Server {
+    /// Takes a message.
+    pub(super) fn take(&self, mut message: Value) {
+        let id = message.get("id").filter(|id| !id.is_null()).cloned();
+        let method = message["method"].as_str().map(str::to_owned);
+        match (method, id) {
+            (Some(method), Some(id)) => self.answer(&method, &id, &message["params"]),
+            (Some(method), None) => self.hear(&method, message["params"].take()),
+            (None, Some(id)) => self.settle(&id, reply(message)),
+            (None, None) => {}
+        }
+        self.wake();
+    }
+
+    /// Takes the reply to a request.
+    fn settle(&self, id: &Value, reply: Reply) {
+        match id.as_u64() {
+            Some(INITIALIZE) => self.begin(reply),
+            Some(id) => self.state().reply(id, reply),
+            None => {}
+        }
+    }
+
+    /// Takes the reply to the first request. No call has a say before `initialized` is on its way.
+    fn begin(&self, reply: Reply) {
+        let mut state = self.state();
+        if !matches!(state.phase, Phase::Starting) {
+            return;
+        }
+        match reply {
+            Ok(answer) => {
+                self.notify("initialized", &json!({}));
+                let settings = &self.plan.identity.settings;
+                if !settings.is_null() {
+                    self.notify("workspace/didChangeConfiguration", &json!({"settings": settings}));
+                }
+                state.settle();
+                state.phase = Phase::Ready(Arc::new(Capabilities::of(&answer)));
+            }
+            Err(error) => state.phase = Phase::Broken(self.plan.broken(&error.message)),
+        }
+    }
+
+    /// Takes news.
+    fn hear(&self, method: &str, params: Value) {
+        match method {
+            "textDocument/publishDiagnostics" => self.publish(params),
+            "$/progress" => {
+                let kind = params["value"]["kind"].as_str().unwrap_or_default();
+                self.state().progress(&params["token"], kind);
+            }
+            // An extension by which clangd says what it does with a file.
+            "textDocument/clangd.fileStatus" => {
+                let kind = if params["state"] == "idle" { "end" } else { "begin" };
+                self.state().progress(&params["uri"], kind);
+            }
+            "experimental/serverStatus" => self.state().loading(params["quiescent"] == false),
+            _ => {}
+        }
+    }
+
+    fn publish(&self, params: Value) {
+        let Ok(said) = serde_json::from_value::<PublishDiagnostics>(params) else { return };
+        let Some(path) = path_of(&said.uri) else { return };
+        self.state().publish(path, said.version, said.diagnostics);
+    }
+
+    /// Answers a request of the server. Nothing that it may ask for changes anything.
+    fn answer(&self, method: &str, id: &Value, params: &Value) {
+        let answer = match method {
+            "workspace/configuration" => Ok(self.configuration(params)),
+            "workspace/workspaceFolders" => Ok(folders(&self.plan)),
+            "workspace/applyEdit" => {
+                Ok(json!({"applied": false, "failureReason": "this client applies no edits"}))
+            }
+            "window/showDocument" => Ok(json!({"success": false})),
+            "workspace/diagnostic/refresh" => {
+                self.state().disturb();
+                Ok(Value::Null)
+            }
+            "client/registerCapability"
+            | "client/unregisterCapability"
+            | "window/workDoneProgress/create"
+            | "window/showMessageRequest"
+            | "workspace/codeLens/refresh"
+            | "workspace/semanticTokens/refresh"
+            | "workspace/inlayHint/refresh"
+            | "workspace/inlineValue/refresh"
+            | "workspace/foldingRange/refresh" => Ok(Value::Null),
+            _ => Err(json!({"code": -32601, "message": format!("this client does not know {method}")})),
+        };
+        self.post(&match answer {
+            Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
+            Err(error) => json!({"jsonrpc": "2.0", "id": id, "error": error}),
+        });
+    }
+
+    /// The host's settings for the sections that the server asks about.
+    fn configuration(&self, params: &Value) -> Value {
+        let items = params["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let section = |item: &Value| {
+            let settings = &self.plan.identity.settings;
+            match item["section"].as_str().unwrap_or_default() {
+                "" => settings.clone(),
+                path => path.split('.').fold(settings, |value, key| &value[key]).clone(),
+            }
+        };
+        items.iter().map(section).collect()
+    }
+}
+
+fn reply(mut message: Value) -> Reply {
+    match message.get_mut("error").map(Value::take) {
+        None | Some(Value::Null) => Ok(message["result"].take()),
+        Some(error) => Err(serde_json::from_value(error).unwrap_or_else(|_| ResponseError {
+            code: 0,
+            message: "an error that it does not describe".to_owned(),
+        })),
+    }
+}

@@ -1,0 +1,118 @@
+//! The process of a server, under a reaper that ends it with the port.
+
+use super::plan::Plan;
+use crate::context::Sandbox;
+use crate::error::{Reason, Result, ToolError};
+use crate::process::{
+    Child, Exit, Failure, Launcher, MISSING_LAYERS, Report, Spec, Stdin, environment, signal_name,
+};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::fd::OwnedFd;
+
+/// Variables that servers need besides those that every command gets: where toolchains and caches are.
+const PASSED: [&str; 10] = [
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "GOPATH",
+    "GOROOT",
+    "GOCACHE",
+    "GOMODCACHE",
+    "VIRTUAL_ENV",
+    "XDG_CACHE_HOME",
+    "TMPDIR",
+];
+
+/// A server's process.
+#[derive(Debug)]
+pub(super) struct Process(Child);
+
+/// The streams of a server's process. They block.
+pub(super) struct Streams {
+    pub(super) stdin: File,
+    pub(super) stdout: File,
+    pub(super) stderr: File,
+}
+
+/// Starts a server.
+///
+/// # Errors
+/// `isolation_unavailable` where the sandbox is required, `busy` and `io`. That the program cannot be executed shows
+/// in its [ending](Process::ending).
+pub(super) fn start(plan: &Plan) -> Result<(Process, Streams)> {
+    if plan.identity.sandbox == Sandbox::Required {
+        return Err(not_isolated(plan));
+    }
+    let spec = Spec {
+        program: plan.identity.program.clone(),
+        arguments: plan.identity.arguments.iter().map(OsString::from).collect(),
+        environment: environment(None, passed()),
+        directory: plan.workspace.top().open_dir()?,
+        stdin: Stdin::Pipe,
+        sandbox: plan.identity.sandbox,
+    };
+    let mut child = Launcher::shared().spawn(&spec).map_err(|failure| not_started(plan, &failure))?;
+    let streams = Streams {
+        stdin: blocking(child.stdin.take())?,
+        stdout: blocking(child.stdout.take())?,
+        stderr: blocking(child.stderr.take())?,
+    };
+    Ok((Process(child), streams))
+}
+
+impl Process {
+    /// Ends the server and everything that it started.
+    pub(super) fn kill(&self) {
+        self.0.kill();
+    }
+
+    /// Waits until nothing of the server is left, and tells how it ended. May be asked once.
+    pub(super) fn ending(&self) -> String {
+        match self.0.wait() {
+            Ok(Report::Ended { exit: Exit::Code(code), .. }) => format!("it exited with code {code}"),
+            Ok(Report::Ended { exit: Exit::Signal(signal), .. }) => {
+                format!("{} killed it", signal_name(signal))
+            }
+            Ok(Report::NotStarted(failure)) => failure.to_string(),
+            Err(_) => "it is lost".to_owned(),
+        }
+    }
+}
+
+fn passed() -> impl Iterator<Item = (OsString, OsString)> {
+    PASSED.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)))
+}
+
+/// The stream's end of the port; the server's own end blocks in any case.
+fn blocking(fd: Option<OwnedFd>) -> Result<File> {
+    let set = |fd: OwnedFd| -> Result<File, Errno> {
+        let flags = rustix::fs::fcntl_getfl(&fd)?;
+        rustix::fs::fcntl_setfl(&fd, flags - OFlags::NONBLOCK)?;
+        Ok(File::from(fd))
+    };
+    fd.ok_or(Errno::BADF)
+        .and_then(set)
+        .map_err(|errno| ToolError::io("use", "the streams of a language server", errno))
+}
+
+fn not_started(plan: &Plan, failure: &Failure) -> ToolError {
+    let (reason, advice) = match failure.is_shortage() {
+        true => (Reason::Busy, "; too much is running: try again later"),
+        false => (Reason::Io, ""),
+    };
+    let message = format!("{} was not started: {failure}{advice}", plan.name());
+    ToolError::new(reason, message).with("errno", failure.errno)
+}
+
+fn not_isolated(plan: &Plan) -> ToolError {
+    let message = format!(
+        "{} was not started: the sandbox is required, and this version lacks the layers {}; set the sandbox to \
+         best_effort to run language servers without them, or use grep and read",
+        plan.name(),
+        MISSING_LAYERS.join(", ")
+    );
+    ToolError::new(Reason::IsolationUnavailable, message).with("missing", MISSING_LAYERS.to_vec())
+}
