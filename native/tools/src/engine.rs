@@ -7,7 +7,7 @@ use crate::error::{Reason, Result, ToolError};
 use crate::ops::question::{Answers, Question};
 use crate::ops::skill::SkillSettings;
 use crate::panics;
-use crate::policy::{Need, Operand, Policy, PolicyText, Verdict};
+use crate::policy::{Need, Needs, Operand, Policy, PolicyText, Verdict};
 use crate::session::{Session, SessionState};
 use crate::tool::{Prepared, Tool};
 use crate::workspace::{Workspace, WorkspaceId};
@@ -149,18 +149,18 @@ impl Host {
         let tool = catalogue::find(&call.tool, call.dialect.as_deref())?;
         let digest = self.policy.may_ask(tool.requires_permission()).then(|| digest(&call.args));
         let prepared = tool.prepare(call.args)?;
-        let need = prepared.need(&cx)?;
-        match self.policy.judge(&need) {
-            Verdict::Allow(_) => run_prepared(prepared, &cx),
-            Verdict::Deny(rule) => Err(denied(&need, rule).into()),
-            Verdict::Ask(_) => {
-                let request = request(&call.tool, &need, digest);
+        let needs = prepared.needs(&cx)?;
+        match self.policy.judge_all(&needs) {
+            (Verdict::Allow(_), _) => run_prepared(prepared, &cx),
+            (Verdict::Deny(rule), need) => Err(denied(need, rule).into()),
+            (Verdict::Ask(_), _) => {
+                let request = request(&call.tool, &needs, digest);
                 match &call.approved {
                     None => Ok(Outcome::Ask(request)),
                     Some(approved) if request["fingerprint"] == approved.as_str() => {
                         run_prepared(prepared, &cx)
                     }
-                    Some(_) => Err(changed(&need).into()),
+                    Some(_) => Err(changed(&needs).into()),
                 }
             }
         }
@@ -173,8 +173,8 @@ impl Host {
     pub fn explain(&self, call: Call) -> Result<Value> {
         let cx = self.context(&call, Run::default())?;
         let tool = catalogue::find(&call.tool, call.dialect.as_deref())?;
-        let need = tool.prepare(call.args)?.need(&cx)?;
-        Ok(explained(&self.policy.judge(&need)))
+        let needs = tool.prepare(call.args)?.needs(&cx)?;
+        Ok(explained(&self.policy.judge_all(&needs).0))
     }
 
     /// The verdict on a tool that the host implements itself: `Ok(None)` lets it run, `Ok(Some(request))` asks.
@@ -185,7 +185,7 @@ impl Host {
         let need = host_need(tool, requires_permission);
         match self.policy.judge(&need) {
             Verdict::Allow(_) => Ok(None),
-            Verdict::Ask(_) => Ok(Some(request(tool, &need, None))),
+            Verdict::Ask(_) => Ok(Some(request(tool, &need.into(), None))),
             Verdict::Deny(rule) => Err(ToolError { tool: tool.to_owned(), ..denied(&need, rule) }),
         }
     }
@@ -250,23 +250,34 @@ fn explained(verdict: &Verdict) -> Value {
 
 /// The question that a host puts to a person. `fingerprint` stands for exactly this call: sent back with it as
 /// `approved`, the call runs; with any other, it is refused.
-fn request(tool: &str, need: &Need, digest: Option<blake3::Hash>) -> Value {
-    let subject = need.subject();
+fn request(tool: &str, needs: &Needs, digest: Option<blake3::Hash>) -> Value {
+    let subject = needs.subject();
     let text =
         format!("{tool}\0{subject}\0{}", digest.map_or(String::new(), |hash| hash.to_hex().to_string()));
     let mut request = json!({
         "tool": tool,
-        "rule": need.rule,
+        "rule": needs.first.rule,
         "subject": subject,
-        "message": need.question(tool),
+        "message": needs.question(tool),
         "fingerprint": blake3::hash(text.as_bytes()).to_hex().as_str(),
     });
-    match &need.operand {
+    match &needs.first.operand {
+        _ if !needs.more.is_empty() => {
+            request["subjects"] = needs.iter().map(Need::subject).collect();
+            request["files"] = needs.iter().filter_map(file).collect();
+        }
         Operand::None | Operand::Name(_) => {}
         Operand::File(file) => request["file"] = file.as_str().into(),
         Operand::Command(command) => request["command"] = command.as_str().into(),
     }
     request
+}
+
+fn file(need: &Need) -> Option<&str> {
+    match &need.operand {
+        Operand::File(file) => Some(file),
+        _ => None,
+    }
 }
 
 fn denied(need: &Need, rule: Option<String>) -> ToolError {
@@ -287,8 +298,8 @@ fn denied(need: &Need, rule: Option<String>) -> ToolError {
     }
 }
 
-fn changed(need: &Need) -> ToolError {
-    let message = format!("{} is not what was approved; ask again", need.subject());
+fn changed(needs: &Needs) -> ToolError {
+    let message = format!("{} is not what was approved; ask again", needs.subject());
     ToolError::new(Reason::NeedsApproval, message)
 }
 

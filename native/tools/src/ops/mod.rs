@@ -6,6 +6,7 @@ pub mod glob;
 mod globs;
 pub mod grep;
 pub mod list;
+pub mod patch;
 pub mod probe;
 pub mod question;
 pub mod shell;
