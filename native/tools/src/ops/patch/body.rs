@@ -49,9 +49,8 @@ impl<'a> Text<'a> {
 
     /// Whether this is the line that ends a commit in a mailbox, before git's version.
     fn is_signature(&self, at: usize) -> bool {
-        let is_version =
-            |line: &str| line.is_empty() || line.starts_with(|first: char| first.is_ascii_digit());
-        matches!(self.head(at), "-- " | "--") && (self.is_end(at + 1) || is_version(self.head(at + 1)))
+        let is_version = self.head(at + 1).starts_with(|first: char| first.is_ascii_digit());
+        matches!(self.head(at), "-- " | "--") && is_version
     }
 }
 

@@ -61,7 +61,13 @@ impl Content {
     pub(super) fn charset(&self) -> Result<Charset> {
         match self {
             Self::OnDisk { place, file } => file.charset_for_parts(place, ADVICE),
-            Self::Draft { charset, .. } => Ok(charset.unwrap_or(Charset::UTF8)),
+            Self::Draft { charset, .. } => {
+                let charset = charset.unwrap_or(Charset::UTF8);
+                // The patch may have put a byte order mark there, or taken it away.
+                let mut scratch = Vec::new();
+                let bytes = self.bytes();
+                Ok(Charset::labelled(&charset.name(), bytes.read(0..4, &mut scratch)?).unwrap_or(charset))
+            }
         }
     }
 }

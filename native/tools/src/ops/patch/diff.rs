@@ -113,6 +113,15 @@ impl Hunk {
 }
 
 impl FileDiff {
+    /// Whether the diff tells the file's earlier content by its hash, and so was made from the very file.
+    pub(super) fn is_exact(&self) -> bool {
+        match self.change {
+            Change::Update { is_known, .. } => is_known,
+            Change::Rename { .. } | Change::Copy { .. } => true,
+            Change::Create(_) | Change::Delete(_) => false,
+        }
+    }
+
     /// Whether the file need not have any lines before.
     pub(super) fn has_no_old_lines(&self) -> bool {
         self.hunks.iter().all(|hunk| hunk.old().next().is_none())

@@ -19,7 +19,6 @@ pub(super) struct Fitted {
     /// What to exchange, in order; of use only when all hunks fit.
     pub(super) cuts: Vec<Cut>,
     pub(super) is_adapted: bool,
-    pub(super) drops_mark: bool,
 }
 
 /// Fits the hunks of `diff` to a file.
@@ -27,15 +26,27 @@ pub(super) struct Fitted {
 /// # Errors
 /// Those of reading, and of `check`. A hunk that does not fit is no error.
 pub(super) fn fit(diff: &FileDiff, bytes: Bytes<'_>, charset: Charset, check: Check<'_>) -> Result<Fitted> {
+    let unmarked = Charset::labelled(&charset.name(), b"").filter(|_| names_mark(diff));
+    let charset = unmarked.unwrap_or(charset);
     let (ends, has_no_returns) = line_ends(&diff.hunks);
     let (found, survey) = search(diff, ends, &bytes, charset, check)?;
-    let file = Before { bytes, charset, survey, ends, has_no_returns };
+    // Git shows the line ends of a file as they are, others may not have seen them.
+    let is_foreign = has_no_returns && survey.feeds == 0 && survey.returns > 0 && !diff.is_exact();
+    let file = Before { bytes, charset, survey, ends, is_foreign };
     let placed = placing::place(diff, &found, &file.survey, charset.bom().len() as u64);
     let mut fitting = Fitting { file, explained: 0, check, out: Fitted::default() };
     for (hunk, place) in diff.hunks.iter().zip(&placed) {
         fitting.take(hunk, place)?;
     }
     Ok(fitting.finish())
+}
+
+/// Whether the byte order mark is part of the first line, as git shows it, and not something aside from the lines.
+fn names_mark(diff: &FileDiff) -> bool {
+    diff.hunks.iter().any(|hunk| match hunk.old().next() {
+        Some(first) => first.text.starts_with('\u{FEFF}'),
+        None => diff.is_exact() && stated(hunk) == Some(1),
+    })
 }
 
 /// How the hunks' lines are compared with the file's, and whether no line has a carriage return.
@@ -94,7 +105,6 @@ impl Fitting<'_> {
                     (verdict.line, verdict.offset) = (Some(place.line), shift(hunk, place.line));
                     self.out.cuts.extend(rewritten.cuts);
                     self.out.is_adapted |= rewritten.is_adapted;
-                    self.out.drops_mark |= rewritten.drops_mark;
                 }
                 Err(unmappable) => verdict.problem = Some(self.unheld(&unmappable).into()),
             },

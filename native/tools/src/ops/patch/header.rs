@@ -87,11 +87,14 @@ impl GitHeader {
         names: Option<(String, String)>,
         sides: Option<(Side, Side)>,
     ) -> Result<Change, String> {
-        if let Some((old, new)) = both(&self.rename, "rename")? {
-            return Ok(Change::Rename { old, new });
-        }
-        if let Some((old, new)) = both(&self.copy, "copy")? {
-            return Ok(Change::Copy { old, new });
+        let is_without_file = matches!(&sides, Some((Side::Nothing, _) | (_, Side::Nothing)));
+        match (both(&self.rename, "rename")?, both(&self.copy, "copy")?) {
+            (None, None) => {}
+            _ if is_without_file => {
+                return Err("the file is renamed or copied, so neither of its names is /dev/null".to_owned());
+            }
+            (Some((old, new)), _) => return Ok(Change::Rename { old, new }),
+            (None, Some((old, new))) => return Ok(Change::Copy { old, new }),
         }
         // The header names both sides, so it tells whether names have prefixes.
         let bare = names.as_ref().and_then(|(old, new)| match old == new {

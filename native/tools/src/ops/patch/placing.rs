@@ -4,7 +4,7 @@
 //! so is the distance by which a neighbouring hunk, which can be in one place only, has moved. Where these leave a
 //! choice, the hunk is not applied.
 
-use super::diff::{Change, FileDiff, Hunk};
+use super::diff::{FileDiff, Hunk};
 use super::search::{Place, Places, Survey};
 use crate::text::Unmappable;
 
@@ -33,10 +33,7 @@ pub(super) fn place(
     survey: &Survey,
     top: u64,
 ) -> Vec<Result<Place, Misfit>> {
-    let is_known = matches!(
-        diff.change,
-        Change::Update { is_known: true, .. } | Change::Rename { .. } | Change::Copy { .. }
-    );
+    let is_known = diff.is_exact();
     let anchors: Vec<Option<Anchor>> =
         diff.hunks.iter().zip(found).map(|(hunk, found)| anchor(hunk, found)).collect();
     let mut placed: Vec<Result<Place, Misfit>> = Vec::with_capacity(found.len());

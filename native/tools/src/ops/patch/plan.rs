@@ -322,13 +322,9 @@ impl<'p> Plan<'p> {
         }
         let charset = content.charset()?;
         let fitted = fit(diff, content.bytes(), charset, &|| self.cx.check())?;
-        let after = match fitted.drops_mark {
-            true => Charset::labelled(&charset.name(), b"").unwrap_or(charset),
-            false => charset,
-        };
         let hunks = fitted.hunks.clone();
         let outcome =
-            Outcome { hunks, charset: Some(after), is_adapted: fitted.is_adapted, ..Outcome::default() };
+            Outcome { hunks, charset: Some(charset), is_adapted: fitted.is_adapted, ..Outcome::default() };
         Ok((outcome, fitted))
     }
 

@@ -17,8 +17,8 @@ pub(super) struct Before<'a> {
     pub(super) charset: Charset,
     pub(super) survey: Survey,
     pub(super) ends: LineEnds,
-    /// Whether no line of the patch has a carriage return.
-    pub(super) has_no_returns: bool,
+    /// Whether line ends of the file that no line of the patch has are meant by it.
+    pub(super) is_foreign: bool,
 }
 
 /// Bytes that are exchanged for others.
@@ -41,8 +41,6 @@ pub(super) struct Rewritten {
     pub(super) cuts: Vec<Cut>,
     /// Whether line ends were taken to mean those of the file.
     pub(super) is_adapted: bool,
-    /// Whether the byte order mark goes.
-    pub(super) drops_mark: bool,
 }
 
 /// A line of the file that the hunk is about.
@@ -78,19 +76,8 @@ pub(super) fn rewrite(
     for line in &hunk.lines {
         rewriter.take(line, is_at_mark);
     }
-    let drops_mark = is_at_mark && drops_mark(hunk);
-    let start = if drops_mark { 0 } else { place.range.start };
-    Ok(rewriter.cuts(start, place.range.end).map(|cuts| Rewritten {
-        cuts,
-        is_adapted: !is_exact,
-        drops_mark,
-    }))
-}
-
-/// Whether the hunk has the mark in the file's first line before, and not after.
-fn drops_mark(hunk: &Hunk) -> bool {
-    let has_mark = |line: &Line| line.text.starts_with('\u{FEFF}');
-    hunk.old().next().is_some_and(has_mark) && !hunk.new().next().is_some_and(has_mark)
+    let cuts = rewriter.cuts(place.range.start, place.range.end);
+    Ok(cuts.map(|cuts| Rewritten { cuts, is_adapted: !is_exact }))
 }
 
 fn old_lines(file: &Before<'_>, place: &Place) -> Result<Vec<Old>> {
@@ -116,10 +103,7 @@ fn is_exact(file: &Before<'_>, hunk: &Hunk, old: &[Old]) -> bool {
             old.end == End::Return || without_return(file.charset, &old.body).len() < old.body.len();
         line.text.ends_with('\r') == has_return && line.is_open == (old.end == End::Nothing)
     };
-    // Where no line of the file ends as those of the patch do, that tells even without a line to compare.
-    let alike = if file.has_no_returns { file.survey.feeds } else { file.survey.returns };
-    let is_foreign = alike == 0 && file.survey.feeds + file.survey.returns > 0;
-    !is_foreign && hunk.old().zip(old).all(is_same)
+    !file.is_foreign && hunk.old().zip(old).all(is_same)
 }
 
 struct Rewriter<'a> {

@@ -94,7 +94,6 @@ struct Track {
     fallback: Vec<usize>,
     matched: usize,
     stated: Option<u64>,
-    is_at_top: bool,
     is_at_end: bool,
     /// Whether the last line must have no end.
     is_open: bool,
@@ -126,15 +125,13 @@ impl Search {
     }
 
     fn add(&mut self, wanted: &Wanted<'_>) {
-        let mark = '\u{FEFF}';
-        let is_at_top =
-            self.charset.has_bom() && wanted.lines.first().is_some_and(|line| line.text.starts_with(mark));
         let mut word = Vec::with_capacity(wanted.lines.len());
         let mut found = Places::default();
-        for (at, line) in wanted.lines.iter().enumerate() {
-            let text = if is_at_top && at == 0 { &line.text[mark.len_utf8()..] } else { &line.text };
-            let text =
-                if self.ends == LineEnds::Any { text.strip_suffix('\r').unwrap_or(text) } else { text };
+        for line in &wanted.lines {
+            let text = match self.ends {
+                LineEnds::Any => line.text.strip_suffix('\r').unwrap_or(&line.text),
+                LineEnds::Exact => &line.text,
+            };
             match self.symbols.intern(self.charset, text) {
                 Ok(symbol) => word.push(symbol),
                 Err(unmappable) => found.unmappable = Some(unmappable),
@@ -153,7 +150,6 @@ impl Search {
             word,
             matched: 0,
             stated: wanted.stated,
-            is_at_top,
             is_at_end: wanted.is_at_end,
             is_open: wanted.lines.last().is_some_and(|line| line.is_open),
             before: 0,
@@ -212,8 +208,7 @@ impl Search {
                 range: self.recent[self.recent.len() - len]..line.range.end,
             };
             let fits = (self.ends == LineEnds::Any || track.is_open || line.end != End::Nothing)
-                && (!track.is_open || line.end == End::Nothing)
-                && (!track.is_at_top || place.line == 1);
+                && (!track.is_open || line.end == End::Nothing);
             if fits {
                 track.take(place);
             }

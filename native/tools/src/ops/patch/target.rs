@@ -114,7 +114,7 @@ impl Resolver<'_> {
             Change::Delete(old) => {
                 let from = match old.is_bare {
                     true => self.spot(&old.text)?,
-                    false => self.first(&[without(&old.text, "a/"), &old.text, without(&old.text, "b/")])?,
+                    false => self.first(&[without(&old.text, "a/"), &old.text, without(&old.text, "b/")])?.1,
                 };
                 refuse_link(&from)?;
                 Target { operation: PatchOperation::Deleted, from: Some(from), to: None, note: None }
@@ -143,30 +143,28 @@ impl Resolver<'_> {
 
     fn update(&self, file: &FileDiff, old: &Name, new: &Name, is_known: bool) -> Result<Target> {
         let names = names(old, new);
-        let to = self.first(&names)?;
+        let (at, to) = self.first(&names)?;
         let may_be_new = file.has_no_old_lines() && file.hunks.len() == 1 && !is_known;
         if may_be_new && !self.exists(&to) {
             return self.create(names[0]);
         }
-        let is_pair = names.len() < 2 || common_tail(&old.text, &new.text).is_some();
-        let is_old = !is_pair && self.spot(&old.text).is_ok_and(|old| old.path == to.path);
-        let note = is_old.then(|| {
-            format!(
-                "the patch names {:?} too; nothing is renamed without \"rename from\" and \"rename to\" lines",
-                new.text
-            )
+        let is_other = common_tail(&old.text, &new.text).is_none() && names[at] == without(&old.text, "a/");
+        let note = (is_other && old.text != new.text).then(|| {
+            let other = &new.text;
+            format!("the patch names {other:?} too; nothing is renamed without \"rename from\" and \"rename to\" lines")
         });
         Ok(Target { operation: PatchOperation::Updated, from: None, to: Some(to), note })
     }
 
     /// The first name that a file has; where none has, the first of them.
-    fn first(&self, names: &[&str]) -> Result<Spot> {
-        let mut spots = names.iter().map(|name| self.spot(name));
-        let first = spots.next().unwrap_or_else(|| self.spot("."));
+    fn first(&self, names: &[&str]) -> Result<(usize, Spot)> {
+        let mut spots = names.iter().map(|name| self.spot(name)).enumerate();
+        let (_, first) = spots.next().unwrap_or_else(|| (0, self.spot(".")));
         if first.as_ref().is_ok_and(|first| self.exists(first)) {
-            return first;
+            return first.map(|first| (0, first));
         }
-        spots.filter_map(Result::ok).find(|spot| self.exists(spot)).map_or(first, Ok)
+        let other = spots.filter_map(|(at, spot)| Some((at, spot.ok()?))).find(|(_, spot)| self.exists(spot));
+        other.map_or(first.map(|first| (0, first)), Ok)
     }
 
     fn exists(&self, spot: &Spot) -> bool {
@@ -186,6 +184,9 @@ fn names<'n>(old: &'n Name, new: &'n Name) -> Vec<&'n str> {
         return vec![new_text];
     }
     let mut names: Vec<&str> = name::tail_of_pair(old_text, new_text).into_iter().collect();
+    if old_text.starts_with("a/") && new_text.starts_with("b/") {
+        names.extend([without(new_text, "b/"), without(old_text, "a/")]);
+    }
     names.extend([new_text, old_text]);
     names.extend(common_tail(old_text, new_text).filter(|_| old_text != new_text));
     names.extend([without(new_text, "b/"), without(old_text, "a/")]);

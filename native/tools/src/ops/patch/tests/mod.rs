@@ -1,14 +1,18 @@
 //! The tool as it is called.
 
 mod apply;
+mod large;
+mod policy;
+mod property;
+mod refuse;
 
 use crate::catalogue;
 use crate::context::{CallContext, Stop};
-use crate::error::ToolError;
+use crate::error::{Reason, ToolError};
 use crate::workspace::Workspace;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -64,8 +68,25 @@ impl Scene {
         std::fs::write(path, content).unwrap();
     }
 
+    fn bytes(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).unwrap()
+    }
+
     fn get(&self, name: &str) -> String {
-        String::from_utf8(std::fs::read(self.path(name)).unwrap()).unwrap()
+        String::from_utf8(self.bytes(name)).unwrap()
+    }
+
+    fn mode(&self, name: &str) -> u32 {
+        self.path(name).metadata().unwrap().mode() & 0o7777
+    }
+
+    fn set_mode(&self, name: &str, mode: u32) {
+        std::fs::set_permissions(self.path(name), PermissionsExt::from_mode(mode)).unwrap();
+    }
+
+    /// Paths of everything there is.
+    fn names(&self) -> Vec<String> {
+        self.tree().into_keys().map(|path| path.into_os_string().into_string().unwrap()).collect()
     }
 
     fn tree(&self) -> Tree {
