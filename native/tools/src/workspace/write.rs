@@ -226,14 +226,17 @@ impl Replacement<'_> {
 
     /// Undoes [`Replacement::put`], unless somebody has changed the file since.
     pub(super) fn take_back(&mut self) -> Result<()> {
+        if self.state == State::Drafted {
+            return Ok(());
+        }
         let anchor = self.place.root.anchor();
         let (parent, name) = (self.target.parent(&anchor), &self.target.name);
         let failed = |error| self.place.error("put back", error);
         let own = rustix::fs::fstat(&self.draft.file).map_err(failed)?;
         let is_own = look(parent, name).map_err(failed)?.is_some_and(|now| same_content(&now, &own));
         match self.state {
-            State::Drafted => {}
             _ if !is_own => return Err(self.stale()),
+            State::Drafted => {}
             State::Placed => rustix::fs::unlinkat(parent, name, AtFlags::empty()).map_err(failed)?,
             State::Exchanged => self.draft.restore(parent, name).map_err(failed)?,
             State::Overwritten => return Err(failed(Errno::NOTSUP)),

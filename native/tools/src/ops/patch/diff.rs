@@ -86,18 +86,18 @@ impl Tag {
 
 impl Hunk {
     /// The lines that the file must have.
-    pub(super) fn old(&self) -> impl DoubleEndedIterator<Item = &Line> {
+    pub(super) fn old_lines(&self) -> impl DoubleEndedIterator<Item = &Line> {
         self.lines.iter().filter(|line| line.tag.is_old())
     }
 
     /// The lines that it has afterwards.
-    pub(super) fn new(&self) -> impl DoubleEndedIterator<Item = &Line> {
+    pub(super) fn new_lines(&self) -> impl DoubleEndedIterator<Item = &Line> {
         self.lines.iter().filter(|line| line.tag.is_new())
     }
 
     /// How many lines there are before and after.
     pub(super) fn counts(&self) -> (u64, u64) {
-        (self.old().count() as u64, self.new().count() as u64)
+        (self.old_lines().count() as u64, self.new_lines().count() as u64)
     }
 
     /// How many lines it adds and removes.
@@ -124,6 +124,6 @@ impl FileDiff {
 
     /// Whether the file need not have any lines before.
     pub(super) fn has_no_old_lines(&self) -> bool {
-        self.hunks.iter().all(|hunk| hunk.old().next().is_none())
+        self.hunks.iter().all(|hunk| hunk.old_lines().next().is_none())
     }
 }

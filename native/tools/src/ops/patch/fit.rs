@@ -43,7 +43,7 @@ pub(super) fn fit(diff: &FileDiff, bytes: Bytes<'_>, charset: Charset, check: Ch
 
 /// Whether the byte order mark is part of the first line, as git shows it, and not something aside from the lines.
 fn names_mark(diff: &FileDiff) -> bool {
-    diff.hunks.iter().any(|hunk| match hunk.old().next() {
+    diff.hunks.iter().any(|hunk| match hunk.old_lines().next() {
         Some(first) => first.text.starts_with('\u{FEFF}'),
         None => diff.is_exact() && stated(hunk) == Some(1),
     })
@@ -70,9 +70,13 @@ fn search(
     let wanted: Vec<Wanted<'_>> = diff
         .hunks
         .iter()
-        .map(|hunk| Wanted { lines: hunk.old().collect(), stated: stated(hunk), is_at_end: hunk.is_at_end() })
+        .map(|hunk| Wanted {
+            lines: hunk.old_lines().collect(),
+            stated: stated(hunk),
+            is_at_end: hunk.is_at_end(),
+        })
         .collect();
-    let insertions = diff.hunks.iter().filter(|hunk| hunk.old().next().is_none());
+    let insertions = diff.hunks.iter().filter(|hunk| hunk.old_lines().next().is_none());
     let starts: Vec<u64> = insertions.filter_map(stated).collect();
     Search::new(charset, ends, &wanted, &starts).run(bytes, check)
 }

@@ -147,10 +147,12 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    fn lines(label: &str, bytes: &[u8], longest: u64) -> Vec<(Range<u64>, Option<Vec<u8>>, End)> {
+    type Seen = (Range<u64>, Option<Vec<u8>>, End);
+
+    fn lines(label: &str, bytes: &[u8], longest: u64) -> Vec<Seen> {
         let charset = Charset::labelled(label, bytes).unwrap();
         let visit = |bytes: &Bytes<'_>| {
-            let mut lines = Vec::new();
+            let mut lines: Vec<Seen> = Vec::new();
             each_line(bytes, charset, longest, &|| Ok(()), |line| {
                 lines.push((line.range, line.body.map(<[u8]>::to_vec), line.end));
                 Ok(())
@@ -161,11 +163,8 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();
         let read = visit(&Bytes::File(&file, bytes.len() as u64));
-        let in_memory = visit(&Bytes::Memory(bytes));
-        let same = |(one, other): (&(Range<u64>, _, End), &(Range<u64>, _, End))| {
-            (&one.0, one.2) == (&other.0, other.2)
-        };
-        assert!(read.len() == in_memory.len() && read.iter().zip(&in_memory).all(same));
+        let place = |(range, _, end): &Seen| (range.clone(), *end);
+        assert!(read.iter().map(place).eq(visit(&Bytes::Memory(bytes)).iter().map(place)));
         read
     }
 

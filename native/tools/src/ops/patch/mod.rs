@@ -4,6 +4,7 @@
 //! contents, all new contents are [planned](plan), and only then do the files change, in one go.
 
 mod body;
+mod changes;
 mod content;
 mod diff;
 mod fit;
@@ -16,6 +17,7 @@ mod placing;
 mod plan;
 mod rewrite;
 mod search;
+mod slots;
 mod target;
 mod verdict;
 
@@ -97,12 +99,14 @@ impl Operation for FilePatch {
         let spots = targets.iter().flat_map(|target| target.from.iter().chain(&target.to));
         let places: Vec<_> = spots.map(|spot| &spot.place).collect();
         let _guards = lock_all(&places, || cx.check())?;
-        let (plan, files) = Plan::new(files, targets, cx)?;
+        let (mut plan, files) = Plan::new(files, targets, cx)?;
         if let Some(failure) = verdict::failure(&files) {
             return Err(failure.into());
         }
+        let changes = plan.changes()?;
+        cx.check()?;
         if !self.dry_run {
-            plan.commit()?;
+            changes.commit()?;
         }
         Ok(Patched { applied: !self.dry_run, files })
     }

@@ -32,7 +32,7 @@ pub(super) fn nearest(
             format!("; the file has its new lines already, at line {line}: it may have been applied before");
         return Ok((text, facts([("already_at", json!(line))])));
     }
-    let old: Vec<&Line> = hunk.old().collect();
+    let old: Vec<&Line> = hunk.old_lines().collect();
     match best_place(file, &old, stated(hunk), check)? {
         Some(start) => differing(file, &old, start, check),
         None => alike(file, &old),
@@ -45,7 +45,7 @@ fn facts<const N: usize>(pairs: [(&str, Value); N]) -> Map<String, Value> {
 
 /// The only line of the file where the new lines of the hunk are.
 fn there_already(file: &Before<'_>, hunk: &Hunk, check: Check<'_>) -> Result<Option<u64>> {
-    let wanted = Wanted { lines: hunk.new().collect(), stated: stated(hunk), is_at_end: false };
+    let wanted = Wanted { lines: hunk.new_lines().collect(), stated: stated(hunk), is_at_end: false };
     if hunk.changes().0 == 0 {
         return Ok(None);
     }

@@ -161,10 +161,10 @@ impl<'a> Parser<'a> {
 /// A file whose times say that it is not there before, or after, was made, or removed.
 fn by_times(old: Name, new: Name, hunks: &[Hunk]) -> Change {
     let is_all = |keep: fn(&Hunk) -> bool| hunks.iter().all(keep);
-    if old.is_epoch && is_all(|hunk| hunk.old().next().is_none()) {
+    if old.is_epoch && is_all(|hunk| hunk.old_lines().next().is_none()) {
         return Change::Create(new);
     }
-    if new.is_epoch && is_all(|hunk| hunk.new().next().is_none()) {
+    if new.is_epoch && is_all(|hunk| hunk.new_lines().next().is_none()) {
         return Change::Delete(old);
     }
     Change::Update { old, new, is_known: false }
@@ -177,11 +177,11 @@ fn check_hunks(change: &Change, hunks: &[Hunk]) -> Result<()> {
         None => Ok(()),
     };
     match change {
-        Change::Create(_) => {
-            wrong("the file is new, so all its lines begin with \"+\"", |hunk| hunk.old().next().is_some())
-        }
+        Change::Create(_) => wrong("the file is new, so all its lines begin with \"+\"", |hunk| {
+            hunk.old_lines().next().is_some()
+        }),
         Change::Delete(_) => wrong("the file is deleted, so all its lines begin with \"-\"", |hunk| {
-            hunk.new().next().is_some()
+            hunk.new_lines().next().is_some()
         }),
         _ => Ok(()),
     }

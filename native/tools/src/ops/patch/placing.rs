@@ -38,7 +38,7 @@ pub(super) fn place(
         diff.hunks.iter().zip(found).map(|(hunk, found)| anchor(hunk, found)).collect();
     let mut placed: Vec<Result<Place, Misfit>> = Vec::with_capacity(found.len());
     for (at, (hunk, places)) in diff.hunks.iter().zip(found).enumerate() {
-        placed.push(match hunk.old().next() {
+        placed.push(match hunk.old_lines().next() {
             Some(_) => choose(hunk, places, at, &anchors),
             None => Insertion { hunk, survey, top, is_known, anchors: &anchors }.place(),
         });
@@ -66,7 +66,7 @@ pub(super) fn shift(hunk: &Hunk, line: u64) -> Option<i64> {
 
 /// The first line of the hunk by its header.
 pub(super) fn stated(hunk: &Hunk) -> Option<u64> {
-    hunk.stated.map(|stated| match hunk.old().next() {
+    hunk.stated.map(|stated| match hunk.old_lines().next() {
         // An insertion comes after the line that is named.
         None => stated.old.0 + 1,
         Some(_) => stated.old.0.max(1),

@@ -70,7 +70,7 @@ pub(super) fn rewrite(
     let old = old_lines(file, place)?;
     let is_exact = is_exact(file, hunk, &old);
     let is_at_mark = place.line == 1 && file.charset.has_bom();
-    let is_marked = hunk.old().next_back().is_some_and(|line| line.is_open);
+    let is_marked = hunk.old_lines().next_back().is_some_and(|line| line.is_open);
     let mut rewriter =
         Rewriter { file, old: &old, is_exact, is_marked, next: 0, new: vec![], groups: vec![] };
     for line in &hunk.lines {
@@ -103,7 +103,7 @@ fn is_exact(file: &Before<'_>, hunk: &Hunk, old: &[Old]) -> bool {
             old.end == End::Return || without_return(file.charset, &old.body).len() < old.body.len();
         line.text.ends_with('\r') == has_return && line.is_open == (old.end == End::Nothing)
     };
-    !file.is_foreign && hunk.old().zip(old).all(is_same)
+    !file.is_foreign && hunk.old_lines().zip(old).all(is_same)
 }
 
 struct Rewriter<'a> {
