@@ -8,7 +8,7 @@ use crate::lsp::LspSettings;
 use crate::ops::question::{Answers, Question};
 use crate::ops::skill::SkillSettings;
 use crate::panics;
-use crate::policy::{Need, Operand, Policy, PolicyText, Verdict};
+use crate::policy::{Need, Needs, Operand, Policy, PolicyText, Verdict};
 use crate::session::{Session, SessionState};
 use crate::tool::{Pace, Prepared, Tool};
 use crate::web_settings::WebSettings;
@@ -165,18 +165,18 @@ impl Host {
         let may_ask = tool.traits().pace == Pace::Long || self.policy.may_ask(tool.requires_permission());
         let digest = may_ask.then(|| digest(&call.args));
         let prepared = tool.prepare(call.args)?;
-        let need = prepared.need(&cx)?;
-        match self.policy.judge(&need) {
-            Verdict::Allow(_) => run_prepared(prepared, &cx),
-            Verdict::Deny(rule) => Err(denied(&need, rule).into()),
-            Verdict::Ask(_) => {
-                let request = request(&call.tool, &need, digest);
+        let needs = prepared.needs(&cx)?;
+        match self.policy.judge_all(&needs) {
+            (Verdict::Allow(_), _) => run_prepared(prepared, &cx),
+            (Verdict::Deny(rule), need) => Err(denied(need, rule).into()),
+            (Verdict::Ask(rule), _) => {
+                let request = request(&call.tool, &needs, rule, digest);
                 match &call.approved {
                     None => Ok(Outcome::Ask(request)),
                     Some(approved) if request["fingerprint"] == approved.as_str() => {
                         run_prepared(prepared, &cx)
                     }
-                    Some(_) => Err(changed(&need).into()),
+                    Some(_) => Err(changed(&needs).into()),
                 }
             }
         }
@@ -189,8 +189,8 @@ impl Host {
     pub fn explain(&self, call: Call) -> Result<Value> {
         let cx = self.context(&call, Run::default())?;
         let tool = catalogue::find(&call.tool, call.dialect.as_deref())?;
-        let need = tool.prepare(call.args)?.need(&cx)?;
-        Ok(explained(&self.policy.judge(&need)))
+        let needs = tool.prepare(call.args)?.needs(&cx)?;
+        Ok(explained(&self.policy.judge_all(&needs).0))
     }
 
     /// The verdict on a tool that the host implements itself: `Ok(None)` lets it run, `Ok(Some(request))` asks.
@@ -201,7 +201,7 @@ impl Host {
         let need = host_need(tool, requires_permission);
         match self.policy.judge(&need) {
             Verdict::Allow(_) => Ok(None),
-            Verdict::Ask(_) => Ok(Some(request(tool, &need, None))),
+            Verdict::Ask(rule) => Ok(Some(request(tool, &need.into(), rule, None))),
             Verdict::Deny(rule) => Err(ToolError { tool: tool.to_owned(), ..denied(&need, rule) }),
         }
     }
@@ -268,21 +268,32 @@ fn explained(verdict: &Verdict) -> Value {
 
 /// The question that a host puts to a person. `fingerprint` stands for exactly this call: sent back with it as
 /// `approved`, the call runs; with any other, it is refused.
-fn request(tool: &str, need: &Need, digest: Option<blake3::Hash>) -> Value {
-    let subject = need.subject();
+fn request(tool: &str, needs: &Needs, rule: Option<String>, digest: Option<blake3::Hash>) -> Value {
+    let subject = needs.subject();
     let text =
         format!("{tool}\0{subject}\0{}", digest.map_or(String::new(), |hash| hash.to_hex().to_string()));
     let mut request = json!({
         "tool": tool,
-        "rule": need.rule,
+        "rule": needs.first.rule,
         "subject": subject,
-        "message": need.question(tool),
+        "message": needs.question(tool),
         "fingerprint": blake3::hash(text.as_bytes()).to_hex().as_str(),
+        "matched_rule": rule,
     });
-    if let Some((key, text)) = need.operand.detail() {
+    if !needs.more.is_empty() {
+        request["subjects"] = needs.iter().map(Need::subject).collect();
+        request["files"] = needs.iter().filter_map(file).collect();
+    } else if let Some((key, text)) = needs.first.operand.detail() {
         request[key] = text.into();
     }
     request
+}
+
+fn file(need: &Need) -> Option<&str> {
+    match &need.operand {
+        Operand::File(file) => Some(file),
+        _ => None,
+    }
 }
 
 fn denied(need: &Need, rule: Option<String>) -> ToolError {
@@ -302,8 +313,8 @@ fn denied(need: &Need, rule: Option<String>) -> ToolError {
     }
 }
 
-fn changed(need: &Need) -> ToolError {
-    let message = format!("{} is not what was approved; ask again", need.subject());
+fn changed(needs: &Needs) -> ToolError {
+    let message = format!("{} is not what was approved; ask again", needs.subject());
     ToolError::new(Reason::NeedsApproval, message)
 }
 

@@ -6,7 +6,7 @@
 
 use crate::context::{CallContext, Stop};
 use crate::error::{Reason, Result, ToolError};
-use crate::policy::Need;
+use crate::policy::{Need, Needs};
 use crate::schema::{self, Parameters};
 use crate::tool::{Prepared, Tool, Traits};
 use schemars::JsonSchema;
@@ -30,6 +30,15 @@ pub trait Operation: Sized + Send + 'static {
     /// # Errors
     /// A path outside the workspace shows here.
     fn need(&self, cx: &CallContext) -> Result<Need>;
+
+    /// What it asks leave for besides, where one call works on several things. All of it is judged, and the worst
+    /// verdict counts.
+    ///
+    /// # Errors
+    /// As [`Operation::need`].
+    fn more_needs(&self, _: &CallContext) -> Result<Vec<Need>> {
+        Ok(vec![])
+    }
 
     /// Does the work.
     ///
@@ -121,8 +130,8 @@ where
     O: Operation,
     R: Serialize + From<O::Output>,
 {
-    fn need(&self, cx: &CallContext) -> Result<Need> {
-        self.operation.need(cx)
+    fn needs(&self, cx: &CallContext) -> Result<Needs> {
+        Ok(Needs { first: self.operation.need(cx)?, more: self.operation.more_needs(cx)? })
     }
 
     fn run(self: Box<Self>, cx: &CallContext) -> Result<Value, Stop> {

@@ -141,6 +141,48 @@ impl Need {
     }
 }
 
+/// All that one call asks leave for; mostly a single need.
+#[derive(Debug, Clone)]
+pub struct Needs {
+    /// The first.
+    pub first: Need,
+    /// The others, in the call's order.
+    pub more: Vec<Need>,
+}
+
+impl From<Need> for Needs {
+    fn from(first: Need) -> Self {
+        Self { first, more: vec![] }
+    }
+}
+
+impl Needs {
+    /// Needs that the question to a person names one by one.
+    const NAMED: usize = 50;
+
+    /// Each of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Need> {
+        std::iter::once(&self.first).chain(&self.more)
+    }
+
+    /// Their subjects in one text: `Edit(a), Write(b)`.
+    pub fn subject(&self) -> String {
+        self.iter().map(Need::subject).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What would be done, for the person who is asked.
+    pub fn question(&self, tool: &str) -> String {
+        if self.more.is_empty() {
+            return self.first.question(tool);
+        }
+        let named = self.iter().take(Self::NAMED).map(Need::subject).collect::<Vec<_>>().join(", ");
+        match (1 + self.more.len()).saturating_sub(Self::NAMED) {
+            0 => format!("{tool} wants to do all of: {named}"),
+            rest => format!("{tool} wants to do all of: {named}, and {rest} more"),
+        }
+    }
+}
+
 /// The judge's answer, with the rule that decided; `None` where the default mode did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
@@ -159,6 +201,14 @@ impl Verdict {
             Self::Allow(rule) => ("allow", rule.as_deref()),
             Self::Ask(rule) => ("ask", rule.as_deref()),
             Self::Deny(rule) => ("deny", rule.as_deref()),
+        }
+    }
+
+    fn gravity(&self) -> u8 {
+        match self {
+            Self::Allow(_) => 0,
+            Self::Ask(_) => 1,
+            Self::Deny(_) => 2,
         }
     }
 }
@@ -185,6 +235,18 @@ impl Policy {
         !self.ask.is_empty()
             || self.default == Mode::Ask
             || (self.default == Mode::Auto && requires_permission)
+    }
+
+    /// Answers several needs at once: the worst verdict, with the need that it is about.
+    pub fn judge_all<'n>(&self, needs: &'n Needs) -> (Verdict, &'n Need) {
+        let mut worst = (self.judge(&needs.first), &needs.first);
+        for need in &needs.more {
+            let verdict = self.judge(need);
+            if verdict.gravity() > worst.0.gravity() {
+                worst = (verdict, need);
+            }
+        }
+        worst
     }
 
     /// Answers a need.
@@ -282,6 +344,23 @@ mod tests {
         assert_eq!(policy(&[], &[], &[], Mode::Auto).judge(&need("X", true)), Verdict::Allow(None));
         assert_eq!(policy(&[], &[], &[], Mode::Auto).judge(&need("X", false)), Verdict::Ask(None));
         assert_eq!(policy(&[], &[], &[], Mode::Deny).judge(&need("X", true)), Verdict::Deny(None));
+    }
+
+    #[test]
+    fn of_several_needs_the_worst_verdict_counts() {
+        let needs = Needs { first: need("Edit", false), more: vec![need("Write", false), need("X", true)] };
+        assert_eq!(needs.subject(), "Edit, Write, X");
+        let judged = |allow: &[&str], ask: &[&str], deny: &[&str]| {
+            let (verdict, need) = policy(allow, ask, deny, Mode::Auto).judge_all(&needs);
+            (verdict, need.rule.clone())
+        };
+        assert_eq!(judged(&["Edit"], &[], &[]), (Verdict::Ask(None), "Write".into()));
+        assert_eq!(
+            judged(&["Edit", "Write"], &[], &[]),
+            (Verdict::Allow(Some("Edit".into())), "Edit".into())
+        );
+        let denied = Verdict::Deny(Some("X".into()));
+        assert_eq!(judged(&["Edit"], &["Write"], &["X"]), (denied, "X".into()));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::context::{CallContext, Stop};
 use crate::error::Result;
-use crate::policy::Need;
+use crate::policy::Needs;
 use crate::schema::Parameters;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -117,11 +117,11 @@ pub trait Tool: Send + Sync {
 
 /// A call whose arguments are right and which has done nothing yet.
 pub trait Prepared: Send {
-    /// What it asks leave for.
+    /// All that it asks leave for.
     ///
     /// # Errors
     /// A path outside the workspace shows here.
-    fn need(&self, cx: &CallContext) -> Result<Need>;
+    fn needs(&self, cx: &CallContext) -> Result<Needs>;
 
     /// Does the work.
     ///

@@ -52,4 +52,10 @@ fn a_file_of_100_mib_takes_less_than_64_mib_of_memory() {
     assert_eq!(value["content"], "the end\nadded\n");
     let edit = json!({"path": "f", "old_string": "many ", "new_string": "few ", "replace_all": true});
     assert_eq!(call(&cx, "file_edit", edit)["replacements"], SIZE as u64 / 200);
+    // In the middle by its line number, at the end by its lines.
+    let hunks =
+        format!("@@ -500001 +500001 @@\n-{:98}\n+middle\n@@ -7 +7 @@\n-the end\n+over\n", "one of few lines");
+    let patch = json!({"patch": format!("--- a/f\n+++ b/f\n{hunks}")});
+    let value = call(&cx, "file_patch", patch);
+    assert_eq!(value["files"][0]["hunks"][1]["line"], SIZE as u64 / 100 + 1);
 }

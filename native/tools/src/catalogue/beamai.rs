@@ -7,6 +7,7 @@ use crate::ops::glob::Glob;
 use crate::ops::grep::Grep;
 use crate::ops::list::List;
 use crate::ops::lsp::{Lsp, LspDiagnostics};
+use crate::ops::patch::FilePatch;
 use crate::ops::question::Ask;
 use crate::ops::shell::Shell;
 use crate::ops::skill::Skill;
@@ -33,6 +34,12 @@ pub(super) fn registry() -> Registry {
             "file_edit",
             "Replace an exact piece of text in a file; answers with a diff. The text must occur exactly once, unless \
              replace_all is set. Encoding, line ends, mode and everything else of the file stay as they are.",
+        )),
+        Arc::new(Face::<FilePatch>::new(
+            "file_patch",
+            "Apply a unified diff to one or more files: change, create, delete, rename, copy them, set the executable \
+             bit. All of it happens or nothing; the answer tells for every hunk where it applies. Lines must match \
+             exactly, but may have moved; a place that is not certain is refused. Directories that are left empty go.",
         )),
         Arc::new(Face::<TodoAdd>::new(
             "todo_add",

@@ -8,6 +8,7 @@ mod globs;
 pub mod grep;
 pub mod list;
 pub mod lsp;
+pub mod patch;
 pub mod probe;
 pub mod question;
 pub mod shell;

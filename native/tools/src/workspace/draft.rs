@@ -18,16 +18,24 @@ pub(super) struct Draft {
     name: Option<(OwnedFd, String)>,
 }
 
+/// The file whose attributes a draft gets.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Like<'a> {
+    pub(super) parent: BorrowedFd<'a>,
+    pub(super) name: &'a OsStr,
+    pub(super) stat: &'a Stat,
+}
+
 impl Draft {
-    pub(super) fn create(parent: BorrowedFd<'_>, name: &OsStr, like: Option<&Stat>) -> Result<Self, Errno> {
+    pub(super) fn create(parent: BorrowedFd<'_>, like: Option<Like<'_>>) -> Result<Self, Errno> {
         // Without a model, the mode is what any program's new file gets: 0666 less the umask.
         let mode = Mode::from_raw_mode(if like.is_some() { 0o600 } else { 0o666 });
         let draft = match nameless(parent, mode) {
             Some(fd) => Self { file: File::from(fd), name: None },
             None => Self::named(parent, mode)?,
         };
-        if let Some(stat) = like {
-            attributes::copy(parent, name, stat, &draft.file)?;
+        if let Some(like) = like {
+            attributes::copy(like.parent, like.name, like.stat, &draft.file)?;
         }
         Ok(draft)
     }
@@ -74,6 +82,39 @@ impl Draft {
         Ok(())
     }
 
+    /// Takes the place of whatever stands there, which gets the draft's temporary name and goes with the draft. For
+    /// file systems that cannot exchange two names.
+    pub(super) fn set_aside_and_replace(
+        &mut self,
+        parent: BorrowedFd<'_>,
+        target: &OsStr,
+    ) -> Result<(), Errno> {
+        let old = fresh_name();
+        let holder = rustix::io::fcntl_dupfd_cloexec(parent, 3)?;
+        let is_linked = rustix::fs::linkat(parent, target, parent, &old, AtFlags::empty()).is_ok();
+        if !is_linked {
+            rustix::fs::renameat(parent, target, parent, &old)?;
+        }
+        if let Err(error) = self.rename_over(parent, target) {
+            _ = match is_linked {
+                true => rustix::fs::unlinkat(parent, &old, AtFlags::empty()),
+                false => rustix::fs::renameat(parent, &old, parent, target),
+            };
+            return Err(error);
+        }
+        self.name = Some((holder, old));
+        Ok(())
+    }
+
+    /// Gives the target back to what was set aside when the draft took its place.
+    pub(super) fn restore(&mut self, parent: BorrowedFd<'_>, target: &OsStr) -> Result<(), Errno> {
+        if let Some((_, old)) = &self.name {
+            rustix::fs::renameat(parent, old, parent, target)?;
+        }
+        self.name = None;
+        Ok(())
+    }
+
     fn link(&self, parent: BorrowedFd<'_>, name: &OsStr) -> Result<(), Errno> {
         let own = format!("{OWN_FILES}/{}", self.file.as_raw_fd());
         rustix::fs::linkat(rustix::fs::CWD, &own, parent, name, AtFlags::SYMLINK_FOLLOW)
@@ -107,7 +148,7 @@ fn nameless(_: BorrowedFd<'_>, _: Mode) -> Option<OwnedFd> {
 }
 
 /// A name that no other file in the directory has.
-fn fresh_name() -> String {
+pub(super) fn fresh_name() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let random = std::hash::RandomState::new().build_hasher().finish();
     format!(".beamai-{random:016x}-{}.tmp", COUNT.fetch_add(1, Ordering::Relaxed))

@@ -34,6 +34,25 @@ fn held() -> MutexGuard<'static, BTreeSet<Key>> {
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Waits for the right to replace each of these files. `check` is asked now and then whether to go on waiting.
+///
+/// # Errors
+/// Those of `check`.
+pub fn lock_all(places: &[&Place], check: impl Fn() -> Result<()>) -> Result<Vec<WriteGuard>> {
+    // Everybody takes locks in the same order, so that no two wait for each other.
+    let keys: BTreeSet<Key> = places.iter().map(|place| place.key()).collect();
+    keys.into_iter().map(|key| wait_for(key, &check)).collect()
+}
+
+fn wait_for(key: Key, check: &impl Fn() -> Result<()>) -> Result<WriteGuard> {
+    let mut held = held();
+    while !held.insert(key.clone()) {
+        held = FREED.wait_timeout(held, PATIENCE).unwrap_or_else(PoisonError::into_inner).0;
+        check()?;
+    }
+    Ok(WriteGuard(key))
+}
+
 impl Place {
     /// The right to replace the file, if nobody holds it. Hold it from reading to the commit.
     pub fn try_lock(&self) -> Option<WriteGuard> {
@@ -46,13 +65,7 @@ impl Place {
     /// # Errors
     /// Those of `check`.
     pub fn lock(&self, check: impl Fn() -> Result<()>) -> Result<WriteGuard> {
-        let key = self.key();
-        let mut held = held();
-        while !held.insert(key.clone()) {
-            held = FREED.wait_timeout(held, PATIENCE).unwrap_or_else(PoisonError::into_inner).0;
-            check()?;
-        }
-        Ok(WriteGuard(key))
+        wait_for(self.key(), &check)
     }
 
     /// Where the directory is missing too, two calls may hold keys of their own; the later commit notices.
@@ -87,6 +100,21 @@ mod tests {
         assert!(outer.place("d/other").unwrap().try_lock().is_some());
         drop(guard);
         assert!(inner.place("f").unwrap().try_lock().is_some());
+    }
+
+    #[test]
+    fn several_locks_are_taken_without_a_deadlock() {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(dir.path()).unwrap();
+        let (a, b) = (workspace.place("a").unwrap(), workspace.place("b").unwrap());
+        std::thread::scope(|scope| {
+            for places in [[&a, &b, &a], [&b, &a, &b]] {
+                scope.spawn(move || {
+                    (0..1000).for_each(|_| drop(super::lock_all(&places, || Ok(())).unwrap()))
+                });
+            }
+        });
+        assert!(a.try_lock().is_some() && b.try_lock().is_some());
     }
 
     #[test]

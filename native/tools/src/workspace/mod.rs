@@ -6,9 +6,11 @@
 //! directory, named by its absolute path.
 
 mod attributes;
+mod batch;
 mod draft;
 mod lock;
 mod path;
+mod relocation;
 mod resolve;
 mod tree;
 mod write;
@@ -16,14 +18,15 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use lock::WriteGuard;
+pub use batch::Batch;
+pub use lock::{WriteGuard, lock_all};
 pub use path::{decode as decode_path, encode as encode_path};
 pub use tree::{Above, Tree, open_entry, open_subdir};
 pub use write::{Expected, Replacement};
 
 use crate::error::{Reason, Result, ToolError};
 use resolve::Anchor;
-use rustix::fs::{FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::fs::File;
@@ -309,6 +312,14 @@ impl Place {
     /// `no_such_file`, `outside_workspace`, `access_denied` or `io`.
     pub fn stat(&self) -> Result<Stat> {
         Ok(self.open_any(OFlags::PATH)?.1)
+    }
+
+    /// Whether the last component of the path is a symbolic link.
+    pub fn is_link(&self) -> bool {
+        let Some((above, name)) = self.parent() else { return false };
+        let Ok(dir) = above.open_any(OFlags::PATH) else { return false };
+        rustix::fs::statat(&dir.0, name, AtFlags::SYMLINK_NOFOLLOW)
+            .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
     }
 
     fn open_any(&self, flags: OFlags) -> Result<(OwnedFd, Stat)> {

@@ -5,7 +5,7 @@
 //! program, up to the very moment of the replacement, is noticed and wins.
 //! The data is not forced to disk: a crash of the process loses nothing, a loss of power may.
 
-use super::draft::Draft;
+use super::draft::{Draft, Like};
 use super::{Place, resolve};
 use crate::error::{Reason, Result, ToolError};
 use rustix::fs::{Access, AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat};
@@ -37,6 +37,35 @@ impl Place {
     /// # Errors
     /// `is_a_directory`, `not_a_file`, `outside_workspace`, `access_denied` (for a read-only file too) or `io`.
     pub fn replace(&self) -> Result<Replacement<'_>> {
+        let failed = |error| self.error("write", error);
+        let (target, existing) = self.begin()?;
+        let anchor = self.root.anchor();
+        let parent = target.parent(&anchor);
+        let like = existing.as_ref().map(|stat| Like { parent, name: &target.name, stat });
+        let draft = Draft::create(parent, like).map_err(failed)?;
+        Ok(Replacement { place: self, target, existing, draft, state: State::Drafted })
+    }
+
+    /// As [`Place::replace`], with the mode, owner and other attributes of another file, which must exist.
+    ///
+    /// # Errors
+    /// As there, and `no_such_file` about the other.
+    pub fn replace_like(&self, other: &Self) -> Result<Replacement<'_>> {
+        let failed = |error| other.error("read", error);
+        let source = other.walk(resolve::Missing::Refuse).map_err(failed)?;
+        let anchor = other.root.anchor();
+        let parent = source.parent(&anchor);
+        let stat = look(parent, &source.name).and_then(|stat| stat.ok_or(Errno::NOENT)).map_err(failed)?;
+        let like = Like { parent, name: &source.name, stat: &stat };
+        let (target, existing) = self.begin()?;
+        let own = self.root.anchor();
+        let draft =
+            Draft::create(target.parent(&own), Some(like)).map_err(|error| self.error("write", error))?;
+        Ok(Replacement { place: self, target, existing, draft, state: State::Drafted })
+    }
+
+    /// Where the replacement goes, and what stands there.
+    fn begin(&self) -> Result<(resolve::Target, Option<Stat>)> {
         self.refuse_directory_name()?;
         let failed = |error| self.error("write", error);
         let target = self.walk(resolve::Missing::Create).map_err(failed)?;
@@ -48,8 +77,7 @@ impl Place {
             // A rename asks the directory alone; a file that may not be written to is not replaced either.
             rustix::fs::accessat(parent, &target.name, Access::WRITE_OK, AtFlags::empty()).map_err(failed)?;
         }
-        let draft = Draft::create(parent, &target.name, existing.as_ref()).map_err(failed)?;
-        Ok(Replacement { place: self, target, existing, draft })
+        Ok((target, existing))
     }
 
     /// Opens the file for appending, making it and the directories on the way where they are missing. The file's
@@ -92,7 +120,7 @@ impl Place {
 }
 
 /// What stands at `name`, links not followed.
-fn look(parent: BorrowedFd<'_>, name: &OsStr) -> Result<Option<Stat>, Errno> {
+pub(super) fn look(parent: BorrowedFd<'_>, name: &OsStr) -> Result<Option<Stat>, Errno> {
     match rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(stat)),
         Err(Errno::NOENT) => Ok(None),
@@ -129,12 +157,34 @@ pub struct Replacement<'p> {
     target: resolve::Target,
     existing: Option<Stat>,
     draft: Draft,
+    state: State,
+}
+
+/// How far a replacement is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// The target is as it was.
+    Drafted,
+    /// The new content stands where nothing stood.
+    Placed,
+    /// The new content stands there, the old one has the draft's temporary name.
+    Exchanged,
+    /// The new content stands there, the old one is gone.
+    Overwritten,
 }
 
 impl Replacement<'_> {
     /// Where the new content is written.
     pub fn file(&mut self) -> &mut File {
         &mut self.draft.file
+    }
+
+    /// What has been written so far, for reading at positions.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    pub fn reader(&self) -> Result<File> {
+        self.draft.file.try_clone().map_err(|error| ToolError::io("read", self.place.display(), error))
     }
 
     /// What stands at the target now, or `None`.
@@ -153,13 +203,45 @@ impl Replacement<'_> {
     /// `stale` when the target is not what was expected; `io` and the like from the operating system. The target
     /// is as it was then.
     pub fn commit(mut self, expected: Expected<'_>) -> Result<()> {
-        match expected {
+        self.put(expected)?;
+        self.settle();
+        Ok(())
+    }
+
+    /// Puts the new content in the target's place; what stood there is kept until the replacement is dropped.
+    pub(super) fn put(&mut self, expected: Expected<'_>) -> Result<()> {
+        self.state = match expected {
             Expected::Unchanged(read) => self.swap(read)?,
             Expected::Absent if self.existing.is_some() || !self.place_anew()? => return Err(self.stale()),
             Expected::Anything if self.existing.is_some() || !self.place_anew()? => self.overwrite()?,
-            Expected::Absent | Expected::Anything => {}
-        }
+            Expected::Absent | Expected::Anything => State::Placed,
+        };
+        Ok(())
+    }
+
+    /// Makes what was put there stay: directories made on the way are kept.
+    pub(super) fn settle(&mut self) {
         self.target.made.keep();
+    }
+
+    /// Undoes [`Replacement::put`], unless somebody has changed the file since.
+    pub(super) fn take_back(&mut self) -> Result<()> {
+        if self.state == State::Drafted {
+            return Ok(());
+        }
+        let anchor = self.place.root.anchor();
+        let (parent, name) = (self.target.parent(&anchor), &self.target.name);
+        let failed = |error| self.place.error("put back", error);
+        let own = rustix::fs::fstat(&self.draft.file).map_err(failed)?;
+        let is_own = look(parent, name).map_err(failed)?.is_some_and(|now| same_content(&now, &own));
+        match self.state {
+            _ if !is_own => return Err(self.stale()),
+            State::Drafted => {}
+            State::Placed => rustix::fs::unlinkat(parent, name, AtFlags::empty()).map_err(failed)?,
+            State::Exchanged => self.draft.restore(parent, name).map_err(failed)?,
+            State::Overwritten => return Err(failed(Errno::NOTSUP)),
+        }
+        self.state = State::Drafted;
         Ok(())
     }
 
@@ -173,15 +255,17 @@ impl Replacement<'_> {
         }
     }
 
-    fn overwrite(&mut self) -> Result<()> {
+    fn overwrite(&mut self) -> Result<State> {
         let anchor = self.place.root.anchor();
         let parent = self.target.parent(&anchor);
-        self.draft.rename_over(parent, &self.target.name).map_err(|error| self.place.error("write", error))
+        let done = self.draft.rename_over(parent, &self.target.name);
+        done.map_err(|error| self.place.error("write", error))?;
+        Ok(State::Overwritten)
     }
 
     /// Exchanges draft and target and looks at what came out, so that no change by anybody gets lost between a
     /// look and a rename.
-    fn swap(&mut self, read: &Stat) -> Result<()> {
+    fn swap(&mut self, read: &Stat) -> Result<State> {
         let anchor = self.place.root.anchor();
         let parent = self.target.parent(&anchor);
         let failed = |error| self.place.error("write", error);
@@ -194,18 +278,28 @@ impl Replacement<'_> {
             Ok(()) => {}
             Err(Errno::NOENT) => return Err(self.stale()),
             // Not every file system can exchange.
-            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => return self.overwrite(),
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+                self.draft.set_aside_and_replace(parent, &self.target.name).map_err(failed)?;
+                return Ok(State::Exchanged);
+            }
             Err(error) => return Err(failed(error)),
         }
         if look(parent, OsStr::new(named)).map_err(failed)?.is_some_and(|old| same_content(&old, read)) {
-            return Ok(());
+            return Ok(State::Exchanged);
         }
         exchange(parent, named, &self.target.name).map_err(failed)?;
         Err(self.stale())
     }
 
     fn stale(&self) -> ToolError {
-        let shown = self.place.display();
+        self.place.stale()
+    }
+}
+
+impl Place {
+    /// The error about a file that is not what was read.
+    pub(crate) fn stale(&self) -> ToolError {
+        let shown = self.display();
         ToolError::new(
             Reason::Stale,
             format!("{shown} was changed by another program meanwhile; read it again and repeat the change"),
@@ -217,7 +311,7 @@ impl Replacement<'_> {
 /// Locks the file for the moment of its replacement, against other processes that do the same: of two that read
 /// one version, the second finds another file. A program that holds such a lock for its own ends is not waited
 /// for, and not every file system has locks; then the look afterwards is all there is.
-fn lock_at(parent: BorrowedFd<'_>, name: &OsStr) -> Option<OwnedFd> {
+pub(super) fn lock_at(parent: BorrowedFd<'_>, name: &OsStr) -> Option<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = rustix::fs::openat(parent, name, flags, Mode::empty()).ok()?;
     for _ in 0..LOCK_TRIES {
@@ -234,12 +328,12 @@ fn exchange(parent: BorrowedFd<'_>, one: &str, other: &OsStr) -> Result<(), Errn
 }
 
 /// Whether two looks at a file saw the same file with the same content, as far as the file system tells.
-fn same_version(a: &Stat, b: &Stat) -> bool {
+pub(super) fn same_version(a: &Stat, b: &Stat) -> bool {
     same_content(a, b) && (a.st_ctime, a.st_ctime_nsec) == (b.st_ctime, b.st_ctime_nsec)
 }
 
 /// The same without the time of the last change of name, which a rename sets.
-fn same_content(a: &Stat, b: &Stat) -> bool {
+pub(super) fn same_content(a: &Stat, b: &Stat) -> bool {
     (a.st_dev, a.st_ino, a.st_size) == (b.st_dev, b.st_ino, b.st_size)
         && (a.st_mtime, a.st_mtime_nsec) == (b.st_mtime, b.st_mtime_nsec)
 }

@@ -9,7 +9,7 @@ use std::fs::File;
 
 /// An open file, small ones with their content.
 #[derive(Debug)]
-pub(super) struct Before {
+pub(in crate::ops) struct Before {
     pub(super) stat: Stat,
     pub(super) size: u64,
     file: File,
@@ -18,7 +18,7 @@ pub(super) struct Before {
 
 impl Before {
     /// Takes a file that was just opened.
-    pub(super) fn new(place: &Place, (file, stat): (File, Stat)) -> Result<Self> {
+    pub(in crate::ops) fn new(place: &Place, (file, stat): (File, Stat)) -> Result<Self> {
         let size = u64::try_from(stat.st_size).unwrap_or(0);
         let content = if size <= IN_MEMORY { Some(read_whole(place, &file, size)?) } else { None };
         let size = content.as_ref().map_or(size, |content| content.len() as u64);
@@ -26,7 +26,7 @@ impl Before {
     }
 
     /// Its bytes.
-    pub(super) fn bytes(&self) -> Bytes<'_> {
+    pub(in crate::ops) fn bytes(&self) -> Bytes<'_> {
         match &self.content {
             Some(content) => Bytes::Memory(content),
             None => Bytes::File(&self.file, self.size),
@@ -61,6 +61,20 @@ impl Before {
             Content::Image(kind) => Err(no_text(place, self.size, kind, advice)),
             Content::Binary(kind) => Err(no_text(place, self.size, kind, advice)),
         }
+    }
+
+    /// As [`Before::charset`], of a text file of which a part is to be changed.
+    pub(in crate::ops) fn charset_for_parts(&self, place: &Place, advice: &str) -> Result<Charset> {
+        let charset = self.charset(place, advice)?;
+        if !charset.is_stateful() {
+            return Ok(charset);
+        }
+        let shown = place.display();
+        let message = format!(
+            "{shown} is in {}, of which no part can be changed alone; convert it first, or write the whole file",
+            charset.name()
+        );
+        Err(ToolError::new(Reason::InvalidEncoding, message).file(shown))
     }
 }
 

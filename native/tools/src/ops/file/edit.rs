@@ -82,8 +82,13 @@ impl Operation for FileEdit {
         let opened = missing::open(&place)?;
         cx.charge(u64::try_from(opened.1.st_size).unwrap_or(0))?;
         let before = Before::new(&place, opened)?;
-        let edit =
-            Edit { args: &self, cx, charset: self.charset(&place, &before)?, place: &place, before: &before };
+        let edit = Edit {
+            args: &self,
+            cx,
+            charset: before.charset_for_parts(&place, ADVICE)?,
+            place: &place,
+            before: &before,
+        };
         Ok(edit.run().map_err(|error| error.file(place.display()))?)
     }
 }
@@ -101,19 +106,6 @@ impl FileEdit {
             () => return Ok(()),
         };
         Err(ToolError::new(Reason::InvalidArgument, problem))
-    }
-
-    fn charset(&self, place: &Place, before: &Before) -> Result<Charset> {
-        let charset = before.charset(place, ADVICE)?;
-        if !charset.is_stateful() {
-            return Ok(charset);
-        }
-        let shown = place.display();
-        let message = format!(
-            "{shown} is in {}, of which no part can be changed alone; convert it first, or write the whole file",
-            charset.name()
-        );
-        Err(ToolError::new(Reason::InvalidEncoding, message).file(shown))
     }
 }
 

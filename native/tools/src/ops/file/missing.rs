@@ -14,7 +14,7 @@ const NAMES: usize = 2000;
 ///
 /// # Errors
 /// As there; `no_such_file` comes with the nearest names.
-pub(super) fn open(place: &Place) -> Result<(File, Stat)> {
+pub(in crate::ops) fn open(place: &Place) -> Result<(File, Stat)> {
     place.open_file().map_err(|error| if error.reason == Reason::NoSuchFile { missing(place) } else { error })
 }
 

@@ -1,10 +1,10 @@
 //! Reading, writing and editing single files.
 
 mod append;
-mod before;
+pub(super) mod before;
 mod edit;
 mod mismatch;
-mod missing;
+pub(super) mod missing;
 mod read;
 mod tail;
 mod write;

@@ -1,5 +1,6 @@
 //! What the workspace promises, tried on a real file system.
 
+mod batch;
 mod confinement;
 mod race;
 mod replacement;

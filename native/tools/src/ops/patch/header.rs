@@ -1,0 +1,154 @@
+//! The lines that git puts between `diff --git` and the hunks.
+
+use super::diff::Change;
+use super::name::{self, Name, Side};
+
+/// What these lines say.
+#[derive(Debug, Default)]
+pub(super) struct GitHeader {
+    is_new: bool,
+    is_deleted: bool,
+    rename: (Option<String>, Option<String>),
+    copy: (Option<String>, Option<String>),
+    /// Whether the file's earlier content is told by its hash.
+    has_old_content: bool,
+    /// The mode that the file gets, where one is named.
+    pub(super) mode: Option<Mode>,
+}
+
+/// The modes of files that a patch can set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    Plain,
+    Executable,
+}
+
+impl GitHeader {
+    /// Takes a line; false when it is none of these.
+    pub(super) fn read(&mut self, line: &str) -> Result<bool, String> {
+        const KEYS: [&str; 13] = [
+            "old mode ",
+            "new mode ",
+            "deleted file mode ",
+            "new file mode ",
+            "copy from ",
+            "copy to ",
+            "rename from ",
+            "rename to ",
+            "rename old ",
+            "rename new ",
+            "similarity index ",
+            "dissimilarity index ",
+            "index ",
+        ];
+        let Some(key) = KEYS.iter().find(|key| line.starts_with(**key)) else { return Ok(false) };
+        self.set(key.trim_end(), &line[key.len()..]).map(|()| true)
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+        match key {
+            "old mode" => _ = mode(value)?,
+            "new mode" => self.mode = Some(mode(value)?),
+            "deleted file mode" => (self.is_deleted, _) = (true, mode(value)?),
+            "new file mode" => (self.is_new, self.mode) = (true, Some(mode(value)?)),
+            "copy from" => self.copy.0 = Some(name::plain(value)?),
+            "copy to" => self.copy.1 = Some(name::plain(value)?),
+            "rename from" | "rename old" => self.rename.0 = Some(name::plain(value)?),
+            "rename to" | "rename new" => self.rename.1 = Some(name::plain(value)?),
+            "index" => self.index(value)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn index(&mut self, value: &str) -> Result<(), String> {
+        let (hashes, file_mode) = value.split_once(' ').unwrap_or((value, ""));
+        let old = hashes.split_once("..").map_or("", |(old, _)| old);
+        self.has_old_content = old.bytes().any(|byte| byte != b'0');
+        if !file_mode.is_empty() {
+            // The mode that the file has and keeps; links and submodules are refused all the same.
+            mode(file_mode)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the header alone changes nothing.
+    pub(super) fn is_empty_change(&self) -> bool {
+        !self.is_new
+            && !self.is_deleted
+            && self.mode.is_none()
+            && self.rename.0.is_none()
+            && self.copy.0.is_none()
+    }
+
+    /// The change, with the names of `diff --git` and of the lines `---` and `+++`.
+    pub(super) fn change(
+        &self,
+        names: Option<(String, String)>,
+        sides: Option<(Side, Side)>,
+    ) -> Result<Change, String> {
+        let is_without_file = matches!(&sides, Some((Side::Nothing, _) | (_, Side::Nothing)));
+        match (both(&self.rename, "rename")?, both(&self.copy, "copy")?) {
+            (None, None) => {}
+            _ if is_without_file => {
+                return Err("the file is renamed or copied, so neither of its names is /dev/null".to_owned());
+            }
+            (Some((old, new)), _) => return Ok(Change::Rename { old, new }),
+            (None, Some((old, new))) => return Ok(Change::Copy { old, new }),
+        }
+        // The header names both sides, so it tells whether names have prefixes.
+        let bare = names.as_ref().and_then(|(old, new)| match old == new {
+            true => Some(old.clone()),
+            false => name::tail_of_pair(old, new).map(str::to_owned),
+        });
+        let (old, new) = match sides {
+            Some(sides) => sides,
+            None => {
+                let (old, new) =
+                    names.ok_or("expected \"diff --git a/path b/path\", with the same path twice")?;
+                (Side::File(Name::bare(old)), Side::File(Name::bare(new)))
+            }
+        };
+        let is_new = self.is_new || old == Side::Nothing;
+        let is_deleted = self.is_deleted || new == Side::Nothing;
+        let sure = |name: &Name| match &bare {
+            Some(bare) if name.text.ends_with(bare.as_str()) => Name::bare(bare),
+            _ => name.clone(),
+        };
+        match (is_new, is_deleted, old.name(), new.name()) {
+            (true, false, _, Some(new)) => Ok(Change::Create(sure(new))),
+            (false, true, Some(old), _) => Ok(Change::Delete(sure(old))),
+            (false, false, Some(old), Some(new)) => self.update(&sure(old), &sure(new)),
+            _ => Err("the file is said to be new and to be deleted".to_owned()),
+        }
+    }
+
+    fn update(&self, old: &Name, new: &Name) -> Result<Change, String> {
+        if old.text != new.text && name::tail_of_pair(&old.text, &new.text).is_none() {
+            return Err(format!(
+                "the names {:?} and {:?} differ; expected \"rename from\" and \"rename to\" with them, or one name",
+                old.text, new.text
+            ));
+        }
+        Ok(Change::Update { old: old.clone(), new: new.clone(), is_known: self.has_old_content })
+    }
+}
+
+fn both(names: &(Option<String>, Option<String>), what: &str) -> Result<Option<(String, String)>, String> {
+    match names {
+        (Some(old), Some(new)) => Ok(Some((old.clone(), new.clone()))),
+        (None, None) => Ok(None),
+        _ => Err(format!("expected both \"{what} from\" and \"{what} to\"")),
+    }
+}
+
+fn mode(text: &str) -> Result<Mode, String> {
+    let mode = u32::from_str_radix(text.trim(), 8).map_err(|_| format!("{text:?} is no file mode"))?;
+    match mode & 0o170_000 {
+        0o100_000 if mode & 0o111 != 0 => Ok(Mode::Executable),
+        0o100_000 => Ok(Mode::Plain),
+        0o120_000 => Err("it is about a symbolic link; links are not made or changed by patches".to_owned()),
+        0o160_000 => Err("it is about a submodule; only files can be patched".to_owned()),
+        _ => Err(format!("{text:?} is no mode of a file; expected 100644 or 100755")),
+    }
+}

@@ -1,0 +1,125 @@
+//! Applying a unified diff: all of it or nothing.
+//!
+//! The text is [parsed](parser), the files it names are [found](target), its hunks are [fitted](fit) to their
+//! contents, all new contents are [planned](plan), and only then do the files change, in one go.
+
+mod body;
+mod changes;
+mod content;
+mod diff;
+mod fit;
+mod header;
+mod lines;
+mod name;
+mod nearest;
+mod parser;
+mod placing;
+mod plan;
+mod rewrite;
+mod search;
+mod slots;
+mod target;
+mod verdict;
+
+#[cfg(test)]
+mod tests;
+
+pub use target::PatchOperation;
+pub use verdict::{FileVerdict, HunkVerdict, Patched, Problem};
+
+use crate::context::{CallContext, Stop};
+use crate::error::{Reason, Result, ToolError};
+use crate::operation::Operation;
+use crate::policy::Need;
+use crate::tool::{Pace, Traits};
+use crate::workspace::lock_all;
+use diff::FileDiff;
+use plan::Plan;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::sync::{Arc, OnceLock};
+use target::Target;
+
+/// Applies a unified diff to files of the workspace.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub struct FilePatch {
+    /// A unified diff of one or more files, as git diff or diff -u write it: "--- a/path", "+++ b/path", then hunks
+    /// that begin with "@@ -10,7 +10,8 @@" and whose lines begin with " " (as it is in the file), "-" or "+". Paths are
+    /// relative to the workspace. /dev/null as the old or new name makes or deletes a file; "rename from" and "rename
+    /// to" after "diff --git" rename one. Lines with " " and "-" must be exactly those of the file. Line numbers may be
+    /// wrong where these lines tell the place; three lines of context on each side usually do.
+    pub patch: String,
+    /// Whether to check only, and to change nothing. The answer is the same otherwise.
+    #[serde(default)]
+    pub dry_run: bool,
+    #[serde(skip)]
+    #[schemars(skip)]
+    understood: OnceLock<Result<Arc<Understood>>>,
+}
+
+/// A patch and the files that it is about, as the policy has judged them.
+#[derive(Debug)]
+struct Understood {
+    files: Vec<FileDiff>,
+    targets: Vec<Target>,
+}
+
+/// Open files that a changed file may need until all are changed.
+const HANDLES: u64 = 4;
+
+impl FilePatch {
+    fn understood(&self, cx: &CallContext) -> Result<Arc<Understood>> {
+        let understand = || {
+            let files = parser::parse(&self.patch)?;
+            let targets = target::resolve(&files, &cx.workspace)?;
+            Ok(Arc::new(Understood { files, targets }))
+        };
+        self.understood.get_or_init(understand).clone()
+    }
+}
+
+impl Operation for FilePatch {
+    type Output = Patched;
+    const TRAITS: Traits = Traits { pace: Pace::Long, ..Traits::WRITES };
+    const RULE: &'static str = "Edit";
+
+    fn need(&self, cx: &CallContext) -> Result<Need> {
+        let mut needs = target::needs(&self.understood(cx)?.targets);
+        Ok(needs.swap_remove(0))
+    }
+
+    fn more_needs(&self, cx: &CallContext) -> Result<Vec<Need>> {
+        Ok(target::needs(&self.understood(cx)?.targets).split_off(1))
+    }
+
+    fn run(self, cx: &CallContext) -> Result<Patched, Stop> {
+        let understood = self.understood(cx)?;
+        let (files, targets) = (&understood.files, &understood.targets);
+        refuse_too_many(targets.len())?;
+        let spots = targets.iter().flat_map(|target| target.from.iter().chain(&target.to));
+        let places: Vec<_> = spots.map(|spot| &spot.place).collect();
+        let _guards = lock_all(&places, || cx.check())?;
+        let (mut plan, files) = Plan::new(files, targets, cx)?;
+        if let Some(failure) = verdict::failure(&files) {
+            return Err(failure.into());
+        }
+        let changes = plan.changes()?;
+        cx.check()?;
+        if !self.dry_run {
+            changes.commit()?;
+        }
+        Ok(Patched { applied: !self.dry_run, files })
+    }
+}
+
+/// Refuses a patch that would leave the process without open files.
+fn refuse_too_many(files: usize) -> Result<()> {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX);
+    let most = limit / 2 / HANDLES;
+    if files as u64 <= most {
+        return Ok(());
+    }
+    let message =
+        format!("the patch is about {files} files; no more than {most} can be changed at once, so split it");
+    Err(ToolError::new(Reason::TooLarge, message))
+}
