@@ -7,6 +7,7 @@
 
 mod attributes;
 mod batch;
+mod cached;
 mod draft;
 mod lock;
 mod path;
@@ -54,6 +55,8 @@ struct Root {
     dir: OwnedFd,
     device: u64,
     inode: u64,
+    /// Whether files can be opened without asking anybody but this machine's kernel.
+    is_local: bool,
 }
 
 impl Root {
@@ -68,9 +71,10 @@ impl Root {
         Ok(Self {
             path: real,
             alias: path.to_owned(),
-            dir,
             device: stat.st_dev as u64,
             inode: stat.st_ino as u64,
+            is_local: cached::is_local(&dir),
+            dir,
         })
     }
 

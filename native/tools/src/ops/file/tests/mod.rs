@@ -4,6 +4,7 @@ mod edit;
 mod large;
 mod property;
 mod read;
+mod cached;
 mod together;
 mod write;
 
