@@ -94,10 +94,14 @@ shell_exec() ->
     ratio("shell_exec of true / os:cmd", 0.7, times(100, Ours), times(100, Peer)),
     file:del_dir_r(Dir).
 
+%% Where the kernel happens to place the programs decides between a switch on one processor and waking another one,
+%% which takes ten times as long. So both are measured, each side alike.
 port_round_trip() ->
     K = probes(kernel(".", #{door => port})),
     Ctx = beamai_context:new(),
     Ours = fun() -> {ok, _, _} = beamai_kernel:invoke(K, <<"probe_noop">>, #{}, Ctx) end,
+    Ours(),
+    {ok, _Owner, Port} = beamai_port:connect(),
     Options = [{packet, 4}, nouse_stdio, binary],
     Echo = open_port({spawn_executable, os:getenv("BENCH_ECHO")}, Options),
     Frame = binary:copy(<<"x">>, 400),
@@ -105,8 +109,17 @@ port_round_trip() ->
         port_command(Echo, Frame),
         receive {Echo, {data, _}} -> ok end
     end,
-    ratio("port call / echoing port", 1.5, times(2000, Ours), times(2000, Peer)),
+    Programs = [Pid || P <- [Port, Echo], {os_pid, Pid} <- [erlang:port_info(P, os_pid)]],
+    [begin
+         pin([list_to_integer(os:getpid())], "0"),
+         pin(Programs, Cpu),
+         ratio("port call / echoing port, " ++ Where, 1.5, times(2000, Ours), times(2000, Peer))
+     end || {Where, Cpu} <- [{"another CPU", "1"}, {"same CPU", "0"}]],
+    pin([list_to_integer(os:getpid()) | Programs], "0-" ++ integer_to_list(erlang:system_info(logical_processors) - 1)),
     port_close(Echo).
+
+pin(Pids, Cpus) ->
+    [os:cmd(lists:flatten(io_lib:format("taskset -acp ~s ~b", [Cpus, Pid]))) || Pid <- Pids].
 
 %% Not against a peer: from the caller's death to the end of the last native thread.
 cancel_grep() ->
