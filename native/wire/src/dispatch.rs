@@ -125,9 +125,10 @@ pub fn tools(dialect: &str) -> Vec<u8> {
     answer(catalogue::dialect(dialect).map(list))
 }
 
-/// Identity of a directory: `{ok, #{<<"path">>, <<"device">>, <<"inode">>}}`.
+/// Identity of a directory: `{ok, #{<<"path">>, <<"device">>, <<"inode">>, <<"alias">>}}`, the last where
+/// links are on the way.
 pub fn workspace(path: &Path) -> Vec<u8> {
-    answer(Workspace::open(path).map(|workspace| json!(workspace.id())))
+    answer(Workspace::open(path).map(|workspace| json!(workspace.named())))
 }
 
 #[derive(Deserialize)]

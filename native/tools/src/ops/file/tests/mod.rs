@@ -1,10 +1,10 @@
 //! The file tools as they are called.
 
+mod cached;
 mod edit;
 mod large;
 mod property;
 mod read;
-mod cached;
 mod together;
 mod write;
 
