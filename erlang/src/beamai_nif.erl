@@ -5,7 +5,7 @@
 -module(beamai_nif).
 
 -export([call_now/2, call/2, start/3, cancel/1, judge/3, pin/1, explain/2, explain_own/3]).
--export([workspace/1, tools/1, schema/1, running/0]).
+-export([workspace/1, tools/1, schema/1, display/1, running/0]).
 -export([priv_file/1]).
 -export_type([env/0, job/0, reply/0]).
 
@@ -87,6 +87,11 @@ workspace(_Path) -> ?NOT_LOADED.
 %% @doc The catalogue of a dialect: `{ok, [Tool]}'.
 -spec tools(Dialect :: binary()) -> reply().
 tools(_Dialect) -> ?NOT_LOADED.
+
+%% @doc A result or an error for people: `{ok, #{summary, body, text}}' with binary keys. `Request' is
+%% ETF.
+-spec display(Request :: binary()) -> reply().
+display(_Request) -> ?NOT_LOADED.
 
 %% @doc A tool's schema as a provider takes it: `{ok, #{schema, json, strict}}' with binary keys.
 %% `Request' is ETF.

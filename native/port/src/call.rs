@@ -1,7 +1,11 @@
 //! `beamai-port call`: one call from the command line.
+//!
+//! On a terminal, the person there is asked for leave and answers questions; elsewhere nobody does.
 
 use crate::args::{self, Usage};
+use crate::terminal::Terminal;
 use beamai_tools::context::{Limits, Sandbox};
+use beamai_tools::display::Display;
 use beamai_tools::engine::{Call, Host, Outcome, Run, Settings};
 use beamai_tools::lsp::LspSettings;
 use beamai_tools::ops::question::Answers;
@@ -11,12 +15,14 @@ use beamai_tools::web_settings::{WebSettings, address};
 use beamai_tools::workspace::Workspace;
 use beamai_tools::{Reason, Result as ToolResult, ToolError, catalogue};
 use serde_json::{Map, Value};
-use std::io::Read;
+use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 const HELP: &str = "\
 Call one tool and print its result as JSON. Exits with 0, or with 1 after printing the error object.
+
+On a terminal, what needs an approval is asked there; elsewhere it is refused.
 
 usage: beamai-port call TOOL JSON [options]
 
@@ -26,7 +32,7 @@ usage: beamai-port call TOOL JSON [options]
   --dialect D       whose tool of that name; beamai (default)
   --workspace DIR   directory that the tool is confined to; default: the current one
   --allow RULE      a permission rule, such as Bash or Write; may be repeated
-  --ask RULE        likewise; without a person to ask, what asks is refused
+  --ask RULE        likewise; what matches is asked about
   --deny RULE       likewise; deny beats ask beats allow
   --default MODE    auto (default), allow, ask or deny: what happens where no rule decides
   --settings FILE   JSON file with rules under \"permissions\": {\"allow\": [], \"ask\": [], \"deny\": [], \"default\": \"auto\"}
@@ -36,6 +42,7 @@ usage: beamai-port call TOOL JSON [options]
   --allow-address IP:PORT
                     an address that may be fetched though it is not public; may be repeated
   --sandbox MODE    required, best_effort (default) or off: how commands are isolated
+  --pretty          print a summary and what there is to look at, for people; with colour on a terminal
 ";
 
 struct Options {
@@ -46,6 +53,7 @@ struct Options {
     policy: PolicyText,
     sandbox: Sandbox,
     web: WebSettings,
+    pretty: bool,
 }
 
 pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
@@ -53,12 +61,18 @@ pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
     let known = catalogue::dialect(&options.dialect).map_err(|error| Usage(error.message))?;
     known.find(&options.tool).map_err(|error| Usage(error.message))?;
     let arguments = arguments(&options.json)?;
-    let name = options.tool.clone();
-    let (value, code) = match run(options, arguments) {
-        Ok(value) => (value, ExitCode::SUCCESS),
-        Err(error) => (ToolError { tool: name, ..error }.to_value(), ExitCode::FAILURE),
+    let (name, pretty) = (options.tool.clone(), options.pretty);
+    let shown = |display: Display| display.text(std::io::stdout().is_terminal());
+    let (text, code) = match run(options, arguments.clone()) {
+        Ok(value) if pretty => (shown(Display::of_result(&name, &arguments, &value)), ExitCode::SUCCESS),
+        Ok(value) => (format!("{value:#}\n"), ExitCode::SUCCESS),
+        Err(error) => {
+            let value = ToolError { tool: name.clone(), ..error }.to_value();
+            let pretty = pretty.then(|| shown(Display::of_error(&name, &arguments, &value)));
+            (pretty.unwrap_or_else(|| format!("{value:#}\n")), ExitCode::FAILURE)
+        }
     };
-    args::print(&format!("{value:#}\n"));
+    args::print(&text);
     Ok(code)
 }
 
@@ -79,24 +93,42 @@ fn run(options: Options, arguments: Map<String, Value>) -> ToolResult<Value> {
         timeout: None,
         approved: None,
         session: None,
-        answers: Some(Answers::NoFrontend),
+        answers: None,
     };
-    match Host::new(&settings)?.call(call, Run::default()) {
+    attended(&Host::new(&settings)?, call, Terminal::of_this_program().as_ref())
+}
+
+/// Makes the call, and makes it again with what the person at the terminal says. Each is asked once.
+fn attended(host: &Host, call: Call, terminal: Option<&Terminal>) -> ToolResult<Value> {
+    match host.call(call.clone(), Run::default()) {
         Outcome::Ok(value, _) => Ok(value),
         Outcome::Error(error) => Err(error),
-        Outcome::Ask(request) => Err(unapproved(&request)),
+        Outcome::Ask(request)
+            if call.approved.is_none() && terminal.is_some_and(|it| it.approves(&request)) =>
+        {
+            let approved = request["fingerprint"].as_str().map(str::to_owned);
+            attended(host, Call { approved, ..call }, terminal)
+        }
+        Outcome::Ask(request) => Err(unapproved(&request, terminal.is_some())),
+        Outcome::Question(questions) if call.answers.is_none() => {
+            let answers = terminal.map_or(Answers::NoFrontend, |it| it.answers(&questions));
+            attended(host, Call { answers: Some(answers), ..call }, terminal)
+        }
         Outcome::Question(_) => Err(ToolError::new(Reason::Crash, "a call asked again what was answered")),
         Outcome::Defer => Err(ToolError::new(Reason::Crash, "a call without a bound was deferred")),
     }
 }
 
-fn unapproved(request: &Value) -> ToolError {
+fn unapproved(request: &Value, was_asked: bool) -> ToolError {
     let rule = request["rule"].as_str().unwrap_or_default();
-    let message = format!(
-        "{} and needs an approval, and there is nobody to ask; allow it with --allow {rule}",
-        request["message"].as_str().unwrap_or_default()
-    );
-    let mut error = ToolError::new(Reason::NeedsApproval, message);
+    let what = request["message"].as_str().unwrap_or_default();
+    let mut error = match was_asked {
+        true => ToolError::new(Reason::Denied, format!("{what}, and the person at the terminal said no")),
+        false => ToolError::new(
+            Reason::NeedsApproval,
+            format!("{what} and needs an approval, and there is nobody to ask; allow it with --allow {rule}"),
+        ),
+    };
     for key in ["rule", "subject", "command", "file", "url", "query"] {
         if let Some(value) = request.get(key) {
             error = error.with(key, value.clone());
@@ -114,6 +146,7 @@ fn options(parser: &mut lexopt::Parser) -> Result<Option<Options>, Usage> {
     let mut sandbox = Sandbox::default();
     let mut web = WebSettings::default();
     let mut addresses = Vec::new();
+    let mut pretty = false;
     while let Some(option) = parser.next()? {
         match option {
             Long("help") | Short('h') => return Ok(None),
@@ -127,6 +160,7 @@ fn options(parser: &mut lexopt::Parser) -> Result<Option<Options>, Usage> {
             }
             Long("settings") => load_settings(&args::text(parser)?, &mut policy, &mut web)?,
             Long("allow-address") => addresses.push(address(&args::text(parser)?).map_err(Usage)?),
+            Long("pretty") => pretty = true,
             Long("sandbox") => {
                 sandbox = one_of("sandbox", &args::text(parser)?, "required, best_effort, off")?
             }
@@ -138,7 +172,7 @@ fn options(parser: &mut lexopt::Parser) -> Result<Option<Options>, Usage> {
     let [tool, json] = <[String; 2]>::try_from(names)
         .map_err(|_| Usage("call takes a tool's name and its arguments as JSON; see --help".into()))?;
     web.allow_addresses.extend(addresses);
-    Ok(Some(Options { tool, json, dialect, workspace, policy, sandbox, web }))
+    Ok(Some(Options { tool, json, dialect, workspace, policy, sandbox, web, pretty }))
 }
 
 fn one_of<T: serde::de::DeserializeOwned>(what: &str, text: &str, known: &str) -> Result<T, Usage> {

@@ -4,6 +4,7 @@ mod args;
 mod call;
 mod frame;
 mod serve;
+mod terminal;
 mod tools;
 
 use args::Usage;

@@ -10,7 +10,7 @@ mod hosts;
 mod pool;
 mod reply;
 
-pub use dispatch::{Dispatcher, Ended, schema, tools, workspace};
+pub use dispatch::{Dispatcher, Ended, display, schema, tools, workspace};
 pub use etf::{decode, encode};
 pub use pool::{Busy, Pool};
 pub use reply::{error, ok};
