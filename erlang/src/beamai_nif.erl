@@ -11,7 +11,7 @@
 
 -on_load(load/0).
 -nifs([call_now/2, call/2, start/3, cancel/1, judge/3, pin/1, explain/2, explain_own/3]).
--nifs([workspace/1, tools/1, schema/1, running/0]).
+-nifs([workspace/1, tools/1, schema/1, display/1, running/0]).
 
 %% ETF of what {@link beamai_env} encodes.
 -type env() :: binary().
