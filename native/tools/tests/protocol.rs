@@ -1,7 +1,10 @@
 //! The text protocol: the specification's examples, cases, tests and conversations, by its own headings, and the
 //! properties that hold for any text.
 
-use beamai_tools::protocol::{Call, Format, Invalid, Piece, Rules, Stream, Tool, ToolSet, check, parse, parse_all};
+use beamai_tools::protocol::{
+    Call, Format, Invalid, Piece, Rules, Stream, Tool, ToolSet, check, format_error, format_result, parse,
+    parse_all, system_prompt,
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -87,6 +90,14 @@ mod protocol_format {
     }
 
     #[test]
+    fn tool_result_response() {
+        assert_eq!(
+            format_result(Ok(&json!({"content": "1.0.0"}))),
+            "TOOL_RESULT: {\n  \"success\": true,\n  \"data\": {\n    \"content\": \"1.0.0\"\n  },\n  \"error\": null\n}"
+        );
+    }
+
+    #[test]
     fn final_answer() {
         let answer = "Based on the file content, the version is 1.0.0";
         assert_eq!(format_only(answer), text(answer));
@@ -94,8 +105,77 @@ mod protocol_format {
     }
 }
 
+mod system_prompt_template {
+    use super::*;
+
+    #[test]
+    fn lists_the_tools_and_gives_the_format_the_rules_and_the_examples() {
+        let prompt = system_prompt(&spec_tools());
+        for part in [
+            "You are an AI coding assistant with access to these tools:\n\nAVAILABLE TOOLS:\n",
+            "- read_file(path: string): Read content of a file\n",
+            "- write_file(path: string, content: string): Write content to a file\n",
+            "- list_files(directory: string, pattern?: string): List files in directory\n",
+            "- search_code(query: string, options?: object): Search code in codebase\n",
+            "- get_diagnostics(file?: string): Get errors and warnings\n",
+            "\nTOOL CALLING PROTOCOL:\nWhen you need to use a tool, respond with this EXACT format:\n\n<TOOL_CALL>\n{\n  \"tool\": \"tool_name\",\n  \"args\": {\"arg1\": \"value1\"},\n  \"reasoning\": \"why you need this tool\"\n}\n</TOOL_CALL>\n",
+            "\nIMPORTANT RULES:\n1. Use ONLY ONE tool call per response\n2. JSON inside <TOOL_CALL> must be valid\n3. \"tool\" must match exactly one of the available tools\n4. \"args\" must include all required parameters\n5. After receiving TOOL_RESULT, you can make another tool call or provide final answer\n6. When you have the final answer, respond normally without any tags\n",
+            "EXAMPLES:\nUser: \"What's in package.json?\"\nYou: <TOOL_CALL>\n{\n  \"tool\": \"read_file\",\n  \"args\": {\"path\": \"package.json\"},\n  \"reasoning\": \"Need to read package.json to answer\"\n}\n</TOOL_CALL>\n\nSystem: TOOL_RESULT: {\"success\": true, \"data\": {\"content\": \"{\\\"version\\\": \\\"1.0.0\\\"}\"}}\n\nYou: The package.json contains version 1.0.0\n",
+        ] {
+            assert!(prompt.contains(part), "{part}\n\nis not in\n\n{prompt}");
+        }
+    }
+
+    #[test]
+    fn signatures_are_typed() {
+        let tool = json!([{"name": "t", "description": "Does\n  things.", "parameters": {
+            "mode": {"type": "string", "enum": ["a", "b"], "default": "a", "required": true},
+            "edits": {"type": "array", "required": true, "description": "What to change.", "items": {
+                "type": "object", "properties": {"old": {"type": "string", "required": true}, "new": {"type": "string"}}}},
+            "limit": {"type": "integer", "minimum": 1, "maximum": 9}}}, {"name": "u"}]);
+        let tools: Vec<Tool> = serde_json::from_value(tool).unwrap();
+        let prompt = system_prompt(&tools.into_iter().collect());
+        let listed = "- t(edits: ({old: string, new?: string})[], limit?: integer, mode?: \"a\" | \"b\"): Does things.\n    \
+                      edits: What to change.\n    limit: From 1 to 9.\n    mode: Default: \"a\"\n- u(…)\n";
+        assert!(prompt.contains(listed), "{prompt}");
+    }
+
+    #[test]
+    fn without_tools_there_are_no_examples() {
+        assert!(!system_prompt(&ToolSet::default()).contains("EXAMPLES"));
+    }
+}
+
+mod error_handling {
+    use super::*;
+
+    #[test]
+    fn parse_errors_are_treated_as_text() {
+        let response = "<TOOL_CALL>{\"tool\": }</TOOL_CALL>";
+        assert_eq!(format_only(response), text(response));
+    }
+
+    #[test]
+    fn validation_errors_are_sent_back() {
+        let why = message(validated("<TOOL_CALL>{\"tool\": \"rm\", \"args\": {}}</TOOL_CALL>"));
+        assert_eq!(format_error(&why), "TOOL_ERROR: Unknown tool: rm. Please try again with correct format.");
+    }
+
+    #[test]
+    fn execution_errors_are_results_without_success() {
+        assert_eq!(
+            format_result(Err("File not found: missing-file.txt")),
+            "TOOL_RESULT: {\n  \"success\": false,\n  \"data\": null,\n  \"error\": \"File not found: missing-file.txt\"\n}"
+        );
+    }
+}
+
 mod conversation_flow {
     use super::*;
+
+    fn data(result: Value) -> String {
+        format_result(Ok(&result))
+    }
 
     #[test]
     fn example_1_single_tool_call() {
@@ -103,6 +183,15 @@ mod conversation_flow {
             "<TOOL_CALL>\n{\n  \"tool\": \"read_file\",\n  \"args\": {\"path\": \"package.json\"},\n  \"reasoning\": \"Need to read package.json to get version\"\n}\n</TOOL_CALL>",
         ));
         assert_eq!((first.tool.as_str(), first.args), ("read_file", args(json!({"path": "package.json"}))));
+        let content = "{\n  \"name\": \"my-app\",\n  \"version\": \"1.0.0\"\n}";
+        let result = data(json!({"content": content, "lines": 4}));
+        let shown = r#"TOOL_RESULT: {
+  "success": true,
+  "data": {
+    "content": "{\n  \"name\": \"my-app\",\n  \"version\": \"1.0.0\"\n}",
+    "lines": 4
+  },"#;
+        assert!(result.starts_with(shown), "{result}");
         let last = "The version in package.json is 1.0.0";
         assert_eq!(validated(last), text(last));
     }
@@ -113,6 +202,14 @@ mod conversation_flow {
             "<TOOL_CALL>\n{\n  \"tool\": \"list_files\",\n  \"args\": {\"directory\": \".\", \"pattern\": \"**/*.ts\"},\n  \"reasoning\": \"Need to list all TypeScript files first\"\n}\n</TOOL_CALL>",
         ));
         assert_eq!(first.args, args(json!({"directory": ".", "pattern": "**/*.ts"})));
+        let result = data(json!({"files": ["src/index.ts", "src/utils.ts", "test/test.ts"], "count": 3}));
+        let shown = r#"TOOL_RESULT: {
+  "success": true,
+  "data": {
+    "files": ["src/index.ts", "src/utils.ts", "test/test.ts"],
+    "count": 3
+  },"#;
+        assert!(result.starts_with(shown), "{result}");
         let last = "I found 3 TypeScript files:\n1. src/index.ts\n2. src/utils.ts\n3. test/test.ts";
         assert_eq!(validated(last), text(last));
     }
@@ -123,7 +220,8 @@ mod conversation_flow {
             "<TOOL_CALL>\n{\n  \"tool\": \"read_file\",\n  \"args\": {\"path\": \"missing-file.txt\"},\n  \"reasoning\": \"Need to read the file content\"\n}\n</TOOL_CALL>",
         ));
         assert_eq!(first.args, args(json!({"path": "missing-file.txt"})));
-        let last = "I cannot read missing-file.txt because the file does not exist. Would you like me to create it?";
+        let last =
+            "I cannot read missing-file.txt because the file does not exist. Would you like me to create it?";
         assert_eq!(validated(last), text(last));
     }
 }
@@ -212,7 +310,8 @@ mod implementation_details {
     fn validation_rules_check_parameter_types() {
         let response = "<TOOL_CALL>{\"tool\": \"read_file\", \"args\": {\"path\": 7}}</TOOL_CALL>";
         assert!(message(validated(response)).starts_with("\"path\" must be string, not 7"));
-        let response = "<TOOL_CALL>{\"tool\": \"read_file\", \"args\": {\"path\": \"a\", \"x\": 1}}</TOOL_CALL>";
+        let response =
+            "<TOOL_CALL>{\"tool\": \"read_file\", \"args\": {\"path\": \"a\", \"x\": 1}}</TOOL_CALL>";
         assert!(message(validated(response)).starts_with("\"x\" is not an argument"));
     }
 }
@@ -230,7 +329,9 @@ mod best_practices {
 
     #[test]
     fn json_validation() {
-        for json in ["{\"tool\":\"a\",\"args\":{\"n\":1e400}}", "{\"tool\":\"a\",\"args\":{\"s\":\"\\ud800\"}}"] {
+        for json in
+            ["{\"tool\":\"a\",\"args\":{\"n\":1e400}}", "{\"tool\":\"a\",\"args\":{\"s\":\"\\ud800\"}}"]
+        {
             let response = format!("<TOOL_CALL>{json}</TOOL_CALL>");
             assert_eq!(format_only(&response), text(&response));
             assert!(message(validated(&response)).starts_with("Failed to parse tool call JSON"));
@@ -254,7 +355,10 @@ mod alternative_protocols {
     fn yaml_style() {
         package_json("TOOL: read_file\nARGS:\n  path: package.json", Format::Yaml);
         package_json("TOOL: read_file\r\nARGS:\r\n  path: package.json\r\n\r\n", Format::Yaml);
-        package_json("I read it.\n\nTOOL: read_file\nARGS: {\"path\": \"package.json\"}\nDone.", Format::Yaml);
+        package_json(
+            "I read it.\n\nTOOL: read_file\nARGS: {\"path\": \"package.json\"}\nDone.",
+            Format::Yaml,
+        );
     }
 
     #[test]
@@ -265,7 +369,10 @@ mod alternative_protocols {
 
     #[test]
     fn xml_style() {
-        package_json("<tool name=\"read_file\">\n  <arg name=\"path\">package.json</arg>\n</tool>", Format::Xml);
+        package_json(
+            "<tool name=\"read_file\">\n  <arg name=\"path\">package.json</arg>\n</tool>",
+            Format::Xml,
+        );
         package_json("So: <tool name='read_file'><arg name='path'>package.json</arg></tool>.", Format::Xml);
     }
 
@@ -289,9 +396,15 @@ mod alternative_protocols {
             ("<tool name=\"rm\"/>", "Unknown tool: rm"),
             ("<tool name=\"read_file\"></tool>", "Missing required parameter: path"),
             ("<tool name=\"read_file\"><path>a</path></tool>", "Invalid tool call format: expected <arg"),
-            ("<tool name=\"read_file\"><arg name=\"path\">a</tool>", "Missing closing tag </arg> of \"path\""),
+            (
+                "<tool name=\"read_file\"><arg name=\"path\">a</tool>",
+                "Missing closing tag </arg> of \"path\"",
+            ),
         ] {
-            assert_eq!(message(validated(response)), why.to_owned() + message(validated(response)).split_at(why.len()).1);
+            assert_eq!(
+                message(validated(response)),
+                why.to_owned() + message(validated(response)).split_at(why.len()).1
+            );
         }
     }
 
@@ -335,9 +448,14 @@ mod alternative_protocols {
         let code = "if a < b && c {\n    \"x\"\n}\n";
         for response in [
             format!("write_file(path=\"a\", content='''{code}''')"),
-            format!("<tool name=\"write_file\"><arg name=\"path\">a</arg><arg name=\"content\"><![CDATA[{code}]]></arg></tool>"),
-            format!("<tool name=\"write_file\"><arg name=\"path\">a</arg><arg name=\"content\">{code}</arg></tool>"),
-            "TOOL: write_file\nARGS:\n  path: a\n  content: |\n    if a < b && c {\n        \"x\"\n    }\n".to_owned(),
+            format!(
+                "<tool name=\"write_file\"><arg name=\"path\">a</arg><arg name=\"content\"><![CDATA[{code}]]></arg></tool>"
+            ),
+            format!(
+                "<tool name=\"write_file\"><arg name=\"path\">a</arg><arg name=\"content\">{code}</arg></tool>"
+            ),
+            "TOOL: write_file\nARGS:\n  path: a\n  content: |\n    if a < b && c {\n        \"x\"\n    }\n"
+                .to_owned(),
         ] {
             assert_eq!(call(validated(&response)).args, args(json!({"path": "a", "content": code})));
         }
@@ -365,7 +483,9 @@ mod future_enhancements {
 
     #[test]
     fn support_multi_tool_calls_in_single_response() {
-        let one = |path: &str| format!("<TOOL_CALL>{{\"tool\":\"read_file\",\"args\":{{\"path\":\"{path}\"}}}}</TOOL_CALL>");
+        let one = |path: &str| {
+            format!("<TOOL_CALL>{{\"tool\":\"read_file\",\"args\":{{\"path\":\"{path}\"}}}}</TOOL_CALL>")
+        };
         let response = format!("First {} then {}{}\nDone.", one("a"), one("b"), one("c"));
         let pieces = all(&response);
         let paths: Vec<_> = pieces
@@ -376,7 +496,10 @@ mod future_enhancements {
             })
             .collect();
         assert_eq!(paths, ["a", "b", "c"]);
-        assert_eq!((&pieces[0], &pieces[2], &pieces[5]), (&text("First "), &text(" then "), &text("\nDone.")));
+        assert_eq!(
+            (&pieces[0], &pieces[2], &pieces[5]),
+            (&text("First "), &text(" then "), &text("\nDone."))
+        );
     }
 }
 
@@ -384,7 +507,8 @@ const WRITE: &str = "<TOOL_CALL>\n{\"tool\": \"write_file\", \"args\": {\"path\"
 
 #[test]
 fn a_closing_tag_inside_a_json_string_does_not_end_the_call() {
-    let response = format!("{WRITE}, \"content\": \"x </TOOL_CALL> \\\" </TOOL_CALL>\"}}}}\n</TOOL_CALL> after");
+    let response =
+        format!("{WRITE}, \"content\": \"x </TOOL_CALL> \\\" </TOOL_CALL>\"}}}}\n</TOOL_CALL> after");
     let pieces = all(&response);
     assert_eq!(call(pieces[0].clone()).args["content"], json!("x </TOOL_CALL> \" </TOOL_CALL>"));
     assert_eq!(pieces[1], text(" after"));
@@ -403,7 +527,9 @@ fn what_a_broken_off_call_contains_is_never_a_call() {
     let inner = "<tool name='read_file'><arg name='path'>a</arg></tool> </TOOL_CALL> read_file(path='a')";
     for response in [
         format!("{WRITE}, \"content\": \"{inner}"),
-        format!("{WRITE}}}}}\ncontent <<END\n{inner}\n<TOOL_CALL>{{\"tool\":\"read_file\",\"args\":{{\"path\":\"a\"}}}}</TOOL_CALL>"),
+        format!(
+            "{WRITE}}}}}\ncontent <<END\n{inner}\n<TOOL_CALL>{{\"tool\":\"read_file\",\"args\":{{\"path\":\"a\"}}}}</TOOL_CALL>"
+        ),
     ] {
         let pieces = all(&response);
         assert_eq!(pieces.len(), 1);
@@ -454,14 +580,17 @@ mod raw_text {
 
     #[test]
     fn several_may_follow_each_other() {
-        let response = "<TOOL_CALL>{\"tool\": \"write_file\"}\npath <<-P\na b\nP\n\ncontent <<C\nP\nC\n</TOOL_CALL>";
+        let response =
+            "<TOOL_CALL>{\"tool\": \"write_file\"}\npath <<-P\na b\nP\n\ncontent <<C\nP\nC\n</TOOL_CALL>";
         assert_eq!(call(validated(response)).args, args(json!({"path": "a b", "content": "P\n"})));
     }
 
     #[test]
     fn what_is_wrong_is_named() {
         assert!(message(content("path <<E\na\nE")).ends_with("\"path\" is given twice"));
-        assert!(message(content("and more")).contains("expected </TOOL_CALL>, or a line such as: content <<END"));
+        assert!(
+            message(content("and more")).contains("expected </TOOL_CALL>, or a line such as: content <<END")
+        );
         assert!(message(content("content <<E\na")).ends_with("is not ended by a line E"));
     }
 }
@@ -475,7 +604,10 @@ mod repairs {
 
     #[test]
     fn are_off_by_default() {
-        assert!(matches!(validated("<TOOL_CALL>{'tool': 'read_file', 'args': {}}</TOOL_CALL>"), Piece::Invalid(_)));
+        assert!(matches!(
+            validated("<TOOL_CALL>{'tool': 'read_file', 'args': {}}</TOOL_CALL>"),
+            Piece::Invalid(_)
+        ));
     }
 
     #[test]
@@ -488,7 +620,8 @@ mod repairs {
             let call = call(mended(inside));
             assert_eq!((call.args["path"].as_str(), call.repairs.len()), (Some("a"), repairs), "{inside}");
         }
-        let call = call(mended("{\"tool\": \"write_file\", \"args\": {\"path\": \"a\", \"content\": \"x\ny\"}}"));
+        let call =
+            call(mended("{\"tool\": \"write_file\", \"args\": {\"path\": \"a\", \"content\": \"x\ny\"}}"));
         assert_eq!(call.args["content"], json!("x\ny"));
         assert_eq!(call.repairs, ["line breaks inside strings were escaped"]);
     }
@@ -543,7 +676,8 @@ mod streaming {
     fn a_call_comes_out_when_it_is_whole() {
         let mut stream = Stream::new(known());
         let response = "Go. <TOOL_CALL>{\"tool\":\"read_file\",\"args\":{\"path\":\"a\"}}</TOOL_CALL> on";
-        let pieces: Vec<Piece> = response.chars().flat_map(|c| stream.feed(c.to_string().as_bytes())).collect();
+        let pieces: Vec<Piece> =
+            response.chars().flat_map(|c| stream.feed(c.to_string().as_bytes())).collect();
         assert_eq!(texts(&pieces), "Go.  on");
         assert_eq!(pieces.iter().filter(|piece| matches!(piece, Piece::Call(_))).count(), 1);
         assert_eq!(stream.end(), []);
@@ -553,11 +687,57 @@ mod streaming {
 /// Pieces of which anything may be put together, so that chance finds the corners.
 fn fragments() -> impl Strategy<Value = String> {
     let fragment = prop::sample::select(vec![
-        "<TOOL_CALL>", "</TOOL_CALL>", "<TOOL", "{\"tool\":\"read_file\",\"args\":{\"path\":\"a\"}}", "{", "}", "[", "]",
-        "\"", "\\", "'", "'''", "\"\"\"", "\n", "\r\n", " ", "\t", ":", ",", "=", "(", ")", "read_file(path=", "f(a=",
-        "read_file", "TOOL: f\n", "ARGS:", "  path: a\n", "  a: |\n", "    b\n", "- ", "<tool name=\"f\">", "</tool>",
-        "<arg name=\"a\">", "</arg>", "<![CDATA[", "]]>", "&lt;", "```", "~~~", "`", "```rust\n", "content <<E\n",
-        "\nE\n", "<<", "E", "é", "\u{a0}", "😀", "x", "{\"tool\":\"f\",\"args\":{}}",
+        "<TOOL_CALL>",
+        "</TOOL_CALL>",
+        "<TOOL",
+        "{\"tool\":\"read_file\",\"args\":{\"path\":\"a\"}}",
+        "{",
+        "}",
+        "[",
+        "]",
+        "\"",
+        "\\",
+        "'",
+        "'''",
+        "\"\"\"",
+        "\n",
+        "\r\n",
+        " ",
+        "\t",
+        ":",
+        ",",
+        "=",
+        "(",
+        ")",
+        "read_file(path=",
+        "f(a=",
+        "read_file",
+        "TOOL: f\n",
+        "ARGS:",
+        "  path: a\n",
+        "  a: |\n",
+        "    b\n",
+        "- ",
+        "<tool name=\"f\">",
+        "</tool>",
+        "<arg name=\"a\">",
+        "</arg>",
+        "<![CDATA[",
+        "]]>",
+        "&lt;",
+        "```",
+        "~~~",
+        "`",
+        "```rust\n",
+        "content <<E\n",
+        "\nE\n",
+        "<<",
+        "E",
+        "é",
+        "\u{a0}",
+        "😀",
+        "x",
+        "{\"tool\":\"f\",\"args\":{}}",
     ]);
     prop::collection::vec(fragment, 0..40).prop_map(|fragments| fragments.concat())
 }
@@ -646,14 +826,23 @@ fn hostile(bytes: usize) -> Vec<(&'static str, String)> {
         ("almost labels", format!("<TOOL_CALL>{{}}\na <<E\n{}", fill("E x\nE  \t "))),
         ("elements", fill("<tool name=\"f\"><arg name=\"a\">")),
         ("elements in data", close("<tool name=\"f\"><arg name=\"a\"><![CDATA[</tool>", "]]></arg>x")),
-        ("arguments of elements", close("<tool name=\"f\">", "") + &(0..bytes / 30).map(|n| format!("<arg name=\"a{n}\">x</arg>\n")).collect::<String>() + "</tool>"),
+        (
+            "arguments of elements",
+            close("<tool name=\"f\">", "")
+                + &(0..bytes / 30).map(|n| format!("<arg name=\"a{n}\">x</arg>\n")).collect::<String>()
+                + "</tool>",
+        ),
         ("functions", fill("f(a=\n")),
         ("functions, single quotes", fill("f(a='\\'x\n")),
         ("functions, quotes of all kinds", fill("f(a='''\nf(a=\"\"\"\nf(a='\\\nf(a=\"\\\n")),
         ("functions in lists", fill("f(a=[\n")),
         ("deep function", format!("f(a={}", fill("["))),
         ("tools of YAML", fill("TOOL: f\nARGS:\n")),
-        ("deep YAML", "TOOL: f\nARGS:\n".to_owned() + &(1..2000).map(|n| " ".repeat(n.min(bytes / 2000)) + "a:\n").collect::<String>()),
+        (
+            "deep YAML",
+            "TOOL: f\nARGS:\n".to_owned()
+                + &(1..2000).map(|n| " ".repeat(n.min(bytes / 2000)) + "a:\n").collect::<String>(),
+        ),
         ("blank YAML", format!("TOOL: f\nARGS:\n{}", fill("   \n"))),
         ("fences", fill("```\n")),
         ("a long fence", fill("`")),
@@ -661,8 +850,17 @@ fn hostile(bytes: usize) -> Vec<(&'static str, String)> {
         ("lines", fill("\n")),
         ("letters", fill("a")),
         ("angles", fill("<")),
-        ("unknown arguments", format!("<TOOL_CALL>{{\"tool\":\"f\",\"args\":{{{}\"z\":1}}}}</TOOL_CALL>", (0..bytes / 12).map(|n| format!("\"a{n}\":1,")).collect::<String>())),
-        ("a long name", format!("<TOOL_CALL>{{\"tool\":\"f\",\"args\":{{\"{}\":1}}}}</TOOL_CALL>", fill("p"))),
+        (
+            "unknown arguments",
+            format!(
+                "<TOOL_CALL>{{\"tool\":\"f\",\"args\":{{{}\"z\":1}}}}</TOOL_CALL>",
+                (0..bytes / 12).map(|n| format!("\"a{n}\":1,")).collect::<String>()
+            ),
+        ),
+        (
+            "a long name",
+            format!("<TOOL_CALL>{{\"tool\":\"f\",\"args\":{{\"{}\":1}}}}</TOOL_CALL>", fill("p")),
+        ),
     ]
 }
 
@@ -678,11 +876,11 @@ fn time(work: impl FnOnce()) -> Duration {
     start.elapsed()
 }
 
-/// Unoptimised and on a busy machine a megabyte takes well under a second; anything quadratic takes hours.
+/// Unoptimised and on a busy machine this takes well under a second; anything quadratic takes minutes.
 #[test]
 fn hostile_text_takes_linear_time_in_whole_and_in_small_pieces() {
     const MOST: Duration = Duration::from_secs(10);
-    for (name, response) in hostile(std::env::var("H").map_or(1_000_000, |n| n.parse().unwrap())) {
+    for (name, response) in hostile(100_000) {
         for rules in [Rules::default(), hostile_rules()] {
             let whole = time(|| drop(parse_all(response.as_bytes(), &rules)));
             assert!(whole < MOST, "{name} took {whole:?}");
@@ -691,7 +889,6 @@ fn hostile_text_takes_linear_time_in_whole_and_in_small_pieces() {
                 response.as_bytes().chunks(3).for_each(|chunk| drop(stream.feed(chunk)));
                 stream.end();
             });
-            eprintln!("{name}: {whole:?} {pieces:?}");
             assert!(pieces < MOST, "{name} in pieces took {pieces:?}");
         }
     }

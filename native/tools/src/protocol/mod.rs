@@ -42,8 +42,8 @@ mod tools;
 mod whole;
 
 pub use call::{Call, Format, Invalid, Piece};
-//pub use prompt::system_prompt;
-//pub use result::{format_error, format_result};
+pub use prompt::system_prompt;
+pub use result::{format_error, format_result};
 pub use stream::Stream;
 pub use tools::{Tool, ToolSet};
 pub use whole::{check, parse, parse_all};

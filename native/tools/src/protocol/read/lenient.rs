@@ -267,7 +267,8 @@ impl<'a> Lenient<'a> {
     }
 
     fn hex(&mut self) -> Result<u32> {
-        let digits = self.rest().get(..4).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        let digits =
+            self.rest().get(..4).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
         let code = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
         self.at += 4;
         code.ok_or_else(|| "\\u needs four hexadecimal digits".to_owned())

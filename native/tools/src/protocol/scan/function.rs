@@ -17,8 +17,13 @@ pub(in crate::protocol) struct FunctionScan {
 }
 
 enum Part {
-    Outside { depth: usize },
-    Inside { depth: usize, quote: Quote },
+    Outside {
+        depth: usize,
+    },
+    Inside {
+        depth: usize,
+        quote: Quote,
+    },
     /// After the last parenthesis.
     Closed,
     Broken(String),
@@ -100,7 +105,8 @@ impl FunctionScan {
                 // No argument has any of these, and a line that begins a call has one of them.
                 b'\\' | b'<' | b'(' => {
                     let found = char::from(byte);
-                    self.part = Part::Broken(format!("Invalid tool call format: \"{found}\" outside a string"));
+                    self.part =
+                        Part::Broken(format!("Invalid tool call format: \"{found}\" outside a string"));
                     return Some(());
                 }
                 b'[' | b'{' => depth += 1,
@@ -167,7 +173,8 @@ impl FunctionScan {
     fn call(&self, buf: &[u8]) -> Result<Call, String> {
         let name = String::from_utf8_lossy(&buf[..self.name]).into_owned();
         let inside = &buf[self.name + 1..self.at - 1];
-        let text = simdutf8::basic::from_utf8(inside).map_err(|_| "the text is not valid UTF-8".to_owned())?;
+        let text =
+            simdutf8::basic::from_utf8(inside).map_err(|_| "the text is not valid UTF-8".to_owned())?;
         let args = Lenient::new(text).named_arguments()?;
         Ok(Call::new(name, args, Format::Function))
     }

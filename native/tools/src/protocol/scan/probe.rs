@@ -96,7 +96,11 @@ impl<'a> Taker<'a> {
     /// A name in quotes of either kind.
     pub(super) fn quoted(&mut self) -> &'a [u8] {
         let quote = self.run(|byte| byte == b'"' || byte == b'\'', 1, 1);
-        let name = self.run(|byte| byte != quote.first().copied().unwrap_or(0) && byte >= b' ' && byte != b'<', 1, LONGEST_NAME);
+        let name = self.run(
+            |byte| byte != quote.first().copied().unwrap_or(0) && byte >= b' ' && byte != b'<',
+            1,
+            LONGEST_NAME,
+        );
         self.word(quote);
         name
     }

@@ -44,9 +44,7 @@ struct Raw {
 impl TagScan {
     pub(super) fn begins(text: &[u8]) -> Probe<Self> {
         match Taker::new(text).word(OPEN).done() {
-            Probe::Yes(at) => {
-                Probe::Yes(Self { at, part: Part::Lead, head: Map::new(), texts: Vec::new() })
-            }
+            Probe::Yes(at) => Probe::Yes(Self { at, part: Part::Lead, head: Map::new(), texts: Vec::new() }),
             Probe::No => Probe::No,
             Probe::More => Probe::More,
         }
@@ -146,8 +144,7 @@ impl TagScan {
                 Some(None)
             }
             Probe::No => {
-                let message =
-                    "Failed to parse tool call JSON: after the object expected </TOOL_CALL>, or a line such as: \
+                let message = "Failed to parse tool call JSON: after the object expected </TOOL_CALL>, or a line such as: \
                      content <<END";
                 self.part = Part::Broken { message: message.to_owned(), in_head: false };
                 Some(None)

@@ -51,7 +51,7 @@ impl TextScan {
             let seen = match self.line {
                 Line::Start => self.line_start(buf, end, rules),
                 Line::Opening(fence, spoiled) => self.opening(buf, fence, spoiled),
-                Line::Inside if self.fence.is_some() => self.to_line_end(buf),
+                Line::Inside if self.fence.is_some() => self.skip_line(buf),
                 Line::Inside => self.inside(buf, end, rules),
             };
             match seen {
@@ -139,7 +139,7 @@ impl TextScan {
         }
     }
 
-    fn to_line_end(&mut self, buf: &[u8]) -> Option<Seen> {
+    fn skip_line(&mut self, buf: &[u8]) -> Option<Seen> {
         match memchr(b'\n', &buf[self.at..]) {
             None => {
                 self.at = buf.len();
@@ -162,6 +162,10 @@ impl TextScan {
         if buf[self.at] == b'\n' {
             self.at += 1;
             self.line = Line::Start;
+            return None;
+        }
+        if buf.get(self.at + 1).is_some_and(|next| !matches!(next, b'T' | b't')) {
+            self.at += 1;
             return None;
         }
         let before = if self.at == 0 { self.before } else { buf[self.at - 1] };
@@ -219,7 +223,15 @@ fn call_at_tag(before: u8, text: &[u8], rules: &Rules) -> Probe<Scan> {
 /// The length without the first bytes of a character that has not come in full.
 fn whole_characters(buf: &[u8], len: usize) -> usize {
     let tail = buf[..len].iter().rev().take(3).position(|byte| *byte >= 0xc0);
-    let needs = |lead: u8| if lead >= 0xf0 { 4 } else if lead >= 0xe0 { 3 } else { 2 };
+    let needs = |lead: u8| {
+        if lead >= 0xf0 {
+            4
+        } else if lead >= 0xe0 {
+            3
+        } else {
+            2
+        }
+    };
     match tail {
         Some(back) if needs(buf[len - 1 - back]) > back + 1 => len - 1 - back,
         _ => len,

@@ -26,8 +26,14 @@ enum Part {
     Between,
     /// `<tool name="…"/>`.
     Empty,
-    Arg { name: String, start: usize },
-    Cdata { name: String, start: usize },
+    Arg {
+        name: String,
+        start: usize,
+    },
+    Cdata {
+        name: String,
+        start: usize,
+    },
     Broken(String),
 }
 
