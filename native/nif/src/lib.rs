@@ -3,5 +3,6 @@
 mod call;
 mod describe;
 mod job;
+mod protocol;
 
 rustler::init!("beamai_nif");

@@ -20,6 +20,7 @@ pub mod ops;
 pub mod panics;
 pub mod policy;
 pub mod process;
+pub mod protocol;
 pub mod registry;
 pub mod schema;
 pub mod session;
