@@ -108,7 +108,27 @@ impl Server {
                     token.cancel();
                 }
             }
+            Some(Request::End { id, session }) => self.end(id, session),
             None => eprintln!("beamai-port: a frame of {} bytes means nothing", bytes.len()),
+        }
+    }
+
+    /// Ends a session at once, before any frame that comes later; the reply waits elsewhere.
+    fn end(&self, id: &[u8], session: &str) {
+        let wait = beamai_tools::session::end(session);
+        let (shared, id, refused) = (Arc::clone(&self.shared), id.to_owned(), id);
+        let reply = beamai_wire::ok(&serde_json::Value::Null);
+        let job = move || {
+            wait();
+            shared.write(Kind::Reply, &id, &reply);
+        };
+        if let Err(Busy) = self.pool.submit(job) {
+            let message = "the session is ending, and there is no thread to wait for that";
+            self.shared.write(
+                Kind::Reply,
+                refused,
+                &beamai_wire::error(&ToolError::new(Reason::Busy, message)),
+            );
         }
     }
 

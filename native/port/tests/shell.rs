@@ -157,16 +157,63 @@ fn input_is_passed_and_is_at_its_end_otherwise() {
 }
 
 #[test]
-fn output_over_the_cap_is_cut_and_says_so() {
+fn output_over_the_cap_is_cut_in_the_middle_and_says_so() {
     let env = Env::new();
-    let result = env.run("head -c 70000 /dev/zero | tr '\\0' a; echo small >&2");
+    let result = env.run("printf first; head -c 70000 /dev/zero | tr '\\0' a; echo last; echo small >&2");
     let stdout = result["stdout"].as_str().unwrap();
     assert_eq!(result["truncated"], true);
-    assert_eq!(stdout.len(), 65_536 + "\n[output truncated]".len());
-    assert!(stdout.ends_with("a\n[output truncated]"));
-    assert_eq!((&result["stderr"], &result["stdout_bytes"]), (&json!("small\n"), &json!(70_000)));
+    assert!(stdout.starts_with("firstaaa"));
+    assert!(stdout.contains("aaa\n[... 4474 bytes left out ...]\naaa"));
+    assert!(stdout.ends_with("aaalast\n[output truncated]"));
+    assert_eq!(stdout.len(), 65_536 + "\n[... 4474 bytes left out ...]\n[output truncated]".len());
+    assert_eq!((&result["stderr"], &result["stdout_bytes"]), (&json!("small\n"), &json!(70_010)));
     let exact = env.run("head -c 65536 /dev/zero | tr '\\0' a");
     assert_eq!((&exact["truncated"], exact["stdout"].as_str().unwrap().len()), (&json!(false), 65_536));
+    assert!(exact.get("output_file").is_none(), "{exact}");
+}
+
+#[test]
+fn a_file_that_the_session_can_read_has_all_of_the_output() {
+    let env = Env::new();
+    let temp = tempfile::tempdir().unwrap();
+    let mut in_session = call(json!({
+        "command": "echo first >&2; seq 1 20000; printf '\\e[1mlast\\e[0m\\n' >&2", "strip_ansi": true}));
+    in_session.session = serde_json::from_value(json!({"temp_dir": temp.path()})).unwrap();
+    let session = in_session.session.clone();
+    let Outcome::Ok(result, _) = env.host.call(in_session, Run::default()) else { panic!() };
+    let path = result["output_file"].as_str().unwrap();
+    let expected = (1..=20_000).map(|n| format!("{n}\n")).collect::<String>();
+    assert_eq!(std::fs::read_to_string(path).unwrap(), format!("first\n{expected}last\n"));
+    assert!(result.get("output_file_lacks").is_none(), "{result}");
+    let mut read = call(json!({"path": path, "offset": -2}));
+    (read.tool, read.session) = ("file_read".to_owned(), session);
+    let Outcome::Ok(file, _) = env.host.call(read.clone(), Run::default()) else { panic!() };
+    assert_eq!((&file["content"], &file["total_lines"]), (&json!("20000\nlast\n"), &json!(20_002)));
+    read.session = None;
+    assert_eq!(error(env.host.call(read, Run::default())).reason, Reason::OutsideWorkspace);
+}
+
+#[test]
+fn errors_over_the_cap_go_to_the_file_as_well_and_so_does_output_before_a_timeout() {
+    let env = Env::new();
+    let result = env.run("seq 1 20000 >&2");
+    assert!(std::fs::read_to_string(result["output_file"].as_str().unwrap()).unwrap().ends_with("\n20000\n"));
+    let error = env.fails(json!({"command": "seq 1 20000; sleep 50", "timeout": 400}));
+    let path = error.details["output_file"].as_str().unwrap();
+    assert!(std::fs::read_to_string(path).unwrap().ends_with("\n20000\n"));
+    std::fs::remove_dir_all(std::path::Path::new(path).parent().unwrap()).unwrap();
+}
+
+#[test]
+fn a_file_of_output_has_a_largest_size_and_the_answer_says_so() {
+    let env = Env::new();
+    let temp = tempfile::tempdir().unwrap();
+    let mut long = call(json!({"command": "head -c 70000000 /dev/zero | tr '\\0' a; echo last"}));
+    long.session = serde_json::from_value(json!({"temp_dir": temp.path()})).unwrap();
+    let Outcome::Ok(result, _) = env.host.call(long, Run::default()) else { panic!() };
+    assert_eq!(std::fs::metadata(result["output_file"].as_str().unwrap()).unwrap().len(), 64 << 20);
+    assert_eq!(result["output_file_lacks"], "the file ends after 67108864 bytes, the most that it may have");
+    assert!(result["stdout"].as_str().unwrap().ends_with("aaalast\n[output truncated]"));
 }
 
 #[test]
@@ -194,6 +241,10 @@ fn escape_sequences_are_removed_on_request() {
     let command = r"printf '\e[1;31mred\e[0m\n'";
     assert_eq!(env.stdout(command), "\u{1b}[1;31mred\u{1b}[0m\n");
     assert_eq!(env.ok(json!({"command": command, "strip_ansi": true}))["stdout"], "red\n");
+    // Sequences that come in pieces: a colour, a link, the choice of a character set.
+    let pieces = r"for p in '\e' '[3' '1mred\e' ']8;;http:' '//x\e' '\\link\e(' 'B.\n'; do printf $p; sleep 0.02; done";
+    let result = env.ok(json!({"command": pieces, "strip_ansi": true}));
+    assert_eq!(result["stdout"], "redlink.\n");
 }
 
 #[test]

@@ -25,6 +25,20 @@ struct Held {
     changed: bool,
 }
 
+/// Ends what a session has running in this program, and lets nothing be started in it any more. Returns at once, with
+/// what waits until it has ended.
+#[cfg(all(feature = "port", target_os = "linux"))]
+pub fn end(id: &str) -> impl FnOnce() + Send + use<> {
+    let ending = crate::ops::shell::end_session(id);
+    move || ending.wait()
+}
+
+/// Ends what a session has running in this program, which starts nothing for sessions.
+#[cfg(not(all(feature = "port", target_os = "linux")))]
+pub fn end(_: &str) -> impl FnOnce() + Send + use<> {
+    || ()
+}
+
 impl Session {
     /// A session in this state.
     pub fn new(state: SessionState) -> Self {

@@ -87,6 +87,73 @@ pub(crate) fn call(args: Value) -> Call {
     serde_json::from_value(json!({"tool": "shell_exec", "args": args})).unwrap()
 }
 
+/// A session: its calls go through a host, with an id of their own.
+pub(crate) struct InSession<'e> {
+    pub(crate) host: &'e Host,
+    pub(crate) id: String,
+    pub(crate) temp: TempDir,
+}
+
+impl<'e> InSession<'e> {
+    pub(crate) fn new(host: &'e Host) -> Self {
+        Self { host, id: format!("session-{}", marker()), temp: TempDir::new().unwrap() }
+    }
+
+    pub(crate) fn call(&self, tool: &str, args: Value) -> Outcome {
+        let session = json!({"id": self.id, "temp_dir": self.temp.path()});
+        let call = json!({"tool": tool, "args": args, "session": session});
+        self.host.call(serde_json::from_value(call).unwrap(), Run::default())
+    }
+
+    pub(crate) fn ok(&self, tool: &str, args: Value) -> Value {
+        match self.call(tool, args) {
+            Outcome::Ok(value, _) => value,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Starts a command in the background and returns its id.
+    pub(crate) fn start(&self, mut args: Value) -> String {
+        args["run_in_background"] = json!(true);
+        self.ok("shell_exec", args)["id"].as_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn output(&self, id: &str) -> Value {
+        self.ok("shell_output", json!({"id": id}))
+    }
+
+    /// The answer of shell_output once the command has ended, with the standard output of all calls.
+    pub(crate) fn ended(&self, id: &str) -> Value {
+        self.output_when(id, |answer| answer["status"] != "running")
+    }
+
+    /// The answer of shell_output once it is as expected, with the standard output of all calls until then.
+    pub(crate) fn output_when(&self, id: &str, holds: impl Fn(&Value) -> bool) -> Value {
+        let (start, mut stdout) = (Instant::now(), String::new());
+        loop {
+            let mut answer = self.output(id);
+            stdout += answer["stdout"].as_str().unwrap();
+            answer["stdout"] = stdout.as_str().into();
+            if holds(&answer) {
+                return answer;
+            }
+            assert!(start.elapsed() < Duration::from_secs(10), "it never came to pass: {answer}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Ends the session as a host does, and waits for that.
+    pub(crate) fn end(&self) {
+        beamai_tools::session::end(&self.id)();
+    }
+}
+
+impl Drop for InSession<'_> {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
 pub(crate) fn error(outcome: Outcome) -> ToolError {
     match outcome {
         Outcome::Error(error) => error,
