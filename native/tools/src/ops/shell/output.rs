@@ -34,8 +34,8 @@ pub struct ShellOutput {
     /// Bytes of the whole standard error; absent when all of it is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) stderr_bytes: Option<u64>,
-    /// Absolute path of a file with all output, standard output and errors in the order in which they came; absent while
-    /// all of it is given. File tools read it until the session ends.
+    /// Absolute path of a file with all output, standard output and errors as they came in; absent while all of it is
+    /// given. File tools read it until the session ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) output_file: Option<String>,
     /// What that file lacks, or why there is none; absent when it lacks nothing.
@@ -102,8 +102,8 @@ pub struct BackgroundOutput {
     /// Bytes that came on standard error since the last call; absent when all of them are given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) stderr_bytes: Option<u64>,
-    /// Absolute path of a file with all output since the start, standard output and errors in the order in which they
-    /// came; absent while there is little. File tools read it until the session ends.
+    /// Absolute path of a file with all output since the start, standard output and errors as they came in; absent while
+    /// there is little. File tools read it until the session ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) output_file: Option<String>,
     /// What that file lacks, or why there is none; absent when it lacks nothing.
