@@ -16,9 +16,10 @@ pub(crate) const MODES: [&str; 2] = ["best_effort", "off"];
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_beamai-port");
 
-/// A workspace in a temporary directory with a host that allows everything.
+/// A workspace in a temporary directory with a host that allows everything, and the temporary directory of a session.
 pub(crate) struct Env {
     pub(crate) dir: TempDir,
+    pub(crate) temp: TempDir,
     pub(crate) host: Host,
 }
 
@@ -29,9 +30,9 @@ impl Env {
 
     pub(crate) fn with(sandbox: &str) -> Self {
         beamai_tools::process::set_program(PROGRAM);
-        let dir = TempDir::new().unwrap();
+        let (dir, temp) = (TempDir::new().unwrap(), TempDir::new().unwrap());
         let host = host(dir.path(), json!({"default": "allow"}), sandbox);
-        Self { dir, host }
+        Self { dir, temp, host }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -39,7 +40,13 @@ impl Env {
     }
 
     pub(crate) fn call(&self, args: Value) -> Outcome {
-        self.host.call(call(args), Run::default())
+        self.host.call(self.made(args), Run::default())
+    }
+
+    /// A call of the session.
+    pub(crate) fn made(&self, args: Value) -> Call {
+        let session = serde_json::from_value(json!({"temp_dir": self.temp.path()})).unwrap();
+        Call { session, ..call(args) }
     }
 
     pub(crate) fn ok(&self, args: Value) -> Value {
@@ -72,7 +79,7 @@ impl Env {
                 wait_until(until);
                 cancel.cancel();
             });
-            error(self.host.call(call(args), Run { cancel: cancel.clone(), ..Run::default() }))
+            error(self.host.call(self.made(args), Run { cancel: cancel.clone(), ..Run::default() }))
         })
     }
 }

@@ -22,6 +22,7 @@ pub(in crate::ops::shell) fn start(shell: Shell, cx: &CallContext) -> Result<She
         Ok(isolation) => Ok(started(id, isolation)),
         Err(error) => {
             registry.remove(session, &id);
+            command.give_up();
             Err(error)
         }
     }

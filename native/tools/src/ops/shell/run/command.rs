@@ -67,6 +67,12 @@ impl Command {
         self.cancel.cancel();
     }
 
+    /// Notes that it was never started.
+    pub(super) fn give_up(&self) {
+        *lock(&self.last) = Some(Last { status: Status::Failed, ..Last::running(Duration::ZERO) });
+        self.ended.notify_all();
+    }
+
     /// Waits for its end, until `deadline` at most; `false` when it has not come by then.
     pub(super) fn wait(&self, deadline: Instant) -> bool {
         let left = deadline.saturating_duration_since(Instant::now());
