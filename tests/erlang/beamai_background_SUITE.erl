@@ -15,7 +15,8 @@
     the_application_takes_every_command_with_it/1,
     two_sessions_do_not_see_each_others_commands/1,
     the_start_is_asked_about_and_the_rest_is_not/1,
-    long_output_is_read_from_its_file/1
+    long_output_is_read_from_its_file/1,
+    what_has_ended_holds_no_descriptor/1
 ]).
 
 all() ->
@@ -30,7 +31,8 @@ all() ->
         the_application_takes_every_command_with_it,
         two_sessions_do_not_see_each_others_commands,
         the_start_is_asked_about_and_the_rest_is_not,
-        long_output_is_read_from_its_file
+        long_output_is_read_from_its_file,
+        what_has_ended_holds_no_descriptor
     ].
 
 init_per_testcase(_Case, Config) ->
@@ -234,3 +236,14 @@ long_output_is_read_from_its_file(Config) ->
         {error, #{error_type := permission_denied}},
         beamai_kernel:invoke(Kernel, <<"file_read">>, #{<<"path">> => File}, #{session_id => make_ref()})
     ).
+
+what_has_ended_holds_no_descriptor(Config) ->
+    {Kernel, Context} = {kernel(Config), context(Config)},
+    Run = fun(_) -> ended(Kernel, start(Kernel, <<"seq 1 30000">>, Context), Context, <<>>) end,
+    lists:foreach(Run, lists:seq(1, 5)),
+    {ok, _Owner, Port} = beamai_port:connect(),
+    {os_pid, OsPid} = erlang:port_info(Port, os_pid),
+    Count = fun() -> length(filelib:wildcard("*", "/proc/" ++ integer_to_list(OsPid) ++ "/fd")) end,
+    Before = Count(),
+    lists:foreach(Run, lists:seq(1, 30)),
+    ?assert(Count() < Before + 5).

@@ -261,7 +261,7 @@ fn a_session_runs_a_bounded_number_and_says_which_run() {
 }
 
 #[test]
-fn what_ended_long_ago_is_forgotten_and_keeps_no_descriptor_open() {
+fn what_ended_long_ago_is_forgotten() {
     let env = Env::new();
     let session = InSession::new(&env.host);
     let first = session.start(json!({"command": "echo first"}));

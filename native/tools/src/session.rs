@@ -26,17 +26,17 @@ struct Held {
 }
 
 /// Ends what a session has running in this program, and lets nothing be started in it any more. Returns at once, with
-/// what waits until it has ended.
+/// what waits until it has ended; `None` where nothing was running.
 #[cfg(all(feature = "port", target_os = "linux"))]
-pub fn end(id: &str) -> impl FnOnce() + Send + use<> {
-    let ending = crate::ops::shell::end_session(id);
-    move || ending.wait()
+pub fn end(id: &str) -> Option<impl FnOnce() + Send + use<>> {
+    let ending = crate::ops::shell::end_session(id)?;
+    Some(move || ending.wait())
 }
 
 /// Ends what a session has running in this program, which starts nothing for sessions.
 #[cfg(not(all(feature = "port", target_os = "linux")))]
-pub fn end(_: &str) -> impl FnOnce() + Send + use<> {
-    || ()
+pub fn end(_: &str) -> Option<impl FnOnce() + Send + use<>> {
+    None::<fn()>
 }
 
 impl Session {

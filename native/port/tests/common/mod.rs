@@ -151,7 +151,9 @@ impl<'e> InSession<'e> {
 
     /// Ends the session as a host does, and waits for that.
     pub(crate) fn end(&self) {
-        beamai_tools::session::end(&self.id)();
+        if let Some(wait) = beamai_tools::session::end(&self.id) {
+            wait();
+        }
     }
 }
 

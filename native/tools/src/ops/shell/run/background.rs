@@ -7,6 +7,7 @@ use super::{not_started, random_name, spec};
 use crate::context::CallContext;
 use crate::error::{Reason, Result, ToolError};
 use crate::ops::shell::{BackgroundOutput, Shell, ShellOutput};
+use crate::panics;
 use crate::process::{Child, Isolation, Launcher, Terms, Wake, collect};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,7 +23,7 @@ pub(in crate::ops::shell) fn start(shell: Shell, cx: &CallContext) -> Result<She
         Ok(isolation) => Ok(started(id, isolation)),
         Err(error) => {
             registry.remove(session, &id);
-            command.give_up();
+            command.give_up(error.message.clone());
             Err(error)
         }
     }
@@ -51,8 +52,11 @@ fn launch(shell: Shell, cx: &CallContext, command: &Arc<Command>) -> Result<Isol
 
 fn watch(command: &Command, child: Child, input: &str, deadline: Option<Instant>, wake: Wake) {
     let terms = Terms { input: input.as_bytes(), deadline, wake };
-    let collected = collect(child, &terms, &mut command.sink());
-    command.finish(collected);
+    match panics::caught(|| collect(child, &terms, &mut command.sink())) {
+        Ok(collected) => command.finish(collected),
+        // The child was dropped, and killed by that.
+        Err(panic) => command.give_up(format!("the command was lost: {panic}; this is a defect of the tool")),
+    }
 }
 
 fn started(id: String, isolation: Isolation) -> ShellOutput {

@@ -60,17 +60,20 @@ impl Command {
 
     /// Notes that it has ended.
     pub(super) fn finish(&self, collected: Collected) {
+        self.end(Last::of(collected, self.started.elapsed()));
+    }
+
+    /// Notes that it was not started, or is lost.
+    pub(super) fn give_up(&self, why: String) {
+        self.end(Last { status: Status::Failed, error: Some(why), ..Last::running(self.started.elapsed()) });
+    }
+
+    fn end(&self, last: Last) {
         lock(&self.capture).close();
-        *lock(&self.last) = Some(Last::of(collected, self.started.elapsed()));
+        *lock(&self.last) = Some(last);
         self.ended.notify_all();
         // Lets go of what would have killed it.
         self.cancel.cancel();
-    }
-
-    /// Notes that it was never started.
-    pub(super) fn give_up(&self) {
-        *lock(&self.last) = Some(Last { status: Status::Failed, ..Last::running(Duration::ZERO) });
-        self.ended.notify_all();
     }
 
     /// Waits for its end, until `deadline` at most; `false` when it has not come by then.

@@ -42,9 +42,11 @@ impl Ending {
     }
 }
 
-/// Ends a session: its commands are killed, and no other is started in it. Does not wait.
-pub fn end_session(id: &str) -> Ending {
-    Registry::shared().end(id)
+/// Ends a session: its commands are killed, and no other is started in it. Does not wait; `None` where none runs.
+pub fn end_session(id: &str) -> Option<Ending> {
+    let mut commands = Registry::shared().end(id);
+    commands.retain(|command| command.is_running());
+    (!commands.is_empty()).then_some(Ending(commands))
 }
 
 impl Registry {
@@ -100,7 +102,7 @@ impl Registry {
         }
     }
 
-    fn end(&self, session: &str) -> Ending {
+    fn end(&self, session: &str) -> Vec<Arc<Command>> {
         let mut sessions = self.lock();
         let own = sessions.commands.remove(session).unwrap_or_default();
         if sessions.ended.len() >= ENDED {
@@ -109,7 +111,7 @@ impl Registry {
         sessions.ended.push_back(session.to_owned());
         drop(sessions);
         own.iter().for_each(|command| command.cancel.cancel());
-        Ending(own)
+        own
     }
 
     fn lock(&self) -> MutexGuard<'_, Sessions> {
