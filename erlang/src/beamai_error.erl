@@ -62,6 +62,7 @@ error_type(_) -> execution_failed.
 reason(<<"unknown_tool">>) -> unknown_tool;
 reason(<<"no_such_file">>) -> no_such_file;
 reason(<<"no_such_skill">>) -> no_such_skill;
+reason(<<"no_such_command">>) -> no_such_command;
 reason(<<"invalid_argument">>) -> invalid_argument;
 reason(<<"invalid_pattern">>) -> invalid_pattern;
 reason(<<"no_match">>) -> no_match;

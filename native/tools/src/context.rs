@@ -21,6 +21,8 @@ pub struct Limits {
     pub content_bytes: usize,
     /// Most bytes that a command's stdout, and its stderr, may put into the answer.
     pub output_bytes: usize,
+    /// Most bytes of the file that holds a command's output where the answer has no room for it.
+    pub output_file_bytes: u64,
     /// Files up to this size are read to their end for a hash and a line count.
     pub whole_file_bytes: u64,
     /// Most bytes of a diff in an answer.
@@ -34,6 +36,7 @@ impl Default for Limits {
         Self {
             content_bytes: 1 << 20,
             output_bytes: 64 << 10,
+            output_file_bytes: 64 << 20,
             whole_file_bytes: 64 << 20,
             diff_bytes: 64 << 10,
             image_bytes: 5 << 20,
@@ -86,6 +89,8 @@ pub struct CallContext {
     pub progress: Option<Progress>,
     /// What outlives the call.
     pub session: Session,
+    /// Which session that is; `None` for a call that belongs to none.
+    pub session_id: Option<String>,
     /// What came of the questions that this call put when it was made before.
     pub answers: Option<Answers>,
 }
@@ -106,6 +111,7 @@ impl CallContext {
             must_not_wait: false,
             progress: None,
             session: Session::default(),
+            session_id: None,
             answers: None,
         }
     }

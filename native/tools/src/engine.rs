@@ -86,6 +86,9 @@ pub struct Call {
 /// What of a session a call needs to know.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct CallSession {
+    /// Which session: a text that no other session has and that nobody can guess.
+    #[serde(default)]
+    pub id: Option<String>,
     /// Absolute path of its private temporary directory.
     #[serde(default)]
     pub temp_dir: Option<String>,
@@ -237,6 +240,7 @@ impl Host {
             session: Session::new(
                 call.session.as_ref().map(|session| session.state.clone()).unwrap_or_default(),
             ),
+            session_id: call.session.as_ref().and_then(|session| session.id.clone()),
             answers: call.answers.clone(),
         })
     }

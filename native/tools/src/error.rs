@@ -67,6 +67,8 @@ reasons! {
     NoSuchFile = "no_such_file": NotFound,
     /// No skill has that name.
     NoSuchSkill = "no_such_skill": NotFound,
+    /// No background command of the session has that id.
+    NoSuchCommand = "no_such_command": NotFound,
     /// Unknown, missing, ill-typed or out-of-range arguments.
     InvalidArgument = "invalid_argument": InvalidInput,
     /// A regular expression or glob that cannot be compiled.

@@ -173,6 +173,11 @@ impl Workspace {
         self.temp.as_ref().map(|temp| temp.path.as_path())
     }
 
+    /// The session's temporary directory.
+    pub fn temp(&self) -> Option<Place> {
+        self.temp.as_ref().map(|temp| Place::new(temp, Path::new(""), true))
+    }
+
     /// The place that a path argument names. Relative paths are taken from the workspace; absolute ones must
     /// lie in it or in the session's temporary directory.
     ///

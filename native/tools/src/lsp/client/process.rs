@@ -53,6 +53,7 @@ pub(super) fn start(plan: &Plan) -> Result<(Process, Streams)> {
         directory: plan.workspace.top().open_dir()?,
         stdin: Stdin::Pipe,
         sandbox: plan.identity.sandbox,
+        lingers: false,
     };
     let mut child = Launcher::shared().spawn(&spec).map_err(|failure| not_started(plan, &failure))?;
     let streams = Streams {

@@ -11,6 +11,8 @@ use std::ffi::CStr;
 /// so that there is one copy to wipe.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Order<'a> {
+    /// Whether what the program leaves running when it ends goes on.
+    pub(super) lingers: bool,
     /// Absolute path of the program.
     pub(super) program: &'a CStr,
     /// Where the directory stood when it was opened.
@@ -24,7 +26,7 @@ pub(super) struct Order<'a> {
 impl<'a> Order<'a> {
     pub(super) fn encode(&self) -> Vec<u8> {
         let count = |list: &[&CStr]| u32::try_from(list.len()).unwrap_or(u32::MAX).to_ne_bytes();
-        let mut out = Vec::new();
+        let mut out = vec![u8::from(self.lingers)];
         out.extend(count(&self.arguments));
         out.extend(count(&self.environment));
         let fixed = [&self.program, &self.directory];
@@ -35,6 +37,7 @@ impl<'a> Order<'a> {
     }
 
     pub(super) fn decode(body: &'a [u8]) -> Option<Self> {
+        let (lingers, body) = body.split_first()?;
         let (arguments, body) = body.split_first_chunk()?;
         let (environment, body) = body.split_first_chunk()?;
         let mut texts = body.split_inclusive(|byte| *byte == 0);
@@ -44,7 +47,8 @@ impl<'a> Order<'a> {
         let mut list = |count: &[u8; 4]| -> Option<Vec<&CStr>> {
             (0..u32::from_ne_bytes(*count)).map(|_| text()).collect()
         };
-        let order = Self { program, directory, arguments: list(arguments)?, environment: list(environment)? };
+        let (arguments, environment) = (list(arguments)?, list(environment)?);
+        let order = Self { lingers: *lingers != 0, program, directory, arguments, environment };
         texts.next().is_none().then_some(order)
     }
 }
@@ -124,11 +128,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_order_survives_the_round_trip(program in text(), directory in text(),
+        fn an_order_survives_the_round_trip(lingers: bool, program in text(), directory in text(),
             arguments in proptest::collection::vec(text(), 0..4),
             environment in proptest::collection::vec(text(), 0..4)) {
             let (arguments, environment) = (borrowed(&arguments), borrowed(&environment));
-            let order = Order { program: &program, directory: &directory, arguments, environment };
+            let order = Order { lingers, program: &program, directory: &directory, arguments, environment };
             let body = order.encode();
             prop_assert_eq!(Order::decode(&body[..body.len() - 1]), None);
             prop_assert_eq!(Order::decode(&body), Some(order));

@@ -32,6 +32,8 @@ pub struct Spec {
     pub stdin: Stdin,
     /// How it is isolated.
     pub sandbox: Sandbox,
+    /// Whether what it leaves running when it ends goes on, until nothing is left or it is killed.
+    pub lingers: bool,
 }
 
 impl Spec {
@@ -44,6 +46,7 @@ impl Spec {
             |(name, value): &(OsString, OsString)| text(&[name.as_bytes(), b"=", value.as_bytes()].concat());
         let environment = self.environment.iter().map(pair).collect::<Result<Vec<_>, _>>()?;
         let order = Order {
+            lingers: self.lingers,
             program: &text(self.program.as_os_str().as_bytes())?,
             directory: &self.directory_path()?,
             arguments: arguments.iter().map(CString::as_c_str).collect(),

@@ -27,6 +27,8 @@ pub(super) struct Reaper {
 /// What the reaper knows of its command.
 struct Tended {
     main: Pid,
+    /// Whether what it leaves running when it ends goes on.
+    lingers: bool,
     exit: Option<Exit>,
     /// Processes that were alive when the reaper struck.
     struck: HashSet<Pid>,
@@ -100,11 +102,11 @@ impl Reaper {
     /// Runs the program to its end. Nothing to report when the launcher died meanwhile: to the port, this reaper is
     /// lost with it.
     fn carry_out(&self, frame: &mut Frame, traces: Option<&Traces>) -> Result<Option<Report>, Failure> {
-        let main = self.start(frame)?;
+        let (main, lingers) = self.start(frame)?;
         // What the program was told is nobody's business any more, the next program's least of all.
         frame.body.fill(0);
         std::hint::black_box(&frame.body);
-        let mut tended = Tended { main, exit: None, struck: HashSet::new(), reaped: 0 };
+        let mut tended = Tended { main, lingers, exit: None, struck: HashSet::new(), reaped: 0 };
         let news = self.tend(&mut tended);
         self.end_all(&mut tended);
         _ = rustix::process::chdir("/");
@@ -116,7 +118,8 @@ impl Reaper {
         Ok((news != News::Orphaned).then_some(report))
     }
 
-    fn start(&self, frame: &mut Frame) -> Result<Pid, Failure> {
+    /// Starts what the order says. Returns its main process, and whether what that leaves running goes on.
+    fn start(&self, frame: &mut Frame) -> Result<(Pid, bool), Failure> {
         let malformed = || Failure::new("understand the order", Errno::BADMSG);
         let order = Order::decode(&frame.body).ok_or_else(malformed)?;
         let mut fds = frame.fds.drain(..);
@@ -127,17 +130,15 @@ impl Reaper {
         drop(directory);
         // The streams are closed here once the program has them: nobody but its tree may keep them open.
         let streams = Streams { stdout, stderr, stdin: fds.next() };
-        start(&order, &streams, !self.way.has_pids())
+        Ok((start(&order, &streams, !self.way.has_pids())?, order.lingers))
     }
 
-    /// Reaps until the main process has ended or the end is ordered.
+    /// Reaps until the main process has ended, and with it everything that may linger, or the end is ordered.
     fn tend(&self, tended: &mut Tended) -> News {
         loop {
             let news = self.wait_for_news();
-            while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
-                tended.note(pid, status);
-            }
-            if news != News::Death || tended.exit.is_some() {
+            let has_children = tended.reap();
+            if news != News::Death || (tended.exit.is_some() && !(tended.lingers && has_children)) {
                 return news;
             }
         }
@@ -203,6 +204,17 @@ impl Tended {
     /// were reaped.
     fn killed(&self) -> u32 {
         u32::try_from(self.struck.len().max(self.reaped)).unwrap_or(u32::MAX)
+    }
+
+    /// Reaps what has ended. Returns whether children are left.
+    fn reap(&mut self) -> bool {
+        loop {
+            match rustix::process::wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) => self.note(pid, status),
+                Ok(None) => return true,
+                Err(_) => return false,
+            }
+        }
     }
 
     fn note(&mut self, pid: Pid, status: WaitStatus) {
