@@ -2,6 +2,7 @@
 
 mod edit;
 mod large;
+mod placeholder;
 mod property;
 mod read;
 mod together;
