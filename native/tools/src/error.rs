@@ -87,6 +87,8 @@ reasons! {
     BinaryFile = "binary_file": InvalidInput,
     /// Text cannot be read or written in that encoding.
     InvalidEncoding = "invalid_encoding": InvalidInput,
+    /// The new text says that text is left out, and would take it away.
+    Placeholder = "placeholder": InvalidInput,
     /// A file is to be made where one stands already.
     AlreadyExists = "already_exists": InvalidInput,
     /// The input is over a limit.

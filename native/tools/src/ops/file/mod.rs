@@ -5,6 +5,7 @@ pub(super) mod before;
 mod edit;
 mod mismatch;
 pub(super) mod missing;
+pub(super) mod placeholder;
 mod read;
 mod tail;
 mod write;

@@ -1,12 +1,12 @@
 //! Writing a whole file, or adding to its end.
 
 use super::before::Before;
-use super::{append, check_hash, expect_hash, is_false, lock, need_to_change};
+use super::{append, check_hash, expect_hash, is_false, lock, need_to_change, placeholder};
 use crate::context::{CallContext, Stop};
 use crate::error::{Reason, Result, ToolError};
 use crate::operation::Operation;
 use crate::policy::Need;
-use crate::text::{Charset, Content, DiffBuilder, survey};
+use crate::text::{Charset, Content, DiffBuilder, Needle, Overlap, find, survey};
 use crate::tool::Traits;
 use crate::workspace::{Expected, Place};
 use schemars::JsonSchema;
@@ -151,6 +151,14 @@ impl FileWrite {
         cx: &CallContext,
     ) -> Result<FileWritten> {
         let Encoded { charset, text, bytes, note } = self.encoded(content);
+        if let (Some(before), Some(Content::Text(own))) = (before, content)
+            && ((charset.bom().len() + bytes.len()) as u64) < before.size
+        {
+            placeholder::refuse(&place.display(), text, |line, most| {
+                occurrences(before, *own, line, most, cx)
+            })
+            .map_err(|error| error.file(place.display()))?;
+        }
         let mut diff = DiffBuilder::new(&place.display(), before.is_none(), cx.limits.diff_bytes);
         let no_diff = compare(&mut diff, before, content, text)?;
         let link_broken = put(place, before, charset, &bytes)?;
@@ -201,6 +209,23 @@ struct Encoded<'a> {
     text: &'a str,
     bytes: Cow<'a, [u8]>,
     note: Option<String>,
+}
+
+/// How often the file has a text, counted up to `most`.
+fn occurrences(
+    before: &Before,
+    charset: Charset,
+    text: &str,
+    most: usize,
+    cx: &CallContext,
+) -> Result<usize> {
+    match Needle::new(charset, text) {
+        Ok(needle) => {
+            let found = find(&before.bytes(), charset, &needle, Overlap::First, most, &|| cx.check())?;
+            Ok(found.hits.len())
+        }
+        Err(_) => Ok(0),
+    }
 }
 
 /// Replaces the file by a mark and bytes; true when other names of it keep the old content.
