@@ -20,6 +20,7 @@ pub mod panics;
 pub mod policy;
 pub mod process;
 pub mod registry;
+pub mod sandbox;
 pub mod schema;
 pub mod session;
 pub mod text;

@@ -16,11 +16,16 @@ const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/s
 static INHERITED: LazyLock<Vec<Variable>> = LazyLock::new(|| passed(std::env::vars_os()));
 
 /// The whole environment of a process: what is passed on, `TERM=dumb`, the session's temporary directory as
-/// `TMPDIR` if there is one, and over all that its own variables.
-pub(crate) fn environment(temp: Option<&Path>, own: impl Iterator<Item = Variable>) -> Vec<Variable> {
+/// `TMPDIR` if there is one, the host's variables that `names` lists, and over all that its own variables.
+pub(crate) fn environment(
+    temp: Option<&Path>,
+    names: &[String],
+    own: impl Iterator<Item = Variable>,
+) -> Vec<Variable> {
     let mut all = INHERITED.clone();
     all.extend(temp.map(|temp| ("TMPDIR".into(), temp.into())));
-    for (name, value) in own {
+    let listed = names.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
+    for (name, value) in listed.chain(own) {
         all.retain(|(known, _)| *known != name);
         all.push((name, value));
     }
@@ -67,7 +72,8 @@ mod tests {
 
     #[test]
     fn the_commands_own_variables_win() {
-        let all = environment(Some(Path::new("/t")), pairs(&[("TMPDIR", "/mine"), ("X", "1")]).into_iter());
+        let all =
+            environment(Some(Path::new("/t")), &[], pairs(&[("TMPDIR", "/mine"), ("X", "1")]).into_iter());
         let value = |wanted: &str| {
             all.iter().filter(|(name, _)| name == wanted).map(|(_, value)| value).collect::<Vec<_>>()
         };

@@ -141,6 +141,11 @@ impl Workspace {
         Ok(Self { root: Arc::clone(&self.root), temp: Some(Arc::new(Root::open(path)?)) })
     }
 
+    /// The same workspace without a temporary directory.
+    pub fn without_temp(&self) -> Self {
+        Self { root: Arc::clone(&self.root), temp: None }
+    }
+
     /// The workspace as plain data.
     pub fn id(&self) -> WorkspaceId {
         WorkspaceId { path: path::encode(&self.root.path), device: self.root.device, inode: self.root.inode }

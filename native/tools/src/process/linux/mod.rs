@@ -7,6 +7,7 @@ mod frame;
 mod launcher;
 mod message;
 mod pipes;
+mod sandbox;
 mod signal_name;
 mod spec;
 

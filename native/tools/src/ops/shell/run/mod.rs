@@ -3,10 +3,10 @@
 mod text;
 
 use super::{Shell, ShellOutput};
-use crate::context::{CallContext, Sandbox};
+use crate::context::CallContext;
 use crate::error::{Reason, Result, ToolError};
 use crate::process::{
-    Captured, Collected, End, Exit, Failure, Isolation, Launcher, MISSING_LAYERS, Report, Spec, Stdin, Terms,
+    Captured, Collected, Confinement, End, Exit, Failure, Isolation, Launcher, Report, Spec, Stdin, Terms,
     Wake, collect, environment, signal_name,
 };
 use rustix::fs::Access;
@@ -24,9 +24,6 @@ const USUAL_PLACES: [&str; 3] = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/b
 
 /// Runs the command to its end.
 pub(super) fn run(shell: &Shell, cx: &CallContext) -> Result<ShellOutput> {
-    if cx.sandbox == Sandbox::Required {
-        return Err(not_isolated());
-    }
     let started = Instant::now();
     let spec = spec(shell, cx)?;
     let terms = terms(shell, cx, started)?;
@@ -42,10 +39,10 @@ fn spec(shell: &Shell, cx: &CallContext) -> Result<Spec> {
     Ok(Spec {
         program: bash()?,
         arguments: words.map(OsString::from).into(),
-        environment: environment(cx.workspace.temp_path(), own),
+        environment: environment(cx.workspace.temp_path(), &cx.sandbox.env, own),
         directory: shell.directory(cx)?.open_dir()?,
         stdin: if shell.stdin.is_some() { Stdin::Pipe } else { Stdin::Empty },
-        sandbox: cx.sandbox,
+        confinement: Confinement::of(cx),
     })
 }
 
@@ -169,6 +166,9 @@ fn with_output(mut error: ToolError, output: &ShellOutput) -> ToolError {
 }
 
 fn not_started(failure: Failure) -> ToolError {
+    if let Some(error) = failure.not_isolated("the command was not run") {
+        return error;
+    }
     let errno = Errno::from_raw_os_error(failure.errno);
     let (reason, advice) = match errno {
         Errno::TOOBIG | Errno::MSGSIZE => {
@@ -180,13 +180,4 @@ fn not_started(failure: Failure) -> ToolError {
         _ => (Reason::Io, ""),
     };
     ToolError::new(reason, format!("the command was not run: {failure}{advice}")).with("errno", failure.errno)
-}
-
-fn not_isolated() -> ToolError {
-    let missing = MISSING_LAYERS.join(", ");
-    let message = format!(
-        "the command was not run: the sandbox is required, and this version lacks the layers {missing}; set the \
-         sandbox to best_effort to run commands without them"
-    );
-    ToolError::new(Reason::IsolationUnavailable, message).with("missing", MISSING_LAYERS.to_vec())
 }
