@@ -28,6 +28,12 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|command| command == "launcher") {
         return beamai_tools::process::launcher_main();
     }
+    // Nor this: what a command could try on the machine, for `doctor` and for tests.
+    #[cfg(target_os = "linux")]
+    if std::env::args_os().nth(1).is_some_and(|command| command == "attack") {
+        let arguments = std::env::args_os().skip(2).map(|text| text.to_string_lossy().into_owned());
+        return beamai_tools::process::attack_main(&arguments.collect::<Vec<_>>());
+    }
     #[cfg(target_os = "linux")]
     beamai_tools::process::set_program("/proc/self/exe");
     let mut parser = lexopt::Parser::from_env();

@@ -1,5 +1,6 @@
 //! Processes on Linux.
 
+mod attack;
 mod child;
 mod client;
 mod collect;
@@ -11,6 +12,7 @@ mod sandbox;
 mod signal_name;
 mod spec;
 
+pub use attack::attack_main;
 pub use child::Child;
 pub use client::{Launcher, set_program};
 pub use collect::{Captured, Collected, End, Terms, Wake, collect};

@@ -30,17 +30,13 @@ fn drop_all() -> Result<(), Errno> {
 /// What is not in the bounding set, no exec gives back. Who may not empty it has nothing that an exec as root would
 /// fill: it is not root, and gets no new privileges.
 fn drop_bounding_set() -> Result<(), Errno> {
-    for number in 0..64 {
-        // SAFETY: takes numbers only.
-        let dropped = unsafe { libc::prctl(libc::PR_CAPBSET_DROP, number, 0, 0, 0) };
-        if dropped != 0 {
-            match Errno::from_io_error(&std::io::Error::last_os_error()) {
-                // The kernel has no such capability, nor any above it.
-                Some(Errno::INVAL) => break,
-                Some(Errno::PERM) if !rustix::process::geteuid().is_root() => break,
-                Some(errno) => return Err(errno),
-                None => return Err(Errno::IO),
-            }
+    // SAFETY: both take numbers only. A number that the kernel does not know is an error to the first.
+    let has = |number: libc::c_int| unsafe { libc::prctl(libc::PR_CAPBSET_READ, number, 0, 0, 0) } == 1;
+    let drop = |number: libc::c_int| unsafe { libc::prctl(libc::PR_CAPBSET_DROP, number, 0, 0, 0) } == 0;
+    for number in (0..64).filter(|number| has(*number)) {
+        if !drop(number) {
+            let errno = Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO);
+            return if rustix::process::geteuid().is_root() { Err(errno) } else { Ok(()) };
         }
     }
     Ok(())
