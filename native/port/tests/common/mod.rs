@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// Both ways to watch over a command: a pid namespace, and the hunt where there is none.
-pub(crate) const MODES: [&str; 2] = ["best_effort", "off"];
+pub(crate) const MODES: [&str; 2] = ["required", "off"];
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_beamai-port");
 
@@ -24,7 +24,7 @@ pub(crate) struct Env {
 
 impl Env {
     pub(crate) fn new() -> Self {
-        Self::with("best_effort")
+        Self::with("required")
     }
 
     pub(crate) fn with(sandbox: &str) -> Self {

@@ -77,7 +77,8 @@ impl Launcher {
         })
     }
 
-    /// Gives the order to a reaper. One that died while it waited has done nothing, so another one can.
+    /// Gives the order to a reaper. One that has not taken it, because it died or was outdated while it waited, has done
+    /// nothing, so another one can.
     fn order(
         &self,
         confinement: &Arc<Confinement>,
@@ -88,7 +89,7 @@ impl Launcher {
         loop {
             tries += 1;
             let ready = self.reaper(confinement)?;
-            match frame::send(ready.control.as_fd(), body, fds) {
+            match ready.give(body, fds) {
                 Ok(()) => return Ok(ready),
                 Err(Errno::PIPE) if tries < MAX_TRIES => {}
                 Err(errno) => return Err(Failure::new("give an order to the reaper", errno)),
@@ -121,6 +122,19 @@ impl Launcher {
 
     fn lock(&self) -> MutexGuard<'_, Option<Running>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Ready {
+    /// Gives an order and waits until it has been taken.
+    fn give(&self, body: &[u8], fds: &[BorrowedFd<'_>]) -> Result<(), Errno> {
+        frame::send(self.control.as_fd(), body, fds)?;
+        let patience = Timespec { tv_sec: PATIENCE.as_secs().cast_signed(), tv_nsec: 0 };
+        let mut answer = [PollFd::new(&self.control, PollFlags::IN)];
+        match frame::retry(|| poll(&mut answer, Some(&patience)))? {
+            0 => Err(Errno::TIMEDOUT),
+            _ => frame::receive(self.control.as_fd())?.map(drop).ok_or(Errno::PIPE),
+        }
     }
 }
 

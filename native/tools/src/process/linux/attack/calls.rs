@@ -25,7 +25,9 @@ const NULL: *const u8 = ptr::null();
 
 const CALLS: &[(&str, Call)] = &[
     ("ptrace", || unsafe { libc::syscall(libc::SYS_ptrace, libc::PTRACE_TRACEME, 0, 0, 0) }),
-    ("process_vm_readv", || unsafe { libc::syscall(libc::SYS_process_vm_readv, libc::getpid(), NULL, 0, NULL, 0, 0) }),
+    ("process_vm_readv", || unsafe {
+        libc::syscall(libc::SYS_process_vm_readv, libc::getpid(), NULL, 0, NULL, 0, 0)
+    }),
     ("unshare", || unsafe { libc::syscall(libc::SYS_unshare, libc::CLONE_NEWUSER) }),
     ("clone3", || unsafe { libc::syscall(libc::SYS_clone3, NULL, 0) }),
     ("mount", || unsafe { libc::syscall(libc::SYS_mount, NULL, NULL, NULL, 0, NULL) }),

@@ -22,7 +22,7 @@ struct Attack {
 const ATTACKS: &[Attack] = &[
     // What can be reached.
     Attack { name: "write", arguments: 1, attempt: |of| reach::write(&of[0]) },
-    Attack { name: "read", arguments: 1, attempt: |of| reach::read(&of[0]) },
+    Attack { name: "open", arguments: 1, attempt: |of| reach::open(&of[0]) },
     Attack { name: "tcp", arguments: 1, attempt: |of| reach::tcp(&of[0]) },
     Attack { name: "udp", arguments: 1, attempt: |of| reach::udp(&of[0]) },
     Attack { name: "unix", arguments: 1, attempt: |of| reach::unix(&of[0]) },

@@ -58,6 +58,10 @@ impl Reaper {
             // Without an order there is nothing to do: the port is gone, or the launcher.
             let traces = traces.as_ref().ok();
             let Some(mut order) = self.next_order(traces) else { break };
+            // Taken: from here on it is this reaper that answers for the order.
+            if frame::send(self.control.as_fd(), &[], &[]).is_err() {
+                break;
+            }
             let report = match self.carry_out(&mut order, traces, &intruders) {
                 Ok(Some(report)) => report,
                 Ok(None) => break,
