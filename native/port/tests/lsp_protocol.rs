@@ -422,7 +422,7 @@ fn a_server_that_may_run_code_of_the_project_asks_for_exactly_one_call() {
 fn servers_end_with_the_port() {
     let env = Env::fake(talks());
     let log = env.path("port.log");
-    let bin = tempfile::tempdir().unwrap();
+    let bin = tempfile::TempDir::new_in("/var/tmp").unwrap();
     let server = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/lsp/fake_server.py");
     let script =
         format!("#!/bin/sh\nexec python3 {server} {} '{}'\n", log.display(), with(talks(), "hang", HOVER));

@@ -33,7 +33,7 @@ fn a_reaper_goes_on_only_after_a_command_that_left_nothing() {
     for command in [
         "sleep 1000 >/dev/null 2>&1 &",
         "prlimit --pid $PPID --nofile=77:77",
-        "renice -n 5 -p $PPID",
+        "renice -n 15 -p $PPID",
         "taskset -p 1 $PPID",
         "ionice -c 3 -p $PPID",
         "chrt --batch -p 0 $PPID",
