@@ -5,6 +5,7 @@ use crate::error::{Reason, Result, ToolError};
 use crate::process::{
     Child, Confinement, Exit, Failure, Launcher, Report, Spec, Stdin, environment, signal_name,
 };
+use crate::sandbox::Sandbox;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::ffi::OsString;
@@ -45,7 +46,7 @@ pub(super) fn start(plan: &Plan) -> Result<(Process, Streams)> {
     let spec = Spec {
         program: plan.identity.program.clone(),
         arguments: plan.identity.arguments.iter().map(OsString::from).collect(),
-        environment: environment(None, &plan.identity.sandbox.env, passed()),
+        environment: environment(None, &plan.identity.sandbox, passed(plan.identity.sandbox.mode)),
         directory: plan.workspace.top().open_dir()?,
         stdin: Stdin::Pipe,
         confinement: Confinement::within(&plan.workspace.without_temp(), &plan.identity.sandbox),
@@ -78,8 +79,10 @@ impl Process {
     }
 }
 
-fn passed() -> impl Iterator<Item = (OsString, OsString)> {
-    PASSED.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)))
+/// Where the host keeps temporary files and caches means nothing to a server that cannot write there.
+fn passed(mode: Sandbox) -> impl Iterator<Item = (OsString, OsString)> {
+    let is_meant = move |name: &&&str| mode == Sandbox::Off || !["TMPDIR", "XDG_CACHE_HOME"].contains(name);
+    PASSED.iter().filter(is_meant).filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)))
 }
 
 /// The stream's end of the port; the server's own end blocks in any case.

@@ -39,7 +39,7 @@ fn spec(shell: &Shell, cx: &CallContext) -> Result<Spec> {
     Ok(Spec {
         program: bash()?,
         arguments: words.map(OsString::from).into(),
-        environment: environment(cx.workspace.temp_path(), &cx.sandbox.env, own),
+        environment: environment(cx.workspace.temp_path(), &cx.sandbox, own),
         directory: shell.directory(cx)?.open_dir()?,
         stdin: if shell.stdin.is_some() { Stdin::Pipe } else { Stdin::Empty },
         confinement: Confinement::of(cx),
