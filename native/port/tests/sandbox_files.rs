@@ -213,6 +213,33 @@ fn repositories_within_are_protected_too() {
 }
 
 #[test]
+fn no_file_is_made_that_others_run_as_its_owner() {
+    use std::os::unix::fs::PermissionsExt;
+    for command in [
+        "touch f; chmod u+s f",
+        "touch f; chmod 2755 f",
+        "python3 -c 'import os; os.umask(0); os.open(\"f\", os.O_CREAT|os.O_WRONLY, 0o4755)'",
+        "python3 -c 'import os; f=os.open(\"f\", os.O_CREAT|os.O_WRONLY); os.fchmod(f, 0o4755)'",
+        "touch g; chmod 755 g; install -m 4755 g f",
+    ] {
+        let is_set = |path: &Path| {
+            fs::metadata(path.join("f")).is_ok_and(|found| found.permissions().mode() & 0o6000 != 0)
+        };
+        assert_eq!(effects(|_| (), |_| command.to_owned(), is_set), (true, false), "{command}");
+    }
+    assert_eq!(Env::with(REQUIRED).run("touch f && chmod 750 f && mkdir d && chmod 1777 d")["exit_code"], 0);
+}
+
+#[test]
+fn a_repository_that_a_command_makes_is_protected_from_the_next_one() {
+    let env = Env::with(REQUIRED);
+    let result = env.run("git init -q . && git config user.name N");
+    assert_eq!(result["exit_code"], 0, "{result}");
+    assert_ne!(env.run("git config core.fsmonitor evil")["exit_code"], 0);
+    assert!(!fs::read_to_string(env.path().join(".git/config")).unwrap().contains("evil"));
+}
+
+#[test]
 fn commands_can_commit() {
     let env = Env::with("off");
     env.run("git init -q . && git config user.name N && git config user.email e@x");

@@ -19,6 +19,10 @@ const SEALED: [&str; 5] = ["config", "config.worktree", "commondir", "gitdir", "
 
 /// Protects the repositories beneath a directory that are there now.
 pub(super) fn protect(guard: &mut Guard<'_, '_>) -> Result<(), Errno> {
+    let own = Path::new(".git");
+    if guard.kind(own).is_none() {
+        guard.expect(own);
+    }
     for repository in repositories(guard) {
         pin_the_way(guard, &repository)?;
         match guard.kind(&repository) {

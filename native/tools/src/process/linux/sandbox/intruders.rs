@@ -3,19 +3,31 @@
 use rustix::fs::{AtFlags, FileType};
 use rustix::io::Errno;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::PathBuf;
 
-/// Names, each in a directory, that were absent before the command.
+/// Names that were absent before the command.
 #[derive(Default)]
-pub(in crate::process::linux) struct Intruders(Vec<(OwnedFd, &'static str)>);
+pub(in crate::process::linux) struct Intruders {
+    /// Each in a directory.
+    forbidden: Vec<(OwnedFd, &'static str)>,
+    /// What may come to be, and is to be protected from then on, by another reaper.
+    awaited: Vec<PathBuf>,
+}
 
 impl Intruders {
-    pub(super) fn watch(&mut self, directory: OwnedFd, name: &'static str) {
-        self.0.push((directory, name));
+    pub(super) fn forbid(&mut self, directory: OwnedFd, name: &'static str) {
+        self.forbidden.push((directory, name));
     }
 
-    /// Removes what has come to be; false when it could not be removed.
+    pub(super) fn await_(&mut self, path: PathBuf) {
+        self.awaited.push(path);
+    }
+
+    /// Removes what must not have come to be; false when it could not be removed, or when something has come to be that
+    /// this reaper does not protect.
     pub(in crate::process::linux) fn remove(&self) -> bool {
-        self.0.iter().all(|(directory, name)| remove(directory, name).is_ok())
+        let is_clean = self.forbidden.iter().all(|(directory, name)| remove(directory, name).is_ok());
+        is_clean && !self.awaited.iter().any(|path| path.symlink_metadata().is_ok())
     }
 }
 

@@ -144,8 +144,13 @@ impl<'s, 'a> Guard<'s, 'a> {
     /// Has a file removed whenever a command has created it.
     pub(super) fn keep_absent(&mut self, directory: &Path, name: &'static str) -> Result<(), Errno> {
         let fd = self.open(directory, OFlags::RDONLY | OFlags::DIRECTORY)?;
-        self.stage.intruders.watch(fd, name);
+        self.stage.intruders.forbid(fd, name);
         Ok(())
+    }
+
+    /// Has the reaper give way to another one once something is there.
+    pub(super) fn expect(&mut self, relative: &Path) {
+        self.stage.intruders.await_(self.root.join(relative));
     }
 }
 

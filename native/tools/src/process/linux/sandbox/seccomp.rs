@@ -79,6 +79,36 @@ const REFUSED: &[libc::c_long] = &[
 /// `open_tree_attr`, which libc does not name yet; a number that all architectures share.
 const SYS_OPEN_TREE_ATTR: libc::c_long = 467;
 
+/// Calls that give a file its mode, and which argument that is. Who runs a file with one of the bits for another user or
+/// group runs it as the file's owner: outside, that would be this process's user.
+const MODES: &[(libc::c_long, u8)] = &[
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    (SYS_FCHMODAT2, 2),
+    (libc::SYS_mknodat, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, 1),
+];
+
+/// Calls that give a mode to a file that they create, and which arguments are flags and mode.
+const OPENS: &[(libc::c_long, u8, u8)] = &[
+    (libc::SYS_openat, 2, 3),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 1, 2),
+];
+
+/// The flags with which a file is created; the second is what is `O_TMPFILE`'s own.
+const CREATES: [u64; 2] = [0o100, 0o20_000_000];
+/// To run as the file's user, and as its group.
+const SET_ID: [u64; 2] = [0o4000, 0o2000];
+
+/// A number that all architectures share.
+const SYS_FCHMODAT2: libc::c_long = 452;
+
 /// Namespaces, by the flags of clone and unshare.
 const NAMESPACES: [libc::c_int; 8] = [
     libc::CLONE_NEWUSER,
@@ -107,8 +137,8 @@ impl Layer for Seccomp {
         let has_own_network = stage.way.has(libc::CLONE_NEWNET) || stage.confinement.network;
         let families = families(has_own_network, stage.confinement.unix_sockets);
         let rules = refused(&families).map_err(|_| failure(Errno::INVAL))?;
-        // Programs that get this answer take the older call, whose flags can be seen.
-        let missing = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
+        // Programs that get this answer take the older call, whose flags and modes can be seen.
+        let missing = BTreeMap::from([(libc::SYS_clone3, Vec::new()), (libc::SYS_openat2, Vec::new())]);
         for (rules, errno) in [(missing, ENOSYS), (rules, EPERM)] {
             let program = compile(rules, errno).ok_or_else(|| failure(Errno::OPNOTSUPP))?;
             apply_filter(&program).map_err(|error| failure(errno_of(&error)))?;
@@ -144,7 +174,20 @@ fn refused(families: &[libc::c_int]) -> Built<Rules> {
     if !families.contains(&libc::AF_UNIX) {
         rules.insert(libc::SYS_socketpair, datagrams()?);
     }
+    for (number, mode) in MODES {
+        let rule = |bit| SeccompRule::new(vec![has_bit(*mode, bit)?]);
+        rules.insert(*number, SET_ID.into_iter().map(rule).collect::<Built<_>>()?);
+    }
+    for (number, flags, mode) in OPENS {
+        let pairs = CREATES.into_iter().flat_map(|flag| SET_ID.map(|bit| (flag, bit)));
+        let rule = |(flag, bit)| SeccompRule::new(vec![has_bit(*flags, flag)?, has_bit(*mode, bit)?]);
+        rules.insert(*number, pairs.map(rule).collect::<Built<_>>()?);
+    }
     Ok(rules)
+}
+
+fn has_bit(index: u8, bit: u64) -> Built<SeccompCondition> {
+    argument(index, SeccompCmpOp::MaskedEq(bit), bit)
 }
 
 fn argument(index: u8, operator: SeccompCmpOp, value: u64) -> Built<SeccompCondition> {
