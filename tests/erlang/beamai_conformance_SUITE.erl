@@ -48,7 +48,7 @@ groups() ->
         a_command_has_the_sessions_temporary_directory,
         a_command_dies_with_its_caller,
         a_cancelled_command_dies,
-        an_explicitly_required_sandbox_refuses
+        the_sandbox_confines_commands_and_takes_options
     ],
     [{nif, [], Cases}, {port, [], Cases}, {shell, [], Shell}].
 
@@ -614,7 +614,25 @@ a_cancelled_command_dies(Config) ->
     end,
     beamai_test:eventually(fun() -> running(Mark) =:= [] end).
 
-an_explicitly_required_sandbox_refuses(Config) ->
-    Kernel = kernel(Config, #{permissions => #{default => allow}, sandbox => required}),
+the_sandbox_confines_commands_and_takes_options(Config) ->
+    Elsewhere = filename:join("/var/tmp", ["beamai-", os:getpid(), "-", integer_to_list(erlang:unique_integer([positive]))]),
+    ok = file:make_dir(Elsewhere),
+    File = filename:join(Elsewhere, "file"),
+    Write = fun(Sandbox) ->
+        Kernel = kernel(Config, maps:merge(#{permissions => #{default => allow}}, Sandbox)),
+        Command = unicode:characters_to_binary(["echo x > ", File]),
+        {ok, Result} = call(Config, Kernel, <<"shell_exec">>, #{<<"command">> => Command}),
+        Is = filelib:is_file(File),
+        _ = file:delete(File),
+        {Is, maps:get(<<"mode">>, maps:get(<<"isolation">>, Result))}
+    end,
+    %% Required is the default, with every layer.
+    ?assertEqual({false, <<"required">>}, Write(#{})),
+    ?assertEqual({true, <<"off">>}, Write(#{sandbox => off})),
+    ?assertEqual({true, <<"best_effort">>}, Write(#{sandbox => #{mode => best_effort, writable => [Elsewhere]}})),
+    ?assertEqual({false, <<"required">>}, Write(#{sandbox => #{memory => 1 bsl 30, processes => 500, network => true}})),
+    ok = file:del_dir(Elsewhere),
+    %% A sandbox that cannot be is refused.
+    Kernel = kernel(Config, #{permissions => #{default => allow}, sandbox => #{writable => [Elsewhere]}}),
     Answer = call(Config, Kernel, <<"shell_exec">>, #{<<"command">> => <<"true">>}),
     ?assertEqual({execution_failed, isolation_unavailable}, error_of(Answer)).

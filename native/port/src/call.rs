@@ -4,13 +4,14 @@
 
 use crate::args::{self, Usage};
 use crate::terminal::Terminal;
-use beamai_tools::context::{Limits, Sandbox};
+use beamai_tools::context::Limits;
 use beamai_tools::display::Display;
 use beamai_tools::engine::{Call, Host, Outcome, Run, Settings};
 use beamai_tools::lsp::LspSettings;
 use beamai_tools::ops::question::Answers;
 use beamai_tools::ops::skill::SkillSettings;
 use beamai_tools::policy::{Mode, PolicyText};
+use beamai_tools::sandbox::SandboxSettings;
 use beamai_tools::web_settings::{WebSettings, address};
 use beamai_tools::workspace::Workspace;
 use beamai_tools::{Reason, Result as ToolResult, ToolError, catalogue};
@@ -36,12 +37,15 @@ usage: beamai-port call TOOL JSON [options]
   --deny RULE       likewise; deny beats ask beats allow
   --default MODE    auto (default), allow, ask or deny: what happens where no rule decides
   --settings FILE   JSON file with rules under \"permissions\": {\"allow\": [], \"ask\": [], \"deny\": [], \"default\": \"auto\"}
-                    and the network under \"web\": {\"allow_addresses\": [\"IP:PORT\"], \"allowed_domains\": [],
+                    the sandbox under \"sandbox\": \"MODE\" or {\"mode\": \"MODE\", \"network\": false, \"unix_sockets\": false,
+                    \"readable\": [], \"writable\": [], \"env\": [], \"memory\": BYTES, \"processes\": N, \"cpu\": SECONDS,
+                    \"file_size\": BYTES}, and the network under \"web\": {\"allow_addresses\": [\"IP:PORT\"], \"allowed_domains\": [],
                     \"blocked_domains\": [], \"user_agent\": \"…\", \"search\": {\"provider\": \"searxng\",
                     \"base_url\": \"…\", \"api_key\": \"…\"}}
   --allow-address IP:PORT
                     an address that may be fetched though it is not public; may be repeated
-  --sandbox MODE    required, best_effort (default) or off: how commands are isolated
+  --sandbox MODE    required (default), best_effort or off: how commands are isolated; see beamai-port doctor
+  --network         let commands reach the network
   --pretty          print a summary and what there is to look at, for people; with colour on a terminal
 ";
 
@@ -51,7 +55,7 @@ struct Options {
     dialect: String,
     workspace: PathBuf,
     policy: PolicyText,
-    sandbox: Sandbox,
+    sandbox: SandboxSettings,
     web: WebSettings,
     pretty: bool,
 }
@@ -143,7 +147,8 @@ fn options(parser: &mut lexopt::Parser) -> Result<Option<Options>, Usage> {
     let mut dialect = "beamai".to_owned();
     let mut workspace = PathBuf::from(".");
     let mut policy = PolicyText::default();
-    let mut sandbox = Sandbox::default();
+    let mut sandbox = SandboxSettings::default();
+    let (mut mode, mut has_network) = (None, false);
     let mut web = WebSettings::default();
     let mut addresses = Vec::new();
     let mut pretty = false;
@@ -158,12 +163,15 @@ fn options(parser: &mut lexopt::Parser) -> Result<Option<Options>, Usage> {
             Long("default") => {
                 policy.default = one_of("mode", &args::text(parser)?, "auto, allow, ask, deny")?
             }
-            Long("settings") => load_settings(&args::text(parser)?, &mut policy, &mut web)?,
+            Long("settings") => {
+                load_settings(&args::text(parser)?, &mut policy, &mut sandbox, &mut web)?;
+            }
             Long("allow-address") => addresses.push(address(&args::text(parser)?).map_err(Usage)?),
             Long("pretty") => pretty = true,
             Long("sandbox") => {
-                sandbox = one_of("sandbox", &args::text(parser)?, "required, best_effort, off")?
+                mode = Some(one_of("sandbox", &args::text(parser)?, "required, best_effort, off")?);
             }
+            Long("network") => has_network = true,
             Value(value) => names
                 .push(value.into_string().map_err(|value| Usage(format!("{value:?} is not valid UTF-8")))?),
             other => return Err(other.unexpected().into()),
@@ -172,6 +180,8 @@ fn options(parser: &mut lexopt::Parser) -> Result<Option<Options>, Usage> {
     let [tool, json] = <[String; 2]>::try_from(names)
         .map_err(|_| Usage("call takes a tool's name and its arguments as JSON; see --help".into()))?;
     web.allow_addresses.extend(addresses);
+    sandbox.mode = mode.unwrap_or(sandbox.mode);
+    sandbox.network |= has_network;
     Ok(Some(Options { tool, json, dialect, workspace, policy, sandbox, web, pretty }))
 }
 
@@ -180,29 +190,45 @@ fn one_of<T: serde::de::DeserializeOwned>(what: &str, text: &str, known: &str) -
         .map_err(|_| Usage(format!("there is no {what} {text:?}; there are: {known}")))
 }
 
-/// Adds the rules of a settings file to those of the command line, and takes its settings of the network.
-fn load_settings(file: &str, policy: &mut PolicyText, web: &mut WebSettings) -> Result<(), Usage> {
+/// Adds the rules of a settings file to those of the command line, and takes its sandbox and its settings of the
+/// network.
+fn load_settings(
+    file: &str,
+    policy: &mut PolicyText,
+    sandbox: &mut SandboxSettings,
+    web: &mut WebSettings,
+) -> Result<(), Usage> {
     let wrong = |why: String| Usage(format!("settings file {file}: {why}"));
     let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
     let mut settings: Value = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-    let (permissions, network) = (settings["permissions"].take(), settings["web"].take());
-    if permissions.is_null() && network.is_null() {
-        return Err(wrong("it has neither \"permissions\" nor \"web\"".into()));
+    let parts = ["permissions", "sandbox", "web"].map(|part| settings.get_mut(part).map(Value::take));
+    if parts.iter().all(Option::is_none) {
+        return Err(wrong("it has none of \"permissions\", \"sandbox\" and \"web\"".into()));
     }
-    if !network.is_null() {
-        *web = serde_json::from_value(network).map_err(|error| wrong(error.to_string()))?;
+    let [permissions, own_sandbox, network] = parts;
+    if let Some(own) = own_sandbox {
+        *sandbox = part(own).map_err(wrong)?;
     }
-    if permissions.is_null() {
-        return Ok(());
+    if let Some(own) = network {
+        *web = part(own).map_err(wrong)?;
     }
-    let loaded: PolicyText = serde_json::from_value(permissions).map_err(|error| wrong(error.to_string()))?;
+    if let Some(own) = permissions {
+        add_rules(policy, part(own).map_err(wrong)?);
+    }
+    Ok(())
+}
+
+fn part<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, String> {
+    serde_json::from_value(value).map_err(|error| error.to_string())
+}
+
+fn add_rules(policy: &mut PolicyText, loaded: PolicyText) {
     policy.allow.extend(loaded.allow);
     policy.ask.extend(loaded.ask);
     policy.deny.extend(loaded.deny);
     if policy.default == Mode::Auto {
         policy.default = loaded.default;
     }
-    Ok(())
 }
 
 fn arguments(json: &str) -> Result<Map<String, Value>, Usage> {

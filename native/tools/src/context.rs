@@ -5,11 +5,11 @@ use crate::error::{Reason, Result, ToolError};
 use crate::lsp::LspSettings;
 use crate::ops::question::{Answers, Question};
 use crate::ops::skill::SkillSettings;
+use crate::sandbox::SandboxSettings;
 use crate::session::Session;
 use crate::web_settings::WebSettings;
 use crate::workspace::Workspace;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -44,19 +44,6 @@ impl Default for Limits {
     }
 }
 
-/// How much isolation a command needs before it may run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Sandbox {
-    /// Every layer, or nothing runs.
-    Required,
-    /// Whatever layers there are; the result says which.
-    #[default]
-    BestEffort,
-    /// None beyond the reaper.
-    Off,
-}
-
 /// Receives progress messages of a running call.
 pub type Progress = Arc<dyn Fn(serde_json::Value) + Send + Sync>;
 
@@ -72,7 +59,7 @@ pub struct CallContext {
     /// Bounds on input and output.
     pub limits: Limits,
     /// How commands are isolated.
-    pub sandbox: Sandbox,
+    pub sandbox: Arc<SandboxSettings>,
     /// Where skills are kept.
     pub skills: Arc<SkillSettings>,
     /// How language servers are run.
@@ -103,7 +90,7 @@ impl CallContext {
             cancel: CancelToken::new(),
             deadline: None,
             limits: Limits::default(),
-            sandbox: Sandbox::default(),
+            sandbox: Arc::default(),
             skills: Arc::default(),
             lsp: Arc::default(),
             web: Arc::default(),

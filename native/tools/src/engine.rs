@@ -2,13 +2,14 @@
 
 use crate::cancel::CancelToken;
 use crate::catalogue;
-use crate::context::{CallContext, Limits, Progress, Sandbox, Stop};
+use crate::context::{CallContext, Limits, Progress, Stop};
 use crate::error::{Reason, Result, ToolError};
 use crate::lsp::LspSettings;
 use crate::ops::question::{Answers, Question};
 use crate::ops::skill::SkillSettings;
 use crate::panics;
 use crate::policy::{Need, Needs, Operand, Policy, PolicyText, Verdict};
+use crate::sandbox::SandboxSettings;
 use crate::session::{Session, SessionState};
 use crate::tool::{Pace, Prepared, Tool};
 use crate::web_settings::WebSettings;
@@ -30,7 +31,7 @@ pub struct Settings {
     pub permissions: PolicyText,
     /// How commands are isolated.
     #[serde(default)]
-    pub sandbox: Sandbox,
+    pub sandbox: SandboxSettings,
     /// Bounds on input and output.
     #[serde(default)]
     pub limits: Limits,
@@ -50,7 +51,7 @@ pub struct Settings {
 pub struct Host {
     workspace: Workspace,
     policy: Policy,
-    sandbox: Sandbox,
+    sandbox: Arc<SandboxSettings>,
     limits: Limits,
     skills: Arc<SkillSettings>,
     lsp: Arc<LspSettings>,
@@ -137,10 +138,11 @@ impl Host {
     /// A workspace that is gone or another one, a malformed rule, settings that can never work.
     pub fn new(settings: &Settings) -> Result<Self> {
         settings.lsp.check()?;
+        settings.sandbox.check()?;
         Ok(Self {
             workspace: Workspace::pinned(&settings.workspace)?,
             policy: Policy::new(&settings.permissions, catalogue::canonical_rule)?,
-            sandbox: settings.sandbox,
+            sandbox: Arc::new(settings.sandbox.clone()),
             limits: settings.limits.clone(),
             skills: Arc::new(settings.skills.clone()),
             lsp: Arc::new(settings.lsp.clone()),
@@ -233,7 +235,7 @@ impl Host {
             skills: Arc::clone(&self.skills),
             lsp: Arc::clone(&self.lsp),
             web: Arc::clone(&self.web),
-            sandbox: self.sandbox,
+            sandbox: Arc::clone(&self.sandbox),
             inline_bytes: run.inline_bytes,
             must_not_wait: run.must_not_wait,
             progress: run.progress,

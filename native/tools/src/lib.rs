@@ -22,6 +22,7 @@ pub mod policy;
 pub mod process;
 pub mod protocol;
 pub mod registry;
+pub mod sandbox;
 pub mod schema;
 pub mod session;
 pub mod text;

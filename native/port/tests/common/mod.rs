@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// Both ways to watch over a command: a pid namespace, and the hunt where there is none.
-pub(crate) const MODES: [&str; 2] = ["best_effort", "off"];
+pub(crate) const MODES: [&str; 2] = ["required", "off"];
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_beamai-port");
 
@@ -25,14 +25,47 @@ pub(crate) struct Env {
 
 impl Env {
     pub(crate) fn new() -> Self {
-        Self::with("best_effort")
+        Self::with("required")
     }
 
     pub(crate) fn with(sandbox: &str) -> Self {
+        Self::under(json!(sandbox))
+    }
+
+    /// A workspace under a sandbox with these settings.
+    pub(crate) fn under(sandbox: Value) -> Self {
+        Self::at(TempDir::new().unwrap(), sandbox)
+    }
+
+    /// A workspace in this directory.
+    pub(crate) fn at(dir: TempDir, sandbox: Value) -> Self {
         beamai_tools::process::set_program(PROGRAM);
-        let (dir, temp) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        let temp = TempDir::new().unwrap();
         let host = host(dir.path(), json!({"default": "allow"}), sandbox);
         Self { dir, temp, host }
+    }
+
+    /// The same workspace under another sandbox.
+    pub(crate) fn now_under(mut self, sandbox: Value) -> Self {
+        self.host = host(self.dir.path(), json!({"default": "allow"}), sandbox);
+        self
+    }
+
+    /// Whether an attempt of the port program's own succeeds as a command.
+    pub(crate) fn attack(&self, attempt: &str) -> bool {
+        let result = self.run(&format!("exec {PROGRAM} attack {attempt}"));
+        assert_ne!(result["exit_code"], 2, "{attempt}: {result}");
+        result["exit_code"] == 0
+    }
+
+    /// A call in a session with this temporary directory.
+    pub(crate) fn run_in_session(&self, temp: &Path, command: &str) -> Value {
+        let mut call = call(json!({"command": command}));
+        call.session = serde_json::from_value(json!({"temp_dir": temp})).unwrap();
+        match self.host.call(call, Run::default()) {
+            Outcome::Ok(value, _) => value,
+            other => panic!("{other:?}"),
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -84,7 +117,14 @@ impl Env {
     }
 }
 
-pub(crate) fn host(workspace: &Path, permissions: Value, sandbox: &str) -> Host {
+/// Asserts that an attempt succeeds without a sandbox and fails under one.
+pub(crate) fn assert_prevented(attempt: &str) {
+    assert!(Env::with("off").attack(attempt), "{attempt} does not even work where it is allowed");
+    assert!(!Env::with("required").attack(attempt), "{attempt} works under the sandbox");
+}
+
+pub(crate) fn host(workspace: &Path, permissions: Value, sandbox: impl Into<Value>) -> Host {
+    let sandbox = sandbox.into();
     let workspace = Workspace::open(workspace).unwrap().id();
     let settings = json!({"workspace": workspace, "permissions": permissions, "sandbox": sandbox});
     Host::new(&serde_json::from_value(settings).unwrap()).unwrap()

@@ -151,6 +151,11 @@ impl Workspace {
         Ok(Self { root: Arc::clone(&self.root), temp: Some(Arc::new(Root::open(path)?)) })
     }
 
+    /// The same workspace without a temporary directory.
+    pub fn without_temp(&self) -> Self {
+        Self { root: Arc::clone(&self.root), temp: None }
+    }
+
     /// The workspace as plain data, the same for every name of it.
     pub fn id(&self) -> WorkspaceId {
         let Root { path, device, inode, .. } = &*self.root;

@@ -1,6 +1,7 @@
 //! What the port, the launcher and the reapers say to each other.
 
-use crate::error::describe;
+use super::sandbox::Placeholder;
+use crate::error::{Reason, ToolError, describe};
 use crate::process::Isolation;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -61,11 +62,34 @@ pub struct Failure {
     pub step: String,
     /// Linux error number.
     pub errno: i32,
+    /// The layer of isolation that is missing because of it.
+    #[serde(default)]
+    pub layer: Option<String>,
 }
 
 impl Failure {
     pub(super) fn new(step: &str, errno: impl Into<Errno>) -> Self {
-        Self { step: step.to_owned(), errno: errno.into().raw_os_error() }
+        Self { step: step.to_owned(), errno: errno.into().raw_os_error(), layer: None }
+    }
+
+    /// The failure as the reason why a layer is missing, unless it is another layer's already.
+    pub(super) fn of_layer(mut self, name: &str) -> Self {
+        self.layer.get_or_insert_with(|| name.to_owned());
+        self
+    }
+
+    /// The error where a layer of isolation is missing and the host requires it; `what` says what did not happen.
+    pub fn not_isolated(&self, what: &str) -> Option<ToolError> {
+        let layer = self.layer.as_ref()?;
+        let message = format!(
+            "{what}: the sandbox is required, and its layer {layer} is missing: {self}; `beamai-port doctor` tells which \
+             layers this machine has, and the sandbox best_effort does without those that it has not"
+        );
+        Some(
+            ToolError::new(Reason::IsolationUnavailable, message)
+                .with("layer", layer.as_str())
+                .with("errno", self.errno),
+        )
     }
 
     /// Whether the machine ran short of something that may be there again later.
@@ -75,8 +99,16 @@ impl Failure {
     }
 }
 
-/// Reaper to launcher: its namespaces are made, or could not be.
-pub(super) type Setup = Result<Isolation, Failure>;
+/// Reaper to launcher, and launcher to port: its layers are entered, or could not be.
+pub(super) type Setup = Result<Entered, Failure>;
+
+/// What came of entering the layers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Entered {
+    pub(super) isolation: Isolation,
+    /// What was made on the machine so that something could be mounted over it; removed with the reaper.
+    pub(super) placeholders: Vec<Placeholder>,
+}
 
 /// How the main process of a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -13,10 +13,10 @@ pub(super) use background::{kill, poll, start};
 pub use registry::{Ending, end_session};
 
 use super::{Shell, ShellOutput};
-use crate::context::{CallContext, Sandbox};
+use crate::context::CallContext;
 use crate::error::{Reason, Result, ToolError};
 use crate::process::{
-    Collected, End, Exit, Failure, Isolation, Launcher, MISSING_LAYERS, Report, Spec, Stdin, Terms, Wake,
+    Collected, Confinement, End, Exit, Failure, Isolation, Launcher, Report, Spec, Stdin, Terms, Wake,
     collect, environment, signal_name,
 };
 use capture::{Capture, Captured};
@@ -52,19 +52,16 @@ pub(super) fn run(shell: &Shell, cx: &CallContext) -> Result<ShellOutput> {
 }
 
 fn spec(shell: &Shell, cx: &CallContext) -> Result<Spec> {
-    if cx.sandbox == Sandbox::Required {
-        return Err(not_isolated());
-    }
     let own = shell.variables()?.into_iter().map(|(name, value)| (name.into(), value.into()));
     let words = ["--noprofile", "--norc", "-c", shell.command.as_str()];
     Ok(Spec {
         program: bash()?,
         arguments: words.map(OsString::from).into(),
-        environment: environment(cx.workspace.temp_path(), own),
+        environment: environment(cx.workspace.temp_path(), &cx.sandbox, own),
         directory: shell.directory(cx)?.open_dir()?,
         stdin: if shell.stdin.is_some() { Stdin::Pipe } else { Stdin::Empty },
-        sandbox: cx.sandbox,
         lingers: shell.run_in_background,
+        confinement: Confinement::of(cx),
     })
 }
 
@@ -97,9 +94,11 @@ fn random_name() -> Result<String> {
     let mut bytes = [0; 8];
     match getrandom(&mut bytes, GetRandomFlags::empty()) {
         Ok(_) => Ok(format!("{:016x}", u64::from_ne_bytes(bytes))),
-        Err(errno) => {
-            Err(not_started(Failure { step: "draw a name".to_owned(), errno: errno.raw_os_error() }))
-        }
+        Err(errno) => Err(not_started(Failure {
+            step: "draw a name".to_owned(),
+            errno: errno.raw_os_error(),
+            layer: None,
+        })),
     }
 }
 
@@ -204,6 +203,9 @@ fn with_output(mut error: ToolError, output: &ShellOutput) -> ToolError {
 }
 
 fn not_started(failure: Failure) -> ToolError {
+    if let Some(error) = failure.not_isolated("the command was not run") {
+        return error;
+    }
     let errno = Errno::from_raw_os_error(failure.errno);
     let (reason, advice) = match errno {
         Errno::TOOBIG | Errno::MSGSIZE => {
@@ -215,13 +217,4 @@ fn not_started(failure: Failure) -> ToolError {
         _ => (Reason::Io, ""),
     };
     ToolError::new(reason, format!("the command was not run: {failure}{advice}")).with("errno", failure.errno)
-}
-
-fn not_isolated() -> ToolError {
-    let missing = MISSING_LAYERS.join(", ");
-    let message = format!(
-        "the command was not run: the sandbox is required, and this version lacks the layers {missing}; set the \
-         sandbox to best_effort to run commands without them"
-    );
-    ToolError::new(Reason::IsolationUnavailable, message).with("missing", MISSING_LAYERS.to_vec())
 }
