@@ -23,7 +23,7 @@ usage: beamai-port call TOOL JSON [options]
   TOOL              name of the tool; see `beamai-port tools`
   JSON              its arguments, a JSON object; - reads them from standard input
 
-  --dialect D       whose tool of that name; beamai (default)
+  --dialect D       whose tool of that name: beamai (default), microai, coder, ide or probe
   --workspace DIR   directory that the tool is confined to; default: the current one
   --allow RULE      a permission rule, such as Bash or Write; may be repeated
   --ask RULE        likewise; without a person to ask, what asks is refused
@@ -80,12 +80,14 @@ fn run(options: Options, arguments: Map<String, Value>) -> ToolResult<Value> {
         approved: None,
         session: None,
         answers: Some(Answers::NoFrontend),
+        report: None,
     };
     match Host::new(&settings)?.call(call, Run::default()) {
         Outcome::Ok(value, _) => Ok(value),
         Outcome::Error(error) => Err(error),
         Outcome::Ask(request) => Err(unapproved(&request)),
         Outcome::Question(_) => Err(ToolError::new(Reason::Crash, "a call asked again what was answered")),
+        Outcome::Delegate(delegation) => Err(delegation.nobody()),
         Outcome::Defer => Err(ToolError::new(Reason::Crash, "a call without a bound was deferred")),
     }
 }

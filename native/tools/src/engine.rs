@@ -7,6 +7,7 @@ use crate::error::{Reason, Result, ToolError};
 use crate::lsp::LspSettings;
 use crate::ops::question::{Answers, Question};
 use crate::ops::skill::SkillSettings;
+use crate::ops::task::{Delegation, Report};
 use crate::panics;
 use crate::policy::{Need, Needs, Operand, Policy, PolicyText, Verdict};
 use crate::session::{Session, SessionState};
@@ -81,6 +82,9 @@ pub struct Call {
     /// What came of the questions that the call put when it was made before.
     #[serde(default)]
     pub answers: Option<Answers>,
+    /// What came of the work that the call delegated when it was made before.
+    #[serde(default)]
+    pub report: Option<Report>,
 }
 
 /// What of a session a call needs to know.
@@ -120,6 +124,9 @@ pub enum Outcome {
     /// It has done nothing: a person must answer these first, and then the call must be made again with
     /// [`Call::answers`].
     Question(Vec<Question>),
+    /// It has done nothing: a sub-agent of the host must do the work, and then the call must be made again with
+    /// [`Call::report`].
+    Delegate(Delegation),
     /// It has done nothing: it is too large for this thread.
     Defer,
 }
@@ -154,6 +161,7 @@ impl Host {
             Ok(outcome) => outcome,
             Err(Stop::Defer) => Outcome::Defer,
             Err(Stop::Question(questions)) => Outcome::Question(questions),
+            Err(Stop::Delegate(delegation)) => Outcome::Delegate(delegation),
             Err(Stop::Failed(error)) => Outcome::Error(ToolError { tool: name, ..error }),
         }
     }
@@ -234,6 +242,7 @@ impl Host {
                 call.session.as_ref().map(|session| session.state.clone()).unwrap_or_default(),
             ),
             answers: call.answers.clone(),
+            report: call.report.clone(),
         })
     }
 }
@@ -326,8 +335,8 @@ pub fn listing(tool: &dyn Tool) -> Value {
         "parameters": tool.parameters(),
         "requires_permission": tool.requires_permission(),
         "rule": tool.rule(),
-        // A person may take any time to answer.
-        "timeout": if tool.traits().asks_user { Value::Null } else { json!(120_000) },
+        // A person may take any time to answer, and a sub-agent to be done.
+        "timeout": if tool.waits() { Value::Null } else { json!(120_000) },
         "output_schema": tool.output_schema(),
     });
     if let (Value::Object(listing), Ok(Value::Object(traits))) =

@@ -67,6 +67,8 @@ reasons! {
     NoSuchFile = "no_such_file": NotFound,
     /// No skill has that name.
     NoSuchSkill = "no_such_skill": NotFound,
+    /// No sub-agent has that name.
+    NoSuchAgent = "no_such_agent": NotFound,
     /// Unknown, missing, ill-typed or out-of-range arguments.
     InvalidArgument = "invalid_argument": InvalidInput,
     /// A regular expression or glob that cannot be compiled.
@@ -119,6 +121,8 @@ reasons! {
     Network = "network": ExecutionFailed,
     /// The host has not configured what the tool needs.
     NotConfigured = "not_configured": ExecutionFailed,
+    /// The host has no sub-agents.
+    NoAgents = "no_agents": ExecutionFailed,
     /// A required layer of isolation is not there.
     IsolationUnavailable = "isolation_unavailable": ExecutionFailed,
     /// Time ran out.
@@ -201,6 +205,13 @@ impl ToolError {
             "message": self.message,
             "details": details,
         })
+    }
+}
+
+/// For conversions that cannot fail.
+impl From<std::convert::Infallible> for ToolError {
+    fn from(never: std::convert::Infallible) -> Self {
+        match never {}
     }
 }
 

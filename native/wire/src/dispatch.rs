@@ -66,6 +66,7 @@ impl Dispatcher {
         match host.call(call, run) {
             Outcome::Ok(value, state) => Ended::Reply(reply::done(&value, state.as_ref())),
             Outcome::Question(questions) => Ended::Reply(reply::question(&questions)),
+            Outcome::Delegate(delegation) => Ended::Reply(reply::delegate(&delegation)),
             Outcome::Error(error) => Ended::Reply(reply::error(&error)),
             Outcome::Ask(request) => Ended::Reply(reply::ask(&request)),
             Outcome::Defer => Ended::Defer,
