@@ -8,7 +8,7 @@
 -export_type([t/0]).
 
 -define(KEYS, [
-    workspace, permissions, approve, ask_user, sandbox, door, default_timeout, skills, web, lsp
+    workspace, permissions, approve, ask_user, sandbox, door, default_timeout, skills, web, lsp, agents
 ]).
 
 -type t() :: #{
@@ -27,7 +27,9 @@
     %% Directories in which every `SKILL.md' is a skill; relative ones are taken from the current directory.
     skills => #{paths => [file:filename_all()]},
     web => web(),
-    lsp => lsp()
+    lsp => lsp(),
+    %% Sub-agents by name, for the tool `task'.
+    agents => #{binary() => beamai_task:agent()}
 }.
 
 %% How language servers are run; see {@link beamai_tool_lsp}.
@@ -97,9 +99,17 @@ option(web, Web) when is_map(Web) -> Web;
 option(web, Other) -> bad(web, ["must be a map, not ", show(Other)]);
 option(lsp, Lsp) when is_map(Lsp) -> Lsp;
 option(lsp, Other) -> bad(lsp, ["must be a map, not ", show(Other)]);
+option(agents, Agents) when is_map(Agents) ->
+    _ = [bad(agents, agent(Name)) || {Name, Run} <- maps:to_list(Agents), not is_agent(Name, Run)],
+    Agents;
+option(agents, Other) -> bad(agents, ["must be a map of names to funs, not ", show(Other)]);
 option(Unknown, _Value) ->
     Keys = lists:join(", ", [atom_to_binary(Key) || Key <- ?KEYS]),
     bad(Unknown, ["is not an option; the options are ", Keys]).
+
+is_agent(Name, Run) -> is_binary(Name) andalso is_function(Run, 2).
+
+agent(Name) -> ["must map a binary to a fun of two arguments; the entry ", show(Name), " does not"].
 
 permissions({ok, Policy}) -> Policy;
 permissions({error, Message}) -> bad(permissions, Message).

@@ -144,7 +144,7 @@ impl Operation for Ask {
         self.questions.iter().try_for_each(check)?;
         distinct(self.questions.iter().map(|question| &*question.question), "question")?;
         match cx.answers.clone() {
-            None => Err(Stop::Question(self.as_put())),
+            None => Err(Stop::Question(self.marked())),
             Some(Answers::Answered(answers)) => self.answered(answers),
             Some(Answers::Cancelled) => Ok(unanswered(Outcome::Cancelled, CANCELLED)),
             Some(Answers::NoFrontend) => Ok(unanswered(Outcome::NoFrontend, NO_FRONTEND)),
@@ -154,7 +154,7 @@ impl Operation for Ask {
 
 impl Ask {
     /// The questions as the person sees them.
-    fn as_put(self) -> Vec<Question> {
+    fn marked(self) -> Vec<Question> {
         let mut questions = self.questions;
         let first = questions.iter_mut().filter_map(|question| question.options.first_mut());
         for choice in first.filter(|choice| self.recommends && !choice.label.ends_with(RECOMMENDED)) {

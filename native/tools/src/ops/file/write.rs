@@ -145,6 +145,7 @@ impl FileWrite {
             opened => Some(opened?),
         };
         let old_size = opened.as_ref().map_or(0, |(_, stat)| u64::try_from(stat.st_size).unwrap_or(0));
+        refuse_larger(place, old_size, self.largest)?;
         cx.charge(old_size.saturating_add(self.content.len() as u64))?;
         let Some(opened) = opened else { return Ok(None) };
         let before = Before::new(place, opened)?;
