@@ -107,9 +107,18 @@ option(Unknown, _Value) ->
     Keys = lists:join(", ", [atom_to_binary(Key) || Key <- ?KEYS]),
     bad(Unknown, ["is not an option; the options are ", Keys]).
 
-is_agent(Name, Run) -> is_binary(Name) andalso is_function(Run, 2).
+%% A name that the tool `task' takes.
+is_agent(Name, Run) when is_binary(Name), is_function(Run, 2) ->
+    unicode:characters_to_binary(Name) =:= Name andalso
+        re:run(Name, "^[\\p{L}\\p{N}_.-]{1,64}$", [unicode, dollar_endonly, {capture, none}]) =:= match;
+is_agent(_Name, _Run) ->
+    false.
 
-agent(Name) -> ["must map a binary to a fun of two arguments; the entry ", show(Name), " does not"].
+agent(Name) ->
+    [
+        "must map names to funs of two arguments, the names up to 64 letters, digits, \"_\", \"-\" and \".\"; ",
+        "the entry ", show(Name), " is not like that"
+    ].
 
 permissions({ok, Policy}) -> Policy;
 permissions({error, Message}) -> bad(permissions, Message).

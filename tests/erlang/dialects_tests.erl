@@ -240,5 +240,5 @@ an_agent_ends_when_its_run_is_cancelled(Door) ->
 agents_that_are_no_funs_are_refused_test() ->
     [
         ?assertError({bad_option, agents}, beamai_kernel:new(#{agents => Bad}))
-     || Bad <- [[], #{<<"a">> => fun(_) -> ok end}, #{a => fun(_, _) -> ok end}]
+     || Bad <- [[], #{<<"a">> => fun(_) -> ok end}, #{a => fun(_, _) -> ok end}, #{<<"a b">> => fun(_, _) -> ok end}]
     ].
