@@ -71,6 +71,7 @@ door(<<"nif">>) -> nif;
 door(<<"port">>) -> port.
 
 pace(<<"instant">>) -> instant;
+pace(<<"cached">>) -> cached;
 pace(<<"bounded">>) -> bounded;
 pace(<<"long">>) -> long.
 

@@ -8,9 +8,10 @@
 %% Beyond a call's timeout, which the native side keeps.
 -define(GRACE_MS, 5000).
 
-%% `instant': microseconds, may run on a normal scheduler. `bounded': by the size of its input, or
-%% it defers. `long': as long as its input makes it, always a cancellable job.
--type pace() :: instant | bounded | long.
+%% `instant': microseconds, may run on a normal scheduler. `cached': likewise where all it reads is in
+%% memory; it defers where not, and is `bounded' then: by the size of its input, or it defers again.
+%% `long': as long as its input makes it, always a cancellable job.
+-type pace() :: instant | cached | bounded | long.
 %% What the native side gets, besides the environment. `timeout' is in milliseconds.
 -type call() :: #{
     tool := binary(),

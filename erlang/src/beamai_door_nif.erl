@@ -17,7 +17,7 @@ call(Env, Call, #{pace := Pace} = Options) ->
         Reply -> binary_to_term(Reply, [safe])
     end.
 
-at_once(instant, Env, Encoded) ->
+at_once(Pace, Env, Encoded) when Pace =:= instant; Pace =:= cached ->
     case beamai_nif:call_now(Env, Encoded) of
         defer -> beamai_nif:call(Env, Encoded);
         Reply -> Reply

@@ -51,36 +51,38 @@ again(Tries) ->
 
 through(Owner, Port, Env, #{tool := Tool} = Request, #{run := Run} = Options) ->
     _ = beamai_guard:ready(),
-    Tag = tag(Run),
+    {Tag, Monitor} = tag(Run, Owner),
     Number = erlang:unique_integer([positive]),
     Call = #call{
         tool = Tool,
         tag = Tag,
         number = Number,
         owner = Owner,
-        monitor = erlang:monitor(process, Owner, [{tag, Tag}]),
+        monitor = Monitor,
         id = term_to_binary({Tag, Number}),
         deadline = beamai_door:deadline(Options),
         options = Options
     },
     beamai_guard:watch({port, Tag}, {port, Owner, Call#call.id}),
     Answer = send(Port, beamai_port:call_frame(Call#call.id, Env, term_to_binary(Request)), Call),
-    finish(Call, Run),
+    finish(Call),
     Answer.
 
-tag(none) -> erlang:alias([explicit_unalias]);
-tag(Run) -> Run.
+%% The call's alias and its monitor of the owner, which are one where no run has an alias already.
+tag(none, Owner) ->
+    Monitor = erlang:monitor(process, Owner, [{alias, demonitor}]),
+    {Monitor, Monitor};
+tag(Run, Owner) ->
+    {Run, erlang:monitor(process, Owner)}.
 
-finish(#call{tag = Tag, monitor = Monitor}, Run) ->
+finish(#call{tag = Tag, monitor = Monitor}) ->
     beamai_guard:unwatch({port, Tag}),
-    true = erlang:demonitor(Monitor),
-    _ = Run =:= none andalso erlang:unalias(Tag),
+    true = erlang:demonitor(Monitor, [flush]),
     flush(Tag).
 
 flush(Tag) ->
     receive
-        {Tag, _Number, _Message} -> flush(Tag);
-        {Tag, _Monitor, process, _Owner, _Reason} -> flush(Tag)
+        {Tag, _Number, _Message} -> flush(Tag)
     after 0 -> ok
     end.
 
@@ -93,21 +95,22 @@ send(Port, Frame, Call) ->
     end.
 
 %% The port does not read as fast as it is written to.
-pause(Port, Frame, #call{tag = Tag, tool = Tool, deadline = Deadline} = Call) ->
+pause(Port, Frame, #call{tag = Tag, monitor = Monitor, tool = Tool} = Call) ->
     receive
         {Tag, cancelled} ->
             beamai_runs:keep(Tag),
             {error, beamai_error:cancelled(Tool)};
-        {Tag, _Monitor, process, _Owner, Reason} ->
+        {'DOWN', Monitor, process, _Owner, Reason} ->
             {error, lost(Tool, Reason)}
     after ?BUSY_MS ->
-        case beamai_door:left(Deadline) of
+        case beamai_door:left(Call#call.deadline) of
             0 -> {error, beamai_door:busy(Tool)};
             _ -> send(Port, Frame, Call)
         end
     end.
 
-wait(#call{tag = Tag, number = Number, tool = Tool, options = Options} = Call) ->
+wait(#call{tag = Tag, number = Number, monitor = Monitor, tool = Tool} = Call) ->
+    #call{options = Options} = Call,
     receive
         {Tag, Number, {reply, Reply}} ->
             binary_to_term(Reply, [safe]);
@@ -115,7 +118,7 @@ wait(#call{tag = Tag, number = Number, tool = Tool, options = Options} = Call) -
             Context = maps:get(context, Options),
             beamai_guard:nested(fun() -> beamai_door:progress(Progress, Context, Tool) end),
             wait(Call);
-        {Tag, _Monitor, process, _Owner, Reason} ->
+        {'DOWN', Monitor, process, _Owner, Reason} ->
             {error, lost(Tool, Reason)};
         {Tag, cancelled} ->
             beamai_runs:keep(Tag),
@@ -125,7 +128,7 @@ wait(#call{tag = Tag, number = Number, tool = Tool, options = Options} = Call) -
     end.
 
 %% A call that could not be stopped in time has done its work: then its result is the answer.
-stop(#call{tag = Tag, number = Number, tool = Tool} = Call, Error) ->
+stop(#call{tag = Tag, number = Number, monitor = Monitor, tool = Tool} = Call, Error) ->
     beamai_port:cancel(Call#call.owner, Call#call.id),
     receive
         {Tag, Number, {reply, Reply}} ->
@@ -133,7 +136,7 @@ stop(#call{tag = Tag, number = Number, tool = Tool} = Call, Error) ->
                 {error, _} -> {error, Error};
                 Answer -> Answer
             end;
-        {Tag, _Monitor, process, _Owner, Reason} ->
+        {'DOWN', Monitor, process, _Owner, Reason} ->
             {error, lost(Tool, Reason)}
     after ?GRACE_MS -> {error, beamai_door:stuck(Tool)}
     end.

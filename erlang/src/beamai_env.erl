@@ -32,10 +32,8 @@ new(Parts) ->
         {error, Error} -> {error, Error}
     end.
 
-encode(#{workspace := Workspace} = Parts) ->
-    #{<<"path">> := Path, <<"device">> := Device, <<"inode">> := Inode} = Workspace,
-    Given = maps:with(parts(), Parts),
-    term_to_binary(Given#{workspace => #{path => Path, device => Device, inode => Inode}}).
+encode(Parts) ->
+    term_to_binary(maps:with(parts(), Parts)).
 
 pin(Env) ->
     case beamai_nif:pin(Env) of

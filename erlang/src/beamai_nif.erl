@@ -40,8 +40,8 @@ priv_dir() ->
 beside(Beam) when is_list(Beam) -> filename:dirname(filename:dirname(Beam)) ++ "/priv";
 beside(_NoFile) -> "priv".
 
-%% @doc Runs a tool whose pace is instant, on the caller's own scheduler. `defer' means that the
-%% environment has to be prepared first, as {@link call/2} does. `Call' is ETF.
+%% @doc Runs a tool whose pace is instant or cached, on the caller's own scheduler. `defer' means that
+%% something has to be prepared or waited for first, as {@link call/2} does. `Call' is ETF.
 -spec call_now(env(), Call :: binary()) -> reply() | defer.
 call_now(_Env, _Call) -> ?NOT_LOADED.
 

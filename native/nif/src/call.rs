@@ -3,6 +3,7 @@
 use beamai_wire::{Dispatcher, Ended, Run};
 use rustler::{Atom, Binary, Encoder, Env, NewBinary, Term};
 use std::sync::LazyLock;
+use std::time::Instant;
 
 mod atoms {
     rustler::atoms! { allow, defer, ok, unknown }
@@ -13,14 +14,21 @@ const INLINE_BYTES: u64 = 1 << 20;
 
 pub(crate) static DISPATCHER: LazyLock<Dispatcher> = LazyLock::new(Dispatcher::new);
 
-/// Runs an instant call right here. `defer` when the settings are not [pinned](pin) yet, because opening a
-/// directory may take time, or when the arguments are too many to be looked at in no time.
+/// Runs a call right here if it ends at once. `defer` when it would not: the settings are not [pinned](pin) yet,
+/// the arguments are too many to be looked at in no time, or the file is not in memory.
 #[rustler::nif]
 fn call_now<'a>(env: Env<'a>, settings: Binary<'a>, request: Binary<'a>) -> Term<'a> {
-    match DISPATCHER.call_if_instant(&settings, &request) {
+    let start = Instant::now();
+    let answer = match DISPATCHER.call_at_once(&settings, &request) {
         Some(reply) => binary(env, &reply),
         None => atoms::defer().encode(env),
+    };
+    // A time slice is a millisecond; the scheduler counts what was used of it.
+    let percent = start.elapsed().as_micros() / 10;
+    if percent > 0 {
+        rustler::schedule::consume_timeslice(env, percent.min(100) as i32);
     }
+    answer
 }
 
 /// Runs a bounded call; `defer` when it turns out to be too large for here.

@@ -1,8 +1,8 @@
 //! `beamai-port serve`: answers calls of the Erlang side.
 //!
-//! One thread reads frames and answers instant calls itself; every other call runs on a thread of the pool, which
-//! writes its reply itself. When the
-//! host stops reading, the writers wait, the queue fills, reading stops, and the host sees a busy port.
+//! One thread reads frames and answers calls itself that end at once; every other call runs on a thread of the pool,
+//! which writes its reply itself. When the host stops reading, the writers wait, the queue fills, reading stops, and
+//! the host sees a busy port.
 
 use crate::args::{self, Usage};
 use crate::frame::{self, Kind, MAX_WRITE, Request};
@@ -95,7 +95,7 @@ impl Server {
     fn take(&self, bytes: Vec<u8>) {
         match frame::parse(&bytes) {
             Some(Request::Call { id, settings, call }) => {
-                match self.shared.dispatcher.call_if_instant(settings, call) {
+                match self.shared.dispatcher.call_at_once(settings, call) {
                     Some(reply) => self.shared.write(Kind::Reply, id, &reply),
                     None => {
                         let id = id.to_owned();
@@ -129,8 +129,7 @@ impl Server {
 impl Shared {
     fn answer(self: &Arc<Self>, id: &[u8], bytes: &[u8], cancel: CancelToken, arrived: Instant) {
         let Some(Request::Call { settings, call, .. }) = frame::parse(bytes) else { return };
-        let run =
-            Run { cancel, progress: Some(self.progress(id)), arrived: Some(arrived), inline_bytes: None };
+        let run = Run { cancel, progress: Some(self.progress(id)), arrived: Some(arrived), ..Run::default() };
         match self.dispatcher.call(settings, call, run) {
             Ended::Reply(reply) if reply.len() > MAX_WRITE => self.finish(id, &too_long(reply.len())),
             Ended::Reply(reply) => self.finish(id, &reply),

@@ -80,6 +80,9 @@ pub struct CallContext {
     /// Most bytes that the call may touch before it must move to a thread of its own; `None` is any number.
     /// Set where the call can neither be cancelled nor timed out.
     pub inline_bytes: Option<u64>,
+    /// Whether the call must [defer](Stop::Defer) rather than wait for a disk. Set where nothing else can go on
+    /// meanwhile.
+    pub must_not_wait: bool,
     /// Where progress goes, if anybody listens.
     pub progress: Option<Progress>,
     /// What outlives the call.
@@ -103,6 +106,7 @@ impl CallContext {
             lsp: Arc::default(),
             web: Arc::default(),
             inline_bytes: None,
+            must_not_wait: false,
             progress: None,
             session: Session::default(),
             answers: None,

@@ -105,6 +105,9 @@ pub struct Run {
     pub cancel: CancelToken,
     /// Most bytes that may be touched on this thread; see [`CallContext::inline_bytes`].
     pub inline_bytes: Option<u64>,
+    /// Whether nothing else can go on meanwhile; see [`CallContext::must_not_wait`]. Such a call knows no temporary
+    /// directory: finding it may mean to wait.
+    pub must_not_wait: bool,
     /// Where progress goes.
     pub progress: Option<Progress>,
     /// When the call came in, if it had to wait since: its time runs from here.
@@ -222,8 +225,8 @@ impl Host {
     fn context(&self, call: &Call, run: Run) -> Result<CallContext> {
         let temp = call.session.as_ref().and_then(|session| session.temp_dir.as_deref());
         let workspace = match temp {
-            Some(temp) => self.workspace.with_temp(Path::new(temp))?,
-            None => self.workspace.clone(),
+            Some(temp) if !run.must_not_wait => self.workspace.with_temp(Path::new(temp))?,
+            _ => self.workspace.clone(),
         };
         Ok(CallContext {
             workspace,
@@ -237,6 +240,7 @@ impl Host {
             web: Arc::clone(&self.web),
             sandbox: self.sandbox,
             inline_bytes: run.inline_bytes,
+            must_not_wait: run.must_not_wait,
             progress: run.progress,
             session: Session::new(
                 call.session.as_ref().map(|session| session.state.clone()).unwrap_or_default(),

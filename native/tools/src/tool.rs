@@ -24,6 +24,9 @@ pub enum Pace {
     /// A few microseconds of thinking about small arguments: no file, no lock that another call holds. May run
     /// on a normal scheduler.
     Instant,
+    /// Microseconds where the operating system has all of it in memory, which the call finds out without waiting;
+    /// otherwise bounded. Changes nothing. May be tried on a normal scheduler.
+    Cached,
     /// Bounded by size, or it says so before it does anything: may run on a dirty scheduler.
     Bounded,
     /// As long as the input makes it: always a cancellable job.

@@ -14,6 +14,8 @@ use std::sync::Arc;
 
 /// Longest call that is looked at where nothing else can go on meanwhile.
 const INSTANT_BYTES: usize = 16 << 10;
+/// Largest file that is read there. It takes some 30 microseconds.
+const CACHED_BYTES: u64 = 32 << 10;
 
 /// How a call ended for a door.
 #[derive(Debug)]
@@ -39,37 +41,30 @@ impl Dispatcher {
     /// Runs one call.
     pub fn call(&self, settings: &[u8], call: &[u8], run: Run) -> Ended {
         match self.prepare(settings, call) {
-            Ok(ready) => Self::run(ready, run),
+            Ok((host, call)) => reply_to(host.call(call, run)).map_or(Ended::Defer, Ended::Reply),
             Err(error) => Ended::Reply(reply::error(&error)),
         }
     }
 
-    /// Runs one call right here if it is sure to end at once: its tool is instant, its arguments are small, and
-    /// its settings need not be made ready first. The reply, or `None` where it has to run elsewhere.
-    pub fn call_if_instant(&self, settings: &[u8], call: &[u8]) -> Option<Vec<u8>> {
+    /// Runs one call right here if it is sure to end at once: its tool is instant, or finds all it reads in memory,
+    /// its arguments are small, and its settings need not be made ready first. The reply, or `None` where it has to
+    /// run elsewhere and has done nothing yet.
+    pub fn call_at_once(&self, settings: &[u8], call: &[u8]) -> Option<Vec<u8>> {
         if call.len() > INSTANT_BYTES {
             return None;
         }
         let host = self.hosts.get(settings)?;
         let call = parse_call(call).ok()?;
         let tool = catalogue::find(&call.tool, call.dialect.as_deref()).ok()?;
-        if tool.traits().pace != Pace::Instant {
-            return None;
-        }
-        match Self::run((host, call), Run::default()) {
-            Ended::Reply(reply) => Some(reply),
-            Ended::Defer => None,
-        }
-    }
-
-    fn run((host, call): (Arc<Host>, Call), run: Run) -> Ended {
-        match host.call(call, run) {
-            Outcome::Ok(value, state) => Ended::Reply(reply::done(&value, state.as_ref())),
-            Outcome::Question(questions) => Ended::Reply(reply::question(&questions)),
-            Outcome::Delegate(delegation) => Ended::Reply(reply::delegate(&delegation)),
-            Outcome::Error(error) => Ended::Reply(reply::error(&error)),
-            Outcome::Ask(request) => Ended::Reply(reply::ask(&request)),
-            Outcome::Defer => Ended::Defer,
+        let run = || Run { inline_bytes: Some(CACHED_BYTES), must_not_wait: true, ..Run::default() };
+        match tool.traits().pace {
+            Pace::Instant => reply_to(host.call(call, Run::default())),
+            // What stands in the way here, such as a temporary directory that is not known, may not elsewhere.
+            Pace::Cached => match host.call(call, run()) {
+                Outcome::Error(_) => None,
+                outcome => reply_to(outcome),
+            },
+            Pace::Bounded | Pace::Long => None,
         }
     }
 
@@ -105,6 +100,18 @@ impl Dispatcher {
     }
 }
 
+/// An outcome as it travels; `None` is to run elsewhere.
+fn reply_to(outcome: Outcome) -> Option<Vec<u8>> {
+    match outcome {
+        Outcome::Ok(value, state) => Some(reply::done(&value, state.as_ref())),
+        Outcome::Question(questions) => Some(reply::question(&questions)),
+        Outcome::Delegate(delegation) => Some(reply::delegate(&delegation)),
+        Outcome::Error(error) => Some(reply::error(&error)),
+        Outcome::Ask(request) => Some(reply::ask(&request)),
+        Outcome::Defer => None,
+    }
+}
+
 fn parse_call(call: &[u8]) -> Result<Call> {
     let wrong =
         |why: String| ToolError::new(Reason::InvalidArgument, format!("the call is not valid: {why}"));
@@ -119,9 +126,10 @@ pub fn tools(dialect: &str) -> Vec<u8> {
     answer(catalogue::dialect(dialect).map(list))
 }
 
-/// Identity of a directory: `{ok, #{<<"path">>, <<"device">>, <<"inode">>}}`.
+/// Identity of a directory: `{ok, #{<<"path">>, <<"device">>, <<"inode">>, <<"alias">>}}`, the last where
+/// links are on the way.
 pub fn workspace(path: &Path) -> Vec<u8> {
-    answer(Workspace::open(path).map(|workspace| json!(workspace.id())))
+    answer(Workspace::open(path).map(|workspace| json!(workspace.named())))
 }
 
 #[derive(Deserialize)]

@@ -7,6 +7,7 @@
 
 mod attributes;
 mod batch;
+mod cached;
 mod draft;
 mod lock;
 mod path;
@@ -43,6 +44,9 @@ pub struct WorkspaceId {
     pub device: u64,
     /// Inode number of the directory.
     pub inode: u64,
+    /// The path by which the host named it, where links are on the way. Absolute paths may begin with either.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alias: Option<String>,
 }
 
 /// A directory pinned by handle.
@@ -54,6 +58,8 @@ struct Root {
     dir: OwnedFd,
     device: u64,
     inode: u64,
+    /// Whether files can be opened without asking anybody but this machine's kernel.
+    is_local: bool,
 }
 
 impl Root {
@@ -68,9 +74,10 @@ impl Root {
         Ok(Self {
             path: real,
             alias: path.to_owned(),
-            dir,
             device: stat.st_dev as u64,
             inode: stat.st_ino as u64,
+            is_local: cached::is_local(&dir),
+            dir,
         })
     }
 
@@ -122,15 +129,18 @@ impl Workspace {
     /// # Errors
     /// `stale` when device or inode differ; otherwise as [`Workspace::open`].
     pub fn pinned(id: &WorkspaceId) -> Result<Self> {
-        let workspace = Self::open(&path::decode(&id.path))?;
-        if (workspace.root.device, workspace.root.inode) != (id.device, id.inode) {
+        let mut root = Root::open(&path::decode(&id.path))?;
+        if let Some(alias) = &id.alias {
+            root.alias = path::decode(alias);
+        }
+        if (root.device, root.inode) != (id.device, id.inode) {
             return Err(ToolError::new(
                 Reason::Stale,
                 format!("the workspace {} is not the directory it was; make a new kernel for it", id.path),
             )
             .file(&id.path));
         }
-        Ok(workspace)
+        Ok(Self { root: Arc::new(root), temp: None })
     }
 
     /// The same workspace with a session's private temporary directory beside it.
@@ -141,9 +151,16 @@ impl Workspace {
         Ok(Self { root: Arc::clone(&self.root), temp: Some(Arc::new(Root::open(path)?)) })
     }
 
-    /// The workspace as plain data.
+    /// The workspace as plain data, the same for every name of it.
     pub fn id(&self) -> WorkspaceId {
-        WorkspaceId { path: path::encode(&self.root.path), device: self.root.device, inode: self.root.inode }
+        let Root { path, device, inode, .. } = &*self.root;
+        WorkspaceId { path: path::encode(path), device: *device, inode: *inode, alias: None }
+    }
+
+    /// The workspace as plain data, with the name by which it was opened.
+    pub fn named(&self) -> WorkspaceId {
+        let alias = (self.root.alias != self.root.path).then(|| path::encode(&self.root.alias));
+        WorkspaceId { alias, ..self.id() }
     }
 
     /// Absolute path of the workspace's directory, for programs that are started in it.

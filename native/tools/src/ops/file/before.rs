@@ -25,6 +25,14 @@ impl Before {
         Ok(Self { stat, size, file, content })
     }
 
+    /// Takes a small file that was found in memory; `None` where it is more than plain text, which takes longer to
+    /// make sense of.
+    pub(super) fn cached((file, stat, content): (File, Stat, Vec<u8>)) -> Option<Self> {
+        let size = content.len() as u64;
+        let is_plain = std::str::from_utf8(&content).is_ok();
+        is_plain.then_some(Self { stat, size, file, content: Some(content) })
+    }
+
     /// Its bytes.
     pub(in crate::ops) fn bytes(&self) -> Bytes<'_> {
         match &self.content {

@@ -7,7 +7,7 @@ use crate::error::{Reason, Result, ToolError};
 use crate::operation::Operation;
 use crate::policy::{Need, Operand};
 use crate::text::{Charset, Content, LineEnding, LineStats, Window, survey};
-use crate::tool::Traits;
+use crate::tool::{Pace, Traits};
 use crate::workspace::Place;
 use base64::Engine;
 use schemars::JsonSchema;
@@ -108,7 +108,7 @@ pub struct FileContent {
 
 impl Operation for FileRead {
     type Output = FileContent;
-    const TRAITS: Traits = Traits::READS;
+    const TRAITS: Traits = Traits { pace: Pace::Cached, ..Traits::READS };
     const RULE: &'static str = "Read";
 
     fn need(&self, cx: &CallContext) -> Result<Need> {
@@ -127,13 +127,21 @@ impl Operation for FileRead {
             return Err(ToolError::new(Reason::InvalidArgument, message).into());
         }
         let place = cx.workspace.place(&self.path)?;
-        let opened = missing::open(&place)?;
-        refuse_larger(&place, u64::try_from(opened.1.st_size).unwrap_or(0), self.largest)?;
-        cx.charge(u64::try_from(opened.1.st_size).unwrap_or(0))?;
-        let before = Before::new(&place, opened)?;
+        let before = before(&place, self.largest, cx)?;
         let reading = Reading { args: &self, cx, place };
         Ok(reading.read(before).map_err(|error| error.file(reading.place.display()))?)
     }
+}
+
+fn before(place: &Place, largest: Option<u64>, cx: &CallContext) -> Result<Before, Stop> {
+    if cx.must_not_wait {
+        let cached = place.cached(cx.inline_bytes.unwrap_or(0)).and_then(Before::cached);
+        return cached.ok_or(Stop::Defer);
+    }
+    let opened = missing::open(place)?;
+    refuse_larger(place, u64::try_from(opened.1.st_size).unwrap_or(0), largest)?;
+    cx.charge(u64::try_from(opened.1.st_size).unwrap_or(0))?;
+    Ok(Before::new(place, opened)?)
 }
 
 /// A call under way.

@@ -92,6 +92,9 @@ fn an_absolute_link_by_another_name_of_the_workspace_is_followed() {
     let workspace = Workspace::open(&alias).unwrap();
     assert!(workspace.place("link").unwrap().open_file().is_ok());
     assert!(workspace.place(alias.join("in.txt").to_str().unwrap()).unwrap().open_file().is_ok());
+    let again = Workspace::pinned(&workspace.named()).unwrap();
+    assert!(again.place(alias.join("in.txt").to_str().unwrap()).unwrap().open_file().is_ok());
+    assert_eq!(again.id(), workspace.id());
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The file tools as they are called.
 
+mod cached;
 mod edit;
 mod large;
 mod property;
