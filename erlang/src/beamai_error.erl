@@ -63,6 +63,7 @@ reason(<<"unknown_tool">>) -> unknown_tool;
 reason(<<"no_such_file">>) -> no_such_file;
 reason(<<"no_such_skill">>) -> no_such_skill;
 reason(<<"no_such_command">>) -> no_such_command;
+reason(<<"no_such_agent">>) -> no_such_agent;
 reason(<<"invalid_argument">>) -> invalid_argument;
 reason(<<"invalid_pattern">>) -> invalid_pattern;
 reason(<<"no_match">>) -> no_match;
@@ -91,6 +92,7 @@ reason(<<"needs_shell">>) -> needs_shell;
 reason(<<"network">>) -> network;
 reason(<<"language_server">>) -> language_server;
 reason(<<"not_configured">>) -> not_configured;
+reason(<<"no_agents">>) -> no_agents;
 reason(<<"isolation_unavailable">>) -> isolation_unavailable;
 reason(<<"handler_error">>) -> handler_error;
 reason(Unknown) -> Unknown.

@@ -30,7 +30,7 @@ usage: beamai-port call TOOL JSON [options]
   TOOL              name of the tool; see `beamai-port tools`
   JSON              its arguments, a JSON object; - reads them from standard input
 
-  --dialect D       whose tool of that name; beamai (default)
+  --dialect D       whose tool of that name: beamai (default), microai, coder, ide or probe
   --workspace DIR   directory that the tool is confined to; default: the current one
   --allow RULE      a permission rule, such as Bash or Write; may be repeated
   --ask RULE        likewise; what matches is asked about
@@ -98,6 +98,7 @@ fn run(options: Options, arguments: Map<String, Value>) -> ToolResult<Value> {
         approved: None,
         session: None,
         answers: None,
+        report: None,
     };
     attended(&Host::new(&settings)?, call, Terminal::of_this_program().as_ref())
 }
@@ -119,6 +120,7 @@ fn attended(host: &Host, call: Call, terminal: Option<&Terminal>) -> ToolResult<
             attended(host, Call { answers: Some(answers), ..call }, terminal)
         }
         Outcome::Question(_) => Err(ToolError::new(Reason::Crash, "a call asked again what was answered")),
+        Outcome::Delegate(delegation) => Err(delegation.nobody()),
         Outcome::Defer => Err(ToolError::new(Reason::Crash, "a call without a bound was deferred")),
     }
 }

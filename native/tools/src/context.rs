@@ -5,6 +5,7 @@ use crate::error::{Reason, Result, ToolError};
 use crate::lsp::LspSettings;
 use crate::ops::question::{Answers, Question};
 use crate::ops::skill::SkillSettings;
+use crate::ops::task::{Delegation, Report};
 use crate::sandbox::SandboxSettings;
 use crate::session::Session;
 use crate::web_settings::WebSettings;
@@ -80,6 +81,8 @@ pub struct CallContext {
     pub session_id: Option<String>,
     /// What came of the questions that this call put when it was made before.
     pub answers: Option<Answers>,
+    /// What came of the work that this call delegated when it was made before.
+    pub report: Option<Report>,
 }
 
 impl CallContext {
@@ -100,6 +103,7 @@ impl CallContext {
             session: Session::default(),
             session_id: None,
             answers: None,
+            report: None,
         }
     }
 
@@ -148,6 +152,8 @@ pub enum Stop {
     Defer,
     /// It needs answers of a person and has done nothing yet.
     Question(Vec<Question>),
+    /// A sub-agent has to do it, and nothing is done yet.
+    Delegate(Delegation),
 }
 
 impl From<ToolError> for Stop {

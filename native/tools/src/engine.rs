@@ -7,6 +7,7 @@ use crate::error::{Reason, Result, ToolError};
 use crate::lsp::LspSettings;
 use crate::ops::question::{Answers, Question};
 use crate::ops::skill::SkillSettings;
+use crate::ops::task::{Delegation, Report};
 use crate::panics;
 use crate::policy::{Need, Needs, Operand, Policy, PolicyText, Verdict};
 use crate::sandbox::SandboxSettings;
@@ -82,6 +83,9 @@ pub struct Call {
     /// What came of the questions that the call put when it was made before.
     #[serde(default)]
     pub answers: Option<Answers>,
+    /// What came of the work that the call delegated when it was made before.
+    #[serde(default)]
+    pub report: Option<Report>,
 }
 
 /// What of a session a call needs to know.
@@ -127,6 +131,9 @@ pub enum Outcome {
     /// It has done nothing: a person must answer these first, and then the call must be made again with
     /// [`Call::answers`].
     Question(Vec<Question>),
+    /// It has done nothing: a sub-agent of the host must do the work, and then the call must be made again with
+    /// [`Call::report`].
+    Delegate(Delegation),
     /// It has done nothing: it is too large for this thread.
     Defer,
 }
@@ -162,6 +169,7 @@ impl Host {
             Ok(outcome) => outcome,
             Err(Stop::Defer) => Outcome::Defer,
             Err(Stop::Question(questions)) => Outcome::Question(questions),
+            Err(Stop::Delegate(delegation)) => Outcome::Delegate(delegation),
             Err(Stop::Failed(error)) => Outcome::Error(ToolError { tool: name, ..error }),
         }
     }
@@ -244,6 +252,7 @@ impl Host {
             ),
             session_id: call.session.as_ref().and_then(|session| session.id.clone()),
             answers: call.answers.clone(),
+            report: call.report.clone(),
         })
     }
 }
@@ -336,8 +345,8 @@ pub fn listing(tool: &dyn Tool) -> Value {
         "parameters": tool.parameters(),
         "requires_permission": tool.requires_permission(),
         "rule": tool.rule(),
-        // A person may take any time to answer.
-        "timeout": if tool.traits().asks_user { Value::Null } else { json!(120_000) },
+        // A person may take any time to answer, and a sub-agent to be done.
+        "timeout": if tool.waits() { Value::Null } else { json!(120_000) },
         "output_schema": tool.output_schema(),
     });
     if let (Value::Object(listing), Ok(Value::Object(traits))) =

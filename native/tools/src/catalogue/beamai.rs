@@ -11,6 +11,7 @@ use crate::ops::patch::FilePatch;
 use crate::ops::question::Ask;
 use crate::ops::shell::{Shell, ShellKill, ShellPoll};
 use crate::ops::skill::Skill;
+use crate::ops::task::Task;
 use crate::ops::todo::{TodoAdd, TodoList, TodoUpdate};
 use crate::ops::web::fetch::WebFetch;
 use crate::ops::web::search::WebSearch;
@@ -60,6 +61,7 @@ pub(super) fn registry() -> Registry {
             "List the skills, or load one. A skill is a set of instructions for a kind of work; load the one that fits \
              before you begin.",
         )),
+        Arc::new(Face::<Task>::new("task", super::TASK)),
         Arc::new(Face::<Shell>::new(
             "shell_exec",
             "Runs a shell command with bash in the workspace and returns its exit code, standard output and standard \

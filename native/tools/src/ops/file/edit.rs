@@ -98,7 +98,7 @@ impl FileEdit {
         check_hash(self.expected_hash.as_deref())?;
         let problem = match () {
             () if self.old_string.is_empty() => {
-                "old_string is empty; give the text to replace, or write the file with file_write"
+                "old_string is empty; give the text to replace, or write the whole file"
             }
             () if self.old_string == self.new_string => {
                 "old_string and new_string are the same; there is nothing to change"

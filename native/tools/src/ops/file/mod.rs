@@ -41,6 +41,18 @@ fn need_to_change(
     })
 }
 
+/// Refuses more bytes than a caller takes of a file, or gives to it.
+pub(super) fn refuse_larger(place: &Place, size: u64, most: Option<u64>) -> Result<()> {
+    match most {
+        Some(most) if size > most => {
+            let shown = place.display();
+            let message = format!("{shown} has {size} bytes, and this tool takes files of up to {most}");
+            Err(ToolError::new(Reason::TooLarge, message).file(shown).with("size", size).with("limit", most))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The right to change a file. A call that could not be cancelled while it waits moves to a thread of its own.
 fn lock(place: &Place, cx: &CallContext) -> Result<WriteGuard, Stop> {
     match place.try_lock() {
