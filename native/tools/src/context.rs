@@ -5,6 +5,7 @@ use crate::error::{Reason, Result, ToolError};
 use crate::lsp::LspSettings;
 use crate::ops::question::{Answers, Question};
 use crate::ops::skill::SkillSettings;
+use crate::seen::Seen;
 use crate::session::Session;
 use crate::web_settings::WebSettings;
 use crate::workspace::Workspace;
@@ -83,6 +84,8 @@ pub struct CallContext {
     pub progress: Option<Progress>,
     /// What outlives the call.
     pub session: Session,
+    /// Which contents of files the session has seen.
+    pub seen: Seen,
     /// What came of the questions that this call put when it was made before.
     pub answers: Option<Answers>,
 }
@@ -102,6 +105,7 @@ impl CallContext {
             inline_bytes: None,
             progress: None,
             session: Session::default(),
+            seen: Seen::default(),
             answers: None,
         }
     }

@@ -21,6 +21,7 @@ pub mod policy;
 pub mod process;
 pub mod registry;
 pub mod schema;
+pub mod seen;
 pub mod session;
 pub mod text;
 pub mod tool;

@@ -24,6 +24,8 @@ pub trait Operation: Sized + Send + 'static {
     const RULE: &'static str;
     /// Whether a person confirms a call, unless a rule allows it.
     const ASKS: bool = !Self::TRAITS.read_only && !Self::TRAITS.session;
+    /// Whether it reads or changes files whose contents the session remembers having seen.
+    const SEES_FILES: bool = false;
 
     /// What this call asks leave for.
     ///
@@ -109,6 +111,10 @@ where
 
     fn requires_permission(&self) -> bool {
         O::ASKS
+    }
+
+    fn sees_files(&self) -> bool {
+        O::SEES_FILES
     }
 
     fn prepare(&self, args: Map<String, Value>) -> Result<Box<dyn Prepared>> {

@@ -100,6 +100,11 @@ pub trait Tool: Send + Sync {
         !self.traits().read_only && !self.traits().session
     }
 
+    /// Whether it reads or changes files whose contents the session remembers having seen.
+    fn sees_files(&self) -> bool {
+        false
+    }
+
     /// Checks arguments and makes the call ready to be judged and run. Does nothing else.
     ///
     /// # Errors

@@ -92,6 +92,7 @@ impl Operation for FileRead {
     type Output = FileContent;
     const TRAITS: Traits = Traits::READS;
     const RULE: &'static str = "Read";
+    const SEES_FILES: bool = true;
 
     fn need(&self, cx: &CallContext) -> Result<Need> {
         Ok(Need {
@@ -109,11 +110,17 @@ impl Operation for FileRead {
             return Err(ToolError::new(Reason::InvalidArgument, message).into());
         }
         let place = cx.workspace.place(&self.path)?;
+        let since = cx.seen.now();
         let opened = missing::open(&place)?;
         cx.charge(u64::try_from(opened.1.st_size).unwrap_or(0))?;
         let before = Before::new(&place, opened)?;
         let reading = Reading { args: &self, cx, place };
-        Ok(reading.read(before).map_err(|error| error.file(reading.place.display()))?)
+        let read = reading.read(before).map_err(|error| error.file(reading.place.display()))?;
+        if cx.seen.is_on() {
+            let hash = read.hash.as_deref().and_then(|hash| blake3::Hash::from_hex(hash).ok());
+            cx.seen.saw(&reading.place, hash, since);
+        }
+        Ok(read)
     }
 }
 

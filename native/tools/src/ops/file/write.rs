@@ -88,6 +88,7 @@ impl Operation for FileWrite {
     type Output = FileWritten;
     const TRAITS: Traits = Traits::WRITES;
     const RULE: &'static str = "Write";
+    const SEES_FILES: bool = true;
 
     fn need(&self, cx: &CallContext) -> Result<Need> {
         need_to_change(cx, &self.path, Self::RULE, &["Edit", "Read"])
@@ -101,11 +102,7 @@ impl Operation for FileWrite {
         loop {
             tries += 1;
             match self.once(&place, cx) {
-                Err(Stop::Failed(error))
-                    if error.reason == Reason::Stale && self.expected_hash.is_none() && tries < TRIES =>
-                {
-                    cx.check()?;
-                }
+                Err(Stop::Failed(error)) if self.is_lost_race(&error) && tries < TRIES => cx.check()?,
                 result => return result,
             }
         }
@@ -113,6 +110,12 @@ impl Operation for FileWrite {
 }
 
 impl FileWrite {
+    /// Whether another program changed the file while this call was at work on it, and it does not matter what the
+    /// file was. An error with a hash is about what the caller has seen before.
+    fn is_lost_race(&self, error: &ToolError) -> bool {
+        error.reason == Reason::Stale && self.expected_hash.is_none() && !error.details.contains_key("hash")
+    }
+
     fn once(&self, place: &Place, cx: &CallContext) -> Result<FileWritten, Stop> {
         let before = self.before(place, cx)?;
         let before_is_text = before.as_ref().map(Before::sniff).transpose()?;
@@ -136,9 +139,12 @@ impl FileWrite {
         cx.charge(old_size.saturating_add(self.content.len() as u64))?;
         let Some(opened) = opened else { return Ok(None) };
         let before = Before::new(place, opened)?;
-        if expected.is_some() {
-            let hash = survey(&before.bytes(), Charset::UTF8, &|| cx.check())?.hash();
-            expect_hash(place, expected, hash)?;
+        let hash = || Ok(survey(&before.bytes(), Charset::UTF8, &|| cx.check())?.hash());
+        match expected {
+            Some(_) => expect_hash(place, expected, hash()?)?,
+            // An addition takes nothing away.
+            None if self.mode == WriteMode::Append => {}
+            None => cx.seen.expect(place, hash)?,
         }
         Ok(Some(before))
     }
@@ -161,7 +167,9 @@ impl FileWrite {
         }
         let mut diff = DiffBuilder::new(&place.display(), before.is_none(), cx.limits.diff_bytes);
         let no_diff = compare(&mut diff, before, content, text)?;
+        let hash = blake3::Hasher::new().update(charset.bom()).update(&bytes).finalize();
         let link_broken = put(place, before, charset, &bytes)?;
+        cx.seen.wrote(place, Some(hash));
         let diff = diff.finish();
         let note = note.or_else(|| no_diff.map(|why| format!("no diff: {why}")));
         Ok(FileWritten {
@@ -171,9 +179,7 @@ impl FileWrite {
             deletions: diff.deletions.filter(|_| no_diff.is_none()),
             diff_truncated: diff.is_truncated,
             diff: no_diff.is_none().then_some(diff.text),
-            hash: Some(
-                blake3::Hasher::new().update(charset.bom()).update(&bytes).finalize().to_hex().to_string(),
-            ),
+            hash: Some(hash.to_hex().to_string()),
             encoding: charset.name(),
             link_broken,
             note,
