@@ -152,8 +152,9 @@ impl Edit<'_> {
     /// Text that stands for other text must not take its place.
     fn refuse_placeholder(&self, plan: &Plan<'_>, new: &[u8]) -> Result<()> {
         let (old, shown) = (&self.args.old_string, self.place.display());
-        let is_shorter = |hit: &Hit| (new.len() as u64) < hit.range.end - hit.range.start;
-        match plan.found.hits.first().is_some_and(is_shorter) {
+        let is_smaller = |hit: &Hit| (new.len() as u64) < hit.range.end - hit.range.start;
+        let is_smaller = plan.found.hits.first().is_some_and(is_smaller);
+        match is_smaller || self.args.new_string.lines().count() < old.lines().count() {
             true => {
                 placeholder::refuse(&shown, &self.args.new_string, |line, _| Ok(old.matches(line).count()))
             }

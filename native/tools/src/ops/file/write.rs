@@ -6,7 +6,7 @@ use crate::context::{CallContext, Stop};
 use crate::error::{Reason, Result, ToolError};
 use crate::operation::Operation;
 use crate::policy::Need;
-use crate::text::{Charset, Content, DiffBuilder, Needle, Overlap, find, survey};
+use crate::text::{Charset, Content, DiffBuilder, Needle, Overlap, find, placeholders, survey};
 use crate::tool::Traits;
 use crate::workspace::{Expected, Place};
 use schemars::JsonSchema;
@@ -158,7 +158,8 @@ impl FileWrite {
     ) -> Result<FileWritten> {
         let Encoded { charset, text, bytes, note } = self.encoded(content);
         if let (Some(before), Some(Content::Text(own))) = (before, content)
-            && ((charset.bom().len() + bytes.len()) as u64) < before.size
+            && placeholders(text).next().is_some()
+            && is_less(text, charset.bom().len() + bytes.len(), before, *own, cx)?
         {
             placeholder::refuse(&place.display(), text, |line, most| {
                 occurrences(before, *own, line, most, cx)
@@ -215,6 +216,15 @@ struct Encoded<'a> {
     text: &'a str,
     bytes: Cow<'a, [u8]>,
     note: Option<String>,
+}
+
+/// Whether the text, which has so many bytes in the file, is smaller than the file is, or has fewer lines.
+fn is_less(text: &str, size: usize, before: &Before, charset: Charset, cx: &CallContext) -> Result<bool> {
+    if (size as u64) < before.size {
+        return Ok(true);
+    }
+    let lines = survey(&before.bytes(), charset, &|| cx.check())?.stats.total();
+    Ok((text.lines().count() as u64) < lines)
 }
 
 /// How often the file has a text, counted up to `most`.
