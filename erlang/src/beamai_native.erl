@@ -61,7 +61,7 @@ request(#native{name = Name, dialect = Dialect}, Args, Timeout) ->
 prepared(Kernel, #plan{runs = Native} = Plan, Door, Call, #{context := Context} = Options) ->
     case beamai_env:in_workspace(Kernel, Context) of
         {ok, Env} ->
-            case beamai_session:for_native(Native#native.session, Context) of
+            case session(Native, Context) of
                 none ->
                     tries(Kernel, Plan, {way(Native, Door, Context), Env, Call, Options});
                 {ok, Session} ->
@@ -71,6 +71,17 @@ prepared(Kernel, #plan{runs = Native} = Plan, Door, Call, #{context := Context} 
             end;
         {error, Error} ->
             {error, Error#{tool := Native#native.name}}
+    end.
+
+%% The session as the native side takes it; with its name, where it remembers the files of this tool.
+session(#native{session = Kind, sees_files = false}, Context) ->
+    beamai_session:for_native(Kind, Context);
+session(#native{session = Kind, sees_files = true}, Context) ->
+    case {beamai_session:seen_as(Context), beamai_session:for_native(Kind, Context)} of
+        {none, Session} -> Session;
+        {_Name, {error, _} = Error} -> Error;
+        {Name, none} -> {ok, #{seen_as => Name}};
+        {Name, {ok, Session}} -> {ok, Session#{seen_as => Name}}
     end.
 
 %% A call that works on the session's state goes through the session, which keeps such calls apart.

@@ -1,5 +1,6 @@
 %% @doc A session: what outlives a call. It holds approvals, tasks and a private temporary directory,
-%% and commands in the background belong to it.
+%% commands in the background belong to it, and by its name the native side remembers which files it
+%% has seen.
 %%
 %% A context's `session_id' names one; without it the process that calls has one of its own. It
 %% starts when something needs it, and ends
@@ -13,7 +14,7 @@
 -behaviour(gen_server).
 
 -export([new_table/0, start_link/1, key/1, touch/2, approved/2, approve/2]).
--export([temp_dir/1, existing/1, for_native/2, with_state/5, close/1]).
+-export([temp_dir/1, existing/1, for_native/2, seen_as/1, with_state/5, close/1]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
 -export_type([key/0, native/0]).
 
@@ -22,7 +23,9 @@
 
 -type key() :: {id, term()} | {process, pid()}.
 %% As the native side takes it.
--type native() :: #{id => binary(), temp_dir => binary(), state => map()}.
+-type native() :: #{
+    id => binary(), temp_dir => binary(), seen_as => binary(), state => map()
+}.
 
 %% Rows of the table: #session{}, and {approval, {Key, Subject}} for each approval.
 -record(session, {
@@ -125,6 +128,21 @@ for_native(required, Context) ->
         {ok, _Path} -> for_native(optional, Context);
         {error, _} = Error -> Error
     end.
+
+%% @doc The name under which the native side remembers which contents of files the session has seen,
+%% or `none' for a context without `session_id'. A session that is closed and begun again has another.
+-spec seen_as(beamai_context:t()) -> binary() | none.
+seen_as(#{session_id := Id} = Context) when Id =/= undefined ->
+    Key = {id, Id},
+    case row(Key) of
+        #session{id = Name} ->
+            Name;
+        none ->
+            ok = beamai_session_sup:start_session(Key),
+            seen_as(Context)
+    end;
+seen_as(_Context) ->
+    none.
 
 %% @doc Runs a call that works on the session's state, in the session: one after the other, so that no
 %% change is lost. Such calls are instant.
