@@ -86,9 +86,9 @@ option(sandbox, Other) -> bad(sandbox, ["must be required, best_effort or off, n
 option(door, Door) when Door =:= auto; Door =:= nif; Door =:= port -> Door;
 option(door, Other) -> bad(door, ["must be auto, nif or port, not ", show(Other)]);
 option(default_timeout, infinity) -> infinity;
-option(default_timeout, Ms) when is_integer(Ms), Ms > 0 -> Ms;
+option(default_timeout, Ms) when is_integer(Ms), Ms > 0, Ms =< 16#FFFFFFFF -> Ms;
 option(default_timeout, Other) ->
-    bad(default_timeout, ["must be milliseconds above 0 or infinity, not ", show(Other)]);
+    bad(default_timeout, ["must be 1 to 4294967295 milliseconds or infinity, not ", show(Other)]);
 option(skills, #{paths := Paths} = Skills) when is_list(Paths), map_size(Skills) =:= 1 ->
     #{paths => [beamai_env:absolute(Path) || Path <- Paths]};
 option(skills, Other) ->

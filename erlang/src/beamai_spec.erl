@@ -8,6 +8,8 @@
 -define(PARAM_KEYS, [
     type, description, required, default, enum, items, properties, minimum, maximum, minItems, maxItems
 ]).
+%% The longest that a process can wait in one receive, in milliseconds: 49 days.
+-define(LONGEST_MS, 16#FFFFFFFF).
 -define(TYPES, [string, integer, float, boolean, array, object]).
 
 %% @doc What is wrong with a spec, one sentence each; nothing for a good one.
@@ -33,8 +35,8 @@ key(parameters, Parameters) ->
 key(tag, Tag) ->
     [T || not is_tag(Tag), T <- wrong(tag, "a binary or a list of binaries", Tag)];
 key(timeout, Timeout) ->
-    Good = Timeout =:= infinity orelse is_integer(Timeout) andalso Timeout > 0,
-    [T || not Good, T <- wrong(timeout, "milliseconds above 0, or infinity", Timeout)];
+    Good = Timeout =:= infinity orelse is_duration(Timeout) andalso Timeout > 0,
+    [T || not Good, T <- wrong(timeout, "1 to 4294967295 milliseconds, or infinity", Timeout)];
 key(retry, Retry) ->
     retry(Retry);
 key(filters, Filters) ->
@@ -56,10 +58,13 @@ is_tag(Tags) -> is_list(Tags) andalso lists:all(fun is_binary/1, Tags).
 is_name(Name) ->
     is_binary(Name) orelse is_atom(Name).
 
+is_duration(Ms) ->
+    is_integer(Ms) andalso Ms >= 0 andalso Ms =< ?LONGEST_MS.
+
 retry(#{max := Max} = Retry) ->
     Delay = maps:get(delay, Retry, 0),
     Good =
-        is_integer(Max) andalso Max >= 0 andalso is_integer(Delay) andalso Delay >= 0 andalso
+        is_integer(Max) andalso Max >= 0 andalso is_duration(Delay) andalso
             maps:without([max, delay], Retry) =:= #{},
     [T || not Good, T <- bad_retry(Retry)];
 retry(Retry) ->

@@ -43,6 +43,16 @@ a_native_error_gets_the_known_words_as_atoms_test() ->
         )
     ).
 
+an_error_of_a_call_that_could_not_be_decoded_names_its_tool_test() ->
+    Kernel = beamai_kernel:add_tool_module(beamai_kernel:new(), beamai_tool_file),
+    [
+        ?assertMatch(
+            {error, #{tool := <<"file_read">>, error_type := invalid_input}},
+            Call(Kernel, <<"file_read">>, #{<<"path">> => self()})
+        )
+     || Call <- [fun beamai_kernel:invoke/3, fun beamai_permission:explain/3]
+    ].
+
 no_atoms_are_made_from_native_words_test() ->
     Word = <<"word_", (beamai_temp_dir:random_name())/binary>>,
     #{details := Details} = beamai_error:from_native(native(#{<<"reason">> => Word, Word => 1})),
