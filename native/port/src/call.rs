@@ -36,6 +36,7 @@ usage: beamai-port call TOOL JSON [options]
   --allow-address IP:PORT
                     an address that may be fetched though it is not public; may be repeated
   --sandbox MODE    required, best_effort (default) or off: how commands are isolated
+  --pretty          print the result on indented lines instead of one
 ";
 
 struct Options {
@@ -46,6 +47,7 @@ struct Options {
     policy: PolicyText,
     sandbox: Sandbox,
     web: WebSettings,
+    pretty: bool,
 }
 
 pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
@@ -54,12 +56,16 @@ pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
     known.find(&options.tool).map_err(|error| Usage(error.message))?;
     let arguments = arguments(&options.json)?;
     let name = options.tool.clone();
-    let (value, code) = match run(options, arguments) {
-        Ok(value) => (value, ExitCode::SUCCESS),
-        Err(error) => (ToolError { tool: name, ..error }.to_value(), ExitCode::FAILURE),
-    };
-    args::print(&format!("{value:#}\n"));
-    Ok(code)
+    let pretty = options.pretty;
+    let print =
+        |value: &Value| args::print(&if pretty { format!("{value:#}\n") } else { format!("{value}\n") });
+    match run(options, arguments) {
+        Ok(value) => Ok(print(&value)),
+        Err(error) => {
+            print(&ToolError { tool: name, ..error }.to_value());
+            Ok(ExitCode::FAILURE)
+        }
+    }
 }
 
 fn run(options: Options, arguments: Map<String, Value>) -> ToolResult<Value> {
@@ -114,6 +120,7 @@ fn options(parser: &mut lexopt::Parser) -> Result<Option<Options>, Usage> {
     let mut sandbox = Sandbox::default();
     let mut web = WebSettings::default();
     let mut addresses = Vec::new();
+    let mut pretty = false;
     while let Some(option) = parser.next()? {
         match option {
             Long("help") | Short('h') => return Ok(None),
@@ -130,6 +137,7 @@ fn options(parser: &mut lexopt::Parser) -> Result<Option<Options>, Usage> {
             Long("sandbox") => {
                 sandbox = one_of("sandbox", &args::text(parser)?, "required, best_effort, off")?
             }
+            Long("pretty") => pretty = true,
             Value(value) => names
                 .push(value.into_string().map_err(|value| Usage(format!("{value:?} is not valid UTF-8")))?),
             other => return Err(other.unexpected().into()),
@@ -138,7 +146,7 @@ fn options(parser: &mut lexopt::Parser) -> Result<Option<Options>, Usage> {
     let [tool, json] = <[String; 2]>::try_from(names)
         .map_err(|_| Usage("call takes a tool's name and its arguments as JSON; see --help".into()))?;
     web.allow_addresses.extend(addresses);
-    Ok(Some(Options { tool, json, dialect, workspace, policy, sandbox, web }))
+    Ok(Some(Options { tool, json, dialect, workspace, policy, sandbox, web, pretty }))
 }
 
 fn one_of<T: serde::de::DeserializeOwned>(what: &str, text: &str, known: &str) -> Result<T, Usage> {
@@ -151,6 +159,9 @@ fn load_settings(file: &str, policy: &mut PolicyText, web: &mut WebSettings) -> 
     let wrong = |why: String| Usage(format!("settings file {file}: {why}"));
     let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
     let mut settings: Value = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    if !settings.is_object() {
+        return Err(wrong("it is not a JSON object".into()));
+    }
     let (permissions, network) = (settings["permissions"].take(), settings["web"].take());
     if permissions.is_null() && network.is_null() {
         return Err(wrong("it has neither \"permissions\" nor \"web\"".into()));
