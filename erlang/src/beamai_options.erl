@@ -89,8 +89,8 @@ option(default_timeout, infinity) -> infinity;
 option(default_timeout, Ms) when is_integer(Ms), Ms > 0, Ms =< 16#FFFFFFFF -> Ms;
 option(default_timeout, Other) ->
     bad(default_timeout, ["must be 1 to 4294967295 milliseconds or infinity, not ", show(Other)]);
-option(skills, #{paths := Paths} = Skills) when is_list(Paths), map_size(Skills) =:= 1 ->
-    #{paths => [beamai_env:absolute(Path) || Path <- Paths]};
+option(skills, #{paths := Paths} = Skills) when length(Paths) >= 0, map_size(Skills) =:= 1 ->
+    #{paths => [directory(Path) || Path <- Paths]};
 option(skills, Other) ->
     bad(skills, ["must be #{paths => [Directory]}, not ", show(Other)]);
 option(web, Web) when is_map(Web) -> Web;
@@ -100,6 +100,12 @@ option(lsp, Other) -> bad(lsp, ["must be a map, not ", show(Other)]);
 option(Unknown, _Value) ->
     Keys = lists:join(", ", [atom_to_binary(Key) || Key <- ?KEYS]),
     bad(Unknown, ["is not an option; the options are ", Keys]).
+
+directory(Path) ->
+    case beamai_env:absolute(Path) of
+        {ok, Absolute} -> Absolute;
+        error -> bad(skills, ["must be #{paths => [Directory]}, and ", show(Path), " is no path"])
+    end.
 
 permissions({ok, Policy}) -> Policy;
 permissions({error, Message}) -> bad(permissions, Message).

@@ -44,7 +44,7 @@ lists_and_mode(Policy) ->
             wrong([": default must be auto, allow, ask or deny, not ", show(Mode)])
     end.
 
-rules(Rules) when is_list(Rules) ->
+rules(Rules) when length(Rules) >= 0 ->
     Texts = [rule(Rule) || Rule <- Rules],
     case [Rule || {Rule, error} <- lists:zip(Rules, Texts)] of
         [] -> {ok, Texts};
