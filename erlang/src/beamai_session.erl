@@ -77,9 +77,11 @@ table() ->
 %% how long the call may take; the session is not idle before.
 -spec touch(beamai_context:t(), timeout()) -> ok.
 touch(#{session_id := Id}, Timeout) when Id =/= undefined ->
-    _ = any() andalso
-        ets:update_element(?TABLE, {id, Id}, {#session.busy_until, busy_until(Timeout)}),
-    ok;
+    BusyUntil = {#session.busy_until, busy_until(Timeout)},
+    beamai_guard:if_there(fun() ->
+        _ = any() andalso ets:update_element(?TABLE, {id, Id}, BusyUntil),
+        true
+    end);
 touch(_Context, _Timeout) ->
     ok.
 
@@ -99,12 +101,19 @@ approved(Key, Subject) ->
 approve(Key, Subject) ->
     call(Key, {approve, Subject}).
 
-%% @doc The session's temporary directory, an absolute path, created on first use with mode 0700.
+%% @doc The session's temporary directory, an absolute path, created on first use with mode 0700, and
+%% anew where a command has removed it.
 -spec temp_dir(key()) -> {ok, binary()} | {error, file:posix()}.
 temp_dir(Key) ->
     case row(Key) of
-        #session{temp_dir = Path} when is_binary(Path) -> {ok, Path};
+        #session{temp_dir = Path} when is_binary(Path) -> kept(Key, Path);
         _ -> call(Key, temp_dir)
+    end.
+
+kept(Key, Path) ->
+    case beamai_temp_dir:is_there(Path) of
+        true -> {ok, Path};
+        false -> call(Key, temp_dir)
     end.
 
 %% @doc The session as the native side takes it, or `none' while it has no temporary directory.
@@ -168,9 +177,17 @@ stop(Pid) ->
         exit:_ -> ok
     end.
 
+%% The table may go between the look at it and the look into it.
+rows(Key) ->
+    try
+        ets:lookup(table(), Key)
+    catch
+        error:badarg -> rows(Key)
+    end.
+
 %% The row of a session that lives.
 row(Key) ->
-    case ets:lookup(table(), Key) of
+    case rows(Key) of
         [#session{pid = Pid} = Row] ->
             case is_process_alive(Pid) of
                 true ->
@@ -283,8 +300,17 @@ handle_call({with_state, Door, Env, Call, Options}, _From, #state{native = Nativ
 
 made_temp_dir(Key) ->
     case ets:lookup(?TABLE, Key) of
-        [#session{temp_dir = Path}] when is_binary(Path) -> {ok, Path};
-        [#session{temp_dir = none}] -> make_temp_dir(Key)
+        [#session{temp_dir = none}] -> make_temp_dir(Key);
+        [#session{temp_dir = Path}] -> made_again(Key, Path)
+    end.
+
+made_again(Key, Path) ->
+    case beamai_temp_dir:is_there(Path) of
+        true ->
+            {ok, Path};
+        false ->
+            beamai_temp_dir:delete(Path),
+            make_temp_dir(Key)
     end.
 
 make_temp_dir(Key) ->
