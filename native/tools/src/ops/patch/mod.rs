@@ -1,7 +1,7 @@
 //! Applying a unified diff: all of it or nothing.
 //!
-//! The text is [parsed](parser), the files it names are [found](target), its hunks are [fitted](fit) to their
-//! contents, all new contents are [planned](plan), and only then do the files change, in one go.
+//! The text is parsed (`parser`), the files it names are found (`target`), its hunks are fitted to their contents
+//! (`fit`), all new contents are planned (`plan`), and only then do the files change, in one go.
 
 mod body;
 mod changes;
