@@ -11,6 +11,8 @@
 -define(GRACE_MS, 5000).
 %% How long to wait before writing to a busy port again.
 -define(BUSY_MS, 2).
+%% The program ends at a longer frame, and with it every other call; the rest of a frame is the call's id.
+-define(LONGEST_CALL, 256 * 1024 * 1024 - 1024).
 %% How often to connect anew when the port turns out to be closed.
 -define(TRIES, 20).
 
@@ -28,10 +30,14 @@
 
 %% @doc Runs a call; see {@link beamai_door}.
 -spec call(beamai_env:t(), beamai_door:call(), beamai_door:options()) -> beamai_door:answer().
-call(Env, Request, Options) ->
-    connected(beamai_port:connect(), Env, Request, Options, ?TRIES).
+call(Env, #{tool := Tool} = Request, Options) ->
+    Encoded = term_to_binary(Request),
+    case byte_size(Env) + byte_size(Encoded) of
+        Size when Size > ?LONGEST_CALL -> {error, too_long(Tool, Size)};
+        _ -> connected(beamai_port:connect(), Env, {Tool, Encoded}, Options, ?TRIES)
+    end.
 
-connected({ok, Owner, Port}, Env, #{tool := Tool} = Request, Options, Tries) ->
+connected({ok, Owner, Port}, Env, {Tool, _Encoded} = Request, Options, Tries) ->
     case through(Owner, Port, Env, Request, Options) of
         %% The port had closed before: nothing was sent.
         closed when Tries > 0 ->
@@ -41,7 +47,7 @@ connected({ok, Owner, Port}, Env, #{tool := Tool} = Request, Options, Tries) ->
         Answer ->
             Answer
     end;
-connected({error, Reason}, _Env, #{tool := Tool}, _Options, _Tries) ->
+connected({error, Reason}, _Env, {Tool, _Encoded}, _Options, _Tries) ->
     {error, not_started(Tool, Reason)}.
 
 %% The owner of a port that has just closed takes a moment to notice.
@@ -49,7 +55,7 @@ again(Tries) ->
     Tries < ?TRIES andalso timer:sleep(?BUSY_MS),
     beamai_port:start().
 
-through(Owner, Port, Env, #{tool := Tool} = Request, #{run := Run} = Options) ->
+through(Owner, Port, Env, {Tool, Encoded}, #{run := Run} = Options) ->
     _ = beamai_guard:ready(),
     {Tag, Monitor} = tag(Run, Owner),
     Number = erlang:unique_integer([positive]),
@@ -64,7 +70,7 @@ through(Owner, Port, Env, #{tool := Tool} = Request, #{run := Run} = Options) ->
         options = Options
     },
     beamai_guard:watch({port, Tag}, {port, Owner, Call#call.id}),
-    Answer = send(Port, beamai_port:call_frame(Call#call.id, Env, term_to_binary(Request)), Call),
+    Answer = send(Port, beamai_port:call_frame(Call#call.id, Env, Encoded), Call),
     finish(Call),
     Answer.
 
@@ -140,6 +146,13 @@ stop(#call{tag = Tag, number = Number, monitor = Monitor, tool = Tool} = Call, E
             {error, lost(Tool, Reason)}
     after ?GRACE_MS -> {error, beamai_door:stuck(Tool)}
     end.
+
+too_long(Tool, Size) ->
+    Message = [
+        "the call has ", integer_to_binary(Size), " bytes, over the ", integer_to_binary(?LONGEST_CALL),
+        " that go to the port program at once; send it in parts"
+    ],
+    beamai_error:new(Tool, invalid_input, too_large, Message).
 
 lost(Tool, Reason) ->
     Message = [

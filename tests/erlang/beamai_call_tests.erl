@@ -435,3 +435,19 @@ an_argument_timeout_of_any_size_is_answered_test() ->
      || Ms <- [1 bsl 32, 1 bsl 40, 1 bsl 63, 1 bsl 90]
     ],
     beamai_session:close(long).
+
+%% The port program would end at it, and with it the calls of everybody else.
+a_call_too_long_for_a_frame_is_refused_before_it_is_sent_test_() ->
+    {timeout, 60, fun() ->
+        Kernel = beamai_kernel:add_tool_module(
+            beamai_kernel:new(#{door => port, permissions => #{default => allow}}), beamai_tool_file
+        ),
+        {ok, _, _} = beamai_kernel:invoke(Kernel, <<"file_list">>, #{}),
+        Owner = whereis(beamai_port),
+        Args = #{<<"path">> => <<"x">>, <<"content">> => binary:copy(<<"x">>, 257 bsl 20)},
+        ?assertMatch(
+            {error, #{error_type := invalid_input, details := #{reason := too_large}}},
+            beamai_kernel:invoke(Kernel, <<"file_write">>, Args)
+        ),
+        ?assertEqual(Owner, whereis(beamai_port))
+    end}.
