@@ -6,12 +6,14 @@
 
 -export([call_now/2, call/2, start/3, cancel/1, judge/3, pin/1, explain/2, explain_own/3]).
 -export([workspace/1, tools/1, schema/1, running/0]).
+-export([json_decode_now/1, json_decode/1, json_encode_now/1, json_encode/1]).
 -export([priv_file/1]).
 -export_type([env/0, job/0, reply/0]).
 
 -on_load(load/0).
 -nifs([call_now/2, call/2, start/3, cancel/1, judge/3, pin/1, explain/2, explain_own/3]).
 -nifs([workspace/1, tools/1, schema/1, running/0]).
+-nifs([json_decode_now/1, json_decode/1, json_encode_now/1, json_encode/1]).
 
 %% ETF of what {@link beamai_env} encodes.
 -type env() :: binary().
@@ -92,3 +94,19 @@ tools(_Dialect) -> ?NOT_LOADED.
 %% `Request' is ETF.
 -spec schema(Request :: binary()) -> reply().
 schema(_Request) -> ?NOT_LOADED.
+
+%% @doc JSON text as a term: `{ok, Value}'. On the caller's scheduler: for a few KiB.
+-spec json_decode_now(Text :: binary()) -> reply().
+json_decode_now(_Text) -> ?NOT_LOADED.
+
+%% @doc As {@link json_decode_now/1}, on a dirty scheduler.
+-spec json_decode(Text :: binary()) -> reply().
+json_decode(_Text) -> ?NOT_LOADED.
+
+%% @doc A term as JSON text: `{ok, Text}'. `Term' is ETF. On the caller's scheduler: for a few KiB.
+-spec json_encode_now(Term :: binary()) -> reply().
+json_encode_now(_Term) -> ?NOT_LOADED.
+
+%% @doc As {@link json_encode_now/1}, on a dirty scheduler.
+-spec json_encode(Term :: binary()) -> reply().
+json_encode(_Term) -> ?NOT_LOADED.

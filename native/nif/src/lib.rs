@@ -3,5 +3,6 @@
 mod call;
 mod describe;
 mod job;
+mod json;
 
 rustler::init!("beamai_nif");

@@ -7,11 +7,13 @@
 mod dispatch;
 mod etf;
 mod hosts;
+mod json;
 mod pool;
 mod reply;
 
 pub use dispatch::{Dispatcher, Ended, schema, tools, workspace};
 pub use etf::{decode, encode};
+pub use json::{json_decode, json_encode};
 pub use pool::{Busy, Pool};
 pub use reply::{error, ok};
 
