@@ -37,6 +37,7 @@
     skills => #{paths := [binary()]},
     web => map(),
     lsp => map(),
+    agents => beamai_agents:agents(),
     approve => beamai_approval:approve(),
     ask_user => fun(([term()]) -> {ok, term()} | cancelled | no_frontend)
 }.

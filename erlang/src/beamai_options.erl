@@ -8,7 +8,7 @@
 -export_type([t/0]).
 
 -define(KEYS, [
-    workspace, permissions, approve, ask_user, sandbox, door, default_timeout, skills, web, lsp
+    workspace, permissions, approve, ask_user, sandbox, door, default_timeout, skills, web, lsp, agents
 ]).
 
 -type t() :: #{
@@ -27,7 +27,9 @@
     %% Directories in which every `SKILL.md' is a skill; relative ones are taken from the current directory.
     skills => #{paths => [file:filename_all()]},
     web => web(),
-    lsp => lsp()
+    lsp => lsp(),
+    %% Sub-agents, for the tool `task'.
+    agents => beamai_agents:options()
 }.
 
 %% How language servers are run; see {@link beamai_tool_lsp}.
@@ -97,6 +99,7 @@ option(web, Web) when is_map(Web) -> Web;
 option(web, Other) -> bad(web, ["must be a map, not ", show(Other)]);
 option(lsp, Lsp) when is_map(Lsp) -> Lsp;
 option(lsp, Other) -> bad(lsp, ["must be a map, not ", show(Other)]);
+option(agents, Agents) -> beamai_agents:load(Agents);
 option(Unknown, _Value) ->
     Keys = lists:join(", ", [atom_to_binary(Key) || Key <- ?KEYS]),
     bad(Unknown, ["is not an option; the options are ", Keys]).
