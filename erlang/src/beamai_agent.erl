@@ -234,7 +234,7 @@ told({#{id := Id, name := Name}, Outcome}) ->
     #{role => tool, call => Id, name => Name, content => Content, outcome => Kind}.
 
 content({ok, Result}) -> {ok, beamai_json:text(Result)};
-content({refused, Message}) -> {refused, <<Message/binary, "; write the call again">>};
+content({refused, Message}) -> {refused, Message};
 content({error, #{error_type := Type, message := Message, details := Details}}) ->
     {error, beamai_json:text(#{error_type => Type, message => Message, details => tellable(Details)})};
 content({error, Reason}) -> {error, beamai_json:text(Reason)}.

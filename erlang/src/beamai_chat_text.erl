@@ -74,8 +74,7 @@ answer(Text, #{kernel := Kernel, emit := Emit}) ->
     Parts = parts(Text, Kernel),
     Content = string:trim(iolist_to_binary([T || {text, T} <- Parts])),
     Content =/= <<>> andalso Emit({text, Content}),
-    Numbered = lists:zip(lists:seq(1, length(Parts)), Parts),
-    Calls = [call(Number, Part) || {Number, Part} <- Numbered, element(1, Part) =/= text],
+    Calls = calls(1, [Part || Part <- Parts, element(1, Part) =/= text]),
     Message = #{role => assistant, content => Content, tool_calls => Calls, raw => {text, Text}},
     {ok, beamai_chat:reply(Message, #{})}.
 
@@ -85,10 +84,17 @@ parts(Text, Kernel) ->
         _ -> beamai_protocol:parse_all(Text, Kernel)
     end.
 
-call(Number, {tool_call, #{tool := Name, args := Args}}) ->
-    #{id => id(Number), name => Name, args => Args};
-call(Number, {invalid, Message, _Raw}) ->
-    #{id => id(Number), name => <<"tool_call">>, args => #{}, invalid => Message}.
+%% Where a call is not valid, what follows may have been meant as its content, so none of it is run.
+calls(_Number, []) ->
+    [];
+calls(Number, [{tool_call, #{tool := Name, args := Args}} | Rest]) ->
+    [#{id => id(Number), name => Name, args => Args} | calls(Number + 1, Rest)];
+calls(Number, [{invalid, Message, _Raw} | Rest]) ->
+    Why = case Rest of
+        [] -> Message;
+        _ -> <<Message/binary, " (the calls after it were not run)">>
+    end,
+    [#{id => id(Number), name => <<"tool_call">>, args => #{}, invalid => Why}].
 
 id(Number) -> <<"call_", (integer_to_binary(Number))/binary>>.
 
@@ -115,5 +121,12 @@ result(#{outcome := ok, content := Content}) ->
         {ok, Value} -> beamai_protocol:format_result({ok, Value});
         {error, _} -> beamai_protocol:format_result({ok, Content})
     end;
-result(#{outcome := error, content := Content}) -> beamai_protocol:format_result({error, Content});
+result(#{outcome := error, content := Content}) -> beamai_protocol:format_result({error, message_of(Content)});
 result(#{outcome := refused, content := Content}) -> beamai_protocol:format_error(Content).
+
+message_of(Content) ->
+    case beamai_json:decode(Content) of
+        {ok, #{<<"message">> := Message}} when is_binary(Message) -> Message;
+        {ok, Message} when is_binary(Message) -> Message;
+        _ -> Content
+    end.
