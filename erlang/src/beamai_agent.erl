@@ -9,7 +9,7 @@
 %% with the conversation in it, also where the run failed. {@link conversation/1} gives what is to be stored.
 -module(beamai_agent).
 
--export([new/1, run/2, run/3, conversation/1, kernel/1]).
+-export([new/1, run/2, run/3, conversation/1, kernel/1, explain/1]).
 -export_type([agent/0, event/0, result/0, failure/0]).
 
 -opaque agent() :: #{
@@ -111,6 +111,14 @@ conversation(#{conversation := Conversation}) ->
 -spec kernel(agent()) -> beamai_kernel:kernel().
 kernel(#{kernel := Kernel}) ->
     Kernel.
+
+%% @doc Why a run failed, as a sentence for a person.
+-spec explain(failure()) -> binary().
+explain({model, #{message := Message}}) -> <<"The model failed: ", Message/binary>>;
+explain({max_iterations, Max}) -> <<"Ended after ", (integer_to_binary(Max))/binary, " answers without a last one.">>;
+explain({out_of_budget, tokens}) -> <<"Ended: the tokens of its budget are used up.">>;
+explain({out_of_budget, time}) -> <<"Ended: the time of its budget is over.">>;
+explain(cancelled) -> <<"Cancelled.">>.
 
 %% @doc Has the agent answer, with its own options.
 -spec run(agent(), Input :: binary()) -> {ok, result(), agent()} | {error, failure(), agent()}.

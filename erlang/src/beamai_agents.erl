@@ -25,7 +25,7 @@
     max_depth => pos_integer(),
     Name :: binary() => definition()
 }.
-%% A fun does the work by itself, in a process of its own.
+%% A fun does the work by itself, in a process of its own, and returns `{ok, Summary}' with a text, or `{error, Reason}'.
 -type definition() ::
     #{
         description => binary(),
@@ -41,7 +41,7 @@
         %% By default the model of the agent that calls it.
         llm => beamai_chat:model()
     }
-    | fun((work(), beamai_context:t()) -> {ok, Summary :: binary()} | {error, term()}).
+    | fun((work(), beamai_context:t()) -> term()).
 -type work() :: #{binary() => binary()}.
 %% The same without `paths': the files are read.
 -type agents() :: #{max_depth := pos_integer(), binary() => definition()}.
