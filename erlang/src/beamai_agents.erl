@@ -69,9 +69,10 @@ definition(Name, _Other) ->
 
 %% The names that calls can have.
 named(Name, Definition) ->
-    case re:run(Name, "^[\\p{L}\\p{N}_.-]{1,64}$", [unicode, {capture, none}]) of
+    IsText = unicode:characters_to_binary(Name) =:= Name,
+    case IsText andalso re:run(Name, "^[\\p{L}\\p{N}_.-]{1,64}$", [unicode, dollar_endonly, {capture, none}]) of
         match -> Definition;
-        nomatch -> bad([show(Name), " is no name: up to 64 letters, digits, \"_\", \"-\" and \".\""])
+        _ -> bad([show(Name), " is no name: up to 64 letters, digits, \"_\", \"-\" and \".\""])
     end.
 
 check(_Name, Key, Text) when (Key =:= description orelse Key =:= prompt), is_binary(Text) -> ok;

@@ -4,10 +4,10 @@
 %% them; a handler that asks something stops the clock of its own call meanwhile.
 -module(beamai_callback).
 
--export([run/1, clock/1, serve/4, ask_user/2, ask_user/3, progress/2, kernel/0, short_stack/1]).
+-export([run/1, clock/1, serve/4, ask_user/2, ask_user/3, progress/2, short_stack/1]).
 
 %% What a handler or worker may ask of the process it works for.
--type what() :: {run, fun(() -> term())} | {ask_user, [term()]} | {progress, map()} | kernel.
+-type what() :: {run, fun(() -> term())} | {ask_user, [term()]} | {progress, map()}.
 
 %% @doc Runs a callback where it belongs and returns its value. Its time counts for no call's
 %% timeout. An exception in it is raised here again only if it runs here: callers catch inside.
@@ -73,14 +73,6 @@ progress(Progress, #{progress := Fun}) when is_function(Fun, 1) ->
 progress(_Progress, _Context) ->
     ok.
 
-%% @doc The kernel that the calling handler was called through. Raises `no_kernel' elsewhere.
--spec kernel() -> beamai_kernel:kernel().
-kernel() ->
-    case beamai_guard:upstream() of
-        {handler, Caller, Tag} -> request(Caller, Tag, kernel);
-        _ -> error(no_kernel)
-    end.
-
 request(Caller, Tag, What) ->
     Reply = make_ref(),
     Caller ! {Tag, {callback, {self(), Reply}, What}},
@@ -95,7 +87,6 @@ serve({Pid, Reply}, What, Kernel, Context) ->
     Pid ! {Reply, Answer},
     ok.
 
-do(kernel, Kernel, _Context) -> Kernel;
 do({run, Fun}, _Kernel, _Context) -> run(Fun);
 do({ask_user, Questions}, Kernel, Context) -> run(fun() -> asked(Questions, Kernel, Context) end);
 do({progress, Progress}, _Kernel, Context) -> progress(Progress, Context).

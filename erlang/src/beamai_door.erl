@@ -21,7 +21,9 @@
     approved => binary(),
     session => beamai_session:native(),
     %% What came of the questions that the call asked before.
-    answers => map()
+    answers => map(),
+    %% What came of the work that the call handed over before.
+    report => beamai_task:result()
 }.
 -type options() :: #{
     pace := pace(),
@@ -37,7 +39,8 @@
     | {ok, term(), State :: map()}
     | {error, map() | beamai_error:t()}
     | {ask, map()}
-    | {question, [map()]}.
+    | {question, [map()]}
+    | {delegate, beamai_agents:work()}.
 %% Monotonic milliseconds.
 -type deadline() :: integer() | infinity.
 

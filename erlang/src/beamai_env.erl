@@ -20,7 +20,7 @@ parts() ->
 -spec new(#{
     workspace := workspace(),
     permissions := beamai_permission:normalised(),
-    sandbox => required | best_effort | off,
+    sandbox => beamai_options:sandbox(),
     skills => #{paths := [binary()]},
     web => map(),
     lsp => map()

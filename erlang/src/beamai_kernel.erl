@@ -33,7 +33,7 @@
     permissions := beamai_permission:normalised(),
     door := auto | nif | port,
     default_timeout := timeout() | default,
-    sandbox => required | best_effort | off,
+    sandbox => beamai_options:sandbox(),
     skills => #{paths := [binary()]},
     web => map(),
     lsp => map(),

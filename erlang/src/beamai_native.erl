@@ -112,6 +112,11 @@ answer({error, Error}, _Kernel, _Try) ->
     {error, Error};
 answer({question, Questions}, Kernel, {_, _, _, #{context := Context}} = Try) ->
     answered(answers(beamai_callback:ask_user(Questions, Kernel, Context)), Kernel, Try);
+answer({delegate, Work}, Kernel, {_, _, _, #{context := Context, run := Run}} = Try) ->
+    case beamai_task:run(Work, Kernel, Context, Run) of
+        {ok, Report} -> reported(Report, Kernel, Try);
+        {error, _} = Error -> Error
+    end;
 answer({ask, Request}, Kernel, {_, _, #{args := Args}, #{context := Context}} = Try) ->
     case beamai_approval:decide(Request, Args, Kernel, Context) of
         allow -> approved(Request, Kernel, Try);
@@ -138,6 +143,17 @@ answered(Answers, Kernel, {Door, Env, #{tool := Tool} = Call, Options}) ->
             {error, beamai_error:new(Tool, execution_failed, crash, Message)};
         Answer ->
             answer(Answer, Kernel, {Door, Env, Answered, Options})
+    end.
+
+%% The same call again, with the sub-agent's report.
+reported(Report, Kernel, {Door, Env, #{tool := Tool} = Call, Options}) ->
+    Reported = Call#{report => Report},
+    case through(Door, Env, Reported, Options) of
+        {delegate, _} ->
+            Message = [Tool, " handed over again what had been done; this is a defect of the tool"],
+            {error, beamai_error:new(Tool, execution_failed, crash, Message)};
+        Answer ->
+            answer(Answer, Kernel, {Door, Env, Reported, Options})
     end.
 
 answers({ok, Answers}) -> #{outcome => answered, answers => Answers};

@@ -5,19 +5,24 @@
 -module(beamai_nif).
 
 -export([call_now/2, call/2, start/3, cancel/1, judge/3, pin/1, explain/2, explain_own/3]).
--export([workspace/1, tools/1, schema/1, running/0]).
+-export([workspace/1, tools/1, schema/1, display/1, running/0]).
+-export([parse_text_now/3, parse_text/3, stream_new/1, stream_feed_now/3, stream_feed/3, stream_end/2]).
+-export([system_prompt/1, format_result/1, format_error/1]).
 -export([json_decode_now/1, json_decode/1, json_encode_now/1, json_encode/1]).
 -export([priv_file/1]).
--export_type([env/0, job/0, reply/0]).
+-export_type([env/0, job/0, reply/0, stream/0]).
 
 -on_load(load/0).
 -nifs([call_now/2, call/2, start/3, cancel/1, judge/3, pin/1, explain/2, explain_own/3]).
--nifs([workspace/1, tools/1, schema/1, running/0]).
+-nifs([workspace/1, tools/1, schema/1, display/1, running/0]).
+-nifs([parse_text_now/3, parse_text/3, stream_new/1, stream_feed_now/3, stream_feed/3, stream_end/2]).
+-nifs([system_prompt/1, format_result/1, format_error/1]).
 -nifs([json_decode_now/1, json_decode/1, json_encode_now/1, json_encode/1]).
 
 %% ETF of what {@link beamai_env} encodes.
 -type env() :: binary().
 -opaque job() :: reference().
+-opaque stream() :: reference().
 %% ETF of `{ok, Value} | {error, Error} | {ask, Request}'.
 -type reply() :: binary().
 
@@ -90,10 +95,56 @@ workspace(_Path) -> ?NOT_LOADED.
 -spec tools(Dialect :: binary()) -> reply().
 tools(_Dialect) -> ?NOT_LOADED.
 
+%% @doc A result or an error for people: `{ok, #{summary, body, text}}' with binary keys. `Request' is
+%% ETF.
+-spec display(Request :: binary()) -> reply().
+display(_Request) -> ?NOT_LOADED.
+
 %% @doc A tool's schema as a provider takes it: `{ok, #{schema, json, strict}}' with binary keys.
 %% `Request' is ETF.
 -spec schema(Request :: binary()) -> reply().
 schema(_Request) -> ?NOT_LOADED.
+
+%% @doc Parses a response of a model on the caller's own scheduler. `text' means that all of it is
+%% text; otherwise ETF of a list of pieces, or of `{error, Error}' where the rules are not valid.
+%% `defer' means that the text is long, or the rules new. `Rules' is ETF.
+-spec parse_text_now(Rules :: binary(), Text :: binary(), All :: boolean()) ->
+    text | binary() | defer.
+parse_text_now(_Rules, _Text, _All) -> ?NOT_LOADED.
+
+%% @doc The same on a dirty scheduler.
+-spec parse_text(Rules :: binary(), Text :: binary(), All :: boolean()) -> text | binary().
+parse_text(_Rules, _Text, _All) -> ?NOT_LOADED.
+
+%% @doc A parser for a response that comes in pieces. `Rules' is ETF.
+-spec stream_new(Rules :: binary()) -> {ok, stream()} | reply().
+stream_new(_Rules) -> ?NOT_LOADED.
+
+%% @doc Takes the next bytes, on the caller's own scheduler: ETF of a list of pieces. `Step' counts the
+%% calls before; `stale' means that it is not the next one, `defer' that much is to be looked at.
+-spec stream_feed_now(stream(), Step :: non_neg_integer(), binary()) -> binary() | stale | defer.
+stream_feed_now(_Stream, _Step, _Bytes) -> ?NOT_LOADED.
+
+%% @doc The same on a dirty scheduler.
+-spec stream_feed(stream(), Step :: non_neg_integer(), binary()) -> binary() | stale.
+stream_feed(_Stream, _Step, _Bytes) -> ?NOT_LOADED.
+
+%% @doc Ends a stream: ETF of the pieces that were held back.
+-spec stream_end(stream(), Step :: non_neg_integer()) -> binary() | stale.
+stream_end(_Stream, _Step) -> ?NOT_LOADED.
+
+%% @doc The system prompt for the tools of the rules: `{ok, Text}'. `Rules' is ETF.
+-spec system_prompt(Rules :: binary()) -> reply().
+system_prompt(_Rules) -> ?NOT_LOADED.
+
+%% @doc What a model is told of a call: `{ok, Text}'. `Outcome' is ETF of `#{ok => Value}' or
+%% `#{error => Message}'.
+-spec format_result(Outcome :: binary()) -> reply().
+format_result(_Outcome) -> ?NOT_LOADED.
+
+%% @doc What a model is told of a call that was not valid.
+-spec format_error(Message :: binary()) -> binary().
+format_error(_Message) -> ?NOT_LOADED.
 
 %% @doc JSON text as a term: `{ok, Value}'. On the caller's scheduler: for a few KiB.
 -spec json_decode_now(Text :: binary()) -> reply().

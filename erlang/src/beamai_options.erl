@@ -5,7 +5,7 @@
 -module(beamai_options).
 
 -export([kernel/1, format_error/2]).
--export_type([t/0]).
+-export_type([t/0, sandbox/0]).
 
 -define(KEYS, [
     workspace, permissions, approve, ask_user, sandbox, door, default_timeout, skills, web, lsp, agents
@@ -18,8 +18,8 @@
     permissions => beamai_permission:t(),
     approve => beamai_approval:approve(),
     ask_user => fun(([term()]) -> {ok, term()} | cancelled | no_frontend),
-    %% Default: the native side's, which is the strictest that it has.
-    sandbox => required | best_effort | off,
+    %% Default: `required', without the network.
+    sandbox => sandbox(),
     %% `auto': each tool's own choice.
     door => auto | nif | port,
     %% Milliseconds, for tools without a timeout of their own.
@@ -31,6 +31,35 @@
     %% Sub-agents, for the tool `task'.
     agents => beamai_agents:options()
 }.
+
+%% How commands and language servers are isolated: a mode alone, or with its options.
+-type sandbox() ::
+    sandbox_mode()
+    | #{
+        %% Default: `required'.
+        mode => sandbox_mode(),
+        %% Whether the network is reached. Default: `false'.
+        network => boolean(),
+        %% Whether UNIX sockets may be opened. Default: `false'.
+        unix_sockets => boolean(),
+        %% Paths that are shown although they are hidden by default; relative ones are taken from the workspace.
+        readable => [file:filename_all()],
+        %% Paths that can be written besides the workspace and the session's temporary directory.
+        writable => [file:filename_all()],
+        %% Names of the host's environment variables that commands see besides the usual ones.
+        env => [binary() | string()],
+        %% Bytes of each process. Default: half of the machine's memory.
+        memory => pos_integer(),
+        %% At a time. Default: 2048.
+        processes => pos_integer(),
+        %% Seconds of each process. Default: no limit.
+        cpu => pos_integer(),
+        %% Bytes of a file that is written. Default: no limit.
+        file_size => pos_integer()
+    }.
+
+%% `required': every layer, or nothing runs; `best_effort': what layers there are; `off': none.
+-type sandbox_mode() :: required | best_effort | off.
 
 %% How language servers are run; see {@link beamai_tool_lsp}.
 -type lsp() :: #{
@@ -84,7 +113,10 @@ option(approve, Other) -> bad(approve, ["must be a fun of one argument, not ", s
 option(ask_user, Fun) when is_function(Fun, 1) -> Fun;
 option(ask_user, Other) -> bad(ask_user, ["must be a fun of one argument, not ", show(Other)]);
 option(sandbox, Mode) when Mode =:= required; Mode =:= best_effort; Mode =:= off -> Mode;
-option(sandbox, Other) -> bad(sandbox, ["must be required, best_effort or off, not ", show(Other)]);
+option(sandbox, Options) when is_map(Options) ->
+    maps:from_list([{Key, sandbox(Key, Value)} || {Key, Value} <- maps:to_list(Options)]);
+option(sandbox, Other) ->
+    bad(sandbox, ["must be required, best_effort, off or a map of options, not ", show(Other)]);
 option(door, Door) when Door =:= auto; Door =:= nif; Door =:= port -> Door;
 option(door, Other) -> bad(door, ["must be auto, nif or port, not ", show(Other)]);
 option(default_timeout, infinity) -> infinity;
@@ -104,6 +136,22 @@ option(Unknown, _Value) ->
     Keys = lists:join(", ", [atom_to_binary(Key) || Key <- ?KEYS]),
     bad(Unknown, ["is not an option; the options are ", Keys]).
 
+sandbox(mode, Mode) when Mode =:= required; Mode =:= best_effort; Mode =:= off -> Mode;
+sandbox(Key, On) when (Key =:= network orelse Key =:= unix_sockets), is_boolean(On) -> On;
+sandbox(Key, Texts) when (Key =:= readable orelse Key =:= writable orelse Key =:= env), is_list(Texts) ->
+    [sandbox_text(Key, Text) || Text <- Texts];
+sandbox(Key, Number) when
+    (Key =:= memory orelse Key =:= processes orelse Key =:= cpu orelse Key =:= file_size),
+    is_integer(Number),
+    Number > 0
+->
+    Number;
+sandbox(Key, Other) ->
+    bad(sandbox, ["has no option ", show(Key), " with the value ", show(Other)]).
+
+sandbox_text(_Key, Text) when is_binary(Text) -> Text;
+sandbox_text(_Key, [_ | _] = Text) -> unicode:characters_to_binary(Text, unicode, file:native_name_encoding());
+sandbox_text(Key, Other) -> bad(sandbox, [show(Key), " must be texts, not ", show(Other)]).
 permissions({ok, Policy}) -> Policy;
 permissions({error, Message}) -> bad(permissions, Message).
 

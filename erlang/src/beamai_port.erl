@@ -5,6 +5,8 @@
 %% <pre>
 %% to the program:    1, IdLen:16, Id, EnvLen:32, Env, Call      a call
 %%                    2, IdLen:16, Id                            cancel it
+%%                    3, IdLen:16, Id, SessionId                 end a session; its reply comes
+%%                                                               when nothing of it runs any more
 %% from the program:  1, IdLen:16, Id, Reply                     its reply
 %%                    2, IdLen:16, Id, Progress                  progress
 %% </pre>
@@ -16,15 +18,18 @@
 -module(beamai_port).
 -behaviour(gen_server).
 
--export([connect/0, start/0, cancel/2, call_frame/3, start_link/0]).
+-export([connect/0, start/0, cancel/2, end_session/1, call_frame/3, start_link/0]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
 
 -define(CALL, 1).
 -define(CANCEL, 2).
+-define(END, 3).
 -define(REPLY, 1).
 -define(PROGRESS, 2).
 %% How long to wait before a cancel frame is tried again on a busy port.
 -define(BUSY_MS, 5).
+%% The longest that ending a session can take; the program gives up earlier.
+-define(END_MS, 15000).
 
 %% @doc The owner and its port as they were last known, started if they never ran. The port may have
 %% closed since; writing to it shows that, and {@link start/0} gives another.
@@ -59,6 +64,46 @@ port_of(Owner) ->
 cancel(Owner, Id) ->
     Owner ! {cancel, Id},
     ok.
+
+%% @doc Ends what the session with this native id has running in the program, and waits for that. A
+%% program that does not run has nothing running.
+-spec end_session(SessionId :: binary()) -> ok.
+end_session(SessionId) ->
+    case persistent_term:get(?MODULE, none) of
+        {Owner, Port} -> end_session(Owner, Port, SessionId);
+        none -> ok
+    end.
+
+end_session(Owner, Port, SessionId) ->
+    Alias = erlang:monitor(process, Owner, [{alias, reply_demonitor}]),
+    Id = term_to_binary({Alias, 0}),
+    Frame = <<?END, (byte_size(Id)):16, Id/binary, SessionId/binary>>,
+    case insist(Port, Frame, ?END_MS div ?BUSY_MS) of
+        true ->
+            receive
+                {Alias, 0, {reply, _}} -> ok;
+                {'DOWN', Alias, process, Owner, _} -> ok
+            after ?END_MS -> ok
+            end;
+        false ->
+            ok
+    end,
+    true = erlang:demonitor(Alias, [flush]),
+    ok.
+
+%% Whether the frame was written. A port that is busy is tried again, one that has closed is not.
+insist(_Port, _Frame, 0) ->
+    false;
+insist(Port, Frame, Tries) ->
+    try erlang:port_command(Port, Frame, [nosuspend]) of
+        true ->
+            true;
+        false ->
+            timer:sleep(?BUSY_MS),
+            insist(Port, Frame, Tries - 1)
+    catch
+        error:badarg -> false
+    end.
 
 %% @doc The frame of a call.
 -spec call_frame(Id :: binary(), beamai_env:t(), Call :: binary()) -> iolist().

@@ -1,4 +1,5 @@
-%% @doc A session: what outlives a call. It holds approvals and a private temporary directory.
+%% @doc A session: what outlives a call. It holds approvals, tasks and a private temporary directory,
+%% and commands in the background belong to it.
 %%
 %% A context's `session_id' names one; without it the process that calls has one of its own. It
 %% starts when something needs it, and ends
@@ -7,7 +8,7 @@
 %% <li>without an id: when its process ends;</li>
 %% <li>with an id: when no call has used it for an hour (the application's `session_idle_ms').</li>
 %% </ul>
-%% Its temporary directory is deleted then. Looking something up reads a table and needs no process.
+%% Its commands in the background are killed then, and its temporary directory is deleted. Looking something up reads a table and needs no process.
 -module(beamai_session).
 -behaviour(gen_server).
 
@@ -132,7 +133,8 @@ for_native(required, Context) ->
 with_state(Key, Door, Env, Call, Options) ->
     call(Key, {with_state, Door, Env, Call, Options#{run := none, context := #{}}}).
 
-%% @doc Ends the session named by an id: forgets its approvals, deletes its temporary directory.
+%% @doc Ends the session named by an id: forgets its approvals, kills its commands in the background,
+%% deletes its temporary directory.
 %% Returns when that is done; a session that does not exist is closed already.
 -spec close(SessionId :: term()) -> ok.
 close(SessionId) ->
@@ -191,17 +193,21 @@ forget(Key, Pid) ->
 subject_of(Key, {approval, {Key, Subject}}, Acc) -> [Subject | Acc];
 subject_of(_Key, _Row, Acc) -> Acc.
 
-clean_up(#session{key = Key, pid = Pid}, Subjects, Path) ->
+clean_up(#session{key = Key, pid = Pid, id = Id}, Subjects, Path) ->
     lists:foreach(fun(Subject) -> ets:delete(?TABLE, {Key, Subject}) end, Subjects),
-    delete_temp_dir(Path),
+    end_natively(Id, Path),
     case ets:take(?TABLE, Key) of
         [#session{pid = Pid}] -> counters:sub(persistent_term:get(?MODULE), 1, 1);
         Others -> true = ets:insert(?TABLE, Others)
     end,
     ok.
 
-delete_temp_dir(none) -> ok;
-delete_temp_dir(Path) -> beamai_temp_dir:delete(Path).
+%% What runs in the port was given the directory, so without one nothing does.
+end_natively(_Id, none) ->
+    ok;
+end_natively(Id, Path) ->
+    ok = beamai_port:end_session(Id),
+    beamai_temp_dir:delete(Path).
 
 %%% The process
 

@@ -171,8 +171,8 @@ outcome_word(_Other) -> "failed".
 
 unknown(Name, []) ->
     Message = [
-        "there are no sub-agents, so ", beamai_error:show(Name, 80), " cannot be asked; the host names them in the ",
-        "kernel's option agents; do the work yourself"
+        "this kernel has no sub-agents, so ", beamai_error:show(Name, 80), " cannot be asked; the host names them ",
+        "in the kernel's option agents, and the chat model that they use in the context's model; do the work yourself"
     ],
     beamai_error:new(?TOOL, execution_failed, no_agents, Message);
 unknown(Name, Names) ->

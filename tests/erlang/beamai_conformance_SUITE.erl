@@ -24,6 +24,12 @@ groups() ->
         an_edit_of_crlf_text_keeps_it,
         an_ambiguous_edit_changes_nothing,
         an_edit_without_a_match_changes_nothing,
+        text_that_stands_for_text_is_refused,
+        a_patch_changes_several_files,
+        a_dry_run_of_a_patch_changes_nothing,
+        a_patch_that_does_not_fit_changes_nothing,
+        a_patch_stays_inside_the_workspace,
+        a_patch_is_judged_by_its_files,
         directories_are_listed,
         files_are_found_by_pattern,
         lines_are_found_with_their_context,
@@ -42,7 +48,7 @@ groups() ->
         a_command_has_the_sessions_temporary_directory,
         a_command_dies_with_its_caller,
         a_cancelled_command_dies,
-        an_explicitly_required_sandbox_refuses
+        the_sandbox_confines_commands_and_takes_options
     ],
     [{nif, [], Cases}, {port, [], Cases}, {shell, [], Shell}].
 
@@ -275,6 +281,124 @@ an_edit_without_a_match_changes_nothing(Config) ->
     ?assertEqual({invalid_input, no_match}, error_of(edit(Config, <<"hello wrld">>, <<"x">>))),
     ?assertEqual(<<"hello world\n">>, content(Config, "a")).
 
+text_that_stands_for_text_is_refused(Config) ->
+    Text = iolist_to_binary([["line ", integer_to_binary(N), $\n] || N <- lists:seq(1, 20)]),
+    put_file(Config, "a", Text),
+    Lazy = <<"line 1\n# ... rest of the file unchanged ...\n">>,
+    Patch = <<"--- a/a\n+++ b/a\n@@ -2,3 +2 @@\n-line 2\n-line 3\n-line 4\n+// ... existing code ...\n">>,
+    [
+        ?assertEqual({invalid_input, placeholder}, error_of(Answer))
+     || Answer <- [
+            call(Config, <<"file_write">>, #{<<"path">> => <<"a">>, <<"content">> => Lazy}),
+            edit(Config, <<"line 2\nline 3\nline 4\nline 5\nline 6\n">>, <<"// ... existing code ...\n">>),
+            patch(Config, Patch)
+        ]
+    ],
+    ?assertEqual(Text, content(Config, "a")).
+
+%%% Patching
+
+patch(Config, Patch) -> call(Config, <<"file_patch">>, #{<<"patch">> => Patch}).
+
+patched_files(Config) ->
+    put_file(Config, "changed", <<"one\ntwo\nthree\n">>),
+    put_file(Config, "gone", <<"x\n">>),
+    put_file(Config, "old", <<"kept\n">>),
+    <<"--- a/changed\n+++ b/changed\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"
+      "--- /dev/null\n+++ b/new/made\n@@ -0,0 +1 @@\n+m\n\\ No newline at end of file\n"
+      "--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
+      "diff --git a/old b/moved\nsimilarity index 100%\nrename from old\nrename to moved\n">>.
+
+a_patch_changes_several_files(Config) ->
+    {ok, Result} = patch(Config, patched_files(Config)),
+    ?assertMatch(
+        #{
+            <<"applied">> := true,
+            <<"files">> := [
+                #{
+                    <<"path">> := <<"changed">>,
+                    <<"operation">> := <<"updated">>,
+                    <<"hunks">> := [#{<<"line">> := 1, <<"offset">> := 0, <<"additions">> := 1}]
+                },
+                #{<<"path">> := <<"new/made">>, <<"operation">> := <<"created">>},
+                #{<<"path">> := <<"gone">>, <<"operation">> := <<"deleted">>},
+                #{
+                    <<"path">> := <<"moved">>,
+                    <<"old_path">> := <<"old">>,
+                    <<"operation">> := <<"renamed">>
+                }
+            ]
+        },
+        Result
+    ),
+    ?assertEqual(<<"one\n2\nthree\n">>, content(Config, "changed")),
+    ?assertEqual(<<"m">>, content(Config, "new/made")),
+    ?assertEqual(<<"kept\n">>, content(Config, "moved")),
+    [?assertNot(filelib:is_file(path(Config, Name))) || Name <- ["gone", "old"]].
+
+a_dry_run_of_a_patch_changes_nothing(Config) ->
+    Args = #{<<"patch">> => patched_files(Config), <<"dry_run">> => true},
+    {ok, #{<<"applied">> := false, <<"files">> := [_, _, _, _]}} = call(Config, <<"file_patch">>, Args),
+    ?assertEqual(<<"one\ntwo\nthree\n">>, content(Config, "changed")),
+    ?assertEqual({ok, ["changed", "gone", "old"]}, sorted_names(Config)).
+
+sorted_names(Config) ->
+    {ok, Names} = file:list_dir(get(workspace, Config)),
+    {ok, lists:sort(Names)}.
+
+a_patch_that_does_not_fit_changes_nothing(Config) ->
+    Good = patched_files(Config),
+    put_file(Config, "twice", <<"a\nx\na\nx\n">>),
+    Hunk = fun(File, Lines) -> <<Good/binary, "--- a/", File/binary, "\n+++ b/", File/binary, Lines/binary>> end,
+    [
+        begin
+            {error, #{details := Details}} = Answer = patch(Config, Hunk(File, Lines)),
+            ?assertEqual({invalid_input, Reason}, error_of(Answer)),
+            ?assertMatch(#{files := [#{<<"hunks">> := [#{<<"line">> := 1}]} | _]}, Details)
+        end
+     || {File, Lines, Reason} <- [
+            {<<"twice">>, <<"\n@@ -9 +9 @@\n-x\n+y\n">>, ambiguous},
+            {<<"twice">>, <<"\n@@ -1,2 +1,2 @@\n a\n-z\n+y\n">>, no_match}
+        ]
+    ],
+    Missing = patch(Config, Hunk(<<"twcie">>, <<"\n@@ -1 +1 @@\n-a\n+b\n">>)),
+    ?assertEqual({not_found, no_such_file}, error_of(Missing)),
+    Binary = <<"diff --git a/b b/b\nindex 1..2 100644\nGIT binary patch\nliteral 1\n">>,
+    ?assertEqual({invalid_input, binary_file}, error_of(patch(Config, Binary))),
+    ?assertEqual({invalid_input, invalid_argument}, error_of(patch(Config, <<"no patch">>))),
+    ?assertEqual({ok, ["changed", "gone", "old", "twice"]}, sorted_names(Config)),
+    ?assertEqual(<<"one\ntwo\nthree\n">>, content(Config, "changed")).
+
+a_patch_stays_inside_the_workspace(Config) ->
+    ok = file:make_symlink("/etc", path(Config, "link")),
+    [
+        ?assertEqual({permission_denied, outside_workspace}, error_of(patch(Config, Patch)))
+     || Path <- [<<"../x">>, <<"link/x">>, <<"/etc/x">>],
+        Patch <- [<<"--- /dev/null\n+++ ", Path/binary, "\n@@ -0,0 +1 @@\n+x\n">>]
+    ].
+
+a_patch_is_judged_by_its_files(Config) ->
+    Patch = patched_files(Config),
+    Me = self(),
+    Approve = fun(Request) -> Me ! {asked, Request}, deny end,
+    Judged = fun(Permissions) ->
+        Kernel = kernel(Config, #{permissions => Permissions, approve => Approve}),
+        error_of(call(Config, Kernel, <<"file_patch">>, #{<<"patch">> => Patch}))
+    end,
+    ?assertEqual({permission_denied, denied}, Judged(#{allow => [<<"Edit">>]})),
+    receive
+        {asked, #{subject := Subject}} ->
+            ?assertEqual(
+                <<"Edit(changed), Write(new/made), Edit(gone), Edit(old), Write(moved)">>, Subject
+            )
+    after 0 -> error(not_asked)
+    end,
+    ?assertEqual(
+        {permission_denied, denied},
+        Judged(#{default => allow, deny => [<<"Write">>]})
+    ),
+    ?assertEqual({ok, ["changed", "gone", "old"]}, sorted_names(Config)).
+
 %%% Searching
 
 tree(Config) ->
@@ -336,7 +460,7 @@ wrong_arguments_are_explained(Config) ->
         ?assertEqual({invalid_input, invalid_argument}, error_of(call(Config, Tool, Args)))
      || Tool <- [
             <<"file_read">>, <<"file_write">>, <<"file_edit">>, <<"file_list">>, <<"file_glob">>,
-            <<"file_grep">>
+            <<"file_grep">>, <<"file_patch">>
         ],
         Args <- [#{<<"nonsense">> => 1}, #{<<"path">> => 1}, #{<<"pattern">> => [], <<"path">> => #{}}]
     ].
@@ -490,7 +614,25 @@ a_cancelled_command_dies(Config) ->
     end,
     beamai_test:eventually(fun() -> running(Mark) =:= [] end).
 
-an_explicitly_required_sandbox_refuses(Config) ->
-    Kernel = kernel(Config, #{permissions => #{default => allow}, sandbox => required}),
+the_sandbox_confines_commands_and_takes_options(Config) ->
+    Elsewhere = filename:join("/var/tmp", ["beamai-", os:getpid(), "-", integer_to_list(erlang:unique_integer([positive]))]),
+    ok = file:make_dir(Elsewhere),
+    File = filename:join(Elsewhere, "file"),
+    Write = fun(Sandbox) ->
+        Kernel = kernel(Config, maps:merge(#{permissions => #{default => allow}}, Sandbox)),
+        Command = unicode:characters_to_binary(["echo x > ", File]),
+        {ok, Result} = call(Config, Kernel, <<"shell_exec">>, #{<<"command">> => Command}),
+        Is = filelib:is_file(File),
+        _ = file:delete(File),
+        {Is, maps:get(<<"mode">>, maps:get(<<"isolation">>, Result))}
+    end,
+    %% Required is the default, with every layer.
+    ?assertEqual({false, <<"required">>}, Write(#{})),
+    ?assertEqual({true, <<"off">>}, Write(#{sandbox => off})),
+    ?assertEqual({true, <<"best_effort">>}, Write(#{sandbox => #{mode => best_effort, writable => [Elsewhere]}})),
+    ?assertEqual({false, <<"required">>}, Write(#{sandbox => #{memory => 1 bsl 30, processes => 500, network => true}})),
+    ok = file:del_dir(Elsewhere),
+    %% A sandbox that cannot be is refused.
+    Kernel = kernel(Config, #{permissions => #{default => allow}, sandbox => #{writable => [Elsewhere]}}),
     Answer = call(Config, Kernel, <<"shell_exec">>, #{<<"command">> => <<"true">>}),
     ?assertEqual({execution_failed, isolation_unavailable}, error_of(Answer)).

@@ -3,7 +3,7 @@
 
 -include_lib("eunit/include/eunit.hrl").
 
--define(ALLOW, #{allow => [<<"Task">>, <<"task">>]}).
+-define(ALLOW, #{allow => [<<"Task">>]}).
 
 tool(Name) ->
     beamai_test:tool(Name, fun(Args) -> {ok, #{<<"did">> => Name, <<"args">> => Args}} end).

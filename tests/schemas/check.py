@@ -15,10 +15,12 @@ from openai.types.responses import FunctionToolParam
 from pydantic import TypeAdapter
 
 PORT = sys.argv[1]
-DIALECTS = ["beamai", "probe"]
+DIALECTS = ["beamai", "microai", "coder", "ide", "probe"]
 
 OPENAI_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 ANTHROPIC_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
+# Anthropic's rule for names of properties, the narrowest there is.
+PROPERTY_NAME = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 GEMINI_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.-]{0,63}")
 
 # Keywords that OpenAI's strict mode takes, besides the type.
@@ -53,6 +55,8 @@ def is_object(schema):
 
 def holds_required(schema):
     for part in walk(schema):
+        for name in part.get("properties", {}):
+            assert PROPERTY_NAME.fullmatch(name), name
         if is_object(part):
             assert set(part.get("required", [])) <= set(part.get("properties", {})), part
 

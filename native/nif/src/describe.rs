@@ -18,6 +18,12 @@ fn schema<'a>(env: Env<'a>, request: Binary<'a>) -> Term<'a> {
     binary(env, &beamai_wire::schema(&request))
 }
 
+/// A result or an error for people.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn display<'a>(env: Env<'a>, request: Binary<'a>) -> Term<'a> {
+    binary(env, &beamai_wire::display(&request))
+}
+
 /// Identity of the directory at a path, given as the bytes that the file system knows.
 #[rustler::nif(schedule = "DirtyIo")]
 fn workspace<'a>(env: Env<'a>, path: Binary<'a>) -> Term<'a> {

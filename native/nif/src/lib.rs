@@ -4,5 +4,6 @@ mod call;
 mod describe;
 mod job;
 mod json;
+mod protocol;
 
 rustler::init!("beamai_nif");

@@ -6,12 +6,14 @@
 //! ```text
 //! to the port    1  call       id, settings (length: four bytes), call
 //!                2  cancel     id
+//!                3  end        id, session
 //! from the port  1  reply      id, reply
 //!                2  progress   id, message
 //! ```
 //!
 //! An id is a length (two bytes) and that many bytes, chosen by the host. Settings, call, reply and message are
-//! terms in Erlang's external format.
+//! terms in Erlang's external format. A session is the text that names it in calls; the reply to its end comes when
+//! nothing of it runs any more.
 
 use std::io::{self, IoSlice, Read, Write};
 
@@ -36,6 +38,13 @@ pub(crate) enum Request<'a> {
     Cancel {
         /// The call's id.
         id: &'a [u8],
+    },
+    /// End what a session has running.
+    End {
+        /// The host's name for this request.
+        id: &'a [u8],
+        /// The session.
+        session: &'a str,
     },
 }
 
@@ -96,6 +105,7 @@ pub(crate) fn parse(frame: &[u8]) -> Option<Request<'_>> {
             Some(Request::Call { id, settings, call })
         }
         2 if rest.is_empty() => Some(Request::Cancel { id }),
+        3 => Some(Request::End { id, session: std::str::from_utf8(rest).ok()? }),
         _ => None,
     }
 }
@@ -140,6 +150,12 @@ mod tests {
         let mut frame = Vec::new();
         assert!(read(&mut &bytes[..], &mut frame).unwrap());
         assert_eq!(parse(&frame), Some(Request::Call { id: b"id", settings: b"env", call: b"call" }));
+    }
+
+    #[test]
+    fn a_session_may_be_ended() {
+        assert_eq!(parse(b"\x03\x00\x02ids1"), Some(Request::End { id: b"id", session: "s1" }));
+        assert_eq!(parse(b"\x03\x00\x02id\xff"), None);
     }
 
     #[test]

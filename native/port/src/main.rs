@@ -2,8 +2,10 @@
 
 mod args;
 mod call;
+mod doctor;
 mod frame;
 mod serve;
+mod terminal;
 mod tools;
 
 use args::Usage;
@@ -17,6 +19,7 @@ usage: beamai-port <command> [options]
 commands:
   tools      list the tools, as JSON
   call       call one tool and print its result, as JSON
+  doctor     tell which isolation layers, programs and language servers are there, and what is missing
   serve      answer calls on file descriptors 3 and 4; started by the Erlang side
 
 beamai-port <command> --help says more about a command.
@@ -27,6 +30,12 @@ fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
     if std::env::args_os().nth(1).is_some_and(|command| command == "launcher") {
         return beamai_tools::process::launcher_main();
+    }
+    // Nor this: what a command could try on the machine, for `doctor` and for tests.
+    #[cfg(target_os = "linux")]
+    if std::env::args_os().nth(1).is_some_and(|command| command == "attack") {
+        let arguments = std::env::args_os().skip(2).map(|text| text.to_string_lossy().into_owned());
+        return beamai_tools::process::attack_main(&arguments.collect::<Vec<_>>());
     }
     #[cfg(target_os = "linux")]
     beamai_tools::process::set_program("/proc/self/exe");
@@ -50,12 +59,13 @@ fn run(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
         Some(Value(command)) => match command.to_str() {
             Some("tools") => tools::main(parser),
             Some("call") => call::main(parser),
+            Some("doctor") => doctor::main(parser),
             Some("serve") => serve::main(parser),
             _ => Err(Usage(format!(
-                "there is no command {command:?}; there are tools, call and serve; see --help"
+                "there is no command {command:?}; there are tools, call, doctor and serve; see --help"
             ))),
         },
         Some(other) => Err(other.unexpected().into()),
-        None => Err(Usage("a command is missing: tools, call or serve; see --help".into())),
+        None => Err(Usage("a command is missing: tools, call, doctor or serve; see --help".into())),
     }
 }

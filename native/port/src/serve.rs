@@ -108,7 +108,26 @@ impl Server {
                     token.cancel();
                 }
             }
+            Some(Request::End { id, session }) => self.end(id, session),
             None => eprintln!("beamai-port: a frame of {} bytes means nothing", bytes.len()),
+        }
+    }
+
+    /// Ends a session at once, before any frame that comes later. Where something of it has to end first, the reply
+    /// waits for that on a thread of its own: the pool may be full of calls that run for long.
+    fn end(&self, id: &[u8], session: &str) {
+        let done = beamai_wire::ok(&serde_json::Value::Null);
+        let Some(wait) = beamai_tools::session::end(session) else {
+            return self.shared.write(Kind::Reply, id, &done);
+        };
+        let (shared, own) = (Arc::clone(&self.shared), id.to_owned());
+        let reply = move || {
+            wait();
+            shared.write(Kind::Reply, &own, &done);
+        };
+        if std::thread::Builder::new().name("beamai-end".to_owned()).spawn(reply).is_err() {
+            let message = "the session is ending, and there is no thread to wait for that";
+            self.shared.write(Kind::Reply, id, &beamai_wire::error(&ToolError::new(Reason::Busy, message)));
         }
     }
 

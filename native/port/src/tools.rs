@@ -13,7 +13,7 @@ List the tools of a dialect as a JSON array.
 
 usage: beamai-port tools [--dialect D] [--format F] [--strict]
 
-  --dialect D   beamai (default) or probe
+  --dialect D   beamai (default), microai, coder, ide or probe
   --format F    native (default): everything that is known of a tool; or as a provider wants it:
                 openai, openai_responses, anthropic, gemini, mcp
   --strict      in the provider's strict mode, where it has one and the tool can be expressed in it

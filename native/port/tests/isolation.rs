@@ -2,7 +2,6 @@
 
 mod common;
 
-use beamai_tools::Reason;
 use common::{Env, PROGRAM, assert_none_left, marker};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
@@ -26,9 +25,27 @@ fn program_for_all(dir: &Path) -> PathBuf {
     program
 }
 
-fn call(mut command: Command, workspace: &Path, args: &Value) -> Value {
+/// Every layer there is.
+const LAYERS: [&str; 14] = [
+    "user_namespace",
+    "pid_namespace",
+    "ipc_namespace",
+    "uts_namespace",
+    "network_namespace",
+    "mount_namespace",
+    "private_proc",
+    "resource_limits",
+    "read_only_filesystem",
+    "protected_paths",
+    "no_capabilities",
+    "no_new_privileges",
+    "landlock",
+    "seccomp",
+];
+
+fn call(mut command: Command, sandbox: &str, workspace: &Path, args: &Value) -> Value {
     let output = command
-        .args(["call", "--default", "allow", "--workspace"])
+        .args(["call", "--default", "allow", "--sandbox", sandbox, "--workspace"])
         .arg(workspace)
         .args(["shell_exec", &args.to_string()])
         .output()
@@ -45,22 +62,36 @@ fn why_off<'a>(result: &'a Value, layer: &str) -> Option<&'a str> {
     off.iter().find(|one| one["layer"] == layer)?["why"].as_str()
 }
 
+/// The port program in a user namespace in which there may be no further one, and without a capability to do without.
+fn where_namespaces_are_refused() -> Command {
+    let script = "echo 0 >/proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "sh", "-c", script, "sh", PROGRAM]);
+    command
+}
+
 #[test]
 fn required_isolation_that_is_not_there_is_refused_before_anything_runs() {
-    let env = Env::with("required");
-    let error = env.fails(json!({"command": "touch ran"}));
-    assert_eq!(error.reason, Reason::IsolationUnavailable);
-    for part in ["network_namespace", "seccomp", "landlock", "best_effort"] {
-        assert!(error.message.contains(part), "{}", error.message);
+    let env = Env::new();
+    let error =
+        call(where_namespaces_are_refused(), "required", env.path(), &json!({"command": "touch ran"}));
+    assert_eq!(error["details"]["reason"], "isolation_unavailable", "{error}");
+    assert_eq!(error["details"]["layer"], "user_namespace");
+    let message = error["message"].as_str().unwrap();
+    for part in ["user_namespace", "no space left", "doctor", "best_effort"] {
+        assert!(message.contains(part), "{message}");
     }
     assert!(!env.path().join("ran").exists());
 }
 
 #[test]
 fn the_result_says_what_was_on_and_what_was_off() {
-    let result = Env::new().run("true");
+    let result = Env::with("best_effort").run("true");
     assert_eq!(result["isolation"]["mode"], "best_effort");
-    assert_eq!(why_off(&result, "seccomp"), Some("not in this version"));
+    assert_eq!((layers(&result), &result["isolation"]["off"]), (LAYERS.to_vec(), &json!([])));
+    let result = Env::under(json!({"network": true})).run("true");
+    assert_eq!(why_off(&result, "network_namespace"), Some("the network is switched on"));
+    assert_eq!(layers(&result).len(), LAYERS.len() - 1);
     let result = Env::with("off").run("true");
     assert_eq!(result["isolation"]["mode"], "off");
     assert!(layers(&result).is_empty());
@@ -80,16 +111,6 @@ fn a_command_sees_its_own_processes_only() {
 }
 
 #[test]
-fn what_a_command_mounts_is_mounted_for_nobody_else() {
-    let env = Env::new();
-    let result = env.run("mkdir m && mount -t tmpfs none m && touch m/inside && ls m");
-    // Who may not mount has nothing to leak.
-    assert_eq!(result["exit_code"] == 0, is_root(), "{result}");
-    assert!(!env.path().join("m/inside").exists());
-    assert_eq!(env.stdout("ls m"), "");
-}
-
-#[test]
 fn without_privileges_a_user_namespace_leads_to_the_other_layers() {
     let (env, mark) = (Env::new(), marker());
     let program = program_for_all(env.path());
@@ -97,14 +118,9 @@ fn without_privileges_a_user_namespace_leads_to_the_other_layers() {
     if is_root() {
         command.uid(65_534).gid(65_534);
     }
-    let result = call(command, env.path(), &json!({"command": LEAVES_THREE, "env": {"MARK": mark}}));
-    let on = layers(&result);
-    if on.is_empty() {
-        // A machine that forbids it: then the result has to say so.
-        assert!(why_off(&result, "pid_namespace").unwrap().starts_with("cannot "), "{result}");
-    } else {
-        assert_eq!(on, ["user_namespace", "pid_namespace", "mount_namespace", "private_proc"]);
-    }
+    let args = json!({"command": LEAVES_THREE, "env": {"MARK": mark}});
+    let result = call(command, "required", env.path(), &args);
+    assert_eq!(layers(&result), LAYERS, "{result}");
     // Whoever is nobody special outside is nobody special inside.
     let stdout = result["stdout"].as_str().unwrap();
     assert!(stdout.ends_with("CapEff:\t0000000000000000\n") && !stdout.starts_with("0\n"), "{result}");
@@ -115,14 +131,20 @@ fn without_privileges_a_user_namespace_leads_to_the_other_layers() {
 #[test]
 fn where_namespaces_are_refused_the_result_says_why_and_nothing_survives_all_the_same() {
     let (env, mark) = (Env::new(), marker());
-    // A user namespace in which there may be no further one, and no capability to do without.
-    let script = "echo 0 >/proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all \"$@\"";
-    let mut command = Command::new("unshare");
-    command.args(["--user", "--map-root-user", "sh", "-c", script, "sh", PROGRAM]);
-    let result = call(command, env.path(), &json!({"command": LEAVES_THREE, "env": {"MARK": mark}}));
-    assert!(layers(&result).is_empty(), "{result}");
+    let victim = tempfile::NamedTempFile::new_in("/var/tmp").unwrap();
+    let command = format!("{LEAVES_THREE}; echo x > {}; touch here", victim.path().display());
+    let args = json!({"command": command, "env": {"MARK": mark}});
+    let result = call(where_namespaces_are_refused(), "best_effort", env.path(), &args);
+    // What is left holds without them.
+    assert_eq!(layers(&result), ["no_capabilities", "no_new_privileges", "landlock", "seccomp"], "{result}");
+    assert_eq!(std::fs::read(victim.path()).unwrap(), b"");
+    assert!(env.path().join("here").exists());
+    assert_eq!(
+        why_off(&result, "user_namespace"),
+        Some("cannot make the namespace: no space left on device")
+    );
     for layer in ["pid_namespace", "mount_namespace", "private_proc"] {
-        assert!(why_off(&result, layer).unwrap().starts_with("cannot make the namespaces: "), "{result}");
+        assert!(why_off(&result, layer).unwrap().starts_with("not without user_namespace: "), "{result}");
     }
     assert_eq!(result["killed"], 3, "{result}");
     assert_none_left(&mark);

@@ -357,10 +357,24 @@ fn an_idle_server_is_asked_to_end() {
 }
 
 #[test]
-fn a_required_sandbox_starts_nothing() {
-    let lsp = json!({"servers": {"fake": {"command": ["python3"], "extensions": ["fake"]}}});
-    let env = Env::new().under(json!({"sandbox": "required", "lsp": lsp}));
+fn a_server_is_in_the_sandbox_and_where_that_cannot_be_nothing_starts() {
+    let env = Env::fake(talks());
+    let elsewhere = tempfile::TempDir::new_in("/var/tmp").unwrap();
+    let program = elsewhere.path().join("server");
+    let victim = elsewhere.path().join("victim");
+    let script = format!("#!/bin/sh\necho x > {}; touch {}/ran\n", victim.display(), env.path("").display());
+    std::fs::write(&program, script).unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let lsp = json!({"servers": {"fake": {"command": [program], "extensions": ["fake"]}}});
+    let env = env.under(json!({"sandbox": "required", "lsp": lsp}));
+    _ = env.hover();
+    assert!(env.path("ran").exists() && !victim.exists());
+    // A place that is not there cannot be given.
+    let env = env.under(json!({"sandbox": {"writable": ["/no/such/place"]}, "lsp": lsp}));
     assert_eq!(env.hover().unwrap_err().reason, Reason::IsolationUnavailable);
+    let env = env.under(json!({"sandbox": "off", "lsp": lsp}));
+    _ = env.hover();
+    assert!(victim.exists());
 }
 
 #[test]
@@ -408,7 +422,7 @@ fn a_server_that_may_run_code_of_the_project_asks_for_exactly_one_call() {
 fn servers_end_with_the_port() {
     let env = Env::fake(talks());
     let log = env.path("port.log");
-    let bin = tempfile::tempdir().unwrap();
+    let bin = tempfile::TempDir::new_in("/var/tmp").unwrap();
     let server = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/lsp/fake_server.py");
     let script =
         format!("#!/bin/sh\nexec python3 {server} {} '{}'\n", log.display(), with(talks(), "hang", HOVER));

@@ -134,12 +134,10 @@ fn secrets_of_the_host_do_not_reach_the_command() {
 #[test]
 fn the_sessions_temporary_directory_is_tmpdir() {
     let env = Env::new();
-    let temp = tempfile::tempdir().unwrap();
-    let mut call = call(json!({"command": "echo ${TMPDIR-none}"}));
-    assert_eq!(env.stdout("echo ${TMPDIR-none}"), "none\n");
-    call.session = serde_json::from_value(json!({"temp_dir": temp.path()})).unwrap();
-    let Outcome::Ok(result, _) = env.host.call(call, Run::default()) else { panic!() };
-    assert_eq!(result["stdout"], format!("{}\n", temp.path().display()));
+    let without = env.host.call(call(json!({"command": "echo ${TMPDIR-none}"})), Run::default());
+    let Outcome::Ok(result, _) = without else { panic!() };
+    assert_eq!(result["stdout"], "none\n");
+    assert_eq!(env.stdout("echo ${TMPDIR-none}"), format!("{}\n", env.temp.path().display()));
 }
 
 #[test]
@@ -157,16 +155,72 @@ fn input_is_passed_and_is_at_its_end_otherwise() {
 }
 
 #[test]
-fn output_over_the_cap_is_cut_and_says_so() {
+fn output_over_the_cap_is_cut_in_the_middle_and_says_so() {
     let env = Env::new();
-    let result = env.run("head -c 70000 /dev/zero | tr '\\0' a; echo small >&2");
+    let result = env.run("printf first; head -c 70000 /dev/zero | tr '\\0' a; echo last; echo small >&2");
     let stdout = result["stdout"].as_str().unwrap();
     assert_eq!(result["truncated"], true);
-    assert_eq!(stdout.len(), 65_536 + "\n[output truncated]".len());
-    assert!(stdout.ends_with("a\n[output truncated]"));
-    assert_eq!((&result["stderr"], &result["stdout_bytes"]), (&json!("small\n"), &json!(70_000)));
+    assert!(stdout.starts_with("firstaaa"));
+    assert!(stdout.contains("aaa\n[... 4474 bytes left out ...]\naaa"));
+    assert!(stdout.ends_with("aaalast\n[output truncated]"));
+    assert_eq!(stdout.len(), 65_536 + "\n[... 4474 bytes left out ...]\n[output truncated]".len());
+    assert_eq!((&result["stderr"], &result["stdout_bytes"]), (&json!("small\n"), &json!(70_010)));
     let exact = env.run("head -c 65536 /dev/zero | tr '\\0' a");
     assert_eq!((&exact["truncated"], exact["stdout"].as_str().unwrap().len()), (&json!(false), 65_536));
+    assert!(exact.get("output_file").is_none(), "{exact}");
+}
+
+#[test]
+fn a_file_that_the_session_can_read_has_all_of_the_output() {
+    let env = Env::new();
+    let command = r"echo first >&2; sleep 0.1; seq 1 20000; sleep 0.3; printf '\e[1mlast\e[0m\n' >&2";
+    let result = env.ok(json!({"command": command, "strip_ansi": true}));
+    let path = result["output_file"].as_str().unwrap();
+    let expected = (1..=20_000).map(|n| format!("{n}\n")).collect::<String>();
+    assert!(std::fs::read_to_string(path).unwrap() == format!("first\n{expected}last\n"));
+    assert!(result.get("output_file_lacks").is_none(), "{result}");
+    let mut read = env.made(json!({"path": path, "offset": -2}));
+    read.tool = "file_read".to_owned();
+    let Outcome::Ok(file, _) = env.host.call(read.clone(), Run::default()) else { panic!() };
+    assert_eq!((&file["content"], &file["total_lines"]), (&json!("20000\nlast\n"), &json!(20_002)));
+    read.session = None;
+    assert_eq!(error(env.host.call(read, Run::default())).reason, Reason::OutsideWorkspace);
+}
+
+#[test]
+fn errors_over_the_cap_go_to_the_file_as_well_and_so_does_output_before_a_timeout() {
+    let env = Env::new();
+    let ends_well = |path: &serde_json::Value| {
+        std::fs::read_to_string(path.as_str().unwrap()).unwrap().ends_with("\n20000\n")
+    };
+    assert!(ends_well(&env.run("seq 1 20000 >&2")["output_file"]));
+    let error = env.fails(json!({"command": "seq 1 20000; sleep 50", "timeout": 400}));
+    assert!(ends_well(&error.details["output_file"]));
+}
+
+#[test]
+fn a_file_of_output_has_a_largest_size_and_the_answer_says_so() {
+    let result = Env::new().run("head -c 70000000 /dev/zero | tr '\\0' a; echo last");
+    assert_eq!(result["output_file_lacks"], "the file ends after 67108864 bytes, the most that it may have");
+    assert!(result["stdout"].as_str().unwrap().ends_with("aaalast\n[output truncated]"));
+}
+
+#[test]
+fn output_of_a_call_without_a_session_stays_in_a_private_directory() {
+    use std::os::unix::fs::PermissionsExt;
+    let env = Env::new();
+    let output = std::process::Command::new(PROGRAM)
+        .args(["call", "--default", "allow", "shell_exec", r#"{"command": "seq 1 20000"}"#])
+        .current_dir(env.path())
+        .env("TMPDIR", env.temp.path())
+        .output()
+        .unwrap();
+    let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let path = std::path::Path::new(result["output_file"].as_str().unwrap());
+    assert!(std::fs::read_to_string(path).unwrap().ends_with("\n20000\n"));
+    let directory = path.parent().unwrap();
+    assert_eq!(std::fs::metadata(directory).unwrap().permissions().mode() & 0o777, 0o700);
+    assert!(directory.starts_with(env.temp.path().canonicalize().unwrap()));
 }
 
 #[test]
@@ -194,6 +248,10 @@ fn escape_sequences_are_removed_on_request() {
     let command = r"printf '\e[1;31mred\e[0m\n'";
     assert_eq!(env.stdout(command), "\u{1b}[1;31mred\u{1b}[0m\n");
     assert_eq!(env.ok(json!({"command": command, "strip_ansi": true}))["stdout"], "red\n");
+    // Sequences that come in pieces: a colour, a link, the choice of a character set.
+    let pieces = r"for p in '\e' '[3' '1mred\e' ']8;;http:' '//x\e' '\\link\e(' 'B.\n'; do printf $p; sleep 0.02; done";
+    let result = env.ok(json!({"command": pieces, "strip_ansi": true}));
+    assert_eq!(result["stdout"], "redlink.\n");
 }
 
 #[test]

@@ -5,11 +5,12 @@ use crate::error::{Reason, Result, ToolError};
 use crate::lsp::LspSettings;
 use crate::ops::question::{Answers, Question};
 use crate::ops::skill::SkillSettings;
+use crate::ops::task::{Delegation, Report};
+use crate::sandbox::SandboxSettings;
 use crate::session::Session;
 use crate::web_settings::WebSettings;
 use crate::workspace::Workspace;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -21,6 +22,8 @@ pub struct Limits {
     pub content_bytes: usize,
     /// Most bytes that a command's stdout, and its stderr, may put into the answer.
     pub output_bytes: usize,
+    /// Most bytes of the file that holds a command's output where the answer has no room for it.
+    pub output_file_bytes: u64,
     /// Files up to this size are read to their end for a hash and a line count.
     pub whole_file_bytes: u64,
     /// Most bytes of a diff in an answer.
@@ -34,24 +37,12 @@ impl Default for Limits {
         Self {
             content_bytes: 1 << 20,
             output_bytes: 64 << 10,
+            output_file_bytes: 64 << 20,
             whole_file_bytes: 64 << 20,
             diff_bytes: 64 << 10,
             image_bytes: 5 << 20,
         }
     }
-}
-
-/// How much isolation a command needs before it may run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Sandbox {
-    /// Every layer, or nothing runs.
-    Required,
-    /// Whatever layers there are; the result says which.
-    #[default]
-    BestEffort,
-    /// None beyond the reaper.
-    Off,
 }
 
 /// Receives progress messages of a running call.
@@ -69,7 +60,7 @@ pub struct CallContext {
     /// Bounds on input and output.
     pub limits: Limits,
     /// How commands are isolated.
-    pub sandbox: Sandbox,
+    pub sandbox: Arc<SandboxSettings>,
     /// Where skills are kept.
     pub skills: Arc<SkillSettings>,
     /// How language servers are run.
@@ -86,8 +77,12 @@ pub struct CallContext {
     pub progress: Option<Progress>,
     /// What outlives the call.
     pub session: Session,
+    /// Which session that is; `None` for a call that belongs to none.
+    pub session_id: Option<String>,
     /// What came of the questions that this call put when it was made before.
     pub answers: Option<Answers>,
+    /// What came of the work that this call delegated when it was made before.
+    pub report: Option<Report>,
 }
 
 impl CallContext {
@@ -98,7 +93,7 @@ impl CallContext {
             cancel: CancelToken::new(),
             deadline: None,
             limits: Limits::default(),
-            sandbox: Sandbox::default(),
+            sandbox: Arc::default(),
             skills: Arc::default(),
             lsp: Arc::default(),
             web: Arc::default(),
@@ -106,7 +101,9 @@ impl CallContext {
             must_not_wait: false,
             progress: None,
             session: Session::default(),
+            session_id: None,
             answers: None,
+            report: None,
         }
     }
 
@@ -155,6 +152,8 @@ pub enum Stop {
     Defer,
     /// It needs answers of a person and has done nothing yet.
     Question(Vec<Question>),
+    /// A sub-agent has to do it, and nothing is done yet.
+    Delegate(Delegation),
 }
 
 impl From<ToolError> for Stop {

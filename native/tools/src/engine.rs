@@ -2,13 +2,15 @@
 
 use crate::cancel::CancelToken;
 use crate::catalogue;
-use crate::context::{CallContext, Limits, Progress, Sandbox, Stop};
+use crate::context::{CallContext, Limits, Progress, Stop};
 use crate::error::{Reason, Result, ToolError};
 use crate::lsp::LspSettings;
 use crate::ops::question::{Answers, Question};
 use crate::ops::skill::SkillSettings;
+use crate::ops::task::{Delegation, Report};
 use crate::panics;
 use crate::policy::{Need, Needs, Operand, Policy, PolicyText, Verdict};
+use crate::sandbox::SandboxSettings;
 use crate::session::{Session, SessionState};
 use crate::tool::{Pace, Prepared, Tool};
 use crate::web_settings::WebSettings;
@@ -30,7 +32,7 @@ pub struct Settings {
     pub permissions: PolicyText,
     /// How commands are isolated.
     #[serde(default)]
-    pub sandbox: Sandbox,
+    pub sandbox: SandboxSettings,
     /// Bounds on input and output.
     #[serde(default)]
     pub limits: Limits,
@@ -50,7 +52,7 @@ pub struct Settings {
 pub struct Host {
     workspace: Workspace,
     policy: Policy,
-    sandbox: Sandbox,
+    sandbox: Arc<SandboxSettings>,
     limits: Limits,
     skills: Arc<SkillSettings>,
     lsp: Arc<LspSettings>,
@@ -81,11 +83,17 @@ pub struct Call {
     /// What came of the questions that the call put when it was made before.
     #[serde(default)]
     pub answers: Option<Answers>,
+    /// What came of the work that the call delegated when it was made before.
+    #[serde(default)]
+    pub report: Option<Report>,
 }
 
 /// What of a session a call needs to know.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct CallSession {
+    /// Which session: a text that no other session has and that nobody can guess.
+    #[serde(default)]
+    pub id: Option<String>,
     /// Absolute path of its private temporary directory.
     #[serde(default)]
     pub temp_dir: Option<String>,
@@ -123,6 +131,9 @@ pub enum Outcome {
     /// It has done nothing: a person must answer these first, and then the call must be made again with
     /// [`Call::answers`].
     Question(Vec<Question>),
+    /// It has done nothing: a sub-agent of the host must do the work, and then the call must be made again with
+    /// [`Call::report`].
+    Delegate(Delegation),
     /// It has done nothing: it is too large for this thread.
     Defer,
 }
@@ -134,10 +145,11 @@ impl Host {
     /// A workspace that is gone or another one, a malformed rule, settings that can never work.
     pub fn new(settings: &Settings) -> Result<Self> {
         settings.lsp.check()?;
+        settings.sandbox.check()?;
         Ok(Self {
             workspace: Workspace::pinned(&settings.workspace)?,
             policy: Policy::new(&settings.permissions, catalogue::canonical_rule)?,
-            sandbox: settings.sandbox,
+            sandbox: Arc::new(settings.sandbox.clone()),
             limits: settings.limits.clone(),
             skills: Arc::new(settings.skills.clone()),
             lsp: Arc::new(settings.lsp.clone()),
@@ -157,6 +169,7 @@ impl Host {
             Ok(outcome) => outcome,
             Err(Stop::Defer) => Outcome::Defer,
             Err(Stop::Question(questions)) => Outcome::Question(questions),
+            Err(Stop::Delegate(delegation)) => Outcome::Delegate(delegation),
             Err(Stop::Failed(error)) => Outcome::Error(ToolError { tool: name, ..error }),
         }
     }
@@ -230,14 +243,16 @@ impl Host {
             skills: Arc::clone(&self.skills),
             lsp: Arc::clone(&self.lsp),
             web: Arc::clone(&self.web),
-            sandbox: self.sandbox,
+            sandbox: Arc::clone(&self.sandbox),
             inline_bytes: run.inline_bytes,
             must_not_wait: run.must_not_wait,
             progress: run.progress,
             session: Session::new(
                 call.session.as_ref().map(|session| session.state.clone()).unwrap_or_default(),
             ),
+            session_id: call.session.as_ref().and_then(|session| session.id.clone()),
             answers: call.answers.clone(),
+            report: call.report.clone(),
         })
     }
 }
@@ -330,8 +345,8 @@ pub fn listing(tool: &dyn Tool) -> Value {
         "parameters": tool.parameters(),
         "requires_permission": tool.requires_permission(),
         "rule": tool.rule(),
-        // A person may take any time to answer.
-        "timeout": if tool.traits().asks_user { Value::Null } else { json!(120_000) },
+        // A person may take any time to answer, and a sub-agent to be done.
+        "timeout": if tool.waits() { Value::Null } else { json!(120_000) },
         "output_schema": tool.output_schema(),
     });
     if let (Value::Object(listing), Ok(Value::Object(traits))) =

@@ -67,6 +67,10 @@ reasons! {
     NoSuchFile = "no_such_file": NotFound,
     /// No skill has that name.
     NoSuchSkill = "no_such_skill": NotFound,
+    /// No background command of the session has that id.
+    NoSuchCommand = "no_such_command": NotFound,
+    /// No sub-agent has that name.
+    NoSuchAgent = "no_such_agent": NotFound,
     /// Unknown, missing, ill-typed or out-of-range arguments.
     InvalidArgument = "invalid_argument": InvalidInput,
     /// A regular expression or glob that cannot be compiled.
@@ -85,6 +89,8 @@ reasons! {
     BinaryFile = "binary_file": InvalidInput,
     /// Text cannot be read or written in that encoding.
     InvalidEncoding = "invalid_encoding": InvalidInput,
+    /// The new text says that text is left out, and would take it away.
+    Placeholder = "placeholder": InvalidInput,
     /// A file is to be made where one stands already.
     AlreadyExists = "already_exists": InvalidInput,
     /// The input is over a limit.
@@ -119,6 +125,8 @@ reasons! {
     Network = "network": ExecutionFailed,
     /// The host has not configured what the tool needs.
     NotConfigured = "not_configured": ExecutionFailed,
+    /// The host has no sub-agents.
+    NoAgents = "no_agents": ExecutionFailed,
     /// A required layer of isolation is not there.
     IsolationUnavailable = "isolation_unavailable": ExecutionFailed,
     /// Time ran out.
@@ -201,6 +209,13 @@ impl ToolError {
             "message": self.message,
             "details": details,
         })
+    }
+}
+
+/// For conversions that cannot fail.
+impl From<std::convert::Infallible> for ToolError {
+    fn from(never: std::convert::Infallible) -> Self {
+        match never {}
     }
 }
 

@@ -9,6 +9,7 @@
 pub mod cancel;
 pub mod catalogue;
 pub mod context;
+pub mod display;
 pub mod domain;
 pub mod engine;
 pub mod error;
@@ -19,7 +20,9 @@ pub mod ops;
 pub mod panics;
 pub mod policy;
 pub mod process;
+pub mod protocol;
 pub mod registry;
+pub mod sandbox;
 pub mod schema;
 pub mod session;
 pub mod text;

@@ -1,7 +1,13 @@
 //! "Did you mean": the known names that a wrong one resembles.
 
+/// Longest name that is compared: comparing takes time, and nothing is named at such length.
+const LONGEST: usize = 256;
+
 /// Up to three of `names` that resemble `wrong`, nearest first.
 pub(crate) fn nearest<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    if wrong.len() > LONGEST {
+        return Vec::new();
+    }
     let mut scored: Vec<(f32, &str)> =
         names.map(|name| (similarity(wrong, name), name)).filter(|(score, _)| *score >= 0.6).collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0));

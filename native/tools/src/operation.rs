@@ -2,7 +2,8 @@
 //!
 //! An [`Operation`] is a typed piece of work: a struct of arguments that knows how to run. A [`Face`] gives it a
 //! name, a description and, where a dialect wants other shapes, other argument and output types that convert to
-//! and from the operation's own. Faces are what the catalogue lists; no work is written twice.
+//! and from the operation's own, or fewer of its parameters. Faces are what the catalogue lists; no work is written
+//! twice.
 
 use crate::context::{CallContext, Stop};
 use crate::error::{Reason, Result, ToolError};
@@ -24,6 +25,8 @@ pub trait Operation: Sized + Send + 'static {
     const RULE: &'static str;
     /// Whether a person confirms a call, unless a rule allows it.
     const ASKS: bool = !Self::TRAITS.read_only && !Self::TRAITS.session;
+    /// Whether a call waits for somebody that the host asks, a person or a sub-agent, which may take any time.
+    const WAITS: bool = Self::TRAITS.asks_user;
 
     /// What this call asks leave for.
     ///
@@ -62,7 +65,7 @@ where
 impl<O, A, R> Face<O, A, R>
 where
     O: Operation,
-    A: DeserializeOwned + JsonSchema + Into<O> + Send + 'static,
+    A: DeserializeOwned + JsonSchema + TryInto<O> + Send + 'static,
     R: Serialize + JsonSchema + From<O::Output> + 'static,
 {
     /// The operation under a name, described for a model.
@@ -75,13 +78,31 @@ where
             types: PhantomData,
         }
     }
+
+    /// The face with these parameters only; the others keep their defaults.
+    ///
+    /// # Panics
+    /// When there is no parameter of such a name, or a required one is left out: a mistake in the catalogue.
+    #[must_use]
+    pub fn only(mut self, names: &[&str]) -> Self {
+        for name in names {
+            assert!(self.parameters.contains_key(*name), "{} has no parameter {name}", self.name);
+        }
+        self.parameters.retain(|name, param| {
+            let is_kept = names.contains(&name.as_str());
+            assert!(is_kept || !param.required, "{name} is required");
+            is_kept
+        });
+        self
+    }
 }
 
 impl<O, A, R> Tool for Face<O, A, R>
 where
     O: Operation,
-    A: DeserializeOwned + JsonSchema + Into<O> + Send + 'static,
+    A: DeserializeOwned + JsonSchema + TryInto<O> + Send + 'static,
     R: Serialize + JsonSchema + From<O::Output> + 'static,
+    ToolError: From<A::Error>,
 {
     fn name(&self) -> &str {
         self.name
@@ -111,12 +132,16 @@ where
         O::ASKS
     }
 
+    fn waits(&self) -> bool {
+        O::WAITS
+    }
+
     fn prepare(&self, args: Map<String, Value>) -> Result<Box<dyn Prepared>> {
         let args = schema::check(&self.parameters, args)?;
         let args: A = serde_json::from_value(Value::Object(args)).map_err(|error| {
             ToolError::new(Reason::InvalidArgument, format!("an argument is not valid: {error}"))
         })?;
-        Ok(Box::new(Ready::<O, R> { operation: args.into(), output: PhantomData }))
+        Ok(Box::new(Ready::<O, R> { operation: args.try_into()?, output: PhantomData }))
     }
 }
 

@@ -25,6 +25,20 @@ struct Held {
     changed: bool,
 }
 
+/// Ends what a session has running in this program, and lets nothing be started in it any more. Returns at once, with
+/// what waits until it has ended; `None` where nothing was running.
+#[cfg(all(feature = "port", target_os = "linux"))]
+pub fn end(id: &str) -> Option<impl FnOnce() + Send + use<>> {
+    let ending = crate::ops::shell::end_session(id)?;
+    Some(move || ending.wait())
+}
+
+/// Ends what a session has running in this program, which starts nothing for sessions.
+#[cfg(not(all(feature = "port", target_os = "linux")))]
+pub fn end(_: &str) -> Option<impl FnOnce() + Send + use<>> {
+    None::<fn()>
+}
+
 impl Session {
     /// A session in this state.
     pub fn new(state: SessionState) -> Self {

@@ -103,6 +103,11 @@ pub trait Tool: Send + Sync {
         !self.traits().read_only && !self.traits().session
     }
 
+    /// Whether a call waits for somebody that the host asks: its time is not limited then.
+    fn waits(&self) -> bool {
+        self.traits().asks_user
+    }
+
     /// Checks arguments and makes the call ready to be judged and run. Does nothing else.
     ///
     /// # Errors

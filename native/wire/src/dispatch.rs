@@ -2,13 +2,14 @@
 
 use crate::hosts::Hosts;
 use crate::reply;
+use beamai_tools::display::Display;
 use beamai_tools::engine::{Call, Host, Outcome, Run, listing};
 use beamai_tools::schema::{self, Parameters, Provider};
 use beamai_tools::tool::Pace;
 use beamai_tools::workspace::Workspace;
 use beamai_tools::{Reason, Result, ToolError, catalogue};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -105,6 +106,7 @@ fn reply_to(outcome: Outcome) -> Option<Vec<u8>> {
     match outcome {
         Outcome::Ok(value, state) => Some(reply::done(&value, state.as_ref())),
         Outcome::Question(questions) => Some(reply::question(&questions)),
+        Outcome::Delegate(delegation) => Some(reply::delegate(&delegation)),
         Outcome::Error(error) => Some(reply::error(&error)),
         Outcome::Ask(request) => Some(reply::ask(&request)),
         Outcome::Defer => None,
@@ -157,6 +159,33 @@ fn try_schema(request: &[u8]) -> Result<Value> {
     let SchemaRequest { name, description, parameters, provider, strict } = request;
     let rendered = schema::render(provider, &name, &description, &parameters, strict);
     Ok(json!({"json": rendered.schema.to_string(), "schema": rendered.schema, "strict": rendered.strict}))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DisplayRequest {
+    tool: String,
+    args: Map<String, Value>,
+    result: Option<Value>,
+    error: Option<Value>,
+}
+
+/// A result, or an error, for people: `{ok, #{<<"summary">>, <<"body">>, <<"text">>}}`, the last with colour.
+pub fn display(request: &[u8]) -> Vec<u8> {
+    answer(try_display(request))
+}
+
+fn try_display(request: &[u8]) -> Result<Value> {
+    let wrong =
+        |why: String| ToolError::new(Reason::InvalidArgument, format!("the result cannot be shown: {why}"));
+    let value = crate::decode(request).map_err(|error| wrong(error.to_string()))?;
+    let request: DisplayRequest = serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
+    let DisplayRequest { tool, args, result, error } = request;
+    let display = match error {
+        Some(error) => Display::of_error(&tool, &args, &error),
+        None => Display::of_result(&tool, &args, &result.unwrap_or_default()),
+    };
+    Ok(json!({"summary": display.summary, "body": display.body, "text": display.text(true)}))
 }
 
 fn answer(result: Result<Value>) -> Vec<u8> {

@@ -245,7 +245,7 @@ fn size_hint(value: &Value) -> usize {
     texts + 512
 }
 
-fn write(out: &mut Vec<u8>, value: &Value) {
+pub(crate) fn write(out: &mut Vec<u8>, value: &Value) {
     match value {
         Value::Null => write_atom(out, "null"),
         Value::Bool(flag) => write_atom(out, if *flag { "true" } else { "false" }),
@@ -258,13 +258,15 @@ fn write(out: &mut Vec<u8>, value: &Value) {
             }
             out.push(NIL);
         }
-        Value::Object(map) => {
-            write_head(out, MAP, map.len());
-            for (key, value) in map {
-                write_text(out, key);
-                write(out, value);
-            }
-        }
+        Value::Object(map) => write_object(out, map),
+    }
+}
+
+pub(crate) fn write_object(out: &mut Vec<u8>, map: &Map<String, Value>) {
+    write_map(out, map.len());
+    for (key, value) in map {
+        write_text(out, key);
+        write(out, value);
     }
 }
 
@@ -292,8 +294,34 @@ fn write_integer(out: &mut Vec<u8>, integer: i128) {
 }
 
 fn write_text(out: &mut Vec<u8>, text: &str) {
-    write_head(out, BINARY, text.len());
-    out.extend_from_slice(text.as_bytes());
+    write_bytes(out, text.as_bytes());
+}
+
+/// A binary.
+pub(crate) fn write_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    write_head(out, BINARY, bytes.len());
+    out.extend_from_slice(bytes);
+}
+
+/// The head of a tuple, whose elements have to follow.
+pub(crate) fn write_tuple(out: &mut Vec<u8>, count: u8) {
+    out.extend([SMALL_TUPLE, count]);
+}
+
+/// The head of a map, whose keys and values have to follow.
+pub(crate) fn write_map(out: &mut Vec<u8>, count: usize) {
+    write_head(out, MAP, count);
+}
+
+/// A whole term: a list, each element of which `each` writes.
+pub(crate) fn encode_list<T>(items: &[T], each: impl Fn(&mut Vec<u8>, &T)) -> Vec<u8> {
+    let mut out = vec![VERSION];
+    if !items.is_empty() {
+        write_head(&mut out, LIST, items.len());
+        items.iter().for_each(|item| each(&mut out, item));
+    }
+    out.push(NIL);
+    out
 }
 
 /// # Panics
@@ -303,7 +331,8 @@ fn write_head(out: &mut Vec<u8>, tag: u8, count: usize) {
     out.extend(u32::try_from(count).expect("results are far below 4 GiB").to_be_bytes());
 }
 
-fn write_atom(out: &mut Vec<u8>, name: &str) {
+/// An atom, of which the one who reads it must have been told.
+pub(crate) fn write_atom(out: &mut Vec<u8>, name: &str) {
     out.extend([SMALL_ATOM_UTF8, u8::try_from(name.len()).expect("own atoms are short")]);
     out.extend_from_slice(name.as_bytes());
 }

@@ -53,6 +53,8 @@ mod tests {
 
     #[test]
     fn nesting_is_bounded() {
-        assert!(String::from_utf8_lossy(&json_decode("[".repeat(100_000).as_bytes())).contains("recursion limit"));
+        assert!(
+            String::from_utf8_lossy(&json_decode("[".repeat(100_000).as_bytes())).contains("recursion limit")
+        );
     }
 }

@@ -9,14 +9,17 @@ mod etf;
 mod hosts;
 mod json;
 mod pool;
+mod protocol;
 mod reply;
 
-pub use dispatch::{Dispatcher, Ended, schema, tools, workspace};
+pub use dispatch::{Dispatcher, Ended, display, schema, tools, workspace};
 pub use etf::{decode, encode};
 pub use json::{json_decode, json_encode};
 pub use pool::{Busy, Pool};
+pub use protocol::{Parsed, Protocol, ResponseStream, format_result};
 pub use reply::{error, ok};
 
 pub use beamai_tools::cancel::CancelToken;
 pub use beamai_tools::context::Progress;
 pub use beamai_tools::engine::Run;
+pub use beamai_tools::protocol::format_error;

@@ -1,8 +1,10 @@
-//! Replies: `{ok, Value}`, `{ok, Value, State}`, `{error, Error}`, `{ask, Request}`, `{question, Questions}`.
+//! Replies: `{ok, Value}`, `{ok, Value, State}`, `{error, Error}`, `{ask, Request}`, `{question, Questions}`,
+//! `{delegate, Delegation}`.
 
 use crate::etf::{encode_tagged, encode_tagged_pair};
 use beamai_tools::ToolError;
 use beamai_tools::ops::question::Question;
+use beamai_tools::ops::task::Delegation;
 use beamai_tools::session::SessionState;
 use serde_json::{Value, json};
 
@@ -32,4 +34,9 @@ pub(crate) fn ask(request: &Value) -> Vec<u8> {
 /// `{question, [Question]}`.
 pub(crate) fn question(questions: &[Question]) -> Vec<u8> {
     encode_tagged("question", &json!(questions))
+}
+
+/// `{delegate, #{<<"agent">>, <<"objective">>}}`.
+pub(crate) fn delegate(delegation: &Delegation) -> Vec<u8> {
+    encode_tagged("delegate", &json!(delegation))
 }

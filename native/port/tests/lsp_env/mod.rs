@@ -34,7 +34,10 @@ impl Env {
         beamai_tools::process::set_program(PROGRAM);
         let (dir, logs) = (TempDir::new().unwrap(), TempDir::new().unwrap());
         let id = Workspace::open(dir.path()).unwrap().id();
-        let settings = json!({"workspace": id, "permissions": {"default": "allow"}, "lsp": settings(&logs.path().join("log"))});
+        let lsp = settings(&logs.path().join("log"));
+        let sandbox = json!({"writable": [logs.path()]});
+        let settings =
+            json!({"workspace": id, "permissions": {"default": "allow"}, "sandbox": sandbox, "lsp": lsp});
         let host = Host::new(&serde_json::from_value(settings).unwrap()).unwrap();
         let env = Self { dir, logs, host };
         env.file("a.fake", "foo(a, b)\nfoo()\n");
@@ -44,6 +47,9 @@ impl Env {
     /// The same workspace under other settings.
     pub(crate) fn under(mut self, mut settings: Value) -> Self {
         settings["workspace"] = json!(Workspace::open(self.dir.path()).unwrap().id());
+        if settings.get("sandbox").is_none() {
+            settings["sandbox"] = json!({"writable": [self.logs.path()]});
+        }
         self.host = Host::new(&serde_json::from_value(settings).unwrap()).unwrap();
         self
     }

@@ -9,8 +9,9 @@ use crate::ops::list::List;
 use crate::ops::lsp::{Lsp, LspDiagnostics};
 use crate::ops::patch::FilePatch;
 use crate::ops::question::Ask;
-use crate::ops::shell::Shell;
+use crate::ops::shell::{Shell, ShellKill, ShellPoll};
 use crate::ops::skill::Skill;
+use crate::ops::task::Task;
 use crate::ops::todo::{TodoAdd, TodoList, TodoUpdate};
 use crate::ops::web::fetch::WebFetch;
 use crate::ops::web::search::WebSearch;
@@ -60,11 +61,23 @@ pub(super) fn registry() -> Registry {
             "List the skills, or load one. A skill is a set of instructions for a kind of work; load the one that fits \
              before you begin.",
         )),
+        Arc::new(Face::<Task>::new("task", super::TASK)),
         Arc::new(Face::<Shell>::new(
             "shell_exec",
             "Runs a shell command with bash in the workspace and returns its exit code, standard output and standard \
-             error. A command that outlasts its timeout is killed with everything that it started. For reading, \
-             searching and editing files, the file tools are better.",
+             error. A command that outlasts its timeout is killed with everything that it started. Long output is given \
+             by beginning and end, and whole in output_file. For reading, searching and editing files, the file tools \
+             are better.",
+        )),
+        Arc::new(Face::<ShellPoll>::new(
+            "shell_output",
+            "Tells how far a command is that shell_exec started in the background: its status, its exit code once it \
+             has ended, and what it has written since the last call.",
+        )),
+        Arc::new(Face::<ShellKill>::new(
+            "shell_kill",
+            "Kills a command that shell_exec started in the background, with everything that it started, and returns \
+             what it had written since the last call.",
         )),
         Arc::new(Face::<List>::new(
             "file_list",

@@ -1,18 +1,32 @@
 //! Every tool there is, by dialect. Doors, command line, schemas and docs all read these lists.
 
 mod beamai;
+mod coder;
 mod git;
+mod ide;
+mod microai;
 mod probe;
+mod shapes;
 
 use crate::error::{Reason, Result, ToolError};
 use crate::registry::Registry;
 use crate::tool::Tool;
 use std::sync::{Arc, LazyLock};
 
+/// What a model is told of the tool for sub-agents.
+const TASK: &str = "Gives a piece of work to a sub-agent, which does it by itself with tools of its own, and returns its \
+                    summary. For work that would fill this conversation with what is not needed in it, such as a wide \
+                    search.";
+
 type Dialect = (&'static str, LazyLock<Registry>);
 
-static DIALECTS: [Dialect; 2] =
-    [("beamai", LazyLock::new(beamai::registry)), ("probe", LazyLock::new(probe::registry))];
+static DIALECTS: [Dialect; 5] = [
+    ("beamai", LazyLock::new(beamai::registry)),
+    ("microai", LazyLock::new(microai::registry)),
+    ("coder", LazyLock::new(coder::registry)),
+    ("ide", LazyLock::new(ide::registry)),
+    ("probe", LazyLock::new(probe::registry)),
+];
 
 /// The names of all dialects.
 pub fn dialects() -> impl Iterator<Item = &'static str> {

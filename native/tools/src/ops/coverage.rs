@@ -53,6 +53,24 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
+/// Whether an answer may name arguments that would change it. A face that has not all of an operation's parameters
+/// gives no hints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Hints {
+    /// It may.
+    #[default]
+    Given,
+    /// It may not.
+    Withheld,
+}
+
+impl Hints {
+    /// The hint, or nothing.
+    pub(crate) fn or_nothing(self, hint: &str) -> &str {
+        if self == Self::Given { hint } else { "" }
+    }
+}
+
 /// Counts of one thread of a search.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
@@ -118,10 +136,10 @@ impl Tally {
     }
 
     /// The counts as a result shows them; the note begins with `what` was done.
-    pub(crate) fn coverage(&self, what: String) -> Coverage {
+    pub(crate) fn coverage(&self, what: String, hints: Hints) -> Coverage {
         let skipped = self.skipped;
         let mut note = what;
-        let left_out = skipped.in_words();
+        let left_out = skipped.in_words(hints);
         if !left_out.is_empty() {
             note = format!("{note}; left out: {}", left_out.join(", "));
         }
@@ -134,19 +152,19 @@ impl Tally {
 }
 
 impl Skipped {
-    fn in_words(self) -> Vec<String> {
+    fn in_words(self, hints: Hints) -> Vec<String> {
         let reasons = [
-            (self.ignored, "ignored (ignored: true includes them)"),
-            (self.hidden, "hidden (hidden: true includes them)"),
-            (self.links, "symbolic links (not followed)"),
-            (self.special, "special files"),
-            (self.binary, "binary"),
-            (self.too_large, "too large"),
-            (self.unreadable, "unreadable"),
-            (self.ignore_files, "ignore files not applied in full"),
+            (self.ignored, "ignored", " (ignored: true includes them)"),
+            (self.hidden, "hidden", " (hidden: true includes them)"),
+            (self.links, "symbolic links (not followed)", ""),
+            (self.special, "special files", ""),
+            (self.binary, "binary", ""),
+            (self.too_large, "too large", ""),
+            (self.unreadable, "unreadable", ""),
+            (self.ignore_files, "ignore files not applied in full", ""),
         ];
-        let named = reasons.into_iter().filter(|(count, _)| *count > 0);
-        named.map(|(count, reason)| format!("{count} {reason}")).collect()
+        let named = reasons.into_iter().filter(|(count, ..)| *count > 0);
+        named.map(|(count, reason, hint)| format!("{count} {reason}{}", hints.or_nothing(hint))).collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Files whose paths match a pattern.
 
-use super::coverage::{Coverage, Tally, counted};
+use super::coverage::{Coverage, Hints, Tally, counted};
 use super::globs::PathPattern;
 use super::smallest::Smallest;
 use super::walk::{Entry, Select, Visit, Walk};
@@ -38,6 +38,17 @@ pub struct Glob {
     /// Also find what ignore files (.gitignore and the like) leave out.
     #[serde(default)]
     pub(crate) ignored: bool,
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) hints: Hints,
+}
+
+impl Glob {
+    /// A call with the defaults, for a face that has no other parameters.
+    pub(crate) fn plain(pattern: String, path: String) -> Self {
+        let (limit, sort) = (default_limit(), Sort::default());
+        Self { pattern, path, limit, sort, hidden: false, ignored: false, hints: Hints::Withheld }
+    }
 }
 
 fn default_limit() -> usize {
@@ -91,8 +102,10 @@ impl Operation for Glob {
             truncated: count > files.len() as u64,
             files: files.iter().map(|(_, path)| tree.display(path)).collect(),
             count,
-            coverage: tally
-                .coverage(format!("compared {} with the pattern", counted(tally.searched, "file"))),
+            coverage: tally.coverage(
+                format!("compared {} with the pattern", counted(tally.searched, "file")),
+                self.hints,
+            ),
         })
     }
 }

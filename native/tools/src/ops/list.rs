@@ -1,6 +1,6 @@
 //! What is in a directory.
 
-use super::coverage::{Coverage, Tally};
+use super::coverage::{Coverage, Hints, Tally};
 use super::smallest::Smallest;
 use super::walk::{Entry, Select, Visit, Walk};
 use crate::context::{CallContext, Stop};
@@ -30,6 +30,16 @@ pub struct List {
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 100_000))]
     pub(crate) limit: usize,
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) hints: Hints,
+}
+
+impl List {
+    /// A call that lists all of one directory, hidden names too, for a face that has no other parameters.
+    pub(crate) fn all(path: String) -> Self {
+        Self { path, depth: default_depth(), hidden: true, limit: default_limit(), hints: Hints::Withheld }
+    }
 }
 
 fn default_depth() -> usize {
@@ -90,10 +100,13 @@ impl Operation for List {
             truncated: count > found.len() as u64,
             entries: found.into_iter().map(|found| found.into_item(&tree)).collect(),
             count,
-            coverage: tally.coverage(match count {
-                1 => "found 1 entry".to_owned(),
-                _ => format!("found {count} entries"),
-            }),
+            coverage: tally.coverage(
+                match count {
+                    1 => "found 1 entry".to_owned(),
+                    _ => format!("found {count} entries"),
+                },
+                self.hints,
+            ),
         })
     }
 }

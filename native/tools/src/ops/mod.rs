@@ -14,6 +14,7 @@ pub mod question;
 pub mod shell;
 pub mod skill;
 mod smallest;
+pub mod task;
 #[cfg(test)]
 mod testenv;
 pub mod todo;

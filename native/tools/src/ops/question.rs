@@ -67,6 +67,18 @@ pub enum Answer {
 }
 
 impl Answer {
+    /// The answer with the label of this choice where the person saw it marked.
+    fn unmarked(self, recommended: Option<&Choice>) -> Self {
+        let label = |text: String| match recommended {
+            Some(choice) if text.strip_suffix(RECOMMENDED) == Some(&choice.label) => choice.label.clone(),
+            _ => text,
+        };
+        match self {
+            Self::One(text) => Self::One(label(text)),
+            Self::Several(texts) => Self::Several(texts.into_iter().map(label).collect()),
+        }
+    }
+
     fn text(self) -> String {
         match self {
             Self::One(text) => text,
@@ -104,7 +116,14 @@ pub struct Ask {
     /// The questions, one to four, put one after the other.
     #[schemars(length(min = 1, max = 4))]
     pub questions: Vec<Question>,
+    /// Whether the person sees the first choice marked as the recommended one.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) recommends: bool,
 }
+
+/// What is put behind the label of a choice that is recommended.
+const RECOMMENDED: &str = " (Recommended)";
 
 impl Operation for Ask {
     type Output = Replies;
@@ -125,7 +144,7 @@ impl Operation for Ask {
         self.questions.iter().try_for_each(check)?;
         distinct(self.questions.iter().map(|question| &*question.question), "question")?;
         match cx.answers.clone() {
-            None => Err(Stop::Question(self.questions)),
+            None => Err(Stop::Question(self.marked())),
             Some(Answers::Answered(answers)) => self.answered(answers),
             Some(Answers::Cancelled) => Ok(unanswered(Outcome::Cancelled, CANCELLED)),
             Some(Answers::NoFrontend) => Ok(unanswered(Outcome::NoFrontend, NO_FRONTEND)),
@@ -134,17 +153,27 @@ impl Operation for Ask {
 }
 
 impl Ask {
+    /// The questions as the person sees them.
+    fn marked(self) -> Vec<Question> {
+        let mut questions = self.questions;
+        let first = questions.iter_mut().filter_map(|question| question.options.first_mut());
+        for choice in first.filter(|choice| self.recommends && !choice.label.ends_with(RECOMMENDED)) {
+            choice.label.push_str(RECOMMENDED);
+        }
+        questions
+    }
+
     fn answered(self, mut given: BTreeMap<String, Answer>) -> Result<Replies, Stop> {
         let mut answers = BTreeMap::new();
         let mut lines = Vec::new();
-        for Question { question, .. } in self.questions {
+        for Question { question, options, .. } in self.questions {
             let Some(answer) = given.remove(&question) else {
                 let message = format!(
                     "the host's ask_user gave no answer to {question:?}; it must answer every question"
                 );
                 return Err(ToolError::new(Reason::Crash, message).into());
             };
-            let answer = answer.text();
+            let answer = answer.unmarked(options.first().filter(|_| self.recommends)).text();
             lines.push(format!("{question}\n  {answer}"));
             answers.insert(question, answer);
         }

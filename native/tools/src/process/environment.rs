@@ -1,5 +1,6 @@
 //! What a process gets to see of the host's environment: nothing that could be a secret.
 
+use crate::sandbox::{Sandbox, SandboxSettings};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::LazyLock;
@@ -16,11 +17,25 @@ const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/s
 static INHERITED: LazyLock<Vec<Variable>> = LazyLock::new(|| passed(std::env::vars_os()));
 
 /// The whole environment of a process: what is passed on, `TERM=dumb`, the session's temporary directory as
-/// `TMPDIR` if there is one, and over all that its own variables.
-pub(crate) fn environment(temp: Option<&Path>, own: impl Iterator<Item = Variable>) -> Vec<Variable> {
+/// `TMPDIR` if there is one, the host's variables that the sandbox lists, and over all that its own variables.
+///
+/// In a sandbox the home directory is read-only, so caches go where only this session writes.
+pub(crate) fn environment(
+    temp: Option<&Path>,
+    sandbox: &SandboxSettings,
+    own: impl Iterator<Item = Variable>,
+) -> Vec<Variable> {
     let mut all = INHERITED.clone();
     all.extend(temp.map(|temp| ("TMPDIR".into(), temp.into())));
-    for (name, value) in own {
+    let private = match sandbox.mode {
+        Sandbox::Off => None,
+        // Where layers may be missing, this might be everybody's.
+        Sandbox::BestEffort => temp,
+        Sandbox::Required => temp.or(Some(Path::new("/tmp"))),
+    };
+    all.extend(private.map(|place| ("XDG_CACHE_HOME".into(), place.join(".cache").into())));
+    let listed = sandbox.env.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
+    for (name, value) in listed.chain(own) {
         all.retain(|(known, _)| *known != name);
         all.push((name, value));
     }
@@ -66,8 +81,24 @@ mod tests {
     }
 
     #[test]
+    fn in_a_sandbox_caches_go_where_only_the_session_writes() {
+        let cache = |temp: Option<&str>, mode: Sandbox| {
+            let all = environment(temp.map(Path::new), &mode.into(), std::iter::empty());
+            all.into_iter().find(|(name, _)| name == "XDG_CACHE_HOME").map(|(_, value)| value)
+        };
+        assert_eq!(cache(None, Sandbox::Required), Some("/tmp/.cache".into()));
+        assert_eq!(cache(Some("/t"), Sandbox::BestEffort), Some("/t/.cache".into()));
+        assert_eq!(cache(None, Sandbox::BestEffort), None);
+        assert_eq!(cache(Some("/t"), Sandbox::Off), None);
+    }
+
+    #[test]
     fn the_commands_own_variables_win() {
-        let all = environment(Some(Path::new("/t")), pairs(&[("TMPDIR", "/mine"), ("X", "1")]).into_iter());
+        let all = environment(
+            Some(Path::new("/t")),
+            &Sandbox::Off.into(),
+            pairs(&[("TMPDIR", "/mine"), ("X", "1")]).into_iter(),
+        );
         let value = |wanted: &str| {
             all.iter().filter(|(name, _)| name == wanted).map(|(_, value)| value).collect::<Vec<_>>()
         };

@@ -1,19 +1,8 @@
 //! What stood between a command and the machine.
 
-use crate::context::Sandbox;
+use crate::sandbox::Sandbox;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// The layers that a complete sandbox has and this version does not.
-pub const MISSING_LAYERS: [&str; 7] = [
-    "read_only_filesystem",
-    "network_namespace",
-    "ipc_namespace",
-    "no_capabilities",
-    "resource_limits",
-    "landlock",
-    "seccomp",
-];
 
 /// How a command was isolated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

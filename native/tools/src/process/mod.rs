@@ -21,12 +21,16 @@
 //! otherwise it ends, and its namespaces with it.
 
 mod isolation;
-pub use isolation::{Isolation, LayerOff, MISSING_LAYERS};
+pub use isolation::{Isolation, LayerOff};
 
+#[cfg(all(feature = "port", target_os = "linux"))]
+mod confinement;
 #[cfg(all(feature = "port", target_os = "linux"))]
 mod environment;
 #[cfg(all(feature = "port", target_os = "linux"))]
 mod linux;
+#[cfg(all(feature = "port", target_os = "linux"))]
+pub use confinement::{Bounds, Confinement};
 #[cfg(all(feature = "port", target_os = "linux"))]
 pub(crate) use environment::environment;
 #[cfg(all(feature = "port", target_os = "linux"))]

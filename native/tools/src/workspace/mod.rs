@@ -151,6 +151,11 @@ impl Workspace {
         Ok(Self { root: Arc::clone(&self.root), temp: Some(Arc::new(Root::open(path)?)) })
     }
 
+    /// The same workspace without a temporary directory.
+    pub fn without_temp(&self) -> Self {
+        Self { root: Arc::clone(&self.root), temp: None }
+    }
+
     /// The workspace as plain data, the same for every name of it.
     pub fn id(&self) -> WorkspaceId {
         let Root { path, device, inode, .. } = &*self.root;
@@ -171,6 +176,11 @@ impl Workspace {
     /// Absolute path of the session's temporary directory.
     pub fn temp_path(&self) -> Option<&Path> {
         self.temp.as_ref().map(|temp| temp.path.as_path())
+    }
+
+    /// The session's temporary directory.
+    pub fn temp(&self) -> Option<Place> {
+        self.temp.as_ref().map(|temp| Place::new(temp, Path::new(""), true))
     }
 
     /// The place that a path argument names. Relative paths are taken from the workspace; absolute ones must

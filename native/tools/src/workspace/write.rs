@@ -101,6 +101,24 @@ impl Place {
         Ok((File::from(fd), (!is_new).then_some(stat)))
     }
 
+    /// Makes a new file that this user alone may read, and opens it for writing.
+    ///
+    /// # Errors
+    /// `already_exists`, `no_such_file` for a missing directory, or what else the operating system reports.
+    pub fn create_private(&self) -> Result<File> {
+        let failed = |error| self.error("make the file", error);
+        let target = self.walk(resolve::Missing::Refuse).map_err(failed)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = Mode::RUSR | Mode::WUSR;
+        match rustix::fs::openat(target.parent(&self.root.anchor()), &target.name, flags, mode) {
+            Err(Errno::EXIST) => {
+                let message = format!("{} is there already; choose another name", self.display());
+                Err(ToolError::new(Reason::AlreadyExists, message).file(self.display()))
+            }
+            made => Ok(File::from(made.map_err(failed)?)),
+        }
+    }
+
     fn kind_of(&self, target: &resolve::Target) -> FileType {
         let stat = look(target.parent(&self.root.anchor()), &target.name).ok().flatten();
         stat.map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode))

@@ -3,14 +3,16 @@
 use super::Text;
 use super::typescript;
 use super::watch::Sources;
-use crate::context::{CallContext, Sandbox};
+use crate::context::CallContext;
 use crate::lsp::language::{self, Language};
 use crate::lsp::{LspSettings, ServerSettings};
+use crate::sandbox::SandboxSettings;
 use crate::workspace::{Workspace, WorkspaceId};
 use rustix::fs::Access;
 use serde::Serialize;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Why no server can help, and what to do instead: a text for the model.
@@ -33,7 +35,7 @@ pub(super) struct Identity {
     pub(super) arguments: Vec<String>,
     pub(super) options: Value,
     pub(super) settings: Value,
-    pub(super) sandbox: Sandbox,
+    pub(super) sandbox: Arc<SandboxSettings>,
 }
 
 /// A server to start.
@@ -68,7 +70,7 @@ impl Plan {
                 arguments,
                 options,
                 settings: kind.settings.and_then(|own| own.settings.clone()).unwrap_or_default(),
-                sandbox: cx.sandbox,
+                sandbox: Arc::clone(&cx.sandbox),
             },
             workspace: cx.workspace.clone(),
             hint: kind.built_in.map(|language| language.hint),

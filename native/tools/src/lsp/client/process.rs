@@ -1,11 +1,11 @@
 //! The process of a server, under a reaper that ends it with the port.
 
 use super::plan::Plan;
-use crate::context::Sandbox;
 use crate::error::{Reason, Result, ToolError};
 use crate::process::{
-    Child, Exit, Failure, Launcher, MISSING_LAYERS, Report, Spec, Stdin, environment, signal_name,
+    Child, Confinement, Exit, Failure, Launcher, Report, Spec, Stdin, environment, signal_name,
 };
+use crate::sandbox::Sandbox;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::ffi::OsString;
@@ -43,16 +43,14 @@ pub(super) struct Streams {
 /// `isolation_unavailable` where the sandbox is required, `busy` and `io`. That the program cannot be executed shows
 /// in its [ending](Process::ending).
 pub(super) fn start(plan: &Plan) -> Result<(Process, Streams)> {
-    if plan.identity.sandbox == Sandbox::Required {
-        return Err(not_isolated(plan));
-    }
     let spec = Spec {
         program: plan.identity.program.clone(),
         arguments: plan.identity.arguments.iter().map(OsString::from).collect(),
-        environment: environment(None, passed()),
+        environment: environment(None, &plan.identity.sandbox, passed(plan.identity.sandbox.mode)),
         directory: plan.workspace.top().open_dir()?,
         stdin: Stdin::Pipe,
-        sandbox: plan.identity.sandbox,
+        lingers: false,
+        confinement: Confinement::within(&plan.workspace.without_temp(), &plan.identity.sandbox),
     };
     let mut child = Launcher::shared().spawn(&spec).map_err(|failure| not_started(plan, &failure))?;
     let streams = Streams {
@@ -82,8 +80,10 @@ impl Process {
     }
 }
 
-fn passed() -> impl Iterator<Item = (OsString, OsString)> {
-    PASSED.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)))
+/// Where the host keeps temporary files and caches means nothing to a server that cannot write there.
+fn passed(mode: Sandbox) -> impl Iterator<Item = (OsString, OsString)> {
+    let is_meant = move |name: &&&str| mode == Sandbox::Off || !["TMPDIR", "XDG_CACHE_HOME"].contains(name);
+    PASSED.iter().filter(is_meant).filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)))
 }
 
 /// The stream's end of the port; the server's own end blocks in any case.
@@ -99,20 +99,13 @@ fn blocking(fd: Option<OwnedFd>) -> Result<File> {
 }
 
 fn not_started(plan: &Plan, failure: &Failure) -> ToolError {
+    if let Some(error) = failure.not_isolated(&format!("{} was not started", plan.name())) {
+        return error;
+    }
     let (reason, advice) = match failure.is_shortage() {
         true => (Reason::Busy, "; too much is running: try again later"),
         false => (Reason::Io, ""),
     };
     let message = format!("{} was not started: {failure}{advice}", plan.name());
     ToolError::new(reason, message).with("errno", failure.errno)
-}
-
-fn not_isolated(plan: &Plan) -> ToolError {
-    let message = format!(
-        "{} was not started: the sandbox is required, and this version lacks the layers {}; set the sandbox to \
-         best_effort to run language servers without them, or use grep and read",
-        plan.name(),
-        MISSING_LAYERS.join(", ")
-    );
-    ToolError::new(Reason::IsolationUnavailable, message).with("missing", MISSING_LAYERS.to_vec())
 }

@@ -2,13 +2,13 @@
 
 use super::before::Before;
 use super::mismatch::{ambiguous, no_match, too_many};
-use super::{check_hash, expect_hash, is_false, lock, missing, need_to_change};
+use super::{check_hash, expect_hash, is_false, lock, missing, need_to_change, placeholder};
 use crate::context::{CallContext, Stop};
 use crate::error::{Reason, Result, ToolError};
 use crate::operation::Operation;
 use crate::policy::Need;
 use crate::text::{
-    Charset, Diff, DiffBuilder, Found, LineEnding, Needle, Overlap, Splice, around, find, splice, survey,
+    Charset, Diff, DiffBuilder, Found, Hit, LineEnding, Needle, Overlap, Splice, around, find, splice, survey,
 };
 use crate::tool::Traits;
 use crate::workspace::{Expected, Place};
@@ -98,7 +98,7 @@ impl FileEdit {
         check_hash(self.expected_hash.as_deref())?;
         let problem = match () {
             () if self.old_string.is_empty() => {
-                "old_string is empty; give the text to replace, or write the file with file_write"
+                "old_string is empty; give the text to replace, or write the whole file"
             }
             () if self.old_string == self.new_string => {
                 "old_string and new_string are the same; there is nothing to change"
@@ -133,6 +133,7 @@ impl Edit<'_> {
             let message = format!("the file is in {name}, which cannot hold {unmappable} of new_string");
             ToolError::new(Reason::InvalidEncoding, message)
         })?;
+        self.refuse_placeholder(&plan, &new)?;
         let splices = || {
             plan.found.hits.iter().map(|hit| Splice { range: hit.range.clone(), line: hit.line, with: &new })
         };
@@ -144,6 +145,18 @@ impl Edit<'_> {
         let link_broken = replacement.breaks_link();
         replacement.commit(Expected::Unchanged(&self.before.stat))?;
         Ok(self.edited(&plan, diff.finish(), hash, link_broken))
+    }
+
+    /// Text that stands for other text must not take its place.
+    fn refuse_placeholder(&self, plan: &Plan<'_>, new: &[u8]) -> Result<()> {
+        let (old, shown) = (&self.args.old_string, self.place.display());
+        let is_shorter = |hit: &Hit| (new.len() as u64) < hit.range.end - hit.range.start;
+        match plan.found.hits.first().is_some_and(is_shorter) {
+            true => {
+                placeholder::refuse(&shown, &self.args.new_string, |line, _| Ok(old.matches(line).count()))
+            }
+            false => Ok(()),
+        }
     }
 
     fn edited(&self, plan: &Plan<'_>, diff: Diff, hash: blake3::Hash, link_broken: bool) -> FileEdited {

@@ -5,6 +5,7 @@ pub(super) mod before;
 mod edit;
 mod mismatch;
 pub(super) mod missing;
+pub(super) mod placeholder;
 mod read;
 mod tail;
 mod write;
@@ -38,6 +39,18 @@ fn need_to_change(
         is_safe: false,
         operand: Operand::File(cx.workspace.place(path)?.destination()?),
     })
+}
+
+/// Refuses more bytes than a caller takes of a file, or gives to it.
+pub(super) fn refuse_larger(place: &Place, size: u64, most: Option<u64>) -> Result<()> {
+    match most {
+        Some(most) if size > most => {
+            let shown = place.display();
+            let message = format!("{shown} has {size} bytes, and this tool takes files of up to {most}");
+            Err(ToolError::new(Reason::TooLarge, message).file(shown).with("size", size).with("limit", most))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The right to change a file. A call that could not be cancelled while it waits moves to a thread of its own.

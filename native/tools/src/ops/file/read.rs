@@ -1,7 +1,7 @@
 //! Reading lines of a file.
 
 use super::before::{Before, no_text};
-use super::{is_false, missing, tail};
+use super::{is_false, missing, refuse_larger, tail};
 use crate::context::{CallContext, Stop};
 use crate::error::{Reason, Result, ToolError};
 use crate::operation::Operation;
@@ -37,6 +37,24 @@ pub struct FileRead {
     /// detected.
     #[serde(default)]
     pub encoding: Option<String>,
+    /// Whether a very large file is read to its end, too, so that its lines and its hash are known.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) to_the_end: bool,
+    /// Most bytes that the file may have; with it, the answer is not cut at the limit of bytes of text.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) largest: Option<u64>,
+}
+
+impl FileRead {
+    /// The default of `limit`.
+    pub(crate) const LIMIT: u64 = 2000;
+
+    /// A call that reads these lines of the file, and the rest as far as that is needed to count its lines.
+    pub(crate) fn lines(path: String, offset: i64, limit: u64) -> Self {
+        Self { path, offset, limit, encoding: None, to_the_end: true, largest: None }
+    }
 }
 
 fn first_line() -> i64 {
@@ -44,7 +62,7 @@ fn first_line() -> i64 {
 }
 
 fn default_limit() -> u64 {
-    2000
+    FileRead::LIMIT
 }
 
 /// What [`FileRead`] returns.
@@ -109,18 +127,19 @@ impl Operation for FileRead {
             return Err(ToolError::new(Reason::InvalidArgument, message).into());
         }
         let place = cx.workspace.place(&self.path)?;
-        let before = before(&place, cx)?;
+        let before = before(&place, self.largest, cx)?;
         let reading = Reading { args: &self, cx, place };
         Ok(reading.read(before).map_err(|error| error.file(reading.place.display()))?)
     }
 }
 
-fn before(place: &Place, cx: &CallContext) -> Result<Before, Stop> {
+fn before(place: &Place, largest: Option<u64>, cx: &CallContext) -> Result<Before, Stop> {
     if cx.must_not_wait {
         let cached = place.cached(cx.inline_bytes.unwrap_or(0)).and_then(Before::cached);
         return cached.ok_or(Stop::Defer);
     }
     let opened = missing::open(place)?;
+    refuse_larger(place, u64::try_from(opened.1.st_size).unwrap_or(0), largest)?;
     cx.charge(u64::try_from(opened.1.st_size).unwrap_or(0))?;
     Ok(Before::new(place, opened)?)
 }
@@ -194,7 +213,20 @@ impl Reading<'_> {
     }
 
     fn window(&self, first: u64) -> Window {
-        Window::new(first, self.args.limit, self.cx.limits.content_bytes)
+        Window::new(first, self.args.limit, self.most_bytes())
+    }
+
+    /// Most bytes of text in the answer.
+    fn most_bytes(&self) -> usize {
+        match self.args.largest {
+            Some(_) => usize::MAX,
+            None => self.cx.limits.content_bytes,
+        }
+    }
+
+    /// Whether a file of this size is read to its end.
+    fn is_read_whole(&self, size: u64) -> bool {
+        self.args.to_the_end || size <= self.cx.limits.whole_file_bytes
     }
 
     fn small(&self, mut content: Vec<u8>, scan: &mut Scan) -> FileContent {
@@ -223,7 +255,7 @@ impl Reading<'_> {
         let mut window = self.window(first);
         let mut hasher = blake3::Hasher::new();
         hasher.update(scan.charset.bom());
-        let is_whole = before.size <= self.cx.limits.whole_file_bytes;
+        let is_whole = self.is_read_whole(before.size);
         let from = scan.charset.bom().len() as u64;
         let at_end = scan.run(before, from, &mut window, self.cx, |block, window| {
             hasher.update(block);
@@ -238,7 +270,7 @@ impl Reading<'_> {
         let check = || self.cx.check();
         let wanted = self.args.offset.unsigned_abs();
         let start = tail::start_of(&before.bytes(), scan.charset, wanted, &check)?;
-        let whole = match before.size <= self.cx.limits.whole_file_bytes {
+        let whole = match self.is_read_whole(before.size) {
             true => Some(survey(&before.bytes(), scan.charset, &check)?),
             false => None,
         };
@@ -259,7 +291,7 @@ impl Reading<'_> {
     /// The answer with a note on what it leaves out.
     fn described(&self, read: FileContent) -> FileContent {
         let note = if read.truncated {
-            Some(cut_note(&read, self.cx.limits.content_bytes))
+            Some(cut_note(&read, self.most_bytes()))
         } else if read.content.is_empty() && read.total_lines.is_some_and(|total| total > 0) {
             read.total_lines
                 .map(|total| format!("the file has {total} lines; line {} is past its end", self.args.offset))
@@ -279,8 +311,8 @@ fn cut_note(read: &FileContent, most: usize) -> String {
         (line, false) => {
             let line = line.map_or("the first line".to_owned(), |line| format!("line {line}"));
             format!(
-                "{line} is longer than {most} bytes and only its beginning is shown; search it with file_grep, or \
-                 cut it with the shell"
+                "{line} is longer than {most} bytes and only its beginning is shown; search the file, or cut \
+                 the line with the shell"
             )
         }
     }

@@ -1,12 +1,12 @@
 //! Writing a whole file, or adding to its end.
 
 use super::before::Before;
-use super::{append, check_hash, expect_hash, is_false, lock, need_to_change};
+use super::{append, check_hash, expect_hash, is_false, lock, need_to_change, placeholder, refuse_larger};
 use crate::context::{CallContext, Stop};
 use crate::error::{Reason, Result, ToolError};
 use crate::operation::Operation;
 use crate::policy::Need;
-use crate::text::{Charset, Content, DiffBuilder, survey};
+use crate::text::{Charset, Content, DiffBuilder, Needle, Overlap, find, survey};
 use crate::tool::Traits;
 use crate::workspace::{Expected, Place};
 use schemars::JsonSchema;
@@ -33,6 +33,17 @@ pub struct FileWrite {
     /// Hash from an earlier result. The file is left alone, with an error, if it is not that version any more.
     #[serde(default)]
     pub expected_hash: Option<String>,
+    /// Most bytes that the file may have, before and after.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) largest: Option<u64>,
+}
+
+impl FileWrite {
+    /// A call that makes this the content of the file.
+    pub(crate) fn whole(path: String, content: String) -> Self {
+        Self { path, content, mode: WriteMode::Write, expected_hash: None, largest: None }
+    }
 }
 
 /// What [`FileWrite`] does with the content.
@@ -96,6 +107,7 @@ impl Operation for FileWrite {
     fn run(self, cx: &CallContext) -> Result<FileWritten, Stop> {
         check_hash(self.expected_hash.as_deref())?;
         let place = cx.workspace.place(&self.path)?;
+        refuse_larger(&place, self.content.len() as u64, self.largest)?;
         let _guard = lock(&place, cx)?;
         let mut tries = 0;
         loop {
@@ -133,6 +145,7 @@ impl FileWrite {
             opened => Some(opened?),
         };
         let old_size = opened.as_ref().map_or(0, |(_, stat)| u64::try_from(stat.st_size).unwrap_or(0));
+        refuse_larger(place, old_size, self.largest)?;
         cx.charge(old_size.saturating_add(self.content.len() as u64))?;
         let Some(opened) = opened else { return Ok(None) };
         let before = Before::new(place, opened)?;
@@ -151,6 +164,14 @@ impl FileWrite {
         cx: &CallContext,
     ) -> Result<FileWritten> {
         let Encoded { charset, text, bytes, note } = self.encoded(content);
+        if let (Some(before), Some(Content::Text(own))) = (before, content)
+            && ((charset.bom().len() + bytes.len()) as u64) < before.size
+        {
+            placeholder::refuse(&place.display(), text, |line, most| {
+                occurrences(before, *own, line, most, cx)
+            })
+            .map_err(|error| error.file(place.display()))?;
+        }
         let mut diff = DiffBuilder::new(&place.display(), before.is_none(), cx.limits.diff_bytes);
         let no_diff = compare(&mut diff, before, content, text)?;
         let link_broken = put(place, before, charset, &bytes)?;
@@ -201,6 +222,23 @@ struct Encoded<'a> {
     text: &'a str,
     bytes: Cow<'a, [u8]>,
     note: Option<String>,
+}
+
+/// How often the file has a text, counted up to `most`.
+fn occurrences(
+    before: &Before,
+    charset: Charset,
+    text: &str,
+    most: usize,
+    cx: &CallContext,
+) -> Result<usize> {
+    match Needle::new(charset, text) {
+        Ok(needle) => {
+            let found = find(&before.bytes(), charset, &needle, Overlap::First, most, &|| cx.check())?;
+            Ok(found.hits.len())
+        }
+        Err(_) => Ok(0),
+    }
 }
 
 /// Replaces the file by a mark and bytes; true when other names of it keep the old content.

@@ -17,7 +17,7 @@ pub use output::{Grepped, Hit};
 use crate::context::{CallContext, Stop};
 use crate::error::{Result, ToolError};
 use crate::operation::Operation;
-use crate::ops::coverage::Tally;
+use crate::ops::coverage::{Hints, Tally};
 use crate::ops::walk::Walk;
 use crate::policy::{Need, Operand};
 use crate::tool::Traits;
@@ -88,6 +88,44 @@ pub struct Grep {
     /// Also search what ignore files (.gitignore and the like) leave out.
     #[serde(default)]
     pub(crate) ignored: bool,
+    /// Most bytes of a file that is searched; larger ones are left out.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) largest: Option<u64>,
+    /// Whether the answer leaves out the numbers of lines.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) unnumbered: bool,
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) hints: Hints,
+}
+
+impl Grep {
+    /// A call with the defaults, for a face that has not all of its parameters.
+    pub(crate) fn plain(pattern: String, path: String, limit: usize) -> Self {
+        Self {
+            pattern,
+            path,
+            glob: None,
+            file_type: None,
+            output_mode: OutputMode::Content,
+            case_insensitive: false,
+            literal: false,
+            word: false,
+            multiline: false,
+            before: None,
+            after: None,
+            context: None,
+            limit,
+            offset: 0,
+            hidden: false,
+            ignored: false,
+            largest: None,
+            unnumbered: false,
+            hints: Hints::Withheld,
+        }
+    }
 }
 
 fn default_limit() -> usize {
@@ -111,6 +149,7 @@ pub enum OutputMode {
 struct Plan<'a> {
     pattern: Pattern,
     mode: OutputMode,
+    largest: Option<u64>,
     before: usize,
     after: usize,
     found: &'a Found,
@@ -137,6 +176,7 @@ impl Operation for Grep {
         let plan = Plan {
             pattern,
             mode: self.output_mode,
+            largest: self.largest,
             before: self.before.unwrap_or(context),
             after: self.after.unwrap_or(context),
             found: &found,
@@ -144,7 +184,7 @@ impl Operation for Grep {
             cx,
         };
         let tally = self.search(&plan, &filter).map_err(|error| found.so_far(error))?;
-        Ok(output::page(&plan, &tally, self.offset, self.limit)?)
+        Ok(output::page(&plan, &tally, &self)?)
     }
 }
 

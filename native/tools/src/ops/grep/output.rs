@@ -4,7 +4,7 @@ use super::found::{Found, Kept};
 use super::hits::Window;
 use super::search::FileSearch;
 use super::text::Text;
-use super::{OutputMode, Plan};
+use super::{Grep, OutputMode, Plan};
 use crate::error::Result;
 use crate::ops::coverage::{Coverage, Tally, counted};
 use schemars::JsonSchema;
@@ -30,6 +30,9 @@ pub struct Grepped {
     pub(crate) truncated: bool,
     /// What was searched and what was left out.
     pub(crate) coverage: Coverage,
+    /// Whether the numbers of lines are not wanted.
+    #[serde(skip)]
+    pub(crate) unnumbered: bool,
 }
 
 /// A match.
@@ -103,16 +106,16 @@ struct Page<'a> {
     counts: BTreeMap<String, u64>,
 }
 
-/// The page from `offset` on, of `limit` matches or files.
+/// The page that a call asks for.
 ///
 /// # Errors
 /// When the call ends while a file is read again.
-pub(super) fn page(plan: &Plan<'_>, tally: &Tally, offset: usize, limit: usize) -> Result<Grepped> {
+pub(super) fn page(plan: &Plan<'_>, tally: &Tally, grep: &Grep) -> Result<Grepped> {
     let totals = plan.found.totals();
     let mut page = Page {
         plan,
-        skip: offset,
-        left: limit,
+        skip: grep.offset,
+        left: grep.limit,
         bytes_left: plan.cx.limits.content_bytes,
         matches: Vec::new(),
         files: Vec::new(),
@@ -124,7 +127,7 @@ pub(super) fn page(plan: &Plan<'_>, tally: &Tally, offset: usize, limit: usize) 
         }
         page.add(&path, kept)?;
     }
-    Ok(page.finish(tally, totals, offset))
+    Ok(page.finish(tally, totals, grep))
 }
 
 impl Page<'_> {
@@ -174,18 +177,19 @@ impl Page<'_> {
         Ok(())
     }
 
-    fn finish(self, tally: &Tally, (total_matches, total_files): (u64, u64), offset: usize) -> Grepped {
+    fn finish(self, tally: &Tally, (total_matches, total_files): (u64, u64), grep: &Grep) -> Grepped {
         let is_content = self.plan.mode == OutputMode::Content;
         let (shown, total) = match is_content {
             true => (self.matches.len(), total_matches),
             false => (self.files.len(), total_files),
         };
-        let end = (offset + shown) as u64;
+        let end = (grep.offset + shown) as u64;
         let truncated = end < total;
         let mut note = format!("searched {}", counted(tally.searched, "file"));
         if truncated {
             let what = if is_content { "matches" } else { "files" };
-            note += &format!("; showing {shown} of {total} {what}, offset: {end} continues");
+            let hint = format!(", offset: {end} continues");
+            note += &format!("; showing {shown} of {total} {what}{}", grep.hints.or_nothing(&hint));
         }
         let lossy = self.matches.iter().filter(|hit| hit.is_lossy).count();
         if lossy > 0 {
@@ -198,7 +202,8 @@ impl Page<'_> {
             total_matches,
             total_files,
             truncated,
-            coverage: tally.coverage(note),
+            coverage: tally.coverage(note, grep.hints),
+            unnumbered: grep.unnumbered,
         }
     }
 }

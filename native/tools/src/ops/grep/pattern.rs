@@ -28,8 +28,7 @@ impl Pattern {
     /// `invalid_pattern` that names the fault and where it is.
     pub(super) fn new(grep: &Grep) -> Result<Self> {
         if grep.pattern.is_empty() {
-            let why =
-                "it is empty and would match every line; use file_glob to find files, or \"^\" to mean it";
+            let why = "it is empty and would match every line; find files by their names, or write \"^\" to mean it";
             return Err(invalid(&grep.pattern, why));
         }
         let with = |crlf| {
@@ -72,10 +71,10 @@ fn invalid(pattern: &str, why: &str) -> ToolError {
 }
 
 fn explained(grep: &Grep, error: &grep_regex::Error) -> ToolError {
-    let literally = "set literal to true to look for it as it stands";
+    let literally = grep.hints.or_nothing("; set literal to true to look for it as it stands");
+    let multiline = grep.hints.or_nothing("; set multiline to true to match over several lines");
     if let grep_regex::ErrorKind::NotAllowed(_) = error.kind() {
-        let why = "it names a line end, which no line has; set multiline to true to match over several lines";
-        return invalid(&grep.pattern, why);
+        return invalid(&grep.pattern, &format!("it names a line end, which no line has{multiline}"));
     }
     if grep.literal {
         return invalid(&grep.pattern, "it is too long; look for a shorter part of it");
@@ -83,12 +82,12 @@ fn explained(grep: &Grep, error: &grep_regex::Error) -> ToolError {
     match regex_syntax::Parser::new().parse(&grep.pattern) {
         Err(regex_syntax::Error::Parse(fault)) => {
             let at = fault.span().start;
-            invalid(&grep.pattern, &format!("{} at character {}; {literally}", fault.kind(), at.column))
+            invalid(&grep.pattern, &format!("{} at character {}{literally}", fault.kind(), at.column))
                 .with("position", at.offset)
         }
         Err(regex_syntax::Error::Translate(fault)) => {
             let at = fault.span().start;
-            invalid(&grep.pattern, &format!("{} at character {}; {literally}", fault.kind(), at.column))
+            invalid(&grep.pattern, &format!("{} at character {}{literally}", fault.kind(), at.column))
                 .with("position", at.offset)
         }
         _ => {

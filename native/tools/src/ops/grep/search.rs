@@ -117,6 +117,9 @@ impl<'a> FileSearch<'a> {
     fn search(&mut self, file: &File, stat: &Stat, hits: &mut Hits<'_>) -> Result<Ended> {
         self.plan.cx.check()?;
         let size = usize::try_from(stat.st_size).unwrap_or(usize::MAX);
+        if self.plan.largest.is_some_and(|most| size as u64 > most) {
+            return Ok(Ended::TooLarge("is larger than the files that this tool searches"));
+        }
         let is_multiline = self.plan.pattern.is_multiline;
         let whole = usize::try_from(self.plan.cx.limits.whole_file_bytes).unwrap_or(usize::MAX);
         let most = if is_multiline { whole } else { MAX_WHOLE };

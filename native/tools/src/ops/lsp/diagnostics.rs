@@ -11,10 +11,18 @@ use serde::{Deserialize, Serialize};
 
 /// Asks language servers what is wrong.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[cfg_attr(
+    not(all(feature = "port", target_os = "linux")),
+    allow(dead_code, reason = "described everywhere, run by the port only")
+)]
 pub struct LspDiagnostics {
     /// The file to check; when absent, every file that the language servers of the workspace know is told of.
     #[serde(default)]
     pub(crate) path: Option<String>,
+    /// Most bytes that the file may have.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) largest: Option<u64>,
 }
 
 /// How bad something is.
@@ -85,6 +93,11 @@ impl Operation for LspDiagnostics {
 
     #[cfg(all(feature = "port", target_os = "linux"))]
     fn run(self, cx: &CallContext) -> Result<Diagnostics, Stop> {
+        if let Some(path) = &self.path {
+            let place = cx.workspace.place(path)?;
+            let size = u64::try_from(place.stat()?.st_size).unwrap_or(0);
+            crate::ops::file::refuse_larger(&place, size, self.largest)?;
+        }
         Ok(super::run::diagnose(self.path.as_deref(), cx)?)
     }
 

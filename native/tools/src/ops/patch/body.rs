@@ -97,10 +97,14 @@ fn numbers(header: &str) -> Result<Option<Stated>, String> {
     }
 }
 
+/// Numbers of lines beyond this are nonsense, and no sum of a few of the others is too large to be held.
+const MOST_LINES: u64 = 1 << 48;
+
 fn range(text: &str) -> Option<(u64, u64)> {
+    let number = |text: &str| text.parse().ok().filter(|number| *number <= MOST_LINES);
     match text.split_once(',') {
-        Some((first, count)) => Some((first.parse().ok()?, count.parse().ok()?)),
-        None => Some((text.parse().ok()?, 1)),
+        Some((first, count)) => Some((number(first)?, number(count)?)),
+        None => Some((number(text)?, 1)),
     }
 }
 
@@ -192,18 +196,17 @@ fn may_follow(text: &Text<'_>, at: usize) -> bool {
 /// numbers tell, and without them they are not needed.
 fn without_empty_end(text: &Text<'_>, start: usize, end: usize, stated: Option<Stated>) -> usize {
     let empty = (start..end).rev().take_while(|at| text.head(*at).is_empty()).count();
-    let counts = |end: usize| {
-        let count = |tags: &[u8]| {
-            let is_one = |at: &usize| match text.line(*at).bytes().next() {
-                Some(first) => tags.contains(&first),
-                None => true,
-            };
-            (start..end).filter(is_one).count() as u64
-        };
-        (count(b" -\r"), count(b" +\r"))
+    let end = end - empty;
+    let count = |tags: &[u8]| {
+        let is_one = |at: &usize| text.line(*at).bytes().next().is_none_or(|first| tags.contains(&first));
+        (start..end).filter(is_one).count() as u64
     };
-    let is_stated = |end: &usize| stated.is_some_and(|stated| counts(*end) == (stated.old.1, stated.new.1));
-    (end - empty..=end).find(is_stated).unwrap_or(end - empty)
+    let missing = stated.and_then(|stated| {
+        let old = stated.old.1.checked_sub(count(b" -\r"))?;
+        let new = stated.new.1.checked_sub(count(b" +\r"))?;
+        usize::try_from(old).ok().filter(|missing| old == new && *missing <= empty)
+    });
+    end + missing.unwrap_or(0)
 }
 
 fn lines(text: &Text<'_>, range: std::ops::Range<usize>, is_converted: bool) -> Result<Vec<Line>> {
@@ -311,6 +314,32 @@ mod tests {
             assert_eq!((hunk.stated, hunk.is_recounted), (None, false), "{header}");
         }
         assert!(error("@@ -1,x +2 @@\n-a\n").message.contains("at its line 1: expected \"@@ -1,3 +1,4 @@\""));
+    }
+
+    #[test]
+    fn absurd_numbers_are_refused_and_large_ones_put_right() {
+        for header in [
+            "@@ -18446744073709551615,0 +1 @@",
+            "@@ -9223372036854775808 +1 @@",
+            "@@ -1,18446744073709551615 +1,18446744073709551615 @@",
+            "@@ -99999999999999999999999999 +1 @@",
+            "@@ --1 +1 @@",
+            "@@ -1,-1 +1 @@",
+        ] {
+            let error = error(&format!("{header}\n-a\n+b\n"));
+            assert!(error.message.contains("expected \"@@ -1,3 +1,4 @@\", found"), "{header}: {error}");
+        }
+        let (hunk, _) = parsed("@@ -1,281474976710656 +281474976710656,0 @@\n-a\n+b\n\n\n");
+        assert_eq!((tags(&hunk).as_str(), hunk.is_recounted), ("-+", true));
+    }
+
+    #[test]
+    fn very_many_empty_lines_are_read_in_one_go() {
+        let text = format!("@@ -1,9 +1,8 @@\n-a\n+b\n{}", "\n".repeat(300_000));
+        let (hunk, _) = parsed(&text);
+        assert_eq!(hunk.lines.len(), 2);
+        let text = format!("@@ -1,200001 +1,200001 @@\n-a\n+b\n{}+c\n", "\n".repeat(300_000));
+        assert_eq!(parsed(&text).0.lines.len(), 300_003);
     }
 
     #[test]

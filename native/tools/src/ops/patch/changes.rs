@@ -41,11 +41,13 @@ impl<'p> Plan<'p> {
     /// or the file system is another one, they are copied. Answers which are moved, and where.
     fn settle_moves(&mut self) -> Result<Vec<(usize, usize)>> {
         let mut moves: Vec<(usize, usize)> = Vec::new();
+        let mut moved: BTreeSet<usize> = BTreeSet::new();
         for to in 0..self.slots.iter().count() {
             let Now::Moved(from) = self.slots[to].now else { continue };
             let is_free = self.slots[to].original.is_none() && self.slots[from].now == Now::Nothing;
-            let is_first = !moves.iter().any(|(other, _)| *other == from);
+            let is_first = !moved.contains(&from);
             if is_free && is_first && is_same_device(&self.slots[from], &self.slots[to]) {
+                moved.insert(from);
                 moves.push((from, to));
                 continue;
             }

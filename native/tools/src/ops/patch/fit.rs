@@ -1,12 +1,13 @@
 //! All hunks of one file, fitted to its content.
 
-use super::diff::{FileDiff, Hunk};
+use super::diff::{FileDiff, Hunk, Tag};
 use super::nearest::nearest;
 use super::placing::{self, Misfit, shift, stated};
 use super::rewrite::{Before, Cut, rewrite};
 use super::search::{LineEnds, Place, Places, Search, Survey, Wanted};
 use super::verdict::{HunkVerdict, Problem};
 use crate::error::{Reason, Result, ToolError};
+use crate::ops::file::placeholder;
 use crate::text::{Bytes, Charset, Check, Unmappable};
 
 /// Hunks that are looked at closely when they do not fit.
@@ -104,17 +105,26 @@ impl Fitting<'_> {
             problem: None,
         };
         match place {
-            Ok(place) => match rewrite(&self.file, hunk, place)? {
-                Ok(rewritten) => {
-                    (verdict.line, verdict.offset) = (Some(place.line), shift(hunk, place.line));
-                    self.out.cuts.extend(rewritten.cuts);
-                    self.out.is_adapted |= rewritten.is_adapted;
-                }
-                Err(unmappable) => verdict.problem = Some(self.unheld(&unmappable).into()),
-            },
+            Ok(place) => self.apply(hunk, place, &mut verdict)?,
             Err(misfit) => verdict.problem = Some(self.explain(hunk, misfit)?),
         }
         self.out.hunks.push(verdict);
+        Ok(())
+    }
+
+    fn apply(&mut self, hunk: &Hunk, place: &Place, verdict: &mut HunkVerdict) -> Result<()> {
+        if let Err(error) = refuse_placeholder(hunk) {
+            verdict.problem = Some(error.into());
+            return Ok(());
+        }
+        match rewrite(&self.file, hunk, place)? {
+            Ok(rewritten) => {
+                (verdict.line, verdict.offset) = (Some(place.line), shift(hunk, place.line));
+                self.out.cuts.extend(rewritten.cuts);
+                self.out.is_adapted |= rewritten.is_adapted;
+            }
+            Err(unmappable) => verdict.problem = Some(self.unheld(&unmappable).into()),
+        }
         Ok(())
     }
 
@@ -171,6 +181,19 @@ impl Fitting<'_> {
             added += hunk.additions.cast_signed() - hunk.deletions.cast_signed();
         }
         self.out
+    }
+}
+
+/// Lines that stand for other lines must not take their place.
+fn refuse_placeholder(hunk: &Hunk) -> Result<()> {
+    let text = |tag: Tag| -> String {
+        let lines = hunk.lines.iter().filter(|line| line.tag == tag);
+        lines.flat_map(|line| [line.text.as_str(), "\n"]).collect()
+    };
+    let (old, new) = (text(Tag::Delete), text(Tag::Insert));
+    match new.len() < old.len() {
+        true => placeholder::refuse("the file", &new, |line, _| Ok(old.matches(line).count())),
+        false => Ok(()),
     }
 }
 

@@ -152,3 +152,71 @@ fn mode(text: &str) -> Result<Mode, String> {
         _ => Err(format!("{text:?} is no mode of a file; expected 100644 or 100755")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(lines: &[&str]) -> Result<GitHeader, String> {
+        let mut header = GitHeader::default();
+        lines.iter().try_for_each(|line| header.read(line).map(|is_known| assert!(is_known, "{line}")))?;
+        Ok(header)
+    }
+
+    fn change(lines: &[&str], names: (&str, &str)) -> Result<Change, String> {
+        read(lines)?.change(Some((names.0.to_owned(), names.1.to_owned())), None)
+    }
+
+    #[test]
+    fn a_header_tells_what_happens_to_the_file() {
+        let names = ("a/f", "b/f");
+        assert!(
+            matches!(change(&["new file mode 100644"], names), Ok(Change::Create(name)) if name.text == "f")
+        );
+        assert!(
+            matches!(change(&["deleted file mode 100644"], names), Ok(Change::Delete(name)) if name.text == "f")
+        );
+        let update = change(&["index 12ab..34cd 100644"], names);
+        assert!(matches!(update, Ok(Change::Update { is_known: true, .. })), "{update:?}");
+        let renamed =
+            change(&["similarity index 100%", "rename from f", "rename to \"g\\t\""], ("a/f", "b/g"));
+        assert!(
+            matches!(renamed, Ok(Change::Rename { old, new }) if (old.as_str(), new.as_str()) == ("f", "g\t"))
+        );
+        assert!(matches!(change(&["copy from f", "copy to g"], ("a/f", "b/g")), Ok(Change::Copy { .. })));
+    }
+
+    #[test]
+    fn modes_are_those_of_files() {
+        let mode = |lines: &[&str]| read(lines).map(|header| header.mode);
+        assert_eq!(mode(&["old mode 100644", "new mode 100755"]), Ok(Some(Mode::Executable)));
+        assert_eq!(mode(&["new mode 100600"]), Ok(Some(Mode::Plain)));
+        for (line, why) in [
+            ("new file mode 120000", "symbolic link"),
+            ("index 1..2 160000", "submodule"),
+            ("new mode 40000", "no mode of a file"),
+            ("new mode 99999999999999999999", "is no file mode"),
+            ("new mode x", "is no file mode"),
+        ] {
+            assert!(mode(&[line]).unwrap_err().contains(why), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_refused() {
+        for (lines, names, why) in [
+            (
+                &["new file mode 100644", "deleted file mode 100644"][..],
+                ("a/f", "b/f"),
+                "new and to be deleted",
+            ),
+            (&["rename from f"], ("a/f", "b/g"), "both \"rename from\""),
+            (&["copy to f"], ("a/f", "b/g"), "both \"copy from\""),
+            (&["old mode 100644"], ("a/f", "b/g"), "differ"),
+        ] {
+            assert!(change(lines, names).unwrap_err().contains(why), "{lines:?}");
+        }
+        assert!(GitHeader::default().change(None, None).unwrap_err().contains("the same path twice"));
+        assert_eq!(GitHeader::default().read("+x"), Ok(false));
+    }
+}

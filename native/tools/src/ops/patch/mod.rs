@@ -66,12 +66,15 @@ struct Understood {
 
 /// Open files that a changed file may need until all are changed.
 const HANDLES: u64 = 4;
+/// Most files of a patch, however many files may be open.
+const MOST_FILES: u64 = 20_000;
 
 impl FilePatch {
     fn understood(&self, cx: &CallContext) -> Result<Arc<Understood>> {
         let understand = || {
             let files = parser::parse(&self.patch)?;
-            let targets = target::resolve(&files, &cx.workspace)?;
+            refuse_too_many(files.len())?;
+            let targets = target::resolve(&files, &cx.workspace, &|| cx.check())?;
             Ok(Arc::new(Understood { files, targets }))
         };
         self.understood.get_or_init(understand).clone()
@@ -95,7 +98,6 @@ impl Operation for FilePatch {
     fn run(self, cx: &CallContext) -> Result<Patched, Stop> {
         let understood = self.understood(cx)?;
         let (files, targets) = (&understood.files, &understood.targets);
-        refuse_too_many(targets.len())?;
         let spots = targets.iter().flat_map(|target| target.from.iter().chain(&target.to));
         let places: Vec<_> = spots.map(|spot| &spot.place).collect();
         let _guards = lock_all(&places, || cx.check())?;
@@ -115,7 +117,7 @@ impl Operation for FilePatch {
 /// Refuses a patch that would leave the process without open files.
 fn refuse_too_many(files: usize) -> Result<()> {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX);
-    let most = limit / 2 / HANDLES;
+    let most = MOST_FILES.min(limit / 2 / HANDLES);
     if files as u64 <= most {
         return Ok(());
     }

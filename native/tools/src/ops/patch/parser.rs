@@ -9,12 +9,21 @@ use super::header::{GitHeader, Mode};
 use super::name::{self, Name, Side};
 use crate::error::{Reason, Result, ToolError};
 
+/// Largest patch, in bytes: its lines take many times that in memory.
+pub(super) const MOST_BYTES: usize = 32 << 20;
+/// Most hunks of a patch. Each has a verdict in the answer.
+pub(super) const MOST_HUNKS: usize = 50_000;
+
 /// Reads a patch.
 ///
 /// # Errors
-/// `invalid_argument` with the line of the patch and what was expected there; `binary_file` for a binary patch.
+/// `invalid_argument` with the line of the patch and what was expected there; `binary_file` for a binary patch;
+/// `too_large`.
 pub(super) fn parse(patch: &str) -> Result<Vec<FileDiff>> {
-    let mut parser = Parser { text: Text::new(patch), at: 0, series: 0, files: vec![] };
+    if patch.len() > MOST_BYTES {
+        return Err(too_large(&format!("has {} bytes; no more than {MOST_BYTES}", patch.len())));
+    }
+    let mut parser = Parser { text: Text::new(patch), at: 0, series: 0, hunks: 0, files: vec![] };
     while parser.at < parser.text.len() {
         parser.step()?;
     }
@@ -33,11 +42,18 @@ pub(super) fn malformed(line: usize, what: impl std::fmt::Display) -> ToolError 
     ToolError::new(Reason::InvalidArgument, message).with("argument", "patch").with("line", line)
 }
 
+fn too_large(why: &str) -> ToolError {
+    let message = format!("the patch {why} can be applied at once, so split it, by files if it has several");
+    ToolError::new(Reason::TooLarge, message).with("argument", "patch")
+}
+
 struct Parser<'a> {
     text: Text<'a>,
     /// Index of the next line.
     at: usize,
     series: usize,
+    /// How many hunks there were.
+    hunks: usize,
     files: Vec<FileDiff>,
 }
 
@@ -113,6 +129,10 @@ impl<'a> Parser<'a> {
         hunks: Vec<Hunk>,
     ) -> Result<()> {
         check_hunks(&change, &hunks)?;
+        self.hunks += hunks.len();
+        if self.hunks > MOST_HUNKS {
+            return Err(too_large(&format!("has more than {MOST_HUNKS} hunks; no more")));
+        }
         self.files.push(FileDiff { line, series: self.series, change, executable, hunks });
         Ok(())
     }
@@ -135,6 +155,9 @@ impl<'a> Parser<'a> {
             let (hunk, next) = body::hunk(&self.text, self.at, is_converted)?;
             hunks.push(hunk);
             self.at = next;
+            if hunks.len() > MOST_HUNKS {
+                break;
+            }
         }
         if hunks.is_empty() && !may_be_missing {
             return Err(malformed(self.at + 1, self.expected("@@ -1,3 +1,4 @@")));

@@ -34,12 +34,11 @@ pub(super) fn place(
     top: u64,
 ) -> Vec<Result<Place, Misfit>> {
     let is_known = diff.is_exact();
-    let anchors: Vec<Option<Anchor>> =
-        diff.hunks.iter().zip(found).map(|(hunk, found)| anchor(hunk, found)).collect();
+    let anchors = Anchors::new(diff.hunks.iter().zip(found).map(|(hunk, found)| anchor(hunk, found)));
     let mut placed: Vec<Result<Place, Misfit>> = Vec::with_capacity(found.len());
     for (at, (hunk, places)) in diff.hunks.iter().zip(found).enumerate() {
         placed.push(match hunk.old_lines().next() {
-            Some(_) => choose(hunk, places, at, &anchors),
+            Some(_) => choose(hunk, places, &anchors.beside(at)),
             None => Insertion { hunk, survey, top, is_known, anchors: &anchors }.place(),
         });
     }
@@ -48,9 +47,50 @@ pub(super) fn place(
 }
 
 /// A hunk that can be in one place only: its line, the line after it, and how far that is from the stated one.
+#[derive(Debug, Clone)]
 struct Anchor {
     lines: std::ops::Range<u64>,
     shift: Option<i64>,
+}
+
+/// The anchors beside each hunk.
+struct Anchors {
+    before: Vec<Option<Anchor>>,
+    after: Vec<Option<Anchor>>,
+    /// Whether any of them is not on the stated line.
+    have_moved: bool,
+}
+
+/// The nearest anchors before and after a hunk.
+struct Beside<'a> {
+    before: Option<&'a Anchor>,
+    after: Option<&'a Anchor>,
+}
+
+impl Anchors {
+    fn new(each: impl Iterator<Item = Option<Anchor>>) -> Self {
+        let each: Vec<Option<Anchor>> = each.collect();
+        let has_moved = |anchor: &Anchor| anchor.shift.is_some_and(|shift| shift != 0);
+        let mut after = latest(each.iter().rev());
+        after.reverse();
+        Self { before: latest(each.iter()), after, have_moved: each.iter().flatten().any(has_moved) }
+    }
+
+    fn beside(&self, at: usize) -> Beside<'_> {
+        Beside { before: self.before[at].as_ref(), after: self.after[at].as_ref() }
+    }
+}
+
+/// For each, the one that came last before it.
+fn latest<'a>(each: impl Iterator<Item = &'a Option<Anchor>>) -> Vec<Option<Anchor>> {
+    let next = |last: &mut Option<Anchor>, anchor: &Option<Anchor>| {
+        let before = last.clone();
+        if anchor.is_some() {
+            last.clone_from(anchor);
+        }
+        Some(before)
+    };
+    each.scan(None, next).collect()
 }
 
 fn anchor(hunk: &Hunk, found: &Places) -> Option<Anchor> {
@@ -73,7 +113,7 @@ pub(super) fn stated(hunk: &Hunk) -> Option<u64> {
     })
 }
 
-fn choose(hunk: &Hunk, found: &Places, at: usize, anchors: &[Option<Anchor>]) -> Result<Place, Misfit> {
+fn choose(hunk: &Hunk, found: &Places, beside: &Beside<'_>) -> Result<Place, Misfit> {
     if let Some(unmappable) = &found.unmappable {
         return Err(Misfit::Unmappable(unmappable.clone()));
     }
@@ -81,7 +121,7 @@ fn choose(hunk: &Hunk, found: &Places, at: usize, anchors: &[Option<Anchor>]) ->
         [place] => Some((*place).clone()),
         _ => None,
     };
-    let hinted = hinted(hunk, found, at, anchors);
+    let hinted = hinted(hunk, found, beside);
     if hinted.len() > 1 {
         return Err(ambiguous(hinted.into_iter(), 0));
     }
@@ -89,7 +129,7 @@ fn choose(hunk: &Hunk, found: &Places, at: usize, anchors: &[Option<Anchor>]) ->
         0 => Err(Misfit::Absent),
         1 => found.near.front().cloned().ok_or(Misfit::Absent),
         total => only(hinted)
-            .or_else(|| only(between(found, at, anchors)))
+            .or_else(|| only(between(found, beside)))
             .ok_or_else(|| ambiguous(found.near.iter(), total)),
     }
 }
@@ -101,25 +141,21 @@ fn ambiguous<'p>(places: impl Iterator<Item = &'p Place>, total: u64) -> Misfit 
 }
 
 /// The places at the stated line, and at it as far off as neighbours are.
-fn hinted<'p>(hunk: &Hunk, found: &'p Places, at: usize, anchors: &[Option<Anchor>]) -> Vec<&'p Place> {
+fn hinted<'p>(hunk: &Hunk, found: &'p Places, beside: &Beside<'_>) -> Vec<&'p Place> {
     let Some(stated) = stated(hunk) else { return vec![] };
     let neighbour = |anchor: Option<&Anchor>| anchor.and_then(|anchor| anchor.shift).unwrap_or(0);
-    let shifts = [
-        0,
-        neighbour(anchors[..at].iter().rev().flatten().next()),
-        neighbour(anchors[at + 1..].iter().flatten().next()),
-    ];
+    let shifts = [0, neighbour(beside.before), neighbour(beside.after)];
     let lines = shifts.map(|shift| stated.saturating_add_signed(shift));
     found.near.iter().filter(|place| lines.contains(&place.line)).collect()
 }
 
 /// The places between the hunks before and after.
-fn between<'p>(found: &'p Places, at: usize, anchors: &[Option<Anchor>]) -> Vec<&'p Place> {
+fn between<'p>(found: &'p Places, beside: &Beside<'_>) -> Vec<&'p Place> {
     if found.total > found.near.len() as u64 {
         return vec![];
     }
-    let after = anchors[..at].iter().rev().flatten().next().map_or(0, |anchor| anchor.lines.end);
-    let before = anchors[at + 1..].iter().flatten().next().map_or(u64::MAX, |anchor| anchor.lines.start);
+    let after = beside.before.map_or(0, |anchor| anchor.lines.end);
+    let before = beside.after.map_or(u64::MAX, |anchor| anchor.lines.start);
     found.near.iter().filter(|place| place.line >= after && place.line < before).collect()
 }
 
@@ -130,7 +166,7 @@ struct Insertion<'a> {
     /// Where the file's first line begins.
     top: u64,
     is_known: bool,
-    anchors: &'a [Option<Anchor>],
+    anchors: &'a Anchors,
 }
 
 impl Insertion<'_> {
@@ -154,7 +190,6 @@ impl Insertion<'_> {
 
     fn check(&self, line: u64) -> Result<u64, &'static str> {
         let is_end = line == self.survey.lines + 1;
-        let has_moved = |anchor: &Anchor| anchor.shift.is_some_and(|shift| shift != 0);
         match () {
             () if self.hunk.stated.is_some_and(|stated| stated.old.1 != 0) => {
                 Err("its header counts lines that are")
@@ -169,9 +204,7 @@ impl Insertion<'_> {
             () if !is_end && self.hunk.is_at_end() => {
                 Err("its last line ends the file, but it is not at the end")
             }
-            () if self.anchors.iter().flatten().any(has_moved) => {
-                Err("other hunks are not on the lines that their headers name")
-            }
+            () if self.anchors.have_moved => Err("other hunks are not on the lines that their headers name"),
             () => Ok(line),
         }
     }
@@ -191,5 +224,42 @@ fn refuse_overlaps(diff: &FileDiff, placed: &mut [Result<Place, Misfit>]) {
             placed[at] = Err(Misfit::Overlap(other + 1));
             placed[other] = Err(Misfit::Overlap(at + 1));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn beside(anchors: &Anchors, at: usize) -> (Option<u64>, Option<u64>) {
+        let line = |anchor: Option<&Anchor>| anchor.map(|anchor| anchor.lines.start);
+        (line(anchors.beside(at).before), line(anchors.beside(at).after))
+    }
+
+    #[test]
+    fn the_nearest_anchors_are_on_either_side() {
+        let anchor = |line: u64, shift| Some(Anchor { lines: line..line + 1, shift: Some(shift) });
+        let anchors = Anchors::new([None, anchor(5, 0), None, None, anchor(9, 2), None].into_iter());
+        let all: Vec<_> = (0..6).map(|at| beside(&anchors, at)).collect();
+        let (five, nine) = (Some(5), Some(9));
+        assert_eq!(all, [(None, five), (None, nine), (five, nine), (five, nine), (five, None), (nine, None)]);
+        assert!(anchors.have_moved);
+        assert!(!Anchors::new([anchor(5, 0), None].into_iter()).have_moved);
+    }
+
+    #[test]
+    fn a_stated_line_is_where_the_old_lines_begin() {
+        use super::super::diff::{Line, Stated, Tag};
+        let hunk = |old, tag| Hunk {
+            line: 1,
+            stated: Some(Stated { old, new: (1, 1) }),
+            is_recounted: false,
+            lines: vec![Line { tag, text: String::new(), is_open: false }],
+        };
+        assert_eq!(stated(&hunk((4, 0), Tag::Insert)), Some(5));
+        assert_eq!(stated(&hunk((4, 1), Tag::Delete)), Some(4));
+        assert_eq!(stated(&hunk((0, 0), Tag::Delete)), Some(1));
+        let farthest = hunk((1 << 48, 0), Tag::Insert);
+        assert_eq!(shift(&farthest, 1), Some(-(1 << 48)));
     }
 }

@@ -10,8 +10,11 @@ use crate::text::{Bytes, Charset, Check, Unmappable};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Range;
 
-/// Places that are remembered on either side of the stated line.
+/// Places of a hunk that are remembered on either side of the stated line, and how many of all hunks together: a
+/// small patch with many hunks would otherwise fill the memory. A few of each are always remembered.
 const REMEMBERED: usize = 500;
+const REMEMBERED_IN_ALL: usize = 1 << 17;
+const REMEMBERED_AT_LEAST: usize = 16;
 
 /// Lines of the file where all old lines of a hunk are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,6 +100,8 @@ struct Track {
     is_at_end: bool,
     /// Whether the last line must have no end.
     is_open: bool,
+    /// Places that are remembered on either side of the stated line.
+    most: usize,
     /// How many of the places found are before the stated line.
     before: usize,
     found: Places,
@@ -118,13 +123,14 @@ impl Search {
                 ..Survey::default()
             },
         };
+        let most = REMEMBERED_IN_ALL / wanted.len().max(1);
         for wanted in wanted {
-            search.add(wanted);
+            search.add(wanted, most.clamp(REMEMBERED_AT_LEAST, REMEMBERED));
         }
         search
     }
 
-    fn add(&mut self, wanted: &Wanted<'_>) {
+    fn add(&mut self, wanted: &Wanted<'_>, most: usize) {
         let mut word = Vec::with_capacity(wanted.lines.len());
         let mut found = Places::default();
         for line in &wanted.lines {
@@ -152,6 +158,7 @@ impl Search {
             stated: wanted.stated,
             is_at_end: wanted.is_at_end,
             is_open: wanted.lines.last().is_some_and(|line| line.is_open),
+            most,
             before: 0,
             found,
         });
@@ -266,11 +273,11 @@ impl Track {
             self.found.near.clear();
         } else if is_before {
             self.before += 1;
-            if self.before > REMEMBERED {
+            if self.before > self.most {
                 self.before -= 1;
                 self.found.near.pop_front();
             }
-        } else if self.found.near.len() - self.before >= REMEMBERED {
+        } else if self.found.near.len() - self.before >= self.most {
             return;
         }
         self.found.near.push_back(place);

@@ -4,6 +4,7 @@ use super::diff::{Change, FileDiff};
 use super::name::{self, Name};
 use crate::error::{Reason, Result, ToolError};
 use crate::policy::{Need, Operand};
+use crate::text::Check;
 use crate::workspace::{Place, Workspace};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -55,33 +56,38 @@ impl Target {
 /// Finds the files of a patch.
 ///
 /// # Errors
-/// `outside_workspace` and what else a path may be refused for.
-pub(super) fn resolve(files: &[FileDiff], workspace: &Workspace) -> Result<Vec<Target>> {
+/// `outside_workspace` and what else a path may be refused for; those of `check`.
+pub(super) fn resolve(files: &[FileDiff], workspace: &Workspace, check: Check<'_>) -> Result<Vec<Target>> {
     let mut resolver = Resolver { workspace, made: BTreeSet::new() };
-    files.iter().map(|file| resolver.resolve(file).map_err(|error| error.with("line", file.line))).collect()
+    let mut resolve = |file: &FileDiff| {
+        check()?;
+        resolver.resolve(file).map_err(|error| error.with("line", file.line))
+    };
+    files.iter().map(&mut resolve).collect()
 }
 
 /// What these targets ask leave for: `Edit` of each file that is changed or goes, `Write` of each that is made.
 pub(super) fn needs(targets: &[Target]) -> Vec<Need> {
     let mut needs: Vec<Need> = Vec::new();
+    let mut known: BTreeSet<(&str, &str)> = BTreeSet::new();
     let mut made: BTreeSet<&str> = BTreeSet::new();
     for target in targets {
         let (from, to) = (target.from.as_ref(), target.to.as_ref());
         let source = from.map(|from| match target.operation {
-            PatchOperation::Copied => need("Read", from),
-            _ => need("Edit", from),
+            PatchOperation::Copied => ("Read", from),
+            _ => ("Edit", from),
         });
         let result = to.and_then(|to| match target.operation {
             PatchOperation::Updated if made.contains(to.path.as_str()) => None,
-            PatchOperation::Updated => Some(need("Edit", to)),
-            _ => Some(need("Write", to)),
+            PatchOperation::Updated => Some(("Edit", to)),
+            _ => Some(("Write", to)),
         });
         if target.operation != PatchOperation::Updated {
             made.extend(to.map(|to| to.path.as_str()));
         }
-        for need in source.into_iter().chain(result) {
-            if !needs.iter().any(|known| (&known.rule, &known.operand) == (&need.rule, &need.operand)) {
-                needs.push(need);
+        for (rule, spot) in source.into_iter().chain(result) {
+            if known.insert((rule, &spot.path)) {
+                needs.push(need(rule, spot));
             }
         }
     }

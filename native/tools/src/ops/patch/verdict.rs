@@ -139,3 +139,54 @@ pub(super) fn failure(files: &[FileVerdict]) -> Option<ToolError> {
 fn is_false(value: &bool) -> bool {
     !value
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, problem: Option<Problem>, hunks: Vec<HunkVerdict>) -> FileVerdict {
+        FileVerdict {
+            path: path.to_owned(),
+            operation: PatchOperation::Updated,
+            old_path: None,
+            hunks,
+            additions: 0,
+            deletions: 0,
+            hash: None,
+            encoding: None,
+            executable: None,
+            line_endings_adapted: false,
+            link_broken: false,
+            note: None,
+            problem,
+        }
+    }
+
+    fn problem(reason: Reason) -> Option<Problem> {
+        Some(ToolError::new(reason, format!("it is {}", reason.as_str())).with("lines", [1, 2]).into())
+    }
+
+    fn hunk(problem: Option<Problem>) -> HunkVerdict {
+        let (line, new_line, offset, note) = (None, None, None, None);
+        HunkVerdict { patch_line: 3, line, new_line, offset, additions: 1, deletions: 0, note, problem }
+    }
+
+    #[test]
+    fn all_problems_are_counted_and_the_first_gives_the_reason() {
+        assert_eq!(failure(&[file("a", None, vec![hunk(None)])]), None);
+        let files = [
+            file("a", None, vec![hunk(None), hunk(problem(Reason::Ambiguous))]),
+            file("b", problem(Reason::NoSuchFile), vec![]),
+        ];
+        let error = failure(&files).unwrap();
+        assert_eq!((error.reason, &error.details["file"]), (Reason::Ambiguous, &"a".into()));
+        assert_eq!(
+            error.message,
+            "the patch does not apply in 2 places; nothing was changed\n- a, hunk 2 of 2: it is ambiguous\n- b: it is \
+             no_such_file"
+        );
+        assert_eq!(error.details["files"][0]["hunks"][1]["problem"]["lines"], serde_json::json!([1, 2]));
+        let many: Vec<_> = (0..8).map(|_| file("a", problem(Reason::NoMatch), vec![])).collect();
+        assert!(failure(&many).unwrap().message.ends_with("- and 3 more, which are in the details"));
+    }
+}

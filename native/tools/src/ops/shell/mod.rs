@@ -1,11 +1,15 @@
 //! Shell commands.
 
+mod background;
 mod environment;
 mod output;
 #[cfg(all(feature = "port", target_os = "linux"))]
 mod run;
 
-pub use output::ShellOutput;
+pub use background::{ShellKill, ShellPoll};
+pub use output::{BackgroundOutput, ShellOutput, Status};
+#[cfg(all(feature = "port", target_os = "linux"))]
+pub use run::{Ending, end_session};
 
 use crate::context::{CallContext, Stop};
 use crate::error::{Reason, Result, ToolError};
@@ -28,9 +32,10 @@ const MAX_COMMAND: usize = (128 << 10) - 1;
 )]
 pub struct Shell {
     /// The command, as for `bash -c`. It may have several lines. Whatever it leaves running when it ends is
-    /// killed.
+    /// killed, unless it runs in the background.
     command: String,
-    /// Milliseconds until the command and everything that it started is killed. 120000 when absent.
+    /// Milliseconds until the command and everything that it started is killed. When absent, 120000 in the foreground
+    /// and no limit in the background.
     #[serde(default)]
     #[schemars(range(min = 1, max = 86_400_000))]
     timeout: Option<u64>,
@@ -44,6 +49,10 @@ pub struct Shell {
     /// Text for the command's standard input, which is empty when absent.
     #[serde(default)]
     stdin: Option<String>,
+    /// Whether it runs in the background: the answer comes at once with an id, and shell_output and shell_kill take
+    /// that. It ends with the session at the latest. For servers, watchers and long builds.
+    #[serde(default)]
+    run_in_background: bool,
     /// Whether terminal escape sequences, such as colours, are removed from the output.
     #[serde(default)]
     strip_ansi: bool,
@@ -119,17 +128,26 @@ impl Operation for Shell {
     #[cfg(all(feature = "port", target_os = "linux"))]
     fn run(self, cx: &CallContext) -> Result<ShellOutput, Stop> {
         self.check_command()?;
-        Ok(run::run(&self, cx)?)
+        match self.run_in_background {
+            true => Ok(run::start(self, cx)?),
+            false => Ok(run::run(&self, cx)?),
+        }
     }
 
     #[cfg(not(all(feature = "port", target_os = "linux")))]
     fn run(self, _: &CallContext) -> Result<ShellOutput, Stop> {
-        let message = match cfg!(feature = "port") {
-            true => "commands can be run on Linux only",
-            false => "commands are run by the port program only; call the tool through the port door",
-        };
-        Err(ToolError::new(Reason::DoorLost, message).into())
+        Err(not_here())
     }
+}
+
+/// The answer of a build that runs no commands.
+#[cfg(not(all(feature = "port", target_os = "linux")))]
+fn not_here() -> Stop {
+    let message = match cfg!(feature = "port") {
+        true => "commands can be run on Linux only",
+        false => "commands are run by the port program only; call the tool through the port door",
+    };
+    ToolError::new(Reason::DoorLost, message).into()
 }
 
 #[cfg(test)]

@@ -7,7 +7,10 @@ use serde::Serialize;
 /// What [`Shell`](super::Shell) returns.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ShellOutput {
-    /// Exit code of the shell; null when a signal killed it.
+    /// Name of a command in the background, for shell_output and shell_kill; absent in the foreground.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) id: Option<String>,
+    /// Exit code of the shell; null when a signal killed it, and in the background.
     pub(super) exit_code: Option<i32>,
     /// The signal that killed the shell, such as `SIGSEGV`; absent when it exited.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -16,13 +19,14 @@ pub struct ShellOutput {
     pub(super) stdout: String,
     /// Standard error, likewise.
     pub(super) stderr: String,
-    /// The exact bytes of a standard output that is not UTF-8.
+    /// The exact bytes of a standard output that is not UTF-8; where it was cut, those of its beginning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) stdout_base64: Option<String>,
-    /// The exact bytes of a standard error that is not UTF-8.
+    /// The exact bytes of a standard error that is not UTF-8, likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) stderr_base64: Option<String>,
-    /// Whether output or errors were longer than what is given; such text ends with `[output truncated]`.
+    /// Whether output or errors were longer than what is given: beginning and end, with a line between them that says
+    /// how much is left out. Such text ends with `[output truncated]`.
     pub(super) truncated: bool,
     /// Bytes of the whole standard output; absent when all of it is given.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,6 +34,13 @@ pub struct ShellOutput {
     /// Bytes of the whole standard error; absent when all of it is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) stderr_bytes: Option<u64>,
+    /// Absolute path of a file with all output, standard output and errors as they came in; absent while all of it is
+    /// given. File tools read it until the session ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) output_file: Option<String>,
+    /// What that file lacks, or why there is none; absent when it lacks nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) output_file_lacks: Option<String>,
     /// How many processes the command left running, which were killed; absent when there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) killed: Option<u32>,
@@ -37,4 +48,73 @@ pub struct ShellOutput {
     pub(super) duration_ms: u64,
     /// What stood between the command and the machine.
     pub(super) isolation: Isolation,
+}
+
+/// How far a command in the background is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(
+    not(all(feature = "port", target_os = "linux")),
+    allow(dead_code, reason = "described everywhere, run by the port only")
+)]
+pub enum Status {
+    /// It, or something that it started, still runs.
+    Running,
+    /// It has ended by itself, and so has everything that it started.
+    Exited,
+    /// It was killed, with everything that it started.
+    Killed,
+    /// It was killed because its timeout was over.
+    TimedOut,
+    /// It could not be started, or was lost; `error` says why.
+    Failed,
+}
+
+/// What [`ShellPoll`](super::ShellPoll) and [`ShellKill`](super::ShellKill) return.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct BackgroundOutput {
+    /// The command's id.
+    pub(super) id: String,
+    /// How far it is.
+    pub(super) status: Status,
+    /// Exit code of the shell; null while it runs, and when it was killed.
+    pub(super) exit_code: Option<i32>,
+    /// The signal that killed the shell, such as `SIGSEGV`; absent when it was not that which ended it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) signal: Option<String>,
+    /// What came on standard output since the last call. Bytes that are not UTF-8 are replaced; output with such bytes
+    /// and NULs is empty here.
+    pub(super) stdout: String,
+    /// What came on standard error, likewise.
+    pub(super) stderr: String,
+    /// The exact bytes of a standard output that is not UTF-8; where it was cut, those of its beginning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) stdout_base64: Option<String>,
+    /// The exact bytes of a standard error that is not UTF-8, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) stderr_base64: Option<String>,
+    /// Whether more came since the last call than what is given: beginning and end, with a line between them that says
+    /// how much is left out. Such text ends with `[output truncated]`.
+    pub(super) truncated: bool,
+    /// Bytes that came on standard output since the last call; absent when all of them are given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) stdout_bytes: Option<u64>,
+    /// Bytes that came on standard error since the last call; absent when all of them are given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) stderr_bytes: Option<u64>,
+    /// Absolute path of a file with all output since the start, standard output and errors as they came in; absent while
+    /// there is little. File tools read it until the session ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) output_file: Option<String>,
+    /// What that file lacks, or why there is none; absent when it lacks nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) output_file_lacks: Option<String>,
+    /// How many processes were killed at the end; absent while it runs and when there were none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) killed: Option<u32>,
+    /// What went wrong, if something did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) error: Option<String>,
+    /// Milliseconds from the start to the end, or until now.
+    pub(super) duration_ms: u64,
 }

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use shelf::Shelf;
 
 /// What is wanted of the skills.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     /// Name and description of every skill.

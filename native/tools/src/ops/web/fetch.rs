@@ -51,6 +51,24 @@ pub struct WebFetch {
     pub raw: bool,
 }
 
+impl WebFetch {
+    /// A call that reads a page with the defaults and looks for something in it.
+    pub(crate) fn page(url: String, prompt: String) -> Self {
+        Self {
+            url,
+            prompt: Some(prompt),
+            method: Method::Get,
+            headers: None,
+            body: None,
+            timeout_sec: half_a_minute(),
+            max_size_kb: None,
+            auth: None,
+            verify_tls: yes(),
+            raw: false,
+        }
+    }
+}
+
 /// Methods of HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]

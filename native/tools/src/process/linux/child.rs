@@ -3,10 +3,11 @@
 use super::client::{Launcher, Ready};
 use super::frame;
 use super::message::{Report, from_bytes};
-use crate::process::Isolation;
+use crate::process::{Confinement, Isolation};
 use rustix::io::Errno;
 use rustix::net::SendFlags;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A program that was started by a [`Launcher`]. Dropping it kills the program and everything
@@ -21,6 +22,7 @@ pub struct Child {
     pub stderr: Option<OwnedFd>,
     /// How it is isolated.
     pub isolation: Isolation,
+    pub(super) confinement: Arc<Confinement>,
     pub(super) control: OwnedFd,
     pub(super) was_killed: AtomicBool,
 }
@@ -55,7 +57,8 @@ impl Child {
         let report = self.wait()?;
         // An order to kill that came too late still stands in the socket, where the next order would follow it.
         if let (Report::Ended { is_ready: true, .. }, false) = (&report, self.was_killed.into_inner()) {
-            Launcher::shared().keep(Ready { isolation: self.isolation, control: self.control });
+            let Self { isolation, confinement, control, .. } = self;
+            Launcher::shared().keep(Ready { isolation, confinement, control });
         }
         Ok(report)
     }

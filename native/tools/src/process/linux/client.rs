@@ -5,8 +5,7 @@ use super::frame;
 use super::message::{Failure, Setup, from_bytes, to_bytes};
 use super::pipes::Pipes;
 use super::spec::Spec;
-use crate::context::Sandbox;
-use crate::process::Isolation;
+use crate::process::{Confinement, Isolation};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
@@ -16,14 +15,14 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::time::Duration;
 
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
 /// The longest that making a reaper can take; a launcher that has not answered by then is stuck.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Most reapers that wait for an order; further ones end with their command.
+/// Most reapers that wait for an order; for a further one, the one that has waited longest ends.
 const MAX_STOCK: usize = 8;
 /// How many reapers may die in a row before they were given an order.
 const MAX_TRIES: usize = 5;
@@ -47,6 +46,7 @@ struct Running {
 /// A reaper that waits for an order.
 pub(super) struct Ready {
     pub(super) isolation: Isolation,
+    pub(super) confinement: Arc<Confinement>,
     pub(super) control: OwnedFd,
 }
 
@@ -65,24 +65,31 @@ impl Launcher {
         let body = spec.order()?;
         let pipes = Pipes::open(spec.stdin).map_err(|errno| Failure::new("make pipes", errno))?;
         let fds: Vec<_> = [&spec.directory].into_iter().chain(&pipes.theirs).map(AsFd::as_fd).collect();
-        let ready = self.order(spec.sandbox, &body, &fds)?;
+        let ready = self.order(&spec.confinement, &body, &fds)?;
         Ok(Child {
             stdin: pipes.stdin,
             stdout: Some(pipes.stdout),
             stderr: Some(pipes.stderr),
             isolation: ready.isolation,
+            confinement: ready.confinement,
             control: ready.control,
             was_killed: AtomicBool::new(false),
         })
     }
 
-    /// Gives the order to a reaper. One that died while it waited has done nothing, so another one can.
-    fn order(&self, sandbox: Sandbox, body: &[u8], fds: &[BorrowedFd<'_>]) -> Result<Ready, Failure> {
+    /// Gives the order to a reaper. One that has not taken it, because it died or was outdated while it waited, has done
+    /// nothing, so another one can.
+    fn order(
+        &self,
+        confinement: &Arc<Confinement>,
+        body: &[u8],
+        fds: &[BorrowedFd<'_>],
+    ) -> Result<Ready, Failure> {
         let mut tries = 0;
         loop {
             tries += 1;
-            let ready = self.reaper(sandbox)?;
-            match frame::send(ready.control.as_fd(), body, fds) {
+            let ready = self.reaper(confinement)?;
+            match ready.give(body, fds) {
                 Ok(()) => return Ok(ready),
                 Err(Errno::PIPE) if tries < MAX_TRIES => {}
                 Err(errno) => return Err(Failure::new("give an order to the reaper", errno)),
@@ -90,14 +97,14 @@ impl Launcher {
         }
     }
 
-    fn reaper(&self, sandbox: Sandbox) -> Result<Ready, Failure> {
+    fn reaper(&self, confinement: &Arc<Confinement>) -> Result<Ready, Failure> {
         let mut state = self.lock();
-        if let Some(Ok(taken)) = state.as_mut().map(|running| running.take(sandbox)) {
+        if let Some(Ok(taken)) = state.as_mut().map(|running| running.take(confinement)) {
             return taken;
         }
         // None was running, or it has died: start one.
         let running = state.insert(Running::start()?);
-        running.take(sandbox).unwrap_or_else(|errno| {
+        running.take(confinement).unwrap_or_else(|errno| {
             *state = None;
             Err(Failure::new("reach the launcher", errno))
         })
@@ -105,15 +112,29 @@ impl Launcher {
 
     /// Takes back a reaper whose program has left nothing behind.
     pub(super) fn keep(&self, ready: Ready) {
-        if let Some(running) = self.lock().as_mut()
-            && running.stock.len() < MAX_STOCK
-        {
-            running.stock.push(ready);
-        }
+        let mut state = self.lock();
+        let Some(running) = state.as_mut() else { return };
+        running.stock.push(ready);
+        let outlived = (running.stock.len() > MAX_STOCK).then(|| running.stock.remove(0));
+        drop(state);
+        drop(outlived);
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Running>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Ready {
+    /// Gives an order and waits until it has been taken.
+    fn give(&self, body: &[u8], fds: &[BorrowedFd<'_>]) -> Result<(), Errno> {
+        frame::send(self.control.as_fd(), body, fds)?;
+        let patience = Timespec { tv_sec: PATIENCE.as_secs().cast_signed(), tv_nsec: 0 };
+        let mut answer = [PollFd::new(&self.control, PollFlags::IN)];
+        match frame::retry(|| poll(&mut answer, Some(&patience)))? {
+            0 => Err(Errno::TIMEDOUT),
+            _ => frame::receive(self.control.as_fd())?.map(drop).ok_or(Errno::PIPE),
+        }
     }
 }
 
@@ -137,18 +158,19 @@ impl Running {
         }
     }
 
-    /// A reaper for `sandbox`, from the stock or a new one. The outer error says that the launcher is lost, the inner
+    /// A reaper with this confinement, from the stock or a new one. The outer error says that the launcher is lost, the inner
     /// one that it could not make a reaper.
-    fn take(&mut self, sandbox: Sandbox) -> Result<Result<Ready, Failure>, Errno> {
+    fn take(&mut self, confinement: &Arc<Confinement>) -> Result<Result<Ready, Failure>, Errno> {
         self.check()?;
-        if let Some(at) = self.stock.iter().position(|ready| ready.isolation.mode == sandbox) {
-            return Ok(Ok(self.stock.swap_remove(at)));
+        if let Some(at) = self.stock.iter().rposition(|ready| ready.confinement == *confinement) {
+            return Ok(Ok(self.stock.remove(at)));
         }
-        frame::send(self.socket.as_fd(), &to_bytes(&sandbox), &[])?;
+        frame::send(self.socket.as_fd(), &to_bytes(confinement.as_ref()), &[])?;
         let frame = frame::receive(self.socket.as_fd())?.ok_or(Errno::PIPE)?;
         let setup: Setup = from_bytes(&frame.body)?;
-        Ok(setup.and_then(|isolation| match frame.fds.into_iter().next() {
-            Some(control) => Ok(Ready { isolation, control }),
+        let confinement = Arc::clone(confinement);
+        Ok(setup.and_then(|entered| match frame.fds.into_iter().next() {
+            Some(control) => Ok(Ready { isolation: entered.isolation, confinement, control }),
             // The kernel drops a descriptor for which this process has no room.
             None => Err(Failure::new("receive the socket of a reaper", Errno::MFILE)),
         }))

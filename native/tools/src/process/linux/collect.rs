@@ -17,15 +17,13 @@ const GRACE: Duration = Duration::from_secs(10);
 type Chunk = [MaybeUninit<u8>; 16 << 10];
 /// Most bytes that a pipe can still hold when all its writers are gone; what comes after comes from a stranger who
 /// was handed the pipe.
-const MOST_IN_A_PIPE: u64 = 1 << 20;
+const MOST_IN_A_PIPE: usize = 1 << 20;
 
 /// The terms on which a program runs.
 #[derive(Debug)]
 pub struct Terms<'a> {
     /// Everything it gets on standard input.
     pub input: &'a [u8],
-    /// Most bytes that are kept of its output, and of its errors.
-    pub cap: usize,
     /// When it is killed.
     pub deadline: Option<Instant>,
     /// Kills it when the caller cancels.
@@ -43,20 +41,19 @@ pub enum End {
     Cancelled,
 }
 
-/// The beginning of an output stream.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Captured {
-    /// As many bytes as the terms allow.
-    pub bytes: Vec<u8>,
-    /// How many bytes there were.
-    pub total: u64,
+/// Which output stream of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
 }
 
-impl Captured {
-    /// Whether there was more than was kept.
-    pub fn is_cut(&self) -> bool {
-        self.total > self.bytes.len() as u64
-    }
+/// Takes a program's output as it comes. It must never make the program wait for long.
+pub trait Sink {
+    /// Takes some bytes of a stream; never none.
+    fn take(&mut self, source: Source, bytes: &[u8]);
 }
 
 /// What is known of a program at its end.
@@ -66,10 +63,6 @@ pub struct Collected {
     pub end: End,
     /// What its reaper said; an error when the reaper was lost, or has not killed everything within ten seconds.
     pub report: Result<Report, Errno>,
-    /// Its output.
-    pub stdout: Captured,
-    /// Its errors.
-    pub stderr: Captured,
 }
 
 /// A cancel token that a wait for descriptors can hear.
@@ -94,14 +87,15 @@ impl Wake {
     }
 }
 
-/// Runs a program to its end. Should the wait itself fail, the program is killed and the report is the error.
-pub fn collect(child: Child, terms: &Terms<'_>) -> Collected {
+/// Runs a program to its end; its output goes into the sink. Should the wait itself fail, the program is killed and
+/// the report is the error.
+pub fn collect(child: Child, terms: &Terms<'_>, sink: &mut dyn Sink) -> Collected {
     let mut run = Run::new(child, terms);
-    let watched = run.watch();
-    run.stdout.read_what_is_left();
-    run.stderr.read_what_is_left();
+    let watched = run.watch(sink);
+    run.stdout.read_what_is_left(sink);
+    run.stderr.read_what_is_left(sink);
     let report = watched.and_then(|()| run.child.report());
-    Collected { end: run.end, report, stdout: run.stdout.captured, stderr: run.stderr.captured }
+    Collected { end: run.end, report }
 }
 
 struct Run<'a> {
@@ -117,15 +111,14 @@ struct Run<'a> {
 
 /// One output stream, until its end.
 struct Stream {
+    source: Source,
     fd: Option<OwnedFd>,
-    captured: Captured,
-    cap: usize,
 }
 
 impl<'a> Run<'a> {
     fn new(mut child: Child, terms: &'a Terms<'a>) -> Self {
-        let stdout = Stream::new(child.stdout.take(), terms.cap);
-        let stderr = Stream::new(child.stderr.take(), terms.cap);
+        let stdout = Stream { source: Source::Stdout, fd: child.stdout.take() };
+        let stderr = Stream { source: Source::Stderr, fd: child.stderr.take() };
         let (end, until) = (End::Itself, terms.deadline);
         let mut run = Self { child, terms, input: terms.input, stdout, stderr, end, until };
         run.feed();
@@ -133,12 +126,12 @@ impl<'a> Run<'a> {
     }
 
     /// Waits until the reaper's report is there, or fails with the reason why it will not come.
-    fn watch(&mut self) -> Result<(), Errno> {
+    fn watch(&mut self, sink: &mut dyn Sink) -> Result<(), Errno> {
         let mut chunk: Chunk = [MaybeUninit::uninit(); _];
         loop {
             let has_report = self.wait()?;
-            self.stdout.read(&mut chunk);
-            self.stderr.read(&mut chunk);
+            self.stdout.read(&mut chunk, sink);
+            self.stderr.read(&mut chunk, sink);
             if has_report {
                 return Ok(());
             }
@@ -195,33 +188,31 @@ impl<'a> Run<'a> {
 }
 
 impl Stream {
-    fn new(fd: Option<OwnedFd>, cap: usize) -> Self {
-        Self { fd, captured: Captured::default(), cap }
-    }
-
-    /// Reads once, if there is something; at the end the stream is closed. True when something was read.
-    fn read(&mut self, chunk: &mut Chunk) -> bool {
-        let Some(fd) = &self.fd else { return false };
+    /// Reads once, if there is something; at the end the stream is closed. Returns how many bytes were read.
+    fn read(&mut self, chunk: &mut Chunk, sink: &mut dyn Sink) -> usize {
+        let Some(fd) = &self.fd else { return 0 };
         match rustix::io::read(fd, chunk) {
-            Err(Errno::AGAIN) => return false,
-            Err(Errno::INTR) => {}
-            Ok((bytes, _)) if !bytes.is_empty() => self.keep(bytes),
-            Ok(_) | Err(_) => self.fd = None,
+            Err(Errno::AGAIN | Errno::INTR) => 0,
+            Ok((bytes, _)) if !bytes.is_empty() => {
+                sink.take(self.source, bytes);
+                bytes.len()
+            }
+            Ok(_) | Err(_) => {
+                self.fd = None;
+                0
+            }
         }
-        self.fd.is_some()
     }
 
-    /// Keeps what there is room for; the rest is counted, so that the program can go on writing.
-    fn keep(&mut self, bytes: &[u8]) {
-        let room = self.cap.saturating_sub(self.captured.bytes.len());
-        self.captured.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
-        self.captured.total += bytes.len() as u64;
-    }
-
-    fn read_what_is_left(&mut self) {
+    fn read_what_is_left(&mut self, sink: &mut dyn Sink) {
         let mut chunk: Chunk = [MaybeUninit::uninit(); _];
-        let most = self.captured.total + MOST_IN_A_PIPE;
-        while self.captured.total < most && self.read(&mut chunk) {}
+        let mut total = 0;
+        while total < MOST_IN_A_PIPE {
+            match self.read(&mut chunk, sink) {
+                0 => return,
+                count => total += count,
+            }
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the port, the launcher and the reapers say to each other.
 
-use crate::error::describe;
+use super::sandbox::Placeholder;
+use crate::error::{Reason, ToolError, describe};
 use crate::process::Isolation;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -11,6 +12,8 @@ use std::ffi::CStr;
 /// so that there is one copy to wipe.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Order<'a> {
+    /// Whether what the program leaves running when it ends goes on.
+    pub(super) lingers: bool,
     /// Absolute path of the program.
     pub(super) program: &'a CStr,
     /// Where the directory stood when it was opened.
@@ -24,7 +27,7 @@ pub(super) struct Order<'a> {
 impl<'a> Order<'a> {
     pub(super) fn encode(&self) -> Vec<u8> {
         let count = |list: &[&CStr]| u32::try_from(list.len()).unwrap_or(u32::MAX).to_ne_bytes();
-        let mut out = Vec::new();
+        let mut out = vec![u8::from(self.lingers)];
         out.extend(count(&self.arguments));
         out.extend(count(&self.environment));
         let fixed = [&self.program, &self.directory];
@@ -35,6 +38,7 @@ impl<'a> Order<'a> {
     }
 
     pub(super) fn decode(body: &'a [u8]) -> Option<Self> {
+        let (lingers, body) = body.split_first()?;
         let (arguments, body) = body.split_first_chunk()?;
         let (environment, body) = body.split_first_chunk()?;
         let mut texts = body.split_inclusive(|byte| *byte == 0);
@@ -44,7 +48,8 @@ impl<'a> Order<'a> {
         let mut list = |count: &[u8; 4]| -> Option<Vec<&CStr>> {
             (0..u32::from_ne_bytes(*count)).map(|_| text()).collect()
         };
-        let order = Self { program, directory, arguments: list(arguments)?, environment: list(environment)? };
+        let (arguments, environment) = (list(arguments)?, list(environment)?);
+        let order = Self { lingers: *lingers != 0, program, directory, arguments, environment };
         texts.next().is_none().then_some(order)
     }
 }
@@ -57,11 +62,34 @@ pub struct Failure {
     pub step: String,
     /// Linux error number.
     pub errno: i32,
+    /// The layer of isolation that is missing because of it.
+    #[serde(default)]
+    pub layer: Option<String>,
 }
 
 impl Failure {
     pub(super) fn new(step: &str, errno: impl Into<Errno>) -> Self {
-        Self { step: step.to_owned(), errno: errno.into().raw_os_error() }
+        Self { step: step.to_owned(), errno: errno.into().raw_os_error(), layer: None }
+    }
+
+    /// The failure as the reason why a layer is missing, unless it is another layer's already.
+    pub(super) fn of_layer(mut self, name: &str) -> Self {
+        self.layer.get_or_insert_with(|| name.to_owned());
+        self
+    }
+
+    /// The error where a layer of isolation is missing and the host requires it; `what` says what did not happen.
+    pub fn not_isolated(&self, what: &str) -> Option<ToolError> {
+        let layer = self.layer.as_ref()?;
+        let message = format!(
+            "{what}: the sandbox is required, and its layer {layer} is missing: {self}; `beamai-port doctor` tells which \
+             layers this machine has, and the sandbox best_effort does without those that it has not"
+        );
+        Some(
+            ToolError::new(Reason::IsolationUnavailable, message)
+                .with("layer", layer.as_str())
+                .with("errno", self.errno),
+        )
     }
 
     /// Whether the machine ran short of something that may be there again later.
@@ -71,8 +99,16 @@ impl Failure {
     }
 }
 
-/// Reaper to launcher: its namespaces are made, or could not be.
-pub(super) type Setup = Result<Isolation, Failure>;
+/// Reaper to launcher, and launcher to port: its layers are entered, or could not be.
+pub(super) type Setup = Result<Entered, Failure>;
+
+/// What came of entering the layers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Entered {
+    pub(super) isolation: Isolation,
+    /// What was made on the machine so that something could be mounted over it; removed with the reaper.
+    pub(super) placeholders: Vec<Placeholder>,
+}
 
 /// How the main process of a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,11 +160,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_order_survives_the_round_trip(program in text(), directory in text(),
+        fn an_order_survives_the_round_trip(lingers: bool, program in text(), directory in text(),
             arguments in proptest::collection::vec(text(), 0..4),
             environment in proptest::collection::vec(text(), 0..4)) {
             let (arguments, environment) = (borrowed(&arguments), borrowed(&environment));
-            let order = Order { program: &program, directory: &directory, arguments, environment };
+            let order = Order { lingers, program: &program, directory: &directory, arguments, environment };
             let body = order.encode();
             prop_assert_eq!(Order::decode(&body[..body.len() - 1]), None);
             prop_assert_eq!(Order::decode(&body), Some(order));

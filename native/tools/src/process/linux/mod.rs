@@ -1,5 +1,6 @@
 //! Processes on Linux.
 
+mod attack;
 mod child;
 mod client;
 mod collect;
@@ -7,12 +8,14 @@ mod frame;
 mod launcher;
 mod message;
 mod pipes;
+mod sandbox;
 mod signal_name;
 mod spec;
 
+pub use attack::attack_main;
 pub use child::Child;
 pub use client::{Launcher, set_program};
-pub use collect::{Captured, Collected, End, Terms, Wake, collect};
+pub use collect::{Collected, End, Sink, Source, Terms, Wake, collect};
 pub use launcher::launcher_main;
 pub use message::{Exit, Failure, Report};
 pub use signal_name::signal_name;

@@ -1,12 +1,13 @@
 //! What to start.
 
 use super::message::{Failure, Order};
-use crate::context::Sandbox;
+use crate::process::Confinement;
 use rustix::io::Errno;
 use std::ffi::{CString, OsString};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Where a program's standard input comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,8 +31,10 @@ pub struct Spec {
     pub directory: OwnedFd,
     /// Its standard input.
     pub stdin: Stdin,
-    /// How it is isolated.
-    pub sandbox: Sandbox,
+    /// Whether what it leaves running when it ends goes on, until nothing is left or it is killed.
+    pub lingers: bool,
+    /// What it is confined to.
+    pub confinement: Arc<Confinement>,
 }
 
 impl Spec {
@@ -44,6 +47,7 @@ impl Spec {
             |(name, value): &(OsString, OsString)| text(&[name.as_bytes(), b"=", value.as_bytes()].concat());
         let environment = self.environment.iter().map(pair).collect::<Result<Vec<_>, _>>()?;
         let order = Order {
+            lingers: self.lingers,
             program: &text(self.program.as_os_str().as_bytes())?,
             directory: &self.directory_path()?,
             arguments: arguments.iter().map(CString::as_c_str).collect(),

@@ -3,6 +3,7 @@
 mod cached;
 mod edit;
 mod large;
+mod placeholder;
 mod property;
 mod read;
 mod together;

@@ -70,3 +70,30 @@ fn many_hunks_and_files_are_applied_at_once() {
     assert_eq!(scene.get("f").matches("LINE").count(), 1999);
     assert_eq!(scene.get("many/149"), "149\n");
 }
+
+#[test]
+fn a_patch_that_is_too_large_is_refused_before_anything_is_looked_at() {
+    let scene = Scene::with([("f", "x\n")]);
+    let line = "+a line of some length, of which there are many\n";
+    let lines = "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-x\n".to_owned() + &line.repeat((100 << 20) / line.len());
+    let hunks = "--- a/f\n+++ b/f\n".to_owned() + &"@@\n-x\n+y\n".repeat(60_000);
+    let files = "--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+y\n".repeat(30_000);
+    for (patch, why) in [(lines, "bytes"), (hunks, "50000 hunks"), (files, "files")] {
+        let error = scene.call(json!({"patch": patch})).unwrap_err();
+        assert_eq!(error.reason, Reason::TooLarge);
+        assert!(error.message.contains(why) && error.message.contains("split it"), "{error}");
+    }
+    assert_eq!(scene.names(), ["f"]);
+}
+
+#[test]
+fn very_many_hunks_that_fit_in_very_many_places_end_soon() {
+    let scene = Scene::with([("f", &"x\n".repeat(500))]);
+    let started = std::time::Instant::now();
+    let hunks = "@@\n-x\n+y\n".repeat(20_000);
+    let error = scene.call(json!({"patch": format!("--- a/f\n+++ b/f\n{hunks}")})).unwrap_err();
+    assert_eq!(error.reason, Reason::Ambiguous);
+    let insertions = "@@ -3,0 +4 @@\n+y\n".repeat(20_000);
+    scene.call(json!({"patch": format!("--- a/f\n+++ b/f\n{insertions}")})).unwrap();
+    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
+}

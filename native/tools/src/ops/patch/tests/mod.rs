@@ -2,6 +2,7 @@
 
 mod apply;
 mod large;
+mod placeholder;
 mod policy;
 mod property;
 mod refuse;

@@ -165,6 +165,35 @@ fn nothing_outside_the_workspace_is_touched() {
 }
 
 #[test]
+fn a_link_that_leads_nowhere_makes_no_file_outside() {
+    let outside = tempfile::tempdir().unwrap();
+    let scene = Scene::new();
+    std::os::unix::fs::symlink(outside.path().join("new"), scene.path("out")).unwrap();
+    std::os::unix::fs::symlink("made", scene.path("in")).unwrap();
+    let make = |name: &str| format!("--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+y\n");
+    assert_eq!(scene.refused(&make("out")).reason, Reason::OutsideWorkspace);
+    assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
+    scene.apply(&make("in"));
+    assert_eq!((scene.get("made").as_str(), scene.path("in").is_symlink()), ("y\n", true));
+}
+
+#[test]
+fn absurd_line_numbers_change_nothing() {
+    let scene = Scene::with([("f", "a\nb\n")]);
+    for (hunk, reason) in [
+        ("@@ -18446744073709551615,0 +18446744073709551615 @@\n+x\n", Reason::InvalidArgument),
+        ("@@ -9223372036854775807 +1 @@\n-a\n+x\n", Reason::InvalidArgument),
+        ("@@ -281474976710656,0 +1 @@\n+x\n", Reason::Ambiguous),
+        ("@@ -0,0 +1 @@\n+x\n", Reason::Ambiguous),
+    ] {
+        assert_eq!(scene.refused(&change("f", hunk)).reason, reason, "{hunk}");
+    }
+    // The lines tell the place.
+    scene.apply(&change("f", "@@ -281474976710656 +281474976710656 @@\n-b\n+c\n"));
+    assert_eq!(scene.get("f"), "a\nc\n");
+}
+
+#[test]
 fn what_is_no_text_or_no_file_is_refused() {
     let scene = Scene::with([("f", "x\n"), ("d/f", "x\n")]);
     scene.put("binary", b"\x7FELF\0\0\0");

@@ -1,39 +1,54 @@
 //! Running a command under a reaper.
 
+mod ansi;
+mod background;
+mod capture;
+mod command;
+mod keeper;
+mod registry;
+mod spool;
 mod text;
 
+pub(super) use background::{kill, poll, start};
+pub use registry::{Ending, end_session};
+
 use super::{Shell, ShellOutput};
-use crate::context::{CallContext, Sandbox};
+use crate::context::CallContext;
 use crate::error::{Reason, Result, ToolError};
 use crate::process::{
-    Captured, Collected, End, Exit, Failure, Isolation, Launcher, MISSING_LAYERS, Report, Spec, Stdin, Terms,
-    Wake, collect, environment, signal_name,
+    Collected, Confinement, End, Exit, Failure, Isolation, Launcher, Report, Spec, Stdin, Terms, Wake,
+    collect, environment, signal_name,
 };
+use capture::{Capture, Captured};
 use rustix::fs::Access;
 use rustix::io::Errno;
+use rustix::rand::{GetRandomFlags, getrandom};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use text::Text;
 
 /// Milliseconds that a command may run when nobody says otherwise.
 const DEFAULT_TIMEOUT: u64 = 120_000;
+const NOT_KILLED: &str =
+    "some of its processes may still be there: they could not be killed within 10 seconds";
 /// Where bash is looked for first; then in the absolute directories of the host's PATH.
 const USUAL_PLACES: [&str; 3] = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"];
 
 /// Runs the command to its end.
 pub(super) fn run(shell: &Shell, cx: &CallContext) -> Result<ShellOutput> {
-    if cx.sandbox == Sandbox::Required {
-        return Err(not_isolated());
-    }
     let started = Instant::now();
     let spec = spec(shell, cx)?;
-    let terms = terms(shell, cx, started)?;
+    let terms = Terms {
+        input: shell.stdin.as_deref().unwrap_or_default().as_bytes(),
+        deadline: Some(deadline(shell, cx, started)),
+        wake: Wake::on(&cx.cancel).map_err(not_started)?,
+    };
     let child = Launcher::shared().spawn(&spec).map_err(not_started)?;
     let isolation = child.isolation.clone();
-    let collected = collect(child, &terms);
-    answer(shell, collected, isolation, started.elapsed())
+    let mut capture = Capture::new(cx, shell.strip_ansi);
+    let collected = collect(child, &terms, &mut capture);
+    answer(collected, capture.take_out(false), isolation, started.elapsed())
 }
 
 fn spec(shell: &Shell, cx: &CallContext) -> Result<Spec> {
@@ -42,10 +57,11 @@ fn spec(shell: &Shell, cx: &CallContext) -> Result<Spec> {
     Ok(Spec {
         program: bash()?,
         arguments: words.map(OsString::from).into(),
-        environment: environment(cx.workspace.temp_path(), own),
+        environment: environment(cx.workspace.temp_path(), &cx.sandbox, own),
         directory: shell.directory(cx)?.open_dir()?,
         stdin: if shell.stdin.is_some() { Stdin::Pipe } else { Stdin::Empty },
-        sandbox: cx.sandbox,
+        lingers: shell.run_in_background,
+        confinement: Confinement::of(cx),
     })
 }
 
@@ -63,25 +79,32 @@ fn bash() -> Result<PathBuf> {
     })
 }
 
-fn terms<'a>(shell: &'a Shell, cx: &'a CallContext, started: Instant) -> Result<Terms<'a>> {
-    // A timeout of its own governs; without one, the host's does where it is the shorter one.
+/// A timeout of its own governs; without one, the host's does where it is the shorter one.
+fn deadline(shell: &Shell, cx: &CallContext, started: Instant) -> Instant {
     let own = |ms| started + Duration::from_millis(ms);
     let default = own(DEFAULT_TIMEOUT);
-    let deadline = match shell.timeout {
+    match shell.timeout {
         Some(ms) => own(ms),
         None => cx.deadline.map_or(default, |deadline| deadline.min(default)),
-    };
-    Ok(Terms {
-        input: shell.stdin.as_deref().unwrap_or_default().as_bytes(),
-        cap: cx.limits.output_bytes,
-        deadline: Some(deadline),
-        wake: Wake::on(&cx.cancel).map_err(not_started)?,
-    })
+    }
+}
+
+/// 16 hexadecimal digits that nobody can guess.
+fn random_name() -> Result<String> {
+    let mut bytes = [0; 8];
+    match getrandom(&mut bytes, GetRandomFlags::empty()) {
+        Ok(_) => Ok(format!("{:016x}", u64::from_ne_bytes(bytes))),
+        Err(errno) => Err(not_started(Failure {
+            step: "draw a name".to_owned(),
+            errno: errno.raw_os_error(),
+            layer: None,
+        })),
+    }
 }
 
 fn answer(
-    shell: &Shell,
     collected: Collected,
+    captured: Captured,
     isolation: Isolation,
     duration: Duration,
 ) -> Result<ShellOutput> {
@@ -90,7 +113,7 @@ fn answer(
         Ok(Report::NotStarted(failure)) => return Err(not_started(failure)),
         Err(_) => (None, None),
     };
-    let output = output(shell, &collected, exit, killed, isolation, duration);
+    let output = output(captured, exit, killed, isolation, duration);
     match (collected.end, collected.report) {
         // Where nothing was left to kill, it was faster than the order to.
         (_, Ok(_)) if killed == Some(0) => Ok(ShellOutput { killed: None, ..output }),
@@ -102,31 +125,41 @@ fn answer(
 }
 
 fn output(
-    shell: &Shell,
-    collected: &Collected,
+    captured: Captured,
     exit: Option<Exit>,
     killed: Option<u32>,
     isolation: Isolation,
     duration: Duration,
 ) -> ShellOutput {
-    let whole = |captured: &Captured| captured.is_cut().then_some(captured.total);
-    let stdout = Text::of(&collected.stdout, shell.strip_ansi);
-    let stderr = Text::of(&collected.stderr, shell.strip_ansi);
     ShellOutput {
-        exit_code: exit.and_then(|exit| if let Exit::Code(code) = exit { Some(code) } else { None }),
-        signal: exit
-            .and_then(|exit| if let Exit::Signal(number) = exit { Some(signal_name(number)) } else { None }),
-        stdout: stdout.text,
-        stderr: stderr.text,
-        stdout_base64: stdout.base64,
-        stderr_base64: stderr.base64,
-        truncated: collected.stdout.is_cut() || collected.stderr.is_cut(),
-        stdout_bytes: whole(&collected.stdout),
-        stderr_bytes: whole(&collected.stderr),
+        id: None,
+        exit_code: exit.and_then(code),
+        signal: exit.and_then(signal),
+        truncated: captured.is_cut(),
+        stdout: captured.stdout.text,
+        stderr: captured.stderr.text,
+        stdout_base64: captured.stdout.base64,
+        stderr_base64: captured.stderr.base64,
+        stdout_bytes: captured.stdout.total,
+        stderr_bytes: captured.stderr.total,
+        output_file: captured.output_file,
+        output_file_lacks: captured.output_file_lacks,
         killed,
-        duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+        duration_ms: milliseconds(duration),
         isolation,
     }
+}
+
+fn code(exit: Exit) -> Option<i32> {
+    if let Exit::Code(code) = exit { Some(code) } else { None }
+}
+
+fn signal(exit: Exit) -> Option<String> {
+    if let Exit::Signal(number) = exit { Some(signal_name(number)) } else { None }
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The error of a command that was ended before its end, with everything that is known of it.
@@ -140,9 +173,7 @@ fn ended(reason: Reason, output: &ShellOutput) -> ToolError {
     };
     let how = match output.killed {
         Some(count) => format!("{count} processes were killed"),
-        None => {
-            "some of its processes may still be there: they could not be killed within 10 seconds".to_owned()
-        }
+        None => NOT_KILLED.to_owned(),
     };
     with_output(
         ToolError::new(reason, format!("{what} ({how}; its output so far is in the details)")),
@@ -152,11 +183,14 @@ fn ended(reason: Reason, output: &ShellOutput) -> ToolError {
 
 /// The error of a command whose reaper was killed from outside.
 fn lost(errno: Errno, output: &ShellOutput) -> ToolError {
-    let message = format!(
+    with_output(ToolError::new(Reason::Io, lost_message(errno)), output)
+}
+
+fn lost_message(errno: Errno) -> String {
+    format!(
         "the command was lost ({errno}): the process that watched over it is gone, perhaps for want of memory; the \
          command was killed with it and may have done part of its work"
-    );
-    with_output(ToolError::new(Reason::Io, message), output)
+    )
 }
 
 fn with_output(mut error: ToolError, output: &ShellOutput) -> ToolError {
@@ -169,6 +203,9 @@ fn with_output(mut error: ToolError, output: &ShellOutput) -> ToolError {
 }
 
 fn not_started(failure: Failure) -> ToolError {
+    if let Some(error) = failure.not_isolated("the command was not run") {
+        return error;
+    }
     let errno = Errno::from_raw_os_error(failure.errno);
     let (reason, advice) = match errno {
         Errno::TOOBIG | Errno::MSGSIZE => {
@@ -180,13 +217,4 @@ fn not_started(failure: Failure) -> ToolError {
         _ => (Reason::Io, ""),
     };
     ToolError::new(reason, format!("the command was not run: {failure}{advice}")).with("errno", failure.errno)
-}
-
-fn not_isolated() -> ToolError {
-    let missing = MISSING_LAYERS.join(", ");
-    let message = format!(
-        "the command was not run: the sandbox is required, and this version lacks the layers {missing}; set the \
-         sandbox to best_effort to run commands without them"
-    );
-    ToolError::new(Reason::IsolationUnavailable, message).with("missing", MISSING_LAYERS.to_vec())
 }

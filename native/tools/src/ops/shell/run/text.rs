@@ -1,6 +1,6 @@
 //! Output as text.
 
-use crate::process::Captured;
+use super::keeper::{Kept, half_character};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::borrow::Cow;
@@ -9,69 +9,90 @@ use std::borrow::Cow;
 const MARK: &str = "[output truncated]";
 
 /// An output stream as it goes into a result.
+#[derive(Debug)]
 pub(super) struct Text {
     pub(super) text: String,
-    /// The exact bytes, where the text does not give them.
+    /// The exact bytes, where the text does not give them; of a stream that was cut, its beginning.
     pub(super) base64: Option<String>,
+    /// How many bytes there were, where some are left out.
+    pub(super) total: Option<u64>,
 }
 
 impl Text {
-    /// The text of a stream, without escape sequences if `strip` says so, and with a mark where it was cut.
-    pub(super) fn of(captured: &Captured, strip: bool) -> Self {
-        let bytes = if captured.is_cut() { whole_characters(&captured.bytes) } else { &captured.bytes };
-        let (text, base64) = match std::str::from_utf8(bytes) {
-            Ok(text) => (Cow::Borrowed(text), None),
-            Err(_) if bytes.contains(&0) => (Cow::Borrowed(""), Some(STANDARD.encode(bytes))),
-            Err(_) => (String::from_utf8_lossy(bytes), Some(STANDARD.encode(bytes))),
-        };
-        let text = if strip { anstream::adapter::strip_str(&text).to_string() } else { text.into_owned() };
-        Self { text: if captured.is_cut() { marked(text) } else { text }, base64 }
+    /// The text of a stream, with a line in place of what is left out, and a mark at its end.
+    pub(super) fn of(kept: Kept) -> Self {
+        match kept.left_out {
+            0 => {
+                let (text, base64) = decoded(&[kept.head, kept.tail].concat());
+                Self { text, base64, total: None }
+            }
+            _ => Self::cut(&kept),
+        }
+    }
+
+    fn cut(kept: &Kept) -> Self {
+        let head = &kept.head[..kept.head.len() - half_character(&kept.head)];
+        let strays = kept.tail.iter().take(3).take_while(|byte| *byte & 0xc0 == 0x80).count();
+        let tail = &kept.tail[strays..];
+        let total = (kept.head.len() + kept.tail.len()) as u64 + kept.left_out;
+        let left_out = total - (head.len() + tail.len()) as u64;
+        let ((mut text, first), (end, second)) = (decoded(head), decoded(tail));
+        text = line(text) + &format!("[... {left_out} bytes left out ...]\n") + &line(end) + MARK;
+        let base64 = first.or_else(|| second.map(|_| STANDARD.encode(head)));
+        Self { text, base64, total: Some(total) }
     }
 }
 
-/// The bytes without a character that the cap cut through.
-fn whole_characters(bytes: &[u8]) -> &[u8] {
-    match std::str::from_utf8(bytes) {
-        Err(error) if error.error_len().is_none() => &bytes[..error.valid_up_to()],
-        _ => bytes,
-    }
+/// Bytes as text, and in base64 where that is not exact.
+fn decoded(bytes: &[u8]) -> (String, Option<String>) {
+    let (text, is_exact) = match std::str::from_utf8(bytes) {
+        Ok(text) => (Cow::Borrowed(text), true),
+        Err(_) if bytes.contains(&0) => (Cow::Borrowed(""), false),
+        Err(_) => (String::from_utf8_lossy(bytes), false),
+    };
+    (text.into_owned(), (!is_exact).then(|| STANDARD.encode(bytes)))
 }
 
-fn marked(mut text: String) -> String {
+fn line(mut text: String) -> String {
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
-    text + MARK
+    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn text(bytes: &[u8], total: usize, strip: bool) -> Text {
-        Text::of(&Captured { bytes: bytes.to_vec(), total: total as u64 }, strip)
+    fn text(head: &[u8], left_out: u64, tail: &[u8]) -> Text {
+        Text::of(Kept { head: head.to_vec(), tail: tail.to_vec(), left_out })
     }
 
     #[test]
-    fn a_cut_through_a_character_leaves_valid_text_and_a_mark() {
-        let cut = text("aä".as_bytes().split_last().unwrap().1, 99, false);
-        assert_eq!((cut.text.as_str(), cut.base64), ("a\n[output truncated]", None));
+    fn a_cut_says_how_much_is_left_out_and_ends_with_a_mark() {
+        let cut = text(b"first\n", 7, b"last");
+        assert_eq!(cut.text, "first\n[... 7 bytes left out ...]\nlast\n[output truncated]");
+        assert_eq!((cut.base64, cut.total), (None, Some(17)));
+        assert_eq!(text(b"", 3, b"").text, "[... 3 bytes left out ...]\n[output truncated]");
+    }
+
+    #[test]
+    fn a_cut_through_characters_leaves_valid_text() {
+        let (umlaut, check) = ("ä".as_bytes(), "✓".as_bytes());
+        let cut = text(&[b"a", &umlaut[..1]].concat(), 5, &[&check[1..], b"b"].concat());
+        assert_eq!(cut.text, "a\n[... 8 bytes left out ...]\nb\n[output truncated]");
+        assert_eq!(cut.base64, None);
     }
 
     #[test]
     fn bytes_that_are_no_text_come_exactly_as_base64() {
-        let latin = text(b"caf\xe9", 4, false);
+        let latin = text(b"caf\xe9", 0, b"");
         assert_eq!((latin.text.as_str(), latin.base64.as_deref()), ("caf\u{fffd}", Some("Y2Fm6Q==")));
-        let binary = text(b"\xff\0", 2, false);
+        let binary = text(b"\xff", 0, b"\0");
         assert_eq!((binary.text.as_str(), binary.base64.as_deref()), ("", Some("/wA=")));
-        let nul = text(b"a\0b", 3, false);
+        let nul = text(b"a\0b", 0, b"");
         assert_eq!((nul.text.as_str(), nul.base64), ("a\0b", None));
-    }
-
-    #[test]
-    fn escape_sequences_go_only_when_asked() {
-        let coloured = b"\x1b[31mred\x1b[0m\t\x1b]8;;http://x\x07link\x1b]8;;\x07\n";
-        assert_eq!(text(coloured, coloured.len(), true).text, "red\tlink\n");
-        assert_eq!(text(coloured, coloured.len(), false).text.as_bytes(), coloured);
+        let late = text(b"ab", 9, b"\xff");
+        assert_eq!(late.base64.as_deref(), Some("YWI="));
     }
 }

@@ -46,7 +46,7 @@ fn not_configured() -> ToolError {
         Reason::NotConfigured,
         "no search engine is configured; the host names one in its web settings, such as web => #{search => \
          #{provider => searxng, base_url => \"http://127.0.0.1:8888\"}}, or with provider brave or tavily and an \
-         api_key; to read a known page, use web_fetch",
+         api_key; to read a known page, fetch its address",
     )
 }
 

@@ -7,7 +7,6 @@
 mod clean;
 mod clone;
 mod hunt;
-mod layers;
 mod reaper;
 mod server;
 mod signals;

@@ -1,32 +1,34 @@
 //! The reaper: the parent of one command and of every orphan beneath it.
 
 use super::hunt;
-use super::layers::{Outside, Way};
 use super::signals::Signals;
 use super::start::{Streams, enter_directory, start};
 use super::traces::Traces;
-use crate::context::Sandbox;
+use crate::process::Confinement;
 use crate::process::linux::frame::{self, Frame};
-use crate::process::linux::message::{Exit, Failure, Order, Report, Setup, to_bytes};
+use crate::process::linux::message::{Entered, Exit, Failure, Order, Report, Setup, to_bytes};
+use crate::process::linux::sandbox::{Intruders, Outside, Stage, Way};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus};
 use serde::Serialize;
 use std::collections::HashSet;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// A clone of the launcher that takes orders, one at a time.
 pub(super) struct Reaper {
     pub(super) control: OwnedFd,
     pub(super) signals: Signals,
     pub(super) way: Way,
-    pub(super) sandbox: Sandbox,
+    pub(super) confinement: Confinement,
     pub(super) outside: Outside,
 }
 
 /// What the reaper knows of its command.
 struct Tended {
     main: Pid,
+    /// Whether what it leaves running when it ends goes on.
+    lingers: bool,
     exit: Option<Exit>,
     /// Processes that were alive when the reaper struck.
     struck: HashSet<Pid>,
@@ -43,19 +45,26 @@ enum News {
     Ordered,
     /// The launcher is gone.
     Orphaned,
+    /// The layers are not what they were.
+    Changed,
 }
 
 impl Reaper {
     /// Sets the layers up, then tends one command after the other, as long as each leaves nothing behind.
     pub(super) fn run(self) -> ! {
-        let setup = self.set_up();
-        let traces = Traces::watch(self.way);
+        let mut intruders = Intruders::default();
+        let setup = self.set_up(&mut intruders);
+        let traces = Traces::watch(self.way, &self.confinement);
         let mut goes_on = self.tell(&setup) && setup.is_ok();
         while goes_on {
             // Without an order there is nothing to do: the port is gone, or the launcher.
-            let Some(mut order) = self.next_order() else { break };
             let traces = traces.as_ref().ok();
-            let report = match self.carry_out(&mut order, traces) {
+            let Some(mut order) = self.next_order(traces) else { break };
+            // Taken: from here on it is this reaper that answers for the order.
+            if frame::send(self.control.as_fd(), &[], &[]).is_err() {
+                break;
+            }
+            let report = match self.carry_out(&mut order, traces, &intruders) {
                 Ok(Some(report)) => report,
                 Ok(None) => break,
                 Err(failure) => Report::NotStarted(failure),
@@ -71,17 +80,21 @@ impl Reaper {
         frame::send(self.control.as_fd(), &to_bytes(message), &[]).is_ok()
     }
 
-    fn next_order(&self) -> Option<Frame> {
+    /// Waits for an order. None comes to a reaper whose mounts the machine has changed meanwhile: what protected a
+    /// file may be gone with that file.
+    fn next_order(&self, traces: Option<&Traces>) -> Option<Frame> {
         loop {
-            match self.wait_for_news() {
+            let witnesses = traces.map(Traces::witnesses).unwrap_or_default();
+            match self.wait_for_news(&witnesses) {
                 News::Death => {}
+                News::Changed => return None,
                 News::Ordered => return frame::receive(self.control.as_fd()).ok().flatten(),
                 News::Orphaned => return None,
             }
         }
     }
 
-    fn set_up(&self) -> Setup {
+    fn set_up(&self, intruders: &mut Intruders) -> Setup {
         // A launcher that has died before this call has closed the other end of the control socket.
         let last = if self.way.has_pids() { Signal::KILL } else { Signal::TERM };
         rustix::process::set_parent_process_death_signal(Some(last))
@@ -90,33 +103,45 @@ impl Reaper {
             rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
                 .map_err(|errno| Failure::new("become a subreaper", errno))?;
         }
-        let isolation = self.way.enter(&self.outside, self.sandbox)?;
+        let mut stage = Stage::new(&self.outside, &self.confinement, self.way);
+        let isolation = self.way.enter(&mut stage)?;
+        let Stage { placeholders, .. } = stage;
+        *intruders = stage.intruders;
         // The command may run as the same user: it shall neither trace its reaper nor read its memory.
         rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
             .map_err(|errno| Failure::new("shield the reaper", errno))?;
-        Ok(isolation)
+        Ok(Entered { isolation, placeholders })
     }
 
     /// Runs the program to its end. Nothing to report when the launcher died meanwhile: to the port, this reaper is
     /// lost with it.
-    fn carry_out(&self, frame: &mut Frame, traces: Option<&Traces>) -> Result<Option<Report>, Failure> {
-        let main = self.start(frame)?;
+    fn carry_out(
+        &self,
+        frame: &mut Frame,
+        traces: Option<&Traces>,
+        intruders: &Intruders,
+    ) -> Result<Option<Report>, Failure> {
+        let (main, lingers) = self.start(frame)?;
         // What the program was told is nobody's business any more, the next program's least of all.
         frame.body.fill(0);
         std::hint::black_box(&frame.body);
-        let mut tended = Tended { main, exit: None, struck: HashSet::new(), reaped: 0 };
+        let mut tended = Tended { main, lingers, exit: None, struck: HashSet::new(), reaped: 0 };
         let news = self.tend(&mut tended);
         self.end_all(&mut tended);
         _ = rustix::process::chdir("/");
-        let is_ready =
-            news == News::Death && tended.killed() == 0 && traces.is_some_and(|traces| !traces.are_left());
+        let is_clean = intruders.remove();
+        let is_ready = news == News::Death
+            && tended.killed() == 0
+            && is_clean
+            && traces.is_some_and(|traces| !traces.are_left());
         // The main process is a child like the others, so its end has been seen when none is left.
         let exit = tended.exit.unwrap_or(Exit::Signal(libc::SIGKILL));
         let report = Report::Ended { exit, killed: tended.killed(), is_ready };
         Ok((news != News::Orphaned).then_some(report))
     }
 
-    fn start(&self, frame: &mut Frame) -> Result<Pid, Failure> {
+    /// Starts what the order says. Returns its main process, and whether what that leaves running goes on.
+    fn start(&self, frame: &mut Frame) -> Result<(Pid, bool), Failure> {
         let malformed = || Failure::new("understand the order", Errno::BADMSG);
         let order = Order::decode(&frame.body).ok_or_else(malformed)?;
         let mut fds = frame.fds.drain(..);
@@ -127,29 +152,31 @@ impl Reaper {
         drop(directory);
         // The streams are closed here once the program has them: nobody but its tree may keep them open.
         let streams = Streams { stdout, stderr, stdin: fds.next() };
-        start(&order, &streams, !self.way.has_pids())
+        Ok((start(&order, &streams, !self.way.has_pids())?, order.lingers))
     }
 
-    /// Reaps until the main process has ended or the end is ordered.
+    /// Reaps until the main process has ended, and with it everything that may linger, or the end is ordered.
     fn tend(&self, tended: &mut Tended) -> News {
         loop {
-            let news = self.wait_for_news();
-            while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
-                tended.note(pid, status);
-            }
-            if news != News::Death || tended.exit.is_some() {
+            let news = self.wait_for_news(&[]);
+            let has_children = tended.reap();
+            if news != News::Death || (tended.exit.is_some() && !(tended.lingers && has_children)) {
                 return news;
             }
         }
     }
 
-    fn wait_for_news(&self) -> News {
-        let mut fds = [
+    fn wait_for_news(&self, witnesses: &[BorrowedFd<'_>]) -> News {
+        let mut fds = vec![
             PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN),
             PollFd::from_borrowed_fd(self.control.as_fd(), PollFlags::IN),
         ];
+        fds.extend(witnesses.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::PRI)));
         let waited = frame::retry(|| poll(&mut fds, None));
         let ordered = !fds[1].revents().is_empty() || waited.is_err();
+        if fds[2..].iter().any(|fd| !fd.revents().is_empty()) {
+            return News::Changed;
+        }
         // The init of a pid namespace dies with the launcher by a signal that needs no reading; what it can read comes
         // from the command.
         match self.signals.take() && !self.way.has_pids() {
@@ -203,6 +230,17 @@ impl Tended {
     /// were reaped.
     fn killed(&self) -> u32 {
         u32::try_from(self.struck.len().max(self.reaped)).unwrap_or(u32::MAX)
+    }
+
+    /// Reaps what has ended. Returns whether children are left.
+    fn reap(&mut self) -> bool {
+        loop {
+            match rustix::process::wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) => self.note(pid, status),
+                Ok(None) => return true,
+                Err(_) => return false,
+            }
+        }
     }
 
     fn note(&mut self, pid: Pid, status: WaitStatus) {

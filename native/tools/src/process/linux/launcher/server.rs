@@ -2,12 +2,12 @@
 
 use super::clone::fork;
 use super::hunt;
-use super::layers::{self, Outside, Way};
 use super::reaper::Reaper;
 use super::signals::Signals;
-use crate::context::Sandbox;
+use crate::process::Confinement;
 use crate::process::linux::frame;
 use crate::process::linux::message::{Failure, Setup, from_bytes, to_bytes};
+use crate::process::linux::sandbox::{self, Outside, Placeholders, Way};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
@@ -20,6 +20,7 @@ pub(super) struct Server {
     socket: OwnedFd,
     signals: Signals,
     reapers: HashSet<Pid>,
+    placeholders: Placeholders,
 }
 
 /// How a turn of the loop leaves it.
@@ -38,25 +39,31 @@ enum Made {
 
 impl Server {
     pub(super) fn new(socket: OwnedFd, signals: Signals) -> Self {
-        Self { socket, signals, reapers: HashSet::new() }
+        Self { socket, signals, reapers: HashSet::new(), placeholders: Placeholders::default() }
     }
 
     /// Makes reapers until the port is gone.
     pub(super) fn serve(mut self) -> Result<Turn, Errno> {
         loop {
             if self.wait()? {
-                return Ok(Turn::End);
+                return Ok(self.end());
             }
             self.pick_up();
             if !self.has_request()? {
                 continue;
             }
-            let Some(request) = frame::receive(self.socket.as_fd())? else { return Ok(Turn::End) };
-            match self.make(from_bytes(&request.body)?) {
+            let Some(request) = frame::receive(self.socket.as_fd())? else { return Ok(self.end()) };
+            match self.make(&from_bytes(&request.body)?) {
                 Made::Clone(reaper) => return Ok(Turn::Reaper(reaper)),
                 Made::Reply(setup, control) => self.reply(&setup, control.as_ref())?,
             }
         }
+    }
+
+    /// Leaves nothing behind. The reapers see the end of their own sockets.
+    fn end(&mut self) -> Turn {
+        self.placeholders.remove_all();
+        Turn::End
     }
 
     /// Waits for a request or a signal; true when the launcher has been told to end.
@@ -79,17 +86,18 @@ impl Server {
         frame::send(self.socket.as_fd(), &to_bytes(setup), &fds)
     }
 
-    /// Makes a reaper in the best way that the machine permits.
-    fn make(&mut self, sandbox: Sandbox) -> Made {
+    /// Makes a reaper in the best way that the machine permits, or that the host accepts.
+    fn make(&mut self, confinement: &Confinement) -> Made {
         let mut refusal = None;
-        for way in layers::ways(sandbox) {
-            match self.try_way(*way, sandbox) {
-                Ok(Made::Reply(Ok(mut isolation), control)) => {
-                    layers::account(&mut isolation, refusal.as_ref());
-                    return Made::Reply(Ok(isolation), control);
+        for way in sandbox::ways(confinement.mode) {
+            match self.try_way(*way, confinement) {
+                Ok(Made::Reply(Ok(mut entered), control)) => {
+                    sandbox::account(&mut entered.isolation, confinement, refusal.as_ref());
+                    return Made::Reply(Ok(entered), control);
                 }
+                // What the machine refuses, it refuses again; another way may do without.
                 Ok(Made::Reply(Err(failure), _)) | Err(failure) if !failure.is_shortage() => {
-                    refusal = Some(failure);
+                    refusal.get_or_insert(failure);
                 }
                 Ok(made) => return made,
                 Err(failure) => return Made::Reply(Err(failure), None),
@@ -99,21 +107,28 @@ impl Server {
         Made::Reply(Err(failure), None)
     }
 
-    fn try_way(&mut self, way: Way, sandbox: Sandbox) -> Result<Made, Failure> {
-        let failure = |errno| Failure::new("make the namespaces", errno);
+    fn try_way(&mut self, way: Way, confinement: &Confinement) -> Result<Made, Failure> {
+        let failure = |errno| Failure::new("make a reaper", errno);
         let outside = Outside::here();
         let (ours, control) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
             .map_err(failure)?;
-        match fork(way.namespaces()).map_err(failure)? {
+        let namespaces = way.namespaces(confinement);
+        let forked =
+            fork(namespaces).map_err(|errno| way.refused(confinement, errno, |flags| probe(flags)))?;
+        match forked {
             Some(pid) => {
                 self.reapers.insert(pid);
                 drop(control);
                 let setup = self.setup_of(&ours).unwrap_or_else(|errno| Err(failure(errno)));
+                if let Ok(entered) = &setup {
+                    self.placeholders.add(pid, &entered.placeholders);
+                }
                 Ok(Made::Reply(setup, Some(ours)))
             }
             None => {
                 let signals = self.signals.try_clone().map_err(failure)?;
-                Ok(Made::Clone(Box::new(Reaper { control, signals, way, sandbox, outside })))
+                let confinement = confinement.clone();
+                Ok(Made::Clone(Box::new(Reaper { control, signals, way, confinement, outside })))
             }
         }
     }
@@ -142,6 +157,16 @@ impl Server {
             _ = kill_process(pid, Signal::KILL);
             return false;
         }
+        self.placeholders.remove(pid);
         self.reapers.remove(&pid) && status.signaled()
+    }
+}
+
+/// Whether the machine permits these namespaces.
+fn probe(namespaces: libc::c_int) -> Result<(), Errno> {
+    match fork(namespaces)? {
+        // SAFETY: ends the process and returns to nothing.
+        None => unsafe { libc::_exit(0) },
+        Some(pid) => rustix::process::waitpid(Some(pid), WaitOptions::empty()).map(drop),
     }
 }

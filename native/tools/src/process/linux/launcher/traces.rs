@@ -1,10 +1,13 @@
 //! Whether a command has left something behind in its reaper.
 
-use super::layers::Way;
+use crate::process::Confinement;
+use crate::process::linux::sandbox::Way;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit};
-use std::os::fd::OwnedFd;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// What a command can change of its reaper, being the same user, and what the next command would inherit.
 const LIMITS: [Resource; 16] = [
@@ -30,23 +33,48 @@ const LIMITS: [Resource; 16] = [
 pub(super) struct Traces {
     condition: Condition,
     witnesses: Vec<OwnedFd>,
+    /// Directories of the reaper's own, and what is in them.
+    private: Vec<(&'static str, BTreeSet<OsString>)>,
+    has_ipc: bool,
 }
 
 impl Traces {
     /// To be called when every layer has been entered.
-    pub(super) fn watch(way: Way) -> Result<Self, Errno> {
-        Ok(Self { condition: Condition::now(), witnesses: way.witnesses()? })
+    pub(super) fn watch(way: Way, confinement: &Confinement) -> Result<Self, Errno> {
+        let private = way.private(confinement).iter().map(|dir| (*dir, names(dir))).collect();
+        let has_ipc = way.has_ipc();
+        Ok(Self { condition: Condition::now(), witnesses: way.witnesses()?, private, has_ipc })
+    }
+
+    /// Descriptors that poll as exceptional once a layer is not what it was.
+    pub(super) fn witnesses(&self) -> Vec<BorrowedFd<'_>> {
+        self.witnesses.iter().map(AsFd::as_fd).collect()
     }
 
     /// Whether anything is not as it was. Processes are not looked for: the reaper knows of them.
     pub(super) fn are_left(&self) -> bool {
-        self.condition != Condition::now() || self.has_witness()
+        self.condition != Condition::now()
+            || self.has_witness()
+            || self.private.iter().any(|(dir, known)| names(dir) != *known)
+            || (self.has_ipc && has_ipc_objects())
     }
 
     fn has_witness(&self) -> bool {
         let mut fds: Vec<_> = self.witnesses.iter().map(|fd| PollFd::new(fd, PollFlags::PRI)).collect();
         poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) != Ok(0)
     }
+}
+
+/// The names in a directory; none where there is no such directory.
+fn names(dir: &str) -> BTreeSet<OsString> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten();
+    entries.filter_map(|entry| Some(entry.ok()?.file_name())).collect()
+}
+
+/// Whether the IPC namespace has shared memory, message queues or semaphores in it: more than the heading of a list.
+fn has_ipc_objects() -> bool {
+    let lists = ["/proc/sysvipc/shm", "/proc/sysvipc/msg", "/proc/sysvipc/sem"];
+    lists.iter().any(|list| std::fs::read_to_string(list).is_ok_and(|text| text.lines().count() > 1))
 }
 
 /// Limits and scheduling of this process.

@@ -1,7 +1,7 @@
 //! A `/proc` that shows the processes of the command and no others.
 
-use super::{Layer, Outside};
-use rustix::io::Errno;
+use super::{Layer, Stage};
+use crate::process::linux::message::Failure;
 use rustix::mount::MountFlags;
 
 pub(super) struct Proc;
@@ -11,13 +11,9 @@ impl Layer for Proc {
         "private_proc"
     }
 
-    /// A container that hides parts of its `/proc` refuses a new one; the pid namespace holds without it.
-    fn is_optional(&self) -> bool {
-        true
-    }
-
-    fn enter(&self, _: &Outside) -> Result<(), Errno> {
+    fn enter(&self, _: &mut Stage<'_>) -> Result<(), Failure> {
         let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
         rustix::mount::mount("proc", "/proc", "proc", flags, None)
+            .map_err(|errno| Failure::new("mount a /proc", errno))
     }
 }

@@ -1,0 +1,231 @@
+%% @doc Tool calls in plain text, for models without function calling.
+%%
+%% A model is given {@link system_prompt/1}. In its responses it writes calls between tags:
+%%
+%% ```
+%% <TOOL_CALL>
+%% {"tool": "file_read", "args": {"path": "README.md"}, "reasoning": "why"}
+%% </TOOL_CALL>
+%% '''
+%%
+%% {@link parse/2} finds the first call, {@link parse_all/2} every one and the text around them, and a
+%% stream does the same while the response comes. What came of a call goes back to the model with
+%% {@link format_result/1}, what was wrong with one that is not valid with {@link format_error/1}.
+%%
+%% Calls are found anywhere but in Markdown code. A closing tag inside a JSON string does not end a
+%% call. After the JSON, a long text argument may follow without escapes, from a line `content <<END'
+%% to a line `END'. Three more formats are read: `TOOL:' and `ARGS:' lines with YAML, a line
+%% `tool(name="value")', and `<tool name="tool"><arg name="name">value</arg></tool>'.
+%%
+%% Run no call that comes after an `invalid' one: where a call is broken, what follows may have been
+%% meant as its content.
+-module(beamai_protocol).
+
+-export([parse/1, parse/2, parse/3, parse_all/1, parse_all/2, parse_all/3]).
+-export([stream_new/0, stream_new/1, stream_new/2, stream_feed/2, stream_end/1]).
+-export([system_prompt/1, format_result/1, format_error/1]).
+-export_type([tools/0, options/0, call/0, invalid/0, piece/0, stream/0]).
+
+%% `any' checks the format alone.
+-type tools() :: beamai_kernel:kernel() | [beamai_tool:tool_spec()] | any.
+-type options() :: #{
+    %% What is looked for; all formats by default.
+    formats => [format()],
+    %% Whether near misses of JSON are mended; false by default. A mended call has `repairs'.
+    repair => boolean()
+}.
+-type format() :: tag | yaml | function | xml.
+-type call() :: #{
+    tool := binary(),
+    args := #{binary() => term()},
+    format := format(),
+    reasoning => binary(),
+    %% What was mended, one sentence each.
+    repairs => [binary()]
+}.
+%% What was begun as a call and is none: why, and all of its text.
+-type invalid() :: {invalid, Message :: binary(), Raw :: binary()}.
+-type piece() :: {text, binary()} | {tool_call, call()} | invalid().
+%% A response on its way. Each step gives the stream for the next one, and none can be taken twice.
+%%
+%% It is a handle and no plain data, because a call is held back until it is whole: as data, what is
+%% held would be copied with every token, and a long call would cost the square of its length. It
+%% belongs to this node, and is freed when nothing refers to it.
+-opaque stream() :: {beamai_stream, beamai_nif:stream(), Step :: non_neg_integer()}.
+
+%%% Whole responses
+
+%% @doc The first call of a response, by its format alone: the specification's parser. A response
+%% without a call, or whose first call between tags is malformed, is text.
+-spec parse(unicode:chardata()) -> {text, binary()} | {tool_call, call()}.
+parse(Text) ->
+    case parse(Text, any, #{}) of
+        {invalid, _, _} -> {text, binary(Text)};
+        Piece -> Piece
+    end.
+
+%% @doc The first call of a response. Where a call was begun that is malformed, names no tool or has
+%% bad arguments, `invalid' says why.
+-spec parse(unicode:chardata(), tools()) -> piece().
+parse(Text, Tools) ->
+    parse(Text, Tools, #{}).
+
+%% @doc As {@link parse/2}, with options.
+-spec parse(unicode:chardata(), tools(), options()) -> piece().
+parse(Text, Tools, Options) ->
+    [Piece] = pieces(binary(Text), rules(Tools, Options), false),
+    Piece.
+
+%% @doc Everything in a response, by format alone. Together the texts and calls are the response;
+%% what is malformed is text.
+-spec parse_all(unicode:chardata()) -> [piece()].
+parse_all(Text) ->
+    parse_all(Text, any, #{}).
+
+%% @doc Everything in a response, in order. Texts are kept byte by byte, white space included.
+-spec parse_all(unicode:chardata(), tools()) -> [piece()].
+parse_all(Text, Tools) ->
+    parse_all(Text, Tools, #{}).
+
+%% @doc As {@link parse_all/2}, with options.
+-spec parse_all(unicode:chardata(), tools(), options()) -> [piece()].
+parse_all(Text, Tools, Options) ->
+    pieces(binary(Text), rules(Tools, Options), true).
+
+pieces(<<>>, _Rules, true) ->
+    [];
+pieces(Text, Rules, All) ->
+    case beamai_nif:parse_text_now(Rules, Text, All) of
+        defer -> parsed(beamai_nif:parse_text(Rules, Text, All), Text);
+        Parsed -> parsed(Parsed, Text)
+    end.
+
+parsed(text, Text) -> [{text, Text}];
+parsed(Encoded, _Text) -> decoded(Encoded).
+
+decoded(Encoded) ->
+    case binary_to_term(Encoded, [safe]) of
+        Pieces when is_list(Pieces) -> Pieces;
+        {error, #{<<"message">> := Message}} -> error({bad_tools, Message})
+    end.
+
+%%% Responses on their way
+
+%% @doc A stream that checks the format alone.
+-spec stream_new() -> stream().
+stream_new() ->
+    stream_new(any, #{}).
+
+%% @doc A stream that checks calls against the tools.
+-spec stream_new(tools()) -> stream().
+stream_new(Tools) ->
+    stream_new(Tools, #{}).
+
+%% @doc As {@link stream_new/1}, with options.
+-spec stream_new(tools(), options()) -> stream().
+stream_new(Tools, Options) ->
+    case beamai_nif:stream_new(rules(Tools, Options)) of
+        {ok, Stream} -> {beamai_stream, Stream, 0};
+        Encoded -> error({bad_tools, maps:get(<<"message">>, element(2, binary_to_term(Encoded, [safe])))})
+    end.
+
+%% @doc Takes the next part of a response, which may end anywhere, and gives the pieces that it makes
+%% whole. Text comes out at once but for what may become a call; put together, the pieces are those of
+%% {@link parse_all/2}. Raises `stale_stream' for a stream that was fed already.
+-spec stream_feed(stream(), iodata()) -> {[piece()], stream()}.
+stream_feed({beamai_stream, Stream, Step}, Part) ->
+    Bytes = iolist_to_binary(Part),
+    Encoded =
+        case beamai_nif:stream_feed_now(Stream, Step, Bytes) of
+            defer -> beamai_nif:stream_feed(Stream, Step, Bytes);
+            Now -> Now
+        end,
+    {stepped(Encoded), {beamai_stream, Stream, Step + 1}}.
+
+%% @doc Ends a stream and gives what was held back.
+-spec stream_end(stream()) -> [piece()].
+stream_end({beamai_stream, Stream, Step}) ->
+    stepped(beamai_nif:stream_end(Stream, Step)).
+
+stepped(stale) -> error(stale_stream);
+stepped(Encoded) -> decoded(Encoded).
+
+%%% What the model is told
+
+%% @doc The system prompt: the tools with their signatures, the format, the rules, examples.
+-spec system_prompt(beamai_kernel:kernel() | [beamai_tool:tool_spec()]) -> binary().
+system_prompt(any) ->
+    error({bad_tools, any});
+system_prompt(Tools) ->
+    text(beamai_nif:system_prompt(rules(Tools, #{}))).
+
+%% @doc `TOOL_RESULT:' with the result of a call, as `beamai_kernel:invoke/4' or a handler gives it. A
+%% term of another form is the data itself. What JSON cannot say is shown as Erlang writes it.
+-spec format_result({ok, term()} | {ok, term(), map()} | {error, term()} | term()) -> binary().
+format_result({ok, Value}) -> result(#{ok => Value});
+format_result({ok, Value, Context}) when is_map(Context) -> result(#{ok => Value});
+format_result({error, Error}) -> result(#{error => message(Error)});
+format_result(Value) -> result(#{ok => Value}).
+
+%% @doc `TOOL_ERROR:' with what is wrong with a call, which the model is asked to make again.
+-spec format_error(invalid() | {error, term()} | term()) -> binary().
+format_error({invalid, Message, _Raw}) -> format_error(Message);
+format_error({error, Error}) -> format_error(Error);
+format_error(Error) -> beamai_nif:format_error(message(Error)).
+
+message(#{message := Message}) when is_binary(Message) -> beamai_error:readable(Message);
+message(Message) when is_binary(Message) -> beamai_error:readable(Message);
+message(Term) -> shown(Term).
+
+%% Most results are what JSON can say, and only the native side knows for sure.
+result(Outcome) ->
+    case binary_to_term(beamai_nif:format_result(term_to_binary(Outcome)), [safe]) of
+        {ok, Text} -> Text;
+        {error, _NotJson} -> text(beamai_nif:format_result(term_to_binary(beamai_protocol_json:term(Outcome))))
+    end.
+
+text(Reply) ->
+    case binary_to_term(Reply, [safe]) of
+        {ok, Text} -> Text;
+        {error, #{<<"message">> := Message}} -> error({bad_tools, Message})
+    end.
+
+shown(Term) ->
+    unicode:characters_to_binary(io_lib:format("~0tp", [Term])).
+
+%%% Rules, as the native side keeps them
+
+-spec rules(tools(), options()) -> binary().
+rules(any, Options) ->
+    term_to_binary(options(Options));
+rules(Tools, Options) ->
+    term_to_binary((options(Options))#{tools => [described(Spec) || Spec <- specs(Tools)]}).
+
+specs(Specs) when is_list(Specs) -> Specs;
+specs(#{tools := _, env := _} = Kernel) -> beamai_kernel:get_tool_specs(Kernel);
+specs(Other) -> error({bad_tools, Other}).
+
+described(Spec) ->
+    maps:with([name, description, parameters], Spec).
+
+options(Options) ->
+    maps:foreach(fun option/2, Options),
+    Options.
+
+option(formats, Formats) when is_list(Formats) ->
+    case Formats -- [tag, yaml, function, xml] of
+        [] -> ok;
+        [_ | _] -> error({bad_option, formats})
+    end;
+option(repair, Repair) when is_boolean(Repair) ->
+    ok;
+option(Key, _Value) ->
+    error({bad_option, Key}).
+
+binary(Text) when is_binary(Text) ->
+    Text;
+binary(Text) ->
+    case unicode:characters_to_binary(Text) of
+        Binary when is_binary(Binary) -> Binary;
+        _ -> error({bad_text, Text})
+    end.

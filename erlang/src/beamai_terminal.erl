@@ -1,0 +1,99 @@
+%% @doc The person at the terminal, as a kernel's `approve' and `ask_user'.
+%%
+%% ```
+%%     beamai_kernel:new(#{approve => fun beamai_terminal:approve/1, ask_user => fun beamai_terminal:ask_user/1}).
+%% '''
+%%
+%% Prompts go to the group leader of the calling process. An Erlang shell reads whole lines: a line that
+%% begins with Esc, or the end of input, cancels.
+-module(beamai_terminal).
+
+-export([approve/1, ask_user/1]).
+
+%% @doc Shows what a call would do and asks for leave: `y' allows this call, `s' this and every later one
+%% like it in the session, anything else denies. Without a terminal it denies, and says so.
+-spec approve(beamai_approval:request()) -> allow | {allow, session} | deny | {deny, binary()}.
+approve(#{message := Message, subject := Subject}) ->
+    case is_terminal() of
+        true ->
+            say("~ts~n", [printable(Message)]),
+            decided(line(["Allow ", printable(Subject), "? [y]es, for the [s]ession, [N]o: "]));
+        false ->
+            {deny, <<"there is no terminal to ask at">>}
+    end.
+
+decided({ok, Answer}) when Answer =:= <<"y">>; Answer =:= <<"yes">> -> allow;
+decided({ok, Answer}) when Answer =:= <<"s">>; Answer =:= <<"session">> -> {allow, session};
+decided(_) -> deny.
+
+%% @doc Puts questions one by one. A number stands for an option, several with commas where several may be
+%% taken, any other text for itself. Cancelling one cancels all; `no_frontend' without a terminal.
+-spec ask_user([map()]) -> {ok, #{binary() => binary() | [binary()]}} | cancelled | no_frontend.
+ask_user(Questions) ->
+    case is_terminal() of
+        true -> ask(Questions, #{});
+        false -> no_frontend
+    end.
+
+ask([], Answers) ->
+    {ok, Answers};
+ask([#{<<"question">> := Text} = Question | Rest], Answers) ->
+    say("~ts~n", [printable(Text)]),
+    _ = lists:foldl(fun option/2, 1, maps:get(<<"options">>, Question, [])),
+    case line("> ") of
+        {ok, <<>>} -> ask([Question | Rest], Answers);
+        {ok, Answer} -> ask(Rest, Answers#{Text => chosen(Question, Answer)});
+        cancelled -> cancelled
+    end.
+
+option(#{<<"label">> := Label, <<"description">> := Description}, Number) ->
+    Recommended = case Number of 1 -> " (Recommended)"; _ -> "" end,
+    say("  ~b. ~ts~ts  ~ts~n", [Number, printable(Label), Recommended, printable(Description)]),
+    Number + 1.
+
+chosen(Question, Answer) ->
+    Labels = [Label || #{<<"label">> := Label} <- maps:get(<<"options">>, Question, [])],
+    case {maps:get(<<"multi_select">>, Question, false), label(Answer, Labels)} of
+        {false, none} -> Answer;
+        {false, Label} -> Label;
+        {true, _} -> several([label(Part, Labels) || Part <- binary:split(Answer, <<",">>, [global])], Answer)
+    end.
+
+several(Chosen, Answer) ->
+    case lists:member(none, Chosen) of
+        true -> Answer;
+        false -> Chosen
+    end.
+
+label(Text, Labels) ->
+    try binary_to_integer(string:trim(Text)) of
+        Number when Number >= 1, Number =< length(Labels) -> lists:nth(Number, Labels);
+        _ -> none
+    catch
+        error:badarg -> none
+    end.
+
+%% Only a terminal has a width.
+is_terminal() ->
+    case io:columns() of
+        {ok, _} -> true;
+        {error, enotsup} -> false
+    end.
+
+line(Prompt) ->
+    case io:get_line(Prompt) of
+        eof -> cancelled;
+        {error, _} -> cancelled;
+        Line -> typed(string:trim(unicode:characters_to_binary(Line)))
+    end.
+
+typed(<<"\e", _/binary>>) -> cancelled;
+typed(Text) -> {ok, Text}.
+
+say(Format, Args) ->
+    io:format(Format, Args).
+
+%% Text of a model or a command, unable to steer the terminal.
+printable(Text) ->
+    [case C < 32 andalso C =/= $\n orelse C >= 127 andalso C < 160 of true -> 16#FFFD; false -> C end
+     || C <- unicode:characters_to_list(Text)].

@@ -1,0 +1,159 @@
+//! The layers of isolation, each with an attempt that it prevents.
+
+use super::{Layer, State};
+use beamai_tools::engine::{Call, Host, Outcome, Run};
+use beamai_tools::workspace::Workspace;
+use serde_json::{Value, json};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+
+/// Bytes of memory that commands of the doctor get, and half of what one of them tries to take.
+const MEMORY: u64 = 256 << 20;
+
+/// A place on the machine with something to protect in it, removed at the end.
+struct Scene(PathBuf);
+
+/// An attempt on one layer.
+struct Trial {
+    layer: &'static str,
+    /// What it is, for people.
+    text: &'static str,
+    /// What it is, for the program that makes it.
+    attempt: String,
+    /// Whether it does no harm without a sandbox.
+    is_harmless: bool,
+}
+
+/// Tries every layer.
+///
+/// # Errors
+/// What kept it from beginning.
+pub(super) fn examine() -> Result<Vec<Layer>, String> {
+    let scene = Scene::set_up().map_err(|error| format!("no directory to try things in: {error}"))?;
+    let listener = TcpListener::bind("127.0.0.1:0").map_err(|error| format!("cannot listen: {error}"))?;
+    let address = listener.local_addr().map_err(|error| error.to_string())?;
+    let program = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
+    let under = host(&scene, json!({"mode": "best_effort", "memory": MEMORY, "readable": [program]}))?;
+    let without = host(&scene, json!("off"))?;
+    let isolation = run(&under, "true")?["isolation"].take();
+    let examine = |trial: Trial| {
+        let attempt = |host: &Host| succeeds(host, &program, &trial.attempt);
+        examine_one(&trial, &isolation, || attempt(&under), || attempt(&without))
+    };
+    trials(&scene, &address.to_string()).into_iter().map(examine).collect()
+}
+
+fn examine_one(
+    trial: &Trial,
+    isolation: &Value,
+    under: impl Fn() -> Result<bool, String>,
+    without: impl Fn() -> Result<bool, String>,
+) -> Result<Layer, String> {
+    let layer =
+        |state, why: Option<String>| Layer { layer: trial.layer.to_owned(), state, attempt: trial.text, why };
+    let off = isolation["off"].as_array().into_iter().flatten().find(|off| off["layer"] == trial.layer);
+    if let Some(off) = off {
+        return Ok(layer(State::Off, off["why"].as_str().map(str::to_owned)));
+    }
+    if under()? {
+        return Ok(layer(State::Broken, Some("the attempt succeeded".to_owned())));
+    }
+    Ok(match trial.is_harmless && without()? {
+        true => layer(State::Proved, None),
+        false => layer(State::On, None),
+    })
+}
+
+fn trials(scene: &Scene, address: &str) -> Vec<Trial> {
+    let trial =
+        |layer, text, attempt: String| Trial { layer, text, attempt, is_harmless: layer != "landlock" };
+    let namespace = |layer, kind: &str| {
+        let link = std::fs::read_link(format!("/proc/self/ns/{kind}")).unwrap_or_default();
+        trial(layer, "share the machine's", format!("namespace {kind} '{}'", link.display()))
+    };
+    let (own, victim) = (std::process::id(), scene.path("victim"));
+    vec![
+        trial("user_namespace", "find other users", "users".into()),
+        trial("pid_namespace", "signal a process of the machine", format!("signal {own}")),
+        namespace("ipc_namespace", "ipc"),
+        namespace("uts_namespace", "uts"),
+        trial("network_namespace", "connect to a server of the machine", format!("tcp {address}")),
+        namespace("mount_namespace", "mnt"),
+        trial("private_proc", "look up a process of the machine", format!("process {own}")),
+        trial("resource_limits", "take more memory than is given", format!("memory {}", MEMORY * 2)),
+        trial("read_only_filesystem", "write outside the workspace", write(&victim)),
+        trial("protected_paths", "change a repository's settings", write(&scene.path("ws/.git/config"))),
+        trial("no_capabilities", "have a capability", "capability".into()),
+        trial("no_new_privileges", "have a program give privileges", "privileges".into()),
+        trial("landlock", "create a file in /dev, which the mounts permit", "write /dev/beamai".into()),
+        trial("seccomp", "trace a process", "call ptrace".into()),
+    ]
+}
+
+fn write(path: &Path) -> String {
+    format!("write '{}'", path.display())
+}
+
+fn host(scene: &Scene, sandbox: Value) -> Result<Host, String> {
+    let workspace = Workspace::open(&scene.path("ws")).map_err(|error| error.message)?.id();
+    let settings = json!({"workspace": workspace, "permissions": {"default": "allow"}, "sandbox": sandbox});
+    let settings = serde_json::from_value(settings).map_err(|error| error.to_string())?;
+    Host::new(&settings).map_err(|error| error.message)
+}
+
+fn succeeds(host: &Host, program: &Path, attempt: &str) -> Result<bool, String> {
+    let result = run(host, &format!("exec '{}' attack {attempt}", program.display()))?;
+    match result["exit_code"].as_i64() {
+        Some(0) => Ok(true),
+        // A signal is a refusal, too.
+        Some(1) | None => Ok(false),
+        Some(code) => {
+            Err(format!("the attempt {attempt:?} could not be made (exit code {code}): {}", result["stderr"]))
+        }
+    }
+}
+
+fn run(host: &Host, command: &str) -> Result<Value, String> {
+    let call = json!({"tool": "shell_exec", "args": {"command": command, "timeout": 20_000}});
+    let call: Call = serde_json::from_value(call).map_err(|error| error.to_string())?;
+    match host.call(call, Run::default()) {
+        Outcome::Ok(value, _) => Ok(value),
+        Outcome::Error(error) => Err(error.message),
+        _ => Err("a command asked something".to_owned()),
+    }
+}
+
+impl Scene {
+    /// Where a command sees it: not in the temporary directory, which is its own under a sandbox.
+    fn set_up() -> std::io::Result<Self> {
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let places = [Some(PathBuf::from("/var/tmp")), home, std::env::current_dir().ok()];
+        let mut failed = std::io::Error::other("nothing to write in");
+        for place in places.into_iter().flatten() {
+            let path = place.join(format!(".beamai-doctor-{}", std::process::id()));
+            match std::fs::create_dir(&path) {
+                Ok(()) => return Self(path).furnished(),
+                Err(error) => failed = error,
+            }
+        }
+        Err(failed)
+    }
+
+    fn furnished(self) -> std::io::Result<Self> {
+        std::fs::create_dir_all(self.path("ws/.git"))?;
+        std::fs::write(self.path("ws/.git/HEAD"), "ref: refs/heads/main\n")?;
+        std::fs::write(self.path("ws/.git/config"), "[core]\n")?;
+        std::fs::write(self.path("victim"), "")?;
+        Ok(self)
+    }
+
+    fn path(&self, relative: &str) -> PathBuf {
+        self.0.join(relative)
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        _ = std::fs::remove_dir_all(&self.0);
+    }
+}

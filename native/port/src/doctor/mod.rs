@@ -1,0 +1,151 @@
+//! `beamai-port doctor`: what of the runtime this machine can do, and what is missing.
+
+#[cfg(target_os = "linux")]
+mod layers;
+mod text;
+
+use crate::args::{self, Usage};
+use beamai_tools::lsp::LspSettings;
+use beamai_tools::workspace::Workspace;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const HELP: &str = "\
+Tell which layers of isolation, programs and language servers are there, and what is missing. Each layer is proved by an
+attempt on the machine that succeeds without it: a file written, a connection made, a process found. Exits with 0 when the
+sandbox `required` works, and with 1 when it does not.
+
+usage: beamai-port doctor [options]
+
+  --workspace DIR   the workspace whose repository and language servers are looked for; default: the current directory
+  --json            print one JSON object
+";
+
+/// Everything that is known of the machine.
+#[derive(Serialize)]
+struct Report {
+    /// Whether commands run under the sandbox `required`.
+    required_works: bool,
+    layers: Vec<Layer>,
+    /// Why no layer could be tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+    programs: Vec<Program>,
+    git: Git,
+    language_servers: Vec<Server>,
+}
+
+/// A layer of isolation.
+#[derive(Serialize)]
+struct Layer {
+    layer: String,
+    state: State,
+    /// What was tried.
+    attempt: &'static str,
+    /// Why it is off, or what the attempt showed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+}
+
+/// What is known of a layer.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum State {
+    /// The attempt succeeds without the sandbox and fails under it.
+    Proved,
+    /// The attempt fails under the sandbox; without it, it fails too, for a reason of the machine's.
+    On,
+    /// It is said to be on, and the attempt succeeds.
+    Broken,
+    /// It is off.
+    Off,
+}
+
+#[derive(Serialize)]
+struct Program {
+    name: &'static str,
+    path: Option<PathBuf>,
+    needed_for: &'static str,
+}
+
+#[derive(Serialize)]
+struct Git {
+    repository: bool,
+    problem: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Server {
+    language: String,
+    program: Option<String>,
+    missing: Option<String>,
+}
+
+pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
+    use lexopt::prelude::{Long, Short};
+    let (mut workspace, mut as_json) = (PathBuf::from("."), false);
+    while let Some(option) = parser.next()? {
+        match option {
+            Long("help") | Short('h') => return Ok(args::print(HELP)),
+            Long("workspace") => workspace = parser.value()?.into(),
+            Long("json") => as_json = true,
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    let workspace = Workspace::open(&workspace).map_err(|error| Usage(error.message))?;
+    let report = examine(&workspace);
+    let json = || serde_json::to_string_pretty(&report).unwrap_or_default() + "\n";
+    args::print(&if as_json { json() } else { text::of(&report) });
+    Ok(if report.required_works { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn examine(workspace: &Workspace) -> Report {
+    let (layers, problem) = match layers() {
+        Ok(layers) => (layers, None),
+        Err(problem) => (Vec::new(), Some(problem)),
+    };
+    let is_there = |layer: &Layer| matches!(layer.state, State::Proved | State::On);
+    let git = beamai_tools::ops::git::presence(workspace);
+    Report {
+        required_works: problem.is_none() && layers.iter().all(is_there),
+        layers,
+        problem,
+        programs: programs(),
+        git: Git { repository: git.repository, problem: git.problem },
+        language_servers: servers(workspace.path()),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn layers() -> Result<Vec<Layer>, String> {
+    layers::examine()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn layers() -> Result<Vec<Layer>, String> {
+    Err("commands, language servers and their isolation need Linux; on this system none is started"
+        .to_owned())
+}
+
+#[cfg(target_os = "linux")]
+fn servers(workspace: &Path) -> Vec<Server> {
+    let found = beamai_tools::lsp::presence(&LspSettings::default(), workspace).into_iter();
+    found.map(|one| Server { language: one.language, program: one.program, missing: one.missing }).collect()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn servers(_: &Path) -> Vec<Server> {
+    Vec::new()
+}
+
+fn programs() -> Vec<Program> {
+    let find = |name: &str| {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file())
+    };
+    let program = |(name, needed_for)| Program { name, path: find(name), needed_for };
+    let needed =
+        [("bash", "every shell command"), ("git", "git in shell commands; the git tools work without it")];
+    needed.map(program).into()
+}

@@ -1,0 +1,109 @@
+//! A line typed at the terminal, read key by key so that Esc can be told from text.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
+use std::io::{Stdin, Write};
+
+const ESCAPE: u8 = 0x1b;
+/// How long the rest of a key's sequence may take after its Esc.
+const SEQUENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+
+/// What was typed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// A line, without its end.
+    Text(String),
+    /// Esc, Ctrl-D, or the end of input.
+    Cancelled,
+}
+
+/// Shows a prompt and reads a line.
+pub(super) fn read(prompt: &str) -> Line {
+    let Some(mut keys) = Keys::new() else { return Line::Cancelled };
+    echo(prompt.as_bytes());
+    let line = keys.line();
+    echo(b"\n");
+    line
+}
+
+/// The terminal, giving single keys without echo; as before again when dropped.
+struct Keys {
+    input: Stdin,
+    before: Termios,
+}
+
+impl Keys {
+    fn new() -> Option<Self> {
+        let input = std::io::stdin();
+        let before = tcgetattr(&input).ok()?;
+        let mut single = before.clone();
+        single.local_modes -= LocalModes::ICANON | LocalModes::ECHO;
+        single.special_codes[SpecialCodeIndex::VMIN] = 1;
+        single.special_codes[SpecialCodeIndex::VTIME] = 0;
+        tcsetattr(&input, OptionalActions::Flush, &single).ok()?;
+        Some(Self { input, before })
+    }
+
+    fn line(&mut self) -> Line {
+        let mut typed = Vec::new();
+        loop {
+            match self.key() {
+                None | Some(0x04) => return Line::Cancelled,
+                Some(b'\r' | b'\n') => return Line::Text(String::from_utf8_lossy(&typed).into_owned()),
+                Some(ESCAPE) if !self.skip_sequence() => return Line::Cancelled,
+                Some(0x08 | 0x7f) => erase(&mut typed),
+                Some(key) if key >= b' ' => {
+                    typed.push(key);
+                    echo(&[key]);
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn key(&mut self) -> Option<u8> {
+        // Past the buffer of `Stdin`: what is in there could not be waited for.
+        let mut key = [0];
+        matches!(rustix::io::read(&self.input, &mut key), Ok(1)).then_some(key[0])
+    }
+
+    /// Reads what a cursor or function key sends after its Esc; false where nothing follows.
+    fn skip_sequence(&mut self) -> bool {
+        let mut has_more = false;
+        while self.follows() {
+            has_more = true;
+            // A sequence ends with a letter or a tilde.
+            if self.key().is_none_or(|key| key.is_ascii_alphabetic() && key != b'O' || key == b'~') {
+                break;
+            }
+        }
+        has_more
+    }
+
+    fn follows(&self) -> bool {
+        let mut ready = [PollFd::new(&self.input, PollFlags::IN)];
+        poll(&mut ready, Some(&SEQUENCE)).is_ok_and(|count| count > 0)
+    }
+}
+
+impl Drop for Keys {
+    fn drop(&mut self) {
+        _ = tcsetattr(&self.input, OptionalActions::Now, &self.before);
+    }
+}
+
+/// Takes back the last character, all bytes of it.
+fn erase(typed: &mut Vec<u8>) {
+    while let Some(byte) = typed.pop() {
+        if byte & 0xc0 != 0x80 {
+            echo(b"\x08 \x08");
+            break;
+        }
+    }
+}
+
+fn echo(bytes: &[u8]) {
+    let mut output = std::io::stderr();
+    _ = output.write_all(bytes);
+    _ = output.flush();
+}

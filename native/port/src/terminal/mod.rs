@@ -1,0 +1,107 @@
+//! The person at the terminal: approvals and questions of a call from the command line.
+//!
+//! Prompts go to standard error, so that standard output is the result alone.
+
+mod line;
+
+use beamai_tools::ops::question::{Answer, Answers, Choice, Question};
+use line::Line;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+
+/// A terminal on which somebody can be asked.
+pub(crate) struct Terminal(());
+
+impl Terminal {
+    /// The terminal of this program, if it has one for reading and for writing.
+    pub(crate) fn of_this_program() -> Option<Self> {
+        (std::io::stdin().is_terminal() && std::io::stderr().is_terminal()).then_some(Self(()))
+    }
+
+    /// Asks for leave; anything but a yes is a no.
+    pub(crate) fn approves(&self, request: &Value) -> bool {
+        eprintln!("{}", printable(request["message"].as_str().unwrap_or_default()));
+        matches!(line::read("Allow it? [y/N] "), Line::Text(text) if ["y", "yes"].contains(&text.trim()))
+    }
+
+    /// Puts questions one by one. One that is cancelled cancels all.
+    pub(crate) fn answers(&self, questions: &[Question]) -> Answers {
+        let asked = questions.iter().map(|question| Some((question.question.clone(), ask(question)?)));
+        asked.collect::<Option<BTreeMap<_, _>>>().map_or(Answers::Cancelled, Answers::Answered)
+    }
+}
+
+fn ask(question: &Question) -> Option<Answer> {
+    eprintln!("{}", printable(&question.question));
+    for (number, Choice { label, description }) in (1..).zip(&question.options) {
+        let recommended = if number == 1 { " (Recommended)" } else { "" };
+        eprintln!("  {number}. {}{recommended}  {}", printable(label), printable(description));
+    }
+    loop {
+        match line::read(prompt(question)) {
+            Line::Cancelled => return None,
+            Line::Text(text) if text.trim().is_empty() => {}
+            Line::Text(text) => return Some(chosen(question, text.trim())),
+        }
+    }
+}
+
+fn prompt(question: &Question) -> &'static str {
+    match (question.options.is_empty(), question.multi_select) {
+        (true, _) => "Your answer (Esc cancels): ",
+        (false, false) => "A number, or an answer of your own (Esc cancels): ",
+        (false, true) => "Numbers with commas, or an answer of your own (Esc cancels): ",
+    }
+}
+
+/// The labels that the numbers stand for, or the text as it is.
+fn chosen(question: &Question, text: &str) -> Answer {
+    let label = |number: &str| {
+        let index = number.trim().parse::<usize>().ok()?.checked_sub(1)?;
+        Some(question.options.get(index)?.label.clone())
+    };
+    match (label(text), question.multi_select) {
+        (Some(label), false) => Answer::One(label),
+        (None, false) => Answer::One(text.to_owned()),
+        (_, true) => {
+            let labels: Option<Vec<String>> = text.split(',').map(label).collect();
+            labels.map_or_else(|| Answer::One(text.to_owned()), Answer::Several)
+        }
+    }
+}
+
+/// Text of a model or a command, unable to steer the terminal.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question(multi_select: bool) -> Question {
+        let choice = |label: &str| Choice { label: label.into(), description: String::new() };
+        let options = vec![choice("Red"), choice("Green")];
+        Question { question: "Which?".into(), header: None, options, multi_select }
+    }
+
+    #[test]
+    fn a_number_stands_for_its_label_and_anything_else_for_itself() {
+        assert_eq!(chosen(&question(false), "2"), Answer::One("Green".into()));
+        for own in ["3", "0", "blue", "1,2"] {
+            assert_eq!(chosen(&question(false), own), Answer::One(own.into()));
+        }
+    }
+
+    #[test]
+    fn several_numbers_stand_for_several_labels() {
+        assert_eq!(chosen(&question(true), "2, 1"), Answer::Several(vec!["Green".into(), "Red".into()]));
+        assert_eq!(chosen(&question(true), "1, blue"), Answer::One("1, blue".into()));
+    }
+
+    #[test]
+    fn what_is_shown_cannot_steer_the_terminal() {
+        assert_eq!(printable("a\u{1b}[2J\nb"), "a\u{fffd}[2J\nb");
+    }
+}

@@ -1,0 +1,179 @@
+//! Removing terminal escape sequences from a stream.
+
+use std::borrow::Cow;
+
+const ESCAPE: u8 = 0x1b;
+const BELL: u8 = 0x07;
+
+/// Where in a sequence a stream is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum State {
+    /// In none.
+    #[default]
+    Text,
+    /// After the escape character.
+    Escape,
+    /// In a short sequence, such as the choice of a character set.
+    Short,
+    /// In a control sequence, such as a colour.
+    Control,
+    /// In a command to the terminal, such as a title or a link. It has one line: what was begun and never ended must
+    /// not swallow the rest of the output.
+    Command,
+    /// In a device string, such as an image, which may have several lines.
+    Device,
+    /// After the escape character in one of the two.
+    Ending,
+}
+
+/// Removes the escape sequences (ECMA-48) of one stream, wherever its pieces are split. Every other byte stays.
+#[derive(Debug, Default)]
+pub(super) struct Stripper(State);
+
+impl Stripper {
+    /// The next piece without the sequences in it.
+    pub(super) fn strip<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+        if self.0 == State::Text && memchr::memchr(ESCAPE, bytes).is_none() {
+            return Cow::Borrowed(bytes);
+        }
+        Cow::Owned(bytes.iter().copied().filter(|byte| self.keeps(*byte)).collect())
+    }
+
+    /// Takes a byte in; true when it belongs to no sequence.
+    fn keeps(&mut self, byte: u8) -> bool {
+        let (next, keeps) = match self.0 {
+            State::Text => text(byte),
+            // The characters that call a sequence off.
+            _ if matches!(byte, 0x18 | 0x1a) => (State::Text, false),
+            State::Escape => escape(byte),
+            State::Short => short(byte),
+            State::Control => control(byte),
+            State::Command => command(byte),
+            State::Device => device(byte),
+            State::Ending if byte == b'\\' => (State::Text, false),
+            State::Ending => escape(byte),
+        };
+        self.0 = next;
+        keeps
+    }
+}
+
+fn text(byte: u8) -> (State, bool) {
+    if byte == ESCAPE { (State::Escape, false) } else { (State::Text, true) }
+}
+
+fn escape(byte: u8) -> (State, bool) {
+    match byte {
+        b'[' => (State::Control, false),
+        b']' | b'X' | b'^' | b'_' => (State::Command, false),
+        b'P' => (State::Device, false),
+        _ => short(byte),
+    }
+}
+
+fn short(byte: u8) -> (State, bool) {
+    match byte {
+        0x20..=0x2f => (State::Short, false),
+        0x30..=0x7e => (State::Text, false),
+        // No sequence goes on like this: whatever it is, it is text again.
+        _ => text(byte),
+    }
+}
+
+fn control(byte: u8) -> (State, bool) {
+    match byte {
+        0x20..=0x3f => (State::Control, false),
+        0x40..=0x7e => (State::Text, false),
+        _ => text(byte),
+    }
+}
+
+fn command(byte: u8) -> (State, bool) {
+    match byte {
+        BELL => (State::Text, false),
+        ESCAPE => (State::Ending, false),
+        b'\n' => (State::Text, true),
+        _ => (State::Command, false),
+    }
+}
+
+fn device(byte: u8) -> (State, bool) {
+    if byte == ESCAPE { (State::Ending, false) } else { (State::Device, false) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn stripped(text: &str) -> String {
+        String::from_utf8(Stripper::default().strip(text.as_bytes()).into_owned()).unwrap()
+    }
+
+    #[test]
+    fn sequences_of_every_kind_go() {
+        for (with, without) in [
+            ("\x1b[1;31mred\x1b[0m\n", "red\n"),
+            ("\x1b[38:2::1:2:3mx\x1b[?25l\x1b[2 q", "x"),
+            ("\x1b]8;;http://x\x07link\x1b]8;;\x1b\\ rest", "link rest"),
+            ("\x1b]0;ti✓tle\x07after", "after"),
+            ("\x1b(Bplain\x1b)0\x1b#8\x1b%G.", "plain."),
+            ("\x1b7\x1bMa\x1b=\x1bcb", "ab"),
+            ("\x1bPq#0;2;0\n-~~\n\x1b\\after", "after"),
+            ("\x1b_Gf=100;AAAA\x1b\\\x1b^x\x1b\\\x1bXx\x1b\\.", "."),
+        ] {
+            assert_eq!(stripped(with), without, "{with:?}");
+        }
+    }
+
+    #[test]
+    fn other_control_characters_stay() {
+        let text = "a\tb\r\n\x07\x08\x00\x7f ä 漢 \u{9b}";
+        assert_eq!(stripped(text), text);
+    }
+
+    #[test]
+    fn what_was_begun_and_not_ended_swallows_no_other_line() {
+        assert_eq!(stripped("\x1b]8;;http://x\nnext"), "\nnext");
+        assert_eq!(stripped("\x1b[31\nnext"), "\nnext");
+        assert_eq!(stripped("\x1b\nnext"), "\nnext");
+        assert_eq!(stripped("\x1b[3ä"), "ä");
+        assert_eq!(stripped("\x1b[3\x18x \x1bPq\x1ax"), "x x");
+        assert_eq!(stripped("\x1b[3\x1b[0mx\x1b]8;;\x1b[0my"), "xy");
+    }
+
+    /// Text with many of the bytes that sequences are made of.
+    fn noise() -> impl Strategy<Value = Vec<u8>> {
+        let special = proptest::sample::select(b"\x1b\x1b\x1b[]P_\\(;?0m\x07\x18\nAb\xc3\xa4\x9c".to_vec());
+        proptest::collection::vec(special, 0..80)
+    }
+
+    proptest! {
+        #[test]
+        fn it_makes_no_difference_where_the_pieces_are_split(text in noise(), cuts in proptest::collection::vec(0..80_usize, 0..6)) {
+            let whole = Stripper::default().strip(&text).into_owned();
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(text.len())).collect();
+            cuts.sort_unstable();
+            let (mut stripper, mut pieces, mut start) = (Stripper::default(), Vec::new(), 0);
+            for end in cuts.into_iter().chain([text.len()]) {
+                pieces.extend_from_slice(&stripper.strip(&text[start..end]));
+                start = end;
+            }
+            prop_assert_eq!(pieces, whole);
+        }
+
+        #[test]
+        fn nothing_of_it_is_left_and_a_second_time_changes_nothing(text in noise()) {
+            let once = Stripper::default().strip(&text).into_owned();
+            prop_assert!(!once.contains(&ESCAPE));
+            let twice = Stripper::default().strip(&once).into_owned();
+            prop_assert_eq!(twice, once);
+        }
+
+        #[test]
+        fn text_without_sequences_is_not_touched(text in proptest::collection::vec(any::<u8>(), 0..80)) {
+            let text: Vec<u8> = text.into_iter().filter(|byte| *byte != ESCAPE).collect();
+            prop_assert_eq!(Stripper::default().strip(&text).into_owned(), text);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Starting, watching and ending commands in the background.
+
+use super::capture::Capture;
+use super::command::Command;
+use super::registry::{PATIENCE, Registry};
+use super::{not_started, random_name, spec};
+use crate::context::CallContext;
+use crate::error::{Reason, Result, ToolError};
+use crate::ops::shell::{BackgroundOutput, Shell, ShellOutput};
+use crate::panics;
+use crate::process::{Child, Isolation, Launcher, Terms, Wake, collect};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Starts the command and leaves it running.
+pub(in crate::ops::shell) fn start(shell: Shell, cx: &CallContext) -> Result<ShellOutput> {
+    let session = cx.session_id.as_deref().ok_or_else(without_session)?;
+    let id = format!("bg_{}", random_name()?);
+    let command = Arc::new(Command::new(id.clone(), Capture::new(cx, shell.strip_ansi)));
+    let registry = Registry::shared();
+    registry.add(session, &command)?;
+    match launch(shell, cx, &command) {
+        Ok(isolation) => Ok(started(id, isolation)),
+        Err(error) => {
+            registry.remove(session, &id);
+            command.give_up(error.message.clone());
+            Err(error)
+        }
+    }
+}
+
+fn launch(shell: Shell, cx: &CallContext, command: &Arc<Command>) -> Result<Isolation> {
+    let spec = spec(&shell, cx)?;
+    // Only a timeout of its own counts: the host's is that of the call.
+    let deadline = shell.timeout.map(|ms| Instant::now() + Duration::from_millis(ms));
+    let wake = Wake::on(&command.cancel).map_err(not_started)?;
+    let child = Launcher::shared().spawn(&spec).map_err(not_started)?;
+    let isolation = child.isolation.clone();
+    let input = shell.stdin.unwrap_or_default();
+    let command = Arc::clone(command);
+    let watch = move || watch(&command, child, &input, deadline, wake);
+    // Without a thread the child is dropped, and killed by that.
+    match std::thread::Builder::new().name("beamai-background".to_owned()).spawn(watch) {
+        Ok(_) => Ok(isolation),
+        Err(error) => {
+            let message =
+                format!("the command was not run: there is no thread for it ({error}); try again later");
+            Err(ToolError::new(Reason::Busy, message))
+        }
+    }
+}
+
+fn watch(command: &Command, child: Child, input: &str, deadline: Option<Instant>, wake: Wake) {
+    let terms = Terms { input: input.as_bytes(), deadline, wake };
+    match panics::caught(|| collect(child, &terms, &mut command.sink())) {
+        Ok(collected) => command.finish(collected),
+        // The child was dropped, and killed by that.
+        Err(panic) => command.give_up(format!("the command was lost: {panic}; this is a defect of the tool")),
+    }
+}
+
+fn started(id: String, isolation: Isolation) -> ShellOutput {
+    ShellOutput {
+        id: Some(id),
+        exit_code: None,
+        signal: None,
+        stdout: String::new(),
+        stderr: String::new(),
+        stdout_base64: None,
+        stderr_base64: None,
+        truncated: false,
+        stdout_bytes: None,
+        stderr_bytes: None,
+        output_file: None,
+        output_file_lacks: None,
+        killed: None,
+        duration_ms: 0,
+        isolation,
+    }
+}
+
+fn without_session() -> ToolError {
+    let message = "the command was not run: in the background it would end with its session, and this call belongs to \
+                   none, so it would end at once; run it in the foreground";
+    ToolError::new(Reason::InvalidArgument, message).with("argument", "run_in_background")
+}
+
+/// How far a command is, and its output since the last time.
+pub(in crate::ops::shell) fn poll(id: &str, cx: &CallContext) -> Result<BackgroundOutput> {
+    Ok(Registry::shared().find(cx.session_id.as_deref(), id)?.poll())
+}
+
+/// Kills a command and tells how it ended. One that has ended already is as it was.
+pub(in crate::ops::shell) fn kill(id: &str, cx: &CallContext) -> Result<BackgroundOutput> {
+    let command = Registry::shared().find(cx.session_id.as_deref(), id)?;
+    command.cancel.cancel();
+    let patience = Instant::now() + PATIENCE;
+    match command.wait(cx.deadline.map_or(patience, |deadline| deadline.min(patience))) {
+        true => Ok(command.poll()),
+        false => {
+            let message = format!("{id} is being killed and has not ended yet; look again with shell_output");
+            Err(ToolError::new(Reason::Timeout, message))
+        }
+    }
+}

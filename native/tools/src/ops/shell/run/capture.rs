@@ -1,0 +1,84 @@
+//! A command's output on its way into answers.
+
+use super::ansi::Stripper;
+use super::keeper::Keeper;
+use super::spool::Spool;
+use super::text::Text;
+use crate::context::CallContext;
+use crate::process::{Sink, Source};
+use std::borrow::Cow;
+
+/// Takes the output of a command: what answers have room for, and a file for all of it where they have not.
+#[derive(Debug)]
+pub(super) struct Capture {
+    stdout: Channel,
+    stderr: Channel,
+    spool: Spool,
+    /// Most bytes of a stream in an answer.
+    cap: usize,
+}
+
+#[derive(Debug)]
+struct Channel {
+    stripper: Option<Stripper>,
+    keeper: Keeper,
+    /// Bytes since the start.
+    total: u64,
+}
+
+/// Output as it goes into an answer.
+#[derive(Debug)]
+pub(super) struct Captured {
+    pub(super) stdout: Text,
+    pub(super) stderr: Text,
+    /// Where all output since the start is, once a stream was too long for an answer.
+    pub(super) output_file: Option<String>,
+    /// What that file lacks.
+    pub(super) output_file_lacks: Option<String>,
+}
+
+impl Captured {
+    /// Whether something of it is left out.
+    pub(super) fn is_cut(&self) -> bool {
+        self.stdout.total.is_some() || self.stderr.total.is_some()
+    }
+}
+
+impl Capture {
+    /// For a command of this call; `strip` removes escape sequences before anything else sees them.
+    pub(super) fn new(cx: &CallContext, strip: bool) -> Self {
+        let cap = cx.limits.output_bytes;
+        let channel =
+            || Channel { stripper: strip.then(Stripper::default), keeper: Keeper::new(cap), total: 0 };
+        let spool = Spool::new(&cx.workspace, cx.limits.output_file_bytes);
+        Self { stdout: channel(), stderr: channel(), spool, cap }
+    }
+
+    /// Takes out what has come since the last time. `goes_on` says that more may come.
+    pub(super) fn take_out(&mut self, goes_on: bool) -> Captured {
+        Captured {
+            stdout: Text::of(self.stdout.keeper.take(goes_on)),
+            stderr: Text::of(self.stderr.keeper.take(goes_on)),
+            output_file: self.spool.path(),
+            output_file_lacks: self.spool.lacks(),
+        }
+    }
+
+    /// Nothing more will come.
+    pub(super) fn close(&mut self) {
+        self.spool.close();
+    }
+}
+
+impl Sink for Capture {
+    fn take(&mut self, source: Source, bytes: &[u8]) {
+        let channel = match source {
+            Source::Stdout => &mut self.stdout,
+            Source::Stderr => &mut self.stderr,
+        };
+        let bytes = channel.stripper.as_mut().map_or(Cow::Borrowed(bytes), |stripper| stripper.strip(bytes));
+        channel.keeper.push(&bytes);
+        channel.total += bytes.len() as u64;
+        self.spool.take(&bytes, channel.total > self.cap as u64);
+    }
+}

@@ -1,0 +1,185 @@
+//! What a program is confined to: the sandbox of a host, worked out for one workspace and one session.
+
+use crate::context::CallContext;
+use crate::sandbox::{Sandbox, SandboxSettings};
+use crate::workspace::{Workspace, decode_path};
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
+
+/// Most processes and threads at a time when nobody says otherwise.
+const PROCESSES: u32 = 2_048;
+
+/// Where people keep their secrets, beneath their home directory. Each that exists is hidden.
+const SECRETS: [&str; 32] = [
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
+    ".netrc",
+    ".npmrc",
+    ".yarnrc.yml",
+    ".pypirc",
+    ".pgpass",
+    ".my.cnf",
+    ".git-credentials",
+    ".config/git/credentials",
+    ".config/gh",
+    ".config/glab-cli",
+    ".config/gcloud",
+    ".config/op",
+    ".config/rclone",
+    ".config/containers/auth.json",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".gem/credentials",
+    ".hex/hex.config",
+    ".terraform.d/credentials.tfrc.json",
+    ".vault-token",
+    ".password-store",
+    ".local/share/keyrings",
+    ".mozilla",
+    ".config/google-chrome",
+    ".bash_history",
+    ".zsh_history",
+];
+
+/// Secrets of the machine, and the places where its services listen.
+const HIDDEN: [&str; 9] = [
+    "/run",
+    "/var/run",
+    "/var/lib/docker",
+    "/var/lib/containerd",
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/sudoers",
+    "/etc/ssl/private",
+];
+
+/// What a program is confined to. Programs with the same confinement may be tended by the same reaper, one after
+/// the other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Confinement {
+    /// How much of it must be there.
+    pub mode: Sandbox,
+    /// The workspace, which can be written.
+    pub workspace: OsString,
+    /// Device number of the workspace, so that another directory in its place is noticed.
+    pub device: u64,
+    /// Its inode number.
+    pub inode: u64,
+    /// The session's temporary directory, seen as `/tmp` and under its own path; an empty one of the reaper's own
+    /// without.
+    pub temp: Option<OsString>,
+    /// Whether the network is reached.
+    pub network: bool,
+    /// Whether UNIX sockets may be opened.
+    pub unix_sockets: bool,
+    /// Absolute paths that are shown although something above them is hidden.
+    pub readable: Vec<OsString>,
+    /// Absolute paths that can be written besides.
+    pub writable: Vec<OsString>,
+    /// Absolute paths that cannot be written, in the workspace too. Those that are not there cannot be created.
+    pub read_only: Vec<OsString>,
+    /// Absolute paths that are shown empty.
+    pub hidden: Vec<OsString>,
+    /// Bounds on what processes use.
+    pub bounds: Bounds,
+}
+
+/// Bounds on what the processes of a command use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bounds {
+    /// Bytes of memory of each process.
+    pub memory: u64,
+    /// Processes and threads at a time.
+    pub processes: u32,
+    /// Seconds of CPU time of each process.
+    pub cpu: Option<u64>,
+    /// Bytes of a file that is written.
+    pub file_size: Option<u64>,
+}
+
+impl Confinement {
+    /// What a call's programs are confined to: the workspace and the session's temporary directory.
+    pub fn of(cx: &CallContext) -> Arc<Self> {
+        Self::within(&cx.workspace, &cx.sandbox)
+    }
+
+    /// What programs of a workspace are confined to.
+    pub fn within(workspace: &Workspace, sandbox: &SandboxSettings) -> Arc<Self> {
+        match sandbox.mode {
+            Sandbox::Off => Self::off(),
+            _ => Arc::new(Self::new(workspace, sandbox)),
+        }
+    }
+
+    /// None.
+    pub fn off() -> Arc<Self> {
+        static OFF: LazyLock<Arc<Confinement>> = LazyLock::new(|| {
+            Arc::new(Confinement {
+                mode: Sandbox::Off,
+                workspace: OsString::new(),
+                device: 0,
+                inode: 0,
+                temp: None,
+                network: true,
+                unix_sockets: true,
+                readable: Vec::new(),
+                writable: Vec::new(),
+                read_only: Vec::new(),
+                hidden: Vec::new(),
+                bounds: Bounds { memory: u64::MAX, processes: u32::MAX, cpu: None, file_size: None },
+            })
+        });
+        Arc::clone(&OFF)
+    }
+
+    fn new(workspace: &Workspace, sandbox: &SandboxSettings) -> Self {
+        let id = workspace.id();
+        let listed = |paths: &[String]| -> Vec<OsString> {
+            paths.iter().map(|path| workspace.path().join(decode_path(path)).into()).collect()
+        };
+        Self {
+            mode: sandbox.mode,
+            workspace: workspace.path().into(),
+            device: id.device,
+            inode: id.inode,
+            temp: workspace.temp_path().map(OsString::from),
+            network: sandbox.network,
+            unix_sockets: sandbox.unix_sockets,
+            readable: listed(&sandbox.readable),
+            writable: listed(&sandbox.writable),
+            read_only: Vec::new(),
+            hidden: HIDDEN_HERE.clone(),
+            bounds: Bounds {
+                memory: sandbox.memory.unwrap_or(*HALF_OF_THE_MEMORY),
+                processes: sandbox.processes.unwrap_or(PROCESSES),
+                cpu: sandbox.cpu,
+                file_size: sandbox.file_size,
+            },
+        }
+    }
+
+    /// Whether the host wants a path to be writable whatever protects it.
+    pub(super) fn is_writable(&self, path: &Path) -> bool {
+        self.writable.iter().any(|writable| Path::new(writable) == path)
+    }
+}
+
+/// What is hidden on this machine. The machine's own places come first, so that a home beneath one of them is found.
+static HIDDEN_HERE: LazyLock<Vec<OsString>> = LazyLock::new(|| {
+    let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    let secrets = home.iter().flat_map(|home| SECRETS.map(|secret| home.join(secret)));
+    HIDDEN.map(PathBuf::from).into_iter().chain(secrets).map(PathBuf::into).collect()
+});
+
+static HALF_OF_THE_MEMORY: LazyLock<u64> = LazyLock::new(|| {
+    let info = rustix::system::sysinfo();
+    let total = u64::try_from(info.totalram).unwrap_or(u64::MAX);
+    total.saturating_mul(u64::from(info.mem_unit.max(1))) / 2
+});

@@ -1,0 +1,76 @@
+//! Privileges, and ways round the filter of system calls.
+
+use super::checked;
+use std::io;
+use std::os::fd::AsRawFd;
+
+fn refused(why: &str) -> io::Result<()> {
+    Err(io::Error::other(why.to_owned()))
+}
+
+/// Whether other users exist.
+pub(super) fn users() -> io::Result<()> {
+    let map = std::fs::read_to_string("/proc/self/uid_map")?;
+    let mut counts = map.lines().filter_map(|line| line.split_whitespace().nth(2)?.parse::<u64>().ok());
+    match counts.any(|count| count > 1) || map.lines().count() > 1 {
+        true => Ok(()),
+        false => refused("there is one user"),
+    }
+}
+
+/// Whether there is any capability, now or after an exec.
+pub(super) fn capability() -> io::Result<()> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let sets = status.lines().filter_map(|line| line.strip_prefix("Cap")?.split_whitespace().nth(1));
+    let is_any = sets.map(|set| u64::from_str_radix(set, 16).unwrap_or(u64::MAX)).any(|set| set != 0);
+    if is_any { Ok(()) } else { refused("there is none") }
+}
+
+/// Whether a program can have more privileges than its caller.
+pub(super) fn privileges() -> io::Result<()> {
+    // SAFETY: takes numbers only.
+    match unsafe { libc::prctl(libc::PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) } {
+        0 => Ok(()),
+        _ => refused("no new privileges"),
+    }
+}
+
+/// A call of the 32-bit architecture: its number for getpid is another call's here.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn foreign() -> io::Result<()> {
+    let pid: i32;
+    // SAFETY: asks for the process's number; the kernel keeps all registers but those that are named.
+    unsafe {
+        std::arch::asm!("int 0x80", inout("eax") 20 => pid, out("r8") _, out("r9") _, out("r10") _, out("r11") _);
+    }
+    if pid > 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(-pid)) }
+}
+
+/// Only x86-64 runs programs of another architecture by an instruction of its own.
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn foreign() -> io::Result<()> {
+    refused("there is no other architecture")
+}
+
+/// A call by its x32 number.
+pub(super) fn other_numbers() -> io::Result<()> {
+    // SAFETY: asks for the process's number.
+    checked(unsafe { libc::syscall(0x4000_0000 | libc::SYS_getpid) }).map(drop)
+}
+
+/// Types into its own terminal. Needs to lead a session without one.
+pub(super) fn terminal() -> io::Result<()> {
+    // At the end of the terminal, its session is hung up.
+    // SAFETY: a standard disposition.
+    unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
+    let master = std::fs::OpenOptions::new().read(true).write(true).open("/dev/ptmx")?;
+    let (mut number, unlocked) = (0_i32, 0_i32);
+    // SAFETY: both requests take a pointer to a number, which outlives them.
+    unsafe {
+        checked(libc::ioctl(master.as_raw_fd(), libc::TIOCSPTLCK, &raw const unlocked).into())?;
+        checked(libc::ioctl(master.as_raw_fd(), libc::TIOCGPTN, &raw mut number).into())?;
+    }
+    let slave = std::fs::OpenOptions::new().read(true).write(true).open(format!("/dev/pts/{number}"))?;
+    // SAFETY: takes a pointer to a byte, which outlives the call.
+    checked(unsafe { libc::ioctl(slave.as_raw_fd(), libc::TIOCSTI, b"x".as_ptr()) }.into()).map(drop)
+}

@@ -1,0 +1,77 @@
+//! Attempts on the machine, as a command could make them: what a sandbox is for. The port's `doctor` makes them to prove
+//! its layers, and so do the tests; outside of a sandbox they show that there was something to prevent.
+//!
+//! None of them does harm: files are created where the caller says, signals are those that nothing hears.
+
+mod calls;
+mod kernel;
+mod reach;
+mod use_up;
+
+use std::io;
+use std::process::ExitCode;
+
+/// An attempt: what it is called, what it takes, and whether it succeeded.
+struct Attack {
+    name: &'static str,
+    /// How many arguments it takes.
+    arguments: usize,
+    attempt: fn(&[String]) -> io::Result<()>,
+}
+
+const ATTACKS: &[Attack] = &[
+    // What can be reached.
+    Attack { name: "write", arguments: 1, attempt: |of| reach::write(&of[0]) },
+    Attack { name: "open", arguments: 1, attempt: |of| reach::open(&of[0]) },
+    Attack { name: "tcp", arguments: 1, attempt: |of| reach::tcp(&of[0]) },
+    Attack { name: "udp", arguments: 1, attempt: |of| reach::udp(&of[0]) },
+    Attack { name: "unix", arguments: 1, attempt: |of| reach::unix(&of[0]) },
+    Attack { name: "abstract", arguments: 1, attempt: |of| reach::abstract_socket(&of[0]) },
+    Attack { name: "datagram_pair", arguments: 1, attempt: |of| reach::datagram_pair(&of[0]) },
+    Attack { name: "process", arguments: 1, attempt: |of| reach::process(&of[0]) },
+    Attack { name: "signal", arguments: 1, attempt: |of| reach::signal(&of[0]) },
+    Attack { name: "shared_memory", arguments: 1, attempt: |of| reach::shared_memory(&of[0]) },
+    Attack { name: "namespace", arguments: 2, attempt: |of| reach::namespace(&of[0], &of[1]) },
+    // What the kernel can be asked for.
+    Attack { name: "users", arguments: 0, attempt: |_| kernel::users() },
+    Attack { name: "capability", arguments: 0, attempt: |_| kernel::capability() },
+    Attack { name: "privileges", arguments: 0, attempt: |_| kernel::privileges() },
+    Attack { name: "call", arguments: 1, attempt: |of| calls::call(&of[0]) },
+    Attack { name: "foreign", arguments: 0, attempt: |_| kernel::foreign() },
+    Attack { name: "other_numbers", arguments: 0, attempt: |_| kernel::other_numbers() },
+    Attack { name: "terminal", arguments: 0, attempt: |_| kernel::terminal() },
+    // What can be used up.
+    Attack { name: "memory", arguments: 1, attempt: |of| use_up::memory(&of[0]) },
+    Attack { name: "processes", arguments: 1, attempt: |of| use_up::processes(&of[0]) },
+];
+
+/// Makes the attempt that the arguments name. Exits with 0 when it succeeded, with 1 when it was refused (the reason
+/// goes to standard error), and with 2 when there is no such attempt.
+pub fn attack_main(arguments: &[String]) -> ExitCode {
+    let Some((name, rest)) = arguments.split_first() else { return unknown("") };
+    match ATTACKS.iter().find(|attack| attack.name == name) {
+        Some(attack) if attack.arguments == rest.len() => match (attack.attempt)(rest) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("{name}: {error}");
+                ExitCode::FAILURE
+            }
+        },
+        _ => unknown(name),
+    }
+}
+
+fn unknown(name: &str) -> ExitCode {
+    let names: Vec<_> = ATTACKS.iter().map(|attack| attack.name).collect();
+    eprintln!("there is no attempt {name:?} with these arguments; there are: {}", names.join(", "));
+    ExitCode::from(2)
+}
+
+/// The error of the call that has just returned `result`, if it is one.
+fn checked(result: libc::c_long) -> io::Result<libc::c_long> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> io::Result<T> {
+    text.parse().map_err(|_| io::Error::other(format!("{text:?} is not a number")))
+}

@@ -1,0 +1,76 @@
+//! Files, sockets, processes and memory of others.
+
+use super::{checked, number};
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::os::fd::FromRawFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr as UnixAddr, UnixDatagram, UnixStream};
+use std::time::Duration;
+
+/// Appends to a file, creating it where it is not there.
+pub(super) fn write(path: &str) -> io::Result<()> {
+    OpenOptions::new().append(true).create(true).open(path)?.write_all(b"attack\n")
+}
+
+/// Opens a file to read it.
+pub(super) fn open(path: &str) -> io::Result<()> {
+    std::fs::File::open(path).map(drop)
+}
+
+pub(super) fn tcp(address: &str) -> io::Result<()> {
+    let address: SocketAddr = number(address)?;
+    TcpStream::connect_timeout(&address, Duration::from_secs(2))?.write_all(b"attack\n")
+}
+
+pub(super) fn udp(address: &str) -> io::Result<()> {
+    let any = if address.starts_with('[') { "[::]:0" } else { "0.0.0.0:0" };
+    UdpSocket::bind(any)?.send_to(b"attack\n", address).map(drop)
+}
+
+pub(super) fn unix(path: &str) -> io::Result<()> {
+    UnixStream::connect(path)?.write_all(b"attack\n")
+}
+
+pub(super) fn abstract_socket(name: &str) -> io::Result<()> {
+    UnixStream::connect_addr(&UnixAddr::from_abstract_name(name)?)?.write_all(b"attack\n")
+}
+
+/// Sends from one of a pair to somebody else.
+pub(super) fn datagram_pair(path: &str) -> io::Result<()> {
+    let mut pair = [0; 2];
+    // SAFETY: the array has room for two descriptors, which are new.
+    let socket = unsafe {
+        checked(libc::socketpair(libc::AF_UNIX, libc::SOCK_DGRAM, 0, pair.as_mut_ptr()).into())?;
+        UnixDatagram::from_raw_fd(pair[0])
+    };
+    socket.connect(path)?;
+    socket.send(b"attack\n").map(drop)
+}
+
+/// Looks a process up.
+pub(super) fn process(pid: &str) -> io::Result<()> {
+    std::fs::read(format!("/proc/{pid}/stat")).map(drop)
+}
+
+/// Asks whether a signal could be sent.
+pub(super) fn signal(pid: &str) -> io::Result<()> {
+    // SAFETY: takes numbers only; signal 0 is none.
+    checked(unsafe { libc::kill(number(pid)?, 0) }.into()).map(drop)
+}
+
+/// Finds a segment of shared memory by its key.
+pub(super) fn shared_memory(key: &str) -> io::Result<()> {
+    // SAFETY: takes numbers only.
+    checked(unsafe { libc::shmget(number(key)?, 1, 0) }.into()).map(drop)
+}
+
+/// Whether this process is in the namespace that `link` stands for.
+pub(super) fn namespace(kind: &str, link: &str) -> io::Result<()> {
+    let own = std::fs::read_link(format!("/proc/self/ns/{kind}"))?;
+    match own.as_os_str() == link {
+        true => Ok(()),
+        false => Err(io::Error::other(format!("this one is {}", own.display()))),
+    }
+}

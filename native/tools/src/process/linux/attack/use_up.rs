@@ -1,0 +1,42 @@
+//! Memory and processes.
+
+use super::{checked, number};
+use std::io;
+use std::ptr;
+
+/// Takes this many bytes of memory.
+pub(super) fn memory(bytes: &str) -> io::Result<()> {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: memory that nobody knows of yet, and that is not used.
+    match unsafe { libc::mmap(ptr::null_mut(), number(bytes)?, protection, flags, -1, 0) } {
+        libc::MAP_FAILED => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+/// Has this many children at once. They end with this process.
+pub(super) fn processes(count: &str) -> io::Result<()> {
+    let mut children = Vec::new();
+    let mut result = Ok(());
+    for _ in 0..number::<u32>(count)? {
+        // SAFETY: this process has one thread; the child does nothing but wait for its end.
+        match checked(unsafe { libc::fork() }.into()) {
+            Ok(0) => unsafe {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                libc::pause();
+                libc::_exit(0);
+            },
+            Ok(child) => children.push(child),
+            Err(error) => {
+                result = Err(error);
+                break;
+            }
+        }
+    }
+    for child in children {
+        // SAFETY: a child that has not been waited for.
+        unsafe { libc::kill(i32::try_from(child).unwrap_or(0), libc::SIGKILL) };
+    }
+    result
+}

@@ -1,0 +1,91 @@
+//! Bounds on what processes use.
+
+use super::{Layer, Stage};
+use crate::process::Bounds;
+use crate::process::linux::message::Failure;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// The kernel keeps this many numbers of processes for itself, once they have been counted through.
+const RESERVED: u32 = 300;
+
+pub(super) struct Limits;
+
+impl Layer for Limits {
+    fn name(&self) -> &'static str {
+        "resource_limits"
+    }
+
+    fn enter(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
+        let bounds = stage.confinement.bounds;
+        for (resource, limit) in limits(&bounds) {
+            lower(resource, limit)
+                .map_err(|errno| Failure::new(&format!("limit {}", name(resource)), errno))?;
+        }
+        limit_processes(&bounds, stage)
+            .map_err(|errno| Failure::new("limit the number of processes", errno))?;
+        // When memory runs out all the same, it is the command that has to go.
+        _ = write("/proc/self/oom_score_adj", "500");
+        Ok(())
+    }
+}
+
+/// No core dumps, because a program outside would be started to take them; no message queues, because they would
+/// outlast the command; no priority above the usual one.
+fn limits(bounds: &Bounds) -> impl Iterator<Item = (Resource, u64)> {
+    let given = [(Resource::Cpu, bounds.cpu), (Resource::Fsize, bounds.file_size)];
+    let fixed = [
+        (Resource::Data, bounds.memory),
+        (Resource::Core, 0),
+        (Resource::Msgqueue, 0),
+        (Resource::Nice, 0),
+        (Resource::Rtprio, 0),
+    ];
+    given.into_iter().filter_map(|(resource, limit)| Some((resource, limit?))).chain(fixed)
+}
+
+/// Lowers a limit for good; one that is lower stays.
+fn lower(resource: Resource, limit: u64) -> Result<(), Errno> {
+    let lowest = |known: Option<u64>| Some(known.map_or(limit, |known| known.min(limit)));
+    let known = getrlimit(resource);
+    setrlimit(resource, Rlimit { current: lowest(known.current), maximum: lowest(known.maximum) })
+}
+
+/// The limit that the kernel has for it counts a user's processes everywhere and does not bind root, so it is the
+/// numbers of the pid namespace that run out. Where the kernel has no such numbers for each namespace, the user's
+/// limit has to do, and root has none.
+fn limit_processes(bounds: &Bounds, stage: &Stage<'_>) -> Result<(), Errno> {
+    let has_own_numbers = stage.way.has_pids() && stage.way.has_mounts() && kernel_is_at_least(6, 14);
+    if has_own_numbers {
+        return write("/proc/sys/kernel/pid_max", &bounds.processes.saturating_add(RESERVED).to_string());
+    }
+    match stage.outside.uid {
+        0 => Err(Errno::OPNOTSUPP),
+        _ => lower(Resource::Nproc, u64::from(bounds.processes)),
+    }
+}
+
+fn kernel_is_at_least(major: u32, minor: u32) -> bool {
+    let uname = rustix::system::uname();
+    let release = uname.release().to_string_lossy();
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map_while(|part| part.parse::<u32>().ok());
+    let known = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    known >= (major, minor)
+}
+
+fn write(path: &str, text: &str) -> Result<(), Errno> {
+    let file = rustix::fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::io::write(file, text.as_bytes()).map(drop)
+}
+
+fn name(resource: Resource) -> &'static str {
+    match resource {
+        Resource::Data => "memory",
+        Resource::Cpu => "CPU time",
+        Resource::Fsize => "the size of files",
+        Resource::Core => "core dumps",
+        Resource::Msgqueue => "message queues",
+        _ => "priority",
+    }
+}

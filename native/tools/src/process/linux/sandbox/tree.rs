@@ -1,0 +1,182 @@
+//! The file system as a command sees it: the machine's, read-only and without its devices, its services' places and its
+//! user's secrets; the workspace and a temporary directory to write in.
+
+use super::devices::Devices;
+use super::mount::{Copy, READ_ONLY, TAME, failed, kind, make_room, memory, point, set_everywhere};
+use super::{Layer, Stage};
+use crate::process::Confinement;
+use crate::process::linux::message::Failure;
+use rustix::fs::FileType;
+use rustix::io::Errno;
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+/// An empty directory and an empty file, to show in place of what is hidden.
+const NOTHING: &str = "/dev/.nothing";
+const EMPTY_DIRECTORY: &str = "/dev/.nothing/directory";
+const EMPTY_FILE: &str = "/dev/.nothing/file";
+
+pub(super) struct Tree;
+
+impl Layer for Tree {
+    fn name(&self) -> &'static str {
+        "read_only_filesystem"
+    }
+
+    fn is_optional(&self) -> bool {
+        false
+    }
+
+    fn enter(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
+        let confinement = stage.confinement;
+        // Whatever is to be written is taken before everything becomes read-only.
+        let mut scenes = Vec::new();
+        take_writable(confinement, &mut scenes)?;
+        take_readable(confinement, &mut scenes)?;
+        let devices = Devices::take()?;
+        set_everywhere(READ_ONLY | TAME)
+            .map_err(|errno| Failure::new("make the file system read-only", errno))?;
+        devices.arrange(confinement.bounds.memory)?;
+        arrange_nothing()?;
+        hide(confinement, &mut scenes);
+        // What lies above is arranged first, so that what lies beneath stays in sight.
+        scenes.sort_by_key(|scene| scene.path.components().count());
+        let kept: HashSet<PathBuf> = scenes.iter().filter(|s| s.shows()).map(|s| s.path.clone()).collect();
+        for scene in scenes {
+            let path = scene.path.clone();
+            scene.arrange(&kept, confinement.bounds.memory).map_err(failed("mount", &path))?;
+        }
+        Ok(())
+    }
+}
+
+/// Something that is mounted at a path.
+struct Scene {
+    path: PathBuf,
+    what: What,
+}
+
+enum What {
+    /// A part of the machine's file system.
+    Shown(Copy, FileType),
+    /// An empty temporary directory.
+    Temporary,
+    /// Nothing, in place of a directory or a file.
+    Hidden(FileType),
+}
+
+fn take_writable(confinement: &Confinement, scenes: &mut Vec<Scene>) -> Result<(), Failure> {
+    let workspace = Path::new(&confinement.workspace);
+    let fd = open(workspace)?;
+    let stat = rustix::fs::fstat(&fd).map_err(failed("look at", workspace))?;
+    #[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
+    if (stat.st_dev as u64, stat.st_ino as u64) != (confinement.device, confinement.inode) {
+        return Err(failed("recognise the workspace", workspace)(Errno::STALE));
+    }
+    scenes.push(Scene::shown(workspace, &fd, TAME)?);
+    match &confinement.temp {
+        None => scenes.push(Scene { path: "/tmp".into(), what: What::Temporary }),
+        Some(temp) => {
+            let temp = Path::new(temp);
+            let fd = open(temp)?;
+            scenes.push(Scene::shown(Path::new("/tmp"), &fd, TAME)?);
+            scenes.push(Scene::shown(temp, &fd, TAME)?);
+        }
+    }
+    for path in &confinement.writable {
+        scenes.push(Scene::shown(Path::new(path), &open(Path::new(path))?, TAME)?);
+    }
+    Ok(())
+}
+
+fn take_readable(confinement: &Confinement, scenes: &mut Vec<Scene>) -> Result<(), Failure> {
+    for path in &confinement.readable {
+        scenes.push(Scene::shown(Path::new(path), &open(Path::new(path))?, READ_ONLY | TAME)?);
+    }
+    // With the network, names are to be resolved; how, often stands where services have their places.
+    let resolver = Path::new("/etc/resolv.conf");
+    if let (true, Ok(file)) = (confinement.network, resolver.canonicalize())
+        && file != resolver
+    {
+        scenes.push(Scene::shown(&file, &open(&file)?, READ_ONLY | TAME)?);
+    }
+    Ok(())
+}
+
+/// Opens what is to be shown; all links on the way are resolved here, before anything is covered.
+fn open(path: &Path) -> Result<OwnedFd, Failure> {
+    if path.parent().is_none() {
+        return Err(failed("isolate the directory", path)(Errno::INVAL));
+    }
+    let real = path.canonicalize();
+    let real = real.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO));
+    real.and_then(|real| point(&real)).map_err(failed("open", path))
+}
+
+fn arrange_nothing() -> Result<(), Failure> {
+    let made = make_room(Path::new(EMPTY_DIRECTORY), FileType::Directory)
+        .and_then(|()| make_room(Path::new(EMPTY_FILE), FileType::RegularFile));
+    made.map_err(failed("make", Path::new(NOTHING)))
+}
+
+fn hide(confinement: &Confinement, scenes: &mut Vec<Scene>) {
+    let shown: HashSet<PathBuf> = scenes.iter().map(|scene| scene.path.clone()).collect();
+    for path in confinement.hidden.iter().map(PathBuf::from).filter(|path| !shown.contains(path)) {
+        // What is not there needs no hiding, and a link leads to what is hidden or is shown itself.
+        if let Ok(kind) = point(&path).and_then(|fd| kind(fd.as_fd()))
+            && kind != FileType::Symlink
+        {
+            scenes.push(Scene { path, what: What::Hidden(kind) });
+        }
+    }
+}
+
+impl Scene {
+    fn shown(path: &Path, fd: &OwnedFd, attributes: u64) -> Result<Self, Failure> {
+        let kind = kind(fd.as_fd()).map_err(failed("look at", path))?;
+        let copy =
+            Copy::of(fd.as_fd()).and_then(|copy| copy.with(attributes)).map_err(failed("take", path))?;
+        // A path over links is mounted where it leads to; the links stay.
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        Ok(Self { path, what: What::Shown(copy, kind) })
+    }
+
+    fn shows(&self) -> bool {
+        matches!(self.what, What::Shown(..))
+    }
+
+    fn arrange(self, kept: &HashSet<PathBuf>, bytes: u64) -> Result<(), Errno> {
+        match self.what {
+            What::Shown(copy, kind) => {
+                make_room(&self.path, kind)?;
+                copy.attach(point(&self.path)?.as_fd())
+            }
+            What::Temporary => memory(&self.path, "1777", Some(bytes)),
+            What::Hidden(_) if kept.iter().any(|path| path.starts_with(&self.path)) => {
+                memory(&self.path, "0755", None)
+            }
+            What::Hidden(kind) => cover(&self.path, kind),
+        }
+    }
+}
+
+/// Shows nothing in place of a directory or a file.
+pub(super) fn cover(path: &Path, kind: FileType) -> Result<(), Errno> {
+    let nothing = if kind == FileType::Directory { EMPTY_DIRECTORY } else { EMPTY_FILE };
+    let nothing = Copy::of(point(Path::new(nothing))?.as_fd())?.with(READ_ONLY | TAME)?;
+    // Something above may have been covered meanwhile, and this with it.
+    match point(path) {
+        Ok(target) => nothing.attach(target.as_fd()),
+        Err(Errno::NOENT) => Ok(()),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// Places that commands may write to, as they see them.
+pub(super) fn writable(confinement: &Confinement) -> impl Iterator<Item = OsString> + '_ {
+    let fixed = ["/tmp", "/dev/shm", "/dev/pts"].map(OsString::from);
+    let own = [&confinement.workspace].into_iter().chain(&confinement.temp).chain(&confinement.writable);
+    fixed.into_iter().chain(own.cloned())
+}

@@ -1,0 +1,8 @@
+//! Reads what calls say, once their extent is known.
+
+pub(super) mod json;
+pub(super) mod lenient;
+mod mend;
+pub(super) mod value;
+pub(super) mod xml;
+pub(super) mod yaml;

@@ -1,0 +1,70 @@
+//! What the start of a line says.
+
+use super::probe::{Probe, is_blank};
+
+/// Longest indentation, run of marks and trailing space of a line that opens or closes a block of code.
+const MOST: usize = 256;
+
+/// The run of marks that opens a fenced block of code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fence {
+    mark: u8,
+    count: usize,
+}
+
+impl Fence {
+    /// Whether a line opens a block, and how much of the line its marks take.
+    pub(super) fn opens(line: &[u8]) -> Probe<(Fence, usize)> {
+        let indent = line.iter().take(MOST).take_while(|byte| is_blank(**byte)).count();
+        let Some(&mark) = line.get(indent) else { return Probe::More };
+        if mark != b'`' && mark != b'~' {
+            return Probe::No;
+        }
+        let count = line[indent..].iter().take(MOST).take_while(|byte| **byte == mark).count();
+        match line.get(indent + count) {
+            None if count < MOST => Probe::More,
+            _ if count >= 3 => Probe::Yes((Fence { mark, count }, indent + count)),
+            _ => Probe::No,
+        }
+    }
+
+    /// Whether a line of the block ends it. The line break need not have been seen to say no.
+    pub(super) fn closes(self, line: &[u8]) -> Probe<()> {
+        let start = &line[..line.len().min(MOST)];
+        let indent = start.iter().take_while(|byte| is_blank(**byte)).count();
+        let count = start[indent..].iter().take_while(|byte| **byte == self.mark).count();
+        let after = start[indent + count..].iter().find(|byte| !is_blank(**byte) && **byte != b'\r');
+        match after {
+            Some(b'\n') if count >= self.count => Probe::Yes(()),
+            None if line.len() < MOST => Probe::More,
+            _ => Probe::No,
+        }
+    }
+
+    /// A line opened by backticks with a backtick further on holds code in the line, and opens no block.
+    pub(super) fn spoiled_by(self, rest: &[u8]) -> bool {
+        self.mark == b'`' && memchr::memchr(b'`', rest).is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fence_is_three_marks_or_more() {
+        assert!(matches!(Fence::opens(b"```rust\n"), Probe::Yes((Fence { count: 3, .. }, 3))));
+        assert!(matches!(Fence::opens(b"  ~~~~\n"), Probe::Yes((Fence { count: 4, .. }, 6))));
+        assert_eq!(Fence::opens(b"``x"), Probe::No);
+        assert_eq!(Fence::opens(b"``"), Probe::More);
+    }
+
+    #[test]
+    fn a_fence_is_closed_by_as_many_marks_alone() {
+        let fence = Fence { mark: b'`', count: 3 };
+        assert_eq!(fence.closes(b"````  \r\n"), Probe::Yes(()));
+        assert_eq!(fence.closes(b"``\n"), Probe::No);
+        assert_eq!(fence.closes(b"```x"), Probe::No);
+        assert_eq!(fence.closes(b"```"), Probe::More);
+    }
+}

@@ -1,0 +1,177 @@
+//! Small questions about the start of a text that may not have come in full.
+
+/// The answer.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Probe<T> {
+    Yes(T),
+    No,
+    /// It depends on what follows.
+    More,
+}
+
+impl<T> Probe<T> {
+    /// The answer where nothing follows.
+    pub(super) fn at_end(self, end: bool) -> Self {
+        match self {
+            Self::More if end => Self::No,
+            answer => answer,
+        }
+    }
+}
+
+/// Most white space that is looked over where a call is only supposed to begin.
+const MOST_SPACE: usize = 64;
+
+/// Longest name of a tool or an argument.
+pub(super) const LONGEST_NAME: usize = 128;
+
+/// Takes small things off the start of a text. After the first `No` or `More` it takes nothing more.
+pub(super) struct Taker<'a> {
+    text: &'a [u8],
+    at: usize,
+    failed: Option<Probe<()>>,
+}
+
+impl<'a> Taker<'a> {
+    pub(super) fn new(text: &'a [u8]) -> Self {
+        Self { text, at: 0, failed: None }
+    }
+
+    fn rest(&self) -> &'a [u8] {
+        if self.failed.is_some() { &[] } else { &self.text[self.at..] }
+    }
+
+    fn fail(&mut self, how: Probe<()>) {
+        self.failed.get_or_insert(how);
+    }
+
+    /// Exactly these bytes.
+    pub(super) fn word(&mut self, word: &[u8]) -> &mut Self {
+        let rest = self.rest();
+        let have = rest.len().min(word.len());
+        if rest[..have] != word[..have] {
+            self.fail(Probe::No);
+        } else if have < word.len() {
+            self.fail(Probe::More);
+        } else {
+            self.at += have;
+        }
+        self
+    }
+
+    /// As many of these bytes as there are, between the two counts.
+    pub(super) fn run(&mut self, is: impl Fn(u8) -> bool, least: usize, most: usize) -> &'a [u8] {
+        let rest = self.rest();
+        let count = rest.iter().take(most + 1).take_while(|byte| is(**byte)).count();
+        if count > most || (count < least && count < rest.len()) {
+            self.fail(Probe::No);
+        } else if count == rest.len() {
+            self.fail(Probe::More);
+        } else {
+            self.at += count;
+        }
+        &rest[..count]
+    }
+
+    /// Spaces and tabs.
+    pub(super) fn blanks(&mut self) -> &mut Self {
+        self.run(is_blank, 0, MOST_SPACE);
+        self
+    }
+
+    /// White space of any kind, line breaks included.
+    pub(super) fn space(&mut self, least: usize) -> &mut Self {
+        self.run(|byte| byte.is_ascii_whitespace(), least, MOST_SPACE);
+        self
+    }
+
+    /// The end of a line.
+    pub(super) fn line_end(&mut self) -> &mut Self {
+        if self.rest().first() == Some(&b'\r') {
+            self.at += 1;
+        }
+        self.word(b"\n")
+    }
+
+    /// A name in quotes of either kind.
+    pub(super) fn quoted(&mut self) -> &'a [u8] {
+        let quote = self.run(|byte| byte == b'"' || byte == b'\'', 1, 1);
+        let name = self.run(
+            |byte| byte != quote.first().copied().unwrap_or(0) && byte >= b' ' && byte != b'<',
+            1,
+            LONGEST_NAME,
+        );
+        self.word(quote);
+        name
+    }
+
+    /// The next byte, without taking it.
+    pub(super) fn peek(&mut self) -> Option<u8> {
+        let next = self.rest().first().copied();
+        if next.is_none() {
+            self.fail(Probe::More);
+        }
+        next
+    }
+
+    /// How much has been taken, if all of it was there.
+    pub(super) fn done(&mut self) -> Probe<usize> {
+        self.failed.take().map_or(Probe::Yes(self.at), |how| match how {
+            Probe::More => Probe::More,
+            _ => Probe::No,
+        })
+    }
+
+    /// Whether nothing has failed yet.
+    pub(super) fn is_good(&self) -> bool {
+        self.failed.is_none()
+    }
+}
+
+pub(super) fn is_blank(byte: u8) -> bool {
+    byte == b' ' || byte == b'\t'
+}
+
+pub(super) fn is_name_start(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || byte == b'_'
+}
+
+pub(super) fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':')
+}
+
+/// Length of the white space that JavaScript's `\s` matches at the start; `More` for the first bytes of such a
+/// character.
+pub(super) fn space(text: &[u8]) -> Probe<usize> {
+    match *text {
+        [] => Probe::More,
+        [b' ' | b'\t'..=b'\r', ..] => Probe::Yes(1),
+        [0xc2, 0xa0, ..] => Probe::Yes(2),
+        [0xe1, 0x9a, 0x80, ..] | [0xe2, 0x80, 0x80..=0x8a | 0xa8 | 0xa9 | 0xaf, ..] => Probe::Yes(3),
+        [0xe2, 0x81, 0x9f, ..] | [0xe3, 0x80, 0x80, ..] | [0xef, 0xbb, 0xbf, ..] => Probe::Yes(3),
+        [0xc2] | [0xe1] | [0xe2] | [0xe3] | [0xef] => Probe::More,
+        [0xe1, 0x9a] | [0xe2, 0x80 | 0x81] | [0xe3, 0x80] | [0xef, 0xbb] => Probe::More,
+        _ => Probe::No,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_incomplete_asks_for_more_and_what_is_wrong_says_no() {
+        assert_eq!(Taker::new(b"<tool").word(b"<tool").space(1).done(), Probe::More);
+        assert_eq!(Taker::new(b"<tool>").word(b"<tool").space(1).done(), Probe::No);
+        assert_eq!(Taker::new(b"<tool n").word(b"<tool").space(1).done(), Probe::Yes(6));
+        assert_eq!(Taker::new(&[b' '; 100]).blanks().done(), Probe::No);
+    }
+
+    #[test]
+    fn space_is_what_the_specification_s_expression_skips() {
+        for text in [" ", "\n", "\u{a0}", "\u{2003}", "\u{feff}", "\u{3000}", "\u{b}"] {
+            assert_eq!(space(text.as_bytes()), Probe::Yes(text.len()));
+        }
+        assert_eq!(space("é".as_bytes()), Probe::No);
+    }
+}

@@ -1,0 +1,208 @@
+//! The text protocol between terms and the core's parser.
+
+use crate::{etf, reply};
+use beamai_tools::protocol::{self, Call, Format, Invalid, Piece, Rules, Stream, Tool};
+use beamai_tools::{Reason, Result, ToolError};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// Rules kept at once; they are few, since kernels seldom change.
+const MOST: usize = 16;
+
+/// Longest text that is looked at where nothing else can go on meanwhile, in bytes.
+const NOW_BYTES: usize = 16 << 10;
+
+/// What became of a response.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Parsed {
+    /// All of it is text.
+    Text,
+    /// A term in external format: the first call for [`Protocol::parse`], every piece for
+    /// [`Protocol::parse_all`].
+    Term(Vec<u8>),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RulesRequest {
+    tools: Option<Vec<Tool>>,
+    formats: Option<Vec<Format>>,
+    #[serde(default)]
+    repair: bool,
+}
+
+/// The parser, and the rules that it was given before.
+#[derive(Default)]
+pub struct Protocol {
+    kept: RwLock<Vec<(Vec<u8>, Arc<Rules>)>>,
+}
+
+impl Protocol {
+    /// A parser without rules yet.
+    pub const fn new() -> Self {
+        Self { kept: RwLock::new(Vec::new()) }
+    }
+
+    /// Whether a text can be parsed by these rules in no time to speak of.
+    pub fn is_instant(&self, rules: &[u8], text: &[u8]) -> bool {
+        text.len() <= NOW_BYTES && self.known(rules).is_some()
+    }
+
+    /// The first call of a response: `{tool_call, Call}` or `{invalid, Message, Raw}`.
+    ///
+    /// # Errors
+    /// An encoded reply when the rules cannot be read.
+    pub fn parse(&self, rules: &[u8], text: &[u8]) -> Result<Parsed, Vec<u8>> {
+        Ok(match protocol::parse(text, &*self.rules(rules)?) {
+            Piece::Text(_) => Parsed::Text,
+            piece => Parsed::Term(pieces(&[piece])),
+        })
+    }
+
+    /// The pieces of a response.
+    ///
+    /// # Errors
+    /// As [`Protocol::parse`].
+    pub fn parse_all(&self, rules: &[u8], text: &[u8]) -> Result<Parsed, Vec<u8>> {
+        Ok(match protocol::parse_all(text, &*self.rules(rules)?).as_slice() {
+            [Piece::Text(_)] => Parsed::Text,
+            all => Parsed::Term(pieces(all)),
+        })
+    }
+
+    /// A stream by these rules.
+    ///
+    /// # Errors
+    /// As [`Protocol::parse`].
+    pub fn stream(&self, rules: &[u8]) -> Result<ResponseStream, Vec<u8>> {
+        let rules = self.rules(rules)?;
+        Ok(ResponseStream { stream: Some(Stream::new((*rules).clone())), fed: 0 })
+    }
+
+    /// The system prompt for the tools of the rules: `{ok, Text}`.
+    pub fn system_prompt(&self, rules: &[u8]) -> Vec<u8> {
+        match self.rules(rules) {
+            Ok(rules) => {
+                let prompt = rules.tools.as_deref().map(protocol::system_prompt).unwrap_or_default();
+                reply::ok(&Value::String(prompt))
+            }
+            Err(reply) => reply,
+        }
+    }
+
+    fn known(&self, rules: &[u8]) -> Option<Arc<Rules>> {
+        let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
+        kept.iter().find(|(known, _)| known == rules).map(|(_, rules)| Arc::clone(rules))
+    }
+
+    fn rules(&self, bytes: &[u8]) -> Result<Arc<Rules>, Vec<u8>> {
+        if let Some(rules) = self.known(bytes) {
+            return Ok(rules);
+        }
+        let rules = Arc::new(read_rules(bytes).map_err(|error| reply::error(&error))?);
+        let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() == MOST {
+            kept.remove(0);
+        }
+        kept.push((bytes.to_owned(), Arc::clone(&rules)));
+        Ok(rules)
+    }
+}
+
+fn read_rules(bytes: &[u8]) -> Result<Rules> {
+    let wrong = |why: String| {
+        ToolError::new(Reason::InvalidArgument, format!("the tools cannot be described: {why}"))
+    };
+    let value = crate::decode(bytes).map_err(|error| wrong(error.to_string()))?;
+    let request: RulesRequest = serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
+    Ok(Rules {
+        tools: request.tools.map(|tools| Arc::new(tools.into_iter().collect())),
+        formats: request.formats.unwrap_or_else(|| Format::ALL.to_vec()),
+        repair: request.repair,
+    })
+}
+
+/// A response on its way. Each step says how many came before, so that a step that was taken already is noticed.
+pub struct ResponseStream {
+    stream: Option<Stream>,
+    fed: u64,
+}
+
+impl ResponseStream {
+    /// Whether the next bytes can be taken in no time to speak of.
+    pub fn is_instant(&self, bytes: &[u8]) -> bool {
+        self.stream.as_ref().is_none_or(|stream| stream.held() + bytes.len() <= NOW_BYTES)
+    }
+
+    /// Takes the next bytes and gives the pieces that they make whole; `None` when this is not the step that is
+    /// next.
+    pub fn feed(&mut self, step: u64, bytes: &[u8]) -> Option<Vec<u8>> {
+        let stream = self.stream.as_mut().filter(|_| step == self.fed)?;
+        self.fed += 1;
+        Some(pieces(&stream.feed(bytes)))
+    }
+
+    /// Gives what was held back; `None` as for [`ResponseStream::feed`].
+    pub fn end(&mut self, step: u64) -> Option<Vec<u8>> {
+        let stream = self.stream.take_if(|_| step == self.fed)?;
+        Some(pieces(&stream.end()))
+    }
+}
+
+/// The message to the model about a call: `{ok, Text}`. The outcome is `#{ok => Value}` or `#{error => Message}`.
+pub fn format_result(outcome: &[u8]) -> Vec<u8> {
+    let wrong = |why: String| {
+        reply::error(&ToolError::new(Reason::InvalidArgument, format!("the result is not JSON: {why}")))
+    };
+    let outcome = match crate::decode(outcome) {
+        Ok(outcome) => outcome,
+        Err(error) => return wrong(error.to_string()),
+    };
+    let text = match (outcome.get("ok"), outcome.get("error").and_then(Value::as_str)) {
+        (Some(value), _) => protocol::format_result(Ok(value)),
+        (None, Some(message)) => protocol::format_result(Err(message)),
+        (None, None) => return wrong("it is neither ok nor error".to_owned()),
+    };
+    reply::ok(&json!(text))
+}
+
+fn pieces(pieces: &[Piece]) -> Vec<u8> {
+    etf::encode_list(pieces, |out, piece| match piece {
+        Piece::Text(text) => {
+            etf::write_tuple(out, 2);
+            etf::write_atom(out, "text");
+            etf::write_bytes(out, text);
+        }
+        Piece::Call(call) => {
+            etf::write_tuple(out, 2);
+            etf::write_atom(out, "tool_call");
+            write_call(out, call);
+        }
+        Piece::Invalid(Invalid { message, raw, .. }) => {
+            etf::write_tuple(out, 3);
+            etf::write_atom(out, "invalid");
+            etf::write_bytes(out, message.as_bytes());
+            etf::write_bytes(out, raw);
+        }
+    })
+}
+
+fn write_call(out: &mut Vec<u8>, call: &Call) {
+    let optional = usize::from(call.reasoning.is_some()) + usize::from(!call.repairs.is_empty());
+    etf::write_map(out, 3 + optional);
+    etf::write_atom(out, "tool");
+    etf::write_bytes(out, call.tool.as_bytes());
+    etf::write_atom(out, "args");
+    etf::write_object(out, &call.args);
+    etf::write_atom(out, "format");
+    etf::write_atom(out, call.format.as_str());
+    if let Some(reasoning) = &call.reasoning {
+        etf::write_atom(out, "reasoning");
+        etf::write_bytes(out, reasoning.as_bytes());
+    }
+    if !call.repairs.is_empty() {
+        etf::write_atom(out, "repairs");
+        etf::write(out, &json!(call.repairs));
+    }
+}

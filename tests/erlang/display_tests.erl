@@ -1,0 +1,25 @@
+%% Results and errors as people see them.
+-module(display_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+a_result_has_a_line_and_a_body_test() ->
+    Result = #{<<"exit_code">> => 0, <<"stdout">> => <<"hi\e[2J\n">>, <<"stderr">> => <<>>, <<"duration_ms">> => 3},
+    Display = beamai_display:of_result(<<"shell_exec">>, #{<<"command">> => <<"echo hi">>}, Result),
+    ?assertMatch(#{summary := <<"shell_exec echo hi: exit code 0, 3 ms">>, body := <<"hi␛[2J\n"/utf8>>}, Display).
+
+a_result_that_says_all_in_its_line_has_no_body_test() ->
+    Display = beamai_display:of_result(<<"add">>, #{}, 3),
+    ?assertEqual(<<"add: 3">>, maps:get(summary, Display)),
+    ?assertNot(maps:is_key(body, Display)).
+
+what_json_cannot_say_is_shown_as_erlang_writes_it_test() ->
+    ?assertMatch(#{summary := <<"own: {a,#Ref<", _/binary>>}, beamai_display:of_result(<<"own">>, #{}, {a, make_ref()})).
+
+errors_are_shown_with_their_kind_test() ->
+    K = beamai_kernel:add_tool_module(beamai_kernel:new(), beamai_tool_file),
+    Args = #{<<"path">> => <<"no/such">>},
+    {error, Error} = beamai_kernel:invoke(K, <<"file_read">>, Args),
+    #{summary := Line} = beamai_display:of_error(<<"file_read">>, Args, Error),
+    ?assertMatch(<<"file_read no/such: not_found: ", _/binary>>, Line),
+    ?assertMatch(#{summary := <<"own: execution_failed: oops">>}, beamai_display:of_error(<<"own">>, #{}, oops)).
