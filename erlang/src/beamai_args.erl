@@ -10,6 +10,12 @@
 
 -type value_type() :: string | integer | float | boolean | array | object.
 
+%% Problems that an error names; the rest are counted. A model can send as many as its arguments are
+%% long.
+-define(MOST_PROBLEMS, 50).
+%% Characters of a name or value that are shown.
+-define(MOST_SHOWN, 80).
+
 -record(field, {
     type :: value_type(),
     required = false :: boolean(),
@@ -261,9 +267,17 @@ most(Most) -> show(Most).
 %%% Saying it, in the words of the native side
 
 -spec refusal(binary(), [binary()], #{binary() => field()}) -> beamai_error:t().
-refusal(Tool, Problems, Fields) ->
+refusal(Tool, All, Fields) ->
+    Problems = counted(All),
     Message = [lists:join("; ", Problems), ". Accepted: ", accepted(Fields)],
     beamai_error:new(Tool, invalid_input, invalid_argument, Message, #{problems => Problems}).
+
+%% The first problems, and how many there are beyond them.
+counted(Problems) when length(Problems) > ?MOST_PROBLEMS ->
+    More = integer_to_binary(length(Problems) - ?MOST_PROBLEMS),
+    lists:sublist(Problems, ?MOST_PROBLEMS) ++ [<<"and ", More/binary, " more">>];
+counted(Problems) ->
+    Problems.
 
 problem(Path, Text) ->
     unicode:characters_to_binary([$", Path, "\" ", Text]).
@@ -299,10 +313,17 @@ type_name(#field{type = Type}) -> atom_to_binary(Type).
 at(<<>>, Key) -> key(Key);
 at(Path, Key) -> [Path, $., key(Key)].
 
-key(Key) when is_binary(Key) -> beamai_error:readable(Key);
+key(Key) when is_binary(Key) -> shortened(beamai_error:readable(Key));
 key(Key) when is_atom(Key) -> atom_to_binary(Key);
 key(Key) -> io_lib:format("~0tp", [Key]).
 
+shortened(Name) when byte_size(Name) =< ?MOST_SHOWN -> Name;
+shortened(Name) ->
+    case string:slice(Name, 0, ?MOST_SHOWN) of
+        Name -> Name;
+        Start -> [Start, <<"…"/utf8>>]
+    end.
+
 %% Short: an argument may be a whole file.
 show(Value) ->
-    beamai_error:show(Value, 80).
+    beamai_error:show(Value, ?MOST_SHOWN).

@@ -32,6 +32,7 @@
 -spec run(beamai_kernel:kernel(), [{term(), term()}], beamai_context:t()) ->
     {[{ok, term()} | {error, term()}], beamai_context:t()}.
 run(Kernel, Calls, Context) ->
+    lists:foreach(fun well_formed/1, Calls),
     _ = beamai_guard:ready(),
     Tag = make_ref(),
     Run = enter(Context),
@@ -53,6 +54,10 @@ run(Kernel, Calls, Context) ->
         erase({?MODULE, Tag}),
         leave(Context, Run)
     end.
+
+%% Before any of the calls runs.
+well_formed({_Name, _Args}) -> ok;
+well_formed(Other) -> error({bad_call, Other}).
 
 enter(#{run_id := RunId}) when RunId =/= undefined -> beamai_runs:enter(RunId);
 enter(_Context) -> none.

@@ -98,19 +98,24 @@ asked(Questions, Kernel, Context) ->
     end.
 
 answer(AskUser, Questions) ->
-    try AskUser(Questions) of
-        {ok, Answers} -> {ok, Answers};
-        cancelled -> cancelled;
-        no_frontend -> no_frontend;
-        Other -> error({bad_ask_user_answer, Other})
+    try
+        answered(AskUser(Questions))
     catch
         Class:Reason:Stack ->
             complain("ask_user", Class, Reason, Stack),
             cancelled
     end.
 
-callback(Name, _Kernel, Context) when is_map_key(Name, Context) -> maps:get(Name, Context);
-callback(Name, Kernel, _Context) -> maps:get(Name, Kernel, none).
+answered({ok, Answers}) -> {ok, Answers};
+answered(cancelled) -> cancelled;
+answered(no_frontend) -> no_frontend;
+answered(Other) -> error({bad_ask_user_answer, Other}).
+
+callback(Name, Kernel, Context) ->
+    case Context of
+        #{Name := Callback} when Callback =/= undefined -> Callback;
+        #{} -> maps:get(Name, Kernel, none)
+    end.
 
 report(Fun, Progress) ->
     try

@@ -64,6 +64,7 @@ info(Dialect, #{<<"name">> := Name, <<"door">> := Door, <<"pace">> := Pace} = Li
         pace => pace(Pace),
         session => session(Door),
         stateful => maps:get(<<"session">>, Listing),
+        sees_files => maps:get(<<"sees_files">>, Listing),
         own_timeout => own_timeout(maps:get(<<"parameters">>, Listing))
     }.
 

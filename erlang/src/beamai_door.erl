@@ -7,6 +7,8 @@
 
 %% Beyond a call's timeout, which the native side keeps.
 -define(GRACE_MS, 5000).
+%% A receive takes no more.
+-define(LONGEST_MS, 16#FFFFFFFF).
 
 %% `instant': microseconds, may run on a normal scheduler. `cached': likewise where all it reads is in
 %% memory; it defers where not, and is `bounded' then: by the size of its input, or it defers again.
@@ -53,10 +55,11 @@ deadline(#{timeout := infinity}) -> infinity;
 deadline(#{timeout := Timeout}) when is_integer(Timeout) ->
     erlang:monotonic_time(millisecond) + Timeout + ?GRACE_MS.
 
-%% @doc Milliseconds until then.
+%% @doc Milliseconds until then, at most as many as a receive can wait.
 -spec left(deadline()) -> timeout().
 left(infinity) -> infinity;
-left(Deadline) when is_integer(Deadline) -> max(0, Deadline - erlang:monotonic_time(millisecond)).
+left(Deadline) when is_integer(Deadline) ->
+    min(?LONGEST_MS, max(0, Deadline - erlang:monotonic_time(millisecond))).
 
 %% @doc Hands a progress message of the native side to the context's `progress', in this process.
 -spec progress(Encoded :: binary(), beamai_context:t(), Tool :: binary()) -> ok.

@@ -47,17 +47,34 @@ pin(Env) ->
 %% @doc Names a directory by path, device and inode, so that another one in its place is noticed.
 -spec workspace(file:filename_all()) -> {ok, workspace()} | {error, beamai_error:t()}.
 workspace(Path) ->
-    case binary_to_term(beamai_nif:workspace(absolute(Path)), [safe]) of
-        {ok, Workspace} -> {ok, Workspace};
-        {error, Error} -> {error, beamai_error:from_native(Error)}
+    case absolute(Path) of
+        {ok, Absolute} -> opened(binary_to_term(beamai_nif:workspace(Absolute), [safe]));
+        error -> {error, no_path(Path)}
     end.
 
-%% @doc A path from the root, as the bytes that the file system knows.
--spec absolute(file:filename_all()) -> binary().
+opened({ok, Workspace}) -> {ok, Workspace};
+opened({error, Error}) -> {error, beamai_error:from_native(Error)}.
+
+no_path(Path) ->
+    Message = ["the workspace must be the path of a directory, not ", beamai_error:show(Path, 80)],
+    beamai_error:new(<<>>, invalid_input, invalid_argument, Message).
+
+%% @doc A path from the root, as the bytes that the file system knows. An empty one is none: it would
+%% mean the current directory without saying so.
+-spec absolute(file:filename_all()) -> {ok, binary()} | error.
 absolute(Path) ->
-    case filename:absname(Path) of
-        Absolute when is_binary(Absolute) -> Absolute;
-        Absolute -> <<_/binary>> = unicode:characters_to_binary(Absolute, unicode, file:native_name_encoding())
+    try filename:flatten(Path) of
+        Empty when Empty =:= <<>>; Empty =:= [] -> error;
+        Flat -> encoded(filename:absname(Flat))
+    catch
+        error:_ -> error
+    end.
+
+encoded(Path) when is_binary(Path) -> {ok, Path};
+encoded(Path) ->
+    case unicode:characters_to_binary(Path, unicode, file:native_name_encoding()) of
+        Encoded when is_binary(Encoded) -> {ok, Encoded};
+        _ -> error
     end.
 
 %% @doc The kernel's environment, or the same one in the workspace that the context names.

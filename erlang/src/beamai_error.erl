@@ -4,7 +4,7 @@
 %% and `details', which always has a `reason'.
 -module(beamai_error).
 
--export([new/4, new/5, cancelled/1, from_native/1, retryable/1, show/2, readable/1]).
+-export([new/4, new/5, cancelled/1, from_native/1, from_native/2, retryable/1, show/2, readable/1]).
 -export_type([t/0, error_type/0, reason/0]).
 
 -type error_type() ::
@@ -52,6 +52,12 @@ from_native(#{<<"tool">> := Tool, <<"error_type">> := Type, <<"message">> := Mes
     Reason = reason(maps:get(<<"reason">>, Details, <<"handler_error">>)),
     Known = maps:from_list([{detail_key(K), V} || {K, V} <- maps:to_list(Details)]),
     new(Tool, error_type(Type), Reason, Message, Known).
+
+%% @doc As {@link from_native/1}, of a call of `Tool': an error of the call as such, which could not be
+%% decoded, does not know its name.
+-spec from_native(Tool :: binary(), map()) -> t().
+from_native(Tool, #{<<"tool">> := <<>>} = Error) -> from_native(Error#{<<"tool">> := Tool});
+from_native(_Tool, Error) -> from_native(Error).
 
 error_type(<<"permission_denied">>) -> permission_denied;
 error_type(<<"not_found">>) -> not_found;

@@ -16,7 +16,7 @@
 -behaviour(gen_server).
 
 -export([new_tables/0, start_link/0, ready/0, enter/3, watch/2, unwatch/1, nested/1]).
--export([enter_worker/2, upstream/0, root/0]).
+-export([enter_worker/2, upstream/0, root/0, in_tables/1, if_there/1]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2]).
 -export_type([mark/0, upstream/0]).
 
@@ -24,6 +24,9 @@
 -define(WATCHED, beamai_watched).
 %% Where a caller remembers that it is registered, and with which incarnation of the tables.
 -define(KEY, '$beamai_guard').
+%% How often to look for tables that are gone, and how long to wait in between.
+-define(TRIES, 50).
+-define(PAUSE_MS, 10).
 
 -type mark() :: ets:tid() | {nested, ets:tid()}.
 -type upstream() :: none | {handler | worker, Caller :: pid(), Tag :: reference()}.
@@ -58,7 +61,7 @@ register_caller(undefined) ->
     ok = beamai_app:ensure_started(),
     register_caller(persistent_term:get(?MODULE));
 register_caller(Table) ->
-    case watched_by_guard(50) of
+    case watched_by_guard(?TRIES) of
         ok ->
             put(?KEY, Table),
             Table;
@@ -73,11 +76,11 @@ watched_by_guard(Tries) ->
     try
         gen_server:call(?MODULE, {register, self()}, infinity)
     catch
-        exit:{noproc, _} when Tries =:= 50 ->
+        exit:{noproc, _} when Tries =:= ?TRIES ->
             ok = beamai_app:ensure_started(),
             watched_by_guard(Tries - 1);
         exit:{_, {gen_server, call, _}} ->
-            timer:sleep(10),
+            timer:sleep(?PAUSE_MS),
             watched_by_guard(Tries - 1)
     end.
 
@@ -94,20 +97,45 @@ enter(Table, Caller, Tag) ->
 %% @doc As {@link enter/3} for a worker of `invoke_all', of which a caller has many.
 -spec enter_worker(Caller :: pid(), Tag :: reference()) -> boolean().
 enter_worker(Caller, Tag) ->
-    ets:insert(?WATCHED, {{Caller, self()}, {worker, self(), Tag}}),
+    if_there(fun() -> ets:insert(?WATCHED, {{Caller, self()}, {worker, self(), Tag}}) end),
     is_process_alive(Caller).
 
 %% @doc Has the guard end `What' if the calling process, which must be {@link ready/0}, dies.
 -spec watch(Key :: term(), watched()) -> ok.
 watch(Key, What) ->
-    true = ets:insert(?WATCHED, {{self(), Key}, What}),
-    ok.
+    Row = {{self(), Key}, What},
+    in_tables(fun() -> ets:insert(?WATCHED, Row) end).
+
+%% @doc Writes to tables of the application. If they have just gone with it, it is started again.
+-spec in_tables(fun(() -> true)) -> ok.
+in_tables(Write) ->
+    in_tables(Write, ?TRIES).
+
+in_tables(Write, Tries) ->
+    _ = ready(),
+    try
+        true = Write(),
+        ok
+    catch
+        error:badarg when Tries > 0 ->
+            timer:sleep(?PAUSE_MS),
+            in_tables(Write, Tries - 1)
+    end.
 
 %% @doc Takes back what {@link watch/2} or a nested {@link enter/3} wrote for the calling process.
 -spec unwatch(Key :: term()) -> ok.
 unwatch(Key) ->
-    true = ets:delete(?WATCHED, {self(), Key}),
-    ok.
+    if_there(fun() -> ets:delete(?WATCHED, {self(), Key}) end).
+
+%% @doc Changes tables of the application, which may have gone with it, and with them every row.
+-spec if_there(fun(() -> true)) -> ok.
+if_there(Change) ->
+    try
+        true = Change(),
+        ok
+    catch
+        error:badarg -> ok
+    end.
 
 %% @doc Runs a callback of the host while the calling process waits for a handler. A call made in
 %% it must not overwrite the row of that handler.
@@ -137,20 +165,20 @@ upstream(Pid) ->
     end.
 
 upstream(Pid, Parent) ->
-    case ets:whereis(?HANDLERS) of
-        undefined ->
-            none;
-        Table ->
-            case ets:lookup(Table, Parent) of
-                [{Parent, Pid, Tag}] -> {handler, Parent, Tag};
-                _ -> upstream_watched(Pid, Parent)
-            end
+    try ets:lookup(?HANDLERS, Parent) of
+        [{Parent, Pid, Tag}] -> {handler, Parent, Tag};
+        _ -> upstream_watched(Pid, Parent)
+    catch
+        %% No tables, nobody who waits.
+        error:badarg -> none
     end.
 
 upstream_watched(Pid, Parent) ->
-    case ets:select(?WATCHED, [{{{Parent, '_'}, {'$1', Pid, '$2'}}, [], [{{'$1', '$2'}}]}]) of
+    try ets:select(?WATCHED, [{{{Parent, '_'}, {'$1', Pid, '$2'}}, [], [{{'$1', '$2'}}]}]) of
         [{Kind, Tag} | _] when Kind =:= handler; Kind =:= worker -> {Kind, Parent, Tag};
         _ -> none
+    catch
+        error:badarg -> none
     end.
 
 %% @doc The process at the top: the caller of the caller, up to one that is no handler or worker.

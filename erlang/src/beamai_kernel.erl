@@ -194,7 +194,8 @@ invoke(Kernel, Name, Args, Context) when is_map(Context) ->
 
 %% @doc Calls several tools in parallel, each in the given context. Answers come in call order; the
 %% context comes back with the changes of all calls, made in call order. Filters and callbacks run
-%% in the calling process, one approval at a time.
+%% in the calling process, one approval at a time. Raises `{bad_call, Term}', before any call runs, for
+%% what is no `{Name, Args}'.
 -spec invoke_all(kernel(), [{Name :: binary(), Args :: map()}], beamai_context:t()) ->
     {[{ok, term()} | {error, term()}], beamai_context:t()}.
 invoke_all(Kernel, Calls, Context) when is_list(Calls), is_map(Context) ->

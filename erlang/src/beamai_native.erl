@@ -5,6 +5,9 @@
 
 -export([call/3, run/5]).
 
+%% Above what any tool accepts; an argument beyond it is refused on the native side.
+-define(LONGEST_MS, 16#FFFFFFFF).
+
 %% @doc The handler of a built-in tool's spec, `{beamai_native, call, [Info]}'. The kernel knows it
 %% and goes to the door without a handler process. Called as a plain function, it runs the tool
 %% under the context's policy, as {@link beamai_tool:invoke/3} does.
@@ -18,7 +21,6 @@ call(Args, Context, #{name := Name} = Info) ->
     beamai_call:result().
 run(Kernel, #plan{runs = Native} = Plan, Args, Context, Run) ->
     Timeout = timeout(Plan, Args),
-    beamai_session:touch(Context, Timeout),
     case door(maps:get(door, Kernel), Native) of
         {ok, Door} ->
             Options = #{
@@ -39,7 +41,7 @@ timeout(#plan{runs = #native{own_timeout = seconds}, timeout = Timeout}, Args) -
 
 given(Args, Name, Unit, Default) ->
     case maps:get(atom_to_binary(Name), Args, maps:get(Name, Args, none)) of
-        Given when is_integer(Given), Given > 0 -> Given * Unit;
+        Given when is_integer(Given), Given > 0 -> min(Given * Unit, ?LONGEST_MS);
         _ -> Default
     end.
 
@@ -61,16 +63,33 @@ request(#native{name = Name, dialect = Dialect}, Args, Timeout) ->
 prepared(Kernel, #plan{runs = Native} = Plan, Door, Call, #{context := Context} = Options) ->
     case beamai_env:in_workspace(Kernel, Context) of
         {ok, Env} ->
-            case beamai_session:for_native(Native#native.session, Context) of
-                none ->
-                    tries(Kernel, Plan, {way(Native, Door, Context), Env, Call, Options});
-                {ok, Session} ->
-                    Try = {way(Native, Door, Context), Env, Call#{session => Session}, Options},
-                    tries(Kernel, Plan, Try);
+            case in_session(Native, Call, Options) of
+                {ok, Made} -> tries(Kernel, Plan, {way(Native, Door, Context), Env, Made, Options});
                 {error, Reason} -> {error, no_temp_dir(Native#native.name, Reason)}
             end;
         {error, Error} ->
             {error, Error#{tool := Native#native.name}}
+    end.
+
+%% The call with what it needs of its session, which is not idle from here on.
+in_session(Native, Call, #{context := Context, timeout := Timeout}) ->
+    Found = session(Native, Context),
+    beamai_session:touch(Context, Timeout),
+    case Found of
+        none -> {ok, Call};
+        {ok, Session} -> {ok, Call#{session => Session}};
+        {error, _} = Error -> Error
+    end.
+
+%% The session as the native side takes it; with its name, where it remembers the files of this tool.
+session(#native{session = Kind, sees_files = false}, Context) ->
+    beamai_session:for_native(Kind, Context);
+session(#native{session = Kind, sees_files = true}, Context) ->
+    case {beamai_session:seen_as(Context), beamai_session:for_native(Kind, Context)} of
+        {none, Session} -> Session;
+        {_Name, {error, _} = Error} -> Error;
+        {Name, none} -> {ok, #{seen_as => Name}};
+        {Name, {ok, Session}} -> {ok, Session#{seen_as => Name}}
     end.
 
 %% A call that works on the session's state goes through the session, which keeps such calls apart.
@@ -106,16 +125,19 @@ pass(Door, Env, Call, Options) ->
 
 answer({ok, Value}, _Kernel, {_, _, _, #{context := Context}}) ->
     {ok, Value, Context};
-answer({error, #{<<"message">> := _} = Error}, _Kernel, _Try) ->
-    {error, beamai_error:from_native(Error)};
+answer({error, #{<<"message">> := _} = Error}, _Kernel, {_, _, #{tool := Tool}, _}) ->
+    {error, beamai_error:from_native(Tool, Error)};
 answer({error, Error}, _Kernel, _Try) ->
     {error, Error};
-answer({question, Questions}, Kernel, {_, _, _, #{context := Context}} = Try) ->
-    answered(answers(beamai_callback:ask_user(Questions, Kernel, Context)), Kernel, Try);
 answer({delegate, Work}, Kernel, {_, _, _, #{context := Context, run := Run}} = Try) ->
     case beamai_task:run(Work, Kernel, Context, Run) of
         {ok, Report} -> reported(Report, Kernel, Try);
         {error, _} = Error -> Error
+    end;
+answer({question, Questions}, Kernel, {_, _, #{tool := Tool}, #{context := Context}} = Try) ->
+    case beamai_callback:ask_user(Questions, Kernel, Context) of
+        {ok, Answers} when not is_map(Answers) -> {error, no_answers(Tool, Answers)};
+        Outcome -> answered(answers(Outcome), Kernel, Try)
     end;
 answer({ask, Request}, Kernel, {_, _, #{args := Args}, #{context := Context}} = Try) ->
     case beamai_approval:decide(Request, Args, Kernel, Context) of
@@ -155,6 +177,13 @@ reported(Report, Kernel, {Door, Env, #{tool := Tool} = Call, Options}) ->
         Answer ->
             answer(Answer, Kernel, {Door, Env, Reported, Options})
     end.
+
+no_answers(Tool, Answers) ->
+    Message = [
+        "the host's ask_user answered {ok, ", beamai_error:show(Answers, 80),
+        "}; it answers {ok, #{Question => Answer}}, cancelled or no_frontend"
+    ],
+    beamai_error:new(Tool, execution_failed, crash, Message).
 
 answers({ok, Answers}) -> #{outcome => answered, answers => Answers};
 answers(cancelled) -> #{outcome => cancelled};

@@ -120,11 +120,11 @@ option(sandbox, Other) ->
 option(door, Door) when Door =:= auto; Door =:= nif; Door =:= port -> Door;
 option(door, Other) -> bad(door, ["must be auto, nif or port, not ", show(Other)]);
 option(default_timeout, infinity) -> infinity;
-option(default_timeout, Ms) when is_integer(Ms), Ms > 0 -> Ms;
+option(default_timeout, Ms) when is_integer(Ms), Ms > 0, Ms =< 16#FFFFFFFF -> Ms;
 option(default_timeout, Other) ->
-    bad(default_timeout, ["must be milliseconds above 0 or infinity, not ", show(Other)]);
-option(skills, #{paths := Paths} = Skills) when is_list(Paths), map_size(Skills) =:= 1 ->
-    #{paths => [beamai_env:absolute(Path) || Path <- Paths]};
+    bad(default_timeout, ["must be 1 to 4294967295 milliseconds or infinity, not ", show(Other)]);
+option(skills, #{paths := Paths} = Skills) when length(Paths) >= 0, map_size(Skills) =:= 1 ->
+    #{paths => [directory(Path) || Path <- Paths]};
 option(skills, Other) ->
     bad(skills, ["must be #{paths => [Directory]}, not ", show(Other)]);
 option(web, Web) when is_map(Web) -> Web;
@@ -152,6 +152,12 @@ sandbox(Key, Other) ->
 sandbox_text(_Key, Text) when is_binary(Text) -> Text;
 sandbox_text(_Key, [_ | _] = Text) -> unicode:characters_to_binary(Text, unicode, file:native_name_encoding());
 sandbox_text(Key, Other) -> bad(sandbox, [show(Key), " must be texts, not ", show(Other)]).
+directory(Path) ->
+    case beamai_env:absolute(Path) of
+        {ok, Absolute} -> Absolute;
+        error -> bad(skills, ["must be #{paths => [Directory]}, and ", show(Path), " is no path"])
+    end.
+
 permissions({ok, Policy}) -> Policy;
 permissions({error, Message}) -> bad(permissions, Message).
 

@@ -44,7 +44,7 @@ lists_and_mode(Policy) ->
             wrong([": default must be auto, allow, ask or deny, not ", show(Mode)])
     end.
 
-rules(Rules) when is_list(Rules) ->
+rules(Rules) when length(Rules) >= 0 ->
     Texts = [rule(Rule) || Rule <- Rules],
     case [Rule || {Rule, error} <- lists:zip(Rules, Texts)] of
         [] -> {ok, Texts};
@@ -100,8 +100,8 @@ explained(Name, {ok, #{<<"verdict">> := Verdict, <<"rule">> := Rule}}) ->
         matched_rule => matched_rule(Rule),
         message => unicode:characters_to_binary([Name, said(Verdict), because(Rule)])
     };
-explained(_Name, {error, #{<<"message">> := _} = Error}) ->
-    {error, beamai_error:from_native(Error)};
+explained(Name, {error, #{<<"message">> := _} = Error}) ->
+    {error, beamai_error:from_native(Name, Error)};
 explained(_Name, {error, _} = Error) ->
     Error.
 

@@ -11,6 +11,8 @@
     session :: required | optional,
     %% Whether it works on the session's state, which goes in with the call and comes back with it.
     stateful :: boolean(),
+    %% Whether it reads or changes files whose contents a named session remembers having seen.
+    sees_files :: boolean(),
     %% The unit of its own argument `timeout' or `timeout_sec', which governs; `none' if it has neither.
     own_timeout :: none | milliseconds | seconds
 }).

@@ -19,9 +19,8 @@ new_table() ->
 %% arrives: the message `{Tag, cancelled}'.
 -spec enter(RunId :: term()) -> Tag :: reference().
 enter(RunId) ->
-    _ = beamai_guard:ready(),
     Tag = erlang:alias([explicit_unalias]),
-    true = ets:insert(?TABLE, {RunId, Tag}),
+    beamai_guard:in_tables(fun() -> ets:insert(?TABLE, {RunId, Tag}) end),
     beamai_guard:watch({run, Tag}, {run, RunId, Tag}),
     Tag.
 
@@ -30,7 +29,10 @@ enter(RunId) ->
 -spec enter(RunId :: term(), Whole :: reference() | none) -> Tag :: reference().
 enter(RunId, Whole) ->
     Tag = enter(RunId),
-    _ = ets:member(?TABLE, {?CANCELLED, Whole}) andalso keep(Tag),
+    beamai_guard:if_there(fun() ->
+        _ = ets:member(?TABLE, {?CANCELLED, Whole}) andalso keep(Tag),
+        true
+    end),
     Tag.
 
 %% @doc Ends what {@link enter/1} began and clears a cancellation out of the mailbox.
@@ -44,9 +46,9 @@ leave(RunId, Tag) ->
 %% @doc Deletes the rows alone, for a caller that has died.
 -spec forget(RunId :: term(), Tag :: reference()) -> ok.
 forget(RunId, Tag) ->
-    true = ets:delete_object(?TABLE, {RunId, Tag}),
-    true = ets:delete(?TABLE, {?CANCELLED, Tag}),
-    ok.
+    beamai_guard:if_there(fun() ->
+        ets:delete_object(?TABLE, {RunId, Tag}) andalso ets:delete(?TABLE, {?CANCELLED, Tag})
+    end).
 
 %% @doc Tells every call under the run id that it is cancelled. Calls that are marked first pass it on
 %% to their parts that are just entering.

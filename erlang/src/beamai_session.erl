@@ -1,5 +1,6 @@
 %% @doc A session: what outlives a call. It holds approvals, tasks and a private temporary directory,
-%% and commands in the background belong to it.
+%% commands in the background belong to it, and by its name the native side remembers which files it
+%% has seen.
 %%
 %% A context's `session_id' names one; without it the process that calls has one of its own. It
 %% starts when something needs it, and ends
@@ -13,7 +14,7 @@
 -behaviour(gen_server).
 
 -export([new_table/0, start_link/1, key/1, touch/2, approved/2, approve/2]).
--export([temp_dir/1, existing/1, for_native/2, with_state/5, close/1]).
+-export([temp_dir/1, existing/1, for_native/2, seen_as/1, with_state/5, close/1]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
 -export_type([key/0, native/0]).
 
@@ -22,7 +23,9 @@
 
 -type key() :: {id, term()} | {process, pid()}.
 %% As the native side takes it.
--type native() :: #{id => binary(), temp_dir => binary(), state => map()}.
+-type native() :: #{
+    id => binary(), temp_dir => binary(), seen_as => binary(), state => map()
+}.
 
 %% Rows of the table: #session{}, and {approval, {Key, Subject}} for each approval.
 -record(session, {
@@ -74,9 +77,11 @@ table() ->
 %% how long the call may take; the session is not idle before.
 -spec touch(beamai_context:t(), timeout()) -> ok.
 touch(#{session_id := Id}, Timeout) when Id =/= undefined ->
-    _ = any() andalso
-        ets:update_element(?TABLE, {id, Id}, {#session.busy_until, busy_until(Timeout)}),
-    ok;
+    BusyUntil = {#session.busy_until, busy_until(Timeout)},
+    beamai_guard:if_there(fun() ->
+        _ = any() andalso ets:update_element(?TABLE, {id, Id}, BusyUntil),
+        true
+    end);
 touch(_Context, _Timeout) ->
     ok.
 
@@ -96,12 +101,19 @@ approved(Key, Subject) ->
 approve(Key, Subject) ->
     call(Key, {approve, Subject}).
 
-%% @doc The session's temporary directory, an absolute path, created on first use with mode 0700.
+%% @doc The session's temporary directory, an absolute path, created on first use with mode 0700, and
+%% anew where a command has removed it.
 -spec temp_dir(key()) -> {ok, binary()} | {error, file:posix()}.
 temp_dir(Key) ->
     case row(Key) of
-        #session{temp_dir = Path} when is_binary(Path) -> {ok, Path};
+        #session{temp_dir = Path} when is_binary(Path) -> kept(Key, Path);
         _ -> call(Key, temp_dir)
+    end.
+
+kept(Key, Path) ->
+    case beamai_temp_dir:is_there(Path) of
+        true -> {ok, Path};
+        false -> call(Key, temp_dir)
     end.
 
 %% @doc The session as the native side takes it, or `none' while it has no temporary directory.
@@ -125,6 +137,21 @@ for_native(required, Context) ->
         {ok, _Path} -> for_native(optional, Context);
         {error, _} = Error -> Error
     end.
+
+%% @doc The name under which the native side remembers which contents of files the session has seen,
+%% or `none' for a context without `session_id'. A session that is closed and begun again has another.
+-spec seen_as(beamai_context:t()) -> binary() | none.
+seen_as(#{session_id := Id} = Context) when Id =/= undefined ->
+    Key = {id, Id},
+    case row(Key) of
+        #session{id = Name} ->
+            Name;
+        none ->
+            ok = beamai_session_sup:start_session(Key),
+            seen_as(Context)
+    end;
+seen_as(_Context) ->
+    none.
 
 %% @doc Runs a call that works on the session's state, in the session: one after the other, so that no
 %% change is lost. Such calls are instant.
@@ -150,9 +177,17 @@ stop(Pid) ->
         exit:_ -> ok
     end.
 
+%% The table may go between the look at it and the look into it.
+rows(Key) ->
+    try
+        ets:lookup(table(), Key)
+    catch
+        error:badarg -> rows(Key)
+    end.
+
 %% The row of a session that lives.
 row(Key) ->
-    case ets:lookup(table(), Key) of
+    case rows(Key) of
         [#session{pid = Pid} = Row] ->
             case is_process_alive(Pid) of
                 true ->
@@ -265,8 +300,17 @@ handle_call({with_state, Door, Env, Call, Options}, _From, #state{native = Nativ
 
 made_temp_dir(Key) ->
     case ets:lookup(?TABLE, Key) of
-        [#session{temp_dir = Path}] when is_binary(Path) -> {ok, Path};
-        [#session{temp_dir = none}] -> make_temp_dir(Key)
+        [#session{temp_dir = none}] -> make_temp_dir(Key);
+        [#session{temp_dir = Path}] -> made_again(Key, Path)
+    end.
+
+made_again(Key, Path) ->
+    case beamai_temp_dir:is_there(Path) of
+        true ->
+            {ok, Path};
+        false ->
+            beamai_temp_dir:delete(Path),
+            make_temp_dir(Key)
     end.
 
 make_temp_dir(Key) ->

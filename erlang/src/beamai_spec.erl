@@ -8,6 +8,8 @@
 -define(PARAM_KEYS, [
     type, description, required, default, enum, items, properties, minimum, maximum, minItems, maxItems
 ]).
+%% The longest that a process can wait in one receive, in milliseconds: 49 days.
+-define(LONGEST_MS, 16#FFFFFFFF).
 -define(TYPES, [string, integer, float, boolean, array, object]).
 
 %% @doc What is wrong with a spec, one sentence each; nothing for a good one.
@@ -27,18 +29,18 @@ key(name, Name) ->
 key(handler, Handler) ->
     handler(Handler);
 key(description, Text) ->
-    [T || not is_binary(Text), T <- wrong(description, "a binary", Text)];
+    [T || not is_text(Text), T <- wrong(description, "a binary of UTF-8", Text)];
 key(parameters, Parameters) ->
     parameters(Parameters, <<"parameters">>);
 key(tag, Tag) ->
     [T || not is_tag(Tag), T <- wrong(tag, "a binary or a list of binaries", Tag)];
 key(timeout, Timeout) ->
-    Good = Timeout =:= infinity orelse is_integer(Timeout) andalso Timeout > 0,
-    [T || not Good, T <- wrong(timeout, "milliseconds above 0, or infinity", Timeout)];
+    Good = Timeout =:= infinity orelse is_duration(Timeout) andalso Timeout > 0,
+    [T || not Good, T <- wrong(timeout, "1 to 4294967295 milliseconds, or infinity", Timeout)];
 key(retry, Retry) ->
     retry(Retry);
 key(filters, Filters) ->
-    Good = is_list(Filters) andalso lists:all(fun is_name/1, Filters),
+    Good = is_list_of(fun is_name/1, Filters),
     [T || not Good, T <- wrong(filters, "a list of filter names", Filters)];
 key(metadata, Metadata) ->
     metadata(Metadata);
@@ -47,19 +49,29 @@ key(Unknown, _Value) ->
 
 handler(Handler) when is_function(Handler, 1); is_function(Handler, 2) -> [];
 handler({M, F}) when is_atom(M), is_atom(F) -> [];
-handler({M, F, Extra}) when is_atom(M), is_atom(F), is_list(Extra) -> [];
+handler({M, F, Extra}) when is_atom(M), is_atom(F), length(Extra) >= 0 -> [];
 handler(Other) -> wrong(handler, "a fun of one or two arguments, {M, F} or {M, F, Extra}", Other).
 
 is_tag(Tag) when is_binary(Tag) -> true;
-is_tag(Tags) -> is_list(Tags) andalso lists:all(fun is_binary/1, Tags).
+is_tag(Tags) -> is_list_of(fun is_binary/1, Tags).
+
+%% Also of what is no proper list, which is none.
+is_list_of(Is, [First | Rest]) -> Is(First) andalso is_list_of(Is, Rest);
+is_list_of(_Is, End) -> End =:= [].
+
+is_text(Text) ->
+    is_binary(Text) andalso is_list(unicode:characters_to_list(Text)).
 
 is_name(Name) ->
     is_binary(Name) orelse is_atom(Name).
 
+is_duration(Ms) ->
+    is_integer(Ms) andalso Ms >= 0 andalso Ms =< ?LONGEST_MS.
+
 retry(#{max := Max} = Retry) ->
     Delay = maps:get(delay, Retry, 0),
     Good =
-        is_integer(Max) andalso Max >= 0 andalso is_integer(Delay) andalso Delay >= 0 andalso
+        is_integer(Max) andalso Max >= 0 andalso is_duration(Delay) andalso
             maps:without([max, delay], Retry) =:= #{},
     [T || not Good, T <- bad_retry(Retry)];
 retry(Retry) ->
@@ -79,38 +91,61 @@ metadata(Metadata) ->
     wrong(metadata, "a map", Metadata).
 
 parameters(Parameters, Path) when is_map(Parameters) ->
-    [
+    Twice = [
+        [Path, " has ", show(Name), " twice, as an atom and as a binary"]
+     || Name <- maps:keys(Parameters), is_atom(Name), is_map_key(atom_to_binary(Name), Parameters)
+    ],
+    Each = [
         Text
      || {Name, Param} <- lists:sort(maps:to_list(Parameters)), Text <- parameter(Name, Param, Path)
-    ];
+    ],
+    Twice ++ Each;
 parameters(Other, Path) ->
     wrong(Path, "a map of names to parameters", Other).
 
 parameter(Name, Param, Path) when is_binary(Name); is_atom(Name) ->
-    param(Param, [Path, " ", beamai_error:show(to_binary(Name), 80)]);
+    Shown = beamai_error:show(to_binary(Name), 80),
+    [[Path, " ", Shown, " must be UTF-8"] || not is_text(to_binary(Name))] ++
+        param(Param, [Path, " ", Shown]);
 parameter(Name, _Param, Path) ->
     [[Path, " has the name ", show(Name), "; a name is a binary or an atom"]].
 
 to_binary(Name) when is_atom(Name) -> atom_to_binary(Name);
 to_binary(Name) -> Name.
 
-param(#{type := _} = Param, Path) ->
-    [Text || {Key, Value} <- lists:sort(maps:to_list(Param)), Text <- param_key(Key, Value, Path)];
+param(#{type := Type} = Param, Path) ->
+    [Text || {Key, Value} <- lists:sort(maps:to_list(Param)), Text <- param_key(Key, Value, Path)] ++
+        [
+            Text
+         || {ok, Default} <- [maps:find(default, Param)],
+            not is_default(Type, Default),
+            Text <- wrong([Path, " default"], ["of its type, ", show(Type)], Default)
+        ];
 param(#{}, Path) ->
     [[Path, " is missing type"]];
 param(Other, Path) ->
     wrong(Path, "a map with type", Other).
 
+%% An atom serves as text, and `null' or `undefined' for nothing.
+is_default(_Type, Value) when is_atom(Value), not is_boolean(Value) -> true;
+is_default(string, Value) -> is_binary(Value);
+is_default(integer, Value) -> is_integer(Value);
+is_default(float, Value) -> is_number(Value);
+is_default(boolean, Value) -> is_boolean(Value);
+is_default(array, Value) -> is_list_of(fun(_) -> true end, Value);
+is_default(object, Value) -> is_map(Value);
+is_default(_Unknown, _Value) -> true.
+
 param_key(type, Type, Path) ->
     [T || not lists:member(Type, ?TYPES), T <- wrong([Path, " type"], listed(?TYPES), Type)];
 param_key(description, Text, Path) ->
-    [T || not is_binary(Text), T <- wrong([Path, " description"], "a binary", Text)];
+    [T || not is_text(Text), T <- wrong([Path, " description"], "a binary of UTF-8", Text)];
 param_key(required, Required, Path) ->
     [T || not is_boolean(Required), T <- wrong([Path, " required"], "true or false", Required)];
 param_key(default, _Value, _Path) ->
     [];
 param_key(enum, Values, Path) ->
-    Good = is_list(Values) andalso Values =/= [],
+    Good = Values =/= [] andalso is_list_of(fun(_) -> true end, Values),
     [T || not Good, T <- wrong([Path, " enum"], "a list of values", Values)];
 param_key(items, Items, Path) ->
     param(Items, [Path, " items"]);

@@ -3,7 +3,7 @@
 
 -include_lib("kernel/include/file.hrl").
 
--export([create/0, delete/1, random_name/0]).
+-export([create/0, is_there/1, delete/1, random_name/0]).
 
 -define(TRIES, 5).
 
@@ -43,6 +43,14 @@ run([Step | Rest]) ->
 
 step({change_mode, Path}) -> file:change_mode(Path, 8#700);
 step({make_dir, Path}) -> file:make_dir(Path).
+
+%% @doc Whether a directory made by {@link create/0} is still one, and no link in its place.
+-spec is_there(Path :: binary()) -> boolean().
+is_there(Path) ->
+    case file:read_link_info(Path, [raw]) of
+        {ok, #file_info{type = directory}} -> true;
+        _ -> false
+    end.
 
 %% @doc 32 hexadecimal digits that cannot be guessed.
 -spec random_name() -> binary().

@@ -56,6 +56,7 @@
     pace := beamai_door:pace(),
     session := required | optional,
     stateful := boolean(),
+    sees_files := boolean(),
     own_timeout := none | milliseconds | seconds
 }.
 
@@ -116,6 +117,7 @@ runs({beamai_native, call, [#{} = Info]}) ->
         pace = Pace,
         session = maps:get(session, Info),
         stateful = maps:get(stateful, Info),
+        sees_files = maps:get(sees_files, Info),
         own_timeout = maps:get(own_timeout, Info)
     };
 runs(Handler) ->

@@ -119,3 +119,14 @@ atoms_may_be_enumerated_test() ->
     Params = beamai_args:compile(#{unit => #{type => string, enum => [celsius, kelvin]}}),
     ?assertMatch({ok, _}, beamai_args:check(Params, #{<<"unit">> => <<"kelvin">>}, <<"t">>)),
     ?assertMatch({error, _}, beamai_args:check(Params, #{<<"unit">> => <<"feet">>}, <<"t">>)).
+
+a_message_stays_short_however_much_is_wrong_test() ->
+    Params = beamai_args:compile(#{<<"a">> => #{type => array, items => #{type => string}}}),
+    {error, #{message := Many, details := #{problems := Problems}}} =
+        beamai_args:check(Params, #{<<"a">> => lists:seq(1, 10000)}, <<"t">>),
+    ?assert(byte_size(Many) < 4000),
+    ?assertEqual({51, <<"and 9950 more">>}, {length(Problems), lists:last(Problems)}),
+    {error, #{message := Long}} =
+        beamai_args:check(Params, #{binary:copy(<<"é"/utf8>>, 10000) => 1}, <<"t">>),
+    Start = unicode:characters_to_binary([$", lists:duplicate(80, 16#E9), <<"…\" is not an argument"/utf8>>]),
+    ?assertMatch({0, _}, binary:match(Long, Start)).

@@ -250,3 +250,42 @@ nothing_is_left_in_mailbox_or_dictionary_test() ->
 
 dictionary_keys() ->
     [Key || {Key, _} <- get()].
+
+a_malformed_call_is_refused_before_any_runs_test() ->
+    Me = self(),
+    Kernel = kernel([tool(<<"t">>, fun(_) -> Me ! ran, {ok, 1} end)]),
+    ?assertError({bad_call, foo}, beamai_kernel:invoke_all(Kernel, [{<<"t">>, #{}}, foo], #{})),
+    receive
+        ran -> error(ran)
+    after 50 -> ok
+    end.
+
+%% Whatever the moment, the answer is a result or an error of each call.
+calls_survive_restarts_of_the_application_test_() ->
+    {timeout, 60, fun() ->
+        Kernel = beamai_test:probes(kernel([tool(<<"t">>, fun(_) -> {ok, 1} end)])),
+        Calls = [{<<"t">>, #{}}, {<<"probe_noop">>, #{}}],
+        Workers = [
+            spawn_monitor(fun() ->
+                [
+                    {[_, _], _} = beamai_kernel:invoke_all(Kernel, Calls, #{run_id => I, session_id => I})
+                 || _ <- lists:seq(1, 300)
+                ]
+            end)
+         || I <- lists:seq(1, 8)
+        ],
+        [
+            begin
+                timer:sleep(20),
+                application:stop(beamai)
+            end
+         || _ <- lists:seq(1, 15)
+        ],
+        [
+            receive
+                {'DOWN', Monitor, process, Pid, Reason} -> ?assertEqual(normal, Reason)
+            end
+         || {Pid, Monitor} <- Workers
+        ],
+        ok = beamai_app:ensure_started()
+    end}.

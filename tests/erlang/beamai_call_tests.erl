@@ -411,3 +411,27 @@ a_thousand_calls_at_once_finish_test() ->
      || {Pid, Monitor} <- Pids
     ],
     ?assertEqual(lists:seq(1, 1000), Ns).
+
+%%% Times beyond what a process can wait
+
+a_timeout_beyond_what_can_be_waited_is_refused_test() ->
+    Handler = fun(_) -> {ok, 1} end,
+    ?assertMatch({ok, 1, _}, invoke(Handler, #{timeout => 16#FFFFFFFF})),
+    ?assertError({invalid_tool, <<"t">>, [_]}, invoke(Handler, #{timeout => 16#100000000})),
+    ?assertError({invalid_tool, <<"t">>, [_]}, invoke(Handler, #{retry => #{max => 1, delay => 1 bsl 40}})),
+    ?assertError({bad_option, default_timeout}, beamai_kernel:new(#{default_timeout => 1 bsl 40})).
+
+an_argument_timeout_of_any_size_is_answered_test() ->
+    Kernel = beamai_kernel:add_tool_module(
+        beamai_kernel:new(#{permissions => #{default => allow}}), beamai_tool_shell
+    ),
+    [
+        ?assertMatch(
+            {error, #{tool := <<"shell_exec">>, error_type := invalid_input}},
+            beamai_kernel:invoke(
+                Kernel, <<"shell_exec">>, #{<<"command">> => <<"true">>, <<"timeout">> => Ms}, #{session_id => long}
+            )
+        )
+     || Ms <- [1 bsl 32, 1 bsl 40, 1 bsl 63, 1 bsl 90]
+    ],
+    beamai_session:close(long).

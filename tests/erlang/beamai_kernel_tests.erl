@@ -29,6 +29,11 @@ every_option_is_checked_test_() ->
     Bad = [
         #{workspace => 1},
         #{workspace => ""},
+        #{workspace => [$/, $t | p]},
+        #{workspace => [16#110000]},
+        #{permissions => #{allow => [<<"Read">> | deny]}},
+        #{skills => #{paths => ["/tmp" | none]}},
+        #{skills => #{paths => [1]}},
         #{workspace => "/no/such/directory"},
         #{permissions => allow},
         #{permissions => #{default => maybe}},
@@ -135,6 +140,31 @@ an_unknown_tool_gives_the_nearest_names_test() ->
         <<"there is no tool named \"file_raed\"; did you mean file_read", _/binary>>,
         maps:get(message, Error)
     ).
+
+a_name_that_is_no_binary_is_told_so_test() ->
+    Kernel = kernel([echo(<<"file_read">>), echo(<<"shell">>)]),
+    [
+        begin
+            {error, #{message := Message}} = beamai_kernel:invoke(Kernel, Name, #{}),
+            ?assertEqual(
+                iolist_to_binary([
+                    "the name of a tool is a binary, not ", Shown, "; did you mean file_read?"
+                ]),
+                Message
+            )
+        end
+     || {Name, Shown} <- [{file_read, "file_read"}, {"file_read", "\"file_read\""}]
+    ].
+
+a_context_without_a_usable_workspace_is_refused_test() ->
+    Kernel = beamai_kernel:add_tool_module(beamai_kernel:new(), beamai_tool_file),
+    [
+        ?assertMatch(
+            {error, #{tool := <<"file_list">>, error_type := invalid_input}},
+            beamai_kernel:invoke(Kernel, <<"file_list">>, #{}, #{workspace => Path})
+        )
+     || Path <- [<<>>, "", 1, self(), [-1]]
+    ].
 
 a_name_that_resembles_none_lists_the_tools_test() ->
     {error, #{message := Message}} = beamai_kernel:invoke(kernel([echo(<<"a">>)]), <<"quux">>, #{}),

@@ -74,6 +74,37 @@ an_idle_session_ends_and_activity_keeps_it_test() ->
         application:set_env(beamai, session_idle_ms, 3600000)
     end.
 
+a_first_call_keeps_its_session_while_it_runs_test() ->
+    application:set_env(beamai, session_idle_ms, 200),
+    try
+        beamai_test:in_workspace(fun(Workspace) ->
+            Kernel = beamai_kernel:add_tool_module(
+                beamai_kernel:new(#{workspace => Workspace, permissions => #{allow => [<<"Bash">>]}}),
+                beamai_tool_shell
+            ),
+            Command = <<"sleep 1; ls -d \"$TMPDIR\"">>,
+            {ok, Result, _} = beamai_kernel:invoke(
+                Kernel, <<"shell_exec">>, #{<<"command">> => Command}, #{session_id => s9}
+            ),
+            ?assertMatch(#{<<"exit_code">> := 0}, Result)
+        end)
+    after
+        application:set_env(beamai, session_idle_ms, 3600000),
+        beamai_session:close(s9)
+    end.
+
+a_directory_that_was_removed_is_made_anew_test() ->
+    Path = temp_dir(s10),
+    ok = file:del_dir(Path),
+    Other = temp_dir(s10),
+    ?assert(filelib:is_dir(Other)),
+    ?assertNot(filelib:is_dir(filename:dirname(Path))),
+    ok = file:del_dir(Other),
+    ok = file:make_symlink("/tmp", Other),
+    ?assertNotEqual(Other, temp_dir(s10)),
+    ?assert(filelib:is_dir("/tmp")),
+    beamai_session:close(s10).
+
 stopping_the_application_deletes_every_directory_test() ->
     Paths = [temp_dir(s5), temp_dir(s6)],
     ok = application:stop(beamai),

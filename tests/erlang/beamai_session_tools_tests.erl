@@ -19,6 +19,7 @@ all_test_() ->
         fun questions_reach_ask_user_in_the_callers_process/1,
         fun without_anybody_to_ask_the_model_is_told_so/1,
         fun a_refusal_to_answer_is_a_result/1,
+        fun a_wrong_answer_of_the_host_counts_as_none/1,
         fun skills_come_from_the_hosts_paths/1
     ]).
 
@@ -74,6 +75,30 @@ a_refusal_to_answer_is_a_result(Door) ->
     K = kernel(Door, #{ask_user => fun(_) -> cancelled end}),
     {ok, Result, _} = beamai_kernel:invoke(K, <<"human_input">>, questions()),
     ?assertMatch(#{<<"outcome">> := <<"cancelled">>, <<"answers">> := None} when map_size(None) =:= 0, Result).
+
+%% It is logged, and the caller goes on.
+a_wrong_answer_of_the_host_counts_as_none(Door) ->
+    K = kernel(Door, #{ask_user => fun(_) -> cancelled end}),
+    Option = fun(Label) -> #{<<"label">> => Label, <<"description">> => Label} end,
+    Question = #{
+        <<"question">> => <<"Which?">>, <<"header">> => <<"h">>, <<"options">> => [Option(<<"a">>), Option(<<"b">>)]
+    },
+    Ask = fun(AskUser) ->
+        Args = #{<<"questions">> => [Question]},
+        beamai_kernel:invoke(K, <<"human_input">>, Args, #{ask_user => AskUser})
+    end,
+    #{level := Level} = logger:get_primary_config(),
+    ok = logger:set_primary_config(level, none),
+    try
+        ?assertMatch({ok, #{<<"outcome">> := <<"cancelled">>}, _}, Ask(fun(_) -> bogus end)),
+        ?assertMatch({ok, #{<<"outcome">> := <<"cancelled">>}, _}, Ask(undefined)),
+        [
+            ?assertMatch({error, #{error_type := execution_failed}}, Ask(fun(_) -> {ok, Answers} end))
+         || Answers <- [text, self(), [a | b]]
+        ]
+    after
+        logger:set_primary_config(level, Level)
+    end.
 
 skills_come_from_the_hosts_paths(Door) ->
     beamai_test:in_workspace(fun(Dir) ->

@@ -43,6 +43,16 @@ a_native_error_gets_the_known_words_as_atoms_test() ->
         )
     ).
 
+an_error_of_a_call_that_could_not_be_decoded_names_its_tool_test() ->
+    Kernel = beamai_kernel:add_tool_module(beamai_kernel:new(), beamai_tool_file),
+    [
+        ?assertMatch(
+            {error, #{tool := <<"file_read">>, error_type := invalid_input}},
+            Call(Kernel, <<"file_read">>, #{<<"path">> => self()})
+        )
+     || Call <- [fun beamai_kernel:invoke/3, fun beamai_permission:explain/3]
+    ].
+
 no_atoms_are_made_from_native_words_test() ->
     Word = <<"word_", (beamai_temp_dir:random_name())/binary>>,
     #{details := Details} = beamai_error:from_native(native(#{<<"reason">> => Word, Word => 1})),
@@ -122,11 +132,21 @@ every_mistake_in_a_spec_is_named_test_() ->
         {Base#{parameters => #{a => #{type => array, items => #{type => x}}}}, "items type must be"},
         {Base#{parameters => #{a => #{type => string, enum => []}}}, "enum must be a list of values"},
         {Base#{tag => weather}, "tag must be a binary"},
-        {Base#{timeout => 0}, "timeout must be milliseconds above 0"},
+        {Base#{timeout => 0}, "timeout must be 1 to 4294967295 milliseconds"},
         {Base#{retry => #{max => -1}}, "retry must be"},
         {Base#{retry => #{times => 1}}, "retry must be"},
         {Base#{filters => log}, "filters must be a list"},
         {Base#{metadata => #{requires_permission => yes}}, "requires_permission must be true or false"},
+        {Base#{tag => [<<"a">> | b]}, "tag must be a binary"},
+        {Base#{filters => [a | b]}, "filters must be a list"},
+        {Base#{handler := {m, f, [a | b]}}, "handler must be"},
+        {Base#{description => <<255>>}, "description must be a binary of UTF-8"},
+        {Base#{parameters => #{<<255>> => #{type => string}}}, "must be UTF-8"},
+        {Base#{parameters => #{a => #{type => string}, <<"a">> => #{type => string}}}, "has a twice"},
+        {Base#{parameters => #{a => #{type => string, description => <<255>>}}}, "binary of UTF-8"},
+        {Base#{parameters => #{a => #{type => string, enum => [a | b]}}}, "enum must be a list"},
+        {Base#{parameters => #{a => #{type => string, default => "text"}}}, "default must be of its type"},
+        {Base#{parameters => #{a => #{type => array, default => [a | b]}}}, "default must be of its type"},
         {Base#{colour => red}, "unknown key colour"},
         {not_a_map, "must be a map, not not_a_map"}
     ],

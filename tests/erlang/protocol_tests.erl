@@ -156,6 +156,8 @@ large_and_hostile_responses_leave_the_schedulers_alone_test() ->
     Deep = <<"<TOOL_CALL>", (binary:copy(<<"{\"a\":">>, 200000))/binary, "</TOOL_CALL>">>,
     {text, Deep} = beamai_protocol:parse(Deep),
     {invalid, _, Deep} = beamai_protocol:parse(Deep, kernel()),
+    Whole = tag(<<"{\"tool\":\"t\",\"args\":", (binary:copy(<<"{\"a\":">>, 62))/binary, "{}", (binary:copy(<<"}">>, 63))/binary>>),
+    {tool_call, _} = beamai_protocol:parse(Whole),
     Nested = tag(<<"{\"tool\":\"t\",\"args\":", (binary:copy(<<"[">>, 126))/binary, (binary:copy(<<"]">>, 126))/binary, "}">>),
     {text, Nested} = beamai_protocol:parse(Nested),
     Body = binary:copy(<<"line \\\"of\\\" code\\n">>, 300000),
@@ -212,7 +214,7 @@ a_step_of_a_stream_cannot_be_taken_twice_test() ->
     S0 = beamai_protocol:stream_new(),
     {_, S1} = beamai_protocol:stream_feed(S0, <<"a">>),
     ?assertError(stale_stream, beamai_protocol:stream_feed(S0, <<"b">>)),
-    ?assertEqual([], beamai_protocol:stream_end(S1)),
+    ?assertEqual([{text, <<"a">>}], beamai_protocol:stream_end(S1)),
     ?assertError(stale_stream, beamai_protocol:stream_end(S1)),
     ?assertError(stale_stream, beamai_protocol:stream_feed(S1, <<"c">>)).
 

@@ -1,7 +1,7 @@
 //! What the subcommands share about their command lines.
 
 use std::fmt;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 /// What is wrong with a command line; the program ends with code 2.
@@ -25,8 +25,14 @@ pub(crate) fn text(parser: &mut lexopt::Parser) -> Result<String, Usage> {
     parser.value()?.into_string().map_err(|value| Usage(format!("{value:?} is not valid UTF-8")))
 }
 
-/// Prints to stdout. A reader that has gone away is no error of ours.
+/// Prints to stdout. A reader that has gone away is no error of ours; a full disk is, and gives the code 1.
 pub(crate) fn print(text: &str) -> ExitCode {
-    _ = std::io::stdout().write_all(text.as_bytes());
-    ExitCode::SUCCESS
+    let mut out = std::io::stdout();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            eprintln!("beamai-port: the output cannot be written: {error}");
+            ExitCode::FAILURE
+        }
+        _ => ExitCode::SUCCESS,
+    }
 }

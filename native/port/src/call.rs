@@ -67,17 +67,19 @@ pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
     let arguments = arguments(&options.json)?;
     let (name, pretty) = (options.tool.clone(), options.pretty);
     let shown = |display: Display| display.text(std::io::stdout().is_terminal());
-    let (text, code) = match run(options, arguments.clone()) {
-        Ok(value) if pretty => (shown(Display::of_result(&name, &arguments, &value)), ExitCode::SUCCESS),
-        Ok(value) => (format!("{value:#}\n"), ExitCode::SUCCESS),
+    match run(options, arguments.clone()) {
+        Ok(value) if pretty => Ok(args::print(&shown(Display::of_result(&name, &arguments, &value)))),
+        Ok(value) => Ok(args::print(&format!("{value}\n"))),
         Err(error) => {
             let value = ToolError { tool: name.clone(), ..error }.to_value();
-            let pretty = pretty.then(|| shown(Display::of_error(&name, &arguments, &value)));
-            (pretty.unwrap_or_else(|| format!("{value:#}\n")), ExitCode::FAILURE)
+            let text = match pretty {
+                true => shown(Display::of_error(&name, &arguments, &value)),
+                false => format!("{value}\n"),
+            };
+            args::print(&text);
+            Ok(ExitCode::FAILURE)
         }
-    };
-    args::print(&text);
-    Ok(code)
+    }
 }
 
 fn run(options: Options, arguments: Map<String, Value>) -> ToolResult<Value> {

@@ -7,6 +7,7 @@ use crate::ops::question::{Answers, Question};
 use crate::ops::skill::SkillSettings;
 use crate::ops::task::{Delegation, Report};
 use crate::sandbox::SandboxSettings;
+use crate::seen::Seen;
 use crate::session::Session;
 use crate::web_settings::WebSettings;
 use crate::workspace::Workspace;
@@ -79,6 +80,8 @@ pub struct CallContext {
     pub session: Session,
     /// Which session that is; `None` for a call that belongs to none.
     pub session_id: Option<String>,
+    /// Which contents of files the session has seen.
+    pub seen: Seen,
     /// What came of the questions that this call put when it was made before.
     pub answers: Option<Answers>,
     /// What came of the work that this call delegated when it was made before.
@@ -102,6 +105,7 @@ impl CallContext {
             progress: None,
             session: Session::default(),
             session_id: None,
+            seen: Seen::default(),
             answers: None,
             report: None,
         }

@@ -11,6 +11,7 @@ use crate::ops::task::{Delegation, Report};
 use crate::panics;
 use crate::policy::{Need, Needs, Operand, Policy, PolicyText, Verdict};
 use crate::sandbox::SandboxSettings;
+use crate::seen::Seen;
 use crate::session::{Session, SessionState};
 use crate::tool::{Pace, Prepared, Tool};
 use crate::web_settings::WebSettings;
@@ -97,6 +98,10 @@ pub struct CallSession {
     /// Absolute path of its private temporary directory.
     #[serde(default)]
     pub temp_dir: Option<String>,
+    /// Its name, where the contents of files that it has seen are to be remembered: a file that somebody else
+    /// changes after that is not changed without being read again. No two sessions ever have the same.
+    #[serde(default)]
+    pub seen_as: Option<String>,
     /// Its state, for tools that work on it.
     #[serde(default)]
     pub state: SessionState,
@@ -251,6 +256,7 @@ impl Host {
                 call.session.as_ref().map(|session| session.state.clone()).unwrap_or_default(),
             ),
             session_id: call.session.as_ref().and_then(|session| session.id.clone()),
+            seen: Seen::of(call.session.as_ref().and_then(|session| session.seen_as.as_deref())),
             answers: call.answers.clone(),
             report: call.report.clone(),
         })
@@ -345,6 +351,7 @@ pub fn listing(tool: &dyn Tool) -> Value {
         "parameters": tool.parameters(),
         "requires_permission": tool.requires_permission(),
         "rule": tool.rule(),
+        "sees_files": tool.sees_files(),
         // A person may take any time to answer, and a sub-agent to be done.
         "timeout": if tool.waits() { Value::Null } else { json!(120_000) },
         "output_schema": tool.output_schema(),

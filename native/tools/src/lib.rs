@@ -24,6 +24,7 @@ pub mod protocol;
 pub mod registry;
 pub mod sandbox;
 pub mod schema;
+pub mod seen;
 pub mod session;
 pub mod text;
 pub mod tool;

@@ -27,6 +27,8 @@ pub trait Operation: Sized + Send + 'static {
     const ASKS: bool = !Self::TRAITS.read_only && !Self::TRAITS.session;
     /// Whether a call waits for somebody that the host asks, a person or a sub-agent, which may take any time.
     const WAITS: bool = Self::TRAITS.asks_user;
+    /// Whether it reads or changes files whose contents the session remembers having seen.
+    const SEES_FILES: bool = false;
 
     /// What this call asks leave for.
     ///
@@ -134,6 +136,10 @@ where
 
     fn waits(&self) -> bool {
         O::WAITS
+    }
+
+    fn sees_files(&self) -> bool {
+        O::SEES_FILES
     }
 
     fn prepare(&self, args: Map<String, Value>) -> Result<Box<dyn Prepared>> {

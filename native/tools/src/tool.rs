@@ -108,6 +108,11 @@ pub trait Tool: Send + Sync {
         self.traits().asks_user
     }
 
+    /// Whether it reads or changes files whose contents the session remembers having seen.
+    fn sees_files(&self) -> bool {
+        false
+    }
+
     /// Checks arguments and makes the call ready to be judged and run. Does nothing else.
     ///
     /// # Errors

@@ -103,3 +103,39 @@ fn a_person_is_asked_about_the_file_that_a_link_leads_to() {
     assert_eq!(request["subject"], "Write(real/new/f)");
     assert!(!directory.path().join("real/new").exists());
 }
+
+/// A patch that changes `f` and makes `new/g`.
+const PATCH: &str =
+    "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n--- /dev/null\n+++ b/new/g\n@@ -0,0 +1 @@\n+g\n";
+
+#[test]
+fn patch_files() {
+    let (directory, host) = host();
+    fs::write(directory.path().join("f"), "one\ntwo\n").unwrap();
+    let args = json!({"patch": PATCH});
+    let Outcome::Ask(request) = host.call(call("file_patch", &args, None), Run::default()) else {
+        panic!("nobody was asked")
+    };
+    assert_eq!((&request["subject"], &request["rule"]), (&json!("Edit(f), Write(new/g)"), &json!("Edit")));
+    assert_eq!(fs::read_to_string(directory.path().join("f")).unwrap(), "one\ntwo\n");
+    let approved = call("file_patch", &args, request["fingerprint"].as_str());
+    let Outcome::Ok(value, _) = host.call(approved, Run::default()) else { panic!("it failed") };
+    assert_eq!((&value["applied"], &value["files"][0]["hunks"][0]["line"]), (&json!(true), &json!(1)));
+    assert_eq!(fs::read_to_string(directory.path().join("f")).unwrap(), "one\n2\n");
+    assert_eq!(fs::read_to_string(directory.path().join("new/g")).unwrap(), "g\n");
+}
+
+#[test]
+fn a_patch_that_does_not_fit_changes_none_of_its_files() {
+    let (directory, host) = host();
+    fs::write(directory.path().join("f"), "other\n").unwrap();
+    let args = json!({"patch": PATCH});
+    let Outcome::Ask(request) = host.call(call("file_patch", &args, None), Run::default()) else {
+        panic!("nobody was asked")
+    };
+    let approved = call("file_patch", &args, request["fingerprint"].as_str());
+    let Outcome::Error(error) = host.call(approved, Run::default()) else { panic!("it was applied") };
+    assert_eq!((error.reason, error.tool.as_str()), (Reason::NoMatch, "file_patch"));
+    assert!(error.message.contains("f, hunk 1 of 1"), "{error}");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+}

@@ -180,6 +180,7 @@ static HIDDEN_HERE: LazyLock<Vec<OsString>> = LazyLock::new(|| {
 
 static HALF_OF_THE_MEMORY: LazyLock<u64> = LazyLock::new(|| {
     let info = rustix::system::sysinfo();
-    let total = u64::try_from(info.totalram).unwrap_or(u64::MAX);
+    #[allow(clippy::useless_conversion, reason = "a smaller number on some architectures")]
+    let total = u64::from(info.totalram);
     total.saturating_mul(u64::from(info.mem_unit.max(1))) / 2
 });

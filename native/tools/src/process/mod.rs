@@ -16,8 +16,9 @@
 //! cannot be outrun: the kernel ends the namespace with it. Where namespaces are refused it is a child subreaper, to
 //! which every orphan beneath it falls, and hunts them down until none is left.
 //!
-//! Making a reaper costs a quarter of what a small command does. One whose command ended by itself and left nothing
-//! behind (no process, no mount, no changed limit; what it was told is wiped) therefore takes the next order;
+//! A reaper enters the layers of a [`Confinement`] (`linux/sandbox`) before its first command, which costs as much as
+//! several small commands do. One whose command ended by itself and left nothing behind (no process, no mount, no shared
+//! memory, no changed limit; what it was told is wiped) therefore takes the next order with the same confinement;
 //! otherwise it ends, and its namespaces with it.
 
 mod isolation;

@@ -29,7 +29,7 @@
 //! from its first closing tag on, and a line that only looked like a function call from its parenthesis on. Few
 //! such readings overlap: one that is outside a string where the next call begins has failed there, since no value
 //! has a tag or a parenthesis outside strings; and of two readings with the same quotes one is always outside a
-//! string where the other is inside one. Nesting is bounded: at 128 levels in JSON, at 64 and 32 elsewhere.
+//! string where the other is inside one. Nesting is bounded: at 32 levels in YAML, at 64 elsewhere.
 
 mod call;
 mod machine;

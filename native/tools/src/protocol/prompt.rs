@@ -118,13 +118,14 @@ fn one_line(text: &str) -> String {
 }
 
 fn raw_form(out: &mut String, tools: &ToolSet) {
-    let text = |tool: &Tool| {
-        let parameters = tool.parameters.as_ref()?;
-        let is_text =
-            |name: &&&str| parameters.get(**name).is_some_and(|param| param.kind == ParamType::String);
-        TEXTS.iter().find(is_text).copied()
+    let has_text = |tool: &&Tool, name: &str| {
+        tool.parameters
+            .as_ref()
+            .and_then(|all| all.get(name))
+            .is_some_and(|param| param.kind == ParamType::String)
     };
-    let Some((tool, name)) = tools.iter().find_map(|tool| Some((tool, text(tool)?))) else { return };
+    let found = TEXTS.iter().find_map(|name| Some((tools.iter().find(|tool| has_text(tool, name))?, *name)));
+    let Some((tool, name)) = found else { return };
     let mut args = sample_args(tool);
     args.shift_remove(name);
     let head = json!({"tool": tool.name, "args": args});
@@ -139,52 +140,61 @@ fn raw_form(out: &mut String, tools: &ToolSet) {
 }
 
 fn examples(out: &mut String, tools: &ToolSet) {
-    let needed =
-        |tool: &&Tool| tool.parameters.iter().flatten().filter(|(_, param)| is_needed(param)).count();
-    let mut by_need: Vec<&Tool> = tools.iter().collect();
-    // A call with one argument shows the most with the least.
-    by_need.sort_by_key(|tool| needed(tool).abs_diff(1));
-    by_need.sort_by_key(|tool| tool.name != "read_file");
-    if by_need.is_empty() {
-        return;
+    let needed = |tool: &Tool| tool.parameters.iter().flatten().filter(|(_, param)| is_needed(param)).count();
+    let mut all: Vec<&Tool> = tools.iter().collect();
+    // A call with one argument shows the most with the least; everybody knows what reading a file is.
+    all.sort_by_key(|tool| (reads(tool).is_none(), needed(tool).abs_diff(1)));
+    if !all.is_empty() {
+        out.push_str("\nEXAMPLES:\n");
     }
-    out.push_str("\nEXAMPLES:\n");
-    for (at, tool) in by_need.into_iter().take(2).enumerate() {
+    for (at, tool) in all.into_iter().take(2).enumerate() {
         out.push_str(if at == 0 { "" } else { "\n" });
-        match tool.name.as_str() {
-            "read_file" if tool.parameters.iter().flatten().any(|(name, _)| name == "path") => {
-                out.push_str(READ_FILE)
-            }
-            _ => example(out, tool),
+        match reads(tool) {
+            Some(path) => read_example(out, tool, path),
+            None => example(out, tool),
         }
     }
 }
 
-/// The specification's own example.
-const READ_FILE: &str = r#"User: "What's in package.json?"
-You: <TOOL_CALL>
-{
-  "tool": "read_file",
-  "args": {"path": "package.json"},
-  "reasoning": "Need to read package.json to answer"
+/// The one parameter that a tool for reading files needs.
+fn reads(tool: &Tool) -> Option<&str> {
+    let mut needed = tool.parameters.iter().flatten().filter(|(_, param)| is_needed(param));
+    let (name, _) = needed.next().filter(|_| tool.name.contains("read"))?;
+    (needed.next().is_none() && matches!(name.as_str(), "path" | "file" | "file_path")).then_some(name)
 }
-</TOOL_CALL>
 
-System: TOOL_RESULT: {"success": true, "data": {"content": "{\"version\": \"1.0.0\"}"}}
-
-You: The package.json contains version 1.0.0
-"#;
-
-fn example(out: &mut String, tool: &Tool) {
-    let args = spaced(&Value::Object(sample_args(tool)));
+/// The specification's own example.
+fn read_example(out: &mut String, tool: &Tool, path: &str) {
+    let call =
+        call_text(tool, &format!("{{\"{path}\": \"package.json\"}}"), "Need to read package.json to answer");
     _ = write!(
         out,
-        "User: \"Use {0} for me.\"\nYou: <TOOL_CALL>\n{{\n  \"tool\": \"{0}\",\n  \"args\": {args},\n  \
-         \"reasoning\": \"The user asked for {0}\"\n}}\n</TOOL_CALL>\n\n\
-         System: TOOL_RESULT: {{\"success\": false, \"data\": null, \"error\": \"…\"}}\n\n\
-         You: {0} did not succeed, because …\n",
-        tool.name
+        r#"User: "What's in package.json?"
+You: {call}
+System: TOOL_RESULT: {{"success": true, "data": {{"content": "{{\"version\": \"1.0.0\"}}"}}}}
+
+You: The package.json contains version 1.0.0
+"#
     );
+}
+
+fn example(out: &mut String, tool: &Tool) {
+    let name = &tool.name;
+    let args = spaced(&Value::Object(sample_args(tool)));
+    let call = call_text(tool, &args, &format!("Need {name} to answer"));
+    _ = write!(
+        out,
+        "User: \"Please use {name}.\"\nYou: {call}\n\
+         System: TOOL_RESULT: {{\"success\": true, \"data\": {{…}}, \"error\": null}}\n\n\
+         You: (the answer, or the next call)\n"
+    );
+}
+
+fn call_text(tool: &Tool, args: &str, reasoning: &str) -> String {
+    format!(
+        "<TOOL_CALL>\n{{\n  \"tool\": \"{}\",\n  \"args\": {args},\n  \"reasoning\": \"{reasoning}\"\n}}\n</TOOL_CALL>\n",
+        tool.name
+    )
 }
 
 fn sample_args(tool: &Tool) -> Map<String, Value> {
@@ -207,7 +217,7 @@ fn sample(name: &str, param: &Param, level: usize) -> Value {
             "directory" | "dir" => ".",
             "command" => "ls",
             "url" => "https://example.com/",
-            "pattern" => "*.rs",
+            "pattern" | "query" => "TODO",
             _ => "text",
         }),
         ParamType::Integer | ParamType::Float => param.minimum.clone().map_or(json!(1), Value::Number),

@@ -5,20 +5,36 @@ use crate::error::{Reason, Result, ToolError};
 use crate::nearest::nearest;
 use serde_json::{Map, Value};
 
+/// Problems that an error names; the rest are counted. A model can send as many as its arguments are long.
+const MOST_PROBLEMS: usize = 50;
+/// Characters of a name or value that are shown.
+const MOST_SHOWN: usize = 80;
+
 /// The arguments with defaults filled in and `null` for an optional parameter taken as absent.
 ///
 /// # Errors
-/// One `invalid_argument` that names every unknown, missing, ill-typed and out-of-range argument and lists what
-/// is accepted.
+/// One `invalid_argument` that names every unknown, missing, ill-typed and out-of-range argument, up to fifty of them,
+/// and lists what is accepted.
 pub fn check(parameters: &Parameters, args: Map<String, Value>) -> Result<Map<String, Value>> {
     let mut problems = Vec::new();
     let checked = object("", parameters, args, &mut problems);
     if problems.is_empty() {
         return Ok(checked);
     }
+    let problems = counted(problems);
     let accepted = if parameters.is_empty() { "no arguments".to_owned() } else { accepted(parameters) };
     let message = format!("{}. Accepted: {accepted}", problems.join("; "));
     Err(ToolError::new(Reason::InvalidArgument, message).with("problems", problems))
+}
+
+/// The first problems, and how many there are beyond them.
+fn counted(mut problems: Vec<String>) -> Vec<String> {
+    let more = problems.len().saturating_sub(MOST_PROBLEMS);
+    if more > 0 {
+        problems.truncate(MOST_PROBLEMS);
+        problems.push(format!("and {more} more"));
+    }
+    problems
 }
 
 fn object(
@@ -52,6 +68,7 @@ fn object(
 }
 
 fn unknown(path: &str, name: &str, parameters: &Parameters) -> String {
+    let path = shortened(path.to_owned());
     match nearest(name, parameters.keys().map(String::as_str)).first() {
         Some(near) => format!("\"{path}\" is not an argument (did you mean \"{near}\"?)"),
         None => format!("\"{path}\" is not an argument"),
@@ -151,8 +168,11 @@ fn listed(values: &[Value]) -> String {
 
 /// A value as messages show it: as JSON, cut at 80 characters.
 fn shown(value: &Value) -> String {
-    let text = value.to_string();
-    match text.char_indices().nth(80) {
+    shortened(value.to_string())
+}
+
+fn shortened(text: String) -> String {
+    match text.char_indices().nth(MOST_SHOWN) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text,
     }
@@ -202,6 +222,15 @@ mod tests {
             message(json!({"path": "a", "edits": [{"old": 1}, {}]}))
                 .starts_with("\"edits[0].old\" must be string, not 1; \"edits[1].old\" is missing (string)")
         );
+    }
+
+    #[test]
+    fn a_message_stays_short_however_much_is_wrong() {
+        let many: Map<_, _> = (0..10_000).map(|number| (format!("x{number}"), Value::Null)).collect();
+        let text = message(Value::Object(many));
+        assert!(text.len() < 4000 && text.contains("; and 9951 more. Accepted: "), "{text}");
+        let text = message(json!({"path": "a", "é".repeat(10_000): 1}));
+        assert!(text.starts_with(&format!("\"{}…\" is not an argument. Accepted", "é".repeat(80))), "{text}");
     }
 
     #[test]

@@ -92,9 +92,12 @@ impl<'a> Note<'a> {
             return false;
         }
         let is_set_off = self.is_comment || self.begins_with_dots || self.is_bracketed;
+        if !is_set_off {
+            return false;
+        }
         let is_dotted = self.begins_with_dots || (self.has_dots && (self.is_comment || self.is_bracketed));
         match said(self.core) {
-            Said::ThatItStays => is_set_off,
+            Said::ThatItStays => true,
             Said::WhatIsLeftOut => is_dotted,
             Said::Otherwise => false,
         }

@@ -76,7 +76,7 @@ fn wide(head: &[u8]) -> Option<Charset> {
     }
     let zeros = |parity: usize| head.iter().skip(parity).step_by(2).filter(|byte| **byte == 0).count();
     let (even, odd) = (zeros(0), zeros(1));
-    let is_enough = |count: usize| count >= 2 && count * 20 >= head.len();
+    let is_enough = |count: usize| count >= 2 && count * 20 >= head.len() && !is_paired_ascii(head);
     let encoding = match (even, odd) {
         (0, some) if is_enough(some) => encoding_rs::UTF_16LE,
         (some, 0) if is_enough(some) => encoding_rs::UTF_16BE,
@@ -87,6 +87,14 @@ fn wide(head: &[u8]) -> Option<Charset> {
     let text = charset.decode(head).0;
     let is_text = text.trim_end_matches('\u{FFFD}').chars().all(|char| char != '\u{FFFD}' && !is_odd(char));
     is_text.then_some(charset)
+}
+
+/// Records of ASCII text with zeros between them: few characters of any script are two bytes of ASCII.
+fn is_paired_ascii(head: &[u8]) -> bool {
+    let is_ascii = |byte: &u8| matches!(byte, b'\t' | b'\n' | b' '..=b'~');
+    let (full, with_zero): (Vec<_>, Vec<_>) = head.chunks_exact(2).partition(|pair| !pair.contains(&0));
+    let ascii = full.iter().filter(|pair| pair.iter().all(is_ascii)).count();
+    ascii >= with_zero.len() && ascii * 4 > full.len() * 3
 }
 
 fn is_odd(char: char) -> bool {
@@ -198,6 +206,16 @@ mod tests {
     fn utf16_without_a_mark_shows_by_its_zeros() {
         assert_eq!(text(&encoded("utf-16le", "fn main() {}\r\n漢字\n")), "utf-16le");
         assert_eq!(text(&encoded("utf-16be", "fn main() {}\r\n漢字\n")), "utf-16be");
+    }
+
+    #[test]
+    fn records_of_ascii_with_zeros_between_them_are_no_utf16() {
+        for record in ["abc\0def\n", "id\0\0name=x\0", "one\0two\0"] {
+            assert!(matches!(sniff(record.repeat(10).as_bytes(), true), Content::Binary(_)), "{record:?}");
+        }
+        let chinese = "是在这个中文文件里面，有空格和 ASCII 。\n".repeat(3);
+        assert_eq!(text(&encoded("utf-16le", &format!("{chinese}plain text"))), "utf-16le");
+        assert_eq!(text(&encoded("utf-16be", "да, это текст\n")), "utf-16be");
     }
 
     #[test]

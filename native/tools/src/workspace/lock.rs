@@ -40,7 +40,7 @@ fn held() -> MutexGuard<'static, BTreeSet<Key>> {
 /// Those of `check`.
 pub fn lock_all(places: &[&Place], check: impl Fn() -> Result<()>) -> Result<Vec<WriteGuard>> {
     // Everybody takes locks in the same order, so that no two wait for each other.
-    let keys: BTreeSet<Key> = places.iter().map(|place| place.key()).collect();
+    let keys: BTreeSet<Key> = places.iter().map(|place| place.identity()).collect();
     keys.into_iter().map(|key| wait_for(key, &check)).collect()
 }
 
@@ -56,7 +56,7 @@ fn wait_for(key: Key, check: &impl Fn() -> Result<()>) -> Result<WriteGuard> {
 impl Place {
     /// The right to replace the file, if nobody holds it. Hold it from reading to the commit.
     pub fn try_lock(&self) -> Option<WriteGuard> {
-        let key = self.key();
+        let key = self.identity();
         held().insert(key.clone()).then(|| WriteGuard(key))
     }
 
@@ -65,11 +65,12 @@ impl Place {
     /// # Errors
     /// Those of `check`.
     pub fn lock(&self, check: impl Fn() -> Result<()>) -> Result<WriteGuard> {
-        wait_for(self.key(), &check)
+        wait_for(self.identity(), &check)
     }
 
-    /// Where the directory is missing too, two calls may hold keys of their own; the later commit notices.
-    fn key(&self) -> Key {
+    /// Identity of the file, whatever path leads to it. Where the directory is missing too, there may be several; two
+    /// calls may hold locks of their own then, and the later commit notices.
+    pub(crate) fn identity(&self) -> Key {
         let anchor = self.root.anchor();
         let target = self.walk(resolve::Missing::Refuse).ok();
         let parent = target.as_ref().and_then(|target| rustix::fs::fstat(target.parent(&anchor)).ok());

@@ -35,7 +35,10 @@ pub(super) fn append(
     }
     let failed = |error| ToolError::io("write", place.display(), error);
     add(reopened(place, before)?, &bytes, before.size).map_err(failed)?;
-    Ok(written(charset, &bytes, whole, diff.finish()))
+    let old = whole.as_ref().map(Found::hash);
+    let new = whole.map(|mut whole| whole.hasher.update(&bytes).finalize());
+    cx.seen.added_to(place, old, new);
+    Ok(written(charset, &bytes, new, diff.finish()))
 }
 
 /// The charset of the file, and the content in it.
@@ -73,8 +76,8 @@ fn reopened(place: &Place, before: &Before) -> Result<File> {
     }
 }
 
-fn written(charset: Charset, bytes: &[u8], whole: Option<Found>, diff: Diff) -> FileWritten {
-    let diff = whole.is_some().then_some(diff);
+fn written(charset: Charset, bytes: &[u8], hash: Option<blake3::Hash>, diff: Diff) -> FileWritten {
+    let diff = hash.is_some().then_some(diff);
     FileWritten {
         operation: WriteOperation::Updated,
         bytes_written: bytes.len() as u64,
@@ -85,7 +88,7 @@ fn written(charset: Charset, bytes: &[u8], whole: Option<Found>, diff: Diff) -> 
             .is_none()
             .then(|| "no diff and no hash: the file is too large to be read for them".to_owned()),
         diff: diff.map(|diff| diff.text),
-        hash: whole.map(|mut whole| whole.hasher.update(bytes).finalize().to_hex().to_string()),
+        hash: hash.map(|hash| hash.to_hex().to_string()),
         encoding: charset.name(),
         link_broken: false,
     }

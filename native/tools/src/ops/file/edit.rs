@@ -70,6 +70,7 @@ impl Operation for FileEdit {
     type Output = FileEdited;
     const TRAITS: Traits = Traits::WRITES;
     const RULE: &'static str = "Edit";
+    const SEES_FILES: bool = true;
 
     fn need(&self, cx: &CallContext) -> Result<Need> {
         need_to_change(cx, &self.path, Self::RULE, &["Write", "Read"])
@@ -144,14 +145,16 @@ impl Edit<'_> {
         let (hash, _) = splice(&self.before.bytes(), splices(), replacement.file(), &check)?;
         let link_broken = replacement.breaks_link();
         replacement.commit(Expected::Unchanged(&self.before.stat))?;
+        self.cx.seen.wrote(self.place, Some(hash));
         Ok(self.edited(&plan, diff.finish(), hash, link_broken))
     }
 
     /// Text that stands for other text must not take its place.
     fn refuse_placeholder(&self, plan: &Plan<'_>, new: &[u8]) -> Result<()> {
         let (old, shown) = (&self.args.old_string, self.place.display());
-        let is_shorter = |hit: &Hit| (new.len() as u64) < hit.range.end - hit.range.start;
-        match plan.found.hits.first().is_some_and(is_shorter) {
+        let is_smaller = |hit: &Hit| (new.len() as u64) < hit.range.end - hit.range.start;
+        let is_smaller = plan.found.hits.first().is_some_and(is_smaller);
+        match is_smaller || self.args.new_string.lines().count() < old.lines().count() {
             true => {
                 placeholder::refuse(&shown, &self.args.new_string, |line, _| Ok(old.matches(line).count()))
             }
@@ -178,7 +181,7 @@ impl Edit<'_> {
     fn plan(&self) -> Result<Plan<'_>> {
         let (old, new) = (&self.args.old_string, &self.args.new_string);
         let found = self.find(old)?;
-        expect_hash(self.place, self.args.expected_hash.as_deref(), found.hash())?;
+        self.expect(&found)?;
         if !found.hits.is_empty() {
             let keeps_crlf = !old.contains('\n') && found.stats.ending() == LineEnding::Crlf;
             let new = if keeps_crlf { with_returns(new) } else { Cow::Borrowed(new.as_str()) };
@@ -203,10 +206,17 @@ impl Edit<'_> {
         match Needle::new(self.charset, old) {
             Ok(needle) => find(&bytes, self.charset, &needle, overlap, most, &check),
             Err(unmappable) => {
-                let hash = survey(&bytes, self.charset, &check)?.hash();
-                expect_hash(self.place, self.args.expected_hash.as_deref(), hash)?;
+                self.expect(&survey(&bytes, self.charset, &check)?)?;
                 Err(no_match(self.place, &bytes, self.charset, old, Some(&unmappable))?)
             }
+        }
+    }
+
+    /// Refuses a file that is not the one the caller has seen.
+    fn expect(&self, found: &Found) -> Result<()> {
+        match self.args.expected_hash.as_deref() {
+            None => self.cx.seen.expect(self.place, || Ok(found.hash())),
+            expected => expect_hash(self.place, expected, found.hash()),
         }
     }
 

@@ -22,6 +22,9 @@ pub(in crate::ops) fn open(place: &Place) -> Result<(File, Stat)> {
 fn missing(place: &Place) -> ToolError {
     let shown = place.display();
     let (first_missing, near) = first_missing(place);
+    if near.contains(&shown) {
+        return dangling(shown);
+    }
     let what = match &first_missing {
         Some(above) if *above != shown => format!("there is no directory {above}, so {shown} does not exist"),
         _ => format!("there is no file {shown}"),
@@ -31,6 +34,13 @@ fn missing(place: &Place) -> ToolError {
         false => format!("did you mean {}?", near.join(" or ")),
     };
     ToolError::new(Reason::NoSuchFile, format!("{what}; {advice}")).file(shown).with("nearest", near)
+}
+
+/// The error about a name that is there and leads to nothing.
+fn dangling(shown: String) -> ToolError {
+    let message =
+        format!("{shown} is a symbolic link to something that is not there; use what it should lead to");
+    ToolError::new(Reason::NoSuchFile, message).file(shown).with("nearest", Vec::<String>::new())
 }
 
 /// The first part of the path that is not there, and paths beside it with similar names.

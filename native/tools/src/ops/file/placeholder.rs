@@ -1,8 +1,8 @@
 //! Refusing new text that only stands for the old one.
 //!
 //! Who writes `// ... rest of the code unchanged ...` means what is in the file already, and writing it would take that
-//! away. So a change that makes the file shorter must not bring in such a line. One that makes it longer may, and one
-//! that had been there before may stay.
+//! away. So a change that leaves fewer bytes or fewer lines must not bring in such a line. Others may, and a line that
+//! was there before may stay.
 
 use crate::error::{Reason, Result, ToolError};
 use crate::text::placeholders;

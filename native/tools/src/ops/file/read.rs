@@ -110,6 +110,7 @@ impl Operation for FileRead {
     type Output = FileContent;
     const TRAITS: Traits = Traits { pace: Pace::Cached, ..Traits::READS };
     const RULE: &'static str = "Read";
+    const SEES_FILES: bool = true;
 
     fn need(&self, cx: &CallContext) -> Result<Need> {
         Ok(Need {
@@ -127,9 +128,15 @@ impl Operation for FileRead {
             return Err(ToolError::new(Reason::InvalidArgument, message).into());
         }
         let place = cx.workspace.place(&self.path)?;
+        let since = cx.seen.now();
         let before = before(&place, self.largest, cx)?;
         let reading = Reading { args: &self, cx, place };
-        Ok(reading.read(before).map_err(|error| error.file(reading.place.display()))?)
+        let read = reading.read(before).map_err(|error| error.file(reading.place.display()))?;
+        if cx.seen.is_on() {
+            let hash = read.hash.as_deref().and_then(|hash| blake3::Hash::from_hex(hash).ok());
+            cx.seen.saw(&reading.place, hash, since);
+        }
+        Ok(read)
     }
 }
 

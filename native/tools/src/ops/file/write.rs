@@ -6,7 +6,7 @@ use crate::context::{CallContext, Stop};
 use crate::error::{Reason, Result, ToolError};
 use crate::operation::Operation;
 use crate::policy::Need;
-use crate::text::{Charset, Content, DiffBuilder, Needle, Overlap, find, survey};
+use crate::text::{Charset, Content, DiffBuilder, Needle, Overlap, find, placeholders, survey};
 use crate::tool::Traits;
 use crate::workspace::{Expected, Place};
 use schemars::JsonSchema;
@@ -99,6 +99,7 @@ impl Operation for FileWrite {
     type Output = FileWritten;
     const TRAITS: Traits = Traits::WRITES;
     const RULE: &'static str = "Write";
+    const SEES_FILES: bool = true;
 
     fn need(&self, cx: &CallContext) -> Result<Need> {
         need_to_change(cx, &self.path, Self::RULE, &["Edit", "Read"])
@@ -113,11 +114,7 @@ impl Operation for FileWrite {
         loop {
             tries += 1;
             match self.once(&place, cx) {
-                Err(Stop::Failed(error))
-                    if error.reason == Reason::Stale && self.expected_hash.is_none() && tries < TRIES =>
-                {
-                    cx.check()?;
-                }
+                Err(Stop::Failed(error)) if self.is_lost_race(&error) && tries < TRIES => cx.check()?,
                 result => return result,
             }
         }
@@ -125,6 +122,12 @@ impl Operation for FileWrite {
 }
 
 impl FileWrite {
+    /// Whether another program changed the file while this call was at work on it, and it does not matter what the
+    /// file was. An error with a hash is about what the caller has seen before.
+    fn is_lost_race(&self, error: &ToolError) -> bool {
+        error.reason == Reason::Stale && self.expected_hash.is_none() && !error.details.contains_key("hash")
+    }
+
     fn once(&self, place: &Place, cx: &CallContext) -> Result<FileWritten, Stop> {
         let before = self.before(place, cx)?;
         let before_is_text = before.as_ref().map(Before::sniff).transpose()?;
@@ -149,9 +152,12 @@ impl FileWrite {
         cx.charge(old_size.saturating_add(self.content.len() as u64))?;
         let Some(opened) = opened else { return Ok(None) };
         let before = Before::new(place, opened)?;
-        if expected.is_some() {
-            let hash = survey(&before.bytes(), Charset::UTF8, &|| cx.check())?.hash();
-            expect_hash(place, expected, hash)?;
+        let hash = || Ok(survey(&before.bytes(), Charset::UTF8, &|| cx.check())?.hash());
+        match expected {
+            Some(_) => expect_hash(place, expected, hash()?)?,
+            // An addition takes nothing away.
+            None if self.mode == WriteMode::Append => {}
+            None => cx.seen.expect(place, hash)?,
         }
         Ok(Some(before))
     }
@@ -165,7 +171,8 @@ impl FileWrite {
     ) -> Result<FileWritten> {
         let Encoded { charset, text, bytes, note } = self.encoded(content);
         if let (Some(before), Some(Content::Text(own))) = (before, content)
-            && ((charset.bom().len() + bytes.len()) as u64) < before.size
+            && placeholders(text).next().is_some()
+            && is_less(text, charset.bom().len() + bytes.len(), before, *own, cx)?
         {
             placeholder::refuse(&place.display(), text, |line, most| {
                 occurrences(before, *own, line, most, cx)
@@ -174,7 +181,9 @@ impl FileWrite {
         }
         let mut diff = DiffBuilder::new(&place.display(), before.is_none(), cx.limits.diff_bytes);
         let no_diff = compare(&mut diff, before, content, text)?;
+        let hash = blake3::Hasher::new().update(charset.bom()).update(&bytes).finalize();
         let link_broken = put(place, before, charset, &bytes)?;
+        cx.seen.wrote(place, Some(hash));
         let diff = diff.finish();
         let note = note.or_else(|| no_diff.map(|why| format!("no diff: {why}")));
         Ok(FileWritten {
@@ -184,9 +193,7 @@ impl FileWrite {
             deletions: diff.deletions.filter(|_| no_diff.is_none()),
             diff_truncated: diff.is_truncated,
             diff: no_diff.is_none().then_some(diff.text),
-            hash: Some(
-                blake3::Hasher::new().update(charset.bom()).update(&bytes).finalize().to_hex().to_string(),
-            ),
+            hash: Some(hash.to_hex().to_string()),
             encoding: charset.name(),
             link_broken,
             note,
@@ -222,6 +229,15 @@ struct Encoded<'a> {
     text: &'a str,
     bytes: Cow<'a, [u8]>,
     note: Option<String>,
+}
+
+/// Whether the text, which has so many bytes in the file, is smaller than the file is, or has fewer lines.
+fn is_less(text: &str, size: usize, before: &Before, charset: Charset, cx: &CallContext) -> Result<bool> {
+    if (size as u64) < before.size {
+        return Ok(true);
+    }
+    let lines = survey(&before.bytes(), charset, &|| cx.check())?.stats.total();
+    Ok((text.lines().count() as u64) < lines)
 }
 
 /// How often the file has a text, counted up to `most`.

@@ -191,7 +191,8 @@ fn refuse_placeholder(hunk: &Hunk) -> Result<()> {
         lines.flat_map(|line| [line.text.as_str(), "\n"]).collect()
     };
     let (old, new) = (text(Tag::Delete), text(Tag::Insert));
-    match new.len() < old.len() {
+    let (additions, deletions) = hunk.changes();
+    match new.len() < old.len() || additions < deletions {
         true => placeholder::refuse("the file", &new, |line, _| Ok(old.matches(line).count())),
         false => Ok(()),
     }

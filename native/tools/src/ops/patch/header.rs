@@ -81,6 +81,16 @@ impl GitHeader {
             && self.copy.0.is_none()
     }
 
+    /// Whether the lines `---` and `+++` name the files that the header is about, with or without prefixes.
+    pub(super) fn is_about(&self, names: Option<&(String, String)>, sides: &(Side, Side)) -> bool {
+        let pair = |(old, new): &(Option<String>, Option<String>)| old.clone().zip(new.clone());
+        let names = pair(&self.rename).or_else(|| pair(&self.copy)).or_else(|| names.cloned());
+        let is_same = |name: &str, side: &Side| {
+            side.name().is_none_or(|own| ends_with(&own.text, name) || ends_with(name, &own.text))
+        };
+        names.is_none_or(|(old, new)| is_same(&old, &sides.0) && is_same(&new, &sides.1))
+    }
+
     /// The change, with the names of `diff --git` and of the lines `---` and `+++`.
     pub(super) fn change(
         &self,
@@ -132,6 +142,11 @@ impl GitHeader {
         }
         Ok(Change::Update { old: old.clone(), new: new.clone(), is_known: self.has_old_content })
     }
+}
+
+/// Whether a path ends with another one.
+fn ends_with(path: &str, end: &str) -> bool {
+    path.strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
 }
 
 fn both(names: &(Option<String>, Option<String>), what: &str) -> Result<Option<(String, String)>, String> {

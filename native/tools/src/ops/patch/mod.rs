@@ -31,6 +31,7 @@ use crate::context::{CallContext, Stop};
 use crate::error::{Reason, Result, ToolError};
 use crate::operation::Operation;
 use crate::policy::Need;
+use crate::seen::Seen;
 use crate::tool::{Pace, Traits};
 use crate::workspace::lock_all;
 use diff::FileDiff;
@@ -85,6 +86,7 @@ impl Operation for FilePatch {
     type Output = Patched;
     const TRAITS: Traits = Traits { pace: Pace::Long, ..Traits::WRITES };
     const RULE: &'static str = "Edit";
+    const SEES_FILES: bool = true;
 
     fn need(&self, cx: &CallContext) -> Result<Need> {
         let mut needs = target::needs(&self.understood(cx)?.targets);
@@ -109,8 +111,27 @@ impl Operation for FilePatch {
         cx.check()?;
         if !self.dry_run {
             changes.commit()?;
+            take_note(&cx.seen, targets, &files);
         }
         Ok(Patched { applied: !self.dry_run, files })
+    }
+}
+
+/// The session knows what it has made of the files.
+fn take_note(seen: &Seen, targets: &[Target], files: &[FileVerdict]) {
+    if !seen.is_on() {
+        return;
+    }
+    let leaves = |target: &&Target| target.operation != PatchOperation::Copied;
+    targets
+        .iter()
+        .filter(leaves)
+        .filter_map(|target| target.from.as_ref())
+        .for_each(|from| seen.forget(&from.place));
+    for (target, file) in targets.iter().zip(files) {
+        if let Some(to) = &target.to {
+            seen.wrote(&to.place, file.hash.as_deref().and_then(|hash| blake3::Hash::from_hex(hash).ok()));
+        }
     }
 }
 

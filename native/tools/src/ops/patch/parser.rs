@@ -109,9 +109,10 @@ impl<'a> Parser<'a> {
         if let Some(what) = self.binary() {
             return Err(binary(self.at + 1, what));
         }
-        let sides = if self.text.begins_file(self.at) { Some(self.sides()?) } else { None };
+        let names = name::pair(names);
+        let sides = self.sides_of(&header, names.as_ref())?;
         let hunks = self.hunks(sides.is_none())?;
-        let change = header.change(name::pair(names), sides).map_err(|problem| malformed(line, problem))?;
+        let change = header.change(names, sides).map_err(|problem| malformed(line, problem))?;
         if hunks.is_empty() && header.is_empty_change() {
             let problem =
                 format!("nothing follows the header of the file: {}", self.expected("@@ -1,3 +1,4 @@"));
@@ -144,6 +145,25 @@ impl<'a> Parser<'a> {
         let side =
             |at: usize| Side::parse(&self.text.line(at)[4..]).map_err(|problem| malformed(at + 1, problem));
         Ok((side(at)?, side(at + 1)?))
+    }
+
+    /// Reads the lines that begin with `---` and `+++` if they are there and belong to a header before them. After one
+    /// that is complete by itself, such as that of a rename, they may begin the next file.
+    fn sides_of(
+        &mut self,
+        header: &GitHeader,
+        names: Option<&(String, String)>,
+    ) -> Result<Option<(Side, Side)>> {
+        if !self.text.begins_file(self.at) {
+            return Ok(None);
+        }
+        let at = self.at;
+        let sides = self.sides()?;
+        if header.is_about(names, &sides) {
+            return Ok(Some(sides));
+        }
+        self.at = at;
+        Ok(None)
     }
 
     /// Reads the hunks of a file; there must be one unless they `may_be_missing`.

@@ -6,7 +6,7 @@
 //! patch has changed goes on from there.
 
 use super::content::{Content, set_executable};
-use super::diff::{FileDiff, Tag};
+use super::diff::{Change, FileDiff, Tag};
 use super::fit::{Fitted, fit};
 use super::rewrite::Cut;
 use super::slots::{Now, Slots};
@@ -15,7 +15,7 @@ use super::verdict::{FileVerdict, HunkVerdict};
 use crate::context::CallContext;
 use crate::error::{ErrorKind, Reason, Result, ToolError};
 use crate::ops::file::missing;
-use crate::text::{Bytes, Charset, splice};
+use crate::text::{Bytes, Charset, splice, survey};
 use crate::workspace::Replacement;
 
 /// The files of a patch while it is worked out.
@@ -125,6 +125,7 @@ impl<'p> Plan<'p> {
     fn delete(&mut self, diff: &FileDiff, from: usize) -> Result<Outcome> {
         let source = self.slots[from].source(true)?;
         let content = self.content(from, source)?;
+        self.expect_seen(from, source, &content)?;
         let (mut outcome, fitted) = self.fit(diff, &content)?;
         if !has_failed(&outcome) {
             let rest = rest(&content, &fitted);
@@ -165,6 +166,9 @@ impl<'p> Plan<'p> {
     /// A file that begins with the content of another.
     fn derive(&mut self, diff: &FileDiff, from: usize, source: Now, to: usize) -> Result<Outcome> {
         let content = self.content(from, source)?;
+        if !matches!(diff.change, Change::Copy { .. }) {
+            self.expect_seen(from, source, &content)?;
+        }
         let (mut outcome, fitted) = self.fit(diff, &content)?;
         if !has_failed(&outcome) {
             let (like, executable) = match source {
@@ -211,6 +215,16 @@ impl<'p> Plan<'p> {
                 Err(error) => Err(error),
             },
         }
+    }
+
+    /// Refuses a file on disk that is another one than the session has seen.
+    fn expect_seen(&self, slot: usize, now: Now, content: &Content) -> Result<()> {
+        if now != Now::Original {
+            return Ok(());
+        }
+        let check = || self.cx.check();
+        let actual = || Ok(survey(&content.bytes(), Charset::UTF8, &check)?.hash());
+        self.cx.seen.expect(self.slots[slot].place, actual)
     }
 
     /// Fits hunks to a content; without hunks it may be of any kind.

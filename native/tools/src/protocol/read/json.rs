@@ -6,6 +6,9 @@ use serde_json::{Map, Value};
 
 pub(in crate::protocol) use super::mend::mend;
 
+/// Deepest nesting that is read: reading recurses, and the stack may be a scheduler's.
+const MAX_DEPTH: usize = 64;
+
 /// How far JSON reaches.
 pub(in crate::protocol) enum Extent {
     /// The value is whole.
@@ -72,6 +75,9 @@ fn outside(buf: &[u8], at: &mut usize, depth: &mut usize, in_string: &mut bool) 
             b'"' => {
                 *in_string = true;
                 return Progress::On;
+            }
+            b'{' | b'[' if *depth == MAX_DEPTH => {
+                return Progress::Done(Extent::Wrong("nested deeper than 64 levels"));
             }
             b'{' | b'[' => *depth += 1,
             b'}' | b']' => {

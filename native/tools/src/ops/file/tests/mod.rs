@@ -6,6 +6,7 @@ mod large;
 mod placeholder;
 mod property;
 mod read;
+mod seen;
 mod together;
 mod write;
 

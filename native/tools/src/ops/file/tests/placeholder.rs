@@ -64,3 +64,13 @@ fn prose_about_the_rest_of_something_is_no_placeholder() {
     scene.write(json!({"path": "f", "content": content}));
     assert_eq!(scene.get("f"), content.as_bytes());
 }
+
+#[test]
+fn fewer_lines_are_a_loss_even_where_the_note_is_longer_than_they_were() {
+    let scene = Scene::with("a\nb\nc\nd\n");
+    let note = "# ... rest of the file unchanged ...\n";
+    scene.refused("file_write", json!({"path": "f", "content": format!("a\n{note}")}));
+    assert_eq!(scene.refused_edit("b\nc\n", note).0, Reason::Placeholder);
+    scene.edit(json!({"path": "f", "old_string": "b\n", "new_string": note}));
+    scene.write(json!({"path": "f", "content": format!("A\n{note}C\nD\n{note}")}));
+}

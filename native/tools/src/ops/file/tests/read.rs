@@ -152,6 +152,16 @@ fn a_missing_file_is_told_with_similar_names() {
 }
 
 #[test]
+fn a_link_to_nothing_is_not_offered_in_its_own_place() {
+    let scene = Scene::with("");
+    std::os::unix::fs::symlink("nowhere", scene.path("link")).unwrap();
+    let error = scene.refused("file_read", json!({"path": "link"}));
+    assert_eq!(error.reason, Reason::NoSuchFile);
+    assert!(error.message.starts_with("link is a symbolic link to something that is not there"), "{error}");
+    assert_eq!(error.details["nearest"], json!([]));
+}
+
+#[test]
 fn what_cannot_be_read_is_refused_clearly() {
     let scene = Scene::new();
     let reason = |args| scene.refused("file_read", args).reason;

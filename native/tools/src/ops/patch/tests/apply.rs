@@ -391,3 +391,25 @@ fn a_diff_of_the_other_tools_can_be_applied() {
     scene.apply(written["diff"].as_str().unwrap());
     assert_eq!(scene.get("f"), after);
 }
+
+#[test]
+fn a_header_that_is_complete_by_itself_leaves_the_next_file_alone() {
+    let plain = "--- a/other\n+++ b/other\n@@ -1 +1 @@\n-x\n+y\n";
+    for (header, names) in [
+        ("diff --git a/f b/g\nsimilarity index 100%\nrename from f\nrename to g\n", &["g", "other"][..]),
+        ("diff --git a/f b/g\ncopy from f\ncopy to g\n", &["f", "g", "other"]),
+        ("diff --git a/f b/f\nold mode 100644\nnew mode 100755\n", &["f", "other"]),
+        ("diff --git a/n b/n\nnew file mode 100644\nindex 0000000..e69de29\n", &["f", "n", "other"]),
+    ] {
+        let scene = Scene::with([("f", "x\n"), ("other", "x\n")]);
+        let value = scene.apply(&format!("{header}{plain}"));
+        assert_eq!(
+            (scene.names(), scene.get("other").as_str()),
+            (names.iter().map(|name| (*name).to_owned()).collect(), "y\n")
+        );
+        assert_eq!(value["files"][1]["path"], "other");
+    }
+    let scene = Scene::with([("f", "x\n"), ("other", "x\n")]);
+    let error = scene.refused(&format!("diff --git a/f b/f\nindex 1..2 100644\n{plain}"));
+    assert!(error.message.contains("nothing follows the header"), "{error}");
+}

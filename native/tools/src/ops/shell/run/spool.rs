@@ -55,10 +55,11 @@ impl Spool {
         self.lacks.clone()
     }
 
-    /// Closes the file: nothing more will come.
+    /// Lets go of file, directory and memory: nothing more will come.
     pub(super) fn close(&mut self) {
         self.memory = Vec::new();
         self.file = None;
+        self.dir = None;
     }
 
     fn begin(&mut self) {

@@ -2,47 +2,46 @@
 //! nothing forbids it.
 
 use super::checked;
+use libc::{
+    AF_NETLINK, AF_PACKET, AF_UNIX, AF_VSOCK, AT_FDCWD, CLONE_NEWUSER, NETLINK_KOBJECT_UEVENT,
+    PTRACE_TRACEME, SOCK_RAW, SOCK_STREAM, c_int, c_long,
+};
 use std::io;
-use std::ptr;
+
+/// A call: its name, its number, and its arguments, of which those that would be pointers are null. The rest are null,
+/// too.
+struct Call(&'static str, c_long, [c_int; 5]);
+
+const CALLS: &[Call] = &[
+    Call("ptrace", libc::SYS_ptrace, [PTRACE_TRACEME.cast_signed(), 0, 0, 0, 0]),
+    Call("process_vm_readv", libc::SYS_process_vm_readv, [1, 0, 0, 0, 0]),
+    Call("unshare", libc::SYS_unshare, [CLONE_NEWUSER, 0, 0, 0, 0]),
+    Call("clone3", libc::SYS_clone3, [0; 5]),
+    Call("mount", libc::SYS_mount, [0; 5]),
+    Call("fsopen", libc::SYS_fsopen, [0; 5]),
+    Call("open_tree", libc::SYS_open_tree, [AT_FDCWD, 0, 0, 0, 0]),
+    Call("keyctl", libc::SYS_keyctl, [libc::KEYCTL_GET_KEYRING_ID.cast_signed(), -3, 0, 0, 0]),
+    Call("bpf", libc::SYS_bpf, [0; 5]),
+    Call("perf_event_open", libc::SYS_perf_event_open, [0, 0, -1, -1, 0]),
+    Call("io_uring_setup", libc::SYS_io_uring_setup, [1, 0, 0, 0, 0]),
+    Call("userfaultfd", libc::SYS_userfaultfd, [1, 0, 0, 0, 0]),
+    Call("open_by_handle_at", libc::SYS_open_by_handle_at, [AT_FDCWD, 0, 0, 0, 0]),
+    Call("packet_socket", libc::SYS_socket, [AF_PACKET, SOCK_RAW, 0, 0, 0]),
+    Call("vsock_socket", libc::SYS_socket, [AF_VSOCK, SOCK_STREAM, 0, 0, 0]),
+    Call("unix_socket", libc::SYS_socket, [AF_UNIX, SOCK_STREAM, 0, 0, 0]),
+    Call("uevent_socket", libc::SYS_socket, [AF_NETLINK, SOCK_RAW, NETLINK_KOBJECT_UEVENT, 0, 0]),
+];
 
 /// Makes the call. A refusal is `EPERM`, or `ENOSYS` for those that programs ask for first; any other error comes from
 /// beyond the filter and counts as success.
 pub(super) fn call(name: &str) -> io::Result<()> {
-    let made = match CALLS.iter().find(|(known, _)| *known == name) {
-        // SAFETY: each call gets null pointers, which the kernel refuses to follow, or numbers that mean nothing.
-        Some((_, call)) => checked(unsafe { call() }),
-        None => return Err(io::Error::other(format!("there is no call {name:?}"))),
+    let Some(Call(_, number, args)) = CALLS.iter().find(|call| call.0 == name) else {
+        return Err(io::Error::other(format!("there is no call {name:?}")));
     };
-    match made {
+    let [a, b, c, d, e] = args.map(c_long::from);
+    // SAFETY: null where there would be pointers, which the kernel refuses to follow, and numbers of no consequence.
+    match checked(unsafe { libc::syscall(*number, a, b, c, d, e, 0_usize) }) {
         Err(error) if matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOSYS)) => Err(error),
         _ => Ok(()),
     }
 }
-
-type Call = unsafe fn() -> libc::c_long;
-
-const NULL: *const u8 = ptr::null();
-
-const CALLS: &[(&str, Call)] = &[
-    ("ptrace", || unsafe { libc::syscall(libc::SYS_ptrace, libc::PTRACE_TRACEME, 0, 0, 0) }),
-    ("process_vm_readv", || unsafe {
-        libc::syscall(libc::SYS_process_vm_readv, libc::getpid(), NULL, 0, NULL, 0, 0)
-    }),
-    ("unshare", || unsafe { libc::syscall(libc::SYS_unshare, libc::CLONE_NEWUSER) }),
-    ("clone3", || unsafe { libc::syscall(libc::SYS_clone3, NULL, 0) }),
-    ("mount", || unsafe { libc::syscall(libc::SYS_mount, NULL, NULL, NULL, 0, NULL) }),
-    ("fsopen", || unsafe { libc::syscall(libc::SYS_fsopen, NULL, 0) }),
-    ("open_tree", || unsafe { libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, c"/".as_ptr(), 0) }),
-    ("keyctl", || unsafe { libc::syscall(libc::SYS_keyctl, libc::KEYCTL_GET_KEYRING_ID, -3, 0) }),
-    ("bpf", || unsafe { libc::syscall(libc::SYS_bpf, 0, NULL, 0) }),
-    ("perf_event_open", || unsafe { libc::syscall(libc::SYS_perf_event_open, NULL, 0, -1, -1, 0) }),
-    ("io_uring_setup", || unsafe { libc::syscall(libc::SYS_io_uring_setup, 1, NULL) }),
-    ("userfaultfd", || unsafe { libc::syscall(libc::SYS_userfaultfd, 1) }),
-    ("open_by_handle_at", || unsafe { libc::syscall(libc::SYS_open_by_handle_at, libc::AT_FDCWD, NULL, 0) }),
-    ("packet_socket", || unsafe { libc::syscall(libc::SYS_socket, libc::AF_PACKET, libc::SOCK_RAW, 0) }),
-    ("vsock_socket", || unsafe { libc::syscall(libc::SYS_socket, libc::AF_VSOCK, libc::SOCK_STREAM, 0) }),
-    ("unix_socket", || unsafe { libc::syscall(libc::SYS_socket, libc::AF_UNIX, libc::SOCK_STREAM, 0) }),
-    ("uevent_socket", || unsafe {
-        libc::syscall(libc::SYS_socket, libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_KOBJECT_UEVENT)
-    }),
-];

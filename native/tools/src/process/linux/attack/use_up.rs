@@ -22,11 +22,7 @@ pub(super) fn processes(count: &str) -> io::Result<()> {
     for _ in 0..number::<u32>(count)? {
         // SAFETY: this process has one thread; the child does nothing but wait for its end.
         match checked(unsafe { libc::fork() }.into()) {
-            Ok(0) => unsafe {
-                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-                libc::pause();
-                libc::_exit(0);
-            },
+            Ok(0) => wait_for_the_end(),
             Ok(child) => children.push(child),
             Err(error) => {
                 result = Err(error);
@@ -39,4 +35,14 @@ pub(super) fn processes(count: &str) -> io::Result<()> {
         unsafe { libc::kill(i32::try_from(child).unwrap_or(0), libc::SIGKILL) };
     }
     result
+}
+
+/// What a child does.
+fn wait_for_the_end() -> ! {
+    // SAFETY: takes numbers only, and returns to nothing.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        libc::pause();
+        libc::_exit(0)
+    }
 }

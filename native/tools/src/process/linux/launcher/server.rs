@@ -113,8 +113,7 @@ impl Server {
         let (ours, control) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
             .map_err(failure)?;
         let namespaces = way.namespaces(confinement);
-        let forked =
-            fork(namespaces).map_err(|errno| way.refused(confinement, errno, |flags| probe(flags)))?;
+        let forked = fork(namespaces).map_err(|errno| way.refused(confinement, errno, probe))?;
         match forked {
             Some(pid) => {
                 self.reapers.insert(pid);

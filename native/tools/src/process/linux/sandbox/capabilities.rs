@@ -30,8 +30,9 @@ fn drop_all() -> Result<(), Errno> {
 /// What is not in the bounding set, no exec gives back. Who may not empty it has nothing that an exec as root would
 /// fill: it is not root, and gets no new privileges.
 fn drop_bounding_set() -> Result<(), Errno> {
-    // SAFETY: both take numbers only. A number that the kernel does not know is an error to the first.
+    // SAFETY: takes numbers only. One that the kernel does not know is an error.
     let has = |number: libc::c_int| unsafe { libc::prctl(libc::PR_CAPBSET_READ, number, 0, 0, 0) } == 1;
+    // SAFETY: takes numbers only.
     let drop = |number: libc::c_int| unsafe { libc::prctl(libc::PR_CAPBSET_DROP, number, 0, 0, 0) } == 0;
     for number in (0..64).filter(|number| has(*number)) {
         if !drop(number) {

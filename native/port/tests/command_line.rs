@@ -1,0 +1,45 @@
+//! `beamai-port call` as a program: what it prints and the code it ends with.
+
+use std::fs::File;
+use std::process::{Command, Output};
+
+fn call(workspace: &std::path::Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_beamai-port"));
+    command.arg("call").args(arguments).arg("--workspace").arg(workspace);
+    command
+}
+
+fn stdout(output: &Output) -> &str {
+    std::str::from_utf8(&output.stdout).unwrap()
+}
+
+#[test]
+fn a_result_is_one_line_unless_it_is_to_be_pretty() {
+    let workspace = tempfile::tempdir().unwrap();
+    let plain = call(workspace.path(), &["file_list", "{}"]).output().unwrap();
+    let pretty = call(workspace.path(), &["file_list", "{}", "--pretty"]).output().unwrap();
+    assert_eq!(stdout(&plain).lines().count(), 1);
+    assert!(stdout(&pretty).starts_with("{\n  \""));
+    let value = |output| serde_json::from_str::<serde_json::Value>(stdout(output)).unwrap();
+    assert_eq!(value(&plain), value(&pretty));
+}
+
+#[test]
+fn a_result_that_cannot_be_written_is_a_failure() {
+    let workspace = tempfile::tempdir().unwrap();
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let output = call(workspace.path(), &["file_list", "{}"]).stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot be written"));
+}
+
+#[test]
+fn settings_that_are_no_object_are_bad_usage() {
+    let workspace = tempfile::tempdir().unwrap();
+    let file = workspace.path().join("settings.json");
+    for text in ["[]", "5", "\"x\"", "null", "{}"] {
+        std::fs::write(&file, text).unwrap();
+        let settings = ["file_list", "{}", "--settings", file.to_str().unwrap()];
+        assert_eq!(call(workspace.path(), &settings).output().unwrap().status.code(), Some(2), "{text}");
+    }
+}
