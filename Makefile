@@ -1,5 +1,5 @@
 # Every target sets a fresh machine up by itself.
-.PHONY: native demo test lint bench
+.PHONY: native demo test lint bench chat
 
 # The Rust side, into priv/. rebar3 runs this too, here and as a dependency.
 native:
@@ -24,3 +24,8 @@ lint:
 bench:
 	@scripts/setup
 	@scripts/bench
+
+# A chat at the terminal: with a model from the environment, or a tour.
+chat:
+	@scripts/setup
+	@scripts/chat

@@ -25,7 +25,7 @@
     %% What came of the questions that the call asked before.
     answers => map(),
     %% What came of the work that the call handed over before.
-    report => #{summary := binary()}
+    report => beamai_task:result()
 }.
 -type options() :: #{
     pace := pace(),
@@ -42,7 +42,7 @@
     | {error, map() | beamai_error:t()}
     | {ask, map()}
     | {question, [map()]}
-    | {delegate, beamai_task:work()}.
+    | {delegate, beamai_agents:work()}.
 %% Monotonic milliseconds.
 -type deadline() :: integer() | infinity.
 

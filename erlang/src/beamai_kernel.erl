@@ -37,7 +37,7 @@
     skills => #{paths := [binary()]},
     web => map(),
     lsp => map(),
-    agents => #{binary() => beamai_task:agent()},
+    agents => beamai_agents:agents(),
     approve => beamai_approval:approve(),
     ask_user => fun(([term()]) -> {ok, term()} | cancelled | no_frontend)
 }.

@@ -131,7 +131,7 @@ answer({error, Error}, _Kernel, _Try) ->
     {error, Error};
 answer({delegate, Work}, Kernel, {_, _, _, #{context := Context, run := Run}} = Try) ->
     case beamai_task:run(Work, Kernel, Context, Run) of
-        {ok, Summary} -> reported(Summary, Kernel, Try);
+        {ok, Report} -> reported(Report, Kernel, Try);
         {error, _} = Error -> Error
     end;
 answer({question, Questions}, Kernel, {_, _, #{tool := Tool}, #{context := Context}} = Try) ->
@@ -168,8 +168,8 @@ answered(Answers, Kernel, {Door, Env, #{tool := Tool} = Call, Options}) ->
     end.
 
 %% The same call again, with the sub-agent's report.
-reported(Summary, Kernel, {Door, Env, #{tool := Tool} = Call, Options}) ->
-    Reported = Call#{report => #{summary => Summary}},
+reported(Report, Kernel, {Door, Env, #{tool := Tool} = Call, Options}) ->
+    Reported = Call#{report => Report},
     case through(Door, Env, Reported, Options) of
         {delegate, _} ->
             Message = [Tool, " handed over again what had been done; this is a defect of the tool"],

@@ -8,6 +8,7 @@
 -export([workspace/1, tools/1, schema/1, display/1, running/0]).
 -export([parse_text_now/3, parse_text/3, stream_new/1, stream_feed_now/3, stream_feed/3, stream_end/2]).
 -export([system_prompt/1, format_result/1, format_error/1]).
+-export([json_decode_now/1, json_decode/1, json_encode_now/1, json_encode/1]).
 -export([priv_file/1]).
 -export_type([env/0, job/0, reply/0, stream/0]).
 
@@ -16,6 +17,7 @@
 -nifs([workspace/1, tools/1, schema/1, display/1, running/0]).
 -nifs([parse_text_now/3, parse_text/3, stream_new/1, stream_feed_now/3, stream_feed/3, stream_end/2]).
 -nifs([system_prompt/1, format_result/1, format_error/1]).
+-nifs([json_decode_now/1, json_decode/1, json_encode_now/1, json_encode/1]).
 
 %% ETF of what {@link beamai_env} encodes.
 -type env() :: binary().
@@ -143,3 +145,19 @@ format_result(_Outcome) -> ?NOT_LOADED.
 %% @doc What a model is told of a call that was not valid.
 -spec format_error(Message :: binary()) -> binary().
 format_error(_Message) -> ?NOT_LOADED.
+
+%% @doc JSON text as a term: `{ok, Value}'. On the caller's scheduler: for a few KiB.
+-spec json_decode_now(Text :: binary()) -> reply().
+json_decode_now(_Text) -> ?NOT_LOADED.
+
+%% @doc As {@link json_decode_now/1}, on a dirty scheduler.
+-spec json_decode(Text :: binary()) -> reply().
+json_decode(_Text) -> ?NOT_LOADED.
+
+%% @doc A term as JSON text: `{ok, Text}'. `Term' is ETF. On the caller's scheduler: for a few KiB.
+-spec json_encode_now(Term :: binary()) -> reply().
+json_encode_now(_Term) -> ?NOT_LOADED.
+
+%% @doc As {@link json_encode_now/1}, on a dirty scheduler.
+-spec json_encode(Term :: binary()) -> reply().
+json_encode(_Term) -> ?NOT_LOADED.

@@ -28,8 +28,8 @@
     skills => #{paths => [file:filename_all()]},
     web => web(),
     lsp => lsp(),
-    %% Sub-agents by name, for the tool `task'.
-    agents => #{binary() => beamai_task:agent()}
+    %% Sub-agents, for the tool `task'.
+    agents => beamai_agents:options()
 }.
 
 %% How commands and language servers are isolated: a mode alone, or with its options.
@@ -131,10 +131,7 @@ option(web, Web) when is_map(Web) -> Web;
 option(web, Other) -> bad(web, ["must be a map, not ", show(Other)]);
 option(lsp, Lsp) when is_map(Lsp) -> Lsp;
 option(lsp, Other) -> bad(lsp, ["must be a map, not ", show(Other)]);
-option(agents, Agents) when is_map(Agents) ->
-    _ = [bad(agents, agent(Name)) || {Name, Run} <- maps:to_list(Agents), not is_agent(Name, Run)],
-    Agents;
-option(agents, Other) -> bad(agents, ["must be a map of names to funs, not ", show(Other)]);
+option(agents, Agents) -> beamai_agents:load(Agents);
 option(Unknown, _Value) ->
     Keys = lists:join(", ", [atom_to_binary(Key) || Key <- ?KEYS]),
     bad(Unknown, ["is not an option; the options are ", Keys]).
@@ -155,18 +152,6 @@ sandbox(Key, Other) ->
 sandbox_text(_Key, Text) when is_binary(Text) -> Text;
 sandbox_text(_Key, [_ | _] = Text) -> unicode:characters_to_binary(Text, unicode, file:native_name_encoding());
 sandbox_text(Key, Other) -> bad(sandbox, [show(Key), " must be texts, not ", show(Other)]).
-%% A name that the tool `task' takes.
-is_agent(Name, Run) when is_binary(Name), is_function(Run, 2) ->
-    unicode:characters_to_binary(Name) =:= Name andalso
-        re:run(Name, "^[\\p{L}\\p{N}_.-]{1,64}$", [unicode, dollar_endonly, {capture, none}]) =:= match;
-is_agent(_Name, _Run) ->
-    false.
-
-agent(Name) ->
-    [
-        "must map names to funs of two arguments, the names up to 64 letters, digits, \"_\", \"-\" and \".\"; ",
-        "the entry ", show(Name), " is not like that"
-    ].
 directory(Path) ->
     case beamai_env:absolute(Path) of
         {ok, Absolute} -> Absolute;

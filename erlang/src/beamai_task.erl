@@ -1,64 +1,204 @@
 %% @doc Sub-agents: has the work done that the tool `task' hands over.
 %%
-%% The kernel's option `agents' names them. Each is a fun that gets the work and the call's context, where it finds
-%% the chat model under `model', and returns `{ok, Summary}' or `{error, Reason}'. It runs in a process of its own,
-%% without a timeout, and ends with the call that it works for.
+%% A sub-agent is an agent with a conversation of its own, a kernel with only the tools that its definition names, and
+%% a budget within that of its caller. It runs in a process of its own and ends with the call that it works for. How it
+%% ended is part of the result: `completed', `failed', `out_of_budget' or `cancelled'; where it did not complete, the
+%% summary tells how far it came.
 -module(beamai_task).
 
 -export([run/3, run/4]).
--export_type([agent/0, work/0]).
-
--type agent() :: fun((work(), beamai_context:t()) -> {ok, Summary :: binary()} | {error, term()}).
-%% The keys `<<"agent">>' and `<<"objective">>'.
--type work() :: #{binary() => binary()}.
+-export_type([result/0]).
 
 %% Its name in every dialect that has it.
 -define(TOOL, <<"task">>).
+%% Most calls that a hand-over lists.
+-define(LISTED, 30).
 
-%% @doc Has the agent that the work names do it; cannot be cancelled by a run id.
--spec run(work(), beamai_kernel:kernel(), beamai_context:t()) ->
-    {ok, Summary :: binary()} | {error, beamai_error:t() | term()}.
-run(Work, Kernel, Context) ->
-    run(Work, Kernel, Context, none).
+%% Keys: `agent', `state', `summary', `tool_calls', `usage' and, unless it completed, `error'.
+-type result() :: #{binary() => term()}.
+
+%% @doc Has the agent that the request names do the work; cannot be cancelled by a run id, but for the agent's own. Keys
+%% of a request: `agent', and `objective' or `prompt'.
+-spec run(Request :: #{binary() => term()}, beamai_kernel:kernel(), beamai_context:t()) ->
+    {ok, result()} | {error, beamai_error:t() | term()}.
+run(Request, Kernel, Context) ->
+    run(Request, Kernel, Context, none).
 
 %% @doc As {@link run/3}; `Run' is the tag of {@link beamai_runs:enter/1}.
--spec run(work(), beamai_kernel:kernel(), beamai_context:t(), reference() | none) ->
-    {ok, Summary :: binary()} | {error, beamai_error:t() | term()}.
-run(#{<<"agent">> := Name} = Work, Kernel, Context, Run) ->
-    case maps:get(agents, Kernel, #{}) of
-        #{Name := Agent} ->
-            summary(Name, beamai_call:run(Kernel, {?TOOL, Agent}, Work, Context, infinity, Run));
-        Agents when map_size(Agents) =:= 0 ->
-            {error, none_at_all(Name)};
-        Agents ->
-            {error, unknown(Name, maps:keys(Agents))}
+-spec run(Request :: #{binary() => term()}, beamai_kernel:kernel(), beamai_context:t(), reference() | none) ->
+    {ok, result()} | {error, beamai_error:t() | term()}.
+run(#{<<"agent">> := Name} = Request, Kernel, Context, Run) ->
+    Agents = maps:get(agents, Kernel, #{max_depth => 1}),
+    case beamai_agents:find(Name, Agents) of
+        {ok, Definition} -> allowed(Name, Definition, work(Request), {Kernel, Agents}, Context, Run);
+        error -> {error, unknown(Name, beamai_agents:names(Agents))}
     end.
 
+work(#{<<"objective">> := Objective} = Request) when is_binary(Objective) -> Request;
+work(#{<<"prompt">> := Prompt} = Request) -> Request#{<<"objective">> => Prompt}.
+
+allowed(Name, Definition, Work, {Kernel, Agents}, Context, Run) ->
+    Depth = 1 + beamai_context:get(agent_depth, Context, 0),
+    case Depth > beamai_agents:max_depth(Agents) of
+        true ->
+            {error, too_deep(Name, Depth - 1)};
+        false ->
+            Handler = handler(Name, Definition, Kernel, Depth),
+            answer(Name, beamai_call:run(Kernel, {?TOOL, Handler}, Work, Context, infinity, Run))
+    end.
+
+handler(Name, Fun, _Kernel, _Depth) when is_function(Fun, 2) ->
+    fun(Work, Context) -> summary(Name, Fun(Work, Context)) end;
+handler(Name, Definition, Kernel, Depth) ->
+    fun(Work, Context) -> delegate(Name, Definition, Work, Kernel, Context#{agent_depth => Depth}) end.
+
+answer(_Name, {ok, Result, _Context}) -> {ok, Result};
+answer(_Name, {error, _} = Error) -> Error.
+
+summary(Name, {ok, Summary}) when is_binary(Summary) ->
+    case unicode:characters_to_binary(Summary) of
+        Summary -> {ok, completed(Name, Summary, 0, #{})};
+        _ -> {error, bad_answer(Name, Summary)}
+    end;
 summary(_Name, {error, _} = Error) ->
     Error;
-summary(Name, {ok, Summary, _Context}) ->
-    case is_binary(Summary) andalso unicode:characters_to_binary(Summary) of
-        Summary -> {ok, Summary};
-        _ -> {error, no_summary(Name, Summary)}
+summary(Name, Other) ->
+    {error, bad_answer(Name, Other)}.
+
+%%% In its own process
+
+delegate(Name, Definition, #{<<"objective">> := Objective}, Kernel, Context) ->
+    case model(Definition, Context) of
+        {ok, Model} ->
+            Agent = agent(Definition, Model, Kernel, Context),
+            {ok, outcome(Name, beamai_agent:run(Agent, Objective, settings(Name, Definition, Context)))};
+        error ->
+            {error, no_model(Name)}
     end.
 
-none_at_all(Name) ->
+model(#{llm := Model}, _Context) -> {ok, Model};
+model(_Definition, #{model := #{module := _, state := _} = Model}) -> {ok, Model};
+model(_Definition, _Context) -> error.
+
+agent(Definition, Model, Kernel, Context) ->
+    {ok, Agent} = beamai_agent:new(#{
+        llm => Model,
+        kernel => with_tools(maps:get(tools, Definition, all), Kernel, Context),
+        system_prompt => maps:get(prompt, Definition, <<>>),
+        profile => maps:get(profile, Definition, default),
+        max_iterations => maps:get(max_iterations, Definition, 20)
+    }),
+    Agent.
+
+%% What it may not use is not in its kernel: no list shows it, and naming it is naming an unknown tool. Nobody is
+%% told to hand work on whose own helpers would be too deep.
+with_tools(all, Kernel, _Context) ->
+    beamai_kernel:remove_tool(Kernel, ?TOOL);
+with_tools(Names, #{agents := Agents} = Kernel, #{agent_depth := Depth}) ->
+    Chosen = beamai_kernel:select_tools(Kernel, Names),
+    case Depth < beamai_agents:max_depth(Agents) of
+        true -> Chosen;
+        false -> beamai_kernel:remove_tool(Chosen, ?TOOL)
+    end.
+
+%% The host's own keys go along, for its tools; what belongs to the caller's run does not.
+settings(Name, Definition, Context) ->
+    Events = fun(Event) -> beamai_callback:progress(#{agent => Name, event => Event}, Context) end,
+    Own = maps:without([run_id, progress, model], Context),
+    #{
+        events => Events,
+        run_id => make_ref(),
+        budget => maps:with([max_tokens, max_time], Definition),
+        context => Own#{agent_id => Name}
+    }.
+
+outcome(Name, {ok, #{content := Text, tool_calls := Calls, usage := Usage}, _Agent}) ->
+    completed(Name, Text, Calls, Usage);
+outcome(Name, {error, Reason, Agent}) ->
+    {State, Why} = ended(Reason),
+    Conversation = beamai_agent:conversation(Agent),
+    #{tool_calls := Calls, usage := Usage} = Conversation,
+    Result = result(Name, State, hand_over(Why, Conversation), Calls, Usage),
+    Result#{<<"error">> => Why}.
+
+completed(Name, Text, Calls, Usage) ->
+    result(Name, <<"completed">>, Text, Calls, Usage).
+
+result(Name, State, Summary, Calls, Usage) ->
+    #{
+        <<"agent">> => Name,
+        <<"state">> => State,
+        <<"summary">> => Summary,
+        <<"tool_calls">> => Calls,
+        <<"usage">> => maps:from_list([{atom_to_binary(Key), N} || {Key, N} <- maps:to_list(Usage)])
+    }.
+
+ended(cancelled) -> {<<"cancelled">>, <<"it was cancelled">>};
+ended({out_of_budget, tokens}) -> {<<"out_of_budget">>, <<"its tokens were used up">>};
+ended({out_of_budget, time}) -> {<<"out_of_budget">>, <<"its time was over">>};
+ended({max_iterations, Max}) ->
+    {<<"out_of_budget">>, <<"it had answered ", (integer_to_binary(Max))/binary, " times, which is its limit">>};
+ended({model, #{message := Message}}) -> {<<"failed">>, <<"its model failed: ", Message/binary>>}.
+
+%% What it said last, and which calls it had made.
+hand_over(Why, Conversation) ->
+    Messages = beamai_conversation:messages(Conversation),
+    Outcomes = maps:from_list([{Id, Outcome} || #{role := tool, call := Id, outcome := Outcome} <- Messages]),
+    Calls = [Call || #{role := assistant, tool_calls := Made} <- Messages, Call <- Made],
+    Last = lists:nthtail(max(0, length(Calls) - ?LISTED), Calls),
+    Lines = [["\n- ", line(Call, maps:get(Id, Outcomes, none))] || #{id := Id} = Call <- Last],
+    Text = [
+        "The work is not done: ", Why, ".", said(beamai_conversation:last_text(Conversation)),
+        listed(length(Calls), length(Last)), Lines
+    ],
+    unicode:characters_to_binary(Text).
+
+said(<<>>) -> "";
+said(Text) -> ["\n\nIt said last:\n", Text].
+
+listed(0, _) -> "\n\nIt made no calls.";
+listed(All, All) -> "\n\nIts calls:";
+listed(All, Last) -> ["\n\nThe last ", integer_to_list(Last), " of its ", integer_to_list(All), " calls:"].
+
+line(#{name := Name, args := Args}, Outcome) ->
+    [Name, " ", string:slice(beamai_json:text(Args), 0, 200), " (", outcome_word(Outcome), ")"].
+
+outcome_word(ok) -> "ok";
+outcome_word(none) -> "no result";
+outcome_word(_Other) -> "failed".
+
+%%% Errors
+
+unknown(Name, []) ->
     Message = [
         "this kernel has no sub-agents, so ", beamai_error:show(Name, 80), " cannot be asked; the host names them ",
         "in the kernel's option agents, and the chat model that they use in the context's model; do the work yourself"
     ],
-    beamai_error:new(?TOOL, execution_failed, no_agents, Message).
-
+    beamai_error:new(?TOOL, execution_failed, no_agents, Message);
 unknown(Name, Names) ->
     Nearest = beamai_nearest:names(Name, Names),
     Message = [
-        "there is no sub-agent named ", beamai_error:show(Name, 80), "; there are ",
-        lists:join(", ", lists:sublist(lists:sort(Names), 20))
+        "there is no sub-agent ", beamai_error:show(Name, 80), "; those there are: ", lists:join(", ", Names)
     ],
     beamai_error:new(?TOOL, not_found, no_such_agent, Message, #{nearest => Nearest}).
 
-no_summary(Name, Summary) ->
+too_deep(Name, Depth) ->
     Message = [
-        "the sub-agent ", Name, " returned ", beamai_error:show(Summary, 80), "; its summary must be UTF-8 text"
+        "the sub-agent ", Name, " cannot be asked: ", integer_to_list(Depth),
+        " agents work for one another already, which is the limit; do the work yourself"
+    ],
+    beamai_error:new(?TOOL, execution_failed, too_deep, Message).
+
+no_model(Name) ->
+    Message = [
+        "the sub-agent ", Name, " has no chat model: the host gives one as llm in its definition, or as model in the ",
+        "context of the call; do the work yourself"
+    ],
+    beamai_error:new(?TOOL, execution_failed, not_configured, Message).
+
+bad_answer(Name, Answer) ->
+    Message = [
+        "the sub-agent ", Name, " returned ", beamai_error:show(Answer, 120),
+        "; it returns {ok, Summary} with a text, or {error, Reason}"
     ],
     beamai_error:new(?TOOL, execution_failed, handler_error, Message).

@@ -3,6 +3,7 @@
 mod call;
 mod describe;
 mod job;
+mod json;
 mod protocol;
 
 rustler::init!("beamai_nif");

@@ -7,12 +7,14 @@
 mod dispatch;
 mod etf;
 mod hosts;
+mod json;
 mod pool;
 mod protocol;
 mod reply;
 
 pub use dispatch::{Dispatcher, Ended, display, schema, tools, workspace};
 pub use etf::{decode, encode};
+pub use json::{json_decode, json_encode};
 pub use pool::{Busy, Pool};
 pub use protocol::{Parsed, Protocol, ResponseStream, format_result};
 pub use reply::{error, ok};

@@ -13,7 +13,7 @@ fn task() -> serde_json::Value {
 #[test]
 fn the_work_goes_to_the_host_and_its_report_to_the_model() {
     for dialect in ["beamai", "coder"] {
-        check(dialect, "task", "agent:string! objective:string!", "summary");
+        check(dialect, "task", "agent:string! objective:string!", "summary state error");
         let env = Env::new(dialect);
         let Outcome::Delegate(work) = env.outcome("task", &task(), json!({})) else {
             panic!("it was not delegated")
@@ -21,7 +21,13 @@ fn the_work_goes_to_the_host_and_its_report_to_the_model() {
         assert_eq!((work.agent.as_str(), work.objective.as_str()), ("reviewer", "Review src."));
         let report = json!({"report": {"summary": "All is well."}});
         let Outcome::Ok(done, _) = env.outcome("task", &task(), report) else { panic!("no result") };
-        assert_eq!(done, json!({"summary": "All is well."}));
+        assert_eq!((&done["summary"], &done["state"]), (&json!("All is well."), &json!("completed")));
+        let report = json!({"report": {
+            "summary": "Half of it.", "state": "out_of_budget", "error": "its time was over", "agent": "reviewer",
+            "tool_calls": 3, "usage": {"total_tokens": 5},
+        }});
+        let Outcome::Ok(done, _) = env.outcome("task", &task(), report) else { panic!("no result") };
+        assert_eq!((&done["state"], &done["usage"]["total_tokens"]), (&json!("out_of_budget"), &json!(5)));
     }
 }
 

@@ -41,6 +41,50 @@ impl Delegation {
 pub struct Report {
     /// What the sub-agent did and found, in its own words.
     pub summary: String,
+    /// How it ended.
+    #[serde(default)]
+    pub state: State,
+    /// Why, unless it completed.
+    #[serde(default)]
+    pub error: Option<String>,
+    /// Name of the sub-agent, which the call has, too.
+    #[serde(default)]
+    pub agent: String,
+    /// How many calls of tools it made.
+    #[serde(default)]
+    pub tool_calls: u64,
+    /// What its model used.
+    #[serde(default)]
+    pub usage: Usage,
+}
+
+/// How a sub-agent ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// It has done the work.
+    #[default]
+    Completed,
+    /// It could not go on.
+    Failed,
+    /// Its tokens, its time or its turns were used up.
+    OutOfBudget,
+    /// It was told to stop.
+    Cancelled,
+}
+
+/// Tokens.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Usage {
+    /// Read by the model.
+    pub input_tokens: u64,
+    /// Written by the model.
+    pub output_tokens: u64,
+    /// Of those read, how many came from a cache.
+    pub cached_tokens: u64,
+    /// Read and written.
+    pub total_tokens: u64,
 }
 
 /// Has a sub-agent do something.
@@ -55,8 +99,22 @@ pub struct Task {
 /// What [`Task`] returns.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Done {
-    /// What the sub-agent did and found, in its own words.
+    /// What the sub-agent did and found, in its own words; where it did not complete, how far it came.
     pub summary: String,
+    /// How it ended: completed, failed, out_of_budget or cancelled.
+    pub state: State,
+    /// Why, unless it completed.
+    pub error: Option<String>,
+    /// How many calls of tools it made.
+    pub tool_calls: u64,
+    /// What its model used.
+    pub usage: Usage,
+}
+
+impl From<Report> for Done {
+    fn from(Report { summary, state, error, tool_calls, usage, agent: _ }: Report) -> Self {
+        Self { summary, state, error, tool_calls, usage }
+    }
 }
 
 impl Operation for Task {
@@ -75,7 +133,7 @@ impl Operation for Task {
     fn run(self, cx: &CallContext) -> Result<Done, Stop> {
         self.check()?;
         match &cx.report {
-            Some(Report { summary }) => Ok(Done { summary: summary.clone() }),
+            Some(report) => Ok(report.clone().into()),
             None => Err(Stop::Delegate(Delegation { agent: self.agent, objective: self.objective })),
         }
     }

@@ -1,0 +1,90 @@
+%% @doc The calls of one answer: which of them run together, and what the model is told of each.
+%%
+%% Calls that only read run together. A call that changes something runs after all calls before it that touch the
+%% same, and before all such calls after it; where it is not known what a call touches, that is everything. So the
+%% outcome is that of the calls one after the other. A call that fails changes nothing for the others.
+-module(beamai_agent_calls).
+
+-include("beamai_plan.hrl").
+
+-export([run/4, waves/2]).
+-export_type([outcome/0]).
+
+-type call() :: beamai_chat_model:call().
+-type outcome() :: {call(), {ok, term()} | {error, term()} | {refused, binary()}}.
+
+%% @doc Runs the calls and gives each its outcome, in their order. `Report' hears of each one before it starts and
+%% when it has ended.
+-spec run(
+    beamai_kernel:kernel(), [call()], beamai_context:t(), fun(({start, call()} | {done, outcome()}) -> term())
+) -> {[outcome()], beamai_context:t()}.
+run(Kernel, Calls, Context, Report) ->
+    Numbered = lists:zip(lists:seq(1, length(Calls)), Calls),
+    Waves = waves(Kernel, Numbered),
+    {Done, After} = lists:foldl(fun(Wave, Acc) -> wave(Kernel, Wave, Report, Acc) end, {[], Context}, Waves),
+    {[Outcome || {_Number, Outcome} <- lists:keysort(1, Done)], After}.
+
+wave(Kernel, Wave, Report, {Done, Context}) ->
+    lists:foreach(fun({_, Call}) -> Report({start, Call}) end, Wave),
+    {Refused, Sound} = lists:partition(fun({_, Call}) -> is_map_key(invalid, Call) end, Wave),
+    Asked = [{Name, Args} || {_, #{name := Name, args := Args}} <- Sound],
+    {Results, After} = beamai_kernel:invoke_all(Kernel, Asked, Context),
+    Outcomes =
+        [{Number, {Call, {refused, maps:get(invalid, Call)}}} || {Number, Call} <- Refused] ++
+            [{Number, {Call, Result}} || {{Number, Call}, Result} <- lists:zip(Sound, Results)],
+    lists:foreach(fun({_, Outcome}) -> Report({done, Outcome}) end, lists:keysort(1, Outcomes)),
+    {Outcomes ++ Done, After}.
+
+%% @doc The calls in groups that run one after the other, those of a group together.
+-spec waves(beamai_kernel:kernel(), [{pos_integer(), call()}]) -> [[{pos_integer(), call()}]].
+waves(Kernel, Numbered) ->
+    Placed = lists:foldl(
+        fun({_, Call} = Item, Before) ->
+            Touches = touches(Kernel, Call),
+            Levels = [Level || {Level, Other, _} <- Before, conflict(Other, Touches)],
+            [{1 + lists:max([0 | Levels]), Touches, Item} | Before]
+        end,
+        [],
+        Numbered
+    ),
+    Last = lists:max([0 | [Level || {Level, _, _} <- Placed]]),
+    [[Item || {L, _, Item} <- lists:reverse(Placed), L =:= Level] || Level <- lists:seq(1, Last)].
+
+conflict({read, _}, {read, _}) -> false;
+conflict({_, One}, {_, Other}) -> overlap(One, Other).
+
+overlap(anything, _) -> true;
+overlap(_, anything) -> true;
+overlap(One, Other) -> lists:prefix(One, Other) orelse lists:prefix(Other, One).
+
+%% A call that runs no tool touches nothing.
+touches(_Kernel, #{invalid := _}) ->
+    {read, anything};
+touches(#{tools := Tools} = Kernel, #{name := Name, args := Args}) ->
+    case Tools of
+        #{Name := #plan{spec = Spec} = Plan} -> {access(Spec), place(Plan, Kernel, Args)};
+        #{} -> {read, anything}
+    end.
+
+access(#{metadata := #{read_only := true}}) -> read;
+access(_Spec) -> write.
+
+%% Of built-in tools it is known that they touch no more than the path which they are given; but one that changes
+%% something may change more than that, as staging a file does, unless what it is given is the file's new text.
+place(#plan{runs = #native{}, spec = Spec}, #{workspace := #{<<"path">> := Root}}, Args) ->
+    Takes = fun(Keys) -> [Key || Key <- Keys, is_map_key(Key, maps:get(parameters, Spec, #{}))] end,
+    IsKnown = access(Spec) =:= read orelse Takes([<<"content">>, <<"new_string">>]) =/= [],
+    case [maps:get(Key, Args, none) || IsKnown, Key <- Takes([<<"path">>, <<"file_path">>])] of
+        [Path] when is_binary(Path) -> path(Path, Root);
+        _ -> anything
+    end;
+place(_Plan, _Kernel, _Args) ->
+    anything.
+
+%% Two spellings of a path must not pass for two files.
+path(Path, Root) ->
+    Parts = filename:split(filename:absname(Path, Root)),
+    case lists:member(<<"..">>, Parts) of
+        true -> anything;
+        false -> [Part || Part <- Parts, Part =/= <<".">>]
+    end.

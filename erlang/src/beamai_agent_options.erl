@@ -1,0 +1,99 @@
+%% @doc The options of an agent and of a run, each checked by a clause of its own.
+-module(beamai_agent_options).
+
+-export([agent/1, run/1]).
+-export_type([agent/0, run/0]).
+
+-type agent() :: #{
+    llm := beamai_chat:model(),
+    %% Tool modules, loaded on top of the kernel.
+    plugins => [module()],
+    %% A new one in the current directory by default.
+    kernel => beamai_kernel:kernel(),
+    system_prompt => binary(),
+    %% Most answers of the model in a run; 20 by default.
+    max_iterations => pos_integer(),
+    %% `plan': only tools that read, and the one for questions.
+    profile => default | plan,
+    %% As the kernel's option; see {@link beamai_agents}.
+    agents => beamai_agents:options(),
+    %% For each run.
+    budget => beamai_budget:limits(),
+    %% What every run's context begins with.
+    context => beamai_context:t(),
+    %% A conversation to go on with, as {@link beamai_agent:conversation/1} gave it.
+    conversation => beamai_conversation:t()
+}.
+-type run() :: #{
+    %% A pid gets `{beamai_event, RunId, Event}'; a fun runs in the calling process.
+    events => pid() | fun((beamai_agent:event()) -> term()),
+    %% Under which {@link beamai_kernel:cancel/1} ends the run; a new one by default.
+    run_id => term(),
+    max_iterations => pos_integer(),
+    budget => beamai_budget:limits(),
+    context => beamai_context:t()
+}.
+
+%% @doc The settings of an agent. Raises `{bad_option, Key}'.
+-spec agent(term()) -> #{atom() => term()}.
+agent(#{llm := _} = Options) ->
+    Given = maps:from_list([{Key, agent(Key, Value)} || {Key, Value} <- maps:to_list(Options)]),
+    Defaults = #{
+        plugins => [], system_prompt => <<>>, max_iterations => 20, profile => default, budget => #{}, context => #{},
+        conversation => beamai_conversation:new()
+    },
+    maps:merge(Defaults, Given);
+agent(#{}) ->
+    bad(llm, "is missing: a model made with beamai_chat:new");
+agent(_Other) ->
+    bad(options, "must be a map").
+
+agent(llm, #{module := _, state := _} = Model) -> Model;
+agent(llm, _Other) -> bad(llm, "must be a model made with beamai_chat:new");
+agent(plugins, Modules) when is_list(Modules) -> Modules;
+agent(kernel, #{tools := _, env := _} = Kernel) -> Kernel;
+agent(system_prompt, Text) when is_binary(Text) -> Text;
+agent(profile, Profile) when Profile =:= default; Profile =:= plan -> Profile;
+agent(agents, Agents) -> beamai_agents:load(Agents);
+agent(conversation, Stored) ->
+    case beamai_conversation:load(Stored) of
+        {ok, Conversation} -> Conversation;
+        error -> bad(conversation, "must be what beamai_agent:conversation gave")
+    end;
+agent(Key, Value) when Key =:= max_iterations; Key =:= budget; Key =:= context ->
+    run(Key, Value);
+agent(Key, Value) ->
+    case lists:member(Key, [plugins, kernel, system_prompt, profile]) of
+        true -> bad(Key, ["cannot be ", show(Value)]);
+        false -> bad(Key, "is not an option of an agent")
+    end.
+
+%% @doc The settings of a run. Raises `{bad_option, Key}'.
+-spec run(term()) -> #{atom() => term()}.
+run(Options) when is_map(Options) ->
+    maps:from_list([{Key, run(Key, Value)} || {Key, Value} <- maps:to_list(Options)]);
+run(_Other) ->
+    bad(options, "must be a map").
+
+run(events, Pid) when is_pid(Pid) -> Pid;
+run(events, Fun) when is_function(Fun, 1) -> Fun;
+run(events, _Other) -> bad(events, "must be a pid or a fun of one argument");
+run(run_id, Id) -> Id;
+run(max_iterations, Count) when is_integer(Count), Count > 0 -> Count;
+run(max_iterations, Other) -> bad(max_iterations, ["must be a count above 0, not ", show(Other)]);
+run(context, Context) when is_map(Context) -> Context;
+run(context, _Other) -> bad(context, "must be a map");
+run(budget, Limits) when is_map(Limits) -> maps:map(fun limit/2, Limits);
+run(budget, _Other) -> bad(budget, "must be a map of max_tokens and max_time");
+run(Key, _Value) -> bad(Key, "is not an option of a run").
+
+limit(Key, infinity) when Key =:= max_tokens; Key =:= max_time -> infinity;
+limit(Key, Limit) when Key =:= max_tokens orelse Key =:= max_time, is_integer(Limit), Limit > 0 -> Limit;
+limit(_Key, _Limit) -> bad(budget, "takes max_tokens and max_time, each a number above 0 or infinity").
+
+-spec bad(term(), iodata()) -> no_return().
+bad(Key, Text) ->
+    beamai_chat_options:bad(Key, Text).
+
+show(Term) ->
+    beamai_error:show(Term, 80).

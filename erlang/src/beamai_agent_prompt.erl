@@ -1,0 +1,35 @@
+%% @doc The system prompt of a run: the host's own, then what the profile, the sub-agents and the model require.
+-module(beamai_agent_prompt).
+
+-export([text/1]).
+
+-define(PLAN, <<
+    "You are in plan mode: find out what is needed and propose a plan. You can read and ask, and change nothing; "
+    "do not try to. Where a decision is the user's, ask with the tool for questions. End with the plan."
+>>).
+
+%% @doc The prompt, in paragraphs.
+-spec text(#{
+    system_prompt := binary(),
+    profile := default | plan,
+    kernel := beamai_kernel:kernel(),
+    llm := beamai_chat:model(),
+    _ => _
+}) -> binary().
+text(#{system_prompt := Own, profile := Profile, kernel := Kernel, llm := Model}) ->
+    Parts = [Own, profile(Profile), agents(Kernel), beamai_chat:instructions(Model, Kernel)],
+    iolist_to_binary(lists:join("\n\n", [Part || Part <- Parts, Part =/= <<>>])).
+
+profile(default) -> <<>>;
+profile(plan) -> ?PLAN.
+
+%% Which ones there are, for a model that can call them.
+agents(#{agents := Agents, tools := Tools}) when is_map_key(<<"task">>, Tools) ->
+    case beamai_agents:list(Agents) of
+        [] -> <<>>;
+        Listed ->
+            Lines = [["\n- ", Name, ": ", Description] || #{name := Name, description := Description} <- Listed],
+            iolist_to_binary(["Sub-agents for the tool task:", Lines])
+    end;
+agents(_Kernel) ->
+    <<>>.

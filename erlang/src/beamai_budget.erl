@@ -1,0 +1,75 @@
+%% @doc What a run may use: tokens and time. Sub-agents spend from their own budget and from those above it.
+%%
+%% The count is shared by the processes of a run, so a budget holds for all of them together and belongs to one node.
+-module(beamai_budget).
+
+-export([new/2, spend/2, left/1, until/1, spent/1]).
+-export_type([t/0, limits/0]).
+
+-type limits() :: #{
+    %% Input and output together.
+    max_tokens => pos_integer() | infinity,
+    %% Milliseconds.
+    max_time => timeout()
+}.
+-opaque t() :: #{
+    used := counters:counters_ref(),
+    max_tokens := pos_integer() | infinity,
+    until := integer() | infinity,
+    above := t() | none
+}.
+
+-define(INPUT, 1).
+-define(OUTPUT, 2).
+-define(CACHED, 3).
+
+%% @doc A budget within another one, or within none.
+-spec new(limits(), Above :: t() | none) -> t().
+new(Limits, Above) ->
+    Own = until_from_now(maps:get(max_time, Limits, infinity)),
+    #{
+        used => counters:new(3, []),
+        max_tokens => maps:get(max_tokens, Limits, infinity),
+        until => earlier(Own, until(Above)),
+        above => Above
+    }.
+
+until_from_now(infinity) -> infinity;
+until_from_now(Ms) -> erlang:monotonic_time(millisecond) + Ms.
+
+%% An integer is less than any atom.
+earlier(One, Other) -> min(One, Other).
+
+%% @doc When the time is over, in monotonic milliseconds.
+-spec until(t() | none) -> integer() | infinity.
+until(none) -> infinity;
+until(#{until := Until}) -> Until.
+
+%% @doc Counts what a model used.
+-spec spend(beamai_chat_model:usage(), t() | none) -> ok.
+spend(_Usage, none) ->
+    ok;
+spend(Usage, #{used := Used, above := Above}) ->
+    #{input_tokens := Input, output_tokens := Output, cached_tokens := Cached} = Usage,
+    ok = counters:add(Used, ?INPUT, Input),
+    ok = counters:add(Used, ?OUTPUT, Output),
+    ok = counters:add(Used, ?CACHED, Cached),
+    spend(Usage, Above).
+
+%% @doc Whether there is anything left to spend, here and above; if not, what has run out.
+-spec left(t() | none) -> ok | {out_of, tokens | time}.
+left(none) ->
+    ok;
+left(#{max_tokens := Max, until := Until, above := Above} = Budget) ->
+    #{total_tokens := Total} = spent(Budget),
+    case Until =/= infinity andalso erlang:monotonic_time(millisecond) >= Until of
+        true -> {out_of, time};
+        false when Total >= Max -> {out_of, tokens};
+        false -> left(Above)
+    end.
+
+%% @doc What was used, sub-agents included.
+-spec spent(t()) -> #{atom() => non_neg_integer()}.
+spent(#{used := Used}) ->
+    [Input, Output, Cached] = [max(0, counters:get(Used, Index)) || Index <- [?INPUT, ?OUTPUT, ?CACHED]],
+    #{input_tokens => Input, output_tokens => Output, cached_tokens => Cached, total_tokens => Input + Output}.

@@ -1,0 +1,83 @@
+%% @doc Chat models: one interface to OpenAI-compatible servers, Anthropic, functions from text to text, and scripts.
+%%
+%% ```
+%% Model = beamai_chat:new(openai, #{base_url => <<"http://localhost:8080/v1">>, model => <<"some-model">>}),
+%% {ok, #{message := #{content := Text}}} = beamai_chat:complete(Model, <<"Hello!">>).
+%% '''
+%%
+%% A model keeps its key in a fun: printing a model does not show it, nor does any error or log of this library.
+-module(beamai_chat).
+
+-export([new/2, complete/2, instructions/2, reply/2]).
+-export_type([model/0, provider/0]).
+
+-type provider() :: openai | anthropic | text | scripted.
+-opaque model() :: #{module := module(), state := beamai_chat_model:state()}.
+
+%% @doc A model. The options are those of the provider: {@link beamai_chat_openai}, {@link beamai_chat_anthropic},
+%% {@link beamai_chat_text}, {@link beamai_chat_scripted}; or of a module of your own with the behaviour {@link
+%% beamai_chat_model}. Raises `{bad_option, Key}' and `{bad_provider, Provider}'.
+-spec new(provider() | module(), Options :: map()) -> model().
+new(Provider, Options) when is_map(Options) ->
+    Module = module(Provider),
+    #{module => Module, state => Module:new(Options)}.
+
+module(openai) -> beamai_chat_openai;
+module(anthropic) -> beamai_chat_anthropic;
+module(text) -> beamai_chat_text;
+module(scripted) -> beamai_chat_scripted;
+module(Module) when is_atom(Module) ->
+    case code:ensure_loaded(Module) of
+        {module, Module} -> own(Module);
+        {error, _} -> error({bad_provider, Module})
+    end;
+module(Other) -> error({bad_provider, Other}).
+
+own(Module) ->
+    case erlang:function_exported(Module, complete, 2) of
+        true -> Module;
+        false -> error({bad_provider, Module})
+    end.
+
+%% @doc Has the model answer a text, or a conversation. Of a request only `messages' must be given. Waits for the
+%% answer; if the calling process dies, the connection ends.
+-spec complete(model(), binary() | map()) ->
+    {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
+complete(Model, Text) when is_binary(Text) ->
+    complete(Model, #{messages => [#{role => user, content => Text}]});
+complete(#{module := Module, state := State}, #{messages := [_ | _]} = Request) ->
+    Module:complete(State, maps:merge(defaults(Request), Request)).
+
+defaults(Request) ->
+    Kernel = case Request of
+        #{kernel := Given} -> Given;
+        #{} -> beamai_kernel:new()
+    end,
+    #{
+        system => <<>>,
+        kernel => Kernel,
+        context => #{},
+        emit => fun(_Event) -> ok end,
+        run => none,
+        until => infinity
+    }.
+
+%% @doc What the model has to be told of the kernel's tools in the system prompt: nothing, where it is told of them
+%% in another way.
+-spec instructions(model(), beamai_kernel:kernel()) -> binary().
+instructions(#{module := Module}, Kernel) ->
+    Module:instructions(Kernel).
+
+%% @doc A reply, for modules that make some.
+-spec reply(beamai_chat_model:message(), #{stop => beamai_chat_model:stop(), usage => map()}) ->
+    beamai_chat_model:reply().
+reply(Message, Rest) ->
+    None = #{input_tokens => 0, output_tokens => 0, cached_tokens => 0},
+    #{
+        message => Message,
+        stop => maps:get(stop, Rest, stop(Message)),
+        usage => maps:merge(None, maps:get(usage, Rest, #{}))
+    }.
+
+stop(#{tool_calls := [_ | _]}) -> tool_calls;
+stop(_Message) -> end_turn.

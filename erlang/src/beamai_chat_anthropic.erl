@@ -1,0 +1,240 @@
+%% @doc Anthropic's messages.
+%%
+%% Options: {@link beamai_chat_options:http()}. `base_url' is `https://api.anthropic.com' by default, `max_tokens'
+%% 8192. `params' takes what there is beyond this, such as thinking; its blocks are sent back as they came.
+-module(beamai_chat_anthropic).
+-behaviour(beamai_chat_model).
+-behaviour(beamai_chat_http).
+
+-export([new/1, complete/2, instructions/1]).
+-export([url/1, headers/2, body/2, whole/1, begin_stream/0, event/3, end_stream/1]).
+
+-record(stream, {
+    %% By their index; pieces last first.
+    blocks = #{} :: #{integer() => {Start :: map(), Pieces :: [binary()], Signature :: [binary()]}},
+    stop = none :: none | binary(),
+    usage = #{} :: map(),
+    done = false :: boolean()
+}).
+
+%% @doc Checks the options; raises `{bad_option, Key}'.
+-spec new(beamai_chat_options:http()) -> beamai_chat_options:checked().
+new(Options) ->
+    beamai_chat_options:http(Options, #{base_url => <<"https://api.anthropic.com">>, max_tokens => 8192}).
+
+%% @doc Has the model answer.
+-spec complete(beamai_chat_options:checked(), beamai_chat_model:request()) ->
+    {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
+complete(Options, Request) ->
+    beamai_chat_http:complete(?MODULE, Options, Request).
+
+%% @doc Nothing: the tools go with the request.
+-spec instructions(beamai_kernel:kernel()) -> binary().
+instructions(_Kernel) -> <<>>.
+
+%%% The request
+
+%% @private
+-spec url(map()) -> binary().
+url(#{base_url := Base}) -> <<Base/binary, "/v1/messages">>.
+
+%% @private
+-spec headers(map(), binary() | none) -> [{string(), string()}].
+headers(_Options, none) -> version();
+headers(_Options, Key) -> [{"x-api-key", binary_to_list(Key)} | version()].
+
+version() -> [{"anthropic-version", "2023-06-01"}].
+
+%% @private
+-spec body(map(), beamai_chat_model:request()) -> #{binary() => term()}.
+body(#{model := Model, max_tokens := Most, stream := Stream, params := Params} = Options, Request) ->
+    Body = #{
+        <<"model">> => Model,
+        <<"max_tokens">> => Most,
+        <<"stream">> => Stream,
+        <<"messages">> => messages(maps:get(messages, Request))
+    },
+    Rest = [temperature(Options), system(Request), tools(Options, Request), Params],
+    lists:foldl(fun(More, Acc) -> maps:merge(Acc, More) end, Body, Rest).
+
+temperature(#{temperature := Number}) -> #{<<"temperature">> => Number};
+temperature(_Options) -> #{}.
+
+system(#{system := <<>>}) -> #{};
+system(#{system := Text}) -> #{<<"system">> => Text}.
+
+tools(#{strict := Strict}, #{kernel := Kernel}) ->
+    case beamai_kernel:get_tool_schemas(Kernel, anthropic, #{strict => Strict}) of
+        [] -> #{};
+        Schemas -> #{<<"tools">> => Schemas}
+    end.
+
+%% Results of tools are said by the user, all those of one turn in one message, and what the user says next
+%% comes after them in the same one: roles must alternate.
+messages(Messages) ->
+    lists:foldr(fun joined/2, [], [message(Message) || Message <- Messages]).
+
+joined({Role, Blocks}, [#{<<"role">> := Role, <<"content">> := After} | Rest]) ->
+    [#{<<"role">> => Role, <<"content">> => Blocks ++ After} | Rest];
+joined({Role, Blocks}, Rest) ->
+    [#{<<"role">> => Role, <<"content">> => Blocks} | Rest].
+
+message(#{role := user, content := Text}) ->
+    {<<"user">>, text_block(Text)};
+message(#{role := assistant, raw := {anthropic, Blocks}}) ->
+    {<<"assistant">>, Blocks};
+message(#{role := assistant, content := Text} = Message) ->
+    Calls = [call(Call) || Call <- maps:get(tool_calls, Message, [])],
+    {<<"assistant">>, text_block(Text) ++ Calls};
+message(#{role := tool, call := Id, content := Content, outcome := Outcome}) ->
+    Block = #{<<"type">> => <<"tool_result">>, <<"tool_use_id">> => Id, <<"content">> => Content},
+    {<<"user">>, [Block#{<<"is_error">> => true} || Outcome =/= ok] ++ [Block || Outcome =:= ok]}.
+
+%% An empty block of text is refused by the server.
+text_block(Text) ->
+    case string:trim(Text) of
+        <<>> -> [];
+        _ -> [#{<<"type">> => <<"text">>, <<"text">> => Text}]
+    end.
+
+call(#{id := Id, name := Name, args := Args}) ->
+    #{<<"type">> => <<"tool_use">>, <<"id">> => Id, <<"name">> => Name, <<"input">> => Args}.
+
+%%% The answer
+
+%% @private
+-spec whole(beamai_chat_http:wire_event()) ->
+    {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
+whole(#{<<"type">> := <<"error">>, <<"error">> := Error}) ->
+    {error, said(Error)};
+whole(#{<<"content">> := Blocks} = Answer) ->
+    reply(Blocks, maps:get(<<"stop_reason">>, Answer, null), maps:get(<<"usage">>, Answer, #{}), #{}).
+
+%% @private
+-spec begin_stream() -> #stream{}.
+begin_stream() -> #stream{}.
+
+%% @private
+-spec event(beamai_chat_http:wire_event(), #stream{}, beamai_chat_model:emit()) ->
+    {ok, #stream{}} | {error, beamai_chat_model:error()}.
+event(#{<<"type">> := <<"error">>, <<"error">> := Error}, _State, _Emit) ->
+    {error, said(Error)};
+event(#{<<"type">> := <<"message_start">>, <<"message">> := Message}, State, _Emit) ->
+    {ok, counted(Message, State)};
+event(#{<<"type">> := <<"content_block_start">>, <<"index">> := Index, <<"content_block">> := Block}, State, _Emit) ->
+    {ok, State#stream{blocks = (State#stream.blocks)#{Index => {Block, [], []}}}};
+event(#{<<"type">> := <<"content_block_delta">>, <<"index">> := Index, <<"delta">> := Delta}, State, Emit) ->
+    #stream{blocks = #{Index := Block} = Blocks} = State,
+    {ok, State#stream{blocks = Blocks#{Index := delta(Delta, Block, Emit)}}};
+event(#{<<"type">> := <<"message_delta">>} = Event, State, _Emit) ->
+    {ok, stopped(maps:get(<<"delta">>, Event, #{}), counted(Event, State))};
+event(#{<<"type">> := <<"message_stop">>}, State, _Emit) ->
+    {ok, State#stream{done = true}};
+%% A ping, the end of a block, or something newer.
+event(_Other, State, _Emit) ->
+    {ok, State}.
+
+delta(#{<<"type">> := <<"text_delta">>, <<"text">> := Text}, {Start, Pieces, Signature}, Emit) ->
+    Emit({text, Text}),
+    {Start, [Text | Pieces], Signature};
+delta(#{<<"type">> := <<"thinking_delta">>, <<"thinking">> := Text}, {Start, Pieces, Signature}, Emit) ->
+    Emit({reasoning, Text}),
+    {Start, [Text | Pieces], Signature};
+delta(#{<<"type">> := <<"input_json_delta">>, <<"partial_json">> := Json}, {Start, Pieces, Signature}, _Emit) ->
+    {Start, [Json | Pieces], Signature};
+delta(#{<<"type">> := <<"signature_delta">>, <<"signature">> := Piece}, {Start, Pieces, Signature}, _Emit) ->
+    {Start, Pieces, [Piece | Signature]};
+delta(_Other, Block, _Emit) ->
+    Block.
+
+stopped(#{<<"stop_reason">> := Stop}, State) when is_binary(Stop) -> State#stream{stop = Stop};
+stopped(_Delta, State) -> State.
+
+%% Later counts hold over earlier ones.
+counted(#{<<"usage">> := #{} = Usage}, #stream{usage = Known} = State) ->
+    State#stream{usage = maps:merge(Known, Usage)};
+counted(_Event, State) ->
+    State.
+
+%% @private
+-spec end_stream(#stream{}) -> {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
+end_stream(#stream{done = false}) ->
+    {error, #{reason => connection, message => <<"the stream broke off before the answer was whole">>}};
+end_stream(#stream{blocks = Blocks, stop = Stop, usage = Usage}) ->
+    Whole = [block(Block) || {_Index, Block} <- lists:sort(maps:to_list(Blocks))],
+    Invalid = maps:from_list([{Id, Why} || {#{<<"id">> := Id}, {invalid, Why}} <- Whole]),
+    reply([Block || {Block, _} <- Whole], Stop, Usage, Invalid).
+
+block({#{<<"type">> := <<"text">>} = Start, Pieces, _}) ->
+    {Start#{<<"text">> => joined(<<"text">>, Start, Pieces)}, valid};
+block({#{<<"type">> := <<"thinking">>} = Start, Pieces, Signature}) ->
+    Signed = joined(<<"signature">>, Start, Signature),
+    {Start#{<<"thinking">> => joined(<<"thinking">>, Start, Pieces), <<"signature">> => Signed}, valid};
+block({#{<<"type">> := <<"tool_use">>} = Start, [], _}) ->
+    {Start, valid};
+block({#{<<"type">> := <<"tool_use">>} = Start, Pieces, _}) ->
+    case beamai_chat_http:arguments(iolist_to_binary(lists:reverse(Pieces))) of
+        #{invalid := Why} -> {Start#{<<"input">> => #{}}, {invalid, Why}};
+        #{args := Args} -> {Start#{<<"input">> => Args}, valid}
+    end;
+block({Other, _Pieces, _}) ->
+    {Other, valid}.
+
+joined(Key, Start, Pieces) ->
+    iolist_to_binary([beamai_chat_http:text(Key, Start) | lists:reverse(Pieces)]).
+
+reply(Blocks, Stop, Usage, Invalid) ->
+    Message = #{
+        role => assistant,
+        content => iolist_to_binary([Text || #{<<"type">> := <<"text">>, <<"text">> := Text} <- Blocks]),
+        tool_calls => [made(Block, Invalid) || #{<<"type">> := <<"tool_use">>} = Block <- Blocks]
+    },
+    {ok, beamai_chat:reply(with_raw(Blocks, Message), with_stop(Stop, #{usage => usage(Usage)}))}.
+
+made(#{<<"id">> := Id, <<"name">> := Name, <<"input">> := Input}, Invalid) ->
+    Call = #{id => Id, name => Name, args => Input},
+    case Invalid of
+        #{Id := Why} -> Call#{invalid => Why};
+        #{} -> Call
+    end.
+
+%% What only this provider understands, it wants back unchanged.
+with_raw(Blocks, Message) ->
+    Own = fun(#{<<"type">> := Type}) -> Type =/= <<"text">> andalso Type =/= <<"tool_use">> end,
+    case lists:any(Own, Blocks) of
+        true -> Message#{raw => {anthropic, Blocks}};
+        false -> Message
+    end.
+
+with_stop(<<"max_tokens">>, Rest) -> Rest#{stop => max_tokens};
+with_stop(<<"refusal">>, Rest) -> Rest#{stop => refusal};
+with_stop(_Other, Rest) -> Rest.
+
+usage(Usage) ->
+    Cached = count(<<"cache_read_input_tokens">>, Usage),
+    Written = count(<<"cache_creation_input_tokens">>, Usage),
+    #{
+        input_tokens => count(<<"input_tokens">>, Usage) + Cached + Written,
+        output_tokens => count(<<"output_tokens">>, Usage),
+        cached_tokens => Cached
+    }.
+
+count(Key, Usage) ->
+    case Usage of
+        #{Key := Count} when is_integer(Count), Count >= 0 -> Count;
+        #{} -> 0
+    end.
+
+said(#{<<"message">> := Message} = Error) when is_binary(Message) ->
+    #{reason => reason(maps:get(<<"type">>, Error, null)), message => Message};
+said(_Other) ->
+    #{reason => failed, message => <<"the server reported an error without a message">>}.
+
+reason(<<"rate_limit_error">>) -> rate_limited;
+reason(<<"overloaded_error">>) -> overloaded;
+reason(<<"api_error">>) -> overloaded;
+reason(<<"timeout_error">>) -> overloaded;
+reason(<<"authentication_error">>) -> authentication;
+reason(<<"permission_error">>) -> authentication;
+reason(<<"invalid_request_error">>) -> invalid_request;
+reason(_Type) -> failed.

@@ -1,0 +1,202 @@
+%% @doc Models over HTTP: what the providers' wire formats have in common.
+%%
+%% A provider's module says how a request looks and what its answer means; here it is sent, read piece by piece or
+%% whole, and tried again.
+-module(beamai_chat_http).
+
+-export([complete/3, arguments/1, text/2]).
+-export_type([wire_event/0]).
+
+%% An object of the answer: the data of an event, or all of it.
+-type wire_event() :: #{binary() => term()}.
+
+-callback url(Options :: map()) -> binary().
+-callback headers(Options :: map(), Key :: binary() | none) -> [{string(), string()}].
+-callback body(Options :: map(), beamai_chat_model:request()) -> #{binary() => term()}.
+%% An answer that is whole.
+-callback whole(wire_event()) -> {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
+%% An answer in pieces: its state before the first, after each, and what it is after the last.
+-callback begin_stream() -> State :: term().
+-callback event(wire_event(), State :: term(), beamai_chat_model:emit()) ->
+    {ok, State :: term()} | {error, beamai_chat_model:error()}.
+-callback end_stream(State :: term()) ->
+    {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
+
+-record(answer, {
+    wire :: module(),
+    emit :: beamai_chat_model:emit(),
+    %% Decided by the first byte: a server may answer whole though it was asked for pieces.
+    form = unknown :: unknown | {whole, [binary()]} | {stream, beamai_sse:t()},
+    state :: term()
+}).
+
+%% @doc Has the model answer, with retries.
+-spec complete(Wire :: module(), Options :: map(), beamai_chat_model:request()) ->
+    {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
+complete(Wire, Options, Request) ->
+    Key = key(Options),
+    case beamai_json:encode(Wire:body(Options, Request)) of
+        {ok, Body} ->
+            Http = http(Wire, Options, Key, Body),
+            Try = fun() -> hidden(try_it(Wire, Http, Request), Key) end,
+            beamai_chat_retry:run(Options, Request, Try);
+        {error, Why} ->
+            fault(invalid_request, ["the conversation cannot be sent: ", Why])
+    end.
+
+key(#{api_key := Secret}) -> beamai_secret:reveal(Secret);
+key(_Options) -> none.
+
+http(Wire, Options, Key, Body) ->
+    Own = maps:get(headers, Options),
+    Given = [Name || {Name, _} <- Own],
+    Default = [Header || {Name, _} = Header <- Wire:headers(Options, Key), not lists:member(Name, Given)],
+    Kept = maps:with([connect_timeout, idle_timeout, timeout, cacertfile], Options),
+    Kept#{url => Wire:url(Options), headers => Own ++ Default, body => Body}.
+
+%% A server may repeat the key in what it says.
+hidden({error, #{message := Message} = Error}, Key) when is_binary(Key) ->
+    {error, Error#{message := beamai_secret:hide(Message, Key)}};
+hidden(Result, _Key) ->
+    Result.
+
+try_it(Wire, Http, #{emit := Emit, run := Run} = Request) ->
+    Answer = #answer{wire = Wire, emit = Emit, state = Wire:begin_stream()},
+    try beamai_http:post(in_time(Http, Request), Run, fun piece/2, Answer) of
+        {ok, Whole} -> finished(Whole);
+        {status, Status, Headers, Body} -> {error, status_error(Status, Headers, Body)};
+        {error, Error} -> {error, transport_error(Error)}
+    catch
+        throw:{?MODULE, Error} -> {error, Error}
+    end.
+
+in_time(Http, #{until := infinity}) ->
+    Http;
+in_time(#{timeout := Timeout} = Http, #{until := Until}) ->
+    Http#{timeout := min(Timeout, max(0, Until - erlang:monotonic_time(millisecond)))}.
+
+%%% Reading
+
+piece(Piece, #answer{form = unknown} = Answer) ->
+    case string:trim(Piece, leading) of
+        <<>> -> Answer;
+        <<"{", _/binary>> = Begun -> Answer#answer{form = {whole, [Begun]}};
+        Begun -> piece(Begun, Answer#answer{form = {stream, beamai_sse:new()}})
+    end;
+piece(Piece, #answer{form = {whole, Pieces}} = Answer) ->
+    Answer#answer{form = {whole, [Piece | Pieces]}};
+piece(Piece, #answer{form = {stream, Sse}} = Answer) ->
+    case beamai_sse:feed(Piece, Sse) of
+        {ok, Events, After} -> lists:foldl(fun event/2, Answer#answer{form = {stream, After}}, Events);
+        {error, too_large} -> throw({?MODULE, problem(too_large, "an event of the stream is larger than 8 MiB")})
+    end.
+
+event(#{data := <<"[DONE]">>}, #answer{wire = Wire} = Answer) ->
+    event_object(#{<<"type">> => <<"[DONE]">>}, Wire, Answer);
+event(#{data := Data}, #answer{wire = Wire} = Answer) ->
+    case beamai_json:decode(Data) of
+        {ok, #{} = Object} -> event_object(Object, Wire, Answer);
+        {ok, _} -> throw({?MODULE, problem(invalid_response, "an event of the stream is no object")});
+        {error, Why} -> throw({?MODULE, problem(invalid_response, ["an event of the stream: ", Why])})
+    end.
+
+event_object(Object, Wire, #answer{state = State, emit = Emit} = Answer) ->
+    try Wire:event(Object, State, Emit) of
+        {ok, After} -> Answer#answer{state = After};
+        {error, Error} -> throw({?MODULE, Error})
+    catch
+        error:Reason when Reason =:= function_clause; Reason =:= badarg; element(1, Reason) =:= badmap;
+            element(1, Reason) =:= badmatch; element(1, Reason) =:= case_clause; element(1, Reason) =:= badkey ->
+            throw({?MODULE, problem(invalid_response, "an event of the stream has an unknown shape")})
+    end.
+
+finished(#answer{form = {whole, Pieces}, wire = Wire, emit = Emit}) ->
+    case beamai_json:decode(iolist_to_binary(lists:reverse(Pieces))) of
+        {ok, #{} = Object} -> announced(whole(Wire, Object), Emit);
+        {ok, _} -> fault(invalid_response, "the answer is no object");
+        {error, Why} -> fault(invalid_response, ["the answer: ", Why])
+    end;
+finished(#answer{form = unknown}) ->
+    fault(connection, "the answer is empty");
+finished(#answer{wire = Wire, state = State}) ->
+    Wire:end_stream(State).
+
+whole(Wire, Object) ->
+    try
+        Wire:whole(Object)
+    catch
+        error:_ -> fault(invalid_response, "the answer has an unknown shape")
+    end.
+
+announced({ok, #{message := #{content := Content}}} = Ok, Emit) when Content =/= <<>> ->
+    Emit({text, Content}),
+    Ok;
+announced(Result, _Emit) ->
+    Result.
+
+%% @doc The arguments of a call as the model wrote them: an object, or why they are none.
+-spec arguments(binary()) -> #{args := map(), invalid => binary()}.
+arguments(Text) ->
+    case string:trim(Text) of
+        <<>> -> #{args => #{}};
+        Json -> decoded(beamai_json:decode(Json))
+    end.
+
+decoded({ok, #{} = Args}) -> #{args => Args};
+decoded({ok, _}) -> #{args => #{}, invalid => <<"the arguments are no JSON object">>};
+decoded({error, Why}) -> #{args => #{}, invalid => <<"the arguments: ", Why/binary>>}.
+
+%% @doc A text of an object, empty where there is none.
+-spec text(binary(), #{binary() => term()}) -> binary().
+text(Key, Object) ->
+    case Object of
+        #{Key := Text} when is_binary(Text) -> Text;
+        #{} -> <<>>
+    end.
+
+%%% Errors
+
+status_error(Status, Headers, Body) ->
+    Message = [
+        "the server answered ", integer_to_list(Status), ": ", beamai_error:show(said(Body), 500), later(Headers)
+    ],
+    Error = (problem(status_reason(Status), Message))#{status => Status},
+    case beamai_chat_retry:retry_after(Headers) of
+        {ok, Delay} -> Error#{retry_after => Delay};
+        none -> Error
+    end.
+
+later(Headers) ->
+    case beamai_chat_retry:retry_after(Headers) of
+        {ok, Delay} -> ["; it asks to wait ", integer_to_list((Delay + 999) div 1000), " s"];
+        none -> ""
+    end.
+
+status_reason(429) -> rate_limited;
+status_reason(408) -> overloaded;
+status_reason(Status) when Status >= 500 -> overloaded;
+status_reason(Status) when Status =:= 401; Status =:= 403 -> authentication;
+status_reason(413) -> too_large;
+status_reason(_Status) -> invalid_request.
+
+said(Body) ->
+    case beamai_json:decode(Body) of
+        {ok, #{<<"error">> := #{<<"message">> := Message}}} when is_binary(Message) -> Message;
+        {ok, #{<<"error">> := Message}} when is_binary(Message) -> Message;
+        {ok, #{<<"message">> := Message}} when is_binary(Message) -> Message;
+        _ -> beamai_error:readable(Body)
+    end.
+
+transport_error({connection, Message}) -> problem(connection, Message);
+transport_error({tls, Message}) -> problem(tls, Message);
+transport_error({timeout, connect}) -> problem(connection, "no connection in time");
+transport_error({timeout, idle}) -> problem(timeout, "the server has sent nothing for too long");
+transport_error({timeout, total}) -> problem(timeout, "the answer took too long");
+transport_error({too_large, Bytes}) -> problem(too_large, ["the answer is larger than ", integer_to_list(Bytes), " bytes"]);
+transport_error(cancelled) -> problem(cancelled, "the run was cancelled").
+
+problem(Reason, Message) ->
+    #{reason => Reason, message => unicode:characters_to_binary(Message)}.
+
+fault(Reason, Message) ->
+    {error, problem(Reason, Message)}.

@@ -1,0 +1,78 @@
+%% @doc What a provider of chat models exports, and what a conversation with any of them is made of.
+%%
+%% A conversation is plain data: it can be stored, and taken up again by another provider.
+-module(beamai_chat_model).
+
+-export_type([
+    message/0, call/0, request/0, reply/0, usage/0, stop/0, event/0, emit/0, error/0, error_reason/0, state/0
+]).
+
+-type message() ::
+    #{role := user, content := binary()}
+    | #{
+        role := assistant,
+        content := binary(),
+        tool_calls => [call()],
+        %% What the provider needs to see again as it was: `{anthropic, Blocks}', `{text, Answer}'.
+        raw => {Provider :: atom(), term()}
+    }
+    %% `content' is JSON text, or a plain message where `is_error' says so.
+    | #{role := tool, call := Id :: binary(), name := binary(), content := binary(), outcome := outcome()}.
+%% `refused': the call could not be made as it was written.
+-type outcome() :: ok | error | refused.
+%% `invalid' says why the arguments, then empty, could not be read.
+-type call() :: #{id := binary(), name := binary(), args := map(), invalid => Message :: binary()}.
+-type request() :: #{
+    messages := [message()],
+    system := binary(),
+    %% Whose tools the model may call.
+    kernel := beamai_kernel:kernel(),
+    context := beamai_context:t(),
+    emit := emit(),
+    %% Where `{Run, cancelled}' arrives.
+    run := reference() | none,
+    %% Monotonic milliseconds by which the answer must be there.
+    until := integer() | infinity
+}.
+-type reply() :: #{message := message(), stop := stop(), usage := usage()}.
+-type stop() :: end_turn | tool_calls | max_tokens | refusal | binary().
+%% Tokens. `input_tokens' counts those that were read from a cache, too.
+-type usage() :: #{
+    input_tokens := non_neg_integer(),
+    output_tokens := non_neg_integer(),
+    cached_tokens := non_neg_integer()
+}.
+%% `text' and `reasoning' come as they are written. After `retry' the answer begins anew.
+-type event() ::
+    {text, binary()}
+    | {reasoning, binary()}
+    | {retry, #{attempt := pos_integer(), delay_ms := non_neg_integer(), message := binary()}}.
+-type emit() :: fun((event()) -> term()).
+-type error() :: #{
+    reason := error_reason(),
+    message := binary(),
+    status => pos_integer(),
+    %% What the server asked for, in milliseconds.
+    retry_after => non_neg_integer()
+}.
+-type error_reason() ::
+    rate_limited
+    | overloaded
+    | authentication
+    | invalid_request
+    | connection
+    | tls
+    | timeout
+    | too_large
+    | invalid_response
+    | cancelled
+    | no_more_turns
+    | failed.
+-type state() :: map().
+
+%% Checks the options; raises `{bad_option, Key}'.
+-callback new(Options :: map()) -> state().
+%% Has the model answer. Runs in the caller's process.
+-callback complete(state(), request()) -> {ok, reply()} | {error, error()}.
+%% What is added to the system prompt, for a model that is not told of the tools otherwise.
+-callback instructions(beamai_kernel:kernel()) -> binary().

@@ -1,0 +1,218 @@
+%% @doc Chat completions, as OpenAI and the servers compatible with it speak them.
+%%
+%% Options: {@link beamai_chat_options:http()}. `base_url' is `https://api.openai.com/v1' by default; a server
+%% without keys needs no `api_key'. `params' takes what a server has beyond this, such as
+%% `#{<<"max_completion_tokens">> => 2000}'.
+-module(beamai_chat_openai).
+-behaviour(beamai_chat_model).
+-behaviour(beamai_chat_http).
+
+-export([new/1, complete/2, instructions/1]).
+-export([url/1, headers/2, body/2, whole/1, begin_stream/0, event/3, end_stream/1]).
+
+-record(stream, {
+    text = [] :: [binary()],
+    %% By their index in the answer.
+    calls = #{} :: #{integer() => #{id := binary(), name := binary(), json := [binary()]}},
+    finish = none :: none | binary(),
+    usage = #{} :: map(),
+    done = false :: boolean()
+}).
+
+%% @doc Checks the options; raises `{bad_option, Key}'.
+-spec new(beamai_chat_options:http()) -> beamai_chat_options:checked().
+new(Options) ->
+    beamai_chat_options:http(Options, #{base_url => <<"https://api.openai.com/v1">>}).
+
+%% @doc Has the model answer.
+-spec complete(beamai_chat_options:checked(), beamai_chat_model:request()) ->
+    {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
+complete(Options, Request) ->
+    beamai_chat_http:complete(?MODULE, Options, Request).
+
+%% @doc Nothing: the tools go with the request.
+-spec instructions(beamai_kernel:kernel()) -> binary().
+instructions(_Kernel) -> <<>>.
+
+%%% The request
+
+%% @private
+-spec url(map()) -> binary().
+url(#{base_url := Base}) -> <<Base/binary, "/chat/completions">>.
+
+%% @private
+-spec headers(map(), binary() | none) -> [{string(), string()}].
+headers(_Options, none) -> [];
+headers(_Options, Key) -> [{"authorization", "Bearer " ++ binary_to_list(Key)}].
+
+%% @private
+-spec body(map(), beamai_chat_model:request()) -> #{binary() => term()}.
+body(#{model := Model, params := Params} = Options, #{messages := Messages} = Request) ->
+    Body = #{
+        <<"model">> => Model,
+        <<"messages">> => system(Request) ++ [message(Message) || Message <- Messages]
+    },
+    Limits = [{atom_to_binary(Key), Value} || {Key, Value} <- maps:to_list(maps:with([max_tokens, temperature], Options))],
+    maps:merge(lists:foldl(fun maps:merge/2, Body, [maps:from_list(Limits), stream(Options), tools(Options, Request)]), Params).
+
+stream(#{stream := true}) -> #{<<"stream">> => true, <<"stream_options">> => #{<<"include_usage">> => true}};
+stream(#{stream := false}) -> #{}.
+
+tools(#{strict := Strict}, #{kernel := Kernel}) ->
+    case beamai_kernel:get_tool_schemas(Kernel, openai, #{strict => Strict}) of
+        [] -> #{};
+        Schemas -> #{<<"tools">> => Schemas}
+    end.
+
+system(#{system := <<>>}) -> [];
+system(#{system := Text}) -> [#{<<"role">> => <<"system">>, <<"content">> => Text}].
+
+message(#{role := user, content := Text}) ->
+    #{<<"role">> => <<"user">>, <<"content">> => Text};
+message(#{role := assistant, content := Text, tool_calls := [_ | _] = Calls}) ->
+    #{
+        <<"role">> => <<"assistant">>,
+        <<"content">> => case Text of <<>> -> null; _ -> Text end,
+        <<"tool_calls">> => [call(Call) || Call <- Calls]
+    };
+message(#{role := assistant, content := Text}) ->
+    #{<<"role">> => <<"assistant">>, <<"content">> => Text};
+message(#{role := tool, call := Id, content := Content}) ->
+    #{<<"role">> => <<"tool">>, <<"tool_call_id">> => Id, <<"content">> => Content}.
+
+call(#{id := Id, name := Name, args := Args}) ->
+    Function = #{<<"name">> => Name, <<"arguments">> => beamai_json:text(Args)},
+    #{<<"id">> => Id, <<"type">> => <<"function">>, <<"function">> => Function}.
+
+%%% The answer
+
+%% @private
+-spec whole(beamai_chat_http:wire_event()) ->
+    {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
+whole(#{<<"error">> := Error}) ->
+    {error, said(Error)};
+whole(#{<<"choices">> := [#{<<"message">> := Message} = Choice | _]} = Answer) ->
+    Calls = list(<<"tool_calls">>, Message),
+    Indexed = lists:zip(lists:seq(0, length(Calls) - 1), Calls),
+    State = lists:foldl(
+        fun({Index, Call}, S) -> tool_call(Call#{<<"index">> => Index}, S) end,
+        #stream{text = [spoken(Message)], finish = finish(Choice), usage = usage(Answer), done = true},
+        Indexed
+    ),
+    end_stream(State).
+
+%% @private
+-spec begin_stream() -> #stream{}.
+begin_stream() -> #stream{}.
+
+%% @private
+-spec event(beamai_chat_http:wire_event(), #stream{}, beamai_chat_model:emit()) ->
+    {ok, #stream{}} | {error, beamai_chat_model:error()}.
+event(#{<<"type">> := <<"[DONE]">>}, State, _Emit) ->
+    {ok, State#stream{done = true}};
+event(#{<<"error">> := Error}, _State, _Emit) when Error =/= null ->
+    {error, said(Error)};
+event(#{<<"choices">> := [#{<<"delta">> := Delta} = Choice | _]} = Event, State, Emit) when is_map(Delta) ->
+    {ok, finished(Choice, counted(Event, delta(Delta, State, Emit)))};
+event(#{<<"choices">> := [Choice | _]} = Event, State, _Emit) ->
+    {ok, finished(Choice, counted(Event, State))};
+event(Event, State, _Emit) ->
+    {ok, counted(Event, State)}.
+
+delta(Delta, #stream{text = Text} = State, Emit) ->
+    Reasoning = beamai_chat_http:text(<<"reasoning_content">>, Delta),
+    Reasoning =/= <<>> andalso Emit({reasoning, Reasoning}),
+    Piece = spoken(Delta),
+    Piece =/= <<>> andalso Emit({text, Piece}),
+    lists:foldl(fun tool_call/2, State#stream{text = [Piece | Text]}, list(<<"tool_calls">>, Delta)).
+
+%% A refusal is what the model says, in a place of its own.
+spoken(Message) ->
+    <<(beamai_chat_http:text(<<"content">>, Message))/binary, (beamai_chat_http:text(<<"refusal">>, Message))/binary>>.
+
+%% The first piece of a call has its id and name; the arguments come in all of them.
+tool_call(Piece, #stream{calls = Calls} = State) ->
+    Index = maps:get(<<"index">>, Piece, 0),
+    Function = maps:get(<<"function">>, Piece, #{}),
+    #{id := Id, name := Name, json := Json} = maps:get(Index, Calls, #{id => <<>>, name => <<>>, json => []}),
+    Call = #{
+        id => first(Id, beamai_chat_http:text(<<"id">>, Piece)),
+        name => first(Name, beamai_chat_http:text(<<"name">>, Function)),
+        json => [beamai_chat_http:text(<<"arguments">>, Function) | Json]
+    },
+    State#stream{calls = Calls#{Index => Call}}.
+
+first(<<>>, New) -> New;
+first(Known, _New) -> Known.
+
+finished(Choice, State) ->
+    case finish(Choice) of
+        none -> State;
+        Finish -> State#stream{finish = Finish}
+    end.
+
+finish(#{<<"finish_reason">> := Finish}) when is_binary(Finish) -> Finish;
+finish(_Choice) -> none.
+
+counted(Event, State) ->
+    case usage(Event) of
+        None when map_size(None) =:= 0 -> State;
+        Usage -> State#stream{usage = Usage}
+    end.
+
+usage(#{<<"usage">> := #{} = Usage}) ->
+    Details = maps:get(<<"prompt_tokens_details">>, Usage, #{}),
+    #{
+        input_tokens => count(<<"prompt_tokens">>, Usage),
+        output_tokens => count(<<"completion_tokens">>, Usage),
+        cached_tokens => count(<<"cached_tokens">>, Details)
+    };
+usage(_Event) ->
+    #{}.
+
+count(Key, #{} = Counts) ->
+    case Counts of
+        #{Key := Count} when is_integer(Count), Count >= 0 -> Count;
+        #{} -> 0
+    end;
+count(_Key, _NoCounts) ->
+    0.
+
+list(Key, Object) ->
+    case Object of
+        #{Key := List} when is_list(List) -> List;
+        #{} -> []
+    end.
+
+%% @private
+-spec end_stream(#stream{}) -> {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
+end_stream(#stream{finish = none, done = false}) ->
+    {error, #{reason => connection, message => <<"the stream broke off before the answer was whole">>}};
+end_stream(#stream{text = Text, calls = Calls, finish = Finish, usage = Usage}) ->
+    Message = #{
+        role => assistant,
+        content => iolist_to_binary(lists:reverse(Text)),
+        tool_calls => [made(Index, Call) || {Index, Call} <- lists:sort(maps:to_list(Calls))]
+    },
+    {ok, beamai_chat:reply(Message, with_stop(Finish, #{usage => Usage}))}.
+
+made(Index, #{id := Id, name := Name, json := Json}) ->
+    Arguments = beamai_chat_http:arguments(iolist_to_binary(lists:reverse(Json))),
+    Arguments#{id => first(Id, <<"call_", (integer_to_binary(Index))/binary>>), name => Name}.
+
+with_stop(<<"length">>, Rest) -> Rest#{stop => max_tokens};
+with_stop(<<"content_filter">>, Rest) -> Rest#{stop => refusal};
+with_stop(_Other, Rest) -> Rest.
+
+said(#{<<"message">> := Message} = Error) when is_binary(Message) ->
+    #{reason => reason(maps:get(<<"type">>, Error, null), maps:get(<<"code">>, Error, null)), message => Message};
+said(Message) when is_binary(Message) ->
+    #{reason => failed, message => Message};
+said(_Other) ->
+    #{reason => failed, message => <<"the server reported an error without a message">>}.
+
+reason(_Type, Code) when Code =:= 429; Code =:= <<"rate_limit_exceeded">> -> rate_limited;
+reason(_Type, Code) when is_integer(Code), Code >= 500 -> overloaded;
+reason(<<"server_error">>, _Code) -> overloaded;
+reason(<<"invalid_request_error">>, _Code) -> invalid_request;
+reason(_Type, _Code) -> failed.

@@ -1,0 +1,126 @@
+%% @doc The options of models that are reached over HTTP.
+-module(beamai_chat_options).
+
+-export([http/2, bad/2]).
+-export([format_error/2]).
+-export_type([http/0, checked/0]).
+
+-type http() :: #{
+    model := binary(),
+    api_key => binary() | string() | fun(() -> binary()),
+    %% Up to where the provider's own paths begin.
+    base_url => binary() | string(),
+    %% Most tokens of an answer.
+    max_tokens => pos_integer(),
+    temperature => number(),
+    %% Whether answers come in pieces; true by default.
+    stream => boolean(),
+    %% Whether the provider shall hold the model to the schemas; false by default.
+    strict => boolean(),
+    %% Further keys of the request's JSON.
+    params => #{binary() => term()},
+    %% Further headers.
+    headers => [{binary() | string(), binary() | string()}],
+    %% Milliseconds: for a connection 10000, without a byte 120000, for the whole answer 600000 by default.
+    connect_timeout => pos_integer(),
+    idle_timeout => pos_integer(),
+    timeout => timeout(),
+    %% Further tries after the first: 4 by default.
+    max_retries => non_neg_integer(),
+    %% Milliseconds: the first wait between tries, 500 by default, doubled each time; and the longest one, 60000.
+    retry_delay => non_neg_integer(),
+    max_retry_delay => non_neg_integer(),
+    %% PEM file of certificates to trust instead of the system's.
+    cacertfile => file:filename_all()
+}.
+-type checked() :: #{atom() => term()}.
+
+%% @doc The options checked, with what they leave out filled in. Raises `{bad_option, Key}'.
+-spec http(http(), Defaults :: #{base_url := binary(), max_tokens => pos_integer()}) -> checked().
+http(Options, Defaults) ->
+    Given = maps:from_list([{Key, option(Key, Value)} || {Key, Value} <- maps:to_list(Options)]),
+    is_map_key(model, Given) orelse bad(model, "is missing: the name of the model, as the server knows it"),
+    maps:merge(maps:merge(defaults(), Defaults), Given).
+
+defaults() ->
+    #{
+        stream => true, strict => false, params => #{}, headers => [], connect_timeout => 10000,
+        idle_timeout => 120000, timeout => 600000, max_retries => 4, retry_delay => 500,
+        max_retry_delay => 60000
+    }.
+
+option(model, Model) when is_binary(Model), Model =/= <<>> -> Model;
+option(model, Other) -> bad(model, ["must be a binary, not ", show(Other)]);
+option(api_key, Key) ->
+    case beamai_secret:new(Key) of
+        {ok, Secret} -> Secret;
+        error -> bad(api_key, "must be printable text without spaces, or a fun of no arguments that returns it")
+    end;
+option(base_url, Url) -> base_url(Url);
+option(stream, Flag) when is_boolean(Flag) -> Flag;
+option(strict, Flag) when is_boolean(Flag) -> Flag;
+option(params, Params) when is_map(Params) -> Params;
+option(headers, Headers) when is_list(Headers) -> [header(Header) || Header <- Headers];
+option(cacertfile, File) when is_binary(File); is_list(File) -> File;
+option(temperature, Number) when is_number(Number) -> Number;
+option(timeout, infinity) -> infinity;
+option(Key, Number) when Key =:= max_retries; Key =:= retry_delay; Key =:= max_retry_delay ->
+    number(Key, Number, 0);
+option(Key, Number) when
+    Key =:= max_tokens; Key =:= connect_timeout; Key =:= idle_timeout; Key =:= timeout
+->
+    number(Key, Number, 1);
+option(Key, Value) ->
+    case lists:member(Key, [stream, strict, params, headers, cacertfile, temperature]) of
+        true -> bad(Key, ["cannot be ", show(Value)]);
+        false -> bad(Key, "is not an option of a model over HTTP")
+    end.
+
+number(_Key, Number, Least) when is_integer(Number), Number >= Least -> Number;
+number(Key, Other, Least) ->
+    bad(Key, ["must be an integer of at least ", integer_to_list(Least), ", not ", show(Other)]).
+
+base_url(Url) ->
+    Text = try unicode:characters_to_binary(Url) catch error:badarg -> <<>> end,
+    case uri_string:parse(Text) of
+        #{scheme := Scheme, host := Host} = Parts when
+            Host =/= <<>>, Scheme =:= <<"https">> orelse Scheme =:= <<"http">>
+        ->
+            is_map_key(userinfo, Parts) andalso bad(base_url, "must not hold a user or password"),
+            string:trim(Text, trailing, "/");
+        _ ->
+            bad(base_url, "must be a URL that begins with https:// or http://")
+    end.
+
+%% Values are not shown: they may be keys.
+header({Name, Value}) ->
+    try
+        Text = {string:lowercase(to_list(Name)), to_list(Value)},
+        true = is_header(Text),
+        Text
+    catch
+        error:_ -> bad(headers, "must be pairs of a name and a value without line breaks")
+    end;
+header(_Other) ->
+    bad(headers, "must be pairs of a name and a value").
+
+to_list(Text) when is_binary(Text) -> binary_to_list(Text);
+to_list(Text) when is_list(Text) -> binary_to_list(list_to_binary(Text)).
+
+is_header({Name, Value}) ->
+    Name =/= "" andalso lists:all(fun(C) -> C > 32 andalso C < 127 andalso C =/= $: end, Name) andalso
+        lists:all(fun(C) -> C >= 32 andalso C =/= 127 end, Value).
+
+%% @doc Raises `{bad_option, Key}' with an explanation that the shell and the logger show.
+-spec bad(term(), iodata()) -> no_return().
+bad(Key, Text) ->
+    Cause = #{general => unicode:characters_to_binary([show(Key), ": ", Text])},
+    erlang:error({bad_option, Key}, none, [{error_info, #{module => ?MODULE, cause => Cause}}]).
+
+%% @private What the shell and the logger show beside the error.
+-spec format_error(term(), erlang:stacktrace()) -> map().
+format_error(Reason, Stack) ->
+    beamai_options:format_error(Reason, Stack).
+
+show(Term) ->
+    beamai_error:show(Term, 80).

@@ -1,0 +1,73 @@
+%% @doc A model that says what it was told to say: for tests, tours and examples.
+%%
+%% The n-th answer of a conversation is the n-th turn, so a model may serve several conversations at once, and one
+%% that was stored goes on where it stopped.
+-module(beamai_chat_scripted).
+-behaviour(beamai_chat_model).
+
+-export([new/1, complete/2, instructions/1]).
+-export_type([options/0, turn/0]).
+
+-type options() :: #{
+    turns := [turn()] | fun((beamai_chat_model:request()) -> turn())
+}.
+%% A text; calls of tools, with or without one; an error; or a fun that makes any of these of the request.
+-type turn() ::
+    binary()
+    | #{
+        content => binary(),
+        tool_calls => [{Name :: binary(), Args :: map()}],
+        usage => #{input_tokens => non_neg_integer(), output_tokens => non_neg_integer()},
+        stop => beamai_chat_model:stop()
+    }
+    | {error, term()}
+    | fun((beamai_chat_model:request()) -> turn()).
+
+%% @doc Checks the options; raises `{bad_option, Key}'.
+-spec new(options()) -> options().
+new(#{turns := Turns} = Options) when is_list(Turns); is_function(Turns, 1) ->
+    case maps:keys(maps:without([turns], Options)) of
+        [] -> Options;
+        [Unknown | _] -> beamai_chat_options:bad(Unknown, "is not an option of a scripted model")
+    end;
+new(_Options) ->
+    beamai_chat_options:bad(turns, "must be a list of turns, or a fun from a request to a turn").
+
+%% @doc Nothing: a script knows the tools that it calls.
+-spec instructions(beamai_kernel:kernel()) -> binary().
+instructions(_Kernel) -> <<>>.
+
+%% @doc The turn that is next in the conversation. Without one, the error `no_more_turns'.
+-spec complete(options(), beamai_chat_model:request()) ->
+    {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
+complete(#{turns := Turns}, Request) when is_function(Turns, 1) ->
+    turn(Turns(Request), Request);
+complete(#{turns := Turns}, #{messages := Messages} = Request) ->
+    case lists:nthtail(min(said(Messages), length(Turns)), Turns) of
+        [Turn | _] ->
+            turn(Turn, Request);
+        [] ->
+            Message = ["the script has only ", integer_to_list(length(Turns)), " turns"],
+            {error, #{reason => no_more_turns, message => iolist_to_binary(Message)}}
+    end.
+
+said(Messages) ->
+    length([ok || #{role := assistant} <- Messages]).
+
+turn(Fun, Request) when is_function(Fun, 1) -> turn(Fun(Request), Request);
+turn(Text, Request) when is_binary(Text) -> turn(#{content => Text}, Request);
+turn({error, #{reason := _, message := _} = Error}, _Request) -> {error, Error};
+turn({error, Reason}, _Request) ->
+    {error, #{reason => failed, message => unicode:characters_to_binary(beamai_error:show(Reason, 300))}};
+turn(#{} = Turn, #{emit := Emit, messages := Messages}) ->
+    Content = maps:get(content, Turn, <<>>),
+    Content =/= <<>> andalso Emit({text, Content}),
+    Said = said(Messages),
+    Given = maps:get(tool_calls, Turn, []),
+    Calls = [call(Said, Number, Call) || {Number, Call} <- lists:zip(lists:seq(1, length(Given)), Given)],
+    Message = #{role => assistant, content => Content, tool_calls => Calls},
+    {ok, beamai_chat:reply(Message, maps:with([usage, stop], Turn))}.
+
+call(Said, Number, {Name, Args}) ->
+    Id = ["call_", integer_to_list(Said + 1), "_", integer_to_list(Number)],
+    #{id => iolist_to_binary(Id), name => Name, args => Args}.

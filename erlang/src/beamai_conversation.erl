@@ -1,0 +1,73 @@
+%% @doc The state of a conversation: messages and what they have cost. Plain data, without keys, funs or pids.
+-module(beamai_conversation).
+
+-export([new/0, load/1, add/2, messages/1, count/3, last_text/1]).
+-export_type([t/0]).
+
+-type t() :: #{
+    version := 1,
+    messages := [beamai_chat_model:message()],
+    tool_calls := non_neg_integer(),
+    usage := #{atom() => non_neg_integer()}
+}.
+
+%% @doc One in which nothing has been said.
+-spec new() -> t().
+new() ->
+    #{version => 1, messages => [], tool_calls => 0, usage => #{}}.
+
+%% @doc A stored conversation, made ready to go on. Where it stopped between calls and their results, those calls get
+%% results that say so: providers refuse a conversation with calls that nobody answered.
+-spec load(term()) -> {ok, t()} | error.
+load(#{version := 1, messages := Messages, tool_calls := Calls, usage := Usage} = Stored) when
+    is_list(Messages), is_integer(Calls), is_map(Usage)
+->
+    case lists:all(fun is_message/1, Messages) of
+        true -> {ok, Stored#{messages := answered(Messages)}};
+        false -> error
+    end;
+load(_Other) ->
+    error.
+
+is_message(#{role := user, content := Text}) -> is_binary(Text);
+is_message(#{role := assistant, content := Text}) -> is_binary(Text);
+is_message(#{role := tool, call := Id, name := _, content := Text, outcome := _}) -> is_binary(Id) andalso is_binary(Text);
+is_message(_Other) -> false.
+
+answered([#{role := assistant, tool_calls := [_ | _] = Calls} = Message | Rest]) ->
+    {Results, After} = lists:splitwith(fun(#{role := Role}) -> Role =:= tool end, Rest),
+    Known = [Id || #{call := Id} <- Results],
+    Missing = [interrupted(Call) || #{id := Id} = Call <- Calls, not lists:member(Id, Known)],
+    [Message | Results] ++ Missing ++ answered(After);
+answered([Message | Rest]) ->
+    [Message | answered(Rest)];
+answered([]) ->
+    [].
+
+interrupted(#{id := Id, name := Name}) ->
+    Text = <<"the run was interrupted before this call's result was there; it may or may not have taken effect">>,
+    #{role => tool, call => Id, name => Name, content => Text, outcome => error}.
+
+%% @doc The conversation with more messages at its end.
+-spec add([beamai_chat_model:message()], t()) -> t().
+add(New, #{messages := Messages} = Conversation) ->
+    Conversation#{messages := Messages ++ New}.
+
+%% @doc What was said so far, first things first, each call with a result.
+-spec messages(t()) -> [beamai_chat_model:message()].
+messages(#{messages := Messages}) ->
+    Messages.
+
+%% @doc The conversation with what a run has used added.
+-spec count(Calls :: non_neg_integer(), Usage :: #{atom() => non_neg_integer()}, t()) -> t().
+count(Calls, Usage, #{tool_calls := Before, usage := Used} = Conversation) ->
+    Sum = maps:fold(fun(Key, N, Acc) -> Acc#{Key => N + maps:get(Key, Acc, 0)} end, Used, Usage),
+    Conversation#{tool_calls := Before + Calls, usage := Sum}.
+
+%% @doc What the model said last, empty if nothing.
+-spec last_text(t()) -> binary().
+last_text(#{messages := Messages}) ->
+    case [Text || #{role := assistant, content := Text} <- lists:reverse(Messages), Text =/= <<>>] of
+        [Text | _] -> Text;
+        [] -> <<>>
+    end.

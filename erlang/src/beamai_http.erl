@@ -1,0 +1,201 @@
+%% @doc One HTTP exchange over OTP's own client: a JSON request, an answer that is whole or comes in pieces.
+%%
+%% A process of its own talks to the client, because an exchange must end when its caller dies: it watches the caller
+%% and drops the connection. Nothing is shared between exchanges: no cookie, no kept connection, and no redirect is
+%% followed, for the headers carry a key. Servers are verified against the system's certificates.
+-module(beamai_http).
+
+-export([post/4]).
+-export_type([request/0, error/0, handler/1, run/0]).
+
+-define(PROFILE, beamai).
+%% Most bytes of an answer.
+-define(MAX_BYTES, 33554432).
+
+-type request() :: #{
+    url := binary(),
+    %% Names in lower case.
+    headers := [{string(), string()}],
+    body := binary(),
+    connect_timeout := pos_integer(),
+    %% Milliseconds without a byte.
+    idle_timeout := pos_integer(),
+    %% Milliseconds for the whole exchange.
+    timeout := timeout(),
+    %% Certificates to trust instead of the system's.
+    cacertfile => file:filename_all()
+}.
+%% Where `{Run, cancelled}' arrives; see {@link beamai_runs:enter/1}.
+-type run() :: reference() | none.
+-type error() ::
+    {connection, Message :: binary()}
+    %% The server is not whom it claims to be, or speaks no TLS that we do.
+    | {tls, Message :: binary()}
+    | {timeout, connect | idle | total}
+    | {too_large, pos_integer()}
+    | cancelled.
+%% Gets the pieces of a body with status 200.
+-type handler(Acc) :: fun((Piece :: binary(), Acc) -> Acc).
+-type headers() :: [{string(), string()}].
+
+%% @doc Sends the request. `{ok, Acc}' where the status is 200, after the last piece; any other status comes with
+%% its headers and its body. What the fun raises is raised here, after the connection has been dropped.
+-spec post(request(), run(), handler(Acc), Acc) ->
+    {ok, Acc}
+    | {status, pos_integer(), headers(), Body :: binary()}
+    | {error, error()}.
+post(Request, Run, Fun, Acc) ->
+    ok = profile(),
+    Caller = self(),
+    Tag = make_ref(),
+    {Pid, Monitor} = spawn_monitor(fun() -> exchange(Caller, Tag, Request) end),
+    Wait = #{
+        tag => Tag, pid => Pid, monitor => Monitor, run => Run, bytes => 0,
+        idle => maps:get(idle_timeout, Request), until => until(maps:get(timeout, Request))
+    },
+    try
+        wait(Wait, Fun, Acc)
+    after
+        Pid ! {Tag, stop},
+        erlang:demonitor(Monitor, [flush]),
+        flush(Tag)
+    end.
+
+until(infinity) -> infinity;
+until(Timeout) -> now_ms() + Timeout.
+
+now_ms() -> erlang:monotonic_time(millisecond).
+
+%%% The caller
+
+wait(#{tag := Tag, pid := Pid, monitor := Monitor, run := Run} = Wait, Fun, Acc) ->
+    {Left, Kind} = patience(Wait),
+    receive
+        {Tag, {piece, Piece}} -> piece(Piece, Wait, Fun, Acc);
+        {Tag, done} -> {ok, Acc};
+        {Tag, {status, Status, Headers, Body}} -> {status, Status, Headers, Body};
+        {Tag, {error, Error}} -> {error, Error};
+        {Run, cancelled} when Run =/= none ->
+            beamai_runs:keep(Run),
+            {error, cancelled};
+        {'DOWN', Monitor, process, Pid, _Reason} ->
+            {error, {connection, <<"the HTTP client failed">>}}
+    after Left -> {error, {timeout, Kind}}
+    end.
+
+piece(Piece, #{bytes := Bytes} = Wait, Fun, Acc) ->
+    case Bytes + byte_size(Piece) of
+        Total when Total > ?MAX_BYTES -> {error, {too_large, ?MAX_BYTES}};
+        Total -> wait(Wait#{bytes := Total}, Fun, Fun(Piece, Acc))
+    end.
+
+patience(#{idle := Idle, until := infinity}) -> {Idle, idle};
+patience(#{idle := Idle, until := Until}) ->
+    case max(0, Until - now_ms()) of
+        Left when Left < Idle -> {Left, total};
+        _ -> {Idle, idle}
+    end.
+
+flush(Tag) ->
+    receive
+        {Tag, _} -> flush(Tag)
+    after 0 -> ok
+    end.
+
+%%% The process that talks to the client
+
+exchange(Caller, Tag, Request) ->
+    Watch = erlang:monitor(process, Caller),
+    case send(Request) of
+        {ok, Id} -> relay(Caller, Tag, Watch, Id);
+        {error, Reason} -> Caller ! {Tag, {error, problem(Reason)}}
+    end.
+
+%% What is raised is not passed on: it may hold the headers.
+send(#{url := Url, headers := Headers, body := Body} = Request) ->
+    All = [{"connection", "close"} | Headers],
+    Http = [
+        {autoredirect, false},
+        {timeout, infinity},
+        {connect_timeout, maps:get(connect_timeout, Request)}
+        | tls(Request)
+    ],
+    Options = [{sync, false}, {stream, self}, {body_format, binary}],
+    try
+        Content = {binary_to_list(Url), All, "application/json", Body},
+        httpc:request(post, Content, Http, Options, ?PROFILE)
+    catch
+        _:_ -> {error, bad_request}
+    end.
+
+tls(#{url := <<"https:", _/binary>>} = Request) ->
+    Match = public_key:pkix_verify_hostname_match_fun(https),
+    [
+        {ssl, [
+            {verify, verify_peer},
+            {depth, 10},
+            {customize_hostname_check, [{match_fun, Match}]}
+            | trusted(Request)
+        ]}
+    ];
+tls(_Request) ->
+    [].
+
+trusted(#{cacertfile := File}) -> [{cacertfile, File}];
+trusted(_Request) -> [{cacerts, public_key:cacerts_get()}].
+
+relay(Caller, Tag, Watch, Id) ->
+    receive
+        {http, {Id, stream_start, _Headers}} ->
+            relay(Caller, Tag, Watch, Id);
+        {http, {Id, stream, Piece}} ->
+            Caller ! {Tag, {piece, Piece}},
+            relay(Caller, Tag, Watch, Id);
+        {http, {Id, stream_end, _Headers}} ->
+            Caller ! {Tag, done};
+        {http, {Id, {{_Version, 200, _Phrase}, _Headers, Body}}} ->
+            Caller ! {Tag, {piece, Body}},
+            Caller ! {Tag, done};
+        {http, {Id, {{_Version, Status, _Phrase}, Headers, Body}}} ->
+            Caller ! {Tag, {status, Status, Headers, Body}};
+        {http, {Id, {error, Reason}}} ->
+            Caller ! {Tag, {error, problem(Reason)}};
+        {Tag, stop} ->
+            httpc:cancel_request(Id, ?PROFILE);
+        {'DOWN', Watch, process, Caller, _Reason} ->
+            httpc:cancel_request(Id, ?PROFILE)
+    end.
+
+%%% Errors, in words of our own: the client's terms may hold more than anybody should read
+
+problem({failed_connect, [{to_address, {Host, Port}} | Rest]}) ->
+    case [Why || {inet, _, Why} <- Rest] of
+        [timeout | _] -> {timeout, connect};
+        [{tls_alert, {Alert, _Details}} | _] ->
+            {connection, Message} = connection([to(Host, Port), ": TLS: ", atom_to_list(Alert)]),
+            {tls, Message};
+        [Why | _] -> connection([to(Host, Port), ": ", why(Why)]);
+        [] -> connection(to(Host, Port))
+    end;
+problem(timeout) -> {timeout, total};
+problem(socket_closed_remotely) -> connection("the server closed the connection in the middle of its answer");
+problem(bad_request) -> connection("the request cannot be sent: its URL or a header is malformed");
+problem(_Other) -> connection("the connection broke").
+
+to(Host, Port) ->
+    ["no connection to ", Host, ":", integer_to_list(Port)].
+
+why(Posix) when is_atom(Posix) -> inet:format_error(Posix);
+why(_Other) -> "it failed".
+
+connection(Text) ->
+    {connection, unicode:characters_to_binary(Text)}.
+
+%% The client's profile: its own processes, so that no other user's settings hold for it.
+profile() ->
+    {ok, _} = application:ensure_all_started(ssl),
+    {ok, _} = application:ensure_all_started(inets),
+    case inets:start(httpc, [{profile, ?PROFILE}]) of
+        {ok, _Pid} -> httpc:set_options([{cookies, disabled}], ?PROFILE);
+        {error, {already_started, _Pid}} -> ok
+    end.

@@ -1,0 +1,41 @@
+%% @doc JSON text and terms: objects are maps with binary keys, `null' is the atom.
+%%
+%% The native side does the work; OTP has a library of its own only from release 27 on.
+-module(beamai_json).
+
+-export([decode/1, encode/1, text/1]).
+
+%% More than this goes to a dirty scheduler.
+-define(SMALL_BYTES, 8192).
+
+%% @doc The value of a JSON text. The error says where the text is wrong. Nesting deeper than 128 is wrong.
+-spec decode(Text :: binary()) -> {ok, term()} | {error, Message :: binary()}.
+decode(Text) when byte_size(Text) =< ?SMALL_BYTES -> reply(beamai_nif:json_decode_now(Text));
+decode(Text) -> reply(beamai_nif:json_decode(Text)).
+
+%% @doc A term as JSON text: maps, lists, UTF-8 binaries, numbers and atoms; `undefined' and `nil' are null.
+%% The error says what in it is none of these.
+-spec encode(term()) -> {ok, binary()} | {error, Message :: binary()}.
+encode(Term) ->
+    case term_to_binary(Term) of
+        Small when byte_size(Small) =< ?SMALL_BYTES -> reply(beamai_nif:json_encode_now(Small));
+        Large -> reply(beamai_nif:json_encode(Large))
+    end.
+
+%% @doc Any term as text for a model: as JSON, or as Erlang shows it where JSON cannot say it.
+-spec text(term()) -> binary().
+text(Term) ->
+    case encode(Term) of
+        {ok, Json} -> Json;
+        {error, _} -> shown(Term)
+    end.
+
+shown(Term) ->
+    {ok, Json} = encode(unicode:characters_to_binary(beamai_error:show(Term, 20000))),
+    Json.
+
+reply(Reply) ->
+    case binary_to_term(Reply, [safe]) of
+        {ok, Value} -> {ok, Value};
+        {error, #{<<"message">> := Message}} -> {error, Message}
+    end.

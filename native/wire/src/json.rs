@@ -1,0 +1,60 @@
+//! JSON text to terms and back, for hosts whose own library has no JSON.
+
+use crate::reply;
+use beamai_tools::{Reason, ToolError};
+use serde_json::Value;
+
+/// JSON text as a term: `{ok, Value}`, or an error that says where the text is wrong.
+pub fn json_decode(text: &[u8]) -> Vec<u8> {
+    match serde_json::from_slice::<Value>(text) {
+        Ok(value) => reply::ok(&value),
+        Err(why) => wrong(format!("this is not JSON: {why}")),
+    }
+}
+
+/// A term as JSON text: `{ok, Text}`, or an error that says what in it JSON cannot say.
+pub fn json_encode(term: &[u8]) -> Vec<u8> {
+    match crate::decode(term) {
+        Ok(value) => reply::ok(&Value::String(value.to_string())),
+        Err(why) => wrong(format!("JSON cannot say this: it {why}")),
+    }
+}
+
+fn wrong(message: String) -> Vec<u8> {
+    reply::error(&ToolError::new(Reason::InvalidArgument, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{decode, encode};
+    use serde_json::json;
+
+    /// The value of `{ok, Value}`, whose head takes five bytes.
+    fn value(reply: &[u8]) -> Value {
+        let ok = [131, 104, 2, 119, 2, b'o', b'k'];
+        let rest = reply.strip_prefix(&ok).expect("{ok, Value}");
+        decode(&[&[131], rest].concat()).expect("a term")
+    }
+
+    #[test]
+    fn text_becomes_a_term_and_the_same_text_again() {
+        let text = r#"{"b":[1,-2.5,true,null,"é\n"],"a":{}}"#;
+        let decoded = value(&json_decode(text.as_bytes()));
+        assert_eq!(decoded, json!({"b": [1, -2.5, true, null, "é\n"], "a": {}}));
+        assert_eq!(value(&json_encode(&encode(&decoded))), json!(text));
+    }
+
+    #[test]
+    fn what_is_no_json_is_an_error_with_its_place() {
+        let reply = json_decode(b"{\"a\": }");
+        assert!(String::from_utf8_lossy(&reply).contains("line 1 column 7"));
+    }
+
+    #[test]
+    fn nesting_is_bounded() {
+        assert!(
+            String::from_utf8_lossy(&json_decode("[".repeat(100_000).as_bytes())).contains("recursion limit")
+        );
+    }
+}

@@ -1,0 +1,322 @@
+%% The agent: tool loop, order of calls, state, events, limits, profiles, and both ways of calling tools.
+-module(beamai_agent_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+agent(Turns) ->
+    agent(Turns, #{}).
+
+agent(Turns, Options) ->
+    Model = beamai_chat:new(scripted, #{turns => Turns}),
+    {ok, Agent} = beamai_agent:new(maps:merge(#{llm => Model}, Options)),
+    Agent.
+
+calls(Calls) -> #{tool_calls => Calls}.
+
+tools(Tools) -> beamai_test:kernel(Tools).
+
+echo() ->
+    beamai_test:tool(<<"echo">>, fun(Args) -> {ok, Args} end).
+
+results(Agent) ->
+    [{Outcome, Content} || #{role := tool, outcome := Outcome, content := Content} <- messages(Agent)].
+
+messages(Agent) -> beamai_conversation:messages(beamai_agent:conversation(Agent)).
+
+%%% The loop
+
+it_calls_tools_until_it_has_the_answer_test() ->
+    Turns = [
+        #{content => <<"I look.">>, tool_calls => [{<<"echo">>, #{<<"a">> => 1}}], usage => #{input_tokens => 7, output_tokens => 2}},
+        #{content => <<"One.">>, usage => #{input_tokens => 9, output_tokens => 1}}
+    ],
+    {ok, Result, After} = beamai_agent:run(agent(Turns, #{kernel => tools([echo()])}), <<"How many?">>),
+    ?assertMatch(
+        #{
+            content := <<"One.">>, tool_calls := 1, iterations := 2, stop := end_turn,
+            usage := #{input_tokens := 16, output_tokens := 3, total_tokens := 19}
+        },
+        Result
+    ),
+    ?assertMatch(
+        [
+            #{role := user, content := <<"How many?">>},
+            #{role := assistant, content := <<"I look.">>, tool_calls := [#{id := Id}]},
+            #{role := tool, call := Id, outcome := ok, content := <<"{\"a\":1}">>},
+            #{role := assistant, content := <<"One.">>}
+        ],
+        messages(After)
+    ),
+    ?assertEqual([], beamai_test:mailbox()).
+
+plugins_come_on_top_of_the_kernel_test() ->
+    Agent = agent([<<"ok">>], #{kernel => tools([echo()]), plugins => [beamai_tool_file]}),
+    {ok, _} = beamai_kernel:find_tool(beamai_agent:kernel(Agent), <<"echo">>),
+    {ok, _} = beamai_kernel:find_tool(beamai_agent:kernel(Agent), <<"file_read">>).
+
+an_error_goes_to_the_model_and_leaves_the_other_calls_alone_test() ->
+    Fail = beamai_test:tool(<<"fail">>, fun(_) -> error(boom) end),
+    Own = beamai_test:tool(<<"own">>, fun(_) -> {error, {my, reason}} end),
+    Turns = [calls([{<<"fail">>, #{}}, {<<"echo">>, #{}}, {<<"nobody">>, #{}}, {<<"own">>, #{}}]), <<"done">>],
+    {ok, _, After} = beamai_agent:run(agent(Turns, #{kernel => tools([Fail, Own, echo()])}), <<"go">>),
+    ?assertMatch(
+        [{error, _}, {ok, <<"{}">>}, {error, _}, {error, <<"\"{my,reason}\"">>}],
+        results(After)
+    ),
+    [{_, Crash}, _, {_, Unknown}, _] = results(After),
+    {ok, #{<<"error_type">> := <<"execution_failed">>}} = beamai_json:decode(Crash),
+    {ok, #{<<"details">> := #{<<"reason">> := <<"unknown_tool">>}}} = beamai_json:decode(Unknown).
+
+it_gives_up_after_max_iterations_and_keeps_what_was_said_test() ->
+    Agent = agent(fun(_) -> calls([{<<"echo">>, #{}}]) end, #{kernel => tools([echo()]), max_iterations => 3}),
+    {error, {max_iterations, 3}, After} = beamai_agent:run(Agent, <<"go">>),
+    ?assertEqual(3, length(results(After))),
+    {error, {max_iterations, 1}, _} = beamai_agent:run(Agent, <<"go">>, #{max_iterations => 1}).
+
+an_error_of_the_model_keeps_the_conversation_test() ->
+    Agent = agent([calls([{<<"echo">>, #{}}]), {error, broken}, <<"again">>], #{kernel => tools([echo()])}),
+    {error, {model, #{reason := failed, message := <<"broken">>}}, After} = beamai_agent:run(Agent, <<"go">>),
+    ?assertEqual(3, length(messages(After))).
+
+%%% State
+
+a_conversation_goes_on_after_it_was_stored_test() ->
+    Turns = [calls([{<<"echo">>, #{}}]), <<"one">>, <<"two">>],
+    {ok, #{content := <<"one">>}, First} = beamai_agent:run(agent(Turns, #{kernel => tools([echo()])}), <<"a">>),
+    Stored = term_to_binary(beamai_agent:conversation(First)),
+    Again = agent(Turns, #{kernel => tools([echo()]), conversation => binary_to_term(Stored, [safe])}),
+    {ok, #{content := <<"two">>}, Second} = beamai_agent:run(Again, <<"b">>),
+    ?assertMatch(#{tool_calls := 1}, beamai_agent:conversation(Second)),
+    ?assertEqual(6, length(messages(Second))),
+    ?assertError({bad_option, conversation}, agent([], #{conversation => #{messages => []}})).
+
+calls_that_nobody_answered_are_answered_on_resuming_test() ->
+    Call = #{id => <<"x">>, name => <<"echo">>, args => #{}},
+    Stored = (beamai_conversation:new())#{
+        messages := [#{role => user, content => <<"a">>}, #{role => assistant, content => <<>>, tool_calls => [Call]}]
+    },
+    {ok, _, After} = beamai_agent:run(agent([<<>>, <<"ok">>], #{conversation => Stored}), <<"b">>),
+    [{error, Why}] = results(After),
+    ?assertNotEqual(nomatch, string:find(Why, "interrupted")).
+
+the_key_of_a_model_is_not_in_the_conversation_nor_in_print_test() ->
+    Model = beamai_chat:new(openai, #{model => <<"m">>, api_key => <<"sk-secret">>}),
+    {ok, Agent} = beamai_agent:new(#{llm => Model}),
+    ?assertEqual(nomatch, string:find(io_lib:format("~p", [Agent]), "sk-secret")),
+    ?assertEqual(nomatch, binary:match(term_to_binary(beamai_agent:conversation(Agent)), <<"sk-secret">>)).
+
+%%% Together and one after the other
+
+%% Tools that note when they begin and end.
+noting(Name, Metadata) ->
+    Self = self(),
+    Handler = fun(_) ->
+        Self ! {begun, Name},
+        timer:sleep(50),
+        Self ! {ended, Name},
+        {ok, Name}
+    end,
+    beamai_test:tool(Name, Handler, #{metadata => Metadata}).
+
+noted() ->
+    receive
+        {What, Name} when What =:= begun; What =:= ended -> [{What, Name} | noted()]
+    after 0 -> []
+    end.
+
+readers_run_together_and_writers_in_their_order_test() ->
+    Kernel = tools([noting(<<"r1">>, #{read_only => true}), noting(<<"r2">>, #{read_only => true}), noting(<<"w">>, #{})]),
+    Turns = [calls([{<<"r1">>, #{}}, {<<"r2">>, #{}}, {<<"w">>, #{}}, {<<"r1">>, #{}}]), <<"done">>],
+    {ok, _, After} = beamai_agent:run(agent(Turns, #{kernel => Kernel}), <<"go">>),
+    [{begun, _}, {begun, _}, {ended, _}, {ended, _} | Rest] = noted(),
+    ?assertEqual([{begun, <<"w">>}, {ended, <<"w">>}, {begun, <<"r1">>}, {ended, <<"r1">>}], Rest),
+    ?assertEqual([<<"\"r1\"">>, <<"\"r2\"">>, <<"\"w\"">>, <<"\"r1\"">>], [Content || {ok, Content} <- results(After)]).
+
+what_conflicts_is_seen_by_path_test() ->
+    Kernel = lists:foldl(
+        fun(M, K) -> beamai_kernel:add_tool_module(K, M) end,
+        beamai_kernel:new(#{workspace => "/tmp"}),
+        [beamai_tool_file, beamai_tool_shell]
+    ),
+    Waves = fun(Calls) ->
+        Numbered = [
+            {N, #{id => <<>>, name => Name, args => #{<<"path">> => Path}}}
+         || {N, {Name, Path}} <- lists:zip(lists:seq(1, length(Calls)), Calls)
+        ],
+        [[N || {N, _} <- Wave] || Wave <- beamai_agent_calls:waves(Kernel, Numbered)]
+    end,
+    {Read, Write, Edit, Shell} = {<<"file_read">>, <<"file_write">>, <<"file_edit">>, <<"shell_exec">>},
+    ?assertEqual([[1, 2]], Waves([{Write, <<"a">>}, {Write, <<"b">>}])),
+    ?assertEqual([[1], [2]], Waves([{Write, <<"a">>}, {Edit, <<"./a">>}])),
+    ?assertEqual([[1], [2]], Waves([{Write, <<"a">>}, {Edit, <<"/tmp/a">>}])),
+    ?assertEqual([[1], [2]], Waves([{Write, <<"a">>}, {Edit, <<"x/../b">>}])),
+    ?assertEqual([[1], [2]], Waves([{Write, <<"a/b">>}, {<<"file_list">>, <<"a">>}])),
+    ?assertEqual([[1, 2, 3]], Waves([{Read, <<"a">>}, {Read, <<"a">>}, {<<"file_grep">>, <<".">>}])),
+    ?assertEqual([[1, 3], [2]], Waves([{Write, <<"a">>}, {Read, <<"a">>}, {Write, <<"b">>}])),
+    ?assertEqual([[1], [2], [3]], Waves([{Write, <<"a">>}, {Shell, <<"b">>}, {Read, <<"c">>}])),
+    ?assertEqual([[1], [2], [3]], Waves([{Write, <<"a">>}, {Read, <<"a">>}, {Write, <<"a">>}])).
+
+two_edits_of_one_file_both_hold_test() ->
+    beamai_test:in_workspace(fun(Dir) ->
+        ok = file:write_file(filename:join(Dir, "a"), "one two\n"),
+        Kernel = beamai_kernel:new(#{workspace => Dir, permissions => #{default => allow}}),
+        Edit = fun(Old, New) ->
+            {<<"file_edit">>, #{<<"path">> => <<"a">>, <<"old_string">> => Old, <<"new_string">> => New}}
+        end,
+        Turns = [calls([Edit(<<"one">>, <<"1">>), Edit(<<"two">>, <<"2">>)]), <<"done">>],
+        {ok, _, After} = beamai_agent:run(agent(Turns, #{kernel => Kernel, plugins => [beamai_tool_file]}), <<"go">>),
+        ?assertMatch([{ok, _}, {ok, _}], results(After)),
+        ?assertEqual({ok, <<"1 2\n">>}, file:read_file(filename:join(Dir, "a")))
+    end).
+
+%%% Events
+
+events_tell_what_happens_test() ->
+    Slow = beamai_test:tool(<<"slow">>, fun(_, Context) ->
+        ok = beamai_callback:progress(#{<<"half">> => true}, Context),
+        {ok, 1}
+    end),
+    Agent = agent([#{content => <<"hm">>, tool_calls => [{<<"slow">>, #{}}]}, <<"done">>], #{kernel => tools([Slow])}),
+    Self = self(),
+    {ok, _, _} = beamai_agent:run(Agent, <<"go">>, #{run_id => r, events => Self}),
+    Events = [Event || {beamai_event, r, Event} <- beamai_test:mailbox()],
+    ?assertMatch(
+        [
+            {started, r}, {text, <<"hm">>}, {usage, _}, {tool_call, #{name := <<"slow">>}},
+            {progress, #{<<"half">> := true}}, {tool_result, #{name := <<"slow">>}, {ok, 1}}, {text, <<"done">>}, {usage, _}
+        ],
+        Events
+    ),
+    flush(),
+    {ok, _, _} = beamai_agent:run(Agent, <<"go">>, #{events => fun(Event) -> Self = self(), Self ! Event end}),
+    ?assertMatch([{started, _}, {text, <<"hm">>} | _], beamai_test:mailbox()),
+    flush().
+
+flush() ->
+    receive
+        _ -> flush()
+    after 0 -> ok
+    end.
+
+%%% Limits
+
+a_budget_of_tokens_ends_the_run_test() ->
+    Turn = (calls([{<<"echo">>, #{}}]))#{usage => #{input_tokens => 40, output_tokens => 20}},
+    Agent = agent(fun(_) -> Turn end, #{kernel => tools([echo()]), budget => #{max_tokens => 100}}),
+    {error, {out_of_budget, tokens}, After} = beamai_agent:run(Agent, <<"go">>),
+    ?assertMatch(#{usage := #{total_tokens := 120}}, beamai_agent:conversation(After)),
+    ?assertEqual(2, length(results(After))).
+
+a_budget_of_time_ends_the_run_and_what_it_waits_for_test() ->
+    Never = fun(_) -> timer:sleep(60000), {ok, <<>>} end,
+    Model = beamai_chat:new(text, #{complete => Never}),
+    {ok, Agent} = beamai_agent:new(#{llm => Model, budget => #{max_time => 100}}),
+    ?assertMatch({error, {out_of_budget, time}, _}, beamai_agent:run(Agent, <<"go">>)).
+
+a_run_is_cancelled_by_its_id_test() ->
+    Self = self(),
+    Wait = beamai_test:tool(<<"wait">>, fun(_) -> Self ! {waiting, self()}, timer:sleep(60000), {ok, 1} end),
+    Agent = agent([calls([{<<"wait">>, #{}}]), <<"never">>], #{kernel => tools([Wait])}),
+    spawn_link(fun() -> Self ! {ended, beamai_agent:run(Agent, <<"go">>, #{run_id => my_run})} end),
+    Handler = receive {waiting, Pid} -> Pid end,
+    ok = beamai_kernel:cancel(my_run),
+    {error, cancelled, After} = receive {ended, Result} -> Result end,
+    ?assertMatch([{error, _}], results(After)),
+    ?assertNot(is_process_alive(Handler)).
+
+a_dead_caller_ends_the_model_and_the_tools_test() ->
+    Self = self(),
+    Model = beamai_chat:new(text, #{complete => fun(_) -> Self ! {at_work, self()}, timer:sleep(60000) end}),
+    {ok, Agent} = beamai_agent:new(#{llm => Model}),
+    Caller = spawn(fun() -> beamai_agent:run(Agent, <<"go">>) end),
+    Worker = receive {at_work, Pid} -> Pid end,
+    exit(Caller, kill),
+    beamai_test:eventually(fun() -> not is_process_alive(Worker) end).
+
+%%% Profiles
+
+in_plan_there_are_tools_that_read_and_the_one_for_questions_test() ->
+    Plugins = [beamai_tool_file, beamai_tool_shell, beamai_tool_human],
+    Names = fun(Profile, Kernel) ->
+        Agent = agent([], #{kernel => Kernel, plugins => Plugins, profile => Profile}),
+        [Name || #{name := Name} <- beamai_kernel:list_tools(beamai_agent:kernel(Agent))]
+    end,
+    Kernel = tools([beamai_test:tool(<<"question">>, fun(_) -> {ok, 1} end), echo()]),
+    Plan = Names(plan, Kernel),
+    [?assert(lists:member(Name, Plan)) || Name <- [<<"file_read">>, <<"file_grep">>, <<"human_input">>, <<"question">>]],
+    [?assertNot(lists:member(Name, Plan)) || Name <- [<<"file_write">>, <<"file_edit">>, <<"shell_exec">>, <<"echo">>]],
+    Default = Names(default, Kernel),
+    ?assertNot(lists:member(<<"question">>, Default)),
+    [?assert(lists:member(Name, Default)) || Name <- [<<"file_write">>, <<"shell_exec">>, <<"echo">>, <<"human_input">>]].
+
+in_plan_naming_a_tool_that_writes_is_naming_an_unknown_one_test() ->
+    beamai_test:in_workspace(fun(Dir) ->
+        Kernel = beamai_kernel:new(#{workspace => Dir, permissions => #{default => allow}}),
+        Write = {<<"file_write">>, #{<<"path">> => <<"a">>, <<"content">> => <<"x">>}},
+        Agent = agent([calls([Write]), <<"plan">>], #{kernel => Kernel, plugins => [beamai_tool_file], profile => plan}),
+        {ok, _, After} = beamai_agent:run(Agent, <<"go">>),
+        [{error, Json}] = results(After),
+        ?assertMatch({ok, #{<<"details">> := #{<<"reason">> := <<"unknown_tool">>}}}, beamai_json:decode(Json)),
+        ?assertEqual({ok, []}, file:list_dir(Dir))
+    end).
+
+the_prompt_tells_of_the_plan_test() ->
+    Model = beamai_chat:new(scripted, #{turns => fun(#{system := System}) -> System end}),
+    Ask = fun(Options) ->
+        {ok, Agent} = beamai_agent:new(Options#{llm => Model, system_prompt => <<"Be kind.">>}),
+        {ok, #{content := Prompt}, _} = beamai_agent:run(Agent, <<"go">>),
+        Prompt
+    end,
+    ?assertEqual(<<"Be kind.">>, Ask(#{})),
+    ?assertMatch(<<"Be kind.\n\nYou are in plan mode", _/binary>>, Ask(#{profile => plan})).
+
+%%% The text protocol
+
+a_model_without_function_calling_calls_tools_in_text_test() ->
+    protocol:ensure(),
+    Self = self(),
+    Answers = fun
+        (1) -> <<"I call.\n<TOOL_CALL>\n{\"tool\": \"echo\", \"args\": {\"a\": 1}}\n</TOOL_CALL>">>;
+        (2) -> <<"<TOOL_CALL>\n{\"tool\": \"nobody\", \"args\": {}}\n</TOOL_CALL>">>;
+        (3) -> <<"Done.">>
+    end,
+    Count = counters:new(1, []),
+    Complete = fun(Prompt) ->
+        counters:add(Count, 1, 1),
+        Self ! {prompt, Prompt},
+        {ok, Answers(counters:get(Count, 1))}
+    end,
+    {ok, Agent} = beamai_agent:new(#{
+        llm => beamai_chat:new(text, #{complete => Complete}), kernel => tools([echo()]), system_prompt => <<"Be kind.">>
+    }),
+    {ok, #{content := <<"Done.">>, tool_calls := 2}, After} = beamai_agent:run(Agent, <<"Go.">>),
+    [First, Second, Third] = [receive {prompt, P} -> P end || _ <- [1, 2, 3]],
+    ?assertMatch(<<"Be kind.\n\n", _/binary>>, First),
+    [?assertNotEqual(nomatch, string:find(First, Part)) || Part <- ["echo", "USER: Go.", "<TOOL_CALL>"]],
+    ?assertEqual(<<"ASSISTANT:">>, binary:part(First, byte_size(First), -10)),
+    ?assertNotEqual(nomatch, string:find(Second, "TOOL_RESULT: ")),
+    ?assertNotEqual(nomatch, string:find(Third, "TOOL_ERROR: ")),
+    ?assertMatch([{ok, <<"{\"a\":1}">>}, {refused, _}], results(After)).
+
+what_a_function_answers_wrongly_is_an_error_test() ->
+    Run = fun(Complete) ->
+        {ok, Agent} = beamai_agent:new(#{llm => beamai_chat:new(text, #{complete => Complete})}),
+        {error, {model, #{reason := failed, message := Message}}, _} = beamai_agent:run(Agent, <<"Go.">>),
+        Message
+    end,
+    ?assertNotEqual(nomatch, string:find(Run(fun(_) -> {error, {no, browser}} end), "{no,browser}")),
+    ?assertNotEqual(nomatch, string:find(Run(fun(_) -> error(oops) end), "oops")),
+    ?assertNotEqual(nomatch, string:find(Run(fun(_) -> {ok, 1} end), "returned")).
+
+%%% Options
+
+a_bad_option_is_refused_by_its_name_test() ->
+    [
+        ?assertError({bad_option, Key}, agent([], #{Key => Bad}))
+     || {Key, Bad} <- [
+            {llm, none}, {plugins, none}, {kernel, #{}}, {system_prompt, "text"}, {profile, other}, {max_iterations, 0},
+            {budget, #{tokens => 1}}, {budget, #{max_time => 0}}, {context, []}, {agents, []}, {nonsense, 1}
+        ]
+    ],
+    ?assertError({bad_option, llm}, beamai_agent:new(#{})),
+    ?assertError({bad_option, events}, beamai_agent:run(agent([]), <<"go">>, #{events => 1})).
