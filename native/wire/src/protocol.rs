@@ -206,3 +206,65 @@ fn write_call(out: &mut Vec<u8>, call: &Call) {
         etf::write(out, &json!(call.repairs));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CALL: &[u8] = b"<TOOL_CALL>{\"tool\":\"t\",\"args\":{}}</TOOL_CALL>";
+
+    fn rules(value: &Value) -> Vec<u8> {
+        crate::encode(value)
+    }
+
+    #[test]
+    fn rules_that_are_not_valid_are_an_error() {
+        for bad in
+            [rules(&json!({"tools": [{"name": 7}]})), rules(&json!({"formats": ["json"]})), b"x".to_vec()]
+        {
+            assert!(Protocol::new().parse(&bad, CALL).is_err());
+        }
+    }
+
+    #[test]
+    fn what_is_short_and_known_is_instant() {
+        let protocol = Protocol::new();
+        let rules = rules(&json!({}));
+        assert!(!protocol.is_instant(&rules, CALL));
+        assert!(matches!(protocol.parse(&rules, CALL), Ok(Parsed::Term(_))));
+        assert!(protocol.is_instant(&rules, CALL));
+        assert!(!protocol.is_instant(&rules, &[b' '; NOW_BYTES + 1]));
+        assert_eq!(protocol.parse_all(&rules, b"text"), Ok(Parsed::Text));
+    }
+
+    #[test]
+    fn old_rules_make_room_for_new_ones() {
+        let protocol = Protocol::new();
+        let name = |n: usize| rules(&json!({"tools": [{"name": n.to_string()}]}));
+        for n in 0..=MOST {
+            assert!(protocol.parse(&name(n), CALL).is_ok());
+        }
+        assert!(!protocol.is_instant(&name(0), CALL));
+        assert!(protocol.is_instant(&name(MOST), CALL));
+    }
+
+    #[test]
+    fn each_step_of_a_stream_is_taken_once() {
+        let mut stream = Protocol::new().stream(&rules(&json!({}))).ok().unwrap();
+        assert!(stream.feed(0, b"a").is_some());
+        assert!(stream.feed(0, b"a").is_none());
+        assert!(stream.end(0).is_none());
+        assert!(stream.end(1).is_some());
+        assert!(stream.end(1).is_none());
+    }
+
+    #[test]
+    fn a_result_is_ok_or_an_error() {
+        for (outcome, is_good) in
+            [(json!({"ok": 1}), true), (json!({"error": "e"}), true), (json!({"other": 1}), false)]
+        {
+            let reply = format_result(&crate::encode(&outcome));
+            assert_eq!(reply == format_result(&crate::encode(&json!({"other": 1}))), !is_good);
+        }
+    }
+}

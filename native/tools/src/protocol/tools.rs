@@ -3,6 +3,7 @@
 use super::call::Call;
 use crate::schema::{self, Param, Parameters};
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
@@ -25,6 +26,9 @@ const MOST_UNKNOWN: usize = 100;
 
 /// Longest name that a message repeats in full, in bytes.
 const LONGEST_SHOWN: usize = 200;
+
+/// Longest text that is checked in full, in bytes: far longer than any value of an enum.
+const LONGEST_CHECKED: usize = 4096;
 
 /// Tools by name.
 #[derive(Debug, Clone, Default)]
@@ -83,8 +87,19 @@ impl ToolSet {
         if !missing.is_empty() {
             return Err(missing.join("; "));
         }
-        schema::check(parameters, call.args.clone()).map(|_| ()).map_err(|error| error.message)
+        schema::check(parameters, without_length(&call.args)).map(|_| ()).map_err(|error| error.message)
     }
+}
+
+/// The arguments with long texts cut: no check looks at so much of them, and copying takes time.
+fn without_length(args: &Map<String, Value>) -> Map<String, Value> {
+    let cut = |value: &Value| match value {
+        Value::String(text) if text.len() > LONGEST_CHECKED => {
+            Value::from(&text[..text.floor_char_boundary(LONGEST_CHECKED)])
+        }
+        other => other.clone(),
+    };
+    args.iter().map(|(name, value)| (name.clone(), cut(value))).collect()
 }
 
 fn unknown(name: &str) -> String {

@@ -96,11 +96,8 @@ fn outside(buf: &[u8], at: &mut usize, depth: &mut usize, in_string: &mut bool) 
 
 /// An object from its text.
 pub(in crate::protocol) fn object(text: &[u8]) -> Result<Map<String, Value>, String> {
-    match serde_json::from_slice(text) {
-        Ok(Value::Object(map)) => Ok(map),
-        Ok(_) => Err("expected an object".to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
+    let text = simdutf8::basic::from_utf8(text).map_err(|_| "the text is not valid UTF-8".to_owned())?;
+    serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
 /// The call that an object and the raw texts after it say.

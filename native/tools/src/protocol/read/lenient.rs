@@ -203,12 +203,17 @@ impl<'a> Lenient<'a> {
         }
         let triple = self.rest().as_bytes().starts_with(&[mark; 3]);
         let count = if triple { 3 } else { 1 };
+        if triple {
+            self.liberty("strings in triple quotes were put in double quotes");
+        }
         self.at += count;
         let mut out = String::new();
         loop {
             let rest = self.rest();
-            let stop = memchr::memchr3(mark, b'\\', b'\n', rest.as_bytes())
-                .ok_or("a string is not ended".to_owned())?;
+            // Between three marks a line break is a character like any other.
+            let also = if triple { mark } else { b'\n' };
+            let stop = memchr::memchr3(mark, b'\\', also, rest.as_bytes())
+                .ok_or_else(|| "a string is not ended".to_owned())?;
             out.push_str(&rest[..stop]);
             self.at += stop;
             match rest.as_bytes()[stop] {

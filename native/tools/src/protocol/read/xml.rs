@@ -1,6 +1,6 @@
 //! Character data of XML.
 
-use memchr::{memchr, memchr2, memmem};
+use memchr::{memchr2, memmem};
 
 const OPEN_CDATA: &str = "<![CDATA[";
 const CLOSE_CDATA: &str = "]]>";
@@ -16,40 +16,46 @@ pub(in crate::protocol) fn text(data: &[u8]) -> Option<String> {
     while let Some(stop) = memchr2(b'&', b'<', rest.as_bytes()) {
         out.push_str(&rest[..stop]);
         rest = &rest[stop..];
-        let (text, len) = cdata(rest).or_else(|| reference(rest)).unwrap_or((rest[..1].to_owned(), 1));
-        out.push_str(&text);
-        rest = &rest[len..];
+        if let Some((text, len)) = cdata(rest) {
+            out.push_str(text);
+            rest = &rest[len..];
+        } else {
+            let (character, len) = reference(rest).unwrap_or((char::from(rest.as_bytes()[0]), 1));
+            out.push(character);
+            rest = &rest[len..];
+        }
     }
     out.push_str(rest);
     Some(out)
 }
 
-fn cdata(rest: &str) -> Option<(String, usize)> {
+fn cdata(rest: &str) -> Option<(&str, usize)> {
     let inside = rest.strip_prefix(OPEN_CDATA)?;
     let len = memmem::find(inside.as_bytes(), CLOSE_CDATA.as_bytes())?;
-    Some((inside[..len].to_owned(), OPEN_CDATA.len() + len + CLOSE_CDATA.len()))
+    Some((&inside[..len], OPEN_CDATA.len() + len + CLOSE_CDATA.len()))
 }
 
-fn reference(rest: &str) -> Option<(String, usize)> {
+fn reference(rest: &str) -> Option<(char, usize)> {
     let inside = rest.strip_prefix('&')?;
-    let start = &inside.as_bytes()[..inside.len().min(LONGEST_REFERENCE)];
-    let len = memchr(b';', start)?;
-    let name = &inside[..len];
-    let character = match name {
+    let len = inside.bytes().take(LONGEST_REFERENCE).position(|byte| byte == b';')?;
+    let character = match &inside[..len] {
         "lt" => '<',
         "gt" => '>',
         "amp" => '&',
         "quot" => '"',
         "apos" => '\'',
-        _ => {
-            let code = match name.strip_prefix("#x").or_else(|| name.strip_prefix("#X")) {
-                Some(hex) => u32::from_str_radix(hex, 16).ok()?,
-                None => name.strip_prefix('#')?.parse().ok()?,
-            };
-            char::from_u32(code)?
-        }
+        name => numbered(name)?,
     };
-    Some((character.to_string(), len + 2))
+    Some((character, len + 2))
+}
+
+fn numbered(name: &str) -> Option<char> {
+    let number = name.strip_prefix('#')?;
+    let code = match number.strip_prefix(['x', 'X']) {
+        Some(hex) => u32::from_str_radix(hex, 16).ok()?,
+        None => number.parse().ok()?,
+    };
+    char::from_u32(code)
 }
 
 #[cfg(test)]

@@ -127,8 +127,10 @@ impl FunctionScan {
     }
 
     fn inside(&mut self, buf: &[u8], depth: usize, quote: Quote) -> Option<()> {
+        // Between three marks a line break is a character like any other.
+        let also = if quote.count == 1 { b'\n' } else { quote.mark };
         loop {
-            let Some(found) = memchr3(quote.mark, b'\\', b'\n', &buf[self.at..]) else {
+            let Some(found) = memchr3(quote.mark, b'\\', also, &buf[self.at..]) else {
                 self.at = buf.len();
                 return None;
             };
@@ -136,13 +138,12 @@ impl FunctionScan {
             match buf[self.at] {
                 b'\\' if self.at + 1 == buf.len() => return None,
                 b'\\' => self.at += 2,
-                b'\n' if quote.count == 1 => {
+                b'\n' => {
                     let message = "Invalid tool call format: a line break inside a string; write it as \\n, or \
                                    put the string in three quotes";
                     self.part = Part::Broken(message.to_owned());
                     return Some(());
                 }
-                b'\n' => self.at += 1,
                 _ if quote.ends(&buf[self.at..])? => {
                     self.at += quote.count;
                     self.part = Part::Outside { depth };
