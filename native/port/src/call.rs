@@ -6,7 +6,7 @@ use beamai_tools::engine::{Call, Host, Outcome, Run, Settings};
 use beamai_tools::lsp::LspSettings;
 use beamai_tools::ops::question::Answers;
 use beamai_tools::ops::skill::SkillSettings;
-use beamai_tools::policy::{Mode, PolicyText};
+use beamai_tools::policy::PolicyText;
 use beamai_tools::web_settings::{WebSettings, address};
 use beamai_tools::workspace::Workspace;
 use beamai_tools::{Reason, Result as ToolResult, ToolError, catalogue};
@@ -25,12 +25,13 @@ usage: beamai-port call TOOL JSON [options]
 
   --dialect D       whose tool of that name; beamai (default)
   --workspace DIR   directory that the tool is confined to; default: the current one
-  --allow RULE      a permission rule, such as Bash or Write; may be repeated
+  --allow RULE      a permission rule: a tool such as Bash or Write, or Bash(git:*), Edit(src/**),
+                    WebFetch(domain:example.com); may be repeated
   --ask RULE        likewise; without a person to ask, what asks is refused
   --deny RULE       likewise; deny beats ask beats allow
   --default MODE    auto (default), allow, ask or deny: what happens where no rule decides
-  --settings FILE   JSON file with rules under \"permissions\": {\"allow\": [], \"ask\": [], \"deny\": [], \"default\": \"auto\"}
-                    and the network under \"web\": {\"allow_addresses\": [\"IP:PORT\"], \"allowed_domains\": [],
+  --settings FILE   JSON file with rules under \"permissions\": {\"allow\": [], \"ask\": [], \"deny\": [], \"default\": \"auto\"},
+                    or by tool under \"permission\": {\"fetch\": \"allow\"}, and the network under \"web\": {\"allow_addresses\": [\"IP:PORT\"], \"allowed_domains\": [],
                     \"blocked_domains\": [], \"user_agent\": \"…\", \"search\": {\"provider\": \"searxng\",
                     \"base_url\": \"…\", \"api_key\": \"…\"}}
   --allow-address IP:PORT
@@ -91,10 +92,14 @@ fn run(options: Options, arguments: Map<String, Value>) -> ToolResult<Value> {
 }
 
 fn unapproved(request: &Value) -> ToolError {
-    let rule = request["rule"].as_str().unwrap_or_default();
+    let own = [request["rule"].clone()];
+    let wanted = request["wanted"].as_array().map_or(&own[..], Vec::as_slice);
+    let wanted: Vec<String> =
+        wanted.iter().filter_map(Value::as_str).map(|rule| format!("--allow '{rule}'")).collect();
     let message = format!(
-        "{} and needs an approval, and there is nobody to ask; allow it with --allow {rule}",
-        request["message"].as_str().unwrap_or_default()
+        "{}: this needs an approval, and there is nobody to ask; allow it with {}",
+        request["message"].as_str().unwrap_or_default(),
+        wanted.join(" ")
     );
     let mut error = ToolError::new(Reason::NeedsApproval, message);
     for key in ["rule", "subject", "command", "file", "url", "query"] {
@@ -119,9 +124,9 @@ fn options(parser: &mut lexopt::Parser) -> Result<Option<Options>, Usage> {
             Long("help") | Short('h') => return Ok(None),
             Long("dialect") => dialect = args::text(parser)?,
             Long("workspace") => workspace = parser.value()?.into(),
-            Long("allow") => policy.allow.push(args::text(parser)?),
-            Long("ask") => policy.ask.push(args::text(parser)?),
-            Long("deny") => policy.deny.push(args::text(parser)?),
+            Long("allow") => policy.allow.push(args::text(parser)?.into()),
+            Long("ask") => policy.ask.push(args::text(parser)?.into()),
+            Long("deny") => policy.deny.push(args::text(parser)?.into()),
             Long("default") => {
                 policy.default = one_of("mode", &args::text(parser)?, "auto, allow, ask, deny")?
             }
@@ -146,27 +151,19 @@ fn one_of<T: serde::de::DeserializeOwned>(what: &str, text: &str, known: &str) -
         .map_err(|_| Usage(format!("there is no {what} {text:?}; there are: {known}")))
 }
 
-/// Adds the rules of a settings file to those of the command line, and takes its settings of the network.
+/// Has the rules of a settings file added to those of the command line, and takes its settings of the network.
 fn load_settings(file: &str, policy: &mut PolicyText, web: &mut WebSettings) -> Result<(), Usage> {
     let wrong = |why: String| Usage(format!("settings file {file}: {why}"));
     let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
     let mut settings: Value = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-    let (permissions, network) = (settings["permissions"].take(), settings["web"].take());
-    if permissions.is_null() && network.is_null() {
-        return Err(wrong("it has neither \"permissions\" nor \"web\"".into()));
-    }
+    let network = settings["web"].take();
     if !network.is_null() {
         *web = serde_json::from_value(network).map_err(|error| wrong(error.to_string()))?;
     }
-    if permissions.is_null() {
-        return Ok(());
-    }
-    let loaded: PolicyText = serde_json::from_value(permissions).map_err(|error| wrong(error.to_string()))?;
-    policy.allow.extend(loaded.allow);
-    policy.ask.extend(loaded.ask);
-    policy.deny.extend(loaded.deny);
-    if policy.default == Mode::Auto {
-        policy.default = loaded.default;
+    match settings.get("permissions").or_else(|| settings.get("permission")) {
+        Some(_) => policy.settings = Some(text),
+        None if settings.as_object().is_some_and(|all| all.contains_key("web")) => {}
+        None => return Err(wrong("it has none of \"permissions\", \"permission\" and \"web\"".into())),
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use crate::error::{Reason, Result, ToolError};
 use crate::lsp::LspSettings;
 use crate::ops::question::{Answers, Question};
 use crate::ops::skill::SkillSettings;
+use crate::policy::ReadGuard;
 use crate::session::Session;
 use crate::web_settings::WebSettings;
 use crate::workspace::Workspace;
@@ -62,6 +63,8 @@ pub type Progress = Arc<dyn Fn(serde_json::Value) + Send + Sync>;
 pub struct CallContext {
     /// The only way to files.
     pub workspace: Workspace,
+    /// What searches must leave out.
+    pub guard: ReadGuard,
     /// Raised when the caller cancels or is gone.
     pub cancel: CancelToken,
     /// When the call must have ended; `None` is never.
@@ -92,6 +95,7 @@ impl CallContext {
     pub fn new(workspace: Workspace) -> Self {
         Self {
             workspace,
+            guard: ReadGuard::default(),
             cancel: CancelToken::new(),
             deadline: None,
             limits: Limits::default(),

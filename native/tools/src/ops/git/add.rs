@@ -38,7 +38,7 @@ impl Operation for Add {
     const RULE: &'static str = "GitAdd";
 
     fn need(&self, cx: &CallContext) -> Result<Need> {
-        let operand = Operand::File(super::path::shown(&path_below(cx, &self.path)?));
+        let operand = Operand::File(super::path::named(cx, &self.path)?);
         Ok(Need { rule: Self::RULE.into(), touches: &[], allowed_by: &[], is_safe: false, operand })
     }
 

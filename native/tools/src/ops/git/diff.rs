@@ -28,7 +28,7 @@ impl Operation for Diff {
 
     fn need(&self, cx: &CallContext) -> Result<Need> {
         let operand = match &self.path {
-            Some(path) => Operand::File(super::path::shown(&path_below(cx, path)?)),
+            Some(path) => Operand::File(super::path::named(cx, path)?),
             None => Operand::None,
         };
         let read = &["Read"];
