@@ -69,7 +69,7 @@ const ATTACKS: [(&str, Effect, bool); 51] = [
     ("git(){ rm -rf x; }; git", Removed, true),
     ("PATH=.:$PATH git-hook-like", Removed, true),
     ("git log > made", Made("made"), false),
-    ("git log > ~/made-at-home", Made("home/made-at-home"), false),
+    ("git log > ~/made-at-home", Made("~/made-at-home"), false),
     ("./git status", Removed, false),
     ("gitk", Removed, false),
     ("cat k.p*", Told, true),
@@ -84,7 +84,6 @@ impl Env {
     fn new() -> Self {
         let env = Self(TempDir::new().unwrap());
         std::fs::create_dir(env.path("x")).unwrap();
-        std::fs::create_dir(env.path("home")).unwrap();
         std::fs::write(env.path("k.pem"), "the secret key\n").unwrap();
         std::os::unix::fs::symlink("k.pem", env.path("link")).unwrap();
         for name in ["p", "git", "git-hook-like"] {
@@ -92,8 +91,7 @@ impl Env {
         }
         let git = |args: &[&str]| {
             let mut git = std::process::Command::new("/usr/bin/git");
-            let output =
-                git.args(args).current_dir(env.0.path()).env("HOME", env.path("home")).output().unwrap();
+            let output = git.args(args).current_dir(env.0.path()).env("HOME", env.0.path()).output().unwrap();
             assert!(output.status.success(), "{output:?}");
         };
         git(&["init", "-q"]);
@@ -116,7 +114,10 @@ impl Env {
     fn has(&self, effect: Effect, outcome: &Outcome) -> bool {
         match effect {
             Removed => !self.path("x").exists(),
-            Made(file) => self.path(file).exists(),
+            Made(file) => match file.strip_prefix("~/") {
+                Some(file) => Path::new(&std::env::var("HOME").unwrap()).join(file).exists(),
+                None => self.path(file).exists(),
+            },
             Told => {
                 matches!(outcome, Outcome::Ok(value, _) if value["stdout"].as_str().unwrap().contains("secret"))
             }
@@ -153,16 +154,13 @@ fn no_attack_on_commands_gets_through() {
     beamai_tools::process::set_program(common::PROGRAM);
     let programs = stand_ins();
     let path = std::env::var("PATH").unwrap();
-    let first = Env::new();
     // SAFETY: this is the only test of this program, and no other thread of it runs yet.
     unsafe {
         std::env::set_var("PATH", format!("{}:{path}", programs.path().display()));
+        std::env::set_var("HOME", programs.path());
     }
-    drop(first);
     for (command, effect, is_loose_too) in ATTACKS {
         let env = Env::new();
-        // SAFETY: as above.
-        unsafe { std::env::set_var("HOME", env.path("home")) };
         let policies = if is_loose_too { vec![tight(), loose()] } else { vec![tight()] };
         for policy in policies {
             let outcome = env.run(policy.clone(), command);

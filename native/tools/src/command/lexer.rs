@@ -181,24 +181,24 @@ impl Parser<'_> {
             is_list = matches!(special, '@' | '*');
         }
         let operator = (self.cursor.peek(), self.cursor.ahead(1));
-        let is_known = match operator {
-            (Some('}'), _) => true,
-            (Some(':'), Some('-' | '+' | '?')) => true,
-            (Some('-' | '+' | '?' | '#' | '%' | '/' | '^' | ','), _) => true,
-            _ => false,
-        };
+        let is_known = matches!(
+            operator,
+            (Some(':'), Some('-' | '+' | '?'))
+                | (Some('}' | '-' | '+' | '?' | '#' | '%' | '/' | '^' | ','), _)
+        );
         if !is_known || (has_length && operator.0 != Some('}')) {
             return Err(odd());
         }
-        self.parameter_word().map(|has_list| is_list || has_list)
+        self.parameter_word()?;
+        Ok(is_list)
     }
 
     /// The rest of `${…}` after its name, operator included.
-    fn parameter_word(&mut self) -> Result<bool> {
+    fn parameter_word(&mut self) -> Result<()> {
         let odd = || Odd::new("a ${…} in it holds quotes or braces");
         loop {
             match self.cursor.next().ok_or_else(odd)? {
-                '}' => return Ok(false),
+                '}' => return Ok(()),
                 '$' => self.dollar(&mut Raw::default(), true)?,
                 '\'' | '"' | '\\' | '`' | '{' | '(' | ')' | '<' | '>' | '\n' => return Err(odd()),
                 _ => {}

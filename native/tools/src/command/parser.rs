@@ -12,7 +12,7 @@ use super::{Analysis, Odd};
 type Result<T> = std::result::Result<T, Odd>;
 
 /// Deepest nesting that is followed.
-const MOST_DEPTH: usize = 40;
+const MOST_DEPTH: usize = 32;
 /// Most characters that are read in all, those of nested commands again.
 const MOST_CHARS: usize = 1 << 20;
 

@@ -7,7 +7,7 @@ use super::{Analysis, FileUse, Odd, Program, Standing, base, builtin, hazard, wr
 type Result<T> = std::result::Result<T, Odd>;
 
 /// Deepest chain of wrappers and texts within texts.
-const MOST_DEPTH: usize = 40;
+const MOST_DEPTH: usize = 32;
 /// Most programs that are listed.
 const MOST_PROGRAMS: usize = 2000;
 

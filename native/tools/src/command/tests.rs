@@ -196,5 +196,5 @@ fn size_and_depth_are_bounded() {
     }
     assert!(start.elapsed() < std::time::Duration::from_secs(20), "{:?}", start.elapsed());
     doubted(&format!("{}a{}", "( ".repeat(60), ")".repeat(60)));
-    runs(&format!("{}a{}", "( ".repeat(30), ")".repeat(30)), &["a"]);
+    runs(&format!("{}a{}", "( ".repeat(25), ")".repeat(25)), &["a"]);
 }

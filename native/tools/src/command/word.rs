@@ -30,7 +30,7 @@ impl Raw {
     pub(super) fn expand(self) -> Option<Vec<Word>> {
         let has_quotes = self.has_quotes;
         let words = super::brace::expand(self.pieces)?;
-        let words = words.into_iter().map(|pieces| Word { pieces, has_quotes });
+        let words = words.into_iter().map(|pieces| Word { pieces: without_user(pieces), has_quotes });
         Some(words.filter(|word| word.has_quotes || !word.pieces.is_empty()).collect())
     }
 
@@ -56,6 +56,17 @@ impl Raw {
     fn is_equals(&self, at: usize) -> bool {
         self.pieces.get(at) == Some(&Piece::Char { char: '=', quoted: false })
     }
+}
+
+/// A word in which `~name`, the home of somebody or one of the shell's directories, is unknown text. `~` alone stays.
+fn without_user(mut pieces: Vec<Piece>) -> Vec<Piece> {
+    let tilde = Piece::Char { char: '~', quoted: false };
+    let is_slash = |piece: &Piece| matches!(piece, Piece::Char { char: '/', .. });
+    let end = pieces.iter().position(is_slash).unwrap_or(pieces.len());
+    if pieces.first() == Some(&tilde) && end > 1 {
+        pieces.splice(..end, [Piece::Unknown { quoted: true }]);
+    }
+    pieces
 }
 
 /// Whether a character can be in the name of a variable.
