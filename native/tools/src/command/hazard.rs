@@ -3,7 +3,7 @@
 use super::word::Word;
 
 /// Programs that run a program of their command line and are not seen through.
-const RUNNERS: [&str; 58] = [
+const RUNNERS: &[&str] = &[
     "watch",
     "parallel",
     "flock",
@@ -61,6 +61,19 @@ const RUNNERS: [&str; 58] = [
     "capsh",
     "dash-run",
     "unbuffer",
+    "vim",
+    "nvim",
+    "vi",
+    "view",
+    "ex",
+    "ed",
+    "emacs",
+    "nano",
+    "sqlite3",
+    "psql",
+    "mysql",
+    "m4",
+    "gnuplot",
     "chpst",
 ];
 

@@ -26,6 +26,9 @@ impl Parser<'_> {
         let digits = digits.count();
         let is_operator = |char| matches!(char, '<' | '>');
         if digits > 0 && self.cursor.ahead(digits).is_some_and(is_operator) {
+            if digits > 3 {
+                return Err(Odd::new("the number of a redirection is unusual"));
+            }
             (0..digits).for_each(|_| _ = self.cursor.next());
         } else if self.cursor.starts_with("<(") || self.cursor.starts_with(">(") {
             return Ok(false);

@@ -9,6 +9,7 @@
 mod ansi_c;
 mod brace;
 mod builtin;
+mod compound;
 mod cursor;
 mod hazard;
 mod heredoc;
@@ -118,6 +119,13 @@ impl Program {
         self.words.first().and_then(Word::text)
     }
 
+    /// The name that a rule for programs of the system means: bare, or of a standard directory. A program anywhere else
+    /// is known by its path alone, whatever it is called.
+    pub fn system_name(&self) -> Option<String> {
+        let name = self.name()?;
+        Some(system_name(&name).unwrap_or(&name).to_owned())
+    }
+
     /// The last part of its name.
     pub fn base(&self) -> Option<String> {
         self.name().map(|name| base(&name).to_owned())
@@ -145,6 +153,16 @@ impl Analysis {
             self.doubt(part.to_owned(), &format!("the variable {name} can change what is run"));
         }
     }
+}
+
+/// Directories whose programs are meant by their bare names.
+const STANDARD: [&str; 6] =
+    ["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/usr/local/sbin/"];
+
+/// The bare name of a program of the system; `None` where another place is named.
+pub fn system_name(name: &str) -> Option<&str> {
+    let bare = STANDARD.iter().find_map(|directory| name.strip_prefix(directory)).unwrap_or(name);
+    (!bare.contains('/') && !bare.is_empty()).then_some(bare)
 }
 
 /// The last part of a path.

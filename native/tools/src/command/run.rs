@@ -144,7 +144,7 @@ impl Runner<'_> {
             return Ok(());
         };
         // Other shells read some texts in another way than bash.
-        let is_sure = name == "bash" || text.chars().all(is_common);
+        let is_sure = name == "bash" || matches!(name, "sh" | "dash") && text.chars().all(is_common);
         self.list(words, if is_sure { Standing::Wrapper } else { Standing::Judged }, None);
         if !is_sure {
             self.doubt("another shell than bash may read the text in another way");
@@ -193,6 +193,10 @@ impl Runner<'_> {
     }
 
     fn list(&mut self, words: Vec<Word>, standing: Standing, hazard: Option<String>) {
+        let name = words.first().and_then(Word::text);
+        // What lies elsewhere may be anything, whatever it is called.
+        let is_elsewhere = name.is_some_and(|name| super::system_name(&name).is_none());
+        let standing = if is_elsewhere { Standing::Judged } else { standing };
         self.out.programs.push(Program { words, standing, hazard, part: super::shortened(&self.part) });
     }
 }

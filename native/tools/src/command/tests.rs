@@ -78,6 +78,17 @@ fn wrappers_are_seen_through() {
 }
 
 #[test]
+fn a_program_that_lies_elsewhere_is_not_what_it_is_called() {
+    for command in
+        ["./timeout 5 git log", "./true", "a/env git log", "/tmp/eval 'git log'", "./bash -c 'git log'"]
+    {
+        let own = analyse(command).programs.remove(0);
+        assert_eq!(own.standing, Standing::Judged, "{command}");
+    }
+    assert_eq!(analyse("/usr/bin/timeout 5 a").programs[0].standing, Standing::Wrapper);
+}
+
+#[test]
 fn what_cannot_be_told_is_a_doubt() {
     for command in [
         "$x -rf y",
@@ -146,6 +157,9 @@ fn what_cannot_be_told_is_a_doubt() {
         "time -x a",
         "a {b,c",
         "watch a",
+        "zsh -c a",
+        "sh -c 'a {b,c}'",
+        "vim x",
         "echo > $x",
         "echo > /dev/tcp/a/1",
         "ssh h rm",
@@ -181,6 +195,26 @@ fn ordinary_commands_are_sure() {
         }
         assert!(is_sure(command), "{command}: {:?}", analyse(command));
     }
+}
+
+/// The stack of a scheduler of the BEAM is 320 KiB; without optimisation, frames are several times as large.
+#[test]
+fn depth_fits_a_small_stack() {
+    let texts =
+        ["( ", "$(", "{ ", "if ", "\"$(", "<(", "${x:-", "$((", "a; while ", "x=$(", "[[ \"$(", "case $("];
+    let nested = |count: usize| {
+        let mut text = "rm x".to_owned();
+        for _ in 0..count {
+            text = format!("env eval '{}'", text.replace('\'', r"'\''"));
+        }
+        text
+    };
+    let run = move || {
+        texts.iter().for_each(|text| _ = analyse(&text.repeat(1000)));
+        analyse(&format!("{}a", "env ".repeat(1000)));
+        analyse(&nested(8));
+    };
+    std::thread::Builder::new().stack_size(512 << 10).spawn(run).unwrap().join().unwrap();
 }
 
 #[test]

@@ -189,7 +189,7 @@ impl<'a> Case<'a> {
             return Some(file.shown());
         }
         let touching = |program: &&Program| {
-            let base = program.base().unwrap_or_default();
+            let base = program.system_name().unwrap_or_default();
             let is_other = program.standing == Standing::Wrapper && !matches!(&*base, "xargs" | "env");
             let is_free = BLIND.contains(&&*base) || access == Access::Write && READERS.contains(&&*base);
             !is_other && !is_free && program.words.iter().any(|word| self.denotes(word, pattern) >= least)
@@ -384,7 +384,7 @@ impl<'a> Case<'a> {
 
 /// Whether words of a program that is not known to run none of them may be what a pattern means.
 fn hides(program: &Program, pattern: &CommandPattern) -> bool {
-    let base = program.base().unwrap_or_default();
+    let base = program.system_name().unwrap_or_default();
     if BLIND.contains(&&*base) || PLAIN.contains(&&*base) || program.standing != Standing::Judged {
         return false;
     }

@@ -196,6 +196,11 @@ fn a_command_is_allowed_when_rules_cover_every_part() {
         "git -c a=b log",
         "cd /elsewhere && git log",
         "x=1",
+        "./timeout 5 git log",
+        "./true",
+        "./env git log",
+        "/tmp/eval 'git log'",
+        "./bash -c 'git log'",
         "git log > out/../x",
     ] {
         assert_eq!(name(&git, command), "ask", "{command}");

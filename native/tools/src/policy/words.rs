@@ -1,6 +1,6 @@
 //! Patterns of commands: exact, prefix (`git:*`), glob.
 
-use crate::command::{Program, Word, words};
+use crate::command::{Program, Word, system_name, words};
 use globset::{Glob, GlobMatcher};
 
 /// A compiled pattern.
@@ -24,10 +24,6 @@ pub(super) enum Hold {
     Maybe,
     Surely,
 }
-
-/// Directories whose programs are meant by their bare names.
-const STANDARD: [&str; 6] =
-    ["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/usr/local/sbin/"];
 
 /// What stands for unknown text where a text is compared; no name has it.
 const UNKNOWN: &str = "\u{fffc}";
@@ -77,8 +73,7 @@ impl CommandPattern {
     /// Whether it is certain that the pattern means the program.
     pub(super) fn allows(&self, program: &Program) -> bool {
         let Some(name) = program.name() else { return false };
-        let same_name =
-            |wanted: &str| wanted == name || is_standard(&name).is_some_and(|bare| bare == wanted);
+        let same_name = |wanted: &str| wanted == name || system_name(&name) == Some(wanted);
         let starts_with = |pattern: &[String]| {
             let rest = program.words[1..].iter().map(Word::text);
             same_name(&pattern[0])
@@ -89,7 +84,7 @@ impl CommandPattern {
             Self::Exact { words, .. } => words.len() == program.words.len() && starts_with(words),
             Self::Prefix(words) => starts_with(words),
             Self::Glob { glob, .. } => {
-                let name = is_standard(&name).unwrap_or(&name);
+                let name = system_name(&name).unwrap_or(&name);
                 // Unknown text may be of any length: what matches whether there is much of it or none, matches.
                 ["", UNKNOWN, "\u{fffc}\u{fffc}\u{fffc}"]
                     .iter()
@@ -187,12 +182,6 @@ fn has_letter(text: &str, letter: char) -> bool {
 fn is_long(text: &str, wanted: &str) -> bool {
     let name = text.split('=').next().unwrap_or_default();
     text == wanted || (name.len() > 2 && name.starts_with("--") && wanted.starts_with(name))
-}
-
-/// The bare name of a program of a standard directory.
-fn is_standard(name: &str) -> Option<&str> {
-    let bare = STANDARD.iter().find_map(|directory| name.strip_prefix(directory))?;
-    (!bare.contains('/') && !bare.is_empty()).then_some(bare)
 }
 
 /// Name and arguments with a space between them; what is not known is the filler.

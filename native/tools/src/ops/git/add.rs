@@ -1,5 +1,6 @@
 //! `git_add`.
 
+#[cfg(feature = "port")]
 use super::path::path_below;
 use crate::context::{CallContext, Stop};
 use crate::error::Result;

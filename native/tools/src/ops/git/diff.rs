@@ -1,6 +1,7 @@
 //! `git_diff`.
 
 use super::answer::Answer;
+#[cfg(feature = "port")]
 use super::path::path_below;
 use crate::context::{CallContext, Stop};
 use crate::error::Result;
