@@ -13,6 +13,8 @@
     message := binary(),
     args := map(),
     matched_rule := binary() | null,
+    %% Rules that would allow what is asked about, where they are not the subject.
+    wanted => [binary()],
     command => binary(),
     file => binary(),
     run_id => term(),
@@ -42,7 +44,8 @@ request(Native, Args, Context) ->
         <<"subject">> := Subject,
         <<"message">> := Message
     } = Native,
-    Named = [{Key, V} || {Key, N} <- [{command, <<"command">>}, {file, <<"file">>}],
+    Keys = [{command, <<"command">>}, {file, <<"file">>}, {wanted, <<"wanted">>}],
+    Named = [{Key, V} || {Key, N} <- Keys,
         {ok, V} <- [maps:find(N, Native)]],
     Ids = maps:with([run_id, agent_id, session_id], Context),
     maps:merge(
@@ -62,9 +65,10 @@ approve(_Kernel, #{approve := Approve}) when Approve =/= undefined -> Approve;
 approve(Kernel, _Context) -> maps:get(approve, Kernel, none).
 
 ask(none, #{subject := Subject, message := Message} = Request, _Session) ->
+    Rules = [["<<\"", Rule, "\">>"] || Rule <- maps:get(wanted, Request, [Subject])],
     Text = [
-        Message, ". Nobody can be asked: allow it with a rule, permissions => #{allow => [<<\"",
-        Subject, "\">>]}, or give the kernel or the context an approve callback"
+        Message, ". Nobody can be asked: allow it with a rule, permissions => #{allow => [",
+        lists:join(", ", Rules), "]}, or give the kernel or the context an approve callback"
     ],
     {error, refusal(Request, needs_approval, Text)};
 ask(Approve, Request, Session) ->

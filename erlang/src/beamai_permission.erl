@@ -6,30 +6,40 @@
 -include("beamai_plan.hrl").
 
 -export([normalise/1, explain/3]).
--export_type([t/0, mode/0, normalised/0, verdict/0]).
+-export_type([t/0, rule/0, mode/0, normalised/0, verdict/0]).
 
 -type mode() :: auto | allow | ask | deny.
--type t() :: #{
-    allow => [binary() | string()],
-    ask => [binary() | string()],
-    deny => [binary() | string()],
-    default => mode()
-}.
--type normalised() :: #{allow := [binary()], ask := [binary()], deny := [binary()], default := binary()}.
+-type text() :: binary() | string().
+
+%% `Tool' or `Tool(pattern)'; with examples, which are tried when the kernel is made.
+-type rule() :: text() | #{rule := text(), match => [text()], no_match => [text()]}.
+-type t() ::
+    #{allow => [rule()], ask => [rule()], deny => [rule()], default => mode()}
+    %% A JSON settings file with the same under `"permissions"'.
+    | {file, file:filename_all()}.
+-type normalised() ::
+    #{allow := [normalised_rule()], ask := [normalised_rule()], deny := [normalised_rule()], default := binary()}
+    | #{settings := binary()}.
+-type normalised_rule() :: binary() | #{rule := binary(), match := [binary()], no_match := [binary()]}.
 -type verdict() :: #{
     verdict := allow | ask | deny, matched_rule := binary() | undefined, message := binary()
 }.
 
-%% @doc Checks a policy and fills in what it leaves out: no rules, and the mode `auto'. The error
-%% is a sentence.
+%% @doc Checks a policy and fills in what it leaves out: no rules, and the mode `auto'. Of a settings
+%% file, the text is read. The error is a sentence.
 -spec normalise(term()) -> {ok, normalised()} | {error, binary()}.
+normalise({file, Path}) when is_binary(Path); is_list(Path) ->
+    case file:read_file(Path) of
+        {ok, Text} -> {ok, #{settings => Text}};
+        {error, Reason} -> wrong(["file ", show(Path), " cannot be read: ", file:format_error(Reason)])
+    end;
 normalise(Policy) when is_map(Policy) ->
     case maps:keys(maps:without([allow, ask, deny, default], Policy)) of
         [] -> lists_and_mode(Policy);
         Unknown -> wrong(["has unknown keys ", show(Unknown), "; it takes allow, ask, deny, default"])
     end;
 normalise(Other) ->
-    wrong(["must be a map, not ", show(Other)]).
+    wrong(["must be a map or {file, Path}, not ", show(Other)]).
 
 lists_and_mode(Policy) ->
     Lists = [{Key, rules(maps:get(Key, Policy, []))} || Key <- [allow, ask, deny]],
@@ -48,21 +58,42 @@ rules(Rules) when length(Rules) >= 0 ->
     Texts = [rule(Rule) || Rule <- Rules],
     case [Rule || {Rule, error} <- lists:zip(Rules, Texts)] of
         [] -> {ok, Texts};
-        [Bad | _] -> {error, [" has ", show(Bad), "; a rule is a text such as <<\"Bash(git:*)\">>"]}
+        [Bad | _] -> {error, [" has ", show(Bad), "; a rule is a text such as <<\"Bash(git:*)\">>, or ",
+            "#{rule => Text, match => [Text], no_match => [Text]}"]}
     end;
 rules(Other) ->
     {error, [" must be a list of rules, not ", show(Other)]}.
 
-rule(Rule) when is_binary(Rule) ->
-    Rule;
-rule([_ | _] = Rule) ->
-    try unicode:characters_to_binary(Rule) of
-        Text when is_binary(Text) -> Text;
+rule(#{rule := Rule} = Checked) ->
+    Examples = [texts(maps:get(Key, Checked, [])) || Key <- [match, no_match]],
+    case {maps:keys(maps:without([rule, match, no_match], Checked)), text(Rule), Examples} of
+        {[], Text, [Match, NoMatch]} when is_binary(Text), is_list(Match), is_list(NoMatch) ->
+            #{rule => Text, match => Match, no_match => NoMatch};
+        _ ->
+            error
+    end;
+rule(Rule) ->
+    text(Rule).
+
+texts(Texts) when is_list(Texts) ->
+    Checked = [text(Text) || Text <- Texts],
+    case lists:member(error, Checked) of
+        true -> error;
+        false -> Checked
+    end;
+texts(_Other) ->
+    error.
+
+text(Text) when is_binary(Text) ->
+    Text;
+text([_ | _] = Text) ->
+    try unicode:characters_to_binary(Text) of
+        Binary when is_binary(Binary) -> Binary;
         _ -> error
     catch
         error:badarg -> error
     end;
-rule(_Other) ->
+text(_Other) ->
     error.
 
 wrong(Text) ->
@@ -94,11 +125,11 @@ reply(#{env := Env}, #plan{name = Name, params = Params} = Plan, Args) ->
             Error
     end.
 
-explained(Name, {ok, #{<<"verdict">> := Verdict, <<"rule">> := Rule}}) ->
+explained(Name, {ok, #{<<"verdict">> := Verdict, <<"rule">> := Rule, <<"because">> := Because}}) ->
     #{
         verdict => verdict(Verdict),
         matched_rule => matched_rule(Rule),
-        message => unicode:characters_to_binary([Name, said(Verdict), because(Rule)])
+        message => unicode:characters_to_binary([Name, said(Verdict), because(Rule), Because])
     };
 explained(Name, {error, #{<<"message">> := _} = Error}) ->
     {error, beamai_error:from_native(Name, Error)};

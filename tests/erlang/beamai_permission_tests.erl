@@ -145,3 +145,120 @@ explain_gives_the_verdict_and_the_rule_test() ->
     ?assertMatch(
         {error, #{error_type := not_found}}, beamai_permission:explain(Kernel, <<"none">>, #{})
     ).
+
+%% Rules with patterns
+
+explain(Policy, Tool, Args) ->
+    Kernel = lists:foldl(
+        fun(Module, K) -> beamai_kernel:add_tool_module(K, Module) end,
+        beamai_kernel:new(#{permissions => Policy}),
+        [beamai_tool_shell, beamai_tool_file, beamai_tool_web]
+    ),
+    beamai_permission:explain(Kernel, Tool, Args).
+
+command(Policy, Command) ->
+    explain(Policy, <<"shell_exec">>, #{<<"command">> => Command}).
+
+explain_names_the_part_of_a_command_that_decided_test() ->
+    Policy = #{allow => [<<"Bash(git:*)">>], deny => [<<"Bash(rm -rf:*)">>]},
+    ?assertMatch(
+        #{verdict := allow, matched_rule := <<"Bash(git:*)">>}, command(Policy, <<"git log && git status">>)
+    ),
+    #{verdict := deny, matched_rule := Rule, message := Message} =
+        command(Policy, <<"git log; timeout 5 r''m -f -r x">>),
+    ?assertEqual(<<"Bash(rm -rf:*)">>, Rule),
+    ?assertMatch({match, _}, re:run(Message, "for the part \"rm -f -r x\"")),
+    #{verdict := ask, matched_rule := undefined, message := Why} = command(Policy, <<"git $x">>),
+    ?assertMatch({match, _}, re:run(Why, "because")).
+
+paths_and_addresses_are_matched_test() ->
+    Policy = #{allow => [<<"Edit(lib/**)">>, <<"WebFetch(domain:hex.pm)">>], deny => [<<"Read(**/*.pem)">>]},
+    Verdict = fun(Tool, Args) -> maps:get(verdict, explain(Policy, Tool, Args)) end,
+    Edit = fun(Path) -> #{<<"path">> => Path, <<"old_string">> => <<"a">>, <<"new_string">> => <<"b">>} end,
+    ?assertEqual(allow, Verdict(<<"file_edit">>, Edit(<<"lib/x.erl">>))),
+    ?assertEqual(ask, Verdict(<<"file_edit">>, Edit(<<"x.erl">>))),
+    ?assertEqual(deny, Verdict(<<"file_edit">>, Edit(<<"lib/k.pem">>))),
+    ?assertEqual(deny, Verdict(<<"file_read">>, #{<<"path">> => <<"k.pem">>})),
+    ?assertEqual(allow, Verdict(<<"web_fetch">>, #{<<"url">> => <<"https://repo.hex.pm/x">>})),
+    ?assertEqual(ask, Verdict(<<"web_fetch">>, #{<<"url">> => <<"https://xhex.pm/">>})).
+
+fault(Permissions) ->
+    try beamai_kernel:new(#{permissions => Permissions}) of
+        _ -> none
+    catch
+        error:{bad_option, _} = Reason:Stack ->
+            #{general := Text} = beamai_options:format_error(Reason, Stack),
+            Text
+    end.
+
+examples_are_checked_when_the_kernel_is_made_test() ->
+    Rule = #{rule => <<"Bash(rm -rf:*)">>, match => [<<"rm -fr /">>], no_match => ["rm x"]},
+    ?assertEqual(none, fault(#{deny => [Rule]})),
+    Failing = fault(#{deny => [Rule#{no_match => [<<"rm -r -f x">>]}]}),
+    ?assertMatch({match, _}, re:run(Failing, "matches its example \"rm -r -f x\"")),
+    ?assertMatch({match, _}, re:run(fault(#{deny => [Rule#{matches => []}]}), "a rule is a text")),
+    ?assertMatch({match, _}, re:run(fault(#{deny => [Rule#{match => <<"x">>}]}), "a rule is a text")).
+
+a_malformed_rule_says_what_is_accepted_test() ->
+    [
+        ?assertMatch({match, _}, re:run(fault(#{allow => [Rule]}), Says))
+     || {Rule, Says} <- [
+            {<<"Bash(git">>, "not closed; write Tool or Tool\\(pattern\\)"},
+            {<<"shell_exec">>, "write Bash"},
+            {<<"Raed">>, "did you mean Read"},
+            {<<"Read(!x)">>, "another list"},
+            {<<"WebFetch(hex.pm)">>, "domain:example.com"},
+            {<<"own(x)">>, "takes no pattern"}
+        ]
+    ].
+
+a_settings_file_is_read_from_where_the_host_says_test() ->
+    beamai_test:in_workspace(fun(Directory) ->
+        File = filename:join(Directory, "settings.json"),
+        Write = fun(Text) -> ok = file:write_file(File, Text) end,
+        Write(<<"{\"permissions\": {\"deny\": [\"Bash(sudo:*)\"]}, \"permission\": {\"fetch\": \"allow\"}}">>),
+        Policy = {file, File},
+        ?assertMatch(#{verdict := deny, matched_rule := <<"Bash(sudo:*)">>}, command(Policy, <<"sudo x">>)),
+        ?assertMatch(#{verdict := ask}, command(Policy, <<"x">>)),
+        ?assertMatch(
+            #{verdict := allow}, explain(Policy, <<"web_fetch">>, #{<<"url">> => <<"https://a.example/">>})
+        ),
+        Write(<<"{\"permissions\": {\"deny\": [\"Bash(\"]}}">>),
+        ?assertMatch({match, _}, re:run(fault(Policy), "not closed")),
+        ok = file:delete(File),
+        ?assertMatch({match, _}, re:run(fault(Policy), "cannot be read"))
+    end).
+
+what_is_asked_shows_the_command_and_the_rules_that_would_allow_it_test() ->
+    Me = self(),
+    Approve = fun(Request) -> Me ! Request, {allow, session} end,
+    Kernel = beamai_kernel:add_tool_module(beamai_kernel:new(#{}), beamai_tool_shell),
+    Context = #{session_id => asks_for_commands, approve => Approve},
+    Run = fun(Command) ->
+        beamai_kernel:invoke(Kernel, <<"shell_exec">>, #{<<"command">> => Command}, Context)
+    end,
+    ?assertMatch({ok, #{<<"exit_code">> := 0}, _}, Run(<<"echo x > /dev/null; test 1">>)),
+    receive
+        Request ->
+            ?assertMatch(
+                #{
+                    command := <<"echo x > /dev/null; test 1">>,
+                    wanted := [<<"Bash(echo x)">>, <<"Bash(test 1)">>]
+                },
+                Request
+            )
+    end,
+    %% It holds for this command in this session, and for no other.
+    ?assertMatch({ok, _, _}, Run(<<"echo x > /dev/null; test 1">>)),
+    receive
+        Again -> error({asked, Again})
+    after 0 -> ok
+    end,
+    {ok, _, _} = Run(<<"echo y">>),
+    receive
+        #{command := <<"echo y">>} -> ok
+    end,
+    {error, #{message := Message}} =
+        beamai_kernel:invoke(Kernel, <<"shell_exec">>, #{<<"command">> => <<"echo x">>}),
+    ?assertMatch({match, _}, re:run(Message, "allow => \\[<<\"Bash\\(echo x\\)\">>\\]")),
+    beamai_session:close(asks_for_commands).

@@ -10,7 +10,7 @@ use beamai_tools::engine::{Call, Host, Outcome, Run, Settings};
 use beamai_tools::lsp::LspSettings;
 use beamai_tools::ops::question::Answers;
 use beamai_tools::ops::skill::SkillSettings;
-use beamai_tools::policy::{Mode, PolicyText};
+use beamai_tools::policy::PolicyText;
 use beamai_tools::sandbox::SandboxSettings;
 use beamai_tools::web_settings::{WebSettings, address};
 use beamai_tools::workspace::Workspace;
@@ -32,11 +32,13 @@ usage: beamai-port call TOOL JSON [options]
 
   --dialect D       whose tool of that name: beamai (default), microai, coder, ide or probe
   --workspace DIR   directory that the tool is confined to; default: the current one
-  --allow RULE      a permission rule, such as Bash or Write; may be repeated
+  --allow RULE      a permission rule: a tool such as Bash or Write, or Bash(git:*), Edit(src/**),
+                    WebFetch(domain:example.com); may be repeated
   --ask RULE        likewise; what matches is asked about
   --deny RULE       likewise; deny beats ask beats allow
   --default MODE    auto (default), allow, ask or deny: what happens where no rule decides
-  --settings FILE   JSON file with rules under \"permissions\": {\"allow\": [], \"ask\": [], \"deny\": [], \"default\": \"auto\"}
+  --settings FILE   JSON file with rules under \"permissions\": {\"allow\": [], \"ask\": [], \"deny\": [], \"default\": \"auto\"},
+                    or by tool under \"permission\": {\"fetch\": \"allow\"},
                     the sandbox under \"sandbox\": \"MODE\" or {\"mode\": \"MODE\", \"network\": false, \"unix_sockets\": false,
                     \"readable\": [], \"writable\": [], \"env\": [], \"memory\": BYTES, \"processes\": N, \"cpu\": SECONDS,
                     \"file_size\": BYTES}, and the network under \"web\": {\"allow_addresses\": [\"IP:PORT\"], \"allowed_domains\": [],
@@ -127,14 +129,24 @@ fn attended(host: &Host, call: Call, terminal: Option<&Terminal>) -> ToolResult<
     }
 }
 
+/// The options that would allow what a request asks for.
+fn wanted(request: &Value) -> String {
+    let own = [request["rule"].clone()];
+    let rules = request["wanted"].as_array().map_or(&own[..], Vec::as_slice);
+    let options = rules.iter().filter_map(Value::as_str).map(|rule| format!("--allow '{rule}'"));
+    options.collect::<Vec<_>>().join(" ")
+}
+
 fn unapproved(request: &Value, was_asked: bool) -> ToolError {
-    let rule = request["rule"].as_str().unwrap_or_default();
     let what = request["message"].as_str().unwrap_or_default();
     let mut error = match was_asked {
-        true => ToolError::new(Reason::Denied, format!("{what}, and the person at the terminal said no")),
+        true => ToolError::new(Reason::Denied, format!("{what}: the person at the terminal said no")),
         false => ToolError::new(
             Reason::NeedsApproval,
-            format!("{what} and needs an approval, and there is nobody to ask; allow it with --allow {rule}"),
+            format!(
+                "{what}: this needs an approval, and there is nobody to ask; allow it with {}",
+                wanted(request)
+            ),
         ),
     };
     for key in ["rule", "subject", "command", "file", "url", "query"] {
@@ -161,9 +173,9 @@ fn options(parser: &mut lexopt::Parser) -> Result<Option<Options>, Usage> {
             Long("help") | Short('h') => return Ok(None),
             Long("dialect") => dialect = args::text(parser)?,
             Long("workspace") => workspace = parser.value()?.into(),
-            Long("allow") => policy.allow.push(args::text(parser)?),
-            Long("ask") => policy.ask.push(args::text(parser)?),
-            Long("deny") => policy.deny.push(args::text(parser)?),
+            Long("allow") => policy.allow.push(args::text(parser)?.into()),
+            Long("ask") => policy.ask.push(args::text(parser)?.into()),
+            Long("deny") => policy.deny.push(args::text(parser)?.into()),
             Long("default") => {
                 policy.default = one_of("mode", &args::text(parser)?, "auto, allow, ask, deny")?
             }
@@ -194,7 +206,7 @@ fn one_of<T: serde::de::DeserializeOwned>(what: &str, text: &str, known: &str) -
         .map_err(|_| Usage(format!("there is no {what} {text:?}; there are: {known}")))
 }
 
-/// Adds the rules of a settings file to those of the command line, and takes its sandbox and its settings of the
+/// Has the rules of a settings file added to those of the command line, and takes its sandbox and its settings of the
 /// network.
 fn load_settings(
     file: &str,
@@ -205,34 +217,25 @@ fn load_settings(
     let wrong = |why: String| Usage(format!("settings file {file}: {why}"));
     let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
     let mut settings: Value = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-    let parts = ["permissions", "sandbox", "web"].map(|part| settings.get_mut(part).map(Value::take));
-    if parts.iter().all(Option::is_none) {
-        return Err(wrong("it has none of \"permissions\", \"sandbox\" and \"web\"".into()));
+    let has_rules = ["permissions", "permission"].iter().any(|part| settings.get(part).is_some());
+    let [own_sandbox, network] = ["sandbox", "web"].map(|part| settings.get_mut(part).map(Value::take));
+    if !has_rules && own_sandbox.is_none() && network.is_none() {
+        return Err(wrong("it has none of \"permissions\", \"permission\", \"sandbox\" and \"web\"".into()));
     }
-    let [permissions, own_sandbox, network] = parts;
     if let Some(own) = own_sandbox {
         *sandbox = part(own).map_err(wrong)?;
     }
     if let Some(own) = network {
         *web = part(own).map_err(wrong)?;
     }
-    if let Some(own) = permissions {
-        add_rules(policy, part(own).map_err(wrong)?);
+    if has_rules {
+        policy.settings = Some(text);
     }
     Ok(())
 }
 
 fn part<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, String> {
     serde_json::from_value(value).map_err(|error| error.to_string())
-}
-
-fn add_rules(policy: &mut PolicyText, loaded: PolicyText) {
-    policy.allow.extend(loaded.allow);
-    policy.ask.extend(loaded.ask);
-    policy.deny.extend(loaded.deny);
-    if policy.default == Mode::Auto {
-        policy.default = loaded.default;
-    }
 }
 
 fn arguments(json: &str) -> Result<Map<String, Value>, Usage> {

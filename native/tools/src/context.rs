@@ -6,6 +6,7 @@ use crate::lsp::LspSettings;
 use crate::ops::question::{Answers, Question};
 use crate::ops::skill::SkillSettings;
 use crate::ops::task::{Delegation, Report};
+use crate::policy::ReadGuard;
 use crate::sandbox::SandboxSettings;
 use crate::seen::Seen;
 use crate::session::Session;
@@ -54,6 +55,8 @@ pub type Progress = Arc<dyn Fn(serde_json::Value) + Send + Sync>;
 pub struct CallContext {
     /// The only way to files.
     pub workspace: Workspace,
+    /// What searches must leave out.
+    pub guard: ReadGuard,
     /// Raised when the caller cancels or is gone.
     pub cancel: CancelToken,
     /// When the call must have ended; `None` is never.
@@ -93,6 +96,7 @@ impl CallContext {
     pub fn new(workspace: Workspace) -> Self {
         Self {
             workspace,
+            guard: ReadGuard::default(),
             cancel: CancelToken::new(),
             deadline: None,
             limits: Limits::default(),

@@ -9,7 +9,7 @@ use crate::ops::question::{Answers, Question};
 use crate::ops::skill::SkillSettings;
 use crate::ops::task::{Delegation, Report};
 use crate::panics;
-use crate::policy::{Need, Needs, Operand, Policy, PolicyText, Verdict};
+use crate::policy::{Judgement, Need, Needs, Operand, Policy, PolicyText, ReadGuard, Verdict};
 use crate::sandbox::SandboxSettings;
 use crate::seen::Seen;
 use crate::session::{Session, SessionState};
@@ -53,6 +53,7 @@ pub struct Settings {
 pub struct Host {
     workspace: Workspace,
     policy: Policy,
+    guard: ReadGuard,
     sandbox: Arc<SandboxSettings>,
     limits: Limits,
     skills: Arc<SkillSettings>,
@@ -151,9 +152,13 @@ impl Host {
     pub fn new(settings: &Settings) -> Result<Self> {
         settings.lsp.check()?;
         settings.sandbox.check()?;
+        let workspace = Workspace::pinned(&settings.workspace)?;
+        let rule_of = &catalogue::canonical_rule;
+        let policy = Policy::new(&settings.permissions, catalogue::rules(), rule_of, &workspace)?;
         Ok(Self {
-            workspace: Workspace::pinned(&settings.workspace)?,
-            policy: Policy::new(&settings.permissions, catalogue::canonical_rule)?,
+            workspace,
+            guard: policy.read_guard(),
+            policy,
             sandbox: Arc::new(settings.sandbox.clone()),
             limits: settings.limits.clone(),
             skills: Arc::new(settings.skills.clone()),
@@ -180,21 +185,23 @@ impl Host {
     }
 
     fn try_call(&self, call: Call, run: Run) -> Result<Outcome, Stop> {
-        let cx = self.context(&call, run)?;
+        let mut cx = self.context(&call, run)?;
         let tool = catalogue::find(&call.tool, call.dialect.as_deref())?;
         // Some tools ask by what they work on; among those that are long, a digest costs nothing.
         let may_ask = tool.traits().pace == Pace::Long || self.policy.may_ask(tool.requires_permission());
         let digest = may_ask.then(|| digest(&call.args));
         let prepared = tool.prepare(call.args)?;
         let needs = prepared.needs(&cx)?;
-        match self.policy.judge_all(&needs) {
-            (Verdict::Allow(_), _) => run_prepared(prepared, &cx),
-            (Verdict::Deny(rule), need) => Err(denied(need, rule).into()),
-            (Verdict::Ask(rule), _) => {
-                let request = request(&call.tool, &needs, rule, digest);
+        let (judgement, need) = self.policy.judge_all(&needs);
+        match judgement.verdict {
+            Verdict::Allow(_) => run_prepared(prepared, &cx),
+            Verdict::Deny(_) => Err(denied(need, &judgement).into()),
+            Verdict::Ask(_) => {
+                let request = request(&call.tool, &needs, &judgement, digest);
                 match &call.approved {
                     None => Ok(Outcome::Ask(request)),
                     Some(approved) if request["fingerprint"] == approved.as_str() => {
+                        cx.guard = cx.guard.approved();
                         run_prepared(prepared, &cx)
                     }
                     Some(_) => Err(changed(&needs).into()),
@@ -220,10 +227,11 @@ impl Host {
     /// `denied` with the rule.
     pub fn judge(&self, tool: &str, requires_permission: bool) -> Result<Option<Value>> {
         let need = host_need(tool, requires_permission);
-        match self.policy.judge(&need) {
+        let judgement = self.policy.judge(&need);
+        match judgement.verdict {
             Verdict::Allow(_) => Ok(None),
-            Verdict::Ask(rule) => Ok(Some(request(tool, &need.into(), rule, None))),
-            Verdict::Deny(rule) => Err(ToolError { tool: tool.to_owned(), ..denied(&need, rule) }),
+            Verdict::Ask(_) => Ok(Some(request(tool, &need.into(), &judgement, None))),
+            Verdict::Deny(_) => Err(ToolError { tool: tool.to_owned(), ..denied(&need, &judgement) }),
         }
     }
 
@@ -240,6 +248,7 @@ impl Host {
         };
         Ok(CallContext {
             workspace,
+            guard: self.guard.clone(),
             cancel: run.cancel,
             deadline: call
                 .timeout
@@ -286,14 +295,15 @@ fn host_need(tool: &str, requires_permission: bool) -> Need {
     }
 }
 
-fn explained(verdict: &Verdict) -> Value {
-    let (verdict, rule) = verdict.parts();
-    json!({"verdict": verdict, "rule": rule})
+fn explained(judgement: &Judgement) -> Value {
+    let (verdict, rule) = judgement.verdict.parts();
+    json!({"verdict": verdict, "rule": rule, "because": judgement.because()})
 }
 
 /// The question that a host puts to a person. `fingerprint` stands for exactly this call: sent back with it as
 /// `approved`, the call runs; with any other, it is refused.
-fn request(tool: &str, needs: &Needs, rule: Option<String>, digest: Option<blake3::Hash>) -> Value {
+fn request(tool: &str, needs: &Needs, judgement: &Judgement, digest: Option<blake3::Hash>) -> Value {
+    let rule = judgement.verdict.parts().1;
     let subject = needs.subject();
     let text =
         format!("{tool}\0{subject}\0{}", digest.map_or(String::new(), |hash| hash.to_hex().to_string()));
@@ -301,10 +311,15 @@ fn request(tool: &str, needs: &Needs, rule: Option<String>, digest: Option<blake
         "tool": tool,
         "rule": needs.first.rule,
         "subject": subject,
-        "message": needs.question(tool),
+        "message": needs.question(tool) + &judgement.because(),
         "fingerprint": blake3::hash(text.as_bytes()).to_hex().as_str(),
         "matched_rule": rule,
     });
+    if !judgement.wanted.is_empty() {
+        let mut wanted = judgement.wanted.clone();
+        wanted.dedup();
+        request["wanted"] = wanted.into();
+    }
     if !needs.more.is_empty() {
         request["subjects"] = needs.iter().map(Need::subject).collect();
         request["files"] = needs.iter().filter_map(file).collect();
@@ -316,19 +331,21 @@ fn request(tool: &str, needs: &Needs, rule: Option<String>, digest: Option<blake
 
 fn file(need: &Need) -> Option<&str> {
     match &need.operand {
-        Operand::File(file) => Some(file),
+        Operand::File(file) => Some(&file.path),
         _ => None,
     }
 }
 
-fn denied(need: &Need, rule: Option<String>) -> ToolError {
-    let why = match &rule {
+fn denied(need: &Need, judgement: &Judgement) -> ToolError {
+    let rule = judgement.verdict.parts().1;
+    let why = match rule {
         Some(rule) => format!("the permission rule {rule} denies it"),
         None => "the permissions deny what no rule allows".to_owned(),
     };
     let message = format!(
-        "{} is not allowed: {why}; do something else, or ask for the rule to be changed",
-        need.subject()
+        "{} is not allowed: {why}{}; do something else, or ask for the rule to be changed",
+        need.subject(),
+        judgement.because()
     );
     let error =
         ToolError::new(Reason::Denied, message).with("matched_rule", rule.map_or(Value::Null, Value::from));

@@ -8,6 +8,7 @@
 
 pub mod cancel;
 pub mod catalogue;
+pub mod command;
 pub mod context;
 pub mod display;
 pub mod domain;

@@ -11,6 +11,7 @@ mod shapes;
 use crate::error::{Reason, Result, ToolError};
 use crate::registry::Registry;
 use crate::tool::Tool;
+use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
 /// What a model is told of the tool for sub-agents.
@@ -58,9 +59,21 @@ pub fn find(name: &str, in_dialect: Option<&str>) -> Result<&'static Arc<dyn Too
     }
 }
 
-/// The canonical rule name of a built-in tool.
+/// The canonical name in rules of a built-in tool; a canonical name is its own.
 pub fn canonical_rule(name: &str) -> Option<String> {
-    DIALECTS.iter().find_map(|(_, registry)| registry.get(name)).map(|tool| tool.rule().to_owned())
+    let tool = DIALECTS.iter().find_map(|(_, registry)| registry.get(name)).map(|tool| tool.rule());
+    tool.or_else(|| rules().iter().copied().find(|rule| *rule == name)).map(str::to_owned)
+}
+
+/// Every canonical name that rules can be about.
+pub fn rules() -> &'static [&'static str] {
+    static RULES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+        let tools = DIALECTS.iter().flat_map(|(_, registry)| registry.iter());
+        // Agents are the host's own, and so are the tools that delegate to them.
+        let rules: BTreeSet<&str> = tools.map(|tool| tool.rule()).chain(["Task"]).collect();
+        rules.into_iter().collect()
+    });
+    &RULES
 }
 
 /// A registry of these tools.

@@ -28,6 +28,9 @@ pub struct Skipped {
     /// Name begins with a dot.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) hidden: u64,
+    /// Kept from being read by a permission rule.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) denied: u64,
     /// Symbolic links, which are not followed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) links: u64,
@@ -124,6 +127,7 @@ impl Tally {
         let (mine, theirs) = (&mut self.skipped, other.skipped);
         mine.ignored += theirs.ignored;
         mine.hidden += theirs.hidden;
+        mine.denied += theirs.denied;
         mine.links += theirs.links;
         mine.special += theirs.special;
         mine.binary += theirs.binary;
@@ -156,6 +160,7 @@ impl Skipped {
         let reasons = [
             (self.ignored, "ignored", " (ignored: true includes them)"),
             (self.hidden, "hidden", " (hidden: true includes them)"),
+            (self.denied, "kept from being read by permission rules", ""),
             (self.links, "symbolic links (not followed)", ""),
             (self.special, "special files", ""),
             (self.binary, "binary", ""),

@@ -29,7 +29,7 @@ pub(crate) use walk::{Entry, Select, Visit, Walk};
 
 use crate::context::CallContext;
 use crate::error::Result;
-use crate::policy::{Need, Operand};
+use crate::policy::{FilePath, Need, Operand};
 
 /// The path where none is given.
 fn here() -> String {
@@ -38,6 +38,6 @@ fn here() -> String {
 
 /// What an operation needs that tells the names below a path.
 fn needs_listing(path: &str, cx: &CallContext) -> Result<Need> {
-    let operand = Operand::File(cx.workspace.place(path)?.resolved()?);
+    let operand = Operand::File(FilePath::tree(&cx.workspace.place(path)?)?);
     Ok(Need { rule: "Glob".into(), touches: &[], allowed_by: &[], is_safe: true, operand })
 }

@@ -173,6 +173,11 @@ impl Workspace {
         &self.root.path
     }
 
+    /// Absolute paths by which the workspace is known: its own, and the one that it was opened by.
+    pub fn names(&self) -> [&Path; 2] {
+        [&self.root.path, &self.root.alias]
+    }
+
     /// Absolute path of the session's temporary directory.
     pub fn temp_path(&self) -> Option<&Path> {
         self.temp.as_ref().map(|temp| temp.path.as_path())

@@ -84,6 +84,15 @@ impl Tree {
         })
     }
 
+    /// The bytes of a path beneath the directory: relative to the workspace, absolute in the temporary directory.
+    pub fn inside(&self, below: &[u8]) -> Vec<u8> {
+        let base = if self.is_temp { self.path() } else { self.base.clone() };
+        match base.as_os_str().as_bytes() {
+            b"" => below.to_vec(),
+            base => [base, b"/", below].concat(),
+        }
+    }
+
     /// Opens a directory beneath the tree for listing; an empty path is the tree itself.
     ///
     /// # Errors

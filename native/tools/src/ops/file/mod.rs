@@ -19,7 +19,7 @@ pub use write::{FileWrite, FileWritten, WriteMode, WriteOperation};
 
 use crate::context::{CallContext, Stop};
 use crate::error::{Reason, Result, ToolError};
-use crate::policy::{Need, Operand};
+use crate::policy::{FilePath, Need, Operand};
 use crate::workspace::{Place, WriteGuard};
 
 /// Files up to this size are worked on in memory, larger ones in pieces. Small in tests, so that these see both.
@@ -37,7 +37,7 @@ fn need_to_change(
         touches,
         allowed_by: &[],
         is_safe: false,
-        operand: Operand::File(cx.workspace.place(path)?.destination()?),
+        operand: Operand::File(FilePath::written(&cx.workspace.place(path)?)?),
     })
 }
 

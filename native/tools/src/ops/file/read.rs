@@ -5,7 +5,7 @@ use super::{is_false, missing, refuse_larger, tail};
 use crate::context::{CallContext, Stop};
 use crate::error::{Reason, Result, ToolError};
 use crate::operation::Operation;
-use crate::policy::{Need, Operand};
+use crate::policy::{FilePath, Need, Operand};
 use crate::text::{Charset, Content, LineEnding, LineStats, Window, survey};
 use crate::tool::{Pace, Traits};
 use crate::workspace::Place;
@@ -118,7 +118,7 @@ impl Operation for FileRead {
             touches: &[],
             allowed_by: &[],
             is_safe: true,
-            operand: Operand::File(cx.workspace.place(&self.path)?.display()),
+            operand: Operand::File(FilePath::read(&cx.workspace.place(&self.path)?)),
         })
     }
 

@@ -1,5 +1,6 @@
 //! `git_add`.
 
+#[cfg(feature = "port")]
 use super::path::path_below;
 use crate::context::{CallContext, Stop};
 use crate::error::Result;
@@ -38,7 +39,7 @@ impl Operation for Add {
     const RULE: &'static str = "GitAdd";
 
     fn need(&self, cx: &CallContext) -> Result<Need> {
-        let operand = Operand::File(super::path::shown(&path_below(cx, &self.path)?));
+        let operand = Operand::File(super::path::named(cx, &self.path)?);
         Ok(Need { rule: Self::RULE.into(), touches: &[], allowed_by: &[], is_safe: false, operand })
     }
 

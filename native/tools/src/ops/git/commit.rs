@@ -3,7 +3,7 @@
 use crate::context::{CallContext, Stop};
 use crate::error::Result;
 use crate::operation::Operation;
-use crate::policy::{Need, Operand};
+use crate::policy::{CommandLine, Need, Operand};
 use crate::tool::Traits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,7 +42,7 @@ impl Operation for Commit {
             touches: &[],
             allowed_by: &[],
             is_safe: false,
-            operand: Operand::Command(format!("git commit -m '{quoted}'")),
+            operand: Operand::Command(CommandLine::plain(&format!("git commit -m '{quoted}'"))),
         })
     }
 

@@ -1,6 +1,7 @@
 //! `git_diff`.
 
 use super::answer::Answer;
+#[cfg(feature = "port")]
 use super::path::path_below;
 use crate::context::{CallContext, Stop};
 use crate::error::Result;
@@ -28,7 +29,7 @@ impl Operation for Diff {
 
     fn need(&self, cx: &CallContext) -> Result<Need> {
         let operand = match &self.path {
-            Some(path) => Operand::File(super::path::shown(&path_below(cx, path)?)),
+            Some(path) => Operand::File(super::path::named(cx, path)?),
             None => Operand::None,
         };
         let read = &["Read"];

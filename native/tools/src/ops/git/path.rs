@@ -2,6 +2,7 @@
 
 use crate::context::CallContext;
 use crate::error::{Reason, Result, ToolError};
+use crate::policy::FilePath;
 use crate::workspace::{decode_path, encode_path};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -29,6 +30,15 @@ pub(super) fn path_below(cx: &CallContext, text: &str) -> Result<Vec<u8>> {
         }
     }
     Ok(parts.join(&b'/'))
+}
+
+/// A path argument for the policy: git takes it as it is written and follows no link.
+///
+/// # Errors
+/// As [`path_below`].
+pub(super) fn named(cx: &CallContext, text: &str) -> Result<FilePath> {
+    let path = shown(&path_below(cx, text)?);
+    Ok(FilePath { written: path.clone(), path, is_tree: true })
 }
 
 #[cfg(feature = "port")]

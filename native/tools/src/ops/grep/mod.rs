@@ -19,7 +19,7 @@ use crate::error::{Result, ToolError};
 use crate::operation::Operation;
 use crate::ops::coverage::{Hints, Tally};
 use crate::ops::walk::Walk;
-use crate::policy::{Need, Operand};
+use crate::policy::{FilePath, Need, Operand};
 use crate::tool::Traits;
 use filter::Filter;
 use found::Found;
@@ -163,7 +163,7 @@ impl Operation for Grep {
     const RULE: &'static str = "Grep";
 
     fn need(&self, cx: &CallContext) -> Result<Need> {
-        let operand = Operand::File(cx.workspace.place(&self.path)?.resolved()?);
+        let operand = Operand::File(FilePath::tree(&cx.workspace.place(&self.path)?)?);
         Ok(Need { rule: "Grep".into(), touches: &["Read"], allowed_by: &["Read"], is_safe: true, operand })
     }
 

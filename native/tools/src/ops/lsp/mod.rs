@@ -11,7 +11,7 @@ pub use output::{Call, Item, Location, LspOutput, Symbol};
 use crate::context::{CallContext, Stop};
 use crate::error::{Reason, Result, ToolError};
 use crate::operation::Operation;
-use crate::policy::{Need, Operand};
+use crate::policy::{FilePath, Need, Operand};
 use crate::tool::{Door, Pace, Traits};
 use crate::workspace::decode_path;
 use schemars::JsonSchema;
@@ -122,8 +122,8 @@ impl Operation for Lsp {
 
 /// What asking about a file needs; a server's answers quote files. Leave to read is none to run code.
 fn need(cx: &CallContext, path: Option<&str>) -> Result<Need> {
-    let file = path.map(|path| cx.workspace.place(path)?.resolved()).transpose()?;
-    let is_safe = !file.as_ref().is_some_and(|file| runs_code(cx, &decode_path(file)));
+    let file = path.map(|path| FilePath::existing(&cx.workspace.place(path)?)).transpose()?;
+    let is_safe = !file.as_ref().is_some_and(|file| runs_code(cx, &decode_path(&file.path)));
     let operand = match file {
         None => Operand::None,
         Some(file) if is_safe => Operand::File(file),

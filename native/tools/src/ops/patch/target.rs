@@ -3,7 +3,7 @@
 use super::diff::{Change, FileDiff};
 use super::name::{self, Name};
 use crate::error::{Reason, Result, ToolError};
-use crate::policy::{Need, Operand};
+use crate::policy::{FilePath, Need, Operand};
 use crate::text::Check;
 use crate::workspace::{Place, Workspace};
 use schemars::JsonSchema;
@@ -101,7 +101,8 @@ fn need(rule: &'static str, spot: &Spot) -> Need {
         "Write" => &["Edit", "Read"],
         _ => &[],
     };
-    let operand = Operand::File(spot.path.clone());
+    let operand =
+        Operand::File(FilePath { path: spot.path.clone(), written: spot.place.display(), is_tree: false });
     Need { rule: rule.to_owned(), touches, allowed_by: &[], is_safe: rule == "Read", operand }
 }
 

@@ -14,7 +14,7 @@ pub use run::{Ending, end_session};
 use crate::context::{CallContext, Stop};
 use crate::error::{Reason, Result, ToolError};
 use crate::operation::Operation;
-use crate::policy::{Need, Operand};
+use crate::policy::{CommandLine, Need, Operand};
 use crate::tool::{Door, Pace, Traits};
 use crate::workspace::Place;
 use schemars::JsonSchema;
@@ -115,13 +115,18 @@ impl Operation for Shell {
 
     fn need(&self, cx: &CallContext) -> Result<Need> {
         self.check_command()?;
-        self.directory(cx)?;
+        let line = CommandLine {
+            typed: self.typed()?,
+            command: self.command.clone(),
+            variables: self.variables()?.into_iter().map(|(name, _)| name).collect(),
+            directory: self.directory(cx)?.destination()?,
+        };
         Ok(Need {
             rule: Self::RULE.into(),
             touches: &["Read", "Edit", "Write"],
             allowed_by: &[],
             is_safe: false,
-            operand: Operand::Command(self.typed()?),
+            operand: Operand::Command(line),
         })
     }
 

@@ -204,6 +204,7 @@ struct Worker<'a, S, V> {
     path: Vec<u8>,
     stem: usize,
     dir: usize,
+    is_guarded: bool,
 }
 
 impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
@@ -217,7 +218,21 @@ impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
         let (tally, listing, path) = (Tally::default(), Listing::default(), stem.to_vec());
         let (stack, stem) = (Vec::new(), stem.len());
         let select = walk.select.clone();
-        Self { walk, select, reader, queue, visitor, tally, stack, listing, path, stem, dir: stem }
+        let is_guarded = !walk.cx.guard.is_open();
+        Self {
+            walk,
+            select,
+            reader,
+            queue,
+            visitor,
+            tally,
+            stack,
+            listing,
+            path,
+            stem,
+            dir: stem,
+            is_guarded,
+        }
     }
 
     fn run(&mut self) -> Result<()> {
@@ -317,6 +332,21 @@ impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
         if !is_selected {
             return false;
         }
+        let is_in = self.is_in(name, is_dir, rules);
+        if is_in && self.is_guarded && self.is_kept_away() {
+            self.tally.skipped.denied += 1;
+            return false;
+        }
+        is_in
+    }
+
+    /// Whether a permission rule keeps the entry at `self.path` from being read.
+    fn is_kept_away(&self) -> bool {
+        self.walk.cx.guard.hides_bytes(&self.walk.tree.inside(&self.path[self.stem + 1..]))
+    }
+
+    /// Whether neither ignore files nor a dot leave the entry at `self.path` out.
+    fn is_in(&mut self, name: &[u8], is_dir: bool, rules: &Rules) -> bool {
         match rules.verdict(&self.path, is_dir) {
             Verdict::Included => true,
             Verdict::Ignored => {
@@ -324,7 +354,7 @@ impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
                 false
             }
             Verdict::Silent => {
-                let is_in = self.walk.hidden || !name.starts_with(b".") || select.names(name);
+                let is_in = self.walk.hidden || !name.starts_with(b".") || self.select.names(name);
                 self.tally.skipped.hidden += u64::from(!is_in);
                 is_in
             }

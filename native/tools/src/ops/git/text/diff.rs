@@ -67,7 +67,20 @@ fn changes(
             changes
         }
     };
-    renamed(repo, changes, between, contents)
+    renamed(repo, readable(repo, changes, contents), between, contents)
+}
+
+/// The changes without those of files that permission rules keep from being read.
+fn readable(repo: &Repo, mut changes: Vec<Change>, contents: &mut Contents<'_>) -> Vec<Change> {
+    let before = changes.len();
+    let guard = &contents.cx.guard;
+    changes.retain(|change| !guard.hides_bytes(&repo.located.outside(&change.path)));
+    if changes.len() < before {
+        let count = before - changes.len();
+        contents
+            .note(format!("{count} changed files are left out: permission rules keep them from being read"));
+    }
+    changes
 }
 
 /// The changes with renames found, if the settings ask for them.

@@ -23,7 +23,9 @@ pub(super) fn answer(lsp: &Lsp, opened: &Opened<'_>, point: Option<Point>) -> Re
         LspOperation::PrepareCallHierarchy => asked.items(&mut output)?,
         LspOperation::IncomingCalls | LspOperation::OutgoingCalls => asked.calls(&mut output)?,
     }
-    output.message = asked.message(&output);
+    let notes = [asked.message(&output), asked.shelf.note()];
+    let notes: Vec<String> = notes.into_iter().flatten().collect();
+    output.message = (!notes.is_empty()).then(|| notes.join("; "));
     Ok(output)
 }
 
@@ -48,10 +50,11 @@ impl Asked<'_> {
             params["context"] = json!({"includeDeclaration": true});
         }
         let answer = self.request(method, &params)?;
-        let found: Vec<wire::Location> = match answer {
+        let mut found: Vec<wire::Location> = match answer {
             one @ Value::Object(_) => vec![parse(method, one)?],
             many => parse_list(method, many)?,
         };
+        found.retain(|found| !self.shelf.withholds(&found.uri));
         let mut locations =
             self.each(&found, |asked, found| asked.shelf.location(&found.uri, found.range))?;
         if self.lsp.operation == LspOperation::FindReferences {
@@ -114,6 +117,7 @@ impl Asked<'_> {
         for symbol in found {
             self.opened.cx.check()?;
             match symbol {
+                wire::Symbol::Flat { location, .. } if self.shelf.withholds(&location.uri) => {}
                 wire::Symbol::Flat { name, kind, container_name, location } => {
                     let container = container_name.filter(|name| !name.is_empty());
                     let last_line = location.range.end.line + 1;
@@ -140,7 +144,8 @@ impl Asked<'_> {
     }
 
     fn items(&mut self, output: &mut LspOutput) -> Result<()> {
-        let found: Vec<wire::Item> = parse_list(PREPARE, self.prepare()?)?;
+        let mut found: Vec<wire::Item> = parse_list(PREPARE, self.prepare()?)?;
+        found.retain(|item| !self.shelf.withholds(&item.uri));
         let items = self.each(&found, Self::item)?;
         output.items = Some(cut(items, output));
         Ok(())
@@ -159,7 +164,9 @@ impl Asked<'_> {
         let mut calls = Vec::new();
         for item in prepared {
             let function: wire::Item = parse(PREPARE, item.clone())?;
-            let found: Vec<wire::Call> = parse_list(method, self.request(method, &json!({"item": item}))?)?;
+            let mut found: Vec<wire::Call> =
+                parse_list(method, self.request(method, &json!({"item": item}))?)?;
+            found.retain(|call| !self.shelf.withholds(&call.item.uri));
             calls.extend(self.each(&found, |asked, call| asked.call(&function, call))?);
         }
         output.calls = Some(cut(calls, output));

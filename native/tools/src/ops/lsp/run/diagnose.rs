@@ -42,13 +42,23 @@ struct Found<'a> {
     servers: Vec<String>,
     /// Files about which a server has not said all.
     pending: usize,
+    /// Diagnostics of files that permission rules keep from being read.
+    withheld: usize,
 }
 
 impl<'a> Found<'a> {
     fn new(cx: &'a CallContext) -> Self {
         let until = patience(cx);
         let silent_until = until.min(Instant::now() + SILENCE);
-        Self { cx, until, silent_until, diagnostics: Vec::new(), servers: Vec::new(), pending: 0 }
+        Self {
+            cx,
+            until,
+            silent_until,
+            diagnostics: Vec::new(),
+            servers: Vec::new(),
+            pending: 0,
+            withheld: 0,
+        }
     }
 
     fn add_one(&mut self, opened: &Opened<'_>) -> Result<()> {
@@ -97,6 +107,10 @@ impl<'a> Found<'a> {
         }
         let mut shelf = Shelf::new(self.cx, server, can.encoding);
         let uri = uri_of(path);
+        if shelf.withholds(&uri) {
+            self.withheld += known.len();
+            return Ok(());
+        }
         for one in known {
             self.cx.check()?;
             self.diagnostics.push(diagnostic(&mut shelf, &uri, one));
@@ -122,7 +136,12 @@ impl<'a> Found<'a> {
         self.diagnostics.sort();
         // A server may give the same when asked that it has said before, and two servers may agree.
         self.diagnostics.dedup();
-        let message = self.message();
+        let mut message = self.message();
+        if self.withheld > 0 {
+            let note =
+                format!("{} are left out: permission rules keep their files from being read", self.withheld);
+            message = Some(message.map_or_else(|| note.clone(), |message| format!("{message}; {note}")));
+        }
         let total = self.diagnostics.len();
         self.diagnostics.truncate(MOST);
         Diagnostics {

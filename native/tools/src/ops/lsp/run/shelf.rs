@@ -4,7 +4,8 @@ use crate::context::CallContext;
 use crate::lsp::wire::{Position, Range};
 use crate::lsp::{Encoding, Server, Text, path_of};
 use crate::ops::lsp::Location;
-use crate::workspace::{Place, encode_path};
+use crate::policy::FilePath;
+use crate::workspace::{Place, decode_path, encode_path};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,11 +19,36 @@ pub(super) struct Shelf<'a> {
     server: &'a Server,
     encoding: Encoding,
     texts: HashMap<PathBuf, Option<Arc<Text>>>,
+    /// Results that were left out.
+    withheld: usize,
 }
 
 impl<'a> Shelf<'a> {
     pub(super) fn new(cx: &'a CallContext, server: &'a Server, encoding: Encoding) -> Self {
-        Self { cx, server, encoding, texts: HashMap::new() }
+        Self { cx, server, encoding, texts: HashMap::new(), withheld: 0 }
+    }
+
+    /// Whether a permission rule keeps a file from being read; what a server says of it is left out, and counted.
+    pub(super) fn withholds(&mut self, uri: &str) -> bool {
+        let guard = &self.cx.guard;
+        if guard.is_open() {
+            return false;
+        }
+        let place = path_of(uri).and_then(|path| self.cx.workspace.place(&encode_path(&path)).ok());
+        let is_withheld = place.is_some_and(|place| {
+            let file = FilePath::read(&place);
+            [file.written, file.path].iter().any(|path| guard.hides(&decode_path(path)))
+        });
+        self.withheld += usize::from(is_withheld);
+        is_withheld
+    }
+
+    /// What was left out, as a sentence; `None` where nothing was.
+    pub(super) fn note(&self) -> Option<String> {
+        let count = self.withheld;
+        (count > 0).then(|| {
+            format!("{count} results are left out: permission rules keep their files from being read")
+        })
     }
 
     /// The location of a range. Of files outside the workspace, nothing but the path is shown.

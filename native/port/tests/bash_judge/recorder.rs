@@ -1,0 +1,96 @@
+//! A directory of programs that record how they are called.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use tempfile::TempDir;
+
+/// Programs that only record.
+const PLAIN: [&str; 12] = ["git", "rm", "ls", "cat", "cp", "npm", "make", "a", "b", "no", "say", "curl"];
+/// Programs that record and then do what they do.
+const REAL: [&str; 10] =
+    ["env", "timeout", "nice", "nohup", "xargs", "find", "setsid", "stdbuf", "bash", "sh"];
+/// Programs that record and then run the rest of their command line, as those of that name would.
+const FORWARD: [&str; 2] = ["sudo", "busybox"];
+
+/// A program that ran.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ran {
+    pub(crate) name: String,
+    pub(crate) args: Vec<String>,
+}
+
+/// Runs commands and tells which programs they started.
+pub(crate) struct Recorder {
+    home: TempDir,
+    workspace: TempDir,
+}
+
+impl Recorder {
+    pub(crate) fn new() -> Self {
+        let recorder = Self { home: TempDir::new().unwrap(), workspace: TempDir::new().unwrap() };
+        std::fs::create_dir(recorder.shims()).unwrap();
+        PLAIN.iter().for_each(|name| recorder.shim(name, "exit 0"));
+        recorder.shim("no", "exit 1");
+        recorder.shim("say", "printf '%s ' \"$@\"");
+        for name in REAL {
+            let path = ["/usr/bin", "/bin"].map(|dir| Path::new(dir).join(name));
+            let path = path.iter().find(|path| path.exists()).unwrap();
+            recorder.shim(name, &format!("exec {} \"$@\"", path.display()));
+        }
+        FORWARD.iter().for_each(|name| recorder.shim(name, "exec \"$@\""));
+        recorder
+    }
+
+    pub(crate) fn shims(&self) -> PathBuf {
+        self.home.path().join("bin")
+    }
+
+    pub(crate) fn workspace(&self) -> &Path {
+        self.workspace.path()
+    }
+
+    fn log(&self) -> PathBuf {
+        self.home.path().join("log")
+    }
+
+    fn shim(&self, name: &str, then: &str) {
+        let log = self.log();
+        // One printf is one write, so records of programs that run together do not mix.
+        let script =
+            format!("#!/bin/sh\nprintf '%s\\0' \"${{0##*/}}\" \"$@\" '<end>' >> {}\n{then}\n", log.display());
+        let path = self.shims().join(name);
+        std::fs::write(&path, script).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// Runs a command in an empty directory; what it started.
+    pub(crate) fn run(&self, command: &str) -> Vec<Ran> {
+        _ = std::fs::remove_file(self.log());
+        let directory = TempDir::new_in(self.workspace()).unwrap();
+        let output = Command::new("/usr/bin/timeout")
+            .args(["-s", "KILL", "10", "/bin/bash", "--noprofile", "--norc", "-c", command])
+            .env_clear()
+            .env("PATH", self.shims())
+            .env("FUNCNEST", "5")
+            .current_dir(directory.path())
+            .stdin(Stdio::null())
+            // The pipes close when the last program has ended, those in the background too.
+            .output()
+            .unwrap();
+        drop(output);
+        let log = std::fs::read(self.log()).unwrap_or_default();
+        let mut words = Vec::new();
+        let mut ran = Vec::new();
+        for word in log.split(|byte| *byte == 0) {
+            match word {
+                b"<end>" => {
+                    let mut all: Vec<String> = std::mem::take(&mut words);
+                    ran.push(Ran { name: all.remove(0), args: all });
+                }
+                word => words.push(String::from_utf8_lossy(word).into_owned()),
+            }
+        }
+        ran
+    }
+}

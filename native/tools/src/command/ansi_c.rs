@@ -1,0 +1,76 @@
+//! `$'…'`: quotes with escapes.
+
+use super::cursor::Cursor;
+
+/// Reads up to the closing quote and decodes the escapes; `None` where the text is not sure.
+pub(super) fn read(cursor: &mut Cursor) -> Option<String> {
+    let mut text = String::new();
+    loop {
+        match cursor.next_raw()? {
+            '\'' => return Some(text),
+            '\\' => text.push(escape(cursor)?),
+            char => text.push(char),
+        }
+    }
+}
+
+fn escape(cursor: &mut Cursor) -> Option<char> {
+    let char = match cursor.next_raw()? {
+        'a' => '\x07',
+        'b' => '\x08',
+        'e' | 'E' => '\x1b',
+        'f' => '\x0c',
+        'n' => '\n',
+        'r' => '\r',
+        't' => '\t',
+        'v' => '\x0b',
+        char @ ('\\' | '\'' | '"' | '?') => char,
+        'x' => byte(number(cursor, 16, 2, 0)?)?,
+        'u' => char::from_u32(number(cursor, 16, 4, 0)?)?,
+        'U' => char::from_u32(number(cursor, 16, 8, 0)?)?,
+        digit @ '0'..='7' => byte(number(cursor, 8, 2, digit.to_digit(8)?)?)?,
+        // Control characters, and what is no escape: nobody needs them in a command.
+        _ => return None,
+    };
+    // bash ends the text at a NUL.
+    (char != '\0').then_some(char)
+}
+
+/// Bytes beyond ASCII are parts of characters, or of none.
+fn byte(value: u32) -> Option<char> {
+    char::from_u32(value).filter(char::is_ascii)
+}
+
+/// Up to `most` digits after those that make `value`; without any, the escape is none, unless `value` was given.
+fn number(cursor: &mut Cursor, radix: u32, most: usize, value: u32) -> Option<u32> {
+    let (mut value, mut count) = (value, 0);
+    while let Some(digit) = cursor.peek_raw().and_then(|char| char.to_digit(radix)).filter(|_| count < most) {
+        cursor.next_raw();
+        value = value.checked_mul(radix)?.checked_add(digit)?;
+        count += 1;
+    }
+    (count > 0 || radix == 8).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decoded(text: &str) -> Option<String> {
+        read(&mut Cursor::new(text.chars().collect()))
+    }
+
+    #[test]
+    fn escapes_are_decoded() {
+        assert_eq!(decoded(r"\x67it'").as_deref(), Some("git"));
+        assert_eq!(decoded(r"\147\151t'").as_deref(), Some("git"));
+        assert_eq!(decoded(r"\u0067\'\\\n'").as_deref(), Some("g'\\\n"));
+    }
+
+    #[test]
+    fn what_is_not_sure_is_not_read() {
+        for text in [r"rm\0junk'", r"\xff'", r"\q'", r"\x'", "open", r"\x00'"] {
+            assert_eq!(decoded(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Brace expansion: `a{b,c}` is `ab ac`.
+
+use super::word::Piece;
+
+/// Most words, and most pieces in them, that one word may become.
+const MOST_WORDS: usize = 512;
+const MOST_PIECES: usize = 1 << 16;
+/// Most braces that one word may open.
+const MOST_BRACES: usize = 64;
+
+const fn plain(char: char) -> Piece {
+    Piece::Char { char, quoted: false }
+}
+
+/// The words that a word becomes; `None` where these are too many.
+pub(super) fn expand(pieces: Vec<Piece>) -> Option<Vec<Vec<Piece>>> {
+    match pieces.iter().filter(|piece| **piece == plain('{')).count() {
+        0 => Some(vec![pieces]),
+        1..=MOST_BRACES => expand_from(&pieces, 0, &mut MOST_PIECES.clone(), 0),
+        _ => None,
+    }
+}
+
+/// Expands the pieces from a position on. Alternatives are the first braces with a comma between them.
+fn expand_from(pieces: &[Piece], from: usize, budget: &mut usize, depth: usize) -> Option<Vec<Vec<Piece>>> {
+    *budget = budget.checked_sub(pieces.len() + 1)?;
+    if depth > 32 {
+        return None;
+    }
+    let Some((open, close, commas)) = (from..pieces.len()).find_map(|at| braces(pieces, at)) else {
+        return Some(vec![pieces.to_vec()]);
+    };
+    if commas.is_empty() {
+        return sequence(pieces, open, close, budget, depth);
+    }
+    let mut bounds = vec![open];
+    bounds.extend(commas);
+    bounds.push(close);
+    let tails = expand_from(&pieces[close + 1..], 0, budget, depth + 1)?;
+    let mut words = Vec::new();
+    for pair in bounds.windows(2) {
+        for middle in expand_from(&pieces[pair[0] + 1..pair[1]], 0, budget, depth + 1)? {
+            for tail in &tails {
+                *budget = budget.checked_sub(open + middle.len() + tail.len())?;
+                words.push([&pieces[..open], &middle, tail].concat());
+            }
+        }
+        if words.len() > MOST_WORDS {
+            return None;
+        }
+    }
+    Some(words)
+}
+
+/// `{1..9}`: what it counts is not worked out.
+fn sequence(
+    pieces: &[Piece],
+    open: usize,
+    close: usize,
+    budget: &mut usize,
+    depth: usize,
+) -> Option<Vec<Vec<Piece>>> {
+    let mut word = pieces[..open].to_vec();
+    word.push(Piece::Unknown { quoted: false });
+    let tails = expand_from(&pieces[close + 1..], 0, budget, depth + 1)?;
+    Some(tails.into_iter().map(|tail| [word.clone(), tail].concat()).collect())
+}
+
+/// The braces that open at a position, if they are an expansion: where they close, and the commas between.
+fn braces(pieces: &[Piece], open: usize) -> Option<(usize, usize, Vec<usize>)> {
+    if pieces[open] != plain('{') {
+        return None;
+    }
+    let (mut depth, mut commas) = (0_usize, Vec::new());
+    for (at, piece) in pieces.iter().enumerate().skip(open + 1) {
+        match piece {
+            Piece::Char { char: '{', quoted: false } => depth += 1,
+            Piece::Char { char: ',', quoted: false } if depth == 0 => commas.push(at),
+            Piece::Char { char: '}', quoted: false } if depth == 0 => {
+                let has_dots = pieces[open..at].windows(2).any(|pair| pair == [plain('.'), plain('.')]);
+                return (!commas.is_empty() || has_dots).then_some((open, at, commas));
+            }
+            Piece::Char { char: '}', quoted: false } => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Whether braces are left that might have been an expansion in another reading.
+pub(super) fn is_doubtful(pieces: &[Piece]) -> bool {
+    let Some(open) = pieces.iter().position(|piece| *piece == plain('{')) else { return false };
+    let rest = &pieces[open..];
+    rest.contains(&plain(',')) || rest.windows(2).any(|pair| pair == [plain('.'), plain('.')])
+}
+
+/// Whether every brace closes what was opened.
+pub(super) fn is_whole(pieces: &[Piece]) -> bool {
+    let mut depth = 0_i64;
+    let is_closed = pieces.iter().all(|piece| {
+        depth += i64::from(*piece == plain('{')) - i64::from(*piece == plain('}'));
+        depth >= 0
+    });
+    is_closed && depth == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(word: &[Piece]) -> String {
+        let shown = |piece: &Piece| match piece {
+            Piece::Char { char, .. } => *char,
+            Piece::Unknown { .. } => '$',
+        };
+        word.iter().map(shown).collect()
+    }
+
+    fn expanded(text: &str) -> Vec<String> {
+        let words = expand(text.chars().map(plain).collect()).unwrap();
+        words.iter().map(|word| shown(word)).collect()
+    }
+
+    #[test]
+    fn alternatives_become_words() {
+        assert_eq!(expanded("{rm,-rf,x}"), ["rm", "-rf", "x"]);
+        assert_eq!(expanded("a{b,c{d,e}}f"), ["abf", "acdf", "acef"]);
+        assert_eq!(expanded("{a,b}{c,d}"), ["ac", "ad", "bc", "bd"]);
+        assert_eq!(expanded("{{a,b}"), ["{a", "{b"]);
+        assert_eq!(expanded("{,x}"), ["", "x"]);
+    }
+
+    #[test]
+    fn what_is_no_expansion_stays() {
+        assert_eq!(expanded("{}"), ["{}"]);
+        assert_eq!(expanded("{a}"), ["{a}"]);
+        assert_eq!(expanded("x{1..3}y"), ["x$y"]);
+    }
+
+    #[test]
+    fn too_many_words_are_given_up() {
+        assert!(expand("{a,b}".repeat(20).chars().map(plain).collect()).is_none());
+        assert!(expand("{a,".repeat(50_000).chars().map(plain).collect()).is_none());
+    }
+}

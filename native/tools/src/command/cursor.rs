@@ -1,0 +1,105 @@
+//! The characters of a command, one by one.
+
+/// A position in a text. A backslash before a line end joins lines; what reads through a cursor does not see them.
+#[derive(Debug, Clone)]
+pub(super) struct Cursor {
+    chars: Vec<char>,
+    at: usize,
+}
+
+impl Cursor {
+    pub(super) fn new(chars: Vec<char>) -> Self {
+        Self { chars, at: 0 }
+    }
+
+    /// The position after `at` that lies behind joined lines.
+    fn joined(&self, mut at: usize) -> usize {
+        while self.chars.get(at) == Some(&'\\') && self.chars.get(at + 1) == Some(&'\n') {
+            at += 2;
+        }
+        at
+    }
+
+    /// The next character.
+    pub(super) fn peek(&self) -> Option<char> {
+        self.chars.get(self.joined(self.at)).copied()
+    }
+
+    /// The character after `count` others.
+    pub(super) fn ahead(&self, count: usize) -> Option<char> {
+        let mut at = self.joined(self.at);
+        for _ in 0..count {
+            at = self.joined(at + 1);
+        }
+        self.chars.get(at).copied()
+    }
+
+    /// Takes the next character.
+    pub(super) fn next(&mut self) -> Option<char> {
+        self.at = self.joined(self.at);
+        let char = self.chars.get(self.at).copied();
+        self.at += usize::from(char.is_some());
+        char
+    }
+
+    /// Takes the next character even where it joins lines.
+    pub(super) fn next_raw(&mut self) -> Option<char> {
+        let char = self.chars.get(self.at).copied();
+        self.at += usize::from(char.is_some());
+        char
+    }
+
+    /// The next character even where it joins lines.
+    pub(super) fn peek_raw(&self) -> Option<char> {
+        self.chars.get(self.at).copied()
+    }
+
+    /// Takes the text if it comes next.
+    pub(super) fn take(&mut self, text: &str) -> bool {
+        let is_next = self.starts_with(text);
+        if is_next {
+            text.chars().for_each(|_| _ = self.next());
+        }
+        is_next
+    }
+
+    /// Whether the text comes next.
+    pub(super) fn starts_with(&self, text: &str) -> bool {
+        text.chars().enumerate().all(|(at, char)| self.ahead(at) == Some(char))
+    }
+
+    /// The line that comes next, without its end; `None` at the end of the text.
+    pub(super) fn line(&mut self) -> Option<String> {
+        let rest = self.chars.get(self.at..).filter(|rest| !rest.is_empty())?;
+        let length = rest.iter().position(|char| *char == '\n').unwrap_or(rest.len());
+        let line = rest[..length].iter().collect();
+        self.at += (length + 1).min(rest.len());
+        Some(line)
+    }
+
+    pub(super) fn position(&self) -> usize {
+        self.at
+    }
+
+    /// The text from a position to here.
+    pub(super) fn since(&self, start: usize) -> String {
+        self.chars[start.min(self.at)..self.at].iter().collect()
+    }
+}
+
+/// Whether a character ends an unquoted word.
+pub(super) fn ends_word(char: char) -> bool {
+    matches!(char, ' ' | '\t' | '\n' | ';' | '&' | '|' | '(' | ')' | '<' | '>')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn joined_lines_are_not_seen() {
+        let mut cursor = Cursor::new("&\\\n&a\\\n".chars().collect());
+        assert!(cursor.starts_with("&&a") && cursor.take("&&"));
+        assert_eq!((cursor.next(), cursor.next(), cursor.peek()), (Some('a'), None, None));
+    }
+}

@@ -1,0 +1,119 @@
+//! Redirections and here-documents.
+
+use super::parser::{Parser, Simple};
+use super::{FileUse, Odd};
+
+type Result<T> = std::result::Result<T, Odd>;
+
+/// A here-document whose text begins at the next line.
+#[derive(Debug)]
+pub(super) struct Heredoc {
+    end: String,
+    strips_tabs: bool,
+    is_quoted: bool,
+}
+
+/// Operators, longest first.
+const OPERATORS: [&str; 12] = ["&>>", "<<<", "<<-", "&>", "<<", ">>", ">|", "<>", "<&", ">&", "<", ">"];
+
+/// Files that everybody may write to.
+const SINKS: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
+
+impl Parser<'_> {
+    /// Reads a redirection, if one comes next.
+    pub(super) fn redirection(&mut self, simple: &mut Simple) -> Result<bool> {
+        let digits = (0..).take_while(|at| self.cursor.ahead(*at).is_some_and(|char| char.is_ascii_digit()));
+        let digits = digits.count();
+        let is_operator = |char| matches!(char, '<' | '>');
+        if digits > 0 && self.cursor.ahead(digits).is_some_and(is_operator) {
+            if digits > 3 {
+                return Err(Odd::new("the number of a redirection is unusual"));
+            }
+            (0..digits).for_each(|_| _ = self.cursor.next());
+        } else if self.cursor.starts_with("<(") || self.cursor.starts_with(">(") {
+            return Ok(false);
+        }
+        let Some(operator) = OPERATORS.into_iter().find(|operator| self.cursor.take(operator)) else {
+            return Ok(false);
+        };
+        self.blanks();
+        match operator {
+            "<<" | "<<-" => self.here(operator == "<<-")?,
+            _ => self.target(operator, simple)?,
+        }
+        Ok(true)
+    }
+
+    fn here(&mut self, strips_tabs: bool) -> Result<()> {
+        let word = self.word()?;
+        let is_quoted = word.has_quotes || word.pieces.iter().any(is_escaped);
+        let end = super::word::Word { pieces: word.pieces, has_quotes: true }.text();
+        let end = end.filter(|end| !end.is_empty() && !end.contains('\n'));
+        let end = end.ok_or(Odd::new("the end of a here-document is unusual"))?;
+        self.pending.push(Heredoc { end, strips_tabs, is_quoted });
+        Ok(())
+    }
+
+    fn target(&mut self, operator: &str, simple: &mut Simple) -> Result<()> {
+        let words = self.word()?.expand().unwrap_or_default();
+        let [word] = <[_; 1]>::try_from(words).map_err(|_| Odd::new("a redirection names no single file"))?;
+        let text = word.text();
+        if operator == "<<<" || is_duplicate(operator, text.as_deref()) {
+            return Ok(());
+        }
+        if word.may_split() {
+            self.doubt("where a redirection leads shows only when it runs");
+        }
+        if text.as_deref().is_some_and(|text| text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/"))
+        {
+            self.doubt("a redirection opens a connection");
+        }
+        let is_sink = text.as_deref().is_some_and(|text| SINKS.contains(&text));
+        if matches!(operator, "<" | "<>") {
+            simple.reads.push(word.clone());
+        }
+        if operator == "<&" {
+            self.doubt("where a redirection leads shows only when it runs");
+        } else if operator != "<" && !is_sink {
+            self.out.writes.push(FileUse { file: word });
+        }
+        Ok(())
+    }
+
+    /// Reads the here-documents that begin at this line.
+    pub(super) fn documents(&mut self) -> Result<()> {
+        for heredoc in std::mem::take(&mut self.pending) {
+            let mut text = String::new();
+            loop {
+                let line = self.cursor.line().ok_or(Odd::new("a here-document has no end"))?;
+                let line = if heredoc.strips_tabs { line.trim_start_matches('\t') } else { &*line };
+                if line == heredoc.end {
+                    break;
+                }
+                text.push_str(line);
+                text.push('\n');
+            }
+            if heredoc.is_quoted {
+                continue;
+            }
+            if text.contains("\\\n") {
+                return Err(Odd::new("a here-document joins lines"));
+            }
+            self.inner(&text, |parser| parser.document())?;
+        }
+        Ok(())
+    }
+}
+
+fn is_escaped(piece: &super::word::Piece) -> bool {
+    matches!(piece, super::word::Piece::Char { quoted: true, .. })
+}
+
+/// Whether a redirection only gives a descriptor that is open already another number.
+fn is_duplicate(operator: &str, text: Option<&str>) -> bool {
+    let is_number = |text: &str| {
+        let number = text.strip_suffix('-').unwrap_or(text);
+        !text.is_empty() && number.chars().all(|char| char.is_ascii_digit())
+    };
+    matches!(operator, "<&" | ">&") && text.is_some_and(is_number)
+}

@@ -1,0 +1,376 @@
+//! The grammar of bash: lists, pipelines, compound commands, simple commands.
+//!
+//! No tree is built. Every simple command is handed to what works out which programs it runs; what stands in
+//! between only has to be understood well enough to find each of them. Depth and length are bounded.
+
+use super::cursor::{Cursor, ends_word};
+use super::heredoc::Heredoc;
+use super::lexer::plain_word;
+use super::word::{Raw, Word, is_name_char};
+use super::{Analysis, Odd};
+
+pub(super) type Result<T> = std::result::Result<T, Odd>;
+
+/// Deepest nesting that is followed.
+const MOST_DEPTH: usize = 32;
+/// Most characters that are read in all, those of nested commands again.
+const MOST_CHARS: usize = 1 << 20;
+
+/// What ends a list of commands.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Until {
+    /// The end of the text.
+    End,
+    /// `)`.
+    Parenthesis,
+    /// One of these reserved words.
+    Words(&'static [&'static str]),
+    /// The end of a clause of `case`.
+    Clause,
+}
+
+/// Reserved words that can only stand inside or at the end of something.
+const INNER: [&str; 9] = ["then", "do", "done", "fi", "elif", "else", "esac", "}", "!"];
+
+/// A command with nothing in it but assignments, words and redirections.
+#[derive(Debug, Default)]
+pub(super) struct Simple {
+    /// Names and values.
+    pub(super) assignments: Vec<(String, Raw)>,
+    /// Its words, expanded as far as they can be.
+    pub(super) words: Vec<Word>,
+    /// Files that it reads from.
+    pub(super) reads: Vec<Word>,
+    /// The text, for people.
+    pub(super) part: String,
+}
+
+/// A parser of one text.
+pub(super) struct Parser<'a> {
+    pub(super) cursor: Cursor,
+    pub(super) out: &'a mut Analysis,
+    pub(super) depth: usize,
+    pub(super) pending: Vec<Heredoc>,
+}
+
+/// Reads a text as bash does and takes note of all that it runs.
+pub(super) fn read(text: &str, depth: usize, out: &mut Analysis) -> Result<()> {
+    parse(text, depth, out, |parser| {
+        parser.list(Until::End)?;
+        match parser.cursor.peek() {
+            None => parser.no_pending(),
+            Some(char) => Err(Odd(format!("{char:?} is not expected"))),
+        }
+    })
+}
+
+/// Reads a text that is nothing but words.
+pub(super) fn words(text: &str, out: &mut Analysis) -> Result<Vec<Word>> {
+    let mut words = Vec::new();
+    parse(text, 0, out, |parser| {
+        loop {
+            parser.blanks();
+            match parser.cursor.peek() {
+                None => return Ok(()),
+                Some(char) if ends_word(char) => return Err(Odd(format!("{char:?} is not expected"))),
+                Some(_) => words.extend(parser.word()?.expand().unwrap_or_default()),
+            }
+        }
+    })?;
+    Ok(words)
+}
+
+/// Reads a text with a parser of its own.
+fn parse(
+    text: &str,
+    depth: usize,
+    out: &mut Analysis,
+    read: impl FnOnce(&mut Parser<'_>) -> Result<()>,
+) -> Result<()> {
+    let chars: Vec<char> = text.chars().collect();
+    out.read += chars.len();
+    if depth > MOST_DEPTH || out.read > MOST_CHARS {
+        return Err(Odd::new("it is too deeply nested"));
+    }
+    read(&mut Parser { cursor: Cursor::new(chars), out, depth, pending: Vec::new() })
+}
+
+impl Parser<'_> {
+    /// Takes note of something that may run what cannot be told.
+    pub(super) fn doubt(&mut self, why: &str) {
+        self.out.doubt(String::new(), why);
+    }
+
+    /// Reads what is nested here one level deeper.
+    pub(super) fn nested(&mut self, read: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        self.no_pending()?;
+        self.deeper(read)?;
+        self.no_pending()
+    }
+
+    /// Reads a text that stands within this one in another form.
+    pub(super) fn inner(
+        &mut self,
+        text: &str,
+        read: impl FnOnce(&mut Parser<'_>) -> Result<()>,
+    ) -> Result<()> {
+        parse(text, self.depth + 1, self.out, |parser| {
+            read(parser)?;
+            match parser.cursor.peek() {
+                None => parser.no_pending(),
+                Some(char) => Err(Odd(format!("{char:?} is not expected"))),
+            }
+        })
+    }
+
+    pub(super) fn no_pending(&self) -> Result<()> {
+        match self.pending.is_empty() {
+            true => Ok(()),
+            false => Err(Odd::new("a here-document has no end where it is expected")),
+        }
+    }
+
+    pub(super) fn expect(&mut self, text: &str) -> Result<()> {
+        match self.cursor.take(text) {
+            true => Ok(()),
+            false => Err(Odd(format!("{text:?} is missing"))),
+        }
+    }
+
+    /// Skips blanks and comments.
+    pub(super) fn blanks(&mut self) {
+        while matches!(self.cursor.peek(), Some(' ' | '\t')) {
+            self.cursor.next();
+        }
+        if self.cursor.peek() == Some('#') {
+            while self.cursor.peek_raw().is_some_and(|char| char != '\n') {
+                self.cursor.next_raw();
+            }
+        }
+    }
+
+    /// Skips blanks, comments and line ends, with the here-documents that begin there.
+    pub(super) fn lines(&mut self) -> Result<()> {
+        loop {
+            self.blanks();
+            if self.cursor.peek() != Some('\n') {
+                return Ok(());
+            }
+            self.cursor.next();
+            self.documents()?;
+        }
+    }
+
+    /// A list of commands up to what ends it, which is left where it is.
+    pub(super) fn list(&mut self, until: Until) -> Result<()> {
+        loop {
+            self.lines()?;
+            if self.is_at(until) {
+                return Ok(());
+            }
+            self.and_or()?;
+            self.blanks();
+            let has_end = match self.cursor.peek() {
+                Some(';') if !matches!(self.cursor.ahead(1), Some(';' | '&')) => self.cursor.take(";"),
+                Some('&') => self.cursor.take("&"),
+                Some('\n') => true,
+                _ => false,
+            };
+            if !has_end && !self.is_at(until) {
+                return match self.cursor.peek() {
+                    None => Err(Odd::new("it is not complete")),
+                    Some(char) => Err(Odd(format!("{char:?} is not expected"))),
+                };
+            }
+        }
+    }
+
+    pub(super) fn is_at(&self, until: Until) -> bool {
+        match until {
+            Until::End => self.cursor.peek().is_none(),
+            Until::Parenthesis => self.cursor.peek() == Some(')'),
+            Until::Words(words) => plain_word(&self.cursor).is_some_and(|word| words.contains(&&*word)),
+            Until::Clause => {
+                self.cursor.starts_with(";;")
+                    || self.cursor.starts_with(";&")
+                    || plain_word(&self.cursor).as_deref() == Some("esac")
+            }
+        }
+    }
+
+    fn and_or(&mut self) -> Result<()> {
+        loop {
+            self.pipeline()?;
+            self.blanks();
+            if !self.cursor.take("&&") && !self.cursor.take("||") {
+                return Ok(());
+            }
+            self.lines()?;
+        }
+    }
+
+    fn pipeline(&mut self) -> Result<()> {
+        self.prefixes()?;
+        loop {
+            self.command()?;
+            self.blanks();
+            if self.cursor.peek() != Some('|') || self.cursor.ahead(1) == Some('|') {
+                return Ok(());
+            }
+            self.cursor.take("|");
+            self.cursor.take("&");
+            self.lines()?;
+        }
+    }
+
+    /// `!` and `time`.
+    fn prefixes(&mut self) -> Result<()> {
+        loop {
+            self.blanks();
+            match plain_word(&self.cursor).as_deref() {
+                Some("!") => _ = self.cursor.take("!"),
+                Some("time") => {
+                    self.cursor.take("time");
+                    self.blanks();
+                    if self.cursor.peek() == Some('-') {
+                        return Err(Odd::new("options of time change what it is"));
+                    }
+                }
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    pub(super) fn command(&mut self) -> Result<()> {
+        self.blanks();
+        let start = self.cursor.position();
+        match plain_word(&self.cursor) {
+            Some(word) if INNER.contains(&&*word) => Err(Odd(format!("{word:?} is not expected"))),
+            Some(word) => match &*word {
+                "{" => self.compound("{", Self::group),
+                "[[" => self.compound("[[", Self::condition),
+                "if" => self.compound("if", Self::branches),
+                "while" => self.compound("while", Self::circle),
+                "until" => self.compound("until", Self::circle),
+                "for" => self.compound("for", Self::every),
+                "case" => self.compound("case", Self::clauses),
+                "function" => self.keyword_function(start),
+                "select" | "coproc" => Err(Odd(format!("{word} is not followed"))),
+                _ => self.simple(start),
+            },
+            None if self.cursor.starts_with("((") => {
+                self.no_pending()?;
+                self.compound("((", Self::arithmetic)
+            }
+            None if self.cursor.peek() == Some('(') => self.compound("(", Self::subshell),
+            None => self.simple(start),
+        }
+    }
+
+    /// As [`Self::nested`], for what may begin here-documents that end behind it.
+    pub(super) fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.depth >= MOST_DEPTH {
+            return Err(Odd::new("it is too deeply nested"));
+        }
+        self.depth += 1;
+        let result = read(self);
+        self.depth -= 1;
+        result
+    }
+
+    pub(super) fn is_substitution(&self) -> bool {
+        self.cursor.starts_with("<(") || self.cursor.starts_with(">(")
+    }
+
+    fn simple(&mut self, start: usize) -> Result<()> {
+        let mut simple = Simple::default();
+        let mut is_first = true;
+        loop {
+            self.blanks();
+            if self.redirection(&mut simple)? {
+                continue;
+            }
+            match self.cursor.peek() {
+                Some('(') if simple.words.len() == 1 && simple.assignments.is_empty() => {
+                    self.cursor.next();
+                    self.blanks();
+                    self.expect(")")?;
+                    return self.function(start);
+                }
+                Some('(') => return Err(Odd::new("a parenthesis is not expected")),
+                Some(char) if !ends_word(char) || self.is_substitution() => {
+                    is_first &= self.simple_word(&mut simple, is_first)?;
+                }
+                _ => break,
+            }
+        }
+        simple.part = self.cursor.since(start);
+        if simple.part.is_empty() {
+            return Err(match self.cursor.peek() {
+                None => Odd::new("it is not complete"),
+                Some(char) => Odd(format!("{char:?} is not expected")),
+            });
+        }
+        self.run(simple)
+    }
+
+    /// A word of a simple command; whether it is an assignment.
+    fn simple_word(&mut self, simple: &mut Simple, is_first: bool) -> Result<bool> {
+        if is_first && self.is_subscript() {
+            return Err(Odd::new("an element of an array is assigned"));
+        }
+        let word = self.word()?;
+        if is_descriptor(&word) && matches!(self.cursor.peek(), Some('<' | '>')) {
+            return Err(Odd::new("a redirection sets a variable"));
+        }
+        if let Some((name, value)) = word.assignment().filter(|_| is_first) {
+            if value.pieces.is_empty() && self.cursor.peek() == Some('(') {
+                self.array()?;
+            }
+            simple.assignments.push((name, value));
+            return Ok(true);
+        }
+        simple.words.extend(word.expand().ok_or(Odd::new("its braces make too many words"))?);
+        Ok(false)
+    }
+
+    /// Whether `name[` comes next.
+    fn is_subscript(&self) -> bool {
+        let name =
+            (0..).take_while(|at| self.cursor.ahead(*at).is_some_and(|char| is_name_char(char, *at == 0)));
+        match name.count() {
+            0 => false,
+            length => self.cursor.ahead(length) == Some('['),
+        }
+    }
+
+    /// `(…)` after `name=`.
+    fn array(&mut self) -> Result<()> {
+        self.no_pending()?;
+        self.cursor.next();
+        loop {
+            self.lines()?;
+            match self.cursor.peek() {
+                Some(')') => return self.expect(")"),
+                Some('[') => return Err(Odd::new("an element of an array is assigned")),
+                Some(char) if !ends_word(char) || self.is_substitution() => _ = self.word()?,
+                _ => return Err(Odd::new("an array in it is unusual")),
+            }
+        }
+    }
+
+    pub(super) fn run(&mut self, simple: Simple) -> Result<()> {
+        super::run::simple(self.out, simple, self.depth)
+    }
+}
+
+pub(super) fn is_name(text: &str) -> bool {
+    text.chars().enumerate().all(|(at, char)| is_name_char(char, at == 0))
+}
+
+/// Whether a word is `{name}`, which before a redirection names a variable.
+fn is_descriptor(word: &Raw) -> bool {
+    use super::word::Piece::Char;
+    let is = |at: usize, wanted: char| word.pieces.get(at) == Some(&Char { char: wanted, quoted: false });
+    is(0, '{') && word.pieces.len() > 2 && is(word.pieces.len() - 1, '}')
+}

@@ -1,0 +1,251 @@
+//! From the words of a simple command to the programs that it starts.
+
+use super::parser::{self, Simple};
+use super::word::Word;
+use super::{Analysis, FileUse, Odd, Program, Standing, base, builtin, hazard, wrapper};
+
+type Result<T> = std::result::Result<T, Odd>;
+
+/// Deepest chain of wrappers and texts within texts.
+const MOST_DEPTH: usize = 32;
+/// Most programs that are listed.
+const MOST_PROGRAMS: usize = 2000;
+
+/// Shells, which run the text after `-c`.
+const SHELLS: [&str; 10] = ["bash", "sh", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish", "yash"];
+
+/// Takes note of what a simple command does.
+pub(super) fn simple(out: &mut Analysis, simple: Simple, depth: usize) -> Result<()> {
+    for (name, _) in &simple.assignments {
+        out.assigned(name, &simple.part);
+    }
+    let files = simple.reads.into_iter().map(|file| FileUse { file });
+    match simple.words.is_empty() {
+        true => out.reads.extend(files),
+        false => out.inputs.extend(files),
+    }
+    match simple.words.is_empty() {
+        true => Ok(()),
+        false => Runner { out, part: simple.part.trim().to_owned() }.run(simple.words, depth),
+    }
+}
+
+/// Lists the programs of one part of a command.
+struct Runner<'a> {
+    out: &'a mut Analysis,
+    part: String,
+}
+
+impl Runner<'_> {
+    fn run(&mut self, words: Vec<Word>, depth: usize) -> Result<()> {
+        if depth > MOST_DEPTH || self.out.programs.len() >= MOST_PROGRAMS {
+            return Err(Odd::new("it runs too many programs to look at each"));
+        }
+        let name = words.first().filter(|word| !word.has_unknown()).and_then(Word::text);
+        let Some(name) = name.filter(|name| !name.is_empty()) else {
+            self.doubt("which program it runs shows only when it runs");
+            self.list(words, Standing::Judged, None);
+            return Ok(());
+        };
+        match base(&name) {
+            "eval" => self.eval(words, depth),
+            "trap" => self.trap(words, depth),
+            "cd" | "pushd" | "popd" => {
+                self.change_directory(base(&name), &words);
+                self.list(words, Standing::Judged, None);
+                Ok(())
+            }
+            "find" => self.find(words, depth),
+            shell if SHELLS.contains(&shell) => self.shell(shell, words, depth),
+            other => self.program(other, words, depth),
+        }
+    }
+
+    fn program(&mut self, name: &str, words: Vec<Word>, depth: usize) -> Result<()> {
+        if let Some(found) = wrapper::unwrap(name, &words) {
+            return self.wrapper(name, words, found, depth);
+        }
+        if let Some(found) = builtin::look(name, &words[1..]) {
+            self.list(words, found.standing, found.hazard);
+            return Ok(());
+        }
+        let hazard = hazard::of(name, &words[1..]);
+        self.list(words, Standing::Judged, hazard);
+        Ok(())
+    }
+
+    fn wrapper(
+        &mut self,
+        name: &str,
+        words: Vec<Word>,
+        found: wrapper::Unwrapped,
+        depth: usize,
+    ) -> Result<()> {
+        let is_query =
+            name == "command" && words.get(1).and_then(Word::text).is_some_and(|text| is_query(&text));
+        if is_query {
+            self.list(words, Standing::Harmless, None);
+            return Ok(());
+        }
+        for name in &found.assigned {
+            self.out.assigned(name, &self.part);
+        }
+        if let Some(odd) = found.odd {
+            self.doubt(&format!("{name}: {odd}"));
+        }
+        if matches!(name, "env" | "sudo") && has_directory(&words) {
+            self.out.directories.push(Word::unknown());
+        }
+        self.list(words, found.standing, None);
+        match found.inner.is_empty() {
+            true => Ok(()),
+            false => self.run(found.inner, depth + 1),
+        }
+    }
+
+    fn eval(&mut self, words: Vec<Word>, depth: usize) -> Result<()> {
+        let texts: Option<Vec<String>> = words[1..].iter().map(Word::text).collect();
+        self.list(words, Standing::Wrapper, None);
+        match texts {
+            Some(texts) => self.text(&texts.join(" "), depth),
+            None => {
+                self.doubt("what eval runs shows only when it runs");
+                Ok(())
+            }
+        }
+    }
+
+    fn trap(&mut self, words: Vec<Word>, depth: usize) -> Result<()> {
+        let text = words.get(1).map(Word::text);
+        self.list(words, Standing::Wrapper, None);
+        match text {
+            None => Ok(()),
+            Some(Some(text)) if text.starts_with('-') => Ok(()),
+            Some(Some(text)) => self.text(&text, depth),
+            Some(None) => {
+                self.doubt("what trap runs shows only when it runs");
+                Ok(())
+            }
+        }
+    }
+
+    fn text(&mut self, text: &str, depth: usize) -> Result<()> {
+        parser::read(text, depth + 1, self.out)
+    }
+
+    fn shell(&mut self, name: &str, words: Vec<Word>, depth: usize) -> Result<()> {
+        let Some(script) = script(&words) else {
+            self.list(words, Standing::Judged, Some("a shell runs what is not looked at".to_owned()));
+            return Ok(());
+        };
+        let Some(text) = script.text() else {
+            self.doubt("what the shell runs shows only when it runs");
+            self.list(words, Standing::Judged, None);
+            return Ok(());
+        };
+        // Other shells read some texts in another way than bash.
+        let is_sure = name == "bash" || matches!(name, "sh" | "dash") && text.chars().all(is_common);
+        self.list(words, if is_sure { Standing::Wrapper } else { Standing::Judged }, None);
+        if !is_sure {
+            self.doubt("another shell than bash may read the text in another way");
+        }
+        self.text(&text, depth)
+    }
+
+    fn find(&mut self, words: Vec<Word>, depth: usize) -> Result<()> {
+        let texts: Vec<Option<String>> = words.iter().map(Word::text).collect();
+        let is = |at: usize, names: &[&str]| texts[at].as_deref().is_some_and(|text| names.contains(&text));
+        let starters: Vec<usize> =
+            (0..texts.len()).filter(|at| is(*at, &["-exec", "-execdir", "-ok", "-okdir"])).collect();
+        for start in starters {
+            let end = (start..texts.len()).find(|at| is(*at, &[";", "+"])).unwrap_or(texts.len());
+            let fill = |word: &Word| match word.text().is_none_or(|text| text.contains("{}")) {
+                true => Word::unknown(),
+                false => word.clone(),
+            };
+            let inner: Vec<Word> = words[start + 1..end].iter().map(fill).collect();
+            if !inner.is_empty() {
+                self.run(inner, depth + 1)?;
+            }
+        }
+        let acts = ["-delete", "-fprint", "-fprint0", "-fprintf", "-fls", "-files0-from"];
+        let hazard = if (0..texts.len()).any(|at| is(at, &acts)) {
+            Some("find changes files by one of its actions".to_owned())
+        } else {
+            let is_unknown = words.iter().any(|word| word.has_unknown() && may_be_option(word));
+            is_unknown.then(|| "an action of find may hide in what shows only when it runs".to_owned())
+        };
+        self.list(words, Standing::Judged, hazard);
+        Ok(())
+    }
+
+    fn change_directory(&mut self, name: &str, words: &[Word]) {
+        let mut targets = words[1..].iter().filter(|word| !word.text().is_some_and(|text| is_flag(&text)));
+        let target = match (name, targets.next()) {
+            ("cd", Some(word)) if word.text().is_some_and(|text| text != "-") => word.clone(),
+            _ => Word::unknown(),
+        };
+        self.out.directories.push(target);
+    }
+
+    fn doubt(&mut self, why: &str) {
+        self.out.doubt(self.part.clone(), why);
+    }
+
+    fn list(&mut self, words: Vec<Word>, standing: Standing, hazard: Option<String>) {
+        let name = words.first().and_then(Word::text);
+        // What lies elsewhere may be anything, whatever it is called.
+        let is_elsewhere = name.is_some_and(|name| super::system_name(&name).is_none());
+        let standing = if is_elsewhere { Standing::Judged } else { standing };
+        self.out.programs.push(Program { words, standing, hazard, part: super::shortened(&self.part) });
+    }
+}
+
+fn is_query(text: &str) -> bool {
+    matches!(text, "-v" | "-V")
+}
+
+fn is_flag(text: &str) -> bool {
+    matches!(text, "-L" | "-P" | "-e" | "--")
+}
+
+fn has_directory(words: &[Word]) -> bool {
+    words.iter().any(|word| {
+        let text = word.shown();
+        text.starts_with("-C") || text.starts_with("--chdir") || text.starts_with("-D")
+    })
+}
+
+fn may_be_option(word: &Word) -> bool {
+    word.may_split() || word.first().is_none_or(|char| char == '-')
+}
+
+/// Whether every shell reads the character alike, quotes and all.
+fn is_common(char: char) -> bool {
+    char.is_ascii_alphanumeric() || " \n_-./=:,@%+'\";|".contains(char)
+}
+
+/// The text that a shell runs by `-c`, where all of its options are known.
+fn script(words: &[Word]) -> Option<&Word> {
+    let mut at = 1;
+    loop {
+        let text = words.get(at)?.text()?;
+        match &*text {
+            "--norc" | "--noprofile" => {}
+            "-o" => {
+                let name = words.get(at + 1)?.text()?;
+                at += usize::from(matches!(&*name, "pipefail" | "errexit" | "nounset" | "xtrace"));
+                if !matches!(&*name, "pipefail" | "errexit" | "nounset" | "xtrace") {
+                    return None;
+                }
+            }
+            text if text.starts_with('-') && text[1..].chars().all(|char| "ceux".contains(char)) => {
+                if text.contains('c') {
+                    return words.get(at + 1);
+                }
+            }
+            _ => return None,
+        }
+        at += 1;
+    }
+}

@@ -1,0 +1,234 @@
+use super::*;
+
+fn programs(command: &str) -> Vec<String> {
+    analyse(command).programs.iter().map(Program::shown).collect()
+}
+
+fn is_sure(command: &str) -> bool {
+    let analysis = analyse(command);
+    analysis.doubts.is_empty() && analysis.programs.iter().all(|program| program.hazard.is_none())
+}
+
+#[track_caller]
+fn runs(command: &str, expected: &[&str]) {
+    assert_eq!(programs(command), expected, "{command}");
+    assert!(is_sure(command), "{command}: {:?}", analyse(command));
+}
+
+#[track_caller]
+fn doubted(command: &str) {
+    assert!(!is_sure(command), "{command}: {:?}", analyse(command));
+}
+
+#[test]
+fn every_program_of_a_list_is_found() {
+    runs("git status && rm -rf x", &["git status", "rm -rf x"]);
+    runs("a; b & c | d |& e || f\ng", &["a", "b", "c", "d", "e", "f", "g"]);
+    runs("! a && time b", &["a", "b"]);
+    runs("a # b; c", &["a"]);
+}
+
+#[test]
+fn compound_commands_are_followed() {
+    runs("(a; b) && { c; d; }", &["a", "b", "c", "d"]);
+    runs("if a; then b; elif c; then d; else e; fi", &["a", "b", "c", "d", "e"]);
+    runs("while a; do b; done < x", &["a", "b"]);
+    runs("for x in a $(b) c; do d; done", &["b", "d"]);
+    runs("case $x in a|b) c;; *) d;& esac", &["c", "d"]);
+    runs("[[ -f x && $(a) == y ]] && b", &["a", "b"]);
+    runs("((1 + 2)) && a", &["a"]);
+}
+
+#[test]
+fn substitutions_are_followed_wherever_they_stand() {
+    runs("echo $(a) `b` <(c) \"$(d `e`)\" ${x:-$(f)}", &["a", "b", "c", "e", "d …", "f", "echo … … … … …"]);
+    assert_eq!(programs("x=$(a) b >$(c)/y"), ["a", "c", "b"]);
+}
+
+#[test]
+fn here_documents_are_read_as_bash_reads_them() {
+    runs("cat <<E\n$(rm x)\nE\nb", &["cat", "rm x", "b"]);
+    runs("cat <<'E'\n$(rm x)\nE\nb", &["cat", "b"]);
+    runs("cat <<-E | a\n\tx\n\tE\nb", &["cat", "a", "b"]);
+    doubted("cat <<E\nx");
+    doubted("cat <<E\nEO\\\nE\nE");
+}
+
+#[test]
+fn spellings_make_no_difference() {
+    for spelled in
+        ["r''m -rf x", "\\rm -rf x", "\"rm\" -r\\f x", "$'\\x72m' -rf x", "{rm,-rf,x}", "r\\\nm -rf x"]
+    {
+        runs(spelled, &["rm -rf x"]);
+    }
+    assert_eq!(analyse("/bin/rm x").programs[0].base().as_deref(), Some("rm"));
+}
+
+#[test]
+fn wrappers_are_seen_through() {
+    runs(
+        "env X=1 timeout 5 nice -n 3 rm x",
+        &["env X=1 timeout 5 nice -n 3 rm x", "timeout 5 nice -n 3 rm x", "nice -n 3 rm x", "rm x"],
+    );
+    runs("find . -name x -exec rm -rf '{}' \\;", &["rm -rf …", "find . -name x -exec rm -rf {} ';'"]);
+    runs("bash -c 'rm x; a'", &["bash -c 'rm x; a'", "rm x", "a"]);
+    runs("eval 'rm' x", &["eval rm x", "rm x"]);
+    runs("sudo -u root rm x", &["sudo -u root rm x", "rm x"]);
+    runs("printf x | xargs -0 rm -f", &["printf x", "xargs -0 rm -f", "rm -f …"]);
+}
+
+#[test]
+fn a_program_that_lies_elsewhere_is_not_what_it_is_called() {
+    for command in
+        ["./timeout 5 git log", "./true", "a/env git log", "/tmp/eval 'git log'", "./bash -c 'git log'"]
+    {
+        let own = analyse(command).programs.remove(0);
+        assert_eq!(own.standing, Standing::Judged, "{command}");
+    }
+    assert_eq!(analyse("/usr/bin/timeout 5 a").programs[0].standing, Standing::Wrapper);
+}
+
+#[test]
+fn what_cannot_be_told_is_a_doubt() {
+    for command in [
+        "$x -rf y",
+        "c=rm; $c -rf x",
+        "$(a) b",
+        "/bin/r? x",
+        "git(){ rm -rf x; }; git",
+        "function f { a; }",
+        "sh",
+        "a | sh",
+        "bash x.sh",
+        "bash -c \"$x\"",
+        "eval $x",
+        "source x",
+        ". x",
+        "PATH=. git status",
+        "LD_PRELOAD=x git log",
+        "IFS=x",
+        "env PATH=. git log",
+        "export PATH=.",
+        "read PATH",
+        "for PATH in x; do a; done",
+        "alias a=b",
+        "hash -p x git",
+        "git -c core.fsmonitor=./p status",
+        "git -c alias.x='!sh' x",
+        "git fetch --upload-pack=x",
+        "git --exec-path=x log",
+        "git fetch --upload-p=x",
+        "git log $x",
+        "git config a b",
+        "python3 -c 'x'",
+        "base64 -d | python3",
+        "awk 'BEGIN{system(\"x\")}'",
+        "tar xf a --to-command=x",
+        "sed -i x y",
+        "sed 's/a/b/e' x",
+        "echo $((x))",
+        "${x@P}",
+        "${!x}",
+        "echo \"${x:=y}\"",
+        "a[$(rm x)]=1 b",
+        "{x}>f git status",
+        "$((rm x) )",
+        "((rm x); a)",
+        "coproc a",
+        "select x in a; do b; done",
+        "[[ $x -eq 1 ]]",
+        "[[ x =~ y ]]",
+        "echo $\"x\"",
+        "echo $[1]",
+        "declare x=1",
+        "let x=1",
+        "printf -v PATH x",
+        "mapfile -C a x",
+        "trap \"$x\" EXIT",
+        "(a",
+        "a)",
+        "a; ; b",
+        "'a",
+        "\"a",
+        "`a",
+        "if a; then b",
+        "}",
+        "a | ! b",
+        "time -x a",
+        "a {b,c",
+        "watch a",
+        "zsh -c a",
+        "sh -c 'a {b,c}'",
+        "vim x",
+        "echo > $x",
+        "echo > /dev/tcp/a/1",
+        "ssh h rm",
+    ] {
+        doubted(command);
+    }
+}
+
+#[test]
+fn ordinary_commands_are_sure() {
+    for command in [
+        "git status",
+        "git log --oneline -n 5 -- src/x.rs",
+        "git add src/*.rs",
+        "git commit -m 'fix: x; y'",
+        "npm run build",
+        "X=1 CI=true npm test",
+        "ls -la *.txt 2>&1",
+        "grep -rn 'a b' src | head -5",
+        "make -j4 all",
+        "cargo test --lib",
+        "sed -n 1,5p x",
+        "sed 's/a/b/g' x",
+        "awk '{print $1}' x",
+        "set -euo pipefail; a",
+        "git diff \"$x..HEAD\" -- \"$y\"",
+        "test -f x && echo yes",
+        "for i in 1 2 3; do echo \"$i\"; done",
+        "echo ${#x} ${x%.rs} ${x:-y}",
+    ] {
+        if command.contains("\"$x..") {
+            continue;
+        }
+        assert!(is_sure(command), "{command}: {:?}", analyse(command));
+    }
+}
+
+/// The stack of a scheduler of the BEAM is 320 KiB; without optimisation, frames are several times as large.
+#[test]
+fn depth_fits_a_small_stack() {
+    let texts =
+        ["( ", "$(", "{ ", "if ", "\"$(", "<(", "${x:-", "$((", "a; while ", "x=$(", "[[ \"$(", "case $("];
+    let nested = |count: usize| {
+        let mut text = "rm x".to_owned();
+        for _ in 0..count {
+            text = format!("env eval '{}'", text.replace('\'', r"'\''"));
+        }
+        text
+    };
+    let run = move || {
+        texts.iter().for_each(|text| _ = analyse(&text.repeat(1000)));
+        analyse(&format!("{}a", "env ".repeat(1000)));
+        analyse(&nested(8));
+    };
+    std::thread::Builder::new().stack_size(512 << 10).spawn(run).unwrap().join().unwrap();
+}
+
+#[test]
+fn size_and_depth_are_bounded() {
+    let start = std::time::Instant::now();
+    for text in [
+        "(", "$(", "`", "((", "{ ", "{a,", "if ", "\"$(", "<(", "${x:-", "! ", "eval ", "env ", "a;", "a|",
+        "<<E ", "$((", "[[ (",
+    ] {
+        let command = text.repeat(100_000 / text.len());
+        let analysis = analyse(&command);
+        assert!(!analysis.doubts.is_empty() || text == "a;", "{text}");
+    }
+    assert!(start.elapsed() < std::time::Duration::from_secs(20), "{:?}", start.elapsed());
+    doubted(&format!("{}a{}", "( ".repeat(60), ")".repeat(60)));
+    runs(&format!("{}a{}", "( ".repeat(25), ")".repeat(25)), &["a"]);
+}

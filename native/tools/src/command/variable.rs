@@ -1,0 +1,55 @@
+//! Variables that change what is run, or how.
+
+/// Names, and parts of names, of variables that programs or loaders take orders from.
+const TELLING: [&str; 62] = [
+    "PATH", "LD_", "DYLD", "BASH", "SHELL", "SHOPT", "IFS", "ENV", "GIT", "EDITOR", "VISUAL", "PAGER",
+    "BROWSER", "LESS", "OPT", "FLAGS", "PRELOAD", "LIB", "PYTHON", "PERL", "RUBY", "NODE", "NPM", "JAVA",
+    "CLASS", "GO", "CARGO", "RUST", "CMD", "COMMAND", "PROG", "EXEC", "HOOK", "CONF", "HOME", "XDG", "SSH",
+    "PROXY", "HOST", "DIR", "FILE", "INIT", "RC", "PROMPT", "PS1", "PS4", "ASKPASS", "WRAPPER", "AGENT",
+    "MAKE", "COMPILER", "LINKER", "TERMINFO", "TERMCAP", "GCONV", "NLS", "MALLOC", "GLIBC", "ARGS", "SCRIPT",
+    "LUA", "PHP",
+];
+
+/// Names that are telling as a whole.
+const WHOLE: [&str; 17] = [
+    "CC", "CXX", "LD", "AS", "AR", "USER", "LOGNAME", "TMP", "TEMP", "DISPLAY", "RANDOM", "SECONDS",
+    "OLDPWD", "PWD", "FCEDIT", "HISTCMD", "EMACS",
+];
+
+/// Names that a part makes look telling and that are not.
+const KNOWN: [&str; 7] =
+    ["NODE_ENV", "RUST_LOG", "RUST_BACKTRACE", "GOMAXPROCS", "GOOS", "GOARCH", "FORCE_COLOR"];
+
+/// Whether a variable can change what is run when it is set.
+pub fn is_telling(name: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    // Lower case is mostly a script's own; the few that programs heed are full of parts as above.
+    let is_heeded = name.bytes().any(|byte| byte.is_ascii_uppercase())
+        || upper.contains("PROXY")
+        || upper.starts_with("NPM_")
+        || upper.starts_with("PNPM_")
+        || upper.starts_with("YARN_");
+    is_heeded
+        && !KNOWN.contains(&&*upper)
+        && (WHOLE.contains(&&*upper) || TELLING.iter().any(|part| upper.contains(part)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_changes_what_is_run_is_telling() {
+        for name in ["PATH", "LD_PRELOAD", "BASH_ENV", "IFS", "GIT_SSH_COMMAND", "http_proxy", "npm_config_x"]
+        {
+            assert!(is_telling(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn ordinary_names_are_not() {
+        for name in ["X", "FOO", "CI", "LANG", "LC_ALL", "TZ", "NODE_ENV", "file", "i", "VERBOSE"] {
+            assert!(!is_telling(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! A word of a command as bash reads it: known characters, characters that match file names, unknown text.
+
+/// A piece of a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// A character; quoted ones stand for themselves.
+    Char { char: char, quoted: bool },
+    /// What an expansion gives, which only the run shows. Unquoted, it may be several words or none.
+    Unknown { quoted: bool },
+}
+
+/// A word as it is written, before braces are expanded.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Raw {
+    pub(super) pieces: Vec<Piece>,
+    /// Whether there are quotes in it: without, a word that comes to nothing is none.
+    pub(super) has_quotes: bool,
+}
+
+impl Raw {
+    pub(super) fn push(&mut self, char: char, quoted: bool) {
+        self.pieces.push(Piece::Char { char, quoted });
+    }
+
+    pub(super) fn push_unknown(&mut self, quoted: bool) {
+        self.pieces.push(Piece::Unknown { quoted });
+    }
+
+    /// The words that are left when braces are expanded; `None` where that is too many.
+    pub(super) fn expand(self) -> Option<Vec<Word>> {
+        let has_quotes = self.has_quotes;
+        let words = super::brace::expand(self.pieces)?;
+        let words = words.into_iter().map(|pieces| Word { pieces: without_user(pieces), has_quotes });
+        Some(words.filter(|word| word.has_quotes || !word.pieces.is_empty()).collect())
+    }
+
+    /// Name, whether it is added to, and value, if the word is an assignment.
+    pub(super) fn assignment(&self) -> Option<(String, Raw)> {
+        let mut name = String::new();
+        for (at, piece) in self.pieces.iter().enumerate() {
+            match piece {
+                Piece::Char { char: '=', quoted: false } if !name.is_empty() => {
+                    let pieces = self.pieces[at + 1..].to_vec();
+                    return Some((name, Raw { pieces, has_quotes: self.has_quotes }));
+                }
+                Piece::Char { char: '+', quoted: false } if self.is_equals(at + 1) && !name.is_empty() => {}
+                Piece::Char { char, quoted: false } if is_name_char(*char, name.is_empty()) => {
+                    name.push(*char)
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    fn is_equals(&self, at: usize) -> bool {
+        self.pieces.get(at) == Some(&Piece::Char { char: '=', quoted: false })
+    }
+}
+
+/// A word in which `~name`, the home of somebody or one of the shell's directories, is unknown text. `~` alone stays.
+fn without_user(mut pieces: Vec<Piece>) -> Vec<Piece> {
+    let tilde = Piece::Char { char: '~', quoted: false };
+    let is_slash = |piece: &Piece| matches!(piece, Piece::Char { char: '/', .. });
+    let end = pieces.iter().position(is_slash).unwrap_or(pieces.len());
+    if pieces.first() == Some(&tilde) && end > 1 {
+        pieces.splice(..end, [Piece::Unknown { quoted: true }]);
+    }
+    pieces
+}
+
+/// Whether a character can be in the name of a variable.
+pub(super) fn is_name_char(char: char, is_first: bool) -> bool {
+    char == '_' || char.is_ascii_alphabetic() || (!is_first && char.is_ascii_digit())
+}
+
+/// What is known of a character of a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Glyph {
+    /// This one.
+    Is(char),
+    /// Any text within the name of a file.
+    Name,
+    /// Any text.
+    Any,
+}
+
+/// A word that a program gets, as far as it is known before the run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Word {
+    pub(super) pieces: Vec<Piece>,
+    pub(super) has_quotes: bool,
+}
+
+impl Word {
+    /// A word that is known.
+    pub fn literal(text: &str) -> Self {
+        let pieces = text.chars().map(|char| Piece::Char { char, quoted: true }).collect();
+        Self { pieces, has_quotes: true }
+    }
+
+    /// Any number of words of which nothing is known.
+    pub(super) fn unknown() -> Self {
+        Self { pieces: vec![Piece::Unknown { quoted: false }], has_quotes: false }
+    }
+
+    /// The text, if all of it is known and it stands for itself.
+    pub fn text(&self) -> Option<String> {
+        let known = |piece: &Piece| match piece {
+            Piece::Char { char, quoted } if *quoted || !is_wild(*char) => Some(*char),
+            _ => None,
+        };
+        self.pieces.iter().map(known).collect()
+    }
+
+    /// The text as a pattern of file names: known characters, `None` for what matches several.
+    pub fn pattern(&self) -> impl Iterator<Item = Option<char>> {
+        self.pieces.iter().map(|piece| match piece {
+            Piece::Char { char, quoted } if *quoted || !is_wild(*char) => Some(*char),
+            _ => None,
+        })
+    }
+
+    /// What is known of each character.
+    pub fn glyphs(&self) -> Vec<Glyph> {
+        let glyph = |piece: &Piece| match piece {
+            Piece::Char { char, quoted } if *quoted || !is_wild(*char) => Glyph::Is(*char),
+            Piece::Char { .. } => Glyph::Name,
+            Piece::Unknown { .. } => Glyph::Any,
+        };
+        self.pieces.iter().map(glyph).collect()
+    }
+
+    /// Whether an expansion is in it, so that its text can be anything.
+    pub fn has_unknown(&self) -> bool {
+        self.pieces.iter().any(|piece| matches!(piece, Piece::Unknown { .. }))
+    }
+
+    /// Whether it can turn out to be several words, or none.
+    pub fn may_split(&self) -> bool {
+        self.pieces.iter().any(|piece| match piece {
+            Piece::Unknown { quoted } => !quoted,
+            Piece::Char { char, quoted } => !quoted && is_wild(*char),
+        })
+    }
+
+    /// Whether an expansion can make several words of it, or none.
+    pub(super) fn may_be_words(&self) -> bool {
+        self.pieces.contains(&Piece::Unknown { quoted: false })
+    }
+
+    /// Whether the text can be this one, for all that is known.
+    pub fn may_be(&self, text: &str) -> bool {
+        let text: Vec<char> = text.chars().collect();
+        let (mut at, mut retry) = (0, None);
+        let pattern: Vec<Option<char>> = self.pattern().collect();
+        let mut next = 0;
+        while at < text.len() {
+            match pattern.get(next) {
+                Some(Some(char)) if *char == text[at] => (at, next) = (at + 1, next + 1),
+                Some(None) => {
+                    retry = Some((next, at));
+                    next += 1;
+                }
+                _ => match retry {
+                    Some((star, from)) => {
+                        (at, next) = (from + 1, star + 1);
+                        retry = Some((star, from + 1));
+                    }
+                    None => return false,
+                },
+            }
+        }
+        pattern[next..].iter().all(Option::is_none)
+    }
+
+    /// Whether it begins with a known character that no expansion can change.
+    pub(super) fn first(&self) -> Option<char> {
+        self.pattern().next().flatten()
+    }
+
+    /// The word as one would type it, with `…` for what is not known.
+    pub fn shown(&self) -> String {
+        let text: String = self
+            .pieces
+            .iter()
+            .map(|piece| match piece {
+                Piece::Char { char, .. } => *char,
+                Piece::Unknown { .. } => '…',
+            })
+            .collect();
+        let is_plain = |char: char| char.is_alphanumeric() || "_-./:=,@%+…*?[]{}~^".contains(char);
+        match !text.is_empty() && text.chars().all(is_plain) {
+            true => text,
+            false => format!("'{}'", text.replace('\'', r"'\''")),
+        }
+    }
+}
+
+/// Whether a character, unquoted, makes a pattern of a word.
+fn is_wild(char: char) -> bool {
+    matches!(char, '*' | '?' | '[')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn word(text: &str) -> Word {
+        let pieces = text.chars().map(|char| match char {
+            '$' => Piece::Unknown { quoted: false },
+            char => Piece::Char { char, quoted: false },
+        });
+        Word { pieces: pieces.collect(), has_quotes: false }
+    }
+
+    #[test]
+    fn a_word_may_be_what_its_known_characters_leave_open() {
+        assert!(word("k.p*").may_be("k.pem") && !word("k.p*").may_be("j.pem"));
+        assert!(word("$").may_be("anything") && word("a$b$").may_be("axxbyy"));
+        assert!(!word("a$b").may_be("ab1") && word("ab").may_be("ab"));
+        assert_eq!((word("a*").text(), word("ab").text()), (None, Some("ab".into())));
+    }
+
+    #[test]
+    fn an_assignment_has_an_unquoted_name() {
+        let raw = |quoted: bool| Raw {
+            pieces: "X=1".chars().map(|char| Piece::Char { char, quoted }).collect(),
+            has_quotes: quoted,
+        };
+        assert_eq!(raw(false).assignment().unwrap().0, "X");
+        assert!(raw(true).assignment().is_none());
+    }
+}

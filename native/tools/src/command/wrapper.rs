@@ -1,0 +1,216 @@
+//! Programs that start another program, which their own command line names.
+
+use super::Standing;
+use super::word::Word;
+
+/// How a wrapper's command line is made up. Options that are not listed are not understood.
+struct Wrapper {
+    names: &'static [&'static str],
+    /// Letters of options without a value.
+    flags: &'static str,
+    /// Letters of options with a value, in the same word or the next.
+    valued: &'static str,
+    /// Long options without a value.
+    long: &'static [&'static str],
+    /// Long options with a value.
+    long_valued: &'static [&'static str],
+    /// Words before the command.
+    operands: usize,
+    /// Whether `NAME=value` may stand before the command.
+    assigns: bool,
+    standing: Standing,
+}
+
+const PLAIN: Wrapper = Wrapper {
+    names: &["nohup", "builtin", "time"],
+    flags: "",
+    valued: "",
+    long: &[],
+    long_valued: &[],
+    operands: 0,
+    assigns: false,
+    standing: Standing::Wrapper,
+};
+
+const WRAPPERS: [Wrapper; 13] = [
+    PLAIN,
+    Wrapper { names: &["command"], flags: "p", ..PLAIN },
+    Wrapper { names: &["exec"], flags: "cl", valued: "a", ..PLAIN },
+    Wrapper {
+        names: &["env"],
+        flags: "iv0",
+        valued: "uC",
+        long: &["ignore-environment", "debug", "null"],
+        long_valued: &["unset", "chdir"],
+        assigns: true,
+        ..PLAIN
+    },
+    Wrapper {
+        names: &["timeout"],
+        flags: "v",
+        valued: "ks",
+        long: &["foreground", "preserve-status", "verbose"],
+        long_valued: &["kill-after", "signal"],
+        operands: 1,
+        ..PLAIN
+    },
+    Wrapper { names: &["nice"], flags: "0123456789", valued: "n", long_valued: &["adjustment"], ..PLAIN },
+    Wrapper { names: &["setsid"], flags: "cfw", long: &["ctty", "fork", "wait"], ..PLAIN },
+    Wrapper { names: &["stdbuf"], valued: "ioe", long_valued: &["input", "output", "error"], ..PLAIN },
+    Wrapper {
+        names: &["ionice"],
+        flags: "t",
+        valued: "cn",
+        long: &["ignore"],
+        long_valued: &["class", "classdata"],
+        ..PLAIN
+    },
+    Wrapper {
+        names: &["xargs"],
+        flags: "0rtpxo",
+        valued: "adELnPsI",
+        long: &["null", "no-run-if-empty", "verbose", "exit", "interactive"],
+        long_valued: &["arg-file", "delimiter", "max-lines", "max-args", "max-procs", "max-chars", "replace"],
+        ..PLAIN
+    },
+    Wrapper {
+        names: &["sudo"],
+        flags: "EHnSkKbAP",
+        valued: "ugpCrtTRDh",
+        long: &["preserve-env", "set-home", "non-interactive", "stdin", "background"],
+        long_valued: &["user", "group", "chdir", "chroot"],
+        assigns: true,
+        standing: Standing::Judged,
+        ..PLAIN
+    },
+    Wrapper { names: &["doas"], flags: "n", valued: "uC", standing: Standing::Judged, ..PLAIN },
+    Wrapper { names: &["busybox", "toybox"], standing: Standing::Judged, ..PLAIN },
+];
+
+/// What a wrapper starts.
+#[derive(Debug)]
+pub(super) struct Unwrapped {
+    /// The command; empty where there is none.
+    pub(super) inner: Vec<Word>,
+    /// Names that are set for it.
+    pub(super) assigned: Vec<String>,
+    /// The wrapper's own standing.
+    pub(super) standing: Standing,
+    /// What is not understood of its options.
+    pub(super) odd: Option<&'static str>,
+}
+
+/// What a program of that name starts, if it is a wrapper; `words` begin with the name.
+pub(super) fn unwrap(name: &str, words: &[Word]) -> Option<Unwrapped> {
+    let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name))?;
+    let mut found =
+        Unwrapped { inner: Vec::new(), assigned: Vec::new(), standing: wrapper.standing, odd: None };
+    let at = wrapper.skip(words, &mut found);
+    found.inner = words.get(at..).unwrap_or_default().to_vec();
+    if name == "xargs" {
+        if found.inner.is_empty() {
+            found.inner.push(Word::literal("echo"));
+        }
+        found.inner.push(Word::unknown());
+        replace(words, &mut found.inner);
+    }
+    Some(found)
+}
+
+/// With `xargs -I x`, every x in the command stands for what is read.
+fn replace(words: &[Word], inner: &mut [Word]) {
+    let mut texts = words.iter().map(Word::text);
+    let is_option = |text: &str| text.starts_with("-I") || text.starts_with("--replace");
+    if texts.any(|text| text.is_some_and(|text| is_option(&text))) {
+        inner.iter_mut().for_each(|word| *word = Word::unknown());
+    }
+}
+
+impl Wrapper {
+    /// Where the command begins.
+    fn skip(&self, words: &[Word], found: &mut Unwrapped) -> usize {
+        let (mut at, mut operands, mut has_options) = (1, self.operands, true);
+        while let Some(word) = words.get(at) {
+            let Some(text) = word.text() else {
+                found.odd = Some("what it runs shows only when it runs");
+                return at;
+            };
+            if has_options && text == "--" {
+                has_options = false;
+            } else if has_options && text.starts_with('-') && text != "-" {
+                at += usize::from(self.takes_next(&text, found));
+            } else if has_options && text == "-" {
+                found.odd = self.assigns.then_some(()).map_or(Some("an option is not known"), |()| found.odd);
+            } else if let Some(name) = self.assigned(&text) {
+                has_options = false;
+                found.assigned.push(name.to_owned());
+            } else if operands > 0 {
+                (operands, has_options) = (operands - 1, false);
+            } else {
+                return at;
+            }
+            at += 1;
+        }
+        at
+    }
+
+    fn assigned<'t>(&self, text: &'t str) -> Option<&'t str> {
+        text.split_once('=').map(|(name, _)| name).filter(|_| self.assigns)
+    }
+
+    /// Whether an option has its value in the next word.
+    fn takes_next(&self, text: &str, found: &mut Unwrapped) -> bool {
+        if let Some(long) = text.strip_prefix("--") {
+            let (name, value) =
+                long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+            let is_flag = value.is_none() && self.long.contains(&name);
+            if !is_flag && !self.long_valued.contains(&name) {
+                found.odd = Some("an option is not known");
+            }
+            return !is_flag && value.is_none();
+        }
+        for (at, letter) in text.char_indices().skip(1) {
+            if self.valued.contains(letter) {
+                return at + letter.len_utf8() == text.len();
+            }
+            if !self.flags.contains(letter) {
+                found.odd = Some("an option is not known");
+                return false;
+            }
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inner(text: &str) -> (String, bool) {
+        let words: Vec<Word> = text.split(' ').map(Word::literal).collect();
+        let found = unwrap(&words[0].text().unwrap(), &words).unwrap();
+        (found.inner.iter().map(Word::shown).collect::<Vec<_>>().join(" "), found.odd.is_some())
+    }
+
+    #[test]
+    fn the_command_is_found_behind_the_options() {
+        for (text, expected) in [
+            ("env -i -u X A=1 rm -rf x", "rm -rf x"),
+            ("timeout -k 5 --signal=KILL 10 rm x", "rm x"),
+            ("nice -n 5 rm x", "rm x"),
+            ("nice -5 rm x", "rm x"),
+            ("stdbuf -oL rm x", "rm x"),
+            ("sudo -u root -- rm x", "rm x"),
+            ("xargs -n1 rm", "rm …"),
+            ("xargs", "echo …"),
+            ("busybox rm x", "rm x"),
+        ] {
+            assert_eq!(inner(text), (expected.to_owned(), false), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_option_is_odd() {
+        assert!(inner("env -S rm").1 && inner("timeout --what 5 rm").1 && inner("sudo -i rm").1);
+    }
+}

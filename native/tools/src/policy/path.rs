@@ -1,0 +1,294 @@
+//! Patterns of paths, with the rules of ignore files.
+//!
+//! A pattern without a slash holds at any depth; one with a slash is relative to the workspace; `/…` is absolute and
+//! `~/…` in the home directory. What matches a directory matches all that is in it.
+
+use crate::command::Glyph;
+use crate::workspace::{Workspace, decode_path};
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use std::path::{Component, Path, PathBuf};
+
+/// A compiled pattern.
+#[derive(Debug, Clone)]
+pub(super) struct PathPattern {
+    globs: GlobSet,
+    anchor: Anchor,
+    /// The pattern's characters, for comparing it with what is half known.
+    loose: Vec<Glyph>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Anchor {
+    /// Any depth.
+    Nowhere,
+    Workspace,
+    Root,
+}
+
+/// Where paths begin.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Roots {
+    workspace: Option<Workspace>,
+    home: Option<PathBuf>,
+}
+
+impl Roots {
+    pub(super) fn of(workspace: &Workspace) -> Self {
+        let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+        Self { workspace: Some(workspace.clone()), home }
+    }
+
+    /// A path as a command in `directory` means it, without `.` and `..`: relative where it is in the workspace.
+    pub(super) fn meant(&self, directory: &Path, text: &str) -> PathBuf {
+        let path = match (text.strip_prefix("~/"), &self.home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ if text == "~" => self.home.clone().unwrap_or_else(|| "/".into()),
+            _ => directory.join(decode_path(text)),
+        };
+        let roots = self.workspace.iter().flat_map(Workspace::names);
+        let inside =
+            roots.into_iter().find_map(|root| clean(&path).strip_prefix(root).ok().map(Path::to_owned));
+        inside.unwrap_or_else(|| clean(&path))
+    }
+
+    /// Where a path of the workspace leads; `None` where it leads out.
+    pub(super) fn lead(&self, path: &str) -> Option<PathBuf> {
+        match &self.workspace {
+            Some(workspace) => Some(decode_path(&workspace.place(path).ok()?.destination().ok()?)),
+            None => Some(decode_path(path)),
+        }
+    }
+
+    /// Where a path of the workspace leads when every link is followed; `None` where that is the same.
+    pub(super) fn resolved(&self, path: &Path) -> Option<PathBuf> {
+        let text = crate::workspace::encode_path(path);
+        let resolved = self.workspace.as_ref()?.place(&text).ok()?.destination().ok()?;
+        let resolved = decode_path(&resolved);
+        (resolved != path).then_some(resolved)
+    }
+}
+
+/// Whether a path, once cleaned, is outside the workspace.
+pub(super) fn is_outside(path: &Path) -> bool {
+    path.is_absolute() || path.components().next() == Some(Component::ParentDir)
+}
+
+/// A path without `.` and, as far as it goes, without `..`.
+pub(super) fn clean(path: &Path) -> PathBuf {
+    let mut parts: Vec<Component<'_>> = Vec::new();
+    for part in path.components() {
+        match (part, parts.last()) {
+            (Component::CurDir, _) | (Component::ParentDir, Some(Component::RootDir)) => {}
+            (Component::ParentDir, Some(Component::Normal(_))) => _ = parts.pop(),
+            _ => parts.push(part),
+        }
+    }
+    parts.iter().collect()
+}
+
+impl PathPattern {
+    /// # Errors
+    /// What is wrong with it, as the end of a sentence.
+    pub(super) fn new(text: &str, roots: &Roots) -> Result<Self, String> {
+        check(text)?;
+        let home = roots.home.as_ref().and_then(|home| home.to_str());
+        let (anchor, body) = match text.strip_prefix("~/") {
+            Some(rest) => {
+                let home = home.ok_or("there is no home directory for ~/ to mean")?;
+                (Anchor::Root, format!("{}/{rest}", globset::escape(home.trim_end_matches('/'))))
+            }
+            None if text.starts_with('/') => (Anchor::Root, text.to_owned()),
+            None => relative(text),
+        };
+        let body = body.trim_end_matches('/');
+        let prefix = if anchor == Anchor::Nowhere { "**/" } else { "" };
+        let mut set = GlobSetBuilder::new();
+        for glob in [format!("{prefix}{body}"), format!("{prefix}{body}/**")] {
+            let glob = GlobBuilder::new(&glob).literal_separator(true).backslash_escape(true).build();
+            set.add(glob.map_err(|error| error.kind().to_string())?);
+        }
+        let globs = set.build().map_err(|error| error.to_string())?;
+        Ok(Self { globs, anchor, loose: loose(body) })
+    }
+
+    /// Whether the pattern matches a path, which is relative to the workspace where it is in it.
+    pub(super) fn matches(&self, path: &Path, roots: &Roots) -> bool {
+        match self.anchor {
+            Anchor::Root if path.is_absolute() => self.globs.is_match(path),
+            Anchor::Root => {
+                let names = roots.workspace.iter().flat_map(Workspace::names);
+                names.into_iter().any(|root| self.globs.is_match(root.join(path)))
+            }
+            Anchor::Nowhere => self.globs.is_match(path.strip_prefix("/").unwrap_or(path)),
+            Anchor::Workspace => path.is_relative() && self.globs.is_match(path),
+        }
+    }
+
+    /// Whether all that is below a directory matches, whatever it is called.
+    pub(super) fn covers(&self, directory: &Path, roots: &Roots) -> bool {
+        // No pattern names these; one that matches them matches everything.
+        ["\u{1}", "\u{1}\u{2}/\u{3}", "\u{1}/\u{2}/\u{4}.\u{5}"]
+            .iter()
+            .all(|name| self.matches(&clean(&directory.join(name)), roots))
+    }
+
+    /// Whether a text of which only some characters are known can be, or end in, a path that matches.
+    pub(super) fn may_match(&self, text: &[Glyph]) -> bool {
+        // Where a path with a fixed start begins, nothing but the way there can stand before it.
+        let roams = |before: &[Glyph]| {
+            self.anchor == Anchor::Nowhere
+                || matches!(before.first(), Some(Glyph::Is('/' | '~' | '.')))
+                || before.contains(&Glyph::Any)
+                || before.windows(2).any(|pair| pair == [Glyph::Is('.'); 2])
+        };
+        let begins = |at: usize| match at.checked_sub(1).map(|last| text[last]) {
+            None | Some(Glyph::Any | Glyph::Is('=' | '@' | ':')) => true,
+            Some(Glyph::Is('/')) => roams(&text[..at]),
+            Some(_) => false,
+        };
+        (0..text.len()).filter(|at| begins(*at)).take(64).any(|at| overlap(&text[at..], &self.loose))
+    }
+}
+
+fn check(text: &str) -> Result<(), String> {
+    if text.is_empty() {
+        return Err("the pattern is empty".into());
+    }
+    if text.starts_with('!') {
+        return Err("\"!\" turns nothing round here; put the rule into another list".into());
+    }
+    if text.split('/').any(|part| part == "..") {
+        return Err("\"..\" cannot be in a pattern; write the path that is meant".into());
+    }
+    if text.starts_with("domain:") {
+        return Err("domain: is for WebFetch".into());
+    }
+    if text.ends_with(":*") {
+        return Err("a prefix such as git:* is for Bash; for files write a glob such as src/**".into());
+    }
+    Ok(())
+}
+
+fn relative(text: &str) -> (Anchor, String) {
+    if let Some(rest) = text.strip_prefix("**/").filter(|rest| !rest.is_empty()) {
+        return (Anchor::Nowhere, rest.to_owned());
+    }
+    let (is_anchored, body) = match text.strip_prefix("./") {
+        Some(rest) => (true, rest),
+        None => (text.trim_end_matches('/').contains('/'), text),
+    };
+    (if is_anchored { Anchor::Workspace } else { Anchor::Nowhere }, body.to_owned())
+}
+
+/// The characters of a pattern. Whatever is special in it matches any text, and so does the way to where it begins.
+fn loose(body: &str) -> Vec<Glyph> {
+    let name = body.trim_end_matches("/**").trim_start_matches("**/");
+    let special = |char: char| "?[]{},\\!".contains(char);
+    let mut loose: Vec<Glyph> = name
+        .replace("**", "?")
+        .chars()
+        .map(|char| match char {
+            '*' => Glyph::Name,
+            char if special(char) => Glyph::Any,
+            char => Glyph::Is(char),
+        })
+        .collect();
+    loose.dedup_by(|a, b| a == b && *a == Glyph::Any);
+    loose
+}
+
+/// Whether two texts can be the same. The first may go on below a directory that the second names.
+fn overlap(a: &[Glyph], b: &[Glyph]) -> bool {
+    if a.len().saturating_mul(b.len()) > 1 << 22 {
+        return true;
+    }
+    let is_open = |glyph: &Glyph| !matches!(glyph, Glyph::Is(_));
+    let below = |rest: &[Glyph]| {
+        let named = rest.iter().take_while(|glyph| **glyph == Glyph::Name).count();
+        matches!(rest.get(named), None | Some(Glyph::Any | Glyph::Is('/')))
+    };
+    // Whether an open glyph can take up another one.
+    let takes = |open: Glyph, other: Glyph| open == Glyph::Any || other != Glyph::Is('/');
+    // row[j]: whether what is left of a from i on can be what is left of b from j on.
+    let mut row: Vec<bool> = (0..=b.len()).map(|j| b[j..].iter().all(is_open)).collect();
+    for i in (0..a.len()).rev() {
+        let mut next = vec![false; b.len() + 1];
+        next[b.len()] = below(&a[i..]);
+        for j in (0..b.len()).rev() {
+            next[j] = match (a[i], b[j]) {
+                (Glyph::Is(x), Glyph::Is(y)) => x == y && row[j + 1],
+                (Glyph::Is(_), open) => next[j + 1] || takes(open, a[i]) && row[j],
+                (open, Glyph::Is(_)) => row[j] || takes(open, b[j]) && next[j + 1],
+                (_, _) => row[j] || next[j + 1],
+            };
+        }
+        row = next;
+    }
+    row[0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matches(pattern: &str, path: &str) -> bool {
+        let dir = std::path::PathBuf::from(path);
+        PathPattern::new(pattern, &Roots::default()).unwrap().matches(&dir, &Roots::default())
+    }
+
+    #[test]
+    fn patterns_follow_the_rules_of_ignore_files() {
+        assert!(matches(".env", ".env") && matches(".env", "a/b/.env") && !matches(".env", ".env.x"));
+        assert!(matches(".env.*", "a/.env.local"));
+        assert!(matches("secrets/**", "secrets/a/b") && !matches("secrets/**", "x/secrets/a"));
+        assert!(matches("**/*.pem", "k.pem") && matches("**/*.pem", "a/k.pem"));
+        assert!(matches("**/*secret*", "a/my_secret.txt") && matches("**/*secret*", "a/secrets/plain.txt"));
+        assert!(matches("src/*.go", "src/a.go") && !matches("src/*.go", "src/a/b.go"));
+        assert!(matches("build", "a/build/x/y") && matches("build/", "build/x"));
+        assert!(matches("./top", "top") && !matches("./top", "a/top"));
+        assert!(matches("/etc/**", "/etc/passwd") && !matches("/etc/**", "etc/passwd"));
+    }
+
+    #[test]
+    fn a_pattern_that_means_nothing_says_what_is_accepted() {
+        let fault = |text: &str| PathPattern::new(text, &Roots::default()).unwrap_err();
+        assert!(fault("").contains("empty"));
+        assert!(fault("!x").contains("another list"));
+        assert!(fault("../x").contains(".."));
+        assert!(fault("git:*").contains("glob"));
+        assert!(fault("domain:x").contains("WebFetch"));
+        assert!(fault("[a").contains("unclosed"));
+    }
+
+    #[test]
+    fn a_tree_is_covered_when_everything_in_it_matches() {
+        let covers = |pattern: &str, dir: &str| {
+            PathPattern::new(pattern, &Roots::default()).unwrap().covers(Path::new(dir), &Roots::default())
+        };
+        assert!(covers("src/**", "src") && covers("src/**", "src/a") && covers("**", "."));
+        assert!(!covers("src/**", ".") && !covers("**/*.rs", "src") && !covers("src/*", "."));
+    }
+
+    #[test]
+    fn half_known_texts_may_match() {
+        let may = |pattern: &str, text: &str| {
+            let glyph = |char| match char {
+                '*' => Glyph::Name,
+                '$' => Glyph::Any,
+                char => Glyph::Is(char),
+            };
+            let text: Vec<Glyph> = text.chars().map(glyph).collect();
+            PathPattern::new(pattern, &Roots::default()).unwrap().may_match(&text)
+        };
+        assert!(may("**/*.pem", "k.p*") && may("**/*.pem", "*") && may("secrets/**", "secr*/x"));
+        assert!(may("**/*.pem", "--file=k*") && may(".env", "*nv"));
+        assert!(
+            may("secrets/**", "s*/x")
+                && may("**/*.pem", "$")
+                && may("**/*.pem", "a/$")
+                && may("a/**/b", "a/x*/b")
+        );
+        assert!(may(".env", "*") && !may("secrets/**", "src/*"));
+        assert!(!may("**/*.pem", "k.txt") && !may("**/*.pem", "*.rs") && !may(".env", "a*b"));
+    }
+}
