@@ -87,12 +87,31 @@ glob() ->
 
 shell_exec() ->
     Dir = temp_dir(),
-    K = beamai_kernel:add_tool_module(kernel(Dir), beamai_tool_shell),
     Args = #{<<"command">> => <<"true">>},
-    Ours = fun() -> {ok, #{<<"exit_code">> := 0}, _} = beamai_kernel:invoke(K, <<"shell_exec">>, Args) end,
+    [Bare, Sandboxed] = [begin
+        K = beamai_kernel:add_tool_module(kernel(Dir, #{sandbox => Mode}), beamai_tool_shell),
+        fun() -> {ok, #{<<"exit_code">> := 0}, _} = beamai_kernel:invoke(K, <<"shell_exec">>, Args) end
+    end || Mode <- [off, required]],
     Peer = fun() -> [] = os:cmd("true") end,
-    ratio("shell_exec of true / os:cmd", 0.7, times(100, Ours), times(100, Peer)),
+    ratio("shell_exec of true / os:cmd", 0.7, times(100, Bare), times(100, Peer)),
+    %% With every layer of the sandbox, against none.
+    ratio("shell_exec of true, sandboxed / os:cmd", 1.0, times(100, Sandboxed), times(100, Peer)),
+    against_bwrap(Sandboxed),
     file:del_dir_r(Dir).
+
+against_bwrap(Ours) ->
+    case os:find_executable("bwrap") of
+        false ->
+            io:format("~-44ts bwrap is not installed~n", ["shell_exec of true, sandboxed / bwrap"]);
+        Bwrap ->
+            Args = ["--unshare-all", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "true"],
+            Peer = fun() -> run_program(Bwrap, Args) end,
+            ratio("shell_exec of true, sandboxed / bwrap", 0.5, times(100, Ours), times(100, Peer))
+    end.
+
+run_program(Program, Args) ->
+    Port = open_port({spawn_executable, Program}, [{args, Args}, exit_status]),
+    receive {Port, {exit_status, 0}} -> ok end.
 
 %% Where the kernel happens to place the programs decides between a switch on one processor and waking another one,
 %% which takes ten times as long. So both are measured, each side alike.

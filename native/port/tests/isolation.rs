@@ -71,6 +71,24 @@ fn where_namespaces_are_refused() -> Command {
 }
 
 #[test]
+fn privileges_do_in_place_of_a_user_namespace_for_a_host_that_takes_what_there_is() {
+    let env = Env::new();
+    let script = "echo 0 >/proc/sys/user/max_user_namespaces && exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "sh", "-c", script, "sh", PROGRAM]);
+    let victim = tempfile::NamedTempFile::new_in("/var/tmp").unwrap();
+    let attempt = format!("echo x > {}; grep CapEff /proc/self/status", victim.path().display());
+    let result = call(command, "best_effort", env.path(), &json!({"command": attempt}));
+    assert_eq!(layers(&result), LAYERS[1..], "{result}");
+    assert_eq!(
+        why_off(&result, "user_namespace"),
+        Some("cannot make the namespace: no space left on device")
+    );
+    assert_eq!(result["stdout"], "CapEff:\t0000000000000000\n");
+    assert_eq!(std::fs::read(victim.path()).unwrap(), b"");
+}
+
+#[test]
 fn required_isolation_that_is_not_there_is_refused_before_anything_runs() {
     let env = Env::new();
     let error =

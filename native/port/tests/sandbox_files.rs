@@ -297,6 +297,15 @@ fn a_session_keeps_its_temporary_directory_and_shares_it_with_none() {
 }
 
 #[test]
+fn the_temporary_directory_of_the_machine_may_be_the_workspace() {
+    let host = common::host(Path::new("/tmp"), json!({"default": "allow"}), REQUIRED);
+    let name = format!("/tmp/beamai-in-tmp-{}", std::process::id());
+    let outcome = host.call(common::call(json!({"command": format!("echo x > {name}")})), Default::default());
+    assert_eq!(fs::read_to_string(&name).unwrap_or_else(|_| panic!("{outcome:?}")), "x\n");
+    fs::remove_file(name).unwrap();
+}
+
+#[test]
 fn devices_of_the_machine_are_not_there() {
     let env = Env::with(REQUIRED);
     let list = "cd /dev; for f in *; do [ ! -L $f ] && [ -b $f -o -c $f ] && echo $f; done";

@@ -165,6 +165,12 @@ impl Confinement {
         }
     }
 
+    /// Whether `/tmp` is the session's or the reaper's own, and not what the host gave to be written.
+    pub(super) fn has_own_tmp(&self) -> bool {
+        let is_tmp = |path: &OsString| Path::new(path) == Path::new("/tmp");
+        !is_tmp(&self.workspace) && !self.writable.iter().any(is_tmp)
+    }
+
     /// Whether the host wants a path to be writable whatever protects it.
     pub(super) fn is_writable(&self, path: &Path) -> bool {
         self.writable.iter().any(|writable| Path::new(writable) == path)

@@ -169,13 +169,13 @@ impl Way {
         self.has(libc::CLONE_NEWIPC)
     }
 
-    /// Directories that are the reaper's own, in which nothing may be left for the next command: there the session
-    /// has no part in them.
+    /// Directories that are the reaper's own, in which nothing may be left for the next command.
     pub(super) fn private(self, confinement: &Confinement) -> &'static [&'static str] {
-        match (self.has_mounts(), &confinement.temp) {
+        let has_private_tmp = confinement.temp.is_none() && confinement.has_own_tmp();
+        match (self.has_mounts(), has_private_tmp) {
             (false, _) => &[],
-            (true, Some(_)) => &["/dev/shm"],
-            (true, None) => &["/dev/shm", "/tmp"],
+            (true, false) => &["/dev/shm"],
+            (true, true) => &["/dev/shm", "/tmp"],
         }
     }
 

@@ -76,12 +76,16 @@ fn take_writable(confinement: &Confinement, scenes: &mut Vec<Scene>) -> Result<(
         return Err(failed("recognise the workspace", workspace)(Errno::STALE));
     }
     scenes.push(Scene::shown(workspace, &fd, TAME)?);
+    let has_own_tmp = confinement.has_own_tmp();
     match &confinement.temp {
-        None => scenes.push(Scene { path: "/tmp".into(), what: What::Temporary }),
+        None if has_own_tmp => scenes.push(Scene { path: "/tmp".into(), what: What::Temporary }),
+        None => {}
         Some(temp) => {
             let temp = Path::new(temp);
             let fd = open(temp)?;
-            scenes.push(Scene::shown(Path::new("/tmp"), &fd, TAME)?);
+            if has_own_tmp {
+                scenes.push(Scene::shown(Path::new("/tmp"), &fd, TAME)?);
+            }
             scenes.push(Scene::shown(temp, &fd, TAME)?);
         }
     }

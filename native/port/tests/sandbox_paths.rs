@@ -1,0 +1,109 @@
+//! Paths that a policy makes read-only or hides, given as lists.
+
+mod common;
+
+use beamai_tools::cancel::CancelToken;
+use beamai_tools::process::{
+    Confinement, End, Launcher, Report, Spec, Stdin, Terms, Wake, collect, set_program,
+};
+use beamai_tools::sandbox::SandboxSettings;
+use beamai_tools::workspace::Workspace;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tempfile::TempDir;
+
+/// Runs a command in a workspace and gives its output.
+fn run(dir: &Path, command: &str, change: impl FnOnce(&mut Confinement)) -> String {
+    set_program(common::PROGRAM);
+    let workspace = Workspace::open(dir).unwrap();
+    let mut confinement = Confinement::within(&workspace, &SandboxSettings::default()).as_ref().clone();
+    change(&mut confinement);
+    let spec = Spec {
+        program: "/bin/bash".into(),
+        arguments: vec!["-c".into(), command.into()],
+        environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
+        directory: workspace.top().open_dir().unwrap(),
+        stdin: Stdin::Empty,
+        confinement: Arc::new(confinement),
+    };
+    let child = Launcher::shared().spawn(&spec).unwrap();
+    let wake = Wake::on(&CancelToken::new()).unwrap();
+    let collected = collect(child, &Terms { input: &[], cap: 1 << 16, deadline: None, wake });
+    assert_eq!(collected.end, End::Itself);
+    assert!(matches!(collected.report, Ok(Report::Ended { .. })), "{:?}", collected.report);
+    String::from_utf8(collected.stdout.bytes).unwrap()
+}
+
+fn workspace() -> TempDir {
+    let dir = TempDir::new().unwrap();
+    fs::create_dir_all(dir.path().join("secrets/deep")).unwrap();
+    for file in ["key.pem", "secrets/a", "secrets/deep/b", "plain"] {
+        fs::write(dir.path().join(file), "OLD").unwrap();
+    }
+    dir
+}
+
+fn texts(dir: &Path, files: &[&str]) -> Vec<String> {
+    files.iter().map(|file| fs::read_to_string(dir.join(file)).unwrap_or_default()).collect()
+}
+
+fn listed(dir: &Path, paths: &[&str]) -> Vec<std::ffi::OsString> {
+    paths.iter().map(|path| dir.join(path).into()).collect()
+}
+
+const FILES: [&str; 5] = ["key.pem", "secrets/a", "plain", "new.pem", "new/dir/file"];
+
+/// Writes all files, in every way that there is.
+const WRITE: &str = "rm -rf key.pem secrets; mkdir -p secrets new/dir; \
+    for f in key.pem secrets/a plain new.pem new/dir/file; do echo NEW > $f; done 2>/dev/null; \
+    cp plain p; mv p key.pem; mv key.pem plain; true";
+
+#[test]
+fn what_is_read_only_is_neither_written_nor_replaced_and_what_is_absent_not_created() {
+    let dir = workspace();
+    run(dir.path(), WRITE, |_| ());
+    assert!(
+        texts(dir.path(), &FILES[1..]).iter().all(|text| text == "NEW\n"),
+        "{:?}",
+        texts(dir.path(), &FILES)
+    );
+    let dir = workspace();
+    let paths = listed(dir.path(), &["key.pem", "secrets", "new.pem", "new/dir/file"]);
+    run(dir.path(), WRITE, |confinement| confinement.read_only = paths);
+    assert_eq!(texts(dir.path(), &FILES), ["OLD", "OLD", "NEW\n", "", ""]);
+    assert_eq!(texts(dir.path(), &["secrets/deep/b"]), ["OLD"]);
+}
+
+#[test]
+fn what_stood_in_for_what_is_absent_is_gone_when_nobody_needs_it() {
+    let dir = workspace();
+    let paths = listed(dir.path(), &["new.pem", "new/dir/file"]);
+    // A reaper ends with a command that leaves something behind.
+    run(dir.path(), "setsid sleep 1000 >/dev/null 2>&1 &", |confinement| confinement.read_only = paths);
+    common::wait_until(|| !dir.path().join("new.pem").exists() && !dir.path().join("new").exists());
+}
+
+#[test]
+fn what_is_hidden_is_empty_and_stays_as_it_is() {
+    let dir = workspace();
+    let show = "cat key.pem secrets/a secrets/deep/b plain 2>/dev/null; ls -A secrets";
+    assert_eq!(run(dir.path(), show, |_| ()), "OLDOLDOLDOLDa\ndeep\n");
+    let hide = |confinement: &mut Confinement| {
+        confinement.hidden.extend(listed(dir.path(), &["key.pem", "secrets"]));
+    };
+    assert_eq!(run(dir.path(), show, hide), "OLD");
+    run(dir.path(), WRITE, hide);
+    assert_eq!(texts(dir.path(), &["key.pem", "secrets/a"]), ["OLD", "OLD"]);
+}
+
+#[test]
+fn what_the_host_gave_to_be_written_is_not_protected() {
+    let dir = workspace();
+    let path: PathBuf = dir.path().join("key.pem");
+    run(dir.path(), "echo NEW > key.pem", |confinement| {
+        confinement.read_only = vec![path.clone().into()];
+        confinement.writable = vec![path.clone().into()];
+    });
+    assert_eq!(texts(dir.path(), &["key.pem"]), ["NEW\n"]);
+}
