@@ -1,8 +1,12 @@
 //! A directory of programs that record how they are called.
 
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// Programs that only record.
@@ -50,15 +54,10 @@ impl Recorder {
         self.workspace.path()
     }
 
-    fn log(&self) -> PathBuf {
-        self.home.path().join("log")
-    }
-
     fn shim(&self, name: &str, then: &str) {
-        let log = self.log();
         // One printf is one write, so records of programs that run together do not mix.
         let script =
-            format!("#!/bin/sh\nprintf '%s\\0' \"${{0##*/}}\" \"$@\" '<end>' >> {}\n{then}\n", log.display());
+            format!("#!/bin/sh\nprintf '%s\\0' \"${{0##*/}}\" \"$@\" '<end>' >> \"$RECORD\"\n{then}\n");
         let path = self.shims().join(name);
         std::fs::write(&path, script).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -66,20 +65,24 @@ impl Recorder {
 
     /// Runs a command in an empty directory; what it started.
     pub(crate) fn run(&self, command: &str) -> Vec<Ran> {
-        _ = std::fs::remove_file(self.log());
         let directory = TempDir::new_in(self.workspace()).unwrap();
-        let output = Command::new("/usr/bin/timeout")
-            .args(["-s", "KILL", "10", "/bin/bash", "--noprofile", "--norc", "-c", command])
+        // A file of its own: what comes late is not taken for the next command's.
+        let record = tempfile::NamedTempFile::new_in(self.home.path()).unwrap();
+        let child = Command::new("/bin/bash")
+            .args(["--noprofile", "--norc", "-c", command])
             .env_clear()
             .env("PATH", self.shims())
             .env("FUNCNEST", "5")
+            .env("RECORD", record.path())
             .current_dir(directory.path())
+            .process_group(0)
             .stdin(Stdio::null())
-            // The pipes close when the last program has ended, those in the background too.
-            .output()
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
             .unwrap();
-        drop(output);
-        let log = std::fs::read(self.log()).unwrap_or_default();
+        finish(child);
+        let log = std::fs::read(record.path()).unwrap_or_default();
         let mut words = Vec::new();
         let mut ran = Vec::new();
         for word in log.split(|byte| *byte == 0) {
@@ -93,4 +96,19 @@ impl Recorder {
         }
         ran
     }
+}
+
+/// Waits until the last program has ended, those in the background too: the pipes close then. What goes on for ever is
+/// killed.
+fn finish(child: Child) {
+    let group = Pid::from_child(&child);
+    let (ended, end) = mpsc::channel::<()>();
+    let watch = std::thread::spawn(move || {
+        if end.recv_timeout(Duration::from_secs(5)) == Err(RecvTimeoutError::Timeout) {
+            _ = kill_process_group(group, Signal::KILL);
+        }
+    });
+    _ = child.wait_with_output();
+    drop(ended);
+    watch.join().unwrap();
 }
