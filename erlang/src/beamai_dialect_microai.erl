@@ -1,5 +1,5 @@
 %% @doc The dialect `microai': `Read', `Write', `Edit', `Glob', `Grep', `Bash', `AskUserQuestion', `TodoWrite', `LSP',
-%% `WebFetch' and `WebSearch'.
+%% `WebFetch' and `WebSearch'; and `BashOutput' and `KillShell' for the commands that `Bash' runs in the background.
 %%
 %% The operations of the `beamai_tool_' modules under these names, with the parameters and results of this dialect. Load
 %% one dialect or the other: rules of permissions hold in all of them alike.

@@ -45,8 +45,8 @@ all_test_() ->
 each_module_has_exactly_the_tools_of_its_specification_test() ->
     ?assertEqual(
         [
-            <<"AskUserQuestion">>, <<"Bash">>, <<"Edit">>, <<"Glob">>, <<"Grep">>, <<"LSP">>, <<"Read">>,
-            <<"TodoWrite">>, <<"WebFetch">>, <<"WebSearch">>, <<"Write">>
+            <<"AskUserQuestion">>, <<"Bash">>, <<"BashOutput">>, <<"Edit">>, <<"Glob">>, <<"Grep">>,
+            <<"KillShell">>, <<"LSP">>, <<"Read">>, <<"TodoWrite">>, <<"WebFetch">>, <<"WebSearch">>, <<"Write">>
         ],
         names(beamai_dialect_microai)
     ),
@@ -81,7 +81,7 @@ each_tool_has_the_tag_of_its_dialect_and_a_schema_for_every_provider_test() ->
 
 dialects_without_a_name_in_common_go_into_one_kernel_test() ->
     All = lists:foldl(fun(M, K) -> beamai_kernel:add_tool_module(K, M) end, beamai_kernel:new(), ?DIALECTS),
-    ?assertEqual(11 + 22 + 5, length(beamai_kernel:list_tools(All))),
+    ?assertEqual(13 + 22 + 5, length(beamai_kernel:list_tools(All))),
     ?assertError(
         {duplicate_tool, <<"git_", _/binary>>}, beamai_kernel:add_tool_module(All, beamai_tool_git)
     ).

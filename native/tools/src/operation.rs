@@ -97,6 +97,19 @@ where
         });
         self
     }
+
+    /// The face with another description of a parameter, where the operation's names a tool of another dialect.
+    ///
+    /// # Panics
+    /// When there is no parameter of that name: a mistake in the catalogue.
+    #[must_use]
+    pub fn described(mut self, parameter: &str, text: &str) -> Self {
+        let name = self.name;
+        let param = self.parameters.get_mut(parameter);
+        param.unwrap_or_else(|| panic!("{name} has no parameter {parameter}")).description =
+            Some(text.to_owned());
+        self
+    }
 }
 
 impl<O, A, R> Tool for Face<O, A, R>

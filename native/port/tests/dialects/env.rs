@@ -15,6 +15,8 @@ pub(crate) struct Env {
     dialect: &'static str,
     dir: TempDir,
     host: Host,
+    /// The session's temporary directory.
+    temp: TempDir,
     state: RefCell<Value>,
 }
 
@@ -38,7 +40,7 @@ impl Env {
             },
         });
         let host = Host::new(&serde_json::from_value(settings).unwrap()).unwrap();
-        Self { dialect, dir, host, state: RefCell::new(json!({})) }
+        Self { dialect, dir, host, temp: TempDir::new().unwrap(), state: RefCell::new(json!({})) }
     }
 
     /// A workspace with these files.
@@ -73,7 +75,8 @@ impl Env {
         call["tool"] = tool.into();
         call["dialect"] = self.dialect.into();
         call["args"] = args.clone();
-        call["session"] = json!({"state": *self.state.borrow()});
+        let temp = self.temp.path();
+        call["session"] = json!({"id": temp, "temp_dir": temp, "state": *self.state.borrow()});
         let call: Call = serde_json::from_value(call).unwrap();
         let outcome = self.host.call(call, Run::default());
         if let Outcome::Ok(_, Some(state)) = &outcome {

@@ -1,22 +1,24 @@
-//! `microai`: eleven tools in three levels.
+//! `microai`: eleven tools in three levels, and two helpers of commands in the background.
 
 use crate::env::{Env, numbered};
 use crate::server;
 use crate::signature::{check, names};
-use beamai_tools::Reason;
 use beamai_tools::engine::Outcome;
+use beamai_tools::{Reason, catalogue};
 use serde_json::{Value, json};
 
 #[test]
-fn it_has_the_eleven_canonical_tools_and_no_other() {
+fn it_has_the_eleven_canonical_tools_and_none_other_than_the_helpers_of_bash() {
     assert_eq!(
         names("microai"),
         [
             "AskUserQuestion",
             "Bash",
+            "BashOutput",
             "Edit",
             "Glob",
             "Grep",
+            "KillShell",
             "LSP",
             "Read",
             "TodoWrite",
@@ -43,7 +45,7 @@ fn each_tool_takes_and_gives_what_is_documented() {
     let todo =
         "todos:array!(activeForm:string! content:string! status:string!<pending|in_progress|completed>)";
     let search = "allowed_domains:array blocked_domains:array query:string!";
-    let bash = "command:string! cwd:string timeout:integer[1..86400000]";
+    let bash = "command:string! cwd:string run_in_background:boolean=false timeout:integer[1..86400000]";
     for (tool, parameters, keys) in [
         ("Read", read, "content total_lines"),
         ("Write", "content:string! file_path:string!", "success bytes_written"),
@@ -51,6 +53,8 @@ fn each_tool_takes_and_gives_what_is_documented() {
         ("Glob", "path:string=\".\" pattern:string!", "files count"),
         ("Grep", grep, "matches total_matches"),
         ("Bash", bash, "stdout stderr exit_code"),
+        ("BashOutput", "id:string!", "id status exit_code stdout stderr"),
+        ("KillShell", "id:string!", "id status exit_code stdout stderr"),
         ("AskUserQuestion", ask, "answers"),
         ("TodoWrite", todo, "success"),
         ("LSP", &lsp, ""),
@@ -173,6 +177,22 @@ fn bash_runs_commands() {
     assert_eq!((error.reason, &error.details["stdout"]), (Reason::Timeout, &json!("begun\n")));
 }
 
+#[test]
+fn bash_runs_commands_in_the_background() {
+    let env = Env::new("microai");
+    let started = env.call("Bash", json!({"command": "echo on; sleep 60", "run_in_background": true}));
+    let id = json!({"id": started["id"]});
+    assert_eq!(started["exit_code"], Value::Null);
+    while env.call("BashOutput", id.clone())["stdout"] != "on\n" {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert_eq!(env.call("KillShell", id.clone())["status"], "killed");
+    assert_eq!(env.call("BashOutput", id)["status"], "killed");
+    let bash = catalogue::find("Bash", Some("microai")).unwrap();
+    let told = bash.parameters()["run_in_background"].description.clone().unwrap();
+    assert!(told.contains("BashOutput") && !told.contains("shell_"), "{told}");
+}
+
 fn questions() -> Value {
     let option = |label: &str| json!({"label": label, "description": "d"});
     json!([{
@@ -273,6 +293,9 @@ fn bad_input_is_refused_by_each_tool() {
         ("Grep", json!({"pattern": "x", "output_mode": "lines"}), Reason::InvalidArgument),
         ("Bash", json!({"command": " "}), Reason::InvalidArgument),
         ("Bash", json!({"command": "true", "cwd": "/etc"}), Reason::OutsideWorkspace),
+        ("BashOutput", json!({}), Reason::InvalidArgument),
+        ("BashOutput", json!({"id": "none"}), Reason::NoSuchCommand),
+        ("KillShell", json!({"id": "none"}), Reason::NoSuchCommand),
         ("AskUserQuestion", json!({"questions": []}), Reason::InvalidArgument),
         ("AskUserQuestion", json!({"questions": short}), Reason::InvalidArgument),
         ("AskUserQuestion", json!({"questions": long}), Reason::InvalidArgument),

@@ -82,7 +82,12 @@ fn work() -> Vec<Arc<dyn Tool>> {
                  error. A command that has not ended after two minutes is killed with everything that it started. For \
                  reading, searching and editing files, the other tools are better.",
             )
-            .only(&["command"]),
+            .only(&["command"])
+            .described(
+                "command",
+                "The command, as for `bash -c`. It may have several lines. Whatever it leaves running when it ends is \
+                 killed.",
+            ),
         ),
         Arc::new(Face::<TodoList>::new("todoread", "Returns the session's list of tasks.").only(&[])),
         Arc::new(Face::<TodoReplace>::new(

@@ -1,4 +1,4 @@
-//! The dialect `microai`: eleven tools with the canonical names, in three levels.
+//! The dialect `microai`: eleven tools with the canonical names, in three levels, and two helpers of `Bash`.
 
 mod arguments;
 mod results;
@@ -11,7 +11,7 @@ use crate::ops::glob::Glob;
 use crate::ops::grep::Grep;
 use crate::ops::lsp::Lsp;
 use crate::ops::question::Ask;
-use crate::ops::shell::Shell;
+use crate::ops::shell::{Shell, ShellKill, ShellPoll};
 use crate::ops::todo::{TodoReplace, Todos};
 use crate::ops::web::fetch::WebFetch;
 use crate::ops::web::search::WebSearch;
@@ -20,7 +20,7 @@ use crate::tool::Tool;
 use std::sync::Arc;
 
 pub(super) fn registry() -> Registry {
-    registry_of([required(), standard(), extended()].into_iter().flatten().collect())
+    registry_of([required(), standard(), extended(), background()].into_iter().flatten().collect())
 }
 
 /// Level 1.
@@ -57,7 +57,12 @@ fn required() -> Vec<Arc<dyn Tool>> {
                 "Runs a shell command with bash in the workspace and returns its standard output, standard error and \
                  exit code. A command that outlasts its timeout is killed with everything that it started.",
             )
-            .only(&["command", "timeout", "cwd"]),
+            .only(&["command", "timeout", "cwd", "run_in_background"])
+            .described(
+                "run_in_background",
+                "Whether it runs in the background: the answer comes at once with an id, and BashOutput and KillShell \
+                 take that. It ends with the session at the latest. For servers, watchers and long builds.",
+            ),
         ),
         Arc::new(Face::<Ask, arguments::AskUserQuestion>::new(
             "AskUserQuestion",
@@ -96,6 +101,29 @@ fn extended() -> Vec<Arc<dyn Tool>> {
                 "Searches the web and returns titles, addresses and snippets, best first. Read a result with WebFetch.",
             )
             .only(&["query", "allowed_domains", "blocked_domains"]),
+        ),
+    ]
+}
+
+/// What commands in the background need.
+fn background() -> Vec<Arc<dyn Tool>> {
+    let id = "The id that Bash gave for the command.";
+    vec![
+        Arc::new(
+            Face::<ShellPoll>::new(
+                "BashOutput",
+                "Tells how far a command is that Bash started in the background: its status, its exit code once it has \
+                 ended, and what it has written since the last call.",
+            )
+            .described("id", id),
+        ),
+        Arc::new(
+            Face::<ShellKill>::new(
+                "KillShell",
+                "Kills a command that Bash started in the background, with everything that it started, and returns what \
+                 it had written since the last call.",
+            )
+            .described("id", id),
         ),
     ]
 }
