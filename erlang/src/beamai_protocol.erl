@@ -24,6 +24,7 @@
 -export([parse/1, parse/2, parse/3, parse_all/1, parse_all/2, parse_all/3]).
 -export([stream_new/0, stream_new/1, stream_new/2, stream_feed/2, stream_end/1]).
 -export([system_prompt/1, format_result/1, format_error/1]).
+-export([words/0]).
 -export_type([tools/0, options/0, call/0, invalid/0, piece/0, stream/0]).
 
 %% `any' checks the format alone.
@@ -108,6 +109,15 @@ decoded(Encoded) ->
         Pieces when is_list(Pieces) -> Pieces;
         {error, #{<<"message">> := Message}} -> error({bad_tools, Message})
     end.
+
+%% @private The atoms of the native side's answers: decoding takes only atoms that are there, and with
+%% this they are.
+-spec words() -> [atom()].
+words() ->
+    [
+        text, tool_call, invalid, error, tool, args, reasoning, format, repairs, tag, yaml, function,
+        xml, null, true, false
+    ].
 
 %%% Responses on their way
 

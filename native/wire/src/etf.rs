@@ -313,9 +313,10 @@ pub(crate) fn write_map(out: &mut Vec<u8>, count: usize) {
     write_head(out, MAP, count);
 }
 
-/// A whole term: a list, each element of which `each` writes.
-pub(crate) fn encode_list<T>(items: &[T], each: impl Fn(&mut Vec<u8>, &T)) -> Vec<u8> {
-    let mut out = vec![VERSION];
+/// A whole term of about `size` bytes: a list, each element of which `each` writes.
+pub(crate) fn encode_list<T>(items: &[T], size: usize, each: impl Fn(&mut Vec<u8>, &T)) -> Vec<u8> {
+    let mut out = Vec::with_capacity(size);
+    out.push(VERSION);
     if !items.is_empty() {
         write_head(&mut out, LIST, items.len());
         items.iter().for_each(|item| each(&mut out, item));

@@ -54,9 +54,9 @@ impl Protocol {
     /// # Errors
     /// An encoded reply when the rules cannot be read.
     pub fn parse(&self, rules: &[u8], text: &[u8]) -> Result<Parsed, Vec<u8>> {
-        Ok(match protocol::parse(text, &*self.rules(rules)?) {
-            Piece::Text(_) => Parsed::Text,
-            piece => Parsed::Term(pieces(&[piece])),
+        Ok(match protocol::find(text, &*self.rules(rules)?) {
+            None => Parsed::Text,
+            Some(piece) => Parsed::Term(pieces(&[piece])),
         })
     }
 
@@ -168,7 +168,7 @@ pub fn format_result(outcome: &[u8]) -> Vec<u8> {
 }
 
 fn pieces(pieces: &[Piece]) -> Vec<u8> {
-    etf::encode_list(pieces, |out, piece| match piece {
+    etf::encode_list(pieces, size_hint(pieces), |out, piece| match piece {
         Piece::Text(text) => {
             etf::write_tuple(out, 2);
             etf::write_atom(out, "text");
@@ -186,6 +186,16 @@ fn pieces(pieces: &[Piece]) -> Vec<u8> {
             etf::write_bytes(out, raw);
         }
     })
+}
+
+/// About what the pieces take, so that a large one is not copied while the room for it grows.
+fn size_hint(pieces: &[Piece]) -> usize {
+    let size = |piece: &Piece| match piece {
+        Piece::Text(text) => text.len(),
+        Piece::Call(call) => call.args.values().filter_map(Value::as_str).map(str::len).sum(),
+        Piece::Invalid(invalid) => invalid.raw.len() + invalid.message.len(),
+    };
+    pieces.iter().map(|piece| size(piece) + 256).sum()
 }
 
 fn write_call(out: &mut Vec<u8>, call: &Call) {

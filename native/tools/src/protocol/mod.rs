@@ -46,7 +46,7 @@ pub use prompt::system_prompt;
 pub use result::{format_error, format_result};
 pub use stream::Stream;
 pub use tools::{Tool, ToolSet};
-pub use whole::{check, parse, parse_all};
+pub use whole::{check, find, parse, parse_all};
 
 use std::sync::Arc;
 

@@ -9,18 +9,25 @@ use super::stream::Stream;
 /// is none. A malformed call between tags that comes first makes the whole response text; where the tools are known
 /// it is `Invalid`.
 pub fn parse(response: &[u8], rules: &Rules) -> Piece {
+    find(response, rules).unwrap_or_else(|| Piece::Text(response.to_owned()))
+}
+
+/// As [`parse`], with `None` for a response that is text.
+pub fn find(response: &[u8], rules: &Rules) -> Option<Piece> {
     let mut first = None;
-    walk(response, rules, &mut |part| {
-        first = match part {
-            Part::Text(_) => None,
-            Part::Call(call) => Some(Piece::Call(call)),
-            Part::Invalid(invalid) if rules.tools.is_some() => Some(Piece::Invalid(invalid)),
-            Part::Invalid(invalid) if invalid.format == Format::Tag => Some(Piece::Text(response.to_owned())),
-            Part::Invalid(_) => None,
-        };
-        first.is_none()
+    walk(response, rules, &mut |part| match part {
+        Part::Text(_) => true,
+        Part::Call(call) => {
+            first = Some(Piece::Call(call));
+            false
+        }
+        Part::Invalid(invalid) if rules.tools.is_some() => {
+            first = Some(Piece::Invalid(invalid));
+            false
+        }
+        Part::Invalid(invalid) => invalid.format != Format::Tag,
     });
-    first.unwrap_or_else(|| Piece::Text(response.to_owned()))
+    first
 }
 
 /// Everything in a response, in order. No two texts come one after the other.

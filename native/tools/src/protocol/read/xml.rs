@@ -8,6 +8,9 @@ const CLOSE_CDATA: &str = "]]>";
 /// Longest reference to a character, with its `&` and `;`.
 const LONGEST_REFERENCE: usize = 12;
 
+const NAMED: [(&[u8], char); 5] =
+    [(b"&lt;", '<'), (b"&gt;", '>'), (b"&amp;", '&'), (b"&quot;", '"'), (b"&apos;", '\'')];
+
 /// The text that character data stands for; `None` where it is not UTF-8. What is no reference and no `CDATA` stands
 /// for itself, `<` and `&` included: models forget to escape.
 pub(in crate::protocol) fn text(data: &[u8]) -> Option<String> {
@@ -36,21 +39,16 @@ fn cdata(rest: &str) -> Option<(&str, usize)> {
 }
 
 fn reference(rest: &str) -> Option<(char, usize)> {
-    let inside = rest.strip_prefix('&')?;
-    let len = inside.bytes().take(LONGEST_REFERENCE).position(|byte| byte == b';')?;
-    let character = match &inside[..len] {
-        "lt" => '<',
-        "gt" => '>',
-        "amp" => '&',
-        "quot" => '"',
-        "apos" => '\'',
-        name => numbered(name)?,
-    };
-    Some((character, len + 2))
+    let named = NAMED.iter().find(|(name, _)| rest.as_bytes().starts_with(name));
+    if let Some((name, character)) = named {
+        return Some((*character, name.len()));
+    }
+    let number = rest.strip_prefix("&#")?;
+    let len = number.bytes().take(LONGEST_REFERENCE).position(|byte| byte == b';')?;
+    Some((numbered(&number[..len])?, len + 3))
 }
 
-fn numbered(name: &str) -> Option<char> {
-    let number = name.strip_prefix('#')?;
+fn numbered(number: &str) -> Option<char> {
     let code = match number.strip_prefix(['x', 'X']) {
         Some(hex) => u32::from_str_radix(hex, 16).ok()?,
         None => number.parse().ok()?,

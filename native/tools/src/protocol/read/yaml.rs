@@ -149,11 +149,11 @@ impl<'a> Reader<'a> {
         loop {
             let before = self.rest;
             let Some(line) = self.raw_line() else { break };
-            if line.trim().is_empty() && inner.is_none_or(|inner| line.len() <= inner) {
+            let own = indentation(line);
+            if line[own..].trim_ascii_start().is_empty() && inner.is_none_or(|inner| line.len() <= inner) {
                 blank += 1;
                 continue;
             }
-            let own = indentation(line);
             if own <= indent || inner.is_some_and(|inner| own < inner) {
                 self.rest = before;
                 break;
