@@ -72,7 +72,9 @@ tools(#{strict := Strict}, #{kernel := Kernel}) ->
 %% Results of tools are said by the user, all those of one turn in one message, and what the user says next
 %% comes after them in the same one: roles must alternate.
 messages(Messages) ->
-    lists:foldr(fun joined/2, [], [message(Message) || Message <- Messages]).
+    Said = [message(Message) || Message <- Messages],
+    %% A message without a block is refused; where a model said nothing, nothing is sent.
+    lists:foldr(fun joined/2, [], [Message || {_Role, [_ | _]} = Message <- Said]).
 
 joined({Role, Blocks}, [#{<<"role">> := Role, <<"content">> := After} | Rest]) ->
     [#{<<"role">> => Role, <<"content">> => Blocks ++ After} | Rest];

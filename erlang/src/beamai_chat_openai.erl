@@ -192,13 +192,18 @@ end_stream(#stream{text = Text, calls = Calls, finish = Finish, usage = Usage}) 
     Message = #{
         role => assistant,
         content => iolist_to_binary(lists:reverse(Text)),
-        tool_calls => [made(Index, Call) || {Index, Call} <- lists:sort(maps:to_list(Calls))]
+        tool_calls => [made(Call) || {_Index, Call} <- lists:sort(maps:to_list(Calls))]
     },
     {ok, beamai_chat:reply(Message, with_stop(Finish, #{usage => Usage}))}.
 
-made(Index, #{id := Id, name := Name, json := Json}) ->
+made(Call) ->
+    #{id := Id, name := Name, json := Json} = Call,
     Arguments = beamai_chat_http:arguments(iolist_to_binary(lists:reverse(Json))),
-    Arguments#{id => first(Id, <<"call_", (integer_to_binary(Index))/binary>>), name => Name}.
+    Arguments#{id => identified(Id), name => Name}.
+
+%% Some servers give none; results are matched to calls by it, in the whole conversation.
+identified(<<>>) -> <<"call_", (binary:encode_hex(crypto:strong_rand_bytes(8)))/binary>>;
+identified(Id) -> Id.
 
 with_stop(<<"length">>, Rest) -> Rest#{stop => max_tokens};
 with_stop(<<"content_filter">>, Rest) -> Rest#{stop => refusal};

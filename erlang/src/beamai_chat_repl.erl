@@ -36,7 +36,7 @@ main() ->
 %% `ANTHROPIC_API_KEY' or `ANTHROPIC_BASE_URL' with `ANTHROPIC_MODEL'; with none of these, a script that shows around.
 -spec model(fun((string()) -> string() | false)) -> {ok, Name :: iodata(), beamai_chat:model()} | {error, iodata()}.
 model(Env) ->
-    case [Found || {Prefix, Provider} <- [{"OPENAI", openai}, {"ANTHROPIC", anthropic}], Found <- [named(Prefix, Provider, Env)], Found =/= none] of
+    case named("OPENAI", openai, Env) ++ named("ANTHROPIC", anthropic, Env) of
         [Found | _] -> Found;
         [] -> {ok, "No model is configured, so this is a tour.", beamai_chat:new(scripted, #{turns => fun beamai_chat_tour:turn/1})}
     end.
@@ -44,9 +44,9 @@ model(Env) ->
 named(Prefix, Provider, Env) ->
     [Key, Url, Model] = [Env(Prefix ++ Suffix) || Suffix <- ["_API_KEY", "_BASE_URL", "_MODEL"]],
     case {is_set(Key) orelse is_set(Url), is_set(Model)} of
-        {false, _} -> none;
-        {true, false} -> {error, ["set ", Prefix, "_MODEL to the name of a model"]};
-        {true, true} -> made(Prefix, Provider, [{api_key, Key}, {base_url, Url}], Model)
+        {false, _} -> [];
+        {true, false} -> [{error, ["set ", Prefix, "_MODEL to the name of a model"]}];
+        {true, true} -> [made(Prefix, Provider, [{api_key, Key}, {base_url, Url}], Model)]
     end.
 
 is_set(Value) -> Value =/= false andalso Value =/= "".
@@ -72,6 +72,7 @@ agent(Model, Profile, Conversation) ->
         plugins => ?PLUGINS,
         system_prompt => ?PROMPT,
         max_iterations => 50,
+        context => #{session_id => ?RUN},
         profile => Profile,
         conversation => Conversation
     }),

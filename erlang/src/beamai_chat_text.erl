@@ -70,11 +70,12 @@ failed(Text) ->
 
 %%% The answer
 
-answer(Text, #{kernel := Kernel, emit := Emit}) ->
+answer(Text, #{kernel := Kernel, emit := Emit, messages := Messages}) ->
     Parts = parts(Text, Kernel),
     Content = string:trim(iolist_to_binary([T || {text, T} <- Parts])),
     Content =/= <<>> andalso Emit({text, Content}),
-    Calls = calls(1, [Part || Part <- Parts, element(1, Part) =/= text]),
+    Said = length([ok || #{role := assistant} <- Messages]),
+    Calls = calls(Said, 1, [Part || Part <- Parts, element(1, Part) =/= text]),
     Message = #{role => assistant, content => Content, tool_calls => Calls, raw => {text, Text}},
     {ok, beamai_chat:reply(Message, #{})}.
 
@@ -85,18 +86,19 @@ parts(Text, Kernel) ->
     end.
 
 %% Where a call is not valid, what follows may have been meant as its content, so none of it is run.
-calls(_Number, []) ->
+calls(_Said, _Number, []) ->
     [];
-calls(Number, [{tool_call, #{tool := Name, args := Args}} | Rest]) ->
-    [#{id => id(Number), name => Name, args => Args} | calls(Number + 1, Rest)];
-calls(Number, [{invalid, Message, _Raw} | Rest]) ->
+calls(Said, Number, [{tool_call, #{tool := Name, args := Args}} | Rest]) ->
+    [#{id => id(Said, Number), name => Name, args => Args} | calls(Said, Number + 1, Rest)];
+calls(Said, Number, [{invalid, Message, _Raw} | Rest]) ->
     Why = case Rest of
         [] -> Message;
         _ -> <<Message/binary, " (the calls after it were not run)">>
     end,
-    [#{id => id(Number), name => <<"tool_call">>, args => #{}, invalid => Why}].
+    [#{id => id(Said, Number), name => <<"tool_call">>, args => #{}, invalid => Why}].
 
-id(Number) -> <<"call_", (integer_to_binary(Number))/binary>>.
+%% Another provider, which takes the conversation up, wants them to be different.
+id(Said, Number) -> iolist_to_binary(io_lib:format("call_~b_~b", [Said + 1, Number])).
 
 %%% The prompt
 

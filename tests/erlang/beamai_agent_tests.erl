@@ -273,7 +273,6 @@ the_prompt_tells_of_the_plan_test() ->
 %%% The text protocol
 
 a_model_without_function_calling_calls_tools_in_text_test() ->
-    protocol:ensure(),
     Self = self(),
     Answers = fun
         (1) -> <<"I call.\n<TOOL_CALL>\n{\"tool\": \"echo\", \"args\": {\"a\": 1}}\n</TOOL_CALL>">>;

@@ -44,7 +44,7 @@ a_report_tells_how_it_ended_and_what_it_cost_test() ->
     ],
     ?assertMatch(
         {ok, #{
-            <<"agent">> := <<"helper">>, <<"state">> := <<"completed">>, <<"summary">> := <<"Helped.">>,
+            <<"state">> := <<"completed">>, <<"summary">> := <<"Helped.">>, <<"error">> := null,
             <<"tool_calls">> := 1, <<"usage">> := #{<<"total_tokens">> := 13}
         }},
         task(helper(), Turns)
