@@ -4,7 +4,7 @@ mod common;
 
 use beamai_tools::cancel::CancelToken;
 use beamai_tools::process::{
-    Confinement, End, Launcher, Report, Spec, Stdin, Terms, Wake, collect, set_program,
+    Confinement, End, Launcher, Report, Sink, Source, Spec, Stdin, Terms, Wake, collect, set_program,
 };
 use beamai_tools::sandbox::SandboxSettings;
 use beamai_tools::workspace::Workspace;
@@ -12,6 +12,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
+
+/// What a command writes to its standard output.
+#[derive(Default)]
+struct Stdout(Vec<u8>);
+
+impl Sink for Stdout {
+    fn take(&mut self, source: Source, bytes: &[u8]) {
+        if let Source::Stdout = source {
+            self.0.extend(bytes);
+        }
+    }
+}
 
 /// Runs a command in a workspace and gives its output.
 fn run(dir: &Path, command: &str, change: impl FnOnce(&mut Confinement)) -> String {
@@ -25,14 +37,16 @@ fn run(dir: &Path, command: &str, change: impl FnOnce(&mut Confinement)) -> Stri
         environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
         directory: workspace.top().open_dir().unwrap(),
         stdin: Stdin::Empty,
+        lingers: false,
         confinement: Arc::new(confinement),
     };
     let child = Launcher::shared().spawn(&spec).unwrap();
     let wake = Wake::on(&CancelToken::new()).unwrap();
-    let collected = collect(child, &Terms { input: &[], cap: 1 << 16, deadline: None, wake });
+    let mut stdout = Stdout::default();
+    let collected = collect(child, &Terms { input: &[], deadline: None, wake }, &mut stdout);
     assert_eq!(collected.end, End::Itself);
     assert!(matches!(collected.report, Ok(Report::Ended { .. })), "{:?}", collected.report);
-    String::from_utf8(collected.stdout.bytes).unwrap()
+    String::from_utf8(stdout.0).unwrap()
 }
 
 fn workspace() -> TempDir {
