@@ -6,6 +6,7 @@ use beamai_tools::engine::Outcome;
 use beamai_tools::{ErrorKind, Reason, ToolError};
 use common::{Env, InSession, MODES, PROGRAM, assert_none_left, error, host, marked, marker, wait_until};
 use serde_json::{Value, json};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 fn fails(session: &InSession<'_>, tool: &str, args: Value) -> ToolError {
@@ -146,6 +147,12 @@ fn a_signal_and_a_program_that_cannot_be_started_are_told() {
     assert_eq!(error.reason, Reason::NoSuchFile);
 }
 
+/// How many files with output there are.
+fn output_files(temp: &Path) -> usize {
+    let names = std::fs::read_dir(temp).unwrap().flatten().map(|entry| entry.file_name());
+    names.filter(|name| name.to_string_lossy().starts_with("output-")).count()
+}
+
 #[test]
 fn long_output_is_given_by_both_ends_and_is_whole_in_a_file() {
     let env = Env::new();
@@ -161,7 +168,7 @@ fn long_output_is_given_by_both_ends_and_is_whole_in_a_file() {
     let read = session.ok("file_read", json!({"path": path, "offset": 29_999, "limit": 1}));
     assert_eq!(read["content"], "29999\n");
     let id = session.start(json!({"command": "seq 1 30000; sleep 1000"}));
-    wait_until(|| std::fs::read_dir(session.temp.path()).unwrap().count() == 2);
+    wait_until(|| output_files(session.temp.path()) == 2);
     std::thread::sleep(Duration::from_millis(200));
     let answer = session.output(&id);
     let stdout = answer["stdout"].as_str().unwrap();

@@ -58,6 +58,14 @@ impl Env {
         result["exit_code"] == 0
     }
 
+    /// A call without a session, whose temporary directory is memory.
+    pub(crate) fn run_alone(&self, command: &str) -> Value {
+        match self.host.call(call(json!({"command": command})), Run::default()) {
+            Outcome::Ok(value, _) => value,
+            other => panic!("{other:?}"),
+        }
+    }
+
     /// A call in a session with this temporary directory.
     pub(crate) fn run_in_session(&self, temp: &Path, command: &str) -> Value {
         let mut call = call(json!({"command": command}));
