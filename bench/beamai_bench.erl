@@ -185,7 +185,7 @@ longest_call() ->
              {"start", fun() -> {ok, _} = beamai_nif:start(Env, Noop, Ref), put(started, Ref) end},
              {"cancel", fun() -> ok = beamai_nif:cancel(Job) end},
              {"running", fun() -> true = is_integer(beamai_nif:running()) end}],
-    [longest(Name, Call) || {Name, Call} <- Calls],
+    [longest(Name, Measured) || {Name, Measured} <- Calls],
     process_flag(priority, normal),
     file:del_dir_r(Dir).
 
