@@ -172,15 +172,15 @@ explain_names_the_part_of_a_command_that_decided_test() ->
     ?assertMatch({match, _}, re:run(Why, "because")).
 
 paths_and_addresses_are_matched_test() ->
-    Policy = #{allow => [<<"Edit(lib/**)">>, <<"WebFetch(domain:hex.pm)">>], deny => [<<"Read(**/*.pem)">>]},
+    Policy = #{allow => [<<"Edit(lib/**)">>, <<"WebFetch(domain:erlang.org)">>], deny => [<<"Read(**/*.pem)">>]},
     Verdict = fun(Tool, Args) -> maps:get(verdict, explain(Policy, Tool, Args)) end,
     Edit = fun(Path) -> #{<<"path">> => Path, <<"old_string">> => <<"a">>, <<"new_string">> => <<"b">>} end,
     ?assertEqual(allow, Verdict(<<"file_edit">>, Edit(<<"lib/x.erl">>))),
     ?assertEqual(ask, Verdict(<<"file_edit">>, Edit(<<"x.erl">>))),
     ?assertEqual(deny, Verdict(<<"file_edit">>, Edit(<<"lib/k.pem">>))),
     ?assertEqual(deny, Verdict(<<"file_read">>, #{<<"path">> => <<"k.pem">>})),
-    ?assertEqual(allow, Verdict(<<"web_fetch">>, #{<<"url">> => <<"https://repo.hex.pm/x">>})),
-    ?assertEqual(ask, Verdict(<<"web_fetch">>, #{<<"url">> => <<"https://xhex.pm/">>})).
+    ?assertEqual(allow, Verdict(<<"web_fetch">>, #{<<"url">> => <<"https://www.erlang.org/x">>})),
+    ?assertEqual(ask, Verdict(<<"web_fetch">>, #{<<"url">> => <<"https://xerlang.org/">>})).
 
 fault(Permissions) ->
     try beamai_kernel:new(#{permissions => Permissions}) of
@@ -207,7 +207,7 @@ a_malformed_rule_says_what_is_accepted_test() ->
             {<<"shell_exec">>, "write Bash"},
             {<<"Raed">>, "did you mean Read"},
             {<<"Read(!x)">>, "another list"},
-            {<<"WebFetch(hex.pm)">>, "domain:example.com"},
+            {<<"WebFetch(erlang.org)">>, "domain:example.com"},
             {<<"own(x)">>, "takes no pattern"}
         ]
     ].
