@@ -3,11 +3,13 @@
 mod common;
 
 use beamai_tools::cancel::CancelToken;
+use beamai_tools::engine::{Outcome, Run};
 use beamai_tools::process::{
     Confinement, End, Launcher, Report, Sink, Source, Spec, Stdin, Terms, Wake, collect, set_program,
 };
 use beamai_tools::sandbox::SandboxSettings;
 use beamai_tools::workspace::Workspace;
+use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -120,4 +122,41 @@ fn what_the_host_gave_to_be_written_is_not_protected() {
         confinement.writable = vec![path.clone().into()];
     });
     assert_eq!(texts(dir.path(), &["key.pem"]), ["NEW\n"]);
+}
+
+/// Runs a command under rules that allow every command, but deny these.
+fn run_under(dir: &Path, denied: &[&str], sandbox: &str, command: &str) -> String {
+    set_program(common::PROGRAM);
+    let host = common::host(dir, json!({"default": "allow", "deny": denied}), sandbox);
+    match host.call(common::call(json!({"command": command})), Run::default()) {
+        Outcome::Ok(value, _) => value["stdout"].as_str().unwrap().to_owned(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_deny_rules_name_is_kept_from_programs_that_open_files_on_their_own() {
+    let dir = workspace();
+    let archive = "tar cf - . | grep -a -o OLD | wc -l";
+    let count = |denied: &[&str], sandbox| run_under(dir.path(), denied, sandbox, archive);
+    assert_eq!(count(&[], "required"), "4\n");
+    assert_eq!(count(&["Read(key.pem)", "Read(secrets/**)"], "required"), "1\n");
+    // Without a sandbox, rules judge what a command names, and this one names nothing.
+    assert_eq!(count(&["Read(key.pem)", "Read(secrets/**)"], "off"), "4\n");
+}
+
+#[test]
+fn what_deny_rules_keep_from_being_changed_cannot_be_unpacked_over() {
+    let dir = workspace();
+    let denied = ["Edit(secrets/**)", "Write(absent)"];
+    // Names in a command are judged; so these come from an archive.
+    let packed = workspace();
+    fs::write(packed.path().join("absent"), "NEW").unwrap();
+    fs::write(packed.path().join("secrets/a"), "NEW").unwrap();
+    run_under(packed.path(), &[], "required", "tar cf a --exclude=./a .");
+    fs::copy(packed.path().join("a"), dir.path().join("a")).unwrap();
+    run_under(dir.path(), &denied, "required", "tar xf a --overwrite; true");
+    assert_eq!(texts(dir.path(), &["secrets/a", "plain", "absent"]), ["OLD", "OLD", ""]);
+    run_under(dir.path(), &[], "required", "tar xf a --overwrite; true");
+    assert_eq!(texts(dir.path(), &["secrets/a", "absent"]), ["NEW", "NEW"]);
 }

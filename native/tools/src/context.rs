@@ -6,7 +6,7 @@ use crate::lsp::LspSettings;
 use crate::ops::question::{Answers, Question};
 use crate::ops::skill::SkillSettings;
 use crate::ops::task::{Delegation, Report};
-use crate::policy::ReadGuard;
+use crate::policy::{ReadGuard, Sealed};
 use crate::sandbox::SandboxSettings;
 use crate::seen::Seen;
 use crate::session::Session;
@@ -57,6 +57,8 @@ pub struct CallContext {
     pub workspace: Workspace,
     /// What searches must leave out.
     pub guard: ReadGuard,
+    /// What rules keep from programs that are started.
+    pub sealed: Arc<Sealed>,
     /// Raised when the caller cancels or is gone.
     pub cancel: CancelToken,
     /// When the call must have ended; `None` is never.
@@ -97,6 +99,7 @@ impl CallContext {
         Self {
             workspace,
             guard: ReadGuard::default(),
+            sealed: Arc::default(),
             cancel: CancelToken::new(),
             deadline: None,
             limits: Limits::default(),

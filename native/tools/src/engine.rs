@@ -9,7 +9,7 @@ use crate::ops::question::{Answers, Question};
 use crate::ops::skill::SkillSettings;
 use crate::ops::task::{Delegation, Report};
 use crate::panics;
-use crate::policy::{Judgement, Need, Needs, Operand, Policy, PolicyText, ReadGuard, Verdict};
+use crate::policy::{Judgement, Need, Needs, Operand, Policy, PolicyText, ReadGuard, Sealed, Verdict};
 use crate::sandbox::SandboxSettings;
 use crate::seen::Seen;
 use crate::session::{Session, SessionState};
@@ -54,6 +54,7 @@ pub struct Host {
     workspace: Workspace,
     policy: Policy,
     guard: ReadGuard,
+    sealed: Arc<Sealed>,
     sandbox: Arc<SandboxSettings>,
     limits: Limits,
     skills: Arc<SkillSettings>,
@@ -158,6 +159,7 @@ impl Host {
         Ok(Self {
             workspace,
             guard: policy.read_guard(),
+            sealed: Arc::new(policy.sealed()),
             policy,
             sandbox: Arc::new(settings.sandbox.clone()),
             limits: settings.limits.clone(),
@@ -249,6 +251,7 @@ impl Host {
         Ok(CallContext {
             workspace,
             guard: self.guard.clone(),
+            sealed: Arc::clone(&self.sealed),
             cancel: run.cancel,
             deadline: call
                 .timeout

@@ -10,6 +10,7 @@ mod need;
 mod path;
 mod pattern;
 mod rule;
+mod sealed;
 mod shell;
 mod text;
 mod url;
@@ -19,6 +20,7 @@ mod words;
 pub use guard::ReadGuard;
 pub use mode::Mode;
 pub use need::{CommandLine, FETCH, FilePath, Need, Needs, Operand};
+pub use sealed::Sealed;
 pub use text::{Examples, PolicyText, RuleText};
 pub use verdict::{Judgement, Verdict};
 
@@ -78,6 +80,11 @@ impl Policy {
             rules.filter_map(pattern).collect()
         };
         ReadGuard::new(patterns(&self.deny), patterns(&self.ask), self.roots.clone())
+    }
+
+    /// What the sandbox must keep from programs.
+    pub fn sealed(&self) -> Sealed {
+        Sealed::by(&self.deny)
     }
 
     /// Answers several needs at once: the worst verdict, with the need that it is about.

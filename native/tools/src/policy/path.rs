@@ -15,6 +15,8 @@ pub(super) struct PathPattern {
     anchor: Anchor,
     /// The pattern's characters, for comparing it with what is half known.
     loose: Vec<Glyph>,
+    /// Where the one file or directory is that it names, if nothing in it is special.
+    place: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,7 +110,13 @@ impl PathPattern {
             set.add(glob.map_err(|error| error.kind().to_string())?);
         }
         let globs = set.build().map_err(|error| error.to_string())?;
-        Ok(Self { globs, anchor, loose: loose(body) })
+        Ok(Self { globs, anchor, loose: loose(body), place: place(text, roots) })
+    }
+
+    /// Absolute path of the one file or directory that the pattern names; without a slash, at the workspace's top.
+    /// `None` for a pattern with something special in it, and for a directory that the workspace is in.
+    pub(super) fn place(&self) -> Option<&Path> {
+        self.place.as_deref()
     }
 
     /// Whether the pattern matches a path, which is relative to the workspace where it is in it.
@@ -148,6 +156,20 @@ impl PathPattern {
         };
         (0..text.len()).filter(|at| begins(*at)).take(64).any(|at| overlap(&text[at..], &self.loose))
     }
+}
+
+fn place(text: &str, roots: &Roots) -> Option<PathBuf> {
+    let workspace = roots.workspace.as_ref()?.path();
+    let named = text.trim_start_matches("**/").trim_end_matches('/').trim_end_matches("/**");
+    if named.is_empty() || named.contains(['*', '?', '[', ']', '{', '}', '\\']) {
+        return None;
+    }
+    let place = match named.strip_prefix("~/") {
+        Some(rest) => roots.home.as_ref()?.join(rest),
+        None => workspace.join(decode_path(named)),
+    };
+    let place = clean(&place);
+    (!workspace.starts_with(&place)).then_some(place)
 }
 
 fn check(text: &str) -> Result<(), String> {
@@ -247,6 +269,26 @@ mod tests {
         assert!(matches("build", "a/build/x/y") && matches("build/", "build/x"));
         assert!(matches("./top", "top") && !matches("./top", "a/top"));
         assert!(matches("/etc/**", "/etc/passwd") && !matches("/etc/**", "etc/passwd"));
+    }
+
+    #[test]
+    fn what_a_pattern_names_literally_has_a_place() {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(dir.path()).unwrap();
+        let roots = Roots { workspace: Some(workspace.clone()), home: Some("/home/x".into()) };
+        let place = |text: &str| {
+            PathPattern::new(text, &roots).unwrap().place().map(|place| place.display().to_string())
+        };
+        let inside = |name: &str| Some(workspace.path().join(name).display().to_string());
+        assert_eq!(place(".env"), inside(".env"));
+        assert_eq!(place("**/.env"), inside(".env"));
+        assert_eq!(place("./secrets/**"), inside("secrets"));
+        assert_eq!(place("secrets/key"), inside("secrets/key"));
+        assert_eq!(place("~/.ssh/**"), Some("/home/x/.ssh".into()));
+        assert_eq!(place("/etc/passwd"), Some("/etc/passwd".into()));
+        for special in ["*.pem", "a/*/b", "[ab]", "**", "/**", "."] {
+            assert_eq!(place(special), None, "{special}");
+        }
     }
 
     #[test]

@@ -105,9 +105,16 @@ pub struct Bounds {
 }
 
 impl Confinement {
-    /// What a call's programs are confined to: the workspace and the session's temporary directory.
+    /// What a call's programs are confined to: the workspace and the session's temporary directory, without what deny
+    /// rules name.
     pub fn of(cx: &CallContext) -> Arc<Self> {
-        Self::within(&cx.workspace, &cx.sandbox)
+        let mut confinement = Self::within(&cx.workspace, &cx.sandbox);
+        if cx.sandbox.mode != Sandbox::Off && !cx.sealed.is_empty() {
+            let own = Arc::make_mut(&mut confinement);
+            own.hidden.extend(cx.sealed.hidden.iter().map(OsString::from));
+            own.read_only.extend(cx.sealed.read_only.iter().map(OsString::from));
+        }
+        confinement
     }
 
     /// What programs of a workspace are confined to.
