@@ -4,6 +4,7 @@ mod common;
 
 use beamai_tools::cancel::CancelToken;
 use beamai_tools::engine::{Outcome, Run};
+use beamai_tools::policy::Sealed;
 use beamai_tools::process::{
     Confinement, End, Launcher, Report, Sink, Source, Spec, Stdin, Terms, Wake, collect, set_program,
 };
@@ -31,7 +32,8 @@ impl Sink for Stdout {
 fn run(dir: &Path, command: &str, change: impl FnOnce(&mut Confinement)) -> String {
     set_program(common::PROGRAM);
     let workspace = Workspace::open(dir).unwrap();
-    let mut confinement = Confinement::within(&workspace, &SandboxSettings::default()).as_ref().clone();
+    let mut confinement =
+        Confinement::within(&workspace, &SandboxSettings::default(), &Sealed::default()).as_ref().clone();
     change(&mut confinement);
     let spec = Spec {
         program: "/bin/bash".into(),

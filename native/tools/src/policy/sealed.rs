@@ -22,11 +22,6 @@ impl Sealed {
         };
         Self { hidden: places(&["Read"]), read_only: places(&["Edit", "Write"]) }
     }
-
-    /// Whether there is nothing to keep.
-    pub fn is_empty(&self) -> bool {
-        self.hidden.is_empty() && self.read_only.is_empty()
-    }
 }
 
 fn place(rule: &Rule) -> Option<PathBuf> {

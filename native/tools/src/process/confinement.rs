@@ -1,6 +1,7 @@
 //! What a program is confined to: the sandbox of a host, worked out for one workspace and one session.
 
 use crate::context::CallContext;
+use crate::policy::Sealed;
 use crate::sandbox::{Sandbox, SandboxSettings};
 use crate::workspace::{Workspace, decode_path};
 use serde::{Deserialize, Serialize};
@@ -108,21 +109,18 @@ impl Confinement {
     /// What a call's programs are confined to: the workspace and the session's temporary directory, without what deny
     /// rules name.
     pub fn of(cx: &CallContext) -> Arc<Self> {
-        let mut confinement = Self::within(&cx.workspace, &cx.sandbox);
-        if cx.sandbox.mode != Sandbox::Off && !cx.sealed.is_empty() {
-            let own = Arc::make_mut(&mut confinement);
-            own.hidden.extend(cx.sealed.hidden.iter().map(OsString::from));
-            own.read_only.extend(cx.sealed.read_only.iter().map(OsString::from));
-        }
-        confinement
+        Self::within(&cx.workspace, &cx.sandbox, &cx.sealed)
     }
 
-    /// What programs of a workspace are confined to.
-    pub fn within(workspace: &Workspace, sandbox: &SandboxSettings) -> Arc<Self> {
-        match sandbox.mode {
-            Sandbox::Off => Self::off(),
-            _ => Arc::new(Self::new(workspace, sandbox)),
+    /// What programs of a workspace are confined to, without what deny rules name.
+    pub fn within(workspace: &Workspace, sandbox: &SandboxSettings, sealed: &Sealed) -> Arc<Self> {
+        if sandbox.mode == Sandbox::Off {
+            return Self::off();
         }
+        let mut confinement = Self::new(workspace, sandbox);
+        confinement.hidden.extend(sealed.hidden.iter().map(OsString::from));
+        confinement.read_only.extend(sealed.read_only.iter().map(OsString::from));
+        Arc::new(confinement)
     }
 
     /// None.

@@ -6,6 +6,7 @@ use super::watch::Sources;
 use crate::context::CallContext;
 use crate::lsp::language::{self, Language};
 use crate::lsp::{LspSettings, ServerSettings};
+use crate::policy::Sealed;
 use crate::sandbox::SandboxSettings;
 use crate::workspace::{Workspace, WorkspaceId};
 use rustix::fs::Access;
@@ -36,6 +37,7 @@ pub(super) struct Identity {
     pub(super) options: Value,
     pub(super) settings: Value,
     pub(super) sandbox: Arc<SandboxSettings>,
+    pub(super) sealed: Arc<Sealed>,
 }
 
 /// A server to start.
@@ -71,6 +73,7 @@ impl Plan {
                 options,
                 settings: kind.settings.and_then(|own| own.settings.clone()).unwrap_or_default(),
                 sandbox: Arc::clone(&cx.sandbox),
+                sealed: Arc::clone(&cx.sealed),
             },
             workspace: cx.workspace.clone(),
             hint: kind.built_in.map(|language| language.hint),

@@ -50,7 +50,11 @@ pub(super) fn start(plan: &Plan) -> Result<(Process, Streams)> {
         directory: plan.workspace.top().open_dir()?,
         stdin: Stdin::Pipe,
         lingers: false,
-        confinement: Confinement::within(&plan.workspace.without_temp(), &plan.identity.sandbox),
+        confinement: Confinement::within(
+            &plan.workspace.without_temp(),
+            &plan.identity.sandbox,
+            &plan.identity.sealed,
+        ),
     };
     let mut child = Launcher::shared().spawn(&spec).map_err(|failure| not_started(plan, &failure))?;
     let streams = Streams {
