@@ -68,6 +68,7 @@ error_type(_) -> execution_failed.
 reason(<<"unknown_tool">>) -> unknown_tool;
 reason(<<"no_such_file">>) -> no_such_file;
 reason(<<"no_such_skill">>) -> no_such_skill;
+reason(<<"no_temp_dir">>) -> no_temp_dir;
 reason(<<"no_such_command">>) -> no_such_command;
 reason(<<"no_such_agent">>) -> no_such_agent;
 reason(<<"invalid_argument">>) -> invalid_argument;

@@ -121,7 +121,19 @@ through(Door, Env, #{tool := Tool} = Call, #{run := Run} = Options) ->
 pass({in_session, Key, Door}, Env, Call, Options) ->
     beamai_session:with_state(Key, Door, Env, Call, Options);
 pass(Door, Env, Call, Options) ->
-    Door:call(Env, Call, Options).
+    case Door:call(Env, Call, Options) of
+        {error, #{<<"details">> := #{<<"reason">> := <<"no_temp_dir">>}}} = Error ->
+            with_new_temp_dir(Door, Env, Call, Options, Error);
+        Answer ->
+            Answer
+    end.
+
+%% A command can remove its session's directory. The call has done nothing yet.
+with_new_temp_dir(Door, Env, #{session := Session} = Call, #{context := Context} = Options, Error) ->
+    case beamai_session:temp_dir(beamai_session:key(Context)) of
+        {ok, Path} -> Door:call(Env, Call#{session := Session#{temp_dir => Path}}, Options);
+        {error, _} -> Error
+    end.
 
 answer({ok, Value}, _Kernel, {_, _, _, #{context := Context}}) ->
     {ok, Value, Context};

@@ -124,7 +124,8 @@ existing(Context) ->
         _ -> none
     end.
 
-%% @doc As {@link existing/1}; with `required' the session and its directory are created.
+%% @doc As {@link existing/1}; with `required' the session and its directory are created. Whether a directory that
+%% there was is still there shows in the call.
 -spec for_native(required | optional, beamai_context:t()) ->
     {ok, native()} | none | {error, file:posix()}.
 for_native(optional, Context) ->
@@ -133,6 +134,12 @@ for_native(optional, Context) ->
         _ -> none
     end;
 for_native(required, Context) ->
+    case for_native(optional, Context) of
+        none -> with_temp_dir(Context);
+        Found -> Found
+    end.
+
+with_temp_dir(Context) ->
     case temp_dir(key(Context)) of
         {ok, _Path} -> for_native(optional, Context);
         {error, _} = Error -> Error

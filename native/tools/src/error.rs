@@ -67,6 +67,8 @@ reasons! {
     NoSuchFile = "no_such_file": NotFound,
     /// No skill has that name.
     NoSuchSkill = "no_such_skill": NotFound,
+    /// The session's temporary directory is gone; the host makes another.
+    NoTempDir = "no_temp_dir": ExecutionFailed,
     /// No background command of the session has that id.
     NoSuchCommand = "no_such_command": NotFound,
     /// No sub-agent has that name.

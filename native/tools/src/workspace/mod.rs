@@ -146,8 +146,13 @@ impl Workspace {
     /// The same workspace with a session's private temporary directory beside it.
     ///
     /// # Errors
-    /// As [`Workspace::open`].
+    /// `no_temp_dir` where it is gone, or a link in its place; otherwise as [`Workspace::open`].
     pub fn with_temp(&self, path: &Path) -> Result<Self> {
+        if !path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            let message =
+                format!("the session's temporary directory {} is gone; call again", path::encode(path));
+            return Err(ToolError::new(Reason::NoTempDir, message));
+        }
         Ok(Self { root: Arc::clone(&self.root), temp: Some(Arc::new(Root::open(path)?)) })
     }
 
