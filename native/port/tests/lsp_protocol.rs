@@ -423,9 +423,15 @@ fn servers_end_with_the_port() {
     let env = Env::fake(talks());
     let log = env.path("port.log");
     let bin = tempfile::TempDir::new_in("/var/tmp").unwrap();
-    let server = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/lsp/fake_server.py");
-    let script =
-        format!("#!/bin/sh\nexec python3 {server} {} '{}'\n", log.display(), with(talks(), "hang", HOVER));
+    // The checkout may lie where the sandbox shows nothing.
+    let server = bin.path().join("fake_server.py");
+    std::fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/lsp/fake_server.py"), &server).unwrap();
+    let script = format!(
+        "#!/bin/sh\nexec python3 {} {} '{}'\n",
+        server.display(),
+        log.display(),
+        with(talks(), "hang", HOVER)
+    );
     let program = bin.path().join("pylsp");
     std::fs::write(&program, script).unwrap();
     std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();

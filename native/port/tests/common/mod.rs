@@ -1,6 +1,9 @@
 //! A workspace with a host over it, and a look at the machine's processes.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
+#[path = "../checkout/mod.rs"]
+mod checkout;
+
 use beamai_tools::ToolError;
 use beamai_tools::cancel::CancelToken;
 use beamai_tools::engine::{Call, Host, Outcome, Run};
@@ -132,7 +135,7 @@ pub(crate) fn assert_prevented(attempt: &str) {
 }
 
 pub(crate) fn host(workspace: &Path, permissions: Value, sandbox: impl Into<Value>) -> Host {
-    let sandbox = sandbox.into();
+    let sandbox = checkout::visible(sandbox.into());
     let workspace = Workspace::open(workspace).unwrap().id();
     let settings = json!({"workspace": workspace, "permissions": permissions, "sandbox": sandbox});
     Host::new(&serde_json::from_value(settings).unwrap()).unwrap()

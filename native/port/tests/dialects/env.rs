@@ -1,5 +1,8 @@
 //! A workspace in which every tool of a dialect works: files, a session, a language server, a web server.
 
+#[path = "../checkout/mod.rs"]
+mod checkout;
+
 use crate::server;
 use beamai_tools::engine::{Call, Host, Outcome, Run};
 use beamai_tools::workspace::Workspace;
@@ -33,6 +36,7 @@ impl Env {
         let settings = json!({
             "workspace": Workspace::open(dir.path()).unwrap().id(),
             "permissions": permissions,
+            "sandbox": checkout::visible(json!("required")),
             "lsp": {"servers": {"fake": language_server(dir.path())}},
             "web": {
                 "allow_addresses": [server::address()],

@@ -1,6 +1,9 @@
 //! A workspace with language servers: real ones, and one that does as the test says.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
+#[path = "../checkout/mod.rs"]
+mod checkout;
+
 use beamai_tools::ToolError;
 use beamai_tools::engine::{Call, Host, Outcome, Run};
 use beamai_tools::workspace::Workspace;
@@ -35,7 +38,7 @@ impl Env {
         let (dir, logs) = (TempDir::new().unwrap(), TempDir::new().unwrap());
         let id = Workspace::open(dir.path()).unwrap().id();
         let lsp = settings(&logs.path().join("log"));
-        let sandbox = json!({"writable": [logs.path()]});
+        let sandbox = checkout::visible(json!({"writable": [logs.path()]}));
         let settings =
             json!({"workspace": id, "permissions": {"default": "allow"}, "sandbox": sandbox, "lsp": lsp});
         let host = Host::new(&serde_json::from_value(settings).unwrap()).unwrap();
@@ -47,9 +50,9 @@ impl Env {
     /// The same workspace under other settings.
     pub(crate) fn under(mut self, mut settings: Value) -> Self {
         settings["workspace"] = json!(Workspace::open(self.dir.path()).unwrap().id());
-        if settings.get("sandbox").is_none() {
-            settings["sandbox"] = json!({"writable": [self.logs.path()]});
-        }
+        let own = settings.get("sandbox").cloned();
+        let own = own.unwrap_or_else(|| json!({"writable": [self.logs.path()]}));
+        settings["sandbox"] = checkout::visible(own);
         self.host = Host::new(&serde_json::from_value(settings).unwrap()).unwrap();
         self
     }
