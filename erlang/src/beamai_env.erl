@@ -63,13 +63,16 @@ no_path(Path) ->
 %% mean the current directory without saying so.
 -spec absolute(file:filename_all()) -> {ok, binary()} | error.
 absolute(Path) ->
-    try filename:flatten(Path) of
-        Empty when Empty =:= <<>>; Empty =:= [] -> error;
-        Flat -> encoded(filename:absname(Flat))
+    try
+        from_root(filename:flatten(Path))
     catch
         error:_ -> error
     end.
 
+from_root(Empty) when Empty =:= <<>>; Empty =:= [] -> error;
+from_root(Path) -> encoded(filename:absname(Path)).
+
+%% Fails for what is no character, where file names have an encoding of single bytes.
 encoded(Path) when is_binary(Path) -> {ok, Path};
 encoded(Path) ->
     case unicode:characters_to_binary(Path, unicode, file:native_name_encoding()) of
