@@ -4,6 +4,8 @@
 -export([agent/1, run/1]).
 -export_type([agent/0, run/0]).
 
+-import(beamai_options, [bad/2]).
+
 -type agent() :: #{
     llm := beamai_chat:model(),
     %% Tool modules, loaded on top of the kernel.
@@ -90,10 +92,6 @@ run(Key, _Value) -> bad(Key, "is not an option of a run").
 limit(Key, infinity) when Key =:= max_tokens; Key =:= max_time -> infinity;
 limit(Key, Limit) when Key =:= max_tokens orelse Key =:= max_time, is_integer(Limit), Limit > 0 -> Limit;
 limit(_Key, _Limit) -> bad(budget, "takes max_tokens and max_time, each a number above 0 or infinity").
-
--spec bad(term(), iodata()) -> no_return().
-bad(Key, Text) ->
-    beamai_chat_options:bad(Key, Text).
 
 show(Term) ->
     beamai_error:show(Term, 80).

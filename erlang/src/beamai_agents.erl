@@ -178,7 +178,7 @@ description(_Definition) -> <<"(no description)">>.
 
 -spec bad(iodata() | unicode:chardata()) -> no_return().
 bad(Text) ->
-    beamai_chat_options:bad(agents, Text).
+    beamai_options:bad(agents, Text).
 
 show(Term) ->
     beamai_error:show(Term, 120).

@@ -9,6 +9,8 @@
 -export([new/1, complete/2, instructions/1]).
 -export([url/1, headers/2, body/2, whole/1, begin_stream/0, event/3, end_stream/1]).
 
+-import(beamai_chat_http, [count/2]).
+
 -record(stream, {
     %% By their index; pieces last first.
     blocks = #{} :: #{integer() => {Start :: map(), Pieces :: [binary()], Signature :: [binary()]}},
@@ -161,7 +163,7 @@ counted(_Event, State) ->
 %% @private
 -spec end_stream(#stream{}) -> {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
 end_stream(#stream{done = false}) ->
-    {error, #{reason => connection, message => <<"the stream broke off before the answer was whole">>}};
+    beamai_chat_http:broke_off();
 end_stream(#stream{blocks = Blocks, stop = Stop, usage = Usage}) ->
     Whole = [block(Block) || {_Index, Block} <- lists:sort(maps:to_list(Blocks))],
     Invalid = maps:from_list([{Id, Why} || {#{<<"id">> := Id}, {invalid, Why}} <- Whole]),
@@ -220,12 +222,6 @@ usage(Usage) ->
         output_tokens => count(<<"output_tokens">>, Usage),
         cached_tokens => Cached
     }.
-
-count(Key, Usage) ->
-    case Usage of
-        #{Key := Count} when is_integer(Count), Count >= 0 -> Count;
-        #{} -> 0
-    end.
 
 said(#{<<"message">> := Message} = Error) when is_binary(Message) ->
     #{reason => reason(maps:get(<<"type">>, Error, null)), message => Message};

@@ -4,7 +4,7 @@
 %% whole, and tried again.
 -module(beamai_chat_http).
 
--export([complete/3, arguments/1, text/2]).
+-export([complete/3, arguments/1, text/2, count/2, broke_off/0]).
 -export_type([wire_event/0]).
 
 %% An object of the answer: the data of an event, or all of it.
@@ -200,3 +200,16 @@ problem(Reason, Message) ->
 
 fault(Reason, Message) ->
     {error, problem(Reason, Message)}.
+
+%% @doc A count of an answer; 0 where it has none.
+-spec count(binary(), term()) -> non_neg_integer().
+count(Key, Object) ->
+    case Object of
+        #{Key := Count} when is_integer(Count), Count >= 0 -> Count;
+        _ -> 0
+    end.
+
+%% @doc The error of a stream that ended too early.
+-spec broke_off() -> {error, beamai_chat_model:error()}.
+broke_off() ->
+    {error, #{reason => connection, message => <<"the stream broke off before the answer was whole">>}}.

@@ -10,6 +10,8 @@
 -export([new/1, complete/2, instructions/1]).
 -export([url/1, headers/2, body/2, whole/1, begin_stream/0, event/3, end_stream/1]).
 
+-import(beamai_chat_http, [count/2]).
+
 -record(stream, {
     text = [] :: [binary()],
     %% By their index in the answer.
@@ -170,14 +172,6 @@ usage(#{<<"usage">> := #{} = Usage}) ->
 usage(_Event) ->
     #{}.
 
-count(Key, #{} = Counts) ->
-    case Counts of
-        #{Key := Count} when is_integer(Count), Count >= 0 -> Count;
-        #{} -> 0
-    end;
-count(_Key, _NoCounts) ->
-    0.
-
 list(Key, Object) ->
     case Object of
         #{Key := List} when is_list(List) -> List;
@@ -187,7 +181,7 @@ list(Key, Object) ->
 %% @private
 -spec end_stream(#stream{}) -> {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
 end_stream(#stream{finish = none, done = false}) ->
-    {error, #{reason => connection, message => <<"the stream broke off before the answer was whole">>}};
+    beamai_chat_http:broke_off();
 end_stream(#stream{text = Text, calls = Calls, finish = Finish, usage = Usage}) ->
     Message = #{
         role => assistant,

@@ -1,9 +1,10 @@
 %% @doc The options of models that are reached over HTTP.
 -module(beamai_chat_options).
 
--export([http/2, bad/2]).
--export([format_error/2]).
+-export([http/2]).
 -export_type([http/0, checked/0]).
+
+-import(beamai_options, [bad/2]).
 
 -type http() :: #{
     model := binary(),
@@ -110,17 +111,6 @@ to_list(Text) when is_list(Text) -> binary_to_list(list_to_binary(Text)).
 is_header({Name, Value}) ->
     Name =/= "" andalso lists:all(fun(C) -> C > 32 andalso C < 127 andalso C =/= $: end, Name) andalso
         lists:all(fun(C) -> C >= 32 andalso C =/= 127 end, Value).
-
-%% @doc Raises `{bad_option, Key}' with an explanation that the shell and the logger show.
--spec bad(term(), iodata()) -> no_return().
-bad(Key, Text) ->
-    Cause = #{general => unicode:characters_to_binary([show(Key), ": ", Text])},
-    erlang:error({bad_option, Key}, none, [{error_info, #{module => ?MODULE, cause => Cause}}]).
-
-%% @private What the shell and the logger show beside the error.
--spec format_error(term(), erlang:stacktrace()) -> map().
-format_error(Reason, Stack) ->
-    beamai_options:format_error(Reason, Stack).
 
 show(Term) ->
     beamai_error:show(Term, 80).

@@ -100,7 +100,7 @@ answered({ok, _Result, Agent}) ->
     cost(Agent),
     Agent;
 answered({error, Reason, Agent}) ->
-    say("~n~ts~n", [beamai_chat_show:printable(beamai_agent:explain(Reason))]),
+    say("~n~ts~n", [beamai_display:printable(beamai_agent:explain(Reason))]),
     cost(Agent),
     Agent.
 

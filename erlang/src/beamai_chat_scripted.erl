@@ -28,10 +28,10 @@
 new(#{turns := Turns} = Options) when is_list(Turns); is_function(Turns, 1) ->
     case maps:keys(maps:without([turns], Options)) of
         [] -> Options;
-        [Unknown | _] -> beamai_chat_options:bad(Unknown, "is not an option of a scripted model")
+        [Unknown | _] -> beamai_options:bad(Unknown, "is not an option of a scripted model")
     end;
 new(_Options) ->
-    beamai_chat_options:bad(turns, "must be a list of turns, or a fun from a request to a turn").
+    beamai_options:bad(turns, "must be a list of turns, or a fun from a request to a turn").
 
 %% @doc Nothing: a script knows the tools that it calls.
 -spec instructions(beamai_kernel:kernel()) -> binary().

@@ -1,7 +1,9 @@
 %% @doc Events of a run as text for a terminal.
 -module(beamai_chat_show).
 
--export([event/1, printable/1]).
+-export([event/1]).
+
+-import(beamai_display, [printable/1]).
 
 %% @doc What is shown of an event; nothing of most.
 -spec event(beamai_agent:event()) -> unicode:chardata().
@@ -22,14 +24,3 @@ display(Name, Args, {ok, Result}) -> beamai_display:of_result(Name, Args, Result
 display(Name, Args, {error, Error}) -> beamai_display:of_error(Name, Args, Error);
 display(Name, Args, {refused, Why}) ->
     beamai_display:of_error(Name, Args, beamai_error:new(Name, invalid_input, invalid_argument, Why)).
-
-%% @doc Text of a model or a server, unable to steer the terminal.
--spec printable(unicode:chardata()) -> unicode:chardata().
-printable(Text) ->
-    [
-        case C < 32 andalso C =/= $\n andalso C =/= $\t orelse C >= 127 andalso C < 160 of
-            true -> 16#FFFD;
-            false -> C
-        end
-     || C <- unicode:characters_to_list(Text)
-    ].

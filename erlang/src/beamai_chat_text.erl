@@ -22,14 +22,14 @@
 new(#{complete := Fun} = Options) when is_function(Fun, 1) ->
     case maps:keys(maps:without([complete, timeout], Options)) of
         [] -> Options#{timeout => timeout(maps:get(timeout, Options, ?DEFAULT_TIMEOUT_MS))};
-        [Unknown | _] -> beamai_chat_options:bad(Unknown, "is not an option of a text model")
+        [Unknown | _] -> beamai_options:bad(Unknown, "is not an option of a text model")
     end;
 new(_Options) ->
-    beamai_chat_options:bad(complete, "must be a fun from a prompt to {ok, Text} or {error, Reason}").
+    beamai_options:bad(complete, "must be a fun from a prompt to {ok, Text} or {error, Reason}").
 
 timeout(infinity) -> infinity;
 timeout(Ms) when is_integer(Ms), Ms > 0 -> Ms;
-timeout(_Other) -> beamai_chat_options:bad(timeout, "must be milliseconds above 0, or infinity").
+timeout(_Other) -> beamai_options:bad(timeout, "must be milliseconds above 0, or infinity").
 
 %% @doc How to call the kernel's tools, as {@link beamai_protocol:system_prompt/1} says it; nothing without tools.
 -spec instructions(beamai_kernel:kernel()) -> binary().

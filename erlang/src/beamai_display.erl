@@ -10,7 +10,7 @@
 %% steer the terminal that shows it.
 -module(beamai_display).
 
--export([of_result/3, of_error/3]).
+-export([of_result/3, of_error/3, printable/1]).
 -export_type([t/0]).
 
 %% `summary' is one line without colour. `body' has lines that end in line feeds; it is missing where the
@@ -35,6 +35,18 @@ of_error(Tool, Args, #{error_type := _, message := _} = Error) ->
 of_error(Tool, Args, Error) ->
     Message = unicode:characters_to_binary(io_lib:format("~tp", [Error])),
     of_error(Tool, Args, #{error_type => execution_failed, message => Message}).
+
+%% @doc Text of a model, a server or a command, unable to steer the terminal: control characters other than
+%% line feeds and tabs, and those that reorder or hide text, become U+FFFD. Nothing is cut.
+-spec printable(unicode:chardata()) -> [char()].
+printable(Text) ->
+    [visible(Char) || Char <- unicode:characters_to_list(Text)].
+
+visible(Char) when Char =:= $\n; Char =:= $\t -> Char;
+visible(Char) when Char < 32; Char >= 127, Char < 160 -> 16#FFFD;
+visible(Char) when Char =:= 16#200E; Char =:= 16#200F -> 16#FFFD;
+visible(Char) when Char >= 16#202A, Char =< 16#202E; Char >= 16#2066, Char =< 16#2069 -> 16#FFFD;
+visible(Char) -> Char.
 
 shown(Request) ->
     case binary_to_term(beamai_nif:display(term_to_binary(Request)), [safe]) of

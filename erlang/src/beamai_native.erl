@@ -143,13 +143,13 @@ answer({error, Error}, _Kernel, _Try) ->
     {error, Error};
 answer({delegate, Work}, Kernel, {_, _, _, #{context := Context, run := Run}} = Try) ->
     case beamai_task:run(Work, Kernel, Context, Run) of
-        {ok, Report} -> reported(Report, Kernel, Try);
+        {ok, Report} -> again(report, Report, Kernel, Try);
         {error, _} = Error -> Error
     end;
 answer({question, Questions}, Kernel, {_, _, #{tool := Tool}, #{context := Context}} = Try) ->
     case beamai_callback:ask_user(Questions, Kernel, Context) of
         {ok, Answers} when not is_map(Answers) -> {error, no_answers(Tool, Answers)};
-        Outcome -> answered(answers(Outcome), Kernel, Try)
+        Outcome -> again(answers, answers(Outcome), Kernel, Try)
     end;
 answer({ask, Request}, Kernel, {_, _, #{args := Args}, #{context := Context}} = Try) ->
     case beamai_approval:decide(Request, Args, Kernel, Context) of
@@ -168,26 +168,15 @@ approved(#{<<"fingerprint">> := Fingerprint}, Kernel, {Door, Env, Call, Options}
             answer(Answer, Kernel, {Door, Env, Approved, Options})
     end.
 
-%% The same call again, with what came of its questions. One that asks anew would do so for ever.
-answered(Answers, Kernel, {Door, Env, #{tool := Tool} = Call, Options}) ->
-    Answered = Call#{answers => Answers},
-    case through(Door, Env, Answered, Options) of
-        {question, _} ->
-            Message = [Tool, " asked again what had been answered; this is a defect of the tool"],
+%% The same call again, with what the host made of what it asked for. One that asks anew would do so for ever.
+again(Key, Made, Kernel, {Door, Env, #{tool := Tool} = Call, Options}) ->
+    With = Call#{Key => Made},
+    case through(Door, Env, With, Options) of
+        {Asked, _} when Asked =:= question; Asked =:= delegate ->
+            Message = [Tool, " asked again for what it had been given; this is a defect of the tool"],
             {error, beamai_error:new(Tool, execution_failed, crash, Message)};
         Answer ->
-            answer(Answer, Kernel, {Door, Env, Answered, Options})
-    end.
-
-%% The same call again, with the sub-agent's report.
-reported(Report, Kernel, {Door, Env, #{tool := Tool} = Call, Options}) ->
-    Reported = Call#{report => Report},
-    case through(Door, Env, Reported, Options) of
-        {delegate, _} ->
-            Message = [Tool, " handed over again what had been done; this is a defect of the tool"],
-            {error, beamai_error:new(Tool, execution_failed, crash, Message)};
-        Answer ->
-            answer(Answer, Kernel, {Door, Env, Reported, Options})
+            answer(Answer, Kernel, {Door, Env, With, Options})
     end.
 
 no_answers(Tool, Answers) ->

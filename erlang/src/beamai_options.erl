@@ -4,7 +4,7 @@
 %% the logger show it.
 -module(beamai_options).
 
--export([kernel/1, format_error/2]).
+-export([kernel/1, bad/2, format_error/2]).
 -export_type([t/0, sandbox/0]).
 
 -define(KEYS, [
@@ -161,6 +161,7 @@ directory(Path) ->
 permissions({ok, Policy}) -> Policy;
 permissions({error, Message}) -> bad(permissions, Message).
 
+%% @doc Raises `{bad_option, Key}' with an explanation that the shell and the logger show.
 -spec bad(term(), iodata()) -> no_return().
 bad(Key, Text) ->
     Cause = #{general => unicode:characters_to_binary([show(Key), ": ", Text])},

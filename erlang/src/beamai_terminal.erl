@@ -10,6 +10,8 @@
 
 -export([approve/1, ask_user/1]).
 
+-import(beamai_display, [printable/1]).
+
 %% @doc Shows what a call would do and asks for leave: `y' allows this call, `s' this and every later one
 %% like it in the session, anything else denies. Without a terminal it denies, and says so.
 -spec approve(beamai_approval:request()) -> allow | {allow, session} | deny | {deny, binary()}.
@@ -92,8 +94,3 @@ typed(Text) -> {ok, Text}.
 
 say(Format, Args) ->
     io:format(Format, Args).
-
-%% Text of a model or a command, unable to steer the terminal.
-printable(Text) ->
-    [case C < 32 andalso C =/= $\n orelse C >= 127 andalso C < 160 of true -> 16#FFFD; false -> C end
-     || C <- unicode:characters_to_list(Text)].

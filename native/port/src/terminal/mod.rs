@@ -4,6 +4,7 @@
 
 mod line;
 
+use beamai_tools::display::printable;
 use beamai_tools::ops::question::{Answer, Answers, Choice, Question};
 use line::Line;
 use serde_json::Value;
@@ -69,11 +70,6 @@ fn chosen(question: &Question, text: &str) -> Answer {
             labels.map_or_else(|| Answer::One(text.to_owned()), Answer::Several)
         }
     }
-}
-
-/// Text of a model or a command, unable to steer the terminal.
-fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
 }
 
 #[cfg(test)]

@@ -49,6 +49,13 @@ impl Display {
     }
 }
 
+/// Text of a model, a server or a command, unable to steer a terminal: control characters other than line feeds and
+/// tabs become visible, and so do those that reorder or hide text. Nothing is cut.
+#[must_use]
+pub fn printable(text: &str) -> String {
+    text.chars().map(|character| if character == '\n' { character } else { visible(character) }).collect()
+}
+
 /// Text with its control characters visible, long lines cut.
 fn clean(text: &str) -> String {
     text.lines().map(|line| clean_line(line) + "\n").collect()

@@ -23,7 +23,7 @@ const RESERVED: [&str; 12] = [
 ];
 
 /// A checked request.
-#[cfg_attr(not(feature = "port"), allow(dead_code))]
+#[cfg_attr(not(feature = "port"), allow(dead_code, reason = "described everywhere, run by the port only"))]
 #[derive(Clone)]
 pub(crate) struct Plan {
     /// Where to, without credentials.

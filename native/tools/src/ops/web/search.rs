@@ -53,7 +53,7 @@ fn ten() -> usize {
 }
 
 /// A checked search.
-#[cfg_attr(not(feature = "port"), allow(dead_code))]
+#[cfg_attr(not(feature = "port"), allow(dead_code, reason = "described everywhere, run by the port only"))]
 #[derive(Debug, Clone)]
 pub(crate) struct Question {
     pub(crate) query: String,
