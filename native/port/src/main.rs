@@ -3,7 +3,6 @@
 mod args;
 mod call;
 mod doctor;
-mod frame;
 mod serve;
 mod terminal;
 mod tools;

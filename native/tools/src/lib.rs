@@ -14,6 +14,8 @@ pub mod display;
 pub mod domain;
 pub mod engine;
 pub mod error;
+#[doc(hidden)]
+pub mod fuzz;
 pub mod lsp;
 mod nearest;
 pub mod operation;
