@@ -162,3 +162,44 @@ fn what_deny_rules_keep_from_being_changed_cannot_be_unpacked_over() {
     run_under(dir.path(), &[], "required", "tar xf a --overwrite; true");
     assert_eq!(texts(dir.path(), &["secrets/a", "absent"]), ["NEW", "NEW"]);
 }
+
+/// Files that a glob means, near and deep, beside others.
+fn with_keys() -> TempDir {
+    let dir = workspace();
+    fs::create_dir_all(dir.path().join("a/b/keys")).unwrap();
+    for file in ["a/b/k.pem", "a/b/keys/one", "a/plain", ".env", "a/.env"] {
+        fs::write(dir.path().join(file), "OLD").unwrap();
+    }
+    std::os::unix::fs::symlink("b/k.pem", dir.path().join("a/link")).unwrap();
+    dir
+}
+
+#[test]
+fn what_globs_of_deny_rules_match_is_kept_from_programs_that_open_files_on_their_own() {
+    let dir = with_keys();
+    let read = |denied: &[&str]| {
+        let found = run_under(dir.path(), denied, "required", "grep -rl OLD . | sort");
+        found.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(read(&[]).len(), 9, "{:?}", read(&[]));
+    let denied = ["Read(**/*.pem)", "Read(**/keys)", "Read(.env)"];
+    assert_eq!(read(&denied), ["./a/plain", "./plain", "./secrets/a", "./secrets/deep/b"]);
+    // One that a program makes is hidden from the next command.
+    run_under(dir.path(), &denied, "required", "echo OLD > a/new.pem");
+    assert_eq!(texts(dir.path(), &["a/new.pem"]), ["OLD\n"]);
+    assert_eq!(read(&denied).len(), 4);
+}
+
+#[test]
+fn what_globs_keep_from_being_changed_cannot_be_written_by_programs() {
+    let dir = with_keys();
+    let script = "import pathlib\nfor path in pathlib.Path('.').rglob('*'):\n    try: path.write_text('NEW\\n')\n    \
+                  except OSError: pass\n";
+    fs::write(dir.path().join("x.py"), script).unwrap();
+    run_under(dir.path(), &["Edit(**/*.pem)", "Write(a/**/keys/*)"], "required", "python3 x.py");
+    let files = ["key.pem", "a/b/k.pem", "a/b/keys/one", "a/plain", "plain"];
+    assert_eq!(texts(dir.path(), &files), ["OLD", "OLD", "OLD", "NEW\n", "NEW\n"]);
+    fs::write(dir.path().join("x.py"), script).unwrap();
+    run_under(dir.path(), &[], "required", "python3 x.py");
+    assert_eq!(texts(dir.path(), &files), ["NEW\n"; 5]);
+}
