@@ -71,7 +71,7 @@ impl FilePath {
 /// A shell command with what bears on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandLine {
-    /// The command with its directory, variables and input, as one would type it; as people see it.
+    /// The command with its variables in front, as one would type it; as people see it.
     pub typed: String,
     /// The command alone.
     pub command: String,

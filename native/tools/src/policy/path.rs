@@ -119,11 +119,6 @@ impl PathPattern {
         self.place.as_deref()
     }
 
-    /// Whether the pattern may match more than the one place that it names.
-    pub(super) fn is_wide(&self) -> bool {
-        self.place.is_none() || self.anchor == Anchor::Nowhere
-    }
-
     /// Whether the pattern matches a path, which is relative to the workspace where it is in it.
     pub(super) fn matches(&self, path: &Path, roots: &Roots) -> bool {
         match self.anchor {

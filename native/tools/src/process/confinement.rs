@@ -112,13 +112,12 @@ impl Confinement {
         Self::within(&cx.workspace, &cx.sandbox, &cx.sealed)
     }
 
-    /// What programs of a workspace are confined to, without what deny rules name or match there now.
+    /// What programs of a workspace are confined to, without what deny rules name.
     pub fn within(workspace: &Workspace, sandbox: &SandboxSettings, sealed: &Sealed) -> Arc<Self> {
         if sandbox.mode == Sandbox::Off {
             return Self::off();
         }
         let mut confinement = Self::new(workspace, sandbox);
-        let sealed = sealed.found_in(workspace);
         confinement.hidden.extend(sealed.hidden.iter().map(OsString::from));
         confinement.read_only.extend(sealed.read_only.iter().map(OsString::from));
         Arc::new(confinement)
