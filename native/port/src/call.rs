@@ -103,6 +103,8 @@ fn run(options: Options, arguments: Map<String, Value>) -> ToolResult<Value> {
         session: None,
         answers: None,
         report: None,
+        has_model: false,
+        consulted: None,
     };
     attended(&Host::new(&settings)?, call, Terminal::of_this_program().as_ref())
 }
@@ -125,6 +127,9 @@ fn attended(host: &Host, call: Call, terminal: Option<&Terminal>) -> ToolResult<
         }
         Outcome::Question(_) => Err(ToolError::new(Reason::Crash, "a call asked again what was answered")),
         Outcome::Delegate(delegation) => Err(delegation.nobody()),
+        Outcome::Consult(_) => {
+            Err(ToolError::new(Reason::Crash, "a call asked for a model that it was not given"))
+        }
         Outcome::Defer => Err(ToolError::new(Reason::Crash, "a call without a bound was deferred")),
     }
 }

@@ -53,7 +53,9 @@ impl TestEnv {
         let Value::Object(args) = args else { panic!("arguments are an object") };
         tool.execute(args, &self.cx).map_err(|stop| match stop {
             Stop::Failed(error) => error,
-            Stop::Defer | Stop::Question(_) | Stop::Delegate(_) => panic!("a search neither moves nor asks"),
+            Stop::Defer | Stop::Question(_) | Stop::Delegate(_) | Stop::Consult(_) => {
+                panic!("a search neither moves nor asks")
+            }
         })
     }
 
