@@ -1,6 +1,7 @@
 //! Which server is to help with a file.
 
 use super::Text;
+use super::rustup;
 use super::typescript;
 use super::watch::Sources;
 use crate::context::CallContext;
@@ -201,7 +202,8 @@ pub(super) fn program(name: &str, workspace: &Path) -> Option<PathBuf> {
     let outside = |dir: &PathBuf| {
         dir.is_absolute() && dir.canonicalize().is_ok_and(|real| !real.starts_with(workspace))
     };
-    std::env::split_paths(&path).filter(outside).map(|dir| dir.join(name)).find(is_there)
+    let is_whole = |file: &PathBuf| is_there(file) && !rustup::is_hollow(file);
+    std::env::split_paths(&path).filter(outside).map(|dir| dir.join(name)).find(is_whole)
 }
 
 fn unknown(path: &Path, settings: &LspSettings) -> Unavailable {
