@@ -64,7 +64,7 @@ impl Plan {
         let extension = extension.unwrap_or_default();
         let kind = Kind::of(&cx.lsp, &extension, text).ok_or_else(|| unknown(path, &cx.lsp))?;
         let (program, arguments) = kind.command(cx.workspace.path())?;
-        let options = kind.options(&program, cx.workspace.path())?;
+        let options = kind.options(&program, cx.workspace.path());
         let plan = Self {
             identity: Identity {
                 workspace: cx.workspace.id(),
@@ -126,14 +126,23 @@ impl<'a> Kind<'a> {
         known.unwrap_or(self.name).to_owned()
     }
 
-    fn options(&self, program: &Path, workspace: &Path) -> Result<Value, Unavailable> {
-        let own = self.settings.and_then(|own| own.options.clone());
-        let options = own.or_else(|| Some((self.built_in?.options)())).unwrap_or_default();
-        let is_trusted = self.settings.is_some_and(|own| own.trusted);
+    fn options(&self, program: &Path, workspace: &Path) -> Value {
         match self.built_in.map(|language| language.name) {
-            Some("typescript") if !is_trusted => typescript::pinned(options, program, workspace),
-            _ => Ok(options),
+            Some("typescript") if !self.is_trusted() => {
+                typescript::pinned(self.given_options(), program, workspace)
+            }
+            _ => self.given_options(),
         }
+    }
+
+    /// The host's, or those that are built in.
+    fn given_options(&self) -> Value {
+        let own = self.settings.and_then(|own| own.options.clone());
+        own.or_else(|| Some((self.built_in?.options)())).unwrap_or_default()
+    }
+
+    fn is_trusted(&self) -> bool {
+        self.settings.is_some_and(|own| own.trusted)
     }
 
     fn sources(&self) -> Sources {
@@ -154,7 +163,7 @@ impl<'a> Kind<'a> {
         }
     }
 
-    /// The program of the first candidate that is there, and its arguments.
+    /// The program of the first candidate that is there and can serve, and its arguments.
     fn command(&self, workspace: &Path) -> Result<(PathBuf, Vec<String>), Unavailable> {
         if self.settings.is_some_and(|own| own.disabled) {
             return Err(Unavailable::new(format!(
@@ -163,10 +172,24 @@ impl<'a> Kind<'a> {
             )));
         }
         let commands = self.commands();
-        let found = commands.iter().find_map(|command| Some((program(&command[0], workspace)?, command)));
-        match found {
-            Some((program, command)) => Ok((program, command[1..].to_vec())),
-            None => Err(self.missing(&commands)),
+        let mut why = None;
+        for command in &commands {
+            let Some(program) = program(&command[0], workspace) else { continue };
+            match self.fits(&program, workspace) {
+                Ok(()) => return Ok((program, command[1..].to_vec())),
+                Err(unfit) => why = why.or(Some(unfit)),
+            }
+        }
+        Err(why.unwrap_or_else(|| self.missing(&commands)))
+    }
+
+    /// Whether a program that is there can serve, too.
+    fn fits(&self, program: &Path, workspace: &Path) -> Result<(), Unavailable> {
+        match self.built_in.map(|language| language.name) {
+            Some("typescript") if !self.is_trusted() => {
+                typescript::fits(program, &self.given_options(), workspace)
+            }
+            _ => Ok(()),
         }
     }
 
