@@ -1,4 +1,4 @@
-//! Real language servers: python-lsp-server, bash-language-server, clangd and the TypeScript compiler.
+//! Real language servers: python-lsp-server, bash-language-server, clangd, gopls and the TypeScript compiler.
 //!
 //! They must be on the PATH; `PATH="$(tests/lsp/setup):$PATH"` installs them where they are missing.
 #![cfg(target_os = "linux")]
@@ -286,4 +286,32 @@ fn typescript_diagnostics_follow_edits_of_other_files() {
     edit(&env, "fruit.ts", "count: number }", "count: string }");
     let after = wrong(&env, "main.ts");
     assert!(after.iter().any(|one| one.starts_with("2 error")), "{after:?}");
+}
+
+fn go() -> Env {
+    need("gopls");
+    let env = Env::new();
+    env.file("go.mod", "module fruit\n\ngo 1.19\n");
+    env.file("add.go", "package main\n\n// Add adds.\nfunc Add(a, b int) int { return a + b }\n");
+    env.file("main.go", "package main\n\nfunc main() {\n\tvar sum int = Add(1, 2)\n\tprintln(sum)\n}\n");
+    env
+}
+
+#[test]
+fn go_navigates_between_files() {
+    let env = go();
+    assert_eq!(places(&env.lsp(at("goToDefinition", "main.go", 4, 16))), ["add.go:4:6"]);
+    assert_eq!(places(&env.lsp(at("findReferences", "add.go", 4, 6))), ["add.go:4:6", "main.go:4:16"]);
+    let hover = env.lsp(at("hover", "main.go", 4, 16));
+    assert!(hover["contents"].as_str().unwrap().contains("Add adds."), "{hover}");
+    assert_eq!(names(&env.lsp(at("incomingCalls", "add.go", 4, 6)), "calls"), ["main"]);
+}
+
+#[test]
+fn go_diagnostics_follow_edits_of_other_files() {
+    let env = go();
+    assert_eq!(wrong(&env, "main.go"), [""; 0]);
+    edit(&env, "add.go", "b int) int {", "b string) string {");
+    let after = wrong(&env, "main.go");
+    assert!(after.iter().any(|one| one.starts_with("4 error")), "{after:?}");
 }
