@@ -3,7 +3,7 @@
 use super::plan::Plan;
 use crate::error::{Reason, Result, ToolError};
 use crate::process::{
-    Child, Confinement, Exit, Failure, Launcher, Report, Spec, Stdin, environment, signal_name,
+    Child, Exit, Failure, Launcher, Report, Spec, Stdin, environment, signal_name,
 };
 use crate::sandbox::Sandbox;
 use rustix::fs::OFlags;
@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 /// Variables that servers need besides those that every command gets: where toolchains and caches are.
 const PASSED: [&str; 10] = [
@@ -50,11 +51,7 @@ pub(super) fn start(plan: &Plan) -> Result<(Process, Streams)> {
         directory: plan.workspace.top().open_dir()?,
         stdin: Stdin::Pipe,
         lingers: false,
-        confinement: Confinement::within(
-            &plan.workspace.without_temp(),
-            &plan.identity.sandbox,
-            &plan.identity.sealed,
-        ),
+        confinement: Arc::clone(&plan.confinement),
     };
     let mut child = Launcher::shared().spawn(&spec).map_err(|failure| not_started(plan, &failure))?;
     let streams = Streams {

@@ -61,7 +61,7 @@ fn spec(shell: &Shell, cx: &CallContext) -> Result<Spec> {
         directory: shell.directory(cx)?.open_dir()?,
         stdin: if shell.stdin.is_some() { Stdin::Pipe } else { Stdin::Empty },
         lingers: shell.run_in_background,
-        confinement: Confinement::of(cx),
+        confinement: Confinement::of(cx)?,
     })
 }
 

@@ -61,6 +61,11 @@ pub(super) trait Layer: Sync {
         Ok(None)
     }
 
+    /// What the layer cannot keep, although it is on.
+    fn partly(&self, _: &Confinement) -> Option<String> {
+        None
+    }
+
     /// What is left to do in the reaper, before it takes an order.
     fn enter(&self, _: &mut Stage<'_>) -> Result<(), Failure> {
         Ok(())
@@ -206,10 +211,15 @@ impl Way {
     /// Enters every layer and says which are on.
     pub(super) fn enter(self, stage: &mut Stage<'_>) -> Result<Isolation, Failure> {
         let confinement = stage.confinement;
-        let mut isolation = Isolation { mode: confinement.mode, on: Vec::new(), off: Vec::new() };
+        let mut isolation =
+            Isolation { mode: confinement.mode, on: Vec::new(), off: Vec::new(), partly: Vec::new() };
         for layer in self.wanted(confinement) {
             match layer.enter(stage) {
-                Ok(()) => isolation.on.push(layer.name().to_owned()),
+                Ok(()) => {
+                    isolation.on.push(layer.name().to_owned());
+                    let partly = layer.partly(confinement).map(|why| LayerOff::new(layer.name(), why));
+                    isolation.partly.extend(partly);
+                }
                 Err(failure) if layer.is_optional() && confinement.mode == Sandbox::BestEffort => {
                     isolation.off.push(LayerOff::new(layer.name(), failure.to_string()));
                 }
