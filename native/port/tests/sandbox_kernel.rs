@@ -21,6 +21,7 @@ fn calls_that_lead_out_are_refused() {
         "perf_event_open",
         "io_uring_setup",
         "userfaultfd",
+        "memfd_create",
         "open_by_handle_at",
         "packet_socket",
         "vsock_socket",

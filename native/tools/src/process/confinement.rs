@@ -101,6 +101,8 @@ pub struct Confinement {
 pub struct Bounds {
     /// Bytes of memory of each process.
     pub memory: u64,
+    /// Bytes of memory of all of them together.
+    pub memory_together: u64,
     /// Processes and threads at a time.
     pub processes: u32,
     /// Seconds of CPU time of each process.
@@ -202,7 +204,13 @@ impl Confinement {
                 read_only: Vec::new(),
                 hidden: Vec::new(),
                 found: Vec::new(),
-                bounds: Bounds { memory: u64::MAX, processes: u32::MAX, cpu: None, file_size: None },
+                bounds: Bounds {
+                    memory: u64::MAX,
+                    memory_together: u64::MAX,
+                    processes: u32::MAX,
+                    cpu: None,
+                    file_size: None,
+                },
             })
         });
         Arc::clone(&OFF)
@@ -227,7 +235,8 @@ impl Confinement {
             hidden: HIDDEN_HERE.clone(),
             found: Vec::new(),
             bounds: Bounds {
-                memory: sandbox.memory.unwrap_or(*HALF_OF_THE_MEMORY),
+                memory: sandbox.memory.unwrap_or(*MEMORY_OF_THE_MACHINE / 2),
+                memory_together: sandbox.memory.unwrap_or(*MEMORY_OF_THE_MACHINE / 4 * 3),
                 processes: sandbox.processes.unwrap_or(PROCESSES),
                 cpu: sandbox.cpu,
                 file_size: sandbox.file_size,
@@ -254,9 +263,9 @@ static HIDDEN_HERE: LazyLock<Vec<OsString>> = LazyLock::new(|| {
     HIDDEN.map(PathBuf::from).into_iter().chain(secrets).map(PathBuf::into).collect()
 });
 
-static HALF_OF_THE_MEMORY: LazyLock<u64> = LazyLock::new(|| {
+static MEMORY_OF_THE_MACHINE: LazyLock<u64> = LazyLock::new(|| {
     let info = rustix::system::sysinfo();
     #[allow(clippy::useless_conversion, reason = "a smaller number on some architectures")]
     let total = u64::from(info.totalram);
-    total.saturating_mul(u64::from(info.mem_unit.max(1))) / 2
+    total.saturating_mul(u64::from(info.mem_unit.max(1)))
 });

@@ -110,7 +110,10 @@ impl Stamp {
 
     /// Whether the directory may change again under the same stamp: the clock of a file system goes in steps.
     pub(super) fn is_fresh(&self) -> bool {
-        let changed = u64::try_from(self.seconds).ok().map(|seconds| UNIX_EPOCH + Duration::from_secs(seconds));
-        changed.is_none_or(|changed| changed.elapsed().is_ok_and(|age| age < STEP) || changed > SystemTime::now())
+        let changed =
+            u64::try_from(self.seconds).ok().map(|seconds| UNIX_EPOCH + Duration::from_secs(seconds));
+        changed.is_none_or(|changed| {
+            changed.elapsed().is_ok_and(|age| age < STEP) || changed > SystemTime::now()
+        })
     }
 }

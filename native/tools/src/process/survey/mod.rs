@@ -18,9 +18,9 @@ use crate::policy::Sealed;
 use crate::workspace::encode_path;
 use look::Look;
 use serde::{Deserialize, Serialize};
+use sought::Sought;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
-use sought::Sought;
 use std::time::Duration;
 use tree::Tree;
 

@@ -45,7 +45,17 @@ fn write(dir: &TempDir, path: &str) {
 #[test]
 fn what_patterns_match_is_found_and_nothing_else() {
     let dir = TempDir::new().unwrap();
-    for file in ["k.pem", "a/b/k.pem", "a/b/k.txt", "vault/x", "a/vault/y.pem", "config/a/locked", "locked", "ro/x", "ro/k.pem"] {
+    for file in [
+        "k.pem",
+        "a/b/k.pem",
+        "a/b/k.txt",
+        "vault/x",
+        "a/vault/y.pem",
+        "config/a/locked",
+        "locked",
+        "ro/x",
+        "ro/k.pem",
+    ] {
         write(&dir, file);
     }
     write(&dir, ".git/objects/k.pem");

@@ -160,7 +160,9 @@ impl Tree {
     fn is_of_interest(&self, news: &News, look: &Look<'_>) -> bool {
         let parent = self.watched.get(&news.watch).and_then(|parent| self.directories.get(parent));
         parent.is_some_and(|parent| match news.is_directory {
-            true => parent.role != Role::Repository || ["modules", "worktrees"].iter().any(|of| news.name == *of),
+            true => {
+                parent.role != Role::Repository || ["modules", "worktrees"].iter().any(|of| news.name == *of)
+            }
             false => look.sought.concerns(parent.role, &news.name),
         })
     }

@@ -30,8 +30,7 @@ impl Watch {
 
     /// Rings for a directory from now on.
     pub(super) fn add(&self, directory: &OwnedFd) -> Result<i32, Errno> {
-        let names =
-            WatchFlags::CREATE | WatchFlags::DELETE | WatchFlags::MOVED_FROM | WatchFlags::MOVED_TO;
+        let names = WatchFlags::CREATE | WatchFlags::DELETE | WatchFlags::MOVED_FROM | WatchFlags::MOVED_TO;
         let path = format!("/proc/self/fd/{}", directory.as_raw_fd());
         inotify::add_watch(&self.0, path, names | WatchFlags::ONLYDIR)
     }

@@ -42,6 +42,7 @@ const ATTACKS: &[Attack] = &[
     Attack { name: "terminal", arguments: 0, attempt: |_| kernel::terminal() },
     // What can be used up.
     Attack { name: "memory", arguments: 1, attempt: |of| use_up::memory(&of[0]) },
+    Attack { name: "memory_together", arguments: 2, attempt: |of| use_up::memory_together(&of[0], &of[1]) },
     Attack { name: "processes", arguments: 1, attempt: |of| use_up::processes(&of[0]) },
 ];
 

@@ -46,3 +46,25 @@ fn wait_for_the_end() -> ! {
         libc::_exit(0)
     }
 }
+
+/// Has this many children at once, each of which uses this many bytes of memory, and waits until they have ended.
+pub(super) fn memory_together(count: &str, bytes: &str) -> io::Result<()> {
+    let (count, bytes) = (number::<u32>(count)?, number::<usize>(bytes)?);
+    for _ in 0..count {
+        // SAFETY: this process has one thread; the child uses memory of its own and ends.
+        if checked(unsafe { libc::fork() }.into())? == 0 {
+            let used = vec![1_u8; bytes];
+            std::thread::sleep(std::time::Duration::from_secs(2));
+            std::process::exit(i32::from(std::hint::black_box(used)[bytes / 2] != 1));
+        }
+    }
+    for _ in 0..count {
+        let mut status = 0;
+        // SAFETY: the status outlives the call.
+        checked(unsafe { libc::wait(&raw mut status) }.into())?;
+        if status != 0 {
+            return Err(io::Error::other("a child did not get its memory"));
+        }
+    }
+    Ok(())
+}

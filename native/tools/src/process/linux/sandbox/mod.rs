@@ -61,11 +61,6 @@ pub(super) trait Layer: Sync {
         Ok(None)
     }
 
-    /// What the layer cannot keep, although it is on.
-    fn partly(&self, _: &Confinement) -> Option<String> {
-        None
-    }
-
     /// What is left to do in the reaper, before it takes an order.
     fn enter(&self, _: &mut Stage<'_>) -> Result<(), Failure> {
         Ok(())
@@ -81,11 +76,14 @@ pub(super) struct Stage<'a> {
     pub(super) placeholders: Vec<Placeholder>,
     /// What must not come to be while a command runs.
     pub(super) intruders: Intruders,
+    /// What layers that are on cannot keep.
+    pub(super) partly: Vec<LayerOff>,
 }
 
 impl<'a> Stage<'a> {
     pub(super) fn new(outside: &'a Outside, confinement: &'a Confinement, way: Way) -> Self {
-        Self { outside, confinement, way, placeholders: Vec::new(), intruders: Intruders::default() }
+        let (placeholders, intruders, partly) = Default::default();
+        Self { outside, confinement, way, placeholders, intruders, partly }
     }
 }
 
@@ -215,17 +213,14 @@ impl Way {
             Isolation { mode: confinement.mode, on: Vec::new(), off: Vec::new(), partly: Vec::new() };
         for layer in self.wanted(confinement) {
             match layer.enter(stage) {
-                Ok(()) => {
-                    isolation.on.push(layer.name().to_owned());
-                    let partly = layer.partly(confinement).map(|why| LayerOff::new(layer.name(), why));
-                    isolation.partly.extend(partly);
-                }
+                Ok(()) => isolation.on.push(layer.name().to_owned()),
                 Err(failure) if layer.is_optional() && confinement.mode == Sandbox::BestEffort => {
                     isolation.off.push(LayerOff::new(layer.name(), failure.to_string()));
                 }
                 Err(failure) => return Err(failure.of_layer(layer.name())),
             }
         }
+        isolation.partly = std::mem::take(&mut stage.partly);
         Ok(isolation)
     }
 }

@@ -6,7 +6,7 @@ use super::placeholders::Placeholder;
 use super::tree::{cover, nothing};
 use super::{Layer, Stage};
 use crate::process::linux::message::Failure;
-use crate::process::{Confinement, Found};
+use crate::process::{Found, LayerOff};
 use crate::workspace::decode_path;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
@@ -21,14 +21,10 @@ impl Layer for Protected {
         "protected_paths"
     }
 
-    fn partly(&self, confinement: &Confinement) -> Option<String> {
-        let cut: Vec<String> = confinement.found.iter().filter_map(|found| told(found)).collect();
-        (!cut.is_empty()).then(|| cut.join("; "))
-    }
-
     fn enter(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
         let confinement = stage.confinement;
         for found in &confinement.found {
+            stage.partly.extend(told(found).map(|why| LayerOff::new(self.name(), why)));
             let root = decode_path(&found.root);
             let mut guard = Guard::new(root.clone(), stage).map_err(failed("open", &root))?;
             for (path, what) in in_order(found) {
@@ -62,7 +58,8 @@ fn in_order(found: &Found) -> Vec<(PathBuf, What)> {
         (&found.read_only, What::ReadOnly),
         (&found.hidden, What::Hidden),
     ];
-    let all = lists.into_iter().flat_map(|(list, what)| list.iter().map(move |path| (decode_path(path), what)));
+    let all =
+        lists.into_iter().flat_map(|(list, what)| list.iter().map(move |path| (decode_path(path), what)));
     let mut all: Vec<_> = all.collect();
     all.sort();
     all

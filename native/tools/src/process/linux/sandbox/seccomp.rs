@@ -76,6 +76,19 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_uselib,
 ];
 
+/// Calls that are not there, for all that programs can tell: those that get this answer take an older way.
+const MISSING: &[libc::c_long] = &[
+    // Their flags and modes cannot be seen by a filter; those of the calls before them can.
+    libc::SYS_clone3,
+    libc::SYS_openat2,
+    // Memory that no limit counts.
+    libc::SYS_memfd_create,
+    SYS_MEMFD_SECRET,
+];
+
+/// A number that all architectures share.
+const SYS_MEMFD_SECRET: libc::c_long = 447;
+
 /// `open_tree_attr`, which libc does not name yet; a number that all architectures share.
 const SYS_OPEN_TREE_ATTR: libc::c_long = 467;
 
@@ -137,8 +150,7 @@ impl Layer for Seccomp {
         let has_own_network = stage.way.has(libc::CLONE_NEWNET) || stage.confinement.network;
         let families = families(has_own_network, stage.confinement.unix_sockets);
         let rules = refused(&families).map_err(|_| failure(Errno::INVAL))?;
-        // Programs that get this answer take the older call, whose flags and modes can be seen.
-        let missing = BTreeMap::from([(libc::SYS_clone3, Vec::new()), (libc::SYS_openat2, Vec::new())]);
+        let missing = MISSING.iter().map(|number| (*number, Vec::new())).collect();
         for (rules, errno) in [(missing, ENOSYS), (rules, EPERM)] {
             let program = compile(rules, errno).ok_or_else(|| failure(Errno::OPNOTSUPP))?;
             apply_filter(&program).map_err(|error| failure(errno_of(&error)))?;
