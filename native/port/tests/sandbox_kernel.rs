@@ -86,6 +86,15 @@ fn processes_of_the_machine_are_neither_seen_nor_signalled() {
 }
 
 #[test]
+fn limits_and_priority_of_the_reaper_are_not_changed() {
+    assert_prevented("limit $PPID");
+    assert_prevented("priority $PPID");
+    // Those of others are the command's own business.
+    let own = "sleep 9 & renice 5 $! && prlimit --pid $! --nofile=9:9 && chrt -b -p 0 $! && taskset -cp 0 $!";
+    assert_eq!(Env::with("required").run(own)["exit_code"], 0);
+}
+
+#[test]
 fn the_memory_of_the_reaper_is_not_read() {
     assert_prevented("open /proc/$PPID/mem");
 }

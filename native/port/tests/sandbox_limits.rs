@@ -3,6 +3,7 @@
 mod common;
 
 use beamai_tools::Reason;
+use beamai_tools::engine::Outcome;
 use common::{Env, InSession, PROGRAM};
 use serde_json::json;
 
@@ -129,4 +130,13 @@ fn a_swarm_of_short_processes_does_not_keep_the_memory_from_being_looked_at() {
     let hog = "for i in 1 2 3 4; do python3 -c 'import time; x=b\"x\"*(60<<20); time.sleep(50)' & done; wait";
     let error = env.fails(json!({"command": format!("{swarm}{hog}"), "timeout": 40_000}));
     assert_eq!(error.reason, Reason::OutOfMemory, "{error:?}");
+}
+
+#[test]
+fn memory_of_tables_alone() {
+    let attempt = format!("{PROGRAM} attack page_tables {}", 512 << 20);
+    let run = |memory: u64| Env::under(json!({"memory": memory})).call(json!({"command": attempt, "timeout": 60_000}));
+    let Outcome::Ok(result, _) = run(2 << 30) else { panic!() };
+    assert_eq!(result["exit_code"], 0, "{result}");
+    assert_eq!(common::error(run(128 << 20)).reason, Reason::OutOfMemory);
 }

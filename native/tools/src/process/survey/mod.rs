@@ -57,7 +57,7 @@ pub(super) struct Bounds {
 }
 
 /// For git repositories alone: the nearest directories.
-const BOUNDS_OF_REPOSITORIES: Bounds = Bounds { directories: 10_000, names: 1_000_000, found: 1_000 };
+const BOUNDS_OF_REPOSITORIES: Bounds = Bounds { directories: 30_000, names: 1_000_000, found: 1_000 };
 /// With patterns to be found.
 const BOUNDS_OF_PATTERNS: Bounds = Bounds { directories: 200_000, names: 4_000_000, found: 4_000 };
 

@@ -68,3 +68,23 @@ pub(super) fn memory_together(count: &str, bytes: &str) -> io::Result<()> {
     }
     Ok(())
 }
+
+/// Has the kernel make tables of this many bytes, of memory that is read and never written.
+pub(super) fn page_tables(bytes: &str) -> io::Result<()> {
+    // One page of a table stands for 512 pages.
+    let (length, step) = (number::<usize>(bytes)?.saturating_mul(512), 4096 * 512);
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: memory that nobody knows of yet; it is only read, within its length.
+    unsafe {
+        let start = libc::mmap(ptr::null_mut(), length, libc::PROT_READ, flags, -1, 0);
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        checked(libc::madvise(start, length, libc::MADV_NOHUGEPAGE).into())?;
+        for at in (0..length).step_by(step) {
+            ptr::read_volatile(start.cast::<u8>().add(at));
+        }
+    }
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    Ok(())
+}

@@ -85,17 +85,22 @@ fn pause(left: u64, cost: Duration) -> Duration {
     reach.clamp(shortest, longest).max(cost * PART)
 }
 
-/// All that a process uses and that is in no file; `None` when it is gone.
+/// All that a process uses and that is in no file, and the kernel's tables of it; `None` when it is gone.
 fn whole(pid: Pid) -> Option<Bytes> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    Some(sum(&text, &["RssAnon:", "RssShmem:", "VmSwap:"]))
+    Some(sum(&text, &["RssAnon:", "RssShmem:", "VmSwap:", TABLES]))
 }
 
-/// Its part of what it uses and that is in no file.
+/// Its part of what it uses and that is in no file, and the tables, which are its own.
 fn part(pid: Pid) -> Option<Bytes> {
+    let tables = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
-    Some(sum(&text, &["Pss_Anon:", "Pss_Shmem:", "SwapPss:"]))
+    let shared = sum(&text, &["Pss_Anon:", "Pss_Shmem:", "SwapPss:"]);
+    Some(Bytes(shared.0 + sum(&tables, &[TABLES]).0))
 }
+
+/// Memory that is only looked at takes none but for the tables in which it stands.
+const TABLES: &str = "VmPTE:";
 
 /// The sum of some lines, which are in units of 1,024 bytes.
 fn sum(text: &str, names: &[&str]) -> Bytes {

@@ -114,6 +114,18 @@ const OPENS: &[(libc::c_long, u8, u8)] = &[
     (libc::SYS_open, 1, 2),
 ];
 
+/// Calls that change the limits or the share of another process, and which argument names it. The reaper's are its own: it
+/// has to be able to look at processes, and to end them.
+const CHANGES: &[(libc::c_long, u8)] = &[
+    (libc::SYS_prlimit64, 0),
+    (libc::SYS_sched_setscheduler, 0),
+    (libc::SYS_sched_setparam, 0),
+    (libc::SYS_sched_setattr, 0),
+    (libc::SYS_sched_setaffinity, 0),
+    (libc::SYS_setpriority, 1),
+    (libc::SYS_ioprio_set, 1),
+];
+
 /// The flags with which a file is created; the second is what is `O_TMPFILE`'s own.
 const CREATES: [u64; 2] = [0o100, 0o20_000_000];
 /// To run as the file's user, and as its group.
@@ -181,6 +193,11 @@ fn refused(families: &[libc::c_int]) -> Built<Rules> {
     rules.insert(libc::SYS_clone, namespaces[..NAMESPACES.len() - 1].to_vec());
     rules.insert(libc::SYS_unshare, namespaces);
     let request = |number| SeccompRule::new(vec![argument(1, SeccompCmpOp::Eq, number)?]);
+    let reaper = u64::from(rustix::process::getpid().as_raw_pid().cast_unsigned());
+    for (number, process) in CHANGES {
+        let rule = SeccompRule::new(vec![argument(*process, SeccompCmpOp::Eq, reaper)?])?;
+        rules.insert(*number, vec![rule]);
+    }
     rules.insert(libc::SYS_ioctl, TERMINAL.into_iter().map(request).collect::<Built<_>>()?);
     rules.insert(libc::SYS_socket, vec![family_not_in(families)?, netlink_but_routes()?]);
     if !families.contains(&libc::AF_UNIX) {
