@@ -5,9 +5,11 @@ use super::rustup;
 use super::typescript;
 use super::watch::Sources;
 use crate::context::CallContext;
+use crate::error::Result as ToolResult;
 use crate::lsp::language::{self, Language};
 use crate::lsp::{LspSettings, ServerSettings};
 use crate::policy::Sealed;
+use crate::process::Confinement;
 use crate::sandbox::SandboxSettings;
 use crate::workspace::{Workspace, WorkspaceId};
 use rustix::fs::Access;
@@ -39,6 +41,15 @@ pub(super) struct Identity {
     pub(super) settings: Value,
     pub(super) sandbox: Arc<SandboxSettings>,
     pub(super) sealed: Arc<Sealed>,
+    /// What is kept from it in the workspace: of a server that runs, that does not change.
+    pub(super) kept: Vec<String>,
+}
+
+impl Identity {
+    /// Whether another server does the same, and only other things are kept from it.
+    pub(super) fn replaces(&self, other: &Self) -> bool {
+        self.kept != other.kept && *self == Self { kept: self.kept.clone(), ..other.clone() }
+    }
 }
 
 /// A server to start.
@@ -46,6 +57,8 @@ pub(super) struct Identity {
 pub(crate) struct Plan {
     pub(super) identity: Identity,
     pub(super) workspace: Workspace,
+    /// What it is confined to, once that is known.
+    pub(super) confinement: Arc<Confinement>,
     /// How to install the server, for when it does not start.
     hint: Option<&'static str>,
     /// Time without a request after which it is ended.
@@ -75,13 +88,27 @@ impl Plan {
                 settings: kind.settings.and_then(|own| own.settings.clone()).unwrap_or_default(),
                 sandbox: Arc::clone(&cx.sandbox),
                 sealed: Arc::clone(&cx.sealed),
+                kept: Vec::new(),
             },
             workspace: cx.workspace.clone(),
+            confinement: Confinement::off(),
             hint: kind.built_in.map(|language| language.hint),
             idle: Duration::from_millis(cx.lsp.idle_timeout),
             sources: kind.sources(),
         };
         Ok((plan, kind.id(&extension)))
+    }
+
+    /// Works out what the server is confined to now.
+    ///
+    /// # Errors
+    /// Those of [`Confinement::within`].
+    pub(super) fn confine(&mut self, cx: &CallContext) -> ToolResult<()> {
+        let Identity { sandbox, sealed, .. } = &self.identity;
+        self.confinement =
+            Confinement::within(&self.workspace.without_temp(), sandbox, sealed, &|| cx.check())?;
+        self.identity.kept = self.confinement.kept().cloned().collect();
+        Ok(())
     }
 
     /// The program's name, for messages.
