@@ -98,6 +98,24 @@ pub struct Call {
     pub consulted: Option<Consulted>,
 }
 
+impl Call {
+    /// A call of a dialect's tool that nothing is known of but its arguments.
+    pub fn new(tool: impl Into<String>, dialect: Option<String>, args: Map<String, Value>) -> Self {
+        Self {
+            tool: tool.into(),
+            dialect,
+            args,
+            timeout: None,
+            approved: None,
+            session: None,
+            answers: None,
+            report: None,
+            has_model: false,
+            consulted: None,
+        }
+    }
+}
+
 /// What of a session a call needs to know.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct CallSession {

@@ -23,6 +23,7 @@ pub mod panics;
 pub mod policy;
 pub mod process;
 pub mod protocol;
+mod pulse;
 pub mod registry;
 pub mod sandbox;
 pub mod schema;

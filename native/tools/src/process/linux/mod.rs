@@ -15,7 +15,7 @@ mod spec;
 pub use attack::attack_main;
 pub use child::Child;
 pub use client::{Launcher, set_program};
-pub use collect::{Collected, End, Sink, Source, Terms, Wake, collect};
+pub use collect::{Collected, End, Listener, Sink, Source, Terms, Wake, collect};
 pub use launcher::{Excess, launcher_main};
 pub use message::{Exit, Failure, Report};
 pub use signal_name::signal_name;

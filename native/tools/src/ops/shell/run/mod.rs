@@ -16,14 +16,14 @@ use super::{Shell, ShellOutput};
 use crate::context::CallContext;
 use crate::error::{Reason, Result, ToolError};
 use crate::process::{
-    Collected, Confinement, End, Excess, Exit, Failure, Isolation, Launcher, Report, Spec, Stdin, Terms,
-    Wake, collect, environment, signal_name,
+    Collected, Confinement, End, Excess, Exit, Failure, Isolation, Launcher, Listener, Report, Spec, Stdin,
+    Terms, Wake, collect, environment, signal_name,
 };
 use capture::{Capture, Captured};
 use rustix::fs::Access;
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -39,16 +39,24 @@ const USUAL_PLACES: [&str; 3] = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/b
 pub(super) fn run(shell: &Shell, cx: &CallContext) -> Result<ShellOutput> {
     let started = Instant::now();
     let spec = spec(shell, cx)?;
+    let tell = |time: Duration, output: u64| cx.report(progress(time, output));
     let terms = Terms {
         input: shell.stdin.as_deref().unwrap_or_default().as_bytes(),
         deadline: Some(deadline(shell, cx, started)),
         wake: Wake::on(&cx.cancel).map_err(not_started)?,
+        listener: cx.progress.is_some().then_some(Listener(&tell)),
     };
     let child = Launcher::shared().spawn(&spec).map_err(not_started)?;
     let isolation = child.isolation.clone();
     let mut capture = Capture::new(cx, shell.strip_ansi);
     let collected = collect(child, &terms, &mut capture);
     answer(collected, capture.take_out(false), isolation, started.elapsed())
+}
+
+/// How far a command is, by the seconds that it has run.
+fn progress(time: Duration, output: u64) -> Value {
+    let message = format!("running for {} s, {output} bytes of output", time.as_secs());
+    json!({"progress": time.as_secs_f64(), "message": message, "output_bytes": output})
 }
 
 fn spec(shell: &Shell, cx: &CallContext) -> Result<Spec> {
