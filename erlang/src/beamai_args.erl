@@ -31,6 +31,7 @@
 %% `any' for a tool without `parameters', which takes whatever it is given.
 -type params() ::
     any
+    | {schema, JsonSchema :: #{binary() => term()}}
     | {#{binary() => #field{}}, Required :: [binary()], Defaults :: [{binary(), term()}]}.
 
 %%% Compiling
@@ -92,6 +93,8 @@ defaults(Fields) ->
     {ok, map()} | {error, beamai_error:t()}.
 check(any, Args, _Tool) when is_map(Args) ->
     {ok, Args};
+check({schema, Schema}, Args, Tool) when is_map(Args) ->
+    by_schema(Schema, maps:from_list([{text_key(Key), V} || {Key, V} <- maps:to_list(Args)]), Tool);
 check({Fields, Required, Defaults} = Params, Args, Tool) when is_map(Args) ->
     case good(maps:to_list(Args), Fields) andalso all_keys(Required, Args) of
         true -> {ok, with_defaults(Defaults, Args)};
@@ -100,6 +103,20 @@ check({Fields, Required, Defaults} = Params, Args, Tool) when is_map(Args) ->
 check(_Params, Args, Tool) ->
     Message = ["the arguments must be a map, not ", show(Args)],
     {error, beamai_error:new(Tool, invalid_input, invalid_argument, Message)}.
+
+%% The message shows the schema as a model knows it already; it names what is wrong.
+by_schema(Schema, Args, Tool) ->
+    case beamai_json_schema:problems(Schema, Args) of
+        [] ->
+            {ok, Args};
+        All ->
+            Problems = counted(All),
+            Message = lists:join("; ", Problems),
+            {error, beamai_error:new(Tool, invalid_input, invalid_argument, Message, #{problems => Problems})}
+    end.
+
+text_key(Key) when is_atom(Key) -> atom_to_binary(Key);
+text_key(Key) -> Key.
 
 good([], _Fields) ->
     true;
