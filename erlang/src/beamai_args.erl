@@ -36,10 +36,13 @@
 
 %%% Compiling
 
-%% @doc Prepares `parameters' (which {@link beamai_tool:validate/1} has passed) for checking.
--spec compile(undefined | beamai_tool:parameters_schema()) -> params().
+%% @doc Prepares `parameters', or an `input_schema' (which {@link beamai_tool:validate/1} has passed) for
+%% checking.
+-spec compile(undefined | {schema, #{binary() => term()}} | beamai_tool:parameters_schema()) -> params().
 compile(undefined) ->
     any;
+compile({schema, Schema}) ->
+    {schema, Schema};
 compile(Parameters) ->
     Fields = fields(Parameters),
     {Fields, required(Fields), defaults(Fields)}.

@@ -111,7 +111,7 @@ plan(Spec, Default) ->
         requires_permission = maps:get(requires_permission, maps:get(metadata, Spec, #{}), false)
     }.
 
-params(#{input_schema := Schema}) -> {schema, Schema};
+params(#{input_schema := Schema}) -> beamai_args:compile({schema, Schema});
 params(Spec) -> beamai_args:compile(maps:get(parameters, Spec, undefined)).
 
 runs({beamai_native, call, [#{} = Info]}) ->

@@ -20,6 +20,8 @@ real_servers_test_() ->
             {"permissions", fun servers_are_asked_about_by_default/0},
             {"annotations", fun annotations_are_believed_only_on_request/0},
             {"filters", fun filters_timeouts_and_retries_hold/0},
+            {"together", fun many_calls_run_at_once/0},
+            {"long texts", fun long_texts_are_cut_and_say_so/0},
             {"progress", fun progress_reaches_the_context/0},
             {"cancel", fun a_cancelled_call_is_cancelled_in_the_server/0},
             {"timeout", fun a_call_that_takes_too_long_is_cancelled_in_the_server/0},
@@ -235,6 +237,22 @@ filters_timeouts_and_retries_hold() ->
     ?assert(erlang:monotonic_time(millisecond) - Started >= 600),
     ?assertEqual([filtered], beamai_test:mailbox()),
     receive filtered -> ok end,
+    close(Options).
+
+many_calls_run_at_once() ->
+    {Options, Kernel} = python(),
+    Numbers = lists:seq(1, 50),
+    Calls = [{<<"mcp__python__add">>, #{<<"a">> => N, <<"b">> => 0}} || N <- Numbers],
+    {Outcomes, _} = beamai_kernel:invoke_all(Kernel, Calls, #{}),
+    ?assertEqual([{ok, #{<<"structured">> => #{<<"sum">> => N}}} || N <- Numbers], Outcomes),
+    close(Options).
+
+long_texts_are_cut_and_say_so() ->
+    {Options, Kernel} = python(),
+    Text = binary:copy(<<"0123456789">>, 300000),
+    {ok, #{<<"text">> := Cut, <<"truncated">> := true, <<"text_bytes">> := 3000000}} =
+        call(Kernel, <<"mcp__python__remember">>, #{<<"text">> => Text}),
+    ?assertEqual({1 bsl 20, 0}, {byte_size(Cut), element(1, binary:match(Text, Cut))}),
     close(Options).
 
 progress_reaches_the_context() ->
@@ -553,7 +571,8 @@ refused(Mode, More, Part) ->
         beamai_mcp:connect(Options#{sandbox => best_effort}),
     ?assertEqual(mcp_server, maps:get(reason, Details)),
     ?assertNotEqual({Message, nomatch}, {Message, binary:match(Message, Part)}),
-    close(Options#{sandbox => best_effort}).
+    %% Nobody would ever end it.
+    gone(Options).
 
 pages_and_long_names_test_() ->
     {timeout, 60, fun() ->
@@ -565,6 +584,20 @@ pages_and_long_names_test_() ->
         [_, Cut] = [Name || #{name := Name} <- beamai_kernel:list_tools(connect(Long))],
         ?assertMatch({64, {match, _}}, {byte_size(Cut), re:run(Cut, "^mcp__hostile__x+_[0-9a-f]{8}$")}),
         close(Long)
+    end}.
+
+%% Of the newest revision: no handshake, and questions come as results of the call.
+a_server_without_handshake_test_() ->
+    {timeout, 60, fun() ->
+        Options = mcp_servers:hostile("modern"),
+        Kernel = connect(Options),
+        Go = fun(Context) -> call(Kernel, <<"mcp__hostile__go">>, #{}, Context) end,
+        Answer = fun([#{<<"question">> := <<"Which word?\nword">> = Question}]) -> {ok, #{Question => <<"yes">>}} end,
+        ?assertEqual(
+            {ok, #{<<"text">> => <<"2026-07-28 s1 accept {'word': 'yes'}">>}}, Go(#{ask_user => Answer})
+        ),
+        ?assertEqual({ok, #{<<"text">> => <<"2026-07-28 s1 decline None">>}}, Go(#{})),
+        close(Options)
     end}.
 
 idle_servers_end_test_() ->

@@ -95,6 +95,17 @@ def call(request):
             answer(request, {"content": [{"type": "text", "text": str(said)}]})
         case "silent":
             pass
+        case "modern":
+            meta = request["params"]["_meta"]
+            version = meta.get("io.modelcontextprotocol/protocolVersion")
+            if "requestState" not in request["params"]:
+                schema = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
+                ask = {"method": "elicitation/create", "params": {"message": "Which word?", "requestedSchema": schema}}
+                answer(request, {"resultType": "input_required", "inputRequests": {"q": ask}, "requestState": "s1"})
+            else:
+                said = request["params"]["inputResponses"]["q"]
+                text = f"{version} {request['params']['requestState']} {said['action']} {said.get('content')}"
+                answer(request, {"resultType": "complete", "content": [{"type": "text", "text": text}]})
         case "leaves":
             print("out of memory", file=sys.stderr, flush=True)
             sys.exit(7)
@@ -118,6 +129,11 @@ if mode == "stays":
 for line in sys.stdin:
     message = json.loads(line)
     match message.get("method"):
+        case "initialize" if mode == "modern":
+            send({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": "no handshake"}})
+        case "server/discover" if mode == "modern":
+            found = {"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
+            answer(message, {**found, "ttlMs": 0, "cacheScope": "private"})
         case "initialize" if mode == "rejects":
             send({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32603, "message": "not today"}})
         case "initialize" if mode == "other":
@@ -134,7 +150,8 @@ for line in sys.stdin:
         case "server/discover":
             send({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": "what?"}})
         case "tools/list":
-            answer(message, page(message.get("params")))
+            more = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"} if mode == "modern" else {}
+            answer(message, {**page(message.get("params")), **more})
         case "tools/call":
             call(message)
 if mode == "stays":

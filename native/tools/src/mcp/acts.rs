@@ -50,13 +50,23 @@ impl ListTools {
     /// The server does not start, or its list is of no use.
     pub(crate) fn run(self, cx: &CallContext) -> Result<Value> {
         let server = Pool::shared().lease(cx, Plan::of(cx, self.server)?)?;
-        let info = server.ready(cx)?.info;
-        let tools = match info.capabilities.tools {
-            Some(_) => listing::tools(&server, cx)?,
-            None => vec![],
-        };
-        listing::described(&server.plan, &info, &tools)
+        let described = described(&server, cx);
+        match described {
+            Ok(_) => server.be_of_use(),
+            // Nobody knows its tools, so nobody would ever end it.
+            Err(_) => server.discard(),
+        }
+        described
     }
+}
+
+fn described(server: &Server, cx: &CallContext) -> Result<Value> {
+    let info = server.ready(cx)?.info;
+    let tools = match info.capabilities.tools {
+        Some(_) => listing::tools(server, cx)?,
+        None => vec![],
+    };
+    listing::described(&server.plan, &info, &tools)
 }
 
 impl CallTool {

@@ -36,6 +36,8 @@ pub(super) struct Server {
     calls: Arc<Calls>,
     has_news: Arc<AtomicBool>,
     is_closed: AtomicBool,
+    /// Whether a host has got its tools.
+    is_of_use: AtomicBool,
     stop: Notify,
 }
 
@@ -87,6 +89,7 @@ impl Server {
             calls: Arc::default(),
             has_news: Arc::default(),
             is_closed: AtomicBool::new(false),
+            is_of_use: AtomicBool::new(false),
             stop: Notify::new(),
         });
         let own = Arc::clone(&server);
@@ -231,6 +234,18 @@ impl Server {
     /// Whether it has said that its list of tools is another one now.
     pub(super) fn has_news(&self) -> bool {
         self.has_news.load(Ordering::Relaxed)
+    }
+
+    /// Notes that a host has got its tools.
+    pub(super) fn be_of_use(&self) {
+        self.is_of_use.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends a server of which no host has got the tools.
+    pub(super) fn discard(&self) {
+        if !self.is_of_use.load(Ordering::Relaxed) {
+            self.stop();
+        }
     }
 
     /// Has every waiting call look again.
