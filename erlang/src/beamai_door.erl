@@ -37,7 +37,9 @@
     timeout := timeout(),
     %% Where `{Run, cancelled}' arrives.
     run := reference() | none,
-    context := beamai_context:t()
+    context := beamai_context:t(),
+    %% Hears of progress instead of the context's `progress', in the calling process.
+    on_progress => fun((#{binary() => term()}) -> ok)
 }.
 %% Maps with binary keys, but for an error that the door makes itself.
 -type answer() ::
@@ -66,12 +68,14 @@ left(infinity) -> infinity;
 left(Deadline) when is_integer(Deadline) ->
     min(?LONGEST_MS, max(0, Deadline - erlang:monotonic_time(millisecond))).
 
-%% @doc Hands a progress message of the native side to the context's `progress', in this process.
--spec progress(Encoded :: binary(), beamai_context:t(), Tool :: binary()) -> ok.
-progress(Encoded, #{progress := _} = Context, Tool) ->
+%% @doc Hands a progress message of the native side to whoever wants it, in this process.
+-spec progress(Encoded :: binary(), options(), Tool :: binary()) -> ok.
+progress(Encoded, #{on_progress := Hear}, _Tool) ->
+    Hear(binary_to_term(Encoded, [safe]));
+progress(Encoded, #{context := #{progress := _} = Context}, Tool) ->
     Progress = binary_to_term(Encoded, [safe]),
     beamai_callback:progress(Progress#{<<"tool">> => Tool}, Context);
-progress(_Encoded, _Context, _Tool) ->
+progress(_Encoded, _Options, _Tool) ->
     ok.
 
 %% @doc The error of a call that the native side did not end in time.

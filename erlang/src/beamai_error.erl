@@ -97,6 +97,8 @@ reason(<<"io">>) -> io;
 reason(<<"bad_state">>) -> bad_state;
 reason(<<"needs_shell">>) -> needs_shell;
 reason(<<"network">>) -> network;
+reason(<<"mcp_server">>) -> mcp_server;
+reason(<<"tool_failed">>) -> tool_failed;
 reason(<<"language_server">>) -> language_server;
 reason(<<"not_configured">>) -> not_configured;
 reason(<<"no_agents">>) -> no_agents;

@@ -38,6 +38,7 @@ fn run(dir: &Path, command: &str, change: impl FnOnce(&mut Confinement)) -> Stri
     change(&mut confinement);
     let spec = Spec {
         program: "/bin/bash".into(),
+        by_path: false,
         arguments: vec!["-c".into(), command.into()],
         environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
         directory: workspace.top().open_dir().unwrap(),

@@ -222,6 +222,9 @@ impl Host {
         let may_ask = tool.traits().pace == Pace::Long || self.policy.may_ask(tool.requires_permission());
         let digest = may_ask.then(|| digest(&call.args));
         let prepared = tool.prepare(call.args)?;
+        if !tool.is_judged() {
+            return run_prepared(prepared, &cx);
+        }
         let needs = prepared.needs(&cx)?;
         let (judgement, need) = self.policy.judge_all(&needs);
         match judgement.verdict {

@@ -16,6 +16,8 @@ pub mod domain;
 pub mod engine;
 pub mod error;
 pub mod lsp;
+#[cfg(all(feature = "port", target_os = "linux"))]
+mod mcp;
 mod nearest;
 pub mod operation;
 pub mod ops;

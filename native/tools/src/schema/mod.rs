@@ -5,7 +5,7 @@ mod derive;
 mod provider;
 
 pub use check::check;
-pub use provider::{Provider, Rendered, render};
+pub use provider::{Provider, Rendered, render, render_any};
 
 use schemars::generate::SchemaSettings;
 use serde::{Deserialize, Serialize};

@@ -243,7 +243,7 @@ fn is_script_of(language: &Language, text: &Text) -> bool {
 }
 
 /// A program by absolute path or by name. What the workspace holds is never taken by name: it may be a model's work.
-pub(super) fn program(name: &str, workspace: &Path) -> Option<PathBuf> {
+pub(crate) fn program(name: &str, workspace: &Path) -> Option<PathBuf> {
     let is_there = |file: &PathBuf| file.is_file() && rustix::fs::access(file, Access::EXEC_OK).is_ok();
     if name.contains('/') {
         return Some(PathBuf::from(name)).filter(|file| file.is_absolute() && is_there(file));

@@ -44,6 +44,7 @@ pub(super) struct Streams {
 pub(super) fn start(plan: &Plan) -> Result<(Process, Streams)> {
     let spec = Spec {
         program: plan.identity.program.clone(),
+        by_path: false,
         arguments: plan.identity.arguments.iter().map(OsString::from).collect(),
         environment: environment(None, &plan.identity.sandbox, passed(plan.identity.sandbox.mode)),
         directory: plan.workspace.top().open_dir()?,

@@ -64,6 +64,7 @@ fn spec(shell: &Shell, cx: &CallContext) -> Result<Spec> {
     let words = ["--noprofile", "--norc", "-c", shell.command.as_str()];
     Ok(Spec {
         program: bash()?,
+        by_path: false,
         arguments: words.map(OsString::from).into(),
         environment: environment(cx.workspace.temp_path(), &cx.sandbox, own),
         directory: shell.directory(cx)?.open_dir()?,
