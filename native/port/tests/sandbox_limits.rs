@@ -135,7 +135,9 @@ fn a_swarm_of_short_processes_does_not_keep_the_memory_from_being_looked_at() {
 #[test]
 fn memory_of_tables_alone() {
     let attempt = format!("{PROGRAM} attack page_tables {}", 512 << 20);
-    let run = |memory: u64| Env::under(json!({"memory": memory})).call(json!({"command": attempt, "timeout": 60_000}));
+    let run = |memory: u64| {
+        Env::under(json!({"memory": memory})).call(json!({"command": attempt, "timeout": 60_000}))
+    };
     let Outcome::Ok(result, _) = run(2 << 30) else { panic!() };
     assert_eq!(result["exit_code"], 0, "{result}");
     assert_eq!(common::error(run(128 << 20)).reason, Reason::OutOfMemory);

@@ -2,7 +2,9 @@
 
 use super::plan::Plan;
 use crate::error::{Reason, Result, ToolError};
-use crate::process::{Child, Excess, Exit, Failure, Launcher, Report, Spec, Stdin, environment, signal_name};
+use crate::process::{
+    Cause, Child, Excess, Exit, Failure, Launcher, Report, Spec, Stdin, environment, signal_name,
+};
 use crate::sandbox::Sandbox;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -69,8 +71,11 @@ impl Process {
     /// Waits until nothing of the server is left, and tells how it ended. May be asked once.
     pub(super) fn ending(&self) -> String {
         match self.0.wait() {
-            Ok(Report::Ended { excess: Some(Excess { limit, .. }), .. }) => {
+            Ok(Report::Ended { cause: Some(Cause::Memory(Excess { limit, .. })), .. }) => {
                 format!("it was killed for taking more memory than the {} MiB that it may have", limit >> 20)
+            }
+            Ok(Report::Ended { cause: Some(Cause::Created(path)), .. }) => {
+                format!("it was killed for creating {path}, which nothing may create here")
             }
             Ok(Report::Ended { exit: Exit::Code(code), .. }) => format!("it exited with code {code}"),
             Ok(Report::Ended { exit: Exit::Signal(signal), .. }) => {

@@ -1,6 +1,5 @@
 //! What the port, the launcher and the reapers say to each other.
 
-use super::launcher::Excess;
 use super::sandbox::Placeholder;
 use crate::error::{Reason, ToolError, describe};
 use crate::process::Isolation;
@@ -120,6 +119,24 @@ pub enum Exit {
     Signal(i32),
 }
 
+/// Why a reaper ends a command by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Cause {
+    /// Its processes took too much memory.
+    Memory(Excess),
+    /// It created a file that must not be: this path. The file was removed.
+    Created(String),
+}
+
+/// More memory than processes may have together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Excess {
+    /// Bytes that they had.
+    pub taken: u64,
+    /// Bytes that they may have.
+    pub limit: u64,
+}
+
 /// Reaper to port: the command has ended, and nothing that it started is left.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Report {
@@ -129,8 +146,8 @@ pub enum Report {
         exit: Exit,
         /// How many processes were still there and were killed.
         killed: u32,
-        /// Why they were, if it was for their memory.
-        excess: Option<Excess>,
+        /// Why its reaper ended it, if it did.
+        cause: Option<Cause>,
         /// Whether the program has left nothing behind, so that its reaper takes another order.
         is_ready: bool,
     },
