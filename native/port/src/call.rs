@@ -63,16 +63,7 @@ pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
 }
 
 fn run(options: Options, dialect: String, arguments: Map<String, Value>) -> ToolResult<Value> {
-    let call = Call {
-        tool: options.tool,
-        dialect: Some(dialect),
-        args: arguments,
-        timeout: None,
-        approved: None,
-        session: None,
-        answers: None,
-        report: None,
-    };
+    let call = Call::new(options.tool, Some(dialect), arguments);
     attended(&Host::new(&options.host.settings()?)?, call, Terminal::of_this_program().as_ref())
 }
 
@@ -97,6 +88,9 @@ fn attended(host: &Host, call: Call, terminal: Option<&Terminal>) -> ToolResult<
         }
         Outcome::Question(_) => Err(ToolError::new(Reason::Crash, "a call asked again what was answered")),
         Outcome::Delegate(delegation) => Err(delegation.nobody()),
+        Outcome::Consult(_) => {
+            Err(ToolError::new(Reason::Crash, "a call asked for a model that it was not given"))
+        }
         Outcome::Defer => Err(ToolError::new(Reason::Crash, "a call without a bound was deferred")),
     }
 }

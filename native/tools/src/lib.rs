@@ -9,6 +9,7 @@
 pub mod cancel;
 pub mod catalogue;
 pub mod command;
+pub mod consultation;
 pub mod context;
 pub mod display;
 pub mod domain;

@@ -40,16 +40,8 @@ pub(super) async fn call(
     let tool = shared.tool(&request.name)?;
     let asker = Asker::new(context, request.input_responses, request.request_state)?;
     let args = request.arguments.unwrap_or_default();
-    let call = Call {
-        tool: tool.name().to_owned(),
-        dialect: Some(shared.dialect.clone()),
-        timeout: timeout(&**tool, &args),
-        args,
-        approved: None,
-        session: None,
-        answers: None,
-        report: None,
-    };
+    let timeout = timeout(&**tool, &args);
+    let call = Call { timeout, ..Call::new(tool.name(), Some(shared.dialect.clone()), args) };
     let mut calling = Calling { shared, session, tool, asker, context, told: None };
     Ok(match calling.make(call).await {
         Ended::Done(value) => outcome::done(&**tool, value).into(),
@@ -112,7 +104,7 @@ impl Calling<'_> {
                     }
                 }
                 Outcome::Delegate(delegation) => return Ended::Failed(delegation.nobody()),
-                Outcome::Ask(_) | Outcome::Question(_) | Outcome::Defer => {
+                Outcome::Ask(_) | Outcome::Question(_) | Outcome::Consult(_) | Outcome::Defer => {
                     let message = "a call asked again for what it was given";
                     return Ended::Failed(ToolError::new(Reason::Crash, message));
                 }
