@@ -25,7 +25,11 @@
     %% What came of the questions that the call asked before.
     answers => map(),
     %% What came of the work that the call handed over before.
-    report => beamai_task:result()
+    report => beamai_task:result(),
+    %% Whether the context has a chat model that may be asked.
+    has_model => true,
+    %% What it said when the call asked it before.
+    consulted => beamai_consultation:outcome()
 }.
 -type options() :: #{
     pace := pace(),
@@ -44,7 +48,8 @@
     | {error, map() | beamai_error:t()}
     | {ask, map()}
     | {question, [map()]}
-    | {delegate, beamai_agents:work()}.
+    | {delegate, beamai_agents:work()}
+    | {consult, beamai_consultation:question()}.
 %% Monotonic milliseconds.
 -type deadline() :: integer() | infinity.
 

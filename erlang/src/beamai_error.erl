@@ -103,6 +103,7 @@ reason(<<"language_server">>) -> language_server;
 reason(<<"not_configured">>) -> not_configured;
 reason(<<"no_agents">>) -> no_agents;
 reason(<<"isolation_unavailable">>) -> isolation_unavailable;
+reason(<<"out_of_memory">>) -> out_of_memory;
 reason(<<"handler_error">>) -> handler_error;
 reason(Unknown) -> Unknown.
 

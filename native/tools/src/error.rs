@@ -135,6 +135,8 @@ reasons! {
     NoAgents = "no_agents": ExecutionFailed,
     /// A required layer of isolation is not there.
     IsolationUnavailable = "isolation_unavailable": ExecutionFailed,
+    /// What was started took more memory than it may.
+    OutOfMemory = "out_of_memory": ExecutionFailed,
     /// Time ran out.
     Timeout = "timeout": Timeout,
 }

@@ -9,6 +9,7 @@
 pub mod cancel;
 pub mod catalogue;
 pub mod command;
+pub mod consultation;
 pub mod context;
 pub mod display;
 pub mod domain;
@@ -24,6 +25,7 @@ pub mod panics;
 pub mod policy;
 pub mod process;
 pub mod protocol;
+mod pulse;
 pub mod registry;
 pub mod sandbox;
 pub mod schema;

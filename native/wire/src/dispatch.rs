@@ -107,6 +107,7 @@ fn reply_to(outcome: Outcome) -> Option<Vec<u8>> {
         Outcome::Ok(value, state) => Some(reply::done(&value, state.as_ref())),
         Outcome::Question(questions) => Some(reply::question(&questions)),
         Outcome::Delegate(delegation) => Some(reply::delegate(&delegation)),
+        Outcome::Consult(consultation) => Some(reply::consult(&consultation)),
         Outcome::Error(error) => Some(reply::error(&error)),
         Outcome::Ask(request) => Some(reply::ask(&request)),
         Outcome::Defer => None,

@@ -4,6 +4,7 @@ use crate::context::CallContext;
 use crate::error::{Reason, Result, ToolError};
 use crate::lsp::program;
 use crate::policy::Sealed;
+use crate::process::Confinement;
 use crate::sandbox::SandboxSettings;
 use crate::workspace::{Workspace, WorkspaceId};
 use serde::Deserialize;
@@ -52,6 +53,15 @@ pub(super) struct Identity {
     pub(super) workspace: WorkspaceId,
     pub(super) sandbox: Arc<SandboxSettings>,
     pub(super) sealed: Arc<Sealed>,
+    /// What is kept from it in the workspace: of a server that runs, that does not change.
+    pub(super) kept: Vec<String>,
+}
+
+impl Identity {
+    /// Whether another server does the same, and only other things are kept from it.
+    pub(super) fn replaces(&self, other: &Self) -> bool {
+        self.kept != other.kept && *self == Self { kept: self.kept.clone(), ..other.clone() }
+    }
 }
 
 /// A server to start.
@@ -60,13 +70,15 @@ pub(super) struct Plan {
     pub(super) identity: Identity,
     pub(super) program: PathBuf,
     pub(super) workspace: Workspace,
+    pub(super) confinement: Arc<Confinement>,
 }
 
 impl Plan {
     /// The plan for a call.
     ///
     /// # Errors
-    /// `not_configured` where the program is not there, `invalid_argument` for a sandbox that can never work.
+    /// `not_configured` where the program is not there, `invalid_argument` for a sandbox that can never work; those of
+    /// [`Confinement::within`].
     pub(super) fn of(cx: &CallContext, settings: ServerSettings) -> Result<Self> {
         let program = program(&settings.command, cx.workspace.path()).ok_or_else(|| missing(&settings))?;
         let sandbox = match &settings.sandbox {
@@ -77,11 +89,10 @@ impl Plan {
             }
         };
         let (workspace, sealed) = (cx.workspace.without_temp(), Arc::clone(&cx.sealed));
-        Ok(Self {
-            identity: Identity { settings, workspace: workspace.id(), sandbox, sealed },
-            program,
-            workspace,
-        })
+        let confinement = Confinement::within(&workspace, &sandbox, &sealed, &|| cx.check())?;
+        let kept = confinement.kept().cloned().collect();
+        let identity = Identity { settings, workspace: workspace.id(), sandbox, sealed, kept };
+        Ok(Self { identity, program, workspace, confinement })
     }
 
     /// What people call it.

@@ -54,8 +54,11 @@ impl Pool {
     /// # Errors
     /// There is no thread for it.
     pub(super) fn lease(&self, cx: &CallContext, plan: Plan) -> Result<Lease> {
-        // What was there may have died since.
-        take(&self.0, |kept| kept.server.is_over());
+        // What was there may have died since, or sees what it may not see any more.
+        let is_replaced = |kept: &Kept| kept.users == 0 && plan.identity.replaces(&kept.server.plan.identity);
+        take(&self.0, |kept| kept.server.is_over() || is_replaced(kept))
+            .iter()
+            .for_each(|server| server.stop());
         let mut all = lock(&self.0);
         let at = match all.iter().position(|kept| kept.server.plan.identity == plan.identity) {
             Some(at) => at,

@@ -2,12 +2,11 @@
 
 use super::plan::Plan;
 use crate::error::{Reason, Result, ToolError};
-use crate::process::{
-    Child, Confinement, Exit, Failure, Launcher, Report, Spec, Stdin, environment, signal_name,
-};
+use crate::process::{Child, Excess, Exit, Failure, Launcher, Report, Spec, Stdin, environment, signal_name};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 /// The longest that a server may take to end by itself.
 const FAREWELL: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
@@ -38,7 +37,7 @@ pub(super) fn start(plan: &Plan) -> Result<(Process, Streams)> {
         directory: directory(plan)?,
         stdin: Stdin::Pipe,
         lingers: false,
-        confinement: Confinement::within(&plan.workspace, &plan.identity.sandbox, &plan.identity.sealed),
+        confinement: Arc::clone(&plan.confinement),
     };
     let mut child = Launcher::shared().spawn(&spec).map_err(|failure| not_started(plan, &failure))?;
     let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -64,6 +63,9 @@ impl Process {
         _ = poll(&mut report, Some(&FAREWELL));
         self.0.kill();
         match self.0.wait() {
+            Ok(Report::Ended { excess: Some(Excess { limit, .. }), .. }) => {
+                format!("it was killed for taking more memory than the {} MiB that it may have", limit >> 20)
+            }
             Ok(Report::Ended { exit: Exit::Code(code), .. }) => format!("it exited with code {code}"),
             Ok(Report::Ended { exit: Exit::Signal(signal), .. }) => {
                 format!("{} killed it", signal_name(signal))

@@ -84,7 +84,7 @@ impl Policy {
 
     /// What the sandbox must keep from programs.
     pub fn sealed(&self) -> Sealed {
-        Sealed::by(&self.deny)
+        Sealed::by(&self.deny, &self.roots)
     }
 
     /// Answers several needs at once: the worst verdict, with the need that it is about.

@@ -2,15 +2,14 @@
 
 use super::plan::Plan;
 use crate::error::{Reason, Result, ToolError};
-use crate::process::{
-    Child, Confinement, Exit, Failure, Launcher, Report, Spec, Stdin, environment, signal_name,
-};
+use crate::process::{Child, Excess, Exit, Failure, Launcher, Report, Spec, Stdin, environment, signal_name};
 use crate::sandbox::Sandbox;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 /// Variables that servers need besides those that every command gets: where toolchains and caches are.
 const PASSED: [&str; 10] = [
@@ -51,11 +50,7 @@ pub(super) fn start(plan: &Plan) -> Result<(Process, Streams)> {
         directory: plan.workspace.top().open_dir()?,
         stdin: Stdin::Pipe,
         lingers: false,
-        confinement: Confinement::within(
-            &plan.workspace.without_temp(),
-            &plan.identity.sandbox,
-            &plan.identity.sealed,
-        ),
+        confinement: Arc::clone(&plan.confinement),
     };
     let mut child = Launcher::shared().spawn(&spec).map_err(|failure| not_started(plan, &failure))?;
     let streams = Streams {
@@ -75,6 +70,9 @@ impl Process {
     /// Waits until nothing of the server is left, and tells how it ended. May be asked once.
     pub(super) fn ending(&self) -> String {
         match self.0.wait() {
+            Ok(Report::Ended { excess: Some(Excess { limit, .. }), .. }) => {
+                format!("it was killed for taking more memory than the {} MiB that it may have", limit >> 20)
+            }
             Ok(Report::Ended { exit: Exit::Code(code), .. }) => format!("it exited with code {code}"),
             Ok(Report::Ended { exit: Exit::Signal(signal), .. }) => {
                 format!("{} killed it", signal_name(signal))

@@ -5,10 +5,11 @@ mod listing;
 mod queue;
 mod rules;
 
-use super::coverage::Tally;
+use super::coverage::{Tally, counted};
 use crate::context::CallContext;
 use crate::error::{Reason, Result, ToolError};
 use crate::panics;
+use crate::pulse::Pulse;
 use crate::workspace::{Tree, open_subdir};
 use listing::{Listing, Unlisted};
 use queue::Queue;
@@ -23,6 +24,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 const MAX_THREADS: usize = 12;
 /// Levels whose directories are held open while those in them wait to be entered.
 const MAX_HELD: usize = 16;
+/// Files of one directory that are visited before it is told how far the walk is.
+const TELL_EVERY: usize = 64;
 /// Files of one directory that one thread visits itself even while others have nothing to do.
 const SMALL_SHARE: usize = 8;
 
@@ -152,8 +155,9 @@ impl<S: Select> Walk<'_, S> {
         let top = Below { parent: None, path: Vec::new(), depth: 1, rules };
         let queue = Queue::new(threads, Task::Directory(top));
         let done = Mutex::new(walked);
+        let pulse = Pulse::new(self.cx, |count| format!("{} looked at", counted(count, "file")));
         let work = || {
-            let mut worker = Worker::new(self, &reader, &queue, make(), stem.as_bytes());
+            let mut worker = Worker::new(self, &reader, &queue, &pulse, make(), stem.as_bytes());
             match panics::caught(|| worker.run()) {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => queue.stop(error),
@@ -164,6 +168,7 @@ impl<S: Select> Walk<'_, S> {
             done.visitors.push(worker.visitor);
         };
         run_on(threads, &queue, &work);
+        pulse.tell();
         let mut walked = done.into_inner().unwrap_or_else(PoisonError::into_inner);
         walked.error = queue.into_error();
         walked
@@ -195,8 +200,11 @@ struct Worker<'a, S, V> {
     select: S,
     reader: &'a RuleReader<'a>,
     queue: &'a Queue<Task>,
+    pulse: &'a Pulse<'a>,
     visitor: V,
     tally: Tally,
+    /// How many files of the tally the pulse knows of.
+    told: u64,
     stack: Vec<Task>,
     listing: Listing,
     /// The absolute path of the entry at hand. Its first `stem` bytes are the tree's, its first `dir` bytes the
@@ -212,6 +220,7 @@ impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
         walk: &'a Walk<'a, S>,
         reader: &'a RuleReader<'a>,
         queue: &'a Queue<Task>,
+        pulse: &'a Pulse<'a>,
         visitor: V,
         stem: &[u8],
     ) -> Self {
@@ -224,8 +233,10 @@ impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
             select,
             reader,
             queue,
+            pulse,
             visitor,
             tally,
+            told: 0,
             stack,
             listing,
             path,
@@ -245,11 +256,17 @@ impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
                 Task::Directory(below) => self.directory(&below)?,
                 Task::Files { dir, path, names } => self.files(&dir, &path, names)?,
             }
+            self.tell();
             if self.queue.is_hungry() {
                 self.share();
             }
         }
         Ok(())
+    }
+
+    fn tell(&mut self) {
+        self.pulse.add(self.tally.searched - self.told);
+        self.told = self.tally.searched;
     }
 
     /// Hands the older half of the stack to the threads that wait.
@@ -380,6 +397,9 @@ impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
             let entry = Entry { dir: dir.as_fd(), name, path: &self.path[self.stem + 1..], kind };
             self.visitor.visit(&entry, &mut self.tally)?;
             at += 1;
+            if at % TELL_EVERY == 0 {
+                self.tell();
+            }
         }
         Ok(names)
     }

@@ -1,5 +1,6 @@
 //! What the port, the launcher and the reapers say to each other.
 
+use super::launcher::Excess;
 use super::sandbox::Placeholder;
 use crate::error::{Reason, ToolError, describe};
 use crate::process::Isolation;
@@ -128,6 +129,8 @@ pub enum Report {
         exit: Exit,
         /// How many processes were still there and were killed.
         killed: u32,
+        /// Why they were, if it was for their memory.
+        excess: Option<Excess>,
         /// Whether the program has left nothing behind, so that its reaper takes another order.
         is_ready: bool,
     },

@@ -1,7 +1,7 @@
 //! One command in the background.
 
 use super::capture::Capture;
-use super::{NOT_KILLED, code, lost_message, milliseconds, not_started, signal};
+use super::{NOT_KILLED, code, excess_message, lost_message, milliseconds, not_started, signal};
 use crate::cancel::CancelToken;
 use crate::ops::shell::{BackgroundOutput, Status};
 use crate::process::{Collected, End, Report, Sink, Source};
@@ -123,6 +123,14 @@ impl Last {
             End::Cancelled => Status::Killed,
         };
         match report {
+            Ok(Report::Ended { killed, excess: Some(excess), .. }) if end == End::Itself && killed > 0 => {
+                Self {
+                    status: Status::Failed,
+                    killed: Some(killed),
+                    error: Some(excess_message(excess)),
+                    ..blank
+                }
+            }
             // Where nothing was left to kill, it was faster than the order to.
             Ok(Report::Ended { exit, killed, .. }) if end == End::Itself || killed == 0 => Self {
                 status: Status::Exited,

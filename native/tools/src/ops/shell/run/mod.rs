@@ -16,14 +16,14 @@ use super::{Shell, ShellOutput};
 use crate::context::CallContext;
 use crate::error::{Reason, Result, ToolError};
 use crate::process::{
-    Collected, Confinement, End, Exit, Failure, Isolation, Launcher, Report, Spec, Stdin, Terms, Wake,
-    collect, environment, signal_name,
+    Collected, Confinement, End, Excess, Exit, Failure, Isolation, Launcher, Listener, Report, Spec, Stdin,
+    Terms, Wake, collect, environment, signal_name,
 };
 use capture::{Capture, Captured};
 use rustix::fs::Access;
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -39,16 +39,24 @@ const USUAL_PLACES: [&str; 3] = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/b
 pub(super) fn run(shell: &Shell, cx: &CallContext) -> Result<ShellOutput> {
     let started = Instant::now();
     let spec = spec(shell, cx)?;
+    let tell = |time: Duration, output: u64| cx.report(progress(time, output));
     let terms = Terms {
         input: shell.stdin.as_deref().unwrap_or_default().as_bytes(),
         deadline: Some(deadline(shell, cx, started)),
         wake: Wake::on(&cx.cancel).map_err(not_started)?,
+        listener: cx.progress.is_some().then_some(Listener(&tell)),
     };
     let child = Launcher::shared().spawn(&spec).map_err(not_started)?;
     let isolation = child.isolation.clone();
     let mut capture = Capture::new(cx, shell.strip_ansi);
     let collected = collect(child, &terms, &mut capture);
     answer(collected, capture.take_out(false), isolation, started.elapsed())
+}
+
+/// How far a command is, by the seconds that it has run.
+fn progress(time: Duration, output: u64) -> Value {
+    let message = format!("running for {} s, {output} bytes of output", time.as_secs());
+    json!({"progress": time.as_secs_f64(), "message": message, "output_bytes": output})
 }
 
 fn spec(shell: &Shell, cx: &CallContext) -> Result<Spec> {
@@ -62,7 +70,7 @@ fn spec(shell: &Shell, cx: &CallContext) -> Result<Spec> {
         directory: shell.directory(cx)?.open_dir()?,
         stdin: if shell.stdin.is_some() { Stdin::Pipe } else { Stdin::Empty },
         lingers: shell.run_in_background,
-        confinement: Confinement::of(cx),
+        confinement: Confinement::of(cx)?,
     })
 }
 
@@ -109,15 +117,16 @@ fn answer(
     isolation: Isolation,
     duration: Duration,
 ) -> Result<ShellOutput> {
-    let (exit, killed) = match collected.report {
-        Ok(Report::Ended { exit, killed, .. }) => (Some(exit), Some(killed)),
+    let (exit, killed, excess) = match collected.report {
+        Ok(Report::Ended { exit, killed, excess, .. }) => (Some(exit), Some(killed), excess),
         Ok(Report::NotStarted(failure)) => return Err(not_started(failure)),
-        Err(_) => (None, None),
+        Err(_) => (None, None, None),
     };
     let output = output(captured, exit, killed, isolation, duration);
     match (collected.end, collected.report) {
         // Where nothing was left to kill, it was faster than the order to.
         (_, Ok(_)) if killed == Some(0) => Ok(ShellOutput { killed: None, ..output }),
+        (End::Itself, Ok(_)) if excess.is_some() => Err(out_of_memory(excess, &output)),
         (End::Itself, Ok(_)) => Ok(output),
         (End::Itself, Err(errno)) => Err(lost(errno, &output)),
         (End::TimedOut, _) => Err(ended(Reason::Timeout, &output)),
@@ -179,6 +188,28 @@ fn ended(reason: Reason, output: &ShellOutput) -> ToolError {
     with_output(
         ToolError::new(reason, format!("{what} ({how}; its output so far is in the details)")),
         output,
+    )
+}
+
+fn out_of_memory(excess: Option<Excess>, output: &ShellOutput) -> ToolError {
+    let what = excess.map_or_else(String::new, excess_message);
+    let count = output.killed.unwrap_or(0);
+    let message =
+        format!("{what} ({count} processes were killed; the command's output so far is in the details)");
+    let error = with_output(ToolError::new(Reason::OutOfMemory, message), output);
+    match excess {
+        Some(Excess { taken, limit }) => error.with("memory", taken).with("memory_limit", limit),
+        None => error,
+    }
+}
+
+fn excess_message(Excess { taken, limit }: Excess) -> String {
+    let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
+    format!(
+        "the command's processes had {} MiB of memory together, where {} MiB is the limit, and were killed; do less at a \
+         time, or have the host set the sandbox's memory higher",
+        mebibytes(taken),
+        mebibytes(limit)
     )
 }
 

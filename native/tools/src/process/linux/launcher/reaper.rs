@@ -1,6 +1,7 @@
 //! The reaper: the parent of one command and of every orphan beneath it.
 
 use super::hunt;
+use super::memory::{Excess, Meter};
 use super::signals::Signals;
 use super::start::{Streams, enter_directory, start};
 use super::traces::Traces;
@@ -30,6 +31,8 @@ struct Tended {
     /// Whether what it leaves running when it ends goes on.
     lingers: bool,
     exit: Option<Exit>,
+    /// Too much memory, by which it ended.
+    excess: Option<Excess>,
     /// Processes that were alive when the reaper struck.
     struck: HashSet<Pid>,
     /// Processes that ended by its hand and were not reaped by a parent of their own.
@@ -47,6 +50,8 @@ enum News {
     Orphaned,
     /// The layers are not what they were.
     Changed,
+    /// There is too little memory for what runs.
+    Excess,
 }
 
 impl Reaper {
@@ -85,8 +90,8 @@ impl Reaper {
     fn next_order(&self, traces: Option<&Traces>) -> Option<Frame> {
         loop {
             let witnesses = traces.map(Traces::witnesses).unwrap_or_default();
-            match self.wait_for_news(&witnesses) {
-                News::Death => {}
+            match self.wait_for_news(&witnesses, None) {
+                News::Death | News::Excess => {}
                 News::Changed => return None,
                 News::Ordered => return frame::receive(self.control.as_fd()).ok().flatten(),
                 News::Orphaned => return None,
@@ -125,7 +130,8 @@ impl Reaper {
         // What the program was told is nobody's business any more, the next program's least of all.
         frame.body.fill(0);
         std::hint::black_box(&frame.body);
-        let mut tended = Tended { main, lingers, exit: None, struck: HashSet::new(), reaped: 0 };
+        let mut tended =
+            Tended { main, lingers, exit: None, excess: None, struck: HashSet::new(), reaped: 0 };
         let news = self.tend(&mut tended);
         self.end_all(&mut tended);
         _ = rustix::process::chdir("/");
@@ -136,7 +142,7 @@ impl Reaper {
             && traces.is_some_and(|traces| !traces.are_left());
         // The main process is a child like the others, so its end has been seen when none is left.
         let exit = tended.exit.unwrap_or(Exit::Signal(libc::SIGKILL));
-        let report = Report::Ended { exit, killed: tended.killed(), is_ready };
+        let report = Report::Ended { exit, killed: tended.killed(), excess: tended.excess, is_ready };
         Ok((news != News::Orphaned).then_some(report))
     }
 
@@ -157,22 +163,28 @@ impl Reaper {
 
     /// Reaps until the main process has ended, and with it everything that may linger, or the end is ordered.
     fn tend(&self, tended: &mut Tended) -> News {
+        let mut meter = Meter::new(self.confinement.bounds.memory_together, self.way.has_pids());
         loop {
-            let news = self.wait_for_news(&[]);
+            let news = self.wait_for_news(&[], meter.as_ref().map(Meter::time));
             let has_children = tended.reap();
+            tended.excess = meter.as_mut().and_then(Meter::look);
+            if tended.excess.is_some() {
+                return News::Excess;
+            }
             if news != News::Death || (tended.exit.is_some() && !(tended.lingers && has_children)) {
                 return news;
             }
         }
     }
 
-    fn wait_for_news(&self, witnesses: &[BorrowedFd<'_>]) -> News {
+    /// Waits, for some time at most; nothing that has happened is a death that was nobody's.
+    fn wait_for_news(&self, witnesses: &[BorrowedFd<'_>], time: Option<Timespec>) -> News {
         let mut fds = vec![
             PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN),
             PollFd::from_borrowed_fd(self.control.as_fd(), PollFlags::IN),
         ];
         fds.extend(witnesses.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::PRI)));
-        let waited = frame::retry(|| poll(&mut fds, None));
+        let waited = frame::retry(|| poll(&mut fds, time.as_ref()));
         let ordered = !fds[1].revents().is_empty() || waited.is_err();
         if fds[2..].iter().any(|fd| !fd.revents().is_empty()) {
             return News::Changed;

@@ -3,15 +3,12 @@
 use rustix::fs::{AtFlags, FileType};
 use rustix::io::Errno;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::PathBuf;
 
 /// Names that were absent before the command.
 #[derive(Default)]
 pub(in crate::process::linux) struct Intruders {
     /// Each in a directory.
     forbidden: Vec<(OwnedFd, &'static str)>,
-    /// What may come to be, and is to be protected from then on, by another reaper.
-    awaited: Vec<PathBuf>,
 }
 
 impl Intruders {
@@ -19,15 +16,9 @@ impl Intruders {
         self.forbidden.push((directory, name));
     }
 
-    pub(super) fn await_(&mut self, path: PathBuf) {
-        self.awaited.push(path);
-    }
-
-    /// Removes what must not have come to be; false when it could not be removed, or when something has come to be that
-    /// this reaper does not protect.
+    /// Removes what must not have come to be; false when it could not be removed.
     pub(in crate::process::linux) fn remove(&self) -> bool {
-        let is_clean = self.forbidden.iter().all(|(directory, name)| remove(directory, name).is_ok());
-        is_clean && !self.awaited.iter().any(|path| path.symlink_metadata().is_ok())
+        self.forbidden.iter().all(|(directory, name)| remove(directory, name).is_ok())
     }
 }
 
