@@ -2,7 +2,8 @@
 %%
 %% Calls that only read run together. A call that changes something runs after all calls before it that touch the
 %% same, and before all such calls after it; where it is not known what a call touches, that is everything. So the
-%% outcome is that of the calls one after the other. A call that fails changes nothing for the others.
+%% outcome is that of the calls one after the other. A sub-agent that has only tools that read counts as one of them. A
+%% call that fails changes nothing for the others.
 -module(beamai_agent_calls).
 
 -include("beamai_plan.hrl").
@@ -62,23 +63,33 @@ touches(_Kernel, #{invalid := _}) ->
     {read, anything};
 touches(#{tools := Tools} = Kernel, #{name := Name, args := Args}) ->
     case Tools of
-        #{Name := #plan{spec = Spec} = Plan} -> {access(Spec), place(Plan, Kernel, Args)};
-        #{} -> {read, anything}
+        #{Name := Plan} ->
+            Access = access(Plan, Kernel, Args),
+            {Access, place(Access, Plan, Kernel, Args)};
+        #{} ->
+            {read, anything}
     end.
 
-access(#{metadata := #{read_only := true}}) -> read;
-access(_Spec) -> write.
+access(#plan{spec = #{metadata := #{read_only := true}}}, _Kernel, _Args) ->
+    read;
+access(#plan{runs = #native{name = <<"task">>}}, Kernel, Args) ->
+    case beamai_task:only_reads(Kernel, Args) of
+        true -> read;
+        false -> write
+    end;
+access(_Plan, _Kernel, _Args) ->
+    write.
 
 %% Of built-in tools it is known that they touch no more than the path which they are given; but one that changes
 %% something may change more than that, as staging a file does, unless what it is given is the file's new text.
-place(#plan{runs = #native{}, spec = Spec}, #{workspace := #{<<"path">> := Root}}, Args) ->
+place(Access, #plan{runs = #native{}, spec = Spec}, #{workspace := #{<<"path">> := Root}}, Args) ->
     Takes = fun(Keys) -> [Key || Key <- Keys, is_map_key(Key, maps:get(parameters, Spec, #{}))] end,
-    IsKnown = access(Spec) =:= read orelse Takes([<<"content">>, <<"new_string">>]) =/= [],
+    IsKnown = Access =:= read orelse Takes([<<"content">>, <<"new_string">>]) =/= [],
     case [maps:get(Key, Args, none) || IsKnown, Key <- Takes([<<"path">>, <<"file_path">>])] of
         [Path] when is_binary(Path) -> path(Path, Root);
         _ -> anything
     end;
-place(_Plan, _Kernel, _Args) ->
+place(_Access, _Plan, _Kernel, _Args) ->
     anything.
 
 %% Two spellings of a path must not pass for two files.

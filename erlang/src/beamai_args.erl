@@ -31,14 +31,18 @@
 %% `any' for a tool without `parameters', which takes whatever it is given.
 -type params() ::
     any
+    | {schema, JsonSchema :: #{binary() => term()}}
     | {#{binary() => #field{}}, Required :: [binary()], Defaults :: [{binary(), term()}]}.
 
 %%% Compiling
 
-%% @doc Prepares `parameters' (which {@link beamai_tool:validate/1} has passed) for checking.
--spec compile(undefined | beamai_tool:parameters_schema()) -> params().
+%% @doc Prepares `parameters', or an `input_schema' (which {@link beamai_tool:validate/1} has passed) for
+%% checking.
+-spec compile(undefined | {schema, #{binary() => term()}} | beamai_tool:parameters_schema()) -> params().
 compile(undefined) ->
     any;
+compile({schema, Schema}) ->
+    {schema, Schema};
 compile(Parameters) ->
     Fields = fields(Parameters),
     {Fields, required(Fields), defaults(Fields)}.
@@ -92,6 +96,8 @@ defaults(Fields) ->
     {ok, map()} | {error, beamai_error:t()}.
 check(any, Args, _Tool) when is_map(Args) ->
     {ok, Args};
+check({schema, Schema}, Args, Tool) when is_map(Args) ->
+    by_schema(Schema, maps:from_list([{text_key(Key), V} || {Key, V} <- maps:to_list(Args)]), Tool);
 check({Fields, Required, Defaults} = Params, Args, Tool) when is_map(Args) ->
     case good(maps:to_list(Args), Fields) andalso all_keys(Required, Args) of
         true -> {ok, with_defaults(Defaults, Args)};
@@ -100,6 +106,20 @@ check({Fields, Required, Defaults} = Params, Args, Tool) when is_map(Args) ->
 check(_Params, Args, Tool) ->
     Message = ["the arguments must be a map, not ", show(Args)],
     {error, beamai_error:new(Tool, invalid_input, invalid_argument, Message)}.
+
+%% The message shows the schema as a model knows it already; it names what is wrong.
+by_schema(Schema, Args, Tool) ->
+    case beamai_json_schema:problems(Schema, Args) of
+        [] ->
+            {ok, Args};
+        All ->
+            Problems = counted(All),
+            Message = lists:join("; ", Problems),
+            {error, beamai_error:new(Tool, invalid_input, invalid_argument, Message, #{problems => Problems})}
+    end.
+
+text_key(Key) when is_atom(Key) -> atom_to_binary(Key);
+text_key(Key) -> Key.
 
 good([], _Fields) ->
     true;

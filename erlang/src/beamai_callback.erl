@@ -4,10 +4,11 @@
 %% them; a handler that asks something stops the clock of its own call meanwhile.
 -module(beamai_callback).
 
--export([run/1, clock/1, serve/4, ask_user/2, ask_user/3, progress/2, short_stack/1]).
+-export([run/1, clock/1, serve/4, settings/1, ask_user/2, ask_user/3, progress/2, short_stack/1]).
 
 %% What a handler or worker may ask of the process it works for.
--type what() :: {run, fun(() -> term())} | {ask_user, [term()]} | {progress, map()}.
+-type what() :: {run, fun(() -> term())} | {ask_user, [term()]} | {progress, map()} | settings.
+-type settings() :: {{ok, beamai_env:t()} | {error, beamai_error:t()}, auto | nif | port}.
 
 %% @doc Runs a callback where it belongs and returns its value. Its time counts for no call's
 %% timeout. An exception in it is raised here again only if it runs here: callers catch inside.
@@ -37,6 +38,18 @@ clock(StopOrGo) ->
             Caller ! {Tag, {clock, StopOrGo}},
             ok
     end.
+
+%% @doc What the native side has to know of the kernel whose handler the calling process runs, and its
+%% door. Of a process that runs none, those of a new kernel.
+-spec settings(beamai_context:t()) -> settings().
+settings(Context) ->
+    case beamai_guard:upstream() of
+        none -> settings(beamai_kernel:new(), Context);
+        {_Kind, Caller, Tag} -> request(Caller, Tag, settings)
+    end.
+
+settings(#{door := Door} = Kernel, Context) ->
+    {beamai_env:in_workspace(Kernel, Context), Door}.
 
 %% @doc Asks the user, from within a handler: the context's `ask_user', else the kernel's, runs in
 %% the process that called the kernel. The time does not count for the handler's timeout.
@@ -89,7 +102,8 @@ serve({Pid, Reply}, What, Kernel, Context) ->
 
 do({run, Fun}, _Kernel, _Context) -> run(Fun);
 do({ask_user, Questions}, Kernel, Context) -> run(fun() -> asked(Questions, Kernel, Context) end);
-do({progress, Progress}, _Kernel, Context) -> progress(Progress, Context).
+do({progress, Progress}, _Kernel, Context) -> progress(Progress, Context);
+do(settings, Kernel, Context) -> settings(Kernel, Context).
 
 asked(Questions, Kernel, Context) ->
     case callback(ask_user, Kernel, Context) of

@@ -2,7 +2,7 @@
 %% side; this only converts it, once per dialect.
 -module(beamai_catalogue).
 
--export([tools/1, family/2, named/2, forget/0]).
+-export([tools/1, family/2, named/2, parameters/1, forget/0]).
 
 %% @doc The specs of all tools of a dialect, in name order. Raises `{bad_dialect, Message}' for one
 %% that does not exist.
@@ -96,6 +96,8 @@ metadata(Listing) ->
     ],
     maps:from_list([{Key, V} || {Key, Name} <- Known, {ok, V} <- [maps:find(Name, Listing)]]).
 
+%% @doc Parameters as the native side writes them, as those of a tool spec.
+-spec parameters(#{binary() => #{binary() => term()}}) -> beamai_tool:parameters_schema().
 parameters(Parameters) ->
     maps:map(fun(_Name, Param) -> param(Param) end, Parameters).
 

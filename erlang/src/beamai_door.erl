@@ -25,7 +25,11 @@
     %% What came of the questions that the call asked before.
     answers => map(),
     %% What came of the work that the call handed over before.
-    report => beamai_task:result()
+    report => beamai_task:result(),
+    %% Whether the context has a chat model that may be asked.
+    has_model => true,
+    %% What it said when the call asked it before.
+    consulted => beamai_consultation:outcome()
 }.
 -type options() :: #{
     pace := pace(),
@@ -33,7 +37,9 @@
     timeout := timeout(),
     %% Where `{Run, cancelled}' arrives.
     run := reference() | none,
-    context := beamai_context:t()
+    context := beamai_context:t(),
+    %% Hears of progress instead of the context's `progress', in the calling process.
+    on_progress => fun((#{binary() => term()}) -> ok)
 }.
 %% Maps with binary keys, but for an error that the door makes itself.
 -type answer() ::
@@ -42,7 +48,8 @@
     | {error, map() | beamai_error:t()}
     | {ask, map()}
     | {question, [map()]}
-    | {delegate, beamai_agents:work()}.
+    | {delegate, beamai_agents:work()}
+    | {consult, beamai_consultation:question()}.
 %% Monotonic milliseconds.
 -type deadline() :: integer() | infinity.
 
@@ -61,12 +68,14 @@ left(infinity) -> infinity;
 left(Deadline) when is_integer(Deadline) ->
     min(?LONGEST_MS, max(0, Deadline - erlang:monotonic_time(millisecond))).
 
-%% @doc Hands a progress message of the native side to the context's `progress', in this process.
--spec progress(Encoded :: binary(), beamai_context:t(), Tool :: binary()) -> ok.
-progress(Encoded, #{progress := _} = Context, Tool) ->
+%% @doc Hands a progress message of the native side to whoever wants it, in this process.
+-spec progress(Encoded :: binary(), options(), Tool :: binary()) -> ok.
+progress(Encoded, #{on_progress := Hear}, _Tool) ->
+    Hear(binary_to_term(Encoded, [safe]));
+progress(Encoded, #{context := #{progress := _} = Context}, Tool) ->
     Progress = binary_to_term(Encoded, [safe]),
     beamai_callback:progress(Progress#{<<"tool">> => Tool}, Context);
-progress(_Encoded, _Context, _Tool) ->
+progress(_Encoded, _Options, _Tool) ->
     ok.
 
 %% @doc The error of a call that the native side did not end in time.

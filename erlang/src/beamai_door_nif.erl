@@ -41,12 +41,12 @@ start(Env, Encoded, #{tool := Tool}, #{run := Run} = Options) ->
 tag(none) -> make_ref();
 tag(Run) -> Run.
 
-wait(Tool, Job, Tag, Deadline, #{timeout := Timeout, context := Context} = Options) ->
+wait(Tool, Job, Tag, Deadline, #{timeout := Timeout} = Options) ->
     receive
         {Tag, Reply} when is_binary(Reply) ->
             binary_to_term(Reply, [safe]);
         {Tag, progress, Progress} ->
-            beamai_guard:nested(fun() -> beamai_door:progress(Progress, Context, Tool) end),
+            beamai_guard:nested(fun() -> beamai_door:progress(Progress, Options, Tool) end),
             wait(Tool, Job, Tag, Deadline, Options);
         {Tag, cancelled} ->
             beamai_runs:keep(Tag),

@@ -121,8 +121,7 @@ wait(#call{tag = Tag, number = Number, monitor = Monitor, tool = Tool} = Call) -
         {Tag, Number, {reply, Reply}} ->
             binary_to_term(Reply, [safe]);
         {Tag, Number, {progress, Progress}} ->
-            Context = maps:get(context, Options),
-            beamai_guard:nested(fun() -> beamai_door:progress(Progress, Context, Tool) end),
+            beamai_guard:nested(fun() -> beamai_door:progress(Progress, Options, Tool) end),
             wait(Call);
         {'DOWN', Monitor, process, _Owner, Reason} ->
             {error, lost(Tool, Reason)};

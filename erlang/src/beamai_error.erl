@@ -97,10 +97,13 @@ reason(<<"io">>) -> io;
 reason(<<"bad_state">>) -> bad_state;
 reason(<<"needs_shell">>) -> needs_shell;
 reason(<<"network">>) -> network;
+reason(<<"mcp_server">>) -> mcp_server;
+reason(<<"tool_failed">>) -> tool_failed;
 reason(<<"language_server">>) -> language_server;
 reason(<<"not_configured">>) -> not_configured;
 reason(<<"no_agents">>) -> no_agents;
 reason(<<"isolation_unavailable">>) -> isolation_unavailable;
+reason(<<"out_of_memory">>) -> out_of_memory;
 reason(<<"handler_error">>) -> handler_error;
 reason(Unknown) -> Unknown.
 

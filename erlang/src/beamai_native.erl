@@ -26,7 +26,7 @@ run(Kernel, #plan{runs = Native} = Plan, Args, Context, Run) ->
             Options = #{
                 pace => Native#native.pace, timeout => Timeout, run => Run, context => Context
             },
-            prepared(Kernel, Plan, Door, request(Native, Args, Timeout), Options);
+            prepared(Kernel, Plan, Door, with_model(Context, request(Native, Args, Timeout)), Options);
         {error, _} = Error ->
             Error
     end.
@@ -59,6 +59,13 @@ request(#native{name = Name, dialect = Dialect}, Args, infinity) ->
     #{tool => Name, dialect => Dialect, args => Args};
 request(#native{name = Name, dialect = Dialect}, Args, Timeout) ->
     #{tool => Name, dialect => Dialect, args => Args, timeout => Timeout}.
+
+%% A tool that has something to ask of a model must know that there is one.
+with_model(Context, Call) ->
+    case beamai_consultation:has_model(Context) of
+        true -> Call#{has_model => true};
+        false -> Call
+    end.
 
 prepared(Kernel, #plan{runs = Native} = Plan, Door, Call, #{context := Context} = Options) ->
     case beamai_env:in_workspace(Kernel, Context) of
@@ -146,6 +153,11 @@ answer({delegate, Work}, Kernel, {_, _, _, #{context := Context, run := Run}} = 
         {ok, Report} -> again(report, Report, Kernel, Try);
         {error, _} = Error -> Error
     end;
+answer({consult, Question}, Kernel, {_, _, #{tool := Tool}, #{context := Context, run := Run}} = Try) ->
+    case beamai_consultation:run(Tool, Question, Kernel, Context, Run) of
+        {ok, Consulted} -> again(consulted, Consulted, Kernel, Try);
+        {error, _} = Error -> Error
+    end;
 answer({question, Questions}, Kernel, {_, _, #{tool := Tool}, #{context := Context}} = Try) ->
     case beamai_callback:ask_user(Questions, Kernel, Context) of
         {ok, Answers} when not is_map(Answers) -> {error, no_answers(Tool, Answers)};
@@ -172,7 +184,7 @@ approved(#{<<"fingerprint">> := Fingerprint}, Kernel, {Door, Env, Call, Options}
 again(Key, Made, Kernel, {Door, Env, #{tool := Tool} = Call, Options}) ->
     With = Call#{Key => Made},
     case through(Door, Env, With, Options) of
-        {Asked, _} when Asked =:= question; Asked =:= delegate ->
+        {Asked, _} when Asked =:= question; Asked =:= delegate; Asked =:= consult ->
             Message = [Tool, " asked again for what it had been given; this is a defect of the tool"],
             {error, beamai_error:new(Tool, execution_failed, crash, Message)};
         Answer ->

@@ -216,7 +216,7 @@ specs(#{tools := _, env := _} = Kernel) -> beamai_kernel:get_tool_specs(Kernel);
 specs(Other) -> error({bad_tools, Other}).
 
 described(Spec) ->
-    maps:with([name, description, parameters], Spec).
+    maps:with([name, description, parameters, input_schema], Spec).
 
 options(Options) ->
     maps:foreach(fun option/2, Options),

@@ -4,7 +4,7 @@
 
 -export([problems/1]).
 
--define(KEYS, [name, handler, description, parameters, tag, timeout, retry, filters, metadata]).
+-define(KEYS, [name, handler, description, parameters, input_schema, tag, timeout, retry, filters, metadata]).
 -define(PARAM_KEYS, [
     type, description, required, default, enum, items, properties, minimum, maximum, minItems, maxItems
 ]).
@@ -17,7 +17,8 @@
 problems(Spec) when is_map(Spec) ->
     Texts =
         [["is missing ", atom_to_binary(Key)] || Key <- [name, handler], not is_map_key(Key, Spec)] ++
-            [Text || {Key, Value} <- lists:sort(maps:to_list(Spec)), Text <- key(Key, Value)],
+            [Text || {Key, Value} <- lists:sort(maps:to_list(Spec)), Text <- key(Key, Value)] ++
+            ["has both parameters and input_schema" || is_map_key(parameters, Spec), is_map_key(input_schema, Spec)],
     [unicode:characters_to_binary(Text) || Text <- Texts];
 problems(Other) ->
     [unicode:characters_to_binary(["must be a map, not ", show(Other)])].
@@ -32,6 +33,8 @@ key(description, Text) ->
     [T || not is_text(Text), T <- wrong(description, "a binary of UTF-8", Text)];
 key(parameters, Parameters) ->
     parameters(Parameters, <<"parameters">>);
+key(input_schema, Schema) ->
+    [T || not is_schema(Schema), T <- wrong(input_schema, "a JSON Schema, a map with binary keys", Schema)];
 key(tag, Tag) ->
     [T || not is_tag(Tag), T <- wrong(tag, "a binary or a list of binaries", Tag)];
 key(timeout, Timeout) ->
@@ -46,6 +49,9 @@ key(metadata, Metadata) ->
     metadata(Metadata);
 key(Unknown, _Value) ->
     [["has the unknown key ", show(Unknown), "; the keys are ", listed(?KEYS)]].
+
+is_schema(Schema) ->
+    is_map(Schema) andalso lists:all(fun is_binary/1, maps:keys(Schema)).
 
 handler(Handler) when is_function(Handler, 1); is_function(Handler, 2) -> [];
 handler({M, F}) when is_atom(M), is_atom(F) -> [];

@@ -6,7 +6,9 @@
 %% summary tells how far it came.
 -module(beamai_task).
 
--export([run/3, run/4]).
+-include("beamai_plan.hrl").
+
+-export([run/3, run/4, only_reads/2]).
 -export_type([result/0]).
 
 %% Its name in every dialect that has it.
@@ -64,6 +66,23 @@ summary(_Name, {error, _} = Error) ->
     Error;
 summary(Name, Other) ->
     {error, bad_answer(Name, Other)}.
+
+%% @doc Whether the agent that a call of `task' names has no tool that changes anything: such ones may work side by
+%% side. A fun of the host may do anything.
+-spec only_reads(beamai_kernel:kernel(), Args :: map()) -> boolean().
+only_reads(#{agents := Agents} = Kernel, #{<<"agent">> := Name}) ->
+    case beamai_agents:find(Name, Agents) of
+        {ok, #{tools := Names}} when is_list(Names) ->
+            #{tools := Tools} = beamai_kernel:select_tools(Kernel, Names),
+            lists:all(fun reads/1, maps:values(Tools));
+        _ ->
+            false
+    end;
+only_reads(_Kernel, _Args) ->
+    false.
+
+reads(#plan{spec = #{metadata := #{read_only := true}}}) -> true;
+reads(_Plan) -> false.
 
 %%% In its own process
 

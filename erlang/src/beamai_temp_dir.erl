@@ -3,7 +3,7 @@
 
 -include_lib("kernel/include/file.hrl").
 
--export([create/0, is_there/1, delete/1, random_name/0]).
+-export([create/0, is_there/1, delete/1, delete_outer/1, sweep/0, random_name/0]).
 
 -define(TRIES, 5).
 
@@ -25,7 +25,7 @@ create(Tries) ->
 %% one is closed already, so there is no moment at which somebody else could open it.
 inside(Outer) ->
     Inner = filename:join(Outer, <<"tmp">>),
-    case run([{change_mode, Outer}, {make_dir, Inner}, {change_mode, Inner}]) of
+    case run([{change_mode, Outer}, {sign, Outer}, {make_dir, Inner}, {change_mode, Inner}]) of
         ok ->
             {ok, Inner};
         {error, _} = Error ->
@@ -42,6 +42,7 @@ run([Step | Rest]) ->
     end.
 
 step({change_mode, Path}) -> file:change_mode(Path, 8#700);
+step({sign, Path}) -> beamai_leftovers:sign(Path);
 step({make_dir, Path}) -> file:make_dir(Path).
 
 %% @doc Whether a directory made by {@link create/0} is still one, and no link in its place.
@@ -63,11 +64,20 @@ system_temp_dir() ->
         _ -> <<"/tmp">>
     end.
 
+%% @doc Deletes the directories of runtimes that have ended without doing so; see {@link beamai_leftovers}.
+-spec sweep() -> ok.
+sweep() ->
+    beamai_leftovers:sweep({system_temp_dir(), "beamai-*"}).
+
 %% @doc Deletes a directory made by {@link create/0} and everything in it. Links are removed, not
 %% followed. What cannot be deleted is logged.
 -spec delete(Path :: binary()) -> ok.
 delete(Inner) ->
-    Outer = filename:dirname(Inner),
+    delete_outer(filename:dirname(Inner)).
+
+%% @private
+-spec delete_outer(Path :: file:filename_all()) -> ok.
+delete_outer(Outer) ->
     case file:del_dir_r(Outer) of
         ok ->
             ok;

@@ -17,6 +17,9 @@
     handler := handler(),
     description => binary(),
     parameters => parameters_schema(),
+    %% Instead of parameters, where they cannot say it: a JSON Schema, with binary keys. Providers get it as it is;
+    %% what of it can be checked here is.
+    input_schema => #{binary() => term()},
     tag => binary() | [binary()],
     %% Milliseconds for each try; 30000 by default.
     timeout => timeout(),
@@ -102,11 +105,14 @@ plan(Spec, Default) ->
         name = Name,
         spec = Spec,
         runs = runs(Handler),
-        params = beamai_args:compile(maps:get(parameters, Spec, undefined)),
+        params = params(Spec),
         timeout = timeout(Spec, Default),
         retry = retry(Spec),
         requires_permission = maps:get(requires_permission, maps:get(metadata, Spec, #{}), false)
     }.
+
+params(#{input_schema := Schema}) -> beamai_args:compile({schema, Schema});
+params(Spec) -> beamai_args:compile(maps:get(parameters, Spec, undefined)).
 
 runs({beamai_native, call, [#{} = Info]}) ->
     #{name := Name, dialect := Dialect, door := Door, pace := Pace} = Info,

@@ -26,10 +26,9 @@ json(Spec, Provider, Options) ->
 
 render(#{name := Name} = Spec, Provider, Options) ->
     Strict = strict(Options),
-    Request = #{
+    Request = (maps:with([parameters, input_schema], Spec))#{
         name => Name,
         description => maps:get(description, Spec, <<>>),
-        parameters => maps:get(parameters, Spec, #{}),
         provider => provider(Provider),
         strict => Strict
     },
@@ -59,7 +58,8 @@ entry(<<"function">>, Function) when is_map(Function) -> envelope(Function);
 entry(Key, Schema) when
     is_map(Schema),
     Key =:= <<"parameters">> orelse Key =:= <<"input_schema">> orelse
-        Key =:= <<"inputSchema">> orelse Key =:= <<"outputSchema">>
+        Key =:= <<"inputSchema">> orelse Key =:= <<"outputSchema">> orelse
+        Key =:= <<"parametersJsonSchema">>
 ->
     schema(Schema);
 entry(_Key, Value) ->
@@ -71,12 +71,15 @@ schema(Boolean) ->
     Boolean.
 
 keyword(<<"type">>, Type) -> {type, type(Type)};
-keyword(<<"properties">>, Properties) -> {properties, named(Properties)};
+keyword(<<"properties">>, Properties) when is_map(Properties) -> {properties, named(Properties)};
 keyword(<<"items">>, Items) -> {items, schema(Items)};
 keyword(<<"additionalProperties">>, Allowed) -> {additionalProperties, schema(Allowed)};
-keyword(<<"anyOf">>, Schemas) -> {anyOf, [schema(S) || S <- Schemas]};
-keyword(<<"oneOf">>, Schemas) -> {oneOf, [schema(S) || S <- Schemas]};
-keyword(<<"allOf">>, Schemas) -> {allOf, [schema(S) || S <- Schemas]};
+keyword(<<"anyOf">>, Schemas) when is_list(Schemas) -> {anyOf, [schema(S) || S <- Schemas]};
+keyword(<<"oneOf">>, Schemas) when is_list(Schemas) -> {oneOf, [schema(S) || S <- Schemas]};
+keyword(<<"allOf">>, Schemas) when is_list(Schemas) -> {allOf, [schema(S) || S <- Schemas]};
+keyword(<<"$defs">>, Schemas) when is_map(Schemas) -> {'$defs', named(Schemas)};
+keyword(<<"definitions">>, Schemas) when is_map(Schemas) -> {definitions, named(Schemas)};
+keyword(<<"$ref">>, Ref) -> {'$ref', Ref};
 keyword(<<"required">>, Names) -> {required, Names};
 keyword(<<"description">>, Text) -> {description, Text};
 keyword(<<"title">>, Text) -> {title, Text};

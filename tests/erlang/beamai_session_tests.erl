@@ -135,3 +135,39 @@ many_processes_starting_one_session_get_the_same_test() ->
     ],
     ?assertEqual(1, length(lists:usort(Paths))),
     beamai_session:close(s8).
+
+a_node_that_was_killed_leaves_nothing_for_long_test_() ->
+    {timeout, 60, fun() ->
+        {ok, Own} = beamai_temp_dir:create(),
+        Left = made_by_another_node(),
+        ?assert(filelib:is_dir(Left)),
+        beamai_temp_dir:sweep(),
+        ?assertNot(filelib:is_dir(filename:dirname(Left))),
+        ?assert(beamai_temp_dir:is_there(Own)),
+        beamai_temp_dir:delete(Own)
+    end}.
+
+%% What nobody is known to have made, or somebody in another namespace, or what others can change, stays.
+directories_whose_maker_may_live_stay_test() ->
+    Left = made_by_another_node(),
+    Outer = filename:dirname(Left),
+    Owner = filename:join(Outer, "owner"),
+    {ok, Signed} = file:read_file(Owner),
+    [Where, Pid, Started] = binary:split(Signed, <<"\n">>, [global]),
+    Stays = fun() -> beamai_temp_dir:sweep(), filelib:is_dir(Outer) end,
+    ok = file:write_file(Owner, [Where, "-elsewhere\n", Pid, "\n", Started]),
+    ?assert(Stays()),
+    ok = file:delete(Owner),
+    ?assert(Stays()),
+    ok = file:write_file(Owner, Signed),
+    ok = file:change_mode(Outer, 8#755),
+    ?assert(Stays()),
+    ok = file:change_mode(Outer, 8#700),
+    ?assertNot(Stays()).
+
+%% By one that is halted, which stops no application.
+made_by_another_node() ->
+    Paths = [["-pa ", filename:dirname(code:which(beamai_temp_dir))]],
+    Eval = "{ok, D} = beamai_temp_dir:create(), io:put_chars(D), erlang:halt(0, [{flush, true}]).",
+    Path = os:cmd(lists:flatten(["erl -noshell ", Paths, " -eval '", Eval, "'"])),
+    unicode:characters_to_binary(Path).

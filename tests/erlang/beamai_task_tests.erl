@@ -297,3 +297,35 @@ an_agent_with_agents_has_the_tool_and_tells_the_model_of_them_test() ->
     {ok, Agent} = beamai_agent:new(#{llm => scripted(Turn), agents => helper()}),
     {ok, #{content := Prompt}, _} = beamai_agent:run(Agent, <<"go">>),
     ?assertEqual(<<"Sub-agents for the tool task:\n- helper: Helps.">>, Prompt).
+
+%% Each helper waits for the other one to have begun: one after the other, neither would end.
+agents_that_only_read_work_side_by_side_test_() ->
+    {timeout, 60, fun() ->
+        Begun = counters:new(1, []),
+        Meet = fun(_Args) ->
+            ok = counters:add(Begun, 1, 1),
+            ok = beamai_test:eventually(fun() -> counters:get(Begun, 1) =:= 2 end),
+            {ok, #{}}
+        end,
+        Reads = beamai_test:tool(<<"meet">>, Meet, #{metadata => #{read_only => true}}),
+        Model = scripted(fun
+            (#{messages := [#{content := <<"Both">>}]}) -> calls([task_for(<<"reader">>), task_for(<<"reader">>)]);
+            (#{messages := [#{content := <<"Help.">>}]}) -> calls([{<<"meet">>, #{}}]);
+            (_) -> <<"done">>
+        end),
+        Kernel = kernel(#{<<"reader">> => #{tools => [<<"meet">>]}}, [Reads]),
+        {ok, Agent} = beamai_agent:new(#{llm => Model, kernel => Kernel}),
+        {ok, #{tool_calls := 2}, After} = beamai_agent:run(Agent, <<"Both">>),
+        Messages = beamai_conversation:messages(beamai_agent:conversation(After)),
+        Reports = [Content || #{role := tool, outcome := ok, content := Content} <- Messages],
+        ?assertMatch([_, _], [R || R <- Reports, binary:match(R, <<"\"state\":\"completed\"">>) =/= nomatch])
+    end}.
+
+agents_that_may_write_work_one_after_the_other_test() ->
+    Agents = #{<<"reader">> => #{tools => [<<"open">>]}, <<"any">> => #{}, <<"fun">> => fun(_, _) -> {ok, <<>>} end},
+    Reads = beamai_test:tool(<<"open">>, fun(_) -> {ok, 1} end, #{metadata => #{read_only => true}}),
+    Kernel = kernel(Agents, [Reads, tool(<<"hidden">>)]),
+    OnlyReads = fun(Name) -> beamai_task:only_reads(Kernel, #{<<"agent">> => Name}) end,
+    ?assertEqual([true, false, false, false], [OnlyReads(N) || N <- [<<"reader">>, <<"any">>, <<"fun">>, <<"nobody">>]]).
+
+task_for(Agent) -> {<<"task">>, #{<<"agent">> => Agent, <<"objective">> => <<"Help.">>}}.

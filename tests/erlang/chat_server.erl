@@ -126,14 +126,18 @@ read(Transport, Socket, Buffer) ->
             [Line | Lines] = binary:split(Head, <<"\r\n">>, [global]),
             [_Method, Path | _] = binary:split(Line, <<" ">>, [global]),
             Headers = maps:from_list([header(L) || L <- Lines]),
-            Length = binary_to_integer(maps:get(<<"content-length">>, Headers)),
-            Text = rest(Transport, Socket, Body, Length),
-            {ok, Json} = beamai_json:decode(Text),
-            {ok, #{path => Path, headers => Headers, body => Json}};
+            Length = binary_to_integer(maps:get(<<"content-length">>, Headers, <<"0">>)),
+            {ok, #{path => Path, headers => Headers, body => decoded(rest(Transport, Socket, Body, Length))}};
         [_] ->
             {ok, More} = Transport:recv(Socket, 0, 5000),
             read(Transport, Socket, <<Buffer/binary, More/binary>>)
     end.
+
+decoded(<<>>) ->
+    none;
+decoded(Text) ->
+    {ok, Json} = beamai_json:decode(Text),
+    Json.
 
 header(Line) ->
     [Name, Value] = binary:split(Line, <<":">>),

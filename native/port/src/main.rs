@@ -3,6 +3,9 @@
 mod args;
 mod call;
 mod doctor;
+mod mcp;
+mod options;
+mod refusal;
 mod serve;
 mod terminal;
 mod tools;
@@ -18,6 +21,7 @@ usage: beamai-port <command> [options]
 commands:
   tools      list the tools, as JSON
   call       call one tool and print its result, as JSON
+  mcp        serve the tools to clients of the Model Context Protocol
   doctor     tell which isolation layers, programs and language servers are there, and what is missing
   serve      answer calls on file descriptors 3 and 4; started by the Erlang side
 
@@ -58,13 +62,14 @@ fn run(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
         Some(Value(command)) => match command.to_str() {
             Some("tools") => tools::main(parser),
             Some("call") => call::main(parser),
+            Some("mcp") => mcp::main(parser),
             Some("doctor") => doctor::main(parser),
             Some("serve") => serve::main(parser),
             _ => Err(Usage(format!(
-                "there is no command {command:?}; there are tools, call, doctor and serve; see --help"
+                "there is no command {command:?}; there are tools, call, mcp, doctor and serve; see --help"
             ))),
         },
         Some(other) => Err(other.unexpected().into()),
-        None => Err(Usage("a command is missing: tools, call, doctor or serve; see --help".into())),
+        None => Err(Usage("a command is missing: tools, call, mcp, doctor or serve; see --help".into())),
     }
 }

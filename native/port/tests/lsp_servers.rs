@@ -1,4 +1,4 @@
-//! Real language servers: python-lsp-server, bash-language-server and clangd.
+//! Real language servers: python-lsp-server, bash-language-server, clangd, gopls and the TypeScript compiler.
 //!
 //! They must be on the PATH; `PATH="$(tests/lsp/setup):$PATH"` installs them where they are missing.
 #![cfg(target_os = "linux")]
@@ -283,4 +283,77 @@ fn nothing_of_a_file_that_may_not_be_read_comes_out_by_another_one() {
         let own = env.lsp(at("goToDefinition", "main.py", 4, 7));
         assert_eq!(places(&own), ["main.py:3:13"], "{rule} with the sandbox {sandbox}");
     }
+}
+
+/// One file imports the other; the second knows the first only through the project.
+fn typescript() -> Env {
+    need("tsc");
+    let env = Env::new();
+    env.file("tsconfig.json", r#"{"compilerOptions": {"strict": true}}"#);
+    env.file(
+        "fruit.ts",
+        "export interface Fruit { name: string; count: number }\n/** Counts all. */\nexport function total(fruits: \
+         Fruit[]): number {\n  return fruits.reduce((sum, fruit) => sum + fruit.count, 0);\n}\n",
+    );
+    env.file(
+        "main.ts",
+        "import { total } from \"./fruit\";\nconst apples = () => total([{ name: \"🍎\", count: 7 }]);\nconst n: number = \
+         apples();\nconsole.log(n);\n",
+    );
+    env
+}
+
+#[test]
+fn typescript_navigates_between_files() {
+    let env = typescript();
+    assert_eq!(places(&env.lsp(at("goToDefinition", "main.ts", 2, 22))), ["fruit.ts:3:17"]);
+    let references = places(&env.lsp(at("findReferences", "fruit.ts", 3, 17)));
+    assert!(
+        ["fruit.ts:3:17", "main.ts:1:10", "main.ts:2:22"]
+            .iter()
+            .all(|one| references.contains(&(*one).into()))
+    );
+    let hover = env.lsp(at("hover", "main.ts", 2, 22));
+    assert!(hover["contents"].as_str().unwrap().contains("Counts all."), "{hover}");
+    let symbols = env.lsp(json!({"operation": "documentSymbol", "path": "fruit.ts"}));
+    let symbols = names(&symbols, "symbols");
+    assert!(["Fruit", "count", "total"].iter().all(|one| symbols.contains(one)), "{symbols:?}");
+    assert_eq!(names(&env.lsp(at("incomingCalls", "fruit.ts", 3, 17)), "calls"), ["apples"]);
+}
+
+#[test]
+fn typescript_diagnostics_follow_edits_of_other_files() {
+    let env = typescript();
+    assert_eq!(wrong(&env, "main.ts"), [""; 0]);
+    edit(&env, "fruit.ts", "count: number }", "count: string }");
+    let after = wrong(&env, "main.ts");
+    assert!(after.iter().any(|one| one.starts_with("2 error")), "{after:?}");
+}
+
+fn go() -> Env {
+    need("gopls");
+    let env = Env::new();
+    env.file("go.mod", "module fruit\n\ngo 1.19\n");
+    env.file("add.go", "package main\n\n// Add adds.\nfunc Add(a, b int) int { return a + b }\n");
+    env.file("main.go", "package main\n\nfunc main() {\n\tvar sum int = Add(1, 2)\n\tprintln(sum)\n}\n");
+    env
+}
+
+#[test]
+fn go_navigates_between_files() {
+    let env = go();
+    assert_eq!(places(&env.lsp(at("goToDefinition", "main.go", 4, 16))), ["add.go:4:6"]);
+    assert_eq!(places(&env.lsp(at("findReferences", "add.go", 4, 6))), ["add.go:4:6", "main.go:4:16"]);
+    let hover = env.lsp(at("hover", "main.go", 4, 16));
+    assert!(hover["contents"].as_str().unwrap().contains("Add adds."), "{hover}");
+    assert_eq!(names(&env.lsp(at("incomingCalls", "add.go", 4, 6)), "calls"), ["main"]);
+}
+
+#[test]
+fn go_diagnostics_follow_edits_of_other_files() {
+    let env = go();
+    assert_eq!(wrong(&env, "main.go"), [""; 0]);
+    edit(&env, "add.go", "b int) int {", "b string) string {");
+    let after = wrong(&env, "main.go");
+    assert!(after.iter().any(|one| one.starts_with("4 error")), "{after:?}");
 }

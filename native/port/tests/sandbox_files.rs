@@ -27,7 +27,8 @@ fn effects<T>(
     let run = |sandbox: &str| {
         let env = Env::with(sandbox);
         prepare(env.path());
-        env.run(&command(env.path()));
+        // What a command must not create, it does not survive.
+        env.call(json!({"command": command(env.path())}));
         effect(env.path())
     };
     (run("off"), run(REQUIRED))
@@ -53,6 +54,7 @@ fn every_layer_is_on_and_the_result_says_so() {
     let result = Env::with(REQUIRED).run("true");
     assert_eq!(result["isolation"]["off"], json!([]), "{result}");
     assert_eq!(result["isolation"]["on"].as_array().unwrap().len(), 14);
+    assert!(result["isolation"].get("partly").is_none(), "{result}");
 }
 
 #[test]
@@ -404,4 +406,55 @@ fn variables_of_the_host_are_passed_on_by_name_only() {
     };
     assert_eq!(run(json!({"env": ["PASSED"]})), "yes-\n");
     assert_eq!(run(json!({})), "-\n");
+}
+
+#[test]
+fn a_repository_that_appears_anywhere_is_protected_from_the_next_command_on() {
+    let evil = "for g in new deep/er/new .git/modules/sub; do d=$g/.git; [ -d $d ] || d=$g; \
+                mkdir -p $d/hooks; echo evil > $d/hooks/pre-commit; echo evil >> $d/config; done";
+    let is_evil =
+        |path: &Path, file: &str| fs::read_to_string(path.join(file)).is_ok_and(|text| text.contains("evil"));
+    for (sandbox, expected) in [("off", true), (REQUIRED, false)] {
+        let env = Env::with(sandbox);
+        repository(env.path());
+        // A reaper is made before they appear.
+        env.run("true");
+        // One that a command makes, one of the host, and that of a submodule.
+        env.run("git init -q new");
+        repository(&env.path().join("deep/er/new"));
+        fs::create_dir_all(env.path().join(".git/modules/sub/hooks")).unwrap();
+        for (file, text) in [("HEAD", "ref: refs/heads/main\n"), ("config", "[core]\n")] {
+            fs::write(env.path().join(".git/modules/sub").join(file), text).unwrap();
+        }
+        env.run(evil);
+        for dir in ["new/.git", "deep/er/new/.git", ".git/modules/sub"] {
+            for file in ["hooks/pre-commit", "config"] {
+                assert_eq!(
+                    is_evil(env.path(), &format!("{dir}/{file}")),
+                    expected,
+                    "{sandbox}: {dir}/{file}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn what_must_not_be_there_is_not_there_while_a_command_runs_either() {
+    let env = Env::with(REQUIRED);
+    repository(env.path());
+    env.run("true");
+    let session = common::InSession::new(&env.host);
+    let id = session.start(json!({"command": "echo begun; echo ../evil > .git/commondir; sleep 1000"}));
+    let answer = session.ended(&id);
+    assert_eq!((&answer["status"], &answer["stdout"]), (&json!("failed"), &json!("begun\n")), "{answer}");
+    assert!(answer["error"].as_str().unwrap().contains(".git/commondir"), "{answer}");
+    assert!(!env.path().join(".git/commondir").exists());
+    let error = env.fails(json!({"command": "mkdir .git/config.worktree"}));
+    assert_eq!(error.reason, beamai_tools::Reason::AccessDenied, "{error:?}");
+    assert!(!env.path().join(".git/config.worktree").exists());
+    // The order to end is heard whatever goes on there.
+    let storm = "while :; do : > .git/a; mv .git/a .git/b; rm .git/b; done";
+    let error = env.fails(json!({"command": format!("{storm} & {storm} & {storm}"), "timeout": 1000}));
+    assert_eq!(error.reason, beamai_tools::Reason::Timeout, "{error:?}");
 }

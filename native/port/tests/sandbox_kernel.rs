@@ -21,6 +21,7 @@ fn calls_that_lead_out_are_refused() {
         "perf_event_open",
         "io_uring_setup",
         "userfaultfd",
+        "memfd_create",
         "open_by_handle_at",
         "packet_socket",
         "vsock_socket",
@@ -82,6 +83,15 @@ fn processes_of_the_machine_are_neither_seen_nor_signalled() {
     assert_prevented(&format!("signal {}", sleep.id()));
     sleep.kill().unwrap();
     sleep.wait().unwrap();
+}
+
+#[test]
+fn limits_and_priority_of_the_reaper_are_not_changed() {
+    assert_prevented("limit $PPID");
+    assert_prevented("priority $PPID");
+    // Those of others are the command's own business.
+    let own = "sleep 9 & renice 5 $! && prlimit --pid $! --nofile=9:9 && chrt -b -p 0 $! && taskset -cp 0 $!";
+    assert_eq!(Env::with("required").run(own)["exit_code"], 0);
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::{Env, PROGRAM};
+use beamai_tools::Reason;
+use beamai_tools::engine::Outcome;
+use common::{Env, InSession, PROGRAM};
 use serde_json::json;
 
 #[test]
@@ -45,7 +47,7 @@ fn time_of_the_processor() {
     // SIGKILL or SIGXCPU.
     assert!(["137\n", "152\n"].contains(&result["stdout"].as_str().unwrap()), "{result}");
     let error = Env::with("off").fails(json!({"command": command, "timeout": 2000}));
-    assert_eq!(error.reason, beamai_tools::Reason::Timeout);
+    assert_eq!(error.reason, Reason::Timeout);
 }
 
 #[test]
@@ -69,4 +71,74 @@ fn what_is_limited_cannot_be_raised() {
     ));
     assert_eq!(result["stdout"], "1\n", "{result}");
     assert!(!env.attack("processes 1000"));
+}
+
+const HOG: &str = "echo begun; exec PORT attack memory_together 8 67108864";
+
+#[test]
+fn memory_of_all_processes_together() {
+    let hog = json!({"command": HOG.replace("PORT", PROGRAM), "timeout": 60_000});
+    // 8 processes of 64 MiB each are too much for 256 MiB, and for 1 GiB they are not.
+    let error = Env::under(json!({"memory": 256 << 20})).fails(hog.clone());
+    assert_eq!(error.reason, Reason::OutOfMemory, "{error:?}");
+    assert!(error.message.contains("256 MiB"), "{}", error.message);
+    assert_eq!(error.details["stdout"], "begun\n");
+    assert!(error.details["killed"].as_u64().unwrap() > 0, "{error:?}");
+    assert_eq!(error.details["memory_limit"], 256 << 20);
+    for sandbox in [json!({"memory": 1 << 30}), json!("off")] {
+        assert_eq!(Env::under(sandbox).ok(hog.clone())["exit_code"], 0);
+    }
+}
+
+#[test]
+fn memory_that_processes_share_counts_once() {
+    let command = "python3 -c \"import os,time; x=bytearray(os.urandom(1<<20)*60)\n\
+                   for _ in range(6):\n  if not os.fork(): time.sleep(2); os._exit(0)\n\
+                   time.sleep(2)\"";
+    assert_eq!(Env::under(json!({"memory": 256 << 20})).run(command)["exit_code"], 0);
+}
+
+#[test]
+fn memory_of_a_background_command() {
+    let env = Env::under(json!({"memory": 256 << 20}));
+    let session = InSession::new(&env.host);
+    let id = session.start(json!({"command": HOG.replace("PORT", PROGRAM)}));
+    let answer = session.ended(&id);
+    assert_eq!((&answer["status"], &answer["stdout"]), (&json!("failed"), &json!("begun\n")), "{answer}");
+    assert!(answer["error"].as_str().unwrap().contains("256 MiB"), "{answer}");
+}
+
+#[test]
+fn memory_of_nobody() {
+    let take = |bytes: u64| {
+        format!(
+            "python3 -c \"import ctypes; c=ctypes.CDLL(None); print(all(c.shmget(0, {}, 0o1600) >= 0 for _ in range(8)))\"",
+            bytes / 8
+        )
+    };
+    for (sandbox, expected) in
+        [(json!({"memory": 1 << 30}), "True\n"), (json!({"memory": 256 << 20}), "False\n")]
+    {
+        assert_eq!(Env::under(sandbox.clone()).stdout(&take(512 << 20)), expected, "{sandbox}");
+    }
+}
+
+#[test]
+fn a_swarm_of_short_processes_does_not_keep_the_memory_from_being_looked_at() {
+    let env = Env::under(json!({"memory": 128 << 20}));
+    let swarm = "while :; do /bin/true; done & while :; do /bin/true; done & ";
+    let hog = "for i in 1 2 3 4; do python3 -c 'import time; x=b\"x\"*(60<<20); time.sleep(50)' & done; wait";
+    let error = env.fails(json!({"command": format!("{swarm}{hog}"), "timeout": 40_000}));
+    assert_eq!(error.reason, Reason::OutOfMemory, "{error:?}");
+}
+
+#[test]
+fn memory_of_tables_alone() {
+    let attempt = format!("{PROGRAM} attack page_tables {}", 512 << 20);
+    let run = |memory: u64| {
+        Env::under(json!({"memory": memory})).call(json!({"command": attempt, "timeout": 60_000}))
+    };
+    let Outcome::Ok(result, _) = run(2 << 30) else { panic!() };
+    assert_eq!(result["exit_code"], 0, "{result}");
+    assert_eq!(common::error(run(128 << 20)).reason, Reason::OutOfMemory);
 }

@@ -3,14 +3,14 @@
 mod common;
 
 use beamai_tools::cancel::CancelToken;
-use beamai_tools::engine::{Outcome, Run};
+use beamai_tools::engine::{Host, Outcome, Run};
 use beamai_tools::policy::Sealed;
 use beamai_tools::process::{
     Confinement, End, Launcher, Report, Sink, Source, Spec, Stdin, Terms, Wake, collect, set_program,
 };
 use beamai_tools::sandbox::SandboxSettings;
 use beamai_tools::workspace::Workspace;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,11 +32,13 @@ impl Sink for Stdout {
 fn run(dir: &Path, command: &str, change: impl FnOnce(&mut Confinement)) -> String {
     set_program(common::PROGRAM);
     let workspace = Workspace::open(dir).unwrap();
-    let mut confinement =
-        Confinement::within(&workspace, &SandboxSettings::default(), &Sealed::default()).as_ref().clone();
+    let settings = SandboxSettings::default();
+    let confinement = Confinement::within(&workspace, &settings, &Sealed::default(), &|| Ok(())).unwrap();
+    let mut confinement = confinement.as_ref().clone();
     change(&mut confinement);
     let spec = Spec {
         program: "/bin/bash".into(),
+        by_path: false,
         arguments: vec!["-c".into(), command.into()],
         environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
         directory: workspace.top().open_dir().unwrap(),
@@ -47,7 +49,7 @@ fn run(dir: &Path, command: &str, change: impl FnOnce(&mut Confinement)) -> Stri
     let child = Launcher::shared().spawn(&spec).unwrap();
     let wake = Wake::on(&CancelToken::new()).unwrap();
     let mut stdout = Stdout::default();
-    let collected = collect(child, &Terms { input: &[], deadline: None, wake }, &mut stdout);
+    let collected = collect(child, &Terms { input: &[], deadline: None, wake, listener: None }, &mut stdout);
     assert_eq!(collected.end, End::Itself);
     assert!(matches!(collected.report, Ok(Report::Ended { .. })), "{:?}", collected.report);
     String::from_utf8(stdout.0).unwrap()
@@ -161,4 +163,174 @@ fn what_deny_rules_keep_from_being_changed_cannot_be_unpacked_over() {
     assert_eq!(texts(dir.path(), &["secrets/a", "plain", "absent"]), ["OLD", "OLD", ""]);
     run_under(dir.path(), &[], "required", "tar xf a --overwrite; true");
     assert_eq!(texts(dir.path(), &["secrets/a", "absent"]), ["NEW", "NEW"]);
+}
+
+const GLOBS: [&str; 3] = ["Read(**/*.pem)", "Read(**/vault/**)", "Edit(conf/*/locked)"];
+
+/// A workspace, and a host that allows every command and denies what globs match.
+struct Globs {
+    dir: TempDir,
+    host: Host,
+}
+
+impl Globs {
+    fn new(denied: &[&str], sandbox: Value) -> Self {
+        set_program(common::PROGRAM);
+        let dir = workspace();
+        let rules = json!({"default": "allow", "allow": ["Bash(bash script)"], "deny": denied});
+        let host = common::host(dir.path(), rules, sandbox);
+        Self { dir, host }
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.dir.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.dir.path().join(path)).unwrap_or_default()
+    }
+
+    /// Runs a script, whose text the judge does not see, and gives what it wrote.
+    fn run(&self, script: &str) -> String {
+        self.write("script", script);
+        match self.host.call(common::call(json!({"command": "bash script"})), Run::default()) {
+            Outcome::Ok(value, _) => value["stdout"].as_str().unwrap().to_owned(),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// Asserts what a script says where it is allowed, and under the rules.
+fn assert_says(prepare: impl Fn(&Globs), script: &str, allowed: &str, denied: &str) {
+    for (rules, expected) in [(&[][..], allowed), (&GLOBS[..], denied)] {
+        let globs = Globs::new(rules, json!("required"));
+        prepare(&globs);
+        assert_eq!(globs.run(script), expected, "{rules:?}: {script}");
+    }
+}
+
+#[test]
+fn what_globs_match_is_hidden_however_deep_it_lies_and_whoever_opens_it() {
+    let prepare = |globs: &Globs| {
+        globs.write("a/b/deep.pem", "SECRET");
+        globs.write("a/vault/x", "SECRET");
+        globs.write("a/plain", "PLAIN");
+    };
+    let both = "SECRETSECRETPLAINOLD";
+    assert_says(prepare, "cat a/b/deep.pem a/vault/x a/plain key.pem", both, "PLAIN");
+    assert_says(prepare, "cat $(find . -name '*.pem' -o -path '*vault/x' | sort)", "SECRETSECRETOLD", "");
+    assert_says(prepare, "tar cf - . | grep -a -o SECRE[T] | wc -l", "2\n", "0\n");
+    assert_says(prepare, "ln a/b/deep.pem open; cat open", "SECRET", "");
+    assert_says(prepare, "mv a/b/deep.pem open; cat open", "SECRET", "");
+}
+
+#[test]
+fn what_globs_match_is_not_carried_off_for_a_later_command() {
+    for (mv, cat) in [("mv a z", "cat z/b/deep.pem"), ("mv a/b/vault open", "cat open/x")] {
+        for (rules, expected) in [(&[][..], "SECRET"), (&GLOBS[..], "")] {
+            let globs = Globs::new(rules, json!("required"));
+            globs.write("a/b/deep.pem", "SECRET");
+            globs.write("a/b/vault/x", "SECRET");
+            globs.run(mv);
+            assert_eq!(globs.run(cat), expected, "{mv}");
+        }
+    }
+}
+
+#[test]
+fn what_comes_later_is_hidden_whoever_made_it() {
+    let globs = Globs::new(&GLOBS, json!("required"));
+    // Its directory was there when the reaper was made, and the reaper was not made anew for nothing.
+    assert_eq!(globs.run("echo SECRET > secrets/new.pem; cat secrets/new.pem"), "SECRET\n");
+    assert_eq!(globs.run("cat secrets/new.pem"), "");
+    globs.write("secrets/host.pem", "SECRET");
+    assert_eq!(globs.run("cat secrets/host.pem"), "");
+    globs.write("n/e/w/host.pem", "SECRET");
+    assert_eq!(globs.run("cat n/e/w/host.pem; echo end"), "end\n");
+    // What is gone takes its protection with it.
+    fs::rename(globs.dir.path().join("n"), globs.dir.path().join("m")).unwrap();
+    globs.write("n/e/w/host.txt", "PLAIN");
+    assert_eq!(globs.run("cat n/e/w/host.txt m/e/w/host.pem"), "PLAIN");
+}
+
+#[test]
+fn what_globs_keep_from_being_changed_is_neither_changed_nor_replaced() {
+    for script in [
+        "echo NEW > conf/a/locked",
+        "rm conf/a/locked; echo NEW > conf/a/locked",
+        "echo NEW > x; mv x conf/a/locked",
+        "mv conf c; mkdir -p conf/a; echo NEW > conf/a/locked",
+        "mv conf/a conf/b; mkdir -p conf/a; echo NEW > conf/a/locked",
+        "python3 -c 'open(\"conf/a/locked\",\"w\").write(\"NEW\\n\")'",
+    ] {
+        for (rules, expected) in [(&[][..], "NEW\n"), (&GLOBS[..], "OLD")] {
+            let globs = Globs::new(rules, json!("required"));
+            globs.write("conf/a/locked", "OLD");
+            globs.run(script);
+            assert_eq!(globs.read("conf/a/locked"), expected, "{script}");
+        }
+    }
+    assert_says(|globs| globs.write("conf/a/locked", "OLD"), "cat conf/a/locked", "OLD", "OLD");
+}
+
+#[test]
+fn what_is_named_is_not_moved_off_by_its_directory() {
+    for (script, file) in [
+        ("mv secrets s; mkdir -p secrets/deep; echo NEW > secrets/deep/b", "secrets/deep/b"),
+        ("mv secrets/deep secrets/d; mkdir secrets/deep; echo NEW > secrets/deep/b", "secrets/deep/b"),
+    ] {
+        for (rules, expected) in [(&[][..], "NEW\n"), (&["Edit(secrets/deep/b)"][..], "OLD")] {
+            let globs = Globs::new(rules, json!("required"));
+            globs.run(script);
+            assert_eq!(globs.read(file), expected, "{script}");
+        }
+    }
+    let globs = Globs::new(&["Read(secrets/deep/b)"], json!("required"));
+    globs.run("mv secrets s");
+    assert_eq!(globs.run("cat s/deep/b; cat secrets/a"), "OLD");
+}
+
+#[test]
+fn a_background_command_sees_no_more() {
+    let globs = Globs::new(&GLOBS, json!("required"));
+    globs.write("script", "cat key.pem secrets/a");
+    let session = common::InSession::new(&globs.host);
+    let id = session.start(json!({"command": "bash script"}));
+    assert_eq!(session.ended(&id)["stdout"], "OLD");
+}
+
+#[test]
+fn what_the_host_shows_is_not_hidden() {
+    let globs = Globs::new(&GLOBS, json!({"readable": ["key.pem", "vault/public"]}));
+    globs.write("vault/public", "PUBLIC");
+    globs.write("vault/private", "SECRET");
+    globs.write("other.pem", "SECRET");
+    assert_eq!(globs.run("cat key.pem other.pem vault/public vault/private"), "OLDPUBLIC");
+}
+
+#[test]
+fn more_than_can_be_protected_is_refused_or_said() {
+    let globs = Globs::new(&GLOBS, json!("required"));
+    for number in 0..5_000 {
+        fs::write(globs.dir.path().join(format!("{number}.pem")), "").unwrap();
+    }
+    let call = || common::call(json!({"command": "touch ran"}));
+    let error = common::error(globs.host.call(call(), Run::default()));
+    assert_eq!(error.reason, beamai_tools::Reason::IsolationUnavailable);
+    for part in ["protected_paths", "4000", "Read(**/*.pem)", "best_effort"] {
+        assert!(error.message.contains(part), "{}", error.message);
+    }
+    assert!(!globs.dir.path().join("ran").exists());
+    let permissions = json!({"default": "allow", "deny": GLOBS});
+    let host = common::host(globs.dir.path(), permissions, json!("best_effort"));
+    let Outcome::Ok(result, _) = host.call(call(), Run::default()) else { panic!() };
+    let partly = &result["isolation"]["partly"][0];
+    assert_eq!(partly["layer"], "protected_paths", "{result}");
+    assert!(partly["why"].as_str().unwrap().contains("4000"), "{result}");
+    assert!(globs.dir.path().join("ran").exists());
+    // Without such rules, there is nothing to be found.
+    let host = common::host(globs.dir.path(), json!({"default": "allow"}), json!("required"));
+    assert!(matches!(host.call(call(), Run::default()), Outcome::Ok(..)));
 }

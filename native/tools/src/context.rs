@@ -1,6 +1,7 @@
 //! What one call may use: workspace, time, cancel token, limits.
 
 use crate::cancel::CancelToken;
+use crate::consultation::{Consultation, Consulted};
 use crate::error::{Reason, Result, ToolError};
 use crate::lsp::LspSettings;
 use crate::ops::question::{Answers, Question};
@@ -91,6 +92,10 @@ pub struct CallContext {
     pub answers: Option<Answers>,
     /// What came of the work that this call delegated when it was made before.
     pub report: Option<Report>,
+    /// Whether the host has a chat model to consult.
+    pub has_model: bool,
+    /// What it said when this call consulted it before.
+    pub consulted: Option<Consulted>,
 }
 
 impl CallContext {
@@ -115,6 +120,8 @@ impl CallContext {
             seen: Seen::default(),
             answers: None,
             report: None,
+            has_model: false,
+            consulted: None,
         }
     }
 
@@ -165,6 +172,8 @@ pub enum Stop {
     Question(Vec<Question>),
     /// A sub-agent has to do it, and nothing is done yet.
     Delegate(Delegation),
+    /// The host's chat model has to say something first. What is done so far goes along and comes back.
+    Consult(Consultation),
 }
 
 impl From<ToolError> for Stop {

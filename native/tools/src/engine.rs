@@ -2,6 +2,7 @@
 
 use crate::cancel::CancelToken;
 use crate::catalogue;
+use crate::consultation::{Consultation, Consulted};
 use crate::context::{CallContext, Limits, Progress, Stop};
 use crate::error::{Reason, Result, ToolError};
 use crate::lsp::LspSettings;
@@ -89,6 +90,30 @@ pub struct Call {
     /// What came of the work that the call delegated when it was made before.
     #[serde(default)]
     pub report: Option<Report>,
+    /// Whether the host has a chat model that an operation may consult.
+    #[serde(default)]
+    pub has_model: bool,
+    /// What the model said when the call consulted it before.
+    #[serde(default)]
+    pub consulted: Option<Consulted>,
+}
+
+impl Call {
+    /// A call of a dialect's tool that nothing is known of but its arguments.
+    pub fn new(tool: impl Into<String>, dialect: Option<String>, args: Map<String, Value>) -> Self {
+        Self {
+            tool: tool.into(),
+            dialect,
+            args,
+            timeout: None,
+            approved: None,
+            session: None,
+            answers: None,
+            report: None,
+            has_model: false,
+            consulted: None,
+        }
+    }
 }
 
 /// What of a session a call needs to know.
@@ -141,6 +166,9 @@ pub enum Outcome {
     /// It has done nothing: a sub-agent of the host must do the work, and then the call must be made again with
     /// [`Call::report`].
     Delegate(Delegation),
+    /// The host's chat model must be asked, and then the call must be made again with [`Call::consulted`]: it goes
+    /// on from there. Only where the host [has a model](Call::has_model).
+    Consult(Consultation),
     /// It has done nothing: it is too large for this thread.
     Defer,
 }
@@ -182,6 +210,7 @@ impl Host {
             Err(Stop::Defer) => Outcome::Defer,
             Err(Stop::Question(questions)) => Outcome::Question(questions),
             Err(Stop::Delegate(delegation)) => Outcome::Delegate(delegation),
+            Err(Stop::Consult(consultation)) => Outcome::Consult(consultation),
             Err(Stop::Failed(error)) => Outcome::Error(ToolError { tool: name, ..error }),
         }
     }
@@ -193,6 +222,9 @@ impl Host {
         let may_ask = tool.traits().pace == Pace::Long || self.policy.may_ask(tool.requires_permission());
         let digest = may_ask.then(|| digest(&call.args));
         let prepared = tool.prepare(call.args)?;
+        if !tool.is_judged() {
+            return run_prepared(prepared, &cx);
+        }
         let needs = prepared.needs(&cx)?;
         let (judgement, need) = self.policy.judge_all(&needs);
         match judgement.verdict {
@@ -271,6 +303,8 @@ impl Host {
             seen: Seen::of(call.session.as_ref().and_then(|session| session.seen_as.as_deref())),
             answers: call.answers.clone(),
             report: call.report.clone(),
+            has_model: call.has_model,
+            consulted: call.consulted.clone(),
         })
     }
 }

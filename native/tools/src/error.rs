@@ -123,6 +123,10 @@ reasons! {
     Io = "io": ExecutionFailed,
     /// A language server ended, sent nonsense, or answered with an error.
     LanguageServer = "language_server": ExecutionFailed,
+    /// A server of tools ended, sent nonsense, or answered with an error.
+    McpServer = "mcp_server": ExecutionFailed,
+    /// A server's tool says that it failed.
+    ToolFailed = "tool_failed": ExecutionFailed,
     /// The network, or the server at its other end, failed.
     Network = "network": ExecutionFailed,
     /// The host has not configured what the tool needs.
@@ -131,6 +135,8 @@ reasons! {
     NoAgents = "no_agents": ExecutionFailed,
     /// A required layer of isolation is not there.
     IsolationUnavailable = "isolation_unavailable": ExecutionFailed,
+    /// What was started took more memory than it may.
+    OutOfMemory = "out_of_memory": ExecutionFailed,
     /// Time ran out.
     Timeout = "timeout": Timeout,
 }

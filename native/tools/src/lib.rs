@@ -9,6 +9,7 @@
 pub mod cancel;
 pub mod catalogue;
 pub mod command;
+pub mod consultation;
 pub mod context;
 pub mod display;
 pub mod domain;
@@ -17,6 +18,8 @@ pub mod error;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod lsp;
+#[cfg(all(feature = "port", target_os = "linux"))]
+mod mcp;
 mod nearest;
 pub mod operation;
 pub mod ops;
@@ -24,6 +27,7 @@ pub mod panics;
 pub mod policy;
 pub mod process;
 pub mod protocol;
+mod pulse;
 pub mod registry;
 pub mod sandbox;
 pub mod schema;

@@ -38,7 +38,8 @@ pub struct SandboxSettings {
     pub writable: Vec<String>,
     /// Names of the host's environment variables that commands see besides the usual ones.
     pub env: Vec<String>,
-    /// Most bytes of memory of each process; half of the machine's when absent.
+    /// Most bytes of memory of each process, and of all of them together. When absent, each has half of the machine's at
+    /// most, and all of them three quarters.
     pub memory: Option<u64>,
     /// Most processes and threads at a time; 2,048 when absent.
     pub processes: Option<u32>,

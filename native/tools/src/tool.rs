@@ -113,6 +113,11 @@ pub trait Tool: Send + Sync {
         false
     }
 
+    /// Whether a policy is asked; not for what the host does itself.
+    fn is_judged(&self) -> bool {
+        true
+    }
+
     /// Checks arguments and makes the call ready to be judged and run. Does nothing else.
     ///
     /// # Errors

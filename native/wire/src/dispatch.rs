@@ -107,6 +107,7 @@ fn reply_to(outcome: Outcome) -> Option<Vec<u8>> {
         Outcome::Ok(value, state) => Some(reply::done(&value, state.as_ref())),
         Outcome::Question(questions) => Some(reply::question(&questions)),
         Outcome::Delegate(delegation) => Some(reply::delegate(&delegation)),
+        Outcome::Consult(consultation) => Some(reply::consult(&consultation)),
         Outcome::Error(error) => Some(reply::error(&error)),
         Outcome::Ask(request) => Some(reply::ask(&request)),
         Outcome::Defer => None,
@@ -141,6 +142,9 @@ struct SchemaRequest {
     description: String,
     #[serde(default)]
     parameters: Parameters,
+    /// Instead of parameters, where they cannot say it.
+    #[serde(default)]
+    input_schema: Option<Map<String, Value>>,
     provider: Provider,
     #[serde(default)]
     strict: bool,
@@ -156,8 +160,11 @@ fn try_schema(request: &[u8]) -> Result<Value> {
         |why: String| ToolError::new(Reason::InvalidArgument, format!("the tool cannot be described: {why}"));
     let value = crate::decode(request).map_err(|error| wrong(error.to_string()))?;
     let request: SchemaRequest = serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
-    let SchemaRequest { name, description, parameters, provider, strict } = request;
-    let rendered = schema::render(provider, &name, &description, &parameters, strict);
+    let SchemaRequest { name, description, parameters, input_schema, provider, strict } = request;
+    let rendered = match input_schema {
+        None => schema::render(provider, &name, &description, &parameters, strict),
+        Some(schema) => schema::render_any(provider, &name, &description, &schema),
+    };
     Ok(json!({"json": rendered.schema.to_string(), "schema": rendered.schema, "strict": rendered.strict}))
 }
 

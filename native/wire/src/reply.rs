@@ -1,8 +1,9 @@
 //! Replies: `{ok, Value}`, `{ok, Value, State}`, `{error, Error}`, `{ask, Request}`, `{question, Questions}`,
-//! `{delegate, Delegation}`.
+//! `{delegate, Delegation}`, `{consult, Consultation}`.
 
 use crate::etf::{encode_tagged, encode_tagged_pair};
 use beamai_tools::ToolError;
+use beamai_tools::consultation::Consultation;
 use beamai_tools::ops::question::Question;
 use beamai_tools::ops::task::Delegation;
 use beamai_tools::session::SessionState;
@@ -39,4 +40,9 @@ pub(crate) fn question(questions: &[Question]) -> Vec<u8> {
 /// `{delegate, #{<<"agent">>, <<"objective">>}}`.
 pub(crate) fn delegate(delegation: &Delegation) -> Vec<u8> {
     encode_tagged("delegate", &json!(delegation))
+}
+
+/// `{consult, #{<<"system">>, <<"prompt">>, <<"so_far">>}}`.
+pub(crate) fn consult(consultation: &Consultation) -> Vec<u8> {
+    encode_tagged("consult", &json!(consultation))
 }

@@ -4,6 +4,8 @@ mod beamai;
 mod coder;
 mod git;
 mod ide;
+#[cfg(all(feature = "port", target_os = "linux"))]
+mod mcp;
 mod microai;
 mod probe;
 mod shapes;
@@ -29,6 +31,12 @@ static DIALECTS: [Dialect; 5] = [
     ("probe", LazyLock::new(probe::registry)),
 ];
 
+/// What hosts ask of servers of tools; no dialect, so that nobody offers it to a model.
+#[cfg(all(feature = "port", target_os = "linux"))]
+static HOSTS_ACTS: LazyLock<Registry> = LazyLock::new(mcp::registry);
+#[cfg(all(feature = "port", target_os = "linux"))]
+const MCP: &str = "mcp";
+
 /// The names of all dialects.
 pub fn dialects() -> impl Iterator<Item = &'static str> {
     DIALECTS.iter().map(|(name, _)| *name)
@@ -51,6 +59,8 @@ pub fn dialect(name: &str) -> Result<&'static Registry> {
 /// `unknown_tool` with the nearest names, `invalid_argument` for an unknown dialect.
 pub fn find(name: &str, in_dialect: Option<&str>) -> Result<&'static Arc<dyn Tool>> {
     match in_dialect {
+        #[cfg(all(feature = "port", target_os = "linux"))]
+        Some(MCP) => HOSTS_ACTS.find(name),
         Some(wanted) => dialect(wanted)?.find(name),
         None => match DIALECTS.iter().find_map(|(_, registry)| registry.get(name)) {
             Some(tool) => Ok(tool),

@@ -21,7 +21,7 @@ pub(super) struct Language {
     pub(super) also_watched: &'static [&'static str],
     /// Programs that serve it, the preferred one first.
     pub(super) commands: &'static [&'static [&'static str]],
-    /// How to install the preferred one.
+    /// How to install one of them.
     pub(super) hint: &'static str,
     /// Whether its servers may run code of the project that they look at: build scripts, compiler wrappers, parse
     /// transforms. That needs leave.
@@ -135,8 +135,8 @@ static LANGUAGES: [Language; 7] = [
         ],
         interpreters: &["node", "deno", "bun"],
         also_watched: &["tsconfig.json", "jsconfig.json", "package.json"],
-        commands: &[&["typescript-language-server", "--stdio"]],
-        hint: "npm install -g typescript typescript-language-server",
+        commands: &[&["typescript-language-server", "--stdio"], &["tsc", "--lsp", "--stdio"]],
+        hint: "npm install -g typescript",
         runs_code: false,
         options: typescript_options,
     },

@@ -16,7 +16,7 @@ pub mod skill;
 mod smallest;
 pub mod task;
 #[cfg(test)]
-mod testenv;
+pub(crate) mod testenv;
 pub mod todo;
 mod walk;
 pub mod web;

@@ -53,7 +53,9 @@ impl TestEnv {
         let Value::Object(args) = args else { panic!("arguments are an object") };
         tool.execute(args, &self.cx).map_err(|stop| match stop {
             Stop::Failed(error) => error,
-            Stop::Defer | Stop::Question(_) | Stop::Delegate(_) => panic!("a search neither moves nor asks"),
+            Stop::Defer | Stop::Question(_) | Stop::Delegate(_) | Stop::Consult(_) => {
+                panic!("a search neither moves nor asks")
+            }
         })
     }
 
@@ -62,3 +64,16 @@ impl TestEnv {
         self.try_call(tool, args).unwrap()
     }
 }
+
+/// Encodings: the label, a beginning that makes the text certain to be detected, and letters that it holds.
+pub(crate) const ENCODINGS: [(&str, &str, &str); 9] = [
+    ("utf-8", "", "aä漢😀\\+- @"),
+    ("utf-8", "\u{FEFF}", "aä漢\\"),
+    ("utf-16le", "\u{FEFF}", "aä漢😀\u{A0A}\u{D00}"),
+    ("utf-16be", "\u{FEFF}", "aä漢😀\u{A0A}\u{A00}"),
+    ("windows-1252", "un été à la plage, où les élèves français rêvent déjà de Noël\n", "aéàü\\"),
+    ("gbk", "中华人民共和国的首都是北京，这是一个中文文件，内容是文字。\n", "a中文汉字啊\\"),
+    ("shift_jis", "これは日本語のテキストです。漢字とカタカナもあります。\n", "aソ表能あア\\"),
+    ("big5", "這是一個繁體中文的文件，內容是文字，台灣的首都是台北。\n", "a功許蓋文字\\"),
+    ("euc-kr", "이것은 한국어로 쓰여진 문서입니다. 내용은 글자입니다.\n", "a한국어가나\\"),
+];

@@ -84,7 +84,7 @@ impl Policy {
 
     /// What the sandbox must keep from programs.
     pub fn sealed(&self) -> Sealed {
-        Sealed::by(&self.deny)
+        Sealed::by(&self.deny, &self.roots)
     }
 
     /// Answers several needs at once: the worst verdict, with the need that it is about.
@@ -108,7 +108,7 @@ impl Policy {
     }
 
     fn verdict(&self, need: &Need) -> Verdict {
-        let is_own = |rule: &Rule| rule.tool == need.rule;
+        let is_own = |rule: &Rule| rule.is_about(&need.rule);
         let touches = |rule: &&Rule| {
             (is_own(rule) || need.touches.contains(&&*rule.tool))
                 && rule.pattern.as_ref().is_none_or(|pattern| pattern.touches(&need.operand, &self.roots))

@@ -17,6 +17,8 @@ pub(super) struct PathPattern {
     loose: Vec<Glyph>,
     /// Where the one file or directory is that it names, if nothing in it is special.
     place: Option<PathBuf>,
+    /// Of an absolute pattern, the directories before the first one that is not named.
+    start: PathBuf,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,7 +112,12 @@ impl PathPattern {
             set.add(glob.map_err(|error| error.kind().to_string())?);
         }
         let globs = set.build().map_err(|error| error.to_string())?;
-        Ok(Self { globs, anchor, loose: loose(body), place: place(text, roots) })
+        Ok(Self { globs, anchor, loose: loose(body), place: place(text, roots), start: start(body) })
+    }
+
+    /// Whether anything beneath a directory can match; the workspace is such a directory for every relative pattern.
+    pub(super) fn may_be_in(&self, directory: &Path) -> bool {
+        self.anchor != Anchor::Root || directory.starts_with(&self.start) || self.start.starts_with(directory)
     }
 
     /// Absolute path of the one file or directory that the pattern names; without a slash, at the workspace's top.
@@ -158,10 +165,22 @@ impl PathPattern {
     }
 }
 
+/// Whether a part of a pattern stands for other names than itself.
+fn is_special(part: &str) -> bool {
+    part.contains(['*', '?', '[', ']', '{', '}', '\\'])
+}
+
+fn start(body: &str) -> PathBuf {
+    let parts = body.split_inclusive('/').take_while(|part| part.ends_with('/') && !is_special(part));
+    PathBuf::from(parts.collect::<String>())
+}
+
 fn place(text: &str, roots: &Roots) -> Option<PathBuf> {
     let workspace = roots.workspace.as_ref()?.path();
-    let named = text.trim_start_matches("**/").trim_end_matches('/').trim_end_matches("/**");
-    if named.is_empty() || named.contains(['*', '?', '[', ']', '{', '}', '\\']) {
+    // All that is in a directory is the directory.
+    let named = text.trim_start_matches("**/").trim_end_matches('/');
+    let named = named.trim_end_matches("/**").trim_end_matches("/*");
+    if named.is_empty() || is_special(named) {
         return None;
     }
     let place = match named.strip_prefix("~/") {
@@ -285,10 +304,21 @@ mod tests {
         assert_eq!(place("./secrets/**"), inside("secrets"));
         assert_eq!(place("secrets/key"), inside("secrets/key"));
         assert_eq!(place("~/.ssh/**"), Some("/home/x/.ssh".into()));
+        assert_eq!(place("~/.ssh/*"), Some("/home/x/.ssh".into()));
         assert_eq!(place("/etc/passwd"), Some("/etc/passwd".into()));
         for special in ["*.pem", "a/*/b", "[ab]", "**", "/**", "."] {
             assert_eq!(place(special), None, "{special}");
         }
+    }
+
+    #[test]
+    fn an_absolute_pattern_can_match_beneath_its_start_and_a_relative_one_anywhere() {
+        let may = |pattern: &str, directory: &str| {
+            PathPattern::new(pattern, &Roots::default()).unwrap().may_be_in(Path::new(directory))
+        };
+        assert!(may("/etc/**/*.key", "/etc") && may("/etc/**/*.key", "/etc/ssl") && may("/etc/*/x", "/"));
+        assert!(may("/**/*.key", "/ws") && !may("/etc/**/*.key", "/ws") && !may("/etcetera/*", "/etc"));
+        assert!(may("*.key", "/ws") && may("a/*.key", "/ws"));
     }
 
     #[test]

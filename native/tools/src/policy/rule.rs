@@ -9,6 +9,9 @@ use crate::command::analyse;
 use crate::error::{Reason, Result, ToolError};
 use crate::nearest::nearest;
 
+/// What names of servers' tools begin with.
+const SERVERS: &str = "mcp__";
+
 /// A rule that has been checked.
 #[derive(Debug, Clone)]
 pub(super) struct Rule {
@@ -55,6 +58,13 @@ impl Rule {
         Ok(Self { text: text.to_owned(), tool: tool.to_owned(), pattern })
     }
 
+    /// Whether the rule is about the operation of that name: its own, or that of any tool of the server that it names.
+    pub(super) fn is_about(&self, name: &str) -> bool {
+        self.tool == name
+            || server(&self.tool)
+                .is_some_and(|server| name.strip_prefix(server).is_some_and(|rest| rest.starts_with("__")))
+    }
+
     /// Whether the rule holds for an example.
     fn fits(&self, example: &str, roots: &Roots) -> bool {
         match &self.pattern {
@@ -69,6 +79,15 @@ impl Rule {
             Some(pattern) => operands(example).iter().any(|operand| pattern.touches(operand, roots)),
         }
     }
+}
+
+/// The server that a rule names as a whole, `mcp__files` or `mcp__files__*`, with the prefix.
+fn server(rule: &str) -> Option<&str> {
+    let server = rule.strip_suffix("__*").unwrap_or(rule);
+    server
+        .strip_prefix(SERVERS)
+        .is_some_and(|name| !name.is_empty() && !name.contains("__"))
+        .then_some(server)
 }
 
 fn operands(example: &str) -> [Operand; 3] {
@@ -117,6 +136,11 @@ fn check_name(tool: &str, has_pattern: bool, names: &Names<'_>) -> Result<(), St
             true => Ok(()),
             false => Err(format!("rules use canonical names; write {canonical}, which holds for {tool} too")),
         };
+    }
+    if tool.starts_with(SERVERS) && tool.contains('*') && server(tool).is_none_or(|name| name.contains('*')) {
+        return Err(
+            "of servers, a rule names one tool, mcp__server__tool, or all of them, mcp__server__*".to_owned()
+        );
     }
     let same = names.rules.iter().find(|rule| rule.eq_ignore_ascii_case(tool));
     let slip = names

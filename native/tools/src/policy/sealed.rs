@@ -1,32 +1,93 @@
-//! What deny rules name literally, for the sandbox: programs open files without asking.
+//! What deny rules keep from programs, for the sandbox: programs open files without asking.
 
+use super::path::{PathPattern, Roots};
 use super::pattern::Pattern;
 use super::rule::Rule;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// Absolute paths that deny rules keep from programs, whatever the programs' names and arguments say. Globs are not in
-/// here: what they match changes while a program runs.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// What deny rules keep from programs, whatever the programs' names and arguments say: places that they name, and
+/// patterns of what is found in a workspace.
+#[derive(Debug, Clone, Default)]
 pub struct Sealed {
-    /// Paths that cannot be read.
+    /// Absolute paths that cannot be read.
     pub hidden: Vec<PathBuf>,
-    /// Paths that cannot be changed, or created.
+    /// Absolute paths that cannot be changed, or created.
     pub read_only: Vec<PathBuf>,
+    sought: Arc<Sought>,
 }
 
-impl Sealed {
-    pub(super) fn by(denied: &[Rule]) -> Self {
-        let places = |tools: &[&str]| {
-            let rules = denied.iter().filter(|rule| tools.contains(&rule.tool.as_str()));
-            rules.filter_map(place).collect()
-        };
-        Self { hidden: places(&["Read"]), read_only: places(&["Edit", "Write"]) }
+/// Patterns, with the rules that they are of.
+#[derive(Debug, Default)]
+struct Sought {
+    unread: Vec<PathPattern>,
+    unchanged: Vec<PathPattern>,
+    rules: Vec<String>,
+    roots: Roots,
+}
+
+/// The same rules seal the same.
+impl PartialEq for Sealed {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.hidden, &self.read_only, &self.sought.rules)
+            == (&other.hidden, &other.read_only, &other.sought.rules)
     }
 }
 
-fn place(rule: &Rule) -> Option<PathBuf> {
+impl Eq for Sealed {}
+
+impl Sealed {
+    pub(super) fn by(denied: &[Rule], roots: &Roots) -> Self {
+        let of = |tools: &[&str]| -> Vec<(&Rule, &PathPattern)> {
+            let rules = denied.iter().filter(|rule| tools.contains(&rule.tool.as_str()));
+            rules.filter_map(|rule| Some((rule, path_pattern(rule)?))).collect()
+        };
+        let (read, write) = (of(&["Read"]), of(&["Edit", "Write"]));
+        let places = |all: &[(&Rule, &PathPattern)]| {
+            all.iter().filter_map(|(_, pattern)| pattern.place().map(PathBuf::from)).collect()
+        };
+        let patterns =
+            |all: &[(&Rule, &PathPattern)]| all.iter().map(|(_, pattern)| (*pattern).clone()).collect();
+        let sought = Sought {
+            unread: patterns(&read),
+            unchanged: patterns(&write),
+            rules: read.iter().chain(&write).map(|(rule, _)| rule.text.clone()).collect(),
+            roots: roots.clone(),
+        };
+        Self { hidden: places(&read), read_only: places(&write), sought: Arc::new(sought) }
+    }
+
+    /// The rules whose patterns may match something beneath a directory.
+    pub fn rules_in(&self, directory: &Path) -> Vec<&str> {
+        let Sought { unread, unchanged, rules, .. } = &*self.sought;
+        let patterns = unread.iter().chain(unchanged);
+        let all = patterns.zip(rules).filter(|(pattern, _)| pattern.may_be_in(directory));
+        all.map(|(_, rule)| rule.as_str()).collect()
+    }
+
+    /// Whether a file cannot be read, or a directory with all that is in it. The path is relative to the workspace if it
+    /// is in it, and absolute otherwise.
+    pub fn hides(&self, path: &Path, is_directory: bool) -> bool {
+        self.sought.any(&self.sought.unread, path, is_directory)
+    }
+
+    /// Whether a file that is there cannot be changed, or a directory with all that is in it.
+    pub fn protects(&self, path: &Path, is_directory: bool) -> bool {
+        self.sought.any(&self.sought.unchanged, path, is_directory)
+    }
+}
+
+impl Sought {
+    fn any(&self, patterns: &[PathPattern], path: &Path, is_directory: bool) -> bool {
+        patterns.iter().any(|pattern| {
+            pattern.matches(path, &self.roots) || is_directory && pattern.covers(path, &self.roots)
+        })
+    }
+}
+
+fn path_pattern(rule: &Rule) -> Option<&PathPattern> {
     match &rule.pattern {
-        Some(Pattern::Path(pattern)) => pattern.place().map(PathBuf::from),
+        Some(Pattern::Path(pattern)) => Some(pattern),
         _ => None,
     }
 }

@@ -261,3 +261,30 @@ fn what_is_asked_names_the_rules_that_would_allow_it() {
     let none = policy(&[], &[], &[], Mode::Auto);
     assert_eq!(shell(&none, "git log; ls > x").wanted, ["Bash(git log)", "Bash(ls)", "Write(x)"]);
 }
+
+#[test]
+fn a_rule_holds_for_one_tool_of_a_server_or_for_all_of_them() {
+    for rule in ["mcp__files", "mcp__files__*", "mcp__files__read"] {
+        let policy = policy(&[], &[], &[rule], Mode::Allow);
+        assert_eq!(
+            verdict(&policy, &need("mcp__files__read", true)),
+            Verdict::Deny(Some(rule.into())),
+            "{rule}"
+        );
+        for other in ["mcp__files2__read", "mcp__file__read", "mcp__files", "read"] {
+            if other != rule {
+                assert_eq!(verdict(&policy, &need(other, true)), Verdict::Allow(None), "{rule} {other}");
+            }
+        }
+    }
+    let one = policy(&["mcp__files__read"], &[], &[], Mode::Auto);
+    assert_eq!(verdict(&one, &need("mcp__files__read_all", false)), Verdict::Ask(None));
+}
+
+#[test]
+fn a_rule_that_would_hold_for_no_tool_of_a_server_is_refused() {
+    for rule in ["mcp__files__read_*", "mcp__*", "mcp__*__read", "mcp__a__b__*"] {
+        let error = try_policy(&[rule], &[], &[], Mode::Auto).unwrap_err();
+        assert!(error.message.contains("mcp__server__*"), "{rule}: {error}");
+    }
+}

@@ -1,6 +1,8 @@
 //! What a program is confined to: the sandbox of a host, worked out for one workspace and one session.
 
+use super::survey::{Found, survey};
 use crate::context::CallContext;
+use crate::error::{Reason, Result, ToolError};
 use crate::policy::Sealed;
 use crate::sandbox::{Sandbox, SandboxSettings};
 use crate::workspace::{Workspace, decode_path};
@@ -88,6 +90,8 @@ pub struct Confinement {
     pub read_only: Vec<OsString>,
     /// Absolute paths that are shown empty.
     pub hidden: Vec<OsString>,
+    /// What was found in the workspace, and in each directory beyond it that can be written.
+    pub found: Vec<Arc<Found>>,
     /// Bounds on what processes use.
     pub bounds: Bounds,
 }
@@ -97,6 +101,8 @@ pub struct Confinement {
 pub struct Bounds {
     /// Bytes of memory of each process.
     pub memory: u64,
+    /// Bytes of memory of all of them together.
+    pub memory_together: u64,
     /// Processes and threads at a time.
     pub processes: u32,
     /// Seconds of CPU time of each process.
@@ -107,20 +113,79 @@ pub struct Bounds {
 
 impl Confinement {
     /// What a call's programs are confined to: the workspace and the session's temporary directory, without what deny
-    /// rules name.
-    pub fn of(cx: &CallContext) -> Arc<Self> {
-        Self::within(&cx.workspace, &cx.sandbox, &cx.sealed)
+    /// rules keep from them.
+    ///
+    /// # Errors
+    /// Those of [`Confinement::within`].
+    pub fn of(cx: &CallContext) -> Result<Arc<Self>> {
+        Self::within(&cx.workspace, &cx.sandbox, &cx.sealed, &|| cx.check())
     }
 
-    /// What programs of a workspace are confined to, without what deny rules name.
-    pub fn within(workspace: &Workspace, sandbox: &SandboxSettings, sealed: &Sealed) -> Arc<Self> {
+    /// What programs of a workspace are confined to, without what deny rules keep from them. `check` is asked now and
+    /// then whether to go on.
+    ///
+    /// # Errors
+    /// `isolation_unavailable` where the sandbox is required and not all can be found that rules match; those of `check`.
+    pub fn within(
+        workspace: &Workspace,
+        sandbox: &SandboxSettings,
+        sealed: &Sealed,
+        check: &dyn Fn() -> Result<()>,
+    ) -> Result<Arc<Self>> {
         if sandbox.mode == Sandbox::Off {
-            return Self::off();
+            return Ok(Self::off());
         }
         let mut confinement = Self::new(workspace, sandbox);
         confinement.hidden.extend(sealed.hidden.iter().map(OsString::from));
         confinement.read_only.extend(sealed.read_only.iter().map(OsString::from));
-        Arc::new(confinement)
+        confinement.find(sealed, check)?;
+        Ok(Arc::new(confinement))
+    }
+
+    /// Finds what is to be protected in what can be written.
+    fn find(&mut self, sealed: &Sealed, check: &dyn Fn() -> Result<()>) -> Result<()> {
+        let workspace = PathBuf::from(&self.workspace);
+        let others = self.writable.iter().map(PathBuf::from);
+        let others = others.filter(|path| path.is_dir() && !path.starts_with(&workspace));
+        for root in [workspace.clone()].into_iter().chain(others) {
+            let found = survey(&root, root == workspace, sealed, check)?;
+            self.check_whole(&root, &found, sealed)?;
+            self.found.push(found);
+        }
+        let covered: Vec<OsString> = self.found.iter().flat_map(|found| self.hidden_around(found)).collect();
+        self.hidden.extend(covered);
+        Ok(())
+    }
+
+    fn check_whole(&self, root: &Path, found: &Found, sealed: &Sealed) -> Result<()> {
+        let rules = sealed.rules_in(root);
+        let (Some(why), Sandbox::Required, false) = (&found.cut, self.mode, rules.is_empty()) else {
+            return Ok(());
+        };
+        let message = format!(
+            "nothing was run: the sandbox is required, and its layer protected_paths cannot keep programs from what these \
+             deny rules match, because not all of {} could be looked at: {why}: {}; write rules that name directories, or \
+             files where they are, or take the sandbox best_effort",
+            found.root,
+            rules.join(", ")
+        );
+        Err(ToolError::new(Reason::IsolationUnavailable, message).with("layer", "protected_paths"))
+    }
+
+    /// Hidden directories in which something is to be shown all the same.
+    fn hidden_around<'s>(&'s self, found: &'s Found) -> impl Iterator<Item = OsString> + 's {
+        let paths = found.hidden.iter().map(|path| decode_path(&found.root).join(decode_path(path)));
+        paths.filter(|path| self.shows_beneath(path)).map(OsString::from)
+    }
+
+    /// Whether the host wants a path, or something beneath it, to be shown.
+    pub(super) fn shows_beneath(&self, path: &Path) -> bool {
+        self.readable.iter().chain(&self.writable).any(|shown| Path::new(shown).starts_with(path))
+    }
+
+    /// What in the workspace rules keep from programs now.
+    pub(crate) fn kept(&self) -> impl Iterator<Item = &String> {
+        self.found.iter().flat_map(|found| found.hidden.iter().chain(&found.read_only))
     }
 
     /// None.
@@ -138,7 +203,14 @@ impl Confinement {
                 writable: Vec::new(),
                 read_only: Vec::new(),
                 hidden: Vec::new(),
-                bounds: Bounds { memory: u64::MAX, processes: u32::MAX, cpu: None, file_size: None },
+                found: Vec::new(),
+                bounds: Bounds {
+                    memory: u64::MAX,
+                    memory_together: u64::MAX,
+                    processes: u32::MAX,
+                    cpu: None,
+                    file_size: None,
+                },
             })
         });
         Arc::clone(&OFF)
@@ -161,8 +233,10 @@ impl Confinement {
             writable: listed(&sandbox.writable),
             read_only: Vec::new(),
             hidden: HIDDEN_HERE.clone(),
+            found: Vec::new(),
             bounds: Bounds {
-                memory: sandbox.memory.unwrap_or(*HALF_OF_THE_MEMORY),
+                memory: sandbox.memory.unwrap_or(*MEMORY_OF_THE_MACHINE / 2),
+                memory_together: sandbox.memory.unwrap_or(*MEMORY_OF_THE_MACHINE / 4 * 3),
                 processes: sandbox.processes.unwrap_or(PROCESSES),
                 cpu: sandbox.cpu,
                 file_size: sandbox.file_size,
@@ -189,9 +263,9 @@ static HIDDEN_HERE: LazyLock<Vec<OsString>> = LazyLock::new(|| {
     HIDDEN.map(PathBuf::from).into_iter().chain(secrets).map(PathBuf::into).collect()
 });
 
-static HALF_OF_THE_MEMORY: LazyLock<u64> = LazyLock::new(|| {
+static MEMORY_OF_THE_MACHINE: LazyLock<u64> = LazyLock::new(|| {
     let info = rustix::system::sysinfo();
     #[allow(clippy::useless_conversion, reason = "a smaller number on some architectures")]
     let total = u64::from(info.totalram);
-    total.saturating_mul(u64::from(info.mem_unit.max(1))) / 2
+    total.saturating_mul(u64::from(info.mem_unit.max(1)))
 });

@@ -13,19 +13,22 @@ pub struct Isolation {
     pub on: Vec<String>,
     /// Layers that were off, and why.
     pub off: Vec<LayerOff>,
+    /// Layers that were on and do not keep all that they are for, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub partly: Vec<LayerOff>,
 }
 
-/// A layer that was off.
+/// A layer that was off, or on in part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LayerOff {
     /// The layer's name.
     pub layer: String,
-    /// Why it was off.
+    /// Why.
     pub why: String,
 }
 
 impl LayerOff {
-    /// A layer that was off, and why.
+    /// A layer, and why it was off or on in part.
     pub fn new(layer: &str, why: impl Into<String>) -> Self {
         Self { layer: layer.to_owned(), why: why.into() }
     }

@@ -31,8 +31,12 @@ mod environment;
 #[cfg(all(feature = "port", target_os = "linux"))]
 mod linux;
 #[cfg(all(feature = "port", target_os = "linux"))]
+mod survey;
+#[cfg(all(feature = "port", target_os = "linux"))]
 pub use confinement::{Bounds, Confinement};
 #[cfg(all(feature = "port", target_os = "linux"))]
 pub(crate) use environment::environment;
 #[cfg(all(feature = "port", target_os = "linux"))]
 pub use linux::*;
+#[cfg(all(feature = "port", target_os = "linux"))]
+pub use survey::Found;

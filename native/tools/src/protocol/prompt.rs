@@ -61,6 +61,9 @@ fn describe(out: &mut String, tool: &Tool) {
             _ = writeln!(out, "    {name}: {about}");
         }
     }
+    if let Some(schema) = &tool.input_schema {
+        _ = writeln!(out, "    JSON Schema of args: {}", Value::Object(schema.clone()));
+    }
 }
 
 /// `path: string, limit?: integer`.
@@ -141,7 +144,8 @@ fn raw_form(out: &mut String, tools: &ToolSet) {
 
 fn examples(out: &mut String, tools: &ToolSet) {
     let needed = |tool: &Tool| tool.parameters.iter().flatten().filter(|(_, param)| is_needed(param)).count();
-    let mut all: Vec<&Tool> = tools.iter().collect();
+    // What a schema of any kind takes is not made up here.
+    let mut all: Vec<&Tool> = tools.iter().filter(|tool| tool.input_schema.is_none()).collect();
     // A call with one argument shows the most with the least; everybody knows what reading a file is.
     all.sort_by_key(|tool| (reads(tool).is_none(), needed(tool).abs_diff(1)));
     if !all.is_empty() {

@@ -19,6 +19,9 @@ pub struct Tool {
     /// Its parameters; a tool without any description of them takes whatever it is given.
     #[serde(default)]
     pub parameters: Option<Parameters>,
+    /// JSON Schema of its arguments, where parameters cannot say it. The host checks them when the tool is called.
+    #[serde(default)]
+    pub input_schema: Option<Map<String, Value>>,
 }
 
 /// Arguments that a call may have beside those that its tool takes, and still be told each one of them.

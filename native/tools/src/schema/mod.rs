@@ -5,8 +5,9 @@ mod derive;
 mod provider;
 
 pub use check::check;
-pub use provider::{Provider, Rendered, render};
+pub use provider::{Provider, Rendered, render, render_any};
 
+use schemars::generate::SchemaSettings;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -91,12 +92,16 @@ pub struct Param {
 /// # Panics
 /// When the type needs a union or a reference; a test over the catalogue keeps such types out.
 pub fn parameters_of<T: schemars::JsonSchema>() -> Parameters {
-    derive::parameters(&json_schema_of::<T>())
+    derive::parameters(&schema_of::<T>(SchemaSettings::draft2020_12()))
 }
 
-/// The JSON Schema of a type, without references.
+/// The JSON Schema, without references, of what a type is written as: a field that may be left out is not required.
 pub fn json_schema_of<T: schemars::JsonSchema>() -> Value {
-    let settings = schemars::generate::SchemaSettings::draft2020_12().with(|settings| {
+    schema_of::<T>(SchemaSettings::draft2020_12().for_serialize())
+}
+
+fn schema_of<T: schemars::JsonSchema>(settings: SchemaSettings) -> Value {
+    let settings = settings.with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });

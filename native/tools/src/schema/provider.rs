@@ -57,6 +57,44 @@ pub fn render(
     Rendered { schema: tool, strict }
 }
 
+/// Keywords that providers refuse at the top of a schema.
+const NOT_AT_THE_TOP: [&str; 6] = ["anyOf", "oneOf", "allOf", "not", "enum", "if"];
+
+/// Renders a tool whose arguments are described by a JSON Schema of any kind, which strict modes are not for. What a
+/// provider refuses at the top of a schema is said in the description instead.
+pub fn render_any(
+    provider: Provider,
+    name: &str,
+    description: &str,
+    schema: &Map<String, Value>,
+) -> Rendered {
+    let mut schema = schema.clone();
+    let mut description = description.to_owned();
+    schema.insert("type".into(), "object".into());
+    if provider != Provider::Mcp {
+        // OpenAI refuses an object that does not say which properties it has.
+        schema.entry("properties").or_insert_with(|| json!({}));
+        let moved: Map<String, Value> =
+            NOT_AT_THE_TOP.iter().filter_map(|key| schema.shift_remove_entry(*key)).collect();
+        if !moved.is_empty() {
+            let also = Value::Object(moved);
+            description =
+                format!("{description}\n\nThe arguments must also be valid by this JSON Schema: {also}");
+        }
+    }
+    let schema = Value::Object(schema);
+    let tool = match provider {
+        Provider::Openai => return openai(name, &description, schema, false),
+        Provider::OpenaiResponses => {
+            json!({"type": "function", "name": name, "description": description, "parameters": schema, "strict": false})
+        }
+        Provider::Anthropic => json!({"name": name, "description": description, "input_schema": schema}),
+        Provider::Gemini => json!({"name": name, "description": description, "parametersJsonSchema": schema}),
+        Provider::Mcp => json!({"name": name, "description": description, "inputSchema": schema}),
+    };
+    Rendered { schema: tool, strict: false }
+}
+
 fn openai(name: &str, description: &str, schema: Value, strict: bool) -> Rendered {
     let mut function = json!({"name": name, "description": description, "parameters": schema});
     if strict {
@@ -137,4 +175,35 @@ fn items(param: &Param, strict: bool) -> Option<Value> {
 fn enumeration(values: &[Value], nullable: bool) -> Value {
     let null = nullable.then_some(Value::Null);
     values.iter().cloned().chain(null).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schema_of_any_kind_is_rendered_as_it_is() {
+        let schema = json!({"type": "object", "properties": {"x": {"$ref": "#/$defs/x"}}, "$defs": {"x": {"type": ["string", "integer"]}}});
+        let of = |provider| render_any(provider, "t", "d", schema.as_object().unwrap()).schema;
+        assert_eq!(of(Provider::Openai)["function"]["parameters"], schema);
+        assert_eq!(of(Provider::OpenaiResponses)["parameters"], schema);
+        assert_eq!(of(Provider::Anthropic)["input_schema"], schema);
+        assert_eq!(of(Provider::Gemini)["parametersJsonSchema"], schema);
+        assert_eq!(of(Provider::Mcp)["inputSchema"], schema);
+    }
+
+    #[test]
+    fn what_is_refused_at_the_top_is_said_in_words() {
+        let schema = json!({"type": "object", "anyOf": [{"required": ["a"]}, {"required": ["b"]}]});
+        let tool = render_any(Provider::Anthropic, "t", "d", schema.as_object().unwrap()).schema;
+        assert_eq!(tool["input_schema"], json!({"type": "object", "properties": {}}));
+        assert!(
+            tool["description"]
+                .as_str()
+                .unwrap()
+                .contains(r#"{"anyOf":[{"required":["a"]},{"required":["b"]}]}"#)
+        );
+        let kept = render_any(Provider::Mcp, "t", "d", schema.as_object().unwrap()).schema;
+        assert_eq!((&kept["inputSchema"], &kept["description"]), (&schema, &json!("d")));
+    }
 }

@@ -17,7 +17,7 @@ impl Place {
     }
 }
 
-pub(super) use imp::is_local;
+pub(crate) use imp::is_local;
 
 #[cfg(target_os = "linux")]
 mod imp {
@@ -32,7 +32,7 @@ mod imp {
     const LOCAL: [u64; 7] =
         [0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0x0102_1994, 0x8584_58F6, 0x794C_7630];
 
-    pub(in super::super) fn is_local(dir: impl AsFd) -> bool {
+    pub(crate) fn is_local(dir: impl AsFd) -> bool {
         #[allow(clippy::cast_sign_loss, clippy::unnecessary_cast)]
         fstatfs(dir).is_ok_and(|stat| LOCAL.contains(&(stat.f_type as u64)))
     }
@@ -65,7 +65,7 @@ mod imp {
     use std::os::fd::{AsFd, BorrowedFd};
     use std::path::Path;
 
-    pub(in super::super) fn is_local(_: impl AsFd) -> bool {
+    pub(crate) fn is_local(_: impl AsFd) -> bool {
         false
     }
 

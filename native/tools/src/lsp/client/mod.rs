@@ -9,6 +9,7 @@ mod inbox;
 mod plan;
 mod pool;
 mod process;
+mod rustup;
 mod server;
 mod state;
 mod text;
@@ -19,7 +20,7 @@ pub(crate) mod wire;
 
 pub(crate) use encoding::Encoding;
 pub(crate) use handshake::Capabilities;
-pub(crate) use plan::{Plan, Unavailable, is_served};
+pub(crate) use plan::{Plan, Unavailable, is_served, program};
 pub use plan::{Presence, presence};
 pub(crate) use pool::{Lease, Pool};
 pub(crate) use server::Server;

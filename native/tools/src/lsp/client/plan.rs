@@ -1,12 +1,15 @@
 //! Which server is to help with a file.
 
 use super::Text;
+use super::rustup;
 use super::typescript;
 use super::watch::Sources;
 use crate::context::CallContext;
+use crate::error::Result as ToolResult;
 use crate::lsp::language::{self, Language};
 use crate::lsp::{LspSettings, ServerSettings};
 use crate::policy::Sealed;
+use crate::process::Confinement;
 use crate::sandbox::SandboxSettings;
 use crate::workspace::{Workspace, WorkspaceId};
 use rustix::fs::Access;
@@ -38,6 +41,15 @@ pub(super) struct Identity {
     pub(super) settings: Value,
     pub(super) sandbox: Arc<SandboxSettings>,
     pub(super) sealed: Arc<Sealed>,
+    /// What is kept from it in the workspace: of a server that runs, that does not change.
+    pub(super) kept: Vec<String>,
+}
+
+impl Identity {
+    /// Whether another server does the same, and only other things are kept from it.
+    pub(super) fn replaces(&self, other: &Self) -> bool {
+        self.kept != other.kept && *self == Self { kept: self.kept.clone(), ..other.clone() }
+    }
 }
 
 /// A server to start.
@@ -45,6 +57,8 @@ pub(super) struct Identity {
 pub(crate) struct Plan {
     pub(super) identity: Identity,
     pub(super) workspace: Workspace,
+    /// What it is confined to, once that is known.
+    pub(super) confinement: Arc<Confinement>,
     /// How to install the server, for when it does not start.
     hint: Option<&'static str>,
     /// Time without a request after which it is ended.
@@ -63,7 +77,7 @@ impl Plan {
         let extension = extension.unwrap_or_default();
         let kind = Kind::of(&cx.lsp, &extension, text).ok_or_else(|| unknown(path, &cx.lsp))?;
         let (program, arguments) = kind.command(cx.workspace.path())?;
-        let options = kind.options(&program, cx.workspace.path())?;
+        let options = kind.options(&program, cx.workspace.path());
         let plan = Self {
             identity: Identity {
                 workspace: cx.workspace.id(),
@@ -74,13 +88,27 @@ impl Plan {
                 settings: kind.settings.and_then(|own| own.settings.clone()).unwrap_or_default(),
                 sandbox: Arc::clone(&cx.sandbox),
                 sealed: Arc::clone(&cx.sealed),
+                kept: Vec::new(),
             },
             workspace: cx.workspace.clone(),
+            confinement: Confinement::off(),
             hint: kind.built_in.map(|language| language.hint),
             idle: Duration::from_millis(cx.lsp.idle_timeout),
             sources: kind.sources(),
         };
         Ok((plan, kind.id(&extension)))
+    }
+
+    /// Works out what the server is confined to now.
+    ///
+    /// # Errors
+    /// Those of [`Confinement::within`].
+    pub(super) fn confine(&mut self, cx: &CallContext) -> ToolResult<()> {
+        let Identity { sandbox, sealed, .. } = &self.identity;
+        self.confinement =
+            Confinement::within(&self.workspace.without_temp(), sandbox, sealed, &|| cx.check())?;
+        self.identity.kept = self.confinement.kept().cloned().collect();
+        Ok(())
     }
 
     /// The program's name, for messages.
@@ -125,14 +153,23 @@ impl<'a> Kind<'a> {
         known.unwrap_or(self.name).to_owned()
     }
 
-    fn options(&self, program: &Path, workspace: &Path) -> Result<Value, Unavailable> {
-        let own = self.settings.and_then(|own| own.options.clone());
-        let options = own.or_else(|| Some((self.built_in?.options)())).unwrap_or_default();
-        let is_trusted = self.settings.is_some_and(|own| own.trusted);
+    fn options(&self, program: &Path, workspace: &Path) -> Value {
         match self.built_in.map(|language| language.name) {
-            Some("typescript") if !is_trusted => typescript::pinned(options, program, workspace),
-            _ => Ok(options),
+            Some("typescript") if !self.is_trusted() => {
+                typescript::pinned(self.given_options(), program, workspace)
+            }
+            _ => self.given_options(),
         }
+    }
+
+    /// The host's, or those that are built in.
+    fn given_options(&self) -> Value {
+        let own = self.settings.and_then(|own| own.options.clone());
+        own.or_else(|| Some((self.built_in?.options)())).unwrap_or_default()
+    }
+
+    fn is_trusted(&self) -> bool {
+        self.settings.is_some_and(|own| own.trusted)
     }
 
     fn sources(&self) -> Sources {
@@ -153,7 +190,7 @@ impl<'a> Kind<'a> {
         }
     }
 
-    /// The program of the first candidate that is there, and its arguments.
+    /// The program of the first candidate that is there and can serve, and its arguments.
     fn command(&self, workspace: &Path) -> Result<(PathBuf, Vec<String>), Unavailable> {
         if self.settings.is_some_and(|own| own.disabled) {
             return Err(Unavailable::new(format!(
@@ -162,10 +199,24 @@ impl<'a> Kind<'a> {
             )));
         }
         let commands = self.commands();
-        let found = commands.iter().find_map(|command| Some((program(&command[0], workspace)?, command)));
-        match found {
-            Some((program, command)) => Ok((program, command[1..].to_vec())),
-            None => Err(self.missing(&commands)),
+        let mut why = None;
+        for command in &commands {
+            let Some(program) = program(&command[0], workspace) else { continue };
+            match self.fits(&program, workspace) {
+                Ok(()) => return Ok((program, command[1..].to_vec())),
+                Err(unfit) => why = why.or(Some(unfit)),
+            }
+        }
+        Err(why.unwrap_or_else(|| self.missing(&commands)))
+    }
+
+    /// Whether a program that is there can serve, too.
+    fn fits(&self, program: &Path, workspace: &Path) -> Result<(), Unavailable> {
+        match self.built_in.map(|language| language.name) {
+            Some("typescript") if !self.is_trusted() => {
+                typescript::fits(program, &self.given_options(), workspace)
+            }
+            _ => Ok(()),
         }
     }
 
@@ -192,7 +243,7 @@ fn is_script_of(language: &Language, text: &Text) -> bool {
 }
 
 /// A program by absolute path or by name. What the workspace holds is never taken by name: it may be a model's work.
-pub(super) fn program(name: &str, workspace: &Path) -> Option<PathBuf> {
+pub(crate) fn program(name: &str, workspace: &Path) -> Option<PathBuf> {
     let is_there = |file: &PathBuf| file.is_file() && rustix::fs::access(file, Access::EXEC_OK).is_ok();
     if name.contains('/') {
         return Some(PathBuf::from(name)).filter(|file| file.is_absolute() && is_there(file));
@@ -201,7 +252,8 @@ pub(super) fn program(name: &str, workspace: &Path) -> Option<PathBuf> {
     let outside = |dir: &PathBuf| {
         dir.is_absolute() && dir.canonicalize().is_ok_and(|real| !real.starts_with(workspace))
     };
-    std::env::split_paths(&path).filter(outside).map(|dir| dir.join(name)).find(is_there)
+    let is_whole = |file: &PathBuf| is_there(file) && !rustup::is_hollow(file);
+    std::env::split_paths(&path).filter(outside).map(|dir| dir.join(name)).find(is_whole)
 }
 
 fn unknown(path: &Path, settings: &LspSettings) -> Unavailable {

@@ -53,10 +53,12 @@ impl Pool {
     /// The server of a plan, started if need be.
     ///
     /// # Errors
-    /// Those of starting a process.
-    pub(crate) fn lease(&self, cx: &CallContext, plan: Plan) -> Result<Lease> {
-        // What was there may have died since.
-        end(take(&self.0, |kept| kept.server.is_over()));
+    /// Those of working out its confinement, and of starting a process.
+    pub(crate) fn lease(&self, cx: &CallContext, mut plan: Plan) -> Result<Lease> {
+        plan.confine(cx)?;
+        // What was there may have died since, or sees what it may not see any more.
+        let is_replaced = |kept: &Kept| kept.users == 0 && plan.identity.replaces(&kept.server.plan.identity);
+        end(take(&self.0, |kept| kept.server.is_over() || is_replaced(kept)));
         let is_same = |kept: &Kept| kept.server.plan.identity == plan.identity;
         if let Some(kept) = lock(&self.0).iter_mut().find(|kept| is_same(kept)) {
             return Ok(self.let_out(kept, cx));

@@ -1,28 +1,63 @@
-//! Which TypeScript the server for TypeScript uses.
+//! Which TypeScript serves.
 //!
-//! Left to itself, typescript-language-server runs the compiler that it finds in the workspace's `node_modules`: the
-//! workspace's own code. It is told to use one of the machine.
+//! From version 7 on, `tsc` is a language server itself. Older compilers are served by typescript-language-server, which,
+//! left to itself, runs the compiler that it finds in the workspace's `node_modules`: the workspace's own code. It is told
+//! to use one of the machine.
 
 use super::plan::{Unavailable, program};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// The options with the compiler of the machine, unless they name one.
+/// The first version whose compiler is a language server.
+const SERVES_ITSELF: u64 = 7;
+
+/// Whether a program can serve.
 ///
 /// # Errors
-/// There is none outside the workspace.
-pub(super) fn pinned(mut options: Value, server: &Path, workspace: &Path) -> Result<Value, Unavailable> {
-    if options["tsserver"]["path"].is_string() {
-        return Ok(options);
-    }
-    let Some(compiler) = compiler(server, workspace) else {
+/// It is a server without a compiler outside the workspace, or a compiler that is no server.
+pub(super) fn fits(server: &Path, options: &Value, workspace: &Path) -> Result<(), Unavailable> {
+    if is_wrapper(server) && !names_compiler(options) && compiler(server, workspace).is_none() {
         return Err(Unavailable::new(
-            "The language server for TypeScript finds no TypeScript outside the workspace, and does not run the one \
-             inside; to install it: npm install -g typescript",
+            "The language server for TypeScript finds no compiler outside the workspace that it can use, and does not \
+             run the one inside; to install one: npm install -g typescript",
         ));
-    };
-    options["tsserver"]["path"] = compiler.to_string_lossy().into();
-    Ok(options)
+    }
+    if is_named(server, "tsc") && version(server).is_none_or(|version| version < SERVES_ITSELF) {
+        return Err(Unavailable::new(format!(
+            "{} is no language server: TypeScript is one itself from version {SERVES_ITSELF} on, and has \
+             typescript-language-server before; to install one: npm install -g typescript",
+            server.display()
+        )));
+    }
+    Ok(())
+}
+
+/// The options with the compiler of the machine, unless they name one or the server is the compiler.
+pub(super) fn pinned(mut options: Value, server: &Path, workspace: &Path) -> Value {
+    let compiler = (is_wrapper(server) && !names_compiler(&options)).then(|| compiler(server, workspace));
+    if let Some(compiler) = compiler.flatten() {
+        options["tsserver"]["path"] = compiler.to_string_lossy().into();
+    }
+    options
+}
+
+fn is_wrapper(server: &Path) -> bool {
+    is_named(server, "typescript-language-server")
+}
+
+fn is_named(server: &Path, name: &str) -> bool {
+    server.file_name().is_some_and(|own| own == name)
+}
+
+fn names_compiler(options: &Value) -> bool {
+    options["tsserver"]["path"].is_string()
+}
+
+/// The first part of the version of the package that holds the program.
+fn version(tsc: &Path) -> Option<u64> {
+    let package = tsc.canonicalize().ok()?.parent()?.parent()?.join("package.json");
+    let package: Value = serde_json::from_slice(&std::fs::read(package).ok()?).ok()?;
+    package["version"].as_str()?.split('.').next()?.parse().ok()
 }
 
 /// The compiler that is installed beside the server, or whose program is on the `PATH`.
@@ -40,19 +75,22 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn install(dir: &Path, name: &str) -> PathBuf {
+    fn install(dir: &Path, name: &str, content: &str) -> PathBuf {
         let file = dir.join("node_modules").join(name);
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-        std::fs::write(&file, "").unwrap();
+        std::fs::write(&file, content).unwrap();
         file.canonicalize().unwrap()
     }
 
     #[test]
     fn the_compiler_beside_the_server_is_taken_unless_it_is_the_workspaces() {
         let machine = tempfile::tempdir().unwrap();
-        let server = install(machine.path(), "typescript-language-server/lib/cli.mjs");
-        let tsserver = install(machine.path(), "typescript/lib/tsserver.js");
-        let options = pinned(json!({"x": 1}), &server, Path::new("/no/workspace")).unwrap();
+        let server = install(machine.path(), "bin/typescript-language-server", "");
+        let alone = fits(&server, &json!({}), Path::new("/no/workspace")).unwrap_err();
+        assert!(alone.0.contains("npm install -g typescript"), "{alone:?}");
+        let tsserver = install(machine.path(), "typescript/lib/tsserver.js", "");
+        fits(&server, &json!({}), Path::new("/no/workspace")).unwrap();
+        let options = pinned(json!({"x": 1}), &server, Path::new("/no/workspace"));
         assert_eq!(options, json!({"x": 1, "tsserver": {"path": tsserver.to_str().unwrap()}}));
         let inside = machine.path().canonicalize().unwrap();
         assert_ne!(compiler(&server, &inside), Some(tsserver));
@@ -60,7 +98,19 @@ mod tests {
 
     #[test]
     fn a_compiler_that_the_host_names_stays() {
-        let own = json!({"tsserver": {"path": "/opt/ts/tsserver.js"}});
-        assert_eq!(pinned(own.clone(), Path::new("/x"), Path::new("/w")).unwrap(), own);
+        let (own, server) = (json!({"tsserver": {"path": "/opt/ts/tsserver.js"}}), Path::new("/x"));
+        fits(server, &own, Path::new("/w")).unwrap();
+        assert_eq!(pinned(own.clone(), server, Path::new("/w")), own);
+    }
+
+    #[test]
+    fn a_compiler_serves_from_version_7_on() {
+        let machine = tempfile::tempdir().unwrap();
+        let tsc = install(machine.path(), "typescript/bin/tsc", "");
+        for (version, serves) in [("5.9.3", false), ("6.0.0", false), ("7.0.2", true), ("10.1.0", true)] {
+            install(machine.path(), "typescript/package.json", &json!({"version": version}).to_string());
+            assert_eq!(fits(&tsc, &json!({}), Path::new("/w")).is_ok(), serves, "{version}");
+        }
+        assert_eq!(pinned(json!({"x": 1}), &tsc, Path::new("/w")), json!({"x": 1}));
     }
 }

@@ -5,10 +5,11 @@ mod listing;
 mod queue;
 mod rules;
 
-use super::coverage::Tally;
+use super::coverage::{Tally, counted};
 use crate::context::CallContext;
 use crate::error::{Reason, Result, ToolError};
 use crate::panics;
+use crate::pulse::Pulse;
 use crate::workspace::{Tree, open_subdir};
 use listing::{Listing, Unlisted};
 use queue::Queue;
@@ -23,6 +24,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 const MAX_THREADS: usize = 12;
 /// Levels whose directories are held open while those in them wait to be entered.
 const MAX_HELD: usize = 16;
+/// Files of one directory that are visited before it is told how far the walk is.
+const TELL_EVERY: usize = 64;
 /// Files of one directory that one thread visits itself even while others have nothing to do.
 const SMALL_SHARE: usize = 8;
 
@@ -152,8 +155,9 @@ impl<S: Select> Walk<'_, S> {
         let top = Below { parent: None, path: Vec::new(), depth: 1, rules };
         let queue = Queue::new(threads, Task::Directory(top));
         let done = Mutex::new(walked);
+        let pulse = Pulse::new(self.cx, |count| format!("{} looked at", counted(count, "file")));
         let work = || {
-            let mut worker = Worker::new(self, &reader, &queue, make(), stem.as_bytes());
+            let mut worker = Worker::new(self, &reader, &queue, &pulse, make(), stem.as_bytes());
             match panics::caught(|| worker.run()) {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => queue.stop(error),
@@ -195,8 +199,11 @@ struct Worker<'a, S, V> {
     select: S,
     reader: &'a RuleReader<'a>,
     queue: &'a Queue<Task>,
+    pulse: &'a Pulse<'a>,
     visitor: V,
     tally: Tally,
+    /// How many files of the tally the pulse knows of.
+    told: u64,
     stack: Vec<Task>,
     listing: Listing,
     /// The absolute path of the entry at hand. Its first `stem` bytes are the tree's, its first `dir` bytes the
@@ -212,6 +219,7 @@ impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
         walk: &'a Walk<'a, S>,
         reader: &'a RuleReader<'a>,
         queue: &'a Queue<Task>,
+        pulse: &'a Pulse<'a>,
         visitor: V,
         stem: &[u8],
     ) -> Self {
@@ -224,8 +232,10 @@ impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
             select,
             reader,
             queue,
+            pulse,
             visitor,
             tally,
+            told: 0,
             stack,
             listing,
             path,
@@ -245,11 +255,17 @@ impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
                 Task::Directory(below) => self.directory(&below)?,
                 Task::Files { dir, path, names } => self.files(&dir, &path, names)?,
             }
+            self.tell();
             if self.queue.is_hungry() {
                 self.share();
             }
         }
         Ok(())
+    }
+
+    fn tell(&mut self) {
+        self.pulse.add(self.tally.searched - self.told);
+        self.told = self.tally.searched;
     }
 
     /// Hands the older half of the stack to the threads that wait.
@@ -380,6 +396,9 @@ impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
             let entry = Entry { dir: dir.as_fd(), name, path: &self.path[self.stem + 1..], kind };
             self.visitor.visit(&entry, &mut self.tally)?;
             at += 1;
+            if at % TELL_EVERY == 0 {
+                self.tell();
+            }
         }
         Ok(names)
     }
@@ -410,15 +429,19 @@ mod tests {
 
     struct Each<F>(F);
 
-    impl<F: FnMut(&[u8]) -> Result<()> + Send> Visit for Each<F> {
+    impl<F: FnMut(&[u8], &mut Tally) -> Result<()> + Send> Visit for Each<F> {
         const OPENS_FILES: bool = true;
 
-        fn visit(&mut self, entry: &Entry<'_>, _: &mut Tally) -> Result<()> {
-            (self.0)(entry.path)
+        fn visit(&mut self, entry: &Entry<'_>, tally: &mut Tally) -> Result<()> {
+            (self.0)(entry.path, tally)
         }
     }
 
     fn walk(env: &TestEnv, visit: impl Fn(&[u8]) -> Result<()> + Sync) -> Option<ToolError> {
+        walk_with(env, |path, _| visit(path))
+    }
+
+    fn walk_with(env: &TestEnv, visit: impl Fn(&[u8], &mut Tally) -> Result<()> + Sync) -> Option<ToolError> {
         let tree = env.cx.workspace.top().tree().unwrap();
         let walk =
             Walk { tree: &tree, select: &All, hidden: false, ignored: false, depth: None, cx: &env.cx };
@@ -446,6 +469,23 @@ mod tests {
             paths.dedup();
             assert_eq!(paths.len(), 600);
         }
+    }
+
+    #[test]
+    fn a_long_walk_tells_how_many_files_it_has_looked_at() {
+        let (mut env, told) = (many(), Arc::new(Mutex::new(Vec::new())));
+        let heard = Arc::clone(&told);
+        env.cx.progress = Some(Arc::new(move |message| heard.lock().unwrap().push(message)));
+        let error = walk_with(&env, |_, tally| {
+            std::thread::sleep(std::time::Duration::from_millis(4 * threads() as u64));
+            tally.searched += 1;
+            Ok(())
+        });
+        assert!(error.is_none());
+        let told = told.lock().unwrap();
+        let counts: Vec<u64> = told.iter().map(|message| message["progress"].as_u64().unwrap()).collect();
+        assert!(counts.len() >= 2 && counts.is_sorted() && *counts.last().unwrap() <= 600, "{counts:?}");
+        assert_eq!(told[0]["message"], format!("{} files looked at", counts[0]));
     }
 
     #[test]

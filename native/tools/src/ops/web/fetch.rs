@@ -22,8 +22,9 @@ pub const IMAGE_BYTES: usize = 1 << 20;
 pub struct WebFetch {
     /// Full address of the resource: http:// or https://.
     pub url: String,
-    /// What to look for in the page, such as "the section about error handling". A long page then comes back as the
-    /// passages that fit it, and the note says so.
+    /// What to find out from the page, such as "the section about error handling". The answer comes back instead of
+    /// the page's text; where there is no model to answer, a long page comes as the passages that fit, and the note
+    /// says so.
     pub prompt: Option<String>,
     /// Method of the request.
     #[serde(default)]
@@ -140,7 +141,10 @@ impl Operation for WebFetch {
 
     #[cfg(feature = "port")]
     fn run(self, cx: &CallContext) -> Result<Fetched, Stop> {
-        Ok(super::present::fetch(&self, cx, super::net::Transport::of(&cx.web))?)
+        match &cx.consulted {
+            Some(consulted) => Ok(super::present::answered(&self, consulted)?),
+            None => super::present::fetch(&self, cx, super::net::Transport::of(&cx.web)),
+        }
     }
 
     #[cfg(not(feature = "port"))]

@@ -1,11 +1,11 @@
 //! What a fetch brings back.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A resource of the web, whatever its status.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Fetched {
     /// Address that answered, after every redirect.
     pub url: String,
@@ -13,8 +13,8 @@ pub struct Fetched {
     pub status_code: u16,
     /// The Content-Type header as it was sent; empty where there was none.
     pub content_type: String,
-    /// The text: pages of HTML as Markdown unless raw was asked for, everything else as it is. Empty for images and
-    /// other resources that are not text.
+    /// The text: pages of HTML as Markdown unless raw was asked for, everything else as it is; with a prompt, the
+    /// answer to it, and the note says where it comes from. Empty for images and other resources that are not text.
     pub content: String,
     /// Whether the resource is an image.
     pub is_image: bool,
@@ -40,7 +40,7 @@ pub struct Fetched {
 }
 
 /// One redirect.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Redirect {
     /// Address that answered with the redirect.
     pub from: String,

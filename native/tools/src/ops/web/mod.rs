@@ -3,8 +3,8 @@
 //! Both operations are described behind every door and run in the port only. What a call asks for is checked
 //! into a `request::Plan`; the plan travels hop by hop (`journey`), each hop over a connection of its own
 //! (`net`), and no connection is opened to an address that the `guard` has not seen; what comes back is
-//! decoded, turned into text (`present`) and, where the page is long and the call says what it looks for,
-//! reduced to the passages that matter (`passages`).
+//! decoded, turned into text (`present`) and, where the call says what it looks for, handed to the host's chat model
+//! (`asked`) or, without one, reduced to the passages that matter (`passages`).
 
 pub mod auth;
 pub mod fetch;
@@ -14,6 +14,8 @@ pub mod search;
 
 #[cfg(feature = "port")]
 mod address;
+#[cfg(feature = "port")]
+mod asked;
 #[cfg(feature = "port")]
 mod charset;
 #[cfg(feature = "port")]

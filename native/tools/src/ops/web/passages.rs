@@ -25,30 +25,45 @@ pub(super) struct Passages {
     pub(super) note: String,
 }
 
-/// The part of a text of Markdown that fits a prompt best, in the text's own order.
-pub(super) fn for_prompt(prompt: &str, text: &str) -> Passages {
+/// The part of a text of Markdown that fits a prompt best, in the text's own order. `unanswered` says why no model has
+/// answered the prompt.
+pub(super) fn for_prompt(prompt: &str, text: &str, unanswered: &str) -> Passages {
     if text.len() <= SHORT {
-        let note = "no model was asked to answer the prompt; this is the whole text of the page".to_owned();
+        let note = format!("{unanswered}; this is the whole text of the page");
         return Passages { text: text.to_owned(), note };
     }
-    let wanted: BTreeSet<String> =
-        terms(prompt).filter(|term| !COMMON.contains(&format!(" {term} "))).collect();
     let blocks = blocks(text);
-    let scores = scores(&wanted, &blocks);
-    let chosen = chosen(&blocks, &scores);
+    let chosen = best(prompt, &blocks, BUDGET);
     if chosen.is_empty() {
-        let note = "no model was asked to answer the prompt, and the page has none of its words; this is the text from \
-                    its beginning";
-        return Passages { text: text.to_owned(), note: note.to_owned() };
+        let note =
+            format!("{unanswered}, and the page has none of its words; this is the text from its beginning");
+        return Passages { text: text.to_owned(), note };
     }
     let note = format!(
-        "no model was asked to answer the prompt; these are the {} of the page's {} passages that share most words with \
-         it, in the page's order, with […] where others were left out; leave the prompt out for the text from its \
-         beginning",
+        "{unanswered}; these are the {} of the page's {} passages that share most words with it, in the page's order, \
+         with […] where others were left out; leave the prompt out for the text from its beginning",
         chosen.len(),
         blocks.len()
     );
     Passages { text: joined(&blocks, &chosen), note }
+}
+
+/// The part of a long text that fits a question best, of `budget` bytes at most; where nothing fits, its beginning.
+pub(super) fn chosen(question: &str, text: &str, budget: usize) -> String {
+    let blocks = blocks(text);
+    let mut chosen = match best(question, &blocks, budget) {
+        chosen if chosen.is_empty() => text.to_owned(),
+        chosen => joined(&blocks, &chosen),
+    };
+    chosen.truncate(chosen.floor_char_boundary(budget));
+    chosen
+}
+
+/// The blocks that fit a question best.
+fn best(question: &str, blocks: &[Block<'_>], budget: usize) -> BTreeSet<usize> {
+    let wanted: BTreeSet<String> =
+        terms(question).filter(|term| !COMMON.contains(&format!(" {term} "))).collect();
+    within(budget, blocks, &scores(&wanted, blocks))
 }
 
 /// A paragraph, list, table or code block, and the heading that it stands under.
@@ -146,7 +161,7 @@ fn rarity(term: &str, counted: &[(HashMap<String, f64>, f64)]) -> f64 {
 }
 
 /// The best blocks that fit into the budget, with their headings.
-fn chosen(blocks: &[Block<'_>], scores: &[f64]) -> BTreeSet<usize> {
+fn within(budget: usize, blocks: &[Block<'_>], scores: &[f64]) -> BTreeSet<usize> {
     let best = scores.iter().copied().fold(0.0, f64::max);
     let is_good = |at: &usize| scores[*at] > 0.0 && scores[*at] >= best * WORTH;
     let mut order: Vec<usize> = (0..blocks.len()).filter(is_good).collect();
@@ -157,7 +172,7 @@ fn chosen(blocks: &[Block<'_>], scores: &[f64]) -> BTreeSet<usize> {
         let added: Vec<usize> = [Some(at), blocks[at].heading].into_iter().flatten().collect();
         let more: usize =
             added.iter().filter(|at| !chosen.contains(*at)).map(|at| blocks[*at].text.len() + 2).sum();
-        if size + more <= BUDGET || chosen.is_empty() {
+        if size + more <= budget || chosen.is_empty() {
             size += more;
             chosen.extend(added);
         }
@@ -186,6 +201,8 @@ fn joined(blocks: &[Block<'_>], chosen: &BTreeSet<usize>) -> String {
 mod tests {
     use super::*;
 
+    const NO_MODEL: &str = "no model was asked";
+
     fn long(middle: &str) -> String {
         let filler =
             |n: usize| format!("Paragraph {n} talks of gardens, rivers and the weather of the season.\n\n");
@@ -196,7 +213,7 @@ mod tests {
     #[test]
     fn the_passages_that_fit_come_in_order_with_their_heading() {
         let text = long("## Handling errors\n\nReturn them to the caller.\n\nAn error is a value.");
-        let found = for_prompt("Extract the section about error handling", &text);
+        let found = for_prompt("Extract the section about error handling", &text, NO_MODEL);
         assert_eq!(
             found.text,
             "[…]\n\n## Handling errors\n\nReturn them to the caller.\n\nAn error is a value.\n\n[…]"
@@ -210,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_short_text_is_given_whole() {
-        let found = for_prompt("anything", "# A\n\nb");
+        let found = for_prompt("anything", "# A\n\nb", NO_MODEL);
         assert_eq!(found.text, "# A\n\nb");
         assert!(found.note.contains("whole"));
     }
@@ -218,28 +235,28 @@ mod tests {
     #[test]
     fn a_prompt_without_a_match_gets_the_text_and_hears_of_it() {
         let text = long("");
-        let found = for_prompt("quantum chromodynamics", &text);
+        let found = for_prompt("quantum chromodynamics", &text, NO_MODEL);
         assert_eq!(found.text, text);
         assert!(found.note.contains("none of its words"));
     }
 
     #[test]
     fn a_word_that_all_passages_have_chooses_none_of_them() {
-        let found = for_prompt("paragraph 77", &long(""));
+        let found = for_prompt("paragraph 77", &long(""), NO_MODEL);
         assert_eq!(found.text.matches("Paragraph").count(), 1, "{}", found.text);
         assert!(found.text.contains("Paragraph 77 "));
     }
 
     #[test]
     fn scripts_without_spaces_are_searched_too() {
-        let found = for_prompt("错误处理", &long("## 错误处理\n\n返回错误值。"));
+        let found = for_prompt("错误处理", &long("## 错误处理\n\n返回错误值。"), NO_MODEL);
         assert!(found.text.contains("返回错误值"), "{}", found.text);
         assert!(!found.text.contains("gardens"));
     }
 
     #[test]
     fn passages_stay_within_the_budget() {
-        let found = for_prompt("gardens", &long("").repeat(20));
+        let found = for_prompt("gardens", &long("").repeat(20), NO_MODEL);
         assert!(found.text.len() <= BUDGET + 2000, "{}", found.text.len());
     }
 

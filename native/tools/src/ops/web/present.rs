@@ -1,5 +1,9 @@
 //! From an answer to a result.
+//!
+//! Where the call looks for something in the page and the host has a chat model, the fetch stops with the page's text
+//! for the model, and goes on in [`answered`] with what the model says.
 
+use super::asked::Asked;
 use super::charset;
 use super::fetch::{IMAGE_BYTES, TEXT_BYTES, WebFetch};
 use super::fetched::Fetched;
@@ -9,7 +13,8 @@ use super::media::{self, Media};
 use super::net::{Body, Clock, End, Transport, block_on, text_of};
 use super::passages;
 use super::request::Plan;
-use crate::context::CallContext;
+use crate::consultation::{Consulted, Reply};
+use crate::context::{CallContext, Stop};
 use crate::error::{Reason, Result, ToolError};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -24,8 +29,8 @@ const MARKDOWN_BYTES: usize = 1 << 20;
 ///
 /// # Errors
 /// `invalid_argument`, `denied`, `network`, `timeout`, `cancelled`. An answer of the server, whatever its status, is a
-/// result.
-pub(super) fn fetch(call: &WebFetch, cx: &CallContext, transport: Transport) -> Result<Fetched> {
+/// result. [`Stop::Consult`] where a model has to answer the call's prompt.
+pub(super) fn fetch(call: &WebFetch, cx: &CallContext, transport: Transport) -> Result<Fetched, Stop> {
     let plan = Plan::of(call)?;
     let clock = Clock::of(cx, call.timeout_sec);
     let (draft, end) = block_on(cx, async {
@@ -33,13 +38,34 @@ pub(super) fn fetch(call: &WebFetch, cx: &CallContext, transport: Transport) -> 
         Draft::received(call, arrival, &clock).await
     })?;
     match end {
-        End::Complete | End::Capped => Ok(draft.fetched),
-        End::TimedOut => Err(draft.so_far(clock.timed_out("receiving the body"))),
+        End::Complete | End::Capped => draft.finished(cx.has_model),
+        End::TimedOut => Err(draft.so_far(clock.timed_out("receiving the body")).into()),
         End::Broken(why) => {
             let message = format!("the body from {} broke off: {why}; try again", draft.fetched.url);
-            Err(draft.so_far(ToolError::new(Reason::Network, message).with("kind", "body")))
+            Err(draft.so_far(ToolError::new(Reason::Network, message).with("kind", "body")).into())
         }
     }
+}
+
+/// Goes on with a fetch after the host's model was asked about the page.
+///
+/// # Errors
+/// `invalid_argument` if the host sends back something else than what it was given.
+pub(super) fn answered(call: &WebFetch, consulted: &Consulted) -> Result<Fetched> {
+    let Asked { fetched, notes, text } = Asked::resumed(consulted.so_far.clone())?;
+    let mut draft = Draft { call, media: Media::Text, fetched, text: String::new(), notes };
+    match &consulted.reply {
+        Reply::Answer(answer) => {
+            let size = text.len().div_ceil(1 << 10);
+            draft.notes.push(format!(
+                "a chat model wrote this content, as its answer to the prompt from the page's {size} KiB of text; leave \
+                 the prompt out for the text itself"
+            ));
+            draft.cut(answer.trim().to_owned());
+        }
+        Reply::Failed(why) => draft.take_passages(text, &format!("the prompt was not answered: {why}")),
+    }
+    Ok(draft.noted())
 }
 
 /// A result in the making.
@@ -47,6 +73,8 @@ struct Draft<'a> {
     call: &'a WebFetch,
     media: Media,
     fetched: Fetched,
+    /// The page's text, as long as it is; what of it is wanted becomes the content in the end.
+    text: String,
     notes: Vec<String>,
 }
 
@@ -65,22 +93,27 @@ impl<'a> Draft<'a> {
             size_bytes: declared.unwrap_or_default(),
             ..Fetched::default()
         };
-        let mut draft =
-            Self { call, media: Media::of(&media_type), fetched: Fetched { media_type, ..fetched }, notes };
+        let mut draft = Self {
+            call,
+            media: Media::of(&media_type),
+            fetched: Fetched { media_type, ..fetched },
+            text: String::new(),
+            notes,
+        };
         if matches!(call.method.as_str(), "HEAD" | "OPTIONS") {
             let headers = exchange.headers.iter().map(|(name, value)| (name.to_string(), text_of(value)));
             draft.fetched.headers = Some(headers.collect());
         }
         if call.method.as_str() == "HEAD" {
             draft.fetched.is_image = draft.media == Media::Image;
-            return Ok((draft.noted(), End::Complete));
+            return Ok((draft, End::Complete));
         }
         if draft.leaves_body(declared.filter(|_| !is_encoded)) {
-            return Ok((draft.noted(), End::Complete));
+            return Ok((draft, End::Complete));
         }
         let body = exchange.receive(draft.cap(), clock).await?;
         draft.take(&body, &url);
-        Ok((draft.noted(), body.end))
+        Ok((draft, body.end))
     }
 
     /// Most bytes to receive.
@@ -152,12 +185,10 @@ impl<'a> Draft<'a> {
         let decoded = charset::decode(&body.bytes, label.as_deref(), body.end == End::Complete);
         self.fetched.charset = Some(decoded.charset.to_owned());
         self.notes.extend(decoded.notes);
-        let text = match self.media == Media::Html && !self.call.raw {
+        self.text = match self.media == Media::Html && !self.call.raw {
             true => self.readable(&decoded.text, url),
             false => decoded.text,
         };
-        let text = self.fitting_prompt(text);
-        self.cut(text);
     }
 
     fn readable(&mut self, html: &str, url: &Url) -> String {
@@ -181,15 +212,35 @@ impl<'a> Draft<'a> {
         page.text
     }
 
-    /// Where a model of the host's would be asked, given its answer instead of the text; there is none to ask yet.
-    fn fitting_prompt(&mut self, text: String) -> String {
-        let Some(prompt) = self.call.prompt.as_deref().filter(|prompt| !prompt.trim().is_empty()) else {
-            return text;
-        };
-        let passages = passages::for_prompt(prompt, &text);
+    /// What the call looks for in the page.
+    fn prompt(&self) -> Option<&'a str> {
+        self.call.prompt.as_deref().filter(|prompt| !prompt.trim().is_empty())
+    }
+
+    /// A page that says what went wrong answers no question.
+    fn finished(mut self, has_model: bool) -> Result<Fetched, Stop> {
+        let is_answerable = (200..300).contains(&self.fetched.status_code) && !self.text.is_empty();
+        if let Some(prompt) = self.prompt().filter(|_| has_model && is_answerable) {
+            let asked = Asked { fetched: self.fetched, notes: self.notes, text: self.text };
+            return Err(Stop::Consult(asked.consultation(prompt)));
+        }
+        self.take_content();
+        Ok(self.noted())
+    }
+
+    fn take_content(&mut self) {
+        let text = std::mem::take(&mut self.text);
+        match self.prompt().filter(|_| !text.is_empty()) {
+            Some(_) => self.take_passages(text, "no model was asked to answer the prompt"),
+            None => self.cut(text),
+        }
+    }
+
+    fn take_passages(&mut self, text: String, unanswered: &str) {
+        let passages = passages::for_prompt(self.prompt().unwrap_or_default(), &text, unanswered);
         self.fetched.truncated |= passages.text.len() < text.len();
         self.notes.push(passages.note);
-        passages.text
+        self.cut(passages.text);
     }
 
     fn cut(&mut self, mut text: String) {
@@ -206,14 +257,14 @@ impl<'a> Draft<'a> {
         self.fetched.content = text;
     }
 
-    fn noted(mut self) -> Self {
-        let notes = std::mem::take(&mut self.notes);
-        self.fetched.note = (!notes.is_empty()).then(|| notes.join("; "));
-        self
+    fn noted(mut self) -> Fetched {
+        self.fetched.note = (!self.notes.is_empty()).then(|| self.notes.join("; "));
+        self.fetched
     }
 
     /// An error with what had come before it.
-    fn so_far(self, error: ToolError) -> ToolError {
+    fn so_far(mut self, error: ToolError) -> ToolError {
+        self.take_content();
         let Fetched { url, status_code, content_type, content, size_bytes, redirects, .. } = self.fetched;
         let error = error
             .with("url", url)

@@ -4,6 +4,7 @@ use super::child::Child;
 use super::frame::retry;
 use super::message::{Failure, Report};
 use crate::cancel::CancelToken;
+use crate::pulse::PACE;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
 use std::mem::MaybeUninit;
@@ -28,6 +29,17 @@ pub struct Terms<'a> {
     pub deadline: Option<Instant>,
     /// Kills it when the caller cancels.
     pub wake: Wake,
+    /// Hears now and then how far it is.
+    pub listener: Option<Listener<'a>>,
+}
+
+/// Hears how far a program is, a few times per second: the time that it has run, and the bytes of its output.
+pub struct Listener<'a>(pub &'a dyn Fn(Duration, u64));
+
+impl std::fmt::Debug for Listener<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Listener")
+    }
 }
 
 /// Why a program is at its end.
@@ -107,6 +119,11 @@ struct Run<'a> {
     end: End,
     /// When the program is killed, or, once it has been, when the wait for that is given up.
     until: Option<Instant>,
+    started: Instant,
+    /// Bytes of output so far.
+    output: usize,
+    /// When the listener hears something again.
+    due: Option<Instant>,
 }
 
 /// One output stream, until its end.
@@ -120,7 +137,10 @@ impl<'a> Run<'a> {
         let stdout = Stream { source: Source::Stdout, fd: child.stdout.take() };
         let stderr = Stream { source: Source::Stderr, fd: child.stderr.take() };
         let (end, until) = (End::Itself, terms.deadline);
-        let mut run = Self { child, terms, input: terms.input, stdout, stderr, end, until };
+        let started = Instant::now();
+        let due = terms.listener.is_some().then(|| started + PACE);
+        let (input, output) = (terms.input, 0);
+        let mut run = Self { child, terms, input, stdout, stderr, end, until, started, output, due };
         run.feed();
         run
     }
@@ -130,12 +150,13 @@ impl<'a> Run<'a> {
         let mut chunk: Chunk = [MaybeUninit::uninit(); _];
         loop {
             let has_report = self.wait()?;
-            self.stdout.read(&mut chunk, sink);
-            self.stderr.read(&mut chunk, sink);
+            self.output += self.stdout.read(&mut chunk, sink);
+            self.output += self.stderr.read(&mut chunk, sink);
             if has_report {
                 return Ok(());
             }
             self.feed();
+            self.tell();
             if self.is_given_up() {
                 return Err(Errno::TIMEDOUT);
             }
@@ -151,11 +172,21 @@ impl<'a> Run<'a> {
         let mut fds = vec![PollFd::from_borrowed_fd(self.child.control(), PollFlags::IN)];
         fds.extend(streams.map(|fd| PollFd::new(fd, PollFlags::IN)));
         fds.extend(input.into_iter().chain(wake));
-        let time = self.until.map(|until| timespec(until.saturating_duration_since(Instant::now())));
+        let first = self.until.into_iter().chain(self.due).min();
+        let time = first.map(|until| timespec(until.saturating_duration_since(Instant::now())));
         match poll(&mut fds, time.as_ref()) {
             Ok(_) => Ok(!fds[0].revents().is_empty()),
             Err(Errno::INTR) => Ok(false),
             Err(errno) => Err(errno),
+        }
+    }
+
+    fn tell(&mut self) {
+        if let (Some(Listener(hear)), Some(due)) = (&self.terms.listener, self.due)
+            && Instant::now() >= due
+        {
+            hear(self.started.elapsed(), self.output as u64);
+            self.due = Some(Instant::now() + PACE);
         }
     }
 

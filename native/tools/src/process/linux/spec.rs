@@ -23,6 +23,9 @@ pub enum Stdin {
 pub struct Spec {
     /// Absolute path of the program.
     pub program: PathBuf,
+    /// Whether it is called by its whole path instead of its name alone. By the path, interpreters find the libraries
+    /// that belong to them.
+    pub by_path: bool,
     /// Its arguments, without its own name.
     pub arguments: Vec<OsString>,
     /// Its whole environment; nothing is added.
@@ -40,7 +43,10 @@ pub struct Spec {
 impl Spec {
     /// The order for a reaper.
     pub(super) fn order(&self) -> Result<Vec<u8>, Failure> {
-        let name = self.program.file_name().unwrap_or_default();
+        let name = match self.by_path {
+            true => self.program.as_os_str(),
+            false => self.program.file_name().unwrap_or_default(),
+        };
         let arguments = [name].into_iter().chain(self.arguments.iter().map(OsString::as_os_str));
         let arguments = arguments.map(|argument| text(argument.as_bytes())).collect::<Result<Vec<_>, _>>()?;
         let pair =

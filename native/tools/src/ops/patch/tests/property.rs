@@ -1,23 +1,11 @@
 //! Any change comes out as it was meant, and every byte outside it stays, whatever the encoding.
 
 use super::*;
+use crate::ops::testenv::ENCODINGS;
 use crate::text::{Charset, Content, sniff};
 use proptest::prelude::*;
 use similar::{Algorithm, ChangeTag};
 use std::fmt::Write;
-
-/// Encodings with letters that they hold, and with a first line that makes them certain to be detected.
-const ENCODINGS: [(&str, &str, &str); 9] = [
-    ("utf-8", "", "aä漢😀\\+- @"),
-    ("utf-8", "\u{FEFF}", "aä漢\\"),
-    ("utf-16le", "\u{FEFF}", "aä漢😀\u{A0A}\u{D00}"),
-    ("utf-16be", "\u{FEFF}", "aä漢😀\u{A0A}\u{A00}"),
-    ("windows-1252", "un été à la plage, où les élèves français rêvent déjà de Noël\n", "aéàü\\"),
-    ("gbk", "中华人民共和国的首都是北京，这是一个中文文件，内容是文字。\n", "a中文汉字啊\\"),
-    ("shift_jis", "これは日本語のテキストです。漢字とカタカナもあります。\n", "aソ表能あア\\"),
-    ("big5", "這是一個繁體中文的文件，內容是文字，台灣的首都是台北。\n", "a功許蓋文字\\"),
-    ("euc-kr", "이것은 한국어로 쓰여진 문서입니다. 내용은 글자입니다.\n", "a한국어가나\\"),
-];
 
 #[derive(Debug, Clone)]
 struct Case {

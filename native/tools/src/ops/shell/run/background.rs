@@ -51,7 +51,7 @@ fn launch(shell: Shell, cx: &CallContext, command: &Arc<Command>) -> Result<Isol
 }
 
 fn watch(command: &Command, child: Child, input: &str, deadline: Option<Instant>, wake: Wake) {
-    let terms = Terms { input: input.as_bytes(), deadline, wake };
+    let terms = Terms { input: input.as_bytes(), deadline, wake, listener: None };
     match panics::caught(|| collect(child, &terms, &mut command.sink())) {
         Ok(collected) => command.finish(collected),
         // The child was dropped, and killed by that.

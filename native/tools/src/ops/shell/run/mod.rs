@@ -16,14 +16,14 @@ use super::{Shell, ShellOutput};
 use crate::context::CallContext;
 use crate::error::{Reason, Result, ToolError};
 use crate::process::{
-    Collected, Confinement, End, Exit, Failure, Isolation, Launcher, Report, Spec, Stdin, Terms, Wake,
-    collect, environment, signal_name,
+    Cause, Collected, Confinement, End, Excess, Exit, Failure, Isolation, Launcher, Listener, Report, Spec,
+    Stdin, Terms, Wake, collect, environment, signal_name,
 };
 use capture::{Capture, Captured};
 use rustix::fs::Access;
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -39,10 +39,12 @@ const USUAL_PLACES: [&str; 3] = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/b
 pub(super) fn run(shell: &Shell, cx: &CallContext) -> Result<ShellOutput> {
     let started = Instant::now();
     let spec = spec(shell, cx)?;
+    let tell = |time: Duration, output: u64| cx.report(progress(time, output));
     let terms = Terms {
         input: shell.stdin.as_deref().unwrap_or_default().as_bytes(),
         deadline: Some(deadline(shell, cx, started)),
         wake: Wake::on(&cx.cancel).map_err(not_started)?,
+        listener: cx.progress.is_some().then_some(Listener(&tell)),
     };
     let child = Launcher::shared().spawn(&spec).map_err(not_started)?;
     let isolation = child.isolation.clone();
@@ -51,17 +53,24 @@ pub(super) fn run(shell: &Shell, cx: &CallContext) -> Result<ShellOutput> {
     answer(collected, capture.take_out(false), isolation, started.elapsed())
 }
 
+/// How far a command is, by the seconds that it has run.
+fn progress(time: Duration, output: u64) -> Value {
+    let message = format!("running for {} s, {output} bytes of output", time.as_secs());
+    json!({"progress": time.as_secs_f64(), "message": message, "output_bytes": output})
+}
+
 fn spec(shell: &Shell, cx: &CallContext) -> Result<Spec> {
     let own = shell.variables()?.into_iter().map(|(name, value)| (name.into(), value.into()));
     let words = ["--noprofile", "--norc", "-c", shell.command.as_str()];
     Ok(Spec {
         program: bash()?,
+        by_path: false,
         arguments: words.map(OsString::from).into(),
         environment: environment(cx.workspace.temp_path(), &cx.sandbox, own),
         directory: shell.directory(cx)?.open_dir()?,
         stdin: if shell.stdin.is_some() { Stdin::Pipe } else { Stdin::Empty },
         lingers: shell.run_in_background,
-        confinement: Confinement::of(cx),
+        confinement: Confinement::of(cx)?,
     })
 }
 
@@ -108,12 +117,15 @@ fn answer(
     isolation: Isolation,
     duration: Duration,
 ) -> Result<ShellOutput> {
-    let (exit, killed) = match collected.report {
-        Ok(Report::Ended { exit, killed, .. }) => (Some(exit), Some(killed)),
-        Ok(Report::NotStarted(failure)) => return Err(not_started(failure)),
-        Err(_) => (None, None),
+    let (exit, killed, cause) = match &collected.report {
+        Ok(Report::Ended { exit, killed, cause, .. }) => (Some(*exit), Some(*killed), cause.clone()),
+        Ok(Report::NotStarted(failure)) => return Err(not_started(failure.clone())),
+        Err(_) => (None, None, None),
     };
     let output = output(captured, exit, killed, isolation, duration);
+    if let (End::Itself, Some(cause)) = (collected.end, cause.filter(|cause| is_reason(cause, killed))) {
+        return Err(ended_for(cause, &output));
+    }
     match (collected.end, collected.report) {
         // Where nothing was left to kill, it was faster than the order to.
         (_, Ok(_)) if killed == Some(0) => Ok(ShellOutput { killed: None, ..output }),
@@ -179,6 +191,42 @@ fn ended(reason: Reason, output: &ShellOutput) -> ToolError {
         ToolError::new(reason, format!("{what} ({how}; its output so far is in the details)")),
         output,
     )
+}
+
+/// Whether a command was ended for it; it may have been faster than its reaper.
+fn is_reason(cause: &Cause, killed: Option<u32>) -> bool {
+    matches!(cause, Cause::Created(_)) || killed.is_some_and(|count| count > 0)
+}
+
+/// The error of a command that its reaper ended.
+fn ended_for(cause: Cause, output: &ShellOutput) -> ToolError {
+    let what = cause_message(&cause);
+    let count = output.killed.unwrap_or(0);
+    let message =
+        format!("{what} ({count} processes were killed; the command's output so far is in the details)");
+    let error = |reason| with_output(ToolError::new(reason, message), output);
+    match cause {
+        Cause::Created(path) => error(Reason::AccessDenied).file(&path),
+        Cause::Memory(Excess { taken, limit }) => {
+            error(Reason::OutOfMemory).with("memory", taken).with("memory_limit", limit)
+        }
+    }
+}
+
+fn cause_message(cause: &Cause) -> String {
+    let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
+    match cause {
+        Cause::Memory(Excess { taken, limit }) => format!(
+            "the command's processes had {} MiB of memory together, where {} MiB is the limit, and were killed; do less \
+             at a time, or have the host set the sandbox's memory higher",
+            mebibytes(*taken),
+            mebibytes(*limit)
+        ),
+        Cause::Created(path) => format!(
+            "the command was killed because it created {path}, from which git would take settings and programs to run; \
+             the file was removed"
+        ),
+    }
 }
 
 /// The error of a command whose reaper was killed from outside.

@@ -1,7 +1,7 @@
 //! What must make no connection. Each case first works where it is allowed, as far as loopback addresses can show it.
 
 use super::server::{Server, answer, redirect};
-use super::{Script, assert_denied, call, reaching, try_fetch, with_settings};
+use super::{Script, assert_denied, call, reaching, try_fetch, with_settings, without_model};
 use crate::ops::web::net::Transport;
 use crate::ops::web::present;
 use serde_json::json;
@@ -106,7 +106,7 @@ fn by_name(
 ) -> crate::error::Result<crate::ops::web::fetched::Fetched> {
     let cx = reaching(allowed);
     let args = call(json!({"url": format!("http://name.example:{port}/"), "timeout_sec": 5}));
-    present::fetch(&args, &cx, Transport::of(&cx.web).resolving(script))
+    without_model(present::fetch(&args, &cx, Transport::of(&cx.web).resolving(script)))
 }
 
 #[test]

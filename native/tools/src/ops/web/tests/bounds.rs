@@ -1,7 +1,7 @@
 //! Time, size, cancellation, and servers that fail.
 
 use super::server::{Server, Stream, answer, head};
-use super::{Script, call, get, note, reaching, try_fetch};
+use super::{Script, call, get, note, reaching, try_fetch, without_model};
 use crate::context::CallContext;
 use crate::error::{Reason, ToolError};
 use crate::ops::web::net::Transport;
@@ -165,7 +165,8 @@ fn a_host_that_does_not_exist_is_an_error_that_says_so() {
     let transport = Transport::of(&cx.web)
         .resolving(Script::of([Err("failed to lookup address information: Name or service not known")]));
     let error =
-        present::fetch(&call(json!({"url": "http://no.such.host.example/"})), &cx, transport).unwrap_err();
+        without_model(present::fetch(&call(json!({"url": "http://no.such.host.example/"})), &cx, transport))
+            .unwrap_err();
     assert_eq!((error.reason, &error.details["kind"]), (Reason::Network, &json!("dns")));
     assert!(
         error.message.contains("no.such.host.example cannot be found (Name or service not known)"),

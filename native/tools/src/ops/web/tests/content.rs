@@ -2,8 +2,12 @@
 
 use super::server::{Server, answer, head};
 use super::{call, fetch, get, note, reaching, try_fetch};
+use crate::consultation::{Consulted, Reply};
+use crate::context::{CallContext, Stop};
 use crate::error::Reason;
 use crate::ops::web::fetch::{Method, WebFetch};
+use crate::ops::web::net::Transport;
+use crate::ops::web::present;
 use crate::schema;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -242,6 +246,36 @@ fn a_prompt_gets_the_passages_that_fit_it_and_hears_that_no_model_was_asked() {
     let short = Server::fixed("200 OK", HTML, "<p>Hi.</p>");
     let fetched = fetch(&short, json!({"url": short.url("/"), "prompt": "anything"}));
     assert_eq!((fetched.content.as_str(), fetched.truncated), ("Hi.", false));
+}
+
+#[test]
+fn a_prompt_is_answered_by_the_hosts_model_from_the_pages_text() {
+    let server = Server::fixed("200 OK", HTML, "<title>Fruit</title><p>There are 7 apples.</p>");
+    let cx = CallContext { has_model: true, ..reaching(&[&server]) };
+    let args = call(json!({"url": server.url("/"), "prompt": "How many apples?"}));
+    let Err(Stop::Consult(asked)) = present::fetch(&args, &cx, Transport::of(&cx.web)) else {
+        panic!("the model is not asked")
+    };
+    assert!(asked.prompt.contains("How many apples?") && asked.prompt.contains("There are 7 apples."));
+    let after = |reply| {
+        let consulted = Consulted { reply, so_far: asked.so_far.clone() };
+        present::answered(&args, &consulted).unwrap()
+    };
+    let fetched = after(Reply::Answer("7\n".into()));
+    assert_eq!((fetched.content.as_str(), fetched.title.as_deref()), ("7", Some("Fruit")));
+    assert!(note(&fetched).contains("a chat model wrote this"), "{}", note(&fetched));
+    let fetched = after(Reply::Failed("the server is overloaded".into()));
+    assert_eq!(fetched.content, "There are 7 apples.");
+    assert!(note(&fetched).contains("not answered: the server is overloaded"), "{}", note(&fetched));
+    assert_eq!(server.seen().len(), 1, "the page is fetched once");
+}
+
+#[test]
+fn no_model_is_asked_about_a_page_that_is_not_the_one_wanted() {
+    let server = Server::fixed("404 Not Found", HTML, "<p>No such page.</p>");
+    let cx = CallContext { has_model: true, ..reaching(&[&server]) };
+    let fetched = try_fetch(&cx, json!({"url": server.url("/"), "prompt": "How many apples?"})).unwrap();
+    assert_eq!((fetched.status_code, fetched.content.as_str()), (404, "No such page."));
 }
 
 #[test]

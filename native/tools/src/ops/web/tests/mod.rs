@@ -14,7 +14,7 @@ use super::fetch::WebFetch;
 use super::fetched::Fetched;
 use super::net::{Addresses, ResolveNames, Transport};
 use super::present;
-use crate::context::CallContext;
+use crate::context::{CallContext, Stop};
 use crate::error::{Reason, Result, ToolError};
 use crate::schema;
 use crate::workspace::Workspace;
@@ -45,7 +45,15 @@ fn call(args: Value) -> WebFetch {
 }
 
 fn try_fetch(cx: &CallContext, args: Value) -> Result<Fetched> {
-    present::fetch(&call(args), cx, Transport::of(&cx.web))
+    without_model(present::fetch(&call(args), cx, Transport::of(&cx.web)))
+}
+
+/// What a fetch comes to where there is no model to ask.
+fn without_model(ended: Result<Fetched, Stop>) -> Result<Fetched> {
+    ended.map_err(|stop| match stop {
+        Stop::Failed(error) => error,
+        other => panic!("{other:?}"),
+    })
 }
 
 fn fetch(server: &Server, args: Value) -> Fetched {

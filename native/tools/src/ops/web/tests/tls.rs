@@ -1,7 +1,7 @@
 //! Encrypted servers.
 
 use super::server::{Server, answer, redirect};
-use super::{Script, call, reaching, try_fetch, with_settings};
+use super::{Script, call, reaching, try_fetch, with_settings, without_model};
 use crate::context::CallContext;
 use crate::error::{Reason, Result};
 use crate::ops::web::fetched::Fetched;
@@ -45,7 +45,7 @@ fn params(names: &[&str]) -> CertificateParams {
 }
 
 fn trusting(cx: &CallContext, authority: &CertificateDer<'static>, args: Value) -> Result<Fetched> {
-    present::fetch(&call(args), cx, Transport::of(&cx.web).trusting(authority.clone()))
+    without_model(present::fetch(&call(args), cx, Transport::of(&cx.web).trusting(authority.clone())))
 }
 
 #[test]

@@ -25,6 +25,7 @@ const CALLS: &[Call] = &[
     Call("perf_event_open", libc::SYS_perf_event_open, [0, 0, -1, -1, 0]),
     Call("io_uring_setup", libc::SYS_io_uring_setup, [1, 0, 0, 0, 0]),
     Call("userfaultfd", libc::SYS_userfaultfd, [1, 0, 0, 0, 0]),
+    Call("memfd_create", libc::SYS_memfd_create, [0; 5]),
     Call("open_by_handle_at", libc::SYS_open_by_handle_at, [AT_FDCWD, 0, 0, 0, 0]),
     Call("packet_socket", libc::SYS_socket, [AF_PACKET, SOCK_RAW, 0, 0, 0]),
     Call("vsock_socket", libc::SYS_socket, [AF_VSOCK, SOCK_STREAM, 0, 0, 0]),

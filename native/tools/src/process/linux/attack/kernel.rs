@@ -1,8 +1,9 @@
 //! Privileges, and ways round the filter of system calls.
 
-use super::checked;
+use super::{checked, number};
 use std::io;
 use std::os::fd::AsRawFd;
+use std::ptr;
 
 fn refused(why: &str) -> io::Result<()> {
     Err(io::Error::other(why.to_owned()))
@@ -33,6 +34,24 @@ pub(super) fn privileges() -> io::Result<()> {
         0 => Ok(()),
         _ => refused("no new privileges"),
     }
+}
+
+/// Sets a limit of another process, to what it is.
+pub(super) fn limit(pid: &str) -> io::Result<()> {
+    let (pid, mut limit) = (number(pid)?, libc::rlimit64 { rlim_cur: 0, rlim_max: 0 });
+    // SAFETY: the structure outlives both calls.
+    unsafe {
+        checked(libc::prlimit64(pid, libc::RLIMIT_NOFILE, ptr::null(), &raw mut limit).into())?;
+        checked(libc::prlimit64(pid, libc::RLIMIT_NOFILE, &raw const limit, ptr::null_mut()).into()).map(drop)
+    }
+}
+
+/// Has another process run only when nobody else wants to.
+pub(super) fn priority(pid: &str) -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the structure outlives the call.
+    checked(unsafe { libc::sched_setscheduler(number(pid)?, libc::SCHED_IDLE, &raw const parameters) }.into())
+        .map(drop)
 }
 
 /// A call of the 32-bit architecture: its number for getpid is another call's here.

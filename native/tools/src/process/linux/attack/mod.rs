@@ -39,9 +39,13 @@ const ATTACKS: &[Attack] = &[
     Attack { name: "call", arguments: 1, attempt: |of| calls::call(&of[0]) },
     Attack { name: "foreign", arguments: 0, attempt: |_| kernel::foreign() },
     Attack { name: "other_numbers", arguments: 0, attempt: |_| kernel::other_numbers() },
+    Attack { name: "limit", arguments: 1, attempt: |of| kernel::limit(&of[0]) },
+    Attack { name: "priority", arguments: 1, attempt: |of| kernel::priority(&of[0]) },
     Attack { name: "terminal", arguments: 0, attempt: |_| kernel::terminal() },
     // What can be used up.
     Attack { name: "memory", arguments: 1, attempt: |of| use_up::memory(&of[0]) },
+    Attack { name: "memory_together", arguments: 2, attempt: |of| use_up::memory_together(&of[0], &of[1]) },
+    Attack { name: "page_tables", arguments: 1, attempt: |of| use_up::page_tables(&of[0]) },
     Attack { name: "processes", arguments: 1, attempt: |of| use_up::processes(&of[0]) },
 ];
 

@@ -46,3 +46,45 @@ fn wait_for_the_end() -> ! {
         libc::_exit(0)
     }
 }
+
+/// Has this many children at once, each of which uses this many bytes of memory, and waits until they have ended.
+pub(super) fn memory_together(count: &str, bytes: &str) -> io::Result<()> {
+    let (count, bytes) = (number::<u32>(count)?, number::<usize>(bytes)?);
+    for _ in 0..count {
+        // SAFETY: this process has one thread; the child uses memory of its own and ends.
+        if checked(unsafe { libc::fork() }.into())? == 0 {
+            let used = vec![1_u8; bytes];
+            std::thread::sleep(std::time::Duration::from_secs(1));
+            std::process::exit(i32::from(std::hint::black_box(used)[bytes / 2] != 1));
+        }
+    }
+    for _ in 0..count {
+        let mut status = 0;
+        // SAFETY: the status outlives the call.
+        checked(unsafe { libc::wait(&raw mut status) }.into())?;
+        if status != 0 {
+            return Err(io::Error::other("a child did not get its memory"));
+        }
+    }
+    Ok(())
+}
+
+/// Has the kernel make tables of this many bytes, of memory that is read and never written.
+pub(super) fn page_tables(bytes: &str) -> io::Result<()> {
+    // One page of a table stands for 512 pages.
+    let (length, step) = (number::<usize>(bytes)?.saturating_mul(512), 4096 * 512);
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: memory that nobody knows of yet; it is only read, within its length.
+    unsafe {
+        let start = libc::mmap(ptr::null_mut(), length, libc::PROT_READ, flags, -1, 0);
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        checked(libc::madvise(start, length, libc::MADV_NOHUGEPAGE).into())?;
+        for at in (0..length).step_by(step) {
+            ptr::read_volatile(start.cast::<u8>().add(at));
+        }
+    }
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    Ok(())
+}

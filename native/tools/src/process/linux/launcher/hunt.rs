@@ -34,6 +34,16 @@ pub(super) fn kill_namespace() -> HashSet<Pid> {
     found
 }
 
+/// The processes beneath this one: all others of the namespace that it is the init of, or those that come from it.
+pub(super) fn beneath(is_init: bool) -> Vec<Pid> {
+    let own = getpid();
+    match is_init {
+        true if shows_this_namespace() => pids().into_iter().filter(|pid| *pid != own).collect(),
+        true => Vec::new(),
+        false => tree(&processes(), own, &|_| false).into_iter().map(|seen| seen.pid).collect(),
+    }
+}
+
 /// Whether `/proc` is of the namespace that this process is in.
 fn shows_this_namespace() -> bool {
     let own = getpid().as_raw_nonzero().to_string();
@@ -102,6 +112,12 @@ fn processes() -> Vec<Seen> {
     let Ok(names) = Dir::read_from(&proc) else { return Vec::new() };
     let pids = names.filter_map(|entry| entry.ok()?.file_name().to_str().ok()?.parse().ok());
     pids.filter_map(|pid| see(&proc, pid)).collect()
+}
+
+/// The number of every process that `/proc` shows.
+fn pids() -> Vec<Pid> {
+    let names = std::fs::read_dir("/proc").into_iter().flatten();
+    names.filter_map(|entry| Pid::from_raw(entry.ok()?.file_name().to_str()?.parse().ok()?)).collect()
 }
 
 /// A process; `None` when it is gone. A zombie counts: other threads of it may still run.

@@ -7,6 +7,7 @@
 mod clean;
 mod clone;
 mod hunt;
+mod memory;
 mod reaper;
 mod server;
 mod signals;

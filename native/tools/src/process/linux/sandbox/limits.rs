@@ -1,8 +1,8 @@
 //! Bounds on what processes use.
 
 use super::{Layer, Stage};
-use crate::process::Bounds;
 use crate::process::linux::message::Failure;
+use crate::process::{Bounds, LayerOff};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -25,6 +25,10 @@ impl Layer for Limits {
         }
         limit_processes(&bounds, stage)
             .map_err(|errno| Failure::new("limit the number of processes", errno))?;
+        if stage.way.has_ipc() && limit_shared_memory(&bounds).is_err() {
+            let why = "this kernel does not let the shared memory of System V be limited";
+            stage.partly.push(LayerOff::new(self.name(), why));
+        }
         // When memory runs out all the same, it is the command that has to go.
         _ = write("/proc/self/oom_score_adj", "500");
         Ok(())
@@ -64,6 +68,14 @@ fn limit_processes(bounds: &Bounds, stage: &Stage<'_>) -> Result<(), Errno> {
         0 => Err(Errno::OPNOTSUPP),
         _ => lower(Resource::Nproc, u64::from(bounds.processes)),
     }
+}
+
+/// Segments of shared memory are no process's; so they have a limit of their own, and message queues are few.
+fn limit_shared_memory(bounds: &Bounds) -> Result<(), Errno> {
+    // SAFETY: takes a number only.
+    let page = u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).map_err(|_| Errno::INVAL)?;
+    write("/proc/sys/kernel/shmall", &(bounds.memory_together / page).to_string())?;
+    write("/proc/sys/kernel/msgmni", "64")
 }
 
 fn kernel_is_at_least(major: u32, minor: u32) -> bool {

@@ -76,11 +76,14 @@ pub(super) struct Stage<'a> {
     pub(super) placeholders: Vec<Placeholder>,
     /// What must not come to be while a command runs.
     pub(super) intruders: Intruders,
+    /// What layers that are on cannot keep.
+    pub(super) partly: Vec<LayerOff>,
 }
 
 impl<'a> Stage<'a> {
     pub(super) fn new(outside: &'a Outside, confinement: &'a Confinement, way: Way) -> Self {
-        Self { outside, confinement, way, placeholders: Vec::new(), intruders: Intruders::default() }
+        let (placeholders, intruders, partly) = Default::default();
+        Self { outside, confinement, way, placeholders, intruders, partly }
     }
 }
 
@@ -206,7 +209,8 @@ impl Way {
     /// Enters every layer and says which are on.
     pub(super) fn enter(self, stage: &mut Stage<'_>) -> Result<Isolation, Failure> {
         let confinement = stage.confinement;
-        let mut isolation = Isolation { mode: confinement.mode, on: Vec::new(), off: Vec::new() };
+        let mut isolation =
+            Isolation { mode: confinement.mode, on: Vec::new(), off: Vec::new(), partly: Vec::new() };
         for layer in self.wanted(confinement) {
             match layer.enter(stage) {
                 Ok(()) => isolation.on.push(layer.name().to_owned()),
@@ -216,6 +220,7 @@ impl Way {
                 Err(failure) => return Err(failure.of_layer(layer.name())),
             }
         }
+        isolation.partly = std::mem::take(&mut stage.partly);
         Ok(isolation)
     }
 }

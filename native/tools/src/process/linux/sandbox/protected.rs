@@ -3,11 +3,14 @@
 use super::git;
 use super::mount::{Copy, READ_ONLY, TAME, failed, kind, point};
 use super::placeholders::Placeholder;
-use super::tree::cover;
+use super::tree::{cover, nothing};
 use super::{Layer, Stage};
 use crate::process::linux::message::Failure;
+use crate::process::{Found, LayerOff};
+use crate::workspace::decode_path;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
+use std::collections::HashSet;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
@@ -20,16 +23,55 @@ impl Layer for Protected {
 
     fn enter(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
         let confinement = stage.confinement;
-        let roots = [&confinement.workspace].into_iter().chain(&confinement.writable);
-        for root in roots.map(PathBuf::from).filter(|root| root.is_dir()) {
+        for found in &confinement.found {
+            stage.partly.extend(told(found).map(|why| LayerOff::new(self.name(), why)));
+            let root = decode_path(&found.root);
             let mut guard = Guard::new(root.clone(), stage).map_err(failed("open", &root))?;
-            git::protect(&mut guard).map_err(failed("protect the git repositories in", &root))?;
+            for (path, what) in in_order(found) {
+                guard.protect(&path, what).map_err(failed("protect", &root.join(&path)))?;
+            }
+            for path in confinement.read_only.iter().chain(&confinement.hidden).map(Path::new) {
+                if let Ok(path) = path.strip_prefix(&root) {
+                    guard.pin_what_is_there(path).map_err(failed("protect", path))?;
+                }
+            }
         }
         for path in confinement.read_only.iter().map(PathBuf::from) {
             protect(&path, stage).map_err(failed("protect", &path))?;
         }
         Ok(())
     }
+}
+
+/// What is done about something that was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum What {
+    Repository,
+    ReadOnly,
+    Hidden,
+}
+
+/// What was found, what lies above first: what is mounted beneath stays in sight.
+fn in_order(found: &Found) -> Vec<(PathBuf, What)> {
+    let lists = [
+        (&found.repositories, What::Repository),
+        (&found.read_only, What::ReadOnly),
+        (&found.hidden, What::Hidden),
+    ];
+    let all =
+        lists.into_iter().flat_map(|(list, what)| list.iter().map(move |path| (decode_path(path), what)));
+    let mut all: Vec<_> = all.collect();
+    all.sort();
+    all
+}
+
+fn told(found: &Found) -> Option<String> {
+    let why = found.cut.as_ref()?;
+    Some(format!(
+        "not all of {} was looked at, nearest directories first: {why}; git repositories further away, and what deny \
+         rules match there, are not protected",
+        found.root
+    ))
 }
 
 /// Makes a path read-only, or, where there is nothing, keeps it so.
@@ -70,12 +112,53 @@ pub(super) struct Guard<'s, 'a> {
     root: PathBuf,
     fd: OwnedFd,
     stage: &'s mut Stage<'a>,
+    /// What stays where it is already.
+    pinned: HashSet<PathBuf>,
 }
 
 impl<'s, 'a> Guard<'s, 'a> {
     fn new(root: PathBuf, stage: &'s mut Stage<'a>) -> Result<Self, Errno> {
         let fd = point(&root.canonicalize().map_err(|_| Errno::NOENT)?)?;
-        Ok(Self { root, fd, stage })
+        Ok(Self { root, fd, stage, pinned: HashSet::new() })
+    }
+
+    /// Protects something that was found. What is gone since needs no protection; nothing that a command has done can
+    /// have moved it, for then it was pinned.
+    fn protect(&mut self, path: &Path, what: What) -> Result<(), Errno> {
+        let done = match what {
+            What::Repository => git::protect(self, path),
+            What::ReadOnly => self.seal(path),
+            What::Hidden => self.hide(path),
+        };
+        match done {
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(()),
+            done => done,
+        }
+    }
+
+    /// Keeps every directory on the way where it is, so that none is moved off with what is protected and replaced.
+    pub(super) fn pin_the_way(&mut self, path: &Path) -> Result<(), Errno> {
+        let above: Vec<&Path> =
+            path.ancestors().skip(1).filter(|path| !path.as_os_str().is_empty()).collect();
+        above.into_iter().rev().try_for_each(|path| self.pin(path))
+    }
+
+    /// As [`Guard::pin_the_way`], as far as there is one.
+    fn pin_what_is_there(&mut self, path: &Path) -> Result<(), Errno> {
+        match self.pin_the_way(path) {
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(()),
+            done => done,
+        }
+    }
+
+    /// Shows nothing in place of something.
+    fn hide(&mut self, path: &Path) -> Result<(), Errno> {
+        if self.stage.confinement.shows_beneath(&self.root.join(path)) {
+            return Ok(());
+        }
+        self.pin_the_way(path)?;
+        let fd = self.point(path)?;
+        nothing(kind(fd.as_fd())?)?.attach(fd.as_fd())
     }
 
     /// Names what lies at a path beneath the root, as it is seen through the mounts so far.
@@ -97,9 +180,14 @@ impl<'s, 'a> Guard<'s, 'a> {
     }
 
     /// Keeps something where it is: what is mounted can neither be removed nor renamed.
-    pub(super) fn pin(&self, relative: &Path) -> Result<(), Errno> {
+    pub(super) fn pin(&mut self, relative: &Path) -> Result<(), Errno> {
+        if self.pinned.contains(relative) {
+            return Ok(());
+        }
         let fd = self.point(relative)?;
-        Copy::of(fd.as_fd())?.with(TAME)?.attach(fd.as_fd())
+        Copy::of(fd.as_fd())?.with(TAME)?.attach(fd.as_fd())?;
+        self.pinned.insert(relative.to_owned());
+        Ok(())
     }
 
     /// Makes something read-only, and with it keeps it where it is.
@@ -108,6 +196,7 @@ impl<'s, 'a> Guard<'s, 'a> {
         if self.stage.confinement.is_writable(&path) {
             return Ok(());
         }
+        self.pin_the_way(relative)?;
         let fd = self.point(relative)?;
         if is_empty(&path, kind(fd.as_fd())?) {
             self.stage.placeholders.push(Placeholder { path: path.into(), is_made: false });
@@ -141,16 +230,10 @@ impl<'s, 'a> Guard<'s, 'a> {
         Copy::of(fd.as_fd())?.with(READ_ONLY | TAME)?.attach(fd.as_fd())
     }
 
-    /// Has a file removed whenever a command has created it.
+    /// Has a file removed whenever a command creates it, and the command ended.
     pub(super) fn keep_absent(&mut self, directory: &Path, name: &'static str) -> Result<(), Errno> {
         let fd = self.open(directory, OFlags::RDONLY | OFlags::DIRECTORY)?;
-        self.stage.intruders.forbid(fd, name);
-        Ok(())
-    }
-
-    /// Has the reaper give way to another one once something is there.
-    pub(super) fn expect(&mut self, relative: &Path) {
-        self.stage.intruders.await_(self.root.join(relative));
+        self.stage.intruders.forbid(fd, name, self.root.join(directory).join(name))
     }
 }
 

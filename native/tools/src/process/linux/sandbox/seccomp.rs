@@ -76,6 +76,19 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_uselib,
 ];
 
+/// Calls that are not there, for all that programs can tell: those that get this answer take an older way.
+const MISSING: &[libc::c_long] = &[
+    // Their flags and modes cannot be seen by a filter; those of the calls before them can.
+    libc::SYS_clone3,
+    libc::SYS_openat2,
+    // Memory that no limit counts.
+    libc::SYS_memfd_create,
+    SYS_MEMFD_SECRET,
+];
+
+/// A number that all architectures share.
+const SYS_MEMFD_SECRET: libc::c_long = 447;
+
 /// `open_tree_attr`, which libc does not name yet; a number that all architectures share.
 const SYS_OPEN_TREE_ATTR: libc::c_long = 467;
 
@@ -99,6 +112,18 @@ const OPENS: &[(libc::c_long, u8, u8)] = &[
     (libc::SYS_openat, 2, 3),
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_open, 1, 2),
+];
+
+/// Calls that change the limits or the share of another process, and which argument names it. The reaper's are its own: it
+/// has to be able to look at processes, and to end them.
+const CHANGES: &[(libc::c_long, u8)] = &[
+    (libc::SYS_prlimit64, 0),
+    (libc::SYS_sched_setscheduler, 0),
+    (libc::SYS_sched_setparam, 0),
+    (libc::SYS_sched_setattr, 0),
+    (libc::SYS_sched_setaffinity, 0),
+    (libc::SYS_setpriority, 1),
+    (libc::SYS_ioprio_set, 1),
 ];
 
 /// The flags with which a file is created; the second is what is `O_TMPFILE`'s own.
@@ -137,8 +162,7 @@ impl Layer for Seccomp {
         let has_own_network = stage.way.has(libc::CLONE_NEWNET) || stage.confinement.network;
         let families = families(has_own_network, stage.confinement.unix_sockets);
         let rules = refused(&families).map_err(|_| failure(Errno::INVAL))?;
-        // Programs that get this answer take the older call, whose flags and modes can be seen.
-        let missing = BTreeMap::from([(libc::SYS_clone3, Vec::new()), (libc::SYS_openat2, Vec::new())]);
+        let missing = MISSING.iter().map(|number| (*number, Vec::new())).collect();
         for (rules, errno) in [(missing, ENOSYS), (rules, EPERM)] {
             let program = compile(rules, errno).ok_or_else(|| failure(Errno::OPNOTSUPP))?;
             apply_filter(&program).map_err(|error| failure(errno_of(&error)))?;
@@ -169,6 +193,11 @@ fn refused(families: &[libc::c_int]) -> Built<Rules> {
     rules.insert(libc::SYS_clone, namespaces[..NAMESPACES.len() - 1].to_vec());
     rules.insert(libc::SYS_unshare, namespaces);
     let request = |number| SeccompRule::new(vec![argument(1, SeccompCmpOp::Eq, number)?]);
+    let reaper = u64::from(rustix::process::getpid().as_raw_pid().cast_unsigned());
+    for (number, process) in CHANGES {
+        let rule = SeccompRule::new(vec![argument(*process, SeccompCmpOp::Eq, reaper)?])?;
+        rules.insert(*number, vec![rule]);
+    }
     rules.insert(libc::SYS_ioctl, TERMINAL.into_iter().map(request).collect::<Built<_>>()?);
     rules.insert(libc::SYS_socket, vec![family_not_in(families)?, netlink_but_routes()?]);
     if !families.contains(&libc::AF_UNIX) {

@@ -166,10 +166,15 @@ impl Scene {
     }
 }
 
+/// Nothing, to be shown in place of something of a kind.
+pub(super) fn nothing(kind: FileType) -> Result<Copy, Errno> {
+    let nothing = if kind == FileType::Directory { EMPTY_DIRECTORY } else { EMPTY_FILE };
+    Copy::of(point(Path::new(nothing))?.as_fd())?.with(READ_ONLY | TAME)
+}
+
 /// Shows nothing in place of a directory or a file.
 pub(super) fn cover(path: &Path, kind: FileType) -> Result<(), Errno> {
-    let nothing = if kind == FileType::Directory { EMPTY_DIRECTORY } else { EMPTY_FILE };
-    let nothing = Copy::of(point(Path::new(nothing))?.as_fd())?.with(READ_ONLY | TAME)?;
+    let nothing = nothing(kind)?;
     // Something above may have been covered meanwhile, and this with it.
     match point(path) {
         Ok(target) => nothing.attach(target.as_fd()),

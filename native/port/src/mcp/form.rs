@@ -1,0 +1,220 @@
+//! Forms that a client shows to its user, and what comes back.
+
+use beamai_tools::ops::question::{Answer, Answers, Question};
+use rmcp::model::{ElicitResult, ElicitationAction, ElicitationSchema};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+const ALLOW: &str = "allow";
+const ALLOW_FOR_SESSION: &str = "allow for this session";
+const DENY: &str = "deny";
+
+/// A message and the fields below it.
+pub(super) struct Form {
+    /// What it is about.
+    pub(super) message: String,
+    /// Its fields, as a flat JSON Schema.
+    pub(super) schema: ElicitationSchema,
+}
+
+/// What somebody said to a request for leave.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Decision {
+    /// Yes, this time.
+    Allow,
+    /// Yes, for as long as the session lasts.
+    AllowForSession,
+    /// No, or nothing that is a yes.
+    Deny,
+}
+
+/// Asks for leave; for the session's length, too, where that is offered.
+pub(super) fn approval(request: &Value, offers_session: bool) -> Form {
+    let choices: &[&str] = if offers_session { &[ALLOW, ALLOW_FOR_SESSION, DENY] } else { &[ALLOW, DENY] };
+    let decision = json!({"type": "string", "title": "Decision", "enum": choices});
+    let message = request["message"].as_str().unwrap_or_default().to_owned();
+    form(message, Map::from_iter([("decision".to_owned(), decision)]), &["decision".to_owned()])
+}
+
+/// What was said. Only a clear yes is one.
+pub(super) fn decision(result: &ElicitResult) -> Decision {
+    let said = result.content.as_ref().and_then(|content| content["decision"].as_str());
+    match (&result.action, said) {
+        (ElicitationAction::Accept, Some(ALLOW)) => Decision::Allow,
+        (ElicitationAction::Accept, Some(ALLOW_FOR_SESSION)) => Decision::AllowForSession,
+        _ => Decision::Deny,
+    }
+}
+
+/// Puts questions. Whoever has choices can always answer something else, so each of these has two fields.
+pub(super) fn questions(questions: &[Question], has_lists: bool) -> Form {
+    let (mut fields, mut required) = (Map::new(), Vec::new());
+    for (key, question) in keys().zip(questions) {
+        if question.options.is_empty() {
+            required.push(key.clone());
+            fields.insert(key, text(question, &question.question));
+            continue;
+        }
+        let other =
+            json!({"type": "string", "title": "Another answer", "description": "Instead of the choices."});
+        fields.insert(key.clone(), choice(question, has_lists));
+        fields.insert(other_key(&key), other);
+    }
+    let message = match questions {
+        [one] => one.question.clone(),
+        _ => questions.iter().map(|one| one.question.as_str()).collect::<Vec<_>>().join("\n"),
+    };
+    form(message, fields, &required)
+}
+
+/// The answers; cancelled where one is missing.
+pub(super) fn answers(questions: &[Question], result: &ElicitResult) -> Answers {
+    let content = match (&result.action, &result.content) {
+        (ElicitationAction::Accept, Some(content)) => content,
+        _ => return Answers::Cancelled,
+    };
+    let all = keys().zip(questions).map(|(key, question)| {
+        let own = content[other_key(&key)].as_str().map(str::trim).filter(|text| !text.is_empty());
+        let answer = match own {
+            Some(text) => Answer::One(text.to_owned()),
+            None => answer(question, &content[&key])?,
+        };
+        Some((question.question.clone(), answer))
+    });
+    all.collect::<Option<BTreeMap<_, _>>>().map_or(Answers::Cancelled, Answers::Answered)
+}
+
+fn answer(question: &Question, given: &Value) -> Option<Answer> {
+    match given {
+        Value::Array(several) => {
+            let labels: Vec<String> = several.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+            (!labels.is_empty()).then_some(Answer::Several(labels))
+        }
+        Value::String(text) if text.trim().is_empty() => None,
+        Value::String(text) if question.multi_select => Some(several(question, text)),
+        Value::String(text) => Some(Answer::One(text.clone())),
+        _ => None,
+    }
+}
+
+/// Labels with commas between them, or a text of somebody's own.
+fn several(question: &Question, text: &str) -> Answer {
+    let parts: Vec<String> = text.split(',').map(|part| part.trim().to_owned()).collect();
+    let is_label = |part: &String| question.options.iter().any(|choice| choice.label == *part);
+    if parts.iter().all(is_label) { Answer::Several(parts) } else { Answer::One(text.to_owned()) }
+}
+
+fn keys() -> impl Iterator<Item = String> {
+    (1..).map(|number| format!("answer_{number}"))
+}
+
+fn other_key(key: &str) -> String {
+    format!("{key}_other")
+}
+
+fn text(question: &Question, description: &str) -> Value {
+    let title = question.header.as_deref().unwrap_or("Answer");
+    json!({"type": "string", "title": title, "description": description})
+}
+
+fn choice(question: &Question, has_lists: bool) -> Value {
+    let mut description = question.question.clone();
+    for choice in &question.options {
+        description += &format!("\n- {}: {}", choice.label, choice.description);
+    }
+    let labels: Vec<&str> = question.options.iter().map(|choice| choice.label.as_str()).collect();
+    let mut field = text(question, &description);
+    match (question.multi_select, has_lists) {
+        (false, _) => field["enum"] = json!(labels),
+        (true, true) => {
+            field["type"] = json!("array");
+            field["items"] = json!({"type": "string", "enum": labels});
+        }
+        (true, false) => field["description"] = (description + "\nSeveral with commas between them.").into(),
+    }
+    field
+}
+
+fn form(message: String, fields: Map<String, Value>, required: &[String]) -> Form {
+    let mut schema = json!({"type": "object", "properties": fields});
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    let schema = serde_json::from_value(schema).expect("the fields above are what forms may have");
+    Form { message, schema }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use beamai_tools::ops::question::Choice;
+
+    fn question(labels: &[&str], multi_select: bool) -> Question {
+        let choice = |label: &&str| Choice { label: (*label).into(), description: "so".into() };
+        let options = labels.iter().map(choice).collect();
+        Question { question: format!("{labels:?}?"), header: None, options, multi_select }
+    }
+
+    fn accepted(content: Value) -> ElicitResult {
+        ElicitResult::new(ElicitationAction::Accept).with_content(content)
+    }
+
+    #[test]
+    fn only_a_clear_yes_is_one() {
+        for (content, expected) in [
+            (json!({"decision": "allow"}), Decision::Allow),
+            (json!({"decision": "allow for this session"}), Decision::AllowForSession),
+            (json!({"decision": "deny"}), Decision::Deny),
+            (json!({"decision": true}), Decision::Deny),
+            (json!({}), Decision::Deny),
+        ] {
+            assert_eq!(decision(&accepted(content)), expected);
+        }
+        let declined =
+            ElicitResult::new(ElicitationAction::Decline).with_content(json!({"decision": "allow"}));
+        assert_eq!(decision(&declined), Decision::Deny);
+        assert_eq!(decision(&ElicitResult::new(ElicitationAction::Accept)), Decision::Deny);
+    }
+
+    #[test]
+    fn a_session_is_offered_where_it_is_of_one_client() {
+        let schema =
+            |offers| serde_json::to_value(approval(&json!({"message": "?"}), offers).schema).unwrap();
+        assert_eq!(
+            schema(true)["properties"]["decision"]["enum"],
+            json!(["allow", "allow for this session", "deny"])
+        );
+        assert_eq!(schema(false)["properties"]["decision"]["enum"], json!(["allow", "deny"]));
+    }
+
+    #[test]
+    fn questions_become_fields_and_fields_answers() {
+        let asked =
+            [question(&[], false), question(&["Red", "Green"], false), question(&["A", "B", "C"], true)];
+        for has_lists in [false, true] {
+            let schema = serde_json::to_value(questions(&asked, has_lists).schema).unwrap();
+            assert_eq!(schema["required"], json!(["answer_1"]));
+            assert_eq!(schema["properties"]["answer_2"]["enum"], json!(["Red", "Green"]));
+            let list = if has_lists { "array" } else { "string" };
+            assert_eq!(schema["properties"]["answer_3"]["type"], list);
+        }
+        let several = [json!(["A", "C"]), json!("A, C")];
+        for list in several {
+            let given =
+                json!({"answer_1": "x", "answer_2": "Red", "answer_2_other": " blue ", "answer_3": list});
+            let Answers::Answered(answers) = answers(&asked, &accepted(given)) else { panic!() };
+            assert_eq!(answers[&asked[0].question], Answer::One("x".into()));
+            assert_eq!(answers[&asked[1].question], Answer::One("blue".into()));
+            assert_eq!(answers[&asked[2].question], Answer::Several(vec!["A".into(), "C".into()]));
+        }
+    }
+
+    #[test]
+    fn an_answer_that_is_missing_cancels_all() {
+        let asked = [question(&["Red", "Green"], false)];
+        for given in [json!({}), json!({"answer_1": " "}), json!({"answer_1": 1})] {
+            assert_eq!(answers(&asked, &accepted(given)), Answers::Cancelled);
+        }
+        assert_eq!(answers(&asked, &ElicitResult::new(ElicitationAction::Cancel)), Answers::Cancelled);
+    }
+}

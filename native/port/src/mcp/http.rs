@@ -1,0 +1,145 @@
+//! The server over HTTP, for clients of this machine.
+
+use super::server::{Server, Shared};
+use super::signals;
+use crate::args::{self, Usage};
+use http_body_util::{BodyExt, Full, combinators::BoxBody};
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+
+/// Where it is served.
+const PATH: &str = "/mcp";
+/// Connections at once.
+const MOST_CONNECTIONS: usize = 512;
+/// Largest request.
+const MOST_BYTES: usize = 64 << 20;
+/// How long a client may take for the head of a request.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a session may be idle before it ends.
+const IDLE: Duration = Duration::from_secs(3600);
+
+type Service = StreamableHttpService<Server, LocalSessionManager>;
+
+/// The address of an option's value.
+///
+/// # Errors
+/// It is none, or others than this machine could reach it.
+pub(super) fn address(text: &str) -> Result<SocketAddr, Usage> {
+    let address: SocketAddr = text.parse().map_err(|_| {
+        Usage(format!("{text:?} is not an address; write ADDR:PORT, such as 127.0.0.1:8765 or [::1]:0"))
+    })?;
+    if !address.ip().is_loopback() {
+        return Err(Usage(format!(
+            "{address} can be reached from elsewhere, and there is no authentication: listen on 127.0.0.1 or [::1], and \
+             put a proxy in front of it that asks who is there"
+        )));
+    }
+    Ok(address)
+}
+
+/// Serves until the program is told to end.
+pub(super) async fn serve(shared: &Arc<Shared>, address: SocketAddr) -> Result<ExitCode, Usage> {
+    let cannot = |error| Usage(format!("cannot listen on {address}: {error}"));
+    let listener = TcpListener::bind(address).await.map_err(cannot)?;
+    let bound = listener.local_addr().map_err(cannot)?;
+    let config = config(bound);
+    let ending = config.cancellation_token.clone();
+    let service = service(shared, config);
+    args::print(&format!("http://{bound}{PATH}\n"));
+    tokio::select! {
+        () = accept(&listener, &service) => {}
+        () = signals::told_to_end() => {}
+    }
+    ending.cancel();
+    Ok(ExitCode::SUCCESS)
+}
+
+fn config(bound: SocketAddr) -> StreamableHttpServerConfig {
+    let own = bound.ip().to_string();
+    let hosts = ["localhost", "127.0.0.1", "::1", &own];
+    // A page can only be one of our own; there is none, so this keeps every page out.
+    let origins = ["localhost".to_owned(), "127.0.0.1".to_owned(), "[::1]".to_owned()]
+        .map(|host| format!("http://{host}:{}", bound.port()));
+    StreamableHttpServerConfig::default()
+        .with_allowed_hosts(hosts)
+        .with_allowed_origins(origins)
+        .with_max_request_body_bytes(MOST_BYTES)
+}
+
+fn service(shared: &Arc<Shared>, config: StreamableHttpServerConfig) -> Service {
+    let mut sessions = LocalSessionManager::default();
+    sessions.session_config.keep_alive = Some(IDLE);
+    let (shared, common) = (Arc::clone(shared), shared.sessions.begin_shared());
+    StreamableHttpService::new(move || Ok(Server::of_request(&shared, &common)), Arc::new(sessions), config)
+}
+
+async fn accept(listener: &TcpListener, service: &Service) {
+    let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    loop {
+        let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let service = service.clone();
+                tokio::spawn(async move {
+                    converse(stream, service).await;
+                    drop(place);
+                });
+            }
+            // Too many open files, or a client that is gone already.
+            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+    }
+}
+
+async fn converse(stream: TcpStream, service: Service) {
+    let answer = service_fn(move |request: Request<Incoming>| {
+        let service = service.clone();
+        async move { Ok::<_, Infallible>(answer(&service, request).await) }
+    });
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(PATIENCE);
+    // A connection that breaks is the client's affair.
+    _ = http.serve_connection(TokioIo::new(stream), answer).await;
+}
+
+async fn answer(service: &Service, request: Request<Incoming>) -> Response<BoxBody<Bytes, Infallible>> {
+    if request.uri().path() == PATH {
+        let is_end = request.method() == Method::DELETE;
+        let mut response = service.handle(request).await;
+        // The library says that it has been told; clients want to hear that it is done.
+        if is_end && response.status() == StatusCode::ACCEPTED {
+            *response.status_mut() = StatusCode::NO_CONTENT;
+        }
+        return response;
+    }
+    let mut response = Response::new(Full::from(format!("there is nothing here; use {PATH}\n")).boxed());
+    *response.status_mut() = StatusCode::NOT_FOUND;
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_this_machine_is_listened_to() {
+        for own in ["127.0.0.1:0", "127.9.9.9:80", "[::1]:8080"] {
+            assert_eq!(address(own).unwrap().to_string(), own);
+        }
+        for other in ["0.0.0.0:80", "[::]:80", "192.168.0.1:80", "8080", "localhost:80", "127.0.0.1"] {
+            assert!(address(other).is_err(), "{other}");
+        }
+    }
+}

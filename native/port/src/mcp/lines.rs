@@ -1,0 +1,230 @@
+//! Messages as lines of standard input and output.
+//!
+//! The library's own transport says nothing to what it cannot read. This one answers whatever can be answered, so that
+//! no client waits for ever, and it knows which requests are open, so that none is answered twice.
+
+use super::session::Session;
+use rmcp::RoleServer;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorData, GetMeta, ProtocolVersion, RequestId,
+    ServerJsonRpcMessage,
+};
+use rmcp::transport::Transport;
+use serde_json::Value;
+use std::collections::HashSet;
+use std::io::Result;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Stdin, Stdout};
+use tokio::sync::mpsc;
+
+/// Longest line that is read.
+const MOST_BYTES: usize = 64 << 20;
+/// Messages that wait to be taken up.
+const MOST_WAITING: usize = 64;
+/// How long calls may go on after the end of input: what was asked in one go is answered.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// A client at the other end of standard input and output.
+pub(super) struct Lines {
+    incoming: mpsc::Receiver<ClientJsonRpcMessage>,
+    output: Arc<Output>,
+}
+
+struct Output {
+    stdout: tokio::sync::Mutex<Stdout>,
+    /// The requests that wait for an answer.
+    open: Mutex<HashSet<RequestId>>,
+}
+
+impl Lines {
+    /// Reads from here and writes there. When the input ends, the calls of the session are cancelled soon.
+    pub(super) fn new(stdin: Stdin, stdout: Stdout, session: &Arc<Session>) -> Self {
+        let (sender, incoming) = mpsc::channel(MOST_WAITING);
+        let output = Arc::new(Output { stdout: stdout.into(), open: Mutex::default() });
+        let reader = Reader { sender, output: Arc::clone(&output), is_begun: false };
+        let session = Arc::clone(session);
+        tokio::spawn(async move {
+            reader.read_all(BufReader::with_capacity(64 << 10, stdin)).await;
+            tokio::time::sleep(GRACE).await;
+            session.cancel_all();
+        });
+        Self { incoming, output }
+    }
+}
+
+impl Transport<RoleServer> for Lines {
+    type Error = std::io::Error;
+
+    fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = Result<()>> + Send + 'static {
+        let output = Arc::clone(&self.output);
+        async move { output.write(&message).await }
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        self.incoming.recv().await
+    }
+
+    async fn close(&mut self) -> Result<()> {
+        self.output.stdout.lock().await.flush().await
+    }
+}
+
+impl Output {
+    async fn write(&self, message: &ServerJsonRpcMessage) -> Result<()> {
+        match message {
+            ServerJsonRpcMessage::Response(response) => self.close(&response.id),
+            ServerJsonRpcMessage::Error(error) => error.id.iter().for_each(|id| self.close(id)),
+            _ => {}
+        }
+        let mut line = serde_json::to_vec(message)?;
+        line.push(b'\n');
+        let mut stdout = self.stdout.lock().await;
+        stdout.write_all(&line).await?;
+        stdout.flush().await
+    }
+
+    /// Takes note of a request; false where one of the same id is open.
+    fn open(&self, id: &RequestId) -> bool {
+        self.requests().insert(id.clone())
+    }
+
+    fn close(&self, id: &RequestId) {
+        self.requests().remove(id);
+    }
+
+    fn requests(&self) -> MutexGuard<'_, HashSet<RequestId>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a line was.
+enum Line {
+    Whole,
+    TooLong,
+    End,
+}
+
+struct Reader {
+    sender: mpsc::Sender<ClientJsonRpcMessage>,
+    output: Arc<Output>,
+    /// Whether the client has said which revision it speaks.
+    is_begun: bool,
+}
+
+impl Reader {
+    /// Reads until the input ends or nobody listens.
+    async fn read_all(mut self, mut input: BufReader<Stdin>) {
+        let mut line = Vec::new();
+        loop {
+            match read_line(&mut input, &mut line).await {
+                Line::End => return,
+                Line::TooLong => {
+                    let message = format!("the message is longer than {MOST_BYTES} bytes");
+                    self.refuse(ErrorData::invalid_request(message, None), None).await;
+                }
+                Line::Whole => self.take(&line).await,
+            }
+            if self.sender.is_closed() {
+                return;
+            }
+        }
+    }
+
+    async fn take(&mut self, line: &[u8]) {
+        if line.trim_ascii().is_empty() {
+            return;
+        }
+        match serde_json::from_slice(line) {
+            // Revision 2025-03-26 has batches.
+            Ok(Value::Array(messages)) if !messages.is_empty() => {
+                for message in messages {
+                    self.take_one(message).await;
+                }
+            }
+            Ok(message) => self.take_one(message).await,
+            Err(error) => self.refuse(ErrorData::parse_error(error.to_string(), None), None).await,
+        }
+    }
+
+    async fn take_one(&mut self, message: Value) {
+        let id = message.get("id").cloned().and_then(|id| serde_json::from_value(id).ok());
+        let method = message.get("method").and_then(Value::as_str).map(str::to_owned);
+        match (serde_json::from_value::<ClientJsonRpcMessage>(message), method) {
+            (Ok(message), _) => self.pass(message).await,
+            (Err(_), Some(method)) if id.is_some() => {
+                let what = format!("the request {method:?} or its parameters are not valid");
+                self.refuse(ErrorData::invalid_params(what, None), id).await;
+            }
+            (Err(_), _) => {
+                let what = "this is no request, notification or response of JSON-RPC 2.0";
+                self.refuse(ErrorData::invalid_request(what, None), id).await;
+            }
+        }
+    }
+
+    async fn pass(&mut self, message: ClientJsonRpcMessage) {
+        match &message {
+            ClientJsonRpcMessage::Request(request) => {
+                if !self.output.open(&request.id) {
+                    let what = format!("the id {} is that of a request that has no answer yet", request.id);
+                    return self.refuse(ErrorData::invalid_request(what, None), None).await;
+                }
+                self.is_begun |= begins(&request.request);
+            }
+            // The library would take anything but a request for the end.
+            _ if !self.is_begun => return,
+            ClientJsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification {
+                    cancelled.params.request_id.iter().for_each(|id| self.output.close(id));
+                }
+            }
+            _ => {}
+        }
+        _ = self.sender.send(message).await;
+    }
+
+    async fn refuse(&self, error: ErrorData, id: Option<RequestId>) {
+        // Whoever does not read has no use for it.
+        _ = self.output.write(&ServerJsonRpcMessage::error(error, id)).await;
+    }
+}
+
+/// Whether the client says with this request which revision it speaks.
+fn begins(request: &ClientRequest) -> bool {
+    match request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::DiscoverRequest(_) => false,
+        request => {
+            let meta = request.get_meta();
+            let is_known = |version| ProtocolVersion::KNOWN_VERSIONS.contains(&version);
+            meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
+                && meta.protocol_version().is_some_and(is_known)
+        }
+    }
+}
+
+/// Reads a line without its end. What is longer than it may be is read and forgotten, and so is a last line without
+/// an end.
+async fn read_line(input: &mut BufReader<Stdin>, line: &mut Vec<u8>) -> Line {
+    line.clear();
+    let mut is_too_long = false;
+    loop {
+        let Ok(bytes) = input.fill_buf().await else { return Line::End };
+        if bytes.is_empty() {
+            return Line::End;
+        }
+        let end = bytes.iter().position(|byte| *byte == b'\n');
+        let count = end.map_or(bytes.len(), |end| end + 1);
+        is_too_long |= line.len() + count > MOST_BYTES;
+        if is_too_long {
+            line.clear();
+        } else {
+            line.extend_from_slice(&bytes[..count]);
+        }
+        input.consume(count);
+        if end.is_some() {
+            return if is_too_long { Line::TooLong } else { Line::Whole };
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! `beamai-port mcp`: the tools of a dialect for clients of the Model Context Protocol.
+//!
+//! ```text
+//! stdin, stdout ── lines ──┐                             ┌── listing   the catalogue as the protocol lists it
+//!                          ├── rmcp ── server (Server) ──┤
+//! HTTP ── http ── rmcp ────┘              |              └── calling   one call: thread, progress, cancellation
+//!                                      session               |
+//!                        what outlives a call           asking, form   approvals and questions
+//! ```
+//!
+//! The library speaks the protocol; what is here decides what is said.
+
+mod asking;
+mod calling;
+mod form;
+mod http;
+mod leftovers;
+mod lines;
+mod listing;
+mod outcome;
+mod server;
+mod session;
+mod signals;
+mod temp_dir;
+
+use crate::args::{self, Usage};
+use crate::options::{self, HostOptions};
+use beamai_tools::engine::Host;
+use server::{Server, Shared};
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::sync::Arc;
+use tokio::runtime::Runtime;
+
+const HELP: &str = "\
+Serve the tools to a client of the Model Context Protocol, on standard input and output, until the input ends.
+
+What needs an approval is asked through the client where it can ask its user, and refused elsewhere; so are the
+questions of the tools that ask one. Commands in the background, the list of tasks and the temporary directory belong
+to the connection and end with it.
+
+usage: beamai-port mcp [options]
+
+  --http ADDR:PORT  serve over HTTP instead, at /mcp, until the program is told to end; prints the URL on standard
+                    output. ADDR must be of this machine alone, such as 127.0.0.1 or [::1]: there is no
+                    authentication. Port 0 takes a free one
+  --dialect D       whose tools: beamai (default), microai, coder, ide or probe
+";
+
+#[derive(Default)]
+struct Options {
+    host: HostOptions,
+    http: Option<SocketAddr>,
+}
+
+pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
+    let Some(options) = options(parser)? else { return Ok(args::print(&[HELP, options::HELP].concat())) };
+    let dialect = options.host.dialect()?;
+    let settings = options.host.settings().map_err(|error| Usage(error.message))?;
+    let host = Host::new(&settings).map_err(|error| Usage(error.message))?;
+    let shared = Arc::new(Shared::new(host, settings.workspace.path, dialect));
+    temp_dir::sweep();
+    let runtime = runtime()?;
+    let ended = runtime.block_on(async {
+        match options.http {
+            None => stdio(&shared).await,
+            Some(address) => http::serve(&shared, address).await,
+        }
+    });
+    shared.sessions.end_all();
+    // A read of standard input cannot be called off; it must not keep the program.
+    runtime.shutdown_background();
+    ended
+}
+
+fn options(parser: &mut lexopt::Parser) -> Result<Option<Options>, Usage> {
+    use lexopt::prelude::{Long, Short};
+    let mut options = Options::default();
+    while let Some(option) = parser.next()? {
+        match option {
+            Long("help") | Short('h') => return Ok(None),
+            Long("http") => options.http = Some(http::address(&args::text(parser)?)?),
+            Long(name) => {
+                let name = name.to_owned();
+                options.host.take(&name, parser)?;
+            }
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    Ok(Some(options))
+}
+
+fn runtime() -> Result<Runtime, Usage> {
+    let built = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    built.map_err(|error| Usage(format!("the server cannot be started: {error}")))
+}
+
+/// Serves one client until its input ends.
+async fn stdio(shared: &Arc<Shared>) -> Result<ExitCode, Usage> {
+    let server = Server::of_connection(shared);
+    let session = server.session();
+    let lines = lines::Lines::new(tokio::io::stdin(), tokio::io::stdout(), &session);
+    let served = async {
+        match rmcp::serve_server(server, lines).await {
+            Ok(running) => running.waiting().await.map(|_| ()).map_err(|error| error.to_string()),
+            // The input ended before anything was asked.
+            Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+            Err(error) => Err(error.to_string()),
+        }
+    };
+    let ended = tokio::select! {
+        ended = served => ended,
+        () = signals::told_to_end() => Ok(()),
+    };
+    Ok(match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("beamai-port: {error}");
+            ExitCode::FAILURE
+        }
+    })
+}

@@ -1,0 +1,176 @@
+//! What the server says to the requests of a client.
+
+use super::session::{Session, Sessions};
+use super::{calling, listing};
+use beamai_tools::engine::Host;
+use beamai_tools::tool::Tool;
+use beamai_tools::{ToolError, catalogue};
+use beamai_wire::Pool;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, Implementation,
+    InitializeRequestParams, InitializeResult, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
+    ServerConfig, Tool as Listed,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+/// Calls that run at once. Most of them wait for a process.
+const MOST_THREADS: usize = 128;
+/// Calls that wait for a thread; one more is refused as busy.
+const MOST_WAITING: usize = 4096;
+/// Clients that are connected at once.
+const MOST_SESSIONS: usize = 256;
+/// Methods whose parameters the library checks; what it cannot read comes as a request of its own kind.
+const METHODS: [&str; 3] = ["initialize", "tools/list", "tools/call"];
+
+/// What all connections share.
+pub(super) struct Shared {
+    pub(super) host: Host,
+    pub(super) dialect: String,
+    pub(super) sessions: Sessions,
+    pub(super) pool: Pool,
+    workspace: String,
+    tools: BTreeMap<&'static str, &'static Arc<dyn Tool>>,
+    listed: Vec<Listed>,
+}
+
+impl Shared {
+    /// The tools of a dialect over this host.
+    pub(super) fn new(host: Host, workspace: String, dialect: String) -> Self {
+        let tools = listing::tools(&dialect);
+        Self {
+            host,
+            listed: tools.iter().map(|tool| listing::listed(&***tool)).collect(),
+            tools: tools.into_iter().map(|tool| (tool.name(), tool)).collect(),
+            dialect,
+            workspace,
+            sessions: Sessions::default(),
+            pool: Pool::new("beamai-mcp", MOST_THREADS, MOST_WAITING),
+        }
+    }
+
+    /// The tool of a name.
+    ///
+    /// # Errors
+    /// There is none; the nearest names are in the message.
+    pub(super) fn tool(&self, name: &str) -> Result<&'static Arc<dyn Tool>, ErrorData> {
+        self.tools.get(name).copied().ok_or_else(|| self.unknown(name))
+    }
+
+    fn unknown(&self, name: &str) -> ErrorData {
+        let found = catalogue::dialect(&self.dialect).and_then(|registry| registry.find(name).map(|_| ()));
+        let message = match found {
+            Err(error) => error.message,
+            Ok(()) => {
+                format!("{name} is not offered here: it needs an agent, and here the client is the agent")
+            }
+        };
+        let error = ToolError::new(beamai_tools::Reason::UnknownTool, message.clone());
+        let error = ToolError { tool: name.to_owned(), ..error };
+        ErrorData::invalid_params(format!("Unknown tool: {message}"), Some(error.to_value()))
+    }
+}
+
+/// The server of one connection.
+pub(super) struct Server {
+    shared: Arc<Shared>,
+    /// The session of the connection, once it has one.
+    own: OnceLock<Arc<Session>>,
+    /// Where requests go that belong to no connection.
+    common: Option<Arc<Session>>,
+}
+
+impl Server {
+    /// The server of a connection that lasts.
+    pub(super) fn of_connection(shared: &Arc<Shared>) -> Self {
+        let own = OnceLock::from(shared.sessions.begin());
+        Self { shared: Arc::clone(shared), own, common: None }
+    }
+
+    /// The server of a request that may begin a session, or belong to none.
+    pub(super) fn of_request(shared: &Arc<Shared>, common: &Arc<Session>) -> Self {
+        Self { shared: Arc::clone(shared), own: OnceLock::new(), common: Some(Arc::clone(common)) }
+    }
+
+    /// The session that a request now belongs to.
+    pub(super) fn session(&self) -> Arc<Session> {
+        let session = self.own.get().or(self.common.as_ref());
+        Arc::clone(session.expect("a connection has a session from its start"))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let Some(session) = self.own.take() else { return };
+        let shared = Arc::clone(&self.shared);
+        // It takes as long as commands take to die, and this may be a thread of the runtime. Without a thread, the
+        // end of the program ends it.
+        let end = move || shared.sessions.end(&session);
+        _ = std::thread::Builder::new().name("beamai-end".to_owned()).spawn(end);
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        let implementation = Implementation::new("beamai", env!("CARGO_PKG_VERSION"));
+        ServerConfig::new(capabilities)
+            .with_server_info(implementation)
+            .with_instructions(instructions(&self.shared.workspace))
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        if self.own.get().is_none() {
+            if self.shared.sessions.count() >= MOST_SESSIONS {
+                let message = format!("{MOST_SESSIONS} clients are connected already; try again later");
+                return Err(ErrorData::internal_error(message, None));
+            }
+            self.own.get_or_init(|| self.shared.sessions.begin());
+        }
+        context.peer.set_peer_info(request.clone());
+        self.negotiate_initialize(&request)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.shared.listed.clone()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        calling::call(&self.shared, self.session(), request, &context).await
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = request.method;
+        if METHODS.contains(&method.as_str()) {
+            return Err(ErrorData::invalid_params(format!("the parameters of {method} are not valid"), None));
+        }
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method {method:?}"), None))
+    }
+}
+
+fn instructions(workspace: &str) -> String {
+    format!(
+        "Tools that work in the directory {workspace} and nowhere else; paths are relative to it. Prefer the tools for \
+         files over shell commands. What was changed by somebody else since it was read must be read again before it \
+         is edited. Commands in the background, the list of tasks and the temporary directory (/tmp in commands) \
+         belong to this connection and end with it. An error says what was wrong and what to do next."
+    )
+}

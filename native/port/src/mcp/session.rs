@@ -1,0 +1,207 @@
+//! Sessions: what outlives a call, for as long as a client is connected.
+
+use super::temp_dir::PrivateDir;
+use beamai_tools::cancel::CancelToken;
+use beamai_tools::engine::{Call, CallSession, Host, Outcome, Run};
+use beamai_tools::session::SessionState;
+use beamai_tools::tool::Tool;
+use beamai_tools::{Reason, ToolError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The session of a connection.
+pub(super) struct Session {
+    id: String,
+    /// Whether requests of several clients come here, which must not profit from each other.
+    is_shared: bool,
+    state: Mutex<SessionState>,
+    held: Mutex<Held>,
+    /// Held while it ends, so that whoever wants it to end sees it ended.
+    ending: Mutex<()>,
+}
+
+#[derive(Default)]
+struct Held {
+    temp: Option<PrivateDir>,
+    /// The subjects that are allowed for as long as the session lasts.
+    allowed: BTreeSet<String>,
+    /// What cancels the calls that run.
+    running: BTreeMap<u64, CancelToken>,
+    calls: u64,
+    has_ended: bool,
+}
+
+/// A call that runs in a session; cancelled when this is dropped before it has ended.
+pub(super) struct Running {
+    session: Arc<Session>,
+    number: u64,
+    /// Cancels it.
+    pub(super) cancel: CancelToken,
+}
+
+impl Session {
+    /// Whether what is allowed here may be allowed for as long as it lasts.
+    pub(super) fn is_of_one_client(&self) -> bool {
+        !self.is_shared
+    }
+
+    /// Whether the subject is allowed for as long as the session lasts.
+    pub(super) fn has_allowed(&self, subject: &str) -> bool {
+        self.held().allowed.contains(subject)
+    }
+
+    /// Allows the subject for as long as the session lasts.
+    pub(super) fn allow(&self, subject: &str) {
+        self.held().allowed.insert(subject.to_owned());
+    }
+
+    /// Takes note of a call that begins, so that it ends with the session.
+    pub(super) fn begin(self: &Arc<Self>) -> Running {
+        let (mut held, cancel) = (self.held(), CancelToken::new());
+        if held.has_ended {
+            cancel.cancel();
+        }
+        held.calls += 1;
+        let number = held.calls;
+        held.running.insert(number, cancel.clone());
+        Running { session: Arc::clone(self), number, cancel }
+    }
+
+    /// Runs a call of a tool in the session, on this thread.
+    pub(super) fn call(&self, host: &Host, tool: &dyn Tool, call: &Call, run: impl Fn() -> Run) -> Outcome {
+        if tool.traits().session {
+            // One after the other, so that no change is lost. Such calls are instant.
+            let mut state = lock(&self.state);
+            let outcome = self.in_temp_dir(host, tool, call, &run, &state);
+            if let Outcome::Ok(_, Some(changed)) = &outcome {
+                state.clone_from(changed);
+            }
+            return outcome;
+        }
+        match self.in_temp_dir(host, tool, call, &run, &SessionState::default()) {
+            // A command can remove the directory. The call has done nothing yet.
+            Outcome::Error(error) if error.reason == Reason::NoTempDir => {
+                self.in_temp_dir(host, tool, call, &run, &SessionState::default())
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn in_temp_dir(
+        &self,
+        host: &Host,
+        tool: &dyn Tool,
+        call: &Call,
+        run: &impl Fn() -> Run,
+        state: &SessionState,
+    ) -> Outcome {
+        let temp_dir = match self.temp_dir() {
+            Ok(path) => Some(path),
+            Err(error) => return Outcome::Error(ToolError { tool: call.tool.clone(), ..error }),
+        };
+        let seen_as = (tool.sees_files() && !self.is_shared).then(|| self.id.clone());
+        let session = CallSession { id: Some(self.id.clone()), temp_dir, seen_as, state: state.clone() };
+        host.call(Call { session: Some(session), ..call.clone() }, run())
+    }
+
+    fn temp_dir(&self) -> Result<String, ToolError> {
+        let mut held = self.held();
+        if held.has_ended {
+            return Err(ToolError::new(Reason::Cancelled, "the session has ended"));
+        }
+        if !held.temp.as_ref().is_some_and(PrivateDir::is_there) {
+            let made = PrivateDir::new().map_err(|error| {
+                ToolError::new(Reason::Io, format!("no temporary directory could be made: {error}"))
+            })?;
+            held.temp = Some(made);
+        }
+        let path = held.temp.as_ref().and_then(|dir| dir.path().to_str());
+        path.map(str::to_owned).ok_or_else(|| {
+            ToolError::new(Reason::Io, "the path of the temporary directory is not UTF-8; set TMPDIR")
+        })
+    }
+
+    /// Cancels the calls that run.
+    pub(super) fn cancel_all(&self) {
+        self.held().running.values().for_each(CancelToken::cancel);
+    }
+
+    /// Ends it: cancels what runs, waits until the commands in the background are dead, deletes the temporary
+    /// directory. Nothing can be started in it any more.
+    fn end(&self) {
+        let _ending = lock(&self.ending);
+        self.held().has_ended = true;
+        self.cancel_all();
+        if let Some(wait) = beamai_tools::session::end(&self.id) {
+            wait();
+        }
+        let temp = self.held().temp.take();
+        drop(temp);
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        lock(&self.held)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.session.held().running.remove(&self.number);
+        self.cancel.cancel();
+    }
+}
+
+/// The sessions of a server that have not ended.
+#[derive(Default)]
+pub(super) struct Sessions(Mutex<BTreeMap<String, Arc<Session>>>);
+
+impl Sessions {
+    /// Begins the session of one client.
+    pub(super) fn begin(&self) -> Arc<Session> {
+        self.add(false)
+    }
+
+    /// Begins a session for requests that belong to none.
+    pub(super) fn begin_shared(&self) -> Arc<Session> {
+        self.add(true)
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        lock(&self.0).len()
+    }
+
+    fn add(&self, is_shared: bool) -> Arc<Session> {
+        let id = random_name();
+        let (state, held, ending) = (Mutex::default(), Mutex::default(), Mutex::default());
+        let session = Arc::new(Session { id: id.clone(), is_shared, state, held, ending });
+        lock(&self.0).insert(id, Arc::clone(&session));
+        session
+    }
+
+    /// Ends one; returns when nothing of it runs any more.
+    pub(super) fn end(&self, session: &Session) {
+        session.end();
+        lock(&self.0).remove(&session.id);
+    }
+
+    /// Ends all of them.
+    pub(super) fn end_all(&self) {
+        let all: Vec<_> = lock(&self.0).values().cloned().collect();
+        all.iter().for_each(|session| session.cancel_all());
+        all.iter().for_each(|session| self.end(session));
+    }
+}
+
+/// 32 hexadecimal digits that nobody can guess.
+fn random_name() -> String {
+    let mut bytes = [0; 16];
+    let flags = rustix::rand::GetRandomFlags::empty();
+    let drawn = rustix::rand::getrandom(&mut bytes, flags).expect("the kernel gives 16 random bytes");
+    assert_eq!(drawn, bytes.len(), "up to 256 bytes come at once");
+    format!("{:032x}", u128::from_ne_bytes(bytes))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

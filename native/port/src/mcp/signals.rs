@@ -1,0 +1,19 @@
+//! The signals by which a program is told to end.
+
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Waits for SIGTERM, SIGINT or SIGHUP. What cannot be waited for never comes, and ends the program as ever.
+pub(super) async fn told_to_end() {
+    let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()];
+    let [term, int, hangup] = kinds.map(|kind| async move {
+        match signal(kind) {
+            Ok(mut told) => _ = told.recv().await,
+            Err(_) => std::future::pending().await,
+        }
+    });
+    tokio::select! {
+        () = term => {}
+        () = int => {}
+        () = hangup => {}
+    }
+}

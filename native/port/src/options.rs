@@ -1,0 +1,152 @@
+//! The options by which `call` and `mcp` settle what tools may do.
+
+use crate::args::{Usage, text};
+use beamai_tools::context::Limits;
+use beamai_tools::engine::Settings;
+use beamai_tools::lsp::LspSettings;
+use beamai_tools::ops::skill::SkillSettings;
+use beamai_tools::policy::PolicyText;
+use beamai_tools::sandbox::{Sandbox, SandboxSettings};
+use beamai_tools::web_settings::{WebSettings, address};
+use beamai_tools::workspace::Workspace;
+use beamai_tools::{Result as ToolResult, catalogue};
+use serde_json::Value;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// What `--help` says of them.
+pub(crate) const HELP: &str = "\
+  --workspace DIR   directory that the tools are confined to; default: the current one
+  --allow RULE      a permission rule: a tool such as Bash or Write, or Bash(git:*), Edit(src/**),
+                    WebFetch(domain:example.com); may be repeated
+  --ask RULE        likewise; what matches is asked about
+  --deny RULE       likewise; deny beats ask beats allow
+  --default MODE    auto (default), allow, ask or deny: what happens where no rule decides
+  --settings FILE   JSON file with rules under \"permissions\": {\"allow\": [], \"ask\": [], \"deny\": [], \"default\": \"auto\"},
+                    or by tool under \"permission\": {\"fetch\": \"allow\"},
+                    the sandbox under \"sandbox\": \"MODE\" or {\"mode\": \"MODE\", \"network\": false, \"unix_sockets\": false,
+                    \"readable\": [], \"writable\": [], \"env\": [], \"memory\": BYTES, \"processes\": N, \"cpu\": SECONDS,
+                    \"file_size\": BYTES}, and the network under \"web\": {\"allow_addresses\": [\"IP:PORT\"], \"allowed_domains\": [],
+                    \"blocked_domains\": [], \"user_agent\": \"…\", \"search\": {\"provider\": \"searxng\",
+                    \"base_url\": \"…\", \"api_key\": \"…\"}}
+  --allow-address IP:PORT
+                    an address that may be fetched though it is not public; may be repeated
+  --sandbox MODE    required (default), best_effort or off: how commands are isolated; see beamai-port doctor
+  --network         let commands reach the network
+";
+
+/// What these options said.
+pub(crate) struct HostOptions {
+    dialect: String,
+    workspace: PathBuf,
+    policy: PolicyText,
+    sandbox: SandboxSettings,
+    web: WebSettings,
+    mode: Option<Sandbox>,
+    has_network: bool,
+    addresses: Vec<SocketAddr>,
+}
+
+impl Default for HostOptions {
+    fn default() -> Self {
+        Self {
+            dialect: "beamai".to_owned(),
+            workspace: PathBuf::from("."),
+            policy: PolicyText::default(),
+            sandbox: SandboxSettings::default(),
+            web: WebSettings::default(),
+            mode: None,
+            has_network: false,
+            addresses: Vec::new(),
+        }
+    }
+}
+
+impl HostOptions {
+    /// Takes the long option of this name, with its value.
+    ///
+    /// # Errors
+    /// An option that is none of these, a value that means nothing.
+    pub(crate) fn take(&mut self, name: &str, parser: &mut lexopt::Parser) -> Result<(), Usage> {
+        match name {
+            "dialect" => self.dialect = text(parser)?,
+            "workspace" => self.workspace = parser.value()?.into(),
+            "allow" => self.policy.allow.push(text(parser)?.into()),
+            "ask" => self.policy.ask.push(text(parser)?.into()),
+            "deny" => self.policy.deny.push(text(parser)?.into()),
+            "default" => self.policy.default = one_of("mode", &text(parser)?, "auto, allow, ask, deny")?,
+            "settings" => self.load(&text(parser)?)?,
+            "allow-address" => self.addresses.push(address(&text(parser)?).map_err(Usage)?),
+            "sandbox" => {
+                self.mode = Some(one_of("sandbox", &text(parser)?, "required, best_effort, off")?);
+            }
+            "network" => self.has_network = true,
+            other => return Err(lexopt::Error::UnexpectedOption(format!("--{other}")).into()),
+        }
+        Ok(())
+    }
+
+    /// The dialect that was named.
+    ///
+    /// # Errors
+    /// There is none of that name.
+    pub(crate) fn dialect(&self) -> Result<String, Usage> {
+        match catalogue::dialect(&self.dialect) {
+            Ok(_) => Ok(self.dialect.clone()),
+            Err(error) => Err(Usage(error.message)),
+        }
+    }
+
+    /// The settings of the host. What the command line says of the sandbox holds over what a file says.
+    ///
+    /// # Errors
+    /// The workspace cannot be opened.
+    pub(crate) fn settings(mut self) -> ToolResult<Settings> {
+        self.web.allow_addresses.extend(self.addresses);
+        self.sandbox.mode = self.mode.unwrap_or(self.sandbox.mode);
+        self.sandbox.network |= self.has_network;
+        Ok(Settings {
+            workspace: Workspace::open(&self.workspace)?.id(),
+            permissions: self.policy,
+            sandbox: self.sandbox,
+            limits: Limits::default(),
+            skills: SkillSettings::default(),
+            lsp: LspSettings::default(),
+            web: self.web,
+        })
+    }
+
+    /// Has the rules of a settings file added to those of the command line, and takes its sandbox and its settings of
+    /// the network.
+    fn load(&mut self, file: &str) -> Result<(), Usage> {
+        let wrong = |why: String| Usage(format!("settings file {file}: {why}"));
+        let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+        let mut settings: Value = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        let has_rules = ["permissions", "permission"].iter().any(|part| settings.get(part).is_some());
+        let [sandbox, network] = ["sandbox", "web"].map(|part| settings.get_mut(part).map(Value::take));
+        if !has_rules && sandbox.is_none() && network.is_none() {
+            return Err(wrong(
+                "it has none of \"permissions\", \"permission\", \"sandbox\" and \"web\"".into(),
+            ));
+        }
+        if let Some(own) = sandbox {
+            self.sandbox = part(own).map_err(wrong)?;
+        }
+        if let Some(own) = network {
+            self.web = part(own).map_err(wrong)?;
+        }
+        if has_rules {
+            self.policy.settings = Some(text);
+        }
+        Ok(())
+    }
+}
+
+fn one_of<T: serde::de::DeserializeOwned>(what: &str, text: &str, known: &str) -> Result<T, Usage> {
+    serde_json::from_value(text.into())
+        .map_err(|_| Usage(format!("there is no {what} {text:?}; there are: {known}")))
+}
+
+fn part<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, String> {
+    serde_json::from_value(value).map_err(|error| error.to_string())
+}

@@ -1,0 +1,37 @@
+//! The errors of calls that needed an approval and got none.
+
+use beamai_tools::{Reason, ToolError};
+use serde_json::Value;
+
+/// Nobody could be asked.
+pub(crate) fn nobody_to_ask(request: &Value, why: &str) -> ToolError {
+    let message =
+        format!("{}: this needs an approval, and {why}; allow it with {}", what(request), wanted(request));
+    about(request, ToolError::new(Reason::NeedsApproval, message))
+}
+
+/// Somebody was asked and did not say yes.
+pub(crate) fn said_no(request: &Value, who: &str) -> ToolError {
+    about(request, ToolError::new(Reason::Denied, format!("{}: {who} said no", what(request))))
+}
+
+fn what(request: &Value) -> &str {
+    request["message"].as_str().unwrap_or_default()
+}
+
+/// The options that would allow what a request asks for.
+fn wanted(request: &Value) -> String {
+    let own = [request["rule"].clone()];
+    let rules = request["wanted"].as_array().map_or(&own[..], Vec::as_slice);
+    let options = rules.iter().filter_map(Value::as_str).map(|rule| format!("--allow '{rule}'"));
+    options.collect::<Vec<_>>().join(" ")
+}
+
+fn about(request: &Value, mut error: ToolError) -> ToolError {
+    for key in ["rule", "subject", "command", "file", "url", "query"] {
+        if let Some(value) = request.get(key) {
+            error = error.with(key, value.clone());
+        }
+    }
+    error
+}
