@@ -26,9 +26,11 @@ pub(crate) const HELP: &str = "\
                     or by tool under \"permission\": {\"fetch\": \"allow\"},
                     the sandbox under \"sandbox\": \"MODE\" or {\"mode\": \"MODE\", \"network\": false, \"unix_sockets\": false,
                     \"readable\": [], \"writable\": [], \"env\": [], \"memory\": BYTES, \"processes\": N, \"cpu\": SECONDS,
-                    \"file_size\": BYTES}, and the network under \"web\": {\"allow_addresses\": [\"IP:PORT\"], \"allowed_domains\": [],
+                    \"file_size\": BYTES}, the network under \"web\": {\"allow_addresses\": [\"IP:PORT\"], \"allowed_domains\": [],
                     \"blocked_domains\": [], \"user_agent\": \"…\", \"search\": {\"provider\": \"searxng\",
-                    \"base_url\": \"…\", \"api_key\": \"…\"}}
+                    \"base_url\": \"…\", \"api_key\": \"…\"}},
+                    skills under \"skills\": {\"paths\": []}, and language servers under
+                    \"lsp\": {\"servers\": {\"python\": {\"command\": [\"…\"]}}}
   --allow-address IP:PORT
                     an address that may be fetched though it is not public; may be repeated
   --sandbox MODE    required (default), best_effort or off: how commands are isolated; see beamai-port doctor
@@ -42,6 +44,8 @@ pub(crate) struct HostOptions {
     policy: PolicyText,
     sandbox: SandboxSettings,
     web: WebSettings,
+    skills: SkillSettings,
+    lsp: LspSettings,
     mode: Option<Sandbox>,
     has_network: bool,
     addresses: Vec<SocketAddr>,
@@ -55,6 +59,8 @@ impl Default for HostOptions {
             policy: PolicyText::default(),
             sandbox: SandboxSettings::default(),
             web: WebSettings::default(),
+            skills: SkillSettings::default(),
+            lsp: LspSettings::default(),
             mode: None,
             has_network: false,
             addresses: Vec::new(),
@@ -110,43 +116,43 @@ impl HostOptions {
             permissions: self.policy,
             sandbox: self.sandbox,
             limits: Limits::default(),
-            skills: SkillSettings::default(),
-            lsp: LspSettings::default(),
+            skills: self.skills,
+            lsp: self.lsp,
             web: self.web,
         })
     }
 
-    /// Has the rules of a settings file added to those of the command line, and takes its sandbox and its settings of
-    /// the network.
+    /// Has the rules of a settings file added to those of the command line, and takes its other parts as they are.
     fn load(&mut self, file: &str) -> Result<(), Usage> {
         let wrong = |why: String| Usage(format!("settings file {file}: {why}"));
         let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
         let mut settings: Value = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-        let has_rules = ["permissions", "permission"].iter().any(|part| settings.get(part).is_some());
-        let [sandbox, network] = ["sandbox", "web"].map(|part| settings.get_mut(part).map(Value::take));
-        if !has_rules && sandbox.is_none() && network.is_none() {
-            return Err(wrong(
-                "it has none of \"permissions\", \"permission\", \"sandbox\" and \"web\"".into(),
-            ));
+        if !PARTS.iter().any(|part| settings.get(part).is_some()) {
+            return Err(wrong(format!("it has none of {PARTS:?}")));
         }
-        if let Some(own) = sandbox {
-            self.sandbox = part(own).map_err(wrong)?;
-        }
-        if let Some(own) = network {
-            self.web = part(own).map_err(wrong)?;
-        }
-        if has_rules {
+        take(&mut settings, "sandbox", &mut self.sandbox).map_err(wrong)?;
+        take(&mut settings, "web", &mut self.web).map_err(wrong)?;
+        take(&mut settings, "skills", &mut self.skills).map_err(wrong)?;
+        take(&mut settings, "lsp", &mut self.lsp).map_err(wrong)?;
+        if ["permissions", "permission"].iter().any(|part| settings.get(part).is_some()) {
             self.policy.settings = Some(text);
         }
         Ok(())
     }
 }
 
+/// What a settings file may say.
+const PARTS: [&str; 6] = ["permissions", "permission", "sandbox", "web", "skills", "lsp"];
+
+/// Takes a part of a settings file, if it has it.
+fn take<T: serde::de::DeserializeOwned>(settings: &mut Value, part: &str, into: &mut T) -> Result<(), String> {
+    if let Some(own) = settings.get_mut(part).map(Value::take) {
+        *into = serde_json::from_value(own).map_err(|error| format!("{part}: {error}"))?;
+    }
+    Ok(())
+}
+
 fn one_of<T: serde::de::DeserializeOwned>(what: &str, text: &str, known: &str) -> Result<T, Usage> {
     serde_json::from_value(text.into())
         .map_err(|_| Usage(format!("there is no {what} {text:?}; there are: {known}")))
-}
-
-fn part<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, String> {
-    serde_json::from_value(value).map_err(|error| error.to_string())
 }

@@ -43,3 +43,31 @@ fn settings_that_are_no_object_are_bad_usage() {
         assert_eq!(call(workspace.path(), &settings).output().unwrap().status.code(), Some(2), "{text}");
     }
 }
+
+#[test]
+fn settings_name_skills_and_language_servers_too() {
+    let (workspace, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let skill = elsewhere.path().join("greet/SKILL.md");
+    std::fs::create_dir_all(skill.parent().unwrap()).unwrap();
+    std::fs::write(&skill, "---\nname: greet\ndescription: Greets.\n---\nSay hello.\n").unwrap();
+    std::fs::write(workspace.path().join("a.zig"), "").unwrap();
+    let file = elsewhere.path().join("settings.json");
+    let settings = |text: serde_json::Value| std::fs::write(&file, text.to_string()).unwrap();
+    let run = |tool: &str, args: &str| {
+        let options = [tool, args, "--allow", "Skill", "--settings", file.to_str().unwrap()];
+        call(workspace.path(), &options).output().unwrap()
+    };
+    settings(serde_json::json!({
+        "skills": {"paths": [elsewhere.path()]},
+        "lsp": {"servers": {"zig": {"command": ["/no/such/zls"], "extensions": ["zig"]}}},
+    }));
+    let loaded = run("skill", r#"{"action": "load", "name": "greet"}"#);
+    assert!(stdout(&loaded).contains("Say hello."), "{}", stdout(&loaded));
+    let diagnosed = run("lsp_diagnostics", r#"{"path": "a.zig"}"#);
+    assert!(stdout(&diagnosed).contains("looked for /no/such/zls"), "{}", stdout(&diagnosed));
+    settings(serde_json::json!({"skills": {"path": []}}));
+    let wrong = run("skill", "{}");
+    assert_eq!(wrong.status.code(), Some(2));
+    let why = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    assert!(why.contains("skills: unknown field `path`"), "{why}");
+}
