@@ -9,6 +9,7 @@ mod inbox;
 mod plan;
 mod pool;
 mod process;
+mod proxy;
 mod server;
 mod state;
 mod text;

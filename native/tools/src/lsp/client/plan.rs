@@ -1,6 +1,7 @@
 //! Which server is to help with a file.
 
 use super::Text;
+use super::proxy;
 use super::typescript;
 use super::watch::Sources;
 use crate::context::CallContext;
@@ -193,7 +194,9 @@ fn is_script_of(language: &Language, text: &Text) -> bool {
 
 /// A program by absolute path or by name. What the workspace holds is never taken by name: it may be a model's work.
 pub(super) fn program(name: &str, workspace: &Path) -> Option<PathBuf> {
-    let is_there = |file: &PathBuf| file.is_file() && rustix::fs::access(file, Access::EXEC_OK).is_ok();
+    let is_there = |file: &PathBuf| {
+        file.is_file() && rustix::fs::access(file, Access::EXEC_OK).is_ok() && !proxy::is_idle(file)
+    };
     if name.contains('/') {
         return Some(PathBuf::from(name)).filter(|file| file.is_absolute() && is_there(file));
     }
@@ -234,6 +237,8 @@ pub struct Presence {
     pub program: Option<String>,
     /// Why there is none and how to install it; null where one was found.
     pub missing: Option<String>,
+    /// How to install it, by itself.
+    pub install: Option<&'static str>,
 }
 
 /// Which servers are there, by language. Starts none.
@@ -245,6 +250,7 @@ pub fn presence(settings: &LspSettings, workspace: &Path) -> Vec<Presence> {
             language: name.to_owned(),
             program: found.as_ref().ok().map(|(program, _)| program.display().to_string()),
             missing: found.err().map(|Unavailable(why)| why),
+            install: kind.built_in.map(|language| language.hint),
         }
     };
     names(settings).map(present).collect()
