@@ -8,8 +8,9 @@
 -spec start(application:start_type(), term()) -> {ok, pid()} | {error, term()}.
 start(_Type, _Args) ->
     beamai_catalogue:forget(),
-    %% It may take long, and nothing waits for it.
+    %% They may take long, and nothing waits for them.
     _ = spawn(fun beamai_temp_dir:sweep/0),
+    _ = spawn(fun beamai_presence:announce/0),
     beamai_sup:start_link().
 
 %% @doc Forgets where the tables were: they are gone with the supervisor. Sessions have deleted their

@@ -20,11 +20,15 @@
 -spec main() -> no_return().
 main() ->
     ok = io:setopts([{encoding, unicode}]),
+    _ = application:load(beamai),
+    %% It is said at the prompt instead.
+    ok = application:set_env(beamai, announce, false),
     {ok, _} = application:ensure_all_started(beamai),
     case model(fun os:getenv/1) of
         {ok, Name, Model} ->
             ok = beamai_chat_interrupt:install(fun() -> beamai_kernel:cancel(?RUN) end),
             say("~ts~n/plan and /work switch between planning and working, Ctrl-C ends an answer, Ctrl-D the chat.~n", [Name]),
+            lists:foreach(fun lacking/1, beamai_presence:missing(".")),
             chat(agent(Model, default, beamai_conversation:new())),
             halt(0);
         {error, Message} ->
@@ -59,6 +63,9 @@ made(Prefix, Provider, Given, Model) ->
     catch
         error:{bad_option, Key} -> {error, [Prefix, "_", string:uppercase(atom_to_list(Key)), " cannot be used"]}
     end.
+
+lacking(Line) ->
+    say("(~ts)~n", [beamai_display:printable(Line)]).
 
 agent(Model, Profile, Conversation) ->
     Kernel = beamai_kernel:new(#{

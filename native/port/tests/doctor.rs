@@ -43,6 +43,33 @@ fn every_layer_is_proved() {
 }
 
 #[test]
+fn in_brief_there_is_a_line_for_what_is_missing_and_none_for_what_is_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let said = |path: &std::path::Path, args: &[&str]| {
+        let output =
+            Command::new(PROGRAM).args(["doctor", "--brief"]).args(args).env("PATH", path).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let bin = tempfile::tempdir().unwrap();
+    let nothing = said(bin.path(), &[]);
+    for part in
+        ["bash is not on the PATH", "git is not on the PATH", "sh (npm install", "python (pip install"]
+    {
+        assert!(nothing.contains(part), "{part}: {nothing}");
+    }
+    for name in ["bash", "git", "bash-language-server", "pylsp"] {
+        std::os::unix::fs::symlink("/bin/sh", bin.path().join(name)).unwrap();
+    }
+    let less = said(bin.path(), &[]);
+    assert!(!less.contains("not on the PATH") && !less.contains("pip install"), "{less}");
+    assert!(less.contains("no language server for c ("), "{less}");
+    let here = dir.path().to_str().unwrap();
+    assert!(said(bin.path(), &["--workspace", here]).contains("no git repository for the git tools: "));
+    assert!(!less.contains("repository"), "{less}");
+}
+
+#[test]
 fn what_is_missing_is_told_with_the_reason() {
     let script = "echo 0 >/proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all \"$@\"";
     let mut command = Command::new("unshare");

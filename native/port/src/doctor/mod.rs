@@ -6,6 +6,8 @@ mod text;
 
 use crate::args::{self, Usage};
 use beamai_tools::lsp::LspSettings;
+#[cfg(target_os = "linux")]
+use beamai_tools::lsp::Presence;
 use beamai_tools::workspace::Workspace;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -20,6 +22,8 @@ usage: beamai-port doctor [options]
 
   --workspace DIR   the workspace whose repository and language servers are looked for; default: the current directory
   --json            print one JSON object
+  --brief           print only a line for each program and language server that is missing, and try no layer; the
+                    repository is looked for with --workspace. Exits with 0.
 ";
 
 /// Everything that is known of the machine.
@@ -80,20 +84,28 @@ struct Server {
     language: String,
     program: Option<String>,
     missing: Option<String>,
+    /// How to install it.
+    #[serde(skip)]
+    install: Option<&'static str>,
 }
 
 pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
     use lexopt::prelude::{Long, Short};
-    let (mut workspace, mut as_json) = (PathBuf::from("."), false);
+    let (mut workspace, mut as_json, mut is_brief) = (None, false, false);
     while let Some(option) = parser.next()? {
         match option {
             Long("help") | Short('h') => return Ok(args::print(HELP)),
-            Long("workspace") => workspace = parser.value()?.into(),
+            Long("workspace") => workspace = Some(PathBuf::from(parser.value()?)),
             Long("json") => as_json = true,
+            Long("brief") => is_brief = true,
             other => return Err(other.unexpected().into()),
         }
     }
-    let workspace = Workspace::open(&workspace).map_err(|error| Usage(error.message))?;
+    let open = |path: &Path| Workspace::open(path).map_err(|error| Usage(error.message));
+    if is_brief {
+        return Ok(args::print(&text::missing(workspace.as_deref().map(open).transpose()?.as_ref())));
+    }
+    let workspace = open(workspace.as_deref().unwrap_or(Path::new(".")))?;
     let report = examine(&workspace);
     let json = || serde_json::to_string_pretty(&report).unwrap_or_default() + "\n";
     args::print(&if as_json { json() } else { text::of(&report) });
@@ -131,7 +143,13 @@ fn layers() -> Result<Vec<Layer>, String> {
 #[cfg(target_os = "linux")]
 fn servers(workspace: &Path) -> Vec<Server> {
     let found = beamai_tools::lsp::presence(&LspSettings::default(), workspace).into_iter();
-    found.map(|one| Server { language: one.language, program: one.program, missing: one.missing }).collect()
+    let server = |one: Presence| Server {
+        language: one.language,
+        program: one.program,
+        missing: one.missing,
+        install: one.install,
+    };
+    found.map(server).collect()
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -1,7 +1,9 @@
 //! The report for people.
 
-use super::{Layer, Report, State};
+use super::{Layer, Report, State, programs, servers};
+use beamai_tools::workspace::Workspace;
 use std::fmt::Write;
+use std::path::Path;
 
 /// The report as text, with what is missing at the end.
 pub(super) fn of(report: &Report) -> String {
@@ -32,6 +34,30 @@ pub(super) fn of(report: &Report) -> String {
         }
     });
     text
+}
+
+/// A line for each thing that is missing. The repository is of interest only where the workspace is known.
+pub(super) fn missing(workspace: Option<&Workspace>) -> String {
+    let mut lines = Vec::new();
+    for program in programs().iter().filter(|program| program.path.is_none()) {
+        lines.push(format!("{} is not on the PATH; needed for {}", program.name, program.needed_for));
+    }
+    if let Some(problem) = workspace.and_then(|workspace| beamai_tools::ops::git::presence(workspace).problem)
+    {
+        lines.push(format!("no git repository for the git tools: {problem}"));
+    }
+    let all = servers(workspace.map_or(Path::new("/nowhere"), Workspace::path));
+    let absent = all.iter().filter(|server| server.program.is_none());
+    let hints: Vec<String> = absent
+        .map(|server| match server.install {
+            Some(hint) => format!("{} ({hint})", server.language),
+            None => server.language.clone(),
+        })
+        .collect();
+    if !hints.is_empty() {
+        lines.push(format!("no language server for {}", hints.join(", ")));
+    }
+    lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
 fn line(text: &mut String, is_there: bool, name: &str, told: &str) {

@@ -286,6 +286,8 @@ pub struct Presence {
     pub program: Option<String>,
     /// Why there is none and how to install it; null where one was found.
     pub missing: Option<String>,
+    /// How to install it, by itself.
+    pub install: Option<&'static str>,
 }
 
 /// Which servers are there, by language. Starts none.
@@ -297,6 +299,7 @@ pub fn presence(settings: &LspSettings, workspace: &Path) -> Vec<Presence> {
             language: name.to_owned(),
             program: found.as_ref().ok().map(|(program, _)| program.display().to_string()),
             missing: found.err().map(|Unavailable(why)| why),
+            install: kind.built_in.map(|language| language.hint),
         }
     };
     names(settings).map(present).collect()
