@@ -29,11 +29,9 @@ impl Answer {
     /// The message that answers a request, out of an event stream.
     fn message(&self) -> Value {
         let data = self.body.lines().filter_map(|line| line.strip_prefix("data: "));
-        let messages = data.filter_map(|data| serde_json::from_str::<Value>(data).ok());
-        messages
-            .filter(|message| message.get("id").is_some())
-            .last()
-            .unwrap_or_else(|| panic!("{}", self.body))
+        let mut messages = data.filter_map(|data| serde_json::from_str::<Value>(data).ok());
+        let answer = messages.find(|message| message.get("id").is_some());
+        answer.unwrap_or_else(|| panic!("{}", self.body))
     }
 }
 
