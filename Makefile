@@ -1,5 +1,5 @@
 # Every target sets a fresh machine up by itself.
-.PHONY: native demo test lint bench chat
+.PHONY: native demo test lint bench chat fuzz
 
 # The Rust side, into priv/. rebar3 runs this too, here and as a dependency.
 native:
@@ -29,3 +29,8 @@ bench:
 chat:
 	@scripts/setup
 	@scripts/chat
+
+# New inputs for whatever reads bytes from elsewhere, a minute for each; see scripts/fuzz.
+fuzz:
+	@scripts/setup fuzz
+	@scripts/fuzz

@@ -30,6 +30,7 @@ rows() ->
      {"shell_exec", fun shell_exec/0},
      {"port round trip", fun port_round_trip/0},
      {"cancel", fun cancel_grep/0},
+     {"daemons", fun daemons/0},
      {"normal schedulers", fun longest_call/0}].
 
 %%% Rows
@@ -160,6 +161,33 @@ kill_caller(K, Args) ->
     wait_until(fun() -> beamai_nif:running() =:= 0 end),
     erlang:monotonic_time(nanosecond) - Start.
 
+%% Not against a peer: how long after its timeout a call with 200 stubborn daemons has returned, and none is left.
+daemons() ->
+    Dir = temp_dir(),
+    K = beamai_kernel:add_tool_module(kernel(Dir), beamai_tool_shell),
+    Times = [kill_daemons(K) || _ <- lists:seq(1, 3)],
+    io:format("~-44ts ~12ts ~12ts ~7ts ~6ts~n",
+              ["200 daemons gone after the timeout, longest", ms(lists:max(Times)), "", "", "100 ms"]),
+    file:del_dir_r(Dir).
+
+kill_daemons(K) ->
+    Mark = filename:basename(temp_name()),
+    Command = <<"trap '' TERM; for i in {1..200}; do setsid sleep 1000 >/dev/null 2>&1 & done; wait">>,
+    Timeout = 3000,
+    Args = #{<<"command">> => Command, <<"timeout">> => Timeout, <<"env">> => #{<<"MARK">> => list_to_binary(Mark)}},
+    Start = erlang:monotonic_time(nanosecond),
+    {error, #{error_type := timeout, details := Details}} = beamai_kernel:invoke(K, <<"shell_exec">>, Args),
+    Late = erlang:monotonic_time(nanosecond) - Start - Timeout * 1000000,
+    201 = maps:get(killed, Details),
+    [] = [File || File <- filelib:wildcard("/proc/[0-9]*/environ"), carries(File, Mark)],
+    Late.
+
+carries(File, Mark) ->
+    case file:read_file(File) of
+        {ok, Text} -> string:find(Text, Mark) =/= nomatch;
+        {error, _} -> false
+    end.
+
 %% Not against a peer: the longest of many calls of each function that runs on a normal scheduler.
 longest_call() ->
     process_flag(priority, max),
@@ -286,10 +314,12 @@ big_tree() ->
     Dir.
 
 temp_dir() ->
-    Dir = filename:join("/tmp", "beamai-bench-" ++ integer_to_list(erlang:unique_integer([positive]))
-                        ++ "-" ++ os:getpid()),
+    Dir = temp_name(),
     ok = file:make_dir(Dir),
     Dir.
+
+temp_name() ->
+    filename:join("/tmp", "beamai-bench-" ++ integer_to_list(erlang:unique_integer([positive])) ++ "-" ++ os:getpid()).
 
 probes(K) ->
     beamai_kernel:add_tools(K, beamai_catalogue:tools(<<"probe">>)).

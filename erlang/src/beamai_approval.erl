@@ -27,15 +27,31 @@
 %% @doc Has the request of the native side decided: by what the session remembers, else by the
 %% context's `approve', else by the kernel's. Without any, or if it answers otherwise, the call is
 %% refused. Waits for `approve' without a limit.
+%%
+%% `{allow, session}' holds for the same subject, letter by letter, in the same session, as long as the kernel's settings are the
+%% same: another workspace, other rules or another sandbox is asked about anew.
 -spec decide(Native :: map(), Args :: map(), beamai_kernel:kernel(), beamai_context:t()) ->
     allow | {error, beamai_error:t()}.
 decide(Native, Args, Kernel, Context) ->
     Request = request(Native, Args, Context),
-    Session = beamai_session:key(Context),
-    case beamai_session:approved(Session, maps:get(subject, Request)) of
-        true -> allow;
-        false -> ask(approve(Kernel, Context), Request, Session)
+    case beamai_env:in_workspace(Kernel, Context) of
+        {ok, Env} ->
+            Memory = memory(Env, Request, Context),
+            case is_remembered(Memory) of
+                true -> allow;
+                false -> ask(approve(Kernel, Context), Request, Memory)
+            end;
+        {error, _} = Error ->
+            Error
     end.
+
+%% Where an approval is remembered: the session, and what it holds for there.
+memory(Env, #{subject := Subject}, Context) ->
+    {beamai_session:key(Context), <<(crypto:hash(sha256, Env))/binary, Subject/binary>>}.
+
+is_remembered({Session, What}) -> beamai_session:approved(Session, What).
+
+remember({Session, What}) -> beamai_session:approve(Session, What).
 
 request(Native, Args, Context) ->
     #{
@@ -64,19 +80,19 @@ request(Native, Args, Context) ->
 approve(_Kernel, #{approve := Approve}) when Approve =/= undefined -> Approve;
 approve(Kernel, _Context) -> maps:get(approve, Kernel, none).
 
-ask(none, #{subject := Subject, message := Message} = Request, _Session) ->
+ask(none, #{subject := Subject, message := Message} = Request, _Memory) ->
     Rules = [["<<\"", Rule, "\">>"] || Rule <- maps:get(wanted, Request, [Subject])],
     Text = [
         Message, ". Nobody can be asked: allow it with a rule, permissions => #{allow => [",
         lists:join(", ", Rules), "]}, or give the kernel or the context an approve callback"
     ],
     {error, refusal(Request, needs_approval, Text)};
-ask(Approve, Request, Session) ->
+ask(Approve, Request, Memory) ->
     %% Two calls of one invoke_all may ask the same: the second finds the first one's answer.
     beamai_callback:run(fun() ->
-        case beamai_session:approved(Session, maps:get(subject, Request)) of
+        case is_remembered(Memory) of
             true -> allow;
-            false -> answered(call(Approve, Request), Request, Session)
+            false -> answered(call(Approve, Request), Request, Memory)
         end
     end).
 
@@ -87,18 +103,18 @@ call(Approve, Request) ->
         Class:Reason:_Stack -> {raised, Class, Reason}
     end.
 
-answered(allow, _Request, _Session) ->
+answered(allow, _Request, _Memory) ->
     allow;
-answered({allow, session}, #{subject := Subject}, Session) ->
-    ok = beamai_session:approve(Session, Subject),
+answered({allow, session}, _Request, Memory) ->
+    ok = remember(Memory),
     allow;
-answered(deny, Request, _Session) ->
+answered(deny, Request, _Memory) ->
     denied(Request, "approval was denied");
 answered({deny, Reason}, Request, _Session) when is_binary(Reason) ->
     denied(Request, ["approval was denied: ", Reason]);
-answered({raised, Class, Reason}, Request, _Session) ->
+answered({raised, Class, Reason}, Request, _Memory) ->
     denied(Request, ["the approve callback raised ", atom_to_binary(Class), ":", show(Reason)]);
-answered(Other, Request, _Session) ->
+answered(Other, Request, _Memory) ->
     denied(Request, [
         "the approve callback answered ", show(Other),
         "; it answers allow, {allow, session}, deny or {deny, Reason}"

@@ -289,7 +289,7 @@ most(Most) -> show(Most).
 -spec refusal(binary(), [binary()], #{binary() => field()}) -> beamai_error:t().
 refusal(Tool, All, Fields) ->
     Problems = counted(All),
-    Message = [lists:join("; ", Problems), ". Accepted: ", accepted(Fields)],
+    Message = [lists:join("; ", Problems), ". Accepted: ", accepted(Fields), nested("", Fields, [place(P) || P <- Problems])],
     beamai_error:new(Tool, invalid_input, invalid_argument, Message, #{problems => Problems}).
 
 %% The first problems, and how many there are beyond them.
@@ -308,6 +308,36 @@ accepted(Fields) ->
     {Required, Optional} =
         lists:partition(fun({_, F}) -> F#field.required end, lists:sort(maps:to_list(Fields))),
     lists:join(", ", [described(Name, Field) || {Name, Field} <- Required ++ Optional]).
+
+%% What each object accepts that has a problem in it. `Wrong' are the problems' places without indices.
+nested(Prefix, Fields, Wrong) ->
+    [within([Prefix, Name], Field, Wrong) || {Name, Field} <- lists:sort(maps:to_list(Fields))].
+
+within(Path, #field{items = #field{properties = #{} = Fields}}, Wrong) -> within(Path, "each of ", Fields, Wrong);
+within(Path, #field{properties = #{} = Fields}, Wrong) -> within(Path, "", Fields, Wrong);
+within(_Path, _Field, _Wrong) -> "".
+
+within(Path, Each, Fields, Wrong) ->
+    case lists:any(fun(Place) -> is_in(iolist_to_binary(Path), Place) end, Wrong) of
+        true -> ["; ", Each, Path, ": ", accepted(Fields), nested([Path, $.], Fields, Wrong)];
+        false -> ""
+    end.
+
+is_in(Path, Place) ->
+    case string:prefix(Place, Path) of
+        nomatch -> false;
+        <<>> -> true;
+        <<$., _/binary>> -> true;
+        _ -> false
+    end.
+
+%% Where a problem is: the path that it begins with, without the indices.
+place(Problem) ->
+    Path = case binary:split(Problem, <<$">>, [global]) of
+        [_, Quoted | _] -> Quoted;
+        _ -> <<>>
+    end,
+    re:replace(Path, <<"\\[[0-9]+\\]">>, <<>>, [global, {return, binary}]).
 
 described(Name, #field{required = Required, enum = Enum} = Field) ->
     [Name, " (", type_name(Field), needed(Required), listed(Enum), ")"].

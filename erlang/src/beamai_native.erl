@@ -160,8 +160,13 @@ answer({consult, Question}, Kernel, {_, _, #{tool := Tool}, #{context := Context
     end;
 answer({question, Questions}, Kernel, {_, _, #{tool := Tool}, #{context := Context}} = Try) ->
     case beamai_callback:ask_user(Questions, Kernel, Context) of
-        {ok, Answers} when not is_map(Answers) -> {error, no_answers(Tool, Answers)};
-        Outcome -> again(answers, answers(Outcome), Kernel, Try)
+        {ok, Answers} ->
+            case is_answers(Answers) of
+                true -> again(answers, answers({ok, Answers}), Kernel, Try);
+                false -> {error, no_answers(Tool, Answers)}
+            end;
+        Outcome ->
+            again(answers, answers(Outcome), Kernel, Try)
     end;
 answer({ask, Request}, Kernel, {_, _, #{args := Args}, #{context := Context}} = Try) ->
     case beamai_approval:decide(Request, Args, Kernel, Context) of
@@ -191,10 +196,19 @@ again(Key, Made, Kernel, {Door, Env, #{tool := Tool} = Call, Options}) ->
             answer(Answer, Kernel, {Door, Env, With, Options})
     end.
 
+%% Questions to answers, each a text or several.
+is_answers(Answers) when is_map(Answers) ->
+    lists:all(fun({Question, Answer}) -> is_binary(Question) andalso is_answer(Answer) end, maps:to_list(Answers));
+is_answers(_Answers) ->
+    false.
+
+is_answer(Answer) when is_list(Answer) -> is_integer(catch length(Answer)) andalso lists:all(fun is_binary/1, Answer);
+is_answer(Answer) -> is_binary(Answer).
+
 no_answers(Tool, Answers) ->
     Message = [
         "the host's ask_user answered {ok, ", beamai_error:show(Answers, 80),
-        "}; it answers {ok, #{Question => Answer}}, cancelled or no_frontend"
+        "}; it answers {ok, #{Question => Answer}}, binaries or lists of them, cancelled or no_frontend"
     ],
     beamai_error:new(Tool, execution_failed, crash, Message).
 

@@ -12,6 +12,8 @@
 
 -import(beamai_display, [printable/1]).
 
+-define(RECOMMENDED, <<" (Recommended)">>).
+
 %% @doc Shows what a call would do and asks for leave: `y' allows this call, `s' this and every later one
 %% like it in the session, anything else denies. Without a terminal it denies, and says so.
 -spec approve(beamai_approval:request()) -> allow | {allow, session} | deny | {deny, binary()}.
@@ -49,9 +51,17 @@ ask([#{<<"question">> := Text} = Question | Rest], Answers) ->
     end.
 
 option(#{<<"label">> := Label, <<"description">> := Description}, Number) ->
-    Recommended = case Number of 1 -> " (Recommended)"; _ -> "" end,
-    say("  ~b. ~ts~ts  ~ts~n", [Number, printable(Label), Recommended, printable(Description)]),
+    say("  ~b. ~ts~ts  ~ts~n", [Number, printable(Label), recommended(Number, Label), printable(Description)]),
     Number + 1.
+
+%% The first option is the recommended one; some questions come with that in its label.
+recommended(1, Label) ->
+    case string:find(Label, ?RECOMMENDED, trailing) of
+        ?RECOMMENDED -> "";
+        _ -> ?RECOMMENDED
+    end;
+recommended(_, _) ->
+    "".
 
 chosen(Question, Answer) ->
     Labels = [Label || #{<<"label">> := Label} <- maps:get(<<"options">>, Question, [])],

@@ -55,6 +55,28 @@ one_message_names_every_problem_and_what_is_accepted_test() ->
         message(#{<<"pth">> => <<"a">>, <<"limit">> => <<"ten">>, <<"mode">> => <<"x">>})
     ).
 
+what_a_nested_object_accepts_is_listed_where_it_has_a_problem_test() ->
+    Text = fun(Properties) -> #{type => object, properties => Properties} end,
+    Params = beamai_args:compile(#{
+        <<"auth">> => Text(#{<<"type">> => #{type => string, required => true, enum => [<<"a">>, <<"b">>]}}),
+        <<"rows">> => #{type => array, items => Text(#{<<"cells">> =>
+            #{type => array, items => Text(#{<<"text">> => #{type => string}})}})}
+    }),
+    Said = fun(Args) ->
+        {error, #{message := Message}} = beamai_args:check(Params, Args, <<"t">>),
+        Message
+    end,
+    Auth = <<"; auth: type (string, required: \"a\", \"b\")">>,
+    [
+        ?assertEqual(Auth, string:find(Said(#{<<"auth">> => Wrong}), <<"; auth: ">>))
+     || Wrong <- [#{<<"kind">> => <<"a">>}, <<"x">>]
+    ],
+    ?assertEqual(nomatch, string:find(Said(#{<<"other">> => 1}), <<"auth: ">>)),
+    ?assertEqual(
+        <<"; each of rows: cells (array of object); each of rows.cells: text (string)">>,
+        string:find(Said(#{<<"rows">> => [#{}, #{<<"cells">> => [#{<<"txt">> => <<"x">>}]}]}), <<"; each">>)
+    ).
+
 required_null_is_missing_test() ->
     ?assertMatch(<<"\"path\" is missing (string). ", _/binary>>, message(#{<<"path">> => null})).
 

@@ -146,6 +146,42 @@ explain_gives_the_verdict_and_the_rule_test() ->
         {error, #{error_type := not_found}}, beamai_permission:explain(Kernel, <<"none">>, #{})
     ).
 
+%% What was approved is this command here, with this input, under these settings; nothing else is.
+an_approval_for_the_session_holds_for_nothing_that_differs_test_() ->
+    {timeout, 60, fun() -> beamai_test:in_workspace(fun remembered_exactly/1) end}.
+
+remembered_exactly(Dir) ->
+    Other = filename:join(Dir, "other"),
+    ok = file:make_dir(Other),
+    Me = self(),
+    Approve = fun(#{subject := Subject}) -> Me ! {asked, Subject}, {allow, session} end,
+    Kernel = fun(Options) ->
+        beamai_kernel:add_tool_module(beamai_kernel:new(Options#{workspace => Dir}), beamai_tool_shell)
+    end,
+    Context = #{session_id => exactly, approve => Approve},
+    Ask = fun(K, Args, More) ->
+        {ok, Result, _} = beamai_kernel:invoke(K, <<"shell_exec">>, Args, maps:merge(Context, More)),
+        Asked = receive {asked, Subject} -> Subject after 0 -> nothing end,
+        {Asked, maps:get(<<"stdout">>, Result)}
+    end,
+    Sh = #{<<"command">> => <<"sh">>, <<"stdin">> => <<"echo one">>},
+    K = Kernel(#{}),
+    ?assertEqual({<<"Bash(sh <<< 'echo one')">>, <<"one\n">>}, Ask(K, Sh, #{})),
+    ?assertEqual({nothing, <<"one\n">>}, Ask(K, Sh, #{})),
+    Differing = [
+        {K, Sh#{<<"stdin">> => <<"echo two">>}, #{}, <<"Bash(sh <<< 'echo two')">>},
+        {K, maps:remove(<<"stdin">>, Sh), #{}, <<"Bash(sh)">>},
+        {K, Sh#{<<"cwd">> => <<"other">>}, #{}, <<"Bash(cd other && sh <<< 'echo one')">>},
+        {K, Sh#{<<"env">> => #{<<"A">> => <<"b">>}}, #{}, <<"Bash(A=b sh <<< 'echo one')">>},
+        {K, Sh, #{workspace => Other}, <<"Bash(sh <<< 'echo one')">>},
+        {Kernel(#{sandbox => off}), Sh, #{}, <<"Bash(sh <<< 'echo one')">>},
+        {Kernel(#{permissions => #{ask => [<<"Bash">>]}}), Sh, #{}, <<"Bash(sh <<< 'echo one')">>},
+        {K, Sh, #{session_id => not_exactly}, <<"Bash(sh <<< 'echo one')">>}
+    ],
+    [?assertMatch({Subject, _}, Ask(In, Args, More)) || {In, Args, More, Subject} <- Differing],
+    [?assertMatch({nothing, _}, Ask(In, Args, More)) || {In, Args, More, _} <- Differing],
+    [beamai_session:close(Session) || Session <- [exactly, not_exactly]].
+
 %% Rules with patterns
 
 explain(Policy, Tool, Args) ->

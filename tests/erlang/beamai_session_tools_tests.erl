@@ -94,7 +94,7 @@ a_wrong_answer_of_the_host_counts_as_none(Door) ->
         ?assertMatch({ok, #{<<"outcome">> := <<"cancelled">>}, _}, Ask(undefined)),
         [
             ?assertMatch({error, #{error_type := execution_failed}}, Ask(fun(_) -> {ok, Answers} end))
-         || Answers <- [text, self(), [a | b]]
+         || Answers <- [text, self(), [a | b], #{<<"Which?">> => 5}, #{<<"Which?">> => [a]}, #{which => <<"a">>}]
         ]
     after
         logger:set_primary_config(level, Level)

@@ -13,6 +13,12 @@ a_number_stands_for_its_option_test() ->
     ?assertEqual({ok, #{<<"Which?">> => <<"Green">>}}, Answer),
     ?assertNotEqual(nomatch, string:find(Screen, "1. Red (Recommended)  warm")).
 
+an_option_that_is_marked_as_recommended_is_not_marked_again_test() ->
+    #{<<"options">> := [Red | Others]} = ?QUESTION,
+    Marked = ?QUESTION#{<<"options">> := [Red#{<<"label">> := <<"Red (Recommended)">>} | Others]},
+    {_, Screen} = typing(["1\n"], fun() -> beamai_terminal:ask_user([Marked]) end),
+    ?assertNotEqual(nomatch, string:find(Screen, "1. Red (Recommended)  warm")).
+
 an_empty_line_asks_again_and_own_text_stands_for_itself_test() ->
     ?assertMatch({{ok, #{<<"Which?">> := <<"blue">>}}, _},
                  typing(["\n", "blue\n"], fun() -> beamai_terminal:ask_user([?QUESTION]) end)).

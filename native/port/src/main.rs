@@ -3,7 +3,6 @@
 mod args;
 mod call;
 mod doctor;
-mod frame;
 mod mcp;
 mod options;
 mod refusal;

@@ -5,8 +5,8 @@
 //! the host sees a busy port.
 
 use crate::args::{self, Usage};
-use crate::frame::{self, Kind, MAX_WRITE, Request};
 use beamai_tools::{Reason, ToolError};
+use beamai_wire::frame::{self, Kind, MAX_WRITE, Request};
 use beamai_wire::{Busy, CancelToken, Dispatcher, Ended, Pool, Progress, Run};
 use std::collections::HashMap;
 use std::fs::File;

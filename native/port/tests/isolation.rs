@@ -167,3 +167,40 @@ fn where_namespaces_are_refused_the_result_says_why_and_nothing_survives_all_the
     assert_eq!(result["killed"], 3, "{result}");
     assert_none_left(&mark);
 }
+
+#[test]
+fn where_namespaces_are_refused_secrets_and_sockets_are_out_of_reach_all_the_same() {
+    let (env, home) = (Env::new(), tempfile::TempDir::new_in("/var/tmp").unwrap());
+    std::fs::create_dir(home.path().join(".ssh")).unwrap();
+    for (file, text) in [(".ssh/id", "SECRET "), (".netrc", "SECRET "), (".profile", "PLAIN ")] {
+        std::fs::write(home.path().join(file), text).unwrap();
+    }
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let service = std::os::unix::net::UnixListener::bind(home.path().join("service")).unwrap();
+    let attempts = [
+        format!("tcp {}", listener.local_addr().unwrap()),
+        format!("unix {}", home.path().join("service").display()),
+        "call ptrace".to_owned(),
+        "call io_uring_setup".to_owned(),
+        "call keyctl".to_owned(),
+        "signal $launcher".to_owned(),
+    ];
+    let attempts = attempts.map(|attempt| format!("{PROGRAM} attack {attempt} 2>/dev/null && echo done"));
+    // The token is in the environment of the port.
+    let search = "grep -al token-of-the-port /proc/[0-9]*/environ 2>/dev/null | wc -l";
+    let command = format!(
+        "read -r _ _ _ launcher _ </proc/$PPID/stat; cat ~/.ssh/id ~/.netrc ~/.profile 2>/dev/null; {search}; {}; true",
+        attempts.join("; ")
+    );
+    let run = |sandbox: &str| {
+        let mut port = where_namespaces_are_refused();
+        port.env("HOME", home.path()).env("TOKEN", "token-of-the-port");
+        let result = call(port, sandbox, env.path(), &json!({"command": command}));
+        result["stdout"].as_str().unwrap_or_else(|| panic!("{result}")).to_owned()
+    };
+    let free = run("off");
+    assert!(free.starts_with("SECRET SECRET PLAIN ") && !free.contains("PLAIN 0\n"), "{free}");
+    assert_eq!(free.matches("done").count(), attempts.len(), "{free}");
+    assert_eq!(run("best_effort"), "PLAIN 0\n");
+    drop((listener, service));
+}

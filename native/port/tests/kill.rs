@@ -140,6 +140,41 @@ fn the_death_of_the_launcher_kills_everything_and_the_call_returns() {
     }
 }
 
+/// Stops the shell with its group, and a process in a session of its own.
+const STOPPED: &str = r#"
+setsid bash -c 'kill -STOP $$' >/dev/null 2>&1 </dev/null &
+(sleep 1000 & sleep 1000 & wait) &
+sleep 0.2
+kill -STOP 0
+"#;
+
+/// Whether all of these processes are stopped, and there are as many as there should be.
+fn are_stopped(mark: &str, count: usize) -> bool {
+    let is_stopped = |pid: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('T'))
+    };
+    let pids = marked(mark);
+    pids.len() == count && pids.iter().all(is_stopped)
+}
+
+#[test]
+fn a_tree_that_is_stopped_is_killed_all_the_same() {
+    for mode in MODES {
+        let (env, mark) = (Env::with(mode), marker());
+        let args = json!({"command": STOPPED, "env": {"MARK": mark}});
+        let error = env.cancelled_when(args.clone(), || are_stopped(&mark, 5));
+        assert_eq!((error.reason, &error.details["killed"]), (Reason::Cancelled, &json!(5)), "{mode}");
+        assert_none_left(&mark);
+        // The port carries the mark too, in its arguments.
+        let mut port = port(&env, mode, &args);
+        wait_until(|| marked(&mark).len() == 6);
+        kill("-KILL", port.id());
+        port.wait().unwrap();
+        assert_none_left_soon(&mark);
+    }
+}
+
 #[test]
 fn a_command_that_kills_or_stops_its_reaper_ends_with_it() {
     for signal in ["KILL", "STOP"] {

@@ -179,7 +179,7 @@ fn without_a_file_every_file_known_to_the_servers_is_told_of() {
     let env = Env::fake(prompt());
     let nothing = env.try_call("lsp_diagnostics", json!({})).unwrap();
     assert_eq!((&nothing["available"], &nothing["diagnostics"]), (&json!(false), &json!([])));
-    assert!(nothing["message"].as_str().unwrap().contains("name a file by path"), "{nothing}");
+    assert!(nothing["message"].as_str().unwrap().contains("name a file, and the server"), "{nothing}");
     env.file("b.fake", "x\n");
     env.hover().unwrap();
     env.diagnostics("b.fake");

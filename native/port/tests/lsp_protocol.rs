@@ -396,6 +396,40 @@ fn a_read_rule_holds_for_language_servers() {
 }
 
 #[test]
+fn what_globs_of_read_rules_match_is_kept_from_servers_also_when_it_comes_later() {
+    for (denied, expected) in [(vec![], "SECRET"), (vec!["Read(**/*.pem)"], "")] {
+        let env = Env::new();
+        let mut server = fake(&env.log_path(), &talks());
+        // Before it serves, it reads what it finds.
+        let seen = env.log_path().with_extension("seen");
+        let program: Vec<String> = server["command"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|word| word.as_str().unwrap().to_owned())
+            .collect();
+        let script = format!("cat deep/*.pem >{} 2>/dev/null; exec \"$@\"", seen.display());
+        let start = ["sh", "-c", &script, "sh"].map(str::to_owned);
+        server["command"] = json!([&start[..], &program[..]].concat());
+        let settings = json!({
+            "permissions": {"default": "allow", "deny": denied},
+            "lsp": {"servers": {"fake": server}},
+        });
+        let env = env.under(settings);
+        env.file("deep/key.pem", "SECRET");
+        env.hover().unwrap();
+        env.hover().unwrap();
+        assert_eq!(std::fs::read_to_string(&seen).unwrap(), expected);
+        assert_eq!(env.told("initialize").len(), 1);
+        // A server that runs would see it; so it gives way to another one.
+        env.file("deep/new.pem", "SECRET");
+        env.hover().unwrap();
+        assert_eq!(env.told("initialize").len(), if denied.is_empty() { 1 } else { 2 });
+        assert_eq!(std::fs::read_to_string(&seen).unwrap(), expected);
+    }
+}
+
+#[test]
 fn a_server_that_may_run_code_of_the_project_asks_for_exactly_one_call() {
     let lsp = |log: &std::path::Path| {
         let mut server = fake(log, &talks());

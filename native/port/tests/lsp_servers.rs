@@ -243,6 +243,48 @@ fn c_diagnostics_follow_edits_of_the_file_and_of_its_headers() {
     assert!(!odd.is_empty() && odd.iter().all(|one| one.starts_with("1 ")), "{odd:?}");
 }
 
+/// Everything that the server says, from the file that uses what another one defines.
+fn said_of_shapes(env: &Env) -> String {
+    let mut all = String::new();
+    // The class in the import, its name in a call, an instance, and a method.
+    for (line, character) in [(1, 25), (3, 18), (3, 13), (4, 7), (4, 9)] {
+        for operation in ["hover", "goToDefinition", "findReferences"] {
+            let answer = env.try_call("lsp", at(operation, "main.py", line, character));
+            all += &answer.unwrap_or_else(|error| error.to_value()).to_string();
+        }
+    }
+    for args in [json!({"path": "pkg/shapes.py"}), json!({})] {
+        let answer = env.try_call("lsp_diagnostics", args);
+        all += &answer.unwrap_or_else(|error| error.to_value())["diagnostics"].to_string();
+    }
+    all
+}
+
+#[test]
+fn nothing_of_a_file_that_may_not_be_read_comes_out_by_another_one() {
+    let env = python();
+    edit(&env, "pkg/shapes.py", "        return 3\n", "        return undefined_secret\n");
+    let all = said_of_shapes(&env);
+    for text in ["A round thing.", "def area(self)", "class Circle:", "undefined_secret", "pkg/shapes.py"] {
+        assert!(all.contains(text), "{text} is not even said where it may be: {all}");
+    }
+    let mut env = env;
+    for (rule, sandbox) in ["Read(pkg/shapes.py)", "Read(**/shap*.py)"]
+        .into_iter()
+        .flat_map(|rule| [(rule, "off"), (rule, "required")])
+    {
+        let permissions = json!({"default": "allow", "deny": [rule]});
+        env = env.under(json!({"permissions": permissions, "sandbox": sandbox}));
+        let all = said_of_shapes(&env);
+        for text in ["A round thing.", "def area", "class Circle", "undefined_secret", "pkg/shapes.py"] {
+            assert!(!all.contains(text), "{rule} with the sandbox {sandbox}: {text} came out: {all}");
+        }
+        // What is in files that may be read does.
+        let own = env.lsp(at("goToDefinition", "main.py", 4, 7));
+        assert_eq!(places(&own), ["main.py:3:13"], "{rule} with the sandbox {sandbox}");
+    }
+}
+
 /// One file imports the other; the second knows the first only through the project.
 fn typescript() -> Env {
     need("tsc");

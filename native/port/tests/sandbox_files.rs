@@ -27,7 +27,8 @@ fn effects<T>(
     let run = |sandbox: &str| {
         let env = Env::with(sandbox);
         prepare(env.path());
-        env.run(&command(env.path()));
+        // What a command must not create, it does not survive.
+        env.call(json!({"command": command(env.path())}));
         effect(env.path())
     };
     (run("off"), run(REQUIRED))
@@ -436,4 +437,24 @@ fn a_repository_that_appears_anywhere_is_protected_from_the_next_command_on() {
             }
         }
     }
+}
+
+#[test]
+fn what_must_not_be_there_is_not_there_while_a_command_runs_either() {
+    let env = Env::with(REQUIRED);
+    repository(env.path());
+    env.run("true");
+    let session = common::InSession::new(&env.host);
+    let id = session.start(json!({"command": "echo begun; echo ../evil > .git/commondir; sleep 1000"}));
+    let answer = session.ended(&id);
+    assert_eq!((&answer["status"], &answer["stdout"]), (&json!("failed"), &json!("begun\n")), "{answer}");
+    assert!(answer["error"].as_str().unwrap().contains(".git/commondir"), "{answer}");
+    assert!(!env.path().join(".git/commondir").exists());
+    let error = env.fails(json!({"command": "mkdir .git/config.worktree"}));
+    assert_eq!(error.reason, beamai_tools::Reason::AccessDenied, "{error:?}");
+    assert!(!env.path().join(".git/config.worktree").exists());
+    // The order to end is heard whatever goes on there.
+    let storm = "while :; do : > .git/a; mv .git/a .git/b; rm .git/b; done";
+    let error = env.fails(json!({"command": format!("{storm} & {storm} & {storm}"), "timeout": 1000}));
+    assert_eq!(error.reason, beamai_tools::Reason::Timeout, "{error:?}");
 }

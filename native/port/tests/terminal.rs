@@ -71,6 +71,17 @@ fn numbers_and_own_text_answer_questions() {
 }
 
 #[test]
+fn the_recommended_option_is_marked_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let question = r#"{"questions": [{"question": "Which?", "options": [
+        {"label": "Red", "description": "warm"}, {"label": "Green", "description": "calm"}]}]}"#;
+    let mut scene = Scene::new(dir.path(), &["question", question, "--dialect", "coder"]);
+    let screen = scene.answer("cancels): ", "1\r");
+    assert!(screen.contains("1. Red (Recommended)  warm"), "{screen}");
+    assert_eq!(scene.result().1["answers"]["Which?"], "Red");
+}
+
+#[test]
 fn escape_cancels_every_question() {
     let dir = tempfile::tempdir().unwrap();
     let mut scene = Scene::new(dir.path(), &["human_input", QUESTIONS]);

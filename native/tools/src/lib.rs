@@ -15,6 +15,8 @@ pub mod display;
 pub mod domain;
 pub mod engine;
 pub mod error;
+#[doc(hidden)]
+pub mod fuzz;
 pub mod lsp;
 #[cfg(all(feature = "port", target_os = "linux"))]
 mod mcp;

@@ -57,6 +57,15 @@ fn at_most_one_task_is_in_progress() {
 }
 
 #[test]
+fn an_update_without_a_change_says_what_can_be_changed() {
+    let mut session = Session(json!({}));
+    session.call("todo_add", json!({"content": "One"})).unwrap();
+    let error = session.call("todo_update", json!({"id": 1})).unwrap_err();
+    assert_eq!(error.reason, Reason::InvalidArgument);
+    assert!(error.message.contains("give a status, content or active_form, or remove"), "{}", error.message);
+}
+
+#[test]
 fn an_unknown_task_is_answered_with_the_ones_there_are() {
     let mut session = Session(json!({}));
     session.call("todo_add", json!({"content": "One"})).unwrap();

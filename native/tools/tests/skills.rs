@@ -68,3 +68,15 @@ fn a_rule_on_skills_holds_for_loading() {
         .unwrap_err();
     assert_eq!((error.reason, &error.details["matched_rule"]), (Reason::Denied, &json!("Skill")));
 }
+
+#[test]
+fn of_two_skills_with_a_name_the_first_is_taken_and_the_other_reported() {
+    let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write(first.path(), "a", "---\nname: mine\ndescription: First.\n---\nFirst.\n");
+    write(second.path(), "b", "---\nname: mine\ndescription: Second.\n---\nSecond.\n");
+    let listed = skill(&[first.path(), second.path()], json!({}), json!({})).unwrap();
+    assert_eq!(listed["skills"][1]["description"], "First.");
+    let broken = &listed["broken"][0];
+    assert_eq!(broken["path"], second.path().join("b/SKILL.md").to_str().unwrap());
+    assert!(broken["problem"].as_str().unwrap().contains("is taken by the skill in"), "{broken}");
+}

@@ -6,6 +6,9 @@
 
 mod dispatch;
 mod etf;
+pub mod frame;
+#[doc(hidden)]
+pub mod fuzz;
 mod hosts;
 mod json;
 mod pool;

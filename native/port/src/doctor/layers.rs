@@ -1,6 +1,7 @@
 //! The layers of isolation, each with an attempt that it prevents.
 
 use super::{Layer, State};
+use beamai_tools::Reason;
 use beamai_tools::engine::{Call, Host, Outcome, Run};
 use beamai_tools::workspace::Workspace;
 use serde_json::{Value, json};
@@ -81,12 +82,18 @@ fn trials(scene: &Scene, address: &str) -> Vec<Trial> {
         namespace("mount_namespace", "mnt"),
         trial("private_proc", "look up a process of the machine", format!("process {own}")),
         trial("resource_limits", "take more memory than is given", format!("memory {}", MEMORY * 2)),
+        trial(
+            "resource_limits",
+            "take more by several processes",
+            format!("memory_together 6 {}", MEMORY / 4),
+        ),
         trial("read_only_filesystem", "write outside the workspace", write(&victim)),
         trial("protected_paths", "change a repository's settings", write(&scene.path("ws/.git/config"))),
         trial("no_capabilities", "have a capability", "capability".into()),
         trial("no_new_privileges", "have a program give privileges", "privileges".into()),
         trial("landlock", "create a file in /dev, which the mounts permit", "write /dev/beamai".into()),
         trial("seccomp", "trace a process", "call ptrace".into()),
+        trial("seccomp", "change the limits of what watches over them", "limit $PPID".into()),
     ]
 }
 
@@ -102,7 +109,10 @@ fn host(scene: &Scene, sandbox: Value) -> Result<Host, String> {
 }
 
 fn succeeds(host: &Host, program: &Path, attempt: &str) -> Result<bool, String> {
-    let result = run(host, &format!("exec '{}' attack {attempt}", program.display()))?;
+    let result = match outcome(host, &format!("exec '{}' attack {attempt}", program.display()))? {
+        Outcome::Error(error) if error.reason == Reason::OutOfMemory => return Ok(false),
+        outcome => value(outcome)?,
+    };
     match result["exit_code"].as_i64() {
         Some(0) => Ok(true),
         // A signal is a refusal, too.
@@ -114,9 +124,17 @@ fn succeeds(host: &Host, program: &Path, attempt: &str) -> Result<bool, String> 
 }
 
 fn run(host: &Host, command: &str) -> Result<Value, String> {
+    value(outcome(host, command)?)
+}
+
+fn outcome(host: &Host, command: &str) -> Result<Outcome, String> {
     let call = json!({"tool": "shell_exec", "args": {"command": command, "timeout": 20_000}});
     let call: Call = serde_json::from_value(call).map_err(|error| error.to_string())?;
-    match host.call(call, Run::default()) {
+    Ok(host.call(call, Run::default()))
+}
+
+fn value(outcome: Outcome) -> Result<Value, String> {
+    match outcome {
         Outcome::Ok(value, _) => Ok(value),
         Outcome::Error(error) => Err(error.message),
         _ => Err("a command asked something".to_owned()),

@@ -5,10 +5,10 @@ use super::form::Form;
 use rmcp::ErrorData;
 use rmcp::RoleServer;
 use rmcp::model::{
-    ElicitRequest, ElicitRequestParams, ElicitResult, InputRequest, InputRequests, InputRequiredResult,
-    InputResponses, ProtocolVersion,
+    CancelledNotificationParam, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult, InputRequest,
+    InputRequests, InputRequiredResult, InputResponses, ProtocolVersion, ServerRequest,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{PeerRequestOptions, RequestContext, ServiceError};
 use serde::{Deserialize, Serialize};
 
 /// What came of a form.
@@ -85,12 +85,26 @@ impl<'a> Asker<'a> {
         if self.speaks(&ProtocolVersion::V_2026_07_28) {
             return self.brought(name, params);
         }
+        self.requested(params).await.unwrap_or_else(|error| Put::Failed(error.to_string()))
+    }
+
+    /// Asks, and takes the question back when the client no longer waits for the call.
+    async fn requested(&self, params: ElicitRequestParams) -> Result<Put, ServiceError> {
+        let peer = &self.context.peer;
+        let request = ServerRequest::ElicitRequest(ElicitRequest::new(params));
+        let asked = peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await?;
+        let id = asked.id.clone();
         tokio::select! {
-            answer = self.context.peer.create_elicitation(params) => match answer {
-                Ok(result) => Put::Answer(result),
-                Err(error) => Put::Failed(error.to_string()),
+            answer = asked.await_response() => match answer? {
+                ClientResult::ElicitResult(result) => Ok(Put::Answer(result)),
+                _ => Err(ServiceError::UnexpectedResponse),
             },
-            () = self.context.ct.cancelled() => Put::Failed("the request was cancelled".to_owned()),
+            () = self.context.ct.cancelled() => {
+                let reason = "the call was cancelled".to_owned();
+                let param = CancelledNotificationParam::new(Some(id), Some(reason.clone()));
+                peer.notify_cancelled(param).await?;
+                Ok(Put::Failed(reason))
+            }
         }
     }
 

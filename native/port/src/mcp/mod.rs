@@ -14,6 +14,7 @@ mod asking;
 mod calling;
 mod form;
 mod http;
+mod leftovers;
 mod lines;
 mod listing;
 mod outcome;
@@ -58,6 +59,7 @@ pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
     let settings = options.host.settings().map_err(|error| Usage(error.message))?;
     let host = Host::new(&settings).map_err(|error| Usage(error.message))?;
     let shared = Arc::new(Shared::new(host, settings.workspace.path, dialect));
+    temp_dir::sweep();
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
         match options.http {

@@ -1,10 +1,19 @@
 //! A session's private temporary directory.
 
+use super::leftovers;
 use std::fs::{self, Permissions};
 use std::io::{ErrorKind, Result};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
+
+/// What the names of all of them begin with.
+const PREFIX: &str = "beamai-";
+
+/// Deletes the directories of servers that were killed.
+pub(super) fn sweep() {
+    leftovers::sweep(&std::env::temp_dir(), PREFIX);
+}
 
 /// A directory that only this user can enter, deleted when it is dropped.
 pub(super) struct PrivateDir {
@@ -20,7 +29,8 @@ impl PrivateDir {
     /// Those of the operating system.
     pub(super) fn new() -> Result<Self> {
         let private = || Permissions::from_mode(0o700);
-        let outer = tempfile::Builder::new().prefix("beamai-").permissions(private()).tempdir()?;
+        let outer = tempfile::Builder::new().prefix(PREFIX).permissions(private()).tempdir()?;
+        leftovers::sign(outer.path())?;
         let inner = outer.path().join("tmp");
         fs::create_dir(&inner)?;
         fs::set_permissions(&inner, private())?;
@@ -41,18 +51,22 @@ impl PrivateDir {
 impl Drop for PrivateDir {
     fn drop(&mut self) {
         let Some(outer) = self.outer.take() else { return };
-        let path = outer.path().to_owned();
-        if outer.close().is_ok() {
-            return;
+        delete(&outer.keep());
+    }
+}
+
+/// Deletes a directory and everything in it. Links are removed, not followed. What cannot be deleted is reported.
+pub(super) fn delete(path: &Path) {
+    if fs::remove_dir_all(path).is_ok() {
+        return;
+    }
+    // Build tools leave directories without write permission.
+    open_up(path);
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            eprintln!("beamai-port: the temporary directory {} is left behind: {error}", path.display());
         }
-        // Build tools leave directories without write permission.
-        open_up(&path);
-        match fs::remove_dir_all(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                eprintln!("beamai-port: the temporary directory {} is left behind: {error}", path.display());
-            }
-            _ => {}
-        }
+        _ => {}
     }
 }
 

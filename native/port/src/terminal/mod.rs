@@ -33,10 +33,14 @@ impl Terminal {
     }
 }
 
+/// How the first choice is marked, unless the question came with it.
+const RECOMMENDED: &str = " (Recommended)";
+
 fn ask(question: &Question) -> Option<Answer> {
     eprintln!("{}", printable(&question.question));
     for (number, Choice { label, description }) in (1..).zip(&question.options) {
-        let recommended = if number == 1 { " (Recommended)" } else { "" };
+        let is_marked = number != 1 || label.ends_with(RECOMMENDED);
+        let recommended = if is_marked { "" } else { RECOMMENDED };
         eprintln!("  {number}. {}{recommended}  {}", printable(label), printable(description));
     }
     loop {

@@ -89,7 +89,12 @@ impl Generator {
         }
         let d = depth - 1;
         let (one, two) = (self.list(d), self.list(d));
-        match self.below(14) {
+        match self.below(19) {
+            14 => format!("for ((i = 0; i < 1; i++)); do {one}; done"),
+            15 => format!("case $({one}) in *) {two};; esac"),
+            16 => format!("[[ -n $({one}) && x != y ]] && {two}"),
+            17 => format!("{{ {one}; }} > >({two})"),
+            18 => format!("coproc {{ {one}; }}; wait"),
             0 => format!("({one})"),
             1 => format!("{{ {one}; }}"),
             2 => format!("if {one}; then {two}; fi"),
@@ -119,6 +124,8 @@ impl Generator {
         }
         if self.chance(30) {
             words.push(self.wrapper(depth));
+        } else if self.chance(12) {
+            words.push(self.indirection());
         } else {
             words.push(self.name(depth));
         }
@@ -172,7 +179,25 @@ impl Generator {
     /// A wrapper with what it starts.
     fn wrapper(&mut self, depth: usize) -> String {
         let inner = self.name(0);
-        match self.below(26) {
+        match self.below(44) {
+            26 => format!("env -i {inner}"),
+            27 => format!("env -C . {inner}"),
+            28 => format!("timeout --foreground -k 1 5 {inner}"),
+            29 => format!("nice {inner}"),
+            30 => format!("exec -a other {inner}"),
+            31 => format!("command -p {inner}"),
+            32 => format!("builtin eval {inner}"),
+            33 => format!("time -p {inner}"),
+            34 => format!("find . -maxdepth 0 -execdir {inner} ';'"),
+            35 => format!("find . -maxdepth 0 -name . -o -exec {inner} ';'"),
+            36 => format!("say x y | xargs -n 1 {inner}"),
+            37 => format!("say {inner} | xargs"),
+            38 => format!("say {inner} | xargs -I@ sh -c @"),
+            39 => format!("wrap {inner}"),
+            40 => format!("bash <<< '{}'", inner.replace('\'', r"'\''")),
+            41 => format!("bash < <(say {inner})"),
+            42 => format!(". <(say {inner})"),
+            43 => format!("sudo -u x env {inner}"),
             0 => format!("env X=1 {inner}"),
             1 => format!("env -u X {inner}"),
             2 => format!("timeout 5 {inner}"),
@@ -199,6 +224,34 @@ impl Generator {
             23 => format!("say {inner} x | bash"),
             24 => format!("env -S '{inner} x'"),
             _ => format!("trap '{}' EXIT;", NAMES[self.below(NAMES.len())]),
+        }
+    }
+
+    /// A program whose name stands elsewhere, or that runs by a name of something else.
+    fn indirection(&mut self) -> String {
+        let name = NAMES[self.below(NAMES.len())];
+        let other = NAMES[self.below(NAMES.len())];
+        match self.below(20) {
+            0 => format!("read -r v <<< {name}; $v"),
+            1 => format!("printf -v v {name}; $v"),
+            2 => format!("set -- {name} x; \"$@\""),
+            3 => format!("v={name}; \"${{v}}\""),
+            4 => format!("v={name}; w=v; ${{!w}}"),
+            5 => format!("v='$({name})'; : \"${{v@P}}\""),
+            6 => format!("v=({name} x); \"${{v[@]}}\""),
+            7 => format!("v[$({name})0]=1; {other}"),
+            8 => format!(": $((v[$({name})0]))"),
+            9 => format!("declare v=$({name}); {other}"),
+            10 => format!("export v=`{name}`; {other}"),
+            11 => format!("shopt -s expand_aliases; alias {other}={name}\n{other}"),
+            12 => format!("mapfile -c 1 -C {name} v <<< x; {other}"),
+            13 => format!("PROMPT_COMMAND={name}; {other}"),
+            14 => format!("trap {name} DEBUG; {other}; trap - DEBUG"),
+            15 => format!("trap '{name}' ERR; no"),
+            16 => format!("cd . && {name}"),
+            17 => format!("test -n \"$({name})\" && {other}"),
+            18 => format!("let 'v[$({name})0]=1'; {other}"),
+            _ => format!("hash -p \"$PATH/{name}\" {other}; {other}"),
         }
     }
 
@@ -263,7 +316,14 @@ impl Generator {
                 .to_owned();
         }
         let inner = self.list(depth - 1);
-        match self.below(12) {
+        match self.below(19) {
+            12 => format!("${{x/$({inner})/y}}"),
+            13 => format!("${{x:$({inner}):1}}"),
+            14 => format!("\"${{x:-\"$({inner})\"}}\""),
+            15 => format!("${{x:=$({inner})}}"),
+            16 => format!("$[ $({inner}) ]"),
+            17 => format!("$(cat <<< \"$({inner})\")"),
+            18 => format!("\"$(say \"$({inner})\" ')' \\))\""),
             0 => format!("$({inner})"),
             1 => format!("\"$({inner})\""),
             2 => format!("`{}`", inner.replace('\\', "\\\\").replace('`', "\\`").replace('$', "\\$")),
@@ -280,7 +340,11 @@ impl Generator {
     }
 
     fn redirection(&mut self, depth: usize) -> String {
-        match self.below(12) {
+        match self.below(16) {
+            12 => format!("< <({})", NAMES[self.below(NAMES.len())]),
+            13 => ">| out".to_owned(),
+            14 => format!("2> \"$({})\"", NAMES[self.below(NAMES.len())]),
+            15 => "<> out".to_owned(),
             0 => "> out".to_owned(),
             1 => ">>out".to_owned(),
             2 => "2>/dev/null".to_owned(),

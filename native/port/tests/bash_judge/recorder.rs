@@ -15,7 +15,7 @@ const PLAIN: [&str; 12] = ["git", "rm", "ls", "cat", "cp", "npm", "make", "a", "
 const REAL: [&str; 10] =
     ["env", "timeout", "nice", "nohup", "xargs", "find", "setsid", "stdbuf", "bash", "sh"];
 /// Programs that record and then run the rest of their command line, as those of that name would.
-const FORWARD: [&str; 2] = ["sudo", "busybox"];
+const FORWARD: [&str; 3] = ["sudo", "busybox", "wrap"];
 
 /// A program that ran.
 #[derive(Debug, Clone, PartialEq, Eq)]

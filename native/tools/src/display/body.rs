@@ -32,6 +32,10 @@ pub(super) fn of_output(result: &Value) -> Option<String> {
 }
 
 fn of_map(result: &Map<String, Value>) -> Option<String> {
+    if let Some(counts) = result.get("counts").and_then(Value::as_object).filter(|counts| !counts.is_empty())
+    {
+        return Some(counts.iter().map(|(name, count)| clean(&format!("{name}: {count}"))).collect());
+    }
     let text = TEXTS.iter().find_map(|key| result.get(*key)?.as_str().filter(|text| !text.is_empty()));
     let items =
         || LISTS.iter().find_map(|key| result.get(*key)?.as_array().filter(|items| !items.is_empty()));

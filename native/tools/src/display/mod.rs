@@ -129,6 +129,21 @@ mod tests {
     }
 
     #[test]
+    fn a_number_is_said_once_and_counts_are_shown() {
+        let result =
+            json!({"matches": [], "files": ["a"], "counts": {"a": 3}, "total_matches": 3, "count": 0});
+        let display = shown("grep", json!({"pattern": "x"}), result);
+        assert_eq!(
+            (display.summary.as_str(), display.body.as_deref()),
+            ("grep x: 3 matches", Some("a: 3\n"))
+        );
+        let todos = json!({"todos": [{"content": "a", "status": "pending"}], "count": 1});
+        assert_eq!(shown("todowrite", json!({}), todos).summary, "todowrite: 1 todo");
+        let skills = json!({"skills": [{"name": "a", "description": "b"}], "broken": []});
+        assert_eq!(shown("skill", json!({}), skills).summary, "skill: 1 skill");
+    }
+
+    #[test]
     fn what_is_not_known_is_shown_as_it_is() {
         assert_eq!(shown("own", json!({}), json!("done")).summary, "own: done");
         assert_eq!(shown("own", json!({}), json!("two\nlines")).body.unwrap(), "two\nlines\n");

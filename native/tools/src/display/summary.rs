@@ -61,7 +61,7 @@ fn facts(result: &Map<String, Value>) -> Vec<String> {
 type Fact = fn(&Map<String, Value>) -> Option<String>;
 
 /// What may be said of a result, in the order in which it is said.
-const FACTS: [Fact; 16] = [
+const FACTS: [Fact; 17] = [
     |r| Some(format!("exit code {}", r.get("exit_code")?.as_i64()?)),
     |r| Some(format!("status {}", r.get("status_code")?.as_u64()?)),
     |r| text(r, "operation"),
@@ -72,9 +72,10 @@ const FACTS: [Fact; 16] = [
     |r| Some(format!("+{} -{}", r.get("additions")?.as_u64()?, r.get("deletions")?.as_u64()?)),
     lines,
     |r| Some(counted(r.get("total_matches").or_else(|| r.get("match_count"))?.as_u64()?, "match", "matches")),
-    |r| Some(format!("{} found", r.get("count")?.as_u64()?)),
+    found,
     |r| listed(r, "diagnostics", "diagnostic", "diagnostics"),
     |r| listed(r, "todos", "todo", "todos"),
+    |r| listed(r, "skills", "skill", "skills"),
     |r| Some(format!("{} bytes", r.get("bytes_written").or_else(|| r.get("size_bytes"))?.as_u64()?)),
     |r| Some(format!("{} ms", r.get("duration_ms")?.as_u64()?)),
     |r| r.get("truncated")?.as_bool()?.then(|| "truncated".to_owned()),
@@ -82,6 +83,13 @@ const FACTS: [Fact; 16] = [
 
 fn text(result: &Map<String, Value>, key: &str) -> Option<String> {
     Some(short(result.get(key)?.as_str()?))
+}
+
+/// How many there are, where no other fact says so.
+fn found(result: &Map<String, Value>) -> Option<String> {
+    let is_told = ["total_matches", "match_count", "todos"].iter().any(|key| result.contains_key(*key));
+    let count = result.get("count")?.as_u64()?;
+    (!is_told).then(|| format!("{count} found"))
 }
 
 fn lines(result: &Map<String, Value>) -> Option<String> {

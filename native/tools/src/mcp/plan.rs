@@ -70,6 +70,7 @@ pub(super) struct Plan {
     pub(super) identity: Identity,
     pub(super) program: PathBuf,
     pub(super) workspace: Workspace,
+    /// What it is confined to.
     pub(super) confinement: Arc<Confinement>,
 }
 

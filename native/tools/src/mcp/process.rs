@@ -2,7 +2,7 @@
 
 use super::plan::Plan;
 use crate::error::{Reason, Result, ToolError};
-use crate::process::{Child, Excess, Exit, Failure, Launcher, Report, Spec, Stdin, environment, signal_name};
+use crate::process::{Child, Launcher, Spec, Stdin, environment};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
@@ -39,7 +39,7 @@ pub(super) fn start(plan: &Plan) -> Result<(Process, Streams)> {
         lingers: false,
         confinement: Arc::clone(&plan.confinement),
     };
-    let mut child = Launcher::shared().spawn(&spec).map_err(|failure| not_started(plan, &failure))?;
+    let mut child = Launcher::shared().spawn(&spec).map_err(|failure| failure.not_started(&plan.title()))?;
     let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (Some(stdin), Some(stdout), Some(stderr)) = streams else {
         return Err(ToolError::new(Reason::Io, format!("{} has no streams", plan.title())));
@@ -62,28 +62,6 @@ impl Process {
         // A signal that cuts this short only makes it shorter.
         _ = poll(&mut report, Some(&FAREWELL));
         self.0.kill();
-        match self.0.wait() {
-            Ok(Report::Ended { excess: Some(Excess { limit, .. }), .. }) => {
-                format!("it was killed for taking more memory than the {} MiB that it may have", limit >> 20)
-            }
-            Ok(Report::Ended { exit: Exit::Code(code), .. }) => format!("it exited with code {code}"),
-            Ok(Report::Ended { exit: Exit::Signal(signal), .. }) => {
-                format!("{} killed it", signal_name(signal))
-            }
-            Ok(Report::NotStarted(failure)) => failure.to_string(),
-            Err(_) => "it is lost".to_owned(),
-        }
+        self.0.wait().map_or_else(|_| "it is lost".to_owned(), |report| report.to_string())
     }
-}
-
-fn not_started(plan: &Plan, failure: &Failure) -> ToolError {
-    if let Some(error) = failure.not_isolated(&format!("{} was not started", plan.title())) {
-        return error;
-    }
-    let (reason, advice) = match failure.is_shortage() {
-        true => (Reason::Busy, "; too much is running: try again later"),
-        false => (Reason::Io, ""),
-    };
-    let message = format!("{} was not started: {failure}{advice}", plan.title());
-    ToolError::new(reason, message).with("errno", failure.errno)
 }

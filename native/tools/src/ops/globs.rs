@@ -9,6 +9,9 @@ use std::path::Path;
 
 /// Longest pattern, in bytes.
 const MAX_BYTES: usize = 4096;
+/// Said in words that hold for tools with an argument for the directory, and for those without.
+const RELATIVE: &str = "a pattern goes down from the directory that is searched, which is the workspace unless another \
+                        one is given";
 /// Deepest nesting of braces; the pattern's compiler calls itself once per level.
 const MAX_NESTING: usize = 16;
 
@@ -45,7 +48,7 @@ fn checked(pattern: &str) -> Result<String> {
         return Err(invalid(pattern, "it is too long or its braces are nested too deep; use several calls"));
     }
     if pattern.split('/').any(|part| part == "..") {
-        return Err(invalid(pattern, "it has a \"..\" part; give the directory as path instead"));
+        return Err(invalid(pattern, &format!("it has a \"..\" part; {RELATIVE}")));
     }
     let mut clean = pattern.trim_start_matches("./").to_owned();
     while clean.contains("//") {
@@ -80,7 +83,7 @@ impl PathPattern {
     pub(crate) fn new(pattern: &str) -> Result<Self> {
         let clean = checked(pattern)?;
         if clean.starts_with('/') {
-            return Err(invalid(pattern, "it is absolute; give the directory as path and a pattern in it"));
+            return Err(invalid(pattern, &format!("it is absolute; {RELATIVE}")));
         }
         if clean.ends_with('/') {
             return Err(invalid(pattern, &format!("it ends in /; use \"{clean}**\" for the files in there")));
@@ -194,6 +197,19 @@ mod tests {
         assert!(pattern("src/**").matches(b"src/a/b.rs") && !pattern("src/**").matches(b"lib/a"));
         assert!(pattern("*.{rs,toml}").matches(b"a.toml") && pattern("[ab].c").matches(b"b.c"));
         assert!(pattern("./src//a?.rs").matches(b"src/ab.rs"));
+    }
+
+    #[test]
+    fn a_pattern_that_leads_elsewhere_is_told_where_patterns_begin() {
+        for (text, part) in [("/etc/*", "it is absolute; "), ("../x", "it has a \"..\" part; ")] {
+            let said = fault(text);
+            // Not every tool that takes a pattern has an argument for the directory.
+            assert!(
+                said.contains(part) && said.contains("the workspace unless another one is given"),
+                "{said}"
+            );
+            assert!(!said.contains("path"), "{said}");
+        }
     }
 
     #[test]

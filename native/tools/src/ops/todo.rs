@@ -213,6 +213,10 @@ impl TodoUpdate {
             state.todos.remove(at);
             return Ok(());
         }
+        if self.status.is_none() && self.content.is_none() && self.active_form.is_none() {
+            let message = "nothing to change: give a status, content or active_form, or remove";
+            return Err(ToolError::new(Reason::InvalidArgument, message));
+        }
         let todo = &mut state.todos[at];
         todo.status = self.status.unwrap_or(todo.status);
         todo.content = self.content.unwrap_or_else(|| std::mem::take(&mut todo.content));

@@ -87,16 +87,32 @@ pub fn check(bytes: &[u8]) {
     for rules in [Rules::default(), known] {
         let whole = parse_all(bytes, &rules);
         for size in [1, 2, 7] {
-            let mut stream = Stream::new(rules.clone());
-            let mut pieces = Vec::new();
-            let chunks = bytes.chunks(size).flat_map(|chunk| stream.feed(chunk)).collect::<Vec<_>>();
-            for piece in chunks.into_iter().chain(stream.end()) {
-                match piece {
-                    Piece::Text(text) => add_text(&mut pieces, &text),
-                    piece => pieces.push(piece),
-                }
-            }
-            assert_eq!(whole, pieces, "in chunks of {size}");
+            assert_eq!(whole, in_pieces(bytes.chunks(size), &rules), "in chunks of {size}");
+        }
+        assert_eq!(whole, in_pieces(uneven(bytes), &rules), "in uneven pieces");
+    }
+}
+
+/// Pieces that end anywhere, but for the same bytes at the same places.
+fn uneven(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut state = bytes.len() as u64;
+    std::iter::from_fn(move || {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(u64::from(*bytes.first()?) + 1);
+        let (piece, rest) = bytes.split_at(bytes.len().min((state >> 59) as usize));
+        bytes = rest;
+        Some(piece)
+    })
+}
+
+fn in_pieces<'b>(chunks: impl Iterator<Item = &'b [u8]>, rules: &Rules) -> Vec<Piece> {
+    let mut stream = Stream::new(rules.clone());
+    let came = chunks.flat_map(|chunk| stream.feed(chunk)).collect::<Vec<_>>();
+    let mut pieces = Vec::new();
+    for piece in came.into_iter().chain(stream.end()) {
+        match piece {
+            Piece::Text(text) => add_text(&mut pieces, &text),
+            piece => pieces.push(piece),
         }
     }
+    pieces
 }

@@ -4,6 +4,7 @@ use super::{Param, ParamType, Parameters};
 use crate::error::{Reason, Result, ToolError};
 use crate::nearest::nearest;
 use serde_json::{Map, Value};
+use std::fmt::Write;
 
 /// Problems that an error names; the rest are counted. A model can send as many as its arguments are long.
 const MOST_PROBLEMS: usize = 50;
@@ -21,8 +22,9 @@ pub fn check(parameters: &Parameters, args: Map<String, Value>) -> Result<Map<St
     if problems.is_empty() {
         return Ok(checked);
     }
+    let mut accepted = if parameters.is_empty() { "no arguments".to_owned() } else { accepted(parameters) };
     let problems = counted(problems);
-    let accepted = if parameters.is_empty() { "no arguments".to_owned() } else { accepted(parameters) };
+    nested("", parameters, &problems.iter().map(place).collect::<Vec<_>>(), &mut accepted);
     let message = format!("{}. Accepted: {accepted}", problems.join("; "));
     Err(ToolError::new(Reason::InvalidArgument, message).with("problems", problems))
 }
@@ -162,6 +164,27 @@ fn accepted(parameters: &Parameters) -> String {
     by_need.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
+/// Appends what each object accepts that has a problem in it. `wrong` are the problems' places without indices.
+fn nested(prefix: &str, parameters: &Parameters, wrong: &[String], text: &mut String) {
+    for (name, param) in parameters {
+        let path = format!("{prefix}{name}");
+        let of = param.items.as_deref().unwrap_or(param);
+        let is_in =
+            |at: &String| at.strip_prefix(&path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        let Some(properties) = of.properties.as_ref().filter(|_| wrong.iter().any(is_in)) else { continue };
+        let each = if param.items.is_some() { "each of " } else { "" };
+        // Writing to a string cannot fail.
+        _ = write!(text, "; {each}{path}: {}", accepted(properties));
+        nested(&format!("{path}."), properties, wrong, text);
+    }
+}
+
+/// Where a problem is: the path that it begins with, without the indices.
+fn place(problem: &String) -> String {
+    let path = problem.split('"').nth(1).unwrap_or_default();
+    path.split('[').map(|part| part.split_once(']').map_or(part, |(_, rest)| rest)).collect()
+}
+
 fn listed(values: &[Value]) -> String {
     values.iter().map(shown).collect::<Vec<_>>().join(", ")
 }
@@ -221,6 +244,27 @@ mod tests {
         assert!(
             message(json!({"path": "a", "edits": [{"old": 1}, {}]}))
                 .starts_with("\"edits[0].old\" must be string, not 1; \"edits[1].old\" is missing (string)")
+        );
+    }
+
+    #[test]
+    fn what_a_nested_object_accepts_is_listed_where_it_has_a_problem() {
+        let parameters: Parameters = serde_json::from_value(json!({
+            "auth": {"type": "object", "properties": {"type": {"type": "string", "required": true, "enum": ["a", "b"]}}},
+            "rows": {"type": "array", "items": {"type": "object", "properties": {
+                "cells": {"type": "array", "items": {"type": "object", "properties": {"text": {"type": "string"}}}},
+            }}},
+        }))
+        .unwrap();
+        let said = |args: Value| check(&parameters, args.as_object().unwrap().clone()).unwrap_err().message;
+        let auth = "; auth: type (string, required: \"a\", \"b\")";
+        assert!(said(json!({"auth": {"kind": "a"}})).ends_with(auth));
+        assert!(said(json!({"auth": "x"})).ends_with(auth));
+        assert!(!said(json!({"other": 1})).contains("auth: "));
+        let rows = said(json!({"rows": [{}, {"cells": [{"txt": "x"}]}]}));
+        assert!(
+            rows.ends_with("; each of rows: cells (array of object); each of rows.cells: text (string)"),
+            "{rows}"
         );
     }
 

@@ -20,6 +20,7 @@ mod write;
 mod tests;
 
 pub use batch::Batch;
+#[cfg(all(feature = "port", target_os = "linux"))]
 pub(crate) use cached::is_local;
 pub use lock::{WriteGuard, lock_all};
 pub use path::{decode as decode_path, encode as encode_path};

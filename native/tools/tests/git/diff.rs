@@ -89,8 +89,16 @@ fn one_file_or_directory() {
         let own = repo.text("git_diff", json!({"path": path}));
         same(&repo.git(&["diff", "--", path]), &own, path);
     }
+    repo.write("new/file", "1\n");
+    for (path, note) in
+        [("nothing", "there is no nothing"), ("a*", "which is no pattern"), ("new", "git does not track new")]
+    {
+        let said = repo.tool("git_diff", json!({"path": path}));
+        assert!(said["notes"][0].as_str().unwrap().contains(note), "{said}");
+    }
     repo.git(&["add", "-A"]);
     let own = repo.text("git_diff", json!({"staged": true, "path": "a"}));
+    assert_eq!(repo.tool("git_diff", json!({"path": "a"}))["notes"], json!(null));
     same(&repo.git(&["diff", "--cached", "--", "a"]), &own, "staged");
     let absolute = repo.path().join("ab");
     let own = repo.text("git_diff", json!({"staged": true, "path": absolute}));

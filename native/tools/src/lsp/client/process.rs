@@ -1,8 +1,8 @@
 //! The process of a server, under a reaper that ends it with the port.
 
 use super::plan::Plan;
-use crate::error::{Reason, Result, ToolError};
-use crate::process::{Child, Excess, Exit, Failure, Launcher, Report, Spec, Stdin, environment, signal_name};
+use crate::error::{Result, ToolError};
+use crate::process::{Child, Launcher, Spec, Stdin, environment};
 use crate::sandbox::Sandbox;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -52,7 +52,7 @@ pub(super) fn start(plan: &Plan) -> Result<(Process, Streams)> {
         lingers: false,
         confinement: Arc::clone(&plan.confinement),
     };
-    let mut child = Launcher::shared().spawn(&spec).map_err(|failure| not_started(plan, &failure))?;
+    let mut child = Launcher::shared().spawn(&spec).map_err(|failure| failure.not_started(&plan.name()))?;
     let streams = Streams {
         stdin: blocking(child.stdin.take())?,
         stdout: blocking(child.stdout.take())?,
@@ -69,17 +69,7 @@ impl Process {
 
     /// Waits until nothing of the server is left, and tells how it ended. May be asked once.
     pub(super) fn ending(&self) -> String {
-        match self.0.wait() {
-            Ok(Report::Ended { excess: Some(Excess { limit, .. }), .. }) => {
-                format!("it was killed for taking more memory than the {} MiB that it may have", limit >> 20)
-            }
-            Ok(Report::Ended { exit: Exit::Code(code), .. }) => format!("it exited with code {code}"),
-            Ok(Report::Ended { exit: Exit::Signal(signal), .. }) => {
-                format!("{} killed it", signal_name(signal))
-            }
-            Ok(Report::NotStarted(failure)) => failure.to_string(),
-            Err(_) => "it is lost".to_owned(),
-        }
+        self.0.wait().map_or_else(|_| "it is lost".to_owned(), |report| report.to_string())
     }
 }
 
@@ -99,16 +89,4 @@ fn blocking(fd: Option<OwnedFd>) -> Result<File> {
     fd.ok_or(Errno::BADF)
         .and_then(set)
         .map_err(|errno| ToolError::io("use", "the streams of a language server", errno))
-}
-
-fn not_started(plan: &Plan, failure: &Failure) -> ToolError {
-    if let Some(error) = failure.not_isolated(&format!("{} was not started", plan.name())) {
-        return error;
-    }
-    let (reason, advice) = match failure.is_shortage() {
-        true => (Reason::Busy, "; too much is running: try again later"),
-        false => (Reason::Io, ""),
-    };
-    let message = format!("{} was not started: {failure}{advice}", plan.name());
-    ToolError::new(reason, message).with("errno", failure.errno)
 }

@@ -18,8 +18,9 @@ const BLOCK: u64 = if cfg!(test) { 1 << 10 } else { 256 << 10 };
 
 /// What to do with a file that is no text.
 const ADVICE: &str = "this tool shows text and png, jpeg, gif and webp images: look at the file with a program \
-                      that knows it, through the shell, or give an encoding, such as latin1, to see its bytes as \
-                      text all the same";
+                      that knows it, through the shell";
+/// What else can be done by those who can name an encoding.
+const BY_ENCODING: &str = ", or give an encoding, such as latin1, to see its bytes as text all the same";
 
 /// Reads lines of a text file, or an image.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -41,6 +42,10 @@ pub struct FileRead {
     #[serde(skip)]
     #[schemars(skip)]
     pub(crate) to_the_end: bool,
+    /// Whether the caller's tool has no argument for the encoding, so that advice must not name it.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) names_no_encoding: bool,
     /// Most bytes that the file may have; with it, the answer is not cut at the limit of bytes of text.
     #[serde(skip)]
     #[schemars(skip)]
@@ -53,7 +58,8 @@ impl FileRead {
 
     /// A call that reads these lines of the file, and the rest as far as that is needed to count its lines.
     pub(crate) fn lines(path: String, offset: i64, limit: u64) -> Self {
-        Self { path, offset, limit, encoding: None, to_the_end: true, largest: None }
+        let encoding = None;
+        Self { path, offset, limit, encoding, to_the_end: true, names_no_encoding: true, largest: None }
     }
 }
 
@@ -168,9 +174,14 @@ impl Reading<'_> {
         let read = match content {
             Content::Text(charset) => self.text(before, charset)?,
             Content::Image(kind) => self.image(before, kind)?,
-            Content::Binary(kind) => return Err(no_text(&self.place, size, kind, ADVICE)),
+            Content::Binary(kind) => return Err(no_text(&self.place, size, kind, &self.advice())),
         };
         Ok(FileContent { size, ..read })
+    }
+
+    fn advice(&self) -> String {
+        let more = if self.args.names_no_encoding { "" } else { BY_ENCODING };
+        format!("{ADVICE}{more}")
     }
 
     fn labelled(&self, label: &str, before: &Before) -> Result<Charset> {

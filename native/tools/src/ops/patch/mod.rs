@@ -8,6 +8,7 @@ mod changes;
 mod content;
 mod diff;
 mod fit;
+pub(crate) mod fuzz;
 mod header;
 mod lines;
 mod name;

@@ -24,6 +24,9 @@ use serde_json::{Map, Value};
 /// Most bytes of a command: what Linux takes as one argument.
 const MAX_COMMAND: usize = (128 << 10) - 1;
 
+/// Most bytes of the input that a question shows.
+const SHOWN_INPUT: usize = 2_000;
+
 /// Runs a command with `bash --noprofile --norc -c`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[cfg_attr(
@@ -88,15 +91,32 @@ impl Shell {
         Ok(())
     }
 
-    /// The command with the variables in front, as one would type it: they can change what it does, so whoever
-    /// judges the command has to see them.
-    fn typed(&self) -> Result<String> {
-        let mut typed = String::new();
+    /// The command with directory, variables and input, as one would type it: they can change what it does, so whoever
+    /// judges the command has to see them, and an approval that is remembered must not hold without them.
+    fn typed(&self, directory: &str) -> Result<String> {
+        let mut typed = match directory {
+            "." => String::new(),
+            directory => format!("cd {} && ", environment::quoted(directory)),
+        };
         for (name, value) in self.variables()? {
             typed.push_str(&format!("{name}={} ", environment::quoted(&value)));
         }
-        Ok(typed + &self.command)
+        typed.push_str(&self.command);
+        match self.stdin.as_deref().filter(|stdin| !stdin.is_empty()) {
+            Some(stdin) => Ok(format!("{typed} <<< {}", shown_input(stdin))),
+            None => Ok(typed),
+        }
     }
+}
+
+/// Input as one would type it. Of a long one, the beginning, and what tells it from every other.
+fn shown_input(stdin: &str) -> String {
+    if stdin.len() <= SHOWN_INPUT {
+        return environment::quoted(stdin);
+    }
+    let beginning = environment::quoted(&stdin[..stdin.floor_char_boundary(SHOWN_INPUT)]);
+    let hash = blake3::hash(stdin.as_bytes()).to_hex();
+    format!("{beginning}… ({} bytes, BLAKE3 {hash})", stdin.len())
 }
 
 impl Operation for Shell {
@@ -115,11 +135,12 @@ impl Operation for Shell {
 
     fn need(&self, cx: &CallContext) -> Result<Need> {
         self.check_command()?;
+        let directory = self.directory(cx)?.destination()?;
         let line = CommandLine {
-            typed: self.typed()?,
+            typed: self.typed(&directory)?,
             command: self.command.clone(),
             variables: self.variables()?.into_iter().map(|(name, _)| name).collect(),
-            directory: self.directory(cx)?.destination()?,
+            directory,
         };
         Ok(Need {
             rule: Self::RULE.into(),

@@ -7,7 +7,7 @@ use serde::Serialize;
 /// What [`Shell`](super::Shell) returns.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ShellOutput {
-    /// Name of a command in the background, for shell_output and shell_kill; absent in the foreground.
+    /// Name of a command in the background, for the tools that read its output and kill it; absent in the foreground.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) id: Option<String>,
     /// Exit code of the shell; null when a signal killed it, and in the background.

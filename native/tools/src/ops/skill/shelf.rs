@@ -20,7 +20,8 @@ const LONGEST: u64 = 256 << 10;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SkillSettings {
-    /// Absolute paths of directories in which every `SKILL.md` is a skill. The first path that has a name wins.
+    /// Absolute paths of directories in which every `SKILL.md` is a skill. The first path that has a name wins, and the
+    /// others are reported.
     pub paths: Vec<PathBuf>,
 }
 
@@ -63,7 +64,10 @@ impl Shelf {
                 Ok(_) => {}
                 Err(error) => {
                     let path = encode_path(error.path().unwrap_or(path));
-                    self.broken.push(Broken { path, problem: error.to_string() });
+                    let problem = error
+                        .io_error()
+                        .map_or_else(|| error.to_string(), |why| format!("it cannot be read: {why}"));
+                    self.broken.push(Broken { path, problem });
                 }
             }
         }
@@ -72,9 +76,18 @@ impl Shelf {
 
     fn add_file(&mut self, path: &Path) {
         match read(path).and_then(|text| file::parse(&text)) {
-            Ok(skill) => self.add(skill, path.parent()),
+            Ok(skill) => match self.taken(&skill.name) {
+                Some(problem) => self.broken.push(Broken { path: encode_path(path), problem }),
+                None => self.add(skill, path.parent()),
+            },
             Err(problem) => self.broken.push(Broken { path: encode_path(path), problem }),
         }
+    }
+
+    /// Why a user's skill cannot have this name. Built-in ones come later and give way.
+    fn taken(&self, name: &str) -> Option<String> {
+        let first = self.skills.get(name)?.directory.as_ref()?;
+        Some(format!("its name {name:?} is taken by the skill in {first}, which comes first"))
     }
 
     fn add(&mut self, skill: SkillFile, directory: Option<&Path>) {
@@ -85,7 +98,10 @@ impl Shelf {
 }
 
 fn read(path: &Path) -> std::result::Result<String, String> {
-    let told = |error: std::io::Error| error.to_string();
+    let told = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::InvalidData => "it is not in UTF-8".to_owned(),
+        _ => format!("it cannot be read: {error}"),
+    };
     if !path.is_file() {
         return Err("it is not a regular file".to_owned());
     }

@@ -168,7 +168,6 @@ impl<S: Select> Walk<'_, S> {
             done.visitors.push(worker.visitor);
         };
         run_on(threads, &queue, &work);
-        pulse.tell();
         let mut walked = done.into_inner().unwrap_or_else(PoisonError::into_inner);
         walked.error = queue.into_error();
         walked
@@ -430,15 +429,19 @@ mod tests {
 
     struct Each<F>(F);
 
-    impl<F: FnMut(&[u8]) -> Result<()> + Send> Visit for Each<F> {
+    impl<F: FnMut(&[u8], &mut Tally) -> Result<()> + Send> Visit for Each<F> {
         const OPENS_FILES: bool = true;
 
-        fn visit(&mut self, entry: &Entry<'_>, _: &mut Tally) -> Result<()> {
-            (self.0)(entry.path)
+        fn visit(&mut self, entry: &Entry<'_>, tally: &mut Tally) -> Result<()> {
+            (self.0)(entry.path, tally)
         }
     }
 
     fn walk(env: &TestEnv, visit: impl Fn(&[u8]) -> Result<()> + Sync) -> Option<ToolError> {
+        walk_with(env, |path, _| visit(path))
+    }
+
+    fn walk_with(env: &TestEnv, visit: impl Fn(&[u8], &mut Tally) -> Result<()> + Sync) -> Option<ToolError> {
         let tree = env.cx.workspace.top().tree().unwrap();
         let walk =
             Walk { tree: &tree, select: &All, hidden: false, ignored: false, depth: None, cx: &env.cx };
@@ -466,6 +469,23 @@ mod tests {
             paths.dedup();
             assert_eq!(paths.len(), 600);
         }
+    }
+
+    #[test]
+    fn a_long_walk_tells_how_many_files_it_has_looked_at() {
+        let (mut env, told) = (many(), Arc::new(Mutex::new(Vec::new())));
+        let heard = Arc::clone(&told);
+        env.cx.progress = Some(Arc::new(move |message| heard.lock().unwrap().push(message)));
+        let error = walk_with(&env, |_, tally| {
+            std::thread::sleep(std::time::Duration::from_millis(4 * threads() as u64));
+            tally.searched += 1;
+            Ok(())
+        });
+        assert!(error.is_none());
+        let told = told.lock().unwrap();
+        let counts: Vec<u64> = told.iter().map(|message| message["progress"].as_u64().unwrap()).collect();
+        assert!(counts.len() >= 2 && counts.is_sorted() && *counts.last().unwrap() <= 600, "{counts:?}");
+        assert_eq!(told[0]["message"], format!("{} files looked at", counts[0]));
     }
 
     #[test]

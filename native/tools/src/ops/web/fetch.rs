@@ -10,7 +10,7 @@ use crate::policy::{FETCH, Need, Operand};
 use crate::tool::{Door, Pace, Traits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use serde_json::{Map, Value};
 
 /// Most bytes of text in an answer.
 pub const TEXT_BYTES: usize = 100 << 10;
@@ -30,7 +30,7 @@ pub struct WebFetch {
     #[serde(default)]
     pub method: Method,
     /// Headers to send, names to values. They go to the first server only, not along redirects to another one.
-    pub headers: Option<BTreeMap<String, String>>,
+    pub headers: Option<Map<String, Value>>,
     /// Body to send. JSON is sent as application/json, other text as text/plain, unless headers has a Content-Type.
     pub body: Option<String>,
     /// Seconds until the whole fetch, redirects included, is given up.

@@ -4,6 +4,7 @@ use super::auth::Credentials;
 use super::fetch::WebFetch;
 use crate::error::{Reason, Result, ToolError};
 use percent_encoding::percent_decode_str;
+use serde_json::Value;
 use url::Url;
 
 /// Headers that the connection itself sets, or that would change what it means.
@@ -101,7 +102,8 @@ pub(crate) fn without_credentials(mut url: Url) -> Result<(Url, Option<Credentia
 fn headers(call: &WebFetch) -> Result<Vec<(String, String)>> {
     let mut headers: Vec<(String, String)> = Vec::new();
     for (name, value) in call.headers.iter().flatten() {
-        headers.push(header(name, value)?);
+        let text = value.as_str().ok_or_else(|| wrong(not_text(name, value)))?;
+        headers.push(header(name, text)?);
     }
     if let Some(body) = &call.body
         && !headers.iter().any(|(name, _)| name == "content-type")
@@ -109,6 +111,12 @@ fn headers(call: &WebFetch) -> Result<Vec<(String, String)>> {
         headers.push(("content-type".to_owned(), content_type(body).to_owned()));
     }
     Ok(headers)
+}
+
+fn not_text(name: &str, value: &Value) -> String {
+    let hint =
+        if value.is_number() || value.is_boolean() { format!("; write \"{value}\"") } else { String::new() };
+    format!("headers is an object of strings, and in it {name:?} must be a string, not {value}{hint}")
 }
 
 fn header(name: &str, value: &str) -> Result<(String, String)> {
@@ -144,7 +152,7 @@ fn wrong(message: impl Into<String>) -> ToolError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     fn plan(args: Value) -> Result<Plan> {
         Plan::of(&serde_json::from_value(args).unwrap())
@@ -189,6 +197,15 @@ mod tests {
         }
         assert!(refusal(json!({"url": url, "headers": {"a b": "x"}})).contains("a b"));
         assert!(refusal(json!({"url": url, "headers": {"x": "a\r\nHost: b"}})).contains("line break"));
+    }
+
+    #[test]
+    fn a_header_that_is_no_text_is_named() {
+        let said = refusal(json!({"url": "https://example.com", "headers": {"X-Limit": 5}}));
+        assert_eq!(
+            said,
+            r#"headers is an object of strings, and in it "X-Limit" must be a string, not 5; write "5""#
+        );
     }
 
     #[test]

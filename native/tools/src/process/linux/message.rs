@@ -1,7 +1,7 @@
 //! What the port, the launcher and the reapers say to each other.
 
-use super::launcher::Excess;
 use super::sandbox::Placeholder;
+use super::signal_name;
 use crate::error::{Reason, ToolError, describe};
 use crate::process::Isolation;
 use rustix::io::Errno;
@@ -93,6 +93,19 @@ impl Failure {
         )
     }
 
+    /// The error of a server that was not started; `who` is what people call it.
+    pub fn not_started(&self, who: &str) -> ToolError {
+        if let Some(error) = self.not_isolated(&format!("{who} was not started")) {
+            return error;
+        }
+        let (reason, advice) = match self.is_shortage() {
+            true => (Reason::Busy, "; too much is running: try again later"),
+            false => (Reason::Io, ""),
+        };
+        let message = format!("{who} was not started: {self}{advice}");
+        ToolError::new(reason, message).with("errno", self.errno)
+    }
+
     /// Whether the machine ran short of something that may be there again later.
     pub fn is_shortage(&self) -> bool {
         let errno = Errno::from_raw_os_error(self.errno);
@@ -120,6 +133,24 @@ pub enum Exit {
     Signal(i32),
 }
 
+/// Why a reaper ends a command by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Cause {
+    /// Its processes took too much memory.
+    Memory(Excess),
+    /// It created a file that must not be: this path. The file was removed.
+    Created(String),
+}
+
+/// More memory than processes may have together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Excess {
+    /// Bytes that they had.
+    pub taken: u64,
+    /// Bytes that they may have.
+    pub limit: u64,
+}
+
 /// Reaper to port: the command has ended, and nothing that it started is left.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Report {
@@ -129,13 +160,34 @@ pub enum Report {
         exit: Exit,
         /// How many processes were still there and were killed.
         killed: u32,
-        /// Why they were, if it was for their memory.
-        excess: Option<Excess>,
+        /// Why its reaper ended it, if it did.
+        cause: Option<Cause>,
         /// Whether the program has left nothing behind, so that its reaper takes another order.
         is_ready: bool,
     },
     /// It never ran.
     NotStarted(Failure),
+}
+
+/// For a program that should have gone on.
+impl std::fmt::Display for Report {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Ended { cause: Some(Cause::Memory(Excess { limit, .. })), .. } => {
+                write!(
+                    f,
+                    "it was killed for taking more memory than the {} MiB that it may have",
+                    limit >> 20
+                )
+            }
+            Self::Ended { cause: Some(Cause::Created(path)), .. } => {
+                write!(f, "it was killed for creating {path}, which nothing may create here")
+            }
+            Self::Ended { exit: Exit::Code(code), .. } => write!(f, "it exited with code {code}"),
+            Self::Ended { exit: Exit::Signal(signal), .. } => write!(f, "{} killed it", signal_name(*signal)),
+            Self::NotStarted(failure) => failure.fmt(f),
+        }
+    }
 }
 
 pub(super) fn to_bytes(message: &impl Serialize) -> Vec<u8> {

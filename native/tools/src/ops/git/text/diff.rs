@@ -8,7 +8,7 @@ use crate::error::Reason;
 use crate::ops::git::answer::{Answer, Page};
 use crate::ops::git::changes::renames::pair;
 use crate::ops::git::changes::staged::{staged, unmerged};
-use crate::ops::git::changes::{Change, Kind, NO_ID, Version};
+use crate::ops::git::changes::{Change, Kind, NO_ID, Version, is_below};
 use crate::ops::git::fail::Outcome;
 use crate::ops::git::path::shown;
 use crate::ops::git::repo::{Repo, Staging};
@@ -46,7 +46,26 @@ pub(in crate::ops::git) fn diff(
         one(&mut printer, &mut contents, change, between)?;
     }
     contents.notes.drain(..).for_each(|note| page.note(note));
+    if changes.is_empty() {
+        unknown(&staging, &mut contents, below).into_iter().for_each(|note| page.note(note));
+    }
     Ok(page.answer())
+}
+
+/// Why there can be no difference below a path: git prints nothing there, as it does for what has not changed.
+fn unknown(staging: &Staging, contents: &mut Contents<'_>, below: &[u8]) -> Option<String> {
+    if below.is_empty() || staging.entries.iter().any(|entry| is_below(&entry.path, below)) {
+        return None;
+    }
+    let shown = shown(below);
+    Some(match contents.dirs.lstat(below) {
+        Ok(_) => {
+            format!("git does not track {shown}, so there is nothing to compare it with; git_add stages it")
+        }
+        Err(_) => {
+            format!("there is no {shown}, neither here nor staged; check the path, which is no pattern")
+        }
+    })
 }
 
 fn changes(

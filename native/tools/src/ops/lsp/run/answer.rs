@@ -49,11 +49,7 @@ impl Asked<'_> {
         if self.lsp.operation == LspOperation::FindReferences {
             params["context"] = json!({"includeDeclaration": true});
         }
-        let answer = self.request(method, &params)?;
-        let mut found: Vec<wire::Location> = match answer {
-            one @ Value::Object(_) => vec![parse(method, one)?],
-            many => parse_list(method, many)?,
-        };
+        let mut found = self.found(method, &params)?;
         found.retain(|found| !self.shelf.withholds(&found.uri));
         let mut locations =
             self.each(&found, |asked, found| asked.shelf.location(&found.uri, found.range))?;
@@ -65,8 +61,37 @@ impl Asked<'_> {
         Ok(())
     }
 
+    fn found(&mut self, method: &str, params: &Value) -> Result<Vec<wire::Location>> {
+        match self.request(method, params)? {
+            one @ Value::Object(_) => Ok(vec![parse(method, one)?]),
+            many => parse_list(method, many),
+        }
+    }
+
+    /// Whether a text about the symbol may come from a file that rules keep from being read: it, or its type, is
+    /// defined in one, or the server cannot tell where.
+    fn is_about_withheld(&mut self) -> Result<bool> {
+        if self.opened.cx.guard.is_open() {
+            return Ok(false);
+        }
+        let params = self.position_params();
+        let mut is_withheld = !self.opened.can.has("definitionProvider");
+        for (capability, method) in WHERE {
+            if self.opened.can.has(capability) {
+                let found = self.found(method, &params)?;
+                is_withheld |= found.iter().filter(|found| self.shelf.withholds(&found.uri)).count() > 0;
+            }
+        }
+        Ok(is_withheld)
+    }
+
     fn hover(&mut self, output: &mut LspOutput) -> Result<()> {
         const METHOD: &str = "textDocument/hover";
+        if self.is_about_withheld()? {
+            output.contents = Some(String::new());
+            self.shelf.keep_back();
+            return Ok(());
+        }
         let answer = self.request(METHOD, &self.position_params())?;
         let hover: Option<Hover> = parse(METHOD, answer)?;
         let mut contents = hover.map(|hover| hover.contents.text()).unwrap_or_default();
@@ -250,7 +275,7 @@ impl Asked<'_> {
                 "{server} is still indexing the workspace; ask again later for a whole answer"
             ));
         }
-        if output.total > 0 {
+        if output.total > 0 || self.shelf.note().is_some() {
             return None;
         }
         let Some(point) = self.point.filter(|_| self.lsp.operation.needs_position()) else {
@@ -264,6 +289,14 @@ impl Asked<'_> {
         Some(format!("{server} found nothing; {at} in {}", self.opened.shown))
     }
 }
+
+/// What servers can be asked about where the text of a hover comes from.
+const WHERE: [(&str, &str); 4] = [
+    ("definitionProvider", "textDocument/definition"),
+    ("declarationProvider", "textDocument/declaration"),
+    ("typeDefinitionProvider", "textDocument/typeDefinition"),
+    ("implementationProvider", "textDocument/implementation"),
+];
 
 const PREPARE: &str = "textDocument/prepareCallHierarchy";
 

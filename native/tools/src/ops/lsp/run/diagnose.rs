@@ -157,8 +157,8 @@ impl<'a> Found<'a> {
 
     fn message(&self) -> Option<String> {
         if self.servers.is_empty() {
-            let message = "No language server runs in this workspace yet, so nothing is known; name a file by path, \
-                           and the server of its language is started.";
+            let message = "No language server runs in this workspace yet, so nothing is known; name a file, and \
+                           the server of its language is started.";
             return Some(message.to_owned());
         }
         (self.pending > 0).then(|| {

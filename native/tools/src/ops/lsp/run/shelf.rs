@@ -21,11 +21,13 @@ pub(super) struct Shelf<'a> {
     texts: HashMap<PathBuf, Option<Arc<Text>>>,
     /// Results that were left out.
     withheld: usize,
+    /// Whether a text was, because of them.
+    is_text_withheld: bool,
 }
 
 impl<'a> Shelf<'a> {
     pub(super) fn new(cx: &'a CallContext, server: &'a Server, encoding: Encoding) -> Self {
-        Self { cx, server, encoding, texts: HashMap::new(), withheld: 0 }
+        Self { cx, server, encoding, texts: HashMap::new(), withheld: 0, is_text_withheld: false }
     }
 
     /// Whether a permission rule keeps a file from being read; what a server says of it is left out, and counted.
@@ -43,8 +45,18 @@ impl<'a> Shelf<'a> {
         is_withheld
     }
 
+    /// Takes note that a text is left out, which may come from a file that is kept from being read.
+    pub(super) fn keep_back(&mut self) {
+        self.is_text_withheld = true;
+    }
+
     /// What was left out, as a sentence; `None` where nothing was.
     pub(super) fn note(&self) -> Option<String> {
+        if self.is_text_withheld {
+            let why =
+                "the text is left out: it may come from a file that permission rules keep from being read";
+            return Some(why.to_owned());
+        }
         let count = self.withheld;
         (count > 0).then(|| {
             format!("{count} results are left out: permission rules keep their files from being read")

@@ -1,7 +1,7 @@
 //! One command in the background.
 
 use super::capture::Capture;
-use super::{NOT_KILLED, code, excess_message, lost_message, milliseconds, not_started, signal};
+use super::{NOT_KILLED, cause_message, code, is_reason, lost_message, milliseconds, not_started, signal};
 use crate::cancel::CancelToken;
 use crate::ops::shell::{BackgroundOutput, Status};
 use crate::process::{Collected, End, Report, Sink, Source};
@@ -123,11 +123,13 @@ impl Last {
             End::Cancelled => Status::Killed,
         };
         match report {
-            Ok(Report::Ended { killed, excess: Some(excess), .. }) if end == End::Itself && killed > 0 => {
+            Ok(Report::Ended { killed, cause: Some(cause), .. })
+                if end == End::Itself && is_reason(&cause, Some(killed)) =>
+            {
                 Self {
                     status: Status::Failed,
                     killed: Some(killed),
-                    error: Some(excess_message(excess)),
+                    error: Some(cause_message(&cause)),
                     ..blank
                 }
             }

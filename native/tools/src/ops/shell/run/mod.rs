@@ -16,8 +16,8 @@ use super::{Shell, ShellOutput};
 use crate::context::CallContext;
 use crate::error::{Reason, Result, ToolError};
 use crate::process::{
-    Collected, Confinement, End, Excess, Exit, Failure, Isolation, Launcher, Listener, Report, Spec, Stdin,
-    Terms, Wake, collect, environment, signal_name,
+    Cause, Collected, Confinement, End, Excess, Exit, Failure, Isolation, Launcher, Listener, Report, Spec,
+    Stdin, Terms, Wake, collect, environment, signal_name,
 };
 use capture::{Capture, Captured};
 use rustix::fs::Access;
@@ -117,16 +117,18 @@ fn answer(
     isolation: Isolation,
     duration: Duration,
 ) -> Result<ShellOutput> {
-    let (exit, killed, excess) = match collected.report {
-        Ok(Report::Ended { exit, killed, excess, .. }) => (Some(exit), Some(killed), excess),
-        Ok(Report::NotStarted(failure)) => return Err(not_started(failure)),
+    let (exit, killed, cause) = match &collected.report {
+        Ok(Report::Ended { exit, killed, cause, .. }) => (Some(*exit), Some(*killed), cause.clone()),
+        Ok(Report::NotStarted(failure)) => return Err(not_started(failure.clone())),
         Err(_) => (None, None, None),
     };
     let output = output(captured, exit, killed, isolation, duration);
+    if let (End::Itself, Some(cause)) = (collected.end, cause.filter(|cause| is_reason(cause, killed))) {
+        return Err(ended_for(cause, &output));
+    }
     match (collected.end, collected.report) {
         // Where nothing was left to kill, it was faster than the order to.
         (_, Ok(_)) if killed == Some(0) => Ok(ShellOutput { killed: None, ..output }),
-        (End::Itself, Ok(_)) if excess.is_some() => Err(out_of_memory(excess, &output)),
         (End::Itself, Ok(_)) => Ok(output),
         (End::Itself, Err(errno)) => Err(lost(errno, &output)),
         (End::TimedOut, _) => Err(ended(Reason::Timeout, &output)),
@@ -191,26 +193,40 @@ fn ended(reason: Reason, output: &ShellOutput) -> ToolError {
     )
 }
 
-fn out_of_memory(excess: Option<Excess>, output: &ShellOutput) -> ToolError {
-    let what = excess.map_or_else(String::new, excess_message);
+/// Whether a command was ended for it; it may have been faster than its reaper.
+fn is_reason(cause: &Cause, killed: Option<u32>) -> bool {
+    matches!(cause, Cause::Created(_)) || killed.is_some_and(|count| count > 0)
+}
+
+/// The error of a command that its reaper ended.
+fn ended_for(cause: Cause, output: &ShellOutput) -> ToolError {
+    let what = cause_message(&cause);
     let count = output.killed.unwrap_or(0);
     let message =
         format!("{what} ({count} processes were killed; the command's output so far is in the details)");
-    let error = with_output(ToolError::new(Reason::OutOfMemory, message), output);
-    match excess {
-        Some(Excess { taken, limit }) => error.with("memory", taken).with("memory_limit", limit),
-        None => error,
+    let error = |reason| with_output(ToolError::new(reason, message), output);
+    match cause {
+        Cause::Created(path) => error(Reason::AccessDenied).file(&path),
+        Cause::Memory(Excess { taken, limit }) => {
+            error(Reason::OutOfMemory).with("memory", taken).with("memory_limit", limit)
+        }
     }
 }
 
-fn excess_message(Excess { taken, limit }: Excess) -> String {
+fn cause_message(cause: &Cause) -> String {
     let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
-    format!(
-        "the command's processes had {} MiB of memory together, where {} MiB is the limit, and were killed; do less at a \
-         time, or have the host set the sandbox's memory higher",
-        mebibytes(taken),
-        mebibytes(limit)
-    )
+    match cause {
+        Cause::Memory(Excess { taken, limit }) => format!(
+            "the command's processes had {} MiB of memory together, where {} MiB is the limit, and were killed; do less \
+             at a time, or have the host set the sandbox's memory higher",
+            mebibytes(*taken),
+            mebibytes(*limit)
+        ),
+        Cause::Created(path) => format!(
+            "the command was killed because it created {path}, from which git would take settings and programs to run; \
+             the file was removed"
+        ),
+    }
 }
 
 /// The error of a command whose reaper was killed from outside.

@@ -158,6 +158,11 @@ fn certificate_problem(error: &CertificateError) -> String {
             "it is for another name".into()
         }
         CertificateError::Revoked => "it was revoked".into(),
+        // The library has no name for these: one is its own issuer's certificate, as `openssl req -x509` makes them.
+        CertificateError::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
+            "it is signed by itself, as an authority's own".into()
+        }
+        CertificateError::Other(other) => other.to_string(),
         other => other.to_string(),
     }
 }

@@ -25,15 +25,15 @@ fn authority() -> CertifiedIssuer<'static, KeyPair> {
 /// A server whose certificate the authority has signed.
 fn server(authority: &CertifiedIssuer<'static, KeyPair>, params: CertificateParams) -> Server {
     let key = KeyPair::generate().unwrap();
-    let certificate = params.signed_by(&key, authority).unwrap();
+    serving(params.signed_by(&key, authority).unwrap().der().clone(), &key)
+}
+
+fn serving(certificate: CertificateDer<'static>, key: &KeyPair) -> Server {
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
-        .with_single_cert(
-            vec![certificate.der().clone()],
-            PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
-        )
+        .with_single_cert(vec![certificate], PrivateKeyDer::try_from(key.serialize_der()).unwrap())
         .unwrap();
     Server::tls(Arc::new(config), |_, stream| {
         stream.write_all(&answer("200 OK", &[("Content-Type", "text/plain")], b"encrypted"))
@@ -78,6 +78,16 @@ fn an_untrusted_certificate_is_an_error_that_says_what_to_do() {
     assert!(error.message.contains("no authority that this machine trusts has signed it"), "{error}");
     assert!(error.message.contains("verify_tls: false"), "{error}");
     assert_eq!(server.seen().len(), 0);
+}
+
+#[test]
+fn a_certificate_that_signs_itself_is_named_so() {
+    let key = KeyPair::generate().unwrap();
+    let mut own = params(&["127.0.0.1"]);
+    own.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let server = serving(own.self_signed(&key).unwrap().der().clone(), &key);
+    let error = try_fetch(&reaching(&[&server]), json!({"url": server.url("/")})).unwrap_err();
+    assert!(error.message.contains("not valid: it is signed by itself"), "{error}");
 }
 
 #[test]

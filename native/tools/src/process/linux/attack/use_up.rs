@@ -54,7 +54,7 @@ pub(super) fn memory_together(count: &str, bytes: &str) -> io::Result<()> {
         // SAFETY: this process has one thread; the child uses memory of its own and ends.
         if checked(unsafe { libc::fork() }.into())? == 0 {
             let used = vec![1_u8; bytes];
-            std::thread::sleep(std::time::Duration::from_secs(2));
+            std::thread::sleep(std::time::Duration::from_secs(1));
             std::process::exit(i32::from(std::hint::black_box(used)[bytes / 2] != 1));
         }
     }

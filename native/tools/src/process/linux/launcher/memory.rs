@@ -5,9 +5,9 @@
 //! are to the bound.
 
 use super::hunt;
+use crate::process::linux::message::Excess;
 use rustix::event::Timespec;
 use rustix::process::Pid;
-use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
 /// Bytes in a second that are reckoned with between two looks.
@@ -16,15 +16,6 @@ const PACE: u64 = 8 << 30;
 const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
 /// At most this part of the time is spent on looking.
 const PART: u32 = 10;
-
-/// More memory than processes may have together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Excess {
-    /// Bytes that they had.
-    pub taken: u64,
-    /// Bytes that they may have.
-    pub limit: u64,
-}
 
 /// Looks at the memory of the processes beneath this one.
 pub(super) struct Meter {

@@ -14,7 +14,6 @@ mod signals;
 mod start;
 mod traces;
 
-pub use memory::Excess;
 use std::process::ExitCode;
 
 /// The launcher's main function, for the port's hidden subcommand `launcher`. Expects the port's socket as its

@@ -1,20 +1,20 @@
 //! The reaper: the parent of one command and of every orphan beneath it.
 
 use super::hunt;
-use super::memory::{Excess, Meter};
+use super::memory::Meter;
 use super::signals::Signals;
 use super::start::{Streams, enter_directory, start};
 use super::traces::Traces;
 use crate::process::Confinement;
 use crate::process::linux::frame::{self, Frame};
-use crate::process::linux::message::{Entered, Exit, Failure, Order, Report, Setup, to_bytes};
+use crate::process::linux::message::{Cause, Entered, Exit, Failure, Order, Report, Setup, to_bytes};
 use crate::process::linux::sandbox::{Intruders, Outside, Stage, Way};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus};
 use serde::Serialize;
 use std::collections::HashSet;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 
 /// A clone of the launcher that takes orders, one at a time.
 pub(super) struct Reaper {
@@ -31,8 +31,8 @@ struct Tended {
     /// Whether what it leaves running when it ends goes on.
     lingers: bool,
     exit: Option<Exit>,
-    /// Too much memory, by which it ended.
-    excess: Option<Excess>,
+    /// Why this reaper ends it.
+    cause: Option<Cause>,
     /// Processes that were alive when the reaper struck.
     struck: HashSet<Pid>,
     /// Processes that ended by its hand and were not reaped by a parent of their own.
@@ -48,10 +48,10 @@ enum News {
     Ordered,
     /// The launcher is gone.
     Orphaned,
-    /// The layers are not what they were.
+    /// The layers are not what they were, or files may have come to be.
     Changed,
-    /// There is too little memory for what runs.
-    Excess,
+    /// What runs has done what must not be done.
+    Offence,
 }
 
 impl Reaper {
@@ -91,10 +91,10 @@ impl Reaper {
         loop {
             let witnesses = traces.map(Traces::witnesses).unwrap_or_default();
             match self.wait_for_news(&witnesses, None) {
-                News::Death | News::Excess => {}
-                News::Changed => return None,
+                News::Death | News::Offence => {}
+                News::Ordered if traces.is_some_and(Traces::has_witness) => return None,
                 News::Ordered => return frame::receive(self.control.as_fd()).ok().flatten(),
-                News::Orphaned => return None,
+                News::Changed | News::Orphaned => return None,
             }
         }
     }
@@ -130,19 +130,18 @@ impl Reaper {
         // What the program was told is nobody's business any more, the next program's least of all.
         frame.body.fill(0);
         std::hint::black_box(&frame.body);
-        let mut tended =
-            Tended { main, lingers, exit: None, excess: None, struck: HashSet::new(), reaped: 0 };
-        let news = self.tend(&mut tended);
+        let mut tended = Tended { main, lingers, exit: None, cause: None, struck: HashSet::new(), reaped: 0 };
+        let news = self.tend(&mut tended, intruders);
         self.end_all(&mut tended);
         _ = rustix::process::chdir("/");
-        let is_clean = intruders.remove();
+        let is_clean = tended.note_intruder(intruders);
         let is_ready = news == News::Death
             && tended.killed() == 0
             && is_clean
             && traces.is_some_and(|traces| !traces.are_left());
         // The main process is a child like the others, so its end has been seen when none is left.
         let exit = tended.exit.unwrap_or(Exit::Signal(libc::SIGKILL));
-        let report = Report::Ended { exit, killed: tended.killed(), excess: tended.excess, is_ready };
+        let report = Report::Ended { exit, killed: tended.killed(), cause: tended.cause, is_ready };
         Ok((news != News::Orphaned).then_some(report))
     }
 
@@ -162,38 +161,45 @@ impl Reaper {
     }
 
     /// Reaps until the main process has ended, and with it everything that may linger, or the end is ordered.
-    fn tend(&self, tended: &mut Tended) -> News {
+    fn tend(&self, tended: &mut Tended, intruders: &Intruders) -> News {
         let mut meter = Meter::new(self.confinement.bounds.memory_together, self.way.has_pids());
+        let bell: Vec<_> =
+            intruders.bell().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).into_iter().collect();
         loop {
-            let news = self.wait_for_news(&[], meter.as_ref().map(Meter::time));
+            let news = self.wait_for_news(&bell, meter.as_ref().map(Meter::time));
             let has_children = tended.reap();
-            tended.excess = meter.as_mut().and_then(Meter::look);
-            if tended.excess.is_some() {
-                return News::Excess;
+            if news == News::Changed {
+                tended.note_intruder(intruders);
             }
-            if news != News::Death || (tended.exit.is_some() && !(tended.lingers && has_children)) {
+            if let Some(excess) = meter.as_mut().and_then(Meter::look) {
+                tended.cause = Some(Cause::Memory(excess));
+            }
+            if tended.cause.is_some() {
+                return News::Offence;
+            }
+            let goes_on = matches!(news, News::Death | News::Changed);
+            if !goes_on || (tended.exit.is_some() && !(tended.lingers && has_children)) {
                 return news;
             }
         }
     }
 
-    /// Waits, for some time at most; nothing that has happened is a death that was nobody's.
-    fn wait_for_news(&self, witnesses: &[BorrowedFd<'_>], time: Option<Timespec>) -> News {
+    /// Waits, for some time at most; when that is over, it is as if a child had ended. What rings beside comes last, for
+    /// a command can have it ring all the time.
+    fn wait_for_news(&self, beside: &[PollFd<'_>], time: Option<Timespec>) -> News {
         let mut fds = vec![
             PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN),
             PollFd::from_borrowed_fd(self.control.as_fd(), PollFlags::IN),
         ];
-        fds.extend(witnesses.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::PRI)));
+        fds.extend_from_slice(beside);
         let waited = frame::retry(|| poll(&mut fds, time.as_ref()));
         let ordered = !fds[1].revents().is_empty() || waited.is_err();
-        if fds[2..].iter().any(|fd| !fd.revents().is_empty()) {
-            return News::Changed;
-        }
         // The init of a pid namespace dies with the launcher by a signal that needs no reading; what it can read comes
         // from the command.
         match self.signals.take() && !self.way.has_pids() {
             true => News::Orphaned,
             false if ordered => News::Ordered,
+            false if fds[2..].iter().any(|fd| !fd.revents().is_empty()) => News::Changed,
             false => News::Death,
         }
     }
@@ -242,6 +248,15 @@ impl Tended {
     /// were reaped.
     fn killed(&self) -> u32 {
         u32::try_from(self.struck.len().max(self.reaped)).unwrap_or(u32::MAX)
+    }
+
+    /// Removes what the command must not have created, and notes it. False when it could not be removed.
+    fn note_intruder(&mut self, intruders: &Intruders) -> bool {
+        let removed = intruders.remove();
+        if let Ok(Some(path)) = &removed {
+            self.cause.get_or_insert_with(|| Cause::Created(path.clone()));
+        }
+        removed.is_ok()
     }
 
     /// Reaps what has ended. Returns whether children are left.

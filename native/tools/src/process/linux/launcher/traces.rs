@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
 /// What a command can change of its reaper, being the same user, and what the next command would inherit.
 const LIMITS: [Resource; 16] = [
@@ -47,8 +47,8 @@ impl Traces {
     }
 
     /// Descriptors that poll as exceptional once a layer is not what it was.
-    pub(super) fn witnesses(&self) -> Vec<BorrowedFd<'_>> {
-        self.witnesses.iter().map(AsFd::as_fd).collect()
+    pub(super) fn witnesses(&self) -> Vec<PollFd<'_>> {
+        self.witnesses.iter().map(|fd| PollFd::new(fd, PollFlags::PRI)).collect()
     }
 
     /// Whether anything is not as it was. Processes are not looked for: the reaper knows of them.
@@ -59,8 +59,9 @@ impl Traces {
             || (self.has_ipc && has_ipc_objects())
     }
 
-    fn has_witness(&self) -> bool {
-        let mut fds: Vec<_> = self.witnesses.iter().map(|fd| PollFd::new(fd, PollFlags::PRI)).collect();
+    /// Whether a layer is not what it was.
+    pub(super) fn has_witness(&self) -> bool {
+        let mut fds = self.witnesses();
         poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) != Ok(0)
     }
 }

@@ -230,11 +230,10 @@ impl<'s, 'a> Guard<'s, 'a> {
         Copy::of(fd.as_fd())?.with(READ_ONLY | TAME)?.attach(fd.as_fd())
     }
 
-    /// Has a file removed whenever a command has created it.
+    /// Has a file removed whenever a command creates it, and the command ended.
     pub(super) fn keep_absent(&mut self, directory: &Path, name: &'static str) -> Result<(), Errno> {
         let fd = self.open(directory, OFlags::RDONLY | OFlags::DIRECTORY)?;
-        self.stage.intruders.forbid(fd, name);
-        Ok(())
+        self.stage.intruders.forbid(fd, name, self.root.join(directory).join(name))
     }
 }
 

@@ -20,11 +20,11 @@ use std::io::{self, IoSlice, Read, Write};
 /// Longest frame that is read. An argument over this never comes from a model.
 const MAX_READ: usize = 256 << 20;
 /// Longest frame that is written: the VM allocates what a length header says.
-pub(crate) const MAX_WRITE: usize = 64 << 20;
+pub const MAX_WRITE: usize = 64 << 20;
 
 /// What the host says.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Request<'a> {
+pub enum Request<'a> {
     /// Run a call.
     Call {
         /// The host's name for the call.
@@ -50,7 +50,7 @@ pub(crate) enum Request<'a> {
 
 /// What the port says.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// A call has ended.
     Reply = 1,
     /// A call is under way.
@@ -61,7 +61,7 @@ pub(crate) enum Kind {
 ///
 /// # Errors
 /// Input that ends inside a frame, or a frame that is too long.
-pub(crate) fn read(input: &mut impl Read, frame: &mut Vec<u8>) -> io::Result<bool> {
+pub fn read(input: &mut impl Read, frame: &mut Vec<u8>) -> io::Result<bool> {
     let mut header = [0; 4];
     if !read_header(input, &mut header)? {
         return Ok(false);
@@ -94,7 +94,7 @@ fn read_header(input: &mut impl Read, header: &mut [u8; 4]) -> io::Result<bool> 
 }
 
 /// What a frame says; `None` when it says nothing that is known.
-pub(crate) fn parse(frame: &[u8]) -> Option<Request<'_>> {
+pub fn parse(frame: &[u8]) -> Option<Request<'_>> {
     let (kind, rest) = frame.split_first()?;
     let (length, rest) = rest.split_first_chunk::<2>()?;
     let (id, rest) = rest.split_at_checked(usize::from(u16::from_be_bytes(*length)))?;
@@ -114,7 +114,7 @@ pub(crate) fn parse(frame: &[u8]) -> Option<Request<'_>> {
 ///
 /// # Errors
 /// Those of the output.
-pub(crate) fn write(output: &mut impl Write, kind: Kind, id: &[u8], body: &[u8]) -> io::Result<()> {
+pub fn write(output: &mut impl Write, kind: Kind, id: &[u8], body: &[u8]) -> io::Result<()> {
     let length = u32::try_from(3 + id.len() + body.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
     let mut head = Vec::with_capacity(7 + id.len());
     head.extend(length.to_be_bytes());

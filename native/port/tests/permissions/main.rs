@@ -1,0 +1,203 @@
+//! What rules must never let through, tried with the port program itself: each call first does its work where it is
+//! allowed, and then does nothing under the policy, by its effect on the host.
+#![cfg(target_os = "linux")]
+
+mod attacks;
+mod scene;
+
+use attacks::{Attack, BY_GIT, COMPANY, DETOURS, Effect, SECRETS, SPELLINGS, UNCOVERED};
+use scene::{SECRET, Scene};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+const OPEN: &[&str] = &["--default", "allow"];
+/// git, and changes below src; nothing else.
+const TIGHT: &[&str] = &[
+    "--allow",
+    "Bash(git:*)",
+    "--allow",
+    "Edit(src/**)",
+    "--deny",
+    "Bash(rm -rf:*)",
+    "--deny",
+    "Read(**/*.pem)",
+];
+/// Everything, but what is denied.
+const LOOSE: &[&str] =
+    &["--allow", "Bash", "--allow", "Write", "--deny", "Bash(rm -rf:*)", "--deny", "Read(**/*.pem)"];
+/// The same by the mode.
+const LAX: &[&str] = &["--default", "allow", "--deny", "Bash(rm -rf:*)", "--deny", "Read(**/*.pem)"];
+
+/// That a command has its effect where everything is allowed, and under none of the policies.
+fn check(&(command, effect): &Attack, policies: &[&[&str]]) -> Result<(), String> {
+    let scene = Scene::new();
+    for policy in policies {
+        let answer = scene.run(policy, command);
+        let is_refused = matches!(answer.reason(), Some("denied" | "needs_approval"));
+        if !is_refused || scene.has(effect, &answer) {
+            return Err(format!("{command:?} gets through {policy:?}: {}", answer.value));
+        }
+    }
+    let answer = scene.run(OPEN, command);
+    match scene.has(effect, &answer) {
+        true => Ok(()),
+        false => Err(format!("{command:?} does not even work where it is allowed: {}", answer.value)),
+    }
+}
+
+/// Checks all attacks, a few at a time.
+fn check_all(attacks: &[Attack], policies: &[&[&str]]) {
+    let part = attacks.len().div_ceil(4);
+    let failures: Vec<String> = std::thread::scope(|scope| {
+        let check_part = |part: &[Attack]| {
+            part.iter().filter_map(|attack| check(attack, policies).err()).collect::<Vec<_>>()
+        };
+        let threads: Vec<_> =
+            attacks.chunks(part).map(|part| scope.spawn(move || check_part(part))).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn a_denied_program_does_not_run_beside_an_allowed_one() {
+    check_all(COMPANY, &[TIGHT, LOOSE, LAX]);
+}
+
+#[test]
+fn a_denied_program_does_not_run_by_another_spelling() {
+    check_all(SPELLINGS, &[TIGHT, LOOSE, LAX]);
+}
+
+#[test]
+fn a_denied_program_does_not_run_through_another_one() {
+    check_all(DETOURS, &[TIGHT, LOOSE, LAX]);
+}
+
+#[test]
+fn git_runs_no_other_program() {
+    check_all(BY_GIT, &[TIGHT, LOOSE, LAX]);
+}
+
+#[test]
+fn a_rule_for_a_program_covers_neither_files_that_are_written_nor_like_names() {
+    check_all(UNCOVERED, &[TIGHT]);
+}
+
+#[test]
+fn a_denied_file_is_not_read_by_commands() {
+    check_all(SECRETS, &[TIGHT, LOOSE, LAX]);
+}
+
+#[test]
+fn settings_of_another_repository_run_nothing() {
+    let (scene, other) = (Scene::new(), Scene::new());
+    let config = format!("[alias]\n\ty = \"!rm -rf {}\"\n", scene.path("x").display());
+    std::fs::write(other.path(".git/config"), config).unwrap();
+    let place = other.path("");
+    let place = place.display();
+    for command in
+        [format!("cd {place} && git y"), format!("git -C {place} y"), format!("GIT_DIR={place}/.git git y")]
+    {
+        std::fs::create_dir_all(scene.path("x")).unwrap();
+        let policy = [TIGHT, &["--allow", "Bash(cd:*)"]].concat();
+        assert_eq!(scene.run(&policy, &command).reason(), Some("needs_approval"), "{command}");
+        assert!(scene.path("x").exists(), "{command}");
+        assert!(scene.run(OPEN, &command).is_ok);
+        assert!(!scene.path("x").exists(), "{command} does not even work");
+    }
+}
+
+#[test]
+fn a_denied_file_is_neither_read_nor_changed_by_tools_whatever_its_name() {
+    let scene = Scene::new();
+    let absolute = scene.path("k.pem").display().to_string();
+    for name in ["k.pem", "./k.pem", "src/../k.pem", "link", "src/link", &absolute] {
+        let edit = json!({"path": name, "old_string": "the", "new_string": "a"});
+        let patch = format!("--- a/{name}\n+++ b/{name}\n@@ -1 +1 @@\n-the secret key\n+x\n");
+        let calls: [(&str, Value); 4] = [
+            ("file_read", json!({"path": name})),
+            ("file_grep", json!({"pattern": "secret", "path": name})),
+            ("file_edit", edit),
+            ("file_patch", json!({"patch": patch})),
+        ];
+        for (tool, args) in calls.iter().filter(|(tool, _)| *tool != "file_patch" || name != absolute) {
+            let refused = scene.call(LAX, tool, args);
+            assert_eq!(refused.reason(), Some("denied"), "{tool} {name}: {refused:?}");
+            assert!(!refused.value.to_string().contains("secret key"), "{tool} {name}: {refused:?}");
+            assert_eq!(std::fs::read_to_string(scene.path("k.pem")).unwrap(), SECRET, "{tool} {name}");
+            assert!(scene.call(OPEN, tool, args).is_ok, "{tool} {name} does not even work");
+            std::fs::write(scene.path("k.pem"), SECRET).unwrap();
+        }
+    }
+}
+
+/// What is meant to run does.
+#[test]
+fn what_rules_allow_runs_and_the_rest_is_refused_with_its_reason() {
+    let scene = Scene::new();
+    for command in
+        ["git status", "git log --oneline -n 1 && git diff", "timeout 20 git status", "git log 2>/dev/null"]
+    {
+        let answer = scene.run(TIGHT, command);
+        assert!(answer.is_ok, "{command}: {answer:?}");
+    }
+    let denied = scene.run(TIGHT, "git status && r''m -r -f x").value;
+    assert_eq!(denied["details"]["matched_rule"], "Bash(rm -rf:*)");
+    assert!(denied["message"].as_str().unwrap().contains("for the part \"rm -r -f x\""), "{denied}");
+    let asked = scene.run(TIGHT, "git log; npm test > out").value;
+    assert_eq!(asked["details"]["command"], "git log; npm test > out");
+    let message = asked["message"].as_str().unwrap();
+    assert!(message.contains("wants to run: git log; npm test > out"), "{message}");
+    assert!(message.ends_with("--allow 'Bash(npm test)' --allow 'Write(out)'"), "{message}");
+}
+
+#[test]
+fn a_hundred_kilobytes_of_parentheses_are_asked_about_at_once() {
+    let scene = Scene::new();
+    let start = Instant::now();
+    for text in ["(", "((", "$(", "{ ", "[[ ( ", "<(", "`", "if "] {
+        let command = text.repeat((100 << 10) / text.len());
+        for policy in [TIGHT, LOOSE, LAX] {
+            assert_eq!(scene.run(policy, &command).reason(), Some("needs_approval"), "{text}");
+        }
+    }
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_malformed_rule_is_an_error_before_anything_runs() {
+    let scene = Scene::new();
+    for list in ["--allow", "--ask", "--deny"] {
+        let answer = scene.run(&["--default", "allow", list, "Bash(git"], "rm -rf x");
+        assert_eq!(answer.reason(), Some("invalid_argument"), "{answer:?}");
+        assert!(answer.value["message"].as_str().unwrap().contains("not closed"), "{answer:?}");
+        assert!(scene.path("x").exists());
+    }
+    scene.run(OPEN, "rm -rf x");
+    assert!(!scene.path("x").exists());
+}
+
+/// A diff leaves out what may not be read.
+#[test]
+fn a_diff_leaves_out_what_may_not_be_read() {
+    let scene = Scene::new();
+    std::fs::write(scene.path("a.txt"), "one\n").unwrap();
+    std::fs::write(scene.path("k.pem"), "another secret key\n").unwrap();
+    assert!(scene.run(OPEN, "git add a.txt k.pem").is_ok);
+    let diff = |policy: &[&str]| scene.call(policy, "git_diff", &json!({"staged": true})).value;
+    assert!(diff(OPEN)["content"].as_str().unwrap().contains("another secret key"));
+    let guarded = diff(TIGHT);
+    let content = guarded["content"].as_str().unwrap();
+    assert!(content.contains("+one") && !content.contains("secret"), "{guarded}");
+    assert!(guarded["notes"][0].as_str().unwrap().contains("permission rules"), "{guarded}");
+}
+
+#[test]
+fn effects_are_seen() {
+    let scene = Scene::new();
+    for effect in [Effect::Removed, Effect::Made("made"), Effect::Told] {
+        let answer = scene.run(OPEN, "true");
+        assert!(!scene.has(effect, &answer), "{effect:?} without a cause");
+    }
+}

@@ -1,0 +1,50 @@
+//! What must hold for any bytes that a host sends: an entry for fuzzers, driven as those of the tools are. It panics
+//! where something does not hold; that is a defect. Nothing is run.
+
+use crate::frame::{self, Request};
+use crate::{decode, encode};
+use beamai_tools::engine::{Call, Settings};
+use std::io::{self, Read};
+
+/// Gives bytes one by one.
+struct Slow<'b>(&'b [u8]);
+
+impl Read for Slow<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = buffer.len().min(1);
+        self.0.read(&mut buffer[..length])
+    }
+}
+
+/// Every frame of an input, and whether it ended between two of them.
+fn frames(mut input: impl Read) -> (Vec<Vec<u8>>, bool) {
+    let (mut all, mut frame) = (Vec::new(), Vec::new());
+    loop {
+        match frame::read(&mut input, &mut frame) {
+            Ok(true) => all.push(std::mem::take(&mut frame)),
+            Ok(false) => return (all, true),
+            Err(_) => return (all, false),
+        }
+    }
+}
+
+/// A term that can be read is written and read again without a change.
+fn term(bytes: &[u8]) {
+    let Ok(value) = decode(bytes) else { return };
+    assert_eq!(decode(&encode(&value)).as_ref(), Ok(&value));
+    _ = serde_json::from_value::<Settings>(value.clone());
+    _ = serde_json::from_value::<Call>(value);
+}
+
+/// What a host sends, at once and byte by byte.
+pub fn port_frames(bytes: &[u8]) {
+    let whole = frames(bytes);
+    assert_eq!(whole, frames(Slow(bytes)), "the reading depends on how the bytes arrive");
+    for bytes in &whole.0 {
+        if let Some(Request::Call { settings, call, .. }) = frame::parse(bytes) {
+            term(settings);
+            term(call);
+        }
+    }
+    term(bytes);
+}
