@@ -66,7 +66,7 @@ impl Tree {
     pub(super) fn walk(path: &Path, bounds: Bounds, look: &Look<'_>) -> Result<Self> {
         let opened = look::open_root(path).and_then(|root| Ok((look::stamp(&root)?, root)));
         let (stamp, root) =
-            opened.map_err(|errno| crate::error::ToolError::io("look into", &encode_path(path), errno))?;
+            opened.map_err(|errno| crate::error::ToolError::io("look into", encode_path(path), errno))?;
         // Elsewhere, names come and go without this machine's kernel.
         let watch = if is_local(&root) { Watch::new().ok() } else { None };
         let mut tree = Self {
