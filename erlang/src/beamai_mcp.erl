@@ -1,12 +1,11 @@
 %% @doc Tools of external servers that speak the Model Context Protocol.
 %%
 %% ```
-%% {ok, Files} = beamai_mcp:connect(#{name => <<"files">>, command => <<"mcp-server-filesystem">>,
-%%                                    args => [<<".">>], kernel => K0}),
-%% K1 = beamai_mcp:add(K0, Files).
+%% {ok, K1} = beamai_mcp:connect(#{name => <<"files">>, command => <<"mcp-server-filesystem">>,
+%%                                 args => [<<".">>], kernel => K0}).
 %% '''
 %%
-%% Every tool of the server is a tool of the kernel, named `mcp__files__' and the server's own name
+%% Without `kernel' there is a connection instead, which {@link add/2} adds to any kernel. Every tool of the server is a tool of the kernel, named `mcp__files__' and the server's own name
 %% for it, with the kernel's permissions, filters, timeouts, retries and cancellation. Permission
 %% rules are about that name; `mcp__files__*', or `mcp__files', is about all tools of the server.
 %%

@@ -11,6 +11,7 @@ real_servers_test_() ->
      || {Name, Test} <- [
             {"a reference server", fun a_reference_server/0},
             {"the reference server for files", fun the_reference_server_for_files/0},
+            {"our own server", fun our_own_server/0},
             {"what is structured", fun what_is_structured_comes_as_it_is/0},
             {"schemas", fun schemas_of_any_kind_reach_models_and_are_checked/0},
             {"plain parameters", fun plain_parameters_are_checked_as_those_of_any_tool/0},
@@ -87,6 +88,23 @@ the_reference_server_for_files() ->
         {error, #{error_type := execution_failed, details := #{reason := tool_failed}, message := Message}} =
             call(Kernel, <<"mcp__files__read_text_file">>, #{<<"path">> => <<"/etc/hostname">>}),
         ?assertMatch({match, _}, re:run(Message, "outside allowed", [caseless])),
+        close(Options)
+    end).
+
+our_own_server() ->
+    beamai_test:in_workspace(fun(Dir) ->
+        Options = mcp_servers:own(Dir),
+        Kernel = connect(Options, #{workspace => Dir}),
+        Native = beamai_kernel:add_tool_module(beamai_kernel:new(#{workspace => Dir}), beamai_tool_file),
+        {ok, #{parameters := Parameters}} = beamai_kernel:find_tool(Native, <<"file_read">>),
+        ?assertMatch({ok, #{parameters := Parameters}}, beamai_kernel:find_tool(Kernel, <<"mcp__own__file_read">>)),
+        Write = #{<<"path">> => <<"a">>, <<"content">> => <<"one\n">>},
+        {ok, #{<<"structured">> := #{<<"operation">> := <<"created">>}}} = call(Kernel, <<"mcp__own__file_write">>, Write),
+        ?assertEqual({ok, <<"one\n">>}, file:read_file(filename:join(Dir, "a"))),
+        ?assertMatch(
+            {error, #{error_type := execution_failed, details := #{reason := tool_failed}}},
+            call(Kernel, <<"mcp__own__file_read">>, #{<<"path">> => <<"b">>})
+        ),
         close(Options)
     end).
 
@@ -355,9 +373,11 @@ a_question_during_several_calls_is_declined() ->
         Options = mcp_servers:python(),
         Kernel = connect(Options, #{workspace => Dir}),
         #{<<"file">> := File} = Args = work(Dir, 60),
-        {Caller, Monitor} = spawn_monitor(fun() -> call(Kernel, <<"mcp__python__work">>, Args) end),
+        AskUser = fun(Questions) -> {ok, maps:from_list([{Q, <<"1">>} || #{<<"question">> := Q} <- Questions])} end,
+        {Caller, Monitor} = spawn_monitor(fun() ->
+            call(Kernel, <<"mcp__python__work">>, Args, #{ask_user => AskUser})
+        end),
         beamai_test:eventually(fun() -> file:read_file(File) =:= {ok, <<"working">>} end),
-        AskUser = fun(_) -> error(asked) end,
         ?assertEqual({ok, #{<<"text">> => <<"decline">>}}, call(Kernel, <<"mcp__python__order">>, #{}, #{ask_user => AskUser})),
         exit(Caller, kill),
         receive {'DOWN', Monitor, process, Caller, _} -> ok end,
@@ -395,9 +415,11 @@ a_server_that_dies_is_started_again() ->
 a_port_that_dies_takes_its_servers_and_both_come_back() ->
     {Options, Kernel} = python(),
     ?assertMatch([_ | _], processes(Options)),
-    {ok, _Owner, Port} = beamai_port:connect(),
+    {ok, Owner, Port} = beamai_port:connect(),
+    Monitor = erlang:monitor(process, Owner),
     {os_pid, OsPid} = erlang:port_info(Port, os_pid),
     _ = os:cmd("kill -KILL " ++ integer_to_list(OsPid)),
+    receive {'DOWN', Monitor, process, Owner, _} -> ok end,
     gone(Options),
     ?assertEqual({ok, #{<<"structured">> => #{<<"sum">> => 2}}}, call(Kernel, <<"mcp__python__add">>, #{<<"a">> => 1})),
     close(Options).

@@ -2,7 +2,7 @@
 %% that misbehaves on purpose. Each test gives its server an argument of its own, by which its process is found.
 -module(mcp_servers).
 
--export([everything/0, filesystem/1, python/0, hostile/1, hostile/2]).
+-export([everything/0, filesystem/1, python/0, own/1, hostile/1, hostile/2]).
 -export([connect/1, connect/2, kernel/1, kernel/2, call/3, call/4, mark/1, processes/1, gone/1]).
 
 %% Installed by tests/mcp_servers/setup, once.
@@ -24,6 +24,10 @@ everything() ->
 
 filesystem(Directory) ->
     #{name => <<"files">>, command => node_program("mcp-server-filesystem"), args => [Directory]}.
+
+%% Our own; it takes no argument for nothing, so it is found by its workspace.
+own(Directory) ->
+    #{name => <<"own">>, command => beamai_nif:priv_file("beamai-port"), args => ["mcp", "--default", "allow", "--workspace", Directory]}.
 
 python() ->
     Program = filename:join(place(), "python/bin/python"),
