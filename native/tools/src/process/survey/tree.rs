@@ -4,7 +4,7 @@ use super::look::{self, Look, Stamp};
 use super::sought::{Meaning, Role, Sought};
 use super::watch::{News, TooMuch, Watch};
 use super::{Bounds, Found, texts};
-use crate::error::Result;
+use crate::error::{Result, ToolError};
 use crate::workspace::{encode_path, is_local};
 use rustix::fs::FileType;
 use rustix::io::Errno;
@@ -65,8 +65,7 @@ impl Tree {
     /// Those of the look's check. What else goes wrong is said in what is found.
     pub(super) fn walk(path: &Path, bounds: Bounds, look: &Look<'_>) -> Result<Self> {
         let opened = look::open_root(path).and_then(|root| Ok((look::stamp(&root)?, root)));
-        let (stamp, root) =
-            opened.map_err(|errno| crate::error::ToolError::io("look into", encode_path(path), errno))?;
+        let (stamp, root) = opened.map_err(|errno| ToolError::io("look into", encode_path(path), errno))?;
         // Elsewhere, names come and go without this machine's kernel.
         let watch = if is_local(&root) { Watch::new().ok() } else { None };
         let mut tree = Self {
