@@ -29,7 +29,7 @@ fn ok(host: &Host, tool: &str, args: Value) -> Value {
 /// Asserts that small calls are answered soon, again and again, while `busy` runs.
 fn assert_others_go_on(host: &Host, busy: &[&(dyn Fn() + Sync)]) {
     std::thread::scope(|scope| {
-        let busy: Vec<_> = busy.iter().map(|work| scope.spawn(move || work())).collect();
+        let busy: Vec<_> = busy.iter().map(|work| scope.spawn(work)).collect();
         for _ in 0..20 {
             let start = Instant::now();
             assert_eq!(ok(host, "file_read", json!({"path": "small"}))["content"], "small\n");
