@@ -29,6 +29,8 @@
     a_dead_port_answers_every_call_and_the_next_one_works/1,
     a_dead_owner_answers_every_call_and_the_next_one_works/1,
     the_port_ends_with_the_application/1,
+    a_killed_vm_takes_every_process_with_it/1,
+    no_atom_is_made_from_what_comes_in/1,
     a_tool_of_the_port_says_so_where_only_the_nif_is_allowed/1
 ]).
 
@@ -39,6 +41,8 @@ all() ->
         a_dead_port_answers_every_call_and_the_next_one_works,
         a_dead_owner_answers_every_call_and_the_next_one_works,
         the_port_ends_with_the_application,
+        a_killed_vm_takes_every_process_with_it,
+        no_atom_is_made_from_what_comes_in,
         a_tool_of_the_port_says_so_where_only_the_nif_is_allowed
     ].
 
@@ -430,6 +434,110 @@ the_port_ends_with_the_application(Config) ->
     ok = application:stop(beamai),
     beamai_test:eventually(fun() -> not filelib:is_dir("/proc/" ++ OsPid) end),
     ?assertMatch({ok, _, _}, noop(Kernel, #{})).
+
+%% Daemons that are hard to kill, started by a VM of their own: it is killed, and they are gone with its port.
+a_killed_vm_takes_every_process_with_it(Config) ->
+    [killed_vm(Config, Sandbox) || Sandbox <- ["required", "off"]].
+
+killed_vm(Config, Sandbox) ->
+    Code = lists:flatten(
+        io_lib:format(
+            "{ok, _} = application:ensure_all_started(beamai),"
+            "K = beamai_kernel:new(#{workspace => ~p, sandbox => ~s, permissions => #{default => allow}}),"
+            "beamai_kernel:invoke(beamai_kernel:add_tool_module(K, beamai_tool_shell), <<\"shell_exec\">>,"
+            " #{<<\"command\">> => ~p})",
+            [workspace(Config), Sandbox, daemons()]
+        )
+    ),
+    Path = lists:append([["-pa", Dir] || Dir <- code:get_path(), filelib:is_dir(Dir)]),
+    Vm = open_port({spawn_executable, os:find_executable("erl")}, [
+        {args, ["-noshell" | Path] ++ ["-eval", Code]}, exit_status, binary
+    ]),
+    {os_pid, Pid} = erlang:port_info(Vm, os_pid),
+    try
+        killed_vm_and_tree(Vm, Pid)
+    after
+        os:cmd("kill -9 " ++ integer_to_list(Pid) ++ " 2>/dev/null")
+    end.
+
+killed_vm_and_tree(Vm, Pid) ->
+    %% A stopped process, and one that ignores signals in a session of its own.
+    beamai_test:eventually(fun() -> lists:sort(states("sleep", Pid)) =:= [<<"S">>, <<"T">>] end),
+    Tree = [Pid | descendants(Pid)],
+    %% With them the VM and its own helper, the port program, the launcher, the reaper and the shell.
+    ?assert(length(Tree) >= 8),
+    _ = os:cmd("kill -9 " ++ integer_to_list(Pid)),
+    receive
+        {Vm, {exit_status, Status}} -> ?assertEqual(137, Status)
+    after 5000 -> error(alive)
+    end,
+    beamai_test:eventually(fun() -> [P || P <- Tree, state(P) =/= gone, state(P) =/= <<"Z">>] =:= [] end).
+
+daemons() ->
+    <<"(trap '' TERM HUP; setsid sleep 1001 >/dev/null 2>&1 &); sleep 1001 & sleep 0.3; kill -STOP $!; wait">>.
+
+pids() ->
+    [list_to_integer(Name) || Name <- filelib:wildcard("[0-9]*", "/proc")].
+
+%% The states of the processes of that name below another one.
+states(Name, Pid) ->
+    [state(Child) || Child <- descendants(Pid), comm(Child) =:= Name].
+
+comm(Pid) ->
+    case proc(Pid, "comm") of
+        {ok, Name} -> string:trim(binary_to_list(Name));
+        {error, _} -> gone
+    end.
+
+state(Pid) -> stat(Pid, 1).
+
+proc(Pid, File) ->
+    file:read_file("/proc/" ++ integer_to_list(Pid) ++ "/" ++ File).
+
+%% A field of what the kernel says of a process, counted behind its name, which may have spaces.
+stat(Pid, Field) ->
+    case proc(Pid, "stat") of
+        {ok, Stat} -> lists:nth(Field, string:lexemes(lists:last(string:split(Stat, ") ", trailing)), " "));
+        {error, _} -> gone
+    end.
+
+descendants(Pid) ->
+    below([integer_to_binary(Pid)], [{Child, stat(Child, 2)} || Child <- pids()]).
+
+below(Pids, Parents) ->
+    case [Child || {Child, Parent} <- Parents, lists:member(Parent, Pids)] of
+        [] -> [];
+        Children -> Children ++ below([integer_to_binary(Child) || Child <- Children], Parents)
+    end.
+
+%% Names that nobody has used before, in every place where a model or a file can put them.
+no_atom_is_made_from_what_comes_in(Config) ->
+    Kernel0 = kernel(Config, #{permissions => #{default => allow}}),
+    Kernel = lists:foldl(fun(M, K) -> beamai_kernel:add_tool_module(K, M) end, Kernel0, [
+        beamai_tool_file, beamai_tool_shell
+    ]),
+    Round = fun() ->
+        Name = <<"unheard_of_", (beamai_temp_dir:random_name())/binary>>,
+        Path = filename:join(workspace(Config), Name),
+        ok = file:write_file(Path, Name),
+        {error, _} = beamai_kernel:invoke(Kernel, Name, #{}),
+        {error, _} = noop(Kernel, #{Name => Name}),
+        {ok, _, _} = noop(Kernel, #{<<"echo">> => Name}),
+        {ok, _, _} = beamai_kernel:invoke(Kernel, <<"file_read">>, #{<<"path">> => Name}),
+        {ok, _, _} = beamai_kernel:invoke(Kernel, <<"file_glob">>, #{<<"pattern">> => <<"*">>}),
+        {error, _} = beamai_kernel:invoke(Kernel, <<"file_read">>, #{<<"path">> => <<Name/binary, "_">>}),
+        {ok, _, _} = beamai_kernel:invoke(Kernel, <<"shell_exec">>, #{<<"command">> => <<"echo ", Name/binary>>}),
+        Call = <<"<TOOL_CALL>{\"tool\": \"", Name/binary, "\", \"args\": {\"", Name/binary, "\": 1}}</TOOL_CALL>">>,
+        {tool_call, #{tool := Name}} = beamai_protocol:parse(Call),
+        {invalid, _, _} = beamai_protocol:parse(Call, Kernel)
+    end,
+    Round(),
+    Before = erlang:system_info(atom_count),
+    [Round() || _ <- lists:seq(1, 5)],
+    ?assertEqual(Before, erlang:system_info(atom_count)),
+    %% That count does count.
+    _ = binary_to_atom(<<"unheard_of_", (beamai_temp_dir:random_name())/binary>>),
+    ?assertEqual(Before + 1, erlang:system_info(atom_count)).
 
 a_tool_of_the_port_says_so_where_only_the_nif_is_allowed(Config) ->
     Kernel = kernel([{door, nif} | Config]),
