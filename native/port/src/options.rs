@@ -145,7 +145,11 @@ impl HostOptions {
 const PARTS: [&str; 6] = ["permissions", "permission", "sandbox", "web", "skills", "lsp"];
 
 /// Takes a part of a settings file, if it has it.
-fn take<T: serde::de::DeserializeOwned>(settings: &mut Value, part: &str, into: &mut T) -> Result<(), String> {
+fn take<T: serde::de::DeserializeOwned>(
+    settings: &mut Value,
+    part: &str,
+    into: &mut T,
+) -> Result<(), String> {
     if let Some(own) = settings.get_mut(part).map(Value::take) {
         *into = serde_json::from_value(own).map_err(|error| format!("{part}: {error}"))?;
     }
