@@ -17,6 +17,9 @@ const REAL: [&str; 10] =
 /// Programs that record and then run the rest of their command line, as those of that name would.
 const FORWARD: [&str; 3] = ["sudo", "busybox", "wrap"];
 
+/// The user as which commands run where this program may choose: a redirection that chance has made leads anywhere.
+const NOBODY: u32 = 65534;
+
 /// A program that ran.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ran {
@@ -32,7 +35,7 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     pub(crate) fn new() -> Self {
-        let recorder = Self { home: TempDir::new().unwrap(), workspace: TempDir::new().unwrap() };
+        let recorder = Self { home: open_to_all(TempDir::new()), workspace: open_to_all(TempDir::new()) };
         std::fs::create_dir(recorder.shims()).unwrap();
         PLAIN.iter().for_each(|name| recorder.shim(name, "exit 0"));
         recorder.shim("no", "exit 1");
@@ -65,10 +68,16 @@ impl Recorder {
 
     /// Runs a command in an empty directory; what it started.
     pub(crate) fn run(&self, command: &str) -> Vec<Ran> {
-        let directory = TempDir::new_in(self.workspace()).unwrap();
+        let directory = open_to_all(TempDir::new_in(self.workspace()));
+        std::fs::write(directory.path().join("null"), "").unwrap();
         // A file of its own: what comes late is not taken for the next command's.
         let record = tempfile::NamedTempFile::new_in(self.home.path()).unwrap();
-        let child = Command::new("/bin/bash")
+        allow_all(record.path(), 0o666);
+        let mut bash = Command::new("/bin/bash");
+        if rustix::process::geteuid().is_root() {
+            bash.uid(NOBODY).gid(NOBODY);
+        }
+        let child = bash
             .args(["--noprofile", "--norc", "-c", command])
             .env_clear()
             .env("PATH", self.shims())
@@ -96,6 +105,16 @@ impl Recorder {
         }
         ran
     }
+}
+
+fn open_to_all(made: std::io::Result<TempDir>) -> TempDir {
+    let dir = made.unwrap();
+    allow_all(dir.path(), 0o777);
+    dir
+}
+
+fn allow_all(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
 /// Waits until the last program has ended, those in the background too: the pipes close then. What goes on for ever is
