@@ -109,21 +109,25 @@ fn a_million_files_hold_nobody_up() {
     remove(files.path());
 }
 
+const MEMORY_HOG: &str = "while :; do head -c 1G /dev/zero | tail >/dev/null; done";
+
 #[test]
 fn what_eats_memory_writes_without_end_or_never_sleeps_holds_nobody_up() {
     let env = Env::under(json!({"memory": 256 << 20, "processes": 200}));
     std::fs::write(env.path().join("small"), "small\n").unwrap();
     let hogs = [
-        ("yes", Reason::Timeout),
-        ("yes >&2 & yes; wait", Reason::Timeout),
-        ("while :; do head -c 1G /dev/zero | tail >/dev/null; done", Reason::Timeout),
-        ("while :; do for i in {1..300}; do sleep 1000 & done; wait; done", Reason::Timeout),
-        ("while :; do :; done", Reason::Timeout),
+        "yes",
+        "yes >&2 & yes; wait",
+        MEMORY_HOG,
+        "while :; do for i in {1..300}; do sleep 1000 & done; wait; done",
+        "while :; do :; done",
     ];
-    let hog = |(command, reason): &(&str, Reason)| {
+    let hog = |command: &&str| {
         let args = json!({"command": command, "timeout": 3000});
         match call(&env.host, "shell_exec", args, None, &CancelToken::new()) {
-            Outcome::Error(error) => assert_eq!(error.reason, *reason, "{command}: {error}"),
+            // The kernel refuses each process more than the limit; together they may come to it first.
+            Outcome::Error(error) if *command == MEMORY_HOG && error.reason == Reason::OutOfMemory => {}
+            Outcome::Error(error) => assert_eq!(error.reason, Reason::Timeout, "{command}: {error}"),
             other => panic!("{command}: {other:?}"),
         }
     };

@@ -100,7 +100,7 @@ fn bad_arguments_are_refused_with_one_message() {
         (json!({"url": "http://a.example", "timeout_sec": 0}), "at least 1"),
         (json!({"url": "http://a.example", "timeout_sec": 601}), "at most 600"),
         (json!({"url": "http://a.example", "max_size_kb": 1025}), "at most 1024"),
-        (json!({"url": "http://a.example", "headers": {"a": 1}}), "expected a string"),
+        (json!({"url": "http://a.example", "headers": {"a": 1}}), "must be a string, not 1"),
         (json!({"url": "http://a.example", "auth": {"type": "digest"}}), "\"basic\", \"bearer\", \"cookie\""),
         (json!({"url": "http://a.example", "auth": {"type": "basic"}}), "auth.username"),
         (json!({"url": "file:///etc/passwd"}), "only http and https"),
