@@ -90,9 +90,11 @@ impl Reaper {
     fn next_order(&self, traces: Option<&Traces>) -> Option<Frame> {
         loop {
             let witnesses = traces.map(Traces::witnesses).unwrap_or_default();
-            match self.wait_for_news(&witnesses, None) {
+            // A witness tells each change to one poll only.
+            let (news, has_changed) = self.wait_for_news(&witnesses, None);
+            match news {
                 News::Death | News::Offence => {}
-                News::Ordered if traces.is_some_and(Traces::has_witness) => return None,
+                News::Ordered if has_changed || traces.is_some_and(Traces::has_witness) => return None,
                 News::Ordered => return frame::receive(self.control.as_fd()).ok().flatten(),
                 News::Changed | News::Orphaned => return None,
             }
@@ -166,7 +168,7 @@ impl Reaper {
         let bell: Vec<_> =
             intruders.bell().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).into_iter().collect();
         loop {
-            let news = self.wait_for_news(&bell, meter.as_ref().map(Meter::time));
+            let (news, _) = self.wait_for_news(&bell, meter.as_ref().map(Meter::time));
             let has_children = tended.reap();
             if news == News::Changed {
                 tended.note_intruder(intruders);
@@ -185,8 +187,8 @@ impl Reaper {
     }
 
     /// Waits, for some time at most; when that is over, it is as if a child had ended. What rings beside comes last, for
-    /// a command can have it ring all the time.
-    fn wait_for_news(&self, beside: &[PollFd<'_>], time: Option<Timespec>) -> News {
+    /// a command can have it ring all the time; whether it has rung is told in any case.
+    fn wait_for_news(&self, beside: &[PollFd<'_>], time: Option<Timespec>) -> (News, bool) {
         let mut fds = vec![
             PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN),
             PollFd::from_borrowed_fd(self.control.as_fd(), PollFlags::IN),
@@ -194,14 +196,16 @@ impl Reaper {
         fds.extend_from_slice(beside);
         let waited = frame::retry(|| poll(&mut fds, time.as_ref()));
         let ordered = !fds[1].revents().is_empty() || waited.is_err();
+        let has_rung = fds[2..].iter().any(|fd| !fd.revents().is_empty());
         // The init of a pid namespace dies with the launcher by a signal that needs no reading; what it can read comes
         // from the command.
-        match self.signals.take() && !self.way.has_pids() {
+        let news = match self.signals.take() && !self.way.has_pids() {
             true => News::Orphaned,
             false if ordered => News::Ordered,
-            false if fds[2..].iter().any(|fd| !fd.revents().is_empty()) => News::Changed,
+            false if has_rung => News::Changed,
             false => News::Death,
-        }
+        };
+        (news, has_rung)
     }
 
     /// Kills and reaps until nothing is left. Each round strikes again: what a hunt has missed, the next one finds.
