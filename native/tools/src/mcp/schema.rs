@@ -1,6 +1,6 @@
 //! A server's schema of arguments as parameters, where parameters can say the same.
 
-use crate::schema::{Param, ParamType, Parameters};
+use crate::schema::{Param, ParamType, Parameters, has_type};
 use serde_json::{Map, Value};
 
 /// Deepest nesting that is looked at.
@@ -139,28 +139,17 @@ fn text(value: Option<&Value>) -> Option<Option<String>> {
     }
 }
 
-fn fits(kind: ParamType, value: &Value) -> bool {
-    match kind {
-        ParamType::String => value.is_string(),
-        ParamType::Integer => value.is_i64() || value.is_u64(),
-        ParamType::Float => value.is_number(),
-        ParamType::Boolean => value.is_boolean(),
-        ParamType::Array => value.is_array(),
-        ParamType::Object => value.is_object(),
-    }
-}
-
 fn fitting(kind: ParamType, value: Option<&Value>) -> Option<Option<Value>> {
     match value {
         None => Some(None),
-        Some(value) => fits(kind, value).then(|| Some(value.clone())),
+        Some(value) => has_type(kind, value).then(|| Some(value.clone())),
     }
 }
 
 fn enumeration(kind: ParamType, values: Option<&Value>) -> Option<Option<Vec<Value>>> {
     let Some(values) = values else { return Some(None) };
     let values = values.as_array().filter(|values| !values.is_empty())?;
-    values.iter().all(|value| fits(kind, value)).then(|| Some(values.clone()))
+    values.iter().all(|value| has_type(kind, value)).then(|| Some(values.clone()))
 }
 
 #[cfg(test)]

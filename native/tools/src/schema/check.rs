@@ -134,7 +134,8 @@ fn whole(number: serde_json::Number) -> Value {
     }
 }
 
-fn has_type(kind: ParamType, value: &Value) -> bool {
+/// Whether a value is of a type, as it stands.
+pub(crate) fn has_type(kind: ParamType, value: &Value) -> bool {
     match kind {
         ParamType::String => value.is_string(),
         ParamType::Integer => value.is_i64() || value.is_u64(),

@@ -5,6 +5,8 @@ mod derive;
 mod provider;
 
 pub use check::check;
+#[cfg(all(feature = "port", target_os = "linux"))]
+pub(crate) use check::has_type;
 pub use provider::{Provider, Rendered, render, render_any};
 
 use schemars::generate::SchemaSettings;
