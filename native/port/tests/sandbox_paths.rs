@@ -44,6 +44,7 @@ fn run(dir: &Path, command: &str, change: impl FnOnce(&mut Confinement)) -> Stri
         directory: workspace.top().open_dir().unwrap(),
         stdin: Stdin::Empty,
         lingers: false,
+        shortcut: None,
         confinement: Arc::new(confinement),
     };
     let child = Launcher::shared().spawn(&spec).unwrap();

@@ -19,6 +19,8 @@ use std::io::{self, IoSlice, Read, Write};
 
 /// Longest frame that is read. An argument over this never comes from a model.
 const MAX_READ: usize = 256 << 20;
+/// Room for a frame of usual length, made before it is read.
+const ROOM: usize = 4 << 10;
 /// Longest frame that is written: the VM allocates what a length header says.
 pub const MAX_WRITE: usize = 64 << 20;
 
@@ -74,6 +76,7 @@ pub fn read(input: &mut impl Read, frame: &mut Vec<u8>) -> io::Result<bool> {
         ));
     }
     frame.clear();
+    frame.reserve(length.min(ROOM));
     // Grows with what arrives, not with what the header claims.
     let read = input.take(length as u64).read_to_end(frame)?;
     if read < length { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(true) }

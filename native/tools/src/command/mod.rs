@@ -15,6 +15,7 @@ mod hazard;
 mod heredoc;
 mod lexer;
 mod parser;
+mod plain;
 mod run;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ mod variable;
 mod word;
 mod wrapper;
 
+pub use plain::plain;
 pub use variable::is_telling;
 pub use word::{Glyph, Word};
 

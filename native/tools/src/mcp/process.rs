@@ -37,6 +37,7 @@ pub(super) fn start(plan: &Plan) -> Result<(Process, Streams)> {
         directory: directory(plan)?,
         stdin: Stdin::Pipe,
         lingers: false,
+        shortcut: None,
         confinement: Arc::clone(&plan.confinement),
     };
     let mut child = Launcher::shared().spawn(&spec).map_err(|failure| failure.not_started(&plan.title()))?;

@@ -7,7 +7,7 @@ mod output;
 mod run;
 
 pub use background::{ShellKill, ShellPoll};
-pub use output::{BackgroundOutput, ShellOutput, Status};
+pub use output::{BackgroundOutput, Printed, ShellOutput, Status};
 #[cfg(all(feature = "port", target_os = "linux"))]
 pub use run::{Ending, end_session};
 

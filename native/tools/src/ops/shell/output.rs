@@ -15,32 +15,9 @@ pub struct ShellOutput {
     /// The signal that killed the shell, such as `SIGSEGV`; absent when it exited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) signal: Option<String>,
-    /// Standard output. Bytes that are not UTF-8 are replaced; output with such bytes and NULs is empty here.
-    pub(super) stdout: String,
-    /// Standard error, likewise.
-    pub(super) stderr: String,
-    /// The exact bytes of a standard output that is not UTF-8; where it was cut, those of its beginning.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) stdout_base64: Option<String>,
-    /// The exact bytes of a standard error that is not UTF-8, likewise.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) stderr_base64: Option<String>,
-    /// Whether output or errors were longer than what is given: beginning and end, with a line between them that says
-    /// how much is left out. Such text ends with `[output truncated]`.
-    pub(super) truncated: bool,
-    /// Bytes of the whole standard output; absent when all of it is given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) stdout_bytes: Option<u64>,
-    /// Bytes of the whole standard error; absent when all of it is given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) stderr_bytes: Option<u64>,
-    /// Absolute path of a file with all output, standard output and errors as they came in; absent while all of it is
-    /// given. File tools read it until the session ends.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) output_file: Option<String>,
-    /// What that file lacks, or why there is none; absent when it lacks nothing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) output_file_lacks: Option<String>,
+    /// What it printed.
+    #[serde(flatten)]
+    pub(super) printed: Printed,
     /// How many processes the command left running, which were killed; absent when there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) killed: Option<u32>,
@@ -82,33 +59,9 @@ pub struct BackgroundOutput {
     /// The signal that killed the shell, such as `SIGSEGV`; absent when it was not that which ended it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) signal: Option<String>,
-    /// What came on standard output since the last call. Bytes that are not UTF-8 are replaced; output with such bytes
-    /// and NULs is empty here.
-    pub(super) stdout: String,
-    /// What came on standard error, likewise.
-    pub(super) stderr: String,
-    /// The exact bytes of a standard output that is not UTF-8; where it was cut, those of its beginning.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) stdout_base64: Option<String>,
-    /// The exact bytes of a standard error that is not UTF-8, likewise.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) stderr_base64: Option<String>,
-    /// Whether more came since the last call than what is given: beginning and end, with a line between them that says
-    /// how much is left out. Such text ends with `[output truncated]`.
-    pub(super) truncated: bool,
-    /// Bytes that came on standard output since the last call; absent when all of them are given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) stdout_bytes: Option<u64>,
-    /// Bytes that came on standard error since the last call; absent when all of them are given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) stderr_bytes: Option<u64>,
-    /// Absolute path of a file with all output since the start, standard output and errors as they came in; absent while
-    /// there is little. File tools read it until the session ends.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) output_file: Option<String>,
-    /// What that file lacks, or why there is none; absent when it lacks nothing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) output_file_lacks: Option<String>,
+    /// What it printed.
+    #[serde(flatten)]
+    pub(super) printed: Printed,
     /// How many processes were killed at the end; absent while it runs and when there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) killed: Option<u32>,
@@ -117,4 +70,35 @@ pub struct BackgroundOutput {
     pub(super) error: Option<String>,
     /// Milliseconds from the start to the end, or until now.
     pub(super) duration_ms: u64,
+}
+
+/// What a command printed: in the background, what came since the last call.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct Printed {
+    /// Standard output. Bytes that are not UTF-8 are replaced; output with such bytes and NULs is empty here.
+    pub(super) stdout: String,
+    /// Standard error, likewise.
+    pub(super) stderr: String,
+    /// The exact bytes of a standard output that is not UTF-8; where it was cut, those of its beginning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) stdout_base64: Option<String>,
+    /// The exact bytes of a standard error that is not UTF-8, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) stderr_base64: Option<String>,
+    /// Whether output or errors were longer than what is given: beginning and end, with a line between them that says
+    /// how much is left out. Such text ends with `[output truncated]`.
+    pub(super) truncated: bool,
+    /// Bytes on standard output, of which not all are given; absent when they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) stdout_bytes: Option<u64>,
+    /// Bytes on standard error, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) stderr_bytes: Option<u64>,
+    /// Absolute path of a file with all output since the start, standard output and errors as they came in; absent while
+    /// all of it is given. File tools read it until the session ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) output_file: Option<String>,
+    /// What that file lacks, or why there is none; absent when it lacks nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) output_file_lacks: Option<String>,
 }

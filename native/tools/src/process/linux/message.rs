@@ -23,16 +23,19 @@ pub(super) struct Order<'a> {
     pub(super) arguments: Vec<&'a CStr>,
     /// `NAME=value`.
     pub(super) environment: Vec<&'a CStr>,
+    /// Where to look for a program that is started instead: its absolute path after `_=`, the variable that tells it.
+    pub(super) places: Vec<&'a CStr>,
+    /// The arguments of that program, its name included.
+    pub(super) words: Vec<&'a CStr>,
 }
 
 impl<'a> Order<'a> {
     pub(super) fn encode(&self) -> Vec<u8> {
         let count = |list: &[&CStr]| u32::try_from(list.len()).unwrap_or(u32::MAX).to_ne_bytes();
+        let lists = [&self.arguments, &self.environment, &self.places, &self.words];
         let mut out = vec![u8::from(self.lingers)];
-        out.extend(count(&self.arguments));
-        out.extend(count(&self.environment));
-        let fixed = [&self.program, &self.directory];
-        for text in fixed.into_iter().chain(&self.arguments).chain(&self.environment) {
+        out.extend(lists.iter().flat_map(|list| count(list)));
+        for text in [&self.program, &self.directory].into_iter().chain(lists.into_iter().flatten()) {
             out.extend(text.to_bytes_with_nul());
         }
         out
@@ -40,17 +43,17 @@ impl<'a> Order<'a> {
 
     pub(super) fn decode(body: &'a [u8]) -> Option<Self> {
         let (lingers, body) = body.split_first()?;
-        let (arguments, body) = body.split_first_chunk()?;
-        let (environment, body) = body.split_first_chunk()?;
+        let (counts, body) = body.split_first_chunk::<16>()?;
+        let mut counts = counts.as_chunks::<4>().0.iter();
         let mut texts = body.split_inclusive(|byte| *byte == 0);
         let mut text = || CStr::from_bytes_with_nul(texts.next()?).ok();
         let program = text()?;
         let directory = text()?;
-        let mut list = |count: &[u8; 4]| -> Option<Vec<&CStr>> {
-            (0..u32::from_ne_bytes(*count)).map(|_| text()).collect()
-        };
-        let (arguments, environment) = (list(arguments)?, list(environment)?);
-        let order = Self { lingers: *lingers != 0, program, directory, arguments, environment };
+        let mut list =
+            || -> Option<Vec<&CStr>> { (0..u32::from_ne_bytes(*counts.next()?)).map(|_| text()).collect() };
+        let (arguments, environment, places, words) = (list()?, list()?, list()?, list()?);
+        let order =
+            Self { lingers: *lingers != 0, program, directory, arguments, environment, places, words };
         texts.next().is_none().then_some(order)
     }
 }
@@ -217,9 +220,12 @@ mod tests {
         #[test]
         fn an_order_survives_the_round_trip(lingers: bool, program in text(), directory in text(),
             arguments in proptest::collection::vec(text(), 0..4),
-            environment in proptest::collection::vec(text(), 0..4)) {
+            environment in proptest::collection::vec(text(), 0..4),
+            places in proptest::collection::vec(text(), 0..4), words in proptest::collection::vec(text(), 0..4)) {
             let (arguments, environment) = (borrowed(&arguments), borrowed(&environment));
-            let order = Order { lingers, program: &program, directory: &directory, arguments, environment };
+            let (places, words) = (borrowed(&places), borrowed(&words));
+            let (program, directory) = (program.as_c_str(), directory.as_c_str());
+            let order = Order { lingers, program, directory, arguments, environment, places, words };
             let body = order.encode();
             prop_assert_eq!(Order::decode(&body[..body.len() - 1]), None);
             prop_assert_eq!(Order::decode(&body), Some(order));

@@ -19,4 +19,4 @@ pub use collect::{Collected, End, Listener, Sink, Source, Terms, Wake, collect};
 pub use launcher::launcher_main;
 pub use message::{Cause, Excess, Exit, Failure, Report};
 pub use signal_name::signal_name;
-pub use spec::{Spec, Stdin};
+pub use spec::{Shortcut, Spec, Stdin};

@@ -3,7 +3,7 @@
 use super::message::{Failure, Order};
 use crate::process::Confinement;
 use rustix::io::Errno;
-use std::ffi::{CString, OsString};
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -36,8 +36,20 @@ pub struct Spec {
     pub stdin: Stdin,
     /// Whether what it leaves running when it ends goes on, until nothing is left or it is killed.
     pub lingers: bool,
+    /// A program that it would only give its place to.
+    pub shortcut: Option<Shortcut>,
     /// What it is confined to.
     pub confinement: Arc<Confinement>,
+}
+
+/// What a shell would become by itself: that is started at once where one of the places has it, and the shell where none
+/// has, or it cannot be started. It gets the variables that a shell adds: `PWD`, `SHLVL` and `_`.
+#[derive(Debug)]
+pub struct Shortcut {
+    /// Where the program may be, in order; the first executable file counts.
+    pub places: Vec<PathBuf>,
+    /// Its words, with the name that it is called by.
+    pub words: Vec<OsString>,
 }
 
 impl Spec {
@@ -48,16 +60,22 @@ impl Spec {
             false => self.program.file_name().unwrap_or_default(),
         };
         let arguments = [name].into_iter().chain(self.arguments.iter().map(OsString::as_os_str));
-        let arguments = arguments.map(|argument| text(argument.as_bytes())).collect::<Result<Vec<_>, _>>()?;
-        let pair =
-            |(name, value): &(OsString, OsString)| text(&[name.as_bytes(), b"=", value.as_bytes()].concat());
-        let environment = self.environment.iter().map(pair).collect::<Result<Vec<_>, _>>()?;
+        let arguments = texts(arguments.map(OsStrExt::as_bytes))?;
+        let pairs = self.environment.iter().map(|(name, value)| variable(name, value));
+        let environment = pairs.collect::<Result<Vec<_>, _>>()?;
+        let shortcut = self.shortcut.as_ref();
+        let places = shortcut.iter().flat_map(|shortcut| &shortcut.places);
+        let places =
+            places.map(|place| variable("_".as_ref(), place.as_os_str())).collect::<Result<Vec<_>, _>>()?;
+        let words = texts(shortcut.iter().flat_map(|shortcut| &shortcut.words).map(|word| word.as_bytes()))?;
         let order = Order {
             lingers: self.lingers,
             program: &text(self.program.as_os_str().as_bytes())?,
             directory: &self.directory_path()?,
-            arguments: arguments.iter().map(CString::as_c_str).collect(),
-            environment: environment.iter().map(CString::as_c_str).collect(),
+            arguments: borrowed(&arguments),
+            environment: borrowed(&environment),
+            places: borrowed(&places),
+            words: borrowed(&words),
         };
         Ok(order.encode())
     }
@@ -68,6 +86,18 @@ impl Spec {
         rustix::fs::readlink(link, Vec::new())
             .map_err(|errno| Failure::new("find the working directory", errno))
     }
+}
+
+fn variable(name: &OsStr, value: &OsStr) -> Result<CString, Failure> {
+    text(&[name.as_bytes(), b"=", value.as_bytes()].concat())
+}
+
+fn texts<'a>(all: impl Iterator<Item = &'a [u8]>) -> Result<Vec<CString>, Failure> {
+    all.map(text).collect()
+}
+
+fn borrowed(texts: &[CString]) -> Vec<&CStr> {
+    texts.iter().map(CString::as_c_str).collect()
 }
 
 fn text(bytes: &[u8]) -> Result<CString, Failure> {

@@ -6,7 +6,7 @@ use super::registry::{PATIENCE, Registry};
 use super::{not_started, random_name, spec};
 use crate::context::CallContext;
 use crate::error::{Reason, Result, ToolError};
-use crate::ops::shell::{BackgroundOutput, Shell, ShellOutput};
+use crate::ops::shell::{BackgroundOutput, Printed, Shell, ShellOutput};
 use crate::panics;
 use crate::process::{Child, Isolation, Launcher, Terms, Wake, collect};
 use std::sync::Arc;
@@ -64,15 +64,7 @@ fn started(id: String, isolation: Isolation) -> ShellOutput {
         id: Some(id),
         exit_code: None,
         signal: None,
-        stdout: String::new(),
-        stderr: String::new(),
-        stdout_base64: None,
-        stderr_base64: None,
-        truncated: false,
-        stdout_bytes: None,
-        stderr_bytes: None,
-        output_file: None,
-        output_file_lacks: None,
+        printed: Printed::default(),
         killed: None,
         duration_ms: 0,
         isolation,

@@ -5,6 +5,7 @@ use super::keeper::Keeper;
 use super::spool::Spool;
 use super::text::Text;
 use crate::context::CallContext;
+use crate::ops::shell::Printed;
 use crate::process::{Sink, Source};
 use std::borrow::Cow;
 
@@ -26,24 +27,6 @@ struct Channel {
     total: u64,
 }
 
-/// Output as it goes into an answer.
-#[derive(Debug)]
-pub(super) struct Captured {
-    pub(super) stdout: Text,
-    pub(super) stderr: Text,
-    /// Where all output since the start is, once a stream was too long for an answer.
-    pub(super) output_file: Option<String>,
-    /// What that file lacks.
-    pub(super) output_file_lacks: Option<String>,
-}
-
-impl Captured {
-    /// Whether something of it is left out.
-    pub(super) fn is_cut(&self) -> bool {
-        self.stdout.total.is_some() || self.stderr.total.is_some()
-    }
-}
-
 impl Capture {
     /// For a command of this call; `strip` removes escape sequences before anything else sees them.
     pub(super) fn new(cx: &CallContext, strip: bool) -> Self {
@@ -55,10 +38,17 @@ impl Capture {
     }
 
     /// Takes out what has come since the last time. `goes_on` says that more may come.
-    pub(super) fn take_out(&mut self, goes_on: bool) -> Captured {
-        Captured {
-            stdout: Text::of(self.stdout.keeper.take(goes_on)),
-            stderr: Text::of(self.stderr.keeper.take(goes_on)),
+    pub(super) fn take_out(&mut self, goes_on: bool) -> Printed {
+        let stdout = Text::of(self.stdout.keeper.take(goes_on));
+        let stderr = Text::of(self.stderr.keeper.take(goes_on));
+        Printed {
+            truncated: stdout.total.is_some() || stderr.total.is_some(),
+            stdout: stdout.text,
+            stderr: stderr.text,
+            stdout_base64: stdout.base64,
+            stderr_base64: stderr.base64,
+            stdout_bytes: stdout.total,
+            stderr_bytes: stderr.total,
             output_file: self.spool.path(),
             output_file_lacks: self.spool.lacks(),
         }

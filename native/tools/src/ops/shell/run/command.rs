@@ -87,22 +87,14 @@ impl Command {
     pub(super) fn poll(&self) -> BackgroundOutput {
         // First this: once it has ended, all of its output is there.
         let last = lock(&self.last).clone();
-        let captured = lock(&self.capture).take_out(last.is_none());
+        let printed = lock(&self.capture).take_out(last.is_none());
         let last = last.unwrap_or_else(|| Last::running(self.started.elapsed()));
         BackgroundOutput {
             id: self.id.clone(),
             status: last.status,
             exit_code: last.exit_code,
             signal: last.signal,
-            truncated: captured.is_cut(),
-            stdout: captured.stdout.text,
-            stderr: captured.stderr.text,
-            stdout_base64: captured.stdout.base64,
-            stderr_base64: captured.stderr.base64,
-            stdout_bytes: captured.stdout.total,
-            stderr_bytes: captured.stderr.total,
-            output_file: captured.output_file,
-            output_file_lacks: captured.output_file_lacks,
+            printed,
             killed: last.killed,
             error: last.error,
             duration_ms: milliseconds(last.duration),

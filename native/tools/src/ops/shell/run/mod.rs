@@ -6,24 +6,26 @@ mod capture;
 mod command;
 mod keeper;
 mod registry;
+mod shortcut;
 mod spool;
 mod text;
 
 pub(super) use background::{kill, poll, start};
 pub use registry::{Ending, end_session};
 
-use super::{Shell, ShellOutput};
+use super::{Printed, Shell, ShellOutput};
 use crate::context::CallContext;
 use crate::error::{Reason, Result, ToolError};
 use crate::process::{
     Cause, Collected, Confinement, End, Excess, Exit, Failure, Isolation, Launcher, Listener, Report, Spec,
     Stdin, Terms, Wake, collect, environment, signal_name,
 };
-use capture::{Capture, Captured};
+use capture::Capture;
 use rustix::fs::Access;
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 use serde_json::{Value, json};
+use shortcut::shortcut;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -61,15 +63,18 @@ fn progress(time: Duration, output: u64) -> Value {
 
 fn spec(shell: &Shell, cx: &CallContext) -> Result<Spec> {
     let own = shell.variables()?.into_iter().map(|(name, value)| (name.into(), value.into()));
+    let environment = environment(cx.workspace.temp_path(), &cx.sandbox, own);
+    let shortcut = shortcut(shell, &environment, cx);
     let words = ["--noprofile", "--norc", "-c", shell.command.as_str()];
     Ok(Spec {
         program: bash()?,
         by_path: false,
         arguments: words.map(OsString::from).into(),
-        environment: environment(cx.workspace.temp_path(), &cx.sandbox, own),
+        environment,
         directory: shell.directory(cx)?.open_dir()?,
         stdin: if shell.stdin.is_some() { Stdin::Pipe } else { Stdin::Empty },
         lingers: shell.run_in_background,
+        shortcut,
         confinement: Confinement::of(cx)?,
     })
 }
@@ -113,7 +118,7 @@ fn random_name() -> Result<String> {
 
 fn answer(
     collected: Collected,
-    captured: Captured,
+    printed: Printed,
     isolation: Isolation,
     duration: Duration,
 ) -> Result<ShellOutput> {
@@ -122,7 +127,7 @@ fn answer(
         Ok(Report::NotStarted(failure)) => return Err(not_started(failure.clone())),
         Err(_) => (None, None, None),
     };
-    let output = output(captured, exit, killed, isolation, duration);
+    let output = output(printed, exit, killed, isolation, duration);
     if let (End::Itself, Some(cause)) = (collected.end, cause.filter(|cause| is_reason(cause, killed))) {
         return Err(ended_for(cause, &output));
     }
@@ -137,7 +142,7 @@ fn answer(
 }
 
 fn output(
-    captured: Captured,
+    printed: Printed,
     exit: Option<Exit>,
     killed: Option<u32>,
     isolation: Isolation,
@@ -147,15 +152,7 @@ fn output(
         id: None,
         exit_code: exit.and_then(code),
         signal: exit.and_then(signal),
-        truncated: captured.is_cut(),
-        stdout: captured.stdout.text,
-        stderr: captured.stderr.text,
-        stdout_base64: captured.stdout.base64,
-        stderr_base64: captured.stderr.base64,
-        stdout_bytes: captured.stdout.total,
-        stderr_bytes: captured.stderr.total,
-        output_file: captured.output_file,
-        output_file_lacks: captured.output_file_lacks,
+        printed,
         killed,
         duration_ms: milliseconds(duration),
         isolation,

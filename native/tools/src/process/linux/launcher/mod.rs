@@ -10,6 +10,7 @@ mod hunt;
 mod memory;
 mod reaper;
 mod server;
+mod shortcut;
 mod signals;
 mod start;
 mod traces;

@@ -1,6 +1,7 @@
 //! From an order to a running program.
 
 use super::clone::run_borrowing_memory;
+use super::shortcut::Shortcut;
 use super::signals;
 use crate::process::linux::message::{Failure, Order};
 use rustix::fs::{Mode, OFlags};
@@ -23,9 +24,11 @@ pub(super) struct Streams {
 pub(super) fn start(order: &Order<'_>, streams: &Streams, bound: bool) -> Result<Pid, Failure> {
     let arguments = pointers(&order.arguments);
     let environment = pointers(&order.environment);
+    let mut shortcut = Shortcut::of(order);
     let mut failure = None;
     let pid = run_borrowing_memory(|| {
         failure = prepare(streams, bound).err().or_else(|| {
+            shortcut.as_mut().map(Shortcut::take);
             // SAFETY: both lists end with a null pointer and point to strings that `order` borrows.
             unsafe { libc::execve(order.program.as_ptr(), arguments.as_ptr(), environment.as_ptr()) };
             Some(("start the program", signals::last_error()))
@@ -57,7 +60,7 @@ fn prepare(streams: &Streams, bound: bool) -> Result<(), (&'static str, Errno)> 
     signals::release().map_err(step("reset the signals"))
 }
 
-fn pointers(texts: &[&CStr]) -> Vec<*const c_char> {
+pub(super) fn pointers(texts: &[&CStr]) -> Vec<*const c_char> {
     texts.iter().map(|text| text.as_ptr()).chain([ptr::null()]).collect()
 }
 
