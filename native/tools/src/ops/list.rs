@@ -2,7 +2,7 @@
 
 use super::coverage::{Coverage, Hints, Tally};
 use super::smallest::Smallest;
-use super::walk::{Entry, Select, Visit, Walk};
+use super::walk::{Entry, Everything, Visit, Walk};
 use crate::context::{CallContext, Stop};
 use crate::error::Result;
 use crate::operation::Operation;
@@ -108,23 +108,6 @@ impl Operation for List {
                 self.hints,
             ),
         })
-    }
-}
-
-#[derive(Clone)]
-struct Everything;
-
-impl Select for Everything {
-    fn file(&self, _: &[u8]) -> bool {
-        true
-    }
-
-    fn directory(&self, _: &[u8]) -> bool {
-        true
-    }
-
-    fn names(&self, _: &[u8]) -> bool {
-        false
     }
 }
 
