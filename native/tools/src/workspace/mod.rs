@@ -10,6 +10,7 @@ mod batch;
 mod cached;
 mod draft;
 mod lock;
+mod names;
 mod path;
 mod relocation;
 mod resolve;
