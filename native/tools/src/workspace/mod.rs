@@ -9,6 +9,7 @@ mod attributes;
 mod batch;
 mod cached;
 mod draft;
+pub mod journal;
 mod lock;
 mod names;
 mod path;

@@ -36,6 +36,8 @@ pub(super) fn rename((dir, name): Name<'_>, (new_dir, new_name): Name<'_>) -> Re
 /// Renames, unless something has the new name. `INVAL` and the like where the file system cannot tell.
 pub(super) fn rename_alone((dir, name): Name<'_>, (new_dir, new_name): Name<'_>) -> Result<(), Errno> {
     moment();
+    #[cfg(test)]
+    plain()?;
     rustix::fs::renameat_with(dir, name, new_dir, new_name, RenameFlags::NOREPLACE)
 }
 
@@ -53,6 +55,8 @@ pub(super) fn rename_to_nothing(old: Name<'_>, new: Name<'_>) -> Result<(), Errn
 /// Exchanges two names. `INVAL` and the like where the file system cannot.
 pub(super) fn exchange((dir, name): Name<'_>, (other_dir, other_name): Name<'_>) -> Result<(), Errno> {
     moment();
+    #[cfg(test)]
+    plain()?;
     rustix::fs::renameat_with(dir, name, other_dir, other_name, RenameFlags::EXCHANGE)
 }
 
@@ -103,3 +107,14 @@ pub(super) fn moment() {
 /// The variable that says before which of its changes a test program is killed.
 #[cfg(test)]
 pub(super) const DIES_AT: &str = "BEAMAI_TEST_DIES_AT";
+
+/// The variable that has a test program's file systems know plain renames only.
+#[cfg(test)]
+pub(super) const IS_PLAIN: &str = "BEAMAI_TEST_IS_PLAIN";
+
+/// What a file system answers that knows plain renames only, if this one is to be such.
+#[cfg(test)]
+pub(super) fn plain() -> Result<(), Errno> {
+    static IS: std::sync::LazyLock<bool> = std::sync::LazyLock::new(|| std::env::var_os(IS_PLAIN).is_some());
+    if *IS { Err(Errno::INVAL) } else { Ok(()) }
+}

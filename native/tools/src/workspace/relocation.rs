@@ -1,6 +1,7 @@
 //! A file that leaves its path: for another one, or for good.
 
 use super::draft::fresh_name;
+use super::journal::{Mark, Record, Step};
 use super::names::Name;
 use super::resolve::Anchor;
 use super::write::{lock_at, look, same_content, same_version};
@@ -53,6 +54,18 @@ impl<'p> Relocation<'p> {
     fn new(place: &'p Place, stat: Stat, to: To<'p>) -> Result<Self> {
         let from = place.walk(resolve::Missing::Refuse).map_err(|error| place.error("remove", error))?;
         Ok(Self { place, stat, from, to, is_put: false })
+    }
+
+    /// Writes into a journal what is about to happen.
+    pub(super) fn note(&self, record: &mut Record) {
+        let from = record.spot(&self.place.root, &self.from.resolved);
+        let (to, missing, is_removal) = match &self.to {
+            To::Away(name) => {
+                (record.spot(&self.place.root, &self.from.resolved.with_file_name(name)), 0, true)
+            }
+            To::Path(to, target) => (record.spot(&to.root, &target.resolved), target.missing(), false),
+        };
+        record.add(Step::Relocate { from, to, missing, file: Mark::of(&self.stat), is_removal });
     }
 
     /// Renames the file.
@@ -134,9 +147,11 @@ impl<'p> Relocation<'p> {
 /// Removes the directories above a file that is gone, as far as they are empty.
 pub(super) fn prune(anchor: &Anchor<'_>, gone: &Path) {
     for dir in gone.ancestors().skip(1).filter(|dir| !dir.as_os_str().is_empty()) {
-        let Ok(target) = resolve::walk(anchor, dir, resolve::Missing::Refuse) else { return };
-        if names::remove_dir((target.parent(anchor), &target.name)).is_err() {
-            return;
+        let target = resolve::walk(anchor, dir, resolve::Missing::Refuse);
+        match target.and_then(|target| names::remove_dir((target.parent(anchor), &target.name))) {
+            // Removed before, perhaps by a process that got no further.
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(_) => return,
         }
     }
 }

@@ -6,6 +6,7 @@
 //! The data is not forced to disk: a crash of the process loses nothing, a loss of power may.
 
 use super::draft::{Draft, Like};
+use super::journal::{Mark, Record, Step};
 use super::{Place, names, resolve};
 use crate::error::{Reason, Result, ToolError};
 use rustix::fs::{Access, AtFlags, FileType, FlockOperation, Mode, OFlags, Stat};
@@ -248,6 +249,25 @@ impl Replacement<'_> {
     /// Makes what was put there stay: directories made on the way are kept.
     pub(super) fn settle(&mut self) {
         self.target.made.keep();
+    }
+
+    /// Whether directories are made for it.
+    pub(super) fn makes_directories(&self) -> bool {
+        self.target.missing() > 0
+    }
+
+    /// Writes into a journal what is about to happen to the file that was read.
+    pub(super) fn note(&self, read: Option<&Stat>, record: &mut Record) -> Result<()> {
+        let draft = rustix::fs::fstat(&self.draft.file).map_err(|error| self.place.error("look at", error))?;
+        let step = Step::Replace {
+            at: record.spot(&self.place.root, &self.target.resolved),
+            missing: self.target.missing(),
+            draft: Mark::of(&draft),
+            old: read.map(Mark::of),
+            names: self.draft.names.clone(),
+        };
+        record.add(step);
+        Ok(())
     }
 
     /// Undoes [`Replacement::put`], unless somebody has changed the file since.
