@@ -410,6 +410,7 @@ pub fn listing(tool: &dyn Tool) -> Value {
         "requires_permission": tool.requires_permission(),
         "rule": tool.rule(),
         "sees_files": tool.sees_files(),
+        "several_files": tool.changes_several_files(),
         // A person may take any time to answer, and a sub-agent to be done.
         "timeout": if tool.waits() { Value::Null } else { json!(120_000) },
         "output_schema": tool.output_schema(),

@@ -198,13 +198,7 @@ pub(super) enum Missing {
 
 /// Follows `path` to its last component, which need not exist.
 pub(super) fn walk(anchor: &Anchor<'_>, path: &Path, missing: Missing) -> Result<Target, Errno> {
-    let mut walk = Walk {
-        anchor,
-        below: Vec::new(),
-        names: Vec::new(),
-        pending: VecDeque::new(),
-        links: 0,
-    };
+    let mut walk = Walk { anchor, below: Vec::new(), names: Vec::new(), pending: VecDeque::new(), links: 0 };
     walk.push_front(path)?;
     walk.run(missing)
 }

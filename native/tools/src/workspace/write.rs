@@ -258,7 +258,8 @@ impl Replacement<'_> {
 
     /// Writes into a journal what is about to happen to the file that was read.
     pub(super) fn note(&self, read: Option<&Stat>, record: &mut Record) -> Result<()> {
-        let draft = rustix::fs::fstat(&self.draft.file).map_err(|error| self.place.error("look at", error))?;
+        let draft =
+            rustix::fs::fstat(&self.draft.file).map_err(|error| self.place.error("look at", error))?;
         let step = Step::Replace {
             at: record.spot(&self.place.root, &self.target.resolved),
             missing: self.target.missing(),

@@ -1,7 +1,7 @@
 //! Where journals are kept, and one that is kept there.
 
-use crate::workspace::draft::{fresh_name, nameless};
 use super::record::Record;
+use crate::workspace::draft::{fresh_name, nameless};
 use crate::workspace::{names, path};
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;

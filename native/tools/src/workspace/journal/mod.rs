@@ -15,9 +15,9 @@ pub(super) use ledger::Journal;
 #[cfg(test)]
 pub(super) use ledger::Place as LedgerPlace;
 pub(super) use record::{Mark, Record, Step};
+pub(crate) use recovery::settle;
 #[cfg(test)]
 pub(super) use recovery::{Looked, recover_at};
-pub(crate) use recovery::settle;
 pub use recovery::{on_recovery, recover};
 
 use crate::error::{Reason, Result, ToolError};
@@ -61,5 +61,8 @@ pub(super) fn begin(record: &Record) -> Result<Journal> {
 
 /// The error of a journal that cannot be sealed.
 pub(super) fn failed(error: &std::io::Error) -> ToolError {
-    ToolError::new(Reason::Io, format!("nothing was changed: the journal of the change cannot be written: {error}"))
+    ToolError::new(
+        Reason::Io,
+        format!("nothing was changed: the journal of the change cannot be written: {error}"),
+    )
 }

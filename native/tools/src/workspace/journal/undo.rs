@@ -124,7 +124,9 @@ impl Act<'_> {
                 let Some(new_dir) = self.dir(to, 0)? else { return Ok(()) };
                 let (old, new) = (from.decoded(), to.decoded());
                 let new = (new_dir.as_fd(), name_of(&new));
-                let Some(moved) = look(new.0, new.1)?.filter(|stat| file.is_file(stat)) else { return Ok(()) };
+                let Some(moved) = look(new.0, new.1)?.filter(|stat| file.is_file(stat)) else {
+                    return Ok(());
+                };
                 let Some(old_dir) = self.dir(from, 0)? else { return Err(Why::KeptAs(to.path.clone())) };
                 let old = (old_dir.as_fd(), name_of(&old));
                 if *is_removal && Mark::of(&moved) != *file {

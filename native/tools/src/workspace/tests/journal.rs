@@ -32,7 +32,8 @@ impl Stage {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let ws = dir.path().join("ws");
-        for (name, mode) in [("a", 0o751), ("b", 0o640), ("d/c", 0o600), ("e/deep/f", 0o644), ("same", 0o644)] {
+        for (name, mode) in [("a", 0o751), ("b", 0o640), ("d/c", 0o600), ("e/deep/f", 0o644), ("same", 0o644)]
+        {
             fs::create_dir_all(ws.join(name).parent().unwrap()).unwrap();
             fs::write(ws.join(name), format!("old {name}")).unwrap();
             fs::set_permissions(ws.join(name), PermissionsExt::from_mode(mode)).unwrap();
@@ -169,7 +170,8 @@ fn failing(workspace: &Workspace, meanwhile: impl FnOnce()) -> Result<()> {
 
 /// Without inodes, which new files have got of their own.
 fn plain(things: &Things) -> Things {
-    let plain = |(name, (mode, _, content)): (&String, &Thing)| (name.clone(), (*mode, None, content.clone()));
+    let plain =
+        |(name, (mode, _, content)): (&String, &Thing)| (name.clone(), (*mode, None, content.clone()));
     things.iter().map(plain).collect()
 }
 
@@ -208,7 +210,10 @@ fn wherever_a_process_dies_nothing_has_changed_or_everything() {
             let had_journal = !stage.journals().is_empty();
             let undone = stage.recover();
             assert_eq!(undone.undone.len(), usize::from(had_journal), "{at}: {undone:?}");
-            assert!(!undone.is_any_held && !undone.undone.iter().any(|line| line.contains("except")), "{undone:?}");
+            assert!(
+                !undone.is_any_held && !undone.undone.iter().any(|line| line.contains("except")),
+                "{undone:?}"
+            );
             let mut things = stage.things();
             if is_plain && !had_journal {
                 // File systems without nameless ones show what is drafted; see SECURITY.md.
@@ -242,7 +247,10 @@ fn a_process_that_dies_while_it_undoes_a_change_may_be_undone_as_well() {
                 let is_done = stage.play("recover", dies_at, is_plain).success();
                 _ = stage.recover();
                 let things = stage.things();
-                assert!(!has_temporary(&things) && stage.journals().is_empty(), "{at}, {dies_at}: {things:?}");
+                assert!(
+                    !has_temporary(&things) && stage.journals().is_empty(),
+                    "{at}, {dies_at}: {things:?}"
+                );
                 assert!(things == before || plain(&things) == after, "{at}, {dies_at}: {:?}", things.keys());
                 if is_done {
                     break;
@@ -303,7 +311,10 @@ fn what_somebody_has_changed_since_is_left_as_it_is_and_that_is_said() {
     assert_eq!((&things["d/c"].2[..], &things["same"].2[..]), (&b"old d/c"[..], &b"old same"[..]));
     assert!(!things.contains_key("x"));
     let [line] = &undone[..] else { panic!("{undone:?}") };
-    assert!(line.contains("a (another program changed it since; what was there before is in .beamai-"), "{line}");
+    assert!(
+        line.contains("a (another program changed it since; what was there before is in .beamai-"),
+        "{line}"
+    );
     assert!(line.contains("new (another program changed it since)"), "{line}");
     assert!(stage.journals().is_empty());
 }
