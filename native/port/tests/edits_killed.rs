@@ -307,3 +307,28 @@ fn without_room_for_a_journal_nothing_changes_and_that_is_said() {
         assert_eq!(text.contains("only be changed together with a journal"), !full.is_empty(), "{text}");
     }
 }
+
+#[test]
+fn commands_neither_see_nor_write_journals() {
+    let scene = Scene { ws: TempDir::new().unwrap(), state: beside_the_program() };
+    let journals = scene.state.path().join("beamai/journals");
+    std::fs::create_dir_all(&journals).unwrap();
+    std::fs::write(journals.join("seen"), "").unwrap();
+    let attempt = |sandbox: &str| {
+        let command = format!("cd '{}' && ls && touch written && echo done", journals.display());
+        let args = json!({"command": command}).to_string();
+        let output = scene.program(&["call", "shell_exec", &args, "--sandbox", sandbox]).output().unwrap();
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        answer["stdout"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
+    };
+    let seen = attempt("required");
+    assert!(!seen.contains("seen") && !seen.contains("done"), "{seen}");
+    assert!(!journals.join("written").exists());
+    assert_eq!(attempt("off"), "seen\ndone\n");
+    assert!(journals.join("written").exists());
+}
+
+/// A directory that commands could see: their `/tmp` is not that of others.
+fn beside_the_program() -> TempDir {
+    TempDir::new_in(Path::new(PROGRAM).parent().unwrap()).unwrap()
+}

@@ -102,15 +102,14 @@ pub(super) fn places() -> &'static [Place; 2] {
 
 /// The places for the journal of a change in these directories: those first that are not in one of them, where tools
 /// could write.
-pub(super) fn outside_first(record: &Record) -> Vec<&'static Place> {
+pub(super) fn outside_first(record: &Record) -> [&'static Place; 2] {
     let roots: Vec<PathBuf> = record.roots.iter().map(|root| path::decode(&root.path)).collect();
-    let mut places: Vec<&Place> = places().iter().collect();
-    let is_inside = |place: &&Place| {
+    let is_outside = |place: &Place| {
         let real = place.real();
-        roots.iter().any(|root| real.starts_with(root))
+        !roots.iter().any(|root| real.starts_with(root))
     };
-    places.sort_by_cached_key(is_inside);
-    places
+    let [usual, other] = places();
+    if is_outside(usual) || !is_outside(other) { [usual, other] } else { [other, usual] }
 }
 
 /// A directory with journals in it.
