@@ -65,6 +65,7 @@ info(Dialect, #{<<"name">> := Name, <<"door">> := Door, <<"pace">> := Pace} = Li
         session => session(Door),
         stateful => maps:get(<<"session">>, Listing),
         sees_files => maps:get(<<"sees_files">>, Listing),
+        several_files => maps:get(<<"several_files">>, Listing),
         own_timeout => own_timeout(maps:get(<<"parameters">>, Listing))
     }.
 

@@ -26,6 +26,7 @@ run(Kernel, #plan{runs = Native} = Plan, Args, Context, Run) ->
             Options = #{
                 pace => Native#native.pace, timeout => Timeout, run => Run, context => Context
             },
+            beamai_journal:watch(Door, Native#native.several_files),
             prepared(Kernel, Plan, Door, with_model(Context, request(Native, Args, Timeout)), Options);
         {error, _} = Error ->
             Error

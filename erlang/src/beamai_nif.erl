@@ -5,7 +5,7 @@
 -module(beamai_nif).
 
 -export([call_now/2, call/2, start/3, cancel/1, judge/3, pin/1, explain/2, explain_own/3]).
--export([workspace/1, tools/1, schema/1, display/1, running/0]).
+-export([workspace/1, tools/1, schema/1, display/1, running/0, recover/1]).
 -export([parse_text_now/3, parse_text/3, stream_new/1, stream_feed_now/3, stream_feed/3, stream_end/2]).
 -export([system_prompt/1, format_result/1, format_error/1]).
 -export([json_decode_now/1, json_decode/1, json_encode_now/1, json_encode/1]).
@@ -14,7 +14,7 @@
 
 -on_load(load/0).
 -nifs([call_now/2, call/2, start/3, cancel/1, judge/3, pin/1, explain/2, explain_own/3]).
--nifs([workspace/1, tools/1, schema/1, display/1, running/0]).
+-nifs([workspace/1, tools/1, schema/1, display/1, running/0, recover/1]).
 -nifs([parse_text_now/3, parse_text/3, stream_new/1, stream_feed_now/3, stream_feed/3, stream_end/2]).
 -nifs([system_prompt/1, format_result/1, format_error/1]).
 -nifs([json_decode_now/1, json_decode/1, json_encode_now/1, json_encode/1]).
@@ -69,6 +69,11 @@ cancel(_Job) -> ?NOT_LOADED.
 %% @doc How many jobs are at work on their threads now.
 -spec running() -> non_neg_integer().
 running() -> ?NOT_LOADED.
+
+%% @doc Undoes what processes left that were killed while they changed several files. For each such change, then
+%% and whenever a call comes upon one, the process gets `{beamai_journal, Line}'.
+-spec recover(Listener :: pid()) -> ok.
+recover(_Listener) -> ?NOT_LOADED.
 
 %% @doc Judges a tool whose handler is Erlang, by its name. `unknown' means that {@link pin/1} has to
 %% be called first.

@@ -13,6 +13,8 @@
     stateful :: boolean(),
     %% Whether it reads or changes files whose contents a named session remembers having seen.
     sees_files :: boolean(),
+    %% Whether it changes several files in one go.
+    several_files :: boolean(),
     %% The unit of its own argument `timeout' or `timeout_sec', which governs; `none' if it has neither.
     own_timeout :: none | milliseconds | seconds
 }).

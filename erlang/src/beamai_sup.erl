@@ -22,6 +22,7 @@ init([]) ->
     Flags = #{strategy => one_for_one, intensity => 5, period => 10},
     {ok, {Flags, [
         #{id => beamai_guard, start => {beamai_guard, start_link, []}},
+        #{id => beamai_journal, start => {beamai_journal, start_link, []}},
         #{
             id => beamai_session_sup,
             start => {beamai_session_sup, start_link, []},

@@ -60,6 +60,7 @@
     session := required | optional,
     stateful := boolean(),
     sees_files := boolean(),
+    several_files := boolean(),
     own_timeout := none | milliseconds | seconds
 }.
 
@@ -124,6 +125,7 @@ runs({beamai_native, call, [#{} = Info]}) ->
         session = maps:get(session, Info),
         stateful = maps:get(stateful, Info),
         sees_files = maps:get(sees_files, Info),
+        several_files = maps:get(several_files, Info),
         own_timeout = maps:get(own_timeout, Info)
     };
 runs(Handler) ->

@@ -3,6 +3,7 @@
 mod call;
 mod describe;
 mod job;
+mod journal;
 mod json;
 mod protocol;
 

@@ -3,6 +3,7 @@
 mod args;
 mod call;
 mod doctor;
+mod keeper;
 mod mcp;
 mod options;
 mod refusal;
@@ -40,6 +41,10 @@ fn main() -> ExitCode {
         let arguments = std::env::args_os().skip(2).map(|text| text.to_string_lossy().into_owned());
         return beamai_tools::process::attack_main(&arguments.collect::<Vec<_>>());
     }
+    if std::env::args_os().nth(1).is_some_and(|command| command == keeper::COMMAND) {
+        return keeper::main();
+    }
+    keeper::promise();
     #[cfg(target_os = "linux")]
     beamai_tools::process::set_program("/proc/self/exe");
     let mut parser = lexopt::Parser::from_env();
@@ -64,7 +69,12 @@ fn run(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
             Some("call") => call::main(parser),
             Some("mcp") => mcp::main(parser),
             Some("doctor") => doctor::main(parser),
-            Some("serve") => serve::main(parser),
+            Some("serve") => {
+                let ended = serve::main(parser);
+                // The host may have been killed, and cannot see to it itself.
+                keeper::clean_up();
+                ended
+            }
             _ => Err(Usage(format!(
                 "there is no command {command:?}; there are tools, call, mcp, doctor and serve; see --help"
             ))),

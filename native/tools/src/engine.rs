@@ -16,7 +16,7 @@ use crate::seen::Seen;
 use crate::session::{Session, SessionState};
 use crate::tool::{Pace, Prepared, Tool};
 use crate::web_settings::WebSettings;
-use crate::workspace::{Workspace, WorkspaceId};
+use crate::workspace::{Workspace, WorkspaceId, journal};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -218,6 +218,10 @@ impl Host {
     fn try_call(&self, call: Call, run: Run) -> Result<Outcome, Stop> {
         let mut cx = self.context(&call, run)?;
         let tool = catalogue::find(&call.tool, call.dialect.as_deref())?;
+        // No tool sees what a process that died has left half done.
+        if tool.traits().pace != Pace::Instant && !journal::settle(cx.must_not_wait) {
+            return Err(Stop::Defer);
+        }
         // Some tools ask by what they work on; among those that are long, a digest costs nothing.
         let may_ask = tool.traits().pace == Pace::Long || self.policy.may_ask(tool.requires_permission());
         let digest = may_ask.then(|| digest(&call.args));
@@ -406,6 +410,7 @@ pub fn listing(tool: &dyn Tool) -> Value {
         "requires_permission": tool.requires_permission(),
         "rule": tool.rule(),
         "sees_files": tool.sees_files(),
+        "several_files": tool.changes_several_files(),
         // A person may take any time to answer, and a sub-agent to be done.
         "timeout": if tool.waits() { Value::Null } else { json!(120_000) },
         "output_schema": tool.output_schema(),

@@ -29,6 +29,8 @@ pub trait Operation: Sized + Send + 'static {
     const WAITS: bool = Self::TRAITS.asks_user;
     /// Whether it reads or changes files whose contents the session remembers having seen.
     const SEES_FILES: bool = false;
+    /// Whether it changes several files in one go.
+    const CHANGES_SEVERAL_FILES: bool = false;
 
     /// What this call asks leave for.
     ///
@@ -153,6 +155,10 @@ where
 
     fn sees_files(&self) -> bool {
         O::SEES_FILES
+    }
+
+    fn changes_several_files(&self) -> bool {
+        O::CHANGES_SEVERAL_FILES
     }
 
     fn prepare(&self, args: Map<String, Value>) -> Result<Box<dyn Prepared>> {

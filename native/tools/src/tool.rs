@@ -113,6 +113,11 @@ pub trait Tool: Send + Sync {
         false
     }
 
+    /// Whether it changes several files in one go; a host may want somebody to survive it meanwhile.
+    fn changes_several_files(&self) -> bool {
+        false
+    }
+
     /// Whether a policy is asked; not for what the host does itself.
     fn is_judged(&self) -> bool {
         true

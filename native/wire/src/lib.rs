@@ -26,3 +26,4 @@ pub use beamai_tools::cancel::CancelToken;
 pub use beamai_tools::context::Progress;
 pub use beamai_tools::engine::Run;
 pub use beamai_tools::protocol::format_error;
+pub use beamai_tools::workspace::journal;

@@ -5,7 +5,7 @@ use crate::context::CallContext;
 use crate::error::{Reason, Result, ToolError};
 use crate::policy::Sealed;
 use crate::sandbox::{Sandbox, SandboxSettings};
-use crate::workspace::{Workspace, decode_path};
+use crate::workspace::{Workspace, decode_path, journal};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -260,7 +260,9 @@ impl Confinement {
 static HIDDEN_HERE: LazyLock<Vec<OsString>> = LazyLock::new(|| {
     let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
     let secrets = home.iter().flat_map(|home| SECRETS.map(|secret| home.join(secret)));
-    HIDDEN.map(PathBuf::from).into_iter().chain(secrets).map(PathBuf::into).collect()
+    let places = HIDDEN.map(PathBuf::from).into_iter().chain(secrets);
+    // Whoever could write there could have files undone that were never changed.
+    places.chain(journal::journals()).map(PathBuf::into).collect()
 });
 
 static MEMORY_OF_THE_MACHINE: LazyLock<u64> = LazyLock::new(|| {

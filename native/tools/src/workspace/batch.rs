@@ -2,8 +2,11 @@
 //!
 //! Everything that takes time or can fail comes before: new contents are written to drafts, and what stands at the
 //! paths has been read. What is left is one rename for each file, and as long as not all of them are done, each
-//! can be undone. Only a process that ends between two of these renames leaves some files changed and others not.
+//! can be undone: by the process itself, or, from a [journal], by whoever finds that it has died.
+//!
+//! [journal]: super::journal
 
+use super::journal::{self, Journal, Record};
 use super::relocation::Relocation;
 use super::{Expected, Place, Replacement};
 use crate::error::{Result, ToolError};
@@ -13,6 +16,8 @@ use rustix::fs::Stat;
 #[derive(Debug, Default)]
 pub struct Batch<'p> {
     steps: Vec<Step<'p>>,
+    /// Dropped last, when nothing has to be undone any more.
+    journal: Option<Journal>,
 }
 
 #[derive(Debug)]
@@ -48,19 +53,42 @@ impl<'p> Batch<'p> {
     /// Makes all the changes.
     ///
     /// # Errors
-    /// `stale` when a file is not what was read, `io` and the like from the operating system. Nothing has changed
-    /// then, or the message says what could not be put back.
+    /// `stale` when a file is not what was read, `io` and the like from the operating system, also where no journal can
+    /// be written. Nothing has changed then, or the message says what could not be put back.
     pub fn commit(mut self) -> Result<()> {
+        self.journal = self.begin()?;
         for at in 0..self.steps.len() {
             if let Err(error) = self.steps[at].put() {
                 return Err(self.take_back(error));
             }
+        }
+        if let Some(Err(error)) = self.journal.as_ref().map(Journal::seal) {
+            return Err(self.take_back(journal::failed(&error)));
         }
         // From here on nothing is undone, whatever happens.
         while let Some(mut step) = self.steps.pop() {
             step.settle();
         }
         Ok(())
+    }
+
+    /// Whether more is changed than one rename does.
+    pub(super) fn needs_journal(&self) -> bool {
+        match &self.steps[..] {
+            [] => false,
+            [Step::Replace(replacement, _)] => replacement.makes_directories(),
+            _ => true,
+        }
+    }
+
+    /// The journal of the change. None where a single rename makes all of it.
+    fn begin(&self) -> Result<Option<Journal>> {
+        if !self.needs_journal() {
+            return Ok(None);
+        }
+        let mut record = Record::default();
+        self.steps.iter().try_for_each(|step| step.note(&mut record))?;
+        journal::begin(&record).map(Some)
     }
 
     fn take_back(&mut self, cause: ToolError) -> ToolError {
@@ -85,6 +113,16 @@ impl Drop for Batch<'_> {
 }
 
 impl Step<'_> {
+    fn note(&self, record: &mut Record) -> Result<()> {
+        match self {
+            Self::Replace(replacement, read) => replacement.note(read.as_ref(), record),
+            Self::Relocate(relocation) => {
+                relocation.note(record);
+                Ok(())
+            }
+        }
+    }
+
     fn put(&mut self) -> Result<()> {
         match self {
             Self::Replace(replacement, Some(read)) => replacement.put(Expected::Unchanged(read)),

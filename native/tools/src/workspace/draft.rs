@@ -1,12 +1,12 @@
 //! New content on its way to a place.
 
-use super::attributes;
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, Stat};
+use super::{attributes, names};
+use rustix::fs::{Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,6 +16,8 @@ pub(super) struct Draft {
     pub(super) file: File,
     /// Its temporary name, once it has one, and the directory of it; removed with the draft.
     name: Option<(OwnedFd, String)>,
+    /// The name that it gets if it needs one, and the name for what it replaces where that is set aside.
+    pub(super) names: [String; 2],
 }
 
 /// The file whose attributes a draft gets.
@@ -31,7 +33,7 @@ impl Draft {
         // Without a model, the mode is what any program's new file gets: 0666 less the umask.
         let mode = Mode::from_raw_mode(if like.is_some() { 0o600 } else { 0o666 });
         let draft = match nameless(parent, mode) {
-            Some(fd) => Self { file: File::from(fd), name: None },
+            Some(fd) => Self { file: File::from(fd), name: None, names: [fresh_name(), fresh_name()] },
             None => Self::named(parent, mode)?,
         };
         if let Some(like) = like {
@@ -41,18 +43,19 @@ impl Draft {
     }
 
     fn named(parent: BorrowedFd<'_>, mode: Mode) -> Result<Self, Errno> {
-        let name = fresh_name();
+        let names = [fresh_name(), fresh_name()];
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let fd = rustix::fs::openat(parent, &name, flags, mode)?;
-        Ok(Self { file: File::from(fd), name: Some((rustix::io::fcntl_dupfd_cloexec(parent, 3)?, name)) })
+        let holder = rustix::io::fcntl_dupfd_cloexec(parent, 3)?;
+        let fd = rustix::fs::openat(parent, &names[0], flags, mode)?;
+        Ok(Self { file: File::from(fd), name: Some((holder, names[0].clone())), names })
     }
 
     /// Gives the draft a name beside the target, if it has none.
     pub(super) fn name_in(&mut self, parent: BorrowedFd<'_>) -> Result<&str, Errno> {
         if self.name.is_none() {
-            let name = fresh_name();
+            let name = self.names[0].clone();
             let holder = rustix::io::fcntl_dupfd_cloexec(parent, 3)?;
-            self.link(parent, OsStr::new(&name))?;
+            names::name_file(&self.file, (parent, OsStr::new(&name)))?;
             self.name = Some((holder, name));
         }
         Ok(self.name.as_ref().map_or("", |(_, name)| name))
@@ -60,12 +63,11 @@ impl Draft {
 
     /// Takes a place where nothing stands; `EXIST` when something does.
     pub(super) fn place_anew(&mut self, parent: BorrowedFd<'_>, target: &OsStr) -> Result<(), Errno> {
-        let Some((_, name)) = &self.name else { return self.link(parent, target) };
-        match rustix::fs::renameat_with(parent, name, parent, target, RenameFlags::NOREPLACE) {
+        let Some((holder, name)) = &self.name else { return names::name_file(&self.file, (parent, target)) };
+        let named = (holder.as_fd(), OsStr::new(name));
+        match names::rename_alone(named, (parent, target)) {
             // Not every file system knows the flag; a link does the same, and the temporary name goes later.
-            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-                rustix::fs::linkat(parent, name, parent, target, AtFlags::empty())
-            }
+            Err(error) if names::is_unknown(error) => names::link(named, (parent, target)),
             Ok(()) => {
                 self.name = None;
                 Ok(())
@@ -77,7 +79,7 @@ impl Draft {
     /// Takes the place of whatever stands there.
     pub(super) fn rename_over(&mut self, parent: BorrowedFd<'_>, target: &OsStr) -> Result<(), Errno> {
         let name = self.name_in(parent)?;
-        rustix::fs::renameat(parent, name, parent, target)?;
+        names::rename((parent, OsStr::new(name)), (parent, target))?;
         self.name = None;
         Ok(())
     }
@@ -89,16 +91,16 @@ impl Draft {
         parent: BorrowedFd<'_>,
         target: &OsStr,
     ) -> Result<(), Errno> {
-        let old = fresh_name();
-        let holder = rustix::io::fcntl_dupfd_cloexec(parent, 3)?;
-        let is_linked = rustix::fs::linkat(parent, target, parent, &old, AtFlags::empty()).is_ok();
+        let old = self.names[1].clone();
+        let (aside, holder) = (OsStr::new(&old), rustix::io::fcntl_dupfd_cloexec(parent, 3)?);
+        let is_linked = names::link((parent, target), (parent, aside)).is_ok();
         if !is_linked {
-            rustix::fs::renameat(parent, target, parent, &old)?;
+            names::rename((parent, target), (parent, aside))?;
         }
         if let Err(error) = self.rename_over(parent, target) {
             _ = match is_linked {
-                true => rustix::fs::unlinkat(parent, &old, AtFlags::empty()),
-                false => rustix::fs::renameat(parent, &old, parent, target),
+                true => names::unlink((parent, aside)),
+                false => names::rename((parent, aside), (parent, target)),
             };
             return Err(error);
         }
@@ -109,41 +111,35 @@ impl Draft {
     /// Gives the target back to what was set aside when the draft took its place.
     pub(super) fn restore(&mut self, parent: BorrowedFd<'_>, target: &OsStr) -> Result<(), Errno> {
         if let Some((_, old)) = &self.name {
-            rustix::fs::renameat(parent, old, parent, target)?;
+            names::rename((parent, OsStr::new(old)), (parent, target))?;
         }
         self.name = None;
         Ok(())
-    }
-
-    fn link(&self, parent: BorrowedFd<'_>, name: &OsStr) -> Result<(), Errno> {
-        let own = format!("{OWN_FILES}/{}", self.file.as_raw_fd());
-        rustix::fs::linkat(rustix::fs::CWD, &own, parent, name, AtFlags::SYMLINK_FOLLOW)
     }
 }
 
 impl Drop for Draft {
     fn drop(&mut self) {
         if let Some((parent, name)) = &self.name {
-            _ = rustix::fs::unlinkat(parent.as_fd(), name, AtFlags::empty());
+            _ = names::unlink((parent.as_fd(), OsStr::new(name)));
         }
     }
 }
 
-/// Where Linux shows a process its own open files, by which a nameless one gets a name.
-const OWN_FILES: &str = "/proc/self/fd";
-
 #[cfg(target_os = "linux")]
-fn nameless(parent: BorrowedFd<'_>, mode: Mode) -> Option<OwnedFd> {
-    static CAN_BE_NAMED: LazyLock<bool> = LazyLock::new(|| rustix::fs::stat(OWN_FILES).is_ok());
+pub(super) fn nameless(parent: BorrowedFd<'_>, mode: Mode) -> Option<OwnedFd> {
+    static CAN_BE_NAMED: LazyLock<bool> = LazyLock::new(|| rustix::fs::stat(names::OWN_FILES).is_ok());
     if !*CAN_BE_NAMED {
         return None;
     }
+    #[cfg(test)]
+    names::plain().ok()?;
     // An O_PATH handle cannot be the start of O_TMPFILE's own lookup of "."; naming "." beneath it can.
     rustix::fs::openat(parent, ".", OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC, mode).ok()
 }
 
 #[cfg(not(target_os = "linux"))]
-fn nameless(_: BorrowedFd<'_>, _: Mode) -> Option<OwnedFd> {
+pub(super) fn nameless(_: BorrowedFd<'_>, _: Mode) -> Option<OwnedFd> {
     None
 }
 

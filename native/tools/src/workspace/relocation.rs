@@ -1,13 +1,15 @@
 //! A file that leaves its path: for another one, or for good.
 
 use super::draft::fresh_name;
+use super::journal::{Mark, Record, Step};
+use super::names::Name;
+use super::resolve::Anchor;
 use super::write::{lock_at, look, same_content, same_version};
-use super::{Place, resolve};
+use super::{Place, names, resolve};
 use crate::error::{Reason, Result, ToolError};
-use rustix::fs::{Access, AtFlags, RenameFlags, Stat};
+use rustix::fs::{Access, AtFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::OsString;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
 /// A relocation under way. Until it is settled the file can go back to where it was.
@@ -43,15 +45,27 @@ impl<'p> Relocation<'p> {
         Ok(removal)
     }
 
-    /// Moves the file to a path where nothing stands; missing directories on the way are made.
+    /// Moves the file to a path where nothing stands; missing directories on the way are made then.
     pub(super) fn to(place: &'p Place, stat: Stat, to: &'p Place) -> Result<Self> {
-        let target = to.walk(resolve::Missing::Create).map_err(|error| to.error("write", error))?;
+        let target = to.walk(resolve::Missing::Imagine).map_err(|error| to.error("write", error))?;
         Self::new(place, stat, To::Path(to, target))
     }
 
     fn new(place: &'p Place, stat: Stat, to: To<'p>) -> Result<Self> {
         let from = place.walk(resolve::Missing::Refuse).map_err(|error| place.error("remove", error))?;
         Ok(Self { place, stat, from, to, is_put: false })
+    }
+
+    /// Writes into a journal what is about to happen.
+    pub(super) fn note(&self, record: &mut Record) {
+        let from = record.spot(&self.place.root, &self.from.resolved);
+        let (to, missing, is_removal) = match &self.to {
+            To::Away(name) => {
+                (record.spot(&self.place.root, &self.from.resolved.with_file_name(name)), 0, true)
+            }
+            To::Path(to, target) => (record.spot(&to.root, &target.resolved), target.missing(), false),
+        };
+        record.add(Step::Relocate { from, to, missing, file: Mark::of(&self.stat), is_removal });
     }
 
     /// Renames the file.
@@ -63,14 +77,20 @@ impl<'p> Relocation<'p> {
         if !look(parent, &self.from.name).map_err(failed)?.is_some_and(|now| same_version(&now, &self.stat)) {
             return Err(self.place.stale());
         }
+        self.make_missing()?;
         self.rename(true)?;
         self.is_put = true;
-        let is_same = self.with_new_name(|dir, name| look(dir, Path::new(name).as_os_str()));
+        let is_same = self.with_new_name(|(dir, name)| look(dir, name));
         if is_same.map_err(failed)?.is_some_and(|now| same_content(&now, &self.stat)) {
             return Ok(());
         }
         self.take_back()?;
         Err(self.place.stale())
+    }
+
+    fn make_missing(&mut self) -> Result<()> {
+        let To::Path(to, target) = &mut self.to else { return Ok(()) };
+        target.make_missing(&to.root.anchor()).map_err(|error| to.error("write", error))
     }
 
     /// Undoes [`Relocation::put`], unless something else stands there now.
@@ -89,25 +109,25 @@ impl<'p> Relocation<'p> {
             To::Away(name) => {
                 let anchor = self.place.root.anchor();
                 // The path is free already; what cannot be removed now is in nobody's way.
-                _ = rustix::fs::unlinkat(self.from.parent(&anchor), &*name, AtFlags::empty());
+                _ = names::unlink((self.from.parent(&anchor), name));
             }
         }
-        self.place.prune(&self.from.resolved);
+        prune(&self.place.root.anchor(), &self.from.resolved);
     }
 
-    fn with_new_name<T>(&self, act: impl FnOnce(BorrowedFd<'_>, &OsString) -> T) -> T {
+    fn with_new_name<T>(&self, act: impl FnOnce(Name<'_>) -> T) -> T {
         match &self.to {
-            To::Away(name) => act(self.from.parent(&self.place.root.anchor()), name),
-            To::Path(to, target) => act(target.parent(&to.root.anchor()), &target.name),
+            To::Away(name) => act((self.from.parent(&self.place.root.anchor()), name)),
+            To::Path(to, target) => act((target.parent(&to.root.anchor()), &target.name)),
         }
     }
 
     fn rename(&self, is_forth: bool) -> Result<()> {
         let anchor = self.place.root.anchor();
-        let old = (self.from.parent(&anchor), &self.from.name);
-        let renamed = self.with_new_name(|dir, name| match is_forth {
-            true => rename_to_nothing(old, (dir, name)),
-            false => rename_to_nothing((dir, name), old),
+        let old = (self.from.parent(&anchor), self.from.name.as_os_str());
+        let renamed = self.with_new_name(|new| match is_forth {
+            true => names::rename_to_nothing(old, new),
+            false => names::rename_to_nothing(new, old),
         });
         let place = match (&self.to, is_forth) {
             (To::Path(to, _), true) => to,
@@ -124,30 +144,14 @@ impl<'p> Relocation<'p> {
     }
 }
 
-type Named<'a> = (BorrowedFd<'a>, &'a OsString);
-
-/// Renames, unless something stands at the new name.
-fn rename_to_nothing((dir, name): Named<'_>, (new_dir, new_name): Named<'_>) -> Result<(), Errno> {
-    match rustix::fs::renameat_with(dir, name, new_dir, new_name, RenameFlags::NOREPLACE) {
-        // Not every file system knows the flag.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => match look(new_dir, new_name)? {
-            Some(_) => Err(Errno::EXIST),
-            None => rustix::fs::renameat(dir, name, new_dir, new_name),
-        },
-        other => other,
-    }
-}
-
-impl Place {
-    /// Removes the directories above a file that is gone, as far as they are empty.
-    fn prune(&self, gone: &Path) {
-        let anchor = self.root.anchor();
-        for dir in gone.ancestors().skip(1).filter(|dir| !dir.as_os_str().is_empty()) {
-            let Ok(target) = resolve::walk(&anchor, dir, resolve::Missing::Refuse) else { return };
-            let parent = target.parent(&anchor);
-            if rustix::fs::unlinkat(parent.as_fd(), &target.name, AtFlags::REMOVEDIR).is_err() {
-                return;
-            }
+/// Removes the directories above a file that is gone, as far as they are empty.
+pub(super) fn prune(anchor: &Anchor<'_>, gone: &Path) {
+    for dir in gone.ancestors().skip(1).filter(|dir| !dir.as_os_str().is_empty()) {
+        let target = resolve::walk(anchor, dir, resolve::Missing::Refuse);
+        match target.and_then(|target| names::remove_dir((target.parent(anchor), &target.name))) {
+            // Removed before, perhaps by a process that got no further.
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(_) => return,
         }
     }
 }

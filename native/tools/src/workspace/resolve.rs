@@ -4,6 +4,7 @@
 //! absolute link that may still point inside, a component-wise walk does the same in user space: every step
 //! opens one name without following it, and links are read and walked by hand.
 
+use super::names;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -37,8 +38,11 @@ impl Anchor<'_> {
 /// Where a path ends once all links are followed.
 #[derive(Debug)]
 pub(super) struct Target {
-    /// The directory that holds the last component; `None` is the anchor itself.
+    /// The directory that holds the last component, or the last one on the way to it that is there; `None` is the
+    /// anchor itself.
     parent: Option<OwnedFd>,
+    /// The directories between it and the last component, which are not there.
+    missing: VecDeque<OsString>,
     /// The last component; `.` for the anchor.
     pub(super) name: OsString,
     /// The path beneath the anchor, all links followed.
@@ -48,13 +52,42 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// The handle of the directory that holds the last component.
+    /// The handle of the directory that holds the last component, or of the last one on the way to it that is there.
     pub(super) fn parent<'a>(&'a self, anchor: &'a Anchor<'_>) -> BorrowedFd<'a> {
         self.parent.as_ref().map_or(anchor.dir, AsFd::as_fd)
     }
+
+    /// How many directories on the way are not there.
+    pub(super) fn missing(&self) -> usize {
+        self.missing.len()
+    }
+
+    /// Makes the directories that are missing.
+    pub(super) fn make_missing(&mut self, anchor: &Anchor<'_>) -> Result<(), Errno> {
+        while let Some(name) = self.missing.pop_front() {
+            let here = self.parent(anchor);
+            let holder = rustix::io::fcntl_dupfd_cloexec(here, 3)?;
+            let is_new = match names::make_dir((here, &name)) {
+                Ok(()) => true,
+                Err(Errno::EXIST) => false,
+                Err(error) => return Err(error),
+            };
+            let entered = enter(here, &name);
+            if is_new {
+                self.made.0.push((holder, name));
+            }
+            self.parent = Some(entered?);
+        }
+        Ok(())
+    }
 }
 
-/// Directories that a walk made, removed again when what they were made for came to nothing.
+fn enter(dir: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(dir, name, flags, Mode::empty())
+}
+
+/// Directories that were made for a target, removed again when what they were made for came to nothing.
 #[derive(Debug, Default)]
 pub(super) struct Made(Vec<(OwnedFd, OsString)>);
 
@@ -69,7 +102,7 @@ impl Drop for Made {
     fn drop(&mut self) {
         while let Some((parent, name)) = self.0.pop() {
             // Only an empty directory goes: what others put there meanwhile stays, with all above it.
-            _ = rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR);
+            _ = names::remove_dir((parent.as_fd(), &name));
         }
     }
 }
@@ -157,24 +190,15 @@ fn unlinked_by_steps(dir: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<
 /// What a walk does about directories that are not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
-    /// It fails.
+    /// It fails; the last component may be missing in any case.
     Refuse,
-    /// It makes them; the last component may be missing in any case.
-    Create,
-    /// It goes on by name alone, as if they were there and empty.
+    /// It goes on by name alone, as if they were there and empty. [`Target::make_missing`] makes them.
     Imagine,
 }
 
 /// Follows `path` to its last component, which need not exist.
 pub(super) fn walk(anchor: &Anchor<'_>, path: &Path, missing: Missing) -> Result<Target, Errno> {
-    let mut walk = Walk {
-        anchor,
-        below: Vec::new(),
-        names: Vec::new(),
-        pending: VecDeque::new(),
-        made: Made::default(),
-        links: 0,
-    };
+    let mut walk = Walk { anchor, below: Vec::new(), names: Vec::new(), pending: VecDeque::new(), links: 0 };
     walk.push_front(path)?;
     walk.run(missing)
 }
@@ -185,7 +209,6 @@ struct Walk<'a> {
     below: Vec<OwnedFd>,
     names: Vec<OsString>,
     pending: VecDeque<OsString>,
-    made: Made,
     links: usize,
 }
 
@@ -203,7 +226,13 @@ impl Walk<'_> {
             }
         }
         let Some(name) = self.names.last().cloned() else {
-            return Ok(Target { parent: None, name: ".".into(), resolved: ".".into(), made: self.made });
+            return Ok(Target {
+                parent: None,
+                missing: VecDeque::new(),
+                name: ".".into(),
+                resolved: ".".into(),
+                made: Made::default(),
+            });
         };
         self.leave()?;
         Ok(self.end(name))
@@ -224,40 +253,20 @@ impl Walk<'_> {
     }
 
     fn end(mut self, name: OsString) -> Target {
-        self.names.push(name.clone());
-        Target { parent: self.below.pop(), name, resolved: self.names.iter().collect(), made: self.made }
+        let resolved = self.names.iter().chain([&name]).collect();
+        let missing = self.names.split_off(self.below.len()).into();
+        Target { parent: self.below.pop(), missing, name, resolved, made: Made::default() }
     }
 
     fn enter(&mut self, name: OsString, missing: Missing) -> Result<(), Errno> {
         if !self.is_imagined() {
-            match (self.open_dir(&name), missing) {
+            match (enter(self.here(), &name), missing) {
                 (Err(Errno::NOENT), Missing::Imagine) => {}
-                (Err(Errno::NOENT), Missing::Create) => {
-                    self.make_dir(&name)?;
-                    self.below.push(self.open_dir(&name)?);
-                }
                 (opened, _) => self.below.push(opened?),
             }
         }
         self.names.push(name);
         Ok(())
-    }
-
-    fn open_dir(&self, name: &OsStr) -> Result<OwnedFd, Errno> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        rustix::fs::openat(self.here(), name, flags, Mode::empty())
-    }
-
-    fn make_dir(&mut self, name: &OsStr) -> Result<(), Errno> {
-        match rustix::fs::mkdirat(self.here(), name, Mode::from_raw_mode(0o777)) {
-            Err(Errno::EXIST) => Ok(()),
-            Err(error) => Err(error),
-            Ok(()) => {
-                let parent = rustix::io::fcntl_dupfd_cloexec(self.here(), 3)?;
-                self.made.0.push((parent, name.to_owned()));
-                Ok(())
-            }
-        }
     }
 
     /// If `name` is a link, puts its target in front of what is pending and answers true.

@@ -6,9 +6,10 @@
 //! The data is not forced to disk: a crash of the process loses nothing, a loss of power may.
 
 use super::draft::{Draft, Like};
-use super::{Place, resolve};
+use super::journal::{Mark, Record, Step};
+use super::{Place, names, resolve};
 use crate::error::{Reason, Result, ToolError};
-use rustix::fs::{Access, AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat};
+use rustix::fs::{Access, AtFlags, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -31,8 +32,7 @@ pub enum Expected<'a> {
 }
 
 impl Place {
-    /// Begins a replacement of the file; missing directories on the way are made, and removed again if the
-    /// replacement is not committed.
+    /// Begins a replacement of the file. Missing directories on the way are made when it is committed.
     ///
     /// # Errors
     /// `is_a_directory`, `not_a_file`, `outside_workspace`, `access_denied` (for a read-only file too) or `io`.
@@ -68,7 +68,10 @@ impl Place {
     fn begin(&self) -> Result<(resolve::Target, Option<Stat>)> {
         self.refuse_directory_name()?;
         let failed = |error| self.error("write", error);
-        let target = self.walk(resolve::Missing::Create).map_err(failed)?;
+        let target = self.walk(resolve::Missing::Imagine).map_err(failed)?;
+        if target.missing() > 0 {
+            return Ok((target, None));
+        }
         let anchor = self.root.anchor();
         let parent = target.parent(&anchor);
         let existing = look(parent, &target.name).map_err(failed)?;
@@ -88,8 +91,9 @@ impl Place {
     pub fn append(&self) -> Result<(File, Option<Stat>)> {
         self.refuse_directory_name()?;
         let failed = |error| self.error("write", error);
-        let mut target = self.walk(resolve::Missing::Create).map_err(failed)?;
+        let mut target = self.walk(resolve::Missing::Imagine).map_err(failed)?;
         let anchor = self.root.anchor();
+        target.make_missing(&anchor).map_err(failed)?;
         let (fd, is_new) = match open_or_make(target.parent(&anchor), &target.name) {
             // A device or socket without a peer.
             Err(Errno::NXIO) => return Err(self.not_a_file(self.kind_of(&target))),
@@ -228,7 +232,12 @@ impl Replacement<'_> {
 
     /// Puts the new content in the target's place; what stood there is kept until the replacement is dropped.
     pub(super) fn put(&mut self, expected: Expected<'_>) -> Result<()> {
+        if let Expected::Absent | Expected::Anything = expected {
+            let anchor = self.place.root.anchor();
+            self.target.make_missing(&anchor).map_err(|error| self.place.error("write", error))?;
+        }
         self.state = match expected {
+            Expected::Unchanged(_) if self.target.missing() > 0 => return Err(self.stale()),
             Expected::Unchanged(read) => self.swap(read)?,
             Expected::Absent if self.existing.is_some() || !self.place_anew()? => return Err(self.stale()),
             Expected::Anything if self.existing.is_some() || !self.place_anew()? => self.overwrite()?,
@@ -240,6 +249,26 @@ impl Replacement<'_> {
     /// Makes what was put there stay: directories made on the way are kept.
     pub(super) fn settle(&mut self) {
         self.target.made.keep();
+    }
+
+    /// Whether directories are made for it.
+    pub(super) fn makes_directories(&self) -> bool {
+        self.target.missing() > 0
+    }
+
+    /// Writes into a journal what is about to happen to the file that was read.
+    pub(super) fn note(&self, read: Option<&Stat>, record: &mut Record) -> Result<()> {
+        let draft =
+            rustix::fs::fstat(&self.draft.file).map_err(|error| self.place.error("look at", error))?;
+        let step = Step::Replace {
+            at: record.spot(&self.place.root, &self.target.resolved),
+            missing: self.target.missing(),
+            draft: Mark::of(&draft),
+            old: read.map(Mark::of),
+            names: self.draft.names.clone(),
+        };
+        record.add(step);
+        Ok(())
     }
 
     /// Undoes [`Replacement::put`], unless somebody has changed the file since.
@@ -255,7 +284,7 @@ impl Replacement<'_> {
         match self.state {
             _ if !is_own => return Err(self.stale()),
             State::Drafted => {}
-            State::Placed => rustix::fs::unlinkat(parent, name, AtFlags::empty()).map_err(failed)?,
+            State::Placed => names::unlink((parent, name)).map_err(failed)?,
             State::Exchanged => self.draft.restore(parent, name).map_err(failed)?,
             State::Overwritten => return Err(failed(Errno::NOTSUP)),
         }
@@ -292,20 +321,21 @@ impl Replacement<'_> {
             return Err(self.stale());
         }
         let named = self.draft.name_in(parent).map_err(failed)?;
-        match exchange(parent, named, &self.target.name) {
+        let spots = ((parent, OsStr::new(named)), (parent, self.target.name.as_os_str()));
+        match names::exchange(spots.0, spots.1) {
             Ok(()) => {}
             Err(Errno::NOENT) => return Err(self.stale()),
             // Not every file system can exchange.
-            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+            Err(error) if names::is_unknown(error) => {
                 self.draft.set_aside_and_replace(parent, &self.target.name).map_err(failed)?;
                 return Ok(State::Exchanged);
             }
             Err(error) => return Err(failed(error)),
         }
-        if look(parent, OsStr::new(named)).map_err(failed)?.is_some_and(|old| same_content(&old, read)) {
+        if look(parent, spots.0.1).map_err(failed)?.is_some_and(|old| same_content(&old, read)) {
             return Ok(State::Exchanged);
         }
-        exchange(parent, named, &self.target.name).map_err(failed)?;
+        names::exchange(spots.0, spots.1).map_err(failed)?;
         Err(self.stale())
     }
 
@@ -339,10 +369,6 @@ pub(super) fn lock_at(parent: BorrowedFd<'_>, name: &OsStr) -> Option<OwnedFd> {
         }
     }
     Some(file)
-}
-
-fn exchange(parent: BorrowedFd<'_>, one: &str, other: &OsStr) -> Result<(), Errno> {
-    rustix::fs::renameat_with(parent, one, parent, other, RenameFlags::EXCHANGE)
 }
 
 /// Whether two looks at a file saw the same file with the same content, as far as the file system tells.

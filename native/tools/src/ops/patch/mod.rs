@@ -88,6 +88,7 @@ impl Operation for FilePatch {
     const TRAITS: Traits = Traits { pace: Pace::Long, ..Traits::WRITES };
     const RULE: &'static str = "Edit";
     const SEES_FILES: bool = true;
+    const CHANGES_SEVERAL_FILES: bool = true;
 
     fn need(&self, cx: &CallContext) -> Result<Need> {
         let mut needs = target::needs(&self.understood(cx)?.targets);

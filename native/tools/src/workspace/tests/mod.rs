@@ -2,6 +2,7 @@
 
 mod batch;
 mod confinement;
+mod journal;
 mod race;
 mod replacement;
 
