@@ -1,5 +1,6 @@
 //! The launcher's loop.
 
+use super::bwrap::{Bwrap, Papers, become_bwrap};
 use super::clone::fork;
 use super::hunt;
 use super::reaper::Reaper;
@@ -21,6 +22,8 @@ pub(super) struct Server {
     signals: Signals,
     reapers: HashSet<Pid>,
     placeholders: Placeholders,
+    /// Why the machine refuses namespaces to this process, where `bwrap` has them.
+    refusal: Option<Failure>,
 }
 
 /// How a turn of the loop leaves it.
@@ -39,7 +42,13 @@ enum Made {
 
 impl Server {
     pub(super) fn new(socket: OwnedFd, signals: Signals) -> Self {
-        Self { socket, signals, reapers: HashSet::new(), placeholders: Placeholders::default() }
+        Self {
+            socket,
+            signals,
+            reapers: HashSet::new(),
+            placeholders: Placeholders::default(),
+            refusal: None,
+        }
     }
 
     /// Makes reapers until the port is gone.
@@ -88,11 +97,21 @@ impl Server {
 
     /// Makes a reaper in the best way that the machine permits, or that the host accepts.
     fn make(&mut self, confinement: &Confinement) -> Made {
-        let mut refusal = None;
-        for way in sandbox::ways(confinement.mode) {
-            match self.try_way(*way, confinement) {
+        // Where bwrap was needed once, nothing else is tried before it.
+        let mut refusal = self.refusal.take();
+        let known = usize::from(refusal.is_some());
+        for way in sandbox::ways(confinement.mode).iter().skip(known) {
+            let made = match way.is_by_bwrap() {
+                true => match self.try_bwrap(confinement, &mut refusal) {
+                    None => continue,
+                    Some(made) => Ok(made),
+                },
+                false => self.try_way(*way, confinement),
+            };
+            match made {
                 Ok(Made::Reply(Ok(mut entered), control)) => {
                     sandbox::account(&mut entered.isolation, confinement, refusal.as_ref());
+                    self.refusal = refusal.filter(|_| way.is_by_bwrap());
                     return Made::Reply(Ok(entered), control);
                 }
                 // What the machine refuses, it refuses again; another way may do without.
@@ -105,6 +124,53 @@ impl Server {
         }
         let failure = refusal.unwrap_or_else(|| Failure::new("make a reaper", Errno::IO));
         Made::Reply(Err(failure), None)
+    }
+
+    /// Has `bwrap` make the namespaces, where they are what is missing. Otherwise, and where it cannot either, there is
+    /// nothing to be had of it, which the refusal tells.
+    fn try_bwrap(&mut self, confinement: &Confinement, refusal: &mut Option<Failure>) -> Option<Made> {
+        let refusal = refusal.as_mut().filter(|refusal| sandbox::is_of_namespaces(refusal))?;
+        // Who is root has the privileges that make them, or bwrap has them neither.
+        if Outside::here().uid == 0 {
+            return None;
+        }
+        let failure = |errno| Failure::new("make a reaper", errno);
+        let made = match Bwrap::find(confinement) {
+            Err(why) => Err(why),
+            Ok(bwrap) => {
+                match self.start_bwrap(&bwrap, confinement).unwrap_or_else(|errno| Err(failure(errno))) {
+                    Err(shortage) if shortage.is_shortage() => return Some(Made::Reply(Err(shortage), None)),
+                    Err(failure) => {
+                        Err(format!("{} was tried: {}", bwrap.path().display(), failure.with_layer()))
+                    }
+                    Ok(made) => Ok(made),
+                }
+            }
+        };
+        made.map_err(|why| refusal.instead = Some(why)).ok()
+    }
+
+    fn start_bwrap(
+        &mut self,
+        bwrap: &Bwrap,
+        confinement: &Confinement,
+    ) -> Result<Result<Made, Failure>, Errno> {
+        let papers = Papers::new()?;
+        let (ours, control) =
+            socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+        let Some(pid) = fork(0)? else { become_bwrap(bwrap, &papers, confinement, &control) };
+        self.reapers.insert(pid);
+        drop(control);
+        let setup = match self.setup_of(&ours) {
+            Err(Errno::PIPE) => {
+                Err(Failure::new(&format!("have it isolate anything ({})", papers.said()), Errno::PERM))
+            }
+            Err(errno) => return Err(errno),
+            Ok(setup) => setup,
+        };
+        let covered = papers.made().map(|made| made.placeholders).unwrap_or_default();
+        self.placeholders.add(pid, &covered);
+        Ok(setup.map(|entered| Made::Reply(Ok(entered), Some(ours))))
     }
 
     fn try_way(&mut self, way: Way, confinement: &Confinement) -> Result<Made, Failure> {
@@ -127,7 +193,7 @@ impl Server {
             None => {
                 let signals = self.signals.try_clone().map_err(failure)?;
                 let confinement = confinement.clone();
-                Ok(Made::Clone(Box::new(Reaper { control, signals, way, confinement, outside })))
+                Ok(Made::Clone(Box::new(Reaper { control, signals, way, confinement, outside, made: None })))
             }
         }
     }
