@@ -99,10 +99,14 @@ fn size_of_files(dir: &str) -> u64 {
     rustix::fs::statvfs(dir).map_or(0, |stat| (stat.f_blocks - stat.f_bfree) * stat.f_frsize)
 }
 
-/// Bytes of System V's shared memory, as large as it was asked for, and of messages that nobody has taken.
+/// Bytes of System V's shared memory and of messages that nobody has taken. What a process has attached counts with
+/// that, too.
 fn memory_of_nobody() -> u64 {
     let list = |name: &str| std::fs::read_to_string(format!("/proc/sysvipc/{name}")).unwrap_or_default();
-    column(&list("shm"), "size").saturating_add(column(&list("msg"), "cbytes"))
+    let shared = list("shm");
+    [column(&shared, "rss"), column(&shared, "swap"), column(&list("msg"), "cbytes")]
+        .into_iter()
+        .fold(0, u64::saturating_add)
 }
 
 /// The sum of a column of a list that has a heading.

@@ -11,10 +11,15 @@ use crate::process::linux::message::{Failure, Setup, from_bytes, to_bytes};
 use crate::process::linux::sandbox::{self, Outside, Placeholders, Way};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process};
 use std::collections::HashSet;
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+
+/// The longest that `bwrap` may take: less than the port waits for the launcher.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The launcher's state.
 pub(super) struct Server {
@@ -97,21 +102,29 @@ impl Server {
 
     /// Makes a reaper in the best way that the machine permits, or that the host accepts.
     fn make(&mut self, confinement: &Confinement) -> Made {
+        let ways = sandbox::ways(confinement.mode);
         // Where bwrap was needed once, nothing else is tried before it.
-        let mut refusal = self.refusal.take();
-        let known = usize::from(refusal.is_some());
-        for way in sandbox::ways(confinement.mode).iter().skip(known) {
-            let made = match way.is_by_bwrap() {
-                true => match self.try_bwrap(confinement, &mut refusal) {
-                    None => continue,
-                    Some(made) => Ok(made),
+        let first = ways.iter().position(|way| self.refusal.is_some() && way.is_by_bwrap());
+        let mut refusal = first.and_then(|_| self.refusal.take());
+        let mut missing = None;
+        for way in &ways[first.unwrap_or(0)..] {
+            let made = match (way.is_by_bwrap(), &mut refusal) {
+                (true, Some(refusal)) => match self.try_bwrap(confinement, refusal) {
+                    Ok(made) => Ok(made),
+                    Err(failure) => {
+                        missing = failure;
+                        continue;
+                    }
                 },
-                false => self.try_way(*way, confinement),
+                (true, None) => continue,
+                (false, _) => self.try_way(*way, confinement),
             };
             match made {
                 Ok(Made::Reply(Ok(mut entered), control)) => {
                     sandbox::account(&mut entered.isolation, confinement, refusal.as_ref());
-                    self.refusal = refusal.filter(|_| way.is_by_bwrap());
+                    if way.is_by_bwrap() {
+                        self.refusal = refusal;
+                    }
                     return Made::Reply(Ok(entered), control);
                 }
                 // What the machine refuses, it refuses again; another way may do without.
@@ -122,32 +135,36 @@ impl Server {
                 Err(failure) => return Made::Reply(Err(failure), None),
             }
         }
-        let failure = refusal.unwrap_or_else(|| Failure::new("make a reaper", Errno::IO));
+        let failure = missing.or(refusal).unwrap_or_else(|| Failure::new("make a reaper", Errno::IO));
         Made::Reply(Err(failure), None)
     }
 
     /// Has `bwrap` make the namespaces, where they are what is missing. Otherwise, and where it cannot either, there is
-    /// nothing to be had of it, which the refusal tells.
-    fn try_bwrap(&mut self, confinement: &Confinement, refusal: &mut Option<Failure>) -> Option<Made> {
-        let refusal = refusal.as_mut().filter(|refusal| sandbox::is_of_namespaces(refusal))?;
+    /// nothing to be had of it, which the refusal tells; what of a layer is missing then is given beside.
+    fn try_bwrap(
+        &mut self,
+        confinement: &Confinement,
+        refusal: &mut Failure,
+    ) -> Result<Made, Option<Failure>> {
         // Who is root has the privileges that make them, or bwrap has them neither.
-        if Outside::here().uid == 0 {
-            return None;
+        if Outside::here().uid == 0 || !sandbox::is_of_namespaces(refusal) {
+            return Err(None);
         }
+        let bwrap = Bwrap::find(confinement).map_err(|why| {
+            refusal.instead = Some(why);
+            None
+        })?;
         let failure = |errno| Failure::new("make a reaper", errno);
-        let made = match Bwrap::find(confinement) {
-            Err(why) => Err(why),
-            Ok(bwrap) => {
-                match self.start_bwrap(&bwrap, confinement).unwrap_or_else(|errno| Err(failure(errno))) {
-                    Err(shortage) if shortage.is_shortage() => return Some(Made::Reply(Err(shortage), None)),
-                    Err(failure) => {
-                        Err(format!("{} was tried: {}", bwrap.path().display(), failure.with_layer()))
-                    }
-                    Ok(made) => Ok(made),
-                }
+        let started = self.start_bwrap(&bwrap, confinement).unwrap_or_else(|errno| Err(failure(errno)));
+        started.or_else(|mut missing| {
+            if missing.is_shortage() {
+                return Ok(Made::Reply(Err(missing), None));
             }
-        };
-        made.map_err(|why| refusal.instead = Some(why)).ok()
+            let program = bwrap.path().display();
+            missing.instead = Some(format!("{program} was asked because this program itself {refusal}"));
+            refusal.instead = Some(format!("{program} was asked, too: {}", missing.with_layer()));
+            Err(missing.layer.is_some().then_some(missing))
+        })
     }
 
     fn start_bwrap(
@@ -161,13 +178,19 @@ impl Server {
         let Some(pid) = fork(0)? else { become_bwrap(bwrap, &papers, confinement, &control) };
         self.reapers.insert(pid);
         drop(control);
+        set_socket_timeout(&ours, Timeout::Recv, Some(PATIENCE))?;
         let setup = match self.setup_of(&ours) {
+            Err(Errno::AGAIN) => {
+                _ = kill_process(pid, Signal::KILL);
+                Err(Failure::new("have it isolate anything", Errno::TIMEDOUT))
+            }
             Err(Errno::PIPE) => {
                 Err(Failure::new(&format!("have it isolate anything ({})", papers.said()), Errno::PERM))
             }
             Err(errno) => return Err(errno),
             Ok(setup) => setup,
         };
+        set_socket_timeout(&ours, Timeout::Recv, None)?;
         let covered = papers.made().map(|made| made.placeholders).unwrap_or_default();
         self.placeholders.add(pid, &covered);
         Ok(setup.map(|entered| Made::Reply(Ok(entered), Some(ours))))

@@ -86,7 +86,8 @@ impl Look {
 
 /// The kernel's number of the mount that is seen at a path.
 fn id_at(path: &Path) -> Result<u64, Errno> {
-    let found = rustix::fs::statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::MNT_ID)?;
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+    let found = rustix::fs::statx(CWD, path, flags, StatxFlags::MNT_ID)?;
     match found.stx_mask & StatxFlags::MNT_ID.bits() {
         0 => Err(Errno::NOSYS),
         _ => Ok(found.stx_mnt_id),

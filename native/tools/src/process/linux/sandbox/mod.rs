@@ -136,9 +136,11 @@ impl<'a> Stage<'a> {
         self.made.ok_or_else(|| Failure::new("find what was planned", Errno::INVAL))
     }
 
-    /// How many processes and threads count as the user's that are not the command's.
+    /// How many processes and threads count as the user's that are not the command's: where there is no user namespace,
+    /// or the kernel counts across them.
     fn others(&self) -> u32 {
-        let is_among_them = |made: &&Made| made.is_apart(libc::CLONE_NEWUSER) == Ok(false);
+        let counts_apart = limits::kernel_is_at_least(5, 14);
+        let is_among_them = |made: &&Made| !counts_apart || made.is_apart(libc::CLONE_NEWUSER) == Ok(false);
         self.made.filter(is_among_them).map_or(0, |made| made.others)
     }
 
@@ -367,7 +369,7 @@ impl Way {
 
 /// Why there is no user namespace in what a set-uid `bwrap` has made.
 const NOBODY: &str =
-    "forbidden here, and not needed: the user is not root, has no capability and can gain none";
+    "forbidden here, and required does without: this user is not root, has no capability and can gain none";
 
 /// Adds to `isolation` the layers that are off because the host does without them, or because `failure` was in the
 /// way.
