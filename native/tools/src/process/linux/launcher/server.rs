@@ -155,7 +155,14 @@ impl Server {
             None
         })?;
         let failure = |errno| Failure::new("make a reaper", errno);
-        let started = self.start_bwrap(&bwrap, confinement).unwrap_or_else(|errno| Err(failure(errno)));
+        let mut start = || self.start_bwrap(&bwrap, confinement).unwrap_or_else(|errno| Err(failure(errno)));
+        let started = match start() {
+            // It goes by paths; what lay at one may have been moved since it was planned, by another command.
+            Err(failure) if !failure.is_shortage() && failure.errno != Errno::TIMEDOUT.raw_os_error() => {
+                start()
+            }
+            started => started,
+        };
         started.or_else(|mut missing| {
             if missing.is_shortage() {
                 return Ok(Made::Reply(Err(missing), None));

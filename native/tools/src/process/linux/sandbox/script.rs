@@ -194,3 +194,97 @@ impl Script {
         self.0.iter().map(|(path, part)| (path.into(), part.clone())).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(script: &Script) -> Vec<String> {
+        let words = script.arguments(|| Ok(7)).unwrap();
+        words.into_iter().map(|word| word.into_string().unwrap()).collect()
+    }
+
+    /// Directories in a new one, and descriptors of them.
+    fn scene() -> (tempfile::TempDir, impl Fn(&str) -> PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("a/b/c")).unwrap();
+        std::fs::create_dir(dir.path().join("d")).unwrap();
+        std::fs::write(dir.path().join("a/b/file"), "").unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        (dir, move |path| if path.is_empty() { top.clone() } else { top.join(path) })
+    }
+
+    fn shown(script: &mut Script, path: &Path, at: &Path, is_read_only: bool) {
+        let source = Source::of(point(path).unwrap().as_fd(), is_read_only).unwrap();
+        script.show(source, at);
+    }
+
+    fn fixed(script: &mut Script, path: &Path, read_only: bool) -> Result<(), Errno> {
+        script.fix(point(path).unwrap().as_fd(), path, read_only)
+    }
+
+    #[test]
+    fn what_lies_above_is_mounted_first_whenever_it_was_planned() {
+        let (_dir, path) = scene();
+        let mut script = Script::default();
+        shown(&mut script, &path(""), &path(""), false);
+        script.cover(&path("a/b/file"), FileType::RegularFile);
+        script.cover(&path("d"), FileType::Directory);
+        fixed(&mut script, &path("a"), false).unwrap();
+        let [top, a, d, file] = ["", "a", "d", "a/b/file"].map(|one| path(one).display().to_string());
+        let all = ["--bind", &top, &top, "--bind", &a, &a, "--ro-bind-data", "7", &file];
+        assert_eq!(told(&script), [&all[..], &["--tmpfs", &d, "--remount-ro", &d]].concat());
+    }
+
+    #[test]
+    fn what_is_fixed_is_no_more_writable_than_what_is_above_it() {
+        let (_dir, path) = scene();
+        let mut script = Script::default();
+        let is_read_only = |script: &Script, at: &str| match &script.0[&path(at)].what {
+            What::Shown { read_only, .. } => *read_only,
+            what => panic!("{what:?}"),
+        };
+        // Nothing of the machine is writable that is not given.
+        fixed(&mut script, &path("d"), false).unwrap();
+        assert!(is_read_only(&script, "d"));
+        shown(&mut script, &path("a"), &path("a"), false);
+        fixed(&mut script, &path("a/b/c"), false).unwrap();
+        assert!(!is_read_only(&script, "a/b/c"));
+        fixed(&mut script, &path("a/b"), true).unwrap();
+        assert!(
+            is_read_only(&script, "a/b/c") && is_read_only(&script, "a/b") && !is_read_only(&script, "a")
+        );
+        fixed(&mut script, &path("a/b/file"), false).unwrap();
+        assert!(is_read_only(&script, "a/b/file"));
+    }
+
+    #[test]
+    fn beneath_what_is_hidden_nothing_is_seen() {
+        let (_dir, path) = scene();
+        let mut script = Script::default();
+        shown(&mut script, &path(""), &path(""), false);
+        script.hide(&path("a"), FileType::Directory);
+        assert!(script.shows(&path("a")) && !script.shows(&path("a/b")) && script.shows(&path("d")));
+        assert_eq!(fixed(&mut script, &path("a/b"), true), Err(Errno::NOENT));
+        // It stays hidden, and as it is.
+        fixed(&mut script, &path("a"), true).unwrap();
+        script.cover(&path("a/b/file"), FileType::RegularFile);
+        assert!(matches!(script.seen(&path("a/b")), Seen::Nothing));
+        assert_eq!(script.parts().len(), 2);
+    }
+
+    #[test]
+    fn what_is_shown_elsewhere_is_found_where_it_lies() {
+        let (_dir, path) = scene();
+        let mut script = Script::default();
+        shown(&mut script, &path("a"), &path("d"), false);
+        assert!(matches!(script.seen(&path("d/b/file")), Seen::At(real) if real == path("a/b/file")));
+        assert!(matches!(script.seen(&path("d")), Seen::At(real) if real == path("a")));
+        // Only what is there is hidden.
+        script.cover(&path("d/b"), FileType::Directory);
+        script.cover(&path("d/nothing"), FileType::Directory);
+        assert_eq!(script.parts().len(), 2);
+        script.temporary(&path("d"));
+        assert!(matches!(script.seen(&path("d/x")), Seen::Memory));
+    }
+}
