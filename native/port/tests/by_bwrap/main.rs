@@ -71,6 +71,14 @@ impl Machine {
         Self { kind: "profile", preparation: format!("{write}; mount --bind /mnt/other {place}") }
     }
 
+    /// One whose bwrap is told something else: what `sed` makes of the arguments, and further ones.
+    fn with_changes(sed: &str, more: &str) -> Self {
+        let lines = r#"tr "\\0" "\\n" </proc/self/fd/5"#;
+        let zeros = r#"tr "\\n" "\\0" >/run/arguments.$$; exec 5</run/arguments.$$"#;
+        let exec = format!("exec /mnt/bwrap --args 5 {more} -- /proc/self/fd/6 reaper");
+        Self::with_bwrap(&format!("#!/bin/sh\n{lines} | sed \"{sed}\" | {zeros}; {exec}"))
+    }
+
     /// The result or the error of a command in a workspace under a sandbox, given as settings.
     fn run_in(&self, workspace: &Path, sandbox: &Value, command: &str) -> Value {
         let settings = tempfile::NamedTempFile::new().unwrap();
@@ -357,6 +365,13 @@ fn what_bwrap_has_not_done_is_noticed() {
         assert_refused(&Machine::with_bwrap(script), layer, &["bwrap", why]);
     }
     common::assert_none_left("1000.77");
+    // Where no device can be opened, the reaper does not come as far as to its layers.
+    let no_devices = "#!/bin/sh\nexec /mnt/bwrap --unshare-cgroup --ro-bind / / -- /proc/self/fd/6 reaper";
+    assert_refused(
+        &Machine::with_bwrap(no_devices),
+        "user_namespace",
+        &["cannot begin", "permission denied"],
+    );
     // Each of these leaves one thing out, or adds one.
     let namespaces = ["user", "cgroup", "pid", "ipc", "uts", "net"];
     let all = namespaces.map(|name| format!("--unshare-{name}"));
@@ -377,8 +392,6 @@ fn what_bwrap_has_not_done_is_noticed() {
     for (tree, layer) in [
         ("--bind / / --proc /proc --dev /dev --remount-ro /dev", "read_only_filesystem"),
         ("--ro-bind / / --proc /proc --bind /tmp /tmp --dev /dev --remount-ro /dev", "read_only_filesystem"),
-        // No device can be opened, so that the reaper does not come as far as to its layers.
-        ("--ro-bind / / --proc /proc", "user_namespace"),
         ("--ro-bind / / --dev /dev --remount-ro /dev", "private_proc"),
         // The workspace is missing, and everything that is to be hidden.
         (tree, "read_only_filesystem"),
@@ -388,14 +401,28 @@ fn what_bwrap_has_not_done_is_noticed() {
 }
 
 #[test]
+fn what_bwrap_has_mounted_otherwise_is_noticed() {
+    if !is_root() {
+        return;
+    }
+    let unchanged = Machine::with_changes("s#a#a#", "").run(json!("required"), "true");
+    assert_eq!(unchanged["exit_code"], 0, "{unchanged}");
+    for (sed, more, why) in [
+        ("s#a#a#", "--bind /var/tmp /var/tmp", "have made read-only /var/tmp"),
+        ("0,/--ro-bind/s//--bind/", "", "have made read-only /"),
+        (r"s#^/etc/shadow\$#/etc/passwd#", "", "have mounted /etc/shadow"),
+        ("s#a#a#", "--tmpfs /tmp", "have mounted /tmp"),
+        ("s#a#a#", "--dev-bind /dev /dev", "have made read-only /dev"),
+    ] {
+        assert_refused(&Machine::with_changes(sed, more), "read_only_filesystem", &[why]);
+    }
+}
+
+#[test]
 fn protected_paths_that_are_not_mounted_are_noticed() {
     if !is_root() {
         return;
     }
-    // In place of the hooks, something else is mounted.
-    let script = "#!/bin/sh\n\
-        tr \"\\\\0\" \"\\\\n\" </proc/self/fd/5 | sed \"s#/.git/hooks\\$#/.git/objects#\" | tr \"\\\\n\" \"\\\\0\" >/run/arguments.$$; \
-        exec 5</run/arguments.$$; exec /mnt/bwrap \"$@\"";
     let dir = workspace();
     let git = dir.path().join(".git");
     for name in ["hooks", "objects"] {
@@ -408,7 +435,9 @@ fn protected_paths_that_are_not_mounted_are_noticed() {
     let evil = "echo evil > .git/hooks/pre-commit; ls .git/hooks";
     let whole = Machine::new("profile").run_in(dir.path(), &json!("required"), evil);
     assert_eq!(whole["stdout"], "", "{whole}");
-    let error = Machine::with_bwrap(script).run_in(dir.path(), &json!("required"), evil);
+    // In place of the hooks, something else is mounted.
+    let other = Machine::with_changes(r"s#/.git/hooks\$#/.git/objects#", "");
+    let error = other.run_in(dir.path(), &json!("required"), evil);
     assert_eq!(error["details"]["layer"], "protected_paths", "{error}");
     assert!(error["message"].as_str().unwrap().contains(".git/hooks"), "{error}");
     assert!(!git.join("hooks/pre-commit").exists());

@@ -4,9 +4,10 @@ use super::bwrap::{CONTROL, PLAN, read_all};
 use super::clean::{close_from, point_stdio_at_null};
 use super::reaper::Reaper;
 use super::signals::{self, Signals};
-use crate::process::linux::message::from_bytes;
+use crate::process::linux::frame;
+use crate::process::linux::message::{Failure, Setup, from_bytes, to_bytes};
 use crate::process::linux::sandbox::{BY_BWRAP, Made};
-use rustix::io::Errno;
+use rustix::io::{Errno, FdFlags};
 use rustix::net::{AddressFamily, SocketType, sockopt};
 use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
 
@@ -20,15 +21,26 @@ pub(super) fn reaper() -> Result<Reaper, Errno> {
         return Err(Errno::NOTSOCK);
     }
     let made: Made = from_bytes(&read_all(plan)?)?;
+    begin(control, &made).inspect_err(|errno| tell(control, *errno)).map(|signals| {
+        // SAFETY: open, and from here on nobody else's.
+        let control = unsafe { OwnedFd::from_raw_fd(CONTROL) };
+        let (confinement, outside) = (made.confinement.clone(), made.outside);
+        Reaper { control, signals, way: BY_BWRAP, confinement, outside, made: Some(made) }
+    })
+}
+
+/// Makes this process a reaper: default signals, nothing open but the socket.
+fn begin(control: BorrowedFd<'_>, made: &Made) -> Result<Signals, Errno> {
     close_from(PLAN.cast_unsigned())?;
-    rustix::io::fcntl_setfd(control, rustix::io::FdFlags::CLOEXEC)?;
-    // SAFETY: open, and from here on nobody else's.
-    let control = unsafe { OwnedFd::from_raw_fd(CONTROL) };
+    rustix::io::fcntl_setfd(control, FdFlags::CLOEXEC)?;
     point_stdio_at_null()?;
     _ = rustix::thread::set_name(c"beamai-reaper");
     made.restore_limits()?;
     signals::reset();
-    let signals = Signals::block()?;
-    let (confinement, outside) = (made.confinement.clone(), made.outside);
-    Ok(Reaper { control, signals, way: BY_BWRAP, confinement, outside, made: Some(made) })
+    Signals::block()
+}
+
+fn tell(control: BorrowedFd<'_>, errno: Errno) {
+    let failure = Failure::new("begin within what was made", errno);
+    _ = frame::send(control, &to_bytes(&Setup::Err(failure)), &[]);
 }
