@@ -35,6 +35,11 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|command| command == "launcher") {
         return beamai_tools::process::launcher_main();
     }
+    // Nor this: what tends commands, where `bwrap` has made the namespaces.
+    #[cfg(target_os = "linux")]
+    if std::env::args_os().nth(1).is_some_and(|command| command == "reaper") {
+        return beamai_tools::process::reaper_main();
+    }
     // Nor this: what a command could try on the machine, for `doctor` and for tests.
     #[cfg(target_os = "linux")]
     if std::env::args_os().nth(1).is_some_and(|command| command == "attack") {

@@ -23,12 +23,13 @@ fn shell_number(env: &Env) -> u32 {
 #[test]
 fn a_reaper_goes_on_only_after_a_command_that_left_nothing() {
     let env = Env::new();
-    assert_eq!(shell_number(&env), 2);
-    assert_eq!(shell_number(&env), 3);
+    let first = shell_number(&env);
+    assert!((2..10).contains(&first));
+    assert_eq!(shell_number(&env), first + 1);
     // A signal, an exit code, output and input leave nothing.
     env.run("kill -SEGV $$");
     env.ok(json!({"command": "cat; exit 7", "stdin": "x"}));
-    assert!(shell_number(&env) > 3);
+    assert!(shell_number(&env) > first + 1);
     // These do, and the next command has a reaper that knows nothing of it.
     for command in [
         "sleep 1000 >/dev/null 2>&1 &",
@@ -36,11 +37,11 @@ fn a_reaper_goes_on_only_after_a_command_that_left_nothing() {
         "python3 -c 'import ctypes; ctypes.CDLL(None).shmget(77, 4096, 0o1600)'",
     ] {
         env.run(command);
-        assert_eq!(shell_number(&env), 2, "{command}");
+        assert_eq!(shell_number(&env), first, "{command}");
     }
     what_is_done_to_a_reaper_does_not_reach_the_next_command();
     env.fails(json!({"command": "sleep 1000", "timeout": 50}));
-    assert_eq!(shell_number(&env), 2);
+    assert_eq!(shell_number(&env), first);
     assert!(env.stdout("ulimit -n; nice").ends_with("\n0\n"));
     nothing_of_a_command_is_readable_in_the_next();
     one_mode_is_never_served_by_the_reaper_of_another();

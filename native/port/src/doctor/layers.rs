@@ -25,11 +25,11 @@ struct Trial {
     is_harmless: bool,
 }
 
-/// Tries every layer.
+/// Tries every layer. Returns with them what makes the namespaces, where it is not this program.
 ///
 /// # Errors
 /// What kept it from beginning.
-pub(super) fn examine() -> Result<Vec<Layer>, String> {
+pub(super) fn examine() -> Result<(Vec<Layer>, Option<String>), String> {
     let scene = Scene::set_up().map_err(|error| format!("no directory to try things in: {error}"))?;
     let listener = TcpListener::bind("127.0.0.1:0").map_err(|error| format!("cannot listen: {error}"))?;
     let address = listener.local_addr().map_err(|error| error.to_string())?;
@@ -37,16 +37,22 @@ pub(super) fn examine() -> Result<Vec<Layer>, String> {
     let under = host(&scene, json!({"mode": "best_effort", "memory": MEMORY, "readable": [program]}))?;
     let without = host(&scene, json!("off"))?;
     let isolation = run(&under, "true")?["isolation"].take();
+    let by = isolation["by"].as_str().map(str::to_owned);
+    // What is off there may be off for a host that requires it all, too, where something else is as good.
+    let required = host(&scene, json!({"mode": "required", "memory": MEMORY, "readable": [program]}))?;
+    let needs_all = by.is_none() || run(&required, "true").is_err();
     let examine = |trial: Trial| {
         let attempt = |host: &Host| succeeds(host, &program, &trial.attempt);
-        examine_one(&trial, &isolation, || attempt(&under), || attempt(&without))
+        examine_one(&trial, &isolation, needs_all, || attempt(&under), || attempt(&without))
     };
-    trials(&scene, &address.to_string()).into_iter().map(examine).collect()
+    let layers = trials(&scene, &address.to_string()).into_iter().map(examine).collect::<Result<_, _>>()?;
+    Ok((layers, by))
 }
 
 fn examine_one(
     trial: &Trial,
     isolation: &Value,
+    needs_all: bool,
     under: impl Fn() -> Result<bool, String>,
     without: impl Fn() -> Result<bool, String>,
 ) -> Result<Layer, String> {
@@ -54,7 +60,8 @@ fn examine_one(
         |state, why: Option<String>| Layer { layer: trial.layer.to_owned(), state, attempt: trial.text, why };
     let off = isolation["off"].as_array().into_iter().flatten().find(|off| off["layer"] == trial.layer);
     if let Some(off) = off {
-        return Ok(layer(State::Off, off["why"].as_str().map(str::to_owned)));
+        let state = if needs_all { State::Off } else { State::NotNeeded };
+        return Ok(layer(state, off["why"].as_str().map(str::to_owned)));
     }
     if under()? {
         return Ok(layer(State::Broken, Some("the attempt succeeded".to_owned())));

@@ -31,6 +31,9 @@ usage: beamai-port doctor [options]
 struct Report {
     /// Whether commands run under the sandbox `required`.
     required_works: bool,
+    /// What makes the namespaces where the machine refuses them to this program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<String>,
     layers: Vec<Layer>,
     /// Why no layer could be tried.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,6 +65,8 @@ enum State {
     On,
     /// It is said to be on, and the attempt succeeds.
     Broken,
+    /// It is off, and `required` does without it here.
+    NotNeeded,
     /// It is off.
     Off,
 }
@@ -113,14 +118,15 @@ pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
 }
 
 fn examine(workspace: &Workspace) -> Report {
-    let (layers, problem) = match layers() {
-        Ok(layers) => (layers, None),
-        Err(problem) => (Vec::new(), Some(problem)),
+    let (layers, by, problem) = match layers() {
+        Ok((layers, by)) => (layers, by, None),
+        Err(problem) => (Vec::new(), None, Some(problem)),
     };
-    let is_there = |layer: &Layer| matches!(layer.state, State::Proved | State::On);
+    let is_there = |layer: &Layer| matches!(layer.state, State::Proved | State::On | State::NotNeeded);
     let git = beamai_tools::ops::git::presence(workspace);
     Report {
         required_works: problem.is_none() && layers.iter().all(is_there),
+        by,
         layers,
         problem,
         programs: programs(),
@@ -130,12 +136,12 @@ fn examine(workspace: &Workspace) -> Report {
 }
 
 #[cfg(target_os = "linux")]
-fn layers() -> Result<Vec<Layer>, String> {
+fn layers() -> Result<(Vec<Layer>, Option<String>), String> {
     layers::examine()
 }
 
 #[cfg(not(target_os = "linux"))]
-fn layers() -> Result<Vec<Layer>, String> {
+fn layers() -> Result<(Vec<Layer>, Option<String>), String> {
     Err("commands, language servers and their isolation need Linux; on this system none is started"
         .to_owned())
 }

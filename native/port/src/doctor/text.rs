@@ -11,8 +11,17 @@ pub(super) fn of(report: &Report) -> String {
     if let Some(problem) = &report.problem {
         line(&mut text, false, "layers", problem);
     }
+    if let Some(by) = &report.by {
+        line(
+            &mut text,
+            true,
+            "made by",
+            &format!("{by}, because this machine refuses namespaces to this program"),
+        );
+    }
     for layer in &report.layers {
-        line(&mut text, layer.state == State::Proved || layer.state == State::On, &layer.layer, &told(layer));
+        let is_there = !matches!(layer.state, State::Off | State::Broken);
+        line(&mut text, is_there, &layer.layer, &told(layer));
     }
     text.push_str("\nprograms\n");
     for program in &report.programs {
@@ -72,6 +81,7 @@ fn told(layer: &Layer) -> String {
         State::Proved => format!("proved: without it, commands {}", layer.attempt),
         State::On => format!("on: commands cannot {}", layer.attempt),
         State::Broken => format!("BROKEN: commands {}", layer.attempt),
+        State::NotNeeded => format!("off: {why}"),
         State::Off => format!("off: {why}"),
     }
 }

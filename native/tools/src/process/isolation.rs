@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 pub struct Isolation {
     /// What the host asked for.
     pub mode: Sandbox,
+    /// What made namespaces and mounts in place of this runtime, where the machine refuses them to it: `bwrap`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     /// Layers that were on.
     pub on: Vec<String>,
     /// Layers that were off, and why.

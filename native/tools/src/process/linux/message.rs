@@ -69,11 +69,31 @@ pub struct Failure {
     /// The layer of isolation that is missing because of it.
     #[serde(default)]
     pub layer: Option<String>,
+    /// What might have done in its place, and why it did not.
+    #[serde(default)]
+    pub instead: Option<String>,
 }
 
 impl Failure {
     pub(super) fn new(step: &str, errno: impl Into<Errno>) -> Self {
-        Self { step: step.to_owned(), errno: errno.into().raw_os_error(), layer: None }
+        let errno = errno.into().raw_os_error();
+        Self { step: step.to_owned(), errno, layer: None, instead: None }
+    }
+
+    /// For people, with the layer that is missing.
+    pub(super) fn with_layer(&self) -> String {
+        match &self.layer {
+            Some(layer) => format!("{layer}: {self}"),
+            None => self.to_string(),
+        }
+    }
+
+    /// For people, with what might have done in its place.
+    pub(super) fn in_full(&self) -> String {
+        match &self.instead {
+            Some(instead) => format!("{self}; {instead}"),
+            None => self.to_string(),
+        }
     }
 
     /// The failure as the reason why a layer is missing, unless it is another layer's already.
@@ -86,8 +106,9 @@ impl Failure {
     pub fn not_isolated(&self, what: &str) -> Option<ToolError> {
         let layer = self.layer.as_ref()?;
         let message = format!(
-            "{what}: the sandbox is required, and its layer {layer} is missing: {self}; `beamai-port doctor` tells which \
-             layers this machine has, and the sandbox best_effort does without those that it has not"
+            "{what}: the sandbox is required, and its layer {layer} is missing: {}; `beamai-port doctor` tells which \
+             layers this machine has, and the sandbox best_effort does without those that it has not",
+            self.in_full()
         );
         Some(
             ToolError::new(Reason::IsolationUnavailable, message)

@@ -16,7 +16,7 @@ pub use attack::attack_main;
 pub use child::Child;
 pub use client::{Launcher, set_program};
 pub use collect::{Collected, End, Listener, Sink, Source, Terms, Wake, collect};
-pub use launcher::launcher_main;
+pub use launcher::{launcher_main, reaper_main};
 pub use message::{Cause, Excess, Exit, Failure, Report};
 pub use signal_name::signal_name;
 pub use spec::{Shortcut, Spec, Stdin};

@@ -112,6 +112,7 @@ fn random_name() -> Result<String> {
             step: "draw a name".to_owned(),
             errno: errno.raw_os_error(),
             layer: None,
+            instead: None,
         })),
     }
 }

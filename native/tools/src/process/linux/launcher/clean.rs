@@ -42,14 +42,14 @@ fn leave_keyring() {
     };
 }
 
-fn point_stdio_at_null() -> Result<(), Errno> {
+pub(super) fn point_stdio_at_null() -> Result<(), Errno> {
     let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
     rustix::stdio::dup2_stdin(&null)?;
     rustix::stdio::dup2_stdout(&null)?;
     rustix::stdio::dup2_stderr(&null)
 }
 
-fn close_from(first: u32) -> Result<(), Errno> {
+pub(super) fn close_from(first: u32) -> Result<(), Errno> {
     // SAFETY: nothing in this process has opened a descriptor yet, so none that is closed has an owner.
     match unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, 0) } {
         0 => Ok(()),

@@ -5,7 +5,9 @@
 //! are to the bound.
 
 use super::hunt;
+use crate::process::Confinement;
 use crate::process::linux::message::Excess;
+use crate::process::linux::sandbox::Way;
 use rustix::event::Timespec;
 use rustix::process::Pid;
 use std::time::{Duration, Instant};
@@ -20,6 +22,11 @@ const PART: u32 = 10;
 /// Looks at the memory of the processes beneath this one.
 pub(super) struct Meter {
     limit: u64,
+    /// Directories of files in memory whose size is looked at, and what each may have. The size of others is given.
+    files: &'static [&'static str],
+    limit_of_files: u64,
+    /// Whether memory that is no process's is looked at.
+    has_ipc: bool,
     /// Whether this process is the init of a pid namespace.
     has_pids: bool,
     next: Instant,
@@ -31,10 +38,16 @@ struct Bytes(u64);
 
 impl Meter {
     /// For a command that starts now; none without a limit.
-    pub(super) fn new(limit: u64, has_pids: bool) -> Option<Self> {
+    pub(super) fn new(confinement: &Confinement, way: Way) -> Option<Self> {
+        let limit = confinement.bounds.memory_together;
+        // What bwrap has made has no bounds of its own.
+        let is_by_bwrap = way.is_by_bwrap();
         (limit < u64::MAX).then(|| Self {
             limit,
-            has_pids,
+            files: if is_by_bwrap { way.private(confinement) } else { &[] },
+            limit_of_files: confinement.bounds.memory,
+            has_ipc: is_by_bwrap && way.has_ipc(),
+            has_pids: way.has_pids(),
             next: Instant::now() + pause(limit, Duration::ZERO),
         })
     }
@@ -52,8 +65,12 @@ impl Meter {
             return None;
         }
         let taken = self.taken();
-        self.next = Instant::now() + pause(self.limit.saturating_sub(taken), started.elapsed());
-        (taken > self.limit).then_some(Excess { taken, limit: self.limit })
+        let in_files = self.files.iter().map(|dir| size_of_files(dir)).max().unwrap_or(0);
+        let bounded = [(taken, self.limit), (in_files, self.limit_of_files)];
+        let left = bounded.map(|(taken, limit)| limit.saturating_sub(taken));
+        self.next = Instant::now() + pause(left[0].min(left[1]), started.elapsed());
+        let excess = bounded.into_iter().find(|(taken, limit)| taken > limit);
+        excess.map(|(taken, limit)| Excess { taken, limit })
     }
 
     /// What is shared counts for each that has it at first, which is quick, and is looked at closely only when that
@@ -62,12 +79,42 @@ impl Meter {
         let pids = hunt::beneath(self.has_pids);
         let all: Vec<(Pid, Bytes)> = pids.into_iter().filter_map(|pid| Some((pid, whole(pid)?))).collect();
         let sum = |all: &[(Pid, Bytes)]| all.iter().fold(0_u64, |sum, (_, of)| sum.saturating_add(of.0));
-        match sum(&all) {
+        let of_nobody = if self.has_ipc { memory_of_nobody() } else { 0 };
+        match sum(&all).saturating_add(of_nobody) {
             total if total <= self.limit => total,
             // One that does not let itself be looked at has all that it uses.
-            _ => sum(&all.into_iter().map(|(pid, all)| (pid, part(pid).unwrap_or(all))).collect::<Vec<_>>()),
+            _ => {
+                of_nobody
+                    + sum(&all
+                        .into_iter()
+                        .map(|(pid, all)| (pid, part(pid).unwrap_or(all)))
+                        .collect::<Vec<_>>())
+            }
         }
     }
+}
+
+/// Bytes of the files in a file system in memory.
+fn size_of_files(dir: &str) -> u64 {
+    rustix::fs::statvfs(dir).map_or(0, |stat| (stat.f_blocks - stat.f_bfree) * stat.f_frsize)
+}
+
+/// Bytes of System V's shared memory and of messages that nobody has taken. What a process has attached counts with
+/// that, too.
+fn memory_of_nobody() -> u64 {
+    let list = |name: &str| std::fs::read_to_string(format!("/proc/sysvipc/{name}")).unwrap_or_default();
+    let shared = list("shm");
+    [column(&shared, "rss"), column(&shared, "swap"), column(&list("msg"), "cbytes")]
+        .into_iter()
+        .fold(0, u64::saturating_add)
+}
+
+/// The sum of a column of a list that has a heading.
+fn column(list: &str, name: &str) -> u64 {
+    let mut lines = list.lines().map(str::split_ascii_whitespace);
+    let Some(at) = lines.next().and_then(|mut names| names.position(|one| one == name)) else { return 0 };
+    let numbers = lines.filter_map(|mut line| line.nth(at)?.parse::<u64>().ok());
+    numbers.fold(0, u64::saturating_add)
 }
 
 fn pause(left: u64, cost: Duration) -> Duration {
@@ -110,6 +157,13 @@ mod tests {
         assert_eq!(pause(1 << 30, Duration::ZERO), Duration::from_millis(125));
         assert_eq!(pause(u64::MAX, Duration::ZERO), PAUSES.1);
         assert_eq!(pause(0, Duration::from_secs(1)), Duration::from_secs(10));
+    }
+
+    #[test]
+    fn a_column_is_found_by_its_name() {
+        let list =
+            "       key      shmid perms                  size  cpid\n 1 2 1600 4096 7\n 2 3 1600 100 8\n";
+        assert_eq!((column(list, "size"), column(list, "lpid"), column("", "size")), (4196, 0, 0));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::traces::Traces;
 use crate::process::Confinement;
 use crate::process::linux::frame::{self, Frame};
 use crate::process::linux::message::{Cause, Entered, Exit, Failure, Order, Report, Setup, to_bytes};
-use crate::process::linux::sandbox::{Intruders, Outside, Stage, Way};
+use crate::process::linux::sandbox::{Intruders, Made, Outside, Stage, Way};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus};
@@ -23,6 +23,8 @@ pub(super) struct Reaper {
     pub(super) way: Way,
     pub(super) confinement: Confinement,
     pub(super) outside: Outside,
+    /// What `bwrap` has made for it.
+    pub(super) made: Option<Made>,
 }
 
 /// What the reaper knows of its command.
@@ -110,7 +112,7 @@ impl Reaper {
             rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
                 .map_err(|errno| Failure::new("become a subreaper", errno))?;
         }
-        let mut stage = Stage::new(&self.outside, &self.confinement, self.way);
+        let mut stage = Stage::new(&self.outside, &self.confinement, self.way, self.made.as_ref());
         let isolation = self.way.enter(&mut stage)?;
         let Stage { placeholders, .. } = stage;
         *intruders = stage.intruders;
@@ -164,7 +166,7 @@ impl Reaper {
 
     /// Reaps until the main process has ended, and with it everything that may linger, or the end is ordered.
     fn tend(&self, tended: &mut Tended, intruders: &Intruders) -> News {
-        let mut meter = Meter::new(self.confinement.bounds.memory_together, self.way.has_pids());
+        let mut meter = Meter::new(&self.confinement, self.way);
         let bell: Vec<_> =
             intruders.bell().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).into_iter().collect();
         loop {

@@ -1,5 +1,6 @@
 //! The launcher's loop.
 
+use super::bwrap::{Bwrap, Papers, become_bwrap};
 use super::clone::fork;
 use super::hunt;
 use super::reaper::Reaper;
@@ -10,10 +11,15 @@ use crate::process::linux::message::{Failure, Setup, from_bytes, to_bytes};
 use crate::process::linux::sandbox::{self, Outside, Placeholders, Way};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process};
 use std::collections::HashSet;
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+
+/// The longest that `bwrap` may take: less than the port waits for the launcher.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The launcher's state.
 pub(super) struct Server {
@@ -21,6 +27,8 @@ pub(super) struct Server {
     signals: Signals,
     reapers: HashSet<Pid>,
     placeholders: Placeholders,
+    /// Why the machine refuses namespaces to this process, where `bwrap` has them.
+    refusal: Option<Failure>,
 }
 
 /// How a turn of the loop leaves it.
@@ -39,7 +47,13 @@ enum Made {
 
 impl Server {
     pub(super) fn new(socket: OwnedFd, signals: Signals) -> Self {
-        Self { socket, signals, reapers: HashSet::new(), placeholders: Placeholders::default() }
+        Self {
+            socket,
+            signals,
+            reapers: HashSet::new(),
+            placeholders: Placeholders::default(),
+            refusal: None,
+        }
     }
 
     /// Makes reapers until the port is gone.
@@ -88,11 +102,29 @@ impl Server {
 
     /// Makes a reaper in the best way that the machine permits, or that the host accepts.
     fn make(&mut self, confinement: &Confinement) -> Made {
-        let mut refusal = None;
-        for way in sandbox::ways(confinement.mode) {
-            match self.try_way(*way, confinement) {
+        let ways = sandbox::ways(confinement.mode);
+        // Where bwrap was needed once, nothing else is tried before it.
+        let first = ways.iter().position(|way| self.refusal.is_some() && way.is_by_bwrap());
+        let mut refusal = first.and_then(|_| self.refusal.take());
+        let mut missing = None;
+        for way in &ways[first.unwrap_or(0)..] {
+            let made = match (way.is_by_bwrap(), &mut refusal) {
+                (true, Some(refusal)) => match self.try_bwrap(confinement, refusal) {
+                    Ok(made) => Ok(made),
+                    Err(failure) => {
+                        missing = failure;
+                        continue;
+                    }
+                },
+                (true, None) => continue,
+                (false, _) => self.try_way(*way, confinement),
+            };
+            match made {
                 Ok(Made::Reply(Ok(mut entered), control)) => {
                     sandbox::account(&mut entered.isolation, confinement, refusal.as_ref());
+                    if way.is_by_bwrap() {
+                        self.refusal = refusal;
+                    }
                     return Made::Reply(Ok(entered), control);
                 }
                 // What the machine refuses, it refuses again; another way may do without.
@@ -103,8 +135,72 @@ impl Server {
                 Err(failure) => return Made::Reply(Err(failure), None),
             }
         }
-        let failure = refusal.unwrap_or_else(|| Failure::new("make a reaper", Errno::IO));
+        let failure = missing.or(refusal).unwrap_or_else(|| Failure::new("make a reaper", Errno::IO));
         Made::Reply(Err(failure), None)
+    }
+
+    /// Has `bwrap` make the namespaces, where they are what is missing. Otherwise, and where it cannot either, there is
+    /// nothing to be had of it, which the refusal tells; what of a layer is missing then is given beside.
+    fn try_bwrap(
+        &mut self,
+        confinement: &Confinement,
+        refusal: &mut Failure,
+    ) -> Result<Made, Option<Failure>> {
+        // Who is root has the privileges that make them, or bwrap has them neither.
+        if Outside::here().uid == 0 || !sandbox::is_of_namespaces(refusal) {
+            return Err(None);
+        }
+        let bwrap = Bwrap::find(confinement).map_err(|why| {
+            refusal.instead = Some(why);
+            None
+        })?;
+        let failure = |errno| Failure::new("make a reaper", errno);
+        let mut start = || self.start_bwrap(&bwrap, confinement).unwrap_or_else(|errno| Err(failure(errno)));
+        let started = match start() {
+            // It goes by paths; what lay at one may have been moved since it was planned, by another command.
+            Err(failure) if !failure.is_shortage() && failure.errno != Errno::TIMEDOUT.raw_os_error() => {
+                start()
+            }
+            started => started,
+        };
+        started.or_else(|mut missing| {
+            if missing.is_shortage() {
+                return Ok(Made::Reply(Err(missing), None));
+            }
+            let program = bwrap.path().display();
+            missing.instead = Some(format!("{program} was asked because this program itself {refusal}"));
+            refusal.instead = Some(format!("{program} was asked, too: {}", missing.with_layer()));
+            Err(missing.layer.is_some().then_some(missing))
+        })
+    }
+
+    fn start_bwrap(
+        &mut self,
+        bwrap: &Bwrap,
+        confinement: &Confinement,
+    ) -> Result<Result<Made, Failure>, Errno> {
+        let papers = Papers::new()?;
+        let (ours, control) =
+            socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+        let Some(pid) = fork(0)? else { become_bwrap(bwrap, &papers, confinement, &control) };
+        self.reapers.insert(pid);
+        drop(control);
+        set_socket_timeout(&ours, Timeout::Recv, Some(PATIENCE))?;
+        let setup = match self.setup_of(&ours) {
+            Err(Errno::AGAIN) => {
+                _ = kill_process(pid, Signal::KILL);
+                Err(Failure::new("have it isolate anything", Errno::TIMEDOUT))
+            }
+            Err(Errno::PIPE) => {
+                Err(Failure::new(&format!("have it isolate anything ({})", papers.said()), Errno::PERM))
+            }
+            Err(errno) => return Err(errno),
+            Ok(setup) => setup,
+        };
+        set_socket_timeout(&ours, Timeout::Recv, None)?;
+        let covered = papers.made().map(|made| made.placeholders).unwrap_or_default();
+        self.placeholders.add(pid, &covered);
+        Ok(setup.map(|entered| Made::Reply(Ok(entered), Some(ours))))
     }
 
     fn try_way(&mut self, way: Way, confinement: &Confinement) -> Result<Made, Failure> {
@@ -127,7 +223,7 @@ impl Server {
             None => {
                 let signals = self.signals.try_clone().map_err(failure)?;
                 let confinement = confinement.clone();
-                Ok(Made::Clone(Box::new(Reaper { control, signals, way, confinement, outside })))
+                Ok(Made::Clone(Box::new(Reaper { control, signals, way, confinement, outside, made: None })))
             }
         }
     }

@@ -18,18 +18,13 @@ pub(in crate::process::linux) struct Intruders {
 
 struct Forbidden {
     directory: OwnedFd,
-    name: &'static str,
+    name: String,
     /// For people.
     path: PathBuf,
 }
 
 impl Intruders {
-    pub(super) fn forbid(
-        &mut self,
-        directory: OwnedFd,
-        name: &'static str,
-        path: PathBuf,
-    ) -> Result<(), Errno> {
+    pub(super) fn forbid(&mut self, directory: OwnedFd, name: &str, path: PathBuf) -> Result<(), Errno> {
         let bell = match self.bell.take() {
             Some(bell) => bell,
             None => inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?,
@@ -37,7 +32,7 @@ impl Intruders {
         let watched = format!("/proc/self/fd/{}", directory.as_raw_fd());
         inotify::add_watch(&bell, watched, WatchFlags::CREATE | WatchFlags::MOVED_TO | WatchFlags::ONLYDIR)?;
         self.bell = Some(bell);
-        self.forbidden.push(Forbidden { directory, name, path });
+        self.forbidden.push(Forbidden { directory, name: name.to_owned(), path });
         Ok(())
     }
 

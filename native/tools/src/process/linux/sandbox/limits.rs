@@ -25,7 +25,9 @@ impl Layer for Limits {
         }
         limit_processes(&bounds, stage)
             .map_err(|errno| Failure::new("limit the number of processes", errno))?;
-        if stage.way.has_ipc() && limit_shared_memory(&bounds).is_err() {
+        // Where it is not to be had by whoever may enter the namespaces only, the reaper looks at it.
+        let is_looked_at = stage.way.is_by_bwrap();
+        if stage.way.has_ipc() && !is_looked_at && limit_shared_memory(&bounds).is_err() {
             let why = "this kernel does not let the shared memory of System V be limited";
             stage.partly.push(LayerOff::new(self.name(), why));
         }
@@ -57,16 +59,18 @@ fn lower(resource: Resource, limit: u64) -> Result<(), Errno> {
 }
 
 /// The limit that the kernel has for it counts a user's processes everywhere and does not bind root, so it is the
-/// numbers of the pid namespace that run out. Where the kernel has no such numbers for each namespace, the user's
-/// limit has to do, and root has none.
+/// numbers of the pid namespace that run out. Where the kernel has no such numbers for each namespace, or they are not
+/// this process's to set, the user's limit has to do, and root has none.
 fn limit_processes(bounds: &Bounds, stage: &Stage<'_>) -> Result<(), Errno> {
-    let has_own_numbers = stage.way.has_pids() && stage.way.has_mounts() && kernel_is_at_least(6, 14);
+    let may_write = !stage.way.is_by_bwrap();
+    let has_own_numbers =
+        may_write && stage.way.has_pids() && stage.way.has_mounts() && kernel_is_at_least(6, 14);
     if has_own_numbers {
         return write("/proc/sys/kernel/pid_max", &bounds.processes.saturating_add(RESERVED).to_string());
     }
     match stage.outside.uid {
         0 => Err(Errno::OPNOTSUPP),
-        _ => lower(Resource::Nproc, u64::from(bounds.processes)),
+        _ => lower(Resource::Nproc, u64::from(bounds.processes.saturating_add(stage.others()))),
     }
 }
 
@@ -78,7 +82,7 @@ fn limit_shared_memory(bounds: &Bounds) -> Result<(), Errno> {
     write("/proc/sys/kernel/msgmni", "64")
 }
 
-fn kernel_is_at_least(major: u32, minor: u32) -> bool {
+pub(super) fn kernel_is_at_least(major: u32, minor: u32) -> bool {
     let uname = rustix::system::uname();
     let release = uname.release().to_string_lossy();
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map_while(|part| part.parse::<u32>().ok());

@@ -4,36 +4,52 @@
 //! hand on. The order matters. Namespaces come first, because what follows needs the privileges within them; mounts
 //! are made before capabilities are dropped; Landlock names places of the finished file system; the filter of system
 //! calls comes last, because it forbids what the others needed.
+//!
+//! Where the machine refuses namespaces to the reaper, `bwrap` may have them. Then what is to be mounted is planned outside by
+//! the same code, in which another [`Hand`] writes it down; `bwrap` starts the reaper in what it has made, once, and the
+//! reaper looks at every layer that it has not entered itself, for what `bwrap` has done counts only where it is seen.
 
 mod capabilities;
 mod devices;
 mod git;
+mod hand;
 mod intruders;
 mod ipc;
 mod landlock;
 mod limits;
+mod look;
+mod made;
 mod mount;
 mod mounts;
 mod network;
+mod nothing;
 mod pids;
 mod placeholders;
 mod privileges;
 mod proc;
 mod protected;
+mod script;
 mod seccomp;
 mod tree;
 mod user;
 mod uts;
 
 pub(super) use intruders::Intruders;
+pub(super) use made::Made;
 pub(super) use placeholders::{Placeholder, Placeholders};
+pub(super) use script::Script;
 
 use super::message::Failure;
 use crate::process::{Confinement, Isolation, LayerOff};
 use crate::sandbox::Sandbox;
+use hand::Hand;
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use rustix::process::{getegid, geteuid};
-use std::os::fd::OwnedFd;
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 
 /// One layer of isolation.
 pub(super) trait Layer: Sync {
@@ -65,6 +81,20 @@ pub(super) trait Layer: Sync {
     fn enter(&self, _: &mut Stage<'_>) -> Result<(), Failure> {
         Ok(())
     }
+
+    /// Plans outside what somebody else mounts.
+    fn plan(&self, _: &mut Stage<'_>) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Looks at what somebody else has made of the layer, or enters it, where it is the reaper's in any case. That its
+    /// namespaces are there has been seen.
+    fn verify(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
+        match self.namespaces() {
+            0 => self.enter(stage),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// What layers know of each other while they are entered.
@@ -72,22 +102,91 @@ pub(super) struct Stage<'a> {
     pub(super) outside: &'a Outside,
     pub(super) confinement: &'a Confinement,
     pub(super) way: Way,
+    /// Who mounts what is planned.
+    hand: Hand,
+    /// What somebody else has made for the reaper.
+    made: Option<&'a Made>,
     /// Made on the machine so that something could be mounted there.
     pub(super) placeholders: Vec<Placeholder>,
     /// What must not come to be while a command runs.
     pub(super) intruders: Intruders,
     /// What layers that are on cannot keep.
     pub(super) partly: Vec<LayerOff>,
+    /// What must not come to be, where that is planned for another process.
+    absent: Vec<(OsString, String)>,
 }
 
 impl<'a> Stage<'a> {
-    pub(super) fn new(outside: &'a Outside, confinement: &'a Confinement, way: Way) -> Self {
-        let (placeholders, intruders, partly) = Default::default();
-        Self { outside, confinement, way, placeholders, intruders, partly }
+    /// For a reaper whose namespaces are new, or were made by somebody else.
+    pub(super) fn new(
+        outside: &'a Outside,
+        confinement: &'a Confinement,
+        way: Way,
+        made: Option<&'a Made>,
+    ) -> Self {
+        let (intruders, absent) = Default::default();
+        let placeholders = made.map(|made| made.placeholders.clone()).unwrap_or_default();
+        let partly = made.map(|made| made.partly.clone()).unwrap_or_default();
+        let hand = Hand::Own;
+        Self { outside, confinement, way, hand, made, placeholders, intruders, partly, absent }
+    }
+
+    /// What somebody else has made. Layers ask for it only where somebody has.
+    fn made(&self) -> Result<&'a Made, Failure> {
+        self.made.ok_or_else(|| Failure::new("find what was planned", Errno::INVAL))
+    }
+
+    /// How many processes and threads count as the user's that are not the command's: where there is no user namespace,
+    /// or the kernel counts across them.
+    fn others(&self) -> u32 {
+        let counts_apart = limits::kernel_is_at_least(5, 14);
+        let is_among_them = |made: &&Made| !counts_apart || made.is_apart(libc::CLONE_NEWUSER) == Ok(false);
+        self.made.filter(is_among_them).map_or(0, |made| made.others)
+    }
+
+    /// Has a file in a directory removed whenever a command creates it, and the command ended. People know the directory
+    /// by its path.
+    fn keep_absent(&mut self, directory: OwnedFd, path: &Path, name: &str) -> Result<(), Errno> {
+        if let Hand::Own = self.hand {
+            return self.intruders.forbid(directory, name, path.join(name));
+        }
+        self.absent.push((script::real(directory.as_fd())?.into(), name.to_owned()));
+        Ok(())
+    }
+
+    /// Does what was planned by [`Stage::keep_absent`].
+    fn forbid_absent(&mut self) -> Result<(), Failure> {
+        for (directory, name) in &self.made()?.absent {
+            let path = Path::new(directory);
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let opened = rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
+            opened
+                .and_then(|fd| self.intruders.forbid(fd, name, path.join(name)))
+                .map_err(mount::failed("watch", path))?;
+        }
+        Ok(())
     }
 }
 
+/// Plans what somebody else is to make for a reaper: what it is told, and what the reaper is told of it.
+pub(super) fn plan(confinement: &Confinement) -> Result<(Script, Made), Failure> {
+    let mut made = Made::new(confinement)?;
+    let outside = Outside::here();
+    let mut stage = Stage::new(&outside, confinement, BY_BWRAP, None);
+    stage.hand = Hand::Script(Script::default());
+    for layer in BY_BWRAP.wanted(confinement) {
+        layer.plan(&mut stage).map_err(|failure| failure.of_layer(layer.name()))?;
+    }
+    let Stage { hand: Hand::Script(script), placeholders, partly, absent, .. } = stage else {
+        return Err(Failure::new("plan the mounts", Errno::INVAL));
+    };
+    (made.placeholders, made.partly, made.absent) = (placeholders, partly, absent);
+    made.parts = script.parts();
+    Ok((script, made))
+}
+
 /// Who the reaper is as seen from outside its namespaces.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Outside {
     pub(super) uid: u32,
     pub(super) gid: u32,
@@ -102,10 +201,20 @@ impl Outside {
 
 /// Layers that are entered together.
 #[derive(Clone, Copy)]
-pub(super) struct Way(&'static [&'static dyn Layer]);
+pub(super) struct Way {
+    layers: &'static [&'static dyn Layer],
+    maker: Maker,
+}
 
-/// Every layer.
-const WHOLE: Way = Way(&[
+/// Who makes namespaces and mounts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Maker {
+    Reaper,
+    Bwrap,
+}
+
+/// Every layer there is.
+const LAYERS: &[&dyn Layer] = &[
     &user::User,
     &pids::Pids,
     &ipc::Ipc,
@@ -120,11 +229,15 @@ const WHOLE: Way = Way(&[
     &privileges::Privileges,
     &landlock::Landlock,
     &seccomp::Seccomp,
-]);
+];
+/// Every layer.
+const WHOLE: Way = Way::own(LAYERS);
+/// Every layer, in what `bwrap` has made.
+pub(super) const BY_BWRAP: Way = Way { layers: LAYERS, maker: Maker::Bwrap };
 /// What a privileged process can do where user namespaces are forbidden.
-const PRIVILEGED: Way = Way(WHOLE.0.split_at(1).1);
+const PRIVILEGED: Way = Way::own(LAYERS.split_at(1).1);
 /// What can be done without any namespace.
-const GUARDED: Way = Way(&[
+const GUARDED: Way = Way::own(&[
     &limits::Limits,
     &capabilities::Capabilities,
     &privileges::Privileges,
@@ -132,20 +245,29 @@ const GUARDED: Way = Way(&[
     &seccomp::Seccomp,
 ]);
 /// The reaper alone.
-const BARE: Way = Way(&[]);
+const BARE: Way = Way::own(&[]);
 
 /// The ways to isolate a command that a host accepts, best first.
 pub(super) fn ways(sandbox: Sandbox) -> &'static [Way] {
     match sandbox {
-        Sandbox::Required => &[WHOLE],
-        Sandbox::BestEffort => &[WHOLE, PRIVILEGED, GUARDED],
+        Sandbox::Required => &[WHOLE, BY_BWRAP],
+        Sandbox::BestEffort => &[WHOLE, BY_BWRAP, PRIVILEGED, GUARDED],
         Sandbox::Off => &[BARE],
     }
 }
 
 impl Way {
+    const fn own(layers: &'static [&'static dyn Layer]) -> Self {
+        Self { layers, maker: Maker::Reaper }
+    }
+
+    /// Whether somebody else makes the namespaces.
+    pub(super) fn is_by_bwrap(self) -> bool {
+        self.maker == Maker::Bwrap
+    }
+
     fn wanted(self, confinement: &Confinement) -> impl Iterator<Item = &'static dyn Layer> {
-        self.0.iter().copied().filter(|layer| layer.unwanted(confinement).is_none())
+        self.layers.iter().copied().filter(|layer| layer.unwanted(confinement).is_none())
     }
 
     /// Flags for the clone that makes the reaper.
@@ -154,7 +276,7 @@ impl Way {
     }
 
     fn has(self, namespace: libc::c_int) -> bool {
-        self.0.iter().any(|layer| layer.namespaces() & namespace != 0)
+        self.layers.iter().any(|layer| layer.namespaces() & namespace != 0)
     }
 
     /// Whether the reaper is the init of a pid namespace, with which the kernel ends every process in it.
@@ -184,7 +306,7 @@ impl Way {
 
     /// The witnesses of all layers.
     pub(super) fn witnesses(self) -> Result<Vec<OwnedFd>, Errno> {
-        self.0.iter().filter_map(|layer| layer.witness().transpose()).collect()
+        self.layers.iter().filter_map(|layer| layer.witness().transpose()).collect()
     }
 
     /// The failure to make all namespaces at once, with the first layer whose namespace `probe` finds refused.
@@ -209,11 +331,13 @@ impl Way {
     /// Enters every layer and says which are on.
     pub(super) fn enter(self, stage: &mut Stage<'_>) -> Result<Isolation, Failure> {
         let confinement = stage.confinement;
+        let by = self.is_by_bwrap().then(|| "bwrap".to_owned());
         let mut isolation =
-            Isolation { mode: confinement.mode, on: Vec::new(), off: Vec::new(), partly: Vec::new() };
+            Isolation { mode: confinement.mode, by, on: Vec::new(), off: Vec::new(), partly: Vec::new() };
         for layer in self.wanted(confinement) {
-            match layer.enter(stage) {
-                Ok(()) => isolation.on.push(layer.name().to_owned()),
+            match self.enter_layer(layer, stage) {
+                Ok(None) => isolation.on.push(layer.name().to_owned()),
+                Ok(Some(why)) => isolation.off.push(LayerOff::new(layer.name(), why)),
                 Err(failure) if layer.is_optional() && confinement.mode == Sandbox::BestEffort => {
                     isolation.off.push(LayerOff::new(layer.name(), failure.to_string()));
                 }
@@ -223,12 +347,34 @@ impl Way {
         isolation.partly = std::mem::take(&mut stage.partly);
         Ok(isolation)
     }
+
+    /// Why the layer is off, where it is not missed.
+    fn enter_layer(self, layer: &dyn Layer, stage: &mut Stage<'_>) -> Result<Option<&'static str>, Failure> {
+        if self.maker == Maker::Reaper {
+            return layer.enter(stage).map(|()| None);
+        }
+        let namespace = layer.namespaces();
+        let is_there = namespace == 0
+            || stage
+                .made()?
+                .is_apart(namespace)
+                .map_err(|errno| Failure::new("look at the namespace", errno))?;
+        match is_there {
+            true => layer.verify(stage).map(|()| None),
+            false if namespace == libc::CLONE_NEWUSER && stage.outside.uid != 0 => Ok(Some(NOBODY)),
+            false => Err(Failure::new("find the namespace that bwrap should have made", Errno::NOENT)),
+        }
+    }
 }
+
+/// Why there is no user namespace in what a set-uid `bwrap` has made.
+const NOBODY: &str =
+    "forbidden here, and required does without: this user is not root, has no capability and can gain none";
 
 /// Adds to `isolation` the layers that are off because the host does without them, or because `failure` was in the
 /// way.
 pub(super) fn account(isolation: &mut Isolation, confinement: &Confinement, failure: Option<&Failure>) {
-    for layer in WHOLE.0 {
+    for layer in LAYERS {
         let name = layer.name();
         if isolation.on.iter().any(|on| on == name) || isolation.off.iter().any(|off| off.layer == name) {
             continue;
@@ -243,9 +389,15 @@ pub(super) fn account(isolation: &mut Isolation, confinement: &Confinement, fail
     }
 }
 
+/// Whether a failure is that a namespace, or the `/proc` of one, could not be made: somebody else may be able to.
+pub(super) fn is_of_namespaces(failure: &Failure) -> bool {
+    let makes = |layer: &&dyn Layer| layer.namespaces() != 0 || layer.name() == proc::Proc.name();
+    LAYERS.iter().copied().filter(makes).any(|layer| failure.layer.as_deref() == Some(layer.name()))
+}
+
 fn why(layer: &str, failure: &Failure) -> String {
     match &failure.layer {
         Some(missing) if missing != layer => format!("not without {missing}: {failure}"),
-        _ => failure.to_string(),
+        _ => failure.in_full(),
     }
 }

@@ -1,9 +1,10 @@
 //! Paths in what can be written that cannot be written all the same.
 
 use super::git;
-use super::mount::{Copy, READ_ONLY, TAME, failed, kind, point};
+use super::hand::Seen;
+use super::look::Look;
+use super::mount::{READ_ONLY, TAME, failed, kind, point};
 use super::placeholders::Placeholder;
-use super::tree::{cover, nothing};
 use super::{Layer, Stage};
 use crate::process::linux::message::Failure;
 use crate::process::{Found, LayerOff};
@@ -40,6 +41,15 @@ impl Layer for Protected {
             protect(&path, stage).map_err(failed("protect", &path))?;
         }
         Ok(())
+    }
+
+    fn plan(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
+        self.enter(stage)
+    }
+
+    fn verify(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
+        Look::now()?.at_parts(stage.made()?, true)?;
+        stage.forbid_absent()
     }
 }
 
@@ -79,9 +89,15 @@ fn protect(path: &Path, stage: &mut Stage<'_>) -> Result<(), Errno> {
     if stage.confinement.is_writable(path) {
         return Ok(());
     }
-    match point(path) {
-        Ok(fd) => Copy::of(fd.as_fd())?.with(READ_ONLY | TAME)?.attach(fd.as_fd()),
-        Err(Errno::NOENT) => keep_absent(path, stage),
+    let real = match stage.hand.seen(path) {
+        Seen::At(real) => real,
+        Seen::Memory => return stage.hand.cover_in_memory(path),
+        // Nor can anything be created there.
+        Seen::Nothing => return Ok(()),
+    };
+    match point(&real) {
+        Ok(fd) => stage.hand.fix(fd.as_fd(), path, READ_ONLY),
+        Err(Errno::NOENT) => keep_absent(&real, path, stage),
         // Something on the way is no directory; then there is nothing to be protected.
         Err(Errno::NOTDIR) => Ok(()),
         Err(errno) => Err(errno),
@@ -89,14 +105,14 @@ fn protect(path: &Path, stage: &mut Stage<'_>) -> Result<(), Errno> {
 }
 
 /// Puts an empty file, which cannot be written, where something could be created. In a directory that is not there
-/// either, that directory is kept absent.
-fn keep_absent(path: &Path, stage: &mut Stage<'_>) -> Result<(), Errno> {
-    let mut path = path;
-    while let Some(parent) = path.parent().filter(|parent| !parent.exists()) {
-        path = parent;
+/// either, that directory is kept absent. What is seen at `path` lies at `real`.
+fn keep_absent(real: &Path, path: &Path, stage: &mut Stage<'_>) -> Result<(), Errno> {
+    let (mut real, mut path) = (real, path);
+    while let (Some(parent), Some(above)) = (real.parent().filter(|parent| !parent.exists()), path.parent()) {
+        (real, path) = (parent, above);
     }
-    match std::fs::File::create_new(path) {
-        Ok(_) => stage.placeholders.push(Placeholder { path: path.into(), is_made: true }),
+    match std::fs::File::create_new(real) {
+        Ok(_) => stage.placeholders.push(Placeholder { path: real.into(), is_made: true }),
         // What cannot be created here cannot be created by the command.
         Err(error) => match Errno::from_io_error(&error) {
             Some(Errno::ROFS | Errno::ACCESS | Errno::PERM | Errno::NOTDIR) => return Ok(()),
@@ -104,12 +120,14 @@ fn keep_absent(path: &Path, stage: &mut Stage<'_>) -> Result<(), Errno> {
             errno => return Err(errno.unwrap_or(Errno::IO)),
         },
     }
-    cover(path, FileType::RegularFile)
+    stage.hand.cover(path, FileType::RegularFile)
 }
 
 /// Mounts things over each other beneath one directory, following no links.
 pub(super) struct Guard<'s, 'a> {
     root: PathBuf,
+    /// The root without links.
+    real: PathBuf,
     fd: OwnedFd,
     stage: &'s mut Stage<'a>,
     /// What stays where it is already.
@@ -118,8 +136,9 @@ pub(super) struct Guard<'s, 'a> {
 
 impl<'s, 'a> Guard<'s, 'a> {
     fn new(root: PathBuf, stage: &'s mut Stage<'a>) -> Result<Self, Errno> {
-        let fd = point(&root.canonicalize().map_err(|_| Errno::NOENT)?)?;
-        Ok(Self { root, fd, stage, pinned: HashSet::new() })
+        let real = root.canonicalize().map_err(|_| Errno::NOENT)?;
+        let fd = point(&real)?;
+        Ok(Self { root, real, fd, stage, pinned: HashSet::new() })
     }
 
     /// Protects something that was found. What is gone since needs no protection; nothing that a command has done can
@@ -158,7 +177,7 @@ impl<'s, 'a> Guard<'s, 'a> {
         }
         self.pin_the_way(path)?;
         let fd = self.point(path)?;
-        nothing(kind(fd.as_fd())?)?.attach(fd.as_fd())
+        self.stage.hand.hide(fd.as_fd(), &self.real.join(path), kind(fd.as_fd())?)
     }
 
     /// Names what lies at a path beneath the root, as it is seen through the mounts so far.
@@ -167,6 +186,9 @@ impl<'s, 'a> Guard<'s, 'a> {
     }
 
     pub(super) fn open(&self, relative: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+        if !self.stage.hand.shows(&self.real.join(relative)) {
+            return Err(Errno::NOENT);
+        }
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
         rustix::fs::openat2(&self.fd, relative, flags | OFlags::CLOEXEC, Mode::empty(), resolve)
     }
@@ -185,7 +207,7 @@ impl<'s, 'a> Guard<'s, 'a> {
             return Ok(());
         }
         let fd = self.point(relative)?;
-        Copy::of(fd.as_fd())?.with(TAME)?.attach(fd.as_fd())?;
+        self.stage.hand.fix(fd.as_fd(), &self.real.join(relative), TAME)?;
         self.pinned.insert(relative.to_owned());
         Ok(())
     }
@@ -201,7 +223,7 @@ impl<'s, 'a> Guard<'s, 'a> {
         if is_empty(&path, kind(fd.as_fd())?) {
             self.stage.placeholders.push(Placeholder { path: path.into(), is_made: false });
         }
-        Copy::of(fd.as_fd())?.with(READ_ONLY | TAME)?.attach(fd.as_fd())
+        self.stage.hand.fix(fd.as_fd(), &self.real.join(relative), READ_ONLY)
     }
 
     /// Makes an empty file or directory and seals it.
@@ -227,13 +249,13 @@ impl<'s, 'a> Guard<'s, 'a> {
             Err(errno) => return Err(errno),
         }
         let fd = self.point(relative)?;
-        Copy::of(fd.as_fd())?.with(READ_ONLY | TAME)?.attach(fd.as_fd())
+        self.stage.hand.fix(fd.as_fd(), &self.real.join(relative), READ_ONLY)
     }
 
     /// Has a file removed whenever a command creates it, and the command ended.
-    pub(super) fn keep_absent(&mut self, directory: &Path, name: &'static str) -> Result<(), Errno> {
+    pub(super) fn keep_absent(&mut self, directory: &Path, name: &str) -> Result<(), Errno> {
         let fd = self.open(directory, OFlags::RDONLY | OFlags::DIRECTORY)?;
-        self.stage.intruders.forbid(fd, name, self.root.join(directory).join(name))
+        self.stage.keep_absent(fd, &self.root.join(directory), name)
     }
 }
 

@@ -1,8 +1,9 @@
 //! The file system as a command sees it: the machine's, read-only and without its devices, its services' places and its
 //! user's secrets; the workspace and a temporary directory to write in.
 
-use super::devices::Devices;
-use super::mount::{Copy, READ_ONLY, TAME, failed, kind, make_room, memory, point, set_everywhere};
+use super::hand::{Hand, Taken};
+use super::look::Look;
+use super::mount::{READ_ONLY, TAME, failed, kind, point};
 use super::{Layer, Stage};
 use crate::process::Confinement;
 use crate::process::linux::message::Failure;
@@ -12,11 +13,6 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
-
-/// An empty directory and an empty file, to show in place of what is hidden.
-const NOTHING: &str = "/dev/.nothing";
-const EMPTY_DIRECTORY: &str = "/dev/.nothing/directory";
-const EMPTY_FILE: &str = "/dev/.nothing/file";
 
 pub(super) struct Tree;
 
@@ -31,24 +27,31 @@ impl Layer for Tree {
 
     fn enter(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
         let confinement = stage.confinement;
+        let hand = &mut stage.hand;
         // Whatever is to be written is taken before everything becomes read-only.
         let mut scenes = Vec::new();
-        take_writable(confinement, &mut scenes)?;
-        take_readable(confinement, &mut scenes)?;
-        let devices = Devices::take()?;
-        set_everywhere(READ_ONLY | TAME)
-            .map_err(|errno| Failure::new("make the file system read-only", errno))?;
-        devices.arrange(confinement.bounds.memory)?;
-        arrange_nothing()?;
+        take_writable(confinement, hand, &mut scenes)?;
+        take_readable(confinement, hand, &mut scenes)?;
+        hand.prepare(confinement.bounds.memory)?;
         hide(confinement, &mut scenes);
         // What lies above is arranged first, so that what lies beneath stays in sight.
         scenes.sort_by_key(|scene| scene.path.components().count());
         let kept: HashSet<PathBuf> = scenes.iter().filter(|s| s.shows()).map(|s| s.path.clone()).collect();
         for scene in scenes {
             let path = scene.path.clone();
-            scene.arrange(&kept, confinement.bounds.memory).map_err(failed("mount", &path))?;
+            scene.arrange(hand, &kept, confinement.bounds.memory).map_err(failed("mount", &path))?;
         }
         Ok(())
+    }
+
+    fn plan(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
+        self.enter(stage)
+    }
+
+    fn verify(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
+        let look = Look::now()?;
+        look.at_the_machine(stage.made()?)?;
+        look.at_parts(stage.made()?, false)
     }
 }
 
@@ -60,14 +63,14 @@ struct Scene {
 
 enum What {
     /// A part of the machine's file system.
-    Shown(Copy, FileType),
+    Shown(Taken, FileType),
     /// An empty temporary directory.
     Temporary,
     /// Nothing, in place of a directory or a file.
     Hidden(FileType),
 }
 
-fn take_writable(confinement: &Confinement, scenes: &mut Vec<Scene>) -> Result<(), Failure> {
+fn take_writable(confinement: &Confinement, hand: &Hand, scenes: &mut Vec<Scene>) -> Result<(), Failure> {
     let workspace = Path::new(&confinement.workspace);
     let fd = open(workspace)?;
     let stat = rustix::fs::fstat(&fd).map_err(failed("look at", workspace))?;
@@ -75,7 +78,7 @@ fn take_writable(confinement: &Confinement, scenes: &mut Vec<Scene>) -> Result<(
     if (stat.st_dev as u64, stat.st_ino as u64) != (confinement.device, confinement.inode) {
         return Err(failed("recognise the workspace", workspace)(Errno::STALE));
     }
-    scenes.push(Scene::shown(workspace, &fd, TAME)?);
+    scenes.push(Scene::shown(hand, workspace, &fd, TAME)?);
     let has_own_tmp = confinement.has_own_tmp();
     match &confinement.temp {
         None if has_own_tmp => scenes.push(Scene { path: "/tmp".into(), what: What::Temporary }),
@@ -84,27 +87,27 @@ fn take_writable(confinement: &Confinement, scenes: &mut Vec<Scene>) -> Result<(
             let temp = Path::new(temp);
             let fd = open(temp)?;
             if has_own_tmp {
-                scenes.push(Scene::shown(Path::new("/tmp"), &fd, TAME)?);
+                scenes.push(Scene::shown(hand, Path::new("/tmp"), &fd, TAME)?);
             }
-            scenes.push(Scene::shown(temp, &fd, TAME)?);
+            scenes.push(Scene::shown(hand, temp, &fd, TAME)?);
         }
     }
     for path in &confinement.writable {
-        scenes.push(Scene::shown(Path::new(path), &open(Path::new(path))?, TAME)?);
+        scenes.push(Scene::shown(hand, Path::new(path), &open(Path::new(path))?, TAME)?);
     }
     Ok(())
 }
 
-fn take_readable(confinement: &Confinement, scenes: &mut Vec<Scene>) -> Result<(), Failure> {
+fn take_readable(confinement: &Confinement, hand: &Hand, scenes: &mut Vec<Scene>) -> Result<(), Failure> {
     for path in &confinement.readable {
-        scenes.push(Scene::shown(Path::new(path), &open(Path::new(path))?, READ_ONLY | TAME)?);
+        scenes.push(Scene::shown(hand, Path::new(path), &open(Path::new(path))?, READ_ONLY | TAME)?);
     }
     // With the network, names are to be resolved; how, often stands where services have their places.
     let resolver = Path::new("/etc/resolv.conf");
     if let (true, Ok(file)) = (confinement.network, resolver.canonicalize())
         && file != resolver
     {
-        scenes.push(Scene::shown(&file, &open(&file)?, READ_ONLY | TAME)?);
+        scenes.push(Scene::shown(hand, &file, &open(&file)?, READ_ONLY | TAME)?);
     }
     Ok(())
 }
@@ -117,12 +120,6 @@ fn open(path: &Path) -> Result<OwnedFd, Failure> {
     let real = path.canonicalize();
     let real = real.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO));
     real.and_then(|real| point(&real)).map_err(failed("open", path))
-}
-
-fn arrange_nothing() -> Result<(), Failure> {
-    let made = make_room(Path::new(EMPTY_DIRECTORY), FileType::Directory)
-        .and_then(|()| make_room(Path::new(EMPTY_FILE), FileType::RegularFile));
-    made.map_err(failed("make", Path::new(NOTHING)))
 }
 
 fn hide(confinement: &Confinement, scenes: &mut Vec<Scene>) {
@@ -138,48 +135,25 @@ fn hide(confinement: &Confinement, scenes: &mut Vec<Scene>) {
 }
 
 impl Scene {
-    fn shown(path: &Path, fd: &OwnedFd, attributes: u64) -> Result<Self, Failure> {
+    fn shown(hand: &Hand, path: &Path, fd: &OwnedFd, attributes: u64) -> Result<Self, Failure> {
         let kind = kind(fd.as_fd()).map_err(failed("look at", path))?;
-        let copy =
-            Copy::of(fd.as_fd()).and_then(|copy| copy.with(attributes)).map_err(failed("take", path))?;
+        let taken = hand.take(fd.as_fd(), attributes).map_err(failed("take", path))?;
         // A path over links is mounted where it leads to; the links stay.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        Ok(Self { path, what: What::Shown(copy, kind) })
+        Ok(Self { path, what: What::Shown(taken, kind) })
     }
 
     fn shows(&self) -> bool {
         matches!(self.what, What::Shown(..))
     }
 
-    fn arrange(self, kept: &HashSet<PathBuf>, bytes: u64) -> Result<(), Errno> {
+    fn arrange(self, hand: &mut Hand, kept: &HashSet<PathBuf>, bytes: u64) -> Result<(), Errno> {
         match self.what {
-            What::Shown(copy, kind) => {
-                make_room(&self.path, kind)?;
-                copy.attach(point(&self.path)?.as_fd())
-            }
-            What::Temporary => memory(&self.path, "1777", Some(bytes)),
-            What::Hidden(_) if kept.iter().any(|path| path.starts_with(&self.path)) => {
-                memory(&self.path, "0755", None)
-            }
-            What::Hidden(kind) => cover(&self.path, kind),
+            What::Shown(taken, kind) => hand.show(taken, &self.path, kind),
+            What::Temporary => hand.temporary(&self.path, bytes),
+            What::Hidden(_) if kept.iter().any(|path| path.starts_with(&self.path)) => hand.bare(&self.path),
+            What::Hidden(kind) => hand.cover(&self.path, kind),
         }
-    }
-}
-
-/// Nothing, to be shown in place of something of a kind.
-pub(super) fn nothing(kind: FileType) -> Result<Copy, Errno> {
-    let nothing = if kind == FileType::Directory { EMPTY_DIRECTORY } else { EMPTY_FILE };
-    Copy::of(point(Path::new(nothing))?.as_fd())?.with(READ_ONLY | TAME)
-}
-
-/// Shows nothing in place of a directory or a file.
-pub(super) fn cover(path: &Path, kind: FileType) -> Result<(), Errno> {
-    let nothing = nothing(kind)?;
-    // Something above may have been covered meanwhile, and this with it.
-    match point(path) {
-        Ok(target) => nothing.attach(target.as_fd()),
-        Err(Errno::NOENT) => Ok(()),
-        Err(errno) => Err(errno),
     }
 }
 
