@@ -46,8 +46,12 @@ allowed(Name, Definition, Work, {Kernel, Agents}, Context, Run) ->
             {error, too_deep(Name, Depth - 1)};
         false ->
             Handler = handler(Name, Definition, Kernel, Depth),
-            answer(Name, beamai_call:run(Kernel, {?TOOL, Handler}, Work, Context, infinity, Run))
+            answer(Name, beamai_call:run(Kernel, {?TOOL, Handler}, Work, Context, timeout(Definition, Context), Run))
     end.
+
+%% An agent ends by itself when its time is over, and hands over what it has.
+timeout(Fun, Context) when is_function(Fun) -> beamai_budget:in_time(infinity, Context);
+timeout(_Definition, _Context) -> infinity.
 
 handler(Name, Fun, _Kernel, _Depth) when is_function(Fun, 2) ->
     fun(Work, Context) -> summary(Name, Fun(Work, Context)) end;

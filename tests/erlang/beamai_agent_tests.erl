@@ -213,6 +213,36 @@ a_budget_of_time_ends_the_run_and_what_it_waits_for_test() ->
     {ok, Agent} = beamai_agent:new(#{llm => Model, budget => #{max_time => 100}}),
     ?assertMatch({error, {out_of_budget, time}, _}, beamai_agent:run(Agent, <<"go">>)).
 
+a_budget_of_time_ends_the_calls_that_run_test_() ->
+    {timeout, 30, fun() ->
+        Self = self(),
+        Wait = beamai_test:tool(<<"wait">>, fun(_) -> Self ! {at_work, self()}, timer:sleep(60000), {ok, 1} end),
+        Kernel = beamai_kernel:add_tool(
+            beamai_kernel:add_tool_module(
+                beamai_kernel:new(#{permissions => #{default => allow}, sandbox => best_effort}), beamai_tool_shell
+            ),
+            Wait
+        ),
+        Sleep = #{<<"command">> => <<"sleep 60">>, <<"timeout">> => 50000},
+        Fun = fun(_, _) -> timer:sleep(60000) end,
+        [
+            begin
+                Agent = agent([calls([Call]), <<"never">>], #{
+                    kernel => Kernel, agents => #{<<"fun">> => Fun}, budget => #{max_time => 200}
+                }),
+                {error, {out_of_budget, time}, After} = beamai_agent:run(Agent, <<"go">>),
+                [{error, Told}] = results(After),
+                ?assertNotEqual(nomatch, string:find(Told, <<"\"error_type\":\"timeout\"">>))
+            end
+         || Call <- [
+                {<<"wait">>, #{}}, {<<"shell_exec">>, Sleep},
+                {<<"task">>, #{<<"agent">> => <<"fun">>, <<"objective">> => <<"wait">>}}
+            ]
+        ],
+        Handler = receive {at_work, Pid} -> Pid end,
+        ?assertNot(is_process_alive(Handler))
+    end}.
+
 a_run_is_cancelled_by_its_id_test() ->
     Self = self(),
     Wait = beamai_test:tool(<<"wait">>, fun(_) -> Self ! {waiting, self()}, timer:sleep(60000), {ok, 1} end),
