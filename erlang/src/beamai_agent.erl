@@ -65,12 +65,14 @@
     tool_calls = 0 :: non_neg_integer()
 }).
 
-%% @doc An agent. Raises `{bad_option, Key}', and what loading the plugins raises.
+%% @doc An agent. Raises `{bad_option, Key}', what loading the plugins raises, and `{invalid_tool, Name, Problems}' for a
+%% tool that the model's provider would refuse.
 -spec new(beamai_agent_options:agent()) -> {ok, agent()}.
 new(Options) ->
     Settings = beamai_agent_options:agent(Options),
     Kernel = lists:foldl(fun load/2, base(Settings), maps:get(plugins, Settings)),
     Ready = profiled(maps:get(profile, Settings), with_agents(Settings, Kernel)),
+    ok = beamai_chat:check_tools(maps:get(llm, Settings), Ready),
     {ok, (maps:without([plugins, agents], Settings))#{kernel => Ready}}.
 
 base(#{kernel := Kernel}) -> Kernel;

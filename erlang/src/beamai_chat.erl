@@ -8,7 +8,7 @@
 %% A model keeps its key in a fun: printing a model does not show it, nor does any error or log of this library.
 -module(beamai_chat).
 
--export([new/2, complete/2, instructions/2, reply/2]).
+-export([new/2, complete/2, instructions/2, check_tools/2, reply/2]).
 -export_type([model/0, provider/0]).
 
 -type provider() :: openai | anthropic | text | scripted.
@@ -83,6 +83,15 @@ defaults(Request) ->
 -spec instructions(model(), beamai_kernel:kernel()) -> binary().
 instructions(#{module := Module}, Kernel) ->
     Module:instructions(Kernel).
+
+%% @doc Whether the model can be offered the kernel's tools. Raises `{invalid_tool, Name, Problems}' where not, such as for
+%% a name that the provider refuses.
+-spec check_tools(model(), beamai_kernel:kernel()) -> ok.
+check_tools(#{module := Module, state := State}, Kernel) ->
+    case erlang:function_exported(Module, check_tools, 2) of
+        true -> Module:check_tools(State, Kernel);
+        false -> ok
+    end.
 
 %% @doc A reply, for modules that make some. Without a usage it is estimated.
 -spec reply(beamai_chat_model:message(), #{stop => beamai_chat_model:stop(), usage => map()}) ->

@@ -6,7 +6,7 @@
 -behaviour(beamai_chat_model).
 -behaviour(beamai_chat_http).
 
--export([new/1, complete/2, instructions/1]).
+-export([new/1, complete/2, instructions/1, check_tools/2]).
 -export([url/1, headers/2, body/2, whole/1, begin_stream/0, event/3, end_stream/1]).
 
 -import(beamai_chat_http, [count/2]).
@@ -33,6 +33,12 @@ complete(Options, Request) ->
 %% @doc Nothing: the tools go with the request.
 -spec instructions(beamai_kernel:kernel()) -> binary().
 instructions(_Kernel) -> <<>>.
+
+%% @doc Raises what is wrong with the kernel's tools.
+-spec check_tools(beamai_chat_options:checked(), beamai_kernel:kernel()) -> ok.
+check_tools(Options, Kernel) ->
+    _ = tools(Options, #{kernel => Kernel}),
+    ok.
 
 %%% The request
 

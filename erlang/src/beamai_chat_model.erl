@@ -85,3 +85,6 @@
 -callback complete(state(), request()) -> {ok, reply()} | {error, error()}.
 %% What is added to the system prompt, for a model that is not told of the tools otherwise.
 -callback instructions(beamai_kernel:kernel()) -> binary().
+%% Raises `{invalid_tool, Name, Problems}' where a tool cannot be offered to the model.
+-callback check_tools(state(), beamai_kernel:kernel()) -> ok.
+-optional_callbacks([check_tools/2]).

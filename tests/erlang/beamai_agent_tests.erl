@@ -54,6 +54,29 @@ plugins_come_on_top_of_the_kernel_test() ->
     {ok, _} = beamai_kernel:find_tool(beamai_agent:kernel(Agent), <<"echo">>),
     {ok, _} = beamai_kernel:find_tool(beamai_agent:kernel(Agent), <<"file_read">>).
 
+a_tool_whose_name_the_provider_refuses_is_named_at_once_test() ->
+    Long = binary:copy(<<"a">>, 80),
+    Kernel = fun(Name) -> tools([beamai_test:tool(Name, fun(_) -> {ok, 1} end)]) end,
+    New = fun(Provider, Name) ->
+        beamai_agent:new(#{llm => beamai_chat:new(Provider, #{model => <<"m">>}), kernel => Kernel(Name)})
+    end,
+    Schema = fun(Provider, Name) -> beamai_kernel:get_tool_schemas(Kernel(Name), Provider) end,
+    [
+        begin
+            {'EXIT', {{invalid_tool, Name, [Problem]}, _}} = (catch Make(Provider, Name)),
+            ?assertNotEqual(nomatch, string:find(Problem, "another name"))
+        end
+     || {Make, Provider, Name} <- [
+            {New, openai, <<"my.tool">>}, {New, openai, Long}, {New, anthropic, <<"Wörter"/utf8>>}, {Schema, openai_responses, <<"a b">>},
+            {Schema, gemini, <<"1st">>}, {Schema, openai, <<"a\n">>}
+        ]
+    ],
+    {ok, _} = New(anthropic, Long),
+    [_] = Schema(gemini, <<"my.tool">>),
+    [_] = Schema(mcp, <<"my tool">>),
+    Text = beamai_chat:new(text, #{complete => fun(_) -> {ok, <<>>} end}),
+    {ok, _} = beamai_agent:new(#{llm => Text, kernel => Kernel(<<"my.tool">>)}).
+
 an_error_goes_to_the_model_and_leaves_the_other_calls_alone_test() ->
     Fail = beamai_test:tool(<<"fail">>, fun(_) -> error(boom) end),
     Own = beamai_test:tool(<<"own">>, fun(_) -> {error, {my, reason}} end),
