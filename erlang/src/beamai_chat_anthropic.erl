@@ -97,7 +97,7 @@ message(#{role := assistant, content := Text} = Message, _Options) ->
     Calls = [call(Call) || Call <- maps:get(tool_calls, Message, [])],
     {<<"assistant">>, text_block(Text) ++ Calls};
 message(#{role := tool, call := Id, outcome := Outcome} = Message, Options) ->
-    Block = #{<<"type">> => <<"tool_result">>, <<"tool_use_id">> => Id, <<"content">> => result(Message, Options)},
+    Block = #{<<"type">> => <<"tool_result">>, <<"tool_use_id">> => id(Id), <<"content">> => result(Message, Options)},
     {<<"user">>, [Block#{<<"is_error">> => true} || Outcome =/= ok] ++ [Block || Outcome =:= ok]}.
 
 result(#{content := Text, images := [_ | _] = Images}, #{images := true}) ->
@@ -117,7 +117,10 @@ text_block(Text) ->
     end.
 
 call(#{id := Id, name := Name, args := Args}) ->
-    #{<<"type">> => <<"tool_use">>, <<"id">> => Id, <<"name">> => Name, <<"input">> => Args}.
+    #{<<"type">> => <<"tool_use">>, <<"id">> => id(Id), <<"name">> => beamai_chat_http:accepted(Name, 128), <<"input">> => Args}.
+
+%% Those of other servers may have any characters.
+id(Id) -> beamai_chat_http:accepted(Id, 128).
 
 %%% The answer
 

@@ -4,7 +4,7 @@
 %% whole, and tried again.
 -module(beamai_chat_http).
 
--export([complete/3, url/2, arguments/1, cut_off/2, text/2, count/2, broke_off/0]).
+-export([complete/3, url/2, accepted/2, arguments/1, cut_off/2, text/2, count/2, broke_off/0]).
 -export_type([wire_event/0]).
 
 %% An object of the answer: the data of an event, or all of it.
@@ -154,6 +154,20 @@ announced({ok, #{message := #{content := Content}}} = Ok, Emit) when Content =/=
     Ok;
 announced(Result, _Emit) ->
     Result.
+
+%% @doc A name or an id as every provider takes it back, in the history of a conversation: models make up names, and
+%% servers ids, that are refused there.
+-spec accepted(Text :: binary(), Most :: pos_integer()) -> binary().
+accepted(Text, Most) ->
+    case re:run(Text, "^[a-zA-Z0-9_-]+$", [dollar_endonly, {capture, none}]) of
+        match when byte_size(Text) =< Most ->
+            Text;
+        _ ->
+            Plain = re:replace(Text, "[^a-zA-Z0-9_-]", "_", [global, {return, binary}]),
+            %% Two that differ must not become one.
+            Hash = binary:part(binary:encode_hex(crypto:hash(sha256, Text)), 0, 8),
+            <<(binary:part(Plain, 0, min(byte_size(Plain), Most - 9)))/binary, "_", Hash/binary>>
+    end.
 
 %% @doc The arguments of a call as the model wrote them: an object, or why they are none.
 -spec arguments(binary()) -> #{args := map(), invalid => binary()}.

@@ -115,7 +115,7 @@ message(#{role := tool, call := Id, content := Content}) ->
     #{<<"role">> => <<"tool">>, <<"tool_call_id">> => Id, <<"content">> => Content}.
 
 call(#{id := Id, name := Name, args := Args}) ->
-    Function = #{<<"name">> => Name, <<"arguments">> => beamai_json:text(Args)},
+    Function = #{<<"name">> => beamai_chat_http:accepted(Name, 64), <<"arguments">> => beamai_json:text(Args)},
     #{<<"id">> => Id, <<"type">> => <<"function">>, <<"function">> => Function}.
 
 %%% The answer

@@ -169,6 +169,30 @@ blocks_of_any_kind_go_back_as_they_came_in_pieces_test() ->
         Blocks
     ).
 
+%%% What was said before
+
+a_name_that_a_model_made_up_is_no_error_for_the_next_request_test() ->
+    Call = #{id => <<"functions.read:0">>, name => <<"functions.read file">>, args => #{}},
+    Messages = [
+        #{role => user, content => <<"Go.">>},
+        #{role => assistant, content => <<>>, tool_calls => [Call]},
+        #{role => tool, call => <<"functions.read:0">>, name => <<"functions.read file">>, content => <<"none">>, outcome => error}
+    ],
+    Sent = fun(Provider) ->
+        Server = chat_server:start([chat_server:says(Provider, <<"Sorry.">>)]),
+        {ok, _} = beamai_chat:complete(model(Provider, Server, #{stream => false}), #{messages => Messages}),
+        [#{body := #{<<"messages">> := [_ | Said]}}] = chat_server:requests(Server),
+        chat_server:stop(Server),
+        Said
+    end,
+    IsAccepted = fun(Text) -> ?assertEqual(match, re:run(Text, "^[a-zA-Z0-9_-]{1,64}$", [{capture, none}])) end,
+    [#{<<"tool_calls">> := [#{<<"id">> := Own, <<"function">> := #{<<"name">> := Name}}]}, #{<<"tool_call_id">> := Own}] = Sent(openai),
+    IsAccepted(Name),
+    [#{<<"content">> := [#{<<"id">> := Id, <<"name">> := Named}]}, #{<<"content">> := [#{<<"tool_use_id">> := Id}]}] = Sent(anthropic),
+    lists:foreach(IsAccepted, [Id, Named]),
+    ?assertNotEqual(beamai_chat_http:accepted(<<"a.b">>, 64), beamai_chat_http:accepted(<<"a:b">>, 64)),
+    [IsAccepted(beamai_chat_http:accepted(Text, 64)) || Text <- [<<>>, binary:copy(<<"a">>, 200), <<"ä"/utf8>>, <<"a\n">>]].
+
 %%% Images of results
 
 images_are_shown_as_images_test_() ->
