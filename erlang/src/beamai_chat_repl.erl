@@ -47,12 +47,16 @@ interrupted(Input) ->
 -spec model(fun((string()) -> string() | false)) -> {ok, Name :: iodata(), beamai_chat:model()} | {error, iodata()}.
 model(Env) ->
     Named = named("OPENAI", openai, Env) ++ named("ANTHROPIC", anthropic, Env),
-    %% A key alone may be there for other programs.
-    case [Found || Found <- Named, element(1, Found) =/= incomplete] ++ Named of
-        [{incomplete, Why} | _] -> {error, Why};
-        [Found | _] -> Found;
-        [] -> {ok, "No model is configured, so this is a tour.", beamai_chat:new(scripted, #{turns => fun beamai_chat_tour:turn/1})}
+    case {lists:append([whole(Found) || Found <- Named]), Named} of
+        {[Found | _], _} -> Found;
+        {[], [{incomplete, Why} | _]} -> {error, Why};
+        {[], []} -> {ok, "No model is configured, so this is a tour.", beamai_chat:new(scripted, #{turns => fun beamai_chat_tour:turn/1})}
     end.
+
+%% A key alone may be there for other programs.
+whole({incomplete, _Why}) -> [];
+whole({ok, _Name, _Model} = Found) -> [Found];
+whole({error, _Why} = Found) -> [Found].
 
 named(Prefix, Provider, Env) ->
     [Key, Url, Model] = [Env(Prefix ++ Suffix) || Suffix <- ["_API_KEY", "_BASE_URL", "_MODEL"]],
