@@ -34,18 +34,19 @@
 -spec complete(Wire :: module(), Options :: map(), beamai_chat_model:request()) ->
     {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
 complete(Wire, Options, Request) ->
-    Key = key(Options),
-    case beamai_json:encode(Wire:body(Options, Request)) of
-        {ok, Body} ->
+    case {key(Options), beamai_json:encode(Wire:body(Options, Request))} of
+        {{ok, Key}, {ok, Body}} ->
             Http = http(Wire, Options, Key, Body),
             Try = fun() -> hidden(try_it(Wire, Http, Request), Key) end,
             beamai_chat_retry:run(Options, Request, Try);
-        {error, Why} ->
+        {error, _} ->
+            fault(authentication, "the function in api_key gave no key: printable text without spaces or line breaks");
+        {_, {error, Why}} ->
             fault(invalid_request, ["the conversation cannot be sent: ", Why])
     end.
 
 key(#{api_key := Secret}) -> beamai_secret:reveal(Secret);
-key(_Options) -> none.
+key(_Options) -> {ok, none}.
 
 http(Wire, Options, Key, Body) ->
     Own = maps:get(headers, Options),

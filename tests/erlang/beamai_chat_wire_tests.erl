@@ -98,6 +98,15 @@ a_call_that_was_cut_off_before_its_arguments_is_not_run_test() ->
         heard(anthropic, blocks([{Use, []}], max_tokens))
     ).
 
+a_function_without_a_key_is_an_error_of_the_answer_test() ->
+    [
+        ?assertMatch(
+            {error, #{reason := authentication, message := <<"the function in api_key", _/binary>>}},
+            beamai_chat:complete(beamai_chat:new(openai, #{model => <<"m">>, api_key => Fun}), <<"Hi">>)
+        )
+     || Fun <- [fun() -> error(locked) end, fun() -> <<"from a file\n">> end, fun() -> <<>> end, fun() -> none end]
+    ].
+
 the_query_of_an_address_stays_at_its_end_test() ->
     Server = chat_server:start([chat_server:says(openai, <<"ok">>)]),
     Url = <<(chat_server:url(Server))/binary, "/deployments/d/?api-version=1">>,
