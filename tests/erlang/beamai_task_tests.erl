@@ -1,6 +1,8 @@
 %% Sub-agents: what they see, how they end, and what of it comes back.
 -module(beamai_task_tests).
 
+-export([log/2]).
+
 -include_lib("eunit/include/eunit.hrl").
 
 -define(ALLOW, #{allow => [<<"Task">>]}).
@@ -272,6 +274,29 @@ heads_are_read_as_yaml_has_them_test() ->
             Loaded("---\nname: a\nmax_tokens: 5\ndescription: |\n  He said \"hi\": it's one.\n    Two.\n---\n")
         )
     end).
+
+tools_that_are_not_there_are_told_of_test() ->
+    ok = logger:add_handler(?MODULE, ?MODULE, #{config => self(), level => warning}),
+    {ok, #{level := Level}} = logger:get_handler_config(default),
+    ok = logger:set_handler_config(default, level, none),
+    try
+        {ok, _} = task(#{<<"helper">> => #{tools => [<<"open">>, <<"opne">>]}}, [<<"ok">>]),
+        {ok, _} = task(#{<<"helper">> => #{tools => [<<"open">>]}}, [<<"ok">>])
+    after
+        ok = logger:set_handler_config(default, level, Level),
+        ok = logger:remove_handler(?MODULE)
+    end,
+    ?assertEqual([<<"beamai: the sub-agent helper names tools that are not there: opne">>], logged()).
+
+%% A logger handler: every event goes to the test.
+log(#{msg := {Format, Args}}, #{config := Pid}) ->
+    Pid ! {logged, unicode:characters_to_binary(io_lib:format(Format, Args))}.
+
+logged() ->
+    receive
+        {logged, Text} -> [Text | logged()]
+    after 0 -> []
+    end.
 
 a_bad_definition_is_refused_test() ->
     [
