@@ -65,12 +65,14 @@
     tool_calls = 0 :: non_neg_integer()
 }).
 
-%% @doc An agent. Raises `{bad_option, Key}', and what loading the plugins raises.
+%% @doc An agent. Raises `{bad_option, Key}', what loading the plugins raises, and `{invalid_tool, Name, Problems}' for a
+%% tool that the model's provider would refuse.
 -spec new(beamai_agent_options:agent()) -> {ok, agent()}.
 new(Options) ->
     Settings = beamai_agent_options:agent(Options),
     Kernel = lists:foldl(fun load/2, base(Settings), maps:get(plugins, Settings)),
     Ready = profiled(maps:get(profile, Settings), with_agents(Settings, Kernel)),
+    ok = beamai_chat:check_tools(maps:get(llm, Settings), Ready),
     {ok, (maps:without([plugins, agents], Settings))#{kernel => Ready}}.
 
 base(#{kernel := Kernel}) -> Kernel;
@@ -121,14 +123,15 @@ explain({out_of_budget, time}) -> <<"Ended: the time of its budget is over.">>;
 explain(cancelled) -> <<"Cancelled.">>.
 
 %% @doc Has the agent answer, with its own options.
--spec run(agent(), Input :: binary()) -> {ok, result(), agent()} | {error, failure(), agent()}.
+-spec run(agent(), Input :: unicode:chardata()) -> {ok, result(), agent()} | {error, failure(), agent()}.
 run(Agent, Input) ->
     run(Agent, Input, #{}).
 
-%% @doc Has the agent answer. Raises `{bad_option, Key}'.
--spec run(agent(), Input :: binary(), beamai_agent_options:run()) ->
+%% @doc Has the agent answer. Raises `{bad_option, Key}', and `{bad_text, Input}' where the input is no Unicode text.
+-spec run(agent(), Input :: unicode:chardata(), beamai_agent_options:run()) ->
     {ok, result(), agent()} | {error, failure(), agent()}.
-run(#{conversation := Conversation, context := Own} = Agent, Input, Options) when is_binary(Input) ->
+run(#{conversation := Conversation, context := Own} = Agent, Input, Options) ->
+    Text = text(Input),
     Settings = beamai_agent_options:run(Options),
     Given = beamai_context:merge(Own, maps:get(context, Settings, #{})),
     Id = maps:get(run_id, Settings, beamai_context:get(run_id, Given, make_ref())),
@@ -136,10 +139,19 @@ run(#{conversation := Conversation, context := Own} = Agent, Input, Options) whe
     Run = prepared(Agent, Settings, Id, Tag, Given),
     try
         (Run#run.emit)({started, Id}),
-        Asked = beamai_conversation:add([#{role => user, content => Input}], Conversation),
+        Asked = beamai_conversation:add([#{role => user, content => Text}], Conversation),
         ended(loop(Run, #state{conversation = Asked, context = context(Run, Given)}), Run)
     after
         beamai_runs:leave(Id, Tag)
+    end.
+
+%% In a conversation it could never be sent.
+text(Input) ->
+    try unicode:characters_to_binary(Input) of
+        Text when is_binary(Text) -> Text;
+        _ -> error({bad_text, Input})
+    catch
+        error:badarg -> error({bad_text, Input})
     end.
 
 prepared(#{kernel := Kernel} = Agent, Settings, Id, Tag, Given) ->
@@ -237,13 +249,19 @@ called(Calls, #run{kernel = Kernel, emit = Emit} = Run, #state{context = Context
     Told = said([told(Outcome) || Outcome <- Outcomes], State),
     loop(Run, Told#state{context = After, tool_calls = Count + length(Calls)}).
 
+told({#{id := Id, name := Name}, {ok, Result}}) ->
+    {Left, Images} = beamai_images:take(Result),
+    Message = #{role => tool, call => Id, name => Name, content => beamai_json:text(Left), outcome => ok},
+    case Images of
+        [] -> Message;
+        [_ | _] -> Message#{images => Images}
+    end;
 told({#{id := Id, name := Name}, Outcome}) ->
     {Kind, Content} = content(Outcome),
     #{role => tool, call => Id, name => Name, content => Content, outcome => Kind}.
 
-content({ok, Result}) -> {ok, beamai_json:text(Result)};
 content({refused, Message}) -> {refused, Message};
-content({error, #{error_type := Type, message := Message, details := Details}}) ->
+content({error, #{error_type := Type, message := Message, details := Details}}) when is_map(Details) ->
     {error, beamai_json:text(#{error_type => Type, message => Message, details => tellable(Details)})};
 content({error, Reason}) -> {error, beamai_json:text(Reason)}.
 

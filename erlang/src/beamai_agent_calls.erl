@@ -61,14 +61,16 @@ overlap(One, Other) -> lists:prefix(One, Other) orelse lists:prefix(Other, One).
 %% A call that runs no tool touches nothing.
 touches(_Kernel, #{invalid := _}) ->
     {read, anything};
-touches(#{tools := Tools} = Kernel, #{name := Name, args := Args}) ->
+touches(#{tools := Tools} = Kernel, #{name := Name, args := Args}) when is_map(Args) ->
     case Tools of
         #{Name := Plan} ->
             Access = access(Plan, Kernel, Args),
             {Access, place(Access, Plan, Kernel, Args)};
         #{} ->
             {read, anything}
-    end.
+    end;
+touches(_Kernel, _Call) ->
+    {read, anything}.
 
 access(#plan{spec = #{metadata := #{read_only := true}}}, _Kernel, _Args) ->
     read;

@@ -54,7 +54,9 @@ agent(llm, #{module := _, state := _} = Model) -> Model;
 agent(llm, _Other) -> bad(llm, "must be a model made with beamai_chat:new");
 agent(plugins, Modules) when is_list(Modules) -> Modules;
 agent(kernel, #{tools := _, env := _} = Kernel) -> Kernel;
-agent(system_prompt, Text) when is_binary(Text) -> Text;
+agent(system_prompt, Text) when is_binary(Text) ->
+    beamai_conversation:is_text(Text) orelse bad(system_prompt, "must be UTF-8"),
+    Text;
 agent(profile, Profile) when Profile =:= default; Profile =:= plan -> Profile;
 agent(agents, Agents) -> beamai_agents:load(Agents);
 agent(conversation, Stored) ->

@@ -7,9 +7,10 @@
 %%                       tools => [<<"file_read">>, <<"file_grep">>]}}
 %% '''
 %%
-%% A file has a head with `name' (the directory's by default), `description', and optionally `tools', `profile',
-%% `max_iterations', `max_tokens' and `max_time'; what follows the head is the system prompt. Other keys of a head belong to
-%% other programs and are left alone. Definitions in settings hold over files.
+%% A file has a head in YAML between two lines of three dashes, with `name' (the directory's by default), `description',
+%% and optionally `tools' (a list, names with commas between them, or `all'), `profile', `max_iterations', `max_tokens' and
+%% `max_time'; what follows the head is the system prompt. Other keys of a head belong to other programs and are left
+%% alone. Definitions in settings hold over files.
 -module(beamai_agents).
 
 -export([load/1, find/2, list/1, names/1, max_depth/1]).
@@ -50,7 +51,7 @@
 -spec load(options()) -> agents().
 load(Options) when is_map(Options) ->
     Own = maps:without([paths, max_depth], Options),
-    Checked = maps:map(fun definition/2, Own),
+    Checked = maps:map(fun(Name, Definition) -> definition(show(Name), Name, Definition) end, Own),
     Depth = depth(maps:get(max_depth, Options, ?DEFAULT_DEPTH)),
     (maps:merge(from_files(maps:get(paths, Options, [])), Checked))#{max_depth => Depth};
 load(Other) ->
@@ -59,34 +60,39 @@ load(Other) ->
 depth(Depth) when is_integer(Depth), Depth > 0 -> Depth;
 depth(Other) -> bad(["max_depth must be a count above 0, not ", show(Other)]).
 
-definition(Name, Fun) when is_binary(Name), is_function(Fun, 2) ->
-    named(Name, Fun);
-definition(Name, #{} = Definition) when is_binary(Name) ->
-    maps:foreach(fun(Key, Value) -> check(Name, Key, Value) end, Definition),
-    named(Name, Definition);
-definition(Name, _Other) ->
-    bad(["the entry ", show(Name), " must map a binary to a definition or a fun of two arguments"]).
+definition(Where, Name, Fun) when is_binary(Name), is_function(Fun, 2) ->
+    named(Where, Name, Fun);
+definition(Where, Name, #{} = Definition) when is_binary(Name) ->
+    maps:foreach(fun(Key, Value) -> check(Where, Key, Value) end, Definition),
+    named(Where, Name, Definition);
+definition(Where, Name, Definition) ->
+    bad([Where, ": ", show(Name), " => ", show(Definition), " must be a binary and a definition or a fun of two arguments"]).
 
 %% The names that calls can have.
-named(Name, Definition) ->
+named(Where, Name, Definition) ->
     IsText = unicode:characters_to_binary(Name) =:= Name,
     case IsText andalso re:run(Name, "^[\\p{L}\\p{N}_.-]{1,64}$", [unicode, dollar_endonly, {capture, none}]) of
         match -> Definition;
-        _ -> bad([show(Name), " is no name: up to 64 letters, digits, \"_\", \"-\" and \".\""])
+        _ -> bad([Where, ": ", show(Name), " is no name: up to 64 letters, digits, \"_\", \"-\" and \".\""])
     end.
 
-check(_Name, Key, Text) when (Key =:= description orelse Key =:= prompt), is_binary(Text) -> ok;
-check(_Name, tools, all) -> ok;
-check(Name, tools, Tools) when is_list(Tools) ->
-    lists:all(fun is_binary/1, Tools) orelse bad([Name, ": tools must be names"]),
+check(_Where, Key, Text) when (Key =:= description orelse Key =:= prompt), is_binary(Text) ->
     ok;
-check(_Name, profile, Profile) when Profile =:= default; Profile =:= plan -> ok;
-check(_Name, Key, Count) when
+check(_Where, tools, all) ->
+    ok;
+check(Where, tools, Tools) when is_list(Tools) ->
+    lists:all(fun is_binary/1, Tools) orelse bad([Where, ": tools must be names"]),
+    ok;
+check(_Where, profile, Profile) when Profile =:= default; Profile =:= plan ->
+    ok;
+check(_Where, Key, Count) when
     Key =:= max_iterations orelse Key =:= max_tokens orelse Key =:= max_time, is_integer(Count), Count > 0
 ->
     ok;
-check(_Name, llm, #{module := _, state := _}) -> ok;
-check(Name, Key, Value) -> bad([Name, ": ", show(Key), " cannot be ", show(Value)]).
+check(_Where, llm, #{module := _, state := _}) ->
+    ok;
+check(Where, Key, Value) ->
+    bad([Where, ": ", show(Key), " cannot be ", show(Value)]).
 
 %%% Files
 
@@ -113,44 +119,41 @@ add_file(File, Agents) ->
 
 read(File) ->
     case filelib:file_size(File) =< ?MAX_BYTES andalso file:read_file(File) of
-        {ok, Text} -> parsed(File, beamai_front_matter:parse(Text));
+        {ok, Text} -> parsed(File, binary_to_term(beamai_nif:front_matter(Text), [safe]));
         false -> bad([show(File), " is larger than 256 KiB"]);
         {error, Reason} -> bad([show(File), ": ", file:format_error(Reason)])
     end.
 
-parsed(File, {error, Why}) ->
+parsed(File, {error, #{<<"message">> := Why}}) ->
     bad([show(File), ": ", Why]);
-parsed(File, {ok, Keys, Body}) ->
+parsed(File, {ok, #{<<"head">> := null, <<"body">> := Body}}) ->
+    parsed(File, {ok, #{<<"head">> => #{}, <<"body">> => Body}});
+parsed(File, {ok, #{<<"head">> := #{} = Keys, <<"body">> := Body}}) ->
     Directory = unicode:characters_to_binary(filename:basename(filename:dirname(File))),
     Name = maps:get(<<"name">>, Keys, Directory),
     Entries = [entry(File, Key, Value) || {Key, Value} <- maps:to_list(Keys), known(Key)],
     Definition = maps:from_list([{prompt, string:trim(Body)} | Entries]),
-    {Name, definition(Name, Definition)}.
+    {Name, definition(show(File), Name, Definition)};
+parsed(File, {ok, _NoKeys}) ->
+    bad([show(File), ": its front matter has no keys"]).
 
 known(Key) ->
     lists:member(Key, [
         <<"description">>, <<"tools">>, <<"profile">>, <<"max_iterations">>, <<"max_tokens">>, <<"max_time">>
     ]).
 
-entry(_File, <<"description">>, Text) -> {description, Text};
+entry(_File, <<"description">>, Text) when is_binary(Text) -> {description, Text};
 entry(_File, <<"tools">>, Tools) when is_list(Tools) -> {tools, Tools};
-entry(_File, <<"tools">>, <<>>) -> {tools, []};
+entry(_File, <<"tools">>, null) -> {tools, []};
 entry(_File, <<"tools">>, <<"all">>) -> {tools, all};
-entry(_File, <<"tools">>, Text) ->
+entry(_File, <<"tools">>, Text) when is_binary(Text) ->
     {tools, [string:trim(Tool) || Tool <- binary:split(Text, <<",">>, [global]), string:trim(Tool) =/= <<>>]};
 entry(_File, <<"profile">>, <<"plan">>) -> {profile, plan};
 entry(_File, <<"profile">>, <<"default">>) -> {profile, default};
-entry(File, <<"max_iterations">>, Text) -> {max_iterations, count(File, Text)};
-entry(File, <<"max_tokens">>, Text) -> {max_tokens, count(File, Text)};
-entry(File, <<"max_time">>, Text) -> {max_time, count(File, Text)};
+entry(_File, <<"max_iterations">>, Count) when is_integer(Count) -> {max_iterations, Count};
+entry(_File, <<"max_tokens">>, Count) when is_integer(Count) -> {max_tokens, Count};
+entry(_File, <<"max_time">>, Count) when is_integer(Count) -> {max_time, Count};
 entry(File, Key, Value) -> bad([show(File), ": ", Key, " cannot be ", show(Value)]).
-
-count(File, Text) ->
-    try
-        binary_to_integer(Text)
-    catch
-        error:badarg -> bad([show(File), ": ", show(Text), " is no number"])
-    end.
 
 %%% Looking
 

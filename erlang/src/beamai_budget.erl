@@ -3,7 +3,7 @@
 %% The count is shared by the processes of a run, so a budget holds for all of them together and belongs to one node.
 -module(beamai_budget).
 
--export([new/2, spend/2, left/1, until/1, spent/1]).
+-export([new/2, spend/2, left/1, until/1, in_time/2, spent/1]).
 -export_type([t/0, limits/0]).
 
 -type limits() :: #{
@@ -44,6 +44,13 @@ earlier(One, Other) -> min(One, Other).
 -spec until(t() | none) -> integer() | infinity.
 until(none) -> infinity;
 until(#{until := Until}) -> Until.
+
+%% @doc A timeout, in milliseconds, cut to the time that is left of the budget of the agent that a call belongs to.
+-spec in_time(timeout(), beamai_context:t()) -> timeout().
+in_time(Timeout, #{agent_budget := #{until := Until}}) when is_integer(Until) ->
+    min(Timeout, max(1, Until - erlang:monotonic_time(millisecond)));
+in_time(Timeout, _Context) ->
+    Timeout.
 
 %% @doc Counts what a model used.
 -spec spend(beamai_chat_model:usage(), t() | none) -> ok.

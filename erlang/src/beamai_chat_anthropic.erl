@@ -6,14 +6,14 @@
 -behaviour(beamai_chat_model).
 -behaviour(beamai_chat_http).
 
--export([new/1, complete/2, instructions/1]).
+-export([new/1, complete/2, instructions/1, check_tools/2]).
 -export([url/1, headers/2, body/2, whole/1, begin_stream/0, event/3, end_stream/1]).
 
 -import(beamai_chat_http, [count/2]).
 
 -record(stream, {
-    %% By their index; pieces last first.
-    blocks = #{} :: #{integer() => {Start :: map(), Pieces :: [binary()], Signature :: [binary()]}},
+    %% By their index: how each began, and the pieces that came for its keys, last first.
+    blocks = #{} :: #{integer() => {Start :: map(), #{Key :: binary() => [Piece :: term()]}}},
     stop = none :: none | binary(),
     usage = #{} :: map(),
     done = false :: boolean()
@@ -34,11 +34,17 @@ complete(Options, Request) ->
 -spec instructions(beamai_kernel:kernel()) -> binary().
 instructions(_Kernel) -> <<>>.
 
+%% @doc Raises what is wrong with the kernel's tools.
+-spec check_tools(beamai_chat_options:checked(), beamai_kernel:kernel()) -> ok.
+check_tools(Options, Kernel) ->
+    _ = tools(Options, #{kernel => Kernel}),
+    ok.
+
 %%% The request
 
 %% @private
 -spec url(map()) -> binary().
-url(#{base_url := Base}) -> <<Base/binary, "/v1/messages">>.
+url(#{base_url := Base}) -> beamai_chat_http:url(Base, <<"/v1/messages">>).
 
 %% @private
 -spec headers(map(), binary() | none) -> [{string(), string()}].
@@ -54,7 +60,7 @@ body(#{model := Model, max_tokens := Most, stream := Stream, params := Params} =
         <<"model">> => Model,
         <<"max_tokens">> => Most,
         <<"stream">> => Stream,
-        <<"messages">> => messages(maps:get(messages, Request))
+        <<"messages">> => messages(maps:get(messages, Request), Options)
     },
     Rest = [temperature(Options), system(Request), tools(Options, Request), Params],
     lists:foldl(fun(More, Acc) -> maps:merge(Acc, More) end, Body, Rest).
@@ -73,8 +79,8 @@ tools(#{strict := Strict}, #{kernel := Kernel}) ->
 
 %% Results of tools are said by the user, all those of one turn in one message, and what the user says next
 %% comes after them in the same one: roles must alternate.
-messages(Messages) ->
-    Said = [message(Message) || Message <- Messages],
+messages(Messages, Options) ->
+    Said = [message(Message, Options) || Message <- Messages],
     %% A message without a block is refused; where a model said nothing, nothing is sent.
     lists:foldr(fun joined/2, [], [Message || {_Role, [_ | _]} = Message <- Said]).
 
@@ -83,16 +89,25 @@ joined({Role, Blocks}, [#{<<"role">> := Role, <<"content">> := After} | Rest]) -
 joined({Role, Blocks}, Rest) ->
     [#{<<"role">> => Role, <<"content">> => Blocks} | Rest].
 
-message(#{role := user, content := Text}) ->
+message(#{role := user, content := Text}, _Options) ->
     {<<"user">>, text_block(Text)};
-message(#{role := assistant, raw := {anthropic, Blocks}}) ->
+message(#{role := assistant, raw := {anthropic, Blocks}}, _Options) ->
     {<<"assistant">>, Blocks};
-message(#{role := assistant, content := Text} = Message) ->
+message(#{role := assistant, content := Text} = Message, _Options) ->
     Calls = [call(Call) || Call <- maps:get(tool_calls, Message, [])],
     {<<"assistant">>, text_block(Text) ++ Calls};
-message(#{role := tool, call := Id, content := Content, outcome := Outcome}) ->
-    Block = #{<<"type">> => <<"tool_result">>, <<"tool_use_id">> => Id, <<"content">> => Content},
+message(#{role := tool, call := Id, outcome := Outcome} = Message, Options) ->
+    Block = #{<<"type">> => <<"tool_result">>, <<"tool_use_id">> => id(Id), <<"content">> => result(Message, Options)},
     {<<"user">>, [Block#{<<"is_error">> => true} || Outcome =/= ok] ++ [Block || Outcome =:= ok]}.
+
+result(#{content := Text, images := [_ | _] = Images}, #{images := true}) ->
+    text_block(Text) ++ [image(Image) || Image <- Images];
+result(#{content := Text}, _Options) ->
+    Text.
+
+image(#{media_type := Type, data := Data}) ->
+    Source = #{<<"type">> => <<"base64">>, <<"media_type">> => Type, <<"data">> => Data},
+    #{<<"type">> => <<"image">>, <<"source">> => Source}.
 
 %% An empty block of text is refused by the server.
 text_block(Text) ->
@@ -102,7 +117,10 @@ text_block(Text) ->
     end.
 
 call(#{id := Id, name := Name, args := Args}) ->
-    #{<<"type">> => <<"tool_use">>, <<"id">> => Id, <<"name">> => Name, <<"input">> => Args}.
+    #{<<"type">> => <<"tool_use">>, <<"id">> => id(Id), <<"name">> => beamai_chat_http:accepted(Name, 128), <<"input">> => Args}.
+
+%% Those of other servers may have any characters.
+id(Id) -> beamai_chat_http:accepted(Id, 128).
 
 %%% The answer
 
@@ -126,7 +144,8 @@ event(#{<<"type">> := <<"error">>, <<"error">> := Error}, _State, _Emit) ->
 event(#{<<"type">> := <<"message_start">>, <<"message">> := Message}, State, _Emit) ->
     {ok, counted(Message, State)};
 event(#{<<"type">> := <<"content_block_start">>, <<"index">> := Index, <<"content_block">> := Block}, State, _Emit) ->
-    {ok, State#stream{blocks = (State#stream.blocks)#{Index => {Block, [], []}}}};
+    #{<<"type">> := _} = Block,
+    {ok, State#stream{blocks = (State#stream.blocks)#{Index => {Block, #{}}}}};
 event(#{<<"type">> := <<"content_block_delta">>, <<"index">> := Index, <<"delta">> := Delta}, State, Emit) ->
     #stream{blocks = #{Index := Block} = Blocks} = State,
     {ok, State#stream{blocks = Blocks#{Index := delta(Delta, Block, Emit)}}};
@@ -138,18 +157,23 @@ event(#{<<"type">> := <<"message_stop">>}, State, _Emit) ->
 event(_Other, State, _Emit) ->
     {ok, State}.
 
-delta(#{<<"type">> := <<"text_delta">>, <<"text">> := Text}, {Start, Pieces, Signature}, Emit) ->
+delta(#{<<"type">> := <<"text_delta">>, <<"text">> := Text}, Block, Emit) ->
     Emit({text, Text}),
-    {Start, [Text | Pieces], Signature};
-delta(#{<<"type">> := <<"thinking_delta">>, <<"thinking">> := Text}, {Start, Pieces, Signature}, Emit) ->
+    more(<<"text">>, Text, Block);
+delta(#{<<"type">> := <<"thinking_delta">>, <<"thinking">> := Text}, Block, Emit) ->
     Emit({reasoning, Text}),
-    {Start, [Text | Pieces], Signature};
-delta(#{<<"type">> := <<"input_json_delta">>, <<"partial_json">> := Json}, {Start, Pieces, Signature}, _Emit) ->
-    {Start, [Json | Pieces], Signature};
-delta(#{<<"type">> := <<"signature_delta">>, <<"signature">> := Piece}, {Start, Pieces, Signature}, _Emit) ->
-    {Start, Pieces, [Piece | Signature]};
+    more(<<"thinking">>, Text, Block);
+delta(#{<<"type">> := <<"input_json_delta">>, <<"partial_json">> := Json}, Block, _Emit) ->
+    more(<<"input">>, Json, Block);
+delta(#{<<"type">> := <<"signature_delta">>, <<"signature">> := Piece}, Block, _Emit) ->
+    more(<<"signature">>, Piece, Block);
+delta(#{<<"type">> := <<"citations_delta">>, <<"citation">> := Citation}, Block, _Emit) ->
+    more(<<"citations">>, Citation, Block);
 delta(_Other, Block, _Emit) ->
     Block.
+
+more(Key, Piece, {Start, Pieces}) ->
+    {Start, Pieces#{Key => [Piece | maps:get(Key, Pieces, [])]}}.
 
 stopped(#{<<"stop_reason">> := Stop}, State) when is_binary(Stop) -> State#stream{stop = Stop};
 stopped(_Delta, State) -> State.
@@ -169,32 +193,34 @@ end_stream(#stream{blocks = Blocks, stop = Stop, usage = Usage}) ->
     Invalid = maps:from_list([{Id, Why} || {#{<<"id">> := Id}, {invalid, Why}} <- Whole]),
     reply([Block || {Block, _} <- Whole], Stop, Usage, Invalid).
 
-block({#{<<"type">> := <<"text">>} = Start, Pieces, _}) ->
-    {Start#{<<"text">> => joined(<<"text">>, Start, Pieces)}, valid};
-block({#{<<"type">> := <<"thinking">>} = Start, Pieces, Signature}) ->
-    Signed = joined(<<"signature">>, Start, Signature),
-    {Start#{<<"thinking">> => joined(<<"thinking">>, Start, Pieces), <<"signature">> => Signed}, valid};
-block({#{<<"type">> := <<"tool_use">>} = Start, [], _}) ->
-    {Start, valid};
-block({#{<<"type">> := <<"tool_use">>} = Start, Pieces, _}) ->
-    case beamai_chat_http:arguments(iolist_to_binary(lists:reverse(Pieces))) of
+block({Start, Pieces}) ->
+    maps:fold(fun(Key, Came, Block) -> completed(Key, lists:reverse(Came), Block) end, {Start, valid}, Pieces).
+
+%% Nothing at all is how it began: the empty object.
+completed(<<"input">>, Pieces, {Start, _}) ->
+    case beamai_chat_http:arguments(iolist_to_binary(Pieces)) of
         #{invalid := Why} -> {Start#{<<"input">> => #{}}, {invalid, Why}};
         #{args := Args} -> {Start#{<<"input">> => Args}, valid}
     end;
-block({Other, _Pieces, _}) ->
-    {Other, valid}.
-
-joined(Key, Start, Pieces) ->
-    iolist_to_binary([beamai_chat_http:text(Key, Start) | lists:reverse(Pieces)]).
+completed(<<"citations">>, Pieces, {#{<<"citations">> := Before} = Start, Validity}) when is_list(Before) ->
+    {Start#{<<"citations">> := Before ++ Pieces}, Validity};
+completed(<<"citations">>, Pieces, {Start, Validity}) ->
+    {Start#{<<"citations">> => Pieces}, Validity};
+completed(Key, Pieces, {Start, Validity}) ->
+    {Start#{Key => iolist_to_binary([beamai_chat_http:text(Key, Start) | Pieces])}, Validity}.
 
 reply(Blocks, Stop, Usage, Invalid) ->
     Message = #{
         role => assistant,
         content => iolist_to_binary([Text || #{<<"type">> := <<"text">>, <<"text">> := Text} <- Blocks]),
-        tool_calls => [made(Block, Invalid) || #{<<"type">> := <<"tool_use">>} = Block <- Blocks]
+        tool_calls => beamai_chat_http:cut_off(
+            Stop =:= <<"max_tokens">>, [made(Block, Invalid) || #{<<"type">> := <<"tool_use">>} = Block <- Blocks]
+        )
     },
     {ok, beamai_chat:reply(with_raw(Blocks, Message), with_stop(Stop, #{usage => usage(Usage)}))}.
 
+made(#{<<"id">> := Id, <<"name">> := Name, <<"input">> := Input}, _Invalid) when not is_map(Input) ->
+    #{id => Id, name => Name, args => #{}, invalid => <<"the arguments are no JSON object">>};
 made(#{<<"id">> := Id, <<"name">> := Name, <<"input">> := Input}, Invalid) ->
     Call = #{id => Id, name => Name, args => Input},
     case Invalid of
@@ -214,6 +240,8 @@ with_stop(<<"max_tokens">>, Rest) -> Rest#{stop => max_tokens};
 with_stop(<<"refusal">>, Rest) -> Rest#{stop => refusal};
 with_stop(_Other, Rest) -> Rest.
 
+usage(None) when map_size(None) =:= 0 ->
+    #{};
 usage(Usage) ->
     Cached = count(<<"cache_read_input_tokens">>, Usage),
     Written = count(<<"cache_creation_input_tokens">>, Usage),

@@ -4,7 +4,7 @@
 %% whole, and tried again.
 -module(beamai_chat_http).
 
--export([complete/3, arguments/1, text/2, count/2, broke_off/0]).
+-export([complete/3, url/2, accepted/2, arguments/1, cut_off/2, text/2, count/2, broke_off/0]).
 -export_type([wire_event/0]).
 
 %% An object of the answer: the data of an event, or all of it.
@@ -34,18 +34,19 @@
 -spec complete(Wire :: module(), Options :: map(), beamai_chat_model:request()) ->
     {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
 complete(Wire, Options, Request) ->
-    Key = key(Options),
-    case beamai_json:encode(Wire:body(Options, Request)) of
-        {ok, Body} ->
+    case {key(Options), beamai_json:encode(Wire:body(Options, Request))} of
+        {{ok, Key}, {ok, Body}} ->
             Http = http(Wire, Options, Key, Body),
             Try = fun() -> hidden(try_it(Wire, Http, Request), Key) end,
             beamai_chat_retry:run(Options, Request, Try);
-        {error, Why} ->
+        {error, _} ->
+            fault(authentication, "the function in api_key gave no key: printable text without spaces or line breaks");
+        {_, {error, Why}} ->
             fault(invalid_request, ["the conversation cannot be sent: ", Why])
     end.
 
 key(#{api_key := Secret}) -> beamai_secret:reveal(Secret);
-key(_Options) -> none.
+key(_Options) -> {ok, none}.
 
 http(Wire, Options, Key, Body) ->
     Own = maps:get(headers, Options),
@@ -62,12 +63,22 @@ hidden(Result, _Key) ->
 
 try_it(Wire, Http, #{emit := Emit, run := Run} = Request) ->
     Answer = #answer{wire = Wire, emit = Emit, state = Wire:begin_stream()},
-    try beamai_http:post(in_time(Http, Request), Run, fun piece/2, Answer) of
-        {ok, Whole} -> finished(Whole);
-        {status, Status, Headers, Body} -> {error, status_error(Status, Headers, Body)};
-        {error, Error} -> {error, transport_error(Error)}
+    try
+        case beamai_http:post(in_time(Http, Request), Run, fun piece/2, Answer) of
+            {ok, Whole} -> finished(last_event(Whole));
+            {status, Status, Headers, Body} -> {error, status_error(Status, Headers, Body)};
+            {error, Error} -> {error, transport_error(Error)}
+        end
     catch
-        throw:{?MODULE, Error} -> {error, Error}
+        throw:{?MODULE, Thrown} -> {error, Thrown}
+    end.
+
+%% @doc An address below the provider's, whose query stays at the end.
+-spec url(Base :: binary(), Path :: binary()) -> binary().
+url(Base, Path) ->
+    case binary:split(Base, <<"?">>) of
+        [Base] -> <<Base/binary, Path/binary>>;
+        [Place, Query] -> <<(string:trim(Place, trailing, "/"))/binary, Path/binary, "?", Query/binary>>
     end.
 
 in_time(Http, #{until := infinity}) ->
@@ -80,7 +91,9 @@ in_time(#{timeout := Timeout} = Http, #{until := Until}) ->
 piece(Piece, #answer{form = unknown} = Answer) ->
     case string:trim(Piece, leading) of
         <<>> -> Answer;
+        <<239, 187, 191, Rest/binary>> -> piece(Rest, Answer);
         <<"{", _/binary>> = Begun -> Answer#answer{form = {whole, [Begun]}};
+        <<"<", _/binary>> = Page -> throw({?MODULE, no_answer(Page)});
         Begun -> piece(Begun, Answer#answer{form = {stream, beamai_sse:new()}})
     end;
 piece(Piece, #answer{form = {whole, Pieces}} = Answer) ->
@@ -90,6 +103,16 @@ piece(Piece, #answer{form = {stream, Sse}} = Answer) ->
         {ok, Events, After} -> lists:foldl(fun event/2, Answer#answer{form = {stream, After}}, Events);
         {error, too_large} -> throw({?MODULE, problem(too_large, "an event of the stream is larger than 8 MiB")})
     end.
+
+%% Some servers leave out the empty line that ends an event. Half an event is not the last one.
+last_event(#answer{form = {stream, _}} = Answer) ->
+    try
+        piece(<<"\n\n">>, Answer)
+    catch
+        throw:{?MODULE, _} -> Answer
+    end;
+last_event(Answer) ->
+    Answer.
 
 event(#{data := <<"[DONE]">>}, #answer{wire = Wire} = Answer) ->
     event_object(#{<<"type">> => <<"[DONE]">>}, Wire, Answer);
@@ -101,38 +124,51 @@ event(#{data := Data}, #answer{wire = Wire} = Answer) ->
     end.
 
 event_object(Object, Wire, #answer{state = State, emit = Emit} = Answer) ->
-    try Wire:event(Object, State, Emit) of
+    case understood(fun() -> Wire:event(Object, State, Emit) end) of
         {ok, After} -> Answer#answer{state = After};
         {error, Error} -> throw({?MODULE, Error})
+    end.
+
+%% What a server sends may have any shape.
+understood(Read) ->
+    try
+        Read()
     catch
         error:Reason when Reason =:= function_clause; Reason =:= badarg; element(1, Reason) =:= badmap;
             element(1, Reason) =:= badmatch; element(1, Reason) =:= case_clause; element(1, Reason) =:= badkey ->
-            throw({?MODULE, problem(invalid_response, "an event of the stream has an unknown shape")})
+            fault(invalid_response, "the answer has an unknown shape")
     end.
 
 finished(#answer{form = {whole, Pieces}, wire = Wire, emit = Emit}) ->
     case beamai_json:decode(iolist_to_binary(lists:reverse(Pieces))) of
-        {ok, #{} = Object} -> announced(whole(Wire, Object), Emit);
+        {ok, #{} = Object} -> announced(understood(fun() -> Wire:whole(Object) end), Emit);
         {ok, _} -> fault(invalid_response, "the answer is no object");
         {error, Why} -> fault(invalid_response, ["the answer: ", Why])
     end;
 finished(#answer{form = unknown}) ->
     fault(connection, "the answer is empty");
 finished(#answer{wire = Wire, state = State}) ->
-    Wire:end_stream(State).
-
-whole(Wire, Object) ->
-    try
-        Wire:whole(Object)
-    catch
-        error:_ -> fault(invalid_response, "the answer has an unknown shape")
-    end.
+    understood(fun() -> Wire:end_stream(State) end).
 
 announced({ok, #{message := #{content := Content}}} = Ok, Emit) when Content =/= <<>> ->
     Emit({text, Content}),
     Ok;
 announced(Result, _Emit) ->
     Result.
+
+%% @doc A name or an id as every provider takes it back, in the history of a conversation: models make up names, and
+%% servers ids, that are refused there.
+-spec accepted(Text :: binary(), Most :: pos_integer()) -> binary().
+accepted(Text, Most) ->
+    case re:run(Text, "^[a-zA-Z0-9_-]+$", [dollar_endonly, {capture, none}]) of
+        match when byte_size(Text) =< Most ->
+            Text;
+        _ ->
+            Plain = re:replace(Text, "[^a-zA-Z0-9_-]", "_", [global, {return, binary}]),
+            %% Two that differ must not become one.
+            Hash = binary:part(binary:encode_hex(crypto:hash(sha256, Text)), 0, 8),
+            <<(binary:part(Plain, 0, min(byte_size(Plain), Most - 9)))/binary, "_", Hash/binary>>
+    end.
 
 %% @doc The arguments of a call as the model wrote them: an object, or why they are none.
 -spec arguments(binary()) -> #{args := map(), invalid => binary()}.
@@ -145,6 +181,18 @@ arguments(Text) ->
 decoded({ok, #{} = Args}) -> #{args => Args};
 decoded({ok, _}) -> #{args => #{}, invalid => <<"the arguments are no JSON object">>};
 decoded({error, Why}) -> #{args => #{}, invalid => <<"the arguments: ", Why/binary>>}.
+
+%% @doc The calls of an answer, of which the last one is none where the answer was cut off before its arguments came.
+-spec cut_off(WasCut :: boolean(), [beamai_chat_model:call()]) -> [beamai_chat_model:call()].
+cut_off(true, [_ | _] = Calls) ->
+    case lists:split(length(Calls) - 1, Calls) of
+        {Before, [#{args := Args} = Last]} when map_size(Args) =:= 0, not is_map_key(invalid, Last) ->
+            Before ++ [Last#{invalid => <<"the answer reached its limit of tokens before the arguments of this call">>}];
+        _ ->
+            Calls
+    end;
+cut_off(_WasCut, Calls) ->
+    Calls.
 
 %% @doc A text of an object, empty where there is none.
 -spec text(binary(), #{binary() => term()}) -> binary().
@@ -195,6 +243,9 @@ transport_error({timeout, total}) -> problem(timeout, "the answer took too long"
 transport_error({too_large, Bytes}) -> problem(too_large, ["the answer is larger than ", integer_to_list(Bytes), " bytes"]);
 transport_error(cancelled) -> problem(cancelled, "the run was cancelled").
 
+no_answer(Page) ->
+    problem(invalid_response, ["the server answered with a page of HTML, not as a chat model: ", beamai_error:show(Page, 200)]).
+
 problem(Reason, Message) ->
     #{reason => Reason, message => unicode:characters_to_binary(Message)}.
 
@@ -205,7 +256,7 @@ fault(Reason, Message) ->
 -spec count(binary(), term()) -> non_neg_integer().
 count(Key, Object) ->
     case Object of
-        #{Key := Count} when is_integer(Count), Count >= 0 -> Count;
+        #{Key := Count} when is_number(Count), Count >= 0 -> trunc(Count);
         _ -> 0
     end.
 

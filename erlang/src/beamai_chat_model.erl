@@ -16,8 +16,16 @@
         %% What the provider needs to see again as it was: `{anthropic, Blocks}', `{text, Answer}'.
         raw => {Provider :: atom(), term()}
     }
-    %% `content' is JSON text, or a plain message where `is_error' says so.
-    | #{role := tool, call := Id :: binary(), name := binary(), content := binary(), outcome := outcome()}.
+    %% `content' is JSON text, or a plain message where the outcome is `refused'.
+    %% `images' are those of the result, for models that can look at them.
+    | #{
+        role := tool,
+        call := Id :: binary(),
+        name := binary(),
+        content := binary(),
+        outcome := outcome(),
+        images => [beamai_images:image()]
+    }.
 %% `refused': the call could not be made as it was written.
 -type outcome() :: ok | error | refused.
 %% `invalid' says why the arguments, then empty, could not be read.
@@ -34,7 +42,8 @@
     %% Monotonic milliseconds by which the answer must be there.
     until := integer() | infinity
 }.
--type reply() :: #{message := message(), stop := stop(), usage := usage()}.
+%% `unknown' only between a module and {@link beamai_chat:complete/2}, which puts an estimate there.
+-type reply() :: #{message := message(), stop := stop(), usage := usage() | unknown}.
 -type stop() :: end_turn | tool_calls | max_tokens | refusal | binary().
 %% Tokens. `input_tokens' counts those that were read from a cache, too.
 -type usage() :: #{
@@ -76,3 +85,6 @@
 -callback complete(state(), request()) -> {ok, reply()} | {error, error()}.
 %% What is added to the system prompt, for a model that is not told of the tools otherwise.
 -callback instructions(beamai_kernel:kernel()) -> binary().
+%% Raises `{invalid_tool, Name, Problems}' where a tool cannot be offered to the model.
+-callback check_tools(state(), beamai_kernel:kernel()) -> ok.
+-optional_callbacks([check_tools/2]).

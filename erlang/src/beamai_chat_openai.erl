@@ -7,15 +7,17 @@
 -behaviour(beamai_chat_model).
 -behaviour(beamai_chat_http).
 
--export([new/1, complete/2, instructions/1]).
+-export([new/1, complete/2, instructions/1, check_tools/2]).
 -export([url/1, headers/2, body/2, whole/1, begin_stream/0, event/3, end_stream/1]).
 
 -import(beamai_chat_http, [count/2]).
 
+-type piece() :: #{index := term(), id := binary(), name := binary(), json := [binary()]}.
+
 -record(stream, {
     text = [] :: [binary()],
-    %% By their index in the answer.
-    calls = #{} :: #{integer() => #{id := binary(), name := binary(), json := [binary()]}},
+    %% Last first, and so are the pieces of their arguments.
+    calls = [] :: [piece()],
     finish = none :: none | binary(),
     usage = #{} :: map(),
     done = false :: boolean()
@@ -36,11 +38,17 @@ complete(Options, Request) ->
 -spec instructions(beamai_kernel:kernel()) -> binary().
 instructions(_Kernel) -> <<>>.
 
+%% @doc Raises what is wrong with the kernel's tools.
+-spec check_tools(beamai_chat_options:checked(), beamai_kernel:kernel()) -> ok.
+check_tools(Options, Kernel) ->
+    _ = tools(Options, #{kernel => Kernel}),
+    ok.
+
 %%% The request
 
 %% @private
 -spec url(map()) -> binary().
-url(#{base_url := Base}) -> <<Base/binary, "/chat/completions">>.
+url(#{base_url := Base}) -> beamai_chat_http:url(Base, <<"/chat/completions">>).
 
 %% @private
 -spec headers(map(), binary() | none) -> [{string(), string()}].
@@ -52,7 +60,7 @@ headers(_Options, Key) -> [{"authorization", "Bearer " ++ binary_to_list(Key)}].
 body(#{model := Model, params := Params} = Options, #{messages := Messages} = Request) ->
     Body = #{
         <<"model">> => Model,
-        <<"messages">> => system(Request) ++ [message(Message) || Message <- Messages]
+        <<"messages">> => system(Request) ++ messages(Messages, Options)
     },
     Limits = [{atom_to_binary(Key), Value} || {Key, Value} <- maps:to_list(maps:with([max_tokens, temperature], Options))],
     maps:merge(lists:foldl(fun maps:merge/2, Body, [maps:from_list(Limits), stream(Options), tools(Options, Request)]), Params).
@@ -69,6 +77,30 @@ tools(#{strict := Strict}, #{kernel := Kernel}) ->
 system(#{system := <<>>}) -> [];
 system(#{system := Text}) -> [#{<<"role">> => <<"system">>, <<"content">> => Text}].
 
+%% A result can only be text here. Images come after the results of the turn, which must stand together.
+messages([#{role := tool} | _] = Messages, #{images := Shown} = Options) ->
+    {Results, Rest} = lists:splitwith(fun(#{role := Role}) -> Role =:= tool end, Messages),
+    Images = [Result || Shown, #{images := _} = Result <- Results],
+    [message(Result) || Result <- Results] ++ images(Images) ++ messages(Rest, Options);
+messages([Message | Rest], Options) ->
+    [message(Message) | messages(Rest, Options)];
+messages([], _Options) ->
+    [].
+
+images([]) ->
+    [];
+images(Results) ->
+    Parts = [Part || Result <- Results, Part <- image_parts(Result)],
+    [#{<<"role">> => <<"user">>, <<"content">> => Parts}].
+
+image_parts(#{name := Name, call := Id, images := Images}) ->
+    Text = <<"From the result of ", Name/binary, " (", Id/binary, "):">>,
+    [#{<<"type">> => <<"text">>, <<"text">> => Text} | [image(Image) || Image <- Images]].
+
+image(#{media_type := Type, data := Data}) ->
+    Url = <<"data:", Type/binary, ";base64,", Data/binary>>,
+    #{<<"type">> => <<"image_url">>, <<"image_url">> => #{<<"url">> => Url}}.
+
 message(#{role := user, content := Text}) ->
     #{<<"role">> => <<"user">>, <<"content">> => Text};
 message(#{role := assistant, content := Text, tool_calls := [_ | _] = Calls}) ->
@@ -83,7 +115,7 @@ message(#{role := tool, call := Id, content := Content}) ->
     #{<<"role">> => <<"tool">>, <<"tool_call_id">> => Id, <<"content">> => Content}.
 
 call(#{id := Id, name := Name, args := Args}) ->
-    Function = #{<<"name">> => Name, <<"arguments">> => beamai_json:text(Args)},
+    Function = #{<<"name">> => beamai_chat_http:accepted(Name, 64), <<"arguments">> => beamai_json:text(Args)},
     #{<<"id">> => Id, <<"type">> => <<"function">>, <<"function">> => Function}.
 
 %%% The answer
@@ -91,17 +123,13 @@ call(#{id := Id, name := Name, args := Args}) ->
 %% @private
 -spec whole(beamai_chat_http:wire_event()) ->
     {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
-whole(#{<<"error">> := Error}) ->
+whole(#{<<"error">> := Error}) when Error =/= null ->
     {error, said(Error)};
 whole(#{<<"choices">> := [#{<<"message">> := Message} = Choice | _]} = Answer) ->
-    Calls = list(<<"tool_calls">>, Message),
-    Indexed = lists:zip(lists:seq(0, length(Calls) - 1), Calls),
-    State = lists:foldl(
-        fun({Index, Call}, S) -> tool_call(Call#{<<"index">> => Index}, S) end,
-        #stream{text = [spoken(Message)], finish = finish(Choice), usage = usage(Answer), done = true},
-        Indexed
-    ),
-    end_stream(State).
+    Calls = [begun(Call) || Call <- list(<<"tool_calls">>, Message)],
+    end_stream(#stream{
+        text = [spoken(Message)], calls = lists:reverse(Calls), finish = finish(Choice), usage = usage(Answer), done = true
+    }).
 
 %% @private
 -spec begin_stream() -> #stream{}.
@@ -122,27 +150,50 @@ event(Event, State, _Emit) ->
     {ok, counted(Event, State)}.
 
 delta(Delta, #stream{text = Text} = State, Emit) ->
-    Reasoning = beamai_chat_http:text(<<"reasoning_content">>, Delta),
+    Reasoning = first(beamai_chat_http:text(<<"reasoning_content">>, Delta), beamai_chat_http:text(<<"reasoning">>, Delta)),
     Reasoning =/= <<>> andalso Emit({reasoning, Reasoning}),
     Piece = spoken(Delta),
     Piece =/= <<>> andalso Emit({text, Piece}),
     lists:foldl(fun tool_call/2, State#stream{text = [Piece | Text]}, list(<<"tool_calls">>, Delta)).
 
 %% A refusal is what the model says, in a place of its own.
+spoken(#{<<"content">> := Parts} = Message) when is_list(Parts) ->
+    Texts = [Text || #{<<"type">> := <<"text">>, <<"text">> := Text} <- Parts, is_binary(Text)],
+    spoken(Message#{<<"content">> := iolist_to_binary(Texts)});
 spoken(Message) ->
     <<(beamai_chat_http:text(<<"content">>, Message))/binary, (beamai_chat_http:text(<<"refusal">>, Message))/binary>>.
 
 %% The first piece of a call has its id and name; the arguments come in all of them.
 tool_call(Piece, #stream{calls = Calls} = State) ->
-    Index = maps:get(<<"index">>, Piece, 0),
+    New = begun(Piece),
+    case lists:splitwith(fun(Call) -> not goes_on(New, Call) end, Calls) of
+        {_, []} -> State#stream{calls = [New | Calls]};
+        {Later, [Call | Earlier]} -> State#stream{calls = Later ++ [gone_on(New, Call) | Earlier]}
+    end.
+
+begun(Piece) ->
     Function = maps:get(<<"function">>, Piece, #{}),
-    #{id := Id, name := Name, json := Json} = maps:get(Index, Calls, #{id => <<>>, name => <<>>, json => []}),
-    Call = #{
-        id => first(Id, beamai_chat_http:text(<<"id">>, Piece)),
-        name => first(Name, beamai_chat_http:text(<<"name">>, Function)),
-        json => [beamai_chat_http:text(<<"arguments">>, Function) | Json]
-    },
-    State#stream{calls = Calls#{Index => Call}}.
+    #{
+        index => maps:get(<<"index">>, Piece, null),
+        id => beamai_chat_http:text(<<"id">>, Piece),
+        name => beamai_chat_http:text(<<"name">>, Function),
+        json => [json(maps:get(<<"arguments">>, Function, null))]
+    }.
+
+%% Some servers give an object where the others give its text.
+json(Text) when is_binary(Text) -> Text;
+json(null) -> <<>>;
+json(Value) -> beamai_json:text(Value).
+
+%% Whether a piece belongs to a call. Some servers give no index, and some the same one to all calls of an answer;
+%% there the id tells them apart, and where there is none, the name that begins a call.
+goes_on(#{index := null, id := <<>>, name := Name}, _Last) -> Name =:= <<>>;
+goes_on(#{index := null, id := Id}, #{id := Known}) -> Id =:= Known;
+goes_on(#{index := Index, id := Id}, #{index := Index, id := Known}) -> Id =:= <<>> orelse Known =:= <<>> orelse Id =:= Known;
+goes_on(_Piece, _Call) -> false.
+
+gone_on(#{id := Id, name := Name, json := [Piece]}, #{id := Known, name := Begun, json := Json} = Call) ->
+    Call#{id := first(Known, Id), name := first(Begun, Name), json := [Piece | Json]}.
 
 first(<<>>, New) -> New;
 first(Known, _New) -> Known.
@@ -186,7 +237,7 @@ end_stream(#stream{text = Text, calls = Calls, finish = Finish, usage = Usage}) 
     Message = #{
         role => assistant,
         content => iolist_to_binary(lists:reverse(Text)),
-        tool_calls => [made(Call) || {_Index, Call} <- lists:sort(maps:to_list(Calls))]
+        tool_calls => beamai_chat_http:cut_off(Finish =:= <<"length">>, [made(Call) || Call <- lists:reverse(Calls)])
     },
     {ok, beamai_chat:reply(Message, with_stop(Finish, #{usage => Usage}))}.
 

@@ -18,6 +18,8 @@
     stream => boolean(),
     %% Whether the provider shall hold the model to the schemas; false by default.
     strict => boolean(),
+    %% Whether the model can look at the images of results; true by default.
+    images => boolean(),
     %% Further keys of the request's JSON.
     params => #{binary() => term()},
     %% Further headers.
@@ -45,7 +47,7 @@ http(Options, Defaults) ->
 
 defaults() ->
     #{
-        stream => true, strict => false, params => #{}, headers => [], connect_timeout => 10000,
+        stream => true, strict => false, images => true, params => #{}, headers => [], connect_timeout => 10000,
         idle_timeout => 120000, timeout => 600000, max_retries => 4, retry_delay => 500,
         max_retry_delay => 60000
     }.
@@ -60,6 +62,7 @@ option(api_key, Key) ->
 option(base_url, Url) -> base_url(Url);
 option(stream, Flag) when is_boolean(Flag) -> Flag;
 option(strict, Flag) when is_boolean(Flag) -> Flag;
+option(images, Flag) when is_boolean(Flag) -> Flag;
 option(params, Params) when is_map(Params) -> Params;
 option(headers, Headers) when is_list(Headers) -> [header(Header) || Header <- Headers];
 option(cacertfile, File) when is_binary(File); is_list(File) -> File;
@@ -72,7 +75,7 @@ option(Key, Number) when
 ->
     number(Key, Number, 1);
 option(Key, Value) ->
-    case lists:member(Key, [stream, strict, params, headers, cacertfile, temperature]) of
+    case lists:member(Key, [stream, strict, images, params, headers, cacertfile, temperature]) of
         true -> bad(Key, ["cannot be ", show(Value)]);
         false -> bad(Key, "is not an option of a model over HTTP")
     end.

@@ -26,7 +26,8 @@ main() ->
     {ok, _} = application:ensure_all_started(beamai),
     case model(fun os:getenv/1) of
         {ok, Name, Model} ->
-            ok = beamai_chat_interrupt:install(fun() -> beamai_kernel:cancel(?RUN) end),
+            Input = beamai_chat_input:start(),
+            ok = beamai_chat_interrupt:install(fun() -> interrupted(Input) end),
             say("~ts~n/plan and /work switch between planning and working, Ctrl-C ends an answer, Ctrl-D the chat.~n", [Name]),
             lists:foreach(fun lacking/1, beamai_presence:missing(".")),
             chat(agent(Model, default, beamai_conversation:new())),
@@ -36,20 +37,32 @@ main() ->
             halt(2)
     end.
 
+%% Whatever waits for the person, at the prompt or for an approval, ends too.
+interrupted(Input) ->
+    ok = beamai_kernel:cancel(?RUN),
+    beamai_chat_input:interrupt(Input).
+
 %% @doc The model that the environment names: `OPENAI_API_KEY' or `OPENAI_BASE_URL' with `OPENAI_MODEL', or
 %% `ANTHROPIC_API_KEY' or `ANTHROPIC_BASE_URL' with `ANTHROPIC_MODEL'; with none of these, a script that shows around.
 -spec model(fun((string()) -> string() | false)) -> {ok, Name :: iodata(), beamai_chat:model()} | {error, iodata()}.
 model(Env) ->
-    case named("OPENAI", openai, Env) ++ named("ANTHROPIC", anthropic, Env) of
-        [Found | _] -> Found;
-        [] -> {ok, "No model is configured, so this is a tour.", beamai_chat:new(scripted, #{turns => fun beamai_chat_tour:turn/1})}
+    Named = named("OPENAI", openai, Env) ++ named("ANTHROPIC", anthropic, Env),
+    case {lists:append([whole(Found) || Found <- Named]), Named} of
+        {[Found | _], _} -> Found;
+        {[], [{incomplete, Why} | _]} -> {error, Why};
+        {[], []} -> {ok, "No model is configured, so this is a tour.", beamai_chat:new(scripted, #{turns => fun beamai_chat_tour:turn/1})}
     end.
+
+%% A key alone may be there for other programs.
+whole({incomplete, _Why}) -> [];
+whole({ok, _Name, _Model} = Found) -> [Found];
+whole({error, _Why} = Found) -> [Found].
 
 named(Prefix, Provider, Env) ->
     [Key, Url, Model] = [Env(Prefix ++ Suffix) || Suffix <- ["_API_KEY", "_BASE_URL", "_MODEL"]],
     case {is_set(Key) orelse is_set(Url), is_set(Model)} of
         {false, _} -> [];
-        {true, false} -> [{error, ["set ", Prefix, "_MODEL to the name of a model"]}];
+        {true, false} -> [{incomplete, ["set ", Prefix, "_MODEL to the name of a model"]}];
         {true, true} -> [made(Prefix, Provider, [{api_key, Key}, {base_url, Url}], Model)]
     end.
 
@@ -89,6 +102,8 @@ chat(State) ->
     case io:get_line("\n> ") of
         Line when is_list(Line); is_binary(Line) ->
             chat(said(string:trim(unicode:characters_to_binary(Line)), State));
+        {error, interrupted} ->
+            chat(State);
         _EndOrError ->
             say("~n", [])
     end.
@@ -97,7 +112,7 @@ said(<<>>, State) -> State;
 said(<<"/plan">>, State) -> switched(plan, "Planning: nothing is changed.", State);
 said(<<"/work">>, State) -> switched(default, "Working.", State);
 said(Text, {Model, Agent}) ->
-    {Model, answered(beamai_agent:run(Agent, Text, #{run_id => ?RUN, events => fun show/1}))}.
+    {Model, answered(beamai_agent:run(Agent, Text, #{run_id => ?RUN, events => shown(is_coloured())}))}.
 
 switched(Profile, Text, {Model, Agent}) ->
     say("~ts~n", [Text]),
@@ -117,8 +132,12 @@ cost(Agent) ->
         maps:get(input_tokens, Usage, 0), maps:get(output_tokens, Usage, 0), Calls
     ]).
 
-show(Event) ->
-    io:put_chars(beamai_chat_show:event(Event)).
+shown(IsColoured) ->
+    fun(Event) -> io:put_chars(beamai_chat_show:event(Event, IsColoured)) end.
+
+%% Only a terminal has a width.
+is_coloured() ->
+    element(1, io:columns()) =:= ok andalso not is_set(os:getenv("NO_COLOR")) andalso os:getenv("TERM") =/= "dumb".
 
 say(Format, Args) ->
     io:format(Format, Args).

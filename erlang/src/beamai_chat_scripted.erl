@@ -66,7 +66,7 @@ turn(#{} = Turn, #{emit := Emit, messages := Messages}) ->
     Given = maps:get(tool_calls, Turn, []),
     Calls = [call(Said, Number, Call) || {Number, Call} <- lists:zip(lists:seq(1, length(Given)), Given)],
     Message = #{role => assistant, content => Content, tool_calls => Calls},
-    {ok, beamai_chat:reply(Message, maps:with([usage, stop], Turn))}.
+    {ok, beamai_chat:reply(Message, maps:merge(#{usage => #{input_tokens => 0}}, maps:with([usage, stop], Turn)))}.
 
 call(Said, Number, {Name, Args}) ->
     Id = ["call_", integer_to_list(Said + 1), "_", integer_to_list(Number)],

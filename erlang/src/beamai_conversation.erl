@@ -1,7 +1,7 @@
 %% @doc The state of a conversation: messages and what they have cost. Plain data, without keys, funs or pids.
 -module(beamai_conversation).
 
--export([new/0, load/1, add/2, messages/1, count/3, last_text/1]).
+-export([new/0, load/1, add/2, messages/1, count/3, last_text/1, is_text/1]).
 -export_type([t/0]).
 
 -type t() :: #{
@@ -22,17 +22,34 @@ new() ->
 load(#{version := 1, messages := Messages, tool_calls := Calls, usage := Usage} = Stored) when
     is_list(Messages), is_integer(Calls), is_map(Usage)
 ->
-    case lists:all(fun is_message/1, Messages) of
+    case lists:all(fun is_message/1, Messages) andalso lists:all(fun is_integer/1, maps:values(Usage)) of
         true -> {ok, Stored#{messages := answered(Messages)}};
         false -> error
     end;
 load(_Other) ->
     error.
 
-is_message(#{role := user, content := Text}) -> is_binary(Text);
-is_message(#{role := assistant, content := Text}) -> is_binary(Text);
-is_message(#{role := tool, call := Id, name := _, content := Text, outcome := _}) -> is_binary(Id) andalso is_binary(Text);
-is_message(_Other) -> false.
+is_message(#{role := user, content := Text}) ->
+    is_text(Text);
+is_message(#{role := assistant, content := Text} = Message) ->
+    Calls = maps:get(tool_calls, Message, []),
+    is_text(Text) andalso is_list(Calls) andalso lists:all(fun is_call/1, Calls);
+is_message(#{role := tool, call := Id, name := Name, content := Text, outcome := _} = Message) ->
+    Images = maps:get(images, Message, []),
+    lists:all(fun is_text/1, [Id, Name, Text]) andalso is_list(Images) andalso lists:all(fun is_image/1, Images);
+is_message(_Other) ->
+    false.
+
+is_call(#{id := Id, name := Name, args := Args}) -> is_text(Id) andalso is_text(Name) andalso is_map(Args);
+is_call(_Other) -> false.
+
+is_image(#{media_type := Type, data := Data}) -> is_text(Type) andalso is_text(Data);
+is_image(_Other) -> false.
+
+%% @doc Whether this can be said: UTF-8.
+-spec is_text(term()) -> boolean().
+is_text(Text) ->
+    is_binary(Text) andalso unicode:characters_to_binary(Text) =:= Text.
 
 answered([#{role := assistant, tool_calls := [_ | _] = Calls} = Message | Rest]) ->
     {Results, After} = lists:splitwith(fun(#{role := Role}) -> Role =:= tool end, Rest),

@@ -81,10 +81,10 @@ tries(Kernel, Plan, Args, Context, Run) ->
 try_it(Kernel, #plan{name = Name, timeout = Timeout} = Plan, Args, Context, Run) ->
     beamai_session:touch(Context, Timeout),
     Tool = {Name, Plan#plan.runs},
-    case beamai_call:run(Kernel, Tool, Args, Context, Timeout, Run) of
+    Try = fun() -> beamai_call:run(Kernel, Tool, Args, Context, beamai_budget:in_time(Timeout, Context), Run) end,
+    case Try() of
         {error, Error} when Plan#plan.retry =/= {0, 0} ->
-            Again = fun() -> beamai_call:run(Kernel, Tool, Args, Context, Timeout, Run) end,
-            beamai_retry:again(Plan#plan.retry, Name, Again, Error, Run);
+            beamai_retry:again(Plan#plan.retry, Name, Try, Error, Run);
         Result ->
             Result
     end.

@@ -123,7 +123,14 @@ tries(Kernel, #plan{runs = #native{name = Name}, retry = Retry}, {Door, Env, Cal
 through(Door, Env, #{tool := Tool} = Call, #{run := Run} = Options) ->
     case beamai_runs:cancelled(Run) of
         true -> {error, beamai_error:cancelled(Tool)};
-        false -> pass(Door, Env, Call, Options)
+        false -> timed(Door, Env, Call, Options)
+    end.
+
+%% A budget may leave less time than the tool has by itself.
+timed(Door, Env, Call, #{timeout := Own, context := Context} = Options) ->
+    case beamai_budget:in_time(Own, Context) of
+        Own -> pass(Door, Env, Call, Options);
+        Less -> pass(Door, Env, Call#{timeout => Less}, Options#{timeout := Less})
     end.
 
 pass({in_session, Key, Door}, Env, Call, Options) ->

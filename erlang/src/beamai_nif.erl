@@ -8,7 +8,7 @@
 -export([workspace/1, tools/1, schema/1, display/1, running/0, recover/1]).
 -export([parse_text_now/3, parse_text/3, stream_new/1, stream_feed_now/3, stream_feed/3, stream_end/2]).
 -export([system_prompt/1, format_result/1, format_error/1]).
--export([json_decode_now/1, json_decode/1, json_encode_now/1, json_encode/1]).
+-export([json_decode_now/1, json_decode/1, json_encode_now/1, json_encode/1, front_matter/1]).
 -export([priv_file/1]).
 -export_type([env/0, job/0, reply/0, stream/0]).
 
@@ -17,7 +17,7 @@
 -nifs([workspace/1, tools/1, schema/1, display/1, running/0, recover/1]).
 -nifs([parse_text_now/3, parse_text/3, stream_new/1, stream_feed_now/3, stream_feed/3, stream_end/2]).
 -nifs([system_prompt/1, format_result/1, format_error/1]).
--nifs([json_decode_now/1, json_decode/1, json_encode_now/1, json_encode/1]).
+-nifs([json_decode_now/1, json_decode/1, json_encode_now/1, json_encode/1, front_matter/1]).
 
 %% ETF of what {@link beamai_env} encodes.
 -type env() :: binary().
@@ -166,3 +166,8 @@ json_encode_now(_Term) -> ?NOT_LOADED.
 %% @doc As {@link json_encode_now/1}, on a dirty scheduler.
 -spec json_encode(Term :: binary()) -> reply().
 json_encode(_Term) -> ?NOT_LOADED.
+
+%% @doc The head of a Markdown text, in YAML between two lines of dashes: `{ok, #{head, body}}' with binary keys, where
+%% the head is null if there is none. The error says what is wrong with it, and in which line.
+-spec front_matter(Text :: binary()) -> reply().
+front_matter(_Text) -> ?NOT_LOADED.

@@ -17,22 +17,26 @@ new(Text) when is_list(Text), Text =/= [] ->
     catch
         error:badarg -> error
     end;
-new(Key) when is_binary(Key), Key =/= <<>> ->
-    case [Byte || <<Byte>> <= Key, Byte =< 32 orelse Byte >= 127] of
-        [] -> {ok, fun() -> Key end};
-        _ -> error
-    end;
-new(_Other) ->
-    error.
+new(Key) ->
+    case is_key(Key) of
+        true -> {ok, fun() -> Key end};
+        false -> error
+    end.
 
-%% @doc The key. Raises `bad_api_key' where the host's fun gives none.
--spec reveal(t()) -> binary().
+is_key(Key) when is_binary(Key), Key =/= <<>> -> [] =:= [Byte || <<Byte>> <= Key, Byte =< 32 orelse Byte >= 127];
+is_key(_Other) -> false.
+
+%% @doc The key. `error' where the host's fun raises, or gives what cannot stand in a header.
+-spec reveal(t()) -> {ok, binary()} | error.
 reveal(Secret) ->
     try Secret() of
-        Key when is_binary(Key), Key =/= <<>> -> Key;
-        _ -> error(bad_api_key)
+        Key ->
+            case is_key(Key) of
+                true -> {ok, Key};
+                false -> error
+            end
     catch
-        _:_ -> error(bad_api_key)
+        _:_ -> error
     end.
 
 %% @doc The text without the key, for texts that come from elsewhere and may repeat it.

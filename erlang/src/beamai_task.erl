@@ -46,13 +46,17 @@ allowed(Name, Definition, Work, {Kernel, Agents}, Context, Run) ->
             {error, too_deep(Name, Depth - 1)};
         false ->
             Handler = handler(Name, Definition, Kernel, Depth),
-            answer(Name, beamai_call:run(Kernel, {?TOOL, Handler}, Work, Context, infinity, Run))
+            answer(Name, beamai_call:run(Kernel, {?TOOL, Handler}, Work, Context, timeout(Definition, Context), Run))
     end.
+
+%% An agent ends by itself when its time is over, and hands over what it has.
+timeout(Fun, Context) when is_function(Fun) -> beamai_budget:in_time(infinity, Context);
+timeout(_Definition, _Context) -> infinity.
 
 handler(Name, Fun, _Kernel, _Depth) when is_function(Fun, 2) ->
     fun(Work, Context) -> summary(Name, Fun(Work, Context)) end;
 handler(Name, Definition, Kernel, Depth) ->
-    fun(Work, Context) -> delegate(Name, Definition, Work, Kernel, Context#{agent_depth => Depth}) end.
+    fun(Work, Context) -> delegate(Name, Definition, Work, Kernel, Context#{agent_depth => Depth, agent_id => Name}) end.
 
 answer(_Name, {ok, Result, _Context}) -> {ok, Result};
 answer(_Name, {error, _} = Error) -> Error.
@@ -102,12 +106,25 @@ model(_Definition, _Context) -> error.
 agent(Definition, Model, Kernel, Context) ->
     {ok, Agent} = beamai_agent:new(#{
         llm => Model,
-        kernel => with_tools(maps:get(tools, Definition, all), Kernel, Context),
+        kernel => with_tools(named(Definition, Kernel, Context), Kernel, Context),
         system_prompt => maps:get(prompt, Definition, <<>>),
         profile => maps:get(profile, Definition, default),
         max_iterations => maps:get(max_iterations, Definition, 20)
     }),
     Agent.
+
+%% A name that is not quite right leaves an agent without the tool, and nobody would know why. Of the helpers of agents
+%% nothing is said: what their callers have not is nothing that they could have.
+named(#{tools := Names}, #{tools := Tools}, #{agent_depth := 1, agent_id := Name}) when is_list(Names) ->
+    case [Tool || Tool <- Names, not is_map_key(Tool, Tools)] of
+        [] -> ok;
+        Missing ->
+            Text = "beamai: the sub-agent ~ts names tools that are not there: ~ts",
+            logger:warning(Text, [Name, lists:join(", ", Missing)])
+    end,
+    Names;
+named(Definition, _Kernel, _Context) ->
+    maps:get(tools, Definition, all).
 
 %% What it may not use is not in its kernel: no list shows it, and naming it is naming an unknown tool. Nobody is
 %% told to hand work on whose own helpers would be too deep.
@@ -128,7 +145,7 @@ settings(Name, Definition, Context) ->
         events => Events,
         run_id => make_ref(),
         budget => maps:with([max_tokens, max_time], Definition),
-        context => Own#{agent_id => Name}
+        context => Own
     }.
 
 outcome(Name, {ok, #{content := Text, tool_calls := Calls, usage := Usage}, _Agent}) ->

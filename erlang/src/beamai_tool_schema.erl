@@ -12,7 +12,7 @@
 %% express is emitted without it.
 -type options() :: #{strict => boolean()}.
 
-%% @doc The schema as a map.
+%% @doc The schema as a map. Raises `{invalid_tool, Name, Problems}', also where the provider takes no such name.
 -spec term(beamai_tool:tool_spec(), provider(), options()) -> #{binary() => term()}.
 term(Spec, Provider, Options) ->
     #{<<"schema">> := Schema} = render(Spec, Provider, Options),
@@ -26,6 +26,7 @@ json(Spec, Provider, Options) ->
 
 render(#{name := Name} = Spec, Provider, Options) ->
     Strict = strict(Options),
+    is_name(Provider, Name) orelse error({invalid_tool, Name, [bad_name(Provider, Name)]}),
     Request = (maps:with([parameters, input_schema], Spec))#{
         name => Name,
         description => maps:get(description, Spec, <<>>),
@@ -36,6 +37,30 @@ render(#{name := Name} = Spec, Provider, Options) ->
         {ok, Rendered} -> Rendered;
         {error, #{<<"message">> := Message}} -> error({invalid_tool, Name, [Message]})
     end.
+
+%% A provider refuses every request that has a tool with another name, and does not always say why.
+is_name(Provider, Name) ->
+    case allowed(Provider) of
+        {Pattern, _Words} -> re:run(Name, Pattern, [dollar_endonly, {capture, none}]) =:= match;
+        any -> true
+    end.
+
+bad_name(Provider, Name) ->
+    {_Pattern, Words} = allowed(Provider),
+    Text = [
+        "the name ", beamai_error:show(Name, 100), " is none for ", atom_to_list(Provider), ", which takes ", Words,
+        "; give the tool another name"
+    ],
+    unicode:characters_to_binary(Text).
+
+allowed(Provider) when Provider =:= openai; Provider =:= openai_responses ->
+    {"^[a-zA-Z0-9_-]{1,64}$", "1 to 64 letters (a-z, A-Z), digits, _ and -"};
+allowed(anthropic) ->
+    {"^[a-zA-Z0-9_-]{1,128}$", "1 to 128 letters (a-z, A-Z), digits, _ and -"};
+allowed(gemini) ->
+    {"^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$", "1 to 64 letters (a-z, A-Z), digits, _, . and -, the first a letter or _"};
+allowed(_Other) ->
+    any.
 
 strict(#{strict := Strict}) when not is_boolean(Strict) -> error({bad_option, strict});
 strict(Options) ->

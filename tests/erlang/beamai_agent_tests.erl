@@ -54,6 +54,29 @@ plugins_come_on_top_of_the_kernel_test() ->
     {ok, _} = beamai_kernel:find_tool(beamai_agent:kernel(Agent), <<"echo">>),
     {ok, _} = beamai_kernel:find_tool(beamai_agent:kernel(Agent), <<"file_read">>).
 
+a_tool_whose_name_the_provider_refuses_is_named_at_once_test() ->
+    Long = binary:copy(<<"a">>, 80),
+    Kernel = fun(Name) -> tools([beamai_test:tool(Name, fun(_) -> {ok, 1} end)]) end,
+    New = fun(Provider, Name) ->
+        beamai_agent:new(#{llm => beamai_chat:new(Provider, #{model => <<"m">>}), kernel => Kernel(Name)})
+    end,
+    Schema = fun(Provider, Name) -> beamai_kernel:get_tool_schemas(Kernel(Name), Provider) end,
+    [
+        begin
+            {'EXIT', {{invalid_tool, Name, [Problem]}, _}} = (catch Make(Provider, Name)),
+            ?assertNotEqual(nomatch, string:find(Problem, "another name"))
+        end
+     || {Make, Provider, Name} <- [
+            {New, openai, <<"my.tool">>}, {New, openai, Long}, {New, anthropic, <<"Wörter"/utf8>>}, {Schema, openai_responses, <<"a b">>},
+            {Schema, gemini, <<"1st">>}, {Schema, openai, <<"a\n">>}
+        ]
+    ],
+    {ok, _} = New(anthropic, Long),
+    [_] = Schema(gemini, <<"my.tool">>),
+    [_] = Schema(mcp, <<"my tool">>),
+    Text = beamai_chat:new(text, #{complete => fun(_) -> {ok, <<>>} end}),
+    {ok, _} = beamai_agent:new(#{llm => Text, kernel => Kernel(<<"my.tool">>)}).
+
 an_error_goes_to_the_model_and_leaves_the_other_calls_alone_test() ->
     Fail = beamai_test:tool(<<"fail">>, fun(_) -> error(boom) end),
     Own = beamai_test:tool(<<"own">>, fun(_) -> {error, {my, reason}} end),
@@ -66,6 +89,54 @@ an_error_goes_to_the_model_and_leaves_the_other_calls_alone_test() ->
     [{_, Crash}, _, {_, Unknown}, _] = results(After),
     {ok, #{<<"error_type">> := <<"execution_failed">>}} = beamai_json:decode(Crash),
     {ok, #{<<"details">> := #{<<"reason">> := <<"unknown_tool">>}}} = beamai_json:decode(Unknown).
+
+an_image_is_no_text_to_the_model_test() ->
+    beamai_test:in_workspace(fun(Dir) ->
+        ok = file:write_file(filename:join(Dir, "a.png"), <<137, "PNG\r\n", 26, "\n", 0:800>>),
+        Kernel = beamai_kernel:add_tool_module(beamai_kernel:new(#{workspace => Dir}), beamai_tool_file),
+        Turns = [calls([{<<"file_read">>, #{<<"path">> => <<"a.png">>}}]), <<"A dot.">>],
+        {ok, _, After} = beamai_agent:run(agent(Turns, #{kernel => Kernel}), <<"What is it?">>),
+        [#{content := Text, images := [#{media_type := <<"image/png">>, data := Data}]}] =
+            [Message || #{role := tool} = Message <- messages(After)],
+        ?assertMatch(<<137, "PNG", _/binary>>, base64:decode(Data)),
+        ?assertEqual(nomatch, binary:match(Text, Data)),
+        {ok, _} = beamai_agent:new(#{
+            llm => beamai_chat:new(scripted, #{turns => []}), conversation => beamai_agent:conversation(After)
+        })
+    end).
+
+an_error_of_any_shape_and_odd_arguments_end_no_run_test() ->
+    Errors = [#{error_type => a}, #{error_type => a, message => <<255>>, details => x}, <<255>>, self()],
+    [
+        begin
+            Fail = beamai_test:tool(<<"fail">>, fun(_) -> {error, Error} end),
+            {ok, _, After} = beamai_agent:run(agent([calls([{<<"fail">>, #{}}]), <<"ok">>], #{kernel => tools([Fail])}), <<"go">>),
+            ?assertMatch([{error, _}], results(After))
+        end
+     || Error <- Errors
+    ],
+    Files = #{plugins => [beamai_tool_file]},
+    {ok, _, Odd} = beamai_agent:run(agent([calls([{<<"file_read">>, [1]}]), <<"ok">>], Files), <<"go">>),
+    ?assertMatch([{error, _}], results(Odd)).
+
+what_is_no_text_is_refused_and_not_kept_test() ->
+    Agent = agent([<<"ok">>]),
+    [?assertError({bad_text, Bad}, beamai_agent:run(Agent, Bad)) || Bad <- [<<255>>, text, [<<"a">>, 16#D800]]],
+    {ok, _, After} = beamai_agent:run(Agent, ["Gr", 252, <<"ße"/utf8>>]),
+    ?assertMatch([#{content := <<"Grüße"/utf8>>} | _], messages(After)),
+    Model = beamai_chat:new(scripted, #{turns => []}),
+    ?assertError({bad_option, system_prompt}, beamai_agent:new(#{llm => Model, system_prompt => <<255>>})),
+    Stored = fun(Message) -> #{version => 1, messages => [Message], tool_calls => 0, usage => #{}} end,
+    [
+        ?assertError({bad_option, conversation}, beamai_agent:new(#{llm => Model, conversation => Bad}))
+     || Bad <- [
+            Stored(#{role => user, content => <<255>>}),
+            Stored(#{role => assistant, content => <<>>, tool_calls => [nonsense]}),
+            Stored(#{role => assistant, content => <<>>, tool_calls => [#{id => 1, name => <<"a">>, args => #{}}]}),
+            Stored(#{role => tool, call => <<"x">>, name => <<"a">>, content => <<>>, outcome => ok, images => [1]}),
+            (Stored(#{role => user, content => <<"a">>}))#{usage := #{input_tokens => many}}
+        ]
+    ].
 
 it_gives_up_after_max_iterations_and_keeps_what_was_said_test() ->
     Agent = agent(fun(_) -> calls([{<<"echo">>, #{}}]) end, #{kernel => tools([echo()]), max_iterations => 3}),
@@ -207,11 +278,47 @@ a_budget_of_tokens_ends_the_run_test() ->
     ?assertMatch(#{usage := #{total_tokens := 120}}, beamai_agent:conversation(After)),
     ?assertEqual(2, length(results(After))).
 
+a_budget_of_tokens_holds_where_the_model_counts_none_test() ->
+    Model = beamai_chat:new(text, #{complete => fun(_) -> {ok, <<"echo()">>} end}),
+    {ok, Agent} = beamai_agent:new(#{llm => Model, kernel => tools([echo()]), budget => #{max_tokens => 2000}}),
+    {error, {out_of_budget, tokens}, After} = beamai_agent:run(Agent, <<"go">>),
+    ?assertMatch(#{usage := #{total_tokens := Used}} when Used >= 2000 andalso Used < 4000, beamai_agent:conversation(After)).
+
 a_budget_of_time_ends_the_run_and_what_it_waits_for_test() ->
     Never = fun(_) -> timer:sleep(60000), {ok, <<>>} end,
     Model = beamai_chat:new(text, #{complete => Never}),
     {ok, Agent} = beamai_agent:new(#{llm => Model, budget => #{max_time => 100}}),
     ?assertMatch({error, {out_of_budget, time}, _}, beamai_agent:run(Agent, <<"go">>)).
+
+a_budget_of_time_ends_the_calls_that_run_test_() ->
+    {timeout, 30, fun() ->
+        Self = self(),
+        Wait = beamai_test:tool(<<"wait">>, fun(_) -> Self ! {at_work, self()}, timer:sleep(60000), {ok, 1} end),
+        Kernel = beamai_kernel:add_tool(
+            beamai_kernel:add_tool_module(
+                beamai_kernel:new(#{permissions => #{default => allow}, sandbox => best_effort}), beamai_tool_shell
+            ),
+            Wait
+        ),
+        Sleep = #{<<"command">> => <<"sleep 60">>, <<"timeout">> => 50000},
+        Fun = fun(_, _) -> timer:sleep(60000) end,
+        [
+            begin
+                Agent = agent([calls([Call]), <<"never">>], #{
+                    kernel => Kernel, agents => #{<<"fun">> => Fun}, budget => #{max_time => 200}
+                }),
+                {error, {out_of_budget, time}, After} = beamai_agent:run(Agent, <<"go">>),
+                [{error, Told}] = results(After),
+                ?assertNotEqual(nomatch, string:find(Told, <<"\"error_type\":\"timeout\"">>))
+            end
+         || Call <- [
+                {<<"wait">>, #{}}, {<<"shell_exec">>, Sleep},
+                {<<"task">>, #{<<"agent">> => <<"fun">>, <<"objective">> => <<"wait">>}}
+            ]
+        ],
+        Handler = receive {at_work, Pid} -> Pid end,
+        ?assertNot(is_process_alive(Handler))
+    end}.
 
 a_run_is_cancelled_by_its_id_test() ->
     Self = self(),

@@ -5,13 +5,26 @@
 
 %% The port's input stays open: `ends' says whether the chat has ended by itself.
 start(Env) ->
-    Root = filename:dirname(beamai_nif:priv_file("")),
-    Script = filename:join([root(Root), "scripts", "chat"]),
+    start(script(), [], Env).
+
+%% The same at a terminal of its own, where byte 3 is the interrupt and byte 4 the end of input.
+start_at_terminal(Env) ->
+    Command = "stty cols 80 rows 24; exec " ++ script(),
+    start(os:find_executable("script"), ["--quiet", "--return", "--flush", "--command", Command, "/dev/null"], Env).
+
+start(Program, Args, Env) ->
     Ebin = filename:dirname(code:which(beamai_chat_repl)),
-    None = [{Prefix ++ Suffix, false} || Prefix <- ["OPENAI", "ANTHROPIC"], Suffix <- ["_API_KEY", "_BASE_URL", "_MODEL"]],
-    open_port({spawn_executable, Script}, [
-        {env, None ++ [{"BEAMAI_EBIN", Ebin} | Env]}, exit_status, binary, stderr_to_stdout, {cd, "/tmp"}
+    None = [
+        {Prefix ++ Suffix, false}
+     || Prefix <- ["OPENAI", "ANTHROPIC"], Suffix <- ["_API_KEY", "_BASE_URL", "_MODEL"]
+    ],
+    Own = [{"BEAMAI_EBIN", Ebin}, {"TERM", "xterm"}, {"NO_COLOR", false} | Env],
+    open_port({spawn_executable, Program}, [
+        {args, Args}, {env, None ++ Own}, exit_status, binary, stderr_to_stdout, {cd, "/tmp"}
     ]).
+
+script() ->
+    filename:join([root(filename:dirname(beamai_nif:priv_file(""))), "scripts", "chat"]).
 
 %% `priv' is a link to the repository's own.
 root(Path) ->
@@ -75,6 +88,57 @@ an_interrupt_ends_the_answer_and_not_the_chat_test_() ->
         chat_server:stop(Server)
     end}.
 
+an_interrupt_ends_whatever_waits_for_the_person_test_() ->
+    {timeout, 60, fun() ->
+        Asks = #{tool_calls => [{<<"shell_exec">>, #{<<"command">> => <<"true">>}}]},
+        Question = #{<<"question">> => <<"Which?">>, <<"header">> => <<"It">>, <<"options">> => [
+            #{<<"label">> => Label, <<"description">> => <<"this one">>} || Label <- [<<"A">>, <<"B">>]
+        ]},
+        Wonders = #{tool_calls => [{<<"human_input">>, #{<<"questions">> => [Question]}}]},
+        Server = chat_server:start([
+            chat_server:says(openai_stream, Turn) || Turn <- [Asks, Wonders, Wonders, <<"So be it.">>]
+        ]),
+        Port = start_at_terminal(model_env(Server)),
+        until(Port, "\n> "),
+        type(Port, "Try"),
+        until(Port, "Allow Bash(true)?"),
+        port_command(Port, <<3>>),
+        until(Port, "\n> "),
+        type(Port, "Ask"),
+        until(Port, "2. B  this one\r\n> "),
+        port_command(Port, <<3>>),
+        until(Port, "\n> "),
+        port_command(Port, <<3>>),
+        until(Port, "\n> "),
+        %% The line that was waited for before is not lost.
+        type(Port, "Ask again"),
+        until(Port, "2. B  this one\r\n> "),
+        type(Port, "2"),
+        until(Port, "So be it."),
+        [_, _, #{body := #{<<"messages">> := Third}}, #{body := #{<<"messages">> := Last}}] = chat_server:requests(Server),
+        ?assertMatch(#{<<"role">> := <<"user">>, <<"content">> := <<"Ask again">>}, lists:last(Third)),
+        #{<<"content">> := Answered} = lists:last(Last),
+        ?assertNotEqual(nomatch, string:find(Answered, "\"Which?\":\"B\"")),
+        port_command(Port, <<4>>),
+        ?assertEqual(0, receive {Port, {exit_status, Status}} -> Status after 15000 -> error(not_ended) end),
+        chat_server:stop(Server)
+    end}.
+
+colour_is_for_terminals_test_() ->
+    {timeout, 60, fun() ->
+        Bold = <<"\e[1mfile_list">>,
+        Seen = fun(Port) ->
+            until(Port, "\n> "),
+            type(Port, "go"),
+            Shown = until(Port, "Both calls ran together"),
+            _ = stop(Port),
+            string:find(Shown, Bold) =/= nomatch
+        end,
+        ?assert(Seen(start_at_terminal([]))),
+        ?assertNot(Seen(start_at_terminal([{"NO_COLOR", "1"}]))),
+        ?assertNot(Seen(start([])))
+    end}.
+
 without_a_model_there_is_a_tour_test_() ->
     {timeout, 60, fun() ->
         Port = start([]),
@@ -91,6 +155,7 @@ which_model_it_is_comes_from_the_environment_test() ->
     Named = fun(Set) -> element(2, beamai_chat_repl:model(Env(Set))) end,
     ?assertEqual("m", Named([{"OPENAI_API_KEY", "k"}, {"OPENAI_MODEL", "m"}])),
     ?assertEqual("m", Named([{"ANTHROPIC_BASE_URL", "http://localhost"}, {"ANTHROPIC_MODEL", "m"}])),
+    ?assertEqual("a", Named([{"OPENAI_API_KEY", "k"}, {"ANTHROPIC_API_KEY", "k"}, {"ANTHROPIC_MODEL", "a"}])),
     {error, Missing} = beamai_chat_repl:model(Env([{"ANTHROPIC_API_KEY", "k"}])),
     ?assertEqual(<<"set ANTHROPIC_MODEL to the name of a model">>, iolist_to_binary(Missing)),
     {error, Bad} = beamai_chat_repl:model(Env([{"OPENAI_API_KEY", "two words"}, {"OPENAI_MODEL", "m"}])),

@@ -6,7 +6,7 @@
 -compile([export_all, nowarn_export_all]).
 
 all() ->
-    [{group, nif}, {group, port}, both_doors_answered_alike, {group, shell}].
+    [{group, nif}, {group, port}, both_doors_answered_alike].
 
 groups() ->
     Cases = [
@@ -40,17 +40,7 @@ groups() ->
         a_denied_call_changes_nothing,
         rules_for_tools_hold
     ],
-    Shell = [
-        a_command_answers_with_its_output,
-        a_command_has_directory_environment_and_input,
-        a_command_that_takes_too_long_is_killed_with_its_children,
-        a_command_needs_approval_and_shows_itself,
-        a_command_has_the_sessions_temporary_directory,
-        a_command_dies_with_its_caller,
-        a_cancelled_command_dies,
-        the_sandbox_confines_commands_and_takes_options
-    ],
-    [{nif, [], Cases}, {port, [], Cases}, {shell, [], Shell}].
+    [{nif, [], Cases}, {port, [], Cases}].
 
 init_per_suite(Config) ->
     {ok, _} = application:ensure_all_started(beamai),
@@ -71,7 +61,6 @@ end_per_suite(Config) ->
     beamai_test:remove(get(root, Config)),
     get(keeper, Config) ! stop.
 
-init_per_group(shell, Config) -> [{door, auto} | Config];
 init_per_group(Door, Config) -> [{door, Door} | Config].
 
 end_per_group(_Group, _Config) -> ok.
@@ -99,8 +88,7 @@ kernel(Config) ->
 kernel(Config, Options) ->
     Door = get(door, Config),
     Kernel = beamai_kernel:new(Options#{workspace => get(workspace, Config), door => Door}),
-    Files = beamai_kernel:add_tool_module(Kernel, beamai_tool_file),
-    beamai_kernel:add_tool_module(Files, beamai_tool_shell).
+    beamai_kernel:add_tool_module(Kernel, beamai_tool_file).
 
 %% Calls a tool; the answer is kept for the comparison of the doors.
 call(Config, Tool, Args) ->
@@ -118,8 +106,7 @@ call(Config, Kernel, Tool, Args) ->
     Answer.
 
 without_times({ok, Result}) -> {ok, maps:without([<<"duration_ms">>], Result)};
-without_times({error, #{details := Details} = Error}) ->
-    {error, Error#{details := maps:without([duration_ms], Details)}}.
+without_times({error, #{details := Details} = Error}) -> {error, Error#{details := maps:without([duration_ms], Details)}}.
 
 path(Config, Name) -> filename:join(get(workspace, Config), Name).
 
@@ -505,134 +492,3 @@ rules_for_tools_hold(Config) ->
     ?assertEqual({permission_denied, denied}, error_of(Read(#{deny => [<<"Read">>]}))),
     ?assertEqual({permission_denied, needs_approval}, error_of(Read(#{ask => [<<"Read">>]}))),
     ?assertMatch({ok, _}, Read(#{default => deny, allow => [<<"Read">>]})).
-
-%%% The shell
-
-shell(Config, Args) -> call(Config, <<"shell_exec">>, Args).
-
-a_command_answers_with_its_output(Config) ->
-    {ok, Result} = shell(Config, #{<<"command">> => <<"echo out; echo err >&2; exit 3">>}),
-    ?assertMatch(
-        #{
-            <<"exit_code">> := 3,
-            <<"stdout">> := <<"out\n">>,
-            <<"stderr">> := <<"err\n">>,
-            <<"truncated">> := _,
-            <<"isolation">> := _
-        },
-        Result
-    ).
-
-a_command_has_directory_environment_and_input(Config) ->
-    put_file(Config, "dir/x", <<>>),
-    {ok, #{<<"stdout">> := Out}} = shell(Config, #{
-        <<"command">> => <<"ls; echo $COLOUR; cat">>,
-        <<"cwd">> => <<"dir">>,
-        <<"env">> => #{<<"COLOUR">> => <<"red">>},
-        <<"stdin">> => <<"in">>
-    }),
-    ?assertEqual(<<"x\nred\nin">>, Out).
-
-a_command_that_takes_too_long_is_killed_with_its_children(Config) ->
-    Mark = beamai_temp_dir:random_name(),
-    Command = <<"exec -a ", Mark/binary, " sleep 600 & setsid bash -c 'exec -a ", Mark/binary,
-        " sleep 600' & echo begun; wait">>,
-    {Time, Answer} = timer:tc(fun() ->
-        shell(Config, #{<<"command">> => Command, <<"timeout">> => 500})
-    end),
-    ?assertEqual({timeout, timeout}, error_of(Answer)),
-    {error, #{details := #{stdout := <<"begun\n">>}}} = Answer,
-    ?assert(Time < 5000000),
-    beamai_test:eventually(fun() -> running(Mark) =:= [] end).
-
-%% Processes with this text in their command line.
-running(Mark) ->
-    [
-        Pid
-     || Pid <- filelib:wildcard("[0-9]*", "/proc"),
-        {ok, Line} <- [file:read_file("/proc/" ++ Pid ++ "/cmdline")],
-        binary:match(Line, Mark) =/= nomatch
-    ].
-
-a_command_needs_approval_and_shows_itself(Config) ->
-    Me = self(),
-    Approve = fun(#{command := Command, subject := Subject}) ->
-        Me ! {asked, Command, Subject},
-        {deny, <<"no">>}
-    end,
-    Kernel = kernel(Config, #{approve => Approve}),
-    Answer = call(Config, Kernel, <<"shell_exec">>, #{<<"command">> => <<"touch x">>}),
-    ?assertEqual({permission_denied, denied}, error_of(Answer)),
-    receive
-        {asked, Command, Subject} ->
-            ?assertEqual({<<"touch x">>, <<"Bash(touch x)">>}, {Command, Subject})
-    after 0 -> error(not_asked)
-    end,
-    ?assertNot(filelib:is_file(path(Config, "x"))).
-
-a_command_has_the_sessions_temporary_directory(Config) ->
-    Kernel = kernel(Config),
-    Context = #{session_id => make_ref()},
-    Run = fun(Command) ->
-        {ok, #{<<"stdout">> := Out}, _} =
-            beamai_kernel:invoke(Kernel, <<"shell_exec">>, #{<<"command">> => Command}, Context),
-        Out
-    end,
-    _ = Run(<<"echo kept > \"$TMPDIR/file\"">>),
-    ?assertEqual(<<"kept\n">>, Run(<<"cat \"$TMPDIR/file\"">>)),
-    {ok, Dir} = beamai_session:temp_dir(beamai_session:key(Context)),
-    ?assert(filelib:is_file(filename:join(Dir, "file"))),
-    {ok, _, _} = beamai_kernel:invoke(
-        Kernel, <<"file_read">>, #{<<"path">> => filename:join(Dir, "file")}, Context
-    ),
-    ok = beamai_session:close(maps:get(session_id, Context)),
-    ?assertNot(filelib:is_file(Dir)).
-
-a_command_dies_with_its_caller(Config) ->
-    Mark = beamai_temp_dir:random_name(),
-    Kernel = kernel(Config),
-    Args = #{<<"command">> => <<"exec -a ", Mark/binary, " sleep 600">>},
-    Caller = spawn(fun() -> beamai_kernel:invoke(Kernel, <<"shell_exec">>, Args) end),
-    beamai_test:eventually(fun() -> running(Mark) =/= [] end),
-    exit(Caller, kill),
-    beamai_test:eventually(fun() -> running(Mark) =:= [] end).
-
-a_cancelled_command_dies(Config) ->
-    Mark = beamai_temp_dir:random_name(),
-    Kernel = kernel(Config),
-    Args = #{<<"command">> => <<"exec -a ", Mark/binary, " sleep 600">>},
-    Me = self(),
-    RunId = make_ref(),
-    spawn_link(fun() ->
-        Me ! {answer, beamai_kernel:invoke(Kernel, <<"shell_exec">>, Args, #{run_id => RunId})}
-    end),
-    beamai_test:eventually(fun() -> running(Mark) =/= [] end),
-    ok = beamai_kernel:cancel(RunId),
-    receive
-        {answer, Answer} -> ?assertEqual({execution_failed, cancelled}, error_of(Answer))
-    after 5000 -> error(not_cancelled)
-    end,
-    beamai_test:eventually(fun() -> running(Mark) =:= [] end).
-
-the_sandbox_confines_commands_and_takes_options(Config) ->
-    Elsewhere = filename:join("/var/tmp", ["beamai-", os:getpid(), "-", integer_to_list(erlang:unique_integer([positive]))]),
-    ok = file:make_dir(Elsewhere),
-    File = filename:join(Elsewhere, "file"),
-    Write = fun(Sandbox) ->
-        Kernel = kernel(Config, maps:merge(#{permissions => #{default => allow}}, Sandbox)),
-        Command = unicode:characters_to_binary(["echo x > ", File]),
-        {ok, Result} = call(Config, Kernel, <<"shell_exec">>, #{<<"command">> => Command}),
-        Is = filelib:is_file(File),
-        _ = file:delete(File),
-        {Is, maps:get(<<"mode">>, maps:get(<<"isolation">>, Result))}
-    end,
-    %% Required is the default, with every layer.
-    ?assertEqual({false, <<"required">>}, Write(#{})),
-    ?assertEqual({true, <<"off">>}, Write(#{sandbox => off})),
-    ?assertEqual({true, <<"best_effort">>}, Write(#{sandbox => #{mode => best_effort, writable => [Elsewhere]}})),
-    ?assertEqual({false, <<"required">>}, Write(#{sandbox => #{memory => 1 bsl 30, processes => 500, network => true}})),
-    ok = file:del_dir(Elsewhere),
-    %% A sandbox that cannot be is refused.
-    Kernel = kernel(Config, #{permissions => #{default => allow}, sandbox => #{writable => [Elsewhere]}}),
-    Answer = call(Config, Kernel, <<"shell_exec">>, #{<<"command">> => <<"true">>}),
-    ?assertEqual({execution_failed, isolation_unavailable}, error_of(Answer)).

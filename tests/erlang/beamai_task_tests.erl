@@ -1,6 +1,8 @@
 %% Sub-agents: what they see, how they end, and what of it comes back.
 -module(beamai_task_tests).
 
+-export([log/2]).
+
 -include_lib("eunit/include/eunit.hrl").
 
 -define(ALLOW, #{allow => [<<"Task">>]}).
@@ -233,7 +235,14 @@ a_file_that_is_wrong_is_refused_with_its_name_and_line_test() ->
             end
          || {Text, Part} <- [
                 {<<"---\nname: a\nnonsense\n---\n">>, "line 3"},
-                {<<"---\nname: a\nname: b\n---\n">>, "twice"},
+                {<<"---\nname: a\nname: b\n---\n">>, "line 3"},
+                {<<"---\nname: a\ntools: [open\n---\n">>, "not valid"},
+                {<<"---\nname: a\ntools: {open: true}\n---\n">>, "tools"},
+                {<<"---\nname: a\ntools: [1]\n---\n">>, "tools"},
+                {<<"---\nname: 1\n---\n">>, "AGENT.md"},
+                {<<"---\nname: a b\n---\n">>, "is no name"},
+                {<<"---\n- a\n---\n">>, "no keys"},
+                {<<"---\nname: ", 255, "\n---\n">>, "UTF-8"},
                 {<<"---\nname: a\n">>, "no end"},
                 {<<"---\nname: a\nmax_tokens: many\n---\n">>, "many"},
                 {<<"---\nname: a\nprofile: [x]\n---\n">>, "profile"}
@@ -243,17 +252,51 @@ a_file_that_is_wrong_is_refused_with_its_name_and_line_test() ->
     end).
 
 heads_are_read_as_yaml_has_them_test() ->
-    Head = <<"---\r\na: 1\r\nb: [x, 'y', \"z\"]\r\n# no\r\nc: >\r\n  one\r\n  two\r\nd:\r\n- p\r\n- q\r\ne:\r\n---\r\nbody\r\n">>,
-    ?assertEqual(
-        {ok,
-            #{
-                <<"a">> => <<"1">>, <<"b">> => [<<"x">>, <<"y">>, <<"z">>], <<"c">> => <<"one two">>,
-                <<"d">> => [<<"p">>, <<"q">>], <<"e">> => <<>>
-            },
-            <<"body\n">>},
-        beamai_front_matter:parse(Head)
-    ),
-    ?assertEqual({ok, #{}, <<"no head">>}, beamai_front_matter:parse(<<"no head">>)).
+    beamai_test:in_workspace(fun(Dir) ->
+        Loaded = fun(Text) ->
+            ok = file:write_file(filename:join(Dir, "AGENT.md"), Text),
+            {ok, Definition} = beamai_agents:find(<<"a">>, beamai_agents:load(#{paths => [Dir]})),
+            Definition
+        end,
+        Tools = [<<"open">>, <<"file_read">>],
+        Said = <<"He said \"hi\": it's one.\n  Two.\n">>,
+        [
+            ?assertMatch(#{tools := Tools, prompt := <<"body">>}, Loaded(["---\nname: a\n", Head, "\n---\nbody\n"]))
+         || Head <- [
+                "tools: open, file_read # the others may change something", "tools: [open, \"file_read\"]",
+                "tools:\n- open # it\n- 'file_read'", "tools: >-\n  open,\n  file_read"
+            ]
+        ],
+        ?assertMatch(#{tools := Tools}, Loaded("--- \r\nname: a\r\ntools: open, file_read\r\n---\r\nbody")),
+        ?assertMatch(#{tools := []}, Loaded("---\nname: a\ntools:\n---\n")),
+        ?assertMatch(
+            #{description := Said, max_tokens := 5},
+            Loaded("---\nname: a\nmax_tokens: 5\ndescription: |\n  He said \"hi\": it's one.\n    Two.\n---\n")
+        )
+    end).
+
+tools_that_are_not_there_are_told_of_test() ->
+    ok = logger:add_handler(?MODULE, ?MODULE, #{config => self(), level => warning}),
+    {ok, #{level := Level}} = logger:get_handler_config(default),
+    ok = logger:set_handler_config(default, level, none),
+    try
+        {ok, _} = task(#{<<"helper">> => #{tools => [<<"open">>, <<"opne">>]}}, [<<"ok">>]),
+        {ok, _} = task(#{<<"helper">> => #{tools => [<<"open">>]}}, [<<"ok">>])
+    after
+        ok = logger:set_handler_config(default, level, Level),
+        ok = logger:remove_handler(?MODULE)
+    end,
+    ?assertEqual([<<"beamai: the sub-agent helper names tools that are not there: opne">>], logged()).
+
+%% A logger handler: every event goes to the test.
+log(#{msg := {Format, Args}}, #{config := Pid}) ->
+    Pid ! {logged, unicode:characters_to_binary(io_lib:format(Format, Args))}.
+
+logged() ->
+    receive
+        {logged, Text} -> [Text | logged()]
+    after 0 -> []
+    end.
 
 a_bad_definition_is_refused_test() ->
     [

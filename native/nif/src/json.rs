@@ -1,4 +1,5 @@
-//! JSON for the Erlang side: chat models speak it, and OTP 25 has no library for it.
+//! JSON and front matter for the Erlang side: chat models speak the one, sub-agents are described in the other, and
+//! OTP 25 has no library for either.
 
 use crate::call::binary;
 use rustler::{Binary, Env, Term};
@@ -25,4 +26,10 @@ fn json_encode_now<'a>(env: Env<'a>, term: Binary<'a>) -> Term<'a> {
 #[rustler::nif(schedule = "DirtyCpu")]
 fn json_encode<'a>(env: Env<'a>, term: Binary<'a>) -> Term<'a> {
     binary(env, &beamai_wire::json_encode(&term))
+}
+
+/// The head and the body of a Markdown text.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn front_matter<'a>(env: Env<'a>, text: Binary<'a>) -> Term<'a> {
+    binary(env, &beamai_wire::front_matter(&text))
 }

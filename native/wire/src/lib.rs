@@ -7,6 +7,7 @@
 mod dispatch;
 mod etf;
 pub mod frame;
+mod front_matter;
 #[doc(hidden)]
 pub mod fuzz;
 mod hosts;
@@ -17,6 +18,7 @@ mod reply;
 
 pub use dispatch::{Dispatcher, Ended, display, schema, tools, workspace};
 pub use etf::{decode, encode};
+pub use front_matter::front_matter;
 pub use json::{json_decode, json_encode};
 pub use pool::{Busy, Pool};
 pub use protocol::{Parsed, Protocol, ResponseStream, format_result};

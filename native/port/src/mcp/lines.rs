@@ -1,8 +1,9 @@
 //! Messages as lines of standard input and output.
 //!
 //! The library's own transport says nothing to what it cannot read. This one answers whatever can be answered, so that
-//! no client waits for ever, and it knows which requests are open, so that none is answered twice.
+//! no client waits for ever, and it knows which requests are open ([`Requests`]), so that none is answered twice.
 
+use super::requests::Requests;
 use super::session::Session;
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -11,9 +12,8 @@ use rmcp::model::{
 };
 use rmcp::transport::Transport;
 use serde_json::Value;
-use std::collections::HashSet;
 use std::io::Result;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Stdin, Stdout};
 use tokio::sync::mpsc;
@@ -33,15 +33,14 @@ pub(super) struct Lines {
 
 struct Output {
     stdout: tokio::sync::Mutex<Stdout>,
-    /// The requests that wait for an answer.
-    open: Mutex<HashSet<RequestId>>,
+    open: Requests,
 }
 
 impl Lines {
     /// Reads from here and writes there. When the input ends, the calls of the session are cancelled soon.
     pub(super) fn new(stdin: Stdin, stdout: Stdout, session: &Arc<Session>) -> Self {
         let (sender, incoming) = mpsc::channel(MOST_WAITING);
-        let output = Arc::new(Output { stdout: stdout.into(), open: Mutex::default() });
+        let output = Arc::new(Output { stdout: stdout.into(), open: Requests::default() });
         let reader = Reader { sender, output: Arc::clone(&output), is_begun: false };
         let session = Arc::clone(session);
         tokio::spawn(async move {
@@ -58,7 +57,12 @@ impl Transport<RoleServer> for Lines {
 
     fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = Result<()>> + Send + 'static {
         let output = Arc::clone(&self.output);
-        async move { output.write(&message).await }
+        async move {
+            match output.addressed(message) {
+                Some(message) => output.write(&message).await,
+                None => Ok(()),
+            }
+        }
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
@@ -71,30 +75,25 @@ impl Transport<RoleServer> for Lines {
 }
 
 impl Output {
-    async fn write(&self, message: &ServerJsonRpcMessage) -> Result<()> {
-        match message {
-            ServerJsonRpcMessage::Response(response) => self.close(&response.id),
-            ServerJsonRpcMessage::Error(error) => error.id.iter().for_each(|id| self.close(id)),
-            _ => {}
+    /// The message under the id that the client knows; `None` where nobody waits for it.
+    fn addressed(&self, mut message: ServerJsonRpcMessage) -> Option<ServerJsonRpcMessage> {
+        let number = match &mut message {
+            ServerJsonRpcMessage::Response(response) => Some(&mut response.id),
+            ServerJsonRpcMessage::Error(error) => error.id.as_mut(),
+            _ => None,
+        };
+        if let Some(number) = number {
+            *number = self.open.answer(number)?;
         }
+        Some(message)
+    }
+
+    async fn write(&self, message: &ServerJsonRpcMessage) -> Result<()> {
         let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
         let mut stdout = self.stdout.lock().await;
         stdout.write_all(&line).await?;
         stdout.flush().await
-    }
-
-    /// Takes note of a request; false where one of the same id is open.
-    fn open(&self, id: &RequestId) -> bool {
-        self.requests().insert(id.clone())
-    }
-
-    fn close(&self, id: &RequestId) {
-        self.requests().remove(id);
-    }
-
-    fn requests(&self) -> MutexGuard<'_, HashSet<RequestId>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -163,20 +162,23 @@ impl Reader {
         }
     }
 
-    async fn pass(&mut self, message: ClientJsonRpcMessage) {
-        match &message {
+    async fn pass(&mut self, mut message: ClientJsonRpcMessage) {
+        match &mut message {
             ClientJsonRpcMessage::Request(request) => {
-                if !self.output.open(&request.id) {
+                let Some(number) = self.output.open.open(&request.id) else {
                     let what = format!("the id {} is that of a request that has no answer yet", request.id);
                     return self.refuse(ErrorData::invalid_request(what, None), None).await;
-                }
+                };
+                request.id = number;
                 self.is_begun |= begins(&request.request);
             }
             // The library would take anything but a request for the end.
             _ if !self.is_begun => return,
             ClientJsonRpcMessage::Notification(notification) => {
-                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification {
-                    cancelled.params.request_id.iter().for_each(|id| self.output.close(id));
+                if let ClientNotification::CancelledNotification(cancelled) = &mut notification.notification {
+                    let id = cancelled.params.request_id.as_ref();
+                    let Some(number) = id.and_then(|id| self.output.open.cancel(id)) else { return };
+                    cancelled.params.request_id = Some(number);
                 }
             }
             _ => {}

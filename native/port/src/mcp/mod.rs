@@ -18,6 +18,7 @@ mod leftovers;
 mod lines;
 mod listing;
 mod outcome;
+mod requests;
 mod server;
 mod session;
 mod signals;

@@ -6,7 +6,7 @@ mod common;
 mod client;
 mod http;
 
-use client::{World, initialize};
+use client::{Client, World, initialize};
 use common::{marked, marker, wait_until};
 use serde_json::{Value, json};
 use std::process::Command;
@@ -183,6 +183,14 @@ fn what_comes_before_the_handshake_ends_nothing() {
 }
 
 #[test]
+fn a_page_that_is_not_there_is_refused() {
+    let world = World::new();
+    let mut client = world.connected(&[]);
+    assert_eq!(client.request("tools/list", json!({"cursor": "2"}))["error"]["code"], -32602);
+    assert!(client.request("tools/list", json!({}))["result"]["tools"].is_array());
+}
+
+#[test]
 fn several_messages_may_come_in_one_line() {
     let world = World::new();
     let mut client = world.client(&[]);
@@ -205,8 +213,7 @@ fn an_id_is_of_one_request_at_a_time() {
     assert_eq!((&refused["error"]["code"], &refused["id"]), (&json!(-32600), &Value::Null), "{refused}");
     assert!(marked(&mark).len() > 1, "the first one goes on");
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}}));
-    wait_until(|| marked(&mark).is_empty());
-    // What was cancelled has no answer, and its id is free.
+    // What was cancelled has no answer, and its id is free at once.
     client.begin(5, "file_read", json!({"path": "a.txt"}));
     let answer = client.hear();
     assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!(5), &json!(false)), "{answer}");
@@ -226,15 +233,21 @@ fn what_is_asked_in_one_go_is_answered() {
     assert!(heard.iter().all(|answer| answer["result"]["isError"] == false), "{heard:?}");
 }
 
+/// A client whose server runs two commands, one of them in the background.
+fn busy(world: &World, mark: &str) -> Client {
+    let mut client = world.connected(&["--allow", "Bash"]);
+    let mut background = sleeper(mark);
+    background["run_in_background"] = json!(true);
+    assert_eq!(client.call("shell_exec", background)["isError"], false);
+    client.begin(1, "shell_exec", sleeper(mark));
+    wait_until(|| marked(mark).len() > 3);
+    client
+}
+
 #[test]
 fn the_end_of_input_ends_everything() {
     let (world, mark) = (World::new(), marker());
-    let mut client = world.connected(&["--allow", "Bash"]);
-    let mut background = sleeper(&mark);
-    background["run_in_background"] = json!(true);
-    assert_eq!(client.call("shell_exec", background)["isError"], false);
-    client.begin(1, "shell_exec", sleeper(&mark));
-    wait_until(|| marked(&mark).len() > 3);
+    let client = busy(&world, &mark);
     assert!(world.has_temp_dirs());
     let (status, heard) = client.end();
     assert!(status.success());
@@ -261,12 +274,7 @@ fn a_program_that_is_told_to_end_leaves_nothing_behind() {
 #[test]
 fn a_program_that_is_killed_leaves_no_process_behind_and_nothing_for_long() {
     let (world, mark) = (World::new(), marker());
-    let mut client = world.connected(&["--allow", "Bash"]);
-    let mut background = sleeper(&mark);
-    background["run_in_background"] = json!(true);
-    assert_eq!(client.call("shell_exec", background)["isError"], false);
-    client.begin(1, "shell_exec", sleeper(&mark));
-    wait_until(|| marked(&mark).len() > 3);
+    let mut client = busy(&world, &mark);
     signal("-KILL", client.child.id());
     assert!(!client.child.wait().unwrap().success());
     wait_until(|| marked(&mark).is_empty());

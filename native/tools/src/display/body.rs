@@ -42,8 +42,13 @@ fn of_map(result: &Map<String, Value>) -> Option<String> {
     match (text, items()) {
         (Some(text), _) => Some(clean(text)),
         (None, Some(items)) => list(items),
-        (None, None) => result.values().any(|value| value.is_object()).then(|| pretty(result)),
+        (None, None) => result.iter().any(tells_more).then(|| pretty(result)),
     }
+}
+
+/// Where nothing was found, the summary has said so, and how far was looked is of no interest.
+fn tells_more((key, value): (&String, &Value)) -> bool {
+    value.is_object() && key != "coverage"
 }
 
 fn list(items: &[Value]) -> Option<String> {

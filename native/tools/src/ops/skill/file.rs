@@ -1,5 +1,6 @@
 //! One `SKILL.md`: front matter in YAML between two lines of `---`, then the instructions in Markdown.
 
+use crate::text;
 use serde::Deserialize;
 
 /// A skill as it is written.
@@ -19,10 +20,9 @@ struct FrontMatter {
 
 /// Reads the text of a `SKILL.md`; what is wrong with it is the error.
 pub(super) fn parse(text: &str) -> Result<SkillFile, String> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let (front, body) = split(text).ok_or("it does not begin with front matter between two lines of ---")?;
-    let FrontMatter { name, description } =
-        serde_saphyr::from_str(front).map_err(|error| format!("its front matter is not valid: {error}"))?;
+    let read = text::front_matter(text)?;
+    let (FrontMatter { name, description }, body) =
+        read.ok_or("it does not begin with front matter between two lines of ---")?;
     if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_') {
         return Err(format!("its name {name:?} must be letters, digits, - and _"));
     }
@@ -30,18 +30,6 @@ pub(super) fn parse(text: &str) -> Result<SkillFile, String> {
         return Err("its description is empty; say when to load it".to_owned());
     }
     Ok(SkillFile { name, description, instructions: body.trim().to_owned() })
-}
-
-fn split(text: &str) -> Option<(&str, &str)> {
-    let rest = text.strip_prefix("---")?.trim_start_matches([' ', '\t', '\r']).strip_prefix('\n')?;
-    let mut at = 0;
-    for line in rest.split_inclusive('\n') {
-        if line.trim_end() == "---" {
-            return Some((&rest[..at], &rest[at + line.len()..]));
-        }
-        at += line.len();
-    }
-    None
 }
 
 #[cfg(test)]
@@ -59,7 +47,7 @@ mod tests {
     fn what_is_wrong_is_said() {
         for (text, problem) in [
             ("no front matter", "does not begin with front matter"),
-            ("---\nname: x\ndescription: y\n", "does not begin with front matter"),
+            ("---\nname: x\ndescription: y\n", "no end"),
             ("---\nname: x\n---\n", "description"),
             ("---\nname: a b\ndescription: y\n---\n", "must be letters"),
             ("---\nname: x\ndescription: ''\n---\n", "description is empty"),

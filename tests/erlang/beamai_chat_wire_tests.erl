@@ -1,0 +1,273 @@
+%% Answers as servers send them that are only like the providers' own, and images on the wire.
+-module(beamai_chat_wire_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+model(Provider, Server, Options) ->
+    Fast = #{base_url => chat_server:url(Server), model => <<"m">>, retry_delay => 1, max_retries => 0},
+    beamai_chat:new(Provider, maps:merge(Fast, Options)).
+
+%% What a model makes of one answer.
+heard(Provider, Answer) ->
+    heard(Provider, Answer, #{}).
+
+heard(Provider, Answer, Options) ->
+    Server = chat_server:start([Answer]),
+    try
+        beamai_chat:complete(model(Provider, Server, Options), <<"Hello, who are you?">>)
+    after
+        chat_server:stop(Server)
+    end.
+
+whole(Object) -> {200, [], beamai_json:text(Object)}.
+
+stream(Events) -> {stream, [data(Event) || Event <- Events]}.
+
+data(Event) -> ["data: ", beamai_json:text(Event), "\n\n"].
+
+%%% The interface of OpenAI
+
+choice(Delta) -> choice(Delta, null).
+
+choice(Delta, Finish) -> #{choices => [#{index => 0, delta => Delta, finish_reason => Finish}]}.
+
+piece(Keys, Function) -> choice(#{tool_calls => [Keys#{function => Function}]}).
+
+calls_in(Events) ->
+    {ok, #{message := #{tool_calls := Calls}}} = heard(openai, stream(Events ++ [choice(#{}, tool_calls)])),
+    Calls.
+
+parallel_calls_are_told_apart_by_whatever_the_server_gives_test_() ->
+    One = #{name => <<"one">>, arguments => <<"{\"a\":1}">>},
+    Two = #{name => <<"two">>, arguments => <<"{\"b\":2}">>},
+    More = fun(Text) -> #{arguments => Text} end,
+    Servers = #{
+        "indexes, in turns" => [
+            piece(#{index => 0, id => <<"x">>}, One#{arguments := <<>>}), piece(#{index => 1, id => <<"y">>}, Two#{arguments := <<>>}),
+            piece(#{index => 0}, More(<<"{\"a\"">>)), piece(#{index => 1}, More(<<"{\"b\"">>)),
+            piece(#{index => 0}, More(<<":1}">>)), piece(#{index => 1}, More(<<":2}">>))
+        ],
+        "no index" => [piece(#{id => <<"x">>}, One), piece(#{id => <<"y">>}, Two)],
+        "no index, in pieces" => [
+            piece(#{id => <<"x">>}, One#{arguments := <<"{\"a\"">>}), piece(#{id => <<"x">>}, More(<<":1}">>)),
+            piece(#{id => <<"y">>}, Two#{arguments := <<"{\"b\"">>}), piece(#{}, More(<<":2}">>))
+        ],
+        "index null, no ids" => [piece(#{index => null}, One), piece(#{index => null}, Two)],
+        "one index for all" => [piece(#{index => 0, id => <<"x">>}, One), piece(#{index => 0, id => <<"y">>}, Two)],
+        "ids and names in every piece" => [
+            piece(#{index => 0, id => <<"x">>}, One#{arguments := <<"{\"a\"">>}),
+            piece(#{index => 0, id => <<"x">>}, One#{arguments := <<":1}">>}), piece(#{index => 1, id => <<"y">>}, Two)
+        ]
+    },
+    [
+        {Name, fun() ->
+            ?assertMatch(
+                [#{name := <<"one">>, args := #{<<"a">> := 1}}, #{name := <<"two">>, args := #{<<"b">> := 2}}], calls_in(Events)
+            )
+        end}
+     || {Name, Events} <- maps:to_list(Servers)
+    ].
+
+arguments_may_be_an_object_test() ->
+    ?assertMatch([#{args := #{<<"a">> := 1}}], calls_in([piece(#{id => <<"x">>}, #{name => one, arguments => #{a => 1}})])),
+    ?assertMatch([#{invalid := _}], calls_in([piece(#{id => <<"x">>}, #{name => one, arguments => [1]})])).
+
+what_is_said_may_come_in_parts_and_an_error_may_be_null_test() ->
+    Parts = [#{type => text, text => <<"Y">>}, #{type => thinking, thinking => []}, #{type => text, text => <<"es">>}],
+    Message = #{role => assistant, content => Parts, tool_calls => null},
+    Answer = whole(#{error => null, choices => [#{message => Message, finish_reason => stop}]}),
+    ?assertMatch({ok, #{message := #{content := <<"Yes">>}}}, heard(openai, Answer, #{stream => false})),
+    ?assertMatch({ok, #{message := #{content := <<"Yes">>}}}, heard(openai, stream([choice(#{content => Parts}, stop)]))).
+
+a_stream_may_begin_with_a_mark_and_end_without_an_empty_line_test() ->
+    Said = data(choice(#{content => <<"Yes">>})),
+    Answer = {stream, [[<<239, 187, 191>>, Said], "data: [DONE]"]},
+    ?assertMatch({ok, #{message := #{content := <<"Yes">>}}}, heard(openai, Answer)),
+    ?assertMatch({error, #{reason := connection}}, heard(openai, {stream, [Said, "data: {\"choi"]})).
+
+a_page_is_no_answer_test() ->
+    {error, #{reason := invalid_response, message := Message}} = heard(openai, {200, [], <<"\n<html>Sign in</html>">>}),
+    ?assertNotEqual(nomatch, string:find(Message, "Sign in")).
+
+a_call_that_was_cut_off_before_its_arguments_is_not_run_test() ->
+    Cut = stream([piece(#{index => 0, id => <<"x">>}, #{name => <<"one">>, arguments => <<>>}), choice(#{}, length)]),
+    ?assertMatch({ok, #{stop := max_tokens, message := #{tool_calls := [#{invalid := _}]}}}, heard(openai, Cut)),
+    Use = #{type => tool_use, id => <<"x">>, name => <<"one">>, input => #{}},
+    ?assertMatch(
+        {ok, #{stop := max_tokens, message := #{tool_calls := [#{invalid := _}]}}},
+        heard(anthropic, blocks([{Use, []}], max_tokens))
+    ).
+
+a_function_without_a_key_is_an_error_of_the_answer_test() ->
+    [
+        ?assertMatch(
+            {error, #{reason := authentication, message := <<"the function in api_key", _/binary>>}},
+            beamai_chat:complete(beamai_chat:new(openai, #{model => <<"m">>, api_key => Fun}), <<"Hi">>)
+        )
+     || Fun <- [fun() -> error(locked) end, fun() -> <<"from a file\n">> end, fun() -> <<>> end, fun() -> none end]
+    ].
+
+the_query_of_an_address_stays_at_its_end_test() ->
+    Server = chat_server:start([chat_server:says(openai, <<"ok">>)]),
+    Url = <<(chat_server:url(Server))/binary, "/deployments/d/?api-version=1">>,
+    {ok, _} = beamai_chat:complete(model(openai, Server, #{base_url => Url, stream => false}), <<"Hi">>),
+    ?assertMatch([#{path := <<"/deployments/d/chat/completions?api-version=1">>}], chat_server:requests(Server)),
+    chat_server:stop(Server).
+
+tokens_are_estimated_where_nobody_counts_them_test() ->
+    Text = binary:copy(<<"word ">>, 100),
+    {ok, #{usage := Usage}} = heard(openai, stream([choice(#{content => Text}, stop)])),
+    ?assertEqual(#{input_tokens => 5, output_tokens => 125, cached_tokens => 0}, Usage),
+    Counted = (choice(#{content => Text}, stop))#{usage => #{prompt_tokens => 7, completion_tokens => 3}},
+    ?assertMatch({ok, #{usage := #{input_tokens := 7, output_tokens := 3}}}, heard(openai, stream([Counted]))).
+
+%%% The interface of Anthropic
+
+blocks(Blocks, Stop) ->
+    Numbered = lists:zip(lists:seq(0, length(Blocks) - 1), Blocks),
+    stream(
+        [#{type => message_start, message => #{usage => #{input_tokens => 1, output_tokens => 1}}}] ++
+            lists:append([
+                [#{type => content_block_start, index => Index, content_block => Start}] ++
+                    [#{type => content_block_delta, index => Index, delta => Delta} || Delta <- Deltas]
+             || {Index, {Start, Deltas}} <- Numbered
+            ]) ++
+            [#{type => message_delta, delta => #{stop_reason => Stop}, usage => #{output_tokens => 2}}, #{type => message_stop}]
+    ).
+
+a_malformed_block_is_an_error_and_no_crash_test() ->
+    [
+        ?assertMatch({error, #{reason := invalid_response}}, heard(anthropic, blocks([{Start, []}], tool_use)))
+     || Start <- [#{type => tool_use, name => <<"one">>, input => #{}}, #{no => type}, null, [], <<"text">>]
+    ],
+    List = #{type => tool_use, id => <<"x">>, name => <<"one">>, input => [1]},
+    ?assertMatch(
+        {ok, #{message := #{tool_calls := [#{args := Empty, invalid := _}]}}} when map_size(Empty) =:= 0,
+        heard(anthropic, blocks([{List, []}], tool_use))
+    ).
+
+blocks_of_any_kind_go_back_as_they_came_in_pieces_test() ->
+    Answer = blocks(
+        [
+            {#{type => thinking, thinking => <<>>}, [
+                #{type => thinking_delta, thinking => <<"h">>}, #{type => thinking_delta, thinking => <<"m">>},
+                #{type => signature_delta, signature => <<"sig">>}
+            ]},
+            {#{type => redacted_thinking, data => <<"xyz">>}, []},
+            {#{type => server_tool_use, id => <<"s">>, name => <<"web_search">>, input => #{}}, [
+                #{type => input_json_delta, partial_json => <<"{\"query\"">>},
+                #{type => input_json_delta, partial_json => <<":\"beam\"}">>}
+            ]},
+            {#{type => text, text => <<>>}, [
+                #{type => text_delta, text => <<"Yes">>}, #{type => citations_delta, citation => #{url => <<"u">>}}
+            ]}
+        ],
+        end_turn
+    ),
+    {ok, #{message := #{content := <<"Yes">>, raw := {anthropic, Blocks}}}} = heard(anthropic, Answer),
+    ?assertEqual(
+        [
+            #{<<"type">> => <<"thinking">>, <<"thinking">> => <<"hm">>, <<"signature">> => <<"sig">>},
+            #{<<"type">> => <<"redacted_thinking">>, <<"data">> => <<"xyz">>},
+            #{
+                <<"type">> => <<"server_tool_use">>, <<"id">> => <<"s">>, <<"name">> => <<"web_search">>,
+                <<"input">> => #{<<"query">> => <<"beam">>}
+            },
+            #{<<"type">> => <<"text">>, <<"text">> => <<"Yes">>, <<"citations">> => [#{<<"url">> => <<"u">>}]}
+        ],
+        Blocks
+    ).
+
+%%% What was said before
+
+a_name_that_a_model_made_up_is_no_error_for_the_next_request_test() ->
+    Call = #{id => <<"functions.read:0">>, name => <<"functions.read file">>, args => #{}},
+    Messages = [
+        #{role => user, content => <<"Go.">>},
+        #{role => assistant, content => <<>>, tool_calls => [Call]},
+        #{role => tool, call => <<"functions.read:0">>, name => <<"functions.read file">>, content => <<"none">>, outcome => error}
+    ],
+    Sent = fun(Provider) ->
+        Server = chat_server:start([chat_server:says(Provider, <<"Sorry.">>)]),
+        {ok, _} = beamai_chat:complete(model(Provider, Server, #{stream => false}), #{messages => Messages}),
+        [#{body := #{<<"messages">> := [_ | Said]}}] = chat_server:requests(Server),
+        chat_server:stop(Server),
+        Said
+    end,
+    IsAccepted = fun(Text) -> ?assertEqual(match, re:run(Text, "^[a-zA-Z0-9_-]{1,64}$", [{capture, none}])) end,
+    [#{<<"tool_calls">> := [#{<<"id">> := Own, <<"function">> := #{<<"name">> := Name}}]}, #{<<"tool_call_id">> := Own}] = Sent(openai),
+    IsAccepted(Name),
+    [#{<<"content">> := [#{<<"id">> := Id, <<"name">> := Named}]}, #{<<"content">> := [#{<<"tool_use_id">> := Id}]}] = Sent(anthropic),
+    lists:foreach(IsAccepted, [Id, Named]),
+    ?assertNotEqual(beamai_chat_http:accepted(<<"a.b">>, 64), beamai_chat_http:accepted(<<"a:b">>, 64)),
+    [IsAccepted(beamai_chat_http:accepted(Text, 64)) || Text <- [<<>>, binary:copy(<<"a">>, 200), <<"ä"/utf8>>, <<"a\n">>]].
+
+%%% Images of results
+
+images_are_shown_as_images_test_() ->
+    Image = #{media_type => <<"image/png">>, data => <<"AAAA">>},
+    Result = fun(Id) -> #{role => tool, call => Id, name => <<"look">>, content => <<"{}">>, outcome => ok} end,
+    Call = fun(Id) -> #{id => Id, name => <<"look">>, args => #{}} end,
+    Messages = [
+        #{role => user, content => <<"What is it?">>},
+        #{role => assistant, content => <<>>, tool_calls => [Call(<<"x">>), Call(<<"y">>)]},
+        (Result(<<"x">>))#{images => [Image]}, Result(<<"y">>), #{role => user, content => <<"Well?">>}
+    ],
+    Sent = fun(Provider, Options) ->
+        Server = chat_server:start([chat_server:says(Provider, <<"A dot.">>)]),
+        {ok, _} = beamai_chat:complete(model(Provider, Server, Options#{stream => false}), #{messages => Messages}),
+        [#{body := #{<<"messages">> := Said}}] = chat_server:requests(Server),
+        chat_server:stop(Server),
+        Said
+    end,
+    [
+        {"OpenAI", fun() ->
+            [_, _, #{<<"role">> := <<"tool">>}, #{<<"role">> := <<"tool">>}, Shown, #{<<"content">> := <<"Well?">>}] =
+                Sent(openai, #{}),
+            ?assertMatch(
+                #{
+                    <<"role">> := <<"user">>,
+                    <<"content">> := [
+                        #{<<"type">> := <<"text">>},
+                        #{<<"type">> := <<"image_url">>, <<"image_url">> := #{<<"url">> := <<"data:image/png;base64,AAAA">>}}
+                    ]
+                },
+                Shown
+            ),
+            ?assertEqual(5, length(Sent(openai, #{images => false})))
+        end},
+        {"Anthropic", fun() ->
+            [_, _, #{<<"content">> := [#{<<"content">> := Shown}, #{<<"content">> := <<"{}">>} | _]}] = Sent(anthropic, #{}),
+            Source = #{<<"type">> => <<"base64">>, <<"media_type">> => <<"image/png">>, <<"data">> => <<"AAAA">>},
+            ?assertEqual(
+                [
+                    #{<<"type">> => <<"text">>, <<"text">> => <<"{}">>},
+                    #{<<"type">> => <<"image">>, <<"source">> => Source}
+                ],
+                Shown
+            ),
+            ?assertMatch(
+                [_, _, #{<<"content">> := [#{<<"content">> := <<"{}">>} | _]}], Sent(anthropic, #{images => false})
+            )
+        end}
+    ].
+
+images_are_taken_out_of_every_form_of_result_test() ->
+    Is = fun(Result, Data) ->
+        {Left, [#{media_type := <<"image/png">>, data := Data}]} = beamai_images:take(Result),
+        ?assertEqual(nomatch, binary:match(beamai_json:text(Left), Data)),
+        ?assertNotEqual(nomatch, binary:match(beamai_json:text(Left), <<"left out of this text">>))
+    end,
+    Type = #{<<"media_type">> => <<"image/png">>},
+    Is(Type#{<<"image_base64">> => <<"AAAA">>, <<"content">> => <<>>}, <<"AAAA">>),
+    Is(Type#{<<"content">> => <<"BBBB">>, <<"is_image">> => true}, <<"BBBB">>),
+    Part = #{<<"type">> => <<"image">>, <<"data">> => <<"CCCC">>, <<"mimeType">> => <<"image/png">>},
+    Is(#{<<"text">> => <<"a dot">>, <<"content">> => [#{<<"type">> => <<"audio">>}, Part]}, <<"CCCC">>),
+    [
+        ?assertEqual({Result, []}, beamai_images:take(Result))
+     || Result <- [
+            1, #{}, <<"text">>, Type#{<<"image_base64">> => null}, Type#{<<"content">> => <<"BBBB">>, <<"is_image">> => false},
+            #{<<"media_type">> => <<"image/tiff">>, <<"image_base64">> => <<"AAAA">>}, #{<<"content">> => [1 | 2]},
+            #{<<"content">> => []}
+        ]
+    ].
