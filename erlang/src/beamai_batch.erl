@@ -8,7 +8,7 @@
 
 -include("beamai_plan.hrl").
 
--export([run/3]).
+-export([run/3, work/7]).
 
 %% Workers at most, for each scheduler.
 -define(PER_SCHEDULER, 8).
@@ -149,15 +149,16 @@ await(Tag, Worker) ->
     end.
 
 start_worker(Tag, For, Plan, Args, Context) ->
-    Caller = self(),
     #batch{kernel = Kernel, run = Run, workers = Workers} = Batch = get_batch(Tag),
-    {Pid, _Monitor} = spawn_opt(
-        fun() -> work(Caller, Tag, Run, Kernel, Plan, Args, Context) end,
-        [{monitor, [{tag, Tag}]}]
-    ),
+    Work = [self(), Tag, Run, Kernel, Plan, Args, Context],
+    {Pid, _Monitor} = spawn_opt(?MODULE, work, Work, [{monitor, [{tag, Tag}]}]),
     put_batch(Batch#batch{workers = Workers#{Pid => {Plan#plan.name, For}}}),
     Pid.
 
+%% @private What a worker does; known to {@link beamai_guard} by its name.
+-spec work(
+    Caller :: pid(), Tag :: reference(), Run :: reference() | none, beamai_kernel:kernel(), #plan{}, term(), beamai_context:t()
+) -> term().
 work(Caller, Tag, Run, Kernel, Plan, Args, Context) ->
     case beamai_guard:enter_worker(Caller, Tag) of
         true ->

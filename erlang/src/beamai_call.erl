@@ -4,6 +4,7 @@
 %%
 %% <ul>
 %% <li>`{Tag, Outcome}' from the handler process when the handler has returned or raised;</li>
+%% <li>`{Tag, unguarded}' from the handler process when it has done nothing, because nobody could end it;</li>
 %% <li>`{\'DOWN\', Monitor, process, Handler, Reason}' when that process has ended;</li>
 %% <li>`{Tag, cancelled}' from {@link beamai_runs:cancel/1};</li>
 %% <li>`{Tag, {clock, stop | go}}' around questions asked further down, which do not count;</li>
@@ -17,7 +18,7 @@
 %% time measured from then on, against the whole timeout.
 -module(beamai_call).
 
--export([run/6]).
+-export([run/6, handle/6]).
 -export_type([result/0, try_result/0]).
 
 -type result() ::
@@ -45,20 +46,19 @@
     Run :: reference() | none
 ) -> try_result().
 run(Kernel, Tool, Args, Context, Timeout, none) ->
-    start(Kernel, Tool, Args, Context, Timeout, make_ref());
+    start(beamai_guard:ready(), Kernel, Tool, Args, Context, Timeout, make_ref());
 run(Kernel, Tool, Args, Context, Timeout, Run) ->
-    start(Kernel, Tool, Args, Context, Timeout, Run).
+    start(beamai_guard:ready(), Kernel, Tool, Args, Context, Timeout, Run).
 
-start(Kernel, {Name, Handler}, Args, Context, Timeout, Tag) ->
-    Caller = self(),
-    Guard = beamai_guard:ready(),
-    {Pid, Monitor} = spawn_monitor(fun() ->
-        handle(Guard, Caller, Tag, Handler, Args, Context)
-    end),
+start(Guard, Kernel, {Name, Handler} = Tool, Args, Context, Timeout, Tag) ->
+    {Pid, Monitor} = spawn_monitor(?MODULE, handle, [Guard, self(), Tag, Handler, Args, Context]),
     receive
         {Tag, {ok, Result}} ->
             gone(Guard, Tag, Monitor),
             {ok, Result, Context};
+        {Tag, unguarded} ->
+            gone(Guard, Tag, Monitor),
+            start(beamai_guard:ready_again(), Kernel, Tool, Args, Context, Timeout, Tag);
         {Tag, Body} ->
             Call = #call{
                 kernel = Kernel,
@@ -93,9 +93,14 @@ clear(_Table, _Tag) -> ok.
 
 %%% The handler process
 
+%% @private What the process does; known to {@link beamai_guard} by its name.
+-spec handle(
+    beamai_guard:mark(), Caller :: pid(), Tag :: reference(), beamai_tool:handler(), map(), beamai_context:t()
+) -> term().
 handle(Guard, Caller, Tag, Handler, Args, Context) ->
     case beamai_guard:enter(Guard, Caller, Tag) of
         true -> Caller ! {Tag, apply_handler(Handler, Args, Context)};
+        gone -> Caller ! {Tag, unguarded};
         false -> ok
     end.
 

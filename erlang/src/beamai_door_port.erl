@@ -22,6 +22,7 @@
     %% Tells this try from another one under the same tag.
     number :: pos_integer(),
     owner :: pid(),
+    port :: port(),
     monitor :: reference(),
     id :: binary(),
     deadline :: beamai_door:deadline(),
@@ -64,6 +65,7 @@ through(Owner, Port, Env, {Tool, Encoded}, #{run := Run} = Options) ->
         tag = Tag,
         number = Number,
         owner = Owner,
+        port = Port,
         monitor = Monitor,
         id = term_to_binary({Tag, Number}),
         deadline = beamai_door:deadline(Options),
@@ -143,7 +145,18 @@ stop(#call{tag = Tag, number = Number, monitor = Monitor, tool = Tool} = Call, E
             end;
         {'DOWN', Monitor, process, _Owner, Reason} ->
             {error, lost(Tool, Reason)}
-    after ?GRACE_MS -> {error, beamai_door:stuck(Tool)}
+    after ?GRACE_MS -> unanswered(Call, Error)
+    end.
+
+%% Either this call alone cannot be stopped, or the program does nothing any more: then it is killed, and with it
+%% everything that it has started, so that the next call finds one that does.
+unanswered(#call{owner = Owner, port = Port, tool = Tool}, Error) ->
+    case beamai_port:answers(Owner, Port) of
+        true ->
+            {error, beamai_door:stuck(Tool)};
+        false ->
+            beamai_port:kill(Owner, Port),
+            {error, Error}
     end.
 
 too_long(Tool, Size) ->

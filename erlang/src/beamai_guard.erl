@@ -15,9 +15,9 @@
 -module(beamai_guard).
 -behaviour(gen_server).
 
--export([new_tables/0, start_link/0, ready/0, enter/3, watch/2, unwatch/1, nested/1]).
+-export([new_tables/0, start_link/0, ready/0, ready_again/0, enter/3, watch/2, unwatch/1, nested/1]).
 -export([enter_worker/2, upstream/0, root/0, in_tables/1, if_there/1]).
--export([init/1, handle_call/3, handle_cast/2, handle_info/2]).
+-export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
 -export_type([mark/0, upstream/0]).
 
 -define(HANDLERS, beamai_handlers).
@@ -54,45 +54,56 @@ ready() ->
     case get(?KEY) of
         Table when Table =/= undefined -> Table;
         {nested, Table} = Mark -> Mark;
-        _ -> register_caller(Table)
+        _ -> register_caller()
     end.
 
-register_caller(undefined) ->
-    ok = beamai_app:ensure_started(),
-    register_caller(persistent_term:get(?MODULE));
-register_caller(Table) ->
-    case watched_by_guard(?TRIES) of
-        ok ->
-            put(?KEY, Table),
-            Table;
-        stopped ->
-            register_caller(undefined)
-    end.
+%% Which tables they are, the guard knows: those that were noted last may be gone.
+register_caller() ->
+    Table = watched_by_guard(?TRIES),
+    put(?KEY, Table),
+    Table.
 
-%% The supervisor may just be restarting the guard, hence the tries.
+%% The supervisor may just be restarting the guard, or the application be stopping and still count as
+%% running, hence the tries.
 watched_by_guard(0) ->
-    stopped;
+    error({beamai_not_started, no_guard});
 watched_by_guard(Tries) ->
     try
         gen_server:call(?MODULE, {register, self()}, infinity)
     catch
-        exit:{noproc, _} when Tries =:= ?TRIES ->
-            ok = beamai_app:ensure_started(),
-            watched_by_guard(Tries - 1);
         exit:{_, {gen_server, call, _}} ->
-            timer:sleep(?PAUSE_MS),
+            Tries < ?TRIES andalso timer:sleep(?PAUSE_MS),
+            ok = beamai_app:ensure_started(),
             watched_by_guard(Tries - 1)
     end.
 
+%% @doc Registers the calling process anew, after {@link enter/3} has found the tables gone.
+-spec ready_again() -> mark().
+ready_again() ->
+    timer:sleep(?PAUSE_MS),
+    case get(?KEY) of
+        {nested, _Gone} ->
+            Mark = {nested, watched_by_guard(?TRIES)},
+            put(?KEY, Mark),
+            Mark;
+        _ ->
+            register_caller()
+    end.
+
 %% @doc The first act of a handler process: writes its row. Returns whether the caller lives; if
-%% not, the process must end at once.
--spec enter(mark(), Caller :: pid(), Tag :: reference()) -> boolean().
+%% not, the process must end at once. `gone' where the tables have gone with the application.
+-spec enter(mark(), Caller :: pid(), Tag :: reference()) -> boolean() | gone.
 enter({nested, _Table}, Caller, Tag) ->
-    ets:insert(?WATCHED, {{Caller, Tag}, {handler, self(), Tag}}),
-    is_process_alive(Caller);
+    write(?WATCHED, {{Caller, Tag}, {handler, self(), Tag}}, Caller);
 enter(Table, Caller, Tag) ->
-    ets:insert(Table, {Caller, self(), Tag}),
-    is_process_alive(Caller).
+    write(Table, {Caller, self(), Tag}, Caller).
+
+write(Table, Row, Caller) ->
+    try ets:insert(Table, Row) of
+        true -> is_process_alive(Caller)
+    catch
+        error:badarg -> gone
+    end.
 
 %% @doc As {@link enter/3} for a worker of `invoke_all', of which a caller has many.
 -spec enter_worker(Caller :: pid(), Tag :: reference()) -> boolean().
@@ -197,17 +208,18 @@ root(Pid) ->
 %% @private Callers registered with an earlier incarnation are still in the table.
 -spec init([]) -> {ok, []}.
 init([]) ->
+    process_flag(trap_exit, true),
     ets:foldl(fun(Row, ok) -> monitor_caller(element(1, Row)) end, ok, ?HANDLERS),
     {ok, []}.
 
 %% @private
--spec handle_call({register, pid()}, gen_server:from(), []) -> {reply, ok, []}.
+-spec handle_call({register, pid()}, gen_server:from(), []) -> {reply, ets:tid() | undefined, []}.
 handle_call({register, Caller}, _From, State) ->
     case ets:insert_new(?HANDLERS, {Caller, none, none}) of
         true -> monitor_caller(Caller);
         false -> ok
     end,
-    {reply, ok, State}.
+    {reply, ets:whereis(?HANDLERS), State}.
 
 %% @private
 -spec handle_cast(term(), []) -> {noreply, []}.
@@ -224,6 +236,42 @@ handle_info({'DOWN', _Monitor, process, Caller, _Reason}, State) ->
     {noreply, State};
 handle_info(_Message, State) ->
     {noreply, State}.
+
+%% @private The application stops, and handlers go on: something has to end them with their callers all the same.
+%% The tables may be gone already.
+-spec terminate(term(), []) -> ok.
+terminate(_Reason, _State) ->
+    {monitors, Monitors} = erlang:process_info(self(), monitors),
+    Callers = maps:from_list([{Caller, []} || {process, Caller} <- Monitors, is_pid(Caller)]),
+    %% What has the application's group leader is killed with it.
+    true = erlang:group_leader(whereis(init), self()),
+    _ = spawn(fun() -> keep_on(Callers) end),
+    ok.
+
+%% Until the last of the handlers has ended.
+keep_on(Callers) ->
+    Running = [
+        {Caller, Pid}
+     || Pid <- erlang:processes(),
+        {parent, Caller} <- [erlang:process_info(Pid, parent)],
+        is_map_key(Caller, Callers),
+        is_ours(erlang:process_info(Pid, initial_call))
+    ],
+    Watches = [{erlang:monitor(process, Caller), erlang:monitor(process, Pid), Pid} || {Caller, Pid} <- Running],
+    until_ended(Watches).
+
+is_ours({initial_call, {beamai_call, handle, 6}}) -> true;
+is_ours({initial_call, {beamai_batch, work, 7}}) -> true;
+is_ours(_) -> false.
+
+until_ended([]) ->
+    ok;
+until_ended(Watches) ->
+    receive
+        {'DOWN', Monitor, process, _Pid, _Reason} ->
+            _ = [exit(Pid, kill) || {OfCaller, _, Pid} <- Watches, OfCaller =:= Monitor],
+            until_ended([Watch || {_, OfHandler, _} = Watch <- Watches, OfHandler =/= Monitor])
+    end.
 
 monitor_caller(Caller) ->
     _ = erlang:monitor(process, Caller),

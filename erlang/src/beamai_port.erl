@@ -18,7 +18,7 @@
 -module(beamai_port).
 -behaviour(gen_server).
 
--export([connect/0, start/0, cancel/2, end_session/1, call_frame/3, start_link/0]).
+-export([connect/0, start/0, cancel/2, end_session/1, answers/2, kill/2, call_frame/3, start_link/0]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
 
 -define(CALL, 1).
@@ -30,6 +30,8 @@
 -define(BUSY_MS, 5).
 %% The longest that ending a session can take; the program gives up earlier.
 -define(END_MS, 15000).
+%% The longest that a program which works takes to answer what it has nothing to do for.
+-define(ANSWER_MS, 5000).
 
 %% @doc The owner and its port as they were last known, started if they never ran. The port may have
 %% closed since; writing to it shows that, and {@link start/0} gives another.
@@ -70,26 +72,51 @@ cancel(Owner, Id) ->
 -spec end_session(SessionId :: binary()) -> ok.
 end_session(SessionId) ->
     case persistent_term:get(?MODULE, none) of
-        {Owner, Port} -> end_session(Owner, Port, SessionId);
-        none -> ok
+        {Owner, Port} ->
+            _ = end_session(Owner, Port, SessionId, ?END_MS),
+            ok;
+        none ->
+            ok
     end.
 
-end_session(Owner, Port, SessionId) ->
+%% @doc Whether the program still answers: a session without a name has nothing running, and its end needs no waiting.
+-spec answers(Owner :: pid(), port()) -> boolean().
+answers(Owner, Port) ->
+    end_session(Owner, Port, <<>>, ?ANSWER_MS).
+
+%% @doc Kills the program at once, for one that does not answer; what it has started ends with it. Returns when its owner
+%% has noticed, so that the next call finds another.
+-spec kill(Owner :: pid(), port()) -> ok.
+kill(Owner, Port) ->
+    Monitor = erlang:monitor(process, Owner),
+    case erlang:port_info(Port, os_pid) of
+        {os_pid, Pid} ->
+            logger:warning("beamai: the port program does not answer and is killed"),
+            _ = os:cmd("kill -KILL " ++ integer_to_list(Pid)),
+            receive
+                {'DOWN', Monitor, process, Owner, _} -> ok
+            after ?ANSWER_MS -> ok
+            end;
+        undefined ->
+            ok
+    end,
+    true = erlang:demonitor(Monitor, [flush]),
+    ok.
+
+%% Whether it has been answered, or there is nobody who could.
+end_session(Owner, Port, SessionId, Longest) ->
     Alias = erlang:monitor(process, Owner, [{alias, reply_demonitor}]),
     Id = term_to_binary({Alias, 0}),
     Frame = <<?END, (byte_size(Id)):16, Id/binary, SessionId/binary>>,
-    case insist(Port, Frame, ?END_MS div ?BUSY_MS) of
-        true ->
+    Answered =
+        insist(Port, Frame, Longest div ?BUSY_MS) andalso
             receive
-                {Alias, 0, {reply, _}} -> ok;
-                {'DOWN', Alias, process, Owner, _} -> ok
-            after ?END_MS -> ok
-            end;
-        false ->
-            ok
-    end,
+                {Alias, 0, {reply, _}} -> true;
+                {'DOWN', Alias, process, Owner, _} -> true
+            after Longest -> false
+            end,
     true = erlang:demonitor(Alias, [flush]),
-    ok.
+    Answered.
 
 %% Whether the frame was written. A port that is busy is tried again, one that has closed is not.
 insist(_Port, _Frame, 0) ->

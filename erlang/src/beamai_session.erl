@@ -41,7 +41,9 @@
     key :: key(),
     approvals = [] :: [binary()],
     %% What tools keep here, as the native side encodes it.
-    native = #{} :: map()
+    native = #{} :: map(),
+    %% As in the table, which may go first.
+    temp_dir = none :: none | binary()
 }).
 
 %% @doc Creates the table. Called by the supervisor, which owns it.
@@ -262,6 +264,8 @@ start_link(Key) ->
 -spec init(key()) -> {ok, #state{}} | ignore.
 init(Key) ->
     process_flag(trap_exit, true),
+    %% Where the supervisor is killed, all processes with the application's group leader are, and no directory is deleted.
+    true = erlang:group_leader(whereis(init), self()),
     Session = #session{
         key = Key, pid = self(), id = beamai_temp_dir:random_name(), busy_until = now_ms()
     },
@@ -297,13 +301,17 @@ handle_call({approve, Subject}, _From, #state{key = Key, approvals = Approvals} 
     true = ets:insert(?TABLE, {approval, {Key, Subject}}),
     {reply, ok, State#state{approvals = [Subject | Approvals]}};
 handle_call(temp_dir, _From, #state{key = Key} = State) ->
-    {reply, made_temp_dir(Key), State};
+    Made = made_temp_dir(Key),
+    {reply, Made, with_path(Made, State)};
 handle_call({with_state, Door, Env, Call, Options}, _From, #state{native = Native} = State) ->
     Session = (maps:get(session, Call, #{}))#{state => Native},
     case Door:call(Env, Call#{session => Session}, Options) of
         {ok, Value, Changed} -> {reply, {ok, Value}, State#state{native = Changed}};
         Answer -> {reply, Answer, State}
     end.
+
+with_path({ok, Path}, State) -> State#state{temp_dir = Path};
+with_path({error, _}, State) -> State.
 
 made_temp_dir(Key) ->
     case ets:lookup(?TABLE, Key) of
@@ -352,8 +360,14 @@ handle_info(_Message, State) ->
 
 %% @private
 -spec terminate(term(), #state{}) -> ok.
-terminate(_Reason, #state{key = Key, approvals = Approvals}) ->
-    case ets:lookup(?TABLE, Key) of
+terminate(_Reason, #state{key = Key, approvals = Approvals} = State) ->
+    try ets:lookup(?TABLE, Key) of
         [#session{temp_dir = Path} = Row] -> clean_up(Row, Approvals, Path);
         [] -> ok
+    catch
+        %% The supervisor was killed, and with it went the table and the port program.
+        error:badarg -> without_table(State)
     end.
+
+without_table(#state{temp_dir = none}) -> ok;
+without_table(#state{temp_dir = Path}) -> beamai_temp_dir:delete(Path).

@@ -247,6 +247,64 @@ a_handler_under_way_when_the_guard_restarts_dies_with_its_caller_test() ->
             eventually(fun() -> not is_process_alive(Handler) end)
     end.
 
+a_handler_that_outlives_the_application_dies_with_its_caller_test() ->
+    [
+        begin
+            {Caller, Handlers} = caller_with_handlers(),
+            ok = End(),
+            ?assert(lists:all(fun is_process_alive/1, Handlers)),
+            exit(Caller, kill),
+            eventually(fun() -> not lists:any(fun is_process_alive/1, Handlers) end)
+        end
+     || End <- [fun() -> application:stop(beamai) end, fun kill_the_supervisor/0]
+    ],
+    ok = beamai_app:ensure_started().
+
+%% A caller that waits for a handler, for a worker and for the worker's handler.
+caller_with_handlers() ->
+    Me = self(),
+    Wait = tool(<<"wait">>, fun(_) -> Me ! {handler, self()}, forever() end),
+    Both = tool(<<"both">>, fun(_) ->
+        Me ! {handler, self()},
+        beamai_kernel:invoke_all(kernel([Wait]), [{<<"wait">>, #{}}], #{})
+    end),
+    Caller = spawn(fun() -> beamai_kernel:invoke(kernel([Both]), <<"both">>, #{}) end),
+    Handlers = [receive {handler, Handler} -> Handler end || _ <- [1, 2]],
+    {Caller, Handlers}.
+
+kill_the_supervisor() ->
+    Monitor = erlang:monitor(process, beamai_sup),
+    exit(whereis(beamai_sup), kill),
+    receive
+        {'DOWN', Monitor, process, _, _} -> ok
+    end.
+
+the_next_call_works_whatever_was_killed_test() ->
+    Call = fun() -> invoke(fun(_) -> {ok, 1} end) end,
+    {ok, 1, _} = Call(),
+    [
+        begin
+            Monitor = erlang:monitor(process, Name),
+            exit(whereis(Name), kill),
+            receive
+                {'DOWN', Monitor, process, _, _} -> ok
+            end,
+            ?assertMatch({ok, 1, _}, Call()),
+            ?assertMatch({ok, 1, _}, beamai_test:alone(Call))
+        end
+     || Name <- [beamai_sup, beamai_guard, beamai_session_sup, beamai_sup]
+    ].
+
+a_handler_runs_where_something_can_end_it_test() ->
+    {ok, 1, _} = invoke(fun(_) -> {ok, 1} end),
+    Gone = persistent_term:get(beamai_guard),
+    ok = application:stop(beamai),
+    %% As in the moment in which the tables have gone, and nobody has said so yet.
+    persistent_term:put(beamai_guard, Gone),
+    ?assertMatch({ok, 1, _}, invoke(fun(_) -> {ok, 1} end)),
+    ?assertMatch({ok, 1, _}, invoke(fun(_) -> {ok, 1} end)),
+    the_handler_dies_with_its_caller_test().
+
 a_call_made_in_a_callback_leaves_the_outer_handler_guarded_test() ->
     Me = self(),
     Caller = spawn(fun() ->

@@ -27,6 +27,7 @@
     a_context_may_name_another_workspace/1,
     a_call_costs_no_process_and_no_session/1,
     a_dead_port_answers_every_call_and_the_next_one_works/1,
+    a_stopped_port_is_killed_and_the_next_call_works/1,
     a_dead_owner_answers_every_call_and_the_next_one_works/1,
     the_port_ends_with_the_application/1,
     a_killed_vm_takes_every_process_with_it/1,
@@ -39,6 +40,7 @@ all() ->
         {group, nif},
         {group, port},
         a_dead_port_answers_every_call_and_the_next_one_works,
+        a_stopped_port_is_killed_and_the_next_call_works,
         a_dead_owner_answers_every_call_and_the_next_one_works,
         the_port_ends_with_the_application,
         a_killed_vm_takes_every_process_with_it,
@@ -416,6 +418,28 @@ a_dead_port_answers_every_call_and_the_next_one_works(Config) ->
         end
      || _ <- lists:seq(1, 6)
     ].
+
+%% The program is there and does nothing: calls end all the same, and the next one finds another program.
+a_stopped_port_is_killed_and_the_next_call_works(Config) ->
+    Kernel = kernel(Config),
+    {ok, _, _} = noop(Kernel, #{}),
+    OsPid = integer_to_list(os_pid()),
+    Me = self(),
+    {Caller, Monitor} = spawn_monitor(fun() ->
+        exit({result, sleep(Kernel, 600000, #{run_id => stopped, progress => fun(_) -> Me ! started end})})
+    end),
+    receive
+        started -> ok
+    end,
+    os:cmd("kill -STOP " ++ OsPid),
+    ok = beamai_kernel:cancel(stopped),
+    receive
+        {'DOWN', Monitor, process, Caller, {result, Result}} ->
+            ?assertMatch({error, #{error_type := execution_failed, details := #{reason := cancelled}}}, Result)
+    end,
+    ?assertMatch({ok, _, _}, noop(Kernel, #{})),
+    ?assertNotEqual(OsPid, integer_to_list(os_pid())),
+    ?assertEqual("", os:cmd("ps -o stat= -p " ++ OsPid)).
 
 a_dead_owner_answers_every_call_and_the_next_one_works(Config) ->
     Kernel = kernel(Config),

@@ -111,6 +111,12 @@ stopping_the_application_deletes_every_directory_test() ->
     [?assertNot(filelib:is_dir(Path)) || Path <- Paths],
     ok = beamai_app:ensure_started().
 
+killing_the_supervisor_deletes_every_directory_test() ->
+    {ok, Path} = beamai_session:temp_dir({id, with_supervisor}),
+    exit(whereis(beamai_sup), kill),
+    eventually(fun() -> not filelib:is_dir(Path) end),
+    ok = beamai_app:ensure_started().
+
 a_session_whose_process_was_killed_starts_anew_test() ->
     Key = beamai_session:key(#{session_id => s7}),
     Path = temp_dir(s7),
