@@ -21,6 +21,8 @@ pub mod lsp;
 #[cfg(all(feature = "port", target_os = "linux"))]
 mod mcp;
 mod nearest;
+#[cfg(feature = "port")]
+mod net;
 pub mod operation;
 pub mod ops;
 pub mod panics;

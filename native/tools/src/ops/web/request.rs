@@ -2,6 +2,7 @@
 
 use super::auth::Credentials;
 use super::fetch::WebFetch;
+use crate::domain::is_web;
 use crate::error::{Reason, Result, ToolError};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
@@ -78,11 +79,6 @@ pub(crate) fn address(text: &str) -> Result<(Url, Option<Credentials>)> {
         )));
     }
     without_credentials(url)
-}
-
-/// Whether an address is one of the web and names a host.
-pub(crate) fn is_web(url: &Url) -> bool {
-    matches!(url.scheme(), "http" | "https") && url.has_host()
 }
 
 /// An address and, apart from it, the user name and password that it held.

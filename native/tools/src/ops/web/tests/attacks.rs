@@ -2,7 +2,7 @@
 
 use super::server::{Server, answer, redirect};
 use super::{Script, assert_denied, call, reaching, try_fetch, with_settings, without_model};
-use crate::ops::web::net::Transport;
+use crate::net::Transport;
 use crate::ops::web::present;
 use serde_json::json;
 use std::net::SocketAddr;

@@ -4,7 +4,7 @@ use super::server::{Server, Stream, answer, head};
 use super::{Script, call, get, note, reaching, try_fetch, without_model};
 use crate::context::CallContext;
 use crate::error::{Reason, ToolError};
-use crate::ops::web::net::Transport;
+use crate::net::Transport;
 use crate::ops::web::present;
 use flate2::Compression;
 use flate2::write::GzEncoder;

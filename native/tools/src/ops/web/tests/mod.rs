@@ -12,10 +12,10 @@ mod tls;
 
 use super::fetch::WebFetch;
 use super::fetched::Fetched;
-use super::net::{Addresses, ResolveNames, Transport};
 use super::present;
 use crate::context::{CallContext, Stop};
 use crate::error::{Reason, Result, ToolError};
+use crate::net::{Addresses, ResolveNames, Transport};
 use crate::schema;
 use crate::workspace::Workspace;
 use serde_json::{Value, json};
