@@ -34,6 +34,8 @@ pub mod registry;
 pub mod sandbox;
 pub mod schema;
 pub mod seen;
+#[cfg(all(feature = "port", target_os = "linux"))]
+mod servers;
 pub mod session;
 pub mod text;
 pub mod tool;

@@ -14,7 +14,7 @@ pub(crate) struct Advice {
 }
 
 /// For calls of the tools of the web.
-pub(super) static FETCH: Advice = Advice {
+pub(crate) static FETCH: Advice = Advice {
     time: "try again with a longer timeout_sec, or fetch something smaller",
     address: "Only public addresses are reached, unless the host allows IP:PORT (allow_addresses in its web settings, \
               --allow-address on the command line)",
@@ -23,7 +23,7 @@ pub(super) static FETCH: Advice = Advice {
 };
 
 /// For hosts that connect to an MCP server.
-pub(super) static MCP: Advice = Advice {
+pub(crate) static MCP: Advice = Advice {
     time: "see whether the server is up, or give a longer start_timeout",
     address: "A name has to lead to a public address; write the private address itself into the url, or give IP:PORT in \
               allow_addresses",

@@ -4,7 +4,7 @@
 //! can reach another. No connection is opened to an address that the [`guard`] has not seen.
 
 mod address;
-mod advice;
+pub(crate) mod advice;
 mod clock;
 mod connect;
 mod decode;
@@ -13,16 +13,18 @@ mod guard;
 mod receive;
 mod resolve;
 mod runtime;
+#[cfg(test)]
+pub(crate) mod server;
 mod tls;
 
 pub(crate) use clock::Clock;
 pub(crate) use exchange::{Exchange, Request, text_of};
+pub(crate) use guard::is_localhost;
 pub(crate) use receive::{Body, End};
 pub(crate) use runtime::block_on;
 
 use crate::error::{Reason, ToolError};
 use crate::web_settings::WebSettings;
-use advice::Advice;
 use guard::Guard;
 use resolve::{Resolve, SystemResolver};
 use std::net::SocketAddr;
@@ -64,11 +66,6 @@ impl Transport {
     /// so, or where it is one of `allowed`.
     pub(crate) fn to_mcp_server(url: &Url, allowed: &[SocketAddr]) -> Self {
         Self { guard: Guard::for_mcp_server(url, allowed), ..Self::of(&WebSettings::default()) }
-    }
-
-    /// What to do about what goes wrong on this way.
-    pub(crate) fn advice(&self) -> &'static Advice {
-        self.guard.advice
     }
 
     /// The same with other names, as a test needs them.

@@ -37,11 +37,11 @@ impl Transport {
         verify: bool,
         clock: &Clock,
     ) -> Result<TlsStream<TcpStream>> {
-        let config = if verify { self.roots.config(self.advice())? } else { careless() };
+        let config = if verify { self.roots.config(self.guard.advice)? } else { careless() };
         let name = server_name(url)?;
         let handshake = TlsConnector::from(config).connect(name, stream);
         let done = clock.within("agreeing on encryption", handshake).await?;
-        done.map_err(|error| handshake_failed(url, &error, self.advice()))
+        done.map_err(|error| handshake_failed(url, &error, self.guard.advice))
     }
 }
 

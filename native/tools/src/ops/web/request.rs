@@ -115,7 +115,11 @@ fn not_text(name: &str, value: &Value) -> String {
     format!("headers is an object of strings, and in it {name:?} must be a string, not {value}{hint}")
 }
 
-fn header(name: &str, value: &str) -> Result<(String, String)> {
+/// A header that a caller chooses: its name in lower case, and its value.
+///
+/// # Errors
+/// `invalid_argument` for what no header can be, and for headers that the connection itself sets.
+pub(crate) fn header(name: &str, value: &str) -> Result<(String, String)> {
     let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     let lower = name.to_ascii_lowercase();
     if name.is_empty() || !name.chars().all(is_token) {
