@@ -1,7 +1,7 @@
 %% @doc Keys of services: kept in funs, so that printing or logging a term that holds one does not show it.
 -module(beamai_secret).
 
--export([new/1, reveal/1, hide/2]).
+-export([new/1, new_value/1, reveal/1, hide/2]).
 -export_type([t/0]).
 
 -type t() :: fun(() -> binary()).
@@ -24,6 +24,21 @@ new(Key) when is_binary(Key), Key =/= <<>> ->
     end;
 new(_Other) ->
     error.
+
+%% @doc The same for the whole value of a header, which may hold spaces.
+-spec new_value(term()) -> {ok, t()} | error.
+new_value(Text) when is_binary(Text); is_list(Text) ->
+    try iolist_to_binary(Text) of
+        Value ->
+            case new(binary:replace(Value, <<" ">>, <<>>, [global])) of
+                {ok, _} -> {ok, fun() -> Value end};
+                error -> error
+            end
+    catch
+        error:badarg -> error
+    end;
+new_value(Other) ->
+    new(Other).
 
 %% @doc The key. Raises `bad_api_key' where the host's fun gives none.
 -spec reveal(t()) -> binary().

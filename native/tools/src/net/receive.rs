@@ -63,11 +63,12 @@ impl Exchange {
         loop {
             match self.body.frame().await? {
                 Err(error) => return Some(Err(chain(&error))),
-                Ok(frame) => match frame.into_data() {
-                    Ok(piece) => return Some(Ok(piece)),
-                    // Trailers.
-                    Err(_) => {}
-                },
+                // Everything else is trailers.
+                Ok(frame) => {
+                    if let Ok(piece) = frame.into_data() {
+                        return Some(Ok(piece));
+                    }
+                }
             }
         }
     }

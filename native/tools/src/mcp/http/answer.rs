@@ -68,7 +68,7 @@ async fn read(exchange: Exchange, id: &RequestId) -> Result<ServerJsonRpcMessage
         }
         End::TimedOut => return Err(Failure::answer("its answer has no end")),
         End::Broken(why) => {
-            return Err(Failure::answer(format!("the connection broke in the middle of its answer: {why}")));
+            return Err(Failure::answer(format!("its answer broke off: {why}")));
         }
     }
     let message = serde_json::from_slice(&body.bytes).map_err(|error| {
@@ -105,6 +105,12 @@ pub(super) fn protocol_error(
     };
     let is_of_this = error.id.as_ref().is_some_and(|of| is_same(of, id));
     Some((ServerJsonRpcMessage::error(error.error, Some(id.clone())), is_of_this))
+}
+
+/// Whether an error is about the session rather than the message. Servers after a widespread example say it with this
+/// text and the status 400, not with 404.
+pub(super) fn is_about_session(body: &[u8]) -> bool {
+    memchr::memmem::find(&body.to_ascii_lowercase(), b"session id").is_some()
 }
 
 /// The server does not let us in.

@@ -111,15 +111,18 @@ impl Client {
         let exchange = self.ask("POST", &Sent::of(headers, &own)?, Some(&body)).await?;
         match exchange.status {
             202 | 204 => Ok(StreamableHttpPostResponse::Accepted),
-            404 if session.is_some() => {
-                if answer::id_of(message).is_some() {
-                    self.0.traces.renew();
-                }
-                Err(StreamableHttpError::SessionExpired)
-            }
+            404 if session.is_some() => Err(self.session_lost(message)),
             200..=299 => Ok(answer::taken(exchange, message, &self.0.traces).await?),
             _ => self.refused(exchange, message, session.is_some()).await,
         }
+    }
+
+    /// The server does not know the session any more: another one is begun.
+    fn session_lost(&self, message: &ClientJsonRpcMessage) -> Refusal {
+        if answer::id_of(message).is_some() {
+            self.0.traces.renew();
+        }
+        StreamableHttpError::SessionExpired
     }
 
     /// The server does not do what a message asks.
@@ -140,6 +143,9 @@ impl Client {
             && is_about_the_message(of_this)
         {
             return Ok(StreamableHttpPostResponse::Json(error, None));
+        }
+        if has_session && status == 400 && answer::is_about_session(&body) {
+            return Err(self.session_lost(message));
         }
         if answer::is_first(message) && (400..500).contains(&status) && self.is_of_2024().await {
             return Err(self.hidden(answer::of_2024()).into());
@@ -185,7 +191,9 @@ impl Client {
             status @ 500.. => Err(Failure::answer(format!("it answers with HTTP {status}")).into()),
             // Asking again would not help.
             status => {
-                self.0.traces.note_trouble(format!("it does not resume the stream (HTTP {status})"));
+                if last_event.is_some() {
+                    self.0.traces.note_trouble(format!("it does not resume the stream (HTTP {status})"));
+                }
                 Err(StreamableHttpError::ServerDoesNotSupportSse)
             }
         }
@@ -240,11 +248,10 @@ impl StreamableHttpClient for Client {
         headers: Headers,
     ) -> Result<Stream, Refusal> {
         let got = self.get(session_id.as_deref(), last_event_id.as_deref(), &headers).await;
-        got.inspect_err(|error| {
-            if let StreamableHttpError::Client(failure) = error {
-                self.0.traces.note_trouble(failure.to_string());
-            }
-        })
+        if let (Err(StreamableHttpError::Client(failure)), Some(_)) = (&got, &last_event_id) {
+            self.0.traces.note_trouble(failure.to_string());
+        }
+        got
     }
 
     async fn delete_session(

@@ -15,7 +15,10 @@ use rmcp::transport::streamable_http_client::{
 };
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::timeout;
 
+/// The longest that a conversation may take to end.
+const FAREWELL: Duration = Duration::from_secs(2);
 /// Messages that may wait between two of the parts.
 const CAPACITY: usize = 4;
 /// Most requests that wait for the head of their answer at once.
@@ -47,12 +50,23 @@ impl Http {
     }
 
     async fn next(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
-        self.traces.check_unread()?;
-        tokio::select! {
-            biased;
-            () = self.traces.given_up() => None,
-            message = self.inner.receive() => message,
+        if self.traces.check_unread().is_some() {
+            tokio::select! {
+                biased;
+                () = self.traces.given_up() => {}
+                message = self.inner.receive() => return message,
+            }
         }
+        self.end().await;
+        None
+    }
+
+    /// Ends the session and everything that is on its way. Whatever still comes is taken: the crate's part of this waits
+    /// for that before it looks whether it is to end.
+    async fn end(&mut self) {
+        self.inner.cancel_token().cancel();
+        let rest = async { while self.inner.receive().await.is_some() {} };
+        _ = timeout(FAREWELL, rest).await;
     }
 }
 
@@ -85,7 +99,8 @@ impl Transport<RoleClient> for Http {
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
-        self.inner.close().await
+        self.end().await;
+        Ok(())
     }
 }
 
