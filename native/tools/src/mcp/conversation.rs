@@ -89,7 +89,7 @@ impl Server {
         let connecting = self.plan.start_timeout().min(CONNECTING);
         let http = Http::with(remote, connecting, traces, &self.calls);
         let problem = self.hold(http, lifecycle).await;
-        (self.parting(traces, problem.as_ref()), problem)
+        (remote.hide_in(self.parting(traces, problem.as_ref())), problem)
     }
 
     /// Opens a conversation and holds it until it ends; what was wrong with its beginning.

@@ -9,6 +9,7 @@ use crate::process::Confinement;
 use crate::sandbox::SandboxSettings;
 use crate::servers::{Identity, View};
 use crate::workspace::Workspace;
+use rmcp::model::ErrorData;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,6 +63,14 @@ impl Plan {
         match &self.route {
             Route::Stdio(launch) => title(&self.identity.what.name, &launch.settings.command),
             Route::Http(remote) => remote.title().to_owned(),
+        }
+    }
+
+    /// An error of the server without what is not to be read in messages.
+    pub(super) fn hidden(&self, error: ErrorData) -> ErrorData {
+        match &self.route {
+            Route::Stdio(_) => error,
+            Route::Http(remote) => ErrorData { message: remote.hide(&error.message).into(), ..error },
         }
     }
 

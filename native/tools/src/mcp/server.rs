@@ -218,7 +218,7 @@ impl Server {
         let answer = wait_for(cx, &events).inspect_err(|_| abandoned.notify_one())?;
         match answer {
             Some(Ok(result)) => Ok(Ok(result)),
-            Some(Err(ServiceError::McpError(error))) => Ok(Err(error)),
+            Some(Err(ServiceError::McpError(error))) => Ok(Err(self.plan.hidden(error))),
             Some(Err(ServiceError::InputRequiredRoundsExceeded { max_rounds })) => {
                 let message = format!("{} asks for more after {max_rounds} answers", self.plan.title());
                 Err(ToolError::new(Reason::McpServer, message))

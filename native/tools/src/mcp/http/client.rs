@@ -138,9 +138,8 @@ impl Client {
         }
         let retry_after = exchange.header("retry-after");
         let body = answer::error_body(exchange).await;
-        let is_about_the_message = |of_this: bool| of_this || !has_session;
         if let Some((error, of_this)) = answer::protocol_error(&body, message)
-            && is_about_the_message(of_this)
+            && (of_this || !has_session)
         {
             return Ok(StreamableHttpPostResponse::Json(error, None));
         }

@@ -83,7 +83,7 @@ impl Remote {
     }
 
     /// The same for an error.
-    pub(super) fn hide_in(&self, mut error: ToolError) -> ToolError {
+    pub(in crate::mcp) fn hide_in(&self, mut error: ToolError) -> ToolError {
         error.message = self.hide(&error.message);
         for detail in error.details.values_mut() {
             if let Value::String(text) = detail {

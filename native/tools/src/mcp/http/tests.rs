@@ -174,6 +174,27 @@ fn a_key_that_the_server_repeats_is_not_in_the_error() {
 }
 
 #[test]
+fn nor_is_one_in_an_error_of_the_protocol() {
+    let server = server::Server::raw(|seen, stream| {
+        let asked: Value = serde_json::from_str(&seen.body).unwrap_or_default();
+        let message = format!("{} may not", seen.header("x-key").unwrap());
+        let said =
+            json!({"jsonrpc": "2.0", "id": asked["id"], "error": {"code": -32603, "message": message}});
+        stream.write_all(&answer(
+            "200 OK",
+            &[("Content-Type", "application/json")],
+            said.to_string().as_bytes(),
+        ))
+    });
+    let error =
+        refused(plan(json!({"url": server.url("/mcp"), "headers": {"x-key": "t0ken-t0ken"}})).unwrap());
+    assert!(
+        error.message.contains("*** may not") && !error.to_value().to_string().contains("t0ken"),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_server_that_wants_to_know_who_asks_is_told_of_with_what_it_says() {
     let server = server::Server::raw(|_, stream| {
         let challenge = "Bearer realm=\"files\", resource_metadata=\"https://a.example/.well-known/x\"";
