@@ -3,16 +3,26 @@
 %% ```
 %% {ok, K1} = beamai_mcp:connect(#{name => <<"files">>, command => <<"mcp-server-filesystem">>,
 %%                                 args => [<<".">>], kernel => K0}).
+%% {ok, K2} = beamai_mcp:connect(#{name => <<"docs">>, url => <<"https://docs.example/mcp">>,
+%%                                 headers => #{<<"authorization">> => <<"Bearer …">>}, kernel => K1}).
 %% '''
 %%
-%% Without `kernel' there is a connection instead, which {@link add/2} adds to any kernel. Every tool of the server is a tool of the kernel, named `mcp__files__' and the server's own name
+%% A server is a program that is started here (`command') and spoken to over its standard input and
+%% output, or an address (`url') that is spoken to over Streamable HTTP, revisions 2025-03-26 to
+%% 2026-07-28. Without `kernel' there is a connection instead, which {@link add/2} adds to any kernel.
+%% Every tool of the server is a tool of the kernel, named `mcp__files__' and the server's own name
 %% for it, with the kernel's permissions, filters, timeouts, retries and cancellation. Permission
 %% rules are about that name; `mcp__files__*', or `mcp__files', is about all tools of the server.
 %%
-%% A connection is plain data: what the server is, and the tools that it had. The process belongs to
-%% the port program, which finds it by those settings, or starts it: a server that crashed, and a port
-%% program that was restarted, are there again with the next call. So calls in two kernels with the
-%% same workspace, sandbox and deny rules share a process, and its state.
+%% A connection is plain data: what the server is, and the tools that it had. The process, or the
+%% session over HTTP, belongs to the port program, which finds it by those settings, or starts it: a
+%% server that crashed, and a port program that was restarted, are there again with the next call. So
+%% calls in two kernels with the same workspace, sandbox and deny rules share a process, and its state.
+%%
+%% The values of `headers' are kept in funs: they are not in what is printed or logged of a connection
+%% or of a kernel, nor in messages of errors. `term_to_binary/1' stores them. A fun of the host's is
+%% asked for its value at each call, so that a token may be renewed; with another value, it is another
+%% session. Headers go to the server of the `url' alone, and in clear text only to this machine.
 %%
 %% A result is a map: `<<"structured">>' where the server gives structured content, `<<"text">>' unless
 %% it says the same, and images, sounds and resources in `<<"content">>', as the protocol has them.
@@ -22,25 +32,17 @@
 -export_type([options/0, connection/0, info/0]).
 
 -define(DIALECT, <<"mcp">>).
--define(START_MS, 60000).
--define(IDLE_MS, 3600000).
 -define(CLOSE_MS, 15000).
 %% For a list of tools, once the server is ready.
 -define(LIST_MS, 30000).
 %% For an answer to be handed over.
 -define(ANSWER_MS, 10000).
-%% Longest name of a server: those of its tools have 64 bytes in all.
--define(LONGEST_NAME, 32).
--define(KEYS, [
-    name, command, args, env, cwd, sandbox, workspace, timeout, retry, filters, start_timeout, idle_timeout,
-    trust_annotations, kernel
-]).
 
 -type options() :: #{
     %% The host's name for the server: letters, digits, `-' and single `_'.
     name := binary() | string(),
-    %% Absolute path of the program, or its name on the `PATH' outside the workspace.
-    command := binary() | string(),
+    %% Absolute path of the program, or its name on the `PATH' outside the workspace. Either this or `url'.
+    command => binary() | string(),
     args => [binary() | string()],
     %% Variables besides the usual ones; of the host's own environment nothing else is passed on.
     env => #{atom() | binary() | string() => binary() | string()},
@@ -48,6 +50,15 @@
     cwd => file:filename_all(),
     %% Default: the kernel's.
     sandbox => beamai_options:sandbox(),
+    %% The server's address for Streamable HTTP, such as `https://example.com/mcp'. It is not shown beyond
+    %% its path. A name has to lead to a public address, except `localhost'; an address is taken as it is.
+    url => binary() | string(),
+    %% With every request to the `url', such as `authorization'. See above on how they are kept.
+    headers => #{atom() | binary() | string() => binary() | string() | fun(() -> binary())},
+    %% `IP:PORT' that the name in `url' may lead to though they are not public.
+    allow_addresses => [binary() | string()],
+    %% Whether `headers' may go to another machine in clear text. Default: `false'.
+    insecure => boolean(),
     %% Of a connection that is made without a kernel. Default: the current directory.
     workspace => file:filename_all(),
     %% Milliseconds for each try of a call. Default: the kernel's.
@@ -69,7 +80,7 @@
 }.
 -type connection() :: #{
     name := binary(),
-    %% What the server is, as the port program takes it. Values of `env' are in it.
+    %% What the server is, as the port program takes it. Values of `env' are in it; those of `headers' in funs.
     server := map(),
     %% What every tool gets besides what the server says of it.
     options := map(),
@@ -78,7 +89,7 @@
     tools := [map()]
 }.
 
-%% @doc Starts a server, unless it runs, and asks for its tools. With `kernel', the answer is that
+%% @doc Starts a server or connects to it, unless that is done, and asks for its tools. With `kernel', the answer is that
 %% kernel with the tools added, which {@link add/2} would do. Raises `{bad_option, Key}', and what
 %% {@link beamai_kernel:add_tool/2} raises.
 -spec connect(options()) -> {ok, connection() | beamai_kernel:kernel()} | {error, beamai_error:t()}.
@@ -95,13 +106,12 @@ connected(Options) ->
 
 %% The connection without what the server says.
 unlisted(Options) ->
-    Checked = #{name := Name} = checked(Options),
-    Keys = [name, command, args, env, cwd, sandbox, start_timeout, idle_timeout],
+    Checked = #{name := Name, native := Env} = beamai_mcp_options:checked(Options),
     #{
         name => Name,
-        server => maps:with(Keys, Checked),
+        server => maps:with([name, way, start_timeout, idle_timeout], Checked),
         options => maps:with([timeout, retry, filters, trust_annotations], Checked),
-        env => maps:get(native, Checked)
+        env => Env
     }.
 
 %% @doc The connection with the tools that the server has now. A server that says that its tools have
@@ -141,11 +151,13 @@ tools(#{tools := Tools} = Connection) ->
 add(Kernel, Connection) ->
     beamai_kernel:add_tools(Kernel, tools(Connection)).
 
-%% @doc Ends the server's processes, in whatever workspace, and waits for that: those of a connection, or
-%% of the options that one was made with. Tools that a kernel has stay there, and the next call of one
+%% @doc Ends the server's processes or sessions, in whatever workspace, and waits for that: those of a
+%% connection, or of the options that one was made with (with the values that its headers have now). Tools that a kernel has stay there, and the next call of one
 %% starts the server again.
 -spec close(connection() | options()) -> ok | {error, beamai_error:t()}.
 close(#{command := _} = Options) ->
+    close(unlisted(Options));
+close(#{url := _} = Options) ->
     close(unlisted(Options));
 close(#{name := Name, server := Server, env := Env}) ->
     case native(Env, <<"mcp_close">>, #{server => Server}, #{timeout => ?CLOSE_MS}) of
@@ -229,7 +241,15 @@ answers({ok, _NoMap}) -> #{outcome => cancelled};
 answers(cancelled) -> #{outcome => cancelled};
 answers(no_frontend) -> #{outcome => no_frontend}.
 
-native(Env, Act, Args, #{timeout := Timeout} = Options) ->
+native(Env, Act, #{server := Server} = Args, Options) ->
+    case beamai_mcp_options:revealed(Server) of
+        {ok, Revealed} -> asked(Env, Act, Args#{server := Revealed}, Options);
+        {error, _} = Error -> Error
+    end;
+native(Env, Act, Args, Options) ->
+    asked(Env, Act, Args, Options).
+
+asked(Env, Act, Args, #{timeout := Timeout} = Options) ->
     Call = maps:merge(
         #{tool => Act, dialect => ?DIALECT, args => Args},
         maps:from_list([{timeout, Timeout} || Timeout =/= infinity])
@@ -239,110 +259,3 @@ native(Env, Act, Args, #{timeout := Timeout} = Options) ->
         {error, #{<<"message">> := _} = Error} -> {error, beamai_error:from_native(Act, Error)};
         {error, Error} -> {error, Error}
     end.
-
-%%% Options
-
-checked(#{url := _}) ->
-    beamai_options:bad(url, "servers that are reached over HTTP are not supported; give command, a server on stdio");
-checked(#{name := _, command := _} = Options) ->
-    Given = maps:from_list([{Key, option(Key, V)} || {Key, V} <- maps:to_list(Options)]),
-    Defaults = #{
-        args => [], env => #{}, start_timeout => ?START_MS, idle_timeout => ?IDLE_MS, trust_annotations => false
-    },
-    settled(without_limit(maps:merge(Defaults, Given)));
-checked(#{name := _}) ->
-    beamai_options:bad(command, "is missing: the program of the server");
-checked(#{}) ->
-    beamai_options:bad(name, "is missing: the host's name for the server");
-checked(Other) ->
-    beamai_options:bad(options, ["the options must be a map, not ", show(Other)]).
-
-without_limit(#{idle_timeout := infinity} = Checked) -> maps:remove(idle_timeout, Checked);
-without_limit(Checked) -> Checked.
-
-%% A sandbox and a workspace are what they are for a kernel.
-settled(#{kernel := _, workspace := _}) ->
-    beamai_options:bad(workspace, "is that of the kernel, where a kernel is given");
-settled(Checked) ->
-    #{env := Own} = Settings = beamai_options:kernel(maps:with([workspace, sandbox], Checked)),
-    #{env := Env} = maps:get(kernel, Checked, #{env => Own}),
-    maps:merge(Checked#{native => Env}, maps:with([sandbox], Settings)).
-
-option(name, Name) -> name(text(name, Name));
-option(command, Command) -> filled(command, text(command, Command));
-option(args, Args) when is_list(Args) -> [text(args, Arg) || Arg <- Args];
-option(env, Env) when is_map(Env) ->
-    maps:from_list([{variable(Key), text(env, Value)} || {Key, Value} <- maps:to_list(Env)]);
-option(cwd, Path) -> filled(cwd, text(cwd, Path));
-option(sandbox, Sandbox) -> Sandbox;
-option(workspace, Path) -> Path;
-option(retry, Retry) -> Retry;
-option(filters, Filters) -> Filters;
-option(timeout, Timeout) -> limit(timeout, Timeout);
-option(idle_timeout, Timeout) -> limit(idle_timeout, Timeout);
-option(start_timeout, Ms) when is_integer(Ms) -> limit(start_timeout, Ms);
-option(trust_annotations, Trusts) when is_boolean(Trusts) -> Trusts;
-option(kernel, #{env := _, tools := _} = Kernel) -> Kernel;
-option(Key, Value) ->
-    case lists:member(Key, ?KEYS) of
-        true -> beamai_options:bad(Key, ["cannot be ", show(Value)]);
-        false -> beamai_options:bad(Key, ["is not an option; the options are ", keys()])
-    end.
-
-keys() ->
-    lists:join(", ", [atom_to_binary(Key) || Key <- ?KEYS]).
-
-name(Name) ->
-    Good =
-        byte_size(Name) =< ?LONGEST_NAME andalso
-            match =:= re:run(Name, "^[a-zA-Z0-9-]+(_[a-zA-Z0-9-]+)*$", [{capture, none}, dollar_endonly]),
-    case Good of
-        true ->
-            Name;
-        false ->
-            beamai_options:bad(name, [
-                "must be up to 32 letters, digits, - and single _ between them, since the names of the tools ",
-                "begin with it, not ", show(Name)
-            ])
-    end.
-
-variable(Key) ->
-    Name = text(env, Key),
-    case Name =:= <<>> orelse binary:match(Name, [<<"=">>, <<0>>]) =/= nomatch of
-        true -> beamai_options:bad(env, [show(Name), " is not the name of a variable"]);
-        false -> Name
-    end.
-
-filled(Key, <<>>) -> beamai_options:bad(Key, "must not be empty");
-filled(_Key, Text) -> Text.
-
-limit(_Key, infinity) -> infinity;
-limit(_Key, Ms) when is_integer(Ms), Ms > 0, Ms =< 16#7FFFFFFF -> Ms;
-limit(Key, Other) ->
-    beamai_options:bad(Key, ["must be 1 to 2147483647 milliseconds or infinity, not ", show(Other)]).
-
-text(Key, Text) when is_atom(Text), Key =:= env ->
-    atom_to_binary(Text);
-text(Key, Text) when is_binary(Text); is_list(Text) ->
-    try unicode:characters_to_binary(Text) of
-        Binary when is_binary(Binary) -> without_nul(Key, Binary);
-        _ -> not_text(Key, Text)
-    catch
-        error:badarg -> not_text(Key, Text)
-    end;
-text(Key, Other) ->
-    not_text(Key, Other).
-
-without_nul(Key, Text) ->
-    case binary:match(Text, <<0>>) of
-        nomatch -> Text;
-        _ -> not_text(Key, Text)
-    end.
-
-%% A variable may be a secret.
--spec not_text(atom(), term()) -> no_return().
-not_text(env, _Secret) -> beamai_options:bad(env, "must be a map of names to texts");
-not_text(Key, Other) -> beamai_options:bad(Key, ["must be text, not ", show(Other)]).
-
-show(Term) ->
-    beamai_error:show(Term, 80).

@@ -2,7 +2,7 @@
 -module(beamai_test).
 
 -export([workspace/0, remove/1, in_workspace/1, kernel/1, kernel/2, tool/2, tool/3]).
--export([eventually/1, mailbox/0, alone/1, probes/1, dialect_tools/1]).
+-export([eventually/1, eventually/2, mailbox/0, alone/1, probes/1, dialect_tools/1]).
 
 %% A new empty directory; its path without links.
 workspace() ->
@@ -44,6 +44,7 @@ dialect_tools(Dialect) ->
 eventually(Fun) ->
     eventually(Fun, 500).
 
+%% The same for so many times ten milliseconds.
 eventually(Fun, 0) ->
     error({never, Fun});
 eventually(Fun, Tries) ->

@@ -1,4 +1,5 @@
-"""A server written with the official Python library, for the tests: each tool shows one thing."""
+"""A server written with the official Python library, for the tests: each tool shows one thing. On its streams, or over HTTP:
+http PORT sessions|json|stateless MARK."""
 
 import asyncio
 import os
@@ -128,4 +129,8 @@ def die() -> str:
 
 
 print("I log where it does not belong", flush=True)
-server.run()
+match sys.argv[1:]:
+    case ["http", port, how, _]:
+        server.run("streamable-http", port=int(port), json_response=how == "json", stateless_http=how == "stateless")
+    case _:
+        server.run()

@@ -36,6 +36,11 @@ impl Domains {
     }
 }
 
+/// Whether an address is one of the web and names a host.
+pub(crate) fn is_web(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https") && url.has_host()
+}
+
 impl TryFrom<Vec<String>> for Domains {
     type Error = String;
 

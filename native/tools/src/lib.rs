@@ -21,6 +21,8 @@ pub mod lsp;
 #[cfg(all(feature = "port", target_os = "linux"))]
 mod mcp;
 mod nearest;
+#[cfg(feature = "port")]
+mod net;
 pub mod operation;
 pub mod ops;
 pub mod panics;
@@ -32,6 +34,8 @@ pub mod registry;
 pub mod sandbox;
 pub mod schema;
 pub mod seen;
+#[cfg(all(feature = "port", target_os = "linux"))]
+mod servers;
 pub mod session;
 pub mod text;
 pub mod tool;

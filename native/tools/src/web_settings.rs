@@ -112,7 +112,8 @@ fn checked_base(base: &str) -> Result<(), String> {
     }
 }
 
-fn addresses<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<SocketAddr>, D::Error> {
+/// Reads a list of [addresses](address).
+pub(crate) fn addresses<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<SocketAddr>, D::Error> {
     let texts = Vec::<String>::deserialize(from)?;
     texts.iter().map(|text| address(text)).collect::<Result<_, _>>().map_err(serde::de::Error::custom)
 }

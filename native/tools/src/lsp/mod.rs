@@ -1,7 +1,7 @@
 //! Language servers: started when they are first asked, kept, and told of every change before every request.
 //!
 //! ```text
-//! ops::lsp ── Pool: one server for each workspace, language and command
+//! ops::lsp ── servers::Pool: one server for each workspace, language and command
 //!                │
 //!              Server ── state, under one lock: phase, replies, diagnostics, progress; calls wait on it
 //!                │  ├── Documents: what the server was told of open files, and which files it knew of

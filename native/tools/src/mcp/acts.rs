@@ -1,9 +1,8 @@
 //! What the host asks for: the tools of a server, a call, an answer to a question, an end.
 
-use super::plan::{Plan, ServerSettings};
-use super::pool::Pool;
 use super::server::Server;
-use super::{calls, listing, outcome};
+use super::settings::ServerSettings;
+use super::{calls, listing, outcome, pool};
 use crate::context::CallContext;
 use crate::error::{Reason, Result, ToolError};
 use crate::ops::question::Answers;
@@ -49,7 +48,7 @@ impl ListTools {
     /// # Errors
     /// The server does not start, or its list is of no use.
     pub(crate) fn run(self, cx: &CallContext) -> Result<Value> {
-        let server = Pool::shared().lease(cx, Plan::of(cx, self.server)?)?;
+        let server = pool::lease(cx, self.server)?;
         let described = described(&server, cx);
         match described {
             Ok(_) => server.be_of_use(),
@@ -75,10 +74,11 @@ impl CallTool {
     /// # Errors
     /// Those of the tool, of the protocol, and of a server that is over.
     pub(crate) fn run(self, cx: &CallContext) -> Result<Value> {
-        let server = Pool::shared().lease(cx, Plan::of(cx, self.server)?)?;
+        let server = pool::lease(cx, self.server)?;
         let params = CallToolRequestParams::new(self.tool.clone()).with_arguments(self.arguments);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let title = server.plan.title();
+        let renewals = server.renewals();
         match server.request(cx, request, cx.progress.clone())? {
             Ok(ServerResult::CallToolResult(result)) => {
                 let ended = outcome::result(&title, result, cx.limits.content_bytes);
@@ -87,7 +87,7 @@ impl CallTool {
                     Err(error) if server.has_news() && !has(&server, cx, &self.tool) => {
                         Err(ToolError { reason: Reason::UnknownTool, ..error })
                     }
-                    ended => ended,
+                    ended => ended.map(|result| outcome::noted(result, server.renewals() > renewals)),
                 }
             }
             Ok(_) => {
@@ -121,6 +121,6 @@ impl Close {
     /// # Errors
     /// `cancelled` and `timeout`.
     pub(crate) fn run(self, cx: &CallContext) -> Result<Value> {
-        Ok(json!({"closed": Pool::shared().close(cx, &self.server)?}))
+        Ok(json!({"closed": pool::close(cx, &self.server)?}))
     }
 }

@@ -1,9 +1,9 @@
 //! The calls that a server is working on: where their progress goes, and who answers the server's questions.
 
 use super::form;
-use super::wire::lock;
 use crate::context::Progress;
 use crate::ops::question::Answers;
+use crate::servers::lock;
 use rmcp::model::{
     ElicitRequestParams, ElicitResult, ElicitationAction, ProgressNotificationParam, ProgressToken,
 };

@@ -58,7 +58,7 @@ pub(super) fn tools(server: &Server, cx: &CallContext) -> Result<Vec<Tool>> {
 /// # Errors
 /// `mcp_server` for names that cannot be told apart, and for schemas that are too large.
 pub(super) fn described(plan: &Plan, info: &ServerPeerInfo, tools: &[Tool]) -> Result<Value> {
-    let server = &plan.identity.settings.name;
+    let server = &plan.identity.what.name;
     let names = name::full(server, tools.iter().map(|tool| &*tool.name))?;
     let all = names.iter().zip(tools).map(|(name, tool)| listed(plan, name, tool));
     let instructions: Option<String> =

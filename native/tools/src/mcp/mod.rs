@@ -3,33 +3,37 @@
 //! ```text
 //! catalogue::mcp ── acts: what the host asks for
 //!                     │
-//!                   Pool: one server for each workspace and settings
+//!                   pool: one server for each workspace and settings
 //!                     │
 //!                   Server ── phase, under one lock; calls wait on it
-//!                     │  └── a thread with a runtime of its own: the conversation (crate rmcp), the last words
-//!                     │         ├── Lines: messages by line, bounded
+//!                     │  └── a thread with a runtime of its own: the conversation (crate rmcp)
+//!                     │         ├── stdio::Lines or http::Http: messages, bounded
 //!                     │         └── Listener ── Calls: progress, questions to a person
 //!                     ▼
-//!                   the server's process, under a reaper
+//!                   the server's process, under a reaper; or one connection for each exchange, past the guard
 //! ```
 //!
 //! What a server is, the host says with every call: the one that these settings stand for is found, or started. So a
 //! server that crashed and a port program that was restarted need nothing of the host. A server is a program of the
-//! host's choice, found as language servers are, and confined as they are. What it says of itself and of its tools is
+//! host's choice, found as language servers are, and confined as they are; or an address of the host's choice. What it says of itself and of its tools is
 //! its own claim.
 
 mod acts;
 mod calls;
+mod conversation;
+mod exchange;
 mod form;
+mod http;
 mod listener;
 mod listing;
 mod name;
 mod outcome;
 mod plan;
 mod pool;
-mod process;
 mod schema;
 mod server;
-mod wire;
+mod settings;
+mod stdio;
+mod traces;
 
 pub(crate) use acts::{Answer, CallTool, Close, ListTools};

@@ -42,6 +42,15 @@ pub(super) fn result(server: &str, result: CallToolResult, most_text: usize) -> 
     Ok(Value::Object(out))
 }
 
+/// The result with what a caller must know of the session that it came from.
+pub(super) fn noted(mut result: Value, is_renewed: bool) -> Value {
+    if is_renewed {
+        result["note"] =
+            "The server had lost its session, and another one was begun: what it remembered is gone.".into();
+    }
+    result
+}
+
 /// JSON Schema of [`result`], with the server's own schema of what is structured.
 pub(super) fn schema(structured: Option<&Value>) -> Value {
     let any = json!({});
@@ -51,6 +60,7 @@ pub(super) fn schema(structured: Option<&Value>) -> Value {
         "content": {"type": "array", "items": {"type": "object"},
             "description": "Images, sounds and resources, as the protocol has them."},
         "truncated": {"type": "boolean", "description": "Whether the text was cut."},
+        "note": {"type": "string", "description": "What is to be known of the session, if anything."},
         "text_bytes": {"type": "integer", "description": "Length of the whole text in bytes, where it was cut."},
     }})
 }

@@ -1,74 +1,38 @@
 //! Which server, and how it is run.
 
+use super::http::Remote;
+use super::settings::{Program, ServerSettings, Way};
 use crate::context::CallContext;
 use crate::error::{Reason, Result, ToolError};
 use crate::lsp::program;
-use crate::policy::Sealed;
 use crate::process::Confinement;
 use crate::sandbox::SandboxSettings;
-use crate::workspace::{Workspace, WorkspaceId};
-use serde::Deserialize;
-use std::collections::BTreeMap;
+use crate::servers::{Identity, View};
+use crate::workspace::Workspace;
+use rmcp::model::ErrorData;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A server as the host states it.
-#[derive(Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ServerSettings {
-    /// The host's name for it, a part of the names of its tools.
-    pub(super) name: String,
-    /// Absolute path of the program, or its name on the `PATH`.
-    pub(super) command: String,
-    #[serde(default)]
-    pub(super) args: Vec<String>,
-    /// Variables besides those that every program gets.
-    #[serde(default)]
-    pub(super) env: BTreeMap<String, String>,
-    /// The directory that it starts in, of the workspace; its top when absent.
-    #[serde(default)]
-    pub(super) cwd: Option<String>,
-    /// Instead of the host's.
-    #[serde(default)]
-    pub(super) sandbox: Option<SandboxSettings>,
-    /// Milliseconds that it may take until it is ready.
-    pub(super) start_timeout: u64,
-    /// Milliseconds without a call after which it is ended; absent for never.
-    #[serde(default)]
-    pub(super) idle_timeout: Option<u64>,
-}
-
-/// Variables may be secrets: they are not shown.
-impl std::fmt::Debug for ServerSettings {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ServerSettings").field("name", &self.name).field("command", &self.command).finish()
-    }
-}
-
-/// What makes two servers the same one.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Identity {
-    pub(super) settings: ServerSettings,
-    pub(super) workspace: WorkspaceId,
-    pub(super) sandbox: Arc<SandboxSettings>,
-    pub(super) sealed: Arc<Sealed>,
-    /// What is kept from it in the workspace: of a server that runs, that does not change.
-    pub(super) kept: Vec<String>,
-}
-
-impl Identity {
-    /// Whether another server does the same, and only other things are kept from it.
-    pub(super) fn replaces(&self, other: &Self) -> bool {
-        self.kept != other.kept && *self == Self { kept: self.kept.clone(), ..other.clone() }
-    }
-}
-
-/// A server to start.
-#[derive(Debug)]
+/// A server to start, or to connect to.
 pub(super) struct Plan {
-    pub(super) identity: Identity,
+    pub(super) identity: Identity<ServerSettings>,
+    pub(super) route: Route,
+}
+
+/// The way to a server, looked into.
+pub(super) enum Route {
+    /// A program that is there.
+    Stdio(Launch),
+    /// An address that may be asked.
+    Http(Remote),
+}
+
+/// A program, and what it is started with.
+pub(super) struct Launch {
     pub(super) program: PathBuf,
+    pub(super) settings: Program,
+    pub(super) sandbox: Arc<SandboxSettings>,
     pub(super) workspace: Workspace,
     /// What it is confined to.
     pub(super) confinement: Arc<Confinement>,
@@ -78,10 +42,68 @@ impl Plan {
     /// The plan for a call.
     ///
     /// # Errors
-    /// `not_configured` where the program is not there, `invalid_argument` for a sandbox that can never work; those of
-    /// [`Confinement::within`].
+    /// `not_configured` where the program is not there, `invalid_argument` for a sandbox that can never work, and for
+    /// an address that cannot be one; those of [`Confinement::within`].
     pub(super) fn of(cx: &CallContext, settings: ServerSettings) -> Result<Self> {
-        let program = program(&settings.command, cx.workspace.path()).ok_or_else(|| missing(&settings))?;
+        let route = match &settings.way {
+            Way::Stdio(program) => Route::Stdio(Launch::of(cx, &settings.name, program)?),
+            Way::Http(address) => Route::Http(Remote::of(&settings.name, address)?),
+        };
+        let view = View {
+            workspace: cx.workspace.without_temp().id(),
+            sandbox: route.sandbox().unwrap_or_else(|| Arc::clone(&cx.sandbox)),
+            sealed: Arc::clone(&cx.sealed),
+            kept: route.kept(),
+        };
+        Ok(Self { identity: Identity { what: settings, view }, route })
+    }
+
+    /// What people call it.
+    pub(super) fn title(&self) -> String {
+        match &self.route {
+            Route::Stdio(launch) => title(&self.identity.what.name, &launch.settings.command),
+            Route::Http(remote) => remote.title().to_owned(),
+        }
+    }
+
+    /// An error of the server without what is not to be read in messages.
+    pub(super) fn hidden(&self, error: ErrorData) -> ErrorData {
+        match &self.route {
+            Route::Stdio(_) => error,
+            Route::Http(remote) => ErrorData { message: remote.hide(&error.message).into(), ..error },
+        }
+    }
+
+    pub(super) fn start_timeout(&self) -> Duration {
+        Duration::from_millis(self.identity.what.start_timeout)
+    }
+
+    pub(super) fn idle_timeout(&self) -> Option<Duration> {
+        self.identity.what.idle_timeout.map(Duration::from_millis)
+    }
+}
+
+impl Route {
+    fn sandbox(&self) -> Option<Arc<SandboxSettings>> {
+        match self {
+            Self::Stdio(launch) => Some(Arc::clone(&launch.sandbox)),
+            Self::Http(_) => None,
+        }
+    }
+
+    /// What is kept from a server in the workspace. One that is somewhere else sees nothing of it.
+    fn kept(&self) -> Vec<String> {
+        match self {
+            Self::Stdio(launch) => launch.confinement.kept().cloned().collect(),
+            Self::Http(_) => Vec::new(),
+        }
+    }
+}
+
+impl Launch {
+    fn of(cx: &CallContext, name: &str, settings: &Program) -> Result<Self> {
+        let program = program(&settings.command, cx.workspace.path())
+            .ok_or_else(|| missing(&title(name, &settings.command), &settings.command))?;
         let sandbox = match &settings.sandbox {
             None => Arc::clone(&cx.sandbox),
             Some(own) => {
@@ -89,44 +111,21 @@ impl Plan {
                 Arc::new(own.clone())
             }
         };
-        let (workspace, sealed) = (cx.workspace.without_temp(), Arc::clone(&cx.sealed));
-        let confinement = Confinement::within(&workspace, &sandbox, &sealed, &|| cx.check())?;
-        let kept = confinement.kept().cloned().collect();
-        let identity = Identity { settings, workspace: workspace.id(), sandbox, sealed, kept };
-        Ok(Self { identity, program, workspace, confinement })
-    }
-
-    /// What people call it.
-    pub(super) fn title(&self) -> String {
-        self.identity.settings.title()
-    }
-
-    pub(super) fn start_timeout(&self) -> Duration {
-        Duration::from_millis(self.identity.settings.start_timeout)
-    }
-
-    pub(super) fn idle_timeout(&self) -> Option<Duration> {
-        self.identity.settings.idle_timeout.map(Duration::from_millis)
+        let workspace = cx.workspace.without_temp();
+        let confinement = Confinement::within(&workspace, &sandbox, &cx.sealed, &|| cx.check())?;
+        Ok(Self { program, settings: settings.clone(), sandbox, workspace, confinement })
     }
 }
 
-impl ServerSettings {
-    fn title(&self) -> String {
-        format!("the MCP server {} ({})", self.name, self.command)
-    }
-
-    /// Whether both name the same server, however long it may take and be kept.
-    pub(super) fn is_same(&self, other: &Self) -> bool {
-        let timeless = |one: &Self| Self { start_timeout: 0, idle_timeout: None, ..one.clone() };
-        timeless(self) == timeless(other)
-    }
+/// What people call a server.
+pub(super) fn title(name: &str, place: &str) -> String {
+    format!("the MCP server {name} ({place})")
 }
 
-fn missing(settings: &ServerSettings) -> ToolError {
+fn missing(title: &str, command: &str) -> ToolError {
     let message = format!(
-        "{} cannot be started: there is no such program; give an absolute path, or a name that is on the PATH outside \
-         the workspace",
-        settings.title()
+        "{title} cannot be started: there is no such program; give an absolute path, or a name that is on the PATH outside \
+         the workspace"
     );
-    ToolError::new(Reason::NotConfigured, message).with("command", settings.command.as_str())
+    ToolError::new(Reason::NotConfigured, message).with("command", command)
 }

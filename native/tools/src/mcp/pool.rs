@@ -1,145 +1,70 @@
-//! The servers that run.
+//! The MCP servers that run.
 
-use super::plan::{Plan, ServerSettings};
+use super::plan::Plan;
 use super::server::Server;
-use super::wire::lock;
+use super::settings::ServerSettings;
 use crate::context::CallContext;
 use crate::error::Result;
-use std::ops::Deref;
-use std::sync::{Arc, Mutex, OnceLock};
-use std::time::{Duration, Instant};
+use crate::servers::{self, Identity, Kept, Pool, watch};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
-/// Most servers at once that nobody is waiting for; the one that was of use the longest time ago ends for another.
+/// Most servers at once.
 const MOST: usize = 32;
-/// How often idle servers are looked for.
-const ROUND: Duration = Duration::from_secs(1);
-
-/// The servers that run: one for each workspace and settings.
-#[derive(Default)]
-pub(super) struct Pool(Arc<Mutex<Vec<Kept>>>);
-
-struct Kept {
-    server: Arc<Server>,
-    used: Instant,
-    /// Calls that use it now.
-    users: usize,
-}
 
 /// A server for the time of a call, during which it is kept.
-pub(super) struct Lease {
-    server: Arc<Server>,
-    pool: Arc<Mutex<Vec<Kept>>>,
+pub(super) type Lease = servers::Lease<Server>;
+
+/// The servers of this program: one for each workspace and settings.
+fn pool() -> &'static Pool<Server> {
+    static POOL: OnceLock<Pool<Server>> = OnceLock::new();
+    POOL.get_or_init(|| Pool::new(MOST))
 }
 
-impl Pool {
-    /// The servers of this program.
-    pub(super) fn shared() -> &'static Self {
-        static SHARED: OnceLock<Pool> = OnceLock::new();
-        SHARED.get_or_init(|| {
-            let pool = Self::default();
-            let kept = Arc::clone(&pool.0);
-            // Without the thread, servers end with the program alone.
-            _ = std::thread::Builder::new().name("beamai-mcp-idle".into()).spawn(move || {
-                loop {
-                    std::thread::sleep(ROUND);
-                    take(&kept, Kept::is_idle).iter().for_each(|server| server.stop());
-                }
-            });
-            pool
-        })
-    }
-
-    /// The server of a plan, started if need be.
-    ///
-    /// # Errors
-    /// There is no thread for it.
-    pub(super) fn lease(&self, cx: &CallContext, plan: Plan) -> Result<Lease> {
-        // What was there may have died since, or sees what it may not see any more.
-        let is_replaced = |kept: &Kept| kept.users == 0 && plan.identity.replaces(&kept.server.plan.identity);
-        take(&self.0, |kept| kept.server.is_over() || is_replaced(kept))
-            .iter()
-            .for_each(|server| server.stop());
-        let mut all = lock(&self.0);
-        let at = match all.iter().position(|kept| kept.server.plan.identity == plan.identity) {
-            Some(at) => at,
-            None => {
-                all.push(Kept { server: Server::start(plan)?, used: Instant::now(), users: 0 });
-                all.len() - 1
-            }
-        };
-        let kept = &mut all[at];
-        kept.users += 1;
-        let lease = Lease { server: Arc::clone(&kept.server), pool: Arc::clone(&self.0) };
-        drop(all);
-        watch(cx, &lease.server);
-        self.make_room();
-        Ok(lease)
-    }
-
-    /// Ends every server of these settings, wherever it works.
-    ///
-    /// # Errors
-    /// `cancelled` and `timeout`, while they end.
-    pub(super) fn close(&self, cx: &CallContext, settings: &ServerSettings) -> Result<usize> {
-        let closed = take(&self.0, |kept| kept.server.plan.identity.settings.is_same(settings));
-        closed.iter().for_each(|server| server.stop());
-        for server in &closed {
-            watch(cx, server);
-            server.over(cx)?;
-        }
-        Ok(closed.len())
-    }
-
-    fn make_room(&self) {
-        let mut all = lock(&self.0);
-        if all.len() <= MOST {
-            return;
-        }
-        let unused = all.iter().enumerate().filter(|(_, kept)| kept.users == 0);
-        let oldest = unused.min_by_key(|(_, kept)| kept.used).map(|(at, _)| at);
-        let gone = oldest.map(|at| all.swap_remove(at));
-        drop(all);
-        if let Some(gone) = gone {
-            gone.server.stop();
-        }
-    }
+/// The server of these settings, started if need be.
+///
+/// # Errors
+/// Those of a [plan](Plan::of); there is no thread for it.
+pub(super) fn lease(cx: &CallContext, settings: ServerSettings) -> Result<Lease> {
+    let plan = Plan::of(cx, settings)?;
+    let identity = plan.identity.clone();
+    pool().lease(cx, &identity, || Server::start(plan))
 }
 
-/// Has a call that waits for a server look again when it is cancelled.
-fn watch(cx: &CallContext, server: &Arc<Server>) {
-    let server = Arc::downgrade(server);
-    cx.cancel.on_cancel(move || {
-        if let Some(server) = server.upgrade() {
-            server.wake();
-        }
-    });
-}
-
-impl Kept {
-    fn is_idle(&self) -> bool {
-        let limit = self.server.plan.idle_timeout();
-        self.users == 0 && limit.is_some_and(|limit| self.used.elapsed() >= limit)
+/// Ends every server of these settings, wherever it works, and waits for that.
+///
+/// # Errors
+/// `cancelled` and `timeout`, while they end.
+pub(super) fn close(cx: &CallContext, settings: &ServerSettings) -> Result<usize> {
+    let closed = pool().take(|server| server.plan.identity.what.is_same(settings));
+    closed.iter().for_each(|server| server.stop());
+    for server in &closed {
+        watch(cx, server);
+        server.over(cx)?;
     }
+    Ok(closed.len())
 }
 
-fn take(all: &Mutex<Vec<Kept>>, wanted: impl Fn(&Kept) -> bool) -> Vec<Arc<Server>> {
-    lock(all).extract_if(.., |kept| wanted(kept)).map(|kept| kept.server).collect()
-}
+impl Kept for Server {
+    type What = ServerSettings;
 
-impl Deref for Lease {
-    type Target = Server;
-
-    fn deref(&self) -> &Server {
-        &self.server
+    fn identity(&self) -> &Identity<ServerSettings> {
+        &self.plan.identity
     }
-}
 
-impl Drop for Lease {
-    fn drop(&mut self) {
-        let mut all = lock(&self.pool);
-        if let Some(kept) = all.iter_mut().find(|kept| Arc::ptr_eq(&kept.server, &self.server)) {
-            kept.users -= 1;
-            kept.used = Instant::now();
-        }
+    fn is_over(&self) -> bool {
+        Self::is_over(self)
+    }
+
+    fn idle_limit(&self) -> Option<Duration> {
+        self.plan.idle_timeout()
+    }
+
+    fn wake(&self) {
+        Self::wake(self);
+    }
+
+    fn dismiss(self: Arc<Self>) {
+        self.stop();
     }
 }

@@ -1,48 +1,38 @@
 //! A server that runs.
 
 use super::calls::{Calls, Line};
-use super::listener::Listener;
-use super::plan::Plan;
-use super::process::{self, Process};
-use super::wire::{Lines, Traces, lock};
+use super::exchange::Exchange;
+use super::http::failure_of;
+use super::plan::{Plan, Route};
+use super::traces::Traces;
 use crate::context::{CallContext, Progress};
 use crate::error::{Reason, Result, ToolError};
+use crate::servers::lock;
 use rmcp::RoleClient;
-use rmcp::model::{
-    ClientRequest, ErrorData, InputRequest, InputRequiredResult, InputResponses, ProtocolVersion,
-    ServerPeerInfo, ServerResult,
-};
-use rmcp::service::{
-    ClientInitializeError, ClientLifecycleMode, Peer, PeerRequestOptions, RunningService, ServiceError,
-    serve_client_with_lifecycle,
-};
+use rmcp::model::{ClientRequest, ErrorData, ServerPeerInfo, ServerResult};
+use rmcp::service::{Peer, ServiceError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
-use std::time::Duration;
-use tokio::runtime::{Builder, Handle};
+use tokio::runtime::Handle;
 use tokio::sync::Notify;
-use tokio::time::timeout;
-
-/// The longest that a conversation may take to end.
-const FAREWELL: Duration = Duration::from_secs(2);
-/// How often one call may come back with questions.
-const MOST_ROUNDS: usize = 10;
 
 /// A server that runs, or has run.
 pub(super) struct Server {
     pub(super) plan: Plan,
     phase: Mutex<Phase>,
     changed: Condvar,
-    calls: Arc<Calls>,
-    has_news: Arc<AtomicBool>,
+    pub(super) calls: Arc<Calls>,
+    pub(super) has_news: Arc<AtomicBool>,
+    /// What is known of the conversation.
+    pub(super) traces: Mutex<Arc<Traces>>,
     is_closed: AtomicBool,
     /// Whether a host has got its tools.
     is_of_use: AtomicBool,
-    stop: Notify,
+    pub(super) stop: Notify,
 }
 
 #[derive(Clone)]
-enum Phase {
+pub(super) enum Phase {
     Starting,
     Ready(Ready),
     Over(ToolError),
@@ -51,8 +41,8 @@ enum Phase {
 /// A server that answers.
 #[derive(Clone)]
 pub(super) struct Ready {
-    peer: Peer<RoleClient>,
-    runtime: Handle,
+    pub(super) peer: Peer<RoleClient>,
+    pub(super) runtime: Handle,
     pub(super) info: Arc<ServerPeerInfo>,
 }
 
@@ -88,6 +78,7 @@ impl Server {
             changed: Condvar::new(),
             calls: Arc::default(),
             has_news: Arc::default(),
+            traces: Mutex::default(),
             is_closed: AtomicBool::new(false),
             is_of_use: AtomicBool::new(false),
             stop: Notify::new(),
@@ -102,118 +93,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Runs the server until it is over, and tells why it is.
-    fn live(&self) -> ToolError {
-        let runtime = match Builder::new_current_thread().enable_io().enable_time().build() {
-            Ok(runtime) => runtime,
-            Err(error) => return ToolError::io("start", "an MCP server", error),
-        };
-        let end = runtime.block_on(async {
-            match self.converse(ClientLifecycleMode::Initialize).await {
-                // Servers of the newest revision alone have no handshake, and begin with another question.
-                Err(Refused(refusal)) => {
-                    let preferred_versions = vec![ProtocolVersion::LATEST];
-                    let again = self.converse(ClientLifecycleMode::Discover { preferred_versions }).await;
-                    again.ok().filter(|_| self.is_ready()).unwrap_or(refusal)
-                }
-                Ok(end) => end,
-            }
-        });
-        // What a task still waits for is gone.
-        runtime.shutdown_background();
-        end
-    }
-
-    /// Starts the process and talks to it until one of both is over.
-    async fn converse(&self, lifecycle: ClientLifecycleMode) -> Result<ToolError, Refused> {
-        let (process, streams) = match process::start(&self.plan) {
-            Ok(started) => started,
-            Err(error) => return Ok(error),
-        };
-        let traces = Arc::new(Traces::default());
-        let (lines, stderr) = match Lines::over(streams, &traces, &self.calls) {
-            Ok(opened) => opened,
-            Err(error) => return Ok(ToolError::io("use", "the streams of an MCP server", error)),
-        };
-        let listening = tokio::spawn(Arc::clone(&traces).listen(stderr));
-        let listener = Listener { calls: Arc::clone(&self.calls), has_news: Arc::clone(&self.has_news) };
-        let opening = serve_client_with_lifecycle(listener, lines, lifecycle);
-        let opened = tokio::select! {
-            opened = timeout(self.plan.start_timeout(), opening) => Some(opened),
-            () = self.stop.notified() => None,
-        };
-        let problem = match opened {
-            Some(Ok(Ok(service))) => {
-                self.talk(service).await;
-                None
-            }
-            Some(Ok(Err(error))) => Some(Problem::of(error)),
-            Some(Err(_)) => Some(Problem::Told(self.silence())),
-            None => None,
-        };
-        let end = self.obituary(process, &traces, listening, problem.as_ref()).await;
-        match problem {
-            Some(Problem::Refused(_)) => Err(Refused(end)),
-            _ => Ok(end),
-        }
-    }
-
-    /// Lets calls in until the conversation ends.
-    async fn talk(&self, service: RunningService<RoleClient, Listener>) {
-        let Some(info) = service.peer().peer_info() else { return };
-        let token = service.cancellation_token();
-        self.enter(Phase::Ready(Ready { peer: service.peer().clone(), runtime: Handle::current(), info }));
-        let mut over = std::pin::pin!(service.waiting());
-        tokio::select! {
-            _ = &mut over => {}
-            () = self.stop.notified() => {
-                token.cancel();
-                _ = timeout(FAREWELL, over).await;
-            }
-        }
-    }
-
-    fn silence(&self) -> String {
-        let limit = self.plan.start_timeout().as_millis();
-        format!("it has not answered the first question within {limit} ms")
-    }
-
-    /// Ends the process, and says why it is over: what was wrong with the conversation, else how the process ended, and
-    /// its last words.
-    async fn obituary(
-        &self,
-        process: Process,
-        traces: &Traces,
-        listening: tokio::task::JoinHandle<()>,
-        problem: Option<&Problem>,
-    ) -> ToolError {
-        let ending = tokio::task::spawn_blocking(move || process.ending());
-        let how = ending.await.unwrap_or_else(|_| "it is lost".to_owned());
-        let title = self.plan.title();
-        if self.is_closed.load(Ordering::Relaxed) {
-            let message = format!("{title} was closed; the next call starts it again");
-            return ToolError::new(Reason::McpServer, message);
-        }
-        // What it said last is there when its process is not.
-        _ = timeout(FAREWELL, listening).await;
-        let was_ready = self.is_ready();
-        let told = problem.and_then(Problem::text);
-        let mut why = traces.fault().or(told).unwrap_or(how);
-        if let Some(noise) = traces.noise().filter(|_| !was_ready) {
-            why = format!("{why}; {noise}");
-        }
-        let words = traces.last_words();
-        if !words.is_empty() {
-            why = format!("{why}; its last words were: {words}");
-        }
-        let message = match was_ready {
-            true => format!("{title} has ended: {why}; the next call starts it again"),
-            false => format!("{title} does not start: {why}"),
-        };
-        ToolError::new(Reason::McpServer, message).with("stderr", words)
-    }
-
-    fn enter(&self, phase: Phase) {
+    pub(super) fn enter(&self, phase: Phase) {
         *self.phase() = phase;
         self.changed.notify_all();
     }
@@ -222,13 +102,27 @@ impl Server {
         lock(&self.phase)
     }
 
-    fn is_ready(&self) -> bool {
+    pub(super) fn is_ready(&self) -> bool {
         matches!(*self.phase(), Phase::Ready(_))
     }
 
     /// Whether it has ended.
     pub(super) fn is_over(&self) -> bool {
         matches!(*self.phase(), Phase::Over(_))
+    }
+
+    /// Whether it was asked to end.
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Relaxed)
+    }
+
+    /// How often its session was lost and begun anew.
+    pub(super) fn renewals(&self) -> usize {
+        self.traces().renewals()
+    }
+
+    fn traces(&self) -> Arc<Traces> {
+        Arc::clone(&lock(&self.traces))
     }
 
     /// Whether it has said that its list of tools is another one now.
@@ -324,13 +218,40 @@ impl Server {
         let answer = wait_for(cx, &events).inspect_err(|_| abandoned.notify_one())?;
         match answer {
             Some(Ok(result)) => Ok(Ok(result)),
-            Some(Err(ServiceError::McpError(error))) => Ok(Err(error)),
+            Some(Err(ServiceError::McpError(error))) => Ok(Err(self.plan.hidden(error))),
             Some(Err(ServiceError::InputRequiredRoundsExceeded { max_rounds })) => {
                 let message = format!("{} asks for more after {max_rounds} answers", self.plan.title());
                 Err(ToolError::new(Reason::McpServer, message))
             }
-            // The conversation is over, and soon it is known why.
-            Some(Err(_)) | None => Err(self.over(cx)?),
+            Some(Err(error)) => match self.lost(&error) {
+                Some(lost) => Err(lost),
+                None => Err(self.over(cx)?),
+            },
+            None => Err(self.over(cx)?),
+        }
+    }
+
+    /// Why a request to a server that is somewhere else did not get its answer. `None` where the conversation is over,
+    /// and soon it is known why.
+    fn lost(&self, error: &ServiceError) -> Option<ToolError> {
+        let Route::Http(remote) = &self.plan.route else { return None };
+        let traces = self.traces();
+        if self.is_closed() || traces.fault().is_some() {
+            return None;
+        }
+        match error {
+            ServiceError::TransportSend(error) => match failure_of(&*error.error) {
+                Some(failure) => Some(remote.told(failure)),
+                None => {
+                    traces.give_up(format!(
+                        "the session cannot be begun anew: {}",
+                        remote.hide(&error.to_string())
+                    ));
+                    None
+                }
+            },
+            ServiceError::TransportClosed => Some(remote.broken(traces.trouble())),
+            _ => None,
         }
     }
 }
@@ -350,104 +271,6 @@ fn wait_for(
             Some(Event::Answered(answer)) => return Ok(Some(*answer)),
             Some(Event::Gone) => return Ok(None),
             Some(Event::Look) | None => {}
-        }
-    }
-}
-
-/// A request on its way, in the server's own thread.
-struct Exchange {
-    peer: Peer<RoleClient>,
-    calls: Arc<Calls>,
-    line: Arc<Line>,
-}
-
-impl Exchange {
-    async fn run(
-        &self,
-        mut request: ClientRequest,
-        abandoned: &Notify,
-    ) -> Result<ServerResult, ServiceError> {
-        for _ in 0..MOST_ROUNDS {
-            let required = match self.once(request.clone(), abandoned).await? {
-                ServerResult::InputRequiredResult(required) => required,
-                other => return Ok(other),
-            };
-            let ClientRequest::CallToolRequest(call) = &mut request else {
-                return Err(ServiceError::UnexpectedResponse);
-            };
-            call.params.request_state = required.request_state.clone();
-            call.params.input_responses = tokio::select! {
-                responses = self.fill_in(required) => Some(responses?),
-                () = abandoned.notified() => return Err(ServiceError::Cancelled { reason: None }),
-            };
-        }
-        Err(ServiceError::InputRequiredRoundsExceeded { max_rounds: MOST_ROUNDS })
-    }
-
-    async fn once(&self, request: ClientRequest, abandoned: &Notify) -> Result<ServerResult, ServiceError> {
-        let options = PeerRequestOptions::no_options();
-        let mut handle = self.peer.send_request_with_option(request, options).await?;
-        let _entry = self.calls.enter(handle.progress_token.clone(), Arc::clone(&self.line));
-        let answer = tokio::select! {
-            answer = &mut handle.rx => Some(answer),
-            () = abandoned.notified() => None,
-        };
-        match answer {
-            Some(answer) => answer.unwrap_or(Err(ServiceError::TransportClosed)),
-            None => {
-                _ = handle.cancel(Some("the caller has stopped waiting".to_owned())).await;
-                Err(ServiceError::Cancelled { reason: None })
-            }
-        }
-    }
-
-    /// What servers of the newest revision want to know before they go on with a call.
-    async fn fill_in(&self, required: InputRequiredResult) -> Result<InputResponses, ServiceError> {
-        let mut responses = InputResponses::new();
-        for (key, request) in required.input_requests.unwrap_or_default() {
-            let InputRequest::Elicitation(request) = request else {
-                return Err(ServiceError::UnexpectedResponse);
-            };
-            let result = self.line.elicit(&request.params).await;
-            responses.insert(key, serde_json::to_value(result).unwrap_or_default());
-        }
-        Ok(responses)
-    }
-}
-
-/// The server refuses to begin like this.
-struct Refused(ToolError);
-
-/// Why a conversation did not begin.
-enum Problem {
-    /// The server answered with an error.
-    Refused(String),
-    /// In words.
-    Told(String),
-    /// The streams ended.
-    Closed,
-}
-
-impl Problem {
-    fn of(error: ClientInitializeError) -> Self {
-        match error {
-            ClientInitializeError::JsonRpcError(error) => {
-                Self::Refused(format!("it answers the first question with an error: {error}"))
-            }
-            ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. } => {
-                Self::Closed
-            }
-            ClientInitializeError::ExpectedInitResult(_) => {
-                Self::Told("it answers the first question with something else".to_owned())
-            }
-            other => Self::Told(other.to_string()),
-        }
-    }
-
-    fn text(&self) -> Option<String> {
-        match self {
-            Self::Refused(text) | Self::Told(text) => Some(text.clone()),
-            Self::Closed => None,
         }
     }
 }

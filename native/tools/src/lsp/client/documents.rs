@@ -3,12 +3,13 @@
 //! Before every request, each file that the server has open is compared with what it was told, whoever changed it:
 //! this tool, another door, a shell, a person.
 
-use super::server::{Server, lock};
+use super::server::Server;
 use super::text::Text;
 use super::uri::uri_of;
 use super::watch::{self, Snapshot};
 use crate::context::CallContext;
 use crate::error::Result;
+use crate::servers::lock;
 use crate::workspace::Place;
 use rustix::fs::Stat;
 use serde_json::{Value, json};

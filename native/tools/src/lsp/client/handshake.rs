@@ -57,7 +57,7 @@ pub(super) fn initialize(plan: &Plan) -> Value {
         "rootPath": plan.workspace.path().to_str(),
         "rootUri": uri_of(plan.workspace.path()),
         "workspaceFolders": folders(plan),
-        "initializationOptions": plan.identity.options,
+        "initializationOptions": plan.identity.what.options,
         "capabilities": client(),
         "trace": "off",
     })

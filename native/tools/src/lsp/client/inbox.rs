@@ -40,7 +40,7 @@ impl Server {
         match reply {
             Ok(answer) => {
                 self.notify("initialized", &json!({}));
-                let settings = &self.plan.identity.settings;
+                let settings = &self.plan.identity.what.settings;
                 if !settings.is_null() {
                     self.notify("workspace/didChangeConfiguration", &json!({"settings": settings}));
                 }
@@ -109,7 +109,7 @@ impl Server {
     fn configuration(&self, params: &Value) -> Value {
         let items = params["items"].as_array().map(Vec::as_slice).unwrap_or_default();
         let section = |item: &Value| {
-            let settings = &self.plan.identity.settings;
+            let settings = &self.plan.identity.what.settings;
             match item["section"].as_str().unwrap_or_default() {
                 "" => settings.clone(),
                 path => path.split('.').fold(settings, |value, key| &value[key]).clone(),

@@ -22,7 +22,7 @@ pub(crate) use encoding::Encoding;
 pub(crate) use handshake::Capabilities;
 pub(crate) use plan::{Plan, Unavailable, is_served, program};
 pub use plan::{Presence, presence};
-pub(crate) use pool::{Lease, Pool};
+pub(crate) use pool::{Lease, lease, running_in};
 pub(crate) use server::Server;
 pub(crate) use text::Text;
 pub(crate) use uri::{path_of, uri_of};

@@ -8,10 +8,9 @@ use crate::context::CallContext;
 use crate::error::Result as ToolResult;
 use crate::lsp::language::{self, Language};
 use crate::lsp::{LspSettings, ServerSettings};
-use crate::policy::Sealed;
 use crate::process::Confinement;
-use crate::sandbox::SandboxSettings;
-use crate::workspace::{Workspace, WorkspaceId};
+use crate::servers::{Identity, View};
+use crate::workspace::Workspace;
 use rustix::fs::Access;
 use serde::Serialize;
 use serde_json::Value;
@@ -30,32 +29,20 @@ impl Unavailable {
     }
 }
 
-/// What makes two servers the same one.
+/// What a server is started as.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Identity {
-    pub(super) workspace: WorkspaceId,
+pub(crate) struct Service {
     pub(super) language: String,
     pub(super) program: PathBuf,
     pub(super) arguments: Vec<String>,
     pub(super) options: Value,
     pub(super) settings: Value,
-    pub(super) sandbox: Arc<SandboxSettings>,
-    pub(super) sealed: Arc<Sealed>,
-    /// What is kept from it in the workspace: of a server that runs, that does not change.
-    pub(super) kept: Vec<String>,
-}
-
-impl Identity {
-    /// Whether another server does the same, and only other things are kept from it.
-    pub(super) fn replaces(&self, other: &Self) -> bool {
-        self.kept != other.kept && *self == Self { kept: self.kept.clone(), ..other.clone() }
-    }
 }
 
 /// A server to start.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    pub(super) identity: Identity,
+    pub(super) identity: Identity<Service>,
     pub(super) workspace: Workspace,
     /// What it is confined to, once that is known.
     pub(super) confinement: Arc<Confinement>,
@@ -80,15 +67,19 @@ impl Plan {
         let options = kind.options(&program, cx.workspace.path());
         let plan = Self {
             identity: Identity {
-                workspace: cx.workspace.id(),
-                language: kind.name.to_owned(),
-                program,
-                arguments,
-                options,
-                settings: kind.settings.and_then(|own| own.settings.clone()).unwrap_or_default(),
-                sandbox: Arc::clone(&cx.sandbox),
-                sealed: Arc::clone(&cx.sealed),
-                kept: Vec::new(),
+                what: Service {
+                    language: kind.name.to_owned(),
+                    program,
+                    arguments,
+                    options,
+                    settings: kind.settings.and_then(|own| own.settings.clone()).unwrap_or_default(),
+                },
+                view: View {
+                    workspace: cx.workspace.id(),
+                    sandbox: Arc::clone(&cx.sandbox),
+                    sealed: Arc::clone(&cx.sealed),
+                    kept: Vec::new(),
+                },
             },
             workspace: cx.workspace.clone(),
             confinement: Confinement::off(),
@@ -104,16 +95,16 @@ impl Plan {
     /// # Errors
     /// Those of [`Confinement::within`].
     pub(super) fn confine(&mut self, cx: &CallContext) -> ToolResult<()> {
-        let Identity { sandbox, sealed, .. } = &self.identity;
+        let View { sandbox, sealed, .. } = &self.identity.view;
         self.confinement =
             Confinement::within(&self.workspace.without_temp(), sandbox, sealed, &|| cx.check())?;
-        self.identity.kept = self.confinement.kept().cloned().collect();
+        self.identity.view.kept = self.confinement.kept().cloned().collect();
         Ok(())
     }
 
     /// The program's name, for messages.
     pub(crate) fn name(&self) -> String {
-        self.identity.program.file_name().unwrap_or_default().to_string_lossy().into_owned()
+        self.identity.what.program.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
     /// The text for when the server does not start.
@@ -332,8 +323,8 @@ mod tests {
             [("a/b.py", ""), ("tool", "#!/usr/bin/env -S python3 -u\n"), ("x", "#!/bin/python\n")]
         {
             let (plan, id) = plan(served("/bin/sh"), path, text).unwrap();
-            assert_eq!((&*plan.identity.language, &*id), ("python", "python"), "{path}");
-            assert_eq!(plan.identity.arguments, ["-x"]);
+            assert_eq!((&*plan.identity.what.language, &*id), ("python", "python"), "{path}");
+            assert_eq!(plan.identity.what.arguments, ["-x"]);
         }
         assert_eq!(plan(served("/bin/sh"), "run", "#!/bin/bash -e\n").unwrap().1, "shellscript");
     }
@@ -342,7 +333,7 @@ mod tests {
     fn the_hosts_extensions_come_first() {
         let settings = json!({"servers": {"zig": {"command": ["/bin/sh"], "extensions": ["zig", "py"]}}});
         let (plan, id) = plan(settings, "a.py", "").unwrap();
-        assert_eq!((&*plan.identity.language, &*id), ("zig", "zig"));
+        assert_eq!((&*plan.identity.what.language, &*id), ("zig", "zig"));
     }
 
     #[test]

@@ -42,11 +42,12 @@ pub(super) struct Streams {
 /// `isolation_unavailable` where the sandbox is required, `busy` and `io`. That the program cannot be executed shows
 /// in its [ending](Process::ending).
 pub(super) fn start(plan: &Plan) -> Result<(Process, Streams)> {
+    let sandbox = &plan.identity.view.sandbox;
     let spec = Spec {
-        program: plan.identity.program.clone(),
+        program: plan.identity.what.program.clone(),
         by_path: false,
-        arguments: plan.identity.arguments.iter().map(OsString::from).collect(),
-        environment: environment(None, &plan.identity.sandbox, passed(plan.identity.sandbox.mode)),
+        arguments: plan.identity.what.arguments.iter().map(OsString::from).collect(),
+        environment: environment(None, sandbox, passed(sandbox.mode)),
         directory: plan.workspace.top().open_dir()?,
         stdin: Stdin::Pipe,
         lingers: false,

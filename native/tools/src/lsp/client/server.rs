@@ -10,6 +10,7 @@ use super::watch::Snapshot;
 use super::wire::ResponseError;
 use crate::context::CallContext;
 use crate::error::{Reason, Result, ToolError};
+use crate::servers::lock;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
@@ -365,8 +366,4 @@ fn listen(mut stderr: File, last_words: &Mutex<Vec<u8>>) {
 fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<std::thread::JoinHandle<()>> {
     let spawned = std::thread::Builder::new().name(name.to_owned()).spawn(work);
     spawned.map_err(|error| ToolError::io("start", "a thread for a language server", error))
-}
-
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -143,7 +143,7 @@ impl Operation for WebFetch {
     fn run(self, cx: &CallContext) -> Result<Fetched, Stop> {
         match &cx.consulted {
             Some(consulted) => Ok(super::present::answered(&self, consulted)?),
-            None => super::present::fetch(&self, cx, super::net::Transport::of(&cx.web)),
+            None => super::present::fetch(&self, cx, crate::net::Transport::of(&cx.web)),
         }
     }
 

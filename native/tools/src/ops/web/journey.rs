@@ -1,9 +1,10 @@
 //! From the address that was asked for to the one that answers: redirects, and a second try with credentials.
 
 use super::fetched::Redirect;
-use super::net::{Clock, Exchange, Request, Transport};
-use super::request::{Plan, is_web, without_credentials};
+use super::request::{Plan, without_credentials};
+use crate::domain::is_web;
 use crate::error::{Reason, Result, ToolError};
+use crate::net::{Clock, Exchange, Request, Transport};
 use serde_json::json;
 use url::Url;
 
@@ -96,6 +97,7 @@ impl<'a> Journey<'a> {
             body: self.body,
             // Leave to skip the check was given for one host.
             verify_tls: self.plan.verify_tls || self.url.host() != self.plan.url.host(),
+            encodings: Request::ENCODINGS,
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Both operations are described behind every door and run in the port only. What a call asks for is checked
 //! into a `request::Plan`; the plan travels hop by hop (`journey`), each hop over a connection of its own
-//! (`net`), and no connection is opened to an address that the `guard` has not seen; what comes back is
+//! (`crate::net`), and no connection is opened to an address that its guard has not seen; what comes back is
 //! decoded, turned into text (`present`) and, where the call says what it looks for, handed to the host's chat model
 //! (`asked`) or, without one, reduced to the passages that matter (`passages`).
 
@@ -13,23 +13,17 @@ pub(crate) mod request;
 pub mod search;
 
 #[cfg(feature = "port")]
-mod address;
-#[cfg(feature = "port")]
 mod asked;
 #[cfg(feature = "port")]
 mod charset;
 #[cfg(feature = "port")]
 mod engines;
 #[cfg(feature = "port")]
-mod guard;
-#[cfg(feature = "port")]
 mod journey;
 #[cfg(feature = "port")]
 mod markdown;
 #[cfg(feature = "port")]
 mod media;
-#[cfg(feature = "port")]
-mod net;
 #[cfg(feature = "port")]
 mod passages;
 #[cfg(feature = "port")]

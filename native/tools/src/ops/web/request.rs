@@ -2,6 +2,7 @@
 
 use super::auth::Credentials;
 use super::fetch::WebFetch;
+use crate::domain::is_web;
 use crate::error::{Reason, Result, ToolError};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
@@ -80,11 +81,6 @@ pub(crate) fn address(text: &str) -> Result<(Url, Option<Credentials>)> {
     without_credentials(url)
 }
 
-/// Whether an address is one of the web and names a host.
-pub(crate) fn is_web(url: &Url) -> bool {
-    matches!(url.scheme(), "http" | "https") && url.has_host()
-}
-
 /// An address and, apart from it, the user name and password that it held.
 pub(crate) fn without_credentials(mut url: Url) -> Result<(Url, Option<Credentials>)> {
     if url.username().is_empty() && url.password().is_none() {
@@ -119,7 +115,11 @@ fn not_text(name: &str, value: &Value) -> String {
     format!("headers is an object of strings, and in it {name:?} must be a string, not {value}{hint}")
 }
 
-fn header(name: &str, value: &str) -> Result<(String, String)> {
+/// A header that a caller chooses: its name in lower case, and its value.
+///
+/// # Errors
+/// `invalid_argument` for what no header can be, and for headers that the connection itself sets.
+pub(crate) fn header(name: &str, value: &str) -> Result<(String, String)> {
     let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     let lower = name.to_ascii_lowercase();
     if name.is_empty() || !name.chars().all(is_token) {

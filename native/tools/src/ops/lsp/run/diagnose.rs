@@ -6,7 +6,7 @@ use super::{MOST, patience};
 use crate::context::CallContext;
 use crate::error::{Reason, Result, ToolError};
 use crate::lsp::wire::{self, DiagnosticReport};
-use crate::lsp::{Capabilities, Pool, Server, Unavailable, uri_of};
+use crate::lsp::{Capabilities, Server, Unavailable, running_in, uri_of};
 use crate::ops::lsp::{Diagnostic, Diagnostics, Severity};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub(in crate::ops::lsp) fn diagnose(path: Option<&str>, cx: &CallContext) -> Res
     let mut found = Found::new(cx);
     match path {
         None => {
-            for server in Pool::shared().of(cx, &cx.workspace.id()) {
+            for server in running_in(cx, &cx.workspace.id()) {
                 found.add_all(&server)?;
             }
         }

@@ -3,7 +3,7 @@
 use crate::context::CallContext;
 use crate::error::{Reason, Result, ToolError};
 use crate::lsp::wire::Position;
-use crate::lsp::{Capabilities, Encoding, Lease, Plan, Pool, Text, Unavailable, uri_of};
+use crate::lsp::{Capabilities, Encoding, Lease, Plan, Text, Unavailable, lease, uri_of};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl<'a> Opened<'a> {
             Ok(plan) => plan,
             Err(unavailable) => return Ok(Err(unavailable)),
         };
-        let server = Pool::shared().lease(cx, plan)?;
+        let server = lease(cx, plan)?;
         let can = match server.ready(cx)? {
             Ok(can) => can,
             Err(unavailable) => return Ok(Err(unavailable)),

@@ -4,12 +4,12 @@ mod brave;
 mod searxng;
 mod tavily;
 
-use super::net::{Body, Clock, End, Request, Transport, block_on};
 use super::request::address;
 use super::search::{Found, Question, SearchResult, WebSearch};
 use crate::context::CallContext;
 use crate::domain::Domains;
 use crate::error::{Reason, Result, ToolError};
+use crate::net::{Body, Clock, End, Request, Transport, block_on};
 use crate::web_settings::{SearchProvider, SearchSettings, WebSettings};
 use serde_json::Value;
 use url::Url;
@@ -83,6 +83,7 @@ impl Asked {
             headers: self.headers.iter().map(|(name, value)| (*name, value.as_str())).collect(),
             body: self.body.as_deref().map(str::as_bytes),
             verify_tls: true,
+            encodings: Request::ENCODINGS,
         };
         let (status, body) = block_on(cx, async {
             let exchange = transport.exchange(&request, &clock).await?;

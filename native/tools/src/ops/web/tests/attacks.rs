@@ -1,8 +1,8 @@
 //! What must make no connection. Each case first works where it is allowed, as far as loopback addresses can show it.
 
-use super::server::{Server, answer, redirect};
 use super::{Script, assert_denied, call, reaching, try_fetch, with_settings, without_model};
-use crate::ops::web::net::Transport;
+use crate::net::Transport;
+use crate::net::server::{Server, answer, redirect};
 use crate::ops::web::present;
 use serde_json::json;
 use std::net::SocketAddr;

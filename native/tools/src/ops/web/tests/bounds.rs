@@ -1,10 +1,10 @@
 //! Time, size, cancellation, and servers that fail.
 
-use super::server::{Server, Stream, answer, head};
 use super::{Script, call, get, note, reaching, try_fetch, without_model};
 use crate::context::CallContext;
 use crate::error::{Reason, ToolError};
-use crate::ops::web::net::Transport;
+use crate::net::Transport;
+use crate::net::server::{Server, Stream, answer, head};
 use crate::ops::web::present;
 use flate2::Compression;
 use flate2::write::GzEncoder;

@@ -1,7 +1,7 @@
 //! Whole calls, as a door makes them.
 
-use super::server::Server;
 use crate::engine::{Call, Host, Outcome, Run, Settings};
+use crate::net::server::Server;
 use crate::workspace::Workspace;
 use serde_json::{Value, json};
 use std::path::Path;

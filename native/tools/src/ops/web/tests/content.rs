@@ -1,12 +1,12 @@
 //! What comes back of what a server sends.
 
-use super::server::{Server, answer, head};
 use super::{call, fetch, get, note, reaching, try_fetch};
 use crate::consultation::{Consulted, Reply};
 use crate::context::{CallContext, Stop};
 use crate::error::Reason;
+use crate::net::Transport;
+use crate::net::server::{Server, answer, head};
 use crate::ops::web::fetch::{Method, WebFetch};
-use crate::ops::web::net::Transport;
 use crate::ops::web::present;
 use crate::schema;
 use base64::Engine;

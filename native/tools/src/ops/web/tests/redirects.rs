@@ -1,8 +1,8 @@
 //! Redirects: followed, reported, bounded.
 
-use super::server::{Server, answer, redirect};
 use super::{fetch, get, note, reaching, try_fetch};
 use crate::error::Reason;
+use crate::net::server::{Server, answer, redirect};
 use serde_json::{Value, json};
 
 /// Sends on along a list of statuses: /0 to /1 and so on, and answers at the end of it.

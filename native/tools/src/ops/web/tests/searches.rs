@@ -1,8 +1,8 @@
 //! Search engines, played by servers on loopback addresses.
 
-use super::server::{Server, answer};
 use super::with_settings;
 use crate::error::{Reason, Result};
+use crate::net::server::{Server, answer};
 use crate::ops::web::engines;
 use crate::ops::web::search::{Found, WebSearch};
 use crate::schema;

@@ -1,26 +1,17 @@
 //! Encrypted servers.
 
-use super::server::{Server, answer, redirect};
 use super::{Script, call, reaching, try_fetch, with_settings, without_model};
 use crate::context::CallContext;
 use crate::error::{Reason, Result};
+use crate::net::Transport;
+use crate::net::server::{Server, answer, authority, identified_by, redirect};
 use crate::ops::web::fetched::Fetched;
-use crate::ops::web::net::Transport;
 use crate::ops::web::present;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpListener;
-use std::sync::Arc;
-use tokio_rustls::rustls::ServerConfig;
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
-
-fn authority() -> CertifiedIssuer<'static, KeyPair> {
-    let mut params = CertificateParams::new(Vec::new()).unwrap();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
-}
+use tokio_rustls::rustls::pki_types::CertificateDer;
 
 /// A server whose certificate the authority has signed.
 fn server(authority: &CertifiedIssuer<'static, KeyPair>, params: CertificateParams) -> Server {
@@ -29,13 +20,7 @@ fn server(authority: &CertifiedIssuer<'static, KeyPair>, params: CertificatePara
 }
 
 fn serving(certificate: CertificateDer<'static>, key: &KeyPair) -> Server {
-    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![certificate], PrivateKeyDer::try_from(key.serialize_der()).unwrap())
-        .unwrap();
-    Server::tls(Arc::new(config), |_, stream| {
+    Server::tls(identified_by(certificate, key), |_, stream| {
         stream.write_all(&answer("200 OK", &[("Content-Type", "text/plain")], b"encrypted"))
     })
 }

@@ -1,35 +1,46 @@
-//! The time that a fetch has.
+//! The time that an exchange has.
 
+use super::advice::{self, Advice};
 use crate::context::CallContext;
 use crate::error::{Reason, Result, ToolError};
 use std::future::Future;
 use std::time::{Duration, Instant};
 use tokio::time::timeout_at;
 
-/// When a fetch must have ended, everything included.
+/// Longer than anything runs.
+const FOREVER: Duration = Duration::from_secs(10 * 365 * 86_400);
+
+/// When an exchange must have ended, everything included.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::ops::web) struct Clock {
+pub(crate) struct Clock {
     until: Instant,
     given: Duration,
+    advice: &'static Advice,
 }
 
 impl Clock {
     /// So many seconds from now, and never longer than the call itself may run.
-    pub(in crate::ops::web) fn of(cx: &CallContext, seconds: u64) -> Self {
+    pub(crate) fn of(cx: &CallContext, seconds: u64) -> Self {
         let own = Duration::from_secs(seconds);
         let given = cx.remaining().map_or(own, |left| left.min(own));
-        Self { until: Instant::now() + given, given }
+        Self { until: Instant::now() + given, given, advice: &advice::FETCH }
+    }
+
+    /// So long from now. Where time runs out, the message says what this advice does.
+    pub(crate) fn lasting(given: Duration, advice: &'static Advice) -> Self {
+        Self { until: Instant::now() + given, given, advice }
+    }
+
+    /// As long as whoever waits.
+    pub(crate) fn endless(advice: &'static Advice) -> Self {
+        Self::lasting(FOREVER, advice)
     }
 
     /// What `work` gives, if it does so in time.
     ///
     /// # Errors
     /// `timeout` that says what was being done.
-    pub(in crate::ops::web) async fn within<T>(
-        &self,
-        doing: &str,
-        work: impl Future<Output = T>,
-    ) -> Result<T> {
+    pub(crate) async fn within<T>(&self, doing: &str, work: impl Future<Output = T>) -> Result<T> {
         self.allow(work).await.ok_or_else(|| self.timed_out(doing))
     }
 
@@ -44,10 +55,11 @@ impl Clock {
     }
 
     /// The error for time that ran out.
-    pub(in crate::ops::web) fn timed_out(&self, doing: &str) -> ToolError {
+    pub(crate) fn timed_out(&self, doing: &str) -> ToolError {
         let message = format!(
-            "time ran out after {:.1} s while {doing}; try again with a longer timeout_sec, or fetch something smaller",
-            self.given.as_secs_f64()
+            "time ran out after {:.1} s while {doing}; {}",
+            self.given.as_secs_f64(),
+            self.advice.time
         );
         ToolError::new(Reason::Timeout, message).with("phase", doing)
     }

@@ -23,20 +23,27 @@ const HEAD_BYTES: usize = 256 << 10;
 const HEADERS: usize = 512;
 
 /// A request as it goes over one connection.
-pub(in crate::ops::web) struct Request<'a> {
-    pub(in crate::ops::web) url: &'a Url,
-    pub(in crate::ops::web) method: &'a str,
+pub(crate) struct Request<'a> {
+    pub(crate) url: &'a Url,
+    pub(crate) method: &'a str,
     /// Names in lower case.
-    pub(in crate::ops::web) headers: Vec<(&'a str, &'a str)>,
-    pub(in crate::ops::web) body: Option<&'a [u8]>,
-    pub(in crate::ops::web) verify_tls: bool,
+    pub(crate) headers: Vec<(&'a str, &'a str)>,
+    pub(crate) body: Option<&'a [u8]>,
+    pub(crate) verify_tls: bool,
+    /// The encodings of content that the answer may have; none for `identity`.
+    pub(crate) encodings: &'static str,
+}
+
+impl Request<'_> {
+    /// Every encoding that can be decoded.
+    pub(crate) const ENCODINGS: &'static str = "gzip, deflate, br";
 }
 
 /// An answer whose body is still to come.
 #[derive(Debug)]
-pub(in crate::ops::web) struct Exchange {
-    pub(in crate::ops::web) status: u16,
-    pub(in crate::ops::web) headers: HeaderMap,
+pub(crate) struct Exchange {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
     pub(super) body: Incoming,
     connection: JoinHandle<()>,
 }
@@ -49,13 +56,13 @@ impl Drop for Exchange {
 
 impl Exchange {
     /// A header as text; bytes beyond ASCII as Latin-1, as browsers take them.
-    pub(in crate::ops::web) fn header(&self, name: &str) -> Option<String> {
+    pub(crate) fn header(&self, name: &str) -> Option<String> {
         self.headers.get(name).map(text_of)
     }
 }
 
 /// The value of a header as text.
-pub(in crate::ops::web) fn text_of(value: &HeaderValue) -> String {
+pub(crate) fn text_of(value: &HeaderValue) -> String {
     match std::str::from_utf8(value.as_bytes()) {
         Ok(text) => text.to_owned(),
         Err(_) => value.as_bytes().iter().map(|&byte| char::from(byte)).collect(),
@@ -67,21 +74,30 @@ impl Transport {
     ///
     /// # Errors
     /// `denied`, `network`, `timeout`.
-    pub(in crate::ops::web) async fn exchange(
+    pub(crate) async fn exchange(&self, request: &Request<'_>, clock: &Clock) -> Result<Exchange> {
+        self.exchange_at_length(request, clock, clock).await
+    }
+
+    /// The same with one clock for the connection and another one for the answer.
+    ///
+    /// # Errors
+    /// `denied`, `network`, `timeout`.
+    pub(crate) async fn exchange_at_length(
         &self,
         request: &Request<'_>,
-        clock: &Clock,
+        connecting: &Clock,
+        answering: &Clock,
     ) -> Result<Exchange> {
         self.guard.admit(request.url)?;
         let message = self.message(request)?;
-        let stream = self.connect(request.url, clock).await?;
+        let stream = self.connect(request.url, connecting).await?;
         _ = stream.set_nodelay(true);
         match request.url.scheme() {
             "https" => {
-                let stream = self.encrypt(request.url, stream, request.verify_tls, clock).await?;
-                ask(stream, message, request.url, clock).await
+                let stream = self.encrypt(request.url, stream, request.verify_tls, connecting).await?;
+                ask(stream, message, request.url, answering).await
             }
-            _ => ask(stream, message, request.url, clock).await,
+            _ => ask(stream, message, request.url, answering).await,
         }
     }
 
@@ -100,7 +116,7 @@ impl Transport {
             let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unsendable(name))?;
             headers.insert(name, value(text)?);
         }
-        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip, deflate, br"));
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(request.encodings));
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
         Ok(message)
     }

@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 ///
 /// # Errors
 /// Those of `work`, or `cancelled`.
-pub(in crate::ops::web) fn block_on<T>(cx: &CallContext, work: impl Future<Output = Result<T>>) -> Result<T> {
+pub(crate) fn block_on<T>(cx: &CallContext, work: impl Future<Output = Result<T>>) -> Result<T> {
     let runtime = Builder::new_current_thread().enable_io().enable_time().build().map_err(no_runtime)?;
     let cancelled = Arc::new(Notify::new());
     let wake = Arc::clone(&cancelled);

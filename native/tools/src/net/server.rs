@@ -1,30 +1,33 @@
 //! A server of HTTP that answers as a test wants and remembers what it was asked.
 
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 /// A request as it arrived.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
-    pub(super) method: String,
-    pub(super) path: String,
+pub(crate) struct Seen {
+    pub(crate) method: String,
+    pub(crate) path: String,
     headers: Vec<(String, String)>,
-    pub(super) body: String,
+    pub(crate) body: String,
 }
 
 impl Seen {
     /// The header's value; its name in lower case.
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }
 
 /// Where an answer goes.
-pub(super) trait Stream: Read + Write {}
+pub(crate) trait Stream: Read + Write {}
 impl<T: Read + Write> Stream for T {}
 
 type Answer = dyn Fn(&Seen, &mut dyn Stream) -> std::io::Result<()> + Send + Sync;
@@ -37,22 +40,22 @@ struct Shared {
 }
 
 /// Listens until it is dropped.
-pub(super) struct Server {
-    pub(super) address: SocketAddr,
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
     scheme: &'static str,
     shared: Arc<Shared>,
 }
 
 impl Server {
     /// A server that writes its answers itself.
-    pub(super) fn raw(
+    pub(crate) fn raw(
         answer: impl Fn(&Seen, &mut dyn Stream) -> std::io::Result<()> + Send + Sync + 'static,
     ) -> Self {
         Self::at("127.0.0.1:0", answer)
     }
 
     /// The same at an address.
-    pub(super) fn at(
+    pub(crate) fn at(
         address: &str,
         answer: impl Fn(&Seen, &mut dyn Stream) -> std::io::Result<()> + Send + Sync + 'static,
     ) -> Self {
@@ -60,7 +63,7 @@ impl Server {
     }
 
     /// A server with encryption.
-    pub(super) fn tls(
+    pub(crate) fn tls(
         config: Arc<ServerConfig>,
         answer: impl Fn(&Seen, &mut dyn Stream) -> std::io::Result<()> + Send + Sync + 'static,
     ) -> Self {
@@ -68,7 +71,7 @@ impl Server {
     }
 
     /// A server with one answer.
-    pub(super) fn fixed(status: &str, headers: &[(&str, &str)], body: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn fixed(status: &str, headers: &[(&str, &str)], body: impl Into<Vec<u8>>) -> Self {
         let answer = answer(status, headers, &body.into());
         Self::raw(move |_, stream| stream.write_all(&answer))
     }
@@ -92,24 +95,24 @@ impl Server {
         server
     }
 
-    pub(super) fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("{}://{}{path}", self.scheme, self.address)
     }
 
     /// Every request so far.
-    pub(super) fn seen(&self) -> Vec<Seen> {
+    pub(crate) fn seen(&self) -> Vec<Seen> {
         self.shared.seen.lock().unwrap().clone()
     }
 
     /// The only request so far.
-    pub(super) fn only(&self) -> Seen {
+    pub(crate) fn only(&self) -> Seen {
         let seen = self.seen();
         assert_eq!(seen.len(), 1, "{seen:?}");
         seen[0].clone()
     }
 
     /// How many connections were made, asked over or not.
-    pub(super) fn connections(&self) -> usize {
+    pub(crate) fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::SeqCst)
     }
 }
@@ -179,14 +182,14 @@ fn request(stream: &mut dyn Stream) -> std::io::Result<Option<Seen>> {
 }
 
 /// An answer with a length.
-pub(super) fn answer(status: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
+pub(crate) fn answer(status: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
     let mut head = head(status, headers, Some(body.len()));
     head.extend_from_slice(body);
     head
 }
 
 /// The head of an answer.
-pub(super) fn head(status: &str, headers: &[(&str, &str)], length: Option<usize>) -> Vec<u8> {
+pub(crate) fn head(status: &str, headers: &[(&str, &str)], length: Option<usize>) -> Vec<u8> {
     let mut head = format!("HTTP/1.1 {status}\r\n");
     for (name, value) in headers {
         head.push_str(&format!("{name}: {value}\r\n"));
@@ -198,6 +201,24 @@ pub(super) fn head(status: &str, headers: &[(&str, &str)], length: Option<usize>
 }
 
 /// An answer that leads elsewhere.
-pub(super) fn redirect(status: &str, to: &str) -> Vec<u8> {
+pub(crate) fn redirect(status: &str, to: &str) -> Vec<u8> {
     answer(status, &[("Location", to)], b"elsewhere")
+}
+
+/// Somebody who vouches for servers.
+pub(crate) fn authority() -> CertifiedIssuer<'static, KeyPair> {
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
+}
+
+/// The encryption of a server that shows this certificate.
+pub(crate) fn identified_by(certificate: CertificateDer<'static>, key: &KeyPair) -> Arc<ServerConfig> {
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], PrivateKeyDer::try_from(key.serialize_der()).unwrap())
+        .unwrap();
+    Arc::new(config)
 }

@@ -6,11 +6,10 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 
 /// Addresses that are still being looked for.
-pub(in crate::ops::web) type Addresses<'a> =
-    Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send + 'a>>;
+pub(crate) type Addresses<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send + 'a>>;
 
 /// Whoever knows where a name leads.
-pub(in crate::ops::web) trait Resolve: Send + Sync {
+pub(crate) trait Resolve: Send + Sync {
     /// The addresses of a host, with this port.
     fn resolve<'a>(&'a self, host: &'a str, port: u16) -> Addresses<'a>;
 }

@@ -1,7 +1,7 @@
 //! The process of a server, under a reaper that ends it with the port.
 
-use super::plan::Plan;
 use crate::error::{Reason, Result, ToolError};
+use crate::mcp::plan::Launch;
 use crate::process::{Child, Launcher, Spec, Stdin, environment};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::OsString;
@@ -12,10 +12,10 @@ use std::sync::Arc;
 const FAREWELL: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 
 /// A server's process. It ends when this is dropped.
-pub(super) struct Process(Child);
+pub(in crate::mcp) struct Process(Child);
 
 /// The streams of a server's process. They do not block.
-pub(super) struct Streams {
+pub(in crate::mcp) struct Streams {
     pub(super) stdin: OwnedFd,
     pub(super) stdout: OwnedFd,
     pub(super) stderr: OwnedFd,
@@ -26,39 +26,39 @@ pub(super) struct Streams {
 /// # Errors
 /// `isolation_unavailable` where the sandbox is required, `busy` and `io`; those of the directory. That the program
 /// cannot be executed shows in its [ending](Process::ending).
-pub(super) fn start(plan: &Plan) -> Result<(Process, Streams)> {
-    let settings = &plan.identity.settings;
+pub(in crate::mcp) fn start(launch: &Launch, title: &str) -> Result<(Process, Streams)> {
+    let settings = &launch.settings;
     let own = settings.env.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
     let spec = Spec {
-        program: plan.program.clone(),
+        program: launch.program.clone(),
         by_path: true,
         arguments: settings.args.iter().map(OsString::from).collect(),
-        environment: environment(None, &plan.identity.sandbox, own),
-        directory: directory(plan)?,
+        environment: environment(None, &launch.sandbox, own),
+        directory: directory(launch)?,
         stdin: Stdin::Pipe,
         lingers: false,
         shortcut: None,
-        confinement: Arc::clone(&plan.confinement),
+        confinement: Arc::clone(&launch.confinement),
     };
-    let mut child = Launcher::shared().spawn(&spec).map_err(|failure| failure.not_started(&plan.title()))?;
+    let mut child = Launcher::shared().spawn(&spec).map_err(|failure| failure.not_started(title))?;
     let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (Some(stdin), Some(stdout), Some(stderr)) = streams else {
-        return Err(ToolError::new(Reason::Io, format!("{} has no streams", plan.title())));
+        return Err(ToolError::new(Reason::Io, format!("{title} has no streams")));
     };
     Ok((Process(child), Streams { stdin, stdout, stderr }))
 }
 
-fn directory(plan: &Plan) -> Result<OwnedFd> {
-    match &plan.identity.settings.cwd {
-        None => plan.workspace.top().open_dir(),
-        Some(path) => plan.workspace.place(path)?.open_dir(),
+fn directory(launch: &Launch) -> Result<OwnedFd> {
+    match &launch.settings.cwd {
+        None => launch.workspace.top().open_dir(),
+        Some(path) => launch.workspace.place(path)?.open_dir(),
     }
 }
 
 impl Process {
     /// Ends the server and everything that it started, after a moment to end by itself, and tells how it ended. Waits
     /// for that.
-    pub(super) fn ending(self) -> String {
+    pub(in crate::mcp) fn ending(self) -> String {
         let mut report = [PollFd::from_borrowed_fd(self.0.control(), PollFlags::IN)];
         // A signal that cuts this short only makes it shorter.
         _ = poll(&mut report, Some(&FAREWELL));

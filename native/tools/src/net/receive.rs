@@ -5,22 +5,23 @@ use super::exchange::{Exchange, chain};
 use super::{Clock, failure};
 use crate::error::Result;
 use http_body_util::BodyExt;
+use hyper::body::Bytes;
 
 /// Encoded bytes that may come beyond the cap on decoded ones: encoding makes little things larger.
 const SLACK: usize = 64 << 10;
 
 /// What was received.
 #[derive(Debug)]
-pub(in crate::ops::web) struct Body {
+pub(crate) struct Body {
     /// The bytes, decoded.
-    pub(in crate::ops::web) bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     /// Why there are no more.
-    pub(in crate::ops::web) end: End,
+    pub(crate) end: End,
 }
 
 /// How a body ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::ops::web) enum End {
+pub(crate) enum End {
     /// All of it is there.
     Complete,
     /// It is larger than the cap.
@@ -36,7 +37,7 @@ impl Exchange {
     ///
     /// # Errors
     /// `network` when it is encoded as nobody asked for.
-    pub(in crate::ops::web) async fn receive(mut self, cap: usize, clock: &Clock) -> Result<Body> {
+    pub(crate) async fn receive(mut self, cap: usize, clock: &Clock) -> Result<Body> {
         let encoding = self.header("content-encoding").unwrap_or_default();
         let Some(mut decoder) = Decoder::of(&encoding, cap) else {
             let message =
@@ -52,6 +53,24 @@ impl Exchange {
             (end, _) => end,
         };
         Ok(Body { bytes, end })
+    }
+
+    /// The next piece of the body as it was sent, for a body that has no end; `None` at the end.
+    ///
+    /// # Errors
+    /// Why the connection broke.
+    pub(crate) async fn piece(&mut self) -> Option<Result<Bytes, String>> {
+        loop {
+            match self.body.frame().await? {
+                Err(error) => return Some(Err(chain(&error))),
+                // Everything else is trailers.
+                Ok(frame) => {
+                    if let Ok(piece) = frame.into_data() {
+                        return Some(Ok(piece));
+                    }
+                }
+            }
+        }
     }
 
     async fn feed(&mut self, decoder: &mut Decoder, cap: usize, clock: &Clock) -> End {

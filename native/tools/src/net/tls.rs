@@ -1,5 +1,6 @@
 //! Encrypted connections.
 
+use super::advice::Advice;
 use super::{Clock, Transport, failure};
 use crate::error::{Result, ToolError};
 use std::sync::{Arc, OnceLock};
@@ -36,11 +37,11 @@ impl Transport {
         verify: bool,
         clock: &Clock,
     ) -> Result<TlsStream<TcpStream>> {
-        let config = if verify { self.roots.config()? } else { careless() };
+        let config = if verify { self.roots.config(self.guard.advice)? } else { careless() };
         let name = server_name(url)?;
         let handshake = TlsConnector::from(config).connect(name, stream);
         let done = clock.within("agreeing on encryption", handshake).await?;
-        done.map_err(|error| handshake_failed(url, &error))
+        done.map_err(|error| handshake_failed(url, &error, self.guard.advice))
     }
 }
 
@@ -58,9 +59,9 @@ fn server_name(url: &Url) -> Result<ServerName<'static>> {
 }
 
 impl Roots {
-    fn config(&self) -> Result<Arc<ClientConfig>> {
+    fn config(&self, advice: &Advice) -> Result<Arc<ClientConfig>> {
         match self {
-            Self::System => system_config(),
+            Self::System => system_config(advice),
             #[cfg(test)]
             Self::Only(authority) => {
                 let mut store = RootCertStore::empty();
@@ -72,7 +73,7 @@ impl Roots {
 }
 
 /// The system's authorities are read once; reading them again takes longer than a handshake.
-fn system_config() -> Result<Arc<ClientConfig>> {
+fn system_config(advice: &Advice) -> Result<Arc<ClientConfig>> {
     static CONFIG: OnceLock<Arc<ClientConfig>> = OnceLock::new();
     if let Some(config) = CONFIG.get() {
         return Ok(Arc::clone(config));
@@ -81,18 +82,19 @@ fn system_config() -> Result<Arc<ClientConfig>> {
     let mut store = RootCertStore::empty();
     let (added, _) = store.add_parsable_certificates(found.certs);
     if added == 0 {
-        return Err(no_authorities(&found.errors));
+        return Err(no_authorities(&found.errors, advice));
     }
     Ok(Arc::clone(CONFIG.get_or_init(|| verified(store))))
 }
 
-fn no_authorities(errors: &[rustls_native_certs::Error]) -> ToolError {
+fn no_authorities(errors: &[rustls_native_certs::Error], advice: &Advice) -> ToolError {
     let why = errors.first().map_or(String::new(), |error| format!(" ({error})"));
     failure(
         "tls",
         format!(
             "this machine knows no authority that could vouch for a server{why}; install its certificate store (on \
-             Debian: ca-certificates), or fetch with verify_tls: false from a server you know"
+             Debian: ca-certificates){}",
+            advice.authorities
         ),
     )
 }
@@ -129,7 +131,7 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::clone(PROVIDER.get_or_init(|| Arc::new(ring::default_provider())))
 }
 
-fn handshake_failed(url: &Url, error: &std::io::Error) -> ToolError {
+fn handshake_failed(url: &Url, error: &std::io::Error, advice: &Advice) -> ToolError {
     let host = url.host_str().unwrap_or_default();
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
     let Some(Error::InvalidCertificate(wrong)) = inner else {
@@ -138,13 +140,7 @@ fn handshake_failed(url: &Url, error: &std::io::Error) -> ToolError {
         return failure("tls", message);
     };
     let why = certificate_problem(wrong);
-    failure(
-        "tls",
-        format!(
-            "the certificate of {host} is not valid: {why}. Give verify_tls: false only if you know this server and \
-             expect this"
-        ),
-    )
+    failure("tls", format!("the certificate of {host} is not valid: {why}. {}", advice.certificate))
 }
 
 fn certificate_problem(error: &CertificateError) -> String {

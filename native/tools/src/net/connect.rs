@@ -1,6 +1,6 @@
 //! A connection to one of the addresses of a host, and to none that is refused.
 
-use super::super::guard::literal;
+use super::guard::literal;
 use super::{Clock, Transport, failure};
 use crate::error::{Result, ToolError};
 use std::io;

@@ -1,38 +1,46 @@
 //! One request over one connection of its own: resolve, check, connect, encrypt, ask.
 //!
-//! There is no pool, no cookie jar and no proxy, whatever the environment says: nothing that one fetch leaves behind
-//! can reach another.
+//! There is no pool, no cookie jar and no proxy, whatever the environment says: nothing that one exchange leaves behind
+//! can reach another. No connection is opened to an address that the [`guard`] has not seen.
 
+mod address;
+pub(crate) mod advice;
 mod clock;
 mod connect;
 mod decode;
 mod exchange;
+mod guard;
 mod receive;
 mod resolve;
 mod runtime;
+#[cfg(test)]
+pub(crate) mod server;
 mod tls;
 
-pub(super) use clock::Clock;
-pub(super) use exchange::{Exchange, Request, text_of};
-pub(super) use receive::{Body, End};
-pub(super) use runtime::block_on;
+pub(crate) use clock::Clock;
+pub(crate) use exchange::{Exchange, Request, text_of};
+pub(crate) use guard::is_localhost;
+pub(crate) use receive::{Body, End};
+pub(crate) use runtime::block_on;
 
-use super::guard::Guard;
 use crate::error::{Reason, ToolError};
 use crate::web_settings::WebSettings;
+use guard::Guard;
 use resolve::{Resolve, SystemResolver};
+use std::net::SocketAddr;
 use std::sync::Arc;
+use url::Url;
 
 #[cfg(test)]
-pub(super) use resolve::{Addresses, Resolve as ResolveNames};
+pub(crate) use resolve::{Addresses, Resolve as ResolveNames};
 
 /// How requests named their sender before hosts gave them another name.
 const USER_AGENT: &str = concat!("beamai/", env!("CARGO_PKG_VERSION"));
 
 /// The way to servers.
 #[derive(Clone)]
-pub(super) struct Transport {
-    pub(super) guard: Guard,
+pub(crate) struct Transport {
+    guard: Guard,
     resolver: Arc<dyn Resolve>,
     roots: tls::Roots,
     user_agent: String,
@@ -40,7 +48,7 @@ pub(super) struct Transport {
 
 impl Transport {
     /// The way to addresses that a caller chooses.
-    pub(super) fn of(settings: &WebSettings) -> Self {
+    pub(crate) fn of(settings: &WebSettings) -> Self {
         Self {
             guard: Guard::of(settings),
             resolver: Arc::new(SystemResolver),
@@ -50,19 +58,25 @@ impl Transport {
     }
 
     /// The way to a server of the host's own choice.
-    pub(super) fn to_own_server(settings: &WebSettings) -> Self {
+    pub(crate) fn to_own_server(settings: &WebSettings) -> Self {
         Self { guard: Guard::for_own_server(), ..Self::of(settings) }
+    }
+
+    /// The way to an MCP server of the host's own choice, at this address: a private one where the address itself says
+    /// so, or where it is one of `allowed`.
+    pub(crate) fn to_mcp_server(url: &Url, allowed: &[SocketAddr]) -> Self {
+        Self { guard: Guard::for_mcp_server(url, allowed), ..Self::of(&WebSettings::default()) }
     }
 
     /// The same with other names, as a test needs them.
     #[cfg(test)]
-    pub(super) fn resolving(self, resolver: Arc<dyn Resolve>) -> Self {
+    pub(crate) fn resolving(self, resolver: Arc<dyn Resolve>) -> Self {
         Self { resolver, ..self }
     }
 
     /// The same with one more authority that vouches for servers, as a test needs it.
     #[cfg(test)]
-    pub(super) fn trusting(
+    pub(crate) fn trusting(
         self,
         authority: tokio_rustls::rustls::pki_types::CertificateDer<'static>,
     ) -> Self {

@@ -5,44 +5,65 @@
 //! it is asked for, and a spelling of an address that nobody thought of, end at the second.
 
 use super::address::not_public;
-use super::request::is_web;
-use crate::domain::Domains;
+use super::advice::{self, Advice};
+use crate::domain::{Domains, is_web};
 use crate::error::{Reason, Result, ToolError};
 use crate::web_settings::WebSettings;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use url::{Host, Url};
 
 /// What may be reached.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Guard {
+#[derive(Debug, Clone)]
+pub(crate) struct Guard {
     allow_addresses: Vec<SocketAddr>,
     allowed_domains: Domains,
     blocked_domains: Domains,
     trusts_addresses: bool,
+    pub(super) advice: &'static Advice,
+}
+
+/// Public addresses, and no others.
+impl Default for Guard {
+    fn default() -> Self {
+        Self {
+            allow_addresses: Vec::new(),
+            allowed_domains: Domains::default(),
+            blocked_domains: Domains::default(),
+            trusts_addresses: false,
+            advice: &advice::FETCH,
+        }
+    }
 }
 
 impl Guard {
     /// The guard for addresses that a caller chooses.
-    pub(super) fn of(settings: &WebSettings) -> Self {
+    pub(crate) fn of(settings: &WebSettings) -> Self {
         Self {
             allow_addresses: settings.allow_addresses.clone(),
             allowed_domains: settings.allowed_domains.clone(),
             blocked_domains: settings.blocked_domains.clone(),
-            trusts_addresses: false,
+            ..Self::default()
         }
     }
 
     /// The guard for one address that the host itself has written into its settings, private or not. Redirects must
     /// not be followed under it.
-    pub(super) fn for_own_server() -> Self {
+    pub(crate) fn for_own_server() -> Self {
         Self { trusts_addresses: true, ..Self::default() }
+    }
+
+    /// The guard for an MCP server's address, as a person has written it. That it is private is their choice where the
+    /// address says so; what a name leads to is the choice of whoever owns the name.
+    pub(crate) fn for_mcp_server(url: &Url, allowed: &[SocketAddr]) -> Self {
+        let allow_addresses = allowed.iter().copied().chain(written(url)).collect();
+        Self { allow_addresses, advice: &advice::MCP, ..Self::default() }
     }
 
     /// Whether an address may be asked for at all.
     ///
     /// # Errors
     /// `denied` with what stands against it.
-    pub(super) fn admit(&self, url: &Url) -> Result<()> {
+    pub(crate) fn admit(&self, url: &Url) -> Result<()> {
         if !is_web(url) {
             let message = format!("{url} is refused: only http and https can be fetched");
             return Err(refusal(url, message));
@@ -66,7 +87,7 @@ impl Guard {
     ///
     /// # Errors
     /// What the address is, if it may not.
-    pub(super) fn check(&self, address: SocketAddr) -> Result<(), &'static str> {
+    pub(crate) fn check(&self, address: SocketAddr) -> Result<(), &'static str> {
         match not_public(address.ip()) {
             Some(why) if !self.trusts_addresses && !self.is_allowed(address) => Err(why),
             _ => Ok(()),
@@ -82,26 +103,39 @@ impl Guard {
     }
 
     /// The error for a place of which every address is refused.
-    pub(super) fn refused(&self, url: &Url, addresses: &[(SocketAddr, &'static str)]) -> ToolError {
+    pub(crate) fn refused(&self, url: &Url, addresses: &[(SocketAddr, &'static str)]) -> ToolError {
         let shown = |(address, why): &(SocketAddr, &str)| format!("{address}, {why}");
         let places = addresses.iter().map(shown).collect::<Vec<_>>().join("; ");
-        let message = format!(
-            "{url} is refused: it leads to {places}. Only public addresses are reached, unless the host allows \
-             IP:PORT (allow_addresses in its web settings, --allow-address on the command line)"
-        );
+        let message = format!("{url} is refused: it leads to {places}. {}", self.advice.address);
         let addresses = addresses.iter().map(|(address, _)| address.to_string()).collect::<Vec<_>>();
         refusal(url, message).with("addresses", addresses)
     }
 }
 
 /// The socket address that an address spells out, without any name.
-pub(super) fn literal(url: &Url) -> Option<SocketAddr> {
+pub(crate) fn literal(url: &Url) -> Option<SocketAddr> {
     let ip = match url.host()? {
         Host::Domain(_) => return None,
         Host::Ipv4(ip) => IpAddr::V4(ip),
         Host::Ipv6(ip) => IpAddr::V6(ip),
     };
     Some(SocketAddr::new(ip, url.port_or_known_default()?))
+}
+
+/// The socket addresses that an address means without asking anybody.
+fn written(url: &Url) -> Vec<SocketAddr> {
+    match (is_localhost(url), url.port_or_known_default()) {
+        (true, Some(port)) => {
+            let both = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+            both.map(|ip| SocketAddr::new(ip, port)).into()
+        }
+        _ => literal(url).into_iter().collect(),
+    }
+}
+
+/// Whether an address means this machine by name.
+pub(crate) fn is_localhost(url: &Url) -> bool {
+    url.host_str().is_some_and(|host| host.trim_end_matches('.').eq_ignore_ascii_case("localhost"))
 }
 
 fn refusal(url: &Url, message: String) -> ToolError {

@@ -1,0 +1,171 @@
+%% @doc The options of a server of tools, checked; and its headers, which are kept unseen.
+-module(beamai_mcp_options).
+
+-export([checked/1, revealed/1]).
+
+%% Longest name of a server: those of its tools have 64 bytes in all.
+-define(LONGEST_NAME, 32).
+%% Of a server that is started, and of one that is somewhere.
+-define(PROGRAM, [command, args, env, cwd, sandbox]).
+-define(ADDRESS, [url, headers, allow_addresses, insecure]).
+-define(KEYS, [name | ?PROGRAM] ++ ?ADDRESS ++ [
+    workspace, timeout, retry, filters, start_timeout, idle_timeout, trust_annotations, kernel
+]).
+-define(DEFAULTS, #{start_timeout => 60000, idle_timeout => 3600000, trust_annotations => false}).
+
+%% @doc What a server is, with the values that its headers have now.
+-spec revealed(map()) -> {ok, map()} | {error, beamai_error:t()}.
+revealed(#{name := Name, way := #{http := #{headers := Headers} = Address}} = Server) ->
+    Values = maps:map(fun(_Header, Secret) -> beamai_secret:reveal_value(Secret) end, Headers),
+    case [Header || {Header, error} <- maps:to_list(Values)] of
+        [] ->
+            Given = maps:map(fun(_Header, {ok, Value}) -> Value end, Values),
+            {ok, Server#{way := #{http => Address#{headers := Given}}}};
+        [Header | _] ->
+            Message = ["the fun for the header ", Header, " of the MCP server ", Name, " gives no printable ASCII"],
+            {error, beamai_error:new(<<"mcp__", Name/binary>>, execution_failed, not_configured, Message)}
+    end;
+revealed(Server) ->
+    {ok, Server}.
+
+%% @doc The options, complete: `way' says how the server is reached, `native' are the settings that the
+%% calls of its tools run under. Raises `{bad_option, Key}'.
+-spec checked(beamai_mcp:options()) -> map().
+checked(#{name := _, command := _, url := _}) ->
+    beamai_options:bad(url, "cannot be given with command: a server is started here, or it is somewhere");
+checked(#{name := _, command := _} = Options) ->
+    settled(way(stdio, ?PROGRAM, ?ADDRESS, "is for servers that have a url", Options));
+checked(#{name := _, url := _} = Options) ->
+    settled(way(http, ?ADDRESS, ?PROGRAM, "is for servers that are started, by command", Options));
+checked(#{name := _}) ->
+    beamai_options:bad(command, "is missing: the program of the server, or url, its address");
+checked(#{}) ->
+    beamai_options:bad(name, "is missing: the host's name for the server");
+checked(Other) ->
+    beamai_options:bad(options, ["the options must be a map, not ", show(Other)]).
+
+%% The options with those of one way of reaching a server put together, and none of the other way.
+way(Way, Own, Other, Why, Options) ->
+    Given = maps:from_list([{Key, option(Key, V)} || {Key, V} <- maps:to_list(Options)]),
+    case [Key || Key <- Other, is_map_key(Key, Given)] of
+        [] -> ok;
+        [Key | _] -> beamai_options:bad(Key, Why)
+    end,
+    Checked = maps:merge(?DEFAULTS, maps:without(Own, Given)),
+    without_limit(Checked#{way => #{Way => maps:with(Own, Given)}}).
+
+without_limit(#{idle_timeout := infinity} = Checked) -> maps:remove(idle_timeout, Checked);
+without_limit(Checked) -> Checked.
+
+settled(#{kernel := _, workspace := _}) ->
+    beamai_options:bad(workspace, "is that of the kernel, where a kernel is given");
+settled(#{way := Way} = Checked) ->
+    Sandbox = maps:with([sandbox], maps:get(stdio, Way, #{})),
+    #{env := Own} = Settings = beamai_options:kernel(maps:merge(maps:with([workspace], Checked), Sandbox)),
+    #{env := Env} = maps:get(kernel, Checked, #{env => Own}),
+    Checked#{native => Env, way => confined(Way, Settings)}.
+
+%% A sandbox is what it is for a kernel.
+confined(#{stdio := #{sandbox := _} = Program}, #{sandbox := Sandbox}) ->
+    #{stdio => Program#{sandbox := Sandbox}};
+confined(Way, _Settings) ->
+    Way.
+
+option(name, Name) -> name(text(name, Name));
+option(command, Command) -> filled(command, text(command, Command));
+option(args, Args) when is_list(Args) -> [text(args, Arg) || Arg <- Args];
+option(env, Env) when is_map(Env) ->
+    maps:from_list([{variable(Key), text(env, Value)} || {Key, Value} <- maps:to_list(Env)]);
+option(url, Url) -> filled(url, text(url, Url));
+option(headers, Headers) when is_map(Headers) ->
+    maps:from_list([header(text(headers, Key), Value) || {Key, Value} <- maps:to_list(Headers)]);
+option(allow_addresses, All) when is_list(All) -> [text(allow_addresses, One) || One <- All];
+option(insecure, Insecure) when is_boolean(Insecure) -> Insecure;
+option(cwd, Path) -> filled(cwd, text(cwd, Path));
+option(sandbox, Sandbox) -> Sandbox;
+option(workspace, Path) -> Path;
+option(retry, Retry) -> Retry;
+option(filters, Filters) -> Filters;
+option(timeout, Timeout) -> limit(timeout, Timeout);
+option(idle_timeout, Timeout) -> limit(idle_timeout, Timeout);
+option(start_timeout, Ms) when is_integer(Ms) -> limit(start_timeout, Ms);
+option(trust_annotations, Trusts) when is_boolean(Trusts) -> Trusts;
+option(kernel, #{env := _, tools := _} = Kernel) -> Kernel;
+option(headers, Other) ->
+    not_text(headers, Other);
+option(Key, Value) ->
+    case lists:member(Key, ?KEYS) of
+        true -> beamai_options:bad(Key, ["cannot be ", show(Value)]);
+        false -> beamai_options:bad(Key, ["is not an option; the options are ", keys()])
+    end.
+
+keys() ->
+    lists:join(", ", [atom_to_binary(Key) || Key <- ?KEYS]).
+
+name(Name) ->
+    Good =
+        byte_size(Name) =< ?LONGEST_NAME andalso
+            match =:= re:run(Name, "^[a-zA-Z0-9-]+(_[a-zA-Z0-9-]+)*$", [{capture, none}, dollar_endonly]),
+    case Good of
+        true ->
+            Name;
+        false ->
+            beamai_options:bad(name, [
+                "must be up to 32 letters, digits, - and single _ between them, since the names of the tools ",
+                "begin with it, not ", show(Name)
+            ])
+    end.
+
+%% The value is not in what is raised: it may be a key.
+header(Name, Value) ->
+    case beamai_secret:new_value(Value) of
+        {ok, Secret} ->
+            {Name, Secret};
+        error ->
+            beamai_options:bad(headers, [
+                show(Name), " must be printable ASCII, or a fun of no argument that gives it"
+            ])
+    end.
+
+variable(Key) ->
+    Name = text(env, Key),
+    case Name =:= <<>> orelse binary:match(Name, [<<"=">>, <<0>>]) =/= nomatch of
+        true -> beamai_options:bad(env, [show(Name), " is not the name of a variable"]);
+        false -> Name
+    end.
+
+filled(Key, <<>>) -> beamai_options:bad(Key, "must not be empty");
+filled(_Key, Text) -> Text.
+
+limit(_Key, infinity) -> infinity;
+limit(_Key, Ms) when is_integer(Ms), Ms > 0, Ms =< 16#7FFFFFFF -> Ms;
+limit(Key, Other) ->
+    beamai_options:bad(Key, ["must be 1 to 2147483647 milliseconds or infinity, not ", show(Other)]).
+
+text(Key, Text) when is_atom(Text), Key =:= env; is_atom(Text), Key =:= headers ->
+    atom_to_binary(Text);
+text(Key, Text) when is_binary(Text); is_list(Text) ->
+    try unicode:characters_to_binary(Text) of
+        Binary when is_binary(Binary) -> without_nul(Key, Binary);
+        _ -> not_text(Key, Text)
+    catch
+        error:badarg -> not_text(Key, Text)
+    end;
+text(Key, Other) ->
+    not_text(Key, Other).
+
+without_nul(Key, Text) ->
+    case binary:match(Text, <<0>>) of
+        nomatch -> Text;
+        _ -> not_text(Key, Text)
+    end.
+
+%% A variable, a header and an address may be or hold a secret.
+-spec not_text(atom(), term()) -> no_return().
+not_text(env, _Secret) -> beamai_options:bad(env, "must be a map of names to texts");
+not_text(headers, _Secret) -> beamai_options:bad(headers, "must be a map of names to texts, or to funs that give them");
+not_text(url, _Secret) -> beamai_options:bad(url, "must be text");
+not_text(Key, Other) -> beamai_options:bad(Key, ["must be text, not ", show(Other)]).
+
+show(Term) ->
+    beamai_error:show(Term, 80).

@@ -1,0 +1,7 @@
+//! A server that is started here, and spoken to over its streams.
+
+mod lines;
+mod process;
+
+pub(super) use lines::Lines;
+pub(super) use process::{Process, start};
