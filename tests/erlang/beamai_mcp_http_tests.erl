@@ -3,7 +3,7 @@
 
 -include_lib("eunit/include/eunit.hrl").
 
--import(mcp_servers, [serving/2, connect/1, connect/2, kernel/1, call/3, call/4]).
+-import(mcp_servers, [serving/2, connect/1, connect/2, kernel/1, call/3, call/4, work/2]).
 
 real_servers_test_() ->
     {inorder, [
@@ -18,9 +18,6 @@ real_servers_test_() ->
             {"questions", fun questions_reach_the_user/0},
             {"together", fun many_calls_run_at_once/0},
             {"long calls together", fun long_calls_do_not_wait_for_each_other/0},
-            {"cancel", fun a_cancelled_call_is_cancelled_in_the_server/0},
-            {"timeout", fun a_call_that_takes_too_long_is_cancelled_in_the_server/0},
-            {"caller", fun a_call_ends_with_its_caller/0},
             {"death", fun a_server_that_dies_ends_its_calls_and_may_come_back/0},
             {"sessions", fun equal_settings_share_a_session/0},
             {"port", fun a_port_that_dies_is_connected_again/0},
@@ -130,50 +127,6 @@ long_calls_do_not_wait_for_each_other() ->
         %% One after another they take two minutes.
         ?assert(erlang:monotonic_time(second) - Started < 60),
         ok = beamai_mcp:close(Options)
-    end).
-
-%%% Calls that end before their answer
-
-a_cancelled_call_is_cancelled_in_the_server() ->
-    cancelled(fun(Kernel, Args, Started) ->
-        Self = self(),
-        Call = spawn_link(fun() -> Self ! {self(), call(Kernel, <<"mcp__python__work">>, Args, #{run_id => mcp})} end),
-        Started(),
-        ok = beamai_kernel:cancel(mcp),
-        receive
-            {Call, Outcome} -> ?assertMatch({error, #{details := #{reason := cancelled}}}, Outcome)
-        end
-    end).
-
-a_call_that_takes_too_long_is_cancelled_in_the_server() ->
-    cancelled(fun(Kernel, Args, _Started) ->
-        {ok, Work} = beamai_kernel:find_tool(Kernel, <<"mcp__python__work">>),
-        Short = beamai_kernel:replace_tool(Kernel, Work#{timeout => 3000}),
-        ?assertMatch({error, #{error_type := timeout}}, call(Short, <<"mcp__python__work">>, Args))
-    end).
-
-a_call_ends_with_its_caller() ->
-    cancelled(fun(Kernel, Args, Started) ->
-        {Caller, Monitor} = spawn_monitor(fun() -> call(Kernel, <<"mcp__python__work">>, Args) end),
-        Started(),
-        exit(Caller, kill),
-        receive {'DOWN', Monitor, process, Caller, _} -> ok end
-    end).
-
-%% The server notices, and goes on with its other work in the same session.
-cancelled(Do) ->
-    python(fun(Kernel, _) ->
-        beamai_test:in_workspace(fun(Dir) ->
-            {ok, _} = call(Kernel, <<"mcp__python__remember">>, #{<<"text">> => <<"before">>}),
-            #{<<"file">> := File} = Args = work(Dir, 60),
-            Is = fun(Text) -> beamai_test:eventually(fun() -> file:read_file(File) =:= {ok, Text} end) end,
-            Do(Kernel, Args, fun() -> Is(<<"working">>) end),
-            Is(<<"cancelled">>),
-            ?assertEqual(
-                {ok, #{<<"text">> => <<"before after">>}},
-                call(Kernel, <<"mcp__python__remember">>, #{<<"text">> => <<"after">>})
-            )
-        end)
     end).
 
 %%% Servers that go, and come back
@@ -298,9 +251,6 @@ python(Fun) ->
         Fun(connect(Options, #{default_timeout => 100000}), Options),
         ok = beamai_mcp:close(Options)
     end).
-
-work(Dir, Seconds) ->
-    #{<<"file">> => filename:join(Dir, "state"), <<"seconds">> => Seconds}.
 
 says(Message, Parts) ->
     [?assertNotEqual({Message, nomatch}, {Message, binary:match(Message, Part)}) || Part <- Parts].

@@ -23,10 +23,7 @@ real_servers_test_() ->
             {"filters", fun filters_timeouts_and_retries_hold/0},
             {"together", fun many_calls_run_at_once/0},
             {"long texts", fun long_texts_are_cut_and_say_so/0},
-            {"progress", fun progress_reaches_the_context/0},
-            {"cancel", fun a_cancelled_call_is_cancelled_in_the_server/0},
-            {"timeout", fun a_call_that_takes_too_long_is_cancelled_in_the_server/0},
-            {"caller", fun a_call_ends_with_its_caller/0}
+            {"progress", fun progress_reaches_the_context/0}
         ]
     ]}.
 
@@ -269,50 +266,6 @@ progress_reaches_the_context() ->
     end),
     ?assert(is_map(Kernel)),
     close(Options).
-
-a_cancelled_call_is_cancelled_in_the_server() ->
-    cancelled(fun(Kernel, Args, Started) ->
-        Self = self(),
-        Call = spawn_link(fun() -> Self ! {self(), call(Kernel, <<"mcp__python__work">>, Args, #{run_id => mcp})} end),
-        Started(),
-        ok = beamai_kernel:cancel(mcp),
-        receive
-            {Call, Outcome} ->
-                ?assertMatch({error, #{error_type := execution_failed, details := #{reason := cancelled}}}, Outcome)
-        end
-    end).
-
-a_call_that_takes_too_long_is_cancelled_in_the_server() ->
-    cancelled(fun(Kernel, Args, _Started) ->
-        Short = beamai_kernel:replace_tool(
-            Kernel, (element(2, beamai_kernel:find_tool(Kernel, <<"mcp__python__work">>)))#{timeout => 3000}
-        ),
-        ?assertMatch({error, #{error_type := timeout}}, call(Short, <<"mcp__python__work">>, Args))
-    end).
-
-a_call_ends_with_its_caller() ->
-    cancelled(fun(Kernel, Args, Started) ->
-        {Caller, Monitor} = spawn_monitor(fun() -> call(Kernel, <<"mcp__python__work">>, Args) end),
-        Started(),
-        exit(Caller, kill),
-        receive {'DOWN', Monitor, process, Caller, _} -> ok end
-    end).
-
-%% The server notices, and goes on with its other work.
-cancelled(Do) ->
-    beamai_test:in_workspace(fun(Dir) ->
-        Options = mcp_servers:python(),
-        Kernel = connect(Options, #{workspace => Dir, default_timeout => infinity}),
-        {ok, _} = call(Kernel, <<"mcp__python__remember">>, #{<<"text">> => <<"before">>}),
-        #{<<"file">> := File} = Args = work(Dir, 60),
-        Is = fun(Text) -> beamai_test:eventually(fun() -> file:read_file(File) =:= {ok, Text} end) end,
-        Do(Kernel, Args, fun() -> Is(<<"working">>) end),
-        Is(<<"cancelled">>),
-        ?assertEqual(
-            {ok, #{<<"text">> => <<"before after">>}}, call(Kernel, <<"mcp__python__remember">>, #{<<"text">> => <<"after">>})
-        ),
-        close(Options)
-    end).
 
 python() ->
     mcp_servers:connected(mcp_servers:python()).
