@@ -1,26 +1,27 @@
 #!/bin/sh
-# Runs a program as nobody on a machine that refuses namespaces to it, but not to bwrap. To be started as root.
+# Runs a program as nobody special on a machine that refuses namespaces to it, but not to bwrap. To be started as root.
 #
-#   machine.sh KIND TARGET PREPARATION PROGRAM [ARGUMENT...]
+#   machine.sh KIND USER TARGET PREPARATION PROGRAM [ARGUMENT...]
 #
 # KIND is what refuses them:
 #   kernel    the kernel, to everybody; bwrap is set-uid root, as in hardened systems
 #   profile   a rule that knows bwrap, as AppArmor has them in Ubuntu; here, a filter of system calls
-# TARGET is the directory of what was built, which nobody has to reach. PREPARATION is a script for root on that machine.
+# USER is the number of the user and of its group; users that nothing else has are not disturbed by what others use up.
+# TARGET is the directory of what was built, which that user has to reach. PREPARATION is a script for root on that machine.
 # Nothing of it is left: mounts and limits are in namespaces of their own.
 set -eu
-kind="$1" target="$2" preparation="$3"
-shift 3
+kind="$1" user="$2" target="$3" preparation="$4"
+shift 4
 here="$(cd "$(dirname "$0")" && pwd)"
 
 if [ "${IN_MACHINE:-}" = "" ]; then
     export IN_MACHINE=mounts
     if [ "$kind" = profile ]; then
-        exec unshare --mount "$0" "$kind" "$target" "$preparation" "$@"
+        exec unshare --mount "$0" "$kind" "$user" "$target" "$preparation" "$@"
     fi
     # A user namespace in which there are all users, with limits of its own.
     unshare --user --mount sh -c 'until grep -q . /proc/self/gid_map; do sleep 0.01; done; exec "$@"' sh \
-        "$0" "$kind" "$target" "$preparation" "$@" &
+        "$0" "$kind" "$user" "$target" "$preparation" "$@" &
     child=$!
     until [ "$(readlink "/proc/$child/ns/user")" != "$(readlink /proc/self/ns/user)" ]; do sleep 0.01; done
     echo "0 0 65536" >"/proc/$child/uid_map"
@@ -31,7 +32,7 @@ fi
 
 mount -t tmpfs -o mode=1777 tmpfs /run
 mount -t tmpfs -o mode=755 tmpfs /mnt
-nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+nobody() { setpriv --reuid="$user" --regid="$user" --clear-groups "$@"; }
 if ! nobody test -x "$target/beamai-port"; then
     # A directory above lets nobody in: here, another one is in its place, with the target in it and nothing else.
     mkdir /mnt/target
@@ -61,4 +62,4 @@ cd /
 export HOME=/nonexistent
 filter=""
 [ "$kind" = kernel ] || filter="python3 $here/filter.py"
-exec $filter setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+exec $filter setpriv --reuid="$user" --regid="$user" --clear-groups "$@"

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
 
 /// What refuses namespaces, as `machine.sh` knows it.
@@ -37,38 +38,50 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// A program that runs as nobody on a machine that root has prepared.
-fn on_machine(kind: &str, preparation: &str, program: &Path) -> Command {
+/// A user whom nobody knows, and whose processes do not count with those of others.
+fn somebody() -> u32 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    20_000 + std::process::id() % 400 * 100 + NEXT.fetch_add(1, Ordering::Relaxed) % 100
+}
+
+/// A program that runs as a user on a machine that root has prepared.
+fn on_machine(kind: &str, user: u32, preparation: &str, program: &Path) -> Command {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/by_bwrap/machine.sh");
     let mut command = Command::new(script);
-    command.arg(kind).arg(Path::new(PROGRAM).parent().unwrap()).arg(preparation).arg(program);
+    command
+        .arg(kind)
+        .arg(user.to_string())
+        .arg(Path::new(PROGRAM).parent().unwrap())
+        .arg(preparation)
+        .arg(program);
     command
 }
 
-/// A workspace of nobody's.
-fn workspace() -> TempDir {
+/// A user's workspace.
+fn workspace(user: u32) -> TempDir {
     let dir = TempDir::new().unwrap();
     std::fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o755)).unwrap();
-    std::os::unix::fs::chown(dir.path(), Some(65_534), Some(65_534)).unwrap();
+    std::os::unix::fs::chown(dir.path(), Some(user), Some(user)).unwrap();
     dir
 }
 
 /// A machine, and how it was prepared.
 struct Machine {
     kind: &'static str,
+    user: u32,
     preparation: String,
 }
 
 impl Machine {
     fn new(kind: &'static str) -> Self {
-        Self { kind, preparation: ":".to_owned() }
+        Self { kind, user: somebody(), preparation: ":".to_owned() }
     }
 
     /// One on which this is there in place of bwrap; of `bwrap` itself there is a copy in `/mnt`.
     fn with_bwrap(script: &str) -> Self {
         let place = "\"$(readlink -f \"$(command -v bwrap)\")\"";
         let write = format!("printf '%s\\n' '{script}' >/mnt/other; chmod 755 /mnt/other");
-        Self { kind: "profile", preparation: format!("{write}; mount --bind /mnt/other {place}") }
+        Self { preparation: format!("{write}; mount --bind /mnt/other {place}"), ..Self::new("profile") }
     }
 
     /// One whose bwrap is told something else: what `sed` makes of the arguments, and further ones.
@@ -85,7 +98,7 @@ impl Machine {
         std::fs::set_permissions(settings.path(), PermissionsExt::from_mode(0o644)).unwrap();
         let text = json!({"sandbox": sandbox, "permissions": {"default": "allow"}});
         std::fs::write(settings.path(), text.to_string()).unwrap();
-        let mut port = on_machine(self.kind, &self.preparation, Path::new(PROGRAM));
+        let mut port = on_machine(self.kind, self.user, &self.preparation, Path::new(PROGRAM));
         let port = port.args(["call", "--settings"]).arg(settings.path()).arg("--workspace").arg(workspace);
         let args = json!({"command": command, "timeout": 30_000});
         let output = port.args(["shell_exec", &args.to_string()]).output().unwrap();
@@ -93,7 +106,7 @@ impl Machine {
     }
 
     fn run(&self, sandbox: Value, command: &str) -> Value {
-        self.run_in(workspace().path(), &sandbox, command)
+        self.run_in(workspace(self.user).path(), &sandbox, command)
     }
 
     /// Whether an attempt succeeds.
@@ -108,9 +121,11 @@ impl Machine {
 fn every_layer_is_there_and_the_result_says_who_made_it() {
     for kind in KINDS.into_iter().filter(|_| is_root()) {
         for mode in ["required", "best_effort"] {
-            let result = Machine::new(kind).run(json!(mode), "id -u; ./x; echo made > made; cat made");
+            let machine = Machine::new(kind);
+            let result = machine.run(json!(mode), "id -u; echo made > made; cat made");
             let isolation = &result["isolation"];
-            assert_eq!((&result["stdout"], &isolation["by"]), (&json!("65534\nmade\n"), &json!("bwrap")));
+            assert_eq!(result["stdout"], format!("{}\nmade\n", machine.user), "{result}");
+            assert_eq!(isolation["by"], "bwrap");
             // Where the kernel has no user namespaces, bwrap has none either.
             let expected = if kind == "kernel" { &LAYERS[1..] } else { &LAYERS[..] };
             assert_eq!(isolation["on"], json!(expected), "{result}");
@@ -147,7 +162,7 @@ fn test_program(name: &str) -> PathBuf {
 /// on who bounds memory: tests of this file are in their place.
 fn run_tests(name: &str, not: &[&str], least: usize) {
     for kind in KINDS.into_iter().filter(|_| is_root()) {
-        let mut tests = on_machine(kind, ":", &test_program(name));
+        let mut tests = on_machine(kind, somebody(), ":", &test_program(name));
         for test in not {
             tests.args(["--skip", test]);
         }
@@ -282,7 +297,7 @@ fn nobody_becomes_anybody_else() {
         let machine = Machine::new(kind);
         // On the machine, there is a program that runs as another user.
         assert_eq!(machine.run(json!("off"), "/mnt/id -u")["stdout"], "65533\n");
-        assert_eq!(machine.run(json!("required"), "/mnt/id -u")["stdout"], "65534\n");
+        assert_eq!(machine.run(json!("required"), "/mnt/id -u")["stdout"], format!("{}\n", machine.user));
         let become_others = "for id in 0 1 65533; do setpriv --reuid=$id true 2>/dev/null && echo $id; \
                              setpriv --regid=$id true 2>/dev/null && echo $id; done; chown 65533 . && echo chown; true";
         assert_eq!(machine.run(json!("required"), become_others)["stdout"], "");
@@ -313,7 +328,7 @@ fn memory_that_no_process_has_is_looked_at() {
 
 /// Asserts that `required` runs nothing, names the layer, and says why.
 fn assert_refused(machine: &Machine, layer: &str, why: &[&str]) {
-    let dir = workspace();
+    let dir = workspace(machine.user);
     let error = machine.run_in(dir.path(), &json!("required"), "touch ran");
     assert_eq!(error["details"]["reason"], "isolation_unavailable", "{error}");
     assert_eq!(error["details"]["layer"], layer, "{error}");
@@ -323,7 +338,8 @@ fn assert_refused(machine: &Machine, layer: &str, why: &[&str]) {
     assert!(!dir.path().join("ran").exists());
     // What is left without it is not nothing.
     let result = machine.run_in(dir.path(), &json!("best_effort"), "touch ran");
-    assert_eq!(result["isolation"]["on"].as_array().unwrap().last().unwrap(), "seccomp", "{result}");
+    let last = result["isolation"]["on"].as_array().and_then(|on| on.last());
+    assert!(last.is_some_and(|last| last == "seccomp"), "{result}");
     assert!(result["isolation"].get("by").is_none() && dir.path().join("ran").exists());
 }
 
@@ -332,7 +348,8 @@ fn without_a_bwrap_that_can_be_trusted_required_refuses_and_says_why() {
     if !is_root() {
         return;
     }
-    let prepared = |preparation: &str| Machine { kind: "profile", preparation: preparation.to_owned() };
+    let prepared =
+        |preparation: &str| Machine { preparation: preparation.to_owned(), ..Machine::new("profile") };
     let absent = "umount /usr/bin/bwrap; mkdir /mnt/bin; mount --rbind /usr/bin /mnt/bin; \
                   mount -t tmpfs -o mode=755 tmpfs /usr/bin; /mnt/bin/cp -as /mnt/bin/. /usr/bin/; rm /usr/bin/bwrap";
     let refusal = "cannot make the namespace: operation not permitted";
@@ -423,7 +440,8 @@ fn protected_paths_that_are_not_mounted_are_noticed() {
     if !is_root() {
         return;
     }
-    let dir = workspace();
+    let machine = Machine::new("profile");
+    let dir = workspace(machine.user);
     let git = dir.path().join(".git");
     for name in ["hooks", "objects"] {
         std::fs::create_dir_all(git.join(name)).unwrap();
@@ -431,12 +449,14 @@ fn protected_paths_that_are_not_mounted_are_noticed() {
     for (file, text) in [("HEAD", "ref: refs/heads/main\n"), ("config", "[core]\n")] {
         std::fs::write(git.join(file), text).unwrap();
     }
-    assert!(Command::new("chown").args(["-R", "65534:65534"]).arg(dir.path()).status().unwrap().success());
+    let owner = format!("{0}:{0}", machine.user);
+    assert!(Command::new("chown").args(["-R", &owner]).arg(dir.path()).status().unwrap().success());
     let evil = "echo evil > .git/hooks/pre-commit; ls .git/hooks";
-    let whole = Machine::new("profile").run_in(dir.path(), &json!("required"), evil);
+    let whole = machine.run_in(dir.path(), &json!("required"), evil);
     assert_eq!(whole["stdout"], "", "{whole}");
     // In place of the hooks, something else is mounted.
     let other = Machine::with_changes(r"s#/.git/hooks\$#/.git/objects#", "");
+    let other = Machine { user: machine.user, ..other };
     let error = other.run_in(dir.path(), &json!("required"), evil);
     assert_eq!(error["details"]["layer"], "protected_paths", "{error}");
     assert!(error["message"].as_str().unwrap().contains(".git/hooks"), "{error}");
@@ -448,34 +468,35 @@ fn more_than_bwrap_can_be_told_is_refused() {
     if !is_root() {
         return;
     }
-    let dir = workspace();
-    for number in 0..3_500 {
+    let user = somebody();
+    let dir = workspace(user);
+    for number in 0..1_200 {
         std::fs::write(dir.path().join(format!("{number}.pem")), "").unwrap();
     }
     let run = |count: u32| {
         let settings =
             json!({"sandbox": "required", "permissions": {"default": "allow", "deny": ["Read(**/*.pem)"]}});
-        for number in count..3_500 {
+        for number in count..1_200 {
             _ = std::fs::remove_file(dir.path().join(format!("{number}.pem")));
         }
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::set_permissions(file.path(), PermissionsExt::from_mode(0o644)).unwrap();
         std::fs::write(file.path(), settings.to_string()).unwrap();
-        let mut port = on_machine("kernel", "ulimit -S -n 1024", Path::new(PROGRAM));
+        let mut port = on_machine("kernel", user, "ulimit -S -n 256", Path::new(PROGRAM));
         let port = port.args(["call", "--settings"]).arg(file.path()).arg("--workspace").arg(dir.path());
         let output = port.args(["shell_exec", r#"{"command": "touch ran; ulimit -n"}"#]).output().unwrap();
         serde_json::from_slice::<Value>(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
     };
-    let error = run(3_500);
+    let error = run(1_200);
     assert_eq!(error["details"]["layer"], "protected_paths", "{error}");
     assert!(!dir.path().join("ran").exists());
-    let result = run(1_500);
+    let result = run(400);
     // What had to be raised for it was taken back.
-    assert_eq!(result["stdout"], "1024\n", "{result}");
+    assert_eq!(result["stdout"], "256\n", "{result}");
 }
 
 fn doctor(machine: &Machine) -> (Output, Value) {
-    let mut port = on_machine(machine.kind, &machine.preparation, Path::new(PROGRAM));
+    let mut port = on_machine(machine.kind, machine.user, &machine.preparation, Path::new(PROGRAM));
     let output = port.args(["doctor", "--json", "--workspace", "/tmp"]).output().unwrap();
     let report = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
     (output, report)
@@ -497,4 +518,11 @@ fn the_doctor_says_who_makes_the_namespaces_and_that_required_works() {
         let (output, report) = doctor(&Machine::with_bwrap("#!/bin/sh\nexit 3"));
         assert!(!output.status.success() && report["required_works"] == false, "{report:#}");
     }
+}
+
+#[test]
+fn a_reaper_is_not_started_by_hand() {
+    let output = Command::new(PROGRAM).arg("reaper").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("not by hand"), "{output:?}");
 }

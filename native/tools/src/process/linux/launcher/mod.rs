@@ -7,6 +7,7 @@
 mod bwrap;
 mod clean;
 mod clone;
+mod detour;
 mod hunt;
 mod memory;
 mod reaper;

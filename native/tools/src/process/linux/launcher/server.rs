@@ -1,6 +1,5 @@
 //! The launcher's loop.
 
-use super::bwrap::{Bwrap, Papers, become_bwrap};
 use super::clone::fork;
 use super::hunt;
 use super::reaper::Reaper;
@@ -11,22 +10,17 @@ use crate::process::linux::message::{Failure, Setup, from_bytes, to_bytes};
 use crate::process::linux::sandbox::{self, Outside, Placeholders, Way};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process};
 use std::collections::HashSet;
 use std::os::fd::{AsFd, OwnedFd};
-use std::time::Duration;
-
-/// The longest that `bwrap` may take: less than the port waits for the launcher.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The launcher's state.
 pub(super) struct Server {
     socket: OwnedFd,
     signals: Signals,
-    reapers: HashSet<Pid>,
-    placeholders: Placeholders,
+    pub(super) reapers: HashSet<Pid>,
+    pub(super) placeholders: Placeholders,
     /// Why the machine refuses namespaces to this process, where `bwrap` has them.
     refusal: Option<Failure>,
 }
@@ -40,7 +34,7 @@ pub(super) enum Turn {
 }
 
 /// A clone's way out of the loop, or what the launcher has to tell the port.
-enum Made {
+pub(super) enum Made {
     Clone(Box<Reaper>),
     Reply(Setup, Option<OwnedFd>),
 }
@@ -108,99 +102,44 @@ impl Server {
         let mut refusal = first.and_then(|_| self.refusal.take());
         let mut missing = None;
         for way in &ways[first.unwrap_or(0)..] {
-            let made = match (way.is_by_bwrap(), &mut refusal) {
-                (true, Some(refusal)) => match self.try_bwrap(confinement, refusal) {
+            let made = match way.is_by_bwrap() {
+                false => self.try_way(*way, confinement),
+                true => match self.try_bwrap(confinement, refusal.as_mut()) {
                     Ok(made) => Ok(made),
                     Err(failure) => {
                         missing = failure;
                         continue;
                     }
                 },
-                (true, None) => continue,
-                (false, _) => self.try_way(*way, confinement),
             };
             match made {
-                Ok(Made::Reply(Ok(mut entered), control)) => {
-                    sandbox::account(&mut entered.isolation, confinement, refusal.as_ref());
-                    if way.is_by_bwrap() {
-                        self.refusal = refusal;
-                    }
-                    return Made::Reply(Ok(entered), control);
-                }
                 // What the machine refuses, it refuses again; another way may do without.
                 Ok(Made::Reply(Err(failure), _)) | Err(failure) if !failure.is_shortage() => {
                     refusal.get_or_insert(failure);
                 }
-                Ok(made) => return made,
                 Err(failure) => return Made::Reply(Err(failure), None),
+                Ok(made) => return self.accounted(made, *way, confinement, refusal),
             }
         }
         let failure = missing.or(refusal).unwrap_or_else(|| Failure::new("make a reaper", Errno::IO));
         Made::Reply(Err(failure), None)
     }
 
-    /// Has `bwrap` make the namespaces, where they are what is missing. Otherwise, and where it cannot either, there is
-    /// nothing to be had of it, which the refusal tells; what of a layer is missing then is given beside.
-    fn try_bwrap(
+    /// What was made, with the layers that are off because of a refusal. That `bwrap` was needed is remembered.
+    fn accounted(
         &mut self,
+        mut made: Made,
+        way: Way,
         confinement: &Confinement,
-        refusal: &mut Failure,
-    ) -> Result<Made, Option<Failure>> {
-        // Who is root has the privileges that make them, or bwrap has them neither.
-        if Outside::here().uid == 0 || !sandbox::is_of_namespaces(refusal) {
-            return Err(None);
+        refusal: Option<Failure>,
+    ) -> Made {
+        if let Made::Reply(Ok(entered), _) = &mut made {
+            sandbox::account(&mut entered.isolation, confinement, refusal.as_ref());
+            if way.is_by_bwrap() {
+                self.refusal = refusal;
+            }
         }
-        let bwrap = Bwrap::find(confinement).map_err(|why| {
-            refusal.instead = Some(why);
-            None
-        })?;
-        let failure = |errno| Failure::new("make a reaper", errno);
-        let mut start = || self.start_bwrap(&bwrap, confinement).unwrap_or_else(|errno| Err(failure(errno)));
-        let started = match start() {
-            // It goes by paths; what lay at one may have been moved since it was planned, by another command.
-            Err(failure) if !failure.is_shortage() && failure.errno != Errno::TIMEDOUT.raw_os_error() => {
-                start()
-            }
-            started => started,
-        };
-        started.or_else(|mut missing| {
-            if missing.is_shortage() {
-                return Ok(Made::Reply(Err(missing), None));
-            }
-            let program = bwrap.path().display();
-            missing.instead = Some(format!("{program} was asked because this program itself {refusal}"));
-            refusal.instead = Some(format!("{program} was asked, too: {}", missing.with_layer()));
-            Err(missing.layer.is_some().then_some(missing))
-        })
-    }
-
-    fn start_bwrap(
-        &mut self,
-        bwrap: &Bwrap,
-        confinement: &Confinement,
-    ) -> Result<Result<Made, Failure>, Errno> {
-        let papers = Papers::new()?;
-        let (ours, control) =
-            socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-        let Some(pid) = fork(0)? else { become_bwrap(bwrap, &papers, confinement, &control) };
-        self.reapers.insert(pid);
-        drop(control);
-        set_socket_timeout(&ours, Timeout::Recv, Some(PATIENCE))?;
-        let setup = match self.setup_of(&ours) {
-            Err(Errno::AGAIN) => {
-                _ = kill_process(pid, Signal::KILL);
-                Err(Failure::new("have it isolate anything", Errno::TIMEDOUT))
-            }
-            Err(Errno::PIPE) => {
-                Err(Failure::new(&format!("have it isolate anything ({})", papers.said()), Errno::PERM))
-            }
-            Err(errno) => return Err(errno),
-            Ok(setup) => setup,
-        };
-        set_socket_timeout(&ours, Timeout::Recv, None)?;
-        let covered = papers.made().map(|made| made.placeholders).unwrap_or_default();
-        self.placeholders.add(pid, &covered);
-        Ok(setup.map(|entered| Made::Reply(Ok(entered), Some(ours))))
+        made
     }
 
     fn try_way(&mut self, way: Way, confinement: &Confinement) -> Result<Made, Failure> {
@@ -228,7 +167,7 @@ impl Server {
         }
     }
 
-    fn setup_of(&self, reaper: &OwnedFd) -> Result<Setup, Errno> {
+    pub(super) fn setup_of(&self, reaper: &OwnedFd) -> Result<Setup, Errno> {
         let frame = frame::receive(reaper.as_fd())?.ok_or(Errno::PIPE)?;
         from_bytes(&frame.body)
     }

@@ -52,7 +52,11 @@ impl Look {
     pub(super) fn at_parts(&self, made: &Made, protects: bool) -> Result<(), Failure> {
         for (path, part) in made.parts.iter().filter(|(_, part)| part.protects == protects) {
             let path = Path::new(path);
-            self.at(path, part).map_err(failed("have mounted", path))?;
+            match self.at(path, part) {
+                // It is gone since it was planned.
+                Err(Errno::NOENT | Errno::NOTDIR) if protects => {}
+                seen => seen.map_err(failed("have mounted", path))?,
+            }
         }
         Ok(())
     }
@@ -80,7 +84,7 @@ impl Look {
 
     /// The mount that is seen at a path.
     fn mount_at(&self, path: &Path) -> Result<&Mount, Errno> {
-        self.0.get(&id_at(path)?).ok_or(Errno::NOENT)
+        self.0.get(&id_at(path)?).ok_or(Errno::STALE)
     }
 }
 

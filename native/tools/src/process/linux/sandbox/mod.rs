@@ -160,9 +160,11 @@ impl<'a> Stage<'a> {
             let path = Path::new(directory);
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let opened = rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
-            opened
-                .and_then(|fd| self.intruders.forbid(fd, name, path.join(name)))
-                .map_err(mount::failed("watch", path))?;
+            match opened.and_then(|fd| self.intruders.forbid(fd, name, path.join(name))) {
+                // It is gone since it was planned.
+                Err(Errno::NOENT | Errno::NOTDIR) => {}
+                watched => watched.map_err(mount::failed("watch", path))?,
+            }
         }
         Ok(())
     }

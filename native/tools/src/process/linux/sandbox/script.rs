@@ -173,8 +173,16 @@ impl Script {
         for (path, part) in &self.0 {
             let path = path.as_os_str();
             match &part.what {
-                What::Shown { source, read_only: true } => add(&["--ro-bind".as_ref(), &source.path, path]),
-                What::Shown { source, read_only: false } => add(&["--bind".as_ref(), &source.path, path]),
+                What::Shown { source, read_only } => {
+                    // What is to be protected and is gone meanwhile needs no protection.
+                    let bind = match (read_only, part.protects) {
+                        (true, true) => "--ro-bind-try",
+                        (true, false) => "--ro-bind",
+                        (false, true) => "--bind-try",
+                        (false, false) => "--bind",
+                    };
+                    add(&[bind.as_ref(), &source.path, path]);
+                }
                 What::Temporary => add(&[perms, "1777".as_ref(), tmpfs, path]),
                 What::Bare => add(&[tmpfs, path]),
                 What::Hidden { is_directory: true } => add(&[tmpfs, path, remount, path]),
@@ -232,7 +240,7 @@ mod tests {
         script.cover(&path("d"), FileType::Directory);
         fixed(&mut script, &path("a"), false).unwrap();
         let [top, a, d, file] = ["", "a", "d", "a/b/file"].map(|one| path(one).display().to_string());
-        let all = ["--bind", &top, &top, "--bind", &a, &a, "--ro-bind-data", "7", &file];
+        let all = ["--bind", &top, &top, "--bind-try", &a, &a, "--ro-bind-data", "7", &file];
         assert_eq!(told(&script), [&all[..], &["--tmpfs", &d, "--remount-ro", &d]].concat());
     }
 
