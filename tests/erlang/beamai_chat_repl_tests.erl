@@ -52,9 +52,25 @@ until(Port, Text, Seen) ->
 stop(Port) ->
     {os_pid, Pid} = erlang:port_info(Port, os_pid),
     _ = os:cmd("kill -TERM " ++ integer_to_list(Pid)),
+    ended(Port).
+
+%% Says at a terminal that the input ends.
+leave(Port) ->
+    port_command(Port, <<4>>),
+    ended(Port).
+
+ended(Port) ->
     receive
-        {Port, {exit_status, Status}} -> Status
+        {Port, {exit_status, Status}} ->
+            flush(Port),
+            Status
     after 15000 -> error(not_ended)
+    end.
+
+flush(Port) ->
+    receive
+        {Port, _} -> flush(Port)
+    after 0 -> ok
     end.
 
 model_env(Server) ->
@@ -119,24 +135,24 @@ an_interrupt_ends_whatever_waits_for_the_person_test_() ->
         ?assertMatch(#{<<"role">> := <<"user">>, <<"content">> := <<"Ask again">>}, lists:last(Third)),
         #{<<"content">> := Answered} = lists:last(Last),
         ?assertNotEqual(nomatch, string:find(Answered, "\"Which?\":\"B\"")),
-        port_command(Port, <<4>>),
-        ?assertEqual(0, receive {Port, {exit_status, Status}} -> Status after 15000 -> error(not_ended) end),
+        ?assertEqual(0, leave(Port)),
+        ?assertEqual([], beamai_test:mailbox()),
         chat_server:stop(Server)
     end}.
 
 colour_is_for_terminals_test_() ->
     {timeout, 60, fun() ->
         Bold = <<"\e[1mfile_list">>,
-        Seen = fun(Port) ->
+        Seen = fun(Port, End) ->
             until(Port, "\n> "),
             type(Port, "go"),
             Shown = until(Port, "Both calls ran together"),
-            _ = stop(Port),
+            _ = End(Port),
             string:find(Shown, Bold) =/= nomatch
         end,
-        ?assert(Seen(start_at_terminal([]))),
-        ?assertNot(Seen(start_at_terminal([{"NO_COLOR", "1"}]))),
-        ?assertNot(Seen(start([])))
+        ?assert(Seen(start_at_terminal([]), fun leave/1)),
+        ?assertNot(Seen(start_at_terminal([{"NO_COLOR", "1"}]), fun leave/1)),
+        ?assertNot(Seen(start([]), fun stop/1))
     end}.
 
 without_a_model_there_is_a_tour_test_() ->

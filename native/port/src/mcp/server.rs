@@ -143,7 +143,8 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         if let Some(cursor) = page.and_then(|page| page.cursor) {
-            let what = format!("there is no page {cursor:?}: the list of tools has one page, without a cursor");
+            let what =
+                format!("there is no page {cursor:?}: the list of tools has one page, without a cursor");
             return Err(ErrorData::invalid_params(what, None));
         }
         Ok(ListToolsResult::with_all_items(self.shared.listed.clone()))

@@ -145,7 +145,8 @@ mod tests {
 
     #[test]
     fn where_nothing_was_found_the_summary_says_all() {
-        let result = json!({"matches": [], "total_matches": 0, "coverage": {"complete": true, "searched": 0}});
+        let result =
+            json!({"matches": [], "total_matches": 0, "coverage": {"complete": true, "searched": 0}});
         let display = shown("file_grep", json!({"pattern": "x"}), result);
         assert_eq!((display.summary.as_str(), display.body), ("file_grep x: 0 matches", None));
     }

@@ -48,8 +48,14 @@ mod tests {
     fn the_head_and_what_follows_are_told_apart() {
         for (text, expected) in [
             ("---\na: 1\n---\nbody\n---\n", Some((json!({"a": 1}), "body\n---\n"))),
-            ("\u{feff}--- \r\na: x # why\r\nb: [\"p, q\", r]\r\n---\t\r\nbody\r\n", Some((json!({"a": "x", "b": ["p, q", "r"]}), "body\r\n"))),
-            ("---\na: \"say \\\"hi\\\"\"\nb: 'it''s'\nc: |\n  one\n    two\n---", Some((json!({"a": "say \"hi\"", "b": "it's", "c": "one\n  two\n"}), ""))),
+            (
+                "\u{feff}--- \r\na: x # why\r\nb: [\"p, q\", r]\r\n---\t\r\nbody\r\n",
+                Some((json!({"a": "x", "b": ["p, q", "r"]}), "body\r\n")),
+            ),
+            (
+                "---\na: \"say \\\"hi\\\"\"\nb: 'it''s'\nc: |\n  one\n    two\n---",
+                Some((json!({"a": "say \"hi\"", "b": "it's", "c": "one\n  two\n"}), "")),
+            ),
             ("---\n---\nbody", Some((Value::Null, "body"))),
             ("no head\n---\na: 1\n---\n", None),
             ("----\na: 1\n---\n", None),
@@ -69,7 +75,10 @@ mod tests {
             ("---\na: b: c\n---\n", "line 2"),
         ] {
             let error = read(text).unwrap_err();
-            assert!(error.contains(said) && !error.contains('\n') && !error.contains("Options"), "{text:?}: {error}");
+            assert!(
+                error.contains(said) && !error.contains('\n') && !error.contains("Options"),
+                "{text:?}: {error}"
+            );
         }
     }
 }
