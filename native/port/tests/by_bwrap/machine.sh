@@ -32,6 +32,7 @@ fi
 
 mount -t tmpfs -o mode=1777 tmpfs /run
 mount -t tmpfs -o mode=755 tmpfs /mnt
+cp "$here/filter.py" /mnt/filter.py
 nobody() { setpriv --reuid="$user" --regid="$user" --clear-groups "$@"; }
 if ! nobody test -x "$target/beamai-port"; then
     # A directory above lets nobody in: here, another one is in its place, with the target in it and nothing else.
@@ -61,5 +62,5 @@ unset IN_MACHINE
 cd /
 export HOME=/nonexistent
 filter=""
-[ "$kind" = kernel ] || filter="python3 $here/filter.py"
+[ "$kind" = kernel ] || filter="python3 /mnt/filter.py"
 exec $filter setpriv --reuid="$user" --regid="$user" --clear-groups "$@"

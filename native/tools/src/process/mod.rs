@@ -15,6 +15,7 @@
 //! when its control socket closes (the port is gone) and when the launcher is gone. As the init of a pid namespace it
 //! cannot be outrun: the kernel ends the namespace with it. Where namespaces are refused it is a child subreaper, to
 //! which every orphan beneath it falls, and hunts them down until none is left.
+//! Where they are refused to this program and not to `bwrap`, the launcher clones that, and it starts the reaper.
 //!
 //! A reaper enters the layers of a [`Confinement`] (`linux/sandbox`) before its first command, which costs as much as
 //! several small commands do. One whose command ended by itself and left nothing behind (no process, no mount, no shared
