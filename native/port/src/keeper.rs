@@ -14,7 +14,7 @@ use std::time::Duration;
 pub(crate) const COMMAND: &str = "keeper";
 
 /// How long a program that has closed its end of the pipe may take to let go of its journals.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Has a keeper started before the first change of several files.
 pub(crate) fn promise() {

@@ -5,6 +5,7 @@ use crate::workspace::draft::{fresh_name, nameless};
 use crate::workspace::{names, path};
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
+use rustix::process::Pid;
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{DirBuilder, File};
 use std::io;
@@ -121,7 +122,9 @@ pub(crate) struct Ledger {
 impl Ledger {
     /// Keeps a journal. It appears complete, and locked by this process.
     pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<Journal> {
-        let name = OsString::from(fresh_name().replacen(".beamai-", "", 1).replacen(".tmp", SUFFIX, 1));
+        let (fresh, own) = (fresh_name(), rustix::process::getpid().as_raw_nonzero());
+        let unique = fresh.trim_start_matches(".beamai-").trim_end_matches(".tmp");
+        let name = OsString::from(format!("{unique}-{own}{SUFFIX}"));
         let dir = self.dir.try_clone()?;
         match nameless(self.dir.as_fd(), PRIVATE) {
             Some(fd) => {
@@ -166,6 +169,19 @@ impl Ledger {
         }
         Ok(found)
     }
+}
+
+/// Whether the process that began a journal has ended, or is ending. Where that cannot be told, it lives.
+pub(super) fn is_owner_gone(name: &OsStr) -> bool {
+    let text = name.to_string_lossy();
+    let stem = text.strip_suffix(SUFFIX).unwrap_or_default();
+    let own = stem.rsplit('-').next().and_then(|pid| Pid::from_raw(pid.parse().ok()?));
+    own.is_some_and(|pid| {
+        let stat = || std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok();
+        // The state follows the program's name, which may hold anything.
+        let is_ending = || stat()?.rsplit_once(") ")?.1.chars().next().map(|state| "ZX".contains(state));
+        rustix::process::test_kill_process(pid) == Err(Errno::SRCH) || is_ending().unwrap_or(false)
+    })
 }
 
 fn filled(fd: OwnedFd, bytes: &[u8]) -> io::Result<File> {

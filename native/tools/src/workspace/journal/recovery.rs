@@ -1,6 +1,6 @@
 //! Looking for journals without an owner.
 
-use super::ledger::{Ledger, Place, is_own, places};
+use super::ledger::{Ledger, Place, is_own, is_owner_gone, places};
 use super::record::Record;
 use super::undo::{self, Undone};
 use crate::workspace::{cached, names};
@@ -18,6 +18,8 @@ use std::time::{Duration, Instant, SystemTime};
 const FINE_NS: i64 = 50_000_000;
 /// Between two tries of a lock that is being waited for.
 const PAUSE: Duration = Duration::from_millis(1);
+/// How long to wait for somebody else who undoes a change.
+const UNDOING: Duration = Duration::from_secs(10);
 /// Longest journal.
 const MOST_BYTES: u64 = 256 << 20;
 /// After this time a journal whose workspace is gone, or one that was never completed, is of no use to anybody.
@@ -137,7 +139,10 @@ fn take(ledger: &Ledger, name: &OsStr, deadline: Instant) -> io::Result<Taken> {
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || !is_own(&file, 0o077)? {
         return Ok(Taken::Nothing);
     }
-    if !lock(&file, deadline)? {
+    // What is not held by its owner is being undone by somebody else right now, and nobody may see half of that.
+    let is_locked =
+        lock(&file, deadline)? || is_owner_gone(name) && lock(&file, deadline.max(Instant::now() + UNDOING))?;
+    if !is_locked {
         return Ok(Taken::Held);
     }
     // Its owner was done, or another process has recovered it meanwhile.

@@ -373,6 +373,21 @@ fn a_journal_whose_owner_lives_is_left_alone() {
 }
 
 #[test]
+fn who_comes_while_somebody_undoes_a_change_waits_for_that() {
+    let stage = half_changed();
+    let other = fs::File::open(stage.journal()).unwrap();
+    rustix::fs::flock(&other, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            std::thread::sleep(Duration::from_millis(300));
+            drop(other);
+        });
+        assert_eq!(recover_at(&stage.place(), Duration::ZERO).undone.len(), 1);
+    });
+    assert_eq!(fs::read(stage.path("a")).unwrap(), b"old a");
+}
+
+#[test]
 fn another_directory_in_the_workspaces_place_is_left_alone() {
     let stage = half_changed();
     let (ws, aside) = (stage.path(""), stage.dir.path().join("aside"));
