@@ -67,7 +67,8 @@ fn spec(shell: &Shell, cx: &CallContext) -> Result<Spec> {
     let shortcut = shortcut(shell, &environment, cx);
     // A command that begins like an option would be taken for one.
     let end_of_options = shell.command.starts_with(['-', '+']).then_some("--");
-    let words = ["--noprofile", "--norc", "-c"].into_iter().chain(end_of_options).chain([shell.command.as_str()]);
+    let words =
+        ["--noprofile", "--norc", "-c"].into_iter().chain(end_of_options).chain([shell.command.as_str()]);
     Ok(Spec {
         program: bash()?,
         by_path: false,
