@@ -5,7 +5,7 @@
 %% again, thoroughly, so that one message can name every fault.
 -module(beamai_args).
 
--export([compile/1, check/3]).
+-export([compile/1, check/3, faults/2]).
 -export_type([params/0, field/0]).
 
 -type value_type() :: string | integer | float | boolean | array | object.
@@ -88,6 +88,12 @@ defaults(Fields) ->
     [{Name, Value} || {Name, #field{default = {value, Value}}} <- maps:to_list(Fields)].
 
 %%% Checking
+
+%% @doc What is wrong with the default of a parameter whose spec is well formed otherwise.
+-spec faults(beamai_tool:param_spec(), Default :: term()) -> [binary()].
+faults(Param, Default) ->
+    {_, Problems} = value(field(Param), Default, <<"default">>),
+    Problems.
 
 %% @doc Returns the arguments as the handler gets them: binary keys where a parameter is declared,
 %% defaults filled in, `null' for an optional parameter left out. Otherwise an `invalid_input'

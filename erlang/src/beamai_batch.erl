@@ -57,7 +57,7 @@ run(Kernel, Calls, Context) ->
 
 %% Before any of the calls runs.
 well_formed({_Name, _Args}) -> ok;
-well_formed(Other) -> error({bad_call, Other}).
+well_formed(Other) -> beamai_misuse:raise({bad_call, Other}, ["a call is {Name, Args}, not ", beamai_error:show(Other, 80)]).
 
 enter(#{run_id := RunId}) when RunId =/= undefined -> beamai_runs:enter(RunId);
 enter(_Context) -> none.

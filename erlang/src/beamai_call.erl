@@ -210,13 +210,21 @@ outcome({raised, Class, Reason, Stack}, #call{name = Name}) ->
 raised(Name, Class, Reason, Stack) ->
     Message = [
         "the handler of ", Name, " raised ", atom_to_binary(Class), ":",
-        io_lib:format("~0tp", [Reason], [{chars_limit, 200}])
+        io_lib:format("~0tp", [Reason], [{chars_limit, 200}]), where(Reason, Stack)
     ],
     beamai_error:new(Name, execution_failed, crash, Message, #{
         class => Class,
         exception => Reason,
         stacktrace => beamai_callback:short_stack(Stack)
     }).
+
+%% For reasons that say nothing without it.
+where(undef, [{M, F, Args, _} | _]) -> ["; there is no function ", mfa(M, F, Args)];
+where(function_clause, [{M, F, Args, _} | _]) -> ["; no clause of ", mfa(M, F, Args), " takes what it was given"];
+where(_Reason, _Stack) -> "".
+
+mfa(M, F, Args) when is_list(Args) -> mfa(M, F, length(Args));
+mfa(M, F, Arity) -> io_lib:format("~tp:~tp/~b", [M, F, Arity]).
 
 killed(Name, Reason) ->
     Message = [

@@ -103,7 +103,21 @@ parameters(Parameters) ->
     maps:map(fun(_Name, Param) -> param(Param) end, Parameters).
 
 param(Param) ->
-    maps:from_list([param_entry(Key, Value) || {Key, Value} <- maps:to_list(Param)]).
+    usable(maps:from_list([param_entry(Key, Value) || {Key, Value} <- maps:to_list(Param)])).
+
+%% A server of tools may give bounds that nothing is within, or a default that it would refuse: its tool is of use
+%% without them, and it has its default still.
+usable(#{minimum := Least, maximum := Most} = Param) when Least > Most ->
+    usable(maps:without([minimum, maximum], Param));
+usable(#{minItems := Fewest, maxItems := Most} = Param) when Fewest > Most ->
+    usable(maps:without([minItems, maxItems], Param));
+usable(#{default := Default} = Param) when Default =/= null ->
+    case beamai_args:faults(Param, Default) of
+        [] -> Param;
+        [_ | _] -> maps:remove(default, Param)
+    end;
+usable(Param) ->
+    Param.
 
 param_entry(<<"type">>, Type) -> {type, type(Type)};
 param_entry(<<"description">>, Text) -> {description, Text};

@@ -20,7 +20,8 @@ new() ->
 
 %% @doc A context with these keys and values.
 -spec new(#{key() => term()}) -> t().
-new(Values) when is_map(Values) ->
+new(Values) ->
+    beamai_misuse:context(Values),
     Values.
 
 %% @doc The value under a key, `undefined' without one.

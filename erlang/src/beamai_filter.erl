@@ -9,7 +9,7 @@
 %% later than its own tool has ended.
 -module(beamai_filter).
 
--export([new/2, apply_all/3]).
+-export([new/2, name/1, apply_all/3]).
 -export_type([filter/0, name/0, call/0, result/0, next/0, handler/0]).
 
 -type name() :: binary() | atom().
@@ -19,10 +19,23 @@
 -type handler() :: fun((call(), next()) -> result()).
 -type filter() :: #{name := name(), handler := handler()}.
 
-%% @doc A filter. Its name is what a tool's `filters' lists.
+%% @doc A filter. Its name is what a tool's `filters' lists. Raises `{bad_filter, Term}'.
 -spec new(name(), handler()) -> filter().
-new(Name, Fun) when is_function(Fun, 2), is_binary(Name) orelse is_atom(Name) ->
-    #{name => Name, handler => Fun}.
+new(Name, Fun) ->
+    Filter = #{name => Name, handler => Fun},
+    _ = name(Filter),
+    Filter.
+
+%% @doc The name of a filter. Raises `{bad_filter, Term}' for what is none.
+-spec name(term()) -> name().
+name(#{name := Name, handler := Fun}) when is_function(Fun, 2), is_binary(Name) orelse is_atom(Name) ->
+    Name;
+name(Other) ->
+    beamai_misuse:raise({bad_filter, Other}, [
+        "a filter is a map of a name, a binary or an atom, and a handler, a fun of two arguments, as beamai_filter:new "
+        "gives it, not ",
+        beamai_error:show(Other, 80)
+    ]).
 
 %% @doc Runs the call through the filters, outermost first, down to `Core'. A filter that raises,
 %% returns something else, or is missing makes an `execution_failed' error.

@@ -58,9 +58,12 @@ new(Options) ->
 
 %%% Tools
 
-%% @doc Adds a tool. Raises `{duplicate_tool, Name}' or `{invalid_tool, Name, Problems}'.
+%% @doc Adds a tool. Raises `{duplicate_tool, Name}' or `{invalid_tool, Name, Problems}'; as every function here,
+%% `{bad_kernel, Term}' for what is no kernel.
 -spec add_tool(kernel(), beamai_tool:tool_spec()) -> kernel().
-add_tool(#{tools := Tools} = Kernel, Spec) ->
+add_tool(Kernel, Spec) ->
+    beamai_misuse:kernel(Kernel),
+    #{tools := Tools} = Kernel,
     #plan{name = Name} = Plan = plan(Kernel, Spec),
     case is_map_key(Name, Tools) of
         true -> error({duplicate_tool, Name});
@@ -70,6 +73,7 @@ add_tool(#{tools := Tools} = Kernel, Spec) ->
 %% @doc Adds several tools; see {@link add_tool/2}.
 -spec add_tools(kernel(), [beamai_tool:tool_spec()]) -> kernel().
 add_tools(Kernel, Specs) ->
+    beamai_misuse:list(Specs, bad_tools, "tool specs"),
     lists:foldl(fun(Spec, K) -> add_tool(K, Spec) end, Kernel, Specs).
 
 %% @doc Adds the tools of a module; see {@link beamai_tool_behaviour}.
@@ -79,13 +83,18 @@ add_tool_module(Kernel, Module) ->
 
 %% @doc Puts a tool in the place of the one of its name, or adds it.
 -spec replace_tool(kernel(), beamai_tool:tool_spec()) -> kernel().
-replace_tool(#{tools := Tools} = Kernel, Spec) ->
+replace_tool(Kernel, Spec) ->
+    beamai_misuse:kernel(Kernel),
+    #{tools := Tools} = Kernel,
     #plan{name = Name} = Plan = plan(Kernel, Spec),
     Kernel#{tools := Tools#{Name => Plan}}.
 
 %% @doc Removes a tool; one that is not there is removed already.
 -spec remove_tool(kernel(), Name :: binary()) -> kernel().
-remove_tool(#{tools := Tools} = Kernel, Name) ->
+remove_tool(Kernel, Name) ->
+    beamai_misuse:kernel(Kernel),
+    beamai_misuse:tool_name(Name),
+    #{tools := Tools} = Kernel,
     Kernel#{tools := maps:remove(Name, Tools)}.
 
 plan(#{default_timeout := Default, filters := Filters}, Spec) ->
@@ -101,8 +110,11 @@ add_filter(Kernel, Filter) ->
 %% @doc Adds a filter. Raises `{duplicate_filter, Name}', `{bad_filter, Term}' or
 %% `{bad_option, Key}'.
 -spec add_filter(kernel(), beamai_filter:filter(), filter_options()) -> kernel().
-add_filter(#{filters := Filters, tools := Tools} = Kernel, Filter, Options) ->
-    Name = filter_name(Filter),
+add_filter(Kernel, Filter, Options) ->
+    beamai_misuse:kernel(Kernel),
+    beamai_misuse:options(Options),
+    #{filters := Filters, tools := Tools} = Kernel,
+    Name = beamai_filter:name(Filter),
     Scope = scope(Options),
     case [Name || {#{name := N}, _} <- Filters, N =:= Name] of
         [] -> ok;
@@ -112,14 +124,11 @@ add_filter(#{filters := Filters, tools := Tools} = Kernel, Filter, Options) ->
     Plans = maps:map(fun(_, Plan) -> with_filters(Plan, All) end, Tools),
     Kernel#{filters := All, tools := Plans}.
 
-filter_name(#{name := Name, handler := Fun}) when is_function(Fun, 2) -> Name;
-filter_name(Other) -> error({bad_filter, Other}).
-
 scope(Options) ->
     case {maps:get(scope, Options, global), maps:keys(maps:remove(scope, Options))} of
         {Scope, []} when Scope =:= global; Scope =:= by_name -> Scope;
-        {_, []} -> error({bad_option, scope});
-        {_, [Unknown | _]} -> error({bad_option, Unknown})
+        {Other, []} -> beamai_options:bad(scope, ["must be global or by_name, not ", beamai_error:show(Other, 80)]);
+        {_, [Unknown | _]} -> beamai_options:bad(Unknown, "is not an option; the option is scope")
     end.
 
 %% The filters that run for a tool, outermost first, before them the one that it lists in vain.
@@ -138,7 +147,9 @@ with_filters(#plan{spec = Spec} = Plan, Filters) ->
 
 %% @doc The spec of a tool.
 -spec find_tool(kernel(), Name :: binary()) -> {ok, beamai_tool:tool_spec()} | error.
-find_tool(#{tools := Tools}, Name) ->
+find_tool(Kernel, Name) ->
+    beamai_misuse:kernel(Kernel),
+    #{tools := Tools} = Kernel,
     case Tools of
         #{Name := #plan{spec = Spec}} -> {ok, Spec};
         #{} -> error
@@ -154,7 +165,10 @@ list_tools(Kernel) ->
 
 %% @doc The kernel with only these tools; unknown names are ignored.
 -spec select_tools(kernel(), [Name :: binary()]) -> kernel().
-select_tools(#{tools := Tools} = Kernel, Names) ->
+select_tools(Kernel, Names) ->
+    beamai_misuse:kernel(Kernel),
+    beamai_misuse:tool_names(Names),
+    #{tools := Tools} = Kernel,
     Kernel#{tools := maps:with(Names, Tools)}.
 
 %% @doc The specs of the tools with a tag, in name order.
@@ -164,7 +178,9 @@ tools_by_tag(Kernel, Tag) ->
 
 %% @doc All specs, in name order.
 -spec get_tool_specs(kernel()) -> [beamai_tool:tool_spec()].
-get_tool_specs(#{tools := Tools}) ->
+get_tool_specs(Kernel) ->
+    beamai_misuse:kernel(Kernel),
+    #{tools := Tools} = Kernel,
     [Spec || {_Name, #plan{spec = Spec}} <- lists:sort(maps:to_list(Tools))].
 
 %% @doc All tools as a provider takes them; see {@link beamai_tool:to_tool_schema/2}.
@@ -183,22 +199,28 @@ get_tool_schemas(Kernel, Provider, Options) ->
 %% @doc Calls a tool in an empty context.
 -spec invoke(kernel(), Name :: binary(), Args :: map()) -> beamai_call:result().
 invoke(Kernel, Name, Args) ->
-    beamai_invocation:invoke(Kernel, Name, Args, #{}).
+    invoke(Kernel, Name, Args, #{}).
 
 %% @doc Calls a tool: filters, argument check, permission, handler with timeout and retries. If the
-%% calling process dies, the handler and all native work of the call end.
+%% calling process dies, the handler and all native work of the call end. Raises `{bad_kernel, Term}' or
+%% `{bad_context, Term}'; anything else that is wrong with a call is its answer.
 -spec invoke(kernel(), Name :: binary(), Args :: map(), beamai_context:t()) ->
     beamai_call:result().
-invoke(Kernel, Name, Args, Context) when is_map(Context) ->
+invoke(Kernel, Name, Args, Context) ->
+    beamai_misuse:kernel(Kernel),
+    beamai_misuse:context(Context),
     beamai_invocation:invoke(Kernel, Name, Args, Context).
 
 %% @doc Calls several tools in parallel, each in the given context. Answers come in call order; the
 %% context comes back with the changes of all calls, made in call order. Filters and callbacks run
 %% in the calling process, one approval at a time. Raises `{bad_call, Term}', before any call runs, for
-%% what is no `{Name, Args}'.
+%% what is no `{Name, Args}', and `{bad_calls, Term}' for what is no list of them.
 -spec invoke_all(kernel(), [{Name :: binary(), Args :: map()}], beamai_context:t()) ->
     {[{ok, term()} | {error, term()}], beamai_context:t()}.
-invoke_all(Kernel, Calls, Context) when is_list(Calls), is_map(Context) ->
+invoke_all(Kernel, Calls, Context) ->
+    beamai_misuse:kernel(Kernel),
+    beamai_misuse:list(Calls, bad_calls, "calls, {Name, Args},"),
+    beamai_misuse:context(Context),
     beamai_batch:run(Kernel, Calls, Context).
 
 %% @doc Cancels every call whose context carries this `run_id', wherever it runs on this node. They

@@ -164,15 +164,12 @@ permissions({error, Message}) -> bad(permissions, Message).
 %% @doc Raises `{bad_option, Key}' with an explanation that the shell and the logger show.
 -spec bad(term(), iodata()) -> no_return().
 bad(Key, Text) ->
-    Cause = #{general => unicode:characters_to_binary([show(Key), ": ", Text])},
-    erlang:error({bad_option, Key}, none, [{error_info, #{module => ?MODULE, cause => Cause}}]).
+    beamai_misuse:raise({bad_option, Key}, [show(Key), ": ", Text]).
 
 %% @private What the shell and the logger show beside the error.
 -spec format_error(term(), erlang:stacktrace()) -> map().
-format_error(_Reason, [{_M, _F, _Args, Info} | _]) ->
-    maps:get(cause, proplists:get_value(error_info, Info, #{}), #{});
-format_error(_Reason, _Stack) ->
-    #{}.
+format_error(Reason, Stack) ->
+    beamai_misuse:format_error(Reason, Stack).
 
 show(Term) ->
     beamai_error:show(Term, 80).

@@ -107,7 +107,9 @@ show(Term) ->
 %% refuse give that error.
 -spec explain(beamai_kernel:kernel(), Name :: binary(), Args :: map()) ->
     verdict() | {error, beamai_error:t()}.
-explain(#{tools := Tools} = Kernel, Name, Args) when is_map(Args) ->
+explain(Kernel, Name, Args) ->
+    beamai_misuse:kernel(Kernel),
+    #{tools := Tools} = Kernel,
     case Tools of
         #{Name := Plan} -> explained(Name, reply(Kernel, Plan, Args));
         #{} -> {error, beamai_invocation:unknown_tool(Tools, Name)}

@@ -120,17 +120,52 @@ to_binary(Name) when is_atom(Name) -> atom_to_binary(Name);
 to_binary(Name) -> Name.
 
 param(#{type := Type} = Param, Path) ->
-    [Text || {Key, Value} <- lists:sort(maps:to_list(Param)), Text <- param_key(Key, Value, Path)] ++
-        [
-            Text
-         || {ok, Default} <- [maps:find(default, Param)],
-            not is_default(Type, Default),
-            Text <- wrong([Path, " default"], ["of its type, ", show(Type)], Default)
-        ];
+    case [Text || {Key, Value} <- lists:sort(maps:to_list(Param)), Text <- param_key(Key, Value, Path)] of
+        [] ->
+            bounds(Param, Path) ++ enum(Param, Path) ++
+                [
+                    Text
+                 || {ok, Default} <- [maps:find(default, Param)],
+                    Text <- default(is_default(Type, Default), Param, Default, Path)
+                ];
+        Problems ->
+            Problems
+    end;
 param(#{}, Path) ->
     [[Path, " is missing type"]];
 param(Other, Path) ->
     wrong(Path, "a map with type", Other).
+
+%% No value would be within them.
+bounds(Param, Path) ->
+    [
+        [Path, " ", atom_to_binary(Least), " is over its ", atom_to_binary(Most)]
+     || {Least, Most} <- [{minimum, maximum}, {minItems, maxItems}],
+        is_map_key(Least, Param),
+        is_map_key(Most, Param),
+        map_get(Least, Param) > map_get(Most, Param)
+    ].
+
+%% A model can send only what is of the type.
+enum(#{type := Type, enum := Values}, Path) ->
+    [
+        Text
+     || Value <- Values,
+        not is_default(Type, Value),
+        Text <- wrong([Path, " enum"], ["of values of its type, ", atom_to_binary(Type)], Value)
+    ];
+enum(#{}, _Path) ->
+    [].
+
+%% It is filled in where a model leaves the argument out, and then nothing checks it any more.
+default(false, #{type := Type}, Default, Path) ->
+    wrong([Path, " default"], ["of its type, ", show(Type)], Default);
+default(true, _Param, Nothing, _Path) when Nothing =:= null; Nothing =:= undefined ->
+    [];
+default(true, Param, Atom, Path) when is_atom(Atom), not is_boolean(Atom) ->
+    default(true, Param, atom_to_binary(Atom), Path);
+default(true, Param, Default, Path) ->
+    [[Path, ": ", Fault] || Fault <- beamai_args:faults(Param, Default)].
 
 %% An atom serves as text, and `null' or `undefined' for nothing.
 is_default(_Type, Value) when is_atom(Value), not is_boolean(Value) -> true;

@@ -72,6 +72,7 @@ new(Name, Handler) ->
 %% @doc A tool with further keys of its spec. Raises `{invalid_tool, Name, Problems}'.
 -spec new(Name :: binary(), handler(), Options :: map()) -> tool_spec().
 new(Name, Handler, Options) ->
+    beamai_misuse:options(Options),
     valid(Options#{name => Name, handler => Handler}).
 
 %% @doc Whether a spec is well formed; the problems are sentences.
@@ -148,9 +149,11 @@ invoke(Spec, Args) ->
 
 %% @doc Calls a tool without a kernel: with the context's `permissions', `workspace' and `approve', or
 %% the default policy in the current directory. Filters that it lists belong to kernels and do not
-%% run. Raises what {@link beamai_kernel:new/1} raises for bad values of those keys.
+%% run. Raises `{invalid_tool, Name, Problems}', `{bad_context, Term}', and what {@link beamai_kernel:new/1} raises for bad values of those keys.
 -spec invoke(tool_spec(), args(), beamai_context:t()) -> beamai_call:try_result().
-invoke(#{name := Name} = Spec, Args, Context) ->
+invoke(Spec, Args, Context) ->
+    #{name := Name} = valid(Spec),
+    beamai_misuse:context(Context),
     Kernel = beamai_kernel:new(maps:with([permissions, workspace, approve, ask_user], Context)),
     Bare = beamai_kernel:add_tool(Kernel, maps:remove(filters, Spec)),
     beamai_kernel:invoke(Bare, Name, Args, Context).

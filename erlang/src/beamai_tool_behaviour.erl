@@ -16,23 +16,36 @@
 %% `{bad_tool_module, Module}' for a module that cannot be loaded or has no `tools/0'.
 -spec load(module()) -> [beamai_tool:tool_spec()].
 load(Module) ->
-    case code:ensure_loaded(Module) of
+    case is_atom(Module) andalso code:ensure_loaded(Module) of
+        false -> bad(Module, "a tool module is named by an atom");
         {module, Module} -> loaded(Module);
-        {error, _Reason} -> error({bad_tool_module, Module})
+        {error, Reason} -> bad(Module, ["cannot be loaded: ", beamai_error:show(Reason, 80)])
     end.
 
 loaded(Module) ->
     case erlang:function_exported(Module, tools, 0) of
-        true -> [tagged(Tool, tags(Module)) || Tool <- Module:tools()];
-        false -> error({bad_tool_module, Module})
+        true -> tools(Module, Module:tools());
+        false -> bad(Module, "exports no tools/0")
     end.
 
+tools(Module, Tools) when length(Tools) >= 0 ->
+    Tags = tags(Module),
+    [tagged(Tool, Tags) || Tool <- Tools];
+tools(Module, Other) ->
+    bad(Module, ["tools/0 gives a list of tool specs, not ", beamai_error:show(Other, 80)]).
+
 tags(Module) ->
-    case erlang:function_exported(Module, tool_info, 0) of
-        true -> maps:get(tags, Module:tool_info(), []);
-        false -> []
+    case erlang:function_exported(Module, tool_info, 0) andalso Module:tool_info() of
+        false -> [];
+        Info when is_map(Info) -> maps:get(tags, Info, []);
+        Other -> bad(Module, ["tool_info/0 gives a map, not ", beamai_error:show(Other, 80)])
     end.
 
 tagged(Tool, []) -> Tool;
 tagged(#{tag := _} = Tool, _Tags) -> Tool;
-tagged(Tool, Tags) -> Tool#{tag => Tags}.
+tagged(#{} = Tool, Tags) -> Tool#{tag => Tags};
+tagged(Malformed, _Tags) -> Malformed.
+
+-spec bad(term(), iodata()) -> no_return().
+bad(Module, Why) ->
+    beamai_misuse:raise({bad_tool_module, Module}, [beamai_error:show(Module, 80), ": ", Why]).

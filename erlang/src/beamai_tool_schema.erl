@@ -62,11 +62,12 @@ allowed(gemini) ->
 allowed(_Other) ->
     any.
 
-strict(#{strict := Strict}) when not is_boolean(Strict) -> error({bad_option, strict});
 strict(Options) ->
-    case maps:keys(maps:without([strict], Options)) of
-        [] -> maps:get(strict, Options, false);
-        [Unknown | _] -> error({bad_option, Unknown})
+    beamai_misuse:options(Options),
+    case {maps:get(strict, Options, false), maps:keys(maps:remove(strict, Options))} of
+        {Strict, []} when is_boolean(Strict) -> Strict;
+        {Other, []} -> beamai_options:bad(strict, ["must be true or false, not ", beamai_error:show(Other, 80)]);
+        {_, [Unknown | _]} -> beamai_options:bad(Unknown, "is not an option; the option is strict")
     end.
 
 provider(openai) -> <<"openai">>;
@@ -74,7 +75,10 @@ provider(openai_responses) -> <<"openai_responses">>;
 provider(anthropic) -> <<"anthropic">>;
 provider(gemini) -> <<"gemini">>;
 provider(mcp) -> <<"mcp">>;
-provider(Other) -> error({bad_provider, Other}).
+provider(Other) ->
+    beamai_misuse:raise({bad_provider, Other}, [
+        "the provider must be openai, openai_responses, anthropic, gemini or mcp, not ", beamai_error:show(Other, 80)
+    ]).
 
 envelope(Map) ->
     maps:map(fun entry/2, Map).

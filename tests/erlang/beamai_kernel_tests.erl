@@ -74,6 +74,94 @@ a_bad_option_is_explained_test() ->
 
 %%% Tools
 
+%% Whatever is passed by mistake: the reason names it, and the explanation says what is taken.
+what_cannot_be_meant_is_explained_test_() ->
+    Kernel = beamai_kernel:new(),
+    Tool = tool(<<"t">>, fun(_) -> {ok, 1} end),
+    Filter = beamai_filter:new(f, fun(Call, Next) -> Next(Call) end),
+    [
+        {lists:flatten(io_lib:format("~0p", [Reason])), fun() -> ?assert(is_explained(Reason, Wanted, Fun)) end}
+     || {Reason, Wanted, Fun} <- [
+            {{bad_kernel, x}, "beamai_kernel:new", fun() -> beamai_kernel:add_tool(x, Tool) end},
+            {{bad_kernel, x}, "beamai_kernel:new", fun() -> beamai_kernel:add_tool_module(x, beamai_tool_file) end},
+            {{bad_kernel, x}, "beamai_kernel:new", fun() -> beamai_kernel:add_filter(x, Filter) end},
+            {{bad_kernel, x}, "beamai_kernel:new", fun() -> beamai_kernel:find_tool(x, <<"t">>) end},
+            {{bad_kernel, x}, "beamai_kernel:new", fun() -> beamai_kernel:list_tools(x) end},
+            {{bad_kernel, x}, "beamai_kernel:new", fun() -> beamai_kernel:get_tool_schemas(x, openai) end},
+            {{bad_kernel, #{}}, "beamai_kernel:new", fun() -> beamai_kernel:invoke(#{}, <<"t">>, #{}) end},
+            {{bad_kernel, x}, "beamai_kernel:new", fun() -> beamai_kernel:invoke_all(x, [], #{}) end},
+            {{bad_kernel, x}, "beamai_kernel:new", fun() -> beamai_permission:explain(x, <<"t">>, #{}) end},
+            {{bad_context, x}, "a map", fun() -> beamai_kernel:invoke(Kernel, <<"t">>, #{}, x) end},
+            {{bad_context, x}, "a map", fun() -> beamai_kernel:invoke_all(Kernel, [], x) end},
+            {{bad_context, x}, "a map", fun() -> beamai_tool:invoke(Tool, #{}, x) end},
+            {{bad_context, x}, "a map", fun() -> beamai_context:new(x) end},
+            {{bad_calls, x}, "{Name, Args}", fun() -> beamai_kernel:invoke_all(Kernel, x, #{}) end},
+            {{bad_calls, [a | b]}, "{Name, Args}", fun() -> beamai_kernel:invoke_all(Kernel, [a | b], #{}) end},
+            {{bad_call, a}, "{Name, Args}", fun() -> beamai_kernel:invoke_all(Kernel, [a], #{}) end},
+            {{bad_tools, Tool}, "a list of tool specs", fun() -> beamai_kernel:add_tools(Kernel, Tool) end},
+            {{bad_tool_name, t}, "a binary", fun() -> beamai_kernel:remove_tool(Kernel, t) end},
+            {{bad_tool_name, t}, "a binary", fun() -> beamai_kernel:select_tools(Kernel, [t]) end},
+            {{bad_tool_name, <<"t">>}, "a list", fun() -> beamai_kernel:select_tools(Kernel, <<"t">>) end},
+            {{bad_tool_module, "x"}, "an atom", fun() -> beamai_kernel:add_tool_module(Kernel, "x") end},
+            {{bad_tool_module, lists}, "tools/0", fun() -> beamai_kernel:add_tool_module(Kernel, lists) end},
+            {{bad_filter, x}, "beamai_filter:new", fun() -> beamai_kernel:add_filter(Kernel, x) end},
+            {{bad_filter, #{name => f, handler => x}}, "a fun of two", fun() -> beamai_filter:new(f, x) end},
+            {{bad_option, options}, "a map", fun() -> beamai_kernel:add_filter(Kernel, Filter, x) end},
+            {{bad_option, scope}, "by_name", fun() -> beamai_kernel:add_filter(Kernel, Filter, #{scope => x}) end},
+            {{bad_option, options}, "a map", fun() -> beamai_tool:new(<<"t">>, fun(_) -> {ok, 1} end, x) end},
+            {{bad_option, strict}, "true or false", fun() -> beamai_tool:encode_schema(Tool, mcp, #{strict => x}) end},
+            {{bad_provider, x}, "anthropic", fun() -> beamai_tool:to_tool_schema(Tool, x) end}
+        ]
+    ].
+
+is_explained(Reason, Wanted, Fun) ->
+    try Fun() of
+        Value -> error({not_raised, Value})
+    catch
+        error:Reason:Stack ->
+            [{_, _, _, Info} | _] = Stack,
+            #{module := Module} = proplists:get_value(error_info, Info),
+            #{general := Text} = Module:format_error(Reason, Stack),
+            string:find(Text, Wanted) =/= nomatch
+    end.
+
+what_is_no_tool_spec_is_refused_where_it_is_called_too_test() ->
+    ?assertError({invalid_tool, undefined, [<<"must be a map, not x">>]}, beamai_tool:invoke(x, #{})).
+
+a_parameter_that_no_value_suits_is_refused_test_() ->
+    Problems = fun(Param) ->
+        {error, {invalid_tool, _, Found}} =
+            beamai_tool:validate(#{name => <<"t">>, handler => fun(_) -> {ok, 1} end, parameters => #{a => Param}}),
+        Found
+    end,
+    [
+        {binary_to_list(Problem), ?_assertEqual([<<"parameters \"a\"", Problem/binary>>], Problems(Param))}
+     || {Param, Problem} <- [
+            {#{type => string, enum => [<<"x">>], default => <<"y">>}, <<": \"default\" must be one of \"x\", not \"y\"">>},
+            {#{type => string, enum => [<<"x">>], default => y}, <<": \"default\" must be one of \"x\", not \"y\"">>},
+            {#{type => integer, maximum => 3, default => 4}, <<": \"default\" must be at most 3, not 4">>},
+            {#{type => array, items => #{type => integer}, default => [x]}, <<": \"default[0]\" must be integer, not x">>},
+            {#{type => integer, enum => [<<"x">>]}, <<" enum must be of values of its type, integer, not \"x\"">>},
+            {#{type => integer, minimum => 2, maximum => 1}, <<" minimum is over its maximum">>},
+            {#{type => array, minItems => 2, maxItems => 1}, <<" minItems is over its maxItems">>}
+        ]
+    ].
+
+what_a_server_says_of_a_parameter_and_cannot_be_is_left_out_test() ->
+    Given = #{
+        <<"a">> => #{<<"type">> => <<"integer">>, <<"minimum">> => 2, <<"maximum">> => 1},
+        <<"b">> => #{<<"type">> => <<"string">>, <<"enum">> => [<<"x">>], <<"default">> => <<>>},
+        <<"c">> => #{<<"type">> => <<"string">>, <<"default">> => null}
+    },
+    ?assertEqual(
+        #{
+            <<"a">> => #{type => integer},
+            <<"b">> => #{type => string, enum => [<<"x">>]},
+            <<"c">> => #{type => string, default => null}
+        },
+        beamai_catalogue:parameters(Given)
+    ).
+
 a_duplicate_name_is_refused_test() ->
     Kernel = kernel([echo(<<"echo">>)]),
     ?assertError({duplicate_tool, <<"echo">>}, beamai_kernel:add_tool(Kernel, echo(<<"echo">>))).

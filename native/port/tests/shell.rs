@@ -59,6 +59,17 @@ fn a_command_may_have_several_lines_and_any_quotes() {
 }
 
 #[test]
+fn a_command_that_looks_like_an_option_is_a_command() {
+    let env = Env::new();
+    for command in ["-x", "+x", "--", "-c", "--version", "-O extglob"] {
+        let result = env.run(command);
+        let name = command.split(' ').next().unwrap();
+        assert_eq!(result["exit_code"], 127, "{command}: {result}");
+        assert_eq!(result["stderr"], format!("bash: line 1: {name}: command not found\n"), "{command}");
+    }
+}
+
+#[test]
 fn it_is_bash_without_startup_files() {
     let env = Env::new();
     std::fs::write(env.path().join(".bashrc"), "echo startup").unwrap();

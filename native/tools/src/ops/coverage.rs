@@ -31,7 +31,8 @@ pub struct Skipped {
     /// Kept from being read by a permission rule.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) denied: u64,
-    /// Symbolic links, which are not followed.
+    /// Symbolic links, which are not followed: those that are looked for, and those to directories in which something
+    /// might be that is.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) links: u64,
     /// FIFOs, sockets and devices.
@@ -161,7 +162,7 @@ impl Skipped {
             (self.ignored, "ignored", " (ignored: true includes them)"),
             (self.hidden, "hidden", " (hidden: true includes them)"),
             (self.denied, "kept from being read by permission rules", ""),
-            (self.links, "symbolic links (not followed)", ""),
+            (self.links, "symbolic links, not followed", " (one that is named as path is)"),
             (self.special, "special files", ""),
             (self.binary, "binary", ""),
             (self.too_large, "too large", ""),

@@ -222,7 +222,7 @@ mod tests {
         env.link("real/a.rs", "file.rs");
         let globbed = env.call("file_glob", json!({"pattern": "**/*.rs"}));
         assert_eq!(files(&globbed), ["real/a.rs"]);
-        assert_eq!(globbed["coverage"]["skipped"], json!({"links": 2}));
+        assert_eq!(globbed["coverage"]["skipped"], json!({"links": 3}));
         assert_eq!(globbed["coverage"]["complete"], true);
         // A link that is named is followed as far as the workspace goes.
         let globbed = env.call("file_glob", json!({"pattern": "*", "path": "dir.rs"}));
@@ -230,6 +230,27 @@ mod tests {
         env.link("/etc", "etc");
         let error = env.try_call("file_glob", json!({"pattern": "*", "path": "etc"})).unwrap_err();
         assert_eq!(error.reason, Reason::OutsideWorkspace);
+    }
+
+    #[test]
+    fn a_pattern_that_leads_through_a_link_says_that_it_was_not_followed() {
+        let env = TestEnv::with(&[("real/a.rs", "x\n"), ("other.md", ""), (".gitignore", "out\n")]);
+        env.link("real", "dir");
+        env.link("/etc", "etc");
+        env.link("other.md", "file");
+        env.link("nowhere", "dangling");
+        let skipped = |tool: &str, args: Value| env.call(tool, args)["coverage"]["skipped"].clone();
+        for pattern in ["dir/*", "dir/**/*.rs", "etc/*", "d*/a.rs"] {
+            assert_eq!(skipped("file_glob", json!({"pattern": pattern})), json!({"links": 1}), "{pattern}");
+        }
+        for pattern in ["file/*", "dangling/*", "other/*", "*.md"] {
+            assert_eq!(skipped("file_glob", json!({"pattern": pattern})), json!({}), "{pattern}");
+        }
+        assert_eq!(skipped("file_glob", json!({"pattern": "**/*.rs"})), json!({"links": 2}));
+        // A search by globs of ignore files does not know where they cannot lead.
+        assert_eq!(skipped("file_grep", json!({"pattern": "x", "glob": "dir/*.rs"})), json!({"links": 2}));
+        let note = env.call("file_glob", json!({"pattern": "dir/*"}))["coverage"]["note"].clone();
+        assert!(note.as_str().unwrap().contains("1 symbolic links, not followed"), "{note}");
     }
 
     #[test]

@@ -310,7 +310,9 @@ impl Reading<'_> {
     fn described(&self, read: FileContent) -> FileContent {
         let note = if read.truncated {
             Some(cut_note(&read, self.most_bytes()))
-        } else if read.content.is_empty() && read.total_lines.is_some_and(|total| total > 0) {
+        } else if read.content.is_empty()
+            && read.total_lines.is_some_and(|total| total > 0 || self.args.offset > 1)
+        {
             read.total_lines
                 .map(|total| format!("the file has {total} lines; line {} is past its end", self.args.offset))
         } else {

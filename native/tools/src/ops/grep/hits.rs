@@ -114,6 +114,11 @@ impl<'a> Hits<'a> {
         fits
     }
 
+    /// The matches in which something is not UTF-8.
+    pub(super) fn undecoded(&mut self) -> impl Iterator<Item = &mut Hit> {
+        self.hits.iter_mut().filter(|hit| !hit.raw.is_empty())
+    }
+
     /// Keeps a match.
     pub(super) fn push(&mut self, hit: Hit) {
         self.bytes += hit.size();

@@ -3,10 +3,11 @@
 use super::found::{Found, Kept};
 use super::hits::Window;
 use super::search::FileSearch;
-use super::text::Text;
+use super::text::{Raw, Text};
 use super::{Grep, OutputMode, Plan};
 use crate::error::Result;
 use crate::ops::coverage::{Coverage, Tally, counted};
+use crate::text::Charset;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -52,9 +53,21 @@ pub struct Hit {
     /// characters of a line, 20,000 of a match over several lines.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) content_truncated: bool,
-    /// Whether bytes that are not UTF-8 were replaced.
+    /// The encoding that content and the lines around it are decoded from, where they are not UTF-8; the pattern is still
+    /// compared with the bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) encoding: Option<String>,
+    /// The bytes of what is not UTF-8, in which some were replaced.
     #[serde(skip)]
-    pub(super) is_lossy: bool,
+    pub(super) raw: Vec<(Part, Raw)>,
+}
+
+/// A part of a match.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Part {
+    Content,
+    Before(usize),
+    After(usize),
 }
 
 impl Hit {
@@ -67,25 +80,39 @@ impl Hit {
             before: Vec::new(),
             after: Vec::new(),
             content_truncated: content.is_cut,
-            is_lossy: content.is_lossy,
+            encoding: None,
+            raw: content.raw.map(|raw| (Part::Content, raw)).into_iter().collect(),
         }
     }
 
     /// Adds a line before the match.
     pub(super) fn add_before(&mut self, line: Text) {
-        self.note(&line);
+        self.content_truncated |= line.is_cut;
+        self.raw.extend(line.raw.map(|raw| (Part::Before(self.before.len()), raw)));
         self.before.push(line.text);
     }
 
     /// Adds a line after the match.
     pub(super) fn add_after(&mut self, line: Text) {
-        self.note(&line);
+        self.content_truncated |= line.is_cut;
+        self.raw.extend(line.raw.map(|raw| (Part::After(self.after.len()), raw)));
         self.after.push(line.text);
     }
 
-    fn note(&mut self, line: &Text) {
-        self.content_truncated |= line.is_cut;
-        self.is_lossy |= line.is_lossy;
+    /// Decodes what is not UTF-8 and is in this encoding.
+    pub(super) fn decode(&mut self, charset: Charset) {
+        for (part, raw) in std::mem::take(&mut self.raw) {
+            let Some(text) = raw.decoded(charset) else {
+                self.raw.push((part, raw));
+                continue;
+            };
+            match part {
+                Part::Content => self.content = text,
+                Part::Before(at) => self.before[at] = text,
+                Part::After(at) => self.after[at] = text,
+            }
+            self.encoding = Some(charset.name());
+        }
     }
 
     /// Bytes that it takes in an answer, more or less.
@@ -191,7 +218,7 @@ impl Page<'_> {
             let hint = format!(", offset: {end} continues");
             note += &format!("; showing {shown} of {total} {what}{}", grep.hints.or_nothing(&hint));
         }
-        let lossy = self.matches.iter().filter(|hit| hit.is_lossy).count();
+        let lossy = self.matches.iter().filter(|hit| !hit.raw.is_empty()).count();
         if lossy > 0 {
             note += &format!("; {} not in UTF-8, shown with \u{fffd}", counted(lossy as u64, "match"));
         }

@@ -8,6 +8,7 @@ use crate::context::CallContext;
 use crate::error::Result;
 use crate::ops::coverage::Tally;
 use crate::ops::walk::{Entry, Visit};
+use crate::text::{Content, sniff};
 use crate::workspace::open_entry;
 use grep_regex::RegexMatcher;
 use grep_searcher::{MmapChoice, Searcher, SearcherBuilder};
@@ -135,7 +136,9 @@ impl<'a> FileSearch<'a> {
         if is_binary(&self.buffer[..head]) {
             return Ok(Ended::Binary);
         }
-        let ended = self.search_text(file, head, want == size || head < want, hits);
+        let is_all = want == size || head < want;
+        let ended = self.search_text(file, head, is_all, hits);
+        decode(&self.buffer[..head], is_all, hits);
         self.let_go(size);
         ended
     }
@@ -223,6 +226,18 @@ impl Visit for FileSearch<'_> {
             true => self.search_opened(entry.path, open_entry(entry.dir, entry.name), tally),
             false => Ok(()),
         }
+    }
+}
+
+/// Decodes the matches that are not UTF-8 from the encoding that the file is read in otherwise.
+fn decode(head: &[u8], is_whole: bool, hits: &mut Hits<'_>) {
+    let mut undecoded = hits.undecoded().peekable();
+    if undecoded.peek().is_none() {
+        return;
+    }
+    match sniff(head, is_whole) {
+        Content::Text(charset) if !charset.is_utf8() => undecoded.for_each(|hit| hit.decode(charset)),
+        _ => {}
     }
 }
 

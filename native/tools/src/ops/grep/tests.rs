@@ -139,11 +139,28 @@ fn text_is_found_in_whatever_encoding_begins_with_a_mark() {
 }
 
 #[test]
+fn text_that_is_not_utf8_is_shown_as_it_is_read() {
+    let env = TestEnv::new();
+    let text = "déjà vu\ncafé noir\nl'été\n";
+    env.file("latin1", text.chars().map(|char| char as u8).collect::<Vec<u8>>());
+    env.file("sjis", encoding_rs::SHIFT_JIS.encode("テスト noir\nこれはテストです\n").0);
+    for multiline in [false, true] {
+        let grepped = grep(&env, json!({"pattern": "noir", "context": 1, "multiline": multiline}));
+        assert_eq!(lines(&grepped), [("latin1", 2, "café noir"), ("sjis", 1, "テスト noir")]);
+        let matches = &grepped["matches"];
+        assert_eq!((&matches[0]["before"], &matches[0]["after"]), (&json!(["déjà vu"]), &json!(["l'été"])));
+        assert_eq!(matches[0]["encoding"], env.call("file_read", json!({"path": "latin1"}))["encoding"]);
+        assert_eq!(matches[1]["encoding"], "shift_jis");
+        assert!(!grepped["coverage"]["note"].as_str().unwrap().contains("UTF-8"), "{grepped}");
+    }
+}
+
+#[test]
 fn text_in_no_known_encoding_is_shown_as_well_as_it_can_be() {
     let env = TestEnv::new();
-    env.file("latin1", b"caf\xe9 noir\n");
+    env.file("broken", b"gr\xc3\xbcn, sch\xc3\xb6n, caf\xe9 noir\n");
     let grepped = grep(&env, json!({"pattern": "noir"}));
-    assert_eq!(lines(&grepped), [("latin1", 1, "caf\u{fffd} noir")]);
+    assert_eq!(lines(&grepped), [("broken", 1, "grün, schön, caf\u{fffd} noir")]);
     assert!(grepped["coverage"]["note"].as_str().unwrap().contains("1 match not in UTF-8"));
 }
 

@@ -1,5 +1,6 @@
 //! Lines as text that fits into an answer.
 
+use crate::text::Charset;
 use std::borrow::Cow;
 
 /// Most characters of a line that are shown.
@@ -16,8 +17,24 @@ pub(super) struct Text {
     pub(super) text: String,
     /// Whether only a part of it is there.
     pub(super) is_cut: bool,
-    /// Whether bytes had to be replaced.
-    pub(super) is_lossy: bool,
+    /// The bytes of it, where some had to be replaced.
+    pub(super) raw: Option<Raw>,
+}
+
+/// Bytes that are not UTF-8.
+#[derive(Debug, Clone)]
+pub(super) struct Raw {
+    bytes: Box<[u8]>,
+    /// Most characters that are shown of it.
+    most: usize,
+}
+
+impl Raw {
+    /// Its text, if it is in this encoding.
+    pub(super) fn decoded(&self, charset: Charset) -> Option<String> {
+        let (text, is_flawed) = charset.decode(&self.bytes);
+        (!is_flawed).then(|| text.chars().take(self.most).collect())
+    }
 }
 
 /// The line, or lines, without the last line end; where it is too long, the part around `start`.
@@ -48,7 +65,8 @@ fn clipped(bytes: &[u8], focus: usize, most: usize) -> Text {
     let end = decoded.char_indices().nth(most).map_or(decoded.len(), |(at, _)| at);
     let is_cut = start > 0 || start + window.len() < bytes.len() || end < decoded.len();
     let is_lossy = matches!(decoded, Cow::Owned(_)) && decoded[..end].contains('\u{fffd}');
-    Text { text: decoded[..end].to_owned(), is_cut, is_lossy }
+    let raw = is_lossy.then(|| Raw { bytes: window.into(), most });
+    Text { text: decoded[..end].to_owned(), is_cut, raw }
 }
 
 /// The start of a character some way before `focus`.
@@ -73,14 +91,14 @@ mod tests {
     fn bytes_that_are_no_utf8_are_replaced_and_said_to_be() {
         let text = of_line(b"caf\xe9");
         assert_eq!(text.text, "caf\u{fffd}");
-        assert!(text.is_lossy && !text.is_cut);
+        assert!(text.raw.is_some() && !text.is_cut);
     }
 
     #[test]
     fn a_long_line_is_shown_around_its_match() {
         let line = ["ä".repeat(50_000), "needle".into(), "x".repeat(50_000)].concat();
         let text = of_match(line.as_bytes(), 100_000, false);
-        assert!(text.text.contains("needle") && text.is_cut && !text.is_lossy);
+        assert!(text.text.contains("needle") && text.is_cut && text.raw.is_none());
         assert_eq!(text.text.chars().count(), LINE);
         let text = of_match(line.as_bytes(), 0, false);
         assert!(text.text.starts_with('ä') && text.is_cut);

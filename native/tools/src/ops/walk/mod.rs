@@ -16,7 +16,7 @@ use crate::workspace::{Tree, open_subdir};
 use listing::{Listing, Unlisted};
 use queue::Queue;
 use rules::{Marks, RuleReader, Rules, Verdict};
-use rustix::fs::FileType;
+use rustix::fs::{AtFlags, FileType, statat};
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -214,6 +214,12 @@ fn threads() -> usize {
     *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS))
 }
 
+/// Only whether: what is there is not looked at.
+fn leads_to_directory(dir: BorrowedFd<'_>, name: &[u8]) -> bool {
+    statat(dir, name, AtFlags::NO_AUTOMOUNT)
+        .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Directory)
+}
+
 struct Worker<'a, S, V> {
     walk: &'a Walk<'a, S>,
     select: S,
@@ -339,8 +345,24 @@ impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
                     self.stack.push(Task::Directory(Below { parent, path, depth, rules }));
                 }
             }
+            if !is_wanted && kind == FileType::Symlink && !is_last {
+                self.pass_by(name, dir.as_fd(), rules);
+            }
             is_wanted && !is_dir
         });
+    }
+
+    /// Counts the link at `self.path`, which is not wanted itself, if something wanted may be in the directory that it
+    /// leads to.
+    fn pass_by(&mut self, name: &[u8], dir: BorrowedFd<'_>, rules: &Rules) {
+        let below = &self.path[self.stem + 1..];
+        if !self.select.file(below)
+            && self.select.directory(below)
+            && leads_to_directory(dir, name)
+            && self.is_in(name, false, rules)
+        {
+            self.tally.skipped.links += 1;
+        }
     }
 
     /// Makes `self.path` the path of a directory.

@@ -44,6 +44,8 @@ fn past_the_end_there_is_nothing_and_the_answer_says_so() {
     assert_eq!(value["content"], "");
     assert_eq!((&value["start_line"], &value["end_line"]), (&json!(9), &json!(8)));
     assert_eq!(value["note"], "the file has 2 lines; line 9 is past its end");
+    let value = Scene::with("").read(json!({"path": "f", "offset": 2}));
+    assert_eq!(value["note"], "the file has 0 lines; line 2 is past its end");
 }
 
 #[test]

@@ -65,11 +65,14 @@ fn spec(shell: &Shell, cx: &CallContext) -> Result<Spec> {
     let own = shell.variables()?.into_iter().map(|(name, value)| (name.into(), value.into()));
     let environment = environment(cx.workspace.temp_path(), &cx.sandbox, own);
     let shortcut = shortcut(shell, &environment, cx);
-    let words = ["--noprofile", "--norc", "-c", shell.command.as_str()];
+    // A command that begins like an option would be taken for one.
+    let end_of_options = shell.command.starts_with(['-', '+']).then_some("--");
+    let words =
+        ["--noprofile", "--norc", "-c"].into_iter().chain(end_of_options).chain([shell.command.as_str()]);
     Ok(Spec {
         program: bash()?,
         by_path: false,
-        arguments: words.map(OsString::from).into(),
+        arguments: words.map(OsString::from).collect(),
         environment,
         directory: shell.directory(cx)?.open_dir()?,
         stdin: if shell.stdin.is_some() { Stdin::Pipe } else { Stdin::Empty },
@@ -182,13 +185,17 @@ fn ended(reason: Reason, output: &ShellOutput) -> ToolError {
         _ => format!("the command was cancelled after {} ms and killed", output.duration_ms),
     };
     let how = match output.killed {
-        Some(count) => format!("{count} processes were killed"),
+        Some(count) => were_killed(count),
         None => NOT_KILLED.to_owned(),
     };
     with_output(
         ToolError::new(reason, format!("{what} ({how}; its output so far is in the details)")),
         output,
     )
+}
+
+fn were_killed(count: u32) -> String {
+    if count == 1 { "1 process was killed".to_owned() } else { format!("{count} processes were killed") }
 }
 
 /// Whether a command was ended for it; it may have been faster than its reaper.
@@ -199,9 +206,8 @@ fn is_reason(cause: &Cause, killed: Option<u32>) -> bool {
 /// The error of a command that its reaper ended.
 fn ended_for(cause: Cause, output: &ShellOutput) -> ToolError {
     let what = cause_message(&cause);
-    let count = output.killed.unwrap_or(0);
-    let message =
-        format!("{what} ({count} processes were killed; the command's output so far is in the details)");
+    let killed = were_killed(output.killed.unwrap_or(0));
+    let message = format!("{what} ({killed}; the command's output so far is in the details)");
     let error = |reason| with_output(ToolError::new(reason, message), output);
     match cause {
         Cause::Created(path) => error(Reason::AccessDenied).file(&path),

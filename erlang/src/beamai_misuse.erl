@@ -1,0 +1,53 @@
+%% @doc What a host passes that cannot be meant: raises an error that says what was wrong and what is taken.
+%%
+%% The reason is short; the explanation comes with the error, where the shell and the logger show it.
+-module(beamai_misuse).
+
+-export([raise/2, kernel/1, context/1, options/1, tool_name/1, tool_names/1, list/3, format_error/2]).
+
+%% @doc Raises `Reason' with an explanation.
+-spec raise(Reason :: term(), Explanation :: iodata()) -> no_return().
+raise(Reason, Explanation) ->
+    Cause = #{general => unicode:characters_to_binary(Explanation)},
+    erlang:error(Reason, none, [{error_info, #{module => ?MODULE, cause => Cause}}]).
+
+%% @doc Raises `{bad_kernel, Term}' for what is no kernel.
+-spec kernel(term()) -> ok.
+kernel(#{tools := _, filters := _, env := _}) -> ok;
+kernel(Other) -> raise({bad_kernel, Other}, ["a kernel is what beamai_kernel:new gives, not ", show(Other)]).
+
+%% @doc Raises `{bad_context, Term}' for what is no context.
+-spec context(term()) -> ok.
+context(Context) when is_map(Context) -> ok;
+context(Other) -> raise({bad_context, Other}, ["a context is a map, as beamai_context:new gives it, not ", show(Other)]).
+
+%% @doc Raises `{bad_option, options}' for options that are no map.
+-spec options(term()) -> ok.
+options(Options) when is_map(Options) -> ok;
+options(Other) -> raise({bad_option, options}, ["the options must be a map, not ", show(Other)]).
+
+%% @doc Raises `{bad_tool_name, Term}' for what no tool can be named.
+-spec tool_name(term()) -> ok.
+tool_name(Name) when is_binary(Name) -> ok;
+tool_name(Other) -> raise({bad_tool_name, Other}, ["the name of a tool is a binary, not ", show(Other)]).
+
+%% @doc Raises what {@link tool_name/1} raises, also for what is no list of names.
+-spec tool_names(term()) -> ok.
+tool_names(Names) ->
+    list(Names, bad_tool_name, "names of tools, which are binaries,"),
+    lists:foreach(fun tool_name/1, Names).
+
+%% @doc Raises `{Reason, Term}' for what is no proper list of `What'.
+-spec list(term(), Reason :: atom(), What :: iodata()) -> ok.
+list(Term, _Reason, _What) when length(Term) >= 0 -> ok;
+list(Other, Reason, What) -> raise({Reason, Other}, ["a list of ", What, " is wanted, not ", show(Other)]).
+
+%% @private What the shell and the logger show beside the error.
+-spec format_error(term(), erlang:stacktrace()) -> map().
+format_error(_Reason, [{_M, _F, _Args, Info} | _]) ->
+    maps:get(cause, proplists:get_value(error_info, Info, #{}), #{});
+format_error(_Reason, _Stack) ->
+    #{}.
+
+show(Term) ->
+    beamai_error:show(Term, 80).
