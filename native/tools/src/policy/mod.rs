@@ -15,6 +15,7 @@ mod shell;
 mod text;
 mod url;
 mod verdict;
+mod way;
 mod words;
 
 pub use guard::ReadGuard;
@@ -23,6 +24,7 @@ pub use need::{CommandLine, FETCH, FilePath, Need, Needs, Operand};
 pub use sealed::Sealed;
 pub use text::{Examples, PolicyText, RuleText};
 pub use verdict::{Judgement, Verdict};
+pub use way::Way;
 
 use crate::error::Result;
 use crate::workspace::Workspace;
