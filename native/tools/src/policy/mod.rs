@@ -9,6 +9,7 @@ mod mode;
 mod need;
 mod path;
 mod pattern;
+mod repository;
 mod rule;
 mod sealed;
 mod shell;
@@ -117,6 +118,7 @@ impl Policy {
         };
         let covers = |rule: &&Rule| {
             (is_own(rule) || need.allowed_by.contains(&&*rule.tool))
+                && pattern::covers_repository(rule, &need.operand)
                 && rule.pattern.as_ref().is_none_or(|pattern| pattern.covers(&need.operand, &self.roots))
         };
         let text = |rule: &Rule| Some(rule.text.clone());
