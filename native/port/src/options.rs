@@ -134,7 +134,12 @@ impl HostOptions {
         take(&mut settings, "web", &mut self.web).map_err(wrong)?;
         take(&mut settings, "skills", &mut self.skills).map_err(wrong)?;
         take(&mut settings, "lsp", &mut self.lsp).map_err(wrong)?;
-        if ["permissions", "permission"].iter().any(|part| settings.get(part).is_some()) {
+        let names = settings.as_object().into_iter().flat_map(|parts| parts.keys());
+        // A slip in the name is found where the rules are read.
+        if names.map(|name| name.to_lowercase()).any(|name| name.starts_with("perm")) {
+            if self.policy.settings.is_some() {
+                return Err(wrong("another settings file has permissions already; put them into one".into()));
+            }
             self.policy.settings = Some(text);
         }
         Ok(())

@@ -44,6 +44,34 @@ fn settings_that_are_no_object_are_bad_usage() {
     }
 }
 
+/// A slip must not leave rules out that were meant to hold.
+#[test]
+fn rules_of_settings_are_not_left_out_by_a_slip() {
+    let (workspace, elsewhere) = (tempfile::TempDir::new().unwrap(), tempfile::TempDir::new().unwrap());
+    let paths = ["a.json", "b.json"].map(|name| elsewhere.path().join(name));
+    let status = |texts: &[&str]| {
+        let mut command =
+            call(workspace.path(), &["shell_exec", r#"{"command": "true"}"#, "--default", "allow"]);
+        for (path, text) in paths.iter().zip(texts) {
+            std::fs::write(path, text).unwrap();
+            command.arg("--settings").arg(path);
+        }
+        command.output().unwrap().status.code()
+    };
+    let denying = r#"{"permissions": {"deny": ["Read(x)"]}, "sandbox": "off"}"#;
+    assert_eq!(status(&[denying]), Some(0));
+    assert_eq!(status(&[denying, r#"{"sandbox": "off"}"#]), Some(0));
+    for text in [
+        r#"{"permisions": {"deny": ["Bash"]}, "sandbox": "off"}"#,
+        r#"{"Permissions": {"deny": ["Bash"]}, "sandbox": "off"}"#,
+        r#"{"permissions": [], "sandbox": "off"}"#,
+        r#"{"permission": [["Bash", "deny"]]}"#,
+    ] {
+        assert_eq!(status(&[text]), Some(1), "{text}");
+    }
+    assert_eq!(status(&[denying, denying]), Some(2));
+}
+
 #[test]
 fn settings_name_skills_and_language_servers_too() {
     let (workspace, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

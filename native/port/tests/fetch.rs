@@ -129,3 +129,37 @@ fn no_proxy_of_the_environment_is_asked() {
     assert_denied(&fetch(&url, &[&proxy], &variables));
     assert_eq!((server.connections(), proxy.connections()), (1, 0));
 }
+
+/// Leave to fetch an address is none for where its server sends on to.
+#[test]
+fn a_redirect_leads_nowhere_that_rules_keep_from_fetches() {
+    let address = |server: &Server| format!("http://{}/", server.address);
+    let rule = |server: &Server| format!("WebFetch(http://{}/*)", server.address);
+    for status in ["denied", "not allowed"] {
+        let target = Server::plain();
+        let start = Server::sending_to(&address(&target));
+        let call = |policy: &[&str]| {
+            let (dir, mut port) = (TempDir::new().unwrap(), Command::new(env!("CARGO_BIN_EXE_beamai-port")));
+            port.args(["call", "web_fetch", &json!({"url": address(&start), "timeout_sec": 10}).to_string()]);
+            port.args(policy).current_dir(dir.path());
+            for server in [&start, &target] {
+                port.args(["--allow-address", &server.address.to_string()]);
+            }
+            let output = port.output().unwrap();
+            serde_json::from_slice::<Value>(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
+        };
+        assert_eq!(call(&["--allow", "WebFetch"])["content"], "inside");
+        assert_eq!(target.connections(), 1);
+        let answer = match status {
+            "denied" => call(&["--allow", "WebFetch", "--deny", &rule(&target)]),
+            _ => call(&["--allow", &rule(&start)]),
+        };
+        assert_eq!(target.connections(), 1, "{answer}");
+        match status {
+            "denied" => assert_denied(&answer),
+            _ => assert!(answer["note"].as_str().unwrap().contains("no leave to fetch"), "{answer}"),
+        }
+        assert_eq!(call(&["--allow", &rule(&start), "--allow", &rule(&target)])["content"], "inside");
+        assert_eq!(target.connections(), 2);
+    }
+}

@@ -7,7 +7,7 @@ use crate::lsp::LspSettings;
 use crate::ops::question::{Answers, Question};
 use crate::ops::skill::SkillSettings;
 use crate::ops::task::{Delegation, Report};
-use crate::policy::{ReadGuard, Sealed};
+use crate::policy::{ReadGuard, Sealed, Way};
 use crate::sandbox::SandboxSettings;
 use crate::seen::Seen;
 use crate::session::Session;
@@ -58,6 +58,8 @@ pub struct CallContext {
     pub workspace: Workspace,
     /// What searches must leave out.
     pub guard: ReadGuard,
+    /// What rules say of where redirects lead.
+    pub way: Way,
     /// What rules keep from programs that are started.
     pub sealed: Arc<Sealed>,
     /// Raised when the caller cancels or is gone.
@@ -104,6 +106,7 @@ impl CallContext {
         Self {
             workspace,
             guard: ReadGuard::default(),
+            way: Way::default(),
             sealed: Arc::default(),
             cancel: CancelToken::new(),
             deadline: None,

@@ -10,7 +10,7 @@ use crate::ops::question::{Answers, Question};
 use crate::ops::skill::SkillSettings;
 use crate::ops::task::{Delegation, Report};
 use crate::panics;
-use crate::policy::{Judgement, Need, Needs, Operand, Policy, PolicyText, ReadGuard, Sealed, Verdict};
+use crate::policy::{Judgement, Need, Needs, Operand, Policy, PolicyText, ReadGuard, Sealed, Verdict, Way};
 use crate::sandbox::SandboxSettings;
 use crate::seen::Seen;
 use crate::session::{Session, SessionState};
@@ -53,7 +53,7 @@ pub struct Settings {
 #[derive(Debug)]
 pub struct Host {
     workspace: Workspace,
-    policy: Policy,
+    policy: Arc<Policy>,
     guard: ReadGuard,
     sealed: Arc<Sealed>,
     sandbox: Arc<SandboxSettings>,
@@ -188,7 +188,7 @@ impl Host {
             workspace,
             guard: policy.read_guard(),
             sealed: Arc::new(policy.sealed()),
-            policy,
+            policy: Arc::new(policy),
             sandbox: Arc::new(settings.sandbox.clone()),
             limits: settings.limits.clone(),
             skills: Arc::new(settings.skills.clone()),
@@ -287,6 +287,7 @@ impl Host {
         Ok(CallContext {
             workspace,
             guard: self.guard.clone(),
+            way: Way::under(Arc::clone(&self.policy)),
             sealed: Arc::clone(&self.sealed),
             cancel: run.cancel,
             deadline: call

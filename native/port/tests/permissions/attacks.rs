@@ -75,6 +75,12 @@ pub(crate) const SPELLINGS: &[Attack] = &[
     ("rm -rf -- x", Removed),
 ];
 
+/// A program far behind the one that starts it.
+const FAR: &str = concat!(
+    "wrap env -u a -u b -u c -u d -u e -u f -u g -u h -u i -u j -u k -u l -u m -u n -u o -u p -u q -u r -u s ",
+    "-u a -u b -u c -u d -u e -u f -u g -u h -u i -u j -u k -u l -u m -u n -u o -u p -u q -u r -u s rm -rf x"
+);
+
 /// Through what starts another program, or takes a text for one.
 pub(crate) const DETOURS: &[Attack] = &[
     ("X=1 rm -rf x", Removed),
@@ -103,6 +109,18 @@ pub(crate) const DETOURS: &[Attack] = &[
     ("eval rm -rf x", Removed),
     ("eval 'r''m' \"-r\"f x", Removed),
     ("trap 'rm -rf x' EXIT", Removed),
+    ("trap -- 'rm -rf x' EXIT", Removed),
+    ("trap -- 'rm -rf x' EXIT; git status", Removed),
+    ("eval -- 'rm -rf x'", Removed),
+    ("bash -c -e 'rm -rf x'", Removed),
+    ("bash -c -- 'rm -rf x'", Removed),
+    ("bash -c +x -e 'rm -rf x'", Removed),
+    ("timeout 9 sh -c -x 'rm -rf x'", Removed),
+    ("make -E '$(shell rm -rf x)' -f /dev/null; true", Removed),
+    ("make -f - <<< 'all:;rm -rf x'", Removed),
+    ("split --filter='rm -rf x' k.pem", Removed),
+    (FAR, Removed),
+    ("ln -s /bin/rm z; ./z -rf x", Removed),
     ("echo 'rm -rf x' > s; . ./s", Removed),
     ("echo cm0gLXJmIHg= | base64 -d | sh", Removed),
     ("python3 -c 'import shutil; shutil.rmtree(\"x\")'", Removed),
@@ -140,6 +158,26 @@ pub(crate) const BY_GIT: &[Attack] = &[
     ("git bisect start HEAD HEAD~2; git bisect run ./p", Removed),
     ("git difftool -y -x ./p HEAD~1 HEAD", Removed),
     ("PATH=.:$PATH git-hook-like", Removed),
+];
+
+/// What other programs can be made to run or to write by their options, under rules for just these programs.
+pub(crate) const BY_OPTIONS: &[Attack] = &[
+    ("tar cf /dev/null --use=./p src", Removed),
+    ("tar cIf ./p /dev/null src", Removed),
+    ("tar cf /dev/null --checkpoint=1 --checkpoint-action=exec=./p src", Removed),
+    ("y='--checkpoint=1 --checkpoint-action=exec=./p'; tar cf /dev/null $y src", Removed),
+    ("make -E '$(shell ./p)' -f /dev/null; true", Removed),
+    ("make --ev '$(shell ./p)' -f /dev/null; true", Removed),
+    ("make -f - <<< 'all:;./p'", Removed),
+    ("make -sf - <<< 'all:;./p'", Removed),
+    ("make -f/dev/stdin <<< 'all:;./p'", Removed),
+    ("make --makef=- <<< 'all:;./p'", Removed),
+    ("split --filter=./p plain.txt", Removed),
+    ("split --filt ./p plain.txt", Removed),
+    ("sort -uo made plain.txt", Made("made")),
+    ("sed 1p plain.txt $(printf '%s ' -e 1e./p)", Removed),
+    ("y='-e 1e./p'; sed -e 1p $y plain.txt", Removed),
+    ("gcc -wrapper ./p -c -x c /dev/null; true", Removed),
 ];
 
 /// What only a rule that names it may allow: writing files, and programs whose names begin alike.

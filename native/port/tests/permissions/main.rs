@@ -5,9 +5,10 @@
 mod attacks;
 mod scene;
 
-use attacks::{Attack, BY_GIT, COMPANY, DETOURS, Effect, SECRETS, SPELLINGS, UNCOVERED};
+use attacks::{Attack, BY_GIT, BY_OPTIONS, COMPANY, DETOURS, Effect, SECRETS, SPELLINGS, UNCOVERED};
 use scene::{SECRET, Scene};
 use serde_json::{Value, json};
+use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 const OPEN: &[&str] = &["--default", "allow"];
@@ -25,6 +26,25 @@ const TIGHT: &[&str] = &[
 /// Everything, but what is denied.
 const LOOSE: &[&str] =
     &["--allow", "Bash", "--allow", "Write", "--deny", "Bash(rm -rf:*)", "--deny", "Read(**/*.pem)"];
+/// Programs that read, pack and build, whatever their arguments; nothing else.
+const USEFUL: &[&str] = &[
+    "--allow",
+    "Bash(tar:*)",
+    "--allow",
+    "Bash(make:*)",
+    "--allow",
+    "Bash(split:*)",
+    "--allow",
+    "Bash(sort:*)",
+    "--allow",
+    "Bash(sed:*)",
+    "--allow",
+    "Bash(gcc:*)",
+    "--allow",
+    "Bash(printf:*)",
+    "--allow",
+    "Bash(true)",
+];
 /// The same by the mode.
 const LAX: &[&str] = &["--default", "allow", "--deny", "Bash(rm -rf:*)", "--deny", "Read(**/*.pem)"];
 
@@ -77,6 +97,81 @@ fn a_denied_program_does_not_run_through_another_one() {
 #[test]
 fn git_runs_no_other_program() {
     check_all(BY_GIT, &[TIGHT, LOOSE, LAX]);
+}
+
+#[test]
+fn a_rule_for_a_program_covers_no_option_that_runs_another_one() {
+    check_all(BY_OPTIONS, &[USEFUL]);
+    let scene = Scene::new();
+    for command in [
+        "tar cf y.tar src && tar -tf y.tar",
+        "sort plain.txt",
+        "sed -n 1,2p plain.txt",
+        "split -l 1 plain.txt",
+    ] {
+        let answer = scene.run(USEFUL, command);
+        assert!(answer.is_ok, "{command}: {answer:?}");
+    }
+}
+
+/// Where tools may write files and git may run, no file makes git run a program.
+#[test]
+fn a_repository_that_files_feign_gives_git_no_orders() {
+    const WRITER: &[&str] = &[
+        "--allow",
+        "Bash(git:*)",
+        "--allow",
+        "Write(src/**)",
+        "--allow",
+        "Edit(src/**)",
+        "--allow",
+        "Bash(printf:*)",
+    ];
+    let config = |scene: &Scene| {
+        let program = scene.path("q").display().to_string();
+        std::fs::write(&program, format!("#!/bin/sh\nrm -rf {}\n", scene.path("x").display())).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        format!("[core]\nrepositoryformatversion=0\nbare=false\nworktree=..\nfsmonitor={program}\n")
+    };
+    let repository = |at: &str, config: &str| {
+        ["objects/y", "refs/y"].map(|name| (format!("{at}/{name}"), String::new())).into_iter().chain([
+            (format!("{at}/HEAD"), "ref: refs/heads/m\n".to_owned()),
+            (format!("{at}/config"), config.to_owned()),
+        ])
+    };
+    let files = |kind: &str, config: &str| -> Vec<(String, String)> {
+        match kind {
+            "nested" => repository("src/a/.git", config).collect(),
+            "bare" => repository("src/a", config).collect(),
+            _ => repository("src/b/c", config)
+                .chain([("src/a/.git".to_owned(), "gitdir: ../b/c\n".to_owned())])
+                .collect(),
+        }
+    };
+    for kind in ["nested", "bare", "elsewhere"] {
+        for policy in [OPEN, WRITER] {
+            let scene = Scene::new();
+            std::fs::create_dir(scene.path("src/a")).unwrap();
+            for (path, content) in files(kind, &config(&scene)) {
+                scene.call(policy, "file_write", &json!({"path": path, "content": content}));
+            }
+            let redirected = scene.run(policy, "printf x > src/.git");
+            let answer = scene.call(policy, "shell_exec", &json!({"command": "git status", "cwd": "src/a"}));
+            match policy == OPEN {
+                true => assert!(
+                    !scene.path("x").exists() && redirected.is_ok,
+                    "{kind} does not even work: {answer:?}"
+                ),
+                false => {
+                    assert!(scene.path("x").exists(), "{kind} runs a program: {answer:?}");
+                    assert_eq!(redirected.reason(), Some("needs_approval"), "{redirected:?}");
+                }
+            }
+        }
+    }
+    let scene = Scene::new();
+    assert!(scene.call(WRITER, "file_write", &json!({"path": "src/y", "content": "y"})).is_ok);
+    assert!(scene.call(WRITER, "shell_exec", &json!({"command": "git status", "cwd": "src"})).is_ok);
 }
 
 #[test]

@@ -44,6 +44,9 @@ const POWERFUL: [&str; 24] = [
 /// Builtins whose arguments are names of variables.
 const NAMING: [&str; 8] = ["read", "unset", "export", "readonly", "getopts", "printf", "wait", "test"];
 
+/// Builtins that only say something, where they evaluate nothing.
+const TELLERS: [&str; 5] = ["echo", "printf", "pwd", "test", "["];
+
 /// Options of `set` that change nothing about what is run.
 const SET: [&str; 12] = ["-e", "-u", "-x", "-v", "+e", "+u", "-eu", "-ex", "-eux", "-euo", "-o", "+x"];
 
@@ -60,7 +63,13 @@ pub(super) fn look(name: &str, args: &[Word]) -> Option<Builtin> {
         return judged(Some(format!("{name} can change what commands mean or run code")));
     }
     if name == "[" || NAMING.contains(&name) {
-        return judged(naming(name, args));
+        let hazard = naming(name, args);
+        let is_harmless = hazard.is_none() && TELLERS.contains(&name);
+        let standing = if is_harmless { Standing::Harmless } else { Standing::Judged };
+        return Some(Builtin { standing, hazard });
+    }
+    if TELLERS.contains(&name) {
+        return Some(Builtin { standing: Standing::Harmless, hazard: None });
     }
     None
 }
@@ -81,11 +90,17 @@ fn naming(name: &str, args: &[Word]) -> Option<String> {
         "test" | "[" => {
             texts.iter().flatten().any(|text| text == "-v" || text == "-R").then(evaluated).flatten()
         }
-        "printf" | "wait" => match texts.first() {
+        "printf" => match texts.first() {
             Some(None) => evaluated(),
-            Some(Some(text)) if text.starts_with("-v") || text.starts_with("-p") => evaluated(),
+            Some(Some(text)) if text.starts_with("-v") => evaluated(),
             _ => None,
         },
+        "wait" => {
+            let names = |text: &Option<String>| {
+                text.as_ref().is_none_or(|text| text.starts_with('-') && text.contains('p'))
+            };
+            texts.iter().any(names).then(evaluated).flatten()
+        }
         _ => texts.iter().find_map(|text| {
             let Some(text) = text else { return evaluated() };
             let variable = text.split('=').next().unwrap_or_default();

@@ -1,5 +1,6 @@
 //! Programs that run other code when certain arguments say so.
 
+use super::options::{self, begins_one};
 use super::word::Word;
 
 /// Programs that run a program of their command line and are not seen through.
@@ -78,7 +79,7 @@ const RUNNERS: &[&str] = &[
 ];
 
 /// Programs that run code in a language of their own.
-const INTERPRETERS: [&str; 25] = [
+const INTERPRETERS: [&str; 34] = [
     "python",
     "perl",
     "ruby",
@@ -104,6 +105,15 @@ const INTERPRETERS: [&str; 25] = [
     "pypy",
     "guile",
     "pwsh",
+    "erl",
+    "elixir",
+    "iex",
+    "dc",
+    "sbcl",
+    "racket",
+    "ocaml",
+    "groovy",
+    "jshell",
 ];
 
 /// Why a program may run more than its name says, given its arguments.
@@ -113,31 +123,14 @@ pub(super) fn of(name: &str, args: &[Word]) -> Option<String> {
     let runs = |why: &str| Some(format!("{name} {why}"));
     match name {
         "git" => git(args),
-        "fd" | "fdfind" if has(&|text| is_cluster(text, "xX") || text.starts_with("--exec")) => {
-            runs("runs another program on what it finds")
-        }
-        "tar" | "bsdtar" if has(&is_tar_hook) => runs("runs another program by one of its options"),
-        "sed" if sed(&texts) => runs("may run or write by its script"),
-        "rsync" | "scp" | "sftp" if has(&|text| is_cluster(text, "eS") || text.starts_with("--rsh")) => {
+        "tar" | "bsdtar" if has(&|text| text.contains(':')) || texts.first().is_some_and(is_old_tar_hook) => {
             runs("runs another program by one of its options")
         }
-        "curl" | "wget"
-            if has(&|text| {
-                text.starts_with("-K") || text.starts_with("--config") || text.starts_with("--use-askpass")
-            }) =>
-        {
-            runs("takes orders from a file")
-        }
-        "make" | "gmake" if has(&|text| text.contains('=') || text.starts_with("--eval")) => {
-            runs("is told what to run by its arguments")
-        }
-        "sort" if has(&|text| text.starts_with("--compress-program")) => runs("runs another program"),
-        "zip" if has(&|text| text.starts_with("-T") || text.starts_with("--unzip-command")) => {
-            runs("runs another program")
-        }
+        "sed" if sed(&texts) => runs("may run or write by its script"),
+        "make" | "gmake" if make(&texts) => runs("is told what to run by its arguments"),
         _ if is_loader(name) || RUNNERS.contains(&name) => runs("runs another program that is not looked at"),
         _ if is_interpreter(name) => interpreter(name, &texts),
-        _ => None,
+        _ => options::look(name, args),
     }
 }
 
@@ -156,16 +149,30 @@ fn interpreter(name: &str, texts: &[Option<String>]) -> Option<String> {
     let is_inline = match texts.first() {
         None => true,
         Some(None) => true,
-        Some(Some(text)) if name.ends_with("awk") => !is_plain_awk(text),
+        Some(Some(_)) if name.ends_with("awk") => !awk_text(texts).is_some_and(is_plain_awk),
         Some(Some(text)) => text.starts_with('-') && !matches!(&**text, "--version" | "-V" | "-m" | "--help"),
     };
     is_inline.then(|| format!("{name} runs code that is not looked at"))
 }
 
-/// Programs of awk that only print fields.
+/// The program among the arguments of awk, behind a field separator and variables.
+fn awk_text(texts: &[Option<String>]) -> Option<&str> {
+    let mut texts = texts.iter();
+    loop {
+        match texts.next()?.as_deref()? {
+            "-F" | "-v" => _ = texts.next()?.as_deref()?,
+            text if text.starts_with("-F") || text.starts_with("-v") => {}
+            text => return Some(text),
+        }
+    }
+}
+
+/// Programs of awk that compare, count and print, and nothing else.
 fn is_plain_awk(text: &str) -> bool {
-    !text.starts_with('-')
-        && !["system", "getline", "|", ">", "@", "\\"].iter().any(|hook| text.contains(hook))
+    let bare = text.replace("||", " ").replace(">=", " ");
+    let is_redirected = bare.contains('>') && bare.contains("print");
+    let hooks = ["system", "getline", "ARGV", "ARGC", "|", "@", "\\"];
+    !text.starts_with('-') && !is_redirected && !hooks.iter().any(|hook| bare.contains(hook))
 }
 
 /// Whether a word is a group of short options with one of these letters.
@@ -173,9 +180,35 @@ fn is_cluster(text: &str, letters: &str) -> bool {
     text.starts_with('-') && !text.starts_with("--") && text.contains(|char| letters.contains(char))
 }
 
-fn is_tar_hook(text: &str) -> bool {
-    let long = ["--che", "--to-c", "--use-c", "--rsh", "--rmt", "--info-s", "--new-v", "--I"];
-    long.iter().any(|start| text.starts_with(start)) || is_cluster(text, "IF") || text.contains(':')
+/// `tar cIf …`: a first word without a dash is a group of options all the same.
+fn is_old_tar_hook(text: &Option<String>) -> bool {
+    text.as_ref().is_some_and(|text| !text.starts_with('-') && text.contains(['I', 'F']))
+}
+
+/// Variables, and makefiles that are no files of the project but what the command itself says.
+fn make(texts: &[Option<String>]) -> bool {
+    let mut is_file = false;
+    texts.iter().flatten().any(|text| {
+        let value = match (text.strip_prefix("--"), text.strip_prefix('-')) {
+            _ if std::mem::take(&mut is_file) => Some(&**text),
+            (Some(long), _) if begins_one(long, &["file", "makefile"]) => {
+                is_file = !long.contains('=');
+                long.split_once('=').map(|(_, value)| value)
+            }
+            (None, Some(letters)) => letters.split_once('f').and_then(|(_, value)| {
+                is_file = value.is_empty();
+                (!value.is_empty()).then_some(value)
+            }),
+            (None, None) => return text.split_once('=').is_some_and(|(_, value)| !is_switch(value)),
+            _ => None,
+        };
+        value.is_some_and(|value| value == "-" || value.starts_with("/dev/") || value.starts_with("/proc/"))
+    })
+}
+
+/// Whether a value of a variable is a number or a switch, which nobody can run.
+fn is_switch(value: &str) -> bool {
+    value.bytes().all(|byte| byte.is_ascii_digit()) || matches!(value, "yes" | "no" | "on" | "off")
 }
 
 /// Scripts of sed are harmless where they substitute, delete or print, and nothing else.
@@ -188,8 +221,7 @@ fn sed(texts: &[Option<String>]) -> bool {
             "-n" | "-E" | "-r" | "-z" | "-s" | "-u" => {}
             option if option.starts_with('-') => return true,
             script if is_script || !has_script => {
-                let is_range = script.chars().all(|char| char.is_ascii_digit() || ",$!pdq".contains(char));
-                if !is_range && !is_substitution(script) {
+                if !super::sed::is_plain(script) {
                     return true;
                 }
                 (has_script, is_script) = (true, false);
@@ -198,17 +230,6 @@ fn sed(texts: &[Option<String>]) -> bool {
         }
     }
     false
-}
-
-/// `s/…/…/` with flags that neither run nor write.
-fn is_substitution(text: &str) -> bool {
-    let Some(rest) = text.strip_prefix('s') else { return false };
-    let Some(mark) = rest.chars().next().filter(|char| "/|#,:".contains(*char)) else { return false };
-    let parts: Vec<&str> = rest[mark.len_utf8()..].split(mark).collect();
-    let is_escaped = rest.contains('\\') || rest.contains('\n');
-    parts.len() == 3
-        && !is_escaped
-        && parts[2].chars().all(|char| char.is_ascii_digit() || "gip".contains(char))
 }
 
 /// Options of git before its command that change nothing about what is run.
@@ -227,7 +248,7 @@ const GIT_PLAIN: [&str; 10] = [
 
 /// Options of git, or beginnings of them, that run programs, change settings or write files; git takes any
 /// beginning that is not ambiguous.
-const GIT_HOOKS: [&str; 16] = [
+const GIT_HOOKS: [&str; 19] = [
     "upload-pack",
     "receive-pack",
     "exec",
@@ -244,10 +265,13 @@ const GIT_HOOKS: [&str; 16] = [
     "work-tree",
     "paginate",
     "separate-git-dir",
+    "output-directory",
+    "export-marks",
+    "index-output",
 ];
 
 /// Commands of git that run programs or change what later ones run.
-const GIT_COMMANDS: [&str; 24] = [
+const GIT_COMMANDS: [&str; 33] = [
     "config",
     "filter-branch",
     "bisect",
@@ -272,14 +296,27 @@ const GIT_COMMANDS: [&str; 24] = [
     "instaweb",
     "maintenance",
     "for-each-repo",
+    "merge-index",
+    "mailinfo",
+    "mailsplit",
+    "imap-send",
+    "upload-archive",
+    "http-backend",
+    "cvsserver",
+    "quiltimport",
+    "checkout-index",
 ];
 
 /// Why a call of git may run more than git itself.
 fn git(args: &[Word]) -> Option<String> {
     let hidden = || Some("an option of git may hide in what shows only when it runs".to_owned());
+    let args = &args[elsewhere(args).count() * 2..];
     let mut command = None;
     let mut is_path = false;
-    for arg in args {
+    for (at, arg) in args.iter().enumerate() {
+        if is_message(args, at) {
+            continue;
+        }
         let is_behind = is_path || command.is_some() && arg.first().is_some_and(|char| char != '-');
         let Some(text) = arg.text() else {
             match is_behind && !arg.may_be_words() {
@@ -294,7 +331,8 @@ fn git(args: &[Word]) -> Option<String> {
         match (&command, text.starts_with('-')) {
             (None, true) if GIT_PLAIN.contains(&&*text) => {}
             (None, true) => return Some(format!("git's option {text} can change what it runs")),
-            (None, false) if GIT_COMMANDS.contains(&&*text) => {
+            (None, false) if text == "config" && is_question(&args[at + 1..]) => command = Some(text),
+            (None, false) if is_git_command_hook(&text) => {
                 return Some(format!("git {text} can run other programs"));
             }
             (None, false) => command = Some(text),
@@ -311,6 +349,43 @@ fn git(args: &[Word]) -> Option<String> {
     None
 }
 
+/// The directories that git changes to first, by `-C` at the beginning of its arguments.
+pub(super) fn elsewhere(args: &[Word]) -> impl Iterator<Item = &Word> {
+    let pairs = args.chunks_exact(2).take_while(|pair| pair[0].text().as_deref() == Some("-C"));
+    pairs.map(|pair| &pair[1]).take_while(|word| !word.may_split())
+}
+
+/// Whether an argument of git is a message, which names nothing. The arguments begin with git's command.
+pub(crate) fn is_message(args: &[Word], at: usize) -> bool {
+    let is = |at: usize, names: &[&str]| args[at].text().is_some_and(|text| names.contains(&&*text));
+    at > 1
+        && is(0, &["commit", "tag", "merge"])
+        && is(at - 1, &["-m", "-am", "--message"])
+        && !(0..at).any(|at| is(at, &["--"]))
+        && !args[..=at].iter().any(Word::may_split)
+}
+
+/// Whether the arguments of `git config` only ask for values.
+fn is_question(args: &[Word]) -> bool {
+    const ASKING: [&str; 5] = ["--get", "--get-all", "--get-regexp", "--list", "-l"];
+    const PLAIN: [&str; 8] =
+        ["--global", "--local", "--system", "--show-origin", "--show-scope", "--name-only", "-z", "--null"];
+    let texts: Option<Vec<String>> = args.iter().map(Word::text).collect();
+    texts.is_some_and(|texts| {
+        let mut options = texts.iter().filter(|text| text.starts_with('-'));
+        texts.iter().any(|text| ASKING.contains(&&**text))
+            && options.all(|text| ASKING.contains(&&**text) || PLAIN.contains(&&**text))
+    })
+}
+
+/// Whether a command of git can run programs; those with two dashes in their names are parts of others.
+fn is_git_command_hook(command: &str) -> bool {
+    GIT_COMMANDS.contains(&command)
+        || command.contains("--")
+        || command.starts_with("remote-")
+        || command.starts_with("credential-")
+}
+
 fn is_git_hook(command: &str, text: &str) -> bool {
     if let Some(long) = text.strip_prefix("--") {
         let name = long.split('=').next().unwrap_or_default();
@@ -322,6 +397,7 @@ fn is_git_hook(command: &str, text: &str) -> bool {
         "clone" => is_cluster(text, "uc"),
         "rebase" => is_cluster(text, "x"),
         "grep" => is_cluster(text, "O"),
+        "format-patch" | "bugreport" | "diagnose" | "index-pack" => is_cluster(text, "o"),
         _ => false,
     }
 }

@@ -14,15 +14,18 @@ mod cursor;
 mod hazard;
 mod heredoc;
 mod lexer;
+mod options;
 mod parser;
 mod plain;
 mod run;
+mod sed;
 #[cfg(test)]
 mod tests;
 mod variable;
 mod word;
 mod wrapper;
 
+pub(crate) use hazard::is_message;
 pub use plain::plain;
 pub use variable::is_telling;
 pub use word::{Glyph, Word};

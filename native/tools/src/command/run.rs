@@ -2,7 +2,7 @@
 
 use super::parser::{self, Simple};
 use super::word::Word;
-use super::{Analysis, FileUse, Odd, Program, Standing, base, builtin, hazard, wrapper};
+use super::{Analysis, FileUse, Odd, Program, Standing, base, builtin, hazard, options, wrapper};
 
 type Result<T> = std::result::Result<T, Odd>;
 
@@ -69,6 +69,9 @@ impl Runner<'_> {
             self.list(words, found.standing, found.hazard);
             return Ok(());
         }
+        if name == "git" {
+            self.out.directories.extend(hazard::elsewhere(&words[1..]).cloned());
+        }
         let hazard = hazard::of(name, &words[1..]);
         self.list(words, Standing::Judged, hazard);
         Ok(())
@@ -106,7 +109,8 @@ impl Runner<'_> {
     fn eval(&mut self, words: Vec<Word>, depth: usize) -> Result<()> {
         let texts: Option<Vec<String>> = words[1..].iter().map(Word::text).collect();
         self.list(words, Standing::Wrapper, None);
-        match texts {
+        match texts.as_deref() {
+            Some([end, texts @ ..]) if end == "--" => self.text(&texts.join(" "), depth),
             Some(texts) => self.text(&texts.join(" "), depth),
             None => {
                 self.doubt("what eval runs shows only when it runs");
@@ -116,11 +120,13 @@ impl Runner<'_> {
     }
 
     fn trap(&mut self, words: Vec<Word>, depth: usize) -> Result<()> {
-        let text = words.get(1).map(Word::text);
+        let mut texts = words[1..].iter().map(Word::text).skip_while(|text| text.as_deref() == Some("--"));
+        let text = texts.next();
         self.list(words, Standing::Wrapper, None);
         match text {
             None => Ok(()),
-            Some(Some(text)) if text.starts_with('-') => Ok(()),
+            // A lone dash puts back what was there before.
+            Some(Some(text)) if matches!(&*text, "-" | "-l" | "-p" | "-lp" | "-pl" | "-P") => Ok(()),
             Some(Some(text)) => self.text(&text, depth),
             Some(None) => {
                 self.doubt("what trap runs shows only when it runs");
@@ -168,21 +174,21 @@ impl Runner<'_> {
                 self.run(inner, depth + 1)?;
             }
         }
-        let acts = ["-delete", "-fprint", "-fprint0", "-fprintf", "-fls", "-files0-from"];
+        let acts = ["-delete", "-fprint", "-fprint0", "-fprintf", "-fls"];
         let hazard = if (0..texts.len()).any(|at| is(at, &acts)) {
             Some("find changes files by one of its actions".to_owned())
         } else {
-            let is_unknown = words.iter().any(|word| word.has_unknown() && may_be_option(word));
-            is_unknown.then(|| "an action of find may hide in what shows only when it runs".to_owned())
+            options::look("find", &words[1..])
         };
         self.list(words, Standing::Judged, hazard);
         Ok(())
     }
 
     fn change_directory(&mut self, name: &str, words: &[Word]) {
-        let mut targets = words[1..].iter().filter(|word| !word.text().is_some_and(|text| is_flag(&text)));
+        let mut targets = words[1..].iter().skip_while(|word| word.text().is_some_and(|text| is_flag(&text)));
+        // What else begins with a dash is the last directory, or an option that is not known.
         let target = match (name, targets.next()) {
-            ("cd", Some(word)) if word.text().is_some_and(|text| text != "-") => word.clone(),
+            ("cd", Some(word)) if word.text().is_some_and(|text| !text.starts_with('-')) => word.clone(),
             _ => Word::unknown(),
         };
         self.out.directories.push(target);
@@ -206,7 +212,9 @@ fn is_query(text: &str) -> bool {
 }
 
 fn is_flag(text: &str) -> bool {
-    matches!(text, "-L" | "-P" | "-e" | "--")
+    text == "--"
+        || text.strip_prefix('-').is_some_and(|letters| letters.chars().all(|char| "LPe@".contains(char)))
+            && text.len() > 1
 }
 
 fn has_directory(words: &[Word]) -> bool {
@@ -216,35 +224,34 @@ fn has_directory(words: &[Word]) -> bool {
     })
 }
 
-fn may_be_option(word: &Word) -> bool {
-    word.may_split() || word.first().is_none_or(|char| char == '-')
-}
-
 /// Whether every shell reads the character alike, quotes and all.
 fn is_common(char: char) -> bool {
     char.is_ascii_alphanumeric() || " \n_-./=:,@%+'\";|".contains(char)
 }
 
-/// The text that a shell runs by `-c`, where all of its options are known.
+/// The text that a shell runs by `-c`, where all of its options are known. Options may stand behind `-c`, too; the text
+/// is the first word that is none.
 fn script(words: &[Word]) -> Option<&Word> {
-    let mut at = 1;
+    let (mut at, mut is_text) = (1, false);
     loop {
-        let text = words.get(at)?.text()?;
-        match &*text {
-            "--norc" | "--noprofile" => {}
-            "-o" => {
+        let word = words.get(at)?;
+        let known = word.text();
+        match known.as_deref() {
+            // What is not known may be another option, unless it surely begins as none.
+            None => return (is_text && !options::may_be_option(word)).then_some(word),
+            Some("--norc" | "--noprofile") if !is_text => {}
+            Some("-o") => {
                 let name = words.get(at + 1)?.text()?;
-                at += usize::from(matches!(&*name, "pipefail" | "errexit" | "nounset" | "xtrace"));
                 if !matches!(&*name, "pipefail" | "errexit" | "nounset" | "xtrace") {
                     return None;
                 }
+                at += 1;
             }
-            text if text.starts_with('-') && text[1..].chars().all(|char| "ceux".contains(char)) => {
-                if text.contains('c') {
-                    return words.get(at + 1);
-                }
+            Some("-" | "--") => return words.get(at + 1).filter(|_| is_text),
+            Some(text) if text.starts_with('-') && text[1..].chars().all(|char| "ceux".contains(char)) => {
+                is_text |= text.contains('c');
             }
-            _ => return None,
+            Some(text) => return (is_text && !text.starts_with(['-', '+'])).then_some(word),
         }
         at += 1;
     }

@@ -232,3 +232,119 @@ fn size_and_depth_are_bounded() {
     doubted(&format!("{}a{}", "( ".repeat(60), ")".repeat(60)));
     runs(&format!("{}a{}", "( ".repeat(25), ")".repeat(25)), &["a"]);
 }
+
+#[test]
+fn texts_of_traps_shells_and_eval_are_found_behind_their_options() {
+    runs("trap -- 'rm x' EXIT", &["trap -- 'rm x' EXIT", "rm x"]);
+    runs("trap - EXIT", &["trap - EXIT"]);
+    runs("eval -- 'rm x'", &["eval -- 'rm x'", "rm x"]);
+    for spelled in
+        ["bash -c -e 'rm x'", "bash -c -- 'rm x'", "sh -e -c -x - 'rm x' y", "bash -c -o pipefail 'rm x'"]
+    {
+        assert_eq!(programs(spelled).last().unwrap(), "rm x", "{spelled}");
+        assert!(is_sure(spelled), "{spelled}");
+    }
+    for odd in ["bash -c +x 'rm x'", "bash -c $x 'rm x'", "bash -c \"$x\" 'rm x'", "trap \"$x\" EXIT"] {
+        doubted(odd);
+    }
+}
+
+#[test]
+fn options_that_run_or_write_are_known_in_every_form() {
+    for command in [
+        "git submodule--helper foreach x",
+        "git merge-index x -a",
+        "git format-patch -o src -1",
+        "git format-patch --output-dir=src",
+        "git mailinfo a b",
+        "git credential-store --file x store",
+        "git config --get x --unset y",
+        "git commit \"$x\" -m y",
+        "git log -m \"$x\"",
+        "git -C \"$x\" -c y log",
+        "git commit -m x --template \"$x\"",
+        "awk '{ print > \"x\" }' y",
+        "awk -f x",
+        "awk '{ print | \"x\" }' y",
+        "awk 'BEGIN { ARGV[1] = \"x\" } 1' y",
+        "make CC=x",
+        "[ -v x ]",
+        "[x] y",
+        "tar cIf x y.tar z",
+        "tar xf y.tar --use=x",
+        "tar cf y.tar $x",
+        "tar cf y.tar *",
+        "sort --comp=x y",
+        "sort -uo y z",
+        "zip -rTT x y.zip z",
+        "wget -qe use_askpass=x y",
+        "wget --exec=x y",
+        "scp -oProxyCommand=x y z:",
+        "scp -D x y z:",
+        "man -P x ls",
+        "rg --pre x y",
+        "gcc -wrapper x y.c",
+        "go test -exec x",
+        "npm run y --script-shell=x",
+        "make -E x",
+        "make --ev x",
+        "make -f - y",
+        "make $x",
+        "make -- \"$x\"",
+        "sed 1p $x",
+        "sed 1p *",
+        "find *",
+        "find -- $x",
+        "xargs tar cf y",
+        "wait -n -p PATH",
+        "less +x y",
+        "erl -eval x",
+    ] {
+        doubted(command);
+    }
+}
+
+#[test]
+fn options_that_only_look_alike_are_no_matter() {
+    for command in [
+        "tar czf x.tgz src -C y --exclude=z",
+        "sort -t: -k2,2n x",
+        "make -j4 -C x test",
+        "make --jobs=4 --directory=x test",
+        "make -f Makefile.dev all",
+        "gcc -O2 -Wall -o x x.c",
+        "npm run build -- --prefix x",
+        "rg --pretty x src/*.rs",
+        "find src/*.rs -name x",
+        "sed -n 1,5p src/*.rs",
+        "wget -q -O x y",
+        "man -s 3 printf",
+        "git format-patch --stdout HEAD",
+        "awk -F: 'NR >= 2 && $1 > 3 || $2' x",
+        "awk -v n=1 '{ print $n }' x",
+        "sed -n '/fn main/,/^}/p' x",
+        "git config --get remote.origin.url",
+        "git commit -m \"$(cat x)\"",
+        "make V=1 test",
+        "[ -f x ]",
+        "cargo test --all-targets",
+        "go test ./...",
+        "wait -n",
+    ] {
+        assert!(is_sure(command), "{command}: {:?}", analyse(command));
+    }
+}
+
+#[test]
+fn a_directory_is_found_behind_the_options_of_cd() {
+    for command in ["cd -LP /etc", "cd -Pe /etc", "cd -- /etc"] {
+        let directories = analyse(command).directories;
+        assert_eq!(
+            directories.iter().map(Word::text).collect::<Vec<_>>(),
+            [Some("/etc".into())],
+            "{command}"
+        );
+    }
+    assert_eq!(analyse("git -C /etc -C x log").directories.len(), 2);
+    assert_eq!(analyse("cd -2").directories[0].text(), None);
+}

@@ -1,13 +1,13 @@
 //! Variables that change what is run, or how.
 
 /// Names, and parts of names, of variables that programs or loaders take orders from.
-const TELLING: [&str; 62] = [
+const TELLING: [&str; 71] = [
     "PATH", "LD_", "DYLD", "BASH", "SHELL", "SHOPT", "IFS", "ENV", "GIT", "EDITOR", "VISUAL", "PAGER",
     "BROWSER", "LESS", "OPT", "FLAGS", "PRELOAD", "LIB", "PYTHON", "PERL", "RUBY", "NODE", "NPM", "JAVA",
     "CLASS", "GO", "CARGO", "RUST", "CMD", "COMMAND", "PROG", "EXEC", "HOOK", "CONF", "HOME", "XDG", "SSH",
     "PROXY", "HOST", "DIR", "FILE", "INIT", "RC", "PROMPT", "PS1", "PS4", "ASKPASS", "WRAPPER", "AGENT",
     "MAKE", "COMPILER", "LINKER", "TERMINFO", "TERMCAP", "GCONV", "NLS", "MALLOC", "GLIBC", "ARGS", "SCRIPT",
-    "LUA", "PHP",
+    "LUA", "PHP", "POSIX", "TAPE", "ZIP", "GROFF", "MODULE", "ENGINE", "JULIA", "GUILE", "SERVICE",
 ];
 
 /// Names that are telling as a whole.
@@ -40,8 +40,17 @@ mod tests {
 
     #[test]
     fn what_changes_what_is_run_is_telling() {
-        for name in ["PATH", "LD_PRELOAD", "BASH_ENV", "IFS", "GIT_SSH_COMMAND", "http_proxy", "npm_config_x"]
-        {
+        for name in [
+            "PATH",
+            "LD_PRELOAD",
+            "BASH_ENV",
+            "IFS",
+            "GIT_SSH_COMMAND",
+            "http_proxy",
+            "npm_config_x",
+            "ZIP",
+            "POSIXLY_CORRECT",
+        ] {
             assert!(is_telling(name), "{name}");
         }
     }

@@ -30,7 +30,9 @@ impl Raw {
     pub(super) fn expand(self) -> Option<Vec<Word>> {
         let has_quotes = self.has_quotes;
         let words = super::brace::expand(self.pieces)?;
-        let words = words.into_iter().map(|pieces| Word { pieces: without_user(pieces), has_quotes });
+        let words = words
+            .into_iter()
+            .map(|pieces| Word { pieces: without_user(with_literal_brackets(pieces)), has_quotes });
         Some(words.filter(|word| word.has_quotes || !word.pieces.is_empty()).collect())
     }
 
@@ -56,6 +58,20 @@ impl Raw {
     fn is_equals(&self, at: usize) -> bool {
         self.pieces.get(at) == Some(&Piece::Char { char: '=', quoted: false })
     }
+}
+
+/// A word in which a bracket that nothing closes stands for itself, as in `[ -f x ]`.
+fn with_literal_brackets(mut pieces: Vec<Piece>) -> Vec<Piece> {
+    let closes = |piece: &Piece| {
+        matches!(piece, Piece::Char { char: ']', quoted: false } | Piece::Unknown { quoted: false })
+    };
+    let end = pieces.iter().rposition(closes).unwrap_or(0);
+    for piece in &mut pieces[end..] {
+        if let Piece::Char { char: '[', quoted } = piece {
+            *quoted = true;
+        }
+    }
+    pieces
 }
 
 /// A word in which `~name`, the home of somebody or one of the shell's directories, is unknown text. `~` alone stays.

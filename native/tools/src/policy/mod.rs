@@ -9,12 +9,14 @@ mod mode;
 mod need;
 mod path;
 mod pattern;
+mod repository;
 mod rule;
 mod sealed;
 mod shell;
 mod text;
 mod url;
 mod verdict;
+mod way;
 mod words;
 
 pub use guard::ReadGuard;
@@ -23,6 +25,7 @@ pub use need::{CommandLine, FETCH, FilePath, Need, Needs, Operand};
 pub use sealed::Sealed;
 pub use text::{Examples, PolicyText, RuleText};
 pub use verdict::{Judgement, Verdict};
+pub use way::Way;
 
 use crate::error::Result;
 use crate::workspace::Workspace;
@@ -115,6 +118,7 @@ impl Policy {
         };
         let covers = |rule: &&Rule| {
             (is_own(rule) || need.allowed_by.contains(&&*rule.tool))
+                && pattern::covers_repository(rule, &need.operand)
                 && rule.pattern.as_ref().is_none_or(|pattern| pattern.covers(&need.operand, &self.roots))
         };
         let text = |rule: &Rule| Some(rule.text.clone());

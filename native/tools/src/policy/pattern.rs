@@ -2,6 +2,8 @@
 
 use super::need::{FilePath, Operand};
 use super::path::{PathPattern, Roots, clean};
+use super::repository;
+use super::rule::Rule;
 use super::url::UrlPattern;
 use super::words::CommandPattern;
 use crate::workspace::decode_path;
@@ -72,6 +74,14 @@ impl Pattern {
             (Self::Text(glob), Operand::Name(text) | Operand::Query(text)) => glob.is_match(text),
             _ => false,
         }
+    }
+}
+
+/// Whether the rule may cover the operand as far as that is part of a repository's own files.
+pub(super) fn covers_repository(rule: &Rule, operand: &Operand) -> bool {
+    match operand {
+        Operand::File(file) => repository::covers_all(rule, &paths(file)),
+        _ => true,
     }
 }
 

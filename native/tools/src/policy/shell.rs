@@ -5,10 +5,11 @@ use super::mode::Mode;
 use super::need::CommandLine;
 use super::path::{PathPattern, clean, is_outside};
 use super::pattern::Pattern;
+use super::repository;
 use super::rule::Rule;
 use super::verdict::{Judgement, Verdict};
 use super::words::{CommandPattern, Hold};
-use crate::command::{Analysis, FileUse, Glyph, Program, Standing, Word, analyse, is_telling};
+use crate::command::{Analysis, FileUse, Glyph, Program, Standing, Word, analyse, is_message, is_telling};
 use std::path::PathBuf;
 
 /// Programs that neither read nor write a file that their arguments name.
@@ -18,11 +19,10 @@ const BLIND: [&str; 16] = [
 ];
 
 /// Programs that do not write to the files that their arguments name.
-const READERS: [&str; 30] = [
+const READERS: [&str; 27] = [
     "cat",
     "head",
     "tail",
-    "less",
     "more",
     "grep",
     "egrep",
@@ -31,12 +31,10 @@ const READERS: [&str; 30] = [
     "wc",
     "ls",
     "stat",
-    "file",
     "diff",
     "cmp",
     "od",
     "hexdump",
-    "xxd",
     "strings",
     "sha256sum",
     "sha1sum",
@@ -192,7 +190,9 @@ impl<'a> Case<'a> {
             let base = program.system_name().unwrap_or_default();
             let is_other = program.standing == Standing::Wrapper && !matches!(&*base, "xargs" | "env");
             let is_free = BLIND.contains(&&*base) || access == Access::Write && READERS.contains(&&*base);
-            !is_other && !is_free && program.words.iter().any(|word| self.denotes(word, pattern) >= least)
+            let names =
+                |(at, word): (usize, &Word)| !is_note(program, at) && self.denotes(word, pattern) >= least;
+            !is_other && !is_free && program.words.iter().enumerate().any(names)
         };
         self.found.programs.iter().find(touching).map(Program::shown)
     }
@@ -239,9 +239,10 @@ impl<'a> Case<'a> {
         let mut rule = None;
         let mut open = Vec::new();
         let is_whole = self.whole_rule();
-        for program in self.found.programs.iter().filter(|program| program.standing == Standing::Judged) {
+        for program in self.found.programs.iter().filter(|program| program.standing != Standing::Wrapper) {
             match self.covering(program).or(is_whole) {
                 Some(text) => _ = rule.get_or_insert_with(|| text.to_owned()),
+                None if program.standing == Standing::Harmless => {}
                 None if program.hazard.is_none() && self.open.is_some() => {}
                 None => open.push(self.uncovered(program)),
             }
@@ -255,7 +256,11 @@ impl<'a> Case<'a> {
         match (open.is_empty(), &self.open) {
             (true, Some(by)) => Verdict::Allow(rule.or_else(|| by.clone())).into(),
             (true, None) if rule.is_some() => Verdict::Allow(rule).into(),
-            (true, None) => self.by_default("", None),
+            // What is harmless beside something else is still to be allowed on its own.
+            (true, None) => match self.found.programs.first() {
+                Some(program) => self.uncovered(program),
+                None => self.by_default("", None),
+            },
             (false, _) => {
                 let wanted = open.iter().flat_map(|judgement| judgement.wanted.clone()).collect();
                 Judgement { wanted, ..open.swap_remove(0) }
@@ -311,7 +316,22 @@ impl<'a> Case<'a> {
             judgement.wanted = vec!["Bash".to_owned()];
             judgement
         };
-        telling.chain(found).chain(lost).map(doubt).collect()
+        let feigned = self.is_repository_feigned().then(|| {
+            (
+                String::new(),
+                "git would take orders from a repository that files of the workspace feign".to_owned(),
+            )
+        });
+        telling.chain(found).chain(lost).chain(feigned).map(doubt).collect()
+    }
+
+    /// Whether git would run where files that any tool can write make up a repository's settings.
+    fn is_repository_feigned(&self) -> bool {
+        let is_git = |program: &Program| program.base().as_deref() == Some("git");
+        let feigned = |directory: &PathBuf| {
+            !is_outside(directory) && repository::is_feigned(&self.policy.roots, directory)
+        };
+        self.found.programs.iter().any(is_git) && self.directories.iter().flatten().any(feigned)
     }
 
     /// What is left to ask about a file that is written.
@@ -361,7 +381,7 @@ impl<'a> Case<'a> {
     fn path_rule(&self, file: &Word, tool: &str) -> Option<&str> {
         let paths = self.paths(&file.text()?)?;
         let covers = |rule: &&Rule| match &rule.pattern {
-            _ if rule.tool != tool => false,
+            _ if rule.tool != tool || !repository::covers_all(rule, &paths) => false,
             None => true,
             Some(Pattern::Path(pattern)) => {
                 paths.iter().all(|path| pattern.matches(path, &self.policy.roots))
@@ -382,13 +402,37 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Whether words of a program that is not known to run none of them may be what a pattern means.
+/// Whether a word of a program is a message that git only takes note of.
+fn is_note(program: &Program, at: usize) -> bool {
+    at > 0 && program.system_name().as_deref() == Some("git") && is_message(&program.words[1..], at - 1)
+}
+
+/// Whether a pattern's program may be started by one that is not known to start none: by its words, or by a text in one
+/// of them. Of a program that starts none, a word can still name the other one's file, to give it another name.
 fn hides(program: &Program, pattern: &CommandPattern) -> bool {
     let base = program.system_name().unwrap_or_default();
-    if BLIND.contains(&&*base) || PLAIN.contains(&&*base) || program.standing != Standing::Judged {
+    if BLIND.contains(&&*base) || program.standing != Standing::Judged {
         return false;
     }
+    let texts = || program.words[1..].iter().filter_map(Word::text);
+    if PLAIN.contains(&&*base) {
+        return texts().any(|text| text.contains('/') && pattern.is_named(base_name(&text)));
+    }
     (1..program.words.len().min(64)).any(|at| pattern.holds(&program.words[at..]) == Hold::Surely)
+        || texts().enumerate().any(|(at, text)| at >= 63 && pattern.is_named(base_name(&text)))
+        || texts().any(|text| {
+            text.contains(|char| !is_in_name(char))
+                && text.split(|char| !is_in_name(char)).any(|name| pattern.is_named(name))
+        })
+}
+
+/// Whether a character can be in the name of a program.
+fn is_in_name(char: char) -> bool {
+    char.is_alphanumeric() || "_-.+".contains(char)
+}
+
+fn base_name(text: &str) -> &str {
+    text.rsplit('/').next().unwrap_or_default()
 }
 
 /// The texts within an argument that can be names of files: all of it, and what stands behind `=`, `:` or `@` or a

@@ -263,6 +263,53 @@ fn what_is_asked_names_the_rules_that_would_allow_it() {
 }
 
 #[test]
+fn what_is_harmless_needs_no_rule_beside_what_has_one() {
+    let git = policy(&["Bash(git:*)"], &[], &["Bash(rm:*)", "Read(**/*.pem)"], Mode::Auto);
+    for command in [
+        "[ -f x ] && git status",
+        "echo done; git log",
+        "git commit -m \"$(git log)\"",
+        "git commit -m 'rm a/b'",
+    ] {
+        assert_eq!(name(&git, command), "allow", "{command}");
+    }
+    assert_eq!(shell(&git, "echo x").wanted, ["Bash(echo x)"]);
+    let echo = policy(&["Bash(echo:*)"], &[], &[], Mode::Deny);
+    assert_eq!((name(&echo, "echo x"), name(&echo, "pwd")), ("allow", "deny"));
+}
+
+#[test]
+fn a_denied_program_is_looked_for_wherever_another_one_may_start_it() {
+    let open = policy(&[], &[], &["Bash(rm:*)"], Mode::Allow);
+    for command in [
+        "x 'rm y'",
+        "x --run='cd y && /bin/rm z'",
+        "x 'os:cmd(\"rm y\")'",
+        "cp /bin/rm y",
+        "ln -s ../../bin/rm y",
+        &format!("x {} rm y", "-a ".repeat(100)),
+    ] {
+        assert_eq!(name(&open, command), "ask", "{command}");
+    }
+    for command in ["x rmdir", "x 'warm y'", "git log 'rm y'", "echo 'rm y'", "x --rm-all", "x form.rm.txt"] {
+        assert_eq!(name(&open, command), "allow", "{command}");
+    }
+}
+
+#[test]
+fn what_is_in_a_repository_is_changed_by_rules_that_name_it() {
+    let wide = policy(&["Edit(src/**)"], &[], &[], Mode::Ask);
+    let named = policy(&["Edit(src/.git/**)"], &[], &[], Mode::Ask);
+    let bare = policy(&["Edit"], &[], &[], Mode::Ask);
+    let at = |policy: &Policy, path: &str| verdict(policy, &file("Edit", path, path)).parts().0;
+    for path in ["src/.git/config", "src/a/.GIT/hooks/x", "src/.git"] {
+        assert_eq!(at(&wide, path), "ask", "{path}");
+        assert_eq!(at(&bare, path), "allow", "{path}");
+    }
+    assert_eq!((at(&named, "src/.git/config"), at(&wide, "src/.gitignore")), ("allow", "allow"));
+}
+
+#[test]
 fn a_rule_holds_for_one_tool_of_a_server_or_for_all_of_them() {
     for rule in ["mcp__files", "mcp__files__*", "mcp__files__read"] {
         let policy = policy(&[], &[], &[rule], Mode::Allow);

@@ -75,6 +75,21 @@ impl RuleText {
     }
 }
 
+/// A slip in the name of a part, or a list in the place of an object, must not leave rules out.
+fn check_parts(text: &str) -> std::result::Result<(), String> {
+    let parts: Map<String, Value> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    for (name, part) in &parts {
+        let is_known = matches!(&**name, "permissions" | "permission");
+        if !is_known && name.to_lowercase().starts_with("perm") {
+            return Err(format!("there is no {name:?}; write \"permissions\""));
+        }
+        if is_known && !part.is_object() && !part.is_null() {
+            return Err(format!("{name:?} is to be an object"));
+        }
+    }
+    Ok(())
+}
+
 impl From<String> for RuleText {
     fn from(rule: String) -> Self {
         Self::Plain(rule)
@@ -98,6 +113,7 @@ impl PolicyText {
         let wrong = |why: &str| {
             ToolError::new(Reason::InvalidArgument, format!("the settings file is not valid: {why}"))
         };
+        check_parts(&text).map_err(|why| wrong(&why))?;
         let file: SettingsFile = serde_json::from_str(&text).map_err(|error| wrong(&error.to_string()))?;
         if file.permissions.is_none() && file.permission.is_empty() {
             return Err(wrong("it has neither \"permissions\" nor \"permission\""));

@@ -34,9 +34,29 @@ impl UrlPattern {
     pub(super) fn matches(&self, address: &str) -> bool {
         match self {
             Self::Domain(domains) => Url::parse(address).is_ok_and(|url| domains.covering(&url).is_some()),
-            Self::Glob(glob) => glob.is_match(address),
+            Self::Glob(glob) => glob.is_match(plainly(address)),
         }
     }
+}
+
+/// An address in which letters, digits and what else needs no escape have none: servers read both alike.
+fn plainly(address: &str) -> String {
+    let mut parts = address.split('%');
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let code = part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match code.filter(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(byte)) {
+            Some(byte) => {
+                plain.push(char::from(byte));
+                plain.push_str(&part[2..]);
+            }
+            None => {
+                plain.push('%');
+                plain.push_str(part);
+            }
+        }
+    }
+    plain
 }
 
 /// The pattern with its host as addresses spell it.
@@ -71,6 +91,10 @@ mod tests {
             matches("https://go.dev", "https://go.dev/") && !matches("https://go.dev", "https://go.dev/x")
         );
         assert!(!matches("https://go.dev/*", "http://go.dev/"));
+        assert!(
+            matches("https://go.dev/x", "https://go.dev/%78")
+                && !matches("https://go.dev/x", "https://go.dev/%2x")
+        );
     }
 
     #[test]

@@ -70,6 +70,17 @@ impl CommandPattern {
         matches!(self, Self::Exact { .. }) && self.allows(program)
     }
 
+    /// Whether the pattern is about the program of that name.
+    pub(super) fn is_named(&self, name: &str) -> bool {
+        match self {
+            Self::Exact { words, .. } | Self::Prefix(words) => {
+                words[0] == name || system_name(&words[0]) == Some(name)
+            }
+            Self::Glob { name: wanted, .. } => wanted == name,
+            Self::Whole(_) => false,
+        }
+    }
+
     /// Whether it is certain that the pattern means the program.
     pub(super) fn allows(&self, program: &Program) -> bool {
         let Some(name) = program.name() else { return false };

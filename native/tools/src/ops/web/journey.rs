@@ -1,10 +1,13 @@
 //! From the address that was asked for to the one that answers: redirects, and a second try with credentials.
 
+use super::fetch::WebFetch;
 use super::fetched::Redirect;
 use super::request::{Plan, without_credentials};
 use crate::domain::is_web;
 use crate::error::{Reason, Result, ToolError};
 use crate::net::{Clock, Exchange, Request, Transport};
+use crate::operation::Operation;
+use crate::policy::{Verdict, Way};
 use serde_json::json;
 use url::Url;
 
@@ -27,8 +30,8 @@ pub(super) struct Arrival {
 ///
 /// # Errors
 /// `denied` for a hop that is refused, `network`, `timeout`; with the redirects so far in the details.
-pub(super) async fn travel(plan: &Plan, transport: &Transport, clock: &Clock) -> Result<Arrival> {
-    let mut journey = Journey::new(plan);
+pub(super) async fn travel(plan: &Plan, way: &Way, transport: &Transport, clock: &Clock) -> Result<Arrival> {
+    let mut journey = Journey::new(plan, way);
     match journey.go(transport, clock).await {
         Ok(exchange) => {
             Ok(Arrival { url: journey.url, exchange, redirects: journey.redirects, notes: journey.notes })
@@ -39,6 +42,7 @@ pub(super) async fn travel(plan: &Plan, transport: &Transport, clock: &Clock) ->
 
 struct Journey<'a> {
     plan: &'a Plan,
+    way: &'a Way,
     url: Url,
     method: &'a str,
     body: Option<&'a [u8]>,
@@ -51,9 +55,10 @@ struct Journey<'a> {
 }
 
 impl<'a> Journey<'a> {
-    fn new(plan: &'a Plan) -> Self {
+    fn new(plan: &'a Plan, way: &'a Way) -> Self {
         Self {
             plan,
+            way,
             url: plan.url.clone(),
             method: plan.method,
             body: plan.body.as_deref(),
@@ -120,9 +125,35 @@ impl<'a> Journey<'a> {
             ));
             return Ok(false);
         }
+        if is_web(&to) && !self.may_go(&to)? {
+            return Ok(false);
+        }
         self.follow(to, exchange.status, leaves)?;
         (self.method, self.body) = (method, body);
         Ok(true)
+    }
+
+    /// Whether rules let the journey go on to an address: leave to fetch one address is no leave for that of another
+    /// server.
+    fn may_go(&mut self, to: &Url) -> Result<bool> {
+        match self.way.verdict(WebFetch::RULE, to.as_str()) {
+            Verdict::Allow(_) => Ok(true),
+            Verdict::Deny(rule) => {
+                let rule = rule.unwrap_or_else(|| "default deny".to_owned());
+                let message = format!("{to} is refused by the permission rule {rule}");
+                Err(ToolError::new(Reason::Denied, message)
+                    .with("url", to.as_str())
+                    .with("matched_rule", rule))
+            }
+            Verdict::Ask(_) if is_same_place(&self.plan.url, to) => Ok(true),
+            Verdict::Ask(_) => {
+                self.notes.push(format!(
+                    "the server redirects to {to}, another server, which this call had no leave to fetch; fetch it in a \
+                     call of its own if that is what you want"
+                ));
+                Ok(false)
+            }
+        }
     }
 
     fn target(&mut self, exchange: &Exchange) -> Result<Option<Url>> {
@@ -193,4 +224,11 @@ impl<'a> Journey<'a> {
             }
         }
     }
+}
+
+/// Whether leave for one address is leave for another: the same server, or the same host by https.
+fn is_same_place(asked: &Url, to: &Url) -> bool {
+    let is_usual = |url: &Url| url.port().is_none();
+    asked.origin() == to.origin()
+        || asked.host() == to.host() && is_usual(asked) && is_usual(to) && to.scheme() == "https"
 }

@@ -34,7 +34,7 @@ pub(super) fn fetch(call: &WebFetch, cx: &CallContext, transport: Transport) -> 
     let plan = Plan::of(call)?;
     let clock = Clock::of(cx, call.timeout_sec);
     let (draft, end) = block_on(cx, async {
-        let arrival = travel(&plan, &transport, &clock).await?;
+        let arrival = travel(&plan, &cx.way, &transport, &clock).await?;
         Draft::received(call, arrival, &clock).await
     })?;
     match end {
