@@ -335,3 +335,25 @@ fn more_than_can_be_protected_is_refused_or_said() {
     let host = common::host(globs.dir.path(), json!({"default": "allow"}), json!("required"));
     assert!(matches!(host.call(call(), Run::default()), Outcome::Ok(..)));
 }
+
+/// What is covered for a command that it must not create is gone from the machine with the port, however that ended.
+#[test]
+fn a_name_that_is_kept_from_commands_is_not_left_behind() {
+    let options = ["--default", "allow", "--deny", "Write(new.conf)", "--workspace"];
+    let dirs: Vec<TempDir> = (0..30)
+        .map(|_| {
+            let dir = workspace();
+            let mut port = std::process::Command::new(common::PROGRAM);
+            port.args(["call", "shell_exec", r#"{"command": "test -e new.conf && echo covered"}"#]);
+            let output = port.args(options).arg(dir.path()).output().unwrap();
+            assert!(String::from_utf8_lossy(&output.stdout).contains("covered"), "{output:?}");
+            dir
+        })
+        .collect();
+    let is_left = || dirs.iter().any(|dir| dir.path().join("new.conf").exists());
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    while is_left() && std::time::Instant::now() < end {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert!(!is_left());
+}

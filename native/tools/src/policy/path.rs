@@ -55,6 +55,12 @@ impl Roots {
         inside.unwrap_or_else(|| clean(&path))
     }
 
+    /// Whether an absolute path is where no tool writes: neither in the workspace nor in a temporary directory.
+    pub(super) fn are_far_from(&self, path: &Path) -> bool {
+        let mut names = self.workspace.iter().flat_map(Workspace::names);
+        path.is_absolute() && !path.starts_with("/tmp") && !names.any(|root| path.starts_with(root))
+    }
+
     pub(super) fn has_workspace(&self) -> bool {
         self.workspace.is_some()
     }

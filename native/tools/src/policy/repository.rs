@@ -38,7 +38,7 @@ pub(super) fn is_feigned(roots: &Roots, directory: &Path) -> bool {
         }
         match git.stat().map(|stat| FileType::from_raw_mode(stat.st_mode)) {
             Ok(FileType::Directory) => return false,
-            Ok(_) => return leads_astray(&git, above),
+            Ok(_) => return leads_astray(roots, &git, above),
             Err(_) => {}
         }
         let is_there = |name| entry(name).is_some_and(|place| place.stat().is_ok() || place.is_link());
@@ -49,13 +49,16 @@ pub(super) fn is_feigned(roots: &Roots, directory: &Path) -> bool {
     false
 }
 
-/// Whether a `.git` file names a directory that is not within a repository.
-fn leads_astray(git: &Place, directory: &Path) -> bool {
+/// Whether a `.git` file names a directory that tools can write to and that is not within a repository.
+fn leads_astray(roots: &Roots, git: &Place, directory: &Path) -> bool {
     let mut text = Vec::new();
     let read = git.open_file().map(|(file, _)| file.take(MOST).read_to_end(&mut text));
     let target = std::str::from_utf8(&text).ok().and_then(|text| text.strip_prefix("gitdir:"));
     match (read, target) {
-        (Ok(Ok(_)), Some(target)) => !is_in_repository(&clean(&directory.join(decode_path(target.trim())))),
+        (Ok(Ok(_)), Some(target)) => {
+            let target = clean(&directory.join(decode_path(target.trim())));
+            !is_in_repository(&target) && !roots.are_far_from(&target)
+        }
         // git does not take it for a repository either.
         _ => false,
     }

@@ -26,8 +26,9 @@ pub(super) fn clean_up() -> Result<(OwnedFd, Signals), Errno> {
     leave_keyring();
     signals::reset();
     let signals = Signals::block()?;
-    // Should the port die while this process is stopped, no end of input would wake it.
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    // Should the port die while this process is stopped, no end of input would wake it. A signal that kills would come
+    // before the files that reapers have made are removed.
+    rustix::process::set_parent_process_death_signal(Some(Signal::CONT))?;
     // What a reaper leaves behind that is killed by force falls to the launcher.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     Ok((socket, signals))

@@ -50,8 +50,16 @@ impl Server {
         }
     }
 
-    /// Makes reapers until the port is gone.
+    /// Makes reapers until the port is gone, which may show in an answer that nobody takes.
     pub(super) fn serve(mut self) -> Result<Turn, Errno> {
+        let turn = self.turns();
+        if turn.is_err() {
+            self.end();
+        }
+        turn
+    }
+
+    fn turns(&mut self) -> Result<Turn, Errno> {
         loop {
             if self.wait()? {
                 return Ok(self.end());
