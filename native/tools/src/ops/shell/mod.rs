@@ -11,6 +11,7 @@ pub use output::{BackgroundOutput, Printed, ShellOutput, Status};
 #[cfg(all(feature = "port", target_os = "linux"))]
 pub use run::{Ending, end_session};
 
+use crate::command::plain;
 use crate::context::{CallContext, Stop};
 use crate::error::{Reason, Result, ToolError};
 use crate::operation::Operation;
@@ -93,19 +94,23 @@ impl Shell {
 
     /// The command with directory, variables and input, as one would type it: they can change what it does, so whoever
     /// judges the command has to see them, and an approval that is remembered must not hold without them.
+    ///
+    /// What stands around a command holds for all of it, so one of several parts stands in quotes there: no other call
+    /// may look the same.
     fn typed(&self, directory: &str) -> Result<String> {
-        let mut typed = match directory {
+        let mut before = match directory {
             "." => String::new(),
             directory => format!("cd {} && ", environment::quoted(directory)),
         };
         for (name, value) in self.variables()? {
-            typed.push_str(&format!("{name}={} ", environment::quoted(&value)));
+            before.push_str(&format!("{name}={} ", environment::quoted(&value)));
         }
-        typed.push_str(&self.command);
-        match self.stdin.as_deref().filter(|stdin| !stdin.is_empty()) {
-            Some(stdin) => Ok(format!("{typed} <<< {}", shown_input(stdin))),
-            None => Ok(typed),
+        let stdin = self.stdin.as_deref().filter(|stdin| !stdin.is_empty());
+        let after = stdin.map(|stdin| format!(" <<< {}", shown_input(stdin))).unwrap_or_default();
+        if before.is_empty() && after.is_empty() || plain(&self.command).is_some() {
+            return Ok(format!("{before}{}{after}", self.command));
         }
+        Ok(format!("{before}bash -c {}{after}", environment::quoted(&self.command)))
     }
 }
 
@@ -221,6 +226,23 @@ mod tests {
         let (_dir, cx) = context();
         let shell = shell(json!({"command": "git status", "env": {"BASH_ENV": "./it's", "N": "1"}}));
         assert_eq!(shell.need(&cx).unwrap().subject(), r"Bash(BASH_ENV='./it'\''s' N=1 git status)");
+    }
+
+    #[test]
+    fn no_call_is_shown_as_another_one() {
+        let (dir, cx) = context();
+        std::fs::create_dir(dir.path().join("src")).unwrap();
+        let subject = |call| shell(call).need(&cx).unwrap().subject();
+        let alike = [
+            [json!({"command": "x; y", "env": {"A": "1"}}), json!({"command": "A=1 x; y"})],
+            [json!({"command": "x; y", "cwd": "src"}), json!({"command": "cd src && x; y"})],
+            [json!({"command": "x; y", "stdin": "in"}), json!({"command": "x; y <<< in"})],
+        ];
+        for [given, written] in alike {
+            assert_ne!(subject(given.clone()), subject(written), "{given}");
+        }
+        let all = json!({"command": "x; y", "env": {"A": "1"}, "cwd": "src", "stdin": "in"});
+        assert_eq!(subject(all), "Bash(cd src && A=1 bash -c 'x; y' <<< in)");
     }
 
     #[test]
