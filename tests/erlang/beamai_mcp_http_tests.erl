@@ -234,7 +234,7 @@ a_connection_shows_no_key() ->
         ?assertMatch({<<"POST">>, <<"tools/call">>, _, <<"two">>}, last_call(Served)),
         persistent_term:put(?MODULE, none),
         ?assertMatch(
-            {error, #{details := #{reason := not_configured}, message := <<"a fun in the headers", _/binary>>}},
+            {error, #{details := #{reason := not_configured}, message := <<"the fun for the header authorization", _/binary>>}},
             call(Fresh, <<"mcp__hostile__go">>, #{})
         ),
         [begin persistent_term:put(?MODULE, Token), ok = beamai_mcp:close(Renewed) end || Token <- [<<"one">>, <<"two">>]],
