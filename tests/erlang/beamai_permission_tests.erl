@@ -275,7 +275,7 @@ what_is_asked_shows_the_command_and_the_rules_that_would_allow_it_test() ->
     end,
     ?assertMatch({ok, #{<<"exit_code">> := 0}, _}, Run(<<"uname > /dev/null; id -u">>)),
     receive
-        Request ->
+        #{command := _} = Request ->
             ?assertMatch(
                 #{
                     command := <<"uname > /dev/null; id -u">>,
@@ -287,7 +287,7 @@ what_is_asked_shows_the_command_and_the_rules_that_would_allow_it_test() ->
     %% It holds for this command in this session, and for no other.
     ?assertMatch({ok, _, _}, Run(<<"uname > /dev/null; id -u">>)),
     receive
-        Again -> error({asked, Again})
+        #{command := _} = Again -> error({asked, Again})
     after 0 -> ok
     end,
     {ok, _, _} = Run(<<"echo y">>),
