@@ -37,7 +37,10 @@ const LAYERS: [&str; 14] = [
 /// Whether machines can be made here. In continuous integration they must be.
 fn is_root() -> bool {
     let is_root = rustix::process::geteuid().is_root();
-    assert!(is_root || std::env::var_os("CI").is_none(), "continuous integration has to run these tests as root");
+    assert!(
+        is_root || std::env::var_os("CI").is_none(),
+        "continuous integration has to run these tests as root"
+    );
     is_root
 }
 
