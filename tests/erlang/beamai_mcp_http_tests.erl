@@ -3,29 +3,26 @@
 
 -include_lib("eunit/include/eunit.hrl").
 
--import(mcp_servers, [serving/2, connect/1, connect/2, kernel/1, call/3, call/4, work/2]).
+-import(mcp_servers, [in_order/1, serving/2, connect/1, connect/2, kernel/1, call/3, call/4, work/2]).
 
 real_servers_test_() ->
-    {inorder, [
-        {Name, {timeout, 120, Test}}
-     || {Name, Test} <- [
-            {"a reference server", fun a_reference_server/0},
-            {"our own server", fun our_own_server/0},
-            {"in sessions", fun() -> the_python_server("sessions") end},
-            {"in JSON", fun() -> the_python_server("json") end},
-            {"without sessions", fun() -> the_python_server("stateless") end},
-            {"progress", fun progress_reaches_the_context/0},
-            {"questions", fun questions_reach_the_user/0},
-            {"together", fun many_calls_run_at_once/0},
-            {"long calls together", fun long_calls_do_not_wait_for_each_other/0},
-            {"death", fun a_server_that_dies_ends_its_calls_and_may_come_back/0},
-            {"sessions", fun equal_settings_share_a_session/0},
-            {"port", fun a_port_that_dies_is_connected_again/0},
-            {"news", fun tools_that_change_are_seen_on_refresh/0},
-            {"data", fun a_connection_shows_no_key/0},
-            {"reference server again", fun a_reference_server_that_was_started_again/0}
-        ]
-    ]}.
+    in_order([
+        {"a reference server", fun a_reference_server/0},
+        {"our own server", fun our_own_server/0},
+        {"in sessions", fun() -> the_python_server("sessions") end},
+        {"in JSON", fun() -> the_python_server("json") end},
+        {"without sessions", fun() -> the_python_server("stateless") end},
+        {"progress", fun progress_reaches_the_context/0},
+        {"questions", fun questions_reach_the_user/0},
+        {"together", fun many_calls_run_at_once/0},
+        {"long calls together", fun long_calls_do_not_wait_for_each_other/0},
+        {"death", fun a_server_that_dies_ends_its_calls_and_may_come_back/0},
+        {"sessions", fun equal_settings_share_a_session/0},
+        {"port", fun a_port_that_dies_is_connected_again/0},
+        {"news", fun tools_that_change_are_seen_on_refresh/0},
+        {"data", fun a_connection_shows_no_key/0},
+        {"reference server again", fun a_reference_server_that_was_started_again/0}
+    ]).
 
 a_reference_server() ->
     serving(mcp_servers:everything_http(), fun(#{options := Options}) ->

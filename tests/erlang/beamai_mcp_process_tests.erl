@@ -3,24 +3,21 @@
 
 -include_lib("eunit/include/eunit.hrl").
 
--import(mcp_servers, [connect/1, connect/2, kernel/1, call/3, processes/1, gone/1, close/1]).
+-import(mcp_servers, [in_order/1, connect/1, connect/2, kernel/1, call/3, processes/1, gone/1, close/1]).
 
 real_servers_test_() ->
-    {inorder, [
-        {Name, {timeout, 120, Test}}
-     || {Name, Test} <- [
-            {"death", fun a_server_that_dies_is_started_again/0},
-            {"port", fun a_port_that_dies_takes_its_servers_and_both_come_back/0},
-            {"close", fun a_closed_server_is_gone/0},
-            {"sharing", fun equal_settings_share_a_process/0},
-            {"environment", fun a_server_sees_what_it_is_given/0},
-            {"confinement", fun a_server_is_confined_as_commands_are/0},
-            {"news", fun tools_that_change_are_seen_on_refresh/0},
-            {"data", fun a_connection_is_plain_data/0},
-            {"without a kernel", fun a_tool_runs_without_a_kernel/0},
-            {"agent", fun an_agent_calls_tools_of_a_server/0}
-        ]
-    ]}.
+    in_order([
+        {"death", fun a_server_that_dies_is_started_again/0},
+        {"port", fun a_port_that_dies_takes_its_servers_and_both_come_back/0},
+        {"close", fun a_closed_server_is_gone/0},
+        {"sharing", fun equal_settings_share_a_process/0},
+        {"environment", fun a_server_sees_what_it_is_given/0},
+        {"confinement", fun a_server_is_confined_as_commands_are/0},
+        {"news", fun tools_that_change_are_seen_on_refresh/0},
+        {"data", fun a_connection_is_plain_data/0},
+        {"without a kernel", fun a_tool_runs_without_a_kernel/0},
+        {"agent", fun an_agent_calls_tools_of_a_server/0}
+    ]).
 
 a_server_that_dies_is_started_again() ->
     {Options, Kernel} = python(),

@@ -3,18 +3,15 @@
 
 -include_lib("eunit/include/eunit.hrl").
 
--import(mcp_servers, [connect/1, connect/2, call/3, call/4, close/1, work/2, flush/0]).
+-import(mcp_servers, [in_order/1, connect/1, connect/2, call/3, call/4, close/1, work/2, flush/0]).
 
 real_servers_test_() ->
-    {inorder, [
-        {Name, {timeout, 120, Test}}
-     || {Name, Test} <- [
-            {"questions", fun questions_reach_the_user/0},
-            {"no user", fun without_a_user_questions_are_declined/0},
-            {"several calls", fun a_question_during_several_calls_is_declined/0},
-            {"time", fun the_time_of_a_question_does_not_count/0}
-        ]
-    ]}.
+    in_order([
+        {"questions", fun questions_reach_the_user/0},
+        {"no user", fun without_a_user_questions_are_declined/0},
+        {"several calls", fun a_question_during_several_calls_is_declined/0},
+        {"time", fun the_time_of_a_question_does_not_count/0}
+    ]).
 
 questions_reach_the_user() ->
     {Options, Kernel} = python(),

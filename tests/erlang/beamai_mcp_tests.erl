@@ -3,29 +3,26 @@
 
 -include_lib("eunit/include/eunit.hrl").
 
--import(mcp_servers, [connect/1, connect/2, kernel/1, call/3, call/4, close/1, work/2, flush/0]).
+-import(mcp_servers, [in_order/1, connect/1, connect/2, kernel/1, call/3, call/4, close/1, work/2, flush/0]).
 
 real_servers_test_() ->
-    {inorder, [
-        {Name, {timeout, 120, Test}}
-     || {Name, Test} <- [
-            {"a reference server", fun a_reference_server/0},
-            {"the reference server for files", fun the_reference_server_for_files/0},
-            {"our own server", fun our_own_server/0},
-            {"what is structured", fun what_is_structured_comes_as_it_is/0},
-            {"schemas", fun schemas_of_any_kind_reach_models_and_are_checked/0},
-            {"plain parameters", fun plain_parameters_are_checked_as_those_of_any_tool/0},
-            {"errors", fun a_tool_that_fails_says_why/0},
-            {"images", fun images_come_as_the_protocol_has_them/0},
-            {"names", fun names_that_providers_refuse_are_mapped/0},
-            {"permissions", fun servers_are_asked_about_by_default/0},
-            {"annotations", fun annotations_are_believed_only_on_request/0},
-            {"filters", fun filters_timeouts_and_retries_hold/0},
-            {"together", fun many_calls_run_at_once/0},
-            {"long texts", fun long_texts_are_cut_and_say_so/0},
-            {"progress", fun progress_reaches_the_context/0}
-        ]
-    ]}.
+    in_order([
+        {"a reference server", fun a_reference_server/0},
+        {"the reference server for files", fun the_reference_server_for_files/0},
+        {"our own server", fun our_own_server/0},
+        {"what is structured", fun what_is_structured_comes_as_it_is/0},
+        {"schemas", fun schemas_of_any_kind_reach_models_and_are_checked/0},
+        {"plain parameters", fun plain_parameters_are_checked_as_those_of_any_tool/0},
+        {"errors", fun a_tool_that_fails_says_why/0},
+        {"images", fun images_come_as_the_protocol_has_them/0},
+        {"names", fun names_that_providers_refuse_are_mapped/0},
+        {"permissions", fun servers_are_asked_about_by_default/0},
+        {"annotations", fun annotations_are_believed_only_on_request/0},
+        {"filters", fun filters_timeouts_and_retries_hold/0},
+        {"together", fun many_calls_run_at_once/0},
+        {"long texts", fun long_texts_are_cut_and_say_so/0},
+        {"progress", fun progress_reaches_the_context/0}
+    ]).
 
 %%% Tools and results
 

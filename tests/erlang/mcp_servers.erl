@@ -2,10 +2,14 @@
 %% some that misbehave on purpose, on their streams and over HTTP. Each test gives its server an argument of its own, by which its process is found.
 -module(mcp_servers).
 
--export([everything/0, filesystem/1, python/0, own/1, hostile/1, hostile/2]).
+-export([in_order/1, everything/0, filesystem/1, python/0, own/1, hostile/1, hostile/2]).
 -export([serving/2, python_http/1, everything_http/0, own_http/1, hostile_http/1, hostile_http/2, asked/1, restart/1]).
 -export([connected/1, close/1, work/2, flush/0]).
 -export([connect/1, connect/2, kernel/1, kernel/2, call/3, call/4, mark/1, processes/1, gone/1]).
+
+%% Tests with their names, one after the other; starting a server may take long.
+in_order(Tests) ->
+    {inorder, [{Name, {timeout, 120, Test}} || {Name, Test} <- Tests]}.
 
 %% Installed by tests/mcp_servers/setup, once.
 place() ->

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Env, PROGRAM, assert_none_left, marker};
+use common::{Env, LAYERS, PROGRAM, assert_none_left, is_root, marker};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -13,10 +13,6 @@ use std::process::Command;
 const LEAVES_THREE: &str = "setsid sleep 1000 >/dev/null 2>&1 & (setsid sleep 1000 &) >/dev/null 2>&1; \
                             sleep 1000 >/dev/null 2>&1 & id -u; cat /proc/self/status | grep CapEff";
 
-fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
-}
-
 /// The port program where everybody can execute it.
 fn program_for_all(dir: &Path) -> PathBuf {
     let program = dir.join("beamai-port");
@@ -24,24 +20,6 @@ fn program_for_all(dir: &Path) -> PathBuf {
     std::fs::set_permissions(dir, PermissionsExt::from_mode(0o755)).unwrap();
     program
 }
-
-/// Every layer there is.
-const LAYERS: [&str; 14] = [
-    "user_namespace",
-    "pid_namespace",
-    "ipc_namespace",
-    "uts_namespace",
-    "network_namespace",
-    "mount_namespace",
-    "private_proc",
-    "resource_limits",
-    "read_only_filesystem",
-    "protected_paths",
-    "no_capabilities",
-    "no_new_privileges",
-    "landlock",
-    "seccomp",
-];
 
 fn call(mut command: Command, sandbox: &str, workspace: &Path, args: &Value) -> Value {
     let output = command

@@ -5,7 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
-use common::PROGRAM;
+use common::{LAYERS, PROGRAM, is_root};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -15,34 +15,6 @@ use tempfile::TempDir;
 
 /// What refuses namespaces, as `machine.sh` knows it.
 const KINDS: [&str; 2] = ["kernel", "profile"];
-
-/// The layers, as results list them.
-const LAYERS: [&str; 14] = [
-    "user_namespace",
-    "pid_namespace",
-    "ipc_namespace",
-    "uts_namespace",
-    "network_namespace",
-    "mount_namespace",
-    "private_proc",
-    "resource_limits",
-    "read_only_filesystem",
-    "protected_paths",
-    "no_capabilities",
-    "no_new_privileges",
-    "landlock",
-    "seccomp",
-];
-
-/// Whether machines can be made here. In continuous integration they must be.
-fn is_root() -> bool {
-    let is_root = rustix::process::geteuid().is_root();
-    assert!(
-        is_root || std::env::var_os("CI").is_none(),
-        "continuous integration has to run these tests as root"
-    );
-    is_root
-}
 
 /// A user whom nobody knows, and whose processes do not count with those of others.
 fn somebody() -> u32 {
