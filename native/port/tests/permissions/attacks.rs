@@ -63,7 +63,7 @@ pub(crate) const SPELLINGS: &[Attack] = &[
     ("{rm,-rf,x}", Removed),
     ("r{m,} -rf x", Removed),
     ("r\\\nm -rf x", Removed),
-    ("/bin/r? -rf x", Removed),
+    ("/bin/[r]m -rf x", Removed),
     ("rm -r -f x", Removed),
     ("rm -fr x", Removed),
     ("rm -Rvf x", Removed),
