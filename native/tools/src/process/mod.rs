@@ -24,6 +24,8 @@
 
 mod isolation;
 pub use isolation::{Isolation, LayerOff};
+mod start;
+pub use start::{Coverage, Decision, HeldStart, Start, StartJudge, Starter};
 
 #[cfg(all(feature = "port", target_os = "linux"))]
 mod confinement;

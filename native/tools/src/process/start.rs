@@ -1,0 +1,82 @@
+//! The start of a program in the sandbox, as the exec guard sees it, and who decides about it.
+//!
+//! The guard (`linux/guard`) reports every `execve` and `execveat` before it happens. It finds out which file would run
+//! and who starts it; what may start is the judge's business, which lives with the host of the call, outside of the
+//! sandbox.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// A program that is about to start. Paths are absolute and as the sandbox sees them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Start {
+    /// The path as the caller gave it, made absolute and without `.` and `..`.
+    pub called: PathBuf,
+    /// The target of each symbolic link on the way to the file, in order.
+    pub links: Vec<PathBuf>,
+    /// The file itself.
+    pub file: PathBuf,
+    /// The chain of `#!` interpreters: each as the line names it, followed by its own links and its file.
+    pub interpreters: Vec<PathBuf>,
+    /// The arguments, the name of the program included; cut where they are long.
+    pub arguments: Vec<OsString>,
+    /// Whether [`arguments`](Self::arguments) is all of them.
+    pub has_all_arguments: bool,
+    /// Whether commands can write the file, a link that leads to it, or a directory that holds one of these.
+    pub is_writable: bool,
+    /// Who starts it.
+    pub starter: Starter,
+}
+
+/// The process that starts a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Starter {
+    /// Its id, as the port sees it.
+    pub pid: i32,
+    /// The file that it runs.
+    pub program: PathBuf,
+    /// The arguments that it was started with, for people.
+    pub arguments: Vec<OsString>,
+    /// What its own start covers.
+    pub coverage: Coverage,
+}
+
+/// What the start of a program covers of what that starts in turn, from least to most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Coverage {
+    /// Nothing but the parts of the program: this entry of the judge's table.
+    Parts(u16),
+    /// Nothing: what it starts is judged as if the shell started it. Shells and wrappers.
+    Judged,
+    /// Everything that no rule denies. Runners, and commands that were approved as a whole.
+    Everything,
+}
+
+/// What becomes of a start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// It goes on, and covers this much.
+    Start(Coverage),
+    /// It fails with `EACCES`.
+    Refuse,
+    /// It waits: the guard hands it to [`StartJudge::hold`] and goes on with other starts.
+    Hold,
+}
+
+/// Decides about the starts of one command. Called on the guard's thread, so it must not wait.
+pub trait StartJudge: Send + Sync {
+    /// What becomes of a start.
+    fn decide(&self, start: &Start) -> Decision;
+
+    /// Takes a start for which somebody has to be asked. Dropping `held` refuses it.
+    fn hold(&self, start: Start, held: Box<dyn HeldStart>);
+}
+
+/// A start that waits for an answer. Dropped without one, it is refused.
+pub trait HeldStart: Send {
+    /// Lets it go on.
+    fn start(self: Box<Self>, coverage: Coverage);
+
+    /// Has it fail with `EACCES`.
+    fn refuse(self: Box<Self>);
+}
