@@ -1,5 +1,5 @@
 # Every target sets a fresh machine up by itself.
-.PHONY: native demo test lint bench chat fuzz
+.PHONY: native demo test check lint verify bench chat fuzz
 
 # The Rust side, into priv/. rebar3 runs this too, here and as a dependency.
 native:
@@ -14,6 +14,16 @@ demo:
 test:
 	@scripts/setup test
 	@scripts/test
+
+# The quick loop: format, clippy, unit tests of both languages.
+check:
+	@scripts/setup test
+	@scripts/check
+
+# Long runs and further clients, before a release.
+verify:
+	@scripts/setup test
+	@scripts/verify
 
 # Formatting, lints, types: the quick part of the tests.
 lint:
