@@ -353,7 +353,7 @@ fn request(tool: &str, needs: &Needs, judgement: &Judgement, digest: Option<blak
         "tool": tool,
         "rule": needs.first.rule,
         "subject": subject,
-        "message": needs.question(tool) + &judgement.because(),
+        "message": needs.question(tool) + &judgement.because() + &needs.extent(),
         "fingerprint": blake3::hash(text.as_bytes()).to_hex().as_str(),
         "matched_rule": rule,
     });
