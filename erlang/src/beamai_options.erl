@@ -55,7 +55,10 @@
         %% Seconds of each process. Default: no limit.
         cpu => pos_integer(),
         %% Bytes of a file that is written. Default: no limit.
-        file_size => pos_integer()
+        file_size => pos_integer(),
+        %% Whether results say how their commands were isolated: `when_off', where a layer was off or did not keep
+        %% all that it is for (the default), or `always'.
+        report => when_off | always
     }.
 
 %% `required': every layer, or nothing runs; `best_effort': what layers there are; `off': none.
@@ -137,6 +140,7 @@ option(Unknown, _Value) ->
     bad(Unknown, ["is not an option; the options are ", Keys]).
 
 sandbox(mode, Mode) when Mode =:= required; Mode =:= best_effort; Mode =:= off -> Mode;
+sandbox(report, Report) when Report =:= when_off; Report =:= always -> Report;
 sandbox(Key, On) when (Key =:= network orelse Key =:= unix_sockets), is_boolean(On) -> On;
 sandbox(Key, Texts) when (Key =:= readable orelse Key =:= writable orelse Key =:= env), is_list(Texts) ->
     [sandbox_text(Key, Text) || Text <- Texts];
