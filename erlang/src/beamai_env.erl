@@ -5,7 +5,7 @@
 %% is worked out there again on first use.
 -module(beamai_env).
 
--export([new/1, parts/0, absolute/1, judge/3, in_workspace/2, workspace/1]).
+-export([new/1, parts/0, absolute/1, judge/3, in_workspace/2, workspace/1, default_workspace/0]).
 -export_type([t/0, workspace/0]).
 
 -type t() :: binary().
@@ -51,6 +51,37 @@ workspace(Path) ->
         {ok, Absolute} -> opened(binary_to_term(beamai_nif:workspace(Absolute), [safe]));
         error -> {error, no_path(Path)}
     end.
+
+%% @doc The current directory. `/' and the home directory are a workspace only where they are named: a release that
+%% was started there would hand the whole disk to the tools, or every file of its user.
+-spec default_workspace() -> {ok, workspace()} | {error, beamai_error:t()}.
+default_workspace() ->
+    case workspace(".") of
+        {ok, Current} ->
+            case [What || {Path, What} <- too_wide(), is_same(Path, Current)] of
+                [] -> {ok, Current};
+                [What | _] -> {error, unnamed(What)}
+            end;
+        {error, _} = Error ->
+            Error
+    end.
+
+too_wide() ->
+    Homes = [os:getenv("HOME", "") | lists:append([Home || {ok, Home} <- [init:get_argument(home)]])],
+    [{"/", "the root of the file system"} | [{Home, "the home directory"} || Home <- Homes]].
+
+is_same(Path, #{<<"device">> := Device, <<"inode">> := Inode}) ->
+    case workspace(Path) of
+        {ok, #{<<"device">> := Device, <<"inode">> := Inode}} -> true;
+        _ -> false
+    end.
+
+unnamed(What) ->
+    Message = [
+        "the current directory is ", What, ", which is a workspace only where it is named: pass ",
+        "workspace => Directory with the directory that the tools may work in"
+    ],
+    beamai_error:new(<<>>, invalid_input, invalid_argument, Message).
 
 opened({ok, Workspace}) -> {ok, Workspace};
 opened({error, Error}) -> {error, beamai_error:from_native(Error)}.

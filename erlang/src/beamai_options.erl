@@ -12,7 +12,7 @@
 ]).
 
 -type t() :: #{
-    %% Default: the current directory.
+    %% Default: the current directory, unless that is `/' or the home directory.
     workspace => file:filename_all(),
     %% Default: `#{default => auto}'.
     permissions => beamai_permission:t(),
@@ -96,10 +96,13 @@ kernel(Other) ->
     bad(options, ["the options must be a map, not ", show(Other)]).
 
 in_workspace(Settings) ->
-    case beamai_env:workspace(maps:get(workspace, Settings, ".")) of
+    case workspace(Settings) of
         {ok, Workspace} -> prepared(Settings#{workspace => Workspace});
         {error, #{message := Message}} -> bad(workspace, Message)
     end.
+
+workspace(#{workspace := Path}) -> beamai_env:workspace(Path);
+workspace(#{}) -> beamai_env:default_workspace().
 
 prepared(Settings) ->
     case beamai_env:new(maps:with(beamai_env:parts(), Settings)) of

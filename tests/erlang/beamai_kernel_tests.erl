@@ -407,3 +407,33 @@ filters_are_added_once_and_checked_test() ->
     ?assertError({duplicate_filter, a}, beamai_kernel:add_filter(Kernel, log(a, self()))),
     ?assertError({bad_filter, x}, beamai_kernel:add_filter(Kernel, x)),
     ?assertError({bad_option, scope}, beamai_kernel:add_filter(Kernel, log(b, self()), #{scope => some})).
+
+%%% The default workspace
+
+%% A release that is started there would hand the whole disk to the tools, or every file of its user.
+the_root_and_the_home_directory_are_workspaces_only_by_name_test() ->
+    {ok, Before} = file:get_cwd(),
+    {ok, Home} = case os:getenv("HOME") of false -> {ok, Before}; Path -> {ok, Path} end,
+    try
+        [
+            begin
+                ok = file:set_cwd(Directory),
+                [?assertMatch({match, _}, re:run(fault(New), Says))
+                 || New <- [fun() -> beamai_kernel:new() end, fun() -> beamai_kernel:new(#{sandbox => off}) end],
+                    Says <- [What, "pass workspace => Directory"]],
+                ?assertMatch(#{}, beamai_kernel:new(#{workspace => "."})),
+                ?assertMatch(#{}, beamai_kernel:new(#{workspace => Directory}))
+            end
+         || {Directory, What} <- [{"/", "root of the file system"}, {Home, "home directory"}]
+        ]
+    after
+        ok = file:set_cwd(Before)
+    end.
+
+fault(Fun) ->
+    try Fun() of
+        _ -> none
+    catch
+        error:{bad_option, workspace} = Reason:Stack ->
+            maps:get(general, beamai_options:format_error(Reason, Stack))
+    end.
