@@ -33,7 +33,13 @@ new(Parts) ->
     end.
 
 encode(Parts) ->
-    term_to_binary(maps:with(parts(), Parts)).
+    term_to_binary(maps:map(fun part/2, maps:with(parts(), Parts))).
+
+%% A key stays out of what is printed, cached and compared; it comes with the calls that need it.
+part(web, #{search := #{api_key := _} = Search} = Web) ->
+    Web#{search := (maps:remove(api_key, Search))#{has_key => true}};
+part(_Key, Part) ->
+    Part.
 
 pin(Env) ->
     case beamai_nif:pin(Env) of

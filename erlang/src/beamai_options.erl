@@ -72,13 +72,15 @@
     servers => #{atom() | binary() => #{atom() => term()}}
 }.
 
-%% What the network tools may do; see {@link beamai_tool_web}.
+%% What the network tools may do; see {@link beamai_tool_web}. The `api_key' is kept in a fun: it is not in what is
+%% printed or logged of a kernel, nor in messages of errors. `term_to_binary/1' stores it. A fun of the host's is asked for it
+%% at each call, so that it may be renewed.
 -type web() :: #{
     %% Sockets, `IP:PORT', that may be reached though their addresses are not public.
     allow_addresses => [binary()],
     allowed_domains => [binary()],
     blocked_domains => [binary()],
-    search => #{provider := searxng | brave | tavily, base_url => binary(), api_key => binary()},
+    search => #{provider := searxng | brave | tavily, base_url => binary(), api_key => binary() | string() | fun(() -> binary())},
     user_agent => binary()
 }.
 
@@ -133,6 +135,7 @@ option(skills, #{paths := Paths} = Skills) when length(Paths) >= 0, map_size(Ski
     #{paths => [directory(Path) || Path <- Paths]};
 option(skills, Other) ->
     bad(skills, ["must be #{paths => [Directory]}, not ", show(Other)]);
+option(web, #{search := #{api_key := Key} = Search} = Web) -> Web#{search := Search#{api_key := secret(Key)}};
 option(web, Web) when is_map(Web) -> Web;
 option(web, Other) -> bad(web, ["must be a map, not ", show(Other)]);
 option(lsp, Lsp) when is_map(Lsp) -> Lsp;
@@ -159,6 +162,14 @@ sandbox(Key, Other) ->
 sandbox_text(_Key, Text) when is_binary(Text) -> Text;
 sandbox_text(_Key, [_ | _] = Text) -> unicode:characters_to_binary(Text, unicode, file:native_name_encoding());
 sandbox_text(Key, Other) -> bad(sandbox, [show(Key), " must be texts, not ", show(Other)]).
+
+%% The value is not in what is raised.
+secret(Key) ->
+    case beamai_secret:new(Key) of
+        {ok, Secret} -> Secret;
+        error -> bad(web, "the api_key of search must be printable ASCII without spaces, or a fun of no argument that gives it")
+    end.
+
 directory(Path) ->
     case beamai_env:absolute(Path) of
         {ok, Absolute} -> Absolute;
