@@ -5,7 +5,8 @@
 %% is worked out there again on first use.
 -module(beamai_env).
 
--export([new/1, parts/0, absolute/1, judge/3, in_workspace/2, workspace/1, default_workspace/0]).
+-export([new/1, parts/0, absolute/1, judge/3, in_workspace/2, of_call/2, to_judge/2, with_rules/3]).
+-export([workspace/1, default_workspace/0]).
 -export_type([t/0, workspace/0]).
 
 -type t() :: binary().
@@ -120,15 +121,53 @@ encoded(Path) ->
 %% @doc The kernel's environment, or the same one in the workspace that the context names.
 -spec in_workspace(beamai_kernel:kernel(), beamai_context:t()) ->
     {ok, t()} | {error, beamai_error:t()}.
-in_workspace(Kernel, #{workspace := Path}) when Path =/= undefined ->
-    case workspace(Path) of
-        {ok, Workspace} ->
-            new((maps:with(parts(), Kernel))#{workspace => Workspace});
-        {error, _} = Error ->
-            Error
+in_workspace(Kernel, #{workspace := Path} = Context) when Path =/= undefined ->
+    case placed(Kernel, Context) of
+        {ok, Parts} -> new(Parts);
+        {error, _} = Error -> Error
     end;
 in_workspace(#{env := Env}, _Context) ->
     {ok, Env}.
+
+placed(Kernel, #{workspace := Path}) when Path =/= undefined ->
+    case workspace(Path) of
+        {ok, Workspace} -> {ok, (maps:with(parts(), Kernel))#{workspace => Workspace}};
+        {error, _} = Error -> Error
+    end;
+placed(Kernel, _Context) ->
+    {ok, maps:with(parts(), Kernel)}.
+
+%% @doc The same, with the rules that the context's session was given by approvals.
+-spec of_call(beamai_kernel:kernel(), beamai_context:t()) -> {ok, t()} | {error, beamai_error:t()}.
+of_call(Kernel, Context) ->
+    case in_workspace(Kernel, Context) of
+        {ok, Env} ->
+            case beamai_session:rules(Context, Env) of
+                [] -> {ok, Env};
+                Rules -> with_rules(Rules, Kernel, Context)
+            end;
+        {error, _} = Error ->
+            Error
+    end.
+
+%% @doc The same for the name of an Erlang tool: workspaces do not matter there.
+-spec to_judge(beamai_kernel:kernel(), beamai_context:t()) -> {ok, t()} | {error, beamai_error:t()}.
+to_judge(#{env := Env} = Kernel, Context) ->
+    case beamai_session:has_rules(Context) of
+        true -> of_call(Kernel, Context);
+        false -> {ok, Env}
+    end.
+
+%% @doc The environment of a call with these rules besides the kernel's. The error of a malformed one is a sentence.
+-spec with_rules([beamai_permission:normalised_rule()], beamai_kernel:kernel(), beamai_context:t()) ->
+    {ok, t()} | {error, beamai_error:t()}.
+with_rules(Rules, Kernel, Context) ->
+    case placed(Kernel, Context) of
+        {ok, #{permissions := Policy} = Parts} ->
+            new(Parts#{permissions := Policy#{allow => maps:get(allow, Policy, []) ++ Rules}});
+        {error, _} = Error ->
+            Error
+    end.
 
 %% @doc Whether an Erlang tool may run, by the rules alone. Takes about a microsecond.
 -spec judge(t(), Tool :: binary(), RequiresPermission :: boolean()) ->

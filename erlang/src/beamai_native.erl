@@ -74,7 +74,7 @@ with_key(beamai_door_port, #{web := #{search := #{api_key := Key}}}, Call) -> Ca
 with_key(_Door, _Kernel, Call) -> Call.
 
 prepared(Kernel, #plan{runs = Native} = Plan, Door, Call, #{context := Context} = Options) ->
-    case beamai_env:in_workspace(Kernel, Context) of
+    case beamai_env:of_call(Kernel, Context) of
         {ok, Env} ->
             case in_session(Native, Call, Options) of
                 {ok, Made} -> tries(Kernel, Plan, {way(Native, Door, Context), Env, Made, Options});
