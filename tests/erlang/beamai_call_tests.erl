@@ -493,6 +493,7 @@ a_timeout_beyond_what_can_be_waited_is_refused_test() ->
     ?assertMatch({ok, 1, _}, invoke(Handler, #{timeout => 16#FFFFFFFF})),
     ?assertError({invalid_tool, <<"t">>, [_]}, invoke(Handler, #{timeout => 16#100000000})),
     ?assertError({invalid_tool, <<"t">>, [_]}, invoke(Handler, #{retry => #{max => 1, delay => 1 bsl 40}})),
+    ?assertError({invalid_tool, <<"t">>, [_]}, invoke(Handler, #{retry => #{dealy => 1}})),
     ?assertError({bad_option, default_timeout}, beamai_kernel:new(#{default_timeout => 1 bsl 40})).
 
 an_argument_timeout_of_any_size_is_answered_test() ->

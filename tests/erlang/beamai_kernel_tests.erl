@@ -48,6 +48,7 @@ every_option_is_checked_test_() ->
         #{sandbox => #{writable => "/one"}},
         #{sandbox => #{writable => [<<"~/x">>]}},
         #{sandbox => #{memory => 5}},
+        #{sandbox => #{report => sometimes}},
         #{door => window},
         #{default_timeout => 0},
         #{default_timeout => soon},
@@ -55,6 +56,8 @@ every_option_is_checked_test_() ->
         #{skills => #{}},
         #{web => []},
         #{web => #{no_such => 1}},
+        #{web => #{search => #{provider => brave, api_key => <<"two words">>}}},
+        #{web => #{search => #{provider => brave}}},
         #{nonsense => 1}
     ],
     [
@@ -94,6 +97,7 @@ what_cannot_be_meant_is_explained_test_() ->
             {{bad_context, x}, "a map", fun() -> beamai_kernel:invoke(Kernel, <<"t">>, #{}, x) end},
             {{bad_context, x}, "a map", fun() -> beamai_kernel:invoke_all(Kernel, [], x) end},
             {{bad_context, x}, "a map", fun() -> beamai_tool:invoke(Tool, #{}, x) end},
+            {{bad_context, x}, "a map", fun() -> beamai_permission:explain(Kernel, <<"t">>, #{}, x) end},
             {{bad_context, x}, "a map", fun() -> beamai_context:new(x) end},
             {{bad_calls, x}, "{Name, Args}", fun() -> beamai_kernel:invoke_all(Kernel, x, #{}) end},
             {{bad_calls, [a | b]}, "{Name, Args}", fun() -> beamai_kernel:invoke_all(Kernel, [a | b], #{}) end},
