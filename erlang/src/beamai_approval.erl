@@ -2,7 +2,7 @@
 -module(beamai_approval).
 
 -export([decide/4]).
--export_type([request/0, approve/0]).
+-export_type([request/0, approve/0, answer/0]).
 
 %% What `approve' gets. `rule' is the canonical tool name, `subject' what would be allowed, such as
 %% `<<"Bash(git status)">>'.
@@ -21,7 +21,9 @@
     agent_id => term(),
     session_id => term()
 }.
--type answer() :: allow | {allow, session} | deny | {deny, Reason :: binary()}.
+%% A rule as `permissions' takes it.
+-type answer() ::
+    allow | {allow, session} | {allow, {rule, beamai_permission:rule()}} | deny | {deny, Reason :: binary()}.
 -type approve() :: fun((request()) -> answer()).
 
 %% @doc Has the request of the native side decided: by what the session remembers, else by the
@@ -29,7 +31,8 @@
 %% refused. Waits for `approve' without a limit.
 %%
 %% `{allow, session}' holds for the same subject, letter by letter, in the same session, as long as the kernel's settings are the
-%% same: another workspace, other rules or another sandbox is asked about anew.
+%% same: another workspace, other rules or another sandbox is asked about anew. So does `{allow, {rule, Rule}}', for all that
+%% the rule allows: later calls are judged with it besides the kernel's rules. A malformed one refuses the call.
 -spec decide(Native :: map(), Args :: map(), beamai_kernel:kernel(), beamai_context:t()) ->
     allow | {error, beamai_error:t()}.
 decide(Native, Args, Kernel, Context) ->
@@ -39,7 +42,7 @@ decide(Native, Args, Kernel, Context) ->
             Memory = memory(Env, Request, Context),
             case is_remembered(Memory) of
                 true -> allow;
-                false -> ask(approve(Kernel, Context), Request, Memory)
+                false -> ask(approve(Kernel, Context), Request, Memory, {Kernel, Env, Context})
             end;
         {error, _} = Error ->
             Error
@@ -80,19 +83,19 @@ request(Native, Args, Context) ->
 approve(_Kernel, #{approve := Approve}) when Approve =/= undefined -> Approve;
 approve(Kernel, _Context) -> maps:get(approve, Kernel, none).
 
-ask(none, #{subject := Subject, message := Message} = Request, _Memory) ->
+ask(none, #{subject := Subject, message := Message} = Request, _Memory, _Scope) ->
     Rules = [["<<\"", Rule, "\">>"] || Rule <- maps:get(wanted, Request, [Subject])],
     Text = [
         Message, ". Nobody can be asked: allow it with a rule, permissions => #{allow => [",
         lists:join(", ", Rules), "]}, or give the kernel or the context an approve callback"
     ],
     {error, refusal(Request, needs_approval, Text)};
-ask(Approve, Request, Memory) ->
+ask(Approve, Request, Memory, Scope) ->
     %% Two calls of one invoke_all may ask the same: the second finds the first one's answer.
     beamai_callback:run(fun() ->
         case is_remembered(Memory) of
             true -> allow;
-            false -> answered(call(Approve, Request), Request, Memory)
+            false -> answered(call(Approve, Request), Request, Memory, Scope)
         end
     end).
 
@@ -103,22 +106,39 @@ call(Approve, Request) ->
         Class:Reason:_Stack -> {raised, Class, Reason}
     end.
 
-answered(allow, _Request, _Memory) ->
+answered(allow, _Request, _Memory, _Scope) ->
     allow;
-answered({allow, session}, _Request, Memory) ->
+answered({allow, session}, _Request, Memory, _Scope) ->
     ok = remember(Memory),
     allow;
-answered(deny, Request, _Memory) ->
+answered({allow, {rule, Rule}}, Request, _Memory, Scope) ->
+    case add_rule(Rule, Scope) of
+        ok -> allow;
+        {error, Why} -> denied(Request, ["the approve callback answered {allow, {rule, ", show(Rule), "}}: ", Why])
+    end;
+answered(deny, Request, _Memory, _Scope) ->
     denied(Request, "approval was denied");
-answered({deny, Reason}, Request, _Session) when is_binary(Reason) ->
+answered({deny, Reason}, Request, _Memory, _Scope) when is_binary(Reason) ->
     denied(Request, ["approval was denied: ", Reason]);
-answered({raised, Class, Reason}, Request, _Memory) ->
+answered({raised, Class, Reason}, Request, _Memory, _Scope) ->
     denied(Request, ["the approve callback raised ", atom_to_binary(Class), ":", show(Reason)]);
-answered(Other, Request, _Memory) ->
+answered(Other, Request, _Memory, _Scope) ->
     denied(Request, [
         "the approve callback answered ", show(Other),
-        "; it answers allow, {allow, session}, deny or {deny, Reason}"
+        "; it answers allow, {allow, session}, {allow, {rule, Rule}}, deny or {deny, Reason}"
     ]).
+
+%% Checked with the kernel's own rules, as it will be judged.
+add_rule(Rule, {Kernel, Env, Context}) ->
+    case beamai_permission:normalise(#{allow => [Rule]}) of
+        {ok, #{allow := [Checked]}} ->
+            case beamai_env:with_rules([Checked], Kernel, Context) of
+                {ok, _} -> beamai_session:add_rule(Context, Env, Checked);
+                {error, #{message := Message}} -> {error, Message}
+            end;
+        {error, _} = Error ->
+            Error
+    end.
 
 denied(#{subject := Subject} = Request, Text) ->
     {error, refusal(Request, denied, [Subject, ": ", Text])}.

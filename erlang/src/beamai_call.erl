@@ -194,8 +194,9 @@ flush(Tag) ->
 
 outcome({ok, Result}, Call) ->
     {ok, Result, Call#call.context};
-outcome({ok, _Result, _Context} = Ok, _Call) ->
-    Ok;
+%% What the handler leaves out of its context stays as it was.
+outcome({ok, Result, Changed}, #call{context = Context}) ->
+    {ok, Result, beamai_context:merge(Context, Changed)};
 outcome({error, _Reason} = Error, _Call) ->
     Error;
 outcome({bad_return, Shown}, #call{name = Name}) ->

@@ -13,6 +13,13 @@
 -export([of_result/3, of_error/3, printable/1]).
 -export_type([t/0]).
 
+%% What reorders text, or has no width.
+-define(HIDDEN, [
+    {16#AD, 16#AD}, {16#34F, 16#34F}, {16#61C, 16#61C}, {16#115F, 16#1160}, {16#17B4, 16#17B5}, {16#180B, 16#180F},
+    {16#200B, 16#200F}, {16#2028, 16#202E}, {16#2060, 16#206F}, {16#3164, 16#3164}, {16#FEFF, 16#FEFF},
+    {16#FFA0, 16#FFA0}, {16#FFF0, 16#FFFB}, {16#1BCA0, 16#1BCA3}, {16#1D173, 16#1D17A}, {16#E0000, 16#E0FFF}
+]).
+
 %% `summary' is one line without colour. `body' has lines that end in line feeds; it is missing where the
 %% summary says all. `text' is both, with colour for a terminal (SGR sequences of ECMA-48).
 -type t() :: #{summary := binary(), text := binary(), body => binary()}.
@@ -37,16 +44,20 @@ of_error(Tool, Args, Error) ->
     of_error(Tool, Args, #{error_type => execution_failed, message => Message}).
 
 %% @doc Text of a model, a server or a command, unable to steer the terminal: control characters other than
-%% line feeds and tabs, and those that reorder or hide text, become U+FFFD. Nothing is cut.
+%% line feeds and tabs, and those that reorder or hide text, become U+FFFD. Nothing is cut. Which characters
+%% these are, `native/tools/src/text/shown.rs' says; a test holds both to the same.
 -spec printable(unicode:chardata()) -> [char()].
 printable(Text) ->
     [visible(Char) || Char <- unicode:characters_to_list(Text)].
 
 visible(Char) when Char =:= $\n; Char =:= $\t -> Char;
 visible(Char) when Char < 32; Char >= 127, Char < 160 -> 16#FFFD;
-visible(Char) when Char =:= 16#200E; Char =:= 16#200F -> 16#FFFD;
-visible(Char) when Char >= 16#202A, Char =< 16#202E; Char >= 16#2066, Char =< 16#2069 -> 16#FFFD;
-visible(Char) -> Char.
+visible(Char) when Char < 16#AD -> Char;
+visible(Char) ->
+    case [hidden || {First, Last} <- ?HIDDEN, Char >= First, Char =< Last] of
+        [] -> Char;
+        [hidden] -> 16#FFFD
+    end.
 
 shown(Request) ->
     case binary_to_term(beamai_nif:display(term_to_binary(Request)), [safe]) of

@@ -29,7 +29,9 @@
     %% Whether the context has a chat model that may be asked.
     has_model => true,
     %% What it said when the call asked it before.
-    consulted => beamai_consultation:outcome()
+    consulted => beamai_consultation:outcome(),
+    %% Of the search engine, for the port door, which alone reveals it.
+    search_key => beamai_secret:t()
 }.
 -type options() :: #{
     pace := pace(),

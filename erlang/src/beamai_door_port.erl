@@ -31,8 +31,15 @@
 
 %% @doc Runs a call; see {@link beamai_door}.
 -spec call(beamai_env:t(), beamai_door:call(), beamai_door:options()) -> beamai_door:answer().
+call(Env, #{search_key := Secret, tool := Tool} = Request, Options) ->
+    case beamai_secret:reveal(Secret) of
+        {ok, Key} -> encoded(Env, Tool, term_to_binary(Request#{search_key := Key}), Options);
+        error -> {error, no_key(Tool)}
+    end;
 call(Env, #{tool := Tool} = Request, Options) ->
-    Encoded = term_to_binary(Request),
+    encoded(Env, Tool, term_to_binary(Request), Options).
+
+encoded(Env, Tool, Encoded, Options) ->
     case byte_size(Env) + byte_size(Encoded) of
         Size when Size > ?LONGEST_CALL -> {error, too_long(Tool, Size)};
         _ -> connected(beamai_port:connect(), Env, {Tool, Encoded}, Options, ?TRIES)
@@ -158,6 +165,13 @@ unanswered(#call{owner = Owner, port = Port, tool = Tool}, Error) ->
             beamai_port:kill(Owner, Port),
             {error, Error}
     end.
+
+no_key(Tool) ->
+    Message = [
+        Tool, ": the fun that web => #{search => #{api_key => Fun}} gives raised, or gave what is no key: a binary of ",
+        "printable ASCII without spaces"
+    ],
+    beamai_error:new(Tool, execution_failed, crash, Message).
 
 too_long(Tool, Size) ->
     Message = [

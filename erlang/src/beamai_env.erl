@@ -5,7 +5,8 @@
 %% is worked out there again on first use.
 -module(beamai_env).
 
--export([new/1, parts/0, absolute/1, judge/3, in_workspace/2, workspace/1]).
+-export([new/1, parts/0, absolute/1, judge/3, in_workspace/2, of_call/2, to_judge/2, with_rules/3]).
+-export([workspace/1, default_workspace/0]).
 -export_type([t/0, workspace/0]).
 
 -type t() :: binary().
@@ -33,7 +34,13 @@ new(Parts) ->
     end.
 
 encode(Parts) ->
-    term_to_binary(maps:with(parts(), Parts)).
+    term_to_binary(maps:map(fun part/2, maps:with(parts(), Parts))).
+
+%% A key stays out of what is printed, cached and compared; it comes with the calls that need it.
+part(web, #{search := #{api_key := _} = Search} = Web) ->
+    Web#{search := (maps:remove(api_key, Search))#{has_key => true}};
+part(_Key, Part) ->
+    Part.
 
 pin(Env) ->
     case beamai_nif:pin(Env) of
@@ -51,6 +58,37 @@ workspace(Path) ->
         {ok, Absolute} -> opened(binary_to_term(beamai_nif:workspace(Absolute), [safe]));
         error -> {error, no_path(Path)}
     end.
+
+%% @doc The current directory. `/' and the home directory are a workspace only where they are named: a release that
+%% was started there would hand the whole disk to the tools, or every file of its user.
+-spec default_workspace() -> {ok, workspace()} | {error, beamai_error:t()}.
+default_workspace() ->
+    case workspace(".") of
+        {ok, Current} ->
+            case [What || {Path, What} <- too_wide(), is_same(Path, Current)] of
+                [] -> {ok, Current};
+                [What | _] -> {error, unnamed(What)}
+            end;
+        {error, _} = Error ->
+            Error
+    end.
+
+too_wide() ->
+    Homes = [os:getenv("HOME", "") | lists:append([Home || {ok, Home} <- [init:get_argument(home)]])],
+    [{"/", "the root of the file system"} | [{Home, "the home directory"} || Home <- Homes]].
+
+is_same(Path, #{<<"device">> := Device, <<"inode">> := Inode}) ->
+    case workspace(Path) of
+        {ok, #{<<"device">> := Device, <<"inode">> := Inode}} -> true;
+        _ -> false
+    end.
+
+unnamed(What) ->
+    Message = [
+        "the current directory is ", What, ", which is a workspace only where it is named: pass ",
+        "workspace => Directory with the directory that the tools may work in"
+    ],
+    beamai_error:new(<<>>, invalid_input, invalid_argument, Message).
 
 opened({ok, Workspace}) -> {ok, Workspace};
 opened({error, Error}) -> {error, beamai_error:from_native(Error)}.
@@ -83,15 +121,53 @@ encoded(Path) ->
 %% @doc The kernel's environment, or the same one in the workspace that the context names.
 -spec in_workspace(beamai_kernel:kernel(), beamai_context:t()) ->
     {ok, t()} | {error, beamai_error:t()}.
-in_workspace(Kernel, #{workspace := Path}) when Path =/= undefined ->
-    case workspace(Path) of
-        {ok, Workspace} ->
-            new((maps:with(parts(), Kernel))#{workspace => Workspace});
-        {error, _} = Error ->
-            Error
+in_workspace(Kernel, #{workspace := Path} = Context) when Path =/= undefined ->
+    case placed(Kernel, Context) of
+        {ok, Parts} -> new(Parts);
+        {error, _} = Error -> Error
     end;
 in_workspace(#{env := Env}, _Context) ->
     {ok, Env}.
+
+placed(Kernel, #{workspace := Path}) when Path =/= undefined ->
+    case workspace(Path) of
+        {ok, Workspace} -> {ok, (maps:with(parts(), Kernel))#{workspace => Workspace}};
+        {error, _} = Error -> Error
+    end;
+placed(Kernel, _Context) ->
+    {ok, maps:with(parts(), Kernel)}.
+
+%% @doc The same, with the rules that the context's session was given by approvals.
+-spec of_call(beamai_kernel:kernel(), beamai_context:t()) -> {ok, t()} | {error, beamai_error:t()}.
+of_call(Kernel, Context) ->
+    case in_workspace(Kernel, Context) of
+        {ok, Env} ->
+            case beamai_session:rules(Context, Env) of
+                [] -> {ok, Env};
+                Rules -> with_rules(Rules, Kernel, Context)
+            end;
+        {error, _} = Error ->
+            Error
+    end.
+
+%% @doc The same for the name of an Erlang tool: workspaces do not matter there.
+-spec to_judge(beamai_kernel:kernel(), beamai_context:t()) -> {ok, t()} | {error, beamai_error:t()}.
+to_judge(#{env := Env} = Kernel, Context) ->
+    case beamai_session:has_rules(Context) of
+        true -> of_call(Kernel, Context);
+        false -> {ok, Env}
+    end.
+
+%% @doc The environment of a call with these rules besides the kernel's. The error of a malformed one is a sentence.
+-spec with_rules([beamai_permission:normalised_rule()], beamai_kernel:kernel(), beamai_context:t()) ->
+    {ok, t()} | {error, beamai_error:t()}.
+with_rules(Rules, Kernel, Context) ->
+    case placed(Kernel, Context) of
+        {ok, #{permissions := Policy} = Parts} ->
+            new(Parts#{permissions := Policy#{allow => maps:get(allow, Policy, []) ++ Rules}});
+        {error, _} = Error ->
+            Error
+    end.
 
 %% @doc Whether an Erlang tool may run, by the rules alone. Takes about a microsecond.
 -spec judge(t(), Tool :: binary(), RequiresPermission :: boolean()) ->

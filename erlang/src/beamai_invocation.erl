@@ -58,7 +58,13 @@ run(Kernel, #plan{name = Name, params = Params} = Plan, Args, Context, Run) ->
         {error, _} = Error -> Error
     end.
 
-judged(#{env := Env} = Kernel, #plan{name = Name} = Plan, Args, Context, Run) ->
+judged(Kernel, Plan, Args, Context, Run) ->
+    case beamai_env:to_judge(Kernel, Context) of
+        {ok, Env} -> judged(Env, Kernel, Plan, Args, Context, Run);
+        {error, _} = Error -> Error
+    end.
+
+judged(Env, Kernel, #plan{name = Name} = Plan, Args, Context, Run) ->
     case beamai_env:judge(Env, Name, Plan#plan.requires_permission) of
         allow ->
             tries(Kernel, Plan, Args, Context, Run);

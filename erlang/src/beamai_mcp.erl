@@ -63,7 +63,7 @@
     workspace => file:filename_all(),
     %% Milliseconds for each try of a call. Default: the kernel's.
     timeout => timeout(),
-    retry => #{max := non_neg_integer(), delay => non_neg_integer()},
+    retry => #{max => non_neg_integer(), delay => non_neg_integer()},
     filters => [beamai_tool:filter_ref()],
     %% Milliseconds until the server is ready. Default: 60000.
     start_timeout => pos_integer(),

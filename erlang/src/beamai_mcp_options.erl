@@ -61,9 +61,12 @@ settled(#{kernel := _, workspace := _}) ->
     beamai_options:bad(workspace, "is that of the kernel, where a kernel is given");
 settled(#{way := Way} = Checked) ->
     Sandbox = maps:with([sandbox], maps:get(stdio, Way, #{})),
-    #{env := Own} = Settings = beamai_options:kernel(maps:merge(maps:with([workspace], Checked), Sandbox)),
+    #{env := Own} = Settings = beamai_options:kernel(maps:merge(workspace(Checked), Sandbox)),
     #{env := Env} = maps:get(kernel, Checked, #{env => Own}),
     Checked#{native => Env, way => confined(Way, Settings)}.
+
+workspace(#{kernel := #{workspace := #{<<"path">> := Path}}}) -> #{workspace => Path};
+workspace(Checked) -> maps:with([workspace], Checked).
 
 %% A sandbox is what it is for a kernel.
 confined(#{stdio := #{sandbox := _} = Program}, #{sandbox := Sandbox}) ->

@@ -27,7 +27,8 @@ run(Kernel, #plan{runs = Native} = Plan, Args, Context, Run) ->
                 pace => Native#native.pace, timeout => Timeout, run => Run, context => Context
             },
             beamai_journal:watch(Door, Native#native.several_files),
-            prepared(Kernel, Plan, Door, with_model(Context, request(Native, Args, Timeout)), Options);
+            Request = with_key(Door, Kernel, request(Native, Args, Timeout)),
+            prepared(Kernel, Plan, Door, with_model(Context, Request), Options);
         {error, _} = Error ->
             Error
     end.
@@ -68,8 +69,12 @@ with_model(Context, Call) ->
         false -> Call
     end.
 
+%% The key of the search engine, still in its fun: the door reveals it where it encodes the call.
+with_key(beamai_door_port, #{web := #{search := #{api_key := Key}}}, Call) -> Call#{search_key => Key};
+with_key(_Door, _Kernel, Call) -> Call.
+
 prepared(Kernel, #plan{runs = Native} = Plan, Door, Call, #{context := Context} = Options) ->
-    case beamai_env:in_workspace(Kernel, Context) of
+    case beamai_env:of_call(Kernel, Context) of
         {ok, Env} ->
             case in_session(Native, Call, Options) of
                 {ok, Made} -> tries(Kernel, Plan, {way(Native, Door, Context), Env, Made, Options});

@@ -12,7 +12,7 @@
 ]).
 
 -type t() :: #{
-    %% Default: the current directory.
+    %% Default: the current directory, unless that is `/' or the home directory.
     workspace => file:filename_all(),
     %% Default: `#{default => auto}'.
     permissions => beamai_permission:t(),
@@ -55,7 +55,10 @@
         %% Seconds of each process. Default: no limit.
         cpu => pos_integer(),
         %% Bytes of a file that is written. Default: no limit.
-        file_size => pos_integer()
+        file_size => pos_integer(),
+        %% Whether results say how their commands were isolated: `when_off', where a layer was off or did not keep
+        %% all that it is for (the default), or `always'.
+        report => when_off | always
     }.
 
 %% `required': every layer, or nothing runs; `best_effort': what layers there are; `off': none.
@@ -69,13 +72,15 @@
     servers => #{atom() | binary() => #{atom() => term()}}
 }.
 
-%% What the network tools may do; see {@link beamai_tool_web}.
+%% What the network tools may do; see {@link beamai_tool_web}. The `api_key' is kept in a fun: it is not in what is
+%% printed or logged of a kernel, nor in messages of errors. `term_to_binary/1' stores it. A fun of the host's is asked for it
+%% at each call, so that it may be renewed.
 -type web() :: #{
     %% Sockets, `IP:PORT', that may be reached though their addresses are not public.
     allow_addresses => [binary()],
     allowed_domains => [binary()],
     blocked_domains => [binary()],
-    search => #{provider := searxng | brave | tavily, base_url => binary(), api_key => binary()},
+    search => #{provider := searxng | brave | tavily, base_url => binary(), api_key => binary() | string() | fun(() -> binary())},
     user_agent => binary()
 }.
 
@@ -93,10 +98,13 @@ kernel(Other) ->
     bad(options, ["the options must be a map, not ", show(Other)]).
 
 in_workspace(Settings) ->
-    case beamai_env:workspace(maps:get(workspace, Settings, ".")) of
+    case workspace(Settings) of
         {ok, Workspace} -> prepared(Settings#{workspace => Workspace});
         {error, #{message := Message}} -> bad(workspace, Message)
     end.
+
+workspace(#{workspace := Path}) -> beamai_env:workspace(Path);
+workspace(#{}) -> beamai_env:default_workspace().
 
 prepared(Settings) ->
     case beamai_env:new(maps:with(beamai_env:parts(), Settings)) of
@@ -127,6 +135,7 @@ option(skills, #{paths := Paths} = Skills) when length(Paths) >= 0, map_size(Ski
     #{paths => [directory(Path) || Path <- Paths]};
 option(skills, Other) ->
     bad(skills, ["must be #{paths => [Directory]}, not ", show(Other)]);
+option(web, #{search := #{api_key := Key} = Search} = Web) -> Web#{search := Search#{api_key := secret(Key)}};
 option(web, Web) when is_map(Web) -> Web;
 option(web, Other) -> bad(web, ["must be a map, not ", show(Other)]);
 option(lsp, Lsp) when is_map(Lsp) -> Lsp;
@@ -137,6 +146,7 @@ option(Unknown, _Value) ->
     bad(Unknown, ["is not an option; the options are ", Keys]).
 
 sandbox(mode, Mode) when Mode =:= required; Mode =:= best_effort; Mode =:= off -> Mode;
+sandbox(report, Report) when Report =:= when_off; Report =:= always -> Report;
 sandbox(Key, On) when (Key =:= network orelse Key =:= unix_sockets), is_boolean(On) -> On;
 sandbox(Key, Texts) when (Key =:= readable orelse Key =:= writable orelse Key =:= env), is_list(Texts) ->
     [sandbox_text(Key, Text) || Text <- Texts];
@@ -152,6 +162,14 @@ sandbox(Key, Other) ->
 sandbox_text(_Key, Text) when is_binary(Text) -> Text;
 sandbox_text(_Key, [_ | _] = Text) -> unicode:characters_to_binary(Text, unicode, file:native_name_encoding());
 sandbox_text(Key, Other) -> bad(sandbox, [show(Key), " must be texts, not ", show(Other)]).
+
+%% The value is not in what is raised.
+secret(Key) ->
+    case beamai_secret:new(Key) of
+        {ok, Secret} -> Secret;
+        error -> bad(web, "the api_key of search must be printable ASCII without spaces, or a fun of no argument that gives it")
+    end.
+
 directory(Path) ->
     case beamai_env:absolute(Path) of
         {ok, Absolute} -> Absolute;

@@ -5,8 +5,8 @@
 
 -include("beamai_plan.hrl").
 
--export([normalise/1, explain/3]).
--export_type([t/0, rule/0, mode/0, normalised/0, verdict/0]).
+-export([normalise/1, explain/3, explain/4]).
+-export_type([t/0, rule/0, mode/0, normalised/0, normalised_rule/0, verdict/0]).
 
 -type mode() :: auto | allow | ask | deny.
 -type text() :: binary() | string().
@@ -108,17 +108,26 @@ show(Term) ->
 -spec explain(beamai_kernel:kernel(), Name :: binary(), Args :: map()) ->
     verdict() | {error, beamai_error:t()}.
 explain(Kernel, Name, Args) ->
+    explain(Kernel, Name, Args, #{}).
+
+%% @doc The same for a call with this context: in its workspace, and with the rules that its session was given by
+%% approvals.
+-spec explain(beamai_kernel:kernel(), Name :: binary(), Args :: map(), beamai_context:t()) ->
+    verdict() | {error, beamai_error:t()}.
+explain(Kernel, Name, Args, Context) ->
     beamai_misuse:kernel(Kernel),
+    beamai_misuse:context(Context),
     #{tools := Tools} = Kernel,
-    case Tools of
-        #{Name := Plan} -> explained(Name, reply(Kernel, Plan, Args));
-        #{} -> {error, beamai_invocation:unknown_tool(Tools, Name)}
+    case {Tools, beamai_env:of_call(Kernel, Context)} of
+        {#{Name := Plan}, {ok, Env}} -> explained(Name, reply(Env, Plan, Args));
+        {#{Name := _}, {error, _} = Error} -> Error;
+        {#{}, _} -> {error, beamai_invocation:unknown_tool(Tools, Name)}
     end.
 
-reply(#{env := Env}, #plan{runs = #native{name = Name, dialect = Dialect}}, Args) ->
+reply(Env, #plan{runs = #native{name = Name, dialect = Dialect}}, Args) ->
     Call = #{tool => Name, dialect => Dialect, args => Args},
     binary_to_term(beamai_nif:explain(Env, term_to_binary(Call)), [safe]);
-reply(#{env := Env}, #plan{name = Name, params = Params} = Plan, Args) ->
+reply(Env, #plan{name = Name, params = Params} = Plan, Args) ->
     case beamai_args:check(Params, Args, Name) of
         {ok, _Checked} ->
             Requires = Plan#plan.requires_permission,

@@ -13,7 +13,7 @@
 -module(beamai_session).
 -behaviour(gen_server).
 
--export([new_table/0, start_link/1, key/1, touch/2, approved/2, approve/2]).
+-export([new_table/0, start_link/1, key/1, touch/2, approved/2, approve/2, rules/2, has_rules/1, add_rule/3]).
 -export([temp_dir/1, existing/1, for_native/2, seen_as/1, with_state/5, close/1]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
 -export_type([key/0, native/0]).
@@ -27,7 +27,7 @@
     id => binary(), temp_dir => binary(), seen_as => binary(), state => map()
 }.
 
-%% Rows of the table: #session{}, and {approval, {Key, Subject}} for each approval.
+%% Rows of the table: #session{}, {approval, {Key, Subject}} for each approval, and {rules, {Key, rules}, ByEnv}.
 -record(session, {
     key :: key(),
     pid :: pid(),
@@ -39,7 +39,7 @@
 
 -record(state, {
     key :: key(),
-    approvals = [] :: [binary()],
+    approvals = [] :: [binary() | rules],
     %% What tools keep here, as the native side encodes it.
     native = #{} :: map(),
     %% As in the table, which may go first.
@@ -102,6 +102,35 @@ approved(Key, Subject) ->
 -spec approve(key(), Subject :: binary()) -> ok.
 approve(Key, Subject) ->
     call(Key, {approve, Subject}).
+
+%% @doc Rules that approvals have added to those of this environment, for as long as the session lasts.
+-spec rules(beamai_context:t(), beamai_env:t()) -> [beamai_permission:normalised_rule()].
+rules(Context, Env) ->
+    maps:get(hash(Env), all_rules(Context), []).
+
+%% @doc Whether there are any, for whichever environment.
+-spec has_rules(beamai_context:t()) -> boolean().
+has_rules(Context) ->
+    all_rules(Context) =/= #{}.
+
+all_rules(Context) ->
+    case any() andalso rules_of(key(Context)) of
+        false -> #{};
+        Rules -> Rules
+    end.
+
+rules_of(Key) ->
+    case rows({Key, rules}) of
+        [{rules, _, ByEnv}] -> row(Key) =/= none andalso ByEnv;
+        [] -> false
+    end.
+
+%% @doc Adds a rule for as long as the session lasts.
+-spec add_rule(beamai_context:t(), beamai_env:t(), beamai_permission:normalised_rule()) -> ok.
+add_rule(Context, Env, Rule) ->
+    call(key(Context), {add_rule, hash(Env), Rule}).
+
+hash(Env) -> crypto:hash(sha256, Env).
 
 %% @doc The session's temporary directory, an absolute path, created on first use with mode 0700, and
 %% anew where a command has removed it.
@@ -235,6 +264,7 @@ forget(Key, Pid) ->
     end.
 
 subject_of(Key, {approval, {Key, Subject}}, Acc) -> [Subject | Acc];
+subject_of(Key, {rules, {Key, rules}, _ByEnv}, Acc) -> [rules | Acc];
 subject_of(_Key, _Row, Acc) -> Acc.
 
 clean_up(#session{key = Key, pid = Pid, id = Id}, Subjects, Path) ->
@@ -291,6 +321,7 @@ idle_ms() ->
 %% @private
 -spec handle_call(
     {approve, binary()}
+    | {add_rule, binary(), beamai_permission:normalised_rule()}
     | temp_dir
     | {with_state, module(), beamai_env:t(), beamai_door:call(), beamai_door:options()},
     gen_server:from(),
@@ -300,6 +331,11 @@ idle_ms() ->
 handle_call({approve, Subject}, _From, #state{key = Key, approvals = Approvals} = State) ->
     true = ets:insert(?TABLE, {approval, {Key, Subject}}),
     {reply, ok, State#state{approvals = [Subject | Approvals]}};
+handle_call({add_rule, Hash, Rule}, _From, #state{key = Key, approvals = Approvals} = State) ->
+    ByEnv = case ets:lookup(?TABLE, {Key, rules}) of [{rules, _, Known}] -> Known; [] -> #{} end,
+    Rules = maps:get(Hash, ByEnv, []),
+    true = ets:insert(?TABLE, {rules, {Key, rules}, ByEnv#{Hash => lists:usort([Rule | Rules])}}),
+    {reply, ok, State#state{approvals = [rules | Approvals]}};
 handle_call(temp_dir, _From, #state{key = Key} = State) ->
     Made = made_temp_dir(Key),
     {reply, Made, with_path(Made, State)};

@@ -74,7 +74,8 @@ is_name(Name) ->
 is_duration(Ms) ->
     is_integer(Ms) andalso Ms >= 0 andalso Ms =< ?LONGEST_MS.
 
-retry(#{max := Max} = Retry) ->
+retry(#{} = Retry) ->
+    Max = maps:get(max, Retry, 1),
     Delay = maps:get(delay, Retry, 0),
     Good =
         is_integer(Max) andalso Max >= 0 andalso is_duration(Delay) andalso

@@ -15,19 +15,23 @@
 -define(RECOMMENDED, <<" (Recommended)">>).
 
 %% @doc Shows what a call would do and asks for leave: `y' allows this call, `s' this and every later one
-%% like it in the session, anything else denies. Without a terminal it denies, and says so.
--spec approve(beamai_approval:request()) -> allow | {allow, session} | deny | {deny, binary()}.
-approve(#{message := Message, subject := Subject}) ->
+%% like it in the session, `r' and a rule, such as `r Bash(git:*)', this one and what the rule allows in the
+%% session; anything else denies. Without a terminal it denies, and says so.
+-spec approve(beamai_approval:request()) -> beamai_approval:answer().
+approve(#{message := Message} = Request) ->
     case is_terminal() of
         true ->
+            %% The message has one line, and says last how long the text in it is.
             say("~ts~n", [printable(Message)]),
-            decided(line(["Allow ", printable(Subject), "? [y]es, for the [s]ession, [N]o: "]));
+            _ = [say("What would allow it: ~ts~n", [printable(Rule)]) || Rule <- maps:get(wanted, Request, [])],
+            decided(line("Allow it? [y]es, for the [s]ession, by a [r]ule for the session (r RULE), [N]o: "));
         false ->
             {deny, <<"there is no terminal to ask at">>}
     end.
 
 decided({ok, Answer}) when Answer =:= <<"y">>; Answer =:= <<"yes">> -> allow;
 decided({ok, Answer}) when Answer =:= <<"s">>; Answer =:= <<"session">> -> {allow, session};
+decided({ok, <<"r ", Rule/binary>>}) -> {allow, {rule, string:trim(Rule)}};
 decided(_) -> deny.
 
 %% @doc Puts questions one by one. A number stands for an option, several with commas where several may be

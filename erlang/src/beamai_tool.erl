@@ -23,8 +23,8 @@
     tag => binary() | [binary()],
     %% Milliseconds for each try; 30000 by default.
     timeout => timeout(),
-    %% Up to `max' further tries, `delay' milliseconds apart.
-    retry => #{max := non_neg_integer(), delay => non_neg_integer()},
+    %% Up to `max' further tries (1 by default), `delay' milliseconds apart (0 by default).
+    retry => #{max => non_neg_integer(), delay => non_neg_integer()},
     filters => [filter_ref()],
     %% `requires_permission => true' makes the default policy ask.
     metadata => map()
@@ -35,6 +35,7 @@
     | {module(), atom()}
     | {module(), atom(), [term()]}.
 -type args() :: map().
+%% The context of a result is merged over that of the call.
 -type tool_result() :: {ok, term()} | {ok, term(), beamai_context:t()} | {error, term()}.
 -type parameters_schema() :: #{atom() | binary() => param_spec()}.
 -type param_spec() :: #{
@@ -136,7 +137,7 @@ timeout(#{timeout := Timeout}, _Default) -> Timeout;
 timeout(_Spec, default) -> ?DEFAULT_TIMEOUT_MS;
 timeout(_Spec, Default) -> Default.
 
-retry(#{retry := #{max := Max} = Retry}) -> {Max, maps:get(delay, Retry, 0)};
+retry(#{retry := Retry}) -> {maps:get(max, Retry, 1), maps:get(delay, Retry, 0)};
 retry(_Spec) -> {0, 0}.
 
 %% @doc Calls a tool without a kernel and without a context.

@@ -190,6 +190,16 @@ retries_end_after_max_further_tries_test() ->
     ?assertEqual({error, {still, broken}}, invoke(Handler, #{retry => #{max => 2, delay => 0}})),
     ?assertEqual(3, Count()).
 
+without_a_max_there_is_one_further_try_test() ->
+    [
+        begin
+            {Handler, Count} = flaky(10, fun() -> {error, broken} end),
+            ?assertEqual({error, broken}, invoke(Handler, #{retry => Retry})),
+            ?assertEqual(2, Count())
+        end
+     || Retry <- [#{delay => 1}, #{}]
+    ].
+
 tries_are_delay_milliseconds_apart_test() ->
     {Handler, _} = flaky(2, fun() -> {error, x} end),
     {Time, {ok, 3, _}} = timer:tc(fun() -> invoke(Handler, #{retry => #{max => 2, delay => 50}}) end),
@@ -483,6 +493,7 @@ a_timeout_beyond_what_can_be_waited_is_refused_test() ->
     ?assertMatch({ok, 1, _}, invoke(Handler, #{timeout => 16#FFFFFFFF})),
     ?assertError({invalid_tool, <<"t">>, [_]}, invoke(Handler, #{timeout => 16#100000000})),
     ?assertError({invalid_tool, <<"t">>, [_]}, invoke(Handler, #{retry => #{max => 1, delay => 1 bsl 40}})),
+    ?assertError({invalid_tool, <<"t">>, [_]}, invoke(Handler, #{retry => #{dealy => 1}})),
     ?assertError({bad_option, default_timeout}, beamai_kernel:new(#{default_timeout => 1 bsl 40})).
 
 an_argument_timeout_of_any_size_is_answered_test() ->
@@ -515,3 +526,15 @@ a_call_too_long_for_a_frame_is_refused_before_it_is_sent_test_() ->
         ),
         ?assertEqual(Owner, whereis(beamai_port))
     end}.
+
+%%% Contexts
+
+a_handlers_context_is_merged_over_the_calls_test() ->
+    Given = #{run_id => merged, kept => 1, changed => 1},
+    Handler = fun(_, _) -> {ok, done, #{changed => 2, new => 3}} end,
+    ?assertEqual({ok, done, Given#{changed => 2, new => 3}}, invoke(Handler, #{}, Given)),
+    ?assertEqual({ok, done, Given}, invoke(fun(_) -> {ok, done, #{}} end, #{}, Given)),
+    Kernel = kernel([tool(<<"t">>, Handler)]),
+    ?assertEqual(
+        {[{ok, done}], Given#{changed => 2, new => 3}}, beamai_kernel:invoke_all(Kernel, [{<<"t">>, #{}}], Given)
+    ).

@@ -117,7 +117,7 @@ an_interrupt_ends_whatever_waits_for_the_person_test_() ->
         Port = start_at_terminal(model_env(Server)),
         until(Port, "\n> "),
         type(Port, "Try"),
-        until(Port, "Allow Bash(true)?"),
+        until(Port, "Allow it?"),
         port_command(Port, <<3>>),
         until(Port, "\n> "),
         type(Port, "Ask"),

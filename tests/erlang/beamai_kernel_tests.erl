@@ -48,6 +48,7 @@ every_option_is_checked_test_() ->
         #{sandbox => #{writable => "/one"}},
         #{sandbox => #{writable => [<<"~/x">>]}},
         #{sandbox => #{memory => 5}},
+        #{sandbox => #{report => sometimes}},
         #{door => window},
         #{default_timeout => 0},
         #{default_timeout => soon},
@@ -55,6 +56,8 @@ every_option_is_checked_test_() ->
         #{skills => #{}},
         #{web => []},
         #{web => #{no_such => 1}},
+        #{web => #{search => #{provider => brave, api_key => <<"two words">>}}},
+        #{web => #{search => #{provider => brave}}},
         #{nonsense => 1}
     ],
     [
@@ -94,6 +97,7 @@ what_cannot_be_meant_is_explained_test_() ->
             {{bad_context, x}, "a map", fun() -> beamai_kernel:invoke(Kernel, <<"t">>, #{}, x) end},
             {{bad_context, x}, "a map", fun() -> beamai_kernel:invoke_all(Kernel, [], x) end},
             {{bad_context, x}, "a map", fun() -> beamai_tool:invoke(Tool, #{}, x) end},
+            {{bad_context, x}, "a map", fun() -> beamai_permission:explain(Kernel, <<"t">>, #{}, x) end},
             {{bad_context, x}, "a map", fun() -> beamai_context:new(x) end},
             {{bad_calls, x}, "{Name, Args}", fun() -> beamai_kernel:invoke_all(Kernel, x, #{}) end},
             {{bad_calls, [a | b]}, "{Name, Args}", fun() -> beamai_kernel:invoke_all(Kernel, [a | b], #{}) end},
@@ -407,3 +411,99 @@ filters_are_added_once_and_checked_test() ->
     ?assertError({duplicate_filter, a}, beamai_kernel:add_filter(Kernel, log(a, self()))),
     ?assertError({bad_filter, x}, beamai_kernel:add_filter(Kernel, x)),
     ?assertError({bad_option, scope}, beamai_kernel:add_filter(Kernel, log(b, self()), #{scope => some})).
+
+%%% The default workspace
+
+%% A release that is started there would hand the whole disk to the tools, or every file of its user.
+the_root_and_the_home_directory_are_workspaces_only_by_name_test() ->
+    {ok, Before} = file:get_cwd(),
+    {ok, Home} = case os:getenv("HOME") of false -> {ok, Before}; Path -> {ok, Path} end,
+    try
+        [
+            begin
+                ok = file:set_cwd(Directory),
+                [?assertMatch({match, _}, re:run(fault(New), Says))
+                 || New <- [fun() -> beamai_kernel:new() end, fun() -> beamai_kernel:new(#{sandbox => off}) end],
+                    Says <- [What, "pass workspace => Directory"]],
+                ?assertMatch(#{}, beamai_kernel:new(#{workspace => "."})),
+                ?assertMatch(#{}, beamai_kernel:new(#{workspace => Directory}))
+            end
+         || {Directory, What} <- [{"/", "root of the file system"}, {Home, "home directory"}]
+        ]
+    after
+        ok = file:set_cwd(Before)
+    end.
+
+fault(Fun) ->
+    try Fun() of
+        _ -> none
+    catch
+        error:{bad_option, workspace} = Reason:Stack ->
+            maps:get(general, beamai_options:format_error(Reason, Stack))
+    end.
+
+%%% Keys
+
+a_search_key_is_in_nothing_that_is_printed_or_raised_test() ->
+    Key = <<"hush-hush-1234">>,
+    Search = #{provider => brave, api_key => Key},
+    Kernel = beamai_kernel:add_tool_module(beamai_kernel:new(#{web => #{search => Search}}), beamai_tool_web),
+    Shown = fun(Term) -> unicode:characters_to_binary(io_lib:format("~p ~w", [Term, Term])) end,
+    ?assertEqual(nomatch, binary:match(Shown(Kernel), Key)),
+    %% As bytes, too: the encoded environment is shown as such.
+    ?assertEqual(nomatch, binary:match(maps:get(env, Kernel), Key)),
+    [
+        ?assertMatch({'EXIT', {{bad_option, web}, _}}, Failed)
+     || Bad <- [<<"hush hush">>, <<>>, 5],
+        Failed <- [catch beamai_kernel:new(#{web => #{search => Search#{api_key => Bad}}})],
+        nomatch =:= binary:match(Shown(Failed), <<"hush hush">>) orelse error(Failed)
+    ],
+    %% Still plain data, and the same for the same key.
+    ?assertMatch(#{}, binary_to_term(term_to_binary(Kernel))),
+    ?assertEqual(Kernel, beamai_kernel:add_tool_module(beamai_kernel:new(#{web => #{search => Search}}), beamai_tool_web)).
+
+a_search_key_reaches_the_engine_and_only_there_test() ->
+    {ok, Listener} = gen_tcp:listen(0, [binary, {active, false}, {ip, {127, 0, 0, 1}}, {packet, raw}]),
+    {ok, Port} = inet:port(Listener),
+    Me = self(),
+    Serve = fun Serve() ->
+        {ok, Socket} = gen_tcp:accept(Listener),
+        {ok, Head} = gen_tcp:recv(Socket, 0, 5000),
+        Me ! {head, Head},
+        Body = <<"{\"results\": []}">>,
+        ok = gen_tcp:send(Socket, ["HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: ",
+            integer_to_list(byte_size(Body)), "\r\n\r\n", Body]),
+        gen_tcp:close(Socket),
+        Serve()
+    end,
+    Server = spawn_link(Serve),
+    Address = iolist_to_binary(["127.0.0.1:", integer_to_list(Port)]),
+    Kernel = fun(Key) ->
+        beamai_kernel:add_tool_module(
+            beamai_kernel:new(#{
+                permissions => #{allow => [<<"WebSearch">>]},
+                web => #{
+                    allow_addresses => [Address],
+                    search => #{provider => searxng, base_url => <<"http://", Address/binary>>, api_key => Key}
+                }
+            }),
+            beamai_tool_web
+        )
+    end,
+    Args = #{<<"query">> => <<"q">>},
+    [
+        begin
+            ?assertMatch({ok, #{<<"count">> := 0}, _}, beamai_kernel:invoke(Kernel(Key), <<"web_search">>, Args)),
+            receive
+                {head, Head} -> ?assertNotEqual(nomatch, binary:match(Head, <<"Bearer k-1">>))
+            after 5000 -> error(no_request)
+            end
+        end
+     || Key <- [<<"k-1">>, "k-1", fun() -> <<"k-1">> end]
+    ],
+    {error, #{message := Message}} =
+        beamai_kernel:invoke(Kernel(fun() -> error({oops, <<"hush">>}) end), <<"web_search">>, Args),
+    ?assertMatch({match, _}, re:run(Message, "api_key => Fun")),
+    unlink(Server),
+    exit(Server, kill),
+    gen_tcp:close(Listener).

@@ -32,7 +32,11 @@ questions_reach_the_user() ->
     ?assertEqual(<<"2 x soup">>, Order(Answers([<<"soup">>, <<"2">>]))),
     receive
         {asked, Self, [#{<<"question">> := Question}, _]} ->
-            ?assertMatch(<<"What do you want to eat?\n", _/binary>>, Question)
+            %% Whose question it is stands before what the server says.
+            ?assertMatch(
+                {match, _},
+                re:run(Question, "^the MCP server python \\(.*\\), in its tool order asks: What do you want to eat\\?\n")
+            )
     end,
     ?assertEqual(<<"1 x soup">>, Order(Answers([<<"soup">>, <<"-">>]))),
     ?assertEqual(<<"decline">>, Order(Answers([<<"soup">>, <<"many">>]))),

@@ -298,3 +298,77 @@ what_is_asked_shows_the_command_and_the_rules_that_would_allow_it_test() ->
         beamai_kernel:invoke(Kernel, <<"shell_exec">>, #{<<"command">> => <<"echo x">>}),
     ?assertMatch({match, _}, re:run(Message, "allow => \\[<<\"Bash\\(echo x\\)\">>\\]")),
     beamai_session:close(asks_for_commands).
+
+%% Rules by approval
+
+approving(Rule) ->
+    Me = self(),
+    fun(#{subject := Subject}) -> Me ! {asked, Subject}, {allow, {rule, Rule}} end.
+
+asked() ->
+    receive {asked, Subject} -> Subject after 0 -> nothing end.
+
+shell(Options) ->
+    beamai_kernel:add_tool_module(beamai_kernel:new(Options), beamai_tool_shell).
+
+a_rule_of_an_approval_holds_for_the_session_test() ->
+    Kernel = shell(#{permissions => #{deny => [<<"Bash(id -g)">>]}}),
+    Context = #{session_id => by_rule, approve => approving(<<"Bash(id:*)">>)},
+    Run = fun(Command, In) ->
+        Result = beamai_kernel:invoke(Kernel, <<"shell_exec">>, #{<<"command">> => Command}, In),
+        {element(1, Result), asked()}
+    end,
+    ?assertEqual({ok, <<"Bash(id -u)">>}, Run(<<"id -u">>, Context)),
+    %% What it allows is not asked about any more, what it does not allow is, and deny rules hold as before.
+    ?assertEqual({ok, nothing}, Run(<<"id -un">>, Context)),
+    ?assertEqual({ok, <<"Bash(uname)">>}, Run(<<"uname">>, Context)),
+    ?assertEqual({error, nothing}, Run(<<"id -g">>, Context)),
+    ?assertEqual({ok, <<"Bash(id -un)">>}, Run(<<"id -un">>, Context#{session_id => by_rule_elsewhere})),
+    %% It is shown where the policy is explained.
+    Explain = fun(In) -> beamai_permission:explain(Kernel, <<"shell_exec">>, #{<<"command">> => <<"id -un">>}, In) end,
+    ?assertMatch(#{verdict := allow, matched_rule := <<"Bash(id:*)">>}, Explain(#{session_id => by_rule})),
+    ?assertMatch(#{verdict := ask}, Explain(#{})),
+    [beamai_session:close(Id) || Id <- [by_rule, by_rule_elsewhere]],
+    ?assertEqual({ok, <<"Bash(id -un)">>}, Run(<<"id -un">>, Context)),
+    beamai_session:close(by_rule).
+
+a_rule_of_an_approval_holds_for_a_hosts_own_tools_test() ->
+    Context = #{session_id => own_by_rule, approve => approving("careful")},
+    Kernel = kernel([careful(), tool(<<"other">>, fun(_) -> {ok, ran} end, #{metadata => #{requires_permission => true}})], #{}),
+    Call = fun(Name) -> {reason(beamai_kernel:invoke(Kernel, Name, #{}, Context)), asked()} end,
+    ?assertEqual({ok, <<"careful">>}, Call(<<"careful">>)),
+    ?assertEqual({ok, nothing}, Call(<<"careful">>)),
+    ?assertEqual({ok, <<"other">>}, Call(<<"other">>)),
+    beamai_session:close(own_by_rule).
+
+a_malformed_rule_of_an_approval_is_an_error_and_nothing_runs_test() ->
+    [
+        begin
+            {error, #{message := Message}} = Error =
+                invoke(<<"careful">>, #{approve => fun(_) -> {allow, {rule, Rule}} end}),
+            ?assertEqual(denied, reason(Error)),
+            ?assertMatch({match, _}, re:run(Message, Says))
+        end
+     || {Rule, Says} <- [
+            {<<"Bash(git">>, "parenthesis is not closed"},
+            {<<"Raed">>, "did you mean Read"},
+            {42, "a rule is a text"},
+            {#{rule => <<"Bash(rm:*)">>, match => [<<"ls">>]}, "does not match its example"}
+        ]
+    ].
+
+the_question_of_an_approval_has_one_line_and_says_how_many_its_text_has_test() ->
+    Me = self(),
+    Approve = fun(#{message := Message, command := Command}) -> Me ! {Message, Command}, deny end,
+    Command = unicode:characters_to_binary(["echo ok", lists:duplicate(100, $\n), "rm x ", 16#202E, "y"]),
+    {error, _} = beamai_kernel:invoke(shell(#{approve => Approve}), <<"shell_exec">>, #{<<"command">> => Command}),
+    receive
+        {Message, As} ->
+            ?assertEqual(Command, As),
+            ?assertEqual(nomatch, binary:match(Message, [<<"\n">>, <<16#202E/utf8>>])),
+            ?assertMatch({match, _}, re:run(Message, "\"echo ok\\\\n.*rm x \\\\u\\{202e\\}y\".*\\(101 lines, "))
+    end.
+
+every_canonical_name_of_the_contract_is_a_rule_test() ->
+    Rules = [<<"Skill(review)">>, <<"Task(reviewer)">>, <<"GitAdd">>, <<"GitCommit">>, <<"Skill">>, <<"Task">>],
+    ?assertEqual(none, fault(#{allow => Rules, deny => Rules, ask => Rules})).

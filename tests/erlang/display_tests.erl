@@ -23,3 +23,22 @@ errors_are_shown_with_their_kind_test() ->
     #{summary := Line} = beamai_display:of_error(<<"file_read">>, Args, Error),
     ?assertMatch(<<"file_read no/such: not_found: ", _/binary>>, Line),
     ?assertMatch(#{summary := <<"own: execution_failed: oops">>}, beamai_display:of_error(<<"own">>, #{}, oops)).
+
+%% One meaning of what a person must not be shown as it is, whoever prints it.
+printable_hides_what_the_native_side_hides_test_() ->
+    Ranges = [{16#20, 16#D7FF}, {16#E000, 16#FFFF}, {16#1B000, 16#1FFFF}, {16#DFFF0, 16#E1010}],
+    Chars = [Char || {First, Last} <- Ranges, Char <- lists:seq(First, Last)],
+    {timeout, 60, fun() -> [same(Chunk) || Chunk <- chunks(Chars)] end}.
+
+same(Chunk) ->
+    Text = unicode:characters_to_binary(["x\n", Chunk]),
+    #{body := <<"x\n", Native/binary>>} = beamai_display:of_result(<<"t">>, #{}, Text),
+    Hidden = fun(Shown) -> [From || {From, To} <- lists:zip(Chunk, Shown), From =/= To] end,
+    ?assertEqual(
+        Hidden(lists:droplast(unicode:characters_to_list(Native))), Hidden(beamai_display:printable(Chunk))
+    ).
+
+chunks(Chars) when length(Chars) =< 300 -> [Chars];
+chunks(Chars) ->
+    {Chunk, Rest} = lists:split(300, Chars),
+    [Chunk | chunks(Rest)].

@@ -36,6 +36,12 @@ only_a_yes_is_an_approval_test() ->
     [?assertMatch({Answer, _}, typing([Line], fun() -> beamai_terminal:approve(?REQUEST) end))
      || {Line, Answer} <- [{"y\n", allow}, {"s\n", {allow, session}}, {"\n", deny}, {"no\n", deny}, {eof, deny}]].
 
+a_rule_may_be_the_answer_test() ->
+    Request = ?REQUEST#{wanted => [<<"Bash(x)">>]},
+    {Answer, Screen} = typing(["r Bash(x:*) \n"], fun() -> beamai_terminal:approve(Request) end),
+    ?assertEqual({allow, {rule, <<"Bash(x:*)">>}}, Answer),
+    ?assertNotEqual(nomatch, string:find(Screen, "What would allow it: Bash(x)\n")).
+
 what_is_shown_cannot_steer_the_terminal_test() ->
     {_, Screen} = typing(["\n"], fun() -> beamai_terminal:approve(?REQUEST) end),
     ?assertEqual(nomatch, string:find(Screen, "\e")).

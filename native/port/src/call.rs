@@ -9,6 +9,7 @@ use crate::terminal::Terminal;
 use beamai_tools::display::Display;
 use beamai_tools::engine::{Call, Host, Outcome, Run};
 use beamai_tools::ops::question::Answers;
+use beamai_tools::text::json;
 use beamai_tools::{Reason, Result as ToolResult, ToolError, catalogue};
 use serde_json::{Map, Value};
 use std::io::{IsTerminal, Read};
@@ -49,12 +50,12 @@ pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
     let shown = |display: Display| display.text(std::io::stdout().is_terminal());
     match run(options, dialect, arguments.clone()) {
         Ok(value) if pretty => Ok(args::print(&shown(Display::of_result(&name, &arguments, &value)))),
-        Ok(value) => Ok(args::print(&format!("{value}\n"))),
+        Ok(value) => Ok(args::print(&(json(&value) + "\n"))),
         Err(error) => {
             let value = ToolError { tool: name.clone(), ..error }.to_value();
             let text = match pretty {
                 true => shown(Display::of_error(&name, &arguments, &value)),
-                false => format!("{value}\n"),
+                false => json(&value) + "\n",
             };
             args::print(&text);
             Ok(ExitCode::FAILURE)

@@ -8,15 +8,16 @@ use beamai_tools::ops::skill::SkillSettings;
 use beamai_tools::policy::PolicyText;
 use beamai_tools::sandbox::{Sandbox, SandboxSettings};
 use beamai_tools::web_settings::{WebSettings, address};
-use beamai_tools::workspace::Workspace;
-use beamai_tools::{Result as ToolResult, catalogue};
+use beamai_tools::workspace::{Workspace, WorkspaceId};
+use beamai_tools::{Reason, Result as ToolResult, ToolError, catalogue};
 use serde_json::Value;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What `--help` says of them.
 pub(crate) const HELP: &str = "\
-  --workspace DIR   directory that the tools are confined to; default: the current one
+  --workspace DIR   directory that the tools are confined to; default: the current one, unless that is / or the home
+                    directory
   --allow RULE      a permission rule: a tool such as Bash or Write, or Bash(git:*), Edit(src/**),
                     WebFetch(domain:example.com); may be repeated
   --ask RULE        likewise; what matches is asked about
@@ -40,7 +41,7 @@ pub(crate) const HELP: &str = "\
 /// What these options said.
 pub(crate) struct HostOptions {
     dialect: String,
-    workspace: PathBuf,
+    workspace: Option<PathBuf>,
     policy: PolicyText,
     sandbox: SandboxSettings,
     web: WebSettings,
@@ -55,7 +56,7 @@ impl Default for HostOptions {
     fn default() -> Self {
         Self {
             dialect: "beamai".to_owned(),
-            workspace: PathBuf::from("."),
+            workspace: None,
             policy: PolicyText::default(),
             sandbox: SandboxSettings::default(),
             web: WebSettings::default(),
@@ -76,7 +77,7 @@ impl HostOptions {
     pub(crate) fn take(&mut self, name: &str, parser: &mut lexopt::Parser) -> Result<(), Usage> {
         match name {
             "dialect" => self.dialect = text(parser)?,
-            "workspace" => self.workspace = parser.value()?.into(),
+            "workspace" => self.workspace = Some(parser.value()?.into()),
             "allow" => self.policy.allow.push(text(parser)?.into()),
             "ask" => self.policy.ask.push(text(parser)?.into()),
             "deny" => self.policy.deny.push(text(parser)?.into()),
@@ -112,7 +113,7 @@ impl HostOptions {
         self.sandbox.mode = self.mode.unwrap_or(self.sandbox.mode);
         self.sandbox.network |= self.has_network;
         Ok(Settings {
-            workspace: Workspace::open(&self.workspace)?.id(),
+            workspace: workspace(self.workspace.as_deref())?,
             permissions: self.policy,
             sandbox: self.sandbox,
             limits: Limits::default(),
@@ -144,6 +145,29 @@ impl HostOptions {
         }
         Ok(())
     }
+}
+
+/// The workspace that was named, or the current directory. `/` and the home directory are a workspace only by name: a
+/// program that was started there mostly means neither, and its tools would have the whole disk or every file of its user.
+fn workspace(named: Option<&Path>) -> ToolResult<WorkspaceId> {
+    if let Some(path) = named {
+        return Ok(Workspace::open(path)?.id());
+    }
+    let current = Workspace::open(Path::new("."))?.id();
+    let is_current = |path: &Path| {
+        Workspace::open(path)
+            .is_ok_and(|other| (other.id().device, other.id().inode) == (current.device, current.inode))
+    };
+    let what = match std::env::home_dir() {
+        _ if is_current(Path::new("/")) => "the root of the file system",
+        Some(home) if is_current(&home) => "the home directory",
+        _ => return Ok(current),
+    };
+    let message = format!(
+        "the current directory is {what}, which is a workspace only where it is named: pass --workspace DIR with the \
+         directory that the tools may work in"
+    );
+    Err(ToolError::new(Reason::InvalidArgument, message))
 }
 
 /// What a settings file may say.

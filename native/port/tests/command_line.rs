@@ -99,3 +99,46 @@ fn settings_name_skills_and_language_servers_too() {
     let why = String::from_utf8_lossy(&wrong.stderr).into_owned();
     assert!(why.contains("skills: unknown field `path`"), "{why}");
 }
+
+/// A program that was started there mostly does not mean to hand out the whole disk, or every file of its user.
+#[test]
+fn the_root_and_the_home_directory_are_workspaces_only_by_name() {
+    let home = tempfile::tempdir().unwrap();
+    let link = tempfile::tempdir().unwrap().keep().join("home");
+    std::os::unix::fs::symlink(home.path(), &link).unwrap();
+    let run = |directory: &std::path::Path, more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_beamai-port"));
+        command.args(["call", "file_list", "{}"]).args(more).current_dir(directory).env("HOME", &link);
+        command.output().unwrap()
+    };
+    for (directory, what) in
+        [(std::path::Path::new("/"), "root of the file system"), (home.path(), "home directory")]
+    {
+        let refused = run(directory, &[]);
+        assert_eq!(refused.status.code(), Some(1));
+        let said = stdout(&refused);
+        assert!(said.contains(what) && said.contains("pass --workspace DIR"), "{said}");
+        assert!(run(directory, &["--workspace", "."]).status.success());
+    }
+    let below = home.path().join("project");
+    std::fs::create_dir(&below).unwrap();
+    assert!(run(&below, &[]).status.success());
+    std::fs::remove_dir_all(link.parent().unwrap()).unwrap();
+}
+
+/// The same value for a program, and nothing that a terminal obeys or that reorders what a person reads.
+#[test]
+fn hidden_characters_of_results_are_escapes_in_json() {
+    let workspace = tempfile::tempdir().unwrap();
+    let content = "a\u{9b}2J\u{202e}b\u{200b}\u{e0041}";
+    std::fs::write(workspace.path().join("a"), content).unwrap();
+    for more in [&[][..], &["--pretty"]] {
+        let arguments = [&["file_read", r#"{"path": "a"}"#], more].concat();
+        let shown = stdout(&call(workspace.path(), &arguments).output().unwrap()).to_owned();
+        assert!(!shown.contains(['\u{9b}', '\u{202e}', '\u{200b}', '\u{e0041}']), "{shown:?}");
+        if more.is_empty() {
+            let result: serde_json::Value = serde_json::from_str(&shown).unwrap();
+            assert_eq!(result["content"], content);
+        }
+    }
+}

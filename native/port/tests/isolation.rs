@@ -182,3 +182,25 @@ fn where_namespaces_are_refused_secrets_and_sockets_are_out_of_reach_all_the_sam
     assert_eq!(run("best_effort"), "PLAIN 0\n");
     drop((listener, service));
 }
+
+/// Every layer was on: that is what the host asked for, and costs a model 14 names with each command to hear.
+#[test]
+fn a_result_speaks_of_isolation_where_a_layer_is_off_or_the_host_wants_to_hear_it() {
+    let isolation = |sandbox: Value| {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = beamai_tools::workspace::Workspace::open(dir.path()).unwrap().id();
+        let settings =
+            json!({"workspace": workspace, "permissions": {"default": "allow"}, "sandbox": sandbox});
+        beamai_tools::process::set_program(env!("CARGO_BIN_EXE_beamai-port"));
+        let host = beamai_tools::engine::Host::new(&serde_json::from_value(settings).unwrap()).unwrap();
+        let call = common::call(json!({"command": "true"}));
+        match host.call(call, beamai_tools::engine::Run::default()) {
+            beamai_tools::engine::Outcome::Ok(result, _) => result.get("isolation").cloned(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(isolation(json!({})), None);
+    assert_eq!(isolation(json!({"report": "always"})).unwrap()["off"], json!([]));
+    assert_eq!(isolation(json!({"network": true})).unwrap()["off"][0]["layer"], "network_namespace");
+    assert_eq!(isolation(json!("off")).unwrap()["mode"], "off");
+}

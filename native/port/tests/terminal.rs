@@ -111,3 +111,16 @@ fn only_a_yes_is_an_approval() {
     assert!(scene.result().0);
     assert_eq!(std::fs::read(dir.path().join("f")).unwrap(), b"x");
 }
+
+#[test]
+fn what_is_asked_about_cannot_be_pushed_off_the_screen() {
+    let dir = tempfile::tempdir().unwrap();
+    let command =
+        serde_json::json!({"command": format!("echo ok{}touch f\u{202e}", "\n".repeat(200))}).to_string();
+    let mut scene = Scene::new(dir.path(), &["shell_exec", &command]);
+    let screen = scene.answer("Allow it? [y/N] ", "n\r");
+    assert!(screen.lines().count() <= 2, "{screen}");
+    assert!(screen.contains("echo ok\\n\\n") && screen.contains("touch f\\u{202e}"), "{screen}");
+    assert!(screen.contains("(201 lines, "), "{screen}");
+    assert!(!scene.result().0);
+}

@@ -15,7 +15,7 @@ use crate::sandbox::SandboxSettings;
 use crate::seen::Seen;
 use crate::session::{Session, SessionState};
 use crate::tool::{Pace, Prepared, Tool};
-use crate::web_settings::WebSettings;
+use crate::web_settings::{Secret, WebSettings};
 use crate::workspace::{Workspace, WorkspaceId, journal};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -96,6 +96,9 @@ pub struct Call {
     /// What the model said when the call consulted it before.
     #[serde(default)]
     pub consulted: Option<Consulted>,
+    /// The key of the search engine, where the settings say that it comes with the call.
+    #[serde(default)]
+    pub search_key: Option<Secret>,
 }
 
 impl Call {
@@ -112,6 +115,7 @@ impl Call {
             report: None,
             has_model: false,
             consulted: None,
+            search_key: None,
         }
     }
 }
@@ -296,7 +300,10 @@ impl Host {
             limits: self.limits.clone(),
             skills: Arc::clone(&self.skills),
             lsp: Arc::clone(&self.lsp),
-            web: Arc::clone(&self.web),
+            web: call
+                .search_key
+                .as_ref()
+                .map_or_else(|| Arc::clone(&self.web), |key| Arc::new(self.web.with_key(key))),
             sandbox: Arc::clone(&self.sandbox),
             inline_bytes: run.inline_bytes,
             must_not_wait: run.must_not_wait,
@@ -353,7 +360,7 @@ fn request(tool: &str, needs: &Needs, judgement: &Judgement, digest: Option<blak
         "tool": tool,
         "rule": needs.first.rule,
         "subject": subject,
-        "message": needs.question(tool) + &judgement.because(),
+        "message": needs.question(tool) + &judgement.because() + &needs.extent(),
         "fingerprint": blake3::hash(text.as_bytes()).to_hex().as_str(),
         "matched_rule": rule,
     });

@@ -19,6 +19,17 @@ pub enum Sandbox {
     Off,
 }
 
+/// When a result says what stood between its command and the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Report {
+    /// Where a layer was off, or did not keep all that it is for.
+    #[default]
+    WhenOff,
+    /// With every command.
+    Always,
+}
+
 /// Fewest bytes of memory that a command can be given: less, and a shell does not start.
 const LEAST_MEMORY: u64 = 16 << 20;
 
@@ -47,6 +58,8 @@ pub struct SandboxSettings {
     pub cpu: Option<u64>,
     /// Most bytes of a file that is written; without a limit when absent.
     pub file_size: Option<u64>,
+    /// When results say how their commands were isolated.
+    pub report: Report,
 }
 
 /// The fields as they are written.
@@ -64,6 +77,7 @@ struct Written {
     processes: Option<u32>,
     cpu: Option<u64>,
     file_size: Option<u64>,
+    report: Report,
 }
 
 impl<'de> Deserialize<'de> for SandboxSettings {
@@ -96,8 +110,21 @@ impl From<Written> for SandboxSettings {
             processes,
             cpu,
             file_size,
+            report,
         } = written;
-        Self { mode, network, unix_sockets, readable, writable, env, memory, processes, cpu, file_size }
+        Self {
+            mode,
+            network,
+            unix_sockets,
+            readable,
+            writable,
+            env,
+            memory,
+            processes,
+            cpu,
+            file_size,
+            report,
+        }
     }
 }
 

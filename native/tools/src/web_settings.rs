@@ -22,6 +22,18 @@ pub struct WebSettings {
     pub user_agent: Option<String>,
 }
 
+impl WebSettings {
+    /// The settings with the search engine's key.
+    #[must_use]
+    pub fn with_key(&self, key: &Secret) -> Self {
+        let mut settings = self.clone();
+        if let Some(search) = &mut settings.search {
+            search.api_key = Some(key.clone());
+        }
+        settings
+    }
+}
+
 /// Which search engine answers, and how it is reached.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "SearchText")]
@@ -82,13 +94,16 @@ struct SearchText {
     base_url: Option<String>,
     #[serde(default)]
     api_key: Option<Secret>,
+    /// Whether the key comes with each call instead, so that it is not in what a host keeps of its settings.
+    #[serde(default)]
+    has_key: bool,
 }
 
 impl TryFrom<SearchText> for SearchSettings {
     type Error = String;
 
     fn try_from(text: SearchText) -> Result<Self, String> {
-        let SearchText { provider, base_url, api_key } = text;
+        let SearchText { provider, base_url, api_key, has_key } = text;
         let name = provider.as_str();
         if let Some(base) = &base_url {
             checked_base(base)?;
@@ -97,7 +112,7 @@ impl TryFrom<SearchText> for SearchSettings {
             SearchProvider::Searxng if base_url.is_none() => {
                 Err(format!("search provider {name} needs a base_url, such as http://127.0.0.1:8888"))
             }
-            SearchProvider::Brave | SearchProvider::Tavily if api_key.is_none() => {
+            SearchProvider::Brave | SearchProvider::Tavily if api_key.is_none() && !has_key => {
                 Err(format!("search provider {name} needs an api_key"))
             }
             _ => Ok(Self { provider, base_url, api_key }),
@@ -148,6 +163,15 @@ mod tests {
         assert_eq!(settings.allow_addresses.len(), 2);
         assert_eq!(settings.blocked_domains.iter().next(), Some("example.com"));
         assert_eq!(settings.search.unwrap().provider, SearchProvider::Brave);
+    }
+
+    #[test]
+    fn a_key_may_come_with_the_call() {
+        let settings = json!({"search": {"provider": "brave", "has_key": true}});
+        let settings: WebSettings = serde_json::from_value(settings).unwrap();
+        assert!(settings.search.as_ref().unwrap().api_key.is_none());
+        let key: Secret = serde_json::from_value(json!("k")).unwrap();
+        assert_eq!(settings.with_key(&key).search.unwrap().api_key.unwrap().reveal(), "k");
     }
 
     #[test]

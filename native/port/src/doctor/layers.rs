@@ -34,7 +34,8 @@ pub(super) fn examine() -> Result<(Vec<Layer>, Option<String>), String> {
     let listener = TcpListener::bind("127.0.0.1:0").map_err(|error| format!("cannot listen: {error}"))?;
     let address = listener.local_addr().map_err(|error| error.to_string())?;
     let program = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
-    let under = host(&scene, json!({"mode": "best_effort", "memory": MEMORY, "readable": [program]}))?;
+    let sandbox = json!({"mode": "best_effort", "memory": MEMORY, "readable": [program], "report": "always"});
+    let under = host(&scene, sandbox)?;
     let without = host(&scene, json!("off"))?;
     let isolation = run(&under, "true")?["isolation"].take();
     let by = isolation["by"].as_str().map(str::to_owned);

@@ -147,7 +147,7 @@ impl Calling<'_> {
         if !self.asker.is_there() {
             return Ok(Answers::NoFrontend);
         }
-        let form = form::questions(questions, self.asker.has_lists());
+        let form = form::questions(self.tool.name(), questions, self.asker.has_lists());
         match self.asker.put(QUESTIONS, form).await {
             Put::Answer(result) => Ok(form::answers(questions, &result)),
             Put::Again(what) => Err(Ended::Again(what)),

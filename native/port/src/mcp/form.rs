@@ -1,6 +1,7 @@
 //! Forms that a client shows to its user, and what comes back.
 
-use beamai_tools::ops::question::{Answer, Answers, Question};
+use beamai_tools::ops::question::{Answer, Answers, Choice, Question};
+use beamai_tools::text::{one_line, printable};
 use rmcp::model::{ElicitResult, ElicitationAction, ElicitationSchema};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -28,11 +29,14 @@ pub(super) enum Decision {
     Deny,
 }
 
+/// Who asks: a client has forms of several servers before its user.
+const WHO: &str = "beamai";
+
 /// Asks for leave; for the session's length, too, where that is offered.
 pub(super) fn approval(request: &Value, offers_session: bool) -> Form {
     let choices: &[&str] = if offers_session { &[ALLOW, ALLOW_FOR_SESSION, DENY] } else { &[ALLOW, DENY] };
     let decision = json!({"type": "string", "title": "Decision", "enum": choices});
-    let message = request["message"].as_str().unwrap_or_default().to_owned();
+    let message = format!("{WHO}: {}", one_line(request["message"].as_str().unwrap_or_default()));
     form(message, Map::from_iter([("decision".to_owned(), decision)]), &["decision".to_owned()])
 }
 
@@ -46,10 +50,11 @@ pub(super) fn decision(result: &ElicitResult) -> Decision {
     }
 }
 
-/// Puts questions. Whoever has choices can always answer something else, so each of these has two fields.
-pub(super) fn questions(questions: &[Question], has_lists: bool) -> Form {
+/// Puts questions of a tool. Besides the choices, one can always answer something else, so these have two fields.
+pub(super) fn questions(tool: &str, questions: &[Question], has_lists: bool) -> Form {
+    let questions: Vec<Question> = questions.iter().map(shown).collect();
     let (mut fields, mut required) = (Map::new(), Vec::new());
-    for (key, question) in keys().zip(questions) {
+    for (key, question) in keys().zip(&questions) {
         if question.options.is_empty() {
             required.push(key.clone());
             fields.insert(key, text(question, &question.question));
@@ -60,11 +65,8 @@ pub(super) fn questions(questions: &[Question], has_lists: bool) -> Form {
         fields.insert(key.clone(), choice(question, has_lists));
         fields.insert(other_key(&key), other);
     }
-    let message = match questions {
-        [one] => one.question.clone(),
-        _ => questions.iter().map(|one| one.question.as_str()).collect::<Vec<_>>().join("\n"),
-    };
-    form(message, fields, &required)
+    let texts = questions.iter().map(|one| one.question.as_str()).collect::<Vec<_>>().join("\n");
+    form(format!("{WHO}, in its tool {tool}, asks: {texts}"), fields, &required)
 }
 
 /// The answers; cancelled where one is missing.
@@ -87,21 +89,42 @@ pub(super) fn answers(questions: &[Question], result: &ElicitResult) -> Answers 
 fn answer(question: &Question, given: &Value) -> Option<Answer> {
     match given {
         Value::Array(several) => {
-            let labels: Vec<String> = several.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+            let labels: Vec<String> =
+                several.iter().filter_map(Value::as_str).map(|text| meant(question, text)).collect();
             (!labels.is_empty()).then_some(Answer::Several(labels))
         }
         Value::String(text) if text.trim().is_empty() => None,
         Value::String(text) if question.multi_select => Some(several(question, text)),
-        Value::String(text) => Some(Answer::One(text.clone())),
+        Value::String(text) => Some(Answer::One(meant(question, text))),
         _ => None,
     }
 }
 
 /// Labels with commas between them, or a text of somebody's own.
 fn several(question: &Question, text: &str) -> Answer {
-    let parts: Vec<String> = text.split(',').map(|part| part.trim().to_owned()).collect();
+    let parts: Vec<String> = text.split(',').map(|part| meant(question, part.trim())).collect();
     let is_label = |part: &String| question.options.iter().any(|choice| choice.label == *part);
     if parts.iter().all(is_label) { Answer::Several(parts) } else { Answer::One(text.to_owned()) }
+}
+
+/// A question as a client gets it. Its texts are a model's and end on a terminal.
+fn shown(question: &Question) -> Question {
+    let choice = |choice: &Choice| Choice {
+        label: printable(&choice.label),
+        description: printable(&choice.description),
+    };
+    Question {
+        question: printable(&question.question),
+        header: question.header.as_deref().map(printable),
+        options: question.options.iter().map(choice).collect(),
+        multi_select: question.multi_select,
+    }
+}
+
+/// The label that was shown as this text, or the text.
+fn meant(question: &Question, text: &str) -> String {
+    let label = question.options.iter().map(|choice| &choice.label).find(|label| printable(label) == text);
+    label.map_or(text, |label| label).to_owned()
 }
 
 fn keys() -> impl Iterator<Item = String> {
@@ -192,7 +215,7 @@ mod tests {
         let asked =
             [question(&[], false), question(&["Red", "Green"], false), question(&["A", "B", "C"], true)];
         for has_lists in [false, true] {
-            let schema = serde_json::to_value(questions(&asked, has_lists).schema).unwrap();
+            let schema = serde_json::to_value(questions("human_input", &asked, has_lists).schema).unwrap();
             assert_eq!(schema["required"], json!(["answer_1"]));
             assert_eq!(schema["properties"]["answer_2"]["enum"], json!(["Red", "Green"]));
             let list = if has_lists { "array" } else { "string" };
@@ -207,6 +230,22 @@ mod tests {
             assert_eq!(answers[&asked[1].question], Answer::One("blue".into()));
             assert_eq!(answers[&asked[2].question], Answer::Several(vec!["A".into(), "C".into()]));
         }
+    }
+
+    #[test]
+    fn a_form_names_who_asks_and_hides_nothing() {
+        let request = json!({"message": "shell_exec wants to run: a\nb\u{202e}"});
+        assert_eq!(approval(&request, false).message, r#"beamai: "shell_exec wants to run: a\nb\u{202e}""#);
+        let asked = [question(&["Red\u{9b}", "Green"], false)];
+        let form = questions("human_input", &asked, true);
+        assert!(form.message.starts_with("beamai, in its tool human_input, asks: "), "{}", form.message);
+        let schema = serde_json::to_value(form.schema).unwrap();
+        let label = schema["properties"]["answer_1"]["enum"][0].as_str().unwrap();
+        assert_eq!(label, "Red\u{fffd}");
+        let Answers::Answered(answers) = answers(&asked, &accepted(json!({"answer_1": label}))) else {
+            panic!()
+        };
+        assert_eq!(answers[&asked[0].question], Answer::One("Red\u{9b}".into()));
     }
 
     #[test]

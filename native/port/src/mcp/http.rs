@@ -1,9 +1,10 @@
 //! The server over HTTP, for clients of this machine.
 
+use super::seats::{Seat, Seats, Serving};
 use super::server::{Server, Shared};
 use super::signals;
 use crate::args::{self, Usage};
-use http_body_util::{BodyExt, Full, combinators::BoxBody};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited, combinators::BoxBody};
 use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -17,15 +18,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 
 /// Where it is served.
 const PATH: &str = "/mcp";
-/// Connections at once.
+/// Connections at once. When there are more, the one that has waited longest for a whole request makes room.
 const MOST_CONNECTIONS: usize = 512;
 /// Largest request.
 const MOST_BYTES: usize = 64 << 20;
-/// How long a client may take for the head of a request.
+/// How long a client may take for the head of a request, and how long for its body.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long a session may be idle before it ends.
 const IDLE: Duration = Duration::from_secs(3600);
@@ -86,16 +86,12 @@ fn service(shared: &Arc<Shared>, config: StreamableHttpServerConfig) -> Service 
 }
 
 async fn accept(listener: &TcpListener, service: &Service) {
-    let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let seats = Seats::new(MOST_CONNECTIONS);
     loop {
-        let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
         match listener.accept().await {
             Ok((stream, _)) => {
-                let service = service.clone();
-                tokio::spawn(async move {
-                    converse(stream, service).await;
-                    drop(place);
-                });
+                let seat = seats.take().await;
+                tokio::spawn(converse(stream, service.clone(), seat));
             }
             // Too many open files, or a client that is gone already.
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
@@ -103,18 +99,57 @@ async fn accept(listener: &TcpListener, service: &Service) {
     }
 }
 
-async fn converse(stream: TcpStream, service: Service) {
+async fn converse(stream: TcpStream, service: Service, seat: Arc<Seat>) {
+    let _taken = seat.taken();
+    let own = Arc::clone(&seat);
     let answer = service_fn(move |request: Request<Incoming>| {
-        let service = service.clone();
-        async move { Ok::<_, Infallible>(answer(&service, request).await) }
+        let (service, seat) = (service.clone(), Arc::clone(&own));
+        async move { Ok::<_, Infallible>(received(&service, &seat, request).await) }
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(PATIENCE);
-    // A connection that breaks is the client's affair.
-    _ = http.serve_connection(TokioIo::new(stream), answer).await;
+    tokio::select! {
+        // A connection that breaks is the client's affair.
+        _ = http.serve_connection(TokioIo::new(stream), answer) => {}
+        () = seat.called_up() => {}
+    }
 }
 
-async fn answer(service: &Service, request: Request<Incoming>) -> Response<BoxBody<Bytes, Infallible>> {
+/// Reads the whole of a request, then answers it. Only from then on does the connection keep its seat.
+async fn received(
+    service: &Service,
+    seat: &Arc<Seat>,
+    request: Request<Incoming>,
+) -> Response<BoxBody<Bytes, Infallible>> {
+    let (head, body) = request.into_parts();
+    let body = match tokio::time::timeout(PATIENCE, Limited::new(body, MOST_BYTES).collect()).await {
+        Ok(Ok(body)) => body.to_bytes(),
+        Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => {
+            return plain(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                format!("a request has at most {MOST_BYTES} bytes\n"),
+            );
+        }
+        Ok(Err(error)) => return plain(StatusCode::BAD_REQUEST, format!("the request broke off: {error}\n")),
+        Err(_) => {
+            return plain(StatusCode::REQUEST_TIMEOUT, "the request took too long to come\n".to_owned());
+        }
+    };
+    let Some(serving) = seat.serving() else {
+        return plain(StatusCode::SERVICE_UNAVAILABLE, "too many connections; try again\n".to_owned());
+    };
+    let response = answer(service, Request::from_parts(head, Full::from(body))).await;
+    // Until the last byte of the answer, which may be a stream without an end.
+    response.map(|body| {
+        let keep = move |frame| {
+            let _: &Serving = &serving;
+            frame
+        };
+        body.map_frame(keep).boxed()
+    })
+}
+
+async fn answer(service: &Service, request: Request<Full<Bytes>>) -> Response<BoxBody<Bytes, Infallible>> {
     if request.uri().path() == PATH {
         let is_end = request.method() == Method::DELETE;
         let mut response = service.handle(request).await;
@@ -124,8 +159,12 @@ async fn answer(service: &Service, request: Request<Incoming>) -> Response<BoxBo
         }
         return response;
     }
-    let mut response = Response::new(Full::from(format!("there is nothing here; use {PATH}\n")).boxed());
-    *response.status_mut() = StatusCode::NOT_FOUND;
+    plain(StatusCode::NOT_FOUND, format!("there is nothing here; use {PATH}\n"))
+}
+
+fn plain(status: StatusCode, text: String) -> Response<BoxBody<Bytes, Infallible>> {
+    let mut response = Response::new(Full::from(text).boxed());
+    *response.status_mut() = status;
     response
 }
 

@@ -19,6 +19,7 @@ mod lines;
 mod listing;
 mod outcome;
 mod requests;
+mod seats;
 mod server;
 mod session;
 mod signals;

@@ -74,6 +74,7 @@ impl Machine {
     fn run_in(&self, workspace: &Path, sandbox: &Value, command: &str) -> Value {
         let settings = tempfile::NamedTempFile::new().unwrap();
         std::fs::set_permissions(settings.path(), PermissionsExt::from_mode(0o644)).unwrap();
+        let sandbox = common::reporting(sandbox.clone());
         let text = json!({"sandbox": sandbox, "permissions": {"default": "allow"}});
         std::fs::write(settings.path(), text.to_string()).unwrap();
         let mut port = on_machine(self.kind, self.user, &self.preparation, Path::new(PROGRAM));

@@ -169,10 +169,22 @@ pub(crate) fn assert_prevented(attempt: &str) {
 }
 
 pub(crate) fn host(workspace: &Path, permissions: Value, sandbox: impl Into<Value>) -> Host {
-    let sandbox = checkout::visible(sandbox.into());
+    let sandbox = checkout::visible(reporting(sandbox.into()));
     let workspace = Workspace::open(workspace).unwrap().id();
     let settings = json!({"workspace": workspace, "permissions": permissions, "sandbox": sandbox});
     Host::new(&serde_json::from_value(settings).unwrap()).unwrap()
+}
+
+/// The settings of a sandbox whose results always say how their commands were isolated.
+pub(crate) fn reporting(sandbox: Value) -> Value {
+    match sandbox {
+        Value::String(mode) if mode != "off" => json!({"mode": mode, "report": "always"}),
+        Value::Object(mut settings) => {
+            settings.insert("report".to_owned(), "always".into());
+            settings.into()
+        }
+        other => other,
+    }
 }
 
 pub(crate) fn call(args: Value) -> Call {

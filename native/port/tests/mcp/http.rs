@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 struct Server {
     child: Child,
@@ -164,4 +164,28 @@ fn a_session_cannot_see_the_commands_of_another() {
     );
     let refused = server.call(&other, "shell_kill", &json!({"id": id}));
     assert_eq!(refused["_meta"]["beamai/error"]["details"]["reason"], "no_such_command", "{refused}");
+}
+
+#[test]
+fn half_open_connections_do_not_keep_a_proper_client_waiting() {
+    let world = World::new();
+    let server = Server::new(&world);
+    let half_open = |number: usize| {
+        let mut stream = TcpStream::connect(&server.address).unwrap();
+        // Some have sent nothing, some a part of the head, some a part of the body.
+        let part = [
+            "",
+            "POST /mcp HTTP/1.1\r\nHost: ",
+            "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{",
+        ][number % 3];
+        stream.write_all(part.as_bytes()).unwrap();
+        stream
+    };
+    let crowd: Vec<TcpStream> = (0..600).map(half_open).collect();
+    let begun = Instant::now();
+    let session = server.session();
+    let read = server.call(&session, "file_read", &json!({"path": "a.txt"}));
+    assert_eq!(read["structuredContent"]["content"], "one\n");
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    drop(crowd);
 }

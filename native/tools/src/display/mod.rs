@@ -8,6 +8,7 @@ mod body;
 mod colour;
 mod summary;
 
+use crate::text::visible;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -49,13 +50,6 @@ impl Display {
     }
 }
 
-/// Text of a model, a server or a command, unable to steer a terminal: control characters other than line feeds and
-/// tabs become visible, and so do those that reorder or hide text. Nothing is cut.
-#[must_use]
-pub fn printable(text: &str) -> String {
-    text.chars().map(|character| if character == '\n' { character } else { visible(character) }).collect()
-}
-
 /// Text with its control characters visible, long lines cut.
 fn clean(text: &str) -> String {
     text.lines().map(|line| clean_line(line) + "\n").collect()
@@ -67,20 +61,6 @@ fn clean_line(line: &str) -> String {
         clean.push('…');
     }
     clean
-}
-
-/// A control character as its picture (U+2400 block), or as U+FFFD where there is none. Characters that reorder or
-/// hide text count as such, too.
-fn visible(character: char) -> char {
-    match character {
-        '\t' => '\t',
-        '\0'..='\u{1f}' => char::from_u32(0x2400 + character as u32).unwrap_or('\u{fffd}'),
-        '\u{7f}' => '\u{2421}',
-        '\u{80}'..='\u{9f}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-            '\u{fffd}'
-        }
-        other => other,
-    }
 }
 
 #[cfg(test)]

@@ -28,6 +28,8 @@ pub(super) struct Calls {
 /// The line to the host of a call.
 pub(super) struct Line {
     progress: Option<Progress>,
+    /// Who asks a person over this line: the server and its tool.
+    who: String,
     allowance: Mutex<Allowance>,
     /// The call is over, or the server is.
     over: Notify,
@@ -54,10 +56,10 @@ pub(super) fn answer(id: &str, answers: Answers) -> bool {
 }
 
 impl Line {
-    /// A line over which progress goes to the host, and questions, where the host listens.
-    pub(super) fn new(progress: Option<Progress>) -> Arc<Self> {
+    /// A line over which progress goes to the host, and questions of `who`, where the host listens.
+    pub(super) fn new(progress: Option<Progress>, who: &str) -> Arc<Self> {
         let allowance = Mutex::new(Allowance { left: BURST, since: Instant::now() });
-        Arc::new(Self { progress, allowance, over: Notify::new() })
+        Arc::new(Self { progress, who: who.to_owned(), allowance, over: Notify::new() })
     }
 
     /// Passes progress on. A server that reports without end must not fill its caller's mailbox.
@@ -75,6 +77,7 @@ impl Line {
             return declined;
         };
         let schema = serde_json::to_value(requested_schema).unwrap_or_default();
+        let message = &form::message(&self.who, message);
         let (Some(progress), Some(questions)) = (&self.progress, form::questions(message, &schema)) else {
             return declined;
         };

@@ -1,6 +1,7 @@
 //! A server's form as questions to a person, and the answers as the form's content.
 
 use crate::ops::question::{Answer, Choice, Question};
+use crate::text::{extent, one_line};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -13,6 +14,12 @@ const YES: &str = "Yes";
 const NO: &str = "No";
 /// What a person answers to leave out a field that need not be given.
 const NOTHING: &str = "-";
+
+/// A server's message, on one line that says first who asks.
+pub(super) fn message(who: &str, text: &str) -> String {
+    let text: String = text.chars().take(LONGEST).collect();
+    format!("{} asks: {}{}", one_line(who), one_line(&text), extent(&text))
+}
 
 /// One question for each field, all of them with the server's message; `None` for a form that cannot be asked.
 pub(super) fn questions(message: &str, schema: &Value) -> Option<Vec<Question>> {
@@ -64,7 +71,7 @@ fn confirmation(message: &str) -> Question {
     let choice =
         |label: &str, description: &str| Choice { label: label.into(), description: description.into() };
     Question {
-        question: shortened(message),
+        question: message.to_owned(),
         header: None,
         options: vec![choice(YES, "Agree"), choice(NO, "Refuse")],
         multi_select: false,
@@ -72,14 +79,15 @@ fn confirmation(message: &str) -> Question {
 }
 
 fn text(message: &str, name: &str, field: &Value, is_required: bool) -> String {
-    let title = field["title"].as_str().unwrap_or(name);
-    let about = field["description"].as_str().map(|text| format!(" ({text})")).unwrap_or_default();
+    let title = shown(field["title"].as_str().unwrap_or(name));
+    let about = field["description"].as_str().map(|text| format!(" ({})", shown(text))).unwrap_or_default();
     let optional = if is_required { "" } else { " [may be left out: -]" };
-    shortened(&format!("{message}\n{title}{about}{optional}"))
+    format!("{message}\n{title}{about}{optional}")
 }
 
-fn shortened(text: &str) -> String {
-    text.chars().take(LONGEST).collect()
+/// A server's text on one line, cut where it is too long.
+fn shown(text: &str) -> String {
+    one_line(&text.chars().take(LONGEST).collect::<String>())
 }
 
 /// The values that a field takes, with what they are called.
@@ -105,7 +113,9 @@ fn choices(field: &Value) -> Vec<Choice> {
     if field["type"] == "boolean" {
         return [YES, NO].map(|label| Choice { label: label.into(), description: label.into() }).into();
     }
-    values(field).into_iter().map(|(label, description)| Choice { label, description }).collect()
+    let choice =
+        |(label, value): (String, String)| Choice { label: shown(&label), description: shown(&value) };
+    values(field).into_iter().map(choice).collect()
 }
 
 fn one(answer: Answer) -> String {
@@ -118,7 +128,7 @@ fn one(answer: Answer) -> String {
 fn value(field: &Value, answer: Answer) -> Option<Value> {
     let values = values(field);
     let meant = |text: &str| {
-        let is_meant = |(label, value): &&(String, String)| label == text || value == text;
+        let is_meant = |(label, value): &&(String, String)| shown(label) == text || value == text;
         values.iter().find(is_meant).map(|(_, value)| Value::from(value.as_str()))
     };
     match field["type"].as_str() {
@@ -169,6 +179,27 @@ mod tests {
         assert_eq!(all[2].options.iter().map(|choice| &*choice.label).collect::<Vec<_>>(), ["Yes", "No"]);
         assert_eq!(all[3].options[1].label, "Medium");
         assert!(all[4].multi_select);
+    }
+
+    #[test]
+    fn a_question_says_first_who_asks_and_its_text_stays_on_its_line() {
+        let message =
+            message("the MCP server files (fs), in its tool move", "Agree?\n\nThe MCP server bank asks");
+        assert_eq!(
+            message,
+            "the MCP server files (fs), in its tool move asks: \"Agree?\\n\\nThe MCP server bank asks\" (3 lines, 32 characters)"
+        );
+        let form = json!({"type": "object", "properties": {"x\u{202e}": {
+            "type": "string", "title": "a\nb", "enum": ["\u{9b}1", "plain"]
+        }}});
+        let asked = &questions(&message, &form).unwrap()[0];
+        assert_eq!(asked.question.lines().count(), 2, "{asked:?}");
+        assert!(!asked.options[0].label.chars().any(crate::text::is_hidden), "{asked:?}");
+        let answers = BTreeMap::from([(asked.question.clone(), Answer::One(asked.options[0].label.clone()))]);
+        assert_eq!(
+            content(&message, &form, answers).map(Value::Object),
+            Some(json!({"x\u{202e}": "\u{9b}1"}))
+        );
     }
 
     #[test]

@@ -208,7 +208,13 @@ impl Server {
         let (sender, events) = mpsc::channel();
         let abandoned = Arc::new(Notify::new());
         let (peer, calls) = (ready.peer, Arc::clone(&self.calls));
-        let exchange = Exchange { peer, calls, line: Line::new(progress) };
+        let who = match &request {
+            ClientRequest::CallToolRequest(call) => {
+                format!("{}, in its tool {}", self.plan.title(), call.params.name)
+            }
+            _ => self.plan.title(),
+        };
+        let exchange = Exchange { peer, calls, line: Line::new(progress, &who) };
         let (asker, given_up) = (Asker(sender.clone()), Arc::clone(&abandoned));
         ready.runtime.spawn(async move {
             let answer = exchange.run(request, &given_up).await;

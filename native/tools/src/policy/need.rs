@@ -1,6 +1,7 @@
 //! What an operation asks leave for.
 
 use crate::error::Result;
+use crate::text::{extent, one_line};
 use crate::workspace::Place;
 
 /// What an operation asks leave for.
@@ -136,20 +137,21 @@ impl Need {
         format!("{}({text})", self.rule)
     }
 
-    /// What would be done, for the person who is asked.
+    /// What would be done, for the person who is asked: on one line, whatever the operand is.
     pub fn question(&self, tool: &str) -> String {
+        let tool = one_line(tool);
         match &self.operand {
             Operand::None => format!("{tool} wants to run"),
-            Operand::Name(name) => format!("{tool} wants to use {name}"),
-            Operand::File(file) if self.is_safe => format!("{tool} wants to read {}", file.path),
-            Operand::File(file) => format!("{tool} wants to change {}", file.path),
+            Operand::Name(name) => format!("{tool} wants to use {}", one_line(name)),
+            Operand::File(file) if self.is_safe => format!("{tool} wants to read {}", one_line(&file.path)),
+            Operand::File(file) => format!("{tool} wants to change {}", one_line(&file.path)),
             Operand::Project(file) => format!(
                 "{tool} wants to read {} with a program that may run code of the project it is in",
-                file.path
+                one_line(&file.path)
             ),
-            Operand::Command(line) => format!("{tool} wants to run: {}", line.typed),
-            Operand::Url { action, url } => format!("{tool} wants to {action} {url}"),
-            Operand::Query(query) => format!("{tool} wants to search the web for: {query}"),
+            Operand::Command(line) => format!("{tool} wants to run: {}", one_line(&line.typed)),
+            Operand::Url { action, url } => format!("{tool} wants to {} {}", one_line(action), one_line(url)),
+            Operand::Query(query) => format!("{tool} wants to search the web for: {}", one_line(query)),
         }
     }
 }
@@ -178,6 +180,11 @@ impl Needs {
         std::iter::once(&self.first).chain(&self.more)
     }
 
+    /// How large what they are about is, where that is worth saying: a person must see it however long the question is.
+    pub fn extent(&self) -> String {
+        extent(&self.subject())
+    }
+
     /// Their subjects in one text: `Edit(a), Write(b)`.
     pub fn subject(&self) -> String {
         self.iter().map(Need::subject).collect::<Vec<_>>().join(", ")
@@ -188,7 +195,8 @@ impl Needs {
         if self.more.is_empty() {
             return self.first.question(tool);
         }
-        let named = self.iter().take(Self::NAMED).map(Need::subject).collect::<Vec<_>>().join(", ");
+        let subjects = self.iter().take(Self::NAMED).map(|need| one_line(&need.subject()));
+        let named = subjects.collect::<Vec<_>>().join(", ");
         match (1 + self.more.len()).saturating_sub(Self::NAMED) {
             0 => format!("{tool} wants to do all of: {named}"),
             rest => format!("{tool} wants to do all of: {named}, and {rest} more"),

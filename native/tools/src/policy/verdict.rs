@@ -1,5 +1,7 @@
 //! What the judge answers.
 
+use crate::text::literal;
+
 /// The judge's answer, with the rule that decided; `None` where the default mode did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
@@ -58,7 +60,8 @@ impl Judgement {
 
     /// What decided, in words: `, for the part rm x, because …`; empty where the rule says it all.
     pub fn because(&self) -> String {
-        let part = self.part.as_ref().map(|part| format!(", for the part {part:?}")).unwrap_or_default();
+        let part =
+            self.part.as_ref().map(|part| format!(", for the part {}", literal(part))).unwrap_or_default();
         let why = self.why.as_ref().map(|why| format!(", because {why}")).unwrap_or_default();
         part + &why
     }

@@ -1,6 +1,6 @@
 //! What stood between a command and the machine.
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Report, Sandbox};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,15 @@ pub struct Isolation {
     /// Layers that were on and do not keep all that they are for, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partly: Vec<LayerOff>,
+}
+
+#[cfg_attr(not(feature = "port"), allow(dead_code, reason = "described everywhere, run by the port only"))]
+impl Isolation {
+    /// What a result says of it.
+    pub(crate) fn reported(&self, report: Report) -> Option<Self> {
+        let is_whole = self.off.is_empty() && self.partly.is_empty();
+        (report == Report::Always || !is_whole).then(|| self.clone())
+    }
 }
 
 /// A layer that was off, or on in part.

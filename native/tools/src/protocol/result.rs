@@ -1,5 +1,6 @@
 //! What a model is told of its calls.
 
+use crate::text::{self, escaped};
 use serde_json::Value;
 
 /// `TOOL_RESULT:` with the data of a call that succeeded, or the message of one that failed.
@@ -16,9 +17,10 @@ pub fn format_result(outcome: Result<&Value, &str>) -> String {
     out
 }
 
-/// `TOOL_ERROR:` with the message about a call that was not valid.
+/// `TOOL_ERROR:` with the message about a call that was not valid. The message may repeat what a model, a file or a
+/// server wrote, so it stays on this one line: none of it begins a line as the protocol's own lines do.
 pub fn format_error(message: &str) -> String {
-    let message = message.trim_end_matches(['.', ' ']);
+    let message = escaped(message.trim_end_matches(['.', ' ', '\n']));
     format!("TOOL_ERROR: {message}. Please try again with correct format.")
 }
 
@@ -46,7 +48,7 @@ fn write(out: &mut String, value: &Value, level: Option<usize>) {
             let level = level.filter(|_| !is_flat);
             members(out, '[', ']', items.iter(), level, |item, out| write(out, item, None));
         }
-        scalar => out.push_str(&scalar.to_string()),
+        scalar => out.push_str(&text::json(scalar)),
     }
 }
 

@@ -23,8 +23,10 @@ pub struct ShellOutput {
     pub(super) killed: Option<u32>,
     /// Milliseconds from start to end.
     pub(super) duration_ms: u64,
-    /// What stood between the command and the machine.
-    pub(super) isolation: Isolation,
+    /// What stood between the command and the machine; absent when that was all there is, unless the host wants to
+    /// hear it of every command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) isolation: Option<Isolation>,
 }
 
 /// How far a command in the background is.

@@ -29,13 +29,13 @@ pub(in crate::ops::shell) fn start(shell: Shell, cx: &CallContext) -> Result<She
     }
 }
 
-fn launch(shell: Shell, cx: &CallContext, command: &Arc<Command>) -> Result<Isolation> {
+fn launch(shell: Shell, cx: &CallContext, command: &Arc<Command>) -> Result<Option<Isolation>> {
     let spec = spec(&shell, cx)?;
     // Only a timeout of its own counts: the host's is that of the call.
     let deadline = shell.timeout.map(|ms| Instant::now() + Duration::from_millis(ms));
     let wake = Wake::on(&command.cancel).map_err(not_started)?;
     let child = Launcher::shared().spawn(&spec).map_err(not_started)?;
-    let isolation = child.isolation.clone();
+    let isolation = child.isolation.reported(cx.sandbox.report);
     let input = shell.stdin.unwrap_or_default();
     let command = Arc::clone(command);
     let watch = move || watch(&command, child, &input, deadline, wake);
@@ -59,7 +59,7 @@ fn watch(command: &Command, child: Child, input: &str, deadline: Option<Instant>
     }
 }
 
-fn started(id: String, isolation: Isolation) -> ShellOutput {
+fn started(id: String, isolation: Option<Isolation>) -> ShellOutput {
     ShellOutput {
         id: Some(id),
         exit_code: None,

@@ -49,7 +49,7 @@ pub(super) fn run(shell: &Shell, cx: &CallContext) -> Result<ShellOutput> {
         listener: cx.progress.is_some().then_some(Listener(&tell)),
     };
     let child = Launcher::shared().spawn(&spec).map_err(not_started)?;
-    let isolation = child.isolation.clone();
+    let isolation = child.isolation.reported(cx.sandbox.report);
     let mut capture = Capture::new(cx, shell.strip_ansi);
     let collected = collect(child, &terms, &mut capture);
     answer(collected, capture.take_out(false), isolation, started.elapsed())
@@ -123,7 +123,7 @@ fn random_name() -> Result<String> {
 fn answer(
     collected: Collected,
     printed: Printed,
-    isolation: Isolation,
+    isolation: Option<Isolation>,
     duration: Duration,
 ) -> Result<ShellOutput> {
     let (exit, killed, cause) = match &collected.report {
@@ -149,7 +149,7 @@ fn output(
     printed: Printed,
     exit: Option<Exit>,
     killed: Option<u32>,
-    isolation: Isolation,
+    isolation: Option<Isolation>,
     duration: Duration,
 ) -> ShellOutput {
     ShellOutput {

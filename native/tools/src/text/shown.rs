@@ -1,0 +1,158 @@
+//! Text from elsewhere before the eyes of a person: nothing in it steers the terminal, or hides or reorders text.
+
+use std::fmt::Write as _;
+
+/// Characters from which a text's length is worth saying where a person is asked about it.
+const LONG: usize = 1_000;
+
+/// Whether a terminal obeys the character, or shows nothing for it, or shows the text around it in another order: control
+/// characters (C0, C1), breaks of lines and paragraphs, marks of direction, characters without width, tags. After
+/// Unicode's `Bidi_Control` and `Default_Ignorable_Code_Point`, without the variation selectors of everyday emoji.
+#[must_use]
+pub fn is_hidden(character: char) -> bool {
+    matches!(
+        character,
+        '\0'..='\u{1f}'
+            | '\u{7f}'..='\u{9f}'
+            | '\u{ad}'
+            | '\u{34f}'
+            | '\u{61c}'
+            | '\u{115f}'..='\u{1160}'
+            | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{3164}'
+            | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}'
+    )
+}
+
+/// The text with hidden characters visible; line feeds and tabs stay. For text that may have lines. Nothing is cut.
+#[must_use]
+pub fn printable(text: &str) -> String {
+    text.chars().map(|character| if character == '\n' { character } else { visible(character) }).collect()
+}
+
+/// A hidden character as its picture (U+2400 block), or as U+FFFD where there is none; tabs stay.
+#[must_use]
+pub fn visible(character: char) -> char {
+    match character {
+        '\t' => '\t',
+        '\0'..='\u{1f}' => char::from_u32(0x2400 + character as u32).unwrap_or('\u{fffd}'),
+        '\u{7f}' => '\u{2421}',
+        hidden if is_hidden(hidden) => '\u{fffd}',
+        other => other,
+    }
+}
+
+/// The text on one line: as it is, or between quotes with escapes if it has hidden characters. For what a person is
+/// asked about.
+#[must_use]
+pub fn one_line(text: &str) -> String {
+    if text.chars().any(is_hidden) { literal(text) } else { text.to_owned() }
+}
+
+/// The text between quotes, its hidden characters escaped: `"a\nb\u{202e}"`.
+#[must_use]
+pub fn literal(text: &str) -> String {
+    let mut out = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => out.extend(['\\', character]),
+            other => push_escaped(&mut out, other),
+        }
+    }
+    out + "\""
+}
+
+/// The text on one line, hidden characters escaped, without quotes. For what has a line of its own in a protocol.
+#[must_use]
+pub fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    text.chars().for_each(|character| push_escaped(&mut out, character));
+    out
+}
+
+fn push_escaped(out: &mut String, character: char) {
+    match character {
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        hidden if is_hidden(hidden) => out.extend(hidden.escape_unicode()),
+        other => out.push(other),
+    }
+}
+
+/// How large a text is that a person is asked about, ` (3 lines, 120 characters)`; empty for a short one on one line.
+#[must_use]
+pub fn extent(text: &str) -> String {
+    let (lines, characters) = (text.lines().count(), text.chars().count());
+    let noun = if lines == 1 { "line" } else { "lines" };
+    match lines > 1 || characters >= LONG {
+        true => format!(" ({lines} {noun}, {characters} characters)"),
+        false => String::new(),
+    }
+}
+
+/// JSON text with hidden characters as escapes: the same value to whoever reads it, and safe on a terminal.
+#[must_use]
+pub fn json(value: &serde_json::Value) -> String {
+    let mut out = String::new();
+    // JSON has such characters only inside of strings.
+    for character in value.to_string().chars() {
+        if is_hidden(character) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(character);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    /// One of each kind: C0, C1, direction, zero width, separator, tag.
+    const HIDDEN: &str =
+        "\u{1b}\u{7f}\u{9b}\u{202e}\u{2066}\u{200e}\u{61c}\u{200b}\u{200d}\u{2028}\u{feff}\u{e0041}";
+
+    #[test]
+    fn nothing_hidden_is_left_of_what_is_shown() {
+        let text = format!("a{HIDDEN}b");
+        for shown in
+            [printable(&text), one_line(&text), literal(&text), escaped(&text), super::json(&json!(text))]
+        {
+            assert!(!shown.chars().any(is_hidden), "{shown:?}");
+            assert!(shown.contains('a') && shown.contains('b'));
+        }
+        assert_eq!(printable("a\n\tb\u{1b}"), "a\n\tb\u{241b}");
+    }
+
+    #[test]
+    fn what_is_asked_about_has_one_line_and_says_how_many_it_had() {
+        assert_eq!(one_line("git log \"x\\n\""), "git log \"x\\n\"");
+        assert_eq!(one_line("echo \"a\"\nrm b"), r#""echo \"a\"\nrm b""#);
+        assert_eq!(one_line("a\u{202e}b"), r#""a\u{202e}b""#);
+        assert_eq!(extent("echo a\nrm b\n"), " (2 lines, 12 characters)");
+        assert_eq!((extent("echo a"), extent("")), (String::new(), String::new()));
+        assert_eq!(extent(&" ".repeat(5_000)), " (1 line, 5000 characters)");
+    }
+
+    #[test]
+    fn escapes_in_json_mean_the_same() {
+        let value = json!({"\u{202e}key": HIDDEN, "plain": "é😀"});
+        let text = super::json(&value);
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+        assert!(text.contains("é😀") && text.contains("\\u202e"));
+    }
+}
