@@ -1,5 +1,6 @@
 //! What a program is confined to: the sandbox of a host, worked out for one workspace and one session.
 
+use super::planted::Snapshot;
 use super::survey::{Found, survey};
 use crate::context::CallContext;
 use crate::error::{Reason, Result, ToolError};
@@ -57,6 +58,9 @@ pub struct Confinement {
     pub hidden: Vec<OsString>,
     /// What was found in the workspace, and in each directory beyond it that can be written.
     pub found: Vec<Arc<Found>>,
+    /// What else was found there, with which the end is compared.
+    #[serde(skip)]
+    pub before: Snapshot,
     /// Bounds on what processes use.
     pub bounds: Bounds,
 }
@@ -119,6 +123,9 @@ impl Confinement {
         }
         let covered: Vec<OsString> = self.found.iter().flat_map(|found| self.hidden_around(found)).collect();
         self.hidden.extend(covered);
+        let (before, read_only) = Snapshot::now(&self.found, &workspace, sealed);
+        self.before = before;
+        self.read_only.extend(read_only);
         Ok(())
     }
 
@@ -169,6 +176,7 @@ impl Confinement {
                 read_only: Vec::new(),
                 hidden: Vec::new(),
                 found: Vec::new(),
+                before: Snapshot::default(),
                 bounds: Bounds {
                     memory: u64::MAX,
                     memory_together: u64::MAX,
@@ -199,6 +207,7 @@ impl Confinement {
             read_only: Vec::new(),
             hidden: hidden_here(workspace.path()),
             found: Vec::new(),
+            before: Snapshot::default(),
             bounds: Bounds {
                 memory: sandbox.memory.unwrap_or(*MEMORY_OF_THE_MACHINE / 2),
                 memory_together: sandbox.memory.unwrap_or(*MEMORY_OF_THE_MACHINE / 4 * 3),

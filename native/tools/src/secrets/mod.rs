@@ -6,6 +6,7 @@
 mod table;
 
 use std::collections::BTreeSet;
+#[cfg(all(feature = "port", target_os = "linux"))]
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -87,38 +88,49 @@ fn places_with(
     })
 }
 
+/// What is known of the secrets of this user now.
+struct Known {
+    /// Every place, as it is named.
+    named: BTreeSet<PathBuf>,
+    /// See [`present`].
+    present: Arc<BTreeSet<PathBuf>>,
+}
+
+impl Known {
+    fn now() -> Self {
+        let homes = homes();
+        // What is a whole home, or above one, or leads to that, is no place of secrets alone.
+        let is_apart = |path: &PathBuf| !homes.iter().any(|home| home.starts_with(path));
+        let all = homes.iter().flat_map(|home| places(home));
+        let found = homes.iter().flat_map(|home| present_of(home, places(home)));
+        Self { named: all.filter(is_apart).collect(), present: Arc::new(found.filter(is_apart).collect()) }
+    }
+}
+
+fn known() -> Arc<Known> {
+    static LAST: Mutex<Option<(Instant, Arc<Known>)>> = Mutex::new(None);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*last {
+        Some((when, known)) if when.elapsed() < FRESH => Arc::clone(known),
+        _ => Arc::clone(&last.insert((Instant::now(), Arc::new(Known::now()))).1),
+    }
+}
+
 /// The secrets that exist, without links on the way, and what links in directories of them lead to within a home. Looked
 /// for again after a second.
 pub fn present() -> Arc<BTreeSet<PathBuf>> {
-    static LAST: Mutex<Option<(Instant, Arc<BTreeSet<PathBuf>>)>> = Mutex::new(None);
-    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((when, found)) = &*last
-        && when.elapsed() < FRESH
-    {
-        return Arc::clone(found);
-    }
-    let homes = homes();
-    let mut found: BTreeSet<PathBuf> = homes.iter().flat_map(|home| present_of(home, places(home))).collect();
-    // What leads to a whole home, or above one, is no place of secrets alone.
-    found.retain(|path| !homes.iter().any(|home| home.starts_with(path)));
-    // Somebody who looks often shall not make everything new because nothing has changed.
-    let found = match last.take() {
-        Some((_, before)) if *before == found => before,
-        _ => Arc::new(found),
-    };
-    Arc::clone(&last.insert((Instant::now(), found)).1)
+    Arc::clone(&known().present)
 }
 
 /// Whether an absolute path is a place of secrets or beneath one, as written or with its links resolved.
 pub fn is_secret(path: &Path) -> bool {
-    let resolved = resolved(path);
-    let is_named = |home: &PathBuf| {
-        let mut places = places(home).filter(|place| !home.starts_with(place));
-        path.starts_with(home) && places.any(|place| path.starts_with(place))
-    };
-    let present = present();
-    homes().iter().any(is_named)
-        || [path, &resolved].iter().any(|path| path.ancestors().any(|above| present.contains(above)))
+    is_place(path) || is_place(&resolved(path))
+}
+
+/// As [`is_secret`], for a path that has no links in it, or whose links have been looked at already.
+pub fn is_place(path: &Path) -> bool {
+    let known = known();
+    path.ancestors().any(|above| known.named.contains(above) || known.present.contains(above))
 }
 
 /// A path without links, as far as it exists.
@@ -177,13 +189,20 @@ fn depth(path: &Path) -> usize {
     path.components().filter(|part| matches!(part, Component::Normal(_))).count()
 }
 
-/// What has to stand in a file of secrets for those who read it to take it for one without any. Nothing, for most.
-pub fn emptied(name: &OsStr) -> &'static str {
+/// Texts that stand for files that may not be empty.
+#[cfg(all(feature = "port", target_os = "linux"))]
+pub(crate) const EMPTIED: [&str; 4] =
+    ["<settings/>\n", "<settingsSecurity/>\n", "<configuration/>\n", "{}\n"];
+
+/// What has to stand in a file of secrets for its readers to take it for one without any: one of [`EMPTIED`], or nothing.
+#[cfg(all(feature = "port", target_os = "linux"))]
+pub(crate) fn emptied(name: &OsStr) -> &'static str {
+    let [settings, security, configuration, object] = EMPTIED;
     match name.to_str() {
-        Some("settings.xml") => "<settings/>\n",
-        Some("settings-security.xml" | "settings-security4.xml") => "<settingsSecurity/>\n",
-        Some("NuGet.Config") => "<configuration/>\n",
-        Some(name) if name.ends_with(".json") => "{}\n",
+        Some("settings.xml") => settings,
+        Some("settings-security.xml" | "settings-security4.xml") => security,
+        Some("NuGet.Config") => configuration,
+        Some(name) if name.ends_with(".json") => object,
         _ => "",
     }
 }
