@@ -139,6 +139,7 @@ detail_key(<<"output_file">>) -> output_file;
 detail_key(<<"exit_code">>) -> exit_code;
 detail_key(<<"truncated">>) -> truncated;
 detail_key(<<"killed">>) -> killed;
+detail_key(<<"planted">>) -> planted;
 detail_key(<<"isolation">>) -> isolation;
 detail_key(<<"duration_ms">>) -> duration_ms;
 detail_key(<<"errno">>) -> errno;

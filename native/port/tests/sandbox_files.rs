@@ -368,6 +368,59 @@ fn secrets_are_hidden_unless_the_host_shows_them() {
     assert_eq!(run(json!({"readable": [ssh]})), "SECRETPLAIN\nid\n");
 }
 
+/// A home in which every known place of secrets holds one, some by way of links to another directory of it, with a file
+/// that is no secret. Gives how many there are.
+fn home_full_of_secrets(home: &Path) -> usize {
+    use std::collections::BTreeSet;
+    let all: BTreeSet<_> =
+        beamai_tools::secrets::places(home).filter(|path| path.starts_with(home)).collect();
+    let holds = |path: &Path| all.iter().any(|other| other != path && other.starts_with(path));
+    let mut count = 0;
+    for (number, path) in all.iter().enumerate().filter(|(_, path)| !holds(path)) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let real = home.join("dotfiles").join(number.to_string());
+        fs::create_dir_all(&real).unwrap();
+        let secret = real.join(path.file_name().unwrap());
+        fs::write(&secret, "SECRET").unwrap();
+        // Some are files by their names.
+        match if path.extension().is_some() { number % 2 * 2 + 1 } else { number % 4 } {
+            0 => symlink(&real, path).unwrap(),
+            1 => symlink(&secret, path).unwrap(),
+            2 => fs::rename(&real, path).unwrap(),
+            _ => fs::rename(&secret, path).unwrap(),
+        }
+        count += 1;
+    }
+    fs::write(home.join("plain"), "SECRET").unwrap();
+    count
+}
+
+#[test]
+fn every_known_place_of_secrets_is_hidden_wherever_it_leads() {
+    let home = elsewhere();
+    let home = home.path().canonicalize().unwrap();
+    let count = home_full_of_secrets(&home);
+    assert!(count > 400, "{count}");
+    let run = |sandbox: &str| {
+        let dir = TempDir::new().unwrap();
+        let command = json!({"command": "grep -rsl SECRET ~ | sort; cat ~/.m2/settings.xml"});
+        let output = std::process::Command::new(common::PROGRAM)
+            .args(["call", "shell_exec", &command.to_string(), "--allow", "Bash", "--sandbox", sandbox])
+            .env_clear()
+            .envs([("HOME", home.as_os_str()), ("PATH", &std::env::var_os("PATH").unwrap())])
+            .current_dir(dir.path())
+            .output()
+            .unwrap();
+        let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(result["stdout"].is_string(), "{result}");
+        result["stdout"].as_str().unwrap().to_owned()
+    };
+    let without = run("off");
+    // Links are not followed, what they lead to is found.
+    assert!(without.lines().filter(|line| line.starts_with('/')).count() > count, "{without}");
+    assert_eq!(run(REQUIRED), format!("{}\n<settings/>\n", home.join("plain").display()));
+}
+
 #[test]
 fn the_host_may_give_more_to_write() {
     let elsewhere = elsewhere();

@@ -15,6 +15,8 @@ pub(crate) fn visible(sandbox: Value) -> Value {
         Value::Null => json!({}),
         other => other,
     };
-    settings["readable"] = json!([root]);
+    let mut readable = settings["readable"].as_array().cloned().unwrap_or_default();
+    readable.push(json!(root));
+    settings["readable"] = readable.into();
     settings
 }

@@ -23,12 +23,24 @@ pub(super) fn of(result: &Value) -> Option<String> {
 pub(super) fn of_output(result: &Value) -> Option<String> {
     let stream = |key| result.get(key).and_then(Value::as_str);
     let (stdout, stderr) = (stream("stdout"), stream("stderr").unwrap_or_default());
-    let mut body = clean(stdout?);
+    let mut body = planted(result);
+    body += &clean(stdout?);
     if !stderr.is_empty() {
         body += "stderr:\n";
         body += &clean(stderr);
     }
     (!body.is_empty()).then_some(body)
+}
+
+/// What a command left for later, before what it wrote.
+fn planted(result: &Value) -> String {
+    let items = result.get("planted").and_then(Value::as_array).into_iter().flatten();
+    let part = |item: &Value, key: &str| item.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let line = |item: &Value| {
+        let [path, setting, outcome] = ["path", "setting", "outcome"].map(|key| part(item, key));
+        clean(&format!("planted for git: {path}: {setting}: {outcome}"))
+    };
+    items.map(line).collect()
 }
 
 fn of_map(result: &Map<String, Value>) -> Option<String> {

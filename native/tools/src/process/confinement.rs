@@ -1,10 +1,12 @@
 //! What a program is confined to: the sandbox of a host, worked out for one workspace and one session.
 
+use super::planted::Snapshot;
 use super::survey::{Found, survey};
 use crate::context::CallContext;
 use crate::error::{Reason, Result, ToolError};
 use crate::policy::Sealed;
 use crate::sandbox::{Sandbox, SandboxSettings};
+use crate::secrets;
 use crate::workspace::{Workspace, decode_path, journal};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -13,42 +15,6 @@ use std::sync::{Arc, LazyLock};
 
 /// Most processes and threads at a time when nobody says otherwise.
 const PROCESSES: u32 = 2_048;
-
-/// Where people keep their secrets, beneath their home directory. Each that exists is hidden.
-const SECRETS: [&str; 32] = [
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".docker",
-    ".netrc",
-    ".npmrc",
-    ".yarnrc.yml",
-    ".pypirc",
-    ".pgpass",
-    ".my.cnf",
-    ".git-credentials",
-    ".config/git/credentials",
-    ".config/gh",
-    ".config/glab-cli",
-    ".config/gcloud",
-    ".config/op",
-    ".config/rclone",
-    ".config/containers/auth.json",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".gem/credentials",
-    ".hex/hex.config",
-    ".terraform.d/credentials.tfrc.json",
-    ".vault-token",
-    ".password-store",
-    ".local/share/keyrings",
-    ".mozilla",
-    ".config/google-chrome",
-    ".bash_history",
-    ".zsh_history",
-];
 
 /// Secrets of the machine, and the places where its services listen.
 const HIDDEN: [&str; 9] = [
@@ -92,6 +58,9 @@ pub struct Confinement {
     pub hidden: Vec<OsString>,
     /// What was found in the workspace, and in each directory beyond it that can be written.
     pub found: Vec<Arc<Found>>,
+    /// What else was found there, with which the end is compared.
+    #[serde(skip)]
+    pub before: Snapshot,
     /// Bounds on what processes use.
     pub bounds: Bounds,
 }
@@ -154,6 +123,9 @@ impl Confinement {
         }
         let covered: Vec<OsString> = self.found.iter().flat_map(|found| self.hidden_around(found)).collect();
         self.hidden.extend(covered);
+        let (before, read_only) = Snapshot::now(&self.found, &workspace, sealed);
+        self.before = before;
+        self.read_only.extend(read_only);
         Ok(())
     }
 
@@ -204,6 +176,7 @@ impl Confinement {
                 read_only: Vec::new(),
                 hidden: Vec::new(),
                 found: Vec::new(),
+                before: Snapshot::default(),
                 bounds: Bounds {
                     memory: u64::MAX,
                     memory_together: u64::MAX,
@@ -232,8 +205,9 @@ impl Confinement {
             readable: listed(&sandbox.readable),
             writable: listed(&sandbox.writable),
             read_only: Vec::new(),
-            hidden: HIDDEN_HERE.clone(),
+            hidden: hidden_here(workspace.path()),
             found: Vec::new(),
+            before: Snapshot::default(),
             bounds: Bounds {
                 memory: sandbox.memory.unwrap_or(*MEMORY_OF_THE_MACHINE / 2),
                 memory_together: sandbox.memory.unwrap_or(*MEMORY_OF_THE_MACHINE / 4 * 3),
@@ -256,14 +230,19 @@ impl Confinement {
     }
 }
 
-/// What is hidden on this machine. The machine's own places come first, so that a home beneath one of them is found.
+/// What is hidden on this machine, whoever uses it.
 static HIDDEN_HERE: LazyLock<Vec<OsString>> = LazyLock::new(|| {
-    let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-    let secrets = home.iter().flat_map(|home| SECRETS.map(|secret| home.join(secret)));
-    let places = HIDDEN.map(PathBuf::from).into_iter().chain(secrets);
-    // Whoever could write there could have files undone that were never changed.
-    places.chain(journal::journals()).map(PathBuf::into).collect()
+    // Whoever could write to the journals could have files undone that were never changed.
+    HIDDEN.map(PathBuf::from).into_iter().chain(journal::journals()).map(PathBuf::into).collect()
 });
+
+/// What is hidden now: the machine's own places first, so that a home beneath one of them is found, then the secrets that
+/// exist and do not hold the whole workspace.
+fn hidden_here(workspace: &Path) -> Vec<OsString> {
+    let secrets = secrets::present();
+    let secrets = secrets.iter().filter(|path| workspace != path.as_path()).map(OsString::from);
+    HIDDEN_HERE.iter().cloned().chain(secrets).collect()
+}
 
 static MEMORY_OF_THE_MACHINE: LazyLock<u64> = LazyLock::new(|| {
     let info = rustix::system::sysinfo();

@@ -24,6 +24,8 @@
 
 mod isolation;
 pub use isolation::{Isolation, LayerOff};
+mod leftover;
+pub use leftover::Planted;
 mod start;
 pub use start::{Coverage, Decision, HeldStart, Start, StartJudge, Starter};
 
@@ -34,6 +36,8 @@ mod environment;
 #[cfg(all(feature = "port", target_os = "linux"))]
 mod linux;
 #[cfg(all(feature = "port", target_os = "linux"))]
+mod planted;
+#[cfg(all(feature = "port", target_os = "linux"))]
 mod survey;
 #[cfg(all(feature = "port", target_os = "linux"))]
 pub use confinement::{Bounds, Confinement};
@@ -41,5 +45,7 @@ pub use confinement::{Bounds, Confinement};
 pub(crate) use environment::environment;
 #[cfg(all(feature = "port", target_os = "linux"))]
 pub use linux::*;
+#[cfg(all(feature = "port", target_os = "linux"))]
+pub use planted::Snapshot;
 #[cfg(all(feature = "port", target_os = "linux"))]
 pub use survey::Found;

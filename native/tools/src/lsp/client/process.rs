@@ -71,7 +71,7 @@ impl Process {
 
     /// Waits until nothing of the server is left, and tells how it ended. May be asked once.
     pub(super) fn ending(&self) -> String {
-        self.0.wait().map_or_else(|_| "it is lost".to_owned(), |report| report.to_string())
+        self.0.ending()
     }
 }
 

@@ -63,6 +63,6 @@ impl Process {
         // A signal that cuts this short only makes it shorter.
         _ = poll(&mut report, Some(&FAREWELL));
         self.0.kill();
-        self.0.wait().map_or_else(|_| "it is lost".to_owned(), |report| report.to_string())
+        self.0.ending()
     }
 }

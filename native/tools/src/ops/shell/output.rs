@@ -1,12 +1,16 @@
 //! What a command gives back.
 
-use crate::process::Isolation;
+use crate::process::{Isolation, Planted};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What [`Shell`](super::Shell) returns.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ShellOutput {
+    /// What the command left for your own git to run outside of the sandbox: settings, hooks and steps of a rebase, each with
+    /// what was done about it; absent when there was nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) planted: Vec<Planted>,
     /// Name of a command in the background, for the tools that read its output and kill it; absent in the foreground.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) id: Option<String>,
@@ -52,6 +56,10 @@ pub enum Status {
 /// What [`ShellPoll`](super::ShellPoll) and [`ShellKill`](super::ShellKill) return.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct BackgroundOutput {
+    /// What the command left for your own git to run outside of the sandbox: settings, hooks and steps of a rebase, each with
+    /// what was done about it; absent when there was nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) planted: Vec<Planted>,
     /// The command's id.
     pub(super) id: String,
     /// How far it is.

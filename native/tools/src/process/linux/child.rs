@@ -3,6 +3,7 @@
 use super::client::{Launcher, Ready};
 use super::frame;
 use super::message::{Report, from_bytes};
+use crate::process::planted::take_out;
 use crate::process::{Confinement, Isolation};
 use rustix::io::Errno;
 use rustix::net::SendFlags;
@@ -47,6 +48,16 @@ impl Child {
     pub fn wait(&self) -> Result<Report, Errno> {
         let frame = frame::receive(self.control.as_fd())?.ok_or(Errno::PIPE)?;
         from_bytes(&frame.body)
+    }
+
+    /// As [`Child::wait`], for a server: how it ended, for people. What it left for the person's own git is taken out, and
+    /// said on standard error.
+    pub fn ending(&self) -> String {
+        let report = self.wait();
+        for planted in take_out(&self.confinement) {
+            eprintln!("beamai: a server that has ended left something for git to run: {planted}");
+        }
+        report.map_or_else(|_| "it is lost".to_owned(), |report| report.to_string())
     }
 
     /// As [`Child::wait`]; a reaper that can take another order then waits for it.

@@ -71,7 +71,8 @@ impl Launcher {
             stdout: Some(pipes.stdout),
             stderr: Some(pipes.stderr),
             isolation: ready.isolation,
-            confinement: ready.confinement,
+            // The reaper's own is the same, but for what was there before this command.
+            confinement: Arc::clone(&spec.confinement),
             control: ready.control,
             was_killed: AtomicBool::new(false),
         })

@@ -4,6 +4,8 @@ use super::child::Child;
 use super::frame::retry;
 use super::message::{Failure, Report};
 use crate::cancel::CancelToken;
+use crate::process::Planted;
+use crate::process::planted::take_out;
 use crate::pulse::PACE;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
@@ -75,6 +77,8 @@ pub struct Collected {
     pub end: End,
     /// What its reaper said; an error when the reaper was lost, or has not killed everything within ten seconds.
     pub report: Result<Report, Errno>,
+    /// What it left for the person's own git to run, which was taken out.
+    pub planted: Vec<Planted>,
 }
 
 /// A cancel token that a wait for descriptors can hear.
@@ -106,8 +110,11 @@ pub fn collect(child: Child, terms: &Terms<'_>, sink: &mut dyn Sink) -> Collecte
     let watched = run.watch(sink);
     run.stdout.read_what_is_left(sink);
     run.stderr.read_what_is_left(sink);
+    let confinement = Arc::clone(&run.child.confinement);
     let report = watched.and_then(|()| run.child.report());
-    Collected { end: run.end, report }
+    // Nothing of it is left that could put it back.
+    let planted = take_out(&confinement);
+    Collected { end: run.end, report, planted }
 }
 
 struct Run<'a> {

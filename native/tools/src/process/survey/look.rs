@@ -73,8 +73,8 @@ pub(super) fn entries(directory: OwnedFd) -> Result<Vec<(OsString, FileType)>, E
     Ok(found)
 }
 
-pub(super) fn has_head(root: &OwnedFd, path: &Path) -> bool {
-    kind(root, &path.join("HEAD")).is_some()
+pub(super) fn exists(root: &OwnedFd, path: &Path) -> bool {
+    kind(root, path).is_some()
 }
 
 /// The stamp of the directory that a path leads to.

@@ -4,6 +4,7 @@ use super::{BOUNDS_OF_PATTERNS, BOUNDS_OF_REPOSITORIES, Bounds};
 use crate::policy::Sealed;
 use rustix::fs::FileType;
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::path::Path;
 
 /// How deep beneath a repository's `modules` the repositories of submodules are looked for.
@@ -29,6 +30,8 @@ pub(super) enum Role {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Meaning {
     pub(super) is_repository: bool,
+    /// Whether it makes the directory that it is in a repository.
+    pub(super) makes_repository: bool,
     pub(super) is_hidden: bool,
     pub(super) is_read_only: bool,
     /// As what it is looked into.
@@ -57,31 +60,34 @@ impl<'a> Sought<'a> {
     }
 
     /// Whether a name in a directory can mean anything, if it is not a directory's.
-    pub(super) fn concerns(&self, parent: Role, name: &std::ffi::OsStr) -> bool {
+    pub(super) fn concerns(&self, parent: Role, name: &OsStr) -> bool {
         match parent {
-            Role::Plain { .. } => name == ".git" || !self.rules.is_empty(),
+            Role::Plain { .. } => name == ".git" || is_mark(name) || !self.rules.is_empty(),
             Role::Modules(_) => name == "HEAD",
             Role::Repository | Role::WorkTrees => false,
         }
     }
 
-    /// What something in a directory means. `has_head` tells whether it is a directory with a `HEAD` in it.
+    /// What something in a directory means. `exists` tells whether something lies at a path.
     pub(super) fn meaning(
         &self,
         parent: Role,
         path: &Path,
         kind: FileType,
-        has_head: impl Fn() -> bool,
+        exists: impl Fn(&Path) -> bool,
     ) -> Meaning {
         let is_directory = kind == FileType::Directory;
         let name = path.file_name().unwrap_or_default();
         match parent {
-            Role::Plain { is_read_only } => self.in_plain(is_read_only, path, kind),
+            Role::Plain { is_read_only } => {
+                let makes_repository = is_mark(name) && !is_read_only && makes_repository(path, exists);
+                Meaning { makes_repository, ..self.in_plain(is_read_only, path, kind) }
+            }
             Role::Repository if !is_directory => Meaning::default(),
             Role::Repository if name == "modules" => Meaning::look_into(Role::Modules(DEPTH_OF_MODULES)),
             Role::Repository if name == "worktrees" => Meaning::look_into(Role::WorkTrees),
             Role::Repository => Meaning::default(),
-            Role::Modules(_) if is_directory && has_head() => {
+            Role::Modules(_) if is_directory && exists(&path.join("HEAD")) => {
                 Meaning { is_repository: true, ..Meaning::look_into(Role::Repository) }
             }
             Role::Modules(depth) if is_directory && depth > 0 => Meaning::look_into(Role::Modules(depth - 1)),
@@ -124,6 +130,18 @@ impl<'a> Sought<'a> {
     fn seen<'p>(&self, path: &'p Path) -> Cow<'p, Path> {
         if self.is_workspace { Cow::Borrowed(path) } else { Cow::Owned(self.root.join(path)) }
     }
+}
+
+/// Whether git takes a directory with this name in it, and with others, for a repository, whatever its own name is.
+pub(super) fn is_mark(name: &OsStr) -> bool {
+    ["HEAD", "commondir", "objects", "refs"].iter().any(|mark| name == *mark)
+}
+
+/// Whether the directory in which this lies is a repository without a `.git`: a bare one, or one that takes its objects
+/// from elsewhere.
+fn makes_repository(path: &Path, exists: impl Fn(&Path) -> bool) -> bool {
+    let has = |name: &str| exists(&path.with_file_name(name));
+    has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
 
 impl Meaning {

@@ -94,6 +94,31 @@ fn repositories_are_found_with_those_of_submodules_and_work_trees() {
 
 /// Makes every change, each seen by itself: the survey then is what a walk finds.
 #[test]
+fn a_repository_without_a_work_tree_is_found_by_what_git_takes_it_for() {
+    let dir = TempDir::new().unwrap();
+    for file in ["bare/HEAD", "bare/objects/x", "bare/refs/x", "half/HEAD", "half/objects/x", "linked/HEAD"] {
+        write(&dir, file);
+    }
+    let repositories = || found(&dir, &[]).repositories.clone();
+    assert_eq!(repositories(), ["bare"]);
+    // It does not matter which part comes last.
+    write(&dir, "linked/commondir");
+    write(&dir, "half/refs/x");
+    assert_eq!(repositories(), ["bare", "half", "linked"]);
+    fs::rename(dir.path().join("bare/HEAD"), dir.path().join("bare/TAIL")).unwrap();
+    fs::remove_dir_all(dir.path().join("half")).unwrap();
+    assert_eq!(repositories(), ["linked"]);
+    // As git itself replaces it.
+    write(&dir, "linked/HEAD.lock");
+    fs::rename(dir.path().join("linked/HEAD.lock"), dir.path().join("linked/HEAD")).unwrap();
+    assert_eq!(repositories(), ["linked"]);
+    for file in ["HEAD", "objects/x", "refs/x"] {
+        write(&dir, file);
+    }
+    assert_eq!(repositories(), ["", "linked"]);
+}
+
+#[test]
 fn whatever_changes_is_known() {
     let dir = TempDir::new().unwrap();
     let elsewhere = TempDir::new_in(dir.path().parent().unwrap()).unwrap();

@@ -1,7 +1,7 @@
 //! The directories that a survey has walked, and what it found in them.
 
 use super::look::{self, Look, Stamp};
-use super::sought::{Meaning, Role, Sought};
+use super::sought::{Meaning, Role, Sought, is_mark};
 use super::watch::{News, TooMuch, Watch};
 use super::{Bounds, Found, texts};
 use crate::error::{Result, ToolError};
@@ -204,6 +204,10 @@ impl Tree {
         };
         // Where its directory is gone, so is this.
         let Some(role) = self.directories.get(parent).map(|parent| parent.role) else { return Ok(()) };
+        if matches!(role, Role::Plain { .. }) && path.file_name().is_some_and(is_mark) {
+            // It may be what made its directory a repository; where it still does, that is noted again.
+            self.repositories.remove(parent);
+        }
         match look::kind(&self.root, path).and_then(|kind| self.note(role, path, kind, look)) {
             Some(role) => self.descend(path.to_owned(), role, look),
             None => Ok(()),
@@ -212,12 +216,15 @@ impl Tree {
 
     /// Notes what something means; says as what it is to be looked into.
     fn note(&mut self, parent: Role, path: &Path, kind: FileType, look: &Look<'_>) -> Option<Role> {
-        let meaning = look.sought.meaning(parent, path, kind, || look::has_head(&self.root, path));
+        let meaning = look.sought.meaning(parent, path, kind, |path| look::exists(&self.root, path));
         self.keep(path, meaning)
     }
 
     fn keep(&mut self, path: &Path, meaning: Meaning) -> Option<Role> {
-        let Meaning { is_repository, is_hidden, is_read_only, descend } = meaning;
+        let Meaning { is_repository, makes_repository, is_hidden, is_read_only, descend } = meaning;
+        if let (true, Some(directory)) = (makes_repository, path.parent()) {
+            self.repositories.insert(directory.to_owned());
+        }
         let sets = [
             (is_repository, &mut self.repositories),
             (is_hidden, &mut self.hidden),

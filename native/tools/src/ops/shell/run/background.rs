@@ -61,6 +61,7 @@ fn watch(command: &Command, child: Child, input: &str, deadline: Option<Instant>
 
 fn started(id: String, isolation: Option<Isolation>) -> ShellOutput {
     ShellOutput {
+        planted: Vec::new(),
         id: Some(id),
         exit_code: None,
         signal: None,

@@ -4,7 +4,7 @@ use super::capture::Capture;
 use super::{NOT_KILLED, cause_message, code, is_reason, lost_message, milliseconds, not_started, signal};
 use crate::cancel::CancelToken;
 use crate::ops::shell::{BackgroundOutput, Status};
-use crate::process::{Collected, End, Report, Sink, Source};
+use crate::process::{Collected, End, Planted, Report, Sink, Source};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -28,6 +28,7 @@ struct Last {
     signal: Option<String>,
     killed: Option<u32>,
     error: Option<String>,
+    planted: Vec<Planted>,
     duration: Duration,
 }
 
@@ -90,6 +91,7 @@ impl Command {
         let printed = lock(&self.capture).take_out(last.is_none());
         let last = last.unwrap_or_else(|| Last::running(self.started.elapsed()));
         BackgroundOutput {
+            planted: last.planted,
             id: self.id.clone(),
             status: last.status,
             exit_code: last.exit_code,
@@ -104,11 +106,12 @@ impl Command {
 
 impl Last {
     fn running(duration: Duration) -> Self {
-        Self { status: Status::Running, exit_code: None, signal: None, killed: None, error: None, duration }
+        let (exit_code, signal, killed, error) = (None, None, None, None);
+        Self { status: Status::Running, exit_code, signal, killed, error, planted: Vec::new(), duration }
     }
 
-    fn of(Collected { end, report }: Collected, duration: Duration) -> Self {
-        let blank = Self::running(duration);
+    fn of(Collected { end, report, planted }: Collected, duration: Duration) -> Self {
+        let blank = Self { planted, ..Self::running(duration) };
         let forced = match end {
             End::Itself => Status::Failed,
             End::TimedOut => Status::TimedOut,

@@ -131,7 +131,8 @@ fn answer(
         Ok(Report::NotStarted(failure)) => return Err(not_started(failure.clone())),
         Err(_) => (None, None, None),
     };
-    let output = output(printed, exit, killed, isolation, duration);
+    let planted = collected.planted;
+    let output = ShellOutput { planted, ..output(printed, exit, killed, isolation, duration) };
     if let (End::Itself, Some(cause)) = (collected.end, cause.filter(|cause| is_reason(cause, killed))) {
         return Err(ended_for(cause, &output));
     }
@@ -153,6 +154,7 @@ fn output(
     duration: Duration,
 ) -> ShellOutput {
     ShellOutput {
+        planted: Vec::new(),
         id: None,
         exit_code: exit.and_then(code),
         signal: exit.and_then(signal),

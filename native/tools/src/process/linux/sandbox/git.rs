@@ -13,6 +13,10 @@ const SEALED: [&str; 5] = ["config", "config.worktree", "commondir", "gitdir", "
 
 /// Protects a repository that was found at a path: its directory, or the file that names it.
 pub(super) fn protect(guard: &mut Guard<'_, '_>, path: &Path) -> Result<(), Errno> {
+    if path.as_os_str().is_empty() {
+        // What can be written is a repository without a work tree itself.
+        return protect_directory(guard, path);
+    }
     match guard.kind(path) {
         Some(FileType::Directory) => protect_directory(guard, path),
         Some(FileType::RegularFile) => guard.seal(path),
@@ -26,13 +30,13 @@ fn protect_directory(guard: &mut Guard<'_, '_>, path: &Path) -> Result<(), Errno
     let kind = |name: &str| guard.kind(&path.join(name));
     let is_repository = kind("HEAD").is_some();
     let has_links = SEALED.iter().any(|name| kind(name) == Some(FileType::Symlink));
-    if !is_repository || has_links {
+    if (!is_repository || has_links) && !path.as_os_str().is_empty() {
         // Nothing to commit to, or nothing that could be kept where it is.
         return guard.seal(path);
     }
     guard.pin(path)?;
     for name in SEALED {
-        if guard.kind(&path.join(name)).is_some() {
+        if guard.kind(&path.join(name)).is_some_and(|kind| kind != FileType::Symlink) {
             guard.seal(&path.join(name))?;
         }
     }

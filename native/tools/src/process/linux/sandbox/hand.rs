@@ -99,7 +99,7 @@ impl Hand {
                 Ok(())
             }
             Self::Own => {
-                let nothing = nothing::of(kind)?;
+                let nothing = nothing::in_place_of(path, kind)?;
                 // Something above may have been covered meanwhile, and this with it.
                 match point(path) {
                     Ok(target) => nothing.attach(target.as_fd()),

@@ -190,6 +190,7 @@ impl<'s, 'a> Guard<'s, 'a> {
             return Err(Errno::NOENT);
         }
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        let relative = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
         rustix::fs::openat2(&self.fd, relative, flags | OFlags::CLOEXEC, Mode::empty(), resolve)
     }
 
@@ -203,7 +204,8 @@ impl<'s, 'a> Guard<'s, 'a> {
 
     /// Keeps something where it is: what is mounted can neither be removed nor renamed.
     pub(super) fn pin(&mut self, relative: &Path) -> Result<(), Errno> {
-        if self.pinned.contains(relative) {
+        // The root is mounted where it is anyway.
+        if relative.as_os_str().is_empty() || self.pinned.contains(relative) {
             return Ok(());
         }
         let fd = self.point(relative)?;

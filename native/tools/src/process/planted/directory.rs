@@ -1,0 +1,102 @@
+//! A directory in what commands can write, opened so that no link leads out of it.
+
+use super::MOST;
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+/// An open directory. What is done in it is done there, wherever it is moved to meanwhile.
+pub(super) struct Directory(OwnedFd);
+
+impl Directory {
+    /// Opens what a path leads to; that is the host's choice.
+    pub(super) fn root(path: &Path) -> Result<Self, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        rustix::fs::openat(CWD, path, flags, Mode::empty()).map(Self)
+    }
+
+    /// Opens a directory beneath it, by a relative path without links.
+    pub(super) fn beneath(&self, path: &Path) -> Result<Self, Errno> {
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        rustix::fs::openat2(&self.0, path, flags, Mode::empty(), resolve).map(Self)
+    }
+
+    /// What kind of file has a name in it; `None` where none has.
+    pub(super) fn kind(&self, name: impl AsRef<OsStr>) -> Option<FileType> {
+        let stat = rustix::fs::statat(&self.0, name.as_ref(), AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        Some(FileType::from_raw_mode(stat.st_mode))
+    }
+
+    /// The text of a file of moderate size; an error for anything else.
+    pub(super) fn read(&self, name: impl AsRef<OsStr>) -> Result<Vec<u8>, Errno> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let fd = rustix::fs::openat(&self.0, name.as_ref(), flags, Mode::empty())?;
+        read_all(fd)
+    }
+
+    /// Where a link leads to.
+    pub(super) fn link(&self, name: impl AsRef<OsStr>) -> Option<OsString> {
+        use std::os::unix::ffi::OsStringExt;
+        let target = rustix::fs::readlinkat(&self.0, name.as_ref(), Vec::new()).ok()?;
+        Some(OsString::from_vec(target.into_bytes()))
+    }
+
+    /// Puts a file with this text in the place of another one.
+    pub(super) fn replace(&self, name: impl AsRef<OsStr>, text: &[u8]) -> Result<(), Errno> {
+        let mut draft = name.as_ref().to_owned();
+        draft.push(".beamai-tmp");
+        _ = rustix::fs::unlinkat(&self.0, &draft, AtFlags::empty());
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = rustix::fs::openat(&self.0, &draft, flags, Mode::from_raw_mode(0o644))?;
+        let mut rest = text;
+        while !rest.is_empty() {
+            rest = &rest[rustix::io::write(&fd, rest)?..];
+        }
+        rustix::fs::renameat(&self.0, &draft, &self.0, name.as_ref())
+    }
+
+    /// Gives a file another name, which nothing looks for. Gives that name.
+    pub(super) fn set_aside(&self, name: impl AsRef<OsStr>) -> Result<OsString, Errno> {
+        use rustix::fs::RenameFlags;
+        for attempt in 0..100 {
+            let mut aside = name.as_ref().to_owned();
+            aside.push(if attempt == 0 { ".planted".to_owned() } else { format!(".planted-{attempt}") });
+            let renamed =
+                rustix::fs::renameat_with(&self.0, name.as_ref(), &self.0, &aside, RenameFlags::NOREPLACE);
+            match renamed {
+                Err(Errno::EXIST) => {}
+                renamed => return renamed.map(|()| aside),
+            }
+        }
+        Err(Errno::EXIST)
+    }
+
+    /// Every name in it.
+    pub(super) fn names(&self) -> Vec<OsString> {
+        use std::os::unix::ffi::OsStrExt;
+        let listing = rustix::fs::Dir::read_from(self.0.as_fd());
+        let entries = listing.into_iter().flatten().flatten();
+        let names = entries.map(|entry| OsStr::from_bytes(entry.file_name().to_bytes()).to_owned());
+        names.filter(|name| name != "." && name != "..").collect()
+    }
+}
+
+/// The text of a regular file that is no longer than any that people write.
+pub(super) fn read_all(fd: OwnedFd) -> Result<Vec<u8>, Errno> {
+    let stat = rustix::fs::fstat(&fd)?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Err(Errno::INVAL);
+    }
+    let mut text = Vec::new();
+    let read =
+        std::io::Read::read_to_end(&mut std::io::Read::take(std::fs::File::from(fd), MOST + 1), &mut text);
+    match read {
+        Err(error) => Err(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
+        Ok(_) if text.len() as u64 > MOST => Err(Errno::FBIG),
+        Ok(_) => Ok(text),
+    }
+}

@@ -1,0 +1,117 @@
+//! What git does when somebody continues a rebase or a sequence of picks.
+
+use super::config::{self, Entry};
+use super::directory::Directory;
+use rustix::fs::FileType;
+use rustix::io::Errno;
+use std::collections::BTreeSet;
+
+/// Directories of a repository that say what is still to do, with the file that lists it.
+const LISTS: [(&str, &str); 2] = [("rebase-merge", "git-rebase-todo"), ("sequencer", "todo")];
+/// Files beside the lists that name a merge strategy, which is the end of a program's name.
+const STRATEGIES: [(&str, &str); 2] = [("rebase-merge", "strategy"), ("sequencer", "opts")];
+
+/// The commands that are to be run between picks.
+#[derive(Debug, Default)]
+pub(super) struct Steps(BTreeSet<Vec<u8>>);
+
+impl Steps {
+    /// Those of a repository; `None` where nothing is to be done.
+    pub(super) fn of(repository: &Directory) -> Option<Self> {
+        let mut steps = None;
+        for (directory, name) in LISTS {
+            if let Ok(text) = repository.beneath(directory.as_ref()).and_then(|list| list.read(name)) {
+                let commands = lines(&text).filter(|line| is_command(line)).map(<[u8]>::to_vec);
+                steps.get_or_insert_with(Self::default).0.extend(commands);
+            }
+        }
+        steps
+    }
+}
+
+/// Takes out commands that were not there before, and strategies that are paths. `tell` hears the file, what was in it,
+/// and how it went.
+pub(super) fn clean(
+    repository: &Directory,
+    before: Option<&Steps>,
+    mut tell: impl FnMut(&str, &str, Result<(), Errno>),
+) {
+    for (directory, name) in LISTS {
+        match repository.kind(directory) {
+            None => continue,
+            Some(FileType::Directory) => {}
+            // git follows the link.
+            Some(_) => {
+                tell(directory, "not a directory", repository.set_aside(directory).map(drop));
+                continue;
+            }
+        }
+        let Ok(list) = repository.beneath(directory.as_ref()) else { continue };
+        let path = format!("{directory}/{name}");
+        match list.kind(name) {
+            None => {}
+            Some(FileType::RegularFile) => clean_list(&list, &path, name, before, &mut tell),
+            Some(_) => tell(&path, "not a file", list.set_aside(name).map(drop)),
+        }
+    }
+    for (directory, name) in STRATEGIES {
+        let Ok(list) = repository.beneath(directory.as_ref()) else { continue };
+        let path = format!("{directory}/{name}");
+        let names_a_path = match list.read(name) {
+            Ok(text) => is_path(name, &text),
+            Err(Errno::NOENT) => false,
+            // A link, or something that is too large to be one of git's.
+            Err(_) => true,
+        };
+        if names_a_path {
+            tell(&path, "a merge strategy that is a path", list.set_aside(name).map(drop));
+        }
+    }
+}
+
+fn clean_list(
+    list: &Directory,
+    path: &str,
+    name: &str,
+    before: Option<&Steps>,
+    tell: &mut impl FnMut(&str, &str, Result<(), Errno>),
+) {
+    let Ok(text) = list.read(name) else {
+        return tell(path, "too large to be looked at", list.set_aside(name).map(drop));
+    };
+    let is_new = |line: &&[u8]| is_command(line) && !before.is_some_and(|before| before.0.contains(*line));
+    let new: Vec<&[u8]> = lines(&text).filter(is_new).collect();
+    if new.is_empty() {
+        return;
+    }
+    let mut kept = Vec::new();
+    for line in lines(&text).filter(|line| !is_new(line)) {
+        kept.extend(line);
+        kept.push(b'\n');
+    }
+    let replaced = list.replace(name, &kept);
+    for line in new {
+        tell(path, &String::from_utf8_lossy(line), replaced);
+    }
+}
+
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
+}
+
+/// Whether git runs a command for a line: `exec`, or `x`, after any blanks.
+fn is_command(line: &[u8]) -> bool {
+    let line = line.trim_ascii_start();
+    [&b"exec"[..], b"x"].iter().any(|word| {
+        line.strip_prefix(*word).is_some_and(|rest| rest.first().is_none_or(u8::is_ascii_whitespace))
+    })
+}
+
+/// Whether git would start `git-merge-` and what a file names, as a path.
+fn is_path(file: &str, text: &[u8]) -> bool {
+    if file != "opts" {
+        return text.contains(&b'/');
+    }
+    let is_strategy = |entry: &Entry| entry.key == "strategy" && entry.text().contains('/');
+    config::read(text).map_or(true, |entries| entries.iter().any(is_strategy))
+}

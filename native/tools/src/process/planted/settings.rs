@@ -1,0 +1,247 @@
+//! Which settings of git run programs, or name files from which such settings are taken.
+//!
+//! One table, from git's own documentation and that of what extends it. The names are as git compares them: sections and
+//! keys without regard to case, subsections as they are.
+
+use super::config::Entry;
+
+/// Settings of one kind.
+struct Setting {
+    section: &'static str,
+    subsection: Subsection,
+    /// The last part of the name; `*` stands for anything, alone or at the beginning.
+    key: &'static str,
+    when: When,
+    #[cfg_attr(not(test), allow(dead_code, reason = "for readers of the table, and checked by tests"))]
+    source: &'static str,
+}
+
+/// Whether a setting has a part between section and key.
+#[derive(PartialEq, Eq)]
+enum Subsection {
+    None,
+    Some,
+    Any,
+}
+
+/// Which of its values run a program.
+enum When {
+    Always,
+    /// All but true and false, which switch something built in, and nothing.
+    Program,
+    /// Those that begin with an exclamation mark.
+    Bang,
+    /// Addresses that have a command run.
+    Address,
+    /// Those whose subsection is such an address.
+    OfAddress,
+    /// Those with a slash: what git puts a prefix before is then a path.
+    Slash,
+}
+
+use Subsection::{Any, None as Plain, Some as With};
+use When::{Address, Always, Bang, OfAddress, Program, Slash};
+
+const fn setting(
+    section: &'static str,
+    subsection: Subsection,
+    key: &'static str,
+    when: When,
+    source: &'static str,
+) -> Setting {
+    Setting { section, subsection, key, when, source }
+}
+
+#[rustfmt::skip]
+const SETTINGS: &[Setting] = &[
+    setting("core", Plain, "fsmonitor", Program, "git-config(1), core.fsmonitor"),
+    setting("core", Plain, "sshcommand", Always, "git-config(1), core.sshCommand"),
+    setting("core", Plain, "gitproxy", Always, "git-config(1), core.gitProxy"),
+    setting("core", Plain, "pager", Always, "git-config(1), core.pager"),
+    setting("core", Plain, "editor", Always, "git-config(1), core.editor"),
+    setting("core", Plain, "askpass", Always, "git-config(1), core.askPass"),
+    setting("core", Plain, "hookspath", Always, "git-config(1), core.hooksPath"),
+    setting("core", Plain, "alternaterefscommand", Always, "git-config(1), core.alternateRefsCommand"),
+    setting("core", Plain, "virtualfilesystem", Always, "git-config(1) of Microsoft's git, core.virtualFilesystem"),
+    setting("sequence", Plain, "editor", Always, "git-config(1), sequence.editor"),
+    setting("pager", Any, "*", Program, "git-config(1), pager.<cmd>"),
+    setting("alias", Any, "*", Always, "git-config(1), alias.*: a command, or git with any of its options"),
+    setting("hook", Any, "*", Always, "git-hook(1), hook.<name>.command"),
+    setting("include", Any, "*", Always, "git-config(1), include.path"),
+    setting("includeif", Any, "*", Always, "git-config(1), includeIf.<condition>.path"),
+    setting("credential", Any, "helper", Program, "gitcredentials(7), credential.helper"),
+    setting("diff", Plain, "external", Always, "git-config(1), diff.external"),
+    setting("diff", With, "command", Always, "gitattributes(5), diff.<driver>.command"),
+    setting("diff", With, "textconv", Always, "gitattributes(5), diff.<driver>.textconv"),
+    setting("diff", Plain, "tool", Slash, "git-config(1), diff.tool: the name of a script of git's"),
+    setting("diff", Plain, "guitool", Slash, "git-config(1), diff.guitool"),
+    setting("merge", Plain, "tool", Slash, "git-config(1), merge.tool: the name of a script of git's"),
+    setting("merge", Plain, "guitool", Slash, "git-config(1), merge.guitool"),
+    setting("merge", With, "driver", Always, "gitattributes(5), merge.<driver>.driver"),
+    setting("difftool", With, "cmd", Always, "git-config(1), difftool.<tool>.cmd"),
+    setting("difftool", With, "path", Always, "git-config(1), difftool.<tool>.path"),
+    setting("mergetool", With, "cmd", Always, "git-config(1), mergetool.<tool>.cmd"),
+    setting("mergetool", With, "path", Always, "git-config(1), mergetool.<tool>.path"),
+    setting("mergetool", With, "layout", Always, "git-mergetool(1), mergetool.vimdiff.layout: commands of the editor"),
+    setting("filter", With, "clean", Always, "gitattributes(5), filter.<driver>.clean"),
+    setting("filter", With, "smudge", Always, "gitattributes(5), filter.<driver>.smudge"),
+    setting("filter", With, "process", Always, "gitattributes(5), filter.<driver>.process"),
+    setting("gpg", Any, "program", Always, "git-config(1), gpg.program, gpg.<format>.program"),
+    setting("gpg", Any, "defaultkeycommand", Always, "git-config(1), gpg.ssh.defaultKeyCommand"),
+    setting("remote", With, "uploadpack", Always, "git-config(1), remote.<name>.uploadpack"),
+    setting("remote", With, "receivepack", Always, "git-config(1), remote.<name>.receivepack"),
+    setting("remote", With, "vcs", Always, "git-config(1), remote.<name>.vcs"),
+    setting("remote", With, "url", Address, "git-remote-ext(1)"),
+    setting("remote", With, "pushurl", Address, "git-remote-ext(1)"),
+    setting("submodule", With, "url", Address, "git-remote-ext(1)"),
+    setting("url", With, "insteadof", OfAddress, "git-config(1), url.<base>.insteadOf"),
+    setting("url", With, "pushinsteadof", OfAddress, "git-config(1), url.<base>.pushInsteadOf"),
+    setting("protocol", Any, "allow", Always, "git-config(1), protocol.<name>.allow"),
+    setting("submodule", With, "update", Bang, "gitmodules(5), submodule.<name>.update"),
+    setting("uploadpack", Plain, "packobjectshook", Always, "git-config(1), uploadpack.packObjectsHook"),
+    setting("gc", Plain, "recentobjectshook", Always, "git-config(1), gc.recentObjectsHook"),
+    setting("interactive", Plain, "difffilter", Always, "git-config(1), interactive.diffFilter"),
+    setting("trailer", With, "command", Always, "git-interpret-trailers(1), trailer.<token>.command"),
+    setting("trailer", With, "cmd", Always, "git-interpret-trailers(1), trailer.<token>.cmd"),
+    setting("tar", With, "command", Always, "git-archive(1), tar.<format>.command"),
+    setting("pull", Plain, "twohead", Slash, "git-config(1), pull.twohead"),
+    setting("pull", Plain, "octopus", Slash, "git-config(1), pull.octopus"),
+    setting("init", Plain, "templatedir", Always, "git-config(1), init.templateDir: its hooks are copied"),
+    setting("sendemail", Any, "smtpserver", Slash, "git-send-email(1), sendemail.smtpServer"),
+    setting("sendemail", Any, "*cmd", Always, "git-send-email(1), sendemail.toCmd, ccCmd, headerCmd, sendmailCmd"),
+    setting("imap", Plain, "tunnel", Always, "git-imap-send(1), imap.tunnel"),
+    setting("instaweb", Plain, "httpd", Always, "git-instaweb(1), instaweb.httpd"),
+    setting("instaweb", Plain, "browser", Always, "git-instaweb(1), instaweb.browser"),
+    setting("web", Plain, "browser", Always, "git-web--browse(1), web.browser"),
+    setting("help", Plain, "browser", Always, "git-help(1), help.browser"),
+    setting("browser", With, "*", Always, "git-web--browse(1), browser.<tool>.cmd, browser.<tool>.path"),
+    setting("man", Plain, "viewer", Always, "git-help(1), man.viewer"),
+    setting("man", With, "*", Always, "git-help(1), man.<tool>.cmd, man.<tool>.path"),
+    setting("guitool", With, "cmd", Always, "git-gui, guitool.<name>.cmd"),
+    setting("lfs", With, "path", Always, "git-lfs-config(5), lfs.customtransfer.<name>.path"),
+    setting("lfs", With, "clean", Always, "git-lfs-config(5), lfs.extension.<name>.clean"),
+    setting("lfs", With, "smudge", Always, "git-lfs-config(5), lfs.extension.<name>.smudge"),
+    setting("lfs", Any, "standalonetransferagent", Always, "git-lfs-config(5), lfs.standalonetransferagent"),
+    setting("annex", Plain, "*-command", Always, "git-annex(1), configuration"),
+    setting("annex", Plain, "*-hook", Always, "git-annex(1), configuration"),
+    setting("annex", Plain, "*-program", Always, "git-annex(1), configuration"),
+    setting("remote", With, "annex-*", Always, "git-annex(1), configuration"),
+    setting("svn", Plain, "authorsprog", Always, "git-svn(1), --authors-prog"),
+    setting("svn-remote", With, "authorsprog", Always, "git-svn(1), --authors-prog"),
+];
+
+/// Whether a setting has git run a program, or take such settings from elsewhere.
+pub(super) fn runs_programs(entry: &Entry) -> bool {
+    SETTINGS.iter().any(|setting| setting.is(entry) && setting.when.holds(entry))
+}
+
+impl Setting {
+    fn is(&self, entry: &Entry) -> bool {
+        let has_subsection = entry.subsection.is_some();
+        let key = match (self.key.strip_prefix('*'), self.key.strip_suffix('*')) {
+            (Some(end), _) => entry.key.ends_with(end),
+            (None, Some(beginning)) => entry.key.starts_with(beginning),
+            (None, None) => entry.key == self.key,
+        };
+        entry.section == self.section
+            && key
+            && match self.subsection {
+                Plain => !has_subsection,
+                With => has_subsection,
+                Any => true,
+            }
+    }
+}
+
+impl When {
+    fn holds(&self, entry: &Entry) -> bool {
+        let value = entry.text();
+        match self {
+            Always => true,
+            Program => entry.value.is_some() && !is_boolean(value.trim()),
+            Bang => value.trim_start().starts_with('!'),
+            Address => is_command(&value),
+            OfAddress => {
+                entry.subsection.as_deref().is_some_and(|base| is_command(&String::from_utf8_lossy(base)))
+            }
+            Slash => value.contains('/'),
+        }
+    }
+}
+
+/// Whether git reads a value as true or false.
+fn is_boolean(value: &str) -> bool {
+    let words = ["", "true", "false", "yes", "no", "on", "off"];
+    words.iter().any(|word| value.eq_ignore_ascii_case(word)) || value.parse::<i64>().is_ok()
+}
+
+/// Whether an address is that of a helper which runs what the address says.
+fn is_command(address: &str) -> bool {
+    ["ext::", "fd::"].iter().any(|helper| address.trim_start().starts_with(helper))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::read;
+    use super::*;
+
+    /// Which settings of a file run programs, by name.
+    fn running(text: &str) -> Vec<String> {
+        read(text.as_bytes()).unwrap().iter().filter(|entry| runs_programs(entry)).map(Entry::name).collect()
+    }
+
+    #[test]
+    fn every_setting_of_the_table_has_a_source_and_is_written_as_it_is_compared() {
+        for Setting { section, key, source, .. } in SETTINGS {
+            assert!(!source.is_empty() && !section.is_empty(), "{section}.{key}");
+            assert!(
+                ![*section, *key].iter().any(|name| name.contains(char::is_uppercase)),
+                "{section}.{key}"
+            );
+            assert!(key.matches('*').count() <= 1, "{section}.{key}");
+        }
+    }
+
+    #[test]
+    fn what_an_ordinary_repository_has_runs_nothing() {
+        let text = "[core]\n repositoryformatversion = 0\n filemode = true\n bare = false\n logallrefupdates = true\n \
+                    fsmonitor = true\n untrackedCache = true\n autocrlf = input\n worktree = ../x\n\
+                    [remote \"origin\"]\n url = git@host:a/b.git\n fetch = +refs/heads/*:refs/remotes/origin/*\n \
+                    promisor = true\n partialclonefilter = blob:none\n\
+                    [branch \"main\"]\n remote = origin\n merge = refs/heads/main\n rebase = true\n\
+                    [user]\n name = N\n email = e@x\n signingkey = K\n[commit]\n gpgsign = true\n\
+                    [submodule \"s\"]\n url = https://host/s\n active = true\n update = rebase\n\
+                    [pager]\n log = false\n[extensions]\n worktreeConfig = true\n[diff]\n algorithm = histogram\n \
+                    tool = meld\n[merge]\n tool = vimdiff\n conflictStyle = zdiff3\n[pull]\n rebase = true\n twohead = ort\n\
+                    [url \"https://host/\"]\n insteadOf = git@host:\n[annex]\n uuid = 1\n version = 10\n\
+                    [lfs]\n repositoryformatversion = 0\n[lfs \"https://host/x\"]\n access = basic\n\
+                    [credential]\n helper =\n[sendemail]\n smtpserver = mail.host\n";
+        assert_eq!(running(text), Vec::<String>::new());
+    }
+
+    #[test]
+    fn names_and_values_are_compared_as_git_does() {
+        let text = "[CORE]\n FsMonitor = ./p\n[filter \"X\"]\n CLEAN = p\n[filter]\n clean = p\n[pager]\n log = less\n\
+                    [pager \"diff\"]\n x = less\n[submodule \"s\"]\n update = !p\n[remote \"o\"]\n url = ext::p\n \
+                    annex-ssh-command = p\n[url \"ext::p\"]\n insteadOf = x\n[merge]\n tool = ../p\n[alias \"a\"]\n command = p\n\
+                    [includeIf \"gitdir:/x\"]\n path = y\n[annex]\n secure-erase-command = p\n[pull]\n twohead = /p\n\
+                    [core]\n pager\n";
+        let expected = [
+            "core.fsmonitor",
+            "filter.X.clean",
+            "pager.log",
+            "pager.diff.x",
+            "submodule.s.update",
+            "remote.o.url",
+            "remote.o.annex-ssh-command",
+            "url.ext::p.insteadof",
+            "merge.tool",
+            "alias.a.command",
+            "includeif.gitdir:/x.path",
+            "annex.secure-erase-command",
+            "pull.twohead",
+            "core.pager",
+        ];
+        assert_eq!(running(text), expected);
+    }
+}
