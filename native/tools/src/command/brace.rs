@@ -61,7 +61,7 @@ fn sequence(
     depth: usize,
 ) -> Option<Vec<Vec<Piece>>> {
     let mut word = pieces[..open].to_vec();
-    word.push(Piece::Unknown { quoted: false });
+    word.push(Piece::unknown(false));
     let tails = expand_from(&pieces[close + 1..], 0, budget, depth + 1)?;
     Some(tails.into_iter().map(|tail| [word.clone(), tail].concat()).collect())
 }

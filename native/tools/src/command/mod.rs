@@ -7,6 +7,7 @@
 //! might read in another way, is a doubt, too. Nothing here runs anything, and time and depth are bounded.
 
 mod ansi_c;
+mod arithmetic;
 mod brace;
 mod builtin;
 mod compound;
@@ -15,12 +16,14 @@ mod hazard;
 mod heredoc;
 mod lexer;
 mod options;
+mod parameter;
 mod parser;
 mod plain;
 mod run;
 mod sed;
 #[cfg(test)]
 mod tests;
+mod values;
 mod variable;
 mod word;
 mod wrapper;
@@ -50,6 +53,12 @@ pub struct Analysis {
     pub doubts: Vec<Doubt>,
     /// Characters that were read so far.
     read: usize,
+    /// Values of its variables.
+    values: values::Values,
+    /// Functions that are surely defined.
+    functions: Vec<String>,
+    /// Names that it unsets.
+    unset: Vec<String>,
 }
 
 /// A program that a command starts, or a builtin of the shell.
@@ -108,6 +117,9 @@ pub fn analyse(command: &str) -> Analysis {
     if let Err(Odd(why)) = parser::read(command, 0, &mut analysis) {
         analysis.doubt(String::new(), &why);
     }
+    if !analysis.values.hold() {
+        analysis.doubt(String::new(), "values that only the run shows are evaluated, and can run commands");
+    }
     analysis
 }
 
@@ -150,6 +162,11 @@ impl Analysis {
         if self.doubts.len() < 16 && !self.doubts.contains(&doubt) {
             self.doubts.push(doubt);
         }
+    }
+
+    /// Variables whose values bash evaluates, or may: those of the environment can run commands there.
+    pub fn evaluated(&self) -> impl Iterator<Item = &str> {
+        self.values.evaluated()
     }
 
     /// Takes note of a variable that is set.

@@ -10,7 +10,9 @@ struct Wrapper {
     flags: &'static str,
     /// Letters of options with a value, in the same word or the next.
     valued: &'static str,
-    /// Long options without a value.
+    /// Letters of options whose value, where they have one, is the rest of their word.
+    optional: &'static str,
+    /// Long options without a value, or with one behind `=`.
     long: &'static [&'static str],
     /// Long options with a value.
     long_valued: &'static [&'static str],
@@ -25,6 +27,7 @@ const PLAIN: Wrapper = Wrapper {
     names: &["nohup", "builtin", "time"],
     flags: "",
     valued: "",
+    optional: "",
     long: &[],
     long_valued: &[],
     operands: 0,
@@ -69,8 +72,19 @@ const WRAPPERS: [Wrapper; 13] = [
         names: &["xargs"],
         flags: "0rtpxo",
         valued: "adELnPsI",
-        long: &["null", "no-run-if-empty", "verbose", "exit", "interactive"],
-        long_valued: &["arg-file", "delimiter", "max-lines", "max-args", "max-procs", "max-chars", "replace"],
+        optional: "eil",
+        long: &[
+            "null",
+            "no-run-if-empty",
+            "verbose",
+            "exit",
+            "interactive",
+            "open-tty",
+            "eof",
+            "max-lines",
+            "replace",
+        ],
+        long_valued: &["arg-file", "delimiter", "max-args", "max-procs", "max-chars"],
         ..PLAIN
     },
     Wrapper {
@@ -94,6 +108,8 @@ pub(super) struct Unwrapped {
     pub(super) inner: Vec<Word>,
     /// Names that are set for it.
     pub(super) assigned: Vec<String>,
+    /// Whether an option of xargs puts what it reads into the words.
+    replaces: bool,
     /// The wrapper's own standing.
     pub(super) standing: Standing,
     /// What is not understood of its options.
@@ -103,8 +119,13 @@ pub(super) struct Unwrapped {
 /// What a program of that name starts, if it is a wrapper; `words` begin with the name.
 pub(super) fn unwrap(name: &str, words: &[Word]) -> Option<Unwrapped> {
     let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name))?;
-    let mut found =
-        Unwrapped { inner: Vec::new(), assigned: Vec::new(), standing: wrapper.standing, odd: None };
+    let mut found = Unwrapped {
+        inner: Vec::new(),
+        assigned: Vec::new(),
+        replaces: false,
+        standing: wrapper.standing,
+        odd: None,
+    };
     let at = wrapper.skip(words, &mut found);
     found.inner = words.get(at..).unwrap_or_default().to_vec();
     if name == "xargs" {
@@ -112,18 +133,12 @@ pub(super) fn unwrap(name: &str, words: &[Word]) -> Option<Unwrapped> {
             found.inner.push(Word::literal("echo"));
         }
         found.inner.push(Word::unknown());
-        replace(words, &mut found.inner);
+        // Every place of a text in the command stands for what is read.
+        if found.replaces {
+            found.inner.iter_mut().for_each(|word| *word = Word::unknown());
+        }
     }
     Some(found)
-}
-
-/// With `xargs -I x`, every x in the command stands for what is read.
-fn replace(words: &[Word], inner: &mut [Word]) {
-    let mut texts = words.iter().map(Word::text);
-    let is_option = |text: &str| text.starts_with("-I") || text.starts_with("--replace");
-    if texts.any(|text| text.is_some_and(|text| is_option(&text))) {
-        inner.iter_mut().for_each(|word| *word = Word::unknown());
-    }
 }
 
 impl Wrapper {
@@ -163,13 +178,18 @@ impl Wrapper {
         if let Some(long) = text.strip_prefix("--") {
             let (name, value) =
                 long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
-            let is_flag = value.is_none() && self.long.contains(&name);
+            let is_flag = self.long.contains(&name);
             if !is_flag && !self.long_valued.contains(&name) {
                 found.odd = Some("an option is not known");
             }
+            found.replaces |= name == "replace";
             return !is_flag && value.is_none();
         }
         for (at, letter) in text.char_indices().skip(1) {
+            found.replaces |= matches!(letter, 'I' | 'i');
+            if self.optional.contains(letter) {
+                return false;
+            }
             if self.valued.contains(letter) {
                 return at + letter.len_utf8() == text.len();
             }
