@@ -31,8 +31,9 @@ fn is_sure(found: &Analysis) -> bool {
 
 /// Whether a listed word can be what a program got.
 fn is_word(word: &Word, arg: &str) -> bool {
-    let home = word.text().and_then(|text| text.strip_prefix('~').map(|rest| format!("/home/judge{rest}")));
-    word.may_be(arg) || home.as_deref() == Some(arg)
+    let text = word.text().unwrap_or_default();
+    let tilde = text.starts_with('~') || text.contains("=~") || text.contains(":~");
+    word.may_be(arg) || tilde && text.replace('~', "/home/judge") == arg
 }
 
 /// Whether a listed program can be what ran.

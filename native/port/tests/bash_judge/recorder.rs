@@ -15,9 +15,10 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 /// Programs that are there.
-const PROGRAMS: [&str; 25] = [
+const PROGRAMS: [&str; 32] = [
     "git", "rm", "ls", "cat", "cp", "npm", "make", "a", "b", "no", "say", "curl", "env", "timeout", "nice",
-    "nohup", "xargs", "find", "setsid", "stdbuf", "bash", "sh", "sudo", "busybox", "wrap",
+    "nohup", "xargs", "find", "setsid", "stdbuf", "bash", "sh", "sudo", "busybox", "wrap", "time",
+    "function", "select", "coproc", "let", "read", "declare",
 ];
 
 /// Files that patterns match, some with names that only an attacker gives.

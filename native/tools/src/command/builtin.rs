@@ -2,7 +2,7 @@
 
 use super::values::Kind;
 use super::variable::is_telling;
-use super::word::{Glyph, Piece, Source, Word, is_name_char};
+use super::word::{Piece, Source, Word, is_name_char};
 use super::{Analysis, Standing, parser};
 
 /// What is to be known of a builtin.
@@ -14,6 +14,14 @@ pub(super) struct Builtin {
 /// Builtins that do nothing beyond the shell, and evaluate nothing.
 const HARMLESS: [&str; 12] =
     [":", "true", "false", "exit", "return", "break", "continue", "shift", "echo", "pwd", "type", "umask"];
+
+/// Builtins of which there are programs that do the same.
+const PROGRAMS: [&str; 8] = [":", "true", "false", "echo", "printf", "pwd", "test", "["];
+
+/// Whether a program of that name does what the builtin does.
+pub(super) fn is_program(name: &str) -> bool {
+    PROGRAMS.contains(&name)
+}
 
 /// Builtins that change what commands mean, load code, or evaluate their arguments.
 const POWERFUL: [&str; 16] = [
@@ -43,11 +51,13 @@ pub(super) fn look(name: &str, args: &[Word], depth: usize, out: &mut Analysis) 
         "let" => unsure(!args.is_empty() && evaluates(args, depth, out), "its arithmetic is not plain"),
         "test" | "[" => unsure(is_plain_test(args, out), "it evaluates the name of a variable"),
         "printf" => unsure(prints(args, out), NAMES),
-        "wait" => unsure(options("nf", "").is_some_and(|found| found.are_numbers(out)), NAMES),
+        "wait" => unsure(waits(args, out), NAMES),
         "read" => {
+            out.takes_input = true;
             unsure(options("ers", "adinNptu").is_some_and(|found| found.assign("a", "REPLY", out)), NAMES)
         }
         "mapfile" | "readarray" => {
+            out.takes_input = true;
             unsure(options("t", "dnOsu").is_some_and(|found| found.assign_list("MAPFILE", out)), NAMES)
         }
         "getopts" => unsure(gets_options(args, out), NAMES),
@@ -78,7 +88,7 @@ impl<'a> Options<'a> {
     fn read(args: &'a [Word], flags: &str, valued: &str) -> Option<Self> {
         let mut found = Self { letters: String::new(), values: Vec::new(), operands: args };
         while let Some((first, rest)) = found.operands.split_first() {
-            if first.first().is_some_and(|char| !"-+".contains(char)) || first.is_number() {
+            if first.first().is_some_and(|char| !"-+".contains(char)) {
                 break;
             }
             let text = first.text()?;
@@ -155,13 +165,6 @@ impl<'a> Options<'a> {
             !is_list && !is_telling(&name)
         })
     }
-
-    /// `wait`: numbers of processes.
-    fn are_numbers(self, out: &mut Analysis) -> bool {
-        self.operands
-            .iter()
-            .all(|word| word.first() == Some('%') || out.values.require(&word.pieces, Kind::Number))
-    }
 }
 
 /// Whether a value is that of an array, as far as its first character tells.
@@ -221,6 +224,15 @@ fn evaluates(args: &[Word], depth: usize, out: &mut Analysis) -> bool {
     texts.all(|text| text.is_some_and(|text| parser::expression(&text, depth, out).is_ok()))
 }
 
+/// `wait` for numbers of processes.
+fn waits(args: &[Word], out: &mut Analysis) -> bool {
+    args.iter().all(|word| {
+        matches!(word.text().as_deref(), Some("-n" | "-f" | "-nf" | "-fn"))
+            || word.first() == Some('%')
+            || out.values.require(&word.pieces, Kind::Number)
+    })
+}
+
 fn gets_options(args: &[Word], out: &mut Analysis) -> bool {
     out.values.assign("OPTARG", Kind::Any);
     out.values.assign("OPTIND", Kind::Any);
@@ -270,15 +282,18 @@ fn is_plain_test(args: &[Word], out: &mut Analysis) -> bool {
     }
     (0..args.len()).all(|at| {
         let may_be_operator = OPERATORS.iter().any(|operator| args[at].may_be(operator));
+        let is_pattern = args[at].may_split() && !splits(&args[at]);
         let last = (at + 1..args.len()).find(|at| !splits(&args[*at])).unwrap_or(args.len());
         let next = args.get(at + 1..=last.min(args.len().saturating_sub(1))).unwrap_or_default();
-        !may_be_operator || !next.iter().any(|word| may_have_subscript(word))
+        !may_be_operator || !is_pattern && !next.iter().any(|word| may_have_subscript(word))
     })
 }
 
 /// Whether a word may hold a bracket. Of those that split, the values are known to have none.
 fn may_have_subscript(word: &Word) -> bool {
     !word.may_be_words()
-        && !word.is_number()
-        && word.glyphs().iter().any(|glyph| !matches!(glyph, Glyph::Is(char) if *char != '['))
+        && word.pieces.iter().any(|piece| match piece {
+            Piece::Char { char, quoted } => *char == '[' || !quoted && matches!(char, '*' | '?'),
+            Piece::Unknown { source, .. } => *source != Source::Number,
+        })
 }

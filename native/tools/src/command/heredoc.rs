@@ -37,6 +37,10 @@ impl Parser<'_> {
             return Ok(false);
         };
         self.blanks();
+        // A dash behind `>&` is a word of its own, whatever follows it.
+        if matches!(operator, "<&" | ">&") && self.cursor.take("-") {
+            return Ok(true);
+        }
         match operator {
             "<<" | "<<-" => self.here(operator == "<<-")?,
             _ => self.target(operator, simple)?,

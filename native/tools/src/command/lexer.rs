@@ -25,7 +25,7 @@ impl Parser<'_> {
             }
             self.piece(&mut word)?;
         }
-        if brace::is_doubtful(&word.pieces) && !brace::is_whole(&word.pieces) {
+        if brace::is_doubtful(&word.pieces) && (word.is_joined || !brace::is_whole(&word.pieces)) {
             return Err(Odd::new("the braces in it are not balanced"));
         }
         Ok(word)
@@ -126,6 +126,7 @@ impl Parser<'_> {
                 let name = self.name();
                 let source = self.out.values.source(&name);
                 word.push_source(in_quotes, source);
+                word.is_joined |= !in_quotes && self.is_in_braces();
             }
             Some(char @ ('#' | '?' | '$')) => {
                 self.cursor.take(&String::from(char));
@@ -140,9 +141,17 @@ impl Parser<'_> {
                 self.cursor.next();
                 word.push_unknown(in_quotes && !matches!(char, '@' | '*'));
             }
-            _ => word.push('$', true),
+            _ => {
+                word.push('$', true);
+                word.is_joined |= !in_quotes && self.is_in_braces();
+            }
         }
         Ok(())
+    }
+
+    /// Whether what comes next can be part of braces that are expanded.
+    fn is_in_braces(&self) -> bool {
+        matches!(self.cursor.peek(), Some('{' | ',' | '}'))
     }
 
     /// `(…)` after `$`, `<` or `>`.
@@ -178,7 +187,8 @@ fn counted(text: &str, functions: &[String]) -> Source {
     const COUNTING: [&str; 8] =
         ["wc -l", "wc -c", "wc -w", "wc -m", "nproc", "date +%s", "date +%s%N", "date +%Y"];
     let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or_default();
-    let is_one = !inner.contains(|char| ";&(){}\n`#\\".contains(char)) && !inner.contains("||");
+    let is_one = !inner.contains(|char| ";&(){}\n`#\\".contains(char))
+        && !["||", ">|"].iter().any(|other| inner.contains(other));
     let last = inner.rsplit('|').next().unwrap_or_default().trim_matches([' ', '\t']);
     let (command, file) = last.split_once('<').map_or((last, None), |(command, file)| (command, Some(file)));
     let command = command.trim_end_matches([' ', '\t']);

@@ -12,6 +12,8 @@ mod brace;
 mod builtin;
 mod compound;
 mod cursor;
+#[cfg(test)]
+mod everyday;
 mod hazard;
 mod heredoc;
 mod lexer;
@@ -43,7 +45,7 @@ pub struct Analysis {
     pub programs: Vec<Program>,
     /// Files that its redirections write to.
     pub writes: Vec<FileUse>,
-    /// Files that its redirections read from, where no program stands beside them.
+    /// Files that its redirections read from, where the shell itself may read them.
     pub reads: Vec<FileUse>,
     /// Files that its redirections let a program read.
     pub inputs: Vec<FileUse>,
@@ -57,6 +59,8 @@ pub struct Analysis {
     values: values::Values,
     /// Functions that are surely defined.
     functions: Vec<String>,
+    /// Whether a builtin reads what its redirections open.
+    takes_input: bool,
     /// Names that it unsets.
     unset: Vec<String>,
 }
@@ -116,6 +120,10 @@ pub fn analyse(command: &str) -> Analysis {
     let mut analysis = Analysis::default();
     if let Err(Odd(why)) = parser::read(command, 0, &mut analysis) {
         analysis.doubt(String::new(), &why);
+    }
+    if analysis.takes_input {
+        let inputs = std::mem::take(&mut analysis.inputs);
+        analysis.reads.extend(inputs);
     }
     if !analysis.values.hold() {
         analysis.doubt(String::new(), "values that only the run shows are evaluated, and can run commands");

@@ -29,7 +29,9 @@ pub(super) fn simple(out: &mut Analysis, simple: Simple, depth: usize) -> Result
     }
     match simple.words.is_empty() {
         true => Ok(()),
-        false => Runner { out, part: simple.part.trim().to_owned() }.call(simple.words, depth),
+        false => {
+            Runner { out, part: simple.part.trim().to_owned(), is_shell: true }.call(simple.words, depth)
+        }
     }
 }
 
@@ -37,6 +39,8 @@ pub(super) fn simple(out: &mut Analysis, simple: Simple, depth: usize) -> Result
 struct Runner<'a> {
     out: &'a mut Analysis,
     part: String,
+    /// Whether the shell itself runs what comes next, its builtins included.
+    is_shell: bool,
 }
 
 impl Runner<'_> {
@@ -76,7 +80,8 @@ impl Runner<'_> {
         if let Some(found) = wrapper::unwrap(name, &words) {
             return self.wrapper(name, words, found, depth);
         }
-        if let Some(found) = builtin::look(name, &words[1..], depth, self.out) {
+        let is_builtin = self.is_shell || builtin::is_program(name);
+        if let Some(found) = is_builtin.then(|| builtin::look(name, &words[1..], depth, self.out)).flatten() {
             self.list(words, found.standing, found.hazard);
             return Ok(());
         }
@@ -112,6 +117,7 @@ impl Runner<'_> {
             self.out.directories.push(Word::unknown());
         }
         self.list(words, found.standing, None);
+        self.is_shell &= matches!(name, "command" | "builtin");
         match found.inner.is_empty() {
             true => Ok(()),
             false => self.run(found.inner, depth + 1),
@@ -187,6 +193,7 @@ impl Runner<'_> {
             };
             let inner: Vec<Word> = words[start + 1..end].iter().map(fill).collect();
             if !inner.is_empty() {
+                self.is_shell = false;
                 self.run(inner, depth + 1)?;
             }
         }

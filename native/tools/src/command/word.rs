@@ -35,6 +35,8 @@ pub(super) struct Raw {
     pub(super) pieces: Vec<Piece>,
     /// Whether there are quotes in it: without, a word that comes to nothing is none.
     pub(super) has_quotes: bool,
+    /// Whether the name of a variable in it goes on where braces are expanded, as in `{$a,b}c`.
+    pub(super) is_joined: bool,
 }
 
 impl Raw {
@@ -68,7 +70,7 @@ impl Raw {
             match piece {
                 Piece::Char { char: '=', quoted: false } if !name.is_empty() => {
                     let pieces = self.pieces[at + 1..].to_vec();
-                    return Some((name, Raw { pieces, has_quotes: self.has_quotes }));
+                    return Some((name, Raw { pieces, has_quotes: self.has_quotes, is_joined: false }));
                 }
                 Piece::Char { char: '+', quoted: false } if self.is_equals(at + 1) && !name.is_empty() => {}
                 Piece::Char { char, quoted: false } if is_name_char(*char, name.is_empty()) => {
@@ -254,12 +256,7 @@ impl Word {
 
     /// The name of a builtin or function where nothing of it is quoted.
     pub(super) fn name(&self) -> Option<String> {
-        Raw { pieces: self.pieces.clone(), has_quotes: self.has_quotes }.name().filter(|_| !self.has_quotes)
-    }
-
-    /// Whether the text is a number that only the run shows.
-    pub(super) fn is_number(&self) -> bool {
-        matches!(self.pieces[..], [Piece::Unknown { source: Source::Number, .. }])
+        Raw { pieces: self.pieces.clone(), ..Raw::default() }.name().filter(|_| !self.has_quotes)
     }
 
     /// Whether it begins with a known character that no expansion can change.
@@ -315,6 +312,7 @@ mod tests {
         let raw = |quoted: bool| Raw {
             pieces: "X=1".chars().map(|char| Piece::Char { char, quoted }).collect(),
             has_quotes: quoted,
+            is_joined: false,
         };
         assert_eq!(raw(false).assignment().unwrap().0, "X");
         assert!(raw(true).assignment().is_none());

@@ -38,7 +38,8 @@ const PLAIN: Wrapper = Wrapper {
 const WRAPPERS: [Wrapper; 13] = [
     PLAIN,
     Wrapper { names: &["command"], flags: "p", ..PLAIN },
-    Wrapper { names: &["exec"], flags: "cl", valued: "a", ..PLAIN },
+    // Its options -l and -a make login shells, which read files first.
+    Wrapper { names: &["exec"], flags: "c", ..PLAIN },
     Wrapper {
         names: &["env"],
         flags: "iv0",
@@ -108,8 +109,8 @@ pub(super) struct Unwrapped {
     pub(super) inner: Vec<Word>,
     /// Names that are set for it.
     pub(super) assigned: Vec<String>,
-    /// Whether an option of xargs puts what it reads into the words.
-    replaces: bool,
+    /// What stands for the texts that xargs reads.
+    mark: Option<String>,
     /// The wrapper's own standing.
     pub(super) standing: Standing,
     /// What is not understood of its options.
@@ -122,7 +123,7 @@ pub(super) fn unwrap(name: &str, words: &[Word]) -> Option<Unwrapped> {
     let mut found = Unwrapped {
         inner: Vec::new(),
         assigned: Vec::new(),
-        replaces: false,
+        mark: None,
         standing: wrapper.standing,
         odd: None,
     };
@@ -133,12 +134,38 @@ pub(super) fn unwrap(name: &str, words: &[Word]) -> Option<Unwrapped> {
             found.inner.push(Word::literal("echo"));
         }
         found.inner.push(Word::unknown());
-        // Every place of a text in the command stands for what is read.
-        if found.replaces {
-            found.inner.iter_mut().for_each(|word| *word = Word::unknown());
+        if let Some(mark) = &found.mark {
+            found.inner.iter_mut().for_each(|word| fill(word, mark));
         }
     }
     Some(found)
+}
+
+/// With `xargs -I mark`, every mark in the command stands for what is read.
+fn fill(word: &mut Word, mark: &str) {
+    if word.text().is_none_or(|text| text.contains(mark)) && !word.may_split() {
+        *word = Word::unknown();
+    }
+}
+
+impl Unwrapped {
+    /// Takes note of a mark; of two, it is not worked out which one holds.
+    fn marks(&mut self, value: &str) {
+        let mark = if value.is_empty() { "{}" } else { value };
+        if self.mark.replace(mark.to_owned()).is_some() {
+            self.odd = Some("two texts stand for what is read");
+        }
+    }
+
+    /// The mark of `-I` where it is a word of its own.
+    fn takes(&mut self, option: &str, value: Option<&Word>) {
+        if self.mark.is_some() && option.ends_with('I') {
+            self.mark = value.and_then(Word::text).filter(|mark| !mark.is_empty());
+            if self.mark.is_none() {
+                self.odd = Some("what stands for the texts that it reads is not known");
+            }
+        }
+    }
 }
 
 impl Wrapper {
@@ -153,9 +180,13 @@ impl Wrapper {
             if has_options && text == "--" {
                 has_options = false;
             } else if has_options && text.starts_with('-') && text != "-" {
-                at += usize::from(self.takes_next(&text, found));
+                if self.takes_next(&text, found) {
+                    at += 1;
+                    found.takes(&text, words.get(at));
+                }
             } else if has_options && text == "-" {
-                found.odd = self.assigns.then_some(()).map_or(Some("an option is not known"), |()| found.odd);
+                has_options = false;
+                found.odd = if self.assigns { found.odd } else { Some("an option is not known") };
             } else if let Some(name) = self.assigned(&text) {
                 has_options = false;
                 found.assigned.push(name.to_owned());
@@ -182,16 +213,24 @@ impl Wrapper {
             if !is_flag && !self.long_valued.contains(&name) {
                 found.odd = Some("an option is not known");
             }
-            found.replaces |= name == "replace";
+            if name == "replace" {
+                found.marks(value.unwrap_or_default());
+            }
             return !is_flag && value.is_none();
         }
         for (at, letter) in text.char_indices().skip(1) {
-            found.replaces |= matches!(letter, 'I' | 'i');
+            let value = &text[at + letter.len_utf8()..];
             if self.optional.contains(letter) {
+                if letter == 'i' {
+                    found.marks(value);
+                }
                 return false;
             }
             if self.valued.contains(letter) {
-                return at + letter.len_utf8() == text.len();
+                if letter == 'I' {
+                    found.marks(value);
+                }
+                return value.is_empty();
             }
             if !self.flags.contains(letter) {
                 found.odd = Some("an option is not known");
