@@ -639,8 +639,24 @@ impl Generator {
         }
     }
 
-    /// What agents write every day.
+    /// What agents write every day, and the same within something else.
     fn everyday(&mut self) -> String {
+        let text = self.usual();
+        match self.below(12) {
+            0 => format!("({text})"),
+            1 => format!("git \"$({text})\""),
+            2 => format!("if {text}; then make; fi").replace("\n; then", "\nthen"),
+            3 => format!("bash -c '{}'", text.replace('\'', r"'\''")),
+            4 => format!("f() {{ {text}\n}}; f"),
+            5 => format!("{text} | {}", self.usual()),
+            6 => format!("{{ {text}\n}} >> out"),
+            7 => format!("{text}\n{}", self.usual()),
+            8 => format!("while {text}; do break; done").replace("\n; do", "\ndo"),
+            _ => text,
+        }
+    }
+
+    fn usual(&mut self) -> String {
         self.of(&[
             "for f in *.txt; do cat \"$f\"; done",
             "while IFS= read -r line; do git \"$line\"; done < null",

@@ -33,7 +33,9 @@ fn is_sure(found: &Analysis) -> bool {
 fn is_word(word: &Word, arg: &str) -> bool {
     let text = word.text().unwrap_or_default();
     let tilde = text.starts_with('~') || text.contains("=~") || text.contains(":~");
-    word.may_be(arg) || tilde && text.replace('~', "/home/judge") == arg
+    let at_start = |text: &str| text.strip_prefix('~').map(|rest| format!("/home/judge{rest}"));
+    let meant = at_start(&text).unwrap_or(text).replace("=~", "=/home/judge").replace(":~", ":/home/judge");
+    word.may_be(arg) || tilde && meant == arg
 }
 
 /// Whether a listed program can be what ran.

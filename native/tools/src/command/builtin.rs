@@ -285,7 +285,7 @@ fn is_plain_test(args: &[Word], out: &mut Analysis) -> bool {
         let is_pattern = args[at].may_split() && !splits(&args[at]);
         let last = (at + 1..args.len()).find(|at| !splits(&args[*at])).unwrap_or(args.len());
         let next = args.get(at + 1..=last.min(args.len().saturating_sub(1))).unwrap_or_default();
-        !may_be_operator || !is_pattern && !next.iter().any(|word| may_have_subscript(word))
+        !may_be_operator || !is_pattern && !next.iter().any(may_have_subscript)
     })
 }
 

@@ -47,7 +47,10 @@ impl Runner<'_> {
     /// What the shell itself starts, or a function of the command.
     fn call(&mut self, words: Vec<Word>, depth: usize) -> Result<()> {
         match words[0].text().is_some_and(|name| self.out.functions.contains(&name)) {
-            true => Ok(self.list(words, Standing::Harmless, None)),
+            true => {
+                self.list(words, Standing::Harmless, None);
+                Ok(())
+            }
             false => self.run(words, depth),
         }
     }
