@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 const NAMES: [&str; 11] = ["git", "rm", "ls", "cat", "cp", "npm", "make", "a", "b", "no", "curl"];
 /// Characters that change how a text is read.
-const HOSTILE: [char; 24] = [
+const HOSTILE: [char; 38] = [
     '\'', '"', '\\', '`', '$', '(', ')', '{', '}', ';', '&', '|', '<', '>', '#', '!', '\n', ' ', '=', '*',
-    '[', ']', '~', ',',
+    '[', ']', '~', ',', '\r', '\t', '\u{b}', '\u{a0}', '^', '%', '@', ':', '+', '-', '?', '.', 'E', '0',
 ];
 
 /// Commands made from a seed.
@@ -25,26 +25,34 @@ impl Generator {
         Self { state, shims, documents: Vec::new(), has_paths: true }
     }
 
-    fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
         self.state ^= self.state << 17;
         (self.state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % bound
     }
 
-    fn chance(&mut self, percent: usize) -> bool {
+    pub(crate) fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
-    fn of<'t>(&mut self, texts: &[&'t str]) -> &'t str {
+    pub(crate) fn of<'t>(&mut self, texts: &[&'t str]) -> &'t str {
         texts[self.below(texts.len())]
+    }
+
+    pub(crate) fn shims(&self) -> &std::path::Path {
+        &self.shims
     }
 
     /// A command.
     pub(crate) fn command(&mut self) -> String {
         let is_changed = self.chance(30);
         self.has_paths = !is_changed;
-        let mut text = self.list(2);
+        let mut text = match self.below(10) {
+            0..=4 => self.attempt(),
+            5 => format!("{}{}{}", self.attempt(), self.of(&["; ", "\n", " && ", " | "]), self.attempt()),
+            _ => self.list(2),
+        };
         for document in std::mem::take(&mut self.documents) {
             text.push_str(&document);
         }
@@ -60,8 +68,14 @@ impl Generator {
     fn change(&mut self, text: &mut String) {
         let mut chars: Vec<char> = text.chars().collect();
         let at = self.below(chars.len() + 1);
-        match self.below(4) {
+        match self.below(5) {
             0 if at < chars.len() => _ = chars.remove(at),
+            1 if at < chars.len() => {
+                let end = (at + 1 + self.below(6)).min(chars.len());
+                let part = chars[at..end].to_vec();
+                let to = self.below(chars.len() + 1);
+                chars.splice(to..to, part);
+            }
             _ => chars.insert(at, HOSTILE[self.below(HOSTILE.len())]),
         }
         *text = chars.into_iter().collect();
@@ -213,7 +227,7 @@ impl Generator {
             12 => self.text_of("bash --norc -euc", depth),
             13 => format!("say x y | xargs {inner}"),
             14 => format!("say x | xargs -I{{}} {inner} {{}}"),
-            15 => format!("find . -exec {inner} {{}} \\;"),
+            15 => format!("find . -maxdepth 0 -exec {inner} {{}} \\;"),
             16 => format!("find . -maxdepth 0 -exec {inner} {{}} +"),
             17 => format!("setsid -w {inner}"),
             18 => format!("stdbuf -oL {inner}"),

@@ -1,25 +1,73 @@
-//! What the judge of commands finds, held against what bash does.
+//! What the reader of commands finds, held against what bash does.
 //!
-//! Thousands of generated commands, in plain and in hostile spellings, are run by a real bash whose PATH has nothing but
-//! programs that record how they are called. Whatever ran must be in the judge's list, or the verdict was not allow.
+//! Generated commands, in plain and in hostile spellings, are run by a real bash in which every program and every file is
+//! replaced by a record. Whatever ran or was opened must be in the reader's list, or the command was doubted.
+//! `BEAMAI_COMMANDS` tries more commands, `BEAMAI_SEED` others: a million take about an hour of one core.
 #![cfg(target_os = "linux")]
 
+mod attempts;
 mod generator;
 mod recorder;
 
-use beamai_tools::command::{Program, analyse};
+use beamai_tools::command::{Analysis, FileUse, Program, Word, analyse};
 use beamai_tools::engine::{Call, Host};
 use beamai_tools::workspace::Workspace;
 use generator::Generator;
-use recorder::{Ran, Recorder};
-use serde_json::{Value, json};
+use recorder::{Did, Recorder};
+use serde_json::json;
+use std::path::Path;
 
-/// Commands in all.
+/// Commands in all, unless BEAMAI_COMMANDS says otherwise.
 const COMMANDS: u64 = 6000;
-const THREADS: u64 = 4;
+const THREADS: u64 = 2;
 
-fn host(directory: &std::path::Path, permissions: Value) -> Host {
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
+}
+
+fn is_sure(found: &Analysis) -> bool {
+    found.doubts.is_empty() && found.programs.iter().all(|program| program.hazard.is_none())
+}
+
+/// Whether a listed word can be what a program got.
+fn is_word(word: &Word, arg: &str) -> bool {
+    let text = word.text().unwrap_or_default();
+    let tilde = text.starts_with('~') || text.contains("=~") || text.contains(":~");
+    let at_start = |text: &str| text.strip_prefix('~').map(|rest| format!("/home/judge{rest}"));
+    let meant = at_start(&text).unwrap_or(text).replace("=~", "=/home/judge").replace(":~", ":/home/judge");
+    word.may_be(arg) || tilde && meant == arg
+}
+
+/// Whether a listed program can be what ran.
+fn is_of(program: &Program, name: &str, args: &[String]) -> bool {
+    let base = |text: &str| text.rsplit('/').next().unwrap_or_default().to_owned();
+    let words = &program.words[1..];
+    let is_name =
+        program.name().is_some_and(|listed| base(&listed) == base(name)) || is_word(&program.words[0], name);
+    let has_any = words.iter().any(Word::may_split);
+    is_name
+        && (has_any
+            || words.len() == args.len() && words.iter().zip(args).all(|(word, arg)| is_word(word, arg)))
+}
+
+fn is_among<'a>(mut files: impl Iterator<Item = &'a FileUse>, path: &str) -> bool {
+    files.any(|file| is_word(&file.file, path))
+}
+
+/// Whether what a command did is in the list.
+fn is_listed(found: &Analysis, did: &Did) -> bool {
+    match did {
+        Did::Ran { name, args } => found.programs.iter().any(|program| is_of(program, name, args)),
+        Did::Read(path) => is_among(found.reads.iter().chain(&found.inputs), path),
+        Did::Wrote(path) => is_among(found.writes.iter(), path),
+        Did::Set => false,
+    }
+}
+
+/// A policy that allows everything but rm.
+fn without_rm(directory: &Path) -> Host {
     let workspace = Workspace::open(directory).unwrap().id();
+    let permissions = json!({"allow": ["Bash"], "deny": ["Bash(rm:*)"]});
     let settings = json!({"workspace": workspace, "permissions": permissions, "sandbox": "off"});
     Host::new(&serde_json::from_value(settings).unwrap()).unwrap()
 }
@@ -30,83 +78,108 @@ fn allows(host: &Host, command: &str) -> bool {
     host.explain(call).is_ok_and(|explained| explained["verdict"] == "allow")
 }
 
-/// Whether a listed program can be what ran.
-fn is_of(program: &Program, ran: &Ran) -> bool {
-    let name = program.name().is_some_and(|name| name.rsplit('/').next() == Some(&ran.name));
-    let args = &program.words[1..];
-    // A tilde is a directory, and which one is no matter of the words.
-    let is_known = args.iter().all(|word| word.text().is_some_and(|text| !text.starts_with('~')));
-    name && (!is_known || args.iter().map(|word| word.text().unwrap()).eq(ran.args.iter().cloned()))
-}
-
 #[derive(Default)]
 struct Count {
-    ran: usize,
-    allowed: usize,
+    /// Commands without a doubt.
+    sure: u64,
+    /// Programs that these ran.
+    ran: u64,
+    /// Files that these opened.
+    opened: u64,
+    /// Commands that went on for ever.
+    endless: u64,
     faults: Vec<String>,
 }
 
-fn check(seed: u64, recorder: &Recorder, hosts: &[Host; 2], count: &mut Count) {
-    let command = Generator::new(seed, recorder.shims()).command();
-    let [everything, no_rm] = hosts;
-    let is_allowed = allows(everything, &command);
-    let is_free_of_rm = allows(no_rm, &command);
-    let ran = recorder.run(&command);
-    count.ran += ran.len();
-    count.allowed += usize::from(is_allowed);
-    let found = analyse(&command);
-    let missed = ran.iter().find(|ran| !found.programs.iter().any(|program| is_of(program, ran)));
-    // Nobody knows what a program that nobody knows runs; where a rule allows that program, so be it.
-    let is_known = !ran.iter().any(|ran| ran.name == "wrap");
-    if let Some(missed) = missed.filter(|_| is_allowed && is_known) {
-        let listed: Vec<String> = found.programs.iter().map(Program::shown).collect();
-        count.faults.push(format!("seed {seed}: {command:?} ran {missed:?}, not in {listed:?}"));
-    }
-    if is_free_of_rm && ran.iter().any(|ran| ran.name == "rm") {
-        count.faults.push(format!("seed {seed}: {command:?} ran rm, which is denied"));
+impl Count {
+    fn check(&mut self, seed: u64, recorder: &mut Recorder, no_rm: &Host) {
+        let command = Generator::new(seed, recorder.shims()).command();
+        let found = analyse(&command);
+        // A command that is doubted is never run unasked.
+        if !is_sure(&found) {
+            return;
+        }
+        self.sure += 1;
+        let Some(done) = recorder.run(&command) else { return self.endless += 1 };
+        for did in &done {
+            match did {
+                Did::Ran { .. } => self.ran += 1,
+                _ => self.opened += 1,
+            }
+        }
+        // Nobody knows what a program that nobody knows runs; where a rule allows that program, so be it.
+        let is_run = |wanted: &str| {
+            done.iter()
+                .any(|did| matches!(did, Did::Ran { name, .. } if name.rsplit('/').next() == Some(wanted)))
+        };
+        if let Some(missed) = done.iter().find(|did| !is_listed(&found, did)).filter(|_| !is_run("wrap")) {
+            let listed: Vec<String> = found.programs.iter().map(Program::shown).collect();
+            self.faults.push(format!("seed {seed}: {command:?} did {missed:?}, not in {listed:?}"));
+        }
+        if is_run("rm") && allows(no_rm, &command) {
+            self.faults.push(format!("seed {seed}: {command:?} ran rm, which is denied"));
+        }
     }
 }
 
-/// Where the seeds begin; another number in BEAMAI_SEED tries other commands.
-fn first_seed() -> u64 {
-    std::env::var("BEAMAI_SEED").map_or(0, |seed| seed.parse().expect("BEAMAI_SEED is a number"))
-}
-
-fn work(thread: u64) -> Count {
-    let recorder = Recorder::new();
-    let hosts = [
-        host(recorder.workspace(), json!({"allow": ["Bash(*)", "Write"]})),
-        host(recorder.workspace(), json!({"allow": ["Bash"], "deny": ["Bash(rm:*)"]})),
-    ];
+fn work(thread: u64, commands: u64) -> Count {
+    let mut recorder = Recorder::new();
+    let no_rm = without_rm(&recorder.workspace());
+    let first = number("BEAMAI_SEED", 0);
     let mut count = Count::default();
-    for seed in (thread..COMMANDS).step_by(THREADS as usize) {
-        check(first_seed() + seed, &recorder, &hosts, &mut count);
+    for seed in (thread..commands).step_by(THREADS as usize) {
+        count.check(first + seed, &mut recorder, &no_rm);
+        if count.faults.len() >= 50 {
+            break;
+        }
     }
     count
 }
 
 #[test]
-fn whatever_bash_runs_is_in_the_list_or_was_not_allowed() {
-    let threads: Vec<_> = (0..THREADS).map(|thread| std::thread::spawn(move || work(thread))).collect();
+fn whatever_bash_does_is_in_the_list_or_was_doubted() {
+    let commands = number("BEAMAI_COMMANDS", COMMANDS);
+    let threads: Vec<_> =
+        (0..THREADS).map(|thread| std::thread::spawn(move || work(thread, commands))).collect();
     let mut all = Count::default();
     for thread in threads {
         let count = thread.join().unwrap();
+        all.sure += count.sure;
         all.ran += count.ran;
-        all.allowed += count.allowed;
+        all.opened += count.opened;
+        all.endless += count.endless;
         all.faults.extend(count.faults);
     }
-    println!("{COMMANDS} commands, {} programs run, {} commands allowed", all.ran, all.allowed);
+    println!(
+        "{commands} commands, {} without a doubt: {} programs run, {} files opened, {} endless",
+        all.sure, all.ran, all.opened, all.endless
+    );
     assert!(all.faults.is_empty(), "{} faults:\n{}", all.faults.len(), all.faults.join("\n"));
-    // The comparison means something: much was run, and much of it was allowed.
-    assert!(all.ran > 10_000 && all.allowed > COMMANDS as usize / 10, "{} {}", all.ran, all.allowed);
+    // The comparison means something: much was sure, and much of it was run.
+    assert!(all.sure > commands / 6 && all.ran > commands / 5 && all.opened > commands / 40);
+    assert!(all.endless < commands / 200);
 }
 
 #[test]
-fn the_recorder_sees_what_runs() {
-    let recorder = Recorder::new();
-    let ran = recorder.run("git 'a b' && env X=1 rm -rf x | cat");
-    let mut names: Vec<&str> = ran.iter().map(|ran| &*ran.name).collect();
-    names.sort_unstable();
-    assert_eq!(names, ["cat", "env", "git", "rm"]);
-    assert_eq!(ran.iter().find(|ran| ran.name == "git").unwrap().args, ["a b"]);
+fn the_recorder_sees_what_happens() {
+    let mut recorder = Recorder::new();
+    let done = recorder.run("git 'a b' && env X=1 rm -rf x | cat > out < null; export GIT_X=1").unwrap();
+    let ran = |wanted: &str, args: &[&str]| {
+        done.iter().any(|did| {
+            matches!(did, Did::Ran { name, args: got } if name.rsplit('/').next() == Some(wanted) && got == args)
+        })
+    };
+    assert!(
+        ran("git", &["a b"]) && ran("env", &["X=1", "rm", "-rf", "x"]) && ran("rm", &["-rf", "x"]),
+        "{done:?}"
+    );
+    for did in [Did::Wrote("out".into()), Did::Read("null".into()), Did::Set] {
+        assert!(done.contains(&did), "{did:?} in {done:?}");
+    }
+    // What one command leaves behind is no matter of the next.
+    assert_eq!(recorder.run("(no; a) & exit 3").unwrap().len(), 2);
+    assert_eq!(recorder.run(":").unwrap(), []);
+    assert_eq!(recorder.run("while :; do :; done"), None);
+    assert_eq!(recorder.run("b").unwrap().len(), 1);
+    assert!(!recorder.workspace().join("out").exists());
 }

@@ -26,8 +26,9 @@ fn escape(cursor: &mut Cursor) -> Option<char> {
         'v' => '\x0b',
         char @ ('\\' | '\'' | '"' | '?') => char,
         'x' => byte(number(cursor, 16, 2, 0)?)?,
-        'u' => char::from_u32(number(cursor, 16, 4, 0)?)?,
-        'U' => char::from_u32(number(cursor, 16, 8, 0)?)?,
+        // Beyond ASCII the locale decides.
+        'u' => byte(number(cursor, 16, 4, 0)?)?,
+        'U' => byte(number(cursor, 16, 8, 0)?)?,
         digit @ '0'..='7' => byte(number(cursor, 8, 2, digit.to_digit(8)?)?)?,
         // Control characters, and what is no escape: nobody needs them in a command.
         _ => return None,
@@ -69,7 +70,7 @@ mod tests {
 
     #[test]
     fn what_is_not_sure_is_not_read() {
-        for text in [r"rm\0junk'", r"\xff'", r"\q'", r"\x'", "open", r"\x00'"] {
+        for text in [r"rm\0junk'", r"\xff'", r"\u00e9'", r"\q'", r"\x'", "open", r"\x00'"] {
             assert_eq!(decoded(text), None, "{text}");
         }
     }

@@ -1,6 +1,6 @@
 //! Brace expansion: `a{b,c}` is `ab ac`.
 
-use super::word::Piece;
+use super::word::{Piece, Source};
 
 /// Most words, and most pieces in them, that one word may become.
 const MOST_WORDS: usize = 512;
@@ -61,9 +61,25 @@ fn sequence(
     depth: usize,
 ) -> Option<Vec<Vec<Piece>>> {
     let mut word = pieces[..open].to_vec();
-    word.push(Piece::Unknown { quoted: false });
+    let source = if counts(&pieces[open + 1..close]) { Source::Counted } else { Source::Other };
+    word.push(Piece::Unknown { quoted: false, source });
     let tails = expand_from(&pieces[close + 1..], 0, budget, depth + 1)?;
     Some(tails.into_iter().map(|tail| [word.clone(), tail].concat()).collect())
+}
+
+/// Whether bash counts from one number to another.
+fn counts(range: &[Piece]) -> bool {
+    let char = |piece: &Piece| match piece {
+        Piece::Char { char, quoted: false } => Some(*char),
+        _ => None,
+    };
+    let text: Option<String> = range.iter().map(char).collect();
+    text.is_some_and(|text| {
+        let numbers: Vec<&str> = text.split("..").collect();
+        let is_number =
+            |text: &&str| text.len() < 10 && text.parse::<i32>().is_ok() && !text.starts_with('+');
+        matches!(numbers.len(), 2 | 3) && numbers.iter().all(is_number)
+    })
 }
 
 /// The braces that open at a position, if they are an expansion: where they close, and the commas between.

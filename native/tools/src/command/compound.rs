@@ -4,6 +4,9 @@ use super::Odd;
 use super::cursor::ends_word;
 use super::lexer::plain_word;
 use super::parser::{Parser, Result, Simple, Until, is_name};
+use super::plain::is_own;
+use super::values::Kind;
+use super::word::{Raw, Word};
 
 impl Parser<'_> {
     /// A compound command from its first word on, with its redirections.
@@ -55,30 +58,56 @@ impl Parser<'_> {
     fn body(&mut self) -> Result<()> {
         self.lines()?;
         self.expect("do")?;
-        self.list(Until::Words(&["done"]))?;
+        self.repeated(|parser| parser.list(Until::Words(&["done"])))?;
         self.expect("done")
+    }
+
+    /// What may run several times, and so change its directory by more than one step.
+    fn repeated(&mut self, read: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let before = self.out.directories.len();
+        read(self)?;
+        let mut changes = self.out.directories[before..].iter();
+        if changes.any(|word| word.first() != Some('/')) {
+            self.out.directories.push(Word::unknown());
+        }
+        Ok(())
     }
 
     pub(super) fn every(&mut self) -> Result<()> {
         self.blanks();
+        if self.cursor.take("((") {
+            self.deeper(Self::arithmetic)?;
+            self.blanks();
+            self.cursor.take(";");
+            return self.body();
+        }
         let name = plain_word(&self.cursor).filter(|name| is_name(name));
         let name = name.ok_or(Odd::new("the variable of its for is unusual"))?;
         self.cursor.take(&name);
         self.out.assigned(&name, &name);
         self.lines()?;
-        if plain_word(&self.cursor).as_deref() == Some("in") {
-            self.cursor.take("in");
-            loop {
-                self.blanks();
-                match self.cursor.peek() {
-                    Some(';' | '\n') => break,
-                    Some(char) if !ends_word(char) || self.is_substitution() => _ = self.word()?,
-                    _ => return Err(Odd::new("its for is not complete")),
-                }
-            }
+        match plain_word(&self.cursor).as_deref() == Some("in") {
+            true => self.elements(&name)?,
+            false => self.out.values.assign(&name, Kind::Any),
         }
         self.cursor.take(";");
         self.body()
+    }
+
+    /// The words that the variable of a `for` goes through.
+    fn elements(&mut self, name: &str) -> Result<()> {
+        self.cursor.take("in");
+        loop {
+            self.blanks();
+            match self.cursor.peek() {
+                Some(';' | '\n') => return Ok(()),
+                Some(char) if !ends_word(char) || self.is_substitution() => {
+                    let words = self.word()?.expand().ok_or(Odd::new("its braces make too many words"))?;
+                    words.iter().for_each(|word| self.out.values.assign_word(name, &word.pieces));
+                }
+                _ => return Err(Odd::new("its for is not complete")),
+            }
+        }
     }
 
     pub(super) fn clauses(&mut self) -> Result<()> {
@@ -122,6 +151,7 @@ impl Parser<'_> {
     /// `[[ … ]]`.
     pub(super) fn condition(&mut self) -> Result<()> {
         self.no_pending()?;
+        let mut last = Raw::default();
         loop {
             self.blanks();
             match self.cursor.peek() {
@@ -136,41 +166,89 @@ impl Parser<'_> {
                     if word.as_deref() == Some("]]") {
                         return self.expect("]]");
                     }
-                    self.condition_word(word.as_deref())?;
+                    last = self.condition_word(word.as_deref(), &last)?;
                 }
             }
         }
     }
 
-    fn condition_word(&mut self, word: Option<&str>) -> Result<()> {
+    /// A word of `[[ … ]]`, with the one behind it where bash evaluates that.
+    fn condition_word(&mut self, word: Option<&str>, last: &Raw) -> Result<Raw> {
+        const WHY: &str = "a comparison of numbers in [[ … ]] can run commands that variables hold";
+        let read = self.word()?;
         match word {
-            Some("=~") => return Err(Odd::new("=~ in [[ … ]] has a grammar of its own")),
-            Some("-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" | "-v" | "-R") => {
-                self.doubt("a comparison of numbers in [[ … ]] can run commands that variables hold");
+            Some("-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge") => {
+                self.needs(last, Kind::Number, WHY);
+                let next = self.operand()?;
+                self.needs(&next, Kind::Number, WHY);
+                Ok(next)
             }
-            _ => {}
+            Some("-v" | "-R") => {
+                self.blanks();
+                let next = plain_word(&self.cursor);
+                if !next.is_some_and(|next| is_name(&next) || next == "]]") {
+                    self.doubt("the name of a variable is evaluated");
+                }
+                Ok(read)
+            }
+            Some("=~") => {
+                self.expression_word()?;
+                Ok(Raw::default())
+            }
+            _ => Ok(read),
         }
-        self.word().map(|_| ())
+    }
+
+    fn operand(&mut self) -> Result<Raw> {
+        self.blanks();
+        match plain_word(&self.cursor).as_deref() {
+            Some("]]") => Err(Odd::new("its [[ … ]] is unusual")),
+            _ => self.word(),
+        }
+    }
+
+    /// A regular expression, as far as its characters are those of other words.
+    fn expression_word(&mut self) -> Result<()> {
+        self.blanks();
+        let is_plain = |char: char| char.is_ascii_alphanumeric() || "_-./:,@%+=^$*?[]{}\"~".contains(char);
+        let length = (0..).take_while(|at| self.cursor.ahead(*at).is_some_and(is_plain)).count();
+        match length > 0 && matches!(self.cursor.ahead(length), Some(' ' | '\t')) {
+            true => self.word().map(|_| ()),
+            false => Err(Odd::new("=~ in [[ … ]] has a grammar of its own")),
+        }
     }
 
     /// `function name`.
     pub(super) fn keyword_function(&mut self, start: usize) -> Result<()> {
         self.cursor.take("function");
         self.blanks();
-        self.word()?;
+        let name = self.word()?;
         self.blanks();
         if self.cursor.take("(") {
             self.blanks();
             self.expect(")")?;
         }
-        self.function(start)
+        self.function(start, name.name())
     }
 
-    /// The body of a function. Its commands run when it is called; calls are not followed.
-    pub(super) fn function(&mut self, start: usize) -> Result<()> {
+    /// The body of a function. Its commands are listed here, and calls behind it need nothing more, where it is sure to be
+    /// defined.
+    pub(super) fn function(&mut self, start: usize, name: Option<String>) -> Result<()> {
+        let is_sure = std::mem::take(&mut self.is_statement) && self.depth == 0;
         let head = self.cursor.since(start);
-        self.out.doubt(head, "a function gives a name another meaning");
+        let name = name.filter(|name| is_sure && !is_own(name) && !self.out.unset.contains(name));
+        self.out.functions.extend(name.clone());
         self.lines()?;
-        self.deeper(Self::command)
+        self.repeated(|parser| parser.deeper(Self::command))?;
+        self.blanks();
+        let is_statement = match self.cursor.peek() {
+            None | Some('\n') => true,
+            Some(';') => self.cursor.ahead(1) != Some(';'),
+            _ => false,
+        };
+        if name.is_none() || !is_statement {
+            self.out.doubt(head, "a function gives a name another meaning");
+        }
+        Ok(())
     }
 }

@@ -37,6 +37,10 @@ impl Parser<'_> {
             return Ok(false);
         };
         self.blanks();
+        // A dash behind `>&` is a word of its own, whatever follows it.
+        if matches!(operator, "<&" | ">&") && self.cursor.take("-") {
+            return Ok(true);
+        }
         match operator {
             "<<" | "<<-" => self.here(operator == "<<-")?,
             _ => self.target(operator, simple)?,
@@ -47,9 +51,9 @@ impl Parser<'_> {
     fn here(&mut self, strips_tabs: bool) -> Result<()> {
         let word = self.word()?;
         let is_quoted = word.has_quotes || word.pieces.iter().any(is_escaped);
-        let end = super::word::Word { pieces: word.pieces, has_quotes: true }.text();
-        let end = end.filter(|end| !end.is_empty() && !end.contains('\n'));
-        let end = end.ok_or(Odd::new("the end of a here-document is unusual"))?;
+        let end: Option<String> = word.pieces.iter().map(end_char).collect();
+        let end =
+            end.filter(|end| !end.is_empty()).ok_or(Odd::new("the end of a here-document is unusual"))?;
         self.pending.push(Heredoc { end, strips_tabs, is_quoted });
         Ok(())
     }
@@ -61,7 +65,10 @@ impl Parser<'_> {
         if operator == "<<<" || is_duplicate(operator, text.as_deref()) {
             return Ok(());
         }
-        if word.may_split() {
+        // Behind `>&` bash expands the name twice, quotes or not.
+        let is_plain =
+            |text: &str| text.chars().all(|char| char.is_ascii_alphanumeric() || "_-./".contains(char));
+        if word.may_split() || operator == ">&" && !text.as_deref().is_some_and(is_plain) {
             self.doubt("where a redirection leads shows only when it runs");
         }
         if text.as_deref().is_some_and(|text| text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/"))
@@ -90,6 +97,10 @@ impl Parser<'_> {
                 if line == heredoc.end {
                     break;
                 }
+                // Within a substitution bash may end it here.
+                if line.starts_with(&heredoc.end) && line.contains(')') {
+                    return Err(Odd::new("the end of a here-document is unclear"));
+                }
                 text.push_str(line);
                 text.push('\n');
             }
@@ -102,6 +113,16 @@ impl Parser<'_> {
             self.inner(&text, |parser| parser.document())?;
         }
         Ok(())
+    }
+}
+
+/// A character of an end word; others are read in more than one way.
+fn end_char(piece: &super::word::Piece) -> Option<char> {
+    match piece {
+        super::word::Piece::Char { char, .. } => {
+            Some(*char).filter(|char| char.is_ascii_alphanumeric() || "_-.".contains(*char))
+        }
+        super::word::Piece::Unknown { .. } => None,
     }
 }
 

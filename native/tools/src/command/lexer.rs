@@ -4,7 +4,7 @@
 
 use super::cursor::{Cursor, ends_word};
 use super::parser::{Parser, Until};
-use super::word::{Raw, is_name_char};
+use super::word::{Piece, Raw, Source, is_name_char};
 use super::{Odd, ansi_c, brace};
 
 type Result<T> = std::result::Result<T, Odd>;
@@ -25,7 +25,7 @@ impl Parser<'_> {
             }
             self.piece(&mut word)?;
         }
-        if brace::is_doubtful(&word.pieces) && !brace::is_whole(&word.pieces) {
+        if brace::is_doubtful(&word.pieces) && (word.is_joined || !brace::is_whole(&word.pieces)) {
             return Err(Odd::new("the braces in it are not balanced"));
         }
         Ok(word)
@@ -96,21 +96,23 @@ impl Parser<'_> {
     }
 
     /// What follows a dollar sign.
-    fn dollar(&mut self, word: &mut Raw, in_quotes: bool) -> Result<()> {
+    pub(super) fn dollar(&mut self, word: &mut Raw, in_quotes: bool) -> Result<()> {
         match self.cursor.peek() {
             Some('(') if self.cursor.ahead(1) == Some('(') => {
                 self.cursor.take("((");
                 self.deeper(Self::arithmetic)?;
-                word.push_unknown(in_quotes);
+                word.push_source(in_quotes, Source::Number);
             }
             Some('(') => {
+                let start = self.cursor.position();
                 self.substitution()?;
-                word.push_unknown(in_quotes);
+                let source = counted(&self.cursor.since(start), &self.out.functions);
+                word.push_source(in_quotes, source);
             }
             Some('{') => {
                 self.cursor.next();
-                let is_list = self.deeper(Self::parameter)?;
-                word.push_unknown(in_quotes && !is_list);
+                let (source, is_list) = self.deeper(Self::parameter)?;
+                word.push_source(in_quotes && !is_list, source);
             }
             Some('\'') if !in_quotes => {
                 self.cursor.next();
@@ -121,18 +123,35 @@ impl Parser<'_> {
             Some('"') if !in_quotes => return Err(Odd::new("$\"…\" is translated by the locale")),
             Some('[') => return Err(Odd::new("$[…] is an old form of arithmetic")),
             Some(char) if is_name_char(char, true) => {
-                while self.cursor.peek().is_some_and(|char| is_name_char(char, false)) {
-                    self.cursor.next();
-                }
-                word.push_unknown(in_quotes);
+                let name = self.name();
+                let source = self.out.values.source(&name);
+                word.push_source(in_quotes, source);
+                word.is_joined |= !in_quotes && self.is_in_braces();
             }
-            Some(char) if char.is_ascii_digit() || "@*#?-$!".contains(char) => {
+            Some(char @ ('#' | '?' | '$')) => {
+                self.cursor.take(&String::from(char));
+                word.push_source(in_quotes, Source::Number);
+            }
+            // Without a process in the background it is empty, and so may come to no word.
+            Some('!') => {
+                self.cursor.next();
+                word.pieces.push(Piece::Unknown { quoted: in_quotes, source: Source::Number });
+            }
+            Some(char) if char.is_ascii_digit() || "@*-".contains(char) => {
                 self.cursor.next();
                 word.push_unknown(in_quotes && !matches!(char, '@' | '*'));
             }
-            _ => word.push('$', true),
+            _ => {
+                word.push('$', true);
+                word.is_joined |= !in_quotes && self.is_in_braces();
+            }
         }
         Ok(())
+    }
+
+    /// Whether what comes next can be part of braces that are expanded.
+    fn is_in_braces(&self) -> bool {
+        matches!(self.cursor.peek(), Some('{' | ',' | '}'))
     }
 
     /// `(…)` after `$`, `<` or `>`.
@@ -161,71 +180,26 @@ impl Parser<'_> {
         let text = text.into_iter().collect::<String>();
         self.inner(&text, |parser| parser.list(Until::End))
     }
+}
 
-    /// `${…}` after the opening brace; whether it can be a list of words even in quotes.
-    fn parameter(&mut self) -> Result<bool> {
-        let odd = || Odd::new("a ${…} in it can do more than give a value");
-        let has_length = self.cursor.peek() == Some('#') && self.cursor.ahead(1) != Some('}');
-        if has_length {
-            self.cursor.next();
-        }
-        let mut name = String::new();
-        while let Some(char) = self.cursor.peek().filter(|char| char.is_ascii_alphanumeric() || *char == '_')
-        {
-            name.push(char);
-            self.cursor.next();
-        }
-        let mut is_list = false;
-        if name.is_empty() {
-            let special = self.cursor.next().filter(|char| "@*?$-#".contains(*char)).ok_or_else(odd)?;
-            is_list = matches!(special, '@' | '*');
-        }
-        let operator = (self.cursor.peek(), self.cursor.ahead(1));
-        let is_known = matches!(
-            operator,
-            (Some(':'), Some('-' | '+' | '?'))
-                | (Some('}' | '-' | '+' | '?' | '#' | '%' | '/' | '^' | ','), _)
-        );
-        if !is_known || (has_length && operator.0 != Some('}')) {
-            return Err(odd());
-        }
-        self.parameter_word()?;
-        Ok(is_list)
-    }
-
-    /// The rest of `${…}` after its name, operator included.
-    fn parameter_word(&mut self) -> Result<()> {
-        let odd = || Odd::new("a ${…} in it holds quotes or braces");
-        loop {
-            match self.cursor.next().ok_or_else(odd)? {
-                '}' => return Ok(()),
-                '$' => self.dollar(&mut Raw::default(), true)?,
-                '\'' | '"' | '\\' | '`' | '{' | '(' | ')' | '<' | '>' | '\n' => return Err(odd()),
-                _ => {}
-            }
-        }
-    }
-
-    /// Arithmetic up to its `))`. Names in it stand for texts that bash would evaluate again, commands included.
-    pub(super) fn arithmetic(&mut self) -> Result<()> {
-        let odd = |why| Err(Odd::new(why));
-        let mut depth = 0_usize;
-        loop {
-            match self.cursor.next() {
-                Some('(') => depth += 1,
-                Some(')') if depth > 0 => depth -= 1,
-                Some(')') if self.cursor.take(")") => return Ok(()),
-                Some(char) if char.is_ascii_digit() || " \t\n+-*/%<>=!&|^~?:,".contains(char) => {}
-                Some('$') => {
-                    self.dollar(&mut Raw::default(), true)?;
-                    self.doubt("arithmetic over values that only the run shows can run commands");
-                }
-                Some(char) if is_name_char(char, true) => {
-                    self.doubt("arithmetic over variables can run commands that they hold");
-                }
-                _ => return odd("its arithmetic is not plain"),
-            }
-        }
+/// Commands that print one number and nothing else: `(date +%s)`, `(… | wc -l)`, `(wc -l < file)`.
+fn counted(text: &str, functions: &[String]) -> Source {
+    const COUNTING: [&str; 8] =
+        ["wc -l", "wc -c", "wc -w", "wc -m", "nproc", "date +%s", "date +%s%N", "date +%Y"];
+    let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or_default();
+    let is_one = !inner.contains(|char| ";&(){}\n`#\\".contains(char))
+        && !["||", ">|"].iter().any(|other| inner.contains(other));
+    let last = inner.rsplit('|').next().unwrap_or_default().trim_matches([' ', '\t']);
+    let (command, file) = last.split_once('<').map_or((last, None), |(command, file)| (command, Some(file)));
+    let command = command.trim_end_matches([' ', '\t']);
+    let is_file = file.is_none_or(|file| !file.contains(['<', '>']) && !file.trim().contains([' ', '\t']));
+    let is_sequence = command
+        .strip_prefix("seq ")
+        .is_some_and(|numbers| numbers.bytes().all(|byte| byte.is_ascii_digit() || byte == b' '));
+    let is_own = functions.iter().any(|name| command.split(' ').next() == Some(name));
+    match is_one && is_file && !is_own && (COUNTING.contains(&command) || is_sequence) {
+        true => Source::Counted,
+        false => Source::Other,
     }
 }
 

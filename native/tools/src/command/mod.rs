@@ -7,20 +7,25 @@
 //! might read in another way, is a doubt, too. Nothing here runs anything, and time and depth are bounded.
 
 mod ansi_c;
+mod arithmetic;
 mod brace;
 mod builtin;
 mod compound;
 mod cursor;
+#[cfg(test)]
+mod everyday;
 mod hazard;
 mod heredoc;
 mod lexer;
 mod options;
+mod parameter;
 mod parser;
 mod plain;
 mod run;
 mod sed;
 #[cfg(test)]
 mod tests;
+mod values;
 mod variable;
 mod word;
 mod wrapper;
@@ -40,7 +45,7 @@ pub struct Analysis {
     pub programs: Vec<Program>,
     /// Files that its redirections write to.
     pub writes: Vec<FileUse>,
-    /// Files that its redirections read from, where no program stands beside them.
+    /// Files that its redirections read from, where the shell itself may read them.
     pub reads: Vec<FileUse>,
     /// Files that its redirections let a program read.
     pub inputs: Vec<FileUse>,
@@ -50,6 +55,14 @@ pub struct Analysis {
     pub doubts: Vec<Doubt>,
     /// Characters that were read so far.
     read: usize,
+    /// Values of its variables.
+    values: values::Values,
+    /// Functions that are surely defined.
+    functions: Vec<String>,
+    /// Whether a builtin reads what its redirections open.
+    takes_input: bool,
+    /// Names that it unsets.
+    unset: Vec<String>,
 }
 
 /// A program that a command starts, or a builtin of the shell.
@@ -108,6 +121,13 @@ pub fn analyse(command: &str) -> Analysis {
     if let Err(Odd(why)) = parser::read(command, 0, &mut analysis) {
         analysis.doubt(String::new(), &why);
     }
+    if analysis.takes_input {
+        let inputs = std::mem::take(&mut analysis.inputs);
+        analysis.reads.extend(inputs);
+    }
+    if !analysis.values.hold() {
+        analysis.doubt(String::new(), "values that only the run shows are evaluated, and can run commands");
+    }
     analysis
 }
 
@@ -150,6 +170,11 @@ impl Analysis {
         if self.doubts.len() < 16 && !self.doubts.contains(&doubt) {
             self.doubts.push(doubt);
         }
+    }
+
+    /// Variables whose values bash evaluates, or may: those of the environment can run commands there.
+    pub fn evaluated(&self) -> impl Iterator<Item = &str> {
+        self.values.evaluated()
     }
 
     /// Takes note of a variable that is set.

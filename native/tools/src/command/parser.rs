@@ -6,6 +6,7 @@
 use super::cursor::{Cursor, ends_word};
 use super::heredoc::Heredoc;
 use super::lexer::plain_word;
+use super::values::Kind;
 use super::word::{Raw, Word, is_name_char};
 use super::{Analysis, Odd};
 
@@ -45,12 +46,22 @@ pub(super) struct Simple {
     pub(super) part: String,
 }
 
+impl Simple {
+    /// Whether its words that look like assignments are such.
+    fn declares(&self) -> bool {
+        const DECLARING: [&str; 5] = ["export", "readonly", "declare", "typeset", "local"];
+        self.words.first().and_then(Word::name).is_some_and(|name| DECLARING.contains(&&*name))
+    }
+}
+
 /// A parser of one text.
 pub(super) struct Parser<'a> {
     pub(super) cursor: Cursor,
     pub(super) out: &'a mut Analysis,
     pub(super) depth: usize,
     pub(super) pending: Vec<Heredoc>,
+    /// Whether the command that comes next is run for sure, in the shell itself.
+    pub(super) is_statement: bool,
 }
 
 /// Reads a text as bash does and takes note of all that it runs.
@@ -80,6 +91,11 @@ pub(super) fn words(text: &str, out: &mut Analysis) -> Result<Vec<Word>> {
     Ok(words)
 }
 
+/// Reads a text that is arithmetic.
+pub(super) fn expression(text: &str, depth: usize, out: &mut Analysis) -> Result<()> {
+    parse(text, depth + 1, out, |parser| parser.expression(""))
+}
+
 /// Reads a text with a parser of its own.
 fn parse(
     text: &str,
@@ -92,7 +108,7 @@ fn parse(
     if depth > MOST_DEPTH || out.read > MOST_CHARS {
         return Err(Odd::new("it is too deeply nested"));
     }
-    read(&mut Parser { cursor: Cursor::new(chars), out, depth, pending: Vec::new() })
+    read(&mut Parser { cursor: Cursor::new(chars), out, depth, pending: Vec::new(), is_statement: false })
 }
 
 impl Parser<'_> {
@@ -168,6 +184,7 @@ impl Parser<'_> {
             if self.is_at(until) {
                 return Ok(());
             }
+            self.is_statement = true;
             self.and_or()?;
             self.blanks();
             let has_end = match self.cursor.peek() {
@@ -205,6 +222,7 @@ impl Parser<'_> {
             if !self.cursor.take("&&") && !self.cursor.take("||") {
                 return Ok(());
             }
+            self.is_statement = false;
             self.lines()?;
         }
     }
@@ -219,6 +237,7 @@ impl Parser<'_> {
             }
             self.cursor.take("|");
             self.cursor.take("&");
+            self.is_statement = false;
             self.lines()?;
         }
     }
@@ -232,6 +251,10 @@ impl Parser<'_> {
                 Some("time") => {
                     self.cursor.take("time");
                     self.blanks();
+                    if plain_word(&self.cursor).as_deref() == Some("-p") {
+                        self.cursor.take("-p");
+                        self.blanks();
+                    }
                     if self.cursor.peek() == Some('-') {
                         return Err(Odd::new("options of time change what it is"));
                     }
@@ -295,7 +318,7 @@ impl Parser<'_> {
                     self.cursor.next();
                     self.blanks();
                     self.expect(")")?;
-                    return self.function(start);
+                    return self.function(start, simple.words[0].name());
                 }
                 Some('(') => return Err(Odd::new("a parenthesis is not expected")),
                 Some(char) if !ends_word(char) || self.is_substitution() => {
@@ -317,18 +340,23 @@ impl Parser<'_> {
     /// A word of a simple command; whether it is an assignment.
     fn simple_word(&mut self, simple: &mut Simple, is_first: bool) -> Result<bool> {
         if is_first && self.is_subscript() {
-            return Err(Odd::new("an element of an array is assigned"));
+            return self.element().map(|()| true);
         }
         let word = self.word()?;
         if is_descriptor(&word) && matches!(self.cursor.peek(), Some('<' | '>')) {
             return Err(Odd::new("a redirection sets a variable"));
         }
         if let Some((name, value)) = word.assignment().filter(|_| is_first) {
-            if value.pieces.is_empty() && self.cursor.peek() == Some('(') {
-                self.array()?;
+            match value.pieces.is_empty() && self.cursor.peek() == Some('(') {
+                true => self.array(&name)?,
+                false => self.out.values.assign_word(&name, &value.pieces),
             }
             simple.assignments.push((name, value));
             return Ok(true);
+        }
+        if word.assignment().is_some() && simple.declares() {
+            simple.words.push(word.unsplit());
+            return Ok(false);
         }
         simple.words.extend(word.expand().ok_or(Odd::new("its braces make too many words"))?);
         Ok(false)
@@ -344,16 +372,35 @@ impl Parser<'_> {
         }
     }
 
+    /// `name[subscript]=value`.
+    fn element(&mut self) -> Result<()> {
+        let name = self.name();
+        self.out.assigned(&name, &name);
+        self.cursor.take("[");
+        if self.subscript()? || !(self.cursor.take("=") || self.cursor.take("+=")) {
+            return Err(Odd::new("an element of an array is unusual"));
+        }
+        let value = self.word()?;
+        self.out.values.list(&name);
+        self.out.values.assign_word(&name, &value.pieces);
+        Ok(())
+    }
+
     /// `(…)` after `name=`.
-    fn array(&mut self) -> Result<()> {
+    fn array(&mut self, name: &str) -> Result<()> {
         self.no_pending()?;
         self.cursor.next();
+        self.out.values.list(name);
+        self.out.values.assign(name, Kind::Number);
         loop {
             self.lines()?;
             match self.cursor.peek() {
                 Some(')') => return self.expect(")"),
                 Some('[') => return Err(Odd::new("an element of an array is assigned")),
-                Some(char) if !ends_word(char) || self.is_substitution() => _ = self.word()?,
+                Some(char) if !ends_word(char) || self.is_substitution() => {
+                    let words = self.word()?.expand().ok_or(Odd::new("its braces make too many words"))?;
+                    words.iter().for_each(|word| self.out.values.assign_word(name, &word.pieces));
+                }
                 _ => return Err(Odd::new("an array in it is unusual")),
             }
         }

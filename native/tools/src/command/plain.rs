@@ -19,8 +19,13 @@ pub fn plain(command: &str) -> Option<Vec<&str>> {
         command.trim_matches([' ', '\t', '\n']).split([' ', '\t']).filter(|word| !word.is_empty()).collect();
     let (first, rest) = words.split_first()?;
     let is_own = first.contains(['=', '%'])
-        || (OWN.split(' ').any(|own| own == *first) && !(rest.is_empty() && SAME_AS_PROGRAM.contains(first)));
+        || (is_own(first) && !(rest.is_empty() && SAME_AS_PROGRAM.contains(first)));
     (!is_own && words.iter().all(|word| word.bytes().all(means_itself))).then_some(words)
+}
+
+/// Whether a name is a word of the shell's own.
+pub(super) fn is_own(name: &str) -> bool {
+    OWN.split(' ').any(|own| own == name)
 }
 
 /// Whether bash takes the character for itself wherever it stands in a word.

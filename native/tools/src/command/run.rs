@@ -1,6 +1,7 @@
 //! From the words of a simple command to the programs that it starts.
 
 use super::parser::{self, Simple};
+use super::values::Kind;
 use super::word::Word;
 use super::{Analysis, FileUse, Odd, Program, Standing, base, builtin, hazard, options, wrapper};
 
@@ -16,7 +17,9 @@ const SHELLS: [&str; 10] = ["bash", "sh", "dash", "zsh", "ksh", "mksh", "ash", "
 
 /// Takes note of what a simple command does.
 pub(super) fn simple(out: &mut Analysis, simple: Simple, depth: usize) -> Result<()> {
-    for (name, _) in &simple.assignments {
+    // What `read` splits by, it splits by for once.
+    let is_read = simple.words.first().and_then(Word::text).as_deref() == Some("read");
+    for (name, _) in simple.assignments.iter().filter(|(name, _)| !is_read || name != "IFS") {
         out.assigned(name, &simple.part);
     }
     let files = simple.reads.into_iter().map(|file| FileUse { file });
@@ -26,7 +29,9 @@ pub(super) fn simple(out: &mut Analysis, simple: Simple, depth: usize) -> Result
     }
     match simple.words.is_empty() {
         true => Ok(()),
-        false => Runner { out, part: simple.part.trim().to_owned() }.run(simple.words, depth),
+        false => {
+            Runner { out, part: simple.part.trim().to_owned(), is_shell: true }.call(simple.words, depth)
+        }
     }
 }
 
@@ -34,9 +39,22 @@ pub(super) fn simple(out: &mut Analysis, simple: Simple, depth: usize) -> Result
 struct Runner<'a> {
     out: &'a mut Analysis,
     part: String,
+    /// Whether the shell itself runs what comes next, its builtins included.
+    is_shell: bool,
 }
 
 impl Runner<'_> {
+    /// What the shell itself starts, or a function of the command.
+    fn call(&mut self, words: Vec<Word>, depth: usize) -> Result<()> {
+        match words[0].text().is_some_and(|name| self.out.functions.contains(&name)) {
+            true => {
+                self.list(words, Standing::Harmless, None);
+                Ok(())
+            }
+            false => self.run(words, depth),
+        }
+    }
+
     fn run(&mut self, words: Vec<Word>, depth: usize) -> Result<()> {
         if depth > MOST_DEPTH || self.out.programs.len() >= MOST_PROGRAMS {
             return Err(Odd::new("it runs too many programs to look at each"));
@@ -65,7 +83,8 @@ impl Runner<'_> {
         if let Some(found) = wrapper::unwrap(name, &words) {
             return self.wrapper(name, words, found, depth);
         }
-        if let Some(found) = builtin::look(name, &words[1..]) {
+        let is_builtin = self.is_shell || builtin::is_program(name);
+        if let Some(found) = is_builtin.then(|| builtin::look(name, &words[1..], depth, self.out)).flatten() {
             self.list(words, found.standing, found.hazard);
             return Ok(());
         }
@@ -92,6 +111,7 @@ impl Runner<'_> {
         }
         for name in &found.assigned {
             self.out.assigned(name, &self.part);
+            self.out.values.assign(name, Kind::Any);
         }
         if let Some(odd) = found.odd {
             self.doubt(&format!("{name}: {odd}"));
@@ -100,6 +120,7 @@ impl Runner<'_> {
             self.out.directories.push(Word::unknown());
         }
         self.list(words, found.standing, None);
+        self.is_shell &= matches!(name, "command" | "builtin");
         match found.inner.is_empty() {
             true => Ok(()),
             false => self.run(found.inner, depth + 1),
@@ -155,7 +176,11 @@ impl Runner<'_> {
         if !is_sure {
             self.doubt("another shell than bash may read the text in another way");
         }
-        self.text(&text, depth)
+        // Its functions are its own.
+        let functions = std::mem::take(&mut self.out.functions);
+        let result = self.text(&text, depth);
+        self.out.functions = functions;
+        result
     }
 
     fn find(&mut self, words: Vec<Word>, depth: usize) -> Result<()> {
@@ -171,6 +196,7 @@ impl Runner<'_> {
             };
             let inner: Vec<Word> = words[start + 1..end].iter().map(fill).collect();
             if !inner.is_empty() {
+                self.is_shell = false;
                 self.run(inner, depth + 1)?;
             }
         }

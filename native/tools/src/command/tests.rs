@@ -95,8 +95,9 @@ fn what_cannot_be_told_is_a_doubt() {
         "c=rm; $c -rf x",
         "$(a) b",
         "/bin/r? x",
-        "git(){ rm -rf x; }; git",
-        "function f { a; }",
+        "a && git(){ rm -rf x; }; git",
+        "[(){ a; }",
+        "f() { a; } & f",
         "sh",
         "a | sh",
         "bash x.sh",
@@ -137,11 +138,11 @@ fn what_cannot_be_told_is_a_doubt() {
         "coproc a",
         "select x in a; do b; done",
         "[[ $x -eq 1 ]]",
-        "[[ x =~ y ]]",
+        "[[ x =~ (y|z) ]]",
         "echo $\"x\"",
         "echo $[1]",
-        "declare x=1",
-        "let x=1",
+        "declare -n x=y",
+        "let x=y",
         "printf -v PATH x",
         "mapfile -C a x",
         "trap \"$x\" EXIT",
@@ -268,7 +269,8 @@ fn options_that_run_or_write_are_known_in_every_form() {
         "awk '{ print | \"x\" }' y",
         "awk 'BEGIN { ARGV[1] = \"x\" } 1' y",
         "make CC=x",
-        "[ -v x ]",
+        "[ -v $x ]",
+        "[ -v 'a[$(b)]' ]",
         "[x] y",
         "tar cIf x y.tar z",
         "tar xf y.tar --use=x",
@@ -347,4 +349,183 @@ fn a_directory_is_found_behind_the_options_of_cd() {
     }
     assert_eq!(analyse("git -C /etc -C x log").directories.len(), 2);
     assert_eq!(analyse("cd -2").directories[0].text(), None);
+}
+
+/// Values that a text which only the run shows could have: a subscript in them runs a command.
+#[test]
+fn values_that_are_evaluated_are_known() {
+    for command in [
+        "x=$(a); echo $((x))",
+        "read x; ((x++))",
+        "x=1; x=$y; [[ $x -eq 1 ]]",
+        "for x in *; do [ $x = y ]; done",
+        "i=0; while [ $i -lt 3 ]; do i=$(cat f); done",
+        "echo ${x:$1}",
+        "x[$y]=1",
+        "echo ${x[$y]}",
+        "echo ${!x}",
+        "let x=y",
+        "[ $x ]",
+        "[ \"$x\" \"$y\" ]",
+        "test -v \"$x\"",
+        "[ * ]",
+        "[[ -v x[$y] ]]",
+        "echo $(($1))",
+        "(i=1); x=a; i=$x; echo $((i))",
+        "declare -i x=1",
+        "x=(1); declare \"x=$y\"",
+        "source x; i=1; echo $((i))",
+        "x=1; env x=$y bash -c 'echo $((x))'",
+        "printf -v x %s $y; echo $((x))",
+    ] {
+        doubted(command);
+    }
+    for command in [
+        "i=0; while [ $i -lt 3 ]; do a; i=$((i + 1)); done",
+        "for ((i = 0; i < 3; i++)); do a; done",
+        "n=$(ls | wc -l); [[ $n -gt 3 ]] && echo $((n - 1))",
+        "for i in {1..5} $(seq 1 9); do echo $((i * 2)); done",
+        "start=$(date +%s); a; echo $(($(date +%s) - start))",
+        "x=(a b); echo ${#x[@]} ${x[0]} \"${x[@]:1}\" ${!x[@]}",
+        "i=1; x[i]=2; let i+=1",
+        "[ -n \"$x\" ] && [ \"$x\" = y ] && [ \"$x\" != z -a -f \"$y\" ]",
+        "x=a.b; [ $x = y ]; [ $# -eq 1 ] || [ $? -ne 0 ]",
+        "[[ $x == y* && -n $z ]] || [[ $x =~ ^[0-9]+$ ]]",
+        "[ -f *.txt ]; [ -v x ]; [[ -v x ]]",
+    ] {
+        assert!(is_sure(command), "{command}: {:?}", analyse(command).doubts);
+    }
+}
+
+#[test]
+fn builtins_set_no_variable_that_changes_what_is_run() {
+    for command in [
+        "printf %n PATH",
+        "printf '%5hn' PATH",
+        "printf \"$x\" y",
+        "read -ra PATH",
+        "read -aPATH",
+        "read \"$x\"",
+        "read x[$y]",
+        "mapfile PATH",
+        "mapfile -C a -c 1 x",
+        "getopts a PATH",
+        "wait -p PATH",
+        "wait \"$x\"",
+        "let PATH=1",
+        "((PATH = 1))",
+        "echo $((PATH = 1))",
+        "PATH[0]=x",
+        "PATH+=x",
+        "export x=1 PATH=y",
+        "declare -n x=PATH",
+        "local \"$x\"",
+        "set -k",
+        "set -o posix",
+        "shopt -s extglob",
+        "unset PATH",
+        "unset -f x",
+        "f() { a; }; unset f; f",
+        "SRANDOM=x",
+        "IFS=, a",
+    ] {
+        doubted(command);
+    }
+    for command in [
+        "IFS= read -r x",
+        "IFS=, read -ra x <<< \"$y\"",
+        "read -r -p 'x? ' -t 5 x y",
+        "mapfile -t x < f",
+        "printf '%s: %d%%\\n' \"$x\" 3",
+        "printf -v x '%03d' 7",
+        "export X=\"$y z\" V=$(a)",
+        "while getopts 'ab:' o; do echo \"$o\"; done",
+        "set -Eeuo pipefail; set +x; set -- a b",
+        "shopt -s nullglob",
+        "a & wait $!",
+        "unset x; shift; umask 022; type a",
+    ] {
+        assert!(is_sure(command), "{command}: {:?}", analyse(command));
+    }
+}
+
+#[test]
+fn redirections_that_bash_expands_twice_are_doubted() {
+    for command in ["a >& '$(b)'", "a >& \"$x\"", "a >& x*", "a <& x"] {
+        doubted(command);
+    }
+    assert_eq!(analyse("a >& out 2>&1 3>&-").writes.len(), 1);
+}
+
+#[test]
+fn ends_of_here_documents_are_plain_words() {
+    for command in [
+        "cat <<E$\n$(rm x)\nE$",
+        "cat <<$x\n$x",
+        "cat <<\\\\\nx\n\\",
+        "cat <<'E F'\nx\nE F",
+        "x $(cat <<E\nE)\nE\n)",
+        "cat <<''\n\n",
+    ] {
+        doubted(command);
+    }
+    runs("git commit -m \"$(cat <<'E'\n$(rm x)\nE\n)\"", &["cat", "git commit -m …"]);
+}
+
+#[test]
+fn functions_are_followed_where_they_are_surely_defined() {
+    runs("f() { a \"$1\"; }; f x", &["a …", "f x"]);
+    runs("function f {\n a\n}\nf | b", &["a", "f", "b"]);
+    let calls = |command: &str| analyse(command).programs.pop().unwrap().standing;
+    assert_eq!(calls("f() { a; }; f"), Standing::Harmless);
+    for command in ["f; f() { a; }; env f", "f() { a; }; bash -c f", "f() { a; }; command f"] {
+        assert_eq!(calls(command), Standing::Judged, "{command}");
+    }
+    for command in
+        ["no && f() { a; }; f", "f() { a; } | b; f", "if a; then f() { b; }; fi; f", "cd() { a; }; cd x"]
+    {
+        doubted(command);
+    }
+    assert_eq!(analyse("for i in 1 2; do cd x; done").directories.last().unwrap().text(), None);
+}
+
+#[test]
+fn options_of_xargs_have_the_values_that_they_take() {
+    for (command, inner) in [
+        ("xargs --max-lines rm x", "rm x …"),
+        ("xargs -l rm x", "rm x …"),
+        ("xargs -eE rm x", "rm x …"),
+        ("xargs --eof rm", "rm …"),
+    ] {
+        assert_eq!(programs(command).last().unwrap(), inner, "{command}");
+    }
+    for command in
+        ["xargs -0I% % x", "xargs -i {}", "xargs --replace git {}", "xargs -tI % %", "exec -l bash -c a"]
+    {
+        doubted(command);
+    }
+}
+
+#[test]
+fn files_that_the_shell_reads_are_told_from_those_of_programs() {
+    let counts = |command: &str| (analyse(command).reads.len(), analyse(command).inputs.len());
+    assert_eq!(counts("cat < f"), (0, 1));
+    for command in
+        ["read x < f", "timeout 5 bash -c 'read x' < f", "exec < f; mapfile x", "f() { read x; }; f < f"]
+    {
+        assert_eq!(counts(command), (1, 0), "{command}");
+    }
+}
+
+#[test]
+fn a_wrapper_starts_no_builtin() {
+    for command in ["env read x", "find . -exec let x ';'", "xargs declare x"] {
+        let programs = analyse(command).programs;
+        assert!(
+            programs
+                .iter()
+                .any(|program| program.standing == Standing::Judged && program.name().unwrap() != "find")
+        );
+    }
+    assert_eq!(analyse("command read x").programs.last().unwrap().standing, Standing::Harmless);
 }

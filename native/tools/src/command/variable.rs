@@ -11,9 +11,9 @@ const TELLING: [&str; 71] = [
 ];
 
 /// Names that are telling as a whole.
-const WHOLE: [&str; 17] = [
-    "CC", "CXX", "LD", "AS", "AR", "USER", "LOGNAME", "TMP", "TEMP", "DISPLAY", "RANDOM", "SECONDS",
-    "OLDPWD", "PWD", "FCEDIT", "HISTCMD", "EMACS",
+const WHOLE: [&str; 18] = [
+    "CC", "CXX", "LD", "AS", "AR", "USER", "LOGNAME", "TMP", "TEMP", "DISPLAY", "RANDOM", "SRANDOM",
+    "SECONDS", "OLDPWD", "PWD", "FCEDIT", "HISTCMD", "EMACS",
 ];
 
 /// Names that a part makes look telling and that are not.

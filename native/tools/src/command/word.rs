@@ -6,7 +6,27 @@ pub(super) enum Piece {
     /// A character; quoted ones stand for themselves.
     Char { char: char, quoted: bool },
     /// What an expansion gives, which only the run shows. Unquoted, it may be several words or none.
-    Unknown { quoted: bool },
+    Unknown { quoted: bool, source: Source },
+}
+
+/// Where an expansion takes its text from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    /// It is one number.
+    Number,
+    /// It is made of numbers and blanks, or of nothing.
+    Counted,
+    /// The variable of this id, see [`super::values::Values`].
+    Variable(u16),
+    /// Anywhere else.
+    Other,
+}
+
+impl Piece {
+    /// Any text.
+    pub(super) const fn unknown(quoted: bool) -> Self {
+        Self::Unknown { quoted, source: Source::Other }
+    }
 }
 
 /// A word as it is written, before braces are expanded.
@@ -15,6 +35,8 @@ pub(super) struct Raw {
     pub(super) pieces: Vec<Piece>,
     /// Whether there are quotes in it: without, a word that comes to nothing is none.
     pub(super) has_quotes: bool,
+    /// Whether the name of a variable in it goes on where braces are expanded, as in `{$a,b}c`.
+    pub(super) is_joined: bool,
 }
 
 impl Raw {
@@ -23,7 +45,12 @@ impl Raw {
     }
 
     pub(super) fn push_unknown(&mut self, quoted: bool) {
-        self.pieces.push(Piece::Unknown { quoted });
+        self.pieces.push(Piece::unknown(quoted));
+    }
+
+    /// What an expansion gives. Numbers do not split.
+    pub(super) fn push_source(&mut self, quoted: bool, source: Source) {
+        self.pieces.push(Piece::Unknown { quoted: quoted || source == Source::Number, source });
     }
 
     /// The words that are left when braces are expanded; `None` where that is too many.
@@ -43,7 +70,7 @@ impl Raw {
             match piece {
                 Piece::Char { char: '=', quoted: false } if !name.is_empty() => {
                     let pieces = self.pieces[at + 1..].to_vec();
-                    return Some((name, Raw { pieces, has_quotes: self.has_quotes }));
+                    return Some((name, Raw { pieces, has_quotes: self.has_quotes, is_joined: false }));
                 }
                 Piece::Char { char: '+', quoted: false } if self.is_equals(at + 1) && !name.is_empty() => {}
                 Piece::Char { char, quoted: false } if is_name_char(*char, name.is_empty()) => {
@@ -55,6 +82,26 @@ impl Raw {
         None
     }
 
+    /// The name of a function: letters that nothing quotes.
+    pub(super) fn name(&self) -> Option<String> {
+        let char = |(at, piece): (usize, &Piece)| match piece {
+            Piece::Char { char, quoted: false } => {
+                Some(*char).filter(|char| is_name_char(*char, at == 0) || *char == '-' && at > 0)
+            }
+            _ => None,
+        };
+        self.pieces.iter().enumerate().map(char).collect::<Option<String>>().filter(|name| !name.is_empty())
+    }
+
+    /// The word where it is an argument that the shell assigns: nothing in it splits or matches.
+    pub(super) fn unsplit(self) -> Word {
+        let quoted = |piece| match piece {
+            Piece::Char { char, .. } => Piece::Char { char, quoted: true },
+            Piece::Unknown { source, .. } => Piece::Unknown { quoted: true, source },
+        };
+        Word { pieces: self.pieces.into_iter().map(quoted).collect(), has_quotes: true }
+    }
+
     fn is_equals(&self, at: usize) -> bool {
         self.pieces.get(at) == Some(&Piece::Char { char: '=', quoted: false })
     }
@@ -63,7 +110,7 @@ impl Raw {
 /// A word in which a bracket that nothing closes stands for itself, as in `[ -f x ]`.
 fn with_literal_brackets(mut pieces: Vec<Piece>) -> Vec<Piece> {
     let closes = |piece: &Piece| {
-        matches!(piece, Piece::Char { char: ']', quoted: false } | Piece::Unknown { quoted: false })
+        matches!(piece, Piece::Char { char: ']', quoted: false } | Piece::Unknown { quoted: false, .. })
     };
     let end = pieces.iter().rposition(closes).unwrap_or(0);
     for piece in &mut pieces[end..] {
@@ -80,7 +127,7 @@ fn without_user(mut pieces: Vec<Piece>) -> Vec<Piece> {
     let is_slash = |piece: &Piece| matches!(piece, Piece::Char { char: '/', .. });
     let end = pieces.iter().position(is_slash).unwrap_or(pieces.len());
     if pieces.first() == Some(&tilde) && end > 1 {
-        pieces.splice(..end, [Piece::Unknown { quoted: true }]);
+        pieces.splice(..end, [Piece::unknown(true)]);
     }
     pieces
 }
@@ -117,7 +164,7 @@ impl Word {
 
     /// Any number of words of which nothing is known.
     pub(super) fn unknown() -> Self {
-        Self { pieces: vec![Piece::Unknown { quoted: false }], has_quotes: false }
+        Self { pieces: vec![Piece::unknown(false)], has_quotes: false }
     }
 
     /// The text, if all of it is known and it stands for itself.
@@ -155,14 +202,14 @@ impl Word {
     /// Whether it can turn out to be several words, or none.
     pub fn may_split(&self) -> bool {
         self.pieces.iter().any(|piece| match piece {
-            Piece::Unknown { quoted } => !quoted,
+            Piece::Unknown { quoted, .. } => !quoted,
             Piece::Char { char, quoted } => !quoted && is_wild(*char),
         })
     }
 
     /// Whether an expansion can make several words of it, or none.
     pub(super) fn may_be_words(&self) -> bool {
-        self.pieces.contains(&Piece::Unknown { quoted: false })
+        self.pieces.iter().any(|piece| matches!(piece, Piece::Unknown { quoted: false, .. }))
     }
 
     /// Whether the text can be this one, for all that is known.
@@ -188,6 +235,28 @@ impl Word {
             }
         }
         pattern[next..].iter().all(Option::is_none)
+    }
+
+    /// Name and value, if the text begins as an assignment.
+    pub(super) fn assignment(&self) -> Option<(String, &[Piece])> {
+        let is_char = |piece: &Piece, wanted| matches!(piece, Piece::Char { char, .. } if *char == wanted);
+        let at = self.pieces.iter().position(|piece| is_char(piece, '='))?;
+        let (name, value) = (&self.pieces[..at], &self.pieces[at + 1..]);
+        let name: Option<String> = name
+            .iter()
+            .enumerate()
+            .map(|(at, piece)| match piece {
+                Piece::Char { char, .. } => Some(*char).filter(|char| is_name_char(*char, at == 0)),
+                Piece::Unknown { .. } => None,
+            })
+            .collect();
+        // Values that split make more names.
+        name.filter(|name| !name.is_empty() && !self.may_split()).map(|name| (name, value))
+    }
+
+    /// The name of a builtin or function where nothing of it is quoted.
+    pub(super) fn name(&self) -> Option<String> {
+        Raw { pieces: self.pieces.clone(), ..Raw::default() }.name().filter(|_| !self.has_quotes)
     }
 
     /// Whether it begins with a known character that no expansion can change.
@@ -224,7 +293,7 @@ mod tests {
 
     fn word(text: &str) -> Word {
         let pieces = text.chars().map(|char| match char {
-            '$' => Piece::Unknown { quoted: false },
+            '$' => Piece::unknown(false),
             char => Piece::Char { char, quoted: false },
         });
         Word { pieces: pieces.collect(), has_quotes: false }
@@ -243,6 +312,7 @@ mod tests {
         let raw = |quoted: bool| Raw {
             pieces: "X=1".chars().map(|char| Piece::Char { char, quoted }).collect(),
             has_quotes: quoted,
+            is_joined: false,
         };
         assert_eq!(raw(false).assignment().unwrap().0, "X");
         assert!(raw(true).assignment().is_none());

@@ -10,7 +10,9 @@ struct Wrapper {
     flags: &'static str,
     /// Letters of options with a value, in the same word or the next.
     valued: &'static str,
-    /// Long options without a value.
+    /// Letters of options whose value, where they have one, is the rest of their word.
+    optional: &'static str,
+    /// Long options without a value, or with one behind `=`.
     long: &'static [&'static str],
     /// Long options with a value.
     long_valued: &'static [&'static str],
@@ -25,6 +27,7 @@ const PLAIN: Wrapper = Wrapper {
     names: &["nohup", "builtin", "time"],
     flags: "",
     valued: "",
+    optional: "",
     long: &[],
     long_valued: &[],
     operands: 0,
@@ -35,7 +38,8 @@ const PLAIN: Wrapper = Wrapper {
 const WRAPPERS: [Wrapper; 13] = [
     PLAIN,
     Wrapper { names: &["command"], flags: "p", ..PLAIN },
-    Wrapper { names: &["exec"], flags: "cl", valued: "a", ..PLAIN },
+    // Its options -l and -a make login shells, which read files first.
+    Wrapper { names: &["exec"], flags: "c", ..PLAIN },
     Wrapper {
         names: &["env"],
         flags: "iv0",
@@ -69,8 +73,19 @@ const WRAPPERS: [Wrapper; 13] = [
         names: &["xargs"],
         flags: "0rtpxo",
         valued: "adELnPsI",
-        long: &["null", "no-run-if-empty", "verbose", "exit", "interactive"],
-        long_valued: &["arg-file", "delimiter", "max-lines", "max-args", "max-procs", "max-chars", "replace"],
+        optional: "eil",
+        long: &[
+            "null",
+            "no-run-if-empty",
+            "verbose",
+            "exit",
+            "interactive",
+            "open-tty",
+            "eof",
+            "max-lines",
+            "replace",
+        ],
+        long_valued: &["arg-file", "delimiter", "max-args", "max-procs", "max-chars"],
         ..PLAIN
     },
     Wrapper {
@@ -94,6 +109,8 @@ pub(super) struct Unwrapped {
     pub(super) inner: Vec<Word>,
     /// Names that are set for it.
     pub(super) assigned: Vec<String>,
+    /// What stands for the texts that xargs reads.
+    mark: Option<String>,
     /// The wrapper's own standing.
     pub(super) standing: Standing,
     /// What is not understood of its options.
@@ -103,8 +120,13 @@ pub(super) struct Unwrapped {
 /// What a program of that name starts, if it is a wrapper; `words` begin with the name.
 pub(super) fn unwrap(name: &str, words: &[Word]) -> Option<Unwrapped> {
     let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name))?;
-    let mut found =
-        Unwrapped { inner: Vec::new(), assigned: Vec::new(), standing: wrapper.standing, odd: None };
+    let mut found = Unwrapped {
+        inner: Vec::new(),
+        assigned: Vec::new(),
+        mark: None,
+        standing: wrapper.standing,
+        odd: None,
+    };
     let at = wrapper.skip(words, &mut found);
     found.inner = words.get(at..).unwrap_or_default().to_vec();
     if name == "xargs" {
@@ -112,17 +134,37 @@ pub(super) fn unwrap(name: &str, words: &[Word]) -> Option<Unwrapped> {
             found.inner.push(Word::literal("echo"));
         }
         found.inner.push(Word::unknown());
-        replace(words, &mut found.inner);
+        if let Some(mark) = &found.mark {
+            found.inner.iter_mut().for_each(|word| fill(word, mark));
+        }
     }
     Some(found)
 }
 
-/// With `xargs -I x`, every x in the command stands for what is read.
-fn replace(words: &[Word], inner: &mut [Word]) {
-    let mut texts = words.iter().map(Word::text);
-    let is_option = |text: &str| text.starts_with("-I") || text.starts_with("--replace");
-    if texts.any(|text| text.is_some_and(|text| is_option(&text))) {
-        inner.iter_mut().for_each(|word| *word = Word::unknown());
+/// With `xargs -I mark`, every mark in the command stands for what is read.
+fn fill(word: &mut Word, mark: &str) {
+    if word.text().is_none_or(|text| text.contains(mark)) && !word.may_split() {
+        *word = Word::unknown();
+    }
+}
+
+impl Unwrapped {
+    /// Takes note of a mark; of two, it is not worked out which one holds.
+    fn marks(&mut self, value: &str) {
+        let mark = if value.is_empty() { "{}" } else { value };
+        if self.mark.replace(mark.to_owned()).is_some() {
+            self.odd = Some("two texts stand for what is read");
+        }
+    }
+
+    /// The mark of `-I` where it is a word of its own.
+    fn takes(&mut self, option: &str, value: Option<&Word>) {
+        if self.mark.is_some() && option.ends_with('I') {
+            self.mark = value.and_then(Word::text).filter(|mark| !mark.is_empty());
+            if self.mark.is_none() {
+                self.odd = Some("what stands for the texts that it reads is not known");
+            }
+        }
     }
 }
 
@@ -138,9 +180,13 @@ impl Wrapper {
             if has_options && text == "--" {
                 has_options = false;
             } else if has_options && text.starts_with('-') && text != "-" {
-                at += usize::from(self.takes_next(&text, found));
+                if self.takes_next(&text, found) {
+                    at += 1;
+                    found.takes(&text, words.get(at));
+                }
             } else if has_options && text == "-" {
-                found.odd = self.assigns.then_some(()).map_or(Some("an option is not known"), |()| found.odd);
+                has_options = false;
+                found.odd = if self.assigns { found.odd } else { Some("an option is not known") };
             } else if let Some(name) = self.assigned(&text) {
                 has_options = false;
                 found.assigned.push(name.to_owned());
@@ -163,15 +209,28 @@ impl Wrapper {
         if let Some(long) = text.strip_prefix("--") {
             let (name, value) =
                 long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
-            let is_flag = value.is_none() && self.long.contains(&name);
+            let is_flag = self.long.contains(&name);
             if !is_flag && !self.long_valued.contains(&name) {
                 found.odd = Some("an option is not known");
+            }
+            if name == "replace" {
+                found.marks(value.unwrap_or_default());
             }
             return !is_flag && value.is_none();
         }
         for (at, letter) in text.char_indices().skip(1) {
+            let value = &text[at + letter.len_utf8()..];
+            if self.optional.contains(letter) {
+                if letter == 'i' {
+                    found.marks(value);
+                }
+                return false;
+            }
             if self.valued.contains(letter) {
-                return at + letter.len_utf8() == text.len();
+                if letter == 'I' {
+                    found.marks(value);
+                }
+                return value.is_empty();
             }
             if !self.flags.contains(letter) {
                 found.odd = Some("an option is not known");

@@ -300,7 +300,8 @@ impl<'a> Case<'a> {
     }
 
     fn doubts(&self) -> Vec<Judgement> {
-        let telling = self.line.variables.iter().filter(|name| is_telling(name));
+        let is_evaluated = |name: &str| self.found.evaluated().any(|known| known == name);
+        let telling = self.line.variables.iter().filter(|name| is_telling(name) || is_evaluated(name));
         let telling =
             telling.map(|name| (String::new(), format!("the variable {name} can change what is run")));
         let found = self.found.doubts.iter().map(|doubt| (doubt.part.clone(), doubt.why.clone()));

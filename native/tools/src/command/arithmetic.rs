@@ -1,0 +1,92 @@
+//! Arithmetic. Bash evaluates the values of names again, commands in subscripts included.
+
+use super::Odd;
+use super::parser::{Parser, Result};
+use super::values::Kind;
+use super::word::{Raw, is_name_char};
+
+const WHY: &str = "arithmetic over values that only the run shows can run commands";
+
+impl Parser<'_> {
+    /// Arithmetic up to its `))`.
+    pub(super) fn arithmetic(&mut self) -> Result<()> {
+        self.expression("))")
+    }
+
+    /// Arithmetic up to one of these texts, which is taken, or for an empty one to the end of the text.
+    pub(super) fn expression(&mut self, end: &str) -> Result<()> {
+        let mut depth = 0_usize;
+        loop {
+            if depth == 0 && !end.is_empty() && self.cursor.take(end) {
+                return Ok(());
+            }
+            match self.cursor.peek() {
+                None if end.is_empty() && depth == 0 => return Ok(()),
+                Some('(') => depth += 1,
+                Some(')') if depth > 0 => depth -= 1,
+                Some(char) if char.is_ascii_digit() => {
+                    self.number();
+                    continue;
+                }
+                Some(char) if is_name_char(char, true) => {
+                    self.variable()?;
+                    continue;
+                }
+                Some('$') => {
+                    self.cursor.next();
+                    self.value()?;
+                    continue;
+                }
+                Some(char) if " \t\n+-*/%<>=!&|^~?:,;".contains(char) => {}
+                _ => return Err(Odd::new("its arithmetic is not plain")),
+            }
+            self.cursor.next();
+        }
+    }
+
+    /// A number, with a base or without.
+    fn number(&mut self) {
+        while self.cursor.peek().is_some_and(|char| char.is_ascii_alphanumeric() || "#@_".contains(char)) {
+            self.cursor.next();
+        }
+    }
+
+    /// What follows a dollar sign.
+    fn value(&mut self) -> Result<()> {
+        let mut word = Raw::default();
+        self.dollar(&mut word, true)?;
+        self.needs(&word, Kind::Number, WHY);
+        Ok(())
+    }
+
+    /// A name, which is assigned or evaluated.
+    fn variable(&mut self) -> Result<()> {
+        let name = self.name();
+        self.out.assigned(&name, &name);
+        if self.cursor.take("[") {
+            self.deeper(|parser| parser.expression("]"))?;
+        }
+        let blanks = (0..).take_while(|at| matches!(self.cursor.ahead(*at), Some(' ' | '\t'))).count();
+        let is_assigned =
+            self.cursor.ahead(blanks) == Some('=') && self.cursor.ahead(blanks + 1) != Some('=');
+        match is_assigned {
+            true => self.out.values.assign(&name, Kind::Number),
+            false => {
+                let mut word = Raw::default();
+                word.push_source(true, self.out.values.source(&name));
+                self.needs(&word, Kind::Number, WHY);
+            }
+        }
+        Ok(())
+    }
+
+    /// The letters and digits that come next.
+    pub(super) fn name(&mut self) -> String {
+        let mut name = String::new();
+        while let Some(char) = self.cursor.peek().filter(|char| is_name_char(*char, false)) {
+            name.push(char);
+            self.cursor.next();
+        }
+        name
+    }
+}

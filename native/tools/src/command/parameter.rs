@@ -1,0 +1,100 @@
+//! `${…}`: values of variables, or parts of them.
+
+use super::Odd;
+use super::parser::{Parser, Result};
+use super::values::Kind;
+use super::word::{Raw, Source};
+
+impl Parser<'_> {
+    /// `${…}` after the opening brace: where its value comes from, and whether it can be a list even in quotes.
+    pub(super) fn parameter(&mut self) -> Result<(Source, bool)> {
+        let odd = || Odd::new("a ${…} in it can do more than give a value");
+        let has_length = self.cursor.peek() == Some('#') && !matches!(self.cursor.ahead(1), None | Some('}'));
+        if has_length {
+            self.cursor.next();
+        }
+        // `${!list[@]}` are its subscripts; `${!name}` evaluates a value.
+        let is_keys = self.cursor.take("!");
+        let name = self.name();
+        let (mut source, mut is_list) = match &*name {
+            "" if is_keys => return Err(odd()),
+            "" => self.special()?,
+            name if name.starts_with(|char: char| char.is_ascii_digit()) => (Source::Other, false),
+            name => (self.out.values.source(name), false),
+        };
+        if !name.is_empty() && self.cursor.take("[") {
+            is_list = self.subscript()?;
+        }
+        if is_keys && !(is_list && self.cursor.peek() == Some('}')) {
+            return Err(odd());
+        }
+        if is_keys || has_length {
+            source = if has_length { Source::Number } else { Source::Other };
+        }
+        if has_length && self.cursor.peek() != Some('}') {
+            return Err(odd());
+        }
+        let is_list = is_list && !has_length;
+        if self.cursor.take("}") {
+            return Ok((source, is_list));
+        }
+        self.operator().ok_or_else(odd)??;
+        Ok((Source::Other, is_list))
+    }
+
+    fn special(&mut self) -> Result<(Source, bool)> {
+        match self.cursor.next() {
+            Some('#' | '?' | '$') => Ok((Source::Number, false)),
+            Some('-') => Ok((Source::Other, false)),
+            Some('@' | '*') => Ok((Source::Other, true)),
+            _ => Err(Odd::new("a ${…} in it can do more than give a value")),
+        }
+    }
+
+    /// A subscript up to its bracket; whether it means the whole list.
+    pub(super) fn subscript(&mut self) -> Result<bool> {
+        if self.cursor.take("@]") || self.cursor.take("*]") {
+            return Ok(true);
+        }
+        self.deeper(|parser| parser.expression("]"))?;
+        Ok(false)
+    }
+
+    /// What stands behind the name; `None` for an operator that is not followed.
+    fn operator(&mut self) -> Option<Result<()>> {
+        match (self.cursor.peek()?, self.cursor.ahead(1)?) {
+            (':', '-' | '+' | '?') | ('-' | '+' | '?' | '#' | '%' | '/' | '^' | ',', _) => {
+                Some(self.parameter_word())
+            }
+            (':', '=') => None,
+            (':', _) => {
+                self.cursor.next();
+                Some(self.deeper(|parser| parser.expression("}")))
+            }
+            _ => None,
+        }
+    }
+
+    /// The rest of `${…}`, operator included.
+    fn parameter_word(&mut self) -> Result<()> {
+        let odd = || Odd::new("a ${…} in it holds quotes or braces");
+        loop {
+            match self.cursor.next().ok_or_else(odd)? {
+                '}' => return Ok(()),
+                '$' => self.dollar(&mut Raw::default(), true)?,
+                '\\' if self.cursor.peek_raw().is_some_and(|char| "/.*?[]-+:, ".contains(char)) => {
+                    self.cursor.next_raw();
+                }
+                '\'' | '"' | '\\' | '`' | '{' | '(' | ')' | '<' | '>' | '\n' => return Err(odd()),
+                _ => {}
+            }
+        }
+    }
+
+    /// A word is evaluated again; a doubt unless all of its values are of a kind.
+    pub(super) fn needs(&mut self, word: &Raw, kind: Kind, why: &str) {
+        if !self.out.values.require(&word.pieces, kind) {
+            self.doubt(why);
+        }
+    }
+}

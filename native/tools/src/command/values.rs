@@ -1,0 +1,183 @@
+//! What is known of the values that variables can have.
+//!
+//! Bash evaluates some values again: arithmetic follows names into their values, and a subscript in there runs commands;
+//! `[ $x ]` makes operators of words. Such a use is safe only if every value that the command gives the variable is a
+//! number, or a word without special characters. Assignments may follow the use in a loop, so uses are checked at the end.
+
+use super::word::{Piece, Source};
+use std::collections::{HashMap, HashSet};
+
+/// Most assignments from other variables that are followed.
+const MOST_FLOWS: usize = 1000;
+
+/// What the text of a value can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// Digits and minus signs, or nothing.
+    Number,
+    /// Characters that neither split nor match nor begin a subscript, or nothing.
+    Token,
+    /// Any text.
+    Any,
+}
+
+/// The variables of a command.
+#[derive(Debug, Default)]
+pub(super) struct Values {
+    ids: HashMap<String, u16>,
+    /// The worst value that each assigned variable gets.
+    worst: HashMap<u16, Kind>,
+    /// Assignments of one variable's value to another: target, source.
+    flows: Vec<(u16, u16)>,
+    /// Uses that need a value of at least this kind.
+    uses: Vec<(u16, Kind)>,
+    /// Variables that are arrays.
+    lists: HashSet<u16>,
+    /// Variables whose value would be evaluated if they were arrays.
+    scalars: Vec<u16>,
+    /// Whether any variable may have been assigned anything.
+    is_lost: bool,
+}
+
+impl Values {
+    /// Where an expansion of a variable takes its value from.
+    pub(super) fn source(&mut self, name: &str) -> Source {
+        let next = u16::try_from(self.ids.len()).ok();
+        match (self.ids.get(name), next) {
+            (Some(id), _) => Source::Variable(*id),
+            (None, Some(id)) => {
+                self.ids.insert(name.to_owned(), id);
+                Source::Variable(id)
+            }
+            (None, None) => Source::Other,
+        }
+    }
+
+    /// A variable gets a value that is at worst of this kind.
+    pub(super) fn assign(&mut self, name: &str, kind: Kind) {
+        let Source::Variable(id) = self.source(name) else { return self.is_lost = true };
+        let worst = self.worst.entry(id).or_insert(kind);
+        *worst = kind.max(*worst);
+    }
+
+    /// A variable gets the value that a word stands for.
+    pub(super) fn assign_word(&mut self, name: &str, value: &[Piece]) {
+        self.assign(name, value.iter().map(kind).max().unwrap_or(Kind::Number));
+        let Source::Variable(target) = self.source(name) else { return };
+        let sources = value.iter().filter_map(|piece| match piece {
+            Piece::Unknown { source: Source::Variable(source), .. } => Some((target, *source)),
+            _ => None,
+        });
+        self.flows.extend(sources);
+        self.is_lost |= self.flows.len() > MOST_FLOWS;
+    }
+
+    /// Whether a word is of a kind, as far as is known yet; the rest is checked at the end.
+    pub(super) fn require(&mut self, word: &[Piece], least: Kind) -> bool {
+        word.iter().all(|piece| match piece {
+            Piece::Unknown { source: Source::Variable(id), .. } => {
+                self.uses.push((*id, least));
+                self.worst.contains_key(id)
+            }
+            piece => kind(piece) <= least,
+        })
+    }
+
+    /// A variable is an array.
+    pub(super) fn list(&mut self, name: &str) {
+        let Source::Variable(id) = self.source(name) else { return self.is_lost = true };
+        self.lists.insert(id);
+    }
+
+    /// A variable gets a value in a way that is safe only if it is no array.
+    pub(super) fn scalar(&mut self, name: &str) {
+        let Source::Variable(id) = self.source(name) else { return self.is_lost = true };
+        self.scalars.push(id);
+    }
+
+    /// Any variable may have any value from here on.
+    pub(super) fn lose(&mut self) {
+        self.is_lost = true;
+    }
+
+    /// Whether every use found values of its kind.
+    pub(super) fn hold(&mut self) -> bool {
+        let is_lost = self.is_lost && !(self.uses.is_empty() && self.scalars.is_empty());
+        !is_lost && !self.scalars.iter().any(|id| self.lists.contains(id)) && {
+            self.flow();
+            self.uses.iter().all(|(id, least)| self.worst.get(id).is_some_and(|kind| kind <= least))
+        }
+    }
+
+    fn flow(&mut self) {
+        let mut is_changed = true;
+        while std::mem::take(&mut is_changed) {
+            for (target, source) in &self.flows {
+                let from = self.worst.get(source).copied().unwrap_or(Kind::Any);
+                let to = self.worst.entry(*target).or_insert(from);
+                is_changed |= from > *to;
+                *to = from.max(*to);
+            }
+        }
+    }
+
+    /// The names whose values matter, where any of them is evaluated.
+    pub(super) fn evaluated(&self) -> impl Iterator<Item = &str> {
+        self.ids.keys().map(String::as_str).filter(|_| !self.uses.is_empty())
+    }
+}
+
+fn kind(piece: &Piece) -> Kind {
+    match piece {
+        Piece::Char { char: '0'..='9' | '-', .. } => Kind::Number,
+        Piece::Char { char, .. } if char.is_ascii_alphanumeric() || "_./:,@%+=".contains(*char) => {
+            Kind::Token
+        }
+        Piece::Char { .. } | Piece::Unknown { source: Source::Other, .. } => Kind::Any,
+        Piece::Unknown { .. } => Kind::Number,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn literal(text: &str) -> Vec<Piece> {
+        text.chars().map(|char| Piece::Char { char, quoted: false }).collect()
+    }
+
+    fn variable(values: &mut Values, name: &str) -> Vec<Piece> {
+        vec![Piece::Unknown { quoted: true, source: values.source(name) }]
+    }
+
+    #[test]
+    fn a_later_assignment_spoils_an_earlier_use() {
+        let mut values = Values::default();
+        values.assign_word("i", &literal("0"));
+        let word = variable(&mut values, "i");
+        assert!(values.require(&word, Kind::Number) && values.hold());
+        values.assign_word("i", &literal("a[0]"));
+        assert!(!values.hold());
+    }
+
+    #[test]
+    fn values_flow_from_variable_to_variable() {
+        let mut values = Values::default();
+        let from = variable(&mut values, "from");
+        values.assign_word("to", &from);
+        let word = variable(&mut values, "to");
+        assert!(values.require(&word, Kind::Token) && !values.hold());
+        values.assign_word("from", &literal("a.b"));
+        values.worst.clear();
+        values.assign_word("from", &literal("a.b"));
+        values.assign_word("to", &from);
+        assert!(values.hold());
+    }
+
+    #[test]
+    fn what_was_never_assigned_is_not_known() {
+        let mut values = Values::default();
+        let word = variable(&mut values, "x");
+        assert!(!values.require(&word, Kind::Token));
+    }
+}
