@@ -102,6 +102,11 @@ impl Tally {
         match error {
             Errno::LOOP => self.skipped.links += 1,
             Errno::NXIO | Errno::INVAL => self.skipped.special += 1,
+            Errno::STALE => {
+                let why = format!("{path} was moved while it was looked for, so rules could not be held");
+                self.skipped.unreadable += 1;
+                self.remember(path, why);
+            }
             _ => {
                 let why = ToolError::io("read", &path, error).message;
                 self.skipped.unreadable += 1;

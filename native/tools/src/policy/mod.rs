@@ -29,9 +29,11 @@ pub use way::Way;
 
 use crate::error::Result;
 use crate::workspace::Workspace;
+use guard::FileGuard;
 use path::Roots;
 use pattern::Pattern;
 use rule::{Names, Rule};
+use std::sync::Arc;
 
 /// A policy that has been checked.
 #[derive(Debug, Clone, Default)]
@@ -83,6 +85,24 @@ impl Policy {
             rules.filter_map(pattern).collect()
         };
         ReadGuard::new(patterns(&self.deny), patterns(&self.ask), self.roots.clone())
+    }
+
+    /// Has the answer to a call's needs hold for what the call opens through this workspace. `hidden` is what searches of
+    /// the call must leave out.
+    pub fn hold(
+        self: &Arc<Self>,
+        needs: &Needs,
+        hidden: &ReadGuard,
+        workspace: &Workspace,
+        is_approved: bool,
+    ) {
+        let rules = self.allow.iter().chain(&self.ask).chain(&self.deny);
+        let is_about_paths = |rule: &Rule| matches!(rule.pattern, Some(Pattern::Path(_)));
+        // What only reads, where no rule is about a path, may read whatever is opened.
+        let depends = is_approved || !hidden.is_open() || needs.iter().any(|need| !need.is_safe);
+        if depends || rules.into_iter().any(is_about_paths) {
+            workspace.set_guard(Arc::new(FileGuard::new(Arc::clone(self), needs, hidden.clone())));
+        }
     }
 
     /// What the sandbox must keep from programs.

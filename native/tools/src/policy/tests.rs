@@ -304,9 +304,13 @@ fn what_is_in_a_repository_is_changed_by_rules_that_name_it() {
     let at = |policy: &Policy, path: &str| verdict(policy, &file("Edit", path, path)).parts().0;
     for path in ["src/.git/config", "src/a/.GIT/hooks/x", "src/.git"] {
         assert_eq!(at(&wide, path), "ask", "{path}");
-        assert_eq!(at(&bare, path), "allow", "{path}");
+        assert_eq!(at(&bare, path), "ask", "{path}");
     }
     assert_eq!((at(&named, "src/.git/config"), at(&wide, "src/.gitignore")), ("allow", "allow"));
+    assert_eq!(at(&bare, "src/.gitignore"), "allow");
+    // A name that begins like it does not name it.
+    let near = policy(&["Edit(src/**/.gitignore)", "Edit(**/.github/**)"], &[], &[], Mode::Ask);
+    assert_eq!((at(&near, "src/.git/.gitignore"), at(&near, ".github/.git/config")), ("ask", "ask"));
 }
 
 #[test]

@@ -81,7 +81,7 @@ pub(in crate::ops::git) fn print(
 
 fn mailmap(repo: &Repo) -> Outcome<Mailmap> {
     let mut bytes = Vec::new();
-    if let Ok((file, _)) = repo.dirs()?.open_file(b".mailmap") {
+    if let Ok((file, _)) = repo.dirs(cx)?.open_file(b".mailmap") {
         // What cannot be read renames nobody.
         _ = file.take(MAX_MAILMAP).read_to_end(&mut bytes);
     }
