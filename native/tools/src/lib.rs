@@ -33,6 +33,7 @@ mod pulse;
 pub mod registry;
 pub mod sandbox;
 pub mod schema;
+pub mod secrets;
 pub mod seen;
 #[cfg(all(feature = "port", target_os = "linux"))]
 mod servers;

@@ -5,6 +5,7 @@ use crate::context::CallContext;
 use crate::error::{Reason, Result, ToolError};
 use crate::policy::Sealed;
 use crate::sandbox::{Sandbox, SandboxSettings};
+use crate::secrets;
 use crate::workspace::{Workspace, decode_path, journal};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -13,42 +14,6 @@ use std::sync::{Arc, LazyLock};
 
 /// Most processes and threads at a time when nobody says otherwise.
 const PROCESSES: u32 = 2_048;
-
-/// Where people keep their secrets, beneath their home directory. Each that exists is hidden.
-const SECRETS: [&str; 32] = [
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".docker",
-    ".netrc",
-    ".npmrc",
-    ".yarnrc.yml",
-    ".pypirc",
-    ".pgpass",
-    ".my.cnf",
-    ".git-credentials",
-    ".config/git/credentials",
-    ".config/gh",
-    ".config/glab-cli",
-    ".config/gcloud",
-    ".config/op",
-    ".config/rclone",
-    ".config/containers/auth.json",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".gem/credentials",
-    ".hex/hex.config",
-    ".terraform.d/credentials.tfrc.json",
-    ".vault-token",
-    ".password-store",
-    ".local/share/keyrings",
-    ".mozilla",
-    ".config/google-chrome",
-    ".bash_history",
-    ".zsh_history",
-];
 
 /// Secrets of the machine, and the places where its services listen.
 const HIDDEN: [&str; 9] = [
@@ -232,7 +197,7 @@ impl Confinement {
             readable: listed(&sandbox.readable),
             writable: listed(&sandbox.writable),
             read_only: Vec::new(),
-            hidden: HIDDEN_HERE.clone(),
+            hidden: hidden_here(workspace.path()),
             found: Vec::new(),
             bounds: Bounds {
                 memory: sandbox.memory.unwrap_or(*MEMORY_OF_THE_MACHINE / 2),
@@ -256,14 +221,19 @@ impl Confinement {
     }
 }
 
-/// What is hidden on this machine. The machine's own places come first, so that a home beneath one of them is found.
+/// What is hidden on this machine, whoever uses it.
 static HIDDEN_HERE: LazyLock<Vec<OsString>> = LazyLock::new(|| {
-    let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-    let secrets = home.iter().flat_map(|home| SECRETS.map(|secret| home.join(secret)));
-    let places = HIDDEN.map(PathBuf::from).into_iter().chain(secrets);
-    // Whoever could write there could have files undone that were never changed.
-    places.chain(journal::journals()).map(PathBuf::into).collect()
+    // Whoever could write to the journals could have files undone that were never changed.
+    HIDDEN.map(PathBuf::from).into_iter().chain(journal::journals()).map(PathBuf::into).collect()
 });
+
+/// What is hidden now: the machine's own places first, so that a home beneath one of them is found, then the secrets that
+/// exist and do not hold the whole workspace.
+fn hidden_here(workspace: &Path) -> Vec<OsString> {
+    let secrets = secrets::present();
+    let secrets = secrets.iter().filter(|path| workspace != path.as_path()).map(OsString::from);
+    HIDDEN_HERE.iter().cloned().chain(secrets).collect()
+}
 
 static MEMORY_OF_THE_MACHINE: LazyLock<u64> = LazyLock::new(|| {
     let info = rustix::system::sysinfo();
