@@ -184,6 +184,7 @@ impl Host {
         let workspace = Workspace::pinned(&settings.workspace)?;
         let rule_of = &catalogue::canonical_rule;
         let policy = Policy::new(&settings.permissions, catalogue::rules(), rule_of, &workspace)?;
+        let policy = policy.with_sandbox(&settings.sandbox);
         Ok(Self {
             workspace,
             guard: policy.read_guard(),

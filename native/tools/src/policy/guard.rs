@@ -3,6 +3,7 @@
 use super::Policy;
 use super::need::{FilePath, Need, Needs, Operand};
 use super::path::{PathPattern, Roots};
+use super::secret::Secrets;
 use super::verdict::Verdict;
 use crate::error::{Reason, Result, ToolError};
 use crate::workspace::{Access, Guard, decode_path};
@@ -16,31 +17,34 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Default)]
 pub struct ReadGuard(Option<Arc<Guarded>>);
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Guarded {
     denied: Vec<PathPattern>,
     asked: Vec<PathPattern>,
+    secrets: Secrets,
+    /// What of secrets rules allow by name.
+    named: Vec<PathPattern>,
     roots: Roots,
     /// Whether what is asked about may be read: somebody was asked.
     is_approved: bool,
 }
 
 impl ReadGuard {
-    pub(super) fn new(denied: Vec<PathPattern>, asked: Vec<PathPattern>, roots: Roots) -> Self {
-        match denied.is_empty() && asked.is_empty() {
-            true => Self(None),
-            false => Self(Some(Arc::new(Guarded { denied, asked, roots, is_approved: false }))),
-        }
+    pub(super) fn new(
+        denied: Vec<PathPattern>,
+        asked: Vec<PathPattern>,
+        (secrets, named): (Secrets, Vec<PathPattern>),
+        roots: Roots,
+    ) -> Self {
+        let is_open = denied.is_empty() && asked.is_empty() && secrets.is_empty();
+        let guarded = Guarded { denied, asked, secrets, named, roots, is_approved: false };
+        Self((!is_open).then(|| Arc::new(guarded)))
     }
 
     /// The guard of a call that was approved: what rules ask about may be read.
     #[must_use]
     pub fn approved(&self) -> Self {
-        Self(self.0.as_ref().map(|guarded| {
-            let Guarded { denied, asked, roots, .. } = &**guarded;
-            let (denied, asked, roots) = (denied.clone(), asked.clone(), roots.clone());
-            Arc::new(Guarded { denied, asked, roots, is_approved: true })
-        }))
+        Self(self.0.as_ref().map(|guarded| Arc::new(Guarded { is_approved: true, ..(**guarded).clone() })))
     }
 
     /// Whether nothing is kept from being read.
@@ -53,7 +57,9 @@ impl ReadGuard {
         let Some(guarded) = &self.0 else { return false };
         let any =
             |patterns: &[PathPattern]| patterns.iter().any(|pattern| pattern.matches(path, &guarded.roots));
-        any(&guarded.denied) || (!guarded.is_approved && any(&guarded.asked))
+        any(&guarded.denied)
+            || (!guarded.is_approved && any(&guarded.asked))
+            || guarded.secrets.keep(path, guarded.named.iter(), &guarded.roots).is_some()
     }
 
     /// As [`ReadGuard::hides`], for the bytes of a path.
@@ -80,9 +86,11 @@ impl FileGuard {
     fn judge(&self, need: &Need, file: &FilePath, real: &str) -> Result<()> {
         let file = FilePath { path: real.to_owned(), ..file.clone() };
         let need = Need { operand: Operand::File(file), ..need.clone() };
-        match self.policy.judge(&need).verdict {
+        let judgement = self.policy.judge(&need);
+        let because = judgement.because();
+        match judgement.verdict {
             Verdict::Allow(_) => Ok(()),
-            Verdict::Deny(rule) => Err(denied(&need, rule)),
+            Verdict::Deny(rule) => Err(denied(&need, rule, &because)),
             Verdict::Ask(_) => Err(changed(&need)),
         }
     }
@@ -106,7 +114,7 @@ impl FileGuard {
             Access::Write => self.judge(&need("Write", false), &FilePath::plain(written), real),
             Access::List if self.needs.iter().any(is_above) => Ok(()),
             _ if [written, real].iter().any(|path| self.hidden.hides(&decode_path(path))) => {
-                Err(denied(&need("Read", true), None))
+                Err(denied(&need("Read", true), None, ""))
             }
             Access::List | Access::Read => Ok(()),
         }
@@ -141,12 +149,12 @@ fn is_beneath(path: &str, directory: &str) -> bool {
     directory == "." || decode_path(path).starts_with(decode_path(directory))
 }
 
-fn denied(need: &Need, rule: Option<String>) -> ToolError {
+fn denied(need: &Need, rule: Option<String>, because: &str) -> ToolError {
     let why = match &rule {
         Some(rule) => format!("the permission rule {rule} denies it"),
-        None => "no permission rule allows it".to_owned(),
+        None => "the permissions keep it from being used".to_owned(),
     };
-    let message = format!("{} is not allowed: {why}; nothing was done", need.subject());
+    let message = format!("{} is not allowed: {why}{because}; nothing was done", need.subject());
     with_file(ToolError::new(Reason::Denied, message), need)
         .with("matched_rule", rule.map_or(Value::Null, Value::from))
 }

@@ -16,6 +16,19 @@ const FRESH: Duration = Duration::from_secs(1);
 /// Most names that are read of a directory of secrets, for links that lead out of it.
 const NAMES: usize = 1_000;
 
+/// Secrets of the machine, and the places where its services listen.
+pub const OF_THE_MACHINE: [&str; 9] = [
+    "/run",
+    "/var/run",
+    "/var/lib/docker",
+    "/var/lib/containerd",
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/sudoers",
+    "/etc/ssl/private",
+];
+
 /// A tool, or several of a kind, that keeps secrets.
 struct Keeper {
     #[cfg_attr(not(test), allow(dead_code, reason = "for readers of the table, and checked by tests"))]
@@ -107,6 +120,14 @@ pub fn present() -> Arc<BTreeSet<PathBuf>> {
         _ => Arc::new(found),
     };
     Arc::clone(&last.insert((Instant::now(), found)).1)
+}
+
+/// Every known place of secrets of this user and of the machine, and where those that exist really are.
+pub fn all() -> BTreeSet<PathBuf> {
+    let homes = homes();
+    let named = homes.iter().flat_map(|home| places(home).filter(|place| !home.starts_with(place)));
+    let of_machine = OF_THE_MACHINE.iter().map(PathBuf::from);
+    named.chain(present().iter().cloned()).chain(of_machine).collect()
 }
 
 /// Whether an absolute path is a place of secrets or beneath one, as written or with its links resolved.

@@ -5,6 +5,7 @@
 
 use super::resolve::Anchor;
 use rustix::io::Errno;
+#[cfg(feature = "port")]
 use std::ffi::OsStr;
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -40,7 +41,8 @@ pub(super) fn absolute(anchor: &Anchor<'_>, inside: &Path) -> Result<Option<Vec<
 ///
 /// # Errors
 /// `STALE` where it is at another one, and those of the operating system.
-pub fn expect_at(top: BorrowedFd<'_>, below: &[u8], handle: BorrowedFd<'_>) -> Result<(), Errno> {
+#[cfg(feature = "port")]
+pub(crate) fn expect_at(top: BorrowedFd<'_>, below: &[u8], handle: BorrowedFd<'_>) -> Result<(), Errno> {
     let anchor = Anchor { dir: top, path: Path::new(""), alias: Path::new("") };
     absolute(&anchor, Path::new(OsStr::from_bytes(below)))?.map_or(Ok(()), |path| expect(&path, handle))
 }
