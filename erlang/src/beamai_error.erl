@@ -86,6 +86,8 @@ reason(<<"already_exists">>) -> already_exists;
 reason(<<"access_denied">>) -> access_denied;
 reason(<<"outside_workspace">>) -> outside_workspace;
 reason(<<"denied">>) -> denied;
+reason(<<"changed">>) -> changed;
+reason(<<"workspace_gone">>) -> workspace_gone;
 reason(<<"needs_approval">>) -> needs_approval;
 reason(<<"stale">>) -> stale;
 reason(<<"busy">>) -> busy;

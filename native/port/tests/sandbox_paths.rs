@@ -277,6 +277,37 @@ fn what_globs_keep_from_being_changed_is_neither_changed_nor_replaced() {
 }
 
 #[test]
+fn a_bare_rule_that_denies_a_file_tool_holds_for_every_file() {
+    let script = "echo NEW > plain; echo NEW > new; mkdir d; cat key.pem; echo x > /tmp/x; cat /tmp/x";
+    for (rules, stdout, plain) in [
+        (&[][..], "OLDx\n", "NEW\n"),
+        (&["Write"], "OLDx\n", "OLD"),
+        (&["Edit"], "OLDx\n", "OLD"),
+        (&["Write(**)"], "OLDx\n", "OLD"),
+    ] {
+        let globs = Globs::new(rules, json!("required"));
+        assert_eq!(globs.run(script), stdout, "{rules:?}");
+        assert_eq!(
+            (&*globs.read("plain"), globs.read("new").is_empty()),
+            (plain, !rules.is_empty()),
+            "{rules:?}"
+        );
+        assert_eq!(globs.dir.path().join("d").exists(), rules.is_empty(), "{rules:?}");
+    }
+    for rules in [["Read"], ["Read(**)"]] {
+        let globs = Globs::new(&rules, json!("required"));
+        let said = match globs
+            .host
+            .call(common::call(json!({"command": "grep -r OLD . | wc -l"})), Run::default())
+        {
+            Outcome::Ok(value, _) => value["stdout"].as_str().unwrap().to_owned(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(said, "0\n", "{rules:?}");
+    }
+}
+
+#[test]
 fn what_is_named_is_not_moved_off_by_its_directory() {
     for (script, file) in [
         ("mv secrets s; mkdir -p secrets/deep; echo NEW > secrets/deep/b", "secrets/deep/b"),

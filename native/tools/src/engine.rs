@@ -188,6 +188,7 @@ impl Host {
         let workspace = Workspace::pinned(&settings.workspace)?;
         let rule_of = &catalogue::canonical_rule;
         let policy = Policy::new(&settings.permissions, catalogue::rules(), rule_of, &workspace)?;
+        let policy = policy.with_sandbox(&settings.sandbox);
         Ok(Self {
             workspace,
             guard: policy.read_guard(),
@@ -226,6 +227,12 @@ impl Host {
         if tool.traits().pace != Pace::Instant && !journal::settle(cx.must_not_wait) {
             return Err(Stop::Defer);
         }
+        if tool.traits().pace != Pace::Instant {
+            if cx.must_not_wait && !self.workspace.is_local() {
+                return Err(Stop::Defer);
+            }
+            self.workspace.expect_in_place()?;
+        }
         // Some tools ask by what they work on; among those that are long, a digest costs nothing.
         let may_ask = tool.traits().pace == Pace::Long || self.policy.may_ask(tool.requires_permission());
         let digest = may_ask.then(|| digest(&call.args));
@@ -236,7 +243,10 @@ impl Host {
         let needs = prepared.needs(&cx)?;
         let (judgement, need) = self.policy.judge_all(&needs);
         match judgement.verdict {
-            Verdict::Allow(_) => run_prepared(prepared, &cx),
+            Verdict::Allow(_) => {
+                self.policy.hold(&needs, &cx.guard, &cx.workspace, false);
+                run_prepared(prepared, &cx)
+            }
             Verdict::Deny(_) => Err(denied(need, &judgement).into()),
             Verdict::Ask(_) => {
                 let request = request(&call.tool, &needs, &judgement, digest);
@@ -244,6 +254,7 @@ impl Host {
                     None => Ok(Outcome::Ask(request)),
                     Some(approved) if request["fingerprint"] == approved.as_str() => {
                         cx.guard = cx.guard.approved();
+                        self.policy.hold(&needs, &cx.guard, &cx.workspace, true);
                         run_prepared(prepared, &cx)
                     }
                     Some(_) => Err(changed(&needs).into()),
@@ -285,8 +296,8 @@ impl Host {
     fn context(&self, call: &Call, run: Run) -> Result<CallContext> {
         let temp = call.session.as_ref().and_then(|session| session.temp_dir.as_deref());
         let workspace = match temp {
-            Some(temp) if !run.must_not_wait => self.workspace.with_temp(Path::new(temp))?,
-            _ => self.workspace.clone(),
+            Some(temp) if !run.must_not_wait => self.workspace.unguarded().with_temp(Path::new(temp))?,
+            _ => self.workspace.unguarded(),
         };
         Ok(CallContext {
             workspace,

@@ -65,6 +65,8 @@ reasons! {
     UnknownTool = "unknown_tool": NotFound,
     /// No file or directory has that path.
     NoSuchFile = "no_such_file": NotFound,
+    /// The workspace is not where it was, or is another directory.
+    WorkspaceGone = "workspace_gone": NotFound,
     /// No skill has that name.
     NoSuchSkill = "no_such_skill": NotFound,
     /// The session's temporary directory is gone; the host makes another.
@@ -99,6 +101,8 @@ reasons! {
     TooLarge = "too_large": InvalidInput,
     /// The path leaves the workspace.
     OutsideWorkspace = "outside_workspace": PermissionDenied,
+    /// What was opened is not what rules or a person allowed.
+    Changed = "changed": PermissionDenied,
     /// A rule or a person refused.
     Denied = "denied": PermissionDenied,
     /// The call needs an approval and nobody could be asked.

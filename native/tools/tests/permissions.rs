@@ -218,3 +218,58 @@ fn a_malformed_rule_is_an_error_at_load() {
         json!({"deny": [{"rule": "Bash(rm -rf:*)", "match": ["rm -fr /"], "no_match": ["rm -r -f x"]}]});
     assert!(env.try_host(failing).unwrap_err().message.contains("example \"rm -r -f x\""));
 }
+
+#[test]
+fn what_is_in_a_repository_is_changed_by_rules_that_name_it() {
+    let env = Env::new();
+    let patch = "--- /dev/null\n+++ b/.git/hooks/pre-commit\n@@ -0,0 +1 @@\n+touch ran\n";
+    let calls = [
+        ("file_write", json!({"path": ".git/config", "content": "[core]\n\tfsmonitor = touch ran\n"})),
+        ("file_patch", json!({"patch": patch})),
+    ];
+    for (tool, args) in calls {
+        let bare = json!({"default": "deny", "allow": ["Write", "Edit"]});
+        assert_eq!(env.denied_by(bare, tool, args.clone()), "the mode");
+        let asked = env.call(json!({"allow": ["Write", "Edit", "Write(**)"]}), tool, args.clone());
+        assert!(matches!(asked, Outcome::Ask(_)), "{asked:?}");
+        assert!(!env.path(".git").exists());
+        env.ok(json!({"default": "deny", "allow": ["Write(.git/**)"]}), tool, args);
+        std::fs::remove_dir_all(env.path(".git")).unwrap();
+    }
+}
+
+#[test]
+fn a_workspace_that_was_moved_or_made_anew_is_refused_by_every_tool() {
+    let env = Env::new();
+    let host = env.try_host(open()).unwrap();
+    let moved = TempDir::new().unwrap();
+    std::fs::rename(env.path(""), moved.path().join("ws")).unwrap();
+    let said = |tool: &str, args: Value| {
+        let call: Call = serde_json::from_value(json!({"tool": tool, "args": args})).unwrap();
+        match host.call(call, Run::default()) {
+            Outcome::Error(error) => (error.reason, error.message),
+            other => panic!("{other:?}"),
+        }
+    };
+    for is_anew in [false, true] {
+        if is_anew {
+            std::fs::create_dir(env.path("")).unwrap();
+        }
+        for (tool, args) in [
+            ("file_read", json!({"path": "notes.txt"})),
+            ("file_write", json!({"path": "new", "content": "x"})),
+            ("file_grep", json!({"pattern": "x"})),
+            ("file_list", json!({})),
+            ("shell_exec", json!({"command": "true"})),
+            ("git_status", json!({})),
+        ] {
+            let (reason, message) = said(tool, args);
+            assert_eq!(reason, Reason::WorkspaceGone, "{tool}: {message}");
+            assert!(message.contains("moved, removed or made anew"), "{message}");
+        }
+    }
+    assert!(!moved.path().join("ws/new").exists());
+    // What works on the session alone goes on.
+    let call: Call = serde_json::from_value(json!({"tool": "todo_list", "args": {}})).unwrap();
+    assert!(matches!(host.call(call, Run::default()), Outcome::Ok(..)));
+}

@@ -111,7 +111,7 @@ impl Launch {
                 Arc::new(own.clone())
             }
         };
-        let workspace = cx.workspace.without_temp();
+        let workspace = cx.workspace.without_temp().unguarded();
         let confinement = Confinement::within(&workspace, &sandbox, &cx.sealed, &|| cx.check())?;
         Ok(Self { program, settings: settings.clone(), sandbox, workspace, confinement })
     }

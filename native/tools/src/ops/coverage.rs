@@ -28,7 +28,7 @@ pub struct Skipped {
     /// Name begins with a dot.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) hidden: u64,
-    /// Kept from being read by a permission rule.
+    /// Kept from being read by a permission rule, or as a place of secrets.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) denied: u64,
     /// Symbolic links, which are not followed: those that are looked for, and those to directories in which something
@@ -102,6 +102,11 @@ impl Tally {
         match error {
             Errno::LOOP => self.skipped.links += 1,
             Errno::NXIO | Errno::INVAL => self.skipped.special += 1,
+            Errno::STALE => {
+                let why = format!("{path} was moved while it was looked for, so rules could not be held");
+                self.skipped.unreadable += 1;
+                self.remember(path, why);
+            }
             _ => {
                 let why = ToolError::io("read", &path, error).message;
                 self.skipped.unreadable += 1;
@@ -161,7 +166,7 @@ impl Skipped {
         let reasons = [
             (self.ignored, "ignored", " (ignored: true includes them)"),
             (self.hidden, "hidden", " (hidden: true includes them)"),
-            (self.denied, "kept from being read by permission rules", ""),
+            (self.denied, "kept from being read by permission rules or as places of secrets", ""),
             (self.links, "symbolic links, not followed", " (one that is named as path is)"),
             (self.special, "special files", ""),
             (self.binary, "binary", ""),

@@ -12,6 +12,7 @@ mod pattern;
 mod repository;
 mod rule;
 mod sealed;
+mod secret;
 mod shell;
 mod text;
 mod url;
@@ -28,10 +29,14 @@ pub use verdict::{Judgement, Verdict};
 pub use way::Way;
 
 use crate::error::Result;
+use crate::sandbox::{Sandbox, SandboxSettings};
 use crate::workspace::Workspace;
+use guard::FileGuard;
 use path::Roots;
 use pattern::Pattern;
 use rule::{Names, Rule};
+use secret::{Secrets, naming};
+use std::sync::Arc;
 
 /// A policy that has been checked.
 #[derive(Debug, Clone, Default)]
@@ -41,6 +46,9 @@ pub struct Policy {
     deny: Vec<Rule>,
     default: Mode,
     roots: Roots,
+    secrets: Secrets,
+    /// Whether a sandbox keeps commands from what rules about files deny, so that words need not tell.
+    is_enforced: bool,
 }
 
 impl Policy {
@@ -62,7 +70,16 @@ impl Policy {
         };
         let text = text.whole(rules, rule_of)?;
         let (allow, ask, deny) = (list(&text.allow)?, list(&text.ask)?, list(&text.deny)?);
-        Ok(Self { allow, ask, deny, default: text.default, roots })
+        Ok(Self { allow, ask, deny, default: text.default, roots, ..Self::default() })
+    }
+
+    /// The policy of a host with this sandbox: what it does not show to commands is kept from tools, and what it holds
+    /// is not told from the words of commands.
+    #[must_use]
+    pub fn with_sandbox(self, sandbox: &SandboxSettings) -> Self {
+        let shown: Vec<String> = sandbox.readable.iter().chain(&sandbox.writable).cloned().collect();
+        let secrets = self.roots.secrets(&shown);
+        Self { secrets, is_enforced: sandbox.mode == Sandbox::Required, ..self }
     }
 
     /// Whether a call could be asked about at all, given whether its tool requires permission.
@@ -82,7 +99,27 @@ impl Policy {
             };
             rules.filter_map(pattern).collect()
         };
-        ReadGuard::new(patterns(&self.deny), patterns(&self.ask), self.roots.clone())
+        let named = naming(&self.allow, |rule| rule.tool == "Read").cloned().collect();
+        let secrets = (self.secrets.clone(), named);
+        ReadGuard::new(patterns(&self.deny), patterns(&self.ask), secrets, self.roots.clone())
+    }
+
+    /// Has the answer to a call's needs hold for what the call opens through this workspace. `hidden` is what searches of
+    /// the call must leave out.
+    pub fn hold(
+        self: &Arc<Self>,
+        needs: &Needs,
+        hidden: &ReadGuard,
+        workspace: &Workspace,
+        is_approved: bool,
+    ) {
+        let rules = self.allow.iter().chain(&self.ask).chain(&self.deny);
+        let is_about_paths = |rule: &Rule| matches!(rule.pattern, Some(Pattern::Path(_)));
+        // What only reads, where no rule is about a path, may read whatever is opened.
+        let depends = is_approved || !hidden.is_open() || needs.iter().any(|need| !need.is_safe);
+        if depends || rules.into_iter().any(is_about_paths) {
+            workspace.set_guard(Arc::new(FileGuard::new(Arc::clone(self), needs, hidden.clone())));
+        }
     }
 
     /// What the sandbox must keep from programs.
@@ -106,7 +143,10 @@ impl Policy {
     pub fn judge(&self, need: &Need) -> Judgement {
         match &need.operand {
             Operand::Command(line) if need.rule == "Bash" => shell::judge(self, line),
-            _ => self.verdict(need).into(),
+            _ => match self.secrets.refuse(need, &self.allow, &self.roots) {
+                Some(why) => Judgement::on(Verdict::Deny(None), "", Some(why)),
+                None => self.verdict(need).into(),
+            },
         }
     }
 

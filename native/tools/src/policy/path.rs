@@ -3,6 +3,7 @@
 //! A pattern without a slash holds at any depth; one with a slash is relative to the workspace; `/…` is absolute and
 //! `~/…` in the home directory. What matches a directory matches all that is in it.
 
+use super::secret::Secrets;
 use crate::command::Glyph;
 use crate::workspace::{Place, Workspace, decode_path};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -59,6 +60,16 @@ impl Roots {
     pub(super) fn are_far_from(&self, path: &Path) -> bool {
         let mut names = self.workspace.iter().flat_map(Workspace::names);
         path.is_absolute() && !path.starts_with("/tmp") && !names.any(|root| path.starts_with(root))
+    }
+
+    /// The places of secrets in the workspace; `shown` are those that a sandbox shows.
+    pub(super) fn secrets(&self, shown: &[String]) -> Secrets {
+        self.workspace.as_ref().map_or_else(Secrets::default, |workspace| Secrets::within(workspace, shown))
+    }
+
+    /// Absolute path of the workspace.
+    pub(super) fn top(&self) -> Option<PathBuf> {
+        self.workspace.as_ref().map(|workspace| workspace.path().to_owned())
     }
 
     pub(super) fn has_workspace(&self) -> bool {
@@ -139,6 +150,20 @@ impl PathPattern {
     /// `None` for a pattern with something special in it, and for a directory that the workspace is in.
     pub(super) fn place(&self) -> Option<&Path> {
         self.place.as_deref()
+    }
+
+    /// Whether the pattern names, by its characters that stand for themselves, a path of the workspace or something in it.
+    pub(super) fn names_within(&self, path: &Path, roots: &Roots) -> bool {
+        let mut names = roots.workspace.iter().flat_map(Workspace::names);
+        let start = match self.anchor {
+            Anchor::Nowhere => None,
+            Anchor::Workspace | Anchor::Root => Some(&self.start),
+        };
+        names.any(|root| {
+            let path = root.join(path);
+            self.place.as_ref().is_some_and(|place| place.starts_with(&path))
+                || start.is_some_and(|start| root.join(start).starts_with(&path))
+        })
     }
 
     /// Whether the pattern matches a path, which is relative to the workspace where it is in it.

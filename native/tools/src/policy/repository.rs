@@ -15,11 +15,10 @@ fn is_in_repository(path: &Path) -> bool {
     path.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"))
 }
 
-/// Whether a rule for changing files may cover these paths: within a `.git`, only one that names it, or names no path.
+/// Whether a rule for changing files may cover these paths: within a `.git`, only one that names it.
 pub(super) fn covers_all(rule: &Rule, paths: &[impl AsRef<Path>]) -> bool {
-    rule.pattern.is_none()
-        || !matches!(&*rule.tool, "Edit" | "Write")
-        || rule.text.contains(".git")
+    !matches!(&*rule.tool, "Edit" | "Write")
+        || rule.text.split(|char| "/(){},".contains(char)).any(|part| part.eq_ignore_ascii_case(".git"))
         || !paths.iter().any(|path| is_in_repository(path.as_ref()))
 }
 

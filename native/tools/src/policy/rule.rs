@@ -1,13 +1,14 @@
 //! One rule: a tool's canonical name, perhaps with a pattern.
 
 use super::need::{CommandLine, FilePath, Operand};
-use super::path::Roots;
+use super::path::{PathPattern, Roots};
 use super::pattern::Pattern;
 use super::text::Examples;
 use super::words::Hold;
 use crate::command::analyse;
 use crate::error::{Reason, Result, ToolError};
 use crate::nearest::nearest;
+use std::sync::LazyLock;
 
 /// What names of servers' tools begin with.
 const SERVERS: &str = "mcp__";
@@ -30,6 +31,10 @@ pub(super) struct Names<'a> {
     /// The canonical name of a tool.
     pub(super) rule_of: &'a dyn Fn(&str) -> Option<String>,
 }
+
+/// A pattern that matches every file; it is a valid one.
+static EVERY_FILE: LazyLock<Option<PathPattern>> =
+    LazyLock::new(|| PathPattern::new("**", &Roots::default()).ok());
 
 impl Rule {
     /// Reads a rule and tries its examples.
@@ -56,6 +61,16 @@ impl Rule {
         }
         let pattern = pattern.map(|pattern| Pattern::new(tool, pattern, roots)).transpose()?;
         Ok(Self { text: text.to_owned(), tool: tool.to_owned(), pattern })
+    }
+
+    /// The files that a rule for reading or changing files is about; without a pattern, every file.
+    pub(super) fn files(&self) -> Option<&PathPattern> {
+        match &self.pattern {
+            _ if !matches!(&*self.tool, "Read" | "Edit" | "Write") => None,
+            Some(Pattern::Path(pattern)) => Some(pattern),
+            Some(_) => None,
+            None => EVERY_FILE.as_ref(),
+        }
     }
 
     /// Whether the rule is about the operation of that name: its own, or that of any tool of the server that it names.

@@ -1,7 +1,6 @@
 //! What deny rules keep from programs, for the sandbox: programs open files without asking.
 
 use super::path::{PathPattern, Roots};
-use super::pattern::Pattern;
 use super::rule::Rule;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,7 +39,7 @@ impl Sealed {
     pub(super) fn by(denied: &[Rule], roots: &Roots) -> Self {
         let of = |tools: &[&str]| -> Vec<(&Rule, &PathPattern)> {
             let rules = denied.iter().filter(|rule| tools.contains(&rule.tool.as_str()));
-            rules.filter_map(|rule| Some((rule, path_pattern(rule)?))).collect()
+            rules.filter_map(|rule| Some((rule, rule.files()?))).collect()
         };
         let (read, write) = (of(&["Read"]), of(&["Edit", "Write"]));
         let places = |all: &[(&Rule, &PathPattern)]| {
@@ -54,7 +53,11 @@ impl Sealed {
             rules: read.iter().chain(&write).map(|(rule, _)| rule.text.clone()).collect(),
             roots: roots.clone(),
         };
-        Self { hidden: places(&read), read_only: places(&write), sought: Arc::new(sought) }
+        let mut read_only: Vec<PathBuf> = places(&write);
+        // What matches everything matches what is not there yet, too.
+        let is_all = write.iter().any(|(_, pattern)| pattern.covers(Path::new("."), roots));
+        read_only.extend(roots.top().filter(|_| is_all));
+        Self { hidden: places(&read), read_only, sought: Arc::new(sought) }
     }
 
     /// The rules whose patterns may match something beneath a directory.
@@ -82,12 +85,5 @@ impl Sought {
         patterns.iter().any(|pattern| {
             pattern.matches(path, &self.roots) || is_directory && pattern.covers(path, &self.roots)
         })
-    }
-}
-
-fn path_pattern(rule: &Rule) -> Option<&PathPattern> {
-    match &rule.pattern {
-        Some(Pattern::Path(pattern)) => Some(pattern),
-        _ => None,
     }
 }

@@ -82,12 +82,13 @@ pub(super) fn judge(policy: &Policy, line: &CommandLine) -> Judgement {
         bare.find(|rule| tools.contains(&&*rule.tool)).map(|rule| rule.text.clone())
     };
     const ALL: [&str; 4] = ["Bash", "Read", "Edit", "Write"];
-    if let Some(rule) = bare(&policy.deny, &ALL) {
+    // What denies a file tool as a whole means every file, which the sandbox holds.
+    if let Some(rule) = bare(&policy.deny, &["Bash"]) {
         return Verdict::Deny(Some(rule)).into();
     }
     let asked = bare(&policy.ask, &ALL);
-    let bears =
-        |rules: &[Rule]| rules.iter().any(|rule| rule.pattern.is_some() && ALL.contains(&&*rule.tool));
+    let is_of_command = |rule: &Rule| rule.pattern.is_some() && rule.tool == "Bash";
+    let bears = |rules: &[Rule]| rules.iter().any(|rule| is_of_command(rule) || rule.files().is_some());
     let case = || Case::new(policy, line, open.clone());
     match (asked, bears(&policy.deny) || bears(&policy.ask), &open) {
         (Some(rule), false, _) => Verdict::Ask(Some(rule)).into(),
@@ -155,12 +156,10 @@ impl<'a> Case<'a> {
     /// The first rule that holds at least so surely, and the part that it holds for.
     fn held<'r>(&self, rules: &'r [Rule], least: Hold) -> Option<(&'r Rule, String)> {
         rules.iter().find_map(|rule| {
-            let part = match (&*rule.tool, rule.pattern.as_ref()?) {
-                ("Bash", Pattern::Command(pattern)) => self.part_of_command(pattern, least),
-                ("Read", Pattern::Path(pattern)) => self.part_of_path(pattern, Access::Read, least),
-                ("Edit" | "Write", Pattern::Path(pattern)) => {
-                    self.part_of_path(pattern, Access::Write, least)
-                }
+            let access = if rule.tool == "Read" { Access::Read } else { Access::Write };
+            let part = match (&rule.pattern, rule.files()) {
+                (Some(Pattern::Command(pattern)), _) => self.part_of_command(pattern, least),
+                (_, Some(pattern)) => self.part_of_path(pattern, access, least),
                 _ => None,
             };
             Some((rule, part?))
@@ -185,6 +184,10 @@ impl<'a> Case<'a> {
         let mut files = redirected.into_iter().map(|file| &file.file);
         if let Some(file) = files.find(|file| self.denotes(file, pattern) >= least) {
             return Some(file.shown());
+        }
+        // Any word can name one of all files. Where the sandbox holds such a rule, nothing is told from words.
+        if self.policy.is_enforced && pattern.covers(std::path::Path::new("."), &self.policy.roots) {
+            return None;
         }
         let touching = |program: &&Program| {
             let base = program.system_name().unwrap_or_default();

@@ -304,9 +304,13 @@ fn what_is_in_a_repository_is_changed_by_rules_that_name_it() {
     let at = |policy: &Policy, path: &str| verdict(policy, &file("Edit", path, path)).parts().0;
     for path in ["src/.git/config", "src/a/.GIT/hooks/x", "src/.git"] {
         assert_eq!(at(&wide, path), "ask", "{path}");
-        assert_eq!(at(&bare, path), "allow", "{path}");
+        assert_eq!(at(&bare, path), "ask", "{path}");
     }
     assert_eq!((at(&named, "src/.git/config"), at(&wide, "src/.gitignore")), ("allow", "allow"));
+    assert_eq!(at(&bare, "src/.gitignore"), "allow");
+    // A name that begins like it does not name it.
+    let near = policy(&["Edit(src/**/.gitignore)", "Edit(**/.github/**)"], &[], &[], Mode::Ask);
+    assert_eq!((at(&near, "src/.git/.gitignore"), at(&near, ".github/.git/config")), ("ask", "ask"));
 }
 
 #[test]
@@ -334,4 +338,49 @@ fn a_rule_that_would_hold_for_no_tool_of_a_server_is_refused() {
         let error = try_policy(&[rule], &[], &[], Mode::Auto).unwrap_err();
         assert!(error.message.contains("mcp__server__*"), "{rule}: {error}");
     }
+}
+
+#[test]
+fn a_bare_rule_that_denies_a_file_tool_means_every_file_to_commands() {
+    for tool in ["Write", "Edit", "Read"] {
+        let whole = format!("{tool}(**)");
+        for rule in [tool, &whole] {
+            let open = policy(&["Bash"], &[], &[rule], Mode::Auto);
+            let enforced = Policy { is_enforced: true, ..open.clone() };
+            for command in ["true", "git status", "make all", "touch x", "cat y", "./run.sh"] {
+                assert_eq!(name(&enforced, command), "allow", "{rule} {command}");
+            }
+            let opens = if tool == "Read" { "cat < y" } else { "echo x > y" };
+            assert_eq!(shell(&enforced, opens).verdict, Verdict::Deny(Some(rule.into())), "{rule}");
+            // Where the sandbox does not hold it, words are all there is.
+            assert_eq!(shell(&open, "touch x").verdict, Verdict::Deny(Some(rule.into())), "{rule}");
+            assert!(matches!(verdict(&open, &need(tool, false)), Verdict::Deny(_)), "{rule}");
+            assert_eq!(open.sealed().protects(std::path::Path::new("x"), false), tool != "Read", "{rule}");
+            assert_eq!(open.sealed().hides(std::path::Path::new("x"), false), tool == "Read", "{rule}");
+        }
+    }
+}
+
+#[test]
+fn places_of_secrets_are_kept_from_tools_until_a_rule_or_the_sandbox_names_them() {
+    let secrets = |policy: Policy, readable: &[&str]| {
+        let places = [".ssh", ".netrc"].map(std::path::PathBuf::from).into();
+        Policy { secrets: Secrets::new(places, readable.iter().map(Into::into).collect()), ..policy }
+    };
+    let at = |policy: &Policy, rule: &str, path: &str| verdict(policy, &file(rule, path, path)).parts().0;
+    let open = secrets(policy(&["Read", "Edit(**)", "Read(**/id_rsa)"], &[], &[], Mode::Allow), &[]);
+    for path in [".ssh/id_rsa", ".ssh", ".netrc"] {
+        assert_eq!((at(&open, "Read", path), at(&open, "Edit", path)), ("deny", "deny"), "{path}");
+        assert!(open.read_guard().hides(std::path::Path::new(path)), "{path}");
+    }
+    for path in [".sshd", "src/.netrc", "a"] {
+        assert_eq!(at(&open, "Read", path), "allow", "{path}");
+    }
+    let said = open.judge(&file("Read", "link", ".ssh/id_rsa")).because();
+    assert!(said.contains(".ssh is a place of secrets") && said.contains("readable"), "{said}");
+    let named = secrets(policy(&["Read(.ssh/*.pub)", "Edit(.netrc)"], &[], &[], Mode::Allow), &[]);
+    assert_eq!((at(&named, "Read", ".ssh/a.pub"), at(&named, "Read", ".ssh/id_rsa")), ("allow", "deny"));
+    assert_eq!((at(&named, "Edit", ".netrc"), at(&named, "Read", ".netrc")), ("allow", "deny"));
+    let shown = secrets(policy(&[], &[], &[], Mode::Allow), &[".ssh/config", "src"]);
+    assert_eq!((at(&shown, "Read", ".ssh/config"), at(&shown, "Read", ".ssh/id_rsa")), ("allow", "deny"));
 }

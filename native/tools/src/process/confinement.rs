@@ -16,19 +16,6 @@ use std::sync::{Arc, LazyLock};
 /// Most processes and threads at a time when nobody says otherwise.
 const PROCESSES: u32 = 2_048;
 
-/// Secrets of the machine, and the places where its services listen.
-const HIDDEN: [&str; 9] = [
-    "/run",
-    "/var/run",
-    "/var/lib/docker",
-    "/var/lib/containerd",
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/gshadow",
-    "/etc/sudoers",
-    "/etc/ssl/private",
-];
-
 /// What a program is confined to. Programs with the same confinement may be tended by the same reaper, one after
 /// the other.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -233,7 +220,12 @@ impl Confinement {
 /// What is hidden on this machine, whoever uses it.
 static HIDDEN_HERE: LazyLock<Vec<OsString>> = LazyLock::new(|| {
     // Whoever could write to the journals could have files undone that were never changed.
-    HIDDEN.map(PathBuf::from).into_iter().chain(journal::journals()).map(PathBuf::into).collect()
+    secrets::OF_THE_MACHINE
+        .map(PathBuf::from)
+        .into_iter()
+        .chain(journal::journals())
+        .map(PathBuf::into)
+        .collect()
 });
 
 /// What is hidden now: the machine's own places first, so that a home beneath one of them is found, then the secrets that

@@ -1,7 +1,7 @@
 //! Where people and their tools keep secrets: keys, tokens, sessions, mail, histories.
 //!
 //! [`places`] names them all, whether they exist or not; [`present`] gives those that exist, without links, and what
-//! links in them lead to. Commands in the sandbox do not see what is present, and tools for files ask [`is_secret`].
+//! links in them lead to. Commands in the sandbox do not see what is present, and tools for files refuse [all](all).
 
 mod table;
 
@@ -16,6 +16,19 @@ use std::time::{Duration, Instant};
 const FRESH: Duration = Duration::from_secs(1);
 /// Most names that are read of a directory of secrets, for links that lead out of it.
 const NAMES: usize = 1_000;
+
+/// Secrets of the machine, and the places where its services listen.
+pub const OF_THE_MACHINE: [&str; 9] = [
+    "/run",
+    "/var/run",
+    "/var/lib/docker",
+    "/var/lib/containerd",
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/sudoers",
+    "/etc/ssl/private",
+];
 
 /// A tool, or several of a kind, that keeps secrets.
 struct Keeper {
@@ -89,6 +102,7 @@ fn places_with(
 }
 
 /// What is known of the secrets of this user now.
+#[derive(PartialEq)]
 struct Known {
     /// Every place, as it is named.
     named: BTreeSet<PathBuf>,
@@ -112,7 +126,15 @@ fn known() -> Arc<Known> {
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     match &*last {
         Some((when, known)) if when.elapsed() < FRESH => Arc::clone(known),
-        _ => Arc::clone(&last.insert((Instant::now(), Arc::new(Known::now()))).1),
+        // Somebody who looks often shall not make everything new because nothing has changed.
+        before => {
+            let now = Known::now();
+            let known = match before {
+                Some((_, known)) if **known == now => Arc::clone(known),
+                _ => Arc::new(now),
+            };
+            Arc::clone(&last.insert((Instant::now(), known)).1)
+        }
     }
 }
 
@@ -122,25 +144,11 @@ pub fn present() -> Arc<BTreeSet<PathBuf>> {
     Arc::clone(&known().present)
 }
 
-/// Whether an absolute path is a place of secrets or beneath one, as written or with its links resolved.
-pub fn is_secret(path: &Path) -> bool {
-    is_place(path) || is_place(&resolved(path))
-}
-
-/// As [`is_secret`], for a path that has no links in it, or whose links have been looked at already.
-pub fn is_place(path: &Path) -> bool {
+/// Every known place of secrets of this user and of the machine, and where those that exist really are.
+pub fn all() -> BTreeSet<PathBuf> {
     let known = known();
-    path.ancestors().any(|above| known.named.contains(above) || known.present.contains(above))
-}
-
-/// A path without links, as far as it exists.
-fn resolved(path: &Path) -> PathBuf {
-    for above in path.ancestors() {
-        if let (Ok(real), Ok(rest)) = (above.canonicalize(), path.strip_prefix(above)) {
-            return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
-        }
-    }
-    path.to_owned()
+    let of_machine = OF_THE_MACHINE.iter().map(PathBuf::from);
+    known.named.iter().chain(known.present.iter()).cloned().chain(of_machine).collect()
 }
 
 /// The home directories of this user: that of the environment, and that of the system's list of users.

@@ -4,7 +4,7 @@
 //! kernel's cache of names or not at all, `RWF_NOWAIT` (preadv2(2)) reads what is in the page cache. File systems that
 //! ask a server or a program at every open are left out, and so is whatever is mounted below.
 
-use super::Place;
+use super::{Access, Place, location};
 use rustix::fs::Stat;
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -13,7 +13,17 @@ impl Place {
     /// The content of a regular file of at most so many bytes, if opening and reading it takes no waiting; `None` in
     /// every other case, errors included.
     pub fn cached(&self, most: u64) -> Option<(File, Stat, Vec<u8>)> {
-        if self.root.is_local { imp::read(self.root.dir.as_fd(), &self.relative, most) } else { None }
+        if !self.root.is_local {
+            return None;
+        }
+        let (file, stat) = imp::open(self.root.dir.as_fd(), &self.relative, most)?;
+        if self.is_guarded() {
+            // Whoever is refused hears why from the call that may wait.
+            let real = location::of(&self.root.anchor(), file.as_fd()).ok()?;
+            self.check_real(Access::Read, &real).ok()?;
+        }
+        let content = imp::read(&file, &stat)?;
+        Some((file, stat, content))
     }
 }
 
@@ -37,7 +47,7 @@ mod imp {
         fstatfs(dir).is_ok_and(|stat| LOCAL.contains(&(stat.f_type as u64)))
     }
 
-    pub(super) fn read(dir: BorrowedFd<'_>, path: &Path, most: u64) -> Option<(File, Stat, Vec<u8>)> {
+    pub(super) fn open(dir: BorrowedFd<'_>, path: &Path, most: u64) -> Option<(File, Stat)> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let resolve = ResolveFlags::BENEATH
             | ResolveFlags::NO_MAGICLINKS
@@ -48,13 +58,14 @@ mod imp {
         let size = u64::try_from(stat.st_size).ok()?;
         let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
         // What says 0 may be made up as it is read.
-        if !is_file || size == 0 || size > most {
-            return None;
-        }
-        let mut content = vec![0; usize::try_from(size).ok()?];
+        (is_file && size > 0 && size <= most).then(|| (File::from(fd), stat))
+    }
+
+    pub(super) fn read(file: &File, stat: &Stat) -> Option<Vec<u8>> {
+        let mut content = vec![0; usize::try_from(stat.st_size).ok()?];
         let slices = &mut [IoSliceMut::new(&mut content)];
-        let read = preadv2(&fd, slices, 0, ReadWriteFlags::NOWAIT).ok()?;
-        (read == content.len()).then(|| (File::from(fd), stat, content))
+        let read = preadv2(file, slices, 0, ReadWriteFlags::NOWAIT).ok()?;
+        (read == content.len()).then_some(content)
     }
 }
 
@@ -69,7 +80,11 @@ mod imp {
         false
     }
 
-    pub(super) fn read(_: BorrowedFd<'_>, _: &Path, _: u64) -> Option<(File, Stat, Vec<u8>)> {
+    pub(super) fn open(_: BorrowedFd<'_>, _: &Path, _: u64) -> Option<(File, Stat)> {
+        None
+    }
+
+    pub(super) fn read(_: &File, _: &Stat) -> Option<Vec<u8>> {
         None
     }
 }

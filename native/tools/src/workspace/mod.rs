@@ -9,7 +9,9 @@ mod attributes;
 mod batch;
 mod cached;
 mod draft;
+mod guard;
 pub mod journal;
+mod location;
 mod lock;
 mod names;
 mod path;
@@ -24,14 +26,19 @@ mod tests;
 pub use batch::Batch;
 #[cfg(all(feature = "port", target_os = "linux"))]
 pub(crate) use cached::is_local;
+pub use guard::{Access, Guard};
+#[cfg(feature = "port")]
+pub(crate) use location::expect_at;
 pub use lock::{WriteGuard, lock_all};
 pub use path::{decode as decode_path, encode as encode_path};
-pub use tree::{Above, Tree, open_entry, open_subdir};
+pub use tree::{Above, Tree, open_entry};
 pub use write::{Expected, Replacement};
 
 use crate::error::{Reason, Result, ToolError};
+use guard::GuardSlot;
 use resolve::Anchor;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::fs::File;
@@ -109,6 +116,7 @@ impl Root {
 pub struct Workspace {
     root: Arc<Root>,
     temp: Option<Arc<Root>>,
+    guard: GuardSlot,
 }
 
 /// A path inside the workspace, as it was written; links are not followed yet.
@@ -117,6 +125,9 @@ pub struct Place {
     root: Arc<Root>,
     relative: PathBuf,
     is_temp: bool,
+    /// The path as it was written, where `relative` is another one.
+    written: Option<PathBuf>,
+    guard: GuardSlot,
 }
 
 impl Workspace {
@@ -125,26 +136,62 @@ impl Workspace {
     /// # Errors
     /// `no_such_file`, `not_a_directory` or what else the operating system reports.
     pub fn open(path: &Path) -> Result<Self> {
-        Ok(Self { root: Arc::new(Root::open(path)?), temp: None })
+        Ok(Self::new(Root::open(path)?))
     }
 
     /// Opens the directory that `id` names and refuses another one that stands in its place now.
     ///
     /// # Errors
-    /// `stale` when device or inode differ; otherwise as [`Workspace::open`].
+    /// `workspace_gone` where it is missing or another one; otherwise as [`Workspace::open`].
     pub fn pinned(id: &WorkspaceId) -> Result<Self> {
-        let mut root = Root::open(&path::decode(&id.path))?;
+        let mut root = Root::open(&path::decode(&id.path)).map_err(|error| match error.reason {
+            Reason::NoSuchFile | Reason::NotADirectory => gone(&id.path, "it is not there any more"),
+            _ => error,
+        })?;
         if let Some(alias) = &id.alias {
             root.alias = path::decode(alias);
         }
         if (root.device, root.inode) != (id.device, id.inode) {
-            return Err(ToolError::new(
-                Reason::Stale,
-                format!("the workspace {} is not the directory it was; make a new kernel for it", id.path),
-            )
-            .file(&id.path));
+            return Err(gone(&id.path, "another directory is in its place"));
         }
-        Ok(Self { root: Arc::new(root), temp: None })
+        Ok(Self::new(root))
+    }
+
+    fn new(root: Root) -> Self {
+        Self { root: Arc::new(root), temp: None, guard: GuardSlot::default() }
+    }
+
+    /// The same workspace without a guard: for a new call, and for what outlives one.
+    #[must_use]
+    pub fn unguarded(&self) -> Self {
+        Self { guard: GuardSlot::default(), ..self.clone() }
+    }
+
+    /// Has a guard asked about every file that is opened through this workspace, its clones and their places. The first
+    /// one that is set stays.
+    pub fn set_guard(&self, guard: Arc<dyn Guard>) {
+        self.guard.set(guard);
+    }
+
+    /// Refuses a workspace that was moved, removed or made anew since it was pinned.
+    ///
+    /// # Errors
+    /// `workspace_gone`.
+    pub fn expect_in_place(&self) -> Result<()> {
+        let shown = || path::encode(&self.root.path);
+        let now = rustix::fs::stat(&self.root.path);
+        #[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
+        match now.map(|now| (now.st_dev as u64, now.st_ino as u64)) {
+            Ok(now) if now == (self.root.device, self.root.inode) => Ok(()),
+            Ok(_) => Err(gone(&shown(), "another directory is in its place")),
+            Err(Errno::NOENT | Errno::NOTDIR) => Err(gone(&shown(), "it is not there any more")),
+            Err(error) => Err(ToolError::io("find the workspace", shown(), error)),
+        }
+    }
+
+    /// Whether the workspace can be found without asking anybody but this machine's kernel.
+    pub fn is_local(&self) -> bool {
+        self.root.is_local
     }
 
     /// The same workspace with a session's private temporary directory beside it.
@@ -157,12 +204,12 @@ impl Workspace {
                 format!("the session's temporary directory {} is gone; call again", path::encode(path));
             return Err(ToolError::new(Reason::NoTempDir, message));
         }
-        Ok(Self { root: Arc::clone(&self.root), temp: Some(Arc::new(Root::open(path)?)) })
+        Ok(Self { temp: Some(Arc::new(Root::open(path)?)), ..self.clone() })
     }
 
     /// The same workspace without a temporary directory.
     pub fn without_temp(&self) -> Self {
-        Self { root: Arc::clone(&self.root), temp: None }
+        Self { temp: None, ..self.clone() }
     }
 
     /// The workspace as plain data, the same for every name of it.
@@ -194,7 +241,7 @@ impl Workspace {
 
     /// The session's temporary directory.
     pub fn temp(&self) -> Option<Place> {
-        self.temp.as_ref().map(|temp| Place::new(temp, Path::new(""), true))
+        self.temp.as_ref().map(|temp| self.at(temp, Path::new(""), true))
     }
 
     /// The place that a path argument names. Relative paths are taken from the workspace; absolute ones must
@@ -227,19 +274,32 @@ impl Workspace {
 
     fn beneath(&self, path: &Path) -> Option<Place> {
         if path.is_relative() {
-            return Some(Place::new(&self.root, path, false));
+            return Some(self.at(&self.root, path, false));
         }
         if let Some(inside) = self.root.strip(path) {
-            return Some(Place::new(&self.root, inside, false));
+            return Some(self.at(&self.root, inside, false));
         }
         let temp = self.temp.as_ref()?;
-        Some(Place::new(temp, temp.strip(path)?, true))
+        Some(self.at(temp, temp.strip(path)?, true))
     }
 
     /// The workspace's own directory.
     pub fn top(&self) -> Place {
-        Place::new(&self.root, Path::new(""), false)
+        self.at(&self.root, Path::new(""), false)
     }
+
+    fn at(&self, root: &Arc<Root>, relative: &Path, is_temp: bool) -> Place {
+        let relative = relative.to_owned();
+        let guard = self.guard.clone();
+        Place { root: Arc::clone(root), relative, is_temp, written: None, guard }.tidied()
+    }
+}
+
+fn gone(shown: &str, why: &str) -> ToolError {
+    let message = format!(
+        "the workspace {shown} was moved, removed or made anew: {why}; put it back, or make a new kernel for it"
+    );
+    ToolError::new(Reason::WorkspaceGone, message).file(shown)
 }
 
 /// Whether a path as written goes above where it starts. Such a path is refused even where links or missing
@@ -262,9 +322,11 @@ fn climbs_out(path: &Path) -> bool {
 }
 
 impl Place {
-    fn new(root: &Arc<Root>, relative: &Path, is_temp: bool) -> Self {
-        let relative = if relative.as_os_str().is_empty() { PathBuf::from(".") } else { relative.to_owned() };
-        Self { root: Arc::clone(root), relative, is_temp }
+    fn tidied(mut self) -> Self {
+        if self.relative.as_os_str().is_empty() {
+            self.relative.push(".");
+        }
+        self
     }
 
     /// The path as results show it: relative to the workspace, absolute in the temporary directory.
@@ -295,7 +357,17 @@ impl Place {
     /// A place below this one.
     #[must_use]
     pub fn join(&self, name: &Path) -> Self {
-        Self { root: Arc::clone(&self.root), relative: self.relative.join(name), is_temp: self.is_temp }
+        Self { relative: self.relative.join(name), written: None, ..self.clone() }
+    }
+
+    /// The place where this one leads, every link followed. Rules still see it as it was written.
+    ///
+    /// # Errors
+    /// As [`Place::resolved`].
+    pub fn led(&self) -> Result<Self> {
+        let target = self.walk(resolve::Missing::Refuse).map_err(|error| self.error("find", error))?;
+        let written = Some(self.written.clone().unwrap_or_else(|| self.relative.clone()));
+        Ok(Self { relative: target.resolved, written, ..self.clone() })
     }
 
     /// The path with every link followed, as results show it. The last component need not exist.
@@ -319,7 +391,8 @@ impl Place {
     /// The directory above, as written, and the name in it; `None` where the path ends in no name.
     pub fn parent(&self) -> Option<(Self, &OsStr)> {
         let above = self.relative.parent()?;
-        Some((Self::new(&self.root, above, self.is_temp), self.relative.file_name()?))
+        let name = self.relative.file_name()?;
+        Some((Self { relative: above.to_owned(), written: None, ..self.clone() }.tidied(), name))
     }
 
     /// Opens a regular file for reading. FIFOs, sockets and devices are refused without waiting for a peer.
@@ -327,7 +400,8 @@ impl Place {
     /// # Errors
     /// `no_such_file`, `is_a_directory`, `not_a_file`, `outside_workspace`, `access_denied` or `io`.
     pub fn open_file(&self) -> Result<(File, Stat)> {
-        let (fd, stat) = self.open_any(OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
+        let fd = self.open(Access::Read, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
+        let stat = self.look_at(&fd)?;
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => Ok((File::from(fd), stat)),
             other => Err(self.not_a_file(other)),
@@ -339,12 +413,7 @@ impl Place {
     /// # Errors
     /// `no_such_file`, `not_a_directory`, `outside_workspace`, `access_denied` or `io`.
     pub fn open_dir(&self) -> Result<OwnedFd> {
-        resolve::open(
-            &self.root.anchor(),
-            &self.relative,
-            OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK,
-        )
-        .map_err(|error| self.error("open directory", error))
+        self.open(Access::List, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK)
     }
 
     /// What stands at the place, links followed.
@@ -352,25 +421,25 @@ impl Place {
     /// # Errors
     /// `no_such_file`, `outside_workspace`, `access_denied` or `io`.
     pub fn stat(&self) -> Result<Stat> {
-        Ok(self.open_any(OFlags::PATH)?.1)
+        self.look_at(&self.find()?)
     }
 
     /// Whether the last component of the path is a symbolic link.
     pub fn is_link(&self) -> bool {
         let Some((above, name)) = self.parent() else { return false };
-        let Ok(dir) = above.open_any(OFlags::PATH) else { return false };
-        rustix::fs::statat(&dir.0, name, AtFlags::SYMLINK_NOFOLLOW)
+        let Ok(dir) = above.find() else { return false };
+        rustix::fs::statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW)
             .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
     }
 
-    fn open_any(&self, flags: OFlags) -> Result<(OwnedFd, Stat)> {
-        // A socket cannot be opened at all (ENXIO); it is reported as what it is.
-        let fd = match resolve::open(&self.root.anchor(), &self.relative, flags) {
-            Err(rustix::io::Errno::NXIO) => return Err(self.not_a_file(FileType::Socket)),
-            other => other.map_err(|error| self.error("open", error))?,
-        };
-        let stat = rustix::fs::fstat(&fd).map_err(|error| self.error("look at", error))?;
-        Ok((fd, stat))
+    /// A handle by which nothing can be read; no guard is asked.
+    fn find(&self) -> Result<OwnedFd> {
+        resolve::open(&self.root.anchor(), &self.relative, OFlags::PATH)
+            .map_err(|error| self.error("open", error))
+    }
+
+    fn look_at(&self, fd: &OwnedFd) -> Result<Stat> {
+        rustix::fs::fstat(fd).map_err(|error| self.error("look at", error))
     }
 
     fn walk(&self, missing: resolve::Missing) -> Result<resolve::Target, rustix::io::Errno> {

@@ -7,9 +7,10 @@ use super::resolve::Anchor;
 use super::write::{lock_at, look, same_content, same_version};
 use super::{Place, names, resolve};
 use crate::error::{Reason, Result, ToolError};
-use rustix::fs::{Access, AtFlags, Stat};
+use rustix::fs::{Access, AtFlags, OFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::OsString;
+use std::os::fd::AsFd;
 use std::path::Path;
 
 /// A relocation under way. Until it is settled the file can go back to where it was.
@@ -48,11 +49,13 @@ impl<'p> Relocation<'p> {
     /// Moves the file to a path where nothing stands; missing directories on the way are made then.
     pub(super) fn to(place: &'p Place, stat: Stat, to: &'p Place) -> Result<Self> {
         let target = to.walk(resolve::Missing::Imagine).map_err(|error| to.error("write", error))?;
+        to.check_target(&target)?;
         Self::new(place, stat, To::Path(to, target))
     }
 
     fn new(place: &'p Place, stat: Stat, to: To<'p>) -> Result<Self> {
         let from = place.walk(resolve::Missing::Refuse).map_err(|error| place.error("remove", error))?;
+        place.check_target(&from)?;
         Ok(Self { place, stat, from, to, is_put: false })
     }
 
@@ -77,7 +80,10 @@ impl<'p> Relocation<'p> {
         if !look(parent, &self.from.name).map_err(failed)?.is_some_and(|now| same_version(&now, &self.stat)) {
             return Err(self.place.stale());
         }
-        self.make_missing()?;
+        self.place.check_target(&self.from)?;
+        if let To::Path(to, target) = &mut self.to {
+            to.make_missing(target)?;
+        }
         self.rename(true)?;
         self.is_put = true;
         let is_same = self.with_new_name(|(dir, name)| look(dir, name));
@@ -86,11 +92,6 @@ impl<'p> Relocation<'p> {
         }
         self.take_back()?;
         Err(self.place.stale())
-    }
-
-    fn make_missing(&mut self) -> Result<()> {
-        let To::Path(to, target) = &mut self.to else { return Ok(()) };
-        target.make_missing(&to.root.anchor()).map_err(|error| to.error("write", error))
     }
 
     /// Undoes [`Relocation::put`], unless something else stands there now.
@@ -144,11 +145,15 @@ impl<'p> Relocation<'p> {
     }
 }
 
-/// Removes the directories above a file that is gone, as far as they are empty.
+/// Removes the directories above a file that is gone, as far as they are empty. A link that has taken the place of one
+/// is not followed.
 pub(super) fn prune(anchor: &Anchor<'_>, gone: &Path) {
-    for dir in gone.ancestors().skip(1).filter(|dir| !dir.as_os_str().is_empty()) {
-        let target = resolve::walk(anchor, dir, resolve::Missing::Refuse);
-        match target.and_then(|target| names::remove_dir((target.parent(anchor), &target.name))) {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW;
+    for dir in gone.ancestors().skip(1) {
+        let (Some(above), Some(name)) = (dir.parent(), dir.file_name()) else { return };
+        let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+        let holder = resolve::open_unlinked(anchor.dir, above, flags);
+        match holder.and_then(|holder| names::remove_dir((holder.as_fd(), name))) {
             // Removed before, perhaps by a process that got no further.
             Ok(()) | Err(Errno::NOENT) => {}
             Err(_) => return,

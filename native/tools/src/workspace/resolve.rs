@@ -4,7 +4,7 @@
 //! absolute link that may still point inside, a component-wise walk does the same in user space: every step
 //! opens one name without following it, and links are read and walked by hand.
 
-use super::names;
+use super::{location, names};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -55,6 +55,21 @@ impl Target {
     /// The handle of the directory that holds the last component, or of the last one on the way to it that is there.
     pub(super) fn parent<'a>(&'a self, anchor: &'a Anchor<'_>) -> BorrowedFd<'a> {
         self.parent.as_ref().map_or(anchor.dir, AsFd::as_fd)
+    }
+
+    /// The path beneath the anchor of what the handle of the directory and the names behind it stand for now.
+    pub(super) fn located(&self, anchor: &Anchor<'_>) -> Result<PathBuf, Errno> {
+        let directory = match location::of(anchor, self.parent(anchor)) {
+            Err(Errno::NOTSUP) => return Ok(self.resolved.clone()),
+            directory => directory?,
+        };
+        let names = self.missing.iter().chain([&self.name]);
+        Ok(directory
+            .components()
+            .filter(|part| *part != Component::CurDir)
+            .map(Component::as_os_str)
+            .chain(names.map(OsString::as_os_str))
+            .collect())
     }
 
     /// How many directories on the way are not there.
@@ -111,9 +126,30 @@ impl Drop for Made {
 pub(super) fn open(anchor: &Anchor<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     match open_by_kernel(anchor, path, flags) {
         // Some containers answer EPERM to system calls that they do not know.
-        Err(Errno::XDEV | Errno::NOSYS | Errno::AGAIN | Errno::PERM) => open_by_walk(anchor, path, flags),
+        Err(Errno::XDEV | Errno::NOSYS | Errno::AGAIN | Errno::PERM) => {
+            Ok(open_by_walk(anchor, path, flags)?.0)
+        }
         other => other,
     }
+}
+
+/// As [`open`], with the path at which the opened handle is beneath the anchor.
+pub(super) fn open_located(
+    anchor: &Anchor<'_>,
+    path: &Path,
+    flags: OFlags,
+) -> Result<(OwnedFd, PathBuf), Errno> {
+    for _ in 0..MAX_RACES {
+        let handle = open(anchor, path, flags)?;
+        match location::of(anchor, handle.as_fd()) {
+            Ok(real) => return Ok((handle, real)),
+            // The file was replaced between the two; the next one has a path.
+            Err(Errno::STALE) => {}
+            Err(Errno::NOTSUP) => return open_by_walk(anchor, path, flags),
+            Err(error) => return Err(error),
+        }
+    }
+    Err(Errno::AGAIN)
 }
 
 #[cfg(target_os = "linux")]
@@ -133,7 +169,8 @@ fn open_by_kernel(_: &Anchor<'_>, _: &Path, _: OFlags) -> Result<OwnedFd, Errno>
     Err(Errno::NOSYS)
 }
 
-fn open_by_walk(anchor: &Anchor<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+/// Opens by steps; answers the path that they took, too.
+fn open_by_walk(anchor: &Anchor<'_>, path: &Path, flags: OFlags) -> Result<(OwnedFd, PathBuf), Errno> {
     for _ in 0..MAX_RACES {
         let target = walk(anchor, path, Missing::Refuse)?;
         let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
@@ -141,7 +178,7 @@ fn open_by_walk(anchor: &Anchor<'_>, path: &Path, flags: OFlags) -> Result<Owned
             // The walk ended at something that was no link: it has been exchanged for one since.
             Err(Errno::LOOP) => {}
             Ok(fd) if flags.contains(OFlags::PATH) && is_link(&fd)? => {}
-            other => return other,
+            opened => return Ok((opened?, target.resolved)),
         }
     }
     Err(Errno::AGAIN)

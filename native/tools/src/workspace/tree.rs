@@ -3,7 +3,7 @@
 //! Names come from listing handles, so a directory that is swapped for a link while a walk is under way is
 //! refused rather than entered. Above the tree only ignore files are read, by climbing from the handle.
 
-use super::{Place, Root, path, resolve};
+use super::{Access, Place, Root, location, path, resolve};
 use crate::error::{Reason, Result, ToolError};
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -23,6 +23,8 @@ pub struct Tree {
     /// The directory beneath the root, links resolved; empty for the root itself.
     base: PathBuf,
     is_temp: bool,
+    /// The absolute path that rules were asked about, where there are any: then what is opened must be beneath it.
+    judged: Option<Vec<u8>>,
 }
 
 /// A directory above a tree.
@@ -40,12 +42,19 @@ impl Place {
     /// # Errors
     /// `no_such_file`, `not_a_directory`, `outside_workspace`, `access_denied` or `io`.
     pub fn tree(&self) -> Result<Tree> {
-        let target = self.walk(resolve::Missing::Refuse).map_err(|error| self.error("find", error))?;
-        let flags = READ | OFlags::DIRECTORY | OFlags::NOFOLLOW;
-        let dir = rustix::fs::openat(target.parent(&self.root.anchor()), &target.name, flags, Mode::empty())
-            .map_err(|error| self.no_tree(error))?;
-        let base = if target.resolved == Path::new(".") { PathBuf::new() } else { target.resolved };
-        Ok(Tree { dir, root: Arc::clone(&self.root), base, is_temp: self.is_temp })
+        let (dir, base) =
+            resolve::open_located(&self.root.anchor(), &self.relative, READ | OFlags::DIRECTORY)
+                .map_err(|error| self.no_tree(error))?;
+        self.check_real(Access::List, &base)?;
+        let base = if base == Path::new(".") { PathBuf::new() } else { base };
+        let (root, is_temp) = (Arc::clone(&self.root), self.is_temp);
+        let judged = match self.is_guarded() {
+            true => {
+                location::absolute(&self.root.anchor(), &base).map_err(|error| self.error("find", error))?
+            }
+            false => None,
+        };
+        Ok(Tree { dir, root, base, is_temp, judged })
     }
 
     fn no_tree(&self, error: Errno) -> ToolError {
@@ -98,12 +107,46 @@ impl Tree {
     /// # Errors
     /// Those of the operating system: `ELOOP` or `ENOTDIR` where a link stands in the way.
     pub fn open_dir(&self, below: &[u8]) -> Result<OwnedFd, Errno> {
-        let below = if below.is_empty() { b"." } else { below };
-        resolve::open_unlinked(
-            self.dir.as_fd(),
-            Path::new(OsStr::from_bytes(below)),
-            READ | OFlags::DIRECTORY,
-        )
+        let path = if below.is_empty() { b"." } else { below };
+        let path = Path::new(OsStr::from_bytes(path));
+        let dir = resolve::open_unlinked(self.dir.as_fd(), path, READ | OFlags::DIRECTORY)?;
+        self.expect(dir, below)
+    }
+
+    /// Opens a directory that was listed in `dir` for listing, without following it; `below` is its path beneath the
+    /// tree.
+    ///
+    /// # Errors
+    /// Those of the operating system: `ELOOP` or `ENOTDIR` for a link, `ESTALE` where rules have to be held and it has
+    /// another path by now.
+    pub fn open_subdir(&self, dir: BorrowedFd<'_>, below: &[u8]) -> Result<OwnedFd, Errno> {
+        let flags = READ | OFlags::DIRECTORY | OFlags::NOFOLLOW;
+        self.expect(rustix::fs::openat(dir, last(below), flags, Mode::empty())?, below)
+    }
+
+    /// Opens a regular file that was listed in `dir`, without following it and without waiting for a peer; `below` is its
+    /// path beneath the tree.
+    ///
+    /// # Errors
+    /// As [`open_entry`], and `ESTALE` where rules have to be held and it has another path by now.
+    pub fn open_entry(
+        &self,
+        dir: BorrowedFd<'_>,
+        name: &CStr,
+        below: &[u8],
+    ) -> Result<(OwnedFd, Stat), Errno> {
+        let (fd, stat) = open_entry(dir, name)?;
+        Ok((self.expect(fd, below)?, stat))
+    }
+
+    /// The handle, if it is where it was listed: rules were asked about that path.
+    fn expect(&self, handle: OwnedFd, below: &[u8]) -> Result<OwnedFd, Errno> {
+        match &self.judged {
+            Some(top) if below.is_empty() => location::expect(top, handle.as_fd())?,
+            Some(top) => location::expect(&[top, &b"/"[..], below].concat(), handle.as_fd())?,
+            None => {}
+        }
+        Ok(handle)
     }
 
     /// Opens a regular file beneath the tree.
@@ -111,7 +154,8 @@ impl Tree {
     /// # Errors
     /// As [`open_entry`].
     pub fn open_file(&self, below: &[u8]) -> Result<(OwnedFd, Stat), Errno> {
-        regular(resolve::open_unlinked(self.dir.as_fd(), Path::new(OsStr::from_bytes(below)), READ)?)
+        let fd = resolve::open_unlinked(self.dir.as_fd(), Path::new(OsStr::from_bytes(below)), READ)?;
+        regular(self.expect(fd, below)?)
     }
 
     /// Opens a regular file beneath the tree; links are followed as long as they stay in the workspace.
@@ -170,12 +214,9 @@ pub fn open_entry(dir: BorrowedFd<'_>, name: &CStr) -> Result<(OwnedFd, Stat), E
     regular(rustix::fs::openat(dir, name, READ | OFlags::NOFOLLOW, Mode::empty())?)
 }
 
-/// Opens a directory that was listed in `dir` for listing, without following it.
-///
-/// # Errors
-/// Those of the operating system: `ELOOP` or `ENOTDIR` for a link.
-pub fn open_subdir(dir: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedFd, Errno> {
-    rustix::fs::openat(dir, name, READ | OFlags::DIRECTORY | OFlags::NOFOLLOW, Mode::empty())
+/// The last name of a path.
+fn last(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
 }
 
 fn regular(fd: OwnedFd) -> Result<(OwnedFd, Stat), Errno> {

@@ -69,6 +69,7 @@ impl Place {
         self.refuse_directory_name()?;
         let failed = |error| self.error("write", error);
         let target = self.walk(resolve::Missing::Imagine).map_err(failed)?;
+        self.check_target(&target)?;
         if target.missing() > 0 {
             return Ok((target, None));
         }
@@ -92,8 +93,8 @@ impl Place {
         self.refuse_directory_name()?;
         let failed = |error| self.error("write", error);
         let mut target = self.walk(resolve::Missing::Imagine).map_err(failed)?;
+        self.make_missing(&mut target)?;
         let anchor = self.root.anchor();
-        target.make_missing(&anchor).map_err(failed)?;
         let (fd, is_new) = match open_or_make(target.parent(&anchor), &target.name) {
             // A device or socket without a peer.
             Err(Errno::NXIO) => return Err(self.not_a_file(self.kind_of(&target))),
@@ -232,9 +233,9 @@ impl Replacement<'_> {
 
     /// Puts the new content in the target's place; what stood there is kept until the replacement is dropped.
     pub(super) fn put(&mut self, expected: Expected<'_>) -> Result<()> {
-        if let Expected::Absent | Expected::Anything = expected {
-            let anchor = self.place.root.anchor();
-            self.target.make_missing(&anchor).map_err(|error| self.place.error("write", error))?;
+        match expected {
+            Expected::Unchanged(_) => self.place.check_target(&self.target)?,
+            Expected::Absent | Expected::Anything => self.place.make_missing(&mut self.target)?,
         }
         self.state = match expected {
             Expected::Unchanged(_) if self.target.missing() > 0 => return Err(self.stale()),

@@ -345,7 +345,7 @@ fn a_workspace_that_was_swapped_is_noticed() {
     let cx = CallContext::new(Workspace::open(&repo.path().join("w")).unwrap());
     std::fs::rename(repo.path().join("w"), repo.path().join("old")).unwrap();
     repo.git(&["init", "-q", "w"]);
-    assert_eq!(call("git_status", json!({}), &cx).unwrap_err().reason, Reason::Stale);
+    assert_eq!(call("git_status", json!({}), &cx).unwrap_err().reason, Reason::WorkspaceGone);
 }
 
 #[test]

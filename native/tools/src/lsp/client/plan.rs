@@ -81,7 +81,7 @@ impl Plan {
                     kept: Vec::new(),
                 },
             },
-            workspace: cx.workspace.clone(),
+            workspace: cx.workspace.unguarded(),
             confinement: Confinement::off(),
             hint: kind.built_in.map(|language| language.hint),
             idle: Duration::from_millis(cx.lsp.idle_timeout),

@@ -1,6 +1,7 @@
 //! Where a search looks: in a directory, or in one file.
 
 use crate::error::Result;
+use crate::ops::walk::Entry;
 use crate::workspace::{Place, Tree};
 use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
@@ -34,6 +35,14 @@ impl Scope {
         match self {
             Self::Tree(tree) => tree.display(path),
             Self::File { shown, .. } => shown.clone(),
+        }
+    }
+
+    /// Opens a file that a walk through the scope has come to.
+    pub(super) fn open_entry(&self, entry: &Entry<'_>) -> Result<(OwnedFd, Stat), Errno> {
+        match self {
+            Self::Tree(tree) => tree.open_entry(entry.dir, entry.name, entry.path),
+            Self::File { .. } => self.open_file(entry.path),
         }
     }
 

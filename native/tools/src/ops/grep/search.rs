@@ -9,7 +9,6 @@ use crate::error::Result;
 use crate::ops::coverage::Tally;
 use crate::ops::walk::{Entry, Visit};
 use crate::text::{Content, sniff};
-use crate::workspace::open_entry;
 use grep_regex::RegexMatcher;
 use grep_searcher::{MmapChoice, Searcher, SearcherBuilder};
 use rustix::fs::Stat;
@@ -223,7 +222,7 @@ impl Visit for FileSearch<'_> {
 
     fn visit(&mut self, entry: &Entry<'_>, tally: &mut Tally) -> Result<()> {
         match tally.is_file(entry.kind) {
-            true => self.search_opened(entry.path, open_entry(entry.dir, entry.name), tally),
+            true => self.search_opened(entry.path, self.plan.scope.open_entry(entry), tally),
             false => Ok(()),
         }
     }

@@ -9,6 +9,7 @@ use crate::workspace::{Place, Workspace};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// What happens to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -46,6 +47,13 @@ pub(super) struct Spot {
     pub(super) path: String,
 }
 
+impl Spot {
+    /// The path as it is written, and as it leads.
+    fn names(&self) -> (&Path, &str) {
+        (self.place.relative(), &self.path)
+    }
+}
+
 impl Target {
     /// The path as the result names it.
     pub(super) fn path(&self) -> String {
@@ -69,8 +77,9 @@ pub(super) fn resolve(files: &[FileDiff], workspace: &Workspace, check: Check<'_
 /// What these targets ask leave for: `Edit` of each file that is changed or goes, `Write` of each that is made.
 pub(super) fn needs(targets: &[Target]) -> Vec<Need> {
     let mut needs: Vec<Need> = Vec::new();
-    let mut known: BTreeSet<(&str, &str)> = BTreeSet::new();
-    let mut made: BTreeSet<&str> = BTreeSet::new();
+    // Two names of one file are two needs: rules are about paths as they are written, too.
+    let mut known: BTreeSet<(&str, &Path, &str)> = BTreeSet::new();
+    let mut made: BTreeSet<(&Path, &str)> = BTreeSet::new();
     for target in targets {
         let (from, to) = (target.from.as_ref(), target.to.as_ref());
         let source = from.map(|from| match target.operation {
@@ -78,15 +87,16 @@ pub(super) fn needs(targets: &[Target]) -> Vec<Need> {
             _ => ("Edit", from),
         });
         let result = to.and_then(|to| match target.operation {
-            PatchOperation::Updated if made.contains(to.path.as_str()) => None,
+            PatchOperation::Updated if made.contains(&to.names()) => None,
             PatchOperation::Updated => Some(("Edit", to)),
             _ => Some(("Write", to)),
         });
         if target.operation != PatchOperation::Updated {
-            made.extend(to.map(|to| to.path.as_str()));
+            made.extend(to.map(Spot::names));
         }
         for (rule, spot) in source.into_iter().chain(result) {
-            if known.insert((rule, &spot.path)) {
+            let (written, path) = spot.names();
+            if known.insert((rule, written, path)) {
                 needs.push(need(rule, spot));
             }
         }

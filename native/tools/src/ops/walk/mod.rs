@@ -12,7 +12,7 @@ use crate::context::CallContext;
 use crate::error::{Reason, Result, ToolError};
 use crate::panics;
 use crate::pulse::Pulse;
-use crate::workspace::{Tree, open_subdir};
+use crate::workspace::Tree;
 use listing::{Listing, Unlisted};
 use queue::Queue;
 use rules::{Marks, RuleReader, Rules, Verdict};
@@ -152,9 +152,8 @@ struct Below {
 
 impl Below {
     fn open(&self, tree: &Tree) -> Result<OwnedFd, Unlisted> {
-        let name = self.path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
         let opened = match &self.parent {
-            Some(parent) => open_subdir(parent.as_fd(), name),
+            Some(parent) => tree.open_subdir(parent.as_fd(), &self.path),
             None => tree.open_dir(&self.path),
         };
         opened.map_err(Unlisted::from)

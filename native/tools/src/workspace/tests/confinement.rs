@@ -184,7 +184,13 @@ fn a_workspace_that_was_swapped_is_not_followed_and_not_pinned_again() {
     assert_eq!(reason(scene.read("secret")), Reason::NoSuchFile);
     scene.write("new", "x").unwrap();
     assert!(gone.join("new").exists());
-    assert_eq!(reason(Workspace::pinned(&id)), Reason::Stale);
+    assert_eq!(reason(Workspace::pinned(&id)), Reason::WorkspaceGone);
+    assert_eq!(reason(scene.workspace.expect_in_place()), Reason::WorkspaceGone);
+    fs::remove_file(here.to_str().unwrap().trim_end_matches('/')).unwrap();
+    assert_eq!(reason(scene.workspace.expect_in_place()), Reason::WorkspaceGone);
+    assert_eq!(reason(Workspace::pinned(&id)), Reason::WorkspaceGone);
+    fs::rename(&gone, &here).unwrap();
+    scene.workspace.expect_in_place().unwrap();
 }
 
 #[test]

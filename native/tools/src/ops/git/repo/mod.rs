@@ -59,8 +59,9 @@ impl Repo {
     /// Opens the repository that a path, relative to the workspace and without `..`, belongs to.
     pub(super) fn open(cx: &CallContext, path: Option<&[u8]>) -> Outcome<Self> {
         // libgit2 takes paths, so the directory must still be the one that was pinned.
-        Workspace::pinned(&cx.workspace.id())?;
-        let located = locate::locate(&cx.workspace, path)?;
+        cx.workspace.expect_in_place()?;
+        // What git keeps is read whatever rules say of its files: nothing of it is shown but what rules let be read.
+        let located = locate::locate(&cx.workspace.unguarded(), path)?;
         guard::check(&located, cx)?;
         let root = cx.workspace.path().join(OsStr::from_bytes(&located.below));
         let no_ceilings: [&OsStr; 0] = [];
@@ -83,8 +84,9 @@ impl Repo {
     }
 
     /// The work tree's directories.
-    pub(super) fn dirs(&self) -> Outcome<Dirs> {
-        Ok(Dirs::new(self.located.root.open_dir()?))
+    pub(super) fn dirs(&self, cx: &CallContext) -> Outcome<Dirs> {
+        let top = self.located.root.open_dir()?;
+        Ok(if cx.guard.is_open() { Dirs::new(top) } else { Dirs::judged(top) })
     }
 
     /// The commit that HEAD names; `None` before the first one.

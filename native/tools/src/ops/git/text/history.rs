@@ -5,6 +5,7 @@ use crate::context::CallContext;
 use crate::ops::git::answer::Page;
 use crate::ops::git::fail::Outcome;
 use crate::ops::git::repo::{Names, Repo};
+use crate::ops::git::tree::dirs::Dirs;
 use git2::{Commit, Mailmap, Oid, Signature, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
@@ -81,7 +82,7 @@ pub(in crate::ops::git) fn print(
 
 fn mailmap(repo: &Repo) -> Outcome<Mailmap> {
     let mut bytes = Vec::new();
-    if let Ok((file, _)) = repo.dirs()?.open_file(b".mailmap") {
+    if let Ok((file, _)) = Dirs::new(repo.located.root.open_dir()?).open_file(b".mailmap") {
         // What cannot be read renames nobody.
         _ = file.take(MAX_MAILMAP).read_to_end(&mut bytes);
     }

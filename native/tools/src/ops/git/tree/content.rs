@@ -47,7 +47,7 @@ impl<'r> Contents<'r> {
     ) -> Outcome<Self> {
         let entries = &staging.entries;
         let attributes = Attributes::new(repo, entries);
-        Ok(Self { repo, cx, dirs: repo.dirs()?, entries, attributes, notes: Vec::new() })
+        Ok(Self { repo, cx, dirs: repo.dirs(cx)?, entries, attributes, notes: Vec::new() })
     }
 
     /// The attributes of a path.

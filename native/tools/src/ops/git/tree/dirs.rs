@@ -1,5 +1,6 @@
 //! Directories by handle, entered one real directory at a time: no link is ever followed, so no path leads out.
 
+use crate::workspace::expect_at;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::fs::File;
@@ -16,6 +17,8 @@ pub(in crate::ops::git) type Names = Vec<(Vec<u8>, FileType)>;
 pub(in crate::ops::git) struct Dirs {
     top: OwnedFd,
     way: Vec<(Vec<u8>, OwnedFd)>,
+    /// Whether rules are asked about paths: then a file that is opened must be at its path.
+    is_judged: bool,
 }
 
 /// Directory and name of a path.
@@ -37,7 +40,12 @@ pub(in crate::ops::git) fn join(path: &[u8], name: &[u8]) -> Vec<u8> {
 impl Dirs {
     /// Paths are taken from this directory.
     pub(in crate::ops::git) fn new(top: OwnedFd) -> Self {
-        Self { top, way: Vec::new() }
+        Self { top, way: Vec::new(), is_judged: false }
+    }
+
+    /// As [`Dirs::new`], for files whose paths rules are asked about.
+    pub(in crate::ops::git) fn judged(top: OwnedFd) -> Self {
+        Self { is_judged: true, ..Self::new(top) }
     }
 
     /// The handle of a directory; of the top for an empty path.
@@ -81,6 +89,9 @@ impl Dirs {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         check(name)?;
         let fd = rustix::fs::openat(self.enter(dir)?, name, flags, Mode::empty())?;
+        if self.is_judged {
+            expect_at(self.top.as_fd(), path, fd.as_fd())?;
+        }
         let stat = rustix::fs::fstat(&fd)?;
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => Ok((File::from(fd), stat)),

@@ -34,7 +34,7 @@ impl<'r> Finder<'r> {
         mode: Untracked,
         cx: &'r CallContext,
     ) -> Outcome<Self> {
-        let (dirs, ignores) = (repo.dirs()?, Ignores::new(repo));
+        let (dirs, ignores) = (repo.dirs(cx)?, Ignores::new(repo));
         Ok(Self { cx, dirs, entries, ignores, mode, found: Vec::new(), notes: Vec::new() })
     }
 

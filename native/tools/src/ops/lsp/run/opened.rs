@@ -31,8 +31,8 @@ impl<'a> Opened<'a> {
         path: &str,
         check: impl FnOnce(&str, &Text) -> Result<T>,
     ) -> Result<Result<(Self, T), Unavailable>> {
-        let shown = cx.workspace.place(path)?.resolved()?;
-        let place = cx.workspace.place(&shown)?;
+        let place = cx.workspace.place(path)?.led()?;
+        let shown = place.display();
         let (text, _) = Text::read(&place)?;
         let checked = check(&shown, &text)?;
         let (plan, id) = match Plan::of(cx, place.relative(), &text) {
