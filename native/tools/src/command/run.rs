@@ -11,6 +11,16 @@ const MOST_DEPTH: usize = 32;
 /// Most programs that are listed.
 const MOST_PROGRAMS: usize = 2000;
 
+/// Takes note of what a program does that is started with these words.
+pub(super) fn words(out: &mut Analysis, words: Vec<Word>) -> Result<()> {
+    Runner { out, part: String::new() }.run(words, 0)
+}
+
+/// Whether a program is a shell.
+pub fn is_shell(name: &str) -> bool {
+    SHELLS.contains(&name)
+}
+
 /// Shells, which run the text after `-c`.
 const SHELLS: [&str; 10] = ["bash", "sh", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish", "yash"];
 

@@ -116,7 +116,7 @@ impl Word {
     }
 
     /// Any number of words of which nothing is known.
-    pub(super) fn unknown() -> Self {
+    pub fn unknown() -> Self {
         Self { pieces: vec![Piece::Unknown { quoted: false }], has_quotes: false }
     }
 
@@ -188,6 +188,11 @@ impl Word {
             }
         }
         pattern[next..].iter().all(Option::is_none)
+    }
+
+    /// Whether the one word that a program gets for it can be this. A tilde stands for itself or for a directory.
+    pub(super) fn may_expand_to(&self, text: &str) -> bool {
+        self.may_be(text) || self.pieces.contains(&Piece::Char { char: '~', quoted: false })
     }
 
     /// Whether it begins with a known character that no expansion can change.

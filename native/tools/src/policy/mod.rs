@@ -13,6 +13,7 @@ mod repository;
 mod rule;
 mod sealed;
 mod shell;
+pub mod starts;
 mod text;
 mod url;
 mod verdict;
@@ -23,6 +24,7 @@ pub use guard::ReadGuard;
 pub use mode::Mode;
 pub use need::{CommandLine, FETCH, FilePath, Need, Needs, Operand};
 pub use sealed::Sealed;
+pub use starts::{DeniedStarts, StartRules, StartVerdict};
 pub use text::{Examples, PolicyText, RuleText};
 pub use verdict::{Judgement, Verdict};
 pub use way::Way;
@@ -41,6 +43,7 @@ pub struct Policy {
     deny: Vec<Rule>,
     default: Mode,
     roots: Roots,
+    denied_starts: DeniedStarts,
 }
 
 impl Policy {
@@ -61,8 +64,10 @@ impl Policy {
             texts.iter().map(|text| Rule::new(&text.examples(), &names, &roots)).collect::<Result<_>>()
         };
         let text = text.whole(rules, rule_of)?;
-        let (allow, ask, deny) = (list(&text.allow)?, list(&text.ask)?, list(&text.deny)?);
-        Ok(Self { allow, ask, deny, default: text.default, roots })
+        let (allow, ask, deny): (Vec<Rule>, Vec<Rule>, Vec<Rule>) =
+            (list(&text.allow)?, list(&text.ask)?, list(&text.deny)?);
+        let denied_starts = DeniedStarts::by(&deny);
+        Ok(Self { allow, ask, deny, default: text.default, roots, denied_starts })
     }
 
     /// Whether a call could be asked about at all, given whether its tool requires permission.
@@ -87,7 +92,12 @@ impl Policy {
 
     /// What the sandbox must keep from programs.
     pub fn sealed(&self) -> Sealed {
-        Sealed::by(&self.deny, &self.roots)
+        Sealed::by(&self.deny, &self.roots, self.denied_starts.clone())
+    }
+
+    /// What deny rules say of the starts of programs.
+    pub(crate) fn denied_starts(&self) -> &DeniedStarts {
+        &self.denied_starts
     }
 
     /// Answers several needs at once: the worst verdict, with the need that it is about.

@@ -3,6 +3,7 @@
 use super::path::{PathPattern, Roots};
 use super::pattern::Pattern;
 use super::rule::Rule;
+use super::starts::DeniedStarts;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,6 +15,8 @@ pub struct Sealed {
     pub hidden: Vec<PathBuf>,
     /// Absolute paths that cannot be changed, or created.
     pub read_only: Vec<PathBuf>,
+    /// Programs that do not start.
+    pub starts: DeniedStarts,
     sought: Arc<Sought>,
 }
 
@@ -29,15 +32,15 @@ struct Sought {
 /// The same rules seal the same.
 impl PartialEq for Sealed {
     fn eq(&self, other: &Self) -> bool {
-        (&self.hidden, &self.read_only, &self.sought.rules)
-            == (&other.hidden, &other.read_only, &other.sought.rules)
+        (&self.hidden, &self.read_only, &self.sought.rules) == (&other.hidden, &other.read_only, &other.sought.rules)
+            && self.starts.rules().eq(other.starts.rules())
     }
 }
 
 impl Eq for Sealed {}
 
 impl Sealed {
-    pub(super) fn by(denied: &[Rule], roots: &Roots) -> Self {
+    pub(super) fn by(denied: &[Rule], roots: &Roots, starts: DeniedStarts) -> Self {
         let of = |tools: &[&str]| -> Vec<(&Rule, &PathPattern)> {
             let rules = denied.iter().filter(|rule| tools.contains(&rule.tool.as_str()));
             rules.filter_map(|rule| Some((rule, path_pattern(rule)?))).collect()
@@ -54,7 +57,7 @@ impl Sealed {
             rules: read.iter().chain(&write).map(|(rule, _)| rule.text.clone()).collect(),
             roots: roots.clone(),
         };
-        Self { hidden: places(&read), read_only: places(&write), sought: Arc::new(sought) }
+        Self { hidden: places(&read), read_only: places(&write), starts, sought: Arc::new(sought) }
     }
 
     /// The rules whose patterns may match something beneath a directory.

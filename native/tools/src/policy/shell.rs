@@ -64,12 +64,12 @@ enum Access {
 }
 
 /// A command that is being judged.
-struct Case<'a> {
+pub(super) struct Case<'a> {
     policy: &'a Policy,
     line: &'a CommandLine,
-    found: Analysis,
+    pub(super) found: Analysis,
     /// The directories that it may be in; `None` where one of them cannot be told.
-    directories: Option<Vec<PathBuf>>,
+    pub(super) directories: Option<Vec<PathBuf>>,
     /// Whether everything is allowed that nothing refuses, and by which rule.
     open: Option<Option<String>>,
 }
@@ -88,7 +88,7 @@ pub(super) fn judge(policy: &Policy, line: &CommandLine) -> Judgement {
     let asked = bare(&policy.ask, &ALL);
     let bears =
         |rules: &[Rule]| rules.iter().any(|rule| rule.pattern.is_some() && ALL.contains(&&*rule.tool));
-    let case = || Case::new(policy, line, open.clone());
+    let case = || Case::of(policy, line);
     match (asked, bears(&policy.deny) || bears(&policy.ask), &open) {
         (Some(rule), false, _) => Verdict::Ask(Some(rule)).into(),
         (Some(rule), true, _) => case().refused().unwrap_or_else(|| Verdict::Ask(Some(rule)).into()),
@@ -107,8 +107,14 @@ fn open(policy: &Policy) -> Option<Option<String>> {
 }
 
 impl<'a> Case<'a> {
-    fn new(policy: &'a Policy, line: &'a CommandLine, open: Option<Option<String>>) -> Self {
-        let found = analyse(&line.command);
+    /// A command as it is written.
+    pub(super) fn of(policy: &'a Policy, line: &'a CommandLine) -> Self {
+        Self::with(policy, line, analyse(&line.command))
+    }
+
+    /// What was found of something that a command starts.
+    pub(super) fn with(policy: &'a Policy, line: &'a CommandLine, found: Analysis) -> Self {
+        let open = open(policy);
         let start = clean(std::path::Path::new(&line.directory));
         let mut directories = Some(vec![start.clone()]);
         for word in &found.directories {
@@ -234,9 +240,18 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The verdict where no rule refuses or asks: whether rules allow every part.
-    fn allowed(&self) -> Judgement {
-        let mut rule = None;
+    /// Whether a rule or the mode allows every command.
+    pub(super) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Whether nothing of it has to be asked about.
+    pub(super) fn is_covered(&self) -> bool {
+        self.asked().is_none() && self.uncovered_parts(&mut None).is_empty()
+    }
+
+    /// What no rule covers; of the rules that cover something, the first.
+    fn uncovered_parts(&self, rule: &mut Option<String>) -> Vec<Judgement> {
         let mut open = Vec::new();
         let is_whole = self.whole_rule();
         for program in self.found.programs.iter().filter(|program| program.standing != Standing::Wrapper) {
@@ -250,8 +265,16 @@ impl<'a> Case<'a> {
         if is_whole.is_none() {
             open.extend(self.doubts());
         }
-        open.extend(self.found.writes.iter().filter_map(|file| self.unwritten(file, &mut rule)));
+        open.extend(self.found.writes.iter().filter_map(|file| self.unwritten(file, rule)));
         open.extend(self.found.reads.iter().filter_map(|file| self.unread(file)));
+        open
+    }
+
+    /// The verdict where no rule refuses or asks: whether rules allow every part.
+    fn allowed(&self) -> Judgement {
+        let mut rule = None;
+        let mut open = self.uncovered_parts(&mut rule);
+        let is_whole = self.whole_rule();
         let rule = rule.or_else(|| is_whole.map(str::to_owned));
         match (open.is_empty(), &self.open) {
             (true, Some(by)) => Verdict::Allow(rule.or_else(|| by.clone())).into(),
@@ -269,7 +292,7 @@ impl<'a> Case<'a> {
     }
 
     /// The rule that is this very command.
-    fn whole_rule(&self) -> Option<&str> {
+    pub(super) fn whole_rule(&self) -> Option<&str> {
         let is_whole = |rule: &&Rule| matches!(&rule.pattern, Some(Pattern::Command(pattern)) if pattern.is_whole(&self.line.command));
         self.policy
             .allow

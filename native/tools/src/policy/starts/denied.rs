@@ -1,0 +1,43 @@
+//! What deny rules say of starts: they hold for every program, whoever starts it.
+
+use super::called;
+use crate::policy::rule::Rule;
+use crate::policy::words::{CommandPattern, Hold};
+use crate::process::Start;
+
+/// The deny rules that are about commands.
+#[derive(Debug, Clone, Default)]
+pub struct DeniedStarts(Vec<(String, CommandPattern)>);
+
+impl DeniedStarts {
+    pub(in crate::policy) fn by(denied: &[Rule]) -> Self {
+        Self(patterns(denied))
+    }
+
+    /// Whether no rule denies any start.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The rules as they are written.
+    pub(in crate::policy) fn rules(&self) -> impl Iterator<Item = &String> {
+        self.0.iter().map(|(rule, _)| rule)
+    }
+
+    /// The rule that denies a start. One that may hold, for all that is known of the arguments, does.
+    pub fn rule(&self, start: &Start) -> Option<&str> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let forms = called::denied_forms(start);
+        let denies = |(_, pattern): &&(String, CommandPattern)| {
+            forms.iter().any(|words| pattern.holds(words) > Hold::No)
+        };
+        self.0.iter().find(denies).map(|(rule, _)| &**rule)
+    }
+}
+
+/// The patterns of commands among rules, with the rules' texts.
+pub(super) fn patterns(rules: &[Rule]) -> Vec<(String, CommandPattern)> {
+    rules.iter().filter_map(|rule| Some((rule.text.clone(), rule.command()?.clone()))).collect()
+}
