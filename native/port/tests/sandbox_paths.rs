@@ -6,7 +6,8 @@ use beamai_tools::cancel::CancelToken;
 use beamai_tools::engine::{Host, Outcome, Run};
 use beamai_tools::policy::Sealed;
 use beamai_tools::process::{
-    Confinement, End, Launcher, Report, Sink, Source, Spec, Stdin, Terms, Wake, collect, set_program,
+    Confinement, Coverage, End, Launcher, Report, Sink, Source, Spec, Stdin, Terms, Wake, collect,
+    set_program,
 };
 use beamai_tools::sandbox::SandboxSettings;
 use beamai_tools::workspace::Workspace;
@@ -46,6 +47,8 @@ fn run(dir: &Path, command: &str, change: impl FnOnce(&mut Confinement)) -> Stri
         lingers: false,
         shortcut: None,
         confinement: Arc::new(confinement),
+        judge: None,
+        coverage: Coverage::Judged,
     };
     let child = Launcher::shared().spawn(&spec).unwrap();
     let wake = Wake::on(&CancelToken::new()).unwrap();

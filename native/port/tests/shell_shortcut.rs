@@ -5,8 +5,8 @@ mod common;
 use beamai_tools::cancel::CancelToken;
 use beamai_tools::policy::Sealed;
 use beamai_tools::process::{
-    Confinement, End, Exit, Launcher, Report, Shortcut, Sink, Source, Spec, Stdin, Terms, Wake, collect,
-    set_program,
+    Confinement, Coverage, End, Exit, Launcher, Report, Shortcut, Sink, Source, Spec, Stdin, Terms, Wake,
+    collect, set_program,
 };
 use beamai_tools::sandbox::{Sandbox, SandboxSettings};
 use beamai_tools::workspace::Workspace;
@@ -103,6 +103,8 @@ fn by_shortcut(dir: &Path, places: &[PathBuf], words: &[&str]) -> (Exit, String)
             words: words.iter().map(|word| (*word).into()).collect(),
         }),
         confinement: Confinement::within(&workspace, &settings, &Sealed::default(), &|| Ok(())).unwrap(),
+        judge: None,
+        coverage: Coverage::Judged,
     };
     let child = Launcher::shared().spawn(&spec).unwrap();
     let wake = Wake::on(&CancelToken::new()).unwrap();

@@ -94,6 +94,12 @@ pub struct Confinement {
     pub found: Vec<Arc<Found>>,
     /// Bounds on what processes use.
     pub bounds: Bounds,
+    /// Whether a judge decides about every start of a program. Programs that run so are given one in their
+    /// [`Spec`](super::Spec).
+    pub exec_guard: bool,
+    /// Whether programs in what can be written may be executed: in the workspace, in temporary directories, in shared
+    /// memory and in what the host gave to be written.
+    pub exec_writable: bool,
 }
 
 /// Bounds on what the processes of a command use.
@@ -211,6 +217,8 @@ impl Confinement {
                     cpu: None,
                     file_size: None,
                 },
+                exec_guard: false,
+                exec_writable: true,
             })
         });
         Arc::clone(&OFF)
@@ -241,6 +249,8 @@ impl Confinement {
                 cpu: sandbox.cpu,
                 file_size: sandbox.file_size,
             },
+            exec_guard: false,
+            exec_writable: true,
         }
     }
 

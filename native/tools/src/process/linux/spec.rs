@@ -1,7 +1,7 @@
 //! What to start.
 
 use super::message::{Failure, Order};
-use crate::process::Confinement;
+use crate::process::{Confinement, Coverage, StartJudge};
 use rustix::io::Errno;
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -40,6 +40,10 @@ pub struct Spec {
     pub shortcut: Option<Shortcut>,
     /// What it is confined to.
     pub confinement: Arc<Confinement>,
+    /// Decides about every start beneath it, and about the shortcut. Needed where the confinement has an exec guard.
+    pub judge: Option<Arc<dyn StartJudge>>,
+    /// What the start of the program itself covers; that is not judged.
+    pub coverage: Coverage,
 }
 
 /// What a shell would become by itself: that is started at once where one of the places has it, and the shell where none

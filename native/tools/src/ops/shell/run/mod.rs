@@ -17,8 +17,8 @@ use super::{Printed, Shell, ShellOutput};
 use crate::context::CallContext;
 use crate::error::{Reason, Result, ToolError};
 use crate::process::{
-    Cause, Collected, Confinement, End, Excess, Exit, Failure, Isolation, Launcher, Listener, Report, Spec,
-    Stdin, Terms, Wake, collect, environment, signal_name,
+    Cause, Collected, Confinement, Coverage, End, Excess, Exit, Failure, Isolation, Launcher, Listener,
+    Report, Spec, Stdin, Terms, Wake, collect, environment, signal_name,
 };
 use capture::Capture;
 use rustix::fs::Access;
@@ -79,6 +79,8 @@ fn spec(shell: &Shell, cx: &CallContext) -> Result<Spec> {
         lingers: shell.run_in_background,
         shortcut,
         confinement: Confinement::of(cx)?,
+        judge: None,
+        coverage: Coverage::Judged,
     })
 }
 
