@@ -10,7 +10,7 @@ use crate::ops::question::{Answers, Question};
 use crate::ops::skill::SkillSettings;
 use crate::ops::task::{Delegation, Report};
 use crate::panics;
-use crate::policy::{Judgement, Need, Needs, Operand, Policy, PolicyText, ReadGuard, Sealed, Verdict, Way};
+use crate::policy::{Judgement, Need, Needs, Operand, Policy, PolicyText, ReadGuard, Sealed, StartRules, Verdict, Way};
 use crate::sandbox::SandboxSettings;
 use crate::seen::Seen;
 use crate::session::{Session, SessionState};
@@ -96,6 +96,10 @@ pub struct Call {
     /// What the model said when the call consulted it before.
     #[serde(default)]
     pub consulted: Option<Consulted>,
+    /// Whether somebody can be asked about what the call's command starts while it runs. The question comes with its
+    /// progress, `{"start": Id, "request": Request}`, and is answered by the act `start_answer`.
+    #[serde(default)]
+    pub asks_starts: bool,
 }
 
 impl Call {
@@ -112,6 +116,7 @@ impl Call {
             report: None,
             has_model: false,
             consulted: None,
+            asks_starts: false,
         }
     }
 }
@@ -232,7 +237,10 @@ impl Host {
         let needs = prepared.needs(&cx)?;
         let (judgement, need) = self.policy.judge_all(&needs);
         match judgement.verdict {
-            Verdict::Allow(_) => run_prepared(prepared, &cx),
+            Verdict::Allow(_) => {
+                cx.starts = StartRules::of(&self.policy, &needs, false);
+                run_prepared(prepared, &cx)
+            }
             Verdict::Deny(_) => Err(denied(need, &judgement).into()),
             Verdict::Ask(_) => {
                 let request = request(&call.tool, &needs, &judgement, digest);
@@ -240,6 +248,7 @@ impl Host {
                     None => Ok(Outcome::Ask(request)),
                     Some(approved) if request["fingerprint"] == approved.as_str() => {
                         cx.guard = cx.guard.approved();
+                        cx.starts = StartRules::of(&self.policy, &needs, true);
                         run_prepared(prepared, &cx)
                     }
                     Some(_) => Err(changed(&needs).into()),
@@ -289,6 +298,8 @@ impl Host {
             guard: self.guard.clone(),
             way: Way::under(Arc::clone(&self.policy)),
             sealed: Arc::clone(&self.sealed),
+            starts: None,
+            asks_starts: call.asks_starts,
             cancel: run.cancel,
             deadline: call
                 .timeout

@@ -240,6 +240,11 @@ impl<'a> Case<'a> {
         }
     }
 
+    /// The rule `Bash`, or the mode that allows everything.
+    pub(super) fn open_by(policy: &Policy) -> Option<Option<String>> {
+        open(policy)
+    }
+
     /// Whether a rule or the mode allows every command.
     pub(super) fn is_open(&self) -> bool {
         self.open.is_some()

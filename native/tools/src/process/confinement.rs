@@ -124,7 +124,15 @@ impl Confinement {
     /// # Errors
     /// Those of [`Confinement::within`].
     pub fn of(cx: &CallContext) -> Result<Arc<Self>> {
-        Self::within(&cx.workspace, &cx.sandbox, &cx.sealed, &|| cx.check())
+        let confinement = Self::within(&cx.workspace, &cx.sandbox, &cx.sealed, &|| cx.check())?;
+        match &cx.starts {
+            Some(starts) if confinement.mode != Sandbox::Off => {
+                let exec_writable = starts.covers_workspace_programs();
+                let own = Self::clone(&confinement);
+                Ok(Arc::new(Self { exec_guard: true, exec_writable, ..own }))
+            }
+            _ => Ok(confinement),
+        }
     }
 
     /// What programs of a workspace are confined to, without what deny rules keep from them. `check` is asked now and
@@ -144,6 +152,7 @@ impl Confinement {
         let mut confinement = Self::new(workspace, sandbox);
         confinement.hidden.extend(sealed.hidden.iter().map(OsString::from));
         confinement.read_only.extend(sealed.read_only.iter().map(OsString::from));
+        confinement.exec_guard = !sealed.starts.is_empty();
         confinement.find(sealed, check)?;
         Ok(Arc::new(confinement))
     }

@@ -53,8 +53,8 @@ pub(super) fn start(plan: &Plan) -> Result<(Process, Streams)> {
         lingers: false,
         shortcut: None,
         confinement: Arc::clone(&plan.confinement),
-        judge: None,
-        coverage: Coverage::Judged,
+        judge: plan.identity.view.sealed.starts.judge(),
+        coverage: Coverage::Everything,
     };
     let mut child = Launcher::shared().spawn(&spec).map_err(|failure| failure.not_started(&plan.name()))?;
     let streams = Streams {

@@ -39,8 +39,8 @@ pub(in crate::mcp) fn start(launch: &Launch, title: &str) -> Result<(Process, St
         lingers: false,
         shortcut: None,
         confinement: Arc::clone(&launch.confinement),
-        judge: None,
-        coverage: Coverage::Judged,
+        judge: launch.sealed.starts.judge(),
+        coverage: Coverage::Everything,
     };
     let mut child = Launcher::shared().spawn(&spec).map_err(|failure| failure.not_started(title))?;
     let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());

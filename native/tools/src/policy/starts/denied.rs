@@ -3,7 +3,8 @@
 use super::called;
 use crate::policy::rule::Rule;
 use crate::policy::words::{CommandPattern, Hold};
-use crate::process::Start;
+use std::sync::Arc;
+use crate::process::{Coverage, Decision, HeldStart, Start, StartJudge};
 
 /// The deny rules that are about commands.
 #[derive(Debug, Clone, Default)]
@@ -12,6 +13,11 @@ pub struct DeniedStarts(Vec<(String, CommandPattern)>);
 impl DeniedStarts {
     pub(in crate::policy) fn by(denied: &[Rule]) -> Self {
         Self(patterns(denied))
+    }
+
+    /// The judge of programs that a host starts by its own choice; none where no rule denies any.
+    pub fn judge(&self) -> Option<Arc<dyn StartJudge>> {
+        (!self.is_empty()).then(|| Arc::new(self.clone()) as Arc<dyn StartJudge>)
     }
 
     /// Whether no rule denies any start.
@@ -34,6 +40,22 @@ impl DeniedStarts {
             forms.iter().any(|words| pattern.holds(words) > Hold::No)
         };
         self.0.iter().find(denies).map(|(rule, _)| &**rule)
+    }
+}
+
+/// For programs that a host starts by its own choice, such as language servers: only what rules deny is kept from
+/// them.
+impl StartJudge for DeniedStarts {
+    fn decide(&self, start: &Start) -> Decision {
+        match self.rule(start) {
+            Some(_) => Decision::Refuse,
+            None => Decision::Start(Coverage::Everything),
+        }
+    }
+
+    /// Nothing is asked.
+    fn hold(&self, _: Start, held: Box<dyn HeldStart>) {
+        held.refuse();
     }
 }
 

@@ -73,6 +73,11 @@ impl StartRules {
     /// The judge of a call's command; `None` for a call that runs none. `is_approved` says that a person allowed it.
     pub fn of(policy: &Arc<Policy>, needs: &Needs, is_approved: bool) -> Option<Arc<Self>> {
         let Operand::Command(line) = &needs.first.operand else { return None };
+        let is_open = is_approved || Case::open_by(policy).is_some();
+        let has_rules = |rules: &[Rule]| rules.iter().any(|rule| rule.command().is_some());
+        if is_open && !has_rules(&policy.deny) && (is_approved || !has_rules(&policy.ask)) {
+            return None;
+        }
         let case = Case::of(policy, line);
         let leave = match (is_approved || case.whole_rule().is_some(), case.is_open()) {
             (true, _) => Leave::Whole,
@@ -89,6 +94,11 @@ impl StartRules {
     /// Whether any start has to be decided.
     pub fn is_needed(&self) -> bool {
         self.leave == Leave::Parts || !self.ask.is_empty() || !self.policy.denied_starts().is_empty()
+    }
+
+    /// The command, as one would type it.
+    pub fn typed(&self) -> &str {
+        &self.line.typed
     }
 
     /// What the command itself covers.
