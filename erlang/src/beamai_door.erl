@@ -29,7 +29,9 @@
     %% Whether the context has a chat model that may be asked.
     has_model => true,
     %% What it said when the call asked it before.
-    consulted => beamai_consultation:outcome()
+    consulted => beamai_consultation:outcome(),
+    %% Whether somebody can be asked what a running command may start; see beamai_starts.
+    asks_starts => true
 }.
 -type options() :: #{
     pace := pace(),

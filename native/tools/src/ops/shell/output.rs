@@ -41,6 +41,9 @@ pub struct RefusedStart {
     pub(super) by: String,
     /// The rule that refused it; null where a person or the default mode did.
     pub(super) rule: Option<String>,
+    /// What the person said; absent where a rule refused it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reason: Option<String>,
 }
 
 /// How far a command in the background is.

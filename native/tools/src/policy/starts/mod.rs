@@ -116,7 +116,8 @@ impl StartRules {
         let foreseen = self.foreseen.lock().unwrap_or_else(PoisonError::into_inner);
         self.coverage() == Coverage::Everything
             || foreseen.programs.iter().any(|program| {
-                program.system_name().is_none_or(|name| covers(&name)) || is_script(&program.known_arguments())
+                let runs_script = |name: &str| is_shell(name) && is_script(&program.known_arguments());
+                program.system_name().is_none_or(|name| covers(&name) || runs_script(&name))
             })
     }
 

@@ -85,6 +85,9 @@ enum Decided {
 pub(crate) struct StartAnswer {
     start: String,
     decision: Decided,
+    /// Why it was refused.
+    #[serde(default)]
+    reason: Option<String>,
 }
 
 static ASKED: Mutex<Option<HashMap<String, Asked>>> = Mutex::new(None);
@@ -102,20 +105,20 @@ impl StartAnswer {
         let asked = lock(&ASKED).as_mut().and_then(|asked| asked.remove(&self.start));
         let is_taken = asked.is_some();
         if let Some(asked) = asked {
-            asked.answered(&self.start, self.decision);
+            asked.answered(&self.start, self.decision, self.reason);
         }
         Ok(json!({"taken": is_taken}))
     }
 }
 
 impl Asked {
-    fn answered(self, id: &str, decision: Decided) {
+    fn answered(self, id: &str, decision: Decided, reason: Option<String>) {
         let Self { starts, start, held } = self;
         starts.closed(id);
         match decision {
             Decided::Allow => held.start(Coverage::Everything),
             Decided::Deny => {
-                starts.note_refused(&start, None);
+                starts.note_refused(&start, None, reason);
                 held.refuse();
             }
         }
@@ -185,12 +188,13 @@ impl Starts {
         Some(error)
     }
 
-    fn note_refused(&self, start: &Start, rule: Option<String>) {
+    fn note_refused(&self, start: &Start, rule: Option<String>, reason: Option<String>) {
         let refused = RefusedStart {
             program: start.called.to_string_lossy().into_owned(),
             command: start.shown(),
             by: start.shown_starter(),
             rule,
+            reason,
         };
         let mut noted = lock(&self.noted);
         if noted.refused.len() < MOST_REFUSED && !noted.refused.contains(&refused) {
@@ -232,7 +236,7 @@ impl Starts {
             let mut noted = lock(&self.noted);
             if noted.has_ended || noted.open.len() >= MOST_OPEN {
                 drop(noted);
-                return self.note_refused(&start, None);
+                return self.note_refused(&start, None, Some("too many questions were open".to_owned()));
             }
             noted.open.push(id.clone());
         }
@@ -302,7 +306,7 @@ impl StartJudge for Judge {
                 Decision::Start(coverage)
             }
             StartVerdict::Refuse(rule) => {
-                starts.note_refused(start, rule);
+                starts.note_refused(start, rule, None);
                 Decision::Refuse
             }
             StartVerdict::Ask { .. } => Decision::Hold,
@@ -320,7 +324,7 @@ impl StartJudge for Judge {
             }
             (StartVerdict::Start(coverage), _) => held.start(coverage),
             (StartVerdict::Refuse(rule), _) => {
-                starts.note_refused(&start, rule);
+                starts.note_refused(&start, rule, None);
                 held.refuse();
             }
         }
