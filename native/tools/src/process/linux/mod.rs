@@ -5,6 +5,7 @@ mod child;
 mod client;
 mod collect;
 mod frame;
+mod guard;
 mod launcher;
 mod message;
 mod pause;

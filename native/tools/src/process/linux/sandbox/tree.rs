@@ -158,7 +158,7 @@ impl Scene {
 }
 
 /// Places that commands may write to, as they see them.
-pub(super) fn writable(confinement: &Confinement) -> impl Iterator<Item = OsString> + '_ {
+pub(in crate::process::linux) fn writable(confinement: &Confinement) -> impl Iterator<Item = OsString> + '_ {
     let fixed = ["/tmp", "/dev/shm", "/dev/pts"].map(OsString::from);
     let own = [&confinement.workspace].into_iter().chain(&confinement.temp).chain(&confinement.writable);
     fixed.into_iter().chain(own.cloned())
