@@ -11,21 +11,19 @@ mod brace;
 mod builtin;
 mod compound;
 mod cursor;
-mod hazard;
+mod git;
 mod heredoc;
 mod lexer;
-mod options;
 mod parser;
 mod plain;
 mod run;
-mod sed;
 #[cfg(test)]
 mod tests;
 mod variable;
 mod word;
 mod wrapper;
 
-pub(crate) use hazard::is_message;
+pub(crate) use git::is_message;
 pub use plain::plain;
 pub use run::is_shell;
 pub use variable::is_telling;

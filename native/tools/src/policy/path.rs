@@ -4,7 +4,7 @@
 //! `~/…` in the home directory. What matches a directory matches all that is in it.
 
 use crate::command::Glyph;
-use crate::workspace::{Place, Workspace, decode_path};
+use crate::workspace::{Workspace, decode_path};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use std::path::{Component, Path, PathBuf};
 
@@ -53,21 +53,6 @@ impl Roots {
         let inside =
             roots.into_iter().find_map(|root| clean(&path).strip_prefix(root).ok().map(Path::to_owned));
         inside.unwrap_or_else(|| clean(&path))
-    }
-
-    /// Whether an absolute path is where no tool writes: neither in the workspace nor in a temporary directory.
-    pub(super) fn are_far_from(&self, path: &Path) -> bool {
-        let mut names = self.workspace.iter().flat_map(Workspace::names);
-        path.is_absolute() && !path.starts_with("/tmp") && !names.any(|root| path.starts_with(root))
-    }
-
-    pub(super) fn has_workspace(&self) -> bool {
-        self.workspace.is_some()
-    }
-
-    /// A place of the workspace; `None` where it is none.
-    pub(super) fn place(&self, path: &str) -> Option<Place> {
-        self.workspace.as_ref()?.place(path).ok()
     }
 
     /// Where a path of the workspace leads; `None` where it leads out.

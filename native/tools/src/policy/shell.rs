@@ -49,13 +49,6 @@ const READERS: [&str; 27] = [
     "realpath",
 ];
 
-/// Programs whose arguments are not the words of another command.
-const PLAIN: [&str; 34] = [
-    "git", "cat", "ls", "grep", "egrep", "fgrep", "rg", "head", "tail", "wc", "sort", "uniq", "cut", "tr",
-    "sed", "cp", "mv", "rm", "ln", "mkdir", "rmdir", "touch", "chmod", "chown", "diff", "stat", "du", "df",
-    "which", "type", "test", "[", "man", "jq",
-];
-
 /// Which files a rule is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
@@ -177,9 +170,7 @@ impl<'a> Case<'a> {
         if pattern.is_whole(&self.line.command) {
             return Some(self.line.command.clone());
         }
-        let holds = |program: &&Program| {
-            pattern.holds(&program.words) >= least || (least == Hold::Maybe && hides(program, pattern))
-        };
+        let holds = |program: &&Program| pattern.holds(&program.words) >= least;
         self.found.programs.iter().find(holds).map(Program::shown)
     }
 
@@ -344,22 +335,7 @@ impl<'a> Case<'a> {
             judgement.wanted = vec!["Bash".to_owned()];
             judgement
         };
-        let feigned = self.is_repository_feigned().then(|| {
-            (
-                String::new(),
-                "git would take orders from a repository that files of the workspace feign".to_owned(),
-            )
-        });
-        telling.chain(found).chain(lost).chain(feigned).map(doubt).collect()
-    }
-
-    /// Whether git would run where files that any tool can write make up a repository's settings.
-    fn is_repository_feigned(&self) -> bool {
-        let is_git = |program: &Program| program.base().as_deref() == Some("git");
-        let feigned = |directory: &PathBuf| {
-            !is_outside(directory) && repository::is_feigned(&self.policy.roots, directory)
-        };
-        self.found.programs.iter().any(is_git) && self.directories.iter().flatten().any(feigned)
+        telling.chain(found).chain(lost).map(doubt).collect()
     }
 
     /// What is left to ask about a file that is written.
@@ -433,34 +409,6 @@ impl<'a> Case<'a> {
 /// Whether a word of a program is a message that git only takes note of.
 fn is_note(program: &Program, at: usize) -> bool {
     at > 0 && program.system_name().as_deref() == Some("git") && is_message(&program.words[1..], at - 1)
-}
-
-/// Whether a pattern's program may be started by one that is not known to start none: by its words, or by a text in one
-/// of them. Of a program that starts none, a word can still name the other one's file, to give it another name.
-fn hides(program: &Program, pattern: &CommandPattern) -> bool {
-    let base = program.system_name().unwrap_or_default();
-    if BLIND.contains(&&*base) || program.standing != Standing::Judged {
-        return false;
-    }
-    let texts = || program.words[1..].iter().filter_map(Word::text);
-    if PLAIN.contains(&&*base) {
-        return texts().any(|text| text.contains('/') && pattern.is_named(base_name(&text)));
-    }
-    (1..program.words.len().min(64)).any(|at| pattern.holds(&program.words[at..]) == Hold::Surely)
-        || texts().enumerate().any(|(at, text)| at >= 63 && pattern.is_named(base_name(&text)))
-        || texts().any(|text| {
-            text.contains(|char| !is_in_name(char))
-                && text.split(|char| !is_in_name(char)).any(|name| pattern.is_named(name))
-        })
-}
-
-/// Whether a character can be in the name of a program.
-fn is_in_name(char: char) -> bool {
-    char.is_alphanumeric() || "_-.+".contains(char)
-}
-
-fn base_name(text: &str) -> &str {
-    text.rsplit('/').next().unwrap_or_default()
 }
 
 /// The texts within an argument that can be names of files: all of it, and what stands behind `=`, `:` or `@` or a

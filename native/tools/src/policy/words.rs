@@ -70,17 +70,6 @@ impl CommandPattern {
         matches!(self, Self::Exact { .. }) && self.allows(program)
     }
 
-    /// Whether the pattern is about the program of that name.
-    pub(super) fn is_named(&self, name: &str) -> bool {
-        match self {
-            Self::Exact { words, .. } | Self::Prefix(words) => {
-                words[0] == name || system_name(&words[0]) == Some(name)
-            }
-            Self::Glob { name: wanted, .. } => wanted == name,
-            Self::Whole(_) => false,
-        }
-    }
-
     /// Whether it can name a program by its path.
     pub(super) fn may_name_paths(&self) -> bool {
         match self {

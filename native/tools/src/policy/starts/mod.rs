@@ -21,6 +21,7 @@ use super::words::{CommandPattern, Hold};
 use super::{Needs, Policy};
 use crate::command::{Analysis, Standing, is_shell, started};
 use crate::process::{Coverage, Start};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -254,7 +255,15 @@ fn wanted(start: &Start) -> Vec<String> {
         true => start.called.to_string_lossy().into_owned(),
         false => called::base(&start.called),
     };
-    let sub = called::arguments(start).into_iter().next().filter(is_plain);
+    let given = called::arguments(start);
+    let inner = started(&[vec![name.clone()], given.clone()].concat());
+    if is_shell(&name) && inner.programs.len() > 1 && inner.doubts.is_empty() {
+        // Rules for what its text starts, which is judged.
+        let judged = inner.programs[1..].iter().filter(|program| program.standing == Standing::Judged);
+        let names = judged.filter_map(|program| Some(format!("Bash({}:*)", program.name()?)));
+        return names.collect::<BTreeSet<_>>().into_iter().collect();
+    }
+    let sub = given.into_iter().next().filter(is_plain);
     let words = [Some(name), sub].into_iter().flatten().collect::<Vec<_>>().join(" ");
     vec![format!("Bash({words}:*)")]
 }
@@ -292,9 +301,9 @@ fn is_in(file: &std::path::Path, directories: &[&str]) -> bool {
 
 /// Whether `env` starts the interpreter of the script that it was started for.
 fn interprets_the_starter(start: &Start) -> bool {
-    let script = start.arguments.get(1);
-    called::base(&start.starter.program) == "env"
-        && script.is_some_and(|script| start.starter.arguments.contains(script))
+    let Some(script) = start.arguments.get(1) else { return false };
+    start.starter.program.as_os_str() == script.as_os_str()
+        || called::base(&start.starter.program) == "env" && start.starter.arguments.contains(script)
 }
 
 /// Whether a shell's text runs nothing but parts.

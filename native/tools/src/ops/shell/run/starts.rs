@@ -197,7 +197,9 @@ impl Starts {
             reason,
         };
         let mut noted = lock(&self.noted);
-        if noted.refused.len() < MOST_REFUSED && !noted.refused.contains(&refused) {
+        // A program is looked for in several places.
+        let is_known = |other: &RefusedStart| (&other.command, &other.by) == (&refused.command, &refused.by);
+        if noted.refused.len() < MOST_REFUSED && !noted.refused.iter().any(is_known) {
             noted.refused.push(refused);
         }
     }
