@@ -48,13 +48,15 @@ const USEFUL: &[&str] = &[
 /// The same by the mode.
 const LAX: &[&str] = &["--default", "allow", "--deny", "Bash(rm -rf:*)", "--deny", "Read(**/*.pem)"];
 
-/// That a command has its effect where everything is allowed, and under none of the policies.
+/// That a command has its effect where everything is allowed, and under none of the policies. Under these it is refused
+/// before it runs, or ended before a start, or a start within it is refused.
 fn check(&(command, effect): &Attack, policies: &[&[&str]]) -> Result<(), String> {
     let scene = Scene::new();
     for policy in policies {
         let answer = scene.run(policy, command);
         let is_refused = matches!(answer.reason(), Some("denied" | "needs_approval"));
-        if !is_refused || scene.has(effect, &answer) {
+        let is_kept = !answer.value["refused"].is_null() || answer.is_unseen();
+        if !(is_refused || is_kept) || scene.has(effect, &answer) {
             return Err(format!("{command:?} gets through {policy:?}: {}", answer.value));
         }
     }
