@@ -76,7 +76,7 @@ impl Memory {
     /// Where the words of a list stand, and whether that is all of them.
     fn addresses(self, mut address: u64) -> Result<(Vec<u64>, bool), Errno> {
         let mut all: Vec<u64> = Vec::new();
-        while all.len() < MAX_WORDS {
+        loop {
             let mut bytes = [0; 512];
             // A list that is not aligned may have a word across the end of a page.
             let length = match to_end_of_page(address).min(bytes.len()) / 8 * 8 {
@@ -87,13 +87,12 @@ impl Memory {
             for word in bytes[..length].as_chunks::<8>().0 {
                 match u64::from_ne_bytes(*word) {
                     0 => return Ok((all, true)),
+                    _ if all.len() == MAX_WORDS => return Ok((all, false)),
                     word => all.push(word),
                 }
             }
             address += length as u64;
         }
-        all.truncate(MAX_WORDS);
-        Ok((all, false))
     }
 
     /// What stands first at each address, in one call: most words are short.
