@@ -105,7 +105,8 @@ fn listening(host: &Arc<Host>, terminal: Option<&Arc<Terminal>>) -> Run {
     let host = Arc::clone(host);
     let progress: Progress = Arc::new(move |message: Value| {
         let (Some(id), request) = (message["start"].as_str(), &message["request"]) else { return };
-        let (host, terminal, request, id) = (Arc::clone(&host), Arc::clone(&terminal), request.clone(), id.to_owned());
+        let (host, terminal, request, id) =
+            (Arc::clone(&host), Arc::clone(&terminal), request.clone(), id.to_owned());
         // The guard must not wait for a person.
         std::thread::spawn(move || {
             // One question at a time.

@@ -161,7 +161,8 @@ fn run(spec: &Spec, cancel: &CancelToken) -> Ran {
     let wake = Wake::on(cancel).unwrap();
     let (mut output, isolation) = (Output::default(), child.isolation.clone());
     let deadline = Some(Instant::now() + Duration::from_secs(60));
-    let collected = collect(child, &Terms { input: &[], deadline, pause: None, wake, listener: None }, &mut output);
+    let collected =
+        collect(child, &Terms { input: &[], deadline, pause: None, wake, listener: None }, &mut output);
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     Ran { collected, isolation, stdout: text(output.0), stderr: text(output.1) }
 }

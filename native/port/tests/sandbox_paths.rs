@@ -53,7 +53,8 @@ fn run(dir: &Path, command: &str, change: impl FnOnce(&mut Confinement)) -> Stri
     let child = Launcher::shared().spawn(&spec).unwrap();
     let wake = Wake::on(&CancelToken::new()).unwrap();
     let mut stdout = Stdout::default();
-    let collected = collect(child, &Terms { input: &[], deadline: None, pause: None, wake, listener: None }, &mut stdout);
+    let collected =
+        collect(child, &Terms { input: &[], deadline: None, pause: None, wake, listener: None }, &mut stdout);
     assert_eq!(collected.end, End::Itself);
     assert!(matches!(collected.report, Ok(Report::Ended { .. })), "{:?}", collected.report);
     String::from_utf8(stdout.0).unwrap()

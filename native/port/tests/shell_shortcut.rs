@@ -109,7 +109,8 @@ fn by_shortcut(dir: &Path, places: &[PathBuf], words: &[&str]) -> (Exit, String)
     let child = Launcher::shared().spawn(&spec).unwrap();
     let wake = Wake::on(&CancelToken::new()).unwrap();
     let mut stdout = Stdout::default();
-    let collected = collect(child, &Terms { input: &[], deadline: None, pause: None, wake, listener: None }, &mut stdout);
+    let collected =
+        collect(child, &Terms { input: &[], deadline: None, pause: None, wake, listener: None }, &mut stdout);
     assert_eq!(collected.end, End::Itself);
     let Ok(Report::Ended { exit, .. }) = collected.report else { panic!("{:?}", collected.report) };
     (exit, String::from_utf8(stdout.0).unwrap())

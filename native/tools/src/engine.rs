@@ -10,8 +10,10 @@ use crate::ops::question::{Answers, Question};
 use crate::ops::skill::SkillSettings;
 use crate::ops::task::{Delegation, Report};
 use crate::panics;
-use crate::policy::{Judgement, Need, Needs, Operand, Policy, PolicyText, ReadGuard, Sealed, StartRules, Verdict, Way};
-use crate::sandbox::SandboxSettings;
+use crate::policy::{
+    Judgement, Need, Needs, Operand, Policy, PolicyText, ReadGuard, Sealed, StartRules, Verdict, Way,
+};
+use crate::sandbox::{Sandbox, SandboxSettings};
 use crate::seen::Seen;
 use crate::session::{Session, SessionState};
 use crate::tool::{Pace, Prepared, Tool};
@@ -265,7 +267,28 @@ impl Host {
         let cx = self.context(&call, Run::default())?;
         let tool = catalogue::find(&call.tool, call.dialect.as_deref())?;
         let needs = tool.prepare(call.args)?.needs(&cx)?;
-        Ok(explained(&self.policy.judge_all(&needs).0))
+        let judgement = self.policy.judge_all(&needs).0;
+        let mut explained = explained(&judgement);
+        if let Some(enforced) = self.enforced(&needs, &judgement.verdict) {
+            explained["enforced"] = enforced.into();
+        }
+        Ok(explained)
+    }
+
+    /// What may still be stopped when a command that may run starts its programs.
+    fn enforced(&self, needs: &Needs, verdict: &Verdict) -> Option<&'static str> {
+        let is_approved = match verdict {
+            Verdict::Allow(_) => false,
+            Verdict::Ask(_) => true,
+            Verdict::Deny(_) => return None,
+        };
+        let rules = StartRules::of(&self.policy, needs, is_approved)?;
+        Some(match self.sandbox.mode {
+            Sandbox::Off => {
+                "the sandbox is off: rules judge the words of the command only, and nothing is decided when programs start"
+            }
+            _ => rules.enforced(),
+        })
     }
 
     /// The verdict on a tool that the host implements itself: `Ok(None)` lets it run, `Ok(Some(request))` asks.

@@ -189,10 +189,13 @@ impl Calling<'_> {
         let subject = format!("{by} starts {}", request["subject"].as_str().unwrap_or_default());
         let said = match self.session.has_allowed(&subject) {
             true => Decision::Allow,
-            false => match self.asker.put(APPROVAL, form::approval(request, self.session.is_of_one_client())).await {
-                Put::Answer(result) => form::decision(&result),
-                Put::Again(_) | Put::Failed(_) => Decision::Deny,
-            },
+            false => {
+                match self.asker.put(APPROVAL, form::approval(request, self.session.is_of_one_client())).await
+                {
+                    Put::Answer(result) => form::decision(&result),
+                    Put::Again(_) | Put::Failed(_) => Decision::Deny,
+                }
+            }
         };
         if said == Decision::AllowForSession && self.session.is_of_one_client() {
             self.session.allow(&subject);

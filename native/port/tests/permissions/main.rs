@@ -5,7 +5,9 @@
 mod attacks;
 mod scene;
 
-use attacks::{Attack, BY_GIT, BY_OPTIONS, COMPANY, DETOURS, Effect, OTHER_MEANS, SECRETS, SPELLINGS, UNCOVERED};
+use attacks::{
+    Attack, BY_GIT, BY_OPTIONS, COMPANY, DETOURS, Effect, OTHER_MEANS, SECRETS, SPELLINGS, UNCOVERED,
+};
 use scene::{SECRET, Scene};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
@@ -302,7 +304,8 @@ fn effects_are_seen() {
 /// What an allowed program starts is no part of it; only a rule of its own, or a runner, covers it.
 #[test]
 fn an_allowed_program_starts_nothing_but_its_parts() {
-    const PROGRAMS: &[&str] = &["awk", "sed", "tar", "find", "xargs", "env", "vi", "ssh", "sort", "git", "printf"];
+    const PROGRAMS: &[&str] =
+        &["awk", "sed", "tar", "find", "xargs", "env", "vi", "ssh", "sort", "git", "printf"];
     let rules: Vec<String> =
         PROGRAMS.iter().flat_map(|name| ["--allow".to_owned(), format!("Bash({name}:*)")]).collect();
     let rules: Vec<&str> = rules.iter().map(String::as_str).collect();
@@ -346,8 +349,9 @@ fn what_is_denied_is_refused_beneath_a_runner_and_listed() {
 #[test]
 fn ordinary_commands_under_rules_for_their_programs_run() {
     const PROGRAMS: &[&str] = &[
-        "git", "head", "ls", "xargs", "wc", "find", "grep", "cat", "sort", "uniq", "tar", "gzip", "sed", "awk", "make",
-        "gcc", "touch", "mkdir", "cp", "python3", "cut", "./p", "env", "timeout", "date", "sh",
+        "git", "head", "ls", "xargs", "wc", "find", "grep", "cat", "sort", "uniq", "tar", "gzip", "sed",
+        "awk", "make", "gcc", "touch", "mkdir", "cp", "python3", "cut", "./p", "env", "timeout", "date",
+        "sh",
     ];
     let rules: Vec<String> =
         PROGRAMS.iter().flat_map(|name| ["--allow".to_owned(), format!("Bash({name}:*)")]).collect();

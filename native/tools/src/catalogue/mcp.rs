@@ -4,8 +4,8 @@
 use super::registry_of;
 use crate::context::{CallContext, Stop};
 use crate::error::{Reason, Result, ToolError};
-use crate::ops::shell::StartAnswer;
 use crate::mcp::{Answer, CallTool, Close, ListTools};
+use crate::ops::shell::StartAnswer;
 use crate::policy::{Need, Needs, Operand};
 use crate::registry::Registry;
 use crate::schema::Parameters;

@@ -116,7 +116,14 @@ impl Launch {
         };
         let workspace = cx.workspace.without_temp();
         let confinement = Confinement::within(&workspace, &sandbox, &cx.sealed, &|| cx.check())?;
-        Ok(Self { program, settings: settings.clone(), sandbox, workspace, confinement, sealed: Arc::clone(&cx.sealed) })
+        Ok(Self {
+            program,
+            settings: settings.clone(),
+            sandbox,
+            workspace,
+            confinement,
+            sealed: Arc::clone(&cx.sealed),
+        })
     }
 }
 

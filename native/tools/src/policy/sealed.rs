@@ -32,7 +32,8 @@ struct Sought {
 /// The same rules seal the same.
 impl PartialEq for Sealed {
     fn eq(&self, other: &Self) -> bool {
-        (&self.hidden, &self.read_only, &self.sought.rules) == (&other.hidden, &other.read_only, &other.sought.rules)
+        (&self.hidden, &self.read_only, &self.sought.rules)
+            == (&other.hidden, &other.read_only, &other.sought.rules)
             && self.starts.rules().eq(other.starts.rules())
     }
 }

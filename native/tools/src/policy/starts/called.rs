@@ -55,7 +55,8 @@ pub(super) fn inner(start: &Start) -> Option<Vec<String>> {
     let file = base(&start.file);
     if ["busybox", "toybox"].contains(&&*file) {
         let called = base(&start.called);
-        return (called == file).then(|| given.into_iter().skip_while(|text| text.starts_with('-')).collect());
+        return (called == file)
+            .then(|| given.into_iter().skip_while(|text| text.starts_with('-')).collect());
     }
     is_loader(start).then(|| {
         let mut is_value = false;
@@ -70,7 +71,9 @@ pub(super) fn inner(start: &Start) -> Option<Vec<String>> {
 /// Whether the file is the loader of programs, which starts one without the Linux kernel's help.
 pub(super) fn is_loader(start: &Start) -> bool {
     let names = [base(&start.called), base(&start.file)];
-    names.iter().any(|name| name.starts_with("ld-linux") || name.starts_with("ld-musl") || name == "ld.so" || name == "ld64.so")
+    names.iter().any(|name| {
+        name.starts_with("ld-linux") || name.starts_with("ld-musl") || name == "ld.so" || name == "ld64.so"
+    })
 }
 
 /// Whether the first argument says what the path does: a program that is many in one goes by the argument.

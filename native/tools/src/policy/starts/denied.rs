@@ -3,8 +3,8 @@
 use super::called;
 use crate::policy::rule::Rule;
 use crate::policy::words::{CommandPattern, Hold};
-use std::sync::Arc;
 use crate::process::{Coverage, Decision, HeldStart, Start, StartJudge};
+use std::sync::Arc;
 
 /// The deny rules that are about commands.
 #[derive(Debug, Clone, Default)]

@@ -89,7 +89,14 @@ impl StartRules {
         let foreseen = case.found;
         let ask = if leave == Leave::Whole { Vec::new() } else { denied::patterns(&policy.ask) };
         let foreseen = Mutex::new(foreseen);
-        Some(Arc::new(Self { policy: Arc::clone(policy), line: line.clone(), leave, ask, directories, foreseen }))
+        Some(Arc::new(Self {
+            policy: Arc::clone(policy),
+            line: line.clone(),
+            leave,
+            ask,
+            directories,
+            foreseen,
+        }))
     }
 
     /// Whether any start has to be decided.
@@ -100,6 +107,19 @@ impl StartRules {
     /// The command, as one would type it.
     pub fn typed(&self) -> &str {
         &self.line.typed
+    }
+
+    /// What is decided when programs start, in words.
+    pub fn enforced(&self) -> &'static str {
+        match self.coverage() {
+            Coverage::Everything => {
+                "its programs are covered; one that a deny rule names does not start, whoever starts it"
+            }
+            _ => {
+                "each program is judged as it starts: one that no rule covers is asked about, or ends the command where \
+                 nobody can be asked, and one that a deny rule names does not start"
+            }
+        }
     }
 
     /// What the command itself covers.
@@ -145,12 +165,17 @@ impl StartRules {
         let foreseen = self.foreseen.lock().unwrap_or_else(PoisonError::into_inner);
         !by_shell
             || self.leave == Leave::Open
-            || foreseen.programs.iter().any(|program| program.foresees(&name, &given, start.has_all_arguments))
+            || foreseen
+                .programs
+                .iter()
+                .any(|program| program.foresees(&name, &given, start.has_all_arguments))
     }
 
     fn by_rules(&self, start: &Start) -> StartVerdict {
         let forms = called::denied_forms(start);
-        let asks = |(_, pattern): &&(String, CommandPattern)| forms.iter().any(|words| pattern.holds(words) > Hold::No);
+        let asks = |(_, pattern): &&(String, CommandPattern)| {
+            forms.iter().any(|words| pattern.holds(words) > Hold::No)
+        };
         if let Some((rule, _)) = self.ask.iter().find(asks) {
             return self.asked(start, Some(rule.clone()), None);
         }
@@ -204,7 +229,8 @@ impl StartRules {
     fn covering(&self, start: &Start) -> Option<Coverage> {
         let given = called::arguments(start);
         let is_all = start.has_all_arguments;
-        let allows = |name: &str, pattern: &CommandPattern| pattern.allows_words(&called::words(name, &given, is_all));
+        let allows =
+            |name: &str, pattern: &CommandPattern| pattern.allows_words(&called::words(name, &given, is_all));
         let name = called::base(&start.called);
         let paths = called::spellings(start, &self.directories, &self.policy.roots);
         let allow = || self.policy.allow.iter().filter_map(Rule::command);
@@ -219,7 +245,8 @@ impl StartRules {
         };
         let pattern = allow().find(by_name)?;
         let names_script = is_shell(&name) && is_script(&given) && pattern.has_arguments();
-        let is_shim = start.called.parent().and_then(|parent| parent.file_name()).is_some_and(|name| name == "shims");
+        let is_shim =
+            start.called.parent().and_then(|parent| parent.file_name()).is_some_and(|name| name == "shims");
         Some(if names_script || is_shim { Coverage::Everything } else { table::coverage(&name) })
     }
 
@@ -287,10 +314,10 @@ fn is_part(at: u16, start: &Start) -> bool {
     let parts = table::parts(at);
     let name = called::base(&start.called);
     let given = called::arguments(start);
-    let is_excepted = parts.except.contains(&&*name) || given.first().is_some_and(|first| parts.except.contains(&&**first));
+    let is_excepted =
+        parts.except.contains(&&*name) || given.first().is_some_and(|first| parts.except.contains(&&**first));
     let is_named = parts.names.contains(&&*name) || is_in(&start.file, parts.directories);
-    let is_own = !is_shell(&name)
-        && (start.file == start.starter.program || interprets_the_starter(start));
+    let is_own = !is_shell(&name) && (start.file == start.starter.program || interprets_the_starter(start));
     !is_excepted && (is_named || is_own || is_shell(&name) && runs_parts(parts, &given))
 }
 

@@ -199,7 +199,9 @@ fn any_other_program_covers_its_parts() {
     assert!(case.asks(&mine));
     let awk = parts_of("awk");
     assert!(case.asks(&by("awk", awk, &["sh", "-c", "rm -rf x"])));
-    assert!(case.covers(&by("gcc", parts_of("gcc"), &["/usr/lib/gcc/x86_64-linux-gnu/12/cc1", "x"])).is_some());
+    assert!(
+        case.covers(&by("gcc", parts_of("gcc"), &["/usr/lib/gcc/x86_64-linux-gnu/12/cc1", "x"])).is_some()
+    );
 }
 
 #[test]
@@ -210,7 +212,10 @@ fn a_rule_covers_a_program_whoever_starts_it() {
     let text = |text| by("awk", parts_of("awk"), &["sh", "-c", text]);
     assert_eq!(case.covers(&text("wc -l x")), Some(Coverage::Judged));
     // What that shell starts is foreseen from here on.
-    let from_sh = |words| Start { starter: Starter { program: "/usr/bin/dash".into(), ..start(words).starter }, ..start(words) };
+    let from_sh = |words| Start {
+        starter: Starter { program: "/usr/bin/dash".into(), ..start(words).starter },
+        ..start(words)
+    };
     assert!(case.covers(&from_sh(&["wc", "-l", "x"])).is_some());
     assert!(case.asks(&from_sh(&["wc", "-c", "x"])));
     for other in ["rm x", "wc x; rm x", "wc x > y", "wc $(rm x)"] {
@@ -274,7 +279,8 @@ fn a_question_names_the_rule_that_would_allow_it() {
 
 #[test]
 fn programs_of_the_workspace_can_run_where_something_covers_them() {
-    let covers = |rules: &[&str], command: &str| allowed(rules, command).rules.unwrap().covers_workspace_programs();
+    let covers =
+        |rules: &[&str], command: &str| allowed(rules, command).rules.unwrap().covers_workspace_programs();
     assert!(covers(&["Bash(make:*)"], "make"));
     assert!(covers(&["Bash(./run.sh:*)"], "./run.sh"));
     assert!(!covers(&["Bash(git:*)", "Bash(head:*)"], "git log | head"));

@@ -19,7 +19,7 @@ pub use child::Child;
 pub use client::{Launcher, set_program};
 pub use collect::{Collected, End, Listener, Sink, Source, Terms, Wake, collect};
 pub use launcher::{launcher_main, reaper_main};
-pub use pause::Pause;
 pub use message::{Cause, Excess, Exit, Failure, Report};
+pub use pause::Pause;
 pub use signal_name::signal_name;
 pub use spec::{Shortcut, Spec, Stdin};

@@ -7,8 +7,8 @@ mod command;
 mod keeper;
 mod registry;
 mod shortcut;
-mod starts;
 mod spool;
+mod starts;
 mod text;
 
 pub(super) use background::{kill, poll, start};
@@ -65,7 +65,9 @@ pub(super) fn run(shell: &Shell, cx: &CallContext) -> Result<ShellOutput> {
     let mut capture = Capture::new(cx, shell.strip_ansi);
     let collected = collect(child, &terms, &mut capture);
     let printed = capture.take_out(false);
-    let Some(starts) = starts else { return answer(collected, printed, isolation, vec![], started.elapsed()) };
+    let Some(starts) = starts else {
+        return answer(collected, printed, isolation, vec![], started.elapsed());
+    };
     starts.end();
     let ended = answer(collected, printed, isolation, starts.refused(), started.elapsed());
     match starts.stopped() {

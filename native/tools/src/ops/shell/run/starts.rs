@@ -207,7 +207,10 @@ impl Starts {
     fn note_started(&self, start: &Start) {
         let mut noted = lock(&self.noted);
         let shown = start.shown();
-        if start.starter.coverage == Coverage::Judged && noted.ran.len() < MOST_NAMED && !noted.ran.contains(&shown) {
+        if start.starter.coverage == Coverage::Judged
+            && noted.ran.len() < MOST_NAMED
+            && !noted.ran.contains(&shown)
+        {
             noted.ran.push(shown);
         }
     }
