@@ -108,7 +108,11 @@ fn run(dir: &Path, work: &Work, guarded: bool) {
     };
     let child = Launcher::shared().spawn(&spec).expect("it starts");
     let wake = Wake::on(&CancelToken::new()).expect("a bell");
-    let collected = collect(child, &Terms { input: &[], deadline: None, pause: None, wake, listener: None }, &mut Nowhere);
+    let collected = collect(
+        child,
+        &Terms { input: &[], deadline: None, pause: None, wake, listener: None },
+        &mut Nowhere,
+    );
     assert!(
         matches!(collected.report, Ok(Report::Ended { exit: Exit::Code(0), .. })),
         "{:?}",
