@@ -1,7 +1,7 @@
 %% @doc The approval step: what the policy wants asked goes to the host's `approve'.
 -module(beamai_approval).
 
--export([decide/4]).
+-export([decide/4, can_ask/2]).
 -export_type([request/0, approve/0, answer/0]).
 
 %% What `approve' gets. `rule' is the canonical tool name, `subject' what would be allowed, such as
@@ -17,6 +17,9 @@
     wanted => [binary()],
     command => binary(),
     file => binary(),
+    %% Of a program that a running command is about to start: `program', `arguments', `started_by' and
+    %% `has_all_arguments', with binary keys. It waits for the answer.
+    start => #{binary() => term()},
     run_id => term(),
     agent_id => term(),
     session_id => term()
@@ -48,7 +51,15 @@ decide(Native, Args, Kernel, Context) ->
             Error
     end.
 
+%% @doc Whether there is an `approve' that could be asked.
+-spec can_ask(beamai_kernel:kernel(), beamai_context:t()) -> boolean().
+can_ask(Kernel, Context) ->
+    approve(Kernel, Context) =/= none.
+
 %% Where an approval is remembered: the session, and what it holds for there.
+memory(Env, #{subject := Subject, start := #{<<"started_by">> := By}} = Request, Context) ->
+    %% What one program may start is not what a call may do.
+    memory(Env, (maps:remove(start, Request))#{subject := <<By/binary, " starts ", Subject/binary>>}, Context);
 memory(Env, #{subject := Subject}, Context) ->
     {beamai_session:key(Context), <<(crypto:hash(sha256, Env))/binary, Subject/binary>>}.
 
@@ -63,7 +74,7 @@ request(Native, Args, Context) ->
         <<"subject">> := Subject,
         <<"message">> := Message
     } = Native,
-    Keys = [{command, <<"command">>}, {file, <<"file">>}, {wanted, <<"wanted">>}],
+    Keys = [{command, <<"command">>}, {file, <<"file">>}, {wanted, <<"wanted">>}, {start, <<"start">>}],
     Named = [{Key, V} || {Key, N} <- Keys,
         {ok, V} <- [maps:find(N, Native)]],
     Ids = maps:with([run_id, agent_id, session_id], Context),

@@ -31,7 +31,9 @@
     %% What it said when the call asked it before.
     consulted => beamai_consultation:outcome(),
     %% Of the search engine, for the port door, which alone reveals it.
-    search_key => beamai_secret:t()
+    search_key => beamai_secret:t(),
+    %% Whether somebody can be asked what a running command may start; see beamai_starts.
+    asks_starts => true
 }.
 -type options() :: #{
     pace := pace(),

@@ -130,8 +130,9 @@ wait(#call{tag = Tag, number = Number, monitor = Monitor, tool = Tool} = Call) -
         {Tag, Number, {reply, Reply}} ->
             binary_to_term(Reply, [safe]);
         {Tag, Number, {progress, Progress}} ->
+            Heard = erlang:monotonic_time(millisecond),
             beamai_guard:nested(fun() -> beamai_door:progress(Progress, Options, Tool) end),
-            wait(Call);
+            wait(later(Call, erlang:monotonic_time(millisecond) - Heard));
         {'DOWN', Monitor, process, _Owner, Reason} ->
             {error, lost(Tool, Reason)};
         {Tag, cancelled} ->
@@ -140,6 +141,10 @@ wait(#call{tag = Tag, number = Number, monitor = Monitor, tool = Tool} = Call) -
     after beamai_door:left(Call#call.deadline) ->
         stop(Call, beamai_door:late(Tool, maps:get(timeout, Options)))
     end.
+
+%% A message may be a question: the time of whoever answers it does not count.
+later(#call{deadline = infinity} = Call, _Ms) -> Call;
+later(#call{deadline = Deadline} = Call, Ms) -> Call#call{deadline = Deadline + Ms}.
 
 %% A call that could not be stopped in time has done its work: then its result is the answer.
 stop(#call{tag = Tag, number = Number, monitor = Monitor, tool = Tool} = Call, Error) ->

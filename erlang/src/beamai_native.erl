@@ -23,12 +23,12 @@ run(Kernel, #plan{runs = Native} = Plan, Args, Context, Run) ->
     Timeout = timeout(Plan, Args),
     case door(maps:get(door, Kernel), Native) of
         {ok, Door} ->
-            Options = #{
+            Options = listening(Kernel, Native, Args, #{
                 pace => Native#native.pace, timeout => Timeout, run => Run, context => Context
-            },
+            }),
             beamai_journal:watch(Door, Native#native.several_files),
             Request = with_key(Door, Kernel, request(Native, Args, Timeout)),
-            prepared(Kernel, Plan, Door, with_model(Context, Request), Options);
+            prepared(Kernel, Plan, Door, asking(Options, with_model(Context, Request)), Options);
         {error, _} = Error ->
             Error
     end.
@@ -72,6 +72,18 @@ with_model(Context, Call) ->
 %% The key of the search engine, still in its fun: the door reveals it where it encodes the call.
 with_key(beamai_door_port, #{web := #{search := #{api_key := Key}}}, Call) -> Call#{search_key => Key};
 with_key(_Door, _Kernel, Call) -> Call.
+
+%% A command can ask about the programs that it starts, while it runs, if there is somebody to ask.
+listening(Kernel, #native{door = port, pace = long, name = Name}, Args, #{context := Context} = Options) ->
+    case beamai_approval:can_ask(Kernel, Context) of
+        true -> Options#{on_progress => fun(Message) -> beamai_starts:heard(Message, Name, Args, Kernel, Context) end};
+        false -> Options
+    end;
+listening(_Kernel, _Native, _Args, Options) ->
+    Options.
+
+asking(#{on_progress := _}, Call) -> Call#{asks_starts => true};
+asking(_Options, Call) -> Call.
 
 prepared(Kernel, #plan{runs = Native} = Plan, Door, Call, #{context := Context} = Options) ->
     case beamai_env:of_call(Kernel, Context) of

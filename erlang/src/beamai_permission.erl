@@ -22,7 +22,11 @@
     | #{settings := binary()}.
 -type normalised_rule() :: binary() | #{rule := binary(), match := [binary()], no_match := [binary()]}.
 -type verdict() :: #{
-    verdict := allow | ask | deny, matched_rule := binary() | undefined, message := binary()
+    verdict := allow | ask | deny,
+    matched_rule := binary() | undefined,
+    message := binary(),
+    %% What may still be stopped when the command's programs start; absent where nothing is.
+    enforced => binary()
 }.
 
 %% @doc Checks a policy and fills in what it leaves out: no rules, and the mode `auto'. Of a settings
@@ -136,6 +140,8 @@ reply(Env, #plan{name = Name, params = Params} = Plan, Args) ->
             Error
     end.
 
+explained(Name, {ok, #{<<"enforced">> := Enforced} = Explained}) ->
+    (explained(Name, {ok, maps:remove(<<"enforced">>, Explained)}))#{enforced => Enforced};
 explained(Name, {ok, #{<<"verdict">> := Verdict, <<"rule">> := Rule, <<"because">> := Because}}) ->
     #{
         verdict => verdict(Verdict),

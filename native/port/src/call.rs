@@ -5,7 +5,9 @@
 use crate::args::{self, Usage};
 use crate::options::{self, HostOptions};
 use crate::refusal;
+use crate::starts;
 use crate::terminal::Terminal;
+use beamai_tools::context::Progress;
 use beamai_tools::display::Display;
 use beamai_tools::engine::{Call, Host, Outcome, Run};
 use beamai_tools::ops::question::Answers;
@@ -14,6 +16,7 @@ use beamai_tools::{Reason, Result as ToolResult, ToolError, catalogue};
 use serde_json::{Map, Value};
 use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
 
 const HELP: &str = "\
 Call one tool and print its result as JSON. Exits with 0, or with 1 after printing the error object.
@@ -65,12 +68,13 @@ pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
 
 fn run(options: Options, dialect: String, arguments: Map<String, Value>) -> ToolResult<Value> {
     let call = Call::new(options.tool, Some(dialect), arguments);
-    attended(&Host::new(&options.host.settings()?)?, call, Terminal::of_this_program().as_ref())
+    let host = Arc::new(Host::new(&options.host.settings()?)?);
+    attended(&host, call, Terminal::of_this_program().map(Arc::new).as_ref())
 }
 
 /// Makes the call, and makes it again with what the person at the terminal says. Each is asked once.
-fn attended(host: &Host, call: Call, terminal: Option<&Terminal>) -> ToolResult<Value> {
-    match host.call(call.clone(), Run::default()) {
+fn attended(host: &Arc<Host>, call: Call, terminal: Option<&Arc<Terminal>>) -> ToolResult<Value> {
+    match host.call(Call { asks_starts: terminal.is_some(), ..call.clone() }, listening(host, terminal)) {
         Outcome::Ok(value, _) => Ok(value),
         Outcome::Error(error) => Err(error),
         Outcome::Ask(request)
@@ -94,6 +98,26 @@ fn attended(host: &Host, call: Call, terminal: Option<&Terminal>) -> ToolResult<
         }
         Outcome::Defer => Err(ToolError::new(Reason::Crash, "a call without a bound was deferred")),
     }
+}
+
+/// A run whose command asks the person at the terminal about programs that it starts.
+fn listening(host: &Arc<Host>, terminal: Option<&Arc<Terminal>>) -> Run {
+    let Some(terminal) = terminal.map(Arc::clone) else { return Run::default() };
+    let host = Arc::clone(host);
+    let progress: Progress = Arc::new(move |message: Value| {
+        let (Some(id), request) = (message["start"].as_str(), &message["request"]) else { return };
+        let (host, terminal, request, id) =
+            (Arc::clone(&host), Arc::clone(&terminal), request.clone(), id.to_owned());
+        // The guard must not wait for a person.
+        std::thread::spawn(move || {
+            // One question at a time.
+            static ASKING: Mutex<()> = Mutex::new(());
+            let _asking = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
+            let call = starts::answer(&id, terminal.approves(&request), "the person at the terminal said no");
+            host.call(call, Run::default());
+        });
+    });
+    Run { progress: Some(progress), ..Run::default() }
 }
 
 fn options(parser: &mut lexopt::Parser) -> Result<Option<Options>, Usage> {

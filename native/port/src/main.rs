@@ -8,6 +8,7 @@ mod mcp;
 mod options;
 mod refusal;
 mod serve;
+mod starts;
 mod terminal;
 mod tools;
 

@@ -63,6 +63,10 @@ fn what_is_done_to_a_reaper_does_not_reach_the_next_command() {
         assert_eq!(free.run(command)["exit_code"], 0, "{command}");
         assert_ne!(free.stdout("echo $PPID"), reaper, "{command}");
     }
+    // Of all processes of a user it is one; without a sandbox that would be all of the machine's.
+    for command in ["renice -n 15 -u $(id -u)", "ionice -c 3 -u $(id -u)"] {
+        assert_ne!(env.run(command)["exit_code"], 0, "{command}");
+    }
     assert!(shell_number(&env) > 3);
 }
 

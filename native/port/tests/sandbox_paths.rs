@@ -6,7 +6,8 @@ use beamai_tools::cancel::CancelToken;
 use beamai_tools::engine::{Host, Outcome, Run};
 use beamai_tools::policy::Sealed;
 use beamai_tools::process::{
-    Confinement, End, Launcher, Report, Sink, Source, Spec, Stdin, Terms, Wake, collect, set_program,
+    Confinement, Coverage, End, Launcher, Report, Sink, Source, Spec, Stdin, Terms, Wake, collect,
+    set_program,
 };
 use beamai_tools::sandbox::SandboxSettings;
 use beamai_tools::workspace::Workspace;
@@ -46,11 +47,14 @@ fn run(dir: &Path, command: &str, change: impl FnOnce(&mut Confinement)) -> Stri
         lingers: false,
         shortcut: None,
         confinement: Arc::new(confinement),
+        judge: None,
+        coverage: Coverage::Judged,
     };
     let child = Launcher::shared().spawn(&spec).unwrap();
     let wake = Wake::on(&CancelToken::new()).unwrap();
     let mut stdout = Stdout::default();
-    let collected = collect(child, &Terms { input: &[], deadline: None, wake, listener: None }, &mut stdout);
+    let collected =
+        collect(child, &Terms { input: &[], deadline: None, pause: None, wake, listener: None }, &mut stdout);
     assert_eq!(collected.end, End::Itself);
     assert!(matches!(collected.report, Ok(Report::Ended { .. })), "{:?}", collected.report);
     String::from_utf8(stdout.0).unwrap()

@@ -5,8 +5,8 @@ mod common;
 use beamai_tools::cancel::CancelToken;
 use beamai_tools::policy::Sealed;
 use beamai_tools::process::{
-    Confinement, End, Exit, Launcher, Report, Shortcut, Sink, Source, Spec, Stdin, Terms, Wake, collect,
-    set_program,
+    Confinement, Coverage, End, Exit, Launcher, Report, Shortcut, Sink, Source, Spec, Stdin, Terms, Wake,
+    collect, set_program,
 };
 use beamai_tools::sandbox::{Sandbox, SandboxSettings};
 use beamai_tools::workspace::Workspace;
@@ -103,11 +103,14 @@ fn by_shortcut(dir: &Path, places: &[PathBuf], words: &[&str]) -> (Exit, String)
             words: words.iter().map(|word| (*word).into()).collect(),
         }),
         confinement: Confinement::within(&workspace, &settings, &Sealed::default(), &|| Ok(())).unwrap(),
+        judge: None,
+        coverage: Coverage::Judged,
     };
     let child = Launcher::shared().spawn(&spec).unwrap();
     let wake = Wake::on(&CancelToken::new()).unwrap();
     let mut stdout = Stdout::default();
-    let collected = collect(child, &Terms { input: &[], deadline: None, wake, listener: None }, &mut stdout);
+    let collected =
+        collect(child, &Terms { input: &[], deadline: None, pause: None, wake, listener: None }, &mut stdout);
     assert_eq!(collected.end, End::Itself);
     let Ok(Report::Ended { exit, .. }) = collected.report else { panic!("{:?}", collected.report) };
     (exit, String::from_utf8(stdout.0).unwrap())

@@ -7,7 +7,7 @@ use crate::lsp::LspSettings;
 use crate::ops::question::{Answers, Question};
 use crate::ops::skill::SkillSettings;
 use crate::ops::task::{Delegation, Report};
-use crate::policy::{ReadGuard, Sealed, Way};
+use crate::policy::{ReadGuard, Sealed, StartRules, Way};
 use crate::sandbox::SandboxSettings;
 use crate::seen::Seen;
 use crate::session::Session;
@@ -62,6 +62,10 @@ pub struct CallContext {
     pub way: Way,
     /// What rules keep from programs that are started.
     pub sealed: Arc<Sealed>,
+    /// What rules say of what this call's command starts; `None` where nothing of that has to be decided.
+    pub starts: Option<Arc<StartRules>>,
+    /// Whether the host can have somebody asked while the call runs. Questions come with its progress.
+    pub asks_starts: bool,
     /// Raised when the caller cancels or is gone.
     pub cancel: CancelToken,
     /// When the call must have ended; `None` is never.
@@ -108,6 +112,8 @@ impl CallContext {
             guard: ReadGuard::default(),
             way: Way::default(),
             sealed: Arc::default(),
+            starts: None,
+            asks_starts: false,
             cancel: CancelToken::new(),
             deadline: None,
             limits: Limits::default(),

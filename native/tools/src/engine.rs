@@ -10,8 +10,10 @@ use crate::ops::question::{Answers, Question};
 use crate::ops::skill::SkillSettings;
 use crate::ops::task::{Delegation, Report};
 use crate::panics;
-use crate::policy::{Judgement, Need, Needs, Operand, Policy, PolicyText, ReadGuard, Sealed, Verdict, Way};
-use crate::sandbox::SandboxSettings;
+use crate::policy::{
+    Judgement, Need, Needs, Operand, Policy, PolicyText, ReadGuard, Sealed, StartRules, Verdict, Way,
+};
+use crate::sandbox::{Sandbox, SandboxSettings};
 use crate::seen::Seen;
 use crate::session::{Session, SessionState};
 use crate::tool::{Pace, Prepared, Tool};
@@ -99,6 +101,10 @@ pub struct Call {
     /// The key of the search engine, where the settings say that it comes with the call.
     #[serde(default)]
     pub search_key: Option<Secret>,
+    /// Whether somebody can be asked about what the call's command starts while it runs. The question comes with its
+    /// progress, `{"start": Id, "request": Request}`, and is answered by the act `start_answer`.
+    #[serde(default)]
+    pub asks_starts: bool,
 }
 
 impl Call {
@@ -116,6 +122,7 @@ impl Call {
             has_model: false,
             consulted: None,
             search_key: None,
+            asks_starts: false,
         }
     }
 }
@@ -245,6 +252,7 @@ impl Host {
         match judgement.verdict {
             Verdict::Allow(_) => {
                 self.policy.hold(&needs, &cx.guard, &cx.workspace, false);
+                cx.starts = StartRules::of(&self.policy, &needs, false);
                 run_prepared(prepared, &cx)
             }
             Verdict::Deny(_) => Err(denied(need, &judgement).into()),
@@ -255,6 +263,7 @@ impl Host {
                     Some(approved) if request["fingerprint"] == approved.as_str() => {
                         cx.guard = cx.guard.approved();
                         self.policy.hold(&needs, &cx.guard, &cx.workspace, true);
+                        cx.starts = StartRules::of(&self.policy, &needs, true);
                         run_prepared(prepared, &cx)
                     }
                     Some(_) => Err(changed(&needs).into()),
@@ -271,7 +280,28 @@ impl Host {
         let cx = self.context(&call, Run::default())?;
         let tool = catalogue::find(&call.tool, call.dialect.as_deref())?;
         let needs = tool.prepare(call.args)?.needs(&cx)?;
-        Ok(explained(&self.policy.judge_all(&needs).0))
+        let judgement = self.policy.judge_all(&needs).0;
+        let mut explained = explained(&judgement);
+        if let Some(enforced) = self.enforced(&needs, &judgement.verdict) {
+            explained["enforced"] = enforced.into();
+        }
+        Ok(explained)
+    }
+
+    /// What may still be stopped when a command that may run starts its programs.
+    fn enforced(&self, needs: &Needs, verdict: &Verdict) -> Option<&'static str> {
+        let is_approved = match verdict {
+            Verdict::Allow(_) => false,
+            Verdict::Ask(_) => true,
+            Verdict::Deny(_) => return None,
+        };
+        let rules = StartRules::of(&self.policy, needs, is_approved)?;
+        Some(match self.sandbox.mode {
+            Sandbox::Off => {
+                "the sandbox is off: rules judge the words of the command only, and nothing is decided when programs start"
+            }
+            _ => rules.enforced(),
+        })
     }
 
     /// The verdict on a tool that the host implements itself: `Ok(None)` lets it run, `Ok(Some(request))` asks.
@@ -304,6 +334,8 @@ impl Host {
             guard: self.guard.clone(),
             way: Way::under(Arc::clone(&self.policy)),
             sealed: Arc::clone(&self.sealed),
+            starts: None,
+            asks_starts: call.asks_starts,
             cancel: run.cancel,
             deadline: call
                 .timeout

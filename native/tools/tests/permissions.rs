@@ -184,6 +184,23 @@ fn an_ask_rule_asks_for_its_files_only() {
 }
 
 #[test]
+fn it_is_explained_what_may_still_be_stopped_when_programs_start() {
+    let env = Env::new();
+    let enforced = |permissions: Value, command: &str| {
+        let call = json!({"tool": "shell_exec", "args": {"command": command}});
+        let host = env.try_host(permissions).unwrap();
+        let explained = host.explain(serde_json::from_value(call).unwrap()).unwrap();
+        explained["enforced"].as_str().unwrap_or_default().to_owned()
+    };
+    assert!(enforced(json!({"allow": ["Bash(git:*)"]}), "git status").contains("each program is judged"));
+    assert!(
+        enforced(json!({"allow": ["Bash"], "deny": ["Bash(rm:*)"]}), "make").contains("a deny rule names")
+    );
+    assert_eq!(enforced(json!({"allow": ["Bash"]}), "make"), "");
+    assert_eq!(enforced(json!({"deny": ["Bash(rm:*)"]}), "rm x"), "");
+}
+
+#[test]
 fn names_and_addresses_are_matched() {
     let env = Env::new();
     let fetch = |url: &str| {

@@ -71,6 +71,11 @@ impl<'a> Asker<'a> {
         self.speaks(&ProtocolVersion::V_2025_11_25)
     }
 
+    /// Whether a form can be shown while a call runs: later revisions answer the call with it.
+    pub(super) fn can_ask_meanwhile(&self) -> bool {
+        !self.speaks(&ProtocolVersion::V_2026_07_28)
+    }
+
     fn speaks(&self, version: &ProtocolVersion) -> bool {
         self.context.protocol_version().is_some_and(|spoken| spoken.as_str() >= version.as_str())
     }

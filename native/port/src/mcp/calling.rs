@@ -6,6 +6,7 @@ use super::outcome;
 use super::server::Shared;
 use super::session::{Running, Session};
 use crate::refusal;
+use crate::starts;
 use beamai_tools::context::Progress;
 use beamai_tools::engine::{Call, Outcome, Run};
 use beamai_tools::ops::question::{Answers, Question};
@@ -41,7 +42,8 @@ pub(super) async fn call(
     let asker = Asker::new(context, request.input_responses, request.request_state)?;
     let args = request.arguments.unwrap_or_default();
     let timeout = timeout(&**tool, &args);
-    let call = Call { timeout, ..Call::new(tool.name(), Some(shared.dialect.clone()), args) };
+    let asks_starts = asker.is_there() && asker.can_ask_meanwhile();
+    let call = Call { timeout, asks_starts, ..Call::new(tool.name(), Some(shared.dialect.clone()), args) };
     let mut calling = Calling { shared, session, tool, asker, context, told: None };
     Ok(match calling.make(call).await {
         Ended::Done(value) => outcome::done(&**tool, value).into(),
@@ -162,7 +164,8 @@ impl Calling<'_> {
         let (tell, mut told) = mpsc::unbounded_channel();
         let (end, mut ended) = oneshot::channel();
         let token = self.context.meta.get_progress_token();
-        let progress = token.is_some().then(|| Arc::new(move |message| _ = tell.send(message)) as Progress);
+        let is_heard = token.is_some() || call.asks_starts;
+        let progress = is_heard.then(|| Arc::new(move |message: Value| _ = tell.send(message)) as Progress);
         if self.submit(call.clone(), &running, progress, end).is_err() {
             let message = "too many calls are waiting already; try again when some have ended";
             return Outcome::Error(ToolError::new(Reason::Busy, message));
@@ -170,11 +173,36 @@ impl Calling<'_> {
         loop {
             tokio::select! {
                 biased;
-                Some(message) = told.recv() => self.tell(token.clone(), &message).await,
+                Some(message) = told.recv() => match message["start"].as_str() {
+                    Some(id) => self.decide(id, &message["request"]).await,
+                    None => self.tell(token.clone(), &message).await,
+                },
                 outcome = &mut ended => return outcome.unwrap_or_else(|_| lost()),
                 () = self.context.ct.cancelled(), if !running.cancel.is_cancelled() => running.cancel.cancel(),
             }
         }
+    }
+
+    /// Has the user decide about a program that the call's command is about to start, and that waits.
+    async fn decide(&mut self, id: &str, request: &Value) {
+        let by = request["start"]["started_by"].as_str().unwrap_or_default();
+        let subject = format!("{by} starts {}", request["subject"].as_str().unwrap_or_default());
+        let said = match self.session.has_allowed(&subject) {
+            true => Decision::Allow,
+            false => {
+                match self.asker.put(APPROVAL, form::approval(request, self.session.is_of_one_client())).await
+                {
+                    Put::Answer(result) => form::decision(&result),
+                    Put::Again(_) | Put::Failed(_) => Decision::Deny,
+                }
+            }
+        };
+        if said == Decision::AllowForSession && self.session.is_of_one_client() {
+            self.session.allow(&subject);
+        }
+        let answer = starts::answer(id, said != Decision::Deny, "the user said no");
+        // It only hands the answer over.
+        _ = self.shared.host.call(answer, Run::default());
     }
 
     fn submit(

@@ -6,6 +6,7 @@
 # KIND is what refuses them:
 #   kernel    the kernel, to everybody; bwrap is set-uid root, as in hardened systems
 #   profile   a rule that knows bwrap, as AppArmor has them in Ubuntu; here, a filter of system calls
+#   nothing   nothing: the machine is like any other
 # USER is the number of the user and of its group; users that nothing else has are not disturbed by what others use up.
 # TARGET is the directory of what was built, which that user has to reach. PREPARATION is a script for root on that machine.
 # Nothing of it is left: mounts and limits are in namespaces of their own.
@@ -16,7 +17,7 @@ here="$(cd "$(dirname "$0")" && pwd)"
 
 if [ "${IN_MACHINE:-}" = "" ]; then
     export IN_MACHINE=mounts
-    if [ "$kind" = profile ]; then
+    if [ "$kind" != kernel ]; then
         exec unshare --mount "$0" "$kind" "$user" "$target" "$preparation" "$@"
     fi
     # A user namespace in which there are all users, with limits of its own.
@@ -62,5 +63,5 @@ unset IN_MACHINE
 cd /
 export HOME=/nonexistent
 filter=""
-[ "$kind" = kernel ] || filter="python3 /mnt/filter.py"
+[ "$kind" != profile ] || filter="python3 /mnt/filter.py"
 exec $filter setpriv --reuid="$user" --regid="$user" --clear-groups "$@"

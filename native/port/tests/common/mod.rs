@@ -19,7 +19,7 @@ pub(crate) const MODES: [&str; 2] = ["required", "off"];
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_beamai-port");
 
-/// Every layer there is, as results list them.
+/// Every layer of a command whose starts nobody decides about, as results list them.
 pub(crate) const LAYERS: [&str; 14] = [
     "user_namespace",
     "pid_namespace",

@@ -123,8 +123,6 @@ pub(crate) const DETOURS: &[Attack] = &[
     ("ln -s /bin/rm z; ./z -rf x", Removed),
     ("echo 'rm -rf x' > s; . ./s", Removed),
     ("echo cm0gLXJmIHg= | base64 -d | sh", Removed),
-    ("python3 -c 'import shutil; shutil.rmtree(\"x\")'", Removed),
-    ("echo 'import shutil; shutil.rmtree(\"x\")' | python3", Removed),
     ("awk 'BEGIN { system(\"rm -rf x\") }'", Removed),
     ("sed '1e rm -rf x' k.pem", Removed),
     ("tar cf /dev/null --checkpoint=1 --checkpoint-action=exec='rm -rf x' .", Removed),
@@ -137,6 +135,12 @@ pub(crate) const DETOURS: &[Attack] = &[
     ("function git { rm -rf x; }; git", Removed),
     ("shopt -s expand_aliases; alias git='rm -rf x;'\ngit status", Removed),
     ("hash -p /bin/rm git; git -rf x", Removed),
+];
+
+/// The same effect without the denied program: only a rule that allows these programs covers it.
+pub(crate) const OTHER_MEANS: &[Attack] = &[
+    ("python3 -c 'import shutil; shutil.rmtree(\"x\")'", Removed),
+    ("echo 'import shutil; shutil.rmtree(\"x\")' | python3", Removed),
 ];
 
 /// What git itself can be made to run.
@@ -166,15 +170,8 @@ pub(crate) const BY_OPTIONS: &[Attack] = &[
     ("tar cIf ./p /dev/null src", Removed),
     ("tar cf /dev/null --checkpoint=1 --checkpoint-action=exec=./p src", Removed),
     ("y='--checkpoint=1 --checkpoint-action=exec=./p'; tar cf /dev/null $y src", Removed),
-    ("make -E '$(shell ./p)' -f /dev/null; true", Removed),
-    ("make --ev '$(shell ./p)' -f /dev/null; true", Removed),
-    ("make -f - <<< 'all:;./p'", Removed),
-    ("make -sf - <<< 'all:;./p'", Removed),
-    ("make -f/dev/stdin <<< 'all:;./p'", Removed),
-    ("make --makef=- <<< 'all:;./p'", Removed),
     ("split --filter=./p plain.txt", Removed),
     ("split --filt ./p plain.txt", Removed),
-    ("sort -uo made plain.txt", Made("made")),
     ("sed 1p plain.txt $(printf '%s ' -e 1e./p)", Removed),
     ("y='-e 1e./p'; sed -e 1p $y plain.txt", Removed),
     ("gcc -wrapper ./p -c -x c /dev/null; true", Removed),
@@ -191,9 +188,6 @@ pub(crate) const UNCOVERED: &[Attack] = &[
     ("> made", Made("made")),
     ("git log > src/../made", Made("made")),
     ("git log > ~/made-at-home", Made("~/made-at-home")),
-    ("git log --output=made", Made("made")),
-    ("git log -p --output made", Made("made")),
-    ("git format-patch -o . -1; mv 0001* made", Made("made")),
     ("./git status", Removed),
     ("gitk", Removed),
 ];
@@ -246,4 +240,30 @@ pub(crate) const SECRETS: &[Attack] = &[
     ("ln -s k.pem k.txt", Made("k.txt")),
     ("install k.pem k.txt", Made("k.txt")),
     ("tar cf k.txt k.pem", Made("k.txt")),
+];
+
+/// What programs that are allowed can be made to start.
+pub(crate) const BY_ALLOWED: &[Attack] = &[
+    ("awk 'BEGIN { system(\"rm -rf x\") }'", Removed),
+    ("awk 'BEGIN { print | \"rm -rf x\" }'", Removed),
+    ("awk 'BEGIN { \"rm -rf x\" | getline }'", Removed),
+    ("sed '1e rm -rf x' plain.txt", Removed),
+    ("sed 's/.*/rm -rf x/e' plain.txt", Removed),
+    ("tar cf /dev/null --checkpoint=1 --checkpoint-action=exec='rm -rf x' src", Removed),
+    ("tar cf /dev/null -I './p' src", Removed),
+    ("find . -maxdepth 0 -exec ./p ';'", Removed),
+    ("find . -maxdepth 0 -exec sh -c 'rm -rf x' ';'", Removed),
+    ("printf x | xargs rm -rf", Removed),
+    ("printf 'rm -rf x' | xargs -I{} sh -c {}", Removed),
+    ("env ./p", Removed),
+    ("env PERL5OPT=x rm -rf x", Removed),
+    ("ssh -o ProxyCommand='rm -rf x' localhost", Removed),
+    ("ssh -o KnownHostsCommand=/bin/false -o ProxyCommand=./p localhost", Removed),
+    ("git -c core.fsmonitor=./p status", Removed),
+    ("git -c diff.external=./p diff HEAD~1", Removed),
+    ("git -c alias.y='!./p' y", Removed),
+    ("git -c core.sshCommand=./p ls-remote ssh://localhost/x", Removed),
+    ("git -c protocol.ext.allow=always ls-remote 'ext::./p'", Removed),
+    ("git -c core.editor=./p commit --allow-empty", Removed),
+    ("git -c credential.helper='!./p' credential fill <<< 'host=y\nprotocol=https\n'", Removed),
 ];

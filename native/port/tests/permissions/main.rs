@@ -5,13 +5,16 @@
 mod attacks;
 mod scene;
 
-use attacks::{Attack, BY_GIT, BY_OPTIONS, COMPANY, DETOURS, Effect, SECRETS, SPELLINGS, UNCOVERED};
+use attacks::{
+    Attack, BY_GIT, BY_OPTIONS, COMPANY, DETOURS, Effect, OTHER_MEANS, SECRETS, SPELLINGS, UNCOVERED,
+};
 use scene::{SECRET, Scene};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
-const OPEN: &[&str] = &["--default", "allow"];
+/// Everything, with nothing in the way.
+const OPEN: &[&str] = &["--default", "allow", "--sandbox", "off"];
 /// git, and changes below src; nothing else.
 const TIGHT: &[&str] = &[
     "--allow",
@@ -50,14 +53,14 @@ const LAX: &[&str] = &["--default", "allow", "--deny", "Bash(rm -rf:*)", "--deny
 
 /// That a command has its effect where everything is allowed, and under none of the policies.
 fn check(&(command, effect): &Attack, policies: &[&[&str]]) -> Result<(), String> {
-    let scene = Scene::new();
     for policy in policies {
+        let scene = Scene::new();
         let answer = scene.run(policy, command);
-        let is_refused = matches!(answer.reason(), Some("denied" | "needs_approval"));
-        if !is_refused || scene.has(effect, &answer) {
+        if scene.has(effect, &answer) {
             return Err(format!("{command:?} gets through {policy:?}: {}", answer.value));
         }
     }
+    let scene = Scene::new();
     let answer = scene.run(OPEN, command);
     match scene.has(effect, &answer) {
         true => Ok(()),
@@ -92,6 +95,7 @@ fn a_denied_program_does_not_run_by_another_spelling() {
 #[test]
 fn a_denied_program_does_not_run_through_another_one() {
     check_all(DETOURS, &[TIGHT, LOOSE, LAX]);
+    check_all(OTHER_MEANS, &[TIGHT]);
 }
 
 #[test]
@@ -294,5 +298,90 @@ fn effects_are_seen() {
     for effect in [Effect::Removed, Effect::Made("made"), Effect::Told] {
         let answer = scene.run(OPEN, "true");
         assert!(!scene.has(effect, &answer), "{effect:?} without a cause");
+    }
+}
+
+/// What an allowed program starts is no part of it; only a rule of its own, or a runner, covers it.
+#[test]
+fn an_allowed_program_starts_nothing_but_its_parts() {
+    const PROGRAMS: &[&str] =
+        &["awk", "sed", "tar", "find", "xargs", "env", "vi", "ssh", "sort", "git", "printf"];
+    let rules: Vec<String> =
+        PROGRAMS.iter().flat_map(|name| ["--allow".to_owned(), format!("Bash({name}:*)")]).collect();
+    let rules: Vec<&str> = rules.iter().map(String::as_str).collect();
+    check_all(attacks::BY_ALLOWED, &[&rules]);
+}
+
+/// The call ends with what was stopped, what had run, and the rule to add.
+#[test]
+fn a_start_that_nobody_can_be_asked_about_ends_the_command() {
+    let scene = Scene::new();
+    let policy = ["--allow", "Bash(git:*)", "--allow", "Bash(awk:*)", "--allow", "Bash(touch:*)"];
+    let answer = scene.run(&policy, "touch before; awk 'BEGIN { system(\"rm -rf x\") }'; touch after");
+    assert_eq!(answer.reason(), Some("needs_approval"), "{answer:?}");
+    let details = &answer.value["details"];
+    assert_eq!(details["started"][0], "touch before");
+    assert_eq!(details["stopped"]["command"], "sh -c 'rm -rf x'");
+    assert_eq!(details["wanted"], json!(["Bash(rm:*)"]));
+    assert!(answer.value["message"].as_str().unwrap().contains("Bash(rm:*)"), "{answer:?}");
+    assert!(scene.path("x").exists() && scene.path("before").exists() && !scene.path("after").exists());
+    let allowed = [&policy[..], &["--allow", "Bash(rm:*)"]].concat();
+    let answer = scene.run(&allowed, "awk 'BEGIN { system(\"rm -rf x\") }'");
+    assert!(answer.is_ok && !scene.path("x").exists(), "{answer:?}");
+}
+
+#[test]
+fn what_is_denied_is_refused_beneath_a_runner_and_listed() {
+    let scene = Scene::new();
+    std::fs::write(scene.path("Makefile"), "all:\n\t-rm -rf x\n\ttouch made\n").unwrap();
+    for policy in [&["--allow", "Bash(make:*)"][..], &["--default", "allow"]] {
+        let policy = [policy, &["--deny", "Bash(rm -rf:*)"]].concat();
+        let answer = scene.run(&policy, "make");
+        assert!(answer.is_ok && scene.path("made").exists() && scene.path("x").exists(), "{answer:?}");
+        assert_eq!(answer.value["refused"][0]["rule"], "Bash(rm -rf:*)", "{answer:?}");
+        assert_eq!(answer.value["refused"][0]["command"], "rm -rf x", "{answer:?}");
+        std::fs::remove_file(scene.path("made")).unwrap();
+    }
+    assert!(scene.run(&["--allow", "Bash(make:*)"], "make").is_ok && !scene.path("x").exists());
+}
+
+/// Ordinary commands under rules of the usual form run as without a guard.
+#[test]
+fn ordinary_commands_under_rules_for_their_programs_run() {
+    const PROGRAMS: &[&str] = &[
+        "git", "head", "ls", "xargs", "wc", "find", "grep", "cat", "sort", "uniq", "tar", "gzip", "sed",
+        "awk", "make", "gcc", "touch", "mkdir", "cp", "python3", "cut", "./p", "env", "timeout", "date",
+        "sh",
+    ];
+    let rules: Vec<String> =
+        PROGRAMS.iter().flat_map(|name| ["--allow".to_owned(), format!("Bash({name}:*)")]).collect();
+    let rules: Vec<&str> = rules.iter().map(String::as_str).collect();
+    let scene = Scene::new();
+    std::fs::write(scene.path("Makefile"), "all:\n\tgcc -o t t.c && ./t\n").unwrap();
+    std::fs::write(scene.path("t.c"), "int main(void) { return 0; }\n").unwrap();
+    for command in [
+        "git status --short && git log --oneline | head -n 2",
+        "git stash list; git branch -a; git clone -q . src/c && git -C src/c fetch",
+        "git submodule status",
+        "ls *.txt | xargs -n1 wc -l",
+        "find . -name '*.txt' -exec wc -l {} + | sort -n",
+        "find src -type f -print0 | xargs -0 grep -l x; true",
+        "for i in 1 2 3; do echo \"$i\" | cat; done",
+        "x=$(git rev-parse HEAD); echo \"$x\"",
+        "tar czf y.tgz src && tar tzf y.tgz && gzip -t y.tgz",
+        "sed -n 1p plain.txt | awk '{ print $1 }'",
+        "make all && make -j2",
+        "gcc -O2 -c t.c && gcc -flto -o t2 t.c",
+        "timeout 20 env X=1 git status",
+        "python3 -c 'import subprocess; subprocess.run([\"ls\"], check=True)'",
+        "sh -c 'git status; ls'",
+        "cat plain.txt 2>/dev/null | sort | uniq -c | sort -rn | head -5",
+        "mkdir -p a/b && touch a/b/c && cp a/b/c a/d && test -f a/d && [ -d a ]",
+        "cd src && ls && git status",
+        "date +%s && cut -c1 plain.txt",
+        "./p",
+    ] {
+        let answer = scene.run(&[&rules[..], &["--allow", "Bash(cd:*)"]].concat(), command);
+        assert!(answer.is_ok && answer.value["exit_code"] == 0, "{command}: {answer:?}");
     }
 }

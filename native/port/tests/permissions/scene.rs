@@ -28,7 +28,7 @@ impl Scene {
     /// A copy of one that was made once: git takes its time.
     pub(crate) fn new() -> Self {
         static MADE: LazyLock<Scene> = LazyLock::new(Scene::made);
-        let scene = Self { workspace: TempDir::new().unwrap(), home: TempDir::new().unwrap() };
+        let scene = Self { workspace: directory(), home: directory() };
         for (from, to) in [(&MADE.workspace, &scene.workspace), (&MADE.home, &scene.home)] {
             let copied = Command::new("cp").arg("-a").arg(from.path().join(".")).arg(to.path()).status();
             assert!(copied.unwrap().success());
@@ -37,7 +37,7 @@ impl Scene {
     }
 
     fn made() -> Self {
-        let scene = Self { workspace: TempDir::new().unwrap(), home: TempDir::new().unwrap() };
+        let scene = Self { workspace: directory(), home: directory() };
         std::fs::create_dir(scene.path("x")).unwrap();
         std::fs::create_dir(scene.path("src")).unwrap();
         std::fs::write(scene.path("k.pem"), SECRET).unwrap();
@@ -83,11 +83,11 @@ impl Scene {
         }
     }
 
-    /// Calls a tool through the port program, under these options. The sandbox is off: only the rules stand in the way.
+    /// Calls a tool through the port program, under these options; in the sandbox, unless they turn it off.
     pub(crate) fn call(&self, policy: &[&str], tool: &str, args: &Value) -> Answer {
         let path = format!("{}:{}", self.home.path().display(), std::env::var("PATH").unwrap());
         let mut port = Command::new(env!("CARGO_BIN_EXE_beamai-port"));
-        port.args(["call", tool, "-", "--sandbox", "off"]).args(policy);
+        port.args(["call", tool, "-"]).args(policy);
         port.current_dir(self.workspace.path()).env("PATH", path).env("HOME", self.home.path());
         let streams = port.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut port = streams.spawn().unwrap();
@@ -120,4 +120,9 @@ impl Answer {
 fn script(path: &Path, command: &str) {
     std::fs::write(path, format!("#!/bin/sh\n{command}\n")).unwrap();
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// A directory that the sandbox shows: another /tmp stands before what is there.
+fn directory() -> TempDir {
+    TempDir::new_in("/var/tmp").unwrap()
 }

@@ -1,10 +1,11 @@
-//! What hosts ask of servers of tools. No dialect: models do not see these, and no policy is asked, because the host has
+//! What hosts ask of servers of tools, and what they answer to questions of running commands. No dialect: models do not see these, and no policy is asked, because the host has
 //! judged the server's tool by its own name before.
 
 use super::registry_of;
 use crate::context::{CallContext, Stop};
 use crate::error::{Reason, Result, ToolError};
 use crate::mcp::{Answer, CallTool, Close, ListTools};
+use crate::ops::shell::StartAnswer;
 use crate::policy::{Need, Needs, Operand};
 use crate::registry::Registry;
 use crate::schema::Parameters;
@@ -19,6 +20,7 @@ pub(super) fn registry() -> Registry {
         act("mcp_tools", Pace::Long, |act: ListTools, cx| act.run(cx)),
         act("mcp_call", Pace::Long, |act: CallTool, cx| act.run(cx)),
         act("mcp_answer", Pace::Instant, |act: Answer, cx| act.run(cx)),
+        act("start_answer", Pace::Instant, |act: StartAnswer, cx| act.run(cx)),
         act("mcp_close", Pace::Long, |act: Close, cx| act.run(cx)),
     ])
 }

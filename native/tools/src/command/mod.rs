@@ -14,15 +14,13 @@ mod compound;
 mod cursor;
 #[cfg(test)]
 mod everyday;
-mod hazard;
+mod git;
 mod heredoc;
 mod lexer;
-mod options;
 mod parameter;
 mod parser;
 mod plain;
 mod run;
-mod sed;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -30,8 +28,9 @@ mod variable;
 mod word;
 mod wrapper;
 
-pub(crate) use hazard::is_message;
+pub(crate) use git::is_message;
 pub use plain::plain;
+pub use run::is_shell;
 pub use variable::is_telling;
 pub use word::{Glyph, Word};
 
@@ -39,7 +38,7 @@ pub use word::{Glyph, Word};
 const SHOWN: usize = 200;
 
 /// What a command does, as far as it can be told.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Analysis {
     /// Every program that it can start.
     pub programs: Vec<Program>,
@@ -131,6 +130,16 @@ pub fn analyse(command: &str) -> Analysis {
     analysis
 }
 
+/// Finds out what a program does that is started with these words.
+pub fn started(words: &[String]) -> Analysis {
+    let mut analysis = Analysis::default();
+    let known = words.iter().map(|text| Word::literal(text)).collect();
+    if let Err(Odd(why)) = run::words(&mut analysis, known) {
+        analysis.doubt(String::new(), &why);
+    }
+    analysis
+}
+
 /// The words of a text that is a name and arguments and nothing else; `None` for any other.
 pub fn words(text: &str) -> Option<Vec<Word>> {
     let mut analysis = Analysis::default();
@@ -156,6 +165,17 @@ impl Program {
         self.name().map(|name| base(&name).to_owned())
     }
 
+    /// Its arguments, up to the first that is not known.
+    pub fn known_arguments(&self) -> Vec<String> {
+        self.words.iter().skip(1).map_while(Word::text).collect()
+    }
+
+    /// Whether a start under this name, with these arguments and perhaps more, is what was read.
+    pub fn foresees(&self, name: &str, arguments: &[String], is_all: bool) -> bool {
+        let Some((first, rest)) = self.words.split_first() else { return false };
+        first.text().is_none_or(|text| base(&text) == name) && foresee(rest, arguments, is_all)
+    }
+
     /// Its words as one would type them.
     pub fn shown(&self) -> String {
         let words: Vec<String> = self.words.iter().take(64).map(Word::shown).collect();
@@ -163,7 +183,36 @@ impl Program {
     }
 }
 
+/// Whether words can turn out to be these texts. One that may be several words may be any.
+fn foresee(words: &[Word], texts: &[String], is_all: bool) -> bool {
+    let mut reached = vec![false; texts.len() + 1];
+    reached[0] = true;
+    for word in words {
+        // Where the rest of the arguments is not known, whatever is left may be among it.
+        if !is_all && reached[texts.len()] {
+            return true;
+        }
+        let next = match word.may_split() {
+            true => {
+                let first = reached.iter().position(|is_reached| *is_reached).unwrap_or(reached.len());
+                (0..reached.len()).map(|at| at >= first).collect()
+            }
+            false => {
+                let step = |at: usize| at > 0 && reached[at - 1] && word.may_expand_to(&texts[at - 1]);
+                (0..reached.len()).map(step).collect()
+            }
+        };
+        reached = next;
+    }
+    reached[texts.len()]
+}
+
 impl Analysis {
+    /// Whether its redirections open no file.
+    pub fn opens_nothing(&self) -> bool {
+        self.writes.is_empty() && self.reads.is_empty() && self.inputs.is_empty()
+    }
+
     /// Takes note of a doubt. There may be many; some are enough.
     fn doubt(&mut self, part: String, why: &str) {
         let doubt = Doubt { part: shortened(part.trim()), why: why.to_owned() };

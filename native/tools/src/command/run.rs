@@ -3,7 +3,7 @@
 use super::parser::{self, Simple};
 use super::values::Kind;
 use super::word::Word;
-use super::{Analysis, FileUse, Odd, Program, Standing, base, builtin, hazard, options, wrapper};
+use super::{Analysis, FileUse, Odd, Program, Standing, base, builtin, git, wrapper};
 
 type Result<T> = std::result::Result<T, Odd>;
 
@@ -11,6 +11,16 @@ type Result<T> = std::result::Result<T, Odd>;
 const MOST_DEPTH: usize = 32;
 /// Most programs that are listed.
 const MOST_PROGRAMS: usize = 2000;
+
+/// Takes note of what a program does that is started with these words.
+pub(super) fn words(out: &mut Analysis, words: Vec<Word>) -> Result<()> {
+    Runner { out, part: String::new(), is_shell: false }.run(words, 0)
+}
+
+/// Whether a program is a shell.
+pub fn is_shell(name: &str) -> bool {
+    SHELLS.contains(&name)
+}
 
 /// Shells, which run the text after `-c`.
 const SHELLS: [&str; 10] = ["bash", "sh", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish", "yash"];
@@ -89,10 +99,9 @@ impl Runner<'_> {
             return Ok(());
         }
         if name == "git" {
-            self.out.directories.extend(hazard::elsewhere(&words[1..]).cloned());
+            self.out.directories.extend(git::elsewhere(&words[1..]).cloned());
         }
-        let hazard = hazard::of(name, &words[1..]);
-        self.list(words, Standing::Judged, hazard);
+        self.list(words, Standing::Judged, None);
         Ok(())
     }
 
@@ -162,7 +171,10 @@ impl Runner<'_> {
 
     fn shell(&mut self, name: &str, words: Vec<Word>, depth: usize) -> Result<()> {
         let Some(script) = script(&words) else {
-            self.list(words, Standing::Judged, Some("a shell runs what is not looked at".to_owned()));
+            // What a script starts is judged as it starts; a text from elsewhere can also write by itself.
+            let is_file = words.get(1).and_then(Word::text).is_some_and(|text| !text.starts_with(['-', '+']));
+            let hazard = (!is_file).then(|| "a shell runs what is not looked at".to_owned());
+            self.list(words, Standing::Judged, hazard);
             return Ok(());
         };
         let Some(text) = script.text() else {
@@ -200,13 +212,7 @@ impl Runner<'_> {
                 self.run(inner, depth + 1)?;
             }
         }
-        let acts = ["-delete", "-fprint", "-fprint0", "-fprintf", "-fls"];
-        let hazard = if (0..texts.len()).any(|at| is(at, &acts)) {
-            Some("find changes files by one of its actions".to_owned())
-        } else {
-            options::look("find", &words[1..])
-        };
-        self.list(words, Standing::Judged, hazard);
+        self.list(words, Standing::Judged, None);
         Ok(())
     }
 
@@ -264,7 +270,7 @@ fn script(words: &[Word]) -> Option<&Word> {
         let known = word.text();
         match known.as_deref() {
             // What is not known may be another option, unless it surely begins as none.
-            None => return (is_text && !options::may_be_option(word)).then_some(word),
+            None => return (is_text && !may_be_option(word)).then_some(word),
             Some("--norc" | "--noprofile") if !is_text => {}
             Some("-o") => {
                 let name = words.get(at + 1)?.text()?;
@@ -281,4 +287,9 @@ fn script(words: &[Word]) -> Option<&Word> {
         }
         at += 1;
     }
+}
+
+/// Whether what a word turns out to be can be an option.
+fn may_be_option(word: &Word) -> bool {
+    word.may_be_words() || word.first().is_none_or(|char| char == '-')
 }

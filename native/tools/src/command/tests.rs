@@ -98,11 +98,12 @@ fn what_cannot_be_told_is_a_doubt() {
         "a && git(){ rm -rf x; }; git",
         "[(){ a; }",
         "f() { a; } & f",
-        "sh",
-        "a | sh",
-        "bash x.sh",
         "bash -c \"$x\"",
         "eval $x",
+        "sh",
+        "a | sh",
+        "[x] y",
+        "wait -n -p PATH",
         "source x",
         ". x",
         "PATH=. git status",
@@ -114,19 +115,6 @@ fn what_cannot_be_told_is_a_doubt() {
         "for PATH in x; do a; done",
         "alias a=b",
         "hash -p x git",
-        "git -c core.fsmonitor=./p status",
-        "git -c alias.x='!sh' x",
-        "git fetch --upload-pack=x",
-        "git --exec-path=x log",
-        "git fetch --upload-p=x",
-        "git log $x",
-        "git config a b",
-        "python3 -c 'x'",
-        "base64 -d | python3",
-        "awk 'BEGIN{system(\"x\")}'",
-        "tar xf a --to-command=x",
-        "sed -i x y",
-        "sed 's/a/b/e' x",
         "echo $((x))",
         "${x@P}",
         "${!x}",
@@ -157,13 +145,10 @@ fn what_cannot_be_told_is_a_doubt() {
         "a | ! b",
         "time -x a",
         "a {b,c",
-        "watch a",
         "zsh -c a",
         "sh -c 'a {b,c}'",
-        "vim x",
         "echo > $x",
         "echo > /dev/tcp/a/1",
-        "ssh h rm",
     ] {
         doubted(command);
     }
@@ -247,62 +232,6 @@ fn texts_of_traps_shells_and_eval_are_found_behind_their_options() {
     }
     for odd in ["bash -c +x 'rm x'", "bash -c $x 'rm x'", "bash -c \"$x\" 'rm x'", "trap \"$x\" EXIT"] {
         doubted(odd);
-    }
-}
-
-#[test]
-fn options_that_run_or_write_are_known_in_every_form() {
-    for command in [
-        "git submodule--helper foreach x",
-        "git merge-index x -a",
-        "git format-patch -o src -1",
-        "git format-patch --output-dir=src",
-        "git mailinfo a b",
-        "git credential-store --file x store",
-        "git config --get x --unset y",
-        "git commit \"$x\" -m y",
-        "git log -m \"$x\"",
-        "git -C \"$x\" -c y log",
-        "git commit -m x --template \"$x\"",
-        "awk '{ print > \"x\" }' y",
-        "awk -f x",
-        "awk '{ print | \"x\" }' y",
-        "awk 'BEGIN { ARGV[1] = \"x\" } 1' y",
-        "make CC=x",
-        "[ -v $x ]",
-        "[ -v 'a[$(b)]' ]",
-        "[x] y",
-        "tar cIf x y.tar z",
-        "tar xf y.tar --use=x",
-        "tar cf y.tar $x",
-        "tar cf y.tar *",
-        "sort --comp=x y",
-        "sort -uo y z",
-        "zip -rTT x y.zip z",
-        "wget -qe use_askpass=x y",
-        "wget --exec=x y",
-        "scp -oProxyCommand=x y z:",
-        "scp -D x y z:",
-        "man -P x ls",
-        "rg --pre x y",
-        "gcc -wrapper x y.c",
-        "go test -exec x",
-        "npm run y --script-shell=x",
-        "make -E x",
-        "make --ev x",
-        "make -f - y",
-        "make $x",
-        "make -- \"$x\"",
-        "sed 1p $x",
-        "sed 1p *",
-        "find *",
-        "find -- $x",
-        "xargs tar cf y",
-        "wait -n -p PATH",
-        "less +x y",
-        "erl -eval x",
-    ] {
-        doubted(command);
     }
 }
 
@@ -528,4 +457,14 @@ fn a_wrapper_starts_no_builtin() {
         );
     }
     assert_eq!(analyse("command read x").programs.last().unwrap().standing, Standing::Harmless);
+}
+
+#[test]
+fn a_program_with_known_words_is_read_as_the_shell_would_have() {
+    let words = |text: &str| text.split('|').map(str::to_owned).collect::<Vec<_>>();
+    let shown = |text: &str| started(&words(text)).programs.iter().map(Program::shown).collect::<Vec<_>>();
+    assert_eq!(shown("sh|-c|rm x"), ["sh -c 'rm x'", "rm x"]);
+    assert_eq!(shown("env|X=1|rm|$x"), ["env X=1 rm '$x'", "rm '$x'"]);
+    assert!(!started(&words("sh|-c|$x")).doubts.is_empty());
+    assert!(!started(&words("sh|-c|a > b")).opens_nothing() && started(&words("sh|-c|a")).opens_nothing());
 }

@@ -22,7 +22,7 @@ pub(super) enum Kind {
 }
 
 /// The variables of a command.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Values {
     ids: HashMap<String, u16>,
     /// The worst value that each assigned variable gets.

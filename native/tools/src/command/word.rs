@@ -163,7 +163,7 @@ impl Word {
     }
 
     /// Any number of words of which nothing is known.
-    pub(super) fn unknown() -> Self {
+    pub fn unknown() -> Self {
         Self { pieces: vec![Piece::unknown(false)], has_quotes: false }
     }
 
@@ -257,6 +257,11 @@ impl Word {
     /// The name of a builtin or function where nothing of it is quoted.
     pub(super) fn name(&self) -> Option<String> {
         Raw { pieces: self.pieces.clone(), ..Raw::default() }.name().filter(|_| !self.has_quotes)
+    }
+
+    /// Whether the one word that a program gets for it can be this. A tilde stands for itself or for a directory.
+    pub(super) fn may_expand_to(&self, text: &str) -> bool {
+        self.may_be(text) || self.pieces.contains(&Piece::Char { char: '~', quoted: false })
     }
 
     /// Whether it begins with a known character that no expansion can change.

@@ -5,6 +5,7 @@ use super::settings::{Program, ServerSettings, Way};
 use crate::context::CallContext;
 use crate::error::{Reason, Result, ToolError};
 use crate::lsp::program;
+use crate::policy::Sealed;
 use crate::process::Confinement;
 use crate::sandbox::SandboxSettings;
 use crate::servers::{Identity, View};
@@ -36,6 +37,8 @@ pub(super) struct Launch {
     pub(super) workspace: Workspace,
     /// What it is confined to.
     pub(super) confinement: Arc<Confinement>,
+    /// What rules keep from it.
+    pub(super) sealed: Arc<Sealed>,
 }
 
 impl Plan {
@@ -113,7 +116,14 @@ impl Launch {
         };
         let workspace = cx.workspace.without_temp().unguarded();
         let confinement = Confinement::within(&workspace, &sandbox, &cx.sealed, &|| cx.check())?;
-        Ok(Self { program, settings: settings.clone(), sandbox, workspace, confinement })
+        Ok(Self {
+            program,
+            settings: settings.clone(),
+            sandbox,
+            workspace,
+            confinement,
+            sealed: Arc::clone(&cx.sealed),
+        })
     }
 }
 

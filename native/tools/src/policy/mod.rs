@@ -14,6 +14,7 @@ mod rule;
 mod sealed;
 mod secret;
 mod shell;
+pub mod starts;
 mod text;
 mod url;
 mod verdict;
@@ -24,6 +25,7 @@ pub use guard::ReadGuard;
 pub use mode::Mode;
 pub use need::{CommandLine, FETCH, FilePath, Need, Needs, Operand};
 pub use sealed::Sealed;
+pub use starts::{DeniedStarts, StartRules, StartVerdict};
 pub use text::{Examples, PolicyText, RuleText};
 pub use verdict::{Judgement, Verdict};
 pub use way::Way;
@@ -49,6 +51,7 @@ pub struct Policy {
     secrets: Secrets,
     /// Whether a sandbox keeps commands from what rules about files deny, so that words need not tell.
     is_enforced: bool,
+    denied_starts: DeniedStarts,
 }
 
 impl Policy {
@@ -69,8 +72,10 @@ impl Policy {
             texts.iter().map(|text| Rule::new(&text.examples(), &names, &roots)).collect::<Result<_>>()
         };
         let text = text.whole(rules, rule_of)?;
-        let (allow, ask, deny) = (list(&text.allow)?, list(&text.ask)?, list(&text.deny)?);
-        Ok(Self { allow, ask, deny, default: text.default, roots, ..Self::default() })
+        let (allow, ask, deny): (Vec<Rule>, Vec<Rule>, Vec<Rule>) =
+            (list(&text.allow)?, list(&text.ask)?, list(&text.deny)?);
+        let denied_starts = DeniedStarts::by(&deny);
+        Ok(Self { allow, ask, deny, default: text.default, roots, denied_starts, ..Self::default() })
     }
 
     /// The policy of a host with this sandbox: what it does not show to commands is kept from tools, and what it holds
@@ -124,7 +129,12 @@ impl Policy {
 
     /// What the sandbox must keep from programs.
     pub fn sealed(&self) -> Sealed {
-        Sealed::by(&self.deny, &self.roots)
+        Sealed::by(&self.deny, &self.roots, self.denied_starts.clone())
+    }
+
+    /// What deny rules say of the starts of programs.
+    pub(crate) fn denied_starts(&self) -> &DeniedStarts {
+        &self.denied_starts
     }
 
     /// Answers several needs at once: the worst verdict, with the need that it is about.

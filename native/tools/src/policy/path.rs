@@ -5,7 +5,7 @@
 
 use super::secret::Secrets;
 use crate::command::Glyph;
-use crate::workspace::{Place, Workspace, decode_path};
+use crate::workspace::{Workspace, decode_path};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use std::path::{Component, Path, PathBuf};
 
@@ -56,12 +56,6 @@ impl Roots {
         inside.unwrap_or_else(|| clean(&path))
     }
 
-    /// Whether an absolute path is where no tool writes: neither in the workspace nor in a temporary directory.
-    pub(super) fn are_far_from(&self, path: &Path) -> bool {
-        let mut names = self.workspace.iter().flat_map(Workspace::names);
-        path.is_absolute() && !path.starts_with("/tmp") && !names.any(|root| path.starts_with(root))
-    }
-
     /// The places of secrets in the workspace; `shown` are those that a sandbox shows.
     pub(super) fn secrets(&self, shown: &[String]) -> Secrets {
         self.workspace.as_ref().map_or_else(Secrets::default, |workspace| Secrets::within(workspace, shown))
@@ -70,15 +64,6 @@ impl Roots {
     /// Absolute path of the workspace.
     pub(super) fn top(&self) -> Option<PathBuf> {
         self.workspace.as_ref().map(|workspace| workspace.path().to_owned())
-    }
-
-    pub(super) fn has_workspace(&self) -> bool {
-        self.workspace.is_some()
-    }
-
-    /// A place of the workspace; `None` where it is none.
-    pub(super) fn place(&self, path: &str) -> Option<Place> {
-        self.workspace.as_ref()?.place(path).ok()
     }
 
     /// Where a path of the workspace leads; `None` where it leads out.

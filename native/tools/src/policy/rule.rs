@@ -4,7 +4,7 @@ use super::need::{CommandLine, FilePath, Operand};
 use super::path::{PathPattern, Roots};
 use super::pattern::Pattern;
 use super::text::Examples;
-use super::words::Hold;
+use super::words::{CommandPattern, Hold};
 use crate::command::analyse;
 use crate::error::{Reason, Result, ToolError};
 use crate::nearest::nearest;
@@ -78,6 +78,14 @@ impl Rule {
         self.tool == name
             || server(&self.tool)
                 .is_some_and(|server| name.strip_prefix(server).is_some_and(|rest| rest.starts_with("__")))
+    }
+
+    /// The pattern of commands, of a rule for them.
+    pub(super) fn command(&self) -> Option<&CommandPattern> {
+        match &self.pattern {
+            Some(Pattern::Command(pattern)) if self.tool == "Bash" => Some(pattern),
+            _ => None,
+        }
     }
 
     /// Whether the rule holds for an example.

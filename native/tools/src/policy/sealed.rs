@@ -2,6 +2,7 @@
 
 use super::path::{PathPattern, Roots};
 use super::rule::Rule;
+use super::starts::DeniedStarts;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,6 +14,8 @@ pub struct Sealed {
     pub hidden: Vec<PathBuf>,
     /// Absolute paths that cannot be changed, or created.
     pub read_only: Vec<PathBuf>,
+    /// Programs that do not start.
+    pub starts: DeniedStarts,
     sought: Arc<Sought>,
 }
 
@@ -30,13 +33,14 @@ impl PartialEq for Sealed {
     fn eq(&self, other: &Self) -> bool {
         (&self.hidden, &self.read_only, &self.sought.rules)
             == (&other.hidden, &other.read_only, &other.sought.rules)
+            && self.starts.rules().eq(other.starts.rules())
     }
 }
 
 impl Eq for Sealed {}
 
 impl Sealed {
-    pub(super) fn by(denied: &[Rule], roots: &Roots) -> Self {
+    pub(super) fn by(denied: &[Rule], roots: &Roots, starts: DeniedStarts) -> Self {
         let of = |tools: &[&str]| -> Vec<(&Rule, &PathPattern)> {
             let rules = denied.iter().filter(|rule| tools.contains(&rule.tool.as_str()));
             rules.filter_map(|rule| Some((rule, rule.files()?))).collect()
@@ -57,7 +61,7 @@ impl Sealed {
         // What matches everything matches what is not there yet, too.
         let is_all = write.iter().any(|(_, pattern)| pattern.covers(Path::new("."), roots));
         read_only.extend(roots.top().filter(|_| is_all));
-        Self { hidden: places(&read), read_only, sought: Arc::new(sought) }
+        Self { hidden: places(&read), read_only, starts, sought: Arc::new(sought) }
     }
 
     /// The rules whose patterns may match something beneath a directory.

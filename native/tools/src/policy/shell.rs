@@ -49,13 +49,6 @@ const READERS: [&str; 27] = [
     "realpath",
 ];
 
-/// Programs whose arguments are not the words of another command.
-const PLAIN: [&str; 34] = [
-    "git", "cat", "ls", "grep", "egrep", "fgrep", "rg", "head", "tail", "wc", "sort", "uniq", "cut", "tr",
-    "sed", "cp", "mv", "rm", "ln", "mkdir", "rmdir", "touch", "chmod", "chown", "diff", "stat", "du", "df",
-    "which", "type", "test", "[", "man", "jq",
-];
-
 /// Which files a rule is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
@@ -64,12 +57,12 @@ enum Access {
 }
 
 /// A command that is being judged.
-struct Case<'a> {
+pub(super) struct Case<'a> {
     policy: &'a Policy,
     line: &'a CommandLine,
-    found: Analysis,
+    pub(super) found: Analysis,
     /// The directories that it may be in; `None` where one of them cannot be told.
-    directories: Option<Vec<PathBuf>>,
+    pub(super) directories: Option<Vec<PathBuf>>,
     /// Whether everything is allowed that nothing refuses, and by which rule.
     open: Option<Option<String>>,
 }
@@ -89,7 +82,7 @@ pub(super) fn judge(policy: &Policy, line: &CommandLine) -> Judgement {
     let asked = bare(&policy.ask, &ALL);
     let is_of_command = |rule: &Rule| rule.pattern.is_some() && rule.tool == "Bash";
     let bears = |rules: &[Rule]| rules.iter().any(|rule| is_of_command(rule) || rule.files().is_some());
-    let case = || Case::new(policy, line, open.clone());
+    let case = || Case::of(policy, line);
     match (asked, bears(&policy.deny) || bears(&policy.ask), &open) {
         (Some(rule), false, _) => Verdict::Ask(Some(rule)).into(),
         (Some(rule), true, _) => case().refused().unwrap_or_else(|| Verdict::Ask(Some(rule)).into()),
@@ -108,8 +101,14 @@ fn open(policy: &Policy) -> Option<Option<String>> {
 }
 
 impl<'a> Case<'a> {
-    fn new(policy: &'a Policy, line: &'a CommandLine, open: Option<Option<String>>) -> Self {
-        let found = analyse(&line.command);
+    /// A command as it is written.
+    pub(super) fn of(policy: &'a Policy, line: &'a CommandLine) -> Self {
+        Self::with(policy, line, analyse(&line.command))
+    }
+
+    /// What was found of something that a command starts.
+    pub(super) fn with(policy: &'a Policy, line: &'a CommandLine, found: Analysis) -> Self {
+        let open = open(policy);
         let start = clean(std::path::Path::new(&line.directory));
         let mut directories = Some(vec![start.clone()]);
         for word in &found.directories {
@@ -170,9 +169,7 @@ impl<'a> Case<'a> {
         if pattern.is_whole(&self.line.command) {
             return Some(self.line.command.clone());
         }
-        let holds = |program: &&Program| {
-            pattern.holds(&program.words) >= least || (least == Hold::Maybe && hides(program, pattern))
-        };
+        let holds = |program: &&Program| pattern.holds(&program.words) >= least;
         self.found.programs.iter().find(holds).map(Program::shown)
     }
 
@@ -237,9 +234,23 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The verdict where no rule refuses or asks: whether rules allow every part.
-    fn allowed(&self) -> Judgement {
-        let mut rule = None;
+    /// The rule `Bash`, or the mode that allows everything.
+    pub(super) fn open_by(policy: &Policy) -> Option<Option<String>> {
+        open(policy)
+    }
+
+    /// Whether a rule or the mode allows every command.
+    pub(super) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Whether nothing of it has to be asked about.
+    pub(super) fn is_covered(&self) -> bool {
+        self.asked().is_none() && self.uncovered_parts(&mut None).is_empty()
+    }
+
+    /// What no rule covers; of the rules that cover something, the first.
+    fn uncovered_parts(&self, rule: &mut Option<String>) -> Vec<Judgement> {
         let mut open = Vec::new();
         let is_whole = self.whole_rule();
         for program in self.found.programs.iter().filter(|program| program.standing != Standing::Wrapper) {
@@ -253,8 +264,16 @@ impl<'a> Case<'a> {
         if is_whole.is_none() {
             open.extend(self.doubts());
         }
-        open.extend(self.found.writes.iter().filter_map(|file| self.unwritten(file, &mut rule)));
+        open.extend(self.found.writes.iter().filter_map(|file| self.unwritten(file, rule)));
         open.extend(self.found.reads.iter().filter_map(|file| self.unread(file)));
+        open
+    }
+
+    /// The verdict where no rule refuses or asks: whether rules allow every part.
+    fn allowed(&self) -> Judgement {
+        let mut rule = None;
+        let mut open = self.uncovered_parts(&mut rule);
+        let is_whole = self.whole_rule();
         let rule = rule.or_else(|| is_whole.map(str::to_owned));
         match (open.is_empty(), &self.open) {
             (true, Some(by)) => Verdict::Allow(rule.or_else(|| by.clone())).into(),
@@ -272,7 +291,7 @@ impl<'a> Case<'a> {
     }
 
     /// The rule that is this very command.
-    fn whole_rule(&self) -> Option<&str> {
+    pub(super) fn whole_rule(&self) -> Option<&str> {
         let is_whole = |rule: &&Rule| matches!(&rule.pattern, Some(Pattern::Command(pattern)) if pattern.is_whole(&self.line.command));
         self.policy
             .allow
@@ -320,22 +339,7 @@ impl<'a> Case<'a> {
             judgement.wanted = vec!["Bash".to_owned()];
             judgement
         };
-        let feigned = self.is_repository_feigned().then(|| {
-            (
-                String::new(),
-                "git would take orders from a repository that files of the workspace feign".to_owned(),
-            )
-        });
-        telling.chain(found).chain(lost).chain(feigned).map(doubt).collect()
-    }
-
-    /// Whether git would run where files that any tool can write make up a repository's settings.
-    fn is_repository_feigned(&self) -> bool {
-        let is_git = |program: &Program| program.base().as_deref() == Some("git");
-        let feigned = |directory: &PathBuf| {
-            !is_outside(directory) && repository::is_feigned(&self.policy.roots, directory)
-        };
-        self.found.programs.iter().any(is_git) && self.directories.iter().flatten().any(feigned)
+        telling.chain(found).chain(lost).map(doubt).collect()
     }
 
     /// What is left to ask about a file that is written.
@@ -409,34 +413,6 @@ impl<'a> Case<'a> {
 /// Whether a word of a program is a message that git only takes note of.
 fn is_note(program: &Program, at: usize) -> bool {
     at > 0 && program.system_name().as_deref() == Some("git") && is_message(&program.words[1..], at - 1)
-}
-
-/// Whether a pattern's program may be started by one that is not known to start none: by its words, or by a text in one
-/// of them. Of a program that starts none, a word can still name the other one's file, to give it another name.
-fn hides(program: &Program, pattern: &CommandPattern) -> bool {
-    let base = program.system_name().unwrap_or_default();
-    if BLIND.contains(&&*base) || program.standing != Standing::Judged {
-        return false;
-    }
-    let texts = || program.words[1..].iter().filter_map(Word::text);
-    if PLAIN.contains(&&*base) {
-        return texts().any(|text| text.contains('/') && pattern.is_named(base_name(&text)));
-    }
-    (1..program.words.len().min(64)).any(|at| pattern.holds(&program.words[at..]) == Hold::Surely)
-        || texts().enumerate().any(|(at, text)| at >= 63 && pattern.is_named(base_name(&text)))
-        || texts().any(|text| {
-            text.contains(|char| !is_in_name(char))
-                && text.split(|char| !is_in_name(char)).any(|name| pattern.is_named(name))
-        })
-}
-
-/// Whether a character can be in the name of a program.
-fn is_in_name(char: char) -> bool {
-    char.is_alphanumeric() || "_-.+".contains(char)
-}
-
-fn base_name(text: &str) -> &str {
-    text.rsplit('/').next().unwrap_or_default()
 }
 
 /// The texts within an argument that can be names of files: all of it, and what stands behind `=`, `:` or `@` or a

@@ -193,7 +193,6 @@ fn a_command_is_allowed_when_rules_cover_every_part() {
         "git log > x",
         "git log | sh",
         "git log > ~/.bashrc",
-        "git -c a=b log",
         "cd /elsewhere && git log",
         "x=1",
         "./timeout 5 git log",
@@ -231,9 +230,7 @@ fn a_deny_rule_finds_its_part_and_names_it() {
     for command in [
         "cat k.p*",
         "cat $x",
-        "mywrap rm -rf x",
         "$c -rf x",
-        "python3 -c 'x'",
         "((((",
         "ls | xargs rm",
         "cd a && cat *",
@@ -278,21 +275,15 @@ fn what_is_harmless_needs_no_rule_beside_what_has_one() {
     assert_eq!((name(&echo, "echo x"), name(&echo, "pwd")), ("allow", "deny"));
 }
 
+/// What other programs start is judged as it starts.
 #[test]
-fn a_denied_program_is_looked_for_wherever_another_one_may_start_it() {
+fn a_denied_program_is_looked_for_in_the_commands_own_words() {
     let open = policy(&[], &[], &["Bash(rm:*)"], Mode::Allow);
-    for command in [
-        "x 'rm y'",
-        "x --run='cd y && /bin/rm z'",
-        "x 'os:cmd(\"rm y\")'",
-        "cp /bin/rm y",
-        "ln -s ../../bin/rm y",
-        &format!("x {} rm y", "-a ".repeat(100)),
-    ] {
-        assert_eq!(name(&open, command), "ask", "{command}");
-    }
-    for command in ["x rmdir", "x 'warm y'", "git log 'rm y'", "echo 'rm y'", "x --rm-all", "x form.rm.txt"] {
+    for command in ["x 'rm y'", "cp /bin/rm y", "git log 'rm y'", "make", "python3 -c 'x'"] {
         assert_eq!(name(&open, command), "allow", "{command}");
+    }
+    for command in ["env rm y", "find . -exec rm {} +", "sh -c 'rm y'"] {
+        assert_eq!(name(&open, command), "deny", "{command}");
     }
 }
 

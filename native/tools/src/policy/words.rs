@@ -70,36 +70,47 @@ impl CommandPattern {
         matches!(self, Self::Exact { .. }) && self.allows(program)
     }
 
-    /// Whether the pattern is about the program of that name.
-    pub(super) fn is_named(&self, name: &str) -> bool {
+    /// Whether it can name a program by its path.
+    pub(super) fn may_name_paths(&self) -> bool {
         match self {
-            Self::Exact { words, .. } | Self::Prefix(words) => {
-                words[0] == name || system_name(&words[0]) == Some(name)
-            }
-            Self::Glob { name: wanted, .. } => wanted == name,
+            Self::Exact { words, .. } | Self::Prefix(words) => words[0].contains('/'),
+            Self::Glob { name, .. } => name.contains('/') || name.starts_with('*'),
             Self::Whole(_) => false,
+        }
+    }
+
+    /// Whether it names more than the program.
+    pub(super) fn has_arguments(&self) -> bool {
+        match self {
+            Self::Exact { words, .. } | Self::Prefix(words) => words.len() > 1,
+            Self::Glob { .. } | Self::Whole(_) => false,
         }
     }
 
     /// Whether it is certain that the pattern means the program.
     pub(super) fn allows(&self, program: &Program) -> bool {
-        let Some(name) = program.name() else { return false };
+        self.allows_words(&program.words)
+    }
+
+    /// As [`Self::allows`], for a program's words.
+    pub(super) fn allows_words(&self, given: &[Word]) -> bool {
+        let Some(name) = given.first().and_then(Word::text) else { return false };
         let same_name = |wanted: &str| wanted == name || system_name(&name) == Some(wanted);
         let starts_with = |pattern: &[String]| {
-            let rest = program.words[1..].iter().map(Word::text);
+            let rest = given[1..].iter().map(Word::text);
             same_name(&pattern[0])
-                && program.words.len() >= pattern.len()
+                && given.len() >= pattern.len()
                 && rest.zip(&pattern[1..]).all(|(text, wanted)| text.as_ref() == Some(wanted))
         };
         match self {
-            Self::Exact { words, .. } => words.len() == program.words.len() && starts_with(words),
+            Self::Exact { words, .. } => words.len() == given.len() && starts_with(words),
             Self::Prefix(words) => starts_with(words),
             Self::Glob { glob, .. } => {
                 let name = system_name(&name).unwrap_or(&name);
                 // Unknown text may be of any length: what matches whether there is much of it or none, matches.
                 ["", UNKNOWN, "\u{fffc}\u{fffc}\u{fffc}"]
                     .iter()
-                    .all(|filler| glob.is_match(joined(name, &program.words[1..], filler)))
+                    .all(|filler| glob.is_match(joined(name, &given[1..], filler)))
             }
             Self::Whole(_) => false,
         }

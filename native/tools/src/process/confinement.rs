@@ -50,6 +50,12 @@ pub struct Confinement {
     pub before: Snapshot,
     /// Bounds on what processes use.
     pub bounds: Bounds,
+    /// Whether a judge decides about every start of a program. Programs that run so are given one in their
+    /// [`Spec`](super::Spec).
+    pub exec_guard: bool,
+    /// Whether programs in what can be written may be executed: in the workspace, in temporary directories, in shared
+    /// memory and in what the host gave to be written.
+    pub exec_writable: bool,
 }
 
 /// Bounds on what the processes of a command use.
@@ -74,7 +80,15 @@ impl Confinement {
     /// # Errors
     /// Those of [`Confinement::within`].
     pub fn of(cx: &CallContext) -> Result<Arc<Self>> {
-        Self::within(&cx.workspace, &cx.sandbox, &cx.sealed, &|| cx.check())
+        let confinement = Self::within(&cx.workspace, &cx.sandbox, &cx.sealed, &|| cx.check())?;
+        match &cx.starts {
+            Some(starts) if confinement.mode != Sandbox::Off => {
+                let exec_writable = starts.covers_workspace_programs();
+                let own = Self::clone(&confinement);
+                Ok(Arc::new(Self { exec_guard: true, exec_writable, ..own }))
+            }
+            _ => Ok(confinement),
+        }
     }
 
     /// What programs of a workspace are confined to, without what deny rules keep from them. `check` is asked now and
@@ -94,6 +108,7 @@ impl Confinement {
         let mut confinement = Self::new(workspace, sandbox);
         confinement.hidden.extend(sealed.hidden.iter().map(OsString::from));
         confinement.read_only.extend(sealed.read_only.iter().map(OsString::from));
+        confinement.exec_guard = !sealed.starts.is_empty();
         confinement.find(sealed, check)?;
         Ok(Arc::new(confinement))
     }
@@ -171,6 +186,8 @@ impl Confinement {
                     cpu: None,
                     file_size: None,
                 },
+                exec_guard: false,
+                exec_writable: true,
             })
         });
         Arc::clone(&OFF)
@@ -202,6 +219,8 @@ impl Confinement {
                 cpu: sandbox.cpu,
                 file_size: sandbox.file_size,
             },
+            exec_guard: false,
+            exec_writable: true,
         }
     }
 

@@ -12,13 +12,14 @@ use std::path::PathBuf;
 pub struct Start {
     /// The path as the caller gave it, made absolute and without `.` and `..`.
     pub called: PathBuf,
-    /// The target of each symbolic link on the way to the file, in order.
+    /// The path after each symbolic link on the way to the file, in order: each is another name of the file.
     pub links: Vec<PathBuf>,
     /// The file itself.
     pub file: PathBuf,
     /// The chain of `#!` interpreters: each as the line names it, followed by its own links and its file.
     pub interpreters: Vec<PathBuf>,
-    /// The arguments, the name of the program included; cut where they are long.
+    /// The arguments, cut where they are long. The first is the name of the program as the caller gave it, which need not
+    /// be that of the file: programs of several names do what it says.
     pub arguments: Vec<OsString>,
     /// Whether [`arguments`](Self::arguments) is all of them.
     pub has_all_arguments: bool,
@@ -52,6 +53,19 @@ pub enum Coverage {
     Everything,
 }
 
+impl Coverage {
+    /// The parts of no program. A table has no such entry.
+    pub const NOTHING: Self = Self::Parts(u16::MAX);
+
+    /// What both cover.
+    pub fn least(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Parts(one), Self::Parts(another)) if one != another => Self::NOTHING,
+            _ => self.min(other),
+        }
+    }
+}
+
 /// What becomes of a start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
@@ -64,12 +78,22 @@ pub enum Decision {
 }
 
 /// Decides about the starts of one command. Called on the guard's thread, so it must not wait.
+///
+/// It is asked only about files that are there and may be executed. Two things it need not allow for: the start of the
+/// order's own program is not judged; a program that an order has started in place of a shell is
+/// judged as a start by that shell, and where it does not go on at once, it fails, and the shell comes to start the same.
 pub trait StartJudge: Send + Sync {
     /// What becomes of a start.
     fn decide(&self, start: &Start) -> Decision;
 
     /// Takes a start for which somebody has to be asked. Dropping `held` refuses it.
     fn hold(&self, start: Start, held: Box<dyn HeldStart>);
+}
+
+impl std::fmt::Debug for dyn StartJudge {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("StartJudge")
+    }
 }
 
 /// A start that waits for an answer. Dropped without one, it is refused.

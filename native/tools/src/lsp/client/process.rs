@@ -2,7 +2,7 @@
 
 use super::plan::Plan;
 use crate::error::{Result, ToolError};
-use crate::process::{Child, Launcher, Spec, Stdin, environment};
+use crate::process::{Child, Coverage, Launcher, Spec, Stdin, environment};
 use crate::sandbox::Sandbox;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -53,6 +53,8 @@ pub(super) fn start(plan: &Plan) -> Result<(Process, Streams)> {
         lingers: false,
         shortcut: None,
         confinement: Arc::clone(&plan.confinement),
+        judge: plan.identity.view.sealed.starts.judge(),
+        coverage: Coverage::Everything,
     };
     let mut child = Launcher::shared().spawn(&spec).map_err(|failure| failure.not_started(&plan.name()))?;
     let streams = Streams {

@@ -2,7 +2,7 @@
 
 use crate::error::{Reason, Result, ToolError};
 use crate::mcp::plan::Launch;
-use crate::process::{Child, Launcher, Spec, Stdin, environment};
+use crate::process::{Child, Coverage, Launcher, Spec, Stdin, environment};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
@@ -39,6 +39,8 @@ pub(in crate::mcp) fn start(launch: &Launch, title: &str) -> Result<(Process, St
         lingers: false,
         shortcut: None,
         confinement: Arc::clone(&launch.confinement),
+        judge: launch.sealed.starts.judge(),
+        coverage: Coverage::Everything,
     };
     let mut child = Launcher::shared().spawn(&spec).map_err(|failure| failure.not_started(title))?;
     let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());

@@ -7,7 +7,9 @@ mod output;
 mod run;
 
 pub use background::{ShellKill, ShellPoll};
-pub use output::{BackgroundOutput, Printed, ShellOutput, Status};
+pub use output::{BackgroundOutput, Printed, RefusedStart, ShellOutput, Status};
+#[cfg(all(feature = "port", target_os = "linux"))]
+pub(crate) use run::StartAnswer;
 #[cfg(all(feature = "port", target_os = "linux"))]
 pub use run::{Ending, end_session};
 

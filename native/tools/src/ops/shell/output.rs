@@ -25,12 +25,31 @@ pub struct ShellOutput {
     /// How many processes the command left running, which were killed; absent when there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) killed: Option<u32>,
+    /// Programs that were kept from starting while the command went on, up to 20; absent when there were none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) refused: Vec<RefusedStart>,
     /// Milliseconds from start to end.
     pub(super) duration_ms: u64,
     /// What stood between the command and the machine; absent when that was all there is, unless the host wants to
     /// hear it of every command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) isolation: Option<Isolation>,
+}
+
+/// The start of a program that a rule or a person refused while the command ran.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RefusedStart {
+    /// The program, by its path.
+    pub(super) program: String,
+    /// The program with its arguments, shortened.
+    pub(super) command: String,
+    /// The program that tried to start it.
+    pub(super) by: String,
+    /// The rule that refused it; null where a person or the default mode did.
+    pub(super) rule: Option<String>,
+    /// What the person said; absent where a rule refused it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reason: Option<String>,
 }
 
 /// How far a command in the background is.
@@ -75,6 +94,9 @@ pub struct BackgroundOutput {
     /// How many processes were killed at the end; absent while it runs and when there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) killed: Option<u32>,
+    /// Programs that were kept from starting so far, up to 20; absent when there were none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) refused: Vec<RefusedStart>,
     /// What went wrong, if something did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<String>,

@@ -2,6 +2,7 @@
 
 use super::client::{Launcher, Ready};
 use super::frame;
+use super::guard::Guard;
 use super::message::{Report, from_bytes};
 use crate::process::planted::take_out;
 use crate::process::{Confinement, Isolation};
@@ -25,6 +26,7 @@ pub struct Child {
     pub isolation: Isolation,
     pub(super) confinement: Arc<Confinement>,
     pub(super) control: OwnedFd,
+    pub(super) guard: Option<Guard>,
     pub(super) was_killed: AtomicBool,
 }
 
@@ -68,8 +70,9 @@ impl Child {
         let report = self.wait()?;
         // An order to kill that came too late still stands in the socket, where the next order would follow it.
         if let (Report::Ended { is_ready: true, .. }, false) = (&report, self.was_killed.into_inner()) {
-            let Self { isolation, confinement, control, .. } = self;
-            Launcher::shared().keep(Ready { isolation, confinement, control });
+            let Self { isolation, confinement, control, guard, .. } = self;
+            guard.iter().for_each(Guard::end);
+            Launcher::shared().keep(Ready { isolation, confinement, control, guard });
         }
         Ok(report)
     }

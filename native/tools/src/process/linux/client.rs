@@ -2,6 +2,7 @@
 
 use super::child::Child;
 use super::frame;
+use super::guard::{Guard, Vouched};
 use super::message::{Failure, Setup, from_bytes, to_bytes};
 use super::pipes::Pipes;
 use super::spec::Spec;
@@ -48,6 +49,8 @@ pub(super) struct Ready {
     pub(super) isolation: Isolation,
     pub(super) confinement: Arc<Confinement>,
     pub(super) control: OwnedFd,
+    /// Who answers for starts beneath it.
+    pub(super) guard: Option<Guard>,
 }
 
 impl Launcher {
@@ -62,10 +65,11 @@ impl Launcher {
     /// # Errors
     /// The step that failed; [`Failure::is_shortage`] tells whether another try may help.
     pub fn spawn(&self, spec: &Spec) -> Result<Child, Failure> {
-        let body = spec.order()?;
+        let vouched = spec.vouched()?.map(Arc::new);
+        let body = spec.order(vouched.as_ref().map_or(0, |vouched| vouched.token))?;
         let pipes = Pipes::open(spec.stdin).map_err(|errno| Failure::new("make pipes", errno))?;
         let fds: Vec<_> = [&spec.directory].into_iter().chain(&pipes.theirs).map(AsFd::as_fd).collect();
-        let ready = self.order(&spec.confinement, &body, &fds)?;
+        let ready = self.order(&spec.confinement, vouched, &body, &fds)?;
         Ok(Child {
             stdin: pipes.stdin,
             stdout: Some(pipes.stdout),
@@ -74,6 +78,7 @@ impl Launcher {
             // The reaper's own is the same, but for what was there before this command.
             confinement: Arc::clone(&spec.confinement),
             control: ready.control,
+            guard: ready.guard,
             was_killed: AtomicBool::new(false),
         })
     }
@@ -83,6 +88,7 @@ impl Launcher {
     fn order(
         &self,
         confinement: &Arc<Confinement>,
+        vouched: Option<Arc<Vouched>>,
         body: &[u8],
         fds: &[BorrowedFd<'_>],
     ) -> Result<Ready, Failure> {
@@ -90,6 +96,9 @@ impl Launcher {
         loop {
             tries += 1;
             let ready = self.reaper(confinement)?;
+            if let (Some(guard), Some(vouched)) = (&ready.guard, &vouched) {
+                guard.begin(Arc::clone(vouched));
+            }
             match ready.give(body, fds) {
                 Ok(()) => return Ok(ready),
                 Err(Errno::PIPE) if tries < MAX_TRIES => {}
@@ -127,6 +136,23 @@ impl Launcher {
 }
 
 impl Ready {
+    fn new(isolation: Isolation, confinement: Arc<Confinement>, control: OwnedFd) -> Result<Self, Failure> {
+        let mut ready = Self { isolation, confinement, control, guard: None };
+        if ready.isolation.on.iter().any(|layer| layer == "exec_guard") {
+            let guard = ready.supervise();
+            ready.guard = Some(guard.map_err(|errno| Failure::new("supervise a reaper", errno))?);
+        }
+        Ok(ready)
+    }
+
+    /// Takes over where its starts are reported.
+    fn supervise(&self) -> Result<Guard, Errno> {
+        let frame = frame::receive(self.control.as_fd())?.ok_or(Errno::PIPE)?;
+        let mut fds = frame.fds.into_iter();
+        let (Some(listener), Some(root)) = (fds.next(), fds.next()) else { return Err(Errno::MFILE) };
+        Guard::start(listener, root, &self.isolation, &self.confinement)
+    }
+
     /// Gives an order and waits until it has been taken.
     fn give(&self, body: &[u8], fds: &[BorrowedFd<'_>]) -> Result<(), Errno> {
         frame::send(self.control.as_fd(), body, fds)?;
@@ -169,9 +195,8 @@ impl Running {
         frame::send(self.socket.as_fd(), &to_bytes(confinement.as_ref()), &[])?;
         let frame = frame::receive(self.socket.as_fd())?.ok_or(Errno::PIPE)?;
         let setup: Setup = from_bytes(&frame.body)?;
-        let confinement = Arc::clone(confinement);
         Ok(setup.and_then(|entered| match frame.fds.into_iter().next() {
-            Some(control) => Ok(Ready { isolation: entered.isolation, confinement, control }),
+            Some(control) => Ready::new(entered.isolation, Arc::clone(confinement), control),
             // The kernel drops a descriptor for which this process has no room.
             None => Err(Failure::new("receive the socket of a reaper", Errno::MFILE)),
         }))

@@ -3,6 +3,7 @@
 use super::child::Child;
 use super::frame::retry;
 use super::message::{Failure, Report};
+use super::pause::Pause;
 use crate::cancel::CancelToken;
 use crate::process::Planted;
 use crate::process::planted::take_out;
@@ -29,6 +30,8 @@ pub struct Terms<'a> {
     pub input: &'a [u8],
     /// When it is killed.
     pub deadline: Option<Instant>,
+    /// What does not count of that time.
+    pub pause: Option<Arc<Pause>>,
     /// Kills it when the caller cancels.
     pub wake: Wake,
     /// Hears now and then how far it is.
@@ -43,6 +46,9 @@ impl std::fmt::Debug for Listener<'_> {
         f.write_str("Listener")
     }
 }
+
+/// How soon a program is looked at whose time does not count just now.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// Why a program is at its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -179,12 +185,22 @@ impl<'a> Run<'a> {
         let mut fds = vec![PollFd::from_borrowed_fd(self.child.control(), PollFlags::IN)];
         fds.extend(streams.map(|fd| PollFd::new(fd, PollFlags::IN)));
         fds.extend(input.into_iter().chain(wake));
-        let first = self.until.into_iter().chain(self.due).min();
+        let first = self.over().into_iter().chain(self.due).min();
         let time = first.map(|until| timespec(until.saturating_duration_since(Instant::now())));
         match poll(&mut fds, time.as_ref()) {
             Ok(_) => Ok(!fds[0].revents().is_empty()),
             Err(Errno::INTR) => Ok(false),
             Err(errno) => Err(errno),
+        }
+    }
+
+    /// When time is over; while it does not count, when to look again.
+    fn over(&self) -> Option<Instant> {
+        match (self.until, &self.terms.pause, self.end) {
+            (Some(until), Some(pause), End::Itself) => {
+                pause.extend(until).or_else(|| Some(Instant::now() + LOOK))
+            }
+            (until, _, _) => until,
         }
     }
 
@@ -211,7 +227,7 @@ impl<'a> Run<'a> {
 
     /// Has the program killed when its time is over or the caller cancels; true when killing it has taken too long.
     fn is_given_up(&mut self) -> bool {
-        let is_late = self.until.is_some_and(|until| Instant::now() >= until);
+        let is_late = self.over().is_some_and(|until| Instant::now() >= until);
         let end = match self.end {
             End::Itself if self.terms.wake.cancel.is_cancelled() => End::Cancelled,
             End::Itself if is_late => End::TimedOut,

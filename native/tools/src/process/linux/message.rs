@@ -15,6 +15,8 @@ use std::ffi::CStr;
 pub(super) struct Order<'a> {
     /// Whether what the program leaves running when it ends goes on.
     pub(super) lingers: bool,
+    /// What the starts of the program and of what may take its place are known by; zero where nobody asks.
+    pub(super) token: u64,
     /// Absolute path of the program.
     pub(super) program: &'a CStr,
     /// Where the directory stood when it was opened.
@@ -34,6 +36,7 @@ impl<'a> Order<'a> {
         let count = |list: &[&CStr]| u32::try_from(list.len()).unwrap_or(u32::MAX).to_ne_bytes();
         let lists = [&self.arguments, &self.environment, &self.places, &self.words];
         let mut out = vec![u8::from(self.lingers)];
+        out.extend(self.token.to_ne_bytes());
         out.extend(lists.iter().flat_map(|list| count(list)));
         for text in [&self.program, &self.directory].into_iter().chain(lists.into_iter().flatten()) {
             out.extend(text.to_bytes_with_nul());
@@ -43,6 +46,8 @@ impl<'a> Order<'a> {
 
     pub(super) fn decode(body: &'a [u8]) -> Option<Self> {
         let (lingers, body) = body.split_first()?;
+        let (token, body) = body.split_first_chunk::<8>()?;
+        let token = u64::from_ne_bytes(*token);
         let (counts, body) = body.split_first_chunk::<16>()?;
         let mut counts = counts.as_chunks::<4>().0.iter();
         let mut texts = body.split_inclusive(|byte| *byte == 0);
@@ -53,7 +58,7 @@ impl<'a> Order<'a> {
             || -> Option<Vec<&CStr>> { (0..u32::from_ne_bytes(*counts.next()?)).map(|_| text()).collect() };
         let (arguments, environment, places, words) = (list()?, list()?, list()?, list()?);
         let order =
-            Self { lingers: *lingers != 0, program, directory, arguments, environment, places, words };
+            Self { lingers: *lingers != 0, token, program, directory, arguments, environment, places, words };
         texts.next().is_none().then_some(order)
     }
 }
@@ -239,14 +244,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_order_survives_the_round_trip(lingers: bool, program in text(), directory in text(),
+        fn an_order_survives_the_round_trip(lingers: bool, token: u64, program in text(), directory in text(),
             arguments in proptest::collection::vec(text(), 0..4),
             environment in proptest::collection::vec(text(), 0..4),
             places in proptest::collection::vec(text(), 0..4), words in proptest::collection::vec(text(), 0..4)) {
             let (arguments, environment) = (borrowed(&arguments), borrowed(&environment));
             let (places, words) = (borrowed(&places), borrowed(&words));
             let (program, directory) = (program.as_c_str(), directory.as_c_str());
-            let order = Order { lingers, program, directory, arguments, environment, places, words };
+            let order = Order { lingers, token, program, directory, arguments, environment, places, words };
             let body = order.encode();
             prop_assert_eq!(Order::decode(&body[..body.len() - 1]), None);
             prop_assert_eq!(Order::decode(&body), Some(order));

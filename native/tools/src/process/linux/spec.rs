@@ -1,11 +1,12 @@
 //! What to start.
 
+use super::guard::Vouched;
 use super::message::{Failure, Order};
-use crate::process::Confinement;
+use crate::process::{Confinement, Coverage, StartJudge};
 use rustix::io::Errno;
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -40,6 +41,10 @@ pub struct Spec {
     pub shortcut: Option<Shortcut>,
     /// What it is confined to.
     pub confinement: Arc<Confinement>,
+    /// Decides about every start beneath it, and about the shortcut. Needed where the confinement has an exec guard.
+    pub judge: Option<Arc<dyn StartJudge>>,
+    /// What the start of the program itself covers; that is not judged.
+    pub coverage: Coverage,
 }
 
 /// What a shell would become by itself: that is started at once where one of the places has it, and the shell where none
@@ -53,13 +58,27 @@ pub struct Shortcut {
 }
 
 impl Spec {
-    /// The order for a reaper.
-    pub(super) fn order(&self) -> Result<Vec<u8>, Failure> {
-        let name = match self.by_path {
+    /// The name that the program is called by.
+    pub(super) fn name(&self) -> &OsStr {
+        match self.by_path {
             true => self.program.as_os_str(),
             false => self.program.file_name().unwrap_or_default(),
-        };
-        let arguments = [name].into_iter().chain(self.arguments.iter().map(OsString::as_os_str));
+        }
+    }
+
+    /// What the starts of the order are judged by; `None` where they are not.
+    pub(super) fn vouched(&self) -> Result<Option<Vouched>, Failure> {
+        if !self.confinement.exec_guard {
+            return Ok(None);
+        }
+        let directory = OsString::from_vec(self.directory_path()?.into_bytes()).into();
+        let missing = || Failure::new("start a program under an exec guard without a judge", Errno::INVAL);
+        Vouched::of(self, directory).ok_or_else(missing).map(Some)
+    }
+
+    /// The order for a reaper. `token` is what its starts are known by.
+    pub(super) fn order(&self, token: u64) -> Result<Vec<u8>, Failure> {
+        let arguments = [self.name()].into_iter().chain(self.arguments.iter().map(OsString::as_os_str));
         let arguments = texts(arguments.map(OsStrExt::as_bytes))?;
         let pairs = self.environment.iter().map(|(name, value)| variable(name, value));
         let environment = pairs.collect::<Result<Vec<_>, _>>()?;
@@ -70,6 +89,7 @@ impl Spec {
         let words = texts(shortcut.iter().flat_map(|shortcut| &shortcut.words).map(|word| word.as_bytes()))?;
         let order = Order {
             lingers: self.lingers,
+            token,
             program: &text(self.program.as_os_str().as_bytes())?,
             directory: &self.directory_path()?,
             arguments: borrowed(&arguments),

@@ -3,6 +3,7 @@
 use super::capture::Capture;
 use super::command::Command;
 use super::registry::{PATIENCE, Registry};
+use super::starts::Starts;
 use super::{not_started, random_name, spec};
 use crate::context::CallContext;
 use crate::error::{Reason, Result, ToolError};
@@ -30,13 +31,15 @@ pub(in crate::ops::shell) fn start(shell: Shell, cx: &CallContext) -> Result<She
 }
 
 fn launch(shell: Shell, cx: &CallContext, command: &Arc<Command>) -> Result<Option<Isolation>> {
-    let spec = spec(&shell, cx)?;
+    let starts = Starts::of(cx, command.cancel.clone(), true);
+    let spec = spec(&shell, cx, starts.as_ref())?;
     // Only a timeout of its own counts: the host's is that of the call.
     let deadline = shell.timeout.map(|ms| Instant::now() + Duration::from_millis(ms));
     let wake = Wake::on(&command.cancel).map_err(not_started)?;
     let child = Launcher::shared().spawn(&spec).map_err(not_started)?;
     let isolation = child.isolation.reported(cx.sandbox.report);
     let input = shell.stdin.unwrap_or_default();
+    command.judged_by(starts);
     let command = Arc::clone(command);
     let watch = move || watch(&command, child, &input, deadline, wake);
     // Without a thread the child is dropped, and killed by that.
@@ -51,7 +54,7 @@ fn launch(shell: Shell, cx: &CallContext, command: &Arc<Command>) -> Result<Opti
 }
 
 fn watch(command: &Command, child: Child, input: &str, deadline: Option<Instant>, wake: Wake) {
-    let terms = Terms { input: input.as_bytes(), deadline, wake, listener: None };
+    let terms = Terms { input: input.as_bytes(), deadline, pause: None, wake, listener: None };
     match panics::caught(|| collect(child, &terms, &mut command.sink())) {
         Ok(collected) => command.finish(collected),
         // The child was dropped, and killed by that.
@@ -67,6 +70,7 @@ fn started(id: String, isolation: Option<Isolation>) -> ShellOutput {
         signal: None,
         printed: Printed::default(),
         killed: None,
+        refused: Vec::new(),
         duration_ms: 0,
         isolation,
     }

@@ -1,11 +1,12 @@
 //! One command in the background.
 
 use super::capture::Capture;
+use super::starts::Starts;
 use super::{NOT_KILLED, cause_message, code, is_reason, lost_message, milliseconds, not_started, signal};
 use crate::cancel::CancelToken;
 use crate::ops::shell::{BackgroundOutput, Status};
 use crate::process::{Collected, End, Planted, Report, Sink, Source};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A command in the background, from before its start until its session forgets it.
@@ -17,6 +18,7 @@ pub(super) struct Command {
     started: Instant,
     capture: Mutex<Capture>,
     last: Mutex<Option<Last>>,
+    starts: Mutex<Option<Arc<Starts>>>,
     ended: Condvar,
 }
 
@@ -40,8 +42,14 @@ impl Command {
             started: Instant::now(),
             capture: Mutex::new(capture),
             last: Mutex::default(),
+            starts: Mutex::default(),
             ended: Condvar::new(),
         }
+    }
+
+    /// What it starts is judged here.
+    pub(super) fn judged_by(&self, starts: Option<Arc<Starts>>) {
+        *lock(&self.starts) = starts;
     }
 
     pub(super) fn is_running(&self) -> bool {
@@ -61,7 +69,13 @@ impl Command {
 
     /// Notes that it has ended.
     pub(super) fn finish(&self, collected: Collected) {
-        self.end(Last::of(collected, self.started.elapsed()));
+        let last = Last::of(collected, self.started.elapsed());
+        let starts = lock(&self.starts).clone();
+        starts.iter().for_each(|starts| starts.end());
+        self.end(match starts.and_then(|starts| starts.stopped()) {
+            Some(error) => Last { status: Status::Failed, error: Some(error.message), ..last },
+            None => last,
+        });
     }
 
     /// Notes that it was not started, or is lost.
@@ -98,6 +112,7 @@ impl Command {
             signal: last.signal,
             printed,
             killed: last.killed,
+            refused: lock(&self.starts).as_ref().map(|starts| starts.refused()).unwrap_or_default(),
             error: last.error,
             duration_ms: milliseconds(last.duration),
         }

@@ -8,17 +8,20 @@ mod keeper;
 mod registry;
 mod shortcut;
 mod spool;
+mod starts;
 mod text;
 
 pub(super) use background::{kill, poll, start};
 pub use registry::{Ending, end_session};
+pub(crate) use starts::StartAnswer;
 
-use super::{Printed, Shell, ShellOutput};
+use super::{Printed, RefusedStart, Shell, ShellOutput};
+use crate::cancel::CancelToken;
 use crate::context::CallContext;
 use crate::error::{Reason, Result, ToolError};
 use crate::process::{
-    Cause, Collected, Confinement, End, Excess, Exit, Failure, Isolation, Launcher, Listener, Report, Spec,
-    Stdin, Terms, Wake, collect, environment, signal_name,
+    Cause, Collected, Confinement, Coverage, End, Excess, Exit, Failure, Isolation, Launcher, Listener,
+    Report, Spec, StartJudge, Stdin, Terms, Wake, collect, environment, signal_name,
 };
 use capture::Capture;
 use rustix::fs::Access;
@@ -26,8 +29,10 @@ use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 use serde_json::{Value, json};
 use shortcut::shortcut;
+use starts::{Judge, Starts};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Milliseconds that a command may run when nobody says otherwise.
@@ -40,19 +45,48 @@ const USUAL_PLACES: [&str; 3] = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/b
 /// Runs the command to its end.
 pub(super) fn run(shell: &Shell, cx: &CallContext) -> Result<ShellOutput> {
     let started = Instant::now();
-    let spec = spec(shell, cx)?;
+    let stop = CancelToken::new();
+    let starts = Starts::of(cx, stop.clone(), false);
+    let spec = spec(shell, cx, starts.as_ref())?;
+    cx.cancel.on_cancel({
+        let stop = stop.clone();
+        move || stop.cancel()
+    });
     let tell = |time: Duration, output: u64| cx.report(progress(time, output));
     let terms = Terms {
         input: shell.stdin.as_deref().unwrap_or_default().as_bytes(),
         deadline: Some(deadline(shell, cx, started)),
-        wake: Wake::on(&cx.cancel).map_err(not_started)?,
+        pause: starts.as_ref().map(|starts| Arc::clone(&starts.pause)),
+        wake: Wake::on(&stop).map_err(not_started)?,
         listener: cx.progress.is_some().then_some(Listener(&tell)),
     };
     let child = Launcher::shared().spawn(&spec).map_err(not_started)?;
     let isolation = child.isolation.reported(cx.sandbox.report);
     let mut capture = Capture::new(cx, shell.strip_ansi);
     let collected = collect(child, &terms, &mut capture);
-    answer(collected, capture.take_out(false), isolation, started.elapsed())
+    let printed = capture.take_out(false);
+    let Some(starts) = starts else {
+        return answer(collected, printed, isolation, vec![], started.elapsed());
+    };
+    starts.end();
+    let ended = answer(collected, printed, isolation, starts.refused(), started.elapsed());
+    match starts.stopped() {
+        Some(stopped) if !cx.cancel.is_cancelled() => Err(with_details_of(stopped, ended)),
+        _ => ended,
+    }
+}
+
+/// The error of a command that ended for a start, with what is known of its end.
+fn with_details_of(mut stopped: ToolError, ended: Result<ShellOutput>) -> ToolError {
+    match ended {
+        Ok(output) => with_output(stopped, &output),
+        Err(error) => {
+            let own = std::mem::take(&mut stopped.details);
+            stopped.details = error.details;
+            stopped.details.extend(*own);
+            stopped
+        }
+    }
 }
 
 /// How far a command is, by the seconds that it has run.
@@ -61,7 +95,7 @@ fn progress(time: Duration, output: u64) -> Value {
     json!({"progress": time.as_secs_f64(), "message": message, "output_bytes": output})
 }
 
-fn spec(shell: &Shell, cx: &CallContext) -> Result<Spec> {
+fn spec(shell: &Shell, cx: &CallContext, starts: Option<&Arc<Starts>>) -> Result<Spec> {
     let own = shell.variables()?.into_iter().map(|(name, value)| (name.into(), value.into()));
     let environment = environment(cx.workspace.temp_path(), &cx.sandbox, own);
     let shortcut = shortcut(shell, &environment, cx);
@@ -79,6 +113,8 @@ fn spec(shell: &Shell, cx: &CallContext) -> Result<Spec> {
         lingers: shell.run_in_background,
         shortcut,
         confinement: Confinement::of(cx)?,
+        judge: starts.map(|starts| Arc::new(Judge(Arc::clone(starts))) as Arc<dyn StartJudge>),
+        coverage: starts.map_or(Coverage::Everything, |starts| starts.coverage()),
     })
 }
 
@@ -124,6 +160,7 @@ fn answer(
     collected: Collected,
     printed: Printed,
     isolation: Option<Isolation>,
+    refused: Vec<RefusedStart>,
     duration: Duration,
 ) -> Result<ShellOutput> {
     let (exit, killed, cause) = match &collected.report {
@@ -132,7 +169,7 @@ fn answer(
         Err(_) => (None, None, None),
     };
     let planted = collected.planted;
-    let output = ShellOutput { planted, ..output(printed, exit, killed, isolation, duration) };
+    let output = ShellOutput { refused, planted, ..output(printed, exit, killed, isolation, duration) };
     if let (End::Itself, Some(cause)) = (collected.end, cause.filter(|cause| is_reason(cause, killed))) {
         return Err(ended_for(cause, &output));
     }
@@ -160,6 +197,7 @@ fn output(
         signal: exit.and_then(signal),
         printed,
         killed,
+        refused: Vec::new(),
         duration_ms: milliseconds(duration),
         isolation,
     }

@@ -10,6 +10,7 @@ use crate::process::linux::frame::{self, Frame};
 use crate::process::linux::message::{Cause, Entered, Exit, Failure, Order, Report, Setup, to_bytes};
 use crate::process::linux::sandbox::{Intruders, Made, Outside, Stage, Way};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus};
 use serde::Serialize;
@@ -60,9 +61,10 @@ impl Reaper {
     /// Sets the layers up, then tends one command after the other, as long as each leaves nothing behind.
     pub(super) fn run(self) -> ! {
         let mut intruders = Intruders::default();
-        let setup = self.set_up(&mut intruders);
+        let mut listener = None;
+        let setup = self.set_up(&mut intruders, &mut listener);
         let traces = Traces::watch(self.way, &self.confinement);
-        let mut goes_on = self.tell(&setup) && setup.is_ok();
+        let mut goes_on = self.tell(&setup) && setup.is_ok() && self.hand_over(listener).is_ok();
         while goes_on {
             // Without an order there is nothing to do: the port is gone, or the launcher.
             let traces = traces.as_ref().ok();
@@ -81,6 +83,15 @@ impl Reaper {
         // No exit handlers: they would touch memory that a clone has not touched yet, for nothing.
         // SAFETY: ends the process and returns to nothing.
         unsafe { libc::_exit(0) }
+    }
+
+    /// Hands over where starts are reported, and the root directory as it is seen here. It is the port that takes this from
+    /// the socket, not the launcher, and nobody keeps a copy: starts shall fail once the port is gone.
+    fn hand_over(&self, listener: Option<OwnedFd>) -> Result<(), Errno> {
+        let Some(listener) = listener else { return Ok(()) };
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = rustix::fs::open("/", flags, Mode::empty())?;
+        frame::send(self.control.as_fd(), &[], &[listener.as_fd(), root.as_fd()])
     }
 
     fn tell(&self, message: &impl Serialize) -> bool {
@@ -103,7 +114,7 @@ impl Reaper {
         }
     }
 
-    fn set_up(&self, intruders: &mut Intruders) -> Setup {
+    fn set_up(&self, intruders: &mut Intruders, listener: &mut Option<OwnedFd>) -> Setup {
         // A launcher that has died before this call has closed the other end of the control socket.
         let last = if self.way.has_pids() { Signal::KILL } else { Signal::TERM };
         rustix::process::set_parent_process_death_signal(Some(last))
@@ -115,7 +126,7 @@ impl Reaper {
         let mut stage = Stage::new(&self.outside, &self.confinement, self.way, self.made.as_ref());
         let isolation = self.way.enter(&mut stage)?;
         let Stage { placeholders, .. } = stage;
-        *intruders = stage.intruders;
+        (*intruders, *listener) = (stage.intruders, stage.listener);
         // The command may run as the same user: it shall neither trace its reaper nor read its memory.
         rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
             .map_err(|errno| Failure::new("shield the reaper", errno))?;

@@ -1,6 +1,6 @@
 //! Starting at once what a shell would only give its place to.
 
-use super::start::pointers;
+use super::start::{execute, pointers};
 use crate::process::linux::message::Order;
 use rustix::fs::{Access, AtFlags, CWD, FileType, accessat, stat};
 use std::ffi::{CStr, CString, c_char};
@@ -15,6 +15,7 @@ pub(super) struct Shortcut<'a> {
     places: &'a [&'a CStr],
     words: Vec<*const c_char>,
     environment: Vec<*const c_char>,
+    token: u64,
     /// Keeps the text that `environment` points to.
     _directory: CString,
 }
@@ -35,6 +36,7 @@ impl<'a> Shortcut<'a> {
             places: &order.places,
             words: pointers(&order.words),
             environment,
+            token: order.token,
             _directory: directory,
         })
     }
@@ -42,11 +44,12 @@ impl<'a> Shortcut<'a> {
     /// Becomes the program that stands at the first place that has one. Returns where none has, or it cannot be started:
     /// the shell does then what is right, and has the words for it. Takes no memory.
     pub(super) fn take(&mut self) {
-        let Some(place) = self.places.iter().find(|place| is_program(path(place))) else { return };
+        let Some(nth) = self.places.iter().position(|place| is_program(path(place))) else { return };
+        let place = self.places[nth];
         let found = self.environment.len() - 2;
         self.environment[found] = place.as_ptr();
         // SAFETY: both lists end with a null pointer and point to strings that the order, `LEVEL` and `_directory` keep.
-        unsafe { libc::execve(path(place).as_ptr(), self.words.as_ptr(), self.environment.as_ptr()) };
+        unsafe { execute(path(place), &self.words, &self.environment, self.token, nth as u64 + 1) };
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) fn start(order: &Order<'_>, streams: &Streams, bound: bool) -> Result
         failure = prepare(streams, bound).err().or_else(|| {
             shortcut.as_mut().map(Shortcut::take);
             // SAFETY: both lists end with a null pointer and point to strings that `order` borrows.
-            unsafe { libc::execve(order.program.as_ptr(), arguments.as_ptr(), environment.as_ptr()) };
+            unsafe { execute(order.program, &arguments, &environment, order.token, 0) };
             Some(("start the program", signals::last_error()))
         });
     })
@@ -58,6 +58,23 @@ fn prepare(streams: &Streams, bound: bool) -> Result<(), (&'static str, Errno)> 
     rustix::stdio::dup2_stdout(&streams.stdout).map_err(step("connect the output"))?;
     rustix::stdio::dup2_stderr(&streams.stderr).map_err(step("connect the errors"))?;
     signals::release().map_err(step("reset the signals"))
+}
+
+/// Becomes a program, or returns. The exec guard reads the last two numbers, which the kernel does not: they say that it is
+/// the reaper that starts this, and which of what the order names it is.
+///
+/// # Safety
+/// Both lists end with a null pointer, and what they point to is there.
+pub(super) unsafe fn execute(
+    program: &CStr,
+    arguments: &[*const c_char],
+    environment: &[*const c_char],
+    token: u64,
+    number: u64,
+) {
+    let (program, arguments, environment) = (program.as_ptr(), arguments.as_ptr(), environment.as_ptr());
+    // SAFETY: as the caller has it.
+    unsafe { libc::syscall(libc::SYS_execve, program, arguments, environment, number, 0_u64, token) };
 }
 
 pub(super) fn pointers(texts: &[&CStr]) -> Vec<*const c_char> {

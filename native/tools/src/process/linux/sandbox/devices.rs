@@ -31,9 +31,9 @@ impl Devices {
         NODES.into_iter().map(take).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Covers `/dev`. Shared memory has room for `bytes`.
-    pub(super) fn arrange(self, bytes: u64) -> Result<(), Failure> {
-        cover("/dev", "0755", None)?;
+    /// Covers `/dev`. Shared memory has room for `bytes`; `attributes` are of what can be written.
+    pub(super) fn arrange(self, bytes: u64, attributes: u64) -> Result<(), Failure> {
+        cover("/dev", "0755", None, attributes)?;
         for (path, copy) in self.0 {
             let path = Path::new(path);
             make_room(path, FileType::CharacterDevice).map_err(failed("make room for", path))?;
@@ -45,14 +45,14 @@ impl Devices {
         for path in ["/dev/shm", "/dev/pts"] {
             make_room(Path::new(path), FileType::Directory).map_err(failed("make", Path::new(path)))?;
         }
-        cover("/dev/shm", "1777", Some(bytes))?;
+        cover("/dev/shm", "1777", Some(bytes), attributes)?;
         let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
         rustix::mount::mount("devpts", "/dev/pts", "devpts", flags, c"newinstance,ptmxmode=0666,mode=0620")
             .map_err(failed("mount", Path::new("/dev/pts")))
     }
 }
 
-fn cover(path: &str, mode: &str, bytes: Option<u64>) -> Result<(), Failure> {
+fn cover(path: &str, mode: &str, bytes: Option<u64>, attributes: u64) -> Result<(), Failure> {
     let path = Path::new(path);
-    memory(path, mode, bytes).map_err(failed("mount", path))
+    memory(path, mode, bytes, attributes).map_err(failed("mount", path))
 }

@@ -43,14 +43,15 @@ impl Hand {
         }
     }
 
-    /// Makes everything read-only, and a `/dev` whose shared memory has room for `bytes`.
-    pub(super) fn prepare(&self, bytes: u64) -> Result<(), Failure> {
+    /// Makes everything read-only, and a `/dev` whose shared memory has room for `bytes`; `attributes` are of what can be
+    /// written.
+    pub(super) fn prepare(&self, bytes: u64, attributes: u64) -> Result<(), Failure> {
         // A script begins with that.
         let Self::Own = self else { return Ok(()) };
         let devices = Devices::take()?;
         set_everywhere(READ_ONLY | TAME)
             .map_err(|errno| Failure::new("make the file system read-only", errno))?;
-        devices.arrange(bytes)?;
+        devices.arrange(bytes, attributes)?;
         nothing::arrange()
     }
 
@@ -70,9 +71,9 @@ impl Hand {
     }
 
     /// Mounts an empty temporary directory with room for `bytes`.
-    pub(super) fn temporary(&mut self, path: &Path, bytes: u64) -> Result<(), Errno> {
+    pub(super) fn temporary(&mut self, path: &Path, bytes: u64, attributes: u64) -> Result<(), Errno> {
         match self {
-            Self::Own => memory(path, "1777", Some(bytes)),
+            Self::Own => memory(path, "1777", Some(bytes), attributes),
             Self::Script(script) => {
                 script.temporary(path);
                 Ok(())
@@ -83,7 +84,7 @@ impl Hand {
     /// Mounts an empty directory in which something is to be shown.
     pub(super) fn bare(&mut self, path: &Path) -> Result<(), Errno> {
         match self {
-            Self::Own => memory(path, "0755", None),
+            Self::Own => memory(path, "0755", None, TAME),
             Self::Script(script) => {
                 script.bare(path);
                 Ok(())

@@ -2,8 +2,8 @@
 //!
 //! The reaper enters every layer itself, once, and its commands inherit all of them: what it has given up, it cannot
 //! hand on. The order matters. Namespaces come first, because what follows needs the privileges within them; mounts
-//! are made before capabilities are dropped; Landlock names places of the finished file system; the filter of system
-//! calls comes last, because it forbids what the others needed.
+//! are made before capabilities are dropped; Landlock names places of the finished file system; the filters of system
+//! calls come last, because they forbid what the others needed.
 //!
 //! Where the machine refuses namespaces to the reaper, `bwrap` may have them. Then what is to be mounted is planned outside by
 //! the same code, in which another [`Hand`] writes it down; `bwrap` starts the reaper in what it has made, once, and the
@@ -11,6 +11,7 @@
 
 mod capabilities;
 mod devices;
+mod exec_guard;
 mod git;
 mod hand;
 mod intruders;
@@ -38,6 +39,7 @@ pub(super) use intruders::Intruders;
 pub(super) use made::Made;
 pub(super) use placeholders::{Placeholder, Placeholders};
 pub(super) use script::Script;
+pub(super) use tree::writable;
 
 use super::message::Failure;
 use crate::process::{Confinement, Isolation, LayerOff};
@@ -114,6 +116,8 @@ pub(super) struct Stage<'a> {
     pub(super) partly: Vec<LayerOff>,
     /// What must not come to be, where that is planned for another process.
     absent: Vec<(OsString, String)>,
+    /// Where starts of programs are reported.
+    pub(super) listener: Option<OwnedFd>,
 }
 
 impl<'a> Stage<'a> {
@@ -128,7 +132,8 @@ impl<'a> Stage<'a> {
         let placeholders = made.map(|made| made.placeholders.clone()).unwrap_or_default();
         let partly = made.map(|made| made.partly.clone()).unwrap_or_default();
         let hand = Hand::Own;
-        Self { outside, confinement, way, hand, made, placeholders, intruders, partly, absent }
+        let listener = None;
+        Self { outside, confinement, way, hand, made, placeholders, intruders, partly, absent, listener }
     }
 
     /// What somebody else has made. Layers ask for it only where somebody has.
@@ -231,6 +236,7 @@ const LAYERS: &[&dyn Layer] = &[
     &privileges::Privileges,
     &landlock::Landlock,
     &seccomp::Seccomp,
+    &exec_guard::ExecGuard,
 ];
 /// Every layer.
 const WHOLE: Way = Way::own(LAYERS);
@@ -245,6 +251,7 @@ const GUARDED: Way = Way::own(&[
     &privileges::Privileges,
     &landlock::Landlock,
     &seccomp::Seccomp,
+    &exec_guard::ExecGuard,
 ]);
 /// The reaper alone.
 const BARE: Way = Way::own(&[]);

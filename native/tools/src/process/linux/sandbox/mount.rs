@@ -13,6 +13,8 @@ use std::path::Path;
 pub(super) const READ_ONLY: u64 = 1;
 /// As in the kernel's `mount.h`: no change of user, and no devices.
 pub(super) const TAME: u64 = 2 | 4;
+/// As in the kernel's `mount.h`: nothing is executed, nor mapped to be.
+pub(super) const NO_EXEC: u64 = 8;
 
 /// A copy of the mounts at and beneath a path, attached nowhere.
 pub(super) struct Copy(OwnedFd);
@@ -74,14 +76,15 @@ fn set(fd: BorrowedFd<'_>, path: &std::ffi::CStr, attributes: u64) -> Result<(),
     }
 }
 
-/// Mounts an empty file system in memory. `mode` is of its root.
-pub(super) fn memory(target: &Path, mode: &str, bytes: Option<u64>) -> Result<(), Errno> {
+/// Mounts an empty file system in memory. `mode` is of its root; attributes beside those of [`TAME`].
+pub(super) fn memory(target: &Path, mode: &str, bytes: Option<u64>, attributes: u64) -> Result<(), Errno> {
     let options = match bytes {
         Some(bytes) => format!("mode={mode},size={bytes}"),
         None => format!("mode={mode}"),
     };
     let options = CString::new(options).map_err(|_| Errno::INVAL)?;
-    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    let mut flags = MountFlags::NOSUID | MountFlags::NODEV;
+    flags.set(MountFlags::NOEXEC, attributes & NO_EXEC != 0);
     rustix::mount::mount("tmpfs", target, "tmpfs", flags, options.as_c_str())
 }
 

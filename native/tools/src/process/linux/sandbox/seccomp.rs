@@ -126,6 +126,9 @@ const CHANGES: &[(libc::c_long, u8)] = &[
     (libc::SYS_ioprio_set, 1),
 ];
 
+/// Calls that change the share of several processes at a time, and their names for a group of them and for all of a user.
+const TOGETHER: &[(libc::c_long, u64, u64)] = &[(libc::SYS_setpriority, 1, 2), (libc::SYS_ioprio_set, 2, 3)];
+
 /// The flags with which a file is created; the second is what is `O_TMPFILE`'s own.
 const CREATES: [u64; 2] = [0o100, 0o20_000_000];
 /// To run as the file's user, and as its group.
@@ -198,6 +201,9 @@ fn refused(families: &[libc::c_int]) -> Built<Rules> {
         let rule = SeccompRule::new(vec![argument(*process, SeccompCmpOp::Eq, reaper)?])?;
         rules.insert(*number, vec![rule]);
     }
+    for (number, group, user) in TOGETHER {
+        rules.entry(*number).or_default().extend(together(*group, *user)?);
+    }
     rules.insert(libc::SYS_ioctl, TERMINAL.into_iter().map(request).collect::<Built<_>>()?);
     rules.insert(libc::SYS_socket, vec![family_not_in(families)?, netlink_but_routes()?]);
     if !families.contains(&libc::AF_UNIX) {
@@ -211,6 +217,19 @@ fn refused(families: &[libc::c_int]) -> Built<Rules> {
         let pairs = CREATES.into_iter().flat_map(|flag| SET_ID.map(|bit| (flag, bit)));
         let rule = |(flag, bit)| SeccompRule::new(vec![has_bit(*flags, flag)?, has_bit(*mode, bit)?]);
         rules.insert(*number, pairs.map(rule).collect::<Built<_>>()?);
+    }
+    Ok(rules)
+}
+
+/// All processes of a user, of which the reaper is one, and those of its group. In a pid namespace that group has no number
+/// by which commands could name it.
+fn together(group: u64, user: u64) -> Built<Vec<SeccompRule>> {
+    let kind = |kind| argument(0, SeccompCmpOp::Eq, kind);
+    let mut rules = vec![SeccompRule::new(vec![kind(user)?])?];
+    // SAFETY: takes nothing.
+    let own = u64::from(unsafe { libc::getpgrp() }.cast_unsigned());
+    if own != 0 {
+        rules.push(SeccompRule::new(vec![kind(group)?, argument(1, SeccompCmpOp::Eq, own)?])?);
     }
     Ok(rules)
 }

@@ -3,10 +3,10 @@
 
 use super::hand::{Hand, Taken};
 use super::look::Look;
-use super::mount::{READ_ONLY, TAME, failed, kind, point};
+use super::mount::{NO_EXEC, READ_ONLY, TAME, failed, kind, point};
 use super::{Layer, Stage};
-use crate::process::Confinement;
 use crate::process::linux::message::Failure;
+use crate::process::{Confinement, LayerOff};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::collections::HashSet;
@@ -32,19 +32,23 @@ impl Layer for Tree {
         let mut scenes = Vec::new();
         take_writable(confinement, hand, &mut scenes)?;
         take_readable(confinement, hand, &mut scenes)?;
-        hand.prepare(confinement.bounds.memory)?;
+        hand.prepare(confinement.bounds.memory, attributes(confinement))?;
         hide(confinement, &mut scenes);
         // What lies above is arranged first, so that what lies beneath stays in sight.
         scenes.sort_by_key(|scene| scene.path.components().count());
         let kept: HashSet<PathBuf> = scenes.iter().filter(|s| s.shows()).map(|s| s.path.clone()).collect();
         for scene in scenes {
             let path = scene.path.clone();
-            scene.arrange(hand, &kept, confinement.bounds.memory).map_err(failed("mount", &path))?;
+            scene.arrange(hand, &kept, confinement).map_err(failed("mount", &path))?;
         }
         Ok(())
     }
 
     fn plan(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
+        if !stage.confinement.exec_writable {
+            let why = "bubblewrap cannot keep what can be written from being executed";
+            stage.partly.push(LayerOff::new(self.name(), why));
+        }
         self.enter(stage)
     }
 
@@ -70,6 +74,14 @@ enum What {
     Hidden(FileType),
 }
 
+/// Of what can be written.
+fn attributes(confinement: &Confinement) -> u64 {
+    match confinement.exec_writable {
+        true => TAME,
+        false => TAME | NO_EXEC,
+    }
+}
+
 fn take_writable(confinement: &Confinement, hand: &Hand, scenes: &mut Vec<Scene>) -> Result<(), Failure> {
     let workspace = Path::new(&confinement.workspace);
     let fd = open(workspace)?;
@@ -78,7 +90,8 @@ fn take_writable(confinement: &Confinement, hand: &Hand, scenes: &mut Vec<Scene>
     if (stat.st_dev as u64, stat.st_ino as u64) != (confinement.device, confinement.inode) {
         return Err(failed("recognise the workspace", workspace)(Errno::STALE));
     }
-    scenes.push(Scene::shown(hand, workspace, &fd, TAME)?);
+    let attributes = attributes(confinement);
+    scenes.push(Scene::shown(hand, workspace, &fd, attributes)?);
     let has_own_tmp = confinement.has_own_tmp();
     match &confinement.temp {
         None if has_own_tmp => scenes.push(Scene { path: "/tmp".into(), what: What::Temporary }),
@@ -87,13 +100,13 @@ fn take_writable(confinement: &Confinement, hand: &Hand, scenes: &mut Vec<Scene>
             let temp = Path::new(temp);
             let fd = open(temp)?;
             if has_own_tmp {
-                scenes.push(Scene::shown(hand, Path::new("/tmp"), &fd, TAME)?);
+                scenes.push(Scene::shown(hand, Path::new("/tmp"), &fd, attributes)?);
             }
-            scenes.push(Scene::shown(hand, temp, &fd, TAME)?);
+            scenes.push(Scene::shown(hand, temp, &fd, attributes)?);
         }
     }
     for path in &confinement.writable {
-        scenes.push(Scene::shown(hand, Path::new(path), &open(Path::new(path))?, TAME)?);
+        scenes.push(Scene::shown(hand, Path::new(path), &open(Path::new(path))?, attributes)?);
     }
     Ok(())
 }
@@ -147,10 +160,15 @@ impl Scene {
         matches!(self.what, What::Shown(..))
     }
 
-    fn arrange(self, hand: &mut Hand, kept: &HashSet<PathBuf>, bytes: u64) -> Result<(), Errno> {
+    fn arrange(
+        self,
+        hand: &mut Hand,
+        kept: &HashSet<PathBuf>,
+        confinement: &Confinement,
+    ) -> Result<(), Errno> {
         match self.what {
             What::Shown(taken, kind) => hand.show(taken, &self.path, kind),
-            What::Temporary => hand.temporary(&self.path, bytes),
+            What::Temporary => hand.temporary(&self.path, confinement.bounds.memory, attributes(confinement)),
             What::Hidden(_) if kept.iter().any(|path| path.starts_with(&self.path)) => hand.bare(&self.path),
             What::Hidden(kind) => hand.cover(&self.path, kind),
         }
@@ -158,7 +176,7 @@ impl Scene {
 }
 
 /// Places that commands may write to, as they see them.
-pub(super) fn writable(confinement: &Confinement) -> impl Iterator<Item = OsString> + '_ {
+pub(in crate::process::linux) fn writable(confinement: &Confinement) -> impl Iterator<Item = OsString> + '_ {
     let fixed = ["/tmp", "/dev/shm", "/dev/pts"].map(OsString::from);
     let own = [&confinement.workspace].into_iter().chain(&confinement.temp).chain(&confinement.writable);
     fixed.into_iter().chain(own.cloned())

@@ -1,0 +1,33 @@
+%% @doc Programs that a running command is about to start, and that somebody has to decide about.
+%%
+%% The question comes with the call's progress, and the program waits. The answer is a call of its own, made while the
+%% first one goes on, so that no effect happens twice.
+-module(beamai_starts).
+
+-export([heard/5]).
+
+-define(DIALECT, <<"mcp">>).
+%% For an answer to be handed over.
+-define(ANSWER_MS, 10000).
+
+%% @doc Takes a message of a running call: a question about a start, or its progress.
+-spec heard(Message :: map(), Tool :: binary(), Args :: map(), beamai_kernel:kernel(), beamai_context:t()) -> ok.
+heard(#{<<"start">> := Id, <<"request">> := Request}, Tool, Args, Kernel, Context) ->
+    Decided = beamai_approval:decide(Request#{<<"tool">> => Tool}, Args, Kernel, Context),
+    answer(Id, decision(Decided), beamai_env:in_workspace(Kernel, Context));
+heard(Progress, Tool, _Args, _Kernel, Context) ->
+    beamai_callback:progress(Progress#{<<"tool">> => Tool}, Context).
+
+decision(allow) -> #{decision => allow};
+decision({error, #{message := Reason}}) -> #{decision => deny, reason => Reason}.
+
+%% A command that has ended meanwhile waits for nothing any more.
+answer(Id, Decision, {ok, Env}) ->
+    Call = #{
+        tool => <<"start_answer">>, dialect => ?DIALECT, args => Decision#{start => Id}, timeout => ?ANSWER_MS
+    },
+    Options = #{pace => long, timeout => ?ANSWER_MS, run => none, context => #{}},
+    _ = beamai_door_port:call(Env, Call, Options),
+    ok;
+answer(_Id, _Decision, {error, _Gone}) ->
+    ok.

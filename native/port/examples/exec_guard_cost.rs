@@ -1,0 +1,121 @@
+//! What the exec guard costs: the same commands with it and without it, in turns, so that what else the machine does
+//! falls on both. Prints the least and the middle time of each and their ratio.
+//!
+//! `cargo run --release -p beamai-port --example exec_guard_cost -- [ROUNDS]`
+
+use beamai_tools::cancel::CancelToken;
+use beamai_tools::policy::Sealed;
+use beamai_tools::process::{
+    Confinement, Coverage, Decision, Exit, HeldStart, Launcher, Report, Shortcut, Sink, Source, Spec, Start,
+    StartJudge, Stdin, Terms, Wake, collect, set_program,
+};
+use beamai_tools::sandbox::{Sandbox, SandboxSettings};
+use beamai_tools::workspace::Workspace;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Lets everything start, as a judge does that has nothing to look up.
+struct Anything;
+
+impl StartJudge for Anything {
+    fn decide(&self, _: &Start) -> Decision {
+        Decision::Start(Coverage::Judged)
+    }
+
+    fn hold(&self, _: Start, _: Box<dyn HeldStart>) {}
+}
+
+struct Nowhere;
+
+impl Sink for Nowhere {
+    fn take(&mut self, _: Source, _: &[u8]) {}
+}
+
+/// A command, how often it is given in a round, and how often it repeats itself.
+struct Work {
+    name: &'static str,
+    command: &'static str,
+    calls: usize,
+    is_plain: bool,
+}
+
+const WORK: [Work; 3] = [
+    Work {
+        name: "cc -c, 100 times",
+        command: "for i in {1..100}; do cc -c small.c -o small.o; done",
+        calls: 1,
+        is_plain: false,
+    },
+    Work {
+        name: "env true over nine directories, 500 times",
+        command: "PATH=/n1:/n2:/usr/local/sbin:/usr/local/bin:/usr/sbin:/sbin:/usr/games:/n3:/usr/bin; \
+                  for i in {1..500}; do env true; done",
+        calls: 1,
+        is_plain: false,
+    },
+    Work { name: "true by itself, 100 times", command: "true", calls: 100, is_plain: true },
+];
+
+fn main() {
+    let rounds = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(10);
+    let own = std::env::current_exe().expect("this program has a path");
+    set_program(own.parent().and_then(Path::parent).expect("it is two deep").join("beamai-port"));
+    let dir = tempfile::tempdir().expect("a directory to work in");
+    std::fs::write(dir.path().join("small.c"), "int f(int x) { return x + 1; }\n")
+        .expect("a file to compile");
+    for work in WORK {
+        let mut times = [Vec::new(), Vec::new()];
+        for _ in 0..rounds {
+            for guarded in [false, true] {
+                let started = Instant::now();
+                (0..work.calls).for_each(|_| run(dir.path(), &work, guarded));
+                times[usize::from(guarded)].push(started.elapsed());
+            }
+        }
+        times.iter_mut().for_each(|times| times.sort());
+        let at = |nth: usize| times.each_ref().map(|times| times[nth]);
+        tell(work.name, "least", at(0));
+        tell(work.name, "middle", at(rounds / 2));
+    }
+}
+
+fn tell(name: &str, which: &str, [without, with]: [Duration; 2]) {
+    let ratio = with.as_secs_f64() / without.as_secs_f64();
+    println!("{name}, {which}: {without:.1?} without, {with:.1?} with the guard: {ratio:.3}");
+}
+
+fn run(dir: &Path, work: &Work, guarded: bool) {
+    let workspace = Workspace::open(dir).expect("the workspace is there");
+    let settings = SandboxSettings::from(Sandbox::Required);
+    let confinement = Confinement::within(&workspace, &settings, &Sealed::default(), &|| Ok(()));
+    let mut confinement = confinement.expect("nothing is to be protected").as_ref().clone();
+    confinement.exec_guard = guarded;
+    let spec = Spec {
+        program: "/bin/bash".into(),
+        by_path: false,
+        arguments: ["--noprofile", "--norc", "-c", work.command].map(Into::into).to_vec(),
+        environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
+        directory: workspace.top().open_dir().expect("the workspace can be opened"),
+        stdin: Stdin::Empty,
+        lingers: false,
+        shortcut: work
+            .is_plain
+            .then(|| Shortcut { places: vec!["/usr/bin/true".into()], words: vec!["true".into()] }),
+        confinement: Arc::new(confinement),
+        judge: Some(Arc::new(Anything)),
+        coverage: Coverage::Judged,
+    };
+    let child = Launcher::shared().spawn(&spec).expect("it starts");
+    let wake = Wake::on(&CancelToken::new()).expect("a bell");
+    let collected = collect(
+        child,
+        &Terms { input: &[], deadline: None, pause: None, wake, listener: None },
+        &mut Nowhere,
+    );
+    assert!(
+        matches!(collected.report, Ok(Report::Ended { exit: Exit::Code(0), .. })),
+        "{:?}",
+        collected.report
+    );
+}

@@ -1,0 +1,42 @@
+//! The first line of a script, as the kernel reads it.
+
+/// What the kernel looks at of a file.
+pub(super) const HEAD: usize = 256;
+/// Most interpreters in a row, each a script itself.
+pub(super) const MAX_INTERPRETERS: usize = 5;
+
+/// The path of the interpreter that a file names, if it is a script.
+pub(super) fn interpreter(head: &[u8]) -> Option<&[u8]> {
+    let line = head.strip_prefix(b"#!")?;
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+    let start = line.iter().position(|byte| !is_blank(byte))?;
+    let rest = &line[start..];
+    let end = rest.iter().position(|byte| is_blank(byte) || matches!(byte, b'\n' | 0));
+    // A name that does not end where the kernel stops reading is none, unless the file does.
+    let path = match end {
+        Some(end) => &rest[..end],
+        None if head.len() < HEAD => rest,
+        None => return None,
+    };
+    (!path.is_empty()).then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interpreter_is_the_first_word_of_the_line() {
+        let read =
+            |text: &str| interpreter(text.as_bytes()).map(|path| String::from_utf8_lossy(path).into_owned());
+        for text in ["#!/bin/sh\n", "#! \t/bin/sh -e x\n", "#!/bin/sh", "#!/bin/sh\t\n", "#!/bin/sh\0x"] {
+            assert_eq!(read(text).as_deref(), Some("/bin/sh"), "{text}");
+        }
+        for text in ["", "#!", "#!\n/bin/sh", "#! \n", " #!/bin/sh", "\x7fELF"] {
+            assert_eq!(read(text), None, "{text}");
+        }
+        assert_eq!(read("#!bin/sh\n").as_deref(), Some("bin/sh"));
+        let long = format!("#!/{}", "x".repeat(400));
+        assert_eq!(interpreter(&long.as_bytes()[..HEAD]), None);
+    }
+}

@@ -1,0 +1,180 @@
+//! What `/proc` tells of a thread and its process. True only as long as the thread waits for an answer, which is looked at
+//! afterwards.
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags, statx};
+use rustix::io::Errno;
+use std::fmt::Write;
+use std::os::fd::OwnedFd;
+
+/// A file, by device and inode number.
+pub(super) type FileId = (u64, u64, u64);
+
+/// The program that a process runs, told from every other start of the same program: the kernel lays each out at random
+/// addresses, which a fork keeps. Where that is switched off, two starts may be taken for each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Image {
+    pub(super) file: FileId,
+    /// Where code, stack, heap, arguments and environment stand.
+    layout: [u64; 5],
+}
+
+/// A process as `/proc` shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Task {
+    pub(super) pid: i32,
+    pub(super) parent: i32,
+    /// When it was started: a later process of the same number has another time.
+    pub(super) started: u64,
+    pub(super) image: Image,
+}
+
+impl Task {
+    /// A process that may be looked into.
+    pub(super) fn of(pid: i32) -> Result<Self, Errno> {
+        let mut room = [0; 1024];
+        let text = read(&path(pid, "stat"), &mut room)?;
+        let (parent, started, layout) = parse_stat(text).ok_or(Errno::PERM)?;
+        Ok(Self { pid, parent, started, image: Image { file: file_id(CWD, &path(pid, "exe"))?, layout } })
+    }
+
+    /// A process that need not be looked into, without its image.
+    pub(super) fn unseen(pid: i32) -> Result<Self, Errno> {
+        let mut room = [0; 1024];
+        let (parent, started) = parse_times(read(&path(pid, "stat"), &mut room)?).ok_or(Errno::SRCH)?;
+        Ok(Self { pid, parent, started, image: Image { file: (0, 0, 0), layout: [0; 5] } })
+    }
+
+    /// Whether the process is still there.
+    pub(super) fn lives(self) -> bool {
+        let mut room = [0; 1024];
+        let text = read(&path(self.pid, "stat"), &mut room);
+        text.ok().and_then(parse_times).is_some_and(|(_, started)| started == self.started)
+    }
+}
+
+/// The process that a thread belongs to.
+pub(super) fn process_of(thread: i32) -> Result<i32, Errno> {
+    // A signal that is none: it finds the thread only in the process of that number.
+    // SAFETY: takes numbers only.
+    match unsafe { libc::syscall(libc::SYS_tgkill, thread, thread, 0) } {
+        0 => return Ok(thread),
+        _ if std::io::Error::last_os_error().raw_os_error() == Some(libc::EPERM) => return Ok(thread),
+        _ => {}
+    }
+    status_field(thread, "Tgid:")
+}
+
+/// The number of a process in its own pid namespace.
+pub(super) fn own_number(pid: i32) -> Result<i32, Errno> {
+    status_field(pid, "NSpid:")
+}
+
+/// Whether the kernel gives the programs of a process random addresses.
+pub(super) fn is_random(pid: i32) -> bool {
+    let number = |path: &str, radix| {
+        let text = std::fs::read_to_string(path).ok()?;
+        u64::from_str_radix(text.trim(), radix).ok()
+    };
+    let off = libc::ADDR_NO_RANDOMIZE as u64;
+    number("/proc/sys/kernel/randomize_va_space", 10).is_some_and(|level| level > 0)
+        && number(&path(pid, "personality"), 16).is_some_and(|personality| personality & off == 0)
+}
+
+/// The last number of a line of the status.
+fn status_field(pid: i32, name: &str) -> Result<i32, Errno> {
+    let mut room = [0; 8192];
+    let text = read(&path(pid, "status"), &mut room)?;
+    let text = String::from_utf8_lossy(text);
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
+    line.and_then(|line| line.split_ascii_whitespace().last()?.parse().ok()).ok_or(Errno::SRCH)
+}
+
+/// What lies where a link of `/proc` leads.
+pub(super) fn open_link(pid: i32, name: &str) -> Result<OwnedFd, Errno> {
+    rustix::fs::open(path(pid, name), OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+}
+
+/// Which file a path leads to, following links.
+pub(super) fn file_id(at: impl std::os::fd::AsFd, path: &str) -> Result<FileId, Errno> {
+    let flags = if path.is_empty() { AtFlags::EMPTY_PATH } else { AtFlags::empty() };
+    let found = statx(at, path, flags, StatxFlags::INO)?;
+    Ok((found.stx_dev_major.into(), found.stx_dev_minor.into(), found.stx_ino))
+}
+
+fn path(pid: i32, name: &str) -> String {
+    let mut path = String::with_capacity(32);
+    _ = write!(path, "/proc/{pid}/{name}");
+    path
+}
+
+fn read<'r>(path: &str, room: &'r mut [u8]) -> Result<&'r [u8], Errno> {
+    let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let length = rustix::io::read(&file, &mut *room)?;
+    Ok(&room[..length])
+}
+
+/// The fields behind the name, which is in parentheses and may hold anything, parentheses too. The first is the third.
+fn fields(text: &[u8]) -> Option<impl Iterator<Item = &str>> {
+    let end = text.iter().rposition(|byte| *byte == b')')?;
+    Some(std::str::from_utf8(&text[end + 1..]).ok()?.split_ascii_whitespace())
+}
+
+/// Parent and time of the start.
+fn parse_times(text: &[u8]) -> Option<(i32, u64)> {
+    let mut fields = fields(text)?;
+    Some((fields.nth(1)?.parse().ok()?, fields.nth(17)?.parse().ok()?))
+}
+
+/// Parent, time of the start, and layout. Who may not look into the process gets no addresses.
+fn parse_stat(text: &[u8]) -> Option<(i32, u64, [u64; 5])> {
+    let (parent, started) = parse_times(text)?;
+    let all: Vec<u64> = fields(text)?.map(|field| field.parse().unwrap_or(0)).collect();
+    // Counted from the third field: start of code, of stack, of the heap, of arguments and of environment.
+    let layout = [23, 25, 44, 45, 47].map(|nth| all.get(nth).copied().unwrap_or(0));
+    (layout[1] != 0 && layout[3] != 0).then_some((parent, started, layout))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fork_has_the_image_of_its_parent_and_another_start_has_not() {
+        let own = Task::of(std::process::id().cast_signed()).unwrap();
+        assert!(own.lives() && own.parent > 0);
+        assert!(!Task { started: own.started + 1, ..own }.lives());
+        let mut children = [0, 1].map(|_| std::process::Command::new("sleep").arg("60").spawn().unwrap());
+        let [one, another] = [&children[0], &children[1]].map(|child| {
+            // Until the exec has happened it has this process's image.
+            loop {
+                let task = Task::of(child.id().cast_signed()).unwrap();
+                if task.image != own.image {
+                    return task;
+                }
+            }
+        });
+        assert_eq!((one.parent, one.image.file), (own.pid, another.image.file));
+        assert_ne!(one.image, another.image);
+        for child in &mut children {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        assert_eq!(Task::of(one.pid).err(), Some(Errno::NOENT));
+    }
+
+    #[test]
+    fn a_thread_is_known_by_its_process() {
+        let own = std::process::id().cast_signed();
+        assert_eq!(process_of(own), Ok(own));
+        let thread = std::thread::spawn(|| process_of(rustix::thread::gettid().as_raw_pid()));
+        assert_eq!(thread.join().unwrap(), Ok(own));
+        assert_eq!(own_number(own), Ok(own));
+    }
+
+    #[test]
+    fn a_process_cannot_lie_by_its_name() {
+        let text = b"7 (a) R 1 (b) S 5 6 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 99 0";
+        assert_eq!(parse_times(text), Some((5, 99)));
+        assert_eq!(parse_stat(text), None);
+    }
+}
