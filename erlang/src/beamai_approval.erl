@@ -39,7 +39,7 @@ decide(Native, Args, Kernel, Context) ->
             Memory = memory(Env, Request, Context),
             case is_remembered(Memory) of
                 true -> allow;
-                false -> ask(approve(Kernel, Context), Request, Memory)
+                false -> ask(approve(Kernel, Context), Request, Memory, Context)
             end;
         {error, _} = Error ->
             Error
@@ -80,21 +80,32 @@ request(Native, Args, Context) ->
 approve(_Kernel, #{approve := Approve}) when Approve =/= undefined -> Approve;
 approve(Kernel, _Context) -> maps:get(approve, Kernel, none).
 
-ask(none, #{subject := Subject, message := Message} = Request, _Memory) ->
+ask(none, #{subject := Subject, message := Message} = Request, _Memory, _Context) ->
     Rules = [["<<\"", Rule, "\">>"] || Rule <- maps:get(wanted, Request, [Subject])],
     Text = [
         Message, ". Nobody can be asked: allow it with a rule, permissions => #{allow => [",
         lists:join(", ", Rules), "]}, or give the kernel or the context an approve callback"
     ],
     {error, refusal(Request, needs_approval, Text)};
-ask(Approve, Request, Memory) ->
+ask(Approve, Request, Memory, Context) ->
     %% Two calls of one invoke_all may ask the same: the second finds the first one's answer.
-    beamai_callback:run(fun() ->
+    Ask = fun() ->
         case is_remembered(Memory) of
             true -> allow;
             false -> answered(call(Approve, Request), Request, Memory)
         end
-    end).
+    end,
+    waited(beamai_callback:run(Ask, Context), Request).
+
+waited({value, Answer}, _Request) ->
+    Answer;
+waited(cancelled, #{tool := Tool}) ->
+    {error, beamai_error:cancelled(Tool)};
+waited(out_of_time, #{tool := Tool, subject := Subject}) ->
+    Text = [Subject, " was not approved before the time of the run's budget was over; ", Tool, " has not run"],
+    {error, beamai_error:new(Tool, timeout, timeout, Text)};
+waited({died, Reason}, Request) ->
+    denied(Request, ["the process of the approve callback ended: ", show(Reason)]).
 
 call(Approve, Request) ->
     try

@@ -1,23 +1,27 @@
 %% @doc The host's callbacks: `approve', `ask_user' and `progress'.
 %%
 %% They run in the process that called the kernel. A worker of `invoke_all' has that process run
-%% them; a handler that asks something stops the clock of its own call meanwhile.
+%% them; a handler that asks something stops the clock of its own call meanwhile. Within the run of an agent, `approve'
+%% and `ask_user' run in a process that this process waits for; see {@link beamai_host_call}.
 -module(beamai_callback).
 
--export([run/1, clock/1, serve/4, settings/1, ask_user/2, ask_user/3, progress/2, short_stack/1]).
+-export([run/2, clock/1, serve/4, settings/1, ask_user/2, ask_user/3, progress/2, short_stack/1]).
 
 %% What a handler or worker may ask of the process it works for.
--type what() :: {run, fun(() -> term())} | {ask_user, [term()]} | {progress, map()} | settings.
+-type what() :: {run, fun(() -> term()), beamai_host_call:ends()} | {ask_user, [term()]} | {progress, map()} | settings.
 -type settings() :: {{ok, beamai_env:t()} | {error, beamai_error:t()}, auto | nif | port}.
 
-%% @doc Runs a callback where it belongs and returns its value. Its time counts for no call's
+%% @doc Runs a callback where it belongs and returns its value, or what ended it. Its time counts for no call's
 %% timeout. An exception in it is raised here again only if it runs here: callers catch inside.
--spec run(fun(() -> Result)) -> Result.
-run(Fun) ->
+-spec run(fun(() -> Result), beamai_context:t()) -> beamai_host_call:outcome(Result).
+run(Fun, Context) ->
+    run_until(Fun, beamai_host_call:ends(Context)).
+
+run_until(Fun, Ends) ->
     case beamai_guard:upstream() of
-        none -> Fun();
-        {worker, Caller, Tag} -> request(Caller, Tag, {run, Fun});
-        {handler, Caller, Tag} -> with_clock_stopped(Caller, Tag, Fun)
+        none -> beamai_host_call:run(Fun, Ends);
+        {worker, Caller, Tag} -> request(Caller, Tag, {run, Fun, Ends});
+        {handler, Caller, Tag} -> with_clock_stopped(Caller, Tag, fun() -> beamai_host_call:run(Fun, Ends) end)
     end.
 
 with_clock_stopped(Caller, Tag, Fun) ->
@@ -69,7 +73,7 @@ ask_user(Questions, Context) ->
 ask_user(Questions, Kernel, Context) ->
     case callback(ask_user, Kernel, Context) of
         none -> ask_user(Questions, Context);
-        _ -> run(fun() -> asked(Questions, Kernel, Context) end)
+        _ -> asked(Questions, Kernel, Context)
     end.
 
 %% @doc Reports progress of a call from within a handler: to the context's `progress', a pid, which
@@ -100,16 +104,24 @@ serve({Pid, Reply}, What, Kernel, Context) ->
     Pid ! {Reply, Answer},
     ok.
 
-do({run, Fun}, _Kernel, _Context) -> run(Fun);
-do({ask_user, Questions}, Kernel, Context) -> run(fun() -> asked(Questions, Kernel, Context) end);
+do({run, Fun, Ends}, _Kernel, Context) -> run_until(Fun, Ends ++ beamai_host_call:ends(Context));
+do({ask_user, Questions}, Kernel, Context) -> asked(Questions, Kernel, Context);
 do({progress, Progress}, _Kernel, Context) -> progress(Progress, Context);
 do(settings, Kernel, Context) -> settings(Kernel, Context).
 
 asked(Questions, Kernel, Context) ->
     case callback(ask_user, Kernel, Context) of
         none -> no_frontend;
-        AskUser -> answer(AskUser, Questions)
+        AskUser -> waited(run(fun() -> answer(AskUser, Questions) end, Context))
     end.
+
+%% Whoever asked finds the run cancelled, or its time over, by itself.
+waited({value, Answer}) -> Answer;
+waited(cancelled) -> cancelled;
+waited(out_of_time) -> cancelled;
+waited({died, Reason}) ->
+    logger:error("beamai: the process of the ask_user callback ended: ~0tp", [Reason]),
+    cancelled.
 
 answer(AskUser, Questions) ->
     try

@@ -50,19 +50,19 @@ complete(#{module := Module, state := State}, #{messages := [_ | _]} = Request) 
     Whole = maps:merge(defaults(Request), Request),
     counted(Module:complete(State, Whole), Whole).
 
-%% A budget has to hold also where nobody counts: about four bytes of text make a token.
-counted({ok, #{usage := unknown, message := Message} = Reply}, #{system := System, messages := Messages}) ->
-    Read = byte_size(System) + lists:sum([bytes(Said) || Said <- Messages]),
-    {ok, Reply#{usage := #{input_tokens => tokens(Read), output_tokens => tokens(bytes(Message)), cached_tokens => 0}}};
+%% A budget has to hold also where nobody counts.
+counted({ok, #{usage := Usage, message := Message} = Reply}, Request) ->
+    Estimates = #{
+        input_tokens => fun() -> beamai_tokens:of_request(Request) end,
+        output_tokens => fun() -> beamai_tokens:of_message(Message) end
+    },
+    Missing = maps:map(fun(_Key, Estimate) -> Estimate() end, maps:without(maps:keys(Usage), Estimates)),
+    {ok, Reply#{usage := maps:merge(maps:merge(#{cached_tokens => 0}, Usage), marked(Missing))}};
 counted(Result, _Request) ->
     Result.
 
-bytes(#{content := Text, tool_calls := Calls}) ->
-    byte_size(Text) + lists:sum([byte_size(Name) + byte_size(beamai_json:text(Args)) || #{name := Name, args := Args} <- Calls]);
-bytes(#{content := Text}) ->
-    byte_size(Text).
-
-tokens(Bytes) -> (Bytes + 3) div 4.
+marked(None) when map_size(None) =:= 0 -> None;
+marked(Missing) -> Missing#{estimated_tokens => lists:sum(maps:values(Missing))}.
 
 defaults(Request) ->
     Kernel = case Request of
@@ -93,14 +93,11 @@ check_tools(#{module := Module, state := State}, Kernel) ->
         false -> ok
     end.
 
-%% @doc A reply, for modules that make some. Without a usage it is estimated.
+%% @doc A reply, for modules that make some. Counts that `usage' does not have are estimated.
 -spec reply(beamai_chat_model:message(), #{stop => beamai_chat_model:stop(), usage => map()}) ->
     beamai_chat_model:reply().
 reply(Message, Rest) ->
-    #{message => Message, stop => maps:get(stop, Rest, stop(Message)), usage => usage(maps:get(usage, Rest, #{}))}.
-
-usage(Nothing) when map_size(Nothing) =:= 0 -> unknown;
-usage(Counts) -> maps:merge(#{input_tokens => 0, output_tokens => 0, cached_tokens => 0}, Counts).
+    #{message => Message, stop => maps:get(stop, Rest, stop(Message)), usage => maps:get(usage, Rest, #{})}.
 
 stop(#{tool_calls := [_ | _]}) -> tool_calls;
 stop(_Message) -> end_turn.

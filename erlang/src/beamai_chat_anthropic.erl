@@ -9,7 +9,7 @@
 -export([new/1, complete/2, instructions/1, check_tools/2]).
 -export([url/1, headers/2, body/2, whole/1, begin_stream/0, event/3, end_stream/1]).
 
--import(beamai_chat_http, [count/2]).
+-import(beamai_chat_http, [count/3, counts/1]).
 
 -record(stream, {
     %% By their index: how each began, and the pieces that came for its keys, last first.
@@ -180,7 +180,7 @@ stopped(_Delta, State) -> State.
 
 %% Later counts hold over earlier ones.
 counted(#{<<"usage">> := #{} = Usage}, #stream{usage = Known} = State) ->
-    State#stream{usage = maps:merge(Known, Usage)};
+    State#stream{usage = maps:merge(Known, maps:filter(fun(_Key, Count) -> Count =/= null end, Usage))};
 counted(_Event, State) ->
     State.
 
@@ -238,18 +238,23 @@ with_raw(Blocks, Message) ->
 
 with_stop(<<"max_tokens">>, Rest) -> Rest#{stop => max_tokens};
 with_stop(<<"refusal">>, Rest) -> Rest#{stop => refusal};
-with_stop(_Other, Rest) -> Rest.
+with_stop(Usual, Rest) when Usual =:= none; Usual =:= null; Usual =:= <<"end_turn">>; Usual =:= <<"tool_use">> -> Rest;
+with_stop(Other, Rest) -> Rest#{stop => Other}.
 
 usage(None) when map_size(None) =:= 0 ->
     #{};
 usage(Usage) ->
-    Cached = count(<<"cache_read_input_tokens">>, Usage),
-    Written = count(<<"cache_creation_input_tokens">>, Usage),
-    #{
-        input_tokens => count(<<"input_tokens">>, Usage) + Cached + Written,
-        output_tokens => count(<<"output_tokens">>, Usage),
-        cached_tokens => Cached
-    }.
+    Cached = count(<<"cache_read_input_tokens">>, Usage, 0),
+    Written = count(<<"cache_creation_input_tokens">>, Usage, 0),
+    counts([
+        {input_tokens, whole_input(count(<<"input_tokens">>, Usage, unknown), Cached + Written)},
+        {output_tokens, count(<<"output_tokens">>, Usage, unknown)},
+        {cached_tokens, Cached}
+    ]).
+
+%% The server counts apart what it read from its cache and what it put there.
+whole_input(unknown, _Cached) -> unknown;
+whole_input(Input, Cached) -> Input + Cached.
 
 said(#{<<"message">> := Message} = Error) when is_binary(Message) ->
     #{reason => reason(maps:get(<<"type">>, Error, null)), message => Message};

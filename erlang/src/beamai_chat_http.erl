@@ -4,8 +4,13 @@
 %% whole, and tried again.
 -module(beamai_chat_http).
 
--export([complete/3, url/2, accepted/2, arguments/1, cut_off/2, text/2, count/2, broke_off/0]).
+-export([complete/3, url/2, accepted/2, arguments/1, cut_off/2, text/2, count/3, counts/1, broke_off/0]).
 -export_type([wire_event/0]).
+
+-define(CUT_OFF, <<
+    "the answer reached its limit of tokens before the arguments of this call were whole; call again with shorter "
+    "arguments, or with the work in several calls"
+>>).
 
 %% An object of the answer: the data of an event, or all of it.
 -type wire_event() :: #{binary() => term()}.
@@ -182,12 +187,12 @@ decoded({ok, #{} = Args}) -> #{args => Args};
 decoded({ok, _}) -> #{args => #{}, invalid => <<"the arguments are no JSON object">>};
 decoded({error, Why}) -> #{args => #{}, invalid => <<"the arguments: ", Why/binary>>}.
 
-%% @doc The calls of an answer, of which the last one is none where the answer was cut off before its arguments came.
+%% @doc The calls of an answer, of which the last one is none where the answer was cut off before or within its arguments.
 -spec cut_off(WasCut :: boolean(), [beamai_chat_model:call()]) -> [beamai_chat_model:call()].
 cut_off(true, [_ | _] = Calls) ->
     case lists:split(length(Calls) - 1, Calls) of
-        {Before, [#{args := Args} = Last]} when map_size(Args) =:= 0, not is_map_key(invalid, Last) ->
-            Before ++ [Last#{invalid => <<"the answer reached its limit of tokens before the arguments of this call">>}];
+        {Before, [#{args := Args} = Last]} when map_size(Args) =:= 0 ->
+            Before ++ [Last#{invalid => ?CUT_OFF}];
         _ ->
             Calls
     end;
@@ -252,13 +257,18 @@ problem(Reason, Message) ->
 fault(Reason, Message) ->
     {error, problem(Reason, Message)}.
 
-%% @doc A count of an answer; 0 where it has none.
--spec count(binary(), term()) -> non_neg_integer().
-count(Key, Object) ->
+%% @doc A count of an answer; `Default' where it has none, or null.
+-spec count(binary(), term(), Default) -> non_neg_integer() | Default.
+count(Key, Object, Default) ->
     case Object of
         #{Key := Count} when is_number(Count), Count >= 0 -> trunc(Count);
-        _ -> 0
+        _ -> Default
     end.
+
+%% @doc The counts that a server gave, without those that it did not.
+-spec counts([{Key :: atom(), non_neg_integer() | unknown}]) -> #{atom() => non_neg_integer()}.
+counts(Counts) ->
+    maps:from_list([{Key, Count} || {Key, Count} <- Counts, Count =/= unknown]).
 
 %% @doc The error of a stream that ended too early.
 -spec broke_off() -> {error, beamai_chat_model:error()}.

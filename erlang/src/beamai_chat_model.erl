@@ -42,14 +42,16 @@
     %% Monotonic milliseconds by which the answer must be there.
     until := integer() | infinity
 }.
-%% `unknown' only between a module and {@link beamai_chat:complete/2}, which puts an estimate there.
--type reply() :: #{message := message(), stop := stop(), usage := usage() | unknown}.
+-type reply() :: #{message := message(), stop := stop(), usage := usage()}.
+%% Binaries are stop reasons of a provider that have no atom here, as it wrote them.
 -type stop() :: end_turn | tool_calls | max_tokens | refusal | binary().
-%% Tokens. `input_tokens' counts those that were read from a cache, too.
+%% Tokens. `input_tokens' counts those that were read from a cache, too. A module gives the counts that it has; {@link
+%% beamai_chat:complete/2} fills in the others with estimates, and says in `estimated_tokens' how many tokens those are.
 -type usage() :: #{
-    input_tokens := non_neg_integer(),
-    output_tokens := non_neg_integer(),
-    cached_tokens := non_neg_integer()
+    input_tokens => non_neg_integer(),
+    output_tokens => non_neg_integer(),
+    cached_tokens => non_neg_integer(),
+    estimated_tokens => non_neg_integer()
 }.
 %% `text' and `reasoning' come as they are written. After `retry' the answer begins anew.
 -type event() ::

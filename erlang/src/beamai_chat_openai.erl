@@ -10,7 +10,7 @@
 -export([new/1, complete/2, instructions/1, check_tools/2]).
 -export([url/1, headers/2, body/2, whole/1, begin_stream/0, event/3, end_stream/1]).
 
--import(beamai_chat_http, [count/2]).
+-import(beamai_chat_http, [count/3, counts/1]).
 
 -type piece() :: #{index := term(), id := binary(), name := binary(), json := [binary()]}.
 
@@ -215,11 +215,11 @@ counted(Event, State) ->
 
 usage(#{<<"usage">> := #{} = Usage}) ->
     Details = maps:get(<<"prompt_tokens_details">>, Usage, #{}),
-    #{
-        input_tokens => count(<<"prompt_tokens">>, Usage),
-        output_tokens => count(<<"completion_tokens">>, Usage),
-        cached_tokens => count(<<"cached_tokens">>, Details)
-    };
+    counts([
+        {input_tokens, count(<<"prompt_tokens">>, Usage, unknown)},
+        {output_tokens, count(<<"completion_tokens">>, Usage, unknown)},
+        {cached_tokens, count(<<"cached_tokens">>, Details, unknown)}
+    ]);
 usage(_Event) ->
     #{}.
 
@@ -252,7 +252,10 @@ identified(Id) -> Id.
 
 with_stop(<<"length">>, Rest) -> Rest#{stop => max_tokens};
 with_stop(<<"content_filter">>, Rest) -> Rest#{stop => refusal};
-with_stop(_Other, Rest) -> Rest.
+with_stop(Usual, Rest) when Usual =:= none; Usual =:= <<"stop">>; Usual =:= <<"tool_calls">>; Usual =:= <<"function_call">> ->
+    Rest;
+with_stop(Other, Rest) ->
+    Rest#{stop => Other}.
 
 said(#{<<"message">> := Message} = Error) when is_binary(Message) ->
     #{reason => reason(maps:get(<<"type">>, Error, null), maps:get(<<"code">>, Error, null)), message => Message};

@@ -127,7 +127,13 @@ through(Door, Env, #{tool := Tool} = Call, #{run := Run} = Options) ->
     end.
 
 %% A budget may leave less time than the tool has by itself.
-timed(Door, Env, Call, #{timeout := Own, context := Context} = Options) ->
+timed(Door, Env, #{tool := Tool} = Call, #{context := Context} = Options) ->
+    case beamai_budget:is_time_over(Context) of
+        true -> {error, beamai_error:out_of_time(Tool)};
+        false -> in_time(Door, Env, Call, Options)
+    end.
+
+in_time(Door, Env, Call, #{timeout := Own, context := Context} = Options) ->
     case beamai_budget:in_time(Own, Context) of
         Own -> pass(Door, Env, Call, Options);
         Less -> pass(Door, Env, Call#{timeout => Less}, Options#{timeout := Less})
