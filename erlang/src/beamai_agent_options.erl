@@ -23,6 +23,11 @@
     budget => beamai_budget:limits(),
     %% What every run's context begins with.
     context => beamai_context:t(),
+    %% What the agent is called in the contexts of its calls, and in its store; a new name by default. With a store a
+    %% binary.
+    agent_id => term(),
+    %% Where each message is stored as it is made; see {@link beamai_agent:resume/2}.
+    store => module() | beamai_store:t(),
     %% A conversation to go on with, as {@link beamai_agent:conversation/1} gave it.
     conversation => beamai_conversation:t()
 }.
@@ -42,13 +47,24 @@ agent(#{llm := _} = Options) ->
     Given = maps:from_list([{Key, agent(Key, Value)} || {Key, Value} <- maps:to_list(Options)]),
     Defaults = #{
         plugins => [], system_prompt => <<>>, max_iterations => 20, profile => default, budget => #{}, context => #{},
-        conversation => beamai_conversation:new()
+        conversation => beamai_conversation:new(), store => none
     },
-    maps:merge(Defaults, Given);
+    named(maps:merge(Defaults, Given));
 agent(#{}) ->
     bad(llm, "is missing: a model made with beamai_chat:new");
 agent(_Other) ->
     bad(options, "must be a map").
+
+%% A store finds what it has of an agent by its name.
+named(#{store := {_, _}} = Settings) when not is_map_key(agent_id, Settings) ->
+    bad(agent_id, "is missing: with a store, the name under which the agent's runs are stored");
+named(#{store := {_, _}, agent_id := Id}) when not is_binary(Id); Id =:= <<>> ->
+    bad(agent_id, ["must be a binary where there is a store, not ", show(Id)]);
+named(#{context := Context} = Settings) ->
+    maps:merge(#{agent_id => beamai_context:get(agent_id, Context, new_id())}, Settings).
+
+new_id() ->
+    <<"agent_", (binary:encode_hex(crypto:strong_rand_bytes(8)))/binary>>.
 
 agent(llm, #{module := _, state := _} = Model) -> Model;
 agent(llm, _Other) -> bad(llm, "must be a model made with beamai_chat:new");
@@ -59,6 +75,13 @@ agent(system_prompt, Text) when is_binary(Text) ->
     Text;
 agent(profile, Profile) when Profile =:= default; Profile =:= plan -> Profile;
 agent(agents, Agents) -> beamai_agents:load(Agents);
+agent(agent_id, undefined) -> bad(agent_id, "cannot be undefined");
+agent(agent_id, Id) -> Id;
+agent(store, Store) ->
+    case beamai_store:new(Store) of
+        {ok, Checked} -> Checked;
+        {error, Why} -> bad(store, Why)
+    end;
 agent(conversation, Stored) ->
     case beamai_conversation:load(Stored) of
         {ok, Conversation} -> Conversation;

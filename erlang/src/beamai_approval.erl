@@ -95,7 +95,14 @@ ask(Approve, Request, Memory, Context) ->
             false -> answered(call(Approve, Request), Request, Memory)
         end
     end,
-    waited(beamai_callback:run(Ask, Context), Request).
+    About = #{for => approval, tool => maps:get(tool, Request), request => Request},
+    Wait = fun() -> beamai_callback:run(Ask, Context) end,
+    waited(beamai_agent_events:waiting(About, Context, {Wait, fun answer_name/1}), Request).
+
+answer_name({value, allow}) -> allow;
+answer_name({value, {error, _}}) -> deny;
+answer_name({died, _Reason}) -> deny;
+answer_name(Ended) -> Ended.
 
 waited({value, Answer}, _Request) ->
     Answer;
@@ -104,6 +111,9 @@ waited(cancelled, #{tool := Tool}) ->
 waited(out_of_time, #{tool := Tool, subject := Subject}) ->
     Text = [Subject, " was not approved before the time of the run's budget was over; ", Tool, " has not run"],
     {error, beamai_error:new(Tool, timeout, timeout, Text)};
+waited({unrecorded, Reason}, #{tool := Tool}) ->
+    Text = [Tool, " has not run: the run's store failed: ", show(Reason)],
+    {error, beamai_error:new(Tool, execution_failed, io, Text)};
 waited({died, Reason}, Request) ->
     denied(Request, ["the process of the approve callback ended: ", show(Reason)]).
 

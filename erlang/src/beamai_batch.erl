@@ -152,7 +152,8 @@ not_run(Call, _Why, Batch) ->
     start(Call, Batch).
 
 done(Tag, Index, Result) ->
-    #batch{done = Done, spent = Spent} = Batch = get_batch(Tag),
+    #batch{done = Done, spent = Spent, context = Context, options = Options} = Batch = get_batch(Tag),
+    _ = beamai_crash:log(Result, context(Index, Options, Context)),
     put_batch(Batch#batch{done = Done#{Index => Result}}),
     _ = report({done, Index, Result, maps:get(Index, Spent, 0)}, Batch),
     ok.

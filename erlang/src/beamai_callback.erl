@@ -5,10 +5,13 @@
 %% and `ask_user' run in a process that this process waits for; see {@link beamai_host_call}.
 -module(beamai_callback).
 
--export([run/2, clock/1, serve/4, settings/1, ask_user/2, ask_user/3, progress/2, short_stack/1]).
+-export([run/2, clock/1, serve/4, settings/1, ask_user/2, ask_user/3, progress/2, event/2, short_stack/1]).
+-export_type([events/0]).
 
 %% What a handler or worker may ask of the process it works for.
--type what() :: {run, fun(() -> term()), beamai_host_call:ends()} | {ask_user, [term()]} | {progress, map()} | settings.
+-type what() :: {run, fun(() -> term()), beamai_host_call:ends()} | {ask_user, [term()]} | {progress, map()} | {event, term(), events()} | settings.
+%% The process of an agent's run, and what it does with events of its calls.
+-type events() :: {pid(), fun((term()) -> ok | {error, term()})}.
 -type settings() :: {{ok, beamai_env:t()} | {error, beamai_error:t()}, auto | nif | port}.
 
 %% @doc Runs a callback where it belongs and returns its value, or what ended it. Its time counts for no call's
@@ -66,14 +69,14 @@ ask_user(Questions, Context) ->
         {_Kind, Caller, Tag} -> request(Caller, Tag, {ask_user, Questions})
     end.
 
-%% @doc As {@link ask_user/2}, for a call of this kernel: its own `ask_user' comes before that of the call
-%% which this one is part of.
--spec ask_user(Questions :: [term()], beamai_kernel:kernel(), beamai_context:t()) ->
+%% @doc As {@link ask_user/2}, for a call of this kernel that has done nothing yet: its own `ask_user' comes before that
+%% of the call which this one is part of.
+-spec ask_user(Questions :: [term()], {Tool :: binary(), beamai_kernel:kernel()}, beamai_context:t()) ->
     {ok, term()} | cancelled | no_frontend.
-ask_user(Questions, Kernel, Context) ->
+ask_user(Questions, {Tool, Kernel}, Context) ->
     case callback(ask_user, Kernel, Context) of
         none -> ask_user(Questions, Context);
-        _ -> asked(Questions, Kernel, Context)
+        AskUser -> waited(watched(AskUser, #{questions => Questions, tool => Tool}, Context))
     end.
 
 %% @doc Reports progress of a call from within a handler: to the context's `progress', a pid, which
@@ -82,13 +85,33 @@ ask_user(Questions, Kernel, Context) ->
 progress(Progress, #{progress := Pid} = Context) when is_pid(Pid) ->
     Pid ! {beamai_progress, beamai_context:get(run_id, Context), Progress},
     ok;
-progress(Progress, #{progress := Fun}) when is_function(Fun, 1) ->
+progress(Progress, #{progress := Fun} = Context) when is_function(Fun, 1) ->
+    Named = of_call(Progress, Context),
     case beamai_guard:upstream() of
-        none -> report(Fun, Progress);
-        {_Kind, Caller, Tag} -> request(Caller, Tag, {progress, Progress})
+        none -> report(Fun, Named);
+        {_Kind, Caller, Tag} -> request(Caller, Tag, {progress, Named})
     end;
 progress(_Progress, _Context) ->
     ok.
+
+%% Calls of an agent run side by side.
+of_call(#{agent := _, event := _} = Event, _Context) -> Event;
+of_call(Progress, #{call_id := Id}) when not is_map_key(call_id, Progress) -> Progress#{call_id => Id};
+of_call(Progress, _Context) -> Progress.
+
+%% @doc Tells the run of the agent that a call belongs to what happens in it, in the run's own process. Outside of runs
+%% nobody hears it. The error is that the run could not store it.
+-spec event(term(), beamai_context:t()) -> ok | {error, term()}.
+event(Event, #{agent_events := Events}) -> deliver(Event, Events);
+event(_Event, _Context) -> ok.
+
+deliver(Event, {Pid, Fun}) when Pid =:= self() ->
+    Fun(Event);
+deliver(Event, Events) ->
+    case beamai_guard:upstream() of
+        none -> ok;
+        {_Kind, Caller, Tag} -> request(Caller, Tag, {event, Event, Events})
+    end.
 
 request(Caller, Tag, What) ->
     Reply = make_ref(),
@@ -107,18 +130,29 @@ serve({Pid, Reply}, What, Kernel, Context) ->
 do({run, Fun, Ends}, _Kernel, Context) -> run_until(Fun, Ends ++ beamai_host_call:ends(Context));
 do({ask_user, Questions}, Kernel, Context) -> asked(Questions, Kernel, Context);
 do({progress, Progress}, _Kernel, Context) -> progress(Progress, Context);
+do({event, Event, Events}, _Kernel, _Context) -> deliver(Event, Events);
 do(settings, Kernel, Context) -> settings(Kernel, Context).
 
 asked(Questions, Kernel, Context) ->
     case callback(ask_user, Kernel, Context) of
         none -> no_frontend;
-        AskUser -> waited(run(fun() -> answer(AskUser, Questions) end, Context))
+        AskUser -> waited(watched(AskUser, #{questions => Questions}, Context))
     end.
+
+watched(AskUser, #{questions := Questions} = About, Context) ->
+    Ask = fun() -> run(fun() -> answer(AskUser, Questions) end, Context) end,
+    beamai_agent_events:waiting(About#{for => question}, Context, {Ask, fun answer_name/1}).
+
+answer_name({value, {ok, _}}) -> answered;
+answer_name({value, Other}) -> Other;
+answer_name({died, _}) -> cancelled;
+answer_name(Ended) -> Ended.
 
 %% Whoever asked finds the run cancelled, or its time over, by itself.
 waited({value, Answer}) -> Answer;
 waited(cancelled) -> cancelled;
 waited(out_of_time) -> cancelled;
+waited({unrecorded, _Reason}) -> cancelled;
 waited({died, Reason}) ->
     logger:error("beamai: the process of the ask_user callback ended: ~0tp", [Reason]),
     cancelled.
@@ -156,10 +190,10 @@ complain(Name, Class, Reason, Stack) ->
         Name, Class, Reason, short_stack(Stack)
     ]).
 
-%% @doc The top of a stack trace, without arguments: they may be whole files, or secrets.
--spec short_stack([term()]) -> [{module(), atom(), arity()}].
+%% @doc The top of a stack trace with files and lines, without arguments: they may be whole files, or secrets.
+-spec short_stack([term()]) -> [{module(), atom(), arity(), [{file | line, term()}]}].
 short_stack(Stack) ->
     lists:sublist([frame(Entry) || Entry <- Stack], 5).
 
-frame({M, F, Args, _Location}) when is_list(Args) -> {M, F, length(Args)};
-frame({M, F, Arity, _Location}) -> {M, F, Arity}.
+frame({M, F, Args, Location}) when is_list(Args) -> frame({M, F, length(Args), Location});
+frame({M, F, Arity, Location}) -> {M, F, Arity, [Info || {Key, _} = Info <- Location, Key =:= file orelse Key =:= line]}.

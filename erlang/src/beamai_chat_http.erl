@@ -7,6 +7,8 @@
 -export([complete/3, url/2, accepted/2, arguments/1, cut_off/2, text/2, count/3, counts/1, broke_off/0]).
 -export_type([wire_event/0]).
 
+%% The least bytes that a secret has.
+-define(SECRET_BYTES, 8).
 -define(CUT_OFF, <<
     "the answer reached its limit of tokens before the arguments of this call were whole; call again with shorter "
     "arguments, or with the work in several calls"
@@ -39,31 +41,34 @@
 -spec complete(Wire :: module(), Options :: map(), beamai_chat_model:request()) ->
     {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
 complete(Wire, Options, Request) ->
-    case {key(Options), beamai_json:encode(Wire:body(Options, Request))} of
-        {{ok, Key}, {ok, Body}} ->
-            Http = http(Wire, Options, Key, Body),
-            Try = fun() -> hidden(try_it(Wire, Http, Request), Key) end,
+    case {key(Options), beamai_chat_options:headers(Options), beamai_json:encode(Wire:body(Options, Request))} of
+        {{ok, Key}, {ok, Headers}, {ok, Body}} ->
+            Http = http(Wire, Options, Key, Headers, Body),
+            Secrets = [Key || is_binary(Key)] ++ [list_to_binary(Value) || {_, Value} <- Headers],
+            Try = fun() -> hidden(try_it(Wire, Http, Request), Secrets) end,
             beamai_chat_retry:run(Options, Request, Try);
-        {error, _} ->
+        {error, _, _} ->
             fault(authentication, "the function in api_key gave no key: printable text without spaces or line breaks");
-        {_, {error, Why}} ->
+        {_, error, _} ->
+            fault(authentication, "a function in headers gave no value: text without line breaks");
+        {_, _, {error, Why}} ->
             fault(invalid_request, ["the conversation cannot be sent: ", Why])
     end.
 
 key(#{api_key := Secret}) -> beamai_secret:reveal(Secret);
 key(_Options) -> {ok, none}.
 
-http(Wire, Options, Key, Body) ->
-    Own = maps:get(headers, Options),
+http(Wire, Options, Key, Own, Body) ->
     Given = [Name || {Name, _} <- Own],
     Default = [Header || {Name, _} = Header <- Wire:headers(Options, Key), not lists:member(Name, Given)],
     Kept = maps:with([connect_timeout, idle_timeout, timeout, cacertfile], Options),
     Kept#{url => Wire:url(Options), headers => Own ++ Default, body => Body}.
 
-%% A server may repeat the key in what it says.
-hidden({error, #{message := Message} = Error}, Key) when is_binary(Key) ->
-    {error, Error#{message := beamai_secret:hide(Message, Key)}};
-hidden(Result, _Key) ->
+%% A server may repeat the key in what it says. Short values, such as a version, are no secrets and may be words.
+hidden({error, #{message := Message} = Error}, Secrets) ->
+    Long = [Secret || Secret <- Secrets, byte_size(Secret) >= ?SECRET_BYTES],
+    {error, Error#{message := lists:foldl(fun(Secret, Text) -> beamai_secret:hide(Text, Secret) end, Message, Long)}};
+hidden(Result, _Secrets) ->
     Result.
 
 try_it(Wire, Http, #{emit := Emit, run := Run} = Request) ->

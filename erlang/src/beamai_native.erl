@@ -173,7 +173,7 @@ answer({consult, Question}, Kernel, {_, _, #{tool := Tool}, #{context := Context
         {error, _} = Error -> Error
     end;
 answer({question, Questions}, Kernel, {_, _, #{tool := Tool}, #{context := Context}} = Try) ->
-    case beamai_callback:ask_user(Questions, Kernel, Context) of
+    case beamai_callback:ask_user(Questions, {Tool, Kernel}, Context) of
         {ok, Answers} ->
             case is_answers(Answers) of
                 true -> again(answers, answers({ok, Answers}), Kernel, Try);
