@@ -34,6 +34,8 @@
     conversation := beamai_conversation:t(),
     agent_id := term(),
     store := none | beamai_store:t(),
+    window := pos_integer() | infinity,
+    compaction := off | beamai_agent_window:options(),
     %% What of a stored run is not done yet.
     unfinished := none | beamai_agent_log:unfinished()
 }.
@@ -83,6 +85,13 @@
     | {progress, map()}
     %% Of the run so far.
     | {usage, #{atom() => non_neg_integer()}}
+    %% The conversation was made shorter: estimated tokens before and after, and how many messages were summarised.
+    | {compacted, #{
+        tokens_before := non_neg_integer(),
+        tokens_after := non_neg_integer(),
+        summarised := non_neg_integer(),
+        duration_us := non_neg_integer()
+    }}
     %% What is left of the budget, after each answer; `time' in milliseconds. Only where something is limited.
     | {budget, #{tokens => non_neg_integer(), time => non_neg_integer()}}
     %% The last event of a run.
@@ -177,7 +186,11 @@ run(Agent, Input) ->
     {ok, result(), agent()} | {error, failure(), agent()}.
 run(Agent, Input, Options) ->
     Text = text(Input),
-    beamai_agent_run:start(Agent, #{role => user, content => Text}, beamai_agent_options:run(Options)).
+    Settings = beamai_agent_options:run(Options),
+    beamai_agent_run:start(Agent, pinned(#{role => user, content => Text}, Settings), Settings).
+
+pinned(Input, #{pin := true}) -> Input#{pinned => true};
+pinned(Input, _Settings) -> Input.
 
 %% In a conversation it could never be sent.
 text(Input) ->

@@ -106,8 +106,13 @@ loop(#run{budget = Budget, tag = Tag} = Run, State) ->
         {{error, Reason}, _, _} -> {error, {store, Reason}, State};
         {none, true, _} -> {error, cancelled, State};
         {none, false, {out_of, What}} -> {error, {out_of_budget, What}, State};
-        {none, false, ok} -> ask(Run, State#state{iteration = State#state.iteration + 1})
+        {none, false, ok} -> fitted(beamai_agent_window:fit(Run, State), Run)
     end.
+
+fitted({ok, #state{iteration = Iteration} = State}, Run) ->
+    ask(Run, State#state{iteration = Iteration + 1, is_shrunk = false});
+fitted({error, Error, State}, Run) ->
+    failed(Error, Run, State).
 
 ask(#run{agent = #{llm := Model}, emit = Emit, tag = Tag} = Run, #state{iteration = Iteration} = State) ->
     #{messages := Messages, kernel := #{tools := Tools}} = Request = request(Run, State),
@@ -131,13 +136,14 @@ request(#run{system = System, kernel = Kernel, emit = Emit, tag = Tag, budget = 
         until => beamai_budget:until(Budget)
     }.
 
-asked({error, #{reason := cancelled}}, _Duration, Run, State) ->
-    {error, cancelled, broken_off(Run, State)};
-asked({error, Error}, _Duration, #run{budget = Budget} = Run, State) ->
-    case beamai_budget:left(Budget) of
-        {out_of, What} -> {error, {out_of_budget, What}, broken_off(Run, State)};
-        ok -> {error, {model, Error}, State}
+asked({error, #{reason := context_overflow} = Error}, _Duration, Run, #state{is_shrunk = false} = State) ->
+    case beamai_agent_window:shrink(Run, State) of
+        {ok, Shorter} -> ask(Run, Shorter#state{is_shrunk = true});
+        {error, Other, Same} -> failed(Other, Run, Same);
+        off -> failed(Error, Run, State)
     end;
+asked({error, Error}, _Duration, Run, State) ->
+    failed(Error, Run, State);
 asked({ok, #{message := Message, usage := Usage, stop := Stop}}, Duration, Run, State) ->
     #run{budget = Budget, emit = Emit, tag = Tag} = Run,
     ok = beamai_budget:spend(Usage, Budget),
@@ -150,10 +156,18 @@ asked({ok, #{message := Message, usage := Usage, stop := Stop}}, Duration, Run, 
     Emit({usage, beamai_budget:spent(Budget)}),
     budget(beamai_budget:remaining(Budget), Emit),
     #state{conversation = Conversation} = State,
-    Said = State#state{conversation = beamai_conversation:add([Message], Conversation)},
+    Said = beamai_agent_window:counted(Usage, State#state{conversation = beamai_conversation:add([Message], Conversation)}),
     case Message of
         #{tool_calls := [_ | _] = Calls} -> loop(Run, called(Calls, Run, Said));
         #{} -> finished(Stop, Run, Said)
+    end.
+
+failed(#{reason := cancelled}, Run, State) ->
+    {error, cancelled, broken_off(Run, State)};
+failed(Error, #run{budget = Budget} = Run, State) ->
+    case beamai_budget:left(Budget) of
+        {out_of, What} -> {error, {out_of_budget, What}, broken_off(Run, State)};
+        ok -> {error, {model, Error}, State}
     end.
 
 budget(Unlimited, _Emit) when map_size(Unlimited) =:= 0 -> ok;

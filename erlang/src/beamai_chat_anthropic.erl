@@ -1,7 +1,7 @@
 %% @doc Anthropic's messages.
 %%
 %% Options: {@link beamai_chat_options:http()}. `base_url' is `https://api.anthropic.com' by default, `max_tokens'
-%% 8192. `params' takes what there is beyond this, such as thinking; its blocks are sent back as they came.
+%% 8192, `cache' `auto'. `params' takes what there is beyond this, such as thinking; its blocks are sent back as they came.
 -module(beamai_chat_anthropic).
 -behaviour(beamai_chat_model).
 -behaviour(beamai_chat_http).
@@ -22,7 +22,7 @@
 %% @doc Checks the options; raises `{bad_option, Key}'.
 -spec new(beamai_chat_options:http()) -> beamai_chat_options:checked().
 new(Options) ->
-    beamai_chat_options:http(Options, #{base_url => <<"https://api.anthropic.com">>, max_tokens => 8192}).
+    beamai_chat_options:http(Options, #{base_url => <<"https://api.anthropic.com">>, max_tokens => 8192, cache => auto}).
 
 %% @doc Has the model answer.
 -spec complete(beamai_chat_options:checked(), beamai_chat_model:request()) ->
@@ -63,7 +63,8 @@ body(#{model := Model, max_tokens := Most, stream := Stream, params := Params} =
         <<"messages">> => messages(maps:get(messages, Request), Options)
     },
     Rest = [temperature(Options), system(Request), tools(Options, Request), Params],
-    lists:foldl(fun(More, Acc) -> maps:merge(Acc, More) end, Body, Rest).
+    Whole = lists:foldl(fun(More, Acc) -> maps:merge(Acc, More) end, Body, Rest),
+    beamai_anthropic_cache:marked(maps:get(cache, Options), Whole).
 
 temperature(#{temperature := Number}) -> #{<<"temperature">> => Number};
 temperature(_Options) -> #{}.
@@ -257,9 +258,17 @@ whole_input(unknown, _Cached) -> unknown;
 whole_input(Input, Cached) -> Input + Cached.
 
 said(#{<<"message">> := Message} = Error) when is_binary(Message) ->
-    #{reason => reason(maps:get(<<"type">>, Error, null)), message => Message};
+    #{reason => reason(maps:get(<<"type">>, Error, null), Message), message => Message};
 said(_Other) ->
     #{reason => failed, message => <<"the server reported an error without a message">>}.
+
+reason(Type, Message) when Type =:= <<"invalid_request_error">>; Type =:= <<"request_too_large">> ->
+    case beamai_chat_overflow:is_overflow([Type, Message]) of
+        true -> context_overflow;
+        false -> reason(Type)
+    end;
+reason(Type, _Message) ->
+    reason(Type).
 
 reason(<<"rate_limit_error">>) -> rate_limited;
 reason(<<"overloaded_error">>) -> overloaded;

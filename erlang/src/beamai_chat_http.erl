@@ -218,7 +218,7 @@ status_error(Status, Headers, Body) ->
     Message = [
         "the server answered ", integer_to_list(Status), ": ", beamai_error:show(said(Body), 500), later(Headers)
     ],
-    Error = (problem(status_reason(Status), Message))#{status => Status},
+    Error = (problem(status_reason(Status, Body), Message))#{status => Status},
     case beamai_chat_retry:retry_after(Headers) of
         {ok, Delay} -> Error#{retry_after => Delay};
         none -> Error
@@ -229,6 +229,18 @@ later(Headers) ->
         {ok, Delay} -> ["; it asks to wait ", integer_to_list((Delay + 999) div 1000), " s"];
         none -> ""
     end.
+
+%% Throttling is said in similar words.
+status_reason(Status, Body) when Status =:= 400; Status =:= 413; Status =:= 422; Status =:= 500 ->
+    case beamai_chat_overflow:is_overflow(codes(beamai_json:decode(Body)) ++ [said(Body)]) of
+        true -> context_overflow;
+        false -> status_reason(Status)
+    end;
+status_reason(Status, _Body) ->
+    status_reason(Status).
+
+codes({ok, #{<<"error">> := #{} = Error}}) -> [maps:get(Key, Error, null) || Key <- [<<"code">>, <<"type">>]];
+codes(_Other) -> [].
 
 status_reason(429) -> rate_limited;
 status_reason(408) -> overloaded;

@@ -75,6 +75,8 @@
     | tls
     | timeout
     | too_large
+    %% The conversation does not fit the model's context window.
+    | context_overflow
     | invalid_response
     | cancelled
     | no_more_turns

@@ -258,11 +258,21 @@ with_stop(Other, Rest) ->
     Rest#{stop => Other}.
 
 said(#{<<"message">> := Message} = Error) when is_binary(Message) ->
-    #{reason => reason(maps:get(<<"type">>, Error, null), maps:get(<<"code">>, Error, null)), message => Message};
+    #{reason => reason(maps:get(<<"type">>, Error, null), maps:get(<<"code">>, Error, null), Message), message => Message};
 said(Message) when is_binary(Message) ->
     #{reason => failed, message => Message};
 said(_Other) ->
     #{reason => failed, message => <<"the server reported an error without a message">>}.
+
+reason(Type, Code, Message) ->
+    case reason(Type, Code) of
+        rate_limited -> rate_limited;
+        Other ->
+            case beamai_chat_overflow:is_overflow([Type, Code, Message]) of
+                true -> context_overflow;
+                false -> Other
+            end
+    end.
 
 reason(_Type, Code) when Code =:= 429; Code =:= <<"rate_limit_exceeded">> -> rate_limited;
 reason(_Type, Code) when is_integer(Code), Code >= 500 -> overloaded;

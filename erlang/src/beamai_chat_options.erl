@@ -20,6 +20,9 @@
     strict => boolean(),
     %% Whether the model can look at the images of results; true by default.
     images => boolean(),
+    %% Whether Anthropic is told to keep the beginning of the conversation in its cache; `auto', its default: where there
+    %% are tools. Other providers do it unasked.
+    cache => auto | boolean(),
     %% Further keys of the request's JSON.
     params => #{binary() => term()},
     %% Further headers. Their values are kept as keys are: nothing shows them.
@@ -63,6 +66,7 @@ option(base_url, Url) -> base_url(Url);
 option(stream, Flag) when is_boolean(Flag) -> Flag;
 option(strict, Flag) when is_boolean(Flag) -> Flag;
 option(images, Flag) when is_boolean(Flag) -> Flag;
+option(cache, Cache) when is_boolean(Cache); Cache =:= auto -> Cache;
 option(params, Params) when is_map(Params) -> Params;
 option(headers, Headers) when is_list(Headers) -> [header(Header) || Header <- Headers];
 option(cacertfile, File) when is_binary(File); is_list(File) -> File;
@@ -75,7 +79,7 @@ option(Key, Number) when
 ->
     number(Key, Number, 1);
 option(Key, Value) ->
-    case lists:member(Key, [stream, strict, images, params, headers, cacertfile, temperature]) of
+    case lists:member(Key, [stream, strict, images, cache, params, headers, cacertfile, temperature]) of
         true -> bad(Key, ["cannot be ", show(Value)]);
         false -> bad(Key, "is not an option of a model over HTTP")
     end.

@@ -20,5 +20,9 @@
     conversation :: beamai_conversation:t(),
     context :: beamai_context:t(),
     iteration = 0 :: non_neg_integer(),
-    tool_calls = 0 :: non_neg_integer()
+    tool_calls = 0 :: non_neg_integer(),
+    %% The provider's count of tokens, and of how many messages it is.
+    counted = none :: none | {non_neg_integer(), non_neg_integer()},
+    %% Whether the provider has refused this request as too long before.
+    is_shrunk = false :: boolean()
 }).

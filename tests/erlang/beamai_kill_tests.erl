@@ -18,6 +18,7 @@ survive(Dir, Kills, Done) when Done < Kills ->
     ok = file:make_dir(Scenario),
     Killed = one(Scenario, min(5, Kills - Done), 0),
     judged(Scenario),
+    Kills > 4 andalso ?debugFmt("run ~b: killed ~b times", [Done, Killed]),
     survive(Dir, Kills, Done + max(1, Killed));
 survive(_Dir, _Kills, _Done) ->
     ok.
@@ -65,7 +66,8 @@ ended(Port, Pid, Timer, Said) ->
         {Port, {data, {_, Line}}} ->
             ended(Port, Pid, Timer, [Line | Said]);
         {kill, Port} ->
-            [] = os:cmd("kill -9 " ++ integer_to_list(Pid)),
+            %% It may just have ended by itself.
+            _ = os:cmd("kill -9 " ++ integer_to_list(Pid) ++ " 2>/dev/null"),
             ended(Port, Pid, Timer, Said);
         {Port, {exit_status, 0}} ->
             receive {kill, Port} -> ok after 0 -> ok end,
