@@ -10,14 +10,14 @@
 %% @doc Runs the agent with an input.
 -spec start(beamai_agent:agent(), Input :: beamai_chat_model:message(), Settings :: map()) -> ended().
 start(Agent, Input, Settings) ->
-    within(Agent, Settings, fun(Run, State) -> loop(Run, said([Input], Run, settled(Run, State))) end).
+    within(Agent, Settings, Input, fun(Run, State) -> loop(Run, said([Input], Run, settled(Run, State))) end).
 
 %% @doc Goes on with the run that is not finished.
 -spec resume(beamai_agent:agent(), Settings :: map()) -> ended().
 resume(#{unfinished := #{unknown := Unknown}} = Agent, Settings) ->
-    within(Agent, Settings, fun(Run, State) -> loop(Run, answered(Unknown, Run, State)) end).
+    within(Agent, Settings, none, fun(Run, State) -> loop(Run, answered(Unknown, Run, State)) end).
 
-within(#{conversation := Conversation, context := Own} = Agent, Settings, Fun) ->
+within(#{conversation := Conversation, context := Own} = Agent, Settings, Input, Fun) ->
     Given = beamai_context:merge(Own, maps:get(context, Settings, #{})),
     Id = maps:get(run_id, Settings, beamai_context:get(run_id, Given, make_ref())),
     Tag = beamai_runs:enter(Id),
@@ -26,7 +26,8 @@ within(#{conversation := Conversation, context := Own} = Agent, Settings, Fun) -
         ok = beamai_agent_answer:begin_anew(Tag),
         (Run#run.emit)({started, Id}),
         State = #state{conversation = Conversation, context = context(Run)},
-        ended(logged(Run, State, Fun), Run)
+        Span = beamai_spans:start_agent(State#state.context, Input),
+        ended(logged(Run, State, Fun), Span, Run)
     after
         beamai_agent_log:close(Tag),
         beamai_agent_answer:forget(Tag),
@@ -255,7 +256,7 @@ gone_on(Run, #state{conversation = Conversation} = State) ->
 
 %%% The end
 
-ended({Outcome, What, State}, #run{agent = Agent, budget = Budget, emit = Emit, tag = Tag} = Run) ->
+ended({Outcome, What, State}, Span, #run{agent = Agent, budget = Budget, emit = Emit, tag = Tag} = Run) ->
     Usage = beamai_budget:spent(Budget),
     #state{conversation = Conversation, tool_calls = Calls, iteration = Iterations, context = Context} = State,
     Kept = beamai_agent_context:kept(maps:get(context, Agent), Run#run.given, Context),
@@ -267,6 +268,7 @@ ended({Outcome, What, State}, #run{agent = Agent, budget = Budget, emit = Emit, 
         unfinished := unfinished(IsDone)
     },
     Counts = #{iterations => Iterations, tool_calls => Calls, usage => Usage},
+    ok = beamai_spans:stop_agent(Span, {Outcome, What, Counts}),
     Emit({ended, maps:merge(Counts#{outcome => Outcome, duration_us => us_since(Run#run.started)}, why(Outcome, What))}),
     case Outcome of
         error -> {error, What, After};

@@ -33,7 +33,8 @@
     waiting = [] :: [{Index :: pos_integer(), Name :: term(), Args :: term()}],
     %% Whose call a worker works on, and whether its answer is the call's or a filter waits for it.
     workers = #{} :: #{pid() => {Tool :: binary(), pos_integer(), done | next}},
-    %% Microseconds that workers have spent on a call.
+    spans = #{} :: #{pos_integer() => beamai_telemetry:span()},
+    %% Native time units that workers have spent on a call.
     spent = #{} :: #{pos_integer() => non_neg_integer()},
     %% Answers of workers whose end has not been seen, or that a filter waits for.
     answers = #{} :: #{pid() => beamai_call:result()},
@@ -135,6 +136,7 @@ start_or_serve(#batch{tag = Tag}) ->
 start({Index, Name, Args}, #batch{tag = Tag, kernel = #{tools := Tools}, options = Options} = Batch) ->
     Context = context(Index, Options, Batch#batch.context),
     _ = report({started, Index}, Batch),
+    put_batch(with_span(Index, beamai_spans:start_tool(Name, Args, Context), get_batch(Tag))),
     case Tools of
         #{Name := #plan{filters = []} = Plan} ->
             _ = start_worker(Tag, {Index, done}, Plan, Args, Context),
@@ -152,11 +154,16 @@ not_run(Call, _Why, Batch) ->
     start(Call, Batch).
 
 done(Tag, Index, Result) ->
-    #batch{done = Done, spent = Spent, context = Context, options = Options} = Batch = get_batch(Tag),
+    #batch{done = Done, spans = Spans, spent = Spent, context = Context, options = Options} = Batch = get_batch(Tag),
     _ = beamai_crash:log(Result, context(Index, Options, Context)),
+    Duration = maps:get(Index, Spent, 0),
+    _ = is_map_key(Index, Spans) andalso beamai_spans:stop_tool(maps:get(Index, Spans), Result, Duration),
     put_batch(Batch#batch{done = Done#{Index => Result}}),
-    _ = report({done, Index, Result, maps:get(Index, Spent, 0)}, Batch),
+    _ = report({done, Index, Result, erlang:convert_time_unit(Duration, native, microsecond)}, Batch),
     ok.
+
+with_span(_Index, off, Batch) -> Batch;
+with_span(Index, Span, #batch{spans = Spans} = Batch) -> Batch#batch{spans = Spans#{Index => Span}}.
 
 %% What the innermost filter calls. A filter may call it in a process of its own: no batch there.
 core(Tag, Index, Plan) ->
@@ -206,7 +213,7 @@ work(Caller, Tag, Run, Kernel, Plan, Args, Context) ->
 serve(Tag) ->
     receive
         {Tag, {answer, Worker, Result, Duration}} ->
-            answered(Worker, Result, erlang:convert_time_unit(Duration, native, microsecond), get_batch(Tag));
+            answered(Worker, Result, Duration, get_batch(Tag));
         {Tag, _Monitor, process, Worker, Reason} ->
             beamai_guard:unwatch(Worker),
             ended(Worker, Reason, get_batch(Tag));

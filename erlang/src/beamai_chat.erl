@@ -48,7 +48,8 @@ complete(Model, Text) when is_binary(Text) ->
     complete(Model, #{messages => [#{role => user, content => Text}]});
 complete(#{module := Module, state := State}, #{messages := [_ | _]} = Request) ->
     Whole = maps:merge(defaults(Request), Request),
-    counted(Module:complete(State, Whole), Whole).
+    Span = beamai_spans:start_model(Module, State, Whole),
+    beamai_spans:stop_model(Span, counted(Module:complete(State, Whole), Whole)).
 
 %% A budget has to hold also where nobody counts.
 counted({ok, #{usage := Usage, message := Message} = Reply}, Request) ->

@@ -1,0 +1,123 @@
+%% @doc Spans of tool calls, model requests and agents' runs, as telemetry events.
+%%
+%% The events are `[beamai, tool | model | agent, start | stop | exception]', with the measurements of
+%% `telemetry:span/3': `system_time' and `monotonic_time', then `duration', in native units, and for models the tokens.
+%% Their metadata have `run_id', `telemetry_span_context', which a span's events share, and attributes under the names of
+%% OpenTelemetry's conventions for generative AI, as atoms; {@link beamai_spans} lists them. Texts, arguments and results
+%% are not in them unless the application's environment says `{telemetry_contents, true}'.
+%%
+%% Where the library `telemetry' is there, its handlers get the events; without it, those of {@link attach/4} do. With
+%% neither, a call looks at one term and goes on. Whether the library is there is found out once; a host that loads it
+%% later, or changes the environment, calls {@link refresh/0}.
+-module(beamai_telemetry).
+
+-export([attach/4, detach/1, refresh/0]).
+-export([start/2, stop/3]).
+-export_type([event/0, handler/0, span/0]).
+
+-type event() :: [atom()].
+%% As those of `telemetry'. One that raises is logged and detached.
+-type handler() :: fun((event(), Measurements :: map(), Metadata :: map(), Config :: term()) -> term()).
+-opaque span() :: off | {Kind :: atom(), Started :: integer(), Metadata :: map(), state()}.
+-type state() :: #{library := boolean(), contents := boolean(), handlers := [{term(), [event()], handler(), term()}]}.
+
+%%% For hosts
+
+%% @doc Has a fun called at events, in the process in which they happen; without the library `telemetry'.
+-spec attach(Id :: term(), [event()], handler(), Config :: term()) -> ok | {error, already_exists}.
+attach(Id, Events, Fun, Config) when is_list(Events), is_function(Fun, 4) ->
+    changed(fun(#{handlers := Handlers} = State) ->
+        case lists:keymember(Id, 1, Handlers) of
+            true -> {{error, already_exists}, State};
+            false -> {ok, State#{handlers := Handlers ++ [{Id, Events, Fun, Config}]}}
+        end
+    end).
+
+%% @doc Ends what {@link attach/4} began.
+-spec detach(Id :: term()) -> ok | {error, not_found}.
+detach(Id) ->
+    changed(fun(#{handlers := Handlers} = State) ->
+        case lists:keytake(Id, 1, Handlers) of
+            {value, _, Others} -> {ok, State#{handlers := Others}};
+            false -> {{error, not_found}, State}
+        end
+    end).
+
+%% @doc Looks again whether `telemetry' is there, and at the environment.
+-spec refresh() -> ok.
+refresh() ->
+    changed(fun(State) -> {ok, (found())#{handlers := maps:get(handlers, State)}} end).
+
+changed(Change) ->
+    global:trans({?MODULE, self()}, fun() ->
+        {Answer, State} = Change(whole(persistent_term:get(?MODULE, undefined))),
+        persistent_term:put(?MODULE, kept(State)),
+        Answer
+    end, [node()]).
+
+whole(#{} = State) -> State;
+whole(_OffOrUndefined) -> found().
+
+kept(#{library := false, handlers := []}) -> off;
+kept(State) -> State.
+
+found() ->
+    IsLoaded = code:ensure_loaded(telemetry) =:= {module, telemetry},
+    #{
+        library => IsLoaded andalso erlang:function_exported(telemetry, execute, 3),
+        contents => application:get_env(beamai, telemetry_contents, false) =:= true,
+        handlers => []
+    }.
+
+%%% For what is traced
+
+%% @doc Begins a span. The fun says what is known of it; it gets whether contents are wanted, and is called only where
+%% somebody listens.
+-spec start(Kind :: atom(), fun((Contents :: boolean()) -> map())) -> span().
+start(Kind, Describe) ->
+    case persistent_term:get(?MODULE, undefined) of
+        off ->
+            off;
+        undefined ->
+            ok = refresh(),
+            start(Kind, Describe);
+        #{contents := Contents} = State ->
+            Started = erlang:monotonic_time(),
+            Metadata = (Describe(Contents))#{telemetry_span_context => make_ref()},
+            execute([beamai, Kind, start], #{system_time => erlang:system_time(), monotonic_time => Started}, Metadata, State),
+            {Kind, Started, Metadata, State}
+    end.
+
+%% @doc Ends a span. `Duration' is in native units, or `measured' from its start. The fun says how it ended: further
+%% measurements and metadata, and whether something was raised.
+-spec stop(span(), Duration :: measured | integer(), fun((Contents :: boolean()) -> {stop | exception, map(), map()})) -> ok.
+stop(off, _Duration, _Describe) ->
+    ok;
+stop({Kind, Started, Metadata, #{contents := Contents} = State}, Duration, Describe) ->
+    Now = erlang:monotonic_time(),
+    {Suffix, Measurements, More} = Describe(Contents),
+    Times = #{monotonic_time => Now, duration => duration(Duration, Now - Started)},
+    execute([beamai, Kind, Suffix], maps:merge(Measurements, Times), maps:merge(Metadata, More), State).
+
+duration(measured, Measured) -> Measured;
+duration(Duration, _Measured) -> Duration.
+
+execute(Event, Measurements, Metadata, #{library := Library, handlers := Handlers}) ->
+    _ = Library andalso apply(telemetry, execute, [Event, Measurements, Metadata]),
+    lists:foreach(
+        fun({Id, Events, Fun, Config}) ->
+            lists:member(Event, Events) andalso handled(Id, Fun, [Event, Measurements, Metadata, Config])
+        end,
+        Handlers
+    ).
+
+handled(Id, Fun, Args) ->
+    try
+        apply(Fun, Args)
+    catch
+        Class:Reason:Stack ->
+            logger:error("beamai: the telemetry handler ~0tp raised ~p:~0tp at ~0tp, and is detached", [
+                Id, Class, Reason, beamai_callback:short_stack(Stack)
+            ]),
+            detach(Id)
+    end.
