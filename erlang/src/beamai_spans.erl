@@ -22,8 +22,8 @@
 start_tool(Name, Args, Context) ->
     beamai_telemetry:start(tool, fun(Contents) ->
         Own = #{'gen_ai.operation.name' => <<"execute_tool">>, 'gen_ai.tool.name' => Name, 'gen_ai.tool.type' => <<"function">>},
-        Call = named([{'gen_ai.tool.call.id', call_id}], Context),
-        merged([Own, Call, ids(Context), content(Contents, 'gen_ai.tool.call.arguments', Args)])
+        Call = copied(call_id, Context, 'gen_ai.tool.call.id', Own),
+        with_content(Contents, 'gen_ai.tool.call.arguments', Args, ids(Context, Call))
     end).
 
 %% @doc Ends the span of a tool call.
@@ -38,10 +38,10 @@ stop_tool(Span, Result, Duration) ->
     Result.
 
 tool_ended({ok, Value, _Context}, Contents) ->
-    {stop, #{}, content(Contents, 'gen_ai.tool.call.result', Value)};
+    {stop, #{}, with_content(Contents, 'gen_ai.tool.call.result', Value, #{})};
 tool_ended({error, #{details := #{reason := crash, class := Class, exception := Reason} = Details}}, Contents) ->
     %% What is raised may hold what the handler worked on.
-    Raised = merged([content(Contents, reason, Reason), maps:with([stacktrace], Details)]),
+    Raised = with_content(Contents, reason, Reason, maps:with([stacktrace], Details)),
     {exception, #{}, Raised#{kind => Class, 'error.type' => <<"crash">>}};
 tool_ended({error, #{error_type := Type, details := #{reason := Reason}}}, _Contents) when is_atom(Reason); is_binary(Reason) ->
     {stop, #{}, #{'error.type' => error_type(Type, Reason)}};
@@ -57,11 +57,9 @@ error_type(Type, Reason) -> iolist_to_binary(io_lib:format("~ts.~ts", [Type, Rea
 start_model(Module, State, #{context := Context} = Request) ->
     beamai_telemetry:start(model, fun(Contents) ->
         Own = #{'gen_ai.operation.name' => <<"chat">>, 'gen_ai.provider.name' => provider(Module)},
-        Model = named([{'gen_ai.request.model', model}, {'gen_ai.request.max_tokens', max_tokens}], State),
-        merged([
-            Own, Model, ids(Context), content(Contents, 'gen_ai.system_instructions', maps:get(system, Request)),
-            content(Contents, 'gen_ai.input.messages', maps:get(messages, Request))
-        ])
+        Model = copied(model, State, 'gen_ai.request.model', copied(max_tokens, State, 'gen_ai.request.max_tokens', Own)),
+        Instructed = with_content(Contents, 'gen_ai.system_instructions', maps:get(system, Request), ids(Context, Model)),
+        with_content(Contents, 'gen_ai.input.messages', maps:get(messages, Request), Instructed)
     end).
 
 provider(beamai_chat_openai) -> <<"openai">>;
@@ -77,7 +75,7 @@ stop_model(Span, Result) ->
 
 model_ended({ok, #{message := Message, stop := Stop, usage := Usage}}, Contents) ->
     Own = #{'gen_ai.response.finish_reasons' => [finish(Stop)]},
-    {stop, tokens(Usage), merged([Own, usage(Usage), content(Contents, 'gen_ai.output.messages', [Message])])};
+    {stop, tokens(Usage), with_content(Contents, 'gen_ai.output.messages', [Message], usage(Usage, Own))};
 model_ended({error, #{reason := Reason}}, _Contents) ->
     {stop, #{}, #{'error.type' => atom_to_binary(Reason)}}.
 
@@ -86,12 +84,10 @@ finish(Stop) -> Stop.
 
 tokens(Usage) -> maps:with([input_tokens, output_tokens, cached_tokens, estimated_tokens], Usage).
 
-usage(Usage) ->
-    Names = [
-        {'gen_ai.usage.input_tokens', input_tokens}, {'gen_ai.usage.output_tokens', output_tokens},
-        {'gen_ai.usage.cache_read.input_tokens', cached_tokens}
-    ],
-    named(Names, Usage).
+usage(Usage, Metadata) ->
+    Input = copied(input_tokens, Usage, 'gen_ai.usage.input_tokens', Metadata),
+    Output = copied(output_tokens, Usage, 'gen_ai.usage.output_tokens', Input),
+    copied(cached_tokens, Usage, 'gen_ai.usage.cache_read.input_tokens', Output).
 
 %%% Agents
 
@@ -100,8 +96,8 @@ usage(Usage) ->
 start_agent(Context, Input) ->
     beamai_telemetry:start(agent, fun(Contents) ->
         Own = #{'gen_ai.operation.name' => <<"invoke_agent">>},
-        Name = [{'gen_ai.agent.name', agent_id} || is_binary(maps:get(agent_id, Context, none))],
-        merged([Own, named(Name, Context), ids(Context), content(Contents andalso Input =/= none, 'gen_ai.input.messages', [Input])])
+        Named = copied(agent_id, maps:filter(fun(_Key, Name) -> is_binary(Name) end, Context), 'gen_ai.agent.name', Own),
+        with_content(Contents andalso Input =/= none, 'gen_ai.input.messages', [Input], ids(Context, Named))
     end).
 
 %% @doc Ends the span of a run.
@@ -109,7 +105,7 @@ start_agent(Context, Input) ->
 stop_agent(Span, {Outcome, What, #{usage := Usage} = Counts}) ->
     beamai_telemetry:stop(Span, measured, fun(_Contents) ->
         Measurements = maps:merge(tokens(Usage), maps:with([iterations, tool_calls], Counts)),
-        {stop, Measurements, merged([usage(Usage), run_ended(Outcome, What)])}
+        {stop, Measurements, usage(Usage, run_ended(Outcome, What))}
     end).
 
 run_ended(ok, Stop) -> #{'gen_ai.response.finish_reasons' => [finish(Stop)]};
@@ -122,14 +118,16 @@ failure(Kind) -> atom_to_binary(Kind).
 
 %%% All of them
 
-ids(Context) ->
-    Names = [{'gen_ai.agent.id', agent_id}, {'gen_ai.conversation.id', session_id}, {run_id, run_id}],
-    named(Names, Context).
+ids(Context, Metadata) ->
+    Agent = copied(agent_id, Context, 'gen_ai.agent.id', Metadata),
+    Session = copied(session_id, Context, 'gen_ai.conversation.id', Agent),
+    copied(run_id, Context, run_id, Session).
 
-named(Names, Values) ->
-    maps:from_list([{Name, maps:get(Key, Values)} || {Name, Key} <- Names, is_map_key(Key, Values)]).
+copied(Key, Values, Name, Metadata) ->
+    case Values of
+        #{Key := Value} -> Metadata#{Name => Value};
+        #{} -> Metadata
+    end.
 
-content(true, Name, Value) -> #{Name => Value};
-content(false, _Name, _Value) -> #{}.
-
-merged(Maps) -> lists:foldl(fun(Map, All) -> maps:merge(All, Map) end, #{}, Maps).
+with_content(true, Name, Value, Metadata) -> Metadata#{Name => Value};
+with_content(false, _Name, _Value, Metadata) -> Metadata.

@@ -18,8 +18,14 @@
 -type event() :: [atom()].
 %% As those of `telemetry'. One that raises is logged and detached.
 -type handler() :: fun((event(), Measurements :: map(), Metadata :: map(), Config :: term()) -> term()).
--opaque span() :: off | {Kind :: atom(), Started :: integer(), Metadata :: map(), state()}.
--type state() :: #{library := boolean(), contents := boolean(), handlers := [{term(), [event()], handler(), term()}]}.
+-opaque span() :: off | {Kind :: atom(), Started :: integer(), Metadata :: map() | fun((boolean()) -> map()), state()}.
+%% `listening': the handlers of each event.
+-type state() :: #{
+    library := boolean(),
+    contents := boolean(),
+    handlers := [{term(), [event()], handler(), term()}],
+    listening := #{event() => [{term(), handler(), term()}]}
+}.
 
 %%% For hosts
 
@@ -59,14 +65,18 @@ whole(#{} = State) -> State;
 whole(_OffOrUndefined) -> found().
 
 kept(#{library := false, handlers := []}) -> off;
-kept(State) -> State.
+kept(#{handlers := Handlers} = State) ->
+    Events = lists:usort(lists:append([Wanted || {_, Wanted, _, _} <- Handlers])),
+    Of = fun(Event) -> [{Id, Fun, Config} || {Id, Wanted, Fun, Config} <- Handlers, lists:member(Event, Wanted)] end,
+    State#{listening := maps:from_list([{Event, Of(Event)} || Event <- Events])}.
 
 found() ->
     IsLoaded = code:ensure_loaded(telemetry) =:= {module, telemetry},
     #{
         library => IsLoaded andalso erlang:function_exported(telemetry, execute, 3),
         contents => application:get_env(beamai, telemetry_contents, false) =:= true,
-        handlers => []
+        handlers => [],
+        listening => #{}
     }.
 
 %%% For what is traced
@@ -81,12 +91,23 @@ start(Kind, Describe) ->
         undefined ->
             ok = refresh(),
             start(Kind, Describe);
-        #{contents := Contents} = State ->
-            Started = erlang:monotonic_time(),
-            Metadata = (Describe(Contents))#{telemetry_span_context => make_ref()},
-            execute([beamai, Kind, start], #{system_time => erlang:system_time(), monotonic_time => Started}, Metadata, State),
-            {Kind, Started, Metadata, State}
+        #{} = State ->
+            begun(Kind, erlang:monotonic_time(), Describe, heard_by([beamai, Kind, start], State), State)
     end.
+
+%% Where nobody hears of starts, what is known is said at the end alone.
+begun(Kind, Started, Describe, {false, []}, State) ->
+    {Kind, Started, Describe, State};
+begun(Kind, Started, Describe, Listeners, State) ->
+    Metadata = metadata(Describe, State),
+    Measurements = #{system_time => erlang:system_time(), monotonic_time => Started},
+    execute([beamai, Kind, start], Measurements, Metadata, Listeners),
+    {Kind, Started, Metadata, State}.
+
+metadata(#{} = Metadata, _State) -> Metadata;
+metadata(Describe, #{contents := Contents}) -> (Describe(Contents))#{telemetry_span_context => make_ref()}.
+
+heard_by(Event, #{library := Library, listening := Listening}) -> {Library, maps:get(Event, Listening, [])}.
 
 %% @doc Ends a span. `Duration' is in native units, or `measured' from its start. The fun says how it ended: further
 %% measurements and metadata, and whether something was raised.
@@ -96,24 +117,28 @@ stop(off, _Duration, _Describe) ->
 stop({Kind, Started, Metadata, #{contents := Contents} = State}, Duration, Describe) ->
     Now = erlang:monotonic_time(),
     {Suffix, Measurements, More} = Describe(Contents),
-    Times = #{monotonic_time => Now, duration => duration(Duration, Now - Started)},
-    execute([beamai, Kind, Suffix], maps:merge(Measurements, Times), maps:merge(Metadata, More), State).
+    Event = [beamai, Kind, Suffix],
+    case heard_by(Event, State) of
+        {false, []} ->
+            ok;
+        Listeners ->
+            Times = Measurements#{monotonic_time => Now, duration => duration(Duration, Now - Started)},
+            execute(Event, Times, maps:merge(metadata(Metadata, State), More), Listeners)
+    end.
 
 duration(measured, Measured) -> Measured;
 duration(Duration, _Measured) -> Duration.
 
-execute(Event, Measurements, Metadata, #{library := Library, handlers := Handlers}) ->
+execute(Event, Measurements, Metadata, {Library, Listening}) ->
     _ = Library andalso apply(telemetry, execute, [Event, Measurements, Metadata]),
     lists:foreach(
-        fun({Id, Events, Fun, Config}) ->
-            lists:member(Event, Events) andalso handled(Id, Fun, [Event, Measurements, Metadata, Config])
-        end,
-        Handlers
+        fun({Id, Fun, Config}) -> handled(Id, Fun, Event, Measurements, Metadata, Config) end,
+        Listening
     ).
 
-handled(Id, Fun, Args) ->
+handled(Id, Fun, Event, Measurements, Metadata, Config) ->
     try
-        apply(Fun, Args)
+        Fun(Event, Measurements, Metadata, Config)
     catch
         Class:Reason:Stack ->
             logger:error("beamai: the telemetry handler ~0tp raised ~p:~0tp at ~0tp, and is detached", [
