@@ -2,7 +2,7 @@
 %% pinned stays word for word, and so does the request that is being worked on.
 -module(beamai_compaction).
 
--export([without_old_results/2, split/2, summarised/3, transcript/2, cut_results/2]).
+-export([without_old_results/2, split/2, summarised/3, transcript/2, cut_results/2, readable/1]).
 -export_type([summary/0]).
 
 -type messages() :: [beamai_chat_model:message()].
@@ -56,6 +56,8 @@ cut(#{role := tool, content := Text} = Message, Most) when byte_size(Text) > Mos
 cut(Message, _Most) ->
     Message.
 
+%% @doc The text without half a character at its end.
+-spec readable(binary()) -> binary().
 readable(Text) ->
     case unicode:characters_to_binary(Text) of
         {incomplete, Whole, _} -> Whole;

@@ -21,7 +21,7 @@
 -opaque span() :: off | {Kind :: atom(), Started :: integer(), Metadata :: map() | fun((boolean()) -> map()), state()}.
 %% `listening': the handlers of each event.
 -type state() :: #{
-    library := boolean(),
+    library := none | module(),
     contents := boolean(),
     handlers := [{term(), [event()], handler(), term()}],
     listening := #{event() => [{term(), handler(), term()}]}
@@ -64,20 +64,26 @@ changed(Change) ->
 whole(#{} = State) -> State;
 whole(_OffOrUndefined) -> found().
 
-kept(#{library := false, handlers := []}) -> off;
+kept(#{library := none, handlers := []}) -> off;
 kept(#{handlers := Handlers} = State) ->
     Events = lists:usort(lists:append([Wanted || {_, Wanted, _, _} <- Handlers])),
     Of = fun(Event) -> [{Id, Fun, Config} || {Id, Wanted, Fun, Config} <- Handlers, lists:member(Event, Wanted)] end,
     State#{listening := maps:from_list([{Event, Of(Event)} || Event <- Events])}.
 
 found() ->
-    IsLoaded = code:ensure_loaded(telemetry) =:= {module, telemetry},
     #{
-        library => IsLoaded andalso erlang:function_exported(telemetry, execute, 3),
+        library => library(),
         contents => application:get_env(beamai, telemetry_contents, false) =:= true,
         handlers => [],
         listening => #{}
     }.
+
+%% It is no dependency, so its name must not look like a call.
+library() ->
+    case code:ensure_loaded(telemetry) of
+        {module, Module} -> hd([Module || erlang:function_exported(Module, execute, 3)] ++ [none]);
+        {error, _} -> none
+    end.
 
 %%% For what is traced
 
@@ -96,7 +102,7 @@ start(Kind, Describe) ->
     end.
 
 %% Where nobody hears of starts, what is known is said at the end alone.
-begun(Kind, Started, Describe, {false, []}, State) ->
+begun(Kind, Started, Describe, {none, []}, State) ->
     {Kind, Started, Describe, State};
 begun(Kind, Started, Describe, Listeners, State) ->
     Metadata = metadata(Describe, State),
@@ -119,7 +125,7 @@ stop({Kind, Started, Metadata, #{contents := Contents} = State}, Duration, Descr
     {Suffix, Measurements, More} = Describe(Contents),
     Event = [beamai, Kind, Suffix],
     case heard_by(Event, State) of
-        {false, []} ->
+        {none, []} ->
             ok;
         Listeners ->
             Times = Measurements#{monotonic_time => Now, duration => duration(Duration, Now - Started)},
@@ -130,7 +136,7 @@ duration(measured, Measured) -> Measured;
 duration(Duration, _Measured) -> Duration.
 
 execute(Event, Measurements, Metadata, {Library, Listening}) ->
-    _ = Library andalso apply(telemetry, execute, [Event, Measurements, Metadata]),
+    _ = Library =/= none andalso Library:execute(Event, Measurements, Metadata),
     lists:foreach(
         fun({Id, Fun, Config}) -> handled(Id, Fun, Event, Measurements, Metadata, Config) end,
         Listening
