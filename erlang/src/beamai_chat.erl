@@ -1,4 +1,4 @@
-%% @doc Chat models: one interface to OpenAI-compatible servers, Anthropic, functions from text to text, and scripts.
+%% @doc Chat models: one interface to OpenAI-compatible servers, Anthropic, Gemini, functions from text to text, and scripts.
 %%
 %% ```
 %% Model = beamai_chat:new(openai, #{base_url => <<"http://localhost:8080/v1">>, model => <<"some-model">>}),
@@ -11,11 +11,11 @@
 -export([new/2, complete/2, instructions/2, check_tools/2, reply/2]).
 -export_type([model/0, provider/0]).
 
--type provider() :: openai | anthropic | text | scripted.
+-type provider() :: openai | anthropic | gemini | text | scripted.
 -opaque model() :: #{module := module(), state := beamai_chat_model:state()}.
 
 %% @doc A model. The options are those of the provider: {@link beamai_chat_openai}, {@link beamai_chat_anthropic},
-%% {@link beamai_chat_text}, {@link beamai_chat_scripted}; or of a module of your own with the behaviour {@link
+%% {@link beamai_chat_gemini}, {@link beamai_chat_text}, {@link beamai_chat_scripted}; or of a module of your own with the behaviour {@link
 %% beamai_chat_model}. Raises `{bad_option, Key}' and `{bad_provider, Provider}'.
 -spec new(provider() | module(), Options :: map()) -> model().
 new(Provider, Options) when is_map(Options) ->
@@ -24,6 +24,7 @@ new(Provider, Options) when is_map(Options) ->
 
 module(openai) -> beamai_chat_openai;
 module(anthropic) -> beamai_chat_anthropic;
+module(gemini) -> beamai_chat_gemini;
 module(text) -> beamai_chat_text;
 module(scripted) -> beamai_chat_scripted;
 module(Module) when is_atom(Module) ->
@@ -95,10 +96,10 @@ check_tools(#{module := Module, state := State}, Kernel) ->
     end.
 
 %% @doc A reply, for modules that make some. Counts that `usage' does not have are estimated.
--spec reply(beamai_chat_model:message(), #{stop => beamai_chat_model:stop(), usage => map()}) ->
+-spec reply(beamai_chat_model:message(), #{stop => beamai_chat_model:stop(), usage => map(), reasoning => binary()}) ->
     beamai_chat_model:reply().
 reply(Message, Rest) ->
-    #{message => Message, stop => maps:get(stop, Rest, stop(Message)), usage => maps:get(usage, Rest, #{})}.
+    (maps:with([reasoning], Rest))#{message => Message, stop => maps:get(stop, Rest, stop(Message)), usage => maps:get(usage, Rest, #{})}.
 
 stop(#{tool_calls := [_ | _]}) -> tool_calls;
 stop(_Message) -> end_turn.

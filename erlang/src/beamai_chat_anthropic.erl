@@ -131,7 +131,9 @@ id(Id) -> beamai_chat_http:accepted(Id, 128).
 whole(#{<<"type">> := <<"error">>, <<"error">> := Error}) ->
     {error, said(Error)};
 whole(#{<<"content">> := Blocks} = Answer) ->
-    reply(Blocks, maps:get(<<"stop_reason">>, Answer, null), maps:get(<<"usage">>, Answer, #{}), #{}).
+    {ok, Reply} = reply(Blocks, maps:get(<<"stop_reason">>, Answer, null), maps:get(<<"usage">>, Answer, #{}), #{}),
+    Thought = [Text || #{<<"type">> := <<"thinking">>, <<"thinking">> := Text} <- Blocks, is_binary(Text)],
+    {ok, Reply#{reasoning => iolist_to_binary(Thought)}}.
 
 %% @private
 -spec begin_stream() -> #stream{}.

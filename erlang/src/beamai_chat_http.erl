@@ -160,11 +160,12 @@ finished(#answer{form = unknown}) ->
 finished(#answer{wire = Wire, state = State}) ->
     understood(fun() -> Wire:end_stream(State) end).
 
-announced({ok, #{message := #{content := Content}}} = Ok, Emit) when Content =/= <<>> ->
-    Emit({text, Content}),
+announced({ok, #{message := #{content := Content}} = Reply} = Ok, Emit) ->
+    _ = [Emit({reasoning, Text}) || #{reasoning := Text} <- [Reply], Text =/= <<>>],
+    Content =/= <<>> andalso Emit({text, Content}),
     Ok;
-announced(Result, _Emit) ->
-    Result.
+announced({error, _} = Error, _Emit) ->
+    Error.
 
 %% @doc A name or an id as every provider takes it back, in the history of a conversation: models make up names, and
 %% servers ids, that are refused there.

@@ -42,7 +42,8 @@
     %% Monotonic milliseconds by which the answer must be there.
     until := integer() | infinity
 }.
--type reply() :: #{message := message(), stop := stop(), usage := usage()}.
+%% `reasoning' is what the model thought, of an answer that came whole.
+-type reply() :: #{message := message(), stop := stop(), usage := usage(), reasoning => binary()}.
 %% Binaries are stop reasons of a provider that have no atom here, as it wrote them.
 -type stop() :: end_turn | tool_calls | max_tokens | refusal | binary().
 %% Tokens. `input_tokens' counts those that were read from a cache, too. A module gives the counts that it has; {@link

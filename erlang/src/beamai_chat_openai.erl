@@ -127,9 +127,10 @@ whole(#{<<"error">> := Error}) when Error =/= null ->
     {error, said(Error)};
 whole(#{<<"choices">> := [#{<<"message">> := Message} = Choice | _]} = Answer) ->
     Calls = [begun(Call) || Call <- list(<<"tool_calls">>, Message)],
-    end_stream(#stream{
+    {ok, Reply} = end_stream(#stream{
         text = [spoken(Message)], calls = lists:reverse(Calls), finish = finish(Choice), usage = usage(Answer), done = true
-    }).
+    }),
+    {ok, Reply#{reasoning => thought(Message)}}.
 
 %% @private
 -spec begin_stream() -> #stream{}.
@@ -150,11 +151,14 @@ event(Event, State, _Emit) ->
     {ok, counted(Event, State)}.
 
 delta(Delta, #stream{text = Text} = State, Emit) ->
-    Reasoning = first(beamai_chat_http:text(<<"reasoning_content">>, Delta), beamai_chat_http:text(<<"reasoning">>, Delta)),
+    Reasoning = thought(Delta),
     Reasoning =/= <<>> andalso Emit({reasoning, Reasoning}),
     Piece = spoken(Delta),
     Piece =/= <<>> andalso Emit({text, Piece}),
     lists:foldl(fun tool_call/2, State#stream{text = [Piece | Text]}, list(<<"tool_calls">>, Delta)).
+
+thought(Message) ->
+    first(beamai_chat_http:text(<<"reasoning_content">>, Message), beamai_chat_http:text(<<"reasoning">>, Message)).
 
 %% A refusal is what the model says, in a place of its own.
 spoken(#{<<"content">> := Parts} = Message) when is_list(Parts) ->

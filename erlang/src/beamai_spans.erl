@@ -64,6 +64,7 @@ start_model(Module, State, #{context := Context} = Request) ->
 
 provider(beamai_chat_openai) -> <<"openai">>;
 provider(beamai_chat_anthropic) -> <<"anthropic">>;
+provider(beamai_chat_gemini) -> <<"gcp.gemini">>;
 provider(Module) -> atom_to_binary(Module).
 
 %% @doc Ends the span of a model's answer.
