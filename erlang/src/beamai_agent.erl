@@ -23,7 +23,8 @@
 -export([new/1, run/2, run/3, resume/2, conversation/1, context/1, id/1, kernel/1, explain/1]).
 -export_type([agent/0, event/0, result/0, failure/0]).
 
--opaque agent() :: #{
+%% Its keys are the library's own.
+-type agent() :: #{
     llm := beamai_chat:model(),
     kernel := beamai_kernel:kernel(),
     system_prompt := binary(),
@@ -173,7 +174,8 @@ explain({max_iterations, Max}) -> <<"Ended after ", (integer_to_binary(Max))/bin
 explain({out_of_budget, tokens}) -> <<"Ended: the tokens of its budget are used up.">>;
 explain({out_of_budget, time}) -> <<"Ended: the time of its budget is over.">>;
 explain({store, Reason}) ->
-    unicode:characters_to_binary(["The store failed, so nothing more was done: ", beamai_error:show(Reason, 300)]);
+    Shown = unicode:characters_to_binary(beamai_error:show(Reason, 300)),
+    <<"The store failed, so nothing more was done: ", Shown/binary>>;
 explain(cancelled) -> <<"Cancelled.">>.
 
 %% @doc Has the agent answer, with its own options.

@@ -32,13 +32,13 @@ begin_anew(Tag) ->
 -spec text(Tag :: reference()) -> binary().
 text(Tag) ->
     {Said, _} = get({?MODULE, Tag}),
-    unicode:characters_to_binary(Said).
+    iolist_to_binary(Said).
 
 %% @doc What was thought, where the model tells.
 -spec reasoning(Tag :: reference()) -> binary().
 reasoning(Tag) ->
     {_, Thought} = get({?MODULE, Tag}),
-    unicode:characters_to_binary(Thought).
+    iolist_to_binary(Thought).
 
 %% @doc Ends the watch.
 -spec forget(Tag :: reference()) -> ok.

@@ -42,7 +42,7 @@
 -type checked() :: #{atom() => term()}.
 
 %% @doc The options checked, with what they leave out filled in. Raises `{bad_option, Key}'.
--spec http(http(), Defaults :: #{base_url := binary(), max_tokens => pos_integer()}) -> checked().
+-spec http(http(), Defaults :: #{base_url := binary(), max_tokens => pos_integer(), cache => auto}) -> checked().
 http(Options, Defaults) ->
     Given = maps:from_list([{Key, option(Key, Value)} || {Key, Value} <- maps:to_list(Options)]),
     is_map_key(model, Given) orelse bad(model, "is missing: the name of the model, as the server knows it"),

@@ -42,20 +42,24 @@ left(infinity) -> infinity;
 left(Until) -> max(0, Until - erlang:monotonic_time(millisecond)).
 
 waited(Fun, Run, Left) ->
-    {Caller, Tag, Callers} = {self(), make_ref(), callers()},
+    {Caller, Tag, Callers} = {self(), erlang:alias([explicit_unalias]), callers()},
     {Pid, Monitor} = spawn_monitor(fun() ->
         _ = put('$callers', Callers),
-        exit({Tag, Fun()})
+        Tag ! {Tag, Fun()}
     end),
     _ = spawn(fun() -> ends_with(Caller, Pid) end),
     receive
-        {'DOWN', Monitor, process, Pid, {Tag, Value}} -> {value, Value};
-        {'DOWN', Monitor, process, Pid, Reason} -> {died, Reason};
+        {Tag, Value} ->
+            ended(Pid, Monitor, Tag),
+            {value, Value};
+        {'DOWN', Monitor, process, Pid, Reason} ->
+            _ = erlang:unalias(Tag),
+            {died, Reason};
         {Run, cancelled} ->
-            ended(Pid, Monitor),
+            ended(Pid, Monitor, Tag),
             cancelled
     after Left ->
-        ended(Pid, Monitor),
+        ended(Pid, Monitor, Tag),
         out_of_time
     end.
 
@@ -66,10 +70,15 @@ callers() ->
         _ -> [self()]
     end.
 
-ended(Pid, Monitor) ->
+%% Once the process has ended, nothing of it comes any more.
+ended(Pid, Monitor, Tag) ->
     exit(Pid, kill),
     receive
-        {'DOWN', Monitor, process, Pid, _Reason} -> ok
+        {'DOWN', Monitor, process, Pid, _Reason} -> erlang:unalias(Tag)
+    end,
+    receive
+        {Tag, _Late} -> ok
+    after 0 -> ok
     end.
 
 ends_with(Caller, Pid) ->

@@ -16,9 +16,16 @@
 create_table(Table, Options) ->
     Own = [{type, ordered_set}, {attributes, [key, entry]}, {record_name, Table}],
     case mnesia:create_table(Table, Own ++ Options) of
-        {atomic, ok} -> mnesia:wait_for_tables([Table], 30000);
-        {aborted, {already_exists, Table}} -> mnesia:wait_for_tables([Table], 30000);
+        {atomic, ok} -> loaded(Table);
+        {aborted, {already_exists, Table}} -> loaded(Table);
         {aborted, Reason} -> {error, Reason}
+    end.
+
+loaded(Table) ->
+    case mnesia:wait_for_tables([Table], 30000) of
+        ok -> ok;
+        {timeout, _} -> {error, timeout};
+        {error, _} = Error -> Error
     end.
 
 %% @doc Whether the options can be used.

@@ -18,7 +18,7 @@
 -type event() :: [atom()].
 %% As those of `telemetry'. One that raises is logged and detached.
 -type handler() :: fun((event(), Measurements :: map(), Metadata :: map(), Config :: term()) -> term()).
--opaque span() :: off | {Kind :: atom(), Started :: integer(), Metadata :: map() | fun((boolean()) -> map()), state()}.
+-type span() :: off | {Kind :: atom(), Started :: integer(), Metadata :: map() | fun((boolean()) -> map()), state()}.
 %% `listening': the handlers of each event.
 -type state() :: #{
     library := none | module(),

@@ -16,17 +16,19 @@ of_request(#{system := System, kernel := Kernel, messages := Messages}) ->
 %% @doc Of the schemas of a kernel's tools.
 -spec of_tools(beamai_kernel:kernel()) -> non_neg_integer().
 of_tools(Kernel) ->
-    lists:sum([of_text(beamai_json:text(Schema)) || Schema <- beamai_kernel:get_tool_schemas(Kernel, mcp)]).
+    sum(fun(Schema) -> of_text(beamai_json:text(Schema)) end, beamai_kernel:get_tool_schemas(Kernel, mcp)).
 
 %% @doc Of several messages.
 -spec of_messages([beamai_chat_model:message()]) -> non_neg_integer().
 of_messages(Messages) ->
-    lists:sum([of_message(Message) || Message <- Messages]).
+    sum(fun of_message/1, Messages).
+
+sum(Of, List) -> lists:foldl(fun(One, Sum) -> Sum + Of(One) end, 0, List).
 
 %% @doc Of one message, with its calls and images.
 -spec of_message(beamai_chat_model:message()) -> non_neg_integer().
 of_message(#{content := Text} = Message) ->
-    Calls = lists:sum([of_call(Call) || Call <- maps:get(tool_calls, Message, [])]),
+    Calls = sum(fun of_call/1, maps:get(tool_calls, Message, [])),
     ?FRAME + of_text(Text) + Calls + ?IMAGE * length(maps:get(images, Message, [])).
 
 of_call(#{name := Name, args := Args}) ->
