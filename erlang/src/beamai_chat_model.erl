@@ -8,13 +8,16 @@
 ]).
 
 -type message() ::
-    #{role := user, content := binary()}
+    %% `pinned': stays word for word when the conversation is made shorter. `summary': stands for what was before.
+    #{role := user, content := binary(), pinned => true, summary => beamai_compaction:summary()}
     | #{
         role := assistant,
         content := binary(),
         tool_calls => [call()],
         %% What the provider needs to see again as it was: `{anthropic, Blocks}', `{text, Answer}'.
-        raw => {Provider :: atom(), term()}
+        raw => {Provider :: atom(), term()},
+        %% Where the answer broke off with its run.
+        is_partial => true
     }
     %% `content' is JSON text, or a plain message where the outcome is `refused'.
     %% `images' are those of the result, for models that can look at them.

@@ -3,38 +3,42 @@
 
 -export([of_request/1, of_tools/1, of_message/1, of_messages/1, of_text/1]).
 
-%% What an image costs at most providers at their usual resolution.
--define(IMAGE, 1500).
+%% What an image costs at most providers at their usual resolution, in bytes of text.
+-define(IMAGE, 6000).
 %% What surrounds a message or a call.
--define(FRAME, 4).
+-define(FRAME, 16).
 
 %% @doc Of everything that is sent: system prompt, schemas of the tools, and messages.
--spec of_request(beamai_chat_model:request()) -> non_neg_integer().
+-spec of_request(beamai_chat_model:request()) -> integer().
 of_request(#{system := System, kernel := Kernel, messages := Messages}) ->
     of_text(System) + of_tools(Kernel) + of_messages(Messages).
 
 %% @doc Of the schemas of a kernel's tools.
--spec of_tools(beamai_kernel:kernel()) -> non_neg_integer().
+-spec of_tools(beamai_kernel:kernel()) -> integer().
 of_tools(Kernel) ->
-    sum(fun(Schema) -> of_text(beamai_json:text(Schema)) end, beamai_kernel:get_tool_schemas(Kernel, mcp)).
+    tokens(lists:sum([byte_size(beamai_json:text(Schema)) || Schema <- beamai_kernel:get_tool_schemas(Kernel, mcp)])).
 
 %% @doc Of several messages.
--spec of_messages([beamai_chat_model:message()]) -> non_neg_integer().
+-spec of_messages([beamai_chat_model:message()]) -> integer().
 of_messages(Messages) ->
-    sum(fun of_message/1, Messages).
-
-sum(Of, List) -> lists:foldl(fun(One, Sum) -> Sum + Of(One) end, 0, List).
+    tokens(lists:sum([bytes(Message) || Message <- Messages])).
 
 %% @doc Of one message, with its calls and images.
--spec of_message(beamai_chat_model:message()) -> non_neg_integer().
-of_message(#{content := Text} = Message) ->
-    Calls = sum(fun of_call/1, maps:get(tool_calls, Message, [])),
-    ?FRAME + of_text(Text) + Calls + ?IMAGE * length(maps:get(images, Message, [])).
+-spec of_message(beamai_chat_model:message()) -> integer().
+of_message(Message) ->
+    tokens(bytes(Message)).
 
-of_call(#{name := Name, args := Args}) ->
-    ?FRAME + of_text(Name) + of_text(beamai_json:text(Args)).
+bytes(#{content := Text} = Message) ->
+    Calls = [
+        ?FRAME + byte_size(Name) + byte_size(beamai_json:text(Args))
+     || #{name := Name, args := Args} <- maps:get(tool_calls, Message, [])
+    ],
+    ?FRAME + byte_size(Text) + lists:sum(Calls) + ?IMAGE * length(maps:get(images, Message, [])).
 
 %% @doc Of a text.
--spec of_text(binary()) -> non_neg_integer().
+-spec of_text(binary()) -> integer().
 of_text(Text) ->
-    (byte_size(Text) + 3) div 4.
+    tokens(byte_size(Text)).
+
+tokens(Bytes) ->
+    (Bytes + 3) div 4.
