@@ -14,11 +14,14 @@
 -type call() :: beamai_chat_model:call().
 -type outcome() :: {call(), {ok, term()} | {error, term()} | {refused, binary()}}.
 
-%% @doc Runs the calls and gives each its outcome, in their order. `Report' hears of each one before it starts and
-%% when it has ended.
--spec run(
-    beamai_kernel:kernel(), [call()], beamai_context:t(), fun(({start, call()} | {done, outcome()}) -> term())
-) -> {[outcome()], beamai_context:t()}.
+%% What happens, as it happens: calls that run together before the first of them starts, and each one's start and end. The
+%% duration is the call's own, in microseconds. Where a wave cannot be noted, it does not run.
+-type report() :: fun(
+    ({wave, [call()]} | {started, call()} | {done, outcome(), Duration :: non_neg_integer()}) -> ok | {error, term()}
+).
+
+%% @doc Runs the calls and gives each its outcome, in their order.
+-spec run(beamai_kernel:kernel(), [call()], beamai_context:t(), report()) -> {[outcome()], beamai_context:t()}.
 run(Kernel, Calls, Context, Report) ->
     Numbered = lists:zip(lists:seq(1, length(Calls)), Calls),
     Waves = waves(Kernel, Numbered),
@@ -26,15 +29,33 @@ run(Kernel, Calls, Context, Report) ->
     {[Outcome || {_Number, Outcome} <- lists:keysort(1, Done)], After}.
 
 wave(Kernel, Wave, Report, {Done, Context}) ->
-    lists:foreach(fun({_, Call}) -> Report({start, Call}) end, Wave),
+    case Report({wave, [Call || {_, Call} <- Wave]}) of
+        ok -> noted(Kernel, Wave, Report, {Done, Context});
+        {error, Reason} -> {[{Number, {Call, {error, not_noted(Call, Reason)}}} || {Number, Call} <- Wave] ++ Done, Context}
+    end.
+
+noted(Kernel, Wave, Report, {Done, Context}) ->
     {Refused, Sound} = lists:partition(fun({_, Call}) -> is_map_key(invalid, Call) end, Wave),
-    Asked = [{Name, Args} || {_, #{name := Name, args := Args}} <- Sound],
-    {Results, After} = beamai_kernel:invoke_all(Kernel, Asked, Context),
-    Outcomes =
-        [{Number, {Call, {refused, maps:get(invalid, Call)}}} || {Number, Call} <- Refused] ++
-            [{Number, {Call, Result}} || {{Number, Call}, Result} <- lists:zip(Sound, Results)],
-    lists:foreach(fun({_, Outcome}) -> Report({done, Outcome}) end, lists:keysort(1, Outcomes)),
-    {Outcomes ++ Done, After}.
+    Without = [{Number, {Call, {refused, Why}}} || {Number, #{invalid := Why} = Call} <- Refused],
+    lists:foreach(fun({_, Outcome}) -> Report({done, Outcome, 0}) end, Without),
+    {Results, After} = invoked(Kernel, [Call || {_, Call} <- Sound], Context, Report),
+    With = [{Number, {Call, Result}} || {{Number, Call}, Result} <- lists:zip(Sound, Results)],
+    {Without ++ With ++ Done, After}.
+
+invoked(Kernel, Calls, Context, Report) ->
+    Told = fun
+        ({started, Index}) -> Report({started, lists:nth(Index, Calls)});
+        ({done, Index, Result, Duration}) -> Report({done, {lists:nth(Index, Calls), outcome(Result)}, Duration})
+    end,
+    Options = #{ids => [Id || #{id := Id} <- Calls], report => Told},
+    beamai_batch:run(Kernel, [{Name, Args} || #{name := Name, args := Args} <- Calls], Context, Options).
+
+outcome({ok, Result, _Context}) -> {ok, Result};
+outcome({error, _} = Error) -> Error.
+
+not_noted(#{name := Name}, Reason) ->
+    Text = [Name, " has not run: the run's store failed: ", beamai_error:show(Reason, 200)],
+    beamai_error:new(Name, execution_failed, io, Text).
 
 %% @doc The calls in groups that run one after the other, those of a group together.
 -spec waves(beamai_kernel:kernel(), [{pos_integer(), call()}]) -> [[{pos_integer(), call()}]].

@@ -23,6 +23,16 @@
     budget => beamai_budget:limits(),
     %% What every run's context begins with.
     context => beamai_context:t(),
+    %% What the agent is called in the contexts of its calls, and in its store; a new name by default. With a store a
+    %% binary.
+    agent_id => term(),
+    %% Where each message is stored as it is made; see {@link beamai_agent:resume/2}.
+    store => module() | beamai_store:t(),
+    %% Tokens that fit the model's context window; without it, the conversation is made shorter only after the provider
+    %% has refused it.
+    window => pos_integer() | infinity,
+    %% When the conversation is made shorter, in percent of the window: `at' 80 `to' 50 by default; or never.
+    compaction => off | beamai_agent_window:options(),
     %% A conversation to go on with, as {@link beamai_agent:conversation/1} gave it.
     conversation => beamai_conversation:t()
 }.
@@ -33,6 +43,8 @@
     run_id => term(),
     max_iterations => pos_integer(),
     budget => beamai_budget:limits(),
+    %% Whether the input stays word for word when the conversation is made shorter; false by default.
+    pin => boolean(),
     context => beamai_context:t()
 }.
 
@@ -42,13 +54,25 @@ agent(#{llm := _} = Options) ->
     Given = maps:from_list([{Key, agent(Key, Value)} || {Key, Value} <- maps:to_list(Options)]),
     Defaults = #{
         plugins => [], system_prompt => <<>>, max_iterations => 20, profile => default, budget => #{}, context => #{},
-        conversation => beamai_conversation:new()
+        conversation => beamai_conversation:new(), store => none,
+        window => infinity, compaction => #{at => 80, to => 50}
     },
-    maps:merge(Defaults, Given);
+    named(maps:merge(Defaults, Given));
 agent(#{}) ->
     bad(llm, "is missing: a model made with beamai_chat:new");
 agent(_Other) ->
     bad(options, "must be a map").
+
+%% A store finds what it has of an agent by its name.
+named(#{store := {_, _}} = Settings) when not is_map_key(agent_id, Settings) ->
+    bad(agent_id, "is missing: with a store, the name under which the agent's runs are stored");
+named(#{store := {_, _}, agent_id := Id}) when not is_binary(Id); Id =:= <<>> ->
+    bad(agent_id, ["must be a binary where there is a store, not ", show(Id)]);
+named(#{context := Context} = Settings) ->
+    maps:merge(#{agent_id => beamai_context:get(agent_id, Context, new_id())}, Settings).
+
+new_id() ->
+    <<"agent_", (binary:encode_hex(crypto:strong_rand_bytes(8)))/binary>>.
 
 agent(llm, #{module := _, state := _} = Model) -> Model;
 agent(llm, _Other) -> bad(llm, "must be a model made with beamai_chat:new");
@@ -59,6 +83,18 @@ agent(system_prompt, Text) when is_binary(Text) ->
     Text;
 agent(profile, Profile) when Profile =:= default; Profile =:= plan -> Profile;
 agent(agents, Agents) -> beamai_agents:load(Agents);
+agent(window, Tokens) when is_integer(Tokens), Tokens > 0; Tokens =:= infinity -> Tokens;
+agent(window, Other) -> bad(window, ["must be a number of tokens or infinity, not ", show(Other)]);
+agent(compaction, off) -> off;
+agent(compaction, Given) when is_map(Given) -> compaction(maps:merge(#{at => 80, to => 50}, Given));
+agent(compaction, Other) -> bad(compaction, ["must be off, or a map of at and to, not ", show(Other)]);
+agent(agent_id, undefined) -> bad(agent_id, "cannot be undefined");
+agent(agent_id, Id) -> Id;
+agent(store, Store) ->
+    case beamai_store:new(Store) of
+        {ok, Checked} -> Checked;
+        {error, Why} -> bad(store, Why)
+    end;
 agent(conversation, Stored) ->
     case beamai_conversation:load(Stored) of
         {ok, Conversation} -> Conversation;
@@ -72,6 +108,13 @@ agent(Key, Value) ->
         false -> bad(Key, "is not an option of an agent")
     end.
 
+compaction(#{at := At, to := To} = Options) when
+    map_size(Options) =:= 2, is_integer(At), is_integer(To), To > 0, To < At, At =< 100
+->
+    Options;
+compaction(_Other) ->
+    bad(compaction, "takes at and to, percents of the window, and to is less than at").
+
 %% @doc The settings of a run. Raises `{bad_option, Key}'.
 -spec run(term()) -> #{atom() => term()}.
 run(Options) when is_map(Options) ->
@@ -83,6 +126,8 @@ run(events, Pid) when is_pid(Pid) -> Pid;
 run(events, Fun) when is_function(Fun, 1) -> Fun;
 run(events, _Other) -> bad(events, "must be a pid or a fun of one argument");
 run(run_id, Id) -> Id;
+run(pin, Flag) when is_boolean(Flag) -> Flag;
+run(pin, Other) -> bad(pin, ["must be true or false, not ", show(Other)]);
 run(max_iterations, Count) when is_integer(Count), Count > 0 -> Count;
 run(max_iterations, Other) -> bad(max_iterations, ["must be a count above 0, not ", show(Other)]);
 run(context, Context) when is_map(Context) -> Context;

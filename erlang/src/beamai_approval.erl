@@ -101,14 +101,35 @@ ask(none, #{subject := Subject, message := Message} = Request, _Memory, _Scope) 
         lists:join(", ", Rules), "]}, or give the kernel or the context an approve callback"
     ],
     {error, refusal(Request, needs_approval, Text)};
-ask(Approve, Request, Memory, Scope) ->
+ask(Approve, Request, Memory, {_Kernel, _Env, Context} = Scope) ->
     %% Two calls of one invoke_all may ask the same: the second finds the first one's answer.
-    beamai_callback:run(fun() ->
+    Ask = fun() ->
         case is_remembered(Memory) of
             true -> allow;
             false -> answered(call(Approve, Request), Request, Memory, Scope)
         end
-    end).
+    end,
+    About = #{for => approval, tool => maps:get(tool, Request), request => Request},
+    Wait = fun() -> beamai_callback:run(Ask, Context) end,
+    waited(beamai_agent_events:waiting(About, Context, {Wait, fun answer_name/1}), Request).
+
+answer_name({value, allow}) -> allow;
+answer_name({value, {error, _}}) -> deny;
+answer_name({died, _Reason}) -> deny;
+answer_name(Ended) -> Ended.
+
+waited({value, Answer}, _Request) ->
+    Answer;
+waited(cancelled, #{tool := Tool}) ->
+    {error, beamai_error:cancelled(Tool)};
+waited(out_of_time, #{tool := Tool, subject := Subject}) ->
+    Text = [Subject, " was not approved before the time of the run's budget was over; ", Tool, " has not run"],
+    {error, beamai_error:new(Tool, timeout, timeout, Text)};
+waited({unrecorded, Reason}, #{tool := Tool}) ->
+    Text = [Tool, " has not run: the run's store failed: ", show(Reason)],
+    {error, beamai_error:new(Tool, execution_failed, io, Text)};
+waited({died, Reason}, Request) ->
+    denied(Request, ["the process of the approve callback ended: ", show(Reason)]).
 
 call(Approve, Request) ->
     try

@@ -8,21 +8,34 @@
 
 -include("beamai_plan.hrl").
 
--export([run/3, work/7]).
+-export([run/3, run/4, work/7]).
+-export_type([options/0]).
 
 %% Workers at most, for each scheduler.
 -define(PER_SCHEDULER, 8).
+
+-type options() :: #{
+    %% The calls' ids, which their contexts carry as `call_id'.
+    ids => [term()],
+    %% Hears in the calling process of each call's start and end, as they happen. The duration is the call's own, in
+    %% microseconds: what runs beside it is not in it.
+    report => fun(({started, Index :: pos_integer()} | {done, Index :: pos_integer(), beamai_call:result(), Duration :: non_neg_integer()}) -> term())
+}.
 
 -record(batch, {
     tag :: reference(),
     kernel :: beamai_kernel:kernel(),
     context :: beamai_context:t(),
+    options :: options(),
     limit :: pos_integer(),
     %% Where a cancellation arrives for the calls that have not started.
     run :: reference() | none,
     waiting = [] :: [{Index :: pos_integer(), Name :: term(), Args :: term()}],
-    %% What a worker's answer is for: a call's index, or `next' for a filter that waits for it.
-    workers = #{} :: #{pid() => {Tool :: binary(), pos_integer() | next}},
+    %% Whose call a worker works on, and whether its answer is the call's or a filter waits for it.
+    workers = #{} :: #{pid() => {Tool :: binary(), pos_integer(), done | next}},
+    spans = #{} :: #{pos_integer() => beamai_telemetry:span()},
+    %% Native time units that workers have spent on a call.
+    spent = #{} :: #{pos_integer() => non_neg_integer()},
     %% Answers of workers whose end has not been seen, or that a filter waits for.
     answers = #{} :: #{pid() => beamai_call:result()},
     done = #{} :: #{pos_integer() => beamai_call:result()}
@@ -32,6 +45,12 @@
 -spec run(beamai_kernel:kernel(), [{term(), term()}], beamai_context:t()) ->
     {[{ok, term()} | {error, term()}], beamai_context:t()}.
 run(Kernel, Calls, Context) ->
+    run(Kernel, Calls, Context, #{}).
+
+%% @doc As {@link run/3}, with options.
+-spec run(beamai_kernel:kernel(), [{term(), term()}], beamai_context:t(), options()) ->
+    {[{ok, term()} | {error, term()}], beamai_context:t()}.
+run(Kernel, Calls, Context, Options) ->
     lists:foreach(fun well_formed/1, Calls),
     _ = beamai_guard:ready(),
     Tag = make_ref(),
@@ -41,6 +60,7 @@ run(Kernel, Calls, Context) ->
         tag = Tag,
         kernel = Kernel,
         context = Context,
+        options = Options,
         run = Run,
         limit = ?PER_SCHEDULER * erlang:system_info(schedulers_online),
         waiting = [{Index, Name, Args} || {Index, {Name, Args}} <- lists:zip(Indexes, Calls)]
@@ -48,7 +68,7 @@ run(Kernel, Calls, Context) ->
     try
         until_done(Tag),
         #batch{done = Done} = get_batch(Tag),
-        merge([maps:get(Index, Done) || Index <- Indexes], Context)
+        merge([{maps:get(Index, Done), context(Index, Options, Context)} || Index <- Indexes], Context)
     after
         stop_workers(Tag),
         erase({?MODULE, Tag}),
@@ -68,15 +88,22 @@ leave(#{run_id := RunId}, Run) -> beamai_runs:leave(RunId, Run).
 merge(Results, Context) ->
     lists:mapfoldl(
         fun
-            ({ok, Result, After}, Acc) ->
-                Changes = beamai_context:changes(Context, After),
+            ({{ok, Result, After}, Before}, Acc) ->
+                Changes = beamai_context:changes(Before, After),
                 {{ok, Result}, beamai_context:apply_changes(Changes, Acc)};
-            ({error, _} = Error, Acc) ->
+            ({{error, _} = Error, _Before}, Acc) ->
                 {Error, Acc}
         end,
         Context,
         Results
     ).
+
+%% What a call is given.
+context(Index, #{ids := Ids}, Context) -> Context#{call_id => lists:nth(Index, Ids)};
+context(_Index, _Options, Context) -> Context.
+
+report(Event, #batch{options = #{report := Report}}) -> Report(Event);
+report(_Event, _Batch) -> ok.
 
 put_batch(#batch{tag = Tag} = Batch) ->
     put({?MODULE, Tag}, Batch).
@@ -98,41 +125,53 @@ start_or_serve(#batch{waiting = [Call | Rest], workers = Workers, limit = Limit}
     map_size(Workers) < Limit
 ->
     put_batch(Batch#batch{waiting = Rest}),
-    case beamai_runs:cancelled(Batch#batch.run) of
-        true -> cancelled(Call, Batch);
-        false -> start(Call, Batch)
+    case {beamai_runs:cancelled(Batch#batch.run), beamai_budget:is_time_over(Batch#batch.context)} of
+        {true, _} -> not_run(Call, fun beamai_error:cancelled/1, Batch);
+        {false, true} -> not_run(Call, fun beamai_error:out_of_time/1, Batch);
+        {false, false} -> start(Call, Batch)
     end;
 start_or_serve(#batch{tag = Tag}) ->
     serve(Tag).
 
-start({Index, Name, Args}, #batch{tag = Tag, kernel = #{tools := Tools}, context = Context}) ->
+start({Index, Name, Args}, #batch{tag = Tag, kernel = #{tools := Tools}, options = Options} = Batch) ->
+    Context = context(Index, Options, Batch#batch.context),
+    _ = report({started, Index}, Batch),
+    put_batch(with_span(Index, beamai_spans:start_tool(Name, Args, Context), get_batch(Tag))),
     case Tools of
         #{Name := #plan{filters = []} = Plan} ->
-            _ = start_worker(Tag, Index, Plan, Args, Context),
+            _ = start_worker(Tag, {Index, done}, Plan, Args, Context),
             ok;
         #{Name := #plan{filters = Filters} = Plan} ->
             Call = #{tool => Name, args => Args, context => Context},
-            done(Tag, Index, beamai_filter:apply_all(Filters, Call, core(Tag, Plan)));
+            done(Tag, Index, beamai_filter:apply_all(Filters, Call, core(Tag, Index, Plan)));
         #{} ->
             done(Tag, Index, {error, beamai_invocation:unknown_tool(Tools, Name)})
     end.
 
-cancelled({Index, Name, _Args}, #batch{tag = Tag}) when is_binary(Name) ->
-    done(Tag, Index, {error, beamai_error:cancelled(Name)});
-cancelled(Call, Batch) ->
+not_run({Index, Name, _Args}, Why, #batch{tag = Tag}) when is_binary(Name) ->
+    done(Tag, Index, {error, Why(Name)});
+not_run(Call, _Why, Batch) ->
     start(Call, Batch).
 
 done(Tag, Index, Result) ->
-    #batch{done = Done} = Batch = get_batch(Tag),
-    put_batch(Batch#batch{done = Done#{Index => Result}}).
+    #batch{done = Done, spans = Spans, spent = Spent, context = Context, options = Options} = Batch = get_batch(Tag),
+    _ = beamai_crash:log(Result, context(Index, Options, Context)),
+    Duration = maps:get(Index, Spent, 0),
+    _ = is_map_key(Index, Spans) andalso beamai_spans:stop_tool(maps:get(Index, Spans), Result, Duration),
+    put_batch(Batch#batch{done = Done#{Index => Result}}),
+    _ = report({done, Index, Result, erlang:convert_time_unit(Duration, native, microsecond)}, Batch),
+    ok.
+
+with_span(_Index, off, Batch) -> Batch;
+with_span(Index, Span, #batch{spans = Spans} = Batch) -> Batch#batch{spans = Spans#{Index => Span}}.
 
 %% What the innermost filter calls. A filter may call it in a process of its own: no batch there.
-core(Tag, Plan) ->
+core(Tag, Index, Plan) ->
     Caller = self(),
     #batch{kernel = Kernel, run = Run} = get_batch(Tag),
     fun
         (#{args := Args, context := Context}) when self() =:= Caller ->
-            await(Tag, start_worker(Tag, next, Plan, Args, Context));
+            await(Tag, start_worker(Tag, {Index, next}, Plan, Args, Context));
         (#{args := Args, context := Context}) ->
             beamai_invocation:run_part(Kernel, Plan, Args, Context, Run)
     end.
@@ -148,11 +187,11 @@ await(Tag, Worker) ->
             Answer
     end.
 
-start_worker(Tag, For, Plan, Args, Context) ->
+start_worker(Tag, {Index, For}, Plan, Args, Context) ->
     #batch{kernel = Kernel, run = Run, workers = Workers} = Batch = get_batch(Tag),
     Work = [self(), Tag, Run, Kernel, Plan, Args, Context],
     {Pid, _Monitor} = spawn_opt(?MODULE, work, Work, [{monitor, [{tag, Tag}]}]),
-    put_batch(Batch#batch{workers = Workers#{Pid => {Plan#plan.name, For}}}),
+    put_batch(Batch#batch{workers = Workers#{Pid => {Plan#plan.name, Index, For}}}),
     Pid.
 
 %% @private What a worker does; known to {@link beamai_guard} by its name.
@@ -162,8 +201,9 @@ start_worker(Tag, For, Plan, Args, Context) ->
 work(Caller, Tag, Run, Kernel, Plan, Args, Context) ->
     case beamai_guard:enter_worker(Caller, Tag) of
         true ->
+            Started = erlang:monotonic_time(),
             Result = beamai_invocation:run_part(Kernel, Plan, Args, Context, Run),
-            Caller ! {Tag, {answer, self(), Result}};
+            Caller ! {Tag, {answer, self(), Result, erlang:monotonic_time() - Started}};
         false ->
             ok
     end.
@@ -172,8 +212,8 @@ work(Caller, Tag, Run, Kernel, Plan, Args, Context) ->
 
 serve(Tag) ->
     receive
-        {Tag, {answer, Worker, Result}} ->
-            answered(Worker, Result, get_batch(Tag));
+        {Tag, {answer, Worker, Result, Duration}} ->
+            answered(Worker, Result, Duration, get_batch(Tag));
         {Tag, _Monitor, process, Worker, Reason} ->
             beamai_guard:unwatch(Worker),
             ended(Worker, Reason, get_batch(Tag));
@@ -184,20 +224,22 @@ serve(Tag) ->
             beamai_callback:clock(StopOrGo)
     end.
 
-answered(Worker, Result, #batch{answers = Answers} = Batch) ->
-    put_batch(Batch#batch{answers = Answers#{Worker => Result}}).
+%% A filter may run its call several times.
+answered(Worker, Result, Duration, #batch{answers = Answers, workers = Workers, spent = Spent} = Batch) ->
+    #{Worker := {_Tool, Index, _For}} = Workers,
+    Sum = Duration + maps:get(Index, Spent, 0),
+    put_batch(Batch#batch{answers = Answers#{Worker => Result}, spent = Spent#{Index => Sum}}).
 
-ended(Worker, Reason, #batch{workers = Workers, answers = Answers, done = Done} = Batch) ->
-    {{Tool, For}, Rest} = maps:take(Worker, Workers),
+ended(Worker, Reason, #batch{tag = Tag, workers = Workers, answers = Answers} = Batch) ->
+    {{Tool, Index, For}, Rest} = maps:take(Worker, Workers),
     Result = maps:get(Worker, Answers, {error, lost(Tool, Reason)}),
     Ended = Batch#batch{workers = Rest},
     case For of
         next ->
             put_batch(Ended#batch{answers = Answers#{Worker => Result}});
-        Index ->
-            put_batch(Ended#batch{
-                answers = maps:remove(Worker, Answers), done = Done#{Index => Result}
-            })
+        done ->
+            put_batch(Ended#batch{answers = maps:remove(Worker, Answers)}),
+            done(Tag, Index, Result)
     end.
 
 lost(Tool, Reason) ->

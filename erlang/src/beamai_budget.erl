@@ -3,7 +3,7 @@
 %% The count is shared by the processes of a run, so a budget holds for all of them together and belongs to one node.
 -module(beamai_budget).
 
--export([new/2, spend/2, left/1, until/1, in_time/2, spent/1]).
+-export([new/2, spend/2, left/1, until/1, in_time/2, is_time_over/1, remaining/1, spent/1]).
 -export_type([t/0, limits/0]).
 
 -type limits() :: #{
@@ -22,13 +22,14 @@
 -define(INPUT, 1).
 -define(OUTPUT, 2).
 -define(CACHED, 3).
+-define(ESTIMATED, 4).
 
 %% @doc A budget within another one, or within none.
 -spec new(limits(), Above :: t() | none) -> t().
 new(Limits, Above) ->
     Own = until_from_now(maps:get(max_time, Limits, infinity)),
     #{
-        used => counters:new(3, []),
+        used => counters:new(4, []),
         max_tokens => maps:get(max_tokens, Limits, infinity),
         until => earlier(Own, until(Above)),
         above => Above
@@ -52,6 +53,22 @@ in_time(Timeout, #{agent_budget := #{until := Until}}) when is_integer(Until) ->
 in_time(Timeout, _Context) ->
     Timeout.
 
+%% @doc Whether the time of the agent's budget that a call belongs to is over.
+-spec is_time_over(beamai_context:t()) -> boolean().
+is_time_over(#{agent_budget := #{until := Until}}) when is_integer(Until) ->
+    erlang:monotonic_time(millisecond) >= Until;
+is_time_over(_Context) ->
+    false.
+
+%% @doc What is left: of this budget's own tokens, and of the time here and above. Empty where nothing is limited.
+-spec remaining(t()) -> #{tokens => integer(), time => integer()}.
+remaining(#{max_tokens := Max, until := Until} = Budget) ->
+    #{total_tokens := Total} = spent(Budget),
+    maps:from_list(
+        [{tokens, max(0, Max - Total)} || is_integer(Max)] ++
+            [{time, max(0, Until - erlang:monotonic_time(millisecond))} || is_integer(Until)]
+    ).
+
 %% @doc Counts what a model used.
 -spec spend(beamai_chat_model:usage(), t() | none) -> ok.
 spend(_Usage, none) ->
@@ -61,6 +78,7 @@ spend(Usage, #{used := Used, above := Above}) ->
     ok = counters:add(Used, ?INPUT, Input),
     ok = counters:add(Used, ?OUTPUT, Output),
     ok = counters:add(Used, ?CACHED, Cached),
+    ok = counters:add(Used, ?ESTIMATED, maps:get(estimated_tokens, Usage, 0)),
     spend(Usage, Above).
 
 %% @doc Whether there is anything left to spend, here and above; if not, what has run out.
@@ -75,8 +93,10 @@ left(#{max_tokens := Max, until := Until, above := Above} = Budget) ->
         false -> left(Above)
     end.
 
-%% @doc What was used, sub-agents included.
+%% @doc What was used, sub-agents included; `estimated_tokens' says how many of the total were not counted but estimated.
 -spec spent(t()) -> #{atom() => non_neg_integer()}.
 spent(#{used := Used}) ->
-    [Input, Output, Cached] = [max(0, counters:get(Used, Index)) || Index <- [?INPUT, ?OUTPUT, ?CACHED]],
-    #{input_tokens => Input, output_tokens => Output, cached_tokens => Cached, total_tokens => Input + Output}.
+    [Input, Output, Cached, Estimated] =
+        [max(0, counters:get(Used, Index)) || Index <- [?INPUT, ?OUTPUT, ?CACHED, ?ESTIMATED]],
+    Counts = #{input_tokens => Input, output_tokens => Output, cached_tokens => Cached, total_tokens => Input + Output},
+    maps:merge(Counts, maps:from_list([{estimated_tokens, Estimated} || Estimated > 0])).

@@ -1,23 +1,30 @@
 %% @doc The host's callbacks: `approve', `ask_user' and `progress'.
 %%
 %% They run in the process that called the kernel. A worker of `invoke_all' has that process run
-%% them; a handler that asks something stops the clock of its own call meanwhile.
+%% them; a handler that asks something stops the clock of its own call meanwhile. Within the run of an agent, `approve'
+%% and `ask_user' run in a process that this process waits for; see {@link beamai_host_call}.
 -module(beamai_callback).
 
--export([run/1, clock/1, serve/4, settings/1, ask_user/2, ask_user/3, progress/2, short_stack/1]).
+-export([run/2, clock/1, serve/4, settings/1, ask_user/2, ask_user/3, progress/2, event/2, short_stack/1]).
+-export_type([events/0]).
 
 %% What a handler or worker may ask of the process it works for.
--type what() :: {run, fun(() -> term())} | {ask_user, [term()]} | {progress, map()} | settings.
+-type what() :: {run, fun(() -> term()), beamai_host_call:ends()} | {ask_user, [term()]} | {progress, map()} | {event, term(), events()} | settings.
+%% The process of an agent's run, and what it does with events of its calls.
+-type events() :: {pid(), fun((term()) -> ok | {error, term()})}.
 -type settings() :: {{ok, beamai_env:t()} | {error, beamai_error:t()}, auto | nif | port}.
 
-%% @doc Runs a callback where it belongs and returns its value. Its time counts for no call's
+%% @doc Runs a callback where it belongs and returns its value, or what ended it. Its time counts for no call's
 %% timeout. An exception in it is raised here again only if it runs here: callers catch inside.
--spec run(fun(() -> Result)) -> Result.
-run(Fun) ->
+-spec run(fun(() -> Result), beamai_context:t()) -> beamai_host_call:outcome(Result).
+run(Fun, Context) ->
+    run_until(Fun, beamai_host_call:ends(Context)).
+
+run_until(Fun, Ends) ->
     case beamai_guard:upstream() of
-        none -> Fun();
-        {worker, Caller, Tag} -> request(Caller, Tag, {run, Fun});
-        {handler, Caller, Tag} -> with_clock_stopped(Caller, Tag, Fun)
+        none -> beamai_host_call:run(Fun, Ends);
+        {worker, Caller, Tag} -> request(Caller, Tag, {run, Fun, Ends});
+        {handler, Caller, Tag} -> with_clock_stopped(Caller, Tag, fun() -> beamai_host_call:run(Fun, Ends) end)
     end.
 
 with_clock_stopped(Caller, Tag, Fun) ->
@@ -62,14 +69,14 @@ ask_user(Questions, Context) ->
         {_Kind, Caller, Tag} -> request(Caller, Tag, {ask_user, Questions})
     end.
 
-%% @doc As {@link ask_user/2}, for a call of this kernel: its own `ask_user' comes before that of the call
-%% which this one is part of.
--spec ask_user(Questions :: [term()], beamai_kernel:kernel(), beamai_context:t()) ->
+%% @doc As {@link ask_user/2}, for a call of this kernel that has done nothing yet: its own `ask_user' comes before that
+%% of the call which this one is part of.
+-spec ask_user(Questions :: [term()], {Tool :: binary(), beamai_kernel:kernel()}, beamai_context:t()) ->
     {ok, term()} | cancelled | no_frontend.
-ask_user(Questions, Kernel, Context) ->
+ask_user(Questions, {Tool, Kernel}, Context) ->
     case callback(ask_user, Kernel, Context) of
         none -> ask_user(Questions, Context);
-        _ -> run(fun() -> asked(Questions, Kernel, Context) end)
+        AskUser -> waited(watched(AskUser, #{questions => Questions, tool => Tool}, Context))
     end.
 
 %% @doc Reports progress of a call from within a handler: to the context's `progress', a pid, which
@@ -78,13 +85,33 @@ ask_user(Questions, Kernel, Context) ->
 progress(Progress, #{progress := Pid} = Context) when is_pid(Pid) ->
     Pid ! {beamai_progress, beamai_context:get(run_id, Context), Progress},
     ok;
-progress(Progress, #{progress := Fun}) when is_function(Fun, 1) ->
+progress(Progress, #{progress := Fun} = Context) when is_function(Fun, 1) ->
+    Named = of_call(Progress, Context),
     case beamai_guard:upstream() of
-        none -> report(Fun, Progress);
-        {_Kind, Caller, Tag} -> request(Caller, Tag, {progress, Progress})
+        none -> report(Fun, Named);
+        {_Kind, Caller, Tag} -> request(Caller, Tag, {progress, Named})
     end;
 progress(_Progress, _Context) ->
     ok.
+
+%% Calls of an agent run side by side.
+of_call(#{agent := _, event := _} = Event, _Context) -> Event;
+of_call(Progress, #{call_id := Id}) when not is_map_key(call_id, Progress) -> Progress#{call_id => Id};
+of_call(Progress, _Context) -> Progress.
+
+%% @doc Tells the run of the agent that a call belongs to what happens in it, in the run's own process. Outside of runs
+%% nobody hears it. The error is that the run could not store it.
+-spec event(term(), beamai_context:t()) -> ok | {error, term()}.
+event(Event, #{agent_events := Events}) -> deliver(Event, Events);
+event(_Event, _Context) -> ok.
+
+deliver(Event, {Pid, Fun}) when Pid =:= self() ->
+    Fun(Event);
+deliver(Event, Events) ->
+    case beamai_guard:upstream() of
+        none -> ok;
+        {_Kind, Caller, Tag} -> request(Caller, Tag, {event, Event, Events})
+    end.
 
 request(Caller, Tag, What) ->
     Reply = make_ref(),
@@ -100,16 +127,35 @@ serve({Pid, Reply}, What, Kernel, Context) ->
     Pid ! {Reply, Answer},
     ok.
 
-do({run, Fun}, _Kernel, _Context) -> run(Fun);
-do({ask_user, Questions}, Kernel, Context) -> run(fun() -> asked(Questions, Kernel, Context) end);
+do({run, Fun, Ends}, _Kernel, Context) -> run_until(Fun, Ends ++ beamai_host_call:ends(Context));
+do({ask_user, Questions}, Kernel, Context) -> asked(Questions, Kernel, Context);
 do({progress, Progress}, _Kernel, Context) -> progress(Progress, Context);
+do({event, Event, Events}, _Kernel, _Context) -> deliver(Event, Events);
 do(settings, Kernel, Context) -> settings(Kernel, Context).
 
 asked(Questions, Kernel, Context) ->
     case callback(ask_user, Kernel, Context) of
         none -> no_frontend;
-        AskUser -> answer(AskUser, Questions)
+        AskUser -> waited(watched(AskUser, #{questions => Questions}, Context))
     end.
+
+watched(AskUser, #{questions := Questions} = About, Context) ->
+    Ask = fun() -> run(fun() -> answer(AskUser, Questions) end, Context) end,
+    beamai_agent_events:waiting(About#{for => question}, Context, {Ask, fun answer_name/1}).
+
+answer_name({value, {ok, _}}) -> answered;
+answer_name({value, Other}) -> Other;
+answer_name({died, _}) -> cancelled;
+answer_name(Ended) -> Ended.
+
+%% Whoever asked finds the run cancelled, or its time over, by itself.
+waited({value, Answer}) -> Answer;
+waited(cancelled) -> cancelled;
+waited(out_of_time) -> cancelled;
+waited({unrecorded, _Reason}) -> cancelled;
+waited({died, Reason}) ->
+    logger:error("beamai: the process of the ask_user callback ended: ~0tp", [Reason]),
+    cancelled.
 
 answer(AskUser, Questions) ->
     try
@@ -144,10 +190,10 @@ complain(Name, Class, Reason, Stack) ->
         Name, Class, Reason, short_stack(Stack)
     ]).
 
-%% @doc The top of a stack trace, without arguments: they may be whole files, or secrets.
--spec short_stack([term()]) -> [{module(), atom(), arity()}].
+%% @doc The top of a stack trace with files and lines, without arguments: they may be whole files, or secrets.
+-spec short_stack([term()]) -> [{module(), atom(), arity(), [{file | line, term()}]}].
 short_stack(Stack) ->
     lists:sublist([frame(Entry) || Entry <- Stack], 5).
 
-frame({M, F, Args, _Location}) when is_list(Args) -> {M, F, length(Args)};
-frame({M, F, Arity, _Location}) -> {M, F, Arity}.
+frame({M, F, Args, Location}) when is_list(Args) -> frame({M, F, length(Args), Location});
+frame({M, F, Arity, Location}) -> {M, F, Arity, [Info || {Key, _} = Info <- Location, Key =:= file orelse Key =:= line]}.

@@ -1,4 +1,4 @@
-%% @doc Chat models: one interface to OpenAI-compatible servers, Anthropic, functions from text to text, and scripts.
+%% @doc Chat models: one interface to OpenAI-compatible servers, Anthropic, Gemini, functions from text to text, and scripts.
 %%
 %% ```
 %% Model = beamai_chat:new(openai, #{base_url => <<"http://localhost:8080/v1">>, model => <<"some-model">>}),
@@ -11,11 +11,11 @@
 -export([new/2, complete/2, instructions/2, check_tools/2, reply/2]).
 -export_type([model/0, provider/0]).
 
--type provider() :: openai | anthropic | text | scripted.
+-type provider() :: openai | anthropic | gemini | text | scripted.
 -opaque model() :: #{module := module(), state := beamai_chat_model:state()}.
 
 %% @doc A model. The options are those of the provider: {@link beamai_chat_openai}, {@link beamai_chat_anthropic},
-%% {@link beamai_chat_text}, {@link beamai_chat_scripted}; or of a module of your own with the behaviour {@link
+%% {@link beamai_chat_gemini}, {@link beamai_chat_text}, {@link beamai_chat_scripted}; or of a module of your own with the behaviour {@link
 %% beamai_chat_model}. Raises `{bad_option, Key}' and `{bad_provider, Provider}'.
 -spec new(provider() | module(), Options :: map()) -> model().
 new(Provider, Options) when is_map(Options) ->
@@ -24,6 +24,7 @@ new(Provider, Options) when is_map(Options) ->
 
 module(openai) -> beamai_chat_openai;
 module(anthropic) -> beamai_chat_anthropic;
+module(gemini) -> beamai_chat_gemini;
 module(text) -> beamai_chat_text;
 module(scripted) -> beamai_chat_scripted;
 module(Module) when is_atom(Module) ->
@@ -48,21 +49,22 @@ complete(Model, Text) when is_binary(Text) ->
     complete(Model, #{messages => [#{role => user, content => Text}]});
 complete(#{module := Module, state := State}, #{messages := [_ | _]} = Request) ->
     Whole = maps:merge(defaults(Request), Request),
-    counted(Module:complete(State, Whole), Whole).
+    Span = beamai_spans:start_model(Module, State, Whole),
+    beamai_spans:stop_model(Span, counted(Module:complete(State, Whole), Whole)).
 
-%% A budget has to hold also where nobody counts: about four bytes of text make a token.
-counted({ok, #{usage := unknown, message := Message} = Reply}, #{system := System, messages := Messages}) ->
-    Read = byte_size(System) + lists:sum([bytes(Said) || Said <- Messages]),
-    {ok, Reply#{usage := #{input_tokens => tokens(Read), output_tokens => tokens(bytes(Message)), cached_tokens => 0}}};
+%% A budget has to hold also where nobody counts.
+counted({ok, #{usage := Usage, message := Message} = Reply}, Request) ->
+    Estimates = #{
+        input_tokens => fun() -> beamai_tokens:of_request(Request) end,
+        output_tokens => fun() -> beamai_tokens:of_message(Message) end
+    },
+    Missing = maps:map(fun(_Key, Estimate) -> Estimate() end, maps:without(maps:keys(Usage), Estimates)),
+    {ok, Reply#{usage := maps:merge(maps:merge(#{cached_tokens => 0}, Usage), marked(Missing))}};
 counted(Result, _Request) ->
     Result.
 
-bytes(#{content := Text, tool_calls := Calls}) ->
-    byte_size(Text) + lists:sum([byte_size(Name) + byte_size(beamai_json:text(Args)) || #{name := Name, args := Args} <- Calls]);
-bytes(#{content := Text}) ->
-    byte_size(Text).
-
-tokens(Bytes) -> (Bytes + 3) div 4.
+marked(None) when map_size(None) =:= 0 -> None;
+marked(Missing) -> Missing#{estimated_tokens => lists:sum(maps:values(Missing))}.
 
 defaults(Request) ->
     Kernel = case Request of
@@ -93,14 +95,11 @@ check_tools(#{module := Module, state := State}, Kernel) ->
         false -> ok
     end.
 
-%% @doc A reply, for modules that make some. Without a usage it is estimated.
--spec reply(beamai_chat_model:message(), #{stop => beamai_chat_model:stop(), usage => map()}) ->
+%% @doc A reply, for modules that make some. Counts that `usage' does not have are estimated.
+-spec reply(beamai_chat_model:message(), #{stop => beamai_chat_model:stop(), usage => map(), reasoning => binary()}) ->
     beamai_chat_model:reply().
 reply(Message, Rest) ->
-    #{message => Message, stop => maps:get(stop, Rest, stop(Message)), usage => usage(maps:get(usage, Rest, #{}))}.
-
-usage(Nothing) when map_size(Nothing) =:= 0 -> unknown;
-usage(Counts) -> maps:merge(#{input_tokens => 0, output_tokens => 0, cached_tokens => 0}, Counts).
+    (maps:with([reasoning], Rest))#{message => Message, stop => maps:get(stop, Rest, stop(Message)), usage => maps:get(usage, Rest, #{})}.
 
 stop(#{tool_calls := [_ | _]}) -> tool_calls;
 stop(_Message) -> end_turn.

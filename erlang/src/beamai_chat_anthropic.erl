@@ -1,7 +1,7 @@
 %% @doc Anthropic's messages.
 %%
 %% Options: {@link beamai_chat_options:http()}. `base_url' is `https://api.anthropic.com' by default, `max_tokens'
-%% 8192. `params' takes what there is beyond this, such as thinking; its blocks are sent back as they came.
+%% 8192, `cache' `auto'. `params' takes what there is beyond this, such as thinking; its blocks are sent back as they came.
 -module(beamai_chat_anthropic).
 -behaviour(beamai_chat_model).
 -behaviour(beamai_chat_http).
@@ -9,7 +9,7 @@
 -export([new/1, complete/2, instructions/1, check_tools/2]).
 -export([url/1, headers/2, body/2, whole/1, begin_stream/0, event/3, end_stream/1]).
 
--import(beamai_chat_http, [count/2]).
+-import(beamai_chat_http, [count/3, counts/1]).
 
 -record(stream, {
     %% By their index: how each began, and the pieces that came for its keys, last first.
@@ -22,7 +22,7 @@
 %% @doc Checks the options; raises `{bad_option, Key}'.
 -spec new(beamai_chat_options:http()) -> beamai_chat_options:checked().
 new(Options) ->
-    beamai_chat_options:http(Options, #{base_url => <<"https://api.anthropic.com">>, max_tokens => 8192}).
+    beamai_chat_options:http(Options, #{base_url => <<"https://api.anthropic.com">>, max_tokens => 8192, cache => auto}).
 
 %% @doc Has the model answer.
 -spec complete(beamai_chat_options:checked(), beamai_chat_model:request()) ->
@@ -63,7 +63,8 @@ body(#{model := Model, max_tokens := Most, stream := Stream, params := Params} =
         <<"messages">> => messages(maps:get(messages, Request), Options)
     },
     Rest = [temperature(Options), system(Request), tools(Options, Request), Params],
-    lists:foldl(fun(More, Acc) -> maps:merge(Acc, More) end, Body, Rest).
+    Whole = lists:foldl(fun(More, Acc) -> maps:merge(Acc, More) end, Body, Rest),
+    beamai_anthropic_cache:marked(maps:get(cache, Options), Whole).
 
 temperature(#{temperature := Number}) -> #{<<"temperature">> => Number};
 temperature(_Options) -> #{}.
@@ -130,7 +131,9 @@ id(Id) -> beamai_chat_http:accepted(Id, 128).
 whole(#{<<"type">> := <<"error">>, <<"error">> := Error}) ->
     {error, said(Error)};
 whole(#{<<"content">> := Blocks} = Answer) ->
-    reply(Blocks, maps:get(<<"stop_reason">>, Answer, null), maps:get(<<"usage">>, Answer, #{}), #{}).
+    {ok, Reply} = reply(Blocks, maps:get(<<"stop_reason">>, Answer, null), maps:get(<<"usage">>, Answer, #{}), #{}),
+    Thought = [Text || #{<<"type">> := <<"thinking">>, <<"thinking">> := Text} <- Blocks, is_binary(Text)],
+    {ok, Reply#{reasoning => iolist_to_binary(Thought)}}.
 
 %% @private
 -spec begin_stream() -> #stream{}.
@@ -180,7 +183,7 @@ stopped(_Delta, State) -> State.
 
 %% Later counts hold over earlier ones.
 counted(#{<<"usage">> := #{} = Usage}, #stream{usage = Known} = State) ->
-    State#stream{usage = maps:merge(Known, Usage)};
+    State#stream{usage = maps:merge(Known, maps:filter(fun(_Key, Count) -> Count =/= null end, Usage))};
 counted(_Event, State) ->
     State.
 
@@ -238,23 +241,36 @@ with_raw(Blocks, Message) ->
 
 with_stop(<<"max_tokens">>, Rest) -> Rest#{stop => max_tokens};
 with_stop(<<"refusal">>, Rest) -> Rest#{stop => refusal};
-with_stop(_Other, Rest) -> Rest.
+with_stop(Usual, Rest) when Usual =:= none; Usual =:= null; Usual =:= <<"end_turn">>; Usual =:= <<"tool_use">> -> Rest;
+with_stop(Other, Rest) -> Rest#{stop => Other}.
 
 usage(None) when map_size(None) =:= 0 ->
     #{};
 usage(Usage) ->
-    Cached = count(<<"cache_read_input_tokens">>, Usage),
-    Written = count(<<"cache_creation_input_tokens">>, Usage),
-    #{
-        input_tokens => count(<<"input_tokens">>, Usage) + Cached + Written,
-        output_tokens => count(<<"output_tokens">>, Usage),
-        cached_tokens => Cached
-    }.
+    Cached = count(<<"cache_read_input_tokens">>, Usage, 0),
+    Written = count(<<"cache_creation_input_tokens">>, Usage, 0),
+    counts([
+        {input_tokens, whole_input(count(<<"input_tokens">>, Usage, unknown), Cached + Written)},
+        {output_tokens, count(<<"output_tokens">>, Usage, unknown)},
+        {cached_tokens, Cached}
+    ]).
+
+%% The server counts apart what it read from its cache and what it put there.
+whole_input(unknown, _Cached) -> unknown;
+whole_input(Input, Cached) -> Input + Cached.
 
 said(#{<<"message">> := Message} = Error) when is_binary(Message) ->
-    #{reason => reason(maps:get(<<"type">>, Error, null)), message => Message};
+    #{reason => reason(maps:get(<<"type">>, Error, null), Message), message => Message};
 said(_Other) ->
     #{reason => failed, message => <<"the server reported an error without a message">>}.
+
+reason(Type, Message) when Type =:= <<"invalid_request_error">>; Type =:= <<"request_too_large">> ->
+    case beamai_chat_overflow:is_overflow([Type, Message]) of
+        true -> context_overflow;
+        false -> reason(Type)
+    end;
+reason(Type, _Message) ->
+    reason(Type).
 
 reason(<<"rate_limit_error">>) -> rate_limited;
 reason(<<"overloaded_error">>) -> overloaded;

@@ -4,8 +4,15 @@
 %% whole, and tried again.
 -module(beamai_chat_http).
 
--export([complete/3, url/2, accepted/2, arguments/1, cut_off/2, text/2, count/2, broke_off/0]).
+-export([complete/3, url/2, accepted/2, arguments/1, cut_off/2, text/2, count/3, counts/1, broke_off/0]).
 -export_type([wire_event/0]).
+
+%% The least bytes that a secret has.
+-define(SECRET_BYTES, 8).
+-define(CUT_OFF, <<
+    "the answer reached its limit of tokens before the arguments of this call were whole; call again with shorter "
+    "arguments, or with the work in several calls"
+>>).
 
 %% An object of the answer: the data of an event, or all of it.
 -type wire_event() :: #{binary() => term()}.
@@ -34,31 +41,34 @@
 -spec complete(Wire :: module(), Options :: map(), beamai_chat_model:request()) ->
     {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
 complete(Wire, Options, Request) ->
-    case {key(Options), beamai_json:encode(Wire:body(Options, Request))} of
-        {{ok, Key}, {ok, Body}} ->
-            Http = http(Wire, Options, Key, Body),
-            Try = fun() -> hidden(try_it(Wire, Http, Request), Key) end,
+    case {key(Options), beamai_chat_options:headers(Options), beamai_json:encode(Wire:body(Options, Request))} of
+        {{ok, Key}, {ok, Headers}, {ok, Body}} ->
+            Http = http(Wire, Options, Key, Headers, Body),
+            Secrets = [Key || is_binary(Key)] ++ [list_to_binary(Value) || {_, Value} <- Headers],
+            Try = fun() -> hidden(try_it(Wire, Http, Request), Secrets) end,
             beamai_chat_retry:run(Options, Request, Try);
-        {error, _} ->
+        {error, _, _} ->
             fault(authentication, "the function in api_key gave no key: printable text without spaces or line breaks");
-        {_, {error, Why}} ->
+        {_, error, _} ->
+            fault(authentication, "a function in headers gave no value: text without line breaks");
+        {_, _, {error, Why}} ->
             fault(invalid_request, ["the conversation cannot be sent: ", Why])
     end.
 
 key(#{api_key := Secret}) -> beamai_secret:reveal(Secret);
 key(_Options) -> {ok, none}.
 
-http(Wire, Options, Key, Body) ->
-    Own = maps:get(headers, Options),
+http(Wire, Options, Key, Own, Body) ->
     Given = [Name || {Name, _} <- Own],
     Default = [Header || {Name, _} = Header <- Wire:headers(Options, Key), not lists:member(Name, Given)],
     Kept = maps:with([connect_timeout, idle_timeout, timeout, cacertfile], Options),
     Kept#{url => Wire:url(Options), headers => Own ++ Default, body => Body}.
 
-%% A server may repeat the key in what it says.
-hidden({error, #{message := Message} = Error}, Key) when is_binary(Key) ->
-    {error, Error#{message := beamai_secret:hide(Message, Key)}};
-hidden(Result, _Key) ->
+%% A server may repeat the key in what it says. Short values, such as a version, are no secrets and may be words.
+hidden({error, #{message := Message} = Error}, Secrets) ->
+    Long = [Secret || Secret <- Secrets, byte_size(Secret) >= ?SECRET_BYTES],
+    {error, Error#{message := lists:foldl(fun(Secret, Text) -> beamai_secret:hide(Text, Secret) end, Message, Long)}};
+hidden(Result, _Secrets) ->
     Result.
 
 try_it(Wire, Http, #{emit := Emit, run := Run} = Request) ->
@@ -150,11 +160,12 @@ finished(#answer{form = unknown}) ->
 finished(#answer{wire = Wire, state = State}) ->
     understood(fun() -> Wire:end_stream(State) end).
 
-announced({ok, #{message := #{content := Content}}} = Ok, Emit) when Content =/= <<>> ->
-    Emit({text, Content}),
+announced({ok, #{message := #{content := Content}} = Reply} = Ok, Emit) ->
+    _ = [Emit({reasoning, Text}) || #{reasoning := Text} <- [Reply], Text =/= <<>>],
+    Content =/= <<>> andalso Emit({text, Content}),
     Ok;
-announced(Result, _Emit) ->
-    Result.
+announced({error, _} = Error, _Emit) ->
+    Error.
 
 %% @doc A name or an id as every provider takes it back, in the history of a conversation: models make up names, and
 %% servers ids, that are refused there.
@@ -182,12 +193,12 @@ decoded({ok, #{} = Args}) -> #{args => Args};
 decoded({ok, _}) -> #{args => #{}, invalid => <<"the arguments are no JSON object">>};
 decoded({error, Why}) -> #{args => #{}, invalid => <<"the arguments: ", Why/binary>>}.
 
-%% @doc The calls of an answer, of which the last one is none where the answer was cut off before its arguments came.
+%% @doc The calls of an answer, of which the last one is none where the answer was cut off before or within its arguments.
 -spec cut_off(WasCut :: boolean(), [beamai_chat_model:call()]) -> [beamai_chat_model:call()].
 cut_off(true, [_ | _] = Calls) ->
     case lists:split(length(Calls) - 1, Calls) of
-        {Before, [#{args := Args} = Last]} when map_size(Args) =:= 0, not is_map_key(invalid, Last) ->
-            Before ++ [Last#{invalid => <<"the answer reached its limit of tokens before the arguments of this call">>}];
+        {Before, [#{args := Args} = Last]} when map_size(Args) =:= 0 ->
+            Before ++ [Last#{invalid => ?CUT_OFF}];
         _ ->
             Calls
     end;
@@ -208,7 +219,7 @@ status_error(Status, Headers, Body) ->
     Message = [
         "the server answered ", integer_to_list(Status), ": ", beamai_error:show(said(Body), 500), later(Headers)
     ],
-    Error = (problem(status_reason(Status), Message))#{status => Status},
+    Error = (problem(status_reason(Status, Body), Message))#{status => Status},
     case beamai_chat_retry:retry_after(Headers) of
         {ok, Delay} -> Error#{retry_after => Delay};
         none -> Error
@@ -219,6 +230,18 @@ later(Headers) ->
         {ok, Delay} -> ["; it asks to wait ", integer_to_list((Delay + 999) div 1000), " s"];
         none -> ""
     end.
+
+%% Throttling is said in similar words.
+status_reason(Status, Body) when Status =:= 400; Status =:= 413; Status =:= 422; Status =:= 500 ->
+    case beamai_chat_overflow:is_overflow(codes(beamai_json:decode(Body)) ++ [said(Body)]) of
+        true -> context_overflow;
+        false -> status_reason(Status)
+    end;
+status_reason(Status, _Body) ->
+    status_reason(Status).
+
+codes({ok, #{<<"error">> := #{} = Error}}) -> [maps:get(Key, Error, null) || Key <- [<<"code">>, <<"type">>]];
+codes(_Other) -> [].
 
 status_reason(429) -> rate_limited;
 status_reason(408) -> overloaded;
@@ -252,13 +275,18 @@ problem(Reason, Message) ->
 fault(Reason, Message) ->
     {error, problem(Reason, Message)}.
 
-%% @doc A count of an answer; 0 where it has none.
--spec count(binary(), term()) -> non_neg_integer().
-count(Key, Object) ->
+%% @doc A count of an answer; `Default' where it has none, or null.
+-spec count(binary(), term(), Default) -> non_neg_integer() | Default.
+count(Key, Object, Default) ->
     case Object of
         #{Key := Count} when is_number(Count), Count >= 0 -> trunc(Count);
-        _ -> 0
+        _ -> Default
     end.
+
+%% @doc The counts that a server gave, without those that it did not.
+-spec counts([{Key :: atom(), non_neg_integer() | unknown}]) -> #{atom() => non_neg_integer()}.
+counts(Counts) ->
+    maps:from_list([{Key, Count} || {Key, Count} <- Counts, Count =/= unknown]).
 
 %% @doc The error of a stream that ended too early.
 -spec broke_off() -> {error, beamai_chat_model:error()}.

@@ -8,13 +8,16 @@
 ]).
 
 -type message() ::
-    #{role := user, content := binary()}
+    %% `pinned': stays word for word when the conversation is made shorter. `summary': stands for what was before.
+    #{role := user, content := binary(), pinned => true, summary => beamai_compaction:summary()}
     | #{
         role := assistant,
         content := binary(),
         tool_calls => [call()],
         %% What the provider needs to see again as it was: `{anthropic, Blocks}', `{text, Answer}'.
-        raw => {Provider :: atom(), term()}
+        raw => {Provider :: atom(), term()},
+        %% Where the answer broke off with its run.
+        is_partial => true
     }
     %% `content' is JSON text, or a plain message where the outcome is `refused'.
     %% `images' are those of the result, for models that can look at them.
@@ -42,14 +45,17 @@
     %% Monotonic milliseconds by which the answer must be there.
     until := integer() | infinity
 }.
-%% `unknown' only between a module and {@link beamai_chat:complete/2}, which puts an estimate there.
--type reply() :: #{message := message(), stop := stop(), usage := usage() | unknown}.
+%% `reasoning' is what the model thought, of an answer that came whole.
+-type reply() :: #{message := message(), stop := stop(), usage := usage(), reasoning => binary()}.
+%% Binaries are stop reasons of a provider that have no atom here, as it wrote them.
 -type stop() :: end_turn | tool_calls | max_tokens | refusal | binary().
-%% Tokens. `input_tokens' counts those that were read from a cache, too.
+%% Tokens. `input_tokens' counts those that were read from a cache, too. A module gives the counts that it has; {@link
+%% beamai_chat:complete/2} fills in the others with estimates, and says in `estimated_tokens' how many tokens those are.
 -type usage() :: #{
-    input_tokens := non_neg_integer(),
-    output_tokens := non_neg_integer(),
-    cached_tokens := non_neg_integer()
+    input_tokens => non_neg_integer(),
+    output_tokens => non_neg_integer(),
+    cached_tokens => non_neg_integer(),
+    estimated_tokens => non_neg_integer()
 }.
 %% `text' and `reasoning' come as they are written. After `retry' the answer begins anew.
 -type event() ::
@@ -73,6 +79,8 @@
     | tls
     | timeout
     | too_large
+    %% The conversation does not fit the model's context window.
+    | context_overflow
     | invalid_response
     | cancelled
     | no_more_turns

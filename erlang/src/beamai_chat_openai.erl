@@ -10,7 +10,7 @@
 -export([new/1, complete/2, instructions/1, check_tools/2]).
 -export([url/1, headers/2, body/2, whole/1, begin_stream/0, event/3, end_stream/1]).
 
--import(beamai_chat_http, [count/2]).
+-import(beamai_chat_http, [count/3, counts/1]).
 
 -type piece() :: #{index := term(), id := binary(), name := binary(), json := [binary()]}.
 
@@ -127,9 +127,10 @@ whole(#{<<"error">> := Error}) when Error =/= null ->
     {error, said(Error)};
 whole(#{<<"choices">> := [#{<<"message">> := Message} = Choice | _]} = Answer) ->
     Calls = [begun(Call) || Call <- list(<<"tool_calls">>, Message)],
-    end_stream(#stream{
+    {ok, Reply} = end_stream(#stream{
         text = [spoken(Message)], calls = lists:reverse(Calls), finish = finish(Choice), usage = usage(Answer), done = true
-    }).
+    }),
+    {ok, Reply#{reasoning => thought(Message)}}.
 
 %% @private
 -spec begin_stream() -> #stream{}.
@@ -150,11 +151,14 @@ event(Event, State, _Emit) ->
     {ok, counted(Event, State)}.
 
 delta(Delta, #stream{text = Text} = State, Emit) ->
-    Reasoning = first(beamai_chat_http:text(<<"reasoning_content">>, Delta), beamai_chat_http:text(<<"reasoning">>, Delta)),
+    Reasoning = thought(Delta),
     Reasoning =/= <<>> andalso Emit({reasoning, Reasoning}),
     Piece = spoken(Delta),
     Piece =/= <<>> andalso Emit({text, Piece}),
     lists:foldl(fun tool_call/2, State#stream{text = [Piece | Text]}, list(<<"tool_calls">>, Delta)).
+
+thought(Message) ->
+    first(beamai_chat_http:text(<<"reasoning_content">>, Message), beamai_chat_http:text(<<"reasoning">>, Message)).
 
 %% A refusal is what the model says, in a place of its own.
 spoken(#{<<"content">> := Parts} = Message) when is_list(Parts) ->
@@ -215,11 +219,11 @@ counted(Event, State) ->
 
 usage(#{<<"usage">> := #{} = Usage}) ->
     Details = maps:get(<<"prompt_tokens_details">>, Usage, #{}),
-    #{
-        input_tokens => count(<<"prompt_tokens">>, Usage),
-        output_tokens => count(<<"completion_tokens">>, Usage),
-        cached_tokens => count(<<"cached_tokens">>, Details)
-    };
+    counts([
+        {input_tokens, count(<<"prompt_tokens">>, Usage, unknown)},
+        {output_tokens, count(<<"completion_tokens">>, Usage, unknown)},
+        {cached_tokens, count(<<"cached_tokens">>, Details, unknown)}
+    ]);
 usage(_Event) ->
     #{}.
 
@@ -252,14 +256,27 @@ identified(Id) -> Id.
 
 with_stop(<<"length">>, Rest) -> Rest#{stop => max_tokens};
 with_stop(<<"content_filter">>, Rest) -> Rest#{stop => refusal};
-with_stop(_Other, Rest) -> Rest.
+with_stop(Usual, Rest) when Usual =:= none; Usual =:= <<"stop">>; Usual =:= <<"tool_calls">>; Usual =:= <<"function_call">> ->
+    Rest;
+with_stop(Other, Rest) ->
+    Rest#{stop => Other}.
 
 said(#{<<"message">> := Message} = Error) when is_binary(Message) ->
-    #{reason => reason(maps:get(<<"type">>, Error, null), maps:get(<<"code">>, Error, null)), message => Message};
+    #{reason => reason(maps:get(<<"type">>, Error, null), maps:get(<<"code">>, Error, null), Message), message => Message};
 said(Message) when is_binary(Message) ->
     #{reason => failed, message => Message};
 said(_Other) ->
     #{reason => failed, message => <<"the server reported an error without a message">>}.
+
+reason(Type, Code, Message) ->
+    case reason(Type, Code) of
+        rate_limited -> rate_limited;
+        Other ->
+            case beamai_chat_overflow:is_overflow([Type, Code, Message]) of
+                true -> context_overflow;
+                false -> Other
+            end
+    end.
 
 reason(_Type, Code) when Code =:= 429; Code =:= <<"rate_limit_exceeded">> -> rate_limited;
 reason(_Type, Code) when is_integer(Code), Code >= 500 -> overloaded;

@@ -1,7 +1,7 @@
 %% @doc The options of models that are reached over HTTP.
 -module(beamai_chat_options).
 
--export([http/2]).
+-export([http/2, headers/1]).
 -export_type([http/0, checked/0]).
 
 -import(beamai_options, [bad/2]).
@@ -20,10 +20,13 @@
     strict => boolean(),
     %% Whether the model can look at the images of results; true by default.
     images => boolean(),
+    %% Whether Anthropic is told to keep the beginning of the conversation in its cache; `auto', its default: where there
+    %% are tools. Other providers do it unasked.
+    cache => auto | boolean(),
     %% Further keys of the request's JSON.
     params => #{binary() => term()},
-    %% Further headers.
-    headers => [{binary() | string(), binary() | string()}],
+    %% Further headers. Their values are kept as keys are: nothing shows them.
+    headers => [{binary() | string(), binary() | string() | fun(() -> binary())}],
     %% Milliseconds: for a connection 10000, without a byte 120000, for the whole answer 600000 by default.
     connect_timeout => pos_integer(),
     idle_timeout => pos_integer(),
@@ -39,7 +42,7 @@
 -type checked() :: #{atom() => term()}.
 
 %% @doc The options checked, with what they leave out filled in. Raises `{bad_option, Key}'.
--spec http(http(), Defaults :: #{base_url := binary(), max_tokens => pos_integer()}) -> checked().
+-spec http(http(), Defaults :: #{base_url := binary(), max_tokens => pos_integer(), cache => auto}) -> checked().
 http(Options, Defaults) ->
     Given = maps:from_list([{Key, option(Key, Value)} || {Key, Value} <- maps:to_list(Options)]),
     is_map_key(model, Given) orelse bad(model, "is missing: the name of the model, as the server knows it"),
@@ -63,6 +66,7 @@ option(base_url, Url) -> base_url(Url);
 option(stream, Flag) when is_boolean(Flag) -> Flag;
 option(strict, Flag) when is_boolean(Flag) -> Flag;
 option(images, Flag) when is_boolean(Flag) -> Flag;
+option(cache, Cache) when is_boolean(Cache); Cache =:= auto -> Cache;
 option(params, Params) when is_map(Params) -> Params;
 option(headers, Headers) when is_list(Headers) -> [header(Header) || Header <- Headers];
 option(cacertfile, File) when is_binary(File); is_list(File) -> File;
@@ -75,7 +79,7 @@ option(Key, Number) when
 ->
     number(Key, Number, 1);
 option(Key, Value) ->
-    case lists:member(Key, [stream, strict, images, params, headers, cacertfile, temperature]) of
+    case lists:member(Key, [stream, strict, images, cache, params, headers, cacertfile, temperature]) of
         true -> bad(Key, ["cannot be ", show(Value)]);
         false -> bad(Key, "is not an option of a model over HTTP")
     end.
@@ -99,9 +103,9 @@ base_url(Url) ->
 %% Values are not shown: they may be keys.
 header({Name, Value}) ->
     try
-        Text = {string:lowercase(to_list(Name)), to_list(Value)},
-        true = is_header(Text),
-        Text
+        Lower = string:lowercase(to_list(Name)),
+        true = is_name(Lower),
+        {Lower, secret(Value)}
     catch
         error:_ -> bad(headers, "must be pairs of a name and a value without line breaks")
     end;
@@ -111,9 +115,32 @@ header(_Other) ->
 to_list(Text) when is_binary(Text) -> binary_to_list(Text);
 to_list(Text) when is_list(Text) -> binary_to_list(list_to_binary(Text)).
 
-is_header({Name, Value}) ->
-    Name =/= "" andalso lists:all(fun(C) -> C > 32 andalso C < 127 andalso C =/= $: end, Name) andalso
-        lists:all(fun(C) -> C >= 32 andalso C =/= 127 end, Value).
+is_name(Name) ->
+    Name =/= "" andalso lists:all(fun(C) -> C > 32 andalso C < 127 andalso C =/= $: end, Name).
+
+secret(Fun) when is_function(Fun, 0) ->
+    Fun;
+secret(Value) ->
+    Text = to_list(Value),
+    true = is_value(Text),
+    fun() -> list_to_binary(Text) end.
+
+%% @doc The headers as they are sent; `error' where a function of the host gives none.
+-spec headers(checked()) -> {ok, [{string(), string()}]} | error.
+headers(#{headers := Headers}) ->
+    try
+        {ok, [{Name, revealed(Secret())} || {Name, Secret} <- Headers]}
+    catch
+        _:_ -> error
+    end.
+
+revealed(Value) ->
+    Text = to_list(Value),
+    true = is_value(Text),
+    Text.
+
+is_value(Text) ->
+    lists:all(fun(C) -> C >= 32 andalso C =/= 127 end, Text).
 
 show(Term) ->
     beamai_error:show(Term, 80).

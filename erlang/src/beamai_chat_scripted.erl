@@ -66,7 +66,10 @@ turn(#{} = Turn, #{emit := Emit, messages := Messages}) ->
     Given = maps:get(tool_calls, Turn, []),
     Calls = [call(Said, Number, Call) || {Number, Call} <- lists:zip(lists:seq(1, length(Given)), Given)],
     Message = #{role => assistant, content => Content, tool_calls => Calls},
-    {ok, beamai_chat:reply(Message, maps:merge(#{usage => #{input_tokens => 0}}, maps:with([usage, stop], Turn)))}.
+    {ok, beamai_chat:reply(Message, (maps:with([stop], Turn))#{usage => usage(Turn)})}.
+
+usage(Turn) ->
+    maps:merge(#{input_tokens => 0, output_tokens => 0}, maps:get(usage, Turn, #{})).
 
 call(Said, Number, {Name, Args}) ->
     Id = ["call_", integer_to_list(Said + 1), "_", integer_to_list(Number)],

@@ -1,7 +1,7 @@
 %% @doc The state of a conversation: messages and what they have cost. Plain data, without keys, funs or pids.
 -module(beamai_conversation).
 
--export([new/0, load/1, add/2, messages/1, count/3, last_text/1, is_text/1]).
+-export([new/0, load/1, restored/1, add/2, messages/1, replace/2, unanswered/1, interrupted/1, count/3, sum/2, last_text/1, is_text/1]).
 -export_type([t/0]).
 
 -type t() :: #{
@@ -29,6 +29,23 @@ load(#{version := 1, messages := Messages, tool_calls := Calls, usage := Usage} 
 load(_Other) ->
     error.
 
+%% @doc A conversation of stored messages, as they were made: results in the order of their calls, which may not all have
+%% one yet.
+-spec restored([beamai_chat_model:message()]) -> t().
+restored(Messages) ->
+    (new())#{messages := ordered(Messages)}.
+
+ordered([#{role := assistant, tool_calls := [_ | _] = Calls} = Message | Rest]) ->
+    {Results, After} = lists:splitwith(fun is_result/1, Rest),
+    Known = maps:from_list([{Id, Result} || #{call := Id} = Result <- Results]),
+    [Message | [maps:get(Id, Known) || #{id := Id} <- Calls, is_map_key(Id, Known)]] ++ ordered(After);
+ordered([Message | Rest]) ->
+    [Message | ordered(Rest)];
+ordered([]) ->
+    [].
+
+is_result(#{role := Role}) -> Role =:= tool.
+
 is_message(#{role := user, content := Text}) ->
     is_text(Text);
 is_message(#{role := assistant, content := Text} = Message) ->
@@ -52,7 +69,7 @@ is_text(Text) ->
     is_binary(Text) andalso unicode:characters_to_binary(Text) =:= Text.
 
 answered([#{role := assistant, tool_calls := [_ | _] = Calls} = Message | Rest]) ->
-    {Results, After} = lists:splitwith(fun(#{role := Role}) -> Role =:= tool end, Rest),
+    {Results, After} = lists:splitwith(fun is_result/1, Rest),
     Known = [Id || #{call := Id} <- Results],
     Missing = [interrupted(Call) || #{id := Id} = Call <- Calls, not lists:member(Id, Known)],
     [Message | Results] ++ Missing ++ answered(After);
@@ -61,14 +78,33 @@ answered([Message | Rest]) ->
 answered([]) ->
     [].
 
+%% @doc The calls of the last answer that have no result yet, with the results of the others.
+-spec unanswered(t()) -> {[beamai_chat_model:call()], Results :: [beamai_chat_model:message()]}.
+unanswered(#{messages := Messages}) ->
+    {Results, Before} = lists:splitwith(fun is_result/1, lists:reverse(Messages)),
+    Known = [Id || #{call := Id} <- Results],
+    case Before of
+        [#{role := assistant, tool_calls := Calls} | _] ->
+            {[Call || #{id := Id} = Call <- Calls, not lists:member(Id, Known)], lists:reverse(Results)};
+        _ ->
+            {[], []}
+    end.
+
+%% @doc The result of a call of which nobody knows whether it took effect.
+-spec interrupted(beamai_chat_model:call()) -> beamai_chat_model:message().
 interrupted(#{id := Id, name := Name}) ->
-    Text = <<"the run was interrupted before this call's result was there; it may or may not have taken effect">>,
+    Text = <<"the run was interrupted before this call's result was there; it may or may not have taken effect: find out before you repeat it">>,
     #{role => tool, call => Id, name => Name, content => Text, outcome => error}.
 
 %% @doc The conversation with more messages at its end.
 -spec add([beamai_chat_model:message()], t()) -> t().
 add(New, #{messages := Messages} = Conversation) ->
     Conversation#{messages := Messages ++ New}.
+
+%% @doc The conversation with other messages in the place of all.
+-spec replace([beamai_chat_model:message()], t()) -> t().
+replace(Messages, Conversation) ->
+    Conversation#{messages := Messages}.
 
 %% @doc What was said so far, first things first, each call with a result.
 -spec messages(t()) -> [beamai_chat_model:message()].
@@ -78,8 +114,12 @@ messages(#{messages := Messages}) ->
 %% @doc The conversation with what a run has used added.
 -spec count(Calls :: non_neg_integer(), Usage :: #{atom() => non_neg_integer()}, t()) -> t().
 count(Calls, Usage, #{tool_calls := Before, usage := Used} = Conversation) ->
-    Sum = maps:fold(fun(Key, N, Acc) -> Acc#{Key => N + maps:get(Key, Acc, 0)} end, Used, Usage),
-    Conversation#{tool_calls := Before + Calls, usage := Sum}.
+    Conversation#{tool_calls := Before + Calls, usage := sum(Usage, Used)}.
+
+%% @doc Two usages together.
+-spec sum(#{atom() => non_neg_integer()}, #{atom() => non_neg_integer()}) -> #{atom() => non_neg_integer()}.
+sum(Usage, Used) ->
+    maps:fold(fun(Key, N, Acc) -> Acc#{Key => N + maps:get(Key, Acc, 0)} end, Used, Usage).
 
 %% @doc What the model said last, empty if nothing.
 -spec last_text(t()) -> binary().

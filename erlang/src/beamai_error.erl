@@ -4,7 +4,7 @@
 %% and `details', which always has a `reason'.
 -module(beamai_error).
 
--export([new/4, new/5, cancelled/1, from_native/1, from_native/2, retryable/1, show/2, readable/1]).
+-export([new/4, new/5, cancelled/1, out_of_time/1, from_native/1, from_native/2, retryable/1, show/2, readable/1]).
 -export_type([t/0, error_type/0, reason/0]).
 
 -type error_type() ::
@@ -43,6 +43,11 @@ text(Message) ->
 -spec cancelled(Tool :: binary()) -> t().
 cancelled(Tool) ->
     new(Tool, execution_failed, cancelled, [Tool, " was cancelled"]).
+
+%% @doc The error of a call that was not made, because the time of its run's budget was over.
+-spec out_of_time(Tool :: binary()) -> t().
+out_of_time(Tool) ->
+    new(Tool, timeout, timeout, [Tool, " has not run: the time of the run's budget is over"]).
 
 %% @doc Converts an error map of the native side, whose keys and words are binaries. No atom is
 %% made from them: what is not in the fixed vocabulary stays a binary.

@@ -47,7 +47,8 @@
 post(Request, Run, Fun, Acc) ->
     ok = profile(),
     Caller = self(),
-    Tag = make_ref(),
+    %% What comes after this has ended goes nowhere.
+    Tag = erlang:alias([explicit_unalias]),
     {Pid, Monitor} = spawn_monitor(fun() -> exchange(Caller, Tag, Request) end),
     Wait = #{
         tag => Tag, pid => Pid, monitor => Monitor, run => Run, bytes => 0,
@@ -58,6 +59,7 @@ post(Request, Run, Fun, Acc) ->
     after
         Pid ! {Tag, stop},
         erlang:demonitor(Monitor, [flush]),
+        _ = erlang:unalias(Tag),
         flush(Tag)
     end.
 
@@ -108,7 +110,7 @@ exchange(Caller, Tag, Request) ->
     Watch = erlang:monitor(process, Caller),
     case send(Request) of
         {ok, Id} -> relay(Caller, Tag, Watch, Id);
-        {error, Reason} -> Caller ! {Tag, {error, problem(Reason)}}
+        {error, Reason} -> Tag ! {Tag, {error, problem(Reason)}}
     end.
 
 %% What is raised is not passed on: it may hold the headers.
@@ -149,17 +151,17 @@ relay(Caller, Tag, Watch, Id) ->
         {http, {Id, stream_start, _Headers}} ->
             relay(Caller, Tag, Watch, Id);
         {http, {Id, stream, Piece}} ->
-            Caller ! {Tag, {piece, Piece}},
+            Tag ! {Tag, {piece, Piece}},
             relay(Caller, Tag, Watch, Id);
         {http, {Id, stream_end, _Headers}} ->
-            Caller ! {Tag, done};
+            Tag ! {Tag, done};
         {http, {Id, {{_Version, 200, _Phrase}, _Headers, Body}}} ->
-            Caller ! {Tag, {piece, Body}},
-            Caller ! {Tag, done};
+            Tag ! {Tag, {piece, Body}},
+            Tag ! {Tag, done};
         {http, {Id, {{_Version, Status, _Phrase}, Headers, Body}}} ->
-            Caller ! {Tag, {status, Status, Headers, Body}};
+            Tag ! {Tag, {status, Status, Headers, Body}};
         {http, {Id, {error, Reason}}} ->
-            Caller ! {Tag, {error, problem(Reason)}};
+            Tag ! {Tag, {error, problem(Reason)}};
         {Tag, stop} ->
             httpc:cancel_request(Id, ?PROFILE);
         {'DOWN', Watch, process, Caller, _Reason} ->

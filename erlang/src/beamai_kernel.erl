@@ -209,7 +209,8 @@ invoke(Kernel, Name, Args) ->
 invoke(Kernel, Name, Args, Context) ->
     beamai_misuse:kernel(Kernel),
     beamai_misuse:context(Context),
-    beamai_invocation:invoke(Kernel, Name, Args, Context).
+    Span = beamai_spans:start_tool(Name, Args, Context),
+    beamai_spans:stop_tool(Span, beamai_crash:log(beamai_invocation:invoke(Kernel, Name, Args, Context), Context)).
 
 %% @doc Calls several tools in parallel, each in the given context. Answers come in call order; the
 %% context comes back with the changes of all calls, made in call order. Filters and callbacks run

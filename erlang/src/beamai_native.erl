@@ -144,7 +144,13 @@ through(Door, Env, #{tool := Tool} = Call, #{run := Run} = Options) ->
     end.
 
 %% A budget may leave less time than the tool has by itself.
-timed(Door, Env, Call, #{timeout := Own, context := Context} = Options) ->
+timed(Door, Env, #{tool := Tool} = Call, #{context := Context} = Options) ->
+    case beamai_budget:is_time_over(Context) of
+        true -> {error, beamai_error:out_of_time(Tool)};
+        false -> in_time(Door, Env, Call, Options)
+    end.
+
+in_time(Door, Env, Call, #{timeout := Own, context := Context} = Options) ->
     case beamai_budget:in_time(Own, Context) of
         Own -> pass(Door, Env, Call, Options);
         Less -> pass(Door, Env, Call#{timeout => Less}, Options#{timeout := Less})
@@ -184,7 +190,7 @@ answer({consult, Question}, Kernel, {_, _, #{tool := Tool}, #{context := Context
         {error, _} = Error -> Error
     end;
 answer({question, Questions}, Kernel, {_, _, #{tool := Tool}, #{context := Context}} = Try) ->
-    case beamai_callback:ask_user(Questions, Kernel, Context) of
+    case beamai_callback:ask_user(Questions, {Tool, Kernel}, Context) of
         {ok, Answers} ->
             case is_answers(Answers) of
                 true -> again(answers, answers({ok, Answers}), Kernel, Try);

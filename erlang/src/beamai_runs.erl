@@ -4,7 +4,7 @@
 %% and not into the caller's mailbox.
 -module(beamai_runs).
 
--export([new_table/0, enter/1, enter/2, leave/2, forget/2, cancel/1, cancelled/1, keep/1]).
+-export([new_table/0, enter/1, enter/2, enter_all/1, leave/2, leave_all/2, forget/2, cancel/1, cancelled/1, keep/1]).
 
 -define(TABLE, beamai_runs).
 -define(CANCELLED, '$cancelled').
@@ -34,6 +34,40 @@ enter(RunId, Whole) ->
         true
     end),
     Tag.
+
+%% @doc Enters something that waits within calls, under the run ids of all of them. Where one of these has been cancelled
+%% already, so is this.
+-spec enter_all([RunId :: term()]) -> Tag :: reference().
+enter_all(RunIds) ->
+    Tag = erlang:alias([explicit_unalias]),
+    lists:foreach(
+        fun(RunId) ->
+            beamai_guard:in_tables(fun() -> ets:insert(?TABLE, {RunId, Tag}) end),
+            beamai_guard:watch({run, Tag, RunId}, {run, RunId, Tag})
+        end,
+        RunIds
+    ),
+    beamai_guard:if_there(fun() ->
+        _ = lists:any(fun is_marked/1, RunIds) andalso keep(Tag),
+        true
+    end),
+    Tag.
+
+is_marked(RunId) ->
+    lists:any(fun({_, Tag}) -> ets:member(?TABLE, {?CANCELLED, Tag}) end, ets:lookup(?TABLE, RunId)).
+
+%% @doc Ends what {@link enter_all/1} began.
+-spec leave_all([RunId :: term()], Tag :: reference()) -> ok.
+leave_all(RunIds, Tag) ->
+    lists:foreach(
+        fun(RunId) ->
+            forget(RunId, Tag),
+            beamai_guard:unwatch({run, Tag, RunId})
+        end,
+        RunIds
+    ),
+    _ = erlang:unalias(Tag),
+    flush(Tag).
 
 %% @doc Ends what {@link enter/1} began and clears a cancellation out of the mailbox.
 -spec leave(RunId :: term(), Tag :: reference()) -> ok.

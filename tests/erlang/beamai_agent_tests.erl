@@ -240,35 +240,6 @@ two_edits_of_one_file_both_hold_test() ->
         ?assertEqual({ok, <<"1 2\n">>}, file:read_file(filename:join(Dir, "a")))
     end).
 
-%%% Events
-
-events_tell_what_happens_test() ->
-    Slow = beamai_test:tool(<<"slow">>, fun(_, Context) ->
-        ok = beamai_callback:progress(#{<<"half">> => true}, Context),
-        {ok, 1}
-    end),
-    Agent = agent([#{content => <<"hm">>, tool_calls => [{<<"slow">>, #{}}]}, <<"done">>], #{kernel => tools([Slow])}),
-    Self = self(),
-    {ok, _, _} = beamai_agent:run(Agent, <<"go">>, #{run_id => r, events => Self}),
-    Events = [Event || {beamai_event, r, Event} <- beamai_test:mailbox()],
-    ?assertMatch(
-        [
-            {started, r}, {text, <<"hm">>}, {usage, _}, {tool_call, #{name := <<"slow">>}},
-            {progress, #{<<"half">> := true}}, {tool_result, #{name := <<"slow">>}, {ok, 1}}, {text, <<"done">>}, {usage, _}
-        ],
-        Events
-    ),
-    flush(),
-    {ok, _, _} = beamai_agent:run(Agent, <<"go">>, #{events => fun(Event) -> Self = self(), Self ! Event end}),
-    ?assertMatch([{started, _}, {text, <<"hm">>} | _], beamai_test:mailbox()),
-    flush().
-
-flush() ->
-    receive
-        _ -> flush()
-    after 0 -> ok
-    end.
-
 %%% Limits
 
 a_budget_of_tokens_ends_the_run_test() ->

@@ -98,6 +98,23 @@ a_call_that_was_cut_off_before_its_arguments_is_not_run_test() ->
         heard(anthropic, blocks([{Use, []}], max_tokens))
     ).
 
+arguments_that_were_cut_off_are_called_that_test() ->
+    Half = <<"{\"path\": \"a\", \"content\": \"Once upo">>,
+    Use = #{type => tool_use, id => <<"x">>, name => <<"one">>, input => #{}},
+    Openai = fun(Finish) ->
+        stream([piece(#{index => 0, id => <<"x">>}, #{name => <<"one">>, arguments => Half}), choice(#{}, Finish)])
+    end,
+    Anthropic = fun(Stop) -> blocks([{Use, [#{type => input_json_delta, partial_json => Half}]}], Stop) end,
+    Why = fun({ok, #{message := #{tool_calls := [#{invalid := Invalid}]}}}) -> Invalid end,
+    [
+        ?assertMatch(<<"the answer reached its limit of tokens before", _/binary>>, Why(Cut))
+     || Cut <- [heard(openai, Openai(length)), heard(anthropic, Anthropic(max_tokens))]
+    ],
+    [
+        ?assertMatch(<<"the arguments: ", _/binary>>, Why(Broken))
+     || Broken <- [heard(openai, Openai(tool_calls)), heard(anthropic, Anthropic(tool_use))]
+    ].
+
 a_function_without_a_key_is_an_error_of_the_answer_test() ->
     [
         ?assertMatch(
@@ -117,13 +134,57 @@ the_query_of_an_address_stays_at_its_end_test() ->
 tokens_are_estimated_where_nobody_counts_them_test() ->
     Text = binary:copy(<<"word ">>, 100),
     {ok, #{usage := Usage}} = heard(openai, stream([choice(#{content => Text}, stop)])),
-    ?assertEqual(#{input_tokens => 5, output_tokens => 125, cached_tokens => 0}, Usage),
+    ?assertEqual(#{input_tokens => 9, output_tokens => 129, cached_tokens => 0, estimated_tokens => 138}, Usage),
     Counted = (choice(#{content => Text}, stop))#{usage => #{prompt_tokens => 7, completion_tokens => 3}},
     ?assertMatch({ok, #{usage := #{input_tokens := 7, output_tokens := 3}}}, heard(openai, stream([Counted]))).
+
+an_estimate_has_the_tools_in_it_and_a_count_of_null_is_none_test() ->
+    Tool = beamai_test:tool(<<"one">>, fun(_) -> {ok, 1} end, #{description => binary:copy(<<"what it is for ">>, 100)}),
+    Asked = fun(Usage) ->
+        Server = chat_server:start([whole(#{choices => [#{message => #{content => <<"Yes">>}, finish_reason => stop}], usage => Usage})]),
+        {ok, #{usage := Counted}} = beamai_chat:complete(model(openai, Server, #{stream => false}), #{
+            messages => [#{role => user, content => <<"Hello?">>}], kernel => beamai_test:kernel([Tool])
+        }),
+        ok = chat_server:stop(Server),
+        Counted
+    end,
+    #{input_tokens := Input, output_tokens := Output, estimated_tokens := Estimated} =
+        Asked(#{prompt_tokens => null, completion_tokens => null}),
+    ?assert(Input > 375),
+    ?assertEqual(Input + Output, Estimated),
+    ?assertEqual(
+        #{input_tokens => Input, output_tokens => 3, cached_tokens => 0, estimated_tokens => Input},
+        Asked(#{prompt_tokens => null, completion_tokens => 3, prompt_tokens_details => null})
+    ),
+    ?assertEqual(
+        #{input_tokens => 0, output_tokens => 3, cached_tokens => 0}, Asked(#{prompt_tokens => 0, completion_tokens => 3})
+    ),
+    Null = #{type => message_delta, delta => #{stop_reason => end_turn}, usage => #{input_tokens => null, output_tokens => 4}},
+    {ok, #{usage := Usage}} = heard(anthropic, blocks([{#{type => text, text => <<"Yes">>}, []}], end_turn, [Null])),
+    ?assertEqual(#{input_tokens => 1, output_tokens => 4, cached_tokens => 0}, Usage).
+
+a_reason_to_stop_is_kept_as_it_is_test() ->
+    Stop = fun(Answer) -> {ok, #{stop := Reason}} = Answer, Reason end,
+    Openai = fun(Reason) -> Stop(heard(openai, stream([choice(#{content => <<"Yes">>}, Reason)]))) end,
+    Anthropic = fun(Reason) -> Stop(heard(anthropic, blocks([{#{type => text, text => <<"Yes">>}, []}], Reason))) end,
+    ?assertEqual(
+        [end_turn, max_tokens, refusal, <<"insufficient_system_resource">>],
+        [Openai(Reason) || Reason <- [stop, length, content_filter, insufficient_system_resource]]
+    ),
+    ?assertEqual(
+        [end_turn, max_tokens, refusal, <<"pause_turn">>, <<"stop_sequence">>, <<"model_context_window_exceeded">>],
+        [
+            Anthropic(Reason)
+         || Reason <- [end_turn, max_tokens, refusal, pause_turn, stop_sequence, model_context_window_exceeded]
+        ]
+    ).
 
 %%% The interface of Anthropic
 
 blocks(Blocks, Stop) ->
+    blocks(Blocks, Stop, []).
+
+blocks(Blocks, Stop, Later) ->
     Numbered = lists:zip(lists:seq(0, length(Blocks) - 1), Blocks),
     stream(
         [#{type => message_start, message => #{usage => #{input_tokens => 1, output_tokens => 1}}}] ++
@@ -132,7 +193,7 @@ blocks(Blocks, Stop) ->
                     [#{type => content_block_delta, index => Index, delta => Delta} || Delta <- Deltas]
              || {Index, {Start, Deltas}} <- Numbered
             ]) ++
-            [#{type => message_delta, delta => #{stop_reason => Stop}, usage => #{output_tokens => 2}}, #{type => message_stop}]
+            [#{type => message_delta, delta => #{stop_reason => Stop}, usage => #{output_tokens => 2}}] ++ Later ++ [#{type => message_stop}]
     ).
 
 a_malformed_block_is_an_error_and_no_crash_test() ->

@@ -1,0 +1,157 @@
+%% @doc The log of an agent in its store: what a run writes there as it goes, and what is made of it afterwards.
+%%
+%% Entries are `message' (with `usage', for an answer), `begun' (calls that start), `waiting' and `decided' (a call
+%% before and after a person was asked), `result', `context' (what tools changed), `compacted' (the messages that took the
+%% place of all before) and `ended'. A call with a result is never made again; one that has begun without a result may
+%% have taken effect; one that still waits has not.
+-module(beamai_agent_log).
+
+-export([restored/1, open/2, close/1, append/2, failure/1]).
+-export_type([unfinished/0]).
+
+%% Calls of the last answer whose effect nobody knows.
+-type unfinished() :: #{unknown := [CallId :: binary()]}.
+
+-record(replay, {
+    messages = [] :: [beamai_chat_model:message()],
+    begun = [] :: [binary()],
+    waiting = [] :: [binary()],
+    context = #{} :: beamai_context:t(),
+    is_open = false :: boolean(),
+    %% Of finished runs, and of the one that is open.
+    tool_calls = {0, 0} :: {non_neg_integer(), non_neg_integer()},
+    usage = {#{}, #{}} :: {map(), map()}
+}).
+
+%%% Writing
+
+%% @doc Opens the agent's log for the run with this tag, which the calling process runs.
+-spec open(Tag :: reference(), #{store := none | beamai_store:t(), agent_id := term(), _ => _}) -> ok | {error, term()}.
+open(_Tag, #{store := none}) ->
+    ok;
+open(Tag, #{store := Store, agent_id := Id}) ->
+    case beamai_store:open(Id, Store) of
+        {ok, Handle} ->
+            _ = put({?MODULE, Tag}, {ok, Handle}),
+            ok;
+        {error, _} = Error ->
+            Error
+    end.
+
+%% @doc Closes the log.
+-spec close(Tag :: reference()) -> ok.
+close(Tag) ->
+    case erase({?MODULE, Tag}) of
+        {ok, Handle} -> beamai_store:close(Handle);
+        _ -> ok
+    end.
+
+%% @doc Appends an entry; nothing without a store. After an error every further entry is refused.
+-spec append(Tag :: reference(), beamai_store:entry()) -> ok | {error, term()}.
+append(Tag, Entry) ->
+    case get({?MODULE, Tag}) of
+        undefined -> ok;
+        {error, _} = Error -> Error;
+        {ok, Handle} -> appended(Tag, Handle, beamai_store:append(Entry, Handle))
+    end.
+
+appended(Tag, _Before, {ok, Handle}) ->
+    _ = put({?MODULE, Tag}, {ok, Handle}),
+    ok;
+appended(Tag, Before, {error, _} = Error) ->
+    ok = beamai_store:close(Before),
+    _ = put({?MODULE, Tag}, Error),
+    Error.
+
+%% @doc The error that ended the log, if any.
+-spec failure(Tag :: reference()) -> none | {error, term()}.
+failure(Tag) ->
+    case get({?MODULE, Tag}) of
+        {error, _} = Error -> Error;
+        _ -> none
+    end.
+
+%%% Reading
+
+%% @doc The agent with what its store has of it. Raises `{bad_option, store}' where that cannot be read.
+-spec restored(#{store := none | beamai_store:t(), _ => _}) -> map().
+restored(#{store := none} = Agent) ->
+    Agent;
+restored(#{store := Store, agent_id := Id} = Agent) ->
+    case beamai_store:read(Id, Store) of
+        {ok, []} -> begun(Agent);
+        {ok, Entries} -> replayed(lists:foldl(fun entry/2, #replay{}, Entries), Agent);
+        {error, Reason} -> beamai_options:bad(store, ["cannot be read: ", beamai_error:show(Reason, 300)])
+    end.
+
+%% A conversation that the host gives is where the log begins.
+begun(#{conversation := Conversation} = Agent) ->
+    case beamai_conversation:messages(Conversation) of
+        [] -> Agent;
+        Messages -> begun(Messages, Conversation, Agent)
+    end.
+
+begun(Messages, #{tool_calls := Calls, usage := Usage}, Agent) ->
+    Tag = make_ref(),
+    Ended = #{type => ended, is_done => true, tool_calls => Calls, usage => Usage},
+    Wrote =
+        case open(Tag, Agent) of
+            ok -> [append(Tag, Entry) || Entry <- [#{type => compacted, messages => Messages}, Ended]];
+            {error, _} = Error -> [Error]
+        end,
+    ok = close(Tag),
+    case [Reason || {error, Reason} <- Wrote] of
+        [] -> Agent;
+        [Reason | _] -> beamai_options:bad(store, ["cannot be written: ", beamai_error:show(Reason, 300)])
+    end.
+
+replayed(#replay{} = Replay, #{context := Context} = Agent) ->
+    {Calls, OpenCalls} = Replay#replay.tool_calls,
+    {Usage, OpenUsage} = Replay#replay.usage,
+    Conversation = beamai_conversation:restored(lists:reverse(Replay#replay.messages)),
+    Agent#{
+        conversation := beamai_conversation:count(
+            Calls + OpenCalls, OpenUsage, beamai_conversation:count(0, Usage, Conversation)
+        ),
+        context := maps:merge(Context, Replay#replay.context),
+        unfinished := unfinished(Replay)
+    }.
+
+unfinished(#replay{is_open = false}) -> none;
+unfinished(#replay{begun = Begun, waiting = Waiting}) -> #{unknown => Begun -- Waiting}.
+
+entry(#{type := message, message := Message} = Entry, #replay{messages = Messages} = Replay) ->
+    {Used, Open} = Replay#replay.usage,
+    Replay#replay{
+        messages = [Message | Messages], is_open = not is_last(Message), begun = [], waiting = [],
+        usage = {Used, beamai_conversation:sum(maps:get(usage, Entry, #{}), Open)}
+    };
+entry(#{type := begun, calls := Ids}, #replay{begun = Begun} = Replay) ->
+    Replay#replay{begun = Ids ++ Begun};
+entry(#{type := waiting, call := Id, tool := Tool}, #replay{waiting = Waiting, messages = Messages} = Replay) ->
+    case [ok || #{tool_calls := Calls} <- Messages, #{id := I, name := Name} <- Calls, I =:= Id, Name =:= Tool] of
+        [_ | _] -> Replay#replay{waiting = [Id | Waiting]};
+        [] -> Replay
+    end;
+entry(#{type := decided, call := Id}, #replay{waiting = Waiting} = Replay) ->
+    Replay#replay{waiting = lists:delete(Id, Waiting)};
+entry(#{type := result, message := #{call := Id} = Message}, #replay{messages = Messages, begun = Begun} = Replay) ->
+    {Calls, Open} = Replay#replay.tool_calls,
+    Replay#replay{messages = [Message | Messages], begun = lists:delete(Id, Begun), tool_calls = {Calls, Open + 1}};
+entry(#{type := context, set := Set}, #replay{context = Context} = Replay) ->
+    Replay#replay{context = maps:merge(Context, Set)};
+entry(#{type := compacted, messages := Messages}, Replay) ->
+    Replay#replay{messages = lists:reverse(Messages)};
+entry(#{type := ended, is_done := IsDone, tool_calls := Made, usage := Usage}, Replay) ->
+    {{Calls, _}, {Used, _}} = {Replay#replay.tool_calls, Replay#replay.usage},
+    Replay#replay{
+        is_open = not IsDone, tool_calls = {Calls + Made, 0}, usage = {beamai_conversation:sum(Usage, Used), #{}}
+    };
+%% Of a newer version.
+entry(_Other, Replay) ->
+    Replay.
+
+%% A whole answer without calls ends a run.
+is_last(#{role := assistant, tool_calls := [_ | _]}) -> false;
+is_last(#{role := assistant} = Message) -> not is_map_key(is_partial, Message);
+is_last(_Message) -> false.

@@ -1,0 +1,285 @@
+%% @doc One run of an agent: the loop of answers and calls, from its first event to its last.
+-module(beamai_agent_run).
+
+-include("beamai_run.hrl").
+
+-export([start/3, resume/2]).
+
+-type ended() :: {ok, beamai_agent:result(), beamai_agent:agent()} | {error, beamai_agent:failure(), beamai_agent:agent()}.
+
+%% @doc Runs the agent with an input.
+-spec start(beamai_agent:agent(), Input :: beamai_chat_model:message(), Settings :: map()) -> ended().
+start(Agent, Input, Settings) ->
+    within(Agent, Settings, Input, fun(Run, State) -> loop(Run, said([Input], Run, settled(Run, State))) end).
+
+%% @doc Goes on with the run that is not finished.
+-spec resume(beamai_agent:agent(), Settings :: map()) -> ended().
+resume(#{unfinished := #{unknown := Unknown}} = Agent, Settings) ->
+    within(Agent, Settings, none, fun(Run, State) -> loop(Run, answered(Unknown, Run, State)) end).
+
+within(#{conversation := Conversation, context := Own} = Agent, Settings, Input, Fun) ->
+    Given = beamai_context:merge(Own, maps:get(context, Settings, #{})),
+    Id = maps:get(run_id, Settings, beamai_context:get(run_id, Given, make_ref())),
+    Tag = beamai_runs:enter(Id),
+    Run = prepared(Agent, Settings, Id, Tag, Given),
+    try
+        ok = beamai_agent_answer:begin_anew(Tag),
+        (Run#run.emit)({started, Id}),
+        State = #state{conversation = Conversation, context = context(Run)},
+        Span = beamai_spans:start_agent(State#state.context, Input),
+        ended(logged(Run, State, Fun), Span, Run)
+    after
+        beamai_agent_log:close(Tag),
+        beamai_agent_answer:forget(Tag),
+        beamai_runs:leave(Id, Tag)
+    end.
+
+logged(#run{agent = Agent, tag = Tag} = Run, State, Fun) ->
+    case beamai_agent_log:open(Tag, Agent) of
+        ok -> Fun(Run, State);
+        {error, Reason} -> {error, {store, Reason}, State}
+    end.
+
+prepared(#{kernel := Kernel} = Agent, Settings, Id, Tag, Given) ->
+    Limits = maps:merge(maps:get(budget, Agent), maps:get(budget, Settings, #{})),
+    #run{
+        agent = Agent,
+        system = beamai_agent_prompt:text(Agent),
+        kernel = Kernel,
+        id = Id,
+        tag = Tag,
+        emit = beamai_agent_answer:watch(Tag, beamai_agent_events:to(maps:get(events, Settings, none), Id)),
+        budget = beamai_budget:new(Limits, beamai_context:get(agent_budget, Given, none)),
+        max_iterations = maps:get(max_iterations, Settings, maps:get(max_iterations, Agent)),
+        given = Given,
+        started = erlang:monotonic_time()
+    }.
+
+context(#run{agent = #{llm := Model, agent_id := AgentId}, id = Id, budget = Budget, emit = Emit, given = Given} = Run) ->
+    Keys = #{
+        run_id => Id,
+        agent_id => beamai_context:get(agent_id, Given, AgentId),
+        model => Model,
+        agent_budget => Budget,
+        progress => beamai_agent_events:progress(Emit, Given),
+        agent_events => {self(), fun(Event) -> heard(Event, Run) end}
+    },
+    beamai_agent_context:for_run(Keys, Given).
+
+%%% The conversation
+
+said(Messages, #run{tag = Tag, emit = Emit}, #state{conversation = Conversation} = State) ->
+    lists:foreach(
+        fun(Message) ->
+            _ = beamai_agent_log:append(Tag, #{type => message, message => Message}),
+            Emit({message, Message})
+        end,
+        Messages
+    ),
+    State#state{conversation = beamai_conversation:add(Messages, Conversation)}.
+
+%% What an earlier run left open: calls without a result, and an input without an answer. Providers refuse the first,
+%% and take two inputs in a row for one.
+settled(Run, #state{conversation = Conversation} = State) ->
+    {Calls, _} = beamai_conversation:unanswered(Conversation),
+    Closed = results([beamai_conversation:interrupted(Call) || Call <- Calls], Run, State),
+    case lists:reverse(beamai_conversation:messages(Closed#state.conversation)) of
+        [#{role := user} | _] -> said([#{role => assistant, content => <<"(There was no answer to this.)">>}], Run, Closed);
+        _ -> Closed
+    end.
+
+results(Messages, #run{tag = Tag, emit = Emit}, #state{conversation = Conversation} = State) ->
+    lists:foreach(
+        fun(Message) ->
+            _ = beamai_agent_log:append(Tag, #{type => result, message => Message}),
+            Emit({message, Message})
+        end,
+        Messages
+    ),
+    State#state{conversation = beamai_conversation:add(Messages, Conversation)}.
+
+%%% The loop
+
+loop(#run{max_iterations = Max}, #state{iteration = Max} = State) ->
+    {error, {max_iterations, Max}, State};
+loop(#run{budget = Budget, tag = Tag} = Run, State) ->
+    case {beamai_agent_log:failure(Tag), beamai_runs:cancelled(Tag), beamai_budget:left(Budget)} of
+        {{error, Reason}, _, _} -> {error, {store, Reason}, State};
+        {none, true, _} -> {error, cancelled, State};
+        {none, false, {out_of, What}} -> {error, {out_of_budget, What}, State};
+        {none, false, ok} -> fitted(beamai_agent_window:fit(Run, State), Run)
+    end.
+
+fitted({ok, #state{iteration = Iteration} = State}, Run) ->
+    ask(Run, State#state{iteration = Iteration + 1, is_shrunk = false});
+fitted({error, Error, State}, Run) ->
+    failed(Error, Run, State).
+
+ask(#run{agent = #{llm := Model}, emit = Emit, tag = Tag} = Run, #state{iteration = Iteration} = State) ->
+    #{messages := Messages, kernel := #{tools := Tools}} = Request = request(Run, State),
+    Emit({model_request, #{iteration => Iteration, messages => length(Messages), tools => map_size(Tools)}}),
+    ok = beamai_agent_answer:begin_anew(Tag),
+    Started = erlang:monotonic_time(),
+    Answer = beamai_chat:complete(Model, Request),
+    asked(Answer, us_since(Started), Run, State).
+
+us_since(Started) ->
+    erlang:convert_time_unit(erlang:monotonic_time() - Started, native, microsecond).
+
+request(#run{system = System, kernel = Kernel, emit = Emit, tag = Tag, budget = Budget}, State) ->
+    #{
+        messages => beamai_conversation:messages(State#state.conversation),
+        system => System,
+        kernel => Kernel,
+        context => State#state.context,
+        emit => Emit,
+        run => Tag,
+        until => beamai_budget:until(Budget)
+    }.
+
+asked({error, #{reason := context_overflow} = Error}, _Duration, Run, #state{is_shrunk = false} = State) ->
+    case beamai_agent_window:shrink(Run, State) of
+        {ok, Shorter} -> ask(Run, Shorter#state{is_shrunk = true});
+        {error, Other, Same} -> failed(Other, Run, Same);
+        off -> failed(Error, Run, State)
+    end;
+asked({error, Error}, _Duration, Run, State) ->
+    failed(Error, Run, State);
+asked({ok, #{message := Message, usage := Usage, stop := Stop}}, Duration, Run, State) ->
+    #run{budget = Budget, emit = Emit, tag = Tag} = Run,
+    ok = beamai_budget:spend(Usage, Budget),
+    _ = beamai_agent_log:append(Tag, #{type => message, message => Message, usage => Usage}),
+    Emit({model_answer, #{
+        iteration => State#state.iteration, message => Message, reasoning => beamai_agent_answer:reasoning(Tag), stop => Stop,
+        usage => Usage, duration_us => Duration
+    }}),
+    Emit({message, Message}),
+    Emit({usage, beamai_budget:spent(Budget)}),
+    budget(beamai_budget:remaining(Budget), Emit),
+    #state{conversation = Conversation} = State,
+    Said = beamai_agent_window:counted(Usage, State#state{conversation = beamai_conversation:add([Message], Conversation)}),
+    case Message of
+        #{tool_calls := [_ | _] = Calls} -> loop(Run, called(Calls, Run, Said));
+        #{} -> finished(Stop, Run, Said)
+    end.
+
+failed(#{reason := cancelled}, Run, State) ->
+    {error, cancelled, broken_off(Run, State)};
+failed(Error, #run{budget = Budget} = Run, State) ->
+    case beamai_budget:left(Budget) of
+        {out_of, What} -> {error, {out_of_budget, What}, broken_off(Run, State)};
+        ok -> {error, {model, Error}, State}
+    end.
+
+budget(Unlimited, _Emit) when map_size(Unlimited) =:= 0 -> ok;
+budget(Left, Emit) -> Emit({budget, Left}).
+
+%% An answer that could not be stored was not given.
+finished(Stop, #run{tag = Tag}, State) ->
+    case beamai_agent_log:failure(Tag) of
+        none -> {ok, Stop, State};
+        {error, Reason} -> {error, {store, Reason}, State}
+    end.
+
+%% What the model had said when the run ended.
+broken_off(#run{tag = Tag} = Run, State) ->
+    case beamai_agent_answer:text(Tag) of
+        <<>> -> State;
+        Text -> said([#{role => assistant, content => Text, is_partial => true}], Run, State)
+    end.
+
+%%% Calls
+
+called(Calls, #run{kernel = Kernel, tag = Tag} = Run, #state{context = Context, conversation = Conversation} = State) ->
+    Report = fun(Event) -> reported(Event, Run) end,
+    {Outcomes, After} = beamai_agent_calls:run(Kernel, Calls, Context, Report),
+    Next = beamai_agent_context:after_calls(Context, After),
+    ok = changed(beamai_agent_context:stored(Context, Next), Tag),
+    State#state{
+        conversation = beamai_conversation:add([beamai_agent_result:message(Outcome) || Outcome <- Outcomes], Conversation),
+        context = Next,
+        tool_calls = State#state.tool_calls + length(Calls)
+    }.
+
+changed(None, _Tag) when map_size(None) =:= 0 ->
+    ok;
+changed(Set, Tag) ->
+    _ = beamai_agent_log:append(Tag, #{type => context, set => Set}),
+    ok.
+
+%% Nothing begins that is not stored as begun, and what has ended is stored at once.
+reported({wave, Calls}, #run{tag = Tag, emit = Emit}) ->
+    lists:foreach(fun(Call) -> Emit({tool_call, Call}) end, Calls),
+    beamai_agent_log:append(Tag, #{type => begun, calls => [Id || #{id := Id} <- Calls]});
+reported({started, Call}, #run{emit = Emit}) ->
+    Emit({tool_started, Call}),
+    ok;
+reported({done, {Call, Outcome} = Done, Duration}, #run{tag = Tag, emit = Emit}) ->
+    Message = beamai_agent_result:message(Done),
+    _ = beamai_agent_log:append(Tag, #{type => result, message => Message}),
+    Emit({tool_ended, #{call => Call, outcome => element(1, Outcome), duration_us => Duration}}),
+    Emit({tool_result, Call, Outcome}),
+    Emit({message, Message}),
+    ok.
+
+%% What happens within a call. Where a person is asked before the call has done anything, it can be made again: that is
+%% so where the call itself is asked about, and not another one that its handler makes.
+heard({waiting, #{call_id := Id} = About} = Event, #run{tag = Tag, emit = Emit}) ->
+    Emit(Event),
+    case About of
+        #{tool := Tool} -> beamai_agent_log:append(Tag, #{type => waiting, call => Id, tool => Tool});
+        #{} -> ok
+    end;
+heard({waited, #{call_id := Id}} = Event, #run{tag = Tag, emit = Emit}) ->
+    Emit(Event),
+    beamai_agent_log:append(Tag, #{type => decided, call => Id});
+heard(Event, #run{emit = Emit}) ->
+    Emit(Event),
+    ok.
+
+%% Calls of a stored answer that have no result: nobody knows of some of them; the others have not begun.
+answered(Unknown, Run, #state{conversation = Conversation} = State) ->
+    {Calls, _} = beamai_conversation:unanswered(Conversation),
+    {Lost, Left} = lists:partition(fun(#{id := Id}) -> lists:member(Id, Unknown) end, Calls),
+    Told = results([beamai_conversation:interrupted(Call) || Call <- Lost], Run, State),
+    case Left of
+        [] -> gone_on(Run, Told);
+        _ -> called(Left, Run, Told)
+    end.
+
+%% After a part of an answer, a provider has to be told to go on.
+gone_on(Run, #state{conversation = Conversation} = State) ->
+    case lists:last(beamai_conversation:messages(Conversation)) of
+        #{role := assistant} -> said([#{role => user, content => <<"Go on.">>}], Run, State);
+        _ -> State
+    end.
+
+%%% The end
+
+ended({Outcome, What, State}, Span, #run{agent = Agent, budget = Budget, emit = Emit, tag = Tag} = Run) ->
+    Usage = beamai_budget:spent(Budget),
+    #state{conversation = Conversation, tool_calls = Calls, iteration = Iterations, context = Context} = State,
+    Kept = beamai_agent_context:kept(maps:get(context, Agent), Run#run.given, Context),
+    IsDone = Outcome =:= ok orelse What =:= cancelled,
+    _ = beamai_agent_log:append(Tag, #{type => ended, is_done => IsDone, tool_calls => Calls, usage => Usage}),
+    After = Agent#{
+        conversation := beamai_conversation:count(Calls, Usage, Conversation),
+        context := Kept,
+        unfinished := unfinished(IsDone)
+    },
+    Counts = #{iterations => Iterations, tool_calls => Calls, usage => Usage},
+    ok = beamai_spans:stop_agent(Span, {Outcome, What, Counts}),
+    Emit({ended, maps:merge(Counts#{outcome => Outcome, duration_us => us_since(Run#run.started)}, why(Outcome, What))}),
+    case Outcome of
+        error -> {error, What, After};
+        ok -> {ok, Counts#{content => last(Conversation), stop => What, context => Kept}, After}
+    end.
+
+why(ok, Stop) -> #{stop => Stop};
+why(error, Reason) -> #{reason => Reason}.
+
+unfinished(true) -> none;
+unfinished(false) -> #{unknown => []}.
+
+last(Conversation) ->
+    maps:get(content, lists:last(beamai_conversation:messages(Conversation))).

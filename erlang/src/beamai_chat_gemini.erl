@@ -1,0 +1,273 @@
+%% @doc Google's Gemini: `generateContent' and `streamGenerateContent'.
+%%
+%% Options: {@link beamai_chat_options:http()}. `base_url' is `https://generativelanguage.googleapis.com/v1beta' by default.
+%% `params' takes what there is beyond this, such as `#{<<"safetySettings">> => [...]}'. Thought signatures are sent back as
+%% they came.
+-module(beamai_chat_gemini).
+-behaviour(beamai_chat_model).
+-behaviour(beamai_chat_http).
+
+-export([new/1, complete/2, instructions/1, check_tools/2]).
+-export([url/1, headers/2, body/2, whole/1, begin_stream/0, event/3, end_stream/1]).
+
+-import(beamai_chat_http, [count/3, counts/1, text/2]).
+
+-record(stream, {
+    %% Last first.
+    parts = [] :: [map()],
+    finish = none :: none | binary(),
+    usage = #{} :: map()
+}).
+
+-define(REFUSALS, [
+    <<"SAFETY">>, <<"RECITATION">>, <<"BLOCKLIST">>, <<"PROHIBITED_CONTENT">>, <<"SPII">>, <<"IMAGE_SAFETY">>, <<"LANGUAGE">>
+]).
+
+%% @doc Checks the options; raises `{bad_option, Key}'.
+-spec new(beamai_chat_options:http()) -> beamai_chat_options:checked().
+new(Options) ->
+    beamai_chat_options:http(Options, #{base_url => <<"https://generativelanguage.googleapis.com/v1beta">>}).
+
+%% @doc Has the model answer.
+-spec complete(beamai_chat_options:checked(), beamai_chat_model:request()) ->
+    {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
+complete(Options, Request) ->
+    beamai_chat_http:complete(?MODULE, Options, Request).
+
+%% @doc Nothing: the tools go with the request.
+-spec instructions(beamai_kernel:kernel()) -> binary().
+instructions(_Kernel) -> <<>>.
+
+%% @doc Raises what is wrong with the kernel's tools.
+-spec check_tools(beamai_chat_options:checked(), beamai_kernel:kernel()) -> ok.
+check_tools(Options, Kernel) ->
+    _ = tools(Options, #{kernel => Kernel}),
+    ok.
+
+%%% The request
+
+%% @private
+-spec url(map()) -> binary().
+url(#{base_url := Base, model := Model, stream := Stream}) ->
+    Path = <<"/models/", (uri_string:quote(Model))/binary, ":", (method(Stream))/binary>>,
+    asking(Stream, beamai_chat_http:url(Base, Path)).
+
+method(true) -> <<"streamGenerateContent">>;
+method(false) -> <<"generateContent">>.
+
+asking(false, Url) -> Url;
+asking(true, Url) ->
+    case binary:match(Url, <<"?">>) of
+        nomatch -> <<Url/binary, "?alt=sse">>;
+        _ -> <<Url/binary, "&alt=sse">>
+    end.
+
+%% @private
+-spec headers(map(), binary() | none) -> [{string(), string()}].
+headers(_Options, none) -> [];
+headers(_Options, Key) -> [{"x-goog-api-key", binary_to_list(Key)}].
+
+%% @private
+-spec body(map(), beamai_chat_model:request()) -> #{binary() => term()}.
+body(#{params := Params} = Options, #{messages := Messages} = Request) ->
+    Body = #{<<"contents">> => contents(Messages, Options)},
+    Rest = [system(Request), tools(Options, Request), limits(Options), Params],
+    lists:foldl(fun(More, Acc) -> maps:merge(Acc, More) end, Body, Rest).
+
+system(#{system := <<>>}) -> #{};
+system(#{system := Text}) -> #{<<"systemInstruction">> => #{<<"parts">> => [text_part(Text)]}}.
+
+tools(#{strict := Strict}, #{kernel := Kernel}) ->
+    case beamai_kernel:get_tool_schemas(Kernel, gemini, #{strict => Strict}) of
+        [] -> #{};
+        Schemas -> #{<<"tools">> => [#{<<"functionDeclarations">> => Schemas}]}
+    end.
+
+limits(Options) ->
+    Names = [{max_tokens, <<"maxOutputTokens">>}, {temperature, <<"temperature">>}],
+    case maps:from_list([{Name, maps:get(Key, Options)} || {Key, Name} <- Names, is_map_key(Key, Options)]) of
+        None when map_size(None) =:= 0 -> #{};
+        Config -> #{<<"generationConfig">> => Config}
+    end.
+
+%% Roles alternate: results of tools are the user's, and what the user says next comes after them.
+contents(Messages, Options) ->
+    Known = [Id || #{raw := {gemini, Parts}} <- Messages, #{<<"functionCall">> := #{<<"id">> := Id}} <- Parts],
+    Said = [message(Message, Known, Options) || Message <- Messages],
+    lists:foldr(fun joined/2, [], [Message || {_Role, [_ | _]} = Message <- Said]).
+
+joined({Role, Parts}, [#{<<"role">> := Role, <<"parts">> := After} | Rest]) ->
+    [#{<<"role">> => Role, <<"parts">> => Parts ++ After} | Rest];
+joined({Role, Parts}, Rest) ->
+    [#{<<"role">> => Role, <<"parts">> => Parts} | Rest].
+
+message(#{role := user, content := Text}, _Known, _Options) ->
+    {<<"user">>, [text_part(Text)]};
+message(#{role := assistant, raw := {gemini, Parts}}, _Known, _Options) ->
+    {<<"model">>, Parts};
+message(#{role := assistant, content := Text} = Message, _Known, _Options) ->
+    {<<"model">>, [text_part(Text) || Text =/= <<>>] ++ [call_part(Call) || Call <- maps:get(tool_calls, Message, [])]};
+message(#{role := tool, call := Id, name := Name} = Message, Known, Options) ->
+    %% An id is sent back only where the server gave it.
+    Response = maps:from_list(
+        [{<<"id">>, Id} || lists:member(Id, Known)] ++ [{<<"name">>, name(Name)}, {<<"response">>, response(Message)}]
+    ),
+    {<<"user">>, [#{<<"functionResponse">> => Response} | images(Message, Options)]}.
+
+text_part(Text) -> #{<<"text">> => Text}.
+
+call_part(#{name := Name, args := Args}) ->
+    #{<<"functionCall">> => #{<<"name">> => name(Name), <<"args">> => Args}}.
+
+%% A declared name has to come back as it was, with its dots.
+name(Name) ->
+    case re:run(Name, "^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$", [dollar_endonly, {capture, none}]) of
+        match -> Name;
+        nomatch -> beamai_chat_http:accepted(<<"_", Name/binary>>, 64)
+    end.
+
+response(#{outcome := ok, content := Text}) -> #{<<"output">> => value(Text)};
+response(#{content := Text}) -> #{<<"error">> => value(Text)}.
+
+value(Text) ->
+    case beamai_json:decode(Text) of
+        {ok, Value} -> Value;
+        {error, _} -> Text
+    end.
+
+images(#{images := Images}, #{images := true}) ->
+    [#{<<"inlineData">> => #{<<"mimeType">> => Type, <<"data">> => Data}} || #{media_type := Type, data := Data} <- Images];
+images(_Message, _Options) ->
+    [].
+
+%%% The answer
+
+%% @private
+-spec whole(beamai_chat_http:wire_event()) ->
+    {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
+whole(Answer) ->
+    case event(Answer, begin_stream(), fun(_Event) -> ok end) of
+        {ok, State} -> with_reasoning(parts_said(State), end_stream(State));
+        {error, _} = Error -> Error
+    end.
+
+parts_said(#stream{parts = Parts}) -> lists:reverse(Parts).
+
+with_reasoning(Parts, {ok, Reply}) ->
+    {ok, Reply#{reasoning => iolist_to_binary([Text || #{<<"thought">> := true, <<"text">> := Text} <- Parts])}};
+with_reasoning(_Parts, {error, _} = Error) ->
+    Error.
+
+%% @private
+-spec begin_stream() -> #stream{}.
+begin_stream() -> #stream{}.
+
+%% @private
+-spec event(beamai_chat_http:wire_event(), #stream{}, beamai_chat_model:emit()) ->
+    {ok, #stream{}} | {error, beamai_chat_model:error()}.
+event(#{<<"error">> := Error}, _State, _Emit) ->
+    {error, said(Error)};
+event(#{<<"candidates">> := [Candidate | _]} = Event, State, Emit) ->
+    Parts = parts(Candidate),
+    lists:foreach(fun(Part) -> told(Part, Emit) end, Parts),
+    {ok, finished(Candidate, counted(Event, State#stream{parts = lists:reverse(Parts, State#stream.parts)}))};
+event(#{<<"promptFeedback">> := #{<<"blockReason">> := _}} = Event, State, _Emit) ->
+    {ok, counted(Event, State#stream{finish = <<"PROHIBITED_CONTENT">>})};
+event(Event, State, _Emit) ->
+    {ok, counted(Event, State)}.
+
+parts(#{<<"content">> := #{<<"parts">> := Parts}}) when is_list(Parts) -> [#{} = Part || Part <- Parts];
+parts(_Candidate) -> [].
+
+told(#{<<"thought">> := true, <<"text">> := Text}, Emit) -> Emit({reasoning, Text});
+told(#{<<"text">> := Text}, Emit) when Text =/= <<>> -> Emit({text, Text});
+told(_Part, _Emit) -> ok.
+
+finished(#{<<"finishReason">> := Finish}, State) when is_binary(Finish) -> State#stream{finish = Finish};
+finished(_Candidate, State) -> State.
+
+%% Later counts hold over earlier ones.
+counted(#{<<"usageMetadata">> := #{} = Usage}, #stream{usage = Known} = State) ->
+    State#stream{usage = maps:merge(Known, maps:filter(fun(_Key, Count) -> Count =/= null end, Usage))};
+counted(_Event, State) ->
+    State.
+
+%% @private
+-spec end_stream(#stream{}) -> {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
+end_stream(#stream{finish = none}) ->
+    beamai_chat_http:broke_off();
+end_stream(#stream{parts = Reversed, finish = Finish, usage = Usage}) ->
+    Parts = joined_texts([identified(Part) || Part <- lists:reverse(Reversed), maps:get(<<"thought">>, Part, false) =/= true]),
+    Message = #{
+        role => assistant,
+        content => iolist_to_binary([Text || #{<<"text">> := Text} <- Parts]),
+        tool_calls => beamai_chat_http:cut_off(Finish =:= <<"MAX_TOKENS">>, [made(Call) || {Call, _} <- calls(Parts)])
+    },
+    {ok, beamai_chat:reply(with_raw([sent(Part) || Part <- Parts], Message), with_stop(Finish, #{usage => usage(Usage)}))}.
+
+%% A text comes in pieces; a part with a signature is by itself.
+joined_texts([#{<<"text">> := One} = First, #{<<"text">> := Two} = Second | Rest]) when map_size(First) =:= 1, map_size(Second) =:= 1 ->
+    joined_texts([#{<<"text">> => <<One/binary, Two/binary>>} | Rest]);
+joined_texts([Part | Rest]) ->
+    [Part | joined_texts(Rest)];
+joined_texts([]) ->
+    [].
+
+%% Results are matched to calls by an id, which the server may not give.
+identified(#{<<"functionCall">> := #{<<"id">> := Id}} = Part) when is_binary(Id), Id =/= <<>> -> Part;
+identified(#{<<"functionCall">> := #{}} = Part) -> Part#{own_id => <<"call_", (binary:encode_hex(crypto:strong_rand_bytes(8)))/binary>>};
+identified(Part) -> Part.
+
+sent(Part) -> maps:remove(own_id, Part).
+
+calls(Parts) -> [{Part, Call} || #{<<"functionCall">> := Call} = Part <- Parts].
+
+made(#{<<"functionCall">> := #{<<"name">> := Name} = Call} = Part) ->
+    Id = maps:get(own_id, Part, maps:get(<<"id">>, Call, <<>>)),
+    case maps:get(<<"args">>, Call, #{}) of
+        #{} = Args -> #{id => Id, name => Name, args => Args};
+        null -> #{id => Id, name => Name, args => #{}};
+        _ -> #{id => Id, name => Name, args => #{}, invalid => <<"the arguments are no JSON object">>}
+    end.
+
+%% What only this provider understands, it wants back unchanged: signatures, and ids of calls.
+with_raw(Parts, Message) ->
+    case lists:all(fun(Part) -> maps:keys(Part) =:= [<<"text">>] end, Parts) of
+        true -> Message;
+        false -> Message#{raw => {gemini, Parts}}
+    end.
+
+with_stop(<<"MAX_TOKENS">>, Rest) -> Rest#{stop => max_tokens};
+with_stop(<<"STOP">>, Rest) -> Rest;
+with_stop(Finish, Rest) ->
+    case lists:member(Finish, ?REFUSALS) of
+        true -> Rest#{stop => refusal};
+        false -> Rest#{stop => Finish}
+    end.
+
+%% What it thought counts apart.
+usage(Usage) ->
+    counts([
+        {input_tokens, count(<<"promptTokenCount">>, Usage, unknown)},
+        {output_tokens, output(count(<<"candidatesTokenCount">>, Usage, unknown), count(<<"thoughtsTokenCount">>, Usage, 0))},
+        {cached_tokens, count(<<"cachedContentTokenCount">>, Usage, unknown)}
+    ]).
+
+output(unknown, 0) -> unknown;
+output(unknown, Thoughts) -> Thoughts;
+output(Said, Thoughts) -> Said + Thoughts.
+
+said(#{} = Error) ->
+    Message = case text(<<"message">>, Error) of <<>> -> <<"the server reported an error without a message">>; Said -> Said end,
+    #{reason => reason(text(<<"status">>, Error), Message), message => Message};
+said(_Other) ->
+    #{reason => failed, message => <<"the server reported an error without a message">>}.
+
+reason(<<"RESOURCE_EXHAUSTED">>, _Message) -> rate_limited;
+reason(Status, _Message) when Status =:= <<"UNAVAILABLE">>; Status =:= <<"INTERNAL">>; Status =:= <<"DEADLINE_EXCEEDED">> -> overloaded;
+reason(Status, _Message) when Status =:= <<"UNAUTHENTICATED">>; Status =:= <<"PERMISSION_DENIED">> -> authentication;
+reason(_Status, Message) ->
+    case beamai_chat_overflow:is_overflow([Message]) of
+        true -> context_overflow;
+        false -> invalid_request
+    end.

@@ -1,0 +1,29 @@
+%% @doc Logs what handlers and filters raise: their authors look for it there, and the model gets only the message.
+%%
+%% The report says which tool, class and reason, and where in which file; arguments are not in it.
+-module(beamai_crash).
+
+-export([log/2]).
+
+%% Of a reason, which may hold whatever the handler was working on.
+-define(REASON_CHARS, 200).
+
+%% @doc Logs the outcome of a call where its handler raised; every other outcome is left alone. Returns the outcome.
+-spec log(Outcome, beamai_context:t()) -> Outcome when Outcome :: beamai_call:result().
+log({error, #{tool := Tool, details := #{reason := crash, class := Class, exception := Reason, stacktrace := Stack}}} = Outcome, Context) ->
+    Shown = unicode:characters_to_binary(io_lib:format("~0tp", [Reason], [{chars_limit, ?REASON_CHARS}])),
+    logger:error(#{what => tool_crashed, tool => Tool, class => Class, reason => Shown, at => Stack}, #{
+        domain => [beamai],
+        report_cb => fun report/1,
+        beamai => maps:with([run_id, agent_id, session_id, call_id], Context)
+    }),
+    Outcome;
+log(Outcome, _Context) ->
+    Outcome.
+
+report(#{tool := Tool, class := Class, reason := Reason, at := Stack}) ->
+    {"beamai: the tool ~ts raised ~p:~ts~ts", [Tool, Class, Reason, [place(Frame) || Frame <- Stack]]}.
+
+place({M, F, Arity, Location}) ->
+    Line = [[" (", File, ":", integer_to_list(Line), ")"] || {file, File} <- Location, {line, Line} <- Location],
+    io_lib:format("~n  at ~tp:~tp/~b~ts", [M, F, Arity, Line]).

@@ -1,0 +1,92 @@
+%% @doc Results that are given again, while the files they were read from are unchanged or for a while.
+-module(beamai_filter_cache).
+
+-export([cache/1, debounce/1]).
+-export_type([options/0]).
+
+-type options() :: #{
+    name => beamai_filter:name(),
+    %% Whose results are kept.
+    tools := [binary()],
+    %% Where relative paths are taken from.
+    workspace => file:filename_all(),
+    %% Milliseconds after which a result is not given again; infinity by default.
+    ttl => timeout()
+}.
+
+%% Times of files have seconds: what changed so recently may change again without a trace.
+-define(SETTLED_S, 2).
+
+%% @doc A filter that gives the result of an earlier call again: same tool, arguments and session, and the file in its
+%% argument `path' or `file_path' is as it was, whoever changes it. A call without such a file is kept only with a `ttl'.
+-spec cache(options()) -> beamai_filter:filter().
+cache(#{tools := Tools} = Options) ->
+    Ref = make_ref(),
+    Workspace = maps:get(workspace, Options, "."),
+    Ttl = maps:get(ttl, Options, infinity),
+    beamai_filter:new(beamai_filters:name(Options, cache), fun(#{tool := Tool} = Call, Next) ->
+        case lists:member(Tool, Tools) andalso signature(Call, Workspace, Ttl) of
+            {ok, Signature} -> kept({Ref, Signature, key(Call)}, Ttl, Call, Next, {Workspace, Signature});
+            _ -> Next(Call)
+        end
+    end).
+
+%% Read before and after: what changed in between is not kept.
+kept(Key, Ttl, #{context := Context} = Call, Next, {Workspace, Signature}) ->
+    case beamai_filter_state:get(Key) of
+        {ok, Value} ->
+            {ok, Value, Context};
+        none ->
+            Result = Next(Call),
+            _ = is_ok(Result) andalso signature(Call, Workspace, Ttl) =:= {ok, Signature} andalso
+                beamai_filter_state:put(Key, element(2, Result), Ttl),
+            Result
+    end.
+
+is_ok(Result) -> element(1, Result) =:= ok.
+
+key(#{tool := Tool, args := Args, context := Context}) ->
+    crypto:hash(sha256, term_to_binary({Tool, Args, beamai_session:key(Context)}, [deterministic])).
+
+%% How the file is that the call is about.
+signature(#{args := #{} = Args}, Workspace, Ttl) ->
+    case [Path || Key <- [<<"path">>, <<"file_path">>], #{Key := Path} <- [Args], is_binary(Path)] of
+        [Path | _] -> of_file(file:read_file_info(filename:absname(Path, Workspace), [{time, posix}]), Ttl);
+        [] -> for_a_while(Ttl)
+    end;
+signature(_Call, _Workspace, _Ttl) ->
+    none.
+
+of_file({ok, Info}, Ttl) ->
+    {file_info, Size, Type, _Access, _ATime, MTime, CTime, _Mode, _Links, Major, _Minor, Inode, _Uid, _Gid} = Info,
+    case {Type, erlang:system_time(second) - max(MTime, CTime)} of
+        {regular, Age} when Age >= ?SETTLED_S -> {ok, {Size, MTime, CTime, Major, Inode}};
+        {regular, _} -> none;
+        {_, _} -> for_a_while(Ttl)
+    end;
+of_file({error, _}, _Ttl) ->
+    none.
+
+for_a_while(infinity) -> none;
+for_a_while(_Ttl) -> {ok, ttl}.
+
+%% @doc A filter that answers a call which was just made with what came of it, also where it failed: models in a loop
+%% repeat themselves. `window' is in milliseconds, 1000 by default.
+-spec debounce(#{name => beamai_filter:name(), window => pos_integer(), tools => [binary()] | all}) -> beamai_filter:filter().
+debounce(Options) ->
+    Ref = make_ref(),
+    Window = maps:get(window, Options, 1000),
+    beamai_filter:new(beamai_filters:name(Options, debounce), fun(#{context := Context} = Call, Next) ->
+        case beamai_filters:is_for(Call, Options) andalso beamai_filter_state:get({Ref, key(Call)}) of
+            {ok, {ok, Value}} ->
+                {ok, Value, Context};
+            {ok, {error, _} = Error} ->
+                Error;
+            none ->
+                Result = Next(Call),
+                ok = beamai_filter_state:put({Ref, key(Call)}, {element(1, Result), element(2, Result)}, Window),
+                Result;
+            false ->
+                Next(Call)
+        end
+    end).

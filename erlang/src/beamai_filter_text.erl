@@ -1,0 +1,85 @@
+%% @doc Filters on the texts of results: secrets are taken out, and long results cut.
+-module(beamai_filter_text).
+
+-export([redact/1, result_budget/1, secrets/0]).
+
+-define(HIDDEN, <<"***">>).
+%% What a text keeps at least.
+-define(LEAST_BYTES, 200).
+
+%% @doc Regular expressions of keys and tokens that have a form of their own.
+-spec secrets() -> [binary()].
+secrets() ->
+    [
+        %% OpenAI, Anthropic and those like them
+        <<"\\bsk-[A-Za-z0-9_-]{16,}">>,
+        %% GitHub, GitLab, Slack, npm, PyPI, Hugging Face
+        <<"\\bgh[pousr]_[A-Za-z0-9]{30,}">>, <<"\\bgithub_pat_[A-Za-z0-9_]{30,}">>, <<"\\bglpat-[A-Za-z0-9_-]{20,}">>,
+        <<"\\bxox[abprs]-[A-Za-z0-9-]{10,}">>, <<"\\bnpm_[A-Za-z0-9]{30,}">>, <<"\\bpypi-[A-Za-z0-9_-]{30,}">>, <<"\\bhf_[A-Za-z0-9]{30,}">>,
+        %% AWS, Google
+        <<"\\b(?:AKIA|ASIA)[A-Z0-9]{16}\\b">>, <<"\\bAIza[A-Za-z0-9_-]{35}">>,
+        %% JSON web tokens, bearer tokens, private keys
+        <<"\\beyJ[A-Za-z0-9_-]{10,}\\.[A-Za-z0-9_-]{10,}\\.[A-Za-z0-9_-]+">>, <<"(?i)\\bbearer\\s+[A-Za-z0-9._~+/-]{16,}=*">>,
+        <<"-----BEGIN [A-Z ]*PRIVATE KEY-----[\\s\\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\\z)">>
+    ].
+
+%% @doc A filter that puts `***' in the place of secrets in results and errors. Option `patterns': regular expressions,
+%% {@link secrets/0} by default. What comes in other forms, such as encoded, is not found.
+-spec redact(#{name => beamai_filter:name(), patterns => [iodata()]}) -> beamai_filter:filter().
+redact(Options) ->
+    Patterns = [compiled(Pattern) || Pattern <- maps:get(patterns, Options, secrets())],
+    Hide = fun(Text) -> lists:foldl(fun hidden/2, Text, Patterns) end,
+    beamai_filter:new(beamai_filters:name(Options, redact), fun(Call, Next) ->
+        case Next(Call) of
+            {ok, Value, Context} -> {ok, in_texts(Hide, Value), Context};
+            {error, Error} -> {error, in_texts(Hide, Error)}
+        end
+    end).
+
+%% Compiled where it is used first, for a kernel can be sent to another node.
+compiled(Pattern) ->
+    case re:compile(Pattern) of
+        {ok, _} -> iolist_to_binary(Pattern);
+        {error, Why} -> beamai_options:bad(patterns, ["not a regular expression: ", beamai_error:show(Why, 100)])
+    end.
+
+hidden(Pattern, Text) ->
+    re:replace(Text, Pattern, ?HIDDEN, [global, {return, binary}]).
+
+%% @doc A filter that cuts the longest texts of a result until all of them together have no more than `bytes' bytes, or
+%% are short.
+-spec result_budget(#{name => beamai_filter:name(), bytes := pos_integer()}) -> beamai_filter:filter().
+result_budget(#{bytes := Bytes} = Options) when is_integer(Bytes), Bytes > 0 ->
+    beamai_filter:new(beamai_filters:name(Options, result_budget), fun(Call, Next) ->
+        case Next(Call) of
+            {ok, Value, Context} -> {ok, within(Bytes, Value, Bytes), Context};
+            {error, _} = Error -> Error
+        end
+    end);
+result_budget(_Other) ->
+    beamai_options:bad(bytes, "must be a number above 0").
+
+within(Bytes, Value, Most) ->
+    case total(Value) of
+        Total when Total =< Bytes; Most < ?LEAST_BYTES -> Value;
+        _ -> within(Bytes, in_texts(fun(Text) -> cut(Text, Most) end, Value), Most div 2)
+    end.
+
+cut(Text, Most) when byte_size(Text) =< Most -> Text;
+cut(Text, Most) ->
+    Begin = beamai_compaction:readable(binary:part(Text, 0, max(0, Most - 60))),
+    <<Begin/binary, "\n(cut: ", (integer_to_binary(byte_size(Text) - byte_size(Begin)))/binary, " bytes more)">>.
+
+total(Text) when is_binary(Text) -> byte_size(Text);
+total(List) when is_list(List) -> lists:sum([total(Part) || Part <- proper(List)]);
+total(Map) when is_map(Map) -> lists:sum([total(Value) || Value <- maps:values(Map)]);
+total(_Other) -> 0.
+
+%% Keys stay as they are.
+in_texts(Fun, Text) when is_binary(Text) -> Fun(Text);
+in_texts(Fun, Map) when is_map(Map) -> maps:map(fun(_Key, Value) -> in_texts(Fun, Value) end, Map);
+in_texts(Fun, [Head | Tail]) -> [in_texts(Fun, Head) | in_texts(Fun, Tail)];
+in_texts(Fun, Tuple) when is_tuple(Tuple) -> list_to_tuple(in_texts(Fun, tuple_to_list(Tuple)));
+in_texts(_Fun, Other) -> Other.
+
+proper(List) -> [Part || Part <- List].

@@ -1,0 +1,144 @@
+%% @doc Filters ready to use, for {@link beamai_kernel:add_filter/2}:
+%%
+%% ```
+%% K1 = beamai_kernel:add_filter(K0, beamai_filters:redact(#{})),
+%% K2 = beamai_kernel:add_filter(K1, beamai_filters:call_limit(#{calls => 200})),
+%% K3 = beamai_kernel:add_filter(K2, beamai_filters:cache(#{tools => [<<"file_read">>], workspace => Dir})).
+%% '''
+%%
+%% Filters that remember something do so on this node, in bounded memory, and each for itself: the same filter in two
+%% kernels counts both. With `tools' a filter is for these alone; `name' is what it is called instead of its function.
+-module(beamai_filters).
+
+-export([cache/1, debounce/1, rate_limit/1, call_limit/1, audit/1, redact/1, result_budget/1]).
+-export([is_for/2, name/2]).
+
+%% How long a run's or a session's calls are remembered after the first, in milliseconds: a day.
+-define(DAY_MS, 86400000).
+
+%% @doc See {@link beamai_filter_cache:cache/1}.
+-spec cache(beamai_filter_cache:options()) -> beamai_filter:filter().
+cache(Options) ->
+    known(Options, [tools, workspace, ttl]),
+    is_list(maps:get(tools, Options, none)) orelse beamai_options:bad(tools, "is missing: names of tools that only read"),
+    beamai_filter_cache:cache(Options).
+
+%% @doc See {@link beamai_filter_cache:debounce/1}.
+-spec debounce(#{name => beamai_filter:name(), window => pos_integer(), tools => [binary()] | all}) -> beamai_filter:filter().
+debounce(Options) ->
+    known(Options, [window, tools]),
+    beamai_filter_cache:debounce(Options).
+
+%% @doc A filter that lets `calls' calls through in each `per' milliseconds, and answers `busy' to others, with the time
+%% to wait.
+-spec rate_limit(#{name => beamai_filter:name(), calls := pos_integer(), per := pos_integer(), tools => [binary()] | all}) -> beamai_filter:filter().
+rate_limit(#{calls := Most, per := Ms} = Options) when is_integer(Most), Most > 0, is_integer(Ms), Ms > 0 ->
+    known(Options, [calls, per, tools]),
+    Ref = make_ref(),
+    beamai_filter:new(name(Options, rate_limit), fun(Call, Next) ->
+        case is_for(Call, Options) andalso window(Ref, Ms) of
+            {Count, Left} when Count > Most -> {error, too_fast(Call, Most, Ms, Left)};
+            _ -> Next(Call)
+        end
+    end);
+rate_limit(_Other) ->
+    beamai_options:bad(calls, "and per must be given, both numbers above 0").
+
+window(Ref, Ms) ->
+    Now = erlang:monotonic_time(millisecond),
+    %% Monotonic time may be negative.
+    Number = floor(Now / Ms),
+    {beamai_filter_state:count({Ref, Number}, 1, 2 * Ms), (Number + 1) * Ms - Now}.
+
+too_fast(#{tool := Tool}, Most, Ms, Left) ->
+    Message = io_lib:format("~ts is limited to ~b calls in ~b ms; call again in ~b ms", [Tool, Most, Ms, Left]),
+    beamai_error:new(Tool, execution_failed, busy, Message, #{retry_after_ms => Left}).
+
+%% @doc A filter that lets `calls' calls through in each run, or each session with `per => session', and refuses others.
+-spec call_limit(#{name => beamai_filter:name(), calls := pos_integer(), per => run | session, tools => [binary()] | all}) -> beamai_filter:filter().
+call_limit(#{calls := Most} = Options) when is_integer(Most), Most > 0 ->
+    known(Options, [calls, per, tools]),
+    Per = maps:get(per, Options, run),
+    lists:member(Per, [run, session]) orelse beamai_options:bad(per, "must be run or session"),
+    Ref = make_ref(),
+    beamai_filter:new(name(Options, call_limit), fun(Call, Next) ->
+        case is_for(Call, Options) andalso beamai_filter_state:count({Ref, whose(Per, Call)}, 1, ?DAY_MS) of
+            Count when is_integer(Count), Count > Most -> {error, too_many(Call, Most, Per)};
+            _ -> Next(Call)
+        end
+    end);
+call_limit(_Other) ->
+    beamai_options:bad(calls, "must be a number above 0").
+
+whose(run, #{context := #{run_id := RunId}}) -> {run, RunId};
+whose(_Per, #{context := Context}) -> {session, beamai_session:key(Context)}.
+
+too_many(#{tool := Tool}, Most, Per) ->
+    Message = io_lib:format("~ts has not run: this ~ts has made all of its ~b calls; finish without it", [Tool, Per, Most]),
+    beamai_error:new(Tool, permission_denied, call_limit, Message).
+
+%% @doc A filter that tells a fun of each call, after it has ended: `tool', `outcome' (`ok' or the error's type),
+%% `duration_us', `at' (milliseconds of the system's time), and `run_id', `agent_id', `session_id' and `call_id' where the
+%% context has them. With `contents', `args' and `result' too. A fun that raises does not harm the call.
+-spec audit(#{name => beamai_filter:name(), to := fun((map()) -> term()), contents => boolean(), tools => [binary()] | all}) -> beamai_filter:filter().
+audit(#{to := Fun} = Options) when is_function(Fun, 1) ->
+    known(Options, [to, contents, tools]),
+    beamai_filter:new(name(Options, audit), fun(Call, Next) ->
+        case is_for(Call, Options) of
+            true -> audited(Fun, maps:get(contents, Options, false), Call, Next);
+            false -> Next(Call)
+        end
+    end);
+audit(_Other) ->
+    beamai_options:bad(to, "must be a fun of one argument").
+
+audited(Fun, Contents, #{tool := Tool, args := Args, context := Context} = Call, Next) ->
+    {At, Started} = {erlang:system_time(millisecond), erlang:monotonic_time(microsecond)},
+    Result = Next(Call),
+    Ids = maps:with([run_id, agent_id, session_id, call_id], Context),
+    Entry = Ids#{tool => Tool, outcome => outcome(Result), at => At, duration_us => erlang:monotonic_time(microsecond) - Started},
+    told(Fun, case Contents of true -> Entry#{args => Args, result => element(2, Result)}; false -> Entry end),
+    Result.
+
+outcome({ok, _Value, _Context}) -> ok;
+outcome({error, #{error_type := Type}}) -> Type;
+outcome({error, _Own}) -> error.
+
+told(Fun, Entry) ->
+    try
+        Fun(Entry)
+    catch
+        Class:Reason:Stack ->
+            logger:error("beamai: the fun of an audit filter raised ~p:~0tp at ~0tp", [
+                Class, Reason, beamai_callback:short_stack(Stack)
+            ])
+    end.
+
+%% @doc See {@link beamai_filter_text:redact/1}.
+-spec redact(#{name => beamai_filter:name(), patterns => [iodata()]}) -> beamai_filter:filter().
+redact(Options) ->
+    known(Options, [patterns]),
+    beamai_filter_text:redact(Options).
+
+%% @doc See {@link beamai_filter_text:result_budget/1}.
+-spec result_budget(#{name => beamai_filter:name(), bytes := pos_integer()}) -> beamai_filter:filter().
+result_budget(Options) ->
+    known(Options, [bytes]),
+    beamai_filter_text:result_budget(Options).
+
+%% @private
+-spec is_for(beamai_filter:call(), #{tools => [binary()] | all, _ => _}) -> boolean().
+is_for(#{tool := Tool}, #{tools := Tools}) when is_list(Tools) -> lists:member(Tool, Tools);
+is_for(_Call, _Options) -> true.
+
+%% @private
+-spec name(#{name => beamai_filter:name(), _ => _}, atom()) -> beamai_filter:name().
+name(Options, Default) -> maps:get(name, Options, Default).
+
+known(Options, Keys) when is_map(Options) ->
+    case maps:keys(maps:without([name | Keys], Options)) of
+        [] -> ok;
+        [Unknown | _] -> beamai_options:bad(Unknown, ["is not an option of this filter; they are ", lists:join(", ", [atom_to_list(Key) || Key <- Keys])])
+    end;
+known(_Other, _Keys) ->
+    beamai_options:bad(options, "must be a map").

@@ -1,0 +1,28 @@
+%% A run of an agent: what stays the same in it, and what changes.
+
+-record(run, {
+    agent :: beamai_agent:agent(),
+    system :: binary(),
+    kernel :: beamai_kernel:kernel(),
+    id :: term(),
+    %% Under which a cancellation arrives, and under which the process keeps the log and the answer so far.
+    tag :: reference(),
+    emit :: fun((beamai_agent:event()) -> term()),
+    budget :: beamai_budget:t(),
+    max_iterations :: pos_integer(),
+    %% The context that the run was given.
+    given :: beamai_context:t(),
+    %% Monotonic, in native units.
+    started :: integer()
+}).
+
+-record(state, {
+    conversation :: beamai_conversation:t(),
+    context :: beamai_context:t(),
+    iteration = 0 :: non_neg_integer(),
+    tool_calls = 0 :: non_neg_integer(),
+    %% The provider's count of tokens, and of how many messages it is.
+    counted = none :: none | {non_neg_integer(), non_neg_integer()},
+    %% Whether the provider has refused this request as too long before.
+    is_shrunk = false :: boolean()
+}).

@@ -1,0 +1,134 @@
+%% @doc What the spans of {@link beamai_telemetry} say of tool calls, model requests and agents' runs.
+%%
+%% All have `gen_ai.operation.name', and `gen_ai.agent.id', `gen_ai.conversation.id' (the session) and `run_id' where the
+%% context has them; what failed has `error.type'. Beside these:
+%%
+%% <ul>
+%% <li>tools: `gen_ai.tool.name', `gen_ai.tool.type', `gen_ai.tool.call.id' within agents; with contents
+%%   `gen_ai.tool.call.arguments' and `gen_ai.tool.call.result'; an exception has `kind', `reason' and `stacktrace';</li>
+%% <li>models: `gen_ai.provider.name', `gen_ai.request.model', `gen_ai.response.finish_reasons',
+%%   `gen_ai.usage.input_tokens', `gen_ai.usage.output_tokens', `gen_ai.usage.cache_read.input_tokens'; with contents
+%%   `gen_ai.system_instructions', `gen_ai.input.messages' and `gen_ai.output.messages', as this library has messages;</li>
+%% <li>agents: the usage of the run, and `iterations' and `tool_calls' among the measurements.</li>
+%% </ul>
+-module(beamai_spans).
+
+-export([start_tool/3, stop_tool/2, stop_tool/3, start_model/3, stop_model/2, start_agent/2, stop_agent/2]).
+
+%%% Tools
+
+%% @doc Begins the span of a tool call.
+-spec start_tool(Name :: term(), Args :: term(), beamai_context:t()) -> beamai_telemetry:span().
+start_tool(Name, Args, Context) ->
+    beamai_telemetry:start(tool, fun(Contents) ->
+        Own = #{'gen_ai.operation.name' => <<"execute_tool">>, 'gen_ai.tool.name' => Name, 'gen_ai.tool.type' => <<"function">>},
+        Call = copied(call_id, Context, 'gen_ai.tool.call.id', Own),
+        with_content(Contents, 'gen_ai.tool.call.arguments', Args, ids(Context, Call))
+    end).
+
+%% @doc Ends the span of a tool call.
+-spec stop_tool(beamai_telemetry:span(), Result) -> Result when Result :: beamai_call:result().
+stop_tool(Span, Result) ->
+    stop_tool(Span, Result, measured).
+
+%% @doc The same with the duration of the call, in native units.
+-spec stop_tool(beamai_telemetry:span(), Result, measured | integer()) -> Result when Result :: beamai_call:result().
+stop_tool(Span, Result, Duration) ->
+    ok = beamai_telemetry:stop(Span, Duration, fun(Contents) -> tool_ended(Result, Contents) end),
+    Result.
+
+tool_ended({ok, Value, _Context}, Contents) ->
+    {stop, #{}, with_content(Contents, 'gen_ai.tool.call.result', Value, #{})};
+tool_ended({error, #{details := #{reason := crash, class := Class, exception := Reason} = Details}}, Contents) ->
+    %% What is raised may hold what the handler worked on.
+    Raised = with_content(Contents, reason, Reason, maps:with([stacktrace], Details)),
+    {exception, #{}, Raised#{kind => Class, 'error.type' => <<"crash">>}};
+tool_ended({error, #{error_type := Type, details := #{reason := Reason}}}, _Contents) when is_atom(Reason); is_binary(Reason) ->
+    {stop, #{}, #{'error.type' => error_type(Type, Reason)}};
+tool_ended({error, _Own}, _Contents) ->
+    {stop, #{}, #{'error.type' => <<"_OTHER">>}}.
+
+error_type(Type, Reason) -> iolist_to_binary(io_lib:format("~ts.~ts", [Type, Reason])).
+
+%%% Models
+
+%% @doc Begins the span of a model's answer.
+-spec start_model(module(), State :: map(), beamai_chat_model:request()) -> beamai_telemetry:span().
+start_model(Module, State, #{context := Context} = Request) ->
+    beamai_telemetry:start(model, fun(Contents) ->
+        Own = #{'gen_ai.operation.name' => <<"chat">>, 'gen_ai.provider.name' => provider(Module)},
+        Model = copied(model, State, 'gen_ai.request.model', copied(max_tokens, State, 'gen_ai.request.max_tokens', Own)),
+        Instructed = with_content(Contents, 'gen_ai.system_instructions', maps:get(system, Request), ids(Context, Model)),
+        with_content(Contents, 'gen_ai.input.messages', maps:get(messages, Request), Instructed)
+    end).
+
+provider(beamai_chat_openai) -> <<"openai">>;
+provider(beamai_chat_anthropic) -> <<"anthropic">>;
+provider(beamai_chat_gemini) -> <<"gcp.gemini">>;
+provider(Module) -> atom_to_binary(Module).
+
+%% @doc Ends the span of a model's answer.
+-spec stop_model(beamai_telemetry:span(), Result) -> Result when
+    Result :: {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
+stop_model(Span, Result) ->
+    ok = beamai_telemetry:stop(Span, measured, fun(Contents) -> model_ended(Result, Contents) end),
+    Result.
+
+model_ended({ok, #{message := Message, stop := Stop, usage := Usage}}, Contents) ->
+    Own = #{'gen_ai.response.finish_reasons' => [finish(Stop)]},
+    {stop, tokens(Usage), with_content(Contents, 'gen_ai.output.messages', [Message], usage(Usage, Own))};
+model_ended({error, #{reason := Reason}}, _Contents) ->
+    {stop, #{}, #{'error.type' => atom_to_binary(Reason)}}.
+
+finish(Stop) when is_atom(Stop) -> atom_to_binary(Stop);
+finish(Stop) -> Stop.
+
+tokens(Usage) -> maps:with([input_tokens, output_tokens, cached_tokens, estimated_tokens], Usage).
+
+usage(Usage, Metadata) ->
+    Input = copied(input_tokens, Usage, 'gen_ai.usage.input_tokens', Metadata),
+    Output = copied(output_tokens, Usage, 'gen_ai.usage.output_tokens', Input),
+    copied(cached_tokens, Usage, 'gen_ai.usage.cache_read.input_tokens', Output).
+
+%%% Agents
+
+%% @doc Begins the span of a run.
+-spec start_agent(beamai_context:t(), beamai_chat_model:message() | none) -> beamai_telemetry:span().
+start_agent(Context, Input) ->
+    beamai_telemetry:start(agent, fun(Contents) ->
+        Own = #{'gen_ai.operation.name' => <<"invoke_agent">>},
+        Named = copied(agent_id, maps:filter(fun(_Key, Name) -> is_binary(Name) end, Context), 'gen_ai.agent.name', Own),
+        with_content(Contents andalso Input =/= none, 'gen_ai.input.messages', [Input], ids(Context, Named))
+    end).
+
+%% @doc Ends the span of a run.
+-spec stop_agent(beamai_telemetry:span(), {ok | error, StopOrReason :: term(), Counts :: map()}) -> ok.
+stop_agent(Span, {Outcome, What, #{usage := Usage} = Counts}) ->
+    beamai_telemetry:stop(Span, measured, fun(_Contents) ->
+        Measurements = maps:merge(tokens(Usage), maps:with([iterations, tool_calls], Counts)),
+        {stop, Measurements, usage(Usage, run_ended(Outcome, What))}
+    end).
+
+run_ended(ok, Stop) -> #{'gen_ai.response.finish_reasons' => [finish(Stop)]};
+run_ended(error, Reason) -> #{'error.type' => failure(Reason)}.
+
+failure({model, #{reason := Reason}}) -> atom_to_binary(Reason);
+failure({out_of_budget, What}) -> <<"out_of_budget.", (atom_to_binary(What))/binary>>;
+failure({Kind, _}) -> atom_to_binary(Kind);
+failure(Kind) -> atom_to_binary(Kind).
+
+%%% All of them
+
+ids(Context, Metadata) ->
+    Agent = copied(agent_id, Context, 'gen_ai.agent.id', Metadata),
+    Session = copied(session_id, Context, 'gen_ai.conversation.id', Agent),
+    copied(run_id, Context, run_id, Session).
+
+copied(Key, Values, Name, Metadata) ->
+    case Values of
+        #{Key := Value} -> Metadata#{Name => Value};
+        #{} -> Metadata
+    end.
+
+with_content(true, Name, Value, Metadata) -> Metadata#{Name => Value};
+with_content(false, _Name, _Value, Metadata) -> Metadata.

@@ -1,0 +1,73 @@
+%% @doc Where the runs of agents are stored: logs, one for each agent, that entries are appended to.
+%%
+%% An entry is a map of plain terms. What {@link append/2} has answered `ok' to must be there after a crash. {@link
+%% beamai_store_file} needs nothing but a directory, {@link beamai_store_mnesia} a Mnesia that runs; a module of your
+%% own has the callbacks of this behaviour. One process at a time may have a log open.
+-module(beamai_store).
+
+-export([new/1, open/2, append/2, close/1, read/2, delete/2]).
+-export_type([t/0, entry/0, handle/0]).
+
+-define(CALLBACKS, [{check, 1}, {open, 2}, {append, 2}, {close, 1}, {read, 2}, {delete, 2}]).
+
+-type t() :: {module(), Options :: map()}.
+-type entry() :: #{type := atom(), _ => _}.
+-opaque handle() :: {module(), term()}.
+
+%% Checks the options; a text says what is wrong with them.
+-callback check(Options :: map()) -> ok | {error, iodata()}.
+%% Opens the log for appending, and makes it where it is not there.
+-callback open(Id :: binary(), Options :: map()) -> {ok, Handle :: term()} | {error, Reason :: term()}.
+-callback append(entry(), Handle :: term()) -> {ok, Handle :: term()} | {error, Reason :: term()}.
+-callback close(Handle :: term()) -> ok.
+%% The entries in their order; none where there is no log.
+-callback read(Id :: binary(), Options :: map()) -> {ok, [entry()]} | {error, Reason :: term()}.
+-callback delete(Id :: binary(), Options :: map()) -> ok | {error, Reason :: term()}.
+
+%% @doc A store, of a module or of a module and its options.
+-spec new(term()) -> {ok, t()} | {error, iodata()}.
+new({Module, Options}) when is_atom(Module), is_map(Options) ->
+    case code:ensure_loaded(Module) of
+        {module, Module} -> checked(Module, Options, lists:all(fun({F, A}) -> erlang:function_exported(Module, F, A) end, ?CALLBACKS));
+        {error, _} -> {error, ["there is no module ", atom_to_list(Module)]}
+    end;
+new(Module) when is_atom(Module) ->
+    new({Module, #{}});
+new(_Other) ->
+    {error, "must be a module, or {Module, Options} with a map"}.
+
+checked(Module, _Options, false) ->
+    {error, [atom_to_list(Module), " has not the callbacks of beamai_store"]};
+checked(Module, Options, true) ->
+    case Module:check(Options) of
+        ok -> {ok, {Module, Options}};
+        {error, _} = Error -> Error
+    end.
+
+%% @doc Opens the log of an agent for appending.
+-spec open(Id :: binary(), t()) -> {ok, handle()} | {error, term()}.
+open(Id, {Module, Options}) ->
+    with_module(Module, Module:open(Id, Options)).
+
+%% @doc Appends an entry; after `ok' it is stored.
+-spec append(entry(), handle()) -> {ok, handle()} | {error, term()}.
+append(Entry, {Module, Handle}) ->
+    with_module(Module, Module:append(Entry, Handle)).
+
+with_module(Module, {ok, Handle}) -> {ok, {Module, Handle}};
+with_module(_Module, {error, _} = Error) -> Error.
+
+%% @doc Closes the log.
+-spec close(handle()) -> ok.
+close({Module, Handle}) ->
+    Module:close(Handle).
+
+%% @doc What is stored of an agent, first things first.
+-spec read(Id :: binary(), t()) -> {ok, [entry()]} | {error, term()}.
+read(Id, {Module, Options}) ->
+    Module:read(Id, Options).
+
+%% @doc Removes what is stored of an agent.
+-spec delete(Id :: binary(), t()) -> ok | {error, term()}.
+delete(Id, {Module, Options}) ->
+    Module:delete(Id, Options).

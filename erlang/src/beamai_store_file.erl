@@ -1,0 +1,131 @@
+%% @doc Stores runs of agents in a directory, in one file for each agent that is only ever appended to.
+%%
+%% Options: `dir', which is made where it is not there, and `sync' (true by default): whether each entry is forced to the
+%% disk before the run goes on. Without it, entries survive the end of the VM but not a loss of power.
+%%
+%% A file begins with a mark; each entry is a frame: its size and its CRC-32, 32 bits each, then the external term
+%% format. A frame that a crash left incomplete at the end is cut off when the file is opened. A frame in the middle that
+%% is not as it was written is an error: nothing is dropped silently.
+-module(beamai_store_file).
+-behaviour(beamai_store).
+
+-export([check/1, open/2, append/2, close/1, read/2, delete/2]).
+
+-define(MARK, <<"beamai-log-1\n">>).
+-define(SUFFIX, ".log").
+
+-record(log, {fd :: file:fd(), sync :: boolean()}).
+
+%% @doc Whether the options can be used.
+-spec check(map()) -> ok | {error, iodata()}.
+check(#{dir := Dir} = Options) when is_binary(Dir); is_list(Dir) ->
+    case {maps:keys(maps:without([dir, sync], Options)), maps:get(sync, Options, true)} of
+        {[], Sync} when is_boolean(Sync) -> ok;
+        {[], _} -> {error, "sync must be true or false"};
+        {[Unknown | _], _} -> {error, [beamai_error:show(Unknown, 80), " is not an option of beamai_store_file"]}
+    end;
+check(_Options) ->
+    {error, "beamai_store_file needs the option dir, a directory"}.
+
+%% @doc Opens the file of an agent and cuts off an incomplete entry at its end.
+-spec open(Id :: binary(), map()) -> {ok, #log{}} | {error, term()}.
+open(Id, #{dir := Dir} = Options) ->
+    Path = path(Id, Options),
+    case filelib:ensure_path(Dir) of
+        ok -> opened(file:open(Path, [read, write, raw, binary]), Path, maps:get(sync, Options, true));
+        {error, Reason} -> {error, {Reason, Dir}}
+    end.
+
+opened({error, Reason}, Path, _Sync) ->
+    {error, {Reason, Path}};
+opened({ok, Fd}, Path, Sync) ->
+    case ready(Fd, Path) of
+        ok ->
+            {ok, #log{fd = Fd, sync = Sync}};
+        {error, _} = Error ->
+            ok = file:close(Fd),
+            Error
+    end.
+
+ready(Fd, Path) ->
+    case entries(file:read_file(Path), Path) of
+        {ok, _Entries, 0} -> file:pwrite(Fd, 0, ?MARK);
+        {ok, _Entries, Whole} -> cut(Fd, Whole);
+        {error, _} = Error -> Error
+    end.
+
+cut(Fd, Whole) ->
+    {ok, Whole} = file:position(Fd, Whole),
+    file:truncate(Fd).
+
+%% @doc Appends an entry, and forces it to the disk unless `sync' is false.
+-spec append(beamai_store:entry(), #log{}) -> {ok, #log{}} | {error, term()}.
+append(Entry, #log{fd = Fd, sync = Sync} = Log) ->
+    Term = term_to_binary(Entry),
+    Frame = [<<(byte_size(Term)):32, (erlang:crc32(Term)):32>>, Term],
+    case appended(Fd, Frame, Sync) of
+        ok -> {ok, Log};
+        {error, _} = Error -> Error
+    end.
+
+appended(Fd, Frame, Sync) ->
+    {ok, _End} = file:position(Fd, eof),
+    case file:write(Fd, Frame) of
+        ok when Sync -> file:datasync(Fd);
+        Written -> Written
+    end.
+
+%% @doc Closes the file.
+-spec close(#log{}) -> ok.
+close(#log{fd = Fd}) ->
+    _ = file:close(Fd),
+    ok.
+
+%% @doc The entries of an agent.
+-spec read(Id :: binary(), map()) -> {ok, [beamai_store:entry()]} | {error, term()}.
+read(Id, Options) ->
+    Path = path(Id, Options),
+    case entries(file:read_file(Path), Path) of
+        {ok, Entries, _Whole} -> {ok, Entries};
+        {error, _} = Error -> Error
+    end.
+
+%% @doc Removes the file of an agent.
+-spec delete(Id :: binary(), map()) -> ok | {error, term()}.
+delete(Id, Options) ->
+    case file:delete(path(Id, Options)) of
+        {error, enoent} -> ok;
+        Other -> Other
+    end.
+
+%% Ids that are no plain names are encoded, so that no two share a file and none leads out of the directory.
+path(Id, #{dir := Dir}) ->
+    Name =
+        case re:run(Id, "^[a-z0-9_-]{1,100}$", [dollar_endonly, {capture, none}]) of
+            match -> Id;
+            nomatch -> <<"=", (binary:encode_hex(crypto:hash(sha256, Id)))/binary>>
+        end,
+    filename:join(Dir, <<Name/binary, ?SUFFIX>>).
+
+%% The entries, and how many bytes of the file are whole.
+entries({error, enoent}, _Path) -> {ok, [], 0};
+entries({error, Reason}, Path) -> {error, {Reason, Path}};
+entries({ok, Bytes}, Path) ->
+    Size = byte_size(?MARK),
+    case Bytes of
+        <<Mark:Size/binary, Frames/binary>> when Mark =:= ?MARK -> frames(Frames, Size, [], Path);
+        %% The crash came while the mark was written.
+        _ when byte_size(Bytes) < Size -> {ok, [], 0};
+        _ -> {error, {not_a_log, Path}}
+    end.
+
+frames(<<Size:32, Crc:32, Term:Size/binary, Rest/binary>>, At, Entries, Path) when Size > 0 ->
+    case {erlang:crc32(Term), Rest} of
+        {Crc, _} -> frames(Rest, At + 8 + Size, [binary_to_term(Term) | Entries], Path);
+        %% File systems may have made the file longer before they wrote what is in it.
+        {_, <<>>} -> {ok, lists:reverse(Entries), At};
+        {_, _} -> {error, {corrupt, Path, At}}
+    end;
+%% The rest is shorter than its size says, or zeros that the file system put there.
+frames(_Incomplete, At, Entries, _Path) ->
+    {ok, lists:reverse(Entries), At}.

@@ -1,0 +1,94 @@
+%% @doc Stores runs of agents in a table of Mnesia, for hosts that run Mnesia already.
+%%
+%% Options: `table', `beamai_log' by default. {@link create_table/2} makes it; Mnesia itself is the host's to start, and
+%% where its schema lies on the disk, `disc_copies' of the table survive a crash. Each entry is a synchronous
+%% transaction whose log is flushed before the run goes on.
+-module(beamai_store_mnesia).
+-behaviour(beamai_store).
+
+-export([create_table/2, check/1, open/2, append/2, close/1, read/2, delete/2]).
+
+-record(log, {table :: atom(), id :: binary(), next :: pos_integer()}).
+
+%% @doc Makes the table, with the given options of Mnesia, such as `[{disc_copies, [node()]}]'; `ok' where it is there
+%% already.
+-spec create_table(Table :: atom(), [term()]) -> ok | {error, term()}.
+create_table(Table, Options) ->
+    Own = [{type, ordered_set}, {attributes, [key, entry]}, {record_name, Table}],
+    case mnesia:create_table(Table, Own ++ Options) of
+        {atomic, ok} -> loaded(Table);
+        {aborted, {already_exists, Table}} -> loaded(Table);
+        {aborted, Reason} -> {error, Reason}
+    end.
+
+loaded(Table) ->
+    case mnesia:wait_for_tables([Table], 30000) of
+        ok -> ok;
+        {timeout, _} -> {error, timeout};
+        {error, _} = Error -> Error
+    end.
+
+%% @doc Whether the options can be used.
+-spec check(map()) -> ok | {error, iodata()}.
+check(Options) ->
+    case {maps:keys(maps:without([table], Options)), table(Options)} of
+        {[], Table} when is_atom(Table) -> ok;
+        {[], _} -> {error, "the table must be an atom"};
+        {[Unknown | _], _} -> {error, [beamai_error:show(Unknown, 80), " is not an option of beamai_store_mnesia"]}
+    end.
+
+table(Options) -> maps:get(table, Options, beamai_log).
+
+%% @doc Opens the log of an agent.
+-spec open(Id :: binary(), map()) -> {ok, #log{}} | {error, term()}.
+open(Id, Options) ->
+    Table = table(Options),
+    case transaction(fun() -> mnesia:prev(Table, {Id, infinity}) end) of
+        {ok, {Id, Last}} -> {ok, #log{table = Table, id = Id, next = Last + 1}};
+        {ok, _Other} -> {ok, #log{table = Table, id = Id, next = 1}};
+        {error, _} = Error -> Error
+    end.
+
+%% @doc Appends an entry.
+-spec append(beamai_store:entry(), #log{}) -> {ok, #log{}} | {error, term()}.
+append(Entry, #log{table = Table, id = Id, next = Next} = Log) ->
+    case transaction(fun() -> mnesia:write(Table, {Table, {Id, Next}, Entry}, write) end) of
+        {ok, ok} -> flushed(flush(mnesia:system_info(use_dir)), Log#log{next = Next + 1});
+        {error, _} = Error -> Error
+    end.
+
+%% A Mnesia in memory alone has no log of transactions.
+flush(true) -> mnesia:sync_log();
+flush(false) -> ok.
+
+flushed(ok, Log) -> {ok, Log};
+flushed({error, _} = Error, _Log) -> Error.
+
+%% @doc Nothing is open.
+-spec close(#log{}) -> ok.
+close(_Log) -> ok.
+
+%% @doc The entries of an agent.
+-spec read(Id :: binary(), map()) -> {ok, [beamai_store:entry()]} | {error, term()}.
+read(Id, Options) ->
+    Table = table(Options),
+    transaction(fun() -> mnesia:select(Table, [{{Table, {Id, '_'}, '$1'}, [], ['$1']}]) end).
+
+%% @doc Removes the entries of an agent.
+-spec delete(Id :: binary(), map()) -> ok | {error, term()}.
+delete(Id, Options) ->
+    Table = table(Options),
+    Delete = fun() ->
+        Keys = mnesia:select(Table, [{{Table, {Id, '$1'}, '_'}, [], ['$1']}]),
+        lists:foreach(fun(Key) -> mnesia:delete(Table, {Id, Key}, write) end, Keys)
+    end,
+    case transaction(Delete) of
+        {ok, ok} -> ok;
+        {error, _} = Error -> Error
+    end.
+
+transaction(Fun) ->
+    case mnesia:sync_transaction(Fun) of
+        {atomic, Value} -> {ok, Value};
+        {aborted, Reason} -> {error, Reason}
+    end.

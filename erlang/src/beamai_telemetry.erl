@@ -1,0 +1,154 @@
+%% @doc Spans of tool calls, model requests and agents' runs, as telemetry events.
+%%
+%% The events are `[beamai, tool | model | agent, start | stop | exception]', with the measurements of
+%% `telemetry:span/3': `system_time' and `monotonic_time', then `duration', in native units, and for models the tokens.
+%% Their metadata have `run_id', `telemetry_span_context', which a span's events share, and attributes under the names of
+%% OpenTelemetry's conventions for generative AI, as atoms; {@link beamai_spans} lists them. Texts, arguments and results
+%% are not in them unless the application's environment says `{telemetry_contents, true}'.
+%%
+%% Where the library `telemetry' is there, its handlers get the events; without it, those of {@link attach/4} do. With
+%% neither, a call looks at one term and goes on. Whether the library is there is found out once; a host that loads it
+%% later, or changes the environment, calls {@link refresh/0}.
+-module(beamai_telemetry).
+
+-export([attach/4, detach/1, refresh/0]).
+-export([start/2, stop/3]).
+-export_type([event/0, handler/0, span/0]).
+
+-type event() :: [atom()].
+%% As those of `telemetry'. One that raises is logged and detached.
+-type handler() :: fun((event(), Measurements :: map(), Metadata :: map(), Config :: term()) -> term()).
+-type span() :: off | {Kind :: atom(), Started :: integer(), Metadata :: map() | fun((boolean()) -> map()), state()}.
+%% `listening': the handlers of each event.
+-type state() :: #{
+    library := none | module(),
+    contents := boolean(),
+    handlers := [{term(), [event()], handler(), term()}],
+    listening := #{event() => [{term(), handler(), term()}]}
+}.
+
+%%% For hosts
+
+%% @doc Has a fun called at events, in the process in which they happen; without the library `telemetry'.
+-spec attach(Id :: term(), [event()], handler(), Config :: term()) -> ok | {error, already_exists}.
+attach(Id, Events, Fun, Config) when is_list(Events), is_function(Fun, 4) ->
+    changed(fun(#{handlers := Handlers} = State) ->
+        case lists:keymember(Id, 1, Handlers) of
+            true -> {{error, already_exists}, State};
+            false -> {ok, State#{handlers := Handlers ++ [{Id, Events, Fun, Config}]}}
+        end
+    end).
+
+%% @doc Ends what {@link attach/4} began.
+-spec detach(Id :: term()) -> ok | {error, not_found}.
+detach(Id) ->
+    changed(fun(#{handlers := Handlers} = State) ->
+        case lists:keytake(Id, 1, Handlers) of
+            {value, _, Others} -> {ok, State#{handlers := Others}};
+            false -> {{error, not_found}, State}
+        end
+    end).
+
+%% @doc Looks again whether `telemetry' is there, and at the environment.
+-spec refresh() -> ok.
+refresh() ->
+    changed(fun(State) -> {ok, (found())#{handlers := maps:get(handlers, State)}} end).
+
+changed(Change) ->
+    global:trans({?MODULE, self()}, fun() ->
+        {Answer, State} = Change(whole(persistent_term:get(?MODULE, undefined))),
+        persistent_term:put(?MODULE, kept(State)),
+        Answer
+    end, [node()]).
+
+whole(#{} = State) -> State;
+whole(_OffOrUndefined) -> found().
+
+kept(#{library := none, handlers := []}) -> off;
+kept(#{handlers := Handlers} = State) ->
+    Events = lists:usort(lists:append([Wanted || {_, Wanted, _, _} <- Handlers])),
+    Of = fun(Event) -> [{Id, Fun, Config} || {Id, Wanted, Fun, Config} <- Handlers, lists:member(Event, Wanted)] end,
+    State#{listening := maps:from_list([{Event, Of(Event)} || Event <- Events])}.
+
+found() ->
+    #{
+        library => library(),
+        contents => application:get_env(beamai, telemetry_contents, false) =:= true,
+        handlers => [],
+        listening => #{}
+    }.
+
+%% It is no dependency, so its name must not look like a call.
+library() ->
+    case code:ensure_loaded(telemetry) of
+        {module, Module} -> hd([Module || erlang:function_exported(Module, execute, 3)] ++ [none]);
+        {error, _} -> none
+    end.
+
+%%% For what is traced
+
+%% @doc Begins a span. The fun says what is known of it; it gets whether contents are wanted, and is called only where
+%% somebody listens.
+-spec start(Kind :: atom(), fun((Contents :: boolean()) -> map())) -> span().
+start(Kind, Describe) ->
+    case persistent_term:get(?MODULE, undefined) of
+        off ->
+            off;
+        undefined ->
+            ok = refresh(),
+            start(Kind, Describe);
+        #{} = State ->
+            begun(Kind, erlang:monotonic_time(), Describe, heard_by([beamai, Kind, start], State), State)
+    end.
+
+%% Where nobody hears of starts, what is known is said at the end alone.
+begun(Kind, Started, Describe, {none, []}, State) ->
+    {Kind, Started, Describe, State};
+begun(Kind, Started, Describe, Listeners, State) ->
+    Metadata = metadata(Describe, State),
+    Measurements = #{system_time => erlang:system_time(), monotonic_time => Started},
+    execute([beamai, Kind, start], Measurements, Metadata, Listeners),
+    {Kind, Started, Metadata, State}.
+
+metadata(#{} = Metadata, _State) -> Metadata;
+metadata(Describe, #{contents := Contents}) -> (Describe(Contents))#{telemetry_span_context => make_ref()}.
+
+heard_by(Event, #{library := Library, listening := Listening}) -> {Library, maps:get(Event, Listening, [])}.
+
+%% @doc Ends a span. `Duration' is in native units, or `measured' from its start. The fun says how it ended: further
+%% measurements and metadata, and whether something was raised.
+-spec stop(span(), Duration :: measured | integer(), fun((Contents :: boolean()) -> {stop | exception, map(), map()})) -> ok.
+stop(off, _Duration, _Describe) ->
+    ok;
+stop({Kind, Started, Metadata, #{contents := Contents} = State}, Duration, Describe) ->
+    Now = erlang:monotonic_time(),
+    {Suffix, Measurements, More} = Describe(Contents),
+    Event = [beamai, Kind, Suffix],
+    case heard_by(Event, State) of
+        {none, []} ->
+            ok;
+        Listeners ->
+            Times = Measurements#{monotonic_time => Now, duration => duration(Duration, Now - Started)},
+            execute(Event, Times, maps:merge(metadata(Metadata, State), More), Listeners)
+    end.
+
+duration(measured, Measured) -> Measured;
+duration(Duration, _Measured) -> Duration.
+
+execute(Event, Measurements, Metadata, {Library, Listening}) ->
+    _ = Library =/= none andalso Library:execute(Event, Measurements, Metadata),
+    lists:foreach(
+        fun({Id, Fun, Config}) -> handled(Id, Fun, Event, Measurements, Metadata, Config) end,
+        Listening
+    ).
+
+handled(Id, Fun, Event, Measurements, Metadata, Config) ->
+    try
+        Fun(Event, Measurements, Metadata, Config)
+    catch
+        Class:Reason:Stack ->
+            logger:error("beamai: the telemetry handler ~0tp raised ~p:~0tp at ~0tp, and is detached", [
+                Id, Class, Reason, beamai_callback:short_stack(Stack)
+            ]),
+            detach(Id)
+    end.

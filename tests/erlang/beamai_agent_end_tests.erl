@@ -1,0 +1,131 @@
+%% How runs end: cancelled, or out of time, also while a person is asked.
+-module(beamai_agent_end_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+agent(Turns, Tools, Options) ->
+    Kernel = beamai_kernel:add_tool_module(beamai_test:kernel(Tools), beamai_tool_human),
+    {ok, Agent} = beamai_agent:new(
+        maps:merge(#{llm => beamai_chat:new(scripted, #{turns => Turns}), kernel => Kernel}, Options)
+    ),
+    Agent.
+
+calls(Names) -> #{tool_calls => [{Name, #{}} || Name <- Names]}.
+
+%% A tool that has to be approved, and tells when it runs.
+guarded(Name) ->
+    Self = self(),
+    Handler = fun(_) -> Self ! {ran, Name}, {ok, 1} end,
+    beamai_test:tool(Name, Handler, #{metadata => #{requires_permission => true}}).
+
+has_run(Name) ->
+    receive
+        {ran, Name} -> true
+    after 0 -> false
+    end.
+
+%% A person who does not answer.
+silent() ->
+    Self = self(),
+    fun(_) -> Self ! {asked, self()}, timer:sleep(60000) end.
+
+asked() -> receive {asked, Pid} -> Pid end.
+
+errors(Agent) ->
+    [
+        begin {ok, Error} = beamai_json:decode(Text), Error end
+     || #{role := tool, outcome := error, content := Text} <- beamai_conversation:messages(beamai_agent:conversation(Agent))
+    ].
+
+cancelled(Agent) ->
+    Self = self(),
+    Id = make_ref(),
+    spawn_link(fun() -> Self ! {ended, beamai_agent:run(Agent, <<"go">>, #{run_id => Id, context => context(Self)})} end),
+    Person = asked(),
+    ok = beamai_kernel:cancel(Id),
+    {error, cancelled, After} = receive {ended, Result} -> Result end,
+    beamai_test:eventually(fun() -> not is_process_alive(Person) end),
+    After.
+
+context(Self) ->
+    Silent = fun(_) -> Self ! {asked, self()}, timer:sleep(60000) end,
+    #{approve => Silent, ask_user => Silent}.
+
+cancelling_ends_an_approval_that_waits_test() ->
+    After = cancelled(agent([calls([<<"open">>])], [guarded(<<"open">>)], #{})),
+    ?assertMatch([#{<<"details">> := #{<<"reason">> := <<"cancelled">>}}], errors(After)),
+    ?assertNot(has_run(<<"open">>)),
+    ?assertEqual([], beamai_test:mailbox()).
+
+cancelling_ends_a_question_that_waits_test() ->
+    Questions = #{<<"questions">> => [#{<<"question">> => <<"Which?">>, <<"header">> => <<"W">>, <<"options">> => [
+        #{<<"label">> => <<"a">>, <<"description">> => <<"a">>}, #{<<"label">> => <<"b">>, <<"description">> => <<"b">>}
+    ]}]},
+    After = cancelled(agent([#{tool_calls => [{<<"human_input">>, Questions}]}], [], #{})),
+    ?assertMatch([#{<<"details">> := #{<<"reason">> := <<"cancelled">>}}], errors(After)).
+
+cancelling_ends_an_approval_of_a_sub_agent_test() ->
+    Helper = #{prompt => <<"You help.">>, description => <<"Helps.">>, tools => [<<"open">>]},
+    Turns = fun
+        (#{system := <<"You help.">>}) -> calls([<<"open">>]);
+        (_) -> #{tool_calls => [{<<"task">>, #{<<"agent">> => <<"helper">>, <<"objective">> => <<"x">>}}]}
+    end,
+    _ = cancelled(agent(Turns, [guarded(<<"open">>)], #{agents => #{<<"helper">> => Helper}})),
+    ?assertNot(has_run(<<"open">>)).
+
+cancelling_ends_an_approval_within_a_tool_test() ->
+    Inner = beamai_test:kernel([guarded(<<"inner">>)]),
+    Outer = beamai_test:tool(<<"outer">>, fun(_, Context) ->
+        {error, Error} = beamai_kernel:invoke(Inner, <<"inner">>, #{}, Context),
+        {error, Error}
+    end),
+    _ = cancelled(agent([calls([<<"outer">>])], [Outer], #{})),
+    ?assertNot(has_run(<<"inner">>)).
+
+the_end_of_the_time_ends_what_waits_for_a_person_test() ->
+    Agent = agent([calls([<<"open">>]), <<"never">>], [guarded(<<"open">>)], #{budget => #{max_time => 150}}),
+    {Took, {error, {out_of_budget, time}, After}} =
+        timer:tc(fun() -> beamai_agent:run(Agent, <<"go">>, #{context => #{approve => silent()}}) end),
+    ?assert(Took >= 150000 andalso Took < 1500000),
+    ?assertNot(is_process_alive(asked())),
+    ?assertNot(has_run(<<"open">>)),
+    [#{<<"error_type">> := <<"timeout">>, <<"message">> := Message}] = errors(After),
+    ?assertNotEqual(nomatch, string:find(Message, "not approved before the time")).
+
+nothing_runs_after_the_time_of_the_budget_test() ->
+    Self = self(),
+    Slow = beamai_test:tool(<<"slow">>, fun(_) -> timer:sleep(60000) end),
+    Note = fun(Name) -> beamai_test:tool(Name, fun(_) -> Self ! {ran, Name}, {ok, 1} end) end,
+    Kernel = beamai_kernel:add_tool_module(
+        beamai_test:kernel([Slow, Note(<<"a">>)], #{permissions => #{default => allow}}), beamai_tool_file
+    ),
+    Write = {<<"file_write">>, #{<<"path">> => <<"never-written">>, <<"content">> => <<"x">>}},
+    Turn = #{tool_calls => [{<<"slow">>, #{}}, {<<"a">>, #{}}, Write]},
+    {ok, Agent} = beamai_agent:new(#{
+        llm => beamai_chat:new(scripted, #{turns => [Turn]}), kernel => Kernel, budget => #{max_time => 100}
+    }),
+    {error, {out_of_budget, time}, After} = beamai_agent:run(Agent, <<"go">>),
+    ?assertNot(has_run(<<"a">>)),
+    ?assertNot(filelib:is_file("never-written")),
+    [#{}, #{<<"message">> := A}, #{<<"message">> := W}] = errors(After),
+    [?assertNotEqual(nomatch, string:find(Message, "has not run")) || Message <- [A, W]].
+
+an_approval_ends_with_the_process_that_waits_test() ->
+    Agent = agent([calls([<<"open">>])], [guarded(<<"open">>)], #{}),
+    Silent = silent(),
+    Caller = spawn(fun() -> beamai_agent:run(Agent, <<"go">>, #{context => #{approve => Silent}}) end),
+    Person = asked(),
+    exit(Caller, kill),
+    beamai_test:eventually(fun() -> not is_process_alive(Person) end).
+
+an_approval_that_dies_is_a_refusal_test() ->
+    Agent = agent([calls([<<"open">>]), <<"ok">>], [guarded(<<"open">>)], #{}),
+    Dying = fun(_) -> exit(self(), kill), timer:sleep(1000) end,
+    {ok, _, After} = beamai_agent:run(Agent, <<"go">>, #{context => #{approve => Dying}}),
+    ?assertMatch([#{<<"error_type">> := <<"permission_denied">>}], errors(After)),
+    ?assertNot(has_run(<<"open">>)).
+
+a_person_who_answers_in_time_is_heard_test() ->
+    Agent = agent([calls([<<"open">>]), <<"ok">>], [guarded(<<"open">>)], #{budget => #{max_time => 5000}}),
+    {ok, _, _} = beamai_agent:run(Agent, <<"go">>, #{context => #{approve => fun(_) -> timer:sleep(50), allow end}}),
+    ?assert(has_run(<<"open">>)).

@@ -1,0 +1,324 @@
+%% Stores of runs: both of them, what a crash leaves of a file, and runs that go on from every entry of their log.
+-module(beamai_store_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+-export([check/1, open/2, append/2, close/1, read/2, delete/2]).
+
+entry(N) -> #{type => message, message => #{role => user, content => integer_to_binary(N)}}.
+
+in_stores_test_() ->
+    [
+        {lists:concat([Name, " ", Kind]), {timeout, 30, fun() -> with(Kind, Test) end}}
+     || Kind <- [file, mnesia],
+        {Name, Test} <- [
+            {"entries come back in their order", fun entries_come_back/1},
+            {"logs are apart", fun logs_are_apart/1},
+            {"a run is there again after its VM", fun a_run_is_there_again/1}
+        ]
+    ].
+
+with(file, Test) ->
+    beamai_test:in_workspace(fun(Dir) -> Test({beamai_store_file, #{dir => filename:join(Dir, "a/b")}}) end);
+with(mnesia, Test) ->
+    beamai_test:in_workspace(fun(Dir) ->
+        ok = application:set_env(mnesia, dir, binary_to_list(Dir)),
+        ok = mnesia:start(),
+        try
+            ok = beamai_store_mnesia:create_table(runs, [{ram_copies, [node()]}]),
+            ok = beamai_store_mnesia:create_table(runs, [{ram_copies, [node()]}]),
+            Test({beamai_store_mnesia, #{table => runs}})
+        after
+            stopped = mnesia:stop()
+        end
+    end).
+
+entries_come_back(Store) ->
+    ?assertEqual({ok, []}, beamai_store:read(<<"a">>, Store)),
+    write(<<"a">>, [entry(N) || N <- lists:seq(1, 20)], Store),
+    write(<<"a">>, [entry(N) || N <- lists:seq(21, 30)], Store),
+    ?assertEqual({ok, [entry(N) || N <- lists:seq(1, 30)]}, beamai_store:read(<<"a">>, Store)),
+    ok = beamai_store:delete(<<"a">>, Store),
+    ok = beamai_store:delete(<<"a">>, Store),
+    ?assertEqual({ok, []}, beamai_store:read(<<"a">>, Store)).
+
+logs_are_apart(Store) ->
+    Ids = [<<"a">>, <<"A">>, <<"../a">>, <<"a/b">>, <<"ä"/utf8>>, <<0>>, binary:copy(<<"x">>, 5000), <<"=41">>],
+    [write(Id, [entry(N)], Store) || {N, Id} <- lists:zip(lists:seq(1, length(Ids)), Ids)],
+    [?assertEqual({ok, [entry(N)]}, beamai_store:read(Id, Store)) || {N, Id} <- lists:zip(lists:seq(1, length(Ids)), Ids)].
+
+write(Id, Entries, Store) ->
+    {ok, Log} = beamai_store:open(Id, Store),
+    Last = lists:foldl(fun(Entry, L) -> {ok, Next} = beamai_store:append(Entry, L), Next end, Log, Entries),
+    ok = beamai_store:close(Last).
+
+%%% Files
+
+what_a_crash_left_at_the_end_is_cut_off_test() ->
+    beamai_test:in_workspace(fun(Dir) ->
+        Store = {beamai_store_file, #{dir => Dir, sync => false}},
+        File = filename:join(Dir, "a.log"),
+        write(<<"a">>, [entry(1), entry(2)], Store),
+        {ok, Two} = file:read_file(File),
+        write(<<"a">>, [entry(3)], Store),
+        {ok, Three} = file:read_file(File),
+        Incomplete = [binary:part(Three, 0, Size) || Size <- lists:seq(byte_size(Two), byte_size(Three) - 1)],
+        Zeros = <<Two/binary, 0:(8 * 4096)>>,
+        Blank = <<Two/binary, (binary:part(Three, byte_size(Two), 8))/binary, 0:(8 * (byte_size(Three) - byte_size(Two) - 8))>>,
+        [
+            begin
+                ok = file:write_file(File, Left),
+                ?assertEqual({ok, [entry(1), entry(2)]}, beamai_store:read(<<"a">>, Store)),
+                write(<<"a">>, [entry(4)], Store),
+                ?assertEqual({ok, [entry(1), entry(2), entry(4)]}, beamai_store:read(<<"a">>, Store))
+            end
+         || Left <- [Zeros, Blank | Incomplete]
+        ],
+        [
+            begin
+                ok = file:write_file(File, binary:part(Three, 0, Size)),
+                write(<<"a">>, [entry(5)], Store),
+                ?assertEqual({ok, [entry(5)]}, beamai_store:read(<<"a">>, Store))
+            end
+         || Size <- lists:seq(0, 12)
+        ]
+    end).
+
+what_is_wrong_in_the_middle_is_an_error_test() ->
+    beamai_test:in_workspace(fun(Dir) ->
+        Store = {beamai_store_file, #{dir => Dir}},
+        File = filename:join(Dir, "a.log"),
+        write(<<"a">>, [entry(1), entry(2)], Store),
+        {ok, <<Begin:25/binary, Byte, Rest/binary>>} = file:read_file(File),
+        ok = file:write_file(File, <<Begin/binary, (Byte bxor 1), Rest/binary>>),
+        ?assertMatch({error, {corrupt, _, 13}}, beamai_store:read(<<"a">>, Store)),
+        ?assertMatch({error, {corrupt, _, 13}}, beamai_store:open(<<"a">>, Store)),
+        ?assertError({bad_option, store}, agent(Store, self(), fun(_) -> allow end)),
+        ok = file:write_file(File, <<"something else altogether">>),
+        ?assertMatch({error, {not_a_log, _}}, beamai_store:open(<<"a">>, Store)),
+        ?assertEqual({ok, <<"something else altogether">>}, file:read_file(File))
+    end).
+
+%%% Runs
+
+%% Three turns of calls, some of them to be approved; of a call nobody knows of, the model asks for the state.
+agent(Store, Tester, Approve) ->
+    Tool = fun(Name, Metadata) ->
+        beamai_test:tool(Name, fun(#{<<"n">> := N}) -> Tester ! {ran, N}, {ok, N} end, #{metadata => Metadata})
+    end,
+    Context = beamai_test:tool(<<"context">>, fun(#{<<"n">> := N}, C) -> Tester ! {ran, N}, {ok, N, C#{n => N, pid => self()}} end),
+    Kernel = beamai_test:kernel(
+        [Tool(<<"free">>, #{read_only => true}), Tool(<<"guarded">>, #{requires_permission => true}), Context]
+    ),
+    {ok, Agent} = beamai_agent:new(#{
+        llm => beamai_chat:new(scripted, #{turns => fun turn/1}), kernel => Kernel, store => Store, agent_id => <<"a">>,
+        context => #{approve => Approve}
+    }),
+    Agent.
+
+turn(#{messages := Messages}) ->
+    Turn = fun(Calls) -> #{tool_calls => [{Name, #{<<"n">> => N}} || {Name, N} <- Calls], usage => #{input_tokens => 10}} end,
+    case length([ok || #{role := assistant} <- Messages]) of
+        0 -> Turn([{<<"free">>, 1}, {<<"free">>, 2}]);
+        1 -> Turn([{<<"guarded">>, 3}, {<<"context">>, 4}]);
+        2 -> Turn([{<<"guarded">>, 5}]);
+        3 -> <<"done">>;
+        _ -> <<"more">>
+    end.
+
+ran() ->
+    receive
+        {ran, N} -> [N | ran()]
+    after 0 -> []
+    end.
+
+results(Agent) ->
+    [Outcome || #{role := tool, outcome := Outcome} <- beamai_conversation:messages(beamai_agent:conversation(Agent))].
+
+a_run_is_there_again(Store) ->
+    Allow = fun(_) -> allow end,
+    {idle, First} = beamai_agent:resume(agent(Store, self(), Allow), #{}),
+    {ok, #{content := <<"done">>}, After} = beamai_agent:run(First, <<"go">>),
+    ?assertEqual([1, 2, 3, 4, 5], lists:sort(ran())),
+    {idle, Again} = beamai_agent:resume(agent(Store, self(), Allow), #{}),
+    ?assertEqual(beamai_agent:conversation(After), beamai_agent:conversation(Again)),
+    ?assertMatch(#{n := 4}, beamai_agent:context(Again)),
+    ?assertNot(is_map_key(pid, beamai_agent:context(Again))),
+    {ok, #{content := <<"more">>}, _} = beamai_agent:run(Again, <<"more">>),
+    {idle, Last} = beamai_agent:resume(agent(Store, self(), Allow), #{}),
+    ?assertMatch(#{role := assistant, content := <<"more">>}, lists:last(beamai_conversation:messages(beamai_agent:conversation(Last)))).
+
+%% Whatever entry was the last one: no call that has a result or may have taken effect runs again, and all others run once.
+a_run_goes_on_from_every_entry_of_its_log_test() ->
+    beamai_test:in_workspace(fun(Dir) ->
+        Store = {beamai_store_file, #{dir => Dir, sync => false}},
+        Allow = fun(_) -> allow end,
+        {ok, _, _} = beamai_agent:run(agent(Store, self(), Allow), <<"go">>),
+        _ = ran(),
+        {ok, Entries} = beamai_store:read(<<"a">>, Store),
+        ?assert(length(Entries) >= 18),
+        [goes_on(lists:sublist(Entries, Count), Store, Allow) || Count <- lists:seq(1, length(Entries))]
+    end).
+
+goes_on(Entries, Store, Allow) ->
+    ok = beamai_store:delete(<<"a">>, Store),
+    write(<<"a">>, Entries, Store),
+    Has = [N || #{type := result, message := #{content := N}} <- Entries],
+    Agent = agent(Store, self(), Allow),
+    case lists:last(Entries) of
+        Last when map_get(type, Last) =:= ended; map_get(content, map_get(message, Last)) =:= <<"done">> ->
+            ?assertMatch({idle, _}, beamai_agent:resume(Agent, #{}));
+        _ ->
+            {ok, #{content := <<"done">>}, After} = beamai_agent:resume(Agent, #{}),
+            Outcomes = results(After),
+            ?assertEqual(5, length(Outcomes)),
+            Again = ran(),
+            ?assertEqual([], [N || N <- Again, lists:member(integer_to_binary(N), Has)]),
+            ?assertEqual(length(Again), length(lists:usort(Again))),
+            ?assertEqual(5 - length(Has) - length(Again), length([error || error <- Outcomes])),
+            {idle, Stored} = beamai_agent:resume(agent(Store, self(), Allow), #{}),
+            ?assertEqual(length(results(After)), length(results(Stored))),
+            ?assertMatch(#{tool_calls := Calls} when Calls =< 5, beamai_agent:conversation(Stored))
+    end.
+
+an_approval_that_waited_is_asked_again_test() ->
+    beamai_test:in_workspace(fun(Dir) ->
+        Store = {beamai_store_file, #{dir => Dir}},
+        Self = self(),
+        Silent = fun(#{args := #{<<"n">> := N}}) -> Self ! {asked, N}, timer:sleep(60000) end,
+        Pid = spawn(fun() -> beamai_agent:run(agent(Store, Self, Silent), <<"go">>) end),
+        receive {asked, 3} -> ok end,
+        exit(Pid, kill),
+        _ = ran(),
+        Allow = fun(#{args := #{<<"n">> := N}}) -> Self ! {asked, N}, allow end,
+        {ok, _, After} = beamai_agent:resume(agent(Store, Self, Allow), #{}),
+        ?assertEqual([3, 4, 5], ran()),
+        receive {asked, 3} -> ok end,
+        ?assertEqual([ok, ok, ok, ok, ok], results(After)),
+        receive {asked, 5} -> ok end
+    end).
+
+a_call_that_was_under_way_is_not_made_again_and_the_model_is_told_test() ->
+    beamai_test:in_workspace(fun(Dir) ->
+        Store = {beamai_store_file, #{dir => Dir}},
+        Self = self(),
+        Hang = beamai_test:tool(<<"hang">>, fun(_) -> Self ! hangs, timer:sleep(60000) end),
+        Turns = [#{tool_calls => [{<<"hang">>, #{}}]}, fun(#{messages := M}) -> maps:get(content, lists:last(M)) end],
+        New = fun() ->
+            {ok, Agent} = beamai_agent:new(#{
+                llm => beamai_chat:new(scripted, #{turns => Turns}), kernel => beamai_test:kernel([Hang]), store => Store,
+                agent_id => <<"a">>
+            }),
+            Agent
+        end,
+        Pid = spawn(fun() -> beamai_agent:run(New(), <<"go">>) end),
+        receive hangs -> ok end,
+        exit(Pid, kill),
+        {ok, #{content := Told}, _} = beamai_agent:resume(New(), #{}),
+        ?assertNotEqual(nomatch, binary:match(Told, <<"may or may not have taken effect">>)),
+        receive hangs -> error(again) after 50 -> ok end
+    end).
+
+%%% What ends without an answer
+
+%% A model that says something and then waits to be cancelled.
+speaking(Text) ->
+    fun(#{emit := Emit, run := Run}) ->
+        Text =/= <<>> andalso Emit({text, Text}),
+        receive {Run, cancelled} -> beamai_runs:keep(Run) end,
+        {error, #{reason => cancelled, message => <<"cancelled">>}}
+    end.
+
+cancelling_keeps_what_was_said_and_roles_alternate_test() ->
+    Self = self(),
+    Turns = [speaking(<<"Once upon">>), speaking(<<>>), <<"Yes.">>],
+    {ok, Agent} = beamai_agent:new(#{llm => beamai_chat:new(scripted, #{turns => Turns})}),
+    Run = fun(A, Text) ->
+        spawn_link(fun() -> Self ! {ended, beamai_agent:run(A, Text, #{run_id => r, events => Self})} end),
+        receive {beamai_event, r, {model_request, _}} -> timer:sleep(20) end,
+        ok = beamai_kernel:cancel(r),
+        {error, cancelled, After} = receive {ended, Result} -> Result end,
+        After
+    end,
+    First = Run(Agent, <<"Tell me a story.">>),
+    ?assertMatch(
+        [#{role := user}, #{role := assistant, content := <<"Once upon">>}],
+        beamai_conversation:messages(beamai_agent:conversation(First))
+    ),
+    Second = Run(First, <<"Another one.">>),
+    {ok, #{content := <<"Yes.">>}, Last} = beamai_agent:run(Second, <<"And?">>),
+    ?assertEqual(
+        [user, assistant, user, assistant, user, assistant],
+        [Role || #{role := Role} <- beamai_conversation:messages(beamai_agent:conversation(Last))]
+    ),
+    flush().
+
+flush() ->
+    receive
+        _ -> flush()
+    after 0 -> ok
+    end.
+
+a_failed_run_can_be_resumed_without_a_store_test() ->
+    Turns = [#{tool_calls => [{<<"none">>, #{}}]}, {error, broken}],
+    {ok, Agent} = beamai_agent:new(#{llm => beamai_chat:new(scripted, #{turns => Turns})}),
+    {error, {model, _}, Failed} = beamai_agent:run(Agent, <<"go">>),
+    ?assertMatch({error, {model, _}, _}, beamai_agent:resume(Failed, #{})),
+    ?assertMatch({idle, _}, beamai_agent:resume(Agent, #{})),
+    ?assertError({bad_option, nonsense}, beamai_agent:resume(Agent, #{nonsense => 1})).
+
+%%% A store that fails
+
+check(_Options) -> ok.
+open(_Id, #{counter := Counter}) -> {ok, Counter}.
+append(Entry, Counter) ->
+    case counters:get(Counter, 1) of
+        0 -> {error, {full, maps:get(type, Entry)}};
+        _ -> ok = counters:sub(Counter, 1, 1), {ok, Counter}
+    end.
+close(_Handle) -> ok.
+read(_Id, _Options) -> {ok, []}.
+delete(_Id, _Options) -> ok.
+
+nothing_runs_that_cannot_be_stored_test() ->
+    Run = fun(Entries) ->
+        Counter = counters:new(1, []),
+        ok = counters:put(Counter, 1, Entries),
+        {error, {store, {full, What}} = Why, _} =
+            beamai_agent:run(agent({?MODULE, #{counter => Counter}}, self(), fun(_) -> allow end), <<"go">>),
+        ?assertMatch(<<"The store failed", _/binary>>, beamai_agent:explain(Why)),
+        {What, ran()}
+    end,
+    ?assertEqual({message, []}, Run(0)),
+    ?assertEqual({message, []}, Run(1)),
+    ?assertEqual({begun, []}, Run(2)),
+    ?assertMatch({result, [_, _]}, Run(3)),
+    ?assertMatch({waiting, [1, 2]}, Run(7)),
+    ?assertMatch({decided, [1, 2]}, Run(8)).
+
+options_are_checked_test() ->
+    Model = beamai_chat:new(scripted, #{turns => []}),
+    Refused = fun(Key, Options) -> ?assertError({bad_option, Key}, beamai_agent:new(Options#{llm => Model})) end,
+    Refused(agent_id, #{store => beamai_store_mnesia}),
+    Refused(agent_id, #{store => beamai_store_mnesia, agent_id => a}),
+    [
+        Refused(store, #{store => Store, agent_id => <<"a">>})
+     || Store <- [
+            none_such, lists, {beamai_store_file, #{}}, {beamai_store_file, #{dir => "/tmp", sync => 1}}, beamai_store_file,
+            {beamai_store_file, #{dir => "/tmp", other => 1}}, {beamai_store_mnesia, #{table => "a"}}, "dir"
+        ]
+    ].
+
+a_conversation_that_is_given_begins_the_log_test() ->
+    beamai_test:in_workspace(fun(Dir) ->
+        {ok, First} = beamai_agent:new(#{llm => beamai_chat:new(scripted, #{turns => [<<"one">>]})}),
+        {ok, _, After} = beamai_agent:run(First, <<"a">>),
+        Options = #{
+            llm => beamai_chat:new(scripted, #{turns => [<<"one">>, <<"two">>]}), agent_id => <<"a">>,
+            store => {beamai_store_file, #{dir => Dir}}
+        },
+        {ok, Given} = beamai_agent:new(Options#{conversation => beamai_agent:conversation(After)}),
+        {ok, #{content := <<"two">>}, _} = beamai_agent:run(Given, <<"b">>),
+        {ok, Again} = beamai_agent:new(Options),
+        ?assertEqual(4, length(beamai_conversation:messages(beamai_agent:conversation(Again))))
+    end).
