@@ -11,7 +11,7 @@ PORT = Path(os.environ.get("BEAMAI_PORT", TOP / "priv" / "beamai-port"))
 # Not below /tmp, which commands see as their session's own directory.
 BASE = Path(os.environ.get("BEAMAI_STARTS_DIR", "/var/tmp"))
 PATH = "/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin:/usr/games"
-SECONDS = 60
+SECONDS = 120
 
 
 class Scene:
@@ -33,7 +33,7 @@ class Scene:
 
     def environment(self):
         return {
-            "PATH": f"{self.tools}:{PATH}",
+            "PATH": f"{self.tools}:{Path.home()}/.cargo/bin:{PATH}",
             "HOME": str(self.home),
             "LANG": "C.UTF-8",
             "USER": "root",
@@ -71,7 +71,7 @@ class Scene:
 
     def run(self, command, policy):
         """Runs a command under the sandbox and these rules; the answer of the port program."""
-        call = json.dumps({"command": command, "timeout": (SECONDS - 20) * 1000})
+        call = json.dumps({"command": command, "timeout": 40_000})
         done = subprocess.run(
             [PORT, "call", "shell_exec", "-", "--settings", self.settings(), *policy],
             cwd=self.workspace,
