@@ -12,8 +12,8 @@ Each of `attempts/*.toml` has a table for each program through which it is tried
     checkpoint = "tar cf x.tar --checkpoint=1 --checkpoint-action=exec='touch hit' a.txt"
 
 An attempt may be a table as well, with `command` and keys that take the place of the program's. It has its effect when
-the file `hit` is in the workspace afterwards. No rule covers `touch`, which makes it, nor these programs that make it
-whatever their arguments: `payload`, in a directory of the PATH that commands cannot write, and `./p` in the workspace. In
+the file `hit` is in the workspace afterwards. No rule covers what makes it: `touch` (here and there another tool that
+writes a file), or programs that make it whatever their arguments: `payload`, in a directory of the PATH that commands cannot write, and `./p` in the workspace. In
 commands and files `@HIT@`, `@P@` and `@WS@` stand for the paths of that file, of `payload` and of the workspace.
 
 Each attempt must have its effect where everything is allowed, and must have none under its rules with nobody to ask.
