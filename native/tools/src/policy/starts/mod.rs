@@ -315,15 +315,15 @@ fn is_part(at: u16, start: &Start) -> bool {
     let name = called::base(&start.called);
     let given = called::arguments(start);
     let is_excepted =
-        parts.except.contains(&&*name) || given.first().is_some_and(|first| parts.except.contains(&&**first));
-    let is_named = parts.names.contains(&&*name) || is_in(&start.file, parts.directories);
+        table::has(parts.except, &name) || given.first().is_some_and(|first| table::has(parts.except, first));
+    let is_named = table::has(parts.names, &name) || is_in(&start.file, parts.directories);
     let is_own = !is_shell(&name) && (start.file == start.starter.program || interprets_the_starter(start));
     !is_excepted && (is_named || is_own || is_shell(&name) && runs_parts(parts, &given))
 }
 
-fn is_in(file: &std::path::Path, directories: &[&str]) -> bool {
+fn is_in(file: &std::path::Path, directories: &str) -> bool {
     let mut above = file.components().rev().skip(1);
-    above.any(|part| directories.iter().any(|directory| part.as_os_str() == *directory))
+    above.any(|part| directories.split_whitespace().any(|directory| part.as_os_str() == directory))
 }
 
 /// Whether `env` starts the interpreter of the script that it was started for.
@@ -337,8 +337,8 @@ fn interprets_the_starter(start: &Start) -> bool {
 fn runs_parts(parts: &Parts, given: &[String]) -> bool {
     let found = started(&[vec!["sh".to_owned()], given.to_vec()].concat());
     let is_part = |name: &str| {
-        let own = parts.directories.contains(&"git-core") && name.starts_with("git-");
-        (parts.names.contains(&name) || own) && !parts.except.contains(&name)
+        let own = table::has(parts.directories, "git-core") && name.starts_with("git-");
+        (table::has(parts.names, name) || own) && !table::has(parts.except, name)
     };
     found.doubts.is_empty()
         && found.opens_nothing()

@@ -10,8 +10,8 @@ use crate::process::Coverage;
 pub struct Entry {
     /// What the entry says.
     pub kind: Kind,
-    /// The programs.
-    pub names: &'static [&'static str],
+    /// The programs, with spaces between them.
+    pub names: &'static str,
     /// Why, in a line.
     pub why: &'static str,
 }
@@ -40,430 +40,184 @@ pub enum Need {
 #[derive(Debug)]
 pub struct Parts {
     /// Names of directories, anywhere above the file.
-    pub directories: &'static [&'static str],
+    pub directories: &'static str,
     /// Names of programs.
-    pub names: &'static [&'static str],
+    pub names: &'static str,
     /// What is no part, though it is in one of the directories.
-    pub except: &'static [&'static str],
+    pub except: &'static str,
 }
 
 /// The index that stands for every program that the table does not list.
 const UNLISTED: u16 = u16::MAX;
 
-const NO_PARTS: Parts = Parts { directories: &[], names: &[], except: &[] };
+const NO_PARTS: Parts = Parts { directories: "", names: "", except: "" };
 
-const fn runners(names: &'static [&'static str], why: &'static str) -> Entry {
+const fn runners(names: &'static str, why: &'static str) -> Entry {
     Entry { kind: Kind::Runner, names, why }
 }
 
-const fn wrappers(need: Need, names: &'static [&'static str], why: &'static str) -> Entry {
+const fn wrappers(need: Need, names: &'static str, why: &'static str) -> Entry {
     Entry { kind: Kind::Wrapper(need), names, why }
 }
 
 /// The table.
 pub static TABLE: &[Entry] = &[
     runners(
-        &[
-            "make",
-            "gmake",
-            "bmake",
-            "ninja",
-            "meson",
-            "cmake",
-            "ctest",
-            "cpack",
-            "scons",
-            "waf",
-            "bazel",
-            "bazelisk",
-            "buck2",
-            "just",
-            "task",
-            "autoreconf",
-            "automake",
-            "autoconf",
-            "libtool",
-            "xmake",
-        ],
+        "make gmake bmake ninja meson cmake ctest cpack scons waf bazel bazelisk buck2 just task \
+         autoreconf automake autoconf libtool xmake",
         "build tools: they run the commands of a project's build files",
     ),
     runners(
-        &[
-            "npm",
-            "npx",
-            "pnpm",
-            "pnpx",
-            "yarn",
-            "yarnpkg",
-            "corepack",
-            "bun",
-            "bunx",
-            "deno",
-            "node",
-            "nodejs",
-            "tsx",
-            "ts-node",
-            "jest",
-            "vitest",
-            "mocha",
-            "ava",
-            "playwright",
-            "cypress",
-            "turbo",
-            "nx",
-            "lerna",
-            "gulp",
-            "grunt",
-            "webpack",
-            "vite",
-            "next",
-            "rollup",
-            "eslint",
-            "tsc",
-            "prettier",
-        ],
+        "npm npx pnpm pnpx yarn yarnpkg corepack bun bunx deno node nodejs tsx ts-node jest \
+         vitest mocha ava playwright cypress turbo nx lerna gulp grunt webpack vite next rollup \
+         eslint tsc prettier",
         "JavaScript: package scripts, tests and settings are programs of the project",
     ),
     runners(
-        &["cargo", "rustup", "cross", "wasm-pack", "trunk", "maturin"],
+        "cargo rustup cross wasm-pack trunk maturin",
         "Rust: build scripts, tests, and the toolchain behind rustup's names",
     ),
-    runners(&["go", "golangci-lint", "goreleaser", "air"], "Go: tests, generators and the toolchain"),
+    runners("go golangci-lint goreleaser air", "Go: tests, generators and the toolchain"),
     runners(
-        &["mix", "iex", "elixir", "elixirc", "erl", "erlc", "escript", "rebar", "rebar3", "gleam"],
+        "mix iex elixir elixirc erl erlc escript rebar rebar3 gleam",
         "the BEAM: build tools, compilers and the machine itself",
     ),
     runners(
-        &[
-            "gradle", "gradlew", "mvn", "mvnw", "ant", "sbt", "mill", "lein", "clojure", "clj", "java",
-            "javac", "jshell", "kotlin", "kotlinc", "scala", "scalac", "groovy",
-        ],
+        "gradle gradlew mvn mvnw ant sbt mill lein clojure clj java javac jshell kotlin kotlinc \
+         scala scalac groovy",
         "the JVM: build tools, compilers and the machine itself",
     ),
     runners(
-        &[
-            "python",
-            "pypy",
-            "ipython",
-            "pytest",
-            "py.test",
-            "tox",
-            "nox",
-            "poetry",
-            "uv",
-            "uvx",
-            "pip",
-            "pipx",
-            "pipenv",
-            "pdm",
-            "hatch",
-            "conda",
-            "mamba",
-            "coverage",
-            "mypy",
-            "ruff",
-            "black",
-            "pylint",
-            "flake8",
-            "pre-commit",
-            "behave",
-            "robot",
-            "django-admin",
-            "flask",
-            "alembic",
-        ],
+        "python pypy ipython pytest py.test tox nox poetry uv uvx pip pipx pipenv pdm hatch conda \
+         mamba coverage mypy ruff black pylint flake8 pre-commit behave robot django-admin flask \
+         alembic",
         "Python: the interpreter, and tools that run a project's code or settings",
     ),
     runners(
-        &["ruby", "irb", "bundle", "bundler", "rake", "rails", "rspec", "gem", "rubocop", "jekyll"],
+        "ruby irb bundle bundler rake rails rspec gem rubocop jekyll",
         "Ruby: the interpreter, and tools that run a project's code",
     ),
-    runners(&["perl", "prove", "cpan", "cpanm"], "Perl: the interpreter, and what runs tests and builds"),
-    runners(&["php", "composer", "phpunit", "artisan", "pest"], "PHP: the interpreter, and package scripts"),
-    runners(&["dotnet", "msbuild", "nuget", "mono", "pwsh"], ".NET: builds, tests and the runtime"),
+    runners("perl prove cpan cpanm", "Perl: the interpreter, and what runs tests and builds"),
+    runners("php composer phpunit artisan pest", "PHP: the interpreter, and package scripts"),
+    runners("dotnet msbuild nuget mono pwsh", ".NET: builds, tests and the runtime"),
     runners(
-        &[
-            "swift",
-            "swiftc",
-            "xcodebuild",
-            "zig",
-            "stack",
-            "cabal",
-            "runghc",
-            "ghci",
-            "opam",
-            "dune",
-            "ocaml",
-            "julia",
-            "R",
-            "Rscript",
-            "lua",
-            "luajit",
-            "luarocks",
-            "tclsh",
-            "guile",
-            "racket",
-            "sbcl",
-            "nim",
-            "nimble",
-            "crystal",
-            "dart",
-            "flutter",
-            "nix",
-            "nix-build",
-            "nix-shell",
-            "nix-instantiate",
-        ],
+        "swift swiftc xcodebuild zig stack cabal runghc ghci opam dune ocaml julia R Rscript lua \
+         luajit luarocks tclsh guile racket sbcl nim nimble crystal dart flutter nix nix-build \
+         nix-shell nix-instantiate",
         "other languages' interpreters and build tools",
     ),
-    runners(&["bats", "shellspec"], "tests that are shell scripts of the project"),
+    runners("bats shellspec", "tests that are shell scripts of the project"),
     wrappers(
         Need::Nothing,
-        &["env", "timeout", "nice", "ionice", "nohup", "setsid", "stdbuf", "time", "xargs"],
+        "env timeout nice ionice nohup setsid stdbuf time xargs",
         "they start the program of their command line, and change nothing beyond it",
     ),
     wrappers(
         Need::Rule,
-        &[
-            "find", "fd", "fdfind", "parallel", "watch", "entr", "flock", "script", "unbuffer", "rlwrap",
-            "expect",
-        ],
+        "find fd fdfind parallel watch entr flock script unbuffer rlwrap expect",
         "they start programs of their command line, and do something of their own",
     ),
     wrappers(
         Need::Rule,
-        &[
-            "chrt",
-            "taskset",
-            "numactl",
-            "prlimit",
-            "choom",
-            "setarch",
-            "linux32",
-            "linux64",
-            "chpst",
-            "softlimit",
-            "cgexec",
-            "systemd-run",
-            "start-stop-daemon",
-            "daemonize",
-        ],
+        "chrt taskset numactl prlimit choom setarch linux32 linux64 chpst softlimit cgexec \
+         systemd-run start-stop-daemon daemonize",
         "they change how a program runs and start it",
     ),
     wrappers(
         Need::Rule,
-        &["sudo", "doas", "su", "runuser", "pkexec", "setpriv", "capsh", "unshare", "nsenter", "chroot"],
+        "sudo doas su runuser pkexec setpriv capsh unshare nsenter chroot",
         "they change who runs a program, or what it sees, and start it",
     ),
     wrappers(
         Need::Rule,
-        &[
-            "strace",
-            "ltrace",
-            "gdb",
-            "lldb",
-            "valgrind",
-            "perf",
-            "rr",
-            "fakeroot",
-            "proot",
-            "firejail",
-            "bwrap",
-            "dbus-run-session",
-            "xvfb-run",
-            "ccache",
-            "sccache",
-            "distcc",
-            "direnv",
-            "hyperfine",
-        ],
+        "strace ltrace gdb lldb valgrind perf rr fakeroot proot firejail bwrap dbus-run-session \
+         xvfb-run ccache sccache distcc direnv hyperfine",
         "they watch a program, or prepare its surroundings, and start it",
     ),
     wrappers(
         Need::Rule,
-        &["busybox", "toybox"],
+        "busybox toybox",
         "they are many programs in one: what they become without a start is judged by its name",
     ),
     wrappers(
         Need::Rule,
-        &["bash", "sh", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish", "yash"],
+        "bash sh dash zsh ksh mksh ash rbash fish yash",
         "shells: each of their starts is judged, unless a rule names the script",
     ),
     Entry {
         kind: Kind::Parts(Parts {
-            directories: &["git-core"],
-            names: &[
-                "git", "basename", "dirname", "uname", "sed", "cat", "expr", "tr", "grep", "egrep", "sort",
-                "cut", "wc", "head", "tail", "date", "printf", "echo", "test", "[", "true", "false", "gzip",
-            ],
-            except: &["git-remote-ext", "git-remote-fd", "remote-ext", "remote-fd"],
+            directories: "git-core",
+            names: "git basename dirname uname sed cat expr tr grep egrep sort cut wc head tail date printf \
+         echo test [ true false gzip",
+            except: "git-remote-ext git-remote-fd remote-ext remote-fd",
         }),
-        names: &["git", "git-upload-pack", "git-receive-pack", "git-shell"],
+        names: "git git-upload-pack git-receive-pack git-shell",
         why: "git's own commands and what those that are scripts use; no hooks, filters, editors, pagers, or ssh",
     },
     Entry {
         kind: Kind::Parts(Parts {
-            directories: &["gcc", "gcc-cross", "llvm"],
-            names: &[
-                "cc1",
-                "cc1plus",
-                "cc1obj",
-                "f951",
-                "gnat1",
-                "d21",
-                "lto1",
-                "lto-wrapper",
-                "collect2",
-                "as",
-                "ld",
-                "ld.bfd",
-                "ld.gold",
-                "ld.lld",
-                "lld",
-                "mold",
-                "gcc",
-                "g++",
-                "cc",
-                "c++",
-                "cpp",
-                "clang",
-                "clang++",
-                "ar",
-                "ranlib",
-                "gcc-ar",
-                "llvm-ar",
-                "strip",
-                "objcopy",
-                "rustc",
-            ],
-            except: &[],
+            directories: "gcc gcc-cross llvm",
+            names: "cc1 cc1plus cc1obj f951 gnat1 d21 lto1 lto-wrapper collect2 as ld ld.bfd ld.gold ld.lld \
+         lld mold gcc g++ cc c++ cpp clang clang++ ar ranlib gcc-ar llvm-ar strip objcopy rustc",
+            except: "",
         }),
-        names: &[
-            "gcc",
-            "g++",
-            "cc",
-            "c++",
-            "cpp",
-            "c89",
-            "c99",
-            "clang",
-            "clang++",
-            "gfortran",
-            "gnatmake",
-            "gdc",
-            "collect2",
-            "rustc",
-            "ghc",
-            "ld",
-            "gcc-ar",
-            "gcc-nm",
-            "gcc-ranlib",
-        ],
+        names: "gcc g++ cc c++ cpp c89 c99 clang clang++ gfortran gnatmake gdc collect2 rustc ghc ld \
+         gcc-ar gcc-nm gcc-ranlib",
         why: "a compiler's passes, assembler and linker",
     },
     Entry {
         kind: Kind::Parts(Parts {
-            names: &[
-                "gzip",
-                "gunzip",
-                "pigz",
-                "bzip2",
-                "bunzip2",
-                "lbzip2",
-                "pbzip2",
-                "xz",
-                "unxz",
-                "lzma",
-                "unlzma",
-                "lzip",
-                "lzop",
-                "zstd",
-                "unzstd",
-                "lz4",
-                "compress",
-                "uncompress",
-            ],
+            names: "gzip gunzip pigz bzip2 bunzip2 lbzip2 pbzip2 xz unxz lzma unlzma lzip lzop zstd unzstd \
+         lz4 compress uncompress",
             ..NO_PARTS
         }),
-        names: &["tar", "bsdtar", "cpio", "zstd"],
+        names: "tar bsdtar cpio zstd",
         why: "the compressors of archives",
     },
     Entry {
         kind: Kind::Parts(Parts {
-            names: &[
-                "gzip", "bzip2", "xz", "zstd", "lzma", "grep", "egrep", "fgrep", "sed", "cat", "diff", "cmp",
-                "expr", "mktemp", "rm", "test", "[", "printf", "echo",
-            ],
+            names: "gzip bzip2 xz zstd lzma grep egrep fgrep sed cat diff cmp expr mktemp rm test [ printf \
+         echo",
             ..NO_PARTS
         }),
-        names: &[
-            "zcat",
-            "gunzip",
-            "uncompress",
-            "zgrep",
-            "zegrep",
-            "zfgrep",
-            "zdiff",
-            "zcmp",
-            "zforce",
-            "znew",
-            "bzgrep",
-            "bzdiff",
-            "bzcmp",
-            "xzgrep",
-            "xzdiff",
-            "xzcmp",
-            "zstdgrep",
-            "egrep",
-            "fgrep",
-        ],
+        names: "zcat gunzip uncompress zgrep zegrep zfgrep zdiff zcmp zforce znew bzgrep bzdiff bzcmp \
+         xzgrep xzdiff xzcmp zstdgrep egrep fgrep",
         why: "scripts of the system over a compressor and grep or diff",
     },
     Entry {
         kind: Kind::Parts(Parts {
-            directories: &["man-db"],
-            names: &[
-                "preconv", "manconv", "zsoelim", "soelim", "tbl", "eqn", "neqn", "pic", "refer", "col",
-                "gzip", "bzip2", "xz", "locale", "iconv", "nroff", "groff", "troff", "grotty", "grops",
-                "cat", "sed", "tr",
-            ],
-            except: &[],
+            directories: "man-db",
+            names: "preconv manconv zsoelim soelim tbl eqn neqn pic refer col gzip bzip2 xz locale iconv \
+         nroff groff troff grotty grops cat sed tr",
+            except: "",
         }),
-        names: &["man", "apropos", "whatis", "nroff", "groff"],
+        names: "man apropos whatis nroff groff",
         why: "the formatters of manual pages; no pager",
     },
     Entry {
         kind: Kind::Parts(Parts {
-            directories: &["apt", "dpkg"],
-            names: &[
-                "dpkg",
-                "dpkg-query",
-                "dpkg-deb",
-                "dpkg-split",
-                "apt",
-                "apt-get",
-                "apt-cache",
-                "tar",
-                "gpgv",
-            ],
-            except: &[],
+            directories: "apt dpkg",
+            names: "dpkg dpkg-query dpkg-deb dpkg-split apt apt-get apt-cache tar gpgv",
+            except: "",
         }),
-        names: &["dpkg", "dpkg-query", "dpkg-deb", "apt", "apt-get", "apt-cache", "apt-file"],
+        names: "dpkg dpkg-query dpkg-deb apt apt-get apt-cache apt-file",
         why: "Debian's package tools among themselves; no scripts of packages",
     },
     Entry {
-        kind: Kind::Parts(Parts {
-            names: &["uname", "sed", "grep", "cat", "ps", "id", "hostname"],
-            ..NO_PARTS
-        }),
-        names: &["lsb_release", "nproc", "uptime", "neofetch"],
+        kind: Kind::Parts(Parts { names: "uname sed grep cat ps id hostname", ..NO_PARTS }),
+        names: "lsb_release nproc uptime neofetch",
         why: "what tells about the machine",
     },
 ];
 
+/// Whether a list of names with spaces between them has this one.
+pub(super) fn has(names: &str, name: &str) -> bool {
+    names.split_whitespace().any(|one| one == name)
+}
+
 /// The entry of a program, with its index.
 fn entry(name: &str) -> Option<(u16, &'static Entry)> {
-    let find = |name: &str| TABLE.iter().position(|entry| entry.names.contains(&name));
+    let find = |name: &str| TABLE.iter().position(|entry| has(entry.names, name));
     let bare = name.trim_end_matches(|char: char| char.is_ascii_digit() || char == '.').trim_end_matches('-');
     let tool = bare
         .rsplit('-')
@@ -503,8 +257,8 @@ mod tests {
     #[test]
     fn a_program_is_of_one_kind() {
         for (at, entry) in TABLE.iter().enumerate() {
-            for name in entry.names {
-                let first = TABLE.iter().position(|entry| entry.names.contains(name));
+            for name in entry.names.split(' ') {
+                let first = TABLE.iter().position(|entry| has(entry.names, name));
                 assert_eq!(first, Some(at), "{name}");
             }
             assert!(!entry.why.is_empty() && entry.why.len() < 120, "{}", entry.why);
