@@ -170,10 +170,9 @@ fn repositories_in_every_disguise_run_nothing() {
         ),
         // One that takes its settings from elsewhere.
         (
-            format!(
-                "mkdir -p b store/objects store/refs; echo 'ref: refs/heads/main' > b/HEAD; echo ../store > b/commondir; \
-                 git config -f store/config alias.st '!EVIL'"
-            ),
+            "mkdir -p b store/objects store/refs; echo 'ref: refs/heads/main' > b/HEAD; echo ../store > b/commondir; \
+             git config -f store/config alias.st '!EVIL'"
+                .to_owned(),
             "b",
         ),
         // A .git that is a file, or a link.

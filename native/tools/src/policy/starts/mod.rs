@@ -71,7 +71,7 @@ pub struct StartRules {
 }
 
 impl StartRules {
-    /// The judge of a call's command; `None` for a call that runs none. `is_approved` says that a person allowed it.
+    /// The judge of a call's command; `None` where no start has to be decided. `is_approved` says that a person allowed it.
     pub fn of(policy: &Arc<Policy>, needs: &Needs, is_approved: bool) -> Option<Arc<Self>> {
         let Operand::Command(line) = &needs.first.operand else { return None };
         let is_open = is_approved || Case::open_by(policy).is_some();
@@ -86,8 +86,11 @@ impl StartRules {
             (false, false) => Leave::Parts,
         };
         let directories = case.directories.unwrap_or_else(|| vec![PathBuf::from(&line.directory)]);
-        let foreseen = case.found;
         let ask = if leave == Leave::Whole { Vec::new() } else { denied::patterns(&policy.ask) };
+        if leave != Leave::Parts && ask.is_empty() && policy.denied_starts().is_empty() {
+            return None;
+        }
+        let foreseen = case.found;
         let foreseen = Mutex::new(foreseen);
         Some(Arc::new(Self {
             policy: Arc::clone(policy),
@@ -97,11 +100,6 @@ impl StartRules {
             directories,
             foreseen,
         }))
-    }
-
-    /// Whether any start has to be decided.
-    pub fn is_needed(&self) -> bool {
-        self.leave == Leave::Parts || !self.ask.is_empty() || !self.policy.denied_starts().is_empty()
     }
 
     /// The command, as one would type it.
@@ -317,8 +315,14 @@ fn is_part(at: u16, start: &Start) -> bool {
     let is_excepted =
         table::has(parts.except, &name) || given.first().is_some_and(|first| table::has(parts.except, first));
     let is_named = table::has(parts.names, &name) || is_in(&start.file, parts.directories);
+    let is_used = table::has(parts.used, &name) && is_script_of(parts, &start.starter.program);
     let is_own = !is_shell(&name) && (start.file == start.starter.program || interprets_the_starter(start));
-    !is_excepted && (is_named || is_own || is_shell(&name) && runs_parts(parts, &given))
+    !is_excepted && (is_named || is_used || is_own || is_shell(&name) && runs_parts(parts, &given))
+}
+
+/// Whether a program is one of the scripts that use further programs.
+fn is_script_of(parts: &Parts, program: &std::path::Path) -> bool {
+    table::has(parts.scripts, &called::base(program)) && is_in(program, parts.directories)
 }
 
 fn is_in(file: &std::path::Path, directories: &str) -> bool {

@@ -43,6 +43,10 @@ pub struct Parts {
     pub directories: &'static str,
     /// Names of programs.
     pub names: &'static str,
+    /// Scripts in these directories that start further programs of the system.
+    pub scripts: &'static str,
+    /// Names of those programs: parts of the scripts, and of nothing else.
+    pub used: &'static str,
     /// What is no part, though it is in one of the directories.
     pub except: &'static str,
 }
@@ -50,7 +54,7 @@ pub struct Parts {
 /// The index that stands for every program that the table does not list.
 const UNLISTED: u16 = u16::MAX;
 
-const NO_PARTS: Parts = Parts { directories: "", names: "", except: "" };
+const NO_PARTS: Parts = Parts { directories: "", names: "", scripts: "", used: "", except: "" };
 
 const fn runners(names: &'static str, why: &'static str) -> Entry {
     Entry { kind: Kind::Runner, names, why }
@@ -63,7 +67,7 @@ const fn wrappers(need: Need, names: &'static str, why: &'static str) -> Entry {
 /// The table.
 pub static TABLE: &[Entry] = &[
     runners(
-        "make gmake bmake ninja meson cmake ctest cpack scons waf bazel bazelisk buck2 just task \
+        "make gmake bmake ninja meson cmake ctest cpack scons waf bazel bazelisk buck2 just \
          autoreconf automake autoconf libtool xmake",
         "build tools: they run the commands of a project's build files",
     ),
@@ -147,23 +151,40 @@ pub static TABLE: &[Entry] = &[
     Entry {
         kind: Kind::Parts(Parts {
             directories: "git-core",
-            names: "git basename dirname uname sed cat expr tr grep egrep sort cut wc head tail date printf \
-         echo test [ true false gzip",
+            names: "git",
+            scripts: "git-submodule git-bisect git-merge-octopus git-merge-one-file git-merge-resolve \
+         git-request-pull git-quiltimport",
+            used: "basename dirname uname sed cat expr tr grep egrep sort cut wc head tail date printf \
+         echo test [ true false gettext envsubst mktemp cmp rm",
             except: "git-remote-ext git-remote-fd remote-ext remote-fd",
         }),
         names: "git git-upload-pack git-receive-pack git-shell",
-        why: "git's own commands and what those that are scripts use; no hooks, filters, editors, pagers, or ssh",
+        why: "git's own commands, and what its scripts use; no aliases, hooks, filters, editors, pagers, or ssh",
     },
     Entry {
         kind: Kind::Parts(Parts {
             directories: "gcc gcc-cross llvm",
             names: "cc1 cc1plus cc1obj f951 gnat1 d21 lto1 lto-wrapper collect2 as ld ld.bfd ld.gold ld.lld \
-         lld mold gcc g++ cc c++ cpp clang clang++ ar ranlib gcc-ar llvm-ar strip objcopy rustc",
-            except: "",
+         lld mold gcc g++ cc c++ cpp clang clang++ objcopy",
+            ..NO_PARTS
         }),
-        names: "gcc g++ cc c++ cpp c89 c99 clang clang++ gfortran gnatmake gdc collect2 rustc ghc ld \
-         gcc-ar gcc-nm gcc-ranlib",
+        names: "gcc g++ cc c++ cpp c89 c99 clang clang++ gfortran gnatmake gdc collect2 ld gcc-ar gcc-nm \
+         gcc-ranlib",
         why: "a compiler's passes, assembler and linker",
+    },
+    Entry {
+        kind: Kind::Parts(Parts {
+            directories: "rustlib",
+            names: "rustc cc gcc clang ld lld ar ranlib as strip objcopy",
+            ..NO_PARTS
+        }),
+        names: "rustc ghc",
+        why: "compilers that link with the system's",
+    },
+    Entry {
+        kind: Kind::Parts(Parts { names: "m4", ..NO_PARTS }),
+        names: "bison yacc flex lex",
+        why: "generators of parsers write their output with m4, which starts nothing itself",
     },
     Entry {
         kind: Kind::Parts(Parts {
@@ -189,7 +210,7 @@ pub static TABLE: &[Entry] = &[
             directories: "man-db",
             names: "preconv manconv zsoelim soelim tbl eqn neqn pic refer col gzip bzip2 xz locale iconv \
          nroff groff troff grotty grops cat sed tr",
-            except: "",
+            ..NO_PARTS
         }),
         names: "man apropos whatis nroff groff",
         why: "the formatters of manual pages; no pager",
@@ -198,7 +219,7 @@ pub static TABLE: &[Entry] = &[
         kind: Kind::Parts(Parts {
             directories: "apt dpkg",
             names: "dpkg dpkg-query dpkg-deb dpkg-split apt apt-get apt-cache tar gpgv",
-            except: "",
+            ..NO_PARTS
         }),
         names: "dpkg dpkg-query dpkg-deb apt apt-get apt-cache apt-file",
         why: "Debian's package tools among themselves; no scripts of packages",

@@ -158,7 +158,8 @@ fn cleaned(path: &Path) -> PathBuf {
 /// What a file refers to; nothing where there is none that git reads.
 fn references(path: &Path) -> Arc<References> {
     type Stamp = (u64, u64, i64, i64, u64);
-    static KEPT: Mutex<Option<HashMap<PathBuf, (Stamp, Arc<References>)>>> = Mutex::new(None);
+    type Kept = HashMap<PathBuf, (Stamp, Arc<References>)>;
+    static KEPT: Mutex<Option<Kept>> = Mutex::new(None);
     let Ok(found) = std::fs::metadata(path) else { return Arc::default() };
     let stamp = (found.dev(), found.ino(), found.ctime(), found.ctime_nsec(), found.size());
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);

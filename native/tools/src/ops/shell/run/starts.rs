@@ -128,7 +128,7 @@ impl Asked {
 impl Starts {
     /// The judge of a call's command; `None` where nothing it starts has to be decided.
     pub(super) fn of(cx: &CallContext, stop: CancelToken, in_background: bool) -> Option<Arc<Self>> {
-        let rules = cx.starts.as_ref().filter(|rules| rules.is_needed())?;
+        let rules = cx.starts.as_ref()?;
         // A command in the background outlives its call, and with it whoever could be asked.
         let asker = cx.progress.clone().filter(|_| cx.asks_starts && !in_background);
         let (rules, pause) = (Arc::clone(rules), Arc::default());
