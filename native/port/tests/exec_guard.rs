@@ -518,6 +518,12 @@ fn listeners(pid: &str) -> usize {
     links.filter(|link| link.to_str() == Some("anon_inode:seccomp notify")).count()
 }
 
+/// Whether a process is this program once more, as another test starts it.
+fn is_another_port(pid: &str) -> bool {
+    let program = |pid: &str| fs::read_link(format!("/proc/{pid}/exe")).ok();
+    program(pid) == program("self")
+}
+
 /// Were there one, starts would wait for ever once the port is gone.
 #[test]
 fn nobody_but_the_port_has_the_listener() {
@@ -536,7 +542,7 @@ fn nobody_but_the_port_has_the_listener() {
             let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
             for task in tasks {
                 let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
-                for child in children.split_ascii_whitespace() {
+                for child in children.split_ascii_whitespace().filter(|child| !is_another_port(child)) {
                     assert_eq!(listeners(child), 0, "{child}");
                     beneath.push(child.to_owned());
                 }

@@ -9,7 +9,7 @@ mod attempts;
 mod generator;
 mod recorder;
 
-use beamai_tools::command::{Analysis, FileUse, Program, Word, analyse};
+use beamai_tools::command::{Analysis, FileUse, Program, Standing, Word, analyse, is_shell};
 use beamai_tools::engine::{Call, Host};
 use beamai_tools::workspace::Workspace;
 use generator::Generator;
@@ -54,11 +54,21 @@ fn is_among<'a>(mut files: impl Iterator<Item = &'a FileUse>, path: &str) -> boo
     files.any(|file| is_word(&file.file, path))
 }
 
+/// Whether a listed shell may run a file. What it reads there is its own: rules are about the shell, or the file.
+fn may_be_its_script(program: &Program, path: &str) -> bool {
+    program.standing == Standing::Judged
+        && program.base().is_some_and(|name| is_shell(&name))
+        && program.words[1..].iter().any(|word| word.may_split() || is_word(word, path))
+}
+
 /// Whether what a command did is in the list.
 fn is_listed(found: &Analysis, did: &Did) -> bool {
     match did {
         Did::Ran { name, args } => found.programs.iter().any(|program| is_of(program, name, args)),
-        Did::Read(path) => is_among(found.reads.iter().chain(&found.inputs), path),
+        Did::Read(path) => {
+            is_among(found.reads.iter().chain(&found.inputs), path)
+                || found.programs.iter().any(|program| may_be_its_script(program, path))
+        }
         Did::Wrote(path) => is_among(found.writes.iter(), path),
         Did::Set => false,
     }

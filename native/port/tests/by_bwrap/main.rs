@@ -110,8 +110,7 @@ fn every_layer_is_there_and_the_result_says_who_made_it() {
             assert_eq!(isolation["on"], json!(expected), "{result}");
             let off: Vec<&Value> =
                 isolation["off"].as_array().unwrap().iter().map(|off| &off["layer"]).collect();
-            assert_eq!(off[..off.len() - 1], LAYERS[..LAYERS.len() - expected.len()], "{result}");
-            assert_eq!(off.last(), Some(&&json!("exec_guard")), "{result}");
+            assert_eq!(off, LAYERS[..LAYERS.len() - expected.len()], "{result}");
             assert!(isolation.get("partly").is_none(), "{result}");
         }
         let result = Machine::new(kind).run(json!("off"), "true");
@@ -156,7 +155,10 @@ fn run_tests(name: &str, not: &[&str], least: usize) {
 
 #[test]
 fn what_cannot_be_read_or_written() {
-    run_tests("sandbox_files", &["every_layer_is_on_and_the_result_says_so"], 21);
+    // What bwrap hides is empty, whatever reads it.
+    let not =
+        ["every_layer_is_on_and_the_result_says_so", "what_is_hidden_is_a_document_where_programs_read_one"];
+    run_tests("sandbox_files", &not, 21);
 }
 
 #[test]

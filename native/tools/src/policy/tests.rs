@@ -345,7 +345,7 @@ fn a_bare_rule_that_denies_a_file_tool_means_every_file_to_commands() {
             assert_eq!(shell(&enforced, opens).verdict, Verdict::Deny(Some(rule.into())), "{rule}");
             // Where the sandbox does not hold it, words are all there is.
             assert_eq!(shell(&open, "touch x").verdict, Verdict::Deny(Some(rule.into())), "{rule}");
-            assert!(matches!(verdict(&open, &need(tool, false)), Verdict::Deny(_)), "{rule}");
+            assert!(matches!(verdict(&open, &file(tool, "x", "x")), Verdict::Deny(_)), "{rule}");
             assert_eq!(open.sealed().protects(std::path::Path::new("x"), false), tool != "Read", "{rule}");
             assert_eq!(open.sealed().hides(std::path::Path::new("x"), false), tool == "Read", "{rule}");
         }

@@ -149,7 +149,7 @@ fn arguments_that_are_not_all_known_are_in_no_pattern_beyond_them() {
     let case = allowed(&["Bash(ls -l:*)"], "ls -l *");
     assert!(case.covers(&cut(&["ls", "-l", "a"])).is_some());
     assert!(case.asks(&cut(&["ls"])));
-    let case = allowed(&["Bash(ls -l a)"], "ls -l a");
+    let case = allowed(&["Bash(ls -l a)"], "ls -l a; ls -l a");
     assert!(case.asks(&cut(&["ls", "-l", "a"])));
     let case = super::tests::case(json!({"deny": ["Bash(rm -rf:*)"], "default": "allow"}), "make", false);
     assert!(matches!(case.judge(&cut(&["rm", "a"])), StartVerdict::Refuse(Some(_))));
@@ -176,11 +176,14 @@ fn any_other_program_covers_its_parts() {
         &["/usr/lib/git-core/git-remote-https", "x"][..],
         &["/usr/lib/git-core/git-submodule", "status"],
         &["git", "rev-list"],
-        &["sed", "-e", "s/-/ /"],
         &["/bin/sh", "-c", "git-upload-pack '/a/b'", "git-upload-pack '/a/b'"],
     ] {
         assert_eq!(case.covers(&by("git", git, part)), Some(git), "{part:?}");
     }
+    let mut sed = by("git", git, &["sed", "-e", "s/-/ /"]);
+    assert!(case.asks(&sed), "an alias could start it");
+    sed.starter.program = "/usr/lib/git-core/git-submodule".into();
+    assert_eq!(case.covers(&sed), Some(git));
     for other in [
         &["/usr/lib/git-core/git-remote-ext", "x"][..],
         &["/bin/sh", "-c", "rm -rf x"],

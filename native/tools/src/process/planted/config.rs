@@ -124,7 +124,7 @@ impl Reader<'_> {
         loop {
             match self.next() {
                 _ if self.is_at_end => return Err(Malformed),
-                b']' => return Ok(name),
+                b']' if !name.is_empty() => return Ok(name),
                 byte if is_space(byte) => return self.subsection(byte, name),
                 byte if is_of_key(byte) || byte == b'.' => name.push(byte.to_ascii_lowercase()),
                 _ => return Err(Malformed),
@@ -307,6 +307,8 @@ mod tests {
             "[alias]\n\tx = !echo \\\n\tf\n",
             "[a]",
             "[a",
+            "[]\n",
+            "[ \"a\"] b = c\n",
             "",
         ] {
             assert_as_git(text.as_bytes());

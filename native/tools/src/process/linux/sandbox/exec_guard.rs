@@ -30,8 +30,9 @@ impl Layer for ExecGuard {
         "exec_guard"
     }
 
-    fn unwanted(&self, confinement: &Confinement) -> Option<&'static str> {
-        (!confinement.exec_guard).then_some("no rule is about what programs start")
+    /// Where no rule is about what programs start, there is nothing to decide.
+    fn has_work(&self, confinement: &Confinement) -> bool {
+        confinement.exec_guard
     }
 
     fn enter(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {

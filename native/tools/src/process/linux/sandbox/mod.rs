@@ -63,6 +63,11 @@ pub(super) trait Layer: Sync {
         0
     }
 
+    /// Whether it has anything to keep from commands; without, nothing is said of it.
+    fn has_work(&self, _: &Confinement) -> bool {
+        true
+    }
+
     /// Why the host does without it; `None` where it is wanted.
     fn unwanted(&self, _: &Confinement) -> Option<&'static str> {
         None
@@ -276,7 +281,9 @@ impl Way {
     }
 
     fn wanted(self, confinement: &Confinement) -> impl Iterator<Item = &'static dyn Layer> {
-        self.layers.iter().copied().filter(|layer| layer.unwanted(confinement).is_none())
+        let is_wanted =
+            |layer: &&dyn Layer| layer.has_work(confinement) && layer.unwanted(confinement).is_none();
+        self.layers.iter().copied().filter(is_wanted)
     }
 
     /// Flags for the clone that makes the reaper.
@@ -385,7 +392,9 @@ const NOBODY: &str =
 pub(super) fn account(isolation: &mut Isolation, confinement: &Confinement, failure: Option<&Failure>) {
     for layer in LAYERS {
         let name = layer.name();
-        if isolation.on.iter().any(|on| on == name) || isolation.off.iter().any(|off| off.layer == name) {
+        let is_told =
+            isolation.on.iter().any(|on| on == name) || isolation.off.iter().any(|off| off.layer == name);
+        if is_told || isolation.mode != Sandbox::Off && !layer.has_work(confinement) {
             continue;
         }
         let why = match (isolation.mode, layer.unwanted(confinement), failure) {
