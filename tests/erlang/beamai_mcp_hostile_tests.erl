@@ -83,7 +83,10 @@ a_server_without_handshake_test_() ->
         Options = mcp_servers:hostile("modern"),
         Kernel = connect(Options),
         Go = fun(Context) -> call(Kernel, <<"mcp__hostile__go">>, #{}, Context) end,
-        Answer = fun([#{<<"question">> := <<"Which word?\nword">> = Question}]) -> {ok, #{Question => <<"yes">>}} end,
+        Answer = fun([#{<<"question">> := Question}]) ->
+            {match, _} = re:run(Question, "^the MCP server hostile .* asks: .*Which word"),
+            {ok, #{Question => <<"yes">>}}
+        end,
         ?assertEqual(
             {ok, #{<<"text">> => <<"2026-07-28 s1 accept {'word': 'yes'}">>}}, Go(#{ask_user => Answer})
         ),

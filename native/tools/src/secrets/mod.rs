@@ -1,7 +1,7 @@
 //! Where people and their tools keep secrets: keys, tokens, sessions, mail, histories.
 //!
 //! [`places`] names them all, whether they exist or not; [`present`] gives those that exist, without links, and what
-//! links in them lead to. Commands in the sandbox do not see what is present, and tools for files refuse [all](all).
+//! links in them lead to. Commands in the sandbox do not see what is present, and tools for files refuse [`all`].
 
 mod table;
 
