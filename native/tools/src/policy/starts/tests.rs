@@ -208,6 +208,56 @@ fn any_other_program_covers_its_parts() {
 }
 
 #[test]
+fn a_part_of_many_uses_counts_in_one() {
+    let covers = |program: &str, words: &[&str]| {
+        let case = allowed(&[&format!("Bash({program}:*)")], &format!("{program} x"));
+        case.covers(&by(program, parts_of(program), words)).is_some()
+    };
+    for (program, part) in [
+        ("zgrep", &["sed", "s/'/'\\\\''/g"][..]),
+        ("bzdiff", &["rm", "-f", "/tmp/bzdiff.abc"]),
+        ("zcat", &["gzip", "-cd", "--", "x.gz"]),
+        ("tar", &["gzip", "-d"]),
+        ("tar", &["/bin/sh", "-c", "xz -T 0"]),
+        ("man", &["iconv", "-c", "-f", "UTF-8", "-t", "ASCII"]),
+        ("groff", &["troff", "-Tascii"]),
+        ("gcc", &["objcopy", "--extract-dwo", "a.o", "a.dwo"]),
+    ] {
+        assert!(covers(program, part), "{program}: {part:?}");
+    }
+    for (program, other) in [
+        ("zgrep", &["rm", "x"][..]),
+        ("zgrep", &["rm", "-f", "/tmp/../x"]),
+        ("zgrep", &["sed", "-n", "1whit"]),
+        ("groff", &["/bin/sh", "-c", "sed -n 1whit x"]),
+        ("man", &["sed", "-n", "1whit"]),
+        ("man", &["iconv", "-o", "hit"]),
+        ("man", &["gzip", "-f", "x"]),
+        ("tar", &["/bin/sh", "-c", "gzip -f x"]),
+        ("tar", &["/bin/sh", "-c", "gzip $x"]),
+        ("tar", &["xz", "--files=x"]),
+    ] {
+        assert!(!covers(program, other), "{program}: {other:?}");
+    }
+    let cut = Start { has_all_arguments: false, ..by("tar", parts_of("tar"), &["gzip"]) };
+    assert!(allowed(&["Bash(tar:*)"], "tar x").asks(&cut));
+}
+
+#[test]
+fn a_scripts_arguments_name_none_of_its_parts() {
+    let git = parts_of("git");
+    let case = allowed(&["Bash(git:*)"], "git bisect run x");
+    let mut told = by("git", git, &["rm", "x"]);
+    told.starter.program = "/usr/lib/git-core/git-bisect".into();
+    assert_eq!(case.covers(&told), Some(git));
+    for name in ["rm", "/usr/bin/rm"] {
+        told.starter.arguments =
+            ["sh", "/usr/lib/git-core/git-bisect", "run", name, "x"].map(Into::into).into();
+        assert!(case.asks(&told), "{name}");
+    }
+}
+
+#[test]
 fn a_rule_covers_a_program_whoever_starts_it() {
     let case = allowed(&["Bash(git:*)", "Bash(ssh:*)"], "git fetch");
     assert!(case.covers(&by("git", parts_of("git"), &["ssh", "host"])).is_some());
