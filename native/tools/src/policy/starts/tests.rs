@@ -301,6 +301,23 @@ fn what_is_denied_starts_under_no_name_and_by_nobody() {
 }
 
 #[test]
+fn what_is_denied_does_not_start_under_its_name_with_a_version() {
+    let policy = json!({"deny": ["Bash(perl:*)", "Bash(python3:*)", "Bash(lua:*)"], "default": "allow"});
+    let case = case(policy, "make", true);
+    let path = |name: &str| case.dir.path().join(name);
+    for name in ["perl", "python3.11", "lua", "lua5.4"] {
+        std::fs::write(path(name), name).unwrap();
+    }
+    std::fs::hard_link(path("perl"), path("perl5.36.0")).unwrap();
+    std::os::unix::fs::symlink("python3.11", path("python3")).unwrap();
+    let start = |name: &str| by("make", Coverage::Everything, &[path(name).to_str().unwrap(), "x"]);
+    let is_denied = |name: &str| matches!(case.judge(&start(name)), StartVerdict::Refuse(Some(_)));
+    assert!(is_denied("perl") && is_denied("perl5.36.0") && is_denied("python3.11"));
+    // Other programs, though their names are alike.
+    assert!(!is_denied("lua5.4") && !is_denied("perl5.40.0"));
+}
+
+#[test]
 fn the_mode_deny_refuses_what_no_rule_allows() {
     let case = case(json!({"allow": ["Bash(git:*)"], "default": "deny"}), "git status", false);
     assert_eq!(case.judge(&by("git", parts_of("git"), &["less"])), StartVerdict::Refuse(None));
