@@ -229,7 +229,10 @@ pub static TABLE: &[Entry] = &[
         why: "Debian's package tools among themselves; no scripts of packages",
     },
     Entry {
-        kind: Kind::Parts(Parts { names: "uname sed grep cat ps id hostname", ..NO_PARTS }),
+        kind: Kind::Parts(Parts {
+            names: "uname sed grep cat ps id hostname getopt cut head tr",
+            ..NO_PARTS
+        }),
         names: "lsb_release nproc uptime neofetch",
         why: "what tells about the machine",
     },
