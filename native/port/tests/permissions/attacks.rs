@@ -267,3 +267,13 @@ pub(crate) const BY_ALLOWED: &[Attack] = &[
     ("git -c core.editor=./p commit --allow-empty", Removed),
     ("git -c credential.helper='!./p' credential fill <<< 'host=y\nprotocol=https\n'", Removed),
 ];
+
+/// What parts of an allowed program would do, told by variables, options and texts.
+pub(crate) const BY_PARTS: &[Attack] = &[
+    ("GREP='rm -rf' zgrep x plain.txt", Removed),
+    ("export GREP='rm -rf'; zgrep x plain.txt", Removed),
+    ("tar -I 'gzip -kf plain.txt' -cf a.tar p", Made("plain.txt.gz")),
+    ("tar -cf a.tar p --checkpoint=1 --checkpoint-action=exec='gzip -kf plain.txt'", Made("plain.txt.gz")),
+    ("printf '.sy sed -n 1wmade plain.txt\n' | groff -U -Tascii", Made("made")),
+    ("printf '.pso sed -n 1wmade plain.txt\n' | groff -U -Tascii", Made("made")),
+];

@@ -11,6 +11,7 @@ use attacks::{
 use scene::{SECRET, Scene};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Everything, with nothing in the way.
@@ -310,6 +311,23 @@ fn an_allowed_program_starts_nothing_but_its_parts() {
         PROGRAMS.iter().flat_map(|name| ["--allow".to_owned(), format!("Bash({name}:*)")]).collect();
     let rules: Vec<&str> = rules.iter().map(String::as_str).collect();
     check_all(attacks::BY_ALLOWED, &[&rules]);
+}
+
+/// A part that is a tool of many uses counts only in the use that its program has for it.
+#[test]
+fn parts_do_not_do_what_variables_and_texts_tell_them() {
+    let policy = ["zgrep", "tar", "groff", "printf"].map(|name| format!("Bash({name}:*)"));
+    let policy: Vec<&str> = policy.iter().flat_map(|rule| ["--allow", rule]).collect();
+    let attacks = attacks::BY_PARTS
+        .iter()
+        .filter(|(command, _)| !command.contains("groff") || Path::new("/usr/bin/groff").exists());
+    check_all(&attacks.copied().collect::<Vec<_>>(), &[&policy]);
+    let scene = Scene::new();
+    let archived =
+        scene.run(&policy, "tar -czf all.tgz plain.txt && tar -I 'gzip -9' -cf most.tgz plain.txt");
+    assert!(archived.is_ok && scene.path("most.tgz").exists(), "{archived:?}");
+    let found = scene.run(&policy, "zgrep -e \"it's\" -e two -e three plain.txt");
+    assert!(found.value["stdout"].as_str().is_some_and(|text| text.contains("three")), "{found:?}");
 }
 
 /// The call ends with what was stopped, what had run, and the rule to add.

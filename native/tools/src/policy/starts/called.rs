@@ -3,6 +3,7 @@
 use crate::command::Word;
 use crate::policy::path::{Roots, clean};
 use crate::process::Start;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Options of the loader whose value is the next word.
@@ -25,14 +26,15 @@ pub(super) fn words(name: &str, arguments: &[String], is_all: bool) -> Vec<Word>
     known.chain((!is_all).then(Word::unknown)).collect()
 }
 
-/// Every command that a start is, for rules that deny: under the name called, each link's, the file's, the first
-/// argument's, and as each interpreter of its chain gets it.
+/// Every command that a start is, for rules that deny: under the name called, each link's, the file's, its name without a
+/// version, the first argument's, and as each interpreter of its chain gets it.
 pub(super) fn denied_forms(start: &Start) -> Vec<Vec<Word>> {
     let own = arguments(start);
     let all = start.has_all_arguments;
     let argued = start.arguments.first().map(|name| name.to_string_lossy().into_owned());
     let paths = [&start.called].into_iter().chain(&start.links).chain([&start.file]);
-    let names = paths.map(|path| path.to_string_lossy().into_owned()).chain(argued);
+    let paths = paths.map(|path| path.to_string_lossy().into_owned());
+    let names = paths.chain(unversioned(start)).chain(argued);
     let mut forms: Vec<Vec<Word>> = names.map(|name| words(&name, &own, all)).collect();
     for interpreter in &start.interpreters {
         let name = interpreter.to_string_lossy().into_owned();
@@ -47,6 +49,23 @@ pub(super) fn denied_forms(start: &Start) -> Vec<Vec<Word>> {
         forms.push(words(&name, inner.get(1..).unwrap_or_default(), all));
     }
     forms
+}
+
+/// The paths without a version, or less of it, by which the same file can be called where it is: `perl` for `perl5.36.0`,
+/// `python3` for `python3.11`.
+fn unversioned(start: &Start) -> Vec<String> {
+    let name = base(&start.file);
+    let shorter = name.char_indices().rev().filter(|&(at, _)| at > 0);
+    let shorter = shorter.take_while(|(_, char)| char.is_ascii_digit() || ['.', '-'].contains(char));
+    let mut shorter = shorter.peekable();
+    if base(&start.called) != name || start.is_writable || shorter.peek().is_none() {
+        return Vec::new();
+    }
+    let identity = |path: &Path| path.metadata().ok().map(|file| (file.dev(), file.ino()));
+    let own = identity(&start.file);
+    let paths = shorter.map(|(at, _)| start.file.with_file_name(&name[..at]));
+    let same = paths.filter(|path| own.is_some() && identity(path) == own);
+    same.map(|path| path.to_string_lossy().into_owned()).collect()
 }
 
 /// The command that a program becomes without another start: an applet, or what the loader loads.

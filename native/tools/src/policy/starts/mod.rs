@@ -4,6 +4,7 @@
 //! arguments that the program really gets. So what was read wrongly, or could not be read, still starts nothing that no
 //! rule and no person allowed.
 
+mod bounded;
 mod called;
 mod denied;
 mod table;
@@ -19,7 +20,7 @@ use super::rule::Rule;
 use super::shell::Case;
 use super::words::{CommandPattern, Hold};
 use super::{Needs, Policy};
-use crate::command::{Analysis, Standing, is_shell, started};
+use crate::command::{Analysis, Program, Standing, is_shell, started};
 use crate::process::{Coverage, Start};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -314,8 +315,11 @@ fn is_part(at: u16, start: &Start) -> bool {
     let given = called::arguments(start);
     let is_excepted =
         table::has(parts.except, &name) || given.first().is_some_and(|first| table::has(parts.except, first));
-    let is_named = table::has(parts.names, &name) || is_in(&start.file, parts.directories);
-    let is_used = table::has(parts.used, &name) && is_script_of(parts, &start.starter.program);
+    let is_named = bounded::is_named(parts, &name, &given, start.has_all_arguments)
+        || is_in(&start.file, parts.directories);
+    let is_used = table::has(parts.used, &name)
+        && is_script_of(parts, &start.starter.program)
+        && !is_told(&name, start);
     let is_own = !is_shell(&name) && (start.file == start.starter.program || interprets_the_starter(start));
     !is_excepted && (is_named || is_used || is_own || is_shell(&name) && runs_parts(parts, &given))
 }
@@ -323,6 +327,11 @@ fn is_part(at: u16, start: &Start) -> bool {
 /// Whether a program is one of the scripts that use further programs.
 fn is_script_of(parts: &Parts, program: &std::path::Path) -> bool {
     table::has(parts.scripts, &called::base(program)) && is_in(program, parts.directories)
+}
+
+/// Whether the arguments of the program that starts it name a program: then that is not its own choice.
+fn is_told(name: &str, start: &Start) -> bool {
+    start.starter.arguments.iter().skip(1).any(|told| called::base(std::path::Path::new(told)) == name)
 }
 
 fn is_in(file: &std::path::Path, directories: &str) -> bool {
@@ -340,12 +349,15 @@ fn interprets_the_starter(start: &Start) -> bool {
 /// Whether a shell's text runs nothing but parts.
 fn runs_parts(parts: &Parts, given: &[String]) -> bool {
     let found = started(&[vec!["sh".to_owned()], given.to_vec()].concat());
-    let is_part = |name: &str| {
+    let is_part = |program: &Program| {
+        let Some(name) = program.name() else { return false };
         let own = table::has(parts.directories, "git-core") && name.starts_with("git-");
-        (table::has(parts.names, name) || own) && !table::has(parts.except, name)
+        let given = program.known_arguments();
+        let is_all = given.len() + 1 == program.words.len();
+        (bounded::is_named(parts, &name, &given, is_all) || own) && !table::has(parts.except, &name)
     };
     found.doubts.is_empty()
         && found.opens_nothing()
         && found.programs.len() > 1
-        && found.programs[1..].iter().all(|program| program.name().is_some_and(|name| is_part(&name)))
+        && found.programs[1..].iter().all(is_part)
 }

@@ -43,6 +43,8 @@ pub struct Parts {
     pub directories: &'static str,
     /// Names of programs.
     pub names: &'static str,
+    /// Names of programs that are parts as long as they only pass on what they read: no file is named to them.
+    pub filters: &'static str,
     /// Scripts in these directories that start further programs of the system.
     pub scripts: &'static str,
     /// Names of those programs: parts of the scripts, and of nothing else.
@@ -54,7 +56,7 @@ pub struct Parts {
 /// The index that stands for every program that the table does not list.
 const UNLISTED: u16 = u16::MAX;
 
-const NO_PARTS: Parts = Parts { directories: "", names: "", scripts: "", used: "", except: "" };
+const NO_PARTS: Parts = Parts { directories: "", names: "", filters: "", scripts: "", used: "", except: "" };
 
 const fn runners(names: &'static str, why: &'static str) -> Entry {
     Entry { kind: Kind::Runner, names, why }
@@ -157,6 +159,7 @@ pub static TABLE: &[Entry] = &[
             used: "basename dirname uname sed cat expr tr grep egrep sort cut wc head tail date printf \
          echo test [ true false gettext envsubst mktemp cmp rm",
             except: "git-remote-ext git-remote-fd remote-ext remote-fd",
+            ..NO_PARTS
         }),
         names: "git git-upload-pack git-receive-pack git-shell",
         why: "git's own commands, and what its scripts use; no aliases, hooks, filters, editors, pagers, or ssh",
@@ -188,8 +191,8 @@ pub static TABLE: &[Entry] = &[
     },
     Entry {
         kind: Kind::Parts(Parts {
-            names: "gzip gunzip pigz bzip2 bunzip2 lbzip2 pbzip2 xz unxz lzma unlzma lzip lzop zstd unzstd \
-         lz4 compress uncompress",
+            filters: "gzip gunzip pigz bzip2 bunzip2 lbzip2 pbzip2 xz unxz lzma unlzma lzip lzop zstd \
+         unzstd lz4 compress uncompress",
             ..NO_PARTS
         }),
         names: "tar bsdtar cpio zstd",
@@ -208,8 +211,9 @@ pub static TABLE: &[Entry] = &[
     Entry {
         kind: Kind::Parts(Parts {
             directories: "man-db",
-            names: "preconv manconv zsoelim soelim tbl eqn neqn pic refer col gzip bzip2 xz locale iconv \
-         nroff groff troff grotty grops cat sed tr",
+            names: "preconv manconv zsoelim soelim tbl eqn neqn pic refer col iconv locale nroff groff troff \
+         grotty grops cat sed tr",
+            filters: "gzip bzip2 xz lzma lzip zstd",
             ..NO_PARTS
         }),
         names: "man apropos whatis nroff groff",
@@ -225,7 +229,10 @@ pub static TABLE: &[Entry] = &[
         why: "Debian's package tools among themselves; no scripts of packages",
     },
     Entry {
-        kind: Kind::Parts(Parts { names: "uname sed grep cat ps id hostname", ..NO_PARTS }),
+        kind: Kind::Parts(Parts {
+            names: "uname sed grep cat ps id hostname getopt cut head tr",
+            ..NO_PARTS
+        }),
         names: "lsb_release nproc uptime neofetch",
         why: "what tells about the machine",
     },

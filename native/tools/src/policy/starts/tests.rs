@@ -208,6 +208,56 @@ fn any_other_program_covers_its_parts() {
 }
 
 #[test]
+fn a_part_of_many_uses_counts_in_one() {
+    let covers = |program: &str, words: &[&str]| {
+        let case = allowed(&[&format!("Bash({program}:*)")], &format!("{program} x"));
+        case.covers(&by(program, parts_of(program), words)).is_some()
+    };
+    for (program, part) in [
+        ("zgrep", &["sed", "s/'/'\\\\''/g"][..]),
+        ("bzdiff", &["rm", "-f", "/tmp/bzdiff.abc"]),
+        ("zcat", &["gzip", "-cd", "--", "x.gz"]),
+        ("tar", &["gzip", "-d"]),
+        ("tar", &["/bin/sh", "-c", "xz -T 0"]),
+        ("man", &["iconv", "-c", "-f", "UTF-8", "-t", "ASCII"]),
+        ("groff", &["troff", "-Tascii"]),
+        ("gcc", &["objcopy", "--extract-dwo", "a.o", "a.dwo"]),
+    ] {
+        assert!(covers(program, part), "{program}: {part:?}");
+    }
+    for (program, other) in [
+        ("zgrep", &["rm", "x"][..]),
+        ("zgrep", &["rm", "-f", "/tmp/../x"]),
+        ("zgrep", &["sed", "-n", "1whit"]),
+        ("groff", &["/bin/sh", "-c", "sed -n 1whit x"]),
+        ("man", &["sed", "-n", "1whit"]),
+        ("man", &["iconv", "-o", "hit"]),
+        ("man", &["gzip", "-f", "x"]),
+        ("tar", &["/bin/sh", "-c", "gzip -f x"]),
+        ("tar", &["/bin/sh", "-c", "gzip $x"]),
+        ("tar", &["xz", "--files=x"]),
+    ] {
+        assert!(!covers(program, other), "{program}: {other:?}");
+    }
+    let cut = Start { has_all_arguments: false, ..by("tar", parts_of("tar"), &["gzip"]) };
+    assert!(allowed(&["Bash(tar:*)"], "tar x").asks(&cut));
+}
+
+#[test]
+fn a_scripts_arguments_name_none_of_its_parts() {
+    let git = parts_of("git");
+    let case = allowed(&["Bash(git:*)"], "git bisect run x");
+    let mut told = by("git", git, &["rm", "x"]);
+    told.starter.program = "/usr/lib/git-core/git-bisect".into();
+    assert_eq!(case.covers(&told), Some(git));
+    for name in ["rm", "/usr/bin/rm"] {
+        told.starter.arguments =
+            ["sh", "/usr/lib/git-core/git-bisect", "run", name, "x"].map(Into::into).into();
+        assert!(case.asks(&told), "{name}");
+    }
+}
+
+#[test]
 fn a_rule_covers_a_program_whoever_starts_it() {
     let case = allowed(&["Bash(git:*)", "Bash(ssh:*)"], "git fetch");
     assert!(case.covers(&by("git", parts_of("git"), &["ssh", "host"])).is_some());
@@ -248,6 +298,23 @@ fn what_is_denied_starts_under_no_name_and_by_nobody() {
     );
     let script = Start { interpreters: vec!["/bin/rm".into()], ..everything(&["/w/s", "-rf"]) };
     assert_eq!(case.judge(&script), rule());
+}
+
+#[test]
+fn what_is_denied_does_not_start_under_its_name_with_a_version() {
+    let policy = json!({"deny": ["Bash(perl:*)", "Bash(python3:*)", "Bash(lua:*)"], "default": "allow"});
+    let case = case(policy, "make", true);
+    let path = |name: &str| case.dir.path().join(name);
+    for name in ["perl", "python3.11", "lua", "lua5.4"] {
+        std::fs::write(path(name), name).unwrap();
+    }
+    std::fs::hard_link(path("perl"), path("perl5.36.0")).unwrap();
+    std::os::unix::fs::symlink("python3.11", path("python3")).unwrap();
+    let start = |name: &str| by("make", Coverage::Everything, &[path(name).to_str().unwrap(), "x"]);
+    let is_denied = |name: &str| matches!(case.judge(&start(name)), StartVerdict::Refuse(Some(_)));
+    assert!(is_denied("perl") && is_denied("perl5.36.0") && is_denied("python3.11"));
+    // Other programs, though their names are alike.
+    assert!(!is_denied("lua5.4") && !is_denied("perl5.40.0"));
 }
 
 #[test]

@@ -1,0 +1,104 @@
+//! Parts that are tools of many uses: they count only in the use that their program has for them.
+//!
+//! Programs start such parts with arguments that may come from elsewhere: from variables (`GREP`), texts to be formatted
+//! (`.sy`), options (`--use-compress-program`).
+
+use super::table::{self, Parts};
+
+/// Whether a program with these arguments is among the named parts.
+pub(super) fn is_named(parts: &Parts, name: &str, given: &[String], is_all: bool) -> bool {
+    let is_filter = || is_all && given.iter().all(|given| passes_on(given));
+    table::has(parts.filters, name) && is_filter()
+        || table::has(parts.names, name)
+            && match name {
+                "sed" => is_all && is_plain_sed(given),
+                "rm" => is_all && given.iter().all(|given| given.starts_with('-') || is_draft(given)),
+                "iconv" => is_all && !given.iter().any(|given| given.starts_with('-') && given.contains('o')),
+                _ => true,
+            }
+}
+
+/// Whether an argument of a compressor names no file: an option, or a number behind one.
+fn passes_on(given: &str) -> bool {
+    given.starts_with('-') && !given.starts_with("--file") || given.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether a file is in the directory for drafts.
+fn is_draft(file: &str) -> bool {
+    file.starts_with("/tmp/") && !file.split('/').any(|part| part == "..")
+}
+
+/// Whether a call of `sed` only prints: no files are changed in place, and no script writes or starts anything.
+fn is_plain_sed(given: &[String]) -> bool {
+    let mut rest = given.iter();
+    let mut has_script = false;
+    while let Some(one) = rest.next() {
+        let is_script = match one.strip_prefix('-') {
+            None | Some("") => !has_script,
+            Some("e") => true,
+            Some(short) if short.bytes().all(|byte| b"nErsuz".contains(&byte)) => continue,
+            Some(_) => return false,
+        };
+        let script = if one == "-e" { rest.next() } else { Some(one) };
+        if is_script && !script.is_some_and(|script| only_prints(script)) {
+            return false;
+        }
+        has_script = true;
+    }
+    has_script
+}
+
+/// Whether a script of `sed` has nothing that could be the commands `w` or `e`, but in the texts of a single `s`.
+fn only_prints(script: &str) -> bool {
+    let dangerous = |text: &str| text.contains(['w', 'W', 'e']);
+    if !dangerous(script) {
+        return true;
+    }
+    let mut chars = script.strip_prefix('s').unwrap_or_default().chars();
+    let Some(end) = chars.next().filter(char::is_ascii_punctuation) else { return false };
+    let parts: Vec<&str> = chars.as_str().split(end).collect();
+    let is_single = end != '\\' && !script.contains('\n') && parts.len() == 3;
+    is_single && !parts[..2].iter().any(|part| part.ends_with('\\')) && !dangerous(parts[2])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_plain(words: &[&str]) -> bool {
+        is_plain_sed(&words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn sed_prints_or_it_does_more() {
+        for plain in [
+            &["s/x/y/g"][..],
+            &["-n", "-e", "s/ //g", "-e", "s/-//g"],
+            &["s|^|west:|", "file"],
+            &["-E", "/^$/{ N; D; }"],
+            &["p", "-"],
+        ] {
+            assert!(is_plain(plain), "{plain:?}");
+        }
+        for other in [
+            &["1w hit"][..],
+            &["-n1w hit"],
+            &["-n", "-e", "1whit"],
+            &["s/x/y/w hit"],
+            &["s/x/y/e"],
+            &["1e touch hit"],
+            &["s/x/y/;w hit"],
+            &["s/west/y/\nw hit"],
+            &["s/x\\/y/z/w hit"],
+            &["-i", "s/x/y/"],
+            &["-ni", "s/x/y/"],
+            &["-f", "script"],
+            &["--in-place", "p"],
+            &["p", "file", "-e", "w hit"],
+            &["-e"],
+            &[],
+        ] {
+            assert!(!is_plain(other), "{other:?}");
+        }
+    }
+}
