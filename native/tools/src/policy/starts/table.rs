@@ -49,12 +49,14 @@ pub struct Parts {
     pub used: &'static str,
     /// What is no part, though it is in one of the directories.
     pub except: &'static str,
+    /// Whether the loader of programs is a part, asked about one file.
+    pub loads: bool,
 }
 
 /// The index that stands for every program that the table does not list.
 const UNLISTED: u16 = u16::MAX;
 
-const NO_PARTS: Parts = Parts { directories: "", names: "", scripts: "", used: "", except: "" };
+const NO_PARTS: Parts = Parts { directories: "", names: "", scripts: "", used: "", except: "", loads: false };
 
 const fn runners(names: &'static str, why: &'static str) -> Entry {
     Entry { kind: Kind::Runner, names, why }
@@ -157,6 +159,7 @@ pub static TABLE: &[Entry] = &[
             used: "basename dirname uname sed cat expr tr grep egrep sort cut wc head tail date printf \
          echo test [ true false gettext envsubst mktemp cmp rm",
             except: "git-remote-ext git-remote-fd remote-ext remote-fd",
+            ..NO_PARTS
         }),
         names: "git git-upload-pack git-receive-pack git-shell",
         why: "git's own commands, and what its scripts use; no aliases, hooks, filters, editors, pagers, or ssh",
@@ -225,11 +228,24 @@ pub static TABLE: &[Entry] = &[
         why: "Debian's package tools among themselves; no scripts of packages",
     },
     Entry {
+        kind: Kind::Parts(Parts { loads: true, ..NO_PARTS }),
+        names: "ldd",
+        why: "a script that has the loader list what a program needs; the loader does not run it",
+    },
+    Entry {
         kind: Kind::Parts(Parts { names: "uname sed grep cat ps id hostname", ..NO_PARTS }),
         names: "lsb_release nproc uptime neofetch",
         why: "what tells about the machine",
     },
 ];
+
+/// What wrappers start by themselves, whatever their arguments: whole commands, each of which only tells something.
+const OWN: [(&str, &str); 1] = [("gdb", "iconv -l")];
+
+/// Whether a wrapper starts this by itself.
+pub(super) fn is_own(wrapper: &str, words: &[&str]) -> bool {
+    OWN.iter().any(|(name, command)| *name == wrapper && command.split(' ').eq(words.iter().copied()))
+}
 
 /// Whether a list of names with spaces between them has this one.
 pub(super) fn has(names: &str, name: &str) -> bool {
