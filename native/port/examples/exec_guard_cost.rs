@@ -42,23 +42,23 @@ struct Work {
 
 const WORK: [Work; 3] = [
     Work {
-        name: "cc -c, 100 times",
-        command: "for i in {1..100}; do cc -c small.c -o small.o; done",
+        name: "cc -c, 20 times",
+        command: "for i in {1..20}; do cc -c small.c -o small.o; done",
         calls: 1,
         is_plain: false,
     },
     Work {
-        name: "env true over nine directories, 500 times",
+        name: "env true over nine directories, 50 times",
         command: "PATH=/n1:/n2:/usr/local/sbin:/usr/local/bin:/usr/sbin:/sbin:/usr/games:/n3:/usr/bin; \
-                  for i in {1..500}; do env true; done",
+                  for i in {1..50}; do env true; done",
         calls: 1,
         is_plain: false,
     },
-    Work { name: "true by itself, 100 times", command: "true", calls: 100, is_plain: true },
+    Work { name: "true by itself, 40 times", command: "true", calls: 40, is_plain: true },
 ];
 
 fn main() {
-    let rounds = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(10);
+    let rounds = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(40);
     let own = std::env::current_exe().expect("this program has a path");
     set_program(own.parent().and_then(Path::parent).expect("it is two deep").join("beamai-port"));
     let dir = tempfile::tempdir().expect("a directory to work in");

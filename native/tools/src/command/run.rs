@@ -95,7 +95,11 @@ impl Runner<'_> {
         }
         let is_builtin = self.is_shell || builtin::is_program(name);
         if let Some(found) = is_builtin.then(|| builtin::look(name, &words[1..], depth, self.out)).flatten() {
-            self.list(words, found.standing, found.hazard);
+            // The program of the same name evaluates nothing.
+            match self.is_shell {
+                true => self.list(words, found.standing, found.hazard),
+                false => self.list(words, Standing::Harmless, None),
+            }
             return Ok(());
         }
         if name == "git" {

@@ -455,6 +455,12 @@ fn a_wrapper_starts_no_builtin() {
         );
     }
     assert_eq!(analyse("command read x").programs.last().unwrap().standing, Standing::Harmless);
+    // What bash's own `test` and `printf` evaluate, the programs of these names do not.
+    for command in ["xargs test 1 -lt", "env printf %n x", "nice test -v x"] {
+        let found = analyse(command);
+        assert!(found.doubts.is_empty(), "{command}");
+        assert_eq!(found.programs.last().unwrap().standing, Standing::Harmless, "{command}");
+    }
 }
 
 #[test]

@@ -17,8 +17,18 @@ const WHOLE: [&str; 18] = [
 ];
 
 /// Names that a part makes look telling and that are not.
-const KNOWN: [&str; 7] =
-    ["NODE_ENV", "RUST_LOG", "RUST_BACKTRACE", "GOMAXPROCS", "GOOS", "GOARCH", "FORCE_COLOR"];
+const KNOWN: [&str; 10] = [
+    "NODE_ENV",
+    "RUST_LOG",
+    "RUST_BACKTRACE",
+    "GOMAXPROCS",
+    "GOOS",
+    "GOARCH",
+    "FORCE_COLOR",
+    "PYTHONDONTWRITEBYTECODE",
+    "PYTHONUNBUFFERED",
+    "PYTHONHASHSEED",
+];
 
 /// Whether a variable can change what is run when it is set.
 pub fn is_telling(name: &str) -> bool {
@@ -50,6 +60,7 @@ mod tests {
             "npm_config_x",
             "ZIP",
             "POSIXLY_CORRECT",
+            "PYTHONPATH",
         ] {
             assert!(is_telling(name), "{name}");
         }
@@ -57,7 +68,9 @@ mod tests {
 
     #[test]
     fn ordinary_names_are_not() {
-        for name in ["X", "FOO", "CI", "LANG", "LC_ALL", "TZ", "NODE_ENV", "file", "i", "VERBOSE"] {
+        for name in
+            ["X", "FOO", "CI", "LANG", "LC_ALL", "TZ", "NODE_ENV", "PYTHONUNBUFFERED", "file", "i", "VERBOSE"]
+        {
             assert!(!is_telling(name), "{name}");
         }
     }

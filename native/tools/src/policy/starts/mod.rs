@@ -22,6 +22,7 @@ use super::words::{CommandPattern, Hold};
 use super::{Needs, Policy};
 use crate::command::{Analysis, Program, Standing, is_shell, started};
 use crate::process::{Coverage, Start};
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -171,11 +172,7 @@ impl StartRules {
     }
 
     fn by_rules(&self, start: &Start) -> StartVerdict {
-        let forms = called::denied_forms(start);
-        let asks = |(_, pattern): &&(String, CommandPattern)| {
-            forms.iter().any(|words| pattern.holds(words) > Hold::No)
-        };
-        if let Some((rule, _)) = self.ask.iter().find(asks) {
+        if let Some((rule, _)) = self.asking(start) {
             return self.asked(start, Some(rule.clone()), None);
         }
         if self.leave == Leave::Open {
@@ -196,10 +193,24 @@ impl StartRules {
         if is_systems && table::is_free(&name) {
             return StartVerdict::Start(Coverage::Judged);
         }
+        let given = called::arguments(start);
+        let words: Vec<&str> = [&*name].into_iter().chain(given.iter().map(String::as_str)).collect();
+        if is_systems
+            && start.has_all_arguments
+            && table::is_own(&called::base(&start.starter.program), &words)
+        {
+            return StartVerdict::Start(Coverage::Judged);
+        }
         if is_systems && is_harmless(&name, start) {
             return StartVerdict::Start(table::coverage(&name));
         }
         self.asked(start, None, None)
+    }
+
+    /// The rule that wants a start asked about.
+    fn asking(&self, start: &Start) -> Option<&(String, CommandPattern)> {
+        let forms = LazyCell::new(|| called::denied_forms(start));
+        self.ask.iter().find(|(_, pattern)| forms.iter().any(|words| pattern.holds(words) > Hold::No))
     }
 
     /// The text of a shell, judged as a command: where rules allow all of it, the shell starts, and that is foreseen.
@@ -231,7 +242,7 @@ impl StartRules {
         let allows =
             |name: &str, pattern: &CommandPattern| pattern.allows_words(&called::words(name, &given, is_all));
         let name = called::base(&start.called);
-        let paths = called::spellings(start, &self.directories, &self.policy.roots);
+        let paths = LazyCell::new(|| called::spellings(start, &self.directories, &self.policy.roots));
         let allow = || self.policy.allow.iter().filter_map(Rule::command);
         let by_path = |pattern: &&CommandPattern| {
             pattern.may_name_paths() && paths.iter().any(|path| allows(path, pattern))
@@ -307,12 +318,15 @@ fn is_script(given: &[String]) -> bool {
 
 /// Whether a start is a part of the program that starts it.
 fn is_part(at: u16, start: &Start) -> bool {
-    if start.is_writable || !called::is_called_by_its_name(start) || called::is_loader(start) {
+    if start.is_writable || !called::is_called_by_its_name(start) {
         return false;
     }
     let parts = table::parts(at);
     let name = called::base(&start.called);
     let given = called::arguments(start);
+    if called::is_loader(start) {
+        return parts.loads && start.has_all_arguments && lists(&given);
+    }
     let is_excepted =
         table::has(parts.except, &name) || given.first().is_some_and(|first| table::has(parts.except, first));
     let is_named = bounded::is_named(parts, &name, &given, start.has_all_arguments)
@@ -322,6 +336,15 @@ fn is_part(at: u16, start: &Start) -> bool {
         && !is_told(&name, start);
     let is_own = !is_shell(&name) && (start.file == start.starter.program || interprets_the_starter(start));
     !is_excepted && (is_named || is_used || is_own || is_shell(&name) && runs_parts(parts, &given))
+}
+
+/// Whether the loader is asked as `ldd` does, which has it list what the file needs instead of running it.
+fn lists(given: &[String]) -> bool {
+    match given {
+        [one] => one == "--version" || !one.starts_with('-'),
+        [option, file] => option == "--verify" && !file.starts_with('-'),
+        _ => false,
+    }
 }
 
 /// Whether a program is one of the scripts that use further programs.

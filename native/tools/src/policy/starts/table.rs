@@ -51,12 +51,15 @@ pub struct Parts {
     pub used: &'static str,
     /// What is no part, though it is in one of the directories.
     pub except: &'static str,
+    /// Whether the loader of programs is a part, asked about one file.
+    pub loads: bool,
 }
 
 /// The index that stands for every program that the table does not list.
 const UNLISTED: u16 = u16::MAX;
 
-const NO_PARTS: Parts = Parts { directories: "", names: "", filters: "", scripts: "", used: "", except: "" };
+const NO_PARTS: Parts =
+    Parts { directories: "", names: "", filters: "", scripts: "", used: "", except: "", loads: false };
 
 const fn runners(names: &'static str, why: &'static str) -> Entry {
     Entry { kind: Kind::Runner, names, why }
@@ -229,6 +232,11 @@ pub static TABLE: &[Entry] = &[
         why: "Debian's package tools among themselves; no scripts of packages",
     },
     Entry {
+        kind: Kind::Parts(Parts { loads: true, ..NO_PARTS }),
+        names: "ldd",
+        why: "a script that has the loader list what a program needs; the loader does not run it",
+    },
+    Entry {
         kind: Kind::Parts(Parts {
             names: "uname sed grep cat ps id hostname getopt cut head tr",
             ..NO_PARTS
@@ -237,6 +245,14 @@ pub static TABLE: &[Entry] = &[
         why: "what tells about the machine",
     },
 ];
+
+/// What wrappers start by themselves, whatever their arguments: whole commands, each of which only tells something.
+const OWN: [(&str, &str); 1] = [("gdb", "iconv -l")];
+
+/// Whether a wrapper starts this by itself.
+pub(super) fn is_own(wrapper: &str, words: &[&str]) -> bool {
+    OWN.iter().any(|(name, command)| *name == wrapper && command.split(' ').eq(words.iter().copied()))
+}
 
 /// Whether a list of names with spaces between them has this one.
 pub(super) fn has(names: &str, name: &str) -> bool {

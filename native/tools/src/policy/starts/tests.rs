@@ -258,6 +258,33 @@ fn a_scripts_arguments_name_none_of_its_parts() {
 }
 
 #[test]
+fn the_loader_is_a_part_of_ldd_alone() {
+    let case = allowed(&["Bash(ldd:*)", "Bash(strace:*)"], "ldd ./app");
+    let loader = "/lib64/ld-linux-x86-64.so.2";
+    let ldd = |words: &[&str]| by("ldd", parts_of("ldd"), &[&[loader], words].concat());
+    for words in [&["--version"][..], &["--verify", "./app"], &["./app"]] {
+        assert!(case.covers(&ldd(words)).is_some(), "{words:?}");
+        assert!(case.asks(&by("file", parts_of("file"), &[&[loader], words].concat())), "{words:?}");
+    }
+    for words in [&["./app", "x"][..], &["--preload", "./x.so", "/bin/true"], &["--preload"], &[]] {
+        assert!(case.asks(&ldd(words)), "{words:?}");
+    }
+    assert!(case.asks(&Start { is_writable: true, ..ldd(&["./app"]) }));
+    assert!(case.asks(&by("ldd", parts_of("ldd"), &["/w/app"])));
+}
+
+#[test]
+fn a_debugger_lists_character_sets_and_starts_nothing_else_unasked() {
+    let case = allowed(&["Bash(gdb:*)"], "gdb -batch ./app");
+    assert!(case.covers(&by("gdb", Coverage::Judged, &["iconv", "-l"])).is_some());
+    for other in [&["iconv", "-l", "x"][..], &["iconv"], &["/w/iconv", "-l"], &["sh", "-c", "iconv -l > x"]] {
+        let start = by("gdb", Coverage::Judged, other);
+        assert!(case.asks(&Start { is_writable: other[0].contains("/w/"), ..start }), "{other:?}");
+    }
+    assert!(case.asks(&by("strace", Coverage::Judged, &["iconv", "-l"])));
+}
+
+#[test]
 fn a_rule_covers_a_program_whoever_starts_it() {
     let case = allowed(&["Bash(git:*)", "Bash(ssh:*)"], "git fetch");
     assert!(case.covers(&by("git", parts_of("git"), &["ssh", "host"])).is_some());

@@ -15,6 +15,7 @@
 //! has [nothing](crate::process::Coverage::NOTHING) covered. Against hostile native code the sandbox is the boundary.
 //! Interpreters of the `binfmt_misc` kind are not foreseen: programs run by them have nothing covered, too.
 
+mod found;
 mod held;
 mod lineage;
 mod listener;

@@ -1,6 +1,7 @@
 //! From a path that a process names to the file that the kernel would run: resolved in the sandbox's own view.
 
 use super::MAX_PATH;
+use super::found::{Found, Stamp};
 use super::script;
 use super::task::{self, FileId};
 use super::writable::{Protection, Unwritable};
@@ -33,7 +34,7 @@ pub(super) enum Caller<'a> {
 }
 
 /// A program, found.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Program {
     pub(super) called: PathBuf,
     pub(super) links: Vec<PathBuf>,
@@ -51,12 +52,15 @@ struct Place {
     file: PathBuf,
     fd: OwnedFd,
     is_writable: bool,
+    /// The path that leads there, whoever asks.
+    path: Option<Vec<u8>>,
 }
 
 /// Looks for programs on behalf of one caller.
 pub(super) struct Resolver<'a> {
     pub(super) view: &'a View,
     pub(super) unwritable: &'a Unwritable,
+    pub(super) found: &'a Found,
     pub(super) caller: Caller<'a>,
 }
 
@@ -66,7 +70,10 @@ impl Resolver<'_> {
     /// # Errors
     /// What the kernel would answer, as far as that can be told.
     pub(super) fn program(&self, path: &[u8], directory: &str) -> Result<Program, Errno> {
-        self.with_interpreters(self.place(path, directory)?)
+        match self.found.again(&self.view.root, path) {
+            Some(program) => Ok(program),
+            None => self.with_interpreters(self.place(path, directory)?),
+        }
     }
 
     /// The program that a descriptor of the caller's names.
@@ -80,7 +87,7 @@ impl Resolver<'_> {
         let place = match self.name_of(&fd)? {
             Some(file) => {
                 let is_writable = self.is_writable(&fd, &file);
-                Place { called: file.clone(), links: Vec::new(), file, fd, is_writable }
+                Place { called: file.clone(), links: Vec::new(), file, fd, is_writable, path: None }
             }
             None => nameless(called, Vec::new(), fd)?,
         };
@@ -91,6 +98,8 @@ impl Resolver<'_> {
         let mut interpreters = Vec::new();
         let mut is_writable = place.is_writable;
         let mut last = place.fd;
+        let mut stamp = Stamp::of(&last)?;
+        let mut files = vec![place.path.map(|path| (path, stamp))];
         runs(&last)?;
         for depth in 0.. {
             let head = head(&last)?;
@@ -101,13 +110,18 @@ impl Resolver<'_> {
             let next = self.place(path, "cwd")?;
             runs(&next.fd)?;
             is_writable |= next.is_writable;
+            stamp = Stamp::of(&next.fd)?;
+            files.push(next.path.map(|path| (path, stamp)));
             interpreters.extend([next.called].into_iter().chain(next.links).chain([next.file]));
             interpreters.dedup();
             last = next.fd;
         }
-        let image = task::file_id(&last, "")?;
         let Place { called, links, file, .. } = place;
-        Ok(Program { called, links, file, interpreters, is_writable, image })
+        let program = Program { called, links, file, interpreters, is_writable, image: stamp.id };
+        if !is_writable && let Some(files) = files.into_iter().collect() {
+            self.found.note(&program, files);
+        }
+        Ok(program)
     }
 
     fn place(&self, path: &[u8], directory: &str) -> Result<Place, Errno> {
@@ -135,6 +149,7 @@ impl Resolver<'_> {
                         file: straight,
                         fd,
                         is_writable,
+                        path: given.is_absolute().then(|| path.to_owned()),
                     });
                 }
                 // There are links on the way.
@@ -142,7 +157,10 @@ impl Resolver<'_> {
                 Err(errno) => return Err(errno),
             }
         }
-        Walk::new(self, base, given).run()
+        let mut walk = Walk::new(self, base, given);
+        let place = walk.run()?;
+        let is_anybodys = given.is_absolute() && !walk.depends_on_caller;
+        Ok(Place { path: is_anybodys.then(|| path.to_owned()), ..place })
     }
 
     /// Where a directory of the caller's stands.
@@ -185,7 +203,7 @@ fn nameless(called: PathBuf, links: Vec<PathBuf>, fd: OwnedFd) -> Result<Place, 
     let mut called = called.into_os_string();
     called.push(" (deleted)");
     let called = PathBuf::from(called);
-    Ok(Place { file: called.clone(), called, links, fd, is_writable: true })
+    Ok(Place { file: called.clone(), called, links, fd, is_writable: true, path: None })
 }
 
 /// The way to a file, one name after the other.
@@ -200,16 +218,27 @@ struct Walk<'r, 'a> {
     called: PathBuf,
     links: Vec<PathBuf>,
     is_writable: bool,
+    /// Whether it went over a link of `/proc`.
+    depends_on_caller: bool,
 }
 
 impl<'r, 'a> Walk<'r, 'a> {
     fn new(resolver: &'r Resolver<'a>, base: PathBuf, given: &Path) -> Self {
         let rest = names(given);
         let own = rest.len();
-        Self { resolver, called: base.clone(), real: base, rest, own, links: Vec::new(), is_writable: false }
+        Self {
+            resolver,
+            called: base.clone(),
+            real: base,
+            rest,
+            own,
+            links: Vec::new(),
+            is_writable: false,
+            depends_on_caller: false,
+        }
     }
 
-    fn run(mut self) -> Result<Place, Errno> {
+    fn run(&mut self) -> Result<Place, Errno> {
         loop {
             let is_own = self.rest.len() <= self.own;
             // The way ended at a directory.
@@ -255,7 +284,7 @@ impl<'r, 'a> Walk<'r, 'a> {
     fn end(&mut self, file: PathBuf, fd: OwnedFd) -> Place {
         let is_writable = self.is_writable || self.resolver.is_writable(&fd, &file);
         let (called, links) = (std::mem::take(&mut self.called), std::mem::take(&mut self.links));
-        Place { called, links, file, fd, is_writable }
+        Place { called, links, file, fd, is_writable, path: None }
     }
 
     /// Goes on where a link leads.
@@ -295,6 +324,7 @@ impl<'r, 'a> Walk<'r, 'a> {
         name: &OsStr,
         path: PathBuf,
     ) -> Result<Option<Place>, Errno> {
+        self.depends_on_caller = true;
         let Caller::Thread(thread) = self.resolver.caller else { return Err(Errno::ACCESS) };
         let process = || task::process_of(thread).and_then(task::own_number);
         match name.as_bytes() {
@@ -348,6 +378,11 @@ fn names(path: &Path) -> VecDeque<OsString> {
 /// Opens what lies at a path that has no links but at its end, for its name only.
 pub(super) fn open_real(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
     open(root, path, ResolveFlags::NO_SYMLINKS, OFlags::NOFOLLOW)
+}
+
+/// Opens what a path leads to, for its name only.
+pub(super) fn open_followed(root: &OwnedFd, path: &[u8]) -> Result<OwnedFd, Errno> {
+    open(root, Path::new(OsStr::from_bytes(path)), ResolveFlags::empty(), OFlags::empty())
 }
 
 fn open(root: &OwnedFd, path: &Path, resolve: ResolveFlags, flags: OFlags) -> Result<OwnedFd, Errno> {

@@ -1,5 +1,6 @@
 //! The thread that answers for the starts beneath one reaper.
 
+use super::found::Found;
 use super::held::Held;
 use super::lineage::{Lineage, Origin, Pending, Processes};
 use super::listener::{Listener, Report};
@@ -24,11 +25,17 @@ pub(super) struct Watch {
     vouched: Arc<Vouched>,
     lineage: Mutex<Lineage>,
     unwritable: Unwritable,
+    found: Found,
 }
 
 impl Watch {
     fn new(vouched: Arc<Vouched>) -> Self {
-        Self { vouched, lineage: Mutex::default(), unwritable: Unwritable::default() }
+        Self {
+            vouched,
+            lineage: Mutex::default(),
+            unwritable: Unwritable::default(),
+            found: Found::default(),
+        }
     }
 
     fn lineage(&self) -> MutexGuard<'_, Lineage> {
@@ -118,8 +125,7 @@ impl Supervisor {
         }
         let call = Call::of(report);
         let thread = report.thread;
-        let resolver =
-            Resolver { view: &self.view, unwritable: &watch.unwritable, caller: Caller::Thread(thread) };
+        let resolver = self.resolver(&watch, Caller::Thread(thread));
         let path = Memory(thread).path(call.path)?;
         let program = call.find(&path, &resolver)?;
         let words = Memory(thread).words(call.words)?;
@@ -159,7 +165,7 @@ impl Supervisor {
             First::Place(path) => (path, &vouched.words),
         };
         let caller = Caller::Order(&vouched.directory);
-        let resolver = Resolver { view: &self.view, unwritable: &watch.unwritable, caller };
+        let resolver = self.resolver(watch, caller);
         let program = resolver.program(path.as_os_str().as_bytes(), "cwd")?;
         let task = Task::unseen(task::process_of(report.thread)?)?;
         let file = program.image;
@@ -182,6 +188,10 @@ impl Supervisor {
         let origin = Arc::new(Origin::new(path.clone(), arguments, coverage));
         watch.expect(Pending { thread: report.thread, task, file, origin });
         Ok(Answer::GoOn)
+    }
+
+    fn resolver<'a>(&'a self, watch: &'a Watch, caller: Caller<'a>) -> Resolver<'a> {
+        Resolver { view: &self.view, unwritable: &watch.unwritable, found: &watch.found, caller }
     }
 
     fn starter(&self, watch: &Watch, task: &Task) -> Starter {
