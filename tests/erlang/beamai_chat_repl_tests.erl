@@ -20,8 +20,15 @@ start(Program, Args, Env) ->
     ],
     Own = [{"BEAMAI_EBIN", Ebin}, {"TERM", "xterm"}, {"NO_COLOR", false} | Env],
     open_port({spawn_executable, Program}, [
-        {args, Args}, {env, None ++ Own}, exit_status, binary, stderr_to_stdout, {cd, "/tmp"}
+        {args, Args}, {env, None ++ Own}, exit_status, binary, stderr_to_stdout, {cd, own_directory()}
     ]).
+
+%% The tour looks around in it, so it is small. It goes with the chat.
+own_directory() ->
+    Dir = string:trim(os:cmd("mktemp -d")),
+    ok = file:write_file(filename:join(Dir, "notes.txt"), <<"a note\n">>),
+    put(own_directory, Dir),
+    Dir.
 
 script() ->
     filename:join([root(filename:dirname(beamai_nif:priv_file(""))), "scripts", "chat"]).
@@ -63,6 +70,7 @@ ended(Port) ->
     receive
         {Port, {exit_status, Status}} ->
             flush(Port),
+            ok = file:del_dir_r(get(own_directory)),
             Status
     after 15000 -> error(not_ended)
     end.
