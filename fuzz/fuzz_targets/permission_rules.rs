@@ -1,4 +1,4 @@
 //! Rules of permissions: what one allows, it denies where it stands in the other list.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| beamai_tools::fuzz::permission_rules(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| beamai_engine::fuzz::permission_rules(bytes));

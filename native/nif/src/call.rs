@@ -1,5 +1,6 @@
 //! Calls that run on the caller's own scheduler, and the judge.
 
+use beamai_wire::Services;
 use beamai_wire::{Dispatcher, Ended, Run};
 use rustler::{Atom, Binary, Encoder, Env, NewBinary, Term};
 use std::sync::LazyLock;
@@ -12,7 +13,7 @@ mod atoms {
 /// Most bytes that a call may touch on a dirty scheduler. Reading and hashing as much takes about a millisecond.
 const INLINE_BYTES: u64 = 1 << 20;
 
-pub(crate) static DISPATCHER: LazyLock<Dispatcher> = LazyLock::new(Dispatcher::new);
+pub(crate) static DISPATCHER: LazyLock<Dispatcher> = LazyLock::new(|| Dispatcher::new(Services::default()));
 
 /// Runs a call right here if it ends at once. `defer` when it would not: the settings are not [pinned](pin) yet,
 /// the arguments are too many to be looked at in no time, or the file is not in memory.

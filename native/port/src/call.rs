@@ -2,17 +2,19 @@
 //!
 //! On a terminal, the person there is asked for leave and answers questions; elsewhere nobody does.
 
+use beamai_services::services;
 use crate::args::{self, Usage};
 use crate::options::{self, HostOptions};
 use crate::refusal;
 use crate::starts;
 use crate::terminal::Terminal;
-use beamai_tools::context::Progress;
-use beamai_tools::display::Display;
-use beamai_tools::engine::{Call, Host, Outcome, Run};
-use beamai_tools::ops::question::Answers;
-use beamai_tools::text::json;
-use beamai_tools::{Reason, Result as ToolResult, ToolError, catalogue};
+use beamai_tool::Progress;
+use beamai_engine::display::Display;
+use beamai_engine::{Call, Host, Outcome, Run};
+use beamai_tool::question::Answers;
+use beamai_text::json;
+use beamai_base::{Reason, Result as ToolResult, ToolError};
+use beamai_engine::catalogue;
 use serde_json::{Map, Value};
 use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
@@ -68,7 +70,7 @@ pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
 
 fn run(options: Options, dialect: String, arguments: Map<String, Value>) -> ToolResult<Value> {
     let call = Call::new(options.tool, Some(dialect), arguments);
-    let host = Arc::new(Host::new(&options.host.settings()?)?);
+    let host = Arc::new(Host::new(&options.host.settings()?, Arc::new(services()))?);
     attended(&host, call, Terminal::of_this_program().map(Arc::new).as_ref())
 }
 

@@ -4,7 +4,7 @@
 //! and looks for journals then. It is in a process group of its own, so that a signal to the group of this program does
 //! not end both. Calls that change one file, or none, start nothing.
 
-use beamai_tools::workspace::journal;
+use beamai_workspace::journal;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::{Mutex, PoisonError};

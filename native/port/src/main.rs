@@ -34,25 +34,25 @@ fn main() -> ExitCode {
     // Not a command for people: the launcher of processes is this program again, started by itself.
     #[cfg(target_os = "linux")]
     if std::env::args_os().nth(1).is_some_and(|command| command == "launcher") {
-        return beamai_tools::process::launcher_main();
+        return beamai_process::launcher_main();
     }
     // Nor this: what tends commands, where `bwrap` has made the namespaces.
     #[cfg(target_os = "linux")]
     if std::env::args_os().nth(1).is_some_and(|command| command == "reaper") {
-        return beamai_tools::process::reaper_main();
+        return beamai_process::reaper_main();
     }
     // Nor this: what a command could try on the machine, for `doctor` and for tests.
     #[cfg(target_os = "linux")]
     if std::env::args_os().nth(1).is_some_and(|command| command == "attack") {
         let arguments = std::env::args_os().skip(2).map(|text| text.to_string_lossy().into_owned());
-        return beamai_tools::process::attack_main(&arguments.collect::<Vec<_>>());
+        return beamai_sandbox::attack_main(&arguments.collect::<Vec<_>>());
     }
     if std::env::args_os().nth(1).is_some_and(|command| command == keeper::COMMAND) {
         return keeper::main();
     }
     keeper::promise();
     #[cfg(target_os = "linux")]
-    beamai_tools::process::set_program("/proc/self/exe");
+    beamai_process::set_program("/proc/self/exe");
     let mut parser = lexopt::Parser::from_env();
     match run(&mut parser) {
         Ok(code) => code,

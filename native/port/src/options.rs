@@ -1,15 +1,16 @@
 //! The options by which `call` and `mcp` settle what tools may do.
 
 use crate::args::{Usage, text};
-use beamai_tools::context::Limits;
-use beamai_tools::engine::Settings;
-use beamai_tools::lsp::LspSettings;
-use beamai_tools::ops::skill::SkillSettings;
-use beamai_tools::policy::PolicyText;
-use beamai_tools::sandbox::{Sandbox, SandboxSettings};
-use beamai_tools::web_settings::{WebSettings, address};
-use beamai_tools::workspace::{Workspace, WorkspaceId};
-use beamai_tools::{Reason, Result as ToolResult, ToolError, catalogue};
+use beamai_tool::Limits;
+use beamai_engine::Settings;
+use beamai_tool::lsp_settings::LspSettings;
+use beamai_tool::SkillSettings;
+use beamai_policy::PolicyText;
+use beamai_isolation::{Sandbox, SandboxSettings};
+use beamai_tool::{WebSettings, web_settings::address};
+use beamai_workspace::{Workspace, WorkspaceId};
+use beamai_base::{Reason, Result as ToolResult, ToolError};
+use beamai_engine::catalogue;
 use serde_json::Value;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

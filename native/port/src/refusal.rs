@@ -1,6 +1,6 @@
 //! The errors of calls that needed an approval and got none.
 
-use beamai_tools::{Reason, ToolError};
+use beamai_base::{Reason, ToolError};
 use serde_json::Value;
 
 /// Nobody could be asked.

@@ -5,7 +5,8 @@
 //! the host sees a busy port.
 
 use crate::args::{self, Usage};
-use beamai_tools::{Reason, ToolError};
+use beamai_services::services;
+use beamai_base::{Reason, ToolError};
 use beamai_wire::frame::{self, Kind, MAX_WRITE, Request};
 use beamai_wire::{Busy, CancelToken, Dispatcher, Ended, Pool, Progress, Run};
 use std::collections::HashMap;
@@ -73,7 +74,7 @@ struct Shared {
 impl Server {
     fn new(output: File) -> Self {
         let shared =
-            Shared { dispatcher: Dispatcher::new(), output: Mutex::new(output), running: Mutex::default() };
+            Shared { dispatcher: Dispatcher::new(services()), output: Mutex::new(output), running: Mutex::default() };
         Self { shared: Arc::new(shared), pool: Pool::new("beamai-call", MOST_THREADS, MOST_WAITING) }
     }
 
@@ -117,7 +118,7 @@ impl Server {
     /// waits for that on a thread of its own: the pool may be full of calls that run for long.
     fn end(&self, id: &[u8], session: &str) {
         let done = beamai_wire::ok(&serde_json::Value::Null);
-        let Some(wait) = beamai_tools::session::end(session) else {
+        let Some(wait) = beamai_services::end_session(session) else {
             return self.shared.write(Kind::Reply, id, &done);
         };
         let (shared, own) = (Arc::clone(&self.shared), id.to_owned());

@@ -1,6 +1,6 @@
 //! Answers to questions about what a running command starts.
 
-use beamai_tools::engine::Call;
+use beamai_engine::Call;
 use serde_json::{Map, json};
 
 /// The call that answers the question of that id.

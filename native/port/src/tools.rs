@@ -1,10 +1,10 @@
 //! `beamai-port tools`: the catalogue as JSON.
 
 use crate::args::{self, Usage};
-use beamai_tools::catalogue;
-use beamai_tools::engine::listing;
-use beamai_tools::schema::{self, Provider};
-use beamai_tools::tool::Tool;
+use beamai_engine::catalogue;
+use beamai_engine::listing;
+use beamai_schema::{self as schema, Provider};
+use beamai_tool::Tool;
 use serde_json::Value;
 use std::process::ExitCode;
 

@@ -2,12 +2,14 @@
 
 use crate::hosts::Hosts;
 use crate::reply;
-use beamai_tools::display::Display;
-use beamai_tools::engine::{Call, Host, Outcome, Run, listing};
-use beamai_tools::schema::{self, Parameters, Provider};
-use beamai_tools::tool::Pace;
-use beamai_tools::workspace::Workspace;
-use beamai_tools::{Reason, Result, ToolError, catalogue};
+use beamai_tool::Services;
+use beamai_engine::display::Display;
+use beamai_engine::{Call, Host, Outcome, Run, listing};
+use beamai_schema::{self as schema, Parameters, Provider};
+use beamai_tool::Pace;
+use beamai_workspace::Workspace;
+use beamai_base::{Reason, Result, ToolError};
+use beamai_engine::catalogue;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -28,15 +30,14 @@ pub enum Ended {
 }
 
 /// Runs the calls of a door.
-#[derive(Default)]
 pub struct Dispatcher {
     hosts: Hosts,
 }
 
 impl Dispatcher {
-    /// A dispatcher without any host yet.
-    pub fn new() -> Self {
-        Self::default()
+    /// A dispatcher without any host yet, for a door with these services.
+    pub fn new(services: Services) -> Self {
+        Self { hosts: Hosts::new(services) }
     }
 
     /// Runs one call.
@@ -56,7 +57,7 @@ impl Dispatcher {
         }
         let host = self.hosts.get(settings)?;
         let call = parse_call(call).ok()?;
-        let tool = catalogue::find(&call.tool, call.dialect.as_deref()).ok()?;
+        let tool = host.find(&call.tool, call.dialect.as_deref()).ok()?;
         let run = || Run { inline_bytes: Some(CACHED_BYTES), must_not_wait: true, ..Run::default() };
         match tool.traits().pace {
             Pace::Instant => reply_to(host.call(call, Run::default())),
@@ -124,7 +125,7 @@ fn parse_call(call: &[u8]) -> Result<Call> {
 /// The tools of a dialect: `{ok, [Listing]}`.
 pub fn tools(dialect: &str) -> Vec<u8> {
     let list =
-        |registry: &beamai_tools::registry::Registry| registry.iter().map(|tool| listing(&**tool)).collect();
+        |registry: &beamai_tool::Registry| registry.iter().map(|tool| listing(&**tool)).collect();
     answer(catalogue::dialect(dialect).map(list))
 }
 

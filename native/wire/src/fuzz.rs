@@ -3,7 +3,7 @@
 
 use crate::frame::{self, Request};
 use crate::{decode, encode};
-use beamai_tools::engine::{Call, Settings};
+use beamai_engine::{Call, Settings};
 use std::io::{self, Read};
 
 /// Gives bytes one by one.

@@ -3,8 +3,9 @@
 //! A kernel is plain data and sends its settings with every call. The door makes a host of them once (opens
 //! the workspace, checks the policy) and finds it again by the settings' bytes.
 
-use beamai_tools::engine::{Host, Settings};
-use beamai_tools::{Reason, Result, ToolError};
+use beamai_tool::Services;
+use beamai_engine::{Host, Settings};
+use beamai_base::{Reason, Result, ToolError};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -12,9 +13,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// Hosts kept at once; the oldest makes room for a new one and is made again when it is needed.
 const MOST: usize = 256;
 
-#[derive(Default)]
 pub(crate) struct Hosts {
     kept: RwLock<Kept>,
+    services: Arc<Services>,
 }
 
 #[derive(Default)]
@@ -30,6 +31,11 @@ thread_local! {
 }
 
 impl Hosts {
+    /// No hosts yet, of a door with these services.
+    pub(crate) fn new(services: Services) -> Self {
+        Self { kept: RwLock::default(), services: Arc::new(services) }
+    }
+
     /// The host of these settings, if it was made already. Takes no time to speak of.
     pub(crate) fn get(&self, settings: &[u8]) -> Option<Arc<Host>> {
         LAST.with_borrow_mut(|last| {
@@ -54,7 +60,7 @@ impl Hosts {
     }
 
     fn make(&self, settings: &[u8]) -> Result<Arc<Host>> {
-        let host = Arc::new(Host::new(&parse(settings)?)?);
+        let host = Arc::new(Host::new(&parse(settings)?, Arc::clone(&self.services))?);
         let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
         if kept.by_settings.len() >= MOST {
             let oldest =

@@ -1,7 +1,7 @@
 //! JSON text to terms and back, for hosts whose own library has no JSON.
 
 use crate::reply;
-use beamai_tools::{Reason, ToolError};
+use beamai_base::{Reason, ToolError};
 use serde_json::Value;
 
 /// JSON text as a term: `{ok, Value}`, or an error that says where the text is wrong.

@@ -24,8 +24,8 @@ pub use pool::{Busy, Pool};
 pub use protocol::{Parsed, Protocol, ResponseStream, format_result};
 pub use reply::{error, ok};
 
-pub use beamai_tools::cancel::CancelToken;
-pub use beamai_tools::context::Progress;
-pub use beamai_tools::engine::Run;
-pub use beamai_tools::protocol::format_error;
-pub use beamai_tools::workspace::journal;
+pub use beamai_base::CancelToken;
+pub use beamai_tool::{Progress, Services};
+pub use beamai_engine::Run;
+pub use beamai_text_protocol::format_error;
+pub use beamai_workspace::journal;

@@ -84,7 +84,7 @@ impl Shared {
     fn work(&self) {
         while let Some(job) = self.next() {
             // A job answers its own panics; one that escapes must not take the thread's count with it.
-            _ = beamai_tools::panics::caught(job);
+            _ = beamai_base::panics::caught(job);
         }
     }
 

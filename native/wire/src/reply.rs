@@ -2,11 +2,11 @@
 //! `{delegate, Delegation}`, `{consult, Consultation}`.
 
 use crate::etf::{encode_tagged, encode_tagged_pair};
-use beamai_tools::ToolError;
-use beamai_tools::consultation::Consultation;
-use beamai_tools::ops::question::Question;
-use beamai_tools::ops::task::Delegation;
-use beamai_tools::session::SessionState;
+use beamai_base::ToolError;
+use beamai_tool::Consultation;
+use beamai_tool::question::Question;
+use beamai_tool::delegation::Delegation;
+use beamai_tool::SessionState;
 use serde_json::{Value, json};
 
 /// `{ok, Value}`.

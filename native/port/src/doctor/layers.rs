@@ -1,10 +1,12 @@
 //! The layers of isolation, each with an attempt that it prevents.
 
+use beamai_services::services;
 use super::{Layer, State};
-use beamai_tools::Reason;
-use beamai_tools::engine::{Call, Host, Outcome, Run};
-use beamai_tools::workspace::Workspace;
+use beamai_base::Reason;
+use beamai_engine::{Call, Host, Outcome, Run};
+use beamai_workspace::Workspace;
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
@@ -113,7 +115,7 @@ fn host(scene: &Scene, sandbox: Value) -> Result<Host, String> {
     let workspace = Workspace::open(&scene.path("ws")).map_err(|error| error.message)?.id();
     let settings = json!({"workspace": workspace, "permissions": {"default": "allow"}, "sandbox": sandbox});
     let settings = serde_json::from_value(settings).map_err(|error| error.to_string())?;
-    Host::new(&settings).map_err(|error| error.message)
+    Host::new(&settings, Arc::new(services())).map_err(|error| error.message)
 }
 
 fn succeeds(host: &Host, program: &Path, attempt: &str) -> Result<bool, String> {

@@ -5,10 +5,10 @@ mod layers;
 mod text;
 
 use crate::args::{self, Usage};
-use beamai_tools::lsp::LspSettings;
+use beamai_tool::lsp_settings::LspSettings;
 #[cfg(target_os = "linux")]
-use beamai_tools::lsp::Presence;
-use beamai_tools::workspace::Workspace;
+use beamai_lsp::Presence;
+use beamai_workspace::Workspace;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -123,7 +123,7 @@ fn examine(workspace: &Workspace) -> Report {
         Err(problem) => (Vec::new(), None, Some(problem)),
     };
     let is_there = |layer: &Layer| matches!(layer.state, State::Proved | State::On | State::NotNeeded);
-    let git = beamai_tools::ops::git::presence(workspace);
+    let git = beamai_git::presence(workspace);
     Report {
         required_works: problem.is_none() && layers.iter().all(is_there),
         by,
@@ -148,7 +148,7 @@ fn layers() -> Result<(Vec<Layer>, Option<String>), String> {
 
 #[cfg(target_os = "linux")]
 fn servers(workspace: &Path) -> Vec<Server> {
-    let found = beamai_tools::lsp::presence(&LspSettings::default(), workspace).into_iter();
+    let found = beamai_lsp::presence(&LspSettings::default(), workspace).into_iter();
     let server = |one: Presence| Server {
         language: one.language,
         program: one.program,

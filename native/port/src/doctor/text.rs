@@ -1,7 +1,7 @@
 //! The report for people.
 
 use super::{Layer, Report, State, programs, servers};
-use beamai_tools::workspace::Workspace;
+use beamai_workspace::Workspace;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -51,7 +51,7 @@ pub(super) fn missing(workspace: Option<&Workspace>) -> String {
     for program in programs().iter().filter(|program| program.path.is_none()) {
         lines.push(format!("{} is not on the PATH; needed for {}", program.name, program.needed_for));
     }
-    if let Some(problem) = workspace.and_then(|workspace| beamai_tools::ops::git::presence(workspace).problem)
+    if let Some(problem) = workspace.and_then(|workspace| beamai_git::presence(workspace).problem)
     {
         lines.push(format!("no git repository for the git tools: {problem}"));
     }

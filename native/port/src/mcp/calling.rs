@@ -7,11 +7,11 @@ use super::server::Shared;
 use super::session::{Running, Session};
 use crate::refusal;
 use crate::starts;
-use beamai_tools::context::Progress;
-use beamai_tools::engine::{Call, Outcome, Run};
-use beamai_tools::ops::question::{Answers, Question};
-use beamai_tools::tool::Tool;
-use beamai_tools::{Reason, ToolError};
+use beamai_tool::Progress;
+use beamai_engine::{Call, Outcome, Run};
+use beamai_tool::question::{Answers, Question};
+use beamai_tool::Tool;
+use beamai_base::{Reason, ToolError};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, InputRequiredResult, ProgressNotificationParam, ProgressToken,
 };

@@ -1,7 +1,7 @@
 //! Forms that a client shows to its user, and what comes back.
 
-use beamai_tools::ops::question::{Answer, Answers, Choice, Question};
-use beamai_tools::text::{one_line, printable};
+use beamai_tool::question::{Answer, Answers, Choice, Question};
+use beamai_text::{one_line, printable};
 use rmcp::model::{ElicitResult, ElicitationAction, ElicitationSchema};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -170,7 +170,7 @@ fn form(message: String, fields: Map<String, Value>, required: &[String]) -> For
 #[cfg(test)]
 mod tests {
     use super::*;
-    use beamai_tools::ops::question::Choice;
+    use beamai_tool::question::Choice;
 
     fn question(labels: &[&str], multi_select: bool) -> Question {
         let choice = |label: &&str| Choice { label: (*label).into(), description: "so".into() };

@@ -1,8 +1,8 @@
 //! The catalogue as the protocol lists it.
 
-use beamai_tools::catalogue;
-use beamai_tools::schema::{self, Provider};
-use beamai_tools::tool::Tool;
+use beamai_engine::catalogue;
+use beamai_schema::{self as schema, Provider};
+use beamai_tool::Tool;
 use rmcp::model::{JsonObject, Tool as Listed, ToolAnnotations};
 use serde_json::Value;
 use std::sync::Arc;

@@ -25,9 +25,10 @@ mod session;
 mod signals;
 mod temp_dir;
 
+use beamai_services::services;
 use crate::args::{self, Usage};
 use crate::options::{self, HostOptions};
-use beamai_tools::engine::Host;
+use beamai_engine::Host;
 use server::{Server, Shared};
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -59,7 +60,7 @@ pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
     let Some(options) = options(parser)? else { return Ok(args::print(&[HELP, options::HELP].concat())) };
     let dialect = options.host.dialect()?;
     let settings = options.host.settings().map_err(|error| Usage(error.message))?;
-    let host = Host::new(&settings).map_err(|error| Usage(error.message))?;
+    let host = Host::new(&settings, Arc::new(services())).map_err(|error| Usage(error.message))?;
     let shared = Arc::new(Shared::new(host, settings.workspace.path, dialect));
     temp_dir::sweep();
     let runtime = runtime()?;

@@ -1,7 +1,7 @@
 //! Results and errors as the protocol has them.
 
-use beamai_tools::ToolError;
-use beamai_tools::tool::Tool;
+use beamai_base::ToolError;
+use beamai_tool::Tool;
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ fn take_image(tool: &dyn Tool, value: &mut Value) -> Option<ContentBlock> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use beamai_tools::catalogue;
+    use beamai_engine::catalogue;
 
     fn done_by(dialect: &str, tool: &str, value: Value) -> Value {
         let tool = catalogue::find(tool, Some(dialect)).unwrap();

@@ -2,9 +2,10 @@
 
 use super::session::{Session, Sessions};
 use super::{calling, listing};
-use beamai_tools::engine::Host;
-use beamai_tools::tool::Tool;
-use beamai_tools::{ToolError, catalogue};
+use beamai_engine::Host;
+use beamai_tool::Tool;
+use beamai_base::ToolError;
+use beamai_engine::catalogue;
 use beamai_wire::Pool;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, Implementation,
@@ -67,7 +68,7 @@ impl Shared {
                 format!("{name} is not offered here: it needs an agent, and here the client is the agent")
             }
         };
-        let error = ToolError::new(beamai_tools::Reason::UnknownTool, message.clone());
+        let error = ToolError::new(beamai_base::Reason::UnknownTool, message.clone());
         let error = ToolError { tool: name.to_owned(), ..error };
         ErrorData::invalid_params(format!("Unknown tool: {message}"), Some(error.to_value()))
     }

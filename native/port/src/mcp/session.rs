@@ -1,11 +1,11 @@
 //! Sessions: what outlives a call, for as long as a client is connected.
 
 use super::temp_dir::PrivateDir;
-use beamai_tools::cancel::CancelToken;
-use beamai_tools::engine::{Call, CallSession, Host, Outcome, Run};
-use beamai_tools::session::SessionState;
-use beamai_tools::tool::Tool;
-use beamai_tools::{Reason, ToolError};
+use beamai_base::CancelToken;
+use beamai_engine::{Call, CallSession, Host, Outcome, Run};
+use beamai_tool::SessionState;
+use beamai_tool::Tool;
+use beamai_base::{Reason, ToolError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -132,7 +132,7 @@ impl Session {
         let _ending = lock(&self.ending);
         self.held().has_ended = true;
         self.cancel_all();
-        if let Some(wait) = beamai_tools::session::end(&self.id) {
+        if let Some(wait) = beamai_services::end_session(&self.id) {
             wait();
         }
         let temp = self.held().temp.take();

@@ -1,0 +1,241 @@
+//! The one error type of every tool: five kinds, a reason, a message, details.
+//!
+//! A message says what was wrong, with the value, and what to do next. It is read by a model at least as
+//! often as by a person.
+
+use serde_json::{Map, Value};
+use std::fmt;
+
+/// What a tool returns.
+pub type Result<T, E = ToolError> = std::result::Result<T, E>;
+
+/// The five kinds of error that a caller can tell apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The policy or the workspace does not permit the call.
+    PermissionDenied,
+    /// The tool, file or directory that was named is not there.
+    NotFound,
+    /// Time ran out; what was done is in the details.
+    Timeout,
+    /// An argument is wrong; the same call can never succeed.
+    InvalidInput,
+    /// The call was right and its work failed.
+    ExecutionFailed,
+}
+
+impl ErrorKind {
+    /// The kind's name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::PermissionDenied => "permission_denied",
+            Self::NotFound => "not_found",
+            Self::Timeout => "timeout",
+            Self::InvalidInput => "invalid_input",
+            Self::ExecutionFailed => "execution_failed",
+        }
+    }
+}
+
+macro_rules! reasons {
+    ($($(#[$doc:meta])* $name:ident = $text:literal : $kind:ident,)*) => {
+        /// Why a call failed, finer than [`ErrorKind`]. Every reason belongs to exactly one kind.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Reason { $($(#[$doc])* $name,)* }
+
+        impl Reason {
+            /// Every reason there is.
+            pub const ALL: &'static [Reason] = &[$(Reason::$name,)*];
+
+            /// The reason's name on the wire.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+
+            /// The kind that the reason belongs to.
+            pub fn kind(self) -> ErrorKind {
+                match self { $(Self::$name => ErrorKind::$kind,)* }
+            }
+        }
+    };
+}
+
+reasons! {
+    /// No tool has that name.
+    UnknownTool = "unknown_tool": NotFound,
+    /// No file or directory has that path.
+    NoSuchFile = "no_such_file": NotFound,
+    /// The workspace is not where it was, or is another directory.
+    WorkspaceGone = "workspace_gone": NotFound,
+    /// No skill has that name.
+    NoSuchSkill = "no_such_skill": NotFound,
+    /// The session's temporary directory is gone; the host makes another.
+    NoTempDir = "no_temp_dir": ExecutionFailed,
+    /// No background command of the session has that id.
+    NoSuchCommand = "no_such_command": NotFound,
+    /// No sub-agent has that name.
+    NoSuchAgent = "no_such_agent": NotFound,
+    /// Unknown, missing, ill-typed or out-of-range arguments.
+    InvalidArgument = "invalid_argument": InvalidInput,
+    /// A regular expression or glob that cannot be compiled.
+    InvalidPattern = "invalid_pattern": InvalidInput,
+    /// The text to replace does not occur.
+    NoMatch = "no_match": InvalidInput,
+    /// The text to replace occurs more than once.
+    Ambiguous = "ambiguous": InvalidInput,
+    /// A regular file is needed and the path names something else.
+    NotAFile = "not_a_file": InvalidInput,
+    /// A file is needed and the path names a directory.
+    IsADirectory = "is_a_directory": InvalidInput,
+    /// A directory is needed and the path names something else.
+    NotADirectory = "not_a_directory": InvalidInput,
+    /// The file holds no text.
+    BinaryFile = "binary_file": InvalidInput,
+    /// Text cannot be read or written in that encoding.
+    InvalidEncoding = "invalid_encoding": InvalidInput,
+    /// The new text says that text is left out, and would take it away.
+    Placeholder = "placeholder": InvalidInput,
+    /// A file is to be made where one stands already.
+    AlreadyExists = "already_exists": InvalidInput,
+    /// The input is over a limit.
+    TooLarge = "too_large": InvalidInput,
+    /// The path leaves the workspace.
+    OutsideWorkspace = "outside_workspace": PermissionDenied,
+    /// What was opened is not what rules or a person allowed.
+    Changed = "changed": PermissionDenied,
+    /// A rule or a person refused.
+    Denied = "denied": PermissionDenied,
+    /// The call needs an approval and nobody could be asked.
+    NeedsApproval = "needs_approval": PermissionDenied,
+    /// The operating system refused access.
+    AccessDenied = "access_denied": PermissionDenied,
+    /// The file changed since it was read.
+    Stale = "stale": ExecutionFailed,
+    /// The state that things are in does not permit it; something else must be done first.
+    BadState = "bad_state": ExecutionFailed,
+    /// It would take a program that this tool never starts; the shell can.
+    NeedsShell = "needs_shell": ExecutionFailed,
+    /// Too much is under way; try again later.
+    Busy = "busy": ExecutionFailed,
+    /// The caller cancelled, or is gone.
+    Cancelled = "cancelled": ExecutionFailed,
+    /// The port program died, or this door cannot run the tool.
+    DoorLost = "door_lost": ExecutionFailed,
+    /// The tool panicked: a defect of the tool.
+    Crash = "crash": ExecutionFailed,
+    /// The operating system reported an error.
+    Io = "io": ExecutionFailed,
+    /// A language server ended, sent nonsense, or answered with an error.
+    LanguageServer = "language_server": ExecutionFailed,
+    /// A server of tools ended, sent nonsense, or answered with an error.
+    McpServer = "mcp_server": ExecutionFailed,
+    /// A server's tool says that it failed.
+    ToolFailed = "tool_failed": ExecutionFailed,
+    /// The network, or the server at its other end, failed.
+    Network = "network": ExecutionFailed,
+    /// The host has not configured what the tool needs.
+    NotConfigured = "not_configured": ExecutionFailed,
+    /// The host has no sub-agents.
+    NoAgents = "no_agents": ExecutionFailed,
+    /// A required layer of isolation is not there.
+    IsolationUnavailable = "isolation_unavailable": ExecutionFailed,
+    /// What was started took more memory than it may.
+    OutOfMemory = "out_of_memory": ExecutionFailed,
+    /// Time ran out.
+    Timeout = "timeout": Timeout,
+}
+
+/// An error as it reaches the caller.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{message}")]
+pub struct ToolError {
+    /// The tool that was called, by the name it was called by; empty until the engine fills it in.
+    pub tool: String,
+    /// Why.
+    pub reason: Reason,
+    /// What was wrong and what to do next.
+    pub message: String,
+    /// Facts for programs: the file, the nearest lines, the output so far.
+    pub details: Box<Map<String, Value>>,
+}
+
+impl ToolError {
+    /// An error without details.
+    pub fn new(reason: Reason, message: impl Into<String>) -> Self {
+        Self { tool: String::new(), reason, message: message.into(), details: Box::default() }
+    }
+
+    /// Adds one detail.
+    #[must_use]
+    pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.details.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// Names the file that the error is about.
+    #[must_use]
+    pub fn file(self, path: impl fmt::Display) -> Self {
+        self.with("file", path.to_string())
+    }
+
+    /// The error's kind.
+    pub fn kind(&self) -> ErrorKind {
+        self.reason.kind()
+    }
+
+    /// An operating-system error about `path`, as the reason that fits it.
+    pub fn io(action: &str, path: impl fmt::Display, error: impl Into<std::io::Error>) -> Self {
+        let error = error.into();
+        let (reason, advice) = match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
+            Some(rustix::io::Errno::NOENT) => {
+                (Reason::NoSuchFile, "; check the path, or list the directory to see what is there")
+            }
+            Some(rustix::io::Errno::NOTDIR) => {
+                (Reason::NotADirectory, "; a part of the path is not a directory")
+            }
+            Some(rustix::io::Errno::ISDIR) => (Reason::IsADirectory, "; name a file in it"),
+            Some(rustix::io::Errno::XDEV) => (Reason::OutsideWorkspace, "; use a path inside the workspace"),
+            Some(rustix::io::Errno::LOOP) => {
+                (Reason::InvalidArgument, "; the path is a loop of symbolic links")
+            }
+            Some(rustix::io::Errno::NAMETOOLONG) => (Reason::InvalidArgument, "; use a shorter path"),
+            Some(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => {
+                (Reason::AccessDenied, "; the operating system does not permit it")
+            }
+            Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE) => {
+                (Reason::Busy, "; too much is under way: try again later")
+            }
+            _ => (Reason::Io, ""),
+        };
+        Self::new(reason, format!("cannot {action} {path}: {}{advice}", describe(&error))).file(path)
+    }
+
+    /// The error as a JSON object with the keys `tool`, `error_type`, `message`, `details`.
+    pub fn to_value(&self) -> Value {
+        let mut details = Map::new();
+        details.insert("reason".to_owned(), self.reason.as_str().into());
+        details.extend((*self.details).clone());
+        serde_json::json!({
+            "tool": self.tool,
+            "error_type": self.kind().as_str(),
+            "message": self.message,
+            "details": details,
+        })
+    }
+}
+
+/// For conversions that cannot fail.
+impl From<std::convert::Infallible> for ToolError {
+    fn from(never: std::convert::Infallible) -> Self {
+        match never {}
+    }
+}
+
+/// The operating system's text without Rust's "(os error N)", which helps no reader.
+pub fn describe(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error") {
+        Some(at) => text[..at].to_lowercase(),
+        None => text,
+    }
+}

@@ -1,0 +1,16 @@
+//! What every crate of beamai takes for granted: the one error type, a token that says "stop", and a few small things.
+
+#![forbid(unsafe_code)]
+
+mod cancel;
+pub mod domain;
+mod error;
+mod nearest;
+pub mod panics;
+mod retry;
+
+pub use cancel::CancelToken;
+pub use domain::Domains;
+pub use error::{ErrorKind, Reason, Result, ToolError, describe};
+pub use nearest::nearest;
+pub use retry::retry;

@@ -1,0 +1,32 @@
+//! "Did you mean": the known names that a wrong one resembles.
+
+/// Longest name that is compared: comparing takes time, and nothing is named at such length.
+const LONGEST: usize = 256;
+
+/// Up to three of `names` that resemble `wrong`, nearest first.
+pub fn nearest<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    if wrong.len() > LONGEST {
+        return Vec::new();
+    }
+    let mut scored: Vec<(f32, &str)> =
+        names.map(|name| (similarity(wrong, name), name)).filter(|(score, _)| *score >= 0.6).collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+    scored.into_iter().take(3).map(|(_, name)| name).collect()
+}
+
+fn similarity(a: &str, b: &str) -> f32 {
+    let (a, b) = (a.to_lowercase(), b.to_lowercase());
+    similar::TextDiff::from_chars(a.as_str(), b.as_str()).ratio()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_typo_finds_its_name_and_nonsense_finds_none() {
+        let names = ["file_read", "file_write", "shell_exec"];
+        assert_eq!(nearest("file_raed", names.into_iter())[0], "file_read");
+        assert!(nearest("zzz", names.into_iter()).is_empty());
+    }
+}

@@ -1,0 +1,19 @@
+//! Arguments of git that the judge has to know: where it works, and what is only a message.
+
+use super::word::Word;
+
+/// The directories that git changes to first, by `-C` at the beginning of its arguments.
+pub(super) fn elsewhere(args: &[Word]) -> impl Iterator<Item = &Word> {
+    let pairs = args.chunks_exact(2).take_while(|pair| pair[0].text().as_deref() == Some("-C"));
+    pairs.map(|pair| &pair[1]).take_while(|word| !word.may_split())
+}
+
+/// Whether an argument of git is a message, which names nothing. The arguments begin with git's command.
+pub fn is_message(args: &[Word], at: usize) -> bool {
+    let is = |at: usize, names: &[&str]| args[at].text().is_some_and(|text| names.contains(&&*text));
+    at > 1
+        && is(0, &["commit", "tag", "merge"])
+        && is(at - 1, &["-m", "-am", "--message"])
+        && !(0..at).any(|at| is(at, &["--"]))
+        && !args[..=at].iter().any(Word::may_split)
+}

@@ -1,0 +1,174 @@
+//! What the tools of the dialect take.
+
+use beamai_files::FileRead;
+use beamai_port_tools::lsp::{Lsp, LspDiagnostics, LspOperation};
+use beamai_session::question;
+use beamai_tool::question::Choice;
+use beamai_search::{glob, grep, list};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+fn one() -> i64 {
+    1
+}
+
+fn fifty() -> u64 {
+    50
+}
+
+fn two_hundred() -> usize {
+    200
+}
+
+fn here() -> String {
+    ".".to_owned()
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Read {
+    /// Path of the file, relative to the workspace or absolute inside it.
+    path: String,
+    /// First line to read, counted from 1. A negative number counts from the end: -20 begins with the twentieth line
+    /// from the end.
+    #[serde(default = "one")]
+    offset: i64,
+    /// Most lines to read.
+    #[serde(default = "fifty")]
+    #[schemars(range(min = 1, max = 200))]
+    limit: u64,
+}
+
+impl From<Read> for FileRead {
+    fn from(read: Read) -> Self {
+        Self::lines(read.path, read.offset, read.limit)
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct List {
+    /// Directory to list.
+    #[serde(default = "here")]
+    path: String,
+}
+
+impl From<List> for list::List {
+    fn from(list: List) -> Self {
+        Self::all(list.path)
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Glob {
+    /// Glob pattern of paths relative to the workspace, never absolute: "*.md" finds files in the workspace itself,
+    /// "**/*.md" at any depth, "src/**" everything under src.
+    pattern: String,
+}
+
+impl From<Glob> for glob::Glob {
+    fn from(glob: Glob) -> Self {
+        Self::plain(glob.pattern, here())
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Grep {
+    /// Regular expression that is looked for in each line.
+    pattern: String,
+    /// Directory or file to search.
+    #[serde(default = "here")]
+    path: String,
+    /// Most matches to return.
+    #[serde(default = "two_hundred")]
+    #[schemars(range(min = 1, max = 100_000))]
+    max_matches: usize,
+}
+
+impl From<Grep> for grep::Grep {
+    fn from(grep: Grep) -> Self {
+        Self::plain(grep.pattern, grep.path, grep.max_matches)
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Ask {
+    /// The questions, put one after the other.
+    #[schemars(length(min = 1, max = 4))]
+    questions: Vec<Question>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Question {
+    /// The question, a full sentence.
+    question: String,
+    /// Two to four options, the recommended one first: it is marked as such. None for free text.
+    #[schemars(length(max = 4))]
+    options: Vec<Choice>,
+}
+
+impl From<Ask> for question::Ask {
+    fn from(ask: Ask) -> Self {
+        let questions = ask.questions.into_iter().map(|Question { question, options }| question::Question {
+            question,
+            header: None,
+            options,
+            multi_select: false,
+        });
+        Self { questions: questions.collect(), recommends: true }
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Diagnose {
+    /// The file to check.
+    path: String,
+}
+
+impl From<Diagnose> for LspDiagnostics {
+    fn from(diagnose: Diagnose) -> Self {
+        Self { path: Some(diagnose.path), largest: None }
+    }
+}
+
+/// A symbol in a file.
+#[derive(Deserialize, JsonSchema)]
+struct Position {
+    /// The file that the symbol is in.
+    path: String,
+    /// Line of the symbol, counted from 1.
+    #[schemars(range(min = 1))]
+    line: u64,
+    /// Any character of the symbol's name in that line, counted from 1.
+    #[schemars(range(min = 1))]
+    character: u64,
+}
+
+impl Position {
+    fn asked(self, operation: LspOperation) -> Lsp {
+        let Self { path, line, character } = self;
+        Lsp { operation, path, line: Some(line), character: Some(character), query: None }
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Define {
+    #[serde(flatten)]
+    at: Position,
+}
+
+impl From<Define> for Lsp {
+    fn from(define: Define) -> Self {
+        define.at.asked(LspOperation::GoToDefinition)
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Hover {
+    #[serde(flatten)]
+    at: Position,
+}
+
+impl From<Hover> for Lsp {
+    fn from(hover: Hover) -> Self {
+        hover.at.asked(LspOperation::Hover)
+    }
+}

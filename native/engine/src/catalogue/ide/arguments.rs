@@ -1,0 +1,137 @@
+//! What the tools of the dialect take.
+
+use beamai_base::{Reason, Result, ToolError};
+use beamai_files::{FileRead, FileWrite};
+use beamai_search::{glob::Glob, grep::Grep};
+use beamai_port_tools::lsp::LspDiagnostics;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// Most bytes of a file.
+const LARGEST: u64 = 10 << 20;
+
+/// The path, or pattern of paths, unless a component of it is `..`.
+fn straight(path: String) -> Result<String> {
+    if !path.split('/').any(|component| component == "..") {
+        return Ok(path);
+    }
+    let message =
+        format!("the path {path:?} has a \"..\" component, which is not allowed; write the path without it");
+    Err(ToolError::new(Reason::OutsideWorkspace, message).file(path))
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct ReadFile {
+    /// Path of the file, relative to the workspace or absolute inside it, such as "src/index.ts".
+    path: String,
+}
+
+impl TryFrom<ReadFile> for FileRead {
+    type Error = ToolError;
+
+    fn try_from(read: ReadFile) -> Result<Self> {
+        Ok(Self { largest: Some(LARGEST), ..Self::lines(straight(read.path)?, 1, u64::MAX) })
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct WriteFile {
+    /// Path of the file, relative to the workspace or absolute inside it, such as "src/index.ts".
+    path: String,
+    /// The text, which becomes the whole file.
+    content: String,
+}
+
+impl TryFrom<WriteFile> for FileWrite {
+    type Error = ToolError;
+
+    fn try_from(write: WriteFile) -> Result<Self> {
+        Ok(Self { largest: Some(LARGEST), ..Self::whole(straight(write.path)?, write.content) })
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct ListFiles {
+    /// Directory whose files are listed; "." is the workspace.
+    directory: String,
+    /// Glob pattern, matched against the path relative to the directory: "**/*.ts" finds files at any depth. The
+    /// default lists the files of the directory itself.
+    #[serde(default = "any")]
+    pattern: String,
+}
+
+fn any() -> String {
+    "*".to_owned()
+}
+
+impl TryFrom<ListFiles> for Glob {
+    type Error = ToolError;
+
+    fn try_from(list: ListFiles) -> Result<Self> {
+        Ok(Self::plain(straight(list.pattern)?, straight(list.directory)?))
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct SearchCode {
+    /// What to search for.
+    query: String,
+    /// How to search.
+    options: Option<SearchOptions>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct SearchOptions {
+    /// Whether upper and lower case are told apart.
+    #[serde(default)]
+    case_sensitive: bool,
+    /// Whether the query is a regular expression.
+    #[serde(default)]
+    regex: bool,
+    /// Only search files whose path matches this glob, such as "*.ts".
+    #[serde(default)]
+    glob: Option<String>,
+    /// Most matches to return.
+    #[serde(default = "most_results")]
+    #[schemars(range(min = 1, max = 100_000))]
+    max_results: usize,
+}
+
+fn most_results() -> usize {
+    200
+}
+
+impl Default for SearchOptions {
+    fn default() -> Self {
+        Self { case_sensitive: false, regex: false, glob: None, max_results: most_results() }
+    }
+}
+
+impl TryFrom<SearchCode> for Grep {
+    type Error = ToolError;
+
+    fn try_from(search: SearchCode) -> Result<Self> {
+        let SearchOptions { case_sensitive, regex, glob, max_results } = search.options.unwrap_or_default();
+        Ok(Self {
+            glob: glob.map(straight).transpose()?,
+            case_insensitive: !case_sensitive,
+            literal: !regex,
+            largest: Some(LARGEST),
+            ..Self::plain(search.query, ".".to_owned(), max_results)
+        })
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct GetDiagnostics {
+    /// The file to check; without it, every file that the language servers of the workspace know is told of.
+    file: Option<String>,
+}
+
+impl TryFrom<GetDiagnostics> for LspDiagnostics {
+    type Error = ToolError;
+
+    fn try_from(get: GetDiagnostics) -> Result<Self> {
+        Ok(Self { path: get.file.map(straight).transpose()?, largest: Some(LARGEST) })
+    }
+}

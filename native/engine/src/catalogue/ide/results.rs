@@ -1,0 +1,46 @@
+//! What the tools of the dialect return where it is not what the operation gives.
+
+use beamai_files::FileContent;
+use beamai_text::LineEnding;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Read {
+    /// All of the text, with its line ends as in the file. Empty for an image.
+    content: String,
+    /// How many lines it has; 0 for an image.
+    lines: u64,
+    /// Encoding that the text was decoded from; null for an image.
+    encoding: Option<String>,
+    /// How lines end.
+    line_ending: LineEnding,
+    /// BLAKE3 hash of the file.
+    hash: Option<String>,
+    /// Size of the file in bytes.
+    size: u64,
+    /// True when the file has bytes that are no characters in its encoding; content has U+FFFD for them.
+    lossy: bool,
+    /// The image, base64-encoded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    image_base64: Option<String>,
+    /// Media type of the image.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    media_type: Option<String>,
+}
+
+impl From<FileContent> for Read {
+    fn from(read: FileContent) -> Self {
+        Self {
+            content: read.content,
+            lines: read.total_lines.unwrap_or(0),
+            encoding: read.encoding,
+            line_ending: read.line_ending,
+            hash: read.hash,
+            size: read.size,
+            lossy: read.lossy,
+            image_base64: read.image_base64,
+            media_type: read.media_type,
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! What the tools of the dialect take.
+
+use beamai_files::{FileEdit, FileRead, FileWrite};
+use beamai_search::{grep::{self, OutputMode}, glob};
+use beamai_port_tools::{lsp::{self, LspOperation}, web};
+use beamai_session::{question, todo::{NewTodo, TodoReplace}};
+use beamai_tool::{question::Choice, todo::Status};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// Most matches of a search.
+const MATCHES: usize = 1000;
+
+fn one() -> i64 {
+    1
+}
+
+fn lines() -> u64 {
+    FileRead::LIMIT
+}
+
+fn here() -> String {
+    ".".to_owned()
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Read {
+    /// Absolute path of the file; a relative one is taken from the workspace.
+    file_path: String,
+    /// Number of the first line to read, counted from 1.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1))]
+    offset: i64,
+    /// Most lines to read.
+    #[serde(default = "lines")]
+    #[schemars(range(min = 1))]
+    limit: u64,
+}
+
+impl From<Read> for FileRead {
+    fn from(read: Read) -> Self {
+        Self::lines(read.file_path, read.offset, read.limit)
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Write {
+    /// Absolute path of the file; a relative one is taken from the workspace.
+    file_path: String,
+    /// The text, which becomes the whole file.
+    content: String,
+}
+
+impl From<Write> for FileWrite {
+    fn from(write: Write) -> Self {
+        Self::whole(write.file_path, write.content)
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Edit {
+    /// Absolute path of the file; a relative one is taken from the workspace.
+    file_path: String,
+    /// The text to replace, exactly as it is in the file, with indentation and without line numbers. It must occur
+    /// once, unless replace_all is set: take in as many lines around it as that needs.
+    old_string: String,
+    /// The text to put in its place; empty removes it.
+    new_string: String,
+    /// Whether to replace every occurrence.
+    #[serde(default)]
+    replace_all: bool,
+}
+
+impl From<Edit> for FileEdit {
+    fn from(edit: Edit) -> Self {
+        let Edit { file_path, old_string, new_string, replace_all } = edit;
+        Self { path: file_path, old_string, new_string, replace_all, expected_hash: None }
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Glob {
+    /// Glob pattern, matched against the path relative to `path`: "*.md" finds files in the directory itself,
+    /// "**/*.md" at any depth.
+    pattern: String,
+    /// Directory to search in.
+    #[serde(default = "here")]
+    path: String,
+}
+
+impl From<Glob> for glob::Glob {
+    fn from(glob: Glob) -> Self {
+        Self::plain(glob.pattern, glob.path)
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Grep {
+    /// Regular expression that is looked for in each line.
+    pattern: String,
+    /// Directory or file to search.
+    #[serde(default = "here")]
+    path: String,
+    /// Only search files whose path matches this glob, such as "*.go".
+    glob: Option<String>,
+    /// content: the matching lines; files_with_matches: only the files that have any; count: these files and how many
+    /// lines match in each.
+    #[serde(default)]
+    output_mode: OutputMode,
+    /// Do not tell upper and lower case apart.
+    #[serde(default, rename = "-i")]
+    case_insensitive: bool,
+    /// Whether matches come with the numbers of their lines.
+    #[serde(default = "yes", rename = "-n")]
+    numbered: bool,
+    /// Lines to show after each match.
+    #[serde(rename = "-A")]
+    #[schemars(range(min = 0, max = 100))]
+    after: Option<usize>,
+    /// Lines to show before each match.
+    #[serde(rename = "-B")]
+    #[schemars(range(min = 0, max = 100))]
+    before: Option<usize>,
+    /// Lines to show before and after each match, where `-A` or `-B` is not given.
+    #[serde(rename = "-C")]
+    #[schemars(range(min = 0, max = 100))]
+    context: Option<usize>,
+}
+
+impl From<Grep> for grep::Grep {
+    fn from(grep: Grep) -> Self {
+        let Grep { pattern, path, glob, output_mode, case_insensitive, numbered, after, before, context } =
+            grep;
+        let unnumbered = !numbered;
+        Self {
+            glob,
+            output_mode,
+            case_insensitive,
+            unnumbered,
+            after,
+            before,
+            context,
+            ..Self::plain(pattern, path, MATCHES)
+        }
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct AskUserQuestion {
+    /// The questions, put one after the other.
+    #[schemars(length(min = 1, max = 4))]
+    questions: Vec<Question>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Question {
+    /// The question, a full sentence.
+    question: String,
+    /// Short label, 12 characters at most.
+    header: String,
+    /// The options, the recommended one first.
+    #[schemars(length(min = 2, max = 4))]
+    options: Vec<Choice>,
+    /// Whether several options can be chosen.
+    #[serde(default, rename = "multiSelect")]
+    multi_select: bool,
+}
+
+impl From<AskUserQuestion> for question::Ask {
+    fn from(asked: AskUserQuestion) -> Self {
+        let questions = asked.questions.into_iter().map(|asked| {
+            let Question { question, header, options, multi_select } = asked;
+            question::Question { question, header: Some(header), options, multi_select }
+        });
+        Self { questions: questions.collect(), recommends: false }
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct TodoWrite {
+    /// Every task, in order; what is not in it is gone.
+    todos: Vec<Todo>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Todo {
+    /// What is to be done, as an instruction, such as "Add unit tests".
+    content: String,
+    /// How far it is. At most one task can be in progress.
+    status: Status,
+    /// The same in the present continuous, such as "Adding unit tests".
+    #[serde(rename = "activeForm")]
+    active_form: String,
+}
+
+impl From<TodoWrite> for TodoReplace {
+    fn from(written: TodoWrite) -> Self {
+        let todos = written.todos.into_iter().map(|todo| NewTodo {
+            content: todo.content,
+            status: todo.status,
+            active_form: Some(todo.active_form),
+        });
+        Self { todos: todos.collect() }
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Lsp {
+    /// What to ask: "goToDefinition", "findReferences", "hover", "goToImplementation", "prepareCallHierarchy",
+    /// "incomingCalls" and "outgoingCalls" are about the symbol at line and character; "documentSymbol" lists the
+    /// symbols of the file; "workspaceSymbol" finds symbols of the whole workspace by name.
+    operation: LspOperation,
+    /// The file that the symbol is in. For "workspaceSymbol" any file of the language.
+    file_path: String,
+    /// Line of the symbol, counted from 1. Not needed by "documentSymbol" and "workspaceSymbol".
+    #[schemars(range(min = 1))]
+    line: Option<u64>,
+    /// Any character of the symbol's name in that line, counted from 1. Needed with line.
+    #[schemars(range(min = 1))]
+    character: Option<u64>,
+    /// Name, or part of it, that "workspaceSymbol" looks for; the word at line and character when absent.
+    query: Option<String>,
+}
+
+impl From<Lsp> for lsp::Lsp {
+    fn from(asked: Lsp) -> Self {
+        let Lsp { operation, file_path, line, character, query } = asked;
+        Self { operation, path: file_path, line, character, query }
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct WebFetch {
+    /// Full address of the page: http:// or https://.
+    url: String,
+    /// What to extract from the page, such as "the section about error handling".
+    prompt: String,
+}
+
+impl From<WebFetch> for web::fetch::WebFetch {
+    fn from(fetch: WebFetch) -> Self {
+        Self::page(fetch.url, fetch.prompt)
+    }
+}

@@ -1,0 +1,135 @@
+//! What the tools of the dialect return where it is not what the operation gives.
+
+use beamai_walk::Coverage;
+use beamai_files::FileContent;
+use beamai_search::grep::{self, Hit};
+use beamai_text::LineEnding;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Read {
+    /// The lines, each with its number, right-aligned to six places, and a tab in front; without their line ends.
+    /// Empty for an image.
+    content: String,
+    /// Lines of the whole file; 0 for an image.
+    total_lines: u64,
+    /// Number of the first line in content; null for an image.
+    start_line: Option<u64>,
+    /// Number of the last line in content; one less than start_line where content has no line.
+    end_line: Option<u64>,
+    /// Whether the file has more lines after end_line.
+    has_more: bool,
+    /// Encoding that the text was decoded from; null for an image.
+    encoding: Option<String>,
+    /// How lines end in the file.
+    line_ending: LineEnding,
+    /// BLAKE3 hash of the whole file.
+    hash: Option<String>,
+    /// Size of the file in bytes.
+    size: u64,
+    /// Whether lines that were asked for are left out because the answer would be too large; see note.
+    truncated: bool,
+    /// True when the file has bytes that are no characters in its encoding; content has U+FFFD for them.
+    lossy: bool,
+    /// What should be known about the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+    /// The image, base64-encoded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    image_base64: Option<String>,
+    /// Media type of the image.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    media_type: Option<String>,
+}
+
+impl From<FileContent> for Read {
+    fn from(read: FileContent) -> Self {
+        Self {
+            content: numbered(&read.content, read.start_line.unwrap_or(1)),
+            total_lines: read.total_lines.unwrap_or(0),
+            start_line: read.start_line,
+            end_line: read.end_line,
+            has_more: read.has_more,
+            encoding: read.encoding,
+            line_ending: read.line_ending,
+            hash: read.hash,
+            size: read.size,
+            truncated: read.truncated,
+            lossy: read.lossy,
+            note: read.note,
+            image_base64: read.image_base64,
+            media_type: read.media_type,
+        }
+    }
+}
+
+fn numbered(text: &str, first: u64) -> String {
+    // `lines` ends a line where the core does: at a line feed, with the carriage return before it.
+    let lines = text.lines().zip(first..).map(|(line, number)| format!("{number:>6}\t{line}"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Grepped {
+    /// The matches, by path and line; empty unless the output mode is content.
+    matches: Vec<Match>,
+    /// Matching lines in all files, those that are not given included.
+    total_matches: u64,
+    /// The files that this answer is about, by path, relative to the workspace.
+    files: Vec<String>,
+    /// Matching lines per file; only in output mode count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counts: Option<BTreeMap<String, u64>>,
+    /// Files with a match, those that are not given included.
+    total_files: u64,
+    /// Whether there is more than is given.
+    truncated: bool,
+    /// What was searched and what was left out.
+    coverage: Coverage,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Match {
+    /// Path of the file, relative to the workspace.
+    file: String,
+    /// Number of the line, from 1; absent where it was not wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line_number: Option<u64>,
+    /// The line without its line end.
+    content: String,
+    /// Lines before it, in order.
+    before: Vec<String>,
+    /// Lines after it, in order.
+    after: Vec<String>,
+    /// Present and true where only a part of a very long line is shown.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    content_truncated: bool,
+}
+
+impl From<grep::Grepped> for Grepped {
+    fn from(grepped: grep::Grepped) -> Self {
+        let grep::Grepped { files, counts, total_matches, total_files, truncated, coverage, .. } = grepped;
+        let matches = grepped.matches.into_iter().map(|hit| matched(hit, !grepped.unnumbered)).collect();
+        Self { matches, total_matches, files, counts, total_files, truncated, coverage }
+    }
+}
+
+fn matched(hit: Hit, is_numbered: bool) -> Match {
+    let Hit { file, line_number, content, before, after, content_truncated, .. } = hit;
+    let line_number = is_numbered.then_some(line_number);
+    Match { file, line_number, content, before, after, content_truncated }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::numbered;
+
+    #[test]
+    fn each_line_has_its_number_in_front() {
+        assert_eq!(numbered("func main() {\n\tx()\n}", 1), "     1\tfunc main() {\n     2\t\tx()\n     3\t}");
+        assert_eq!(numbered("a\r\n\r\n", 9), "     9\ta\n    10\t");
+        assert_eq!(numbered("", 1), "");
+    }
+}

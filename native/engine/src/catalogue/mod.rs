@@ -1,0 +1,88 @@
+//! Every tool there is, by dialect. Doors, command line, schemas and docs all read these lists.
+
+mod beamai;
+mod coder;
+mod git;
+mod ide;
+mod microai;
+mod probe;
+mod shapes;
+
+use beamai_base::{Reason, Result, ToolError};
+use beamai_tool::{Registry, Tool};
+use std::collections::BTreeSet;
+use std::sync::{Arc, LazyLock};
+
+/// What a model is told of the tool for sub-agents.
+const TASK: &str = "Gives a piece of work to a sub-agent, which does it by itself with tools of its own, and returns its \
+                    summary. For work that would fill this conversation with what is not needed in it, such as a wide \
+                    search.";
+
+type Dialect = (&'static str, LazyLock<Registry>);
+
+static DIALECTS: [Dialect; 5] = [
+    ("beamai", LazyLock::new(beamai::registry)),
+    ("microai", LazyLock::new(microai::registry)),
+    ("coder", LazyLock::new(coder::registry)),
+    ("ide", LazyLock::new(ide::registry)),
+    ("probe", LazyLock::new(probe::registry)),
+];
+
+/// The names of all dialects.
+pub fn dialects() -> impl Iterator<Item = &'static str> {
+    DIALECTS.iter().map(|(name, _)| *name)
+}
+
+/// The tools of a dialect.
+///
+/// # Errors
+/// `invalid_argument` with the dialects there are.
+pub fn dialect(name: &str) -> Result<&'static Registry> {
+    DIALECTS.iter().find(|(known, _)| *known == name).map(|(_, registry)| &**registry).ok_or_else(|| {
+        let known = dialects().collect::<Vec<_>>().join(", ");
+        ToolError::new(Reason::InvalidArgument, format!("there is no dialect {name:?}; there are: {known}"))
+    })
+}
+
+/// The tool of a name in a dialect; without one, in the first dialect that has it.
+///
+/// # Errors
+/// `unknown_tool` with the nearest names, `invalid_argument` for an unknown dialect.
+pub fn find(name: &str, in_dialect: Option<&str>) -> Result<&'static Arc<dyn Tool>> {
+    match in_dialect {
+        Some(wanted) => dialect(wanted)?.find(name),
+        None => match DIALECTS.iter().find_map(|(_, registry)| registry.get(name)) {
+            Some(tool) => Ok(tool),
+            None => dialect("beamai")?.find(name),
+        },
+    }
+}
+
+/// The canonical name in rules of a built-in tool; a canonical name is its own.
+pub fn canonical_rule(name: &str) -> Option<String> {
+    let tool = DIALECTS.iter().find_map(|(_, registry)| registry.get(name)).map(|tool| tool.rule());
+    tool.or_else(|| rules().iter().copied().find(|rule| *rule == name)).map(str::to_owned)
+}
+
+/// Every canonical name that rules can be about.
+pub fn rules() -> &'static [&'static str] {
+    static RULES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+        let tools = DIALECTS.iter().flat_map(|(_, registry)| registry.iter());
+        // Agents are the host's own, and so are the tools that delegate to them.
+        let rules: BTreeSet<&str> = tools.map(|tool| tool.rule()).chain(["Task"]).collect();
+        rules.into_iter().collect()
+    });
+    &RULES
+}
+
+/// A registry of these tools.
+///
+/// # Panics
+/// When two have the same name, which is a mistake in a list of this module.
+fn registry_of(tools: Vec<Arc<dyn Tool>>) -> Registry {
+    let mut registry = Registry::new();
+    for tool in tools {
+        registry.register(tool).expect("names in a dialect are unique");
+    }
+    registry
+}

@@ -1,0 +1,17 @@
+//! The dialect `probe`: tools that do nothing useful, so that tests and benchmarks can look at the doors.
+
+use super::registry_of;
+use beamai_tool::{Face, Registry};
+use beamai_session::probe::{Noop, Panic, Sleep};
+use std::sync::Arc;
+
+pub(super) fn registry() -> Registry {
+    registry_of(vec![
+        Arc::new(Face::<Noop>::new("probe_noop", "Does nothing and returns its argument.")),
+        Arc::new(Face::<Sleep>::new(
+            "probe_sleep",
+            "Waits, reports progress every 10 ms, and stops when cancelled.",
+        )),
+        Arc::new(Face::<Panic>::new("probe_panic", "Crashes.")),
+    ])
+}

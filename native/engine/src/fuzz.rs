@@ -1,0 +1,86 @@
+//! What must hold for any bytes: entries for fuzzers. `fuzz/` drives them with new inputs, `tests/corpus.rs` with those
+//! that are kept. Each panics where something does not hold; that is a defect.
+
+use crate::catalogue;
+use beamai_bash_reader::analyse;
+use beamai_policy::{CommandLine, FETCH, FilePath, Mode, Need, Operand, Policy, PolicyText, RuleText, Verdict};
+use beamai_workspace::Workspace;
+use std::path::Path;
+use std::sync::LazyLock;
+
+static WORKSPACE: LazyLock<Workspace> =
+    LazyLock::new(|| Workspace::open(Path::new("/usr")).expect("every system has /usr"));
+
+fn policy(allow: &[&str], deny: &[&str], default: Mode) -> beamai_base::Result<Policy> {
+    let rules = |texts: &[&str]| texts.iter().map(|text| RuleText::Plain((*text).to_owned())).collect();
+    let text = PolicyText { allow: rules(allow), deny: rules(deny), default, ..PolicyText::default() };
+    Policy::new(&text, catalogue::rules(), &catalogue::canonical_rule, &WORKSPACE)
+}
+
+fn need(rule: &str, operand: Operand) -> Need {
+    Need { rule: rule.to_owned(), touches: &[], allowed_by: &[], is_safe: false, operand }
+}
+
+fn is_allowed(policy: &Policy, need: &Need) -> bool {
+    matches!(policy.judge(need).verdict, Verdict::Allow(_))
+}
+
+/// A rule on the first line, and what it is tried on after that. Whatever a rule allows, the same rule refuses where it
+/// stands among those that deny.
+pub fn permission_rules(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let (rule, subject) = text.split_once('\n').unwrap_or((&text, ""));
+    let Ok(allowing) = policy(&[rule], &[], Mode::Deny) else {
+        assert!(policy(&[], &[rule], Mode::Allow).is_err(), "{rule:?} is a rule in one list only");
+        return;
+    };
+    let denying = policy(&[], &[rule], Mode::Allow).expect("a rule is one in every list");
+    let tool = rule.split('(').next().unwrap_or_default();
+    let file = || FilePath::plain(subject);
+    for operand in [
+        Operand::File(file()),
+        Operand::Project(FilePath { is_tree: true, ..file() }),
+        Operand::Name(subject.to_owned()),
+        Operand::Query(subject.to_owned()),
+        Operand::Url { action: FETCH.to_owned(), url: subject.to_owned() },
+        Operand::Command(CommandLine::plain(subject)),
+    ] {
+        let need = need(tool, operand);
+        let is_both = is_allowed(&allowing, &need) && is_allowed(&denying, &need);
+        assert!(!is_both, "{rule:?} allows {need:?} and does not deny it");
+    }
+}
+
+static NO_RM: LazyLock<Policy> = LazyLock::new(|| {
+    policy(&["Bash", "Write"], &["Bash(rm:*)", "Read(**/*.pem)"], Mode::Deny).expect("rules")
+});
+
+fn is_run(command: &str) -> bool {
+    is_allowed(&NO_RM, &need("Bash", Operand::Command(CommandLine::plain(command))))
+}
+
+/// A command. What is denied does not become allowed by what stands before it or after it, and nothing that is read to
+/// its end swallows the next line.
+pub fn commands(bytes: &[u8]) {
+    let command = String::from_utf8_lossy(bytes);
+    is_run(&command);
+    for denied in ["rm -rf x", "cat k.pem", "< k.pem"] {
+        assert!(!is_run(&format!("{denied}\n{command}")), "{denied:?} is allowed before {command:?}");
+        // A backslash at the end goes on in the next line.
+        if analyse(&command).doubts.is_empty() && !command.ends_with('\\') {
+            assert!(!is_run(&format!("{command}\n{denied}")), "{denied:?} is allowed after {command:?}");
+        }
+    }
+}
+
+/// A patch, and after a null byte the file that it is for.
+pub fn patches(bytes: &[u8]) {
+    let at = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    let file = bytes.get(at + 1..).unwrap_or_default();
+    beamai_patch::fuzz::check(&String::from_utf8_lossy(&bytes[..at]), file);
+}
+
+/// A model's response, whole and in pieces.
+pub fn text_protocol(bytes: &[u8]) {
+    beamai_text_protocol::check(bytes);
+}

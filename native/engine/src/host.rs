@@ -1,0 +1,479 @@
+//! How every call runs, whichever door it came through: find, check, judge, run.
+
+use beamai_base::{CancelToken, Reason, Result, ToolError, panics};
+use crate::catalogue;
+use beamai_tool::{Consultation, Consulted, CallContext, Limits, Progress, Stop, lsp_settings::LspSettings, question::{Answers, Question}, SkillSettings, delegation::{Delegation, Report}, Seen, Services, Session, SessionState, Pace, Prepared, Tool, web_settings::Secret, WebSettings};
+use beamai_policy::{Judgement, Need, Needs, Operand, Policy, PolicyText, ReadGuard, Sealed, StartRules, Verdict, Way};
+use beamai_isolation::{Sandbox, SandboxSettings};
+use beamai_workspace::{Workspace, WorkspaceId, journal};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// In place of a dialect: what the host itself asks of a door. Hosts write it so in their calls.
+const HOST_ACTS: &str = "mcp";
+
+/// What a host settles once for many calls, as plain data.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// The directory that tools are confined to.
+    pub workspace: WorkspaceId,
+    /// Who may do what.
+    #[serde(default)]
+    pub permissions: PolicyText,
+    /// How commands are isolated.
+    #[serde(default)]
+    pub sandbox: SandboxSettings,
+    /// Bounds on input and output.
+    #[serde(default)]
+    pub limits: Limits,
+    /// Where skills are kept.
+    #[serde(default)]
+    pub skills: SkillSettings,
+    /// How language servers are run.
+    #[serde(default)]
+    pub lsp: LspSettings,
+    /// What tools may do on the network.
+    #[serde(default)]
+    pub web: WebSettings,
+}
+
+/// Settings made ready: workspace opened, policy checked.
+#[derive(Debug)]
+pub struct Host {
+    workspace: Workspace,
+    policy: Arc<Policy>,
+    guard: ReadGuard,
+    sealed: Arc<Sealed>,
+    sandbox: Arc<SandboxSettings>,
+    limits: Limits,
+    skills: Arc<SkillSettings>,
+    lsp: Arc<LspSettings>,
+    web: Arc<WebSettings>,
+    services: Arc<Services>,
+}
+
+/// One call, as plain data.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Call {
+    /// Name of the tool.
+    pub tool: String,
+    /// Whose tool of that name; without, the first dialect that has it.
+    #[serde(default)]
+    pub dialect: Option<String>,
+    /// Its arguments.
+    #[serde(default)]
+    pub args: Map<String, Value>,
+    /// Milliseconds until the call must have ended; without, it may run for ever.
+    #[serde(default)]
+    pub timeout: Option<u64>,
+    /// Fingerprint of the request that was approved, if one was.
+    #[serde(default)]
+    pub approved: Option<String>,
+    /// The session that the call belongs to.
+    #[serde(default)]
+    pub session: Option<CallSession>,
+    /// What came of the questions that the call put when it was made before.
+    #[serde(default)]
+    pub answers: Option<Answers>,
+    /// What came of the work that the call delegated when it was made before.
+    #[serde(default)]
+    pub report: Option<Report>,
+    /// Whether the host has a chat model that an operation may consult.
+    #[serde(default)]
+    pub has_model: bool,
+    /// What the model said when the call consulted it before.
+    #[serde(default)]
+    pub consulted: Option<Consulted>,
+    /// The key of the search engine, where the settings say that it comes with the call.
+    #[serde(default)]
+    pub search_key: Option<Secret>,
+    /// Whether somebody can be asked about what the call's command starts while it runs. The question comes with its
+    /// progress, `{"start": Id, "request": Request}`, and is answered by the act `start_answer`.
+    #[serde(default)]
+    pub asks_starts: bool,
+}
+
+impl Call {
+    /// A call of a dialect's tool that nothing is known of but its arguments.
+    pub fn new(tool: impl Into<String>, dialect: Option<String>, args: Map<String, Value>) -> Self {
+        Self {
+            tool: tool.into(),
+            dialect,
+            args,
+            timeout: None,
+            approved: None,
+            session: None,
+            answers: None,
+            report: None,
+            has_model: false,
+            consulted: None,
+            search_key: None,
+            asks_starts: false,
+        }
+    }
+}
+
+/// What of a session a call needs to know.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct CallSession {
+    /// Which session: a text that no other session has and that nobody can guess.
+    #[serde(default)]
+    pub id: Option<String>,
+    /// Absolute path of its private temporary directory.
+    #[serde(default)]
+    pub temp_dir: Option<String>,
+    /// Its name, where the contents of files that it has seen are to be remembered: a file that somebody else
+    /// changes after that is not changed without being read again. No two sessions ever have the same.
+    #[serde(default)]
+    pub seen_as: Option<String>,
+    /// Its state, for tools that work on it.
+    #[serde(default)]
+    pub state: SessionState,
+}
+
+/// What a door adds to a call.
+#[derive(Default)]
+pub struct Run {
+    /// Raised when the caller cancels or is gone.
+    pub cancel: CancelToken,
+    /// Most bytes that may be touched on this thread; see [`CallContext::inline_bytes`].
+    pub inline_bytes: Option<u64>,
+    /// Whether nothing else can go on meanwhile; see [`CallContext::must_not_wait`]. Such a call knows no temporary
+    /// directory: finding it may mean to wait.
+    pub must_not_wait: bool,
+    /// Where progress goes.
+    pub progress: Option<Progress>,
+    /// When the call came in, if it had to wait since: its time runs from here.
+    pub arrived: Option<Instant>,
+}
+
+/// How a call ended.
+#[derive(Debug)]
+pub enum Outcome {
+    /// With a result, and the session's new state where the call changed it.
+    Ok(Value, Option<SessionState>),
+    /// With an error.
+    Error(ToolError),
+    /// It has done nothing: somebody must be asked first. The request's fingerprint stands
+    /// for exactly this call: sent back as [`Call::approved`], the call runs.
+    Ask(Value),
+    /// It has done nothing: a person must answer these first, and then the call must be made again with
+    /// [`Call::answers`].
+    Question(Vec<Question>),
+    /// It has done nothing: a sub-agent of the host must do the work, and then the call must be made again with
+    /// [`Call::report`].
+    Delegate(Delegation),
+    /// The host's chat model must be asked, and then the call must be made again with [`Call::consulted`]: it goes
+    /// on from there. Only where the host [has a model](Call::has_model).
+    Consult(Consultation),
+    /// It has done nothing: it is too large for this thread.
+    Defer,
+}
+
+impl Host {
+    /// Makes settings ready. `services` are those of the door.
+    ///
+    /// # Errors
+    /// A workspace that is gone or another one, a malformed rule, settings that can never work.
+    pub fn new(settings: &Settings, services: Arc<Services>) -> Result<Self> {
+        settings.lsp.check()?;
+        settings.sandbox.check()?;
+        let workspace = Workspace::pinned(&settings.workspace)?;
+        let rule_of = &catalogue::canonical_rule;
+        let policy = Policy::new(&settings.permissions, catalogue::rules(), rule_of, &workspace)?;
+        let policy = policy.with_sandbox(&settings.sandbox);
+        Ok(Self {
+            workspace,
+            guard: policy.read_guard(),
+            sealed: Arc::new(policy.sealed()),
+            policy: Arc::new(policy),
+            sandbox: Arc::new(settings.sandbox.clone()),
+            limits: settings.limits.clone(),
+            skills: Arc::new(settings.skills.clone()),
+            lsp: Arc::new(settings.lsp.clone()),
+            web: Arc::new(settings.web.clone()),
+            services,
+        })
+    }
+
+    /// The tool of a name: of a dialect, or of what the host itself asks of this door.
+    ///
+    /// # Errors
+    /// `unknown_tool` with the nearest names, `invalid_argument` for an unknown dialect.
+    pub fn find(&self, name: &str, dialect: Option<&str>) -> Result<&Arc<dyn Tool>> {
+        match dialect {
+            Some(HOST_ACTS) => self.services.host_acts().find(name),
+            dialect => catalogue::find(name, dialect),
+        }
+    }
+
+    /// Runs a call: the tool is found, its arguments are checked, the policy is asked, the work is done. A panic
+    /// in the tool becomes an error.
+    pub fn call(&self, call: Call, run: Run) -> Outcome {
+        let name = call.tool.clone();
+        let ended = panics::caught(|| self.try_call(call, run)).unwrap_or_else(|panic| {
+            let message = format!("the tool crashed: {panic}; this is a defect of the tool");
+            Err(Stop::Failed(ToolError::new(Reason::Crash, message)))
+        });
+        match ended {
+            Ok(outcome) => outcome,
+            Err(Stop::Defer) => Outcome::Defer,
+            Err(Stop::Question(questions)) => Outcome::Question(questions),
+            Err(Stop::Delegate(delegation)) => Outcome::Delegate(delegation),
+            Err(Stop::Consult(consultation)) => Outcome::Consult(consultation),
+            Err(Stop::Failed(error)) => Outcome::Error(ToolError { tool: name, ..error }),
+        }
+    }
+
+    fn try_call(&self, call: Call, run: Run) -> Result<Outcome, Stop> {
+        let mut cx = self.context(&call, run)?;
+        let tool = self.find(&call.tool, call.dialect.as_deref())?;
+        // No tool sees what a process that died has left half done.
+        if tool.traits().pace != Pace::Instant && !journal::settle(cx.must_not_wait) {
+            return Err(Stop::Defer);
+        }
+        if tool.traits().pace != Pace::Instant {
+            if cx.must_not_wait && !self.workspace.is_local() {
+                return Err(Stop::Defer);
+            }
+            self.workspace.expect_in_place()?;
+        }
+        // Some tools ask by what they work on; among those that are long, a digest costs nothing.
+        let may_ask = tool.traits().pace == Pace::Long || self.policy.may_ask(tool.requires_permission());
+        let digest = may_ask.then(|| digest(&call.args));
+        let prepared = tool.prepare(call.args)?;
+        if !tool.is_judged() {
+            return run_prepared(prepared, &cx);
+        }
+        let needs = prepared.needs(&cx)?;
+        let (judgement, need) = self.policy.judge_all(&needs);
+        match judgement.verdict {
+            Verdict::Allow(_) => {
+                self.policy.hold(&needs, &cx.guard, &cx.workspace, false);
+                cx.starts = StartRules::of(&self.policy, &needs, false);
+                run_prepared(prepared, &cx)
+            }
+            Verdict::Deny(_) => Err(denied(need, &judgement).into()),
+            Verdict::Ask(_) => {
+                let request = request(&call.tool, &needs, &judgement, digest);
+                match &call.approved {
+                    None => Ok(Outcome::Ask(request)),
+                    Some(approved) if request["fingerprint"] == approved.as_str() => {
+                        cx.guard = cx.guard.approved();
+                        self.policy.hold(&needs, &cx.guard, &cx.workspace, true);
+                        cx.starts = StartRules::of(&self.policy, &needs, true);
+                        run_prepared(prepared, &cx)
+                    }
+                    Some(_) => Err(changed(&needs).into()),
+                }
+            }
+        }
+    }
+
+    /// The verdict on a call and the rule behind it, without running it.
+    ///
+    /// # Errors
+    /// Wrong arguments, an unknown tool, a path outside the workspace.
+    pub fn explain(&self, call: Call) -> Result<Value> {
+        let cx = self.context(&call, Run::default())?;
+        let tool = self.find(&call.tool, call.dialect.as_deref())?;
+        let needs = tool.prepare(call.args)?.needs(&cx)?;
+        let judgement = self.policy.judge_all(&needs).0;
+        let mut explained = explained(&judgement);
+        if let Some(enforced) = self.enforced(&needs, &judgement.verdict) {
+            explained["enforced"] = enforced.into();
+        }
+        Ok(explained)
+    }
+
+    /// What may still be stopped when a command that may run starts its programs.
+    fn enforced(&self, needs: &Needs, verdict: &Verdict) -> Option<&'static str> {
+        let is_approved = match verdict {
+            Verdict::Allow(_) => false,
+            Verdict::Ask(_) => true,
+            Verdict::Deny(_) => return None,
+        };
+        let rules = StartRules::of(&self.policy, needs, is_approved)?;
+        Some(match self.sandbox.mode {
+            Sandbox::Off => {
+                "the sandbox is off: rules judge the words of the command only, and nothing is decided when programs start"
+            }
+            _ => rules.enforced(),
+        })
+    }
+
+    /// The verdict on a tool that the host implements itself: `Ok(None)` lets it run, `Ok(Some(request))` asks.
+    ///
+    /// # Errors
+    /// `denied` with the rule.
+    pub fn judge(&self, tool: &str, requires_permission: bool) -> Result<Option<Value>> {
+        let need = host_need(tool, requires_permission);
+        let judgement = self.policy.judge(&need);
+        match judgement.verdict {
+            Verdict::Allow(_) => Ok(None),
+            Verdict::Ask(_) => Ok(Some(request(tool, &need.into(), &judgement, None))),
+            Verdict::Deny(_) => Err(ToolError { tool: tool.to_owned(), ..denied(&need, &judgement) }),
+        }
+    }
+
+    /// [`Host::explain`] for a tool that the host implements itself.
+    pub fn explain_own(&self, tool: &str, requires_permission: bool) -> Value {
+        explained(&self.policy.judge(&host_need(tool, requires_permission)))
+    }
+
+    fn context(&self, call: &Call, run: Run) -> Result<CallContext> {
+        let temp = call.session.as_ref().and_then(|session| session.temp_dir.as_deref());
+        let workspace = match temp {
+            Some(temp) if !run.must_not_wait => self.workspace.unguarded().with_temp(Path::new(temp))?,
+            _ => self.workspace.unguarded(),
+        };
+        Ok(CallContext {
+            workspace,
+            guard: self.guard.clone(),
+            way: Way::under(Arc::clone(&self.policy)),
+            sealed: Arc::clone(&self.sealed),
+            starts: None,
+            asks_starts: call.asks_starts,
+            cancel: run.cancel,
+            deadline: call
+                .timeout
+                .map(|ms| run.arrived.unwrap_or_else(Instant::now) + Duration::from_millis(ms)),
+            limits: self.limits.clone(),
+            skills: Arc::clone(&self.skills),
+            lsp: Arc::clone(&self.lsp),
+            web: call
+                .search_key
+                .as_ref()
+                .map_or_else(|| Arc::clone(&self.web), |key| Arc::new(self.web.with_key(key))),
+            sandbox: Arc::clone(&self.sandbox),
+            inline_bytes: run.inline_bytes,
+            must_not_wait: run.must_not_wait,
+            progress: run.progress,
+            session: Session::new(
+                call.session.as_ref().map(|session| session.state.clone()).unwrap_or_default(),
+            ),
+            session_id: call.session.as_ref().and_then(|session| session.id.clone()),
+            seen: Seen::of(call.session.as_ref().and_then(|session| session.seen_as.as_deref())),
+            answers: call.answers.clone(),
+            report: call.report.clone(),
+            services: Arc::clone(&self.services),
+            has_model: call.has_model,
+            consulted: call.consulted.clone(),
+        })
+    }
+}
+
+fn run_prepared(prepared: Box<dyn Prepared>, cx: &CallContext) -> Result<Outcome, Stop> {
+    cx.check()?;
+    prepared.run(cx).map(|value| Outcome::Ok(value, cx.session.changed()))
+}
+
+/// A hash of the arguments, so that an approval holds for these and no others.
+fn digest(args: &Map<String, Value>) -> blake3::Hash {
+    let mut hasher = blake3::Hasher::new();
+    // Writing into a hasher cannot fail, and a JSON map can always be written.
+    _ = serde_json::to_writer(&mut hasher, args);
+    hasher.finalize()
+}
+
+fn host_need(tool: &str, requires_permission: bool) -> Need {
+    Need {
+        rule: tool.to_owned(),
+        touches: &[],
+        allowed_by: &[],
+        is_safe: !requires_permission,
+        operand: Operand::None,
+    }
+}
+
+fn explained(judgement: &Judgement) -> Value {
+    let (verdict, rule) = judgement.verdict.parts();
+    json!({"verdict": verdict, "rule": rule, "because": judgement.because()})
+}
+
+/// The question that a host puts to a person. `fingerprint` stands for exactly this call: sent back with it as
+/// `approved`, the call runs; with any other, it is refused.
+fn request(tool: &str, needs: &Needs, judgement: &Judgement, digest: Option<blake3::Hash>) -> Value {
+    let rule = judgement.verdict.parts().1;
+    let subject = needs.subject();
+    let text =
+        format!("{tool}\0{subject}\0{}", digest.map_or(String::new(), |hash| hash.to_hex().to_string()));
+    let mut request = json!({
+        "tool": tool,
+        "rule": needs.first.rule,
+        "subject": subject,
+        "message": needs.question(tool) + &judgement.because() + &needs.extent(),
+        "fingerprint": blake3::hash(text.as_bytes()).to_hex().as_str(),
+        "matched_rule": rule,
+    });
+    if !judgement.wanted.is_empty() {
+        let mut wanted = judgement.wanted.clone();
+        wanted.dedup();
+        request["wanted"] = wanted.into();
+    }
+    if !needs.more.is_empty() {
+        request["subjects"] = needs.iter().map(Need::subject).collect();
+        request["files"] = needs.iter().filter_map(file).collect();
+    } else if let Some((key, text)) = needs.first.operand.detail() {
+        request[key] = text.into();
+    }
+    request
+}
+
+fn file(need: &Need) -> Option<&str> {
+    match &need.operand {
+        Operand::File(file) => Some(&file.path),
+        _ => None,
+    }
+}
+
+fn denied(need: &Need, judgement: &Judgement) -> ToolError {
+    let rule = judgement.verdict.parts().1;
+    let why = match rule {
+        Some(rule) => format!("the permission rule {rule} denies it"),
+        None => "the permissions deny what no rule allows".to_owned(),
+    };
+    let message = format!(
+        "{} is not allowed: {why}{}; do something else, or ask for the rule to be changed",
+        need.subject(),
+        judgement.because()
+    );
+    let error =
+        ToolError::new(Reason::Denied, message).with("matched_rule", rule.map_or(Value::Null, Value::from));
+    match need.operand.detail() {
+        None => error,
+        Some((key, text)) => error.with(key, text),
+    }
+}
+
+fn changed(needs: &Needs) -> ToolError {
+    let message = format!("{} is not what was approved; ask again", needs.subject());
+    ToolError::new(Reason::NeedsApproval, message)
+}
+
+/// A tool that a door may list: what [`Tool`] tells, as one JSON object.
+pub fn listing(tool: &dyn Tool) -> Value {
+    let mut listing = json!({
+        "name": tool.name(),
+        "description": tool.description(),
+        "parameters": tool.parameters(),
+        "requires_permission": tool.requires_permission(),
+        "rule": tool.rule(),
+        "sees_files": tool.sees_files(),
+        "several_files": tool.changes_several_files(),
+        // A person may take any time to answer, and a sub-agent to be done.
+        "timeout": if tool.waits() { Value::Null } else { json!(120_000) },
+        "output_schema": tool.output_schema(),
+    });
+    if let (Value::Object(listing), Ok(Value::Object(traits))) =
+        (&mut listing, serde_json::to_value(tool.traits()))
+    {
+        listing.extend(traits);
+    }
+    listing
+}

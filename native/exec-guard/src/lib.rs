@@ -1,0 +1,34 @@
+//! The exec guard: every start of a program beneath a reaper is looked at from outside before it happens.
+//!
+//! The reaper installs a filter (`sandbox/exec_guard`) that has the kernel report each `execve` and `execveat`, and hands
+//! the listener to the port. There, one thread for each guarded reaper (`supervisor`) takes the reports, one after the
+//! other: it reads what is to be started from the memory of the process (`memory`), finds the file as the sandbox sees it
+//! (`resolver`, `script`), finds out who starts it and what that one's own start covers (`task`, `lineage`), and asks the
+//! judge of the order. The kernel goes on with the call, or fails it.
+//!
+//! What is answered with an error of the resolver's own (a file that is not there, one that may not be executed) is not
+//! left to the kernel: what is missing when it is looked for could be there a moment later, unjudged.
+//!
+//! Limits: the kernel reads path and arguments again after the answer, so another thread of the process can change them
+//! between, and another process can exchange a file or link in what can be written; such a start shows in
+//! [`Start::is_writable`](beamai_isolation::Start::is_writable), and a process whose image is not the one that was judged
+//! has [nothing](beamai_isolation::Coverage::NOTHING) covered. Against hostile native code the sandbox is the boundary.
+//! Interpreters of the `binfmt_misc` kind are not foreseen: programs run by them have nothing covered, too.
+
+mod found;
+mod held;
+mod lineage;
+mod listener;
+mod memory;
+mod order;
+mod resolver;
+mod script;
+mod supervisor;
+mod task;
+mod writable;
+
+pub use order::{Command, Vouched, token};
+pub use supervisor::Guard;
+
+/// Most bytes of a path, as the kernel has it.
+const MAX_PATH: usize = 4095;

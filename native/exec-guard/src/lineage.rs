@@ -1,0 +1,191 @@
+//! Which start a process comes from, and what that covers.
+
+use super::task::{FileId, Image, Task};
+use beamai_isolation::Coverage;
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Starts that may not have happened yet are looked through when there are as many.
+const MAX_PENDING: usize = 1_024;
+/// Most images of which the start is remembered, and most files of which the least coverage is.
+const MAX_KNOWN: usize = 4_096;
+/// Most processes that are looked at on the way up.
+const MAX_ANCESTORS: usize = 64;
+/// Bytes of arguments that are kept for people.
+const MAX_ARGUMENTS: usize = 2_048;
+
+/// A start that was let go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Origin {
+    pub(super) program: PathBuf,
+    pub(super) arguments: Vec<OsString>,
+    pub(super) coverage: Coverage,
+}
+
+impl Origin {
+    pub(super) fn new(program: PathBuf, arguments: &[OsString], coverage: Coverage) -> Self {
+        let mut room = MAX_ARGUMENTS;
+        let fits = |word: &&OsString| {
+            room = room.saturating_sub(word.len() + 1);
+            room > 0
+        };
+        Self { program, arguments: arguments.iter().take_while(fits).cloned().collect(), coverage }
+    }
+
+    /// What a process has that comes from one of the two.
+    fn least(self: &Arc<Self>, other: &Arc<Self>) -> Arc<Self> {
+        let coverage = self.coverage.least(other.coverage);
+        match (coverage == self.coverage, coverage == other.coverage) {
+            (true, _) => Arc::clone(self),
+            (_, true) => Arc::clone(other),
+            _ => Arc::new(Self { coverage, ..Self::clone(self) }),
+        }
+    }
+}
+
+/// A start that was let go on and may happen or fail.
+#[derive(Debug, Clone)]
+pub(super) struct Pending {
+    pub(super) thread: i32,
+    /// The process, as it was before.
+    pub(super) task: Task,
+    /// The file that it runs if the start happens.
+    pub(super) file: FileId,
+    pub(super) origin: Arc<Origin>,
+}
+
+impl Pending {
+    fn is_of(&self, task: &Task) -> bool {
+        (self.task.pid, self.task.started) == (task.pid, task.started)
+    }
+}
+
+/// What is known of the starts of one order.
+#[derive(Default)]
+pub(super) struct Lineage {
+    /// The starts that happened, and when they were last asked for.
+    known: HashMap<Image, (Arc<Origin>, u64)>,
+    pending: Vec<Pending>,
+    /// The least that starts cover of which only the file is known.
+    least: HashMap<FileId, Arc<Origin>>,
+    clock: u64,
+    /// How many pending ones were left when they were last looked through.
+    left: usize,
+}
+
+impl Lineage {
+    /// Notes a start that is let go on.
+    pub(super) fn expect(&mut self, pending: Pending) {
+        // Of one thread there is one: it asks again only where the one before has failed.
+        self.pending.retain(|known| known.thread != pending.thread || !known.is_of(&pending.task));
+        self.pending.push(pending);
+        if self.pending.len() >= self.left * 2 + MAX_PENDING {
+            self.forget_the_dead();
+        }
+    }
+
+    /// Where a process comes from; `None` where nothing is known of its image.
+    ///
+    /// A process has the coverage of a start only once it shows the image of one: before that, and where the start failed,
+    /// it has the image that it had. Its children have the same image until they start something themselves, whatever
+    /// their parents have become.
+    pub(super) fn origin(&mut self, task: &Task, processes: &impl Processes) -> Option<Arc<Origin>> {
+        self.clock += 1;
+        let own = self.expected(|pending| pending.is_of(task) && pending.file == task.image.file);
+        let known = self.known.get(&task.image).map(|(origin, _)| Arc::clone(origin));
+        let origin = match (known, own) {
+            (Some(known), Some(own)) if !processes.is_random(task.pid) => known.least(&own),
+            (Some(known), _) => known,
+            (None, own) => {
+                let has_started = self.pending.iter().any(|pending| pending.is_of(task));
+                let found = match has_started {
+                    // What runs is not the file that was judged.
+                    true => own,
+                    false => self.inherited(task, processes),
+                };
+                self.pending.retain(|pending| !pending.is_of(task));
+                found?
+            }
+        };
+        self.remember(task.image, &origin);
+        Some(origin)
+    }
+
+    /// The origin of a process that has never been let start anything.
+    fn inherited(&self, task: &Task, processes: &impl Processes) -> Option<Arc<Origin>> {
+        let mut parent = task.parent;
+        for _ in 0..MAX_ANCESTORS {
+            let Some(above) = processes.task(parent) else { break };
+            if above.image == task.image
+                && let Some(origin) =
+                    self.expected(|pending| pending.is_of(&above) && pending.file == task.image.file)
+            {
+                return Some(origin);
+            }
+            parent = above.parent;
+        }
+        // Whoever it comes from is gone, or has started something else since.
+        let any = self.expected(|pending| pending.file == task.image.file);
+        match (any, self.least.get(&task.image.file)) {
+            (Some(one), Some(other)) => Some(one.least(other)),
+            (one, other) => one.or_else(|| other.cloned()),
+        }
+    }
+
+    /// The least of the pending starts that are meant.
+    fn expected(&self, is_meant: impl Fn(&Pending) -> bool) -> Option<Arc<Origin>> {
+        let origins = self.pending.iter().filter(|pending| is_meant(pending)).map(|pending| &pending.origin);
+        origins.fold(None, |least: Option<Arc<Origin>>, origin| {
+            Some(least.map_or_else(|| Arc::clone(origin), |least| least.least(origin)))
+        })
+    }
+
+    fn remember(&mut self, image: Image, origin: &Arc<Origin>) {
+        self.known.insert(image, (Arc::clone(origin), self.clock));
+        if self.known.len() > MAX_KNOWN {
+            self.forget_the_unused();
+        }
+    }
+
+    /// Keeps of the images that were not asked for lately only what their files have at least.
+    fn forget_the_unused(&mut self) {
+        let mut times: Vec<u64> = self.known.values().map(|(_, time)| *time).collect();
+        let middle = times.len() / 2;
+        let (_, limit, _) = times.select_nth_unstable(middle);
+        let limit = *limit;
+        let old: Vec<_> = self.known.extract_if(|_, (_, time)| *time < limit).collect();
+        for (image, (origin, _)) in old {
+            self.keep_least(image.file, &origin);
+        }
+    }
+
+    fn forget_the_dead(&mut self) {
+        let (living, dead): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.pending).into_iter().partition(|pending| pending.task.lives());
+        for pending in dead {
+            self.keep_least(pending.file, &pending.origin);
+        }
+        self.left = living.len();
+        self.pending = living;
+    }
+
+    fn keep_least(&mut self, file: FileId, origin: &Arc<Origin>) {
+        // What is forgotten altogether is unknown, which covers nothing.
+        if self.least.len() >= MAX_KNOWN && !self.least.contains_key(&file) {
+            return;
+        }
+        let least = self.least.get(&file).map_or_else(|| Arc::clone(origin), |known| known.least(origin));
+        self.least.insert(file, least);
+    }
+}
+
+/// A look at the processes that there are.
+pub(super) trait Processes {
+    /// A process that may be looked into.
+    fn task(&self, pid: i32) -> Option<Task>;
+
+    /// Whether the kernel gives the programs of a process random addresses.
+    fn is_random(&self, pid: i32) -> bool;
+}

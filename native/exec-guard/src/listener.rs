@@ -1,0 +1,94 @@
+//! The listener: the kernel's end of the filter that reports starts.
+
+use beamai_base::retry;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// As in the kernel's `seccomp.h`: whoever answers is about to sleep, so the asker may take its processor.
+const SYNC_WAKE_UP: u64 = 1;
+/// Room for a report of a later kernel, which tells more.
+const ROOM: usize = 512;
+
+/// Reports starts and takes the answers. The kernel fails starts with `ENOSYS` once it is closed.
+pub(super) struct Listener(OwnedFd);
+
+/// A start that waits for its answer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Report {
+    /// The kernel's number of it.
+    pub(super) id: u64,
+    /// The thread, as this process sees it.
+    pub(super) thread: i32,
+    /// Number of the system call.
+    pub(super) call: i64,
+    /// Its arguments.
+    pub(super) arguments: [u64; 6],
+}
+
+#[repr(C, align(8))]
+struct Room {
+    report: libc::seccomp_notif,
+    _more: [u8; ROOM],
+}
+
+impl Listener {
+    pub(super) fn new(fd: OwnedFd) -> Self {
+        let listener = Self(fd);
+        // Saves time only; older kernels do not have it.
+        _ = listener.ioctl(libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP as *mut libc::c_void);
+        listener
+    }
+
+    /// Waits for a report; `None` when the last process beneath the filter is gone.
+    pub(super) fn next(&self) -> Result<Option<Report>, Errno> {
+        loop {
+            let mut fds = [PollFd::new(&self.0, PollFlags::IN)];
+            retry(|| poll(&mut fds, None))?;
+            if !fds[0].revents().contains(PollFlags::IN) {
+                return Ok(None);
+            }
+            match self.take() {
+                // It was killed meanwhile.
+                Err(Errno::NOENT | Errno::INTR) => {}
+                taken => return taken.map(Some),
+            }
+        }
+    }
+
+    fn take(&self) -> Result<Report, Errno> {
+        // SAFETY: numbers only, for which zero is a value; the kernel wants it so.
+        let mut room: Room = unsafe { std::mem::zeroed() };
+        self.ioctl(libc::SECCOMP_IOCTL_NOTIF_RECV, (&raw mut room).cast())?;
+        let libc::seccomp_notif { id, pid, data, .. } = room.report;
+        Ok(Report { id, thread: pid.cast_signed(), call: data.nr.into(), arguments: data.args })
+    }
+
+    /// Whether a start still waits: then what was read of its process in between was that process's.
+    pub(super) fn waits(&self, mut id: u64) -> bool {
+        self.ioctl(libc::SECCOMP_IOCTL_NOTIF_ID_VALID, (&raw mut id).cast()).is_ok()
+    }
+
+    /// Lets a start go on. One whose process is gone needs no answer.
+    pub(super) fn go_on(&self, id: u64) {
+        self.answer(id, 0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32);
+    }
+
+    /// Fails a start.
+    pub(super) fn fail(&self, id: u64, errno: Errno) {
+        self.answer(id, -errno.raw_os_error(), 0);
+    }
+
+    fn answer(&self, id: u64, error: i32, flags: u32) {
+        let mut answer = libc::seccomp_notif_resp { id, val: 0, error, flags };
+        _ = self.ioctl(libc::SECCOMP_IOCTL_NOTIF_SEND, (&raw mut answer).cast());
+    }
+
+    fn ioctl(&self, request: libc::Ioctl, argument: *mut libc::c_void) -> Result<(), Errno> {
+        // SAFETY: each caller passes what the request takes, and it outlives the call.
+        match unsafe { libc::ioctl(self.0.as_raw_fd(), request, argument) } {
+            -1 => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What commands can write, as far as the start of a program depends on it.
+
+use super::resolver::open_real;
+use beamai_sandbox::{layers as sandbox, Confinement};
+use beamai_isolation::Isolation;
+use rustix::fs::{Mode, StatVfsMountFlags, fstat, fstatvfs};
+use std::collections::HashSet;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// Most directories that are remembered.
+const MAX_KNOWN: usize = 4_096;
+
+/// What keeps commands from writing.
+pub(super) enum Protection {
+    /// The mounts of the sandbox: whatever is not on a read-only one counts as writable.
+    Mounts,
+    /// Landlock, and no mounts: what lies beneath these directories counts as writable.
+    Landlock(Vec<PathBuf>),
+    /// Nothing but modes: what the user owns or everybody may write counts as writable.
+    Modes,
+}
+
+impl Protection {
+    pub(super) fn of(isolation: &Isolation, confinement: &Confinement) -> Self {
+        let has = |layer: &str| isolation.on.iter().any(|on| on == layer);
+        let roots = || {
+            let roots = sandbox::writable(confinement).map(PathBuf::from);
+            roots.map(|root| root.canonicalize().unwrap_or(root)).collect()
+        };
+        match (has("read_only_filesystem"), has("landlock")) {
+            (true, _) => Self::Mounts,
+            (false, true) => Self::Landlock(roots()),
+            (false, false) => Self::Modes,
+        }
+    }
+
+    /// Whether commands can write what `fd` names, which lies at `path`. Where that cannot be told, they can.
+    pub(super) fn lets_write(&self, fd: BorrowedFd<'_>, path: &Path) -> bool {
+        match self {
+            Self::Mounts => {
+                fstatvfs(fd).map_or(true, |found| !found.f_flag.contains(StatVfsMountFlags::RDONLY))
+            }
+            Self::Landlock(roots) => roots.iter().any(|root| path.starts_with(root)),
+            Self::Modes => fstat(fd).map_or(true, |found| {
+                let mode = Mode::from_raw_mode(found.st_mode);
+                let is_own = found.st_uid == rustix::process::geteuid().as_raw();
+                is_own || mode.intersects(Mode::WGRP | Mode::WOTH)
+            }),
+        }
+    }
+}
+
+/// Directories whose names commands cannot change, nor those of any directory above. Mounts do not change while an order
+/// is carried out.
+#[derive(Default)]
+pub(super) struct Unwritable(Mutex<HashSet<PathBuf>>);
+
+impl Unwritable {
+    /// Whether commands can change what a directory without links in its path leads to.
+    pub(super) fn is_writable(&self, protection: &Protection, root: &OwnedFd, directory: &Path) -> bool {
+        let mut known = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let unknown: Vec<&Path> = directory.ancestors().take_while(|path| !known.contains(*path)).collect();
+        let is_writable =
+            |path: &&Path| open_real(root, path).map_or(true, |fd| protection.lets_write(fd.as_fd(), path));
+        if unknown.iter().any(is_writable) {
+            return true;
+        }
+        if known.len() > MAX_KNOWN {
+            known.clear();
+        }
+        known.extend(unknown.into_iter().map(Path::to_owned));
+        false
+    }
+}

@@ -1,0 +1,124 @@
+//! Adding to the end of a file that is there. It keeps its identity: other names of it see the addition.
+
+use super::before::{Before, no_text};
+use super::write::{FileWrite, FileWritten, WriteOperation};
+use beamai_tool::CallContext;
+use beamai_base::{Reason, Result, ToolError};
+use beamai_text::{Charset, Content, Diff, DiffBuilder, Found, Splice, around, survey};
+use beamai_workspace::Place;
+use rustix::fs::Stat;
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::Write;
+
+const ADVICE: &str = "text cannot be added to it";
+
+/// Adds the content to the file.
+///
+/// # Errors
+/// `stale` when the file changed since `before`; it is as it was whenever there is an error.
+pub(super) fn append(
+    args: &FileWrite,
+    place: &Place,
+    before: &Before,
+    content: &Content,
+    cx: &CallContext,
+) -> Result<FileWritten> {
+    let (charset, bytes) = encoded(args, place, before, content)?;
+    let whole = match before.size <= cx.limits.whole_file_bytes {
+        true => Some(survey(&before.bytes(), charset, &|| cx.check())?),
+        false => None,
+    };
+    let mut diff = DiffBuilder::new(&place.display(), false, cx.limits.diff_bytes);
+    if let Some(whole) = &whole {
+        compare(&mut diff, before, charset, whole, &bytes, cx)?;
+    }
+    let failed = |error| ToolError::io("write", place.display(), error);
+    add(reopened(place, before)?, &bytes, before.size).map_err(failed)?;
+    let old = whole.as_ref().map(Found::hash);
+    let new = whole.map(|mut whole| whole.hasher.update(&bytes).finalize());
+    cx.seen.added_to(place, old, new);
+    Ok(written(charset, &bytes, new, diff.finish()))
+}
+
+/// The charset of the file, and the content in it.
+fn encoded<'a>(
+    args: &'a FileWrite,
+    place: &Place,
+    before: &Before,
+    content: &Content,
+) -> Result<(Charset, Cow<'a, [u8]>)> {
+    let charset = match content {
+        Content::Text(charset) => *charset,
+        Content::Image(kind) | Content::Binary(kind) => {
+            return Err(no_text(place, before.size, kind, ADVICE));
+        }
+    };
+    let bytes = charset.encode(&args.content).map_err(|unmappable| {
+        let shown = place.display();
+        let message = format!(
+            "{shown} is in {}, which cannot hold {unmappable}; leave these characters out, or write the whole file \
+             anew, which makes it utf-8",
+            charset.name()
+        );
+        ToolError::new(Reason::InvalidEncoding, message).file(shown)
+    })?;
+    Ok((charset, bytes))
+}
+
+/// The same file, open for adding.
+fn reopened(place: &Place, before: &Before) -> Result<File> {
+    let (file, stat) = place.append()?;
+    match stat {
+        Some(stat) if same(&stat, &before.stat) => Ok(file),
+        _ => Err(ToolError::new(Reason::Stale, "the file changed while it was written to; try again")
+            .file(place.display())),
+    }
+}
+
+fn written(charset: Charset, bytes: &[u8], hash: Option<blake3::Hash>, diff: Diff) -> FileWritten {
+    let diff = hash.is_some().then_some(diff);
+    FileWritten {
+        operation: WriteOperation::Updated,
+        bytes_written: bytes.len() as u64,
+        additions: diff.as_ref().and_then(|diff| diff.additions),
+        deletions: diff.as_ref().and_then(|diff| diff.deletions),
+        diff_truncated: diff.as_ref().is_some_and(|diff| diff.is_truncated),
+        note: diff
+            .is_none()
+            .then(|| "no diff and no hash: the file is too large to be read for them".to_owned()),
+        diff: diff.map(|diff| diff.text),
+        hash: hash.map(|hash| hash.to_hex().to_string()),
+        encoding: charset.name(),
+        link_broken: false,
+    }
+}
+
+fn same(a: &Stat, b: &Stat) -> bool {
+    (a.st_dev, a.st_ino, a.st_size, a.st_mtime, a.st_mtime_nsec)
+        == (b.st_dev, b.st_ino, b.st_size, b.st_mtime, b.st_mtime_nsec)
+}
+
+/// Adds bytes, all or none.
+fn add(mut file: File, bytes: &[u8], size: u64) -> std::io::Result<()> {
+    file.write_all(bytes).inspect_err(|_| {
+        // What came in is taken out again; if that fails too, the first error is still the one to tell.
+        _ = file.set_len(size);
+    })
+}
+
+fn compare(
+    diff: &mut DiffBuilder,
+    before: &Before,
+    charset: Charset,
+    whole: &Found,
+    bytes: &[u8],
+    cx: &CallContext,
+) -> Result<()> {
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    let end = before.size;
+    let splice = Splice { range: end..end, line: whole.stats.ends() + 1, with: bytes };
+    around(&before.bytes(), charset, std::iter::once(splice), diff, &|| cx.check())
+}

@@ -1,0 +1,235 @@
+//! Exchanging a text in a file for another.
+
+use super::before::Before;
+use super::mismatch::{ambiguous, no_match, too_many};
+use super::{check_hash, expect_hash, is_false, lock, missing, need_to_change, placeholder};
+use beamai_tool::{CallContext, Stop, Operation, Traits};
+use beamai_base::{Reason, Result, ToolError};
+use beamai_policy::Need;
+use beamai_text::{Charset, Diff, DiffBuilder, Found, Hit, LineEnding, Needle, Overlap, Splice, around, find, splice, survey};
+use beamai_workspace::{Expected, Place};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// Most occurrences that are looked for, of a text that is to be unique and of one that is not.
+const OCCURRENCES: usize = 1000;
+const REPLACEMENTS: usize = 1_000_000;
+
+const ADVICE: &str = "only text can be edited";
+
+/// Exchanges a text in a file for another. Every other byte stays as it is.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub struct FileEdit {
+    /// Path of the file, relative to the workspace or absolute inside it.
+    pub path: String,
+    /// The text to replace, exactly as it is in the file, with indentation and without line numbers. It must occur
+    /// once, unless replace_all is set: take in as many lines around it as that needs.
+    pub old_string: String,
+    /// The text to put in its place; empty removes it.
+    pub new_string: String,
+    /// Whether to replace every occurrence.
+    #[serde(default)]
+    pub replace_all: bool,
+    /// Hash from an earlier result. The file is left alone, with an error, if it is not that version any more.
+    #[serde(default)]
+    pub expected_hash: Option<String>,
+}
+
+/// What [`FileEdit`] returns.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct FileEdited {
+    /// Occurrences that were replaced.
+    pub replacements: u64,
+    /// Unified diff of the change.
+    pub diff: String,
+    /// Lines added; null when there were too many changes to count.
+    pub additions: Option<u64>,
+    /// Lines removed; null when there were too many changes to count.
+    pub deletions: Option<u64>,
+    /// BLAKE3 hash of the file as it is now.
+    pub hash: String,
+    /// Encoding of the file, which it keeps.
+    pub encoding: String,
+    /// True when old_string or new_string had LF where the file has CR LF, and was taken to mean that.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub line_endings_adapted: bool,
+    /// True when the diff shows only a part of the change.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub diff_truncated: bool,
+    /// True when the file had other names (hard links), which keep the old content.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub link_broken: bool,
+}
+
+impl Operation for FileEdit {
+    type Output = FileEdited;
+    const TRAITS: Traits = Traits::WRITES;
+    const RULE: &'static str = "Edit";
+    const SEES_FILES: bool = true;
+
+    fn need(&self, cx: &CallContext) -> Result<Need> {
+        need_to_change(cx, &self.path, Self::RULE, &["Write", "Read"])
+    }
+
+    fn run(self, cx: &CallContext) -> Result<FileEdited, Stop> {
+        self.check()?;
+        let place = cx.workspace.place(&self.path)?;
+        let _guard = lock(&place, cx)?;
+        let opened = missing::open(&place)?;
+        cx.charge(u64::try_from(opened.1.st_size).unwrap_or(0))?;
+        let before = Before::new(&place, opened)?;
+        let edit = Edit {
+            args: &self,
+            cx,
+            charset: before.charset_for_parts(&place, ADVICE)?,
+            place: &place,
+            before: &before,
+        };
+        Ok(edit.run().map_err(|error| error.file(place.display()))?)
+    }
+}
+
+impl FileEdit {
+    fn check(&self) -> Result<()> {
+        check_hash(self.expected_hash.as_deref())?;
+        let problem = match () {
+            () if self.old_string.is_empty() => {
+                "old_string is empty; give the text to replace, or write the whole file"
+            }
+            () if self.old_string == self.new_string => {
+                "old_string and new_string are the same; there is nothing to change"
+            }
+            () => return Ok(()),
+        };
+        Err(ToolError::new(Reason::InvalidArgument, problem))
+    }
+}
+
+/// A call under way.
+struct Edit<'a> {
+    args: &'a FileEdit,
+    cx: &'a CallContext,
+    place: &'a Place,
+    before: &'a Before,
+    charset: Charset,
+}
+
+/// Where which text goes.
+struct Plan<'a> {
+    found: Found,
+    new: Cow<'a, str>,
+    is_adapted: bool,
+}
+
+impl Edit<'_> {
+    fn run(&self) -> Result<FileEdited> {
+        let plan = self.plan()?;
+        let new = self.charset.encode(&plan.new).map_err(|unmappable| {
+            let name = self.charset.name();
+            let message = format!("the file is in {name}, which cannot hold {unmappable} of new_string");
+            ToolError::new(Reason::InvalidEncoding, message)
+        })?;
+        self.refuse_placeholder(&plan, &new)?;
+        let splices = || {
+            plan.found.hits.iter().map(|hit| Splice { range: hit.range.clone(), line: hit.line, with: &new })
+        };
+        let check = || self.cx.check();
+        let mut diff = DiffBuilder::new(&self.place.display(), false, self.cx.limits.diff_bytes);
+        around(&self.before.bytes(), self.charset, splices(), &mut diff, &check)?;
+        let mut replacement = self.place.replace()?;
+        let (hash, _) = splice(&self.before.bytes(), splices(), replacement.file(), &check)?;
+        let link_broken = replacement.breaks_link();
+        replacement.commit(Expected::Unchanged(&self.before.stat))?;
+        self.cx.seen.wrote(self.place, Some(hash));
+        Ok(self.edited(&plan, diff.finish(), hash, link_broken))
+    }
+
+    /// Text that stands for other text must not take its place.
+    fn refuse_placeholder(&self, plan: &Plan<'_>, new: &[u8]) -> Result<()> {
+        let (old, shown) = (&self.args.old_string, self.place.display());
+        let is_smaller = |hit: &Hit| (new.len() as u64) < hit.range.end - hit.range.start;
+        let is_smaller = plan.found.hits.first().is_some_and(is_smaller);
+        match is_smaller || self.args.new_string.lines().count() < old.lines().count() {
+            true => {
+                placeholder::refuse(&shown, &self.args.new_string, |line, _| Ok(old.matches(line).count()))
+            }
+            false => Ok(()),
+        }
+    }
+
+    fn edited(&self, plan: &Plan<'_>, diff: Diff, hash: blake3::Hash, link_broken: bool) -> FileEdited {
+        FileEdited {
+            replacements: plan.found.hits.len() as u64,
+            diff: diff.text,
+            additions: diff.additions,
+            deletions: diff.deletions,
+            hash: hash.to_hex().to_string(),
+            encoding: self.charset.name(),
+            line_endings_adapted: plan.is_adapted,
+            diff_truncated: diff.is_truncated,
+            link_broken,
+        }
+    }
+
+    /// What is to be replaced, by what: `old_string` as it is or, where it has bare line feeds and does not occur,
+    /// with the line ends of Windows.
+    fn plan(&self) -> Result<Plan<'_>> {
+        let (old, new) = (&self.args.old_string, &self.args.new_string);
+        let found = self.find(old)?;
+        self.expect(&found)?;
+        if !found.hits.is_empty() {
+            let keeps_crlf = !old.contains('\n') && found.stats.ending() == LineEnding::Crlf;
+            let new = if keeps_crlf { with_returns(new) } else { Cow::Borrowed(new.as_str()) };
+            return self.checked(Plan { found, is_adapted: matches!(new, Cow::Owned(_)), new });
+        }
+        let has_returns = matches!(found.stats.ending(), LineEnding::Crlf | LineEnding::Mixed);
+        if let (true, Cow::Owned(old)) = (has_returns, with_returns(old)) {
+            let found = self.find(&old)?;
+            if !found.hits.is_empty() {
+                return self.checked(Plan { found, is_adapted: true, new: with_returns(new) });
+            }
+        }
+        Err(no_match(self.place, &self.before.bytes(), self.charset, old, None)?)
+    }
+
+    fn find(&self, old: &str) -> Result<Found> {
+        let (bytes, check) = (self.before.bytes(), || self.cx.check());
+        let (overlap, most) = match self.args.replace_all {
+            true => (Overlap::First, REPLACEMENTS),
+            false => (Overlap::Each, OCCURRENCES),
+        };
+        match Needle::new(self.charset, old) {
+            Ok(needle) => find(&bytes, self.charset, &needle, overlap, most, &check),
+            Err(unmappable) => {
+                self.expect(&survey(&bytes, self.charset, &check)?)?;
+                Err(no_match(self.place, &bytes, self.charset, old, Some(&unmappable))?)
+            }
+        }
+    }
+
+    /// Refuses a file that is not the one the caller has seen.
+    fn expect(&self, found: &Found) -> Result<()> {
+        match self.args.expected_hash.as_deref() {
+            None => self.cx.seen.expect(self.place, || Ok(found.hash())),
+            expected => expect_hash(self.place, expected, found.hash()),
+        }
+    }
+
+    fn checked<'p>(&self, plan: Plan<'p>) -> Result<Plan<'p>> {
+        match (self.args.replace_all, plan.found.hits.len()) {
+            (false, 2..) => Err(ambiguous(self.place, &plan.found)),
+            (true, _) if !plan.found.is_complete => Err(too_many(self.place, REPLACEMENTS)),
+            _ => Ok(plan),
+        }
+    }
+}
+
+/// The text with CR LF for every bare LF; borrowed where there is none.
+fn with_returns(text: &str) -> Cow<'_, str> {
+    let bare = text.match_indices('\n').filter(|(at, _)| !text[..*at].ends_with('\r')).count();
+    match bare {
+        0 => Cow::Borrowed(text),
+        _ => Cow::Owned(text.replace("\r\n", "\n").replace('\n', "\r\n")),
+    }
+}

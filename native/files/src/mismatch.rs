@@ -1,0 +1,108 @@
+//! Errors about a text that a file does not have, or has too often.
+
+use beamai_base::{Reason, Result, ToolError};
+use beamai_text::{Bytes, Charset, Found, Resemblance, Unmappable, resemble};
+use beamai_workspace::Place;
+use serde_json::json;
+
+/// Bytes of a file that are searched for what a text may have been meant to be.
+const SEARCHED: u64 = 8 << 20;
+/// Lines of matches that are named.
+const NAMED: usize = 20;
+
+/// The error about a text that does not occur, with what is nearest to it.
+///
+/// # Errors
+/// Those of reading.
+pub(super) fn no_match(
+    place: &Place,
+    bytes: &Bytes<'_>,
+    charset: Charset,
+    wanted: &str,
+    unmappable: Option<&Unmappable>,
+) -> Result<ToolError> {
+    let mut scratch = Vec::new();
+    let start = charset.bom().len() as u64;
+    let (text, is_lossy) = charset.decode(bytes.read(start..SEARCHED, &mut scratch)?);
+    let near = resemble(&text, wanted);
+    let shown = place.display();
+    let mut message = format!("old_string was not found in {shown}");
+    if let Some(hint) =
+        unmappable.map(|wrong| unheld(charset, wrong)).or_else(|| mistake(&text, wanted, is_lossy))
+    {
+        message += &format!(": {hint}");
+    }
+    message += &likeness(&near);
+    if bytes.len() > SEARCHED {
+        message += &format!(" Only the first {SEARCHED} bytes were searched for similar lines.");
+    }
+    let near: Vec<_> =
+        near.lines.into_iter().map(|(line, text)| json!({"line": line, "text": text})).collect();
+    Ok(ToolError::new(Reason::NoMatch, message).file(shown).with("nearest", near))
+}
+
+/// What the file has that is like the text.
+fn likeness(near: &Resemblance) -> String {
+    let lines: String = near.lines.iter().map(|(line, text)| format!("\n{line}: {text}")).collect();
+    let what = match (near.differs_in, near.lines.is_empty()) {
+        (Some(what), _) => format!(". It differs only in {what} from:"),
+        (None, false) => ". The nearest lines are:".to_owned(),
+        (None, true) => {
+            return ". Nothing in it is like it; read the file again and copy the text exactly.".to_owned();
+        }
+    };
+    format!("{what}{lines}\nCopy the text exactly as it is in the file.")
+}
+
+fn unheld(charset: Charset, unmappable: &Unmappable) -> String {
+    format!("the file is in {}, which cannot hold {unmappable}", charset.name())
+}
+
+/// A common slip in writing the text.
+fn mistake(text: &str, wanted: &str, is_lossy: bool) -> Option<String> {
+    let is_numbered = |line: &str| {
+        let rest = line.trim_start().trim_start_matches(|char: char| char.is_ascii_digit());
+        rest.len() < line.trim_start().len() && rest.starts_with(['\t', '→'])
+    };
+    let unescaped = wanted.replace("\\n", "\n").replace("\\t", "\t").replace("\\\"", "\"");
+    let hint = match () {
+        () if wanted.lines().all(is_numbered) => {
+            "its lines begin with line numbers, which are not in the file"
+        }
+        () if unescaped != wanted && text.contains(&unescaped) => {
+            "it has a backslash and a letter where the file has a line break, a tab or a quotation mark"
+        }
+        () if is_lossy && wanted.contains('\u{FFFD}') => {
+            "U+FFFD stands for bytes that are no characters; choose a text without it"
+        }
+        () => return None,
+    };
+    Some(hint.to_owned())
+}
+
+/// The error about a text that occurs more than once.
+pub(super) fn ambiguous(place: &Place, found: &Found) -> ToolError {
+    let mut lines: Vec<u64> = found.hits.iter().map(|hit| hit.line).collect();
+    let count = lines.len();
+    lines.dedup();
+    let more = if lines.len() > NAMED { ", …" } else { "" };
+    lines.truncate(NAMED);
+    let named = lines.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+    let at_least = if found.is_complete { "" } else { "at least " };
+    let shown = place.display();
+    let message = format!(
+        "old_string occurs {at_least}{count} times in {shown}, on lines {named}{more}; take in more of the text around \
+         the one you mean, or set replace_all"
+    );
+    ToolError::new(Reason::Ambiguous, message).file(shown).with("occurrences", count).with("lines", lines)
+}
+
+/// The error about a text that occurs more often than can be replaced at once.
+pub(super) fn too_many(place: &Place, most: usize) -> ToolError {
+    let shown = place.display();
+    let message = format!(
+        "old_string occurs more than {most} times in {shown}; use a longer text, or a program such as sed through the \
+         shell"
+    );
+    ToolError::new(Reason::TooLarge, message).file(shown)
+}

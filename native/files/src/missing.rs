@@ -1,0 +1,68 @@
+//! Errors about files that are not there, with the names that may have been meant.
+
+use beamai_base::{Reason, Result, ToolError, nearest};
+use beamai_workspace::{Place, decode_path, encode_path};
+use rustix::fs::Stat;
+use std::fs::File;
+use std::path::Path;
+
+/// Most names of a directory that are looked at.
+const NAMES: usize = 2000;
+
+/// Opens a file for reading; see [`Place::open_file`].
+///
+/// # Errors
+/// As there; `no_such_file` comes with the nearest names.
+pub fn open(place: &Place) -> Result<(File, Stat)> {
+    place.open_file().map_err(|error| if error.reason == Reason::NoSuchFile { missing(place) } else { error })
+}
+
+/// The error about a file that is not there.
+fn missing(place: &Place) -> ToolError {
+    let shown = place.display();
+    let (first_missing, near) = first_missing(place);
+    if near.contains(&shown) {
+        return dangling(shown);
+    }
+    let what = match &first_missing {
+        Some(above) if *above != shown => format!("there is no directory {above}, so {shown} does not exist"),
+        _ => format!("there is no file {shown}"),
+    };
+    let advice = match near.is_empty() {
+        true => "check the path, or list the directory to see what is there".to_owned(),
+        false => format!("did you mean {}?", near.join(" or ")),
+    };
+    ToolError::new(Reason::NoSuchFile, format!("{what}; {advice}")).file(shown).with("nearest", near)
+}
+
+/// The error about a name that is there and leads to nothing.
+fn dangling(shown: String) -> ToolError {
+    let message =
+        format!("{shown} is a symbolic link to something that is not there; use what it should lead to");
+    ToolError::new(Reason::NoSuchFile, message).file(shown).with("nearest", Vec::<String>::new())
+}
+
+/// The first part of the path that is not there, and paths beside it with similar names.
+fn first_missing(place: &Place) -> (Option<String>, Vec<String>) {
+    let mut place = place.clone();
+    while let Some((above, name)) = place.parent() {
+        if let Ok(names) = names(&above) {
+            let name = encode_path(Path::new(name));
+            let near = nearest(&name, names.iter().map(String::as_str));
+            let near = near.into_iter().map(|near| above.join(&decode_path(near)).display()).collect();
+            return (Some(place.display()), near);
+        }
+        place = above;
+    }
+    (None, vec![])
+}
+
+fn names(dir: &Place) -> Result<Vec<String>> {
+    let failed = |error| ToolError::io("list", dir.display(), error);
+    let entries = rustix::fs::Dir::read_from(dir.open_dir()?).map_err(failed)?;
+    let names = entries.take(NAMES).filter_map(Result::ok).map(|entry| {
+        use std::os::unix::ffi::OsStrExt;
+        encode_path(Path::new(std::ffi::OsStr::from_bytes(entry.file_name().to_bytes())))
+    });
+    Ok(names.filter(|name| name != "." && name != "..").collect())
+}

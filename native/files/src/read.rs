@@ -1,0 +1,396 @@
+//! Reading lines of a file.
+
+use super::before::{Before, no_text};
+use super::{is_false, missing, refuse_larger, tail};
+use beamai_tool::{CallContext, Stop, Operation, Pace, Traits};
+use beamai_base::{Reason, Result, ToolError};
+use beamai_policy::{FilePath, Need, Operand};
+use beamai_text::{Charset, Content, LineEnding, LineStats, Window, survey};
+use beamai_workspace::Place;
+use base64::Engine;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Bytes of a large file that are decoded at a time.
+const BLOCK: u64 = if cfg!(test) { 1 << 10 } else { 256 << 10 };
+
+/// What to do with a file that is no text.
+const ADVICE: &str = "this tool shows text and png, jpeg, gif and webp images: look at the file with a program \
+                      that knows it, through the shell";
+/// What else can be done by those who can name an encoding.
+const BY_ENCODING: &str = ", or give an encoding, such as latin1, to see its bytes as text all the same";
+
+/// Reads lines of a text file, or an image.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub struct FileRead {
+    /// Path of the file, relative to the workspace or absolute inside it.
+    pub path: String,
+    /// First line to read, counted from 1. A negative number counts from the end: -20 reads the last 20 lines.
+    #[serde(default = "first_line")]
+    pub offset: i64,
+    /// Most lines to read.
+    #[serde(default = "default_limit")]
+    #[schemars(range(min = 1))]
+    pub limit: u64,
+    /// Encoding of the file, such as utf-8, gbk, shift_jis, windows-1252 or utf-16le. Leave it out to have it
+    /// detected.
+    #[serde(default)]
+    pub encoding: Option<String>,
+    /// Whether a very large file is read to its end, too, so that its lines and its hash are known.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub to_the_end: bool,
+    /// Whether the caller's tool has no argument for the encoding, so that advice must not name it.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub names_no_encoding: bool,
+    /// Most bytes that the file may have; with it, the answer is not cut at the limit of bytes of text.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub largest: Option<u64>,
+}
+
+impl FileRead {
+    /// The default of `limit`.
+    pub const LIMIT: u64 = 2000;
+
+    /// A call that reads these lines of the file, and the rest as far as that is needed to count its lines.
+    pub fn lines(path: String, offset: i64, limit: u64) -> Self {
+        let encoding = None;
+        Self { path, offset, limit, encoding, to_the_end: true, names_no_encoding: true, largest: None }
+    }
+}
+
+fn first_line() -> i64 {
+    1
+}
+
+fn default_limit() -> u64 {
+    FileRead::LIMIT
+}
+
+/// What [`FileRead`] returns.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct FileContent {
+    /// Text of the lines, with their line ends as in the file. Empty for an image.
+    pub content: String,
+    /// Number of the first line in content; null where it is not known: when the end of a very large file is read.
+    pub start_line: Option<u64>,
+    /// Number of the last line in content; one less than start_line where content has no line.
+    pub end_line: Option<u64>,
+    /// Lines of the whole file; null for a very large file that was not read to its end.
+    pub total_lines: Option<u64>,
+    /// Whether the file has more lines after end_line.
+    pub has_more: bool,
+    /// Encoding that the text was decoded from; null for an image.
+    pub encoding: Option<String>,
+    /// How lines end, as far as the file was read.
+    pub line_ending: LineEnding,
+    /// Whether the file begins with a byte order mark, which content leaves out.
+    pub bom: bool,
+    /// BLAKE3 hash of the whole file, to be given as expected_hash when it is changed; null for a very large file
+    /// that was not read to its end.
+    pub hash: Option<String>,
+    /// Size of the file in bytes.
+    pub size: u64,
+    /// True when lines that were asked for are left out because the answer would be too large; see note.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub truncated: bool,
+    /// True when the file has bytes that are no characters in its encoding; content has U+FFFD for them.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub lossy: bool,
+    /// What should be known about the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// The image, base64-encoded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image_base64: Option<String>,
+    /// Media type of the image.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media_type: Option<String>,
+}
+
+impl Operation for FileRead {
+    type Output = FileContent;
+    const TRAITS: Traits = Traits { pace: Pace::Cached, ..Traits::READS };
+    const RULE: &'static str = "Read";
+    const SEES_FILES: bool = true;
+
+    fn need(&self, cx: &CallContext) -> Result<Need> {
+        Ok(Need {
+            rule: Self::RULE.to_owned(),
+            touches: &[],
+            allowed_by: &[],
+            is_safe: true,
+            operand: Operand::File(FilePath::read(&cx.workspace.place(&self.path)?)),
+        })
+    }
+
+    fn run(self, cx: &CallContext) -> Result<FileContent, Stop> {
+        if self.offset == 0 {
+            let message = "offset 0 is no line: lines count from 1, and -1 is the last line";
+            return Err(ToolError::new(Reason::InvalidArgument, message).into());
+        }
+        let place = cx.workspace.place(&self.path)?;
+        let since = cx.seen.now();
+        let before = before(&place, self.largest, cx)?;
+        let reading = Reading { args: &self, cx, place };
+        let read = reading.read(before).map_err(|error| error.file(reading.place.display()))?;
+        if cx.seen.is_on() {
+            let hash = read.hash.as_deref().and_then(|hash| blake3::Hash::from_hex(hash).ok());
+            cx.seen.saw(&reading.place, hash, since);
+        }
+        Ok(read)
+    }
+}
+
+fn before(place: &Place, largest: Option<u64>, cx: &CallContext) -> Result<Before, Stop> {
+    if cx.must_not_wait {
+        let cached = place.cached(cx.inline_bytes.unwrap_or(0)).and_then(Before::cached);
+        return cached.ok_or(Stop::Defer);
+    }
+    let opened = missing::open(place)?;
+    refuse_larger(place, u64::try_from(opened.1.st_size).unwrap_or(0), largest)?;
+    cx.charge(u64::try_from(opened.1.st_size).unwrap_or(0))?;
+    Ok(Before::new(place, opened)?)
+}
+
+/// A call under way.
+struct Reading<'a> {
+    args: &'a FileRead,
+    cx: &'a CallContext,
+    place: Place,
+}
+
+impl Reading<'_> {
+    fn read(&self, before: Before) -> Result<FileContent> {
+        let size = before.size;
+        let content = match &self.args.encoding {
+            Some(label) => Content::Text(self.labelled(label, &before)?),
+            None => before.sniff()?,
+        };
+        let read = match content {
+            Content::Text(charset) => self.text(before, charset)?,
+            Content::Image(kind) => self.image(before, kind)?,
+            Content::Binary(kind) => return Err(no_text(&self.place, size, kind, &self.advice())),
+        };
+        Ok(FileContent { size, ..read })
+    }
+
+    fn advice(&self) -> String {
+        let more = if self.args.names_no_encoding { "" } else { BY_ENCODING };
+        format!("{ADVICE}{more}")
+    }
+
+    fn labelled(&self, label: &str, before: &Before) -> Result<Charset> {
+        let mut scratch = Vec::new();
+        Charset::labelled(label, before.bytes().read(0..3, &mut scratch)?).ok_or_else(|| {
+            let message = format!(
+                "there is no encoding {label:?}; use a name from the WHATWG Encoding Standard, such as utf-8, \
+                 utf-16le, windows-1252, gbk, big5, shift_jis or euc-kr, or leave it out"
+            );
+            ToolError::new(Reason::InvalidArgument, message)
+        })
+    }
+
+    fn image(&self, before: Before, kind: &str) -> Result<FileContent> {
+        let most = self.cx.limits.image_bytes;
+        if before.size > most {
+            let shown = self.place.display();
+            let message = format!(
+                "{shown} is an image of {} bytes, more than the {most} that are returned; make a smaller copy first",
+                before.size
+            );
+            return Err(ToolError::new(Reason::TooLarge, message));
+        }
+        let bytes = before.into_content(&self.place)?;
+        Ok(FileContent {
+            hash: Some(blake3::hash(&bytes).to_hex().to_string()),
+            image_base64: Some(base64::engine::general_purpose::STANDARD.encode(&bytes)),
+            media_type: Some(kind.to_owned()),
+            ..FileContent::default()
+        })
+    }
+
+    fn text(&self, mut before: Before, charset: Charset) -> Result<FileContent> {
+        let mut scan = Scan::new(charset);
+        let read = match before.take_content() {
+            Some(content) => self.small(content, &mut scan),
+            None if self.args.offset > 0 => self.large(&before, &mut scan)?,
+            None => self.large_from_end(&before, &mut scan)?,
+        };
+        Ok(self.described(FileContent {
+            encoding: Some(charset.name()),
+            line_ending: scan.stats.ending(),
+            bom: charset.has_bom(),
+            lossy: scan.is_lossy,
+            ..read
+        }))
+    }
+
+    fn window(&self, first: u64) -> Window {
+        Window::new(first, self.args.limit, self.most_bytes())
+    }
+
+    /// Most bytes of text in the answer.
+    fn most_bytes(&self) -> usize {
+        match self.args.largest {
+            Some(_) => usize::MAX,
+            None => self.cx.limits.content_bytes,
+        }
+    }
+
+    /// Whether a file of this size is read to its end.
+    fn is_read_whole(&self, size: u64) -> bool {
+        self.args.to_the_end || size <= self.cx.limits.whole_file_bytes
+    }
+
+    fn small(&self, mut content: Vec<u8>, scan: &mut Scan) -> FileContent {
+        let hash = blake3::hash(&content);
+        content.drain(..scan.charset.bom().len());
+        let (text, is_lossy) = scan.charset.decode_vec(content);
+        scan.is_lossy = is_lossy;
+        scan.stats.feed(Charset::UTF8, text.as_bytes());
+        let total = scan.stats.total();
+        let first = self.first_of(total);
+        let mut window = self.window(first);
+        window.take(text, scan.stats.ends());
+        FileContent { hash: Some(hash.to_hex().to_string()), ..lines(window, Some(first), Some(total)) }
+    }
+
+    /// The first line to be read of `total`.
+    fn first_of(&self, total: u64) -> u64 {
+        match u64::try_from(self.args.offset) {
+            Ok(first) => first,
+            Err(_) => total.saturating_sub(self.args.offset.unsigned_abs()) + 1,
+        }
+    }
+
+    fn large(&self, before: &Before, scan: &mut Scan) -> Result<FileContent> {
+        let first = self.first_of(0);
+        let mut window = self.window(first);
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(scan.charset.bom());
+        let is_whole = self.is_read_whole(before.size);
+        let from = scan.charset.bom().len() as u64;
+        let at_end = scan.run(before, from, &mut window, self.cx, |block, window| {
+            hasher.update(block);
+            is_whole || !window.is_done()
+        })?;
+        let total = at_end.then(|| scan.stats.total());
+        let hash = at_end.then(|| hasher.finalize().to_hex().to_string());
+        Ok(FileContent { hash, ..lines(window, Some(first), total) })
+    }
+
+    fn large_from_end(&self, before: &Before, scan: &mut Scan) -> Result<FileContent> {
+        let check = || self.cx.check();
+        let wanted = self.args.offset.unsigned_abs();
+        let start = tail::start_of(&before.bytes(), scan.charset, wanted, &check)?;
+        let whole = match self.is_read_whole(before.size) {
+            true => Some(survey(&before.bytes(), scan.charset, &check)?),
+            false => None,
+        };
+        let total = whole.as_ref().map(|whole| whole.stats.total());
+        let first = match (total, start.is_first) {
+            (_, true) => Some(1),
+            (total, false) => total.map(|total| self.first_of(total)),
+        };
+        let mut window = self.window(1);
+        scan.run(before, start.position, &mut window, self.cx, |_, window| !window.is_done())?;
+        if let Some(whole) = &whole {
+            scan.stats = whole.stats;
+        }
+        let hash = whole.map(|whole| whole.hash().to_hex().to_string());
+        Ok(FileContent { hash, ..lines(window, first, total) })
+    }
+
+    /// The answer with a note on what it leaves out.
+    fn described(&self, read: FileContent) -> FileContent {
+        let note = if read.truncated {
+            Some(cut_note(&read, self.most_bytes()))
+        } else if read.content.is_empty()
+            && read.total_lines.is_some_and(|total| total > 0 || self.args.offset > 1)
+        {
+            read.total_lines
+                .map(|total| format!("the file has {total} lines; line {} is past its end", self.args.offset))
+        } else {
+            None
+        };
+        FileContent { note, ..read }
+    }
+}
+
+fn cut_note(read: &FileContent, most: usize) -> String {
+    match (read.end_line, read.content.ends_with('\n')) {
+        (Some(end), true) => {
+            format!("cut after line {end}, at {most} bytes; go on with offset {}", end + 1)
+        }
+        (None, true) => format!("cut at {most} bytes; ask for fewer lines"),
+        (line, false) => {
+            let line = line.map_or("the first line".to_owned(), |line| format!("line {line}"));
+            format!(
+                "{line} is longer than {most} bytes and only its beginning is shown; search the file, or cut \
+                 the line with the shell"
+            )
+        }
+    }
+}
+
+/// The lines of a window, of which the first has this number.
+fn lines(window: Window, first: Option<u64>, total_lines: Option<u64>) -> FileContent {
+    let lines = window.finish();
+    let mut stats = LineStats::default();
+    stats.feed(Charset::UTF8, lines.content.as_bytes());
+    FileContent {
+        content: lines.content,
+        start_line: first,
+        end_line: first.map(|first| first + stats.total() - 1),
+        total_lines,
+        has_more: lines.has_more,
+        truncated: lines.is_cut,
+        ..FileContent::default()
+    }
+}
+
+/// What is learned of a text on the way.
+struct Scan {
+    charset: Charset,
+    stats: LineStats,
+    is_lossy: bool,
+}
+
+impl Scan {
+    fn new(charset: Charset) -> Self {
+        Self { charset, stats: LineStats::default(), is_lossy: false }
+    }
+
+    /// Decodes a large file from a position on, until `go_on` says no; true when it came to the end.
+    fn run(
+        &mut self,
+        before: &Before,
+        from: u64,
+        window: &mut Window,
+        cx: &CallContext,
+        mut go_on: impl FnMut(&[u8], &Window) -> bool,
+    ) -> Result<bool> {
+        let (mut decoder, mut at) = (self.charset.decoder(), from);
+        let (mut scratch, mut text) = (Vec::new(), String::new());
+        while at < before.size {
+            cx.check()?;
+            let end = before.bytes().block_end(at, BLOCK);
+            let bytes = before.bytes();
+            let block = bytes.read(at..end, &mut scratch)?;
+            text.clear();
+            text.reserve(decoder.max_utf8_buffer_length(block.len()).unwrap_or(block.len()));
+            self.is_lossy |= decoder.decode_to_string(block, &mut text, end == before.size).2;
+            let ends = self.stats.ends();
+            self.stats.feed(Charset::UTF8, text.as_bytes());
+            window.feed(&text, self.stats.ends() - ends);
+            at = end;
+            if !go_on(block, window) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,65 @@
+//! Where the last lines of a file begin, found from its end.
+
+use beamai_base::Result;
+use beamai_text::{Bytes, Charset, Check, line_breaks};
+
+/// Bytes that are looked through at a time.
+const BLOCK: u64 = if cfg!(test) { 64 } else { 64 << 10 };
+
+/// Where some lines at the end begin.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Start {
+    pub(super) position: u64,
+    /// Whether that is the first line of the file.
+    pub(super) is_first: bool,
+}
+
+/// The beginning of the last `count` lines.
+///
+/// # Errors
+/// Those of reading, and of `check`.
+pub(super) fn start_of(bytes: &Bytes<'_>, charset: Charset, count: u64, check: Check<'_>) -> Result<Start> {
+    let (first, unit) = (charset.bom().len() as u64, charset.unit() as u64);
+    // Blocks begin at a code unit; half a unit at the end belongs to the last line.
+    let end = bytes.len() - (bytes.len() - first) % unit;
+    let (mut at, mut left, mut scratch) = (end, count, Vec::new());
+    while at > first {
+        check()?;
+        let from = at.saturating_sub(BLOCK).max(first);
+        let block = bytes.read(from..at, &mut scratch)?;
+        for position in line_breaks(charset, block).rev().map(|end| from + end as u64) {
+            // The end of the last line begins no other.
+            if position == bytes.len() {
+                continue;
+            }
+            left -= 1;
+            if left == 0 {
+                return Ok(Start { position, is_first: false });
+            }
+        }
+        at = from;
+    }
+    Ok(Start { position: first, is_first: true })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_last_lines_are_those_of_the_text(text in "[ab\n\r]{0,200}", count in 1u64..8) {
+            for (label, bom) in [("utf-8", ""), ("utf-16le", "\u{FEFF}"), ("utf-16be", "\u{FEFF}")] {
+                let unmarked = Charset::labelled(label, b"").unwrap();
+                let bytes = unmarked.encode(&format!("{bom}{text}")).unwrap().into_owned();
+                let charset = Charset::labelled(label, &bytes).unwrap();
+                let start = start_of(&Bytes::Memory(&bytes), charset, count, &|| Ok(())).unwrap();
+                let lines: Vec<&str> = text.split_inclusive('\n').collect();
+                let last = lines[lines.len().saturating_sub(count as usize)..].concat();
+                prop_assert_eq!(charset.decode(&bytes[start.position as usize..]).0, last);
+                prop_assert_eq!(start.is_first, lines.len() as u64 <= count);
+            }
+        }
+    }
+}

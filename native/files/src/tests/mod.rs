@@ -1,0 +1,98 @@
+//! The file tools as they are called.
+
+mod cached;
+mod edit;
+mod large;
+mod placeholder;
+mod property;
+mod read;
+mod seen;
+mod together;
+mod write;
+
+use beamai_engine::catalogue;
+use beamai_tool::{CallContext, Stop};
+use beamai_base::{Reason, ToolError};
+use beamai_workspace::Workspace;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use tempfile::TempDir;
+
+/// A workspace and what calls in it may use.
+struct Scene {
+    dir: TempDir,
+    cx: CallContext,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let cx = CallContext::new(Workspace::open(dir.path()).unwrap());
+        Self { dir, cx }
+    }
+
+    /// A scene with one file `f`.
+    fn with(content: impl AsRef<[u8]>) -> Self {
+        let scene = Self::new();
+        scene.put("f", content);
+        scene
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn put(&self, name: &str, content: impl AsRef<[u8]>) {
+        std::fs::write(self.path(name), content).unwrap();
+    }
+
+    fn get(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).unwrap()
+    }
+
+    fn call(&self, tool: &str, args: Value) -> Result<Value, ToolError> {
+        let args = args.as_object().unwrap().clone();
+        match catalogue::find(tool, Some("beamai")).unwrap().execute(args, &self.cx) {
+            Ok(value) => Ok(value),
+            Err(Stop::Failed(error)) => Err(error),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    fn read(&self, args: Value) -> Value {
+        self.call("file_read", args).unwrap()
+    }
+
+    fn write(&self, args: Value) -> Value {
+        self.call("file_write", args).unwrap()
+    }
+
+    fn edit(&self, args: Value) -> Value {
+        self.call("file_edit", args).unwrap()
+    }
+
+    /// The error of a call that must fail and change nothing of `f`.
+    fn refused(&self, tool: &str, args: Value) -> ToolError {
+        let before = std::fs::read(self.path("f")).ok();
+        let error = self.call(tool, args).unwrap_err();
+        assert_eq!(std::fs::read(self.path("f")).ok(), before, "it changed the file");
+        let names = std::fs::read_dir(self.dir.path()).unwrap();
+        assert!(names.flatten().all(|name| !name.file_name().to_string_lossy().contains("beamai")));
+        error
+    }
+
+    /// The reason and the message of a refused edit of `f`.
+    fn refused_edit(&self, old: &str, new: &str) -> (Reason, String) {
+        let error = self.refused("file_edit", json!({"path": "f", "old_string": old, "new_string": new}));
+        (error.reason, error.message)
+    }
+}
+
+/// Some text in an encoding, with a mark if one is written in it.
+fn encoded(label: &str, text: &str) -> Vec<u8> {
+    beamai_text::Charset::labelled(label, b"").unwrap().encode(text).unwrap().into_owned()
+}
+
+fn hash(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}

@@ -1,0 +1,296 @@
+//! Writing a whole file, or adding to its end.
+
+use super::before::Before;
+use super::{append, check_hash, expect_hash, is_false, lock, need_to_change, placeholder, refuse_larger};
+use beamai_tool::{CallContext, Stop, Operation, Traits};
+use beamai_base::{Reason, Result, ToolError};
+use beamai_policy::Need;
+use beamai_text::{Charset, Content, DiffBuilder, Needle, Overlap, find, placeholders, survey};
+use beamai_workspace::{Expected, Place};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::io::Write;
+
+/// Largest texts that are compared for a diff, in bytes.
+const COMPARED: u64 = super::IN_MEMORY;
+
+/// How often a write is begun again when another program changes the file meanwhile.
+pub(super) const TRIES: usize = 10;
+
+/// Writes a file.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub struct FileWrite {
+    /// Path of the file, relative to the workspace or absolute inside it. Missing directories are made.
+    pub path: String,
+    /// The text, with the line ends that the file is to have.
+    pub content: String,
+    /// write replaces the file or makes it; append adds to its end.
+    #[serde(default)]
+    pub mode: WriteMode,
+    /// Hash from an earlier result. The file is left alone, with an error, if it is not that version any more.
+    #[serde(default)]
+    pub expected_hash: Option<String>,
+    /// Most bytes that the file may have, before and after.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub largest: Option<u64>,
+}
+
+impl FileWrite {
+    /// A call that makes this the content of the file.
+    pub fn whole(path: String, content: String) -> Self {
+        Self { path, content, mode: WriteMode::Write, expected_hash: None, largest: None }
+    }
+}
+
+/// What [`FileWrite`] does with the content.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WriteMode {
+    /// It becomes the file.
+    #[default]
+    Write,
+    /// It is added to the file's end.
+    Append,
+}
+
+/// What [`FileWrite`] did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WriteOperation {
+    /// Made a file.
+    Created,
+    /// Changed a file.
+    Updated,
+}
+
+/// What [`FileWrite`] returns.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct FileWritten {
+    /// Whether the file was made or changed.
+    pub operation: WriteOperation,
+    /// Bytes written, in the file's encoding.
+    pub bytes_written: u64,
+    /// Unified diff of the change; null where there is none, see note.
+    pub diff: Option<String>,
+    /// Lines added; null where there is no diff.
+    pub additions: Option<u64>,
+    /// Lines removed; null where there is no diff.
+    pub deletions: Option<u64>,
+    /// BLAKE3 hash of the file as it is now; null after adding to a very large file.
+    pub hash: Option<String>,
+    /// Encoding that the text was written in: that of the file before, utf-8 for a new one.
+    pub encoding: String,
+    /// True when the diff shows only a part of the change.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub diff_truncated: bool,
+    /// True when the file had other names (hard links), which keep the old content.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub link_broken: bool,
+    /// What should be known about the change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+impl Operation for FileWrite {
+    type Output = FileWritten;
+    const TRAITS: Traits = Traits::WRITES;
+    const RULE: &'static str = "Write";
+    const SEES_FILES: bool = true;
+
+    fn need(&self, cx: &CallContext) -> Result<Need> {
+        need_to_change(cx, &self.path, Self::RULE, &["Edit", "Read"])
+    }
+
+    fn run(self, cx: &CallContext) -> Result<FileWritten, Stop> {
+        check_hash(self.expected_hash.as_deref())?;
+        let place = cx.workspace.place(&self.path)?;
+        refuse_larger(&place, self.content.len() as u64, self.largest)?;
+        let _guard = lock(&place, cx)?;
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.once(&place, cx) {
+                Err(Stop::Failed(error)) if self.is_lost_race(&error) && tries < TRIES => cx.check()?,
+                result => return result,
+            }
+        }
+    }
+}
+
+impl FileWrite {
+    /// Whether another program changed the file while this call was at work on it, and it does not matter what the
+    /// file was. An error with a hash is about what the caller has seen before.
+    fn is_lost_race(&self, error: &ToolError) -> bool {
+        error.reason == Reason::Stale && self.expected_hash.is_none() && !error.details.contains_key("hash")
+    }
+
+    fn once(&self, place: &Place, cx: &CallContext) -> Result<FileWritten, Stop> {
+        let before = self.before(place, cx)?;
+        let before_is_text = before.as_ref().map(Before::sniff).transpose()?;
+        match (&before, before_is_text, self.mode) {
+            (Some(before), Some(content), WriteMode::Append) => {
+                Ok(append::append(self, place, before, &content, cx)?)
+            }
+            (before, content, _) => Ok(self.replace(place, before.as_ref(), content.as_ref(), cx)?),
+        }
+    }
+
+    /// The file as it is, if it is; refused when it is not the expected one.
+    fn before(&self, place: &Place, cx: &CallContext) -> Result<Option<Before>, Stop> {
+        let expected = self.expected_hash.as_deref();
+        let opened = match place.open_file() {
+            Err(error) if error.reason == Reason::NoSuchFile && expected.is_none() => None,
+            Err(error) if error.reason == Reason::NoSuchFile => return Err(gone(place).into()),
+            opened => Some(opened?),
+        };
+        let old_size = opened.as_ref().map_or(0, |(_, stat)| u64::try_from(stat.st_size).unwrap_or(0));
+        refuse_larger(place, old_size, self.largest)?;
+        cx.charge(old_size.saturating_add(self.content.len() as u64))?;
+        let Some(opened) = opened else { return Ok(None) };
+        let before = Before::new(place, opened)?;
+        let hash = || Ok(survey(&before.bytes(), Charset::UTF8, &|| cx.check())?.hash());
+        match expected {
+            Some(_) => expect_hash(place, expected, hash()?)?,
+            // An addition takes nothing away.
+            None if self.mode == WriteMode::Append => {}
+            None => cx.seen.expect(place, hash)?,
+        }
+        Ok(Some(before))
+    }
+
+    fn replace(
+        &self,
+        place: &Place,
+        before: Option<&Before>,
+        content: Option<&Content>,
+        cx: &CallContext,
+    ) -> Result<FileWritten> {
+        let Encoded { charset, text, bytes, note } = self.encoded(content);
+        if let (Some(before), Some(Content::Text(own))) = (before, content)
+            && placeholders(text).next().is_some()
+            && is_less(text, charset.bom().len() + bytes.len(), before, *own, cx)?
+        {
+            placeholder::refuse(&place.display(), text, |line, most| {
+                occurrences(before, *own, line, most, cx)
+            })
+            .map_err(|error| error.file(place.display()))?;
+        }
+        let mut diff = DiffBuilder::new(&place.display(), before.is_none(), cx.limits.diff_bytes);
+        let no_diff = compare(&mut diff, before, content, text)?;
+        let hash = blake3::Hasher::new().update(charset.bom()).update(&bytes).finalize();
+        let link_broken = put(place, before, charset, &bytes)?;
+        cx.seen.wrote(place, Some(hash));
+        let diff = diff.finish();
+        let note = note.or_else(|| no_diff.map(|why| format!("no diff: {why}")));
+        Ok(FileWritten {
+            operation: if before.is_some() { WriteOperation::Updated } else { WriteOperation::Created },
+            bytes_written: (charset.bom().len() + bytes.len()) as u64,
+            additions: diff.additions.filter(|_| no_diff.is_none()),
+            deletions: diff.deletions.filter(|_| no_diff.is_none()),
+            diff_truncated: diff.is_truncated,
+            diff: no_diff.is_none().then_some(diff.text),
+            hash: Some(hash.to_hex().to_string()),
+            encoding: charset.name(),
+            link_broken,
+            note,
+        })
+    }
+
+    /// The content in the file's own encoding, unless that cannot hold it.
+    fn encoded(&self, before: Option<&Content>) -> Encoded<'_> {
+        let Some(Content::Text(own)) = before else { return self.in_utf8(None) };
+        let text = match self.content.strip_prefix('\u{FEFF}') {
+            // The mark that the file has is written anyhow.
+            Some(rest) if own.has_bom() => rest,
+            _ => &self.content,
+        };
+        match own.encode(text) {
+            Ok(bytes) => Encoded { charset: *own, text, bytes, note: None },
+            Err(unmappable) => self.in_utf8(Some(format!(
+                "written as utf-8: {}, in which the file was, cannot hold {unmappable}",
+                own.name()
+            ))),
+        }
+    }
+
+    fn in_utf8(&self, note: Option<String>) -> Encoded<'_> {
+        let bytes = Cow::Borrowed(self.content.as_bytes());
+        Encoded { charset: Charset::UTF8, text: &self.content, bytes, note }
+    }
+}
+
+/// Content as it goes into the file.
+struct Encoded<'a> {
+    charset: Charset,
+    text: &'a str,
+    bytes: Cow<'a, [u8]>,
+    note: Option<String>,
+}
+
+/// Whether the text, which has so many bytes in the file, is smaller than the file is, or has fewer lines.
+fn is_less(text: &str, size: usize, before: &Before, charset: Charset, cx: &CallContext) -> Result<bool> {
+    if (size as u64) < before.size {
+        return Ok(true);
+    }
+    let lines = survey(&before.bytes(), charset, &|| cx.check())?.stats.total();
+    Ok((text.lines().count() as u64) < lines)
+}
+
+/// How often the file has a text, counted up to `most`.
+fn occurrences(
+    before: &Before,
+    charset: Charset,
+    text: &str,
+    most: usize,
+    cx: &CallContext,
+) -> Result<usize> {
+    match Needle::new(charset, text) {
+        Ok(needle) => {
+            let found = find(&before.bytes(), charset, &needle, Overlap::First, most, &|| cx.check())?;
+            Ok(found.hits.len())
+        }
+        Err(_) => Ok(0),
+    }
+}
+
+/// Replaces the file by a mark and bytes; true when other names of it keep the old content.
+fn put(place: &Place, before: Option<&Before>, charset: Charset, bytes: &[u8]) -> Result<bool> {
+    let mut replacement = place.replace()?;
+    let failed = |error| ToolError::io("write", place.display(), error);
+    replacement.file().write_all(charset.bom()).map_err(failed)?;
+    replacement.file().write_all(bytes).map_err(failed)?;
+    let link_broken = replacement.breaks_link();
+    replacement.commit(before.map_or(Expected::Absent, |before| Expected::Unchanged(&before.stat)))?;
+    Ok(link_broken)
+}
+
+/// Compares with the text before, or says why there is no diff.
+fn compare(
+    diff: &mut DiffBuilder,
+    before: Option<&Before>,
+    content: Option<&Content>,
+    text: &str,
+) -> Result<Option<&'static str>> {
+    let old_size = before.map_or(0, |before| before.size);
+    if old_size > COMPARED || text.len() as u64 > COMPARED {
+        return Ok(Some("the texts are too large to be compared"));
+    }
+    let Some(before) = before else {
+        diff.compare("", text);
+        return Ok(None);
+    };
+    let Some(Content::Text(charset)) = content else { return Ok(Some("the file was no text")) };
+    let mut scratch = Vec::new();
+    let bytes = before.bytes();
+    let old = bytes.read(charset.bom().len() as u64..old_size, &mut scratch)?;
+    diff.compare(&charset.decode(old).0, text);
+    Ok(None)
+}
+
+fn gone(place: &Place) -> ToolError {
+    let shown = place.display();
+    let message = format!("{shown} is gone since it was read; leave expected_hash out to make it again");
+    ToolError::new(Reason::Stale, message).file(shown)
+}

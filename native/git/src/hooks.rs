@@ -1,0 +1,58 @@
+//! Hooks that the git program would run. None is ever run here, so an operation that has one is refused.
+
+use super::fail::Outcome;
+use super::repo::Repo;
+use beamai_tool::CallContext;
+use beamai_base::Reason;
+use beamai_workspace::{Place, Workspace, encode_path};
+use rustix::fs::FileType;
+use std::path::Path;
+
+/// The first of these hooks that is active, as messages name it.
+pub(super) fn active(repo: &Repo, names: &[&str], cx: &CallContext) -> Outcome<Option<String>> {
+    if let Some(configured) = configured(repo, names)? {
+        return Ok(Some(configured));
+    }
+    let dir = match repo.config.get_path("core.hookspath") {
+        Ok(path) if path.as_os_str().is_empty() => None,
+        Ok(path) => place(repo, &path, cx),
+        Err(_) => Some(repo.located.common_dir.join(Path::new("hooks"))),
+    };
+    let active = |name: &&&str| dir.as_ref().is_some_and(|dir| is_active(&dir.join(Path::new(name))));
+    Ok(names.iter().find(active).map(|name| format!("the hook {name}")))
+}
+
+/// Where hooks are. A directory outside the workspace is the host's own choice, or it is not looked into at all:
+/// either way it is only asked whether a hook is there.
+fn place(repo: &Repo, path: &Path, cx: &CallContext) -> Option<Place> {
+    if path.is_relative() {
+        return Some(repo.located.root.join(path));
+    }
+    match cx.workspace.place(&encode_path(path)) {
+        Ok(place) => Some(place),
+        Err(_) => Workspace::open(path).ok().map(|outside| outside.top()),
+    }
+}
+
+/// Whether git would run the file. What cannot be looked at counts as a hook.
+fn is_active(hook: &Place) -> bool {
+    match hook.stat() {
+        Ok(stat) => {
+            FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_mode & 0o111 != 0
+        }
+        Err(error) => !matches!(error.reason, Reason::NoSuchFile | Reason::NotADirectory),
+    }
+}
+
+/// Hooks that settings name: `hook.<name>.event` and `hook.<name>.command`.
+fn configured(repo: &Repo, names: &[&str]) -> Outcome<Option<String>> {
+    let mut found = None;
+    repo.config.entries(Some("^hook\\..*\\.event$"))?.for_each(|entry| {
+        let event = String::from_utf8_lossy(entry.value_bytes()).into_owned();
+        if names.contains(&event.as_str()) {
+            let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
+            found = Some(format!("the hook of the setting {name}"));
+        }
+    })?;
+    Ok(found)
+}

@@ -1,0 +1,64 @@
+//! A text of limited length, and what stands in its place where there is no repository.
+
+use beamai_port_tools::git::Answer;
+
+/// Text of a limited length, and whether all of it found room.
+#[derive(Debug)]
+pub(crate) struct Page {
+    text: String,
+    limit: usize,
+    truncated: bool,
+    notes: Vec<String>,
+}
+
+impl Page {
+    /// An empty page for `limit` bytes.
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { text: String::new(), limit, truncated: false, notes: Vec::new() }
+    }
+
+    /// Adds a line, or ends the page where there is no room for it.
+    pub(crate) fn line(&mut self, line: &str) {
+        if self.truncated || self.text.len() + line.len() + 1 > self.limit {
+            self.truncated = true;
+            return;
+        }
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    /// Whether nothing more finds room.
+    pub(crate) fn is_full(&self) -> bool {
+        self.truncated
+    }
+
+    /// Says something about the text, once.
+    pub(crate) fn note(&mut self, note: impl Into<String>) {
+        let note = note.into();
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// The page as an answer.
+    pub(crate) fn answer(mut self) -> Answer {
+        if self.truncated {
+            self.text.push_str("[output truncated]\n");
+        }
+        Answer { content: self.text, available: true, truncated: self.truncated, notes: self.notes }
+    }
+}
+
+/// The answer where there is no repository to use.
+pub(crate) fn unavailable(why: &str) -> Answer {
+    Answer { content: hint(why), ..Answer::default() }
+}
+
+/// Why there is no repository to use, and what to do instead.
+pub(crate) fn hint(why: &str) -> String {
+    let program = match crate::presence::program() {
+        true => "Use the shell tool (shell_exec, bash) and the git program there if it is needed",
+        false => "The git program is not installed either, so the shell tool (shell_exec, bash) has no git",
+    };
+    format!("There is no git repository that this tool can use: {why}. {program}.")
+}

@@ -1,0 +1,182 @@
+//! Committing what is staged.
+
+use super::changes::staged::unmerged;
+use super::fail::{Fail, Outcome};
+use super::hooks;
+use beamai_port_tools::git::path::shown;
+use super::repo::{Repo, Staging};
+use super::text::branch::{Head, head};
+use super::text::history::subject;
+use super::text::state::{State, Underway};
+use beamai_tool::CallContext;
+use beamai_base::{Reason, ToolError};
+use git2::{Commit, IndexEntryExtendedFlag, Oid, Signature};
+use rustix::fs::AtFlags;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Hooks that `git commit` runs.
+const HOOKS: [&str; 6] = [
+    "pre-commit",
+    "prepare-commit-msg",
+    "commit-msg",
+    "post-commit",
+    "reference-transaction",
+    "pre-merge-commit",
+];
+
+/// What a merge leaves in the repository's directory until its commit is made.
+const LEFT_BY_MERGE: [&str; 5] = ["MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "AUTO_MERGE", "SQUASH_MSG"];
+
+/// Makes a commit of what is staged. Answers its hash and the line that git prints.
+pub(super) fn record(repo: &Repo, message: &str, cx: &CallContext) -> Outcome<(Oid, String)> {
+    let message = cleaned(message)?;
+    refuse_programs(repo, cx)?;
+    let mut staging = repo.staging()?;
+    let state = State::read(repo, &staging)?;
+    refuse_unfinished(&staging, &state)?;
+    let (author, committer) = people(repo)?;
+    let tree = tree(repo, &mut staging)?;
+    let parents = parents(repo, &state)?;
+    refuse_nothing(repo, tree, &parents, &staging)?;
+    cx.check()?;
+    let commits = parents.iter().map(|id| repo.git.find_commit(*id)).collect::<Result<Vec<_>, _>>()?;
+    let tree = repo.git.find_tree(tree)?;
+    let commits: Vec<&Commit<'_>> = commits.iter().collect();
+    let id = repo.git.commit(None, &author, &committer, &message, &tree, &commits)?;
+    let head = head(repo)?;
+    advance(repo, &head, &parents, id, &message)?;
+    clean_up(repo)?;
+    let line = printed(&head, parents.is_empty(), &repo.names()?.short(id), &message);
+    Ok((id, line))
+}
+
+/// The message as `git commit -m` keeps it: no spaces at the ends of lines, no empty lines around or in a row.
+fn cleaned(message: &str) -> Outcome<String> {
+    let refuse = |why: &str| Err(ToolError::new(Reason::InvalidArgument, why).into());
+    if message.contains('\0') {
+        return refuse("the message has a NUL character; remove it");
+    }
+    match git2::message_prettify(message, None)? {
+        text if text.is_empty() => refuse("the message is empty; say what the commit changes and why"),
+        text => Ok(text),
+    }
+}
+
+/// Refuses where the git program would start another one.
+fn refuse_programs(repo: &Repo, cx: &CallContext) -> Outcome<()> {
+    let what = match hooks::active(repo, &HOOKS, cx)? {
+        Some(hook) => hook,
+        None if repo.config.get_bool("commit.gpgsign").unwrap_or(false) => "commit.gpgSign".to_owned(),
+        None => return Ok(()),
+    };
+    let message = format!(
+        "nothing was committed: {what} is active, and this tool runs neither hooks nor signing programs; use the \
+         shell tool for `git commit -m`"
+    );
+    Err(Fail::needs_shell(message).with("active", what).into())
+}
+
+/// Refuses in the middle of something that has a command of its own to go on.
+fn refuse_unfinished(staging: &Staging, state: &State) -> Outcome<()> {
+    let conflicts: Vec<String> = unmerged(staging, b"").iter().map(|change| shown(&change.path)).collect();
+    if !conflicts.is_empty() {
+        let all = conflicts.join(", ");
+        let message =
+            format!("a merge left these paths undecided: {all}; resolve them and stage them with git_add");
+        return Err(Fail::state(message));
+    }
+    let command = match state.underway {
+        None => return Ok(()),
+        Some(Underway::Am(_)) => "am",
+        Some(Underway::Rebase(_)) => "rebase",
+        Some(Underway::CherryPick(_)) => "cherry-pick",
+        Some(Underway::Revert(_)) => "revert",
+    };
+    let message = format!("a {command} is under way; use the shell tool for `git {command} --continue`");
+    Err(Fail::needs_shell(message).into())
+}
+
+fn people(repo: &Repo) -> Outcome<(Signature<'static>, Signature<'static>)> {
+    match (repo.git.author_from_env(), repo.git.committer_from_env()) {
+        (Ok(author), Ok(committer)) => Ok((author, committer)),
+        (Err(error), _) | (_, Err(error)) => Err(Fail::state(format!(
+            "git does not know who commits ({}); a person can say so with `git config user.name` and `git config \
+             user.email`",
+            error.message()
+        ))),
+    }
+}
+
+/// Writes the tree of what is staged. Paths that are only intended to be added are not.
+fn tree(repo: &Repo, staging: &mut Staging) -> Outcome<Oid> {
+    let intended = IndexEntryExtendedFlag::INTENT_TO_ADD.bits();
+    for entry in staging.entries.iter().filter(|entry| entry.flags_extended & intended != 0) {
+        staging.index.remove(Path::new(OsStr::from_bytes(&entry.path)), 0)?;
+    }
+    Ok(staging.index.write_tree_to(&repo.git)?)
+}
+
+/// The commit that HEAD names and those that are being merged into it.
+fn parents(repo: &Repo, state: &State) -> Outcome<Vec<Oid>> {
+    let mut parents: Vec<Oid> = repo.head()?.into_iter().collect();
+    if state.merge {
+        let text = String::from_utf8_lossy(&repo.admin("MERGE_HEAD").unwrap_or_default()).into_owned();
+        for line in text.lines() {
+            parents.push(Oid::from_str(line.trim())?);
+        }
+    }
+    Ok(parents)
+}
+
+fn refuse_nothing(repo: &Repo, tree: Oid, parents: &[Oid], staging: &Staging) -> Outcome<()> {
+    let is_same = match parents {
+        [] => staging.entries.is_empty(),
+        [head] => repo.git.find_commit(*head)?.tree_id() == tree,
+        _ => false,
+    };
+    match is_same {
+        true => Err(Fail::state("nothing to commit: nothing is staged; stage changes with git_add first")),
+        false => Ok(()),
+    }
+}
+
+/// Moves HEAD's branch, or HEAD itself, to the new commit, if it still is where it was.
+fn advance(repo: &Repo, head: &Head, parents: &[Oid], id: Oid, message: &str) -> Outcome<()> {
+    let name = match head {
+        Head::Branch(name) => name,
+        Head::Detached => "HEAD",
+    };
+    let kind = match parents.len() {
+        0 => " (initial)",
+        1 => "",
+        _ => " (merge)",
+    };
+    let line = format!("commit{kind}: {}", message.lines().next().unwrap_or_default());
+    match parents.first() {
+        Some(before) => repo.git.reference_matching(name, id, true, *before, &line)?,
+        None => repo.git.reference(name, id, false, &line)?,
+    };
+    Ok(())
+}
+
+fn clean_up(repo: &Repo) -> Outcome<()> {
+    let dir = repo.located.git_dir.open_dir()?;
+    for name in LEFT_BY_MERGE {
+        match rustix::fs::unlinkat(&dir, name, AtFlags::empty()) {
+            Ok(()) | Err(rustix::io::Errno::NOENT) => {}
+            Err(error) => return Err(ToolError::io("remove", format!(".git/{name}"), error).into()),
+        }
+    }
+    Ok(())
+}
+
+fn printed(head: &Head, is_first: bool, short: &str, message: &str) -> String {
+    let branch = match head {
+        Head::Branch(name) => name.strip_prefix("refs/heads/").unwrap_or(name),
+        Head::Detached => "detached HEAD",
+    };
+    let first = if is_first { " (root-commit)" } else { "" };
+    format!("[{branch}{first} {short}] {}", subject(message))
+}

@@ -1,0 +1,110 @@
+//! A look over a repository's own directory before libgit2 may enter it.
+//!
+//! libgit2 takes paths: it would follow a link in `.git` to any place, for writing too, and wait for ever at a
+//! FIFO. So links that lead out of the workspace, FIFOs and devices are found first, and the repository is left
+//! alone. Objects borrowed from another repository and settings included from outside are refused alike.
+
+use super::includes;
+use super::locate::Located;
+use beamai_tool::CallContext;
+use crate::{fail::{Fail, Outcome}, tree::dirs::{Dirs, Names, join}};
+use beamai_workspace::Place;
+use rustix::fs::FileType;
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Directories in a repository that libgit2 enters. Hooks are never run, and submodules' repositories and other
+/// work trees have a guard of their own.
+const ENTERED: [&[u8]; 7] =
+    [b"objects", b"refs", b"logs", b"info", b"rebase-merge", b"rebase-apply", b"sequencer"];
+
+/// Names that often are links and that libgit2 never opens.
+const NEVER_OPENED: [&[u8]; 3] = [b"hooks", b"lfs", b"annex"];
+
+/// Fails when the repository's own directory is not safe to enter.
+pub(super) fn check(located: &Located, cx: &CallContext) -> Outcome<()> {
+    directory(&located.git_dir, cx)?;
+    if located.common_dir.display() != located.git_dir.display() {
+        directory(&located.common_dir, cx)?;
+    }
+    let alternates = located.common_dir.join(Path::new("objects/info/alternates"));
+    if alternates.stat().is_ok_and(|stat| stat.st_size > 0) {
+        let why = "its objects lie in another repository (.git/objects/info/alternates)";
+        return Err(Fail::Unavailable(why.to_owned()));
+    }
+    for (dir, name) in [(&located.common_dir, "config"), (&located.git_dir, "config.worktree")] {
+        includes::check(dir, name)?;
+    }
+    Ok(())
+}
+
+fn directory(place: &Place, cx: &CallContext) -> Outcome<()> {
+    let mut walk = Walk { place, dirs: Dirs::new(place.open_dir()?), cx };
+    let top = walk.list(b"")?;
+    for (name, kind) in &top {
+        match kind {
+            FileType::Directory if !ENTERED.contains(&name.as_slice()) => {}
+            FileType::Directory => walk.below(name)?,
+            FileType::Symlink if NEVER_OPENED.contains(&name.as_slice()) => {}
+            _ => walk.file(name, *kind)?,
+        }
+    }
+    Ok(())
+}
+
+struct Walk<'a> {
+    place: &'a Place,
+    dirs: Dirs,
+    cx: &'a CallContext,
+}
+
+impl Walk<'_> {
+    fn list(&mut self, path: &[u8]) -> Outcome<Names> {
+        self.cx.check()?;
+        match self.dirs.list(path) {
+            // It went away since its name was read.
+            Err(Errno::NOENT) => Ok(Vec::new()),
+            Err(error) => Err(self.place.join(to_path(path)).error("list directory", error).into()),
+            Ok(names) => Ok(names),
+        }
+    }
+
+    fn below(&mut self, path: &[u8]) -> Outcome<()> {
+        for (name, kind) in self.list(path)? {
+            let path = join(path, &name);
+            match kind {
+                FileType::Directory => self.below(&path)?,
+                _ => self.file(&path, kind)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&self, path: &[u8], kind: FileType) -> Outcome<()> {
+        let place = self.place.join(to_path(path));
+        let refuse = |why: &str| Err(Fail::Unavailable(format!("{} {why}", place.display())));
+        match kind {
+            FileType::Symlink if leads_out(&place) => refuse("is a link that leads out of the workspace"),
+            // A link inside may still lead to something that is not a file.
+            FileType::Symlink if place.stat().is_ok_and(|stat| blocks(stat.st_mode)) => {
+                refuse("is a link to something other than a file")
+            }
+            FileType::Fifo | FileType::CharacterDevice | FileType::BlockDevice => refuse("is not a file"),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn leads_out(link: &Place) -> bool {
+    link.resolved().is_err()
+}
+
+fn blocks(mode: u32) -> bool {
+    !matches!(FileType::from_raw_mode(mode), FileType::RegularFile | FileType::Directory)
+}
+
+fn to_path(path: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(path))
+}

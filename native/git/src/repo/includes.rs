@@ -1,0 +1,125 @@
+//! Settings files that a repository's settings include. libgit2 reads them wherever they are; so they are
+//! looked for first, and one outside the workspace makes the repository unusable.
+
+use crate::fail::{Fail, Outcome};
+use beamai_workspace::Place;
+use std::ffi::OsStr;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Deepest nesting that git itself follows.
+const MAX_DEPTH: usize = 10;
+/// Largest settings file that is read.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// Fails when the settings file includes one that is not a file in the workspace. A missing file includes none.
+pub(super) fn check(dir: &Place, name: &str) -> Outcome<()> {
+    nested(dir, Path::new(name), 0)
+}
+
+fn nested(dir: &Place, path: &Path, depth: usize) -> Outcome<()> {
+    let file = dir.join(path);
+    let refuse = |why: String| Err(Fail::Unavailable(format!("its settings {} {why}", file.display())));
+    if depth > MAX_DEPTH {
+        return refuse("include one another without end".to_owned());
+    }
+    let Some(bytes) = read(&file)? else { return Ok(()) };
+    let beside = dir.join(path.parent().unwrap_or(Path::new("")));
+    for included in included(&bytes) {
+        if !is_inside(&beside, &included) {
+            let shown = String::from_utf8_lossy(&included).into_owned();
+            return refuse(format!("include {shown:?}, which is not in the workspace"));
+        }
+        nested(&beside, Path::new(OsStr::from_bytes(&included)), depth + 1)?;
+    }
+    Ok(())
+}
+
+fn read(file: &Place) -> Outcome<Option<Vec<u8>>> {
+    let unusable = |why: &str| Fail::Unavailable(format!("its settings {} {why}", file.display()));
+    let open = match file.open_file() {
+        Ok((open, _)) => open,
+        Err(error) if error.reason == beamai_base::Reason::NoSuchFile => return Ok(None),
+        Err(error) => return Err(unusable(&format!("cannot be read ({})", error.message))),
+    };
+    let mut bytes = Vec::new();
+    open.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unusable(&error.to_string()))?;
+    match bytes.len() as u64 > MAX_BYTES {
+        true => Err(unusable("are larger than 1 MiB")),
+        false => Ok(Some(bytes)),
+    }
+}
+
+/// Whether the path of an included file can only mean one in the workspace.
+fn is_inside(dir: &Place, path: &[u8]) -> bool {
+    let is_plain = !path.starts_with(b"/") && !path.starts_with(b"~") && !path.starts_with(b"%");
+    is_plain
+        && !path.contains(&b'\\')
+        && match dir.join(Path::new(OsStr::from_bytes(path))).resolved() {
+            Ok(_) => true,
+            // A path that leads out fails otherwise than one that is merely missing.
+            Err(error) => error.reason == beamai_base::Reason::NoSuchFile,
+        }
+}
+
+/// The paths in `include` and `includeIf` sections, whatever their conditions. Every line that might set one
+/// counts: to see one too many is harmless.
+fn included(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let mut is_include = false;
+    let mut paths = Vec::new();
+    for line in lines(bytes) {
+        let mut line = line.trim_ascii();
+        if line.first() == Some(&b'[') {
+            is_include = line[1..].trim_ascii_start().to_ascii_lowercase().starts_with(b"include");
+            line = memchr::memrchr(b']', line).map_or(&[][..], |at| line[at + 1..].trim_ascii());
+        }
+        if is_include && line.to_ascii_lowercase().starts_with(b"path") {
+            paths.push(memchr::memchr(b'=', line).map_or_else(Vec::new, |at| value(&line[at + 1..])));
+        }
+    }
+    paths
+}
+
+/// The lines, those that a backslash continues put together.
+fn lines(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let mut lines: Vec<Vec<u8>> = vec![Vec::new()];
+    let mut goes_on = true;
+    for line in bytes.split(|byte| *byte == b'\n') {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let (text, more) = line.strip_suffix(b"\\").map_or((line, false), |text| (text, true));
+        match lines.last_mut().filter(|_| goes_on) {
+            Some(last) => last.extend_from_slice(text),
+            None => lines.push(text.to_vec()),
+        }
+        goes_on = more;
+    }
+    lines
+}
+
+/// A value without quotes and comment.
+fn value(text: &[u8]) -> Vec<u8> {
+    let mut value = Vec::new();
+    let mut is_quoted = false;
+    for byte in text.trim_ascii() {
+        match byte {
+            b'"' => is_quoted = !is_quoted,
+            b'#' | b';' if !is_quoted => break,
+            byte => value.push(*byte),
+        }
+    }
+    value.trim_ascii_end().to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_spelling_of_an_include_is_seen() {
+        let text =
+            b"[core]\n\tpath = no\n[include]\n\tpath = a ; c\n[IncludeIf \"gitdir:x]y/\"] path = \"b c\"\n\
+                     [user]\npath = no\n [ include ]\nPATH=/etc/x\npath = \\\n /etc/y\n";
+        assert_eq!(included(text), [b"a".to_vec(), b"b c".to_vec(), b"/etc/x".to_vec(), b"/etc/y".to_vec()]);
+    }
+}

@@ -1,0 +1,167 @@
+//! A repository that was found, looked over and opened.
+//!
+//! libgit2 reads and writes the repository's own directory and the host's git settings, and nothing else: every
+//! file of the work tree is opened by handle, through the workspace. It runs no program: no hook, no filter, no
+//! file system monitor, no pager, no signing.
+
+mod guard;
+mod includes;
+mod locate;
+mod names;
+mod settings;
+
+use locate::Located;
+pub(super) use names::Names;
+pub(super) use settings::{AutoCrlf, Settings, Untracked};
+
+use super::fail::{Fail, Outcome};
+use super::tree::dirs::Dirs;
+use beamai_tool::CallContext;
+use beamai_workspace::Workspace;
+use git2::{Config, ErrorCode, Index, IndexEntry, Oid, Repository, RepositoryOpenFlags};
+use rustix::fs::Stat;
+use std::ffi::OsStr;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Largest file of the repository's own directory that is read here.
+const MAX_ADMIN_BYTES: u64 = 4 << 20;
+
+/// An open repository.
+pub(super) struct Repo {
+    /// libgit2's handle.
+    pub(super) git: Repository,
+    /// Where it is.
+    pub(super) located: Located,
+    /// What its settings say.
+    pub(super) settings: Settings,
+    /// All settings.
+    pub(super) config: Config,
+}
+
+/// The staging area as it was read.
+pub(super) struct Staging {
+    /// libgit2's index; it knows no repository, so that it never looks into the work tree.
+    pub(super) index: Index,
+    /// Its entries in order.
+    pub(super) entries: Vec<IndexEntry>,
+    /// What the file was when it was read.
+    pub(super) stat: Option<Stat>,
+}
+
+/// Whether the workspace is a repository that could be opened.
+pub(super) fn probe(workspace: &Workspace) -> Outcome<()> {
+    Repo::open(&CallContext::new(workspace.clone()), None).map(|_| ())
+}
+
+impl Repo {
+    /// Opens the repository that a path, relative to the workspace and without `..`, belongs to.
+    pub(super) fn open(cx: &CallContext, path: Option<&[u8]>) -> Outcome<Self> {
+        // libgit2 takes paths, so the directory must still be the one that was pinned.
+        cx.workspace.expect_in_place()?;
+        // What git keeps is read whatever rules say of its files: nothing of it is shown but what rules let be read.
+        let located = locate::locate(&cx.workspace.unguarded(), path)?;
+        guard::check(&located, cx)?;
+        let root = cx.workspace.path().join(OsStr::from_bytes(&located.below));
+        let no_ceilings: [&OsStr; 0] = [];
+        let git = Repository::open_ext(&root, RepositoryOpenFlags::NO_SEARCH, no_ceilings)
+            .map_err(|error| refused(&root, &error))?;
+        verify(&git, &root, &located, cx)?;
+        let config = git.config()?.snapshot()?;
+        let settings = Settings::read(&config)?;
+        Ok(Self { git, located, settings, config })
+    }
+
+    /// Reads the staging area.
+    pub(super) fn staging(&self) -> Outcome<Staging> {
+        let file = self.located.git_dir.join(Path::new("index"));
+        let stat = file.stat().ok();
+        let index = Index::open(&self.git.path().join("index"))
+            .map_err(|error| Fail::Unavailable(format!("its index cannot be read ({})", error.message())))?;
+        let entries = index.iter().collect();
+        Ok(Staging { index, entries, stat })
+    }
+
+    /// The work tree's directories.
+    pub(super) fn dirs(&self, cx: &CallContext) -> Outcome<Dirs> {
+        let top = self.located.root.open_dir()?;
+        Ok(if cx.guard.is_open() { Dirs::new(top) } else { Dirs::judged(top) })
+    }
+
+    /// The commit that HEAD names; `None` before the first one.
+    pub(super) fn head(&self) -> Outcome<Option<Oid>> {
+        match self.git.refname_to_id("HEAD") {
+            Ok(oid) => Ok(Some(oid)),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The content of a file in the repository's own directory.
+    pub(super) fn admin(&self, name: &str) -> Option<Vec<u8>> {
+        let (file, _) = self.located.git_dir.join(Path::new(name)).open_file().ok()?;
+        let mut bytes = Vec::new();
+        file.take(MAX_ADMIN_BYTES).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
+    }
+
+    /// The bytes of a blob; `None` if it is larger than `limit` or cannot be read.
+    pub(super) fn blob(&self, id: Oid, limit: u64) -> Option<Vec<u8>> {
+        let (size, _) = self.git.odb().ok()?.read_header(id).ok()?;
+        if size as u64 > limit {
+            return None;
+        }
+        Some(self.git.find_blob(id).ok()?.content().to_vec())
+    }
+
+    /// Whether the repository's own directory has something of that name.
+    pub(super) fn has_admin(&self, name: &str) -> bool {
+        self.located.git_dir.join(Path::new(name)).stat().is_ok()
+    }
+
+    /// How hashes are abbreviated.
+    pub(super) fn names(&self) -> Outcome<Names<'_>> {
+        Names::new(self)
+    }
+}
+
+fn refused(root: &Path, error: &git2::Error) -> Fail {
+    Fail::Unavailable(match error.code() {
+        ErrorCode::Owner => format!(
+            "it belongs to another user, and git works in it only after a person runs `git config --global --add \
+             safe.directory {}`",
+            root.display()
+        ),
+        _ => format!("it cannot be opened ({})", error.message()),
+    })
+}
+
+/// Fails unless libgit2 opened what was looked over.
+fn verify(git: &Repository, root: &Path, located: &Located, cx: &CallContext) -> Outcome<()> {
+    let absolute =
+        |place: &beamai_workspace::Place| -> PathBuf { cx.workspace.path().join(place.relative()) };
+    let Some(work_tree) = git.workdir() else {
+        return Err(Fail::Unavailable("it has no work tree (core.bare)".to_owned()));
+    };
+    if work_tree != root {
+        let why = "its settings place the work tree elsewhere (core.worktree)";
+        return Err(Fail::Unavailable(why.to_owned()));
+    }
+    if git.path() != absolute(&located.git_dir) || git.commondir() != absolute(&located.common_dir) {
+        return Err(Fail::Unavailable("its directory changed while it was opened; try again".to_owned()));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repository_of_another_user_says_who_can_permit_it() {
+        let error = git2::Error::new(ErrorCode::Owner, git2::ErrorClass::Config, "not owned");
+        let Fail::Unavailable(why) = refused(Path::new("/w"), &error) else { panic!("an error") };
+        assert!(why.contains("git config --global --add safe.directory /w"), "{why}");
+    }
+}

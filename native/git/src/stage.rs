@@ -1,0 +1,300 @@
+//! Staging: the content of work-tree files into the repository.
+
+use super::changes::Change;
+use super::changes::staged::unmerged;
+use super::fail::{Fail, Outcome};
+use super::hooks;
+use crate::is_administrative;
+use beamai_port_tools::git::path::shown;
+use super::repo::{Repo, Staging, Untracked};
+use super::tree::content::{Contents, FILE, LINK, SUBMODULE, failed};
+use super::tree::ignore::Ignores;
+use super::tree::tracked::{low, mode};
+use super::tree::untracked::Finder;
+use beamai_tool::CallContext;
+use beamai_base::{Reason, ToolError};
+use git2::{IndexEntry, IndexTime, ObjectType, Oid};
+use rustix::fs::{FileType, Stat};
+use rustix::io::Errno;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Files named in one refusal.
+const NAMED: usize = 10;
+
+/// What was staged.
+#[derive(Debug, Default)]
+pub(super) struct Staged {
+    /// Paths whose entry changed, in order.
+    pub(super) files: Vec<Vec<u8>>,
+    /// What was left alone.
+    pub(super) notes: Vec<String>,
+}
+
+/// What is to become of a path.
+enum Step {
+    Put(IndexEntry),
+    Remove(Vec<u8>),
+}
+
+/// Stages everything below a path of the repository, all of it or nothing.
+pub(super) fn stage(repo: &Repo, below: &[u8], cx: &CallContext) -> Outcome<Staged> {
+    if let Some(hook) = hooks::active(repo, &["post-index-change"], cx)? {
+        let message = format!("{hook} is active, and this tool runs none; use the shell tool for `git add`");
+        return Err(Fail::needs_shell(message).into());
+    }
+    let mut staging = repo.staging()?;
+    let (steps, staged) = {
+        let mut contents = Contents::new(repo, &staging, cx)?;
+        let (paths, notes) = candidates(repo, &staging, &mut contents, below)?;
+        refuse_foreign(&mut contents, &paths)?;
+        let mut steps = Vec::new();
+        for path in &paths {
+            cx.check()?;
+            steps.push(step(repo, &mut contents, path)?);
+        }
+        steps.extend(smudged(&staging, &mut contents, &paths)?);
+        (steps, Staged { files: paths.into_iter().collect(), notes })
+    };
+    write(repo, &mut staging, steps)?;
+    Ok(staged)
+}
+
+/// The paths below one that are not staged as they are, and what is left alone.
+fn candidates(
+    repo: &Repo,
+    staging: &Staging,
+    contents: &mut Contents<'_>,
+    below: &[u8],
+) -> Outcome<(BTreeSet<Vec<u8>>, Vec<String>)> {
+    let is_tracked = staging.entries.iter().any(|entry| super::changes::is_below(&entry.path, below));
+    let kind = kind(contents, below, is_tracked)?;
+    let changed = |change: Change| change.path;
+    let mut paths: BTreeSet<Vec<u8>> =
+        contents.changes(staging.stat.as_ref(), below)?.into_iter().map(changed).collect();
+    paths.extend(unmerged(staging, below).into_iter().map(changed));
+    let is_dir = kind == Some(FileType::Directory);
+    let is_ignored = !below.is_empty() && kind.is_some() && {
+        Ignores::new(repo).ignores_below(&mut contents.dirs, below, is_dir)?
+    };
+    if is_ignored && !is_tracked {
+        return Err(ignored(below));
+    }
+    let mut notes = Vec::new();
+    if is_dir && !is_ignored {
+        let finder = Finder::new(repo, &staging.entries, Untracked::All, contents.cx)?;
+        let (found, skipped) = finder.find(below)?;
+        notes = skipped;
+        for path in found {
+            match path.strip_suffix(b"/") {
+                Some(nested) => notes.push(nested_note(nested)),
+                None => _ = paths.insert(path),
+            }
+        }
+    } else if kind.is_some() && contents.staged(below).is_none() {
+        paths.insert(below.to_vec());
+    }
+    Ok((paths, notes))
+}
+
+/// What stands at the path; `None` for what is tracked and gone.
+fn kind(contents: &mut Contents<'_>, path: &[u8], is_tracked: bool) -> Outcome<Option<FileType>> {
+    let refuse = |reason, why: String| Err(ToolError::new(reason, why).file(shown(path)).into());
+    if is_administrative(path) {
+        let why = format!("{} is git's own; only the work tree's files can be staged", shown(path));
+        return refuse(Reason::InvalidArgument, why);
+    }
+    let found = if path.is_empty() { Ok(FileType::Directory) } else { kind_at(contents, path) };
+    match found {
+        Ok(FileType::Directory) if is_nested(contents, path) && !is_submodule(contents, path) => {
+            refuse(Reason::InvalidArgument, nested_note(path))
+        }
+        Ok(kind @ (FileType::Directory | FileType::RegularFile | FileType::Symlink)) => Ok(Some(kind)),
+        Ok(_) => {
+            let why = format!("{} is no file; git keeps only regular files and symbolic links", shown(path));
+            refuse(Reason::NotAFile, why)
+        }
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) if is_tracked => Ok(None),
+        Err(Errno::NOENT) => {
+            let why = format!("{} did not match any files; check the path", shown(path));
+            refuse(Reason::NoSuchFile, why)
+        }
+        Err(Errno::NOTDIR | Errno::LOOP) => {
+            let why = format!("{} is beyond a symbolic link or a file; name the link itself", shown(path));
+            refuse(Reason::InvalidArgument, why)
+        }
+        Err(error) => Err(failed("look at", path, error).into()),
+    }
+}
+
+fn kind_at(contents: &mut Contents<'_>, path: &[u8]) -> Result<FileType, Errno> {
+    Ok(FileType::from_raw_mode(contents.dirs.lstat(path)?.st_mode))
+}
+
+fn is_nested(contents: &mut Contents<'_>, path: &[u8]) -> bool {
+    !path.is_empty() && contents.dirs.lstat(&[path, b"/.git"].concat()).is_ok()
+}
+
+fn is_submodule(contents: &Contents<'_>, path: &[u8]) -> bool {
+    contents.staged(path).is_some_and(|entry| entry.mode == SUBMODULE)
+}
+
+fn nested_note(path: &[u8]) -> String {
+    format!(
+        "{} is a repository of its own and was not staged; use the shell tool for `git submodule add` if it is meant",
+        shown(path)
+    )
+}
+
+fn ignored(path: &[u8]) -> Fail {
+    let message = format!(
+        "The following paths are ignored by one of your .gitignore files: {}. Use the shell tool for `git add -f` \
+         if it is meant to be added",
+        shown(path)
+    );
+    ToolError::new(Reason::InvalidArgument, message).file(shown(path)).into()
+}
+
+/// Refuses files whose blobs only a program or another encoding could make.
+fn refuse_foreign(contents: &mut Contents<'_>, paths: &BTreeSet<Vec<u8>>) -> Outcome<()> {
+    let mut foreign = Vec::new();
+    for path in paths {
+        let is_file = contents
+            .dirs
+            .lstat(path)
+            .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile);
+        if let Some(needed) = contents.conversion(path)?.foreign.filter(|_| is_file) {
+            foreign.push(format!("{} ({needed})", shown(path)));
+        }
+    }
+    if foreign.is_empty() {
+        return Ok(());
+    }
+    let rest = foreign.len().saturating_sub(NAMED);
+    let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    let named = foreign[..foreign.len() - rest].join(", ");
+    let message = format!(
+        "nothing was staged: the attributes of {named}{more} ask for a conversion that this tool does not do; use \
+         the shell tool for `git add`"
+    );
+    Err(Fail::needs_shell(message).with("files", foreign).into())
+}
+
+/// What is to become of a changed path, its blob written.
+fn step(repo: &Repo, contents: &mut Contents<'_>, path: &[u8]) -> Outcome<Step> {
+    let like = contents.staged(path).map_or(FILE, |entry| entry.mode);
+    let stat = match contents.dirs.lstat(path) {
+        Ok(stat) => stat,
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(Step::Remove(path.to_vec())),
+        Err(error) => return Err(failed("look at", path, error).into()),
+    };
+    if like == SUBMODULE && FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
+        return submodule(repo, contents, path, &stat);
+    }
+    match mode(&stat, like, repo.settings.file_mode) {
+        Some(LINK) => {
+            let link = contents.dirs.read_link(path).map_err(|error| failed("read link", path, error))?;
+            Ok(Step::Put(entry(path, LINK, blob(repo, &link)?, &stat)))
+        }
+        Some(mode) => file(repo, contents, path, mode),
+        None => Ok(Step::Remove(path.to_vec())),
+    }
+}
+
+fn file(repo: &Repo, contents: &mut Contents<'_>, path: &[u8], mode: u32) -> Outcome<Step> {
+    let (stat, work) = contents.raw(path)?;
+    let conversion = contents.conversion(path)?;
+    let bytes = contents.clean(path, &conversion, work.clone());
+    if repo.settings.safecrlf && conversion.is_lossy(&work, &bytes) {
+        let message = format!(
+            "{} would come back with other line endings, which core.safecrlf forbids; make them alike first",
+            shown(path)
+        );
+        return Err(Fail::state(message));
+    }
+    Ok(Step::Put(entry(path, mode, blob(repo, &bytes)?, &stat)))
+}
+
+fn submodule(repo: &Repo, contents: &Contents<'_>, path: &[u8], stat: &Stat) -> Outcome<Step> {
+    let own = [&repo.located.outside(path), &b"/.git"[..]].concat();
+    let head = Repo::open(contents.cx, Some(&own)).and_then(|nested| nested.head());
+    match head {
+        Ok(Some(head)) => Ok(Step::Put(entry(path, SUBMODULE, head, stat))),
+        _ => Err(Fail::state(format!("the submodule {} has no commit that can be staged", shown(path)))),
+    }
+}
+
+fn blob(repo: &Repo, bytes: &[u8]) -> Outcome<Oid> {
+    Ok(repo.git.odb()?.write(ObjectType::Blob, bytes)?)
+}
+
+fn entry(path: &[u8], mode: u32, id: Oid, stat: &Stat) -> IndexEntry {
+    let time = |seconds: u32, nanoseconds: u32| IndexTime::new(seconds.cast_signed(), nanoseconds);
+    IndexEntry {
+        ctime: time(low(stat.st_ctime), low(stat.st_ctime_nsec)),
+        mtime: time(low(stat.st_mtime), low(stat.st_mtime_nsec)),
+        dev: low(stat.st_dev),
+        ino: low(stat.st_ino),
+        mode,
+        uid: stat.st_uid,
+        gid: stat.st_gid,
+        file_size: low(stat.st_size),
+        id,
+        flags: u16::try_from(path.len()).unwrap_or(0xfff).min(0xfff),
+        flags_extended: 0,
+        path: path.to_vec(),
+    }
+}
+
+/// Entries whose files changed so soon after they were staged that only their content shows it. Once the index is
+/// written anew nothing would; so they get a size that no reader believes.
+fn smudged(staging: &Staging, contents: &mut Contents<'_>, staged: &BTreeSet<Vec<u8>>) -> Outcome<Vec<Step>> {
+    let Some(stat) = &staging.stat else { return Ok(Vec::new()) };
+    let mut steps = Vec::new();
+    for entry in staging.entries.iter().filter(|entry| !staged.contains(&entry.path)) {
+        contents.cx.check()?;
+        if contents.is_racily_changed(entry, stat)? {
+            let copy = IndexEntry { path: entry.path.clone(), file_size: 0, ..*entry };
+            steps.push(Step::Put(copy));
+        }
+    }
+    Ok(steps)
+}
+
+fn write(repo: &Repo, staging: &mut Staging, steps: Vec<Step>) -> Outcome<()> {
+    if steps.is_empty() {
+        return Ok(());
+    }
+    for step in steps {
+        let path = match &step {
+            Step::Put(entry) => &entry.path,
+            Step::Remove(path) => path,
+        };
+        let path = Path::new(OsStr::from_bytes(path));
+        // Whatever a merge left of the path goes away with either step.
+        match staging.index.conflict_remove(path) {
+            Err(error) if error.code() != git2::ErrorCode::NotFound => return Err(error.into()),
+            _ => {}
+        }
+        match step {
+            Step::Put(entry) => staging.index.add(&entry)?,
+            Step::Remove(_) => remove(staging, path)?,
+        }
+    }
+    let now = repo.located.git_dir.join(Path::new("index")).stat().ok();
+    let version = |stat: &Stat| (stat.st_ino, stat.st_size, stat.st_mtime, stat.st_mtime_nsec);
+    if now.as_ref().map(version) != staging.stat.as_ref().map(version) {
+        let message = "another git process changed the staging area meanwhile; try again";
+        return Err(ToolError::new(Reason::Stale, message).into());
+    }
+    Ok(staging.index.write()?)
+}
+
+fn remove(staging: &mut Staging, path: &Path) -> Outcome<()> {
+    match staging.index.remove(path, 0) {
+        Err(error) if error.code() != git2::ErrorCode::NotFound => Err(error.into()),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,201 @@
+//! One file's part of a diff.
+
+use super::decode::decode;
+use super::quote::Quote;
+use crate::page::Page;
+use beamai_port_tools::git::path::shown;
+use crate::{changes::{Change, Kind, NO_ID, Version}, fail::Outcome, repo::Names, tree::{attributes::State, content::SUBMODULE}};
+use git2::{DiffLineType, DiffOptions, ObjectType, Oid, Patch};
+
+/// Bytes in which git looks for a NUL.
+const LOOKED_AT: usize = 8000;
+/// Most bytes of the line that a hunk's header quotes.
+const HEADING: usize = 80;
+
+/// A side with its content.
+#[derive(Debug, Clone)]
+pub(super) struct Side {
+    pub(super) mode: u32,
+    pub(super) id: Oid,
+    /// `None` is content too large to be compared.
+    pub(super) bytes: Option<Vec<u8>>,
+}
+
+impl Side {
+    /// A version with its content; the hash is worked out where it is not known.
+    pub(super) fn new(version: Version, bytes: Option<Vec<u8>>) -> Self {
+        let id = match &bytes {
+            Some(bytes) if version.id.is_zero() => {
+                Oid::hash_object(ObjectType::Blob, bytes).unwrap_or(version.id)
+            }
+            _ => version.id,
+        };
+        let bytes = match version.mode {
+            SUBMODULE => Some(format!("Subproject commit {id}\n").into_bytes()),
+            _ => bytes,
+        };
+        Self { mode: version.mode, id, bytes }
+    }
+}
+
+/// Writes the parts of a diff.
+pub(super) struct Printer<'a> {
+    pub(super) names: &'a Names<'a>,
+    pub(super) quote: Quote,
+    pub(super) page: &'a mut Page,
+}
+
+impl Printer<'_> {
+    /// Writes the part of one change. `diff` is the path's attribute of that name.
+    pub(super) fn print(
+        &mut self,
+        change: &Change,
+        old: Option<&Side>,
+        new: Option<&Side>,
+        diff: Option<&State>,
+    ) -> Outcome<()> {
+        if change.kind == Kind::TypeChanged {
+            self.file(change, old, None, diff)?;
+            return self.file(change, None, new, diff);
+        }
+        self.file(change, old, new, diff)
+    }
+
+    fn file(
+        &mut self,
+        change: &Change,
+        old: Option<&Side>,
+        new: Option<&Side>,
+        diff: Option<&State>,
+    ) -> Outcome<()> {
+        let from = match &change.kind {
+            Kind::Renamed { from, .. } => from,
+            _ => &change.path,
+        };
+        let (a, b) = (self.quote.name("a/", from), self.quote.name("b/", &change.path));
+        self.page.line(&format!("diff --git {a} {b}"));
+        self.modes(change, old, new);
+        let (id, mode) = (|side: Option<&Side>| side.map_or(NO_ID, |side| side.id), |side: &Side| side.mode);
+        if id(old) == id(new) {
+            return Ok(());
+        }
+        let same_mode = old.map(mode).filter(|own| new.map(mode) == Some(*own));
+        let suffix = same_mode.map_or(String::new(), |mode| format!(" {mode:06o}"));
+        self.page.line(&format!(
+            "index {}..{}{suffix}",
+            self.names.short(id(old)),
+            self.names.short(id(new))
+        ));
+        let label =
+            |side: Option<&Side>, name: String| if side.is_some() { name } else { "/dev/null".to_owned() };
+        self.content(change, (label(old, a), old), (label(new, b), new), diff)
+    }
+
+    fn modes(&mut self, change: &Change, old: Option<&Side>, new: Option<&Side>) {
+        match (old, new) {
+            (Some(old), Some(new)) if old.mode != new.mode => {
+                self.page.line(&format!("old mode {:06o}", old.mode));
+                self.page.line(&format!("new mode {:06o}", new.mode));
+            }
+            (Some(old), None) => self.page.line(&format!("deleted file mode {:06o}", old.mode)),
+            (None, Some(new)) => self.page.line(&format!("new file mode {:06o}", new.mode)),
+            _ => {}
+        }
+        if let Kind::Renamed { from, percent } = &change.kind {
+            self.page.line(&format!("similarity index {percent}%"));
+            self.page.line(&format!("rename from {}", self.quote.name("", from)));
+            self.page.line(&format!("rename to {}", self.quote.name("", &change.path)));
+        }
+    }
+
+    fn content(
+        &mut self,
+        change: &Change,
+        (a, old): (String, Option<&Side>),
+        (b, new): (String, Option<&Side>),
+        diff: Option<&State>,
+    ) -> Outcome<()> {
+        let bytes = |side: Option<&Side>| side.map_or(Some(Vec::new()), |side| side.bytes.clone());
+        let (Some(old), Some(new)) = (bytes(old), bytes(new)) else {
+            self.page.note(format!("{}: too large to be compared line by line", shown(&change.path)));
+            self.page.line(&format!("Binary files {a} and {b} differ"));
+            return Ok(());
+        };
+        if is_binary(&old, diff) || is_binary(&new, diff) {
+            self.page.line(&format!("Binary files {a} and {b} differ"));
+            return Ok(());
+        }
+        let body = hunks(&old, &new)?;
+        if !body.is_empty() {
+            self.page.line(&format!("--- {}", labelled(&a)));
+            self.page.line(&format!("+++ {}", labelled(&b)));
+            self.body(&change.path, &body);
+        }
+        Ok(())
+    }
+
+    /// Writes raw lines of one file, decoded.
+    pub(super) fn body(&mut self, path: &[u8], body: &[u8]) {
+        if body.is_empty() {
+            return;
+        }
+        let (text, how) = decode(body);
+        if let Some(how) = how {
+            self.page.note(format!("{} is shown {how}", shown(path)));
+        }
+        for line in text.strip_suffix('\n').unwrap_or(&text).split('\n') {
+            if self.page.is_full() {
+                return;
+            }
+            self.page.line(line);
+        }
+    }
+}
+
+/// A file name as the lines before the hunks have it: a tab ends one with spaces.
+fn labelled(name: &str) -> String {
+    let tab = if name.contains(' ') { "\t" } else { "" };
+    format!("{name}{tab}")
+}
+
+/// Whether git would say no more than that the files differ.
+pub(super) fn is_binary(bytes: &[u8], diff: Option<&State>) -> bool {
+    match diff {
+        Some(State::Unset) => true,
+        Some(State::Set) => false,
+        _ => memchr::memchr(0, &bytes[..bytes.len().min(LOOKED_AT)]).is_some(),
+    }
+}
+
+/// The hunks between two texts, as bytes.
+fn hunks(old: &[u8], new: &[u8]) -> Outcome<Vec<u8>> {
+    let mut options = DiffOptions::new();
+    options.context_lines(3).indent_heuristic(true).force_text(true);
+    let patch = Patch::from_buffers(old, None, new, None, Some(&mut options))?;
+    let mut out = Vec::new();
+    for at in 0..patch.num_hunks() {
+        let (hunk, lines) = patch.hunk(at)?;
+        out.extend_from_slice(&heading(hunk.header()));
+        for line in 0..lines {
+            let line = patch.line_in_hunk(at, line)?;
+            match line.origin_value() {
+                DiffLineType::Addition => out.push(b'+'),
+                DiffLineType::Deletion => out.push(b'-'),
+                DiffLineType::Context => out.push(b' '),
+                _ => {}
+            }
+            out.extend_from_slice(line.content());
+        }
+    }
+    Ok(out)
+}
+
+/// A hunk's header without spaces at its end, and without half a character if it was cut through one.
+fn heading(header: &[u8]) -> Vec<u8> {
+    let text = header.strip_suffix(b"\n").unwrap_or(header);
+    let end = match std::str::from_utf8(text) {
+        Err(error) if error.error_len().is_none() && text.len() > HEADING => error.valid_up_to(),
+        _ => text.len(),
+    };
+    [text[..end].trim_ascii_end(), b"\n"].concat()
+}

@@ -1,0 +1,108 @@
+//! What is under way in a repository: a merge, a rebase, a cherry-pick, a revert, a bisection, an `am` session.
+
+use crate::{fail::Outcome, repo::{Names, Repo, Staging}};
+use git2::{IndexEntryExtendedFlag, Oid};
+
+/// A command that stopped half-way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Underway {
+    /// `git am`; whether the patch at hand is empty.
+    Am(bool),
+    /// `git rebase`; whether it is the kind with a list of commands.
+    Rebase(bool),
+    /// `git cherry-pick`, at a commit or between two.
+    CherryPick(Option<Oid>),
+    /// `git revert`, likewise.
+    Revert(Option<Oid>),
+}
+
+/// All that is under way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct State {
+    /// A merge waits for its commit.
+    pub merge: bool,
+    /// Another command stopped half-way.
+    pub underway: Option<Underway>,
+    /// A bisection, and the branch that it started from.
+    pub bisect: Option<Option<String>>,
+    /// How many percent of the files a sparse checkout has.
+    pub(super) sparse: Option<usize>,
+}
+
+impl State {
+    /// Looks at the marks that git leaves in the repository's directory.
+    pub fn read(repo: &Repo, staging: &Staging) -> Outcome<Self> {
+        let merge = repo.has_admin("MERGE_HEAD");
+        let rebase = rebase(repo);
+        let underway = match (merge, rebase) {
+            (_, Some(rebase)) => Some(rebase),
+            (true, None) => revert(repo),
+            (false, None) => cherry_pick(repo).or_else(|| revert(repo)).or_else(|| sequence(repo)),
+        };
+        let names = repo.names()?;
+        let bisect = repo.has_admin("BISECT_LOG").then(|| branch(repo, "BISECT_START", &names));
+        Ok(Self { merge, underway, bisect, sparse: sparse(repo, staging) })
+    }
+
+    /// Whether a rebase is under way, and whether it has a list of commands.
+    pub(super) fn rebase(&self) -> Option<bool> {
+        match self.underway {
+            Some(Underway::Rebase(is_interactive)) => Some(is_interactive),
+            _ => None,
+        }
+    }
+}
+
+fn rebase(repo: &Repo) -> Option<Underway> {
+    if repo.has_admin("rebase-apply") {
+        let is_empty = || repo.admin("rebase-apply/patch").is_some_and(|patch| patch.is_empty());
+        let is_am = repo.has_admin("rebase-apply/applying");
+        return Some(if is_am { Underway::Am(is_empty()) } else { Underway::Rebase(false) });
+    }
+    repo.has_admin("rebase-merge").then(|| Underway::Rebase(repo.has_admin("rebase-merge/interactive")))
+}
+
+fn cherry_pick(repo: &Repo) -> Option<Underway> {
+    Some(Underway::CherryPick(Some(oid(repo, "CHERRY_PICK_HEAD")?)))
+}
+
+fn revert(repo: &Repo) -> Option<Underway> {
+    Some(Underway::Revert(Some(oid(repo, "REVERT_HEAD")?)))
+}
+
+/// A series of cherry-picks or reverts between two of its commits.
+fn sequence(repo: &Repo) -> Option<Underway> {
+    let todo = repo.admin("sequencer/todo")?;
+    let is = |command: &[u8], short: &[u8]| todo.starts_with(command) || todo.starts_with(short);
+    if is(b"pick ", b"p ") {
+        Some(Underway::CherryPick(None))
+    } else {
+        is(b"revert ", b"revert\t").then_some(Underway::Revert(None))
+    }
+}
+
+fn oid(repo: &Repo, name: &str) -> Option<Oid> {
+    let text = repo.admin(name)?;
+    Oid::from_str(std::str::from_utf8(text.trim_ascii()).ok()?).ok()
+}
+
+/// The branch that a file names: without its prefix, a hash abbreviated, `None` for a detached HEAD.
+pub(super) fn branch(repo: &Repo, file: &str, names: &Names<'_>) -> Option<String> {
+    let text = repo.admin(file)?;
+    let text = String::from_utf8_lossy(text.trim_ascii_end()).into_owned();
+    match text.strip_prefix("refs/heads/") {
+        Some(branch) => Some(branch.to_owned()),
+        None if text == "detached HEAD" || text.is_empty() => None,
+        None if text.len() == 40 => Some(Oid::from_str(&text).map_or(text, |id| names.short(id))),
+        None => Some(text),
+    }
+}
+
+fn sparse(repo: &Repo, staging: &Staging) -> Option<usize> {
+    if staging.entries.is_empty() || !repo.config.get_bool("core.sparsecheckout").unwrap_or(false) {
+        return None;
+    }
+    let skipped = IndexEntryExtendedFlag::SKIP_WORKTREE.bits();
+    let left_out = staging.entries.iter().filter(|entry| entry.flags_extended & skipped != 0).count();
+    Some(100 - 100 * left_out / staging.entries.len())
+}

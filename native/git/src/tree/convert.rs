@@ -1,0 +1,198 @@
+//! How the text of a file becomes the text of its blob: line endings and `$Id$`, as git's settings and
+//! attributes say. Filters and other encodings need programs and tables that are not here; they are named so
+//! that callers can refuse them.
+
+use super::attributes::{State, States};
+use crate::repo::{AutoCrlf, Settings};
+
+/// What happens to line endings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Endings {
+    /// Nothing.
+    Kept,
+    /// CRLF becomes LF.
+    Text,
+    /// CRLF becomes LF if the content looks like text and the blob in the staging area has none.
+    Guessed,
+}
+
+/// What happens to a file on its way into the repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conversion {
+    endings: Endings,
+    /// On the way out, LF becomes CRLF.
+    is_crlf_outside: bool,
+    ident: bool,
+    /// What would be needed and is not here: `filter=lfs`, `working-tree-encoding=UTF-16`.
+    pub foreign: Option<String>,
+}
+
+impl Conversion {
+    /// The conversion that attributes and settings ask for.
+    pub fn new(states: &States, settings: &Settings) -> Self {
+        let (endings, is_crlf_outside) = endings(states, settings.autocrlf);
+        Self {
+            endings,
+            is_crlf_outside,
+            ident: states.get(&b"ident"[..]) == Some(&State::Set),
+            foreign: foreign(states),
+        }
+    }
+
+    /// Whether every file stays as it is.
+    pub fn is_none(&self) -> bool {
+        self.endings == Endings::Kept && !self.ident
+    }
+
+    /// The blob's bytes. `staged` gives the blob that the staging area has for the path.
+    pub fn clean(
+        &self,
+        bytes: Vec<u8>,
+        staged: impl FnOnce() -> Option<Vec<u8>>,
+    ) -> Vec<u8> {
+        let bytes = match self.removes_cr(&bytes, staged) {
+            true => without_cr(bytes, self.endings == Endings::Guessed),
+            false => bytes,
+        };
+        if self.ident { without_ident(bytes) } else { bytes }
+    }
+
+    fn removes_cr(&self, bytes: &[u8], staged: impl FnOnce() -> Option<Vec<u8>>) -> bool {
+        if self.endings == Endings::Kept || !bytes.contains(&b'\r') {
+            return false;
+        }
+        let stats = Stats::of(bytes);
+        let is_guess_off = || stats.is_binary() || staged().is_some_and(|blob| has_crlf(&blob));
+        stats.crlf > 0 && !(self.endings == Endings::Guessed && is_guess_off())
+    }
+
+    /// Whether a file with these bytes would come back from the repository with other line endings.
+    pub fn is_lossy(&self, work: &[u8], blob: &[u8]) -> bool {
+        let (work, blob) = (Stats::of(work), Stats::of(blob));
+        let is_mixed = blob.crlf + blob.lone_cr > 0;
+        let grows = self.is_crlf_outside && !(self.endings == Endings::Guessed && is_mixed);
+        let (crlf, lf) = if grows { (blob.crlf + blob.lf, 0) } else { (blob.crlf, blob.lf) };
+        let is_guess_off = self.endings == Endings::Guessed && work.is_binary();
+        let is_lost = (work.crlf > 0 && crlf == 0) || (work.lf > 0 && lf == 0);
+        self.endings != Endings::Kept && !is_guess_off && is_lost
+    }
+}
+
+fn endings(states: &States, autocrlf: AutoCrlf) -> (Endings, bool) {
+    let text = states.get(&b"text"[..]).or_else(|| states.get(&b"crlf"[..]));
+    let eol = match states.get(&b"eol"[..]) {
+        Some(State::Value(value)) if value == b"lf" => Some(false),
+        Some(State::Value(value)) if value == b"crlf" => Some(true),
+        _ => None,
+    };
+    let outside = eol.unwrap_or(autocrlf == AutoCrlf::True);
+    match (text, eol) {
+        (Some(State::Unset), _) => (Endings::Kept, false),
+        (Some(State::Value(value)), _) if value == b"input" => (Endings::Text, false),
+        (Some(State::Value(value)), _) if value == b"auto" => (Endings::Guessed, outside),
+        (Some(State::Set), _) | (_, Some(_)) => (Endings::Text, outside),
+        _ if autocrlf != AutoCrlf::False => (Endings::Guessed, autocrlf == AutoCrlf::True),
+        _ => (Endings::Kept, false),
+    }
+}
+
+fn foreign(states: &States) -> Option<String> {
+    ["filter", "working-tree-encoding"].into_iter().find_map(|name| match states.get(name.as_bytes())? {
+        State::Value(value) if name == "filter" || !is_utf8(value) => {
+            Some(format!("{name}={}", String::from_utf8_lossy(value)))
+        }
+        _ => None,
+    })
+}
+
+fn is_utf8(encoding: &[u8]) -> bool {
+    encoding.eq_ignore_ascii_case(b"utf-8") || encoding.eq_ignore_ascii_case(b"utf8")
+}
+
+/// What a text is made of.
+#[derive(Debug, Default)]
+struct Stats {
+    nul: usize,
+    lone_cr: usize,
+    lf: usize,
+    crlf: usize,
+    printable: usize,
+    other: usize,
+}
+
+impl Stats {
+    fn of(bytes: &[u8]) -> Self {
+        let mut stats = Self::default();
+        for (at, byte) in bytes.iter().enumerate() {
+            match byte {
+                b'\r' if bytes.get(at + 1) == Some(&b'\n') => stats.crlf += 1,
+                b'\r' => stats.lone_cr += 1,
+                b'\n' if at > 0 && bytes[at - 1] == b'\r' => {}
+                b'\n' => stats.lf += 1,
+                0 => (stats.nul, stats.other) = (stats.nul + 1, stats.other + 1),
+                8 | 9 | 12 | 27 | 32..=126 | 128.. => stats.printable += 1,
+                _ => stats.other += 1,
+            }
+        }
+        // A control-Z at the end is how some old files end.
+        stats.other -= usize::from(bytes.last() == Some(&0x1a));
+        stats
+    }
+
+    fn is_binary(&self) -> bool {
+        self.lone_cr > 0 || self.nul > 0 || (self.printable >> 7) < self.other
+    }
+}
+
+fn has_crlf(blob: &[u8]) -> bool {
+    let stats = Stats::of(blob);
+    stats.crlf > 0 && !stats.is_binary()
+}
+
+fn without_cr(bytes: Vec<u8>, every: bool) -> Vec<u8> {
+    let is_kept = |at: usize| bytes[at] != b'\r' || (!every && bytes.get(at + 1) != Some(&b'\n'));
+    (0..bytes.len()).filter(|at| is_kept(*at)).map(|at| bytes[at]).collect()
+}
+
+/// `$Id: anything$` on one line becomes `$Id$`.
+fn without_ident(bytes: Vec<u8>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut rest = bytes.as_slice();
+    while let Some(at) = memchr::memmem::find(rest, b"$Id:") {
+        out.extend_from_slice(&rest[..at + 3]);
+        rest = &rest[at + 3..];
+        if let Some(end) = memchr::memchr2(b'$', b'\n', rest).filter(|end| rest[*end] == b'$') {
+            out.push(b'$');
+            rest = &rest[end + 1..];
+        }
+    }
+    out.extend_from_slice(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clean(text: &str, staged: Option<&str>, bytes: &str) -> String {
+        let states = [(b"text".to_vec(), State::Value(text.into()))].into();
+        let (endings, is_crlf_outside) = endings(&states, AutoCrlf::False);
+        let conversion = Conversion { endings, is_crlf_outside, ident: true, foreign: None };
+        let blob = conversion.clean(bytes.into(), || staged.map(|text| text.as_bytes().to_vec()));
+        String::from_utf8(blob).unwrap()
+    }
+
+    #[test]
+    fn guessed_text_loses_its_carriage_returns_once() {
+        assert_eq!(clean("auto", None, "a\r\nb\n"), "a\nb\n");
+        assert_eq!(clean("auto", Some("a\r\n"), "a\r\nb\r\n"), "a\r\nb\r\n");
+        assert_eq!(clean("auto", None, "a\r\n\0"), "a\r\n\0");
+        assert_eq!(clean("auto", None, "a\rb\r\n"), "a\rb\r\n");
+        assert_eq!(clean("input", None, "a\rb\r\n"), "a\rb\n");
+    }
+
+    #[test]
+    fn an_expanded_id_is_folded() {
+        assert_eq!(clean("input", None, "x $Id: 123 $ y $Id: no\n$"), "x $Id$ y $Id: no\n$");
+    }
+}

@@ -1,0 +1,164 @@
+//! Directories by handle, entered one real directory at a time: no link is ever followed, so no path leads out.
+
+use beamai_workspace::expect_at;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// Deepest directory that is entered; every level holds a file descriptor.
+const MAX_DEPTH: usize = 256;
+
+/// Names in a directory with their types.
+pub type Names = Vec<(Vec<u8>, FileType)>;
+
+/// A directory and the way that was last taken below it.
+#[derive(Debug)]
+pub struct Dirs {
+    top: OwnedFd,
+    way: Vec<(Vec<u8>, OwnedFd)>,
+    /// Whether rules are asked about paths: then a file that is opened must be at its path.
+    is_judged: bool,
+}
+
+/// Directory and name of a path.
+pub fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    match memchr::memrchr(b'/', path) {
+        Some(at) => (&path[..at], &path[at + 1..]),
+        None => (&[], path),
+    }
+}
+
+/// A path with a name behind it.
+pub fn join(path: &[u8], name: &[u8]) -> Vec<u8> {
+    match path {
+        [] => name.to_vec(),
+        path => [path, b"/", name].concat(),
+    }
+}
+
+impl Dirs {
+    /// Paths are taken from this directory.
+    pub fn new(top: OwnedFd) -> Self {
+        Self { top, way: Vec::new(), is_judged: false }
+    }
+
+    /// As [`Dirs::new`], for files whose paths rules are asked about.
+    pub fn judged(top: OwnedFd) -> Self {
+        Self { is_judged: true, ..Self::new(top) }
+    }
+
+    /// The handle of a directory; of the top for an empty path.
+    ///
+    /// # Errors
+    /// `NOENT` when it is missing, `NOTDIR` or `LOOP` when a part of the path is no directory of its own.
+    pub fn enter(&mut self, path: &[u8]) -> Result<BorrowedFd<'_>, Errno> {
+        let parts: Vec<&[u8]> =
+            if path.is_empty() { Vec::new() } else { path.split(|byte| *byte == b'/').collect() };
+        if parts.len() > MAX_DEPTH {
+            return Err(Errno::NAMETOOLONG);
+        }
+        parts.iter().try_for_each(|part| check(part))?;
+        let same = self.way.iter().zip(&parts).take_while(|((name, _), part)| name == *part).count();
+        self.way.truncate(same);
+        for part in &parts[same..] {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let dir = rustix::fs::openat(self.here(), *part, flags, Mode::empty())?;
+            self.way.push((part.to_vec(), dir));
+        }
+        Ok(self.here())
+    }
+
+    fn here(&self) -> BorrowedFd<'_> {
+        self.way.last().map_or(self.top.as_fd(), |(_, dir)| dir.as_fd())
+    }
+
+    /// What stands at a path, links not followed.
+    pub fn lstat(&mut self, path: &[u8]) -> Result<Stat, Errno> {
+        let (dir, name) = split(path);
+        check(name)?;
+        rustix::fs::statat(self.enter(dir)?, name, AtFlags::SYMLINK_NOFOLLOW)
+    }
+
+    /// Opens a regular file.
+    ///
+    /// # Errors
+    /// `LOOP` for a link, `NXIO` for what is no regular file either.
+    pub fn open_file(&mut self, path: &[u8]) -> Result<(File, Stat), Errno> {
+        let (dir, name) = split(path);
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        check(name)?;
+        let fd = rustix::fs::openat(self.enter(dir)?, name, flags, Mode::empty())?;
+        if self.is_judged {
+            expect_at(self.top.as_fd(), path, fd.as_fd())?;
+        }
+        let stat = rustix::fs::fstat(&fd)?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Ok((File::from(fd), stat)),
+            _ => Err(Errno::NXIO),
+        }
+    }
+
+    /// Where a link leads.
+    pub fn read_link(&mut self, path: &[u8]) -> Result<Vec<u8>, Errno> {
+        let (dir, name) = split(path);
+        check(name)?;
+        Ok(rustix::fs::readlinkat(self.enter(dir)?, name, Vec::new())?.into_bytes())
+    }
+
+    /// Names and types in a directory, in no order.
+    pub fn list(&mut self, path: &[u8]) -> Result<Names, Errno> {
+        let dir = self.enter(path)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let open = rustix::fs::openat(dir, ".", flags, Mode::empty())?;
+        let mut names = Vec::new();
+        for entry in rustix::fs::Dir::new(open)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if name != b"." && name != b".." {
+                let kind = match entry.file_type() {
+                    // Some file systems do not tell in a listing.
+                    FileType::Unknown => kind_of(dir, name),
+                    known => known,
+                };
+                names.push((name.to_vec(), kind));
+            }
+        }
+        Ok(names)
+    }
+}
+
+/// A staging area may be made to hold any path; no part of one may lead anywhere but down.
+fn check(name: &[u8]) -> Result<(), Errno> {
+    match name {
+        b"" | b"." | b".." => Err(Errno::NOENT),
+        _ => Ok(()),
+    }
+}
+
+fn kind_of(dir: BorrowedFd<'_>, name: &[u8]) -> FileType {
+    rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)
+        .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_on_the_way_is_not_followed() {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::create_dir(temp.path().join("real")).unwrap();
+        std::fs::write(temp.path().join("real/f"), "x").unwrap();
+        std::os::unix::fs::symlink("real", temp.path().join("link")).unwrap();
+        let mut dirs = Dirs::new(std::fs::File::open(temp.path()).unwrap().into());
+        assert!(dirs.open_file(b"real/f").is_ok());
+        assert!(dirs.open_file(b"link/f").is_err());
+        assert!(dirs.lstat(b"link/f").is_err());
+        assert_eq!(dirs.read_link(b"link").unwrap(), b"real");
+        assert!(dirs.lstat(b"real/../real").is_err());
+        assert!(dirs.lstat(b"..").is_err());
+        assert!(dirs.open_file(b"/etc/passwd").is_err());
+        assert_eq!(dirs.list(b"real").unwrap(), [(b"f".to_vec(), FileType::RegularFile)]);
+    }
+}

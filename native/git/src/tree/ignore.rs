@@ -1,0 +1,202 @@
+//! What git is told to ignore: `.gitignore` files, `.git/info/exclude`, the host's own ignore file.
+
+use super::dirs::{Dirs, join};
+use super::pattern::Glob;
+use beamai_base::{Reason, Result, ToolError};
+use beamai_port_tools::git::path::shown;
+use crate::repo::Repo;
+use beamai_workspace::Workspace;
+use rustix::io::Errno;
+use std::io::Read;
+use std::path::Path;
+
+/// Largest file of patterns that is read.
+pub(super) const MAX_BYTES: u64 = 4 << 20;
+
+#[derive(Debug)]
+struct Rule {
+    glob: Glob,
+    /// The rule takes back what an earlier one ignored.
+    is_exception: bool,
+    /// It holds for directories only.
+    is_for_dirs: bool,
+    /// It is about the last component.
+    is_for_names: bool,
+}
+
+/// The rules of one file, about paths below one directory.
+#[derive(Debug, Default)]
+struct Rules {
+    skip: usize,
+    rules: Vec<Rule>,
+}
+
+/// The rules that hold in a directory.
+#[derive(Debug)]
+pub struct Ignores {
+    /// Those of the directories from the top down to the one at hand.
+    way: Vec<Rules>,
+    exclude: Rules,
+    host: Rules,
+}
+
+impl Ignores {
+    /// The rules that hold everywhere in a repository.
+    pub fn new(repo: &Repo) -> Self {
+        let exclude = repo.located.common_dir.join(Path::new("info/exclude"));
+        let exclude = exclude.open_file().ok().and_then(|(file, _)| all_of(file));
+        let host = repo.settings.excludes.as_deref().and_then(host_file);
+        Self { way: Vec::new(), exclude: rules(0, exclude), host: rules(0, host) }
+    }
+
+    /// Adds the rules of a directory below those added before.
+    ///
+    /// # Errors
+    /// `too_large` for a file of more than 4 MiB.
+    pub fn enter(&mut self, dirs: &mut Dirs, dir: &[u8]) -> Result<()> {
+        let skip = if dir.is_empty() { 0 } else { dir.len() + 1 };
+        self.way.push(rules(skip, file_in_tree(dirs, &join(dir, b".gitignore"))?));
+        Ok(())
+    }
+
+    /// Adds a directory that is known to have no rules.
+    pub fn enter_plain(&mut self) {
+        self.way.push(Rules::default());
+    }
+
+    /// Takes back the last [`Ignores::enter`].
+    pub fn leave(&mut self) {
+        self.way.pop();
+    }
+
+    /// Whether a path in the directory at hand is ignored.
+    pub fn ignores(&self, path: &[u8], is_dir: bool) -> bool {
+        let all = self.way.iter().rev().chain([&self.exclude, &self.host]);
+        all.filter_map(|rules| rules.verdict(path, is_dir)).next().unwrap_or(false)
+    }
+
+    /// Whether a path anywhere is ignored, by itself or with a directory above it.
+    pub fn ignores_below(
+        mut self,
+        dirs: &mut Dirs,
+        path: &[u8],
+        is_dir: bool,
+    ) -> Result<bool> {
+        self.enter(dirs, b"")?;
+        for (at, _) in path.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
+            if self.ignores(&path[..at], true) {
+                return Ok(true);
+            }
+            self.enter(dirs, &path[..at])?;
+        }
+        Ok(self.ignores(path, is_dir))
+    }
+}
+
+impl Rules {
+    fn verdict(&self, path: &[u8], is_dir: bool) -> Option<bool> {
+        let below = path.get(self.skip..)?;
+        let name = super::dirs::split(below).1;
+        let fits = |rule: &&Rule| {
+            (is_dir || !rule.is_for_dirs) && rule.glob.matches(if rule.is_for_names { name } else { below })
+        };
+        self.rules.iter().rev().find(fits).map(|rule| !rule.is_exception)
+    }
+}
+
+fn rules(skip: usize, bytes: Option<Vec<u8>>) -> Rules {
+    let bytes = bytes.unwrap_or_default();
+    Rules { skip, rules: lines(&bytes).filter_map(rule).collect() }
+}
+
+/// The lines of a file of patterns.
+pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    bytes.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+}
+
+fn rule(line: &[u8]) -> Option<Rule> {
+    let line = without_trailing_spaces(line);
+    if line.first() == Some(&b'#') {
+        return None;
+    }
+    let (is_exception, line) = line.strip_prefix(b"!").map_or((false, line), |rest| (true, rest));
+    let (is_for_dirs, line) = line.strip_suffix(b"/").map_or((false, line), |rest| (true, rest));
+    if line.is_empty() {
+        return None;
+    }
+    let (is_for_names, glob) = anchored(line);
+    Some(Rule { glob, is_exception, is_for_dirs, is_for_names })
+}
+
+/// Whether a pattern is about names alone, and the pattern.
+pub(super) fn anchored(pattern: &[u8]) -> (bool, Glob) {
+    let is_for_names = !pattern.contains(&b'/');
+    (is_for_names, Glob::new(pattern.strip_prefix(b"/").unwrap_or(pattern)))
+}
+
+/// Spaces at the end do not count, unless a backslash stands before them.
+fn without_trailing_spaces(line: &[u8]) -> &[u8] {
+    let mut end = 0;
+    let mut at = 0;
+    while at < line.len() {
+        at += if line[at] == b'\\' { 2 } else { 1 };
+        if line[(at - 1).min(line.len() - 1)] != b' ' || (at >= 2 && line[at - 2] == b'\\') {
+            end = at.min(line.len());
+        }
+    }
+    &line[..end]
+}
+
+/// A file of patterns in the work tree; a link or a special file is no such file, as for git.
+pub(super) fn file_in_tree(dirs: &mut Dirs, path: &[u8]) -> Result<Option<Vec<u8>>> {
+    match dirs.open_file(path) {
+        Ok((file, stat)) if u64::try_from(stat.st_size).unwrap_or(0) <= MAX_BYTES => Ok(all_of(file)),
+        Ok(_) => {
+            let message = format!("{} is larger than 4 MiB; make it smaller", shown(path));
+            Err(ToolError::new(Reason::TooLarge, message).file(shown(path)))
+        }
+        Err(Errno::ACCESS | Errno::PERM) => Err(ToolError::io("read", shown(path), Errno::ACCESS)),
+        Err(_) => Ok(None),
+    }
+}
+
+/// A file of the host's, outside every workspace; `None` unless it is a file that can be read.
+pub(super) fn host_file(path: &Path) -> Option<Vec<u8>> {
+    let dir = Workspace::open(path.parent()?).ok()?;
+    let (file, _) = dir.top().join(Path::new(path.file_name()?)).open_file().ok()?;
+    all_of(file)
+}
+
+/// A file's bytes, up to the limit.
+pub(super) fn all_of(file: std::fs::File) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spaces_at_the_end_count_only_behind_a_backslash() {
+        assert_eq!(without_trailing_spaces(b"a  "), b"a");
+        assert_eq!(without_trailing_spaces(b"a\\  "), b"a\\ ");
+        assert_eq!(without_trailing_spaces(b"a b"), b"a b");
+        assert_eq!(without_trailing_spaces(b"  "), b"");
+        assert_eq!(without_trailing_spaces(b"a\\"), b"a\\");
+    }
+
+    #[test]
+    fn the_last_rule_that_fits_decides() {
+        let rules = rules(0, Some(b"*.o\n!keep.o\n/top\ndir/\n# no\n\\#yes".to_vec()));
+        assert_eq!(rules.verdict(b"a/x.o", false), Some(true));
+        assert_eq!(rules.verdict(b"a/keep.o", false), Some(false));
+        assert_eq!(rules.verdict(b"top", false), Some(true));
+        assert_eq!(rules.verdict(b"a/top", false), None);
+        assert_eq!(rules.verdict(b"a/dir", true), Some(true));
+        assert_eq!(rules.verdict(b"a/dir", false), None);
+        assert_eq!(rules.verdict(b"#yes", false), Some(true));
+    }
+}

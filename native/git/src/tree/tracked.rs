@@ -1,0 +1,173 @@
+//! What changed in the work tree since it was staged.
+
+use super::content::{Contents, EXECUTABLE, FILE, LINK, SUBMODULE, failed, stage};
+use super::dirs::join;
+use beamai_base::Result;
+use crate::{changes::{Change, Kind, NO_ID, Version, is_below}, fail::Outcome, repo::Repo};
+use beamai_port_tools::git::path::shown;
+use git2::{IndexEntry, IndexEntryExtendedFlag, IndexEntryFlag, Oid};
+use rustix::fs::{FileType, Stat};
+use rustix::io::Errno;
+
+/// Entries looked at between two looks at the clock and the cancel token.
+const CHECK_EVERY: usize = 256;
+
+impl Contents<'_> {
+    /// The changes below a path, in the order of paths. Paths that a merge left undecided are not among them.
+    pub fn changes(
+        &mut self,
+        index: Option<&Stat>,
+        below: &[u8],
+    ) -> Outcome<Vec<Change>> {
+        let mut changes = Vec::new();
+        for (at, entry) in self.entries.iter().enumerate() {
+            if at % CHECK_EVERY == 0 {
+                self.cx.check()?;
+            }
+            if stage(entry) == 0 && is_below(&entry.path, below) {
+                changes.extend(self.change(entry, index)?);
+            }
+        }
+        Ok(changes)
+    }
+
+    /// What happened to one entry; `None` is nothing.
+    fn change(&mut self, entry: &IndexEntry, index: Option<&Stat>) -> Outcome<Option<Change>> {
+        if is_left_alone(entry) {
+            return Ok(None);
+        }
+        let old = Version { mode: entry.mode, id: entry.id };
+        let change = |kind, new: Option<Version>| {
+            let old = (kind != Kind::Added).then_some(old);
+            Some(Change { path: entry.path.clone(), kind, old, new })
+        };
+        let stat = match self.dirs.lstat(&entry.path) {
+            Ok(stat) => stat,
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(change(Kind::Deleted, None)),
+            Err(Errno::NAMETOOLONG) => {
+                self.note(format!("{}: too deep to look at it", shown(&entry.path)));
+                return Ok(None);
+            }
+            Err(error) => return Err(failed("look at", &entry.path, error).into()),
+        };
+        if entry.mode == SUBMODULE {
+            return Ok(self.submodule(entry)?.and_then(|new| change(Kind::Modified, Some(new))));
+        }
+        let Some(mode) = mode(&stat, entry.mode, self.repo.settings.file_mode) else {
+            return Ok(change(Kind::Deleted, None));
+        };
+        let new = |id| Some(Version { mode, id });
+        Ok(if is_intended(entry) {
+            change(Kind::Added, new(NO_ID))
+        } else if mode & 0o170_000 != entry.mode & 0o170_000 {
+            change(Kind::TypeChanged, new(NO_ID))
+        } else if mode != entry.mode {
+            change(Kind::Modified, new(NO_ID))
+        } else {
+            self.content_change(entry, &stat, index)?.and_then(|id| change(Kind::Modified, new(id)))
+        })
+    }
+
+    /// The hash of changed content; all zeros where it was not needed to tell.
+    fn content_change(
+        &mut self,
+        entry: &IndexEntry,
+        stat: &Stat,
+        index: Option<&Stat>,
+    ) -> Result<Option<Oid>> {
+        if is_same_stat(entry, stat) && !index.is_none_or(|index| is_racy(entry, index)) {
+            return Ok(None);
+        }
+        // As git does, even where a conversion of line endings would bring the sizes together.
+        if entry.file_size != 0 && entry.file_size != size(stat) {
+            return Ok(Some(NO_ID));
+        }
+        let id = self.id(&entry.path, entry.mode)?;
+        Ok((id != Some(entry.id)).then(|| id.unwrap_or(NO_ID)))
+    }
+
+    /// The commit that a submodule is at, if it is not the one that is staged.
+    fn submodule(&mut self, entry: &IndexEntry) -> Outcome<Option<Version>> {
+        if self.dirs.lstat(&join(&entry.path, b".git")).is_err() {
+            return Ok(None);
+        }
+        let path = join(&self.repo.located.outside(&entry.path), b".git");
+        let id = match Repo::open(self.cx, Some(&path)).and_then(|repo| repo.head()) {
+            Ok(head) => head.filter(|head| *head != entry.id),
+            Err(_) => {
+                self.note(format!("submodule {}: its repository cannot be used here", shown(&entry.path)));
+                return Ok(None);
+            }
+        };
+        self.note(format!("submodule {}: changes inside it are not looked at", shown(&entry.path)));
+        Ok(id.map(|id| Version { mode: SUBMODULE, id }))
+    }
+
+    /// Whether a file's content is not what is staged, although to a reader that looks at whole seconds only, as
+    /// most builds of git do, everything else of it is.
+    pub fn is_racily_changed(
+        &mut self,
+        entry: &IndexEntry,
+        index: &Stat,
+    ) -> Result<bool> {
+        let is_racy = low(entry.mtime.seconds()) >= low(index.st_mtime);
+        if stage(entry) > 0 || is_left_alone(entry) || entry.mode == SUBMODULE || !is_racy {
+            return Ok(false);
+        }
+        let Ok(stat) = self.dirs.lstat(&entry.path) else { return Ok(false) };
+        Ok(entry.file_size == size(&stat) && self.id(&entry.path, entry.mode)? != Some(entry.id))
+    }
+}
+
+/// A path that git was told to take as unchanged, or not to have in the work tree.
+fn is_left_alone(entry: &IndexEntry) -> bool {
+    entry.flags & IndexEntryFlag::VALID.bits() != 0
+        || entry.flags_extended & IndexEntryExtendedFlag::SKIP_WORKTREE.bits() != 0
+}
+
+fn is_intended(entry: &IndexEntry) -> bool {
+    entry.flags_extended & IndexEntryExtendedFlag::INTENT_TO_ADD.bits() != 0
+}
+
+/// The mode that a file would have in a tree; `None` for what git does not track.
+pub fn mode(stat: &Stat, like: u32, trusts_mode: bool) -> Option<u32> {
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile if !trusts_mode && like & 0o170_000 == 0o100_000 => Some(like),
+        FileType::RegularFile => {
+            Some(if trusts_mode && stat.st_mode & 0o100 != 0 { EXECUTABLE } else { FILE })
+        }
+        FileType::Symlink => Some(LINK),
+        _ => None,
+    }
+}
+
+/// The staging area keeps the low 32 bits of everything.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::unnecessary_cast)]
+pub fn low(value: impl TryInto<i128>) -> u32 {
+    value.try_into().unwrap_or_default() as u32
+}
+
+fn size(stat: &Stat) -> u32 {
+    low(stat.st_size)
+}
+
+/// Whether the file still looks as it did when it was staged.
+fn is_same_stat(entry: &IndexEntry, stat: &Stat) -> bool {
+    let times = |seconds: u32, nanoseconds: u32, time: &git2::IndexTime| {
+        seconds == low(time.seconds()) && (time.nanoseconds() == 0 || nanoseconds == time.nanoseconds())
+    };
+    times(low(stat.st_mtime), low(stat.st_mtime_nsec), &entry.mtime)
+        && times(low(stat.st_ctime), low(stat.st_ctime_nsec), &entry.ctime)
+        && entry.ino == low(stat.st_ino)
+        && entry.uid == stat.st_uid
+        && entry.gid == stat.st_gid
+        && entry.file_size == size(stat)
+}
+
+/// Whether the file may have changed after it was staged without looking any different. Without fractions of
+/// seconds on both sides, whole seconds are compared.
+fn is_racy(entry: &IndexEntry, index: &Stat) -> bool {
+    let staged = (low(entry.mtime.seconds()), entry.mtime.nanoseconds());
+    let written = (low(index.st_mtime), low(index.st_mtime_nsec));
+    staged >= written || (staged.0 == written.0 && (staged.1 == 0 || written.1 == 0))
+}

@@ -1,0 +1,17 @@
+//! What a sandbox is told and what it tells, as plain data and two traits.
+//!
+//! [`SandboxSettings`] is the sandbox as a host states it, [`Isolation`] what of it stood between a command and the
+//! machine, and [`Planted`] what a command left for the person's own git. A [`StartJudge`] decides about each program
+//! that something in the sandbox starts. Nothing here starts a process.
+
+#![forbid(unsafe_code)]
+
+mod layers;
+mod planted;
+mod settings;
+mod start;
+
+pub use layers::{Isolation, LayerOff};
+pub use planted::Planted;
+pub use settings::{Report, Sandbox, SandboxSettings};
+pub use start::{Coverage, Decision, HeldStart, Start, StartJudge, Starter};

@@ -1,0 +1,198 @@
+//! How a host wants what the port starts to be isolated, as plain data.
+
+use beamai_base::{Reason, Result, ToolError};
+use schemars::JsonSchema;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+/// How much isolation a command needs before it may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Sandbox {
+    /// Every layer, or nothing runs.
+    #[default]
+    Required,
+    /// Whatever layers there are; the result says which.
+    BestEffort,
+    /// None beyond the reaper.
+    Off,
+}
+
+/// When a result says what stood between its command and the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Report {
+    /// Where a layer was off, or did not keep all that it is for.
+    #[default]
+    WhenOff,
+    /// With every command.
+    Always,
+}
+
+/// Fewest bytes of memory that a command can be given: less, and a shell does not start.
+const LEAST_MEMORY: u64 = 16 << 20;
+
+/// The sandbox of a host. Written as a mode alone, or as an object of these fields.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SandboxSettings {
+    /// How much of it must be there.
+    pub mode: Sandbox,
+    /// Whether commands reach the network. Off, they have a loopback interface of their own and nothing else.
+    pub network: bool,
+    /// Whether commands may open UNIX sockets, with which the machine's services could be talked to.
+    pub unix_sockets: bool,
+    /// Paths that can be read although they are hidden by default. Relative ones are taken from the workspace.
+    pub readable: Vec<String>,
+    /// Paths that can be written besides the workspace and the temporary directory; a protected path that is listed
+    /// here is not protected. Relative ones are taken from the workspace.
+    pub writable: Vec<String>,
+    /// Names of the host's environment variables that commands see besides the usual ones.
+    pub env: Vec<String>,
+    /// Most bytes of memory of each process, and of all of them together. When absent, each has half of the machine's at
+    /// most, and all of them three quarters.
+    pub memory: Option<u64>,
+    /// Most processes and threads at a time; 2,048 when absent.
+    pub processes: Option<u32>,
+    /// Most seconds of CPU time of each process; without a limit when absent.
+    pub cpu: Option<u64>,
+    /// Most bytes of a file that is written; without a limit when absent.
+    pub file_size: Option<u64>,
+    /// When results say how their commands were isolated.
+    pub report: Report,
+}
+
+/// The fields as they are written.
+#[derive(Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[derive(Default)]
+struct Written {
+    mode: Sandbox,
+    network: bool,
+    unix_sockets: bool,
+    readable: Vec<String>,
+    writable: Vec<String>,
+    env: Vec<String>,
+    memory: Option<u64>,
+    processes: Option<u32>,
+    cpu: Option<u64>,
+    file_size: Option<u64>,
+    report: Report,
+}
+
+impl<'de> Deserialize<'de> for SandboxSettings {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        match value {
+            Value::String(_) => Sandbox::deserialize(value).map(Self::from),
+            other => Written::deserialize(other).map(Self::from),
+        }
+        .map_err(|error| D::Error::custom(format!("sandbox: {error}")))
+    }
+}
+
+impl From<Sandbox> for SandboxSettings {
+    fn from(mode: Sandbox) -> Self {
+        Self { mode, ..Self::default() }
+    }
+}
+
+impl From<Written> for SandboxSettings {
+    fn from(written: Written) -> Self {
+        let Written {
+            mode,
+            network,
+            unix_sockets,
+            readable,
+            writable,
+            env,
+            memory,
+            processes,
+            cpu,
+            file_size,
+            report,
+        } = written;
+        Self {
+            mode,
+            network,
+            unix_sockets,
+            readable,
+            writable,
+            env,
+            memory,
+            processes,
+            cpu,
+            file_size,
+            report,
+        }
+    }
+}
+
+impl SandboxSettings {
+    /// Refuses what can never work.
+    ///
+    /// # Errors
+    /// `invalid_argument` that names the field.
+    pub fn check(&self) -> Result<()> {
+        let refuse = |message: String| Err(ToolError::new(Reason::InvalidArgument, message));
+        if let Some(path) = self.readable.iter().chain(&self.writable).find(|path| !is_path(path)) {
+            return refuse(format!(
+                "sandbox: {path:?} in readable or writable is not a path; give an absolute one, or one relative to the \
+                 workspace"
+            ));
+        }
+        if let Some(name) = self.env.iter().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
+            return refuse(format!("sandbox: {name:?} in env is not the name of a variable"));
+        }
+        if let Some(memory) = self.memory.filter(|memory| *memory < LEAST_MEMORY) {
+            return refuse(format!("sandbox: memory is {memory} bytes and must be {LEAST_MEMORY} or more"));
+        }
+        for (name, value) in
+            [("processes", self.processes.map(u64::from)), ("cpu", self.cpu), ("file_size", self.file_size)]
+        {
+            if value == Some(0) {
+                return refuse(format!("sandbox: {name} is 0 and must be above it"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_path(text: &str) -> bool {
+    !text.is_empty() && !text.starts_with('~') && !text.contains('\0')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(value: Value) -> Result<SandboxSettings, serde_json::Error> {
+        serde_json::from_value(value)
+    }
+
+    #[test]
+    fn a_mode_alone_is_a_sandbox_and_required_is_the_default() {
+        assert_eq!(read(json!("off")).unwrap().mode, Sandbox::Off);
+        let whole = read(json!({"network": true, "memory": 1 << 30})).unwrap();
+        assert_eq!((whole.mode, whole.network, whole.memory), (Sandbox::Required, true, Some(1 << 30)));
+        assert!(!SandboxSettings::default().network);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (value, part) in [(json!("strict"), "strict"), (json!({"netwrok": true}), "netwrok")] {
+            let error = read(value).unwrap_err().to_string();
+            assert!(error.contains("sandbox") && error.contains(part), "{error}");
+        }
+        for (value, part) in [
+            (json!({"writable": ["~/x"]}), "~/x"),
+            (json!({"env": ["A=B"]}), "A=B"),
+            (json!({"memory": 5}), "memory"),
+            (json!({"cpu": 0}), "cpu"),
+        ] {
+            let error = read(value).unwrap().check().unwrap_err();
+            assert!(error.message.contains(part), "{}", error.message);
+        }
+    }
+}

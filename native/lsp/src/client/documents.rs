@@ -1,0 +1,225 @@
+//! What a server was told of files.
+//!
+//! Before every request, each file that the server has open is compared with what it was told, whoever changed it:
+//! this tool, another door, a shell, a person.
+
+use super::server::Server;
+use super::text::Text;
+use super::uri::uri_of;
+use super::watch::{self, Snapshot};
+use beamai_tool::CallContext;
+use beamai_base::Result;
+use beamai_servers::lock;
+use beamai_workspace::Place;
+use rustix::fs::Stat;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+/// Most files that a server has open; the one that was of use the longest time ago is closed for another.
+const MOST_OPEN: usize = 100;
+/// Clocks of file systems are coarse: a file that changed so shortly before it was read may change again unseen.
+const RACY: Duration = Duration::from_secs(2);
+
+/// What a server was told of files.
+#[derive(Debug)]
+pub(super) struct Documents(Mutex<Told>);
+
+#[derive(Debug)]
+struct Told {
+    open: BTreeMap<PathBuf, Document>,
+    /// The other files of the language, when the server was told of them last.
+    snapshot: Snapshot,
+    uses: u64,
+}
+
+/// A file that the server has open.
+#[derive(Debug)]
+struct Document {
+    place: Place,
+    text: Arc<Text>,
+    version: i64,
+    stamp: Stamp,
+    used: u64,
+}
+
+/// By what a change of a file shows without reading it.
+#[derive(Debug, PartialEq, Eq)]
+struct Stamp {
+    file: (u64, u64, i64),
+    modified: (i64, i64),
+    changed: (i64, i64),
+    /// Whether the file could have changed again since without it showing.
+    is_racy: bool,
+}
+
+impl Stamp {
+    #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "types differ by system")]
+    fn of(stat: &Stat) -> Self {
+        let changed = Duration::from_secs(u64::try_from(stat.st_ctime).unwrap_or(0));
+        let age = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH + changed);
+        Self {
+            file: (stat.st_dev as u64, stat.st_ino as u64, stat.st_size as i64),
+            modified: (stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+            changed: (stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+            is_racy: age.map_or(true, |age| age < RACY),
+        }
+    }
+
+    /// Whether the file is surely as it was when this stamp was taken.
+    fn proves(&self, now: &Stat) -> bool {
+        let now = Self::of(now);
+        !self.is_racy && (self.file, self.modified, self.changed) == (now.file, now.modified, now.changed)
+    }
+}
+
+impl Documents {
+    /// Of a server that has no file open and finds the workspace as it is in the snapshot.
+    pub(super) fn new(snapshot: Snapshot) -> Self {
+        Self(Mutex::new(Told { open: BTreeMap::new(), snapshot, uses: 0 }))
+    }
+
+    /// Tells the server of every change since it was told last, and opens the file for it.
+    ///
+    /// # Errors
+    /// Those of reading the file, `cancelled` and `timeout`.
+    pub(super) fn open(
+        &self,
+        server: &Server,
+        cx: &CallContext,
+        file: &Place,
+        id: &str,
+    ) -> Result<Arc<Text>> {
+        let mut told = lock(&self.0);
+        let others_changed = told.refresh(server, cx)?;
+        told.uses += 1;
+        let (text, stat) = Text::read(file)?;
+        let path = file.absolute();
+        let uses = told.uses;
+        match told.open.get_mut(&path) {
+            Some(document) => {
+                document.used = uses;
+                if !document.update(server, &path, text, &stat) && others_changed {
+                    document.save(server, &path);
+                }
+            }
+            None => told.begin(server, file, id, text, &stat),
+        }
+        Ok(Arc::clone(&told.open[&path].text))
+    }
+
+    /// Tells the server of every change since it was told last.
+    ///
+    /// # Errors
+    /// `cancelled` and `timeout`.
+    pub(super) fn refresh(&self, server: &Server, cx: &CallContext) -> Result<()> {
+        let mut told = lock(&self.0);
+        if told.refresh(server, cx)? {
+            told.open.iter().for_each(|(path, document)| document.save(server, path));
+        }
+        Ok(())
+    }
+
+    /// The text of a file as the server was told it.
+    pub(super) fn text(&self, path: &Path) -> Option<Arc<Text>> {
+        lock(&self.0).open.get(path).map(|document| Arc::clone(&document.text))
+    }
+}
+
+impl Told {
+    /// Tells the server of changes; whether there were any.
+    fn refresh(&mut self, server: &Server, cx: &CallContext) -> Result<bool> {
+        self.open.retain(|path, document| document.refresh(server, path));
+        let now = Snapshot::take(&server.plan, cx)?;
+        let changes = self.snapshot.changes(&now, server.root());
+        self.snapshot = now;
+        let has_changed = !changes.is_empty();
+        watch::tell(server, changes);
+        Ok(has_changed)
+    }
+
+    /// Opens a file for the server.
+    fn begin(&mut self, server: &Server, file: &Place, id: &str, text: Text, stat: &Stat) {
+        if self.open.len() >= MOST_OPEN {
+            self.close_oldest(server);
+        }
+        let path = file.absolute();
+        let version = 1;
+        server.state().tell(&path, version);
+        server.notify(
+            "textDocument/didOpen",
+            &json!({"textDocument": {
+                "uri": uri_of(&path), "languageId": id, "version": version, "text": text.as_str(),
+            }}),
+        );
+        let document = Document {
+            place: file.clone(),
+            text: Arc::new(text),
+            version,
+            stamp: Stamp::of(stat),
+            used: self.uses,
+        };
+        self.open.insert(path, document);
+    }
+
+    fn close_oldest(&mut self, server: &Server) {
+        let oldest = self.open.iter().min_by_key(|(_, document)| document.used).map(|(path, _)| path.clone());
+        if let Some(path) = oldest {
+            self.open.remove(&path);
+            close(server, &path);
+        }
+    }
+}
+
+impl Document {
+    /// Tells the server of a change; whether the file is still one that it can have open.
+    fn refresh(&mut self, server: &Server, path: &Path) -> bool {
+        if self.place.stat().is_ok_and(|now| self.stamp.proves(&now)) {
+            return true;
+        }
+        match Text::read(&self.place) {
+            Ok((text, stat)) => {
+                self.update(server, path, text, &stat);
+                true
+            }
+            Err(_) => {
+                close(server, path);
+                false
+            }
+        }
+    }
+
+    /// Tells the server of the file's text; whether that is another one than before.
+    fn update(&mut self, server: &Server, path: &Path, text: Text, stat: &Stat) -> bool {
+        self.stamp = Stamp::of(stat);
+        if text == *self.text {
+            return false;
+        }
+        self.text = Arc::new(text);
+        self.version += 1;
+        let document = json!({"uri": uri_of(path), "version": self.version});
+        server.state().tell(path, self.version);
+        let changes = json!([{"text": self.text.as_str()}]);
+        server
+            .notify("textDocument/didChange", &json!({"textDocument": document, "contentChanges": changes}));
+        self.save(server, path);
+        true
+    }
+
+    /// Some servers look at a file, or at those that it includes, only when it is saved.
+    fn save(&self, server: &Server, path: &Path) {
+        let Some(with_text) = server.save_option() else { return };
+        let mut params = json!({"textDocument": {"uri": uri_of(path)}});
+        if with_text {
+            params["text"] = Value::from(self.text.as_str());
+        }
+        server.notify("textDocument/didSave", &params);
+    }
+}
+
+fn close(server: &Server, path: &Path) {
+    server.state().close(path);
+    server.notify("textDocument/didClose", &json!({"textDocument": {"uri": uri_of(path)}}));
+}

@@ -1,0 +1,81 @@
+//! What a server and its client know of files.
+
+use super::server::{Look, Server};
+use super::state::Freshness;
+use super::text::Text;
+use super::wire::Diagnostic;
+use beamai_tool::CallContext;
+use beamai_base::Result;
+use beamai_workspace::Place;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+impl Server {
+    /// Tells the server of every change since it was told last, and opens the file for it.
+    ///
+    /// # Errors
+    /// Those of reading the file, `cancelled` and `timeout`.
+    pub fn open(&self, cx: &CallContext, file: &Place, id: &str) -> Result<Arc<Text>> {
+        self.documents.open(self, cx, file, id)
+    }
+
+    /// Tells the server of every change since it was told last.
+    ///
+    /// # Errors
+    /// `cancelled` and `timeout`.
+    pub fn refresh(&self, cx: &CallContext) -> Result<()> {
+        self.documents.refresh(self, cx)
+    }
+
+    /// The text of an open file as the server was told it.
+    pub fn text(&self, path: &Path) -> Option<Arc<Text>> {
+        self.documents.text(path)
+    }
+
+    /// Whether it has announced work that is not done, or may yet.
+    pub fn is_at_work(&self) -> bool {
+        let state = self.state();
+        state.is_busy() || state.settles(Instant::now()).is_some()
+    }
+
+    /// Waits until the server has said all about an open file, until then, or, while it is not at work, until it has
+    /// been silent too long; whether it has.
+    ///
+    /// # Errors
+    /// Those of a [wait](Self::wait).
+    pub fn fresh(
+        &self,
+        cx: &CallContext,
+        path: &Path,
+        until: Instant,
+        silence: Instant,
+    ) -> Result<bool> {
+        let fresh = self.wait(cx, Some(until), |state, now| match state.freshness(path, now) {
+            Freshness::Fresh => Look::Done(true),
+            Freshness::Unknown(_) if now >= silence && !state.is_busy() => Look::Done(false),
+            Freshness::Unknown(then) => {
+                Look::Later(Some(then.map_or(silence.max(now), |then| then.min(silence))))
+            }
+        })?;
+        Ok(fresh.unwrap_or(false))
+    }
+
+    /// What the server has said is wrong with a file.
+    pub fn known(&self, path: &Path) -> Vec<Diagnostic> {
+        let state = self.state();
+        state.published().get(path).map(|said| said.diagnostics.clone()).unwrap_or_default()
+    }
+
+    /// The files that the server has open.
+    pub fn open_files(&self) -> Vec<PathBuf> {
+        self.state().told_of().cloned().collect()
+    }
+
+    /// The files that the server has open or has said something about.
+    pub fn known_files(&self) -> BTreeSet<PathBuf> {
+        let state = self.state();
+        state.told_of().chain(state.published().keys()).cloned().collect()
+    }
+}

@@ -1,0 +1,369 @@
+//! Which server is to help with a file.
+
+use super::Text;
+use super::rustup;
+use super::typescript;
+use super::watch::Sources;
+use beamai_tool::{CallContext, lsp_language::{self as language, Language}, lsp_settings::{LspSettings, ServerSettings}};
+use beamai_base::Result as ToolResult;
+use beamai_sandbox::Confinement;
+use beamai_servers::{Identity, View};
+use beamai_workspace::Workspace;
+use rustix::fs::Access;
+use serde::Serialize;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Why no server can help, and what to do instead: a text for the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unavailable(pub String);
+
+impl Unavailable {
+    /// The reason with what to do instead.
+    pub fn new(why: impl std::fmt::Display) -> Self {
+        Self(format!("{why}. Use grep to search for names and read to look at files instead."))
+    }
+}
+
+/// What a server is started as.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Service {
+    pub(super) language: String,
+    pub(super) program: PathBuf,
+    pub(super) arguments: Vec<String>,
+    pub(super) options: Value,
+    pub(super) settings: Value,
+}
+
+/// A server to start.
+#[derive(Debug)]
+pub struct Plan {
+    pub(super) identity: Identity<Service>,
+    pub(super) workspace: Workspace,
+    /// What it is confined to, once that is known.
+    pub(super) confinement: Arc<Confinement>,
+    /// How to install the server, for when it does not start.
+    hint: Option<&'static str>,
+    /// Time without a request after which it is ended.
+    pub(super) idle: Duration,
+    /// The files that it may want to know the changes of.
+    pub(super) sources: Sources,
+}
+
+impl Plan {
+    /// The plan for a file, and the identifier that the protocol has for the file's language.
+    ///
+    /// # Errors
+    /// There is no server for it.
+    pub fn of(cx: &CallContext, path: &Path, text: &Text) -> Result<(Self, String), Unavailable> {
+        let extension = path.extension().map(|extension| extension.to_string_lossy().into_owned());
+        let extension = extension.unwrap_or_default();
+        let kind = Kind::of(&cx.lsp, &extension, text).ok_or_else(|| unknown(path, &cx.lsp))?;
+        let (program, arguments) = kind.command(cx.workspace.path())?;
+        let options = kind.options(&program, cx.workspace.path());
+        let plan = Self {
+            identity: Identity {
+                what: Service {
+                    language: kind.name.to_owned(),
+                    program,
+                    arguments,
+                    options,
+                    settings: kind.settings.and_then(|own| own.settings.clone()).unwrap_or_default(),
+                },
+                view: View {
+                    workspace: cx.workspace.id(),
+                    sandbox: Arc::clone(&cx.sandbox),
+                    sealed: Arc::clone(&cx.sealed),
+                    kept: Vec::new(),
+                },
+            },
+            workspace: cx.workspace.unguarded(),
+            confinement: Confinement::off(),
+            hint: kind.built_in.map(|language| language.hint),
+            idle: Duration::from_millis(cx.lsp.idle_timeout),
+            sources: kind.sources(),
+        };
+        Ok((plan, kind.id(&extension)))
+    }
+
+    /// Works out what the server is confined to now.
+    ///
+    /// # Errors
+    /// Those of [`Confinement::within`].
+    pub(super) fn confine(&mut self, cx: &CallContext) -> ToolResult<()> {
+        let View { sandbox, sealed, .. } = &self.identity.view;
+        self.confinement =
+            Confinement::within(&self.workspace.without_temp(), sandbox, sealed, &|| cx.check())?;
+        self.identity.view.kept = self.confinement.kept().cloned().collect();
+        Ok(())
+    }
+
+    /// The program's name, for messages.
+    pub fn name(&self) -> String {
+        self.identity.what.program.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// The text for when the server does not start.
+    pub(super) fn broken(&self, why: &str) -> Unavailable {
+        let hint = self.hint.map_or(String::new(), |hint| format!("; to install it: {hint}"));
+        Unavailable::new(format!("The language server {} does not start: {why}{hint}", self.name()))
+    }
+}
+
+/// A language as it is served here: as built in, as the host wants it, or both.
+struct Kind<'a> {
+    name: &'a str,
+    built_in: Option<&'static Language>,
+    settings: Option<&'a ServerSettings>,
+}
+
+impl<'a> Kind<'a> {
+    /// By extension, the host's first; without one by the first line.
+    fn of(settings: &'a LspSettings, extension: &str, text: &Text) -> Option<Self> {
+        if let Some((name, own)) = settings.of_extension(extension) {
+            return Some(Self { name, built_in: language::built_in(name), settings: Some(own) });
+        }
+        let language = match extension {
+            "" => language::all().find(|language| is_script_of(language, text)),
+            _ => language::of_extension(extension),
+        }?;
+        let own = settings.servers.get(language.name);
+        Some(Self { name: language.name, built_in: Some(language), settings: own })
+    }
+
+    fn title(&self) -> &'a str {
+        self.built_in.map_or(self.name, |language| language.title)
+    }
+
+    fn id(&self, extension: &str) -> String {
+        let known = self.built_in.map(|language| language.id_of(extension).unwrap_or(language.main_id()));
+        known.unwrap_or(self.name).to_owned()
+    }
+
+    fn options(&self, program: &Path, workspace: &Path) -> Value {
+        match self.built_in.map(|language| language.name) {
+            Some("typescript") if !self.is_trusted() => {
+                typescript::pinned(self.given_options(), program, workspace)
+            }
+            _ => self.given_options(),
+        }
+    }
+
+    /// The host's, or those that are built in.
+    fn given_options(&self) -> Value {
+        let own = self.settings.and_then(|own| own.options.clone());
+        own.or_else(|| Some((self.built_in?.options)())).unwrap_or_default()
+    }
+
+    fn is_trusted(&self) -> bool {
+        self.settings.is_some_and(|own| own.trusted)
+    }
+
+    fn sources(&self) -> Sources {
+        let own = self.settings.into_iter().flat_map(|own| own.extensions.iter().cloned());
+        let known = self.built_in.into_iter().flat_map(|language| language.extensions);
+        let names = self.built_in.map_or(&[][..], |language| language.also_watched);
+        Sources::new(own.chain(known.map(|(extension, _)| (*extension).to_owned())), names)
+    }
+
+    /// The candidates, the preferred one first.
+    fn commands(&self) -> Vec<Vec<String>> {
+        match self.settings {
+            Some(own) if !own.command.is_empty() => vec![own.command.clone()],
+            _ => {
+                let known = self.built_in.into_iter().flat_map(|language| language.commands);
+                known.map(|command| command.iter().map(|&word| word.to_owned()).collect()).collect()
+            }
+        }
+    }
+
+    /// The program of the first candidate that is there and can serve, and its arguments.
+    fn command(&self, workspace: &Path) -> Result<(PathBuf, Vec<String>), Unavailable> {
+        if self.settings.is_some_and(|own| own.disabled) {
+            return Err(Unavailable::new(format!(
+                "The language server for {} is switched off",
+                self.title()
+            )));
+        }
+        let commands = self.commands();
+        let mut why = None;
+        for command in &commands {
+            let Some(program) = program(&command[0], workspace) else { continue };
+            match self.fits(&program, workspace) {
+                Ok(()) => return Ok((program, command[1..].to_vec())),
+                Err(unfit) => why = why.or(Some(unfit)),
+            }
+        }
+        Err(why.unwrap_or_else(|| self.missing(&commands)))
+    }
+
+    /// Whether a program that is there can serve, too.
+    fn fits(&self, program: &Path, workspace: &Path) -> Result<(), Unavailable> {
+        match self.built_in.map(|language| language.name) {
+            Some("typescript") if !self.is_trusted() => {
+                typescript::fits(program, &self.given_options(), workspace)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn missing(&self, commands: &[Vec<String>]) -> Unavailable {
+        let names: Vec<&str> = commands.iter().map(|command| &*command[0]).collect();
+        let hint =
+            self.built_in.map_or(String::new(), |language| format!("; to install it: {}", language.hint));
+        Unavailable::new(format!(
+            "There is no language server for {} on this machine (looked for {}){hint}",
+            self.title(),
+            names.join(", ")
+        ))
+    }
+}
+
+fn is_script_of(language: &Language, text: &Text) -> bool {
+    let Some(line) = text.line(0).and_then(|line| line.strip_prefix("#!")) else { return false };
+    let mut words = line.split_whitespace().filter_map(|word| word.rsplit('/').next());
+    let interpreter = match words.next() {
+        Some("env") => words.find(|word| !word.starts_with('-')),
+        other => other,
+    };
+    interpreter.is_some_and(|name| language.interpreters.contains(&name))
+}
+
+/// A program by absolute path or by name. What the workspace holds is never taken by name: it may be a model's work.
+pub fn program(name: &str, workspace: &Path) -> Option<PathBuf> {
+    let is_there = |file: &PathBuf| file.is_file() && rustix::fs::access(file, Access::EXEC_OK).is_ok();
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(|file| file.is_absolute() && is_there(file));
+    }
+    let path = std::env::var_os("PATH")?;
+    let outside = |dir: &PathBuf| {
+        dir.is_absolute() && dir.canonicalize().is_ok_and(|real| !real.starts_with(workspace))
+    };
+    let is_whole = |file: &PathBuf| is_there(file) && !rustup::is_hollow(file);
+    std::env::split_paths(&path).filter(outside).map(|dir| dir.join(name)).find(is_whole)
+}
+
+fn unknown(path: &Path, settings: &LspSettings) -> Unavailable {
+    let names = names(settings).collect::<Vec<_>>().join(", ");
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    Unavailable::new(format!(
+        "There is no language server for files such as {name}; there are servers for {names}"
+    ))
+}
+
+/// The languages that are built in, then the host's own.
+fn names(settings: &LspSettings) -> impl Iterator<Item = &str> {
+    let own = settings.servers.keys().map(String::as_str).filter(|name| language::built_in(name).is_none());
+    language::all().map(|language| language.name).chain(own)
+}
+
+/// Whether there is a program to serve a file, by the file's extension.
+pub fn is_served(cx: &CallContext, path: &Path) -> bool {
+    let extension = path.extension().unwrap_or_default().to_string_lossy();
+    let kind = Kind::of(&cx.lsp, &extension, &Text::new(String::new()));
+    kind.is_some_and(|kind| kind.command(cx.workspace.path()).is_ok())
+}
+
+/// Whether the server of a language is there.
+#[derive(Debug, Clone, Serialize)]
+pub struct Presence {
+    /// The language's name in settings.
+    pub language: String,
+    /// Path of the program; null where none was found.
+    pub program: Option<String>,
+    /// Why there is none and how to install it; null where one was found.
+    pub missing: Option<String>,
+    /// How to install it, by itself.
+    pub install: Option<&'static str>,
+}
+
+/// Which servers are there, by language. Starts none.
+pub fn presence(settings: &LspSettings, workspace: &Path) -> Vec<Presence> {
+    let present = |name: &str| {
+        let kind = Kind { name, built_in: language::built_in(name), settings: settings.servers.get(name) };
+        let found = kind.command(workspace);
+        Presence {
+            language: name.to_owned(),
+            program: found.as_ref().ok().map(|(program, _)| program.display().to_string()),
+            missing: found.err().map(|Unavailable(why)| why),
+            install: kind.built_in.map(|language| language.hint),
+        }
+    };
+    names(settings).map(present).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn context(settings: Value) -> (tempfile::TempDir, CallContext) {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(dir.path()).unwrap();
+        let lsp = std::sync::Arc::new(serde_json::from_value(settings).unwrap());
+        (dir, CallContext { lsp, ..CallContext::new(workspace) })
+    }
+
+    fn plan(settings: Value, path: &str, text: &str) -> Result<(Plan, String), Unavailable> {
+        let (_dir, cx) = context(settings);
+        Plan::of(&cx, Path::new(path), &Text::new(text.to_owned()))
+    }
+
+    fn served(command: &str) -> Value {
+        json!({"servers": {"python": {"command": [command, "-x"]}, "sh": {"command": ["/bin/sh"]}}})
+    }
+
+    #[test]
+    fn a_files_language_is_known_by_extension_or_by_first_line() {
+        for (path, text) in
+            [("a/b.py", ""), ("tool", "#!/usr/bin/env -S python3 -u\n"), ("x", "#!/bin/python\n")]
+        {
+            let (plan, id) = plan(served("/bin/sh"), path, text).unwrap();
+            assert_eq!((&*plan.identity.what.language, &*id), ("python", "python"), "{path}");
+            assert_eq!(plan.identity.what.arguments, ["-x"]);
+        }
+        assert_eq!(plan(served("/bin/sh"), "run", "#!/bin/bash -e\n").unwrap().1, "shellscript");
+    }
+
+    #[test]
+    fn the_hosts_extensions_come_first() {
+        let settings = json!({"servers": {"zig": {"command": ["/bin/sh"], "extensions": ["zig", "py"]}}});
+        let (plan, id) = plan(settings, "a.py", "").unwrap();
+        assert_eq!((&*plan.identity.what.language, &*id), ("zig", "zig"));
+    }
+
+    #[test]
+    fn a_missing_server_is_told_with_the_way_to_install_it() {
+        let Unavailable(why) = plan(served("/no/such/program"), "a.py", "").unwrap_err();
+        for part in ["for Python", "looked for /no/such/program", "pip install", "Use grep"] {
+            assert!(why.contains(part), "{why}");
+        }
+    }
+
+    #[test]
+    fn other_files_and_languages_that_are_switched_off_are_told() {
+        let Unavailable(why) = plan(json!({}), "a.xyz", "").unwrap_err();
+        assert!(why.contains("files such as a.xyz; there are servers for sh, python"), "{why}");
+        let off = json!({"servers": {"go": {"disabled": true}}});
+        assert!(plan(off, "a.go", "").unwrap_err().0.contains("switched off"));
+    }
+
+    #[test]
+    fn a_program_of_the_workspace_is_not_taken_by_name() {
+        let real = Path::new("/bin").canonicalize().unwrap();
+        assert!(program("sh", Path::new("/no/workspace")).is_some());
+        let found = program("sh", Path::new("/"));
+        assert_eq!(found, None, "everything on the PATH is in the workspace {real:?}");
+    }
+
+    #[test]
+    fn presence_names_every_language() {
+        let settings = serde_json::from_value(served("/bin/sh")).unwrap();
+        let all = presence(&settings, Path::new("/no/workspace"));
+        assert_eq!(all.len(), language::names().count());
+        let python = all.iter().find(|one| one.language == "python").unwrap();
+        assert_eq!((python.program.as_deref(), &python.missing), (Some("/bin/sh"), &None));
+    }
+}

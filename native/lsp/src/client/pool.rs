@@ -1,0 +1,72 @@
+//! The language servers that run.
+
+use super::plan::{Plan, Service};
+use super::server::Server;
+use super::watch::Snapshot;
+use beamai_tool::CallContext;
+use beamai_base::Result;
+use beamai_servers::{self as servers, Identity, Kept, Pool};
+use beamai_workspace::WorkspaceId;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// Most servers at once.
+const MOST: usize = 16;
+
+/// A server for the time of a call, during which it is kept.
+pub type Lease = servers::Lease<Server>;
+
+/// The servers of this program: one for each workspace, language and command.
+fn pool() -> &'static Pool<Server> {
+    static POOL: OnceLock<Pool<Server>> = OnceLock::new();
+    POOL.get_or_init(|| Pool::new(MOST))
+}
+
+/// The server of a plan, started if need be.
+///
+/// # Errors
+/// Those of working out its confinement, and of starting a process.
+pub fn lease(cx: &CallContext, mut plan: Plan) -> Result<Lease> {
+    plan.confine(cx)?;
+    if let Some(running) = pool().running(cx, &plan.identity) {
+        return Ok(running);
+    }
+    // Whatever changes from here on, the server will be told of.
+    let snapshot = Snapshot::take(&plan, cx)?;
+    let identity = plan.identity.clone();
+    pool().lease(cx, &identity, || Server::start(plan, snapshot))
+}
+
+/// Every server that runs in a workspace.
+pub fn running_in(cx: &CallContext, workspace: &WorkspaceId) -> Vec<Lease> {
+    pool().all(cx, |server| server.plan.identity.view.workspace == *workspace)
+}
+
+impl Kept for Server {
+    type What = Service;
+
+    fn identity(&self) -> &Identity<Service> {
+        &self.plan.identity
+    }
+
+    fn is_over(&self) -> bool {
+        Self::is_over(self)
+    }
+
+    fn idle_limit(&self) -> Option<Duration> {
+        Some(self.plan.idle)
+    }
+
+    fn wake(&self) {
+        Self::wake(self);
+    }
+
+    /// On a thread of its own: none waits for another's farewell.
+    fn dismiss(self: Arc<Self>) {
+        let ending = Arc::clone(&self);
+        let spawned = std::thread::Builder::new().name("beamai-lsp-end".into()).spawn(move || ending.stop());
+        if spawned.is_err() {
+            self.kill();
+        }
+    }
+}

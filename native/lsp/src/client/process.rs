@@ -1,0 +1,97 @@
+//! The process of a server, under a reaper that ends it with the port.
+
+use super::plan::Plan;
+use beamai_base::{Result, ToolError};
+use beamai_process::{Child, Launcher, Spec, Stdin};
+use beamai_isolation::{Coverage, Sandbox};
+use beamai_sandbox::environment;
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+/// Variables that servers need besides those that every command gets: where toolchains and caches are.
+const PASSED: [&str; 10] = [
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "GOPATH",
+    "GOROOT",
+    "GOCACHE",
+    "GOMODCACHE",
+    "VIRTUAL_ENV",
+    "XDG_CACHE_HOME",
+    "TMPDIR",
+];
+
+/// A server's process.
+#[derive(Debug)]
+pub(super) struct Process(Child);
+
+/// The streams of a server's process. They block.
+pub(super) struct Streams {
+    pub(super) stdin: File,
+    pub(super) stdout: File,
+    pub(super) stderr: File,
+}
+
+/// Starts a server.
+///
+/// # Errors
+/// `isolation_unavailable` where the sandbox is required, `busy` and `io`. That the program cannot be executed shows
+/// in its [ending](Process::ending).
+pub(super) fn start(plan: &Plan) -> Result<(Process, Streams)> {
+    let sandbox = &plan.identity.view.sandbox;
+    let spec = Spec {
+        program: plan.identity.what.program.clone(),
+        by_path: false,
+        arguments: plan.identity.what.arguments.iter().map(OsString::from).collect(),
+        environment: environment(None, sandbox, passed(sandbox.mode)),
+        directory: plan.workspace.top().open_dir()?,
+        stdin: Stdin::Pipe,
+        lingers: false,
+        shortcut: None,
+        confinement: Arc::clone(&plan.confinement),
+        judge: plan.identity.view.sealed.starts.judge(),
+        coverage: Coverage::Everything,
+    };
+    let mut child = Launcher::shared().spawn(&spec).map_err(|failure| failure.not_started(&plan.name()))?;
+    let streams = Streams {
+        stdin: blocking(child.stdin.take())?,
+        stdout: blocking(child.stdout.take())?,
+        stderr: blocking(child.stderr.take())?,
+    };
+    Ok((Process(child), streams))
+}
+
+impl Process {
+    /// Ends the server and everything that it started.
+    pub(super) fn kill(&self) {
+        self.0.kill();
+    }
+
+    /// Waits until nothing of the server is left, and tells how it ended. May be asked once.
+    pub(super) fn ending(&self) -> String {
+        self.0.ending()
+    }
+}
+
+/// Where the host keeps temporary files and caches means nothing to a server that cannot write there.
+fn passed(mode: Sandbox) -> impl Iterator<Item = (OsString, OsString)> {
+    let is_meant = move |name: &&&str| mode == Sandbox::Off || !["TMPDIR", "XDG_CACHE_HOME"].contains(name);
+    PASSED.iter().filter(is_meant).filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)))
+}
+
+/// The stream's end of the port; the server's own end blocks in any case.
+fn blocking(fd: Option<OwnedFd>) -> Result<File> {
+    let set = |fd: OwnedFd| -> Result<File, Errno> {
+        let flags = rustix::fs::fcntl_getfl(&fd)?;
+        rustix::fs::fcntl_setfl(&fd, flags - OFlags::NONBLOCK)?;
+        Ok(File::from(fd))
+    };
+    fd.ok_or(Errno::BADF)
+        .and_then(set)
+        .map_err(|errno| ToolError::io("use", "the streams of a language server", errno))
+}

@@ -1,0 +1,369 @@
+//! A server that runs.
+
+use super::documents::Documents;
+use super::frame;
+use super::handshake::{self, Capabilities};
+use super::plan::{Plan, Unavailable};
+use super::process::{self, Process, Streams};
+use super::state::{Phase, Reply, State};
+use super::watch::Snapshot;
+use super::wire::ResponseError;
+use beamai_tool::CallContext;
+use beamai_base::{Reason, Result, ToolError};
+use beamai_servers::lock;
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::{BufReader, Read, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+
+/// The longest that a server may take to answer `initialize`.
+const START: Duration = Duration::from_secs(60);
+/// The longest that a server may take to answer anything else, where the call itself has no end.
+const REPLY: Duration = Duration::from_secs(120);
+/// The longest that a server may take to end by itself.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// Bytes on their way to a server that does not read them before it is given up.
+const MOST_UNREAD: usize = 64 << 20;
+/// Bytes of a server's last words that are kept.
+const LAST_WORDS: usize = 2 << 10;
+/// How often a request is made again that the server could not answer just then.
+const TRIES: usize = 5;
+/// The request that opens the conversation.
+pub(super) const INITIALIZE: u64 = 0;
+
+/// A server that runs, or has run.
+#[derive(Debug)]
+pub struct Server {
+    pub(super) plan: Plan,
+    pub(super) documents: Documents,
+    state: Mutex<State>,
+    changed: Condvar,
+    next_id: AtomicU64,
+    outgoing: mpsc::Sender<Vec<u8>>,
+    unread: Arc<AtomicUsize>,
+    process: Process,
+}
+
+/// What a look at the state says.
+pub(super) enum Look<T> {
+    /// It is as it should be.
+    Done(T),
+    /// Look again when something happens, or then.
+    Later(Option<Instant>),
+}
+
+impl Server {
+    /// Starts a server and opens the conversation with it; [`Server::ready`] tells how that went. `snapshot` is how
+    /// the workspace was just before.
+    ///
+    /// # Errors
+    /// Those of starting a process.
+    pub(super) fn start(plan: Plan, snapshot: Snapshot) -> Result<Arc<Self>> {
+        let (process, streams) = process::start(&plan)?;
+        let (outgoing, queue) = mpsc::channel();
+        let server = Arc::new(Self {
+            plan,
+            documents: Documents::new(snapshot),
+            state: Mutex::new(State::new()),
+            changed: Condvar::new(),
+            next_id: AtomicU64::new(INITIALIZE + 1),
+            outgoing,
+            unread: Arc::default(),
+            process,
+        });
+        server.serve(streams, queue)?;
+        server.post(&request(INITIALIZE, "initialize", &handshake::initialize(&server.plan)));
+        Ok(server)
+    }
+
+    /// Starts the threads that move frames.
+    fn serve(self: &Arc<Self>, streams: Streams, queue: mpsc::Receiver<Vec<u8>>) -> Result<()> {
+        let Streams { stdin, stdout, stderr } = streams;
+        let unread = Arc::clone(&self.unread);
+        thread("beamai-lsp-out", move || write_all(stdin, &queue, &unread))?;
+        let last_words = Arc::new(Mutex::new(Vec::new()));
+        let words = Arc::clone(&last_words);
+        let listener = thread("beamai-lsp-err", move || listen(stderr, &words))?;
+        let server = Arc::clone(self);
+        let read = move || {
+            let ended = server.read_all(stdout);
+            server.process.kill();
+            let how = server.process.ending();
+            // What it said last is there when its process is not.
+            _ = listener.join();
+            server.end(&obituary(ended, &how, &lock(&last_words)));
+        };
+        thread("beamai-lsp-in", read)?;
+        Ok(())
+    }
+
+    /// Takes messages until there are no more; what was wrong if that is why.
+    fn read_all(&self, stdout: File) -> Option<String> {
+        let mut stdout = BufReader::with_capacity(64 << 10, stdout);
+        loop {
+            match frame::read(&mut stdout) {
+                Ok(Some(message)) => self.take(message),
+                Ok(None) => return None,
+                Err(why) => return Some(why),
+            }
+        }
+    }
+
+    /// Notes that the server has ended.
+    fn end(&self, why: &str) {
+        let mut state = self.state();
+        state.phase = match &state.phase {
+            Phase::Starting => Phase::Broken(self.plan.broken(why)),
+            Phase::Ready(_) => {
+                Phase::Gone(format!("the language server {} has ended: {why}", self.plan.name()))
+            }
+            ended => ended.clone(),
+        };
+        drop(state);
+        self.wake();
+    }
+
+    /// Whether it has ended.
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.state().phase, Phase::Broken(_) | Phase::Gone(_))
+    }
+
+    /// Waits until the server answers.
+    ///
+    /// # Errors
+    /// The outer one when the call is over; the inner one when the server does not start.
+    pub fn ready(&self, cx: &CallContext) -> Result<Result<Arc<Capabilities>, Unavailable>> {
+        let ready = self.wait_any(cx, Some(Instant::now() + START), |state, _| match &state.phase {
+            Phase::Starting => Look::Later(None),
+            Phase::Ready(capabilities) => Look::Done(Ok(Arc::clone(capabilities))),
+            Phase::Broken(unavailable) => Look::Done(Err(unavailable.clone())),
+            Phase::Gone(why) => Look::Done(Err(self.plan.broken(why))),
+        })?;
+        Ok(ready.unwrap_or_else(|| {
+            self.process.kill();
+            Err(self.plan.broken(&format!("it has not answered within {} seconds", START.as_secs())))
+        }))
+    }
+
+    /// Asks the server something. A cancelled call cancels the request, too.
+    ///
+    /// # Errors
+    /// `cancelled` and `timeout`; `language_server` when the server answers with an error or is gone.
+    pub fn request(&self, cx: &CallContext, method: &str, params: &Value) -> Result<Value> {
+        for again in 1.. {
+            match self.ask(cx, method, params)? {
+                Ok(answer) => return Ok(answer),
+                Err(error) if error.is_passing() && again < TRIES => self.pause(cx, again)?,
+                Err(error) => return Err(self.refused(method, &error)),
+            }
+        }
+        unreachable!("the last try returns")
+    }
+
+    fn ask(&self, cx: &CallContext, method: &str, params: &Value) -> Result<Reply> {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        self.state().expect(id);
+        self.post(&request(id, method, params));
+        let until = Some(Instant::now() + REPLY);
+        let reply =
+            self.wait(cx, until, |state, _| state.take_reply(id).map_or(Look::Later(None), Look::Done));
+        let reply = reply.and_then(|reply| reply.ok_or_else(|| self.silent(method)));
+        reply.inspect_err(|_| {
+            self.state().forget(id);
+            self.notify("$/cancelRequest", &json!({"id": id}));
+        })
+    }
+
+    fn silent(&self, method: &str) -> ToolError {
+        let message = format!("{} has not answered {method} within {} seconds", self.name(), REPLY.as_secs());
+        ToolError::new(Reason::Timeout, message)
+    }
+
+    fn pause(&self, cx: &CallContext, times: usize) -> Result<()> {
+        let until = Instant::now() + Duration::from_millis(100 << times);
+        self.wait(cx, Some(until), |_, _| Look::<()>::Later(None)).map(|_| ())
+    }
+
+    fn refused(&self, method: &str, error: &ResponseError) -> ToolError {
+        let message = format!(
+            "{} answers {method} with an error: {} ({})",
+            self.plan.name(),
+            error.message,
+            error.code
+        );
+        ToolError::new(Reason::LanguageServer, message).with("code", error.code)
+    }
+
+    /// Waits until the server has no work announced, or until then; whether it has none.
+    ///
+    /// # Errors
+    /// Those of a [wait](Self::wait).
+    pub fn idle(&self, cx: &CallContext, until: Instant) -> Result<bool> {
+        let idle = self.wait(cx, Some(until), |state, now| match (state.is_busy(), state.settles(now)) {
+            (true, _) => Look::Later(None),
+            (false, Some(settles)) => Look::Later(Some(settles)),
+            (false, None) => Look::Done(()),
+        })?;
+        Ok(idle.is_some())
+    }
+
+    /// Waits until the state is as it should be, or until then (`None`).
+    ///
+    /// # Errors
+    /// `cancelled`, `timeout`, and `language_server` when the server is gone.
+    pub(super) fn wait<T>(
+        &self,
+        cx: &CallContext,
+        until: Option<Instant>,
+        mut look: impl FnMut(&mut State, Instant) -> Look<T>,
+    ) -> Result<Option<T>> {
+        let found = self.wait_any(cx, until, |state, now| match look(state, now) {
+            Look::Done(found) => Look::Done(Ok(found)),
+            Look::Later(then) => match gone(&state.phase) {
+                Some(error) => Look::Done(Err(error)),
+                None => Look::Later(then),
+            },
+        })?;
+        found.transpose()
+    }
+
+    fn wait_any<T>(
+        &self,
+        cx: &CallContext,
+        until: Option<Instant>,
+        mut look: impl FnMut(&mut State, Instant) -> Look<T>,
+    ) -> Result<Option<T>> {
+        let mut state = self.state();
+        loop {
+            cx.check()?;
+            let now = Instant::now();
+            let then = match look(&mut state, now) {
+                Look::Done(found) => return Ok(Some(found)),
+                Look::Later(_) if until.is_some_and(|until| now >= until) => return Ok(None),
+                Look::Later(then) => [then, until, cx.deadline].into_iter().flatten().min(),
+            };
+            state = match then {
+                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some(then) => {
+                    let left = then.saturating_duration_since(now);
+                    self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+    }
+
+    /// Has every waiting call look again.
+    pub(super) fn wake(&self) {
+        // A call that has just looked and is about to wait must not miss it.
+        drop(self.state());
+        self.changed.notify_all();
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    /// Tells the server something.
+    pub(super) fn notify(&self, method: &str, params: &Value) {
+        self.post(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
+    }
+
+    /// Sends a message. A server that is gone gets none, which shows elsewhere.
+    pub(super) fn post(&self, message: &Value) {
+        let bytes = frame::encode(message);
+        if self.unread.fetch_add(bytes.len(), Ordering::Relaxed) > MOST_UNREAD {
+            self.process.kill();
+        }
+        _ = self.outgoing.send(bytes);
+    }
+
+    /// Ends it without asking.
+    pub(super) fn kill(&self) {
+        self.process.kill();
+    }
+
+    /// What it wants of saved files; see [`Capabilities::save`].
+    pub(super) fn save_option(&self) -> Option<bool> {
+        match &self.state().phase {
+            Phase::Ready(capabilities) => capabilities.save(),
+            _ => None,
+        }
+    }
+
+    /// Asks the server to end, and ends it.
+    pub(super) fn stop(&self) {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        self.post(&request(id, "shutdown", &Value::Null));
+        self.notify("exit", &Value::Null);
+        let end = Instant::now() + FAREWELL;
+        while !self.is_over() && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        self.process.kill();
+    }
+
+    /// The program's name, for messages.
+    pub fn name(&self) -> String {
+        self.plan.name()
+    }
+
+    /// The directory that it works in.
+    pub fn root(&self) -> &Path {
+        self.plan.workspace.path()
+    }
+}
+
+fn request(id: u64, method: &str, params: &Value) -> Value {
+    let mut message = json!({"jsonrpc": "2.0", "id": id, "method": method});
+    if !params.is_null() {
+        message["params"] = params.clone();
+    }
+    message
+}
+
+fn gone(phase: &Phase) -> Option<ToolError> {
+    let why = match phase {
+        Phase::Gone(why) | Phase::Broken(Unavailable(why)) => why,
+        Phase::Starting | Phase::Ready(_) => return None,
+    };
+    let message = format!("{why}; it is started again with the next request");
+    Some(ToolError::new(Reason::LanguageServer, message))
+}
+
+/// How a server came to its end: what was wrong with its output, else how its process ended, and its last words.
+fn obituary(wrong: Option<String>, how: &str, last_words: &[u8]) -> String {
+    let why = wrong.unwrap_or_else(|| how.to_owned());
+    let words = String::from_utf8_lossy(last_words);
+    match words.trim() {
+        "" => why,
+        words => format!("{why}; its last words were: {words}"),
+    }
+}
+
+fn write_all(mut stdin: File, queue: &mpsc::Receiver<Vec<u8>>, unread: &AtomicUsize) {
+    for bytes in queue {
+        if stdin.write_all(&bytes).is_err() {
+            return;
+        }
+        unread.fetch_sub(bytes.len(), Ordering::Relaxed);
+    }
+}
+
+/// Reads to the end and keeps the last of it.
+fn listen(mut stderr: File, last_words: &Mutex<Vec<u8>>) {
+    let mut chunk = [0; 4 << 10];
+    while let Ok(count @ 1..) = stderr.read(&mut chunk) {
+        let mut words = lock(last_words);
+        words.extend_from_slice(&chunk[..count]);
+        let surplus = words.len().saturating_sub(LAST_WORDS);
+        words.drain(..surplus);
+    }
+}
+
+fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<std::thread::JoinHandle<()>> {
+    let spawned = std::thread::Builder::new().name(name.to_owned()).spawn(work);
+    spawned.map_err(|error| ToolError::io("start", "a thread for a language server", error))
+}

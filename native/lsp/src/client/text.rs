@@ -1,0 +1,104 @@
+//! The text of a file, as a server is told it and as positions count it.
+
+use beamai_base::{Reason, Result, ToolError};
+use beamai_text::{Content, sniff};
+use beamai_workspace::Place;
+use rustix::fs::Stat;
+use std::io::Read;
+
+/// Largest file in bytes that a server is given.
+const LARGEST: u64 = 16 << 20;
+
+/// A text by lines.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Text {
+    text: String,
+    /// Where each line begins.
+    starts: Vec<usize>,
+}
+
+impl Text {
+    /// The text by lines; every `\n` ends one.
+    pub fn new(text: String) -> Self {
+        let ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
+        let starts = [0].into_iter().chain(ends).collect();
+        Self { text, starts }
+    }
+
+    /// The text of a file, decoded from whatever encoding it has, and what the file was when it was opened.
+    ///
+    /// # Errors
+    /// Those of opening, `too_large` and `binary_file`.
+    pub fn read(place: &Place) -> Result<(Self, Stat)> {
+        let (file, stat) = place.open_file()?;
+        let mut bytes = Vec::new();
+        file.take(LARGEST + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| ToolError::io("read", place.display(), error))?;
+        if bytes.len() as u64 > LARGEST {
+            return Err(refused(place, Reason::TooLarge, &format!("is larger than {LARGEST} bytes")));
+        }
+        match sniff(&bytes, true) {
+            Content::Text(charset) => {
+                bytes.drain(..charset.bom().len());
+                Ok((Self::new(charset.decode_vec(bytes).0), stat))
+            }
+            Content::Image(kind) => Err(refused(place, Reason::BinaryFile, &format!("is an image ({kind})"))),
+            Content::Binary(kind) => Err(refused(place, Reason::BinaryFile, &format!("is no text ({kind})"))),
+        }
+    }
+
+    /// The whole text.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// How many lines there are; the one after the last line break counts.
+    pub fn lines(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// The line of an index, without its end.
+    pub fn line(&self, index: usize) -> Option<&str> {
+        let start = *self.starts.get(index)?;
+        let end = self.starts.get(index + 1).copied().unwrap_or(self.text.len());
+        let line = self.text[start..end].trim_end_matches('\n');
+        Some(line.strip_suffix('\r').unwrap_or(line))
+    }
+}
+
+fn refused(place: &Place, reason: Reason, why: &str) -> ToolError {
+    let shown = place.display();
+    ToolError::new(reason, format!("{shown} {why}; no language server is given that")).file(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use beamai_workspace::Workspace;
+
+    #[test]
+    fn lines_come_without_their_ends() {
+        let text = Text::new("a\r\nb\n\nc".to_owned());
+        let lines: Vec<_> = (0..5).map(|at| text.line(at)).collect();
+        assert_eq!(lines, [Some("a"), Some("b"), Some(""), Some("c"), None]);
+        assert_eq!(Text::new(String::new()).lines(), 1);
+    }
+
+    #[test]
+    fn text_is_decoded_and_other_content_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(dir.path()).unwrap();
+        let read = |bytes: &[u8]| {
+            std::fs::write(dir.path().join("f"), bytes).unwrap();
+            Text::read(&workspace.place("f").unwrap())
+        };
+        assert_eq!(read(b"\xEF\xBB\xBFa = 1\n").unwrap().0.as_str(), "a = 1\n");
+        assert_eq!(read(b"\xFF\xFEa\0\n\0").unwrap().0.as_str(), "a\n");
+        assert_eq!(read("été\n".as_bytes()).unwrap().0.as_str(), "été\n");
+        assert_eq!(read(b"# d\xE9j\xE0 vu, caf\xE9\n").unwrap().0.as_str(), "# déjà vu, café\n");
+        assert_eq!(read(b"\x7fELF\0\0").unwrap_err().reason, Reason::BinaryFile);
+        let size = usize::try_from(LARGEST).unwrap() + 1;
+        assert_eq!(read(&vec![b'x'; size]).unwrap_err().reason, Reason::TooLarge);
+    }
+}

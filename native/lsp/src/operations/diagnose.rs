@@ -1,0 +1,206 @@
+//! What servers say is wrong.
+
+use super::opened::Opened;
+use super::shelf::Shelf;
+use super::{MOST, patience};
+use beamai_tool::CallContext;
+use beamai_base::{Reason, Result, ToolError};
+use crate::{wire::{self, DiagnosticReport}, Capabilities, Server, Unavailable, running_in, uri_of};
+use beamai_port_tools::lsp::{Diagnostic, Diagnostics, Severity};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The longest wait for a server that says nothing about a file and is not at work either.
+const SILENCE: Duration = Duration::from_secs(20);
+
+/// Diagnostics of a file, or of every file that is known.
+pub fn diagnose(path: Option<&str>, cx: &CallContext) -> Result<Diagnostics> {
+    let mut found = Found::new(cx);
+    match path {
+        None => {
+            for server in running_in(cx, &cx.workspace.id()) {
+                found.add_all(&server)?;
+            }
+        }
+        Some(path) => match Opened::open(cx, path, |_, _| Ok(()))? {
+            Ok((opened, ())) => found.add_one(&opened)?,
+            Err(Unavailable(why)) => {
+                return Ok(Diagnostics { message: Some(why), ..Diagnostics::default() });
+            }
+        },
+    }
+    Ok(found.finish())
+}
+
+struct Found<'a> {
+    cx: &'a CallContext,
+    until: Instant,
+    silent_until: Instant,
+    diagnostics: Vec<Diagnostic>,
+    servers: Vec<String>,
+    /// Files about which a server has not said all.
+    pending: usize,
+    /// Diagnostics of files that permission rules keep from being read.
+    withheld: usize,
+}
+
+impl<'a> Found<'a> {
+    fn new(cx: &'a CallContext) -> Self {
+        let until = patience(cx);
+        let silent_until = until.min(Instant::now() + SILENCE);
+        Self {
+            cx,
+            until,
+            silent_until,
+            diagnostics: Vec::new(),
+            servers: Vec::new(),
+            pending: 0,
+            withheld: 0,
+        }
+    }
+
+    fn add_one(&mut self, opened: &Opened<'_>) -> Result<()> {
+        self.settle(&opened.server, &opened.can, std::slice::from_ref(&opened.path))?;
+        let known = opened.server.known(&opened.path);
+        self.add(&opened.server, &opened.can, &opened.path, known)
+    }
+
+    /// Everything that a server knows. One that does not start knows nothing.
+    fn add_all(&mut self, server: &Server) -> Result<()> {
+        let Ok(can) = server.ready(self.cx)? else { return Ok(()) };
+        server.refresh(self.cx)?;
+        let open = server.open_files();
+        self.settle(server, &can, &open)?;
+        for path in server.known_files() {
+            let known = server.known(&path);
+            self.add(server, &can, &path, known)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the server has said all about these files.
+    fn settle(&mut self, server: &Server, can: &Capabilities, files: &[PathBuf]) -> Result<()> {
+        self.servers.push(server.name());
+        if is_asked(can) {
+            self.pending += usize::from(!server.idle(self.cx, self.until)?);
+            return Ok(());
+        }
+        for path in files {
+            let is_fresh = server.fresh(self.cx, path, self.until, self.silent_until)?;
+            self.pending += usize::from(!is_fresh);
+        }
+        Ok(())
+    }
+
+    fn add(
+        &mut self,
+        server: &Server,
+        can: &Capabilities,
+        path: &Path,
+        mut known: Vec<wire::Diagnostic>,
+    ) -> Result<()> {
+        if is_asked(can) && server.text(path).is_some() {
+            let more = self.ask(server, can, path)?;
+            known.extend(more);
+        }
+        let mut shelf = Shelf::new(self.cx, server, can.encoding);
+        let uri = uri_of(path);
+        if shelf.withholds(&uri) {
+            self.withheld += known.len();
+            return Ok(());
+        }
+        for one in known {
+            self.cx.check()?;
+            self.diagnostics.push(diagnostic(&mut shelf, &uri, one));
+        }
+        Ok(())
+    }
+
+    fn ask(&self, server: &Server, can: &Capabilities, path: &Path) -> Result<Vec<wire::Diagnostic>> {
+        const METHOD: &str = "textDocument/diagnostic";
+        let mut params = json!({"textDocument": {"uri": uri_of(path)}});
+        if let identifier @ Value::String(_) = can.diagnostics_identifier() {
+            params["identifier"] = identifier.clone();
+        }
+        let answer = server.request(self.cx, METHOD, &params)?;
+        let report: DiagnosticReport = serde_json::from_value(answer).map_err(|error| {
+            let message = format!("the language server's answer to {METHOD} cannot be understood: {error}");
+            ToolError::new(Reason::LanguageServer, message)
+        })?;
+        Ok(report.items)
+    }
+
+    fn finish(mut self) -> Diagnostics {
+        self.diagnostics.sort();
+        // A server may give the same when asked that it has said before, and two servers may agree.
+        self.diagnostics.dedup();
+        let mut message = self.message();
+        if self.withheld > 0 {
+            let note =
+                format!("{} are left out: permission rules keep their files from being read", self.withheld);
+            message = Some(message.map_or_else(|| note.clone(), |message| format!("{message}; {note}")));
+        }
+        let total = self.diagnostics.len();
+        self.diagnostics.truncate(MOST);
+        Diagnostics {
+            available: !self.servers.is_empty(),
+            complete: !self.servers.is_empty() && self.pending == 0,
+            servers: self.servers,
+            message,
+            total,
+            truncated: total > MOST,
+            diagnostics: self.diagnostics,
+        }
+    }
+
+    fn message(&self) -> Option<String> {
+        if self.servers.is_empty() {
+            let message = "No language server runs in this workspace yet, so nothing is known; name a file, and \
+                           the server of its language is started.";
+            return Some(message.to_owned());
+        }
+        (self.pending > 0).then(|| {
+            let servers = self.servers.join(", ");
+            format!("{servers} had not said all when the wait was over; ask again later")
+        })
+    }
+}
+
+/// Whether a server gives diagnostics when it is asked.
+fn is_asked(can: &Capabilities) -> bool {
+    can.has("diagnosticProvider")
+}
+
+fn diagnostic(shelf: &mut Shelf<'_>, uri: &str, one: wire::Diagnostic) -> Diagnostic {
+    let at = shelf.location(uri, one.range);
+    Diagnostic {
+        path: at.path,
+        line: at.line,
+        character: at.character,
+        end_line: at.end_line,
+        end_character: at.end_character,
+        severity: severity(one.severity),
+        message: one.message,
+        source: one.source,
+        code: one.code.and_then(code),
+    }
+}
+
+/// Without a severity, the protocol leaves it to the client; what is not said to be harmless counts as an error.
+fn severity(number: Option<u64>) -> Severity {
+    match number {
+        Some(2) => Severity::Warning,
+        Some(3) => Severity::Information,
+        Some(4) => Severity::Hint,
+        _ => Severity::Error,
+    }
+}
+
+fn code(code: Value) -> Option<String> {
+    match code {
+        Value::Null => None,
+        Value::String(text) => Some(text),
+        other => Some(other.to_string()),
+    }
+}

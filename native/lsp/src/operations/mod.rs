@@ -1,0 +1,94 @@
+//! Putting questions to language servers.
+
+mod answer;
+mod diagnose;
+mod opened;
+mod shelf;
+
+pub(super) use diagnose::diagnose;
+
+use beamai_port_tools::lsp::{Lsp, LspOperation, LspOutput};
+use beamai_tool::CallContext;
+use beamai_base::{Result, ToolError};
+use crate::Unavailable;
+use opened::{Opened, Point};
+use serde_json::Value;
+use std::time::{Duration, Instant};
+
+/// The longest wait for a server that is at work before it is asked all the same.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Time that is left to answer when a wait has been given up.
+const RESERVE: Duration = Duration::from_secs(1);
+/// Most results in an answer.
+const MOST: usize = 500;
+/// The code by which a server says that it does not know a request.
+const METHOD_NOT_FOUND: i64 = -32601;
+
+/// Carries out the operation.
+pub(super) fn ask(lsp: &Lsp, cx: &CallContext) -> Result<LspOutput> {
+    let check = |file: &str, text: &_| lsp.position()?.map(|at| Point::of(file, text, at)).transpose();
+    let (opened, point) = match Opened::open(cx, &lsp.path, check)? {
+        Ok(opened) => opened,
+        Err(Unavailable(why)) => return Ok(unavailable(lsp.operation, why)),
+    };
+    if !opened.can.has(capability(lsp.operation)) {
+        return Ok(not_offered(lsp.operation, &opened));
+    }
+    match answer::answer(lsp, &opened, point) {
+        Err(error) if is_unknown_method(&error) => Ok(not_offered(lsp.operation, &opened)),
+        other => other,
+    }
+}
+
+/// The capability that a server needs for an operation.
+fn capability(operation: LspOperation) -> &'static str {
+    match operation {
+        LspOperation::GoToDefinition => "definitionProvider",
+        LspOperation::FindReferences => "referencesProvider",
+        LspOperation::Hover => "hoverProvider",
+        LspOperation::DocumentSymbol => "documentSymbolProvider",
+        LspOperation::WorkspaceSymbol => "workspaceSymbolProvider",
+        LspOperation::GoToImplementation => "implementationProvider",
+        LspOperation::PrepareCallHierarchy | LspOperation::IncomingCalls | LspOperation::OutgoingCalls => {
+            "callHierarchyProvider"
+        }
+    }
+}
+
+/// Until when a call waits for a server to be done with its work.
+fn patience(cx: &CallContext) -> Instant {
+    let longest = cx.remaining().map_or(PATIENCE, |left| left.saturating_sub(RESERVE).min(PATIENCE));
+    Instant::now() + longest
+}
+
+fn is_unknown_method(error: &ToolError) -> bool {
+    error.details.get("code").and_then(Value::as_i64) == Some(METHOD_NOT_FOUND)
+}
+
+/// An answer of that server without anything in it yet.
+fn empty(operation: LspOperation, server: String) -> LspOutput {
+    LspOutput { available: true, server: Some(server), ..unavailable(operation, None) }
+}
+
+fn not_offered(operation: LspOperation, opened: &Opened<'_>) -> LspOutput {
+    let name = serde_json::to_value(operation).unwrap_or_default();
+    let server = opened.server.name();
+    let Unavailable(why) = Unavailable::new(format!("The language server {server} does not offer {name}"));
+    LspOutput { server: Some(server), ..unavailable(operation, why) }
+}
+
+fn unavailable(operation: LspOperation, message: impl Into<Option<String>>) -> LspOutput {
+    LspOutput {
+        operation,
+        available: false,
+        server: None,
+        message: message.into(),
+        locations: None,
+        contents: None,
+        symbols: None,
+        items: None,
+        calls: None,
+        total: 0,
+        truncated: false,
+    }
+}

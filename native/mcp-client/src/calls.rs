@@ -1,0 +1,178 @@
+//! The calls that a server is working on: where their progress goes, and who answers the server's questions.
+
+use super::form;
+use beamai_tool::{Progress, question::Answers};
+use beamai_servers::lock;
+use rmcp::model::{
+    ElicitRequestParams, ElicitResult, ElicitationAction, ProgressNotificationParam, ProgressToken,
+};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
+use tokio::sync::{Notify, oneshot};
+
+/// Progress messages of a call that are passed on at once, before there is one for each [`PACE`].
+const BURST: u32 = 50;
+/// Least time between two of them in the long run.
+const PACE: Duration = Duration::from_millis(20);
+
+/// The calls that a server is working on.
+#[derive(Default)]
+pub(super) struct Calls {
+    open: Mutex<Vec<(ProgressToken, Arc<Line>)>>,
+}
+
+/// The line to the host of a call.
+pub(super) struct Line {
+    progress: Option<Progress>,
+    /// Who asks a person over this line: the server and its tool.
+    who: String,
+    allowance: Mutex<Allowance>,
+    /// The call is over, or the server is.
+    over: Notify,
+}
+
+struct Allowance {
+    left: u32,
+    since: Instant,
+}
+
+/// A call that the server works on, until it is dropped.
+pub(super) struct Entry<'a>(&'a Calls, ProgressToken, Arc<Line>);
+
+/// Questions that wait for their answers, by id.
+static ASKED: OnceLock<Mutex<HashMap<String, oneshot::Sender<Answers>>>> = OnceLock::new();
+
+fn asked() -> &'static Mutex<HashMap<String, oneshot::Sender<Answers>>> {
+    ASKED.get_or_init(Mutex::default)
+}
+
+/// Hands over what came of the questions of that id; whether anybody still waits for it.
+pub(super) fn answer(id: &str, answers: Answers) -> bool {
+    lock(asked()).remove(id).is_some_and(|waiting| waiting.send(answers).is_ok())
+}
+
+impl Line {
+    /// A line over which progress goes to the host, and questions of `who`, where the host listens.
+    pub(super) fn new(progress: Option<Progress>, who: &str) -> Arc<Self> {
+        let allowance = Mutex::new(Allowance { left: BURST, since: Instant::now() });
+        Arc::new(Self { progress, who: who.to_owned(), allowance, over: Notify::new() })
+    }
+
+    /// Passes progress on. A server that reports without end must not fill its caller's mailbox.
+    fn report(&self, params: &ProgressNotificationParam) {
+        let Some(progress) = &self.progress else { return };
+        if lock(&self.allowance).take() {
+            progress(json!({"progress": params.progress, "total": params.total, "message": params.message}));
+        }
+    }
+
+    /// Has the host ask a person for what a server wants to know.
+    pub(super) async fn elicit(&self, request: &ElicitRequestParams) -> ElicitResult {
+        let declined = ElicitResult::new(ElicitationAction::Decline);
+        let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = request else {
+            return declined;
+        };
+        let schema = serde_json::to_value(requested_schema).unwrap_or_default();
+        let message = &form::message(&self.who, message);
+        let (Some(progress), Some(questions)) = (&self.progress, form::questions(message, &schema)) else {
+            return declined;
+        };
+        let waiting = Waiting::new();
+        progress(json!({"elicitation": waiting.id, "questions": questions}));
+        match waiting.answers().await {
+            Some(Answers::Answered(answers)) => match form::content(message, &schema, answers) {
+                Some(content) => {
+                    ElicitResult::new(ElicitationAction::Accept).with_content(Value::Object(content))
+                }
+                None => declined,
+            },
+            Some(Answers::NoFrontend) => declined,
+            Some(Answers::Cancelled) | None => ElicitResult::new(ElicitationAction::Cancel),
+        }
+    }
+}
+
+impl Allowance {
+    fn take(&mut self) -> bool {
+        let earned = self.since.elapsed().as_millis() / PACE.as_millis();
+        if earned > 0 {
+            self.left = BURST.min(self.left.saturating_add(u32::try_from(earned).unwrap_or(BURST)));
+            self.since = Instant::now();
+        }
+        self.left.checked_sub(1).inspect(|left| self.left = *left).is_some()
+    }
+}
+
+/// Questions on their way to a person.
+struct Waiting {
+    id: String,
+    answers: oneshot::Receiver<Answers>,
+}
+
+impl Waiting {
+    fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed).to_string();
+        let (sender, answers) = oneshot::channel();
+        lock(asked()).insert(id.clone(), sender);
+        Self { id, answers }
+    }
+
+    async fn answers(mut self) -> Option<Answers> {
+        (&mut self.answers).await.ok()
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        lock(asked()).remove(&self.id);
+    }
+}
+
+impl Calls {
+    /// Notes that the server works on a call.
+    pub(super) fn enter(&self, token: ProgressToken, line: Arc<Line>) -> Entry<'_> {
+        lock(&self.open).push((token.clone(), Arc::clone(&line)));
+        Entry(self, token, line)
+    }
+
+    /// Passes on what the server says of its progress with a call.
+    pub(super) fn progress(&self, params: &ProgressNotificationParam) {
+        let line = {
+            let open = lock(&self.open);
+            open.iter().find(|(token, _)| *token == params.progress_token).map(|(_, line)| Arc::clone(line))
+        };
+        if let Some(line) = line {
+            line.report(params);
+        }
+    }
+
+    /// Has a question answered that the server puts. It does not say which call it is about, so where there are
+    /// several, which may be those of several people, nobody is asked.
+    pub(super) async fn elicit(&self, request: &ElicitRequestParams) -> ElicitResult {
+        let line = match lock(&self.open).as_slice() {
+            [(_, line)] => Arc::clone(line),
+            _ => return ElicitResult::new(ElicitationAction::Decline),
+        };
+        tokio::select! {
+            result = line.elicit(request) => result,
+            () = line.over.notified() => ElicitResult::new(ElicitationAction::Cancel),
+        }
+    }
+
+    /// Ends the questions that are being put: the server is gone.
+    pub(super) fn hang_up(&self) {
+        lock(&self.open).iter().for_each(|(_, line)| line.over.notify_waiters());
+    }
+}
+
+impl Drop for Entry<'_> {
+    fn drop(&mut self) {
+        lock(&self.0.open).retain(|(token, _)| *token != self.1);
+        // A question of a call that is over is of no use.
+        self.2.over.notify_waiters();
+    }
+}

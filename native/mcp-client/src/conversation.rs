@@ -1,0 +1,239 @@
+//! The life of a server: it is started or connected to, spoken with, and its end explained.
+
+use super::http::{Failure, Http, Remote, failure_of};
+use super::listener::Listener;
+use super::plan::{Launch, Route};
+use super::server::{Phase, Ready, Server};
+use super::stdio::{self, Lines, Process};
+use super::traces::Traces;
+use beamai_base::{Reason, ToolError};
+use beamai_servers::lock;
+use rmcp::RoleClient;
+use rmcp::model::ProtocolVersion;
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, RunningService, serve_client_with_lifecycle,
+};
+use rmcp::transport::Transport;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::{Builder, Handle};
+use tokio::time::timeout;
+
+/// The longest that a conversation may take to end.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// The longest that a connection may take to be there.
+const CONNECTING: Duration = Duration::from_secs(30);
+
+impl Server {
+    /// Runs the server until it is over, and tells why it is.
+    pub(super) fn live(&self) -> ToolError {
+        let runtime = match Builder::new_current_thread().enable_io().enable_time().build() {
+            Ok(runtime) => runtime,
+            Err(error) => return ToolError::io("start", "an MCP server", error),
+        };
+        let end = runtime.block_on(async {
+            match self.converse(ClientLifecycleMode::Initialize).await {
+                // Servers of the newest revision alone have no handshake, and begin with another question.
+                Err(Refused(refusal)) => {
+                    let preferred_versions = vec![ProtocolVersion::LATEST];
+                    let again = self.converse(ClientLifecycleMode::Discover { preferred_versions }).await;
+                    again.ok().filter(|_| self.is_ready()).unwrap_or(refusal)
+                }
+                Ok(end) => end,
+            }
+        });
+        // What a task still waits for is gone.
+        runtime.shutdown_background();
+        end
+    }
+
+    async fn converse(&self, lifecycle: ClientLifecycleMode) -> Result<ToolError, Refused> {
+        let traces = Arc::new(Traces::default());
+        *lock(&self.traces) = Arc::clone(&traces);
+        let (end, problem) = match &self.plan.route {
+            Route::Stdio(launch) => match self.converse_with_process(launch, &traces, lifecycle).await {
+                Ok(ended) => ended,
+                Err(error) => return Ok(error),
+            },
+            Route::Http(remote) => self.converse_with_remote(remote, &traces, lifecycle).await,
+        };
+        match problem {
+            Some(Problem::Refused(_)) => Err(Refused(end)),
+            _ => Ok(end),
+        }
+    }
+
+    /// Starts the process and talks to it until one of both is over.
+    async fn converse_with_process(
+        &self,
+        launch: &Launch,
+        traces: &Arc<Traces>,
+        lifecycle: ClientLifecycleMode,
+    ) -> Result<(ToolError, Option<Problem>), ToolError> {
+        let (process, streams) = stdio::start(launch, &self.plan.title())?;
+        let (lines, stderr) = Lines::over(streams, traces, &self.calls)
+            .map_err(|error| ToolError::io("use", "the streams of an MCP server", error))?;
+        let listening = tokio::spawn(Arc::clone(traces).listen(stderr));
+        let problem = self.hold(lines, lifecycle).await;
+        let end = self.obituary(process, traces, listening, problem.as_ref()).await;
+        Ok((end, problem))
+    }
+
+    /// Talks to a server that is somewhere else until the conversation is over.
+    async fn converse_with_remote(
+        &self,
+        remote: &Remote,
+        traces: &Arc<Traces>,
+        lifecycle: ClientLifecycleMode,
+    ) -> (ToolError, Option<Problem>) {
+        let connecting = self.plan.start_timeout().min(CONNECTING);
+        let http = Http::with(remote, connecting, traces, &self.calls);
+        let problem = self.hold(http, lifecycle).await;
+        (remote.hide_in(self.parting(traces, problem.as_ref())), problem)
+    }
+
+    /// Opens a conversation and holds it until it ends; what was wrong with its beginning.
+    async fn hold<T>(&self, transport: T, lifecycle: ClientLifecycleMode) -> Option<Problem>
+    where
+        T: Transport<RoleClient> + 'static,
+    {
+        let listener = Listener { calls: Arc::clone(&self.calls), has_news: Arc::clone(&self.has_news) };
+        let opening = serve_client_with_lifecycle(listener, transport, lifecycle);
+        let opened = tokio::select! {
+            opened = timeout(self.plan.start_timeout(), opening) => Some(opened),
+            () = self.stop.notified() => None,
+        };
+        match opened? {
+            Ok(Ok(service)) => {
+                self.talk(service).await;
+                None
+            }
+            Ok(Err(error)) => Some(Problem::of(error)),
+            Err(_) => Some(Problem::Told(self.silence())),
+        }
+    }
+
+    /// Lets calls in until the conversation ends.
+    async fn talk(&self, service: RunningService<RoleClient, Listener>) {
+        let Some(info) = service.peer().peer_info() else { return };
+        let token = service.cancellation_token();
+        self.enter(Phase::Ready(Ready { peer: service.peer().clone(), runtime: Handle::current(), info }));
+        let mut over = std::pin::pin!(service.waiting());
+        tokio::select! {
+            _ = &mut over => {}
+            () = self.stop.notified() => {
+                token.cancel();
+                _ = timeout(FAREWELL, over).await;
+            }
+        }
+    }
+
+    fn silence(&self) -> String {
+        let limit = self.plan.start_timeout().as_millis();
+        format!("it has not answered the first question within {limit} ms")
+    }
+
+    /// Ends the process, and says why it is over: what was wrong with the conversation, else how the process ended, and
+    /// its last words.
+    async fn obituary(
+        &self,
+        process: Process,
+        traces: &Traces,
+        listening: tokio::task::JoinHandle<()>,
+        problem: Option<&Problem>,
+    ) -> ToolError {
+        let ending = tokio::task::spawn_blocking(move || process.ending());
+        let how = ending.await.unwrap_or_else(|_| "it is lost".to_owned());
+        let title = self.plan.title();
+        if self.is_closed() {
+            let message = format!("{title} was closed; the next call starts it again");
+            return ToolError::new(Reason::McpServer, message);
+        }
+        // What it said last is there when its process is not.
+        _ = timeout(FAREWELL, listening).await;
+        let was_ready = self.is_ready();
+        let told = problem.and_then(Problem::text);
+        let mut why = traces.fault().or(told).unwrap_or(how);
+        if let Some(noise) = traces.noise().filter(|_| !was_ready) {
+            why = format!("{why}; {noise}");
+        }
+        let words = traces.last_words();
+        if !words.is_empty() {
+            why = format!("{why}; its last words were: {words}");
+        }
+        let message = match was_ready {
+            true => format!("{title} has ended: {why}; the next call starts it again"),
+            false => format!("{title} does not start: {why}"),
+        };
+        ToolError::new(Reason::McpServer, message).with("stderr", words)
+    }
+
+    /// Says why a conversation with a server that is somewhere else is over.
+    fn parting(&self, traces: &Traces, problem: Option<&Problem>) -> ToolError {
+        let title = self.plan.title();
+        if self.is_closed() {
+            let message = format!("{title} was closed; the next call connects to it again");
+            return ToolError::new(Reason::McpServer, message);
+        }
+        let in_words = |why| ToolError::new(Reason::McpServer, why);
+        let told = match problem {
+            Some(Problem::Failed(failure)) => Some(failure.0.clone()),
+            other => other.and_then(Problem::text).map(in_words),
+        };
+        let fault = traces.fault().map(in_words);
+        let error = fault.or(told).unwrap_or_else(|| in_words(traces.trouble().unwrap_or_else(closed)));
+        let message = match self.is_ready() {
+            true => {
+                let why = &error.message;
+                format!("the conversation with {title} has ended: {why}; the next call connects to it again")
+            }
+            false => format!("{title} cannot be used: {}", error.message),
+        };
+        ToolError { message, ..error }
+    }
+}
+
+fn closed() -> String {
+    "it closed the connection before there was an answer".to_owned()
+}
+
+/// The server refuses to begin like this.
+struct Refused(ToolError);
+
+/// Why a conversation did not begin.
+enum Problem {
+    /// The server answered with an error.
+    Refused(String),
+    /// The first request did not get its answer.
+    Failed(Failure),
+    /// In words.
+    Told(String),
+    /// The streams ended.
+    Closed,
+}
+
+impl Problem {
+    fn of(error: ClientInitializeError) -> Self {
+        match error {
+            ClientInitializeError::JsonRpcError(error) => {
+                Self::Refused(format!("it answers the first question with an error: {error}"))
+            }
+            ClientInitializeError::TransportError { error, .. } => {
+                failure_of(&*error.error).map_or(Self::Closed, Self::Failed)
+            }
+            ClientInitializeError::ConnectionClosed(_) => Self::Closed,
+            ClientInitializeError::ExpectedInitResult(_) => {
+                Self::Told("it answers the first question with something else".to_owned())
+            }
+            other => Self::Told(other.to_string()),
+        }
+    }
+
+    fn text(&self) -> Option<String> {
+        match self {
+            Self::Refused(text) | Self::Told(text) => Some(text.clone()),
+            Self::Failed(failure) => Some(failure.to_string()),
+            Self::Closed => None,
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! What the server answers to a message.
+
+use super::failure::Failure;
+use super::remote::Remote;
+use super::stream;
+use beamai_base::{Reason, ToolError};
+use crate::traces::{LONGEST, Traces};
+use beamai_net::{Clock, End, Exchange, advice};
+use hyper::http::StatusCode;
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
+use rmcp::transport::streamable_http_client::StreamableHttpPostResponse;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Most bytes of the text of an error that are read.
+const LONGEST_ERROR: usize = 64 << 10;
+/// Characters of it that are shown.
+const SHOWN: usize = 300;
+/// The longest that the text of an error may take.
+const ERROR_TIME: Duration = Duration::from_secs(10);
+
+/// The type of an answer, without its parameters.
+pub(super) fn media_type(exchange: &Exchange) -> String {
+    let kind = exchange.header("content-type").unwrap_or_default();
+    kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+/// The id of a message that wants an answer.
+pub(super) fn id_of(message: &ClientJsonRpcMessage) -> Option<&RequestId> {
+    match message {
+        JsonRpcMessage::Request(request) => Some(&request.id),
+        _ => None,
+    }
+}
+
+/// Whether a message begins a conversation.
+pub(super) fn is_first(message: &ClientJsonRpcMessage) -> bool {
+    matches!(message, JsonRpcMessage::Request(request)
+        if matches!(request.request, ClientRequest::InitializeRequest(_)))
+}
+
+/// What an answer to a message says that the server has taken.
+pub(super) async fn taken(
+    exchange: Exchange,
+    message: &ClientJsonRpcMessage,
+    traces: &Arc<Traces>,
+) -> Result<StreamableHttpPostResponse, Failure> {
+    let Some(id) = id_of(message) else { return Ok(StreamableHttpPostResponse::Accepted) };
+    let session = exchange.header("mcp-session-id");
+    match media_type(&exchange).as_str() {
+        "text/event-stream" => {
+            Ok(StreamableHttpPostResponse::Sse(stream::events(exchange, traces)?, session))
+        }
+        "application/json" => Ok(StreamableHttpPostResponse::Json(read(exchange, id).await?, session)),
+        other => Err(Failure::answer(format!(
+            "it answers with content of the type {other:?}, which is neither JSON nor a stream of events; is this the \
+             address of an MCP server?"
+        ))),
+    }
+}
+
+async fn read(exchange: Exchange, id: &RequestId) -> Result<ServerJsonRpcMessage, Failure> {
+    let body = exchange.receive(LONGEST, &Clock::endless(&advice::MCP)).await.map_err(Failure)?;
+    match body.end {
+        End::Complete => {}
+        End::Capped => {
+            return Err(Failure::answer(format!("it sent a message of more than {LONGEST} bytes")));
+        }
+        End::TimedOut => return Err(Failure::answer("its answer has no end")),
+        End::Broken(why) => {
+            return Err(Failure::answer(format!("its answer broke off: {why}")));
+        }
+    }
+    let message = serde_json::from_slice(&body.bytes).map_err(|error| {
+        Failure::answer(format!("it answers with what is no message: {error}: {:?}", shown(&body.bytes)))
+    })?;
+    match &message {
+        JsonRpcMessage::Response(response) if is_same(&response.id, id) => Ok(message),
+        JsonRpcMessage::Error(error) if error.id.as_ref().is_none_or(|of| is_same(of, id)) => {
+            Ok(ServerJsonRpcMessage::error(error.error.clone(), Some(id.clone())))
+        }
+        _ => Err(Failure::answer(format!("it answers with another message: {:?}", shown(&body.bytes)))),
+    }
+}
+
+/// Some servers write numbers as texts.
+fn is_same(one: &RequestId, other: &RequestId) -> bool {
+    one.to_string() == other.to_string()
+}
+
+/// The text of an error, as far as it is of use.
+pub(super) async fn error_body(exchange: Exchange) -> Vec<u8> {
+    let clock = Clock::lasting(ERROR_TIME, &advice::MCP);
+    exchange.receive(LONGEST_ERROR, &clock).await.map(|body| body.bytes).unwrap_or_default()
+}
+
+/// The protocol's own error in a text, as the answer to the message; and whether it says itself that it is.
+pub(super) fn protocol_error(
+    body: &[u8],
+    message: &ClientJsonRpcMessage,
+) -> Option<(ServerJsonRpcMessage, bool)> {
+    let id = id_of(message)?;
+    let JsonRpcMessage::Error(error) = serde_json::from_slice::<ServerJsonRpcMessage>(body).ok()? else {
+        return None;
+    };
+    let is_of_this = error.id.as_ref().is_some_and(|of| is_same(of, id));
+    Some((ServerJsonRpcMessage::error(error.error, Some(id.clone())), is_of_this))
+}
+
+/// Whether an error is about the session rather than the message. Servers after a widespread example say it with this
+/// text and the status 400, not with 404.
+pub(super) fn is_about_session(body: &[u8]) -> bool {
+    memchr::memmem::find(&body.to_ascii_lowercase(), b"session id").is_some()
+}
+
+/// The server does not let us in.
+pub(super) fn unwelcome(exchange: &Exchange, remote: &Remote) -> Failure {
+    let status = exchange.status;
+    let asked = exchange.header("www-authenticate").map(|text| shown(text.as_bytes()));
+    let wants = asked.as_ref().map(|asked| format!(" ({asked})")).unwrap_or_default();
+    let message = match (status, remote.has_credentials()) {
+        (401, false) => format!(
+            "it wants to know who asks (HTTP 401){wants}; give headers, such as #{{<<\"authorization\">> => <<\"Bearer …\">>}}"
+        ),
+        (401, true) => format!(
+            "it does not take the authorization in headers (HTTP 401){wants}; it may have expired, or be for another server"
+        ),
+        _ => format!(
+            "it does not permit this (HTTP {status}){wants}; see what the credentials in headers may do"
+        ),
+    };
+    let error = ToolError::new(Reason::McpServer, message).with("status_code", status);
+    Failure(match asked {
+        Some(asked) => error.with("www_authenticate", asked),
+        None => error,
+    })
+}
+
+/// The server speaks what is spoken no more.
+pub(super) fn of_2024() -> Failure {
+    Failure::answer(
+        "it speaks the transport HTTP+SSE of revision 2024-11-05, which is not supported; ask for the server's address for \
+         Streamable HTTP, which often ends in /mcp in place of /sse",
+    )
+}
+
+/// The server answers with nothing but a status, and perhaps a text.
+pub(super) fn status(status: u16, retry_after: Option<&str>, body: &[u8]) -> Failure {
+    let name = StatusCode::from_u16(status).ok().and_then(|code| code.canonical_reason()).unwrap_or("");
+    let text = match shown(body) {
+        text if text.is_empty() => String::new(),
+        text => format!(": {text}"),
+    };
+    let advice = match (status, retry_after) {
+        (404, _) => "; check the path of the url, which is often /mcp".to_owned(),
+        (_, Some(after)) => format!("; it says to try again after {after}"),
+        _ => String::new(),
+    };
+    let message = format!("it answers with HTTP {status} {name}{text}{advice}");
+    Failure(ToolError::new(Reason::McpServer, message).with("status_code", status))
+}
+
+fn shown(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(body);
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().take(SHOWN).collect()
+}

@@ -1,0 +1,269 @@
+//! Requests over HTTP, and what their answers mean.
+
+use super::answer;
+use super::failure::Failure;
+use super::remote::Remote;
+use super::stream::{self, Stream};
+use beamai_base::{Reason, ToolError};
+use crate::traces::Traces;
+use beamai_net::{Clock, Exchange, Request, advice};
+use hyper::http::{HeaderName, HeaderValue};
+use rmcp::model::ClientJsonRpcMessage;
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
+};
+use serde_json::json;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+use url::Url;
+
+/// Most redirects in a row.
+const MOST_REDIRECTS: usize = 5;
+/// The longest that the farewell to a session may take.
+const FAREWELL: Duration = Duration::from_millis(1_500);
+/// The longest that it may take to see whether a server speaks the transport of 2024.
+const LOOK: Duration = Duration::from_secs(5);
+
+const BOTH_TYPES: &str = "application/json, text/event-stream";
+
+type Headers = HashMap<HeaderName, HeaderValue>;
+type Refusal = StreamableHttpError<Failure>;
+
+/// Asks one server.
+#[derive(Clone)]
+pub(super) struct Client(Arc<Shared>);
+
+struct Shared {
+    remote: Remote,
+    connecting: Duration,
+    traces: Arc<Traces>,
+}
+
+/// Headers that a request has besides those of the host.
+struct Sent<'a>(Vec<(&'a str, &'a str)>);
+
+impl<'a> Sent<'a> {
+    fn of(headers: &'a Headers, own: &[(&'a str, Option<&'a str>)]) -> Result<Self, Failure> {
+        let mut all = Vec::new();
+        for (name, value) in headers {
+            let text = value.to_str().map_err(|_| {
+                Failure::answer(format!("the header {name} cannot be sent: its value is no plain text"))
+            })?;
+            all.push((name.as_str(), text));
+        }
+        all.extend(own.iter().filter_map(|(name, value)| Some((*name, (*value)?))));
+        Ok(Self(all))
+    }
+}
+
+impl Client {
+    pub(super) fn new(remote: Remote, connecting: Duration, traces: Arc<Traces>) -> Self {
+        Self(Arc::new(Shared { remote, connecting, traces }))
+    }
+
+    /// Sends a request, and again where the same server says that it is elsewhere.
+    async fn ask(&self, method: &str, sent: &Sent<'_>, body: Option<&[u8]>) -> Result<Exchange, Failure> {
+        let mut url = self.0.remote.url.clone();
+        for _ in 0..=MOST_REDIRECTS {
+            let exchange = self.ask_at(&url, method, sent, body).await?;
+            match redirect(&exchange, &url, method) {
+                None => return Ok(exchange),
+                Some(to) => url = to.map_err(|failure| self.hidden(failure))?,
+            }
+        }
+        Err(Failure::answer(format!("it redirects more than {MOST_REDIRECTS} times")))
+    }
+
+    async fn ask_at(
+        &self,
+        url: &Url,
+        method: &str,
+        sent: &Sent<'_>,
+        body: Option<&[u8]>,
+    ) -> Result<Exchange, Failure> {
+        let Shared { remote, connecting, .. } = &*self.0;
+        let own = remote.headers.iter().map(|(name, value)| (&**name, &**value));
+        let headers = own.chain(sent.0.iter().copied()).collect();
+        let request = Request { url, method, headers, body, verify_tls: true, encodings: "identity" };
+        let (connecting, answering) =
+            (Clock::lasting(*connecting, &advice::MCP), Clock::endless(&advice::MCP));
+        let exchange = remote.transport.exchange_at_length(&request, &connecting, &answering).await;
+        exchange.map_err(|error| self.hidden(Failure(error)))
+    }
+
+    fn hidden(&self, failure: Failure) -> Failure {
+        Failure(self.0.remote.hide_in(failure.0))
+    }
+
+    async fn post(
+        &self,
+        message: &ClientJsonRpcMessage,
+        session: Option<&str>,
+        headers: &Headers,
+    ) -> Result<StreamableHttpPostResponse, Refusal> {
+        let body = serde_json::to_vec(message)?;
+        let own = [
+            ("accept", Some(BOTH_TYPES)),
+            ("content-type", Some("application/json")),
+            ("mcp-session-id", session),
+        ];
+        let exchange = self.ask("POST", &Sent::of(headers, &own)?, Some(&body)).await?;
+        match exchange.status {
+            202 | 204 => Ok(StreamableHttpPostResponse::Accepted),
+            404 if session.is_some() => Err(self.session_lost(message)),
+            200..=299 => Ok(answer::taken(exchange, message, &self.0.traces).await?),
+            _ => self.refused(exchange, message, session.is_some()).await,
+        }
+    }
+
+    /// The server does not know the session any more: another one is begun.
+    fn session_lost(&self, message: &ClientJsonRpcMessage) -> Refusal {
+        if answer::id_of(message).is_some() {
+            self.0.traces.renew();
+        }
+        StreamableHttpError::SessionExpired
+    }
+
+    /// The server does not do what a message asks.
+    async fn refused(
+        &self,
+        exchange: Exchange,
+        message: &ClientJsonRpcMessage,
+        has_session: bool,
+    ) -> Result<StreamableHttpPostResponse, Refusal> {
+        let status = exchange.status;
+        if matches!(status, 401 | 403) {
+            return Err(self.hidden(answer::unwelcome(&exchange, &self.0.remote)).into());
+        }
+        let retry_after = exchange.header("retry-after");
+        let body = answer::error_body(exchange).await;
+        if let Some((error, of_this)) = answer::protocol_error(&body, message)
+            && (of_this || !has_session)
+        {
+            return Ok(StreamableHttpPostResponse::Json(error, None));
+        }
+        if has_session && status == 400 && answer::is_about_session(&body) {
+            return Err(self.session_lost(message));
+        }
+        if answer::is_first(message) && (400..500).contains(&status) && self.is_of_2024().await {
+            return Err(self.hidden(answer::of_2024()).into());
+        }
+        let failure = self.hidden(answer::status(status, retry_after.as_deref(), &body));
+        if has_session && answer::id_of(message).is_some() && !matches!(status, 408 | 429 | 500..) {
+            // Whatever became of the session, another one may do.
+            self.0.traces.give_up(failure.to_string());
+        }
+        Err(failure.into())
+    }
+
+    /// Whether a server speaks the transport of 2024: a stream that says first where messages are to be sent.
+    async fn is_of_2024(&self) -> bool {
+        let look = async {
+            let sent = Sent(vec![("accept", "text/event-stream")]);
+            let exchange = self.ask("GET", &sent, None).await.ok()?;
+            if exchange.status != 200 || answer::media_type(&exchange) != "text/event-stream" {
+                return None;
+            }
+            stream::first_event(exchange, &self.0.traces).await
+        };
+        let first = tokio::time::timeout(LOOK, look).await;
+        first.is_ok_and(|event| event.is_some_and(|event| event.event.as_deref() == Some("endpoint")))
+    }
+
+    async fn get(
+        &self,
+        session: Option<&str>,
+        last_event: Option<&str>,
+        headers: &Headers,
+    ) -> Result<Stream, Refusal> {
+        let own = [
+            ("accept", Some("text/event-stream")),
+            ("mcp-session-id", session),
+            ("last-event-id", last_event),
+        ];
+        let exchange = self.ask("GET", &Sent::of(headers, &own)?, None).await?;
+        match exchange.status {
+            200 if answer::media_type(&exchange) == "text/event-stream" => {
+                Ok(stream::events(exchange, &self.0.traces)?)
+            }
+            status @ 500.. => Err(Failure::answer(format!("it answers with HTTP {status}")).into()),
+            // Asking again would not help.
+            status => {
+                if last_event.is_some() {
+                    self.0.traces.note_trouble(format!("it does not resume the stream (HTTP {status})"));
+                }
+                Err(StreamableHttpError::ServerDoesNotSupportSse)
+            }
+        }
+    }
+}
+
+/// Where an answer leads to, if it leads elsewhere. What goes along with a request goes to one server alone, and a
+/// message stays one.
+fn redirect(exchange: &Exchange, from: &Url, method: &str) -> Option<Result<Url, Failure>> {
+    let status = exchange.status;
+    if !matches!(status, 301 | 302 | 303 | 307 | 308) {
+        return None;
+    }
+    let to = exchange.header("location").and_then(|location| from.join(&location).ok());
+    let Some(to) = to else {
+        return Some(Err(Failure::answer(format!("it redirects (HTTP {status}) and does not say where to"))));
+    };
+    let is_same = to.origin() == from.origin() && (matches!(status, 307 | 308) || method == "GET");
+    Some(match is_same {
+        true => Ok(to),
+        false => Err(elsewhere(status, &to)),
+    })
+}
+
+fn elsewhere(status: u16, to: &Url) -> Failure {
+    let message = format!(
+        "it redirects to {to} (HTTP {status}), which is not followed; give that as url if it is the server that you mean"
+    );
+    Failure(ToolError::new(Reason::McpServer, message).with("location", json!(to.as_str())))
+}
+
+impl StreamableHttpClient for Client {
+    type Error = Failure;
+
+    async fn post_message(
+        &self,
+        _: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        _: Option<String>,
+        headers: Headers,
+    ) -> Result<StreamableHttpPostResponse, Refusal> {
+        self.post(&message, session_id.as_deref(), &headers).await
+    }
+
+    async fn get_stream(
+        &self,
+        _: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        _: Option<String>,
+        headers: Headers,
+    ) -> Result<Stream, Refusal> {
+        let got = self.get(session_id.as_deref(), last_event_id.as_deref(), &headers).await;
+        if let (Err(StreamableHttpError::Client(failure)), Some(_)) = (&got, &last_event_id) {
+            self.0.traces.note_trouble(failure.to_string());
+        }
+        got
+    }
+
+    async fn delete_session(
+        &self,
+        _: Arc<str>,
+        session_id: Arc<str>,
+        _: Option<String>,
+        headers: Headers,
+    ) -> Result<(), Refusal> {
+        let own = [("mcp-session-id", Some(&*session_id))];
+        let sent = Sent::of(&headers, &own)?;
+        // A server may keep its sessions, or be gone: nobody can do anything about it.
+        _ = tokio::time::timeout(FAREWELL, self.ask("DELETE", &sent, None)).await;
+        Ok(())
+    }
+}

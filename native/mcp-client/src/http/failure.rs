@@ -1,0 +1,31 @@
+//! A request that did not get its answer.
+
+use beamai_base::{Reason, ToolError};
+use rmcp::transport::streamable_http_client::StreamableHttpError;
+use std::error::Error;
+
+/// Why a request did not get its answer.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{0}")]
+pub struct Failure(pub ToolError);
+
+impl Failure {
+    /// The server's answer is of no use.
+    pub(super) fn answer(why: impl Into<String>) -> Self {
+        Self(ToolError::new(Reason::McpServer, why))
+    }
+}
+
+impl From<Failure> for StreamableHttpError<Failure> {
+    fn from(failure: Failure) -> Self {
+        Self::Client(failure)
+    }
+}
+
+/// The failure of a request of ours, if that is why it was not sent. Everything else is about the conversation.
+pub fn failure_of(error: &(dyn Error + 'static)) -> Option<Failure> {
+    match error.downcast_ref::<StreamableHttpError<Failure>>()? {
+        StreamableHttpError::Client(failure) => Some(failure.clone()),
+        _ => None,
+    }
+}

@@ -1,0 +1,26 @@
+//! A server that is spoken to over HTTP.
+//!
+//! ```text
+//! Http ── messages in both directions, until the conversation is given up
+//!   │ (crate rmcp: sessions, resumption, one POST for each message, the stream for news)
+//! Client ── a request, its redirects, what an answer's status and type mean
+//!   │  └── stream ── Events: server-sent events, bounded
+//! Remote ── where it is, and what goes along
+//!   │
+//! beamai_net: one connection for each exchange, past the guard
+//! ```
+
+mod answer;
+mod client;
+mod events;
+mod failure;
+mod remote;
+mod stream;
+mod transport;
+
+#[cfg(test)]
+mod tests;
+
+pub(super) use failure::{Failure, failure_of};
+pub(super) use remote::Remote;
+pub(super) use transport::Http;

@@ -1,0 +1,80 @@
+//! A stream of messages, watched.
+
+use super::events::{Events, TooLong};
+use super::failure::Failure;
+use crate::traces::Traces;
+use beamai_net::Exchange;
+use futures_util::StreamExt;
+use futures_util::stream::{BoxStream, unfold};
+use rmcp::RoleClient;
+use rmcp::service::RxJsonRpcMessage;
+use rmcp::transport::streamable_http_client::SseError;
+use sse_stream::Sse;
+use std::sync::Arc;
+
+/// Events of a stream as they come.
+pub(super) type Stream = BoxStream<'static, Result<Sse, SseError>>;
+
+struct Source {
+    exchange: Exchange,
+    events: Events,
+    traces: Arc<Traces>,
+}
+
+/// The events of an answer. A stream that breaks ends, and may be resumed; one that is of no use has the conversation
+/// end, since the crate would pass over what it cannot read.
+pub(super) fn events(exchange: Exchange, traces: &Arc<Traces>) -> Result<Stream, Failure> {
+    if let Some(encoding) = exchange.header("content-encoding").filter(|encoding| encoding != "identity") {
+        return Err(Failure::answer(format!(
+            "it encodes its answer as {encoding:?}, which it was not asked for"
+        )));
+    }
+    let source = Source { exchange, events: Events::default(), traces: Arc::clone(traces) };
+    let next = |mut source: Source| async move { source.next().await.map(|event| (Ok(event), source)) };
+    Ok(unfold(source, next).boxed())
+}
+
+/// The first event of a stream.
+pub(super) async fn first_event(exchange: Exchange, traces: &Arc<Traces>) -> Option<Sse> {
+    let mut source = Source { exchange, events: Events::default(), traces: Arc::clone(traces) };
+    source.any().await
+}
+
+impl Source {
+    async fn next(&mut self) -> Option<Sse> {
+        let mut event = self.any().await?;
+        let is_message = matches!(event.event.as_deref(), None | Some("" | "message"));
+        event.data = event.data.take().filter(|data| is_message && !data.trim().is_empty());
+        match &event.data {
+            Some(data) => self.check(data).map(|()| event),
+            None => Some(event),
+        }
+    }
+
+    async fn any(&mut self) -> Option<Sse> {
+        loop {
+            // A server that never stops must not keep the others' work from this thread.
+            tokio::task::consume_budget().await;
+            if let Some(event) = self.events.next() {
+                return Some(event);
+            }
+            match self.exchange.piece().await? {
+                Ok(piece) => match self.events.push(&piece) {
+                    Ok(()) => {}
+                    Err(TooLong) => return self.traces.give_up_too_long(),
+                },
+                Err(why) => {
+                    self.traces.note_trouble(format!("the connection broke: {why}"));
+                    return None;
+                }
+            }
+        }
+    }
+
+    fn check(&self, data: &str) -> Option<()> {
+        match serde_json::from_str::<RxJsonRpcMessage<RoleClient>>(data) {
+            Ok(_) => Some(()),
+            Err(error) => self.traces.take_noise(data.as_bytes(), &error),
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Conversations over HTTP with servers of one answer for each question.
+
+use beamai_tool::CallContext;
+use beamai_base::{Reason, Result, ToolError};
+use crate::{plan::{Plan, Route}, server::Server, settings::ServerSettings};
+use beamai_net::{server::{self, Seen, answer, authority, identified_by, redirect}, Addresses, ResolveNames, Transport};
+use beamai_workspace::Workspace;
+use rcgen::{CertificateParams, KeyPair};
+use serde_json::{Value, json};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+fn context() -> CallContext {
+    let workspace = Workspace::open(std::path::Path::new("/")).unwrap();
+    CallContext { deadline: Some(Instant::now() + Duration::from_secs(30)), ..CallContext::new(workspace) }
+}
+
+fn plan(address: Value) -> Result<Plan> {
+    let settings = json!({"name": "far", "way": {"http": address}, "start_timeout": 20_000});
+    Plan::of(&context(), serde_json::from_value::<ServerSettings>(settings).unwrap())
+}
+
+/// The plan with another way to the server.
+fn over(mut plan: Plan, change: impl FnOnce(Transport) -> Transport) -> Plan {
+    let Route::Http(remote) = &mut plan.route else { panic!("it has an address") };
+    remote.transport = change(remote.transport.clone());
+    plan
+}
+
+/// What the server says that it is.
+fn greeted(plan: Plan) -> Result<String> {
+    let cx = context();
+    let server = Server::start(plan)?;
+    let info = server.ready(&cx)?.info;
+    let name = info.server_info.as_ref().map(|one| one.name.clone()).unwrap_or_default();
+    server.stop();
+    server.over(&cx)?;
+    Ok(name)
+}
+
+fn refused(plan: Plan) -> ToolError {
+    greeted(plan).unwrap_err()
+}
+
+/// A server that greets, and wants no more.
+fn friendly(seen: &Seen) -> Vec<u8> {
+    let asked: Value = serde_json::from_str(&seen.body).unwrap_or_default();
+    if asked["method"] != "initialize" {
+        return answer("202 Accepted", &[], b"");
+    }
+    let result = json!({
+        "protocolVersion": asked["params"]["protocolVersion"],
+        "capabilities": {},
+        "serverInfo": {"name": "friend", "version": "1"},
+    });
+    let said = json!({"jsonrpc": "2.0", "id": asked["id"], "result": result}).to_string();
+    answer("200 OK", &[("Content-Type", "application/json")], said.as_bytes())
+}
+
+fn friend() -> server::Server {
+    server::Server::raw(|seen, stream| stream.write_all(&friendly(seen)))
+}
+
+/// A resolver for which every name leads to one address.
+struct Leading(SocketAddr);
+
+impl ResolveNames for Leading {
+    fn resolve<'a>(&'a self, _: &'a str, _: u16) -> Addresses<'a> {
+        Box::pin(async { Ok(vec![self.0]) })
+    }
+}
+
+#[test]
+fn an_address_of_this_machine_just_works() {
+    let friend = friend();
+    assert_eq!(greeted(plan(json!({"url": friend.url("/mcp")})).unwrap()).unwrap(), "friend");
+    let by_name = format!("http://localhost:{}/mcp", friend.address.port());
+    assert_eq!(greeted(plan(json!({"url": by_name})).unwrap()).unwrap(), "friend");
+}
+
+#[test]
+fn a_name_that_leads_to_a_private_address_is_refused_unless_that_is_allowed() {
+    let friend = friend();
+    let url = format!("http://public.example:{}/mcp", friend.address.port());
+    let leading = |transport: Transport| transport.resolving(Arc::new(Leading(friend.address)));
+    let error = refused(over(plan(json!({"url": url})).unwrap(), leading));
+    assert_eq!(error.reason, Reason::Denied);
+    assert!(
+        error.message.contains("a loopback address") && error.message.contains("allow_addresses"),
+        "{error}"
+    );
+    assert_eq!(friend.connections(), 0);
+    let allowed = json!({"url": url, "allow_addresses": [friend.address.to_string()]});
+    assert_eq!(greeted(over(plan(allowed).unwrap(), leading)).unwrap(), "friend");
+    // A name that says that it is this machine leads nowhere else.
+    let lying = format!("http://localhost:{}/mcp", friend.address.port());
+    let elsewhere = SocketAddr::new([10, 0, 0, 1].into(), friend.address.port());
+    let lie = over(plan(json!({"url": lying})).unwrap(), |one| one.resolving(Arc::new(Leading(elsewhere))));
+    assert_eq!(refused(lie).reason, Reason::Denied);
+}
+
+#[test]
+fn a_certificate_has_to_be_one_that_is_trusted() {
+    let authority = authority();
+    let key = KeyPair::generate().unwrap();
+    let params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+    let certificate = params.signed_by(&key, &authority).unwrap().der().clone();
+    let server = server::Server::tls(identified_by(certificate, &key), |seen, stream| {
+        stream.write_all(&friendly(seen))
+    });
+    let address = json!({"url": server.url("/mcp"), "headers": {"authorization": "Bearer t0ken-t0ken"}});
+    let trusted = over(plan(address.clone()).unwrap(), |one| one.trusting(authority.der().clone()));
+    assert_eq!(greeted(trusted).unwrap(), "friend");
+    assert_eq!(server.seen()[0].header("authorization"), Some("Bearer t0ken-t0ken"));
+    let before = server.seen().len();
+    let error = refused(plan(address).unwrap());
+    assert_eq!((error.reason, &error.details["kind"]), (Reason::Network, &json!("tls")));
+    assert!(
+        error.message.contains("Have the machine trust") && !error.message.contains("verify_tls"),
+        "{error}"
+    );
+    assert_eq!(server.seen().len(), before);
+}
+
+#[test]
+fn what_goes_along_with_a_request_goes_to_one_server_alone() {
+    let thief = friend();
+    let to = thief.url("/mcp?next=1");
+    let server =
+        server::Server::raw(move |_, stream| stream.write_all(&redirect("307 Temporary Redirect", &to)));
+    let address = json!({"url": server.url("/mcp"), "headers": {"x-key": "t0ken-t0ken"}});
+    let error = refused(plan(address).unwrap());
+    assert!(error.message.contains(&format!("redirects to {}", thief.url("/mcp"))), "{error}");
+    assert_eq!((server.only().header("x-key"), thief.connections()), (Some("t0ken-t0ken"), 0));
+}
+
+#[test]
+fn the_same_server_may_say_that_it_is_elsewhere() {
+    let server = server::Server::raw(|seen, stream| {
+        let answer = match seen.path.as_str() {
+            "/mcp" => redirect("307 Temporary Redirect", "/mcp/"),
+            _ => friendly(seen),
+        };
+        stream.write_all(&answer)
+    });
+    assert_eq!(greeted(plan(json!({"url": server.url("/mcp")})).unwrap()).unwrap(), "friend");
+    assert!(server.seen().iter().any(|seen| seen.path == "/mcp/" && seen.body.contains("initialize")));
+    let turned = server::Server::raw(|_, stream| stream.write_all(&redirect("302 Found", "/mcp/")));
+    let error = refused(plan(json!({"url": turned.url("/mcp")})).unwrap());
+    assert!(error.message.contains("HTTP 302"), "{error}");
+    let endless =
+        server::Server::raw(|_, stream| stream.write_all(&redirect("308 Permanent Redirect", "/mcp")));
+    let error = refused(plan(json!({"url": endless.url("/mcp")})).unwrap());
+    assert!(error.message.contains("more than 5 times"), "{error}");
+}
+
+#[test]
+fn a_key_that_the_server_repeats_is_not_in_the_error() {
+    let server = server::Server::raw(|seen, stream| {
+        let said = format!("who is {}, asking for {}?", seen.header("authorization").unwrap(), seen.path);
+        stream.write_all(&answer("500 Oops", &[("Content-Type", "text/plain")], said.as_bytes()))
+    });
+    let url = server.url("/mcp?apiKey=s3cret-s3cret");
+    let error =
+        refused(plan(json!({"url": url, "headers": {"authorization": "Bearer t0ken-t0ken"}})).unwrap());
+    assert_eq!(error.details["status_code"], 500);
+    assert!(error.message.contains("who is ***, asking for /mcp?***?"), "{error}");
+    let all = error.to_value().to_string();
+    assert!(!all.contains("t0ken") && !all.contains("s3cret"), "{all}");
+}
+
+#[test]
+fn nor_is_one_in_an_error_of_the_protocol() {
+    let server = server::Server::raw(|seen, stream| {
+        let asked: Value = serde_json::from_str(&seen.body).unwrap_or_default();
+        let message = format!("{} may not", seen.header("x-key").unwrap());
+        let said =
+            json!({"jsonrpc": "2.0", "id": asked["id"], "error": {"code": -32603, "message": message}});
+        stream.write_all(&answer(
+            "200 OK",
+            &[("Content-Type", "application/json")],
+            said.to_string().as_bytes(),
+        ))
+    });
+    let error =
+        refused(plan(json!({"url": server.url("/mcp"), "headers": {"x-key": "t0ken-t0ken"}})).unwrap());
+    assert!(
+        error.message.contains("*** may not") && !error.to_value().to_string().contains("t0ken"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_server_that_wants_to_know_who_asks_is_told_of_with_what_it_says() {
+    let server = server::Server::raw(|_, stream| {
+        let challenge = "Bearer realm=\"files\", resource_metadata=\"https://a.example/.well-known/x\"";
+        stream.write_all(&answer("401 Unauthorized", &[("WWW-Authenticate", challenge)], b""))
+    });
+    let error = refused(plan(json!({"url": server.url("/mcp")})).unwrap());
+    for part in ["HTTP 401", "realm=\"files\"", "https://a.example/.well-known/x", "give headers"] {
+        assert!(error.message.contains(part), "{error}");
+    }
+    let known = json!({"url": server.url("/mcp"), "headers": {"Authorization": "Bearer t0ken-t0ken"}});
+    assert!(refused(plan(known).unwrap()).message.contains("does not take the authorization"));
+}
+
+#[test]
+fn the_transport_of_2024_is_named() {
+    let server = server::Server::raw(|seen, stream| match seen.method.as_str() {
+        "GET" => stream.write_all(
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nevent: endpoint\ndata: /messages\n\n",
+        ),
+        _ => stream.write_all(&answer("405 Method Not Allowed", &[], b"")),
+    });
+    let error = refused(plan(json!({"url": server.url("/sse")})).unwrap());
+    assert!(error.message.contains("HTTP+SSE of revision 2024-11-05"), "{error}");
+}

@@ -1,0 +1,115 @@
+//! The conversation.
+
+use super::client::Client;
+use super::failure::Failure;
+use super::remote::Remote;
+use crate::{calls::Calls, traces::{LONGEST, Traces}};
+use rmcp::RoleClient;
+use rmcp::model::JsonRpcMessage;
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use rmcp::transport::common::client_side_sse::SseRetryPolicy;
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClientTransport, StreamableHttpClientTransportConfig, StreamableHttpError,
+};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// The longest that a conversation may take to end.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// Messages that may wait between two of the parts.
+const CAPACITY: usize = 4;
+/// Most requests that wait for the head of their answer at once.
+const MOST_REQUESTS: usize = 256;
+
+/// A conversation over HTTP.
+pub struct Http {
+    inner: StreamableHttpClientTransport<Client>,
+    traces: Arc<Traces>,
+    calls: Arc<Calls>,
+}
+
+impl Http {
+    /// A conversation that begins with the first message. A connection may take as long as `connecting`.
+    pub fn with(
+        remote: &Remote,
+        connecting: Duration,
+        traces: &Arc<Traces>,
+        calls: &Arc<Calls>,
+    ) -> Self {
+        let client = Client::new(remote.clone(), connecting, Arc::clone(traces));
+        let mut config = StreamableHttpClientTransportConfig::with_uri(remote.url.as_str())
+            .max_sse_event_size(LONGEST)
+            .max_concurrent_requests(MOST_REQUESTS);
+        config.retry_config = Arc::new(Patience);
+        config.channel_buffer_capacity = CAPACITY;
+        let inner = StreamableHttpClientTransport::with_client(client, config);
+        Self { inner, traces: Arc::clone(traces), calls: Arc::clone(calls) }
+    }
+
+    async fn next(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        if self.traces.check_unread().is_some() {
+            tokio::select! {
+                biased;
+                () = self.traces.given_up() => {}
+                message = self.inner.receive() => return message,
+            }
+        }
+        self.end().await;
+        None
+    }
+
+    /// Ends the session and everything that is on its way. Whatever still comes is taken: the crate's part of this waits
+    /// for that before it looks whether it is to end.
+    async fn end(&mut self) {
+        self.inner.cancel_token().cancel();
+        let rest = async { while self.inner.receive().await.is_some() {} };
+        _ = timeout(FAREWELL, rest).await;
+    }
+}
+
+impl Transport<RoleClient> for Http {
+    type Error = StreamableHttpError<Failure>;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        // A request is sent when its answer begins, which may be long after.
+        let is_request = matches!(message, JsonRpcMessage::Request(_));
+        let sending = self.inner.send(message);
+        let traces = Arc::clone(&self.traces);
+        async move {
+            match is_request {
+                true => sending.await,
+                false => traces.on_its_way(sending).await,
+            }
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        let message = self.next().await;
+        if message.is_none() {
+            // Nobody waits for an answer that cannot be given any more.
+            self.calls.hang_up();
+        }
+        message
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.end().await;
+        Ok(())
+    }
+}
+
+/// How often, and after how long, the rest of a stream is asked for.
+#[derive(Debug)]
+struct Patience;
+
+impl SseRetryPolicy for Patience {
+    fn retry(&self, times: usize) -> Option<Duration> {
+        const PAUSES: [u64; 4] = [500, 1_000, 2_000, 4_000];
+        PAUSES.get(times).map(|&pause| Duration::from_millis(pause))
+    }
+}

@@ -1,0 +1,282 @@
+//! A server that runs.
+
+use super::calls::{Calls, Line};
+use super::exchange::Exchange;
+use super::http::failure_of;
+use super::plan::{Plan, Route};
+use super::traces::Traces;
+use beamai_tool::{CallContext, Progress};
+use beamai_base::{Reason, Result, ToolError};
+use beamai_servers::lock;
+use rmcp::RoleClient;
+use rmcp::model::{ClientRequest, ErrorData, ServerPeerInfo, ServerResult};
+use rmcp::service::{Peer, ServiceError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+
+/// A server that runs, or has run.
+pub(super) struct Server {
+    pub(super) plan: Plan,
+    phase: Mutex<Phase>,
+    changed: Condvar,
+    pub(super) calls: Arc<Calls>,
+    pub(super) has_news: Arc<AtomicBool>,
+    /// What is known of the conversation.
+    pub(super) traces: Mutex<Arc<Traces>>,
+    is_closed: AtomicBool,
+    /// Whether a host has got its tools.
+    is_of_use: AtomicBool,
+    pub(super) stop: Notify,
+}
+
+#[derive(Clone)]
+pub(super) enum Phase {
+    Starting,
+    Ready(Ready),
+    Over(ToolError),
+}
+
+/// A server that answers.
+#[derive(Clone)]
+pub(super) struct Ready {
+    pub(super) peer: Peer<RoleClient>,
+    pub(super) runtime: Handle,
+    pub(super) info: Arc<ServerPeerInfo>,
+}
+
+/// What a server makes of a request: a result, or an error of the protocol.
+type Answer = Result<ServerResult, ErrorData>;
+
+/// What a waiting call is told.
+enum Event {
+    Answered(Box<Result<ServerResult, ServiceError>>),
+    /// There will be no answer.
+    Gone,
+    Look,
+}
+
+/// Tells a waiting call that there will be no answer, if it goes before there is one.
+struct Asker(mpsc::Sender<Event>);
+
+impl Drop for Asker {
+    fn drop(&mut self) {
+        _ = self.0.send(Event::Gone);
+    }
+}
+
+impl Server {
+    /// Starts a server; [`Server::ready`] tells how that went.
+    ///
+    /// # Errors
+    /// There is no thread for it.
+    pub(super) fn start(plan: Plan) -> Result<Arc<Self>> {
+        let server = Arc::new(Self {
+            plan,
+            phase: Mutex::new(Phase::Starting),
+            changed: Condvar::new(),
+            calls: Arc::default(),
+            has_news: Arc::default(),
+            traces: Mutex::default(),
+            is_closed: AtomicBool::new(false),
+            is_of_use: AtomicBool::new(false),
+            stop: Notify::new(),
+        });
+        let own = Arc::clone(&server);
+        let live = move || {
+            let end = own.live();
+            own.enter(Phase::Over(end));
+        };
+        let spawned = std::thread::Builder::new().name("beamai-mcp".into()).spawn(live);
+        spawned.map_err(|error| ToolError::io("start", "a thread for an MCP server", error))?;
+        Ok(server)
+    }
+
+    pub(super) fn enter(&self, phase: Phase) {
+        *self.phase() = phase;
+        self.changed.notify_all();
+    }
+
+    fn phase(&self) -> MutexGuard<'_, Phase> {
+        lock(&self.phase)
+    }
+
+    pub(super) fn is_ready(&self) -> bool {
+        matches!(*self.phase(), Phase::Ready(_))
+    }
+
+    /// Whether it has ended.
+    pub(super) fn is_over(&self) -> bool {
+        matches!(*self.phase(), Phase::Over(_))
+    }
+
+    /// Whether it was asked to end.
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Relaxed)
+    }
+
+    /// How often its session was lost and begun anew.
+    pub(super) fn renewals(&self) -> usize {
+        self.traces().renewals()
+    }
+
+    fn traces(&self) -> Arc<Traces> {
+        Arc::clone(&lock(&self.traces))
+    }
+
+    /// Whether it has said that its list of tools is another one now.
+    pub(super) fn has_news(&self) -> bool {
+        self.has_news.load(Ordering::Relaxed)
+    }
+
+    /// Notes that a host has got its tools.
+    pub(super) fn be_of_use(&self) {
+        self.is_of_use.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends a server of which no host has got the tools.
+    pub(super) fn discard(&self) {
+        if !self.is_of_use.load(Ordering::Relaxed) {
+            self.stop();
+        }
+    }
+
+    /// Has every waiting call look again.
+    pub(super) fn wake(&self) {
+        // A call that has just looked and is about to wait must not miss it.
+        drop(self.phase());
+        self.changed.notify_all();
+    }
+
+    /// Asks the server to end. It is over when its process is.
+    pub(super) fn stop(&self) {
+        self.is_closed.store(true, Ordering::Relaxed);
+        self.stop.notify_one();
+    }
+
+    /// Waits until the server answers.
+    ///
+    /// # Errors
+    /// `cancelled` and `timeout`; why it does not start, or is over.
+    pub(super) fn ready(&self, cx: &CallContext) -> Result<Ready> {
+        self.wait(cx, |phase| match phase {
+            Phase::Starting => None,
+            Phase::Ready(ready) => Some(Ok(ready.clone())),
+            Phase::Over(error) => Some(Err(error.clone())),
+        })?
+    }
+
+    /// Waits until the server is over, and tells why.
+    ///
+    /// # Errors
+    /// `cancelled` and `timeout`.
+    pub(super) fn over(&self, cx: &CallContext) -> Result<ToolError> {
+        self.wait(cx, |phase| match phase {
+            Phase::Over(error) => Some(error.clone()),
+            Phase::Starting | Phase::Ready(_) => None,
+        })
+    }
+
+    fn wait<T>(&self, cx: &CallContext, look: impl Fn(&Phase) -> Option<T>) -> Result<T> {
+        let mut phase = self.phase();
+        loop {
+            if let Some(found) = look(&phase) {
+                return Ok(found);
+            }
+            cx.check()?;
+            phase = match cx.remaining() {
+                None => self.changed.wait(phase).unwrap_or_else(PoisonError::into_inner),
+                Some(left) => {
+                    self.changed.wait_timeout(phase, left).unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+    }
+
+    /// Asks the server something, and waits. Where the call ends before there is an answer, the server is told.
+    ///
+    /// # Errors
+    /// `cancelled` and `timeout`; why the server is over.
+    pub(super) fn request(
+        &self,
+        cx: &CallContext,
+        request: ClientRequest,
+        progress: Option<Progress>,
+    ) -> Result<Answer> {
+        let ready = self.ready(cx)?;
+        let (sender, events) = mpsc::channel();
+        let abandoned = Arc::new(Notify::new());
+        let (peer, calls) = (ready.peer, Arc::clone(&self.calls));
+        let who = match &request {
+            ClientRequest::CallToolRequest(call) => {
+                format!("{}, in its tool {}", self.plan.title(), call.params.name)
+            }
+            _ => self.plan.title(),
+        };
+        let exchange = Exchange { peer, calls, line: Line::new(progress, &who) };
+        let (asker, given_up) = (Asker(sender.clone()), Arc::clone(&abandoned));
+        ready.runtime.spawn(async move {
+            let answer = exchange.run(request, &given_up).await;
+            _ = asker.0.send(Event::Answered(Box::new(answer)));
+        });
+        cx.cancel.on_cancel(move || _ = sender.send(Event::Look));
+        let answer = wait_for(cx, &events).inspect_err(|_| abandoned.notify_one())?;
+        match answer {
+            Some(Ok(result)) => Ok(Ok(result)),
+            Some(Err(ServiceError::McpError(error))) => Ok(Err(self.plan.hidden(error))),
+            Some(Err(ServiceError::InputRequiredRoundsExceeded { max_rounds })) => {
+                let message = format!("{} asks for more after {max_rounds} answers", self.plan.title());
+                Err(ToolError::new(Reason::McpServer, message))
+            }
+            Some(Err(error)) => match self.lost(&error) {
+                Some(lost) => Err(lost),
+                None => Err(self.over(cx)?),
+            },
+            None => Err(self.over(cx)?),
+        }
+    }
+
+    /// Why a request to a server that is somewhere else did not get its answer. `None` where the conversation is over,
+    /// and soon it is known why.
+    fn lost(&self, error: &ServiceError) -> Option<ToolError> {
+        let Route::Http(remote) = &self.plan.route else { return None };
+        let traces = self.traces();
+        if self.is_closed() || traces.fault().is_some() {
+            return None;
+        }
+        match error {
+            ServiceError::TransportSend(error) => match failure_of(&*error.error) {
+                Some(failure) => Some(remote.told(failure)),
+                None => {
+                    traces.give_up(format!(
+                        "the session cannot be begun anew: {}",
+                        remote.hide(&error.to_string())
+                    ));
+                    None
+                }
+            },
+            ServiceError::TransportClosed => Some(remote.broken(traces.trouble())),
+            _ => None,
+        }
+    }
+}
+
+/// Waits for an answer; `None` where there is none to come.
+fn wait_for(
+    cx: &CallContext,
+    events: &mpsc::Receiver<Event>,
+) -> Result<Option<Result<ServerResult, ServiceError>>> {
+    loop {
+        cx.check()?;
+        let event = match cx.remaining() {
+            None => events.recv().ok(),
+            Some(left) => events.recv_timeout(left).ok(),
+        };
+        match event {
+            Some(Event::Answered(answer)) => return Ok(Some(*answer)),
+            Some(Event::Gone) => return Ok(None),
+            Some(Event::Look) | None => {}
+        }
+    }
+}

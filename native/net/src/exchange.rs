@@ -1,0 +1,182 @@
+//! One request and the head of its answer.
+
+use super::{Clock, Transport, failure};
+use beamai_base::{Result, ToolError};
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::http1;
+use hyper::http::header::{
+    ACCEPT, ACCEPT_ENCODING, CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, USER_AGENT,
+};
+use hyper::http::{Request as HttpRequest, Response};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::JoinHandle;
+use url::{Position, Url};
+
+/// Text is what most callers are after.
+const ACCEPTED: &str =
+    "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, text/plain;q=0.8, */*;q=0.7";
+/// Most bytes that the head of an answer may have.
+const HEAD_BYTES: usize = 256 << 10;
+/// Most headers in it.
+const HEADERS: usize = 512;
+
+/// A request as it goes over one connection.
+pub struct Request<'a> {
+    pub url: &'a Url,
+    pub method: &'a str,
+    /// Names in lower case.
+    pub headers: Vec<(&'a str, &'a str)>,
+    pub body: Option<&'a [u8]>,
+    pub verify_tls: bool,
+    /// The encodings of content that the answer may have; none for `identity`.
+    pub encodings: &'static str,
+}
+
+impl Request<'_> {
+    /// Every encoding that can be decoded.
+    pub const ENCODINGS: &'static str = "gzip, deflate, br";
+}
+
+/// An answer whose body is still to come.
+#[derive(Debug)]
+pub struct Exchange {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub(super) body: Incoming,
+    connection: JoinHandle<()>,
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        self.connection.abort();
+    }
+}
+
+impl Exchange {
+    /// A header as text; bytes beyond ASCII as Latin-1, as browsers take them.
+    pub fn header(&self, name: &str) -> Option<String> {
+        self.headers.get(name).map(text_of)
+    }
+}
+
+/// The value of a header as text.
+pub fn text_of(value: &HeaderValue) -> String {
+    match std::str::from_utf8(value.as_bytes()) {
+        Ok(text) => text.to_owned(),
+        Err(_) => value.as_bytes().iter().map(|&byte| char::from(byte)).collect(),
+    }
+}
+
+impl Transport {
+    /// Sends a request and waits for the head of the answer.
+    ///
+    /// # Errors
+    /// `denied`, `network`, `timeout`.
+    pub async fn exchange(&self, request: &Request<'_>, clock: &Clock) -> Result<Exchange> {
+        self.exchange_at_length(request, clock, clock).await
+    }
+
+    /// The same with one clock for the connection and another one for the answer.
+    ///
+    /// # Errors
+    /// `denied`, `network`, `timeout`.
+    pub async fn exchange_at_length(
+        &self,
+        request: &Request<'_>,
+        connecting: &Clock,
+        answering: &Clock,
+    ) -> Result<Exchange> {
+        self.guard.admit(request.url)?;
+        let message = self.message(request)?;
+        let stream = self.connect(request.url, connecting).await?;
+        _ = stream.set_nodelay(true);
+        match request.url.scheme() {
+            "https" => {
+                let stream = self.encrypt(request.url, stream, request.verify_tls, connecting).await?;
+                ask(stream, message, request.url, answering).await
+            }
+            _ => ask(stream, message, request.url, answering).await,
+        }
+    }
+
+    fn message(&self, request: &Request<'_>) -> Result<HttpRequest<Full<Bytes>>> {
+        let body = Full::new(Bytes::copy_from_slice(request.body.unwrap_or_default()));
+        let path = &request.url[Position::BeforePath..Position::AfterQuery];
+        let mut message =
+            HttpRequest::builder().method(request.method).uri(path).body(body).map_err(|error| {
+                failure("protocol", format!("{} cannot be asked for: {error}", request.url))
+            })?;
+        let headers = message.headers_mut();
+        headers.insert(HOST, value(&host(request.url))?);
+        headers.insert(USER_AGENT, value(&self.user_agent)?);
+        headers.insert(ACCEPT, HeaderValue::from_static(ACCEPTED));
+        for (name, text) in &request.headers {
+            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unsendable(name))?;
+            headers.insert(name, value(text)?);
+        }
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(request.encodings));
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        Ok(message)
+    }
+}
+
+fn host(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+fn value(text: &str) -> Result<HeaderValue> {
+    HeaderValue::from_bytes(text.as_bytes()).map_err(|_| unsendable(text))
+}
+
+fn unsendable(text: &str) -> ToolError {
+    failure("protocol", format!("{text:?} cannot be sent as a header"))
+}
+
+async fn ask<S>(stream: S, message: HttpRequest<Full<Bytes>>, url: &Url, clock: &Clock) -> Result<Exchange>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let broken = |error: hyper::Error| no_answer(url, &error);
+    let (mut sender, connection) = http1::Builder::new()
+        .max_buf_size(HEAD_BYTES)
+        .max_headers(HEADERS)
+        .handshake(TokioIo::new(stream))
+        .await
+        .map_err(broken)?;
+    // The connection is driven beside the exchange; what goes wrong on it shows in the exchange.
+    let connection = tokio::spawn(async move { _ = connection.await });
+    let answer = clock.within("waiting for the answer", sender.send_request(message)).await;
+    let answer: Response<Incoming> = match answer {
+        Ok(Ok(answer)) => answer,
+        failed => {
+            connection.abort();
+            return failed?.map_err(broken).map(|_| unreachable!("an answer is taken above"));
+        }
+    };
+    let (head, body) = answer.into_parts();
+    Ok(Exchange { status: head.status.as_u16(), headers: head.headers, body, connection })
+}
+
+fn no_answer(url: &Url, error: &hyper::Error) -> ToolError {
+    let host = host(url);
+    let why = match (error.is_incomplete_message(), error.is_parse()) {
+        (true, _) => "the server closed the connection without an answer".to_owned(),
+        (_, true) => format!("what it sent is not an answer of HTTP: {error}"),
+        _ => chain(error),
+    };
+    failure("protocol", format!("no answer from {host}: {why}"))
+}
+
+/// An error with its causes.
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}

@@ -1,0 +1,187 @@
+//! Nothing is reached that must not be.
+//!
+//! Twice on every hop: the address as it is written, before anything else happens ([`Guard::admit`]), and the socket
+//! address, in the moment in which it is connected to ([`Guard::check`]). A name that leads elsewhere the second time
+//! it is asked for, and a spelling of an address that nobody thought of, end at the second.
+
+use super::address::not_public;
+use super::advice::{self, Advice};
+use beamai_base::{Domains, domain::is_web, Reason, Result, ToolError};
+use beamai_tool::WebSettings;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use url::{Host, Url};
+
+/// What may be reached.
+#[derive(Debug, Clone)]
+pub struct Guard {
+    allow_addresses: Vec<SocketAddr>,
+    allowed_domains: Domains,
+    blocked_domains: Domains,
+    trusts_addresses: bool,
+    pub(super) advice: &'static Advice,
+}
+
+/// Public addresses, and no others.
+impl Default for Guard {
+    fn default() -> Self {
+        Self {
+            allow_addresses: Vec::new(),
+            allowed_domains: Domains::default(),
+            blocked_domains: Domains::default(),
+            trusts_addresses: false,
+            advice: &advice::FETCH,
+        }
+    }
+}
+
+impl Guard {
+    /// The guard for addresses that a caller chooses.
+    pub fn of(settings: &WebSettings) -> Self {
+        Self {
+            allow_addresses: settings.allow_addresses.clone(),
+            allowed_domains: settings.allowed_domains.clone(),
+            blocked_domains: settings.blocked_domains.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// The guard for one address that the host itself has written into its settings, private or not. Redirects must
+    /// not be followed under it.
+    pub fn for_own_server() -> Self {
+        Self { trusts_addresses: true, ..Self::default() }
+    }
+
+    /// The guard for an MCP server's address, as a person has written it. That it is private is their choice where the
+    /// address says so; what a name leads to is the choice of whoever owns the name.
+    pub fn for_mcp_server(url: &Url, allowed: &[SocketAddr]) -> Self {
+        let allow_addresses = allowed.iter().copied().chain(written(url)).collect();
+        Self { allow_addresses, advice: &advice::MCP, ..Self::default() }
+    }
+
+    /// Whether an address may be asked for at all.
+    ///
+    /// # Errors
+    /// `denied` with what stands against it.
+    pub fn admit(&self, url: &Url) -> Result<()> {
+        if !is_web(url) {
+            let message = format!("{url} is refused: only http and https can be fetched");
+            return Err(refusal(url, message));
+        }
+        if let Some(entry) = self.blocked_domains.covering(url) {
+            let message = format!("{url} is refused: the host blocks {entry}; look for another source");
+            return Err(refusal(url, message).with("matched_rule", format!("blocked_domains: {entry}")));
+        }
+        if !self.allowed_domains.is_empty() && self.allowed_domains.covering(url).is_none() {
+            let allowed = self.allowed_domains.iter().collect::<Vec<_>>().join(", ");
+            let message = format!("{url} is refused: the host allows only these domains: {allowed}");
+            return Err(refusal(url, message).with("matched_rule", format!("allowed_domains: {allowed}")));
+        }
+        match literal(url) {
+            Some(address) => self.check(address).map_err(|why| self.refused(url, &[(address, why)])),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a socket address may be connected to.
+    ///
+    /// # Errors
+    /// What the address is, if it may not.
+    pub fn check(&self, address: SocketAddr) -> Result<(), &'static str> {
+        match not_public(address.ip()) {
+            Some(why) if !self.trusts_addresses && !self.is_allowed(address) => Err(why),
+            _ => Ok(()),
+        }
+    }
+
+    /// An IPv4 address allowed is allowed mapped into IPv6 too: it is the same place.
+    fn is_allowed(&self, address: SocketAddr) -> bool {
+        let same = |allowed: &SocketAddr| {
+            allowed.ip().to_canonical() == address.ip().to_canonical() && allowed.port() == address.port()
+        };
+        self.allow_addresses.iter().any(same)
+    }
+
+    /// The error for a place of which every address is refused.
+    pub fn refused(&self, url: &Url, addresses: &[(SocketAddr, &'static str)]) -> ToolError {
+        let shown = |(address, why): &(SocketAddr, &str)| format!("{address}, {why}");
+        let places = addresses.iter().map(shown).collect::<Vec<_>>().join("; ");
+        let message = format!("{url} is refused: it leads to {places}. {}", self.advice.address);
+        let addresses = addresses.iter().map(|(address, _)| address.to_string()).collect::<Vec<_>>();
+        refusal(url, message).with("addresses", addresses)
+    }
+}
+
+/// The socket address that an address spells out, without any name.
+pub fn literal(url: &Url) -> Option<SocketAddr> {
+    let ip = match url.host()? {
+        Host::Domain(_) => return None,
+        Host::Ipv4(ip) => IpAddr::V4(ip),
+        Host::Ipv6(ip) => IpAddr::V6(ip),
+    };
+    Some(SocketAddr::new(ip, url.port_or_known_default()?))
+}
+
+/// The socket addresses that an address means without asking anybody.
+fn written(url: &Url) -> Vec<SocketAddr> {
+    match (is_localhost(url), url.port_or_known_default()) {
+        (true, Some(port)) => {
+            let both = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+            both.map(|ip| SocketAddr::new(ip, port)).into()
+        }
+        _ => literal(url).into_iter().collect(),
+    }
+}
+
+/// Whether an address means this machine by name.
+pub fn is_localhost(url: &Url) -> bool {
+    url.host_str().is_some_and(|host| host.trim_end_matches('.').eq_ignore_ascii_case("localhost"))
+}
+
+fn refusal(url: &Url, message: String) -> ToolError {
+    ToolError::new(Reason::Denied, message).with("url", url.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn guard(settings: serde_json::Value) -> Guard {
+        Guard::of(&serde_json::from_value(settings).unwrap())
+    }
+
+    fn admits(guard: &Guard, url: &str) -> bool {
+        guard.admit(&Url::parse(url).unwrap()).is_ok()
+    }
+
+    #[test]
+    fn an_allowed_address_is_one_port_and_no_other() {
+        let guard = guard(json!({"allow_addresses": ["127.0.0.1:8080"]}));
+        assert!(admits(&guard, "http://127.0.0.1:8080/"));
+        assert!(admits(&guard, "http://2130706433:8080/"));
+        assert!(admits(&guard, "http://[::ffff:127.0.0.1]:8080/"));
+        assert!(!admits(&guard, "http://127.0.0.1:8081/"));
+        assert!(!admits(&guard, "http://127.0.0.2:8080/"));
+        assert!(!admits(&guard, "http://[::1]:8080/"));
+    }
+
+    #[test]
+    fn lists_of_domains_hold_and_a_block_beats_an_allowance() {
+        let guard =
+            guard(json!({"allowed_domains": ["example.com"], "blocked_domains": ["evil.example.com"]}));
+        assert!(admits(&guard, "https://www.example.com/"));
+        assert!(!admits(&guard, "https://example.org/"));
+        assert!(!admits(&guard, "https://a.evil.example.com./"));
+        assert!(!admits(&guard, "https://93.184.216.34/"));
+    }
+
+    #[test]
+    fn a_refusal_says_what_the_address_is_and_how_it_is_allowed() {
+        let url = Url::parse("http://169.254.169.254/latest").unwrap();
+        let error = Guard::default().admit(&url).unwrap_err();
+        assert_eq!(error.reason, Reason::Denied);
+        assert!(error.message.contains("link-local"), "{error}");
+        assert!(error.message.contains("--allow-address"), "{error}");
+        assert_eq!(error.details["addresses"], json!(["169.254.169.254:80"]));
+    }
+}

@@ -1,0 +1,91 @@
+//! One request over one connection of its own: resolve, check, connect, encrypt, ask.
+//!
+//! There is no pool, no cookie jar and no proxy, whatever the environment says: nothing that one exchange leaves behind
+//! can reach another. No connection is opened to an address that the [`guard`] has not seen.
+
+mod address;
+pub mod advice;
+mod clock;
+mod connect;
+mod decode;
+mod exchange;
+mod guard;
+mod receive;
+mod resolve;
+mod runtime;
+#[cfg(test)]
+pub mod server;
+mod tls;
+
+pub use clock::Clock;
+pub use exchange::{Exchange, Request, text_of};
+pub use guard::is_localhost;
+pub use receive::{Body, End};
+pub use runtime::block_on;
+
+use beamai_base::{Reason, ToolError};
+use beamai_tool::WebSettings;
+use guard::Guard;
+use resolve::{Resolve, SystemResolver};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use url::Url;
+
+#[cfg(test)]
+pub use resolve::{Addresses, Resolve as ResolveNames};
+
+/// How requests named their sender before hosts gave them another name.
+const USER_AGENT: &str = concat!("beamai/", env!("CARGO_PKG_VERSION"));
+
+/// The way to servers.
+#[derive(Clone)]
+pub struct Transport {
+    guard: Guard,
+    resolver: Arc<dyn Resolve>,
+    roots: tls::Roots,
+    user_agent: String,
+}
+
+impl Transport {
+    /// The way to addresses that a caller chooses.
+    pub fn of(settings: &WebSettings) -> Self {
+        Self {
+            guard: Guard::of(settings),
+            resolver: Arc::new(SystemResolver),
+            roots: tls::Roots::System,
+            user_agent: settings.user_agent.clone().unwrap_or_else(|| USER_AGENT.to_owned()),
+        }
+    }
+
+    /// The way to a server of the host's own choice.
+    pub fn to_own_server(settings: &WebSettings) -> Self {
+        Self { guard: Guard::for_own_server(), ..Self::of(settings) }
+    }
+
+    /// The way to an MCP server of the host's own choice, at this address: a private one where the address itself says
+    /// so, or where it is one of `allowed`.
+    pub fn to_mcp_server(url: &Url, allowed: &[SocketAddr]) -> Self {
+        Self { guard: Guard::for_mcp_server(url, allowed), ..Self::of(&WebSettings::default()) }
+    }
+
+    /// The same with other names, as a test needs them.
+    #[cfg(test)]
+    pub fn resolving(self, resolver: Arc<dyn Resolve>) -> Self {
+        Self { resolver, ..self }
+    }
+
+    /// The same with one more authority that vouches for servers, as a test needs it.
+    #[cfg(test)]
+    pub fn trusting(
+        self,
+        authority: tokio_rustls::rustls::pki_types::CertificateDer<'static>,
+    ) -> Self {
+        Self { roots: tls::Roots::Only(authority), ..self }
+    }
+}
+
+/// Something between here and the server, or the server itself, failed. `kind` says what: `dns`, `connect`, `tls` or
+/// `protocol`.
+fn failure(kind: &str, message: String) -> ToolError {
+    ToolError::new(Reason::Network, message).with("kind", kind)
+}

@@ -1,0 +1,24 @@
+//! From names to addresses.
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+
+/// Addresses that are still being looked for.
+pub type Addresses<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send + 'a>>;
+
+/// Whoever knows where a name leads.
+pub trait Resolve: Send + Sync {
+    /// The addresses of a host, with this port.
+    fn resolve<'a>(&'a self, host: &'a str, port: u16) -> Addresses<'a>;
+}
+
+/// The system's own resolver.
+pub(super) struct SystemResolver;
+
+impl Resolve for SystemResolver {
+    fn resolve<'a>(&'a self, host: &'a str, port: u16) -> Addresses<'a> {
+        Box::pin(async move { Ok(tokio::net::lookup_host((host, port)).await?.collect()) })
+    }
+}

@@ -1,0 +1,79 @@
+//! The content of a file that hunks are fitted to.
+
+use beamai_base::Result;
+use beamai_files::{before::Before, missing};
+use beamai_text::{Bytes, Charset};
+use beamai_workspace::Place;
+use rustix::fs::{Mode, Stat};
+use rustix::io::Errno;
+use std::fs::File;
+
+const ADVICE: &str = "only text can be patched";
+
+/// The content of a file, on disk or made by an earlier part of the patch.
+pub(super) enum Content {
+    OnDisk { place: Place, file: Box<Before> },
+    Draft { file: Option<File>, size: u64, charset: Option<Charset> },
+}
+
+impl Content {
+    /// Opens a file that was looked at before.
+    ///
+    /// # Errors
+    /// `stale` when it is another one now, and as [`missing::open`].
+    pub(super) fn open(place: &Place, seen: Option<&Stat>) -> Result<Self> {
+        let opened = missing::open(place)?;
+        let is_same = |seen: &Stat| {
+            (seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime, seen.st_mtime_nsec)
+                == (
+                    opened.1.st_dev,
+                    opened.1.st_ino,
+                    opened.1.st_size,
+                    opened.1.st_mtime,
+                    opened.1.st_mtime_nsec,
+                )
+        };
+        if !seen.is_some_and(is_same) {
+            return Err(place.stale());
+        }
+        Ok(Self::OnDisk { file: Box::new(Before::new(place, opened)?), place: place.clone() })
+    }
+
+    /// The content of a draft.
+    pub(super) fn draft(file: Option<File>, size: u64, charset: Option<Charset>) -> Self {
+        Self::Draft { file, size, charset }
+    }
+
+    /// Its bytes.
+    pub(super) fn bytes(&self) -> Bytes<'_> {
+        match self {
+            Self::OnDisk { file, .. } => file.bytes(),
+            Self::Draft { file: Some(file), size, .. } => Bytes::File(file, *size),
+            Self::Draft { file: None, .. } => Bytes::Memory(b""),
+        }
+    }
+
+    /// Its encoding.
+    ///
+    /// # Errors
+    /// `binary_file` where it is no text, `invalid_encoding` where no part of it can be changed alone.
+    pub(super) fn charset(&self) -> Result<Charset> {
+        match self {
+            Self::OnDisk { place, file } => file.charset_for_parts(place, ADVICE),
+            Self::Draft { charset, .. } => {
+                let charset = charset.unwrap_or(Charset::UTF8);
+                // The patch may have put a byte order mark there, or taken it away.
+                let mut scratch = Vec::new();
+                let bytes = self.bytes();
+                Ok(Charset::labelled(&charset.name(), bytes.read(0..4, &mut scratch)?).unwrap_or(charset))
+            }
+        }
+    }
+}
+
+/// Sets or clears the executable bit: whoever may read may execute, or nobody.
+pub(super) fn set_executable(file: &File, is_executable: bool) -> Result<(), Errno> {
+    let mode = rustix::fs::fstat(file)?.st_mode;
+    let mode = if is_executable { mode | (mode & 0o444) >> 2 } else { mode & !0o111 };
+    rustix::fs::fchmod(file, Mode::from_raw_mode(mode))
+}

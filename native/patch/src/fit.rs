@@ -1,0 +1,223 @@
+//! All hunks of one file, fitted to its content.
+
+use super::diff::{FileDiff, Hunk, Tag};
+use super::nearest::nearest;
+use super::placing::{self, Misfit, shift, stated};
+use super::rewrite::{Before, Cut, rewrite};
+use super::search::{LineEnds, Place, Places, Search, Survey, Wanted};
+use super::verdict::{HunkVerdict, Problem};
+use beamai_base::{Reason, Result, ToolError};
+use beamai_files::placeholder;
+use beamai_text::{Bytes, Charset, Check, Unmappable};
+
+/// Hunks that are looked at closely when they do not fit.
+const EXPLAINED: usize = 5;
+
+/// Hunks as they fit, or do not.
+#[derive(Debug, Default)]
+pub(super) struct Fitted {
+    pub(super) hunks: Vec<HunkVerdict>,
+    /// What to exchange, in order; of use only when all hunks fit.
+    pub(super) cuts: Vec<Cut>,
+    pub(super) is_adapted: bool,
+}
+
+/// Fits the hunks of `diff` to a file.
+///
+/// # Errors
+/// Those of reading, and of `check`. A hunk that does not fit is no error.
+pub(super) fn fit(diff: &FileDiff, bytes: Bytes<'_>, charset: Charset, check: Check<'_>) -> Result<Fitted> {
+    let unmarked = Charset::labelled(&charset.name(), b"").filter(|_| names_mark(diff));
+    let charset = unmarked.unwrap_or(charset);
+    let (ends, has_no_returns) = line_ends(&diff.hunks);
+    let (found, survey) = search(diff, ends, &bytes, charset, check)?;
+    // Git shows the line ends of a file as they are, others may not have seen them.
+    let is_foreign = has_no_returns && survey.feeds == 0 && survey.returns > 0 && !diff.is_exact();
+    let file = Before { bytes, charset, survey, ends, is_foreign };
+    let placed = placing::place(diff, &found, &file.survey, charset.bom().len() as u64);
+    let mut fitting = Fitting { file, explained: 0, check, out: Fitted::default() };
+    for (hunk, place) in diff.hunks.iter().zip(&placed) {
+        fitting.take(hunk, place)?;
+    }
+    Ok(fitting.finish())
+}
+
+/// Whether the byte order mark is part of the first line, as git shows it, and not something aside from the lines.
+fn names_mark(diff: &FileDiff) -> bool {
+    diff.hunks.iter().any(|hunk| match hunk.old_lines().next() {
+        Some(first) => first.text.starts_with('\u{FEFF}'),
+        None => diff.is_exact() && stated(hunk) == Some(1),
+    })
+}
+
+/// How the hunks' lines are compared with the file's, and whether no line has a carriage return.
+fn line_ends(hunks: &[Hunk]) -> (LineEnds, bool) {
+    let lines = || hunks.iter().flat_map(|hunk| &hunk.lines);
+    let has_no_returns = !lines().any(|line| line.text.ends_with('\r'));
+    let has_all_returns = lines().all(|line| line.is_open || line.text.ends_with('\r'));
+    match has_no_returns || has_all_returns {
+        true => (LineEnds::Any, has_no_returns),
+        false => (LineEnds::Exact, false),
+    }
+}
+
+fn search(
+    diff: &FileDiff,
+    ends: LineEnds,
+    bytes: &Bytes<'_>,
+    charset: Charset,
+    check: Check<'_>,
+) -> Result<(Vec<Places>, Survey)> {
+    let wanted: Vec<Wanted<'_>> = diff
+        .hunks
+        .iter()
+        .map(|hunk| Wanted {
+            lines: hunk.old_lines().collect(),
+            stated: stated(hunk),
+            is_at_end: hunk.is_at_end(),
+        })
+        .collect();
+    let insertions = diff.hunks.iter().filter(|hunk| hunk.old_lines().next().is_none());
+    let starts: Vec<u64> = insertions.filter_map(stated).collect();
+    Search::new(charset, ends, &wanted, &starts).run(bytes, check)
+}
+
+struct Fitting<'a> {
+    file: Before<'a>,
+    /// Hunks that were explained closely.
+    explained: usize,
+    check: Check<'a>,
+    out: Fitted,
+}
+
+impl Fitting<'_> {
+    fn take(&mut self, hunk: &Hunk, place: &Result<Place, Misfit>) -> Result<()> {
+        (self.check)()?;
+        let (additions, deletions) = hunk.changes();
+        let mut verdict = HunkVerdict {
+            patch_line: hunk.line,
+            line: None,
+            new_line: None,
+            offset: None,
+            additions,
+            deletions,
+            note: note(hunk),
+            problem: None,
+        };
+        match place {
+            Ok(place) => self.apply(hunk, place, &mut verdict)?,
+            Err(misfit) => verdict.problem = Some(self.explain(hunk, misfit)?),
+        }
+        self.out.hunks.push(verdict);
+        Ok(())
+    }
+
+    fn apply(&mut self, hunk: &Hunk, place: &Place, verdict: &mut HunkVerdict) -> Result<()> {
+        if let Err(error) = refuse_placeholder(hunk) {
+            verdict.problem = Some(error.into());
+            return Ok(());
+        }
+        match rewrite(&self.file, hunk, place)? {
+            Ok(rewritten) => {
+                (verdict.line, verdict.offset) = (Some(place.line), shift(hunk, place.line));
+                self.out.cuts.extend(rewritten.cuts);
+                self.out.is_adapted |= rewritten.is_adapted;
+            }
+            Err(unmappable) => verdict.problem = Some(self.unheld(&unmappable).into()),
+        }
+        Ok(())
+    }
+
+    fn unheld(&self, unmappable: &Unmappable) -> ToolError {
+        let name = self.file.charset.name();
+        let message =
+            format!("the file is in {name}, which cannot hold {unmappable}; leave these characters out");
+        ToolError::new(Reason::InvalidEncoding, message)
+    }
+
+    fn explain(&mut self, hunk: &Hunk, misfit: &Misfit) -> Result<Problem> {
+        let error = match misfit {
+            Misfit::Absent => return self.absent(hunk),
+            Misfit::Unmappable(unmappable) => {
+                let name = self.file.charset.name();
+                let message =
+                    format!("its lines are not in the file, which is in {name} and cannot hold {unmappable}");
+                ToolError::new(Reason::NoMatch, message)
+            }
+            Misfit::Ambiguous(lines, total) => ambiguous(lines, *total),
+            Misfit::Placeless(why) => ToolError::new(Reason::Ambiguous, why.as_str()),
+            Misfit::Overlap(other) => {
+                let message =
+                    format!("it is about lines that hunk {other} is about, too; make one hunk of the two");
+                ToolError::new(Reason::InvalidArgument, message)
+            }
+        };
+        Ok(error.into())
+    }
+
+    fn absent(&mut self, hunk: &Hunk) -> Result<Problem> {
+        let what = match hunk.is_at_end() {
+            true => "its lines are not at the end of the file",
+            false => "its lines are not in the file",
+        };
+        self.explained += 1;
+        let (text, details) = match self.explained <= EXPLAINED {
+            true => nearest(&self.file, hunk, self.check)?,
+            false => (String::new(), serde_json::Map::new()),
+        };
+        let mut error = ToolError::new(Reason::NoMatch, format!("{what}{text}"));
+        error.details.extend(details);
+        Ok(error.into())
+    }
+
+    fn finish(mut self) -> Fitted {
+        self.out.cuts.sort_by_key(|cut| (cut.range.start, cut.range.end));
+        let mut order: Vec<usize> = (0..self.out.hunks.len()).collect();
+        order.sort_by_key(|at| self.out.hunks[*at].line);
+        let mut added = 0;
+        for at in order {
+            let hunk = &mut self.out.hunks[at];
+            hunk.new_line = hunk.line.map(|line| line.saturating_add_signed(added));
+            added += hunk.additions.cast_signed() - hunk.deletions.cast_signed();
+        }
+        self.out
+    }
+}
+
+/// Lines that stand for other lines must not take their place.
+fn refuse_placeholder(hunk: &Hunk) -> Result<()> {
+    let text = |tag: Tag| -> String {
+        let lines = hunk.lines.iter().filter(|line| line.tag == tag);
+        lines.flat_map(|line| [line.text.as_str(), "\n"]).collect()
+    };
+    let (old, new) = (text(Tag::Delete), text(Tag::Insert));
+    let (additions, deletions) = hunk.changes();
+    match new.len() < old.len() || additions < deletions {
+        true => placeholder::refuse("the file", &new, |line, _| Ok(old.matches(line).count())),
+        false => Ok(()),
+    }
+}
+
+fn ambiguous(lines: &[u64], total: u64) -> ToolError {
+    let named = lines.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+    let more = if total > lines.len() as u64 { ", …" } else { "" };
+    let message = format!(
+        "its lines are in {total} places of the file, at lines {named}{more}; give more lines of context, or the right \
+         line number in its header"
+    );
+    ToolError::new(Reason::Ambiguous, message).with("lines", lines).with("places", total)
+}
+
+/// What is wrong in a hunk's header.
+fn note(hunk: &Hunk) -> Option<String> {
+    let Some(stated) = hunk.stated else {
+        return Some("its header has no line numbers; it was placed by its lines".to_owned());
+    };
+    let (old, new) = hunk.counts();
+    hunk.is_recounted.then(|| {
+        format!(
+            "its header counts {} lines before and {} after; there are {old} and {new}",
+            stated.old.1, stated.new.1
+        )
+    })
+}

@@ -1,0 +1,147 @@
+//! Applying a unified diff: all of it or nothing.
+//!
+//! The text is parsed (`parser`), the files it names are found (`target`), its hunks are fitted to their contents
+//! (`fit`), all new contents are planned (`plan`), and only then do the files change, in one go.
+
+mod body;
+mod changes;
+mod content;
+mod diff;
+mod fit;
+pub mod fuzz;
+mod header;
+mod lines;
+mod name;
+mod nearest;
+mod parser;
+mod placing;
+mod plan;
+mod rewrite;
+mod search;
+mod slots;
+mod target;
+mod verdict;
+
+#[cfg(test)]
+mod tests;
+
+pub use target::PatchOperation;
+pub use verdict::{FileVerdict, HunkVerdict, Patched, Problem};
+
+use beamai_tool::{CallContext, Stop, Operation, Seen, Pace, Traits};
+use beamai_base::{Reason, Result, ToolError};
+use beamai_policy::Need;
+use beamai_workspace::lock_all;
+use diff::FileDiff;
+use plan::Plan;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::sync::{Arc, OnceLock};
+use target::Target;
+
+/// Applies a unified diff to files of the workspace.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub struct FilePatch {
+    /// A unified diff of one or more files, as git diff or diff -u write it: "--- a/path", "+++ b/path", then hunks
+    /// that begin with "@@ -10,7 +10,8 @@" and whose lines begin with " " (as it is in the file), "-" or "+". Paths are
+    /// relative to the workspace. /dev/null as the old or new name makes or deletes a file; "rename from" and "rename
+    /// to" after "diff --git" rename one. Lines with " " and "-" must be exactly those of the file. Line numbers may be
+    /// wrong where these lines tell the place; three lines of context on each side usually do.
+    pub patch: String,
+    /// Whether to check only, and to change nothing. The answer is the same otherwise.
+    #[serde(default)]
+    pub dry_run: bool,
+    #[serde(skip)]
+    #[schemars(skip)]
+    understood: OnceLock<Result<Arc<Understood>>>,
+}
+
+/// A patch and the files that it is about, as the policy has judged them.
+#[derive(Debug)]
+struct Understood {
+    files: Vec<FileDiff>,
+    targets: Vec<Target>,
+}
+
+/// Open files that a changed file may need until all are changed.
+const HANDLES: u64 = 4;
+/// Most files of a patch, however many files may be open.
+const MOST_FILES: u64 = 20_000;
+
+impl FilePatch {
+    fn understood(&self, cx: &CallContext) -> Result<Arc<Understood>> {
+        let understand = || {
+            let files = parser::parse(&self.patch)?;
+            refuse_too_many(files.len())?;
+            let targets = target::resolve(&files, &cx.workspace, &|| cx.check())?;
+            Ok(Arc::new(Understood { files, targets }))
+        };
+        self.understood.get_or_init(understand).clone()
+    }
+}
+
+impl Operation for FilePatch {
+    type Output = Patched;
+    const TRAITS: Traits = Traits { pace: Pace::Long, ..Traits::WRITES };
+    const RULE: &'static str = "Edit";
+    const SEES_FILES: bool = true;
+    const CHANGES_SEVERAL_FILES: bool = true;
+
+    fn need(&self, cx: &CallContext) -> Result<Need> {
+        let mut needs = target::needs(&self.understood(cx)?.targets);
+        Ok(needs.swap_remove(0))
+    }
+
+    fn more_needs(&self, cx: &CallContext) -> Result<Vec<Need>> {
+        Ok(target::needs(&self.understood(cx)?.targets).split_off(1))
+    }
+
+    fn run(self, cx: &CallContext) -> Result<Patched, Stop> {
+        let understood = self.understood(cx)?;
+        let (files, targets) = (&understood.files, &understood.targets);
+        let spots = targets.iter().flat_map(|target| target.from.iter().chain(&target.to));
+        let places: Vec<_> = spots.map(|spot| &spot.place).collect();
+        let _guards = lock_all(&places, || cx.check())?;
+        let (mut plan, files) = Plan::new(files, targets, cx)?;
+        if let Some(failure) = verdict::failure(&files) {
+            return Err(failure.into());
+        }
+        let changes = plan.changes()?;
+        cx.check()?;
+        if !self.dry_run {
+            changes.commit()?;
+            take_note(&cx.seen, targets, &files);
+        }
+        Ok(Patched { applied: !self.dry_run, files })
+    }
+}
+
+/// The session knows what it has made of the files.
+fn take_note(seen: &Seen, targets: &[Target], files: &[FileVerdict]) {
+    if !seen.is_on() {
+        return;
+    }
+    let leaves = |target: &&Target| target.operation != PatchOperation::Copied;
+    targets
+        .iter()
+        .filter(leaves)
+        .filter_map(|target| target.from.as_ref())
+        .for_each(|from| seen.forget(&from.place));
+    for (target, file) in targets.iter().zip(files) {
+        if let Some(to) = &target.to {
+            seen.wrote(&to.place, file.hash.as_deref().and_then(|hash| blake3::Hash::from_hex(hash).ok()));
+        }
+    }
+}
+
+/// Refuses a patch that would leave the process without open files.
+fn refuse_too_many(files: usize) -> Result<()> {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX);
+    let most = MOST_FILES.min(limit / 2 / HANDLES);
+    if files as u64 <= most {
+        return Ok(());
+    }
+    let message =
+        format!("the patch is about {files} files; no more than {most} can be changed at once, so split it");
+    Err(ToolError::new(Reason::TooLarge, message))
+}

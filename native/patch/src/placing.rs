@@ -1,0 +1,265 @@
+//! Which of the places where a hunk could be is the one that is meant.
+//!
+//! The lines must be there exactly. The line that the header states is believed where the lines are there too, and
+//! so is the distance by which a neighbouring hunk, which can be in one place only, has moved. Where these leave a
+//! choice, the hunk is not applied.
+
+use super::diff::{FileDiff, Hunk};
+use super::search::{Place, Places, Survey};
+use beamai_text::Unmappable;
+
+/// Lines that are named when there are several.
+const NAMED: usize = 20;
+
+/// Why a hunk has no place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Misfit {
+    /// Its old lines are nowhere.
+    Absent,
+    /// They cannot be anywhere: the file's encoding does not have such characters.
+    Unmappable(Unmappable),
+    /// They are in several places; the first lines of those, and how many there are.
+    Ambiguous(Vec<u64>, u64),
+    /// It has no old lines, and what else there is does not tell.
+    Placeless(String),
+    /// It would change lines that another hunk, by its number, is about too.
+    Overlap(usize),
+}
+
+/// Finds the place of each hunk. `start_of` tells where lines begin that hunks without old lines may name.
+pub(super) fn place(
+    diff: &FileDiff,
+    found: &[Places],
+    survey: &Survey,
+    top: u64,
+) -> Vec<Result<Place, Misfit>> {
+    let is_known = diff.is_exact();
+    let anchors = Anchors::new(diff.hunks.iter().zip(found).map(|(hunk, found)| anchor(hunk, found)));
+    let mut placed: Vec<Result<Place, Misfit>> = Vec::with_capacity(found.len());
+    for (at, (hunk, places)) in diff.hunks.iter().zip(found).enumerate() {
+        placed.push(match hunk.old_lines().next() {
+            Some(_) => choose(hunk, places, &anchors.beside(at)),
+            None => Insertion { hunk, survey, top, is_known, anchors: &anchors }.place(),
+        });
+    }
+    refuse_overlaps(diff, &mut placed);
+    placed
+}
+
+/// A hunk that can be in one place only: its line, the line after it, and how far that is from the stated one.
+#[derive(Debug, Clone)]
+struct Anchor {
+    lines: std::ops::Range<u64>,
+    shift: Option<i64>,
+}
+
+/// The anchors beside each hunk.
+struct Anchors {
+    before: Vec<Option<Anchor>>,
+    after: Vec<Option<Anchor>>,
+    /// Whether any of them is not on the stated line.
+    have_moved: bool,
+}
+
+/// The nearest anchors before and after a hunk.
+struct Beside<'a> {
+    before: Option<&'a Anchor>,
+    after: Option<&'a Anchor>,
+}
+
+impl Anchors {
+    fn new(each: impl Iterator<Item = Option<Anchor>>) -> Self {
+        let each: Vec<Option<Anchor>> = each.collect();
+        let has_moved = |anchor: &Anchor| anchor.shift.is_some_and(|shift| shift != 0);
+        let mut after = latest(each.iter().rev());
+        after.reverse();
+        Self { before: latest(each.iter()), after, have_moved: each.iter().flatten().any(has_moved) }
+    }
+
+    fn beside(&self, at: usize) -> Beside<'_> {
+        Beside { before: self.before[at].as_ref(), after: self.after[at].as_ref() }
+    }
+}
+
+/// For each, the one that came last before it.
+fn latest<'a>(each: impl Iterator<Item = &'a Option<Anchor>>) -> Vec<Option<Anchor>> {
+    let next = |last: &mut Option<Anchor>, anchor: &Option<Anchor>| {
+        let before = last.clone();
+        if anchor.is_some() {
+            last.clone_from(anchor);
+        }
+        Some(before)
+    };
+    each.scan(None, next).collect()
+}
+
+fn anchor(hunk: &Hunk, found: &Places) -> Option<Anchor> {
+    let place = found.near.front().filter(|_| found.total == 1)?;
+    Some(Anchor { lines: place.line..place.line + hunk.counts().0, shift: shift(hunk, place.line) })
+}
+
+/// How many lines after the stated one a line is.
+pub(super) fn shift(hunk: &Hunk, line: u64) -> Option<i64> {
+    let stated = stated(hunk)?;
+    Some(line.cast_signed() - stated.cast_signed())
+}
+
+/// The first line of the hunk by its header.
+pub(super) fn stated(hunk: &Hunk) -> Option<u64> {
+    hunk.stated.map(|stated| match hunk.old_lines().next() {
+        // An insertion comes after the line that is named.
+        None => stated.old.0 + 1,
+        Some(_) => stated.old.0.max(1),
+    })
+}
+
+fn choose(hunk: &Hunk, found: &Places, beside: &Beside<'_>) -> Result<Place, Misfit> {
+    if let Some(unmappable) = &found.unmappable {
+        return Err(Misfit::Unmappable(unmappable.clone()));
+    }
+    let only = |places: Vec<&Place>| match places.as_slice() {
+        [place] => Some((*place).clone()),
+        _ => None,
+    };
+    let hinted = hinted(hunk, found, beside);
+    if hinted.len() > 1 {
+        return Err(ambiguous(hinted.into_iter(), 0));
+    }
+    match found.total {
+        0 => Err(Misfit::Absent),
+        1 => found.near.front().cloned().ok_or(Misfit::Absent),
+        total => only(hinted)
+            .or_else(|| only(between(found, beside)))
+            .ok_or_else(|| ambiguous(found.near.iter(), total)),
+    }
+}
+
+fn ambiguous<'p>(places: impl Iterator<Item = &'p Place>, total: u64) -> Misfit {
+    let lines: Vec<u64> = places.take(NAMED).map(|place| place.line).collect();
+    let total = total.max(lines.len() as u64);
+    Misfit::Ambiguous(lines, total)
+}
+
+/// The places at the stated line, and at it as far off as neighbours are.
+fn hinted<'p>(hunk: &Hunk, found: &'p Places, beside: &Beside<'_>) -> Vec<&'p Place> {
+    let Some(stated) = stated(hunk) else { return vec![] };
+    let neighbour = |anchor: Option<&Anchor>| anchor.and_then(|anchor| anchor.shift).unwrap_or(0);
+    let shifts = [0, neighbour(beside.before), neighbour(beside.after)];
+    let lines = shifts.map(|shift| stated.saturating_add_signed(shift));
+    found.near.iter().filter(|place| lines.contains(&place.line)).collect()
+}
+
+/// The places between the hunks before and after.
+fn between<'p>(found: &'p Places, beside: &Beside<'_>) -> Vec<&'p Place> {
+    if found.total > found.near.len() as u64 {
+        return vec![];
+    }
+    let after = beside.before.map_or(0, |anchor| anchor.lines.end);
+    let before = beside.after.map_or(u64::MAX, |anchor| anchor.lines.start);
+    found.near.iter().filter(|place| place.line >= after && place.line < before).collect()
+}
+
+/// A hunk that only adds lines: it is where its header says, or nowhere.
+struct Insertion<'a> {
+    hunk: &'a Hunk,
+    survey: &'a Survey,
+    /// Where the file's first line begins.
+    top: u64,
+    is_known: bool,
+    anchors: &'a Anchors,
+}
+
+impl Insertion<'_> {
+    fn place(&self) -> Result<Place, Misfit> {
+        if self.survey.lines == 0 {
+            return Ok(Place { line: 1, range: self.top..self.top });
+        }
+        let line =
+            stated(self.hunk).ok_or("its header has no line numbers").and_then(|line| self.check(line));
+        let line = line.map_err(|why| {
+            Misfit::Placeless(format!(
+                "it has no line that is in the file already, and {why}; give lines of the file before and after as context"
+            ))
+        })?;
+        let start = match line {
+            1 => self.top,
+            line => self.survey.starts.get(&line).copied().unwrap_or(self.top),
+        };
+        Ok(Place { line, range: start..start })
+    }
+
+    fn check(&self, line: u64) -> Result<u64, &'static str> {
+        let is_end = line == self.survey.lines + 1;
+        match () {
+            () if self.hunk.stated.is_some_and(|stated| stated.old.1 != 0) => {
+                Err("its header counts lines that are")
+            }
+            () if line == 1 && !self.is_known => Err(
+                "its header, which begins with -0,0, is that of a new file, but the file exists and is not empty",
+            ),
+            () if line > self.survey.lines + 1 => Err("its header names a line beyond the end of the file"),
+            () if is_end && self.survey.is_open => {
+                Err("the last line of the file does not end with a newline")
+            }
+            () if !is_end && self.hunk.is_at_end() => {
+                Err("its last line ends the file, but it is not at the end")
+            }
+            () if self.anchors.have_moved => Err("other hunks are not on the lines that their headers name"),
+            () => Ok(line),
+        }
+    }
+}
+
+/// Hunks are about different lines.
+fn refuse_overlaps(diff: &FileDiff, placed: &mut [Result<Place, Misfit>]) {
+    let mut order: Vec<(u64, u64, usize)> = placed
+        .iter()
+        .enumerate()
+        .filter_map(|(at, place)| Some((place.as_ref().ok()?.line, diff.hunks[at].counts().0, at)))
+        .collect();
+    order.sort_by_key(|(line, _, at)| (*line, *at));
+    for pair in order.windows(2) {
+        let ((line, len, at), (next, _, other)) = (pair[0], pair[1]);
+        if next < line + len {
+            placed[at] = Err(Misfit::Overlap(other + 1));
+            placed[other] = Err(Misfit::Overlap(at + 1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn beside(anchors: &Anchors, at: usize) -> (Option<u64>, Option<u64>) {
+        let line = |anchor: Option<&Anchor>| anchor.map(|anchor| anchor.lines.start);
+        (line(anchors.beside(at).before), line(anchors.beside(at).after))
+    }
+
+    #[test]
+    fn the_nearest_anchors_are_on_either_side() {
+        let anchor = |line: u64, shift| Some(Anchor { lines: line..line + 1, shift: Some(shift) });
+        let anchors = Anchors::new([None, anchor(5, 0), None, None, anchor(9, 2), None].into_iter());
+        let all: Vec<_> = (0..6).map(|at| beside(&anchors, at)).collect();
+        let (five, nine) = (Some(5), Some(9));
+        assert_eq!(all, [(None, five), (None, nine), (five, nine), (five, nine), (five, None), (nine, None)]);
+        assert!(anchors.have_moved);
+        assert!(!Anchors::new([anchor(5, 0), None].into_iter()).have_moved);
+    }
+
+    #[test]
+    fn a_stated_line_is_where_the_old_lines_begin() {
+        use super::super::diff::{Line, Stated, Tag};
+        let hunk = |old, tag| Hunk {
+            line: 1,
+            stated: Some(Stated { old, new: (1, 1) }),
+            is_recounted: false,
+            lines: vec![Line { tag, text: String::new(), is_open: false }],
+        };
+        assert_eq!(stated(&hunk((4, 0), Tag::Insert)), Some(5));
+        assert_eq!(stated(&hunk((4, 1), Tag::Delete)), Some(4));
+        assert_eq!(stated(&hunk((0, 0), Tag::Delete)), Some(1));
+        let farthest = hunk((1 << 48, 0), Tag::Insert);
+        assert_eq!(shift(&farthest, 1), Some(-(1 << 48)));
+    }
+}

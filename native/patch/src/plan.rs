@@ -1,0 +1,326 @@
+//! All files of a patch, worked out before any of them changes.
+//!
+//! The plan keeps what stands at each path as far as the patch has come: the file on disk, a draft of its new content,
+//! or nothing. As with git, the parts of one diff are about the files as they are before it: a rename takes the
+//! content from before, and a path that one part leaves another may take. A part that comes back to a file that the
+//! patch has changed goes on from there.
+
+use super::content::{Content, set_executable};
+use super::diff::{Change, FileDiff, Tag};
+use super::fit::{Fitted, fit};
+use super::rewrite::Cut;
+use super::slots::{Now, Slots};
+use super::target::{PatchOperation, Target};
+use super::verdict::{FileVerdict, HunkVerdict};
+use beamai_tool::CallContext;
+use beamai_base::{ErrorKind, Reason, Result, ToolError};
+use beamai_files::missing;
+use beamai_text::{Bytes, Charset, splice, survey};
+use beamai_workspace::Replacement;
+
+/// The files of a patch while it is worked out.
+pub(super) struct Plan<'p> {
+    cx: &'p CallContext,
+    pub(super) slots: Slots<'p>,
+    pub(super) versions: Vec<Version<'p>>,
+    /// The diff of several in the patch that is being worked out.
+    series: Option<usize>,
+}
+
+/// A new content of a path.
+pub(super) struct Version<'p> {
+    /// Where it is; taken away when it is the last one of its path.
+    pub(super) replacement: Option<Replacement<'p>>,
+    size: u64,
+    charset: Option<Charset>,
+    /// The path whose file has the attributes that this one gets.
+    like: usize,
+    executable: Option<bool>,
+}
+
+/// What a part of the patch made of a file.
+#[derive(Default)]
+pub(super) struct Outcome {
+    hunks: Vec<HunkVerdict>,
+    charset: Option<Charset>,
+    hash: Option<blake3::Hash>,
+    is_adapted: bool,
+    breaks_link: bool,
+    problem: Option<ToolError>,
+}
+
+impl Drop for Plan<'_> {
+    fn drop(&mut self) {
+        // The last first, so that directories that were made for drafts are empty when their turn comes.
+        while self.versions.pop().is_some() {}
+    }
+}
+
+impl<'p> Plan<'p> {
+    /// Works out all parts of a patch, and says what becomes of each.
+    ///
+    /// # Errors
+    /// Those that end the call: cancelled, stale, no access. What is wrong with the patch is in the verdicts.
+    pub(super) fn new(
+        files: &'p [FileDiff],
+        targets: &'p [Target],
+        cx: &'p CallContext,
+    ) -> Result<(Self, Vec<FileVerdict>)> {
+        let mut plan = Self { cx, slots: Slots::default(), versions: vec![], series: None };
+        let mut verdicts = Vec::with_capacity(files.len());
+        for (diff, target) in files.iter().zip(targets) {
+            cx.check()?;
+            if plan.series != Some(diff.series) {
+                let own = files.iter().zip(targets).filter(|(other, _)| other.series == diff.series);
+                plan.slots.begin(own.map(|(_, target)| target));
+                plan.series = Some(diff.series);
+            }
+            let outcome = match plan.part(diff, target) {
+                Ok(outcome) => outcome,
+                Err(error) if is_of_patch(&error) => Outcome { problem: Some(error), ..Outcome::default() },
+                Err(error) => return Err(error.file(target.path())),
+            };
+            verdicts.push(verdict(diff, target, outcome));
+        }
+        Ok((plan, verdicts))
+    }
+
+    fn part(&mut self, diff: &'p FileDiff, target: &'p Target) -> Result<Outcome> {
+        let from = target.from.as_ref().map(|spot| self.slots.at(spot)).transpose()?;
+        let to = target.to.as_ref().map(|spot| self.slots.at(spot)).transpose()?;
+        match (target.operation, from, to) {
+            (PatchOperation::Created, _, Some(to)) => self.create(diff, to),
+            (PatchOperation::Updated, _, Some(to)) => self.update(diff, to),
+            (PatchOperation::Deleted, Some(from), _) => self.delete(diff, from),
+            (PatchOperation::Renamed, Some(from), Some(to)) => self.rename(diff, from, to),
+            (PatchOperation::Copied, Some(from), Some(to)) => self.copy(diff, from, to),
+            (operation, ..) => {
+                Err(ToolError::new(Reason::Crash, format!("a file to be {operation:?} has no path")))
+            }
+        }
+    }
+
+    fn create(&mut self, diff: &FileDiff, to: usize) -> Result<Outcome> {
+        self.slots.refuse_taken(to)?;
+        let mut text = String::new();
+        for line in diff.hunks.iter().flat_map(|hunk| &hunk.lines).filter(|line| line.tag == Tag::Insert) {
+            text.push_str(&line.text);
+            text.push_str(if line.is_open { "" } else { "\n" });
+        }
+        let cuts = [Cut { range: 0..0, with: text.into_bytes() }];
+        // A file that makes room for this one may be executable.
+        let (wanted, has_model) = (diff.executable == Some(true), self.slots[to].original.is_some());
+        let executable = (wanted || has_model).then_some(wanted);
+        let mut outcome =
+            Outcome { hunks: created(diff), charset: Some(Charset::UTF8), ..Outcome::default() };
+        self.make(to, to, &Bytes::Memory(b""), &cuts, executable, &mut outcome)?;
+        self.slots[to].arrive();
+        Ok(outcome)
+    }
+
+    fn update(&mut self, diff: &FileDiff, to: usize) -> Result<Outcome> {
+        self.derive(diff, to, self.slots[to].now, to)
+    }
+
+    fn delete(&mut self, diff: &FileDiff, from: usize) -> Result<Outcome> {
+        let source = self.slots[from].source(true)?;
+        let content = self.content(from, source)?;
+        self.expect_seen(from, source, &content)?;
+        let (mut outcome, fitted) = self.fit(diff, &content)?;
+        if !has_failed(&outcome) {
+            let rest = rest(&content, &fitted);
+            outcome.problem = (rest > 0).then(|| self.not_empty(from, rest, diff.hunks.is_empty()));
+        }
+        if !has_failed(&outcome) {
+            self.slots[from].leave(source);
+        }
+        Ok(outcome)
+    }
+
+    fn rename(&mut self, diff: &FileDiff, from: usize, to: usize) -> Result<Outcome> {
+        let source = self.slots[from].source(false)?;
+        self.slots.refuse_taken(to)?;
+        let outcome = match (source, diff.hunks.is_empty(), diff.executable) {
+            (Now::Original, true, None) => {
+                self.slots[to].now = Now::Moved(from);
+                Outcome::default()
+            }
+            _ => self.derive(diff, from, source, to)?,
+        };
+        if !has_failed(&outcome) {
+            self.slots[to].arrive();
+            self.slots[from].leave(source);
+        }
+        Ok(outcome)
+    }
+
+    fn copy(&mut self, diff: &FileDiff, from: usize, to: usize) -> Result<Outcome> {
+        self.slots.refuse_taken(to)?;
+        let outcome = self.derive(diff, from, self.slots[from].copied(), to)?;
+        if !has_failed(&outcome) {
+            self.slots[to].arrive();
+        }
+        Ok(outcome)
+    }
+
+    /// A file that begins with the content of another.
+    fn derive(&mut self, diff: &FileDiff, from: usize, source: Now, to: usize) -> Result<Outcome> {
+        let content = self.content(from, source)?;
+        if !matches!(diff.change, Change::Copy { .. }) {
+            self.expect_seen(from, source, &content)?;
+        }
+        let (mut outcome, fitted) = self.fit(diff, &content)?;
+        if !has_failed(&outcome) {
+            let (like, executable) = match source {
+                Now::Made(at) => (self.versions[at].like, self.versions[at].executable),
+                Now::Moved(other) => (other, None),
+                Now::Original | Now::Nothing => (from, None),
+            };
+            let executable = diff.executable.or(executable);
+            self.make(to, like, &content.bytes(), &fitted.cuts, executable, &mut outcome)?;
+        }
+        Ok(outcome)
+    }
+
+    fn not_empty(&self, from: usize, rest: u64, has_no_hunks: bool) -> ToolError {
+        let shown = self.slots[from].place.display();
+        let message = match has_no_hunks {
+            true => {
+                format!("the patch deletes {shown} without its lines; give all of them, each after a \"-\"")
+            }
+            false => format!(
+                "the patch deletes {shown}, but {rest} bytes of it would be left; give all its lines, each after a \"-\""
+            ),
+        };
+        ToolError::new(Reason::NoMatch, message)
+    }
+
+    /// The content of what stands, or stood, at a path.
+    pub(super) fn content(&self, slot: usize, now: Now) -> Result<Content> {
+        let on_disk = |at: usize| {
+            let slot = &self.slots[at];
+            Content::open(slot.place, slot.original.as_ref())
+        };
+        match now {
+            Now::Original => on_disk(slot),
+            Now::Moved(from) => on_disk(from),
+            Now::Made(at) => {
+                let version = &self.versions[at];
+                let draft = version.replacement.as_ref().map(Replacement::reader).transpose()?;
+                Ok(Content::draft(draft, version.size, version.charset))
+            }
+            Now::Nothing if self.slots[slot].original.is_some() => Err(self.slots[slot].is_gone()),
+            Now::Nothing => match missing::open(self.slots[slot].place) {
+                Ok(_) => Err(self.slots[slot].place.stale()),
+                Err(error) => Err(error),
+            },
+        }
+    }
+
+    /// Refuses a file on disk that is another one than the session has seen.
+    fn expect_seen(&self, slot: usize, now: Now, content: &Content) -> Result<()> {
+        if now != Now::Original {
+            return Ok(());
+        }
+        let check = || self.cx.check();
+        let actual = || Ok(survey(&content.bytes(), Charset::UTF8, &check)?.hash());
+        self.cx.seen.expect(self.slots[slot].place, actual)
+    }
+
+    /// Fits hunks to a content; without hunks it may be of any kind.
+    fn fit(&self, diff: &FileDiff, content: &Content) -> Result<(Outcome, Fitted)> {
+        if diff.hunks.is_empty() {
+            return Ok((Outcome::default(), Fitted::default()));
+        }
+        let charset = content.charset()?;
+        let fitted = fit(diff, content.bytes(), charset, &|| self.cx.check())?;
+        let hunks = fitted.hunks.clone();
+        let outcome =
+            Outcome { hunks, charset: Some(charset), is_adapted: fitted.is_adapted, ..Outcome::default() };
+        Ok((outcome, fitted))
+    }
+
+    /// Writes a new content of a path, with the attributes of the file at `like`.
+    pub(super) fn make(
+        &mut self,
+        to: usize,
+        like: usize,
+        bytes: &Bytes<'_>,
+        cuts: &[Cut],
+        executable: Option<bool>,
+        outcome: &mut Outcome,
+    ) -> Result<()> {
+        let (place, model) = (self.slots[to].place, &self.slots[like]);
+        let mut replacement = match like != to && model.original.is_some() {
+            true => place.replace_like(model.place)?,
+            false => place.replace()?,
+        };
+        let (hash, size) =
+            splice(bytes, cuts.iter().map(Cut::splice), replacement.file(), &|| self.cx.check())?;
+        if let Some(executable) = executable {
+            set_executable(replacement.file(), executable)
+                .map_err(|error| place.error("set the mode of", error))?;
+        }
+        outcome.hash = Some(hash);
+        outcome.breaks_link = replacement.breaks_link();
+        let charset = outcome.charset;
+        self.versions.push(Version { replacement: Some(replacement), size, charset, like, executable });
+        self.slots[to].now = Now::Made(self.versions.len() - 1);
+        Ok(())
+    }
+}
+
+/// Whether it is the patch, not the circumstances, that is wrong.
+fn is_of_patch(error: &ToolError) -> bool {
+    matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::NotFound)
+}
+
+fn has_failed(outcome: &Outcome) -> bool {
+    outcome.problem.is_some() || outcome.hunks.iter().any(|hunk| hunk.problem.is_some())
+}
+
+/// Bytes that are left of a content, a byte order mark aside.
+fn rest(content: &Content, fitted: &Fitted) -> u64 {
+    let mark = content.charset().map_or(0, |charset| charset.bom().len() as u64);
+    let gone: u64 = fitted.cuts.iter().map(|cut| cut.range.end - cut.range.start).sum();
+    let rest = content.bytes().len() - gone;
+    if rest == mark { 0 } else { rest }
+}
+
+fn created(diff: &FileDiff) -> Vec<HunkVerdict> {
+    let verdict = |hunk: &super::diff::Hunk| HunkVerdict {
+        patch_line: hunk.line,
+        line: Some(1),
+        new_line: Some(1),
+        offset: hunk.stated.map(|_| 0),
+        additions: hunk.changes().0,
+        deletions: 0,
+        note: None,
+        problem: None,
+    };
+    diff.hunks.iter().map(verdict).collect()
+}
+
+fn verdict(diff: &FileDiff, target: &Target, outcome: Outcome) -> FileVerdict {
+    let is_moved = matches!(target.operation, PatchOperation::Renamed | PatchOperation::Copied);
+    let old_path = target.from.as_ref().filter(|_| is_moved).map(|from| from.place.display());
+    let changes = diff.hunks.iter().map(super::diff::Hunk::changes);
+    let (additions, deletions) = changes.fold((0, 0), |sum, hunk| (sum.0 + hunk.0, sum.1 + hunk.1));
+    FileVerdict {
+        path: target.path(),
+        operation: target.operation,
+        old_path,
+        hunks: outcome.hunks,
+        additions,
+        deletions,
+        hash: outcome.hash.map(|hash| hash.to_hex().to_string()),
+        encoding: outcome.charset.map(Charset::name),
+        executable: diff
+            .executable
+            .filter(|executable| *executable || target.operation != PatchOperation::Created),
+        line_endings_adapted: outcome.is_adapted,
+        link_broken: outcome.breaks_link,
+        note: target.note.clone(),
+        problem: outcome.problem.map(Into::into),
+    }
+}

@@ -1,0 +1,406 @@
+//! Where in a file the old lines of hunks are, found for all hunks in one pass.
+//!
+//! Lines become symbols, and each hunk's old lines a word of symbols that is looked for as Knuth, Morris and Pratt
+//! did: a line of the file is looked at once, and nothing but the patch and the places found is held in memory.
+
+use super::diff::Line;
+use super::lines::{End, FileLine, each_line, without_return};
+use beamai_base::Result;
+use beamai_text::{Bytes, Charset, Check, Unmappable};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::ops::Range;
+
+/// Places of a hunk that are remembered on either side of the stated line, and how many of all hunks together: a
+/// small patch with many hunks would otherwise fill the memory. A few of each are always remembered.
+const REMEMBERED: usize = 500;
+const REMEMBERED_IN_ALL: usize = 1 << 17;
+const REMEMBERED_AT_LEAST: usize = 16;
+
+/// Lines of the file where all old lines of a hunk are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Number of the first line.
+    pub(super) line: u64,
+    /// Their bytes, with line ends.
+    pub(super) range: Range<u64>,
+}
+
+/// The places of a hunk.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    /// Those nearest to the stated line, in order.
+    pub(super) near: VecDeque<Place>,
+    /// How many there are.
+    pub(super) total: u64,
+    /// Characters of the old lines that the file's encoding cannot hold.
+    pub(super) unmappable: Option<Unmappable>,
+}
+
+/// What a pass tells of the file as a whole.
+#[derive(Debug, Default)]
+pub(super) struct Survey {
+    pub(super) lines: u64,
+    /// How many lines end with LF alone, and how many with CR LF.
+    pub(super) feeds: u64,
+    pub(super) returns: u64,
+    /// Whether the last line has no end.
+    pub(super) is_open: bool,
+    /// Where the lines begin that were asked for.
+    pub(super) starts: BTreeMap<u64, u64>,
+}
+
+/// What is looked for.
+pub(super) struct Wanted<'h> {
+    pub(super) lines: Vec<&'h Line>,
+    /// The line where it should be.
+    pub(super) stated: Option<u64>,
+    /// Whether it must reach to the end of the file.
+    pub(super) is_at_end: bool,
+}
+
+/// How lines are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LineEnds {
+    /// As they are.
+    Exact,
+    /// Whatever they end with: the hunks all have the same line ends, and may mean those of the file.
+    Any,
+}
+
+/// A search under way.
+pub(super) struct Search {
+    charset: Charset,
+    ends: LineEnds,
+    symbols: Symbols,
+    tracks: Vec<Track>,
+    /// The tracks that begin with a symbol.
+    beginning_with: Vec<Vec<usize>>,
+    /// Tracks that have found a part.
+    active: Vec<usize>,
+    /// Where the last lines begin.
+    recent: VecDeque<u64>,
+    survey: Survey,
+}
+
+type Symbol = u32;
+
+struct Symbols {
+    by_bytes: HashMap<Vec<u8>, Symbol>,
+    /// For encodings in which a text has several forms.
+    by_text: HashMap<String, Symbol>,
+    longest: u64,
+}
+
+struct Track {
+    word: Vec<Symbol>,
+    /// For each prefix, the length of the longest shorter one that it ends with.
+    fallback: Vec<usize>,
+    matched: usize,
+    stated: Option<u64>,
+    is_at_end: bool,
+    /// Whether the last line must have no end.
+    is_open: bool,
+    /// Places that are remembered on either side of the stated line.
+    most: usize,
+    /// How many of the places found are before the stated line.
+    before: usize,
+    found: Places,
+}
+
+impl Search {
+    /// Prepares to look for each of `wanted` in a file of that encoding, and to tell where the lines `starts` begin.
+    pub(super) fn new(charset: Charset, ends: LineEnds, wanted: &[Wanted<'_>], starts: &[u64]) -> Self {
+        let mut search = Self {
+            charset,
+            ends,
+            symbols: Symbols { by_bytes: HashMap::new(), by_text: HashMap::new(), longest: 0 },
+            tracks: Vec::with_capacity(wanted.len()),
+            beginning_with: vec![],
+            active: vec![],
+            recent: VecDeque::new(),
+            survey: Survey {
+                starts: starts.iter().map(|line| (*line, u64::MAX)).collect(),
+                ..Survey::default()
+            },
+        };
+        let most = REMEMBERED_IN_ALL / wanted.len().max(1);
+        for wanted in wanted {
+            search.add(wanted, most.clamp(REMEMBERED_AT_LEAST, REMEMBERED));
+        }
+        search
+    }
+
+    fn add(&mut self, wanted: &Wanted<'_>, most: usize) {
+        let mut word = Vec::with_capacity(wanted.lines.len());
+        let mut found = Places::default();
+        for line in &wanted.lines {
+            let text = match self.ends {
+                LineEnds::Any => line.text.strip_suffix('\r').unwrap_or(&line.text),
+                LineEnds::Exact => &line.text,
+            };
+            match self.symbols.intern(self.charset, text) {
+                Ok(symbol) => word.push(symbol),
+                Err(unmappable) => found.unmappable = Some(unmappable),
+            }
+        }
+        if found.unmappable.is_some() {
+            word.clear();
+        }
+        if let Some(first) = word.first() {
+            let at = *first as usize;
+            self.beginning_with.resize_with(self.beginning_with.len().max(at + 1), Vec::new);
+            self.beginning_with[at].push(self.tracks.len());
+        }
+        self.tracks.push(Track {
+            fallback: fallback(&word),
+            word,
+            matched: 0,
+            stated: wanted.stated,
+            is_at_end: wanted.is_at_end,
+            is_open: wanted.lines.last().is_some_and(|line| line.is_open),
+            most,
+            before: 0,
+            found,
+        });
+    }
+
+    /// Looks through the file.
+    ///
+    /// # Errors
+    /// Those of reading, and of `check`.
+    pub(super) fn run(mut self, bytes: &Bytes<'_>, check: Check<'_>) -> Result<(Vec<Places>, Survey)> {
+        let (charset, longest) = (self.charset, self.symbols.longest);
+        let held = self.tracks.iter().map(|track| track.word.len()).max().unwrap_or(0);
+        each_line(bytes, charset, longest, check, |line| {
+            if self.survey.lines.is_multiple_of(4096) {
+                check()?;
+            }
+            self.line(&line, held);
+            Ok(())
+        })?;
+        for start in self.survey.starts.values_mut().filter(|start| **start == u64::MAX) {
+            *start = bytes.len();
+        }
+        let lines = self.survey.lines;
+        Ok((self.tracks.into_iter().map(|track| track.finish(lines)).collect(), self.survey))
+    }
+
+    fn line(&mut self, line: &FileLine<'_>, held: usize) {
+        self.survey.take(line);
+        self.recent.push_back(line.range.start);
+        if self.recent.len() > held {
+            self.recent.pop_front();
+        }
+        let symbol = line.body.and_then(|body| self.symbols.of(self.charset, self.ends, body));
+        let Some(symbol) = symbol else {
+            self.active.drain(..).for_each(|at| self.tracks[at].matched = 0);
+            return;
+        };
+        let mut active = std::mem::take(&mut self.active);
+        // Those that have begun are in the list already.
+        let begin = self.beginning_with.get(symbol as usize).into_iter().flatten().copied();
+        let begin: Vec<usize> = begin.filter(|at| self.tracks[*at].matched == 0).collect();
+        active.extend(begin);
+        active.retain(|at| self.advance(*at, symbol, line));
+        self.active = active;
+    }
+
+    /// Moves a track on; false when it is back at its beginning.
+    fn advance(&mut self, at: usize, symbol: Symbol, line: &FileLine<'_>) -> bool {
+        let track = &mut self.tracks[at];
+        if track.advance(symbol) {
+            let len = track.word.len();
+            let place = Place {
+                line: self.survey.lines + 1 - len as u64,
+                range: self.recent[self.recent.len() - len]..line.range.end,
+            };
+            let fits = (self.ends == LineEnds::Any || track.is_open || line.end != End::Nothing)
+                && (!track.is_open || line.end == End::Nothing);
+            if fits {
+                track.take(place);
+            }
+            track.matched = track.fallback[len - 1];
+        }
+        track.matched > 0
+    }
+}
+
+impl Symbols {
+    fn intern(&mut self, charset: Charset, text: &str) -> Result<Symbol, Unmappable> {
+        let bytes = charset.encode(text)?;
+        let next = Symbol::try_from(self.by_bytes.len()).unwrap_or(Symbol::MAX);
+        let reach = if charset.is_ambiguous() { text.chars().count() * 4 } else { bytes.len() };
+        // A carriage return may follow.
+        self.longest = self.longest.max((reach + 2 * charset.unit()) as u64);
+        let symbol = *self.by_bytes.entry(bytes.into_owned()).or_insert(next);
+        if charset.is_ambiguous() {
+            self.by_text.insert(text.to_owned(), symbol);
+        }
+        Ok(symbol)
+    }
+
+    fn of(&self, charset: Charset, ends: LineEnds, body: &[u8]) -> Option<Symbol> {
+        let body = if ends == LineEnds::Any { without_return(charset, body) } else { body };
+        if body.len() as u64 > self.longest {
+            return None;
+        }
+        let known = self.by_bytes.get(body).copied();
+        if known.is_some() || !charset.is_ambiguous() || body.is_ascii() {
+            return known;
+        }
+        match charset.decode(body) {
+            (text, false) => self.by_text.get(text.as_ref()).copied(),
+            (_, true) => None,
+        }
+    }
+}
+
+impl Track {
+    /// Takes the next symbol; true when the word is complete.
+    fn advance(&mut self, symbol: Symbol) -> bool {
+        while self.matched > 0 && self.word[self.matched] != symbol {
+            self.matched = self.fallback[self.matched - 1];
+        }
+        self.matched += usize::from(self.word[self.matched] == symbol);
+        self.matched == self.word.len()
+    }
+
+    fn take(&mut self, place: Place) {
+        self.found.total += 1;
+        let is_before = self.stated.is_some_and(|stated| place.line < stated);
+        if self.is_at_end {
+            // Only the last can be the one.
+            self.found.near.clear();
+        } else if is_before {
+            self.before += 1;
+            if self.before > self.most {
+                self.before -= 1;
+                self.found.near.pop_front();
+            }
+        } else if self.found.near.len() - self.before >= self.most {
+            return;
+        }
+        self.found.near.push_back(place);
+    }
+
+    fn finish(mut self, lines: u64) -> Places {
+        if self.is_at_end {
+            let len = self.word.len() as u64;
+            self.found.near.retain(|place| place.line + len == lines + 1);
+            self.found.total = self.found.near.len() as u64;
+        }
+        self.found
+    }
+}
+
+impl Survey {
+    fn take(&mut self, line: &FileLine<'_>) {
+        self.lines += 1;
+        match line.end {
+            End::Feed => self.feeds += 1,
+            End::Return => self.returns += 1,
+            End::Nothing => self.is_open = true,
+        }
+        if let Some(start) = self.starts.get_mut(&self.lines) {
+            *start = line.range.start;
+        }
+    }
+
+    /// How most lines end.
+    pub(super) fn ending(&self) -> End {
+        if self.returns > self.feeds { End::Return } else { End::Feed }
+    }
+}
+
+fn fallback(word: &[Symbol]) -> Vec<usize> {
+    let mut table = vec![0; word.len()];
+    let mut len = 0;
+    for at in 1..word.len() {
+        while len > 0 && word[at] != word[len] {
+            len = table[len - 1];
+        }
+        len += usize::from(word[at] == word[len]);
+        table[at] = len;
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diff::Tag;
+    use proptest::prelude::*;
+
+    fn hunk_lines(text: &str) -> Vec<Line> {
+        let line = |text: &str| Line { tag: Tag::Context, text: text.to_owned(), is_open: false };
+        text.lines().map(line).collect()
+    }
+
+    fn places(charset: Charset, file: &[u8], wanted: &str, stated: Option<u64>) -> (Vec<u64>, u64) {
+        let lines = hunk_lines(wanted);
+        let wanted = Wanted { lines: lines.iter().collect(), stated, is_at_end: false };
+        let search = Search::new(charset, LineEnds::Any, &[wanted], &[]);
+        let (mut found, _) = search.run(&Bytes::Memory(file), &|| Ok(())).unwrap();
+        let found = found.remove(0);
+        for place in &found.near {
+            let text =
+                charset.decode(&file[place.range.start as usize..place.range.end as usize]).0.into_owned();
+            assert!(text.lines().eq(lines.iter().map(|line| line.text.as_str())), "{text:?}");
+        }
+        (found.near.iter().map(|place| place.line).collect(), found.total)
+    }
+
+    proptest! {
+        #[test]
+        fn all_places_are_found(file in "([ab]\n){0,30}[ab]?", wanted in "([ab]\n){1,4}") {
+            let lines: Vec<&str> = file.lines().collect();
+            let words: Vec<&str> = wanted.lines().collect();
+            let naive: Vec<u64> =
+                (0..lines.len()).filter(|at| lines[*at..].starts_with(&words)).map(|at| at as u64 + 1).collect();
+            let total = naive.len() as u64;
+            prop_assert_eq!(places(Charset::UTF8, file.as_bytes(), &wanted, None), (naive, total));
+        }
+    }
+
+    #[test]
+    fn the_places_nearest_to_the_stated_line_are_remembered() {
+        let file = "a\n".repeat(5000);
+        let (near, total) = places(Charset::UTF8, file.as_bytes(), "a\n", Some(2000));
+        assert_eq!((near[0], near[near.len() - 1], near.len(), total), (1500, 2499, 2 * REMEMBERED, 5000));
+        assert_eq!(places(Charset::UTF8, file.as_bytes(), "a\n", Some(9000)).0.len(), REMEMBERED);
+    }
+
+    #[test]
+    fn lines_are_found_in_any_encoding() {
+        for label in ["utf-8", "utf-16le", "utf-16be", "gbk", "shift_jis"] {
+            let charset = Charset::labelled(label, b"").unwrap();
+            let file = charset.encode("一\r\n二 abc\n一\n二 abc\n\n").unwrap();
+            assert_eq!(places(charset, &file, "一\n二 abc", None).0, [1, 3], "{label}");
+        }
+        // Two byte pairs are the same Roman numeral.
+        let charset = Charset::labelled("shift_jis", b"").unwrap();
+        assert_eq!(places(charset, b"\x87\x54\n\xFA\x4A\n", "\u{2160}", None).0, [1, 2]);
+    }
+
+    #[test]
+    fn the_end_of_the_file_can_be_asked_for() {
+        let at_end = |file: &str, is_open| {
+            let lines = [Line { tag: Tag::Delete, text: "a".into(), is_open }];
+            let wanted = Wanted { lines: lines.iter().collect(), stated: None, is_at_end: true };
+            let search = Search::new(Charset::UTF8, LineEnds::Any, &[wanted], &[]);
+            let (found, _) = search.run(&Bytes::Memory(file.as_bytes()), &|| Ok(())).unwrap();
+            found[0].near.iter().map(|place| place.line).collect::<Vec<_>>()
+        };
+        assert_eq!(at_end("a\nb\na", true), [3]);
+        assert!(at_end("a\nb\na\n", true).is_empty() && at_end("a\nb\n", false).is_empty());
+        assert_eq!(at_end("a\nb\na\n", false), [3]);
+    }
+
+    #[test]
+    fn a_pass_tells_of_lines_and_their_ends() {
+        let search = Search::new(Charset::UTF8, LineEnds::Any, &[], &[1, 3, 9]);
+        let (_, survey) = search.run(&Bytes::Memory(b"a\r\nb\nc"), &|| Ok(())).unwrap();
+        assert_eq!((survey.lines, survey.feeds, survey.returns, survey.is_open), (3, 1, 1, true));
+        assert_eq!(survey.starts.into_iter().collect::<Vec<_>>(), [(1, 0), (3, 5), (9, 6)]);
+    }
+}

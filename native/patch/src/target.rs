@@ -1,0 +1,233 @@
+//! Which files of the workspace a patch is about, and what it needs leave for.
+
+use super::diff::{Change, FileDiff};
+use super::name::{self, Name};
+use beamai_base::{Reason, Result, ToolError};
+use beamai_policy::{FilePath, Need, Operand};
+use beamai_text::Check;
+use beamai_workspace::{Place, Workspace};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// What happens to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PatchOperation {
+    /// It did not exist before.
+    Created,
+    /// Its content or its mode changes.
+    Updated,
+    /// It does not exist afterwards.
+    Deleted,
+    /// It gets another path, and may change.
+    Renamed,
+    /// A copy of it is made, and may differ.
+    Copied,
+}
+
+/// A file as the patch means it.
+#[derive(Debug, Clone)]
+pub(super) struct Target {
+    pub(super) operation: PatchOperation,
+    /// The file that is deleted, renamed or copied.
+    pub(super) from: Option<Spot>,
+    /// The file that is there afterwards.
+    pub(super) to: Option<Spot>,
+    /// What should be known of how the names were understood.
+    pub(super) note: Option<String>,
+}
+
+/// A path of the patch.
+#[derive(Debug, Clone)]
+pub(super) struct Spot {
+    pub(super) place: Place,
+    /// The path with all links followed, which tells whether two names mean one file.
+    pub(super) path: String,
+}
+
+impl Spot {
+    /// The path as it is written, and as it leads.
+    fn names(&self) -> (&Path, &str) {
+        (self.place.relative(), &self.path)
+    }
+}
+
+impl Target {
+    /// The path as the result names it.
+    pub(super) fn path(&self) -> String {
+        self.to.as_ref().or(self.from.as_ref()).map(|spot| spot.place.display()).unwrap_or_default()
+    }
+}
+
+/// Finds the files of a patch.
+///
+/// # Errors
+/// `outside_workspace` and what else a path may be refused for; those of `check`.
+pub(super) fn resolve(files: &[FileDiff], workspace: &Workspace, check: Check<'_>) -> Result<Vec<Target>> {
+    let mut resolver = Resolver { workspace, made: BTreeSet::new() };
+    let mut resolve = |file: &FileDiff| {
+        check()?;
+        resolver.resolve(file).map_err(|error| error.with("line", file.line))
+    };
+    files.iter().map(&mut resolve).collect()
+}
+
+/// What these targets ask leave for: `Edit` of each file that is changed or goes, `Write` of each that is made.
+pub(super) fn needs(targets: &[Target]) -> Vec<Need> {
+    let mut needs: Vec<Need> = Vec::new();
+    // Two names of one file are two needs: rules are about paths as they are written, too.
+    let mut known: BTreeSet<(&str, &Path, &str)> = BTreeSet::new();
+    let mut made: BTreeSet<(&Path, &str)> = BTreeSet::new();
+    for target in targets {
+        let (from, to) = (target.from.as_ref(), target.to.as_ref());
+        let source = from.map(|from| match target.operation {
+            PatchOperation::Copied => ("Read", from),
+            _ => ("Edit", from),
+        });
+        let result = to.and_then(|to| match target.operation {
+            PatchOperation::Updated if made.contains(&to.names()) => None,
+            PatchOperation::Updated => Some(("Edit", to)),
+            _ => Some(("Write", to)),
+        });
+        if target.operation != PatchOperation::Updated {
+            made.extend(to.map(Spot::names));
+        }
+        for (rule, spot) in source.into_iter().chain(result) {
+            let (written, path) = spot.names();
+            if known.insert((rule, written, path)) {
+                needs.push(need(rule, spot));
+            }
+        }
+    }
+    needs
+}
+
+fn need(rule: &'static str, spot: &Spot) -> Need {
+    // Answers quote the files, so every change discloses, too.
+    let touches: &'static [&'static str] = match rule {
+        "Edit" => &["Write", "Read"],
+        "Write" => &["Edit", "Read"],
+        _ => &[],
+    };
+    let operand =
+        Operand::File(FilePath { path: spot.path.clone(), written: spot.place.display(), is_tree: false });
+    Need { rule: rule.to_owned(), touches, allowed_by: &[], is_safe: rule == "Read", operand }
+}
+
+struct Resolver<'a> {
+    workspace: &'a Workspace,
+    /// Paths that earlier parts of the patch make.
+    made: BTreeSet<String>,
+}
+
+impl Resolver<'_> {
+    fn resolve(&mut self, file: &FileDiff) -> Result<Target> {
+        let target = match &file.change {
+            Change::Update { old, new, is_known } => self.update(file, old, new, *is_known)?,
+            Change::Create(new) if new.is_bare => self.create(&new.text)?,
+            Change::Create(new) => self.create(without(&new.text, "b/"))?,
+            Change::Delete(old) => {
+                let from = match old.is_bare {
+                    true => self.spot(&old.text)?,
+                    false => self.first(&[without(&old.text, "a/"), &old.text, without(&old.text, "b/")])?.1,
+                };
+                refuse_link(&from)?;
+                Target { operation: PatchOperation::Deleted, from: Some(from), to: None, note: None }
+            }
+            Change::Rename { old, new } => {
+                let target = self.pair(PatchOperation::Renamed, old, new)?;
+                target.from.as_ref().map_or(Ok(()), refuse_link)?;
+                target
+            }
+            Change::Copy { old, new } => self.pair(PatchOperation::Copied, old, new)?,
+        };
+        if target.operation != PatchOperation::Updated {
+            self.made.extend(target.to.as_ref().map(|to| to.path.clone()));
+        }
+        Ok(target)
+    }
+
+    fn create(&self, name: &str) -> Result<Target> {
+        let to = Some(self.spot(name)?);
+        Ok(Target { operation: PatchOperation::Created, from: None, to, note: None })
+    }
+
+    fn pair(&self, operation: PatchOperation, old: &str, new: &str) -> Result<Target> {
+        Ok(Target { operation, from: Some(self.spot(old)?), to: Some(self.spot(new)?), note: None })
+    }
+
+    fn update(&self, file: &FileDiff, old: &Name, new: &Name, is_known: bool) -> Result<Target> {
+        let names = names(old, new);
+        let (at, to) = self.first(&names)?;
+        let may_be_new = file.has_no_old_lines() && file.hunks.len() == 1 && !is_known;
+        if may_be_new && !self.exists(&to) {
+            return self.create(names[0]);
+        }
+        let is_other = common_tail(&old.text, &new.text).is_none() && names[at] == without(&old.text, "a/");
+        let note = (is_other && old.text != new.text).then(|| {
+            let other = &new.text;
+            format!("the patch names {other:?} too; nothing is renamed without \"rename from\" and \"rename to\" lines")
+        });
+        Ok(Target { operation: PatchOperation::Updated, from: None, to: Some(to), note })
+    }
+
+    /// The first name that a file has; where none has, the first of them.
+    fn first(&self, names: &[&str]) -> Result<(usize, Spot)> {
+        let mut spots = names.iter().map(|name| self.spot(name)).enumerate();
+        let (_, first) = spots.next().unwrap_or_else(|| (0, self.spot(".")));
+        if first.as_ref().is_ok_and(|first| self.exists(first)) {
+            return first.map(|first| (0, first));
+        }
+        let other = spots.filter_map(|(at, spot)| Some((at, spot.ok()?))).find(|(_, spot)| self.exists(spot));
+        other.map_or(first.map(|first| (0, first)), Ok)
+    }
+
+    fn exists(&self, spot: &Spot) -> bool {
+        self.made.contains(&spot.path) || spot.place.stat().is_ok()
+    }
+
+    fn spot(&self, name: &str) -> Result<Spot> {
+        let place = self.workspace.place(name)?;
+        Ok(Spot { path: place.destination()?, place })
+    }
+}
+
+/// The names that a changed file may have, the likeliest first.
+fn names<'n>(old: &'n Name, new: &'n Name) -> Vec<&'n str> {
+    let (old_text, new_text) = (old.text.as_str(), new.text.as_str());
+    if old.is_bare && new.is_bare && old == new {
+        return vec![new_text];
+    }
+    let mut names: Vec<&str> = name::tail_of_pair(old_text, new_text).into_iter().collect();
+    if old_text.starts_with("a/") && new_text.starts_with("b/") {
+        names.extend([without(new_text, "b/"), without(old_text, "a/")]);
+    }
+    names.extend([new_text, old_text]);
+    names.extend(common_tail(old_text, new_text).filter(|_| old_text != new_text));
+    names.extend([without(new_text, "b/"), without(old_text, "a/")]);
+    names
+}
+
+/// What two names have in common after the first directory of each.
+fn common_tail<'n>(old: &'n str, new: &str) -> Option<&'n str> {
+    name::tail(old).filter(|tail| name::tail(new) == Some(tail))
+}
+
+fn without<'n>(name: &'n str, prefix: &str) -> &'n str {
+    name.strip_prefix(prefix).filter(|rest| !rest.is_empty()).unwrap_or(name)
+}
+
+/// A link that is to go, with what it leads to or without, is no matter of text.
+fn refuse_link(spot: &Spot) -> Result<()> {
+    if !spot.place.is_link() {
+        return Ok(());
+    }
+    let shown = spot.place.display();
+    let message = format!(
+        "{shown} is a symbolic link to {}; patches remove and rename files only, use the shell for links",
+        spot.path
+    );
+    Err(ToolError::new(Reason::NotAFile, message).file(shown))
+}

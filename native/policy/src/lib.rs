@@ -1,0 +1,197 @@
+//! The one judge: may this call run, must somebody be asked, is it refused?
+//!
+//! Deny beats ask beats allow; what no rule names falls to the default mode. A rule is a tool's canonical name, perhaps
+//! with a pattern in parentheses: of a command, of a path, of an address, of a name. The judge never does anything: an
+//! operation says what it [`Need`]s, the policy answers with a [`Judgement`], and the engine acts on it.
+
+mod guard;
+mod mode;
+mod need;
+mod path;
+mod pattern;
+mod repository;
+mod rule;
+mod sealed;
+mod secret;
+pub mod secrets;
+mod shell;
+pub mod starts;
+mod text;
+mod url;
+mod verdict;
+mod way;
+mod words;
+
+pub use guard::ReadGuard;
+pub use mode::Mode;
+pub use need::{CommandLine, FETCH, FilePath, Need, Needs, Operand};
+pub use sealed::Sealed;
+pub use starts::{DeniedStarts, StartRules, StartVerdict};
+pub use text::{Examples, PolicyText, RuleText};
+pub use verdict::{Judgement, Verdict};
+pub use way::Way;
+
+use beamai_base::Result;
+use beamai_isolation::{Sandbox, SandboxSettings};
+use beamai_workspace::Workspace;
+use guard::FileGuard;
+use path::Roots;
+use pattern::Pattern;
+use rule::{Names, Rule};
+use secret::{Secrets, naming};
+use std::sync::Arc;
+
+/// A policy that has been checked.
+#[derive(Debug, Clone, Default)]
+pub struct Policy {
+    allow: Vec<Rule>,
+    ask: Vec<Rule>,
+    deny: Vec<Rule>,
+    default: Mode,
+    roots: Roots,
+    secrets: Secrets,
+    /// Whether a sandbox keeps commands from what rules about files deny, so that words need not tell.
+    is_enforced: bool,
+    denied_starts: DeniedStarts,
+}
+
+impl Policy {
+    /// Checks a policy's rules and their examples. `rules` are the canonical names, `rule_of` gives that of a built-in
+    /// tool.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a malformed rule, an example that it does not hold for, a name that looks like a slip,
+    /// and the name of a tool where its canonical name is meant.
+    pub fn new(
+        text: &PolicyText,
+        rules: &[&str],
+        rule_of: &dyn Fn(&str) -> Option<String>,
+        workspace: &Workspace,
+    ) -> Result<Self> {
+        let (names, roots) = (Names { rules, rule_of }, Roots::of(workspace));
+        let list = |texts: &[RuleText]| {
+            texts.iter().map(|text| Rule::new(&text.examples(), &names, &roots)).collect::<Result<_>>()
+        };
+        let text = text.whole(rules, rule_of)?;
+        let (allow, ask, deny): (Vec<Rule>, Vec<Rule>, Vec<Rule>) =
+            (list(&text.allow)?, list(&text.ask)?, list(&text.deny)?);
+        let denied_starts = DeniedStarts::by(&deny);
+        Ok(Self { allow, ask, deny, default: text.default, roots, denied_starts, ..Self::default() })
+    }
+
+    /// The policy of a host with this sandbox: what it does not show to commands is kept from tools, and what it holds
+    /// is not told from the words of commands.
+    #[must_use]
+    pub fn with_sandbox(self, sandbox: &SandboxSettings) -> Self {
+        let shown: Vec<String> = sandbox.readable.iter().chain(&sandbox.writable).cloned().collect();
+        let secrets = self.roots.secrets(&shown);
+        Self { secrets, is_enforced: sandbox.mode == Sandbox::Required, ..self }
+    }
+
+    /// Whether a call could be asked about at all, given whether its tool requires permission.
+    pub fn may_ask(&self, requires_permission: bool) -> bool {
+        !self.ask.is_empty()
+            || self.default == Mode::Ask
+            || (self.default == Mode::Auto && requires_permission)
+    }
+
+    /// What searches must leave out.
+    pub fn read_guard(&self) -> ReadGuard {
+        let patterns = |rules: &[Rule]| {
+            let rules = rules.iter().filter(|rule| rule.tool == "Read");
+            let pattern = |rule: &Rule| match &rule.pattern {
+                Some(Pattern::Path(pattern)) => Some(pattern.clone()),
+                _ => None,
+            };
+            rules.filter_map(pattern).collect()
+        };
+        let named = naming(&self.allow, |rule| rule.tool == "Read").cloned().collect();
+        let secrets = (self.secrets.clone(), named);
+        ReadGuard::new(patterns(&self.deny), patterns(&self.ask), secrets, self.roots.clone())
+    }
+
+    /// Has the answer to a call's needs hold for what the call opens through this workspace. `hidden` is what searches of
+    /// the call must leave out.
+    pub fn hold(
+        self: &Arc<Self>,
+        needs: &Needs,
+        hidden: &ReadGuard,
+        workspace: &Workspace,
+        is_approved: bool,
+    ) {
+        let rules = self.allow.iter().chain(&self.ask).chain(&self.deny);
+        let is_about_paths = |rule: &Rule| matches!(rule.pattern, Some(Pattern::Path(_)));
+        // What only reads, where no rule is about a path, may read whatever is opened.
+        let depends = is_approved || !hidden.is_open() || needs.iter().any(|need| !need.is_safe);
+        if depends || rules.into_iter().any(is_about_paths) {
+            workspace.set_guard(Arc::new(FileGuard::new(Arc::clone(self), needs, hidden.clone())));
+        }
+    }
+
+    /// What the sandbox must keep from programs.
+    pub fn sealed(&self) -> Sealed {
+        Sealed::by(&self.deny, &self.roots, self.denied_starts.clone())
+    }
+
+    /// What deny rules say of the starts of programs.
+    pub fn denied_starts(&self) -> &DeniedStarts {
+        &self.denied_starts
+    }
+
+    /// Answers several needs at once: the worst verdict, with the need that it is about.
+    pub fn judge_all<'n>(&self, needs: &'n Needs) -> (Judgement, &'n Need) {
+        let mut worst = (self.judge(&needs.first), &needs.first);
+        for need in &needs.more {
+            let judgement = self.judge(need);
+            if judgement.verdict.gravity() > worst.0.verdict.gravity() {
+                worst = (judgement, need);
+            }
+        }
+        worst
+    }
+
+    /// Answers a need.
+    pub fn judge(&self, need: &Need) -> Judgement {
+        match &need.operand {
+            Operand::Command(line) if need.rule == "Bash" => shell::judge(self, line),
+            _ => match self.secrets.refuse(need, &self.allow, &self.roots) {
+                Some(why) => Judgement::on(Verdict::Deny(None), "", Some(why)),
+                None => self.verdict(need).into(),
+            },
+        }
+    }
+
+    fn verdict(&self, need: &Need) -> Verdict {
+        let is_own = |rule: &Rule| rule.is_about(&need.rule);
+        let touches = |rule: &&Rule| {
+            (is_own(rule) || need.touches.contains(&&*rule.tool))
+                && rule.pattern.as_ref().is_none_or(|pattern| pattern.touches(&need.operand, &self.roots))
+        };
+        let covers = |rule: &&Rule| {
+            (is_own(rule) || need.allowed_by.contains(&&*rule.tool))
+                && pattern::covers_repository(rule, &need.operand)
+                && rule.pattern.as_ref().is_none_or(|pattern| pattern.covers(&need.operand, &self.roots))
+        };
+        let text = |rule: &Rule| Some(rule.text.clone());
+        if let Some(rule) = self.deny.iter().find(touches) {
+            Verdict::Deny(text(rule))
+        } else if let Some(rule) = self.ask.iter().find(touches) {
+            Verdict::Ask(text(rule))
+        } else if let Some(rule) = self.allow.iter().find(covers) {
+            Verdict::Allow(text(rule))
+        } else {
+            self.by_default(need)
+        }
+    }
+
+    fn by_default(&self, need: &Need) -> Verdict {
+        match (self.default, need.is_safe) {
+            (Mode::Allow, _) | (Mode::Auto, true) => Verdict::Allow(None),
+            (Mode::Ask, _) | (Mode::Auto, false) => Verdict::Ask(None),
+            (Mode::Deny, _) => Verdict::Deny(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,391 @@
+//! Patterns of paths, with the rules of ignore files.
+//!
+//! A pattern without a slash holds at any depth; one with a slash is relative to the workspace; `/…` is absolute and
+//! `~/…` in the home directory. What matches a directory matches all that is in it.
+
+use super::secret::Secrets;
+use beamai_bash_reader::Glyph;
+use beamai_workspace::{Workspace, decode_path};
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use std::path::{Component, Path, PathBuf};
+
+/// A compiled pattern.
+#[derive(Debug, Clone)]
+pub(super) struct PathPattern {
+    globs: GlobSet,
+    anchor: Anchor,
+    /// The pattern's characters, for comparing it with what is half known.
+    loose: Vec<Glyph>,
+    /// Where the one file or directory is that it names, if nothing in it is special.
+    place: Option<PathBuf>,
+    /// Of an absolute pattern, the directories before the first one that is not named.
+    start: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Anchor {
+    /// Any depth.
+    Nowhere,
+    Workspace,
+    Root,
+}
+
+/// Where paths begin.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Roots {
+    workspace: Option<Workspace>,
+    home: Option<PathBuf>,
+}
+
+impl Roots {
+    pub(super) fn of(workspace: &Workspace) -> Self {
+        let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+        Self { workspace: Some(workspace.clone()), home }
+    }
+
+    /// A path as a command in `directory` means it, without `.` and `..`: relative where it is in the workspace.
+    pub(super) fn meant(&self, directory: &Path, text: &str) -> PathBuf {
+        let path = match (text.strip_prefix("~/"), &self.home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ if text == "~" => self.home.clone().unwrap_or_else(|| "/".into()),
+            _ => directory.join(decode_path(text)),
+        };
+        let roots = self.workspace.iter().flat_map(Workspace::names);
+        let inside =
+            roots.into_iter().find_map(|root| clean(&path).strip_prefix(root).ok().map(Path::to_owned));
+        inside.unwrap_or_else(|| clean(&path))
+    }
+
+    /// The places of secrets in the workspace; `shown` are those that a sandbox shows.
+    pub(super) fn secrets(&self, shown: &[String]) -> Secrets {
+        self.workspace.as_ref().map_or_else(Secrets::default, |workspace| Secrets::within(workspace, shown))
+    }
+
+    /// Absolute path of the workspace.
+    pub(super) fn top(&self) -> Option<PathBuf> {
+        self.workspace.as_ref().map(|workspace| workspace.path().to_owned())
+    }
+
+    /// Where a path of the workspace leads; `None` where it leads out.
+    pub(super) fn lead(&self, path: &str) -> Option<PathBuf> {
+        match &self.workspace {
+            Some(workspace) => Some(decode_path(&workspace.place(path).ok()?.destination().ok()?)),
+            None => Some(decode_path(path)),
+        }
+    }
+
+    /// Where a path of the workspace leads when every link is followed; `None` where that is the same.
+    pub(super) fn resolved(&self, path: &Path) -> Option<PathBuf> {
+        let text = beamai_workspace::encode_path(path);
+        let resolved = self.workspace.as_ref()?.place(&text).ok()?.destination().ok()?;
+        let resolved = decode_path(&resolved);
+        (resolved != path).then_some(resolved)
+    }
+}
+
+/// Whether a path, once cleaned, is outside the workspace.
+pub(super) fn is_outside(path: &Path) -> bool {
+    path.is_absolute() || path.components().next() == Some(Component::ParentDir)
+}
+
+/// A path without `.` and, as far as it goes, without `..`.
+pub(super) fn clean(path: &Path) -> PathBuf {
+    let mut parts: Vec<Component<'_>> = Vec::new();
+    for part in path.components() {
+        match (part, parts.last()) {
+            (Component::CurDir, _) | (Component::ParentDir, Some(Component::RootDir)) => {}
+            (Component::ParentDir, Some(Component::Normal(_))) => _ = parts.pop(),
+            _ => parts.push(part),
+        }
+    }
+    parts.iter().collect()
+}
+
+impl PathPattern {
+    /// # Errors
+    /// What is wrong with it, as the end of a sentence.
+    pub(super) fn new(text: &str, roots: &Roots) -> Result<Self, String> {
+        check(text)?;
+        let home = roots.home.as_ref().and_then(|home| home.to_str());
+        let (anchor, body) = match text.strip_prefix("~/") {
+            Some(rest) => {
+                let home = home.ok_or("there is no home directory for ~/ to mean")?;
+                (Anchor::Root, format!("{}/{rest}", globset::escape(home.trim_end_matches('/'))))
+            }
+            None if text.starts_with('/') => (Anchor::Root, text.to_owned()),
+            None => relative(text),
+        };
+        let body = body.trim_end_matches('/');
+        let prefix = if anchor == Anchor::Nowhere { "**/" } else { "" };
+        let mut set = GlobSetBuilder::new();
+        for glob in [format!("{prefix}{body}"), format!("{prefix}{body}/**")] {
+            let glob = GlobBuilder::new(&glob).literal_separator(true).backslash_escape(true).build();
+            set.add(glob.map_err(|error| error.kind().to_string())?);
+        }
+        let globs = set.build().map_err(|error| error.to_string())?;
+        Ok(Self { globs, anchor, loose: loose(body), place: place(text, roots), start: start(body) })
+    }
+
+    /// Whether anything beneath a directory can match; the workspace is such a directory for every relative pattern.
+    pub(super) fn may_be_in(&self, directory: &Path) -> bool {
+        self.anchor != Anchor::Root || directory.starts_with(&self.start) || self.start.starts_with(directory)
+    }
+
+    /// Absolute path of the one file or directory that the pattern names; without a slash, at the workspace's top.
+    /// `None` for a pattern with something special in it, and for a directory that the workspace is in.
+    pub(super) fn place(&self) -> Option<&Path> {
+        self.place.as_deref()
+    }
+
+    /// Whether the pattern names, by its characters that stand for themselves, a path of the workspace or something in it.
+    pub(super) fn names_within(&self, path: &Path, roots: &Roots) -> bool {
+        let mut names = roots.workspace.iter().flat_map(Workspace::names);
+        let start = match self.anchor {
+            Anchor::Nowhere => None,
+            Anchor::Workspace | Anchor::Root => Some(&self.start),
+        };
+        names.any(|root| {
+            let path = root.join(path);
+            self.place.as_ref().is_some_and(|place| place.starts_with(&path))
+                || start.is_some_and(|start| root.join(start).starts_with(&path))
+        })
+    }
+
+    /// Whether the pattern matches a path, which is relative to the workspace where it is in it.
+    pub(super) fn matches(&self, path: &Path, roots: &Roots) -> bool {
+        match self.anchor {
+            Anchor::Root if path.is_absolute() => self.globs.is_match(path),
+            Anchor::Root => {
+                let names = roots.workspace.iter().flat_map(Workspace::names);
+                names.into_iter().any(|root| self.globs.is_match(root.join(path)))
+            }
+            Anchor::Nowhere => self.globs.is_match(path.strip_prefix("/").unwrap_or(path)),
+            Anchor::Workspace => path.is_relative() && self.globs.is_match(path),
+        }
+    }
+
+    /// Whether all that is below a directory matches, whatever it is called.
+    pub(super) fn covers(&self, directory: &Path, roots: &Roots) -> bool {
+        // No pattern names these; one that matches them matches everything.
+        ["\u{1}", "\u{1}\u{2}/\u{3}", "\u{1}/\u{2}/\u{4}.\u{5}"]
+            .iter()
+            .all(|name| self.matches(&clean(&directory.join(name)), roots))
+    }
+
+    /// Whether a text of which only some characters are known can be, or end in, a path that matches.
+    pub(super) fn may_match(&self, text: &[Glyph]) -> bool {
+        // Where a path with a fixed start begins, nothing but the way there can stand before it.
+        let roams = |before: &[Glyph]| {
+            self.anchor == Anchor::Nowhere
+                || matches!(before.first(), Some(Glyph::Is('/' | '~' | '.')))
+                || before.contains(&Glyph::Any)
+                || before.windows(2).any(|pair| pair == [Glyph::Is('.'); 2])
+        };
+        let begins = |at: usize| match at.checked_sub(1).map(|last| text[last]) {
+            None | Some(Glyph::Any | Glyph::Is('=' | '@' | ':')) => true,
+            Some(Glyph::Is('/')) => roams(&text[..at]),
+            Some(_) => false,
+        };
+        (0..text.len()).filter(|at| begins(*at)).take(64).any(|at| overlap(&text[at..], &self.loose))
+    }
+}
+
+/// Whether a part of a pattern stands for other names than itself.
+fn is_special(part: &str) -> bool {
+    part.contains(['*', '?', '[', ']', '{', '}', '\\'])
+}
+
+fn start(body: &str) -> PathBuf {
+    let parts = body.split_inclusive('/').take_while(|part| part.ends_with('/') && !is_special(part));
+    PathBuf::from(parts.collect::<String>())
+}
+
+fn place(text: &str, roots: &Roots) -> Option<PathBuf> {
+    let workspace = roots.workspace.as_ref()?.path();
+    // All that is in a directory is the directory.
+    let named = text.trim_start_matches("**/").trim_end_matches('/');
+    let named = named.trim_end_matches("/**").trim_end_matches("/*");
+    if named.is_empty() || is_special(named) {
+        return None;
+    }
+    let place = match named.strip_prefix("~/") {
+        Some(rest) => roots.home.as_ref()?.join(rest),
+        None => workspace.join(decode_path(named)),
+    };
+    let place = clean(&place);
+    (!workspace.starts_with(&place)).then_some(place)
+}
+
+fn check(text: &str) -> Result<(), String> {
+    if text.is_empty() {
+        return Err("the pattern is empty".into());
+    }
+    if text.starts_with('!') {
+        return Err("\"!\" turns nothing round here; put the rule into another list".into());
+    }
+    if text.split('/').any(|part| part == "..") {
+        return Err("\"..\" cannot be in a pattern; write the path that is meant".into());
+    }
+    if text.starts_with("domain:") {
+        return Err("domain: is for WebFetch".into());
+    }
+    if text.ends_with(":*") {
+        return Err("a prefix such as git:* is for Bash; for files write a glob such as src/**".into());
+    }
+    Ok(())
+}
+
+fn relative(text: &str) -> (Anchor, String) {
+    if let Some(rest) = text.strip_prefix("**/").filter(|rest| !rest.is_empty()) {
+        return (Anchor::Nowhere, rest.to_owned());
+    }
+    let (is_anchored, body) = match text.strip_prefix("./") {
+        Some(rest) => (true, rest),
+        None => (text.trim_end_matches('/').contains('/'), text),
+    };
+    (if is_anchored { Anchor::Workspace } else { Anchor::Nowhere }, body.to_owned())
+}
+
+/// The characters of a pattern. Whatever is special in it matches any text, and so does the way to where it begins.
+fn loose(body: &str) -> Vec<Glyph> {
+    let name = body.trim_end_matches("/**").trim_start_matches("**/");
+    let special = |char: char| "?[]{},\\!".contains(char);
+    let mut loose: Vec<Glyph> = name
+        .replace("**", "?")
+        .chars()
+        .map(|char| match char {
+            '*' => Glyph::Name,
+            char if special(char) => Glyph::Any,
+            char => Glyph::Is(char),
+        })
+        .collect();
+    loose.dedup_by(|a, b| a == b && *a == Glyph::Any);
+    loose
+}
+
+/// Whether two texts can be the same. The first may go on below a directory that the second names.
+fn overlap(a: &[Glyph], b: &[Glyph]) -> bool {
+    if a.len().saturating_mul(b.len()) > 1 << 22 {
+        return true;
+    }
+    let is_open = |glyph: &Glyph| !matches!(glyph, Glyph::Is(_));
+    let below = |rest: &[Glyph]| {
+        let named = rest.iter().take_while(|glyph| **glyph == Glyph::Name).count();
+        matches!(rest.get(named), None | Some(Glyph::Any | Glyph::Is('/')))
+    };
+    // Whether an open glyph can take up another one.
+    let takes = |open: Glyph, other: Glyph| open == Glyph::Any || other != Glyph::Is('/');
+    // row[j]: whether what is left of a from i on can be what is left of b from j on.
+    let mut row: Vec<bool> = (0..=b.len()).map(|j| b[j..].iter().all(is_open)).collect();
+    for i in (0..a.len()).rev() {
+        let mut next = vec![false; b.len() + 1];
+        next[b.len()] = below(&a[i..]);
+        for j in (0..b.len()).rev() {
+            next[j] = match (a[i], b[j]) {
+                (Glyph::Is(x), Glyph::Is(y)) => x == y && row[j + 1],
+                (Glyph::Is(_), open) => next[j + 1] || takes(open, a[i]) && row[j],
+                (open, Glyph::Is(_)) => row[j] || takes(open, b[j]) && next[j + 1],
+                (_, _) => row[j] || next[j + 1],
+            };
+        }
+        row = next;
+    }
+    row[0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matches(pattern: &str, path: &str) -> bool {
+        let dir = std::path::PathBuf::from(path);
+        PathPattern::new(pattern, &Roots::default()).unwrap().matches(&dir, &Roots::default())
+    }
+
+    #[test]
+    fn patterns_follow_the_rules_of_ignore_files() {
+        assert!(matches(".env", ".env") && matches(".env", "a/b/.env") && !matches(".env", ".env.x"));
+        assert!(matches(".env.*", "a/.env.local"));
+        assert!(matches("secrets/**", "secrets/a/b") && !matches("secrets/**", "x/secrets/a"));
+        assert!(matches("**/*.pem", "k.pem") && matches("**/*.pem", "a/k.pem"));
+        assert!(matches("**/*secret*", "a/my_secret.txt") && matches("**/*secret*", "a/secrets/plain.txt"));
+        assert!(matches("src/*.go", "src/a.go") && !matches("src/*.go", "src/a/b.go"));
+        assert!(matches("build", "a/build/x/y") && matches("build/", "build/x"));
+        assert!(matches("./top", "top") && !matches("./top", "a/top"));
+        assert!(matches("/etc/**", "/etc/passwd") && !matches("/etc/**", "etc/passwd"));
+    }
+
+    #[test]
+    fn what_a_pattern_names_literally_has_a_place() {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(dir.path()).unwrap();
+        let roots = Roots { workspace: Some(workspace.clone()), home: Some("/home/x".into()) };
+        let place = |text: &str| {
+            PathPattern::new(text, &roots).unwrap().place().map(|place| place.display().to_string())
+        };
+        let inside = |name: &str| Some(workspace.path().join(name).display().to_string());
+        assert_eq!(place(".env"), inside(".env"));
+        assert_eq!(place("**/.env"), inside(".env"));
+        assert_eq!(place("./secrets/**"), inside("secrets"));
+        assert_eq!(place("secrets/key"), inside("secrets/key"));
+        assert_eq!(place("~/.ssh/**"), Some("/home/x/.ssh".into()));
+        assert_eq!(place("~/.ssh/*"), Some("/home/x/.ssh".into()));
+        assert_eq!(place("/etc/passwd"), Some("/etc/passwd".into()));
+        for special in ["*.pem", "a/*/b", "[ab]", "**", "/**", "."] {
+            assert_eq!(place(special), None, "{special}");
+        }
+    }
+
+    #[test]
+    fn an_absolute_pattern_can_match_beneath_its_start_and_a_relative_one_anywhere() {
+        let may = |pattern: &str, directory: &str| {
+            PathPattern::new(pattern, &Roots::default()).unwrap().may_be_in(Path::new(directory))
+        };
+        assert!(may("/etc/**/*.key", "/etc") && may("/etc/**/*.key", "/etc/ssl") && may("/etc/*/x", "/"));
+        assert!(may("/**/*.key", "/ws") && !may("/etc/**/*.key", "/ws") && !may("/etcetera/*", "/etc"));
+        assert!(may("*.key", "/ws") && may("a/*.key", "/ws"));
+    }
+
+    #[test]
+    fn a_pattern_that_means_nothing_says_what_is_accepted() {
+        let fault = |text: &str| PathPattern::new(text, &Roots::default()).unwrap_err();
+        assert!(fault("").contains("empty"));
+        assert!(fault("!x").contains("another list"));
+        assert!(fault("../x").contains(".."));
+        assert!(fault("git:*").contains("glob"));
+        assert!(fault("domain:x").contains("WebFetch"));
+        assert!(fault("[a").contains("unclosed"));
+    }
+
+    #[test]
+    fn a_tree_is_covered_when_everything_in_it_matches() {
+        let covers = |pattern: &str, dir: &str| {
+            PathPattern::new(pattern, &Roots::default()).unwrap().covers(Path::new(dir), &Roots::default())
+        };
+        assert!(covers("src/**", "src") && covers("src/**", "src/a") && covers("**", "."));
+        assert!(!covers("src/**", ".") && !covers("**/*.rs", "src") && !covers("src/*", "."));
+    }
+
+    #[test]
+    fn half_known_texts_may_match() {
+        let may = |pattern: &str, text: &str| {
+            let glyph = |char| match char {
+                '*' => Glyph::Name,
+                '$' => Glyph::Any,
+                char => Glyph::Is(char),
+            };
+            let text: Vec<Glyph> = text.chars().map(glyph).collect();
+            PathPattern::new(pattern, &Roots::default()).unwrap().may_match(&text)
+        };
+        assert!(may("**/*.pem", "k.p*") && may("**/*.pem", "*") && may("secrets/**", "secr*/x"));
+        assert!(may("**/*.pem", "--file=k*") && may(".env", "*nv"));
+        assert!(
+            may("secrets/**", "s*/x")
+                && may("**/*.pem", "$")
+                && may("**/*.pem", "a/$")
+                && may("a/**/b", "a/x*/b")
+        );
+        assert!(may(".env", "*") && !may("secrets/**", "src/*"));
+        assert!(!may("**/*.pem", "k.txt") && !may("**/*.pem", "*.rs") && !may(".env", "a*b"));
+    }
+}

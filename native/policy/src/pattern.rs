@@ -1,0 +1,99 @@
+//! What a rule's pattern is, by the tool that it is for.
+
+use super::need::{FilePath, Operand};
+use super::path::{PathPattern, Roots, clean};
+use super::repository;
+use super::rule::Rule;
+use super::url::UrlPattern;
+use super::words::CommandPattern;
+use beamai_workspace::decode_path;
+use globset::{GlobBuilder, GlobMatcher};
+
+/// A compiled pattern.
+#[derive(Debug, Clone)]
+pub(super) enum Pattern {
+    Command(CommandPattern),
+    Path(PathPattern),
+    Url(UrlPattern),
+    /// A name, or the words of a search.
+    Text(GlobMatcher),
+}
+
+/// Which kind of pattern a tool takes; `None` where it takes none.
+fn kind(tool: &str) -> Option<&'static str> {
+    Some(match tool {
+        "Bash" => "a command: git status, git:*, or a glob",
+        "Read" | "Write" | "Edit" | "Glob" | "Grep" | "LSP" | "GitAdd" | "GitDiff" => {
+            "a path: .env, src/**, ~/x, or /x"
+        }
+        "WebFetch" => "domain:example.com or an address",
+        "WebSearch" => "the words of a search, as a glob",
+        "Skill" | "Task" => "a name, as a glob",
+        _ => return None,
+    })
+}
+
+impl Pattern {
+    /// The pattern of a rule for a tool.
+    ///
+    /// # Errors
+    /// What is wrong with it and what is accepted, as the end of a sentence.
+    pub(super) fn new(tool: &str, text: &str, roots: &Roots) -> Result<Self, String> {
+        let kind = kind(tool).ok_or_else(|| format!("{tool} takes no pattern; write {tool} alone"))?;
+        let pattern = match tool {
+            "Bash" => CommandPattern::new(text).map(Self::Command),
+            "WebFetch" => UrlPattern::new(text).map(Self::Url),
+            "WebSearch" | "Skill" | "Task" => name(text).map(Self::Text),
+            _ => PathPattern::new(text, roots).map(Self::Path),
+        };
+        pattern.map_err(|why| format!("{why} ({tool} takes {kind})"))
+    }
+
+    /// Whether the pattern means something of an operand: enough to ask or to refuse.
+    pub(super) fn touches(&self, operand: &Operand, roots: &Roots) -> bool {
+        match (self, operand) {
+            (Self::Path(pattern), Operand::File(file) | Operand::Project(file)) => {
+                let touches =
+                    |path| pattern.matches(path, roots) || file.is_tree && pattern.covers(path, roots);
+                paths(file).iter().any(|path| touches(path))
+            }
+            _ => self.covers(operand, roots),
+        }
+    }
+
+    /// Whether the pattern means all of an operand: enough to allow.
+    pub(super) fn covers(&self, operand: &Operand, roots: &Roots) -> bool {
+        match (self, operand) {
+            (Self::Path(pattern), Operand::File(file) | Operand::Project(file)) => {
+                paths(file).iter().all(|path| match file.is_tree {
+                    true => pattern.covers(path, roots),
+                    false => pattern.matches(path, roots),
+                })
+            }
+            (Self::Url(pattern), Operand::Url { url, .. }) => pattern.matches(url),
+            (Self::Text(glob), Operand::Name(text) | Operand::Query(text)) => glob.is_match(text),
+            _ => false,
+        }
+    }
+}
+
+/// Whether the rule may cover the operand as far as that is part of a repository's own files.
+pub(super) fn covers_repository(rule: &Rule, operand: &Operand) -> bool {
+    match operand {
+        Operand::File(file) => repository::covers_all(rule, &paths(file)),
+        _ => true,
+    }
+}
+
+/// The path as it was written and as it leads.
+fn paths(file: &FilePath) -> [std::path::PathBuf; 2] {
+    [clean(&decode_path(&file.written)), clean(&decode_path(&file.path))]
+}
+
+fn name(text: &str) -> Result<GlobMatcher, String> {
+    if text.is_empty() {
+        return Err("the pattern is empty".into());
+    }
+    let glob = GlobBuilder::new(text).literal_separator(false).build();
+    Ok(glob.map_err(|error| error.kind().to_string())?.compile_matcher())
+}

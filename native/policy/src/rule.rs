@@ -1,0 +1,193 @@
+//! One rule: a tool's canonical name, perhaps with a pattern.
+
+use super::need::{CommandLine, FilePath, Operand};
+use super::path::{PathPattern, Roots};
+use super::pattern::Pattern;
+use super::text::Examples;
+use super::words::{CommandPattern, Hold};
+use beamai_bash_reader::analyse;
+use beamai_base::{Reason, Result, ToolError, nearest};
+use std::sync::LazyLock;
+
+/// What names of servers' tools begin with.
+const SERVERS: &str = "mcp__";
+
+/// A rule that has been checked.
+#[derive(Debug, Clone)]
+pub(super) struct Rule {
+    /// As it is written.
+    pub(super) text: String,
+    /// The canonical name.
+    pub(super) tool: String,
+    /// What it is restricted to.
+    pub(super) pattern: Option<Pattern>,
+}
+
+/// The names that rules can be about.
+pub(super) struct Names<'a> {
+    /// Canonical names.
+    pub(super) rules: &'a [&'a str],
+    /// The canonical name of a tool.
+    pub(super) rule_of: &'a dyn Fn(&str) -> Option<String>,
+}
+
+/// A pattern that matches every file; it is a valid one.
+static EVERY_FILE: LazyLock<Option<PathPattern>> =
+    LazyLock::new(|| PathPattern::new("**", &Roots::default()).ok());
+
+impl Rule {
+    /// Reads a rule and tries its examples.
+    pub(super) fn new(text: &Examples, names: &Names<'_>, roots: &Roots) -> Result<Self> {
+        let rule = Self::parse(&text.rule, names, roots).map_err(|why| malformed(&text.rule, &why))?;
+        for (examples, wanted) in [(&text.matching, true), (&text.no_match, false)] {
+            for example in examples {
+                if rule.fits(example, roots) != wanted {
+                    let (does, should) =
+                        if wanted { ("does not match", "should") } else { ("matches", "should not") };
+                    let why = format!("it {does} its example {example:?}, which it {should}");
+                    return Err(malformed(&text.rule, &why));
+                }
+            }
+        }
+        Ok(rule)
+    }
+
+    fn parse(text: &str, names: &Names<'_>, roots: &Roots) -> Result<Self, String> {
+        let (tool, pattern) = split(text)?;
+        let is_canonical = names.rules.contains(&tool);
+        if !is_canonical {
+            check_name(tool, pattern.is_some(), names)?;
+        }
+        let pattern = pattern.map(|pattern| Pattern::new(tool, pattern, roots)).transpose()?;
+        Ok(Self { text: text.to_owned(), tool: tool.to_owned(), pattern })
+    }
+
+    /// The files that a rule for reading or changing files is about; without a pattern, every file.
+    pub(super) fn files(&self) -> Option<&PathPattern> {
+        match &self.pattern {
+            _ if !matches!(&*self.tool, "Read" | "Edit" | "Write") => None,
+            Some(Pattern::Path(pattern)) => Some(pattern),
+            Some(_) => None,
+            None => EVERY_FILE.as_ref(),
+        }
+    }
+
+    /// Whether the rule is about the operation of that name: its own, or that of any tool of the server that it names.
+    pub(super) fn is_about(&self, name: &str) -> bool {
+        self.tool == name
+            || server(&self.tool)
+                .is_some_and(|server| name.strip_prefix(server).is_some_and(|rest| rest.starts_with("__")))
+    }
+
+    /// The pattern of commands, of a rule for them.
+    pub(super) fn command(&self) -> Option<&CommandPattern> {
+        match &self.pattern {
+            Some(Pattern::Command(pattern)) if self.tool == "Bash" => Some(pattern),
+            _ => None,
+        }
+    }
+
+    /// Whether the rule holds for an example.
+    fn fits(&self, example: &str, roots: &Roots) -> bool {
+        match &self.pattern {
+            None => true,
+            Some(Pattern::Command(pattern)) => {
+                let found = analyse(example);
+                pattern.is_whole(example)
+                    || found.programs.iter().any(|program| {
+                        pattern.allows(program) || pattern.holds(&program.words) == Hold::Surely
+                    })
+            }
+            Some(pattern) => operands(example).iter().any(|operand| pattern.touches(operand, roots)),
+        }
+    }
+}
+
+/// The server that a rule names as a whole, `mcp__files` or `mcp__files__*`, with the prefix.
+fn server(rule: &str) -> Option<&str> {
+    let server = rule.strip_suffix("__*").unwrap_or(rule);
+    server
+        .strip_prefix(SERVERS)
+        .is_some_and(|name| !name.is_empty() && !name.contains("__"))
+        .then_some(server)
+}
+
+fn operands(example: &str) -> [Operand; 3] {
+    [
+        Operand::File(FilePath::plain(example)),
+        Operand::Name(example.to_owned()),
+        Operand::Url { action: super::FETCH.to_owned(), url: example.to_owned() },
+    ]
+}
+
+impl CommandLine {
+    /// A command by itself, in the workspace.
+    pub fn plain(command: &str) -> Self {
+        let (typed, command) = (command.to_owned(), command.to_owned());
+        Self { typed, command, variables: vec![], directory: ".".to_owned() }
+    }
+}
+
+fn malformed(rule: &str, why: &str) -> ToolError {
+    let message = format!("permission rule {rule:?} is not valid: {why}");
+    ToolError::new(Reason::InvalidArgument, message).with("rule", rule)
+}
+
+/// Name and pattern.
+fn split(text: &str) -> Result<(&str, Option<&str>), String> {
+    const SHAPE: &str = "write Tool or Tool(pattern), such as Read or Bash(git:*)";
+    let (tool, pattern) = match text.split_once('(') {
+        None if text.contains(')') => return Err(format!("a parenthesis closes that none opens; {SHAPE}")),
+        None => (text, None),
+        Some((tool, rest)) => match rest.strip_suffix(')') {
+            Some(pattern) => (tool, Some(pattern)),
+            None => return Err(format!("the parenthesis is not closed; {SHAPE}")),
+        },
+    };
+    let is_name = |char: char| !char.is_whitespace() && !char.is_control() && !"\"'`,;()".contains(char);
+    match !tool.is_empty() && tool.chars().all(is_name) {
+        true => Ok((tool, pattern)),
+        false => Err(SHAPE.to_owned()),
+    }
+}
+
+/// A name that is not canonical may be that of a host's own tool, unless it looks like a slip.
+fn check_name(tool: &str, has_pattern: bool, names: &Names<'_>) -> Result<(), String> {
+    if let Some(canonical) = (names.rule_of)(tool) {
+        return match canonical == tool {
+            true => Ok(()),
+            false => Err(format!("rules use canonical names; write {canonical}, which holds for {tool} too")),
+        };
+    }
+    if tool.starts_with(SERVERS) && tool.contains('*') && server(tool).is_none_or(|name| name.contains('*')) {
+        return Err(
+            "of servers, a rule names one tool, mcp__server__tool, or all of them, mcp__server__*".to_owned()
+        );
+    }
+    let same = names.rules.iter().find(|rule| rule.eq_ignore_ascii_case(tool));
+    let slip = names
+        .rules
+        .iter()
+        .find(|rule| tool.starts_with(|char: char| char.is_ascii_uppercase()) && is_slip(tool, rule));
+    if let Some(rule) = same.or(slip) {
+        return Err(format!("there is no tool {tool}; did you mean {rule}?"));
+    }
+    if has_pattern {
+        let near = nearest(tool, names.rules.iter().copied());
+        let names = if near.is_empty() { names.rules.join(", ") } else { near.join(", ") };
+        return Err(format!("{tool} takes no pattern: only built-in tools do; did you mean one of {names}?"));
+    }
+    Ok(())
+}
+
+/// Whether one slip of the pen lies between two words.
+fn is_slip(a: &str, b: &str) -> bool {
+    let (a, b): (Vec<char>, Vec<char>) =
+        (a.to_lowercase().chars().collect(), b.to_lowercase().chars().collect());
+    let start = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
+    let (a, b) = (&a[start..], &b[start..]);
+    let end = a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count();
+    let (a, b) = (&a[..a.len() - end], &b[..b.len() - end]);
+    matches!((a, b), ([], [_]) | ([_], []) | ([_], [_]))
+        || matches!((a, b), ([x, y], [v, w]) if x == w && y == v)
+}

@@ -1,0 +1,317 @@
+//! Where people and their tools keep secrets: keys, tokens, sessions, mail, histories.
+//!
+//! [`places`] names them all, whether they exist or not; [`present`] gives those that exist, without links, and what
+//! links in them lead to. Commands in the sandbox do not see what is present, and tools for files refuse [`all`].
+
+mod table;
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long what was found to be present is taken for the truth.
+const FRESH: Duration = Duration::from_secs(1);
+/// Most names that are read of a directory of secrets, for links that lead out of it.
+const NAMES: usize = 1_000;
+
+/// Secrets of the machine, and the places where its services listen.
+pub const OF_THE_MACHINE: [&str; 9] = [
+    "/run",
+    "/var/run",
+    "/var/lib/docker",
+    "/var/lib/containerd",
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/sudoers",
+    "/etc/ssl/private",
+];
+
+/// A tool, or several of a kind, that keeps secrets.
+struct Keeper {
+    #[cfg_attr(not(test), allow(dead_code, reason = "for readers of the table, and checked by tests"))]
+    name: &'static str,
+    #[cfg_attr(not(test), allow(dead_code, reason = "for readers of the table, and checked by tests"))]
+    source: &'static str,
+    places: &'static [(Base, &'static str)],
+}
+
+/// What a place is relative to.
+#[derive(Debug, Clone, Copy)]
+enum Base {
+    /// The home directory.
+    Home,
+    /// `XDG_CONFIG_HOME`, and `.config`.
+    Config,
+    /// `XDG_DATA_HOME`, and `.local/share`.
+    Data,
+    /// `XDG_STATE_HOME`, and `.local/state`.
+    State,
+    /// `XDG_CACHE_HOME`, and `.cache`.
+    Cache,
+    /// What a variable names, which may be several paths, and what counts without it, beneath the home directory.
+    Named { variable: &'static str, otherwise: &'static str },
+}
+
+impl Base {
+    fn variable(self) -> Option<&'static str> {
+        match self {
+            Self::Home => None,
+            Self::Config => Some("XDG_CONFIG_HOME"),
+            Self::Data => Some("XDG_DATA_HOME"),
+            Self::State => Some("XDG_STATE_HOME"),
+            Self::Cache => Some("XDG_CACHE_HOME"),
+            Self::Named { variable, .. } => Some(variable),
+        }
+    }
+
+    fn otherwise(self) -> &'static str {
+        match self {
+            Self::Home => "",
+            Self::Config => ".config",
+            Self::Data => ".local/share",
+            Self::State => ".local/state",
+            Self::Cache => ".cache",
+            Self::Named { otherwise, .. } => otherwise,
+        }
+    }
+}
+
+/// Every known place of secrets of whoever has this home directory, whether it exists or not. Where a variable of the
+/// environment names a place, that one is given besides the usual one.
+pub fn places(home: &Path) -> impl Iterator<Item = PathBuf> {
+    places_with(home, |name| std::env::var_os(name).map(PathBuf::from))
+}
+
+fn places_with(
+    home: &Path,
+    variable: impl Fn(&'static str) -> Option<PathBuf>,
+) -> impl Iterator<Item = PathBuf> {
+    let all = table::KEEPERS.iter().flat_map(|keeper| keeper.places);
+    all.flat_map(move |(base, path)| {
+        let usual = home.join(base.otherwise());
+        let named = base.variable().and_then(&variable);
+        let named = named.iter().flat_map(std::env::split_paths).filter(|named| named.is_absolute());
+        // Joined part by part, so that an empty one adds no slash.
+        let whole = |base: PathBuf| if path.is_empty() { base } else { base.join(path) };
+        named.chain([usual]).map(whole).collect::<Vec<_>>()
+    })
+}
+
+/// What is known of the secrets of this user now.
+#[derive(PartialEq)]
+struct Known {
+    /// Every place, as it is named.
+    named: BTreeSet<PathBuf>,
+    /// See [`present`].
+    present: Arc<BTreeSet<PathBuf>>,
+}
+
+impl Known {
+    fn now() -> Self {
+        let homes = homes();
+        // What is a whole home, or above one, or leads to that, is no place of secrets alone.
+        let is_apart = |path: &PathBuf| !homes.iter().any(|home| home.starts_with(path));
+        let all = homes.iter().flat_map(|home| places(home));
+        let found = homes.iter().flat_map(|home| present_of(home, places(home)));
+        Self { named: all.filter(is_apart).collect(), present: Arc::new(found.filter(is_apart).collect()) }
+    }
+}
+
+fn known() -> Arc<Known> {
+    static LAST: Mutex<Option<(Instant, Arc<Known>)>> = Mutex::new(None);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*last {
+        Some((when, known)) if when.elapsed() < FRESH => Arc::clone(known),
+        // Somebody who looks often shall not make everything new because nothing has changed.
+        before => {
+            let now = Known::now();
+            let known = match before {
+                Some((_, known)) if **known == now => Arc::clone(known),
+                _ => Arc::new(now),
+            };
+            Arc::clone(&last.insert((Instant::now(), known)).1)
+        }
+    }
+}
+
+/// The secrets that exist, without links on the way, and what links in directories of them lead to within a home. Looked
+/// for again after a second.
+pub fn present() -> Arc<BTreeSet<PathBuf>> {
+    Arc::clone(&known().present)
+}
+
+/// Every known place of secrets of this user and of the machine, and where those that exist really are.
+pub fn all() -> BTreeSet<PathBuf> {
+    let known = known();
+    let of_machine = OF_THE_MACHINE.iter().map(PathBuf::from);
+    known.named.iter().chain(known.present.iter()).cloned().chain(of_machine).collect()
+}
+
+/// The home directories of this user: that of the environment, and that of the system's list of users.
+fn homes() -> Vec<PathBuf> {
+    let named = std::env::var_os("HOME").map(PathBuf::from);
+    let all =
+        named.into_iter().chain(listed_home()).filter(|home| home.is_absolute() && home.parent().is_some());
+    // As it is written and without links, for paths come either way.
+    let both = all.flat_map(|home| [home.canonicalize().ok(), Some(home)].into_iter().flatten());
+    both.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+fn listed_home() -> Option<PathBuf> {
+    let uid = rustix::process::geteuid().as_raw().to_string();
+    let list = std::fs::read_to_string("/etc/passwd").ok()?;
+    let mut lines = list.lines().map(|line| line.split(':'));
+    lines.find_map(|mut fields| (fields.nth(2)? == uid).then(|| fields.nth(2).map(PathBuf::from))?)
+}
+
+/// Those of `places` that exist, without links, with what links in them lead to beneath `home`.
+fn present_of(home: &Path, places: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for place in places.collect::<BTreeSet<_>>() {
+        let Ok(real) = place.canonicalize() else { continue };
+        let Ok(kind) = std::fs::symlink_metadata(&real).map(|found| found.file_type()) else { continue };
+        // A variable may name a device, or a directory of the system, to do without the file.
+        if !(kind.is_file() || kind.is_dir()) || depth(&real) < 2 {
+            continue;
+        }
+        if kind.is_dir() {
+            found.extend(led_to(&real).filter(|path| path.starts_with(home)));
+        }
+        found.push(real);
+    }
+    found
+}
+
+/// What links in a directory lead to.
+fn led_to(directory: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().take(NAMES);
+    let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
+    links.filter_map(|entry| entry.path().canonicalize().ok())
+}
+
+fn depth(path: &Path) -> usize {
+    path.components().filter(|part| matches!(part, Component::Normal(_))).count()
+}
+
+/// Texts that stand for files that may not be empty.
+pub const EMPTIED: [&str; 4] =
+    ["<settings/>\n", "<settingsSecurity/>\n", "<configuration/>\n", "{}\n"];
+
+/// What has to stand in a file of secrets for its readers to take it for one without any: one of [`EMPTIED`], or nothing.
+pub fn emptied(name: &OsStr) -> &'static str {
+    let [settings, security, configuration, object] = EMPTIED;
+    match name.to_str() {
+        Some("settings.xml") => settings,
+        Some("settings-security.xml" | "settings-security4.xml") => security,
+        Some("NuGet.Config") => configuration,
+        Some(name) if name.ends_with(".json") => object,
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn every_keeper_has_a_name_a_source_and_places_that_are_relative() {
+        for keeper in table::KEEPERS {
+            assert!(!keeper.name.is_empty() && !keeper.source.is_empty() && !keeper.places.is_empty());
+            for (base, path) in keeper.places {
+                let is_plain = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+                assert!(is_plain && !path.ends_with('/'), "{}: {path}", keeper.name);
+                assert!(!path.is_empty() || matches!(base, Base::Named { .. }), "{}: {path}", keeper.name);
+            }
+        }
+        assert!(places(Path::new("/home/a")).count() > 400);
+    }
+
+    #[test]
+    fn no_place_is_a_whole_home_or_a_directory_that_toolchains_live_in() {
+        let home = Path::new("/home/a");
+        let kept = [
+            "",
+            ".config",
+            ".local",
+            ".local/share",
+            ".local/state",
+            ".cache",
+            ".cargo",
+            ".cargo/bin",
+            ".rustup",
+            ".m2",
+            ".m2/repository",
+            ".gradle",
+            ".gradle/caches",
+            ".npm",
+            ".nvm",
+            ".pyenv",
+            ".rbenv",
+            ".asdf",
+            ".hex/packages",
+            ".mix",
+            ".cache/pip",
+            ".cache/uv",
+            ".gem/ruby",
+            ".nuget/packages",
+            ".local/share/pnpm",
+            ".bun/bin",
+            "go",
+            ".gitconfig",
+            ".config/git/config",
+            ".cache/rebar3",
+            ".config/rebar3",
+            ".conan2/p",
+            ".claude/skills",
+        ];
+        for place in places_with(home, |_| None) {
+            assert!(!kept.iter().any(|kept| home.join(kept).starts_with(&place)), "{}", place.display());
+        }
+    }
+
+    #[test]
+    fn variables_name_further_places() {
+        let named = |name| match name {
+            "XDG_CONFIG_HOME" => Some("/x/config".into()),
+            "KUBECONFIG" => Some("/k/one:/k/two".into()),
+            "CARGO_HOME" => Some("relative".into()),
+            _ => None,
+        };
+        let all: BTreeSet<_> = places_with(Path::new("/home/a"), named).collect();
+        for path in
+            ["/x/config/gh", "/home/a/.config/gh", "/k/one", "/k/two", "/home/a/.cargo/credentials.toml"]
+        {
+            assert!(all.contains(Path::new(path)), "{path}");
+        }
+        assert!(!all.iter().any(|path| path.is_relative()));
+    }
+
+    #[test]
+    fn what_links_lead_to_is_present_and_what_lies_elsewhere_by_chance_is_not() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        for dir in ["dotfiles/ssh", "keys", ".gnupg", "empty"] {
+            fs::create_dir_all(home.join(dir)).unwrap();
+        }
+        fs::write(home.join("keys/signing"), "SECRET").unwrap();
+        symlink("dotfiles/ssh", home.join(".ssh")).unwrap();
+        symlink("../keys/signing", home.join(".gnupg/signing")).unwrap();
+        symlink("/etc/hosts", home.join(".gnupg/hosts")).unwrap();
+        symlink("/dev/null", home.join(".bash_history")).unwrap();
+        symlink("gone", home.join(".netrc")).unwrap();
+        let mut found = present_of(&home, places_with(&home, |_| None));
+        found.sort();
+        let expected = [".gnupg", "dotfiles/ssh", "keys/signing"].map(|path| home.join(path));
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn the_home_of_the_list_of_users_counts_too() {
+        assert!(listed_home().is_some_and(|home| home.is_absolute()));
+    }
+}

@@ -1,0 +1,428 @@
+//! The verdict on a shell command: on every program that it runs and every file that its redirections open.
+
+use super::Policy;
+use super::mode::Mode;
+use super::need::CommandLine;
+use super::path::{PathPattern, clean, is_outside};
+use super::pattern::Pattern;
+use super::repository;
+use super::rule::Rule;
+use super::verdict::{Judgement, Verdict};
+use super::words::{CommandPattern, Hold};
+use beamai_bash_reader::{Analysis, FileUse, Glyph, Program, Standing, Word, analyse, is_message, is_telling};
+use std::path::PathBuf;
+
+/// Programs that neither read nor write a file that their arguments name.
+const BLIND: [&str; 16] = [
+    "echo", "printf", "export", "unset", "read", "kill", "sleep", "cd", "pushd", "popd", "exit", "return",
+    "true", "false", ":", "wait",
+];
+
+/// Programs that do not write to the files that their arguments name.
+const READERS: [&str; 27] = [
+    "cat",
+    "head",
+    "tail",
+    "more",
+    "grep",
+    "egrep",
+    "fgrep",
+    "rg",
+    "wc",
+    "ls",
+    "stat",
+    "diff",
+    "cmp",
+    "od",
+    "hexdump",
+    "strings",
+    "sha256sum",
+    "sha1sum",
+    "md5sum",
+    "cksum",
+    "test",
+    "[",
+    "cut",
+    "du",
+    "basename",
+    "dirname",
+    "realpath",
+];
+
+/// Which files a rule is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Read,
+    Write,
+}
+
+/// A command that is being judged.
+pub(super) struct Case<'a> {
+    policy: &'a Policy,
+    line: &'a CommandLine,
+    pub(super) found: Analysis,
+    /// The directories that it may be in; `None` where one of them cannot be told.
+    pub(super) directories: Option<Vec<PathBuf>>,
+    /// Whether everything is allowed that nothing refuses, and by which rule.
+    open: Option<Option<String>>,
+}
+
+/// Judges a command.
+pub(super) fn judge(policy: &Policy, line: &CommandLine) -> Judgement {
+    let open = open(policy);
+    let bare = |rules: &[Rule], tools: &[&str]| {
+        let mut bare = rules.iter().filter(|rule| rule.pattern.is_none());
+        bare.find(|rule| tools.contains(&&*rule.tool)).map(|rule| rule.text.clone())
+    };
+    const ALL: [&str; 4] = ["Bash", "Read", "Edit", "Write"];
+    // What denies a file tool as a whole means every file, which the sandbox holds.
+    if let Some(rule) = bare(&policy.deny, &["Bash"]) {
+        return Verdict::Deny(Some(rule)).into();
+    }
+    let asked = bare(&policy.ask, &ALL);
+    let is_of_command = |rule: &Rule| rule.pattern.is_some() && rule.tool == "Bash";
+    let bears = |rules: &[Rule]| rules.iter().any(|rule| is_of_command(rule) || rule.files().is_some());
+    let case = || Case::of(policy, line);
+    match (asked, bears(&policy.deny) || bears(&policy.ask), &open) {
+        (Some(rule), false, _) => Verdict::Ask(Some(rule)).into(),
+        (Some(rule), true, _) => case().refused().unwrap_or_else(|| Verdict::Ask(Some(rule)).into()),
+        (None, false, Some(rule)) => Verdict::Allow(rule.clone()).into(),
+        (None, _, _) => case().judge(),
+    }
+}
+
+/// The rule `Bash`, or the mode that allows everything.
+fn open(policy: &Policy) -> Option<Option<String>> {
+    let rule = policy.allow.iter().find(|rule| rule.tool == "Bash" && rule.pattern.is_none());
+    match rule {
+        Some(rule) => Some(Some(rule.text.clone())),
+        None => (policy.default == Mode::Allow).then_some(None),
+    }
+}
+
+impl<'a> Case<'a> {
+    /// A command as it is written.
+    pub(super) fn of(policy: &'a Policy, line: &'a CommandLine) -> Self {
+        Self::with(policy, line, analyse(&line.command))
+    }
+
+    /// What was found of something that a command starts.
+    pub(super) fn with(policy: &'a Policy, line: &'a CommandLine, found: Analysis) -> Self {
+        let open = open(policy);
+        let start = clean(std::path::Path::new(&line.directory));
+        let mut directories = Some(vec![start.clone()]);
+        for word in &found.directories {
+            match (word.text(), &mut directories) {
+                (Some(text), Some(known)) if known.len() < 16 => {
+                    let more: Vec<PathBuf> =
+                        known.iter().map(|base| policy.roots.meant(base, &text)).collect();
+                    known.extend(more);
+                }
+                _ => directories = None,
+            }
+        }
+        Self { policy, line, found, directories, open }
+    }
+
+    fn judge(&self) -> Judgement {
+        if let Some(refused) = self.refused() {
+            return refused;
+        }
+        if let Some(asked) = self.asked() {
+            return asked;
+        }
+        self.allowed()
+    }
+
+    /// What a deny rule surely holds for.
+    fn refused(&self) -> Option<Judgement> {
+        self.held(&self.policy.deny, Hold::Surely)
+            .map(|(rule, part)| Judgement::on(Verdict::Deny(Some(rule.text.clone())), &part, None))
+    }
+
+    /// What an ask rule, or for all that is known a deny rule, holds for.
+    fn asked(&self) -> Option<Judgement> {
+        let ask =
+            |rule: &Rule, part: &str, why| Judgement::on(Verdict::Ask(Some(rule.text.clone())), part, why);
+        if let Some((rule, part)) = self.held(&self.policy.ask, Hold::Maybe) {
+            return Some(ask(rule, &part, None));
+        }
+        let (rule, part) = self.held(&self.policy.deny, Hold::Maybe)?;
+        let why = "what it denies may be hidden in it".to_owned();
+        Some(ask(rule, &part, Some(why)))
+    }
+
+    /// The first rule that holds at least so surely, and the part that it holds for.
+    fn held<'r>(&self, rules: &'r [Rule], least: Hold) -> Option<(&'r Rule, String)> {
+        rules.iter().find_map(|rule| {
+            let access = if rule.tool == "Read" { Access::Read } else { Access::Write };
+            let part = match (&rule.pattern, rule.files()) {
+                (Some(Pattern::Command(pattern)), _) => self.part_of_command(pattern, least),
+                (_, Some(pattern)) => self.part_of_path(pattern, access, least),
+                _ => None,
+            };
+            Some((rule, part?))
+        })
+    }
+
+    fn part_of_command(&self, pattern: &CommandPattern, least: Hold) -> Option<String> {
+        if pattern.is_whole(&self.line.command) {
+            return Some(self.line.command.clone());
+        }
+        let holds = |program: &&Program| pattern.holds(&program.words) >= least;
+        self.found.programs.iter().find(holds).map(Program::shown)
+    }
+
+    fn part_of_path(&self, pattern: &PathPattern, access: Access, least: Hold) -> Option<String> {
+        let redirected = match access {
+            Access::Read => self.found.reads.iter().chain(&self.found.inputs).collect::<Vec<_>>(),
+            Access::Write => self.found.writes.iter().collect(),
+        };
+        let mut files = redirected.into_iter().map(|file| &file.file);
+        if let Some(file) = files.find(|file| self.denotes(file, pattern) >= least) {
+            return Some(file.shown());
+        }
+        // Any word can name one of all files. Where the sandbox holds such a rule, nothing is told from words.
+        if self.policy.is_enforced && pattern.covers(std::path::Path::new("."), &self.policy.roots) {
+            return None;
+        }
+        let touching = |program: &&Program| {
+            let base = program.system_name().unwrap_or_default();
+            let is_other = program.standing == Standing::Wrapper && !matches!(&*base, "xargs" | "env");
+            let is_free = BLIND.contains(&&*base) || access == Access::Write && READERS.contains(&&*base);
+            let names =
+                |(at, word): (usize, &Word)| !is_note(program, at) && self.denotes(word, pattern) >= least;
+            !is_other && !is_free && program.words.iter().enumerate().any(names)
+        };
+        self.found.programs.iter().find(touching).map(Program::shown)
+    }
+
+    /// Whether a word names a file that a pattern means.
+    fn denotes(&self, word: &Word, pattern: &PathPattern) -> Hold {
+        let Some(text) = word.text() else {
+            return if self.may_denote(word, pattern) { Hold::Maybe } else { Hold::No };
+        };
+        let roots = &self.policy.roots;
+        let means = |text: &str| match &self.directories {
+            Some(directories) => directories.iter().any(|directory| {
+                let path = roots.meant(directory, text);
+                pattern.matches(&path, roots)
+                    || roots.resolved(&path).is_some_and(|path| pattern.matches(&path, roots))
+            }),
+            None => false,
+        };
+        if names(&text).into_iter().any(means) {
+            return Hold::Surely;
+        }
+        match self.directories.is_none() && self.may_denote(word, pattern) {
+            true => Hold::Maybe,
+            false => Hold::No,
+        }
+    }
+
+    /// Whether a word that is half known can name a file that a pattern means, in any of the directories.
+    fn may_denote(&self, word: &Word, pattern: &PathPattern) -> bool {
+        let glyphs = word.glyphs();
+        let below = |directory: &PathBuf| {
+            let way = directory.to_string_lossy().into_owned() + "/";
+            let way = way.chars().filter(|_| !directory.as_os_str().is_empty()).map(Glyph::Is);
+            pattern.may_match(&way.chain(glyphs.iter().copied()).collect::<Vec<_>>())
+        };
+        match &self.directories {
+            Some(directories) => directories.iter().any(below),
+            None => pattern.may_match(&[&[Glyph::Any, Glyph::Is('/')], &*glyphs].concat()),
+        }
+    }
+
+    /// The rule `Bash`, or the mode that allows everything.
+    pub(super) fn open_by(policy: &Policy) -> Option<Option<String>> {
+        open(policy)
+    }
+
+    /// Whether a rule or the mode allows every command.
+    pub(super) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Whether nothing of it has to be asked about.
+    pub(super) fn is_covered(&self) -> bool {
+        self.asked().is_none() && self.uncovered_parts(&mut None).is_empty()
+    }
+
+    /// What no rule covers; of the rules that cover something, the first.
+    fn uncovered_parts(&self, rule: &mut Option<String>) -> Vec<Judgement> {
+        let mut open = Vec::new();
+        let is_whole = self.whole_rule();
+        for program in self.found.programs.iter().filter(|program| program.standing != Standing::Wrapper) {
+            match self.covering(program).or(is_whole) {
+                Some(text) => _ = rule.get_or_insert_with(|| text.to_owned()),
+                None if program.standing == Standing::Harmless => {}
+                None if program.hazard.is_none() && self.open.is_some() => {}
+                None => open.push(self.uncovered(program)),
+            }
+        }
+        if is_whole.is_none() {
+            open.extend(self.doubts());
+        }
+        open.extend(self.found.writes.iter().filter_map(|file| self.unwritten(file, rule)));
+        open.extend(self.found.reads.iter().filter_map(|file| self.unread(file)));
+        open
+    }
+
+    /// The verdict where no rule refuses or asks: whether rules allow every part.
+    fn allowed(&self) -> Judgement {
+        let mut rule = None;
+        let mut open = self.uncovered_parts(&mut rule);
+        let is_whole = self.whole_rule();
+        let rule = rule.or_else(|| is_whole.map(str::to_owned));
+        match (open.is_empty(), &self.open) {
+            (true, Some(by)) => Verdict::Allow(rule.or_else(|| by.clone())).into(),
+            (true, None) if rule.is_some() => Verdict::Allow(rule).into(),
+            // What is harmless beside something else is still to be allowed on its own.
+            (true, None) => match self.found.programs.first() {
+                Some(program) => self.uncovered(program),
+                None => self.by_default("", None),
+            },
+            (false, _) => {
+                let wanted = open.iter().flat_map(|judgement| judgement.wanted.clone()).collect();
+                Judgement { wanted, ..open.swap_remove(0) }
+            }
+        }
+    }
+
+    /// The rule that is this very command.
+    pub(super) fn whole_rule(&self) -> Option<&str> {
+        let is_whole = |rule: &&Rule| matches!(&rule.pattern, Some(Pattern::Command(pattern)) if pattern.is_whole(&self.line.command));
+        self.policy
+            .allow
+            .iter()
+            .find(is_whole)
+            .filter(|_| self.line.variables.is_empty())
+            .map(|rule| &*rule.text)
+    }
+
+    /// The rule that covers a program.
+    fn covering(&self, program: &Program) -> Option<&str> {
+        let covers = |rule: &&Rule| match &rule.pattern {
+            Some(Pattern::Command(pattern)) => match &program.hazard {
+                Some(_) => pattern.is_exact(program),
+                None => pattern.allows(program),
+            },
+            _ => false,
+        };
+        self.policy.allow.iter().find(covers).map(|rule| &*rule.text)
+    }
+
+    fn uncovered(&self, program: &Program) -> Judgement {
+        let shown = program.shown();
+        let mut judgement = self.by_default(&shown, program.hazard.clone());
+        let known = program.words.iter().all(|word| word.text().is_some());
+        judgement.wanted = vec![if known { format!("Bash({shown})") } else { "Bash".to_owned() }];
+        judgement
+    }
+
+    fn doubts(&self) -> Vec<Judgement> {
+        let is_evaluated = |name: &str| self.found.evaluated().any(|known| known == name);
+        let telling = self.line.variables.iter().filter(|name| is_telling(name) || is_evaluated(name));
+        let telling =
+            telling.map(|name| (String::new(), format!("the variable {name} can change what is run")));
+        let found = self.found.doubts.iter().map(|doubt| (doubt.part.clone(), doubt.why.clone()));
+        let lost = match &self.directories {
+            None => Some((String::new(), "the directory that it changes to is not known".to_owned())),
+            Some(all) if all.iter().any(|path| is_outside(path)) => {
+                Some((String::new(), "it changes to a directory outside the workspace".to_owned()))
+            }
+            Some(_) => None,
+        };
+        let doubt = |(part, why): (String, String)| {
+            let mut judgement = self.by_default(&part, Some(why));
+            judgement.wanted = vec!["Bash".to_owned()];
+            judgement
+        };
+        telling.chain(found).chain(lost).map(doubt).collect()
+    }
+
+    /// What is left to ask about a file that is written.
+    fn unwritten(&self, file: &FileUse, rule: &mut Option<String>) -> Option<Judgement> {
+        if self.open.is_some() {
+            return None;
+        }
+        if let Some(covering) = self.path_rule(&file.file, "Write") {
+            rule.get_or_insert_with(|| covering.to_owned());
+            return None;
+        }
+        let shown = file.file.shown();
+        let why = "a redirection writes to a file, which rules for commands do not cover".to_owned();
+        let mut judgement = self.by_default(&format!("> {shown}"), Some(why));
+        judgement.wanted =
+            vec![if file.file.text().is_some() { format!("Write({shown})") } else { "Bash".into() }];
+        Some(judgement)
+    }
+
+    /// What is left to ask about a file that is read where no program stands beside it.
+    fn unread(&self, file: &FileUse) -> Option<Judgement> {
+        let is_inside = file.file.text().is_some_and(|text| self.paths(&text).is_some());
+        let is_free = self.policy.default == Mode::Auto && is_inside;
+        if self.open.is_some() || is_free || self.path_rule(&file.file, "Read").is_some() {
+            return None;
+        }
+        let shown = file.file.shown();
+        let mut judgement = self.by_default(&format!("< {shown}"), None);
+        judgement.wanted = vec![format!("Read({shown})")];
+        Some(judgement)
+    }
+
+    /// The paths that a text can mean; `None` where one of them is outside the workspace or cannot be told.
+    fn paths(&self, text: &str) -> Option<Vec<PathBuf>> {
+        let roots = &self.policy.roots;
+        let mut paths = Vec::new();
+        for directory in self.directories.as_ref()? {
+            let path = roots.meant(directory, text);
+            let place = beamai_workspace::encode_path(&path);
+            let resolved = roots.lead(&place)?;
+            paths.extend([path, resolved]);
+        }
+        (!paths.iter().any(|path| is_outside(path))).then_some(paths)
+    }
+
+    /// The allow rule of a tool that covers a file.
+    fn path_rule(&self, file: &Word, tool: &str) -> Option<&str> {
+        let paths = self.paths(&file.text()?)?;
+        let covers = |rule: &&Rule| match &rule.pattern {
+            _ if rule.tool != tool || !repository::covers_all(rule, &paths) => false,
+            None => true,
+            Some(Pattern::Path(pattern)) => {
+                paths.iter().all(|path| pattern.matches(path, &self.policy.roots))
+            }
+            Some(_) => false,
+        };
+        self.policy.allow.iter().find(covers).map(|rule| &*rule.text)
+    }
+
+    /// What the mode says of a part that no rule covers; it never allows what is not understood.
+    fn by_default(&self, part: &str, why: Option<String>) -> Judgement {
+        let verdict = match self.policy.default {
+            Mode::Deny => Verdict::Deny(None),
+            Mode::Allow if why.is_none() => Verdict::Allow(None),
+            _ => Verdict::Ask(None),
+        };
+        Judgement::on(verdict, part, why)
+    }
+}
+
+/// Whether a word of a program is a message that git only takes note of.
+fn is_note(program: &Program, at: usize) -> bool {
+    at > 0 && program.system_name().as_deref() == Some("git") && is_message(&program.words[1..], at - 1)
+}
+
+/// The texts within an argument that can be names of files: all of it, and what stands behind `=`, `:` or `@` or a
+/// short option.
+fn names(text: &str) -> Vec<&str> {
+    let mut names = vec![text];
+    names.extend(text.match_indices(['=', ':', '@', ',']).take(16).map(|(at, _)| &text[at + 1..]));
+    if text.starts_with('-') && !text.starts_with("--") {
+        names.extend(text.char_indices().nth(2).map(|(at, _)| &text[at..]));
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}

@@ -1,0 +1,129 @@
+//! A start by the names that rules know programs by.
+
+use beamai_bash_reader::Word;
+use crate::path::{Roots, clean};
+use beamai_isolation::Start;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Options of the loader whose value is the next word.
+const LOADERS_VALUED: [&str; 6] =
+    ["--library-path", "--inhibit-rpath", "--audit", "--preload", "--argv0", "--glibc-hwcaps-prepend"];
+
+/// The last part of a path, as text.
+pub(super) fn base(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The arguments behind the program's name.
+pub(super) fn arguments(start: &Start) -> Vec<String> {
+    start.arguments.iter().skip(1).map(|text| text.to_string_lossy().into_owned()).collect()
+}
+
+/// A program's words, for patterns. Behind arguments that are not all known, there may be any.
+pub(super) fn words(name: &str, arguments: &[String], is_all: bool) -> Vec<Word> {
+    let known = [name].into_iter().chain(arguments.iter().map(String::as_str)).map(Word::literal);
+    known.chain((!is_all).then(Word::unknown)).collect()
+}
+
+/// Every command that a start is, for rules that deny: under the name called, each link's, the file's, its name without a
+/// version, the first argument's, and as each interpreter of its chain gets it.
+pub(super) fn denied_forms(start: &Start) -> Vec<Vec<Word>> {
+    let own = arguments(start);
+    let all = start.has_all_arguments;
+    let argued = start.arguments.first().map(|name| name.to_string_lossy().into_owned());
+    let paths = [&start.called].into_iter().chain(&start.links).chain([&start.file]);
+    let paths = paths.map(|path| path.to_string_lossy().into_owned());
+    let names = paths.chain(unversioned(start)).chain(argued);
+    let mut forms: Vec<Vec<Word>> = names.map(|name| words(&name, &own, all)).collect();
+    for interpreter in &start.interpreters {
+        let name = interpreter.to_string_lossy().into_owned();
+        // The script stands before the arguments, by whichever name a rule may know it.
+        for script in [start.called.to_string_lossy().into_owned(), base(&start.called)] {
+            let given = [vec![script], own.clone()].concat();
+            forms.push(words(&name, &given, all));
+        }
+    }
+    if let Some(inner) = inner(start) {
+        let name = inner.first().cloned().unwrap_or_default();
+        forms.push(words(&name, inner.get(1..).unwrap_or_default(), all));
+    }
+    forms
+}
+
+/// The paths without a version, or less of it, by which the same file can be called where it is: `perl` for `perl5.36.0`,
+/// `python3` for `python3.11`.
+fn unversioned(start: &Start) -> Vec<String> {
+    let name = base(&start.file);
+    let shorter = name.char_indices().rev().filter(|&(at, _)| at > 0);
+    let shorter = shorter.take_while(|(_, char)| char.is_ascii_digit() || ['.', '-'].contains(char));
+    let mut shorter = shorter.peekable();
+    if base(&start.called) != name || start.is_writable || shorter.peek().is_none() {
+        return Vec::new();
+    }
+    let identity = |path: &Path| path.metadata().ok().map(|file| (file.dev(), file.ino()));
+    let own = identity(&start.file);
+    let paths = shorter.map(|(at, _)| start.file.with_file_name(&name[..at]));
+    let same = paths.filter(|path| own.is_some() && identity(path) == own);
+    same.map(|path| path.to_string_lossy().into_owned()).collect()
+}
+
+/// The command that a program becomes without another start: an applet, or what the loader loads.
+pub(super) fn inner(start: &Start) -> Option<Vec<String>> {
+    let given = arguments(start);
+    let file = base(&start.file);
+    if ["busybox", "toybox"].contains(&&*file) {
+        let called = base(&start.called);
+        return (called == file)
+            .then(|| given.into_iter().skip_while(|text| text.starts_with('-')).collect());
+    }
+    is_loader(start).then(|| {
+        let mut is_value = false;
+        let own = |text: &String| {
+            let was_value = std::mem::replace(&mut is_value, LOADERS_VALUED.contains(&&**text));
+            was_value || text.starts_with('-')
+        };
+        given.into_iter().skip_while(own).collect()
+    })
+}
+
+/// Whether the file is the loader of programs, which starts one without the Linux kernel's help.
+pub(super) fn is_loader(start: &Start) -> bool {
+    let names = [base(&start.called), base(&start.file)];
+    names.iter().any(|name| {
+        name.starts_with("ld-linux") || name.starts_with("ld-musl") || name == "ld.so" || name == "ld64.so"
+    })
+}
+
+/// Whether the first argument says what the path does: a program that is many in one goes by the argument.
+pub(super) fn is_called_by_its_name(start: &Start) -> bool {
+    let given = start.arguments.first().map(|name| base(Path::new(name)));
+    given.is_none_or(|given| given == base(&start.called))
+}
+
+/// The paths by which a rule can name the file that is called: absolute, and relative to each directory that the
+/// command may be in.
+pub(super) fn spellings(start: &Start, directories: &[PathBuf], roots: &Roots) -> Vec<String> {
+    let meant = roots.meant(Path::new(""), &start.called.to_string_lossy());
+    let below = directories.iter().filter_map(|directory| meant.strip_prefix(clean(directory)).ok());
+    let mut spellings = vec![start.called.to_string_lossy().into_owned()];
+    for path in below.filter(|path| path.is_relative()) {
+        let path = path.to_string_lossy();
+        spellings.push(format!("./{path}"));
+        spellings.extend(path.contains('/').then(|| path.into_owned()));
+    }
+    spellings
+}
+
+/// A command for people: name and arguments, shortened.
+pub(super) fn shown(path: &Path, given: &[std::ffi::OsString]) -> String {
+    let name = base(path);
+    let arguments = given.iter().skip(1).take(32).map(|text| text.to_string_lossy().into_owned());
+    let words: Vec<String> =
+        [name].into_iter().chain(arguments).map(|text| Word::literal(&text).shown()).collect();
+    let text = words.join(" ");
+    match text.char_indices().nth(200) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}

@@ -1,0 +1,384 @@
+//! What becomes of each program that a command starts: the judge's side of the exec guard.
+//!
+//! A command's text is judged before it runs; what it really starts is judged here, by the same rules, with the
+//! arguments that the program really gets. So what was read wrongly, or could not be read, still starts nothing that no
+//! rule and no person allowed.
+
+mod bounded;
+mod called;
+mod denied;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use denied::DeniedStarts;
+pub use table::{Entry, Kind, Need, Parts, TABLE};
+
+use super::mode::Mode;
+use super::need::{CommandLine, Operand};
+use super::rule::Rule;
+use super::shell::Case;
+use super::words::{CommandPattern, Hold};
+use super::{Needs, Policy};
+use beamai_bash_reader::{Analysis, Program, Standing, is_shell, started};
+use beamai_isolation::{Coverage, Start};
+use std::cell::LazyCell;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Most programs that are foreseen; what comes on top asks.
+const MOST_FORESEEN: usize = 10_000;
+
+/// How a command came to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Leave {
+    /// Rules allowed each part of it.
+    Parts,
+    /// A rule or the mode allows every command.
+    Open,
+    /// A rule or a person allowed this very command.
+    Whole,
+}
+
+/// What becomes of a start, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StartVerdict {
+    /// It goes on and covers this much.
+    Start(Coverage),
+    /// It fails. The rule that says so; `None` where the mode denies what no rule allows.
+    Refuse(Option<String>),
+    /// Somebody has to be asked.
+    Ask {
+        /// The rule that wants it asked.
+        rule: Option<String>,
+        /// Why, where the rules alone do not say it.
+        why: Option<String>,
+        /// Rules that would allow it.
+        wanted: Vec<String>,
+    },
+}
+
+/// Judges the starts of one command.
+#[derive(Debug)]
+pub struct StartRules {
+    policy: Arc<Policy>,
+    line: CommandLine,
+    leave: Leave,
+    ask: Vec<(String, CommandPattern)>,
+    /// The directories that the command may be in.
+    directories: Vec<PathBuf>,
+    /// What the command's text starts; more with each text of a shell that is judged as it starts.
+    foreseen: Mutex<Analysis>,
+}
+
+impl StartRules {
+    /// The judge of a call's command; `None` where no start has to be decided. `is_approved` says that a person allowed it.
+    pub fn of(policy: &Arc<Policy>, needs: &Needs, is_approved: bool) -> Option<Arc<Self>> {
+        let Operand::Command(line) = &needs.first.operand else { return None };
+        let is_open = is_approved || Case::open_by(policy).is_some();
+        let has_rules = |rules: &[Rule]| rules.iter().any(|rule| rule.command().is_some());
+        if is_open && !has_rules(&policy.deny) && (is_approved || !has_rules(&policy.ask)) {
+            return None;
+        }
+        let case = Case::of(policy, line);
+        let leave = match (is_approved || case.whole_rule().is_some(), case.is_open()) {
+            (true, _) => Leave::Whole,
+            (false, true) => Leave::Open,
+            (false, false) => Leave::Parts,
+        };
+        let directories = case.directories.unwrap_or_else(|| vec![PathBuf::from(&line.directory)]);
+        let ask = if leave == Leave::Whole { Vec::new() } else { denied::patterns(&policy.ask) };
+        if leave != Leave::Parts && ask.is_empty() && policy.denied_starts().is_empty() {
+            return None;
+        }
+        let foreseen = case.found;
+        let foreseen = Mutex::new(foreseen);
+        Some(Arc::new(Self {
+            policy: Arc::clone(policy),
+            line: line.clone(),
+            leave,
+            ask,
+            directories,
+            foreseen,
+        }))
+    }
+
+    /// The command, as one would type it.
+    pub fn typed(&self) -> &str {
+        &self.line.typed
+    }
+
+    /// What is decided when programs start, in words.
+    pub fn enforced(&self) -> &'static str {
+        match self.coverage() {
+            Coverage::Everything => {
+                "its programs are covered; one that a deny rule names does not start, whoever starts it"
+            }
+            _ => {
+                "each program is judged as it starts: one that no rule covers is asked about, or ends the command where \
+                 nobody can be asked, and one that a deny rule names does not start"
+            }
+        }
+    }
+
+    /// What the command itself covers.
+    pub fn coverage(&self) -> Coverage {
+        match self.leave {
+            Leave::Parts => Coverage::Judged,
+            Leave::Open if !self.ask.is_empty() => Coverage::Judged,
+            Leave::Open | Leave::Whole => Coverage::Everything,
+        }
+    }
+
+    /// Whether programs of the workspace have to be able to start: something covers them.
+    pub fn covers_workspace_programs(&self) -> bool {
+        let covers = |name: &str| name.contains('/') || table::coverage(name) == Coverage::Everything;
+        let foreseen = self.foreseen.lock().unwrap_or_else(PoisonError::into_inner);
+        self.coverage() == Coverage::Everything
+            || foreseen.programs.iter().any(|program| {
+                let runs_script = |name: &str| is_shell(name) && is_script(&program.known_arguments());
+                program.system_name().is_none_or(|name| covers(&name) || runs_script(&name))
+            })
+    }
+
+    /// What becomes of a start.
+    pub fn judge(&self, start: &Start) -> StartVerdict {
+        if let Some(rule) = self.policy.denied_starts().rule(start) {
+            return StartVerdict::Refuse(Some(rule.to_owned()));
+        }
+        match start.starter.coverage {
+            Coverage::Everything => StartVerdict::Start(Coverage::Everything),
+            Coverage::Parts(at) if is_part(at, start) => StartVerdict::Start(Coverage::Parts(at)),
+            Coverage::Parts(_) => self.by_rules(start),
+            Coverage::Judged => match self.is_foreseen(start) {
+                true => self.by_rules(start),
+                false => self.asked(start, None, Some("the command's text did not show it".to_owned())),
+            },
+        }
+    }
+
+    /// Whether the command's text starts this, as far as a shell starts it.
+    fn is_foreseen(&self, start: &Start) -> bool {
+        let by_shell = is_shell(&called::base(&start.starter.program));
+        let (name, given) = (called::base(&start.called), called::arguments(start));
+        let foreseen = self.foreseen.lock().unwrap_or_else(PoisonError::into_inner);
+        !by_shell
+            || self.leave == Leave::Open
+            || foreseen
+                .programs
+                .iter()
+                .any(|program| program.foresees(&name, &given, start.has_all_arguments))
+    }
+
+    fn by_rules(&self, start: &Start) -> StartVerdict {
+        if let Some((rule, _)) = self.asking(start) {
+            return self.asked(start, Some(rule.clone()), None);
+        }
+        if self.leave == Leave::Open {
+            return StartVerdict::Start(table::coverage(&called::base(&start.called)).max(Coverage::Judged));
+        }
+        if called::is_loader(start) {
+            let why = "the loader runs a program that shows no start of its own".to_owned();
+            return self.asked(start, None, Some(why));
+        }
+        if let Some(verdict) = self.by_text(start) {
+            return verdict;
+        }
+        if let Some(coverage) = self.covering(start) {
+            return StartVerdict::Start(coverage);
+        }
+        let name = called::base(&start.called);
+        let is_systems = !start.is_writable && called::is_called_by_its_name(start);
+        if is_systems && table::is_free(&name) {
+            return StartVerdict::Start(Coverage::Judged);
+        }
+        let given = called::arguments(start);
+        let words: Vec<&str> = [&*name].into_iter().chain(given.iter().map(String::as_str)).collect();
+        if is_systems
+            && start.has_all_arguments
+            && table::is_own(&called::base(&start.starter.program), &words)
+        {
+            return StartVerdict::Start(Coverage::Judged);
+        }
+        if is_systems && is_harmless(&name, start) {
+            return StartVerdict::Start(table::coverage(&name));
+        }
+        self.asked(start, None, None)
+    }
+
+    /// The rule that wants a start asked about.
+    fn asking(&self, start: &Start) -> Option<&(String, CommandPattern)> {
+        let forms = LazyCell::new(|| called::denied_forms(start));
+        self.ask.iter().find(|(_, pattern)| forms.iter().any(|words| pattern.holds(words) > Hold::No))
+    }
+
+    /// The text of a shell, judged as a command: where rules allow all of it, the shell starts, and that is foreseen.
+    fn by_text(&self, start: &Start) -> Option<StartVerdict> {
+        let name = called::base(&start.called);
+        if !is_shell(&name) || start.is_writable || !start.has_all_arguments {
+            return None;
+        }
+        let found = started(&[vec![name], called::arguments(start)].concat());
+        let is_read = found.programs.first().is_some_and(|shell| shell.standing == Standing::Wrapper);
+        if !is_read || !found.opens_nothing() {
+            return None;
+        }
+        let case = Case::with(&self.policy, &self.line, found);
+        if !case.is_covered() {
+            return None;
+        }
+        let mut foreseen = self.foreseen.lock().unwrap_or_else(PoisonError::into_inner);
+        if foreseen.programs.len() < MOST_FORESEEN {
+            foreseen.programs.extend(case.found.programs);
+        }
+        Some(StartVerdict::Start(Coverage::Judged))
+    }
+
+    /// What the start covers under the rule that allows it.
+    fn covering(&self, start: &Start) -> Option<Coverage> {
+        let given = called::arguments(start);
+        let is_all = start.has_all_arguments;
+        let allows =
+            |name: &str, pattern: &CommandPattern| pattern.allows_words(&called::words(name, &given, is_all));
+        let name = called::base(&start.called);
+        let paths = LazyCell::new(|| called::spellings(start, &self.directories, &self.policy.roots));
+        let allow = || self.policy.allow.iter().filter_map(Rule::command);
+        let by_path = |pattern: &&CommandPattern| {
+            pattern.may_name_paths() && paths.iter().any(|path| allows(path, pattern))
+        };
+        if start.is_writable {
+            return allow().any(|pattern| by_path(&pattern)).then_some(Coverage::Everything);
+        }
+        let by_name = |pattern: &&CommandPattern| {
+            called::is_called_by_its_name(start) && allows(&name, pattern) || by_path(pattern)
+        };
+        let pattern = allow().find(by_name)?;
+        let names_script = is_shell(&name) && is_script(&given) && pattern.has_arguments();
+        let is_shim =
+            start.called.parent().and_then(|parent| parent.file_name()).is_some_and(|name| name == "shims");
+        Some(if names_script || is_shim { Coverage::Everything } else { table::coverage(&name) })
+    }
+
+    /// The answer where no rule allows a start.
+    fn asked(&self, start: &Start, rule: Option<String>, why: Option<String>) -> StartVerdict {
+        if self.policy.default == Mode::Deny && rule.is_none() {
+            return StartVerdict::Refuse(None);
+        }
+        StartVerdict::Ask { wanted: wanted(start), rule, why }
+    }
+}
+
+/// A start as a command, for people.
+pub fn shown(start: &Start) -> String {
+    called::shown(&start.called, &start.arguments)
+}
+
+/// The program that makes a start, for people.
+pub fn shown_starter(start: &Start) -> String {
+    called::shown(&start.starter.program, &start.starter.arguments)
+}
+
+/// The rule that would allow a start: its name, and the first argument where that looks like a subcommand.
+fn wanted(start: &Start) -> Vec<String> {
+    let is_plain = |text: &String| {
+        text.starts_with(|char: char| char.is_ascii_alphanumeric())
+            && text.chars().all(|char| char.is_ascii_alphanumeric() || "-_./:".contains(char))
+            && !text.contains(":*")
+    };
+    let name = match start.is_writable {
+        true => start.called.to_string_lossy().into_owned(),
+        false => called::base(&start.called),
+    };
+    let given = called::arguments(start);
+    let inner = started(&[vec![name.clone()], given.clone()].concat());
+    if is_shell(&name) && inner.programs.len() > 1 && inner.doubts.is_empty() {
+        // Rules for what its text starts, which is judged.
+        let judged = inner.programs[1..].iter().filter(|program| program.standing == Standing::Judged);
+        let names = judged.filter_map(|program| Some(format!("Bash({}:*)", program.name()?)));
+        return names.collect::<BTreeSet<_>>().into_iter().collect();
+    }
+    let sub = given.into_iter().next().filter(is_plain);
+    let words = [Some(name), sub].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    vec![format!("Bash({words}:*)")]
+}
+
+/// Whether a program does nothing beyond the shell, which has it built in.
+fn is_harmless(name: &str, start: &Start) -> bool {
+    let found = started(&[vec![name.to_owned()], called::arguments(start)].concat());
+    matches!(&*found.programs, [program] if program.standing == Standing::Harmless)
+}
+
+/// Whether a shell's arguments begin with a file to run.
+fn is_script(given: &[String]) -> bool {
+    given.first().is_some_and(|first| !first.starts_with(['-', '+']))
+}
+
+/// Whether a start is a part of the program that starts it.
+fn is_part(at: u16, start: &Start) -> bool {
+    if start.is_writable || !called::is_called_by_its_name(start) {
+        return false;
+    }
+    let parts = table::parts(at);
+    let name = called::base(&start.called);
+    let given = called::arguments(start);
+    if called::is_loader(start) {
+        return parts.loads && start.has_all_arguments && lists(&given);
+    }
+    let is_excepted =
+        table::has(parts.except, &name) || given.first().is_some_and(|first| table::has(parts.except, first));
+    let is_named = bounded::is_named(parts, &name, &given, start.has_all_arguments)
+        || is_in(&start.file, parts.directories);
+    let is_used = table::has(parts.used, &name)
+        && is_script_of(parts, &start.starter.program)
+        && !is_told(&name, start);
+    let is_own = !is_shell(&name) && (start.file == start.starter.program || interprets_the_starter(start));
+    !is_excepted && (is_named || is_used || is_own || is_shell(&name) && runs_parts(parts, &given))
+}
+
+/// Whether the loader is asked as `ldd` does, which has it list what the file needs instead of running it.
+fn lists(given: &[String]) -> bool {
+    match given {
+        [one] => one == "--version" || !one.starts_with('-'),
+        [option, file] => option == "--verify" && !file.starts_with('-'),
+        _ => false,
+    }
+}
+
+/// Whether a program is one of the scripts that use further programs.
+fn is_script_of(parts: &Parts, program: &std::path::Path) -> bool {
+    table::has(parts.scripts, &called::base(program)) && is_in(program, parts.directories)
+}
+
+/// Whether the arguments of the program that starts it name a program: then that is not its own choice.
+fn is_told(name: &str, start: &Start) -> bool {
+    start.starter.arguments.iter().skip(1).any(|told| called::base(std::path::Path::new(told)) == name)
+}
+
+fn is_in(file: &std::path::Path, directories: &str) -> bool {
+    let mut above = file.components().rev().skip(1);
+    above.any(|part| directories.split_whitespace().any(|directory| part.as_os_str() == directory))
+}
+
+/// Whether `env` starts the interpreter of the script that it was started for.
+fn interprets_the_starter(start: &Start) -> bool {
+    let Some(script) = start.arguments.get(1) else { return false };
+    start.starter.program.as_os_str() == script.as_os_str()
+        || called::base(&start.starter.program) == "env" && start.starter.arguments.contains(script)
+}
+
+/// Whether a shell's text runs nothing but parts.
+fn runs_parts(parts: &Parts, given: &[String]) -> bool {
+    let found = started(&[vec!["sh".to_owned()], given.to_vec()].concat());
+    let is_part = |program: &Program| {
+        let Some(name) = program.name() else { return false };
+        let own = table::has(parts.directories, "git-core") && name.starts_with("git-");
+        let given = program.known_arguments();
+        let is_all = given.len() + 1 == program.words.len();
+        (bounded::is_named(parts, &name, &given, is_all) || own) && !table::has(parts.except, &name)
+    };
+    found.doubts.is_empty()
+        && found.opens_nothing()
+        && found.programs.len() > 1
+        && found.programs[1..].iter().all(is_part)
+}

@@ -1,0 +1,330 @@
+//! The one table of what programs may start, in three kinds. Whatever it does not list covers only itself.
+//!
+//! An entry is found by the name that a program is called by, without a version at its end (`python3.11`) and, of
+//! compilers, without the machine that they are for (`x86_64-linux-gnu-gcc`).
+
+use beamai_isolation::Coverage;
+
+/// Programs of one kind, and why they are of it.
+#[derive(Debug)]
+pub struct Entry {
+    /// What the entry says.
+    pub kind: Kind,
+    /// The programs, with spaces between them.
+    pub names: &'static str,
+    /// Why, in a line.
+    pub why: &'static str,
+}
+
+/// What a program may start.
+#[derive(Debug)]
+pub enum Kind {
+    /// Everything that no rule denies: its purpose is to run what it is told.
+    Runner,
+    /// What rules allow, as if the shell started it: it runs what its own command line names.
+    Wrapper(Need),
+    /// These parts of it and nothing else.
+    Parts(Parts),
+}
+
+/// Whether a wrapper itself needs a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// It does: it does more than to start a program, such as to change who runs it.
+    Rule,
+    /// It does not.
+    Nothing,
+}
+
+/// The parts of a program.
+#[derive(Debug)]
+pub struct Parts {
+    /// Names of directories, anywhere above the file.
+    pub directories: &'static str,
+    /// Names of programs.
+    pub names: &'static str,
+    /// Names of programs that are parts as long as they only pass on what they read: no file is named to them.
+    pub filters: &'static str,
+    /// Scripts in these directories that start further programs of the system.
+    pub scripts: &'static str,
+    /// Names of those programs: parts of the scripts, and of nothing else.
+    pub used: &'static str,
+    /// What is no part, though it is in one of the directories.
+    pub except: &'static str,
+    /// Whether the loader of programs is a part, asked about one file.
+    pub loads: bool,
+}
+
+/// The index that stands for every program that the table does not list.
+const UNLISTED: u16 = u16::MAX;
+
+const NO_PARTS: Parts =
+    Parts { directories: "", names: "", filters: "", scripts: "", used: "", except: "", loads: false };
+
+const fn runners(names: &'static str, why: &'static str) -> Entry {
+    Entry { kind: Kind::Runner, names, why }
+}
+
+const fn wrappers(need: Need, names: &'static str, why: &'static str) -> Entry {
+    Entry { kind: Kind::Wrapper(need), names, why }
+}
+
+/// The table.
+pub static TABLE: &[Entry] = &[
+    runners(
+        "make gmake bmake ninja meson cmake ctest cpack scons waf bazel bazelisk buck2 just \
+         autoreconf automake autoconf libtool xmake",
+        "build tools: they run the commands of a project's build files",
+    ),
+    runners(
+        "npm npx pnpm pnpx yarn yarnpkg corepack bun bunx deno node nodejs tsx ts-node jest \
+         vitest mocha ava playwright cypress turbo nx lerna gulp grunt webpack vite next rollup \
+         eslint tsc prettier",
+        "JavaScript: package scripts, tests and settings are programs of the project",
+    ),
+    runners(
+        "cargo rustup cross wasm-pack trunk maturin",
+        "Rust: build scripts, tests, and the toolchain behind rustup's names",
+    ),
+    runners("go golangci-lint goreleaser air", "Go: tests, generators and the toolchain"),
+    runners(
+        "mix iex elixir elixirc erl erlc escript rebar rebar3 gleam",
+        "the BEAM: build tools, compilers and the machine itself",
+    ),
+    runners(
+        "gradle gradlew mvn mvnw ant sbt mill lein clojure clj java javac jshell kotlin kotlinc \
+         scala scalac groovy",
+        "the JVM: build tools, compilers and the machine itself",
+    ),
+    runners(
+        "python pypy ipython pytest py.test tox nox poetry uv uvx pip pipx pipenv pdm hatch conda \
+         mamba coverage mypy ruff black pylint flake8 pre-commit behave robot django-admin flask \
+         alembic",
+        "Python: the interpreter, and tools that run a project's code or settings",
+    ),
+    runners(
+        "ruby irb bundle bundler rake rails rspec gem rubocop jekyll",
+        "Ruby: the interpreter, and tools that run a project's code",
+    ),
+    runners("perl prove cpan cpanm", "Perl: the interpreter, and what runs tests and builds"),
+    runners("php composer phpunit artisan pest", "PHP: the interpreter, and package scripts"),
+    runners("dotnet msbuild nuget mono pwsh", ".NET: builds, tests and the runtime"),
+    runners(
+        "swift swiftc xcodebuild zig stack cabal runghc ghci opam dune ocaml julia R Rscript lua \
+         luajit luarocks tclsh guile racket sbcl nim nimble crystal dart flutter nix nix-build \
+         nix-shell nix-instantiate",
+        "other languages' interpreters and build tools",
+    ),
+    runners("bats shellspec", "tests that are shell scripts of the project"),
+    wrappers(
+        Need::Nothing,
+        "env timeout nice ionice nohup setsid stdbuf time xargs",
+        "they start the program of their command line, and change nothing beyond it",
+    ),
+    wrappers(
+        Need::Rule,
+        "find fd fdfind parallel watch entr flock script unbuffer rlwrap expect",
+        "they start programs of their command line, and do something of their own",
+    ),
+    wrappers(
+        Need::Rule,
+        "chrt taskset numactl prlimit choom setarch linux32 linux64 chpst softlimit cgexec \
+         systemd-run start-stop-daemon daemonize",
+        "they change how a program runs and start it",
+    ),
+    wrappers(
+        Need::Rule,
+        "sudo doas su runuser pkexec setpriv capsh unshare nsenter chroot",
+        "they change who runs a program, or what it sees, and start it",
+    ),
+    wrappers(
+        Need::Rule,
+        "strace ltrace gdb lldb valgrind perf rr fakeroot proot firejail bwrap dbus-run-session \
+         xvfb-run ccache sccache distcc direnv hyperfine",
+        "they watch a program, or prepare its surroundings, and start it",
+    ),
+    wrappers(
+        Need::Rule,
+        "busybox toybox",
+        "they are many programs in one: what they become without a start is judged by its name",
+    ),
+    wrappers(
+        Need::Rule,
+        "bash sh dash zsh ksh mksh ash rbash fish yash",
+        "shells: each of their starts is judged, unless a rule names the script",
+    ),
+    Entry {
+        kind: Kind::Parts(Parts {
+            directories: "git-core",
+            names: "git",
+            scripts: "git-submodule git-bisect git-merge-octopus git-merge-one-file git-merge-resolve \
+         git-request-pull git-quiltimport",
+            used: "basename dirname uname sed cat expr tr grep egrep sort cut wc head tail date printf \
+         echo test [ true false gettext envsubst mktemp cmp rm",
+            except: "git-remote-ext git-remote-fd remote-ext remote-fd",
+            ..NO_PARTS
+        }),
+        names: "git git-upload-pack git-receive-pack git-shell",
+        why: "git's own commands, and what its scripts use; no aliases, hooks, filters, editors, pagers, or ssh",
+    },
+    Entry {
+        kind: Kind::Parts(Parts {
+            directories: "gcc gcc-cross llvm",
+            names: "cc1 cc1plus cc1obj f951 gnat1 d21 lto1 lto-wrapper collect2 as ld ld.bfd ld.gold ld.lld \
+         lld mold gcc g++ cc c++ cpp clang clang++ objcopy",
+            ..NO_PARTS
+        }),
+        names: "gcc g++ cc c++ cpp c89 c99 clang clang++ gfortran gnatmake gdc collect2 ld gcc-ar gcc-nm \
+         gcc-ranlib",
+        why: "a compiler's passes, assembler and linker",
+    },
+    Entry {
+        kind: Kind::Parts(Parts {
+            directories: "rustlib",
+            names: "rustc cc gcc clang ld lld ar ranlib as strip objcopy",
+            ..NO_PARTS
+        }),
+        names: "rustc ghc",
+        why: "compilers that link with the system's",
+    },
+    Entry {
+        kind: Kind::Parts(Parts { names: "m4", ..NO_PARTS }),
+        names: "bison yacc flex lex",
+        why: "generators of parsers write their output with m4, which starts nothing itself",
+    },
+    Entry {
+        kind: Kind::Parts(Parts {
+            filters: "gzip gunzip pigz bzip2 bunzip2 lbzip2 pbzip2 xz unxz lzma unlzma lzip lzop zstd \
+         unzstd lz4 compress uncompress",
+            ..NO_PARTS
+        }),
+        names: "tar bsdtar cpio zstd",
+        why: "the compressors of archives",
+    },
+    Entry {
+        kind: Kind::Parts(Parts {
+            names: "gzip bzip2 xz zstd lzma grep egrep fgrep sed cat diff cmp expr mktemp rm test [ printf \
+         echo",
+            ..NO_PARTS
+        }),
+        names: "zcat gunzip uncompress zgrep zegrep zfgrep zdiff zcmp zforce znew bzgrep bzdiff bzcmp \
+         xzgrep xzdiff xzcmp zstdgrep egrep fgrep",
+        why: "scripts of the system over a compressor and grep or diff",
+    },
+    Entry {
+        kind: Kind::Parts(Parts {
+            directories: "man-db",
+            names: "preconv manconv zsoelim soelim tbl eqn neqn pic refer col iconv locale nroff groff troff \
+         grotty grops cat sed tr",
+            filters: "gzip bzip2 xz lzma lzip zstd",
+            ..NO_PARTS
+        }),
+        names: "man apropos whatis nroff groff",
+        why: "the formatters of manual pages; no pager",
+    },
+    Entry {
+        kind: Kind::Parts(Parts {
+            directories: "apt dpkg",
+            names: "dpkg dpkg-query dpkg-deb dpkg-split apt apt-get apt-cache tar gpgv",
+            ..NO_PARTS
+        }),
+        names: "dpkg dpkg-query dpkg-deb apt apt-get apt-cache apt-file",
+        why: "Debian's package tools among themselves; no scripts of packages",
+    },
+    Entry {
+        kind: Kind::Parts(Parts { loads: true, ..NO_PARTS }),
+        names: "ldd",
+        why: "a script that has the loader list what a program needs; the loader does not run it",
+    },
+    Entry {
+        kind: Kind::Parts(Parts {
+            names: "uname sed grep cat ps id hostname getopt cut head tr",
+            ..NO_PARTS
+        }),
+        names: "lsb_release nproc uptime neofetch",
+        why: "what tells about the machine",
+    },
+];
+
+/// What wrappers start by themselves, whatever their arguments: whole commands, each of which only tells something.
+const OWN: [(&str, &str); 1] = [("gdb", "iconv -l")];
+
+/// Whether a wrapper starts this by itself.
+pub(super) fn is_own(wrapper: &str, words: &[&str]) -> bool {
+    OWN.iter().any(|(name, command)| *name == wrapper && command.split(' ').eq(words.iter().copied()))
+}
+
+/// Whether a list of names with spaces between them has this one.
+pub(super) fn has(names: &str, name: &str) -> bool {
+    names.split_whitespace().any(|one| one == name)
+}
+
+/// The entry of a program, with its index.
+fn entry(name: &str) -> Option<(u16, &'static Entry)> {
+    let find = |name: &str| TABLE.iter().position(|entry| has(entry.names, name));
+    let bare = name.trim_end_matches(|char: char| char.is_ascii_digit() || char == '.').trim_end_matches('-');
+    let tool = bare
+        .rsplit('-')
+        .next()
+        .filter(|tool| ["gcc", "g++", "cc", "c++", "cpp", "gfortran", "clang", "clang++"].contains(tool));
+    let at = find(name).or_else(|| find(bare)).or_else(|| find(tool?))?;
+    Some((u16::try_from(at).unwrap_or(UNLISTED), &TABLE[at]))
+}
+
+/// What the start of a program covers, by the name that it is called by.
+pub(super) fn coverage(name: &str) -> Coverage {
+    match entry(name) {
+        Some((_, Entry { kind: Kind::Runner, .. })) => Coverage::Everything,
+        Some((_, Entry { kind: Kind::Wrapper(_), .. })) => Coverage::Judged,
+        Some((at, Entry { kind: Kind::Parts(_), .. })) => Coverage::Parts(at),
+        None => Coverage::Parts(UNLISTED),
+    }
+}
+
+/// Whether a program only starts the one that its command line names, so that no rule needs to be about it.
+pub(super) fn is_free(name: &str) -> bool {
+    matches!(entry(name), Some((_, Entry { kind: Kind::Wrapper(Need::Nothing), .. })))
+}
+
+/// The parts of a program, by the entry that its start covers.
+pub(super) fn parts(at: u16) -> &'static Parts {
+    match TABLE.get(usize::from(at)).map(|entry| &entry.kind) {
+        Some(Kind::Parts(parts)) => parts,
+        _ => &NO_PARTS,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_of_one_kind() {
+        for (at, entry) in TABLE.iter().enumerate() {
+            for name in entry.names.split(' ') {
+                let first = TABLE.iter().position(|entry| has(entry.names, name));
+                assert_eq!(first, Some(at), "{name}");
+            }
+            assert!(!entry.why.is_empty() && entry.why.len() < 120, "{}", entry.why);
+        }
+    }
+
+    #[test]
+    fn versions_and_machines_make_no_difference() {
+        assert_eq!(coverage("python3.11"), Coverage::Everything);
+        assert_eq!(coverage("x86_64-linux-gnu-gcc-12"), coverage("gcc"));
+        assert_eq!(coverage("clang++-14"), coverage("clang"));
+        assert_eq!(coverage("env"), Coverage::Judged);
+        assert!(is_free("env") && !is_free("sudo") && !is_free("make"));
+    }
+
+    #[test]
+    fn whatever_takes_orders_from_its_input_is_no_runner() {
+        for name in [
+            "awk", "gawk", "mawk", "sed", "tar", "ssh", "scp", "vim", "vi", "nano", "ed", "emacs", "less",
+            "more",
+        ] {
+            assert!(matches!(coverage(name), Coverage::Parts(_)), "{name}");
+        }
+    }
+}

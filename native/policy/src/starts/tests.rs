@@ -1,0 +1,383 @@
+//! Starts made by hand, judged.
+
+use super::*;
+use crate::{CommandLine, Need as Permission, Policy, PolicyText};
+use beamai_isolation::Starter;
+use beamai_workspace::Workspace;
+use serde_json::{Value, json};
+use std::ffi::OsString;
+
+/// A command under a policy.
+struct Case {
+    rules: Option<Arc<StartRules>>,
+    dir: tempfile::TempDir,
+}
+
+fn case(policy: Value, command: &str, is_approved: bool) -> Case {
+    let dir = tempfile::tempdir().unwrap();
+    let workspace = Workspace::open(dir.path()).unwrap();
+    let text: PolicyText = serde_json::from_value(policy).unwrap();
+    let policy = Policy::new(&text, &["Bash", "Read", "Edit", "Write"], &|name| Some(name.to_owned()), &workspace).unwrap();
+    let needs = Permission {
+        rule: "Bash".into(),
+        touches: &[],
+        allowed_by: &[],
+        is_safe: false,
+        operand: Operand::Command(CommandLine::plain(command)),
+    };
+    let rules = StartRules::of(&Arc::new(policy), &needs.into(), is_approved);
+    Case { rules, dir }
+}
+
+/// A command that these rules allow part by part.
+fn allowed(rules: &[&str], command: &str) -> Case {
+    case(json!({"allow": rules}), command, false)
+}
+
+/// A start by the shell; the words' first is a path, or a program of the system.
+fn start(words: &[&str]) -> Start {
+    let called = if words[0].contains('/') { words[0].to_owned() } else { format!("/usr/bin/{}", words[0]) };
+    Start {
+        file: called.clone().into(),
+        called: called.into(),
+        links: vec![],
+        interpreters: vec![],
+        arguments: words.iter().map(OsString::from).collect(),
+        has_all_arguments: true,
+        is_writable: false,
+        starter: Starter {
+            pid: 2,
+            program: "/usr/bin/bash".into(),
+            arguments: vec!["bash".into()],
+            coverage: Coverage::Judged,
+        },
+    }
+}
+
+/// The same by another program, whose start covers this much.
+fn by(program: &str, coverage: Coverage, words: &[&str]) -> Start {
+    let arguments = vec![OsString::from(program)];
+    let starter = Starter { pid: 3, program: format!("/usr/bin/{program}").into(), arguments, coverage };
+    Start { starter, ..start(words) }
+}
+
+impl Case {
+    fn judge(&self, start: &Start) -> StartVerdict {
+        self.rules.as_ref().unwrap().judge(start)
+    }
+
+    /// What the start covers; `None` where it is not simply let through.
+    fn covers(&self, start: &Start) -> Option<Coverage> {
+        match self.judge(start) {
+            StartVerdict::Start(coverage) => Some(coverage),
+            _ => None,
+        }
+    }
+
+    fn asks(&self, start: &Start) -> bool {
+        matches!(self.judge(start), StartVerdict::Ask { .. })
+    }
+
+    /// A program of the workspace that the shell starts.
+    fn own(&self, words: &[&str]) -> Start {
+        let file = self.dir.path().canonicalize().unwrap().join(words[0].trim_start_matches("./"));
+        Start { called: file.clone(), file, is_writable: true, ..start(words) }
+    }
+}
+
+fn parts_of(name: &str) -> Coverage {
+    table::coverage(name)
+}
+
+#[test]
+fn the_shell_starts_what_was_foreseen_and_a_rule_allows() {
+    let case = allowed(&["Bash(git log:*)", "Bash(head:*)"], "git log $x | head -n 5");
+    assert_eq!(case.covers(&start(&["git", "log", "-1", "--stat"])), Some(parts_of("git")));
+    assert!(case.covers(&start(&["head", "-n", "5"])).is_some());
+    for other in [
+        &["git", "push"][..],
+        &["git", "status"],
+        &["head", "-n", "6"],
+        &["head", "-n", "5", "x"],
+        &["rm", "-rf", "x"],
+        &["/opt/git", "x"],
+    ] {
+        assert!(case.asks(&start(other)), "{other:?}");
+    }
+}
+
+#[test]
+fn words_that_are_half_known_foresee_what_they_can_become() {
+    let case = allowed(&["Bash(ls:*)"], "ls *.rs \"$x\" ~/y {a,b}");
+    assert!(case.covers(&start(&["ls", "a.rs", "b.rs", "what ever", "/root/y", "a", "b"])).is_some());
+    assert!(case.covers(&start(&["ls", "*.rs", "", "~/y", "a", "b"])).is_some());
+    assert!(case.asks(&start(&["ls", "*.rs", "x", "/root/y", "a"])));
+    assert!(case.asks(&start(&["ls", "*.rs", "x", "/root/y", "b", "a"])));
+}
+
+#[test]
+fn a_program_is_allowed_by_its_name_only_where_commands_cannot_write() {
+    let case = allowed(&["Bash(git:*)"], "git status");
+    assert!(case.asks(&Start { is_writable: true, ..start(&["git", "status"]) }));
+    // A program of several names does what its first argument says.
+    let mut other = start(&["git", "status"]);
+    other.called = "/usr/bin/busybox".into();
+    assert!(case.asks(&other));
+    let mut renamed = start(&["git", "status"]);
+    renamed.arguments[0] = "rm".into();
+    assert!(case.asks(&renamed));
+}
+
+#[test]
+fn a_rule_that_names_a_file_by_its_path_covers_what_it_starts() {
+    let case = allowed(&["Bash(./run.sh:*)", "Bash(cd:*)"], "./run.sh -x && cd sub && ./run.sh -x");
+    let mut own = case.own(&["./run.sh", "-x"]);
+    assert_eq!(case.covers(&own), Some(Coverage::Everything));
+    own.called = case.dir.path().canonicalize().unwrap().join("sub/run.sh");
+    assert_eq!(case.covers(&own), Some(Coverage::Everything));
+    own.called = case.dir.path().canonicalize().unwrap().join("other/run.sh");
+    assert!(case.asks(&own));
+    own.called = "/elsewhere/run.sh".into();
+    assert!(case.asks(&own));
+    assert!(case.asks(&case.own(&["./evil.sh", "-x"])));
+}
+
+#[test]
+fn arguments_that_are_not_all_known_are_in_no_pattern_beyond_them() {
+    let cut = |words| Start { has_all_arguments: false, ..start(words) };
+    let case = allowed(&["Bash(ls -l:*)"], "ls -l *");
+    assert!(case.covers(&cut(&["ls", "-l", "a"])).is_some());
+    assert!(case.asks(&cut(&["ls"])));
+    let case = allowed(&["Bash(ls -l a)"], "ls -l a; ls -l a");
+    assert!(case.asks(&cut(&["ls", "-l", "a"])));
+    let case = super::tests::case(json!({"deny": ["Bash(rm -rf:*)"], "default": "allow"}), "make", false);
+    assert!(matches!(case.judge(&cut(&["rm", "a"])), StartVerdict::Refuse(Some(_))));
+    assert!(case.covers(&start(&["rm", "a"])).is_some());
+}
+
+#[test]
+fn runners_cover_everything_and_wrappers_nothing() {
+    let case = allowed(&["Bash(make:*)"], "env X=1 make all");
+    assert_eq!(case.covers(&start(&["env", "X=1", "make", "all"])), Some(Coverage::Judged));
+    assert_eq!(case.covers(&by("env", Coverage::Judged, &["make", "all"])), Some(Coverage::Everything));
+    assert!(case.asks(&by("env", Coverage::Judged, &["rm", "x"])));
+    assert_eq!(case.covers(&by("make", Coverage::Everything, &["rm", "x"])), Some(Coverage::Everything));
+    let case = allowed(&["Bash(find:*)"], "find . -exec rm {} +");
+    assert_eq!(case.covers(&start(&["find", ".", "-exec", "rm", "{}", "+"])), Some(Coverage::Judged));
+    assert!(case.asks(&by("find", Coverage::Judged, &["rm", "a"])));
+}
+
+#[test]
+fn any_other_program_covers_its_parts() {
+    let git = parts_of("git");
+    let case = allowed(&["Bash(git:*)"], "git fetch");
+    for part in [
+        &["/usr/lib/git-core/git-remote-https", "x"][..],
+        &["/usr/lib/git-core/git-submodule", "status"],
+        &["git", "rev-list"],
+        &["/bin/sh", "-c", "git-upload-pack '/a/b'", "git-upload-pack '/a/b'"],
+    ] {
+        assert_eq!(case.covers(&by("git", git, part)), Some(git), "{part:?}");
+    }
+    let mut sed = by("git", git, &["sed", "-e", "s/-/ /"]);
+    assert!(case.asks(&sed), "an alias could start it");
+    sed.starter.program = "/usr/lib/git-core/git-submodule".into();
+    assert_eq!(case.covers(&sed), Some(git));
+    for other in [
+        &["/usr/lib/git-core/git-remote-ext", "x"][..],
+        &["/bin/sh", "-c", "rm -rf x"],
+        &["/bin/sh", "-c", "git-upload-pack 'a'; rm -rf x"],
+        &["/bin/sh", "-c", "git-upload-pack 'a' > x"],
+        &["/bin/sh", "-c", "> x"],
+        &["/bin/sh", "x"],
+        &["ssh", "host"],
+        &["less"],
+        &["vi", "x"],
+        &["rm", "-rf", "x"],
+    ] {
+        assert!(case.asks(&by("git", git, other)), "{other:?}");
+    }
+    let mine = Start { is_writable: true, ..by("git", git, &["/w/git-core/git-x"]) };
+    assert!(case.asks(&mine));
+    let awk = parts_of("awk");
+    assert!(case.asks(&by("awk", awk, &["sh", "-c", "rm -rf x"])));
+    assert!(
+        case.covers(&by("gcc", parts_of("gcc"), &["/usr/lib/gcc/x86_64-linux-gnu/12/cc1", "x"])).is_some()
+    );
+}
+
+#[test]
+fn a_part_of_many_uses_counts_in_one() {
+    let covers = |program: &str, words: &[&str]| {
+        let case = allowed(&[&format!("Bash({program}:*)")], &format!("{program} x"));
+        case.covers(&by(program, parts_of(program), words)).is_some()
+    };
+    for (program, part) in [
+        ("zgrep", &["sed", "s/'/'\\\\''/g"][..]),
+        ("bzdiff", &["rm", "-f", "/tmp/bzdiff.abc"]),
+        ("zcat", &["gzip", "-cd", "--", "x.gz"]),
+        ("tar", &["gzip", "-d"]),
+        ("tar", &["/bin/sh", "-c", "xz -T 0"]),
+        ("man", &["iconv", "-c", "-f", "UTF-8", "-t", "ASCII"]),
+        ("groff", &["troff", "-Tascii"]),
+        ("gcc", &["objcopy", "--extract-dwo", "a.o", "a.dwo"]),
+    ] {
+        assert!(covers(program, part), "{program}: {part:?}");
+    }
+    for (program, other) in [
+        ("zgrep", &["rm", "x"][..]),
+        ("zgrep", &["rm", "-f", "/tmp/../x"]),
+        ("zgrep", &["sed", "-n", "1whit"]),
+        ("groff", &["/bin/sh", "-c", "sed -n 1whit x"]),
+        ("man", &["sed", "-n", "1whit"]),
+        ("man", &["iconv", "-o", "hit"]),
+        ("man", &["gzip", "-f", "x"]),
+        ("tar", &["/bin/sh", "-c", "gzip -f x"]),
+        ("tar", &["/bin/sh", "-c", "gzip $x"]),
+        ("tar", &["xz", "--files=x"]),
+    ] {
+        assert!(!covers(program, other), "{program}: {other:?}");
+    }
+    let cut = Start { has_all_arguments: false, ..by("tar", parts_of("tar"), &["gzip"]) };
+    assert!(allowed(&["Bash(tar:*)"], "tar x").asks(&cut));
+}
+
+#[test]
+fn a_scripts_arguments_name_none_of_its_parts() {
+    let git = parts_of("git");
+    let case = allowed(&["Bash(git:*)"], "git bisect run x");
+    let mut told = by("git", git, &["rm", "x"]);
+    told.starter.program = "/usr/lib/git-core/git-bisect".into();
+    assert_eq!(case.covers(&told), Some(git));
+    for name in ["rm", "/usr/bin/rm"] {
+        told.starter.arguments =
+            ["sh", "/usr/lib/git-core/git-bisect", "run", name, "x"].map(Into::into).into();
+        assert!(case.asks(&told), "{name}");
+    }
+}
+
+#[test]
+fn the_loader_is_a_part_of_ldd_alone() {
+    let case = allowed(&["Bash(ldd:*)", "Bash(strace:*)"], "ldd ./app");
+    let loader = "/lib64/ld-linux-x86-64.so.2";
+    let ldd = |words: &[&str]| by("ldd", parts_of("ldd"), &[&[loader], words].concat());
+    for words in [&["--version"][..], &["--verify", "./app"], &["./app"]] {
+        assert!(case.covers(&ldd(words)).is_some(), "{words:?}");
+        assert!(case.asks(&by("file", parts_of("file"), &[&[loader], words].concat())), "{words:?}");
+    }
+    for words in [&["./app", "x"][..], &["--preload", "./x.so", "/bin/true"], &["--preload"], &[]] {
+        assert!(case.asks(&ldd(words)), "{words:?}");
+    }
+    assert!(case.asks(&Start { is_writable: true, ..ldd(&["./app"]) }));
+    assert!(case.asks(&by("ldd", parts_of("ldd"), &["/w/app"])));
+}
+
+#[test]
+fn a_debugger_lists_character_sets_and_starts_nothing_else_unasked() {
+    let case = allowed(&["Bash(gdb:*)"], "gdb -batch ./app");
+    assert!(case.covers(&by("gdb", Coverage::Judged, &["iconv", "-l"])).is_some());
+    for other in [&["iconv", "-l", "x"][..], &["iconv"], &["/w/iconv", "-l"], &["sh", "-c", "iconv -l > x"]] {
+        let start = by("gdb", Coverage::Judged, other);
+        assert!(case.asks(&Start { is_writable: other[0].contains("/w/"), ..start }), "{other:?}");
+    }
+    assert!(case.asks(&by("strace", Coverage::Judged, &["iconv", "-l"])));
+}
+
+#[test]
+fn a_rule_covers_a_program_whoever_starts_it() {
+    let case = allowed(&["Bash(git:*)", "Bash(ssh:*)"], "git fetch");
+    assert!(case.covers(&by("git", parts_of("git"), &["ssh", "host"])).is_some());
+    let case = allowed(&["Bash(awk:*)", "Bash(wc:*)"], "awk 1 x");
+    let text = |text| by("awk", parts_of("awk"), &["sh", "-c", text]);
+    assert_eq!(case.covers(&text("wc -l x")), Some(Coverage::Judged));
+    // What that shell starts is foreseen from here on.
+    let from_sh = |words| Start {
+        starter: Starter { program: "/usr/bin/dash".into(), ..start(words).starter },
+        ..start(words)
+    };
+    assert!(case.covers(&from_sh(&["wc", "-l", "x"])).is_some());
+    assert!(case.asks(&from_sh(&["wc", "-c", "x"])));
+    for other in ["rm x", "wc x; rm x", "wc x > y", "wc $(rm x)"] {
+        assert!(case.asks(&text(other)), "{other}");
+    }
+}
+
+#[test]
+fn what_is_denied_starts_under_no_name_and_by_nobody() {
+    let deny = json!({"deny": ["Bash(rm -rf:*)"], "default": "allow"});
+    let case = case(deny, "make", true);
+    let rule = || StartVerdict::Refuse(Some("Bash(rm -rf:*)".into()));
+    let everything = |words| by("make", Coverage::Everything, words);
+    assert_eq!(case.judge(&everything(&["rm", "-r", "-f", "x"])), rule());
+    assert!(case.covers(&everything(&["rm", "x"])).is_some());
+    let link = Start { links: vec!["/usr/bin/rm".into()], ..everything(&["/w/z", "-rf", "x"]) };
+    assert_eq!(case.judge(&link), rule());
+    let file = Start { file: "/usr/bin/rm".into(), ..everything(&["/w/z", "-rf", "x"]) };
+    assert_eq!(case.judge(&file), rule());
+    let named = Start { called: "/w/z".into(), file: "/w/z".into(), ..everything(&["rm", "-rf", "x"]) };
+    assert_eq!(case.judge(&named), rule());
+    assert_eq!(case.judge(&everything(&["busybox", "rm", "-rf", "x"])), rule());
+    assert_eq!(case.judge(&everything(&["/lib64/ld-linux-x86-64.so.2", "/usr/bin/rm", "-rf", "x"])), rule());
+    assert_eq!(
+        case.judge(&everything(&["/lib64/ld-linux-x86-64.so.2", "--argv0", "y", "/usr/bin/rm", "-rf", "x"])),
+        rule()
+    );
+    let script = Start { interpreters: vec!["/bin/rm".into()], ..everything(&["/w/s", "-rf"]) };
+    assert_eq!(case.judge(&script), rule());
+}
+
+#[test]
+fn what_is_denied_does_not_start_under_its_name_with_a_version() {
+    let policy = json!({"deny": ["Bash(perl:*)", "Bash(python3:*)", "Bash(lua:*)"], "default": "allow"});
+    let case = case(policy, "make", true);
+    let path = |name: &str| case.dir.path().join(name);
+    for name in ["perl", "python3.11", "lua", "lua5.4"] {
+        std::fs::write(path(name), name).unwrap();
+    }
+    std::fs::hard_link(path("perl"), path("perl5.36.0")).unwrap();
+    std::os::unix::fs::symlink("python3.11", path("python3")).unwrap();
+    let start = |name: &str| by("make", Coverage::Everything, &[path(name).to_str().unwrap(), "x"]);
+    let is_denied = |name: &str| matches!(case.judge(&start(name)), StartVerdict::Refuse(Some(_)));
+    assert!(is_denied("perl") && is_denied("perl5.36.0") && is_denied("python3.11"));
+    // Other programs, though their names are alike.
+    assert!(!is_denied("lua5.4") && !is_denied("perl5.40.0"));
+}
+
+#[test]
+fn the_mode_deny_refuses_what_no_rule_allows() {
+    let case = case(json!({"allow": ["Bash(git:*)"], "default": "deny"}), "git status", false);
+    assert_eq!(case.judge(&by("git", parts_of("git"), &["less"])), StartVerdict::Refuse(None));
+}
+
+#[test]
+fn an_open_policy_asks_by_its_rules_alone() {
+    let policy = json!({"allow": ["Bash"], "ask": ["Bash(git push:*)"]});
+    let case = case(policy.clone(), "sh x", false);
+    assert_eq!(case.rules.as_ref().unwrap().coverage(), Coverage::Judged);
+    assert!(case.covers(&start(&["what", "ever"])).is_some());
+    assert!(case.asks(&start(&["git", "push"])));
+    assert!(super::tests::case(policy, "sh x", true).rules.is_none());
+    assert!(super::tests::case(json!({"allow": ["Bash"]}), "sh x", false).rules.is_none());
+}
+
+#[test]
+fn a_question_names_the_rule_that_would_allow_it() {
+    let case = allowed(&["Bash(git:*)"], "git status");
+    let wanted = |start: &Start| match case.judge(start) {
+        StartVerdict::Ask { wanted, .. } => wanted.join(" "),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(wanted(&by("git", parts_of("git"), &["npm", "run", "x"])), "Bash(npm run:*)");
+    assert_eq!(wanted(&by("git", parts_of("git"), &["rm", "-rf", "x"])), "Bash(rm:*)");
+    let own = Start { is_writable: true, ..by("git", parts_of("git"), &["/w/p", "2"]) };
+    assert_eq!(wanted(&own), "Bash(/w/p 2:*)");
+}
+
+#[test]
+fn programs_of_the_workspace_can_run_where_something_covers_them() {
+    let covers =
+        |rules: &[&str], command: &str| allowed(rules, command).rules.unwrap().covers_workspace_programs();
+    assert!(covers(&["Bash(make:*)"], "make"));
+    assert!(covers(&["Bash(./run.sh:*)"], "./run.sh"));
+    assert!(!covers(&["Bash(git:*)", "Bash(head:*)"], "git log | head"));
+}

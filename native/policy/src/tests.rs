@@ -1,0 +1,377 @@
+use super::*;
+use beamai_base::Reason;
+
+const RULES: [&str; 9] = ["Bash", "Read", "Write", "Edit", "Grep", "WebFetch", "Skill", "Task", "GitCommit"];
+
+fn rule_of(name: &str) -> Option<String> {
+    match name {
+        "shell_exec" => Some("Bash".to_owned()),
+        name => RULES.contains(&name).then(|| name.to_owned()),
+    }
+}
+
+fn try_policy(allow: &[&str], ask: &[&str], deny: &[&str], default: Mode) -> Result<Policy> {
+    let list = |rules: &[&str]| rules.iter().map(|rule| (*rule).into()).collect();
+    let text = PolicyText { allow: list(allow), ask: list(ask), deny: list(deny), default, settings: None };
+    Policy::new(&text, &RULES, &rule_of, &Workspace::open(std::path::Path::new("/")).unwrap())
+}
+
+fn policy(allow: &[&str], ask: &[&str], deny: &[&str], default: Mode) -> Policy {
+    try_policy(allow, ask, deny, default).unwrap()
+}
+
+fn need(rule: &str, is_safe: bool) -> Need {
+    Need { rule: rule.into(), touches: &["Read"], allowed_by: &[], is_safe, operand: Operand::None }
+}
+
+fn verdict(policy: &Policy, need: &Need) -> Verdict {
+    policy.judge(need).verdict
+}
+
+#[test]
+fn deny_beats_ask_beats_allow() {
+    let all = policy(&["Bash"], &["Bash"], &["Bash"], Mode::Allow);
+    assert_eq!(verdict(&all, &need("Bash", true)), Verdict::Deny(Some("Bash".into())));
+    let two = policy(&["Bash"], &["Bash"], &[], Mode::Allow);
+    assert_eq!(verdict(&two, &need("Bash", true)), Verdict::Ask(Some("Bash".into())));
+}
+
+#[test]
+fn a_rule_on_what_is_touched_refuses_but_does_not_allow() {
+    let denied = policy(&[], &[], &["Read"], Mode::Allow);
+    assert_eq!(verdict(&denied, &need("Bash", false)), Verdict::Deny(Some("Read".into())));
+    let allowed = policy(&["Read"], &[], &[], Mode::Auto);
+    assert_eq!(verdict(&allowed, &need("Bash", false)), Verdict::Ask(None));
+}
+
+#[test]
+fn the_default_mode_decides_what_no_rule_names() {
+    let by = |mode| policy(&[], &[], &[], mode);
+    assert_eq!(verdict(&by(Mode::Auto), &need("X", true)), Verdict::Allow(None));
+    assert_eq!(verdict(&by(Mode::Auto), &need("X", false)), Verdict::Ask(None));
+    assert_eq!(verdict(&by(Mode::Deny), &need("X", true)), Verdict::Deny(None));
+}
+
+#[test]
+fn of_several_needs_the_worst_verdict_counts() {
+    let needs = Needs { first: need("Edit", false), more: vec![need("Write", false), need("X", true)] };
+    assert_eq!(needs.subject(), "Edit, Write, X");
+    let judged = |allow: &[&str], ask: &[&str], deny: &[&str]| {
+        let policy = policy(allow, ask, deny, Mode::Auto);
+        let (judgement, need) = policy.judge_all(&needs);
+        (judgement.verdict, need.rule.clone())
+    };
+    assert_eq!(judged(&["Edit"], &[], &[]), (Verdict::Ask(None), "Write".into()));
+    assert_eq!(judged(&["Edit", "Write"], &[], &[]), (Verdict::Allow(Some("Edit".into())), "Edit".into()));
+    let denied = Verdict::Deny(Some("X".into()));
+    assert_eq!(judged(&["Edit"], &["Write"], &["X"]), (denied, "X".into()));
+}
+
+#[test]
+fn a_malformed_rule_is_an_error_that_says_what_is_accepted() {
+    for (bad, says) in [
+        ("", "Tool or Tool(pattern)"),
+        ("Bash(git", "not closed"),
+        ("Bash git)", "none opens"),
+        ("(x)", "Tool or Tool(pattern)"),
+        ("a b", "Tool or Tool(pattern)"),
+        ("Bash()", "write Bash"),
+        ("Bash(:*)", "git:*"),
+        ("Bash(git:* log)", "at the end"),
+        ("Read()", "empty"),
+        ("Read(!x)", "another list"),
+        ("Read([a)", "unclosed"),
+        ("WebFetch(github.com)", "domain:example.com"),
+        ("GitCommit(x)", "takes no pattern"),
+        ("shell_exec", "write Bash"),
+        ("bash", "did you mean Bash?"),
+        ("Raed", "did you mean Read?"),
+        ("Wrte(x)", "did you mean Write?"),
+        ("own_tool(x)", "takes no pattern"),
+    ] {
+        let error = try_policy(&[bad], &[], &[], Mode::Auto).unwrap_err();
+        assert_eq!(error.reason, Reason::InvalidArgument, "{bad}");
+        assert!(error.message.contains(says), "{bad}: {}", error.message);
+    }
+}
+
+#[test]
+fn a_hosts_own_tool_may_have_any_other_name() {
+    for name in ["own_tool", "reads", "Calendar", "db.query"] {
+        assert!(try_policy(&[name], &[], &[], Mode::Auto).is_ok(), "{name}");
+    }
+}
+
+fn with_examples(rule: &str, matching: &[&str], no_match: &[&str]) -> Result<Policy> {
+    let own = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+    let examples = Examples { rule: rule.into(), matching: own(matching), no_match: own(no_match) };
+    let text = PolicyText { deny: vec![RuleText::Checked(examples)], ..PolicyText::default() };
+    Policy::new(&text, &RULES, &rule_of, &Workspace::open(std::path::Path::new("/")).unwrap())
+}
+
+#[test]
+fn examples_are_tried_when_the_rule_is_loaded() {
+    assert!(
+        with_examples("Bash(rm -rf:*)", &["rm -fr /", "a && rm -r -f x"], &["rm x", "echo 'rm -rf x'"])
+            .is_ok()
+    );
+    assert!(with_examples("Read(**/*.pem)", &["a/k.pem"], &["k.txt"]).is_ok());
+    assert!(
+        with_examples("WebFetch(domain:go.dev)", &["https://pkg.go.dev/x"], &["https://ago.dev"]).is_ok()
+    );
+    let error = with_examples("Bash(git:*)", &["gitk"], &[]).unwrap_err();
+    assert!(error.message.contains("does not match its example \"gitk\""), "{}", error.message);
+    let error = with_examples("Read(.env)", &[], &["a/.env"]).unwrap_err();
+    assert!(error.message.contains("should not"), "{}", error.message);
+}
+
+#[test]
+fn a_settings_file_may_name_rules_or_tools() {
+    let load = |settings: &str| {
+        let text = PolicyText { settings: Some(settings.into()), ..PolicyText::default() };
+        Policy::new(&text, &RULES, &rule_of, &Workspace::open(std::path::Path::new("/")).unwrap())
+    };
+    let both = load(
+        r#"{"permissions": {"deny": ["Bash(sudo:*)", {"rule": "Read(.env)", "match": ["a/.env"]}], "default": "ask"},
+            "permission": {"fetch": "allow", "shell_exec": "deny"}, "web": {}}"#,
+    );
+    let both = both.unwrap();
+    assert_eq!(verdict(&both, &need("WebFetch", false)), Verdict::Allow(Some("WebFetch".into())));
+    assert_eq!(verdict(&both, &need("Bash", false)), Verdict::Deny(Some("Bash".into())));
+    assert_eq!(verdict(&both, &need("X", true)), Verdict::Ask(None));
+    for (bad, says) in [
+        ("{}", "neither"),
+        ("[", "not valid"),
+        (r#"{"permission": {"fetch": "yes"}}"#, "\"allow\", \"ask\" or \"deny\""),
+        (r#"{"permission": {"nothing": "allow"}}"#, "no tool"),
+        (r#"{"permissions": {"allowed": []}}"#, "allowed"),
+        (r#"{"permissions": {"deny": [{"rule": "Read(x)", "match": ["y"]}]}}"#, "example"),
+    ] {
+        let error = load(bad).unwrap_err();
+        assert!(error.message.contains(says), "{bad}: {}", error.message);
+    }
+}
+
+fn file(rule: &str, written: &str, path: &str) -> Need {
+    let operand = Operand::File(FilePath { path: path.into(), written: written.into(), is_tree: false });
+    Need { rule: rule.into(), touches: &["Read"], allowed_by: &[], is_safe: true, operand }
+}
+
+#[test]
+fn a_path_is_judged_as_it_is_written_and_as_it_leads() {
+    let denied = policy(&[], &[], &["Read(**/*.pem)"], Mode::Auto);
+    for (written, path) in
+        [("k.pem", "k.pem"), ("link", "k.pem"), ("k.pem", "elsewhere"), ("a/../k.pem", "k.pem")]
+    {
+        let verdict = verdict(&denied, &file("Read", written, path));
+        assert_eq!(verdict, Verdict::Deny(Some("Read(**/*.pem)".into())), "{written}");
+    }
+    let allowed = policy(&["Edit(src/**)"], &[], &[], Mode::Deny);
+    assert!(matches!(verdict(&allowed, &file("Edit", "src/a", "src/a")), Verdict::Allow(_)));
+    assert_eq!(verdict(&allowed, &file("Edit", "src/link", "other")), Verdict::Deny(None));
+    assert_eq!(verdict(&allowed, &file("Edit", "link", "src/a")), Verdict::Deny(None));
+}
+
+fn shell(policy: &Policy, command: &str) -> Judgement {
+    let operand = Operand::Command(CommandLine::plain(command));
+    policy.judge(&Need { operand, ..need("Bash", false) })
+}
+
+fn name(policy: &Policy, command: &str) -> &'static str {
+    shell(policy, command).verdict.parts().0
+}
+
+#[test]
+fn a_command_is_allowed_when_rules_cover_every_part() {
+    let git = policy(&["Bash(git:*)", "Write(out/**)"], &[], &[], Mode::Auto);
+    for command in
+        ["git status", "git log && git diff", "timeout 5 git log", "git log > out/x", "git log 2>/dev/null"]
+    {
+        assert_eq!(name(&git, command), "allow", "{command}");
+    }
+    for command in [
+        "git log > x",
+        "git log | sh",
+        "git log > ~/.bashrc",
+        "cd /elsewhere && git log",
+        "x=1",
+        "./timeout 5 git log",
+        "./true",
+        "./env git log",
+        "/tmp/eval 'git log'",
+        "./bash -c 'git log'",
+        "git log > out/../x",
+    ] {
+        assert_eq!(name(&git, command), "ask", "{command}");
+    }
+    let bare = policy(&["Bash"], &[], &[], Mode::Deny);
+    assert_eq!(name(&bare, "git log > x; $y"), "allow");
+}
+
+#[test]
+fn a_deny_rule_finds_its_part_and_names_it() {
+    let open = policy(&["Bash"], &[], &["Bash(rm -rf:*)", "Read(**/*.pem)", "Write(.env)"], Mode::Auto);
+    let judged = shell(&open, "git status && env X=1 r''m -f -r x");
+    assert_eq!(judged.verdict, Verdict::Deny(Some("Bash(rm -rf:*)".into())));
+    assert_eq!(judged.part.as_deref(), Some("rm -f -r x"));
+    for command in [
+        "cat k.pem",
+        "< k.pem",
+        "cp k.pem k.txt",
+        "cat a/../k.pem",
+        "tar c --file=x k.pem",
+        "dd if=k.pem",
+        "echo x > .env",
+        "cp x .env",
+        "echo $(<k.pem)",
+    ] {
+        assert_eq!(name(&open, command), "deny", "{command}");
+    }
+    for command in [
+        "cat k.p*",
+        "cat $x",
+        "$c -rf x",
+        "((((",
+        "ls | xargs rm",
+        "cd a && cat *",
+        "cd $x && cat k.pem",
+        "find . -exec cat {} +",
+    ] {
+        assert_eq!(name(&open, command), "ask", "{command}");
+    }
+    for command in ["git status", "rm x", "cat k.txt", "echo k.pem", "cat .env", "ls > x"] {
+        assert_eq!(name(&open, command), "allow", "{command}");
+    }
+}
+
+#[test]
+fn an_exact_rule_covers_what_its_words_do_but_no_redirection() {
+    let exact = policy(&["Bash(git -c a=b log)", "Bash(a && $b)", "Bash(ls > x)"], &[], &[], Mode::Auto);
+    assert_eq!(name(&exact, "git -c a=b log"), "allow");
+    assert_eq!(name(&exact, "a && $b"), "allow");
+    assert_eq!(name(&exact, "a && $c"), "ask");
+    assert_eq!(name(&exact, "ls > x"), "ask");
+}
+
+#[test]
+fn what_is_asked_names_the_rules_that_would_allow_it() {
+    let none = policy(&[], &[], &[], Mode::Auto);
+    assert_eq!(shell(&none, "git log; ls > x").wanted, ["Bash(git log)", "Bash(ls)", "Write(x)"]);
+}
+
+#[test]
+fn what_is_harmless_needs_no_rule_beside_what_has_one() {
+    let git = policy(&["Bash(git:*)"], &[], &["Bash(rm:*)", "Read(**/*.pem)"], Mode::Auto);
+    for command in [
+        "[ -f x ] && git status",
+        "echo done; git log",
+        "git commit -m \"$(git log)\"",
+        "git commit -m 'rm a/b'",
+    ] {
+        assert_eq!(name(&git, command), "allow", "{command}");
+    }
+    assert_eq!(shell(&git, "echo x").wanted, ["Bash(echo x)"]);
+    let echo = policy(&["Bash(echo:*)"], &[], &[], Mode::Deny);
+    assert_eq!((name(&echo, "echo x"), name(&echo, "pwd")), ("allow", "deny"));
+}
+
+/// What other programs start is judged as it starts.
+#[test]
+fn a_denied_program_is_looked_for_in_the_commands_own_words() {
+    let open = policy(&[], &[], &["Bash(rm:*)"], Mode::Allow);
+    for command in ["x 'rm y'", "cp /bin/rm y", "git log 'rm y'", "make", "python3 -c 'x'"] {
+        assert_eq!(name(&open, command), "allow", "{command}");
+    }
+    for command in ["env rm y", "find . -exec rm {} +", "sh -c 'rm y'"] {
+        assert_eq!(name(&open, command), "deny", "{command}");
+    }
+}
+
+#[test]
+fn what_is_in_a_repository_is_changed_by_rules_that_name_it() {
+    let wide = policy(&["Edit(src/**)"], &[], &[], Mode::Ask);
+    let named = policy(&["Edit(src/.git/**)"], &[], &[], Mode::Ask);
+    let bare = policy(&["Edit"], &[], &[], Mode::Ask);
+    let at = |policy: &Policy, path: &str| verdict(policy, &file("Edit", path, path)).parts().0;
+    for path in ["src/.git/config", "src/a/.GIT/hooks/x", "src/.git"] {
+        assert_eq!(at(&wide, path), "ask", "{path}");
+        assert_eq!(at(&bare, path), "ask", "{path}");
+    }
+    assert_eq!((at(&named, "src/.git/config"), at(&wide, "src/.gitignore")), ("allow", "allow"));
+    assert_eq!(at(&bare, "src/.gitignore"), "allow");
+    // A name that begins like it does not name it.
+    let near = policy(&["Edit(src/**/.gitignore)", "Edit(**/.github/**)"], &[], &[], Mode::Ask);
+    assert_eq!((at(&near, "src/.git/.gitignore"), at(&near, ".github/.git/config")), ("ask", "ask"));
+}
+
+#[test]
+fn a_rule_holds_for_one_tool_of_a_server_or_for_all_of_them() {
+    for rule in ["mcp__files", "mcp__files__*", "mcp__files__read"] {
+        let policy = policy(&[], &[], &[rule], Mode::Allow);
+        assert_eq!(
+            verdict(&policy, &need("mcp__files__read", true)),
+            Verdict::Deny(Some(rule.into())),
+            "{rule}"
+        );
+        for other in ["mcp__files2__read", "mcp__file__read", "mcp__files", "read"] {
+            if other != rule {
+                assert_eq!(verdict(&policy, &need(other, true)), Verdict::Allow(None), "{rule} {other}");
+            }
+        }
+    }
+    let one = policy(&["mcp__files__read"], &[], &[], Mode::Auto);
+    assert_eq!(verdict(&one, &need("mcp__files__read_all", false)), Verdict::Ask(None));
+}
+
+#[test]
+fn a_rule_that_would_hold_for_no_tool_of_a_server_is_refused() {
+    for rule in ["mcp__files__read_*", "mcp__*", "mcp__*__read", "mcp__a__b__*"] {
+        let error = try_policy(&[rule], &[], &[], Mode::Auto).unwrap_err();
+        assert!(error.message.contains("mcp__server__*"), "{rule}: {error}");
+    }
+}
+
+#[test]
+fn a_bare_rule_that_denies_a_file_tool_means_every_file_to_commands() {
+    for tool in ["Write", "Edit", "Read"] {
+        let whole = format!("{tool}(**)");
+        for rule in [tool, &whole] {
+            let open = policy(&["Bash"], &[], &[rule], Mode::Auto);
+            let enforced = Policy { is_enforced: true, ..open.clone() };
+            for command in ["true", "git status", "make all", "touch x", "cat y", "./run.sh"] {
+                assert_eq!(name(&enforced, command), "allow", "{rule} {command}");
+            }
+            let opens = if tool == "Read" { "cat < y" } else { "echo x > y" };
+            assert_eq!(shell(&enforced, opens).verdict, Verdict::Deny(Some(rule.into())), "{rule}");
+            // Where the sandbox does not hold it, words are all there is.
+            assert_eq!(shell(&open, "touch x").verdict, Verdict::Deny(Some(rule.into())), "{rule}");
+            assert!(matches!(verdict(&open, &file(tool, "x", "x")), Verdict::Deny(_)), "{rule}");
+            assert_eq!(open.sealed().protects(std::path::Path::new("x"), false), tool != "Read", "{rule}");
+            assert_eq!(open.sealed().hides(std::path::Path::new("x"), false), tool == "Read", "{rule}");
+        }
+    }
+}
+
+#[test]
+fn places_of_secrets_are_kept_from_tools_until_a_rule_or_the_sandbox_names_them() {
+    let secrets = |policy: Policy, readable: &[&str]| {
+        let places = [".ssh", ".netrc"].map(std::path::PathBuf::from).into();
+        Policy { secrets: Secrets::new(places, readable.iter().map(Into::into).collect()), ..policy }
+    };
+    let at = |policy: &Policy, rule: &str, path: &str| verdict(policy, &file(rule, path, path)).parts().0;
+    let open = secrets(policy(&["Read", "Edit(**)", "Read(**/id_rsa)"], &[], &[], Mode::Allow), &[]);
+    for path in [".ssh/id_rsa", ".ssh", ".netrc"] {
+        assert_eq!((at(&open, "Read", path), at(&open, "Edit", path)), ("deny", "deny"), "{path}");
+        assert!(open.read_guard().hides(std::path::Path::new(path)), "{path}");
+    }
+    for path in [".sshd", "src/.netrc", "a"] {
+        assert_eq!(at(&open, "Read", path), "allow", "{path}");
+    }
+    let said = open.judge(&file("Read", "link", ".ssh/id_rsa")).because();
+    assert!(said.contains(".ssh is a place of secrets") && said.contains("readable"), "{said}");
+    let named = secrets(policy(&["Read(.ssh/*.pub)", "Edit(.netrc)"], &[], &[], Mode::Allow), &[]);
+    assert_eq!((at(&named, "Read", ".ssh/a.pub"), at(&named, "Read", ".ssh/id_rsa")), ("allow", "deny"));
+    assert_eq!((at(&named, "Edit", ".netrc"), at(&named, "Read", ".netrc")), ("allow", "deny"));
+    let shown = secrets(policy(&[], &[], &[], Mode::Allow), &[".ssh/config", "src"]);
+    assert_eq!((at(&shown, "Read", ".ssh/config"), at(&shown, "Read", ".ssh/id_rsa")), ("allow", "deny"));
+}

@@ -1,0 +1,170 @@
+//! A policy as it is written down.
+
+use super::mode::Mode;
+use beamai_base::{Reason, Result, ToolError};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// A policy as it is written down.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PolicyText {
+    /// Rules for what runs unasked.
+    pub allow: Vec<RuleText>,
+    /// Rules for what is asked about.
+    pub ask: Vec<RuleText>,
+    /// Rules for what is refused.
+    pub deny: Vec<RuleText>,
+    /// Mode for the rest.
+    pub default: Mode,
+    /// The text of a JSON settings file, whose rules are added.
+    pub settings: Option<String>,
+}
+
+/// A settings file; the rest of it is not about permissions.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct SettingsFile {
+    permissions: Option<PolicyText>,
+    permission: Map<String, Value>,
+}
+
+/// Names of tools in settings that are neither canonical nor in the catalogue.
+const NAMES: [(&str, &str); 5] = [
+    ("fetch", "WebFetch"),
+    ("list", "Glob"),
+    ("patch", "Edit"),
+    ("question", "AskUserQuestion"),
+    ("todoread", "TodoWrite"),
+];
+
+/// A rule as it is written down.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "a rule is a text such as \"Bash(git:*)\", or {\"rule\", \"match\", \"no_match\"}"
+)]
+pub enum RuleText {
+    /// `Tool` or `Tool(pattern)`.
+    Plain(String),
+    /// The same with examples that are checked when it is loaded.
+    Checked(Examples),
+}
+
+/// A rule with examples: commands, paths, addresses or names, as its pattern is about.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Examples {
+    /// `Tool` or `Tool(pattern)`.
+    pub rule: String,
+    /// What it must hold for.
+    #[serde(default, rename = "match")]
+    pub matching: Vec<String>,
+    /// What it must not hold for.
+    #[serde(default)]
+    pub no_match: Vec<String>,
+}
+
+impl RuleText {
+    /// The rule with its examples.
+    pub fn examples(&self) -> Examples {
+        match self {
+            Self::Plain(rule) => Examples { rule: rule.clone(), ..Examples::default() },
+            Self::Checked(examples) => examples.clone(),
+        }
+    }
+}
+
+/// A slip in the name of a part, or a list in the place of an object, must not leave rules out.
+fn check_parts(text: &str) -> std::result::Result<(), String> {
+    let parts: Map<String, Value> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    for (name, part) in &parts {
+        let is_known = matches!(&**name, "permissions" | "permission");
+        if !is_known && name.to_lowercase().starts_with("perm") {
+            return Err(format!("there is no {name:?}; write \"permissions\""));
+        }
+        if is_known && !part.is_object() && !part.is_null() {
+            return Err(format!("{name:?} is to be an object"));
+        }
+    }
+    Ok(())
+}
+
+impl From<String> for RuleText {
+    fn from(rule: String) -> Self {
+        Self::Plain(rule)
+    }
+}
+
+impl From<&str> for RuleText {
+    fn from(rule: &str) -> Self {
+        Self::Plain(rule.to_owned())
+    }
+}
+
+impl PolicyText {
+    /// The policy with the rules of its settings file.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a text that is no settings file, or has nothing about permissions.
+    pub(super) fn whole(&self, rules: &[&str], rule_of: &dyn Fn(&str) -> Option<String>) -> Result<Self> {
+        let mut whole = self.clone();
+        let Some(text) = whole.settings.take() else { return Ok(whole) };
+        let wrong = |why: &str| {
+            ToolError::new(Reason::InvalidArgument, format!("the settings file is not valid: {why}"))
+        };
+        check_parts(&text).map_err(|why| wrong(&why))?;
+        let file: SettingsFile = serde_json::from_str(&text).map_err(|error| wrong(&error.to_string()))?;
+        if file.permissions.is_none() && file.permission.is_empty() {
+            return Err(wrong("it has neither \"permissions\" nor \"permission\""));
+        }
+        let listed = file.permissions.unwrap_or_default();
+        if listed.settings.is_some() {
+            return Err(wrong("\"permissions\" has no \"settings\""));
+        }
+        whole.add(listed);
+        whole.add_by_tool(&file.permission, rules, rule_of)?;
+        Ok(whole)
+    }
+
+    /// Adds what a settings file says by tool: `{"fetch": "allow"}`. Names are those of tools or of rules.
+    fn add_by_tool(
+        &mut self,
+        by_tool: &Map<String, Value>,
+        rules: &[&str],
+        rule_of: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<()> {
+        let canonical = |tool: &str| {
+            let same = rules.iter().find(|rule| rule.eq_ignore_ascii_case(tool));
+            let named = NAMES.iter().find(|(name, _)| *name == tool).map(|(_, rule)| rule);
+            rule_of(tool).or_else(|| same.or(named).map(|rule| (*rule).to_owned()))
+        };
+        for (tool, mode) in by_tool {
+            let wrong = |why: String| {
+                ToolError::new(
+                    Reason::InvalidArgument,
+                    format!("\"permission\" of {tool:?} is not valid: {why}"),
+                )
+            };
+            let rule = canonical(tool).ok_or_else(|| wrong("there is no tool of that name".into()))?;
+            let list = match mode.as_str() {
+                Some("allow") => &mut self.allow,
+                Some("ask") => &mut self.ask,
+                Some("deny") => &mut self.deny,
+                _ => return Err(wrong(format!("write \"allow\", \"ask\" or \"deny\", not {mode}"))),
+            };
+            list.push(rule.into());
+        }
+        Ok(())
+    }
+
+    /// Adds the rules of another policy; its mode where this one has none of its own.
+    fn add(&mut self, other: Self) {
+        self.allow.extend(other.allow);
+        self.ask.extend(other.ask);
+        self.deny.extend(other.deny);
+        if self.default == Mode::Auto {
+            self.default = other.default;
+        }
+    }
+}

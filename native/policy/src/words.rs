@@ -1,0 +1,292 @@
+//! Patterns of commands: exact, prefix (`git:*`), glob.
+
+use beamai_bash_reader::{Program, Word, system_name, words};
+use globset::{Glob, GlobMatcher};
+
+/// A compiled pattern.
+#[derive(Debug, Clone)]
+pub(super) enum CommandPattern {
+    /// These words.
+    Exact { words: Vec<String>, text: String },
+    /// These words and any after them.
+    Prefix(Vec<String>),
+    /// A text with wildcards, over the words with a space between them. The first word, where it is plain.
+    Glob { glob: GlobMatcher, name: String },
+    /// A whole command that is more than a name and arguments.
+    Whole(String),
+}
+
+/// How surely a pattern holds for a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Hold {
+    No,
+    /// It may, for all that is known.
+    Maybe,
+    Surely,
+}
+
+/// What stands for unknown text where a text is compared; no name has it.
+const UNKNOWN: &str = "\u{fffc}";
+
+impl CommandPattern {
+    /// # Errors
+    /// What is wrong with it, as the end of a sentence.
+    pub(super) fn new(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if let Some(prefix) = text.strip_suffix(":*") {
+            let words = plain(prefix).filter(|words| !words.is_empty());
+            return words.map(Self::Prefix).ok_or_else(|| {
+                "before :* there must be a program's name and perhaps arguments, as in git:* or npm run:*"
+                    .into()
+            });
+        }
+        if text.is_empty() {
+            return Err("the pattern is empty; write Bash for every command".into());
+        }
+        if text.contains(":*") {
+            return Err("\":*\" belongs at the end, as in git:*".into());
+        }
+        if text.contains(['*', '?']) {
+            let glob = Glob::new(text).map_err(|error| error.kind().to_string())?;
+            let name = text.split(' ').next().unwrap_or_default().to_owned();
+            return Ok(Self::Glob { glob: glob.compile_matcher(), name });
+        }
+        Ok(match plain(text) {
+            Some(words) => Self::Exact { words, text: text.to_owned() },
+            None => Self::Whole(text.to_owned()),
+        })
+    }
+
+    /// Whether the pattern is this very command.
+    pub(super) fn is_whole(&self, command: &str) -> bool {
+        match self {
+            Self::Exact { text, .. } | Self::Whole(text) => text == command.trim(),
+            Self::Prefix(_) | Self::Glob { .. } => false,
+        }
+    }
+
+    /// Whether these are the program's very words.
+    pub(super) fn is_exact(&self, program: &Program) -> bool {
+        matches!(self, Self::Exact { .. }) && self.allows(program)
+    }
+
+    /// Whether it can name a program by its path.
+    pub(super) fn may_name_paths(&self) -> bool {
+        match self {
+            Self::Exact { words, .. } | Self::Prefix(words) => words[0].contains('/'),
+            Self::Glob { name, .. } => name.contains('/') || name.starts_with('*'),
+            Self::Whole(_) => false,
+        }
+    }
+
+    /// Whether it names more than the program.
+    pub(super) fn has_arguments(&self) -> bool {
+        match self {
+            Self::Exact { words, .. } | Self::Prefix(words) => words.len() > 1,
+            Self::Glob { .. } | Self::Whole(_) => false,
+        }
+    }
+
+    /// Whether it is certain that the pattern means the program.
+    pub(super) fn allows(&self, program: &Program) -> bool {
+        self.allows_words(&program.words)
+    }
+
+    /// As [`Self::allows`], for a program's words.
+    pub(super) fn allows_words(&self, given: &[Word]) -> bool {
+        let Some(name) = given.first().and_then(Word::text) else { return false };
+        let same_name = |wanted: &str| wanted == name || system_name(&name) == Some(wanted);
+        let starts_with = |pattern: &[String]| {
+            let rest = given[1..].iter().map(Word::text);
+            same_name(&pattern[0])
+                && given.len() >= pattern.len()
+                && rest.zip(&pattern[1..]).all(|(text, wanted)| text.as_ref() == Some(wanted))
+        };
+        match self {
+            Self::Exact { words, .. } => words.len() == given.len() && starts_with(words),
+            Self::Prefix(words) => starts_with(words),
+            Self::Glob { glob, .. } => {
+                let name = system_name(&name).unwrap_or(&name);
+                // Unknown text may be of any length: what matches whether there is much of it or none, matches.
+                ["", UNKNOWN, "\u{fffc}\u{fffc}\u{fffc}"]
+                    .iter()
+                    .all(|filler| glob.is_match(joined(name, &given[1..], filler)))
+            }
+            Self::Whole(_) => false,
+        }
+    }
+
+    /// Whether the pattern means the program, whatever its spelling: its path, the order of its options.
+    pub(super) fn holds(&self, words: &[Word]) -> Hold {
+        let Some((first, args)) = words.split_first() else { return Hold::No };
+        let Some(name) = first.text() else { return self.may_be_named(first) };
+        let base = name.rsplit('/').next().unwrap_or_default();
+        match self {
+            Self::Whole(_) => Hold::No,
+            Self::Glob { glob, name: wanted } => match (
+                glob.is_match(joined(base, args, UNKNOWN)) || glob.is_match(joined(&name, args, UNKNOWN)),
+                args.iter().any(|word| word.text().is_none()),
+            ) {
+                (true, _) => Hold::Surely,
+                (false, true) if wanted.contains('*') || *wanted == base => Hold::Maybe,
+                _ => Hold::No,
+            },
+            Self::Exact { words: wanted, .. } if wanted.len() == 1 => {
+                named(wanted, base, &name, || match args {
+                    [] => Hold::Surely,
+                    _ if args.iter().all(|word| word.may_be("")) => Hold::Maybe,
+                    _ => Hold::No,
+                })
+            }
+            Self::Exact { words: wanted, .. } => {
+                named(wanted, base, &name, || match args.len() + 1 == wanted.len() {
+                    true => has_all(&wanted[1..], args),
+                    false => has_all(&wanted[1..], args).min(if args.iter().any(Word::may_split) {
+                        Hold::Maybe
+                    } else {
+                        Hold::No
+                    }),
+                })
+            }
+            Self::Prefix(wanted) => named(wanted, base, &name, || has_all(&wanted[1..], args)),
+        }
+    }
+
+    fn may_be_named(&self, first: &Word) -> Hold {
+        let may_be = match self {
+            Self::Exact { words, .. } | Self::Prefix(words) => {
+                first.may_be(&words[0]) || first.may_split() || first.may_be(&format!("/bin/{}", words[0]))
+            }
+            Self::Glob { .. } => true,
+            Self::Whole(_) => false,
+        };
+        if may_be { Hold::Maybe } else { Hold::No }
+    }
+}
+
+fn named(wanted: &[String], base: &str, name: &str, rest: impl FnOnce() -> Hold) -> Hold {
+    match wanted[0] == base || wanted[0] == name {
+        true => rest(),
+        false => Hold::No,
+    }
+}
+
+/// Whether arguments have all that is wanted: words in their order, letters of options wherever they stand.
+fn has_all(wanted: &[String], args: &[Word]) -> Hold {
+    let texts: Vec<Option<String>> = args.iter().map(Word::text).collect();
+    let known: Vec<&str> = texts.iter().flatten().map(String::as_str).collect();
+    let otherwise = if known.len() < texts.len() { Hold::Maybe } else { Hold::No };
+    let mut operands = known.iter().filter(|text| !is_cluster(text) || text.len() < 2);
+    let has = |word: &String| match is_cluster(word) {
+        true => word[1..].chars().all(|letter| known.iter().any(|text| has_letter(text, letter))),
+        false if word.starts_with('-') => known.iter().any(|text| is_long(text, word)),
+        false => operands.any(|text| text == word),
+    };
+    if wanted.iter().all(has) { Hold::Surely } else { otherwise }
+}
+
+/// Whether a word is a group of short options.
+fn is_cluster(text: &str) -> bool {
+    text.len() > 1 && text.starts_with('-') && !text.starts_with("--")
+}
+
+/// Whether an argument gives a short option, alone, in a group, or by a long name that begins with its letter.
+fn has_letter(text: &str, letter: char) -> bool {
+    let same =
+        |char: char| char == letter || char.eq_ignore_ascii_case(&letter) && matches!(letter, 'r' | 'R');
+    match text.strip_prefix("--") {
+        Some(long) => long.chars().next().is_some_and(|char| char.eq_ignore_ascii_case(&letter)),
+        None => is_cluster(text) && text[1..].chars().any(same),
+    }
+}
+
+/// Whether an argument is a long option, or a beginning of it, with a value or without.
+fn is_long(text: &str, wanted: &str) -> bool {
+    let name = text.split('=').next().unwrap_or_default();
+    text == wanted || (name.len() > 2 && name.starts_with("--") && wanted.starts_with(name))
+}
+
+/// Name and arguments with a space between them; what is not known is the filler.
+fn joined(name: &str, args: &[Word], filler: &str) -> String {
+    let mut text = name.to_owned();
+    for word in args {
+        text.push(' ');
+        word.pattern().for_each(|char| match char {
+            Some(char) => text.push(char),
+            None => text.push_str(filler),
+        });
+    }
+    text
+}
+
+/// The words of a text that is a name and arguments, all of them known.
+fn plain(text: &str) -> Option<Vec<String>> {
+    words(text)?.iter().map(Word::text).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use beamai_bash_reader::analyse;
+
+    fn program(command: &str) -> Program {
+        analyse(command).programs.pop().unwrap()
+    }
+
+    fn allows(pattern: &str, command: &str) -> bool {
+        CommandPattern::new(pattern).unwrap().allows(&program(command))
+    }
+
+    fn holds(pattern: &str, command: &str) -> Hold {
+        CommandPattern::new(pattern).unwrap().holds(&program(command).words)
+    }
+
+    #[test]
+    fn a_prefix_ends_at_a_word() {
+        assert!(
+            allows("git:*", "git status") && allows("git:*", "git") && allows("git:*", "/usr/bin/git log")
+        );
+        assert!(!allows("git:*", "gitk") && !allows("git:*", "./git") && !allows("git:*", "/tmp/git x"));
+        assert!(allows("npm run:*", "npm run build") && !allows("npm run:*", "npm runx"));
+        assert!(!allows("git log:*", "git $x"));
+    }
+
+    #[test]
+    fn exact_and_glob_mean_what_they_say() {
+        assert!(allows("git status", "git 'status'") && !allows("git status", "git status -s"));
+        assert!(allows("npm run *", "npm run build") && !allows("npm run *", "npm test"));
+        assert!(allows("npm run *", "npm run $x") && !allows("npm run ?", "npm run $x"));
+        assert!(allows("*", "anything at all"));
+    }
+
+    #[test]
+    fn a_denied_command_is_known_in_every_spelling() {
+        for spelled in [
+            "rm -rf x",
+            "rm -r -f x",
+            "rm x -rf",
+            "rm -fr x",
+            "/bin/rm -rf x",
+            "rm -Rvf x",
+            "rm --recursive --force x",
+            "rm --rec --for x",
+        ] {
+            assert_eq!(holds("rm -rf:*", spelled), Hold::Surely, "{spelled}");
+        }
+        assert_eq!(holds("rm -rf:*", "rm x"), Hold::No);
+        assert_eq!(holds("rm -rf:*", "rm $x"), Hold::Maybe);
+        assert_eq!(holds("rm -rf:*", "$x -rf y"), Hold::Maybe);
+        assert_eq!(holds("git push:*", "git -C x push"), Hold::Surely);
+        assert_eq!(holds("git push --force:*", "git push --forc"), Hold::Surely);
+        assert_eq!(holds("git status", "git status"), Hold::Surely);
+        assert_eq!(holds("git status", "git status -s"), Hold::No);
+        assert_eq!(holds("rm *", "rm x"), Hold::Surely);
+    }
+
+    #[test]
+    fn a_pattern_that_means_nothing_says_what_is_accepted() {
+        assert!(CommandPattern::new("").unwrap_err().contains("write Bash"));
+        assert!(CommandPattern::new(":*").unwrap_err().contains("git:*"));
+        assert!(CommandPattern::new("a | b:*").unwrap_err().contains("npm run:*"));
+    }
+}

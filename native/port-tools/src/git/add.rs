@@ -1,0 +1,45 @@
+//! `git_add`.
+
+use beamai_tool::{CallContext, Stop, Operation, Traits};
+use beamai_base::Result;
+use beamai_policy::{Need, Operand};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Stages the present content of a file or directory for the next commit; deletions too.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Add {
+    /// File or directory to stage; "." for everything. A plain path: no wildcards, no options.
+    pub path: String,
+}
+
+/// What [`Add`] returns.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct Added {
+    /// Whether the path is staged now.
+    pub ok: bool,
+    /// Files whose staged content changed, deleted ones included.
+    pub files: Vec<String>,
+    /// Whether `files` leaves some out because the list would be too long; they are staged all the same.
+    pub truncated: bool,
+    /// False where the workspace has no git repository that this tool may use.
+    pub available: bool,
+    /// What was left alone and why; where `available` is false, what to do instead.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+impl Operation for Add {
+    type Output = Added;
+    const TRAITS: Traits = Traits { idempotent: true, ..super::WRITES };
+    const RULE: &'static str = "GitAdd";
+
+    fn need(&self, cx: &CallContext) -> Result<Need> {
+        let operand = Operand::File(super::path::named(cx, &self.path)?);
+        Ok(Need { rule: Self::RULE.into(), touches: &[], allowed_by: &[], is_safe: false, operand })
+    }
+
+    fn run(self, cx: &CallContext) -> Result<Added, Stop> {
+        cx.services.run(self, cx)
+    }
+}

@@ -1,0 +1,37 @@
+//! `git_status`.
+
+use super::answer::Answer;
+use beamai_tool::{CallContext, Stop, Operation, Traits};
+use beamai_base::Result;
+use beamai_policy::{Need, Operand};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// Shows what is staged, what is changed and what is untracked.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Status {
+    /// True for one line a path, as `git status --short` prints it; false for the long form with branch, upstream
+    /// and what is under way.
+    #[serde(default)]
+    pub short: bool,
+}
+
+impl Operation for Status {
+    type Output = Answer;
+    const TRAITS: Traits = super::READS;
+    const RULE: &'static str = "GitStatus";
+
+    fn need(&self, _: &CallContext) -> Result<Need> {
+        Ok(Need {
+            rule: Self::RULE.into(),
+            touches: &[],
+            allowed_by: &[],
+            is_safe: true,
+            operand: Operand::None,
+        })
+    }
+
+    fn run(self, cx: &CallContext) -> Result<Answer, Stop> {
+        cx.services.run(self, cx)
+    }
+}

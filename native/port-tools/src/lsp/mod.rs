@@ -1,0 +1,211 @@
+//! What language servers know of code.
+
+mod diagnostics;
+mod output;
+
+pub use diagnostics::{Diagnostic, Diagnostics, LspDiagnostics, Severity};
+pub use output::{Call, Item, Location, LspOutput, Symbol};
+
+use beamai_tool::{CallContext, Stop, Operation, Door, Pace, Traits};
+use beamai_base::{Reason, Result, ToolError};
+use beamai_policy::{FilePath, Need, Operand};
+use beamai_workspace::decode_path;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The traits of every operation here: they change nothing, and start processes.
+const TRAITS: Traits = Traits { door: Door::Port, pace: Pace::Long, ..Traits::READS };
+/// The name of every operation here in rules.
+const RULE: &str = "LSP";
+
+/// What a language server is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum LspOperation {
+    /// Where the symbol at a position is defined.
+    GoToDefinition,
+    /// Where the symbol at a position is used.
+    FindReferences,
+    /// Type and documentation of the symbol at a position.
+    Hover,
+    /// The symbols of a file.
+    DocumentSymbol,
+    /// Symbols of the workspace by name.
+    WorkspaceSymbol,
+    /// Where the interface at a position is implemented.
+    GoToImplementation,
+    /// The function at a position, as call hierarchies name it.
+    PrepareCallHierarchy,
+    /// Who calls the function at a position.
+    IncomingCalls,
+    /// What the function at a position calls.
+    OutgoingCalls,
+}
+
+impl LspOperation {
+    /// Whether it is about a position.
+    pub fn needs_position(self) -> bool {
+        !matches!(self, Self::DocumentSymbol | Self::WorkspaceSymbol)
+    }
+}
+
+/// Asks a language server about code.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub struct Lsp {
+    /// What to ask: "goToDefinition", "findReferences", "hover", "goToImplementation", "prepareCallHierarchy",
+    /// "incomingCalls" and "outgoingCalls" are about the symbol at line and character; "documentSymbol" lists the
+    /// symbols of the file; "workspaceSymbol" finds symbols of the whole workspace by name.
+    pub operation: LspOperation,
+    /// The file that the symbol is in. For "workspaceSymbol" any file of the language.
+    pub path: String,
+    /// Line of the symbol, counted from 1. Not needed by "documentSymbol" and "workspaceSymbol".
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub line: Option<u64>,
+    /// Any character of the symbol's name in that line, counted from 1. Needed with line.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub character: Option<u64>,
+    /// Name, or part of it, that "workspaceSymbol" looks for; the word at line and character when absent.
+    #[serde(default)]
+    pub query: Option<String>,
+}
+
+impl Lsp {
+    /// Line and character, where the operation needs them.
+    pub fn position(&self) -> Result<Option<(u64, u64)>> {
+        match (self.line, self.character) {
+            (Some(line @ 1..), Some(character @ 1..)) => Ok(Some((line, character))),
+            (None, None) if !self.operation.needs_position() => Ok(None),
+            (line, character) => {
+                let shown = |value: Option<u64>| value.map_or("absent".to_owned(), |value| value.to_string());
+                let message = format!(
+                    "line is {} and character is {}; give both, counted from 1",
+                    shown(line),
+                    shown(character)
+                );
+                Err(ToolError::new(Reason::InvalidArgument, message))
+            }
+        }
+    }
+}
+
+impl Operation for Lsp {
+    type Output = LspOutput;
+    const TRAITS: Traits = TRAITS;
+    const RULE: &'static str = RULE;
+
+    fn need(&self, cx: &CallContext) -> Result<Need> {
+        self.position()?;
+        need(cx, Some(&self.path))
+    }
+
+    fn run(self, cx: &CallContext) -> Result<LspOutput, Stop> {
+        cx.services.run(self, cx)
+    }
+}
+
+/// The service that tells whether a server would be started for a file.
+pub struct IsServed(pub fn(&CallContext, &Path) -> bool);
+
+/// What asking about a file needs; a server's answers quote files. Leave to read is none to run code.
+fn need(cx: &CallContext, path: Option<&str>) -> Result<Need> {
+    let file = path.map(|path| FilePath::existing(&cx.workspace.place(path)?)).transpose()?;
+    let is_safe = !file.as_ref().is_some_and(|file| runs_code(cx, &decode_path(&file.path)));
+    let operand = match file {
+        None => Operand::None,
+        Some(file) if is_safe => Operand::File(file),
+        Some(file) => Operand::Project(file),
+    };
+    let allowed_by = if is_safe { &["Read"][..] } else { &[] };
+    Ok(Need { rule: RULE.into(), touches: &["Read"], allowed_by, is_safe, operand })
+}
+
+/// Whether asking about a file may run code of the project. A server that is not there runs none.
+fn runs_code(cx: &CallContext, path: &Path) -> bool {
+    let is_served = cx.services.get::<IsServed>().is_none_or(|service| (service.0)(cx, path));
+    is_served && cx.lsp.runs_code(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use beamai_engine::catalogue;
+    use beamai_testenv::TestEnv;
+    use serde_json::json;
+
+    fn need_of(args: serde_json::Value) -> Result<Need> {
+        let env = TestEnv::with(&[("a.py", "x = 1\n")]);
+        serde_json::from_value::<Lsp>(args).unwrap().need(&env.cx)
+    }
+
+    #[test]
+    fn an_operation_on_a_position_needs_one() {
+        for place in [json!({}), json!({"line": 1}), json!({"character": 1})] {
+            let mut args = place;
+            args["operation"] = "hover".into();
+            args["path"] = "a.py".into();
+            let error = need_of(args).unwrap_err();
+            assert_eq!(error.reason, Reason::InvalidArgument);
+            assert!(error.message.contains("give both, counted from 1"), "{error}");
+        }
+        need_of(json!({"operation": "documentSymbol", "path": "a.py"})).unwrap();
+    }
+
+    #[test]
+    fn the_rule_names_the_file_and_read_rules_hold() {
+        let need =
+            need_of(json!({"operation": "hover", "path": "./a.py", "line": 1, "character": 1})).unwrap();
+        assert_eq!(need.subject(), "LSP(a.py)");
+        assert_eq!((need.touches, need.allowed_by, need.is_safe), (&["Read"][..], &["Read"][..], true));
+        let error = need_of(json!({"operation": "documentSymbol", "path": "../a.py"})).unwrap_err();
+        assert_eq!(error.reason, Reason::OutsideWorkspace);
+    }
+
+    #[test]
+    fn where_code_of_the_project_may_run_somebody_is_asked() {
+        let env = TestEnv::with(&[("src/a.rs", "")]);
+        let args = json!({"operation": "documentSymbol", "path": "src/a.rs"});
+        let lsp: Lsp = serde_json::from_value(args).unwrap();
+        let with = |rust: serde_json::Value| {
+            let settings = serde_json::from_value(json!({"servers": {"rust": rust}})).unwrap();
+            let cx = CallContext { lsp: std::sync::Arc::new(settings), ..env.cx.clone() };
+            lsp.need(&cx).unwrap()
+        };
+        let need = with(json!({"command": ["/bin/sh"]}));
+        assert_eq!((need.subject(), need.is_safe), ("LSP(src/a.rs)".to_owned(), false));
+        assert!(need.question("lsp").contains("src/a.rs with a program that may run code of the project"));
+        assert!(need.allowed_by.is_empty());
+        assert!(with(json!({"command": ["/bin/sh"], "trusted": true})).is_safe);
+        let services = beamai_tool::Services::default().with(IsServed(|_, _| false));
+        let cx = CallContext { services: std::sync::Arc::new(services), ..env.cx.clone() };
+        assert!(lsp.need(&cx).unwrap().is_safe, "what is not there runs nothing");
+    }
+
+    #[test]
+    fn the_operations_are_those_of_the_specification() {
+        let tool = catalogue::find("lsp", None).unwrap();
+        let values = serde_json::to_value(&tool.parameters()["operation"]).unwrap();
+        let expected = json!([
+            "goToDefinition",
+            "findReferences",
+            "hover",
+            "documentSymbol",
+            "workspaceSymbol",
+            "goToImplementation",
+            "prepareCallHierarchy",
+            "incomingCalls",
+            "outgoingCalls"
+        ]);
+        assert_eq!(values["enum"], expected);
+        assert!(!tool.requires_permission());
+    }
+
+    #[test]
+    fn without_the_port_it_is_listed_but_does_not_run() {
+        let env = TestEnv::with(&[("a.py", "x = 1\n")]);
+        let error = env.try_call("lsp", json!({"operation": "documentSymbol", "path": "a.py"})).unwrap_err();
+        assert_eq!(error.reason, Reason::DoorLost);
+    }
+}

@@ -1,0 +1,65 @@
+//! Looking at commands in the background, and ending them.
+
+use super::output::BackgroundOutput;
+use beamai_tool::{CallContext, Stop, Operation, Door, Pace, Traits};
+use beamai_base::Result;
+use beamai_policy::{Need, Operand};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// Tells how far a command in the background is, and what it has written since the last call.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ShellPoll {
+    /// The id that shell_exec gave for the command.
+    pub id: String,
+}
+
+/// Kills a command in the background with everything that it started.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ShellKill {
+    /// The id that shell_exec gave for the command.
+    pub id: String,
+}
+
+/// What both ask leave for: whoever was allowed to start the command may look at it and end it.
+fn harmless(rule: &str) -> Need {
+    Need { rule: rule.into(), touches: &[], allowed_by: &[], is_safe: true, operand: Operand::None }
+}
+
+impl Operation for ShellPoll {
+    type Output = BackgroundOutput;
+    const TRAITS: Traits = Traits { idempotent: false, door: Door::Port, ..Traits::READS };
+    const RULE: &'static str = "BashOutput";
+
+    fn need(&self, _: &CallContext) -> Result<Need> {
+        Ok(harmless(Self::RULE))
+    }
+
+    fn run(self, cx: &CallContext) -> Result<BackgroundOutput, Stop> {
+        cx.services.run(self, cx)
+    }
+}
+
+impl Operation for ShellKill {
+    type Output = BackgroundOutput;
+    const TRAITS: Traits = Traits {
+        read_only: false,
+        destructive: true,
+        idempotent: true,
+        open_world: false,
+        door: Door::Port,
+        pace: Pace::Long,
+        session: false,
+        asks_user: false,
+    };
+    const RULE: &'static str = "KillShell";
+    const ASKS: bool = false;
+
+    fn need(&self, _: &CallContext) -> Result<Need> {
+        Ok(harmless(Self::RULE))
+    }
+
+    fn run(self, cx: &CallContext) -> Result<BackgroundOutput, Stop> {
+        cx.services.run(self, cx)
+    }
+}

@@ -1,0 +1,232 @@
+//! Shell commands.
+
+mod background;
+mod environment;
+pub mod output;
+
+pub use background::{ShellKill, ShellPoll};
+pub use output::{BackgroundOutput, Printed, RefusedStart, ShellOutput, Status};
+
+use beamai_bash_reader::plain;
+use beamai_tool::{CallContext, Stop, Operation, Door, Pace, Traits};
+use beamai_base::{Reason, Result, ToolError};
+use beamai_policy::{CommandLine, Need, Operand};
+use beamai_workspace::Place;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// Most bytes of a command: what Linux takes as one argument.
+const MAX_COMMAND: usize = (128 << 10) - 1;
+
+/// Most bytes of the input that a question shows.
+const SHOWN_INPUT: usize = 2_000;
+
+/// Runs a command with `bash --noprofile --norc -c`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Shell {
+    /// The command, as for `bash -c`. It may have several lines. Whatever it leaves running when it ends is
+    /// killed, unless it runs in the background.
+    pub command: String,
+    /// Milliseconds until the command and everything that it started is killed. When absent, 120000 in the foreground
+    /// and no limit in the background.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 86_400_000))]
+    pub timeout: Option<u64>,
+    /// Directory to run in; the workspace when absent.
+    #[serde(default)]
+    pub cwd: Option<String>,
+    /// Environment variables to set, as an object of strings. Of the host's environment, the command sees only
+    /// PATH, HOME, USER, LOGNAME, SHELL, TZ, LANG and LC_*.
+    #[serde(default)]
+    pub env: Option<Map<String, Value>>,
+    /// Text for the command's standard input, which is empty when absent.
+    #[serde(default)]
+    pub stdin: Option<String>,
+    /// Whether it runs in the background: the answer comes at once with an id, and shell_output and shell_kill take
+    /// that. It ends with the session at the latest. For servers, watchers and long builds.
+    #[serde(default)]
+    pub run_in_background: bool,
+    /// Whether terminal escape sequences, such as colours, are removed from the output.
+    #[serde(default)]
+    pub strip_ansi: bool,
+}
+
+impl Shell {
+    /// The directory to run in.
+    pub fn directory(&self, cx: &CallContext) -> Result<Place> {
+        self.cwd.as_deref().map_or_else(|| Ok(cx.workspace.top()), |cwd| cx.workspace.place(cwd))
+    }
+
+    /// The variables to set.
+    pub fn variables(&self) -> Result<Vec<(String, String)>> {
+        self.env.as_ref().map_or(Ok(Vec::new()), environment::variables)
+    }
+
+    fn check_command(&self) -> Result<()> {
+        let refuse = |reason, message: &str| Err(ToolError::new(reason, message));
+        if self.command.trim().is_empty() {
+            return refuse(Reason::InvalidArgument, "the command is empty; give one to run");
+        }
+        if self.command.contains('\0') {
+            return refuse(Reason::InvalidArgument, "the command has a NUL byte; remove it");
+        }
+        if self.command.len() > MAX_COMMAND {
+            let message = format!(
+                "the command has {} bytes and may have {MAX_COMMAND}; write it to a file and run that with bash, or \
+                 pass its data by stdin",
+                self.command.len()
+            );
+            return refuse(Reason::TooLarge, &message);
+        }
+        Ok(())
+    }
+
+    /// The command with directory, variables and input, as one would type it: they can change what it does, so whoever
+    /// judges the command has to see them, and an approval that is remembered must not hold without them.
+    ///
+    /// What stands around a command holds for all of it, so one of several parts stands in quotes there: no other call
+    /// may look the same.
+    fn typed(&self, directory: &str) -> Result<String> {
+        let mut before = match directory {
+            "." => String::new(),
+            directory => format!("cd {} && ", environment::quoted(directory)),
+        };
+        for (name, value) in self.variables()? {
+            before.push_str(&format!("{name}={} ", environment::quoted(&value)));
+        }
+        let stdin = self.stdin.as_deref().filter(|stdin| !stdin.is_empty());
+        let after = stdin.map(|stdin| format!(" <<< {}", shown_input(stdin))).unwrap_or_default();
+        if before.is_empty() && after.is_empty() || plain(&self.command).is_some() {
+            return Ok(format!("{before}{}{after}", self.command));
+        }
+        Ok(format!("{before}bash -c {}{after}", environment::quoted(&self.command)))
+    }
+}
+
+/// Input as one would type it. Of a long one, the beginning, and what tells it from every other.
+fn shown_input(stdin: &str) -> String {
+    if stdin.len() <= SHOWN_INPUT {
+        return environment::quoted(stdin);
+    }
+    let beginning = environment::quoted(&stdin[..stdin.floor_char_boundary(SHOWN_INPUT)]);
+    let hash = blake3::hash(stdin.as_bytes()).to_hex();
+    format!("{beginning}… ({} bytes, BLAKE3 {hash})", stdin.len())
+}
+
+impl Operation for Shell {
+    type Output = ShellOutput;
+    const TRAITS: Traits = Traits {
+        read_only: false,
+        destructive: true,
+        idempotent: false,
+        open_world: true,
+        door: Door::Port,
+        pace: Pace::Long,
+        session: false,
+        asks_user: false,
+    };
+    const RULE: &'static str = "Bash";
+
+    fn need(&self, cx: &CallContext) -> Result<Need> {
+        self.check_command()?;
+        let directory = self.directory(cx)?.destination()?;
+        let line = CommandLine {
+            typed: self.typed(&directory)?,
+            command: self.command.clone(),
+            variables: self.variables()?.into_iter().map(|(name, _)| name).collect(),
+            directory,
+        };
+        Ok(Need {
+            rule: Self::RULE.into(),
+            touches: &["Read", "Edit", "Write"],
+            allowed_by: &[],
+            is_safe: false,
+            operand: Operand::Command(line),
+        })
+    }
+
+    fn run(self, cx: &CallContext) -> Result<ShellOutput, Stop> {
+        self.check_command()?;
+        cx.services.run(self, cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use beamai_engine::catalogue;
+    use beamai_workspace::Workspace;
+    use serde_json::json;
+
+    fn shell(args: Value) -> Shell {
+        serde_json::from_value(args).unwrap()
+    }
+
+    fn context() -> (tempfile::TempDir, CallContext) {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(dir.path()).unwrap();
+        (dir, CallContext::new(workspace))
+    }
+
+    fn refused(args: Value) -> ToolError {
+        let (_dir, cx) = context();
+        shell(args).need(&cx).unwrap_err()
+    }
+
+    #[test]
+    fn an_empty_command_or_one_with_nul_is_refused() {
+        assert_eq!(refused(json!({"command": " \n"})).reason, Reason::InvalidArgument);
+        assert_eq!(refused(json!({"command": "a\0b"})).reason, Reason::InvalidArgument);
+    }
+
+    #[test]
+    fn a_command_that_no_argument_can_hold_is_refused_with_a_way_out() {
+        let error = refused(json!({"command": "x".repeat(128 << 10)}));
+        assert_eq!(error.reason, Reason::TooLarge);
+        assert!(error.message.contains("write it to a file"), "{}", error.message);
+    }
+
+    #[test]
+    fn a_directory_outside_the_workspace_is_refused() {
+        assert_eq!(refused(json!({"command": "ls", "cwd": "/etc"})).reason, Reason::OutsideWorkspace);
+    }
+
+    #[test]
+    fn whoever_is_asked_sees_the_variables_with_the_command() {
+        let (_dir, cx) = context();
+        let shell = shell(json!({"command": "git status", "env": {"BASH_ENV": "./it's", "N": "1"}}));
+        assert_eq!(shell.need(&cx).unwrap().subject(), r"Bash(BASH_ENV='./it'\''s' N=1 git status)");
+    }
+
+    #[test]
+    fn no_call_is_shown_as_another_one() {
+        let (dir, cx) = context();
+        std::fs::create_dir(dir.path().join("src")).unwrap();
+        let subject = |call| shell(call).need(&cx).unwrap().subject();
+        let alike = [
+            [json!({"command": "x; y", "env": {"A": "1"}}), json!({"command": "A=1 x; y"})],
+            [json!({"command": "x; y", "cwd": "src"}), json!({"command": "cd src && x; y"})],
+            [json!({"command": "x; y", "stdin": "in"}), json!({"command": "x; y <<< in"})],
+        ];
+        for [given, written] in alike {
+            assert_ne!(subject(given.clone()), subject(written), "{given}");
+        }
+        let all = json!({"command": "x; y", "env": {"A": "1"}, "cwd": "src", "stdin": "in"});
+        assert_eq!(subject(all), "Bash(cd src && A=1 bash -c 'x; y' <<< in)");
+    }
+
+    #[test]
+    fn permission_requirements_the_tool_requires_permission() {
+        let tool = catalogue::find("shell_exec", None).unwrap();
+        assert!(tool.requires_permission());
+        assert_eq!(tool.rule(), "Bash");
+    }
+
+    #[test]
+    fn without_the_port_it_is_listed_but_does_not_run() {
+        let (_dir, cx) = context();
+        let Err(Stop::Failed(error)) = shell(json!({"command": "true"})).run(&cx) else { panic!() };
+        assert_eq!(error.reason, Reason::DoorLost);
+    }
+}

@@ -1,0 +1,197 @@
+//! `web_fetch`.
+
+use super::auth::Auth;
+use super::fetched::Fetched;
+use super::request::Plan;
+use beamai_tool::{CallContext, Stop, Operation, Door, Pace, Traits};
+use beamai_base::Result;
+use beamai_policy::{FETCH, Need, Operand};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Most bytes of text in an answer.
+pub const TEXT_BYTES: usize = 100 << 10;
+/// Largest image in an answer, in bytes before its encoding.
+pub const IMAGE_BYTES: usize = 1 << 20;
+
+/// Fetches a resource over HTTP.
+#[derive(Clone, Deserialize, JsonSchema)]
+pub struct WebFetch {
+    /// Full address of the resource: http:// or https://.
+    pub url: String,
+    /// What to find out from the page, such as "the section about error handling". The answer comes back instead of
+    /// the page's text; where there is no model to answer, a long page comes as the passages that fit, and the note
+    /// says so.
+    pub prompt: Option<String>,
+    /// Method of the request.
+    #[serde(default)]
+    pub method: Method,
+    /// Headers to send, names to values. They go to the first server only, not along redirects to another one.
+    pub headers: Option<Map<String, Value>>,
+    /// Body to send. JSON is sent as application/json, other text as text/plain, unless headers has a Content-Type.
+    pub body: Option<String>,
+    /// Seconds until the whole fetch, redirects included, is given up.
+    #[serde(default = "half_a_minute")]
+    #[schemars(range(min = 1, max = 600))]
+    pub timeout_sec: u64,
+    /// Most KiB to return. Text is cut there, and at 100 in any case; a larger image is left out, and one over 1024
+    /// in any case.
+    #[schemars(range(min = 1, max = 1024))]
+    pub max_size_kb: Option<u64>,
+    /// Credentials, for servers that ask for them.
+    pub auth: Option<Auth>,
+    /// Whether the certificate of an https server must be valid. Give false only for a server you know, such as one
+    /// of an internal network with a certificate of its own.
+    #[serde(default = "yes")]
+    pub verify_tls: bool,
+    /// Whether a page of HTML comes back as its source instead of as Markdown.
+    #[serde(default)]
+    pub raw: bool,
+}
+
+impl WebFetch {
+    /// A call that reads a page with the defaults and looks for something in it.
+    pub fn page(url: String, prompt: String) -> Self {
+        Self {
+            url,
+            prompt: Some(prompt),
+            method: Method::Get,
+            headers: None,
+            body: None,
+            timeout_sec: half_a_minute(),
+            max_size_kb: None,
+            auth: None,
+            verify_tls: yes(),
+            raw: false,
+        }
+    }
+}
+
+/// Methods of HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Method {
+    /// Read it.
+    #[default]
+    Get,
+    /// Give it something to work on.
+    Post,
+    /// Put it there, or something in its place.
+    Put,
+    /// Remove it.
+    Delete,
+    /// Change a part of it.
+    Patch,
+    /// Read its headers only.
+    Head,
+    /// Ask what can be done with it.
+    Options,
+}
+
+impl Method {
+    /// The method's name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Delete => "DELETE",
+            Self::Patch => "PATCH",
+            Self::Head => "HEAD",
+            Self::Options => "OPTIONS",
+        }
+    }
+}
+
+fn half_a_minute() -> u64 {
+    30
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Operation for WebFetch {
+    type Output = Fetched;
+    const TRAITS: Traits = Traits {
+        read_only: false,
+        destructive: true,
+        idempotent: false,
+        open_world: true,
+        door: Door::Port,
+        pace: Pace::Long,
+        session: false,
+        asks_user: false,
+    };
+    const RULE: &'static str = "WebFetch";
+
+    fn need(&self, _: &CallContext) -> Result<Need> {
+        let plan = Plan::of(self)?;
+        Ok(Need {
+            rule: Self::RULE.into(),
+            touches: &[],
+            allowed_by: &[],
+            is_safe: false,
+            operand: Operand::Url { action: action(&plan), url: plan.url.into() },
+        })
+    }
+
+    fn run(self, cx: &CallContext) -> Result<Fetched, Stop> {
+        cx.services.run(self, cx)
+    }
+}
+
+/// What the person who is asked must know besides the address: whether it sends something, and whether anybody could
+/// be at the other end.
+fn action(plan: &Plan) -> String {
+    let mut action = match (plan.method, &plan.body) {
+        ("GET", None) => FETCH.to_owned(),
+        (method, None) => format!("send {method} to"),
+        (method, Some(body)) => format!("send {method} with {} bytes to", body.len()),
+    };
+    if plan.credentials.is_some() {
+        action = format!("use credentials and {action}");
+    }
+    if plan.url.scheme() == "https" && !plan.verify_tls {
+        action = format!("skip the check of the certificate and {action}");
+    }
+    action
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn need(args: Value) -> Need {
+        let workspace = beamai_workspace::Workspace::open(std::path::Path::new("/")).unwrap();
+        serde_json::from_value::<WebFetch>(args).unwrap().need(&CallContext::new(workspace)).unwrap()
+    }
+
+    #[test]
+    fn the_question_says_what_would_be_done() {
+        let question = |args| need(args).question("web_fetch");
+        let url = "https://user:secret@Example.com/a";
+        assert_eq!(
+            question(json!({"url": "https://example.com/a"})),
+            "web_fetch wants to fetch https://example.com/a"
+        );
+        assert_eq!(
+            question(json!({"url": url, "method": "POST", "body": "abc", "verify_tls": false})),
+            "web_fetch wants to skip the check of the certificate and use credentials and send POST with 3 bytes to \
+             https://example.com/a"
+        );
+    }
+
+    #[test]
+    fn an_approval_of_a_fetch_covers_nothing_that_sends() {
+        let subject = |args| need(args).subject();
+        assert_eq!(subject(json!({"url": "http://a.example"})), "WebFetch(http://a.example/)");
+        assert_eq!(
+            subject(json!({"url": "http://a.example", "method": "DELETE"})),
+            "WebFetch(send DELETE to http://a.example/)"
+        );
+        assert!(!need(json!({"url": "http://a.example"})).is_safe);
+    }
+}

@@ -1,0 +1,115 @@
+//! `web_search`.
+
+use beamai_tool::{CallContext, Stop, Operation, Door, Pace, Traits};
+use beamai_base::{Domains, Reason, Result, ToolError};
+use beamai_policy::{Need, Operand};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Asks a search engine.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub struct WebSearch {
+    /// What to search for.
+    pub query: String,
+    /// Only results from these domains and their subdomains, such as ["go.dev"].
+    pub allowed_domains: Option<Vec<String>>,
+    /// No results from these domains and their subdomains.
+    pub blocked_domains: Option<Vec<String>>,
+    /// Most results.
+    #[serde(default = "ten")]
+    #[schemars(range(min = 1, max = 20))]
+    pub limit: usize,
+}
+
+/// What a search found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Found {
+    /// The results, best first.
+    pub results: Vec<SearchResult>,
+    /// How many there are.
+    pub count: usize,
+    /// The search engine that answered: searxng, brave or tavily.
+    pub provider: String,
+    /// What a reader should know of the results: what was left out, and why.
+    pub note: Option<String>,
+}
+
+/// One result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SearchResult {
+    /// Title of the page.
+    pub title: String,
+    /// Its address.
+    pub url: String,
+    /// What it says about the query.
+    pub snippet: String,
+}
+
+fn ten() -> usize {
+    10
+}
+
+/// A checked search.
+#[derive(Debug, Clone)]
+pub struct Question {
+    pub query: String,
+    pub allowed: Domains,
+    pub blocked: Domains,
+    pub limit: usize,
+}
+
+impl Question {
+    /// Checks a call.
+    ///
+    /// # Errors
+    /// `invalid_argument` for an empty query or what is no domain.
+    pub fn of(call: &WebSearch) -> Result<Self> {
+        let wrong = |message: String| ToolError::new(Reason::InvalidArgument, message);
+        let list = |name: &str, texts: &Option<Vec<String>>| {
+            let parsed = Domains::parse(texts.as_deref().unwrap_or_default());
+            parsed.map_err(|why| wrong(format!("\"{name}\": {why}")))
+        };
+        let query = call.query.trim().to_owned();
+        if query.is_empty() {
+            return Err(wrong("\"query\" is empty; say what to search for".into()));
+        }
+        Ok(Self {
+            query,
+            allowed: list("allowed_domains", &call.allowed_domains)?,
+            blocked: list("blocked_domains", &call.blocked_domains)?,
+            limit: call.limit,
+        })
+    }
+}
+
+impl Operation for WebSearch {
+    type Output = Found;
+    const TRAITS: Traits = Traits {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: true,
+        door: Door::Port,
+        pace: Pace::Long,
+        session: false,
+        asks_user: false,
+    };
+    const RULE: &'static str = "WebSearch";
+    /// It changes nothing, but the query leaves the machine.
+    const ASKS: bool = true;
+
+    fn need(&self, _: &CallContext) -> Result<Need> {
+        let question = Question::of(self)?;
+        Ok(Need {
+            rule: Self::RULE.into(),
+            touches: &[],
+            allowed_by: &[],
+            is_safe: false,
+            operand: Operand::Query(question.query),
+        })
+    }
+
+    fn run(self, cx: &CallContext) -> Result<Found, Stop> {
+        cx.services.run(self, cx)
+    }
+}

@@ -1,0 +1,79 @@
+//! A program that runs under a reaper.
+
+use super::client::{Launcher, Ready};
+use super::frame;
+use beamai_exec_guard::Guard;
+use super::message::{Report, from_bytes};
+use beamai_sandbox::Confinement;
+use beamai_isolation::Isolation;
+use rustix::io::Errno;
+use rustix::net::SendFlags;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A program that was started by a [`Launcher`]. Dropping it kills the program and everything
+/// beneath it.
+#[derive(Debug)]
+pub struct Child {
+    /// Its standard input, when it is a pipe. Does not block. Dropping it ends the input.
+    pub stdin: Option<OwnedFd>,
+    /// Its standard output. Does not block.
+    pub stdout: Option<OwnedFd>,
+    /// Its standard error. Does not block.
+    pub stderr: Option<OwnedFd>,
+    /// How it is isolated.
+    pub isolation: Isolation,
+    pub(super) confinement: Arc<Confinement>,
+    pub(super) control: OwnedFd,
+    pub(super) guard: Option<Guard>,
+    pub(super) was_killed: AtomicBool,
+}
+
+impl Child {
+    /// Orders the reaper to kill the program and everything beneath it; [`Child::wait`] tells when that is done.
+    pub fn kill(&self) {
+        self.was_killed.store(true, Ordering::Release);
+        // Where nobody listens any more there is nothing to kill.
+        _ = rustix::net::send(&self.control, b"k", SendFlags::NOSIGNAL);
+    }
+
+    /// Becomes readable when the report is there.
+    pub fn control(&self) -> BorrowedFd<'_> {
+        self.control.as_fd()
+    }
+
+    /// Waits for the reaper's report: the program has ended and nothing beneath it is left. There is one report.
+    ///
+    /// # Errors
+    /// `EPIPE` when the reaper was killed from outside; whatever it tended was killed with it or by the launcher.
+    pub fn wait(&self) -> Result<Report, Errno> {
+        let frame = frame::receive(self.control.as_fd())?.ok_or(Errno::PIPE)?;
+        from_bytes(&frame.body)
+    }
+
+    /// As [`Child::wait`], for a server: how it ended, for people. What it left for the person's own git is taken out, and
+    /// said on standard error.
+    pub fn ending(&self) -> String {
+        let report = self.wait();
+        for planted in self.confinement.take_out() {
+            eprintln!("beamai: a server that has ended left something for git to run: {planted}");
+        }
+        report.map_or_else(|_| "it is lost".to_owned(), |report| report.to_string())
+    }
+
+    /// As [`Child::wait`]; a reaper that can take another order then waits for it.
+    ///
+    /// # Errors
+    /// Those of [`Child::wait`].
+    pub fn report(self) -> Result<Report, Errno> {
+        let report = self.wait()?;
+        // An order to kill that came too late still stands in the socket, where the next order would follow it.
+        if let (Report::Ended { is_ready: true, .. }, false) = (&report, self.was_killed.into_inner()) {
+            let Self { isolation, confinement, control, guard, .. } = self;
+            guard.iter().for_each(Guard::end);
+            Launcher::shared().keep(Ready { isolation, confinement, control, guard });
+        }
+        Ok(report)
+    }
+}

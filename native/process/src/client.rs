@@ -1,0 +1,235 @@
+//! The port's side of the launcher.
+
+use super::child::Child;
+use super::frame;
+use beamai_exec_guard::{Guard, Vouched};
+use beamai_sandbox::Failure;
+use super::message::{Setup, from_bytes, to_bytes};
+use super::pipes::Pipes;
+use super::spec::Spec;
+use beamai_sandbox::Confinement;
+use beamai_isolation::Isolation;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
+use std::time::Duration;
+
+static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// The longest that making a reaper can take; a launcher that has not answered by then is stuck.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Most reapers that wait for an order; for a further one, the one that has waited longest ends.
+const MAX_STOCK: usize = 8;
+/// How many reapers may die in a row before they were given an order.
+const MAX_TRIES: usize = 5;
+
+/// Names the program whose subcommand `launcher` calls [`launcher_main`](super::launcher_main). The port names
+/// itself, as `/proc/self/exe`, which stays right when its file is replaced. The first name counts.
+pub fn set_program(path: impl Into<PathBuf>) {
+    _ = PROGRAM.set(path.into());
+}
+
+/// The launcher of this program. Its process starts with the first command and is started again should it die.
+pub struct Launcher(Mutex<Option<Running>>);
+
+/// A launcher process.
+struct Running {
+    socket: OwnedFd,
+    /// Reapers that wait for an order.
+    stock: Vec<Ready>,
+}
+
+/// A reaper that waits for an order.
+pub(super) struct Ready {
+    pub(super) isolation: Isolation,
+    pub(super) confinement: Arc<Confinement>,
+    pub(super) control: OwnedFd,
+    /// Who answers for starts beneath it.
+    pub(super) guard: Option<Guard>,
+}
+
+impl Launcher {
+    /// The one launcher of this program.
+    pub fn shared() -> &'static Self {
+        static SHARED: Launcher = Launcher(Mutex::new(None));
+        &SHARED
+    }
+
+    /// Starts a program. That it could not be executed shows in its report.
+    ///
+    /// # Errors
+    /// The step that failed; [`Failure::is_shortage`] tells whether another try may help.
+    pub fn spawn(&self, spec: &Spec) -> Result<Child, Failure> {
+        let vouched = spec.vouched()?.map(Arc::new);
+        let body = spec.order(vouched.as_ref().map_or(0, |vouched| vouched.token))?;
+        let pipes = Pipes::open(spec.stdin).map_err(|errno| Failure::new("make pipes", errno))?;
+        let fds: Vec<_> = [&spec.directory].into_iter().chain(&pipes.theirs).map(AsFd::as_fd).collect();
+        let ready = self.order(&spec.confinement, vouched, &body, &fds)?;
+        Ok(Child {
+            stdin: pipes.stdin,
+            stdout: Some(pipes.stdout),
+            stderr: Some(pipes.stderr),
+            isolation: ready.isolation,
+            // The reaper's own is the same, but for what was there before this command.
+            confinement: Arc::clone(&spec.confinement),
+            control: ready.control,
+            guard: ready.guard,
+            was_killed: AtomicBool::new(false),
+        })
+    }
+
+    /// Gives the order to a reaper. One that has not taken it, because it died or was outdated while it waited, has done
+    /// nothing, so another one can.
+    fn order(
+        &self,
+        confinement: &Arc<Confinement>,
+        vouched: Option<Arc<Vouched>>,
+        body: &[u8],
+        fds: &[BorrowedFd<'_>],
+    ) -> Result<Ready, Failure> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let ready = self.reaper(confinement)?;
+            if let (Some(guard), Some(vouched)) = (&ready.guard, &vouched) {
+                guard.begin(Arc::clone(vouched));
+            }
+            match ready.give(body, fds) {
+                Ok(()) => return Ok(ready),
+                Err(Errno::PIPE) if tries < MAX_TRIES => {}
+                Err(errno) => return Err(Failure::new("give an order to the reaper", errno)),
+            }
+        }
+    }
+
+    fn reaper(&self, confinement: &Arc<Confinement>) -> Result<Ready, Failure> {
+        let mut state = self.lock();
+        if let Some(Ok(taken)) = state.as_mut().map(|running| running.take(confinement)) {
+            return taken;
+        }
+        // None was running, or it has died: start one.
+        let running = state.insert(Running::start()?);
+        running.take(confinement).unwrap_or_else(|errno| {
+            *state = None;
+            Err(Failure::new("reach the launcher", errno))
+        })
+    }
+
+    /// Takes back a reaper whose program has left nothing behind.
+    pub(super) fn keep(&self, ready: Ready) {
+        let mut state = self.lock();
+        let Some(running) = state.as_mut() else { return };
+        running.stock.push(ready);
+        let outlived = (running.stock.len() > MAX_STOCK).then(|| running.stock.remove(0));
+        drop(state);
+        drop(outlived);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Running>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Ready {
+    fn new(isolation: Isolation, confinement: Arc<Confinement>, control: OwnedFd) -> Result<Self, Failure> {
+        let mut ready = Self { isolation, confinement, control, guard: None };
+        if ready.isolation.on.iter().any(|layer| layer == "exec_guard") {
+            let guard = ready.supervise();
+            ready.guard = Some(guard.map_err(|errno| Failure::new("supervise a reaper", errno))?);
+        }
+        Ok(ready)
+    }
+
+    /// Takes over where its starts are reported.
+    fn supervise(&self) -> Result<Guard, Errno> {
+        let frame = frame::receive(self.control.as_fd())?.ok_or(Errno::PIPE)?;
+        let mut fds = frame.fds.into_iter();
+        let (Some(listener), Some(root)) = (fds.next(), fds.next()) else { return Err(Errno::MFILE) };
+        Guard::start(listener, root, &self.isolation, &self.confinement)
+    }
+
+    /// Gives an order and waits until it has been taken.
+    fn give(&self, body: &[u8], fds: &[BorrowedFd<'_>]) -> Result<(), Errno> {
+        frame::send(self.control.as_fd(), body, fds)?;
+        let patience = Timespec { tv_sec: PATIENCE.as_secs().cast_signed(), tv_nsec: 0 };
+        let mut answer = [PollFd::new(&self.control, PollFlags::IN)];
+        match frame::retry(|| poll(&mut answer, Some(&patience)))? {
+            0 => Err(Errno::TIMEDOUT),
+            _ => frame::receive(self.control.as_fd())?.map(drop).ok_or(Errno::PIPE),
+        }
+    }
+}
+
+impl Running {
+    fn start() -> Result<Self, Failure> {
+        let failure = |errno| Failure::new("start the launcher", errno);
+        let program = PROGRAM.get().ok_or_else(|| failure(Errno::NOENT))?.clone();
+        let (socket, theirs) =
+            socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+                .map_err(failure)?;
+        set_socket_timeout(&socket, Timeout::Recv, Some(PATIENCE)).map_err(failure)?;
+        let (started, told) = mpsc::channel();
+        std::thread::Builder::new()
+            .name("beamai-launcher-keeper".to_owned())
+            .spawn(move || keep(program, theirs, &started))
+            .map_err(|_| failure(Errno::AGAIN))?;
+        match told.recv() {
+            Ok(Ok(())) => Ok(Self { socket, stock: Vec::new() }),
+            Ok(Err(error)) => Err(failure(Errno::from_io_error(&error).unwrap_or(Errno::IO))),
+            Err(_) => Err(failure(Errno::IO)),
+        }
+    }
+
+    /// A reaper with this confinement, from the stock or a new one. The outer error says that the launcher is lost, the inner
+    /// one that it could not make a reaper.
+    fn take(&mut self, confinement: &Arc<Confinement>) -> Result<Result<Ready, Failure>, Errno> {
+        self.check()?;
+        if let Some(at) = self.stock.iter().rposition(|ready| ready.confinement == *confinement) {
+            return Ok(Ok(self.stock.remove(at)));
+        }
+        frame::send(self.socket.as_fd(), &to_bytes(confinement.as_ref()), &[])?;
+        let frame = frame::receive(self.socket.as_fd())?.ok_or(Errno::PIPE)?;
+        let setup: Setup = from_bytes(&frame.body)?;
+        Ok(setup.and_then(|entered| match frame.fds.into_iter().next() {
+            Some(control) => Ready::new(entered.isolation, Arc::clone(confinement), control),
+            // The kernel drops a descriptor for which this process has no room.
+            None => Err(Failure::new("receive the socket of a reaper", Errno::MFILE)),
+        }))
+    }
+
+    /// Fails when the launcher is gone: the reapers that it made die with it, though their sockets may still be here.
+    fn check(&self) -> Result<(), Errno> {
+        let mut fds = [PollFd::new(&self.socket, PollFlags::empty())];
+        frame::retry(|| poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })))?;
+        if fds[0].revents().is_empty() { Ok(()) } else { Err(Errno::PIPE) }
+    }
+}
+
+/// Starts the launcher and stays until it has ended: the launcher dies with the thread that started it, so that
+/// thread has to last.
+fn keep(program: PathBuf, socket: OwnedFd, started: &mpsc::Sender<std::io::Result<()>>) {
+    let spawned = Command::new(program)
+        .arg0("beamai-launcher")
+        .arg("launcher")
+        .env_clear()
+        .current_dir("/")
+        .stdin(Stdio::from(socket))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    // The command, and with it this side's copy of the launcher's socket, is gone by here.
+    match spawned {
+        Ok(mut child) => {
+            _ = started.send(Ok(()));
+            _ = child.wait();
+        }
+        Err(error) => _ = started.send(Err(error)),
+    }
+}

@@ -1,0 +1,280 @@
+//! Running a program to its end: input in, output out, within time.
+
+use super::child::Child;
+use super::frame::retry;
+use beamai_sandbox::Failure;
+use super::message::Report;
+use super::pause::Pause;
+use beamai_base::CancelToken;
+use beamai_isolation::Planted;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::io::Errno;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Time between two messages of progress.
+const PACE: Duration = Duration::from_millis(500);
+
+/// The longest that killing a tree may take before the wait for it is given up.
+const GRACE: Duration = Duration::from_secs(10);
+/// Room for what is read at once; left as it is found, because filling it costs more than reading little.
+type Chunk = [MaybeUninit<u8>; 16 << 10];
+/// Most bytes that a pipe can still hold when all its writers are gone; what comes after comes from a stranger who
+/// was handed the pipe.
+const MOST_IN_A_PIPE: usize = 1 << 20;
+
+/// The terms on which a program runs.
+#[derive(Debug)]
+pub struct Terms<'a> {
+    /// Everything it gets on standard input.
+    pub input: &'a [u8],
+    /// When it is killed.
+    pub deadline: Option<Instant>,
+    /// What does not count of that time.
+    pub pause: Option<Arc<Pause>>,
+    /// Kills it when the caller cancels.
+    pub wake: Wake,
+    /// Hears now and then how far it is.
+    pub listener: Option<Listener<'a>>,
+}
+
+/// Hears how far a program is, a few times per second: the time that it has run, and the bytes of its output.
+pub struct Listener<'a>(pub &'a dyn Fn(Duration, u64));
+
+impl std::fmt::Debug for Listener<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Listener")
+    }
+}
+
+/// How soon a program is looked at whose time does not count just now.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Why a program is at its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// By itself.
+    Itself,
+    /// Its time was over.
+    TimedOut,
+    /// The caller cancelled.
+    Cancelled,
+}
+
+/// Which output stream of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// Takes a program's output as it comes. It must never make the program wait for long.
+pub trait Sink {
+    /// Takes some bytes of a stream; never none.
+    fn take(&mut self, source: Source, bytes: &[u8]);
+}
+
+/// What is known of a program at its end.
+#[derive(Debug)]
+pub struct Collected {
+    /// Why it is at its end.
+    pub end: End,
+    /// What its reaper said; an error when the reaper was lost, or has not killed everything within ten seconds.
+    pub report: Result<Report, Errno>,
+    /// What it left for the person's own git to run, which was taken out.
+    pub planted: Vec<Planted>,
+}
+
+/// A cancel token that a wait for descriptors can hear.
+#[derive(Debug)]
+pub struct Wake {
+    cancel: CancelToken,
+    bell: Arc<OwnedFd>,
+}
+
+impl Wake {
+    /// Hears `cancel`. Made before a program is started, so that a shortage shows before anything runs.
+    ///
+    /// # Errors
+    /// When the machine has no descriptor left.
+    pub fn on(cancel: &CancelToken) -> Result<Self, Failure> {
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+            .map_err(|errno| Failure::new("make a bell", errno))?;
+        let bell = Arc::new(bell);
+        let ringer = Arc::clone(&bell);
+        cancel.on_cancel(move || _ = rustix::io::write(&ringer, &1_u64.to_ne_bytes()));
+        Ok(Self { cancel: cancel.clone(), bell })
+    }
+}
+
+/// Runs a program to its end; its output goes into the sink. Should the wait itself fail, the program is killed and
+/// the report is the error.
+pub fn collect(child: Child, terms: &Terms<'_>, sink: &mut dyn Sink) -> Collected {
+    let mut run = Run::new(child, terms);
+    let watched = run.watch(sink);
+    run.stdout.read_what_is_left(sink);
+    run.stderr.read_what_is_left(sink);
+    let confinement = Arc::clone(&run.child.confinement);
+    let report = watched.and_then(|()| run.child.report());
+    // Nothing of it is left that could put it back.
+    let planted = confinement.take_out();
+    Collected { end: run.end, report, planted }
+}
+
+struct Run<'a> {
+    child: Child,
+    terms: &'a Terms<'a>,
+    input: &'a [u8],
+    stdout: Stream,
+    stderr: Stream,
+    end: End,
+    /// When the program is killed, or, once it has been, when the wait for that is given up.
+    until: Option<Instant>,
+    started: Instant,
+    /// Bytes of output so far.
+    output: usize,
+    /// When the listener hears something again.
+    due: Option<Instant>,
+}
+
+/// One output stream, until its end.
+struct Stream {
+    source: Source,
+    fd: Option<OwnedFd>,
+}
+
+impl<'a> Run<'a> {
+    fn new(mut child: Child, terms: &'a Terms<'a>) -> Self {
+        let stdout = Stream { source: Source::Stdout, fd: child.stdout.take() };
+        let stderr = Stream { source: Source::Stderr, fd: child.stderr.take() };
+        let (end, until) = (End::Itself, terms.deadline);
+        let started = Instant::now();
+        let due = terms.listener.is_some().then(|| started + PACE);
+        let (input, output) = (terms.input, 0);
+        let mut run = Self { child, terms, input, stdout, stderr, end, until, started, output, due };
+        run.feed();
+        run
+    }
+
+    /// Waits until the reaper's report is there, or fails with the reason why it will not come.
+    fn watch(&mut self, sink: &mut dyn Sink) -> Result<(), Errno> {
+        let mut chunk: Chunk = [MaybeUninit::uninit(); _];
+        loop {
+            let has_report = self.wait()?;
+            self.output += self.stdout.read(&mut chunk, sink);
+            self.output += self.stderr.read(&mut chunk, sink);
+            if has_report {
+                return Ok(());
+            }
+            self.feed();
+            self.tell();
+            if self.is_given_up() {
+                return Err(Errno::TIMEDOUT);
+            }
+        }
+    }
+
+    /// Waits until there is something to do; true when that is to read the report.
+    fn wait(&self) -> Result<bool, Errno> {
+        let streams = [&self.stdout, &self.stderr].into_iter().filter_map(|stream| stream.fd.as_ref());
+        let input = self.child.stdin.as_ref().map(|fd| PollFd::new(fd, PollFlags::OUT));
+        // Once it has been heard, the call to cancel would only wake the wait again and again.
+        let wake = (self.end == End::Itself).then(|| PollFd::new(&self.terms.wake.bell, PollFlags::IN));
+        let mut fds = vec![PollFd::from_borrowed_fd(self.child.control(), PollFlags::IN)];
+        fds.extend(streams.map(|fd| PollFd::new(fd, PollFlags::IN)));
+        fds.extend(input.into_iter().chain(wake));
+        let first = self.over().into_iter().chain(self.due).min();
+        let time = first.map(|until| timespec(until.saturating_duration_since(Instant::now())));
+        match poll(&mut fds, time.as_ref()) {
+            Ok(_) => Ok(!fds[0].revents().is_empty()),
+            Err(Errno::INTR) => Ok(false),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    /// When time is over; while it does not count, when to look again.
+    fn over(&self) -> Option<Instant> {
+        match (self.until, &self.terms.pause, self.end) {
+            (Some(until), Some(pause), End::Itself) => {
+                pause.extend(until).or_else(|| Some(Instant::now() + LOOK))
+            }
+            (until, _, _) => until,
+        }
+    }
+
+    fn tell(&mut self) {
+        if let (Some(Listener(hear)), Some(due)) = (&self.terms.listener, self.due)
+            && Instant::now() >= due
+        {
+            hear(self.started.elapsed(), self.output as u64);
+            self.due = Some(Instant::now() + PACE);
+        }
+    }
+
+    /// Writes as much of the input as the program takes. One that does not want it closes its end.
+    fn feed(&mut self) {
+        while let (Some(stdin), false) = (&self.child.stdin, self.input.is_empty()) {
+            match retry(|| rustix::io::write(stdin, self.input)) {
+                Ok(written) => self.input = &self.input[written..],
+                Err(Errno::AGAIN) => return,
+                Err(_) => break,
+            }
+        }
+        self.child.stdin = None;
+    }
+
+    /// Has the program killed when its time is over or the caller cancels; true when killing it has taken too long.
+    fn is_given_up(&mut self) -> bool {
+        let is_late = self.over().is_some_and(|until| Instant::now() >= until);
+        let end = match self.end {
+            End::Itself if self.terms.wake.cancel.is_cancelled() => End::Cancelled,
+            End::Itself if is_late => End::TimedOut,
+            End::Itself => return false,
+            End::TimedOut | End::Cancelled => return is_late,
+        };
+        self.end = end;
+        self.until = Some(Instant::now() + GRACE);
+        self.child.kill();
+        false
+    }
+}
+
+impl Stream {
+    /// Reads once, if there is something; at the end the stream is closed. Returns how many bytes were read.
+    fn read(&mut self, chunk: &mut Chunk, sink: &mut dyn Sink) -> usize {
+        let Some(fd) = &self.fd else { return 0 };
+        match rustix::io::read(fd, chunk) {
+            Err(Errno::AGAIN | Errno::INTR) => 0,
+            Ok((bytes, _)) if !bytes.is_empty() => {
+                sink.take(self.source, bytes);
+                bytes.len()
+            }
+            Ok(_) | Err(_) => {
+                self.fd = None;
+                0
+            }
+        }
+    }
+
+    fn read_what_is_left(&mut self, sink: &mut dyn Sink) {
+        let mut chunk: Chunk = [MaybeUninit::uninit(); _];
+        let mut total = 0;
+        while total < MOST_IN_A_PIPE {
+            match self.read(&mut chunk, sink) {
+                0 => return,
+                count => total += count,
+            }
+        }
+    }
+}
+
+fn timespec(time: Duration) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(time.subsec_nanos()),
+    }
+}

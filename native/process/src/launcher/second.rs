@@ -1,0 +1,45 @@
+//! A reaper that is no clone: this program, started again within namespaces that `bwrap` has made.
+
+use super::bwrap::{CONTROL, PLAN, read_all};
+use super::clean::{close_from, point_stdio_at_null};
+use super::reaper::Reaper;
+use super::signals::{self, Signals};
+use crate::{frame, message::{Setup, from_bytes, to_bytes}};
+use beamai_sandbox::{Failure, layers::{BY_BWRAP, Made}};
+use rustix::io::{Errno, FdFlags};
+use rustix::net::{AddressFamily, SocketType, sockopt};
+use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
+
+/// Takes what the launcher has left for it, and nothing else.
+pub(super) fn reaper() -> Result<Reaper, Errno> {
+    // SAFETY: looked at only; nothing in this process has opened or closed a descriptor yet.
+    let (control, plan) = unsafe { (BorrowedFd::borrow_raw(CONTROL), BorrowedFd::borrow_raw(PLAN)) };
+    if sockopt::socket_type(control)? != SocketType::STREAM
+        || sockopt::socket_domain(control)? != AddressFamily::UNIX
+    {
+        return Err(Errno::NOTSOCK);
+    }
+    let made: Made = from_bytes(&read_all(plan)?)?;
+    begin(control, &made).inspect_err(|errno| tell(control, *errno)).map(|signals| {
+        // SAFETY: open, and from here on nobody else's.
+        let control = unsafe { OwnedFd::from_raw_fd(CONTROL) };
+        let (confinement, outside) = (made.confinement.clone(), made.outside);
+        Reaper { control, signals, way: BY_BWRAP, confinement, outside, made: Some(made) }
+    })
+}
+
+/// Makes this process a reaper: default signals, nothing open but the socket.
+fn begin(control: BorrowedFd<'_>, made: &Made) -> Result<Signals, Errno> {
+    close_from(PLAN.cast_unsigned())?;
+    rustix::io::fcntl_setfd(control, FdFlags::CLOEXEC)?;
+    point_stdio_at_null()?;
+    _ = rustix::thread::set_name(c"beamai-reaper");
+    made.restore_limits()?;
+    signals::reset();
+    Signals::block()
+}
+
+fn tell(control: BorrowedFd<'_>, errno: Errno) {
+    let failure = Failure::new("begin within what was made", errno);
+    _ = frame::send(control, &to_bytes(&Setup::Err(failure)), &[]);
+}

@@ -1,0 +1,43 @@
+//! How the port starts processes, and how nothing that it started stays behind.
+//!
+//! ```text
+//! port (many threads)                     a Launcher: one per program, started at the first command
+//!   |  "make a reaper"  ──────────────►  launcher (one thread, exec'd clean, sees no command)
+//!   |  ◄── control socket of a reaper ──    |  clone, with its namespaces
+//!   |                                       ▼
+//!   |  order: program, directory, fds ──► reaper (one for each command that runs; init of a pid namespace)
+//!   |  ◄── report: exit, killed ────────    |  fork and exec
+//!   ▼                                       ▼
+//! a Child: pipes, kill, report            the command and whatever it starts
+//! ```
+//!
+//! A reaper tends one command at a time and ends everything beneath it when its command ends, when it is told to,
+//! when its control socket closes (the port is gone) and when the launcher is gone. As the init of a pid namespace it
+//! cannot be outrun: the kernel ends the namespace with it. Where namespaces are refused it is a child subreaper, to
+//! which every orphan beneath it falls, and hunts them down until none is left.
+//! Where they are refused to this program and not to `bwrap`, the launcher clones that, and it starts the reaper.
+//!
+//! A reaper enters the layers of a [`Confinement`] (`linux/sandbox`) before its first command, which costs as much as
+//! several small commands do. One whose command ended by itself and left nothing behind (no process, no mount, no shared
+//! memory, no changed limit; what it was told is wiped) therefore takes the next order with the same confinement;
+//! otherwise it ends, and its namespaces with it.
+
+mod child;
+mod client;
+mod collect;
+mod frame;
+mod launcher;
+mod message;
+mod pause;
+mod pipes;
+mod signal_name;
+mod spec;
+
+pub use child::Child;
+pub use client::{Launcher, set_program};
+pub use collect::{Collected, End, Listener, Sink, Source, Terms, Wake, collect};
+pub use launcher::{launcher_main, reaper_main};
+pub use message::{Cause, Excess, Exit, Report};
+pub use pause::Pause;
+pub use signal_name::signal_name;
+pub use spec::{Shortcut, Spec, Stdin};

@@ -1,0 +1,142 @@
+//! What to start.
+
+use beamai_exec_guard::{Command, Vouched, token};
+use beamai_sandbox::Failure;
+use super::message::Order;
+use beamai_sandbox::Confinement;
+use beamai_isolation::{Coverage, StartJudge};
+use rustix::io::Errno;
+use std::ffi::{CStr, CString, OsStr, OsString};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Where a program's standard input comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stdin {
+    /// It is at its end from the start.
+    Empty,
+    /// From a pipe that the [`Child`](super::Child) holds.
+    Pipe,
+}
+
+/// A program to start, with everything it gets.
+#[derive(Debug)]
+pub struct Spec {
+    /// Absolute path of the program.
+    pub program: PathBuf,
+    /// Whether it is called by its whole path instead of its name alone. By the path, interpreters find the libraries
+    /// that belong to them.
+    pub by_path: bool,
+    /// Its arguments, without its own name.
+    pub arguments: Vec<OsString>,
+    /// Its whole environment; nothing is added.
+    pub environment: Vec<(OsString, OsString)>,
+    /// The directory that it starts in.
+    pub directory: OwnedFd,
+    /// Its standard input.
+    pub stdin: Stdin,
+    /// Whether what it leaves running when it ends goes on, until nothing is left or it is killed.
+    pub lingers: bool,
+    /// A program that it would only give its place to.
+    pub shortcut: Option<Shortcut>,
+    /// What it is confined to.
+    pub confinement: Arc<Confinement>,
+    /// Decides about every start beneath it, and about the shortcut. Needed where the confinement has an exec guard.
+    pub judge: Option<Arc<dyn StartJudge>>,
+    /// What the start of the program itself covers; that is not judged.
+    pub coverage: Coverage,
+}
+
+/// What a shell would become by itself: that is started at once where one of the places has it, and the shell where none
+/// has, or it cannot be started. It gets the variables that a shell adds: `PWD`, `SHLVL` and `_`.
+#[derive(Debug)]
+pub struct Shortcut {
+    /// Where the program may be, in order; the first executable file counts.
+    pub places: Vec<PathBuf>,
+    /// Its words, with the name that it is called by.
+    pub words: Vec<OsString>,
+}
+
+impl Spec {
+    /// The name that the program is called by.
+    pub(super) fn name(&self) -> &OsStr {
+        match self.by_path {
+            true => self.program.as_os_str(),
+            false => self.program.file_name().unwrap_or_default(),
+        }
+    }
+
+    /// What the starts of the order are judged by; `None` where they are not.
+    pub(super) fn vouched(&self) -> Result<Option<Vouched>, Failure> {
+        if !self.confinement.exec_guard {
+            return Ok(None);
+        }
+        let directory = OsString::from_vec(self.directory_path()?.into_bytes()).into();
+        let missing = || Failure::new("start a program under an exec guard without a judge", Errno::INVAL);
+        let judge = Arc::clone(self.judge.as_ref().ok_or_else(missing)?);
+        let no_token = || Failure::new("make a token for the exec guard", Errno::AGAIN);
+        let arguments = [self.name().to_owned()].into_iter().chain(self.arguments.iter().cloned()).collect();
+        let (places, words) = match &self.shortcut {
+            Some(shortcut) => (shortcut.places.clone(), shortcut.words.clone()),
+            None => Default::default(),
+        };
+        Ok(Some(Vouched {
+            token: token().ok_or_else(no_token)?,
+            directory,
+            program: Command { path: self.program.clone(), arguments },
+            coverage: self.coverage,
+            places,
+            words,
+            judge,
+        }))
+    }
+
+    /// The order for a reaper. `token` is what its starts are known by.
+    pub(super) fn order(&self, token: u64) -> Result<Vec<u8>, Failure> {
+        let arguments = [self.name()].into_iter().chain(self.arguments.iter().map(OsString::as_os_str));
+        let arguments = texts(arguments.map(OsStrExt::as_bytes))?;
+        let pairs = self.environment.iter().map(|(name, value)| variable(name, value));
+        let environment = pairs.collect::<Result<Vec<_>, _>>()?;
+        let shortcut = self.shortcut.as_ref();
+        let places = shortcut.iter().flat_map(|shortcut| &shortcut.places);
+        let places =
+            places.map(|place| variable("_".as_ref(), place.as_os_str())).collect::<Result<Vec<_>, _>>()?;
+        let words = texts(shortcut.iter().flat_map(|shortcut| &shortcut.words).map(|word| word.as_bytes()))?;
+        let order = Order {
+            lingers: self.lingers,
+            token,
+            program: &text(self.program.as_os_str().as_bytes())?,
+            directory: &self.directory_path()?,
+            arguments: borrowed(&arguments),
+            environment: borrowed(&environment),
+            places: borrowed(&places),
+            words: borrowed(&words),
+        };
+        Ok(order.encode())
+    }
+
+    /// Where the directory stands now. The reaper opens it again there, and makes sure that it is the same one.
+    fn directory_path(&self) -> Result<CString, Failure> {
+        let link = format!("/proc/self/fd/{}", self.directory.as_raw_fd());
+        rustix::fs::readlink(link, Vec::new())
+            .map_err(|errno| Failure::new("find the working directory", errno))
+    }
+}
+
+fn variable(name: &OsStr, value: &OsStr) -> Result<CString, Failure> {
+    text(&[name.as_bytes(), b"=", value.as_bytes()].concat())
+}
+
+fn texts<'a>(all: impl Iterator<Item = &'a [u8]>) -> Result<Vec<CString>, Failure> {
+    all.map(text).collect()
+}
+
+fn borrowed(texts: &[CString]) -> Vec<&CStr> {
+    texts.iter().map(CString::as_c_str).collect()
+}
+
+fn text(bytes: &[u8]) -> Result<CString, Failure> {
+    CString::new(bytes).map_err(|_| Failure::new("pass a NUL byte to the program", Errno::INVAL))
+}

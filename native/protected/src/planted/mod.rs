@@ -1,0 +1,127 @@
+//! What a command leaves behind that the person's own git would run later, outside of the sandbox.
+//!
+//! What is there when a command starts is protected by mounts, with the files that its settings include and the hooks that
+//! they name ([`sources`]). What a command makes can be looked at only when it ends: in each repository that has come to
+//! be, settings that run programs are taken out and hooks are set aside; in each one that was there, commands for a rebase
+//! to run that were not there before. An ordinary clone stays as it is.
+
+mod config;
+mod directory;
+mod repository;
+mod sequence;
+mod settings;
+mod sources;
+
+use beamai_isolation::Planted;
+use crate::{Found, survey};
+use beamai_policy::Sealed;
+use beamai_workspace::decode_path;
+use directory::Directory;
+use repository::Cleaner;
+use sequence::Steps;
+use sources::Sources;
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Most bytes of a file that is read; people write shorter ones.
+const MOST: u64 = 1 << 20;
+
+/// What was there when a command started, beside what is protected.
+#[derive(Debug, Default)]
+struct Before {
+    sealed: Sealed,
+    roots: Vec<Root>,
+}
+
+/// What was there before, beside a confinement that is the same whatever that was.
+#[derive(Debug, Clone, Default)]
+pub struct Snapshot(Arc<Before>);
+
+impl PartialEq for Snapshot {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Snapshot {}
+
+#[derive(Debug)]
+struct Root {
+    path: PathBuf,
+    is_workspace: bool,
+    found: Arc<Found>,
+    /// What a rebase or a sequence of picks is to do, by repository.
+    steps: HashMap<String, Steps>,
+    /// Repositories that no mount keeps where they are, with the settings that they had.
+    loose: HashMap<String, BTreeSet<String>>,
+    sources: Sources,
+}
+
+impl Snapshot {
+    /// Notes what there is now. Gives what is to be read-only besides.
+    pub fn now(found: &[Arc<Found>], workspace: &Path, sealed: &Sealed) -> (Self, Vec<OsString>) {
+        let roots: Vec<Root> = found.iter().map(|found| Root::now(found, workspace)).collect();
+        let present = roots.iter().flat_map(|root| &root.sources.present);
+        let read_only = present.map(OsString::from).collect();
+        (Self(Arc::new(Before { sealed: sealed.clone(), roots })), read_only)
+    }
+}
+
+impl Root {
+    fn now(found: &Arc<Found>, workspace: &Path) -> Self {
+        let path = decode_path(&found.root);
+        let mut root = Self {
+            is_workspace: path == workspace,
+            found: Arc::clone(found),
+            steps: HashMap::new(),
+            loose: HashMap::new(),
+            sources: Sources::default(),
+            path,
+        };
+        let Ok(top) = Directory::root(&root.path) else { return root };
+        root.sources = Sources::of(&root.path, &top, &found.repositories);
+        for repository in &found.repositories {
+            let path = decode_path(repository);
+            if let Ok(directory) = top.beneath(&path) {
+                root.steps.extend(Steps::of(&directory).map(|steps| (repository.clone(), steps)));
+            } else if repository::is_link(&top, &path) {
+                root.loose.insert(repository.clone(), repository::dangers(&root.path.join(&path)));
+            }
+        }
+        root
+    }
+}
+
+/// Looks at what a command has made, now that it has ended, and takes out what runs programs.
+pub fn take_out(before: &Snapshot, writable: &[PathBuf]) -> Vec<Planted> {
+    let before = &before.0;
+    let mut all = Vec::new();
+    for root in &before.roots {
+        // Somebody else's call ends; nothing ends this.
+        let now = survey(&root.path, root.is_workspace, &before.sealed, &|| Ok(()));
+        match (now, Directory::root(&root.path)) {
+            (Ok(now), Ok(top)) => {
+                if let (None, Some(cut)) = (&root.found.cut, &now.cut) {
+                    all.push(unseen(&root.path, &format!("not all of it: {cut}")));
+                }
+                Cleaner::new(root, &top, &now, writable, &mut all).clean();
+            }
+            (Err(error), _) => all.push(unseen(&root.path, &error.message)),
+            (_, Err(errno)) => all.push(unseen(&root.path, &errno.to_string())),
+        }
+    }
+    all
+}
+
+/// Where it cannot be told what a command has left.
+fn unseen(root: &Path, why: &str) -> Planted {
+    Planted {
+        path: root.display().to_string(),
+        setting: "unknown".to_owned(),
+        outcome: format!(
+            "could not be looked at: {why}; look for new git repositories before you use git there"
+        ),
+    }
+}

@@ -1,0 +1,257 @@
+//! A repository that a command has made, or could change.
+
+use super::config::{self, Entry, Malformed};
+use super::directory::Directory;
+use super::settings::runs_programs;
+use super::sources;
+use super::{Root, sequence};
+use beamai_isolation::Planted;
+use crate::Found;
+use beamai_workspace::{decode_path, encode_path};
+use rustix::fs::FileType;
+use rustix::io::Errno;
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+/// Files of settings in a repository.
+const CONFIGS: [&str; 2] = ["config", "config.worktree"];
+
+/// Takes out of the repositories beneath one directory what was not there when a command started.
+pub(super) struct Cleaner<'c> {
+    root: &'c Root,
+    top: &'c Directory,
+    now: &'c Found,
+    /// Where commands can write.
+    writable: &'c [PathBuf],
+    /// Repositories that are protected, or looked at here.
+    known: BTreeSet<PathBuf>,
+    planted: &'c mut Vec<Planted>,
+}
+
+impl<'c> Cleaner<'c> {
+    pub(super) fn new(
+        root: &'c Root,
+        top: &'c Directory,
+        now: &'c Found,
+        writable: &'c [PathBuf],
+        planted: &'c mut Vec<Planted>,
+    ) -> Self {
+        Self { root, top, now, writable, known: BTreeSet::new(), planted }
+    }
+
+    pub(super) fn clean(mut self) {
+        let before: BTreeSet<&String> = self.root.found.repositories.iter().collect();
+        let is_loose = |path: &String| self.root.loose.contains_key(path);
+        let (old, new): (Vec<_>, Vec<_>) =
+            self.now.repositories.iter().partition(|path| before.contains(path) && !is_loose(path));
+        for path in old {
+            if let Ok(directory) = self.top.beneath(&decode_path(path)) {
+                self.clean_steps(&decode_path(path), &directory, path);
+            }
+        }
+        if !new.is_empty() {
+            let real = self.root.path.canonicalize().unwrap_or_else(|_| self.root.path.clone());
+            self.known =
+                self.now.repositories.iter().map(|path| beneath(&real, &decode_path(path))).collect();
+        }
+        for path in new {
+            self.clean_new(&decode_path(path), path);
+        }
+        self.clean_sources();
+    }
+
+    /// What settings named when the command started, and was not there.
+    fn clean_sources(&mut self) {
+        let root = self.root;
+        for path in &root.sources.absent_configs {
+            if let Some((directory, name)) = self.parent_of(path) {
+                self.clean_config(path.parent().unwrap_or(path), &directory, &name, &BTreeSet::new());
+            }
+        }
+        for path in &root.sources.absent_hooks {
+            if let Some((directory, name)) = self.parent_of(path) {
+                self.clean_hooks(path.parent().unwrap_or(path), &directory, &name, &BTreeSet::new());
+            }
+        }
+    }
+
+    fn parent_of(&self, path: &Path) -> Option<(Directory, OsString)> {
+        let parent = self.top.beneath(path.parent()?).ok()?;
+        Some((parent, path.file_name()?.to_owned()))
+    }
+
+    fn clean_new(&mut self, path: &Path, text: &str) {
+        let kept = self.root.loose.get(text).cloned().unwrap_or_default();
+        if let Ok(directory) = self.top.beneath(path) {
+            return self.clean_directory(path, &directory, text, &kept);
+        }
+        let Some((parent, name)) = self.parent_of(path) else { return };
+        let above = path.parent().unwrap_or(path);
+        let target = match parent.kind(&name) {
+            Some(FileType::RegularFile) => match parent.read(&name) {
+                Ok(text) => text.strip_prefix(b"gitdir: ").map(path_of),
+                Err(_) => return self.set_aside(above, &parent, &name, "a file that cannot be read"),
+            },
+            Some(FileType::Symlink) => parent.link(&name).map(PathBuf::from),
+            _ => None,
+        };
+        let Some(target) = target.map(|target| self.root.path.join(above).join(target)) else { return };
+        if !self.is_looked_at(&target) {
+            let is_new = !self.root.loose.contains_key(text);
+            if is_new || !dangers(&target).is_subset(&kept) {
+                self.set_aside(above, &parent, &name, "leads to a repository that is not protected");
+            }
+        }
+    }
+
+    /// Whether commands cannot write to the repository at a path, or it is among those that are looked at.
+    fn is_looked_at(&self, path: &Path) -> bool {
+        let Ok(real) = path.canonicalize() else { return true };
+        let is_in =
+            |writable: &PathBuf| writable.canonicalize().is_ok_and(|writable| real.starts_with(writable));
+        self.known.contains(&real) || !self.writable.iter().any(is_in)
+    }
+
+    fn clean_directory(&mut self, path: &Path, directory: &Directory, text: &str, kept: &BTreeSet<String>) {
+        for name in CONFIGS {
+            self.clean_config(path, directory, OsStr::new(name), kept);
+        }
+        self.clean_hooks(path, directory, OsStr::new("hooks"), kept);
+        let leads_astray = match directory.kind("commondir") {
+            None => false,
+            Some(FileType::RegularFile) => directory
+                .read("commondir")
+                .map_or(true, |text| !self.is_looked_at(&self.root.path.join(path).join(path_of(&text)))),
+            Some(_) => true,
+        };
+        if leads_astray {
+            let why = "leads to settings that are not protected";
+            self.set_aside(path, directory, OsStr::new("commondir"), why);
+        }
+        self.clean_steps(path, directory, text);
+    }
+
+    fn clean_config(&mut self, path: &Path, directory: &Directory, name: &OsStr, kept: &BTreeSet<String>) {
+        match directory.kind(name) {
+            None => return,
+            Some(FileType::RegularFile) => {}
+            Some(_) => return self.set_aside(path, directory, name, "settings that lie elsewhere"),
+        }
+        let entries = directory.read(name).map_err(|_| Malformed).and_then(|text| config::read(&text));
+        let Ok(entries) = entries else {
+            return self.set_aside(path, directory, name, "settings that cannot be read");
+        };
+        let is_planted = |entry: &&Entry| runs_programs(entry) && !kept.contains(&shown(entry));
+        let planted: Vec<&Entry> = entries.iter().filter(is_planted).collect();
+        if planted.is_empty() {
+            return;
+        }
+        let rest = config::write(entries.iter().filter(|entry| !is_planted(entry)));
+        // It may be the person's own after all, made meanwhile: nothing of it is lost.
+        let outcome = self.outcome(|| {
+            let aside = directory.set_aside(name)?;
+            directory.replace(name, &rest)?;
+            Ok(format!("removed; the file as it was is now {}", aside.to_string_lossy()))
+        });
+        for entry in planted {
+            self.tell(&path.join(name), &shown(entry), outcome.clone());
+        }
+    }
+
+    /// Sets hooks aside, but for those that git copies from its templates.
+    fn clean_hooks(&mut self, path: &Path, directory: &Directory, name: &OsStr, kept: &BTreeSet<String>) {
+        let hooks = match directory.kind(name) {
+            None | Some(FileType::RegularFile) => return,
+            Some(FileType::Directory) => directory.beneath(Path::new(name)),
+            Some(_) => return self.set_aside(path, directory, name, "hooks that lie elsewhere"),
+        };
+        let Ok(hooks) = hooks else { return };
+        let path = path.join(name);
+        for hook in hooks.names() {
+            let is_kept = kept.contains(&format!("hooks/{}", hook.to_string_lossy()));
+            let is_file = matches!(hooks.kind(&hook), Some(FileType::RegularFile | FileType::Symlink));
+            if is_file && is_run(&hook) && !is_kept && !is_of_template(&hooks, &hook) {
+                self.set_aside(&path, &hooks, &hook, "a hook");
+            }
+        }
+    }
+
+    fn clean_steps(&mut self, path: &Path, directory: &Directory, text: &str) {
+        let root = self.root;
+        sequence::clean(directory, root.steps.get(text), |file, what, done| {
+            let outcome = match done {
+                Ok(()) => "removed".to_owned(),
+                Err(errno) => format!("still there ({errno}): look at it before you use git there"),
+            };
+            self.tell(&path.join(file), what, outcome);
+        });
+    }
+
+    fn set_aside(&mut self, path: &Path, directory: &Directory, name: &OsStr, what: &str) {
+        let outcome =
+            self.outcome(|| Ok(format!("renamed to {}", directory.set_aside(name)?.to_string_lossy())));
+        self.tell(&path.join(name), what, outcome);
+    }
+
+    /// Makes a change and says how it went. Where not all was known when the command started, what seems new may be the
+    /// person's own, and stays.
+    fn outcome(&self, change: impl FnOnce() -> Result<String, Errno>) -> String {
+        let left = |why: &str| format!("still there ({why}): look at it before you use git there");
+        match &self.root.found.cut {
+            Some(cut) => left(&format!("it may be your own, for not all was known before: {cut}")),
+            None => change().unwrap_or_else(|errno| left(&errno.to_string())),
+        }
+    }
+
+    fn tell(&mut self, path: &Path, setting: &str, outcome: String) {
+        let path = if self.root.is_workspace { path.to_owned() } else { self.root.path.join(path) };
+        self.planted.push(Planted { path: encode_path(&path), setting: setting.to_owned(), outcome });
+    }
+}
+
+/// Whether git may run a file in a directory of hooks.
+fn is_run(hook: &OsStr) -> bool {
+    let hook = hook.as_bytes();
+    !hook.ends_with(b".sample") && !hook.windows(8).any(|part| part == b".planted")
+}
+
+fn is_of_template(hooks: &Directory, hook: &OsStr) -> bool {
+    let Ok(text) = hooks.read(hook) else { return false };
+    let is_same =
+        |template: PathBuf| std::fs::read(template.join("hooks").join(hook)).is_ok_and(|own| own == text);
+    sources::templates().into_iter().any(is_same)
+}
+
+fn shown(entry: &Entry) -> String {
+    format!("{}={}", entry.name(), entry.text())
+}
+
+/// A path that stands in a file, without the line break at its end.
+fn path_of(text: &[u8]) -> PathBuf {
+    let end = text.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |last| last + 1);
+    OsString::from_vec(text[..end].to_vec()).into()
+}
+
+fn beneath(root: &Path, path: &Path) -> PathBuf {
+    if path.as_os_str().is_empty() { root.to_owned() } else { root.join(path) }
+}
+
+/// Whether what stands for a repository is a link.
+pub(super) fn is_link(top: &Directory, path: &Path) -> bool {
+    let parent = path.parent().and_then(|parent| top.beneath(parent).ok());
+    let kind = parent.zip(path.file_name()).and_then(|(parent, name)| parent.kind(name));
+    kind == Some(FileType::Symlink)
+}
+
+/// What in the repository that a path leads to runs programs.
+pub(super) fn dangers(path: &Path) -> BTreeSet<String> {
+    let Ok(directory) = Directory::root(path) else { return BTreeSet::new() };
+    let texts = CONFIGS.iter().filter_map(|name| directory.read(name).ok());
+    let entries = texts.filter_map(|text| config::read(&text).ok()).flatten();
+    let hooks = directory.beneath(Path::new("hooks")).map(|hooks| hooks.names()).unwrap_or_default();
+    let hooks =
+        hooks.iter().filter(|hook| is_run(hook)).map(|hook| format!("hooks/{}", hook.to_string_lossy()));
+    entries.filter(runs_programs).map(|entry| shown(&entry)).chain(hooks).collect()
+}

@@ -1,0 +1,108 @@
+//! What a process gets to see of the host's environment: nothing that could be a secret.
+
+use beamai_isolation::{Sandbox, SandboxSettings};
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::sync::LazyLock;
+
+type Variable = (OsString, OsString);
+
+/// Passed on by name; so is everything that starts with `LC_`.
+const PASSED: [&str; 7] = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TZ", "LANG"];
+
+/// The PATH of a host that has none.
+const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// The host's environment does not change while the program runs.
+static INHERITED: LazyLock<Vec<Variable>> = LazyLock::new(|| passed(std::env::vars_os()));
+
+/// The whole environment of a process: what is passed on, `TERM=dumb`, the session's temporary directory as
+/// `TMPDIR` if there is one, the host's variables that the sandbox lists, and over all that its own variables.
+///
+/// In a sandbox the home directory is read-only, so caches go where only this session writes.
+pub fn environment(
+    temp: Option<&Path>,
+    sandbox: &SandboxSettings,
+    own: impl Iterator<Item = Variable>,
+) -> Vec<Variable> {
+    let mut all = INHERITED.clone();
+    all.extend(temp.map(|temp| ("TMPDIR".into(), temp.into())));
+    let private = match sandbox.mode {
+        Sandbox::Off => None,
+        // Where layers may be missing, this might be everybody's.
+        Sandbox::BestEffort => temp,
+        Sandbox::Required => temp.or(Some(Path::new("/tmp"))),
+    };
+    all.extend(private.map(|place| ("XDG_CACHE_HOME".into(), place.join(".cache").into())));
+    let listed = sandbox.env.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
+    for (name, value) in listed.chain(own) {
+        all.retain(|(known, _)| *known != name);
+        all.push((name, value));
+    }
+    all
+}
+
+fn passed(host: impl Iterator<Item = Variable>) -> Vec<Variable> {
+    let mut passed: Vec<Variable> = host.filter(|(name, _)| is_passed(name)).collect();
+    if !passed.iter().any(|(name, _)| name == "PATH") {
+        passed.push(("PATH".into(), DEFAULT_PATH.into()));
+    }
+    passed.push(("TERM".into(), "dumb".into()));
+    passed
+}
+
+fn is_passed(name: &OsStr) -> bool {
+    name.to_str().is_some_and(|name| PASSED.contains(&name) || name.starts_with("LC_"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(pairs: &[(&str, &str)]) -> Vec<Variable> {
+        pairs.iter().map(|(name, value)| (name.into(), value.into())).collect()
+    }
+
+    #[test]
+    fn only_what_is_listed_is_passed_on() {
+        let host = pairs(&[
+            ("API_KEY", "s"),
+            ("LC_ALL", "C"),
+            ("PATH", "/bin"),
+            ("TERM", "xterm"),
+            ("LD_PRELOAD", "x"),
+        ]);
+        assert_eq!(passed(host.into_iter()), pairs(&[("LC_ALL", "C"), ("PATH", "/bin"), ("TERM", "dumb")]));
+    }
+
+    #[test]
+    fn a_host_without_a_path_has_a_usual_one() {
+        assert_eq!(passed(pairs(&[]).into_iter())[0], ("PATH".into(), DEFAULT_PATH.into()));
+    }
+
+    #[test]
+    fn in_a_sandbox_caches_go_where_only_the_session_writes() {
+        let cache = |temp: Option<&str>, mode: Sandbox| {
+            let all = environment(temp.map(Path::new), &mode.into(), std::iter::empty());
+            all.into_iter().find(|(name, _)| name == "XDG_CACHE_HOME").map(|(_, value)| value)
+        };
+        assert_eq!(cache(None, Sandbox::Required), Some("/tmp/.cache".into()));
+        assert_eq!(cache(Some("/t"), Sandbox::BestEffort), Some("/t/.cache".into()));
+        assert_eq!(cache(None, Sandbox::BestEffort), None);
+        assert_eq!(cache(Some("/t"), Sandbox::Off), None);
+    }
+
+    #[test]
+    fn the_commands_own_variables_win() {
+        let all = environment(
+            Some(Path::new("/t")),
+            &Sandbox::Off.into(),
+            pairs(&[("TMPDIR", "/mine"), ("X", "1")]).into_iter(),
+        );
+        let value = |wanted: &str| {
+            all.iter().filter(|(name, _)| name == wanted).map(|(_, value)| value).collect::<Vec<_>>()
+        };
+        assert_eq!(value("TMPDIR"), ["/mine"]);
+        assert_eq!(value("X"), ["1"]);
+    }
+}

@@ -1,0 +1,420 @@
+//! What a reaper puts between its commands and the machine, one file per layer, entered in order.
+//!
+//! The reaper enters every layer itself, once, and its commands inherit all of them: what it has given up, it cannot
+//! hand on. The order matters. Namespaces come first, because what follows needs the privileges within them; mounts
+//! are made before capabilities are dropped; Landlock names places of the finished file system; the filters of system
+//! calls come last, because they forbid what the others needed.
+//!
+//! Where the machine refuses namespaces to the reaper, `bwrap` may have them. Then what is to be mounted is planned outside by
+//! the same code, in which another [`Hand`] writes it down; `bwrap` starts the reaper in what it has made, once, and the
+//! reaper looks at every layer that it has not entered itself, for what `bwrap` has done counts only where it is seen.
+
+mod capabilities;
+mod devices;
+mod exec_guard;
+mod git;
+mod hand;
+mod intruders;
+mod ipc;
+mod landlock;
+mod limits;
+mod look;
+mod made;
+mod mount;
+mod mounts;
+mod network;
+mod nothing;
+mod pids;
+mod placeholders;
+mod privileges;
+mod proc;
+mod protected;
+mod script;
+mod seccomp;
+mod tree;
+mod user;
+mod uts;
+
+pub use intruders::Intruders;
+pub use made::Made;
+pub use placeholders::{Placeholder, Placeholders};
+pub use script::Script;
+pub use tree::writable;
+
+use crate::{Failure, Confinement};
+use beamai_isolation::{Isolation, LayerOff, Sandbox};
+use hand::Hand;
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+use rustix::process::{getegid, geteuid};
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+/// One layer of isolation.
+pub(super) trait Layer: Sync {
+    /// Its name in results.
+    fn name(&self) -> &'static str;
+
+    /// The namespaces that the reaper has to be born in.
+    fn namespaces(&self) -> libc::c_int {
+        0
+    }
+
+    /// Whether it has anything to keep from commands; without, nothing is said of it.
+    fn has_work(&self, _: &Confinement) -> bool {
+        true
+    }
+
+    /// Why the host does without it; `None` where it is wanted.
+    fn unwanted(&self, _: &Confinement) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether the layers beside it are worth having without it, for a host that takes what there is.
+    fn is_optional(&self) -> bool {
+        true
+    }
+
+    /// A descriptor that polls as exceptional once something in the layer has changed that a command relies on or
+    /// would leave behind; `None` where nothing such can change. Asked for when every layer has been entered.
+    fn witness(&self) -> Result<Option<OwnedFd>, Errno> {
+        Ok(None)
+    }
+
+    /// What is left to do in the reaper, before it takes an order.
+    fn enter(&self, _: &mut Stage<'_>) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Plans outside what somebody else mounts.
+    fn plan(&self, _: &mut Stage<'_>) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Looks at what somebody else has made of the layer, or enters it, where it is the reaper's in any case. That its
+    /// namespaces are there has been seen.
+    fn verify(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
+        match self.namespaces() {
+            0 => self.enter(stage),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What layers know of each other while they are entered.
+pub struct Stage<'a> {
+    pub(super) outside: &'a Outside,
+    pub(super) confinement: &'a Confinement,
+    pub(super) way: Way,
+    /// Who mounts what is planned.
+    hand: Hand,
+    /// What somebody else has made for the reaper.
+    made: Option<&'a Made>,
+    /// Made on the machine so that something could be mounted there.
+    pub placeholders: Vec<Placeholder>,
+    /// What must not come to be while a command runs.
+    pub intruders: Intruders,
+    /// What layers that are on cannot keep.
+    pub(super) partly: Vec<LayerOff>,
+    /// What must not come to be, where that is planned for another process.
+    absent: Vec<(OsString, String)>,
+    /// Where starts of programs are reported.
+    pub listener: Option<OwnedFd>,
+}
+
+impl<'a> Stage<'a> {
+    /// For a reaper whose namespaces are new, or were made by somebody else.
+    pub fn new(
+        outside: &'a Outside,
+        confinement: &'a Confinement,
+        way: Way,
+        made: Option<&'a Made>,
+    ) -> Self {
+        let (intruders, absent) = Default::default();
+        let placeholders = made.map(|made| made.placeholders.clone()).unwrap_or_default();
+        let partly = made.map(|made| made.partly.clone()).unwrap_or_default();
+        let hand = Hand::Own;
+        let listener = None;
+        Self { outside, confinement, way, hand, made, placeholders, intruders, partly, absent, listener }
+    }
+
+    /// What somebody else has made. Layers ask for it only where somebody has.
+    fn made(&self) -> Result<&'a Made, Failure> {
+        self.made.ok_or_else(|| Failure::new("find what was planned", Errno::INVAL))
+    }
+
+    /// How many processes and threads count as the user's that are not the command's: where there is no user namespace,
+    /// or the kernel counts across them.
+    fn others(&self) -> u32 {
+        let counts_apart = limits::kernel_is_at_least(5, 14);
+        let is_among_them = |made: &&Made| !counts_apart || made.is_apart(libc::CLONE_NEWUSER) == Ok(false);
+        self.made.filter(is_among_them).map_or(0, |made| made.others)
+    }
+
+    /// Has a file in a directory removed whenever a command creates it, and the command ended. People know the directory
+    /// by its path.
+    fn keep_absent(&mut self, directory: OwnedFd, path: &Path, name: &str) -> Result<(), Errno> {
+        if let Hand::Own = self.hand {
+            return self.intruders.forbid(directory, name, path.join(name));
+        }
+        self.absent.push((script::real(directory.as_fd())?.into(), name.to_owned()));
+        Ok(())
+    }
+
+    /// Does what was planned by [`Stage::keep_absent`].
+    fn forbid_absent(&mut self) -> Result<(), Failure> {
+        for (directory, name) in &self.made()?.absent {
+            let path = Path::new(directory);
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let opened = rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
+            match opened.and_then(|fd| self.intruders.forbid(fd, name, path.join(name))) {
+                // It is gone since it was planned.
+                Err(Errno::NOENT | Errno::NOTDIR) => {}
+                watched => watched.map_err(mount::failed("watch", path))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Plans what somebody else is to make for a reaper: what it is told, and what the reaper is told of it.
+pub fn plan(confinement: &Confinement) -> Result<(Script, Made), Failure> {
+    let mut made = Made::new(confinement)?;
+    let outside = Outside::here();
+    let mut stage = Stage::new(&outside, confinement, BY_BWRAP, None);
+    stage.hand = Hand::Script(Script::default());
+    for layer in BY_BWRAP.wanted(confinement) {
+        layer.plan(&mut stage).map_err(|failure| failure.of_layer(layer.name()))?;
+    }
+    let Stage { hand: Hand::Script(script), placeholders, partly, absent, .. } = stage else {
+        return Err(Failure::new("plan the mounts", Errno::INVAL));
+    };
+    (made.placeholders, made.partly, made.absent) = (placeholders, partly, absent);
+    made.parts = script.parts();
+    Ok((script, made))
+}
+
+/// Who the reaper is as seen from outside its namespaces.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Outside {
+    pub uid: u32,
+    pub(super) gid: u32,
+}
+
+impl Outside {
+    /// This process, before it has entered any namespace.
+    pub fn here() -> Self {
+        Self { uid: geteuid().as_raw(), gid: getegid().as_raw() }
+    }
+}
+
+/// Layers that are entered together.
+#[derive(Clone, Copy)]
+pub struct Way {
+    layers: &'static [&'static dyn Layer],
+    maker: Maker,
+}
+
+/// Who makes namespaces and mounts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Maker {
+    Reaper,
+    Bwrap,
+}
+
+/// Every layer there is.
+const LAYERS: &[&dyn Layer] = &[
+    &user::User,
+    &pids::Pids,
+    &ipc::Ipc,
+    &uts::Uts,
+    &network::Network,
+    &mounts::Mounts,
+    &proc::Proc,
+    &limits::Limits,
+    &tree::Tree,
+    &protected::Protected,
+    &capabilities::Capabilities,
+    &privileges::Privileges,
+    &landlock::Landlock,
+    &seccomp::Seccomp,
+    &exec_guard::ExecGuard,
+];
+/// Every layer.
+const WHOLE: Way = Way::own(LAYERS);
+/// Every layer, in what `bwrap` has made.
+pub const BY_BWRAP: Way = Way { layers: LAYERS, maker: Maker::Bwrap };
+/// What a privileged process can do where user namespaces are forbidden.
+const PRIVILEGED: Way = Way::own(LAYERS.split_at(1).1);
+/// What can be done without any namespace.
+const GUARDED: Way = Way::own(&[
+    &limits::Limits,
+    &capabilities::Capabilities,
+    &privileges::Privileges,
+    &landlock::Landlock,
+    &seccomp::Seccomp,
+    &exec_guard::ExecGuard,
+]);
+/// The reaper alone.
+const BARE: Way = Way::own(&[]);
+
+/// The ways to isolate a command that a host accepts, best first.
+pub fn ways(sandbox: Sandbox) -> &'static [Way] {
+    match sandbox {
+        Sandbox::Required => &[WHOLE, BY_BWRAP],
+        Sandbox::BestEffort => &[WHOLE, BY_BWRAP, PRIVILEGED, GUARDED],
+        Sandbox::Off => &[BARE],
+    }
+}
+
+impl Way {
+    const fn own(layers: &'static [&'static dyn Layer]) -> Self {
+        Self { layers, maker: Maker::Reaper }
+    }
+
+    /// Whether somebody else makes the namespaces.
+    pub fn is_by_bwrap(self) -> bool {
+        self.maker == Maker::Bwrap
+    }
+
+    fn wanted(self, confinement: &Confinement) -> impl Iterator<Item = &'static dyn Layer> {
+        let is_wanted =
+            |layer: &&dyn Layer| layer.has_work(confinement) && layer.unwanted(confinement).is_none();
+        self.layers.iter().copied().filter(is_wanted)
+    }
+
+    /// Flags for the clone that makes the reaper.
+    pub fn namespaces(self, confinement: &Confinement) -> libc::c_int {
+        self.wanted(confinement).fold(0, |flags, layer| flags | layer.namespaces())
+    }
+
+    fn has(self, namespace: libc::c_int) -> bool {
+        self.layers.iter().any(|layer| layer.namespaces() & namespace != 0)
+    }
+
+    /// Whether the reaper is the init of a pid namespace, with which the kernel ends every process in it.
+    pub fn has_pids(self) -> bool {
+        self.has(libc::CLONE_NEWPID)
+    }
+
+    /// Whether paths lead through mounts of the reaper's own.
+    pub fn has_mounts(self) -> bool {
+        self.has(libc::CLONE_NEWNS)
+    }
+
+    /// Whether there is an IPC namespace of its own.
+    pub fn has_ipc(self) -> bool {
+        self.has(libc::CLONE_NEWIPC)
+    }
+
+    /// Directories that are the reaper's own, in which nothing may be left for the next command.
+    pub fn private(self, confinement: &Confinement) -> &'static [&'static str] {
+        let has_private_tmp = confinement.temp.is_none() && confinement.has_own_tmp();
+        match (self.has_mounts(), has_private_tmp) {
+            (false, _) => &[],
+            (true, false) => &["/dev/shm"],
+            (true, true) => &["/dev/shm", "/tmp"],
+        }
+    }
+
+    /// The witnesses of all layers.
+    pub fn witnesses(self) -> Result<Vec<OwnedFd>, Errno> {
+        self.layers.iter().filter_map(|layer| layer.witness().transpose()).collect()
+    }
+
+    /// The failure to make all namespaces at once, with the first layer whose namespace `probe` finds refused.
+    pub fn refused(
+        self,
+        confinement: &Confinement,
+        errno: Errno,
+        probe: impl Fn(libc::c_int) -> Result<(), Errno>,
+    ) -> Failure {
+        let mut flags = 0;
+        for layer in self.wanted(confinement) {
+            flags |= layer.namespaces();
+            if layer.namespaces() != 0
+                && let Err(errno) = probe(flags)
+            {
+                return Failure::new("make the namespace", errno).of_layer(layer.name());
+            }
+        }
+        Failure::new("make the namespaces", errno)
+    }
+
+    /// Enters every layer and says which are on.
+    pub fn enter(self, stage: &mut Stage<'_>) -> Result<Isolation, Failure> {
+        let confinement = stage.confinement;
+        let by = self.is_by_bwrap().then(|| "bwrap".to_owned());
+        let mut isolation =
+            Isolation { mode: confinement.mode, by, on: Vec::new(), off: Vec::new(), partly: Vec::new() };
+        for layer in self.wanted(confinement) {
+            match self.enter_layer(layer, stage) {
+                Ok(None) => isolation.on.push(layer.name().to_owned()),
+                Ok(Some(why)) => isolation.off.push(LayerOff::new(layer.name(), why)),
+                Err(failure) if layer.is_optional() && confinement.mode == Sandbox::BestEffort => {
+                    isolation.off.push(LayerOff::new(layer.name(), failure.to_string()));
+                }
+                Err(failure) => return Err(failure.of_layer(layer.name())),
+            }
+        }
+        isolation.partly = std::mem::take(&mut stage.partly);
+        Ok(isolation)
+    }
+
+    /// Why the layer is off, where it is not missed.
+    fn enter_layer(self, layer: &dyn Layer, stage: &mut Stage<'_>) -> Result<Option<&'static str>, Failure> {
+        if self.maker == Maker::Reaper {
+            return layer.enter(stage).map(|()| None);
+        }
+        let namespace = layer.namespaces();
+        let is_there = namespace == 0
+            || stage
+                .made()?
+                .is_apart(namespace)
+                .map_err(|errno| Failure::new("look at the namespace", errno))?;
+        match is_there {
+            true => layer.verify(stage).map(|()| None),
+            false if namespace == libc::CLONE_NEWUSER && stage.outside.uid != 0 => Ok(Some(NOBODY)),
+            false => Err(Failure::new("find the namespace that bwrap should have made", Errno::NOENT)),
+        }
+    }
+}
+
+/// Why there is no user namespace in what a set-uid `bwrap` has made.
+const NOBODY: &str =
+    "forbidden here, and required does without: this user is not root, has no capability and can gain none";
+
+/// Adds to `isolation` the layers that are off because the host does without them, or because `failure` was in the
+/// way.
+pub fn account(isolation: &mut Isolation, confinement: &Confinement, failure: Option<&Failure>) {
+    for layer in LAYERS {
+        let name = layer.name();
+        let is_told =
+            isolation.on.iter().any(|on| on == name) || isolation.off.iter().any(|off| off.layer == name);
+        if is_told || isolation.mode != Sandbox::Off && !layer.has_work(confinement) {
+            continue;
+        }
+        let why = match (isolation.mode, layer.unwanted(confinement), failure) {
+            (Sandbox::Off, _, _) => "switched off".to_owned(),
+            (_, Some(why), _) => why.to_owned(),
+            (_, None, Some(failure)) => why(name, failure),
+            (_, None, None) => "not needed".to_owned(),
+        };
+        isolation.off.push(LayerOff::new(name, why));
+    }
+}
+
+/// Whether a failure is that a namespace, or the `/proc` of one, could not be made: somebody else may be able to.
+pub fn is_of_namespaces(failure: &Failure) -> bool {
+    let makes = |layer: &&dyn Layer| layer.namespaces() != 0 || layer.name() == proc::Proc.name();
+    LAYERS.iter().copied().filter(makes).any(|layer| failure.layer.as_deref() == Some(layer.name()))
+}
+
+fn why(layer: &str, failure: &Failure) -> String {
+    match &failure.layer {
+        Some(missing) if missing != layer => format!("not without {missing}: {failure}"),
+        _ => failure.in_full(),
+    }
+}

@@ -1,0 +1,115 @@
+//! Mounts as descriptors: taken where they are, and attached elsewhere.
+
+use crate::Failure;
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, MoveMountFlags, OpenTreeFlags};
+use std::ffi::CString;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// As in the kernel's `mount.h`.
+pub(super) const READ_ONLY: u64 = 1;
+/// As in the kernel's `mount.h`: no change of user, and no devices.
+pub(super) const TAME: u64 = 2 | 4;
+/// As in the kernel's `mount.h`: nothing is executed, nor mapped to be.
+pub(super) const NO_EXEC: u64 = 8;
+
+/// A copy of the mounts at and beneath a path, attached nowhere.
+pub(super) struct Copy(OwnedFd);
+
+/// Names what lies at a path, without following a link at its end.
+pub(super) fn point(path: &Path) -> Result<OwnedFd, Errno> {
+    rustix::fs::open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
+}
+
+impl Copy {
+    /// Copies what `fd` names.
+    pub(super) fn of(fd: BorrowedFd<'_>) -> Result<Self, Errno> {
+        // The whole tree: a part of it may be hidden by a mount that must not be uncovered.
+        let recursive = OpenTreeFlags::from_bits_retain(libc::AT_RECURSIVE.cast_unsigned());
+        let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+        let empty = OpenTreeFlags::AT_EMPTY_PATH;
+        match rustix::mount::open_tree(fd, c"", flags | empty | recursive) {
+            // Of a file, there is no tree.
+            Err(Errno::INVAL) => rustix::mount::open_tree(fd, c"", flags | empty).map(Self),
+            copied => copied.map(Self),
+        }
+    }
+
+    /// Sets attributes of the copy and everything beneath it.
+    pub(super) fn with(self, attributes: u64) -> Result<Self, Errno> {
+        set(self.0.as_fd(), c"", attributes)?;
+        Ok(self)
+    }
+
+    /// Attaches the copy over what `target` names.
+    pub(super) fn attach(self, target: BorrowedFd<'_>) -> Result<(), Errno> {
+        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+        rustix::mount::move_mount(&self.0, c"", target, c"", flags)
+    }
+}
+
+/// Sets attributes of every mount of this namespace.
+pub(super) fn set_everywhere(attributes: u64) -> Result<(), Errno> {
+    set(CWD, c"/", attributes)
+}
+
+fn set(fd: BorrowedFd<'_>, path: &std::ffi::CStr, attributes: u64) -> Result<(), Errno> {
+    let attr = libc::mount_attr { attr_set: attributes, attr_clr: 0, propagation: 0, userns_fd: 0 };
+    let flags = libc::AT_RECURSIVE | libc::AT_EMPTY_PATH;
+    // SAFETY: path and structure outlive the call, and its size is given.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            fd.as_raw_fd(),
+            path.as_ptr(),
+            flags,
+            &raw const attr,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    match done {
+        0 => Ok(()),
+        _ => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)),
+    }
+}
+
+/// Mounts an empty file system in memory. `mode` is of its root; attributes beside those of [`TAME`].
+pub(super) fn memory(target: &Path, mode: &str, bytes: Option<u64>, attributes: u64) -> Result<(), Errno> {
+    let options = match bytes {
+        Some(bytes) => format!("mode={mode},size={bytes}"),
+        None => format!("mode={mode}"),
+    };
+    let options = CString::new(options).map_err(|_| Errno::INVAL)?;
+    let mut flags = MountFlags::NOSUID | MountFlags::NODEV;
+    flags.set(MountFlags::NOEXEC, attributes & NO_EXEC != 0);
+    rustix::mount::mount("tmpfs", target, "tmpfs", flags, options.as_c_str())
+}
+
+/// Makes sure that there is something of the kind of `like` at `path` to attach it to: the directories on the way,
+/// and an empty directory or file. Needed where something above has been covered.
+pub(super) fn make_room(path: &Path, like: FileType) -> Result<(), Errno> {
+    if point(path).is_ok() {
+        return Ok(());
+    }
+    let to_errno = |error: std::io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
+    if like == FileType::Directory {
+        return std::fs::create_dir_all(path).map_err(to_errno);
+    }
+    std::fs::create_dir_all(path.parent().unwrap_or(path)).map_err(to_errno)?;
+    std::fs::File::create_new(path).map(drop).map_err(to_errno)
+}
+
+/// What kind of file `fd` names.
+pub(super) fn kind(fd: BorrowedFd<'_>) -> Result<FileType, Errno> {
+    let stat = rustix::fs::statat(fd, c"", AtFlags::EMPTY_PATH)?;
+    Ok(FileType::from_raw_mode(stat.st_mode))
+}
+
+/// The failure of a step on a path.
+pub(super) fn failed<'p>(step: &'p str, path: &'p Path) -> impl Fn(Errno) -> Failure + 'p {
+    let shown = String::from_utf8_lossy(path.as_os_str().as_bytes()).into_owned();
+    move |errno| Failure::new(&format!("{step} {shown}"), errno)
+}

@@ -1,0 +1,275 @@
+//! Paths in what can be written that cannot be written all the same.
+
+use super::git;
+use super::hand::Seen;
+use super::look::Look;
+use super::mount::{READ_ONLY, TAME, failed, kind, point};
+use super::placeholders::Placeholder;
+use super::{Layer, Stage};
+use crate::Failure;
+use beamai_protected::Found;
+use beamai_isolation::LayerOff;
+use beamai_workspace::decode_path;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+use std::collections::HashSet;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+pub(super) struct Protected;
+
+impl Layer for Protected {
+    fn name(&self) -> &'static str {
+        "protected_paths"
+    }
+
+    fn enter(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
+        let confinement = stage.confinement;
+        for found in &confinement.found {
+            stage.partly.extend(told(found).map(|why| LayerOff::new(self.name(), why)));
+            let root = decode_path(&found.root);
+            let mut guard = Guard::new(root.clone(), stage).map_err(failed("open", &root))?;
+            for (path, what) in in_order(found) {
+                guard.protect(&path, what).map_err(failed("protect", &root.join(&path)))?;
+            }
+            for path in confinement.read_only.iter().chain(&confinement.hidden).map(Path::new) {
+                if let Ok(path) = path.strip_prefix(&root) {
+                    guard.pin_what_is_there(path).map_err(failed("protect", path))?;
+                }
+            }
+        }
+        for path in confinement.read_only.iter().map(PathBuf::from) {
+            protect(&path, stage).map_err(failed("protect", &path))?;
+        }
+        Ok(())
+    }
+
+    fn plan(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
+        self.enter(stage)
+    }
+
+    fn verify(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
+        Look::now()?.at_parts(stage.made()?, true)?;
+        stage.forbid_absent()
+    }
+}
+
+/// What is done about something that was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum What {
+    Repository,
+    ReadOnly,
+    Hidden,
+}
+
+/// What was found, what lies above first: what is mounted beneath stays in sight.
+fn in_order(found: &Found) -> Vec<(PathBuf, What)> {
+    let lists = [
+        (&found.repositories, What::Repository),
+        (&found.read_only, What::ReadOnly),
+        (&found.hidden, What::Hidden),
+    ];
+    let all =
+        lists.into_iter().flat_map(|(list, what)| list.iter().map(move |path| (decode_path(path), what)));
+    let mut all: Vec<_> = all.collect();
+    all.sort();
+    all
+}
+
+fn told(found: &Found) -> Option<String> {
+    let why = found.cut.as_ref()?;
+    Some(format!(
+        "not all of {} was looked at, nearest directories first: {why}; git repositories further away, and what deny \
+         rules match there, are not protected",
+        found.root
+    ))
+}
+
+/// Makes a path read-only, or, where there is nothing, keeps it so.
+fn protect(path: &Path, stage: &mut Stage<'_>) -> Result<(), Errno> {
+    if stage.confinement.is_writable(path) {
+        return Ok(());
+    }
+    let real = match stage.hand.seen(path) {
+        Seen::At(real) => real,
+        Seen::Memory => return stage.hand.cover_in_memory(path),
+        // Nor can anything be created there.
+        Seen::Nothing => return Ok(()),
+    };
+    match point(&real) {
+        Ok(fd) => stage.hand.fix(fd.as_fd(), path, READ_ONLY),
+        Err(Errno::NOENT) => keep_absent(&real, path, stage),
+        // Something on the way is no directory; then there is nothing to be protected.
+        Err(Errno::NOTDIR) => Ok(()),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// Puts an empty file, which cannot be written, where something could be created. In a directory that is not there
+/// either, that directory is kept absent. What is seen at `path` lies at `real`.
+fn keep_absent(real: &Path, path: &Path, stage: &mut Stage<'_>) -> Result<(), Errno> {
+    let (mut real, mut path) = (real, path);
+    while let (Some(parent), Some(above)) = (real.parent().filter(|parent| !parent.exists()), path.parent()) {
+        (real, path) = (parent, above);
+    }
+    match std::fs::File::create_new(real) {
+        Ok(_) => stage.placeholders.push(Placeholder { path: real.into(), is_made: true }),
+        // What cannot be created here cannot be created by the command.
+        Err(error) => match Errno::from_io_error(&error) {
+            Some(Errno::ROFS | Errno::ACCESS | Errno::PERM | Errno::NOTDIR) => return Ok(()),
+            Some(Errno::EXIST) => {}
+            errno => return Err(errno.unwrap_or(Errno::IO)),
+        },
+    }
+    stage.hand.cover(path, FileType::RegularFile)
+}
+
+/// Mounts things over each other beneath one directory, following no links.
+pub(super) struct Guard<'s, 'a> {
+    root: PathBuf,
+    /// The root without links.
+    real: PathBuf,
+    fd: OwnedFd,
+    stage: &'s mut Stage<'a>,
+    /// What stays where it is already.
+    pinned: HashSet<PathBuf>,
+}
+
+impl<'s, 'a> Guard<'s, 'a> {
+    fn new(root: PathBuf, stage: &'s mut Stage<'a>) -> Result<Self, Errno> {
+        let real = root.canonicalize().map_err(|_| Errno::NOENT)?;
+        let fd = point(&real)?;
+        Ok(Self { root, real, fd, stage, pinned: HashSet::new() })
+    }
+
+    /// Protects something that was found. What is gone since needs no protection; nothing that a command has done can
+    /// have moved it, for then it was pinned.
+    fn protect(&mut self, path: &Path, what: What) -> Result<(), Errno> {
+        let done = match what {
+            What::Repository => git::protect(self, path),
+            What::ReadOnly => self.seal(path),
+            What::Hidden => self.hide(path),
+        };
+        match done {
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(()),
+            done => done,
+        }
+    }
+
+    /// Keeps every directory on the way where it is, so that none is moved off with what is protected and replaced.
+    pub(super) fn pin_the_way(&mut self, path: &Path) -> Result<(), Errno> {
+        let above: Vec<&Path> =
+            path.ancestors().skip(1).filter(|path| !path.as_os_str().is_empty()).collect();
+        above.into_iter().rev().try_for_each(|path| self.pin(path))
+    }
+
+    /// As [`Guard::pin_the_way`], as far as there is one.
+    fn pin_what_is_there(&mut self, path: &Path) -> Result<(), Errno> {
+        match self.pin_the_way(path) {
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(()),
+            done => done,
+        }
+    }
+
+    /// Shows nothing in place of something.
+    fn hide(&mut self, path: &Path) -> Result<(), Errno> {
+        if self.stage.confinement.shows_beneath(&self.root.join(path)) {
+            return Ok(());
+        }
+        self.pin_the_way(path)?;
+        let fd = self.point(path)?;
+        self.stage.hand.hide(fd.as_fd(), &self.real.join(path), kind(fd.as_fd())?)
+    }
+
+    /// Names what lies at a path beneath the root, as it is seen through the mounts so far.
+    pub(super) fn point(&self, relative: &Path) -> Result<OwnedFd, Errno> {
+        self.open(relative, OFlags::PATH | OFlags::NOFOLLOW)
+    }
+
+    pub(super) fn open(&self, relative: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+        if !self.stage.hand.shows(&self.real.join(relative)) {
+            return Err(Errno::NOENT);
+        }
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        let relative = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
+        rustix::fs::openat2(&self.fd, relative, flags | OFlags::CLOEXEC, Mode::empty(), resolve)
+    }
+
+    /// What kind of file lies at a path; `None` where there is nothing.
+    pub(super) fn kind(&self, relative: &Path) -> Option<FileType> {
+        let Some(parent) = relative.parent().filter(|parent| !parent.as_os_str().is_empty()) else {
+            return kind_at(self.fd.as_fd(), relative);
+        };
+        kind_at(self.point(parent).ok()?.as_fd(), Path::new(relative.file_name()?))
+    }
+
+    /// Keeps something where it is: what is mounted can neither be removed nor renamed.
+    pub(super) fn pin(&mut self, relative: &Path) -> Result<(), Errno> {
+        // The root is mounted where it is anyway.
+        if relative.as_os_str().is_empty() || self.pinned.contains(relative) {
+            return Ok(());
+        }
+        let fd = self.point(relative)?;
+        self.stage.hand.fix(fd.as_fd(), &self.real.join(relative), TAME)?;
+        self.pinned.insert(relative.to_owned());
+        Ok(())
+    }
+
+    /// Makes something read-only, and with it keeps it where it is.
+    pub(super) fn seal(&mut self, relative: &Path) -> Result<(), Errno> {
+        let path = self.root.join(relative);
+        if self.stage.confinement.is_writable(&path) {
+            return Ok(());
+        }
+        self.pin_the_way(relative)?;
+        let fd = self.point(relative)?;
+        if is_empty(&path, kind(fd.as_fd())?) {
+            self.stage.placeholders.push(Placeholder { path: path.into(), is_made: false });
+        }
+        self.stage.hand.fix(fd.as_fd(), &self.real.join(relative), READ_ONLY)
+    }
+
+    /// Makes an empty file or directory and seals it.
+    pub(super) fn seal_absent(&mut self, relative: &Path, kind: FileType) -> Result<(), Errno> {
+        let path = self.root.join(relative);
+        if self.stage.confinement.is_writable(&path) {
+            return Ok(());
+        }
+        let parent = self.point(relative.parent().unwrap_or(Path::new("")))?;
+        let name = relative.file_name().unwrap_or_default();
+        let made = match kind {
+            FileType::Directory => rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(0o755)),
+            _ => {
+                let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+                rustix::fs::openat(&parent, name, flags, Mode::from_raw_mode(0o644)).map(drop)
+            }
+        };
+        match made {
+            Ok(()) => self.stage.placeholders.push(Placeholder { path: path.into(), is_made: true }),
+            Err(Errno::EXIST) => {}
+            // What cannot be created here cannot be created by the command.
+            Err(Errno::ROFS | Errno::ACCESS) => return Ok(()),
+            Err(errno) => return Err(errno),
+        }
+        let fd = self.point(relative)?;
+        self.stage.hand.fix(fd.as_fd(), &self.real.join(relative), READ_ONLY)
+    }
+
+    /// Has a file removed whenever a command creates it, and the command ended.
+    pub(super) fn keep_absent(&mut self, directory: &Path, name: &str) -> Result<(), Errno> {
+        let fd = self.open(directory, OFlags::RDONLY | OFlags::DIRECTORY)?;
+        self.stage.keep_absent(fd, &self.root.join(directory), name)
+    }
+}
+
+fn kind_at(directory: BorrowedFd<'_>, name: &Path) -> Option<FileType> {
+    let stat = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    Some(FileType::from_raw_mode(stat.st_mode))
+}
+
+fn is_empty(path: &Path, kind: FileType) -> bool {
+    match kind {
+        FileType::Directory => std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none()),
+        _ => std::fs::metadata(path).is_ok_and(|found| found.len() == 0),
+    }
+}

@@ -1,0 +1,298 @@
+//! A filter of system calls: what no build, test or search needs, and what has led out of sandboxes before.
+
+use super::{Layer, Stage};
+use crate::Failure;
+use libc::{ENOSYS, EPERM};
+use rustix::io::Errno;
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    TargetArch, apply_filter, sock_filter,
+};
+use std::collections::BTreeMap;
+
+/// Calls that are refused with any arguments.
+const REFUSED: &[libc::c_long] = &[
+    // Other processes' memory and descriptors.
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    // Mounts and namespaces.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_setns,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    // Files by other ways than their paths.
+    libc::SYS_open_by_handle_at,
+    libc::SYS_fanotify_init,
+    // Keys, which belong to users and not to namespaces.
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    // Large parts of the kernel that are reached by few calls.
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_userfaultfd,
+    // The machine itself.
+    libc::SYS_kexec_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_syslog,
+    libc::SYS_vhangup,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_kexec_file_load,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_iopl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_ioperm,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_modify_ldt,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_uselib,
+];
+
+/// Calls that are not there, for all that programs can tell: those that get this answer take an older way.
+const MISSING: &[libc::c_long] = &[
+    // Their flags and modes cannot be seen by a filter; those of the calls before them can.
+    libc::SYS_clone3,
+    libc::SYS_openat2,
+    // Memory that no limit counts.
+    libc::SYS_memfd_create,
+    SYS_MEMFD_SECRET,
+];
+
+/// A number that all architectures share.
+const SYS_MEMFD_SECRET: libc::c_long = 447;
+
+/// `open_tree_attr`, which libc does not name yet; a number that all architectures share.
+const SYS_OPEN_TREE_ATTR: libc::c_long = 467;
+
+/// Calls that give a file its mode, and which argument that is. Who runs a file with one of the bits for another user or
+/// group runs it as the file's owner: outside, that would be this process's user.
+const MODES: &[(libc::c_long, u8)] = &[
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    (SYS_FCHMODAT2, 2),
+    (libc::SYS_mknodat, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, 1),
+];
+
+/// Calls that give a mode to a file that they create, and which arguments are flags and mode.
+const OPENS: &[(libc::c_long, u8, u8)] = &[
+    (libc::SYS_openat, 2, 3),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 1, 2),
+];
+
+/// Calls that change the limits or the share of another process, and which argument names it. The reaper's are its own: it
+/// has to be able to look at processes, and to end them.
+const CHANGES: &[(libc::c_long, u8)] = &[
+    (libc::SYS_prlimit64, 0),
+    (libc::SYS_sched_setscheduler, 0),
+    (libc::SYS_sched_setparam, 0),
+    (libc::SYS_sched_setattr, 0),
+    (libc::SYS_sched_setaffinity, 0),
+    (libc::SYS_setpriority, 1),
+    (libc::SYS_ioprio_set, 1),
+];
+
+/// Calls that change the share of several processes at a time, and their names for a group of them and for all of a user.
+const TOGETHER: &[(libc::c_long, u64, u64)] = &[(libc::SYS_setpriority, 1, 2), (libc::SYS_ioprio_set, 2, 3)];
+
+/// The flags with which a file is created; the second is what is `O_TMPFILE`'s own.
+const CREATES: [u64; 2] = [0o100, 0o20_000_000];
+/// To run as the file's user, and as its group.
+const SET_ID: [u64; 2] = [0o4000, 0o2000];
+
+/// A number that all architectures share.
+const SYS_FCHMODAT2: libc::c_long = 452;
+
+/// Namespaces, by the flags of clone and unshare.
+const NAMESPACES: [libc::c_int; 8] = [
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWCGROUP,
+    // Of unshare alone; to clone it is part of a signal's number that no signal has.
+    0x80,
+];
+
+/// Requests to a terminal that put something into its input, or take it over.
+const TERMINAL: [u64; 4] = [0x5412, 0x541c, 0x541d, 0x5423];
+
+pub(super) struct Seccomp;
+
+impl Layer for Seccomp {
+    fn name(&self) -> &'static str {
+        "seccomp"
+    }
+
+    fn enter(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
+        let failure = |errno| Failure::new("filter system calls", errno);
+        let has_own_network = stage.way.has(libc::CLONE_NEWNET) || stage.confinement.network;
+        let families = families(has_own_network, stage.confinement.unix_sockets);
+        let rules = refused(&families).map_err(|_| failure(Errno::INVAL))?;
+        let missing = MISSING.iter().map(|number| (*number, Vec::new())).collect();
+        for (rules, errno) in [(missing, ENOSYS), (rules, EPERM)] {
+            let program = compile(rules, errno).ok_or_else(|| failure(Errno::OPNOTSUPP))?;
+            apply_filter(&program).map_err(|error| failure(errno_of(&error)))?;
+        }
+        apply_filter(&no_other_numbers()).map_err(|error| failure(errno_of(&error)))
+    }
+}
+
+/// The families of sockets that may be opened.
+fn families(network: bool, unix: bool) -> Vec<libc::c_int> {
+    let mut families = vec![libc::AF_NETLINK];
+    if network {
+        families.extend([libc::AF_INET, libc::AF_INET6]);
+    }
+    if unix {
+        families.push(libc::AF_UNIX);
+    }
+    families
+}
+
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+type Built<T> = Result<T, seccompiler::BackendError>;
+
+fn refused(families: &[libc::c_int]) -> Built<Rules> {
+    let mut rules: Rules = REFUSED.iter().map(|number| (*number, Vec::new())).collect();
+    rules.insert(SYS_OPEN_TREE_ATTR, Vec::new());
+    let namespaces: Vec<SeccompRule> = NAMESPACES.iter().map(|flag| has_flag(*flag)).collect::<Built<_>>()?;
+    rules.insert(libc::SYS_clone, namespaces[..NAMESPACES.len() - 1].to_vec());
+    rules.insert(libc::SYS_unshare, namespaces);
+    let request = |number| SeccompRule::new(vec![argument(1, SeccompCmpOp::Eq, number)?]);
+    let reaper = u64::from(rustix::process::getpid().as_raw_pid().cast_unsigned());
+    for (number, process) in CHANGES {
+        let rule = SeccompRule::new(vec![argument(*process, SeccompCmpOp::Eq, reaper)?])?;
+        rules.insert(*number, vec![rule]);
+    }
+    for (number, group, user) in TOGETHER {
+        rules.entry(*number).or_default().extend(together(*group, *user)?);
+    }
+    rules.insert(libc::SYS_ioctl, TERMINAL.into_iter().map(request).collect::<Built<_>>()?);
+    rules.insert(libc::SYS_socket, vec![family_not_in(families)?, netlink_but_routes()?]);
+    if !families.contains(&libc::AF_UNIX) {
+        rules.insert(libc::SYS_socketpair, datagrams()?);
+    }
+    for (number, mode) in MODES {
+        let rule = |bit| SeccompRule::new(vec![has_bit(*mode, bit)?]);
+        rules.insert(*number, SET_ID.into_iter().map(rule).collect::<Built<_>>()?);
+    }
+    for (number, flags, mode) in OPENS {
+        let pairs = CREATES.into_iter().flat_map(|flag| SET_ID.map(|bit| (flag, bit)));
+        let rule = |(flag, bit)| SeccompRule::new(vec![has_bit(*flags, flag)?, has_bit(*mode, bit)?]);
+        rules.insert(*number, pairs.map(rule).collect::<Built<_>>()?);
+    }
+    Ok(rules)
+}
+
+/// All processes of a user, of which the reaper is one, and those of its group. In a pid namespace that group has no number
+/// by which commands could name it.
+fn together(group: u64, user: u64) -> Built<Vec<SeccompRule>> {
+    let kind = |kind| argument(0, SeccompCmpOp::Eq, kind);
+    let mut rules = vec![SeccompRule::new(vec![kind(user)?])?];
+    // SAFETY: takes nothing.
+    let own = u64::from(unsafe { libc::getpgrp() }.cast_unsigned());
+    if own != 0 {
+        rules.push(SeccompRule::new(vec![kind(group)?, argument(1, SeccompCmpOp::Eq, own)?])?);
+    }
+    Ok(rules)
+}
+
+fn has_bit(index: u8, bit: u64) -> Built<SeccompCondition> {
+    argument(index, SeccompCmpOp::MaskedEq(bit), bit)
+}
+
+fn argument(index: u8, operator: SeccompCmpOp, value: u64) -> Built<SeccompCondition> {
+    SeccompCondition::new(index, SeccompCmpArgLen::Dword, operator, value)
+}
+
+fn has_flag(flag: libc::c_int) -> Built<SeccompRule> {
+    let flag = u64::from(flag.cast_unsigned());
+    SeccompRule::new(vec![argument(0, SeccompCmpOp::MaskedEq(flag), flag)?])
+}
+
+fn family_not_in(families: &[libc::c_int]) -> Built<SeccompRule> {
+    let other = |family: &libc::c_int| argument(0, SeccompCmpOp::Ne, u64::from(family.cast_unsigned()));
+    SeccompRule::new(families.iter().map(other).collect::<Built<_>>()?)
+}
+
+/// Of netlink, only the tables of interfaces and routes.
+fn netlink_but_routes() -> Built<SeccompRule> {
+    let netlink = argument(0, SeccompCmpOp::Eq, u64::from(libc::AF_NETLINK.cast_unsigned()))?;
+    SeccompRule::new(vec![
+        netlink,
+        argument(2, SeccompCmpOp::Ne, u64::from(libc::NETLINK_ROUTE.cast_unsigned()))?,
+    ])
+}
+
+/// A pair of streams stays a pair. One of a pair of datagram sockets can be connected to another socket of the machine.
+fn datagrams() -> Built<Vec<SeccompRule>> {
+    let kind = |kind: libc::c_int| {
+        let kind = u64::from(kind.cast_unsigned());
+        SeccompRule::new(vec![argument(1, SeccompCmpOp::MaskedEq(0xf), kind)?])
+    };
+    [libc::SOCK_DGRAM, libc::SOCK_RAW].into_iter().map(kind).collect()
+}
+
+/// A filter that answers these calls with an error, and kills whoever makes calls of another architecture.
+fn compile(rules: Rules, errno: libc::c_int) -> Option<BpfProgram> {
+    let arch = TargetArch::try_from(std::env::consts::ARCH).ok()?;
+    let refuse = SeccompAction::Errno(errno.cast_unsigned());
+    SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch).ok()?.try_into().ok()
+}
+
+/// On x86-64, the same calls can be made under other numbers (x32), which the rules do not know.
+fn no_other_numbers() -> BpfProgram {
+    let statement = |code: u32, jt, jf, k| sock_filter { code: code as u16, jt, jf, k };
+    vec![
+        statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
+        statement(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 0, 1, 0x4000_0000),
+        statement(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | ENOSYS.cast_unsigned()),
+        statement(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ]
+}
+
+fn errno_of(error: &seccompiler::Error) -> Errno {
+    match error {
+        seccompiler::Error::Prctl(error) | seccompiler::Error::Seccomp(error) => {
+            Errno::from_io_error(error).unwrap_or(Errno::IO)
+        }
+        _ => Errno::INVAL,
+    }
+}

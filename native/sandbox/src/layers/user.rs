@@ -1,0 +1,39 @@
+//! A user namespace: the way to the other namespaces for a process without privileges, and for one with them the end
+//! of all that they were good for outside.
+
+use super::{Layer, Stage};
+use crate::Failure;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+pub(super) struct User;
+
+impl Layer for User {
+    fn name(&self) -> &'static str {
+        "user_namespace"
+    }
+
+    fn namespaces(&self) -> libc::c_int {
+        libc::CLONE_NEWUSER
+    }
+
+    fn is_optional(&self) -> bool {
+        false
+    }
+
+    /// Everybody stays who they are, so that their files look as they do outside.
+    fn enter(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
+        let map = |id: u32| format!("{id} {id} 1");
+        let write = |path, text: &str| {
+            write(path, text).map_err(|errno| Failure::new(&format!("write {path}"), errno))
+        };
+        write("/proc/self/setgroups", "deny")?;
+        write("/proc/self/uid_map", &map(stage.outside.uid))?;
+        write("/proc/self/gid_map", &map(stage.outside.gid))
+    }
+}
+
+fn write(path: &str, text: &str) -> Result<(), Errno> {
+    let file = rustix::fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::io::write(file, text.as_bytes()).map(drop)
+}

@@ -1,0 +1,292 @@
+//! Checks arguments against parameters: every problem at once, and what would be accepted.
+
+use super::{Param, ParamType, Parameters};
+use beamai_base::{Reason, Result, ToolError, nearest};
+use serde_json::{Map, Value};
+use std::fmt::Write;
+
+/// Problems that an error names; the rest are counted. A model can send as many as its arguments are long.
+const MOST_PROBLEMS: usize = 50;
+/// Characters of a name or value that are shown.
+const MOST_SHOWN: usize = 80;
+
+/// The arguments with defaults filled in and `null` for an optional parameter taken as absent.
+///
+/// # Errors
+/// One `invalid_argument` that names every unknown, missing, ill-typed and out-of-range argument, up to fifty of them,
+/// and lists what is accepted.
+pub fn check(parameters: &Parameters, args: Map<String, Value>) -> Result<Map<String, Value>> {
+    let mut problems = Vec::new();
+    let checked = object("", parameters, args, &mut problems);
+    if problems.is_empty() {
+        return Ok(checked);
+    }
+    let mut accepted = if parameters.is_empty() { "no arguments".to_owned() } else { accepted(parameters) };
+    let problems = counted(problems);
+    nested("", parameters, &problems.iter().map(|problem| place(problem)).collect::<Vec<_>>(), &mut accepted);
+    let message = format!("{}. Accepted: {accepted}", problems.join("; "));
+    Err(ToolError::new(Reason::InvalidArgument, message).with("problems", problems))
+}
+
+/// The first problems, and how many there are beyond them.
+fn counted(mut problems: Vec<String>) -> Vec<String> {
+    let more = problems.len().saturating_sub(MOST_PROBLEMS);
+    if more > 0 {
+        problems.truncate(MOST_PROBLEMS);
+        problems.push(format!("and {more} more"));
+    }
+    problems
+}
+
+fn object(
+    prefix: &str,
+    parameters: &Parameters,
+    args: Map<String, Value>,
+    problems: &mut Vec<String>,
+) -> Map<String, Value> {
+    let mut out = Map::new();
+    for (name, value) in args {
+        let path = format!("{prefix}{name}");
+        match parameters.get(&name) {
+            None => problems.push(unknown(&path, &name, parameters)),
+            Some(param) if value.is_null() && !param.required => {}
+            Some(param) => _ = out.insert(name, self::value(&path, param, value, problems)),
+        }
+    }
+    for (name, param) in parameters {
+        if out.contains_key(name) {
+            continue;
+        }
+        if let Some(default) = &param.default {
+            out.insert(name.clone(), default.clone());
+        } else if param.required
+            && !problems.iter().any(|problem| problem.starts_with(&format!("\"{prefix}{name}\"")))
+        {
+            problems.push(format!("\"{prefix}{name}\" is missing ({})", type_name(param)));
+        }
+    }
+    out
+}
+
+fn unknown(path: &str, name: &str, parameters: &Parameters) -> String {
+    let path = shortened(path.to_owned());
+    match nearest(name, parameters.keys().map(String::as_str)).first() {
+        Some(near) => format!("\"{path}\" is not an argument (did you mean \"{near}\"?)"),
+        None => format!("\"{path}\" is not an argument"),
+    }
+}
+
+fn value(path: &str, param: &Param, value: Value, problems: &mut Vec<String>) -> Value {
+    let value = match (param.kind, value) {
+        (ParamType::Array, Value::Array(items)) => Value::Array(array(path, param, items, problems)),
+        (ParamType::Object, Value::Object(map)) => match &param.properties {
+            Some(properties) => Value::Object(object(&format!("{path}."), properties, map, problems)),
+            None => Value::Object(map),
+        },
+        (ParamType::Integer, Value::Number(number)) => whole(number),
+        (_, value) => value,
+    };
+    if !has_type(param.kind, &value) {
+        problems.push(format!("\"{path}\" must be {}, not {}", type_name(param), shown(&value)));
+    } else if let Some(values) = &param.values
+        && !values.contains(&value)
+    {
+        problems.push(format!("\"{path}\" must be one of {}, not {}", listed(values), shown(&value)));
+    } else {
+        bounds(path, param, &value, problems);
+    }
+    value
+}
+
+fn array(path: &str, param: &Param, items: Vec<Value>, problems: &mut Vec<String>) -> Vec<Value> {
+    let Some(of) = &param.items else { return items };
+    let one = |(at, item)| value(&format!("{path}[{at}]"), of, item, problems);
+    items.into_iter().enumerate().map(one).collect()
+}
+
+fn bounds(path: &str, param: &Param, value: &Value, problems: &mut Vec<String>) {
+    let number = value.as_f64();
+    let below = |bound: &Option<serde_json::Number>| Some(number? < bound.as_ref()?.as_f64()?);
+    let above = |bound: &Option<serde_json::Number>| Some(number? > bound.as_ref()?.as_f64()?);
+    if let (Some(true), Some(least)) = (below(&param.minimum), &param.minimum) {
+        problems.push(format!("\"{path}\" must be at least {least}, not {}", shown(value)));
+    }
+    if let (Some(true), Some(most)) = (above(&param.maximum), &param.maximum) {
+        problems.push(format!("\"{path}\" must be at most {most}, not {}", shown(value)));
+    }
+    let Some(count) = value.as_array().map(|items| items.len() as u64) else { return };
+    if param.min_items.is_some_and(|least| count < least) || param.max_items.is_some_and(|most| count > most)
+    {
+        let least = param.min_items.unwrap_or(0);
+        let most = param.max_items.map_or("any number of".to_owned(), |most| most.to_string());
+        problems.push(format!("\"{path}\" must have {least} to {most} elements, not {count}"));
+    }
+}
+
+/// A number without a fraction as the integer that it is: some writers of JSON know only floats.
+fn whole(number: serde_json::Number) -> Value {
+    match number.as_f64() {
+        Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < 9.0e15 => {
+            Value::from(float as i64)
+        }
+        _ => Value::Number(number),
+    }
+}
+
+/// Whether a value is of a type, as it stands.
+pub fn has_type(kind: ParamType, value: &Value) -> bool {
+    match kind {
+        ParamType::String => value.is_string(),
+        ParamType::Integer => value.is_i64() || value.is_u64(),
+        ParamType::Float => value.is_number(),
+        ParamType::Boolean => value.is_boolean(),
+        ParamType::Array => value.is_array(),
+        ParamType::Object => value.is_object(),
+    }
+}
+
+fn type_name(param: &Param) -> String {
+    match (param.kind, &param.items) {
+        (ParamType::Array, Some(items)) => format!("array of {}", type_name(items)),
+        (ParamType::Float, _) => "number".to_owned(),
+        (kind, _) => kind.json_name().to_owned(),
+    }
+}
+
+fn accepted(parameters: &Parameters) -> String {
+    let mut by_need: Vec<_> = parameters.iter().collect();
+    by_need.sort_by_key(|(_, param)| !param.required);
+    let one = |(name, param): &(&String, &Param)| {
+        let need = if param.required { ", required" } else { "" };
+        let values = param.values.as_ref().map_or(String::new(), |values| format!(": {}", listed(values)));
+        format!("{name} ({}{need}{values})", type_name(param))
+    };
+    by_need.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// Appends what each object accepts that has a problem in it. `wrong` are the problems' places without indices.
+fn nested(prefix: &str, parameters: &Parameters, wrong: &[String], text: &mut String) {
+    for (name, param) in parameters {
+        let path = format!("{prefix}{name}");
+        let of = param.items.as_deref().unwrap_or(param);
+        let is_in =
+            |at: &String| at.strip_prefix(&path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        let Some(properties) = of.properties.as_ref().filter(|_| wrong.iter().any(is_in)) else { continue };
+        let each = if param.items.is_some() { "each of " } else { "" };
+        // Writing to a string cannot fail.
+        _ = write!(text, "; {each}{path}: {}", accepted(properties));
+        nested(&format!("{path}."), properties, wrong, text);
+    }
+}
+
+/// Where a problem is: the path that it begins with, without the indices.
+fn place(problem: &str) -> String {
+    let path = problem.split('"').nth(1).unwrap_or_default();
+    path.split('[').map(|part| part.split_once(']').map_or(part, |(_, rest)| rest)).collect()
+}
+
+fn listed(values: &[Value]) -> String {
+    values.iter().map(shown).collect::<Vec<_>>().join(", ")
+}
+
+/// A value as messages show it: as JSON, cut at 80 characters.
+fn shown(value: &Value) -> String {
+    shortened(value.to_string())
+}
+
+fn shortened(text: String) -> String {
+    match text.char_indices().nth(MOST_SHOWN) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn parameters() -> Parameters {
+        serde_json::from_value(json!({
+            "path": {"type": "string", "required": true},
+            "limit": {"type": "integer", "minimum": 1, "maximum": 10},
+            "mode": {"type": "string", "enum": ["write", "append"], "default": "write"},
+            "edits": {"type": "array", "items": {"type": "object", "properties": {"old": {"type": "string", "required": true}}}},
+        }))
+        .unwrap()
+    }
+
+    fn message(args: Value) -> String {
+        check(&parameters(), args.as_object().unwrap().clone()).unwrap_err().message
+    }
+
+    #[test]
+    fn defaults_are_filled_in_and_null_counts_as_absent() {
+        let args = json!({"path": "a", "limit": null});
+        let checked = check(&parameters(), args.as_object().unwrap().clone()).unwrap();
+        assert_eq!(Value::Object(checked), json!({"path": "a", "mode": "write"}));
+    }
+
+    #[test]
+    fn one_message_names_every_problem_and_what_is_accepted() {
+        let text = message(json!({"pth": "a", "limit": "ten", "mode": "x"}));
+        assert_eq!(
+            text,
+            "\"pth\" is not an argument (did you mean \"path\"?); \"limit\" must be integer, not \"ten\"; \
+             \"mode\" must be one of \"write\", \"append\", not \"x\"; \"path\" is missing (string). \
+             Accepted: path (string, required), edits (array of object), limit (integer), \
+             mode (string: \"write\", \"append\")"
+        );
+    }
+
+    #[test]
+    fn nested_problems_carry_their_path() {
+        assert!(
+            message(json!({"path": "a", "edits": [{"old": 1}, {}]}))
+                .starts_with("\"edits[0].old\" must be string, not 1; \"edits[1].old\" is missing (string)")
+        );
+    }
+
+    #[test]
+    fn what_a_nested_object_accepts_is_listed_where_it_has_a_problem() {
+        let parameters: Parameters = serde_json::from_value(json!({
+            "auth": {"type": "object", "properties": {"type": {"type": "string", "required": true, "enum": ["a", "b"]}}},
+            "rows": {"type": "array", "items": {"type": "object", "properties": {
+                "cells": {"type": "array", "items": {"type": "object", "properties": {"text": {"type": "string"}}}},
+            }}},
+        }))
+        .unwrap();
+        let said = |args: Value| check(&parameters, args.as_object().unwrap().clone()).unwrap_err().message;
+        let auth = "; auth: type (string, required: \"a\", \"b\")";
+        assert!(said(json!({"auth": {"kind": "a"}})).ends_with(auth));
+        assert!(said(json!({"auth": "x"})).ends_with(auth));
+        assert!(!said(json!({"other": 1})).contains("auth: "));
+        let rows = said(json!({"rows": [{}, {"cells": [{"txt": "x"}]}]}));
+        assert!(
+            rows.ends_with("; each of rows: cells (array of object); each of rows.cells: text (string)"),
+            "{rows}"
+        );
+    }
+
+    #[test]
+    fn a_message_stays_short_however_much_is_wrong() {
+        let many: Map<_, _> = (0..10_000).map(|number| (format!("x{number}"), Value::Null)).collect();
+        let text = message(Value::Object(many));
+        assert!(text.len() < 4000 && text.contains("; and 9951 more. Accepted: "), "{text}");
+        let text = message(json!({"path": "a", "é".repeat(10_000): 1}));
+        assert!(text.starts_with(&format!("\"{}…\" is not an argument. Accepted", "é".repeat(80))), "{text}");
+    }
+
+    #[test]
+    fn bounds_hold() {
+        assert!(message(json!({"path": "a", "limit": 0})).contains("\"limit\" must be at least 1, not 0"));
+        assert!(message(json!({"path": "a", "limit": 11})).contains("\"limit\" must be at most 10, not 11"));
+    }
+
+    #[test]
+    fn a_float_without_fraction_is_an_integer() {
+        let args = json!({"path": "a", "limit": 3.0});
+        let checked = check(&parameters(), args.as_object().unwrap().clone()).unwrap();
+        assert_eq!(checked["limit"], json!(3));
+    }
+}

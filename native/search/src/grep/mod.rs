@@ -1,0 +1,203 @@
+//! Lines whose text matches a pattern.
+
+mod filter;
+mod found;
+mod hits;
+mod multiline;
+mod output;
+mod pattern;
+mod scope;
+mod search;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub use output::{Grepped, Hit};
+
+use beamai_tool::{CallContext, Stop, Operation, Traits};
+use beamai_base::{Result, ToolError};
+use beamai_walk::{coverage::Hints, Tally, Walk};
+use beamai_policy::{FilePath, Need, Operand};
+use filter::Filter;
+use found::Found;
+use pattern::Pattern;
+use schemars::JsonSchema;
+use scope::Scope;
+use search::FileSearch;
+use serde::{Deserialize, Serialize};
+
+/// Searches the contents of files.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub struct Grep {
+    /// Regular expression (Rust syntax: no look-around, no backreferences) that is looked for in each line.
+    pub pattern: String,
+    /// Directory or file to search.
+    #[serde(default = "super::here")]
+    pub path: String,
+    /// Only search files whose path matches this glob: "*.go" holds at any depth, "src/*.go" relative to `path`,
+    /// "!*.go" for all but these.
+    #[serde(default)]
+    pub glob: Option<String>,
+    /// Only search files of this type, as ripgrep names them: "rust", "py", "js", "ts", "go", "java", "md" …
+    #[serde(default, rename = "type")]
+    pub file_type: Option<String>,
+    /// content: the matching lines with their text; files_with_matches: only the files that have any; count: these
+    /// files and how many lines match in each.
+    #[serde(default)]
+    pub output_mode: OutputMode,
+    /// Do not tell upper and lower case apart.
+    #[serde(default)]
+    pub case_insensitive: bool,
+    /// Look for the pattern as it stands, not as a regular expression.
+    #[serde(default)]
+    pub literal: bool,
+    /// Only match whole words.
+    #[serde(default)]
+    pub word: bool,
+    /// Let a match go over several lines. `.` then matches line ends too, so write `.*?` rather than `.*`. A match
+    /// counts as one, however many lines it has.
+    #[serde(default)]
+    pub multiline: bool,
+    /// Lines to show before each match.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 100))]
+    pub before: Option<usize>,
+    /// Lines to show after each match.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 100))]
+    pub after: Option<usize>,
+    /// Lines to show before and after each match, where `before` or `after` is not given.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 100))]
+    pub context: Option<usize>,
+    /// Most matches to return; in the other output modes, most files.
+    #[serde(default = "default_limit")]
+    #[schemars(range(min = 1, max = 100_000))]
+    pub limit: usize,
+    /// Matches, or files, to skip first; the order is by path and line, so a next page can be asked for.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 1_000_000))]
+    pub offset: usize,
+    /// Also search files and directories whose name begins with a dot. A glob that writes the dot, such as
+    /// ".env*", finds them anyway.
+    #[serde(default)]
+    pub hidden: bool,
+    /// Also search what ignore files (.gitignore and the like) leave out.
+    #[serde(default)]
+    pub ignored: bool,
+    /// Most bytes of a file that is searched; larger ones are left out.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub largest: Option<u64>,
+    /// Whether the answer leaves out the numbers of lines.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub unnumbered: bool,
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub hints: Hints,
+}
+
+impl Grep {
+    /// A call with the defaults, for a face that has not all of its parameters.
+    pub fn plain(pattern: String, path: String, limit: usize) -> Self {
+        Self {
+            pattern,
+            path,
+            glob: None,
+            file_type: None,
+            output_mode: OutputMode::Content,
+            case_insensitive: false,
+            literal: false,
+            word: false,
+            multiline: false,
+            before: None,
+            after: None,
+            context: None,
+            limit,
+            offset: 0,
+            hidden: false,
+            ignored: false,
+            largest: None,
+            unnumbered: false,
+            hints: Hints::Withheld,
+        }
+    }
+}
+
+fn default_limit() -> usize {
+    200
+}
+
+/// What a search returns of what it finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OutputMode {
+    /// Every match with its text.
+    #[default]
+    Content,
+    /// The files with a match.
+    FilesWithMatches,
+    /// The files with a match, and how many lines match in each.
+    Count,
+}
+
+/// What a search does with each file.
+struct Plan<'a> {
+    pattern: Pattern,
+    mode: OutputMode,
+    largest: Option<u64>,
+    before: usize,
+    after: usize,
+    found: &'a Found,
+    scope: &'a Scope,
+    cx: &'a CallContext,
+}
+
+impl Operation for Grep {
+    type Output = Grepped;
+    const TRAITS: Traits = Traits::SEARCHES;
+    const RULE: &'static str = "Grep";
+
+    fn need(&self, cx: &CallContext) -> Result<Need> {
+        let operand = Operand::File(FilePath::tree(&cx.workspace.place(&self.path)?)?);
+        Ok(Need { rule: "Grep".into(), touches: &["Read"], allowed_by: &["Read"], is_safe: true, operand })
+    }
+
+    fn run(self, cx: &CallContext) -> Result<Grepped, Stop> {
+        let pattern = Pattern::new(&self)?;
+        let filter = Filter::new(self.glob.as_deref(), self.file_type.as_deref())?;
+        let scope = Scope::open(&cx.workspace.place(&self.path)?)?;
+        let found = Found::new(self.output_mode, self.offset.saturating_add(self.limit));
+        let context = self.context.unwrap_or(0);
+        let plan = Plan {
+            pattern,
+            mode: self.output_mode,
+            largest: self.largest,
+            before: self.before.unwrap_or(context),
+            after: self.after.unwrap_or(context),
+            found: &found,
+            scope: &scope,
+            cx,
+        };
+        let tally = self.search(&plan, &filter).map_err(|error| found.so_far(error))?;
+        Ok(output::page(&plan, &tally, &self)?)
+    }
+}
+
+impl Grep {
+    fn search(&self, plan: &Plan<'_>, filter: &Filter) -> Result<Tally, ToolError> {
+        match plan.scope {
+            Scope::Tree(tree) => {
+                let (hidden, ignored) = (self.hidden, self.ignored);
+                let walk = Walk { tree, select: filter, hidden, ignored, depth: None, cx: plan.cx };
+                Ok(walk.run(|| FileSearch::new(plan)).finish()?.1)
+            }
+            Scope::File { .. } => {
+                let mut tally = Tally::default();
+                FileSearch::new(plan).search_named(b"", &mut tally)?;
+                Ok(tally)
+            }
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! The answer of a search: one page of what was found, in order.
+
+use super::found::{Found, Kept};
+use super::hits::Window;
+use super::search::FileSearch;
+use super::text::{Raw, Text};
+use super::{Grep, OutputMode, Plan};
+use beamai_base::Result;
+use beamai_walk::{Coverage, Tally, coverage::counted};
+use beamai_text::Charset;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What [`super::Grep`] returns.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Grepped {
+    /// The matches, by path and line; empty unless the output mode is content.
+    pub matches: Vec<Hit>,
+    /// The files that this answer is about, by path, relative to the workspace.
+    pub files: Vec<String>,
+    /// Matching lines per file; only in output mode count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counts: Option<BTreeMap<String, u64>>,
+    /// Matching lines in all files, those that are not shown included. With multiline, a match over several
+    /// lines counts once.
+    pub total_matches: u64,
+    /// Files with a match, those that are not shown included.
+    pub total_files: u64,
+    /// Whether there is more after what is shown; ask for it with offset.
+    pub truncated: bool,
+    /// What was searched and what was left out.
+    pub coverage: Coverage,
+    /// Whether the numbers of lines are not wanted.
+    #[serde(skip)]
+    pub unnumbered: bool,
+}
+
+/// A match.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Hit {
+    /// Path of the file, relative to the workspace.
+    pub file: String,
+    /// Number of the line, from 1; of a match over several lines, of its first.
+    pub line_number: u64,
+    /// The line, or lines, without the last line end.
+    pub content: String,
+    /// Lines before it, in order.
+    pub before: Vec<String>,
+    /// Lines after it, in order.
+    pub after: Vec<String>,
+    /// Present and true where content or a line of context is too long and only a part is shown: 2,000
+    /// characters of a line, 20,000 of a match over several lines.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub content_truncated: bool,
+    /// The encoding that content and the lines around it are decoded from, where they are not UTF-8; the pattern is still
+    /// compared with the bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<String>,
+    /// The bytes of what is not UTF-8, in which some were replaced.
+    #[serde(skip)]
+    pub(super) raw: Vec<(Part, Raw)>,
+}
+
+/// A part of a match.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Part {
+    Content,
+    Before(usize),
+    After(usize),
+}
+
+impl Hit {
+    /// A match without lines around it, in a file that is yet to be named.
+    pub(super) fn new(line_number: u64, content: Text) -> Self {
+        Self {
+            file: String::new(),
+            line_number,
+            content: content.text,
+            before: Vec::new(),
+            after: Vec::new(),
+            content_truncated: content.is_cut,
+            encoding: None,
+            raw: content.raw.map(|raw| (Part::Content, raw)).into_iter().collect(),
+        }
+    }
+
+    /// Adds a line before the match.
+    pub(super) fn add_before(&mut self, line: Text) {
+        self.content_truncated |= line.is_cut;
+        self.raw.extend(line.raw.map(|raw| (Part::Before(self.before.len()), raw)));
+        self.before.push(line.text);
+    }
+
+    /// Adds a line after the match.
+    pub(super) fn add_after(&mut self, line: Text) {
+        self.content_truncated |= line.is_cut;
+        self.raw.extend(line.raw.map(|raw| (Part::After(self.after.len()), raw)));
+        self.after.push(line.text);
+    }
+
+    /// Decodes what is not UTF-8 and is in this encoding.
+    pub(super) fn decode(&mut self, charset: Charset) {
+        for (part, raw) in std::mem::take(&mut self.raw) {
+            let Some(text) = raw.decoded(charset) else {
+                self.raw.push((part, raw));
+                continue;
+            };
+            match part {
+                Part::Content => self.content = text,
+                Part::Before(at) => self.before[at] = text,
+                Part::After(at) => self.after[at] = text,
+            }
+            self.encoding = Some(charset.name());
+        }
+    }
+
+    /// Bytes that it takes in an answer, more or less.
+    pub(super) fn size(&self) -> usize {
+        let lines = self.before.iter().chain(&self.after).map(String::len).sum::<usize>();
+        self.file.len() + self.content.len() + lines + 64
+    }
+}
+
+/// A page under construction.
+struct Page<'a> {
+    plan: &'a Plan<'a>,
+    skip: usize,
+    left: usize,
+    bytes_left: usize,
+    matches: Vec<Hit>,
+    files: Vec<String>,
+    counts: BTreeMap<String, u64>,
+}
+
+/// The page that a call asks for.
+///
+/// # Errors
+/// When the call ends while a file is read again.
+pub(super) fn page(plan: &Plan<'_>, tally: &Tally, grep: &Grep) -> Result<Grepped> {
+    let totals = plan.found.totals();
+    let mut page = Page {
+        plan,
+        skip: grep.offset,
+        left: grep.limit,
+        bytes_left: plan.cx.limits.content_bytes,
+        matches: Vec::new(),
+        files: Vec::new(),
+        counts: BTreeMap::new(),
+    };
+    for (path, kept) in plan.found.take() {
+        if page.left == 0 || page.bytes_left == 0 {
+            break;
+        }
+        page.add(&path, kept)?;
+    }
+    Ok(page.finish(tally, totals, grep))
+}
+
+impl Page<'_> {
+    fn add(&mut self, path: &[u8], kept: Kept) -> Result<()> {
+        let units = Found::units(self.plan.mode, kept.count);
+        if self.skip >= units {
+            self.skip -= units;
+            return Ok(());
+        }
+        let file = self.plan.scope.display(path);
+        match self.plan.mode {
+            OutputMode::Content => self.add_hits(path, file, kept)?,
+            mode => {
+                self.left -= 1;
+                self.bytes_left = self.bytes_left.saturating_sub(file.len());
+                if mode == OutputMode::Count {
+                    self.counts.insert(file.clone(), kept.count);
+                }
+                self.files.push(file);
+            }
+        }
+        Ok(())
+    }
+
+    fn add_hits(&mut self, path: &[u8], file: String, kept: Kept) -> Result<()> {
+        let window = Window { skip: self.skip, take: self.left };
+        let hits = match kept.hits {
+            Some(mut hits) => hits.drain(hits.len().min(window.skip)..).take(window.take).collect(),
+            None => FileSearch::new(self.plan).again(path, window)?,
+        };
+        self.skip = 0;
+        let before = self.matches.len();
+        for mut hit in hits {
+            hit.file.clone_from(&file);
+            let size = hit.size();
+            if size > self.bytes_left && !self.matches.is_empty() {
+                self.bytes_left = 0;
+                break;
+            }
+            self.bytes_left = self.bytes_left.saturating_sub(size);
+            self.left -= 1;
+            self.matches.push(hit);
+        }
+        if self.matches.len() > before {
+            self.files.push(file);
+        }
+        Ok(())
+    }
+
+    fn finish(self, tally: &Tally, (total_matches, total_files): (u64, u64), grep: &Grep) -> Grepped {
+        let is_content = self.plan.mode == OutputMode::Content;
+        let (shown, total) = match is_content {
+            true => (self.matches.len(), total_matches),
+            false => (self.files.len(), total_files),
+        };
+        let end = (grep.offset + shown) as u64;
+        let truncated = end < total;
+        let mut note = format!("searched {}", counted(tally.searched, "file"));
+        if truncated {
+            let what = if is_content { "matches" } else { "files" };
+            let hint = format!(", offset: {end} continues");
+            note += &format!("; showing {shown} of {total} {what}{}", grep.hints.or_nothing(&hint));
+        }
+        let lossy = self.matches.iter().filter(|hit| !hit.raw.is_empty()).count();
+        if lossy > 0 {
+            note += &format!("; {} not in UTF-8, shown with \u{fffd}", counted(lossy as u64, "match"));
+        }
+        Grepped {
+            matches: self.matches,
+            files: self.files,
+            counts: (self.plan.mode == OutputMode::Count).then_some(self.counts),
+            total_matches,
+            total_files,
+            truncated,
+            coverage: tally.coverage(note, grep.hints),
+            unnumbered: grep.unnumbered,
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! The pattern of a search, compiled: searched in steps, so that a call can end in the middle of a file.
+
+use super::Grep;
+use beamai_tool::CallContext;
+use beamai_base::{Reason, Result, ToolError};
+use grep_matcher::{ByteSet, LineMatchKind, LineTerminator, Match, Matcher, NoCaptures};
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use std::fmt;
+
+/// Bytes of memory that a compiled pattern may take: what it costs per byte of text grows with it.
+const MAX_COMPILED: usize = 10 << 20;
+/// Bytes of memory in which the search remembers how it got on.
+const MAX_CACHE: usize = 16 << 20;
+/// Bytes searched between two looks at the clock and the cancel token.
+const STEP: usize = 32 << 10;
+
+/// A compiled pattern.
+#[derive(Clone)]
+pub(super) struct Pattern {
+    pub(super) matcher: RegexMatcher,
+    pub(super) is_multiline: bool,
+    /// What ends a line, as the matcher sees it.
+    pub(super) terminator: LineTerminator,
+}
+
+impl Pattern {
+    /// # Errors
+    /// `invalid_pattern` that names the fault and where it is.
+    pub(super) fn new(grep: &Grep) -> Result<Self> {
+        if grep.pattern.is_empty() {
+            let why = "it is empty and would match every line; find files by their names, or write \"^\" to mean it";
+            return Err(invalid(&grep.pattern, why));
+        }
+        let with = |crlf| {
+            let matcher = builder(grep, crlf).build(&grep.pattern)?;
+            let terminator = if crlf { LineTerminator::crlf() } else { LineTerminator::byte(b'\n') };
+            Ok(Self { matcher, is_multiline: grep.multiline, terminator })
+        };
+        // With CRLF as line end, `$` matches before it; but then no pattern can name the CR itself.
+        with(true)
+            .or_else(|error: grep_regex::Error| match error.kind() {
+                grep_regex::ErrorKind::NotAllowed(text) if text == "\r" => with(false),
+                _ => Err(error),
+            })
+            .map_err(|error| explained(grep, &error))
+    }
+}
+
+fn builder(grep: &Grep, crlf: bool) -> RegexMatcherBuilder {
+    let mut builder = RegexMatcherBuilder::new();
+    builder
+        .multi_line(true)
+        .case_insensitive(grep.case_insensitive)
+        .fixed_strings(grep.literal)
+        .word(grep.word)
+        .size_limit(MAX_COMPILED)
+        .dfa_size_limit(MAX_CACHE)
+        .crlf(crlf)
+        .dot_matches_new_line(grep.multiline);
+    match (grep.multiline, crlf) {
+        (true, _) => builder.line_terminator(None),
+        (false, false) => builder.line_terminator(Some(b'\n')),
+        (false, true) => &mut builder,
+    };
+    builder
+}
+
+fn invalid(pattern: &str, why: &str) -> ToolError {
+    ToolError::new(Reason::InvalidPattern, format!("the pattern {pattern:?} is not valid: {why}"))
+        .with("pattern", pattern)
+}
+
+fn explained(grep: &Grep, error: &grep_regex::Error) -> ToolError {
+    let literally = grep.hints.or_nothing("; set literal to true to look for it as it stands");
+    let multiline = grep.hints.or_nothing("; set multiline to true to match over several lines");
+    if let grep_regex::ErrorKind::NotAllowed(_) = error.kind() {
+        return invalid(&grep.pattern, &format!("it names a line end, which no line has{multiline}"));
+    }
+    if grep.literal {
+        return invalid(&grep.pattern, "it is too long; look for a shorter part of it");
+    }
+    match regex_syntax::Parser::new().parse(&grep.pattern) {
+        Err(regex_syntax::Error::Parse(fault)) => {
+            let at = fault.span().start;
+            invalid(&grep.pattern, &format!("{} at character {}{literally}", fault.kind(), at.column))
+                .with("position", at.offset)
+        }
+        Err(regex_syntax::Error::Translate(fault)) => {
+            let at = fault.span().start;
+            invalid(&grep.pattern, &format!("{} at character {}{literally}", fault.kind(), at.column))
+                .with("position", at.offset)
+        }
+        _ => {
+            invalid(&grep.pattern, "it is too large once compiled; use smaller repetitions or fewer classes")
+        }
+    }
+}
+
+/// A matcher that looks, every few thousand bytes, whether the call is over.
+pub(super) struct Stepwise<'a> {
+    matcher: &'a RegexMatcher,
+    cx: &'a CallContext,
+}
+
+/// The call is over; [`CallContext::check`] says why.
+#[derive(Debug)]
+pub(super) struct Interrupted;
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("interrupted")
+    }
+}
+
+impl<'a> Stepwise<'a> {
+    pub(super) fn new(matcher: &'a RegexMatcher, cx: &'a CallContext) -> Self {
+        Self { matcher, cx }
+    }
+
+    fn check(&self) -> Result<(), Interrupted> {
+        self.cx.check().map_err(|_| Interrupted)
+    }
+}
+
+/// The length of the first step through some text: whole lines, and at least one.
+fn step(text: &[u8]) -> usize {
+    if text.len() <= STEP {
+        return text.len();
+    }
+    match memchr::memrchr(b'\n', &text[..STEP]) {
+        Some(at) => at + 1,
+        None => memchr::memchr(b'\n', &text[STEP..]).map_or(text.len(), |at| STEP + at + 1),
+    }
+}
+
+fn moved(found: LineMatchKind, by: usize) -> LineMatchKind {
+    match found {
+        LineMatchKind::Confirmed(at) => LineMatchKind::Confirmed(at + by),
+        LineMatchKind::Candidate(at) => LineMatchKind::Candidate(at + by),
+    }
+}
+
+impl Matcher for Stepwise<'_> {
+    type Captures = NoCaptures;
+    type Error = Interrupted;
+
+    fn find_at(&self, text: &[u8], at: usize) -> Result<Option<Match>, Interrupted> {
+        Ok(self.matcher.find_at(text, at).unwrap_or_default())
+    }
+
+    fn new_captures(&self) -> Result<NoCaptures, Interrupted> {
+        Ok(NoCaptures::new())
+    }
+
+    fn shortest_match_at(&self, text: &[u8], at: usize) -> Result<Option<usize>, Interrupted> {
+        Ok(self.matcher.shortest_match_at(text, at).unwrap_or_default())
+    }
+
+    fn non_matching_bytes(&self) -> Option<&ByteSet> {
+        self.matcher.non_matching_bytes()
+    }
+
+    fn line_terminator(&self) -> Option<LineTerminator> {
+        self.matcher.line_terminator()
+    }
+
+    fn find_candidate_line(&self, text: &[u8]) -> Result<Option<LineMatchKind>, Interrupted> {
+        let mut start = 0;
+        loop {
+            let rest = &text[start..];
+            let end = step(rest);
+            let is_last = end == rest.len();
+            if let Some(found) = self.matcher.find_candidate_line(&rest[..end]).unwrap_or_default() {
+                let (LineMatchKind::Confirmed(at) | LineMatchKind::Candidate(at)) = found;
+                // An empty match behind the last line end of a step belongs to the next step.
+                if is_last || at < end {
+                    return Ok(Some(moved(found, start)));
+                }
+            }
+            if is_last {
+                return Ok(None);
+            }
+            self.check()?;
+            start += end;
+        }
+    }
+}

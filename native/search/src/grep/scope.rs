@@ -1,0 +1,59 @@
+//! Where a search looks: in a directory, or in one file.
+
+use beamai_base::Result;
+use beamai_walk::Entry;
+use beamai_workspace::{Place, Tree};
+use rustix::fs::{FileType, Stat};
+use rustix::io::Errno;
+use std::os::fd::OwnedFd;
+
+/// A directory or a file.
+pub(super) enum Scope {
+    /// All that is in a directory.
+    Tree(Tree),
+    /// One file, whatever its name; its path in the scope is empty.
+    File {
+        place: Place,
+        /// The path as results show it.
+        shown: String,
+    },
+}
+
+impl Scope {
+    /// # Errors
+    /// `no_such_file`, `not_a_file` for a FIFO or the like, `outside_workspace`, `access_denied` or `io`.
+    pub(super) fn open(place: &Place) -> Result<Self> {
+        if FileType::from_raw_mode(place.stat()?.st_mode) == FileType::Directory {
+            return Ok(Self::Tree(place.tree()?));
+        }
+        place.open_file()?;
+        Ok(Self::File { shown: place.resolved()?, place: place.clone() })
+    }
+
+    /// A path in the scope as results show it.
+    pub(super) fn display(&self, path: &[u8]) -> String {
+        match self {
+            Self::Tree(tree) => tree.display(path),
+            Self::File { shown, .. } => shown.clone(),
+        }
+    }
+
+    /// Opens a file that a walk through the scope has come to.
+    pub(super) fn open_entry(&self, entry: &Entry<'_>) -> Result<(OwnedFd, Stat), Errno> {
+        match self {
+            Self::Tree(tree) => tree.open_entry(entry.dir, entry.name, entry.path),
+            Self::File { .. } => self.open_file(entry.path),
+        }
+    }
+
+    /// Opens a file of the scope.
+    pub(super) fn open_file(&self, path: &[u8]) -> Result<(OwnedFd, Stat), Errno> {
+        match self {
+            Self::Tree(tree) => tree.open_file(path),
+            // The place was opened a moment ago; what fails now has been taken away.
+            Self::File { place, .. } => {
+                place.open_file().map(|(file, stat)| (OwnedFd::from(file), stat)).map_err(|_| Errno::NOENT)
+            }
+        }
+    }
+}

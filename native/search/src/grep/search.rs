@@ -1,0 +1,260 @@
+//! Searching one file after another with the same buffers.
+
+use super::hits::{Fault, Hits, Window};
+use super::output::Hit;
+use super::pattern::Stepwise;
+use super::{OutputMode, Plan, multiline};
+use beamai_tool::CallContext;
+use beamai_base::Result;
+use beamai_walk::{Tally, Entry, Visit};
+use beamai_text::{Content, sniff};
+use grep_regex::RegexMatcher;
+use grep_searcher::{MmapChoice, Searcher, SearcherBuilder};
+use rustix::fs::Stat;
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+
+/// Files up to this size are read in one go; larger ones stream through a small buffer.
+const MAX_WHOLE: usize = 1 << 20;
+/// Memory for a file that is kept for the next one.
+const MAX_KEPT: usize = 16 << 20;
+/// Longest line that is searched.
+const MAX_LINE: usize = 128 << 20;
+/// A NUL in that many bytes from the start makes a file binary.
+const HEAD: usize = 64 << 10;
+
+/// Searches files for one thread.
+pub(super) struct FileSearch<'a> {
+    plan: &'a Plan<'a>,
+    /// A copy of its own: matchers of several threads would share memory that they all write to.
+    matcher: RegexMatcher,
+    builder: SearcherBuilder,
+    searcher: Searcher,
+    buffer: Vec<u8>,
+}
+
+/// How the search of a file ended.
+enum Ended {
+    /// It was searched.
+    Text,
+    /// It holds no text.
+    Binary,
+    /// It, or a line in it, is too large.
+    TooLarge(&'static str),
+    /// It could not be read.
+    Failed(Errno),
+}
+
+impl<'a> FileSearch<'a> {
+    pub(super) fn new(plan: &'a Plan<'a>) -> Self {
+        let is_content = plan.mode == OutputMode::Content;
+        let lines = |count| if is_content { count } else { 0 };
+        let mut builder = SearcherBuilder::new();
+        builder
+            .line_terminator(plan.pattern.terminator)
+            .line_number(is_content)
+            .before_context(lines(plan.before))
+            .after_context(lines(plan.after))
+            .heap_limit(Some(MAX_LINE))
+            // A file that shrinks while it is mapped would end the whole process.
+            .memory_map(MmapChoice::never());
+        let (matcher, searcher) = (plan.pattern.matcher.clone(), builder.build());
+        Self { plan, matcher, builder, searcher, buffer: Vec::new() }
+    }
+
+    /// Searches a file of the scope by its path.
+    ///
+    /// # Errors
+    /// When the call is over.
+    pub(super) fn search_named(&mut self, path: &[u8], tally: &mut Tally) -> Result<()> {
+        self.search_opened(path, self.plan.scope.open_file(path), tally)
+    }
+
+    fn search_opened(
+        &mut self,
+        path: &[u8],
+        opened: Result<(OwnedFd, Stat), Errno>,
+        tally: &mut Tally,
+    ) -> Result<()> {
+        let plan = self.plan;
+        let mut hits = Hits::new(plan, path);
+        let ended = match opened {
+            Ok((fd, stat)) => self.search(&File::from(fd), &stat, &mut hits)?,
+            Err(error) => Ended::Failed(error),
+        };
+        match ended {
+            Ended::Text => {}
+            Ended::Binary => tally.skipped.binary += 1,
+            Ended::TooLarge(why) => {
+                let shown = plan.scope.display(path);
+                let why = format!("{shown} {why}");
+                tally.too_large(shown, why);
+            }
+            Ended::Failed(error) => tally.failed(plan.scope.display(path), error),
+        }
+        tally.searched += u64::from(matches!(ended, Ended::Text));
+        if hits.count() > 0 {
+            plan.found.add(path, hits.count(), hits.whole());
+        }
+        Ok(())
+    }
+
+    /// The matches of a file that was searched before. Fewer than asked for if it has changed since.
+    ///
+    /// # Errors
+    /// When the call is over.
+    pub(super) fn again(&mut self, path: &[u8], window: Window) -> Result<Vec<Hit>> {
+        let mut hits = Hits::again(self.plan, path, window);
+        if let Ok((fd, stat)) = self.plan.scope.open_file(path) {
+            self.search(&File::from(fd), &stat, &mut hits)?;
+        }
+        Ok(hits.kept())
+    }
+
+    fn search(&mut self, file: &File, stat: &Stat, hits: &mut Hits<'_>) -> Result<Ended> {
+        self.plan.cx.check()?;
+        let size = usize::try_from(stat.st_size).unwrap_or(usize::MAX);
+        if self.plan.largest.is_some_and(|most| size as u64 > most) {
+            return Ok(Ended::TooLarge("is larger than the files that this tool searches"));
+        }
+        let is_multiline = self.plan.pattern.is_multiline;
+        let whole = usize::try_from(self.plan.cx.limits.whole_file_bytes).unwrap_or(usize::MAX);
+        let most = if is_multiline { whole } else { MAX_WHOLE };
+        if is_multiline && size > most {
+            return Ok(Ended::TooLarge("is too large for a multiline search"));
+        }
+        // A size of zero is also what files have that are made up as they are read.
+        let want = if (1..=most).contains(&size) { size } else { HEAD };
+        let head = match self.fill(file, want)? {
+            Ok(length) => length,
+            Err(error) => return Ok(Ended::Failed(error)),
+        };
+        if is_binary(&self.buffer[..head]) {
+            return Ok(Ended::Binary);
+        }
+        let is_all = want == size || head < want;
+        let ended = self.search_text(file, head, is_all, hits);
+        decode(&self.buffer[..head], is_all, hits);
+        self.let_go(size);
+        ended
+    }
+
+    /// Gives back the memory that a large file took.
+    fn let_go(&mut self, size: usize) {
+        if size > MAX_KEPT {
+            self.buffer = Vec::new();
+            self.searcher = self.builder.build();
+        }
+    }
+
+    fn search_text(&mut self, file: &File, head: usize, is_all: bool, hits: &mut Hits<'_>) -> Result<Ended> {
+        match (self.plan.pattern.is_multiline, is_all) {
+            (true, true) => self.multiline(head, hits),
+            (true, false) => Ok(Ended::TooLarge("does not tell its size, which a multiline search needs")),
+            (false, true) => self.lines(head, None, hits),
+            (false, false) => self.lines(head, Some(file), hits),
+        }
+    }
+
+    /// Reads up to `want` bytes into the buffer; answers how many there were.
+    fn fill(&mut self, file: &File, want: usize) -> Result<Result<usize, Errno>> {
+        if self.buffer.len() < want {
+            self.buffer.resize(want, 0);
+        }
+        let mut length = 0;
+        while length < want {
+            let end = want.min(length + MAX_WHOLE);
+            match rustix::io::read(file, &mut self.buffer[length..end]) {
+                Ok(0) => break,
+                Ok(count) => length += count,
+                Err(Errno::INTR) => {}
+                Err(error) => return Ok(Err(error)),
+            }
+            if length < want {
+                self.plan.cx.check()?;
+            }
+        }
+        Ok(Ok(length))
+    }
+
+    /// Searches the first `head` bytes of the buffer and what the file has after them, line by line.
+    fn lines(&mut self, head: usize, rest: Option<&File>, hits: &mut Hits<'_>) -> Result<Ended> {
+        let matcher = Stepwise::new(&self.matcher, self.plan.cx);
+        let head = &self.buffer[..head];
+        let searched = match rest {
+            None => self.searcher.search_slice(&matcher, head, hits),
+            Some(file) => {
+                let rest = Checked { file, cx: self.plan.cx };
+                self.searcher.search_reader(&matcher, head.chain(rest), hits)
+            }
+        };
+        match searched {
+            Ok(()) => Ok(Ended::Text),
+            Err(Fault::Interrupted) => self.plan.cx.check().map(|()| Ended::Text),
+            Err(Fault::Io(error)) => {
+                self.plan.cx.check()?;
+                Ok(match error.raw_os_error() {
+                    Some(code) => Ended::Failed(Errno::from_raw_os_error(code)),
+                    None => Ended::TooLarge("has a line longer than 128 MiB and was searched up to it"),
+                })
+            }
+        }
+    }
+
+    fn multiline(&mut self, length: usize, hits: &mut Hits<'_>) -> Result<Ended> {
+        let bytes = &self.buffer[..length];
+        match encoding_rs::Encoding::for_bom(bytes) {
+            None => multiline::search(self.plan, bytes, hits)?,
+            Some((encoding, bom)) => {
+                let (text, _) = encoding.decode_without_bom_handling(&bytes[bom..]);
+                multiline::search(self.plan, text.as_bytes(), hits)?;
+            }
+        }
+        Ok(Ended::Text)
+    }
+}
+
+impl Visit for FileSearch<'_> {
+    const OPENS_FILES: bool = true;
+
+    fn visit(&mut self, entry: &Entry<'_>, tally: &mut Tally) -> Result<()> {
+        match tally.is_file(entry.kind) {
+            true => self.search_opened(entry.path, self.plan.scope.open_entry(entry), tally),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Decodes the matches that are not UTF-8 from the encoding that the file is read in otherwise.
+fn decode(head: &[u8], is_whole: bool, hits: &mut Hits<'_>) {
+    let mut undecoded = hits.undecoded().peekable();
+    if undecoded.peek().is_none() {
+        return;
+    }
+    match sniff(head, is_whole) {
+        Content::Text(charset) if !charset.is_utf8() => undecoded.for_each(|hit| hit.decode(charset)),
+        _ => {}
+    }
+}
+
+/// Whether bytes at the start of a file are no text. UTF-16 is text, NULs and all, if it begins with its mark.
+fn is_binary(bytes: &[u8]) -> bool {
+    let head = &bytes[..bytes.len().min(HEAD)];
+    let is_utf16 = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
+    !is_utf16 && memchr::memchr(0, head).is_some()
+}
+
+/// A file whose reading ends with the call.
+struct Checked<'a> {
+    file: &'a File,
+    cx: &'a CallContext,
+}
+
+impl Read for Checked<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.cx.check().map_err(|_| io::ErrorKind::Other)?;
+        (&mut &*self.file).read(buffer)
+    }
+}

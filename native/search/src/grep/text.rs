@@ -1,0 +1,113 @@
+//! Lines as text that fits into an answer.
+
+use beamai_text::Charset;
+use std::borrow::Cow;
+
+/// Most characters of a line that are shown.
+const LINE: usize = 2000;
+/// Most characters of a match over several lines that are shown.
+const BLOCK: usize = 20_000;
+/// Characters shown before a match that does not begin near the start of a long line.
+const LEAD: usize = 200;
+
+/// Text cut out of a file.
+#[derive(Debug, Clone)]
+pub(super) struct Text {
+    /// The text; what is no UTF-8 is replaced.
+    pub(super) text: String,
+    /// Whether only a part of it is there.
+    pub(super) is_cut: bool,
+    /// The bytes of it, where some had to be replaced.
+    pub(super) raw: Option<Raw>,
+}
+
+/// Bytes that are not UTF-8.
+#[derive(Debug, Clone)]
+pub(super) struct Raw {
+    bytes: Box<[u8]>,
+    /// Most characters that are shown of it.
+    most: usize,
+}
+
+impl Raw {
+    /// Its text, if it is in this encoding.
+    pub(super) fn decoded(&self, charset: Charset) -> Option<String> {
+        let (text, is_flawed) = charset.decode(&self.bytes);
+        (!is_flawed).then(|| text.chars().take(self.most).collect())
+    }
+}
+
+/// The line, or lines, without the last line end; where it is too long, the part around `start`.
+pub(super) fn of_match(bytes: &[u8], start: usize, is_block: bool) -> Text {
+    clipped(without_end(bytes), start, if is_block { BLOCK } else { LINE })
+}
+
+/// A line of context without its line end.
+pub(super) fn of_line(bytes: &[u8]) -> Text {
+    clipped(without_end(bytes), 0, LINE)
+}
+
+/// Whether a line is so long that only the part around its match is shown.
+pub(super) fn is_long(bytes: &[u8]) -> bool {
+    bytes.len() > LINE
+}
+
+fn without_end(bytes: &[u8]) -> &[u8] {
+    let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    bytes.strip_suffix(b"\r").unwrap_or(bytes)
+}
+
+fn clipped(bytes: &[u8], focus: usize, most: usize) -> Text {
+    let start = if bytes.len() <= most || focus + LEAD < most { 0 } else { start_before(bytes, focus) };
+    // A character has four bytes at most.
+    let window = &bytes[start..bytes.len().min(start + most * 4)];
+    let decoded = String::from_utf8_lossy(window);
+    let end = decoded.char_indices().nth(most).map_or(decoded.len(), |(at, _)| at);
+    let is_cut = start > 0 || start + window.len() < bytes.len() || end < decoded.len();
+    let is_lossy = matches!(decoded, Cow::Owned(_)) && decoded[..end].contains('\u{fffd}');
+    let raw = is_lossy.then(|| Raw { bytes: window.into(), most });
+    Text { text: decoded[..end].to_owned(), is_cut, raw }
+}
+
+/// The start of a character some way before `focus`.
+fn start_before(bytes: &[u8], focus: usize) -> usize {
+    let start = focus.min(bytes.len()).saturating_sub(LEAD);
+    let is_inner = |at: &usize| bytes.get(*at).is_some_and(|byte| (0x80..0xC0).contains(byte));
+    (start..start + 4).find(|at| !is_inner(at)).unwrap_or(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_end_is_left_out() {
+        assert_eq!(of_line(b"a\r\n").text, "a");
+        assert_eq!(of_line(b"a\n").text, "a");
+        assert_eq!(of_line(b"a").text, "a");
+    }
+
+    #[test]
+    fn bytes_that_are_no_utf8_are_replaced_and_said_to_be() {
+        let text = of_line(b"caf\xe9");
+        assert_eq!(text.text, "caf\u{fffd}");
+        assert!(text.raw.is_some() && !text.is_cut);
+    }
+
+    #[test]
+    fn a_long_line_is_shown_around_its_match() {
+        let line = ["ä".repeat(50_000), "needle".into(), "x".repeat(50_000)].concat();
+        let text = of_match(line.as_bytes(), 100_000, false);
+        assert!(text.text.contains("needle") && text.is_cut && text.raw.is_none());
+        assert_eq!(text.text.chars().count(), LINE);
+        let text = of_match(line.as_bytes(), 0, false);
+        assert!(text.text.starts_with('ä') && text.is_cut);
+    }
+
+    #[test]
+    fn a_line_of_the_greatest_length_is_whole() {
+        let line = "é".repeat(LINE);
+        assert!(!of_line(line.as_bytes()).is_cut);
+        assert_eq!(of_line(line.as_bytes()).text, line);
+    }
+}

@@ -1,0 +1,14 @@
+//! Servers that are kept from one call to the next: language servers, and servers of tools.
+
+mod identity;
+mod pool;
+
+pub use identity::{Identity, View};
+pub use pool::{Kept, Lease, Pool, watch};
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Locks what no panic leaves half done.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,294 @@
+//! The servers that run.
+
+use super::identity::Identity;
+use super::lock;
+use beamai_tool::CallContext;
+use beamai_base::Result;
+use std::ops::Deref;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// How often idle servers are looked for.
+const ROUND: Duration = Duration::from_secs(1);
+
+/// A server that a pool keeps.
+pub trait Kept: Send + Sync + 'static {
+    /// What it is, apart from what it may see.
+    type What: PartialEq;
+
+    /// What makes it the one that a call needs.
+    fn identity(&self) -> &Identity<Self::What>;
+
+    /// Whether it has ended.
+    fn is_over(&self) -> bool;
+
+    /// Time without a call after which it is ended; `None` for never.
+    fn idle_limit(&self) -> Option<Duration>;
+
+    /// Has every waiting call look again.
+    fn wake(&self);
+
+    /// Ends it, without waiting for that.
+    fn dismiss(self: Arc<Self>);
+}
+
+/// The servers that run: one for each identity.
+pub struct Pool<K> {
+    entries: Arc<Mutex<Vec<Entry<K>>>>,
+    most: usize,
+}
+
+struct Entry<K> {
+    server: Arc<K>,
+    used: Instant,
+    /// Calls that use it now.
+    users: usize,
+}
+
+/// A server for the time of a call, during which it is kept.
+pub struct Lease<K: Kept> {
+    server: Arc<K>,
+    entries: Arc<Mutex<Vec<Entry<K>>>>,
+}
+
+impl<K: Kept> Pool<K> {
+    /// A pool that ends idle servers. Where it holds more than `most`, the one that was of use the longest time ago ends
+    /// for another, of those that nobody is waiting for.
+    pub fn new(most: usize) -> Self {
+        let pool = Self { entries: Arc::default(), most };
+        let entries = Arc::clone(&pool.entries);
+        // Without the thread, servers end with the program alone.
+        _ = std::thread::Builder::new().name("beamai-idle".into()).spawn(move || {
+            loop {
+                std::thread::sleep(ROUND);
+                take(&entries, Entry::is_idle).into_iter().for_each(K::dismiss);
+            }
+        });
+        pool
+    }
+
+    /// The server of that identity, if it runs.
+    pub fn running(&self, cx: &CallContext, identity: &Identity<K::What>) -> Option<Lease<K>> {
+        self.tidy(identity);
+        let mut all = lock(&self.entries);
+        let entry = all.iter_mut().find(|entry| entry.server.identity() == identity)?;
+        Some(self.let_out(entry, cx))
+    }
+
+    /// The server of that identity, started if need be.
+    ///
+    /// # Errors
+    /// Those of `start`.
+    pub fn lease(
+        &self,
+        cx: &CallContext,
+        identity: &Identity<K::What>,
+        start: impl FnOnce() -> Result<Arc<K>>,
+    ) -> Result<Lease<K>> {
+        self.tidy(identity);
+        let mut all = lock(&self.entries);
+        let at = match all.iter().position(|entry| entry.server.identity() == identity) {
+            Some(at) => at,
+            None => {
+                all.push(Entry { server: start()?, used: Instant::now(), users: 0 });
+                all.len() - 1
+            }
+        };
+        let lease = self.let_out(&mut all[at], cx);
+        drop(all);
+        self.make_room();
+        Ok(lease)
+    }
+
+    /// Every server that runs and is wanted.
+    pub fn all(&self, cx: &CallContext, wanted: impl Fn(&K) -> bool) -> Vec<Lease<K>> {
+        let mut all = lock(&self.entries);
+        let found = all.iter_mut().filter(|entry| !entry.server.is_over() && wanted(&entry.server));
+        found.map(|entry| self.let_out(entry, cx)).collect()
+    }
+
+    /// Servers that are the pool's no longer. They still run.
+    pub fn take(&self, wanted: impl Fn(&K) -> bool) -> Vec<Arc<K>> {
+        take(&self.entries, |entry| wanted(&entry.server))
+    }
+
+    /// What was there may have died since, or sees what it may not see any more.
+    fn tidy(&self, identity: &Identity<K::What>) {
+        let is_replaced = |entry: &Entry<K>| entry.users == 0 && identity.replaces(entry.server.identity());
+        let gone = take(&self.entries, |entry| entry.server.is_over() || is_replaced(entry));
+        gone.into_iter().for_each(K::dismiss);
+    }
+
+    fn let_out(&self, entry: &mut Entry<K>, cx: &CallContext) -> Lease<K> {
+        entry.users += 1;
+        watch(cx, &entry.server);
+        Lease { server: Arc::clone(&entry.server), entries: Arc::clone(&self.entries) }
+    }
+
+    fn make_room(&self) {
+        let mut all = lock(&self.entries);
+        if all.len() <= self.most {
+            return;
+        }
+        let unused = all.iter().enumerate().filter(|(_, entry)| entry.users == 0);
+        let oldest = unused.min_by_key(|(_, entry)| entry.used).map(|(at, _)| at);
+        let gone = oldest.map(|at| all.swap_remove(at));
+        drop(all);
+        if let Some(gone) = gone {
+            gone.server.dismiss();
+        }
+    }
+}
+
+/// Has a call that waits for a server look again when it is cancelled.
+pub fn watch<K: Kept>(cx: &CallContext, server: &Arc<K>) {
+    let server = Arc::downgrade(server);
+    cx.cancel.on_cancel(move || {
+        if let Some(server) = server.upgrade() {
+            server.wake();
+        }
+    });
+}
+
+impl<K: Kept> Entry<K> {
+    fn is_idle(&self) -> bool {
+        let limit = self.server.idle_limit();
+        self.users == 0 && limit.is_some_and(|limit| self.used.elapsed() >= limit)
+    }
+}
+
+fn take<K>(entries: &Mutex<Vec<Entry<K>>>, wanted: impl Fn(&Entry<K>) -> bool) -> Vec<Arc<K>> {
+    lock(entries).extract_if(.., |entry| wanted(entry)).map(|entry| entry.server).collect()
+}
+
+impl<K: Kept> Deref for Lease<K> {
+    type Target = K;
+
+    fn deref(&self) -> &K {
+        &self.server
+    }
+}
+
+impl<K: Kept> Drop for Lease<K> {
+    fn drop(&mut self) {
+        let mut all = lock(&self.entries);
+        if let Some(entry) = all.iter_mut().find(|entry| Arc::ptr_eq(&entry.server, &self.server)) {
+            entry.users -= 1;
+            entry.used = Instant::now();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::View;
+    use super::*;
+    use beamai_workspace::Workspace;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    struct Probe {
+        identity: Identity<u32>,
+        is_over: AtomicBool,
+        is_ended: AtomicBool,
+        limit: Option<Duration>,
+    }
+
+    impl Kept for Probe {
+        type What = u32;
+
+        fn identity(&self) -> &Identity<u32> {
+            &self.identity
+        }
+
+        fn is_over(&self) -> bool {
+            self.is_over.load(Ordering::Relaxed)
+        }
+
+        fn idle_limit(&self) -> Option<Duration> {
+            self.limit
+        }
+
+        fn wake(&self) {}
+
+        fn dismiss(self: Arc<Self>) {
+            self.is_ended.store(true, Ordering::Relaxed);
+        }
+    }
+
+    struct World {
+        cx: CallContext,
+        pool: Pool<Probe>,
+        limit: Option<Duration>,
+    }
+
+    impl World {
+        fn new(limit: Option<Duration>) -> Self {
+            let workspace = Workspace::open(std::path::Path::new("/")).unwrap();
+            Self { cx: CallContext::new(workspace), pool: Pool::new(2), limit }
+        }
+
+        fn lease(&self, what: u32, kept: &[&str]) -> Lease<Probe> {
+            let view = View {
+                workspace: self.cx.workspace.id(),
+                sandbox: Arc::clone(&self.cx.sandbox),
+                sealed: Arc::clone(&self.cx.sealed),
+                kept: kept.iter().map(|&name| name.to_owned()).collect(),
+            };
+            let identity = Identity { what, view };
+            let server = Arc::new(Probe {
+                identity: identity.clone(),
+                is_over: AtomicBool::new(false),
+                is_ended: AtomicBool::new(false),
+                limit: self.limit,
+            });
+            self.pool.lease(&self.cx, &identity, || Ok(server)).unwrap()
+        }
+    }
+
+    fn is_ended(server: &Arc<Probe>) -> bool {
+        server.is_ended.load(Ordering::Relaxed)
+    }
+
+    #[test]
+    fn a_server_is_there_for_every_call_of_its_identity_until_it_is_over() {
+        let world = World::new(None);
+        let one = Arc::clone(&world.lease(1, &[]).server);
+        assert!(Arc::ptr_eq(&one, &world.lease(1, &[]).server));
+        assert!(!Arc::ptr_eq(&one, &world.lease(2, &[]).server));
+        one.is_over.store(true, Ordering::Relaxed);
+        assert!(!Arc::ptr_eq(&one, &world.lease(1, &[]).server));
+    }
+
+    #[test]
+    fn a_server_that_sees_what_it_may_not_ends_when_nobody_uses_it() {
+        let world = World::new(None);
+        let used = world.lease(1, &[]);
+        let first = Arc::clone(&used.server);
+        let second = Arc::clone(&world.lease(1, &["secret"]).server);
+        assert!(!Arc::ptr_eq(&first, &second) && !is_ended(&first));
+        drop(used);
+        world.lease(1, &["secret"]);
+        assert!(is_ended(&first) && !is_ended(&second));
+    }
+
+    #[test]
+    fn the_one_that_was_of_use_the_longest_time_ago_makes_room() {
+        let world = World::new(None);
+        let used = world.lease(1, &[]);
+        let unused = Arc::clone(&world.lease(2, &[]).server);
+        world.lease(3, &[]);
+        assert!(is_ended(&unused) && !is_ended(&used.server));
+    }
+
+    #[test]
+    fn an_idle_server_ends_and_one_in_use_does_not() {
+        let world = World::new(Some(Duration::from_millis(10)));
+        let used = world.lease(1, &[]);
+        let unused = Arc::clone(&world.lease(2, &[]).server);
+        let end = Instant::now() + Duration::from_secs(20);
+        while !is_ended(&unused) && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert!(is_ended(&unused) && !is_ended(&used.server));
+    }
+}

@@ -1,0 +1,146 @@
+//! Questions to the person who uses the agent.
+//!
+//! An operation cannot wait for a person. It stops with its questions before it has done anything; the host puts
+//! them and makes the same call again, with the [`Answers`].
+
+pub use beamai_tool::question::{Answer, Answers, Choice, Question, RECOMMENDED};
+use beamai_tool::{CallContext, Stop, Operation, Traits};
+use beamai_base::{Reason, Result, ToolError};
+use beamai_policy::{Need, Operand};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What the model is told where there is nobody to ask.
+pub const NO_FRONTEND: &str =
+    "There is no interactive terminal, so nobody can be asked. Decide by yourself, and say what you assumed.";
+/// What the model is told when the person refuses to answer.
+pub const CANCELLED: &str =
+    "The questions were cancelled; no answer was given. Do not ask them again unchanged.";
+
+/// How it ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Every question has an answer.
+    Answered,
+    /// The person refused to answer.
+    Cancelled,
+    /// There is nobody to ask.
+    NoFrontend,
+}
+
+/// What questions return.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Replies {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Answer by question; empty unless answered.
+    pub answers: BTreeMap<String, String>,
+    /// The same as text.
+    pub text: String,
+}
+
+/// Puts questions to the person.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Ask {
+    /// The questions, one to four, put one after the other.
+    #[schemars(length(min = 1, max = 4))]
+    pub questions: Vec<Question>,
+    /// Whether the person sees the first choice marked as the recommended one.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub recommends: bool,
+}
+
+impl Operation for Ask {
+    type Output = Replies;
+    const TRAITS: Traits = Traits { read_only: true, asks_user: true, ..Traits::THINKS };
+    const RULE: &'static str = "AskUserQuestion";
+
+    fn need(&self, _: &CallContext) -> Result<Need> {
+        Ok(Need {
+            rule: Self::RULE.into(),
+            touches: &[],
+            allowed_by: &[],
+            is_safe: true,
+            operand: Operand::None,
+        })
+    }
+
+    fn run(self, cx: &CallContext) -> Result<Replies, Stop> {
+        self.questions.iter().try_for_each(check)?;
+        distinct(self.questions.iter().map(|question| &*question.question), "question")?;
+        match cx.answers.clone() {
+            None => Err(Stop::Question(self.marked())),
+            Some(Answers::Answered(answers)) => self.answered(answers),
+            Some(Answers::Cancelled) => Ok(unanswered(Outcome::Cancelled, CANCELLED)),
+            Some(Answers::NoFrontend) => Ok(unanswered(Outcome::NoFrontend, NO_FRONTEND)),
+        }
+    }
+}
+
+impl Ask {
+    /// The questions as the person sees them.
+    fn marked(self) -> Vec<Question> {
+        let mut questions = self.questions;
+        let first = questions.iter_mut().filter_map(|question| question.options.first_mut());
+        for choice in first.filter(|choice| self.recommends && !choice.label.ends_with(RECOMMENDED)) {
+            choice.label.push_str(RECOMMENDED);
+        }
+        questions
+    }
+
+    fn answered(self, mut given: BTreeMap<String, Answer>) -> Result<Replies, Stop> {
+        let mut answers = BTreeMap::new();
+        let mut lines = Vec::new();
+        for Question { question, options, .. } in self.questions {
+            let Some(answer) = given.remove(&question) else {
+                let message = format!(
+                    "the host's ask_user gave no answer to {question:?}; it must answer every question"
+                );
+                return Err(ToolError::new(Reason::Crash, message).into());
+            };
+            let answer = answer.unmarked(options.first().filter(|_| self.recommends)).text();
+            lines.push(format!("{question}\n  {answer}"));
+            answers.insert(question, answer);
+        }
+        Ok(Replies { outcome: Outcome::Answered, answers, text: lines.join("\n") })
+    }
+}
+
+fn unanswered(outcome: Outcome, text: &str) -> Replies {
+    Replies { outcome, answers: BTreeMap::new(), text: text.to_owned() }
+}
+
+fn check(question: &Question) -> Result<()> {
+    let refuse = |why: String| {
+        Err(ToolError::new(Reason::InvalidArgument, format!("question {:?}: {why}", question.question)))
+    };
+    if question.question.trim().is_empty() {
+        return refuse("it is empty".into());
+    }
+    if let Some(header) = question.header.as_ref().filter(|header| header.chars().count() > 12) {
+        return refuse(format!("its header {header:?} is longer than 12 characters; shorten it"));
+    }
+    if question.options.len() == 1 {
+        return refuse("one option is no choice; give two to four, or none for free text".into());
+    }
+    if question.options.len() > 4 {
+        return refuse(format!("{} options are too many; give at most 4", question.options.len()));
+    }
+    distinct(question.options.iter().map(|choice| &*choice.label), "option")
+}
+
+fn distinct<'a>(texts: impl Iterator<Item = &'a str>, what: &str) -> Result<()> {
+    let mut seen = std::collections::BTreeSet::new();
+    for text in texts {
+        if !seen.insert(text) {
+            return Err(ToolError::new(
+                Reason::InvalidArgument,
+                format!("the {what} {text:?} stands there twice; make them differ"),
+            ));
+        }
+    }
+    Ok(())
+}

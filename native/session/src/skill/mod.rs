@@ -1,0 +1,149 @@
+//! Skills: instructions for a kind of work that a model loads when it needs them.
+
+mod file;
+mod shelf;
+
+use beamai_tool::{CallContext, Stop, Operation, Traits};
+use beamai_base::{Reason, Result, ToolError, nearest};
+use beamai_policy::{Need, Operand};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use shelf::Shelf;
+
+/// What is wanted of the skills.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Name and description of every skill.
+    #[default]
+    List,
+    /// The instructions of one.
+    Load,
+}
+
+/// Lists the skills or loads one.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Skill {
+    /// "list" for the skills there are, "load" for the instructions of one.
+    #[serde(default)]
+    pub action: Action,
+    /// Name of the skill to load.
+    pub name: Option<String>,
+}
+
+/// Where a skill comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// From beamai itself.
+    BuiltIn,
+    /// From a path that the host names.
+    User,
+}
+
+/// A skill as it is listed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Listed {
+    /// Its name.
+    pub name: String,
+    /// When to load it.
+    pub description: String,
+    /// Where it comes from.
+    pub source: Source,
+}
+
+/// A file that should be a skill and is none.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Broken {
+    /// The file.
+    pub path: String,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+/// What [`Skill`] returns.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct Skills {
+    /// With "list": every skill, by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skills: Option<Vec<Listed>>,
+    /// Files that should be skills and are none; empty where all is well.
+    pub broken: Vec<Broken>,
+    /// With "load": the skill's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// With "load": the instructions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+    /// With "load" of a user's skill: the directory that its instructions may refer to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
+}
+
+impl Operation for Skill {
+    type Output = Skills;
+    const TRAITS: Traits = Traits::SEARCHES;
+    const RULE: &'static str = "Skill";
+
+    fn need(&self, _: &CallContext) -> Result<Need> {
+        let operand = match (self.action, &self.name) {
+            (Action::Load, Some(name)) => Operand::Name(name.clone()),
+            (Action::Load, None) => {
+                let message = "\"load\" needs the name of a skill; use \"list\" to see which there are";
+                return Err(ToolError::new(Reason::InvalidArgument, message));
+            }
+            (Action::List, _) => Operand::None,
+        };
+        Ok(Need { rule: Self::RULE.into(), touches: &[], allowed_by: &[], is_safe: true, operand })
+    }
+
+    fn run(self, cx: &CallContext) -> Result<Skills, Stop> {
+        let shelf = Shelf::open(&cx.skills, cx)?;
+        match self.action {
+            Action::List => Ok(shelf.list()),
+            Action::Load => Ok(load(shelf, &self.name.unwrap_or_default())?),
+        }
+    }
+}
+
+impl Shelf {
+    fn list(self) -> Skills {
+        let listed = self.skills.into_iter().map(|(name, skill)| Listed {
+            name,
+            description: skill.description,
+            source: if skill.directory.is_some() { Source::User } else { Source::BuiltIn },
+        });
+        Skills { skills: Some(listed.collect()), broken: self.broken, ..Skills::default() }
+    }
+}
+
+fn load(mut shelf: Shelf, name: &str) -> Result<Skills> {
+    match shelf.skills.remove(name) {
+        Some(skill) => Ok(Skills {
+            broken: shelf.broken,
+            name: Some(name.to_owned()),
+            content: Some(skill.instructions),
+            directory: skill.directory,
+            ..Skills::default()
+        }),
+        None => Err(missing(&shelf, name)),
+    }
+}
+
+fn missing(shelf: &Shelf, name: &str) -> ToolError {
+    let names: Vec<&str> = shelf.skills.keys().map(String::as_str).collect();
+    let near = nearest(name, names.iter().copied());
+    let advice = match near.is_empty() {
+        true => format!("there are: {}", names.join(", ")),
+        false => format!("did you mean {}?", near.join(", ")),
+    };
+    let broken = match shelf.broken.as_slice() {
+        [] => String::new(),
+        broken => {
+            let one = |broken: &Broken| format!("{} ({})", broken.path, broken.problem);
+            format!("; broken: {}", broken.iter().map(one).collect::<Vec<_>>().join(", "))
+        }
+    };
+    ToolError::new(Reason::NoSuchSkill, format!("there is no skill named {name:?}; {advice}{broken}"))
+        .with("nearest", near)
+}

@@ -1,0 +1,98 @@
+//! Work that is given to a sub-agent.
+//!
+//! The core runs no agents: an operation stops with what is to be done, the host has one of its sub-agents do it and
+//! makes the same call again, with the [`Report`].
+
+use beamai_tool::delegation::{Delegation, Report, State, Usage};
+use beamai_tool::{CallContext, Stop, Operation, Traits};
+use beamai_base::{Reason, Result, ToolError};
+use beamai_policy::{Need, Operand};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Longest name of an agent in characters.
+const NAME: usize = 64;
+
+/// Has a sub-agent do something.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Task {
+    /// Name of the sub-agent.
+    pub agent: String,
+    /// What it is to achieve, with everything that it needs to know: it sees nothing of this conversation.
+    pub objective: String,
+}
+
+/// What [`Task`] returns.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Done {
+    /// What the sub-agent did and found, in its own words; where it did not complete, how far it came.
+    pub summary: String,
+    /// How it ended: completed, failed, out_of_budget or cancelled.
+    pub state: State,
+    /// Why, unless it completed.
+    pub error: Option<String>,
+    /// How many calls of tools it made.
+    pub tool_calls: u64,
+    /// What its model used.
+    pub usage: Usage,
+}
+
+impl From<Report> for Done {
+    fn from(Report { summary, state, error, tool_calls, usage, agent: _ }: Report) -> Self {
+        Self { summary, state, error, tool_calls, usage }
+    }
+}
+
+impl Operation for Task {
+    type Output = Done;
+    const TRAITS: Traits =
+        Traits { read_only: false, destructive: true, idempotent: false, open_world: true, ..Traits::THINKS };
+    const RULE: &'static str = "Task";
+    const WAITS: bool = true;
+
+    fn need(&self, _: &CallContext) -> Result<Need> {
+        self.check()?;
+        let operand = Operand::Name(self.agent.clone());
+        Ok(Need { rule: Self::RULE.into(), touches: &[], allowed_by: &[], is_safe: false, operand })
+    }
+
+    fn run(self, cx: &CallContext) -> Result<Done, Stop> {
+        self.check()?;
+        match &cx.report {
+            Some(report) => Ok(report.clone().into()),
+            None => Err(Stop::Delegate(Delegation { agent: self.agent, objective: self.objective })),
+        }
+    }
+}
+
+impl Task {
+    fn check(&self) -> Result<()> {
+        let refuse = |message: String| Err(ToolError::new(Reason::InvalidArgument, message));
+        let is_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+        if self.agent.is_empty() || !self.agent.chars().all(is_name) || self.agent.chars().count() > NAME {
+            return refuse(format!(
+                "agent {:?} is not a name: up to {NAME} letters, digits, \"_\", \"-\" and \".\"",
+                self.agent
+            ));
+        }
+        if self.objective.trim().is_empty() {
+            return refuse("objective is empty; say what is to be achieved".to_owned());
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use beamai_engine::catalogue;
+
+    #[test]
+    fn a_sub_agent_may_take_any_time_and_is_asked_about() {
+        let task = catalogue::find("task", None).unwrap();
+        assert!(task.waits() && task.requires_permission());
+        assert_eq!(
+            (task.rule(), &beamai_engine::listing(&**task)["timeout"]),
+            ("Task", &serde_json::Value::Null)
+        );
+    }
+}

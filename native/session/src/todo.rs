@@ -1,0 +1,239 @@
+//! The list of tasks of a session.
+
+use beamai_tool::todo::{Status, Todo};
+use beamai_tool::{CallContext, Stop, Operation, SessionState, Traits};
+use beamai_base::{Reason, Result, ToolError};
+use beamai_policy::{Need, Operand};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Most tasks that a session has.
+const MOST: usize = 1000;
+
+/// The whole list.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Todos {
+    /// Every task, in order.
+    pub todos: Vec<Todo>,
+    /// How many there are.
+    pub count: usize,
+}
+
+impl Todos {
+    fn of(state: &SessionState) -> Self {
+        Self { todos: state.todos.clone(), count: state.todos.len() }
+    }
+}
+
+fn harmless() -> Need {
+    Need { rule: "TodoWrite".into(), touches: &[], allowed_by: &[], is_safe: true, operand: Operand::None }
+}
+
+/// Refuses a list that must not be; the session then keeps the one it has.
+fn valid(state: &SessionState) -> Result<()> {
+    let refuse = |message: String| Err(ToolError::new(Reason::InvalidArgument, message));
+    let running: Vec<&str> = state
+        .todos
+        .iter()
+        .filter(|todo| todo.status == Status::InProgress)
+        .map(|todo| &*todo.content)
+        .collect();
+    if running.len() > 1 {
+        let message = format!(
+            "at most one task can be in_progress, not {}: {}; complete one, or set it to pending, first",
+            running.len(),
+            running.join(" / ")
+        );
+        return refuse(message);
+    }
+    if state.todos.iter().any(|todo| todo.content.trim().is_empty()) {
+        return refuse("a task's content is empty; say what is to be done".to_owned());
+    }
+    if state.todos.len() > MOST {
+        return refuse(format!("{} tasks are too many; keep at most {MOST}", state.todos.len()));
+    }
+    Ok(())
+}
+
+fn change(cx: &CallContext, edit: impl FnOnce(&mut SessionState) -> Result<()>) -> Result<Todos, Stop> {
+    let changed = cx.session.change(|state| {
+        edit(state)?;
+        valid(state)?;
+        Ok::<_, ToolError>(Todos::of(state))
+    });
+    Ok(changed?)
+}
+
+fn fresh_id(state: &SessionState) -> u64 {
+    state.todos.iter().map(|todo| todo.id).max().unwrap_or(0) + 1
+}
+
+/// Adds a task.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct TodoAdd {
+    /// What is to be done, as an instruction, such as "Add unit tests".
+    pub content: String,
+    /// How far it is. At most one task of the list can be in progress.
+    #[serde(default)]
+    pub status: Status,
+    /// The same in the present continuous, such as "Adding unit tests".
+    pub active_form: Option<String>,
+}
+
+/// What [`TodoAdd`] returns.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TodoAdded {
+    /// Number of the new task.
+    pub id: u64,
+    /// Every task, in order.
+    pub todos: Vec<Todo>,
+    /// How many there are.
+    pub count: usize,
+}
+
+impl Operation for TodoAdd {
+    type Output = TodoAdded;
+    const TRAITS: Traits = Traits::SESSION;
+    const RULE: &'static str = "TodoWrite";
+
+    fn need(&self, _: &CallContext) -> Result<Need> {
+        Ok(harmless())
+    }
+
+    fn run(self, cx: &CallContext) -> Result<TodoAdded, Stop> {
+        let id = cx.session.read(fresh_id);
+        let todo = Todo { id, content: self.content, status: self.status, active_form: self.active_form };
+        let Todos { todos, count } = change(cx, |state| {
+            state.todos.push(todo);
+            Ok(())
+        })?;
+        Ok(TodoAdded { id, todos, count })
+    }
+}
+
+/// Lists the tasks.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+pub struct TodoList {
+    /// Only tasks of this status.
+    pub status: Option<Status>,
+}
+
+impl Operation for TodoList {
+    type Output = Todos;
+    const TRAITS: Traits = Traits { read_only: true, idempotent: true, ..Traits::SESSION };
+    const RULE: &'static str = "TodoWrite";
+
+    fn need(&self, _: &CallContext) -> Result<Need> {
+        Ok(harmless())
+    }
+
+    fn run(self, cx: &CallContext) -> Result<Todos, Stop> {
+        let all = cx.session.read(Todos::of);
+        let wanted = |todo: &Todo| self.status.is_none_or(|status| todo.status == status);
+        let todos: Vec<Todo> = all.todos.into_iter().filter(wanted).collect();
+        Ok(Todos { count: todos.len(), todos })
+    }
+}
+
+/// Changes or removes a task.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct TodoUpdate {
+    /// Number of the task.
+    #[schemars(range(min = 1))]
+    pub id: u64,
+    /// New status. At most one task of the list can be in progress.
+    pub status: Option<Status>,
+    /// New instruction.
+    pub content: Option<String>,
+    /// New present continuous form.
+    pub active_form: Option<String>,
+    /// Removes the task from the list.
+    #[serde(default)]
+    pub remove: bool,
+}
+
+impl Operation for TodoUpdate {
+    type Output = Todos;
+    const TRAITS: Traits = Traits { idempotent: true, ..Traits::SESSION };
+    const RULE: &'static str = "TodoWrite";
+
+    fn need(&self, _: &CallContext) -> Result<Need> {
+        Ok(harmless())
+    }
+
+    fn run(self, cx: &CallContext) -> Result<Todos, Stop> {
+        change(cx, |state| self.apply(state))
+    }
+}
+
+impl TodoUpdate {
+    fn apply(self, state: &mut SessionState) -> Result<()> {
+        let known: Vec<String> = state.todos.iter().map(|todo| todo.id.to_string()).collect();
+        let Some(at) = state.todos.iter().position(|todo| todo.id == self.id) else {
+            let known = if known.is_empty() {
+                "the list is empty".to_owned()
+            } else {
+                format!("there are: {}", known.join(", "))
+            };
+            return Err(ToolError::new(
+                Reason::InvalidArgument,
+                format!("no task has the id {}; {known}", self.id),
+            ));
+        };
+        if self.remove {
+            state.todos.remove(at);
+            return Ok(());
+        }
+        if self.status.is_none() && self.content.is_none() && self.active_form.is_none() {
+            let message = "nothing to change: give a status, content or active_form, or remove";
+            return Err(ToolError::new(Reason::InvalidArgument, message));
+        }
+        let todo = &mut state.todos[at];
+        todo.status = self.status.unwrap_or(todo.status);
+        todo.content = self.content.unwrap_or_else(|| std::mem::take(&mut todo.content));
+        todo.active_form = self.active_form.or_else(|| todo.active_form.take());
+        Ok(())
+    }
+}
+
+/// A task of a list that replaces the whole one.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct NewTodo {
+    /// What is to be done, as an instruction, such as "Add unit tests".
+    pub content: String,
+    /// How far it is. At most one task can be in progress.
+    #[serde(default)]
+    pub status: Status,
+    /// The same in the present continuous, such as "Adding unit tests".
+    pub active_form: Option<String>,
+}
+
+/// Replaces the whole list.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct TodoReplace {
+    /// Every task, in order; what is not in it is gone.
+    pub todos: Vec<NewTodo>,
+}
+
+impl Operation for TodoReplace {
+    type Output = Todos;
+    const TRAITS: Traits = Traits { idempotent: true, ..Traits::SESSION };
+    const RULE: &'static str = "TodoWrite";
+
+    fn need(&self, _: &CallContext) -> Result<Need> {
+        Ok(harmless())
+    }
+
+    fn run(self, cx: &CallContext) -> Result<Todos, Stop> {
+        change(cx, |state| {
+            let number = |(at, new): (usize, NewTodo)| Todo {
+                id: at as u64 + 1,
+                content: new.content,
+                status: new.status,
+                active_form: new.active_form,
+            };
+            state.todos = self.todos.into_iter().enumerate().map(number).collect();
+            Ok(())
+        })
+    }
+}

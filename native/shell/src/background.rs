@@ -1,0 +1,102 @@
+//! Starting, watching and ending commands in the background.
+
+use super::capture::Capture;
+use super::command::Command;
+use super::registry::{PATIENCE, Registry};
+use super::starts::Starts;
+use super::{not_started, random_name, spec};
+use beamai_tool::CallContext;
+use beamai_base::{Reason, Result, ToolError, panics};
+use beamai_port_tools::shell::{BackgroundOutput, Printed, Shell, ShellOutput};
+use beamai_process::{Child, Launcher, Terms, Wake, collect};
+use beamai_isolation::Isolation;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Starts the command and leaves it running.
+pub fn start(shell: Shell, cx: &CallContext) -> Result<ShellOutput> {
+    let session = cx.session_id.as_deref().ok_or_else(without_session)?;
+    let id = format!("bg_{}", random_name()?);
+    let command = Arc::new(Command::new(id.clone(), Capture::new(cx, shell.strip_ansi)));
+    let registry = Registry::shared();
+    registry.add(session, &command)?;
+    match launch(shell, cx, &command) {
+        Ok(isolation) => Ok(started(id, isolation)),
+        Err(error) => {
+            registry.remove(session, &id);
+            command.give_up(error.message.clone());
+            Err(error)
+        }
+    }
+}
+
+fn launch(shell: Shell, cx: &CallContext, command: &Arc<Command>) -> Result<Option<Isolation>> {
+    let starts = Starts::of(cx, command.cancel.clone(), true);
+    let spec = spec(&shell, cx, starts.as_ref())?;
+    // Only a timeout of its own counts: the host's is that of the call.
+    let deadline = shell.timeout.map(|ms| Instant::now() + Duration::from_millis(ms));
+    let wake = Wake::on(&command.cancel).map_err(not_started)?;
+    let child = Launcher::shared().spawn(&spec).map_err(not_started)?;
+    let isolation = child.isolation.reported(cx.sandbox.report);
+    let input = shell.stdin.unwrap_or_default();
+    command.judged_by(starts);
+    let command = Arc::clone(command);
+    let watch = move || watch(&command, child, &input, deadline, wake);
+    // Without a thread the child is dropped, and killed by that.
+    match std::thread::Builder::new().name("beamai-background".to_owned()).spawn(watch) {
+        Ok(_) => Ok(isolation),
+        Err(error) => {
+            let message =
+                format!("the command was not run: there is no thread for it ({error}); try again later");
+            Err(ToolError::new(Reason::Busy, message))
+        }
+    }
+}
+
+fn watch(command: &Command, child: Child, input: &str, deadline: Option<Instant>, wake: Wake) {
+    let terms = Terms { input: input.as_bytes(), deadline, pause: None, wake, listener: None };
+    match panics::caught(|| collect(child, &terms, &mut command.sink())) {
+        Ok(collected) => command.finish(collected),
+        // The child was dropped, and killed by that.
+        Err(panic) => command.give_up(format!("the command was lost: {panic}; this is a defect of the tool")),
+    }
+}
+
+fn started(id: String, isolation: Option<Isolation>) -> ShellOutput {
+    ShellOutput {
+        planted: Vec::new(),
+        id: Some(id),
+        exit_code: None,
+        signal: None,
+        printed: Printed::default(),
+        killed: None,
+        refused: Vec::new(),
+        duration_ms: 0,
+        isolation,
+    }
+}
+
+fn without_session() -> ToolError {
+    let message = "the command was not run: in the background it would end with its session, and this call belongs to \
+                   none, so it would end at once; run it in the foreground";
+    ToolError::new(Reason::InvalidArgument, message).with("argument", "run_in_background")
+}
+
+/// How far a command is, and its output since the last time.
+pub fn poll(id: &str, cx: &CallContext) -> Result<BackgroundOutput> {
+    Ok(Registry::shared().find(cx.session_id.as_deref(), id)?.poll())
+}
+
+/// Kills a command and tells how it ended. One that has ended already is as it was.
+pub fn kill(id: &str, cx: &CallContext) -> Result<BackgroundOutput> {
+    let command = Registry::shared().find(cx.session_id.as_deref(), id)?;
+    command.cancel.cancel();
+    let patience = Instant::now() + PATIENCE;
+    match command.wait(cx.deadline.map_or(patience, |deadline| deadline.min(patience))) {
+        true => Ok(command.poll()),
+        false => {
+            let message = format!("{id} is being killed and has not ended yet; look again with shell_output");
+            Err(ToolError::new(Reason::Timeout, message))
+        }
+    }
+}

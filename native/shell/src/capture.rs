@@ -1,0 +1,74 @@
+//! A command's output on its way into answers.
+
+use super::ansi::Stripper;
+use super::keeper::Keeper;
+use super::spool::Spool;
+use super::text::Text;
+use beamai_tool::CallContext;
+use beamai_port_tools::shell::Printed;
+use beamai_process::{Sink, Source};
+use std::borrow::Cow;
+
+/// Takes the output of a command: what answers have room for, and a file for all of it where they have not.
+#[derive(Debug)]
+pub(super) struct Capture {
+    stdout: Channel,
+    stderr: Channel,
+    spool: Spool,
+    /// Most bytes of a stream in an answer.
+    cap: usize,
+}
+
+#[derive(Debug)]
+struct Channel {
+    stripper: Option<Stripper>,
+    keeper: Keeper,
+    /// Bytes since the start.
+    total: u64,
+}
+
+impl Capture {
+    /// For a command of this call; `strip` removes escape sequences before anything else sees them.
+    pub(super) fn new(cx: &CallContext, strip: bool) -> Self {
+        let cap = cx.limits.output_bytes;
+        let channel =
+            || Channel { stripper: strip.then(Stripper::default), keeper: Keeper::new(cap), total: 0 };
+        let spool = Spool::new(&cx.workspace, cx.limits.output_file_bytes);
+        Self { stdout: channel(), stderr: channel(), spool, cap }
+    }
+
+    /// Takes out what has come since the last time. `goes_on` says that more may come.
+    pub(super) fn take_out(&mut self, goes_on: bool) -> Printed {
+        let stdout = Text::of(self.stdout.keeper.take(goes_on));
+        let stderr = Text::of(self.stderr.keeper.take(goes_on));
+        Printed {
+            truncated: stdout.total.is_some() || stderr.total.is_some(),
+            stdout: stdout.text,
+            stderr: stderr.text,
+            stdout_base64: stdout.base64,
+            stderr_base64: stderr.base64,
+            stdout_bytes: stdout.total,
+            stderr_bytes: stderr.total,
+            output_file: self.spool.path(),
+            output_file_lacks: self.spool.lacks(),
+        }
+    }
+
+    /// Nothing more will come.
+    pub(super) fn close(&mut self) {
+        self.spool.close();
+    }
+}
+
+impl Sink for Capture {
+    fn take(&mut self, source: Source, bytes: &[u8]) {
+        let channel = match source {
+            Source::Stdout => &mut self.stdout,
+            Source::Stderr => &mut self.stderr,
+        };
+        let bytes = channel.stripper.as_mut().map_or(Cow::Borrowed(bytes), |stripper| stripper.strip(bytes));
+        channel.keeper.push(&bytes);
+        channel.total += bytes.len() as u64;
+        self.spool.take(&bytes, channel.total > self.cap as u64);
+    }
+}

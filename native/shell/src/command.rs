@@ -1,0 +1,171 @@
+//! One command in the background.
+
+use super::capture::Capture;
+use super::starts::Starts;
+use super::{NOT_KILLED, cause_message, code, is_reason, lost_message, milliseconds, not_started, signal};
+use beamai_base::CancelToken;
+use beamai_port_tools::shell::{BackgroundOutput, Status};
+use beamai_process::{Collected, End, Report, Sink, Source};
+use beamai_isolation::Planted;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A command in the background, from before its start until its session forgets it.
+#[derive(Debug)]
+pub(super) struct Command {
+    pub(super) id: String,
+    /// Kills it.
+    pub(super) cancel: CancelToken,
+    started: Instant,
+    capture: Mutex<Capture>,
+    last: Mutex<Option<Last>>,
+    starts: Mutex<Option<Arc<Starts>>>,
+    ended: Condvar,
+}
+
+/// What is known of a command that has ended.
+#[derive(Debug, Clone)]
+struct Last {
+    status: Status,
+    exit_code: Option<i32>,
+    signal: Option<String>,
+    killed: Option<u32>,
+    error: Option<String>,
+    planted: Vec<Planted>,
+    duration: Duration,
+}
+
+impl Command {
+    pub(super) fn new(id: String, capture: Capture) -> Self {
+        Self {
+            id,
+            cancel: CancelToken::new(),
+            started: Instant::now(),
+            capture: Mutex::new(capture),
+            last: Mutex::default(),
+            starts: Mutex::default(),
+            ended: Condvar::new(),
+        }
+    }
+
+    /// What it starts is judged here.
+    pub(super) fn judged_by(&self, starts: Option<Arc<Starts>>) {
+        *lock(&self.starts) = starts;
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        lock(&self.last).is_none()
+    }
+
+    /// Where its output goes.
+    pub(super) fn sink(&self) -> impl Sink {
+        struct Shared<'c>(&'c Mutex<Capture>);
+        impl Sink for Shared<'_> {
+            fn take(&mut self, source: Source, bytes: &[u8]) {
+                lock(self.0).take(source, bytes);
+            }
+        }
+        Shared(&self.capture)
+    }
+
+    /// Notes that it has ended.
+    pub(super) fn finish(&self, collected: Collected) {
+        let last = Last::of(collected, self.started.elapsed());
+        let starts = lock(&self.starts).clone();
+        starts.iter().for_each(|starts| starts.end());
+        self.end(match starts.and_then(|starts| starts.stopped()) {
+            Some(error) => Last { status: Status::Failed, error: Some(error.message), ..last },
+            None => last,
+        });
+    }
+
+    /// Notes that it was not started, or is lost.
+    pub(super) fn give_up(&self, why: String) {
+        self.end(Last { status: Status::Failed, error: Some(why), ..Last::running(self.started.elapsed()) });
+    }
+
+    fn end(&self, last: Last) {
+        lock(&self.capture).close();
+        *lock(&self.last) = Some(last);
+        self.ended.notify_all();
+        // Lets go of what would have killed it.
+        self.cancel.cancel();
+    }
+
+    /// Waits for its end, until `deadline` at most; `false` when it has not come by then.
+    pub(super) fn wait(&self, deadline: Instant) -> bool {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let waited = self.ended.wait_timeout_while(lock(&self.last), left, |last| last.is_none());
+        waited.unwrap_or_else(PoisonError::into_inner).0.is_some()
+    }
+
+    /// How far it is, and its output since the last time.
+    pub(super) fn poll(&self) -> BackgroundOutput {
+        // First this: once it has ended, all of its output is there.
+        let last = lock(&self.last).clone();
+        let printed = lock(&self.capture).take_out(last.is_none());
+        let last = last.unwrap_or_else(|| Last::running(self.started.elapsed()));
+        BackgroundOutput {
+            planted: last.planted,
+            id: self.id.clone(),
+            status: last.status,
+            exit_code: last.exit_code,
+            signal: last.signal,
+            printed,
+            killed: last.killed,
+            refused: lock(&self.starts).as_ref().map(|starts| starts.refused()).unwrap_or_default(),
+            error: last.error,
+            duration_ms: milliseconds(last.duration),
+        }
+    }
+}
+
+impl Last {
+    fn running(duration: Duration) -> Self {
+        let (exit_code, signal, killed, error) = (None, None, None, None);
+        Self { status: Status::Running, exit_code, signal, killed, error, planted: Vec::new(), duration }
+    }
+
+    fn of(Collected { end, report, planted }: Collected, duration: Duration) -> Self {
+        let blank = Self { planted, ..Self::running(duration) };
+        let forced = match end {
+            End::Itself => Status::Failed,
+            End::TimedOut => Status::TimedOut,
+            End::Cancelled => Status::Killed,
+        };
+        match report {
+            Ok(Report::Ended { killed, cause: Some(cause), .. })
+                if end == End::Itself && is_reason(&cause, Some(killed)) =>
+            {
+                Self {
+                    status: Status::Failed,
+                    killed: Some(killed),
+                    error: Some(cause_message(&cause)),
+                    ..blank
+                }
+            }
+            // Where nothing was left to kill, it was faster than the order to.
+            Ok(Report::Ended { exit, killed, .. }) if end == End::Itself || killed == 0 => Self {
+                status: Status::Exited,
+                exit_code: code(exit),
+                signal: signal(exit),
+                killed: Some(killed).filter(|killed| *killed > 0),
+                ..blank
+            },
+            Ok(Report::Ended { exit, killed, .. }) => {
+                Self { status: forced, exit_code: code(exit), killed: Some(killed), ..blank }
+            }
+            Ok(Report::NotStarted(failure)) => {
+                Self { status: Status::Failed, error: Some(not_started(failure).message), ..blank }
+            }
+            Err(errno) if end == End::Itself => {
+                Self { status: Status::Failed, error: Some(lost_message(errno)), ..blank }
+            }
+            Err(_) => Self { status: forced, error: Some(NOT_KILLED.to_owned()), ..blank },
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,327 @@
+//! Running a command under a reaper.
+
+mod ansi;
+mod background;
+mod capture;
+mod command;
+mod keeper;
+mod registry;
+mod shortcut;
+mod spool;
+mod starts;
+mod text;
+
+pub use registry::{Ending, end_session};
+pub use starts::StartAnswer;
+
+use beamai_port_tools::shell::{Printed, RefusedStart, Shell, ShellKill, ShellOutput, ShellPoll};
+use beamai_base::{CancelToken, Reason, Result, ToolError};
+use beamai_tool::{CallContext, Pace, Services, Work, host_act};
+use beamai_process::{Cause, Collected, End, Excess, Exit, Launcher, Listener, Report, Spec, Stdin, Terms, Wake, collect, signal_name};
+use beamai_sandbox::{Confinement, Failure, environment};
+use beamai_isolation::{Coverage, Isolation, StartJudge};
+use capture::Capture;
+use rustix::fs::Access;
+use rustix::io::Errno;
+use rustix::rand::{GetRandomFlags, getrandom};
+use serde_json::{Value, json};
+use shortcut::shortcut;
+use starts::{Judge, Starts};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Milliseconds that a command may run when nobody says otherwise.
+const DEFAULT_TIMEOUT: u64 = 120_000;
+const NOT_KILLED: &str =
+    "some of its processes may still be there: they could not be killed within 10 seconds";
+/// Where bash is looked for first; then in the absolute directories of the host's PATH.
+const USUAL_PLACES: [&str; 3] = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"];
+
+/// Adds the work of the shell tools, and what a host asks for beside it.
+#[must_use]
+pub fn serve(services: Services) -> Services {
+    services
+        .with(Work(|shell: Shell, cx: &CallContext| match shell.run_in_background {
+            true => Ok(background::start(shell, cx)?),
+            false => Ok(run(&shell, cx)?),
+        }))
+        .with(Work(|call: ShellPoll, cx: &CallContext| Ok(background::poll(&call.id, cx)?)))
+        .with(Work(|call: ShellKill, cx: &CallContext| Ok(background::kill(&call.id, cx)?)))
+        .with_host_acts(vec![host_act("start_answer", Pace::Instant, |act: StartAnswer, cx| act.run(cx))])
+}
+
+/// Runs the command to its end.
+fn run(shell: &Shell, cx: &CallContext) -> Result<ShellOutput> {
+    let started = Instant::now();
+    let stop = CancelToken::new();
+    let starts = Starts::of(cx, stop.clone(), false);
+    let spec = spec(shell, cx, starts.as_ref())?;
+    cx.cancel.on_cancel({
+        let stop = stop.clone();
+        move || stop.cancel()
+    });
+    let tell = |time: Duration, output: u64| cx.report(progress(time, output));
+    let terms = Terms {
+        input: shell.stdin.as_deref().unwrap_or_default().as_bytes(),
+        deadline: Some(deadline(shell, cx, started)),
+        pause: starts.as_ref().map(|starts| Arc::clone(&starts.pause)),
+        wake: Wake::on(&stop).map_err(not_started)?,
+        listener: cx.progress.is_some().then_some(Listener(&tell)),
+    };
+    let child = Launcher::shared().spawn(&spec).map_err(not_started)?;
+    let isolation = child.isolation.reported(cx.sandbox.report);
+    let mut capture = Capture::new(cx, shell.strip_ansi);
+    let collected = collect(child, &terms, &mut capture);
+    let printed = capture.take_out(false);
+    let Some(starts) = starts else {
+        return answer(collected, printed, isolation, vec![], started.elapsed());
+    };
+    starts.end();
+    let ended = answer(collected, printed, isolation, starts.refused(), started.elapsed());
+    match starts.stopped() {
+        Some(stopped) if !cx.cancel.is_cancelled() => Err(with_details_of(stopped, ended)),
+        _ => ended,
+    }
+}
+
+/// The error of a command that ended for a start, with what is known of its end.
+fn with_details_of(mut stopped: ToolError, ended: Result<ShellOutput>) -> ToolError {
+    match ended {
+        Ok(output) => with_output(stopped, &output),
+        Err(error) => {
+            let own = std::mem::take(&mut stopped.details);
+            stopped.details = error.details;
+            stopped.details.extend(*own);
+            stopped
+        }
+    }
+}
+
+/// How far a command is, by the seconds that it has run.
+fn progress(time: Duration, output: u64) -> Value {
+    let message = format!("running for {} s, {output} bytes of output", time.as_secs());
+    json!({"progress": time.as_secs_f64(), "message": message, "output_bytes": output})
+}
+
+fn spec(shell: &Shell, cx: &CallContext, starts: Option<&Arc<Starts>>) -> Result<Spec> {
+    let own = shell.variables()?.into_iter().map(|(name, value)| (name.into(), value.into()));
+    let environment = environment(cx.workspace.temp_path(), &cx.sandbox, own);
+    let shortcut = shortcut(shell, &environment, cx);
+    // A command that begins like an option would be taken for one.
+    let end_of_options = shell.command.starts_with(['-', '+']).then_some("--");
+    let words =
+        ["--noprofile", "--norc", "-c"].into_iter().chain(end_of_options).chain([shell.command.as_str()]);
+    Ok(Spec {
+        program: bash()?,
+        by_path: false,
+        arguments: words.map(OsString::from).collect(),
+        environment,
+        directory: shell.directory(cx)?.open_dir()?,
+        stdin: if shell.stdin.is_some() { Stdin::Pipe } else { Stdin::Empty },
+        lingers: shell.run_in_background,
+        shortcut,
+        confinement: confinement(cx)?,
+        judge: starts.map(|starts| Arc::new(Judge(Arc::clone(starts))) as Arc<dyn StartJudge>),
+        coverage: starts.map_or(Coverage::Everything, |starts| starts.coverage()),
+    })
+}
+
+/// What the programs of a call are confined to.
+fn confinement(cx: &CallContext) -> Result<Arc<Confinement>> {
+    Confinement::of(&cx.workspace, &cx.sandbox, &cx.sealed, cx.starts.as_deref(), &|| cx.check())
+}
+
+fn bash() -> Result<PathBuf> {
+    let usual = USUAL_PLACES.iter().map(PathBuf::from);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let listed = std::env::split_paths(&path).filter(|dir| dir.is_absolute()).map(|dir| dir.join("bash"));
+    let found = usual.chain(listed).find(|file| rustix::fs::access(file, Access::EXEC_OK).is_ok());
+    found.ok_or_else(|| {
+        let message = format!(
+            "there is no bash on this machine: neither at {} nor on the PATH; install it",
+            USUAL_PLACES.join(", ")
+        );
+        ToolError::new(Reason::Io, message)
+    })
+}
+
+/// A timeout of its own governs; without one, the host's does where it is the shorter one.
+fn deadline(shell: &Shell, cx: &CallContext, started: Instant) -> Instant {
+    let own = |ms| started + Duration::from_millis(ms);
+    let default = own(DEFAULT_TIMEOUT);
+    match shell.timeout {
+        Some(ms) => own(ms),
+        None => cx.deadline.map_or(default, |deadline| deadline.min(default)),
+    }
+}
+
+/// 16 hexadecimal digits that nobody can guess.
+fn random_name() -> Result<String> {
+    let mut bytes = [0; 8];
+    match getrandom(&mut bytes, GetRandomFlags::empty()) {
+        Ok(_) => Ok(format!("{:016x}", u64::from_ne_bytes(bytes))),
+        Err(errno) => Err(not_started(Failure {
+            step: "draw a name".to_owned(),
+            errno: errno.raw_os_error(),
+            layer: None,
+            instead: None,
+        })),
+    }
+}
+
+fn answer(
+    collected: Collected,
+    printed: Printed,
+    isolation: Option<Isolation>,
+    refused: Vec<RefusedStart>,
+    duration: Duration,
+) -> Result<ShellOutput> {
+    let (exit, killed, cause) = match &collected.report {
+        Ok(Report::Ended { exit, killed, cause, .. }) => (Some(*exit), Some(*killed), cause.clone()),
+        Ok(Report::NotStarted(failure)) => return Err(not_started(failure.clone())),
+        Err(_) => (None, None, None),
+    };
+    let planted = collected.planted;
+    let output = ShellOutput { refused, planted, ..output(printed, exit, killed, isolation, duration) };
+    if let (End::Itself, Some(cause)) = (collected.end, cause.filter(|cause| is_reason(cause, killed))) {
+        return Err(ended_for(cause, &output));
+    }
+    match (collected.end, collected.report) {
+        // Where nothing was left to kill, it was faster than the order to.
+        (_, Ok(_)) if killed == Some(0) => Ok(ShellOutput { killed: None, ..output }),
+        (End::Itself, Ok(_)) => Ok(output),
+        (End::Itself, Err(errno)) => Err(lost(errno, &output)),
+        (End::TimedOut, _) => Err(ended(Reason::Timeout, &output)),
+        (End::Cancelled, _) => Err(ended(Reason::Cancelled, &output)),
+    }
+}
+
+fn output(
+    printed: Printed,
+    exit: Option<Exit>,
+    killed: Option<u32>,
+    isolation: Option<Isolation>,
+    duration: Duration,
+) -> ShellOutput {
+    ShellOutput {
+        planted: Vec::new(),
+        id: None,
+        exit_code: exit.and_then(code),
+        signal: exit.and_then(signal),
+        printed,
+        killed,
+        refused: Vec::new(),
+        duration_ms: milliseconds(duration),
+        isolation,
+    }
+}
+
+fn code(exit: Exit) -> Option<i32> {
+    if let Exit::Code(code) = exit { Some(code) } else { None }
+}
+
+fn signal(exit: Exit) -> Option<String> {
+    if let Exit::Signal(number) = exit { Some(signal_name(number)) } else { None }
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The error of a command that was ended before its end, with everything that is known of it.
+fn ended(reason: Reason, output: &ShellOutput) -> ToolError {
+    let what = match reason {
+        Reason::Timeout => format!(
+            "the command had not ended after {} ms and was killed; give it a longer timeout or less to do",
+            output.duration_ms
+        ),
+        _ => format!("the command was cancelled after {} ms and killed", output.duration_ms),
+    };
+    let how = match output.killed {
+        Some(count) => were_killed(count),
+        None => NOT_KILLED.to_owned(),
+    };
+    with_output(
+        ToolError::new(reason, format!("{what} ({how}; its output so far is in the details)")),
+        output,
+    )
+}
+
+fn were_killed(count: u32) -> String {
+    if count == 1 { "1 process was killed".to_owned() } else { format!("{count} processes were killed") }
+}
+
+/// Whether a command was ended for it; it may have been faster than its reaper.
+fn is_reason(cause: &Cause, killed: Option<u32>) -> bool {
+    matches!(cause, Cause::Created(_)) || killed.is_some_and(|count| count > 0)
+}
+
+/// The error of a command that its reaper ended.
+fn ended_for(cause: Cause, output: &ShellOutput) -> ToolError {
+    let what = cause_message(&cause);
+    let killed = were_killed(output.killed.unwrap_or(0));
+    let message = format!("{what} ({killed}; the command's output so far is in the details)");
+    let error = |reason| with_output(ToolError::new(reason, message), output);
+    match cause {
+        Cause::Created(path) => error(Reason::AccessDenied).file(&path),
+        Cause::Memory(Excess { taken, limit }) => {
+            error(Reason::OutOfMemory).with("memory", taken).with("memory_limit", limit)
+        }
+    }
+}
+
+fn cause_message(cause: &Cause) -> String {
+    let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
+    match cause {
+        Cause::Memory(Excess { taken, limit }) => format!(
+            "the command's processes had {} MiB of memory together, where {} MiB is the limit, and were killed; do less \
+             at a time, or have the host set the sandbox's memory higher",
+            mebibytes(*taken),
+            mebibytes(*limit)
+        ),
+        Cause::Created(path) => format!(
+            "the command was killed because it created {path}, from which git would take settings and programs to run; \
+             the file was removed"
+        ),
+    }
+}
+
+/// The error of a command whose reaper was killed from outside.
+fn lost(errno: Errno, output: &ShellOutput) -> ToolError {
+    with_output(ToolError::new(Reason::Io, lost_message(errno)), output)
+}
+
+fn lost_message(errno: Errno) -> String {
+    format!(
+        "the command was lost ({errno}): the process that watched over it is gone, perhaps for want of memory; the \
+         command was killed with it and may have done part of its work"
+    )
+}
+
+fn with_output(mut error: ToolError, output: &ShellOutput) -> ToolError {
+    if let Ok(Value::Object(mut fields)) = serde_json::to_value(output) {
+        fields.retain(|name, _| !["exit_code", "signal"].contains(&name.as_str()));
+        fields.insert("killed".to_owned(), output.killed.into());
+        error.details.extend(fields);
+    }
+    error
+}
+
+fn not_started(failure: Failure) -> ToolError {
+    if let Some(error) = failure.not_isolated("the command was not run") {
+        return error;
+    }
+    let errno = Errno::from_raw_os_error(failure.errno);
+    let (reason, advice) = match errno {
+        Errno::TOOBIG | Errno::MSGSIZE => {
+            (Reason::TooLarge, "; command and environment are too large: pass data by stdin or in a file")
+        }
+        Errno::STALE => (Reason::Stale, "; the directory was moved just now: try again"),
+        Errno::ACCESS => (Reason::AccessDenied, "; the operating system does not permit it"),
+        _ if failure.is_shortage() => (Reason::Busy, "; too much is running: try again later"),
+        _ => (Reason::Io, ""),
+    };
+    ToolError::new(reason, format!("the command was not run: {failure}{advice}")).with("errno", failure.errno)
+}

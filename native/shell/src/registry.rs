@@ -1,0 +1,151 @@
+//! The commands in the background, by session.
+
+use super::command::Command;
+use beamai_base::{Reason, Result, ToolError};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Most commands that run at once in a session.
+const MOST_IN_SESSION: usize = 16;
+/// Most commands that run at once in all sessions: each has a thread.
+const MOST: usize = 256;
+/// How many commands that have ended a session remembers.
+const REMEMBERED: usize = 64;
+/// How many sessions that have ended are remembered, for calls of theirs that come late.
+const ENDED: usize = 8192;
+/// The longest that killing may take; see [`collect`](beamai_process::collect).
+pub(super) const PATIENCE: Duration = Duration::from_secs(12);
+
+/// The commands of this program.
+static SHARED: LazyLock<Registry> = LazyLock::new(Registry::default);
+
+/// Commands by session. A command is known to its own session alone.
+#[derive(Debug, Default)]
+pub(super) struct Registry(Mutex<Sessions>);
+
+#[derive(Debug, Default)]
+struct Sessions {
+    commands: HashMap<String, Vec<Arc<Command>>>,
+    ended: VecDeque<String>,
+}
+
+/// The commands of a session that has ended, while they end.
+#[derive(Debug)]
+pub struct Ending(Vec<Arc<Command>>);
+
+impl Ending {
+    /// Waits until they have ended, for some seconds at most.
+    pub fn wait(self) {
+        let deadline = Instant::now() + PATIENCE;
+        self.0.iter().for_each(|command| _ = command.wait(deadline));
+    }
+}
+
+/// Ends a session: its commands are killed, and no other is started in it. Does not wait; `None` where none runs.
+pub fn end_session(id: &str) -> Option<Ending> {
+    let mut commands = Registry::shared().end(id);
+    commands.retain(|command| command.is_running());
+    (!commands.is_empty()).then_some(Ending(commands))
+}
+
+impl Registry {
+    pub(super) fn shared() -> &'static Self {
+        &SHARED
+    }
+
+    /// Adds a command that is about to start.
+    ///
+    /// # Errors
+    /// `busy` when too many run, `bad_state` when the session has ended.
+    pub(super) fn add(&self, session: &str, command: &Arc<Command>) -> Result<()> {
+        let mut sessions = self.lock();
+        if sessions.ended.iter().any(|ended| ended == session) {
+            let message = "the command was not run: its session has ended";
+            return Err(ToolError::new(Reason::BadState, message));
+        }
+        let all = sessions.commands.values().flatten().filter(|command| command.is_running()).count();
+        let own = sessions.commands.entry(session.to_owned()).or_default();
+        let running: Vec<&str> =
+            own.iter().filter(|command| command.is_running()).map(|command| command.id.as_str()).collect();
+        if running.len() >= MOST_IN_SESSION {
+            return Err(too_many(&running));
+        }
+        if all >= MOST {
+            let message =
+                format!("the command was not run: {MOST} run in the background already; try again later");
+            return Err(ToolError::new(Reason::Busy, message));
+        }
+        let ended = own.len() - running.len();
+        forget(own, (ended + 1).saturating_sub(REMEMBERED));
+        own.push(Arc::clone(command));
+        Ok(())
+    }
+
+    /// Takes back a command that could not be started.
+    pub(super) fn remove(&self, session: &str, id: &str) {
+        if let Some(own) = self.lock().commands.get_mut(session) {
+            own.retain(|command| command.id != id);
+        }
+    }
+
+    /// A command of a session.
+    ///
+    /// # Errors
+    /// `no_such_command` with those that the session has.
+    pub(super) fn find(&self, session: Option<&str>, id: &str) -> Result<Arc<Command>> {
+        let sessions = self.lock();
+        let own = session.and_then(|session| sessions.commands.get(session)).map_or(&[][..], Vec::as_slice);
+        match own.iter().find(|command| command.id == id) {
+            Some(command) => Ok(Arc::clone(command)),
+            None => Err(unknown(id, own.iter().map(|command| command.id.as_str()).collect())),
+        }
+    }
+
+    fn end(&self, session: &str) -> Vec<Arc<Command>> {
+        let mut sessions = self.lock();
+        let own = sessions.commands.remove(session).unwrap_or_default();
+        if sessions.ended.len() >= ENDED {
+            sessions.ended.pop_front();
+        }
+        sessions.ended.push_back(session.to_owned());
+        drop(sessions);
+        own.iter().for_each(|command| command.cancel.cancel());
+        own
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Sessions> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Drops the `count` oldest that have ended.
+fn forget(commands: &mut Vec<Arc<Command>>, mut count: usize) {
+    commands.retain(|command| {
+        let stays = count == 0 || command.is_running();
+        count -= usize::from(!stays);
+        stays
+    });
+}
+
+fn too_many(running: &[&str]) -> ToolError {
+    let message = format!(
+        "the command was not run: {} of this session run in the background already ({}); end one with shell_kill, \
+         or wait until one has ended",
+        running.len(),
+        running.join(", ")
+    );
+    ToolError::new(Reason::Busy, message).with("running", running.to_vec())
+}
+
+fn unknown(id: &str, known: Vec<&str>) -> ToolError {
+    let there_are = match known.as_slice() {
+        [] => "the session has none".to_owned(),
+        known => format!("the session has {}", known.join(", ")),
+    };
+    let message = format!(
+        "there is no background command {id:?} in this session; {there_are}. Commands are known to the session that \
+         started them, end with it and with the port program, and those that ended long ago are forgotten"
+    );
+    ToolError::new(Reason::NoSuchCommand, message).with("nearest", known)
+}

@@ -1,0 +1,338 @@
+//! Judging what a running command starts, and asking about it.
+//!
+//! A start that somebody has to decide waits: the question goes out with the call's progress, and the answer comes as a call
+//! of its own, as that of an MCP server's question does. Where nobody can be asked, the command ends there.
+
+use beamai_policy::starts::{shown, shown_starter};
+use beamai_base::{CancelToken, Reason, ToolError};
+use beamai_tool::{CallContext, Progress};
+use beamai_port_tools::shell::output::RefusedStart;
+use beamai_policy::{StartRules, StartVerdict};
+use beamai_isolation::{Coverage, Decision, HeldStart, Start, StartJudge};
+use beamai_process::Pause;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Most refused starts that a result lists.
+const MOST_REFUSED: usize = 20;
+/// Most starts that an error names as those that have happened.
+const MOST_NAMED: usize = 20;
+/// Most questions of one command that are open at a time; a start beyond them is refused.
+const MOST_OPEN: usize = 16;
+/// Most arguments that a question shows, and most bytes of each.
+const MOST_ARGUMENTS: usize = 64;
+const LONGEST_ARGUMENT: usize = 1_000;
+
+/// The judge of one command's starts.
+pub(super) struct Starts {
+    rules: Arc<StartRules>,
+    /// Where questions go; without it nobody can be asked.
+    asker: Option<Progress>,
+    /// Ends the command.
+    stop: CancelToken,
+    /// Time in which somebody is asked.
+    pub(super) pause: Arc<Pause>,
+    noted: Mutex<Noted>,
+}
+
+#[derive(Default)]
+struct Noted {
+    /// What the command's shell has started.
+    ran: Vec<String>,
+    refused: Vec<RefusedStart>,
+    /// What it ended for.
+    stopped: Option<Stopped>,
+    /// Starts that wait for its end.
+    waiting: Vec<Box<dyn HeldStart>>,
+    /// Questions that are open.
+    open: Vec<String>,
+    has_ended: bool,
+}
+
+/// The start for which a command ended.
+#[derive(Clone)]
+struct Stopped {
+    command: String,
+    by: String,
+    rule: Option<String>,
+    why: Option<String>,
+    wanted: Vec<String>,
+}
+
+/// A question that waits for its answer.
+struct Asked {
+    starts: Arc<Starts>,
+    start: Start,
+    held: Box<dyn HeldStart>,
+}
+
+/// What a person said of a start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Decided {
+    /// It goes on, with all that it starts.
+    Allow,
+    /// It fails.
+    Deny,
+}
+
+/// The answer to the question about a start.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StartAnswer {
+    start: String,
+    decision: Decided,
+    /// Why it was refused.
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+static ASKED: Mutex<Option<HashMap<String, Asked>>> = Mutex::new(None);
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl StartAnswer {
+    /// Whether the start still waited for it.
+    ///
+    /// # Errors
+    /// None.
+    pub fn run(self, _: &CallContext) -> beamai_base::Result<Value> {
+        let asked = lock(&ASKED).as_mut().and_then(|asked| asked.remove(&self.start));
+        let is_taken = asked.is_some();
+        if let Some(asked) = asked {
+            asked.answered(&self.start, self.decision, self.reason);
+        }
+        Ok(json!({"taken": is_taken}))
+    }
+}
+
+impl Asked {
+    fn answered(self, id: &str, decision: Decided, reason: Option<String>) {
+        let Self { starts, start, held } = self;
+        starts.closed(id);
+        match decision {
+            Decided::Allow => held.start(Coverage::Everything),
+            Decided::Deny => {
+                starts.note_refused(&start, None, reason);
+                held.refuse();
+            }
+        }
+    }
+}
+
+impl Starts {
+    /// The judge of a call's command; `None` where nothing it starts has to be decided.
+    pub(super) fn of(cx: &CallContext, stop: CancelToken, in_background: bool) -> Option<Arc<Self>> {
+        let rules = cx.starts.as_ref()?;
+        // A command in the background outlives its call, and with it whoever could be asked.
+        let asker = cx.progress.clone().filter(|_| cx.asks_starts && !in_background);
+        let (rules, pause) = (Arc::clone(rules), Arc::default());
+        Some(Arc::new(Self { rules, asker, stop, pause, noted: Mutex::default() }))
+    }
+
+    /// What the command itself covers.
+    pub(super) fn coverage(&self) -> Coverage {
+        self.rules.coverage()
+    }
+
+    /// The starts that were refused so far.
+    pub(super) fn refused(&self) -> Vec<RefusedStart> {
+        lock(&self.noted).refused.clone()
+    }
+
+    /// The command has ended: what still waits fails.
+    pub(super) fn end(&self) {
+        let (open, waiting) = {
+            let mut noted = lock(&self.noted);
+            noted.has_ended = true;
+            (std::mem::take(&mut noted.open), std::mem::take(&mut noted.waiting))
+        };
+        drop(waiting);
+        let mut asked = lock(&ASKED);
+        let left: Vec<_> = open.iter().filter_map(|id| asked.as_mut()?.remove(id)).collect();
+        drop(asked);
+        drop(left);
+    }
+
+    /// The error of a command that ended for a start about which nobody could be asked.
+    pub(super) fn stopped(&self) -> Option<ToolError> {
+        let noted = lock(&self.noted);
+        let Stopped { command, by, rule, why, wanted } = noted.stopped.clone()?;
+        let ran = match noted.ran.as_slice() {
+            [] => "nothing had been started before".to_owned(),
+            ran => format!("what had been started before: {}", ran.join("; ")),
+        };
+        let because = match (&rule, why) {
+            (Some(rule), _) => format!("the rule {rule} wants it asked"),
+            (None, Some(why)) => format!("no rule covers it there: {why}"),
+            (None, None) => "no rule covers it".to_owned(),
+        };
+        let message = format!(
+            "the command was ended when {by} was about to start: {command}; {because}, and nobody could be asked. It was \
+             not started; {ran}. To allow it, add the rule {}",
+            wanted.join(", ")
+        );
+        let stopped = json!({"command": command, "by": by});
+        let error = ToolError::new(Reason::NeedsApproval, message)
+            .with("matched_rule", rule)
+            .with("rule", "Bash")
+            .with("command", self.rules.typed())
+            .with("stopped", stopped)
+            .with("started", noted.ran.clone())
+            .with("wanted", wanted);
+        Some(error)
+    }
+
+    fn note_refused(&self, start: &Start, rule: Option<String>, reason: Option<String>) {
+        let refused = RefusedStart {
+            program: start.called.to_string_lossy().into_owned(),
+            command: shown(&start),
+            by: shown_starter(&start),
+            rule,
+            reason,
+        };
+        let mut noted = lock(&self.noted);
+        // A program is looked for in several places.
+        let is_known = |other: &RefusedStart| (&other.command, &other.by) == (&refused.command, &refused.by);
+        if noted.refused.len() < MOST_REFUSED && !noted.refused.iter().any(is_known) {
+            noted.refused.push(refused);
+        }
+    }
+
+    fn note_started(&self, start: &Start) {
+        let mut noted = lock(&self.noted);
+        let shown = shown(&start);
+        if start.starter.coverage == Coverage::Judged
+            && noted.ran.len() < MOST_NAMED
+            && !noted.ran.contains(&shown)
+        {
+            noted.ran.push(shown);
+        }
+    }
+
+    fn closed(&self, id: &str) {
+        lock(&self.noted).open.retain(|open| open != id);
+        self.pause.end();
+    }
+
+    /// Ends the command before a start, which waits until that is done.
+    fn stop(&self, start: &Start, verdict: Verdict, held: Box<dyn HeldStart>) {
+        let Verdict { rule, why, wanted } = verdict;
+        let stopped = Stopped { command: shown(&start), by: shown_starter(&start), rule, why, wanted };
+        {
+            let mut noted = lock(&self.noted);
+            if noted.has_ended {
+                return;
+            }
+            noted.stopped.get_or_insert(stopped);
+            noted.waiting.push(held);
+        }
+        self.stop.cancel();
+    }
+
+    fn ask(self: &Arc<Self>, asker: &Progress, start: Start, verdict: &Verdict, held: Box<dyn HeldStart>) {
+        let id = next_id();
+        {
+            let mut noted = lock(&self.noted);
+            if noted.has_ended || noted.open.len() >= MOST_OPEN {
+                drop(noted);
+                return self.note_refused(&start, None, Some("too many questions were open".to_owned()));
+            }
+            noted.open.push(id.clone());
+        }
+        let request = self.request(&start, verdict);
+        self.pause.begin();
+        let asked = Asked { starts: Arc::clone(self), start, held };
+        lock(&ASKED).get_or_insert_default().insert(id.clone(), asked);
+        asker(json!({"start": id, "request": request}));
+    }
+
+    /// The question that a host puts to a person.
+    fn request(&self, start: &Start, verdict: &Verdict) -> Value {
+        let (shown, by) = (shown(&start), shown_starter(&start));
+        let because = verdict.why.as_ref().map(|why| format!(", because {why}")).unwrap_or_default();
+        json!({
+            "rule": "Bash",
+            "subject": format!("Bash({shown})"),
+            "message": format!("a running command's {by} wants to start: {shown}{because}"),
+            "matched_rule": verdict.rule,
+            "wanted": verdict.wanted,
+            "command": self.rules.typed(),
+            "start": {
+                "program": start.called.to_string_lossy(),
+                "arguments": arguments(&start.arguments),
+                "has_all_arguments": start.has_all_arguments && start.arguments.len() <= MOST_ARGUMENTS,
+                "started_by": by,
+            },
+        })
+    }
+}
+
+impl std::fmt::Debug for Starts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Starts").field(&self.rules).finish()
+    }
+}
+
+/// Why a start is asked about.
+struct Verdict {
+    rule: Option<String>,
+    why: Option<String>,
+    wanted: Vec<String>,
+}
+
+fn next_id() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    format!("start_{}", NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+fn arguments(given: &[OsString]) -> Vec<String> {
+    let text = |text: &OsString| {
+        let text = text.to_string_lossy();
+        text[..text.floor_char_boundary(LONGEST_ARGUMENT)].to_owned()
+    };
+    given.iter().skip(1).take(MOST_ARGUMENTS).map(text).collect()
+}
+
+/// What the Linux kernel's side of the guard talks to.
+pub(super) struct Judge(pub(super) Arc<Starts>);
+
+impl StartJudge for Judge {
+    fn decide(&self, start: &Start) -> Decision {
+        let Self(starts) = self;
+        match starts.rules.judge(start) {
+            StartVerdict::Start(coverage) => {
+                starts.note_started(start);
+                Decision::Start(coverage)
+            }
+            StartVerdict::Refuse(rule) => {
+                starts.note_refused(start, rule, None);
+                Decision::Refuse
+            }
+            StartVerdict::Ask { .. } => Decision::Hold,
+        }
+    }
+
+    fn hold(&self, start: Start, held: Box<dyn HeldStart>) {
+        let Self(starts) = self;
+        match (starts.rules.judge(&start), &starts.asker) {
+            (StartVerdict::Ask { rule, why, wanted }, Some(asker)) => {
+                starts.ask(asker, start, &Verdict { rule, why, wanted }, held);
+            }
+            (StartVerdict::Ask { rule, why, wanted }, None) => {
+                starts.stop(&start, Verdict { rule, why, wanted }, held);
+            }
+            (StartVerdict::Start(coverage), _) => held.start(coverage),
+            (StartVerdict::Refuse(rule), _) => {
+                starts.note_refused(&start, rule, None);
+                held.refuse();
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! A directory tree made for one test, and calls on it.
+
+use beamai_tool::{CallContext, Stop, Tool};
+use beamai_base::ToolError;
+use beamai_workspace::Workspace;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+pub struct TestEnv {
+    pub dir: tempfile::TempDir,
+    pub cx: CallContext,
+}
+
+impl TestEnv {
+    /// An empty workspace.
+    pub fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let cx = CallContext::new(Workspace::open(dir.path()).unwrap());
+        Self { dir, cx }
+    }
+
+    /// A workspace with these files; directories on the way are made.
+    pub fn with(files: &[(&str, &str)]) -> Self {
+        let env = Self::new();
+        files.iter().for_each(|(path, content)| env.file(path, content));
+        env
+    }
+
+    pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
+        self.dir.path().join(path)
+    }
+
+    pub fn file(&self, path: impl AsRef<Path>, content: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+
+    pub fn link(&self, target: impl AsRef<Path>, path: &str) {
+        std::os::unix::fs::symlink(target, self.path(path)).unwrap();
+    }
+
+    pub fn fifo(&self, path: &str) {
+        let mode = rustix::fs::Mode::from_raw_mode(0o644);
+        let kind = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, self.path(path), kind, mode, 0).unwrap();
+    }
+
+    /// Calls a tool.
+    pub fn try_call(&self, tool: &dyn Tool, args: Value) -> Result<Value, ToolError> {
+        let Value::Object(args) = args else { panic!("arguments are an object") };
+        tool.execute(args, &self.cx).map_err(|stop| match stop {
+            Stop::Failed(error) => error,
+            Stop::Defer | Stop::Question(_) | Stop::Delegate(_) | Stop::Consult(_) => {
+                panic!("a search neither moves nor asks")
+            }
+        })
+    }
+
+    /// Calls a tool that must succeed.
+    pub fn call(&self, tool: &dyn Tool, args: Value) -> Value {
+        self.try_call(tool, args).unwrap()
+    }
+}
+
+/// Encodings: the label, a beginning that makes the text certain to be detected, and letters that it holds.
+pub const ENCODINGS: [(&str, &str, &str); 9] = [
+    ("utf-8", "", "aä漢😀\\+- @"),
+    ("utf-8", "\u{FEFF}", "aä漢\\"),
+    ("utf-16le", "\u{FEFF}", "aä漢😀\u{A0A}\u{D00}"),
+    ("utf-16be", "\u{FEFF}", "aä漢😀\u{A0A}\u{A00}"),
+    ("windows-1252", "un été à la plage, où les élèves français rêvent déjà de Noël\n", "aéàü\\"),
+    ("gbk", "中华人民共和国的首都是北京，这是一个中文文件，内容是文字。\n", "a中文汉字啊\\"),
+    ("shift_jis", "これは日本語のテキストです。漢字とカタカナもあります。\n", "aソ表能あア\\"),
+    ("big5", "這是一個繁體中文的文件，內容是文字，台灣的首都是台北。\n", "a功許蓋文字\\"),
+    ("euc-kr", "이것은 한국어로 쓰여진 문서입니다. 내용은 글자입니다.\n", "a한국어가나\\"),
+];

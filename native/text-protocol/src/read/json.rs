@@ -1,0 +1,137 @@
+//! JSON between tags.
+
+use crate::call::{Call, Format};
+use memchr::memchr3;
+use serde_json::{Map, Value};
+
+pub use super::mend::mend;
+
+/// Deepest nesting that is read: reading recurses, and the stack may be a scheduler's.
+const MAX_DEPTH: usize = 64;
+
+/// How far JSON reaches.
+pub enum Extent {
+    /// The value is whole.
+    Whole,
+    /// It can be no JSON, for this reason.
+    Wrong(&'static str),
+}
+
+/// Follows a JSON object from `at`, with its depth and whether a string is open, to its end. `None` when more of it
+/// has to come. It does not check everything, but strings it knows for sure: none reaches over a line break, and
+/// outside them there is neither a backslash nor a tag.
+pub fn extent(
+    buf: &[u8],
+    at: &mut usize,
+    depth: &mut usize,
+    in_string: &mut bool,
+) -> Option<Extent> {
+    loop {
+        let outcome = match *in_string {
+            true => string(buf, at, in_string),
+            false => outside(buf, at, depth, in_string),
+        };
+        match outcome {
+            Progress::More => return None,
+            Progress::On => {}
+            Progress::Done(extent) => return Some(extent),
+        }
+    }
+}
+
+enum Progress {
+    On,
+    More,
+    Done(Extent),
+}
+
+fn string(buf: &[u8], at: &mut usize, in_string: &mut bool) -> Progress {
+    loop {
+        let Some(len) = memchr3(b'"', b'\\', b'\n', &buf[*at..]) else {
+            *at = buf.len();
+            return Progress::More;
+        };
+        *at += len;
+        match buf[*at] {
+            b'"' => {
+                *at += 1;
+                *in_string = false;
+                return Progress::On;
+            }
+            b'\n' => return Progress::Done(Extent::Wrong("a line break inside a string; write it as \\n")),
+            _ => match buf.get(*at + 1) {
+                None => return Progress::More,
+                Some(b'\n') => *at += 1,
+                Some(_) => *at += 2,
+            },
+        }
+    }
+}
+
+fn outside(buf: &[u8], at: &mut usize, depth: &mut usize, in_string: &mut bool) -> Progress {
+    for byte in &buf[*at..] {
+        *at += 1;
+        match byte {
+            b'"' => {
+                *in_string = true;
+                return Progress::On;
+            }
+            b'{' | b'[' if *depth == MAX_DEPTH => {
+                return Progress::Done(Extent::Wrong("nested deeper than 64 levels"));
+            }
+            b'{' | b'[' => *depth += 1,
+            b'}' | b']' => {
+                *depth = depth.saturating_sub(1);
+                if *depth == 0 {
+                    return Progress::Done(Extent::Whole);
+                }
+            }
+            b'\\' => return Progress::Done(Extent::Wrong("a backslash outside a string")),
+            b'<' => return Progress::Done(Extent::Wrong("the object is not closed before <")),
+            _ => {}
+        }
+    }
+    Progress::More
+}
+
+/// An object from its text.
+pub fn object(text: &[u8]) -> Result<Map<String, Value>, String> {
+    let text = simdutf8::basic::from_utf8(text).map_err(|_| "the text is not valid UTF-8".to_owned())?;
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
+/// The call that an object and the raw texts after it say.
+pub fn call(
+    mut head: Map<String, Value>,
+    texts: Vec<(String, String)>,
+) -> Result<Call, String> {
+    let wrong = |what: &str| Err(format!("Invalid tool call format: {what}"));
+    let tool = match head.remove("tool") {
+        Some(Value::String(tool)) if !tool.is_empty() => tool,
+        Some(_) => return wrong("\"tool\" must be the name of a tool"),
+        None => return wrong("\"tool\" is missing"),
+    };
+    let mut args = match head.remove("args") {
+        Some(Value::Object(args)) => args,
+        Some(_) => return wrong("\"args\" must be an object"),
+        None if !texts.is_empty() => Map::new(),
+        None => return wrong("\"args\" is missing; a call without arguments has \"args\": {}"),
+    };
+    for (name, text) in texts {
+        if args.contains_key(&name) {
+            return wrong(&format!("\"{name}\" is given twice"));
+        }
+        args.insert(name, Value::String(text));
+    }
+    let mut call = Call::new(tool, args, Format::Tag);
+    call.reasoning = head.remove("reasoning").and_then(reasoning);
+    Ok(call)
+}
+
+fn reasoning(value: Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text),
+        other => Some(other.to_string()),
+    }
+}

@@ -1,0 +1,105 @@
+//! Calls written as `TOOL:` and `ARGS:` lines.
+
+use super::Verdict;
+use super::probe::{LONGEST_NAME, Probe, Taker, is_blank};
+use crate::{Rules, call::{Call, Format}, read::yaml};
+use memchr::memchr;
+
+/// A YAML call that has begun.
+pub struct YamlScan {
+    tool: String,
+    /// After `ARGS:`.
+    start: usize,
+    /// Start of the line that is looked at.
+    line: usize,
+    /// Everything before this offset has been looked at.
+    at: usize,
+    /// End of the last line that says something.
+    last: usize,
+    part: Part,
+}
+
+enum Part {
+    /// On the line of `ARGS:`.
+    First,
+    /// At the start of a line below it.
+    Below,
+    /// In a line of the block.
+    Block,
+}
+
+impl YamlScan {
+    pub(super) fn begins(line: &[u8]) -> Probe<Self> {
+        let mut take = Taker::new(line);
+        let tool = take.word(b"TOOL:").blanks().run(|byte| byte > b' ', 1, LONGEST_NAME);
+        match take.blanks().line_end().word(b"ARGS:").done() {
+            Probe::Yes(start) => {
+                let tool = String::from_utf8_lossy(tool).trim_matches(['"', '\'']).to_owned();
+                Probe::Yes(Self { tool, start, line: start, at: start, last: start, part: Part::First })
+            }
+            Probe::No => Probe::No,
+            Probe::More => Probe::More,
+        }
+    }
+
+    pub(super) fn look(&mut self, buf: &[u8], rules: &Rules) -> Option<Verdict> {
+        loop {
+            match self.part {
+                Part::First => {
+                    self.line_end(buf)?;
+                    let first = buf[self.start..self.last].trim_ascii_start();
+                    if !first.is_empty() && first[0] != b'#' {
+                        return Some(self.read(buf, rules));
+                    }
+                }
+                Part::Below => match buf.get(self.at)? {
+                    b'\r' if *buf.get(self.at + 1)? == b'\n' => self.at += 1,
+                    b'\n' => {
+                        self.at += 1;
+                        self.line = self.at;
+                    }
+                    byte if is_blank(*byte) => self.part = Part::Block,
+                    _ => return Some(self.read(buf, rules)),
+                },
+                Part::Block => self.line_end(buf)?,
+            }
+        }
+    }
+
+    pub(super) fn cut(&mut self, buf: &[u8], rules: &Rules) -> Verdict {
+        if !matches!(self.part, Part::Below) {
+            self.keep_line(buf, buf.len());
+        }
+        self.read(buf, rules)
+    }
+
+    fn line_end(&mut self, buf: &[u8]) -> Option<()> {
+        let Some(found) = memchr(b'\n', &buf[self.at..]) else {
+            self.at = buf.len();
+            return None;
+        };
+        let end = self.at + found;
+        self.keep_line(buf, end);
+        self.at = end + 1;
+        self.line = self.at;
+        self.part = Part::Below;
+        Some(())
+    }
+
+    /// A blank line counts only when something follows it.
+    fn keep_line(&mut self, buf: &[u8], end: usize) {
+        let line = buf[self.line..end].trim_ascii_end();
+        if !line.is_empty() {
+            self.last = self.line + line.len();
+        }
+    }
+
+    fn read(&mut self, buf: &[u8], rules: &Rules) -> Verdict {
+        let tool = std::mem::take(&mut self.tool);
+        let param = |name: &str| rules.tools.as_ref().and_then(|tools| tools.param(&tool, name));
+        match yaml::arguments(&buf[self.start..self.last], &param) {
+            Ok(args) => Verdict::Call(self.last, Box::new(Call::new(tool, args, Format::Yaml))),
+            Err(why) => Verdict::Invalid(self.last, format!("Failed to parse ARGS: {why}")),
+        }
+    }
+}

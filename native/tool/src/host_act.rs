@@ -1,0 +1,99 @@
+//! What a host itself asks of a door, in the form of a tool: calls of servers, answers to questions of running commands.
+
+use crate::{CallContext, Door, Pace, Prepared, Stop, Tool, Traits};
+use beamai_base::{Reason, Result, ToolError};
+use beamai_policy::{Need, Needs, Operand};
+use beamai_schema::Parameters;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// An act of the host. Its arguments are not a model's, so they are read as they are.
+struct Act<A> {
+    name: &'static str,
+    pace: Pace,
+    run: fn(A, &CallContext) -> Result<Value>,
+    parameters: Parameters,
+    output_schema: Value,
+    arguments: PhantomData<fn(A)>,
+}
+
+/// A tool of the host's own that `run` carries out. Its arguments are not a model's, so they are read as they are; no model
+/// sees it, and no policy is asked: the host has judged what it is for before.
+pub fn host_act<A: DeserializeOwned + Send + 'static>(
+    name: &'static str,
+    pace: Pace,
+    run: fn(A, &CallContext) -> Result<Value>,
+) -> Arc<dyn Tool> {
+    Arc::new(Act {
+        name,
+        pace,
+        run,
+        parameters: Parameters::new(),
+        output_schema: Value::Bool(true),
+        arguments: PhantomData,
+    })
+}
+
+impl<A: DeserializeOwned + Send + 'static> Tool for Act<A> {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn description(&self) -> &str {
+        ""
+    }
+
+    fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    fn output_schema(&self) -> &Value {
+        &self.output_schema
+    }
+
+    fn traits(&self) -> Traits {
+        Traits { door: Door::Port, pace: self.pace, open_world: true, ..Traits::WRITES }
+    }
+
+    fn rule(&self) -> &str {
+        self.name
+    }
+
+    fn is_judged(&self) -> bool {
+        false
+    }
+
+    fn prepare(&self, args: Map<String, Value>) -> Result<Box<dyn Prepared>> {
+        let act = serde_json::from_value(Value::Object(args)).map_err(|error| {
+            ToolError::new(
+                Reason::InvalidArgument,
+                format!("an argument of {} is not valid: {error}", self.name),
+            )
+        })?;
+        Ok(Box::new(Ready { act, run: self.run }))
+    }
+}
+
+struct Ready<A> {
+    act: A,
+    run: fn(A, &CallContext) -> Result<Value>,
+}
+
+impl<A: Send> Prepared for Ready<A> {
+    fn needs(&self, _: &CallContext) -> Result<Needs> {
+        let need = Need {
+            rule: "Mcp".into(),
+            touches: &[],
+            allowed_by: &[],
+            is_safe: false,
+            operand: Operand::None,
+        };
+        Ok(need.into())
+    }
+
+    fn run(self: Box<Self>, cx: &CallContext) -> Result<Value, Stop> {
+        Ok((self.run)(self.act, cx)?)
+    }
+}

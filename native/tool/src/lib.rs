@@ -1,0 +1,39 @@
+//! What a tool is, and what a call of it may use.
+//!
+//! An [`Operation`] is a typed piece of work. A [`Face`] binds it to a name, a description and, where a dialect wants
+//! other shapes, other types, and makes a [`Tool`] of it. A call runs with a [`CallContext`]: the one way to files, a
+//! deadline, a token that says when to stop, the state of its session, and the [`Services`] of its door. A door that
+//! lacks a service describes the operations that need it and does not run them.
+
+#![forbid(unsafe_code)]
+
+pub mod consultation;
+mod context;
+pub mod delegation;
+mod host_act;
+pub mod lsp_language;
+pub mod lsp_settings;
+mod operation;
+mod pulse;
+pub mod question;
+mod registry;
+mod seen;
+mod services;
+mod session;
+mod skill_settings;
+pub mod todo;
+mod tool;
+pub mod web_settings;
+
+pub use consultation::{Consultation, Consulted, Reply};
+pub use context::{CallContext, Limits, Progress, Stop};
+pub use host_act::host_act;
+pub use operation::{Face, Operation};
+pub use pulse::Pulse;
+pub use registry::Registry;
+pub use seen::{Moment, Seen};
+pub use services::{Services, Work};
+pub use session::{Session, SessionState};
+pub use skill_settings::SkillSettings;
+pub use tool::{Door, Pace, Prepared, Tool, Traits};
+pub use web_settings::WebSettings;

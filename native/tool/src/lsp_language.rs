@@ -1,0 +1,203 @@
+//! The languages that have a server built in.
+
+use serde_json::{Value, json};
+
+/// A language and its server.
+#[derive(Debug)]
+pub struct Language {
+    /// Its name in settings.
+    pub name: &'static str,
+    /// Its name in messages.
+    pub title: &'static str,
+    /// Extensions of its files, each with the identifier that the protocol has for them.
+    pub extensions: &'static [(&'static str, &'static str)],
+    /// Interpreters that the first line of its scripts names.
+    pub interpreters: &'static [&'static str],
+    /// Files of other names and extensions that the server wants to know the changes of.
+    pub also_watched: &'static [&'static str],
+    /// Programs that serve it, the preferred one first.
+    pub commands: &'static [&'static [&'static str]],
+    /// How to install one of them.
+    pub hint: &'static str,
+    /// Whether its servers may run code of the project that they look at: build scripts, compiler wrappers, parse
+    /// transforms. That needs leave.
+    pub(super) runs_code: bool,
+    /// What a server is given as `initializationOptions`.
+    pub options: fn() -> Value,
+}
+
+fn none() -> Value {
+    Value::Null
+}
+
+/// Keeps the server from installing types of the packages that a project names.
+fn typescript_options() -> Value {
+    json!({"disableAutomaticTypingAcquisition": true})
+}
+
+/// Has clangd say what it does with a file.
+fn c_options() -> Value {
+    json!({"clangdFileStatus": true})
+}
+
+/// What leave to look at a project does not say: that its build scripts and procedural macros shall run.
+fn rust_options() -> Value {
+    json!({
+        "cargo": {"buildScripts": {"enable": false}},
+        "procMacro": {"enable": false},
+        "checkOnSave": false,
+    })
+}
+
+static LANGUAGES: [Language; 7] = [
+    Language {
+        name: "sh",
+        title: "shell scripts",
+        extensions: &[("sh", "shellscript"), ("bash", "shellscript")],
+        interpreters: &["sh", "bash", "dash", "ksh"],
+        also_watched: &[".shellcheckrc"],
+        commands: &[&["bash-language-server", "start"]],
+        hint: "npm install -g bash-language-server (and install shellcheck, which it takes its diagnostics from)",
+        runs_code: false,
+        options: none,
+    },
+    Language {
+        name: "python",
+        title: "Python",
+        extensions: &[("py", "python"), ("pyi", "python")],
+        interpreters: &["python", "python3"],
+        also_watched: &["setup.cfg", "pyproject.toml", "tox.ini"],
+        commands: &[&["pylsp"], &["basedpyright-langserver", "--stdio"], &["pyright-langserver", "--stdio"]],
+        hint: "pip install 'python-lsp-server[pyflakes]'",
+        runs_code: false,
+        options: none,
+    },
+    Language {
+        name: "c",
+        title: "C and C++",
+        extensions: &[
+            ("c", "c"),
+            ("h", "c"),
+            ("cc", "cpp"),
+            ("cpp", "cpp"),
+            ("cxx", "cpp"),
+            ("c++", "cpp"),
+            ("hh", "cpp"),
+            ("hpp", "cpp"),
+            ("hxx", "cpp"),
+            ("ipp", "cpp"),
+        ],
+        interpreters: &[],
+        also_watched: &["compile_commands.json", "compile_flags.txt", ".clangd"],
+        commands: &[&["clangd"]],
+        hint: "install the package clangd of the system",
+        runs_code: false,
+        options: c_options,
+    },
+    Language {
+        name: "rust",
+        title: "Rust",
+        extensions: &[("rs", "rust")],
+        interpreters: &[],
+        also_watched: &["Cargo.toml", "Cargo.lock"],
+        commands: &[&["rust-analyzer"]],
+        hint: "rustup component add rust-analyzer",
+        runs_code: true,
+        options: rust_options,
+    },
+    Language {
+        name: "go",
+        title: "Go",
+        extensions: &[("go", "go")],
+        interpreters: &[],
+        also_watched: &["go.mod", "go.sum", "go.work"],
+        commands: &[&["gopls"]],
+        hint: "go install golang.org/x/tools/gopls@latest",
+        runs_code: false,
+        options: none,
+    },
+    Language {
+        name: "typescript",
+        title: "TypeScript and JavaScript",
+        extensions: &[
+            ("ts", "typescript"),
+            ("mts", "typescript"),
+            ("cts", "typescript"),
+            ("tsx", "typescriptreact"),
+            ("js", "javascript"),
+            ("mjs", "javascript"),
+            ("cjs", "javascript"),
+            ("jsx", "javascriptreact"),
+        ],
+        interpreters: &["node", "deno", "bun"],
+        also_watched: &["tsconfig.json", "jsconfig.json", "package.json"],
+        commands: &[&["typescript-language-server", "--stdio"], &["tsc", "--lsp", "--stdio"]],
+        hint: "npm install -g typescript",
+        runs_code: false,
+        options: typescript_options,
+    },
+    Language {
+        name: "erlang",
+        title: "Erlang",
+        extensions: &[("erl", "erlang"), ("hrl", "erlang"), ("escript", "erlang")],
+        interpreters: &[],
+        also_watched: &["rebar.config", "erlang_ls.config"],
+        commands: &[&["erlang_ls"], &["elp", "server"]],
+        hint: "install erlang_ls, or elp (the Erlang Language Platform)",
+        runs_code: true,
+        options: none,
+    },
+];
+
+/// Every language that is built in.
+pub fn all() -> impl Iterator<Item = &'static Language> {
+    LANGUAGES.iter()
+}
+
+/// The names of all languages that are built in.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    all().map(|language| language.name)
+}
+
+/// The language of that name.
+pub fn built_in(name: &str) -> Option<&'static Language> {
+    all().find(|language| language.name == name)
+}
+
+/// The language whose files have that extension.
+pub fn of_extension(extension: &str) -> Option<&'static Language> {
+    all().find(|language| language.id_of(extension).is_some())
+}
+
+impl Language {
+    /// The protocol's identifier for files with that extension.
+    pub fn id_of(&self, extension: &str) -> Option<&'static str> {
+        self.extensions.iter().find(|(known, _)| *known == extension).map(|(_, id)| *id)
+    }
+
+    /// The protocol's identifier for most of its files.
+    pub fn main_id(&self) -> &'static str {
+        self.extensions[0].1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn no_extension_belongs_to_two_languages() {
+        let extensions: Vec<_> =
+            all().flat_map(|language| language.extensions).map(|(name, _)| name).collect();
+        assert_eq!(extensions.iter().collect::<BTreeSet<_>>().len(), extensions.len());
+    }
+
+    #[test]
+    fn every_language_can_be_served_and_installed() {
+        for language in all() {
+            assert!(language.commands.iter().all(|command| !command.is_empty()), "{}", language.name);
+            assert!(!language.hint.is_empty() && !language.extensions.is_empty(), "{}", language.name);
+        }
+    }
+}

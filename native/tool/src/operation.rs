@@ -1,0 +1,193 @@
+//! One operation, several faces.
+//!
+//! An [`Operation`] is a typed piece of work: a struct of arguments that knows how to run. A [`Face`] gives it a
+//! name, a description and, where a dialect wants other shapes, other argument and output types that convert to
+//! and from the operation's own, or fewer of its parameters. Faces are what the catalogue lists; no work is written
+//! twice.
+
+use crate::{CallContext, Stop, Prepared, Tool, Traits};
+use beamai_base::{Reason, Result, ToolError};
+use beamai_policy::{Need, Needs};
+use beamai_schema::{self as schema, Parameters};
+use schemars::JsonSchema;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+use std::marker::PhantomData;
+
+/// A typed piece of work; the value holds its arguments.
+pub trait Operation: Sized + Send + 'static {
+    /// What it returns.
+    type Output: Serialize + JsonSchema;
+    /// What is known of it before any call.
+    const TRAITS: Traits;
+    /// Its canonical name in permission rules.
+    const RULE: &'static str;
+    /// Whether a person confirms a call, unless a rule allows it.
+    const ASKS: bool = !Self::TRAITS.read_only && !Self::TRAITS.session;
+    /// Whether a call waits for somebody that the host asks, a person or a sub-agent, which may take any time.
+    const WAITS: bool = Self::TRAITS.asks_user;
+    /// Whether it reads or changes files whose contents the session remembers having seen.
+    const SEES_FILES: bool = false;
+    /// Whether it changes several files in one go.
+    const CHANGES_SEVERAL_FILES: bool = false;
+
+    /// What this call asks leave for.
+    ///
+    /// # Errors
+    /// A path outside the workspace shows here.
+    fn need(&self, cx: &CallContext) -> Result<Need>;
+
+    /// What it asks leave for besides, where one call works on several things. All of it is judged, and the worst
+    /// verdict counts.
+    ///
+    /// # Errors
+    /// As [`Operation::need`].
+    fn more_needs(&self, _: &CallContext) -> Result<Vec<Need>> {
+        Ok(vec![])
+    }
+
+    /// Does the work.
+    ///
+    /// # Errors
+    /// Its own, or [`Stop::Defer`] when it is too large for this thread and has done nothing yet.
+    fn run(self, cx: &CallContext) -> Result<Self::Output, Stop>;
+}
+
+/// An operation as one tool of one dialect.
+pub struct Face<O, A = O, R = <O as Operation>::Output>
+where
+    O: Operation,
+{
+    name: &'static str,
+    description: &'static str,
+    parameters: Parameters,
+    output_schema: Value,
+    types: PhantomData<fn(A) -> (O, R)>,
+}
+
+impl<O, A, R> Face<O, A, R>
+where
+    O: Operation,
+    A: DeserializeOwned + JsonSchema + TryInto<O> + Send + 'static,
+    R: Serialize + JsonSchema + From<O::Output> + 'static,
+{
+    /// The operation under a name, described for a model.
+    pub fn new(name: &'static str, description: &'static str) -> Self {
+        Self {
+            name,
+            description,
+            parameters: schema::parameters_of::<A>(),
+            output_schema: schema::json_schema_of::<R>(),
+            types: PhantomData,
+        }
+    }
+
+    /// The face with these parameters only; the others keep their defaults.
+    ///
+    /// # Panics
+    /// When there is no parameter of such a name, or a required one is left out: a mistake in the catalogue.
+    #[must_use]
+    pub fn only(mut self, names: &[&str]) -> Self {
+        for name in names {
+            assert!(self.parameters.contains_key(*name), "{} has no parameter {name}", self.name);
+        }
+        self.parameters.retain(|name, param| {
+            let is_kept = names.contains(&name.as_str());
+            assert!(is_kept || !param.required, "{name} is required");
+            is_kept
+        });
+        self
+    }
+
+    /// The face with another description of a parameter, where the operation's names a tool of another dialect.
+    ///
+    /// # Panics
+    /// When there is no parameter of that name: a mistake in the catalogue.
+    #[must_use]
+    pub fn described(mut self, parameter: &str, text: &str) -> Self {
+        let name = self.name;
+        let param = self.parameters.get_mut(parameter);
+        param.unwrap_or_else(|| panic!("{name} has no parameter {parameter}")).description =
+            Some(text.to_owned());
+        self
+    }
+}
+
+impl<O, A, R> Tool for Face<O, A, R>
+where
+    O: Operation,
+    A: DeserializeOwned + JsonSchema + TryInto<O> + Send + 'static,
+    R: Serialize + JsonSchema + From<O::Output> + 'static,
+    ToolError: From<A::Error>,
+{
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn description(&self) -> &str {
+        self.description
+    }
+
+    fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    fn output_schema(&self) -> &Value {
+        &self.output_schema
+    }
+
+    fn traits(&self) -> Traits {
+        O::TRAITS
+    }
+
+    fn rule(&self) -> &str {
+        O::RULE
+    }
+
+    fn requires_permission(&self) -> bool {
+        O::ASKS
+    }
+
+    fn waits(&self) -> bool {
+        O::WAITS
+    }
+
+    fn sees_files(&self) -> bool {
+        O::SEES_FILES
+    }
+
+    fn changes_several_files(&self) -> bool {
+        O::CHANGES_SEVERAL_FILES
+    }
+
+    fn prepare(&self, args: Map<String, Value>) -> Result<Box<dyn Prepared>> {
+        let args = schema::check(&self.parameters, args)?;
+        let args: A = serde_json::from_value(Value::Object(args)).map_err(|error| {
+            ToolError::new(Reason::InvalidArgument, format!("an argument is not valid: {error}"))
+        })?;
+        Ok(Box::new(Ready::<O, R> { operation: args.try_into()?, output: PhantomData }))
+    }
+}
+
+struct Ready<O, R> {
+    operation: O,
+    output: PhantomData<fn() -> R>,
+}
+
+impl<O, R> Prepared for Ready<O, R>
+where
+    O: Operation,
+    R: Serialize + From<O::Output>,
+{
+    fn needs(&self, cx: &CallContext) -> Result<Needs> {
+        Ok(Needs { first: self.operation.need(cx)?, more: self.operation.more_needs(cx)? })
+    }
+
+    fn run(self: Box<Self>, cx: &CallContext) -> Result<Value, Stop> {
+        let output = R::from(self.operation.run(cx)?);
+        let value = serde_json::to_value(output).map_err(|error| {
+            ToolError::new(Reason::Crash, format!("the result cannot be encoded: {error}"))
+        })?;
+        Ok(value)
+    }
+}

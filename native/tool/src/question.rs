@@ -1,0 +1,76 @@
+//! Questions to a person, and what came of them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What is put behind the label of a choice that is recommended.
+pub const RECOMMENDED: &str = " (Recommended)";
+
+/// One choice.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Choice {
+    /// The choice, one to five words.
+    pub label: String,
+    /// What it means.
+    pub description: String,
+}
+
+/// One question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Question {
+    /// The question, a full sentence.
+    pub question: String,
+    /// Short label, 12 characters at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header: Option<String>,
+    /// The choices, the recommended one first. Any other text can always be answered too.
+    #[serde(default)]
+    pub options: Vec<Choice>,
+    /// Whether several choices can be taken.
+    #[serde(default)]
+    pub multi_select: bool,
+}
+
+/// What came of the questions, from the host.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "outcome", content = "answers")]
+pub enum Answers {
+    /// By question: labels or text of the person's own; several for a multiple choice.
+    Answered(BTreeMap<String, Answer>),
+    /// The person refused; what was answered before is gone.
+    Cancelled,
+    /// There is nobody to ask.
+    NoFrontend,
+}
+
+/// One answer.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum Answer {
+    /// A label or a text.
+    One(String),
+    /// Several labels or texts.
+    Several(Vec<String>),
+}
+
+impl Answer {
+    /// The answer with the label of this choice where the person saw it marked.
+    pub fn unmarked(self, recommended: Option<&Choice>) -> Self {
+        let label = |text: String| match recommended {
+            Some(choice) if text.strip_suffix(RECOMMENDED) == Some(&choice.label) => choice.label.clone(),
+            _ => text,
+        };
+        match self {
+            Self::One(text) => Self::One(label(text)),
+            Self::Several(texts) => Self::Several(texts.into_iter().map(label).collect()),
+        }
+    }
+
+    pub fn text(self) -> String {
+        match self {
+            Self::One(text) => text,
+            Self::Several(texts) => texts.join(", "),
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! What outlives a call and tools may change: the host keeps it, a call borrows it.
+//!
+//! The state goes in with a call and, where the call changed it, comes back with its result. The host keeps calls
+//! of one session that touch it apart, so that no change is lost.
+
+use crate::todo::Todo;
+use serde::{Deserialize, Serialize};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The state of a session, as plain data.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SessionState {
+    /// The list of tasks, in its order.
+    pub todos: Vec<Todo>,
+}
+
+/// A session's state while a call runs. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct Session(Arc<Mutex<Held>>);
+
+#[derive(Debug, Default)]
+struct Held {
+    state: SessionState,
+    changed: bool,
+}
+
+impl Session {
+    /// A session in this state.
+    pub fn new(state: SessionState) -> Self {
+        Self(Arc::new(Mutex::new(Held { state, changed: false })))
+    }
+
+    /// Looks at the state.
+    pub fn read<T>(&self, look: impl FnOnce(&SessionState) -> T) -> T {
+        look(&self.held().state)
+    }
+
+    /// Changes the state; a change that fails leaves it as it was.
+    ///
+    /// # Errors
+    /// Those of the change.
+    pub fn change<T, E>(&self, change: impl FnOnce(&mut SessionState) -> Result<T, E>) -> Result<T, E> {
+        let mut held = self.held();
+        let mut next = held.state.clone();
+        let result = change(&mut next)?;
+        held.changed |= next != held.state;
+        held.state = next;
+        Ok(result)
+    }
+
+    /// The state, if it is another one than at the start.
+    pub fn changed(&self) -> Option<SessionState> {
+        let held = self.held();
+        held.changed.then(|| held.state.clone())
+    }
+
+    fn held(&self) -> std::sync::MutexGuard<'_, Held> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,31 @@
+//! The list of tasks of a session, as plain data.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How far a task is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Not begun.
+    #[default]
+    Pending,
+    /// Being done now; at most one task is.
+    InProgress,
+    /// Done.
+    Completed,
+}
+
+/// One task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Todo {
+    /// Number of the task, unique in the session.
+    pub id: u64,
+    /// What is to be done, as an instruction.
+    pub content: String,
+    /// How far it is.
+    pub status: Status,
+    /// What is being done, for display while the task is in progress.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_form: Option<String>,
+}

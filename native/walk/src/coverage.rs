@@ -1,0 +1,185 @@
+//! What a search looked at, what it left out, and why.
+
+use beamai_base::ToolError;
+use rustix::fs::FileType;
+use rustix::io::Errno;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// How much of what was asked for a search has seen.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Coverage {
+    /// Files looked at: for a listing the entries, for a glob the names, for a grep the contents.
+    pub searched: u64,
+    /// How much was left out, by reason. A directory that was not entered counts once.
+    pub skipped: Skipped,
+    /// False when something that should have been looked at could not be: totals are then a lower bound.
+    pub complete: bool,
+    /// The same in one sentence.
+    pub note: String,
+}
+
+/// Entries left out of a search, by reason; reasons that never came up are not listed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Skipped {
+    /// Left out by a rule in .gitignore, .ignore, .rgignore or git's own exclude files.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub ignored: u64,
+    /// Name begins with a dot.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub hidden: u64,
+    /// Kept from being read by a permission rule, or as a place of secrets.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub denied: u64,
+    /// Symbolic links, which are not followed: those that are looked for, and those to directories in which something
+    /// might be that is.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub links: u64,
+    /// FIFOs, sockets and devices.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub special: u64,
+    /// Files that hold no text.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub binary: u64,
+    /// Files, or lines in them, that are too large to be searched.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub too_large: u64,
+    /// Files and directories that could not be read.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unreadable: u64,
+    /// Ignore files that could not be read, or only in part: more was searched than they ask for.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub ignore_files: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// Whether an answer may name arguments that would change it. A face that has not all of an operation's parameters
+/// gives no hints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Hints {
+    /// It may.
+    #[default]
+    Given,
+    /// It may not.
+    Withheld,
+}
+
+impl Hints {
+    /// The hint, or nothing.
+    pub fn or_nothing(self, hint: &str) -> &str {
+        if self == Self::Given { hint } else { "" }
+    }
+}
+
+/// Counts of one thread of a search.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// Files looked at.
+    pub searched: u64,
+    /// What was left out.
+    pub skipped: Skipped,
+    /// The first path, in the order of names, that could not be read, and why.
+    problem: Option<(String, String)>,
+}
+
+impl Tally {
+    /// Whether an entry is a regular file; links and special files are counted as skipped.
+    pub fn is_file(&mut self, kind: FileType) -> bool {
+        match kind {
+            FileType::RegularFile => return true,
+            FileType::Symlink => self.skipped.links += 1,
+            _ => self.skipped.special += 1,
+        }
+        false
+    }
+
+    /// Takes note of what could not be opened or read; what turned out to be no file is counted as such.
+    pub fn failed(&mut self, path: String, error: Errno) {
+        match error {
+            Errno::LOOP => self.skipped.links += 1,
+            Errno::NXIO | Errno::INVAL => self.skipped.special += 1,
+            Errno::STALE => {
+                let why = format!("{path} was moved while it was looked for, so rules could not be held");
+                self.skipped.unreadable += 1;
+                self.remember(path, why);
+            }
+            _ => {
+                let why = ToolError::io("read", &path, error).message;
+                self.skipped.unreadable += 1;
+                self.remember(path, why);
+            }
+        }
+    }
+
+    /// Takes note of a file that is too large.
+    pub fn too_large(&mut self, path: String, why: String) {
+        self.skipped.too_large += 1;
+        self.remember(path, why);
+    }
+
+    fn remember(&mut self, path: String, why: String) {
+        if self.problem.as_ref().is_none_or(|(first, _)| path < *first) {
+            self.problem = Some((path, why));
+        }
+    }
+
+    /// Adds the counts of another thread.
+    pub fn add(&mut self, other: Self) {
+        self.searched += other.searched;
+        let (mine, theirs) = (&mut self.skipped, other.skipped);
+        mine.ignored += theirs.ignored;
+        mine.hidden += theirs.hidden;
+        mine.denied += theirs.denied;
+        mine.links += theirs.links;
+        mine.special += theirs.special;
+        mine.binary += theirs.binary;
+        mine.too_large += theirs.too_large;
+        mine.unreadable += theirs.unreadable;
+        mine.ignore_files += theirs.ignore_files;
+        if let Some((path, why)) = other.problem {
+            self.remember(path, why);
+        }
+    }
+
+    /// The counts as a result shows them; the note begins with `what` was done.
+    pub fn coverage(&self, what: String, hints: Hints) -> Coverage {
+        let skipped = self.skipped;
+        let mut note = what;
+        let left_out = skipped.in_words(hints);
+        if !left_out.is_empty() {
+            note = format!("{note}; left out: {}", left_out.join(", "));
+        }
+        if let Some((_, why)) = &self.problem {
+            note = format!("{note}; for example: {why}");
+        }
+        let complete = skipped.unreadable == 0 && skipped.too_large == 0;
+        Coverage { searched: self.searched, skipped, complete, note }
+    }
+}
+
+impl Skipped {
+    fn in_words(self, hints: Hints) -> Vec<String> {
+        let reasons = [
+            (self.ignored, "ignored", " (ignored: true includes them)"),
+            (self.hidden, "hidden", " (hidden: true includes them)"),
+            (self.denied, "kept from being read by permission rules or as places of secrets", ""),
+            (self.links, "symbolic links, not followed", " (one that is named as path is)"),
+            (self.special, "special files", ""),
+            (self.binary, "binary", ""),
+            (self.too_large, "too large", ""),
+            (self.unreadable, "unreadable", ""),
+            (self.ignore_files, "ignore files not applied in full", ""),
+        ];
+        let named = reasons.into_iter().filter(|(count, ..)| *count > 0);
+        named.map(|(count, reason, hint)| format!("{count} {reason}{}", hints.or_nothing(hint))).collect()
+    }
+}
+
+/// A number with a noun in singular or plural.
+pub fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}

@@ -1,0 +1,449 @@
+//! Walking a tree: every directory is listed by handle, in parallel, links are not followed, and what ignore
+//! files leave out is left out.
+
+pub mod coverage;
+pub mod globs;
+mod listing;
+mod queue;
+mod rules;
+#[cfg(test)]
+mod tests;
+
+pub use coverage::{Coverage, Skipped, Tally};
+pub use globs::*;
+
+use coverage::counted;
+use beamai_tool::{CallContext, Pulse};
+use beamai_base::{Reason, Result, ToolError, panics};
+use beamai_workspace::Tree;
+use listing::{Listing, Unlisted};
+use queue::Queue;
+use rules::{Marks, RuleReader, Rules, Verdict};
+use rustix::fs::{AtFlags, FileType, statat};
+use std::ffi::CStr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// Threads that a walk uses at most.
+const MAX_THREADS: usize = 12;
+/// Levels whose directories are held open while those in them wait to be entered.
+const MAX_HELD: usize = 16;
+/// Files of one directory that are visited before it is told how far the walk is.
+const TELL_EVERY: usize = 64;
+/// Files of one directory that one thread visits itself even while others have nothing to do.
+const SMALL_SHARE: usize = 8;
+
+/// What a walk is after. Paths are relative to the tree. Every thread has a copy of its own, since compiled
+/// patterns keep memory that they write to as they match.
+pub trait Select: Clone + Sync {
+    /// Whether an entry that is no directory is wanted.
+    fn file(&self, path: &[u8]) -> bool;
+    /// Whether something wanted can be in a directory.
+    fn directory(&self, path: &[u8]) -> bool;
+    /// Whether a hidden name is asked for by name.
+    fn names(&self, name: &[u8]) -> bool;
+}
+
+/// Whatever there is, but hidden names only where the walk shows them.
+#[derive(Clone)]
+pub struct Everything;
+
+impl Select for Everything {
+    fn file(&self, _: &[u8]) -> bool {
+        true
+    }
+
+    fn directory(&self, _: &[u8]) -> bool {
+        true
+    }
+
+    fn names(&self, _: &[u8]) -> bool {
+        false
+    }
+}
+
+/// Receives what a walk finds; every thread has one of its own.
+pub trait Visit: Send {
+    /// Whether files are opened. Such a visit is worth sharing one directory's files among threads, and counts
+    /// what it has searched itself; otherwise a file has been searched when its name was met.
+    const OPENS_FILES: bool;
+
+    /// Takes an entry that was selected and is no directory.
+    ///
+    /// # Errors
+    /// Any error ends the walk.
+    fn visit(&mut self, entry: &Entry<'_>, tally: &mut Tally) -> Result<()>;
+
+    /// Takes the path of a directory that was selected, before it is entered.
+    fn pass(&mut self, _path: &[u8]) {}
+}
+
+/// An entry of a directory, and no directory itself.
+pub struct Entry<'a> {
+    /// The directory that it is in.
+    pub dir: BorrowedFd<'a>,
+    /// Its name there.
+    pub name: &'a CStr,
+    /// Its path, relative to the tree.
+    pub path: &'a [u8],
+    /// Its type, links not followed.
+    pub kind: FileType,
+}
+
+/// How a tree is walked.
+pub struct Walk<'a, S> {
+    /// The tree.
+    pub tree: &'a Tree,
+    /// What is wanted of it.
+    pub select: &'a S,
+    /// Whether names that begin with a dot are in.
+    pub hidden: bool,
+    /// Whether names that ignore files leave out are in.
+    pub ignored: bool,
+    /// Levels that are entered: 1 is the tree's own directory. `None` is all.
+    pub depth: Option<usize>,
+    /// Tells when to stop.
+    pub cx: &'a CallContext,
+}
+
+/// What a walk brought home.
+pub struct Walked<V> {
+    /// The visitors of all threads.
+    pub visitors: Vec<V>,
+    /// What was seen and left out.
+    pub tally: Tally,
+    /// Why it ended before its end, if it did.
+    pub error: Option<ToolError>,
+}
+
+impl<V> Walked<V> {
+    fn empty() -> Self {
+        Self { visitors: Vec::new(), tally: Tally::default(), error: None }
+    }
+
+    /// The visitors and what was seen.
+    ///
+    /// # Errors
+    /// Why the walk ended before its end, with how far it came.
+    pub fn finish(self) -> Result<(Vec<V>, Tally)> {
+        match self.error {
+            None => Ok((self.visitors, self.tally)),
+            Some(error) => Err(error.with("searched", self.tally.searched)),
+        }
+    }
+}
+
+enum Task {
+    /// List a directory and go on with what is in it.
+    Directory(Below),
+    /// Visit entries of a directory that are selected already.
+    Files { dir: Arc<OwnedFd>, path: Vec<u8>, names: Listing },
+}
+
+/// A directory that is to be listed.
+struct Below {
+    /// The directory that it is in, near the top of the tree: what is deeper is opened by its whole path, so
+    /// that no depth takes up all the handles there are.
+    parent: Option<Arc<OwnedFd>>,
+    path: Vec<u8>,
+    /// Its level: 1 is the tree's own directory.
+    depth: usize,
+    /// The rules that hold in its parent.
+    rules: Arc<Rules>,
+}
+
+impl Below {
+    fn open(&self, tree: &Tree) -> Result<OwnedFd, Unlisted> {
+        let opened = match &self.parent {
+            Some(parent) => tree.open_subdir(parent.as_fd(), &self.path),
+            None => tree.open_dir(&self.path),
+        };
+        opened.map_err(Unlisted::from)
+    }
+}
+
+impl<S: Select> Walk<'_, S> {
+    /// Walks the tree to its end or to the first error, with a visitor per thread.
+    pub fn run<V: Visit>(&self, make: impl Fn() -> V + Sync) -> Walked<V> {
+        let stem = self.tree.path().into_os_string();
+        let reader = RuleReader::new(self.tree, stem.len());
+        let mut walked = Walked::empty();
+        let rules = match self.ignored {
+            true => Arc::default(),
+            false => reader.above(&mut walked.tally),
+        };
+        let threads = threads();
+        let top = Below { parent: None, path: Vec::new(), depth: 1, rules };
+        let queue = Queue::new(threads, Task::Directory(top));
+        let done = Mutex::new(walked);
+        let pulse = Pulse::new(self.cx, |count| format!("{} looked at", counted(count, "file")));
+        let work = || {
+            let mut worker = Worker::new(self, &reader, &queue, &pulse, make(), stem.as_bytes());
+            match panics::caught(|| worker.run()) {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => queue.stop(error),
+                Err(panic) => queue.stop(ToolError::new(Reason::Crash, format!("a search crashed: {panic}"))),
+            }
+            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+            done.tally.add(worker.tally);
+            done.visitors.push(worker.visitor);
+        };
+        run_on(threads, &queue, &work);
+        let mut walked = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        walked.error = queue.into_error();
+        walked
+    }
+}
+
+/// Runs `work` on this thread and on others until all of them are done.
+fn run_on(threads: usize, queue: &Queue<Task>, work: &(impl Fn() + Sync)) {
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            let spawned = std::thread::Builder::new().name("beamai-walk".into()).spawn_scoped(scope, work);
+            if spawned.is_err() {
+                // Fewer hands do the same work.
+                queue.lose_a_thread();
+            }
+        }
+        work();
+    });
+}
+
+/// Threads per walk. Asking the system costs more than opening a file, so it is asked once.
+fn threads() -> usize {
+    static THREADS: OnceLock<usize> = OnceLock::new();
+    *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS))
+}
+
+/// Only whether: what is there is not looked at.
+fn leads_to_directory(dir: BorrowedFd<'_>, name: &[u8]) -> bool {
+    statat(dir, name, AtFlags::NO_AUTOMOUNT)
+        .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Directory)
+}
+
+struct Worker<'a, S, V> {
+    walk: &'a Walk<'a, S>,
+    select: S,
+    reader: &'a RuleReader<'a>,
+    queue: &'a Queue<Task>,
+    pulse: &'a Pulse<'a>,
+    visitor: V,
+    tally: Tally,
+    /// How many files of the tally the pulse knows of.
+    told: u64,
+    stack: Vec<Task>,
+    listing: Listing,
+    /// The absolute path of the entry at hand. Its first `stem` bytes are the tree's, its first `dir` bytes the
+    /// directory's.
+    path: Vec<u8>,
+    stem: usize,
+    dir: usize,
+    is_guarded: bool,
+}
+
+impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
+    fn new(
+        walk: &'a Walk<'a, S>,
+        reader: &'a RuleReader<'a>,
+        queue: &'a Queue<Task>,
+        pulse: &'a Pulse<'a>,
+        visitor: V,
+        stem: &[u8],
+    ) -> Self {
+        let (tally, listing, path) = (Tally::default(), Listing::default(), stem.to_vec());
+        let (stack, stem) = (Vec::new(), stem.len());
+        let select = walk.select.clone();
+        let is_guarded = !walk.cx.guard.is_open();
+        Self {
+            walk,
+            select,
+            reader,
+            queue,
+            pulse,
+            visitor,
+            tally,
+            told: 0,
+            stack,
+            listing,
+            path,
+            stem,
+            dir: stem,
+            is_guarded,
+        }
+    }
+
+    fn run(&mut self) -> Result<()> {
+        while let Some(task) = self.stack.pop().or_else(|| self.queue.take()) {
+            if self.queue.is_stopped() {
+                break;
+            }
+            self.walk.cx.check()?;
+            match task {
+                Task::Directory(below) => self.directory(&below)?,
+                Task::Files { dir, path, names } => self.files(&dir, &path, names)?,
+            }
+            self.tell();
+            if self.queue.is_hungry() {
+                self.share();
+            }
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self) {
+        self.pulse.add(self.tally.searched - self.told);
+        self.told = self.tally.searched;
+    }
+
+    /// Hands the older half of the stack to the threads that wait.
+    fn share(&mut self) {
+        let half = self.stack.len().div_ceil(2);
+        if half > 0 {
+            self.queue.give(self.stack.drain(..half));
+        }
+    }
+
+    fn directory(&mut self, below: &Below) -> Result<()> {
+        let mut listing = std::mem::take(&mut self.listing);
+        let opened = below.open(self.walk.tree);
+        match opened.and_then(|dir| listing.read(dir.as_fd(), self.walk.cx).map(|()| Arc::new(dir))) {
+            Ok(dir) => {
+                let rules = self.rules_in(&listing, dir.as_fd(), below);
+                self.select(&mut listing, &dir, below, &rules);
+                self.listing = self.visit_all(&dir, &below.path, listing)?;
+            }
+            Err(Unlisted::Io(error)) => {
+                self.tally.failed(self.walk.tree.display(&below.path), error);
+                self.listing = listing;
+            }
+            Err(Unlisted::Stopped(error)) => return Err(error),
+        }
+        Ok(())
+    }
+
+    fn rules_in(&mut self, listing: &Listing, dir: BorrowedFd<'_>, below: &Below) -> Arc<Rules> {
+        let mut marks = Marks::default();
+        if !self.walk.ignored {
+            listing.iter().for_each(|(name, kind)| marks.see(name, kind));
+        }
+        self.reader.enter(&below.rules, dir, &below.path, marks, &mut self.tally)
+    }
+
+    /// Leaves the selected files in the listing and puts the selected directories on the stack.
+    fn select(&mut self, listing: &mut Listing, dir: &Arc<OwnedFd>, below: &Below, rules: &Arc<Rules>) {
+        let is_last = self.walk.depth.is_some_and(|last| below.depth >= last);
+        let parent = (below.depth <= MAX_HELD).then_some(dir);
+        self.enter(&below.path);
+        listing.retain(|name, kind| {
+            let is_dir = kind == FileType::Directory;
+            self.go_to(name);
+            let is_wanted = self.is_wanted(name, is_dir, rules);
+            if is_wanted && is_dir {
+                let path = self.path[self.stem + 1..].to_vec();
+                self.visitor.pass(&path);
+                if !is_last {
+                    let (parent, depth, rules) = (parent.cloned(), below.depth + 1, Arc::clone(rules));
+                    self.stack.push(Task::Directory(Below { parent, path, depth, rules }));
+                }
+            }
+            if !is_wanted && kind == FileType::Symlink && !is_last {
+                self.pass_by(name, dir.as_fd(), rules);
+            }
+            is_wanted && !is_dir
+        });
+    }
+
+    /// Counts the link at `self.path`, which is not wanted itself, if something wanted may be in the directory that it
+    /// leads to.
+    fn pass_by(&mut self, name: &[u8], dir: BorrowedFd<'_>, rules: &Rules) {
+        let below = &self.path[self.stem + 1..];
+        if !self.select.file(below)
+            && self.select.directory(below)
+            && leads_to_directory(dir, name)
+            && self.is_in(name, false, rules)
+        {
+            self.tally.skipped.links += 1;
+        }
+    }
+
+    /// Makes `self.path` the path of a directory.
+    fn enter(&mut self, path: &[u8]) {
+        self.path.truncate(self.stem);
+        self.dir = self.stem;
+        if !path.is_empty() {
+            self.go_to(path);
+            self.dir = self.path.len();
+        }
+    }
+
+    /// Makes `self.path` the path of a name in the directory.
+    fn go_to(&mut self, name: &[u8]) {
+        self.path.truncate(self.dir);
+        self.path.push(b'/');
+        self.path.extend_from_slice(name);
+    }
+
+    /// Whether the entry at `self.path` is in; counts why not, where a caller might want to know.
+    fn is_wanted(&mut self, name: &[u8], is_dir: bool, rules: &Rules) -> bool {
+        let (select, below) = (&self.select, &self.path[self.stem + 1..]);
+        self.tally.searched += u64::from(!V::OPENS_FILES && !is_dir);
+        let is_selected = if is_dir { select.directory(below) } else { select.file(below) };
+        if !is_selected {
+            return false;
+        }
+        let is_in = self.is_in(name, is_dir, rules);
+        if is_in && self.is_guarded && self.is_kept_away() {
+            self.tally.skipped.denied += 1;
+            return false;
+        }
+        is_in
+    }
+
+    /// Whether a permission rule keeps the entry at `self.path` from being read.
+    fn is_kept_away(&self) -> bool {
+        self.walk.cx.guard.hides_bytes(&self.walk.tree.inside(&self.path[self.stem + 1..]))
+    }
+
+    /// Whether neither ignore files nor a dot leave the entry at `self.path` out.
+    fn is_in(&mut self, name: &[u8], is_dir: bool, rules: &Rules) -> bool {
+        match rules.verdict(&self.path, is_dir) {
+            Verdict::Included => true,
+            Verdict::Ignored => {
+                self.tally.skipped.ignored += 1;
+                false
+            }
+            Verdict::Silent => {
+                let is_in = self.walk.hidden || !name.starts_with(b".") || self.select.names(name);
+                self.tally.skipped.hidden += u64::from(!is_in);
+                is_in
+            }
+        }
+    }
+
+    fn files(&mut self, dir: &Arc<OwnedFd>, path: &[u8], names: Listing) -> Result<()> {
+        self.visit_all(dir, path, names).map(|_| ())
+    }
+
+    /// Visits every name, or shares them; gives the listing back for its memory.
+    fn visit_all(&mut self, dir: &Arc<OwnedFd>, path: &[u8], mut names: Listing) -> Result<Listing> {
+        let mut at = 0;
+        self.enter(path);
+        while at < names.len() {
+            if V::OPENS_FILES && names.len() - at > SMALL_SHARE && self.queue.is_hungry() {
+                let rest = names.split_off(at + (names.len() - at) / 2);
+                let task = Task::Files { dir: Arc::clone(dir), path: path.to_vec(), names: rest };
+                self.queue.give(std::iter::once(task));
+            }
+            let (name, kind) = (names.name(at), names.kind(at));
+            self.go_to(name.to_bytes());
+            let entry = Entry { dir: dir.as_fd(), name, path: &self.path[self.stem + 1..], kind };
+            self.visitor.visit(&entry, &mut self.tally)?;
+            at += 1;
+            if at % TELL_EVERY == 0 {
+                self.tell();
+            }
+        }
+        Ok(names)
+    }
+}

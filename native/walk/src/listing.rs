@@ -1,0 +1,144 @@
+//! The names in a directory, read in one go into memory that is used again for the next directory.
+
+use beamai_tool::CallContext;
+use beamai_base::ToolError;
+use rustix::fs::{AtFlags, FileType};
+use rustix::io::Errno;
+use std::ffi::CStr;
+use std::os::fd::BorrowedFd;
+
+/// Entries read between two looks at the clock and the cancel token.
+const CHECK_EVERY: usize = 4096;
+
+/// Names with their types.
+#[derive(Default)]
+pub(super) struct Listing {
+    /// Every name with a NUL behind it.
+    names: Vec<u8>,
+    entries: Vec<Listed>,
+    buffer: Vec<u8>,
+}
+
+#[derive(Clone, Copy)]
+struct Listed {
+    start: usize,
+    end: usize,
+    kind: FileType,
+}
+
+impl Listed {
+    fn name(self, names: &[u8]) -> &[u8] {
+        &names[self.start..self.end - 1]
+    }
+}
+
+/// Why a directory could not be listed.
+pub(super) enum Unlisted {
+    /// The operating system refused.
+    Io(Errno),
+    /// The call is over.
+    Stopped(ToolError),
+}
+
+impl From<Errno> for Unlisted {
+    fn from(error: Errno) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl Listing {
+    /// Forgets what it holds and reads the names in `dir`, `.` and `..` left out.
+    pub(super) fn read(&mut self, dir: BorrowedFd<'_>, cx: &CallContext) -> Result<(), Unlisted> {
+        self.names.clear();
+        self.entries.clear();
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let read = self.fill(dir, &mut buffer, cx);
+        self.buffer = buffer;
+        read
+    }
+
+    #[cfg(target_os = "linux")]
+    fn fill(&mut self, dir: BorrowedFd<'_>, buffer: &mut Vec<u8>, cx: &CallContext) -> Result<(), Unlisted> {
+        buffer.reserve(32 << 10);
+        let mut entries = rustix::fs::RawDir::new(dir, buffer.spare_capacity_mut());
+        while let Some(entry) = entries.next() {
+            let entry = entry?;
+            self.add(dir, entry.file_name(), entry.file_type());
+            self.check(cx)?;
+        }
+        Ok(())
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn fill(&mut self, dir: BorrowedFd<'_>, _: &mut Vec<u8>, cx: &CallContext) -> Result<(), Unlisted> {
+        for entry in rustix::fs::Dir::read_from(dir)? {
+            let entry = entry?;
+            self.add(dir, entry.file_name(), entry.file_type());
+            self.check(cx)?;
+        }
+        Ok(())
+    }
+
+    fn check(&self, cx: &CallContext) -> Result<(), Unlisted> {
+        match self.entries.len() % CHECK_EVERY {
+            0 => cx.check().map_err(Unlisted::Stopped),
+            _ => Ok(()),
+        }
+    }
+
+    fn add(&mut self, dir: BorrowedFd<'_>, name: &CStr, kind: FileType) {
+        if name == c"." || name == c".." {
+            return;
+        }
+        let kind = match kind {
+            // Some file systems do not tell in a listing.
+            FileType::Unknown => rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)
+                .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
+            known => known,
+        };
+        self.push(name, kind);
+    }
+
+    fn push(&mut self, name: &CStr, kind: FileType) {
+        let start = self.names.len();
+        self.names.extend_from_slice(name.to_bytes_with_nul());
+        self.entries.push(Listed { start, end: self.names.len(), kind });
+    }
+
+    /// How many names there are.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The name at a position, for a system call.
+    pub(super) fn name(&self, at: usize) -> &CStr {
+        let Listed { start, end, .. } = self.entries[at];
+        CStr::from_bytes_with_nul(&self.names[start..end]).unwrap_or_default()
+    }
+
+    /// The type at a position.
+    pub(super) fn kind(&self, at: usize) -> FileType {
+        self.entries[at].kind
+    }
+
+    /// Every name with its type.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&[u8], FileType)> {
+        self.entries.iter().map(|entry| (entry.name(&self.names), entry.kind))
+    }
+
+    /// Keeps the names that `wanted` answers true for.
+    pub(super) fn retain(&mut self, mut wanted: impl FnMut(&[u8], FileType) -> bool) {
+        let names = &self.names;
+        self.entries.retain(|entry| wanted(entry.name(names), entry.kind));
+    }
+
+    /// Takes the names from a position on into a listing of their own.
+    pub(super) fn split_off(&mut self, at: usize) -> Self {
+        let mut rest = Self::default();
+        for position in at..self.len() {
+            rest.push(self.name(position), self.kind(position));
+        }
+        self.entries.truncate(at);
+        rest
+    }
+}

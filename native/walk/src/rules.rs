@@ -1,0 +1,365 @@
+//! Which names ignore files leave out, as ripgrep reads them.
+//!
+//! `.rgignore` beats `.ignore`, which beats `.gitignore`, which beats a repository's `.git/info/exclude`, which
+//! beats git's global file; within a kind, the file nearest to the name decides. Git's kinds count only inside
+//! a repository, and only up to its top. Ignore files are read as what they may be in a hostile tree: a FIFO,
+//! a device or an endless line must not hold the walk up.
+
+use crate::{Tally, globs};
+use beamai_workspace::{Above, Tree, open_entry};
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use rustix::fs::{FileType, Stat};
+use rustix::io::Errno;
+use std::ffi::{CStr, OsStr};
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+/// Largest ignore file that is applied.
+const MAX_BYTES: u64 = 256 << 10;
+
+/// The rules that hold in a directory, nearest file first.
+#[derive(Clone, Default)]
+pub(super) struct Rules {
+    rgignore: Vec<Arc<RuleFile>>,
+    ignore: Vec<Arc<RuleFile>>,
+    git: Vec<Arc<RuleFile>>,
+    exclude: Option<Arc<RuleFile>>,
+    global: Option<Arc<RuleFile>>,
+    is_in_repository: bool,
+}
+
+struct RuleFile {
+    matcher: Gitignore,
+    /// Bytes of an absolute path that lie before the part the rules are about.
+    skip: usize,
+}
+
+/// What the rules say of a name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Nothing.
+    Silent,
+    /// It is left out.
+    Ignored,
+    /// It is in, even if it is hidden.
+    Included,
+}
+
+/// Ignore files and repository marks that a directory has.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Marks {
+    rgignore: bool,
+    ignore: bool,
+    gitignore: bool,
+    git: Option<FileType>,
+    jj: bool,
+}
+
+impl Marks {
+    /// Takes note of a name.
+    pub(super) fn see(&mut self, name: &[u8], kind: FileType) {
+        match name {
+            b".rgignore" => self.rgignore = true,
+            b".ignore" => self.ignore = true,
+            b".gitignore" => self.gitignore = true,
+            b".git" => self.git = Some(kind),
+            b".jj" => self.jj = true,
+            _ => {}
+        }
+    }
+
+    fn are_none(self) -> bool {
+        !(self.rgignore || self.ignore || self.gitignore || self.jj) && self.git.is_none()
+    }
+}
+
+/// A directory whose ignore files are read.
+trait Spot {
+    fn open(&self, name: &CStr) -> Result<(OwnedFd, Stat), Errno>;
+}
+
+struct Inside<'a> {
+    tree: &'a Tree,
+    dir: BorrowedFd<'a>,
+    path: &'a [u8],
+}
+
+impl Spot for Inside<'_> {
+    fn open(&self, name: &CStr) -> Result<(OwnedFd, Stat), Errno> {
+        match open_entry(self.dir, name) {
+            Err(Errno::LOOP) => self.tree.open_linked(&join(self.path, name.to_bytes())),
+            other => other,
+        }
+    }
+}
+
+impl Spot for Above {
+    fn open(&self, name: &CStr) -> Result<(OwnedFd, Stat), Errno> {
+        self.open_file(name)
+    }
+}
+
+/// A path with a name behind it.
+fn join(path: &[u8], name: &[u8]) -> Vec<u8> {
+    match path {
+        [] => name.to_vec(),
+        path => [path, b"/", name].concat(),
+    }
+}
+
+/// Reads rules for one tree.
+pub(super) struct RuleReader<'a> {
+    tree: &'a Tree,
+    /// Length of the tree's absolute path.
+    stem: usize,
+    global: OnceLock<Option<Arc<RuleFile>>>,
+}
+
+impl<'a> RuleReader<'a> {
+    pub(super) fn new(tree: &'a Tree, stem: usize) -> Self {
+        Self { tree, stem, global: OnceLock::new() }
+    }
+
+    /// The rules that hold in the tree by what lies above it.
+    pub(super) fn above(&self, tally: &mut Tally) -> Arc<Rules> {
+        let mut rules = Rules::default();
+        for above in self.tree.above().iter().rev() {
+            // A probe for the mark is as dear as the opening of the file; so only git's, which decides, is one.
+            let git = above.has(c".git").then_some(FileType::Directory);
+            let jj = git.is_none() && above.has(c".jj");
+            let marks = Marks { rgignore: true, ignore: true, gitignore: true, git, jj };
+            rules = self.extended(&rules, above, marks, above.path.as_os_str().len() + 1, tally);
+        }
+        Arc::new(rules)
+    }
+
+    /// The rules in a directory of the tree, from those of its parent.
+    pub(super) fn enter(
+        &self,
+        rules: &Arc<Rules>,
+        dir: BorrowedFd<'_>,
+        path: &[u8],
+        marks: Marks,
+        tally: &mut Tally,
+    ) -> Arc<Rules> {
+        if marks.are_none() {
+            return Arc::clone(rules);
+        }
+        let below = if path.is_empty() { 0 } else { path.len() + 1 };
+        let spot = Inside { tree: self.tree, dir, path };
+        Arc::new(self.extended(rules, &spot, marks, self.stem + 1 + below, tally))
+    }
+
+    fn extended(
+        &self,
+        rules: &Rules,
+        spot: &impl Spot,
+        marks: Marks,
+        skip: usize,
+        tally: &mut Tally,
+    ) -> Rules {
+        let mut rules = rules.clone();
+        if marks.git.is_some() || marks.jj {
+            rules.is_in_repository = true;
+            rules.git.clear();
+            rules.exclude = None;
+            rules.global = self.global();
+        }
+        let mut read = |name: &CStr| {
+            let matcher = read(spot, name, tally)?;
+            Some(Arc::new(RuleFile { matcher, skip }))
+        };
+        let mut add = |has: bool, name: &CStr, files: &mut Vec<_>| {
+            if let Some(file) = has.then(|| read(name)).flatten() {
+                files.insert(0, file);
+            }
+        };
+        add(marks.rgignore, c".rgignore", &mut rules.rgignore);
+        add(marks.ignore, c".ignore", &mut rules.ignore);
+        add(marks.gitignore && rules.is_in_repository, c".gitignore", &mut rules.git);
+        if marks.git == Some(FileType::Directory) {
+            rules.exclude = read(c".git/info/exclude");
+        }
+        rules
+    }
+
+    /// Git's global ignore file, as the host's own configuration names it.
+    fn global(&self) -> Option<Arc<RuleFile>> {
+        let find = || {
+            let (matcher, _) = GitignoreBuilder::new("").build_global();
+            let skip = self.tree.workspace().as_os_str().len() + 1;
+            (!matcher.is_empty()).then(|| Arc::new(RuleFile { matcher, skip }))
+        };
+        self.global.get_or_init(find).clone()
+    }
+}
+
+/// The rules in an ignore file; `None` where there is none, or nothing in it.
+fn read(spot: &impl Spot, name: &CStr, tally: &mut Tally) -> Option<Gitignore> {
+    let (fd, stat) = match spot.open(name) {
+        Ok(opened) => opened,
+        Err(Errno::NOENT | Errno::NOTDIR) => return None,
+        Err(_) => {
+            tally.skipped.ignore_files += 1;
+            return None;
+        }
+    };
+    let mut bytes = Vec::new();
+    let read = File::from(fd).take(MAX_BYTES).read_to_end(&mut bytes);
+    if read.is_err() || u64::try_from(stat.st_size).is_ok_and(|size| size > MAX_BYTES) {
+        tally.skipped.ignore_files += 1;
+        return None;
+    }
+    let (matcher, is_whole) = parse(&bytes);
+    tally.skipped.ignore_files += u64::from(!is_whole);
+    (!matcher.is_empty()).then_some(matcher)
+}
+
+/// The rules of an ignore file's content, and whether every line could be read.
+fn parse(bytes: &[u8]) -> (Gitignore, bool) {
+    let mut builder = GitignoreBuilder::new("");
+    let mut is_whole = true;
+    for line in bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).split(|byte| *byte == b'\n') {
+        let added = match std::str::from_utf8(line) {
+            Ok(line) => globs::is_tame(line) && builder.add_line(None, line).is_ok(),
+            Err(_) => false,
+        };
+        is_whole &= added;
+    }
+    match builder.build() {
+        Ok(matcher) => (matcher, is_whole),
+        Err(_) => (Gitignore::empty(), false),
+    }
+}
+
+impl Rules {
+    /// What the rules say of the absolute path.
+    pub(super) fn verdict(&self, path: &[u8], is_dir: bool) -> Verdict {
+        let one = |file: &Arc<RuleFile>| {
+            let below = Path::new(OsStr::from_bytes(path.get(file.skip..)?));
+            match file.matcher.matched(below, is_dir) {
+                Match::None => None,
+                Match::Ignore(_) => Some(Verdict::Ignored),
+                Match::Whitelist(_) => Some(Verdict::Included),
+            }
+        };
+        let first = |files: &[Arc<RuleFile>]| files.iter().find_map(one);
+        first(&self.rgignore)
+            .or_else(|| first(&self.ignore))
+            .or_else(|| first(&self.git))
+            .or_else(|| self.exclude.as_ref().and_then(one))
+            .or_else(|| self.global.as_ref().and_then(one))
+            .unwrap_or(Verdict::Silent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use beamai_testenv::TestEnv;
+    use serde_json::{Value, json};
+    use std::path::Path;
+
+    fn globbed(env: &TestEnv, path: &str) -> Value {
+        env.call("file_glob", json!({"pattern": "**", "path": path}))
+    }
+
+    fn files(env: &TestEnv) -> Value {
+        globbed(env, ".")["files"].clone()
+    }
+
+    #[test]
+    fn gitignore_counts_in_a_repository_only() {
+        let env =
+            TestEnv::with(&[(".gitignore", "target/\n*.log\n"), ("target/x", ""), ("a.log", ""), ("b", "")]);
+        assert_eq!(files(&env), json!(["a.log", "b", "target/x"]));
+        std::fs::create_dir(env.path(".git")).unwrap();
+        let all = globbed(&env, ".");
+        assert_eq!(all["files"], json!(["b"]));
+        assert_eq!(all["coverage"]["skipped"], json!({"ignored": 2, "hidden": 2}));
+        let all = env.call("file_glob", json!({"pattern": "**", "ignored": true}));
+        assert_eq!(all["files"], json!(["a.log", "b", "target/x"]));
+    }
+
+    #[test]
+    fn the_nearest_rule_wins_and_a_repository_within_is_a_world_of_its_own() {
+        let env = TestEnv::with(&[
+            (".git/HEAD", ""),
+            (".gitignore", "*.log\n/only_here\n"),
+            ("sub/.gitignore", "!keep.log\n"),
+            ("sub/keep.log", ""),
+            ("sub/drop.log", ""),
+            ("sub/only_here", ""),
+            ("only_here", ""),
+            ("inner/.git/HEAD", ""),
+            ("inner/x.log", ""),
+        ]);
+        assert_eq!(files(&env), json!(["inner/x.log", "sub/keep.log", "sub/only_here"]));
+    }
+
+    #[test]
+    fn the_other_ignore_files_count_everywhere_and_rank_above() {
+        let env = TestEnv::with(&[
+            (".git/info/exclude", "e\n"),
+            (".gitignore", "g\n"),
+            (".ignore", "!g\ni\n"),
+            (".rgignore", "!i\nr\n.hidden_no\n!.hidden_yes\n"),
+            ("e", ""),
+            ("g", ""),
+            ("i", ""),
+            ("r", ""),
+            (".hidden_yes", ""),
+        ]);
+        assert_eq!(files(&env), json!([".hidden_yes", "g", "i"]));
+    }
+
+    #[test]
+    fn rules_from_above_the_base_hold_below_it() {
+        let env = TestEnv::with(&[
+            (".git/HEAD", ""),
+            (".gitignore", "/a/b/skip\n*.tmp\n"),
+            ("a/.ignore", "b/also\n"),
+            ("a/b/skip", ""),
+            ("a/b/also", ""),
+            ("a/b/x.tmp", ""),
+            ("a/b/keep", ""),
+        ]);
+        assert_eq!(globbed(&env, "a/b")["files"], json!(["a/b/keep"]));
+        // What is named is searched even if a rule leaves it out elsewhere.
+        assert_eq!(env.call("file_grep", json!({"pattern": "^$", "path": "a/b/skip"}))["total_matches"], 0);
+    }
+
+    #[test]
+    fn an_ignore_file_that_is_a_trap_holds_nothing_up() {
+        let env = TestEnv::with(&[("a/x", ""), ("b/x", ""), ("c/x", ""), ("d/x", ""), ("e/x", "")]);
+        env.fifo("a/.ignore");
+        env.link("/dev/zero", "b/.ignore");
+        std::fs::create_dir(env.path("c/.ignore")).unwrap();
+        env.file("d/.ignore", "x\n".repeat(200_000));
+        env.file("e/.ignore", format!("{}\n{}\n", "{".repeat(200_000), "}".repeat(200_000)));
+        let all = globbed(&env, ".");
+        assert_eq!(all["files"], json!(["a/x", "b/x", "c/x", "d/x", "e/x"]));
+        assert_eq!(all["coverage"]["skipped"]["ignore_files"], 5);
+        assert!(all["coverage"]["note"].as_str().unwrap().contains("5 ignore files not applied in full"));
+    }
+
+    #[test]
+    fn a_line_that_is_no_rule_spoils_no_other() {
+        let env = TestEnv::with(&[("x", ""), ("y", "")]);
+        env.file(".ignore", b"\xef\xbb\xbfx\r\n\xff\xfe\n{a\n# comment\n".as_slice());
+        let all = globbed(&env, ".");
+        assert_eq!(all["files"], json!(["y"]));
+        assert_eq!(all["coverage"]["skipped"]["ignore_files"], 1);
+    }
+
+    #[test]
+    fn an_ignore_file_may_be_a_link_within_the_workspace() {
+        let env = TestEnv::with(&[("common", "x\n"), ("a/x", ""), ("a/y", "")]);
+        env.link(Path::new("../common"), "a/.ignore");
+        assert_eq!(globbed(&env, "a")["files"], json!(["a/y"]));
+    }
+}

@@ -1,0 +1,27 @@
+//! The Brave Search API.
+
+use super::{Asked, endpoint, key, restricted, result, wanted};
+use beamai_base::Result;
+use crate::markdown::plain;
+use beamai_port_tools::web::search::{Question, SearchResult};
+use beamai_tool::web_settings::SearchSettings;
+use serde_json::Value;
+
+pub(super) fn ask(settings: &SearchSettings, question: &Question) -> Result<Asked> {
+    let base = settings.base_url.as_deref().unwrap_or("https://api.search.brave.com");
+    let count = wanted(question).to_string();
+    let url = endpoint(base, "/res/v1/web/search", &[("q", &restricted(question)), ("count", &count)])?;
+    let headers =
+        vec![("x-subscription-token", key(settings).to_owned()), ("accept", "application/json".to_owned())];
+    Ok(Asked { url, method: "GET", headers, body: None })
+}
+
+pub(super) fn results(answer: &Value) -> Option<Vec<SearchResult>> {
+    // A search that finds nothing has no "web" at all.
+    let Some(results) = answer.get("web").and_then(|web| web["results"].as_array()) else {
+        return answer.get("query").map(|_| Vec::new());
+    };
+    let plain =
+        |one: SearchResult| SearchResult { title: plain(&one.title), snippet: plain(&one.snippet), ..one };
+    Some(results.iter().filter_map(|one| result(one, "title", "url", "description")).map(plain).collect())
+}

@@ -1,0 +1,196 @@
+//! Search engines: one question, three ways to put it.
+
+mod brave;
+mod searxng;
+mod tavily;
+
+use beamai_port_tools::web::{request::address, search::{Found, Question, SearchResult, WebSearch}};
+use beamai_tool::{CallContext, web_settings::{SearchProvider, SearchSettings}, WebSettings};
+use beamai_base::{Domains, Reason, Result, ToolError};
+use beamai_net::{Body, Clock, End, Request, Transport, block_on};
+use serde_json::Value;
+use url::Url;
+
+/// Most bytes of an engine's answer.
+const ANSWER_BYTES: usize = 4 << 20;
+/// Seconds that an engine has.
+const SECONDS: u64 = 30;
+/// Most results that any engine gives at once.
+const MOST: usize = 20;
+/// Longest snippet, in bytes.
+const SNIPPET_BYTES: usize = 1000;
+
+/// Asks the host's search engine.
+///
+/// # Errors
+/// `not_configured` when there is none, `network` when it does not answer as it should, `timeout`, `cancelled`.
+pub(super) fn search(call: &WebSearch, cx: &CallContext) -> Result<Found> {
+    let question = Question::of(call)?;
+    let settings = cx.web.search.as_ref().ok_or_else(not_configured)?;
+    let asked = Asked::of(settings, &question)?;
+    let answer = asked.send(settings, cx)?;
+    let results = match settings.provider {
+        SearchProvider::Searxng => searxng::results(&answer),
+        SearchProvider::Brave => brave::results(&answer),
+        SearchProvider::Tavily => tavily::results(&answer),
+    };
+    let results = results.ok_or_else(|| unexpected(settings, "its answer has no list of results"))?;
+    Ok(found(settings.provider, results, &question, &cx.web))
+}
+
+fn not_configured() -> ToolError {
+    ToolError::new(
+        Reason::NotConfigured,
+        "no search engine is configured; the host names one in its web settings, such as web => #{search => \
+         #{provider => searxng, base_url => \"http://127.0.0.1:8888\"}}, or with provider brave or tavily and an \
+         api_key; to read a known page, fetch its address",
+    )
+}
+
+/// A question as one engine wants it.
+struct Asked {
+    url: Url,
+    method: &'static str,
+    headers: Vec<(&'static str, String)>,
+    body: Option<String>,
+}
+
+impl Asked {
+    fn of(settings: &SearchSettings, question: &Question) -> Result<Self> {
+        match settings.provider {
+            SearchProvider::Searxng => searxng::ask(settings, question),
+            SearchProvider::Brave => brave::ask(settings, question),
+            SearchProvider::Tavily => tavily::ask(settings, question),
+        }
+    }
+
+    fn send(&self, settings: &SearchSettings, cx: &CallContext) -> Result<Value> {
+        let transport = match settings.base_url {
+            Some(_) => Transport::to_own_server(&cx.web),
+            // The provider's own address is public, and stays so.
+            None => Transport::of(&WebSettings {
+                user_agent: cx.web.user_agent.clone(),
+                ..WebSettings::default()
+            }),
+        };
+        let clock = Clock::of(cx, SECONDS);
+        let request = Request {
+            url: &self.url,
+            method: self.method,
+            headers: self.headers.iter().map(|(name, value)| (*name, value.as_str())).collect(),
+            body: self.body.as_deref().map(str::as_bytes),
+            verify_tls: true,
+            encodings: Request::ENCODINGS,
+        };
+        let (status, body) = block_on(cx, async {
+            let exchange = transport.exchange(&request, &clock).await?;
+            Ok((exchange.status, exchange.receive(ANSWER_BYTES, &clock).await?))
+        })
+        .map_err(|error| error.with("provider", settings.provider.as_str()))?;
+        answer(settings, status, &body, &clock)
+    }
+}
+
+fn answer(settings: &SearchSettings, status: u16, body: &Body, clock: &Clock) -> Result<Value> {
+    match &body.end {
+        End::TimedOut => return Err(clock.timed_out("receiving the results")),
+        End::Broken(why) => return Err(unexpected(settings, &format!("its answer broke off: {why}"))),
+        End::Capped => return Err(unexpected(settings, "its answer is too large")),
+        End::Complete => {}
+    }
+    if status != 200 {
+        return Err(refused(settings, status, &body.bytes));
+    }
+    serde_json::from_slice(&body.bytes)
+        .map_err(|error| unexpected(settings, &format!("its answer is not JSON: {error}")))
+}
+
+fn refused(settings: &SearchSettings, status: u16, body: &[u8]) -> ToolError {
+    let advice = match (status, settings.provider) {
+        (403, SearchProvider::Searxng) => "; its settings must list json under search.formats",
+        (401 | 403, _) => "; the host must check its api_key",
+        (429, _) => "; wait before the next search, its quota is used up",
+        (300..=399, _) => "; the host must check its base_url",
+        _ => "",
+    };
+    let said = String::from_utf8_lossy(body);
+    let said: String = said.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(300).collect();
+    unexpected(settings, &format!("it answered {status}{advice}"))
+        .with("status_code", status)
+        .with("content", said)
+}
+
+fn unexpected(settings: &SearchSettings, why: &str) -> ToolError {
+    let provider = settings.provider.as_str();
+    ToolError::new(Reason::Network, format!("the search engine {provider} failed: {why}"))
+        .with("provider", provider)
+}
+
+/// The results that the lists let through, as many as were asked for.
+fn found(
+    provider: SearchProvider,
+    results: Vec<SearchResult>,
+    question: &Question,
+    web: &WebSettings,
+) -> Found {
+    let all = results.len();
+    let allows = |list: &Domains, url: &Url| list.is_empty() || list.covering(url).is_some();
+    let is_wanted = |result: &SearchResult| {
+        let Ok((url, _)) = address(&result.url) else { return false };
+        allows(&question.allowed, &url)
+            && allows(&web.allowed_domains, &url)
+            && question.blocked.covering(&url).is_none()
+            && web.blocked_domains.covering(&url).is_none()
+    };
+    let mut results: Vec<_> = results.into_iter().filter(is_wanted).collect();
+    let left_out = all - results.len();
+    results.truncate(question.limit);
+    let note = (left_out > 0).then(|| format!("{left_out} results were left out by the lists of domains"));
+    Found { count: results.len(), results, provider: provider.as_str().to_owned(), note }
+}
+
+/// An address below the engine's, with a query.
+fn endpoint(base: &str, path: &str, query: &[(&str, &str)]) -> Result<Url> {
+    let (mut url, _) = address(&format!("{}{path}", base.trim_end_matches('/')))?;
+    if !query.is_empty() {
+        url.query_pairs_mut().extend_pairs(query);
+    }
+    Ok(url)
+}
+
+/// The query with the lists of domains in it, for engines that take them nowhere else. Only short lists: engines
+/// ignore long ones, and the results are sorted out afterwards in any case.
+fn restricted(question: &Question) -> String {
+    const FEW: usize = 8;
+    let allowed: Vec<String> = question.allowed.iter().map(|domain| format!("site:{domain}")).collect();
+    let blocked: Vec<String> = question.blocked.iter().map(|domain| format!("-site:{domain}")).collect();
+    let mut query = question.query.clone();
+    if (1..=FEW).contains(&allowed.len()) {
+        query = format!("{query} {}", allowed.join(" OR "));
+    }
+    if (1..=FEW).contains(&blocked.len()) {
+        query = format!("{query} {}", blocked.join(" "));
+    }
+    query
+}
+
+/// How many results to ask for, so that enough are left after the lists of domains.
+fn wanted(question: &Question) -> usize {
+    if question.allowed.is_empty() && question.blocked.is_empty() { question.limit } else { MOST }
+}
+
+/// One result; `None` without an address.
+fn result(result: &Value, title: &str, url: &str, snippet: &str) -> Option<SearchResult> {
+    let text =
+        |key: &str| result[key].as_str().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut snippet = text(snippet);
+    if snippet.len() > SNIPPET_BYTES {
+        snippet.truncate(snippet.floor_char_boundary(SNIPPET_BYTES));
+        snippet.push('…');
+    }
+    Some(SearchResult { title: text(title), url: result[url].as_str()?.to_owned(), snippet })
+}
+
+fn key(settings: &SearchSettings) -> &str {
+    settings.api_key.as_ref().map_or("", |key| key.reveal())
+}

@@ -1,0 +1,278 @@
+//! From an answer to a result.
+//!
+//! Where the call looks for something in the page and the host has a chat model, the fetch stops with the page's text
+//! for the model, and goes on in [`answered`] with what the model says.
+
+use super::asked::Asked;
+use super::charset;
+use beamai_port_tools::web::{fetch::{IMAGE_BYTES, TEXT_BYTES, WebFetch}, fetched::Fetched};
+use super::journey::{Arrival, travel};
+use super::markdown;
+use super::media::{self, Media};
+use super::passages;
+use beamai_port_tools::web::request::Plan;
+use beamai_tool::{Consulted, consultation::Reply, CallContext, Stop};
+use beamai_base::{Reason, Result, ToolError};
+use beamai_net::{Body, Clock, End, Transport, block_on, text_of};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use url::Url;
+
+/// Most bytes of a page that are received to make text of.
+const PAGE_BYTES: usize = 4 << 20;
+/// Most bytes of Markdown that are made of a page.
+const MARKDOWN_BYTES: usize = 1 << 20;
+
+/// Fetches what a call asks for.
+///
+/// # Errors
+/// `invalid_argument`, `denied`, `network`, `timeout`, `cancelled`. An answer of the server, whatever its status, is a
+/// result. [`Stop::Consult`] where a model has to answer the call's prompt.
+pub(super) fn fetch(call: &WebFetch, cx: &CallContext, transport: Transport) -> Result<Fetched, Stop> {
+    let plan = Plan::of(call)?;
+    let clock = Clock::of(cx, call.timeout_sec);
+    let (draft, end) = block_on(cx, async {
+        let arrival = travel(&plan, &cx.way, &transport, &clock).await?;
+        Draft::received(call, arrival, &clock).await
+    })?;
+    match end {
+        End::Complete | End::Capped => draft.finished(cx.has_model),
+        End::TimedOut => Err(draft.so_far(clock.timed_out("receiving the body")).into()),
+        End::Broken(why) => {
+            let message = format!("the body from {} broke off: {why}; try again", draft.fetched.url);
+            Err(draft.so_far(ToolError::new(Reason::Network, message).with("kind", "body")).into())
+        }
+    }
+}
+
+/// Goes on with a fetch after the host's model was asked about the page.
+///
+/// # Errors
+/// `invalid_argument` if the host sends back something else than what it was given.
+pub(super) fn answered(call: &WebFetch, consulted: &Consulted) -> Result<Fetched> {
+    let Asked { fetched, notes, text } = Asked::resumed(consulted.so_far.clone())?;
+    let mut draft = Draft { call, media: Media::Text, fetched, text: String::new(), notes };
+    match &consulted.reply {
+        Reply::Answer(answer) => {
+            let size = text.len().div_ceil(1 << 10);
+            draft.notes.push(format!(
+                "a chat model wrote this content, as its answer to the prompt from the page's {size} KiB of text; leave \
+                 the prompt out for the text itself"
+            ));
+            draft.cut(answer.trim().to_owned());
+        }
+        Reply::Failed(why) => draft.take_passages(text, &format!("the prompt was not answered: {why}")),
+    }
+    Ok(draft.noted())
+}
+
+/// A result in the making.
+struct Draft<'a> {
+    call: &'a WebFetch,
+    media: Media,
+    fetched: Fetched,
+    /// The page's text, as long as it is; what of it is wanted becomes the content in the end.
+    text: String,
+    notes: Vec<String>,
+}
+
+impl<'a> Draft<'a> {
+    async fn received(call: &'a WebFetch, arrival: Arrival, clock: &Clock) -> Result<(Self, End)> {
+        let Arrival { url, exchange, redirects, notes } = arrival;
+        let content_type = exchange.header("content-type").unwrap_or_default();
+        let media_type = media::essence(&content_type);
+        let is_encoded = exchange.header("content-encoding").is_some();
+        let declared = exchange.header("content-length").and_then(|length| length.parse().ok());
+        let fetched = Fetched {
+            url: url.to_string(),
+            status_code: exchange.status,
+            content_type,
+            redirects,
+            size_bytes: declared.unwrap_or_default(),
+            ..Fetched::default()
+        };
+        let mut draft = Self {
+            call,
+            media: Media::of(&media_type),
+            fetched: Fetched { media_type, ..fetched },
+            text: String::new(),
+            notes,
+        };
+        if matches!(call.method.as_str(), "HEAD" | "OPTIONS") {
+            let headers = exchange.headers.iter().map(|(name, value)| (name.to_string(), text_of(value)));
+            draft.fetched.headers = Some(headers.collect());
+        }
+        if call.method.as_str() == "HEAD" {
+            draft.fetched.is_image = draft.media == Media::Image;
+            return Ok((draft, End::Complete));
+        }
+        if draft.leaves_body(declared.filter(|_| !is_encoded)) {
+            return Ok((draft, End::Complete));
+        }
+        let body = exchange.receive(draft.cap(), clock).await?;
+        draft.take(&body, &url);
+        Ok((draft, body.end))
+    }
+
+    /// Most bytes to receive.
+    fn cap(&self) -> usize {
+        if self.media == Media::Image { self.limit(IMAGE_BYTES) } else { PAGE_BYTES }
+    }
+
+    fn limit(&self, most: usize) -> usize {
+        self.call.max_size_kb.map_or(most, |kib| most.min(usize::try_from(kib).unwrap_or(most) << 10))
+    }
+
+    /// Whether the body is not wanted, which is known before it comes.
+    fn leaves_body(&mut self, declared: Option<u64>) -> bool {
+        let Some(size) = declared else { return false };
+        match self.media {
+            Media::Image if size > self.cap() as u64 => self.leave_image(),
+            Media::Other => self.leave_bytes(),
+            _ => return false,
+        }
+        true
+    }
+
+    fn take(&mut self, body: &Body, url: &Url) {
+        self.fetched.size_bytes = body.bytes.len() as u64;
+        if body.end == End::Capped && self.media != Media::Image {
+            self.fetched.truncated = true;
+            self.notes.push(format!("only the first {} MiB were received", PAGE_BYTES >> 20));
+        }
+        if body.bytes.is_empty() {
+            return;
+        }
+        if self.media == Media::Unknown {
+            let (media, image_type) = Media::sniffed(&body.bytes, body.end == End::Complete);
+            self.media = media;
+            self.fetched.media_type = image_type.map_or(self.fetched.media_type.clone(), str::to_owned);
+        }
+        match self.media {
+            Media::Image => self.take_image(body),
+            Media::Other => self.leave_bytes(),
+            _ => self.take_text(body, url),
+        }
+    }
+
+    fn take_image(&mut self, body: &Body) {
+        if body.end == End::Capped || body.bytes.len() > self.limit(IMAGE_BYTES) {
+            return self.leave_image();
+        }
+        self.fetched.is_image = true;
+        self.fetched.image_base64 = Some(BASE64_STANDARD.encode(&body.bytes));
+    }
+
+    fn leave_image(&mut self) {
+        (self.fetched.is_image, self.fetched.truncated) = (true, true);
+        let limit = self.limit(IMAGE_BYTES) >> 10;
+        self.notes.push(format!("the image is over the limit of {limit} KiB and was left out"));
+    }
+
+    fn leave_bytes(&mut self) {
+        self.fetched.truncated = true;
+        let kind = match self.fetched.media_type.as_str() {
+            "" => "the resource",
+            media_type => media_type,
+        };
+        self.notes.push(format!("{kind} is neither text nor an image; its bytes were left out"));
+    }
+
+    fn take_text(&mut self, body: &Body, url: &Url) {
+        let label = media::charset(&self.fetched.content_type);
+        let decoded = charset::decode(&body.bytes, label.as_deref(), body.end == End::Complete);
+        self.fetched.charset = Some(decoded.charset.to_owned());
+        self.notes.extend(decoded.notes);
+        self.text = match self.media == Media::Html && !self.call.raw {
+            true => self.readable(&decoded.text, url),
+            false => decoded.text,
+        };
+    }
+
+    fn readable(&mut self, html: &str, url: &Url) -> String {
+        let page = markdown::convert(html, url, MARKDOWN_BYTES);
+        self.fetched.title = page.title;
+        if page.text.is_empty() && !html.trim().is_empty() {
+            self.notes.push(
+                "the page has no text of its own, perhaps because a script makes it; raw gives its source"
+                    .into(),
+            );
+        }
+        if page.is_reduced {
+            self.notes.push(
+                "this is the page's main part, without its navigation; raw gives all of its source".into(),
+            );
+        }
+        if page.is_cut {
+            self.fetched.truncated = true;
+            self.notes.push(format!("the page's text was cut at {} MiB", MARKDOWN_BYTES >> 20));
+        }
+        page.text
+    }
+
+    /// What the call looks for in the page.
+    fn prompt(&self) -> Option<&'a str> {
+        self.call.prompt.as_deref().filter(|prompt| !prompt.trim().is_empty())
+    }
+
+    /// A page that says what went wrong answers no question.
+    fn finished(mut self, has_model: bool) -> Result<Fetched, Stop> {
+        let is_answerable = (200..300).contains(&self.fetched.status_code) && !self.text.is_empty();
+        if let Some(prompt) = self.prompt().filter(|_| has_model && is_answerable) {
+            let asked = Asked { fetched: self.fetched, notes: self.notes, text: self.text };
+            return Err(Stop::Consult(asked.consultation(prompt)));
+        }
+        self.take_content();
+        Ok(self.noted())
+    }
+
+    fn take_content(&mut self) {
+        let text = std::mem::take(&mut self.text);
+        match self.prompt().filter(|_| !text.is_empty()) {
+            Some(_) => self.take_passages(text, "no model was asked to answer the prompt"),
+            None => self.cut(text),
+        }
+    }
+
+    fn take_passages(&mut self, text: String, unanswered: &str) {
+        let passages = passages::for_prompt(self.prompt().unwrap_or_default(), &text, unanswered);
+        self.fetched.truncated |= passages.text.len() < text.len();
+        self.notes.push(passages.note);
+        self.cut(passages.text);
+    }
+
+    fn cut(&mut self, mut text: String) {
+        let limit = self.limit(TEXT_BYTES);
+        if text.len() > limit {
+            self.fetched.truncated = true;
+            self.notes.push(format!(
+                "the text was cut at {} KiB of {}",
+                limit >> 10,
+                text.len().div_ceil(1 << 10)
+            ));
+            text.truncate(text.floor_char_boundary(limit));
+        }
+        self.fetched.content = text;
+    }
+
+    fn noted(mut self) -> Fetched {
+        self.fetched.note = (!self.notes.is_empty()).then(|| self.notes.join("; "));
+        self.fetched
+    }
+
+    /// An error with what had come before it.
+    fn so_far(mut self, error: ToolError) -> ToolError {
+        self.take_content();
+        let Fetched { url, status_code, content_type, content, size_bytes, redirects, .. } = self.fetched;
+        let error = error
+            .with("url", url)
+            .with("status_code", status_code)
+            .with("content_type", content_type)
+            .with("content", content)
+            .with("size_bytes", size_bytes);
+        match redirects.is_empty() {
+            true => error,
+            false => error.with("redirects", serde_json::json!(redirects)),
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! A change of several files that its process did not live to finish is undone, or brought to its end.
+//!
+//! The process may have died at any moment, also while it undid the change itself, and so may whoever undid it before.
+//! So nothing is taken for granted: each step looks at what stands at its names and does what is missing. What somebody
+//! else has changed since is left as it is.
+
+use super::record::{Mark, Record, RootRecord, Spot, Step};
+use crate::{names::{self, Name}, relocation::prune, write::{lock_at, look}, Root, path, resolve};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::fmt;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+/// What became of a change.
+#[derive(Debug)]
+pub struct Undone {
+    workspace: String,
+    files: usize,
+    /// Whether it was brought to its end instead.
+    is_finished: bool,
+    /// What was left as it is, and why.
+    pub kept: Vec<String>,
+}
+
+impl fmt::Display for Undone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { workspace, files, is_finished, kept } = self;
+        let files = if *files == 1 { "1 file".to_owned() } else { format!("{files} files") };
+        write!(f, "a process ended while it changed {files} in {workspace}: ")?;
+        match is_finished {
+            true => f.write_str("the change was complete, and what was left of it has been cleaned up")?,
+            false => f.write_str("the change has been undone")?,
+        }
+        if kept.is_empty() { Ok(()) } else { write!(f, ", except for {}", kept.join("; ")) }
+    }
+}
+
+/// Undoes the change, or brings it to its end. `None` where its directories are not here; where one of several is not,
+/// such as that of a session, its files are gone, too.
+pub(super) fn settle(record: &Record, is_sealed: bool) -> Option<Undone> {
+    let roots: Vec<Option<Root>> = record.roots.iter().map(open).collect();
+    if roots.iter().all(Option::is_none) {
+        return None;
+    }
+    let act = if is_sealed { Act::finish } else { Act::undo };
+    let steps = record.steps.iter().rev();
+    let failed = steps.clone().filter_map(|step| {
+        let (Step::Replace { at: spot, .. } | Step::Relocate { from: spot, .. }) = step;
+        act(&Act { roots: &roots }, step).err().map(|why| format!("{} ({why})", spot.path))
+    });
+    let kept = failed.collect();
+    if !is_sealed {
+        steps.for_each(|step| remove_made(&roots, step));
+    }
+    let workspace = record.roots.first().map_or_else(String::new, |root| root.path.clone());
+    Some(Undone { workspace, files: record.steps.len(), is_finished: is_sealed, kept })
+}
+
+fn open(record: &RootRecord) -> Option<Root> {
+    let root = Root::open(&path::decode(&record.path)).ok()?;
+    ((root.device, root.inode) == (record.device, record.inode)).then_some(root)
+}
+
+/// Why something was left as it is.
+enum Why {
+    /// Somebody changed it.
+    Changed(&'static str),
+    /// The same, and what was there before has this name.
+    KeptAs(String),
+    /// The operating system refused.
+    Failed(Errno),
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Changed(what) => f.write_str(what),
+            Self::KeptAs(name) => {
+                write!(f, "another program changed it since; what was there before is in {name}")
+            }
+            Self::Failed(error) => error.fmt(f),
+        }
+    }
+}
+
+impl From<Errno> for Why {
+    fn from(error: Errno) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// What stands at a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    Nothing,
+    Draft,
+    Old,
+    Other,
+}
+
+struct Act<'r> {
+    roots: &'r [Option<Root>],
+}
+
+impl Act<'_> {
+    fn undo(&self, step: &Step) -> Result<(), Why> {
+        match step {
+            Step::Replace { at, missing, draft, old, names } => {
+                let Some(home) = self.dir(at, *missing)? else { return Ok(()) };
+                let swap = Swap { home: &home, names, draft, old: old.as_ref() };
+                match (old, self.dir(at, 0)?) {
+                    (Some(_), _) => swap.put_back(name_of(&at.decoded()))?,
+                    (None, Some(dir)) => swap.take_away((dir.as_fd(), name_of(&at.decoded())))?,
+                    (None, None) => {}
+                }
+                swap.clean_up()
+            }
+            Step::Relocate { from, to, file, is_removal, .. } => {
+                let Some(new_dir) = self.dir(to, 0)? else { return Ok(()) };
+                let (old, new) = (from.decoded(), to.decoded());
+                let new = (new_dir.as_fd(), name_of(&new));
+                let Some(moved) = look(new.0, new.1)?.filter(|stat| file.is_file(stat)) else {
+                    return Ok(());
+                };
+                let Some(old_dir) = self.dir(from, 0)? else { return Err(Why::KeptAs(to.path.clone())) };
+                let old = (old_dir.as_fd(), name_of(&old));
+                if *is_removal && Mark::of(&moved) != *file {
+                    return Err(Why::KeptAs(to.path.clone()));
+                }
+                names::rename_to_nothing(new, old).map_err(|error| match error {
+                    Errno::EXIST => Why::KeptAs(to.path.clone()),
+                    error => Why::Failed(error),
+                })
+            }
+        }
+    }
+
+    fn finish(&self, step: &Step) -> Result<(), Why> {
+        match step {
+            Step::Replace { at, missing, draft, old, names } => {
+                let Some(home) = self.dir(at, *missing)? else { return Ok(()) };
+                for name in names {
+                    let name = (home.as_fd(), OsStr::new(name));
+                    let Some(stat) = look(name.0, name.1)? else { continue };
+                    if draft.is_file(&stat) || old.as_ref().is_some_and(|old| old.is_file(&stat)) {
+                        names::unlink(name)?;
+                    }
+                }
+            }
+            Step::Relocate { from, to, file, is_removal, .. } => {
+                if *is_removal && let Some(dir) = self.dir(to, 0)? {
+                    let path = to.decoded();
+                    let name = (dir.as_fd(), name_of(&path));
+                    if look(name.0, name.1)?.is_some_and(|stat| file.is_file(&stat)) {
+                        names::unlink(name)?;
+                    }
+                }
+                if let Some(root) = &self.roots[from.root] {
+                    prune(&root.anchor(), &from.decoded());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The directory so many levels above the one that the spot is in; `None` where it is not there.
+    fn dir(&self, spot: &Spot, above: usize) -> Result<Option<OwnedFd>, Errno> {
+        self.roots[spot.root].as_ref().map_or(Ok(None), |root| dir_of(root, &spot.decoded(), above))
+    }
+}
+
+fn dir_of(root: &Root, path: &Path, above: usize) -> Result<Option<OwnedFd>, Errno> {
+    let dir = path.ancestors().nth(above + 1).filter(|dir| !dir.as_os_str().is_empty());
+    let flags = OFlags::PATH | OFlags::DIRECTORY;
+    match resolve::open_unlinked(root.dir.as_fd(), dir.unwrap_or(Path::new(".")), flags) {
+        Ok(dir) => Ok(Some(dir)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The last component; there is one, or the journal would have been refused.
+fn name_of(path: &Path) -> &OsStr {
+    path.file_name().unwrap_or_default()
+}
+
+/// A file and what replaced it.
+struct Swap<'a> {
+    /// The directory of the temporary names.
+    home: &'a OwnedFd,
+    names: &'a [String; 2],
+    draft: &'a Mark,
+    old: Option<&'a Mark>,
+}
+
+impl Swap<'_> {
+    fn found(&self, (dir, name): Name<'_>) -> Result<Found, Errno> {
+        let Some(stat) = look(dir, name)? else { return Ok(Found::Nothing) };
+        let mark = Mark::of(&stat);
+        Ok(match () {
+            () if mark == *self.draft => Found::Draft,
+            () if Some(&mark) == self.old => Found::Old,
+            () => Found::Other,
+        })
+    }
+
+    fn temporary(&self) -> impl Iterator<Item = Name<'_>> {
+        self.names.iter().map(|name| (self.home.as_fd(), OsStr::new(name)))
+    }
+
+    /// A temporary name at which this stands.
+    fn kept(&self, wanted: Found) -> Result<Option<Name<'_>>, Errno> {
+        for name in self.temporary() {
+            if self.found(name)? == wanted {
+                return Ok(Some(name));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Puts the file that stood there back, if the new content has taken its place.
+    fn put_back(&self, name: &OsStr) -> Result<(), Why> {
+        let target = (self.home.as_fd(), name);
+        let _lock = lock_at(target.0, target.1);
+        let shown = |(_, name): Name<'_>| name.to_string_lossy().into_owned();
+        match (self.found(target)?, self.kept(Found::Old)?, self.kept(Found::Other)?) {
+            (Found::Draft, Some(backup), _) => self.exchange(backup, target, Found::Draft),
+            (Found::Nothing, Some(backup), _) => match names::rename_to_nothing(backup, target) {
+                Err(Errno::EXIST) => Err(Why::KeptAs(shown(backup))),
+                done => Ok(done?),
+            },
+            (Found::Other, Some(backup), _) => Err(Why::KeptAs(shown(backup))),
+            // It had got its second name only.
+            (Found::Old, Some(backup), _) => Ok(names::unlink(backup)?),
+            (Found::Old, None, _) => Ok(()),
+            (_, None, Some(backup)) => Err(Why::KeptAs(shown(backup))),
+            (Found::Draft, None, None) => Err(Why::Changed("what was there before is gone")),
+            (Found::Nothing | Found::Other, None, None) => Ok(()),
+        }
+    }
+
+    /// Exchanges the names, and looks whether what comes out is what was there a moment ago.
+    fn exchange(&self, temporary: Name<'_>, target: Name<'_>, expected: Found) -> Result<(), Why> {
+        match names::exchange(temporary, target) {
+            Err(error) if names::is_unknown(error) => return Ok(names::rename(temporary, target)?),
+            done => done?,
+        }
+        if self.found(temporary)? == expected {
+            return Ok(());
+        }
+        names::exchange(temporary, target)?;
+        Err(Why::KeptAs(temporary.1.to_string_lossy().into_owned()))
+    }
+
+    /// Removes the new content where nothing stood. It gets a temporary name first, so that what is removed is what
+    /// was looked at.
+    fn take_away(&self, target: Name<'_>) -> Result<(), Why> {
+        if self.found(target)? != Found::Draft {
+            let is_changed = look(target.0, target.1)?.is_some_and(|stat| self.draft.is_file(&stat));
+            return if is_changed { Err(Why::Changed("another program changed it since")) } else { Ok(()) };
+        }
+        self.clean_up()?;
+        for aside in self.temporary() {
+            match names::rename_to_nothing(target, aside) {
+                Err(Errno::EXIST) => continue,
+                done => done?,
+            }
+            if self.found(aside)? == Found::Draft {
+                return Ok(names::unlink(aside)?);
+            }
+            _ = names::rename_to_nothing(aside, target);
+            return Err(Why::Changed("another program changed it since"));
+        }
+        Err(Why::Changed("its temporary names are taken"))
+    }
+
+    /// Removes the new content under its temporary names, and what is at the target again.
+    fn clean_up(&self) -> Result<(), Why> {
+        for name in self.temporary() {
+            if self.found(name)? == Found::Draft {
+                names::unlink(name)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Removes the directories that were made for a step, as far as they are empty.
+fn remove_made(roots: &[Option<Root>], step: &Step) {
+    let (Step::Replace { at: spot, missing, .. } | Step::Relocate { to: spot, missing, .. }) = step;
+    let (path, Some(root)) = (spot.decoded(), &roots[spot.root]) else { return };
+    for made in path.ancestors().skip(1).take(*missing) {
+        if let Ok(Some(dir)) = dir_of(root, made, 0) {
+            _ = names::remove_dir((dir.as_fd(), name_of(made)));
+        }
+    }
+}

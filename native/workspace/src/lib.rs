@@ -1,0 +1,485 @@
+//! The workspace: the one way from a tool to files.
+//!
+//! A [`Workspace`] pins a directory by handle when it is opened. Every path a tool is given becomes a
+//! [`Place`] first, and every open goes beneath the pinned handle, so `..`, absolute paths, links and
+//! renames under a running call lead nowhere else. A session's private temporary directory is a second such
+//! directory, named by its absolute path.
+
+mod attributes;
+mod batch;
+mod cached;
+mod draft;
+mod guard;
+pub mod journal;
+mod location;
+mod lock;
+mod names;
+mod path;
+mod relocation;
+mod resolve;
+mod tree;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+pub use batch::Batch;
+pub use cached::is_local;
+pub use guard::{Access, Guard};
+pub use location::expect_at;
+pub use lock::{WriteGuard, lock_all};
+pub use path::{decode as decode_path, encode as encode_path};
+pub use tree::{Above, Tree, open_entry};
+pub use write::{Expected, Replacement};
+
+use beamai_base::{Reason, Result, ToolError};
+use guard::GuardSlot;
+use resolve::Anchor;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A workspace as plain data: the path and the identity of the directory that stood there when it was pinned.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct WorkspaceId {
+    /// Absolute path, all links resolved.
+    pub path: String,
+    /// Device number of the directory.
+    pub device: u64,
+    /// Inode number of the directory.
+    pub inode: u64,
+    /// The path by which the host named it, where links are on the way. Absolute paths may begin with either.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alias: Option<String>,
+}
+
+/// A directory pinned by handle.
+#[derive(Debug)]
+struct Root {
+    path: PathBuf,
+    /// The path by which the host named it; differs from `path` when links are on the way.
+    alias: PathBuf,
+    dir: OwnedFd,
+    device: u64,
+    inode: u64,
+    /// Whether files can be opened without asking anybody but this machine's kernel.
+    is_local: bool,
+}
+
+impl Root {
+    fn open(path: &Path) -> Result<Self> {
+        let shown = path::encode(path);
+        let fail = |error: std::io::Error| ToolError::io("open directory", &shown, error);
+        let real = path.canonicalize().map_err(fail)?;
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let dir = rustix::fs::open(&real, flags, Mode::empty()).map_err(|error| fail(error.into()))?;
+        let stat = rustix::fs::fstat(&dir).map_err(|error| fail(error.into()))?;
+        #[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
+        Ok(Self {
+            path: real,
+            alias: path.to_owned(),
+            device: stat.st_dev as u64,
+            inode: stat.st_ino as u64,
+            is_local: cached::is_local(&dir),
+            dir,
+        })
+    }
+
+    fn anchor(&self) -> Anchor<'_> {
+        Anchor { dir: self.dir.as_fd(), path: &self.path, alias: &self.alias }
+    }
+
+    fn outside(&self, text: &str) -> ToolError {
+        let root = path::encode(&self.path);
+        ToolError::new(
+            Reason::OutsideWorkspace,
+            format!("{text} is outside the workspace {root}; use a path inside it"),
+        )
+        .file(text)
+    }
+
+    /// The rest of an absolute path beneath this root.
+    fn strip<'p>(&self, path: &'p Path) -> Option<&'p Path> {
+        path.strip_prefix(&self.path).or_else(|_| path.strip_prefix(&self.alias)).ok()
+    }
+}
+
+/// The directories that a call may touch.
+#[derive(Debug, Clone)]
+pub struct Workspace {
+    root: Arc<Root>,
+    temp: Option<Arc<Root>>,
+    guard: GuardSlot,
+}
+
+/// A path inside the workspace, as it was written; links are not followed yet.
+#[derive(Debug, Clone)]
+pub struct Place {
+    root: Arc<Root>,
+    relative: PathBuf,
+    is_temp: bool,
+    /// The path as it was written, where `relative` is another one.
+    written: Option<PathBuf>,
+    guard: GuardSlot,
+}
+
+impl Workspace {
+    /// Opens and pins the directory at `path`.
+    ///
+    /// # Errors
+    /// `no_such_file`, `not_a_directory` or what else the operating system reports.
+    pub fn open(path: &Path) -> Result<Self> {
+        Ok(Self::new(Root::open(path)?))
+    }
+
+    /// Opens the directory that `id` names and refuses another one that stands in its place now.
+    ///
+    /// # Errors
+    /// `workspace_gone` where it is missing or another one; otherwise as [`Workspace::open`].
+    pub fn pinned(id: &WorkspaceId) -> Result<Self> {
+        let mut root = Root::open(&path::decode(&id.path)).map_err(|error| match error.reason {
+            Reason::NoSuchFile | Reason::NotADirectory => gone(&id.path, "it is not there any more"),
+            _ => error,
+        })?;
+        if let Some(alias) = &id.alias {
+            root.alias = path::decode(alias);
+        }
+        if (root.device, root.inode) != (id.device, id.inode) {
+            return Err(gone(&id.path, "another directory is in its place"));
+        }
+        Ok(Self::new(root))
+    }
+
+    fn new(root: Root) -> Self {
+        Self { root: Arc::new(root), temp: None, guard: GuardSlot::default() }
+    }
+
+    /// The same workspace without a guard: for a new call, and for what outlives one.
+    #[must_use]
+    pub fn unguarded(&self) -> Self {
+        Self { guard: GuardSlot::default(), ..self.clone() }
+    }
+
+    /// Has a guard asked about every file that is opened through this workspace, its clones and their places. The first
+    /// one that is set stays.
+    pub fn set_guard(&self, guard: Arc<dyn Guard>) {
+        self.guard.set(guard);
+    }
+
+    /// Refuses a workspace that was moved, removed or made anew since it was pinned.
+    ///
+    /// # Errors
+    /// `workspace_gone`.
+    pub fn expect_in_place(&self) -> Result<()> {
+        let shown = || path::encode(&self.root.path);
+        let now = rustix::fs::stat(&self.root.path);
+        #[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
+        match now.map(|now| (now.st_dev as u64, now.st_ino as u64)) {
+            Ok(now) if now == (self.root.device, self.root.inode) => Ok(()),
+            Ok(_) => Err(gone(&shown(), "another directory is in its place")),
+            Err(Errno::NOENT | Errno::NOTDIR) => Err(gone(&shown(), "it is not there any more")),
+            Err(error) => Err(ToolError::io("find the workspace", shown(), error)),
+        }
+    }
+
+    /// Whether the workspace can be found without asking anybody but this machine's kernel.
+    pub fn is_local(&self) -> bool {
+        self.root.is_local
+    }
+
+    /// The same workspace with a session's private temporary directory beside it.
+    ///
+    /// # Errors
+    /// `no_temp_dir` where it is gone, or a link in its place; otherwise as [`Workspace::open`].
+    pub fn with_temp(&self, path: &Path) -> Result<Self> {
+        if !path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            let message =
+                format!("the session's temporary directory {} is gone; call again", path::encode(path));
+            return Err(ToolError::new(Reason::NoTempDir, message));
+        }
+        Ok(Self { temp: Some(Arc::new(Root::open(path)?)), ..self.clone() })
+    }
+
+    /// The same workspace without a temporary directory.
+    pub fn without_temp(&self) -> Self {
+        Self { temp: None, ..self.clone() }
+    }
+
+    /// The workspace as plain data, the same for every name of it.
+    pub fn id(&self) -> WorkspaceId {
+        let Root { path, device, inode, .. } = &*self.root;
+        WorkspaceId { path: path::encode(path), device: *device, inode: *inode, alias: None }
+    }
+
+    /// The workspace as plain data, with the name by which it was opened.
+    pub fn named(&self) -> WorkspaceId {
+        let alias = (self.root.alias != self.root.path).then(|| path::encode(&self.root.alias));
+        WorkspaceId { alias, ..self.id() }
+    }
+
+    /// Absolute path of the workspace's directory, for programs that are started in it.
+    pub fn path(&self) -> &Path {
+        &self.root.path
+    }
+
+    /// Absolute paths by which the workspace is known: its own, and the one that it was opened by.
+    pub fn names(&self) -> [&Path; 2] {
+        [&self.root.path, &self.root.alias]
+    }
+
+    /// Absolute path of the session's temporary directory.
+    pub fn temp_path(&self) -> Option<&Path> {
+        self.temp.as_ref().map(|temp| temp.path.as_path())
+    }
+
+    /// The session's temporary directory.
+    pub fn temp(&self) -> Option<Place> {
+        self.temp.as_ref().map(|temp| self.at(temp, Path::new(""), true))
+    }
+
+    /// The place that a path argument names. Relative paths are taken from the workspace; absolute ones must
+    /// lie in it or in the session's temporary directory.
+    ///
+    /// # Errors
+    /// `outside_workspace` for other absolute paths and for `~`; `invalid_argument` for an empty path or one
+    /// with a NUL byte; `outside_workspace` too for one that climbs out by `..` as it is written. That links
+    /// lead out shows when it is opened.
+    pub fn place(&self, text: &str) -> Result<Place> {
+        if text.is_empty() {
+            return Err(ToolError::new(
+                Reason::InvalidArgument,
+                "the path is empty; use \".\" for the workspace",
+            ));
+        }
+        if text == "~" || text.starts_with("~/") {
+            return Err(self.root.outside(text));
+        }
+        let path = path::decode(text);
+        if path.as_os_str().as_encoded_bytes().contains(&0) {
+            return Err(ToolError::new(Reason::InvalidArgument, "the path has a NUL byte; remove it")
+                .file(text.escape_debug()));
+        }
+        match self.beneath(&path).filter(|place| !climbs_out(&place.relative)) {
+            Some(place) => Ok(place),
+            None => Err(self.root.outside(text)),
+        }
+    }
+
+    fn beneath(&self, path: &Path) -> Option<Place> {
+        if path.is_relative() {
+            return Some(self.at(&self.root, path, false));
+        }
+        if let Some(inside) = self.root.strip(path) {
+            return Some(self.at(&self.root, inside, false));
+        }
+        let temp = self.temp.as_ref()?;
+        Some(self.at(temp, temp.strip(path)?, true))
+    }
+
+    /// The workspace's own directory.
+    pub fn top(&self) -> Place {
+        self.at(&self.root, Path::new(""), false)
+    }
+
+    fn at(&self, root: &Arc<Root>, relative: &Path, is_temp: bool) -> Place {
+        let relative = relative.to_owned();
+        let guard = self.guard.clone();
+        Place { root: Arc::clone(root), relative, is_temp, written: None, guard }.tidied()
+    }
+}
+
+fn gone(shown: &str, why: &str) -> ToolError {
+    let message = format!(
+        "the workspace {shown} was moved, removed or made anew: {why}; put it back, or make a new kernel for it"
+    );
+    ToolError::new(Reason::WorkspaceGone, message).file(shown)
+}
+
+/// Whether a path as written goes above where it starts. Such a path is refused even where links or missing
+/// directories on the way would have it end elsewhere: nobody means it.
+fn climbs_out(path: &Path) -> bool {
+    use std::path::Component;
+    let mut depth = 0_usize;
+    path.components().any(|part| match part {
+        Component::ParentDir if depth == 0 => true,
+        Component::ParentDir => {
+            depth -= 1;
+            false
+        }
+        Component::Normal(_) => {
+            depth += 1;
+            false
+        }
+        _ => false,
+    })
+}
+
+impl Place {
+    fn tidied(mut self) -> Self {
+        if self.relative.as_os_str().is_empty() {
+            self.relative.push(".");
+        }
+        self
+    }
+
+    /// The path as results show it: relative to the workspace, absolute in the temporary directory.
+    pub fn display(&self) -> String {
+        path::encode(&self.shown(&self.relative))
+    }
+
+    fn shown(&self, relative: &Path) -> PathBuf {
+        let clean: PathBuf =
+            relative.components().filter(|part| *part != std::path::Component::CurDir).collect();
+        match (self.is_temp, clean.as_os_str().is_empty()) {
+            (true, _) => self.root.path.join(clean),
+            (false, true) => PathBuf::from("."),
+            (false, false) => clean,
+        }
+    }
+
+    /// The path beneath the pinned directory, as written.
+    pub fn relative(&self) -> &Path {
+        &self.relative
+    }
+
+    /// The absolute path by which the place is named outside; for programs that take no handle.
+    pub fn absolute(&self) -> PathBuf {
+        self.root.path.join(&self.relative)
+    }
+
+    /// A place below this one.
+    #[must_use]
+    pub fn join(&self, name: &Path) -> Self {
+        Self { relative: self.relative.join(name), written: None, ..self.clone() }
+    }
+
+    /// The place where this one leads, every link followed. Rules still see it as it was written.
+    ///
+    /// # Errors
+    /// As [`Place::resolved`].
+    pub fn led(&self) -> Result<Self> {
+        let target = self.walk(resolve::Missing::Refuse).map_err(|error| self.error("find", error))?;
+        let written = Some(self.written.clone().unwrap_or_else(|| self.relative.clone()));
+        Ok(Self { relative: target.resolved, written, ..self.clone() })
+    }
+
+    /// The path with every link followed, as results show it. The last component need not exist.
+    ///
+    /// # Errors
+    /// `outside_workspace` when it leads out, `no_such_file` when a directory on the way is missing.
+    pub fn resolved(&self) -> Result<String> {
+        let target = self.walk(resolve::Missing::Refuse).map_err(|error| self.error("find", error))?;
+        Ok(path::encode(&self.shown(&target.resolved)))
+    }
+
+    /// The path where a write would end, every link followed. What is not there yet is taken by its name alone.
+    ///
+    /// # Errors
+    /// `outside_workspace` when it leads out, or what else the operating system reports.
+    pub fn destination(&self) -> Result<String> {
+        let target = self.walk(resolve::Missing::Imagine).map_err(|error| self.error("find", error))?;
+        Ok(path::encode(&self.shown(&target.resolved)))
+    }
+
+    /// The directory above, as written, and the name in it; `None` where the path ends in no name.
+    pub fn parent(&self) -> Option<(Self, &OsStr)> {
+        let above = self.relative.parent()?;
+        let name = self.relative.file_name()?;
+        Some((Self { relative: above.to_owned(), written: None, ..self.clone() }.tidied(), name))
+    }
+
+    /// Opens a regular file for reading. FIFOs, sockets and devices are refused without waiting for a peer.
+    ///
+    /// # Errors
+    /// `no_such_file`, `is_a_directory`, `not_a_file`, `outside_workspace`, `access_denied` or `io`.
+    pub fn open_file(&self) -> Result<(File, Stat)> {
+        let fd = self.open(Access::Read, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
+        let stat = self.look_at(&fd)?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Ok((File::from(fd), stat)),
+            other => Err(self.not_a_file(other)),
+        }
+    }
+
+    /// Opens a directory for listing.
+    ///
+    /// # Errors
+    /// `no_such_file`, `not_a_directory`, `outside_workspace`, `access_denied` or `io`.
+    pub fn open_dir(&self) -> Result<OwnedFd> {
+        self.open(Access::List, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK)
+    }
+
+    /// What stands at the place, links followed.
+    ///
+    /// # Errors
+    /// `no_such_file`, `outside_workspace`, `access_denied` or `io`.
+    pub fn stat(&self) -> Result<Stat> {
+        self.look_at(&self.find()?)
+    }
+
+    /// Whether the last component of the path is a symbolic link.
+    pub fn is_link(&self) -> bool {
+        let Some((above, name)) = self.parent() else { return false };
+        let Ok(dir) = above.find() else { return false };
+        rustix::fs::statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW)
+            .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
+    }
+
+    /// A handle by which nothing can be read; no guard is asked.
+    fn find(&self) -> Result<OwnedFd> {
+        resolve::open(&self.root.anchor(), &self.relative, OFlags::PATH)
+            .map_err(|error| self.error("open", error))
+    }
+
+    fn look_at(&self, fd: &OwnedFd) -> Result<Stat> {
+        rustix::fs::fstat(fd).map_err(|error| self.error("look at", error))
+    }
+
+    fn walk(&self, missing: resolve::Missing) -> Result<resolve::Target, rustix::io::Errno> {
+        resolve::walk(&self.root.anchor(), &self.relative, missing)
+    }
+
+    pub fn error(&self, action: &str, error: rustix::io::Errno) -> ToolError {
+        match error {
+            // What the lookup answers to a path that leads out, by ".." or by a link.
+            rustix::io::Errno::XDEV => self.root.outside(&self.display()),
+            _ => ToolError::io(action, self.display(), error),
+        }
+    }
+
+    fn not_a_file(&self, kind: FileType) -> ToolError {
+        let shown = self.display();
+        match kind {
+            FileType::Directory => {
+                ToolError::new(Reason::IsADirectory, format!("{shown} is a directory; name a file in it"))
+                    .file(shown)
+            }
+            other => {
+                let kind = kind_name(other);
+                ToolError::new(
+                    Reason::NotAFile,
+                    format!("{shown} is a {kind}; only regular files can be used"),
+                )
+                .file(shown)
+            }
+        }
+    }
+}
+
+/// The name of a file type in results.
+pub fn kind_name(kind: FileType) -> &'static str {
+    match kind {
+        FileType::RegularFile => "file",
+        FileType::Directory => "directory",
+        FileType::Symlink => "symlink",
+        FileType::Fifo => "fifo",
+        FileType::Socket => "socket",
+        FileType::CharacterDevice | FileType::BlockDevice => "device",
+        FileType::Unknown => "unknown",
+    }
+}

@@ -1,0 +1,127 @@
+//! Where an open handle is.
+//!
+//! Linux tells by the names of a process's own open files (proc(5), `/proc/self/fd`): the path of the handle at that
+//! moment, however it was found. Both ends are asked for, so that a workspace which has been moved does not matter.
+
+use super::resolve::Anchor;
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::os::fd::BorrowedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// The path of an open handle beneath the anchor; `.` for the anchor itself.
+///
+/// # Errors
+/// `NOTSUP` where the system does not tell, `STALE` for what has no path any more, `XDEV` for what is not beneath the
+/// anchor.
+pub(super) fn of(anchor: &Anchor<'_>, handle: BorrowedFd<'_>) -> Result<PathBuf, Errno> {
+    imp::of(anchor, handle)
+}
+
+/// The absolute path of what is beneath the anchor, without a trailing slash; `None` where the system does not tell where
+/// handles are.
+///
+/// # Errors
+/// Those of the operating system.
+pub(super) fn absolute(anchor: &Anchor<'_>, inside: &Path) -> Result<Option<Vec<u8>>, Errno> {
+    let top = match imp::absolute(anchor.dir) {
+        Err(Errno::NOTSUP) => return Ok(None),
+        top => top?,
+    };
+    let top = top.strip_suffix(b"/").unwrap_or(&top);
+    Ok(Some(match inside.as_os_str().as_bytes() {
+        b"" | b"." => top.to_vec(),
+        inside => [top, b"/", inside].concat(),
+    }))
+}
+
+/// Whether an open handle is at a path beneath a directory, as far as the system tells.
+///
+/// # Errors
+/// `STALE` where it is at another one, and those of the operating system.
+pub fn expect_at(top: BorrowedFd<'_>, below: &[u8], handle: BorrowedFd<'_>) -> Result<(), Errno> {
+    let anchor = Anchor { dir: top, path: Path::new(""), alias: Path::new("") };
+    absolute(&anchor, Path::new(OsStr::from_bytes(below)))?.map_or(Ok(()), |path| expect(&path, handle))
+}
+
+/// Whether an open handle is at this absolute path, as far as the system tells.
+///
+/// # Errors
+/// `STALE` where it is at another one.
+pub(super) fn expect(path: &[u8], handle: BorrowedFd<'_>) -> Result<(), Errno> {
+    match imp::absolute(handle) {
+        Ok(real) if real == path || path.is_empty() && real == b"/" => Ok(()),
+        Ok(_) => Err(Errno::STALE),
+        Err(Errno::NOTSUP) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod imp {
+    use super::super::names::OWN_FILES;
+    use super::super::resolve::{Anchor, open_unlinked};
+    use rustix::fs::{OFlags, fstat};
+    use rustix::io::Errno;
+    use std::ffi::OsString;
+    use std::os::fd::{AsRawFd, BorrowedFd};
+    use std::os::unix::ffi::OsStringExt;
+    use std::path::{Path, PathBuf};
+
+    /// What stands behind the path of a handle whose name was removed.
+    const DELETED: &[u8] = b" (deleted)";
+    /// Tries while something renames the anchor.
+    const TRIES: usize = 16;
+
+    pub(super) fn of(anchor: &Anchor<'_>, handle: BorrowedFd<'_>) -> Result<PathBuf, Errno> {
+        for _ in 0..TRIES {
+            let (top, path) = (absolute(anchor.dir)?, absolute(handle)?);
+            let is_marked = path.ends_with(DELETED);
+            let (top, path) = (into_path(top), into_path(path));
+            let Ok(inside) = path.strip_prefix(&top) else { continue };
+            if is_marked && !is_at(anchor, handle, inside) {
+                return Err(Errno::STALE);
+            }
+            return Ok(if inside.as_os_str().is_empty() { PathBuf::from(".") } else { inside.to_owned() });
+        }
+        Err(Errno::XDEV)
+    }
+
+    pub(super) fn absolute(handle: BorrowedFd<'_>) -> Result<Vec<u8>, Errno> {
+        let own = format!("{OWN_FILES}/{}", handle.as_raw_fd());
+        match rustix::fs::readlink(own, Vec::with_capacity(256)) {
+            Ok(path) => Ok(path.into_bytes()),
+            // No process file system, or that of other processes.
+            Err(Errno::NOENT) => Err(Errno::NOTSUP),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn into_path(bytes: Vec<u8>) -> PathBuf {
+        OsString::from_vec(bytes).into()
+    }
+
+    /// A name may end like the mark of a removed one.
+    fn is_at(anchor: &Anchor<'_>, handle: BorrowedFd<'_>, path: &Path) -> bool {
+        let there = open_unlinked(anchor.dir, path, OFlags::PATH | OFlags::NOFOLLOW).and_then(fstat);
+        let identity = |stat: rustix::fs::Stat| (stat.st_dev, stat.st_ino);
+        matches!((there, fstat(handle)), (Ok(there), Ok(own)) if identity(there) == identity(own))
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod imp {
+    use super::Anchor;
+    use rustix::io::Errno;
+    use std::os::fd::BorrowedFd;
+    use std::path::PathBuf;
+
+    pub(super) fn of(_: &Anchor<'_>, _: BorrowedFd<'_>) -> Result<PathBuf, Errno> {
+        Err(Errno::NOTSUP)
+    }
+
+    pub(super) fn absolute(_: BorrowedFd<'_>) -> Result<Vec<u8>, Errno> {
+        Err(Errno::NOTSUP)
+    }
+}

@@ -1,0 +1,129 @@
+//! One replacement of a file at a time.
+//!
+//! The lock holds within this process, for a file by whatever path or workspace it is reached. Another program's
+//! write is noticed when the replacement is committed.
+
+use super::{Place, resolve};
+use beamai_base::Result;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How often a waiting call looks whether it should still wait.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// Identity of a file, existing or not: its directory's device and inode, and its name there.
+type Key = (u64, u64, OsString);
+
+static HELD: Mutex<BTreeSet<Key>> = Mutex::new(BTreeSet::new());
+static FREED: Condvar = Condvar::new();
+
+/// The exclusive right, within this process, to replace one file.
+#[derive(Debug)]
+pub struct WriteGuard(Key);
+
+impl Drop for WriteGuard {
+    fn drop(&mut self) {
+        held().remove(&self.0);
+        FREED.notify_all();
+    }
+}
+
+fn held() -> MutexGuard<'static, BTreeSet<Key>> {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits for the right to replace each of these files. `check` is asked now and then whether to go on waiting.
+///
+/// # Errors
+/// Those of `check`.
+pub fn lock_all(places: &[&Place], check: impl Fn() -> Result<()>) -> Result<Vec<WriteGuard>> {
+    // Everybody takes locks in the same order, so that no two wait for each other.
+    let keys: BTreeSet<Key> = places.iter().map(|place| place.identity()).collect();
+    keys.into_iter().map(|key| wait_for(key, &check)).collect()
+}
+
+fn wait_for(key: Key, check: &impl Fn() -> Result<()>) -> Result<WriteGuard> {
+    let mut held = held();
+    while !held.insert(key.clone()) {
+        held = FREED.wait_timeout(held, PATIENCE).unwrap_or_else(PoisonError::into_inner).0;
+        check()?;
+    }
+    Ok(WriteGuard(key))
+}
+
+impl Place {
+    /// The right to replace the file, if nobody holds it. Hold it from reading to the commit.
+    pub fn try_lock(&self) -> Option<WriteGuard> {
+        let key = self.identity();
+        held().insert(key.clone()).then(|| WriteGuard(key))
+    }
+
+    /// Waits for the right to replace the file. `check` is asked now and then whether to go on waiting.
+    ///
+    /// # Errors
+    /// Those of `check`.
+    pub fn lock(&self, check: impl Fn() -> Result<()>) -> Result<WriteGuard> {
+        wait_for(self.identity(), &check)
+    }
+
+    /// Identity of the file, whatever path leads to it. Where the directory is missing too, there may be several; two
+    /// calls may hold locks of their own then, and the later commit notices.
+    pub fn identity(&self) -> Key {
+        let anchor = self.root.anchor();
+        let target = self.walk(resolve::Missing::Refuse).ok();
+        let parent = target.as_ref().and_then(|target| rustix::fs::fstat(target.parent(&anchor)).ok());
+        match (target, parent) {
+            #[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
+            (Some(target), Some(stat)) => (stat.st_dev as u64, stat.st_ino as u64, target.name),
+            _ => (self.root.device, self.root.inode, self.relative.clone().into_os_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use beamai_base::{Reason, ToolError};
+    use crate::Workspace;
+
+    #[test]
+    fn a_file_is_locked_by_whatever_path_it_is_reached() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("d")).unwrap();
+        std::os::unix::fs::symlink("d/f", dir.path().join("link")).unwrap();
+        let outer = Workspace::open(dir.path()).unwrap();
+        let inner = Workspace::open(&dir.path().join("d")).unwrap();
+        let guard = outer.place("d/f").unwrap().try_lock().unwrap();
+        for same in [outer.place("link"), outer.place("d/../d/./f"), inner.place("f")] {
+            assert!(same.unwrap().try_lock().is_none());
+        }
+        assert!(outer.place("d/other").unwrap().try_lock().is_some());
+        drop(guard);
+        assert!(inner.place("f").unwrap().try_lock().is_some());
+    }
+
+    #[test]
+    fn several_locks_are_taken_without_a_deadlock() {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(dir.path()).unwrap();
+        let (a, b) = (workspace.place("a").unwrap(), workspace.place("b").unwrap());
+        std::thread::scope(|scope| {
+            for places in [[&a, &b, &a], [&b, &a, &b]] {
+                scope.spawn(move || {
+                    (0..1000).for_each(|_| drop(super::lock_all(&places, || Ok(())).unwrap()))
+                });
+            }
+        });
+        assert!(a.try_lock().is_some() && b.try_lock().is_some());
+    }
+
+    #[test]
+    fn a_wait_ends_when_the_call_should_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = Workspace::open(dir.path()).unwrap().place("f").unwrap();
+        let _guard = place.try_lock().unwrap();
+        let error = place.lock(|| Err(ToolError::new(Reason::Cancelled, "stop"))).unwrap_err();
+        assert_eq!(error.reason, Reason::Cancelled);
+    }
+}

@@ -1,0 +1,93 @@
+//! A directory is exchanged for a link that leads out, again and again, while files are opened through it.
+
+use super::*;
+use crate::resolve;
+use rustix::fs::{CWD, OFlags, RenameFlags};
+use std::os::unix::fs::MetadataExt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// Opens in all, over both paths.
+const OPENS: usize = 400_000;
+const THREADS: usize = 4;
+/// How long writes are tried.
+const TIME: Duration = Duration::from_secs(2);
+
+/// Runs `tries` while `one` and `other` are exchanged as fast as they can be.
+fn while_exchanging(one: PathBuf, other: PathBuf, tries: impl FnOnce()) {
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                rustix::fs::renameat_with(CWD, &one, CWD, &other, RenameFlags::EXCHANGE).unwrap();
+            }
+        });
+        let tried = catch_unwind(AssertUnwindSafe(tries));
+        stop.store(true, Ordering::Relaxed);
+        tried.unwrap_or_else(|failure| resume_unwind(failure));
+    });
+}
+
+fn racing_scene() -> Scene {
+    let scene = Scene::new();
+    fs::create_dir(scene.path("d")).unwrap();
+    fs::write(scene.path("d/secret"), "inside").unwrap();
+    scene.link("../ws-evil", "swap");
+    scene.link(scene.path("d"), "through");
+    scene
+}
+
+#[test]
+fn a_rename_race_leads_no_read_out() {
+    let scene = racing_scene();
+    let inside = fs::metadata(scene.path("d/secret")).unwrap().ino();
+    // One path for the kernel's lookup, one that it refuses and the walk takes.
+    let places = [scene.place("d/secret"), scene.place("through/secret")];
+    let (opened, refused) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let open = |place: &Place| match resolve::open(&place.root.anchor(), &place.relative, OFlags::RDONLY) {
+        Ok(fd) => {
+            assert_eq!(rustix::fs::fstat(&fd).unwrap().st_ino, inside, "escaped by {place:?}");
+            opened.fetch_add(1, Ordering::Relaxed);
+        }
+        Err(_) => _ = refused.fetch_add(1, Ordering::Relaxed),
+    };
+    while_exchanging(scene.path("d"), scene.path("swap"), || {
+        std::thread::scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(|| (0..OPENS / THREADS / 2).for_each(|_| places.iter().for_each(open)));
+            }
+        });
+    });
+    let (opened, refused) = (opened.into_inner(), refused.into_inner());
+    assert_eq!(opened + refused, OPENS);
+    assert!(opened > OPENS / 100 && refused > OPENS / 100, "no race: {opened} opened, {refused} refused");
+}
+
+/// The same race, lost by a path that is resolved first and opened afterwards: it is one that can be lost.
+#[test]
+fn the_race_is_lost_by_who_looks_before_opening() {
+    let scene = racing_scene();
+    let path = scene.path("d/secret");
+    let inside = scene.path("").canonicalize().unwrap();
+    let escaped = || {
+        let is_inside = path.canonicalize().is_ok_and(|path| path.starts_with(&inside));
+        is_inside && fs::read_to_string(&path).is_ok_and(|text| text == "outside")
+    };
+    while_exchanging(scene.path("d"), scene.path("swap"), || assert!((0..OPENS).any(|_| escaped())));
+}
+
+#[test]
+fn a_rename_race_leads_no_write_out() {
+    let scene = racing_scene();
+    while_exchanging(scene.path("d"), scene.path("swap"), || {
+        let end = Instant::now() + TIME;
+        while Instant::now() < end {
+            _ = scene.write("d/new", "x");
+            _ = scene.place("d/appended").append();
+            _ = scene.write("d/sub/new", "x");
+        }
+    });
+    assert_eq!(fs::read_to_string(scene.outside("secret")).unwrap(), "outside");
+    assert_eq!(fs::read_dir(scene.outside("")).unwrap().count(), 1);
+}

@@ -1,0 +1,384 @@
+//! Atomic replacement of a file: all of the new bytes or all of the old ones, whatever happens between.
+//!
+//! The new content goes into a nameless file in the same directory and takes the target's place there. Mode and
+//! owner are kept, and so is a link that led to the file: its target is what is replaced. A change by another
+//! program, up to the very moment of the replacement, is noticed and wins.
+//! The data is not forced to disk: a crash of the process loses nothing, a loss of power may.
+
+use super::draft::{Draft, Like};
+use super::journal::{Mark, Record, Step};
+use super::{Place, names, resolve};
+use beamai_base::{Reason, Result, ToolError};
+use rustix::fs::{Access, AtFlags, FileType, FlockOperation, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+/// How often, and after which pause, a lock that another process holds is tried again.
+const LOCK_TRIES: usize = 100;
+const LOCK_PAUSE: Duration = Duration::from_micros(500);
+
+/// What must stand at the target when it is replaced.
+#[derive(Debug, Clone, Copy)]
+pub enum Expected<'a> {
+    /// The very file that was read; see [`Place::open_file`].
+    Unchanged(&'a Stat),
+    /// Nothing.
+    Absent,
+    /// Whatever is there, or nothing.
+    Anything,
+}
+
+impl Place {
+    /// Begins a replacement of the file. Missing directories on the way are made when it is committed.
+    ///
+    /// # Errors
+    /// `is_a_directory`, `not_a_file`, `outside_workspace`, `access_denied` (for a read-only file too) or `io`.
+    pub fn replace(&self) -> Result<Replacement<'_>> {
+        let failed = |error| self.error("write", error);
+        let (target, existing) = self.begin()?;
+        let anchor = self.root.anchor();
+        let parent = target.parent(&anchor);
+        let like = existing.as_ref().map(|stat| Like { parent, name: &target.name, stat });
+        let draft = Draft::create(parent, like).map_err(failed)?;
+        Ok(Replacement { place: self, target, existing, draft, state: State::Drafted })
+    }
+
+    /// As [`Place::replace`], with the mode, owner and other attributes of another file, which must exist.
+    ///
+    /// # Errors
+    /// As there, and `no_such_file` about the other.
+    pub fn replace_like(&self, other: &Self) -> Result<Replacement<'_>> {
+        let failed = |error| other.error("read", error);
+        let source = other.walk(resolve::Missing::Refuse).map_err(failed)?;
+        let anchor = other.root.anchor();
+        let parent = source.parent(&anchor);
+        let stat = look(parent, &source.name).and_then(|stat| stat.ok_or(Errno::NOENT)).map_err(failed)?;
+        let like = Like { parent, name: &source.name, stat: &stat };
+        let (target, existing) = self.begin()?;
+        let own = self.root.anchor();
+        let draft =
+            Draft::create(target.parent(&own), Some(like)).map_err(|error| self.error("write", error))?;
+        Ok(Replacement { place: self, target, existing, draft, state: State::Drafted })
+    }
+
+    /// Where the replacement goes, and what stands there.
+    fn begin(&self) -> Result<(resolve::Target, Option<Stat>)> {
+        self.refuse_directory_name()?;
+        let failed = |error| self.error("write", error);
+        let target = self.walk(resolve::Missing::Imagine).map_err(failed)?;
+        self.check_target(&target)?;
+        if target.missing() > 0 {
+            return Ok((target, None));
+        }
+        let anchor = self.root.anchor();
+        let parent = target.parent(&anchor);
+        let existing = look(parent, &target.name).map_err(failed)?;
+        if let Some(stat) = &existing {
+            self.refuse_other(FileType::from_raw_mode(stat.st_mode))?;
+            // A rename asks the directory alone; a file that may not be written to is not replaced either.
+            rustix::fs::accessat(parent, &target.name, Access::WRITE_OK, AtFlags::empty()).map_err(failed)?;
+        }
+        Ok((target, existing))
+    }
+
+    /// Opens the file for appending, making it and the directories on the way where they are missing. The file's
+    /// state before is `None` when it was made.
+    ///
+    /// # Errors
+    /// As [`Place::replace`].
+    pub fn append(&self) -> Result<(File, Option<Stat>)> {
+        self.refuse_directory_name()?;
+        let failed = |error| self.error("write", error);
+        let mut target = self.walk(resolve::Missing::Imagine).map_err(failed)?;
+        self.make_missing(&mut target)?;
+        let anchor = self.root.anchor();
+        let (fd, is_new) = match open_or_make(target.parent(&anchor), &target.name) {
+            // A device or socket without a peer.
+            Err(Errno::NXIO) => return Err(self.not_a_file(self.kind_of(&target))),
+            other => other.map_err(failed)?,
+        };
+        let stat = rustix::fs::fstat(&fd).map_err(failed)?;
+        self.refuse_other(FileType::from_raw_mode(stat.st_mode))?;
+        target.made.keep();
+        Ok((File::from(fd), (!is_new).then_some(stat)))
+    }
+
+    /// Makes a new file that this user alone may read, and opens it for writing.
+    ///
+    /// # Errors
+    /// `already_exists`, `no_such_file` for a missing directory, or what else the operating system reports.
+    pub fn create_private(&self) -> Result<File> {
+        let failed = |error| self.error("make the file", error);
+        let target = self.walk(resolve::Missing::Refuse).map_err(failed)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = Mode::RUSR | Mode::WUSR;
+        match rustix::fs::openat(target.parent(&self.root.anchor()), &target.name, flags, mode) {
+            Err(Errno::EXIST) => {
+                let message = format!("{} is there already; choose another name", self.display());
+                Err(ToolError::new(Reason::AlreadyExists, message).file(self.display()))
+            }
+            made => Ok(File::from(made.map_err(failed)?)),
+        }
+    }
+
+    fn kind_of(&self, target: &resolve::Target) -> FileType {
+        let stat = look(target.parent(&self.root.anchor()), &target.name).ok().flatten();
+        stat.map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode))
+    }
+
+    fn refuse_other(&self, kind: FileType) -> Result<()> {
+        if kind == FileType::RegularFile { Ok(()) } else { Err(self.not_a_file(kind)) }
+    }
+
+    fn refuse_directory_name(&self) -> Result<()> {
+        let name = self.relative.as_os_str().as_encoded_bytes();
+        if name.ends_with(b"/") || name.ends_with(b"/.") {
+            return Err(self.not_a_file(FileType::Directory));
+        }
+        Ok(())
+    }
+}
+
+/// What stands at `name`, links not followed.
+pub(super) fn look(parent: BorrowedFd<'_>, name: &OsStr) -> Result<Option<Stat>, Errno> {
+    match rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Ok(Some(stat)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The file, opened for appending, and whether it was made.
+fn open_or_make(parent: BorrowedFd<'_>, name: &OsStr) -> Result<(OwnedFd, bool), Errno> {
+    let flags = OFlags::WRONLY
+        | OFlags::APPEND
+        | OFlags::NONBLOCK
+        | OFlags::NOCTTY
+        | OFlags::NOFOLLOW
+        | OFlags::CLOEXEC;
+    loop {
+        match rustix::fs::openat(parent, name, flags, Mode::empty()) {
+            Err(Errno::NOENT) => {}
+            other => return Ok((other?, false)),
+        }
+        let make = flags | OFlags::CREATE | OFlags::EXCL;
+        match rustix::fs::openat(parent, name, make, Mode::from_raw_mode(0o666)) {
+            // Somebody else made it meanwhile.
+            Err(Errno::EXIST) => {}
+            other => return Ok((other?, true)),
+        }
+    }
+}
+
+/// A replacement under way. Dropped without [`Replacement::commit`], it leaves the target as it was.
+#[derive(Debug)]
+pub struct Replacement<'p> {
+    place: &'p Place,
+    target: resolve::Target,
+    existing: Option<Stat>,
+    draft: Draft,
+    state: State,
+}
+
+/// How far a replacement is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// The target is as it was.
+    Drafted,
+    /// The new content stands where nothing stood.
+    Placed,
+    /// The new content stands there, the old one has the draft's temporary name.
+    Exchanged,
+    /// The new content stands there, the old one is gone.
+    Overwritten,
+}
+
+impl Replacement<'_> {
+    /// Where the new content is written.
+    pub fn file(&mut self) -> &mut File {
+        &mut self.draft.file
+    }
+
+    /// What has been written so far, for reading at positions.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    pub fn reader(&self) -> Result<File> {
+        self.draft.file.try_clone().map_err(|error| ToolError::io("read", self.place.display(), error))
+    }
+
+    /// What stands at the target now, or `None`.
+    pub fn existing(&self) -> Option<&Stat> {
+        self.existing.as_ref()
+    }
+
+    /// Whether another name of the old file will keep the old content.
+    pub fn breaks_link(&self) -> bool {
+        self.existing.as_ref().is_some_and(|stat| stat.st_nlink > 1)
+    }
+
+    /// Puts the new content in the target's place.
+    ///
+    /// # Errors
+    /// `stale` when the target is not what was expected; `io` and the like from the operating system. The target
+    /// is as it was then.
+    pub fn commit(mut self, expected: Expected<'_>) -> Result<()> {
+        self.put(expected)?;
+        self.settle();
+        Ok(())
+    }
+
+    /// Puts the new content in the target's place; what stood there is kept until the replacement is dropped.
+    pub(super) fn put(&mut self, expected: Expected<'_>) -> Result<()> {
+        match expected {
+            Expected::Unchanged(_) => self.place.check_target(&self.target)?,
+            Expected::Absent | Expected::Anything => self.place.make_missing(&mut self.target)?,
+        }
+        self.state = match expected {
+            Expected::Unchanged(_) if self.target.missing() > 0 => return Err(self.stale()),
+            Expected::Unchanged(read) => self.swap(read)?,
+            Expected::Absent if self.existing.is_some() || !self.place_anew()? => return Err(self.stale()),
+            Expected::Anything if self.existing.is_some() || !self.place_anew()? => self.overwrite()?,
+            Expected::Absent | Expected::Anything => State::Placed,
+        };
+        Ok(())
+    }
+
+    /// Makes what was put there stay: directories made on the way are kept.
+    pub(super) fn settle(&mut self) {
+        self.target.made.keep();
+    }
+
+    /// Whether directories are made for it.
+    pub(super) fn makes_directories(&self) -> bool {
+        self.target.missing() > 0
+    }
+
+    /// Writes into a journal what is about to happen to the file that was read.
+    pub(super) fn note(&self, read: Option<&Stat>, record: &mut Record) -> Result<()> {
+        let draft =
+            rustix::fs::fstat(&self.draft.file).map_err(|error| self.place.error("look at", error))?;
+        let step = Step::Replace {
+            at: record.spot(&self.place.root, &self.target.resolved),
+            missing: self.target.missing(),
+            draft: Mark::of(&draft),
+            old: read.map(Mark::of),
+            names: self.draft.names.clone(),
+        };
+        record.add(step);
+        Ok(())
+    }
+
+    /// Undoes [`Replacement::put`], unless somebody has changed the file since.
+    pub(super) fn take_back(&mut self) -> Result<()> {
+        if self.state == State::Drafted {
+            return Ok(());
+        }
+        let anchor = self.place.root.anchor();
+        let (parent, name) = (self.target.parent(&anchor), &self.target.name);
+        let failed = |error| self.place.error("put back", error);
+        let own = rustix::fs::fstat(&self.draft.file).map_err(failed)?;
+        let is_own = look(parent, name).map_err(failed)?.is_some_and(|now| same_content(&now, &own));
+        match self.state {
+            _ if !is_own => return Err(self.stale()),
+            State::Drafted => {}
+            State::Placed => names::unlink((parent, name)).map_err(failed)?,
+            State::Exchanged => self.draft.restore(parent, name).map_err(failed)?,
+            State::Overwritten => return Err(failed(Errno::NOTSUP)),
+        }
+        self.state = State::Drafted;
+        Ok(())
+    }
+
+    /// Puts the draft where nothing stands; false when something does.
+    fn place_anew(&mut self) -> Result<bool> {
+        let anchor = self.place.root.anchor();
+        match self.draft.place_anew(self.target.parent(&anchor), &self.target.name) {
+            Ok(()) => Ok(true),
+            Err(Errno::EXIST) => Ok(false),
+            Err(error) => Err(self.place.error("write", error)),
+        }
+    }
+
+    fn overwrite(&mut self) -> Result<State> {
+        let anchor = self.place.root.anchor();
+        let parent = self.target.parent(&anchor);
+        let done = self.draft.rename_over(parent, &self.target.name);
+        done.map_err(|error| self.place.error("write", error))?;
+        Ok(State::Overwritten)
+    }
+
+    /// Exchanges draft and target and looks at what came out, so that no change by anybody gets lost between a
+    /// look and a rename.
+    fn swap(&mut self, read: &Stat) -> Result<State> {
+        let anchor = self.place.root.anchor();
+        let parent = self.target.parent(&anchor);
+        let failed = |error| self.place.error("write", error);
+        let _lock = lock_at(parent, &self.target.name);
+        if !look(parent, &self.target.name).map_err(failed)?.is_some_and(|now| same_version(&now, read)) {
+            return Err(self.stale());
+        }
+        let named = self.draft.name_in(parent).map_err(failed)?;
+        let spots = ((parent, OsStr::new(named)), (parent, self.target.name.as_os_str()));
+        match names::exchange(spots.0, spots.1) {
+            Ok(()) => {}
+            Err(Errno::NOENT) => return Err(self.stale()),
+            // Not every file system can exchange.
+            Err(error) if names::is_unknown(error) => {
+                self.draft.set_aside_and_replace(parent, &self.target.name).map_err(failed)?;
+                return Ok(State::Exchanged);
+            }
+            Err(error) => return Err(failed(error)),
+        }
+        if look(parent, spots.0.1).map_err(failed)?.is_some_and(|old| same_content(&old, read)) {
+            return Ok(State::Exchanged);
+        }
+        names::exchange(spots.0, spots.1).map_err(failed)?;
+        Err(self.stale())
+    }
+
+    fn stale(&self) -> ToolError {
+        self.place.stale()
+    }
+}
+
+impl Place {
+    /// The error about a file that is not what was read.
+    pub fn stale(&self) -> ToolError {
+        let shown = self.display();
+        ToolError::new(
+            Reason::Stale,
+            format!("{shown} was changed by another program meanwhile; read it again and repeat the change"),
+        )
+        .file(shown)
+    }
+}
+
+/// Locks the file for the moment of its replacement, against other processes that do the same: of two that read
+/// one version, the second finds another file. A program that holds such a lock for its own ends is not waited
+/// for, and not every file system has locks; then the look afterwards is all there is.
+pub(super) fn lock_at(parent: BorrowedFd<'_>, name: &OsStr) -> Option<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(parent, name, flags, Mode::empty()).ok()?;
+    for _ in 0..LOCK_TRIES {
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => std::thread::sleep(LOCK_PAUSE),
+            _ => break,
+        }
+    }
+    Some(file)
+}
+
+/// Whether two looks at a file saw the same file with the same content, as far as the file system tells.
+pub(super) fn same_version(a: &Stat, b: &Stat) -> bool {
+    same_content(a, b) && (a.st_ctime, a.st_ctime_nsec) == (b.st_ctime, b.st_ctime_nsec)
+}
+
+/// The same without the time of the last change of name, which a rename sets.
+pub(super) fn same_content(a: &Stat, b: &Stat) -> bool {
+    (a.st_dev, a.st_ino, a.st_size) == (b.st_dev, b.st_ino, b.st_size)
+        && (a.st_mtime, a.st_mtime_nsec) == (b.st_mtime, b.st_mtime_nsec)
+}
