@@ -1,4 +1,4 @@
-//! What must hold for any bytes: entries for fuzzers. `fuzz/` drives them with new inputs, `tests/corpus.rs` with those
+//! What must hold for any bytes: entries for fuzzers. `fuzz/` drives them with new inputs, `tests/it/corpus` with those
 //! that are kept. Each panics where something does not hold; that is a defect.
 
 use crate::catalogue;

@@ -13,8 +13,6 @@ mod guard;
 mod receive;
 mod resolve;
 mod runtime;
-#[cfg(test)]
-pub mod server;
 mod tls;
 
 pub use clock::Clock;
@@ -26,13 +24,12 @@ pub use runtime::block_on;
 use beamai_base::{Reason, ToolError};
 use beamai_tool::WebSettings;
 use guard::Guard;
-use resolve::{Resolve, SystemResolver};
+use resolve::SystemResolver;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use url::Url;
 
-#[cfg(test)]
-pub use resolve::{Addresses, Resolve as ResolveNames};
+pub use resolve::{Addresses, Resolve};
 
 /// How requests named their sender before hosts gave them another name.
 const USER_AGENT: &str = concat!("beamai/", env!("CARGO_PKG_VERSION"));
@@ -68,14 +65,14 @@ impl Transport {
         Self { guard: Guard::for_mcp_server(url, allowed), ..Self::of(&WebSettings::default()) }
     }
 
-    /// The same with other names, as a test needs them.
-    #[cfg(test)]
+    /// The same with names resolved by somebody else.
+    #[must_use]
     pub fn resolving(self, resolver: Arc<dyn Resolve>) -> Self {
         Self { resolver, ..self }
     }
 
-    /// The same with one more authority that vouches for servers, as a test needs it.
-    #[cfg(test)]
+    /// The same with this authority alone vouching for servers, instead of those that the system trusts.
+    #[must_use]
     pub fn trusting(
         self,
         authority: tokio_rustls::rustls::pki_types::CertificateDer<'static>,

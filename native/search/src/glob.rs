@@ -139,6 +139,8 @@ fn modified(entry: &Entry<'_>) -> Age {
 #[cfg(test)]
 mod tests {
     use beamai_base::Reason;
+    use super::Glob;
+    use crate::grep::Grep;
     use beamai_testenv::TestEnv;
     use proptest::prelude::*;
     use serde_json::{Value, json};
@@ -149,7 +151,7 @@ mod tests {
     }
 
     fn found(env: &TestEnv, pattern: &str) -> Vec<String> {
-        files(&env.call("file_glob", json!({"pattern": pattern}))).into_iter().map(str::to_owned).collect()
+        files(&env.call::<Glob>(json!({"pattern": pattern}))).into_iter().map(str::to_owned).collect()
     }
 
     /// Spec 004, scenario "File Pattern Matching".
@@ -157,18 +159,18 @@ mod tests {
     fn file_pattern_matching() {
         let env =
             TestEnv::with(&[("main.go", ""), ("pkg/server.go", ""), ("README.md", ""), ("docs/a.md", "")]);
-        let globbed = env.call("file_glob", json!({"pattern": "**/*.go"}));
+        let globbed = env.call::<Glob>(json!({"pattern": "**/*.go"}));
         assert_eq!(globbed["files"], json!(["main.go", "pkg/server.go"]));
         assert_eq!((&globbed["count"], &globbed["truncated"]), (&json!(2), &json!(false)));
         assert_eq!(found(&env, "*.md"), ["README.md"]);
-        let in_docs = env.call("file_glob", json!({"pattern": "*.md", "path": "docs"}));
+        let in_docs = env.call::<Glob>(json!({"pattern": "*.md", "path": "docs"}));
         assert_eq!(files(&in_docs), ["docs/a.md"]);
     }
 
     #[test]
     fn a_limit_cuts_the_list_but_not_the_count() {
         let env = TestEnv::with(&[("a", ""), ("b", ""), ("c", "")]);
-        let globbed = env.call("file_glob", json!({"pattern": "**", "limit": 2}));
+        let globbed = env.call::<Glob>(json!({"pattern": "**", "limit": 2}));
         assert_eq!(files(&globbed), ["a", "b"]);
         assert_eq!((&globbed["count"], &globbed["truncated"]), (&json!(3), &json!(true)));
     }
@@ -180,17 +182,17 @@ mod tests {
             let file = std::fs::File::options().write(true).open(env.path(name)).unwrap();
             file.set_modified(SystemTime::now() - Duration::from_secs(age)).unwrap();
         }
-        let globbed = env.call("file_glob", json!({"pattern": "*", "sort": "modified", "limit": 2}));
+        let globbed = env.call::<Glob>(json!({"pattern": "*", "sort": "modified", "limit": 2}));
         assert_eq!(files(&globbed), ["new", "mid"]);
     }
 
     #[test]
     fn hidden_files_are_found_when_asked_for() {
         let env = TestEnv::with(&[(".github/ci.yml", ""), (".env", ""), ("a.yml", "")]);
-        let globbed = env.call("file_glob", json!({"pattern": "**"}));
+        let globbed = env.call::<Glob>(json!({"pattern": "**"}));
         assert_eq!(files(&globbed), ["a.yml"]);
         assert_eq!(globbed["coverage"]["skipped"], json!({"hidden": 2}));
-        let globbed = env.call("file_glob", json!({"pattern": "**", "hidden": true}));
+        let globbed = env.call::<Glob>(json!({"pattern": "**", "hidden": true}));
         assert_eq!(files(&globbed), [".env", ".github/ci.yml", "a.yml"]);
         assert_eq!(found(&env, ".github/**"), [".github/ci.yml"]);
         assert_eq!(found(&env, "**/.env"), [".env"]);
@@ -202,15 +204,15 @@ mod tests {
         env.link("real", "dir.rs");
         env.link("..", "real/loop");
         env.link("real/a.rs", "file.rs");
-        let globbed = env.call("file_glob", json!({"pattern": "**/*.rs"}));
+        let globbed = env.call::<Glob>(json!({"pattern": "**/*.rs"}));
         assert_eq!(files(&globbed), ["real/a.rs"]);
         assert_eq!(globbed["coverage"]["skipped"], json!({"links": 3}));
         assert_eq!(globbed["coverage"]["complete"], true);
         // A link that is named is followed as far as the workspace goes.
-        let globbed = env.call("file_glob", json!({"pattern": "*", "path": "dir.rs"}));
+        let globbed = env.call::<Glob>(json!({"pattern": "*", "path": "dir.rs"}));
         assert_eq!(files(&globbed), ["real/a.rs"]);
         env.link("/etc", "etc");
-        let error = env.try_call("file_glob", json!({"pattern": "*", "path": "etc"})).unwrap_err();
+        let error = env.try_call::<Glob>(json!({"pattern": "*", "path": "etc"})).unwrap_err();
         assert_eq!(error.reason, Reason::OutsideWorkspace);
     }
 
@@ -221,17 +223,17 @@ mod tests {
         env.link("/etc", "etc");
         env.link("other.md", "file");
         env.link("nowhere", "dangling");
-        let skipped = |tool: &str, args: Value| env.call(tool, args)["coverage"]["skipped"].clone();
+        let skipped = |found: Value| found["coverage"]["skipped"].clone();
         for pattern in ["dir/*", "dir/**/*.rs", "etc/*", "d*/a.rs"] {
-            assert_eq!(skipped("file_glob", json!({"pattern": pattern})), json!({"links": 1}), "{pattern}");
+            assert_eq!(skipped(env.call::<Glob>(json!({"pattern": pattern}))), json!({"links": 1}), "{pattern}");
         }
         for pattern in ["file/*", "dangling/*", "other/*", "*.md"] {
-            assert_eq!(skipped("file_glob", json!({"pattern": pattern})), json!({}), "{pattern}");
+            assert_eq!(skipped(env.call::<Glob>(json!({"pattern": pattern}))), json!({}), "{pattern}");
         }
-        assert_eq!(skipped("file_glob", json!({"pattern": "**/*.rs"})), json!({"links": 2}));
+        assert_eq!(skipped(env.call::<Glob>(json!({"pattern": "**/*.rs"}))), json!({"links": 2}));
         // A search by globs of ignore files does not know where they cannot lead.
-        assert_eq!(skipped("file_grep", json!({"pattern": "x", "glob": "dir/*.rs"})), json!({"links": 2}));
-        let note = env.call("file_glob", json!({"pattern": "dir/*"}))["coverage"]["note"].clone();
+        assert_eq!(skipped(env.call::<Grep>(json!({"pattern": "x", "glob": "dir/*.rs"}))), json!({"links": 2}));
+        let note = env.call::<Glob>(json!({"pattern": "dir/*"}))["coverage"]["note"].clone();
         assert!(note.as_str().unwrap().contains("1 symbolic links, not followed"), "{note}");
     }
 
@@ -253,9 +255,9 @@ mod tests {
         env.cx.workspace = env.cx.workspace.with_temp(temp.dir.path()).unwrap();
         let path = temp.path("deep").display().to_string();
         let log = temp.path("deep/log").display().to_string();
-        let globbed = env.call("file_glob", json!({"pattern": "*", "path": path}));
+        let globbed = env.call::<Glob>(json!({"pattern": "*", "path": path}));
         assert_eq!(files(&globbed), [log.as_str()]);
-        let grepped = env.call("file_grep", json!({"pattern": "x", "path": log}));
+        let grepped = env.call::<Grep>(json!({"pattern": "x", "path": log}));
         assert_eq!(grepped["files"], json!([log]));
     }
 
@@ -268,7 +270,7 @@ mod tests {
             rustix::fs::mkdirat(&dir, &name, 0o755.into()).unwrap();
             dir = rustix::fs::openat(&dir, &name, rustix::fs::OFlags::PATH, 0.into()).unwrap();
         }
-        let globbed = env.call("file_glob", json!({"pattern": "**"}));
+        let globbed = env.call::<Glob>(json!({"pattern": "**"}));
         assert_eq!(files(&globbed), ["top"]);
         assert_eq!(globbed["coverage"]["skipped"], json!({"unreadable": 1}));
         assert_eq!(globbed["coverage"]["complete"], false);
@@ -279,17 +281,17 @@ mod tests {
     fn a_call_that_is_over_ends_the_walk() {
         let mut env = TestEnv::with(&[("a", "")]);
         env.cx.deadline = Some(std::time::Instant::now());
-        let error = env.try_call("file_glob", json!({"pattern": "**"})).unwrap_err();
+        let error = env.try_call::<Glob>(json!({"pattern": "**"})).unwrap_err();
         assert_eq!((error.reason, &error.details["searched"]), (Reason::Timeout, &json!(0)));
         env.cx.cancel.cancel();
-        let error = env.try_call("file_glob", json!({"pattern": "**"})).unwrap_err();
+        let error = env.try_call::<Glob>(json!({"pattern": "**"})).unwrap_err();
         assert_eq!(error.reason, Reason::Cancelled);
     }
 
     #[test]
     fn a_wrong_call_says_what_to_do() {
         let env = TestEnv::with(&[("a", "")]);
-        let reason = |args: Value| env.try_call("file_glob", args).unwrap_err().reason;
+        let reason = |args: Value| env.try_call::<Glob>(args).unwrap_err().reason;
         assert_eq!(reason(json!({"pattern": "[a"})), Reason::InvalidPattern);
         assert_eq!(reason(json!({"pattern": "/etc/*"})), Reason::InvalidPattern);
         assert_eq!(reason(json!({"pattern": "../*"})), Reason::InvalidPattern);

@@ -2,6 +2,8 @@
 
 pub mod glob;
 pub mod grep;
+#[cfg(test)]
+mod ignored;
 pub mod list;
 mod smallest;
 

@@ -155,6 +155,8 @@ impl Visit for Collector {
 #[cfg(test)]
 mod tests {
     use beamai_base::Reason;
+    use super::List;
+    use crate::grep::Grep;
     use beamai_testenv::TestEnv;
     use serde_json::{Value, json};
     use std::ffi::OsStr;
@@ -170,7 +172,7 @@ mod tests {
         let env = TestEnv::with(&[("src/a.rs", "12345"), ("src/deep/b.rs", "")]);
         env.link("a.rs", "src/link");
         env.fifo("src/pipe");
-        let listed = env.call("file_list", json!({"path": "src"}));
+        let listed = env.call::<List>(json!({"path": "src"}));
         assert_eq!(
             listed["entries"],
             json!([
@@ -187,36 +189,36 @@ mod tests {
     fn depth_goes_down_and_links_are_not_entered() {
         let env = TestEnv::with(&[("a/b/c/d", "")]);
         env.link("..", "a/loop");
-        assert_eq!(paths(&env.call("file_list", json!({}))), ["a"]);
-        assert_eq!(paths(&env.call("file_list", json!({"depth": 2}))), ["a", "a/b", "a/loop"]);
-        let all = env.call("file_list", json!({"depth": 100}));
+        assert_eq!(paths(&env.call::<List>(json!({}))), ["a"]);
+        assert_eq!(paths(&env.call::<List>(json!({"depth": 2}))), ["a", "a/b", "a/loop"]);
+        let all = env.call::<List>(json!({"depth": 100}));
         assert_eq!(paths(&all), ["a", "a/b", "a/b/c", "a/b/c/d", "a/loop"]);
     }
 
     #[test]
     fn hidden_names_are_left_out_and_counted() {
         let env = TestEnv::with(&[(".git/config", ""), (".env", ""), ("a", "")]);
-        let listed = env.call("file_list", json!({"depth": 5}));
+        let listed = env.call::<List>(json!({"depth": 5}));
         assert_eq!(paths(&listed), ["a"]);
         assert_eq!(listed["coverage"]["skipped"], json!({"hidden": 2}));
         assert_eq!(
             listed["coverage"]["note"],
             "found 1 entry; left out: 2 hidden (hidden: true includes them)"
         );
-        let listed = env.call("file_list", json!({"depth": 5, "hidden": true}));
+        let listed = env.call::<List>(json!({"depth": 5, "hidden": true}));
         assert_eq!(paths(&listed), [".env", ".git", ".git/config", "a"]);
     }
 
     #[test]
     fn ignore_files_play_no_part() {
         let env = TestEnv::with(&[(".ignore", "a\n"), ("a", "")]);
-        assert_eq!(paths(&env.call("file_list", json!({}))), ["a"]);
+        assert_eq!(paths(&env.call::<List>(json!({}))), ["a"]);
     }
 
     #[test]
     fn a_limit_keeps_the_upper_levels_and_the_count_is_exact() {
         let env = TestEnv::with(&[("a/1", ""), ("a/2", ""), ("b", ""), ("c", "")]);
-        let listed = env.call("file_list", json!({"depth": 2, "limit": 4}));
+        let listed = env.call::<List>(json!({"depth": 2, "limit": 4}));
         assert_eq!(paths(&listed), ["a", "a/1", "b", "c"]);
         assert_eq!((&listed["count"], &listed["truncated"]), (&json!(5), &json!(true)));
     }
@@ -225,12 +227,12 @@ mod tests {
     fn any_name_can_be_listed_and_used_again() {
         let env = TestEnv::new();
         env.file(Path::new(OsStr::from_bytes(b"new\nline/caf\xe9")), "x");
-        let listed = env.call("file_list", json!({"depth": 2}));
+        let listed = env.call::<List>(json!({"depth": 2}));
         assert_eq!(paths(&listed), ["new\nline", "new\nline/caf\\xE9"]);
         assert_eq!(listed["entries"][1]["size"], 1);
-        assert_eq!(env.call("file_list", json!({"path": "new\nline"}))["count"], 1);
+        assert_eq!(env.call::<List>(json!({"path": "new\nline"}))["count"], 1);
         assert_eq!(
-            env.call("file_grep", json!({"pattern": "x", "path": "new\nline/caf\\xE9"}))["total_matches"],
+            env.call::<Grep>(json!({"pattern": "x", "path": "new\nline/caf\\xE9"}))["total_matches"],
             1
         );
     }
@@ -238,7 +240,7 @@ mod tests {
     #[test]
     fn what_cannot_be_listed_is_an_error_with_advice() {
         let env = TestEnv::with(&[("a.txt", "")]);
-        let reason = |path: &str| env.try_call("file_list", json!({"path": path})).unwrap_err().reason;
+        let reason = |path: &str| env.try_call::<List>(json!({"path": path})).unwrap_err().reason;
         assert_eq!(reason("a.txt"), Reason::NotADirectory);
         assert_eq!(reason("gone"), Reason::NoSuchFile);
         assert_eq!(reason(".."), Reason::OutsideWorkspace);

@@ -1,6 +1,8 @@
 //! A directory tree made for one test, and calls on it.
 
-use beamai_tool::{CallContext, Stop, Tool};
+use beamai_tool::{CallContext, Face, Operation, Stop, Tool};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use beamai_base::ToolError;
 use beamai_workspace::Workspace;
 use serde_json::Value;
@@ -46,10 +48,13 @@ impl TestEnv {
         rustix::fs::mknodat(rustix::fs::CWD, self.path(path), kind, mode, 0).unwrap();
     }
 
-    /// Calls a tool.
-    pub fn try_call(&self, tool: &dyn Tool, args: Value) -> Result<Value, ToolError> {
+    /// Runs an operation as a tool with these arguments.
+    pub fn try_call<O>(&self, args: Value) -> Result<Value, ToolError>
+    where
+        O: Operation + DeserializeOwned + JsonSchema,
+    {
         let Value::Object(args) = args else { panic!("arguments are an object") };
-        tool.execute(args, &self.cx).map_err(|stop| match stop {
+        Face::<O>::new("tool_under_test", "").execute(args, &self.cx).map_err(|stop| match stop {
             Stop::Failed(error) => error,
             Stop::Defer | Stop::Question(_) | Stop::Delegate(_) | Stop::Consult(_) => {
                 panic!("a search neither moves nor asks")
@@ -57,9 +62,12 @@ impl TestEnv {
         })
     }
 
-    /// Calls a tool that must succeed.
-    pub fn call(&self, tool: &dyn Tool, args: Value) -> Value {
-        self.try_call(tool, args).unwrap()
+    /// Runs an operation that must succeed.
+    pub fn call<O>(&self, args: Value) -> Value
+    where
+        O: Operation + DeserializeOwned + JsonSchema,
+    {
+        self.try_call::<O>(args).unwrap()
     }
 }
 

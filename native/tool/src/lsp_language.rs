@@ -21,7 +21,7 @@ pub struct Language {
     pub hint: &'static str,
     /// Whether its servers may run code of the project that they look at: build scripts, compiler wrappers, parse
     /// transforms. That needs leave.
-    pub(super) runs_code: bool,
+    pub runs_code: bool,
     /// What a server is given as `initializationOptions`.
     pub options: fn() -> Value,
 }
@@ -155,7 +155,7 @@ pub fn all() -> impl Iterator<Item = &'static Language> {
 }
 
 /// The names of all languages that are built in.
-pub(super) fn names() -> impl Iterator<Item = &'static str> {
+pub fn names() -> impl Iterator<Item = &'static str> {
     all().map(|language| language.name)
 }
 

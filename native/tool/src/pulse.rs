@@ -55,16 +55,17 @@ fn milliseconds(time: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use beamai_testenv::TestEnv;
+    use beamai_workspace::Workspace;
     use std::sync::{Arc, Mutex};
 
     #[test]
     fn what_is_counted_is_told_now_and_then() {
         let told = Arc::new(Mutex::new(Vec::new()));
-        let mut env = TestEnv::new();
+        let dir = tempfile::tempdir().unwrap();
+        let mut cx = CallContext::new(Workspace::open(dir.path()).unwrap());
         let heard = Arc::clone(&told);
-        env.cx.progress = Some(Arc::new(move |message| heard.lock().unwrap().push(message)));
-        let pulse = Pulse::new(&env.cx, |count| format!("{count} done"));
+        cx.progress = Some(Arc::new(move |message| heard.lock().unwrap().push(message)));
+        let pulse = Pulse::new(&cx, |count| format!("{count} done"));
         let started = Instant::now();
         while started.elapsed() < PACE * 3 {
             pulse.add(1);

@@ -6,7 +6,7 @@ use super::*;
 impl Scene {
     fn read_at_once(&mut self, path: &str) -> Result<Value, Stop> {
         (self.cx.must_not_wait, self.cx.inline_bytes) = (true, Some(32 << 10));
-        let tool = catalogue::find("file_read", Some("beamai")).unwrap();
+        let tool = super::tool("file_read");
         let read = tool.execute(json!({"path": path}).as_object().unwrap().clone(), &self.cx);
         (self.cx.must_not_wait, self.cx.inline_bytes) = (false, None);
         read

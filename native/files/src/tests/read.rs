@@ -183,18 +183,3 @@ fn files_that_are_made_up_as_they_are_read_are_read() {
     let value = scene.read(json!({"path": "version"}));
     assert!(value["content"].as_str().unwrap().contains("version"));
 }
-
-#[test]
-fn the_advice_about_a_binary_file_names_the_encoding_only_where_there_is_such_an_argument() {
-    let scene = Scene::with(b"\0\x01binary");
-    let said = |tool, dialect| {
-        let args = json!({"path": "f"}).as_object().unwrap().clone();
-        match catalogue::find(tool, Some(dialect)).unwrap().execute(args, &scene.cx) {
-            Err(Stop::Failed(error)) => error.message,
-            other => panic!("{other:?}"),
-        }
-    };
-    assert!(said("file_read", "beamai").contains("or give an encoding"));
-    assert!(said("read", "coder").ends_with("through the shell"));
-    assert!(said("read_file", "ide").ends_with("through the shell"));
-}

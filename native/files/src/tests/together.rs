@@ -69,7 +69,7 @@ fn a_call_that_cannot_be_cancelled_does_not_wait_for_a_lock() {
     let place = scene.cx.workspace.place("f").unwrap();
     let _guard = place.try_lock().unwrap();
     let args = json!({"path": "f", "old_string": "old", "new_string": "new"});
-    let tool = catalogue::find("file_edit", Some("beamai")).unwrap();
+    let tool = super::tool("file_edit");
     let ended = tool.execute(args.as_object().unwrap().clone(), &scene.cx);
     assert!(matches!(ended, Err(Stop::Defer)));
 }
@@ -84,7 +84,7 @@ fn a_large_file_moves_to_a_thread_of_its_own_before_anything_happens() {
         ("file_write", json!({"path": "f", "content": "y"})),
         ("file_write", json!({"path": "new", "content": "y".repeat(2000)})),
     ] {
-        let tool = catalogue::find(tool, Some("beamai")).unwrap();
+        let tool = super::tool(tool);
         let ended = tool.execute(args.as_object().unwrap().clone(), &scene.cx);
         assert!(matches!(ended, Err(Stop::Defer)));
     }

@@ -3,7 +3,8 @@
 use beamai_tool::CallContext;
 use beamai_base::{Reason, Result, ToolError};
 use crate::{plan::{Plan, Route}, server::Server, settings::ServerSettings};
-use beamai_net::{server::{self, Seen, answer, authority, identified_by, redirect}, Addresses, ResolveNames, Transport};
+use beamai_testserver::{self, Seen, answer, authority, identified_by, redirect};
+use beamai_net::{Addresses, Resolve, Transport};
 use beamai_workspace::Workspace;
 use rcgen::{CertificateParams, KeyPair};
 use serde_json::{Value, json};
@@ -65,7 +66,7 @@ fn friend() -> server::Server {
 /// A resolver for which every name leads to one address.
 struct Leading(SocketAddr);
 
-impl ResolveNames for Leading {
+impl Resolve for Leading {
     fn resolve<'a>(&'a self, _: &'a str, _: u16) -> Addresses<'a> {
         Box::pin(async { Ok(vec![self.0]) })
     }

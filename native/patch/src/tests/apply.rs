@@ -382,7 +382,7 @@ fn the_mark_of_a_file_stays_whether_the_patch_shows_it_or_not() {
 fn a_diff_of_the_other_tools_can_be_applied() {
     let scene = Scene::with([("f", &"line\n".repeat(20))]);
     let args = json!({"path": "f", "content": "first\n".to_owned() + &"line\n".repeat(19) + "last"});
-    let tool = catalogue::find("file_write", Some("beamai")).unwrap();
+    let tool = Face::<beamai_files::FileWrite>::new("file_write", "");
     let Ok(written) = tool.execute(args.as_object().unwrap().clone(), &scene.cx) else {
         panic!("not written")
     };

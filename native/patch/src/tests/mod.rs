@@ -7,8 +7,8 @@ mod policy;
 mod property;
 mod refuse;
 
-use beamai_engine::catalogue;
-use beamai_tool::{CallContext, Stop};
+use crate::FilePatch;
+use beamai_tool::{CallContext, Face, Stop, Tool};
 use beamai_base::{Reason, ToolError};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
@@ -96,7 +96,7 @@ impl Scene {
 
     fn call(&self, args: Value) -> Result<Value, ToolError> {
         let args = args.as_object().unwrap().clone();
-        match catalogue::find("file_patch", Some("beamai")).unwrap().execute(args, &self.cx) {
+        match Face::<FilePatch>::new("file_patch", "").execute(args, &self.cx) {
             Ok(value) => Ok(value),
             Err(Stop::Failed(error)) => Err(error),
             Err(other) => panic!("{other:?}"),

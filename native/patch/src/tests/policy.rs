@@ -13,7 +13,7 @@ fn scene() -> Scene {
 
 fn host(scene: &Scene, permissions: Value) -> Host {
     let settings = json!({"workspace": scene.cx.workspace.id(), "permissions": permissions});
-    Host::new(&serde_json::from_value(settings).unwrap()).unwrap()
+    Host::new(&serde_json::from_value(settings).unwrap(), std::sync::Arc::default()).unwrap()
 }
 
 fn call(patch: &str) -> Call {

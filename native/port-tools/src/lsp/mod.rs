@@ -131,7 +131,7 @@ fn runs_code(cx: &CallContext, path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use beamai_engine::catalogue;
+    use beamai_tool::{Face, Tool};
     use beamai_testenv::TestEnv;
     use serde_json::json;
 
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn the_operations_are_those_of_the_specification() {
-        let tool = catalogue::find("lsp", None).unwrap();
+        let tool = Face::<Lsp>::new("lsp", "");
         let values = serde_json::to_value(&tool.parameters()["operation"]).unwrap();
         let expected = json!([
             "goToDefinition",
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn without_the_port_it_is_listed_but_does_not_run() {
         let env = TestEnv::with(&[("a.py", "x = 1\n")]);
-        let error = env.try_call("lsp", json!({"operation": "documentSymbol", "path": "a.py"})).unwrap_err();
+        let error = env.try_call::<Lsp>(json!({"operation": "documentSymbol", "path": "a.py"})).unwrap_err();
         assert_eq!(error.reason, Reason::DoorLost);
     }
 }

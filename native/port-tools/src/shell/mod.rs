@@ -155,7 +155,7 @@ impl Operation for Shell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use beamai_engine::catalogue;
+    use beamai_tool::{Face, Tool};
     use beamai_workspace::Workspace;
     use serde_json::json;
 
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn permission_requirements_the_tool_requires_permission() {
-        let tool = catalogue::find("shell_exec", None).unwrap();
+        let tool = Face::<Shell>::new("shell_exec", "");
         assert!(tool.requires_permission());
         assert_eq!(tool.rule(), "Bash");
     }

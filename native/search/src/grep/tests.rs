@@ -1,3 +1,4 @@
+use super::Grep;
 use beamai_base::{CancelToken, Reason};
 use beamai_engine::{Call, Host, Outcome, Run, Settings};
 use beamai_testenv::TestEnv;
@@ -6,11 +7,11 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 fn grep(env: &TestEnv, args: Value) -> Value {
-    env.call("file_grep", args)
+    env.call::<Grep>(args)
 }
 
 fn fault(args: Value) -> (Reason, String) {
-    let error = TestEnv::new().try_call("file_grep", args).unwrap_err();
+    let error = TestEnv::new().try_call::<Grep>(args).unwrap_err();
     (error.reason, error.message)
 }
 
@@ -148,7 +149,8 @@ fn text_that_is_not_utf8_is_shown_as_it_is_read() {
         assert_eq!(lines(&grepped), [("latin1", 2, "café noir"), ("sjis", 1, "テスト noir")]);
         let matches = &grepped["matches"];
         assert_eq!((&matches[0]["before"], &matches[0]["after"]), (&json!(["déjà vu"]), &json!(["l'été"])));
-        assert_eq!(matches[0]["encoding"], env.call("file_read", json!({"path": "latin1"}))["encoding"]);
+        let read = env.call::<beamai_files::FileRead>(json!({"path": "latin1"}));
+        assert_eq!(matches[0]["encoding"], read["encoding"]);
         assert_eq!(matches[1]["encoding"], "shift_jis");
         assert!(!grepped["coverage"]["note"].as_str().unwrap().contains("UTF-8"), "{grepped}");
     }
@@ -249,7 +251,7 @@ fn links_and_special_files_are_left_out_and_hold_nothing_up() {
     assert_eq!(grepped["coverage"]["skipped"], json!({"links": 2, "special": 2}));
     drop(socket);
     let reason =
-        |path: &str| env.try_call("file_grep", json!({"pattern": "x", "path": path})).unwrap_err().reason;
+        |path: &str| env.try_call::<Grep>(json!({"pattern": "x", "path": path})).unwrap_err().reason;
     assert_eq!(reason("pipe"), Reason::NotAFile);
     assert_eq!(reason("out"), Reason::OutsideWorkspace);
     assert_eq!(reason("gone"), Reason::NoSuchFile);
@@ -361,7 +363,7 @@ fn a_search_ends_in_the_middle_of_a_file() {
         cancel.cancel();
         Instant::now()
     });
-    let error = slow.try_call("file_grep", json!({"pattern": pattern})).unwrap_err();
+    let error = slow.try_call::<Grep>(json!({"pattern": pattern})).unwrap_err();
     let late = end.join().unwrap().elapsed();
     assert_eq!(error.reason, Reason::Cancelled);
     assert!(late < Duration::from_secs(2), "{late:?}");
@@ -371,7 +373,7 @@ fn a_search_ends_in_the_middle_of_a_file() {
 fn time_that_runs_out_is_an_error_with_what_was_found() {
     let mut env = TestEnv::with(&[("a", "x\n")]);
     env.cx.deadline = Some(Instant::now());
-    let error = env.try_call("file_grep", json!({"pattern": "x"})).unwrap_err();
+    let error = env.try_call::<Grep>(json!({"pattern": "x"})).unwrap_err();
     assert_eq!(error.reason, Reason::Timeout);
     assert_eq!((&error.details["total_matches"], &error.details["searched"]), (&json!(0), &json!(0)));
 }
@@ -384,7 +386,7 @@ fn a_rule_on_reading_holds_for_searching() {
         let settings: Settings = serde_json::from_value(settings).unwrap();
         let call: Call =
             serde_json::from_value(json!({"tool": "file_grep", "args": {"pattern": "x"}})).unwrap();
-        Host::new(&settings).unwrap().call(call, Run::default())
+        Host::new(&settings, std::sync::Arc::default()).unwrap().call(call, Run::default())
     };
     assert!(matches!(outcome(json!({})), Outcome::Ok(..)));
     assert!(matches!(outcome(json!({"allow": ["Read"], "default": "deny"})), Outcome::Ok(..)));

@@ -1,7 +1,8 @@
 //! What must make no connection. Each case first works where it is allowed, as far as loopback addresses can show it.
 
 use super::{Script, assert_denied, call, reaching, try_fetch, with_settings, without_model};
-use beamai_net::{Transport, server::{Server, answer, redirect}};
+use beamai_net::Transport;
+use beamai_testserver::{Server, answer, redirect};
 use crate::present;
 use serde_json::json;
 use std::net::SocketAddr;

@@ -1,7 +1,7 @@
 //! Whole calls, as a door makes them.
 
 use beamai_engine::{Call, Host, Outcome, Run, Settings};
-use beamai_net::server::Server;
+use beamai_testserver::Server;
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -11,7 +11,7 @@ fn host(permissions: Value, web: Value) -> Host {
     let settings: Settings =
         serde_json::from_value(json!({"workspace": workspace, "permissions": permissions, "web": web}))
             .unwrap();
-    Host::new(&settings).unwrap()
+    Host::new(&settings, std::sync::Arc::new(crate::serve(beamai_tool::Services::default()))).unwrap()
 }
 
 fn outcome(host: &Host, tool: &str, args: Value) -> Outcome {

@@ -3,7 +3,8 @@
 use super::{call, fetch, get, note, reaching, try_fetch};
 use beamai_tool::{Consulted, consultation::Reply, CallContext, Stop};
 use beamai_base::Reason;
-use beamai_net::{Transport, server::{Server, answer, head}};
+use beamai_net::Transport;
+use beamai_testserver::{Server, answer, head};
 use beamai_port_tools::web::fetch::{Method, WebFetch};
 use crate::present;
 use beamai_schema as schema;

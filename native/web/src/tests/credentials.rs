@@ -1,7 +1,7 @@
 //! Credentials go where they were meant to go.
 
 use super::{fetch, note, reaching, try_fetch};
-use beamai_net::server::{Server, answer, redirect};
+use beamai_testserver::{Server, answer, redirect};
 use serde_json::{Value, json};
 
 /// Answers 401 unless a header has the value.

@@ -13,7 +13,8 @@ use beamai_port_tools::web::{fetch::WebFetch, fetched::Fetched};
 use super::present;
 use beamai_tool::{CallContext, Stop};
 use beamai_base::{Reason, Result, ToolError};
-use beamai_net::{server::Server, Addresses, ResolveNames, Transport};
+use beamai_testserver::Server;
+use beamai_net::{Addresses, Resolve, Transport};
 use beamai_workspace::Workspace;
 use beamai_schema as schema;
 use serde_json::{Value, json};
@@ -84,7 +85,7 @@ impl Script {
     }
 }
 
-impl ResolveNames for Script {
+impl Resolve for Script {
     fn resolve<'a>(&'a self, _: &'a str, _: u16) -> Addresses<'a> {
         *self.1.lock().unwrap() += 1;
         let mut answers = self.0.lock().unwrap();

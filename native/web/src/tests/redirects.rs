@@ -2,7 +2,7 @@
 
 use super::{fetch, get, note, reaching, try_fetch};
 use beamai_base::Reason;
-use beamai_net::server::{Server, answer, redirect};
+use beamai_testserver::{Server, answer, redirect};
 use serde_json::{Value, json};
 
 /// Sends on along a list of statuses: /0 to /1 and so on, and answers at the end of it.

@@ -2,7 +2,7 @@
 
 use super::with_settings;
 use beamai_base::{Reason, Result};
-use beamai_net::server::{Server, answer};
+use beamai_testserver::{Server, answer};
 use crate::engines;
 use beamai_port_tools::web::search::{Found, WebSearch};
 use beamai_schema as schema;

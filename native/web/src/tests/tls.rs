@@ -3,7 +3,8 @@
 use super::{Script, call, reaching, try_fetch, with_settings, without_model};
 use beamai_tool::CallContext;
 use beamai_base::{Reason, Result};
-use beamai_net::{Transport, server::{Server, answer, authority, identified_by, redirect}};
+use beamai_net::Transport;
+use beamai_testserver::{Server, answer, authority, identified_by, redirect};
 use beamai_port_tools::web::fetched::Fetched;
 use crate::present;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};

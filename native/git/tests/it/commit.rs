@@ -1,0 +1,175 @@
+//! `git_commit` records what `git commit -m` records.
+
+use super::repo::{Repo, same};
+use beamai_base::Reason;
+use serde_json::json;
+
+/// A commit object without the times, which differ.
+fn object(repo: &Repo) -> String {
+    let text = repo.git(&["cat-file", "-p", "HEAD"]);
+    let is_person = |line: &str| line.starts_with("author ") || line.starts_with("committer ");
+    let without_time = |line: &str| match is_person(line) {
+        true => line[..line.rfind('>').unwrap()].to_owned(),
+        false => line.to_owned(),
+    };
+    text.split('\n').map(without_time).collect::<Vec<_>>().join("\n")
+}
+
+fn administration(repo: &Repo) -> Vec<String> {
+    let names = std::fs::read_dir(repo.path().join(".git")).unwrap();
+    let mut names: Vec<String> = names.map(|name| name.unwrap().file_name().into_string().unwrap()).collect();
+    names.retain(|name| name != "COMMIT_EDITMSG");
+    names.sort();
+    names
+}
+
+/// The tool and git make the same commit from the same repository.
+fn commits_alike(repo: &Repo, message: &str) {
+    let copy = repo.copy();
+    let printed = copy.git(&["commit", "-m", message]);
+    let made = repo.tool("git_commit", json!({"message": message}));
+    assert_eq!((&made["ok"], &made["available"]), (&json!(true), &json!(true)));
+    assert_eq!(made["commit"], repo.git(&["rev-parse", "HEAD"]).trim());
+    same(&object(&copy), &object(repo), "the commit");
+    same(&copy.git(&["reflog", "--format=%gs"]), &repo.git(&["reflog", "--format=%gs"]), "the log of HEAD");
+    same(&copy.git(&["status"]), &repo.git(&["status"]), "git's own status");
+    assert_eq!(administration(&copy), administration(repo));
+    let without_hash = |line: &str| {
+        line.split_whitespace().filter(|word| !word.ends_with(']')).collect::<Vec<_>>().join(" ")
+    };
+    let first = printed.lines().next().unwrap();
+    assert_eq!(without_hash(first), without_hash(made["content"].as_str().unwrap()));
+    repo.git(&["fsck", "--strict"]);
+    repo.is_shown_alike();
+    repo.is_logged_alike();
+}
+
+fn staged() -> Repo {
+    let repo = Repo::with(&[("a", "1\n"), ("d/x", "1\n")]);
+    repo.write("a", "2\n");
+    repo.write("b", "new\n");
+    repo.git(&["add", "-A"]);
+    repo.write("d/x", "not staged\n");
+    repo
+}
+
+#[test]
+fn what_is_staged_and_nothing_else() {
+    commits_alike(&staged(), "second");
+}
+
+#[test]
+fn the_first_commit() {
+    let repo = Repo::new();
+    repo.write("a", "1\n");
+    repo.git(&["add", "a"]);
+    commits_alike(&repo, "first");
+}
+
+#[test]
+fn messages_are_cleaned_as_git_cleans_them() {
+    for message in
+        ["  \n\nsubject  \n\n\n\nbody\t\n# not a comment\n\n", "two\nlines", "ümläut ✓", "x\r\ny", "--amend"]
+    {
+        commits_alike(&staged(), message);
+    }
+}
+
+#[test]
+fn on_a_detached_head_and_on_another_branch() {
+    let repo = staged();
+    repo.git(&["checkout", "-q", "--detach"]);
+    commits_alike(&repo, "detached");
+    let repo = staged();
+    repo.git(&["checkout", "-q", "-b", "feature/x"]);
+    commits_alike(&repo, "on a branch");
+}
+
+#[test]
+fn a_merge_is_concluded() {
+    let repo = Repo::with(&[("a", "1\n")]);
+    for branch in ["one", "two"] {
+        repo.git(&["checkout", "-q", "-b", branch, "main"]);
+        repo.write(branch, "x");
+        repo.commit(branch);
+    }
+    repo.git(&["checkout", "-q", "main"]);
+    repo.commit("on main");
+    repo.git(&["merge", "-q", "--no-commit", "--no-ff", "one"]);
+    commits_alike(&repo, "merged");
+    repo.commit("more");
+    repo.git(&["merge", "-q", "--no-commit", "--no-ff", "two"]);
+    commits_alike(&repo, "merged again");
+}
+
+#[test]
+fn a_path_only_intended_to_be_added_is_not_in_the_commit() {
+    let repo = staged();
+    repo.write("later", "l\n");
+    repo.git(&["add", "-N", "later"]);
+    commits_alike(&repo, "without later");
+}
+
+#[test]
+fn nothing_staged_is_refused() {
+    let repo = Repo::with(&[("a", "1\n")]);
+    repo.write("a", "2\n");
+    let error = repo.refused("git_commit", json!({"message": "m"}));
+    assert_eq!(error.reason, Reason::BadState);
+    assert!(error.message.contains("git_add"));
+    assert_eq!(Repo::new().refused("git_commit", json!({"message": "m"})).reason, Reason::BadState);
+}
+
+#[test]
+fn conflicts_are_refused_and_named() {
+    let repo = Repo::with(&[("a", "1\n")]);
+    repo.git(&["checkout", "-q", "-b", "side"]);
+    repo.write("a", "side\n");
+    repo.commit("side");
+    repo.git(&["checkout", "-q", "main"]);
+    repo.write("a", "main\n");
+    repo.commit("main");
+    repo.git_output(&["merge", "side"]);
+    let error = repo.refused("git_commit", json!({"message": "m"}));
+    assert_eq!(error.reason, Reason::BadState);
+    assert!(error.message.contains("undecided: a;"), "{}", error.message);
+    repo.git(&["merge", "--abort"]);
+    repo.git_output(&["cherry-pick", "side"]);
+    repo.git(&["add", "a"]);
+    let error = repo.refused("git_commit", json!({"message": "m"}));
+    assert_eq!(error.reason, Reason::NeedsShell);
+    assert!(error.message.contains("git cherry-pick --continue"), "{}", error.message);
+}
+
+#[test]
+fn a_commit_without_a_person_is_refused() {
+    let repo = staged();
+    repo.git(&["config", "--unset", "user.email"]);
+    let error = repo.refused("git_commit", json!({"message": "m"}));
+    assert!(error.message.contains("user.email"), "{}", error.message);
+}
+
+#[test]
+fn dangerous_options_cannot_be_expressed() {
+    let repo = staged();
+    let before = repo.git(&["rev-parse", "HEAD"]);
+    for option in ["amend", "force", "no_verify", "no-verify", "all", "allow_empty", "author"] {
+        let error = repo.refused("git_commit", json!({"message": "m", (option): true}));
+        assert_eq!(error.reason, Reason::InvalidArgument);
+        assert!(error.message.contains(&format!("\"{option}\" is not an argument")), "{}", error.message);
+    }
+    assert_eq!(repo.git(&["rev-parse", "HEAD"]), before);
+    repo.tool("git_commit", json!({"message": "--amend"}));
+    assert_eq!(repo.git(&["rev-parse", "HEAD~1"]), before);
+    assert_eq!(repo.git(&["log", "-1", "--format=%s"]), "--amend\n");
+}
+
+#[test]
+fn messages_that_say_nothing_are_refused() {
+    let repo = staged();
+    for message in ["", " \n\t\n", "a\0b"] {
+        assert_eq!(repo.refused("git_commit", json!({"message": message})).reason, Reason::InvalidArgument);
+    }
+    assert_eq!(repo.refused("git_commit", json!({})).reason, Reason::InvalidArgument);
+    assert_eq!(repo.refused("git_commit", json!({"message": ["a"]})).reason, Reason::InvalidArgument);
+}

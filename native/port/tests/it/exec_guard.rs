@@ -1,0 +1,580 @@
+//! Every start of a program beneath a guarded reaper is seen, and can be refused or held.
+
+use crate::{common::PROGRAM, own_process::is_own_process};
+use beamai_base::CancelToken;
+use beamai_policy::Sealed;
+use beamai_process::{Collected, Exit, Launcher, Report, Shortcut, Sink, Source, Spec, Stdin, Terms, Wake, collect, set_program};
+use beamai_sandbox::Confinement;
+use beamai_isolation::{Coverage, Decision, HeldStart, Isolation, Start, StartJudge, Sandbox, SandboxSettings};
+use beamai_workspace::Workspace;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+type Decide = dyn Fn(&Start) -> Decision + Send + Sync;
+type Held = Vec<(Start, Box<dyn HeldStart>)>;
+
+/// A judge that remembers what it was asked.
+struct Recorder {
+    decide: Box<Decide>,
+    starts: Mutex<Vec<Start>>,
+    held: Mutex<Held>,
+}
+
+impl Recorder {
+    fn new(decide: impl Fn(&Start) -> Decision + Send + Sync + 'static) -> Arc<Self> {
+        Arc::new(Self { decide: Box::new(decide), starts: Mutex::default(), held: Mutex::default() })
+    }
+
+    /// Lets everything start, covering nothing.
+    fn all() -> Arc<Self> {
+        Self::new(|_| Decision::Start(Coverage::Judged))
+    }
+
+    fn starts(&self) -> Vec<Start> {
+        self.starts.lock().unwrap().clone()
+    }
+
+    /// The start of a program by this name, of which there is one.
+    fn start(&self, name: &str) -> Start {
+        let mut starts = self.starts();
+        starts.retain(|start| start.called.file_name().is_some_and(|own| own == name));
+        assert_eq!(starts.len(), 1, "{name}: {starts:?}");
+        starts.remove(0)
+    }
+
+    /// Takes what is held, once there is something.
+    fn held(&self) -> (Start, Box<dyn HeldStart>) {
+        let end = Instant::now() + Duration::from_secs(10);
+        loop {
+            if let Some(held) = self.held.lock().unwrap().pop() {
+                return held;
+            }
+            assert!(Instant::now() < end, "nothing was held: {:?}", self.starts());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+impl StartJudge for Recorder {
+    fn decide(&self, start: &Start) -> Decision {
+        self.starts.lock().unwrap().push(start.clone());
+        (self.decide)(start)
+    }
+
+    fn hold(&self, start: Start, held: Box<dyn HeldStart>) {
+        self.held.lock().unwrap().push((start, held));
+    }
+}
+
+#[derive(Default)]
+struct Output(Vec<u8>, Vec<u8>);
+
+impl Sink for Output {
+    fn take(&mut self, source: Source, bytes: &[u8]) {
+        match source {
+            Source::Stdout => self.0.extend(bytes),
+            Source::Stderr => self.1.extend(bytes),
+        }
+    }
+}
+
+/// A workspace in which commands run under a guard.
+struct Scene {
+    dir: TempDir,
+    change: Box<dyn Fn(&mut Confinement)>,
+}
+
+/// What came of a command.
+#[derive(Debug)]
+struct Ran {
+    collected: Collected,
+    isolation: Isolation,
+    stdout: String,
+    stderr: String,
+}
+
+impl Ran {
+    fn exit(&self) -> Exit {
+        let Ok(Report::Ended { exit, .. }) = &self.collected.report else { panic!("{self:?}") };
+        *exit
+    }
+}
+
+impl Scene {
+    fn new() -> Self {
+        Self::with(|_| ())
+    }
+
+    fn with(change: impl Fn(&mut Confinement) + 'static) -> Self {
+        set_program(PROGRAM);
+        Self { dir: TempDir::new().unwrap(), change: Box::new(change) }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.dir.path().canonicalize().unwrap()
+    }
+
+    fn put(&self, name: &str, text: &str) {
+        let path = self.path().join(name);
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn spec(&self, judge: &Arc<Recorder>, command: &str) -> Spec {
+        let workspace = Workspace::open(self.dir.path()).unwrap();
+        let settings = SandboxSettings::from(Sandbox::Required);
+        let confinement = Confinement::within(&workspace, &settings, &Sealed::default(), &|| Ok(())).unwrap();
+        let mut confinement = confinement.as_ref().clone();
+        confinement.exec_guard = true;
+        (self.change)(&mut confinement);
+        Spec {
+            program: "/bin/bash".into(),
+            by_path: false,
+            arguments: ["--noprofile", "--norc", "-c", command].map(Into::into).to_vec(),
+            environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
+            directory: workspace.top().open_dir().unwrap(),
+            stdin: Stdin::Empty,
+            lingers: false,
+            shortcut: None,
+            confinement: Arc::new(confinement),
+            judge: Some(Arc::clone(judge) as Arc<dyn StartJudge>),
+            coverage: Coverage::Judged,
+        }
+    }
+
+    fn run(&self, judge: &Arc<Recorder>, command: &str) -> Ran {
+        run(&self.spec(judge, command), &CancelToken::new())
+    }
+}
+
+fn run(spec: &Spec, cancel: &CancelToken) -> Ran {
+    let child = Launcher::shared().spawn(spec).unwrap();
+    let wake = Wake::on(cancel).unwrap();
+    let (mut output, isolation) = (Output::default(), child.isolation.clone());
+    let deadline = Some(Instant::now() + Duration::from_secs(60));
+    let collected =
+        collect(child, &Terms { input: &[], deadline, pause: None, wake, listener: None }, &mut output);
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Ran { collected, isolation, stdout: text(output.0), stderr: text(output.1) }
+}
+
+fn words(start: &Start) -> Vec<&str> {
+    start.arguments.iter().map(|word| word.to_str().unwrap()).collect()
+}
+
+#[test]
+fn every_start_of_a_pipeline_is_seen_with_its_path_and_its_arguments() {
+    let (scene, judge) = (Scene::new(), Recorder::all());
+    let ran = scene.run(&judge, "printf '%s\\n' b a | sort | head -n 1; /usr/bin/env -i /bin/echo 'x y' ''");
+    assert_eq!((ran.stdout.as_str(), ran.exit()), ("a\nx y \n", Exit::Code(0)), "{ran:?}");
+    assert!(ran.isolation.on.contains(&"exec_guard".to_owned()), "{:?}", ran.isolation);
+    let (sort, head, env, echo) =
+        (judge.start("sort"), judge.start("head"), judge.start("env"), judge.start("echo"));
+    assert_eq!(sort.called, Path::new("/usr/bin/sort"));
+    assert_eq!((words(&head), head.has_all_arguments), (vec!["head", "-n", "1"], true));
+    assert_eq!(words(&env), ["/usr/bin/env", "-i", "/bin/echo", "x y", ""]);
+    assert_eq!(echo.called, Path::new("/bin/echo"));
+    assert_eq!(echo.links, [Path::new("/usr/bin/echo")]);
+    assert_eq!(echo.file, Path::new("/usr/bin/echo"));
+    assert!(!sort.is_writable && !echo.is_writable);
+    assert_eq!(sort.starter.program, Path::new("/bin/bash"));
+    assert_eq!(env.starter.coverage, Coverage::Judged);
+    assert_eq!(echo.starter.program, Path::new("/usr/bin/env"));
+    assert_eq!(judge.starts().len(), 4);
+}
+
+#[test]
+fn a_start_that_is_refused_fails_and_the_command_goes_on() {
+    let scene = Scene::new();
+    let judge = Recorder::new(|start| match start.file.ends_with("rm") {
+        true => Decision::Refuse,
+        false => Decision::Start(Coverage::Judged),
+    });
+    scene.put("file", "");
+    let ran = scene.run(&judge, "rm file; echo $?; find . -name file -exec rm {} \\;; ls");
+    assert_eq!(ran.stdout, "126\nfile\n", "{ran:?}");
+    assert!(ran.stderr.contains("Permission denied"), "{ran:?}");
+    assert!(judge.starts().iter().any(|start| start.starter.program == Path::new("/usr/bin/find")));
+}
+
+#[test]
+fn a_start_that_is_held_waits_for_its_answer_while_others_go_on() {
+    let scene = Scene::new();
+    let judge = || {
+        Recorder::new(|start| match start.file.ends_with("date") {
+            true => Decision::Hold,
+            false => Decision::Start(Coverage::Judged),
+        })
+    };
+    type Answer = fn(Box<dyn HeldStart>);
+    let answers: [(Answer, &str); 3] = [
+        (|held| held.start(Coverage::Everything), "other\n2001\n0\n"),
+        (|held| held.refuse(), "other\n126\n"),
+        (|held| drop(held), "other\n126\n"),
+    ];
+    for (answer, expected) in answers {
+        let judge = judge();
+        let command =
+            "{ date -d 2001-01-01 +%Y; echo $?; } & sleep 0.2; /bin/echo other > out; cat out; wait";
+        let spec = scene.spec(&judge, command);
+        let ran = std::thread::scope(|scope| {
+            let running = scope.spawn(|| run(&spec, &CancelToken::new()));
+            let (start, held) = judge.held();
+            assert_eq!(words(&start), ["date", "-d", "2001-01-01", "+%Y"]);
+            std::thread::sleep(Duration::from_millis(400));
+            answer(held);
+            running.join().unwrap()
+        });
+        assert_eq!(ran.stdout, expected, "{ran:?}");
+    }
+}
+
+#[test]
+fn a_command_is_killed_while_a_start_of_it_is_held_and_the_answer_comes_too_late() {
+    let scene = Scene::new();
+    let judge = Recorder::new(|_| Decision::Hold);
+    let cancel = CancelToken::new();
+    let spec = scene.spec(&judge, "date; touch never");
+    std::thread::scope(|scope| {
+        let running = scope.spawn(|| run(&spec, &cancel));
+        let (_, held) = judge.held();
+        cancel.cancel();
+        let ran = running.join().unwrap();
+        assert_eq!(ran.exit(), Exit::Signal(9), "{ran:?}");
+        held.start(Coverage::Everything);
+    });
+    assert!(!scene.path().join("never").exists());
+    // The next command has nothing of it.
+    assert_eq!(scene.run(&Recorder::all(), "/bin/echo next").stdout, "next\n");
+}
+
+#[test]
+fn links_and_interpreters_are_told_one_by_one() {
+    let (scene, judge) = (Scene::new(), Recorder::all());
+    scene.put("real", "#! /bin/sh -e\nexit 0\n");
+    scene.put("second", &format!("#!{}\n", scene.path().join("one").display()));
+    for (target, link) in [("real", "one"), ("./../DIR/one", "two"), ("/bin/true", "three")] {
+        let name = scene.path().file_name().unwrap().to_str().unwrap().to_owned();
+        std::os::unix::fs::symlink(target.replace("DIR", &name), scene.path().join(link)).unwrap();
+    }
+    let ran = scene.run(&judge, "./two a; ./three; ./second");
+    assert_eq!(ran.exit(), Exit::Code(0), "{ran:?}");
+    let at = |name: &str| scene.path().join(name);
+    let two = judge.start("two");
+    assert_eq!((&two.called, &two.file), (&at("two"), &at("real")));
+    assert_eq!(two.links, [at("one"), at("real")]);
+    let sh = ["/bin/sh", "/usr/bin/sh", "/usr/bin/dash"].map(PathBuf::from);
+    assert_eq!(two.interpreters, sh);
+    assert!(two.is_writable);
+    let three = judge.start("three");
+    assert_eq!(three.links, [Path::new("/bin/true"), Path::new("/usr/bin/true")]);
+    assert!(three.is_writable, "the link is");
+    let second = judge.start("second");
+    assert_eq!(second.interpreters, [[at("one"), at("real")].to_vec(), sh.to_vec()].concat());
+}
+
+#[test]
+fn what_takes_the_shells_place_is_judged_as_if_the_shell_started_it() {
+    let scene = Scene::new();
+    let spec = |judge: &Arc<Recorder>| Spec {
+        shortcut: Some(Shortcut {
+            places: ["/nowhere/true", "/bin/true"].map(Into::into).to_vec(),
+            words: vec!["true".into(), "x".into()],
+        }),
+        ..scene.spec(judge, "echo by shell")
+    };
+    let judge = Recorder::all();
+    let ran = run(&spec(&judge), &CancelToken::new());
+    assert_eq!((ran.stdout.as_str(), ran.exit()), ("", Exit::Code(0)), "{ran:?}");
+    let start = judge.start("true");
+    assert_eq!((words(&start), start.called.as_path()), (vec!["true", "x"], Path::new("/bin/true")));
+    assert_eq!(start.starter.program, Path::new("/bin/bash"));
+    for decision in [Decision::Refuse, Decision::Hold] {
+        let ran = run(&spec(&Recorder::new(move |_| decision)), &CancelToken::new());
+        assert_eq!(ran.stdout, "by shell\n", "{ran:?}");
+    }
+}
+
+/// Whether a start is of a file by this name.
+fn is(start: &Start, name: &str) -> bool {
+    start.file.file_name().is_some_and(|own| own == name)
+}
+
+/// Lets everything start; what `name` starts covers everything.
+fn runner(name: &'static str) -> Arc<Recorder> {
+    Recorder::new(move |start| match is(start, name) {
+        true => Decision::Start(Coverage::Everything),
+        false => Decision::Start(Coverage::Judged),
+    })
+}
+
+#[test]
+fn what_a_start_covers_counts_once_it_has_happened() {
+    let (scene, judge) = (Scene::new(), runner("run"));
+    scene.put("run", "#!/bin/bash\n/bin/echo in\n");
+    let ran = scene.run(&judge, "./run; /bin/date > /dev/null; exec ./run");
+    assert_eq!(ran.stdout, "in\nin\n", "{ran:?}");
+    let starts = judge.starts();
+    assert!(starts.iter().filter(|start| is(start, "echo")).all(|start| {
+        start.starter.coverage == Coverage::Everything && start.starter.program == scene.path().join("run")
+    }));
+    assert_eq!(judge.start("date").starter.coverage, Coverage::Judged);
+}
+
+#[test]
+fn a_start_that_fails_covers_nothing() {
+    let (scene, judge) = (Scene::new(), runner("run"));
+    // The shell has the image that the start would give it.
+    scene.put("run", "#!/bin/bash\n:\n");
+    let ran = scene.run(
+        &judge,
+        "shopt -s execfail; long=$(printf %0200000d 1); exec ./run $long; echo $?; /bin/date >/dev/null",
+    );
+    assert_eq!(ran.stdout, "126\n", "{ran:?}");
+    assert_eq!(judge.start("date").starter.coverage, Coverage::Judged);
+    assert_eq!(judge.start("date").starter.program, Path::new("/bin/bash"));
+    assert!(!judge.start("run").has_all_arguments);
+    // What the kernel does not know how to run, bash interprets itself.
+    let judge = runner("run");
+    scene.put("run", "/bin/date >/dev/null\necho interpreted\n");
+    let ran = scene.run(&judge, "./run; exec ./run");
+    assert_eq!(ran.stdout, "interpreted\ninterpreted\n", "{ran:?}");
+    let starts = judge.starts();
+    let dates: Vec<_> = starts.iter().filter(|start| is(start, "date")).collect();
+    assert!(
+        dates.len() == 2 && dates.iter().all(|date| date.starter.coverage == Coverage::Judged),
+        "{starts:?}"
+    );
+}
+
+#[test]
+fn what_was_forked_before_a_start_has_nothing_of_it() {
+    let (scene, judge) = (Scene::new(), runner("run"));
+    scene.put("run", "#!/bin/bash\n/bin/echo in; sleep 0.5\n");
+    let ran = scene.run(&judge, "{ (read -t 0.2 <> <(:); /bin/date) & } >/dev/null; exec ./run");
+    assert_eq!(ran.exit(), Exit::Code(0), "{ran:?}");
+    assert_eq!(judge.start("echo").starter.coverage, Coverage::Everything);
+    assert_eq!(judge.start("date").starter.coverage, Coverage::Judged);
+}
+
+/// Forks twice, has the one between end, and starts a program.
+const ORPHAN: &str = "import os, time\nif os.fork() == 0:\n if os.fork() == 0:\n  time.sleep(0.3)\n  \
+                      os.execv('/bin/date', ['date'])\n os._exit(0)\nos.wait()\n";
+
+#[test]
+fn an_orphan_has_the_least_that_its_program_has() {
+    let (scene, judge) = (
+        Scene::new(),
+        Recorder::new(|start| {
+            let has = |word: &str| start.arguments.iter().any(|own| own == word);
+            match (is(start, "date"), has("much")) {
+                (false, true) => Decision::Start(Coverage::Everything),
+                _ => Decision::Start(Coverage::Judged),
+            }
+        }),
+    );
+    scene.put("orphan.py", ORPHAN);
+    let run = |command: &str| {
+        judge.starts.lock().unwrap().clear();
+        let ran = scene.run(&judge, command);
+        assert_eq!(ran.exit(), Exit::Code(0), "{ran:?}");
+        judge.start("date").starter
+    };
+    // Its own start is the only one that there is of its image.
+    assert_eq!(run("python3 orphan.py much >/dev/null; sleep 0.5").coverage, Coverage::Everything);
+    let other = "python3 -c 'import time; time.sleep(1)' & ";
+    assert_eq!(run(&format!("{other} python3 orphan.py much >/dev/null; wait")).coverage, Coverage::Judged);
+    assert_eq!(run("python3 -c '' much; python3 orphan.py >/dev/null; sleep 0.5").coverage, Coverage::Judged);
+}
+
+#[test]
+fn starts_by_threads_and_by_every_call_are_seen() {
+    let (scene, judge) = (Scene::new(), Recorder::all());
+    scene.put(
+        "ways.py",
+        r#"
+import os, subprocess, threading
+def child(work):
+    if os.fork() == 0:
+        work()
+    os.wait()
+def in_thread():
+    thread = threading.Thread(target=lambda: os.execv("/bin/echo", ["echo", "thread"]))
+    thread.start()
+    thread.join()
+os.waitpid(os.posix_spawn("/bin/echo", ["echo", "spawn"], {}), 0)
+subprocess.run(["/bin/echo", "vfork"])
+child(in_thread)
+child(lambda: os.execve(os.open("/bin/echo", os.O_RDONLY), ["echo", "descriptor"], {}))
+child(lambda: os.execv("/proc/self/exe", ["python3", "-c", "print('itself')"]))
+child(lambda: os.execv("/dev/fd/%d" % os.dup2(os.open("/bin/echo", os.O_RDONLY), 77), ["echo", "link"]))
+os.chdir("/bin")
+child(lambda: os.execv("./echo", ["echo", "relative"]))
+child(lambda: os.execv("../bin/./..//bin/echo", ["echo", "parent"]))
+"#,
+    );
+    let ran = scene.run(&judge, "python3 -u ways.py 2>&1");
+    let mut lines: Vec<&str> = ran.stdout.lines().collect();
+    lines.sort_unstable();
+    let all = ["descriptor", "itself", "link", "parent", "relative", "spawn", "thread", "vfork"];
+    assert_eq!(lines, all, "{ran:?}");
+    let starts = judge.starts();
+    let by = |word: &str| {
+        let own = |start: &&Start| start.arguments.last().is_some_and(|last| last == word);
+        starts.iter().find(own).unwrap_or_else(|| panic!("{word}: {starts:?}"))
+    };
+    for word in all.into_iter().filter(|word| *word != "itself") {
+        assert_eq!(by(word).file, Path::new("/usr/bin/echo"), "{word}");
+        // A link in `/dev`, which lies in memory.
+        assert_eq!(by(word).is_writable, word == "link", "{word}");
+    }
+    let itself = by("print('itself')");
+    assert_eq!(itself.called, Path::new("/proc/self/exe"));
+    assert!(itself.file.to_str().unwrap().starts_with("/usr/bin/python3"), "{itself:?}");
+    assert_eq!(by("relative").called, Path::new("/usr/bin/echo"));
+    assert_eq!(by("parent").called, Path::new("/usr/bin/echo"));
+    assert_eq!(by("link").called, Path::new("/dev/fd/77"));
+}
+
+#[test]
+fn what_has_no_path_is_told_as_writable() {
+    let (scene, judge) = (Scene::new(), Recorder::all());
+    scene.put(
+        "nameless.py",
+        r#"
+import os, shutil
+shutil.copy("/bin/echo", "copy")
+fd = os.open("copy", os.O_RDONLY)
+os.unlink("copy")
+os.execve(fd, ["echo", "nameless"], {})
+"#,
+    );
+    let ran = scene.run(&judge, "python3 nameless.py");
+    assert_eq!(ran.stdout, "nameless\n", "{ran:?}");
+    let start = judge.starts().pop().unwrap();
+    assert!(start.is_writable && start.file.to_str().unwrap().ends_with(" (deleted)"), "{start:?}");
+}
+
+#[test]
+fn nobody_is_asked_about_what_the_kernel_would_not_run() {
+    let (scene, judge) = (Scene::new(), Recorder::all());
+    scene.put("locked", "#!/bin/sh\n");
+    fs::set_permissions(scene.path().join("locked"), fs::Permissions::from_mode(0o644)).unwrap();
+    scene.put("hollow", "#!/nowhere/at/all\n");
+    std::os::unix::fs::symlink("loop", scene.path().join("loop")).unwrap();
+    let ran = scene.run(
+        &judge,
+        "for f in ./locked ./hollow ./loop ./none ./locked/x / no-such-program; do $f 2>/dev/null; echo $?; done",
+    );
+    assert_eq!(ran.stdout, "126\n127\n126\n127\n126\n126\n127\n", "{ran:?}");
+    assert_eq!(judge.starts(), []);
+}
+
+/// Tries to run something that it has made, by every way there is, and names those that it could.
+const RUN_OWN: &str = r#"
+for place in . /tmp /dev/shm; do
+  cp /bin/true $place/evil && $place/evil && echo $place
+  /lib64/ld-linux-x86-64.so.2 $place/evil && echo loader $place
+done
+cat > e.c <<'END'
+__attribute__((constructor)) static void run(void) { __builtin_puts("plugin"); }
+int onload(void *transfer) { return 1; }
+END
+cc -shared -fPIC -o e.so e.c && nm --plugin ./e.so /bin/true | grep plugin
+LD_PRELOAD=./e.so /bin/true
+"#;
+
+#[test]
+fn what_can_be_written_is_not_executed_where_that_is_not_wanted() {
+    let run = |exec_writable: bool| {
+        let scene = Scene::with(move |confinement| confinement.exec_writable = exec_writable);
+        let ran = scene.run(&Recorder::all(), &format!("exec 2>/dev/null; {RUN_OWN}"));
+        (ran.isolation, ran.stdout)
+    };
+    let all = ".\nloader .\n/tmp\nloader /tmp\n/dev/shm\nloader /dev/shm\nplugin\nplugin\n";
+    assert_eq!(run(true).1, all);
+    let (isolation, ran) = run(false);
+    let is_partly = isolation.partly.iter().any(|partly| partly.layer == "read_only_filesystem");
+    match isolation.by {
+        None => assert_eq!((is_partly, ran.as_str()), (false, "")),
+        // It cannot, and says so.
+        Some(_) => assert_eq!((is_partly, ran.as_str()), (true, all)),
+    }
+}
+
+/// The listeners that a process has.
+fn listeners(pid: &str) -> usize {
+    let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let links = entries.filter_map(|entry| fs::read_link(entry.path()).ok());
+    links.filter(|link| link.to_str() == Some("anon_inode:seccomp notify")).count()
+}
+
+/// Were there one, starts would wait for ever once the port is gone.
+#[test]
+fn nobody_but_the_port_has_the_listener() {
+    if !is_own_process(module_path!(), "nobody_but_the_port_has_the_listener") {
+        return;
+    }
+    let (scene, judge) = (Scene::new(), Recorder::all());
+    let spec = scene.spec(&judge, "sleep 1; ls /proc/*/fd -l | grep -c seccomp");
+    let ran = std::thread::scope(|scope| {
+        let running = scope.spawn(|| run(&spec, &CancelToken::new()));
+        let end = Instant::now() + Duration::from_secs(10);
+        while judge.starts().is_empty() {
+            assert!(Instant::now() < end);
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(listeners("self") > 0);
+        let mut beneath = vec![std::process::id().to_string()];
+        while let Some(pid) = beneath.pop() {
+            let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+            for task in tasks {
+                let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
+                for child in children.split_ascii_whitespace() {
+                    assert_eq!(listeners(child), 0, "{child}");
+                    beneath.push(child.to_owned());
+                }
+            }
+        }
+        running.join().unwrap()
+    });
+    assert_eq!(ran.stdout, "0\n", "{ran:?}");
+}
+
+#[test]
+fn thousands_of_short_processes_leave_nothing_behind() {
+    if !is_own_process(module_path!(), "thousands_of_short_processes_leave_nothing_behind") {
+        return;
+    }
+    let (scene, judge) = (Scene::new(), Recorder::all());
+    let count = || fs::read_dir("/proc/self/fd").unwrap().count();
+    let before = count();
+    let ran = scene
+        .run(&judge, "for i in {1..2500}; do /bin/true; done & for i in {1..2500}; do /bin/true; done; wait");
+    assert_eq!(ran.exit(), Exit::Code(0), "{ran:?}");
+    assert_eq!(judge.starts().len(), 5_000);
+    assert!(count() < before + 200, "{before} descriptors before, {} after", count());
+    let Ok(Report::Ended { is_ready, .. }) = ran.collected.report else { panic!() };
+    assert!(is_ready);
+}
+
+#[test]
+fn a_guard_without_a_judge_starts_nothing() {
+    let scene = Scene::new();
+    let spec = Spec { judge: None, ..scene.spec(&Recorder::all(), "touch ran") };
+    let error = Launcher::shared().spawn(&spec).unwrap_err();
+    assert!(error.to_string().contains("without a judge"), "{error}");
+    assert!(!scene.path().join("ran").exists());
+}
+
+/// The tests of this file as a user whom nobody knows: on a machine like any other, and on those where namespaces are
+/// refused to everybody but `bwrap`.
+#[test]
+fn all_of_this_holds_for_a_plain_user_and_in_what_bwrap_makes() {
+    const OWN: &str = "all_of_this_holds_for_a_plain_user_and_in_what_bwrap_makes";
+    crate::by_bwrap::run_tests(&["nothing", "profile", "kernel"], "exec_guard", &[OWN], 17);
+}

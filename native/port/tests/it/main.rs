@@ -1,0 +1,44 @@
+//! The tests of the port program, a module for each subject. One program, so that everything is linked once.
+//!
+//! They run beside each other. A test that changes its process, or looks at all of it, runs in a process of its own
+//! (`own_process`).
+
+mod checkout;
+mod common;
+#[path = "../../../engine/tests/it/own_process.rs"]
+mod own_process;
+mod processes;
+
+mod background;
+mod bash_judge;
+mod by_bwrap;
+mod command_line;
+mod crowd;
+mod dialects;
+mod doctor;
+mod edits;
+mod edits_killed;
+mod exec_guard;
+mod exhaustion;
+mod fetch;
+mod isolation;
+mod kill;
+mod launcher_lost;
+mod lsp_env;
+mod lsp_files;
+mod lsp_protocol;
+mod lsp_servers;
+mod mcp;
+mod permissions;
+mod planted;
+mod reaper_again;
+mod sandbox_files;
+mod sandbox_kernel;
+mod sandbox_limits;
+mod sandbox_network;
+mod sandbox_paths;
+mod secrets;
+mod serve;
+mod shell;
+mod shell_shortcut;
+mod terminal;

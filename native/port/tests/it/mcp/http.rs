@@ -1,0 +1,191 @@
+//! The server over HTTP: who may speak to it, and how its sessions end.
+
+use super::client::{World, initialize};
+use super::sleeper;
+use crate::common::{marked, marker, wait_until};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+struct Server {
+    child: Child,
+    address: String,
+}
+
+struct Answer {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Answer {
+    fn header(&self, name: &str) -> Option<&str> {
+        let lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        lines.filter(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value).next()
+    }
+
+    /// The message that answers a request, out of an event stream.
+    fn message(&self) -> Value {
+        let data = self.body.lines().filter_map(|line| line.strip_prefix("data: "));
+        let mut messages = data.filter_map(|data| serde_json::from_str::<Value>(data).ok());
+        let answer = messages.find(|message| message.get("id").is_some());
+        answer.unwrap_or_else(|| panic!("{}", self.body))
+    }
+}
+
+impl Server {
+    fn new(world: &World) -> Self {
+        let mut command = world.command(&["--allow", "Bash", "--http", "127.0.0.1:0"]);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap();
+        Self { child, address: address.to_owned() }
+    }
+
+    fn exchange(&self, start: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let mut text = format!("{start} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n", body.len());
+        if !headers.iter().any(|(name, _)| *name == "Host") {
+            text += &format!("Host: {}\r\n", self.address);
+        }
+        headers.iter().for_each(|(name, value)| text += &format!("{name}: {value}\r\n"));
+        stream.write_all(format!("{text}\r\n{body}").as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        let answer = String::from_utf8(answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        Answer { status, head: head.to_owned(), body: body.to_owned() }
+    }
+
+    fn post(&self, headers: &[(&str, &str)], message: &Value) -> Answer {
+        let usual = [("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
+        self.exchange("POST /mcp", &[&usual, headers].concat(), &message.to_string())
+    }
+
+    /// Begins a session.
+    fn session(&self) -> String {
+        let answer = self.post(&[], &request("initialize", initialize("2025-11-25")));
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        answer.header("mcp-session-id").unwrap().to_owned()
+    }
+
+    fn call(&self, session: &str, tool: &str, arguments: &Value) -> Value {
+        let message = request("tools/call", json!({"name": tool, "arguments": arguments}));
+        self.post(&[("Mcp-Session-Id", session)], &message).message()["result"].clone()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
+
+fn request(method: &str, params: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+}
+
+#[test]
+fn pages_and_names_of_others_are_kept_out() {
+    let world = World::new();
+    let server = Server::new(&world);
+    let port = server.address.rsplit(':').next().unwrap();
+    let hello = request("initialize", initialize("2025-11-25"));
+    let own = [format!("http://localhost:{port}"), format!("http://127.0.0.1:{port}")];
+    for origin in own {
+        assert_eq!(server.post(&[("Origin", &origin)], &hello).status, 200, "{origin}");
+    }
+    for origin in ["http://evil.example", "http://localhost:1", "null", "https://127.0.0.1", "file://"] {
+        assert_eq!(server.post(&[("Origin", origin)], &hello).status, 403, "{origin}");
+    }
+    for host in ["evil.example", &format!("evil.example:{port}"), "127.0.0.1.evil.example", "10.0.0.1"] {
+        assert_eq!(server.post(&[("Host", host)], &hello).status, 403, "{host}");
+    }
+    assert_eq!(server.post(&[("Host", &format!("localhost:{port}"))], &hello).status, 200);
+}
+
+#[test]
+fn what_is_no_request_of_the_protocol_is_refused() {
+    let world = World::new();
+    let server = Server::new(&world);
+    assert_eq!(server.exchange("GET /", &[], "").status, 404);
+    assert_eq!(server.exchange("POST /mcp", &[], "{}").status, 406);
+    let json = [("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
+    for body in ["nonsense", &"[".repeat(100_000)] {
+        let status = server.exchange("POST /mcp", &json, body).status;
+        assert!((400..500).contains(&status), "{status}");
+    }
+    let call = request("tools/call", json!({"name": "file_read", "arguments": {"path": "a.txt"}}));
+    assert!((400..500).contains(&server.post(&[], &call).status), "without a session");
+    assert_eq!(server.post(&[("Mcp-Session-Id", "none")], &call).status, 404);
+    let session = server.session();
+    assert_eq!(server.call(&session, "file_read", &json!({"path": "a.txt"}))["isError"], false);
+}
+
+#[test]
+fn a_session_that_is_ended_takes_its_commands_along() {
+    let world = World::new();
+    let server = Server::new(&world);
+    let (mine, other) = (server.session(), server.session());
+    let marks = [marker(), marker()];
+    for (session, mark) in [&mine, &other].into_iter().zip(&marks) {
+        let mut command = sleeper(mark);
+        command["run_in_background"] = json!(true);
+        assert_eq!(server.call(session, "shell_exec", &command)["isError"], false);
+        wait_until(|| marked(mark).len() > 1);
+    }
+    let ended = server.exchange("DELETE /mcp", &[("Mcp-Session-Id", &mine)], "");
+    assert_eq!(ended.status, 204, "{}", ended.body);
+    wait_until(|| marked(&marks[0]).is_empty());
+    assert!(marked(&marks[1]).len() > 1, "the other session goes on");
+    assert_eq!(server.post(&[("Mcp-Session-Id", &mine)], &request("ping", json!({}))).status, 404);
+    super::signal("-TERM", server.child.id());
+    wait_until(|| marked(&marks[1]).is_empty() && !world.has_temp_dirs());
+}
+
+#[test]
+fn a_session_cannot_see_the_commands_of_another() {
+    let world = World::new();
+    let server = Server::new(&world);
+    let (mine, other, mark) = (server.session(), server.session(), marker());
+    let mut command = sleeper(&mark);
+    command["run_in_background"] = json!(true);
+    let started = server.call(&mine, "shell_exec", &command);
+    let id = &started["structuredContent"]["id"];
+    assert_eq!(
+        server.call(&mine, "shell_output", &json!({"id": id}))["structuredContent"]["status"],
+        "running"
+    );
+    let refused = server.call(&other, "shell_kill", &json!({"id": id}));
+    assert_eq!(refused["_meta"]["beamai/error"]["details"]["reason"], "no_such_command", "{refused}");
+}
+
+#[test]
+fn half_open_connections_do_not_keep_a_proper_client_waiting() {
+    let world = World::new();
+    let server = Server::new(&world);
+    let half_open = |number: usize| {
+        let mut stream = TcpStream::connect(&server.address).unwrap();
+        // Some have sent nothing, some a part of the head, some a part of the body.
+        let part = [
+            "",
+            "POST /mcp HTTP/1.1\r\nHost: ",
+            "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{",
+        ][number % 3];
+        stream.write_all(part.as_bytes()).unwrap();
+        stream
+    };
+    let crowd: Vec<TcpStream> = (0..600).map(half_open).collect();
+    let begun = Instant::now();
+    let session = server.session();
+    let read = server.call(&session, "file_read", &json!({"path": "a.txt"}));
+    assert_eq!(read["structuredContent"]["content"], "one\n");
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    drop(crowd);
+}

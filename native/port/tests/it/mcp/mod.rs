@@ -1,0 +1,337 @@
+//! `beamai-port mcp` as a program: its command line, revisions of the protocol, bad messages, and how it ends.
+
+mod client;
+mod http;
+
+use crate::common::{marked, marker, wait_until};
+use client::{Client, World, initialize};
+use serde_json::{Value, json};
+use std::process::Command;
+
+/// A command that runs for long, with the mark in its environment.
+fn sleeper(mark: &str) -> Value {
+    json!({"command": "setsid sleep 1000 & sleep 1000", "env": {"MARK": mark}})
+}
+
+fn signal(name: &str, pid: u32) {
+    assert!(Command::new("kill").args([name, &pid.to_string()]).status().unwrap().success());
+}
+
+/// What a request says of its client since revision 2026-07-28.
+fn meta(capabilities: Value) -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
+    })
+}
+
+#[test]
+fn every_revision_is_spoken() {
+    let world = World::new();
+    let newest = "2025-11-25";
+    for (asked, spoken) in [
+        ("2024-11-05", "2024-11-05"),
+        ("2025-03-26", "2025-03-26"),
+        ("2025-06-18", "2025-06-18"),
+        (newest, newest),
+        ("1999-01-01", newest),
+        // This one has no handshake.
+        ("2026-07-28", newest),
+    ] {
+        let mut client = world.client(&[]);
+        let result = client.initialize(asked);
+        assert_eq!(result["protocolVersion"], spoken);
+        assert_eq!(result["capabilities"], json!({"tools": {}}));
+        assert_eq!(result["serverInfo"], json!({"name": "beamai", "version": env!("CARGO_PKG_VERSION")}));
+        let read = client.call("file_read", json!({"path": "a.txt"}));
+        assert_eq!(read["structuredContent"]["content"], "one\n", "{asked}");
+        assert!(client.end().0.success());
+    }
+}
+
+#[test]
+fn the_newest_revision_needs_no_handshake() {
+    let world = World::new();
+    let mut client = world.client(&[]);
+    let found = client.request("server/discover", json!({"_meta": meta(json!({}))}));
+    let versions = found["result"]["supportedVersions"].as_array().unwrap();
+    assert!(["2024-11-05", "2025-11-25", "2026-07-28"].iter().all(|one| versions.contains(&json!(one))));
+    let params = json!({"name": "file_read", "arguments": {"path": "a.txt"}, "_meta": meta(json!({}))});
+    let answer = client.request("tools/call", params);
+    assert_eq!(answer["result"]["resultType"], "complete", "{answer}");
+    assert_eq!(answer["result"]["structuredContent"]["content"], "one\n");
+}
+
+#[test]
+fn an_approval_holds_for_the_call_that_it_was_given_for() {
+    let world = World::new();
+    let mut client = world.client(&[]);
+    let mut write = |content: &str, more: Value| {
+        let mut params = json!({
+            "name": "file_write",
+            "arguments": {"path": "w.txt", "content": content},
+            "_meta": meta(json!({"elicitation": {"form": {}}})),
+        });
+        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        client.request("tools/call", params)
+    };
+    let asked = write("x", json!({}))["result"].clone();
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    assert_eq!(asked["inputRequests"]["approval"]["method"], "elicitation/create");
+    let yes = json!({"approval": {"action": "accept", "content": {"decision": "allow"}}});
+    let state = &asked["requestState"];
+    // The answer for one call does not do for another one, nor without what was asked.
+    for more in [json!({"inputResponses": yes, "requestState": state}), json!({"inputResponses": yes})] {
+        assert_eq!(write("other", more)["result"]["resultType"], "input_required");
+    }
+    let nonsense = write("x", json!({"inputResponses": yes, "requestState": "nonsense"}));
+    assert_eq!(nonsense["error"]["code"], -32602, "{nonsense}");
+    assert_eq!(world.file("w.txt"), None);
+    let no = json!({"approval": {"action": "decline"}});
+    let refused = write("x", json!({"inputResponses": no, "requestState": state}));
+    assert_eq!(refused["result"]["_meta"]["beamai/error"]["details"]["reason"], "denied", "{refused}");
+    write("x", json!({"inputResponses": yes, "requestState": state}));
+    assert_eq!(world.file("w.txt").as_deref(), Some("x"));
+}
+
+#[test]
+fn a_question_is_taken_back_when_its_call_is_cancelled() {
+    let world = World::new();
+    let mut client = world.client(&[]);
+    let mut hello = initialize("2025-06-18");
+    hello["capabilities"] = json!({"elicitation": {}});
+    client.request("initialize", hello);
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    client.begin(1, "file_write", json!({"path": "w.txt", "content": "x"}));
+    let asked = client.hear();
+    assert_eq!(asked["method"], "elicitation/create", "{asked}");
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}));
+    let taken_back = client.hear();
+    assert_eq!(taken_back["method"], "notifications/cancelled", "{taken_back}");
+    assert_eq!(taken_back["params"]["requestId"], asked["id"]);
+    // It is too late for an answer.
+    let yes = json!({"action": "accept", "content": {"decision": "allow"}});
+    client.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": yes}));
+    client.assert_lives();
+    assert!(client.end().1.is_empty());
+    assert_eq!(world.file("w.txt"), None);
+}
+
+#[test]
+fn what_cannot_be_read_is_answered_and_ends_nothing() {
+    let world = World::new();
+    let mut client = world.connected(&[]);
+    let deep = "[".repeat(100_000) + &"]".repeat(100_000);
+    let deep_arguments = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"file_read","arguments":{{"path":{deep}}}}}}}"#
+    );
+    for (line, code) in [
+        ("nonsense", -32700),
+        ("{", -32700),
+        ("\u{0}", -32700),
+        (&deep, -32700),
+        (&deep_arguments, -32700),
+        ("5", -32600),
+        ("[]", -32600),
+        ("{}", -32600),
+        (r#"{"jsonrpc":"1.0","id":[],"method":"ping"}"#, -32600),
+    ] {
+        client.line(line);
+        let answer = client.hear();
+        assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(code), &Value::Null), "{answer}");
+        client.assert_lives();
+    }
+    for (method, params, code) in [
+        ("nonsense", json!({}), -32601),
+        ("logging/setLevel", json!({"level": "info"}), -32601),
+        ("tools/call", json!([]), -32602),
+        ("tools/call", json!({"name": 5}), -32602),
+        ("tools/call", json!({"name": "file_read", "arguments": []}), -32602),
+        ("tools/call", json!({"name": "task", "arguments": {}}), -32602),
+        ("tools/call", json!({"name": "file_reed"}), -32602),
+    ] {
+        let answer = client.request(method, params);
+        assert_eq!(answer["error"]["code"], code, "{answer}");
+    }
+    client.line("");
+    client.assert_lives();
+}
+
+#[test]
+fn a_line_without_end_is_forgotten() {
+    let world = World::new();
+    let mut client = world.connected(&[]);
+    client.line(&"x".repeat(65 << 20));
+    assert_eq!(client.hear()["error"]["code"], -32600);
+    client.assert_lives();
+}
+
+#[test]
+fn what_comes_before_the_handshake_ends_nothing() {
+    let world = World::new();
+    let mut client = world.client(&[]);
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}));
+    client.send(&json!({"jsonrpc": "2.0", "id": 7, "result": {}}));
+    client.assert_lives();
+    assert_eq!(client.request("tools/list", json!({}))["error"]["code"], -32602);
+    client.initialize("2025-06-18");
+    client.assert_lives();
+}
+
+#[test]
+fn a_page_that_is_not_there_is_refused() {
+    let world = World::new();
+    let mut client = world.connected(&[]);
+    assert_eq!(client.request("tools/list", json!({"cursor": "2"}))["error"]["code"], -32602);
+    assert!(client.request("tools/list", json!({}))["result"]["tools"].is_array());
+}
+
+#[test]
+fn several_messages_may_come_in_one_line() {
+    let world = World::new();
+    let mut client = world.client(&[]);
+    client.initialize("2025-03-26");
+    let ping = |id: u64| json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
+    client.send(&json!([ping(1), ping(2)]));
+    let mut ids = [client.hear()["id"].as_u64(), client.hear()["id"].as_u64()];
+    ids.sort_unstable();
+    assert_eq!(ids, [Some(1), Some(2)]);
+}
+
+#[test]
+fn an_id_is_of_one_request_at_a_time() {
+    let (world, mark) = (World::new(), marker());
+    let mut client = world.connected(&["--allow", "Bash"]);
+    client.begin(5, "shell_exec", sleeper(&mark));
+    wait_until(|| marked(&mark).len() > 1);
+    client.begin(5, "file_read", json!({"path": "a.txt"}));
+    let refused = client.hear();
+    assert_eq!((&refused["error"]["code"], &refused["id"]), (&json!(-32600), &Value::Null), "{refused}");
+    assert!(marked(&mark).len() > 1, "the first one goes on");
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}}));
+    // What was cancelled has no answer, and its id is free at once.
+    client.begin(5, "file_read", json!({"path": "a.txt"}));
+    let answer = client.hear();
+    assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!(5), &json!(false)), "{answer}");
+    assert!(client.end().1.is_empty());
+}
+
+#[test]
+fn what_is_asked_in_one_go_is_answered() {
+    let world = World::new();
+    let mut client = world.client(&["--allow", "Bash"]);
+    client.initialize("2025-11-25");
+    client.begin(1, "file_read", json!({"path": "a.txt"}));
+    client.begin(2, "shell_exec", json!({"command": "echo on"}));
+    let (status, heard) = client.end();
+    assert!(status.success());
+    assert_eq!(heard.len(), 2, "{heard:?}");
+    assert!(heard.iter().all(|answer| answer["result"]["isError"] == false), "{heard:?}");
+}
+
+/// A client whose server runs two commands, one of them in the background.
+fn busy(world: &World, mark: &str) -> Client {
+    let mut client = world.connected(&["--allow", "Bash"]);
+    let mut background = sleeper(mark);
+    background["run_in_background"] = json!(true);
+    assert_eq!(client.call("shell_exec", background)["isError"], false);
+    client.begin(1, "shell_exec", sleeper(mark));
+    wait_until(|| marked(mark).len() > 3);
+    client
+}
+
+#[test]
+fn the_end_of_input_ends_everything() {
+    let (world, mark) = (World::new(), marker());
+    let client = busy(&world, &mark);
+    assert!(world.has_temp_dirs());
+    let (status, heard) = client.end();
+    assert!(status.success());
+    let error = &heard[0]["result"]["_meta"]["beamai/error"];
+    assert_eq!(error["details"]["reason"], "cancelled", "{heard:?}");
+    wait_until(|| marked(&mark).is_empty());
+    assert!(!world.has_temp_dirs());
+}
+
+#[test]
+fn a_program_that_is_told_to_end_leaves_nothing_behind() {
+    for name in ["-TERM", "-INT", "-HUP"] {
+        let (world, mark) = (World::new(), marker());
+        let mut client = world.connected(&["--allow", "Bash"]);
+        client.begin(1, "shell_exec", sleeper(&mark));
+        wait_until(|| marked(&mark).len() > 1);
+        signal(name, client.child.id());
+        assert!(client.child.wait().unwrap().success(), "{name}");
+        wait_until(|| marked(&mark).is_empty());
+        assert!(!world.has_temp_dirs(), "{name}");
+    }
+}
+
+#[test]
+fn a_program_that_is_killed_leaves_no_process_behind_and_nothing_for_long() {
+    let (world, mark) = (World::new(), marker());
+    let mut client = busy(&world, &mark);
+    signal("-KILL", client.child.id());
+    assert!(!client.child.wait().unwrap().success());
+    wait_until(|| marked(&mark).is_empty());
+    assert!(world.has_temp_dirs());
+    // What it could not delete itself, the next one does.
+    world.connected(&[]).assert_lives();
+    assert!(!world.has_temp_dirs());
+}
+
+#[test]
+fn a_temporary_directory_that_a_command_removes_is_made_anew() {
+    let world = World::new();
+    let mut client = world.connected(&["--allow", "Bash", "--sandbox", "off"]);
+    let removed = client.call("shell_exec", json!({"command": "rm -r \"$TMPDIR\""}));
+    assert_eq!(removed["structuredContent"]["exit_code"], 0, "{removed}");
+    let again = client.call("shell_exec", json!({"command": "touch \"$TMPDIR/x\""}));
+    assert_eq!(again["structuredContent"]["exit_code"], 0, "{again}");
+}
+
+#[test]
+fn tasks_are_kept_for_the_connection() {
+    let world = World::new();
+    let mut client = world.connected(&[]);
+    for number in 0..3 {
+        client.begin(number, "todo_add", json!({"content": format!("task {number}")}));
+    }
+    (0..3).for_each(|_| assert_eq!(client.hear()["result"]["isError"], false));
+    let list = client.call("todo_list", json!({}));
+    assert_eq!(list["structuredContent"]["count"], 3, "{list}");
+    let mut other = world.connected(&[]);
+    assert_eq!(other.call("todo_list", json!({}))["structuredContent"]["count"], 0);
+}
+
+#[test]
+fn a_command_line_that_means_nothing_is_refused() {
+    let world = World::new();
+    for (options, said) in [
+        (&["--none"][..], "--none"),
+        (&["more"], "more"),
+        (&["--dialect", "none"], "there is no dialect"),
+        (&["--allow", "Bash("], "Bash("),
+        (&["--default", "perhaps"], "there is no mode"),
+        (&["--sandbox", "perhaps"], "there is no sandbox"),
+        (&["--settings", "/none"], "/none"),
+        (&["--workspace", "/none"], "/none"),
+        (&["--allow-address", "localhost"], "is not an address"),
+        (&["--http", "0.0.0.0:0"], "no authentication"),
+        (&["--http", "8080"], "is not an address"),
+    ] {
+        let output = world.command(options).output().unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{options:?}: {text}");
+        assert!(text.contains(said) && output.stdout.is_empty(), "{options:?}: {text}");
+    }
+    let help = world.command(&["--help"]).output().unwrap();
+    let text = String::from_utf8(help.stdout).unwrap();
+    assert!(help.status.success());
+    for option in
+        ["--http", "--dialect", "--workspace", "--allow ", "--ask", "--deny", "--default", "--settings"]
+    {
+        assert!(text.contains(option), "{option}");
+    }
+}

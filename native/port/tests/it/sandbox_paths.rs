@@ -1,0 +1,390 @@
+//! Paths that a policy makes read-only or hides, given as lists.
+
+use beamai_base::CancelToken;
+use beamai_engine::{Host, Outcome, Run};
+use beamai_policy::Sealed;
+use beamai_sandbox::Confinement;
+use beamai_isolation::{Coverage, SandboxSettings};
+use beamai_process::{End, Launcher, Report, Sink, Source, Spec, Stdin, Terms, Wake, collect, set_program};
+use beamai_workspace::Workspace;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tempfile::TempDir;
+
+/// What a command writes to its standard output.
+#[derive(Default)]
+struct Stdout(Vec<u8>);
+
+impl Sink for Stdout {
+    fn take(&mut self, source: Source, bytes: &[u8]) {
+        if let Source::Stdout = source {
+            self.0.extend(bytes);
+        }
+    }
+}
+
+/// Runs a command in a workspace and gives its output.
+fn run(dir: &Path, command: &str, change: impl FnOnce(&mut Confinement)) -> String {
+    set_program(crate::common::PROGRAM);
+    let workspace = Workspace::open(dir).unwrap();
+    let settings = SandboxSettings::default();
+    let confinement = Confinement::within(&workspace, &settings, &Sealed::default(), &|| Ok(())).unwrap();
+    let mut confinement = confinement.as_ref().clone();
+    change(&mut confinement);
+    let spec = Spec {
+        program: "/bin/bash".into(),
+        by_path: false,
+        arguments: vec!["-c".into(), command.into()],
+        environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
+        directory: workspace.top().open_dir().unwrap(),
+        stdin: Stdin::Empty,
+        lingers: false,
+        shortcut: None,
+        confinement: Arc::new(confinement),
+        judge: None,
+        coverage: Coverage::Judged,
+    };
+    let child = Launcher::shared().spawn(&spec).unwrap();
+    let wake = Wake::on(&CancelToken::new()).unwrap();
+    let mut stdout = Stdout::default();
+    let collected =
+        collect(child, &Terms { input: &[], deadline: None, pause: None, wake, listener: None }, &mut stdout);
+    assert_eq!(collected.end, End::Itself);
+    assert!(matches!(collected.report, Ok(Report::Ended { .. })), "{:?}", collected.report);
+    String::from_utf8(stdout.0).unwrap()
+}
+
+fn workspace() -> TempDir {
+    let dir = TempDir::new().unwrap();
+    fs::create_dir_all(dir.path().join("secrets/deep")).unwrap();
+    for file in ["key.pem", "secrets/a", "secrets/deep/b", "plain"] {
+        fs::write(dir.path().join(file), "OLD").unwrap();
+    }
+    dir
+}
+
+fn texts(dir: &Path, files: &[&str]) -> Vec<String> {
+    files.iter().map(|file| fs::read_to_string(dir.join(file)).unwrap_or_default()).collect()
+}
+
+fn listed(dir: &Path, paths: &[&str]) -> Vec<std::ffi::OsString> {
+    paths.iter().map(|path| dir.join(path).into()).collect()
+}
+
+const FILES: [&str; 5] = ["key.pem", "secrets/a", "plain", "new.pem", "new/dir/file"];
+
+/// Writes all files, in every way that there is.
+const WRITE: &str = "rm -rf key.pem secrets; mkdir -p secrets new/dir; \
+    for f in key.pem secrets/a plain new.pem new/dir/file; do echo NEW > $f; done 2>/dev/null; \
+    cp plain p; mv p key.pem; mv key.pem plain; true";
+
+#[test]
+fn what_is_read_only_is_neither_written_nor_replaced_and_what_is_absent_not_created() {
+    let dir = workspace();
+    run(dir.path(), WRITE, |_| ());
+    assert!(
+        texts(dir.path(), &FILES[1..]).iter().all(|text| text == "NEW\n"),
+        "{:?}",
+        texts(dir.path(), &FILES)
+    );
+    let dir = workspace();
+    let paths = listed(dir.path(), &["key.pem", "secrets", "new.pem", "new/dir/file"]);
+    run(dir.path(), WRITE, |confinement| confinement.read_only = paths);
+    assert_eq!(texts(dir.path(), &FILES), ["OLD", "OLD", "NEW\n", "", ""]);
+    assert_eq!(texts(dir.path(), &["secrets/deep/b"]), ["OLD"]);
+}
+
+#[test]
+fn what_stood_in_for_what_is_absent_is_gone_when_nobody_needs_it() {
+    let dir = workspace();
+    let paths = listed(dir.path(), &["new.pem", "new/dir/file"]);
+    // A reaper ends with a command that leaves something behind.
+    run(dir.path(), "setsid sleep 1000 >/dev/null 2>&1 &", |confinement| confinement.read_only = paths);
+    crate::common::wait_until(|| !dir.path().join("new.pem").exists() && !dir.path().join("new").exists());
+}
+
+#[test]
+fn what_is_hidden_is_empty_and_stays_as_it_is() {
+    let dir = workspace();
+    let show = "cat key.pem secrets/a secrets/deep/b plain 2>/dev/null; ls -A secrets";
+    assert_eq!(run(dir.path(), show, |_| ()), "OLDOLDOLDOLDa\ndeep\n");
+    let hide = |confinement: &mut Confinement| {
+        confinement.hidden.extend(listed(dir.path(), &["key.pem", "secrets"]));
+    };
+    assert_eq!(run(dir.path(), show, hide), "OLD");
+    run(dir.path(), WRITE, hide);
+    assert_eq!(texts(dir.path(), &["key.pem", "secrets/a"]), ["OLD", "OLD"]);
+}
+
+#[test]
+fn what_the_host_gave_to_be_written_is_not_protected() {
+    let dir = workspace();
+    let path: PathBuf = dir.path().join("key.pem");
+    run(dir.path(), "echo NEW > key.pem", |confinement| {
+        confinement.read_only = vec![path.clone().into()];
+        confinement.writable = vec![path.clone().into()];
+    });
+    assert_eq!(texts(dir.path(), &["key.pem"]), ["NEW\n"]);
+}
+
+/// Runs a command under rules that allow every command, but deny these.
+fn run_under(dir: &Path, denied: &[&str], sandbox: &str, command: &str) -> String {
+    set_program(crate::common::PROGRAM);
+    let host = crate::common::host(dir, json!({"default": "allow", "deny": denied}), sandbox);
+    match host.call(crate::common::call(json!({"command": command})), Run::default()) {
+        Outcome::Ok(value, _) => value["stdout"].as_str().unwrap().to_owned(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_deny_rules_name_is_kept_from_programs_that_open_files_on_their_own() {
+    let dir = workspace();
+    let archive = "tar cf - . | grep -a -o OLD | wc -l";
+    let count = |denied: &[&str], sandbox| run_under(dir.path(), denied, sandbox, archive);
+    assert_eq!(count(&[], "required"), "4\n");
+    assert_eq!(count(&["Read(key.pem)", "Read(secrets/**)"], "required"), "1\n");
+    // Without a sandbox, rules judge what a command names, and this one names nothing.
+    assert_eq!(count(&["Read(key.pem)", "Read(secrets/**)"], "off"), "4\n");
+}
+
+#[test]
+fn what_deny_rules_keep_from_being_changed_cannot_be_unpacked_over() {
+    let dir = workspace();
+    let denied = ["Edit(secrets/**)", "Write(absent)"];
+    // Names in a command are judged; so these come from an archive.
+    let packed = workspace();
+    fs::write(packed.path().join("absent"), "NEW").unwrap();
+    fs::write(packed.path().join("secrets/a"), "NEW").unwrap();
+    run_under(packed.path(), &[], "required", "tar cf a --exclude=./a .");
+    fs::copy(packed.path().join("a"), dir.path().join("a")).unwrap();
+    run_under(dir.path(), &denied, "required", "tar xf a --overwrite; true");
+    assert_eq!(texts(dir.path(), &["secrets/a", "plain", "absent"]), ["OLD", "OLD", ""]);
+    run_under(dir.path(), &[], "required", "tar xf a --overwrite; true");
+    assert_eq!(texts(dir.path(), &["secrets/a", "absent"]), ["NEW", "NEW"]);
+}
+
+const GLOBS: [&str; 3] = ["Read(**/*.pem)", "Read(**/vault/**)", "Edit(conf/*/locked)"];
+
+/// A workspace, and a host that allows every command and denies what globs match.
+struct Globs {
+    dir: TempDir,
+    host: Host,
+}
+
+impl Globs {
+    fn new(denied: &[&str], sandbox: Value) -> Self {
+        set_program(crate::common::PROGRAM);
+        let dir = workspace();
+        let rules = json!({"default": "allow", "allow": ["Bash(bash script)"], "deny": denied});
+        let host = crate::common::host(dir.path(), rules, sandbox);
+        Self { dir, host }
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.dir.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.dir.path().join(path)).unwrap_or_default()
+    }
+
+    /// Runs a script, whose text the judge does not see, and gives what it wrote.
+    fn run(&self, script: &str) -> String {
+        self.write("script", script);
+        match self.host.call(crate::common::call(json!({"command": "bash script"})), Run::default()) {
+            Outcome::Ok(value, _) => value["stdout"].as_str().unwrap().to_owned(),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// Asserts what a script says where it is allowed, and under the rules.
+fn assert_says(prepare: impl Fn(&Globs), script: &str, allowed: &str, denied: &str) {
+    for (rules, expected) in [(&[][..], allowed), (&GLOBS[..], denied)] {
+        let globs = Globs::new(rules, json!("required"));
+        prepare(&globs);
+        assert_eq!(globs.run(script), expected, "{rules:?}: {script}");
+    }
+}
+
+#[test]
+fn what_globs_match_is_hidden_however_deep_it_lies_and_whoever_opens_it() {
+    let prepare = |globs: &Globs| {
+        globs.write("a/b/deep.pem", "SECRET");
+        globs.write("a/vault/x", "SECRET");
+        globs.write("a/plain", "PLAIN");
+    };
+    let both = "SECRETSECRETPLAINOLD";
+    assert_says(prepare, "cat a/b/deep.pem a/vault/x a/plain key.pem", both, "PLAIN");
+    assert_says(prepare, "cat $(find . -name '*.pem' -o -path '*vault/x' | sort)", "SECRETSECRETOLD", "");
+    assert_says(prepare, "tar cf - . | grep -a -o SECRE[T] | wc -l", "2\n", "0\n");
+    assert_says(prepare, "ln a/b/deep.pem open; cat open", "SECRET", "");
+    assert_says(prepare, "mv a/b/deep.pem open; cat open", "SECRET", "");
+}
+
+#[test]
+fn what_globs_match_is_not_carried_off_for_a_later_command() {
+    for (mv, cat) in [("mv a z", "cat z/b/deep.pem"), ("mv a/b/vault open", "cat open/x")] {
+        for (rules, expected) in [(&[][..], "SECRET"), (&GLOBS[..], "")] {
+            let globs = Globs::new(rules, json!("required"));
+            globs.write("a/b/deep.pem", "SECRET");
+            globs.write("a/b/vault/x", "SECRET");
+            globs.run(mv);
+            assert_eq!(globs.run(cat), expected, "{mv}");
+        }
+    }
+}
+
+#[test]
+fn what_comes_later_is_hidden_whoever_made_it() {
+    let globs = Globs::new(&GLOBS, json!("required"));
+    // Its directory was there when the reaper was made, and the reaper was not made anew for nothing.
+    assert_eq!(globs.run("echo SECRET > secrets/new.pem; cat secrets/new.pem"), "SECRET\n");
+    assert_eq!(globs.run("cat secrets/new.pem"), "");
+    globs.write("secrets/host.pem", "SECRET");
+    assert_eq!(globs.run("cat secrets/host.pem"), "");
+    globs.write("n/e/w/host.pem", "SECRET");
+    assert_eq!(globs.run("cat n/e/w/host.pem; echo end"), "end\n");
+    // What is gone takes its protection with it.
+    fs::rename(globs.dir.path().join("n"), globs.dir.path().join("m")).unwrap();
+    globs.write("n/e/w/host.txt", "PLAIN");
+    assert_eq!(globs.run("cat n/e/w/host.txt m/e/w/host.pem"), "PLAIN");
+}
+
+#[test]
+fn what_globs_keep_from_being_changed_is_neither_changed_nor_replaced() {
+    for script in [
+        "echo NEW > conf/a/locked",
+        "rm conf/a/locked; echo NEW > conf/a/locked",
+        "echo NEW > x; mv x conf/a/locked",
+        "mv conf c; mkdir -p conf/a; echo NEW > conf/a/locked",
+        "mv conf/a conf/b; mkdir -p conf/a; echo NEW > conf/a/locked",
+        "python3 -c 'open(\"conf/a/locked\",\"w\").write(\"NEW\\n\")'",
+    ] {
+        for (rules, expected) in [(&[][..], "NEW\n"), (&GLOBS[..], "OLD")] {
+            let globs = Globs::new(rules, json!("required"));
+            globs.write("conf/a/locked", "OLD");
+            globs.run(script);
+            assert_eq!(globs.read("conf/a/locked"), expected, "{script}");
+        }
+    }
+    assert_says(|globs| globs.write("conf/a/locked", "OLD"), "cat conf/a/locked", "OLD", "OLD");
+}
+
+#[test]
+fn a_bare_rule_that_denies_a_file_tool_holds_for_every_file() {
+    let script = "echo NEW > plain; echo NEW > new; mkdir d; cat key.pem; echo x > /tmp/x; cat /tmp/x";
+    for (rules, stdout, plain) in [
+        (&[][..], "OLDx\n", "NEW\n"),
+        (&["Write"], "OLDx\n", "OLD"),
+        (&["Edit"], "OLDx\n", "OLD"),
+        (&["Write(**)"], "OLDx\n", "OLD"),
+    ] {
+        let globs = Globs::new(rules, json!("required"));
+        assert_eq!(globs.run(script), stdout, "{rules:?}");
+        assert_eq!(
+            (&*globs.read("plain"), globs.read("new").is_empty()),
+            (plain, !rules.is_empty()),
+            "{rules:?}"
+        );
+        assert_eq!(globs.dir.path().join("d").exists(), rules.is_empty(), "{rules:?}");
+    }
+    for rules in [["Read"], ["Read(**)"]] {
+        let globs = Globs::new(&rules, json!("required"));
+        let said = match globs
+            .host
+            .call(crate::common::call(json!({"command": "grep -r OLD . | wc -l"})), Run::default())
+        {
+            Outcome::Ok(value, _) => value["stdout"].as_str().unwrap().to_owned(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(said, "0\n", "{rules:?}");
+    }
+}
+
+#[test]
+fn what_is_named_is_not_moved_off_by_its_directory() {
+    for (script, file) in [
+        ("mv secrets s; mkdir -p secrets/deep; echo NEW > secrets/deep/b", "secrets/deep/b"),
+        ("mv secrets/deep secrets/d; mkdir secrets/deep; echo NEW > secrets/deep/b", "secrets/deep/b"),
+    ] {
+        for (rules, expected) in [(&[][..], "NEW\n"), (&["Edit(secrets/deep/b)"][..], "OLD")] {
+            let globs = Globs::new(rules, json!("required"));
+            globs.run(script);
+            assert_eq!(globs.read(file), expected, "{script}");
+        }
+    }
+    let globs = Globs::new(&["Read(secrets/deep/b)"], json!("required"));
+    globs.run("mv secrets s");
+    assert_eq!(globs.run("cat s/deep/b; cat secrets/a"), "OLD");
+}
+
+#[test]
+fn a_background_command_sees_no_more() {
+    let globs = Globs::new(&GLOBS, json!("required"));
+    globs.write("script", "cat key.pem secrets/a");
+    let session = crate::common::InSession::new(&globs.host);
+    let id = session.start(json!({"command": "bash script"}));
+    assert_eq!(session.ended(&id)["stdout"], "OLD");
+}
+
+#[test]
+fn what_the_host_shows_is_not_hidden() {
+    let globs = Globs::new(&GLOBS, json!({"readable": ["key.pem", "vault/public"]}));
+    globs.write("vault/public", "PUBLIC");
+    globs.write("vault/private", "SECRET");
+    globs.write("other.pem", "SECRET");
+    assert_eq!(globs.run("cat key.pem other.pem vault/public vault/private"), "OLDPUBLIC");
+}
+
+#[test]
+fn more_than_can_be_protected_is_refused_or_said() {
+    let globs = Globs::new(&GLOBS, json!("required"));
+    for number in 0..5_000 {
+        fs::write(globs.dir.path().join(format!("{number}.pem")), "").unwrap();
+    }
+    let call = || crate::common::call(json!({"command": "touch ran"}));
+    let error = crate::common::error(globs.host.call(call(), Run::default()));
+    assert_eq!(error.reason, beamai_base::Reason::IsolationUnavailable);
+    for part in ["protected_paths", "4000", "Read(**/*.pem)", "best_effort"] {
+        assert!(error.message.contains(part), "{}", error.message);
+    }
+    assert!(!globs.dir.path().join("ran").exists());
+    let permissions = json!({"default": "allow", "deny": GLOBS});
+    let host = crate::common::host(globs.dir.path(), permissions, json!("best_effort"));
+    let Outcome::Ok(result, _) = host.call(call(), Run::default()) else { panic!() };
+    let partly = &result["isolation"]["partly"][0];
+    assert_eq!(partly["layer"], "protected_paths", "{result}");
+    assert!(partly["why"].as_str().unwrap().contains("4000"), "{result}");
+    assert!(globs.dir.path().join("ran").exists());
+    // Without such rules, there is nothing to be found.
+    let host = crate::common::host(globs.dir.path(), json!({"default": "allow"}), json!("required"));
+    assert!(matches!(host.call(call(), Run::default()), Outcome::Ok(..)));
+}
+
+/// What is covered for a command that it must not create is gone from the machine with the port, however that ended.
+#[test]
+fn a_name_that_is_kept_from_commands_is_not_left_behind() {
+    let options = ["--default", "allow", "--deny", "Write(new.conf)", "--workspace"];
+    let dirs: Vec<TempDir> = (0..30)
+        .map(|_| {
+            let dir = workspace();
+            let mut port = std::process::Command::new(crate::common::PROGRAM);
+            port.args(["call", "shell_exec", r#"{"command": "test -e new.conf && echo covered"}"#]);
+            let output = port.args(options).arg(dir.path()).output().unwrap();
+            assert!(String::from_utf8_lossy(&output.stdout).contains("covered"), "{output:?}");
+            dir
+        })
+        .collect();
+    let is_left = || dirs.iter().any(|dir| dir.path().join("new.conf").exists());
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    while is_left() && std::time::Instant::now() < end {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert!(!is_left());
+}

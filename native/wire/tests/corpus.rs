@@ -1,9 +1,0 @@
-//! What the fuzzers kept of what a host sends.
-
-#[path = "../../tools/tests/corpus/walk.rs"]
-mod walk;
-
-#[test]
-fn port_frames() {
-    walk::walk("port_frames", beamai_wire::fuzz::port_frames);
-}
