@@ -3,7 +3,9 @@
 
 use crate::catalogue;
 use beamai_bash_reader::analyse;
-use beamai_policy::{CommandLine, FETCH, FilePath, Mode, Need, Operand, Policy, PolicyText, RuleText, Verdict};
+use beamai_policy::{
+    CommandLine, FETCH, FilePath, Mode, Need, Operand, Policy, PolicyText, RuleText, Verdict,
+};
 use beamai_workspace::Workspace;
 use std::path::Path;
 use std::sync::LazyLock;

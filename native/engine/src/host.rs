@@ -1,10 +1,19 @@
 //! How every call runs, whichever door it came through: find, check, judge, run.
 
-use beamai_base::{CancelToken, Reason, Result, ToolError, panics};
 use crate::catalogue;
-use beamai_tool::{Consultation, Consulted, CallContext, Limits, Progress, Stop, lsp_settings::LspSettings, question::{Answers, Question}, SkillSettings, delegation::{Delegation, Report}, Seen, Services, Session, SessionState, Pace, Prepared, Tool, web_settings::Secret, WebSettings};
-use beamai_policy::{Judgement, Need, Needs, Operand, Policy, PolicyText, ReadGuard, Sealed, StartRules, Verdict, Way};
+use beamai_base::{CancelToken, Reason, Result, ToolError, panics};
 use beamai_isolation::{Sandbox, SandboxSettings};
+use beamai_policy::{
+    Judgement, Need, Needs, Operand, Policy, PolicyText, ReadGuard, Sealed, StartRules, Verdict, Way,
+};
+use beamai_tool::{
+    CallContext, Consultation, Consulted, Limits, Pace, Prepared, Progress, Seen, Services, Session,
+    SessionState, SkillSettings, Stop, Tool, WebSettings,
+    delegation::{Delegation, Report},
+    lsp_settings::LspSettings,
+    question::{Answers, Question},
+    web_settings::Secret,
+};
 use beamai_workspace::{Workspace, WorkspaceId, journal};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};

@@ -14,6 +14,10 @@
 //! [`Start::is_writable`](beamai_isolation::Start::is_writable), and a process whose image is not the one that was judged
 //! has [nothing](beamai_isolation::Coverage::NOTHING) covered. Against hostile native code the sandbox is the boundary.
 //! Interpreters of the `binfmt_misc` kind are not foreseen: programs run by them have nothing covered, too.
+//!
+//! For Linux only; empty elsewhere.
+
+#![cfg(target_os = "linux")]
 
 mod found;
 mod held;

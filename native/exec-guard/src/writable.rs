@@ -1,8 +1,8 @@
 //! What commands can write, as far as the start of a program depends on it.
 
 use super::resolver::open_real;
-use beamai_sandbox::{layers as sandbox, Confinement};
 use beamai_isolation::Isolation;
+use beamai_sandbox::{Confinement, layers as sandbox};
 use rustix::fs::{Mode, StatVfsMountFlags, fstat, fstatvfs};
 use std::collections::HashSet;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

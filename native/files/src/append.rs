@@ -2,9 +2,9 @@
 
 use super::before::{Before, no_text};
 use super::write::{FileWrite, FileWritten, WriteOperation};
-use beamai_tool::CallContext;
 use beamai_base::{Reason, Result, ToolError};
 use beamai_text::{Charset, Content, Diff, DiffBuilder, Found, Splice, around, survey};
+use beamai_tool::CallContext;
 use beamai_workspace::Place;
 use rustix::fs::Stat;
 use std::borrow::Cow;

@@ -3,10 +3,12 @@
 use super::before::Before;
 use super::mismatch::{ambiguous, no_match, too_many};
 use super::{check_hash, expect_hash, is_false, lock, missing, need_to_change, placeholder};
-use beamai_tool::{CallContext, Stop, Operation, Traits};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_policy::Need;
-use beamai_text::{Charset, Diff, DiffBuilder, Found, Hit, LineEnding, Needle, Overlap, Splice, around, find, splice, survey};
+use beamai_text::{
+    Charset, Diff, DiffBuilder, Found, Hit, LineEnding, Needle, Overlap, Splice, around, find, splice, survey,
+};
+use beamai_tool::{CallContext, Operation, Stop, Traits};
 use beamai_workspace::{Expected, Place};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -17,9 +17,9 @@ pub use edit::{FileEdit, FileEdited};
 pub use read::{FileContent, FileRead};
 pub use write::{FileWrite, FileWritten, WriteMode, WriteOperation};
 
-use beamai_tool::{CallContext, Stop};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_policy::{FilePath, Need, Operand};
+use beamai_tool::{CallContext, Stop};
 use beamai_workspace::{Place, WriteGuard};
 
 /// Files up to this size are worked on in memory, larger ones in pieces. Small in tests, so that these see both.

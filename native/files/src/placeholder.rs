@@ -16,11 +16,7 @@ const LOOKED_FOR: usize = 20;
 ///
 /// # Errors
 /// `placeholder`, and those of `had`.
-pub fn refuse(
-    shown: &str,
-    new: &str,
-    mut had: impl FnMut(&str, usize) -> Result<usize>,
-) -> Result<()> {
+pub fn refuse(shown: &str, new: &str, mut had: impl FnMut(&str, usize) -> Result<usize>) -> Result<()> {
     let mut seen = BTreeSet::new();
     let found = placeholders(new).filter(|(_, line)| seen.insert(*line));
     for (number, line) in found.take(LOOKED_FOR) {

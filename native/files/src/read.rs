@@ -2,12 +2,12 @@
 
 use super::before::{Before, no_text};
 use super::{is_false, missing, refuse_larger, tail};
-use beamai_tool::{CallContext, Stop, Operation, Pace, Traits};
+use base64::Engine;
 use beamai_base::{Reason, Result, ToolError};
 use beamai_policy::{FilePath, Need, Operand};
 use beamai_text::{Charset, Content, LineEnding, LineStats, Window, survey};
+use beamai_tool::{CallContext, Operation, Pace, Stop, Traits};
 use beamai_workspace::Place;
-use base64::Engine;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -2,10 +2,10 @@
 
 use super::before::Before;
 use super::{append, check_hash, expect_hash, is_false, lock, need_to_change, placeholder, refuse_larger};
-use beamai_tool::{CallContext, Stop, Operation, Traits};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_policy::Need;
 use beamai_text::{Charset, Content, DiffBuilder, Needle, Overlap, find, placeholders, survey};
+use beamai_tool::{CallContext, Operation, Stop, Traits};
 use beamai_workspace::{Expected, Place};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -2,8 +2,8 @@
 
 use super::fail::Outcome;
 use super::repo::Repo;
-use beamai_tool::CallContext;
 use beamai_base::Reason;
+use beamai_tool::CallContext;
 use beamai_workspace::{Place, Workspace, encode_path};
 use rustix::fs::FileType;
 use std::path::Path;

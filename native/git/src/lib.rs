@@ -17,7 +17,6 @@
 //! - Not done: what is inside a submodule (a note says so), replace references, grafts other than shallow ones,
 //!   `mailmap.file`, headings of hunks by language, indexes that are split or sparse, repositories in SHA-256.
 
-
 mod changes;
 mod fail;
 mod hooks;

@@ -3,13 +3,13 @@
 use super::changes::staged::unmerged;
 use super::fail::{Fail, Outcome};
 use super::hooks;
-use beamai_port_tools::git::path::shown;
 use super::repo::{Repo, Staging};
 use super::text::branch::{Head, head};
 use super::text::history::subject;
 use super::text::state::{State, Underway};
-use beamai_tool::CallContext;
 use beamai_base::{Reason, ToolError};
+use beamai_port_tools::git::path::shown;
+use beamai_tool::CallContext;
 use git2::{Commit, IndexEntryExtendedFlag, Oid, Signature};
 use rustix::fs::AtFlags;
 use std::ffi::OsStr;

@@ -86,7 +86,9 @@ fn stage_path(call: &Add, cx: &CallContext) -> Outcome<Added> {
 pub(crate) fn commit(call: Commit, cx: &CallContext) -> Result<Committed, Stop> {
     let recorded = Repo::open(cx, None).and_then(|repo| record::record(&repo, &call.message, cx));
     match recorded {
-        Ok((id, content)) => Ok(Committed { ok: true, commit: Some(id.to_string()), content, available: true }),
+        Ok((id, content)) => {
+            Ok(Committed { ok: true, commit: Some(id.to_string()), content, available: true })
+        }
         Err(Fail::Unavailable(why)) => Ok(Committed { content: hint(&why), ..Committed::default() }),
         Err(Fail::Error(error)) => Err(error.into()),
     }

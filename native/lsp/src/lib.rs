@@ -13,6 +13,10 @@
 //! A server is a program of the machine, not of the workspace: it is found in the directories of the host's `PATH`
 //! that lie outside the workspace, or where the host's settings say. It reads the project by itself; where it has a
 //! switch for not running the project's own code, that switch is set.
+//!
+//! For Linux only; empty elsewhere.
+
+#![cfg(target_os = "linux")]
 
 mod client;
 mod operations;

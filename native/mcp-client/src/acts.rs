@@ -3,8 +3,8 @@
 use super::server::Server;
 use super::settings::ServerSettings;
 use super::{calls, listing, outcome, pool};
-use beamai_tool::{CallContext, question::Answers};
 use beamai_base::{Reason, Result, ToolError};
+use beamai_tool::{CallContext, question::Answers};
 use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, ServerResult};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -12,14 +12,14 @@ use serde_json::{Map, Value, json};
 /// Lists a server's tools.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ListTools {
+pub(crate) struct ListTools {
     server: ServerSettings,
 }
 
 /// Calls a tool of a server.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct CallTool {
+pub(crate) struct CallTool {
     server: ServerSettings,
     /// The server's own name for it.
     tool: String,
@@ -29,7 +29,7 @@ pub struct CallTool {
 /// Answers a question that a server has put during a call.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Answer {
+pub(crate) struct Answer {
     elicitation: String,
     answers: Answers,
 }
@@ -37,7 +37,7 @@ pub struct Answer {
 /// Ends a server.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Close {
+pub(crate) struct Close {
     server: ServerSettings,
 }
 
@@ -46,7 +46,7 @@ impl ListTools {
     ///
     /// # Errors
     /// The server does not start, or its list is of no use.
-    pub fn run(self, cx: &CallContext) -> Result<Value> {
+    pub(crate) fn run(self, cx: &CallContext) -> Result<Value> {
         let server = pool::lease(cx, self.server)?;
         let described = described(&server, cx);
         match described {
@@ -72,7 +72,7 @@ impl CallTool {
     ///
     /// # Errors
     /// Those of the tool, of the protocol, and of a server that is over.
-    pub fn run(self, cx: &CallContext) -> Result<Value> {
+    pub(crate) fn run(self, cx: &CallContext) -> Result<Value> {
         let server = pool::lease(cx, self.server)?;
         let params = CallToolRequestParams::new(self.tool.clone()).with_arguments(self.arguments);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
@@ -109,7 +109,7 @@ impl Answer {
     ///
     /// # Errors
     /// None.
-    pub fn run(self, _: &CallContext) -> Result<Value> {
+    pub(crate) fn run(self, _: &CallContext) -> Result<Value> {
         Ok(json!({"taken": calls::answer(&self.elicitation, self.answers)}))
     }
 }
@@ -119,7 +119,7 @@ impl Close {
     ///
     /// # Errors
     /// `cancelled` and `timeout`.
-    pub fn run(self, cx: &CallContext) -> Result<Value> {
+    pub(crate) fn run(self, cx: &CallContext) -> Result<Value> {
         Ok(json!({"closed": pool::close(cx, &self.server)?}))
     }
 }

@@ -1,8 +1,8 @@
 //! The calls that a server is working on: where their progress goes, and who answers the server's questions.
 
 use super::form;
-use beamai_tool::{Progress, question::Answers};
 use beamai_servers::lock;
+use beamai_tool::{Progress, question::Answers};
 use rmcp::model::{
     ElicitRequestParams, ElicitResult, ElicitationAction, ProgressNotificationParam, ProgressToken,
 };

@@ -1,7 +1,7 @@
 //! A server's form as questions to a person, and the answers as the form's content.
 
-use beamai_tool::question::{Answer, Choice, Question};
 use beamai_text::{extent, one_line};
+use beamai_tool::question::{Answer, Choice, Question};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 

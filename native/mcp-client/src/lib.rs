@@ -17,6 +17,10 @@
 //! server that crashed and a port program that was restarted need nothing of the host. A server is a program of the
 //! host's choice, found as language servers are, and confined as they are; or an address of the host's choice. What it says of itself and of its tools is
 //! its own claim.
+//!
+//! For Linux only; empty elsewhere.
+
+#![cfg(target_os = "linux")]
 
 mod acts;
 mod calls;

@@ -4,8 +4,8 @@ use super::outcome;
 use super::plan::Plan;
 use super::server::Server;
 use super::{name, schema};
-use beamai_tool::CallContext;
 use beamai_base::{Reason, Result, ToolError};
+use beamai_tool::CallContext;
 use rmcp::model::{
     ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerPeerInfo, ServerResult, Tool,
 };

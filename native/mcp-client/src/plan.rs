@@ -2,13 +2,13 @@
 
 use super::http::Remote;
 use super::settings::{Program, ServerSettings, Way};
-use beamai_tool::CallContext;
 use beamai_base::{Reason, Result, ToolError};
+use beamai_isolation::SandboxSettings;
 use beamai_lsp::program;
 use beamai_policy::Sealed;
 use beamai_sandbox::Confinement;
-use beamai_isolation::SandboxSettings;
 use beamai_servers::{Identity, View};
+use beamai_tool::CallContext;
 use beamai_workspace::Workspace;
 use rmcp::model::ErrorData;
 use std::path::PathBuf;

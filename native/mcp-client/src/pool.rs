@@ -3,9 +3,9 @@
 use super::plan::Plan;
 use super::server::Server;
 use super::settings::ServerSettings;
-use beamai_tool::CallContext;
 use beamai_base::Result;
 use beamai_servers::{self as servers, Identity, Kept, Pool, watch};
+use beamai_tool::CallContext;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 

@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 /// A server as the host states it.
 #[derive(Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ServerSettings {
+pub(crate) struct ServerSettings {
     /// The host's name for it, a part of the names of its tools.
     pub(super) name: String,
     pub(super) way: Way,

@@ -1,8 +1,8 @@
 //! The time that an exchange has.
 
 use super::advice::{self, Advice};
-use beamai_tool::CallContext;
 use beamai_base::{Reason, Result, ToolError};
+use beamai_tool::CallContext;
 use std::future::Future;
 use std::time::{Duration, Instant};
 use tokio::time::timeout_at;

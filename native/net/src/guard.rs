@@ -6,14 +6,14 @@
 
 use super::address::not_public;
 use super::advice::{self, Advice};
-use beamai_base::{Domains, domain::is_web, Reason, Result, ToolError};
+use beamai_base::{Domains, Reason, Result, ToolError, domain::is_web};
 use beamai_tool::WebSettings;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use url::{Host, Url};
 
 /// What may be reached.
 #[derive(Debug, Clone)]
-pub struct Guard {
+pub(crate) struct Guard {
     allow_addresses: Vec<SocketAddr>,
     allowed_domains: Domains,
     blocked_domains: Domains,
@@ -36,7 +36,7 @@ impl Default for Guard {
 
 impl Guard {
     /// The guard for addresses that a caller chooses.
-    pub fn of(settings: &WebSettings) -> Self {
+    pub(crate) fn of(settings: &WebSettings) -> Self {
         Self {
             allow_addresses: settings.allow_addresses.clone(),
             allowed_domains: settings.allowed_domains.clone(),
@@ -47,13 +47,13 @@ impl Guard {
 
     /// The guard for one address that the host itself has written into its settings, private or not. Redirects must
     /// not be followed under it.
-    pub fn for_own_server() -> Self {
+    pub(crate) fn for_own_server() -> Self {
         Self { trusts_addresses: true, ..Self::default() }
     }
 
     /// The guard for an MCP server's address, as a person has written it. That it is private is their choice where the
     /// address says so; what a name leads to is the choice of whoever owns the name.
-    pub fn for_mcp_server(url: &Url, allowed: &[SocketAddr]) -> Self {
+    pub(crate) fn for_mcp_server(url: &Url, allowed: &[SocketAddr]) -> Self {
         let allow_addresses = allowed.iter().copied().chain(written(url)).collect();
         Self { allow_addresses, advice: &advice::MCP, ..Self::default() }
     }
@@ -62,7 +62,7 @@ impl Guard {
     ///
     /// # Errors
     /// `denied` with what stands against it.
-    pub fn admit(&self, url: &Url) -> Result<()> {
+    pub(crate) fn admit(&self, url: &Url) -> Result<()> {
         if !is_web(url) {
             let message = format!("{url} is refused: only http and https can be fetched");
             return Err(refusal(url, message));
@@ -86,7 +86,7 @@ impl Guard {
     ///
     /// # Errors
     /// What the address is, if it may not.
-    pub fn check(&self, address: SocketAddr) -> Result<(), &'static str> {
+    pub(crate) fn check(&self, address: SocketAddr) -> Result<(), &'static str> {
         match not_public(address.ip()) {
             Some(why) if !self.trusts_addresses && !self.is_allowed(address) => Err(why),
             _ => Ok(()),
@@ -102,7 +102,7 @@ impl Guard {
     }
 
     /// The error for a place of which every address is refused.
-    pub fn refused(&self, url: &Url, addresses: &[(SocketAddr, &'static str)]) -> ToolError {
+    pub(crate) fn refused(&self, url: &Url, addresses: &[(SocketAddr, &'static str)]) -> ToolError {
         let shown = |(address, why): &(SocketAddr, &str)| format!("{address}, {why}");
         let places = addresses.iter().map(shown).collect::<Vec<_>>().join("; ");
         let message = format!("{url} is refused: it leads to {places}. {}", self.advice.address);
@@ -112,7 +112,7 @@ impl Guard {
 }
 
 /// The socket address that an address spells out, without any name.
-pub fn literal(url: &Url) -> Option<SocketAddr> {
+pub(crate) fn literal(url: &Url) -> Option<SocketAddr> {
     let ip = match url.host()? {
         Host::Domain(_) => return None,
         Host::Ipv4(ip) => IpAddr::V4(ip),

@@ -73,10 +73,7 @@ impl Transport {
 
     /// The same with this authority alone vouching for servers, instead of those that the system trusts.
     #[must_use]
-    pub fn trusting(
-        self,
-        authority: tokio_rustls::rustls::pki_types::CertificateDer<'static>,
-    ) -> Self {
+    pub fn trusting(self, authority: tokio_rustls::rustls::pki_types::CertificateDer<'static>) -> Self {
         Self { roots: tls::Roots::Only(authority), ..self }
     }
 }

@@ -1,7 +1,7 @@
 //! From a thread that may wait to work that must not.
 
-use beamai_tool::CallContext;
 use beamai_base::{Reason, Result, ToolError};
+use beamai_tool::CallContext;
 use std::future::Future;
 use std::sync::Arc;
 use tokio::runtime::Builder;

@@ -28,9 +28,9 @@ mod tests;
 pub use target::PatchOperation;
 pub use verdict::{FileVerdict, HunkVerdict, Patched, Problem};
 
-use beamai_tool::{CallContext, Stop, Operation, Seen, Pace, Traits};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_policy::Need;
+use beamai_tool::{CallContext, Operation, Pace, Seen, Stop, Traits};
 use beamai_workspace::lock_all;
 use diff::FileDiff;
 use plan::Plan;

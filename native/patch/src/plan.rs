@@ -12,10 +12,10 @@ use super::rewrite::Cut;
 use super::slots::{Now, Slots};
 use super::target::{PatchOperation, Target};
 use super::verdict::{FileVerdict, HunkVerdict};
-use beamai_tool::CallContext;
 use beamai_base::{ErrorKind, Reason, Result, ToolError};
 use beamai_files::missing;
 use beamai_text::{Bytes, Charset, splice, survey};
+use beamai_tool::CallContext;
 use beamai_workspace::Replacement;
 
 /// The files of a patch while it is worked out.

@@ -5,8 +5,8 @@ use super::path::{PathPattern, Roots};
 use super::pattern::Pattern;
 use super::text::Examples;
 use super::words::{CommandPattern, Hold};
-use beamai_bash_reader::analyse;
 use beamai_base::{Reason, Result, ToolError, nearest};
+use beamai_bash_reader::analyse;
 use std::sync::LazyLock;
 
 /// What names of servers' tools begin with.

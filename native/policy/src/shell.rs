@@ -9,7 +9,9 @@ use super::repository;
 use super::rule::Rule;
 use super::verdict::{Judgement, Verdict};
 use super::words::{CommandPattern, Hold};
-use beamai_bash_reader::{Analysis, FileUse, Glyph, Program, Standing, Word, analyse, is_message, is_telling};
+use beamai_bash_reader::{
+    Analysis, FileUse, Glyph, Program, Standing, Word, analyse, is_message, is_telling,
+};
 use std::path::PathBuf;
 
 /// Programs that neither read nor write a file that their arguments name.

@@ -4,11 +4,13 @@
 //! `cargo run --release -p beamai-port --example exec_guard_cost -- [ROUNDS]`
 
 use beamai_base::CancelToken;
-use beamai_policy::Sealed;
-use beamai_sandbox::Confinement;
 use beamai_isolation::{Coverage, Decision, HeldStart, Start, StartJudge};
-use beamai_process::{Exit, Launcher, Report, Shortcut, Sink, Source, Spec, Stdin, Terms, Wake, collect, set_program};
 use beamai_isolation::{Sandbox, SandboxSettings};
+use beamai_policy::Sealed;
+use beamai_process::{
+    Exit, Launcher, Report, Shortcut, Sink, Source, Spec, Stdin, Terms, Wake, collect, set_program,
+};
+use beamai_sandbox::Confinement;
 use beamai_workspace::Workspace;
 use std::path::Path;
 use std::sync::Arc;

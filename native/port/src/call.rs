@@ -2,19 +2,19 @@
 //!
 //! On a terminal, the person there is asked for leave and answers questions; elsewhere nobody does.
 
-use beamai_services::services;
 use crate::args::{self, Usage};
 use crate::options::{self, HostOptions};
 use crate::refusal;
 use crate::starts;
 use crate::terminal::Terminal;
-use beamai_tool::Progress;
-use beamai_engine::display::Display;
-use beamai_engine::{Call, Host, Outcome, Run};
-use beamai_tool::question::Answers;
-use beamai_text::json;
 use beamai_base::{Reason, Result as ToolResult, ToolError};
 use beamai_engine::catalogue;
+use beamai_engine::display::Display;
+use beamai_engine::{Call, Host, Outcome, Run};
+use beamai_services::services;
+use beamai_text::json;
+use beamai_tool::Progress;
+use beamai_tool::question::Answers;
 use serde_json::{Map, Value};
 use std::io::{IsTerminal, Read};
 use std::process::ExitCode;

@@ -1,16 +1,16 @@
 //! The options by which `call` and `mcp` settle what tools may do.
 
 use crate::args::{Usage, text};
-use beamai_tool::Limits;
+use beamai_base::{Reason, Result as ToolResult, ToolError};
 use beamai_engine::Settings;
-use beamai_tool::lsp_settings::LspSettings;
-use beamai_tool::SkillSettings;
-use beamai_policy::PolicyText;
+use beamai_engine::catalogue;
 use beamai_isolation::{Sandbox, SandboxSettings};
+use beamai_policy::PolicyText;
+use beamai_tool::Limits;
+use beamai_tool::SkillSettings;
+use beamai_tool::lsp_settings::LspSettings;
 use beamai_tool::{WebSettings, web_settings::address};
 use beamai_workspace::{Workspace, WorkspaceId};
-use beamai_base::{Reason, Result as ToolResult, ToolError};
-use beamai_engine::catalogue;
 use serde_json::Value;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

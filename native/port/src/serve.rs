@@ -5,8 +5,8 @@
 //! the host sees a busy port.
 
 use crate::args::{self, Usage};
-use beamai_services::services;
 use beamai_base::{Reason, ToolError};
+use beamai_services::services;
 use beamai_wire::frame::{self, Kind, MAX_WRITE, Request};
 use beamai_wire::{Busy, CancelToken, Dispatcher, Ended, Pool, Progress, Run};
 use std::collections::HashMap;
@@ -73,8 +73,11 @@ struct Shared {
 
 impl Server {
     fn new(output: File) -> Self {
-        let shared =
-            Shared { dispatcher: Dispatcher::new(services()), output: Mutex::new(output), running: Mutex::default() };
+        let shared = Shared {
+            dispatcher: Dispatcher::new(services()),
+            output: Mutex::new(output),
+            running: Mutex::default(),
+        };
         Self { shared: Arc::new(shared), pool: Pool::new("beamai-call", MOST_THREADS, MOST_WAITING) }
     }
 

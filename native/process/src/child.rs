@@ -2,10 +2,10 @@
 
 use super::client::{Launcher, Ready};
 use super::frame;
-use beamai_exec_guard::Guard;
 use super::message::{Report, from_bytes};
-use beamai_sandbox::Confinement;
+use beamai_exec_guard::Guard;
 use beamai_isolation::Isolation;
+use beamai_sandbox::Confinement;
 use rustix::io::Errno;
 use rustix::net::SendFlags;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -2,13 +2,13 @@
 
 use super::child::Child;
 use super::frame;
-use beamai_exec_guard::{Guard, Vouched};
-use beamai_sandbox::Failure;
 use super::message::{Setup, from_bytes, to_bytes};
 use super::pipes::Pipes;
 use super::spec::Spec;
-use beamai_sandbox::Confinement;
+use beamai_exec_guard::{Guard, Vouched};
 use beamai_isolation::Isolation;
+use beamai_sandbox::Confinement;
+use beamai_sandbox::Failure;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};

@@ -2,11 +2,11 @@
 
 use super::child::Child;
 use super::frame::retry;
-use beamai_sandbox::Failure;
 use super::message::Report;
 use super::pause::Pause;
 use beamai_base::CancelToken;
 use beamai_isolation::Planted;
+use beamai_sandbox::Failure;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
 use std::mem::MaybeUninit;

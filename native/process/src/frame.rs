@@ -1,6 +1,6 @@
 //! Frames on a stream socket: four bytes of length, the body, and file descriptors beside it.
 
-pub use beamai_base::retry;
+pub(crate) use beamai_base::retry;
 use rustix::io::{Errno, IoSlice, IoSliceMut};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,

@@ -21,6 +21,10 @@
 //! several small commands do. One whose command ended by itself and left nothing behind (no process, no mount, no shared
 //! memory, no changed limit; what it was told is wiped) therefore takes the next order with the same confinement;
 //! otherwise it ends, and its namespaces with it.
+//!
+//! For Linux only; empty elsewhere.
+
+#![cfg(target_os = "linux")]
 
 mod child;
 mod client;

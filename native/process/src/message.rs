@@ -1,9 +1,9 @@
 //! What the port, the launcher and the reapers say to each other.
 
-use beamai_sandbox::Failure;
-use beamai_sandbox::layers::Placeholder;
 use super::signal_name;
 use beamai_isolation::Isolation;
+use beamai_sandbox::Failure;
+use beamai_sandbox::layers::Placeholder;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::ffi::CStr;

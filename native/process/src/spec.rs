@@ -1,10 +1,10 @@
 //! What to start.
 
-use beamai_exec_guard::{Command, Vouched, token};
-use beamai_sandbox::Failure;
 use super::message::Order;
-use beamai_sandbox::Confinement;
+use beamai_exec_guard::{Command, Vouched, token};
 use beamai_isolation::{Coverage, StartJudge};
+use beamai_sandbox::Confinement;
+use beamai_sandbox::Failure;
 use rustix::io::Errno;
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::os::fd::{AsRawFd, OwnedFd};

@@ -1,9 +1,9 @@
 //! What a program is confined to: the sandbox of a host, worked out for one workspace and one session.
 
-use beamai_protected::{Found, Snapshot, survey, take_out};
 use beamai_base::{Reason, Result, ToolError};
-use beamai_policy::{Sealed, StartRules, secrets};
 use beamai_isolation::{Planted, Sandbox, SandboxSettings};
+use beamai_policy::{Sealed, StartRules, secrets};
+use beamai_protected::{Found, Snapshot, survey, take_out};
 use beamai_workspace::{Workspace, decode_path, journal};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;

@@ -1,4 +1,8 @@
 //! The layers of isolation between a command and the machine.
+//!
+//! For Linux only; empty elsewhere.
+
+#![cfg(target_os = "linux")]
 
 mod attack;
 mod confinement;

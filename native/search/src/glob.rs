@@ -1,10 +1,14 @@
 //! Files whose paths match a pattern.
 
-use beamai_walk::{Coverage, coverage::{Hints, counted}, Tally, globs::PathPattern, Entry, Select, Visit, Walk};
 use crate::smallest::Smallest;
-use beamai_tool::{CallContext, Stop, Operation, Traits};
 use beamai_base::Result;
 use beamai_policy::Need;
+use beamai_tool::{CallContext, Operation, Stop, Traits};
+use beamai_walk::{
+    Coverage, Entry, Tally, Visit, Walk,
+    coverage::{Hints, counted},
+    globs::PathPattern,
+};
 use rustix::fs::AtFlags;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -138,9 +142,9 @@ fn modified(entry: &Entry<'_>) -> Age {
 
 #[cfg(test)]
 mod tests {
-    use beamai_base::Reason;
     use super::Glob;
     use crate::grep::Grep;
+    use beamai_base::Reason;
     use beamai_testenv::TestEnv;
     use proptest::prelude::*;
     use serde_json::{Value, json};
@@ -225,14 +229,21 @@ mod tests {
         env.link("nowhere", "dangling");
         let skipped = |found: Value| found["coverage"]["skipped"].clone();
         for pattern in ["dir/*", "dir/**/*.rs", "etc/*", "d*/a.rs"] {
-            assert_eq!(skipped(env.call::<Glob>(json!({"pattern": pattern}))), json!({"links": 1}), "{pattern}");
+            assert_eq!(
+                skipped(env.call::<Glob>(json!({"pattern": pattern}))),
+                json!({"links": 1}),
+                "{pattern}"
+            );
         }
         for pattern in ["file/*", "dangling/*", "other/*", "*.md"] {
             assert_eq!(skipped(env.call::<Glob>(json!({"pattern": pattern}))), json!({}), "{pattern}");
         }
         assert_eq!(skipped(env.call::<Glob>(json!({"pattern": "**/*.rs"}))), json!({"links": 2}));
         // A search by globs of ignore files does not know where they cannot lead.
-        assert_eq!(skipped(env.call::<Grep>(json!({"pattern": "x", "glob": "dir/*.rs"}))), json!({"links": 2}));
+        assert_eq!(
+            skipped(env.call::<Grep>(json!({"pattern": "x", "glob": "dir/*.rs"}))),
+            json!({"links": 2})
+        );
         let note = env.call::<Glob>(json!({"pattern": "dir/*"}))["coverage"]["note"].clone();
         assert!(note.as_str().unwrap().contains("1 symbolic links, not followed"), "{note}");
     }

@@ -7,9 +7,9 @@ mod ignored;
 pub mod list;
 mod smallest;
 
-use beamai_tool::CallContext;
 use beamai_base::Result;
 use beamai_policy::{FilePath, Need, Operand};
+use beamai_tool::CallContext;
 
 /// The path where none is given.
 fn here() -> String {

@@ -1,10 +1,10 @@
 //! What is in a directory.
 
-use beamai_walk::{Coverage, coverage::Hints, Tally, Entry, Everything, Visit, Walk};
 use crate::smallest::Smallest;
-use beamai_tool::{CallContext, Stop, Operation, Traits};
 use beamai_base::Result;
 use beamai_policy::Need;
+use beamai_tool::{CallContext, Operation, Stop, Traits};
+use beamai_walk::{Coverage, Entry, Everything, Tally, Visit, Walk, coverage::Hints};
 use beamai_workspace::{Tree, encode_path, kind_name};
 use rustix::fs::FileType;
 use schemars::JsonSchema;
@@ -154,9 +154,9 @@ impl Visit for Collector {
 
 #[cfg(test)]
 mod tests {
-    use beamai_base::Reason;
     use super::List;
     use crate::grep::Grep;
+    use beamai_base::Reason;
     use beamai_testenv::TestEnv;
     use serde_json::{Value, json};
     use std::ffi::OsStr;

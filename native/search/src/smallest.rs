@@ -2,7 +2,7 @@
 
 /// Keeps the `limit` smallest items of all that are pushed, and counts the rest.
 #[derive(Debug)]
-pub struct Smallest<T> {
+pub(crate) struct Smallest<T> {
     limit: usize,
     items: Vec<T>,
     count: u64,
@@ -10,12 +10,12 @@ pub struct Smallest<T> {
 
 impl<T: Ord> Smallest<T> {
     /// An empty collection.
-    pub fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         Self { limit, items: Vec::new(), count: 0 }
     }
 
     /// Takes an item.
-    pub fn push(&mut self, item: T) {
+    pub(crate) fn push(&mut self, item: T) {
         self.count += 1;
         self.items.push(item);
         // Only now and then, so that each item costs a constant.
@@ -25,7 +25,7 @@ impl<T: Ord> Smallest<T> {
     }
 
     /// Takes what another collection kept and counted.
-    pub fn add(&mut self, other: Self) {
+    pub(crate) fn add(&mut self, other: Self) {
         self.count += other.count;
         self.items.extend(other.items);
         self.shrink();
@@ -39,7 +39,7 @@ impl<T: Ord> Smallest<T> {
     }
 
     /// The items in order, and how many were pushed.
-    pub fn finish(mut self) -> (Vec<T>, u64) {
+    pub(crate) fn finish(mut self) -> (Vec<T>, u64) {
         self.shrink();
         self.items.sort_unstable();
         (self.items, self.count)

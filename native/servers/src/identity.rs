@@ -1,7 +1,7 @@
 //! What makes two servers the same one.
 
-use beamai_policy::Sealed;
 use beamai_isolation::SandboxSettings;
+use beamai_policy::Sealed;
 use beamai_workspace::WorkspaceId;
 use std::sync::Arc;
 

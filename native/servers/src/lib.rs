@@ -1,4 +1,8 @@
 //! Servers that are kept from one call to the next: language servers, and servers of tools.
+//!
+//! For Linux only; empty elsewhere.
+
+#![cfg(target_os = "linux")]
 
 mod identity;
 mod pool;

@@ -2,8 +2,8 @@
 
 use super::identity::Identity;
 use super::lock;
-use beamai_tool::CallContext;
 use beamai_base::Result;
+use beamai_tool::CallContext;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};

@@ -3,10 +3,10 @@
 //! An operation cannot wait for a person. It stops with its questions before it has done anything; the host puts
 //! them and makes the same call again, with the [`Answers`].
 
-pub use beamai_tool::question::{Answer, Answers, Choice, Question, RECOMMENDED};
-use beamai_tool::{CallContext, Stop, Operation, Traits};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_policy::{Need, Operand};
+pub use beamai_tool::question::{Answer, Answers, Choice, Question, RECOMMENDED};
+use beamai_tool::{CallContext, Operation, Stop, Traits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

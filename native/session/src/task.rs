@@ -3,10 +3,10 @@
 //! The core runs no agents: an operation stops with what is to be done, the host has one of its sub-agents do it and
 //! makes the same call again, with the [`Report`].
 
-use beamai_tool::delegation::{Delegation, Report, State, Usage};
-use beamai_tool::{CallContext, Stop, Operation, Traits};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_policy::{Need, Operand};
+use beamai_tool::delegation::{Delegation, Report, State, Usage};
+use beamai_tool::{CallContext, Operation, Stop, Traits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

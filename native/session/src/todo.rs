@@ -1,9 +1,9 @@
 //! The list of tasks of a session.
 
-use beamai_tool::todo::{Status, Todo};
-use beamai_tool::{CallContext, Stop, Operation, SessionState, Traits};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_policy::{Need, Operand};
+use beamai_tool::todo::{Status, Todo};
+use beamai_tool::{CallContext, Operation, SessionState, Stop, Traits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

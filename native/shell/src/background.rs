@@ -5,16 +5,16 @@ use super::command::Command;
 use super::registry::{PATIENCE, Registry};
 use super::starts::Starts;
 use super::{not_started, random_name, spec};
-use beamai_tool::CallContext;
 use beamai_base::{Reason, Result, ToolError, panics};
+use beamai_isolation::Isolation;
 use beamai_port_tools::shell::{BackgroundOutput, Printed, Shell, ShellOutput};
 use beamai_process::{Child, Launcher, Terms, Wake, collect};
-use beamai_isolation::Isolation;
+use beamai_tool::CallContext;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Starts the command and leaves it running.
-pub fn start(shell: Shell, cx: &CallContext) -> Result<ShellOutput> {
+pub(crate) fn start(shell: Shell, cx: &CallContext) -> Result<ShellOutput> {
     let session = cx.session_id.as_deref().ok_or_else(without_session)?;
     let id = format!("bg_{}", random_name()?);
     let command = Arc::new(Command::new(id.clone(), Capture::new(cx, shell.strip_ansi)));
@@ -83,12 +83,12 @@ fn without_session() -> ToolError {
 }
 
 /// How far a command is, and its output since the last time.
-pub fn poll(id: &str, cx: &CallContext) -> Result<BackgroundOutput> {
+pub(crate) fn poll(id: &str, cx: &CallContext) -> Result<BackgroundOutput> {
     Ok(Registry::shared().find(cx.session_id.as_deref(), id)?.poll())
 }
 
 /// Kills a command and tells how it ended. One that has ended already is as it was.
-pub fn kill(id: &str, cx: &CallContext) -> Result<BackgroundOutput> {
+pub(crate) fn kill(id: &str, cx: &CallContext) -> Result<BackgroundOutput> {
     let command = Registry::shared().find(cx.session_id.as_deref(), id)?;
     command.cancel.cancel();
     let patience = Instant::now() + PATIENCE;

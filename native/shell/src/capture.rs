@@ -4,9 +4,9 @@ use super::ansi::Stripper;
 use super::keeper::Keeper;
 use super::spool::Spool;
 use super::text::Text;
-use beamai_tool::CallContext;
 use beamai_port_tools::shell::Printed;
 use beamai_process::{Sink, Source};
+use beamai_tool::CallContext;
 use std::borrow::Cow;
 
 /// Takes the output of a command: what answers have room for, and a file for all of it where they have not.

@@ -4,9 +4,9 @@ use super::capture::Capture;
 use super::starts::Starts;
 use super::{NOT_KILLED, cause_message, code, is_reason, lost_message, milliseconds, not_started, signal};
 use beamai_base::CancelToken;
+use beamai_isolation::Planted;
 use beamai_port_tools::shell::{BackgroundOutput, Status};
 use beamai_process::{Collected, End, Report, Sink, Source};
-use beamai_isolation::Planted;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,8 @@
 //! Running a command under a reaper.
+//!
+//! For Linux only; empty elsewhere.
+
+#![cfg(target_os = "linux")]
 
 mod ansi;
 mod background;
@@ -14,12 +18,15 @@ mod text;
 pub use registry::{Ending, end_session};
 pub use starts::StartAnswer;
 
-use beamai_port_tools::shell::{Printed, RefusedStart, Shell, ShellKill, ShellOutput, ShellPoll};
 use beamai_base::{CancelToken, Reason, Result, ToolError};
-use beamai_tool::{CallContext, Pace, Services, Work, host_act};
-use beamai_process::{Cause, Collected, End, Excess, Exit, Launcher, Listener, Report, Spec, Stdin, Terms, Wake, collect, signal_name};
-use beamai_sandbox::{Confinement, Failure, environment};
 use beamai_isolation::{Coverage, Isolation, StartJudge};
+use beamai_port_tools::shell::{Printed, RefusedStart, Shell, ShellKill, ShellOutput, ShellPoll};
+use beamai_process::{
+    Cause, Collected, End, Excess, Exit, Launcher, Listener, Report, Spec, Stdin, Terms, Wake, collect,
+    signal_name,
+};
+use beamai_sandbox::{Confinement, Failure, environment};
+use beamai_tool::{CallContext, Pace, Services, Work, host_act};
 use capture::Capture;
 use rustix::fs::Access;
 use rustix::io::Errno;

@@ -5,9 +5,9 @@
 //! as all the rest.
 
 use beamai_bash_reader::plain;
-use beamai_tool::CallContext;
 use beamai_port_tools::shell::Shell;
 use beamai_process::Shortcut;
+use beamai_tool::CallContext;
 use std::ffi::OsString;
 use std::path::PathBuf;
 

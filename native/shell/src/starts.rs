@@ -3,13 +3,13 @@
 //! A start that somebody has to decide waits: the question goes out with the call's progress, and the answer comes as a call
 //! of its own, as that of an MCP server's question does. Where nobody can be asked, the command ends there.
 
-use beamai_policy::starts::{shown, shown_starter};
 use beamai_base::{CancelToken, Reason, ToolError};
-use beamai_tool::{CallContext, Progress};
-use beamai_port_tools::shell::output::RefusedStart;
-use beamai_policy::{StartRules, StartVerdict};
 use beamai_isolation::{Coverage, Decision, HeldStart, Start, StartJudge};
+use beamai_policy::starts::{shown, shown_starter};
+use beamai_policy::{StartRules, StartVerdict};
+use beamai_port_tools::shell::output::RefusedStart;
 use beamai_process::Pause;
+use beamai_tool::{CallContext, Progress};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::HashMap;

@@ -1,10 +1,10 @@
 //! A directory tree made for one test, and calls on it.
 
+use beamai_base::ToolError;
 use beamai_tool::{CallContext, Face, Operation, Stop, Tool};
+use beamai_workspace::Workspace;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use beamai_base::ToolError;
-use beamai_workspace::Workspace;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 

@@ -1,9 +1,14 @@
 //! What one call may use: workspace, time, cancel token, limits.
 
+use crate::{
+    Consultation, Consulted, Seen, Services, Session, SkillSettings, WebSettings,
+    delegation::{Delegation, Report},
+    lsp_settings::LspSettings,
+    question::{Answers, Question},
+};
 use beamai_base::{CancelToken, Reason, Result, ToolError};
-use crate::{Services, Consultation, Consulted, lsp_settings::LspSettings, question::{Answers, Question}, SkillSettings, delegation::{Delegation, Report}, Seen, Session, WebSettings};
-use beamai_policy::{ReadGuard, Sealed, StartRules, Way};
 use beamai_isolation::SandboxSettings;
+use beamai_policy::{ReadGuard, Sealed, StartRules, Way};
 use beamai_workspace::Workspace;
 use serde::Deserialize;
 use std::sync::Arc;

@@ -5,7 +5,7 @@
 //! and from the operation's own, or fewer of its parameters. Faces are what the catalogue lists; no work is written
 //! twice.
 
-use crate::{CallContext, Stop, Prepared, Tool, Traits};
+use crate::{CallContext, Prepared, Stop, Tool, Traits};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_policy::{Need, Needs};
 use beamai_schema::{self as schema, Parameters};

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Time between two messages of one call.
-pub const PACE: Duration = Duration::from_millis(500);
+pub(crate) const PACE: Duration = Duration::from_millis(500);
 
 /// Counts what a call has done and tells it as often as somebody may want to hear it. Threads share it.
 pub struct Pulse<'a> {

@@ -1,7 +1,7 @@
 //! Tools by name.
 
-use beamai_base::{Reason, Result, ToolError, nearest};
 use crate::Tool;
+use beamai_base::{Reason, Result, ToolError, nearest};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -12,10 +12,10 @@ mod tests;
 pub use coverage::{Coverage, Skipped, Tally};
 pub use globs::*;
 
-use coverage::counted;
-use beamai_tool::{CallContext, Pulse};
 use beamai_base::{Reason, Result, ToolError, panics};
+use beamai_tool::{CallContext, Pulse};
 use beamai_workspace::Tree;
+use coverage::counted;
 use listing::{Listing, Unlisted};
 use queue::Queue;
 use rules::{Marks, RuleReader, Rules, Verdict};

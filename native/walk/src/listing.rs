@@ -1,7 +1,7 @@
 //! The names in a directory, read in one go into memory that is used again for the next directory.
 
-use beamai_tool::CallContext;
 use beamai_base::ToolError;
+use beamai_tool::CallContext;
 use rustix::fs::{AtFlags, FileType};
 use rustix::io::Errno;
 use std::ffi::CStr;

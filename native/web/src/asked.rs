@@ -1,9 +1,9 @@
 //! A page that the host's chat model is asked about.
 
-use beamai_port_tools::web::fetched::Fetched;
 use super::passages;
-use beamai_tool::Consultation;
 use beamai_base::{Reason, Result, ToolError};
+use beamai_port_tools::web::fetched::Fetched;
+use beamai_tool::Consultation;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

@@ -1,10 +1,14 @@
 //! From the address that was asked for to the one that answers: redirects, and a second try with credentials.
 
-use beamai_port_tools::web::{fetch::WebFetch, fetched::Redirect, request::{Plan, without_credentials}};
-use beamai_base::{domain::is_web, Reason, Result, ToolError};
+use beamai_base::{Reason, Result, ToolError, domain::is_web};
 use beamai_net::{Clock, Exchange, Request, Transport};
-use beamai_tool::Operation;
 use beamai_policy::{Verdict, Way};
+use beamai_port_tools::web::{
+    fetch::WebFetch,
+    fetched::Redirect,
+    request::{Plan, without_credentials},
+};
+use beamai_tool::Operation;
 use serde_json::json;
 use url::Url;
 

@@ -17,7 +17,11 @@ mod present;
 mod tests;
 
 use beamai_net::Transport;
-use beamai_port_tools::web::{fetch::WebFetch, fetched::Fetched, search::{Found, WebSearch}};
+use beamai_port_tools::web::{
+    fetch::WebFetch,
+    fetched::Fetched,
+    search::{Found, WebSearch},
+};
 use beamai_tool::{CallContext, Services, Stop, Work};
 
 /// Adds the work of the web tools.

@@ -5,17 +5,20 @@
 
 use super::asked::Asked;
 use super::charset;
-use beamai_port_tools::web::{fetch::{IMAGE_BYTES, TEXT_BYTES, WebFetch}, fetched::Fetched};
 use super::journey::{Arrival, travel};
 use super::markdown;
 use super::media::{self, Media};
 use super::passages;
-use beamai_port_tools::web::request::Plan;
-use beamai_tool::{Consulted, consultation::Reply, CallContext, Stop};
-use beamai_base::{Reason, Result, ToolError};
-use beamai_net::{Body, Clock, End, Transport, block_on, text_of};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use beamai_base::{Reason, Result, ToolError};
+use beamai_net::{Body, Clock, End, Transport, block_on, text_of};
+use beamai_port_tools::web::request::Plan;
+use beamai_port_tools::web::{
+    fetch::{IMAGE_BYTES, TEXT_BYTES, WebFetch},
+    fetched::Fetched,
+};
+use beamai_tool::{CallContext, Consulted, Stop, consultation::Reply};
 use url::Url;
 
 /// Most bytes of a page that are received to make text of.

@@ -2,14 +2,14 @@
 
 use crate::hosts::Hosts;
 use crate::reply;
-use beamai_tool::Services;
+use beamai_base::{Reason, Result, ToolError};
+use beamai_engine::catalogue;
 use beamai_engine::display::Display;
 use beamai_engine::{Call, Host, Outcome, Run, listing};
 use beamai_schema::{self as schema, Parameters, Provider};
 use beamai_tool::Pace;
+use beamai_tool::Services;
 use beamai_workspace::Workspace;
-use beamai_base::{Reason, Result, ToolError};
-use beamai_engine::catalogue;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -124,8 +124,7 @@ fn parse_call(call: &[u8]) -> Result<Call> {
 
 /// The tools of a dialect: `{ok, [Listing]}`.
 pub fn tools(dialect: &str) -> Vec<u8> {
-    let list =
-        |registry: &beamai_tool::Registry| registry.iter().map(|tool| listing(&**tool)).collect();
+    let list = |registry: &beamai_tool::Registry| registry.iter().map(|tool| listing(&**tool)).collect();
     answer(catalogue::dialect(dialect).map(list))
 }
 

@@ -1,8 +1,8 @@
 //! The heads of Markdown files, for hosts that read some themselves.
 
 use crate::reply;
-use beamai_text::front_matter as read;
 use beamai_base::{Reason, ToolError};
+use beamai_text::front_matter as read;
 use serde_json::{Value, json};
 
 /// `{ok, #{head, body}}` of a text, where the head is null if there is none, or an error that says what is wrong.

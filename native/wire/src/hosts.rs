@@ -3,9 +3,9 @@
 //! A kernel is plain data and sends its settings with every call. The door makes a host of them once (opens
 //! the workspace, checks the policy) and finds it again by the settings' bytes.
 
-use beamai_tool::Services;
-use beamai_engine::{Host, Settings};
 use beamai_base::{Reason, Result, ToolError};
+use beamai_engine::{Host, Settings};
+use beamai_tool::Services;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};

@@ -25,7 +25,7 @@ pub use protocol::{Parsed, Protocol, ResponseStream, format_result};
 pub use reply::{error, ok};
 
 pub use beamai_base::CancelToken;
-pub use beamai_tool::{Progress, Services};
 pub use beamai_engine::Run;
 pub use beamai_text_protocol::format_error;
+pub use beamai_tool::{Progress, Services};
 pub use beamai_workspace::journal;

@@ -1,8 +1,8 @@
 //! The text protocol between terms and the core's parser.
 
 use crate::{etf, reply};
-use beamai_text_protocol::{self as protocol, Call, Format, Invalid, Piece, Rules, Stream, Tool};
 use beamai_base::{Reason, Result, ToolError};
+use beamai_text_protocol::{self as protocol, Call, Format, Invalid, Piece, Rules, Stream, Tool};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::{Arc, PoisonError, RwLock};

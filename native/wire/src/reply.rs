@@ -4,9 +4,9 @@
 use crate::etf::{encode_tagged, encode_tagged_pair};
 use beamai_base::ToolError;
 use beamai_tool::Consultation;
-use beamai_tool::question::Question;
-use beamai_tool::delegation::Delegation;
 use beamai_tool::SessionState;
+use beamai_tool::delegation::Delegation;
+use beamai_tool::question::Question;
 use serde_json::{Value, json};
 
 /// `{ok, Value}`.

@@ -84,8 +84,8 @@ impl Place {
 
 #[cfg(test)]
 mod tests {
-    use beamai_base::{Reason, ToolError};
     use crate::Workspace;
+    use beamai_base::{Reason, ToolError};
 
     #[test]
     fn a_file_is_locked_by_whatever_path_it_is_reached() {

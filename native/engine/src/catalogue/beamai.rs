@@ -1,12 +1,21 @@
 //! The dialect `beamai`.
 
 use super::{git, registry_of};
-use beamai_tool::{Face, Registry, Tool};
 use beamai_files::{FileEdit, FileRead, FileWrite};
-use beamai_search::{glob::Glob, grep::Grep, list::List};
-use beamai_port_tools::{lsp::{Lsp, LspDiagnostics}, shell::{Shell, ShellKill, ShellPoll}, web::{fetch::WebFetch, search::WebSearch}};
 use beamai_patch::FilePatch;
-use beamai_session::{question::Ask, skill::Skill, task::Task, todo::{TodoAdd, TodoList, TodoUpdate}};
+use beamai_port_tools::{
+    lsp::{Lsp, LspDiagnostics},
+    shell::{Shell, ShellKill, ShellPoll},
+    web::{fetch::WebFetch, search::WebSearch},
+};
+use beamai_search::{glob::Glob, grep::Grep, list::List};
+use beamai_session::{
+    question::Ask,
+    skill::Skill,
+    task::Task,
+    todo::{TodoAdd, TodoList, TodoUpdate},
+};
+use beamai_tool::{Face, Registry, Tool};
 use std::sync::Arc;
 
 pub(super) fn registry() -> Registry {

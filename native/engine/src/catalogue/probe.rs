@@ -1,8 +1,8 @@
 //! The dialect `probe`: tools that do nothing useful, so that tests and benchmarks can look at the doors.
 
 use super::registry_of;
-use beamai_tool::{Face, Registry};
 use beamai_session::probe::{Noop, Panic, Sleep};
+use beamai_tool::{Face, Registry};
 use std::sync::Arc;
 
 pub(super) fn registry() -> Registry {

@@ -1,7 +1,7 @@
 //! Results in shapes that several dialects have.
 
-use beamai_walk::Coverage;
 use beamai_search::grep::{Grepped, Hit};
+use beamai_walk::Coverage;
 use schemars::JsonSchema;
 use serde::Serialize;
 

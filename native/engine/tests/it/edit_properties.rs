@@ -2,8 +2,8 @@
 //! the mode, not a link on the way.
 
 use beamai_engine::catalogue;
-use beamai_tool::{CallContext, Stop};
 use beamai_text::Charset;
+use beamai_tool::{CallContext, Stop};
 use beamai_workspace::Workspace;
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -9,9 +9,9 @@
 //! UTF-8; an image comes whole; an answer holds the lines asked for, up to the limit for content.
 
 use crate::own_process::is_own_process;
+use beamai_base::{Reason, ToolError};
 use beamai_engine::catalogue;
 use beamai_tool::{CallContext, Stop};
-use beamai_base::{Reason, ToolError};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -1,8 +1,8 @@
 //! What rules on files must never let through: first shown to work where it is allowed, then refused.
 
+use beamai_base::{Reason, ToolError};
 use beamai_engine::{Call, Host, Outcome, Run, Settings};
 use beamai_workspace::Workspace;
-use beamai_base::{Reason, ToolError};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

@@ -1,8 +1,8 @@
 //! Tools that work on the session, and questions to a person.
 
+use beamai_base::{Reason, ToolError};
 use beamai_engine::{Call, Host, Outcome, Run, Settings};
 use beamai_workspace::Workspace;
-use beamai_base::{Reason, ToolError};
 use serde_json::{Value, json};
 
 fn host() -> Host {

@@ -1,8 +1,8 @@
 //! Skills of the host's paths and built-in ones.
 
+use beamai_base::{Reason, ToolError};
 use beamai_engine::{Call, Host, Outcome, Run, Settings};
 use beamai_workspace::Workspace;
-use beamai_base::{Reason, ToolError};
 use serde_json::{Value, json};
 use std::path::Path;
 

@@ -1,10 +1,10 @@
 //! The scenarios of the tool system's requirements that concern the trait and the registry, by their names.
 
-use beamai_tool::{CallContext, Registry};
+use beamai_base::Reason;
 use beamai_engine::{Call, Host, Outcome, Run, Settings, catalogue};
 use beamai_schema::{Parameters, Provider, render};
+use beamai_tool::{CallContext, Registry};
 use beamai_workspace::Workspace;
-use beamai_base::Reason;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -63,7 +63,8 @@ fn tool_execution() {
 #[test]
 fn permission_requirements() {
     let directory = tempfile::tempdir().unwrap();
-    let host = Host::new(&settings(directory.path(), json!({"default": "ask"})), std::sync::Arc::default()).unwrap();
+    let host =
+        Host::new(&settings(directory.path(), json!({"default": "ask"})), std::sync::Arc::default()).unwrap();
     let Outcome::Ask(request) = host.call(call("probe_noop", json!({})), Run::default()) else {
         panic!("it ran")
     };
@@ -75,7 +76,8 @@ fn permission_requirements() {
 #[test]
 fn an_approval_holds_for_the_approved_call_alone() {
     let directory = tempfile::tempdir().unwrap();
-    let host = Host::new(&settings(directory.path(), json!({"default": "ask"})), std::sync::Arc::default()).unwrap();
+    let host =
+        Host::new(&settings(directory.path(), json!({"default": "ask"})), std::sync::Arc::default()).unwrap();
     let Outcome::Ask(request) = host.call(call("probe_noop", json!({})), Run::default()) else {
         panic!("it ran")
     };

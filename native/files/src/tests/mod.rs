@@ -11,8 +11,8 @@ mod together;
 mod write;
 
 use crate::{FileEdit, FileRead, FileWrite};
-use beamai_tool::{CallContext, Face, Stop, Tool};
 use beamai_base::{Reason, ToolError};
+use beamai_tool::{CallContext, Face, Stop, Tool};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::path::PathBuf;

@@ -3,8 +3,8 @@
 
 use super::similarity::{MAX_SCORE, Pieces, can_reach, pieces, score};
 use super::{Change, Kind};
-use beamai_tool::CallContext;
 use crate::{fail::Outcome, tree::dirs::split};
+use beamai_tool::CallContext;
 use git2::Oid;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -16,7 +16,7 @@ const LEAST_SAME_NAME: u64 = MAX_SCORE * 3 / 4;
 const CANDIDATES: usize = 4;
 
 /// Looks for renames.
-pub struct Renames<'a, F> {
+pub(crate) struct Renames<'a, F> {
     changes: &'a [Change],
     /// Positions of deleted and of added files that are still single.
     old: BTreeSet<usize>,
@@ -29,7 +29,7 @@ pub struct Renames<'a, F> {
 }
 
 /// Pairs deleted and added files. `content` gives a file's bytes, or `None` if they cannot take part.
-pub fn pair<F>(
+pub(crate) fn pair<F>(
     changes: Vec<Change>,
     limit: usize,
     cx: &CallContext,

@@ -13,7 +13,7 @@ const CLASSES: u32 = 107_927;
 pub(super) type Pieces = HashMap<u32, u64>;
 
 /// Whether git would take the content for binary: a NUL in its first 8,000 bytes.
-pub fn is_binary(bytes: &[u8]) -> bool {
+pub(super) fn is_binary(bytes: &[u8]) -> bool {
     memchr::memchr(0, &bytes[..bytes.len().min(8000)]).is_some()
 }
 

@@ -1,12 +1,16 @@
 //! What the next commit would change: the staging area against the last commit.
 
 use super::{Change, Kind, Version, is_below};
-use crate::{fail::Outcome, repo::{Repo, Staging}, tree::content::stage};
+use crate::{
+    fail::Outcome,
+    repo::{Repo, Staging},
+    tree::content::stage,
+};
 use git2::{Delta, DiffDelta, DiffFile, DiffOptions, IndexEntryExtendedFlag};
 use std::os::unix::ffi::OsStrExt;
 
 /// The changes below a path, in the order of paths; renames are not looked for yet.
-pub fn staged(repo: &Repo, staging: &Staging, below: &[u8]) -> Outcome<Vec<Change>> {
+pub(crate) fn staged(repo: &Repo, staging: &Staging, below: &[u8]) -> Outcome<Vec<Change>> {
     let tree = match repo.head()? {
         Some(head) => Some(repo.git.find_commit(head)?.tree()?),
         None => None,
@@ -47,7 +51,7 @@ fn is_intended(staging: &Staging, path: &[u8]) -> bool {
 }
 
 /// Paths that a merge left undecided.
-pub fn unmerged(staging: &Staging, below: &[u8]) -> Vec<Change> {
+pub(crate) fn unmerged(staging: &Staging, below: &[u8]) -> Vec<Change> {
     let mut changes: Vec<Change> = Vec::new();
     for entry in staging.entries.iter().filter(|entry| stage(entry) > 0 && is_below(&entry.path, below)) {
         let side = 1 << (stage(entry) - 1);

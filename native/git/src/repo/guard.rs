@@ -6,8 +6,11 @@
 
 use super::includes;
 use super::locate::Located;
+use crate::{
+    fail::{Fail, Outcome},
+    tree::dirs::{Dirs, Names, join},
+};
 use beamai_tool::CallContext;
-use crate::{fail::{Fail, Outcome}, tree::dirs::{Dirs, Names, join}};
 use beamai_workspace::Place;
 use rustix::fs::FileType;
 use rustix::io::Errno;

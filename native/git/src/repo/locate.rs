@@ -3,7 +3,10 @@
 //! All three must lie in the workspace. A repository above the workspace, or one whose `.git` file leads out of
 //! it, is not used.
 
-use crate::{fail::{Fail, Outcome}, tree::dirs::{Dirs, join, split}};
+use crate::{
+    fail::{Fail, Outcome},
+    tree::dirs::{Dirs, join, split},
+};
 use beamai_port_tools::git::path::shown;
 use beamai_workspace::{Place, Workspace, decode_path, encode_path};
 use rustix::fs::FileType;
@@ -17,7 +20,7 @@ const MAX_LINK: u64 = 4096;
 
 /// A repository that lies in the workspace.
 #[derive(Debug)]
-pub struct Located {
+pub(crate) struct Located {
     /// The work tree's directory, relative to the workspace; empty for the workspace itself.
     pub below: Vec<u8>,
     /// The work tree.
@@ -30,13 +33,13 @@ pub struct Located {
 
 impl Located {
     /// A path of the workspace as a path of the work tree; empty for whatever is not below it.
-    pub fn within(&self, path: &[u8]) -> Vec<u8> {
+    pub(crate) fn within(&self, path: &[u8]) -> Vec<u8> {
         let below = path.strip_prefix(self.below.as_slice()).unwrap_or_default();
         below.strip_prefix(b"/").unwrap_or(below).to_vec()
     }
 
     /// A path of the work tree as a path of the workspace.
-    pub fn outside(&self, path: &[u8]) -> Vec<u8> {
+    pub(crate) fn outside(&self, path: &[u8]) -> Vec<u8> {
         join(&self.below, path)
     }
 }
@@ -112,8 +115,9 @@ fn outside(file: &Place, why: &str) -> Fail {
 
 /// The place with every link followed.
 fn inside(workspace: &Workspace, place: &Place, what: &str) -> Outcome<Place> {
-    let fail =
-        |error: beamai_base::ToolError| Fail::Unavailable(format!("{what} cannot be used: {}", error.message));
+    let fail = |error: beamai_base::ToolError| {
+        Fail::Unavailable(format!("{what} cannot be used: {}", error.message))
+    };
     place.open_dir().map_err(fail)?;
     let resolved = decode_path(&place.resolved().map_err(fail)?);
     let relative: PathBuf = resolved.strip_prefix(workspace.path()).unwrap_or(&resolved).to_owned();

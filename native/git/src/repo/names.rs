@@ -12,7 +12,7 @@ use std::path::Path;
 const FEWEST: usize = 7;
 
 /// Abbreviates hashes of one repository.
-pub struct Names<'r> {
+pub(crate) struct Names<'r> {
     odb: Odb<'r>,
     length: usize,
 }
@@ -24,7 +24,7 @@ impl<'r> Names<'r> {
     }
 
     /// The abbreviation of a hash. All zeros stand for no object.
-    pub fn short(&self, id: Oid) -> String {
+    pub(crate) fn short(&self, id: Oid) -> String {
         let full = id.to_string();
         let mut length = self.length;
         while !id.is_zero() && length < full.len() && self.is_ambiguous(id, length) {

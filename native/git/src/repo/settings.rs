@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// `core.autocrlf`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum AutoCrlf {
+pub(crate) enum AutoCrlf {
     /// Line endings are left alone.
     #[default]
     False,
@@ -19,7 +19,7 @@ pub enum AutoCrlf {
 
 /// Which untracked files are listed: `status.showUntrackedFiles`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Untracked {
+pub(crate) enum Untracked {
     /// None.
     No,
     /// Those whose directory has tracked files, and the other directories.
@@ -31,7 +31,7 @@ pub enum Untracked {
 
 /// Settings as git reads them, host and repository together.
 #[derive(Debug)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// Whether bytes beyond ASCII in file names are escaped.
     pub quote_path: bool,
     /// Length of abbreviated hashes; `None` is by the number of objects.

@@ -1,12 +1,15 @@
 //! Where HEAD is, and how its branch stands to the one that it follows.
 
 use super::state::branch;
-use crate::{fail::Outcome, repo::{Names, Repo}};
+use crate::{
+    fail::Outcome,
+    repo::{Names, Repo},
+};
 use git2::{ErrorCode, Oid, Reference};
 
 /// What HEAD names.
 #[derive(Debug)]
-pub enum Head {
+pub(crate) enum Head {
     /// A branch, by its full name.
     Branch(String),
     /// A commit.
@@ -14,7 +17,7 @@ pub enum Head {
 }
 
 /// What HEAD names now.
-pub fn head(repo: &Repo) -> Outcome<Head> {
+pub(crate) fn head(repo: &Repo) -> Outcome<Head> {
     let head = repo.git.find_reference("HEAD")?;
     Ok(match head.symbolic_target_bytes() {
         Some(name) => Head::Branch(String::from_utf8_lossy(name).into_owned()),
@@ -23,7 +26,7 @@ pub fn head(repo: &Repo) -> Outcome<Head> {
 }
 
 /// What a log says before the first commit.
-pub fn without_commits(repo: &Repo) -> Outcome<String> {
+pub(crate) fn without_commits(repo: &Repo) -> Outcome<String> {
     let Head::Branch(name) = head(repo)? else { return Ok("HEAD names no commit".to_owned()) };
     let branch = name.strip_prefix("refs/heads/").unwrap_or(&name);
     Ok(format!("your current branch '{branch}' does not have any commits yet"))

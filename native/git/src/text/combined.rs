@@ -5,7 +5,14 @@
 
 use super::diff::content;
 use super::patch::{Printer, Side, is_binary};
-use crate::{changes::{Change, Kind, NO_ID, Version}, fail::Outcome, tree::{content::{Contents, stage}, tracked::mode}};
+use crate::{
+    changes::{Change, Kind, NO_ID, Version},
+    fail::Outcome,
+    tree::{
+        content::{Contents, stage},
+        tracked::mode,
+    },
+};
 use beamai_port_tools::git::path::shown;
 use git2::{DiffLineType, DiffOptions, Oid, Patch};
 

@@ -3,15 +3,24 @@
 use super::combined;
 use super::patch::{Printer, Side};
 use super::quote::Quote;
-use beamai_tool::CallContext;
-use beamai_base::Reason;
 use crate::page::Page;
+use crate::{
+    changes::{
+        Change, Kind, NO_ID, Version, is_below,
+        renames::pair,
+        staged::{staged, unmerged},
+    },
+    fail::Outcome,
+    repo::{Repo, Staging},
+    tree::content::{Contents, SUBMODULE},
+};
+use beamai_base::Reason;
 use beamai_port_tools::git::{Answer, path::shown};
-use crate::{changes::{renames::pair, staged::{staged, unmerged}, Change, Kind, NO_ID, Version, is_below}, fail::Outcome, repo::{Repo, Staging}, tree::content::{Contents, SUBMODULE}};
+use beamai_tool::CallContext;
 
 /// Which two versions are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Between {
+pub(crate) enum Between {
     /// The staging area and the work tree.
     StagingAndTree,
     /// The last commit and the staging area.
@@ -19,12 +28,7 @@ pub enum Between {
 }
 
 /// The differences below a path of the repository.
-pub fn diff(
-    repo: &Repo,
-    between: Between,
-    below: &[u8],
-    cx: &CallContext,
-) -> Outcome<Answer> {
+pub(crate) fn diff(repo: &Repo, between: Between, below: &[u8], cx: &CallContext) -> Outcome<Answer> {
     let staging = repo.staging()?;
     let mut contents = Contents::new(repo, &staging, cx)?;
     let changes = changes(repo, &staging, between, below, &mut contents)?;
@@ -98,7 +102,7 @@ fn readable(repo: &Repo, mut changes: Vec<Change>, contents: &mut Contents<'_>) 
 }
 
 /// The changes with renames found, if the settings ask for them.
-pub fn renamed(
+pub(crate) fn renamed(
     repo: &Repo,
     mut changes: Vec<Change>,
     between: Between,

@@ -1,9 +1,13 @@
 //! The text of `git log`.
 
 use super::decode::{decode, decode_as};
-use beamai_tool::CallContext;
 use crate::page::Page;
-use crate::{fail::Outcome, repo::{Names, Repo}, tree::dirs::Dirs};
+use crate::{
+    fail::Outcome,
+    repo::{Names, Repo},
+    tree::dirs::Dirs,
+};
+use beamai_tool::CallContext;
 use git2::{Commit, Mailmap, Oid, Signature, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
@@ -47,7 +51,7 @@ impl<'r> Walk<'r> {
 }
 
 /// Writes up to `limit` commits. Answers whether there are more.
-pub fn print(
+pub(crate) fn print(
     repo: &Repo,
     start: Oid,
     limit: u64,
@@ -136,7 +140,7 @@ fn message(commit: &Commit<'_>) -> String {
 }
 
 /// The lines of the first paragraph as one.
-pub fn subject(message: &str) -> String {
+pub(crate) fn subject(message: &str) -> String {
     let lines = message.lines().map(str::trim_ascii_end).skip_while(|line| line.is_empty());
     lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
 }

@@ -5,13 +5,21 @@ use super::diff::{Between, renamed};
 use super::quote::Quote;
 use super::rebase;
 use super::state::{State, Underway};
-use beamai_tool::CallContext;
 use crate::page::Page;
-use crate::{changes::{staged::staged, Change, Kind}, fail::Outcome, repo::{Names, Repo, Staging, Untracked}, tree::{content::{Contents, SUBMODULE}, untracked::Finder}};
+use crate::{
+    changes::{Change, Kind, staged::staged},
+    fail::Outcome,
+    repo::{Names, Repo, Staging, Untracked},
+    tree::{
+        content::{Contents, SUBMODULE},
+        untracked::Finder,
+    },
+};
+use beamai_tool::CallContext;
 use git2::Oid;
 
 /// Everything that a status tells.
-pub struct Status<'r> {
+pub(crate) struct Status<'r> {
     /// Of this repository.
     pub repo: &'r Repo,
     /// Changes between the last commit and the staging area, conflicts among them.
@@ -27,7 +35,7 @@ pub struct Status<'r> {
 
 impl<'r> Status<'r> {
     /// Looks at everything. What could not be looked at is noted on the page.
-    pub fn read(
+    pub(crate) fn read(
         repo: &'r Repo,
         staging: &Staging,
         cx: &CallContext,
@@ -45,17 +53,17 @@ impl<'r> Status<'r> {
     }
 
     /// Whether a merge left paths undecided.
-    pub fn has_conflicts(&self) -> bool {
+    pub(crate) fn has_conflicts(&self) -> bool {
         self.staged.iter().any(is_unmerged)
     }
 
     /// Whether a commit would have something to record.
-    pub fn is_committable(&self) -> bool {
+    pub(crate) fn is_committable(&self) -> bool {
         self.staged.iter().any(|change| !is_unmerged(change)) || (self.state.merge && !self.has_conflicts())
     }
 
     /// Writes the text.
-    pub fn print(&self, page: &mut Page) -> Outcome<()> {
+    pub(crate) fn print(&self, page: &mut Page) -> Outcome<()> {
         let names = self.repo.names()?;
         page.line(&headline(self.repo, &names, self.state.rebase())?);
         if self.head.is_some() {

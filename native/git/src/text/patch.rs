@@ -3,8 +3,13 @@
 use super::decode::decode;
 use super::quote::Quote;
 use crate::page::Page;
+use crate::{
+    changes::{Change, Kind, NO_ID, Version},
+    fail::Outcome,
+    repo::Names,
+    tree::{attributes::State, content::SUBMODULE},
+};
 use beamai_port_tools::git::path::shown;
-use crate::{changes::{Change, Kind, NO_ID, Version}, fail::Outcome, repo::Names, tree::{attributes::State, content::SUBMODULE}};
 use git2::{DiffLineType, DiffOptions, ObjectType, Oid, Patch};
 
 /// Bytes in which git looks for a NUL.

@@ -2,8 +2,8 @@
 
 use super::long::Status;
 use super::quote::Quote;
-use crate::page::Page;
 use crate::changes::{Change, Kind};
+use crate::page::Page;
 use std::collections::BTreeMap;
 
 /// One line: the letters of both sides and the old name.
@@ -14,7 +14,7 @@ struct Line<'a> {
 }
 
 /// Writes one line a path: what is staged, what is not, the path.
-pub fn print(status: &Status<'_>, page: &mut Page) {
+pub(crate) fn print(status: &Status<'_>, page: &mut Page) {
     let mut lines: BTreeMap<&[u8], Line<'_>> = BTreeMap::new();
     for (side, changes) in [(0, &status.staged), (1, &status.unstaged)] {
         for change in changes {

@@ -1,11 +1,14 @@
 //! What is under way in a repository: a merge, a rebase, a cherry-pick, a revert, a bisection, an `am` session.
 
-use crate::{fail::Outcome, repo::{Names, Repo, Staging}};
+use crate::{
+    fail::Outcome,
+    repo::{Names, Repo, Staging},
+};
 use git2::{IndexEntryExtendedFlag, Oid};
 
 /// A command that stopped half-way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Underway {
+pub(crate) enum Underway {
     /// `git am`; whether the patch at hand is empty.
     Am(bool),
     /// `git rebase`; whether it is the kind with a list of commands.
@@ -18,7 +21,7 @@ pub enum Underway {
 
 /// All that is under way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct State {
+pub(crate) struct State {
     /// A merge waits for its commit.
     pub merge: bool,
     /// Another command stopped half-way.
@@ -31,7 +34,7 @@ pub struct State {
 
 impl State {
     /// Looks at the marks that git leaves in the repository's directory.
-    pub fn read(repo: &Repo, staging: &Staging) -> Outcome<Self> {
+    pub(crate) fn read(repo: &Repo, staging: &Staging) -> Outcome<Self> {
         let merge = repo.has_admin("MERGE_HEAD");
         let rebase = rebase(repo);
         let underway = match (merge, rebase) {

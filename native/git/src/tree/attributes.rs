@@ -3,8 +3,8 @@
 use super::dirs::{Dirs, join, split};
 use super::ignore::{MAX_BYTES, all_of, anchored, file_in_tree, host_file, lines};
 use super::pattern::Glob;
-use beamai_base::Result;
 use crate::repo::Repo;
+use beamai_base::Result;
 use git2::IndexEntry;
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// The state of an attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum State {
+pub(crate) enum State {
     /// `name`
     Set,
     /// `-name`
@@ -24,7 +24,7 @@ pub enum State {
 }
 
 /// Attributes of one path by name.
-pub type States = HashMap<Vec<u8>, State>;
+pub(crate) type States = HashMap<Vec<u8>, State>;
 
 /// What attributes that stand for others mean.
 type Macros = HashMap<Vec<u8>, Vec<(Vec<u8>, State)>>;
@@ -44,7 +44,7 @@ struct Lines {
 }
 
 /// Looks attributes up.
-pub struct Attributes<'r> {
+pub(crate) struct Attributes<'r> {
     repo: &'r Repo,
     entries: &'r [IndexEntry],
     host: Lines,
@@ -55,7 +55,7 @@ pub struct Attributes<'r> {
 impl<'r> Attributes<'r> {
     /// The attributes of a repository with this staging area, which stands in for files that are not in the
     /// work tree.
-    pub fn new(repo: &'r Repo, entries: &'r [IndexEntry]) -> Self {
+    pub(crate) fn new(repo: &'r Repo, entries: &'r [IndexEntry]) -> Self {
         let info = repo.located.common_dir.join(Path::new("info/attributes"));
         let info = info.open_file().ok().and_then(|(file, _)| all_of(file)).unwrap_or_default();
         let host = repo.settings.attributes.as_deref().and_then(host_file).unwrap_or_default();
@@ -66,7 +66,7 @@ impl<'r> Attributes<'r> {
     ///
     /// # Errors
     /// `too_large` for an attributes file of more than 4 MiB.
-    pub fn of(&mut self, dirs: &mut Dirs, path: &[u8]) -> Result<States> {
+    pub(crate) fn of(&mut self, dirs: &mut Dirs, path: &[u8]) -> Result<States> {
         let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
         let mut files = Vec::new();
         for (skip, dir) in std::iter::once((0, 0)).chain(ends.map(|at| (at + 1, at))) {

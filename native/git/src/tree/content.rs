@@ -3,10 +3,13 @@
 use super::attributes::Attributes;
 use super::convert::Conversion;
 use super::dirs::Dirs;
-use beamai_tool::CallContext;
+use crate::{
+    fail::Outcome,
+    repo::{Repo, Staging},
+};
 use beamai_base::{Reason, Result, ToolError};
-use crate::{fail::Outcome, repo::{Repo, Staging}};
 use beamai_port_tools::git::path::shown;
+use beamai_tool::CallContext;
 use git2::{IndexEntry, ObjectType, Oid};
 use rustix::fs::Stat;
 use rustix::io::Errno;
@@ -15,19 +18,19 @@ use std::fs::File;
 use std::io::Read;
 
 /// Mode of a regular file in a tree.
-pub const FILE: u32 = 0o100_644;
+pub(crate) const FILE: u32 = 0o100_644;
 /// Mode of an executable file in a tree.
-pub const EXECUTABLE: u32 = 0o100_755;
+pub(crate) const EXECUTABLE: u32 = 0o100_755;
 /// Mode of a symbolic link in a tree.
-pub const LINK: u32 = 0o120_000;
+pub(crate) const LINK: u32 = 0o120_000;
 /// Mode of a submodule in a tree.
-pub const SUBMODULE: u32 = 0o160_000;
+pub(crate) const SUBMODULE: u32 = 0o160_000;
 
 /// Bytes hashed between two looks at the clock and the cancel token.
 const CHUNK: usize = 1 << 20;
 
 /// Reads files of one work tree.
-pub struct Contents<'r> {
+pub(crate) struct Contents<'r> {
     pub repo: &'r Repo,
     pub cx: &'r CallContext,
     pub dirs: Dirs,
@@ -39,28 +42,24 @@ pub struct Contents<'r> {
 
 impl<'r> Contents<'r> {
     /// The files of a repository's work tree.
-    pub fn new(
-        repo: &'r Repo,
-        staging: &'r Staging,
-        cx: &'r CallContext,
-    ) -> Outcome<Self> {
+    pub(crate) fn new(repo: &'r Repo, staging: &'r Staging, cx: &'r CallContext) -> Outcome<Self> {
         let entries = &staging.entries;
         let attributes = Attributes::new(repo, entries);
         Ok(Self { repo, cx, dirs: repo.dirs(cx)?, entries, attributes, notes: Vec::new() })
     }
 
     /// The attributes of a path.
-    pub fn attributes(&mut self, path: &[u8]) -> Result<super::attributes::States> {
+    pub(crate) fn attributes(&mut self, path: &[u8]) -> Result<super::attributes::States> {
         self.attributes.of(&mut self.dirs, path)
     }
 
     /// How a file is converted on its way into the repository.
-    pub fn conversion(&mut self, path: &[u8]) -> Result<Conversion> {
+    pub(crate) fn conversion(&mut self, path: &[u8]) -> Result<Conversion> {
         Ok(Conversion::new(&self.attributes(path)?, &self.repo.settings))
     }
 
     /// The hash that the file or link would have as a blob; `None` when it cannot be read.
-    pub fn id(&mut self, path: &[u8], mode: u32) -> Result<Option<Oid>> {
+    pub(crate) fn id(&mut self, path: &[u8], mode: u32) -> Result<Option<Oid>> {
         if mode == LINK {
             let link = self.dirs.read_link(path).ok();
             return Ok(link.and_then(|link| Oid::hash_object(ObjectType::Blob, &link).ok()));
@@ -83,7 +82,7 @@ impl<'r> Contents<'r> {
     ///
     /// # Errors
     /// `too_large` for files beyond the limit.
-    pub fn blob(&mut self, path: &[u8], mode: u32) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn blob(&mut self, path: &[u8], mode: u32) -> Result<Option<Vec<u8>>> {
         if mode == LINK {
             return Ok(self.dirs.read_link(path).ok());
         }
@@ -101,7 +100,7 @@ impl<'r> Contents<'r> {
     ///
     /// # Errors
     /// `too_large` for files beyond the limit.
-    pub fn raw(&mut self, path: &[u8]) -> Result<(Stat, Vec<u8>)> {
+    pub(crate) fn raw(&mut self, path: &[u8]) -> Result<(Stat, Vec<u8>)> {
         let (file, stat) = self.dirs.open_file(path).map_err(|error| failed("open", path, error))?;
         let size = u64::try_from(stat.st_size).unwrap_or(0);
         if size > self.cx.limits.whole_file_bytes {
@@ -122,12 +121,12 @@ impl<'r> Contents<'r> {
     }
 
     /// Applies a conversion.
-    pub fn clean(&self, path: &[u8], conversion: &Conversion, bytes: Vec<u8>) -> Vec<u8> {
+    pub(crate) fn clean(&self, path: &[u8], conversion: &Conversion, bytes: Vec<u8>) -> Vec<u8> {
         conversion.clean(bytes, || self.repo.blob(self.staged(path)?.id, self.cx.limits.whole_file_bytes))
     }
 
     /// What the staging area has for a path; with a conflict, the own side.
-    pub fn staged(&self, path: &[u8]) -> Option<&'r IndexEntry> {
+    pub(crate) fn staged(&self, path: &[u8]) -> Option<&'r IndexEntry> {
         let start = self.entries.partition_point(|entry| entry.path.as_slice() < path);
         let same = self.entries[start..].iter().take_while(|entry| entry.path == path);
         same.filter(|entry| matches!(stage(entry), 0 | 2)).last()
@@ -148,7 +147,7 @@ impl<'r> Contents<'r> {
     }
 
     /// Says something once.
-    pub fn note(&mut self, note: String) {
+    pub(crate) fn note(&mut self, note: String) {
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
@@ -156,7 +155,7 @@ impl<'r> Contents<'r> {
 }
 
 /// Which side of a conflict an entry is: 0 none, 1 the common ancestor, 2 the own, 3 the other.
-pub fn stage(entry: &IndexEntry) -> u16 {
+pub(crate) fn stage(entry: &IndexEntry) -> u16 {
     (entry.flags >> 12) & 3
 }
 
@@ -188,6 +187,6 @@ fn hash(mut file: File, size: u64, cx: &CallContext) -> Result<Option<Oid>> {
 }
 
 /// The error of an operation on a work-tree file.
-pub fn failed(action: &str, path: &[u8], error: Errno) -> ToolError {
+pub(crate) fn failed(action: &str, path: &[u8], error: Errno) -> ToolError {
     ToolError::io(action, shown(path), error)
 }

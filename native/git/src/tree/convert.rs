@@ -18,7 +18,7 @@ enum Endings {
 
 /// What happens to a file on its way into the repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conversion {
+pub(crate) struct Conversion {
     endings: Endings,
     /// On the way out, LF becomes CRLF.
     is_crlf_outside: bool,
@@ -29,7 +29,7 @@ pub struct Conversion {
 
 impl Conversion {
     /// The conversion that attributes and settings ask for.
-    pub fn new(states: &States, settings: &Settings) -> Self {
+    pub(crate) fn new(states: &States, settings: &Settings) -> Self {
         let (endings, is_crlf_outside) = endings(states, settings.autocrlf);
         Self {
             endings,
@@ -40,16 +40,12 @@ impl Conversion {
     }
 
     /// Whether every file stays as it is.
-    pub fn is_none(&self) -> bool {
+    pub(crate) fn is_none(&self) -> bool {
         self.endings == Endings::Kept && !self.ident
     }
 
     /// The blob's bytes. `staged` gives the blob that the staging area has for the path.
-    pub fn clean(
-        &self,
-        bytes: Vec<u8>,
-        staged: impl FnOnce() -> Option<Vec<u8>>,
-    ) -> Vec<u8> {
+    pub(crate) fn clean(&self, bytes: Vec<u8>, staged: impl FnOnce() -> Option<Vec<u8>>) -> Vec<u8> {
         let bytes = match self.removes_cr(&bytes, staged) {
             true => without_cr(bytes, self.endings == Endings::Guessed),
             false => bytes,
@@ -67,7 +63,7 @@ impl Conversion {
     }
 
     /// Whether a file with these bytes would come back from the repository with other line endings.
-    pub fn is_lossy(&self, work: &[u8], blob: &[u8]) -> bool {
+    pub(crate) fn is_lossy(&self, work: &[u8], blob: &[u8]) -> bool {
         let (work, blob) = (Stats::of(work), Stats::of(blob));
         let is_mixed = blob.crlf + blob.lone_cr > 0;
         let grows = self.is_crlf_outside && !(self.endings == Endings::Guessed && is_mixed);

@@ -10,11 +10,11 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 const MAX_DEPTH: usize = 256;
 
 /// Names in a directory with their types.
-pub type Names = Vec<(Vec<u8>, FileType)>;
+pub(crate) type Names = Vec<(Vec<u8>, FileType)>;
 
 /// A directory and the way that was last taken below it.
 #[derive(Debug)]
-pub struct Dirs {
+pub(crate) struct Dirs {
     top: OwnedFd,
     way: Vec<(Vec<u8>, OwnedFd)>,
     /// Whether rules are asked about paths: then a file that is opened must be at its path.
@@ -22,7 +22,7 @@ pub struct Dirs {
 }
 
 /// Directory and name of a path.
-pub fn split(path: &[u8]) -> (&[u8], &[u8]) {
+pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
     match memchr::memrchr(b'/', path) {
         Some(at) => (&path[..at], &path[at + 1..]),
         None => (&[], path),
@@ -30,7 +30,7 @@ pub fn split(path: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// A path with a name behind it.
-pub fn join(path: &[u8], name: &[u8]) -> Vec<u8> {
+pub(crate) fn join(path: &[u8], name: &[u8]) -> Vec<u8> {
     match path {
         [] => name.to_vec(),
         path => [path, b"/", name].concat(),
@@ -39,12 +39,12 @@ pub fn join(path: &[u8], name: &[u8]) -> Vec<u8> {
 
 impl Dirs {
     /// Paths are taken from this directory.
-    pub fn new(top: OwnedFd) -> Self {
+    pub(crate) fn new(top: OwnedFd) -> Self {
         Self { top, way: Vec::new(), is_judged: false }
     }
 
     /// As [`Dirs::new`], for files whose paths rules are asked about.
-    pub fn judged(top: OwnedFd) -> Self {
+    pub(crate) fn judged(top: OwnedFd) -> Self {
         Self { is_judged: true, ..Self::new(top) }
     }
 
@@ -52,7 +52,7 @@ impl Dirs {
     ///
     /// # Errors
     /// `NOENT` when it is missing, `NOTDIR` or `LOOP` when a part of the path is no directory of its own.
-    pub fn enter(&mut self, path: &[u8]) -> Result<BorrowedFd<'_>, Errno> {
+    pub(crate) fn enter(&mut self, path: &[u8]) -> Result<BorrowedFd<'_>, Errno> {
         let parts: Vec<&[u8]> =
             if path.is_empty() { Vec::new() } else { path.split(|byte| *byte == b'/').collect() };
         if parts.len() > MAX_DEPTH {
@@ -74,7 +74,7 @@ impl Dirs {
     }
 
     /// What stands at a path, links not followed.
-    pub fn lstat(&mut self, path: &[u8]) -> Result<Stat, Errno> {
+    pub(crate) fn lstat(&mut self, path: &[u8]) -> Result<Stat, Errno> {
         let (dir, name) = split(path);
         check(name)?;
         rustix::fs::statat(self.enter(dir)?, name, AtFlags::SYMLINK_NOFOLLOW)
@@ -84,7 +84,7 @@ impl Dirs {
     ///
     /// # Errors
     /// `LOOP` for a link, `NXIO` for what is no regular file either.
-    pub fn open_file(&mut self, path: &[u8]) -> Result<(File, Stat), Errno> {
+    pub(crate) fn open_file(&mut self, path: &[u8]) -> Result<(File, Stat), Errno> {
         let (dir, name) = split(path);
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         check(name)?;
@@ -100,14 +100,14 @@ impl Dirs {
     }
 
     /// Where a link leads.
-    pub fn read_link(&mut self, path: &[u8]) -> Result<Vec<u8>, Errno> {
+    pub(crate) fn read_link(&mut self, path: &[u8]) -> Result<Vec<u8>, Errno> {
         let (dir, name) = split(path);
         check(name)?;
         Ok(rustix::fs::readlinkat(self.enter(dir)?, name, Vec::new())?.into_bytes())
     }
 
     /// Names and types in a directory, in no order.
-    pub fn list(&mut self, path: &[u8]) -> Result<Names, Errno> {
+    pub(crate) fn list(&mut self, path: &[u8]) -> Result<Names, Errno> {
         let dir = self.enter(path)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let open = rustix::fs::openat(dir, ".", flags, Mode::empty())?;

@@ -2,9 +2,9 @@
 
 use super::dirs::{Dirs, join};
 use super::pattern::Glob;
+use crate::repo::Repo;
 use beamai_base::{Reason, Result, ToolError};
 use beamai_port_tools::git::path::shown;
-use crate::repo::Repo;
 use beamai_workspace::Workspace;
 use rustix::io::Errno;
 use std::io::Read;
@@ -33,7 +33,7 @@ struct Rules {
 
 /// The rules that hold in a directory.
 #[derive(Debug)]
-pub struct Ignores {
+pub(crate) struct Ignores {
     /// Those of the directories from the top down to the one at hand.
     way: Vec<Rules>,
     exclude: Rules,
@@ -42,7 +42,7 @@ pub struct Ignores {
 
 impl Ignores {
     /// The rules that hold everywhere in a repository.
-    pub fn new(repo: &Repo) -> Self {
+    pub(crate) fn new(repo: &Repo) -> Self {
         let exclude = repo.located.common_dir.join(Path::new("info/exclude"));
         let exclude = exclude.open_file().ok().and_then(|(file, _)| all_of(file));
         let host = repo.settings.excludes.as_deref().and_then(host_file);
@@ -53,35 +53,30 @@ impl Ignores {
     ///
     /// # Errors
     /// `too_large` for a file of more than 4 MiB.
-    pub fn enter(&mut self, dirs: &mut Dirs, dir: &[u8]) -> Result<()> {
+    pub(crate) fn enter(&mut self, dirs: &mut Dirs, dir: &[u8]) -> Result<()> {
         let skip = if dir.is_empty() { 0 } else { dir.len() + 1 };
         self.way.push(rules(skip, file_in_tree(dirs, &join(dir, b".gitignore"))?));
         Ok(())
     }
 
     /// Adds a directory that is known to have no rules.
-    pub fn enter_plain(&mut self) {
+    pub(crate) fn enter_plain(&mut self) {
         self.way.push(Rules::default());
     }
 
     /// Takes back the last [`Ignores::enter`].
-    pub fn leave(&mut self) {
+    pub(crate) fn leave(&mut self) {
         self.way.pop();
     }
 
     /// Whether a path in the directory at hand is ignored.
-    pub fn ignores(&self, path: &[u8], is_dir: bool) -> bool {
+    pub(crate) fn ignores(&self, path: &[u8], is_dir: bool) -> bool {
         let all = self.way.iter().rev().chain([&self.exclude, &self.host]);
         all.filter_map(|rules| rules.verdict(path, is_dir)).next().unwrap_or(false)
     }
 
     /// Whether a path anywhere is ignored, by itself or with a directory above it.
-    pub fn ignores_below(
-        mut self,
-        dirs: &mut Dirs,
-        path: &[u8],
-        is_dir: bool,
-    ) -> Result<bool> {
+    pub(crate) fn ignores_below(mut self, dirs: &mut Dirs, path: &[u8], is_dir: bool) -> Result<bool> {
         self.enter(dirs, b"")?;
         for (at, _) in path.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
             if self.ignores(&path[..at], true) {

@@ -2,8 +2,12 @@
 
 use super::content::{Contents, EXECUTABLE, FILE, LINK, SUBMODULE, failed, stage};
 use super::dirs::join;
+use crate::{
+    changes::{Change, Kind, NO_ID, Version, is_below},
+    fail::Outcome,
+    repo::Repo,
+};
 use beamai_base::Result;
-use crate::{changes::{Change, Kind, NO_ID, Version, is_below}, fail::Outcome, repo::Repo};
 use beamai_port_tools::git::path::shown;
 use git2::{IndexEntry, IndexEntryExtendedFlag, IndexEntryFlag, Oid};
 use rustix::fs::{FileType, Stat};
@@ -14,11 +18,7 @@ const CHECK_EVERY: usize = 256;
 
 impl Contents<'_> {
     /// The changes below a path, in the order of paths. Paths that a merge left undecided are not among them.
-    pub fn changes(
-        &mut self,
-        index: Option<&Stat>,
-        below: &[u8],
-    ) -> Outcome<Vec<Change>> {
+    pub(crate) fn changes(&mut self, index: Option<&Stat>, below: &[u8]) -> Outcome<Vec<Change>> {
         let mut changes = Vec::new();
         for (at, entry) in self.entries.iter().enumerate() {
             if at % CHECK_EVERY == 0 {
@@ -105,11 +105,7 @@ impl Contents<'_> {
 
     /// Whether a file's content is not what is staged, although to a reader that looks at whole seconds only, as
     /// most builds of git do, everything else of it is.
-    pub fn is_racily_changed(
-        &mut self,
-        entry: &IndexEntry,
-        index: &Stat,
-    ) -> Result<bool> {
+    pub(crate) fn is_racily_changed(&mut self, entry: &IndexEntry, index: &Stat) -> Result<bool> {
         let is_racy = low(entry.mtime.seconds()) >= low(index.st_mtime);
         if stage(entry) > 0 || is_left_alone(entry) || entry.mode == SUBMODULE || !is_racy {
             return Ok(false);
@@ -130,7 +126,7 @@ fn is_intended(entry: &IndexEntry) -> bool {
 }
 
 /// The mode that a file would have in a tree; `None` for what git does not track.
-pub fn mode(stat: &Stat, like: u32, trusts_mode: bool) -> Option<u32> {
+pub(crate) fn mode(stat: &Stat, like: u32, trusts_mode: bool) -> Option<u32> {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile if !trusts_mode && like & 0o170_000 == 0o100_000 => Some(like),
         FileType::RegularFile => {
@@ -143,7 +139,7 @@ pub fn mode(stat: &Stat, like: u32, trusts_mode: bool) -> Option<u32> {
 
 /// The staging area keeps the low 32 bits of everything.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::unnecessary_cast)]
-pub fn low(value: impl TryInto<i128>) -> u32 {
+pub(crate) fn low(value: impl TryInto<i128>) -> u32 {
     value.try_into().unwrap_or_default() as u32
 }
 

@@ -3,15 +3,18 @@
 use super::content::{SUBMODULE, failed};
 use super::dirs::{Dirs, Names, join};
 use super::ignore::Ignores;
-use beamai_tool::CallContext;
-use crate::{fail::Outcome, repo::{Repo, Untracked}};
+use crate::{
+    fail::Outcome,
+    repo::{Repo, Untracked},
+};
 use beamai_port_tools::git::path::shown;
+use beamai_tool::CallContext;
 use git2::IndexEntry;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
 /// Looks for untracked files.
-pub struct Finder<'r> {
+pub(crate) struct Finder<'r> {
     cx: &'r CallContext,
     dirs: Dirs,
     entries: &'r [IndexEntry],
@@ -23,11 +26,11 @@ pub struct Finder<'r> {
 }
 
 /// Untracked paths and what could not be looked at.
-pub type Found = (Vec<Vec<u8>>, Vec<String>);
+pub(crate) type Found = (Vec<Vec<u8>>, Vec<String>);
 
 impl<'r> Finder<'r> {
     /// A search of a repository's work tree.
-    pub fn new(
+    pub(crate) fn new(
         repo: &'r Repo,
         entries: &'r [IndexEntry],
         mode: Untracked,
@@ -38,7 +41,7 @@ impl<'r> Finder<'r> {
     }
 
     /// The untracked paths below a directory that is not ignored itself, in order.
-    pub fn find(mut self, below: &[u8]) -> Outcome<Found> {
+    pub(crate) fn find(mut self, below: &[u8]) -> Outcome<Found> {
         if self.mode == Untracked::No {
             return Ok((self.found, self.notes));
         }

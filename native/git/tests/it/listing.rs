@@ -1,7 +1,7 @@
 //! What hosts see of the git tools before they call them.
 
 use super::repo::Repo;
-use beamai_engine::{catalogue, Call, Host, Outcome, Run, Settings};
+use beamai_engine::{Call, Host, Outcome, Run, Settings, catalogue};
 use beamai_tool::{Door, Pace, Tool};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
 //! Repositories for tests, made by the git program and looked at through the tools.
 
+use beamai_base::ToolError;
 use beamai_engine::catalogue;
 use beamai_tool::{CallContext, Services, Stop};
-use beamai_base::ToolError;
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::cell::Cell;

@@ -2,8 +2,8 @@
 
 use super::repo::{Repo, call};
 use beamai_base::{CancelToken, Reason};
-use beamai_tool::CallContext;
 use beamai_git::presence;
+use beamai_tool::CallContext;
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use sha1::{Digest, Sha1};

@@ -4,8 +4,8 @@ use super::server::{Look, Server};
 use super::state::Freshness;
 use super::text::Text;
 use super::wire::Diagnostic;
-use beamai_tool::CallContext;
 use beamai_base::Result;
+use beamai_tool::CallContext;
 use beamai_workspace::Place;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -45,13 +45,7 @@ impl Server {
     ///
     /// # Errors
     /// Those of a [wait](Self::wait).
-    pub fn fresh(
-        &self,
-        cx: &CallContext,
-        path: &Path,
-        until: Instant,
-        silence: Instant,
-    ) -> Result<bool> {
+    pub fn fresh(&self, cx: &CallContext, path: &Path, until: Instant, silence: Instant) -> Result<bool> {
         let fresh = self.wait(cx, Some(until), |state, now| match state.freshness(path, now) {
             Freshness::Fresh => Look::Done(true),
             Freshness::Unknown(_) if now >= silence && !state.is_busy() => Look::Done(false),

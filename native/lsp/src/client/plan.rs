@@ -4,10 +4,14 @@ use super::Text;
 use super::rustup;
 use super::typescript;
 use super::watch::Sources;
-use beamai_tool::{CallContext, lsp_language::{self as language, Language}, lsp_settings::{LspSettings, ServerSettings}};
 use beamai_base::Result as ToolResult;
 use beamai_sandbox::Confinement;
 use beamai_servers::{Identity, View};
+use beamai_tool::{
+    CallContext,
+    lsp_language::{self as language, Language},
+    lsp_settings::{LspSettings, ServerSettings},
+};
 use beamai_workspace::Workspace;
 use rustix::fs::Access;
 use serde::Serialize;

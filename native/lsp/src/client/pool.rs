@@ -3,9 +3,9 @@
 use super::plan::{Plan, Service};
 use super::server::Server;
 use super::watch::Snapshot;
-use beamai_tool::CallContext;
 use beamai_base::Result;
 use beamai_servers::{self as servers, Identity, Kept, Pool};
+use beamai_tool::CallContext;
 use beamai_workspace::WorkspaceId;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;

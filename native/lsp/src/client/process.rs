@@ -2,8 +2,8 @@
 
 use super::plan::Plan;
 use beamai_base::{Result, ToolError};
-use beamai_process::{Child, Launcher, Spec, Stdin};
 use beamai_isolation::{Coverage, Sandbox};
+use beamai_process::{Child, Launcher, Spec, Stdin};
 use beamai_sandbox::environment;
 use rustix::fs::OFlags;
 use rustix::io::Errno;

@@ -6,8 +6,8 @@
 use super::plan::Plan;
 use super::server::Server;
 use super::uri::uri_of;
-use beamai_tool::CallContext;
 use beamai_base::Result;
+use beamai_tool::CallContext;
 use beamai_walk::{Entry, Select, Tally, Visit, Walk};
 use rustix::fs::AtFlags;
 use serde_json::{Value, json};

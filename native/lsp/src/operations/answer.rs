@@ -3,8 +3,8 @@
 use super::opened::{Opened, Point};
 use super::shelf::Shelf;
 use super::{MOST, patience};
-use beamai_base::{Reason, Result, ToolError};
 use crate::wire::{self, Hover, kind_name};
+use beamai_base::{Reason, Result, ToolError};
 use beamai_port_tools::lsp::{Call, Item, Location, Lsp, LspOperation, LspOutput, Symbol};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

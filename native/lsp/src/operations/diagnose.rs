@@ -3,10 +3,13 @@
 use super::opened::Opened;
 use super::shelf::Shelf;
 use super::{MOST, patience};
-use beamai_tool::CallContext;
+use crate::{
+    Capabilities, Server, Unavailable, running_in, uri_of,
+    wire::{self, DiagnosticReport},
+};
 use beamai_base::{Reason, Result, ToolError};
-use crate::{wire::{self, DiagnosticReport}, Capabilities, Server, Unavailable, running_in, uri_of};
 use beamai_port_tools::lsp::{Diagnostic, Diagnostics, Severity};
+use beamai_tool::CallContext;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

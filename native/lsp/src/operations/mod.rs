@@ -7,10 +7,10 @@ mod shelf;
 
 pub(super) use diagnose::diagnose;
 
+use crate::Unavailable;
+use beamai_base::{Result, ToolError};
 use beamai_port_tools::lsp::{Lsp, LspOperation, LspOutput};
 use beamai_tool::CallContext;
-use beamai_base::{Result, ToolError};
-use crate::Unavailable;
 use opened::{Opened, Point};
 use serde_json::Value;
 use std::time::{Duration, Instant};

@@ -1,8 +1,8 @@
 //! A file that a server has open.
 
-use beamai_tool::CallContext;
+use crate::{Capabilities, Encoding, Lease, Plan, Text, Unavailable, lease, uri_of, wire::Position};
 use beamai_base::{Reason, Result, ToolError};
-use crate::{wire::Position, Capabilities, Encoding, Lease, Plan, Text, Unavailable, lease, uri_of};
+use beamai_tool::CallContext;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;

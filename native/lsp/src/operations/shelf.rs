@@ -1,9 +1,12 @@
 //! Where things are, as results show it.
 
-use beamai_tool::CallContext;
-use crate::{wire::{Position, Range}, Encoding, Server, Text, path_of};
-use beamai_port_tools::lsp::Location;
+use crate::{
+    Encoding, Server, Text, path_of,
+    wire::{Position, Range},
+};
 use beamai_policy::FilePath;
+use beamai_port_tools::lsp::Location;
+use beamai_tool::CallContext;
 use beamai_workspace::{Place, decode_path, encode_path};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

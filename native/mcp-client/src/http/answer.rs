@@ -3,8 +3,8 @@
 use super::failure::Failure;
 use super::remote::Remote;
 use super::stream;
-use beamai_base::{Reason, ToolError};
 use crate::traces::{LONGEST, Traces};
+use beamai_base::{Reason, ToolError};
 use beamai_net::{Clock, End, Exchange, advice};
 use hyper::http::StatusCode;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, RequestId, ServerJsonRpcMessage};

@@ -23,7 +23,7 @@ impl From<Failure> for StreamableHttpError<Failure> {
 }
 
 /// The failure of a request of ours, if that is why it was not sent. Everything else is about the conversation.
-pub fn failure_of(error: &(dyn Error + 'static)) -> Option<Failure> {
+pub(crate) fn failure_of(error: &(dyn Error + 'static)) -> Option<Failure> {
     match error.downcast_ref::<StreamableHttpError<Failure>>()? {
         StreamableHttpError::Client(failure) => Some(failure.clone()),
         _ => None,

@@ -1,8 +1,8 @@
 //! Where a server is, and what goes along with every request.
 
 use super::failure::Failure;
-use beamai_base::{domain::is_web, Reason, Result, ToolError};
 use crate::{plan, settings::Address};
+use beamai_base::{Reason, Result, ToolError, domain::is_web};
 use beamai_net::{Transport, is_localhost};
 use beamai_port_tools::web::request::header;
 use serde_json::Value;
@@ -17,7 +17,7 @@ const SHORTEST_SECRET: usize = 6;
 
 /// Where a server is, and what goes along with every request.
 #[derive(Clone)]
-pub struct Remote {
+pub(crate) struct Remote {
     title: String,
     pub(super) url: Url,
     pub(super) headers: Vec<(String, String)>,
@@ -38,7 +38,7 @@ impl Remote {
     /// # Errors
     /// `invalid_argument` for an address that cannot be one, for headers that none can be, and for headers that would go
     /// to another machine in clear text.
-    pub fn of(name: &str, address: &Address) -> Result<Self> {
+    pub(crate) fn of(name: &str, address: &Address) -> Result<Self> {
         let url = parsed(&address.url)?;
         let headers = address.headers.iter().map(|(name, value)| own_header(name, value));
         let headers = headers.collect::<Result<Vec<_>>>()?;
@@ -51,17 +51,17 @@ impl Remote {
     }
 
     /// What people call it.
-    pub fn title(&self) -> &str {
+    pub(crate) fn title(&self) -> &str {
         &self.title
     }
 
     /// The error of a call for a failure.
-    pub fn told(&self, Failure(error): Failure) -> ToolError {
+    pub(crate) fn told(&self, Failure(error): Failure) -> ToolError {
         ToolError { message: format!("{}: {}", self.title, error.message), ..error }
     }
 
     /// The error of a call whose answer did not come to its end.
-    pub fn broken(&self, trouble: Option<String>) -> ToolError {
+    pub(crate) fn broken(&self, trouble: Option<String>) -> ToolError {
         let why = trouble.map(|trouble| format!(" ({trouble})")).unwrap_or_default();
         let message = format!(
             "{} has ended its answer before it was whole{why}; what the call has done is not known",
@@ -76,12 +76,12 @@ impl Remote {
     }
 
     /// A text without what is not to be read in it, for texts that come from elsewhere and may repeat it.
-    pub fn hide(&self, text: &str) -> String {
+    pub(crate) fn hide(&self, text: &str) -> String {
         self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, "***"))
     }
 
     /// The same for an error.
-    pub fn hide_in(&self, mut error: ToolError) -> ToolError {
+    pub(crate) fn hide_in(&self, mut error: ToolError) -> ToolError {
         error.message = self.hide(&error.message);
         for detail in error.details.values_mut() {
             if let Value::String(text) = detail {

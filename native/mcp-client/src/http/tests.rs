@@ -1,10 +1,14 @@
 //! Conversations over HTTP with servers of one answer for each question.
 
-use beamai_tool::CallContext;
+use crate::{
+    plan::{Plan, Route},
+    server::Server,
+    settings::ServerSettings,
+};
 use beamai_base::{Reason, Result, ToolError};
-use crate::{plan::{Plan, Route}, server::Server, settings::ServerSettings};
-use beamai_testserver::{self, Seen, answer, authority, identified_by, redirect};
 use beamai_net::{Addresses, Resolve, Transport};
+use beamai_testserver::{self, Seen, answer, authority, identified_by, redirect};
+use beamai_tool::CallContext;
 use beamai_workspace::Workspace;
 use rcgen::{CertificateParams, KeyPair};
 use serde_json::{Value, json};
@@ -59,8 +63,8 @@ fn friendly(seen: &Seen) -> Vec<u8> {
     answer("200 OK", &[("Content-Type", "application/json")], said.as_bytes())
 }
 
-fn friend() -> server::Server {
-    server::Server::raw(|seen, stream| stream.write_all(&friendly(seen)))
+fn friend() -> beamai_testserver::Server {
+    beamai_testserver::Server::raw(|seen, stream| stream.write_all(&friendly(seen)))
 }
 
 /// A resolver for which every name leads to one address.
@@ -107,7 +111,7 @@ fn a_certificate_has_to_be_one_that_is_trusted() {
     let key = KeyPair::generate().unwrap();
     let params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
     let certificate = params.signed_by(&key, &authority).unwrap().der().clone();
-    let server = server::Server::tls(identified_by(certificate, &key), |seen, stream| {
+    let server = beamai_testserver::Server::tls(identified_by(certificate, &key), |seen, stream| {
         stream.write_all(&friendly(seen))
     });
     let address = json!({"url": server.url("/mcp"), "headers": {"authorization": "Bearer t0ken-t0ken"}});
@@ -129,7 +133,7 @@ fn what_goes_along_with_a_request_goes_to_one_server_alone() {
     let thief = friend();
     let to = thief.url("/mcp?next=1");
     let server =
-        server::Server::raw(move |_, stream| stream.write_all(&redirect("307 Temporary Redirect", &to)));
+        beamai_testserver::Server::raw(move |_, stream| stream.write_all(&redirect("307 Temporary Redirect", &to)));
     let address = json!({"url": server.url("/mcp"), "headers": {"x-key": "t0ken-t0ken"}});
     let error = refused(plan(address).unwrap());
     assert!(error.message.contains(&format!("redirects to {}", thief.url("/mcp"))), "{error}");
@@ -138,7 +142,7 @@ fn what_goes_along_with_a_request_goes_to_one_server_alone() {
 
 #[test]
 fn the_same_server_may_say_that_it_is_elsewhere() {
-    let server = server::Server::raw(|seen, stream| {
+    let server = beamai_testserver::Server::raw(|seen, stream| {
         let answer = match seen.path.as_str() {
             "/mcp" => redirect("307 Temporary Redirect", "/mcp/"),
             _ => friendly(seen),
@@ -147,18 +151,18 @@ fn the_same_server_may_say_that_it_is_elsewhere() {
     });
     assert_eq!(greeted(plan(json!({"url": server.url("/mcp")})).unwrap()).unwrap(), "friend");
     assert!(server.seen().iter().any(|seen| seen.path == "/mcp/" && seen.body.contains("initialize")));
-    let turned = server::Server::raw(|_, stream| stream.write_all(&redirect("302 Found", "/mcp/")));
+    let turned = beamai_testserver::Server::raw(|_, stream| stream.write_all(&redirect("302 Found", "/mcp/")));
     let error = refused(plan(json!({"url": turned.url("/mcp")})).unwrap());
     assert!(error.message.contains("HTTP 302"), "{error}");
     let endless =
-        server::Server::raw(|_, stream| stream.write_all(&redirect("308 Permanent Redirect", "/mcp")));
+        beamai_testserver::Server::raw(|_, stream| stream.write_all(&redirect("308 Permanent Redirect", "/mcp")));
     let error = refused(plan(json!({"url": endless.url("/mcp")})).unwrap());
     assert!(error.message.contains("more than 5 times"), "{error}");
 }
 
 #[test]
 fn a_key_that_the_server_repeats_is_not_in_the_error() {
-    let server = server::Server::raw(|seen, stream| {
+    let server = beamai_testserver::Server::raw(|seen, stream| {
         let said = format!("who is {}, asking for {}?", seen.header("authorization").unwrap(), seen.path);
         stream.write_all(&answer("500 Oops", &[("Content-Type", "text/plain")], said.as_bytes()))
     });
@@ -173,7 +177,7 @@ fn a_key_that_the_server_repeats_is_not_in_the_error() {
 
 #[test]
 fn nor_is_one_in_an_error_of_the_protocol() {
-    let server = server::Server::raw(|seen, stream| {
+    let server = beamai_testserver::Server::raw(|seen, stream| {
         let asked: Value = serde_json::from_str(&seen.body).unwrap_or_default();
         let message = format!("{} may not", seen.header("x-key").unwrap());
         let said =
@@ -194,7 +198,7 @@ fn nor_is_one_in_an_error_of_the_protocol() {
 
 #[test]
 fn a_server_that_wants_to_know_who_asks_is_told_of_with_what_it_says() {
-    let server = server::Server::raw(|_, stream| {
+    let server = beamai_testserver::Server::raw(|_, stream| {
         let challenge = "Bearer realm=\"files\", resource_metadata=\"https://a.example/.well-known/x\"";
         stream.write_all(&answer("401 Unauthorized", &[("WWW-Authenticate", challenge)], b""))
     });
@@ -208,7 +212,7 @@ fn a_server_that_wants_to_know_who_asks_is_told_of_with_what_it_says() {
 
 #[test]
 fn the_transport_of_2024_is_named() {
-    let server = server::Server::raw(|seen, stream| match seen.method.as_str() {
+    let server = beamai_testserver::Server::raw(|seen, stream| match seen.method.as_str() {
         "GET" => stream.write_all(
             b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nevent: endpoint\ndata: /messages\n\n",
         ),

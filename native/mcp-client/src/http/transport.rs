@@ -3,7 +3,10 @@
 use super::client::Client;
 use super::failure::Failure;
 use super::remote::Remote;
-use crate::{calls::Calls, traces::{LONGEST, Traces}};
+use crate::{
+    calls::Calls,
+    traces::{LONGEST, Traces},
+};
 use rmcp::RoleClient;
 use rmcp::model::JsonRpcMessage;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
@@ -24,7 +27,7 @@ const CAPACITY: usize = 4;
 const MOST_REQUESTS: usize = 256;
 
 /// A conversation over HTTP.
-pub struct Http {
+pub(crate) struct Http {
     inner: StreamableHttpClientTransport<Client>,
     traces: Arc<Traces>,
     calls: Arc<Calls>,
@@ -32,7 +35,7 @@ pub struct Http {
 
 impl Http {
     /// A conversation that begins with the first message. A connection may take as long as `connecting`.
-    pub fn with(
+    pub(crate) fn with(
         remote: &Remote,
         connecting: Duration,
         traces: &Arc<Traces>,

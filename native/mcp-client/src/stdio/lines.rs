@@ -1,7 +1,10 @@
 //! Messages on a server's streams, one to a line. Whatever a server sends, what is kept of it is bounded.
 
 use super::process::Streams;
-use crate::{calls::Calls, traces::{LONGEST, Traces}};
+use crate::{
+    calls::Calls,
+    traces::{LONGEST, Traces},
+};
 use rmcp::RoleClient;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -11,7 +14,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::pipe;
 
 /// The two streams as a conversation.
-pub struct Lines {
+pub(crate) struct Lines {
     stdout: BufReader<pipe::Receiver>,
     stdin: Arc<tokio::sync::Mutex<Option<pipe::Sender>>>,
     line: Vec<u8>,
@@ -24,7 +27,7 @@ impl Lines {
     ///
     /// # Errors
     /// The operating system's.
-    pub fn over(
+    pub(crate) fn over(
         streams: Streams,
         traces: &Arc<Traces>,
         calls: &Arc<Calls>,

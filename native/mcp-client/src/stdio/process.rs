@@ -1,9 +1,9 @@
 //! The process of a server, under a reaper that ends it with the port.
 
-use beamai_base::{Reason, Result, ToolError};
 use crate::plan::Launch;
-use beamai_process::{Child, Launcher, Spec, Stdin};
+use beamai_base::{Reason, Result, ToolError};
 use beamai_isolation::Coverage;
+use beamai_process::{Child, Launcher, Spec, Stdin};
 use beamai_sandbox::environment;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::OsString;
@@ -14,10 +14,10 @@ use std::sync::Arc;
 const FAREWELL: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 
 /// A server's process. It ends when this is dropped.
-pub struct Process(Child);
+pub(crate) struct Process(Child);
 
 /// The streams of a server's process. They do not block.
-pub struct Streams {
+pub(crate) struct Streams {
     pub(super) stdin: OwnedFd,
     pub(super) stdout: OwnedFd,
     pub(super) stderr: OwnedFd,
@@ -28,7 +28,7 @@ pub struct Streams {
 /// # Errors
 /// `isolation_unavailable` where the sandbox is required, `busy` and `io`; those of the directory. That the program
 /// cannot be executed shows in its [ending](Process::ending).
-pub fn start(launch: &Launch, title: &str) -> Result<(Process, Streams)> {
+pub(crate) fn start(launch: &Launch, title: &str) -> Result<(Process, Streams)> {
     let settings = &launch.settings;
     let own = settings.env.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
     let spec = Spec {
@@ -62,7 +62,7 @@ fn directory(launch: &Launch) -> Result<OwnedFd> {
 impl Process {
     /// Ends the server and everything that it started, after a moment to end by itself, and tells how it ended. Waits
     /// for that.
-    pub fn ending(self) -> String {
+    pub(crate) fn ending(self) -> String {
         let mut report = [PollFd::from_borrowed_fd(self.0.control(), PollFlags::IN)];
         // A signal that cuts this short only makes it shorter.
         _ = poll(&mut report, Some(&FAREWELL));

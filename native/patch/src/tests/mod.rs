@@ -8,8 +8,8 @@ mod property;
 mod refuse;
 
 use crate::FilePatch;
-use beamai_tool::{CallContext, Face, Stop, Tool};
 use beamai_base::{Reason, ToolError};
+use beamai_tool::{CallContext, Face, Stop, Tool};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -197,8 +197,7 @@ fn depth(path: &Path) -> usize {
 }
 
 /// Texts that stand for files that may not be empty.
-pub const EMPTIED: [&str; 4] =
-    ["<settings/>\n", "<settingsSecurity/>\n", "<configuration/>\n", "{}\n"];
+pub const EMPTIED: [&str; 4] = ["<settings/>\n", "<settingsSecurity/>\n", "<configuration/>\n", "{}\n"];
 
 /// What has to stand in a file of secrets for its readers to take it for one without any: one of [`EMPTIED`], or nothing.
 pub fn emptied(name: &OsStr) -> &'static str {

@@ -1,7 +1,7 @@
 //! A start by the names that rules know programs by.
 
-use beamai_bash_reader::Word;
 use crate::path::{Roots, clean};
+use beamai_bash_reader::Word;
 use beamai_isolation::Start;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,10 @@
 //! What deny rules say of starts: they hold for every program, whoever starts it.
 
 use super::called;
-use crate::{rule::Rule, words::{CommandPattern, Hold}};
+use crate::{
+    rule::Rule,
+    words::{CommandPattern, Hold},
+};
 use beamai_isolation::{Coverage, Decision, HeldStart, Start, StartJudge};
 use std::sync::Arc;
 

@@ -17,7 +17,9 @@ fn case(policy: Value, command: &str, is_approved: bool) -> Case {
     let dir = tempfile::tempdir().unwrap();
     let workspace = Workspace::open(dir.path()).unwrap();
     let text: PolicyText = serde_json::from_value(policy).unwrap();
-    let policy = Policy::new(&text, &["Bash", "Read", "Edit", "Write"], &|name| Some(name.to_owned()), &workspace).unwrap();
+    let policy =
+        Policy::new(&text, &["Bash", "Read", "Edit", "Write"], &|name| Some(name.to_owned()), &workspace)
+            .unwrap();
     let needs = Permission {
         rule: "Bash".into(),
         touches: &[],

@@ -1,8 +1,8 @@
 //! `git_commit`.
 
-use beamai_tool::{CallContext, Stop, Operation, Traits};
 use beamai_base::Result;
 use beamai_policy::{CommandLine, Need, Operand};
+use beamai_tool::{CallContext, Operation, Stop, Traits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,9 @@
 //! `git_log`.
 
 use super::answer::Answer;
-use beamai_tool::{CallContext, Stop, Operation, Traits};
 use beamai_base::Result;
 use beamai_policy::{Need, Operand};
+use beamai_tool::{CallContext, Operation, Stop, Traits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,8 @@
 //! Path arguments as git takes them.
 
-use beamai_tool::CallContext;
 use beamai_base::{Reason, Result, ToolError};
 use beamai_policy::FilePath;
+use beamai_tool::CallContext;
 use beamai_workspace::{decode_path, encode_path};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

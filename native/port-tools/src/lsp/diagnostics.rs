@@ -1,9 +1,9 @@
 //! Errors and warnings of files.
 
 use super::{RULE, TRAITS, need};
-use beamai_tool::{CallContext, Stop, Operation, Traits};
 use beamai_base::Result;
 use beamai_policy::Need;
+use beamai_tool::{CallContext, Operation, Stop, Traits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

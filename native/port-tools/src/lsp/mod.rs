@@ -6,9 +6,9 @@ mod output;
 pub use diagnostics::{Diagnostic, Diagnostics, LspDiagnostics, Severity};
 pub use output::{Call, Item, Location, LspOutput, Symbol};
 
-use beamai_tool::{CallContext, Stop, Operation, Door, Pace, Traits};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_policy::{FilePath, Need, Operand};
+use beamai_tool::{CallContext, Door, Operation, Pace, Stop, Traits};
 use beamai_workspace::decode_path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -131,8 +131,8 @@ fn runs_code(cx: &CallContext, path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use beamai_tool::{Face, Tool};
     use beamai_testenv::TestEnv;
+    use beamai_tool::{Face, Tool};
     use serde_json::json;
 
     fn need_of(args: serde_json::Value) -> Result<Need> {

@@ -1,9 +1,9 @@
 //! Looking at commands in the background, and ending them.
 
 use super::output::BackgroundOutput;
-use beamai_tool::{CallContext, Stop, Operation, Door, Pace, Traits};
 use beamai_base::Result;
 use beamai_policy::{Need, Operand};
+use beamai_tool::{CallContext, Door, Operation, Pace, Stop, Traits};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

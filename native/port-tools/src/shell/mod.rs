@@ -7,10 +7,10 @@ pub mod output;
 pub use background::{ShellKill, ShellPoll};
 pub use output::{BackgroundOutput, Printed, RefusedStart, ShellOutput, Status};
 
-use beamai_bash_reader::plain;
-use beamai_tool::{CallContext, Stop, Operation, Door, Pace, Traits};
 use beamai_base::{Reason, Result, ToolError};
+use beamai_bash_reader::plain;
 use beamai_policy::{CommandLine, Need, Operand};
+use beamai_tool::{CallContext, Door, Operation, Pace, Stop, Traits};
 use beamai_workspace::Place;
 use schemars::JsonSchema;
 use serde::Deserialize;

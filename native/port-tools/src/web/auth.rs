@@ -1,8 +1,8 @@
 //! How a call proves who it is.
 
-use beamai_base::{Reason, Result, ToolError};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use beamai_base::{Reason, Result, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -3,9 +3,9 @@
 use super::auth::Auth;
 use super::fetched::Fetched;
 use super::request::Plan;
-use beamai_tool::{CallContext, Stop, Operation, Door, Pace, Traits};
 use beamai_base::Result;
 use beamai_policy::{FETCH, Need, Operand};
+use beamai_tool::{CallContext, Door, Operation, Pace, Stop, Traits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -2,7 +2,7 @@
 
 use super::auth::Credentials;
 use super::fetch::WebFetch;
-use beamai_base::{domain::is_web, Reason, Result, ToolError};
+use beamai_base::{Reason, Result, ToolError, domain::is_web};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use url::Url;

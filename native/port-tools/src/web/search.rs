@@ -1,8 +1,8 @@
 //! `web_search`.
 
-use beamai_tool::{CallContext, Stop, Operation, Door, Pace, Traits};
 use beamai_base::{Domains, Reason, Result, ToolError};
 use beamai_policy::{Need, Operand};
+use beamai_tool::{CallContext, Door, Operation, Pace, Stop, Traits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

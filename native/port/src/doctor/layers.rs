@@ -1,14 +1,14 @@
 //! The layers of isolation, each with an attempt that it prevents.
 
-use beamai_services::services;
 use super::{Layer, State};
 use beamai_base::Reason;
 use beamai_engine::{Call, Host, Outcome, Run};
+use beamai_services::services;
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
-use std::sync::Arc;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Bytes of memory that commands of the doctor get, and half of what one of them tries to take.
 const MEMORY: u64 = 256 << 20;

@@ -5,9 +5,9 @@ mod layers;
 mod text;
 
 use crate::args::{self, Usage};
-use beamai_tool::lsp_settings::LspSettings;
 #[cfg(target_os = "linux")]
 use beamai_lsp::Presence;
+use beamai_tool::lsp_settings::LspSettings;
 use beamai_workspace::Workspace;
 use serde::Serialize;
 use std::path::{Path, PathBuf};

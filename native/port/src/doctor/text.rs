@@ -51,8 +51,7 @@ pub(super) fn missing(workspace: Option<&Workspace>) -> String {
     for program in programs().iter().filter(|program| program.path.is_none()) {
         lines.push(format!("{} is not on the PATH; needed for {}", program.name, program.needed_for));
     }
-    if let Some(problem) = workspace.and_then(|workspace| beamai_git::presence(workspace).problem)
-    {
+    if let Some(problem) = workspace.and_then(|workspace| beamai_git::presence(workspace).problem) {
         lines.push(format!("no git repository for the git tools: {problem}"));
     }
     let all = servers(workspace.map_or(Path::new("/nowhere"), Workspace::path));

@@ -7,11 +7,11 @@ use super::server::Shared;
 use super::session::{Running, Session};
 use crate::refusal;
 use crate::starts;
-use beamai_tool::Progress;
-use beamai_engine::{Call, Outcome, Run};
-use beamai_tool::question::{Answers, Question};
-use beamai_tool::Tool;
 use beamai_base::{Reason, ToolError};
+use beamai_engine::{Call, Outcome, Run};
+use beamai_tool::Progress;
+use beamai_tool::Tool;
+use beamai_tool::question::{Answers, Question};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, InputRequiredResult, ProgressNotificationParam, ProgressToken,
 };

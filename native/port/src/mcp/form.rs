@@ -1,7 +1,7 @@
 //! Forms that a client shows to its user, and what comes back.
 
-use beamai_tool::question::{Answer, Answers, Choice, Question};
 use beamai_text::{one_line, printable};
+use beamai_tool::question::{Answer, Answers, Choice, Question};
 use rmcp::model::{ElicitResult, ElicitationAction, ElicitationSchema};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;

@@ -25,10 +25,10 @@ mod session;
 mod signals;
 mod temp_dir;
 
-use beamai_services::services;
 use crate::args::{self, Usage};
 use crate::options::{self, HostOptions};
 use beamai_engine::Host;
+use beamai_services::services;
 use server::{Server, Shared};
 use std::net::SocketAddr;
 use std::process::ExitCode;

@@ -2,10 +2,10 @@
 
 use super::session::{Session, Sessions};
 use super::{calling, listing};
-use beamai_engine::Host;
-use beamai_tool::Tool;
 use beamai_base::ToolError;
+use beamai_engine::Host;
 use beamai_engine::catalogue;
+use beamai_tool::Tool;
 use beamai_wire::Pool;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, Implementation,

@@ -2,10 +2,10 @@
 
 use super::temp_dir::PrivateDir;
 use beamai_base::CancelToken;
+use beamai_base::{Reason, ToolError};
 use beamai_engine::{Call, CallSession, Host, Outcome, Run};
 use beamai_tool::SessionState;
 use beamai_tool::Tool;
-use beamai_base::{Reason, ToolError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -4,8 +4,8 @@
 
 mod line;
 
-use beamai_tool::question::{Answer, Answers, Choice, Question};
 use beamai_text::printable;
+use beamai_tool::question::{Answer, Answers, Choice, Question};
 use line::Line;
 use serde_json::Value;
 use std::collections::BTreeMap;

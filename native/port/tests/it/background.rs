@@ -1,8 +1,10 @@
 //! Commands in the background: started, watched, killed, and gone with their session.
 
-use crate::common::{Env, InSession, MODES, PROGRAM, assert_none_left, error, host, marked, marker, wait_until};
-use beamai_engine::Outcome;
+use crate::common::{
+    Env, InSession, MODES, PROGRAM, assert_none_left, error, host, marked, marker, wait_until,
+};
 use beamai_base::{ErrorKind, Reason, ToolError};
+use beamai_engine::Outcome;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{Duration, Instant};

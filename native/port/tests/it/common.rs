@@ -167,7 +167,8 @@ pub(crate) fn host(workspace: &Path, permissions: Value, sandbox: impl Into<Valu
     let sandbox = crate::checkout::visible(reporting(sandbox.into()));
     let workspace = Workspace::open(workspace).unwrap().id();
     let settings = json!({"workspace": workspace, "permissions": permissions, "sandbox": sandbox});
-    Host::new(&serde_json::from_value(settings).unwrap(), std::sync::Arc::new(beamai_services::services())).unwrap()
+    Host::new(&serde_json::from_value(settings).unwrap(), std::sync::Arc::new(beamai_services::services()))
+        .unwrap()
 }
 
 /// The settings of a sandbox whose results always say how their commands were isolated.

@@ -2,10 +2,14 @@
 
 use crate::{common::PROGRAM, own_process::is_own_process};
 use beamai_base::CancelToken;
+use beamai_isolation::{
+    Coverage, Decision, HeldStart, Isolation, Sandbox, SandboxSettings, Start, StartJudge,
+};
 use beamai_policy::Sealed;
-use beamai_process::{Collected, Exit, Launcher, Report, Shortcut, Sink, Source, Spec, Stdin, Terms, Wake, collect, set_program};
+use beamai_process::{
+    Collected, Exit, Launcher, Report, Shortcut, Sink, Source, Spec, Stdin, Terms, Wake, collect, set_program,
+};
 use beamai_sandbox::Confinement;
-use beamai_isolation::{Coverage, Decision, HeldStart, Isolation, Start, StartJudge, Sandbox, SandboxSettings};
 use beamai_workspace::Workspace;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use crate::common::{Env, host};
-use beamai_base::{Reason, CancelToken};
+use beamai_base::{CancelToken, Reason};
 use beamai_engine::{Host, Outcome, Run};
 use serde_json::{Value, json};
 use std::path::Path;

@@ -190,7 +190,11 @@ fn a_result_speaks_of_isolation_where_a_layer_is_off_or_the_host_wants_to_hear_i
         let settings =
             json!({"workspace": workspace, "permissions": {"default": "allow"}, "sandbox": sandbox});
         beamai_process::set_program(PROGRAM);
-        let host = beamai_engine::Host::new(&serde_json::from_value(settings).unwrap(), std::sync::Arc::new(beamai_services::services())).unwrap();
+        let host = beamai_engine::Host::new(
+            &serde_json::from_value(settings).unwrap(),
+            std::sync::Arc::new(beamai_services::services()),
+        )
+        .unwrap();
         let call = crate::common::call(json!({"command": "true"}));
         match host.call(call, beamai_engine::Run::default()) {
             beamai_engine::Outcome::Ok(result, _) => result.get("isolation").cloned(),

@@ -35,7 +35,11 @@ impl Env {
         let sandbox = crate::checkout::visible(json!({"writable": [logs.path()]}));
         let settings =
             json!({"workspace": id, "permissions": {"default": "allow"}, "sandbox": sandbox, "lsp": lsp});
-        let host = Host::new(&serde_json::from_value(settings).unwrap(), std::sync::Arc::new(beamai_services::services())).unwrap();
+        let host = Host::new(
+            &serde_json::from_value(settings).unwrap(),
+            std::sync::Arc::new(beamai_services::services()),
+        )
+        .unwrap();
         let env = Self { dir, logs, host };
         env.file("a.fake", "foo(a, b)\nfoo()\n");
         env
@@ -47,7 +51,11 @@ impl Env {
         let own = settings.get("sandbox").cloned();
         let own = own.unwrap_or_else(|| json!({"writable": [self.logs.path()]}));
         settings["sandbox"] = crate::checkout::visible(own);
-        self.host = Host::new(&serde_json::from_value(settings).unwrap(), std::sync::Arc::new(beamai_services::services())).unwrap();
+        self.host = Host::new(
+            &serde_json::from_value(settings).unwrap(),
+            std::sync::Arc::new(beamai_services::services()),
+        )
+        .unwrap();
         self
     }
 

@@ -1,8 +1,11 @@
 //! The language server protocol at its corners, with a server that does as each test says.
 #![cfg(target_os = "linux")]
 
-use crate::{common::{marked, wait_until}, lsp_env::{Env, fake, hover, range}};
-use beamai_base::{Reason, CancelToken};
+use crate::{
+    common::{marked, wait_until},
+    lsp_env::{Env, fake, hover, range},
+};
+use beamai_base::{CancelToken, Reason};
 use beamai_engine::{Outcome, Run};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};

@@ -2,10 +2,10 @@
 
 use beamai_base::CancelToken;
 use beamai_engine::{Host, Outcome, Run};
-use beamai_policy::Sealed;
-use beamai_sandbox::Confinement;
 use beamai_isolation::{Coverage, SandboxSettings};
+use beamai_policy::Sealed;
 use beamai_process::{End, Launcher, Report, Sink, Source, Spec, Stdin, Terms, Wake, collect, set_program};
+use beamai_sandbox::Confinement;
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::fs;

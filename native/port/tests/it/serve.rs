@@ -2,8 +2,8 @@
 //! answered.
 #![cfg(target_os = "linux")]
 
-use beamai_workspace::Workspace;
 use beamai_wire::{decode, encode, frame};
+use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{BufReader, Read, Write};

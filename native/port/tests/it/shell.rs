@@ -1,8 +1,8 @@
 //! What `shell_exec` does and gives back.
 
 use crate::common::{Env, MODES, PROGRAM, assert_none_left, call, error, host, marker};
-use beamai_engine::{Outcome, Run};
 use beamai_base::{ErrorKind, Reason};
+use beamai_engine::{Outcome, Run};
 use serde_json::json;
 use std::time::{Duration, Instant};
 

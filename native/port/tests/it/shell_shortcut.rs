@@ -2,10 +2,12 @@
 
 use crate::common::{Env, MODES};
 use beamai_base::CancelToken;
-use beamai_policy::Sealed;
-use beamai_sandbox::Confinement;
 use beamai_isolation::{Coverage, Sandbox, SandboxSettings};
-use beamai_process::{End, Exit, Launcher, Report, Shortcut, Sink, Source, Spec, Stdin, Terms, Wake, collect, set_program};
+use beamai_policy::Sealed;
+use beamai_process::{
+    End, Exit, Launcher, Report, Shortcut, Sink, Source, Spec, Stdin, Terms, Wake, collect, set_program,
+};
+use beamai_sandbox::Confinement;
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::fs;

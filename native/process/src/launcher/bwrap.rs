@@ -4,8 +4,14 @@
 //! it has made, as the init of the pid namespace. It stays outside until that has ended, and each dies with the other.
 
 use super::signals;
-use beamai_sandbox::{Confinement, Failure, layers::{self as sandbox, Made}};
-use crate::{frame, message::{Setup, from_bytes, to_bytes}};
+use crate::{
+    frame,
+    message::{Setup, from_bytes, to_bytes},
+};
+use beamai_sandbox::{
+    Confinement, Failure,
+    layers::{self as sandbox, Made},
+};
 use rustix::fs::{MemfdFlags, Mode, OFlags, SeekFrom};
 use rustix::io::{Errno, FdFlags};
 use rustix::process::{Resource, Signal};

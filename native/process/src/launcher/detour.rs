@@ -3,8 +3,11 @@
 use super::bwrap::{Bwrap, Papers, become_bwrap};
 use super::clone::fork;
 use super::server::{Made, Server};
-use beamai_sandbox::{Confinement, Failure, layers::{self as sandbox, Outside}};
 use crate::message::Setup;
+use beamai_sandbox::{
+    Confinement, Failure,
+    layers::{self as sandbox, Outside},
+};
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};

@@ -5,8 +5,8 @@
 //! are to the bound.
 
 use super::hunt;
-use beamai_sandbox::{Confinement, layers::Way};
 use crate::message::Excess;
+use beamai_sandbox::{Confinement, layers::Way};
 use rustix::event::Timespec;
 use rustix::process::Pid;
 use std::time::{Duration, Instant};

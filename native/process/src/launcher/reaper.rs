@@ -5,8 +5,14 @@ use super::memory::Meter;
 use super::signals::Signals;
 use super::start::{Streams, enter_directory, start};
 use super::traces::Traces;
-use beamai_sandbox::{Confinement, Failure, layers::{Intruders, Made, Outside, Stage, Way}};
-use crate::{frame::{self, Frame}, message::{Cause, Entered, Exit, Order, Report, Setup, to_bytes}};
+use crate::{
+    frame::{self, Frame},
+    message::{Cause, Entered, Exit, Order, Report, Setup, to_bytes},
+};
+use beamai_sandbox::{
+    Confinement, Failure,
+    layers::{Intruders, Made, Outside, Stage, Way},
+};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;

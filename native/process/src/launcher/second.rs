@@ -4,8 +4,14 @@ use super::bwrap::{CONTROL, PLAN, read_all};
 use super::clean::{close_from, point_stdio_at_null};
 use super::reaper::Reaper;
 use super::signals::{self, Signals};
-use crate::{frame, message::{Setup, from_bytes, to_bytes}};
-use beamai_sandbox::{Failure, layers::{BY_BWRAP, Made}};
+use crate::{
+    frame,
+    message::{Setup, from_bytes, to_bytes},
+};
+use beamai_sandbox::{
+    Failure,
+    layers::{BY_BWRAP, Made},
+};
 use rustix::io::{Errno, FdFlags};
 use rustix::net::{AddressFamily, SocketType, sockopt};
 use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};

@@ -4,8 +4,14 @@ use super::clone::fork;
 use super::hunt;
 use super::reaper::Reaper;
 use super::signals::Signals;
-use beamai_sandbox::{Confinement, Failure, layers::{self as sandbox, Outside, Placeholders, Way}};
-use crate::{frame, message::{Setup, from_bytes, to_bytes}};
+use crate::{
+    frame,
+    message::{Setup, from_bytes, to_bytes},
+};
+use beamai_sandbox::{
+    Confinement, Failure,
+    layers::{self as sandbox, Outside, Placeholders, Way},
+};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};

@@ -3,8 +3,8 @@
 use super::clone::run_borrowing_memory;
 use super::shortcut::Shortcut;
 use super::signals;
-use beamai_sandbox::Failure;
 use crate::message::Order;
+use beamai_sandbox::Failure;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions};

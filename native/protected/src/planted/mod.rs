@@ -12,8 +12,8 @@ mod sequence;
 mod settings;
 mod sources;
 
-use beamai_isolation::Planted;
 use crate::{Found, survey};
+use beamai_isolation::Planted;
 use beamai_policy::Sealed;
 use beamai_workspace::decode_path;
 use directory::Directory;

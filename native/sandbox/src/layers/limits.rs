@@ -1,7 +1,7 @@
 //! Bounds on what processes use.
 
 use super::{Layer, Stage};
-use crate::{Failure, Bounds};
+use crate::{Bounds, Failure};
 use beamai_isolation::LayerOff;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;

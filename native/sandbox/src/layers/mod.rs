@@ -41,7 +41,7 @@ pub use placeholders::{Placeholder, Placeholders};
 pub use script::Script;
 pub use tree::writable;
 
-use crate::{Failure, Confinement};
+use crate::{Confinement, Failure};
 use beamai_isolation::{Isolation, LayerOff, Sandbox};
 use hand::Hand;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
@@ -126,12 +126,7 @@ pub struct Stage<'a> {
 
 impl<'a> Stage<'a> {
     /// For a reaper whose namespaces are new, or were made by somebody else.
-    pub fn new(
-        outside: &'a Outside,
-        confinement: &'a Confinement,
-        way: Way,
-        made: Option<&'a Made>,
-    ) -> Self {
+    pub fn new(outside: &'a Outside, confinement: &'a Confinement, way: Way, made: Option<&'a Made>) -> Self {
         let (intruders, absent) = Default::default();
         let placeholders = made.map(|made| made.placeholders.clone()).unwrap_or_default();
         let partly = made.map(|made| made.partly.clone()).unwrap_or_default();

@@ -16,14 +16,14 @@ pub struct Script(BTreeMap<PathBuf, Part>);
 
 /// A mount.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
+pub(super) struct Part {
     pub(super) what: What,
     /// Whether it protects something in what can be written.
     pub(super) protects: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum What {
+pub(super) enum What {
     /// A part of the machine's file system.
     Shown { source: Source, read_only: bool },
     /// An empty temporary directory.
@@ -36,7 +36,7 @@ pub enum What {
 
 /// A file or directory of the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Source {
+pub(super) struct Source {
     pub(super) path: OsString,
     pub(super) device: u64,
     pub(super) inode: u64,

@@ -5,7 +5,7 @@ use super::hand::{Hand, Taken};
 use super::look::Look;
 use super::mount::{NO_EXEC, READ_ONLY, TAME, failed, kind, point};
 use super::{Layer, Stage};
-use crate::{Failure, Confinement};
+use crate::{Confinement, Failure};
 use beamai_isolation::LayerOff;
 use rustix::fs::FileType;
 use rustix::io::Errno;

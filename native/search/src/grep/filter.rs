@@ -1,7 +1,10 @@
 //! Which files a search opens: by glob and by type.
 
 use beamai_base::{Reason, Result, ToolError, nearest};
-use beamai_walk::{globs::{NameFilter, as_path}, Select};
+use beamai_walk::{
+    Select,
+    globs::{NameFilter, as_path},
+};
 use ignore::types::{Types, TypesBuilder};
 
 /// The `glob` and `type` arguments.

@@ -14,10 +14,10 @@ mod text;
 
 pub use output::{Grepped, Hit};
 
-use beamai_tool::{CallContext, Stop, Operation, Traits};
 use beamai_base::{Result, ToolError};
-use beamai_walk::{coverage::Hints, Tally, Walk};
 use beamai_policy::{FilePath, Need, Operand};
+use beamai_tool::{CallContext, Operation, Stop, Traits};
+use beamai_walk::{Tally, Walk, coverage::Hints};
 use filter::Filter;
 use found::Found;
 use pattern::Pattern;

@@ -1,8 +1,8 @@
 //! The pattern of a search, compiled: searched in steps, so that a call can end in the middle of a file.
 
 use super::Grep;
-use beamai_tool::CallContext;
 use beamai_base::{Reason, Result, ToolError};
+use beamai_tool::CallContext;
 use grep_matcher::{ByteSet, LineMatchKind, LineTerminator, Match, Matcher, NoCaptures};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use std::fmt;

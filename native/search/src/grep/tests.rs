@@ -250,8 +250,7 @@ fn links_and_special_files_are_left_out_and_hold_nothing_up() {
     assert_eq!(lines(&grepped), [("a", 1, "x")]);
     assert_eq!(grepped["coverage"]["skipped"], json!({"links": 2, "special": 2}));
     drop(socket);
-    let reason =
-        |path: &str| env.try_call::<Grep>(json!({"pattern": "x", "path": path})).unwrap_err().reason;
+    let reason = |path: &str| env.try_call::<Grep>(json!({"pattern": "x", "path": path})).unwrap_err().reason;
     assert_eq!(reason("pipe"), Reason::NotAFile);
     assert_eq!(reason("out"), Reason::OutsideWorkspace);
     assert_eq!(reason("gone"), Reason::NoSuchFile);

@@ -3,9 +3,9 @@
 mod file;
 mod shelf;
 
-use beamai_tool::{CallContext, Stop, Operation, Traits};
 use beamai_base::{Reason, Result, ToolError, nearest};
 use beamai_policy::{Need, Operand};
+use beamai_tool::{CallContext, Operation, Stop, Traits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shelf::Shelf;

@@ -1,15 +1,14 @@
 //! Every skill there is: the built-in ones, and over them those of the host's paths.
 
-use beamai_tool::SkillSettings;
 use super::Broken;
 use super::file::{self, SkillFile};
-use beamai_tool::CallContext;
 use beamai_base::Result;
+use beamai_tool::CallContext;
+use beamai_tool::SkillSettings;
 use beamai_workspace::encode_path;
-use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const BUILT_IN: [&str; 1] = [include_str!("create-skill/SKILL.md")];
 /// How deep below a path skills are looked for.

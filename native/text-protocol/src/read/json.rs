@@ -4,13 +4,13 @@ use crate::call::{Call, Format};
 use memchr::memchr3;
 use serde_json::{Map, Value};
 
-pub use super::mend::mend;
+pub(crate) use super::mend::mend;
 
 /// Deepest nesting that is read: reading recurses, and the stack may be a scheduler's.
 const MAX_DEPTH: usize = 64;
 
 /// How far JSON reaches.
-pub enum Extent {
+pub(crate) enum Extent {
     /// The value is whole.
     Whole,
     /// It can be no JSON, for this reason.
@@ -20,12 +20,7 @@ pub enum Extent {
 /// Follows a JSON object from `at`, with its depth and whether a string is open, to its end. `None` when more of it
 /// has to come. It does not check everything, but strings it knows for sure: none reaches over a line break, and
 /// outside them there is neither a backslash nor a tag.
-pub fn extent(
-    buf: &[u8],
-    at: &mut usize,
-    depth: &mut usize,
-    in_string: &mut bool,
-) -> Option<Extent> {
+pub(crate) fn extent(buf: &[u8], at: &mut usize, depth: &mut usize, in_string: &mut bool) -> Option<Extent> {
     loop {
         let outcome = match *in_string {
             true => string(buf, at, in_string),
@@ -95,16 +90,13 @@ fn outside(buf: &[u8], at: &mut usize, depth: &mut usize, in_string: &mut bool) 
 }
 
 /// An object from its text.
-pub fn object(text: &[u8]) -> Result<Map<String, Value>, String> {
+pub(crate) fn object(text: &[u8]) -> Result<Map<String, Value>, String> {
     let text = simdutf8::basic::from_utf8(text).map_err(|_| "the text is not valid UTF-8".to_owned())?;
     serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
 /// The call that an object and the raw texts after it say.
-pub fn call(
-    mut head: Map<String, Value>,
-    texts: Vec<(String, String)>,
-) -> Result<Call, String> {
+pub(crate) fn call(mut head: Map<String, Value>, texts: Vec<(String, String)>) -> Result<Call, String> {
     let wrong = |what: &str| Err(format!("Invalid tool call format: {what}"));
     let tool = match head.remove("tool") {
         Some(Value::String(tool)) if !tool.is_empty() => tool,

@@ -10,7 +10,7 @@ const MAX_DEPTH: usize = 64;
 type Result<T> = std::result::Result<T, String>;
 
 /// Reads values off the start of a text.
-pub struct Lenient<'a> {
+pub(crate) struct Lenient<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
@@ -19,7 +19,7 @@ pub struct Lenient<'a> {
 }
 
 impl<'a> Lenient<'a> {
-    pub fn new(text: &'a str) -> Self {
+    pub(crate) fn new(text: &'a str) -> Self {
         Self { text, at: 0, depth: 0, liberties: BTreeSet::new() }
     }
 
@@ -34,18 +34,18 @@ impl<'a> Lenient<'a> {
     }
 
     /// Skips white space.
-    pub fn space(&mut self) {
+    pub(crate) fn space(&mut self) {
         self.at = self.text.len() - self.rest().trim_start().len();
     }
 
     /// Whether nothing but white space is left.
-    pub fn is_done(&mut self) -> bool {
+    pub(crate) fn is_done(&mut self) -> bool {
         self.space();
         self.rest().is_empty()
     }
 
     /// What is left, without the white space before it.
-    pub fn rest_of_line(&mut self) -> &'a str {
+    pub(crate) fn rest_of_line(&mut self) -> &'a str {
         self.space();
         self.rest()
     }
@@ -63,7 +63,7 @@ impl<'a> Lenient<'a> {
     }
 
     /// `name="value", …` up to the end of the text.
-    pub fn named_arguments(&mut self) -> Result<Map<String, Value>> {
+    pub(crate) fn named_arguments(&mut self) -> Result<Map<String, Value>> {
         let mut args = Map::new();
         while !self.is_done() {
             let name = self.bare_name().ok_or_else(|| self.here("a named argument, as in path=\"…\","))?;
@@ -92,7 +92,7 @@ impl<'a> Lenient<'a> {
     }
 
     /// One value, with the white space before it.
-    pub fn value(&mut self) -> Result<Value> {
+    pub(crate) fn value(&mut self) -> Result<Value> {
         self.space();
         match self.rest().as_bytes().first() {
             Some(b'{') => self.nested(Self::object),

@@ -6,7 +6,7 @@ use crate::call::Call;
 use serde_json::{Map, Value};
 
 /// The call that a text between tags was meant to be, with what was mended; `None` where that is not clear.
-pub fn mend(text: &[u8]) -> Option<Call> {
+pub(crate) fn mend(text: &[u8]) -> Option<Call> {
     let text = std::str::from_utf8(text).ok()?.trim();
     let mut repairs = Vec::new();
     let bare = without_fence(text);

@@ -4,7 +4,7 @@ use beamai_schema::{Param, ParamType};
 use serde_json::Value;
 
 /// The value that a text stands for. Without a known type, or where the text does not fit it, it stands for itself.
-pub fn typed(text: Value, param: Option<&Param>) -> Value {
+pub(crate) fn typed(text: Value, param: Option<&Param>) -> Value {
     match (text, param) {
         (Value::String(text), Some(param)) if param.kind != ParamType::String => read(text, param),
         (text, _) => text,

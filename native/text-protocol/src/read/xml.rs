@@ -13,7 +13,7 @@ const NAMED: [(&[u8], char); 5] =
 
 /// The text that character data stands for; `None` where it is not UTF-8. What is no reference and no `CDATA` stands
 /// for itself, `<` and `&` included: models forget to escape.
-pub fn text(data: &[u8]) -> Option<String> {
+pub(crate) fn text(data: &[u8]) -> Option<String> {
     let mut rest = simdutf8::basic::from_utf8(data).ok()?;
     let mut out = String::with_capacity(rest.len());
     while let Some(stop) = memchr2(b'&', b'<', rest.as_bytes()) {

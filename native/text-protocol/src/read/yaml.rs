@@ -14,7 +14,7 @@ type Lookup<'f, 'p> = &'f dyn Fn(&str) -> Option<&'p Param>;
 
 /// The arguments in what follows `ARGS:`. `param` knows the parameters of the tool: a scalar that is for a string
 /// stays as it was written.
-pub fn arguments<'p>(text: &[u8], param: Lookup<'_, 'p>) -> Result<Map<String, Value>> {
+pub(crate) fn arguments<'p>(text: &[u8], param: Lookup<'_, 'p>) -> Result<Map<String, Value>> {
     let text = simdutf8::basic::from_utf8(text).map_err(|_| "the text is not valid UTF-8".to_owned())?;
     let (first, block) = text.split_once('\n').unwrap_or((text, ""));
     let first = without_comment(first.trim());

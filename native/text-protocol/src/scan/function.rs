@@ -2,11 +2,15 @@
 
 use super::Verdict;
 use super::probe::{LONGEST_NAME, Probe, Taker, is_name, is_name_start};
-use crate::{Rules, call::{Call, Format}, read::lenient::Lenient};
+use crate::{
+    Rules,
+    call::{Call, Format},
+    read::lenient::Lenient,
+};
 use memchr::{memchr, memchr3};
 
 /// A function call that has begun.
-pub struct FunctionScan {
+pub(crate) struct FunctionScan {
     name: usize,
     /// Whether the name is a tool's; otherwise what is not a good call is text.
     known: bool,

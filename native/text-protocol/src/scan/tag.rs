@@ -10,7 +10,7 @@ const OPEN: &[u8] = b"<TOOL_CALL>";
 const CLOSE: &[u8] = b"</TOOL_CALL>";
 
 /// A call between tags that has begun.
-pub struct TagScan {
+pub(crate) struct TagScan {
     /// Everything before this offset has been looked at.
     at: usize,
     part: Part,

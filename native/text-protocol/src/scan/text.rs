@@ -11,7 +11,7 @@ use crate::{Rules, call::Format};
 use memchr::{memchr, memchr2};
 
 /// What was seen in a buffer.
-pub enum Seen {
+pub(crate) enum Seen {
     /// Its start, up to here, is text.
     Text(usize),
     /// Its start, up to here, is text, and there a call begins.
@@ -19,7 +19,7 @@ pub enum Seen {
 }
 
 /// Where the reading is in text.
-pub struct TextScan {
+pub(crate) struct TextScan {
     /// Everything before this offset has been looked at, and is text.
     at: usize,
     line: Line,
@@ -45,7 +45,7 @@ impl Default for TextScan {
 }
 
 impl TextScan {
-    pub fn scan(&mut self, buf: &[u8], end: bool, rules: &Rules) -> Seen {
+    pub(crate) fn scan(&mut self, buf: &[u8], end: bool, rules: &Rules) -> Seen {
         loop {
             let seen = match self.line {
                 Line::Start => self.line_start(buf, end, rules),
@@ -63,7 +63,7 @@ impl TextScan {
     }
 
     /// The first `len` bytes are gone from the buffer.
-    pub fn pass(&mut self, buf: &[u8], len: usize) {
+    pub(crate) fn pass(&mut self, buf: &[u8], len: usize) {
         if len > 0 {
             self.before = buf[len - 1];
             self.at = self.at.saturating_sub(len);
@@ -71,12 +71,12 @@ impl TextScan {
     }
 
     /// The buffer begins after a call.
-    pub fn after_call(&mut self) {
+    pub(crate) fn after_call(&mut self) {
         *self = Self { at: 0, line: Line::Inside, fence: None, before: b'>' };
     }
 
     /// What was taken for a call is text up to this offset.
-    pub fn resume(&mut self, at: usize) {
+    pub(crate) fn resume(&mut self, at: usize) {
         self.at = at;
         self.line = Line::Inside;
     }

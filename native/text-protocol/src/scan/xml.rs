@@ -2,7 +2,11 @@
 
 use super::Verdict;
 use super::probe::{Probe, Taker};
-use crate::{Rules, call::{Call, Format}, read::{value, xml}};
+use crate::{
+    Rules,
+    call::{Call, Format},
+    read::{value, xml},
+};
 use memchr::{memchr, memmem};
 use serde_json::{Map, Value};
 
@@ -12,7 +16,7 @@ const OPEN_CDATA: &[u8] = b"<![CDATA[";
 const CLOSE_CDATA: &[u8] = b"]]>";
 
 /// An XML call that has begun.
-pub struct XmlScan {
+pub(crate) struct XmlScan {
     tool: String,
     at: usize,
     part: Part,

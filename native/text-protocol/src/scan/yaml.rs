@@ -2,11 +2,15 @@
 
 use super::Verdict;
 use super::probe::{LONGEST_NAME, Probe, Taker, is_blank};
-use crate::{Rules, call::{Call, Format}, read::yaml};
+use crate::{
+    Rules,
+    call::{Call, Format},
+    read::yaml,
+};
 use memchr::memchr;
 
 /// A YAML call that has begun.
-pub struct YamlScan {
+pub(crate) struct YamlScan {
     tool: String,
     /// After `ARGS:`.
     start: usize,

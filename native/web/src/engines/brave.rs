@@ -1,8 +1,8 @@
 //! The Brave Search API.
 
 use super::{Asked, endpoint, key, restricted, result, wanted};
-use beamai_base::Result;
 use crate::markdown::plain;
+use beamai_base::Result;
 use beamai_port_tools::web::search::{Question, SearchResult};
 use beamai_tool::web_settings::SearchSettings;
 use serde_json::Value;

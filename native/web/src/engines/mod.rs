@@ -4,10 +4,16 @@ mod brave;
 mod searxng;
 mod tavily;
 
-use beamai_port_tools::web::{request::address, search::{Found, Question, SearchResult, WebSearch}};
-use beamai_tool::{CallContext, web_settings::{SearchProvider, SearchSettings}, WebSettings};
 use beamai_base::{Domains, Reason, Result, ToolError};
 use beamai_net::{Body, Clock, End, Request, Transport, block_on};
+use beamai_port_tools::web::{
+    request::address,
+    search::{Found, Question, SearchResult, WebSearch},
+};
+use beamai_tool::{
+    CallContext, WebSettings,
+    web_settings::{SearchProvider, SearchSettings},
+};
 use serde_json::Value;
 use url::Url;
 

@@ -1,9 +1,9 @@
 //! What must make no connection. Each case first works where it is allowed, as far as loopback addresses can show it.
 
 use super::{Script, assert_denied, call, reaching, try_fetch, with_settings, without_model};
+use crate::present;
 use beamai_net::Transport;
 use beamai_testserver::{Server, answer, redirect};
-use crate::present;
 use serde_json::json;
 use std::net::SocketAddr;
 use std::process::Command;

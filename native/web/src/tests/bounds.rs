@@ -1,11 +1,11 @@
 //! Time, size, cancellation, and servers that fail.
 
 use super::{Script, call, fetch, get, note, reaching, try_fetch, without_model};
-use beamai_tool::CallContext;
+use crate::present;
 use beamai_base::{Reason, ToolError};
 use beamai_net::Transport;
 use beamai_testserver::{Server, Stream, answer, head};
-use crate::present;
+use beamai_tool::CallContext;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;

@@ -1,15 +1,15 @@
 //! What comes back of what a server sends.
 
 use super::{call, fetch, get, note, reaching, try_fetch};
-use beamai_tool::{Consulted, consultation::Reply, CallContext, Stop};
-use beamai_base::Reason;
-use beamai_net::Transport;
-use beamai_testserver::{Server, answer, head};
-use beamai_port_tools::web::fetch::{Method, WebFetch};
 use crate::present;
-use beamai_schema as schema;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use beamai_base::Reason;
+use beamai_net::Transport;
+use beamai_port_tools::web::fetch::{Method, WebFetch};
+use beamai_schema as schema;
+use beamai_testserver::{Server, answer, head};
+use beamai_tool::{CallContext, Consulted, Stop, consultation::Reply};
 use encoding_rs::{GBK, SHIFT_JIS};
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};

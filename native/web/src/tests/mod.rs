@@ -9,14 +9,14 @@ mod redirects;
 mod searches;
 mod tls;
 
-use beamai_port_tools::web::{fetch::WebFetch, fetched::Fetched};
 use super::present;
-use beamai_tool::{CallContext, Stop};
 use beamai_base::{Reason, Result, ToolError};
-use beamai_testserver::Server;
 use beamai_net::{Addresses, Resolve, Transport};
-use beamai_workspace::Workspace;
+use beamai_port_tools::web::{fetch::WebFetch, fetched::Fetched};
 use beamai_schema as schema;
+use beamai_testserver::Server;
+use beamai_tool::{CallContext, Stop};
+use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::net::SocketAddr;

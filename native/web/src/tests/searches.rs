@@ -1,11 +1,11 @@
 //! Search engines, played by servers on loopback addresses.
 
 use super::with_settings;
-use beamai_base::{Reason, Result};
-use beamai_testserver::{Server, answer};
 use crate::engines;
+use beamai_base::{Reason, Result};
 use beamai_port_tools::web::search::{Found, WebSearch};
 use beamai_schema as schema;
+use beamai_testserver::{Server, answer};
 use serde_json::{Value, json};
 
 fn engine(status: &'static str, reply: Value) -> Server {

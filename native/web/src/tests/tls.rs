@@ -1,12 +1,12 @@
 //! Encrypted servers.
 
 use super::{Script, call, reaching, try_fetch, with_settings, without_model};
-use beamai_tool::CallContext;
+use crate::present;
 use beamai_base::{Reason, Result};
 use beamai_net::Transport;
-use beamai_testserver::{Server, answer, authority, identified_by, redirect};
 use beamai_port_tools::web::fetched::Fetched;
-use crate::present;
+use beamai_testserver::{Server, answer, authority, identified_by, redirect};
+use beamai_tool::CallContext;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use serde_json::{Value, json};
 use std::io::{Read, Write};

@@ -1,7 +1,10 @@
 //! Where journals are kept, and one that is kept there.
 
 use super::record::Record;
-use crate::{draft::{fresh_name, nameless}, names, path};
+use crate::{
+    draft::{fresh_name, nameless},
+    names, path,
+};
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::Pid;
@@ -25,7 +28,7 @@ const OTHERS_WRITE: u32 = 0o022;
 
 /// A directory that journals may be kept in; it need not be there.
 #[derive(Debug)]
-pub struct Place {
+pub(super) struct Place {
     /// Where it begins: a directory that is not ours alone.
     base: PathBuf,
     /// Two directories beneath that must be this user's, and nobody else's to write.
@@ -35,7 +38,7 @@ pub struct Place {
 }
 
 impl Place {
-    pub fn new(base: PathBuf, name: &str) -> Self {
+    pub(super) fn new(base: PathBuf, name: &str) -> Self {
         let names = [name.into(), "journals".into()];
         let path = base.join(&names[0]).join(&names[1]);
         let c_path = CString::new(path.as_os_str().as_bytes()).unwrap_or_default();
@@ -56,7 +59,7 @@ impl Place {
     }
 
     /// The directory, made if need be.
-    pub fn make(&self) -> io::Result<Ledger> {
+    pub(super) fn make(&self) -> io::Result<Ledger> {
         self.open().or_else(|_| {
             DirBuilder::new().recursive(true).mode(0o700).create(&self.path)?;
             self.open()
@@ -64,7 +67,7 @@ impl Place {
     }
 
     /// The directory, if it is there and nobody else's.
-    pub fn open(&self) -> io::Result<Ledger> {
+    pub(super) fn open(&self) -> io::Result<Ledger> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let mut dir = rustix::fs::open(&self.base, flags, Mode::empty())?;
         for name in &self.names {
@@ -114,13 +117,13 @@ pub(super) fn outside_first(record: &Record) -> [&'static Place; 2] {
 
 /// A directory with journals in it.
 #[derive(Debug)]
-pub struct Ledger {
+pub(super) struct Ledger {
     pub(super) dir: OwnedFd,
 }
 
 impl Ledger {
     /// Keeps a journal. It appears complete, and locked by this process.
-    pub fn write(&self, bytes: &[u8]) -> io::Result<Journal> {
+    pub(super) fn write(&self, bytes: &[u8]) -> io::Result<Journal> {
         let (fresh, own) = (fresh_name(), rustix::process::getpid().as_raw_nonzero());
         let unique = fresh.trim_start_matches(".beamai-").trim_end_matches(".tmp");
         let name = OsString::from(format!("{unique}-{own}{SUFFIX}"));
@@ -192,7 +195,7 @@ fn filled(fd: OwnedFd, bytes: &[u8]) -> io::Result<File> {
 
 /// A journal that this process keeps, and removes when it is done: when it is dropped.
 #[derive(Debug)]
-pub struct Journal {
+pub(crate) struct Journal {
     file: File,
     dir: OwnedFd,
     name: OsString,
@@ -200,7 +203,7 @@ pub struct Journal {
 
 impl Journal {
     /// Says that every file has its place. From here on nothing is undone, whatever happens.
-    pub fn seal(&self) -> io::Result<()> {
+    pub(crate) fn seal(&self) -> io::Result<()> {
         names::moment();
         self.file.write_all_at(&[super::record::SEALED], 0)
     }

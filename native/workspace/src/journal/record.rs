@@ -14,7 +14,7 @@ const VERSION: u32 = 1;
 
 /// All that is needed to undo a change, or to bring it to its end.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Record {
+pub(crate) struct Record {
     version: u32,
     /// The directories that paths are beneath.
     pub(super) roots: Vec<RootRecord>,
@@ -32,14 +32,14 @@ pub(super) struct RootRecord {
 
 /// A path beneath one of the directories, without links on the way.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Spot {
+pub(crate) struct Spot {
     pub(super) root: usize,
     pub(super) path: String,
 }
 
 /// How a file is known again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mark {
+pub(crate) struct Mark {
     device: u64,
     inode: u64,
     size: i64,
@@ -49,7 +49,7 @@ pub struct Mark {
 /// One file's part.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Step {
+pub(crate) enum Step {
     /// New content comes to a path.
     Replace {
         at: Spot,
@@ -76,7 +76,7 @@ pub enum Step {
 
 impl Mark {
     #[allow(clippy::useless_conversion, clippy::unnecessary_cast, clippy::cast_possible_wrap)]
-    pub fn of(stat: &Stat) -> Self {
+    pub(crate) fn of(stat: &Stat) -> Self {
         Self {
             device: stat.st_dev as u64,
             inode: stat.st_ino as u64,
@@ -100,7 +100,7 @@ impl Default for Record {
 
 impl Record {
     /// A path beneath a directory, all links followed.
-    pub fn spot(&mut self, root: &Arc<Root>, resolved: &Path) -> Spot {
+    pub(crate) fn spot(&mut self, root: &Arc<Root>, resolved: &Path) -> Spot {
         let same = |known: &RootRecord| (known.device, known.inode) == (root.device, root.inode);
         let at = self.roots.iter().position(same).unwrap_or_else(|| {
             let Root { path, device, inode, .. } = &**root;
@@ -111,7 +111,7 @@ impl Record {
     }
 
     /// Adds what is done next.
-    pub fn add(&mut self, step: Step) {
+    pub(crate) fn add(&mut self, step: Step) {
         self.steps.push(step);
     }
 

@@ -97,7 +97,7 @@ fn is_local(place: &Place) -> bool {
 
 /// What was found in a place.
 #[derive(Debug, Default)]
-pub struct Looked {
+pub(super) struct Looked {
     /// A line for each change that was undone or brought to its end.
     pub undone: Vec<String>,
     /// Whether there are journals whose owners live.
@@ -105,7 +105,7 @@ pub struct Looked {
 }
 
 /// Undoes what the journals in one place say.
-pub fn recover_at(place: &Place, patience: Duration) -> Looked {
+pub(super) fn recover_at(place: &Place, patience: Duration) -> Looked {
     let mut looked = Looked::default();
     let Ok(ledger) = place.open() else { return looked };
     let Ok((journals, unfinished)) = ledger.names() else { return looked };

@@ -5,7 +5,14 @@
 //! else has changed since is left as it is.
 
 use super::record::{Mark, Record, RootRecord, Spot, Step};
-use crate::{names::{self, Name}, relocation::prune, write::{lock_at, look}, Root, path, resolve};
+use crate::{
+    Root,
+    names::{self, Name},
+    path,
+    relocation::prune,
+    resolve,
+    write::{lock_at, look},
+};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::ffi::OsStr;
@@ -15,7 +22,7 @@ use std::path::Path;
 
 /// What became of a change.
 #[derive(Debug)]
-pub struct Undone {
+pub(super) struct Undone {
     workspace: String,
     files: usize,
     /// Whether it was brought to its end instead.

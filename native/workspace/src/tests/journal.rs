@@ -4,7 +4,11 @@
 //! are, one after the other.
 
 use super::*;
-use crate::{journal::{self, LedgerPlace, Looked, recover_at}, Batch, names};
+use crate::{
+    Batch,
+    journal::{self, LedgerPlace, Looked, recover_at},
+    names,
+};
 use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::ExitStatusExt;

@@ -2,9 +2,9 @@
 
 use beamai_files::FileRead;
 use beamai_port_tools::lsp::{Lsp, LspDiagnostics, LspOperation};
+use beamai_search::{glob, grep, list};
 use beamai_session::question;
 use beamai_tool::question::Choice;
-use beamai_search::{glob, grep, list};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -5,12 +5,21 @@ mod results;
 
 use super::shapes::Matches;
 use super::{git, registry_of};
-use beamai_tool::{Face, Registry, Tool};
 use beamai_files::{FileEdit, FileRead, FileWrite};
-use beamai_search::{glob::Glob, grep::Grep, list::List};
-use beamai_port_tools::{lsp::{Lsp, LspDiagnostics}, shell::Shell, web::fetch::WebFetch};
 use beamai_patch::FilePatch;
-use beamai_session::{question::Ask, skill::Skill, task::Task, todo::{TodoList, TodoReplace}};
+use beamai_port_tools::{
+    lsp::{Lsp, LspDiagnostics},
+    shell::Shell,
+    web::fetch::WebFetch,
+};
+use beamai_search::{glob::Glob, grep::Grep, list::List};
+use beamai_session::{
+    question::Ask,
+    skill::Skill,
+    task::Task,
+    todo::{TodoList, TodoReplace},
+};
+use beamai_tool::{Face, Registry, Tool};
 use std::sync::Arc;
 
 pub(super) fn registry() -> Registry {

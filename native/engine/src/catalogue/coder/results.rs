@@ -1,8 +1,11 @@
 //! What the tools of the dialect return where it is not what the operation gives.
 
-use beamai_walk::Coverage;
+use beamai_port_tools::{
+    lsp::{Location, LspOutput},
+    web::fetched::{self, Redirect},
+};
 use beamai_search::glob;
-use beamai_port_tools::{lsp::{Location, LspOutput}, web::fetched::{self, Redirect}};
+use beamai_walk::Coverage;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -2,8 +2,8 @@
 
 use beamai_base::{Reason, Result, ToolError};
 use beamai_files::{FileRead, FileWrite};
-use beamai_search::{glob::Glob, grep::Grep};
 use beamai_port_tools::lsp::LspDiagnostics;
+use beamai_search::{glob::Glob, grep::Grep};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -7,10 +7,10 @@ mod results;
 
 use super::registry_of;
 use super::shapes::{Matches, Succeeded};
-use beamai_tool::{Face, Registry};
 use beamai_files::{FileRead, FileWrite, FileWritten};
-use beamai_search::{glob::Glob, grep::Grep};
 use beamai_port_tools::lsp::LspDiagnostics;
+use beamai_search::{glob::Glob, grep::Grep};
+use beamai_tool::{Face, Registry};
 use std::sync::Arc;
 
 pub(super) fn registry() -> Registry {

@@ -1,9 +1,18 @@
 //! What the tools of the dialect take.
 
 use beamai_files::{FileEdit, FileRead, FileWrite};
-use beamai_search::{grep::{self, OutputMode}, glob};
-use beamai_port_tools::{lsp::{self, LspOperation}, web};
-use beamai_session::{question, todo::{NewTodo, TodoReplace}};
+use beamai_port_tools::{
+    lsp::{self, LspOperation},
+    web,
+};
+use beamai_search::{
+    glob,
+    grep::{self, OutputMode},
+};
+use beamai_session::{
+    question,
+    todo::{NewTodo, TodoReplace},
+};
 use beamai_tool::{question::Choice, todo::Status};
 use schemars::JsonSchema;
 use serde::Deserialize;

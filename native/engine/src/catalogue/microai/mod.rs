@@ -5,11 +5,18 @@ mod results;
 
 use super::registry_of;
 use super::shapes::Succeeded;
-use beamai_tool::{Face, Registry, Tool};
 use beamai_files::{FileEdit, FileEdited, FileRead, FileWrite, FileWritten};
+use beamai_port_tools::{
+    lsp::Lsp,
+    shell::{Shell, ShellKill, ShellPoll},
+    web::{fetch::WebFetch, search::WebSearch},
+};
 use beamai_search::{glob::Glob, grep::Grep};
-use beamai_port_tools::{lsp::Lsp, shell::{Shell, ShellKill, ShellPoll}, web::{fetch::WebFetch, search::WebSearch}};
-use beamai_session::{question::Ask, todo::{TodoReplace, Todos}};
+use beamai_session::{
+    question::Ask,
+    todo::{TodoReplace, Todos},
+};
+use beamai_tool::{Face, Registry, Tool};
 use std::sync::Arc;
 
 pub(super) fn registry() -> Registry {

@@ -1,9 +1,9 @@
 //! What the tools of the dialect return where it is not what the operation gives.
 
-use beamai_walk::Coverage;
 use beamai_files::FileContent;
 use beamai_search::grep::{self, Hit};
 use beamai_text::LineEnding;
+use beamai_walk::Coverage;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;

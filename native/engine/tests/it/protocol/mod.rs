@@ -6,7 +6,10 @@ mod specification;
 mod streaming;
 mod within;
 
-use beamai_text_protocol::{Call, Format, Invalid, Piece, Rules, Stream, Tool, ToolSet, check, format_error, format_result, parse, parse_all, system_prompt};
+use beamai_text_protocol::{
+    Call, Format, Invalid, Piece, Rules, Stream, Tool, ToolSet, check, format_error, format_result, parse,
+    parse_all, system_prompt,
+};
 use serde_json::{Value, json};
 
 /// The tools that the specification's prompt lists.

@@ -79,7 +79,8 @@ fn without_rm(directory: &Path) -> Host {
     let workspace = Workspace::open(directory).unwrap().id();
     let permissions = json!({"allow": ["Bash"], "deny": ["Bash(rm:*)"]});
     let settings = json!({"workspace": workspace, "permissions": permissions, "sandbox": "off"});
-    Host::new(&serde_json::from_value(settings).unwrap(), std::sync::Arc::new(beamai_services::services())).unwrap()
+    Host::new(&serde_json::from_value(settings).unwrap(), std::sync::Arc::new(beamai_services::services()))
+        .unwrap()
 }
 
 fn allows(host: &Host, command: &str) -> bool {

@@ -2,9 +2,9 @@
 
 use super::server;
 use crate::common::PROGRAM;
+use beamai_base::{Reason, ToolError};
 use beamai_engine::{Call, Host, Outcome, Run};
 use beamai_workspace::Workspace;
-use beamai_base::{Reason, ToolError};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::fmt::Write;
@@ -41,7 +41,11 @@ impl Env {
                 "search": {"provider": "searxng", "base_url": server::url("/")},
             },
         });
-        let host = Host::new(&serde_json::from_value(settings).unwrap(), std::sync::Arc::new(beamai_services::services())).unwrap();
+        let host = Host::new(
+            &serde_json::from_value(settings).unwrap(),
+            std::sync::Arc::new(beamai_services::services()),
+        )
+        .unwrap();
         Self { dialect, dir, host, temp: TempDir::new().unwrap(), state: RefCell::new(json!({})) }
     }
 

@@ -3,8 +3,8 @@
 use super::env::{Env, numbered};
 use super::server;
 use super::signature::{check, names};
-use beamai_engine::{Outcome, catalogue};
 use beamai_base::Reason;
+use beamai_engine::{Outcome, catalogue};
 use serde_json::{Value, json};
 
 #[test]
