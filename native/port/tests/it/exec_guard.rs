@@ -557,11 +557,13 @@ fn thousands_of_short_processes_leave_nothing_behind() {
     let (scene, judge) = (Scene::new(), Recorder::all());
     let count = || fs::read_dir("/proc/self/fd").unwrap().count();
     let before = count();
-    let ran = scene
-        .run(&judge, "for i in {1..2500}; do /bin/true; done & for i in {1..2500}; do /bin/true; done; wait");
+    // Within the minute that a command has here, also on a busy machine.
+    let each = if std::env::var_os("BEAMAI_LONG").is_some() { 2_500 } else { 1_000 };
+    let some = format!("for i in {{1..{each}}}; do /bin/true; done");
+    let ran = scene.run(&judge, &format!("{some} & {some}; wait"));
     assert_eq!(ran.exit(), Exit::Code(0), "{ran:?}");
-    assert_eq!(judge.starts().len(), 5_000);
-    assert!(count() < before + 200, "{before} descriptors before, {} after", count());
+    assert_eq!(judge.starts().len(), 2 * each);
+    assert!(count() < before + 50, "{before} descriptors before, {} after", count());
     let Ok(Report::Ended { is_ready, .. }) = ran.collected.report else { panic!() };
     assert!(is_ready);
 }
