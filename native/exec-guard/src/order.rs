@@ -17,17 +17,22 @@ pub struct Vouched {
     pub directory: PathBuf,
     /// The program, and what its start covers.
     pub program: Command,
+    /// What the start of the program covers.
     pub coverage: Coverage,
     /// What may be started in its place: judged as if the program started it.
     pub places: Vec<PathBuf>,
+    /// The arguments of what is started in its place.
     pub words: Vec<OsString>,
+    /// Who decides about starts.
     pub judge: Arc<dyn StartJudge>,
 }
 
 /// A program and its arguments.
 #[derive(Debug)]
 pub struct Command {
+    /// The program.
     pub path: PathBuf,
+    /// Its arguments, its name included.
     pub arguments: Vec<OsString>,
 }
 

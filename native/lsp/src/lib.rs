@@ -21,7 +21,7 @@
 mod client;
 mod operations;
 
-pub use client::{Presence, is_served, presence, program};
+pub use client::{Presence, is_served, presence};
 
 use beamai_files::refuse_larger;
 use beamai_port_tools::lsp::{Diagnostics, IsServed, Lsp, LspDiagnostics};

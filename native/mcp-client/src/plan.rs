@@ -4,7 +4,7 @@ use super::http::Remote;
 use super::settings::{Program, ServerSettings, Way};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_isolation::SandboxSettings;
-use beamai_lsp::program;
+use beamai_servers::program;
 use beamai_policy::Sealed;
 use beamai_sandbox::Confinement;
 use beamai_servers::{Identity, View};

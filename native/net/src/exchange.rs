@@ -24,11 +24,15 @@ const HEADERS: usize = 512;
 
 /// A request as it goes over one connection.
 pub struct Request<'a> {
+    /// Where it goes.
     pub url: &'a Url,
+    /// Its method.
     pub method: &'a str,
     /// Names in lower case.
     pub headers: Vec<(&'a str, &'a str)>,
+    /// Its body.
     pub body: Option<&'a [u8]>,
+    /// Whether the server's certificate must be valid.
     pub verify_tls: bool,
     /// The encodings of content that the answer may have; none for `identity`.
     pub encodings: &'static str,
@@ -42,7 +46,9 @@ impl Request<'_> {
 /// An answer whose body is still to come.
 #[derive(Debug)]
 pub struct Exchange {
+    /// The status code.
     pub status: u16,
+    /// The headers.
     pub headers: HeaderMap,
     pub(super) body: Incoming,
     connection: JoinHandle<()>,

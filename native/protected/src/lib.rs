@@ -3,7 +3,6 @@
 //! For Linux only; empty elsewhere.
 
 #![cfg(target_os = "linux")]
-
 #![forbid(unsafe_code)]
 
 mod planted;

@@ -21,6 +21,7 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// A step that failed with this error, in no layer yet.
     pub fn new(step: &str, errno: impl Into<Errno>) -> Self {
         let errno = errno.into().raw_os_error();
         Self { step: step.to_owned(), errno, layer: None, instead: None }

@@ -38,6 +38,7 @@ pub struct Glob {
     /// Also find what ignore files (.gitignore and the like) leave out.
     #[serde(default)]
     pub ignored: bool,
+    /// What to say to a model of files that were left out; by the dialect's own parameters.
     #[serde(skip)]
     #[schemars(skip)]
     pub hints: Hints,

@@ -27,6 +27,7 @@ pub struct List {
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 100_000))]
     pub limit: usize,
+    /// What to say to a model of files that were left out; by the dialect's own parameters.
     #[serde(skip)]
     #[schemars(skip)]
     pub hints: Hints,

@@ -8,15 +8,20 @@ use std::sync::Arc;
 /// What makes two servers the same one: what they are, and what they may see.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Identity<W> {
+    /// What it is.
     pub what: W,
+    /// What it may see.
     pub view: View,
 }
 
 /// What a server may see.
 #[derive(Debug, Clone, PartialEq)]
 pub struct View {
+    /// The directory that it works in.
     pub workspace: WorkspaceId,
+    /// How it is isolated.
     pub sandbox: Arc<SandboxSettings>,
+    /// What rules keep from it.
     pub sealed: Arc<Sealed>,
     /// What is kept from it in the workspace: of a server that runs, that does not change.
     pub kept: Vec<String>,

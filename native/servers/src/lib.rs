@@ -6,9 +6,12 @@
 
 mod identity;
 mod pool;
+mod program;
+mod rustup;
 
 pub use identity::{Identity, View};
 pub use pool::{Kept, Lease, Pool, watch};
+pub use program::program;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -8,8 +8,11 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
+/// A workspace made for one test.
 pub struct TestEnv {
+    /// Its directory.
     pub dir: tempfile::TempDir,
+    /// What calls may use.
     pub cx: CallContext,
 }
 
@@ -28,20 +31,24 @@ impl TestEnv {
         env
     }
 
+    /// Where a path of the workspace is.
     pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         self.dir.path().join(path)
     }
 
+    /// Writes a file; directories on the way are made.
     pub fn file(&self, path: impl AsRef<Path>, content: impl AsRef<[u8]>) {
         let path = self.path(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, content).unwrap();
     }
 
+    /// Makes a symbolic link.
     pub fn link(&self, target: impl AsRef<Path>, path: &str) {
         std::os::unix::fs::symlink(target, self.path(path)).unwrap();
     }
 
+    /// Makes a named pipe.
     pub fn fifo(&self, path: &str) {
         let mode = rustix::fs::Mode::from_raw_mode(0o644);
         let kind = rustix::fs::FileType::Fifo;

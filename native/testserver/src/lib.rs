@@ -13,9 +13,12 @@ use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
 /// A request as it arrived.
 #[derive(Debug, Clone)]
 pub struct Seen {
+    /// Its method.
     pub method: String,
+    /// Path and query.
     pub path: String,
     headers: Vec<(String, String)>,
+    /// Its body.
     pub body: String,
 }
 
@@ -41,6 +44,7 @@ struct Shared {
 
 /// Listens until it is dropped.
 pub struct Server {
+    /// Where it listens.
     pub address: SocketAddr,
     scheme: &'static str,
     shared: Arc<Shared>,
@@ -95,6 +99,7 @@ impl Server {
         server
     }
 
+    /// The address of a path.
     pub fn url(&self, path: &str) -> String {
         format!("{}://{}{path}", self.scheme, self.address)
     }

@@ -67,6 +67,7 @@ impl Answer {
         }
     }
 
+    /// The answer as one text.
     pub fn text(self) -> String {
         match self {
             Self::One(text) => text,

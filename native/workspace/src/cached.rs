@@ -42,6 +42,7 @@ mod imp {
     const LOCAL: [u64; 7] =
         [0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0x0102_1994, 0x8584_58F6, 0x794C_7630];
 
+    /// Whether a directory is on a file system of this machine, which answers without a network.
     pub fn is_local(dir: impl AsFd) -> bool {
         #[allow(clippy::cast_sign_loss, clippy::unnecessary_cast)]
         fstatfs(dir).is_ok_and(|stat| LOCAL.contains(&(stat.f_type as u64)))

@@ -444,6 +444,7 @@ impl Place {
         resolve::walk(&self.root.anchor(), &self.relative, missing)
     }
 
+    /// The error of an operation of the file system on this path; `action` is what was tried, such as "read".
     pub fn error(&self, action: &str, error: rustix::io::Errno) -> ToolError {
         match error {
             // What the lookup answers to a path that leads out, by ".." or by a link.

@@ -2,7 +2,7 @@
 
 /// What a server counts in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Encoding {
+pub(crate) enum Encoding {
     /// Bytes.
     Utf8,
     /// 16-bit code units; what every server understands.
@@ -13,10 +13,10 @@ pub enum Encoding {
 
 impl Encoding {
     /// Those that are offered to a server, the preferred one first.
-    pub const OFFERED: [&'static str; 3] = ["utf-8", "utf-16", "utf-32"];
+    pub(crate) const OFFERED: [&'static str; 3] = ["utf-8", "utf-16", "utf-32"];
 
     /// The encoding of that name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub(crate) fn named(name: &str) -> Option<Self> {
         match name {
             "utf-8" => Some(Self::Utf8),
             "utf-16" => Some(Self::Utf16),
@@ -34,7 +34,7 @@ impl Encoding {
     }
 
     /// Units before the character of that index; those of the whole line for an index beyond its end.
-    pub fn units(self, line: &str, character: usize) -> usize {
+    pub(crate) fn units(self, line: &str, character: usize) -> usize {
         match line.is_ascii() {
             true => character.min(line.len()),
             false => line.chars().take(character).map(|char| self.width(char)).sum(),
@@ -42,7 +42,7 @@ impl Encoding {
     }
 
     /// Index of the character that the unit of that number belongs to; the line's length for a number beyond it.
-    pub fn character(self, line: &str, units: u64) -> usize {
+    pub(crate) fn character(self, line: &str, units: u64) -> usize {
         let mut left = usize::try_from(units).unwrap_or(usize::MAX);
         if line.is_ascii() {
             return left.min(line.len());

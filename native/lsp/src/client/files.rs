@@ -17,7 +17,7 @@ impl Server {
     ///
     /// # Errors
     /// Those of reading the file, `cancelled` and `timeout`.
-    pub fn open(&self, cx: &CallContext, file: &Place, id: &str) -> Result<Arc<Text>> {
+    pub(crate) fn open(&self, cx: &CallContext, file: &Place, id: &str) -> Result<Arc<Text>> {
         self.documents.open(self, cx, file, id)
     }
 
@@ -25,17 +25,17 @@ impl Server {
     ///
     /// # Errors
     /// `cancelled` and `timeout`.
-    pub fn refresh(&self, cx: &CallContext) -> Result<()> {
+    pub(crate) fn refresh(&self, cx: &CallContext) -> Result<()> {
         self.documents.refresh(self, cx)
     }
 
     /// The text of an open file as the server was told it.
-    pub fn text(&self, path: &Path) -> Option<Arc<Text>> {
+    pub(crate) fn text(&self, path: &Path) -> Option<Arc<Text>> {
         self.documents.text(path)
     }
 
     /// Whether it has announced work that is not done, or may yet.
-    pub fn is_at_work(&self) -> bool {
+    pub(crate) fn is_at_work(&self) -> bool {
         let state = self.state();
         state.is_busy() || state.settles(Instant::now()).is_some()
     }
@@ -45,7 +45,13 @@ impl Server {
     ///
     /// # Errors
     /// Those of a [wait](Self::wait).
-    pub fn fresh(&self, cx: &CallContext, path: &Path, until: Instant, silence: Instant) -> Result<bool> {
+    pub(crate) fn fresh(
+        &self,
+        cx: &CallContext,
+        path: &Path,
+        until: Instant,
+        silence: Instant,
+    ) -> Result<bool> {
         let fresh = self.wait(cx, Some(until), |state, now| match state.freshness(path, now) {
             Freshness::Fresh => Look::Done(true),
             Freshness::Unknown(_) if now >= silence && !state.is_busy() => Look::Done(false),
@@ -57,18 +63,18 @@ impl Server {
     }
 
     /// What the server has said is wrong with a file.
-    pub fn known(&self, path: &Path) -> Vec<Diagnostic> {
+    pub(crate) fn known(&self, path: &Path) -> Vec<Diagnostic> {
         let state = self.state();
         state.published().get(path).map(|said| said.diagnostics.clone()).unwrap_or_default()
     }
 
     /// The files that the server has open.
-    pub fn open_files(&self) -> Vec<PathBuf> {
+    pub(crate) fn open_files(&self) -> Vec<PathBuf> {
         self.state().told_of().cloned().collect()
     }
 
     /// The files that the server has open or has said something about.
-    pub fn known_files(&self) -> BTreeSet<PathBuf> {
+    pub(crate) fn known_files(&self) -> BTreeSet<PathBuf> {
         let state = self.state();
         state.told_of().chain(state.published().keys()).cloned().collect()
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 /// What a server can do, as it says.
 #[derive(Debug)]
-pub struct Capabilities {
+pub(crate) struct Capabilities {
     capabilities: Value,
     /// What it counts in a line.
     pub encoding: Encoding,
@@ -22,7 +22,7 @@ impl Capabilities {
     }
 
     /// Whether the server has the capability of that name, such as `hoverProvider`.
-    pub fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         !matches!(self.capabilities[name], Value::Null | Value::Bool(false))
     }
 
@@ -35,7 +35,7 @@ impl Capabilities {
     }
 
     /// What the server calls its diagnostics, where it gives them when asked.
-    pub fn diagnostics_identifier(&self) -> &Value {
+    pub(crate) fn diagnostics_identifier(&self) -> &Value {
         &self.capabilities["diagnosticProvider"]["identifier"]
     }
 }

@@ -1,7 +1,7 @@
 //! Which server is to help with a file.
 
+use beamai_servers::program;
 use super::Text;
-use super::rustup;
 use super::typescript;
 use super::watch::Sources;
 use beamai_base::Result as ToolResult;
@@ -13,7 +13,6 @@ use beamai_tool::{
     lsp_settings::{LspSettings, ServerSettings},
 };
 use beamai_workspace::Workspace;
-use rustix::fs::Access;
 use serde::Serialize;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -22,18 +21,18 @@ use std::time::Duration;
 
 /// Why no server can help, and what to do instead: a text for the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unavailable(pub String);
+pub(crate) struct Unavailable(pub String);
 
 impl Unavailable {
     /// The reason with what to do instead.
-    pub fn new(why: impl std::fmt::Display) -> Self {
+    pub(crate) fn new(why: impl std::fmt::Display) -> Self {
         Self(format!("{why}. Use grep to search for names and read to look at files instead."))
     }
 }
 
 /// What a server is started as.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Service {
+pub(crate) struct Service {
     pub(super) language: String,
     pub(super) program: PathBuf,
     pub(super) arguments: Vec<String>,
@@ -43,7 +42,7 @@ pub struct Service {
 
 /// A server to start.
 #[derive(Debug)]
-pub struct Plan {
+pub(crate) struct Plan {
     pub(super) identity: Identity<Service>,
     pub(super) workspace: Workspace,
     /// What it is confined to, once that is known.
@@ -61,7 +60,7 @@ impl Plan {
     ///
     /// # Errors
     /// There is no server for it.
-    pub fn of(cx: &CallContext, path: &Path, text: &Text) -> Result<(Self, String), Unavailable> {
+    pub(crate) fn of(cx: &CallContext, path: &Path, text: &Text) -> Result<(Self, String), Unavailable> {
         let extension = path.extension().map(|extension| extension.to_string_lossy().into_owned());
         let extension = extension.unwrap_or_default();
         let kind = Kind::of(&cx.lsp, &extension, text).ok_or_else(|| unknown(path, &cx.lsp))?;
@@ -105,7 +104,7 @@ impl Plan {
     }
 
     /// The program's name, for messages.
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         self.identity.what.program.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
@@ -233,20 +232,6 @@ fn is_script_of(language: &Language, text: &Text) -> bool {
         other => other,
     };
     interpreter.is_some_and(|name| language.interpreters.contains(&name))
-}
-
-/// A program by absolute path or by name. What the workspace holds is never taken by name: it may be a model's work.
-pub fn program(name: &str, workspace: &Path) -> Option<PathBuf> {
-    let is_there = |file: &PathBuf| file.is_file() && rustix::fs::access(file, Access::EXEC_OK).is_ok();
-    if name.contains('/') {
-        return Some(PathBuf::from(name)).filter(|file| file.is_absolute() && is_there(file));
-    }
-    let path = std::env::var_os("PATH")?;
-    let outside = |dir: &PathBuf| {
-        dir.is_absolute() && dir.canonicalize().is_ok_and(|real| !real.starts_with(workspace))
-    };
-    let is_whole = |file: &PathBuf| is_there(file) && !rustup::is_hollow(file);
-    std::env::split_paths(&path).filter(outside).map(|dir| dir.join(name)).find(is_whole)
 }
 
 fn unknown(path: &Path, settings: &LspSettings) -> Unavailable {

@@ -14,7 +14,7 @@ use std::time::Duration;
 const MOST: usize = 16;
 
 /// A server for the time of a call, during which it is kept.
-pub type Lease = servers::Lease<Server>;
+pub(crate) type Lease = servers::Lease<Server>;
 
 /// The servers of this program: one for each workspace, language and command.
 fn pool() -> &'static Pool<Server> {
@@ -26,7 +26,7 @@ fn pool() -> &'static Pool<Server> {
 ///
 /// # Errors
 /// Those of working out its confinement, and of starting a process.
-pub fn lease(cx: &CallContext, mut plan: Plan) -> Result<Lease> {
+pub(crate) fn lease(cx: &CallContext, mut plan: Plan) -> Result<Lease> {
     plan.confine(cx)?;
     if let Some(running) = pool().running(cx, &plan.identity) {
         return Ok(running);
@@ -38,7 +38,7 @@ pub fn lease(cx: &CallContext, mut plan: Plan) -> Result<Lease> {
 }
 
 /// Every server that runs in a workspace.
-pub fn running_in(cx: &CallContext, workspace: &WorkspaceId) -> Vec<Lease> {
+pub(crate) fn running_in(cx: &CallContext, workspace: &WorkspaceId) -> Vec<Lease> {
     pool().all(cx, |server| server.plan.identity.view.workspace == *workspace)
 }
 

@@ -36,7 +36,7 @@ pub(super) const INITIALIZE: u64 = 0;
 
 /// A server that runs, or has run.
 #[derive(Debug)]
-pub struct Server {
+pub(crate) struct Server {
     pub(super) plan: Plan,
     pub(super) documents: Documents,
     state: Mutex<State>,
@@ -135,7 +135,7 @@ impl Server {
     ///
     /// # Errors
     /// The outer one when the call is over; the inner one when the server does not start.
-    pub fn ready(&self, cx: &CallContext) -> Result<Result<Arc<Capabilities>, Unavailable>> {
+    pub(crate) fn ready(&self, cx: &CallContext) -> Result<Result<Arc<Capabilities>, Unavailable>> {
         let ready = self.wait_any(cx, Some(Instant::now() + START), |state, _| match &state.phase {
             Phase::Starting => Look::Later(None),
             Phase::Ready(capabilities) => Look::Done(Ok(Arc::clone(capabilities))),
@@ -152,7 +152,7 @@ impl Server {
     ///
     /// # Errors
     /// `cancelled` and `timeout`; `language_server` when the server answers with an error or is gone.
-    pub fn request(&self, cx: &CallContext, method: &str, params: &Value) -> Result<Value> {
+    pub(crate) fn request(&self, cx: &CallContext, method: &str, params: &Value) -> Result<Value> {
         for again in 1.. {
             match self.ask(cx, method, params)? {
                 Ok(answer) => return Ok(answer),
@@ -201,7 +201,7 @@ impl Server {
     ///
     /// # Errors
     /// Those of a [wait](Self::wait).
-    pub fn idle(&self, cx: &CallContext, until: Instant) -> Result<bool> {
+    pub(crate) fn idle(&self, cx: &CallContext, until: Instant) -> Result<bool> {
         let idle = self.wait(cx, Some(until), |state, now| match (state.is_busy(), state.settles(now)) {
             (true, _) => Look::Later(None),
             (false, Some(settles)) => Look::Later(Some(settles)),
@@ -306,12 +306,12 @@ impl Server {
     }
 
     /// The program's name, for messages.
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         self.plan.name()
     }
 
     /// The directory that it works in.
-    pub fn root(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         self.plan.workspace.path()
     }
 }

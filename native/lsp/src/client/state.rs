@@ -34,7 +34,7 @@ pub(super) type Reply = Result<Value, ResponseError>;
 
 /// What a server has said about a file, unasked.
 #[derive(Debug, Clone)]
-pub struct Published {
+pub(crate) struct Published {
     /// What is wrong with it.
     pub diagnostics: Vec<Diagnostic>,
     version: Option<i64>,
@@ -43,7 +43,7 @@ pub struct Published {
 
 /// Whether what a server has said about a file is about the file as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Freshness {
+pub(crate) enum Freshness {
     /// It is.
     Fresh,
     /// Ask again then, or when something happens.

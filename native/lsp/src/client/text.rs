@@ -11,7 +11,7 @@ const LARGEST: u64 = 16 << 20;
 
 /// A text by lines.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Text {
+pub(crate) struct Text {
     text: String,
     /// Where each line begins.
     starts: Vec<usize>,
@@ -19,7 +19,7 @@ pub struct Text {
 
 impl Text {
     /// The text by lines; every `\n` ends one.
-    pub fn new(text: String) -> Self {
+    pub(crate) fn new(text: String) -> Self {
         let ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
         let starts = [0].into_iter().chain(ends).collect();
         Self { text, starts }
@@ -29,7 +29,7 @@ impl Text {
     ///
     /// # Errors
     /// Those of opening, `too_large` and `binary_file`.
-    pub fn read(place: &Place) -> Result<(Self, Stat)> {
+    pub(crate) fn read(place: &Place) -> Result<(Self, Stat)> {
         let (file, stat) = place.open_file()?;
         let mut bytes = Vec::new();
         file.take(LARGEST + 1)
@@ -49,17 +49,17 @@ impl Text {
     }
 
     /// The whole text.
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.text
     }
 
     /// How many lines there are; the one after the last line break counts.
-    pub fn lines(&self) -> usize {
+    pub(crate) fn lines(&self) -> usize {
         self.starts.len()
     }
 
     /// The line of an index, without its end.
-    pub fn line(&self, index: usize) -> Option<&str> {
+    pub(crate) fn line(&self, index: usize) -> Option<&str> {
         let start = *self.starts.get(index)?;
         let end = self.starts.get(index + 1).copied().unwrap_or(self.text.len());
         let line = self.text[start..end].trim_end_matches('\n');

@@ -4,7 +4,8 @@
 //! left to itself, runs the compiler that it finds in the workspace's `node_modules`: the workspace's own code. It is told
 //! to use one of the machine.
 
-use super::plan::{Unavailable, program};
+use super::plan::Unavailable;
+use beamai_servers::program;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 

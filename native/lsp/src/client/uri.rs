@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The URI of an absolute path, whatever bytes it has.
-pub fn uri_of(path: &Path) -> String {
+pub(crate) fn uri_of(path: &Path) -> String {
     format!("file://{}", percent_encode(path.as_os_str().as_bytes(), ESCAPED))
 }
 
 /// The absolute path of a `file:` URI on this machine; `None` for any other.
-pub fn path_of(uri: &str) -> Option<PathBuf> {
+pub(crate) fn path_of(uri: &str) -> Option<PathBuf> {
     let rest = uri.strip_prefix("file:")?;
     let rest = match rest.strip_prefix("//") {
         Some(rest) => rest.strip_prefix("localhost").unwrap_or(rest),

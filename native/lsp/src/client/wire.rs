@@ -5,14 +5,14 @@ use serde_json::Value;
 
 /// A point in a document, counted from zero in the server's units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Position {
+pub(crate) struct Position {
     pub line: u64,
     pub character: u64,
 }
 
 /// From a point to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Range {
+pub(crate) struct Range {
     pub start: Position,
     pub end: Position,
 }
@@ -20,7 +20,7 @@ pub struct Range {
 /// A range of a document.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(from = "AnyLocation")]
-pub struct Location {
+pub(crate) struct Location {
     pub uri: String,
     pub range: Range,
 }
@@ -57,7 +57,7 @@ impl From<AnyLocation> for Location {
 /// A symbol of a document, with those in it or with the name of the one that it is in.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-pub enum Symbol {
+pub(crate) enum Symbol {
     /// Wherever it is.
     #[serde(rename_all = "camelCase")]
     Flat { name: String, kind: u64, container_name: Option<String>, location: Location },
@@ -77,7 +77,7 @@ pub enum Symbol {
 /// A function as call hierarchies name it. The server wants it back as it was.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Item {
+pub(crate) struct Item {
     pub name: String,
     pub kind: u64,
     pub detail: Option<String>,
@@ -88,7 +88,7 @@ pub struct Item {
 /// Who calls, or is called, and where.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Call {
+pub(crate) struct Call {
     #[serde(alias = "from", alias = "to")]
     pub item: Item,
     pub from_ranges: Vec<Range>,
@@ -96,14 +96,14 @@ pub struct Call {
 
 /// What is known of a symbol.
 #[derive(Debug, Deserialize)]
-pub struct Hover {
+pub(crate) struct Hover {
     pub contents: Marked,
 }
 
 /// Text in the shapes that the protocol has had for it.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-pub enum Marked {
+pub(crate) enum Marked {
     /// Plain or Markdown.
     Text(String),
     /// Code.
@@ -116,7 +116,7 @@ pub enum Marked {
 
 impl Marked {
     /// The text, code in fences.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         match self {
             Self::Text(text) | Self::Markup { value: text } => text.trim().to_owned(),
             Self::Code { language, value } => format!("```{language}\n{}\n```", value.trim()),
@@ -130,7 +130,7 @@ impl Marked {
 
 /// Something that is wrong with a document.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Diagnostic {
+pub(crate) struct Diagnostic {
     pub range: Range,
     pub severity: Option<u64>,
     pub code: Option<Value>,
@@ -140,7 +140,7 @@ pub struct Diagnostic {
 
 /// What is wrong with a document, unasked.
 #[derive(Debug, Deserialize)]
-pub struct PublishDiagnostics {
+pub(crate) struct PublishDiagnostics {
     pub uri: String,
     pub version: Option<i64>,
     pub diagnostics: Vec<Diagnostic>,
@@ -148,21 +148,21 @@ pub struct PublishDiagnostics {
 
 /// What is wrong with a document, when asked.
 #[derive(Debug, Deserialize)]
-pub struct DiagnosticReport {
+pub(crate) struct DiagnosticReport {
     #[serde(default)]
     pub items: Vec<Diagnostic>,
 }
 
 /// The error that a server answers with.
 #[derive(Debug, Clone, Deserialize)]
-pub struct ResponseError {
+pub(crate) struct ResponseError {
     pub code: i64,
     pub message: String,
 }
 
 impl ResponseError {
     /// The document changed meanwhile, or the server gave up for a reason of its own: another try may help.
-    pub fn is_passing(&self) -> bool {
+    pub(crate) fn is_passing(&self) -> bool {
         const CONTENT_MODIFIED: i64 = -32801;
         const SERVER_CANCELLED: i64 = -32802;
         matches!(self.code, CONTENT_MODIFIED | SERVER_CANCELLED)
@@ -170,7 +170,7 @@ impl ResponseError {
 }
 
 /// The name of a symbol's kind.
-pub fn kind_name(kind: u64) -> &'static str {
+pub(crate) fn kind_name(kind: u64) -> &'static str {
     const NAMES: [&str; 26] = [
         "file",
         "module",

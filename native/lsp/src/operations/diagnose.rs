@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 const SILENCE: Duration = Duration::from_secs(20);
 
 /// Diagnostics of a file, or of every file that is known.
-pub fn diagnose(path: Option<&str>, cx: &CallContext) -> Result<Diagnostics> {
+pub(crate) fn diagnose(path: Option<&str>, cx: &CallContext) -> Result<Diagnostics> {
     let mut found = Found::new(cx);
     match path {
         None => {

@@ -132,8 +132,9 @@ fn a_certificate_has_to_be_one_that_is_trusted() {
 fn what_goes_along_with_a_request_goes_to_one_server_alone() {
     let thief = friend();
     let to = thief.url("/mcp?next=1");
-    let server =
-        beamai_testserver::Server::raw(move |_, stream| stream.write_all(&redirect("307 Temporary Redirect", &to)));
+    let server = beamai_testserver::Server::raw(move |_, stream| {
+        stream.write_all(&redirect("307 Temporary Redirect", &to))
+    });
     let address = json!({"url": server.url("/mcp"), "headers": {"x-key": "t0ken-t0ken"}});
     let error = refused(plan(address).unwrap());
     assert!(error.message.contains(&format!("redirects to {}", thief.url("/mcp"))), "{error}");
@@ -151,11 +152,13 @@ fn the_same_server_may_say_that_it_is_elsewhere() {
     });
     assert_eq!(greeted(plan(json!({"url": server.url("/mcp")})).unwrap()).unwrap(), "friend");
     assert!(server.seen().iter().any(|seen| seen.path == "/mcp/" && seen.body.contains("initialize")));
-    let turned = beamai_testserver::Server::raw(|_, stream| stream.write_all(&redirect("302 Found", "/mcp/")));
+    let turned =
+        beamai_testserver::Server::raw(|_, stream| stream.write_all(&redirect("302 Found", "/mcp/")));
     let error = refused(plan(json!({"url": turned.url("/mcp")})).unwrap());
     assert!(error.message.contains("HTTP 302"), "{error}");
-    let endless =
-        beamai_testserver::Server::raw(|_, stream| stream.write_all(&redirect("308 Permanent Redirect", "/mcp")));
+    let endless = beamai_testserver::Server::raw(|_, stream| {
+        stream.write_all(&redirect("308 Permanent Redirect", "/mcp"))
+    });
     let error = refused(plan(json!({"url": endless.url("/mcp")})).unwrap());
     assert!(error.message.contains("more than 5 times"), "{error}");
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub struct DeniedStarts(Vec<(String, CommandPattern)>);
 
 impl DeniedStarts {
-    pub fn by(denied: &[Rule]) -> Self {
+    pub(crate) fn by(denied: &[Rule]) -> Self {
         Self(patterns(denied))
     }
 

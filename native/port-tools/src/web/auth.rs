@@ -41,8 +41,11 @@ pub enum AuthKind {
 /// Credentials as the header that carries them.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
+    /// The header that carries them.
     pub header: &'static str,
+    /// Its value.
     pub value: String,
+    /// Whether they are sent before the server asks for them.
     pub preemptive: bool,
 }
 

@@ -28,11 +28,15 @@ const RESERVED: [&str; 12] = [
 pub struct Plan {
     /// Where to, without credentials.
     pub url: Url,
+    /// Its method.
     pub method: &'static str,
     /// Names in lower case.
     pub headers: Vec<(String, String)>,
+    /// Its body.
     pub body: Option<Vec<u8>>,
+    /// What identifies the sender, for the first server only.
     pub credentials: Option<Credentials>,
+    /// Whether certificates must be valid.
     pub verify_tls: bool,
 }
 

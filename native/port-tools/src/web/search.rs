@@ -52,9 +52,13 @@ fn ten() -> usize {
 /// A checked search.
 #[derive(Debug, Clone)]
 pub struct Question {
+    /// What to search for, without space around it.
     pub query: String,
+    /// Only results from these, unless there are none.
     pub allowed: Domains,
+    /// No results from these.
     pub blocked: Domains,
+    /// Maximum number of results.
     pub limit: usize,
 }
 

@@ -23,7 +23,9 @@ const KINDS: [(libc::c_int, &str); 6] = [
 /// What was planned outside, for the reaper inside.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Made {
+    /// What was to be made.
     pub confinement: Confinement,
+    /// What the reaper needs to know of the machine.
     pub outside: Outside,
     /// The namespaces outside: the kernel's names of them.
     namespaces: Vec<(String, OsString)>,

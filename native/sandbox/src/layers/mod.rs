@@ -194,6 +194,7 @@ pub fn plan(confinement: &Confinement) -> Result<(Script, Made), Failure> {
 /// Who the reaper is as seen from outside its namespaces.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Outside {
+    /// User id of the port, as the machine has it.
     pub uid: u32,
     pub(super) gid: u32,
 }

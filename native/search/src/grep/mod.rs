@@ -93,6 +93,7 @@ pub struct Grep {
     #[serde(skip)]
     #[schemars(skip)]
     pub unnumbered: bool,
+    /// What to say to a model of files that were left out; by the dialect's own parameters.
     #[serde(skip)]
     #[schemars(skip)]
     pub hints: Hints,

@@ -28,7 +28,7 @@ const OTHERS_WRITE: u32 = 0o022;
 
 /// A directory that journals may be kept in; it need not be there.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// Where it begins: a directory that is not ours alone.
     base: PathBuf,
     /// Two directories beneath that must be this user's, and nobody else's to write.
@@ -38,7 +38,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub(super) fn new(base: PathBuf, name: &str) -> Self {
+    pub(crate) fn new(base: PathBuf, name: &str) -> Self {
         let names = [name.into(), "journals".into()];
         let path = base.join(&names[0]).join(&names[1]);
         let c_path = CString::new(path.as_os_str().as_bytes()).unwrap_or_default();
@@ -59,7 +59,7 @@ impl Place {
     }
 
     /// The directory, made if need be.
-    pub(super) fn make(&self) -> io::Result<Ledger> {
+    pub(crate) fn make(&self) -> io::Result<Ledger> {
         self.open().or_else(|_| {
             DirBuilder::new().recursive(true).mode(0o700).create(&self.path)?;
             self.open()
@@ -117,13 +117,13 @@ pub(super) fn outside_first(record: &Record) -> [&'static Place; 2] {
 
 /// A directory with journals in it.
 #[derive(Debug)]
-pub(super) struct Ledger {
+pub(crate) struct Ledger {
     pub(super) dir: OwnedFd,
 }
 
 impl Ledger {
     /// Keeps a journal. It appears complete, and locked by this process.
-    pub(super) fn write(&self, bytes: &[u8]) -> io::Result<Journal> {
+    pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<Journal> {
         let (fresh, own) = (fresh_name(), rustix::process::getpid().as_raw_nonzero());
         let unique = fresh.trim_start_matches(".beamai-").trim_end_matches(".tmp");
         let name = OsString::from(format!("{unique}-{own}{SUFFIX}"));

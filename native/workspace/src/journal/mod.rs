@@ -13,11 +13,11 @@ mod undo;
 
 pub(super) use ledger::Journal;
 #[cfg(test)]
-pub(super) use ledger::Place as LedgerPlace;
+pub(crate) use ledger::Place as LedgerPlace;
 pub(super) use record::{Mark, Record, Step};
 pub use recovery::settle;
 #[cfg(test)]
-pub(super) use recovery::{Looked, recover_at};
+pub(crate) use recovery::{Looked, recover_at};
 pub use recovery::{on_recovery, recover};
 
 use beamai_base::{Reason, Result, ToolError};

@@ -97,7 +97,7 @@ fn is_local(place: &Place) -> bool {
 
 /// What was found in a place.
 #[derive(Debug, Default)]
-pub(super) struct Looked {
+pub(crate) struct Looked {
     /// A line for each change that was undone or brought to its end.
     pub undone: Vec<String>,
     /// Whether there are journals whose owners live.
@@ -105,7 +105,7 @@ pub(super) struct Looked {
 }
 
 /// Undoes what the journals in one place say.
-pub(super) fn recover_at(place: &Place, patience: Duration) -> Looked {
+pub(crate) fn recover_at(place: &Place, patience: Duration) -> Looked {
     let mut looked = Looked::default();
     let Ok(ledger) = place.open() else { return looked };
     let Ok((journals, unfinished)) = ledger.names() else { return looked };

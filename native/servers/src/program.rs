@@ -1,0 +1,19 @@
+//! The programs of servers.
+
+use crate::rustup;
+use rustix::fs::Access;
+use std::path::{Path, PathBuf};
+
+/// A program by absolute path or by name. What the workspace holds is never taken by name: it may be a model's work.
+pub fn program(name: &str, workspace: &Path) -> Option<PathBuf> {
+    let is_there = |file: &PathBuf| file.is_file() && rustix::fs::access(file, Access::EXEC_OK).is_ok();
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(|file| file.is_absolute() && is_there(file));
+    }
+    let path = std::env::var_os("PATH")?;
+    let outside = |dir: &PathBuf| {
+        dir.is_absolute() && dir.canonicalize().is_ok_and(|real| !real.starts_with(workspace))
+    };
+    let is_whole = |file: &PathBuf| is_there(file) && !rustup::is_hollow(file);
+    std::env::split_paths(&path).filter(outside).map(|dir| dir.join(name)).find(is_whole)
+}
