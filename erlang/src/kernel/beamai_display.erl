@@ -45,7 +45,7 @@ of_error(Tool, Args, Error) ->
 
 %% @doc Text of a model, a server or a command, unable to steer the terminal: control characters other than
 %% line feeds and tabs, and those that reorder or hide text, become U+FFFD. Nothing is cut. Which characters
-%% these are, `native/tools/src/text/shown.rs' says; a test holds both to the same.
+%% these are, `native/text/src/shown.rs' says; a test holds both to the same.
 -spec printable(unicode:chardata()) -> [char()].
 printable(Text) ->
     [visible(Char) || Char <- unicode:characters_to_list(Text)].

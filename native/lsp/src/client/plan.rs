@@ -1,11 +1,11 @@
 //! Which server is to help with a file.
 
-use beamai_servers::program;
 use super::Text;
 use super::typescript;
 use super::watch::Sources;
 use beamai_base::Result as ToolResult;
 use beamai_sandbox::Confinement;
+use beamai_servers::program;
 use beamai_servers::{Identity, View};
 use beamai_tool::{
     CallContext,

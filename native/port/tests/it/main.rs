@@ -9,6 +9,7 @@ mod common;
 mod own_process;
 mod processes;
 
+mod architecture;
 mod background;
 mod bash_judge;
 mod by_bwrap;
