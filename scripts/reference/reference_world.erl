@@ -21,6 +21,7 @@ start() ->
     Git = "git init -q -b main && git config user.name Ada && git config user.email ada@example.org && git add -A"
         " && git commit -q -m 'Greet people' && printf 'Fourth line\\n' >> notes.txt",
     <<>> = sh(Git, Template),
+    <<>> = sh("find . -path ./.git -prune -o -exec touch -d 2026-01-05T10:00:00Z {} +", Template),
     #{root => Root, template => Template, server => reference_web:start()}.
 
 stop(#{root := Root}) ->
