@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
     allow(dead_code, reason = "described everywhere, run by the port only")
 )]
 pub struct LspDiagnostics {
-    /// The file to check; when absent, every file that the language servers of the workspace know is told of.
+    /// The file to check. Default: every file that the running language servers know.
     #[serde(default)]
     pub(crate) path: Option<String>,
     /// Most bytes that the file may have.
