@@ -31,12 +31,17 @@
 main(What) when What =:= "write"; What =:= "check" ->
     {ok, _} = application:ensure_all_started(beamai),
     {ok, Cases} = file:consult(?EXAMPLES),
-    done(What, [{filename:join(?TO, File), unicode:characters_to_binary(Text)} || {File, Text} <- pages(Cases)]).
+    case pages(Cases) of
+        {bad_examples, Values} -> fail("~ts has ~b examples for ~ts of ~ts, not one", Values);
+        Pages -> done(What, [{filename:join(?TO, File), unicode:characters_to_binary(Text)} || {File, Text} <- Pages])
+    end.
 
 pages(Cases) ->
     World = reference_world:start(),
     try
         [{"README.md", index(World)} | [{File, page(Page, Cases, World)} || {File, _, _} = Page <- ?PAGES]]
+    catch
+        throw:{bad_examples, Values} -> {bad_examples, Values}
     after
         reference_world:stop(World)
     end.
@@ -49,7 +54,7 @@ page({_File, Dialect, Module}, Cases, World) ->
 tool(Dialect, #{name := Name} = Spec, Cases, World) ->
     case [Case || #{dialect := D, tool := Tool} = Case <- Cases, D =:= Dialect, Tool =:= Name] of
         [Case] -> {Spec, reference_world:run(World, Spec, Case)};
-        Found -> fail("~ts has ~b examples for ~ts of ~ts, not one", [?EXAMPLES, length(Found), Name, Dialect])
+        Found -> throw({bad_examples, [?EXAMPLES, length(Found), Name, Dialect]})
     end.
 
 index(World) ->
