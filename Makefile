@@ -1,5 +1,5 @@
 # Every target sets a fresh machine up by itself.
-.PHONY: native demo test check lint verify bench chat fuzz
+.PHONY: native demo test check lint verify bench chat docs fuzz
 
 # The Rust side, into priv/. rebar3 runs this too, here and as a dependency.
 native:
@@ -39,6 +39,11 @@ bench:
 chat:
 	@scripts/setup
 	@scripts/chat
+
+# The API docs of the Erlang modules in _build/docs, and the tool reference in docs/tools.
+docs:
+	@scripts/setup test
+	@scripts/docs
 
 # New inputs for whatever reads bytes from elsewhere, a minute for each; see scripts/fuzz.
 fuzz:

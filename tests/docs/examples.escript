@@ -5,6 +5,8 @@
 main([Ebin | Pages]) ->
     true = code:add_patha(Ebin),
     {ok, _} = application:ensure_all_started(beamai),
+    {ok, {docs_v1, _, erlang, _, #{<<"en">> := _}, _, Documented}} = code:get_doc(beamai_kernel),
+    [_ | _] = [Text || {{function, invoke, 4}, _, _, #{<<"en">> := Text}, _} <- Documented],
     Counts = [page(Page) || Page <- Pages],
     io:format("~b passed, 0 failed~n", [lists:sum(Counts)]).
 

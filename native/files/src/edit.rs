@@ -28,12 +28,12 @@ pub struct FileEdit {
     /// The text to replace, exactly as it is in the file, with indentation and without line numbers. It must occur
     /// once, unless replace_all is set: take in as many lines around it as that needs.
     pub old_string: String,
-    /// The text to put in its place; empty removes it.
+    /// The replacement. If empty, the old text is deleted.
     pub new_string: String,
     /// Whether to replace every occurrence.
     #[serde(default)]
     pub replace_all: bool,
-    /// Hash from an earlier result. The file is left alone, with an error, if it is not that version any more.
+    /// Hash from an earlier result. If the file has changed since, the call fails and changes nothing.
     #[serde(default)]
     pub expected_hash: Option<String>,
 }

@@ -28,7 +28,7 @@ pub struct FileRead {
     /// First line to read, counted from 1. A negative number counts from the end: -20 reads the last 20 lines.
     #[serde(default = "first_line")]
     pub offset: i64,
-    /// Most lines to read.
+    /// Maximum number of lines to read.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1))]
     pub limit: u64,

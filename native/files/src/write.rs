@@ -21,14 +21,14 @@ pub(super) const TRIES: usize = 10;
 /// Writes a file.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct FileWrite {
-    /// Path of the file, relative to the workspace or absolute inside it. Missing directories are made.
+    /// Path of the file, relative to the workspace or absolute inside it. Missing directories are created.
     pub path: String,
-    /// The text, with the line ends that the file is to have.
+    /// The text, with the line endings that the file should have.
     pub content: String,
-    /// write replaces the file or makes it; append adds to its end.
+    /// write creates or replaces the file; append adds to its end.
     #[serde(default)]
     pub mode: WriteMode,
-    /// Hash from an earlier result. The file is left alone, with an error, if it is not that version any more.
+    /// Hash from an earlier result. If the file has changed since, the call fails and changes nothing.
     #[serde(default)]
     pub expected_hash: Option<String>,
     /// Most bytes that the file may have, before and after.

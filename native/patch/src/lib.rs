@@ -48,7 +48,7 @@ pub struct FilePatch {
     /// to" after "diff --git" rename one. Lines with " " and "-" must be exactly those of the file. Line numbers may be
     /// wrong where these lines tell the place; three lines of context on each side usually do.
     pub patch: String,
-    /// Whether to check only, and to change nothing. The answer is the same otherwise.
+    /// Only check whether the patch applies, and change nothing. The result is the same otherwise.
     #[serde(default)]
     pub dry_run: bool,
     #[serde(skip)]

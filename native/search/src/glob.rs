@@ -24,7 +24,7 @@ pub struct Glob {
     /// Directory to search in.
     #[serde(default = "super::here")]
     pub path: String,
-    /// Most files to return; the first ones in sort order.
+    /// Maximum number of files to return; the first ones in sort order.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 100_000))]
     pub limit: usize,
@@ -35,7 +35,7 @@ pub struct Glob {
     /// ".github/**", finds them anyway.
     #[serde(default)]
     pub hidden: bool,
-    /// Also find what ignore files (.gitignore and the like) leave out.
+    /// Also find files that are ignored (by .gitignore and the like).
     #[serde(default)]
     pub ignored: bool,
     /// What to say to a model of files that were left out; by the dialect's own parameters.

@@ -16,14 +16,14 @@ pub struct List {
     /// Directory to list.
     #[serde(default = "super::here")]
     pub path: String,
-    /// Levels to list: 1 is the directory itself, 2 what is in its directories too.
+    /// Levels to list: 1 for the directory itself, 2 to include its subdirectories, and so on.
     #[serde(default = "default_depth")]
     #[schemars(range(min = 1, max = 1000))]
     pub depth: usize,
     /// Also list names that begin with a dot.
     #[serde(default)]
     pub hidden: bool,
-    /// Most entries to return. With more, those of the upper levels come first.
+    /// Maximum number of entries to return. If there are more, upper levels come first.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 100_000))]
     pub limit: usize,

@@ -18,7 +18,7 @@ const NAME: usize = 64;
 pub struct Task {
     /// Name of the sub-agent.
     pub agent: String,
-    /// What it is to achieve, with everything that it needs to know: it sees nothing of this conversation.
+    /// What to achieve, with everything the sub-agent needs to know: it does not see this conversation.
     pub objective: String,
 }
 

@@ -73,7 +73,7 @@ fn fresh_id(state: &SessionState) -> u64 {
 pub struct TodoAdd {
     /// What is to be done, as an instruction, such as "Add unit tests".
     pub content: String,
-    /// How far it is. At most one task of the list can be in progress.
+    /// Status. At most one task of the list can be in progress.
     #[serde(default)]
     pub status: Status,
     /// The same in the present continuous, such as "Adding unit tests".
@@ -201,7 +201,7 @@ impl TodoUpdate {
 pub struct NewTodo {
     /// What is to be done, as an instruction, such as "Add unit tests".
     pub content: String,
-    /// How far it is. At most one task can be in progress.
+    /// Status. At most one task can be in progress.
     #[serde(default)]
     pub status: Status,
     /// The same in the present continuous, such as "Adding unit tests".
@@ -211,7 +211,7 @@ pub struct NewTodo {
 /// Replaces the whole list.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct TodoReplace {
-    /// Every task, in order; what is not in it is gone.
+    /// All tasks, in order. Tasks that are left out are deleted.
     pub todos: Vec<NewTodo>,
 }
 

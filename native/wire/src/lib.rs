@@ -4,6 +4,8 @@
 //! decodes them, runs the call with the core's engine, and encodes the reply. What is left to a door is how
 //! binaries come in and go out. No tool is known here.
 
+#![forbid(unsafe_code)]
+
 mod dispatch;
 mod etf;
 pub mod frame;

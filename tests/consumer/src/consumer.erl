@@ -14,4 +14,6 @@ main(_) ->
     {ok, #{<<"stdout">> := <<"hello\n">>}, _} =
         beamai_kernel:invoke(K, <<"shell_exec">>, #{<<"command">> => <<"echo hello">>}),
     {ok, 42, _} = beamai_kernel:invoke(K, <<"double">>, #{<<"n">> => 21}),
-    io:format("3 passed, 0 failed~n").
+    %% What h/1,2 shows in a shell.
+    {ok, {docs_v1, _, erlang, _, #{<<"en">> := _}, _, _}} = code:get_doc(beamai_kernel),
+    io:format("4 passed, 0 failed~n").

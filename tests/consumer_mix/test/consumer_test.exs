@@ -13,6 +13,10 @@ defmodule ConsumerTest do
              :beamai_kernel.invoke(Consumer.kernel(), "greet", %{"name" => "Joe", "title" => nil})
   end
 
+  test "the shell's help has the docs of the modules" do
+    assert {:docs_v1, _, :erlang, _, %{"en" => _}, _, _} = Code.fetch_docs(:beamai_kernel)
+  end
+
   test "an error says what was wrong" do
     assert {:error, %{error_type: :not_found, message: message}} =
              :beamai_kernel.invoke(Consumer.kernel(), "file_read", %{"path" => "missing.txt"})

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Shows the commits that lead to the current one, youngest first.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Log {
-    /// Most commits to show.
+    /// Maximum number of commits to show.
     #[serde(default = "twenty")]
     #[schemars(range(min = 1, max = 1000))]
     pub limit: u64,

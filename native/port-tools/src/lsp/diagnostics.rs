@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Asks language servers what is wrong.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct LspDiagnostics {
-    /// The file to check; when absent, every file that the language servers of the workspace know is told of.
+    /// The file to check. Default: every file that the running language servers know.
     #[serde(default)]
     pub path: Option<String>,
     /// Most bytes that the file may have.

@@ -28,12 +28,12 @@ pub struct Shell {
     /// The command, as for `bash -c`. It may have several lines. Whatever it leaves running when it ends is
     /// killed, unless it runs in the background.
     pub command: String,
-    /// Milliseconds until the command and everything that it started is killed. When absent, 120000 in the foreground
-    /// and no limit in the background.
+    /// Timeout in milliseconds; then the command and everything that it started is killed. Default: 120000 in
+    /// the foreground, no limit in the background.
     #[serde(default)]
     #[schemars(range(min = 1, max = 86_400_000))]
     pub timeout: Option<u64>,
-    /// Directory to run in; the workspace when absent.
+    /// Directory to run in. Default: the workspace.
     #[serde(default)]
     pub cwd: Option<String>,
     /// Environment variables to set, as an object of strings. Of the host's environment, the command sees only

@@ -31,12 +31,12 @@ pub struct WebFetch {
     pub headers: Option<Map<String, Value>>,
     /// Body to send. JSON is sent as application/json, other text as text/plain, unless headers has a Content-Type.
     pub body: Option<String>,
-    /// Seconds until the whole fetch, redirects included, is given up.
+    /// Timeout of the whole fetch in seconds, redirects included.
     #[serde(default = "half_a_minute")]
     #[schemars(range(min = 1, max = 600))]
     pub timeout_sec: u64,
-    /// Most KiB to return. Text is cut there, and at 100 in any case; a larger image is left out, and one over 1024
-    /// in any case.
+    /// Maximum number of KiB to return. Text is cut there, and at 100 at the latest; a larger image is left
+    /// out, and one over 1024 always.
     #[schemars(range(min = 1, max = 1024))]
     pub max_size_kb: Option<u64>,
     /// Credentials, for servers that ask for them.

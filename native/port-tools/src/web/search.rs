@@ -15,7 +15,7 @@ pub struct WebSearch {
     pub allowed_domains: Option<Vec<String>>,
     /// No results from these domains and their subdomains.
     pub blocked_domains: Option<Vec<String>>,
-    /// Most results.
+    /// Maximum number of results.
     #[serde(default = "ten")]
     #[schemars(range(min = 1, max = 20))]
     pub limit: usize,

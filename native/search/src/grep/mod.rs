@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 /// Searches the contents of files.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct Grep {
-    /// Regular expression (Rust syntax: no look-around, no backreferences) that is looked for in each line.
+    /// Regular expression (Rust syntax: no look-around, no backreferences) to search each line for.
     pub pattern: String,
     /// Directory or file to search.
     #[serde(default = "super::here")]
@@ -45,17 +45,17 @@ pub struct Grep {
     /// files and how many lines match in each.
     #[serde(default)]
     pub output_mode: OutputMode,
-    /// Do not tell upper and lower case apart.
+    /// Case-insensitive.
     #[serde(default)]
     pub case_insensitive: bool,
-    /// Look for the pattern as it stands, not as a regular expression.
+    /// Search for the pattern literally, not as a regular expression.
     #[serde(default)]
     pub literal: bool,
     /// Only match whole words.
     #[serde(default)]
     pub word: bool,
-    /// Let a match go over several lines. `.` then matches line ends too, so write `.*?` rather than `.*`. A match
-    /// counts as one, however many lines it has.
+    /// Let a match span several lines. `.` then matches line ends too, so write `.*?` rather than `.*`. A
+    /// match counts as one, however many lines it has.
     #[serde(default)]
     pub multiline: bool,
     /// Lines to show before each match.
@@ -70,7 +70,7 @@ pub struct Grep {
     #[serde(default)]
     #[schemars(range(min = 0, max = 100))]
     pub context: Option<usize>,
-    /// Most matches to return; in the other output modes, most files.
+    /// Maximum number of matches to return; in the other output modes, of files.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 100_000))]
     pub limit: usize,
@@ -82,7 +82,7 @@ pub struct Grep {
     /// ".env*", finds them anyway.
     #[serde(default)]
     pub hidden: bool,
-    /// Also search what ignore files (.gitignore and the like) leave out.
+    /// Also search files that are ignored (by .gitignore and the like).
     #[serde(default)]
     pub ignored: bool,
     /// Most bytes of a file that is searched; larger ones are left out.

@@ -32,7 +32,7 @@ pub(super) struct Read {
     /// from the end.
     #[serde(default = "one")]
     offset: i64,
-    /// Most lines to read.
+    /// Maximum number of lines to read.
     #[serde(default = "fifty")]
     #[schemars(range(min = 1, max = 200))]
     limit: u64,
@@ -72,12 +72,12 @@ impl From<Glob> for glob::Glob {
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Grep {
-    /// Regular expression that is looked for in each line.
+    /// Regular expression to search each line for.
     pattern: String,
     /// Directory or file to search.
     #[serde(default = "here")]
     path: String,
-    /// Most matches to return.
+    /// Maximum number of matches to return.
     #[serde(default = "two_hundred")]
     #[schemars(range(min = 1, max = 100_000))]
     max_matches: usize,
@@ -100,7 +100,7 @@ pub(super) struct Ask {
 struct Question {
     /// The question, a full sentence.
     question: String,
-    /// Two to four options, the recommended one first: it is marked as such. None for free text.
+    /// Two to four options, the recommended one first (it is marked as such), or none for free text.
     #[schemars(length(max = 4))]
     options: Vec<Choice>,
 }

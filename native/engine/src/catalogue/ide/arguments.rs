@@ -38,7 +38,7 @@ impl TryFrom<ReadFile> for FileRead {
 pub(super) struct WriteFile {
     /// Path of the file, relative to the workspace or absolute inside it, such as "src/index.ts".
     path: String,
-    /// The text, which becomes the whole file.
+    /// The text. It replaces the whole file.
     content: String,
 }
 
@@ -82,7 +82,7 @@ pub(super) struct SearchCode {
 
 #[derive(Deserialize, JsonSchema)]
 struct SearchOptions {
-    /// Whether upper and lower case are told apart.
+    /// Case-sensitive.
     #[serde(default)]
     case_sensitive: bool,
     /// Whether the query is a regular expression.
@@ -91,7 +91,7 @@ struct SearchOptions {
     /// Only search files whose path matches this glob, such as "*.ts".
     #[serde(default)]
     glob: Option<String>,
-    /// Most matches to return.
+    /// Maximum number of matches to return.
     #[serde(default = "most_results")]
     #[schemars(range(min = 1, max = 100_000))]
     max_results: usize,
@@ -124,7 +124,7 @@ impl TryFrom<SearchCode> for Grep {
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct GetDiagnostics {
-    /// The file to check; without it, every file that the language servers of the workspace know is told of.
+    /// The file to check. Default: every file that the running language servers know.
     file: Option<String>,
 }
 

@@ -44,7 +44,7 @@ pub(super) struct Read {
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     offset: i64,
-    /// Most lines to read.
+    /// Maximum number of lines to read.
     #[serde(default = "lines")]
     #[schemars(range(min = 1))]
     limit: u64,
@@ -60,7 +60,7 @@ impl From<Read> for FileRead {
 pub(super) struct Write {
     /// Absolute path of the file; a relative one is taken from the workspace.
     file_path: String,
-    /// The text, which becomes the whole file.
+    /// The text. It replaces the whole file.
     content: String,
 }
 
@@ -77,7 +77,7 @@ pub(super) struct Edit {
     /// The text to replace, exactly as it is in the file, with indentation and without line numbers. It must occur
     /// once, unless replace_all is set: take in as many lines around it as that needs.
     old_string: String,
-    /// The text to put in its place; empty removes it.
+    /// The replacement. If empty, the old text is deleted.
     new_string: String,
     /// Whether to replace every occurrence.
     #[serde(default)]
@@ -109,7 +109,7 @@ impl From<Glob> for glob::Glob {
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Grep {
-    /// Regular expression that is looked for in each line.
+    /// Regular expression to search each line for.
     pattern: String,
     /// Directory or file to search.
     #[serde(default = "here")]
@@ -120,10 +120,10 @@ pub(super) struct Grep {
     /// lines match in each.
     #[serde(default)]
     output_mode: OutputMode,
-    /// Do not tell upper and lower case apart.
+    /// Case-insensitive.
     #[serde(default, rename = "-i")]
     case_insensitive: bool,
-    /// Whether matches come with the numbers of their lines.
+    /// Include line numbers in the matches.
     #[serde(default = "yes", rename = "-n")]
     numbered: bool,
     /// Lines to show after each match.
@@ -191,7 +191,7 @@ impl From<AskUserQuestion> for question::Ask {
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct TodoWrite {
-    /// Every task, in order; what is not in it is gone.
+    /// All tasks, in order. Tasks that are left out are deleted.
     todos: Vec<Todo>,
 }
 
@@ -199,7 +199,7 @@ pub(super) struct TodoWrite {
 struct Todo {
     /// What is to be done, as an instruction, such as "Add unit tests".
     content: String,
-    /// How far it is. At most one task can be in progress.
+    /// Status. At most one task can be in progress.
     status: Status,
     /// The same in the present continuous, such as "Adding unit tests".
     #[serde(rename = "activeForm")]
