@@ -12,8 +12,6 @@ mod brace;
 mod builtin;
 mod compound;
 mod cursor;
-#[cfg(test)]
-mod everyday;
 mod git;
 mod heredoc;
 mod lexer;

@@ -1,3 +1,5 @@
+mod everyday;
+
 use super::*;
 
 fn programs(command: &str) -> Vec<String> {

@@ -24,6 +24,7 @@ fn tool(name: &str) -> Box<dyn Tool> {
         "file_read" => Box::new(Face::<FileRead>::new("file_read", "")),
         "file_write" => Box::new(Face::<FileWrite>::new("file_write", "")),
         "file_edit" => Box::new(Face::<FileEdit>::new("file_edit", "")),
+        "file_patch" => Box::new(Face::<beamai_patch::FilePatch>::new("file_patch", "")),
         other => panic!("there is no tool {other} here"),
     }
 }
