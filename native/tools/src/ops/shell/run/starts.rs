@@ -73,7 +73,7 @@ struct Asked {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Decided {
-    /// It goes on, with all that it starts.
+    /// It goes on.
     Allow,
     /// It fails.
     Deny,
@@ -85,6 +85,9 @@ enum Decided {
 pub(crate) struct StartAnswer {
     start: String,
     decision: Decided,
+    /// Rules that allow what the command starts from here on, too.
+    #[serde(default)]
+    rules: Vec<String>,
     /// Why it was refused.
     #[serde(default)]
     reason: Option<String>,
@@ -100,11 +103,15 @@ impl StartAnswer {
     /// Whether the start still waited for it.
     ///
     /// # Errors
-    /// None.
+    /// `invalid_argument` for a malformed rule; the start is refused then.
     pub(crate) fn run(self, _: &CallContext) -> crate::error::Result<Value> {
         let asked = lock(&ASKED).as_mut().and_then(|asked| asked.remove(&self.start));
         let is_taken = asked.is_some();
         if let Some(asked) = asked {
+            if let Err(error) = self.rules.iter().try_for_each(|rule| asked.starts.rules.add(rule)) {
+                asked.answered(&self.start, Decided::Deny, Some(error.message.clone()));
+                return Err(error);
+            }
             asked.answered(&self.start, self.decision, self.reason);
         }
         Ok(json!({"taken": is_taken}))
@@ -116,7 +123,7 @@ impl Asked {
         let Self { starts, start, held } = self;
         starts.closed(id);
         match decision {
-            Decided::Allow => held.start(Coverage::Everything),
+            Decided::Allow => held.start(starts.rules.approve(&start)),
             Decided::Deny => {
                 starts.note_refused(&start, None, reason);
                 held.refuse();

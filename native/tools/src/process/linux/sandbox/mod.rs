@@ -36,6 +36,7 @@ mod user;
 mod uts;
 
 pub(super) use intruders::Intruders;
+pub(super) use limits::kernel_is_at_least;
 pub(super) use made::Made;
 pub(super) use placeholders::{Placeholder, Placeholders};
 pub(super) use script::Script;
