@@ -54,7 +54,8 @@ pub(super) fn approval(request: &Value, offers_session: bool) -> Form {
 fn rules(request: &Value) -> Vec<String> {
     let rules = request["wanted"].as_array().into_iter().flatten();
     let rules: Vec<String> = rules.filter_map(|rule| rule.as_str().map(str::to_owned)).collect();
-    let is_shown = |rule: &String| rule.contains('(') && rule.len() <= LONGEST_RULE && printable(rule) == *rule;
+    let is_shown =
+        |rule: &String| rule.contains('(') && rule.len() <= LONGEST_RULE && printable(rule) == *rule;
     match rules.len() <= MOST_RULES && rules.iter().all(is_shown) {
         true => rules,
         false => Vec::new(),

@@ -35,7 +35,8 @@ impl Terminal {
             return self.approves(request).then_some(rules);
         }
         eprintln!("{}", printable(request["message"].as_str().unwrap_or_default()));
-        let prompt = format!("Allow it? [y]es, by [r]ule ({}) from here on, [N]o: ", printable(&rules.join(", ")));
+        let prompt =
+            format!("Allow it? [y]es, by [r]ule ({}) from here on, [N]o: ", printable(&rules.join(", ")));
         match line::read(&prompt) {
             Line::Text(text) if ["y", "yes"].contains(&text.trim()) => Some(Vec::new()),
             Line::Text(text) if ["r", "rule"].contains(&text.trim()) => Some(rules),

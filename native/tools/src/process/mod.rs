@@ -27,9 +27,9 @@ pub use isolation::{Isolation, LayerOff};
 mod leftover;
 pub use leftover::Planted;
 mod start;
+pub use start::{Coverage, Decision, HeldStart, Start, StartJudge, Starter};
 #[cfg(all(feature = "port", target_os = "linux"))]
 pub(crate) use start::{is_loader, loaded_arguments};
-pub use start::{Coverage, Decision, HeldStart, Start, StartJudge, Starter};
 
 #[cfg(all(feature = "port", target_os = "linux"))]
 mod confinement;

@@ -35,9 +35,11 @@ impl Target {
         let is_loader = is_loader(&program.called) || is_loader(&program.file);
         let operand = loaded_arguments(&words.list).first().filter(|_| is_loader);
         let loaded = operand.and_then(|path| resolver.program(path.as_bytes(), "cwd").ok());
-        let names =
-            |program: Program| [vec![program.called], program.links, vec![program.file]].concat();
-        Self { program, words, loaded: loaded.map(names).unwrap_or_default() }
+        let mut loaded = loaded.map_or_else(Vec::new, |program| {
+            [vec![program.called], program.links, vec![program.file]].concat()
+        });
+        loaded.dedup();
+        Self { program, words, loaded }
     }
 }
 
