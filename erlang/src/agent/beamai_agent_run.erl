@@ -1,4 +1,5 @@
 %% @doc One run of an agent: the loop of answers and calls, from its first event to its last.
+%% @hidden
 -module(beamai_agent_run).
 
 -include("beamai_run.hrl").

@@ -2,6 +2,7 @@
 %%
 %% Before a request that would come near the window, and once after one that the provider refused as too long, old
 %% results are removed; where that is not enough, the model itself summarises the beginning.
+%% @hidden
 -module(beamai_agent_window).
 
 -include("beamai_run.hrl").

@@ -8,15 +8,14 @@
 %% A model keeps its key in a fun: printing a model does not show it, nor does any error or log of this library.
 -module(beamai_chat).
 
--export([new/2, complete/2, instructions/2, check_tools/2, reply/2]).
+-export([new/2, complete/2, instructions/2, check_tools/2]).
 -export_type([model/0, provider/0]).
 
 -type provider() :: openai | anthropic | gemini | text | scripted.
 -opaque model() :: #{module := module(), state := beamai_chat_model:state()}.
 
-%% @doc A model. The options are those of the provider: {@link beamai_chat_openai}, {@link beamai_chat_anthropic},
-%% {@link beamai_chat_gemini}, {@link beamai_chat_text}, {@link beamai_chat_scripted}; or of a module of your own with the behaviour {@link
-%% beamai_chat_model}. Raises `{bad_option, Key}' and `{bad_provider, Provider}'.
+%% @doc A model. `docs/agents.md' has the options of each provider. `Provider' may also be a module of your own with the
+%% behaviour {@link beamai_chat_model}. Raises `{bad_option, Key}' and `{bad_provider, Provider}'.
 -spec new(provider() | module(), Options :: map()) -> model().
 new(Provider, Options) when is_map(Options) ->
     Module = module(Provider),
@@ -49,8 +48,14 @@ complete(Model, Text) when is_binary(Text) ->
     complete(Model, #{messages => [#{role => user, content => Text}]});
 complete(#{module := Module, state := State}, #{messages := [_ | _]} = Request) ->
     Whole = maps:merge(defaults(Request), Request),
-    Span = beamai_spans:start_model(Module, State, Whole),
+    Span = beamai_spans:start_model(provider(Module), State, Whole),
     beamai_spans:stop_model(Span, counted(Module:complete(State, Whole), Whole)).
+
+%% As OpenTelemetry's conventions for generative AI name it.
+provider(beamai_chat_openai) -> <<"openai">>;
+provider(beamai_chat_anthropic) -> <<"anthropic">>;
+provider(beamai_chat_gemini) -> <<"gcp.gemini">>;
+provider(Module) -> atom_to_binary(Module).
 
 %% A budget has to hold also where nobody counts.
 counted({ok, #{usage := Usage, message := Message} = Reply}, Request) ->
@@ -94,12 +99,3 @@ check_tools(#{module := Module, state := State}, Kernel) ->
         true -> Module:check_tools(State, Kernel);
         false -> ok
     end.
-
-%% @doc A reply, for modules that make some. Counts that `usage' does not have are estimated.
--spec reply(beamai_chat_model:message(), #{stop => beamai_chat_model:stop(), usage => map(), reasoning => binary()}) ->
-    beamai_chat_model:reply().
-reply(Message, Rest) ->
-    (maps:with([reasoning], Rest))#{message => Message, stop => maps:get(stop, Rest, stop(Message)), usage => maps:get(usage, Rest, #{})}.
-
-stop(#{tool_calls := [_ | _]}) -> tool_calls;
-stop(_Message) -> end_turn.

@@ -2,6 +2,7 @@
 %%
 %% Options: {@link beamai_chat_options:http()}. `base_url' is `https://api.anthropic.com' by default, `max_tokens'
 %% 8192, `cache' `auto'. `params' takes what there is beyond this, such as thinking; its blocks are sent back as they came.
+%% @hidden
 -module(beamai_chat_anthropic).
 -behaviour(beamai_chat_model).
 -behaviour(beamai_chat_http).
@@ -220,7 +221,7 @@ reply(Blocks, Stop, Usage, Invalid) ->
             Stop =:= <<"max_tokens">>, [made(Block, Invalid) || #{<<"type">> := <<"tool_use">>} = Block <- Blocks]
         )
     },
-    {ok, beamai_chat:reply(with_raw(Blocks, Message), with_stop(Stop, #{usage => usage(Usage)}))}.
+    {ok, beamai_chat_model:reply(with_raw(Blocks, Message), with_stop(Stop, #{usage => usage(Usage)}))}.
 
 made(#{<<"id">> := Id, <<"name">> := Name, <<"input">> := Input}, _Invalid) when not is_map(Input) ->
     #{id => Id, name => Name, args => #{}, invalid => <<"the arguments are no JSON object">>};

@@ -3,6 +3,7 @@
 %% Options: {@link beamai_chat_options:http()}. `base_url' is `https://generativelanguage.googleapis.com/v1beta' by default.
 %% `params' takes what there is beyond this, such as `#{<<"safetySettings">> => [...]}'. Thought signatures are sent back as
 %% they came.
+%% @hidden
 -module(beamai_chat_gemini).
 -behaviour(beamai_chat_model).
 -behaviour(beamai_chat_http).
@@ -203,7 +204,7 @@ end_stream(#stream{parts = Reversed, finish = Finish, usage = Usage}) ->
         content => iolist_to_binary([Text || #{<<"text">> := Text} <- Parts]),
         tool_calls => beamai_chat_http:cut_off(Finish =:= <<"MAX_TOKENS">>, [made(Call) || {Call, _} <- calls(Parts)])
     },
-    {ok, beamai_chat:reply(with_raw([sent(Part) || Part <- Parts], Message), with_stop(Finish, #{usage => usage(Usage)}))}.
+    {ok, beamai_chat_model:reply(with_raw([sent(Part) || Part <- Parts], Message), with_stop(Finish, #{usage => usage(Usage)}))}.
 
 %% A text comes in pieces; a part with a signature is by itself.
 joined_texts([#{<<"text">> := One} = First, #{<<"text">> := Two} = Second | Rest]) when map_size(First) =:= 1, map_size(Second) =:= 1 ->

@@ -2,6 +2,7 @@
 %%
 %% A provider's module says how a request looks and what its answer means; here it is sent, read piece by piece or
 %% whole, and tried again.
+%% @hidden
 -module(beamai_chat_http).
 
 -export([complete/3, url/2, accepted/2, arguments/1, cut_off/2, text/2, count/3, counts/1, broke_off/0]).

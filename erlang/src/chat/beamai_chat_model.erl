@@ -3,6 +3,7 @@
 %% A conversation is plain data: it can be stored, and taken up again by another provider.
 -module(beamai_chat_model).
 
+-export([reply/2]).
 -export_type([
     message/0, call/0, request/0, reply/0, usage/0, stop/0, event/0, emit/0, error/0, error_reason/0, state/0
 ]).
@@ -96,3 +97,12 @@
 %% Raises `{invalid_tool, Name, Problems}' where a tool cannot be offered to the model.
 -callback check_tools(state(), beamai_kernel:kernel()) -> ok.
 -optional_callbacks([check_tools/2]).
+
+%% @doc A reply, for modules that make some. Counts that `usage' does not have are estimated.
+-spec reply(message(), #{stop => stop(), usage => map(), reasoning => binary()}) ->
+    reply().
+reply(Message, Rest) ->
+    (maps:with([reasoning], Rest))#{message => Message, stop => maps:get(stop, Rest, stop(Message)), usage => maps:get(usage, Rest, #{})}.
+
+stop(#{tool_calls := [_ | _]}) -> tool_calls;
+stop(_Message) -> end_turn.

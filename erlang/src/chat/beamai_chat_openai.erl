@@ -3,6 +3,7 @@
 %% Options: {@link beamai_chat_options:http()}. `base_url' is `https://api.openai.com/v1' by default; a server
 %% without keys needs no `api_key'. `params' takes what a server has beyond this, such as
 %% `#{<<"max_completion_tokens">> => 2000}'.
+%% @hidden
 -module(beamai_chat_openai).
 -behaviour(beamai_chat_model).
 -behaviour(beamai_chat_http).
@@ -243,7 +244,7 @@ end_stream(#stream{text = Text, calls = Calls, finish = Finish, usage = Usage}) 
         content => iolist_to_binary(lists:reverse(Text)),
         tool_calls => beamai_chat_http:cut_off(Finish =:= <<"length">>, [made(Call) || Call <- lists:reverse(Calls)])
     },
-    {ok, beamai_chat:reply(Message, with_stop(Finish, #{usage => Usage}))}.
+    {ok, beamai_chat_model:reply(Message, with_stop(Finish, #{usage => Usage}))}.
 
 made(Call) ->
     #{id := Id, name := Name, json := Json} = Call,

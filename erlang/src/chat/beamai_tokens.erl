@@ -1,4 +1,5 @@
 %% @doc Estimates of tokens, for where no provider has counted: about four bytes of text make one.
+%% @hidden
 -module(beamai_tokens).
 
 -export([of_request/1, of_tools/1, of_message/1, of_messages/1, of_text/1]).

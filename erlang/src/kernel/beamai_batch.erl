@@ -4,6 +4,7 @@
 %% workers want asked. While a filter waits in its `Next', this process starts further calls and
 %% serves the workers; a call with filters thus nests inside the `Next' of the one before, and the
 %% state of the batch is kept in the process dictionary, for the filters' funs lie between.
+%% @hidden
 -module(beamai_batch).
 
 -include("beamai_plan.hrl").
@@ -77,7 +78,7 @@ run(Kernel, Calls, Context, Options) ->
 
 %% Before any of the calls runs.
 well_formed({_Name, _Args}) -> ok;
-well_formed(Other) -> beamai_misuse:raise({bad_call, Other}, ["a call is {Name, Args}, not ", beamai_error:show(Other, 80)]).
+well_formed(Other) -> beamai_validate:raise({bad_call, Other}, ["a call is {Name, Args}, not ", beamai_error:show(Other, 80)]).
 
 enter(#{run_id := RunId}) when RunId =/= undefined -> beamai_runs:enter(RunId);
 enter(_Context) -> none.
@@ -137,15 +138,15 @@ start({Index, Name, Args}, #batch{tag = Tag, kernel = #{tools := Tools}, options
     Context = context(Index, Options, Batch#batch.context),
     _ = report({started, Index}, Batch),
     put_batch(with_span(Index, beamai_spans:start_tool(Name, Args, Context), get_batch(Tag))),
-    case Tools of
-        #{Name := #plan{filters = []} = Plan} ->
+    case beamai_plan:find(Name, Tools) of
+        {ok, #plan{filters = []} = Plan} ->
             _ = start_worker(Tag, {Index, done}, Plan, Args, Context),
             ok;
-        #{Name := #plan{filters = Filters} = Plan} ->
+        {ok, #plan{filters = Filters} = Plan} ->
             Call = #{tool => Name, args => Args, context => Context},
             done(Tag, Index, beamai_filter:apply_all(Filters, Call, core(Tag, Index, Plan)));
-        #{} ->
-            done(Tag, Index, {error, beamai_invocation:unknown_tool(Tools, Name)})
+        {error, _} = Error ->
+            done(Tag, Index, Error)
     end.
 
 not_run({Index, Name, _Args}, Why, #batch{tag = Tag}) when is_binary(Name) ->
@@ -194,7 +195,7 @@ start_worker(Tag, {Index, For}, Plan, Args, Context) ->
     put_batch(Batch#batch{workers = Workers#{Pid => {Plan#plan.name, Index, For}}}),
     Pid.
 
-%% @private What a worker does; known to {@link beamai_guard} by its name.
+%% @private What a worker does.
 -spec work(
     Caller :: pid(), Tag :: reference(), Run :: reference() | none, beamai_kernel:kernel(), #plan{}, term(), beamai_context:t()
 ) -> term().
