@@ -27,6 +27,7 @@
 -type agent() :: #{
     llm := beamai_chat:model(),
     kernel := beamai_kernel:kernel(),
+    tools := beamai_chat_model:tools(),
     system_prompt := binary(),
     profile := default | plan,
     max_iterations := pos_integer(),

@@ -9,8 +9,8 @@
 -spec agent(Settings :: map(), beamai_kernel:kernel()) -> beamai_agent:agent().
 agent(#{llm := Model, profile := Profile} = Settings, Kernel) ->
     Ready = profiled(Profile, Kernel),
-    ok = beamai_chat:check_tools(Model, Ready),
-    beamai_agent_log:restored((maps:without([plugins, agents], Settings))#{kernel => Ready, unfinished => none}).
+    Tools = beamai_chat:tools(Model, Ready),
+    beamai_agent_log:restored((maps:without([plugins, agents], Settings))#{kernel => Ready, tools => Tools, unfinished => none}).
 
 %% Tools that a profile withholds are not there at all: naming one is naming an unknown tool.
 profiled(Profile, Kernel) ->

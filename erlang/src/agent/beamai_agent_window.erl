@@ -63,8 +63,8 @@ tokens(_Run, #state{counted = {Tokens, Count}, conversation = Conversation}) ->
 tokens(Run, #state{counted = none, conversation = Conversation}) ->
     overhead(Run) + beamai_tokens:of_messages(beamai_conversation:messages(Conversation)).
 
-overhead(#run{system = System, kernel = Kernel}) ->
-    beamai_tokens:of_text(System) + beamai_tokens:of_tools(Kernel).
+overhead(#run{system = System, agent = #{tools := #{tokens := Tokens}}}) ->
+    beamai_tokens:of_text(System) + Tokens.
 
 compacted(Before, Goal, #run{emit = Emit, tag = Tag} = Run, #state{conversation = Conversation} = State) ->
     Started = erlang:monotonic_time(microsecond),
