@@ -1,6 +1,6 @@
 %% @doc Several calls at once: `invoke_all'.
 %%
-%% Each call's tool runs in a worker process. Filters run in the caller's process, and so does what
+%% Tools run in worker processes, each of which takes one call after the other. Filters run in the caller's process, and so does what
 %% workers want asked. While a filter waits in its `Next', this process starts further calls and
 %% serves the workers; a call with filters thus nests inside the `Next' of the one before, and the
 %% state of the batch is kept in the process dictionary, for the filters' funs lie between.
@@ -9,7 +9,7 @@
 
 -include("beamai_plan.hrl").
 
--export([run/3, run/4, work/7]).
+-export([run/3, run/4, work/4]).
 -export_type([options/0]).
 
 %% Workers at most, for each scheduler.
@@ -32,14 +32,16 @@
     %% Where a cancellation arrives for the calls that have not started.
     run :: reference() | none,
     waiting = [] :: [{Index :: pos_integer(), Name :: term(), Args :: term()}],
-    %% Whose call a worker works on, and whether its answer is the call's or a filter waits for it.
+    %% Those at work: on whose call, and whether the answer is the call's or a filter waits for it.
     workers = #{} :: #{pid() => {Tool :: binary(), pos_integer(), done | next}},
     spans = #{} :: #{pos_integer() => beamai_telemetry:span()},
     %% Native time units that workers have spent on a call.
     spent = #{} :: #{pos_integer() => non_neg_integer()},
-    %% Answers of workers whose end has not been seen, or that a filter waits for.
-    answers = #{} :: #{pid() => beamai_call:result()},
-    done = #{} :: #{pos_integer() => beamai_call:result()}
+    %% Workers that wait for a call.
+    idle = [] :: [pid()],
+    %% Answers that a filter waits for.
+    answers = #{} :: #{pos_integer() => beamai_call:result()},
+    done = [] :: [{pos_integer(), beamai_call:result()}]
 }).
 
 %% @doc Runs the calls; see {@link beamai_kernel:invoke_all/3}.
@@ -56,7 +58,6 @@ run(Kernel, Calls, Context, Options) ->
     _ = beamai_guard:ready(),
     Tag = make_ref(),
     Run = enter(Context),
-    Indexes = lists:seq(1, length(Calls)),
     put_batch(#batch{
         tag = Tag,
         kernel = Kernel,
@@ -64,12 +65,12 @@ run(Kernel, Calls, Context, Options) ->
         options = Options,
         run = Run,
         limit = ?PER_SCHEDULER * erlang:system_info(schedulers_online),
-        waiting = [{Index, Name, Args} || {Index, {Name, Args}} <- lists:zip(Indexes, Calls)]
+        waiting = [{Index, Name, Args} || {Index, {Name, Args}} <- lists:zip(lists:seq(1, length(Calls)), Calls)]
     }),
     try
         until_done(Tag),
         #batch{done = Done} = get_batch(Tag),
-        merge([{maps:get(Index, Done), context(Index, Options, Context)} || Index <- Indexes], Context)
+        merge([{Result, context(Index, Options, Context)} || {Index, Result} <- lists:keysort(1, Done)], Context)
     after
         stop_workers(Tag),
         erase({?MODULE, Tag}),
@@ -159,8 +160,9 @@ done(Tag, Index, Result) ->
     _ = beamai_crash:log(Result, context(Index, Options, Context)),
     Duration = maps:get(Index, Spent, 0),
     _ = is_map_key(Index, Spans) andalso beamai_spans:stop_tool(maps:get(Index, Spans), Result, Duration),
-    put_batch(Batch#batch{done = Done#{Index => Result}}),
-    _ = report({done, Index, Result, erlang:convert_time_unit(Duration, native, microsecond)}, Batch),
+    put_batch(Batch#batch{done = [{Index, Result} | Done]}),
+    _ = is_map_key(report, Options) andalso
+        report({done, Index, Result, erlang:convert_time_unit(Duration, native, microsecond)}, Batch),
     ok.
 
 with_span(_Index, off, Batch) -> Batch;
@@ -172,40 +174,53 @@ core(Tag, Index, Plan) ->
     #batch{kernel = Kernel, run = Run} = get_batch(Tag),
     fun
         (#{args := Args, context := Context}) when self() =:= Caller ->
-            await(Tag, start_worker(Tag, {Index, next}, Plan, Args, Context));
+            _ = start_worker(Tag, {Index, next}, Plan, Args, Context),
+            await(Tag, Index);
         (#{args := Args, context := Context}) ->
             beamai_invocation:run_part(Kernel, Plan, Args, Context, Run)
     end.
 
-await(Tag, Worker) ->
+await(Tag, Index) ->
     case get_batch(Tag) of
-        #batch{workers = Workers} = Batch when is_map_key(Worker, Workers) ->
+        #batch{answers = #{Index := Answer} = Answers} = Batch ->
+            put_batch(Batch#batch{answers = maps:remove(Index, Answers)}),
+            Answer;
+        Batch ->
             start_or_serve(Batch),
-            await(Tag, Worker);
-        #batch{answers = Answers} = Batch ->
-            {Answer, Left} = maps:take(Worker, Answers),
-            put_batch(Batch#batch{answers = Left}),
-            Answer
+            await(Tag, Index)
     end.
 
-start_worker(Tag, {Index, For}, Plan, Args, Context) ->
-    #batch{kernel = Kernel, run = Run, workers = Workers} = Batch = get_batch(Tag),
-    Work = [self(), Tag, Run, Kernel, Plan, Args, Context],
-    {Pid, _Monitor} = spawn_opt(?MODULE, work, Work, [{monitor, [{tag, Tag}]}]),
-    put_batch(Batch#batch{workers = Workers#{Pid => {Plan#plan.name, Index, For}}}),
-    Pid.
+%% A worker does one call after the other, so most calls cost no process but their handler's.
+start_worker(Tag, {Index, For}, #plan{name = Name}, Args, Context) ->
+    {Worker, Batch} = free_worker(get_batch(Tag)),
+    Worker ! {Tag, {work, Name, Args, Context}},
+    put_batch(Batch#batch{workers = (Batch#batch.workers)#{Worker => {Name, Index, For}}}),
+    Worker.
+
+free_worker(#batch{idle = [Worker | Idle]} = Batch) ->
+    {Worker, Batch#batch{idle = Idle}};
+free_worker(#batch{tag = Tag, kernel = Kernel, run = Run} = Batch) ->
+    {Worker, _Monitor} = spawn_opt(?MODULE, work, [self(), Tag, Run, Kernel], [{monitor, [{tag, Tag}]}]),
+    {Worker, Batch}.
 
 %% @private What a worker does.
--spec work(
-    Caller :: pid(), Tag :: reference(), Run :: reference() | none, beamai_kernel:kernel(), #plan{}, term(), beamai_context:t()
-) -> term().
-work(Caller, Tag, Run, Kernel, Plan, Args, Context) ->
-    case beamai_guard:enter_worker(Caller, Tag) of
-        true ->
+-spec work(Caller :: pid(), Tag :: reference(), Run :: reference() | none, beamai_kernel:kernel()) -> term().
+work(Caller, Tag, Run, Kernel) ->
+    %% While it waits for its next call, nothing else may be there to end it with the caller.
+    Monitor = erlang:monitor(process, Caller),
+    beamai_guard:enter_worker(Caller, Tag) andalso work_on(Caller, Monitor, Tag, Run, Kernel).
+
+work_on(Caller, Monitor, Tag, Run, Kernel) ->
+    receive
+        {Tag, {work, Name, Args, Context}} ->
             Started = erlang:monotonic_time(),
+            #{tools := #{Name := Plan}} = Kernel,
             Result = beamai_invocation:run_part(Kernel, Plan, Args, Context, Run),
-            Caller ! {Tag, {answer, self(), Result, erlang:monotonic_time() - Started}};
-        false ->
+            Caller ! {Tag, {answer, self(), Result, erlang:monotonic_time() - Started}},
+            work_on(Caller, Monitor, Tag, Run, Kernel);
+        {Tag, stop} ->
+            ok;
+        {'DOWN', Monitor, process, Caller, _Reason} ->
             ok
     end.
 
@@ -226,20 +241,25 @@ serve(Tag) ->
     end.
 
 %% A filter may run its call several times.
-answered(Worker, Result, Duration, #batch{answers = Answers, workers = Workers, spent = Spent} = Batch) ->
+answered(Worker, Result, Duration, #batch{spent = Spent, workers = Workers, idle = Idle} = Batch) ->
     #{Worker := {_Tool, Index, _For}} = Workers,
     Sum = Duration + maps:get(Index, Spent, 0),
-    put_batch(Batch#batch{answers = Answers#{Worker => Result}, spent = Spent#{Index => Sum}}).
+    finished(Worker, Result, Batch#batch{spent = Spent#{Index => Sum}, idle = [Worker | Idle]}).
 
-ended(Worker, Reason, #batch{tag = Tag, workers = Workers, answers = Answers} = Batch) ->
-    {{Tool, Index, For}, Rest} = maps:take(Worker, Workers),
-    Result = maps:get(Worker, Answers, {error, lost(Tool, Reason)}),
-    Ended = Batch#batch{workers = Rest},
+%% A worker ends by itself only where something has ended it.
+ended(Worker, Reason, #batch{workers = Workers, idle = Idle} = Batch) ->
+    case Workers of
+        #{Worker := {Tool, _Index, _For}} -> finished(Worker, {error, lost(Tool, Reason)}, Batch);
+        #{} -> put_batch(Batch#batch{idle = lists:delete(Worker, Idle)})
+    end.
+
+finished(Worker, Result, #batch{tag = Tag, workers = Workers, answers = Answers} = Batch) ->
+    {{_Tool, Index, For}, Busy} = maps:take(Worker, Workers),
     case For of
         next ->
-            put_batch(Ended#batch{answers = Answers#{Worker => Result}});
+            put_batch(Batch#batch{workers = Busy, answers = Answers#{Index => Result}});
         done ->
-            put_batch(Ended#batch{answers = maps:remove(Worker, Answers)}),
+            put_batch(Batch#batch{workers = Busy}),
             done(Tag, Index, Result)
     end.
 
@@ -247,17 +267,19 @@ lost(Tool, Reason) ->
     Message = ["the worker of ", Tool, " was ended: ", beamai_error:show(Reason, 200)],
     beamai_error:new(Tool, execution_failed, crash, Message, #{class => exit, exception => Reason}).
 
-%% Only where something has gone wrong are there any.
+%% Where something has gone wrong, some are still at work.
 stop_workers(Tag) ->
-    #batch{workers = Workers} = get_batch(Tag),
-    lists:foreach(fun(Worker) -> exit(Worker, kill) end, maps:keys(Workers)),
-    lists:foreach(fun(Worker) -> await_end(Tag, Worker) end, maps:keys(Workers)).
+    #batch{workers = Workers, idle = Idle} = get_batch(Tag),
+    Busy = maps:keys(Workers),
+    lists:foreach(fun(Worker) -> exit(Worker, kill) end, Busy),
+    lists:foreach(fun(Worker) -> Worker ! {Tag, stop} end, Idle),
+    lists:foreach(fun(Worker) -> await_end(Tag, Worker) end, Idle ++ Busy),
+    Busy =:= [] orelse flush(Tag).
 
 await_end(Tag, Worker) ->
     receive
         {Tag, _Monitor, process, Worker, _Reason} -> beamai_guard:unwatch(Worker)
-    end,
-    flush(Tag).
+    end.
 
 flush(Tag) ->
     receive
