@@ -11,7 +11,7 @@
 
 %% @doc Of everything that is sent: system prompt, schemas of the tools, and messages.
 -spec of_request(beamai_chat_model:request()) -> integer().
-of_request(#{system := System, tools := #{tokens := Tokens}, messages := Messages}) ->
+of_request(#{system := System, tools := #{tokens := Tokens}, messages := Messages}) when is_integer(Tokens) ->
     of_text(System) + Tokens + of_messages(Messages);
 of_request(#{system := System, kernel := Kernel, messages := Messages}) ->
     of_text(System) + of_tools(Kernel) + of_messages(Messages).

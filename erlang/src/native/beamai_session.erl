@@ -253,6 +253,9 @@ try_call(Key, Request) ->
                 exit:{Reason, {gen_server, call, _}} when
                     Reason =:= noproc; Reason =:= normal; Reason =:= shutdown; Reason =:= killed
                 ->
+                    gone;
+                %% The table went with the supervisor.
+                exit:{{badarg, [{ets, _, _, _} | _]}, {gen_server, call, _}} ->
                     gone
             end;
         none ->
