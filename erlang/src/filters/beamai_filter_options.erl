@@ -18,7 +18,9 @@ name(Options, Default) -> maps:get(name, Options, Default).
 check_keys(Options, Keys) when is_map(Options) ->
     case maps:keys(maps:without([name | Keys], Options)) of
         [] -> ok;
-        [Unknown | _] -> beamai_validate:bad_option(Unknown, ["is not an option of this filter; they are ", lists:join(", ", [atom_to_list(Key) || Key <- Keys])])
+        [Unknown | _] ->
+            Known = lists:join(", ", [atom_to_list(Key) || Key <- Keys]),
+            beamai_validate:bad_option(Unknown, ["is not an option of this filter; they are ", Known])
     end;
 check_keys(_Other, _Keys) ->
     beamai_validate:bad_option(options, "must be a map").

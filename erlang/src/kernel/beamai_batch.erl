@@ -1,7 +1,7 @@
 %% @doc Several calls at once: `invoke_all'.
 %%
-%% Tools run in worker processes, each of which takes one call after the other. Filters run in the caller's process, and so does what
-%% workers want asked. While a filter waits in its `Next', this process starts further calls and
+%% Tools run in worker processes, each of which takes one call after the other. Filters run in the caller's process, and
+%% so does what workers want asked. While a filter waits in its `Next', this process starts further calls and
 %% serves the workers; a call with filters thus nests inside the `Next' of the one before, and the
 %% state of the batch is kept in the process dictionary, for the filters' funs lie between.
 %% @hidden
@@ -14,6 +14,8 @@
 
 %% Workers at most, for each scheduler.
 -define(PER_SCHEDULER, 8).
+%% Of a worker, for some ten calls between two garbage collections: with the least heap it would collect after each.
+-define(HEAP_WORDS, 4096).
 
 -type options() :: #{
     %% The calls' ids, which their contexts carry as `call_id'.
@@ -35,7 +37,7 @@
     %% Those at work: on whose call, and whether the answer is the call's or a filter waits for it.
     workers = #{} :: #{pid() => {Tool :: binary(), pos_integer(), done | next}},
     spans = #{} :: #{pos_integer() => beamai_telemetry:span()},
-    %% Native time units that workers have spent on a call.
+    %% Native time units that workers have spent on a call that is not done.
     spent = #{} :: #{pos_integer() => non_neg_integer()},
     %% Workers that wait for a call.
     idle = [] :: [pid()],
@@ -108,7 +110,8 @@ report(Event, #batch{options = #{report := Report}}) -> Report(Event);
 report(_Event, _Batch) -> ok.
 
 put_batch(#batch{tag = Tag} = Batch) ->
-    put({?MODULE, Tag}, Batch).
+    _ = put({?MODULE, Tag}, Batch),
+    ok.
 
 get_batch(Tag) ->
     get({?MODULE, Tag}).
@@ -126,11 +129,11 @@ until_done(Tag) ->
 start_or_serve(#batch{waiting = [Call | Rest], workers = Workers, limit = Limit} = Batch) when
     map_size(Workers) < Limit
 ->
-    put_batch(Batch#batch{waiting = Rest}),
+    Left = Batch#batch{waiting = Rest},
     case {beamai_runs:cancelled(Batch#batch.run), beamai_budget:is_time_over(Batch#batch.context)} of
-        {true, _} -> not_run(Call, fun beamai_error:cancelled/1, Batch);
-        {false, true} -> not_run(Call, fun beamai_error:out_of_time/1, Batch);
-        {false, false} -> start(Call, Batch)
+        {true, _} -> not_run(Call, fun beamai_error:cancelled/1, Left);
+        {false, true} -> not_run(Call, fun beamai_error:out_of_time/1, Left);
+        {false, false} -> start(Call, Left)
     end;
 start_or_serve(#batch{tag = Tag}) ->
     serve(Tag).
@@ -138,29 +141,29 @@ start_or_serve(#batch{tag = Tag}) ->
 start({Index, Name, Args}, #batch{tag = Tag, kernel = #{tools := Tools}, options = Options} = Batch) ->
     Context = context(Index, Options, Batch#batch.context),
     _ = report({started, Index}, Batch),
-    put_batch(with_span(Index, beamai_spans:start_tool(Name, Args, Context), get_batch(Tag))),
+    Spanned = with_span(Index, beamai_spans:start_tool(Name, Args, Context), Batch),
     case beamai_plan:find(Name, Tools) of
-        {ok, #plan{filters = []} = Plan} ->
-            _ = start_worker(Tag, {Index, done}, Plan, Args, Context),
-            ok;
+        {ok, #plan{filters = []}} ->
+            start_worker({Index, done}, Name, Args, Context, Spanned);
         {ok, #plan{filters = Filters} = Plan} ->
+            put_batch(Spanned),
             Call = #{tool => Name, args => Args, context => Context},
-            done(Tag, Index, beamai_filter:apply_all(Filters, Call, core(Tag, Index, Plan)));
+            Result = beamai_filter:apply_all(Filters, Call, core(Tag, Index, Plan)),
+            done(Index, Result, get_batch(Tag));
         {error, _} = Error ->
-            done(Tag, Index, Error)
+            done(Index, Error, Spanned)
     end.
 
-not_run({Index, Name, _Args}, Why, #batch{tag = Tag}) when is_binary(Name) ->
-    done(Tag, Index, {error, Why(Name)});
+not_run({Index, Name, _Args}, Why, Batch) when is_binary(Name) ->
+    done(Index, {error, Why(Name)}, Batch);
 not_run(Call, _Why, Batch) ->
     start(Call, Batch).
 
-done(Tag, Index, Result) ->
-    #batch{done = Done, spans = Spans, spent = Spent, context = Context, options = Options} = Batch = get_batch(Tag),
+done(Index, Result, #batch{done = Done, spans = Spans, spent = Spent, context = Context, options = Options} = Batch) ->
+    put_batch(Batch#batch{done = [{Index, Result} | Done], spent = maps:remove(Index, Spent)}),
     _ = beamai_crash:log(Result, context(Index, Options, Context)),
     Duration = maps:get(Index, Spent, 0),
     _ = is_map_key(Index, Spans) andalso beamai_spans:stop_tool(maps:get(Index, Spans), Result, Duration),
-    put_batch(Batch#batch{done = [{Index, Result} | Done]}),
     _ = is_map_key(report, Options) andalso
         report({done, Index, Result, erlang:convert_time_unit(Duration, native, microsecond)}, Batch),
     ok.
@@ -174,7 +177,7 @@ core(Tag, Index, Plan) ->
     #batch{kernel = Kernel, run = Run} = get_batch(Tag),
     fun
         (#{args := Args, context := Context}) when self() =:= Caller ->
-            _ = start_worker(Tag, {Index, next}, Plan, Args, Context),
+            start_worker({Index, next}, Plan#plan.name, Args, Context, get_batch(Tag)),
             await(Tag, Index);
         (#{args := Args, context := Context}) ->
             beamai_invocation:run_part(Kernel, Plan, Args, Context, Run)
@@ -191,16 +194,16 @@ await(Tag, Index) ->
     end.
 
 %% A worker does one call after the other, so most calls cost no process but their handler's.
-start_worker(Tag, {Index, For}, #plan{name = Name}, Args, Context) ->
-    {Worker, Batch} = free_worker(get_batch(Tag)),
+start_worker({Index, For}, Name, Args, Context, #batch{tag = Tag, workers = Workers} = Batch) ->
+    {Worker, Free} = free_worker(Batch),
     Worker ! {Tag, {work, Name, Args, Context}},
-    put_batch(Batch#batch{workers = (Batch#batch.workers)#{Worker => {Name, Index, For}}}),
-    Worker.
+    put_batch(Free#batch{workers = Workers#{Worker => {Name, Index, For}}}).
 
 free_worker(#batch{idle = [Worker | Idle]} = Batch) ->
     {Worker, Batch#batch{idle = Idle}};
 free_worker(#batch{tag = Tag, kernel = Kernel, run = Run} = Batch) ->
-    {Worker, _Monitor} = spawn_opt(?MODULE, work, [self(), Tag, Run, Kernel], [{monitor, [{tag, Tag}]}]),
+    Options = [{monitor, [{tag, Tag}]}, {min_heap_size, ?HEAP_WORDS}],
+    {Worker, _Monitor} = spawn_opt(?MODULE, work, [self(), Tag, Run, Kernel], Options),
     {Worker, Batch}.
 
 %% @private What a worker does.
@@ -253,14 +256,13 @@ ended(Worker, Reason, #batch{workers = Workers, idle = Idle} = Batch) ->
         #{} -> put_batch(Batch#batch{idle = lists:delete(Worker, Idle)})
     end.
 
-finished(Worker, Result, #batch{tag = Tag, workers = Workers, answers = Answers} = Batch) ->
+finished(Worker, Result, #batch{workers = Workers, answers = Answers} = Batch) ->
     {{_Tool, Index, For}, Busy} = maps:take(Worker, Workers),
     case For of
         next ->
             put_batch(Batch#batch{workers = Busy, answers = Answers#{Index => Result}});
         done ->
-            put_batch(Batch#batch{workers = Busy}),
-            done(Tag, Index, Result)
+            done(Index, Result, Batch#batch{workers = Busy})
     end.
 
 lost(Tool, Reason) ->
