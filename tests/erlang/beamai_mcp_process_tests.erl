@@ -13,6 +13,7 @@ real_servers_test_() ->
         {"sharing", fun equal_settings_share_a_process/0},
         {"environment", fun a_server_sees_what_it_is_given/0},
         {"confinement", fun a_server_is_confined_as_commands_are/0},
+        {"denied starts", fun a_server_starts_no_program_that_a_rule_denies/0},
         {"news", fun tools_that_change_are_seen_on_refresh/0},
         {"data", fun a_connection_is_plain_data/0},
         {"without a kernel", fun a_tool_runs_without_a_kernel/0},
@@ -104,6 +105,21 @@ a_server_is_confined_as_commands_are() ->
             {error, #{details := #{reason := tool_failed}}} -> ok
         end,
         beamai_test:remove(Elsewhere),
+        close(Options)
+    end).
+
+a_server_starts_no_program_that_a_rule_denies() ->
+    beamai_test:in_workspace(fun(Dir) ->
+        #{command := Program, args := Args} = Python = mcp_servers:python(),
+        Text = <<"env touch made; echo $? >code; /bin/cat code >read; exec \"$@\"">>,
+        Options = Python#{command => <<"/bin/sh">>, args => [<<"-c">>, Text, <<"sh">>, Program | Args]},
+        Kernel = connect(Options, #{
+            workspace => Dir, sandbox => required, permissions => #{default => allow, deny => [<<"Bash(touch:*)">>]}
+        }),
+        ?assertMatch({ok, _}, call(Kernel, <<"mcp__python__remember">>, #{<<"text">> => <<"x">>})),
+        %% Others start; the server goes on.
+        ?assertEqual({ok, <<"126\n">>}, file:read_file(filename:join(Dir, "read"))),
+        ?assertNot(filelib:is_file(filename:join(Dir, "made"))),
         close(Options)
     end).
 

@@ -101,3 +101,109 @@ with_nobody_to_ask_the_command_ends_before_the_start_test_() ->
             ?assertNot(filelib:is_file(filename:join(Dir, "after")))
         end)
     end}.
+
+an_added_rule_covers_what_the_command_starts_from_there_on_test_() ->
+    {timeout, 60, fun() ->
+        with_workspace(fun(Dir) ->
+            Me = self(),
+            Approve = fun(#{wanted := [Rule]}) -> Me ! {asked, Rule}, {allow, {rule, Rule}} end,
+            Twice = <<"awk 'BEGIN { system(\"rm gone\"); exit system(\"rm -f other\") }'">>,
+            Context = #{session_id => {?MODULE, rule, Dir}},
+            Kernel = kernel(Dir, #{approve => Approve}),
+            [{ok, #{<<"exit_code">> := 0}, _} = run(Kernel, #{command => Twice}, Context) || _ <- [1, 2]],
+            ?assertNot(is_there(Dir)),
+            ?assertEqual([<<"Bash(rm:*)">>], asked())
+        end)
+    end}.
+
+asked() ->
+    receive {asked, Rule} -> [Rule | asked()] after 0 -> [] end.
+
+%% What was shown is what starts: neither more of the same program, nor the same by another one.
+an_approved_text_covers_what_it_shows_test_() ->
+    {timeout, 60, fun() ->
+        with_workspace(fun(Dir) ->
+            Me = self(),
+            Approve = fun(#{subject := Subject}) -> Me ! {asked, Subject}, allow end,
+            Command = <<"awk 'BEGIN { system(\"touch one; env touch two\"); exit system(\"touch three\") }'">>,
+            {ok, _, _} = run(kernel(Dir, #{approve => Approve}), #{command => Command}),
+            ?assertEqual([<<"Bash(sh -c 'touch one; env touch two')">>, <<"Bash(sh -c 'touch three')">>], asked()),
+            [?assert(filelib:is_file(filename:join(Dir, Name))) || Name <- ["one", "two", "three"]]
+        end)
+    end}.
+
+the_caller_dies_while_a_start_waits_test_() ->
+    {timeout, 60, fun() ->
+        with_workspace(fun(Dir) ->
+            Me = self(),
+            Approve = fun(_) -> Me ! {asked, self()}, receive go -> allow end end,
+            {Caller, Ref} = spawn_monitor(fun() -> run(kernel(Dir, #{approve => Approve}), #{}) end),
+            Asker = receive {asked, Pid} -> Pid end,
+            exit(Caller, kill),
+            receive {'DOWN', Ref, process, Caller, _} -> ok end,
+            Asker ! go,
+            ended(Dir),
+            ?assert(is_there(Dir)),
+            ?assertNot(filelib:is_file(filename:join(Dir, "after")))
+        end)
+    end}.
+
+a_call_is_cancelled_while_a_start_waits_test_() ->
+    {timeout, 60, fun() ->
+        with_workspace(fun(Dir) ->
+            Me = self(),
+            Approve = fun(_) -> Me ! {asked, self()}, receive go -> allow end end,
+            Context = #{run_id => {?MODULE, Dir}},
+            spawn_link(fun() -> Me ! {ran, run(kernel(Dir, #{approve => Approve}), #{}, Context)} end),
+            Asker = receive {asked, Pid} -> Pid end,
+            ok = beamai_kernel:cancel({?MODULE, Dir}),
+            %% The caller is in `approve' until that answers.
+            Asker ! go,
+            receive {ran, Ran} -> ?assertMatch({error, #{details := #{reason := cancelled}}}, Ran) end,
+            ended(Dir)
+        end)
+    end}.
+
+the_port_is_killed_while_a_start_waits_test_() ->
+    {timeout, 60, fun() ->
+        with_workspace(fun(Dir) ->
+            Approve = fun(_) ->
+                {ok, _, Port} = beamai_port:connect(),
+                {os_pid, Pid} = erlang:port_info(Port, os_pid),
+                [] = os:cmd("kill -9 " ++ integer_to_list(Pid)),
+                allow
+            end,
+            {error, #{error_type := Type}} = run(kernel(Dir, #{approve => Approve}), #{}),
+            ?assertNotEqual(permission_denied, Type),
+            ended(Dir),
+            ?assert(is_there(Dir)),
+            ?assertNot(filelib:is_file(filename:join(Dir, "after"))),
+            %% Another port program takes the next call.
+            {ok, #{<<"exit_code">> := 0}, _} = run(kernel(Dir, #{approve => fun(_) -> allow end}), #{}),
+            ?assertNot(is_there(Dir))
+        end)
+    end}.
+
+%% No process has the workspace as its directory any more.
+ended(Dir) ->
+    ended(Dir, 100).
+
+ended(Dir, Left) ->
+    case [Pid || Pid <- filelib:wildcard("/proc/[0-9]*"), file:read_link(Pid ++ "/cwd") =:= {ok, Dir}] of
+        [] -> ok;
+        _ when Left > 0 -> timer:sleep(50), ended(Dir, Left - 1);
+        Pids -> error({left, [file:read_file(Pid ++ "/cmdline") || Pid <- Pids]})
+    end.
+
+nothing_of_the_guard_reaches_a_started_program_test_() ->
+    {timeout, 60, fun() ->
+        with_workspace(fun(Dir) ->
+            Command = <<"awk 'BEGIN { exit system(\"ls -l /proc/self/fd\") }'">>,
+            Kernel = kernel(Dir, #{approve => fun(_) -> allow end}),
+            {ok, #{<<"exit_code">> := 0, <<"stdout">> := Text}, _} = run(Kernel, #{command => Command}),
+            Links = [Line || Line <- binary:split(Text, <<"\n">>, [global]), binary:match(Line, <<" -> ">>) =/= nomatch],
+            %% Input, output, error, and the directory that is being listed.
+            ?assertMatch([_, _, _, _], Links),
+            ?assertEqual(nomatch, binary:match(Text, [<<"seccomp">>, <<"socket:">>]))
+        end)
+    end}.

@@ -6,6 +6,7 @@ Each of `attempts/*.toml` has a table for each program through which it is tried
     [tar]
     package = "tar"                   # Debian packages, by spaces, if it is not on every machine
     allow = ["tar"]                   # rules; the program with whatever arguments, if left out
+    deny = ["Bash(touch:*)"]          # rules that deny, if any
     setup = "git init -q"             # what is done before, outside of the sandbox
     [tar.files]                       # what is in the workspace, beside a.txt, b.txt and dir/c.txt
     [tar.attempts]
@@ -34,7 +35,7 @@ from scene import Scene, allow
 HERE = Path(__file__).resolve().parent / "attempts"
 OPEN = ["--default", "allow"]
 # What attempts may use for their preparations, so that none is stopped for these.
-COMPANY = "true echo printf cat cp ln mkdir mv chmod head seq sleep kill wait cd export".split() + ["Write(**)", "Edit(**)"]
+COMPANY = "true echo printf cat cp ln mkdir mv chmod head seq sleep kill wait export".split() + ["Write(**)", "Edit(**)"]
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class Attempt:
     name: str
     command: str
     rules: tuple
+    denied: tuple
     package: str
     setup: str
     files: tuple
@@ -85,6 +87,7 @@ def read(path):
                 name=name,
                 command=own["command"],
                 rules=tuple(setting("allow", [program])),
+                denied=tuple(setting("deny", [])),
                 package=setting("package", ""),
                 setup=setting("setup", ""),
                 files=tuple((table.get("files", {}) | own.get("files", {})).items()),
@@ -97,7 +100,8 @@ def outcome(attempt):
         works, answer = attempt.has_effect(OPEN)
         if not works:
             return attempt, "does not work where it is allowed", answer
-        has_effect, answer = attempt.has_effect(allow([*COMPANY, *attempt.rules]))
+        policy = allow([*COMPANY, *attempt.rules]) + [o for rule in attempt.denied for o in ("--deny", rule)]
+        has_effect, answer = attempt.has_effect(policy)
         return attempt, "has its effect" if has_effect else "held", answer
     except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
         return attempt, "cannot be tried", str(error)

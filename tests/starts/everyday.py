@@ -32,7 +32,7 @@ HERE = Path(__file__).resolve().parent / "everyday"
 OPEN = ["--default", "allow"]
 # What every project allows: reading, searching, counting, and changes of files in the workspace.
 COMPANY = (
-    "awk basename read wait cat cd chmod comm cp cut date diff dirname du echo env file find grep head jq ls mkdir mktemp mv nl paste "
+    "awk basename read wait cat chmod comm cp cut date diff dirname du echo env file find grep head jq ls mkdir mktemp mv nl paste "
     "printf pwd realpath rev rm rmdir sed seq sha256sum sort split stat tail tar tee test timeout touch tr tree true false "
     "uniq wc which xargs xxd zip unzip gzip gunzip zcat rg"
 ).split() + ["Write(**)", "Edit(**)"]

@@ -90,5 +90,5 @@ class Scene:
 
 def allow(rules):
     """Options that allow these; a bare name stands for the program with whatever arguments."""
-    spelled = [rule if "(" in rule else f"Bash({rule}:*)" for rule in rules]
+    spelled = [rule if "(" in rule or rule == "Bash" else f"Bash({rule}:*)" for rule in rules]
     return [option for rule in spelled for option in ("--allow", rule)]

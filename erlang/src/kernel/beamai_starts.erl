@@ -2,6 +2,7 @@
 %%
 %% The question comes with the call's progress, and the program waits. The answer is a call of its own, made while the
 %% first one goes on, so that no effect happens twice.
+%% @hidden
 -module(beamai_starts).
 
 -export([heard/5]).
@@ -14,7 +15,7 @@
 -spec heard(Message :: map(), Tool :: binary(), Args :: map(), beamai_kernel:kernel(), beamai_context:t()) -> ok.
 heard(#{<<"start">> := Id, <<"request">> := Request}, Tool, Args, Kernel, Context) ->
     Decided = beamai_approval:decide(Request#{<<"tool">> => Tool}, Args, Kernel, Context),
-    answer(Id, decision(Decided), beamai_env:in_workspace(Kernel, Context));
+    answer(Id, decision(Decided), Context, beamai_env:in_workspace(Kernel, Context));
 heard(Progress, Tool, _Args, _Kernel, Context) ->
     beamai_callback:progress(Progress#{<<"tool">> => Tool}, Context).
 
@@ -22,12 +23,18 @@ decision(allow) -> #{decision => allow};
 decision({error, #{message := Reason}}) -> #{decision => deny, reason => Reason}.
 
 %% A command that has ended meanwhile waits for nothing any more.
-answer(Id, Decision, {ok, Env}) ->
-    Call = #{
-        tool => <<"start_answer">>, dialect => ?DIALECT, args => Decision#{start => Id}, timeout => ?ANSWER_MS
-    },
-    Options = #{pace => long, timeout => ?ANSWER_MS, run => none, context => #{}},
+answer(Id, Decision, Context, {ok, Env}) ->
+    %% The running command has the session's rules from its beginning; the answer may have added one.
+    Args = Decision#{start => Id, rules => command_rules(beamai_session:rules(Context, Env))},
+    Call = #{tool => <<"start_answer">>, dialect => ?DIALECT, args => Args, timeout => ?ANSWER_MS},
+    Options = #{pace => long, timeout => ?ANSWER_MS, run => none},
     _ = beamai_door_port:call(Env, Call, Options),
     ok;
-answer(_Id, _Decision, {error, _Gone}) ->
+answer(_Id, _Decision, _Context, {error, _Gone}) ->
     ok.
+
+command_rules(Rules) ->
+    [Text || Rule <- Rules, <<"Bash", _/binary>> = Text <- [text(Rule)]].
+
+text(#{rule := Text}) -> Text;
+text(Text) -> Text.

@@ -16,6 +16,9 @@ impl Parser<'_> {
         while let Some(char) = self.cursor.peek() {
             if matches!(char, '<' | '>') && self.cursor.ahead(1) == Some('(') {
                 self.cursor.next();
+                if self.is_empty_list() {
+                    return Err(Odd::new("without a command in it, a substitution comes to no word"));
+                }
                 self.substitution()?;
                 word.push_unknown(true);
                 continue;
@@ -152,6 +155,12 @@ impl Parser<'_> {
     /// Whether what comes next can be part of braces that are expanded.
     fn is_in_braces(&self) -> bool {
         matches!(self.cursor.peek(), Some('{' | ',' | '}'))
+    }
+
+    /// Whether nothing but blanks is in the parentheses that come next.
+    fn is_empty_list(&self) -> bool {
+        let blanks = (1..).take_while(|at| matches!(self.cursor.ahead(*at), Some(' ' | '\t' | '\n')));
+        self.cursor.ahead(1 + blanks.count()) == Some(')')
     }
 
     /// `(…)` after `$`, `<` or `>`.

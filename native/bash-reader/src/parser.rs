@@ -395,7 +395,16 @@ impl Parser<'_> {
         loop {
             self.lines()?;
             match self.cursor.peek() {
-                Some(')') => return self.expect(")"),
+                Some(')') => {
+                    self.cursor.next();
+                    // Bash takes what follows at once for a part of the assignment.
+                    return match self.cursor.peek() {
+                        Some(char) if !ends_word(char) => {
+                            Err(Odd::new("something follows an array without a space"))
+                        }
+                        _ => Ok(()),
+                    };
+                }
                 Some('[') => return Err(Odd::new("an element of an array is assigned")),
                 Some(char) if !ends_word(char) || self.is_substitution() => {
                     let words = self.word()?.expand().ok_or(Odd::new("its braces make too many words"))?;

@@ -80,7 +80,9 @@ impl Runner<'_> {
             "trap" => self.trap(words, depth),
             "cd" | "pushd" | "popd" => {
                 self.change_directory(base(&name), &words);
-                self.list(words, Standing::Judged, None);
+                // As a builtin it has no effect beyond the shell; where it leads is judged by itself.
+                let standing = if self.is_shell { Standing::Harmless } else { Standing::Judged };
+                self.list(words, standing, None);
                 Ok(())
             }
             "find" => self.find(words, depth),

@@ -151,6 +151,9 @@ fn what_cannot_be_told_is_a_doubt() {
         "sh -c 'a {b,c}'",
         "echo > $x",
         "echo > /dev/tcp/a/1",
+        "x=(a b)'c' d",
+        "a >( ) b",
+        "env '$=x' a",
     ] {
         doubted(command);
     }

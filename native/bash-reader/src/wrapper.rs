@@ -1,6 +1,7 @@
 //! Programs that start another program, which their own command line names.
 
 use super::Standing;
+use super::parser::is_name;
 use super::word::Word;
 
 /// How a wrapper's command line is made up. Options that are not listed are not understood.
@@ -189,6 +190,9 @@ impl Wrapper {
                 found.odd = if self.assigns { found.odd } else { Some("an option is not known") };
             } else if let Some(name) = self.assigned(&text) {
                 has_options = false;
+                if !is_name(name) {
+                    found.odd = Some("what it sets is no variable");
+                }
                 found.assigned.push(name.to_owned());
             } else if operands > 0 {
                 (operands, has_options) = (operands - 1, false);

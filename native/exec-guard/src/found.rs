@@ -31,9 +31,6 @@ impl Stamp {
     }
 }
 
-/// An absolute path, and the file that it led to.
-pub(super) type Led = (Vec<u8>, Stamp);
-
 /// Programs by the absolute path that they were found at. Commands can change neither the files nor what leads there,
 /// as long as an order is carried out; what else may have changed them is looked at each time.
 #[derive(Debug, Default)]
@@ -42,29 +39,29 @@ pub(super) struct Found(Mutex<HashMap<Vec<u8>, Known>>);
 #[derive(Debug)]
 struct Known {
     program: Program,
-    /// The program and its interpreters.
-    files: Vec<Led>,
+    /// The absolute paths that led to the program and to its interpreters.
+    paths: Vec<Vec<u8>>,
 }
 
 impl Found {
     /// The program that a path led to before, where it still does.
     pub(super) fn again(&self, root: &OwnedFd, path: &[u8]) -> Option<Program> {
         let known = self.known();
-        let Known { program, files } = known.get(path)?;
-        let is_same = |(path, stamp): &Led| {
+        let Known { program, paths } = known.get(path)?;
+        let is_same = |(path, stamp): (&Vec<u8>, &Stamp)| {
             open_followed(root, path).and_then(|fd| Stamp::of(&fd)).is_ok_and(|now| now == *stamp)
         };
-        files.iter().all(is_same).then(|| program.clone())
+        paths.iter().zip(&program.stamps).all(is_same).then(|| program.clone())
     }
 
     /// Remembers a program that commands cannot write, and whose paths lead to the same for everybody.
-    pub(super) fn note(&self, program: &Program, files: Vec<Led>) {
-        let Some((path, _)) = files.first() else { return };
+    pub(super) fn note(&self, program: &Program, paths: Vec<Vec<u8>>) {
+        let Some(path) = paths.first() else { return };
         let mut known = self.known();
         if known.len() >= MAX_KNOWN {
             known.clear();
         }
-        known.insert(path.clone(), Known { program: program.clone(), files });
+        known.insert(path.clone(), Known { program: program.clone(), paths });
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<Vec<u8>, Known>> {
@@ -132,11 +129,11 @@ mod tests {
         assert!(!first.is_writable && case.knows(&link) && !case.knows(&script));
         let again = case.find(&link).unwrap();
         assert_eq!((&again.file, &again.links), (&script, &vec![script.clone()]));
-        assert_eq!((again.interpreters, again.image), (vec![inner.clone()], first.image));
+        assert_eq!((again.interpreters, again.stamps), (vec![inner.clone()], first.stamps.clone()));
         // Another interpreter at the same path.
         fs::rename(&other, &inner).unwrap();
         assert!(!case.knows(&link));
-        assert_ne!(case.find(&link).unwrap().image, first.image);
+        assert_ne!(case.find(&link).unwrap().image(), first.image());
         assert!(case.knows(&link));
         // Another mode.
         fs::set_permissions(&script, fs::Permissions::from_mode(0o644)).unwrap();

@@ -28,6 +28,7 @@ mod order;
 mod resolver;
 mod script;
 mod supervisor;
+mod target;
 mod task;
 mod writable;
 

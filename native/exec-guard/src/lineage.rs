@@ -93,22 +93,23 @@ impl Lineage {
     /// their parents have become.
     pub(super) fn origin(&mut self, task: &Task, processes: &impl Processes) -> Option<Arc<Origin>> {
         self.clock += 1;
-        let own = self.expected(|pending| pending.is_of(task) && pending.file == task.image.file);
-        let known = self.known.get(&task.image).map(|(origin, _)| Arc::clone(origin));
-        let origin = match (known, own) {
-            (Some(known), Some(own)) if !processes.is_random(task.pid) => known.least(&own),
-            (Some(known), _) => known,
-            (None, own) => {
-                let has_started = self.pending.iter().any(|pending| pending.is_of(task));
-                let found = match has_started {
-                    // What runs is not the file that was judged.
-                    true => own,
-                    false => self.inherited(task, processes),
-                };
-                self.pending.retain(|pending| !pending.is_of(task));
-                found?
-            }
+        if let Some((known, _)) = self.known.get(&task.image) {
+            let known = Arc::clone(known);
+            self.remember(task.image, &known);
+            return Some(known);
+        }
+        // Other starts of the program have the same addresses.
+        if !processes.is_random(task.pid) {
+            return self.of_file(task.image.file);
+        }
+        let has_started = self.pending.iter().any(|pending| pending.is_of(task));
+        let found = match has_started {
+            // What runs may not be the file that was judged.
+            true => self.expected(|pending| pending.is_of(task) && pending.file == task.image.file),
+            false => self.inherited(task, processes),
         };
+        self.pending.retain(|pending| !pending.is_of(task));
+        let origin = found?;
         self.remember(task.image, &origin);
         Some(origin)
     }
@@ -127,8 +128,13 @@ impl Lineage {
             parent = above.parent;
         }
         // Whoever it comes from is gone, or has started something else since.
-        let any = self.expected(|pending| pending.file == task.image.file);
-        match (any, self.least.get(&task.image.file)) {
+        self.of_file(task.image.file)
+    }
+
+    /// The least of the starts of a file that may be any process's that runs it.
+    fn of_file(&self, file: FileId) -> Option<Arc<Origin>> {
+        let any = self.expected(|pending| pending.file == file);
+        match (any, self.least.get(&file)) {
             (Some(one), Some(other)) => Some(one.least(other)),
             (one, other) => one.or_else(|| other.cloned()),
         }

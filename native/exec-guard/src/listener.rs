@@ -1,7 +1,8 @@
 //! The listener: the kernel's end of the filter that reports starts.
 
 use beamai_base::retry;
-use rustix::event::{PollFd, PollFlags, poll};
+use beamai_sandbox::layers::kernel_is_at_least;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::os::fd::{AsRawFd, OwnedFd};
 
@@ -11,7 +12,12 @@ const SYNC_WAKE_UP: u64 = 1;
 const ROOM: usize = 512;
 
 /// Reports starts and takes the answers. The kernel fails starts with `ENOSYS` once it is closed.
-pub(super) struct Listener(OwnedFd);
+pub(super) struct Listener {
+    fd: OwnedFd,
+    /// Whether the Linux kernel ends a wait for reports when there can be none any more: from 6.11 on. Saves a call for
+    /// each report.
+    receiving_ends: bool,
+}
 
 /// A start that waits for its answer.
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +40,7 @@ struct Room {
 
 impl Listener {
     pub(super) fn new(fd: OwnedFd) -> Self {
-        let listener = Self(fd);
+        let listener = Self { fd, receiving_ends: kernel_is_at_least(6, 11) };
         // Saves time only; older kernels do not have it.
         _ = listener.ioctl(libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP as *mut libc::c_void);
         listener
@@ -43,17 +49,32 @@ impl Listener {
     /// Waits for a report; `None` when the last process beneath the filter is gone.
     pub(super) fn next(&self) -> Result<Option<Report>, Errno> {
         loop {
-            let mut fds = [PollFd::new(&self.0, PollFlags::IN)];
-            retry(|| poll(&mut fds, None))?;
-            if !fds[0].revents().contains(PollFlags::IN) {
+            // An older kernel would have whoever receives wait for ever then.
+            if !self.receiving_ends && !self.awaits(None)? {
                 return Ok(None);
             }
             match self.take() {
-                // It was killed meanwhile.
-                Err(Errno::NOENT | Errno::INTR) => {}
+                Err(Errno::INTR) => {}
+                // It was killed meanwhile, or there is nobody left.
+                Err(Errno::NOENT) if self.is_left()? => {}
+                Err(Errno::NOENT) => return Ok(None),
                 taken => return taken.map(Some),
             }
         }
+    }
+
+    /// Waits until there is something to receive. False where there never will be.
+    fn awaits(&self, limit: Option<&Timespec>) -> Result<bool, Errno> {
+        let mut fds = [PollFd::new(&self.fd, PollFlags::IN)];
+        retry(|| poll(&mut fds, limit))?;
+        Ok(fds[0].revents().contains(PollFlags::IN))
+    }
+
+    /// Whether there is a process beneath the filter.
+    fn is_left(&self) -> Result<bool, Errno> {
+        let mut fds = [PollFd::new(&self.fd, PollFlags::empty())];
+        retry(|| poll(&mut fds, Some(&Timespec::default())))?;
+        Ok(!fds[0].revents().contains(PollFlags::HUP))
     }
 
     fn take(&self) -> Result<Report, Errno> {
@@ -86,7 +107,7 @@ impl Listener {
 
     fn ioctl(&self, request: libc::Ioctl, argument: *mut libc::c_void) -> Result<(), Errno> {
         // SAFETY: each caller passes what the request takes, and it outlives the call.
-        match unsafe { libc::ioctl(self.0.as_raw_fd(), request, argument) } {
+        match unsafe { libc::ioctl(self.fd.as_raw_fd(), request, argument) } {
             -1 => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)),
             _ => Ok(()),
         }

@@ -16,7 +16,7 @@ const TOGETHER: usize = 64;
 const FIRST: usize = 256;
 
 /// Words of an argument list.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Words {
     pub(super) list: Vec<OsString>,
     /// Whether it is all of them.
@@ -116,7 +116,9 @@ impl Memory {
     fn text(self, mut address: u64, out: &mut Vec<u8>, room: usize) -> Result<bool, Errno> {
         let mut bytes = [0; PAGE as usize];
         while out.len() <= room {
-            let length = to_end_of_page(address);
+            // Most texts are short.
+            let most = if out.is_empty() { FIRST } else { bytes.len() };
+            let length = to_end_of_page(address).min(most);
             self.read(address, &mut bytes[..length])?;
             if let Some(end) = bytes[..length].iter().position(|byte| *byte == 0) {
                 out.extend(&bytes[..end]);

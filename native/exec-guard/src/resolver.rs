@@ -34,15 +34,22 @@ pub(super) enum Caller<'a> {
 }
 
 /// A program, found.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Program {
     pub(super) called: PathBuf,
     pub(super) links: Vec<PathBuf>,
     pub(super) file: PathBuf,
     pub(super) interpreters: Vec<PathBuf>,
     pub(super) is_writable: bool,
+    /// The file, and each interpreter.
+    pub(super) stamps: Vec<Stamp>,
+}
+
+impl Program {
     /// The file that the process will have as its image: the program, or its last interpreter.
-    pub(super) image: FileId,
+    pub(super) fn image(&self) -> FileId {
+        self.stamps.last().map_or((0, 0, 0), |stamp| stamp.id)
+    }
 }
 
 /// A file that may be executed.
@@ -98,8 +105,8 @@ impl Resolver<'_> {
         let mut interpreters = Vec::new();
         let mut is_writable = place.is_writable;
         let mut last = place.fd;
-        let mut stamp = Stamp::of(&last)?;
-        let mut files = vec![place.path.map(|path| (path, stamp))];
+        let mut stamps = vec![Stamp::of(&last)?];
+        let mut paths = vec![place.path];
         runs(&last)?;
         for depth in 0.. {
             let head = head(&last)?;
@@ -110,16 +117,16 @@ impl Resolver<'_> {
             let next = self.place(path, "cwd")?;
             runs(&next.fd)?;
             is_writable |= next.is_writable;
-            stamp = Stamp::of(&next.fd)?;
-            files.push(next.path.map(|path| (path, stamp)));
+            stamps.push(Stamp::of(&next.fd)?);
+            paths.push(next.path);
             interpreters.extend([next.called].into_iter().chain(next.links).chain([next.file]));
             interpreters.dedup();
             last = next.fd;
         }
         let Place { called, links, file, .. } = place;
-        let program = Program { called, links, file, interpreters, is_writable, image: stamp.id };
-        if !is_writable && let Some(files) = files.into_iter().collect() {
-            self.found.note(&program, files);
+        let program = Program { called, links, file, interpreters, is_writable, stamps };
+        if !is_writable && let Some(paths) = paths.into_iter().collect() {
+            self.found.note(&program, paths);
         }
         Ok(program)
     }

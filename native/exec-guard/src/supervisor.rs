@@ -4,9 +4,10 @@ use super::found::Found;
 use super::held::Held;
 use super::lineage::{Lineage, Origin, Pending, Processes};
 use super::listener::{Listener, Report};
-use super::memory::{Memory, Words};
+use super::memory::Words;
 use super::order::{First, Vouched};
 use super::resolver::{Caller, Program, Resolver, View};
+use super::target::Target;
 use super::task::{self, Task};
 use super::writable::{Protection, Unwritable};
 use beamai_isolation::{Coverage, Decision, Isolation, Start, Starter};
@@ -43,6 +44,18 @@ impl Watch {
         self.lineage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn resolver<'a>(&'a self, view: &'a View, caller: Caller<'a>) -> Resolver<'a> {
+        Resolver { view, unwritable: &self.unwritable, found: &self.found, caller }
+    }
+
+    /// What a report is about, as it is now.
+    ///
+    /// # Errors
+    /// As for [`Target::of`].
+    pub(super) fn target(&self, view: &View, report: &Report) -> Result<Target, Errno> {
+        Target::of(report, &self.resolver(view, Caller::Thread(report.thread)))
+    }
+
     /// Notes a start that is let go on. To be called before it is.
     pub(super) fn expect(&self, pending: Pending) {
         self.lineage().expect(pending);
@@ -60,7 +73,7 @@ impl Guard {
         isolation: &Isolation,
         confinement: &Confinement,
     ) -> Result<Self, Errno> {
-        let view = View { root, protection: Protection::of(isolation, confinement) };
+        let view = Arc::new(View { root, protection: Protection::of(isolation, confinement) });
         let guard = Self(Arc::default());
         let supervisor =
             Supervisor { listener: Arc::new(Listener::new(listener)), view, guard: guard.clone() };
@@ -92,7 +105,7 @@ impl std::fmt::Debug for Guard {
 
 struct Supervisor {
     listener: Arc<Listener>,
-    view: View,
+    view: Arc<View>,
     guard: Guard,
 }
 
@@ -124,20 +137,16 @@ impl Supervisor {
         if report.call == libc::SYS_execve && token == watch.vouched.token {
             return self.first(report, &watch, number);
         }
-        let call = Call::of(report);
         let thread = report.thread;
-        let resolver = self.resolver(&watch, Caller::Thread(thread));
-        let path = Memory(thread).path(call.path)?;
-        let program = call.find(&path, &resolver)?;
-        let words = Memory(thread).words(call.words)?;
+        let target = watch.target(&self.view, report)?;
         let task = Task::of(task::process_of(thread)?)?;
         let starter = self.starter(&watch, &task);
         // Until here, all of it may have been another process's with the same numbers.
         if !self.listener.waits(report.id) {
             return Ok(Answer::Later);
         }
-        let file = program.image;
-        let start = start(program, words, starter);
+        let file = target.program.image();
+        let start = start(target.clone(), starter);
         let pending = |coverage| {
             let origin = Origin::new(start.file.clone(), &start.arguments, coverage);
             Pending { thread, task, file, origin: Arc::new(origin) }
@@ -149,7 +158,8 @@ impl Supervisor {
             }
             Decision::Refuse => Ok(Answer::Fail(Errno::ACCESS)),
             Decision::Hold => {
-                let held = Held::new(&self.listener, report.id, &watch, pending(Coverage::NOTHING));
+                let asked = (target, pending(Coverage::NOTHING));
+                let held = Held::new(&self.listener, *report, &watch, &self.view, asked);
                 watch.vouched.judge.hold(start, Box::new(held));
                 Ok(Answer::Later)
             }
@@ -166,10 +176,10 @@ impl Supervisor {
             First::Place(path) => (path, &vouched.words),
         };
         let caller = Caller::Order(&vouched.directory);
-        let resolver = self.resolver(watch, caller);
+        let resolver = watch.resolver(&self.view, caller);
         let program = resolver.program(path.as_os_str().as_bytes(), "cwd")?;
         let task = Task::unseen(task::process_of(report.thread)?)?;
-        let file = program.image;
+        let file = program.image();
         let coverage = match first {
             First::Program(_) => vouched.coverage,
             First::Place(_) => {
@@ -180,7 +190,8 @@ impl Supervisor {
                     coverage: vouched.coverage,
                 };
                 let words = Words { list: arguments.clone(), is_all: true };
-                match vouched.judge.decide(&start(program, words, starter)) {
+                let target = Target::with(program, words, &resolver);
+                match vouched.judge.decide(&start(target, starter)) {
                     Decision::Start(coverage) => coverage,
                     _ => return Ok(Answer::Fail(Errno::ACCESS)),
                 }
@@ -189,10 +200,6 @@ impl Supervisor {
         let origin = Arc::new(Origin::new(path.clone(), arguments, coverage));
         watch.expect(Pending { thread: report.thread, task, file, origin });
         Ok(Answer::GoOn)
-    }
-
-    fn resolver<'a>(&'a self, watch: &'a Watch, caller: Caller<'a>) -> Resolver<'a> {
-        Resolver { view: &self.view, unwritable: &watch.unwritable, found: &watch.found, caller }
     }
 
     fn starter(&self, watch: &Watch, task: &Task) -> Starter {
@@ -211,10 +218,11 @@ impl Supervisor {
     }
 }
 
-fn start(program: Program, words: Words, starter: Starter) -> Start {
+fn start(target: Target, starter: Starter) -> Start {
+    let Target { program, words, loaded } = target;
     let Program { called, links, file, interpreters, is_writable, .. } = program;
     let Words { list: arguments, is_all: has_all_arguments } = words;
-    Start { called, links, file, interpreters, arguments, has_all_arguments, is_writable, starter }
+    Start { called, links, file, loaded, interpreters, arguments, has_all_arguments, is_writable, starter }
 }
 
 /// What a process is told: what the kernel would tell it, and nothing of what went wrong out here.
@@ -222,40 +230,6 @@ fn told(errno: Errno) -> Errno {
     const KERNELS: [Errno; 6] =
         [Errno::NOENT, Errno::NOTDIR, Errno::LOOP, Errno::NAMETOOLONG, Errno::FAULT, Errno::BADF];
     if KERNELS.contains(&errno) { errno } else { Errno::ACCESS }
-}
-
-/// The two system calls, as one.
-struct Call {
-    /// The directory that the path begins at, as a link of the process's `/proc`.
-    directory: String,
-    path: u64,
-    words: u64,
-    /// Whether an empty path means the directory's descriptor itself.
-    takes_descriptor: bool,
-}
-
-impl Call {
-    fn of(report: &Report) -> Self {
-        let [first, second, third, _, flags, _] = report.arguments;
-        let cwd = || "cwd".to_owned();
-        if report.call == libc::SYS_execve {
-            return Self { directory: cwd(), path: first, words: second, takes_descriptor: false };
-        }
-        // The kernel takes the lower half of what is passed.
-        let directory = match first as i32 {
-            libc::AT_FDCWD => cwd(),
-            fd => format!("fd/{fd}"),
-        };
-        let takes_descriptor = flags as i32 & libc::AT_EMPTY_PATH != 0;
-        Self { directory, path: second, words: third, takes_descriptor }
-    }
-
-    fn find(&self, path: &[u8], resolver: &Resolver<'_>) -> Result<Program, Errno> {
-        match path.is_empty() && self.takes_descriptor {
-            true => resolver.program_of(&self.directory),
-            false => resolver.program(path, &self.directory),
-        }
-    }
 }
 
 /// The machine's processes.

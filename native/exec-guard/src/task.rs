@@ -5,6 +5,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags, statx};
 use rustix::io::Errno;
 use std::fmt::Write;
 use std::os::fd::OwnedFd;
+use std::sync::LazyLock;
 
 /// A file, by device and inode number.
 pub(super) type FileId = (u64, u64, u64);
@@ -69,15 +70,18 @@ pub(super) fn own_number(pid: i32) -> Result<i32, Errno> {
     status_field(pid, "NSpid:")
 }
 
-/// Whether the kernel gives the programs of a process random addresses.
+/// Whether the kernel gives the programs of a process random addresses. What holds for the machine is read once.
 pub(super) fn is_random(pid: i32) -> bool {
-    let number = |path: &str, radix| {
-        let text = std::fs::read_to_string(path).ok()?;
-        u64::from_str_radix(text.trim(), radix).ok()
-    };
+    static MACHINES: LazyLock<bool> =
+        LazyLock::new(|| number("/proc/sys/kernel/randomize_va_space", 10).is_some_and(|level| level > 0));
     let off = libc::ADDR_NO_RANDOMIZE as u64;
-    number("/proc/sys/kernel/randomize_va_space", 10).is_some_and(|level| level > 0)
-        && number(&path(pid, "personality"), 16).is_some_and(|personality| personality & off == 0)
+    *MACHINES && number(&path(pid, "personality"), 16).is_some_and(|personality| personality & off == 0)
+}
+
+fn number(path: &str, radix: u32) -> Option<u64> {
+    let mut room = [0; 32];
+    let text = std::str::from_utf8(read(path, &mut room).ok()?).ok()?;
+    u64::from_str_radix(text.trim(), radix).ok()
 }
 
 /// The last number of a line of the status.
@@ -147,7 +151,8 @@ mod tests {
         let [one, another] = [&children[0], &children[1]].map(|child| {
             // Until the exec has happened it has this process's image.
             loop {
-                let task = Task::of(child.id().cast_signed()).unwrap();
+                // In the midst of it, it has no memory to be looked at.
+                let Ok(task) = Task::of(child.id().cast_signed()) else { continue };
                 if task.image != own.image {
                     return task;
                 }

@@ -14,4 +14,4 @@ mod start;
 pub use layers::{Isolation, LayerOff};
 pub use planted::Planted;
 pub use settings::{Report, Sandbox, SandboxSettings};
-pub use start::{Coverage, Decision, HeldStart, Start, StartJudge, Starter};
+pub use start::{Coverage, Decision, HeldStart, Start, StartJudge, Starter, is_loader, loaded_arguments};

@@ -5,7 +5,11 @@
 //! sandbox.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// Options of the loader whose value is the next word.
+const LOADERS_VALUED: [&str; 6] =
+    ["--library-path", "--inhibit-rpath", "--audit", "--preload", "--argv0", "--glibc-hwcaps-prepend"];
 
 /// A program that is about to start. Paths are absolute and as the sandbox sees them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +20,9 @@ pub struct Start {
     pub links: Vec<PathBuf>,
     /// The file itself.
     pub file: PathBuf,
+    /// Every name of the program that is to be loaded, where this one is the loader and that one is found. It shows no start of
+    /// its own.
+    pub loaded: Vec<PathBuf>,
     /// The chain of `#!` interpreters: each as the line names it, followed by its own links and its file.
     pub interpreters: Vec<PathBuf>,
     /// The arguments, cut where they are long. The first is the name of the program as the caller gave it, which need not
@@ -27,6 +34,35 @@ pub struct Start {
     pub is_writable: bool,
     /// Who starts it.
     pub starter: Starter,
+}
+
+impl Start {
+    /// Whether the file is the loader of programs, which starts one without the Linux kernel's help.
+    pub fn is_loader(&self) -> bool {
+        is_loader(&self.called) || is_loader(&self.file)
+    }
+
+    /// The arguments of the loader that begin with the program that it is to load.
+    pub fn loaded_arguments(&self) -> &[OsString] {
+        loaded_arguments(&self.arguments)
+    }
+}
+
+/// Whether a file has the name of a loader of programs.
+pub fn is_loader(file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with("ld-linux") || name.starts_with("ld-musl") || name == "ld.so" || name == "ld64.so"
+}
+
+/// The loader's arguments from the program on that it is to load.
+pub fn loaded_arguments(arguments: &[OsString]) -> &[OsString] {
+    let mut is_value = false;
+    let mut is_own = |text: &OsString| {
+        let was_value = std::mem::replace(&mut is_value, LOADERS_VALUED.iter().any(|option| text == option));
+        was_value || text.as_encoded_bytes().starts_with(b"-")
+    };
+    let own = arguments.iter().skip(1).take_while(|text| is_own(text)).count();
+    arguments.get(1 + own..).unwrap_or_default()
 }
 
 /// The process that starts a program.

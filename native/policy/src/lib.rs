@@ -88,6 +88,19 @@ impl Policy {
         Self { secrets, is_enforced: sandbox.mode == Sandbox::Required, ..self }
     }
 
+    /// This policy with another rule that allows commands.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a malformed rule and for one that is not about commands.
+    fn with_command_rule(&self, rule: &str) -> Result<Self> {
+        let names = Names { rules: &["Bash"], rule_of: &|_| None };
+        let text = Examples { rule: rule.to_owned(), matching: Vec::new(), no_match: Vec::new() };
+        let mut policy = self.clone();
+        policy.allow.retain(|known| known.text != rule);
+        policy.allow.push(Rule::new(&text, &names, &self.roots)?);
+        Ok(policy)
+    }
+
     /// Whether a call could be asked about at all, given whether its tool requires permission.
     pub fn may_ask(&self, requires_permission: bool) -> bool {
         !self.ask.is_empty()

@@ -193,7 +193,12 @@ fn a_command_is_allowed_when_rules_cover_every_part() {
         "git log > x",
         "git log | sh",
         "git log > ~/.bashrc",
-        "cd /elsewhere && git log",
+        "cd \"$x\" && git log",
+        "cd - && git log",
+        "pushd src && git log",
+        "cd src > x && git log",
+        "env cd src && git log",
+        "./cd src && git log",
         "x=1",
         "./timeout 5 git log",
         "./true",
@@ -265,6 +270,8 @@ fn what_is_harmless_needs_no_rule_beside_what_has_one() {
     for command in [
         "[ -f x ] && git status",
         "echo done; git log",
+        "cd src && git log",
+        "cd -P -- src && export X=1 && git log",
         "git commit -m \"$(git log)\"",
         "git commit -m 'rm a/b'",
     ] {

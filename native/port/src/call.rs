@@ -115,7 +115,10 @@ fn listening(host: &Arc<Host>, terminal: Option<&Arc<Terminal>>) -> Run {
             // One question at a time.
             static ASKING: Mutex<()> = Mutex::new(());
             let _asking = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
-            let call = starts::answer(&id, terminal.approves(&request), "the person at the terminal said no");
+            let call = match terminal.decides(&request) {
+                Some(rules) => starts::leave(&id, &rules),
+                None => starts::refusal(&id, "the person at the terminal said no"),
+            };
             host.call(call, Run::default());
         });
     });

@@ -1,14 +1,19 @@
 //! Answers to questions about what a running command starts.
 
 use beamai_engine::Call;
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
-/// The call that answers the question of that id.
-pub(crate) fn answer(id: &str, is_allowed: bool, reason: &str) -> Call {
-    let args = match is_allowed {
-        true => json!({"start": id, "decision": "allow"}),
-        false => json!({"start": id, "decision": "deny", "reason": reason}),
-    };
+/// The call that lets the start of that id go on, and has rules allow what the command starts from there on.
+pub(crate) fn leave(id: &str, rules: &[String]) -> Call {
+    call(&json!({"start": id, "decision": "allow", "rules": rules}))
+}
+
+/// The call that refuses it.
+pub(crate) fn refusal(id: &str, reason: &str) -> Call {
+    call(&json!({"start": id, "decision": "deny", "reason": reason}))
+}
+
+fn call(args: &Value) -> Call {
     let args = args.as_object().cloned().unwrap_or_else(Map::new);
     Call::new("start_answer", Some("mcp".to_owned()), args)
 }

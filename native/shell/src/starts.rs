@@ -74,7 +74,7 @@ struct Asked {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Decided {
-    /// It goes on, with all that it starts.
+    /// It goes on.
     Allow,
     /// It fails.
     Deny,
@@ -86,6 +86,9 @@ enum Decided {
 pub struct StartAnswer {
     start: String,
     decision: Decided,
+    /// Rules that allow what the command starts from here on, too.
+    #[serde(default)]
+    rules: Vec<String>,
     /// Why it was refused.
     #[serde(default)]
     reason: Option<String>,
@@ -101,11 +104,15 @@ impl StartAnswer {
     /// Whether the start still waited for it.
     ///
     /// # Errors
-    /// None.
+    /// `invalid_argument` for a malformed rule; the start is refused then.
     pub fn run(self, _: &CallContext) -> beamai_base::Result<Value> {
         let asked = lock(&ASKED).as_mut().and_then(|asked| asked.remove(&self.start));
         let is_taken = asked.is_some();
         if let Some(asked) = asked {
+            if let Err(error) = self.rules.iter().try_for_each(|rule| asked.starts.rules.add(rule)) {
+                asked.answered(&self.start, Decided::Deny, Some(error.message.clone()));
+                return Err(error);
+            }
             asked.answered(&self.start, self.decision, self.reason);
         }
         Ok(json!({"taken": is_taken}))
@@ -117,7 +124,7 @@ impl Asked {
         let Self { starts, start, held } = self;
         starts.closed(id);
         match decision {
-            Decided::Allow => held.start(Coverage::Everything),
+            Decided::Allow => held.start(starts.rules.approve(&start)),
             Decided::Deny => {
                 starts.note_refused(&start, None, reason);
                 held.refuse();

@@ -1,7 +1,7 @@
 //! Everyday commands of coding agents: none of them is doubted without reason.
 
-use super::plain::is_own;
-use super::{Program, analyse};
+use crate::plain::is_own;
+use crate::{Program, analyse};
 
 const COMMANDS: [&str; 132] = [
     "git status --short && git diff --stat",

@@ -3,19 +3,23 @@
 //! Programs start such parts with arguments that may come from elsewhere: from variables (`GREP`), texts to be formatted
 //! (`.sy`), options (`--use-compress-program`).
 
-use super::table::{self, Parts};
+use super::table::{self, Parts, Use};
 
 /// Whether a program with these arguments is among the named parts.
 pub(super) fn is_named(parts: &Parts, name: &str, given: &[String], is_all: bool) -> bool {
-    let is_filter = || is_all && given.iter().all(|given| passes_on(given));
-    table::has(parts.filters, name) && is_filter()
+    table::has(parts.filters, name) && is_all && is_used(Use::Filters, given)
         || table::has(parts.names, name)
-            && match name {
-                "sed" => is_all && is_plain_sed(given),
-                "rm" => is_all && given.iter().all(|given| given.starts_with('-') || is_draft(given)),
-                "iconv" => is_all && !given.iter().any(|given| given.starts_with('-') && given.contains('o')),
-                _ => true,
-            }
+            && table::use_of(name).is_none_or(|wanted| is_all && is_used(wanted, given))
+}
+
+/// Whether arguments are those of a use.
+fn is_used(wanted: Use, given: &[String]) -> bool {
+    match wanted {
+        Use::Filters => given.iter().all(|given| passes_on(given)),
+        Use::Prints => is_plain_sed(given),
+        Use::RemovesDrafts => given.iter().all(|given| given.starts_with('-') || is_draft(given)),
+        Use::WritesNothing => !given.iter().any(|given| given.starts_with('-') && given.contains('o')),
+    }
 }
 
 /// Whether an argument of a compressor names no file: an option, or a number behind one.

@@ -3,12 +3,9 @@
 use crate::path::{Roots, clean};
 use beamai_bash_reader::Word;
 use beamai_isolation::Start;
+use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-
-/// Options of the loader whose value is the next word.
-const LOADERS_VALUED: [&str; 6] =
-    ["--library-path", "--inhibit-rpath", "--audit", "--preload", "--argv0", "--glibc-hwcaps-prepend"];
 
 /// The last part of a path, as text.
 pub(super) fn base(path: &Path) -> String {
@@ -44,9 +41,10 @@ pub(super) fn denied_forms(start: &Start) -> Vec<Vec<Word>> {
             forms.push(words(&name, &given, all));
         }
     }
-    if let Some(inner) = inner(start) {
-        let name = inner.first().cloned().unwrap_or_default();
-        forms.push(words(&name, inner.get(1..).unwrap_or_default(), all));
+    if let Some((name, given)) = inner(start).as_deref().and_then(<[String]>::split_first) {
+        forms.push(words(name, given, all));
+        let loaded = start.loaded.iter().map(|path| path.to_string_lossy());
+        forms.extend(loaded.map(|name| words(&name, given, all)));
     }
     forms
 }
@@ -77,22 +75,8 @@ pub(super) fn inner(start: &Start) -> Option<Vec<String>> {
         return (called == file)
             .then(|| given.into_iter().skip_while(|text| text.starts_with('-')).collect());
     }
-    is_loader(start).then(|| {
-        let mut is_value = false;
-        let own = |text: &String| {
-            let was_value = std::mem::replace(&mut is_value, LOADERS_VALUED.contains(&&**text));
-            was_value || text.starts_with('-')
-        };
-        given.into_iter().skip_while(own).collect()
-    })
-}
-
-/// Whether the file is the loader of programs, which starts one without the Linux kernel's help.
-pub(super) fn is_loader(start: &Start) -> bool {
-    let names = [base(&start.called), base(&start.file)];
-    names.iter().any(|name| {
-        name.starts_with("ld-linux") || name.starts_with("ld-musl") || name == "ld.so" || name == "ld64.so"
-    })
+    let text = |text: &OsString| text.to_string_lossy().into_owned();
+    start.is_loader().then(|| start.loaded_arguments().iter().map(text).collect())
 }
 
 /// Whether the first argument says what the path does: a program that is many in one goes by the argument.
@@ -116,7 +100,7 @@ pub(super) fn spellings(start: &Start, directories: &[PathBuf], roots: &Roots) -
 }
 
 /// A command for people: name and arguments, shortened.
-pub(super) fn shown(path: &Path, given: &[std::ffi::OsString]) -> String {
+pub(super) fn shown(path: &Path, given: &[OsString]) -> String {
     let name = base(path);
     let arguments = given.iter().skip(1).take(32).map(|text| text.to_string_lossy().into_owned());
     let words: Vec<String> =

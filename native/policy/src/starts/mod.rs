@@ -20,12 +20,13 @@ use super::rule::Rule;
 use super::shell::Case;
 use super::words::{CommandPattern, Hold};
 use super::{Needs, Policy};
+use beamai_base::Result;
 use beamai_bash_reader::{Analysis, Program, Standing, is_shell, started};
 use beamai_isolation::{Coverage, Start};
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Most programs that are foreseen; what comes on top asks.
 const MOST_FORESEEN: usize = 10_000;
@@ -62,7 +63,8 @@ pub enum StartVerdict {
 /// Judges the starts of one command.
 #[derive(Debug)]
 pub struct StartRules {
-    policy: Arc<Policy>,
+    /// The rules; more with each that a person adds meanwhile.
+    policy: Mutex<Arc<Policy>>,
     line: CommandLine,
     leave: Leave,
     ask: Vec<(String, CommandPattern)>,
@@ -70,6 +72,12 @@ pub struct StartRules {
     directories: Vec<PathBuf>,
     /// What the command's text starts; more with each text of a shell that is judged as it starts.
     foreseen: Mutex<Analysis>,
+    /// What the texts and command lines start that a person allowed.
+    approved: Mutex<Vec<Program>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl StartRules {
@@ -92,16 +100,58 @@ impl StartRules {
         if leave != Leave::Parts && ask.is_empty() && policy.denied_starts().is_empty() {
             return None;
         }
-        let foreseen = case.found;
-        let foreseen = Mutex::new(foreseen);
-        Some(Arc::new(Self {
-            policy: Arc::clone(policy),
-            line: line.clone(),
-            leave,
-            ask,
-            directories,
-            foreseen,
-        }))
+        let (foreseen, approved) = (Mutex::new(case.found), Mutex::default());
+        let (policy, line) = (Mutex::new(Arc::clone(policy)), line.clone());
+        Some(Arc::new(Self { policy, line, leave, ask, directories, foreseen, approved }))
+    }
+
+    fn policy(&self) -> Arc<Policy> {
+        Arc::clone(&lock(&self.policy))
+    }
+
+    /// Has a rule for commands allow what the command starts from here on, besides the rules that there are.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a malformed rule and for one that is not about commands.
+    pub fn add(&self, rule: &str) -> Result<()> {
+        let mut policy = lock(&self.policy);
+        *policy = Arc::new(policy.with_command_rule(rule)?);
+        Ok(())
+    }
+
+    /// What a start covers that a person allowed: what it would by a rule. Of a shell's text and a wrapper's command line,
+    /// which the person was shown, what they start is allowed, too.
+    pub fn approve(&self, start: &Start) -> Coverage {
+        let name = called::base(&start.called);
+        let coverage = if start.is_writable { Coverage::Everything } else { table::coverage(&name) };
+        if coverage != Coverage::Judged {
+            return if self.leave == Leave::Open { coverage.max(Coverage::Judged) } else { coverage };
+        }
+        let found = started(&[vec![name.clone()], called::arguments(start)].concat());
+        let is_read = start.has_all_arguments && found.doubts.is_empty() && found.programs.len() > 1;
+        if is_shell(&name) && !is_read {
+            return Coverage::Everything;
+        }
+        let mut approved = lock(&self.approved);
+        if approved.len() < MOST_FORESEEN {
+            approved.extend(found.programs);
+        }
+        Coverage::Judged
+    }
+
+    /// Whether a person allowed what starts this.
+    fn is_approved(&self, start: &Start) -> bool {
+        let approved = lock(&self.approved);
+        if approved.is_empty() || !called::is_called_by_its_name(start) {
+            return false;
+        }
+        let (name, given) = (called::base(&start.called), called::arguments(start));
+        let paths = LazyCell::new(|| called::spellings(start, &self.directories, &self.policy().roots));
+        let is_meant = |program: &Program| {
+            !start.is_writable || program.name().is_some_and(|name| paths.contains(&name))
+        };
+        let mut programs = approved.iter();
+        programs.any(|program| program.foresees(&name, &given, start.has_all_arguments) && is_meant(program))
     }
 
     /// The command, as one would type it.
@@ -134,7 +184,7 @@ impl StartRules {
     /// Whether programs of the workspace have to be able to start: something covers them.
     pub fn covers_workspace_programs(&self) -> bool {
         let covers = |name: &str| name.contains('/') || table::coverage(name) == Coverage::Everything;
-        let foreseen = self.foreseen.lock().unwrap_or_else(PoisonError::into_inner);
+        let foreseen = lock(&self.foreseen);
         self.coverage() == Coverage::Everything
             || foreseen.programs.iter().any(|program| {
                 let runs_script = |name: &str| is_shell(name) && is_script(&program.known_arguments());
@@ -144,13 +194,14 @@ impl StartRules {
 
     /// What becomes of a start.
     pub fn judge(&self, start: &Start) -> StartVerdict {
-        if let Some(rule) = self.policy.denied_starts().rule(start) {
+        if let Some(rule) = self.policy().denied_starts().rule(start) {
             return StartVerdict::Refuse(Some(rule.to_owned()));
         }
         match start.starter.coverage {
             Coverage::Everything => StartVerdict::Start(Coverage::Everything),
             Coverage::Parts(at) if is_part(at, start) => StartVerdict::Start(Coverage::Parts(at)),
             Coverage::Parts(_) => self.by_rules(start),
+            Coverage::Judged if self.is_approved(start) => StartVerdict::Start(self.approve(start)),
             Coverage::Judged => match self.is_foreseen(start) {
                 true => self.by_rules(start),
                 false => self.asked(start, None, Some("the command's text did not show it".to_owned())),
@@ -162,7 +213,7 @@ impl StartRules {
     fn is_foreseen(&self, start: &Start) -> bool {
         let by_shell = is_shell(&called::base(&start.starter.program));
         let (name, given) = (called::base(&start.called), called::arguments(start));
-        let foreseen = self.foreseen.lock().unwrap_or_else(PoisonError::into_inner);
+        let foreseen = lock(&self.foreseen);
         !by_shell
             || self.leave == Leave::Open
             || foreseen
@@ -178,7 +229,7 @@ impl StartRules {
         if self.leave == Leave::Open {
             return StartVerdict::Start(table::coverage(&called::base(&start.called)).max(Coverage::Judged));
         }
-        if called::is_loader(start) {
+        if start.is_loader() {
             let why = "the loader runs a program that shows no start of its own".to_owned();
             return self.asked(start, None, Some(why));
         }
@@ -224,11 +275,12 @@ impl StartRules {
         if !is_read || !found.opens_nothing() {
             return None;
         }
-        let case = Case::with(&self.policy, &self.line, found);
+        let policy = self.policy();
+        let case = Case::with(&policy, &self.line, found);
         if !case.is_covered() {
             return None;
         }
-        let mut foreseen = self.foreseen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut foreseen = lock(&self.foreseen);
         if foreseen.programs.len() < MOST_FORESEEN {
             foreseen.programs.extend(case.found.programs);
         }
@@ -242,8 +294,12 @@ impl StartRules {
         let allows =
             |name: &str, pattern: &CommandPattern| pattern.allows_words(&called::words(name, &given, is_all));
         let name = called::base(&start.called);
-        let paths = LazyCell::new(|| called::spellings(start, &self.directories, &self.policy.roots));
-        let allow = || self.policy.allow.iter().filter_map(Rule::command);
+        let policy = self.policy();
+        let paths = LazyCell::new(|| called::spellings(start, &self.directories, &policy.roots));
+        if policy.allow.iter().any(|rule| rule.tool == "Bash" && rule.pattern.is_none()) {
+            return Some(Coverage::Everything);
+        }
+        let allow = || policy.allow.iter().filter_map(Rule::command);
         let by_path = |pattern: &&CommandPattern| {
             pattern.may_name_paths() && paths.iter().any(|path| allows(path, pattern))
         };
@@ -262,7 +318,7 @@ impl StartRules {
 
     /// The answer where no rule allows a start.
     fn asked(&self, start: &Start, rule: Option<String>, why: Option<String>) -> StartVerdict {
-        if self.policy.default == Mode::Deny && rule.is_none() {
+        if self.policy().default == Mode::Deny && rule.is_none() {
             return StartVerdict::Refuse(None);
         }
         StartVerdict::Ask { wanted: wanted(start), rule, why }
@@ -322,7 +378,7 @@ fn is_part(at: u16, start: &Start) -> bool {
     let parts = table::parts(at);
     let name = called::base(&start.called);
     let given = called::arguments(start);
-    if called::is_loader(start) {
+    if start.is_loader() {
         return parts.loads && start.has_all_arguments && lists(&given);
     }
     let is_excepted =
@@ -367,15 +423,23 @@ fn interprets_the_starter(start: &Start) -> bool {
         || called::base(&start.starter.program) == "env" && start.starter.arguments.contains(script)
 }
 
-/// Whether a shell's text runs nothing but parts.
+/// Whether a shell's text runs nothing but parts. A text that git is told to run (`rebase --exec`, `bisect run`, aliases) can
+/// name any of git's commands; git's own texts name programs beside it and helpers for credentials.
 fn runs_parts(parts: &Parts, given: &[String]) -> bool {
     let found = started(&[vec!["sh".to_owned()], given.to_vec()].concat());
+    let is_git = table::has(parts.directories, "git-core");
     let is_part = |program: &Program| {
         let Some(name) = program.name() else { return false };
-        let own = table::has(parts.directories, "git-core") && name.starts_with("git-");
         let given = program.known_arguments();
         let is_all = given.len() + 1 == program.words.len();
-        (bounded::is_named(parts, &name, &given, is_all) || own) && !table::has(parts.except, &name)
+        let is_own = match is_git {
+            true => {
+                name.starts_with("git-")
+                    || name == "git" && given.first().is_some_and(|sub| sub.starts_with("credential"))
+            }
+            false => bounded::is_named(parts, &name, &given, is_all),
+        };
+        is_own && !table::has(parts.except, &name)
     };
     found.doubts.is_empty()
         && found.opens_nothing()

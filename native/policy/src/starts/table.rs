@@ -161,7 +161,8 @@ pub static TABLE: &[Entry] = &[
          git-request-pull git-quiltimport",
             used: "basename dirname uname sed cat expr tr grep egrep sort cut wc head tail date printf \
          echo test [ true false gettext envsubst mktemp cmp rm",
-            except: "git-remote-ext git-remote-fd remote-ext remote-fd",
+            except: "git-remote-ext git-remote-fd remote-ext remote-fd git-difftool--helper difftool--helper \
+         git-mergetool mergetool git-filter-branch filter-branch",
             ..NO_PARTS
         }),
         names: "git git-upload-pack git-receive-pack git-shell",
@@ -245,6 +246,28 @@ pub static TABLE: &[Entry] = &[
         why: "what tells about the machine",
     },
 ];
+
+/// The one use in which a tool of many uses is a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    /// It passes on what it reads: no argument names a file.
+    Filters,
+    /// It prints: its script writes and starts nothing.
+    Prints,
+    /// It removes files in `/tmp` only.
+    RemovesDrafts,
+    /// No option says where to write to.
+    WritesNothing,
+}
+
+/// The uses of parts that could do more than their program wants of them.
+const USES: [(&str, Use); 3] =
+    [("sed", Use::Prints), ("rm", Use::RemovesDrafts), ("iconv", Use::WritesNothing)];
+
+/// The use in which a program is a part; any, if there is none.
+pub(super) fn use_of(name: &str) -> Option<Use> {
+    USES.iter().find(|(one, _)| *one == name).map(|(_, wanted)| *wanted)
+}
 
 /// What wrappers start by themselves, whatever their arguments: whole commands, each of which only tells something.
 const OWN: [(&str, &str); 1] = [("gdb", "iconv -l")];

@@ -43,6 +43,7 @@ fn start(words: &[&str]) -> Start {
         file: called.clone().into(),
         called: called.into(),
         links: vec![],
+        loaded: vec![],
         interpreters: vec![],
         arguments: words.iter().map(OsString::from).collect(),
         has_all_arguments: true,
@@ -382,4 +383,84 @@ fn programs_of_the_workspace_can_run_where_something_covers_them() {
     assert!(covers(&["Bash(make:*)"], "make"));
     assert!(covers(&["Bash(./run.sh:*)"], "./run.sh"));
     assert!(!covers(&["Bash(git:*)", "Bash(head:*)"], "git log | head"));
+}
+
+/// The same start by a shell that some start covers in this way.
+fn by_sh(start: Start) -> Start {
+    Start { starter: Starter { program: "/usr/bin/dash".into(), ..start.starter }, ..start }
+}
+
+#[test]
+fn an_approved_start_covers_what_a_rule_for_it_would_and_the_text_that_was_shown() {
+    let case = allowed(&["Bash(awk:*)"], "awk -f x");
+    let rules = case.rules.as_ref().unwrap();
+    let shell = by("awk", parts_of("awk"), &["sh", "-c", "rm gone | ./own x"]);
+    assert!(case.asks(&shell));
+    assert_eq!(rules.approve(&shell), Coverage::Judged);
+    assert_eq!(case.covers(&by_sh(start(&["rm", "gone"]))), Some(parts_of("rm")));
+    assert_eq!(case.covers(&by_sh(case.own(&["./own", "x"]))), Some(Coverage::Everything));
+    let other = Start { is_writable: true, ..start(&["/w/other/own", "x"]) };
+    for other in [start(&["rm", "other"]), start(&["mv", "gone", "x"]), case.own(&["./own", "y"]), other] {
+        assert!(case.asks(&by_sh(other.clone())), "{other:?}");
+    }
+    for (words, coverage) in [
+        (&["git", "push"][..], parts_of("git")),
+        (&["make", "x"], Coverage::Everything),
+        (&["vendor-tool", "x"], Coverage::NOTHING),
+        (&["timeout", "5", "vendor-tool"], Coverage::Judged),
+        // What they run was not shown.
+        (&["sh"], Coverage::Everything),
+        (&["sh", "script"], Coverage::Everything),
+    ] {
+        assert_eq!(rules.approve(&start(words)), coverage, "{words:?}");
+    }
+    assert_eq!(case.covers(&by_sh(start(&["vendor-tool"]))), Some(Coverage::NOTHING));
+}
+
+#[test]
+fn what_a_deny_rule_names_does_not_start_within_what_was_approved() {
+    let rules = json!({"allow": ["Bash(awk:*)"], "deny": ["Bash(rm:*)"]});
+    let case = case(rules, "awk -f x", false);
+    let shell = by("awk", parts_of("awk"), &["sh", "-c", "rm gone"]);
+    assert_eq!(case.rules.as_ref().unwrap().approve(&shell), Coverage::Judged);
+    let denied = StartVerdict::Refuse(Some("Bash(rm:*)".into()));
+    assert_eq!(case.judge(&by_sh(start(&["rm", "gone"]))), denied);
+}
+
+#[test]
+fn a_rule_that_is_added_holds_from_there_on() {
+    let case = allowed(&["Bash(find:*)"], "find . -exec sh x {} +");
+    let start = by("find", Coverage::Judged, &["rm", "-r", "x"]);
+    assert!(case.asks(&start));
+    let rules = case.rules.as_ref().unwrap();
+    rules.add("Bash(rm:*)").unwrap();
+    assert_eq!(case.covers(&start), Some(parts_of("rm")));
+    for wrong in ["Write(**)", "Bash(", "Bash(a:*b)"] {
+        assert!(rules.add(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn a_text_that_git_is_told_to_run_needs_rules_for_the_commands_in_it() {
+    let case = allowed(&["Bash(git rebase:*)", "Bash(git log:*)"], "git rebase -x x main");
+    let text = |text: &str| by("git", parts_of("git"), &["sh", "-c", text]);
+    for told in ["git mv a b", "'git' 'clean' '-fdx'", "git log; git push", "git-upload-pack x; git gc"] {
+        assert!(case.asks(&text(told)), "{told}");
+    }
+    assert_eq!(case.covers(&text("git log -1")), Some(Coverage::Judged));
+    for own in ["git-upload-pack '/a/b'", "git credential-store get"] {
+        assert_eq!(case.covers(&text(own)), Some(parts_of("git")), "{own}");
+    }
+    let git = |words: &[&str]| by("git", parts_of("git"), words);
+    assert!(case.covers(&git(&["git", "gc", "--auto"])).is_some());
+    assert!(case.asks(&git(&["/usr/lib/git-core/git-difftool--helper", "a", "b"])));
+}
+
+#[test]
+fn the_loader_is_refused_what_a_deny_rule_names_under_each_of_its_names() {
+    let case = case(json!({"allow": ["Bash"], "deny": ["Bash(rm:*)"]}), "make", false);
+    let loader = start(&["/lib64/ld-linux-x86-64.so.2", "--argv0", "x", "./link", "y"]);
+    assert!(case.covers(&loader).is_some());
+    let loaded = vec!["/w/link".into(), "/usr/bin/rm".into()];
+    assert!(matches!(case.judge(&Start { loaded, ..loader }), StartVerdict::Refuse(Some(_))));
 }

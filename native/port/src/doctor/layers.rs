@@ -13,6 +13,9 @@ use std::sync::Arc;
 /// Bytes of memory that commands of the doctor get, and half of what one of them tries to take.
 const MEMORY: u64 = 256 << 20;
 
+/// A program that every machine has, denied where the exec guard is tried.
+const DENIED: &str = "true";
+
 /// A place on the machine with something to protect in it, removed at the end.
 struct Scene(PathBuf);
 
@@ -37,16 +40,25 @@ pub(super) fn examine() -> Result<(Vec<Layer>, Option<String>), String> {
     let address = listener.local_addr().map_err(|error| error.to_string())?;
     let program = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
     let sandbox = json!({"mode": "best_effort", "memory": MEMORY, "readable": [program], "report": "always"});
-    let under = host(&scene, sandbox)?;
-    let without = host(&scene, json!("off"))?;
-    let isolation = run(&under, "true")?["isolation"].take();
+    let all = json!({"default": "allow"});
+    // The guard is there only where a rule is about programs.
+    let guarded =
+        host(&scene, &sandbox, &json!({"default": "allow", "deny": [format!("Bash({DENIED}:*)")]}))?;
+    let under = host(&scene, &sandbox, &all)?;
+    let without = host(&scene, &json!("off"), &all)?;
+    let [isolation, guarded_isolation] =
+        [run(&under, ":")?["isolation"].take(), run(&guarded, ":")?["isolation"].take()];
     let by = isolation["by"].as_str().map(str::to_owned);
     // What is off there may be off for a host that requires it all, too, where something else is as good.
-    let required = host(&scene, json!({"mode": "required", "memory": MEMORY, "readable": [program]}))?;
+    let required = host(&scene, &json!({"mode": "required", "memory": MEMORY, "readable": [program]}), &all)?;
     let needs_all = by.is_none() || run(&required, "true").is_err();
     let examine = |trial: Trial| {
         let attempt = |host: &Host| succeeds(host, &program, &trial.attempt);
-        examine_one(&trial, &isolation, needs_all, || attempt(&under), || attempt(&without))
+        let (under, isolation) = match trial.layer {
+            "exec_guard" => (&guarded, &guarded_isolation),
+            _ => (&under, &isolation),
+        };
+        examine_one(&trial, isolation, needs_all, || attempt(under), || attempt(&without))
     };
     let layers = trials(&scene, &address.to_string()).into_iter().map(examine).collect::<Result<_, _>>()?;
     Ok((layers, by))
@@ -102,6 +114,7 @@ fn trials(scene: &Scene, address: &str) -> Vec<Trial> {
         trial("no_capabilities", "have a capability", "capability".into()),
         trial("no_new_privileges", "have a program give privileges", "privileges".into()),
         trial("landlock", "create a file in /dev, which the mounts permit", "write /dev/beamai".into()),
+        trial("exec_guard", "start a program that a rule denies", format!("start {DENIED}")),
         trial("seccomp", "trace a process", "call ptrace".into()),
         trial("seccomp", "change the limits of what watches over them", "limit $PPID".into()),
     ]
@@ -111,9 +124,9 @@ fn write(path: &Path) -> String {
     format!("write '{}'", path.display())
 }
 
-fn host(scene: &Scene, sandbox: Value) -> Result<Host, String> {
+fn host(scene: &Scene, sandbox: &Value, permissions: &Value) -> Result<Host, String> {
     let workspace = Workspace::open(&scene.path("ws")).map_err(|error| error.message)?.id();
-    let settings = json!({"workspace": workspace, "permissions": {"default": "allow"}, "sandbox": sandbox});
+    let settings = json!({"workspace": workspace, "permissions": permissions, "sandbox": sandbox});
     let settings = serde_json::from_value(settings).map_err(|error| error.to_string())?;
     Host::new(&settings, Arc::new(services())).map_err(|error| error.message)
 }

@@ -73,6 +73,8 @@ enum Ended {
 /// What came of asking for leave.
 enum Leave {
     Given,
+    /// Rules were added, by which the call is to be judged anew.
+    ByRules,
     Refused(ToolError),
     Again(InputRequiredResult),
 }
@@ -96,6 +98,7 @@ impl Calling<'_> {
                 Outcome::Error(error) => return Ended::Failed(error),
                 Outcome::Ask(request) if call.approved.is_none() => match self.leave(&request).await {
                     Leave::Given => call.approved = request["fingerprint"].as_str().map(str::to_owned),
+                    Leave::ByRules => {}
                     Leave::Refused(error) => return Ended::Failed(error),
                     Leave::Again(what) => return Ended::Again(what),
                 },
@@ -127,7 +130,7 @@ impl Calling<'_> {
         self.asker.forget_unless_asked(fingerprint, APPROVAL);
         let form = form::approval(request, self.session.is_of_one_client());
         match self.asker.put(APPROVAL, form).await {
-            Put::Answer(result) => self.decided(&form::decision(&result), request, subject, fingerprint),
+            Put::Answer(result) => self.decided(form::decision(request, &result), request),
             Put::Again(what) => Leave::Again(what),
             Put::Failed(why) => {
                 Leave::Refused(refusal::nobody_to_ask(request, &format!("the client could not ask: {why}")))
@@ -135,13 +138,18 @@ impl Calling<'_> {
         }
     }
 
-    fn decided(&mut self, decision: &Decision, request: &Value, subject: &str, fingerprint: &str) -> Leave {
-        match decision {
-            Decision::Deny => return Leave::Refused(refusal::said_no(request, "the user")),
-            Decision::AllowForSession if self.session.is_of_one_client() => self.session.allow(subject),
-            Decision::AllowForSession | Decision::Allow => {}
+    fn decided(&mut self, decision: Decision, request: &Value) -> Leave {
+        let text = |key: &str| request[key].as_str().unwrap_or_default();
+        match (decision, self.session.is_of_one_client()) {
+            (Decision::Deny, _) => return Leave::Refused(refusal::said_no(request, "the user")),
+            (Decision::AllowByRules(rules), true) => {
+                let added = self.session.add_rules(&self.shared.settings, &rules);
+                return added.map_or_else(Leave::Refused, |()| Leave::ByRules);
+            }
+            (Decision::AllowForSession, true) => self.session.allow(text("subject")),
+            _ => {}
         }
-        self.asker.round.approved = Some(fingerprint.to_owned());
+        self.asker.round.approved = Some(text("fingerprint").to_owned());
         Leave::Given
     }
 
@@ -187,20 +195,29 @@ impl Calling<'_> {
     async fn decide(&mut self, id: &str, request: &Value) {
         let by = request["start"]["started_by"].as_str().unwrap_or_default();
         let subject = format!("{by} starts {}", request["subject"].as_str().unwrap_or_default());
+        let offers_session = self.session.is_of_one_client();
         let said = match self.session.has_allowed(&subject) {
             true => Decision::Allow,
-            false => {
-                match self.asker.put(APPROVAL, form::approval(request, self.session.is_of_one_client())).await
-                {
-                    Put::Answer(result) => form::decision(&result),
-                    Put::Again(_) | Put::Failed(_) => Decision::Deny,
+            false => match self.asker.put(APPROVAL, form::approval(request, offers_session)).await {
+                Put::Answer(result) => form::decision(request, &result),
+                Put::Again(_) | Put::Failed(_) => Decision::Deny,
+            },
+        };
+        let answer = match said {
+            Decision::Deny => starts::refusal(id, "the user said no"),
+            Decision::AllowByRules(rules) if offers_session => {
+                match self.session.add_rules(&self.shared.settings, &rules) {
+                    Ok(()) => starts::leave(id, &rules),
+                    Err(error) => starts::refusal(id, &error.message),
                 }
             }
+            said => {
+                if said == Decision::AllowForSession && offers_session {
+                    self.session.allow(&subject);
+                }
+                starts::leave(id, &[])
+            }
         };
-        if said == Decision::AllowForSession && self.session.is_of_one_client() {
-            self.session.allow(&subject);
-        }
-        let answer = starts::answer(id, said != Decision::Deny, "the user said no");
         // It only hands the answer over.
         _ = self.shared.host.call(answer, Run::default());
     }

@@ -9,6 +9,9 @@ use std::collections::BTreeMap;
 const ALLOW: &str = "allow";
 const ALLOW_FOR_SESSION: &str = "allow for this session";
 const DENY: &str = "deny";
+/// Most rules that a choice shows, and bytes of each.
+const MOST_RULES: usize = 3;
+const LONGEST_RULE: usize = 100;
 
 /// A message and the fields below it.
 pub(super) struct Form {
@@ -25,6 +28,8 @@ pub(super) enum Decision {
     Allow,
     /// Yes, for as long as the session lasts.
     AllowForSession,
+    /// Yes, and whatever these rules allow for as long as the session lasts.
+    AllowByRules(Vec<String>),
     /// No, or nothing that is a yes.
     Deny,
 }
@@ -32,20 +37,45 @@ pub(super) enum Decision {
 /// Who asks: a client has forms of several servers before its user.
 const WHO: &str = "beamai";
 
-/// Asks for leave; for the session's length, too, where that is offered.
+/// Asks for leave; for the session's length and by rules, too, where that is offered.
 pub(super) fn approval(request: &Value, offers_session: bool) -> Form {
-    let choices: &[&str] = if offers_session { &[ALLOW, ALLOW_FOR_SESSION, DENY] } else { &[ALLOW, DENY] };
+    let mut choices = vec![ALLOW.to_owned()];
+    if offers_session {
+        choices.push(ALLOW_FOR_SESSION.to_owned());
+        choices.extend(by_rules(&rules(request)));
+    }
+    choices.push(DENY.to_owned());
     let decision = json!({"type": "string", "title": "Decision", "enum": choices});
     let message = format!("{WHO}: {}", one_line(request["message"].as_str().unwrap_or_default()));
     form(message, Map::from_iter([("decision".to_owned(), decision)]), &["decision".to_owned()])
 }
 
-/// What was said. Only a clear yes is one.
-pub(super) fn decision(result: &ElicitResult) -> Decision {
+/// The rules that would allow what is asked about, where a choice can show all of them.
+fn rules(request: &Value) -> Vec<String> {
+    let rules = request["wanted"].as_array().into_iter().flatten();
+    let rules: Vec<String> = rules.filter_map(|rule| rule.as_str().map(str::to_owned)).collect();
+    let is_shown =
+        |rule: &String| rule.contains('(') && rule.len() <= LONGEST_RULE && printable(rule) == *rule;
+    match rules.len() <= MOST_RULES && rules.iter().all(is_shown) {
+        true => rules,
+        false => Vec::new(),
+    }
+}
+
+fn by_rules(rules: &[String]) -> Option<String> {
+    (!rules.is_empty()).then(|| format!("{ALLOW_FOR_SESSION}: {}", rules.join(", ")))
+}
+
+/// What was said to a request. Only a clear yes is one.
+pub(super) fn decision(request: &Value, result: &ElicitResult) -> Decision {
     let said = result.content.as_ref().and_then(|content| content["decision"].as_str());
+    let rules = rules(request);
     match (&result.action, said) {
         (ElicitationAction::Accept, Some(ALLOW)) => Decision::Allow,
         (ElicitationAction::Accept, Some(ALLOW_FOR_SESSION)) => Decision::AllowForSession,
+        (ElicitationAction::Accept, said) if said.is_some() && said == by_rules(&rules).as_deref() => {
+            Decision::AllowByRules(rules)
+        }
         _ => Decision::Deny,
     }
 }
@@ -191,12 +221,32 @@ mod tests {
             (json!({"decision": true}), Decision::Deny),
             (json!({}), Decision::Deny),
         ] {
-            assert_eq!(decision(&accepted(content)), expected);
+            assert_eq!(decision(&json!({}), &accepted(content)), expected);
         }
         let declined =
             ElicitResult::new(ElicitationAction::Decline).with_content(json!({"decision": "allow"}));
-        assert_eq!(decision(&declined), Decision::Deny);
-        assert_eq!(decision(&ElicitResult::new(ElicitationAction::Accept)), Decision::Deny);
+        assert_eq!(decision(&json!({}), &declined), Decision::Deny);
+        assert_eq!(decision(&json!({}), &ElicitResult::new(ElicitationAction::Accept)), Decision::Deny);
+    }
+
+    #[test]
+    fn rules_are_offered_where_all_of_them_can_be_shown() {
+        let offered = |rules: &[&str], offers| {
+            let form = approval(&json!({"message": "?", "wanted": rules}), offers);
+            let schema = serde_json::to_value(form.schema).unwrap();
+            schema["properties"]["decision"]["enum"].as_array().unwrap().clone()
+        };
+        let choice = "allow for this session: Bash(rm:*), Bash(ls:*)";
+        let rules = ["Bash(rm:*)", "Bash(ls:*)"];
+        assert_eq!(offered(&rules, true), ["allow", "allow for this session", choice, "deny"]);
+        assert_eq!(offered(&rules, false), ["allow", "deny"]);
+        for hidden in [&["Bash"][..], &["Bash(a\u{202e}:*)"], &["Bash(a:*)"; 4], &[]] {
+            assert_eq!(offered(hidden, true).len(), 3, "{hidden:?}");
+        }
+        let request = json!({"wanted": rules});
+        let said = accepted(json!({"decision": choice}));
+        assert_eq!(decision(&request, &said), Decision::AllowByRules(rules.map(str::to_owned).to_vec()));
+        assert_eq!(decision(&json!({"wanted": ["Bash(rm:*)"]}), &said), Decision::Deny);
     }
 
     #[test]

@@ -61,7 +61,7 @@ pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
     let dialect = options.host.dialect()?;
     let settings = options.host.settings().map_err(|error| Usage(error.message))?;
     let host = Host::new(&settings, Arc::new(services())).map_err(|error| Usage(error.message))?;
-    let shared = Arc::new(Shared::new(host, settings.workspace.path, dialect));
+    let shared = Arc::new(Shared::new(host, settings, dialect));
     temp_dir::sweep();
     let runtime = runtime()?;
     let ended = runtime.block_on(async {

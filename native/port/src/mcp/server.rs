@@ -3,8 +3,7 @@
 use super::session::{Session, Sessions};
 use super::{calling, listing};
 use beamai_base::ToolError;
-use beamai_engine::Host;
-use beamai_engine::catalogue;
+use beamai_engine::{Host, Settings, catalogue};
 use beamai_tool::Tool;
 use beamai_wire::Pool;
 use rmcp::model::{
@@ -29,24 +28,24 @@ const METHODS: [&str; 3] = ["initialize", "tools/list", "tools/call"];
 /// What all connections share.
 pub(super) struct Shared {
     pub(super) host: Host,
+    pub(super) settings: Settings,
     pub(super) dialect: String,
     pub(super) sessions: Sessions,
     pub(super) pool: Pool,
-    workspace: String,
     tools: BTreeMap<&'static str, &'static Arc<dyn Tool>>,
     listed: Vec<Listed>,
 }
 
 impl Shared {
     /// The tools of a dialect over this host.
-    pub(super) fn new(host: Host, workspace: String, dialect: String) -> Self {
+    pub(super) fn new(host: Host, settings: Settings, dialect: String) -> Self {
         let tools = listing::tools(&dialect);
         Self {
             host,
             listed: tools.iter().map(|tool| listing::listed(&***tool)).collect(),
             tools: tools.into_iter().map(|tool| (tool.name(), tool)).collect(),
             dialect,
-            workspace,
+            settings,
             sessions: Sessions::default(),
             pool: Pool::new("beamai-mcp", MOST_THREADS, MOST_WAITING),
         }
@@ -119,7 +118,7 @@ impl ServerHandler for Server {
         let implementation = Implementation::new("beamai", env!("CARGO_PKG_VERSION"));
         ServerConfig::new(capabilities)
             .with_server_info(implementation)
-            .with_instructions(instructions(&self.shared.workspace))
+            .with_instructions(instructions(&self.shared.settings.workspace.path))
     }
 
     async fn initialize(

@@ -1,11 +1,10 @@
 //! Sessions: what outlives a call, for as long as a client is connected.
 
 use super::temp_dir::PrivateDir;
-use beamai_base::CancelToken;
-use beamai_base::{Reason, ToolError};
-use beamai_engine::{Call, CallSession, Host, Outcome, Run};
-use beamai_tool::SessionState;
-use beamai_tool::Tool;
+use beamai_base::{CancelToken, Reason, ToolError};
+use beamai_engine::{Call, CallSession, Host, Outcome, Run, Settings};
+use beamai_services::services;
+use beamai_tool::{SessionState, Tool};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -25,6 +24,8 @@ struct Held {
     temp: Option<PrivateDir>,
     /// The subjects that are allowed for as long as the session lasts.
     allowed: BTreeSet<String>,
+    /// The host with the rules that were added for as long as the session lasts.
+    host: Option<(Settings, Arc<Host>)>,
     /// What cancels the calls that run.
     running: BTreeMap<u64, CancelToken>,
     calls: u64,
@@ -55,6 +56,19 @@ impl Session {
         self.held().allowed.insert(subject.to_owned());
     }
 
+    /// Has rules allow more for as long as the session lasts, besides those of the server's settings.
+    ///
+    /// # Errors
+    /// A rule that is malformed; the workspace is gone.
+    pub(super) fn add_rules(&self, servers: &Settings, rules: &[String]) -> Result<(), ToolError> {
+        let mut held = self.held();
+        let mut settings = held.host.as_ref().map_or(servers, |(settings, _)| settings).clone();
+        settings.permissions.allow.extend(rules.iter().map(|rule| rule.as_str().into()));
+        let host = Arc::new(Host::new(&settings, Arc::new(services()))?);
+        held.host = Some((settings, host));
+        Ok(())
+    }
+
     /// Takes note of a call that begins, so that it ends with the session.
     pub(super) fn begin(self: &Arc<Self>) -> Running {
         let (mut held, cancel) = (self.held(), CancelToken::new());
@@ -67,8 +81,10 @@ impl Session {
         Running { session: Arc::clone(self), number, cancel }
     }
 
-    /// Runs a call of a tool in the session, on this thread.
+    /// Runs a call of a tool in the session, on this thread: on the server's host, or where rules were added, on one with these.
     pub(super) fn call(&self, host: &Host, tool: &dyn Tool, call: &Call, run: impl Fn() -> Run) -> Outcome {
+        let own = self.held().host.as_ref().map(|(_, host)| Arc::clone(host));
+        let host = own.as_deref().unwrap_or(host);
         if tool.traits().session {
             // One after the other, so that no change is lost. Such calls are instant.
             let mut state = lock(&self.state);

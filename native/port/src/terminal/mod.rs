@@ -26,6 +26,24 @@ impl Terminal {
         matches!(line::read("Allow it? [y/N] "), Line::Text(text) if ["y", "yes"].contains(&text.trim()))
     }
 
+    /// Asks about a program that a command starts: the rules that shall hold for what the command starts from there on, or none
+    /// for this start alone; `None` is a no.
+    pub(crate) fn decides(&self, request: &Value) -> Option<Vec<String>> {
+        let rules = request["wanted"].as_array().into_iter().flatten();
+        let rules: Vec<String> = rules.filter_map(|rule| rule.as_str().map(str::to_owned)).collect();
+        if rules.is_empty() {
+            return self.approves(request).then_some(rules);
+        }
+        eprintln!("{}", printable(request["message"].as_str().unwrap_or_default()));
+        let prompt =
+            format!("Allow it? [y]es, by [r]ule ({}) from here on, [N]o: ", printable(&rules.join(", ")));
+        match line::read(&prompt) {
+            Line::Text(text) if ["y", "yes"].contains(&text.trim()) => Some(Vec::new()),
+            Line::Text(text) if ["r", "rule"].contains(&text.trim()) => Some(rules),
+            _ => None,
+        }
+    }
+
     /// Puts questions one by one. One that is cancelled cancels all.
     pub(crate) fn answers(&self, questions: &[Question]) -> Answers {
         let asked = questions.iter().map(|question| Some((question.question.clone(), ask(question)?)));

@@ -35,7 +35,7 @@ fn every_layer_is_proved() {
     assert!(output.status.success() && report["required_works"] == true, "{report:#}");
     let states = states(&report);
     let layers: std::collections::HashSet<&str> = states.iter().map(|(layer, _)| *layer).collect();
-    assert_eq!((layers.len(), states.len()), (14, 16));
+    assert_eq!((layers.len(), states.len()), (15, 17));
     for (layer, state) in states {
         // What only root can lose, only root can prove.
         let needs_root = ["no_capabilities", "landlock"].contains(&layer);

@@ -256,6 +256,66 @@ fn a_command_is_killed_while_a_start_of_it_is_held_and_the_answer_comes_too_late
     assert_eq!(scene.run(&Recorder::all(), "/bin/echo next").stdout, "next\n");
 }
 
+/// A person takes time to answer, in which another process can exchange what was shown.
+#[test]
+fn an_allowed_start_is_of_what_was_asked_about_or_fails() {
+    type Change = fn(&Scene);
+    fn link(scene: &Scene, target: &str) {
+        let path = scene.path().join("link");
+        _ = fs::remove_file(&path);
+        std::os::unix::fs::symlink(target, path).unwrap();
+    }
+    let changes: [(Change, &str); 4] = [
+        (|_| (), "x\n0\n"),
+        (|scene| link(scene, "/bin/date"), "126\n"),
+        (|scene| scene.put("script", "#!/bin/sh\necho another\n"), "126\n"),
+        (|scene| fs::remove_file(scene.path().join("script")).unwrap(), "126\n"),
+    ];
+    for (at, (change, expected)) in changes.into_iter().enumerate() {
+        let scene = Scene::new();
+        scene.put("script", "#!/bin/sh\necho \"$1\"\n");
+        link(&scene, "script");
+        let judge = Recorder::new(|start| match start.called.ends_with("link") {
+            true => Decision::Hold,
+            false => Decision::Start(Coverage::Judged),
+        });
+        let spec = scene.spec(&judge, "./link x; echo $?");
+        let ran = std::thread::scope(|scope| {
+            let running = scope.spawn(|| run(&spec, &CancelToken::new()));
+            let (_, held) = judge.held();
+            change(&scene);
+            held.start(Coverage::Everything);
+            running.join().unwrap()
+        });
+        assert_eq!(ran.stdout, expected, "{at}: {ran:?}");
+    }
+}
+
+#[test]
+fn what_the_loader_loads_is_told_by_all_of_its_names() {
+    let (scene, judge) = (Scene::new(), Recorder::all());
+    std::os::unix::fs::symlink("/bin/true", scene.path().join("link")).unwrap();
+    let ran = scene.run(&judge, "/lib64/ld-linux-x86-64.so.2 --argv0 x ./link y");
+    assert_eq!(ran.exit(), Exit::Code(0), "{ran:?}");
+    let loaded = judge.starts().pop().unwrap().loaded;
+    assert_eq!(loaded, [scene.path().join("link"), "/bin/true".into(), "/usr/bin/true".into()]);
+}
+
+/// Without random addresses, two starts of a program cannot be told from each other.
+#[test]
+fn programs_without_random_addresses_have_the_least_of_their_file() {
+    let (scene, judge) = (Scene::new(), runner("run"));
+    scene.put("run", "#!/bin/bash\n/bin/echo in\n(/bin/echo below)\n");
+    let ran = scene.run(&judge, "setarch -R ./run; setarch -R /bin/bash -c '(/bin/date >/dev/null); :'");
+    assert_eq!((ran.stdout.as_str(), ran.exit()), ("in\nbelow\n", Exit::Code(0)), "{ran:?}");
+    let starts = judge.starts();
+    let inner: Vec<_> = starts.iter().filter(|start| is(start, "echo") || is(start, "date")).collect();
+    assert!(
+        inner.len() == 3 && inner.iter().all(|start| start.starter.coverage == Coverage::Judged),
+        "{starts:?}"
+    );
+}
+
 #[test]
 fn links_and_interpreters_are_told_one_by_one() {
     let (scene, judge) = (Scene::new(), Recorder::all());

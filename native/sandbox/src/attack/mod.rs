@@ -32,6 +32,7 @@ const ATTACKS: &[Attack] = &[
     Attack { name: "signal", arguments: 1, attempt: |of| reach::signal(&of[0]) },
     Attack { name: "shared_memory", arguments: 1, attempt: |of| reach::shared_memory(&of[0]) },
     Attack { name: "namespace", arguments: 2, attempt: |of| reach::namespace(&of[0], &of[1]) },
+    Attack { name: "start", arguments: 1, attempt: |of| reach::start(&of[0]) },
     // What the kernel can be asked for.
     Attack { name: "users", arguments: 0, attempt: |_| kernel::users() },
     Attack { name: "capability", arguments: 0, attempt: |_| kernel::capability() },

@@ -82,7 +82,8 @@ fn limit_shared_memory(bounds: &Bounds) -> Result<(), Errno> {
     write("/proc/sys/kernel/msgmni", "64")
 }
 
-pub(super) fn kernel_is_at_least(major: u32, minor: u32) -> bool {
+/// Whether the Linux kernel has this version or a later one.
+pub fn kernel_is_at_least(major: u32, minor: u32) -> bool {
     let uname = rustix::system::uname();
     let release = uname.release().to_string_lossy();
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map_while(|part| part.parse::<u32>().ok());

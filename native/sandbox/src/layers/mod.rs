@@ -36,6 +36,7 @@ mod user;
 mod uts;
 
 pub use intruders::Intruders;
+pub use limits::kernel_is_at_least;
 pub use made::Made;
 pub use placeholders::{Placeholder, Placeholders};
 pub use script::Script;

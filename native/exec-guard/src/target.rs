@@ -1,0 +1,78 @@
+//! What a process is about to start.
+
+use super::listener::Report;
+use super::memory::{Memory, Words};
+use super::resolver::{Program, Resolver};
+use beamai_isolation::{is_loader, loaded_arguments};
+use rustix::io::Errno;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+/// The program of a start and its arguments, as they are at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Target {
+    pub(super) program: Program,
+    pub(super) words: Words,
+    /// Every name of the program that the loader is to start, if the program is the loader and that one is found.
+    pub(super) loaded: Vec<PathBuf>,
+}
+
+impl Target {
+    /// What a report is about.
+    ///
+    /// # Errors
+    /// What the kernel would answer, as far as that can be told.
+    pub(super) fn of(report: &Report, resolver: &Resolver<'_>) -> Result<Self, Errno> {
+        let call = Call::of(report);
+        let memory = Memory(report.thread);
+        let path = memory.path(call.path)?;
+        let program = call.find(&path, resolver)?;
+        Ok(Self::with(program, memory.words(call.words)?, resolver))
+    }
+
+    /// A program that is found, with its arguments.
+    pub(super) fn with(program: Program, words: Words, resolver: &Resolver<'_>) -> Self {
+        let is_loader = is_loader(&program.called) || is_loader(&program.file);
+        let operand = loaded_arguments(&words.list).first().filter(|_| is_loader);
+        let loaded = operand.and_then(|path| resolver.program(path.as_bytes(), "cwd").ok());
+        let mut loaded = loaded.map_or_else(Vec::new, |program| {
+            [vec![program.called], program.links, vec![program.file]].concat()
+        });
+        loaded.dedup();
+        Self { program, words, loaded }
+    }
+}
+
+/// The two system calls, as one.
+struct Call {
+    /// The directory that the path begins at, as a link of the process's `/proc`.
+    directory: String,
+    path: u64,
+    words: u64,
+    /// Whether an empty path means the directory's descriptor itself.
+    takes_descriptor: bool,
+}
+
+impl Call {
+    fn of(report: &Report) -> Self {
+        let [first, second, third, _, flags, _] = report.arguments;
+        let cwd = || "cwd".to_owned();
+        if report.call == libc::SYS_execve {
+            return Self { directory: cwd(), path: first, words: second, takes_descriptor: false };
+        }
+        // The kernel takes the lower half of what is passed.
+        let directory = match first as i32 {
+            libc::AT_FDCWD => cwd(),
+            fd => format!("fd/{fd}"),
+        };
+        let takes_descriptor = flags as i32 & libc::AT_EMPTY_PATH != 0;
+        Self { directory, path: second, words: third, takes_descriptor }
+    }
+
+    fn find(&self, path: &[u8], resolver: &Resolver<'_>) -> Result<Program, Errno> {
+        match path.is_empty() && self.takes_descriptor {
+            true => resolver.program_of(&self.directory),
+            false => resolver.program(path, &self.directory),
+        }
+    }
+}
