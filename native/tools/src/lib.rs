@@ -15,6 +15,7 @@ pub mod display;
 pub mod domain;
 pub mod engine;
 pub mod error;
+pub mod for_model;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod lsp;

@@ -7,6 +7,7 @@
 
 use crate::context::{CallContext, Stop};
 use crate::error::{Reason, Result, ToolError};
+use crate::for_model::{Fields, ModelCall, Page};
 use crate::policy::{Need, Needs};
 use crate::schema::{self, Parameters};
 use crate::tool::{Prepared, Tool, Traits};
@@ -52,6 +53,13 @@ pub trait Operation: Sized + Send + 'static {
     /// # Errors
     /// Its own, or [`Stop::Defer`] when it is too large for this thread and has done nothing yet.
     fn run(self, cx: &CallContext) -> Result<Self::Output, Stop>;
+
+    /// Puts a result on the page, as the smallest text from which a model knows what to do next. It is the output as
+    /// any dialect has it. `None`, with nothing put on the page, where it is not (a filter may have changed it): it is
+    /// then given as JSON.
+    fn for_model(_: Fields<'_>, _: &ModelCall<'_>, _: &mut Page) -> Option<()> {
+        None
+    }
 }
 
 /// An operation as one tool of one dialect.
@@ -159,6 +167,10 @@ where
 
     fn changes_several_files(&self) -> bool {
         O::CHANGES_SEVERAL_FILES
+    }
+
+    fn for_model(&self, result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        O::for_model(result, call, page)
     }
 
     fn prepare(&self, args: Map<String, Value>) -> Result<Box<dyn Prepared>> {

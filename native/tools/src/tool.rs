@@ -2,6 +2,7 @@
 
 use crate::context::{CallContext, Stop};
 use crate::error::Result;
+use crate::for_model::{Fields, ModelCall, Page};
 use crate::policy::Needs;
 use crate::schema::Parameters;
 use serde::Serialize;
@@ -121,6 +122,11 @@ pub trait Tool: Send + Sync {
     /// Whether a policy is asked; not for what the host does itself.
     fn is_judged(&self) -> bool {
         true
+    }
+
+    /// Puts a result on the page for a model; `None`, with nothing put there, where it is rendered as any other value.
+    fn for_model(&self, _: Fields<'_>, _: &ModelCall<'_>, _: &mut Page) -> Option<()> {
+        None
     }
 
     /// Checks arguments and makes the call ready to be judged and run. Does nothing else.

@@ -44,10 +44,14 @@ pub(super) async fn call(
     let timeout = timeout(&**tool, &args);
     let asks_starts = asker.is_there() && asker.can_ask_meanwhile();
     let call = Call { timeout, asks_starts, ..Call::new(tool.name(), Some(shared.dialect.clone()), args) };
+    // The answer tells how to go on with the same arguments.
+    let args = call.args.clone();
     let mut calling = Calling { shared, session, tool, asker, context, told: None };
     Ok(match calling.make(call).await {
-        Ended::Done(value) => outcome::done(&**tool, value).into(),
-        Ended::Failed(error) => outcome::failed(&ToolError { tool: tool.name().to_owned(), ..error }).into(),
+        Ended::Done(value) => outcome::done(&**tool, &shared.dialect, &args, value, shared.shape).into(),
+        Ended::Failed(error) => {
+            outcome::failed(&ToolError { tool: tool.name().to_owned(), ..error }, shared.shape.limit).into()
+        }
         Ended::Again(what) => what.into(),
     })
 }

@@ -2,6 +2,7 @@
 
 mod beamai;
 mod coder;
+mod for_model;
 mod git;
 mod ide;
 #[cfg(all(feature = "port", target_os = "linux"))]
@@ -9,6 +10,8 @@ mod mcp;
 mod microai;
 mod probe;
 mod shapes;
+
+pub use for_model::{Origin, TextForModel, object_for_model, text_for_model};
 
 use crate::error::{Reason, Result, ToolError};
 use crate::registry::Registry;

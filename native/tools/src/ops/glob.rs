@@ -1,11 +1,14 @@
 //! Files whose paths match a pattern.
 
+mod for_model;
+
 use super::coverage::{Coverage, Hints, Tally, counted};
 use super::globs::PathPattern;
 use super::smallest::Smallest;
 use super::walk::{Entry, Select, Visit, Walk};
 use crate::context::{CallContext, Stop};
 use crate::error::Result;
+use crate::for_model::{Fields, ModelCall, Page};
 use crate::operation::Operation;
 use crate::policy::Need;
 use crate::tool::Traits;
@@ -107,6 +110,10 @@ impl Operation for Glob {
                 self.hints,
             ),
         })
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        for_model::found(result, call, page)
     }
 }
 

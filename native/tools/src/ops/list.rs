@@ -1,10 +1,13 @@
 //! What is in a directory.
 
+mod for_model;
+
 use super::coverage::{Coverage, Hints, Tally};
 use super::smallest::Smallest;
 use super::walk::{Entry, Everything, Visit, Walk};
 use crate::context::{CallContext, Stop};
 use crate::error::Result;
+use crate::for_model::{Fields, ModelCall, Page};
 use crate::operation::Operation;
 use crate::policy::Need;
 use crate::tool::Traits;
@@ -108,6 +111,10 @@ impl Operation for List {
                 self.hints,
             ),
         })
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        for_model::listed(result, call, page)
     }
 }
 

@@ -3,8 +3,11 @@
 //! An operation cannot wait for a person. It stops with its questions before it has done anything; the host puts
 //! them and makes the same call again, with the [`Answers`].
 
+mod for_model;
+
 use crate::context::{CallContext, Stop};
 use crate::error::{Reason, Result, ToolError};
+use crate::for_model::{Fields, ModelCall, Page};
 use crate::operation::Operation;
 use crate::policy::{Need, Operand};
 use crate::tool::Traits;
@@ -149,6 +152,10 @@ impl Operation for Ask {
             Some(Answers::Cancelled) => Ok(unanswered(Outcome::Cancelled, CANCELLED)),
             Some(Answers::NoFrontend) => Ok(unanswered(Outcome::NoFrontend, NO_FRONTEND)),
         }
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        for_model::answered(result, call, page)
     }
 }
 

@@ -3,8 +3,11 @@
 //! The core runs no agents: an operation stops with what is to be done, the host has one of its sub-agents do it and
 //! makes the same call again, with the [`Report`].
 
+mod for_model;
+
 use crate::context::{CallContext, Stop};
 use crate::error::{Reason, Result, ToolError};
+use crate::for_model::{Fields, ModelCall, Page};
 use crate::operation::Operation;
 use crate::policy::{Need, Operand};
 use crate::tool::Traits;
@@ -136,6 +139,10 @@ impl Operation for Task {
             Some(report) => Ok(report.clone().into()),
             None => Err(Stop::Delegate(Delegation { agent: self.agent, objective: self.objective })),
         }
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        for_model::done(result, call, page)
     }
 }
 

@@ -1,7 +1,10 @@
 //! The list of tasks of a session.
 
+mod for_model;
+
 use crate::context::{CallContext, Stop};
 use crate::error::{Reason, Result, ToolError};
+use crate::for_model::{Fields, ModelCall, Page};
 use crate::operation::Operation;
 use crate::policy::{Need, Operand};
 use crate::session::SessionState;
@@ -138,6 +141,10 @@ impl Operation for TodoAdd {
         })?;
         Ok(TodoAdded { id, todos, count })
     }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        for_model::added(result, call, page)
+    }
 }
 
 /// Lists the tasks.
@@ -161,6 +168,10 @@ impl Operation for TodoList {
         let wanted = |todo: &Todo| self.status.is_none_or(|status| todo.status == status);
         let todos: Vec<Todo> = all.todos.into_iter().filter(wanted).collect();
         Ok(Todos { count: todos.len(), todos })
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        for_model::listed(result, call, page)
     }
 }
 
@@ -192,6 +203,10 @@ impl Operation for TodoUpdate {
 
     fn run(self, cx: &CallContext) -> Result<Todos, Stop> {
         change(cx, |state| self.apply(state))
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        for_model::updated(result, call, page)
     }
 }
 
@@ -264,5 +279,9 @@ impl Operation for TodoReplace {
             state.todos = self.todos.into_iter().enumerate().map(number).collect();
             Ok(())
         })
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        for_model::replaced(result, call, page)
     }
 }

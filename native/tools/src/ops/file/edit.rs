@@ -5,6 +5,7 @@ use super::mismatch::{ambiguous, no_match, too_many};
 use super::{check_hash, expect_hash, is_false, lock, missing, need_to_change, placeholder};
 use crate::context::{CallContext, Stop};
 use crate::error::{Reason, Result, ToolError};
+use crate::for_model::{Fields, ModelCall, Page};
 use crate::operation::Operation;
 use crate::policy::Need;
 use crate::text::{
@@ -91,6 +92,10 @@ impl Operation for FileEdit {
             before: &before,
         };
         Ok(edit.run().map_err(|error| error.file(place.display()))?)
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        super::for_model::edited(result, call, page)
     }
 }
 

@@ -3,6 +3,7 @@
 mod append;
 pub(super) mod before;
 mod edit;
+mod for_model;
 mod mismatch;
 pub(super) mod missing;
 pub(super) mod placeholder;

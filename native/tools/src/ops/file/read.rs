@@ -4,6 +4,7 @@ use super::before::{Before, no_text};
 use super::{is_false, missing, refuse_larger, tail};
 use crate::context::{CallContext, Stop};
 use crate::error::{Reason, Result, ToolError};
+use crate::for_model::{Fields, ModelCall, Page};
 use crate::operation::Operation;
 use crate::policy::{FilePath, Need, Operand};
 use crate::text::{Charset, Content, LineEnding, LineStats, Window, survey};
@@ -143,6 +144,10 @@ impl Operation for FileRead {
             cx.seen.saw(&reading.place, hash, since);
         }
         Ok(read)
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        super::for_model::read(result, call, page)
     }
 }
 

@@ -4,6 +4,7 @@ use super::before::Before;
 use super::{append, check_hash, expect_hash, is_false, lock, need_to_change, placeholder, refuse_larger};
 use crate::context::{CallContext, Stop};
 use crate::error::{Reason, Result, ToolError};
+use crate::for_model::{Fields, ModelCall, Page};
 use crate::operation::Operation;
 use crate::policy::Need;
 use crate::text::{Charset, Content, DiffBuilder, Needle, Overlap, find, placeholders, survey};
@@ -118,6 +119,10 @@ impl Operation for FileWrite {
                 result => return result,
             }
         }
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        super::for_model::written(result, call, page)
     }
 }
 

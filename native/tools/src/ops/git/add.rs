@@ -4,6 +4,7 @@
 use super::path::path_below;
 use crate::context::{CallContext, Stop};
 use crate::error::Result;
+use crate::for_model::{Fields, ModelCall, Page};
 use crate::operation::Operation;
 use crate::policy::{Need, Operand};
 use crate::tool::Traits;
@@ -45,6 +46,10 @@ impl Operation for Add {
 
     fn run(self, cx: &CallContext) -> Result<Added, Stop> {
         super::in_port!(self.answered(cx), cx)
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        super::for_model::added(result, call, page)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::context::{CallContext, Stop};
 use crate::error::Result;
+use crate::for_model::{Fields, ModelCall, Page};
 use crate::operation::Operation;
 use crate::policy::{CommandLine, Need, Operand};
 use crate::tool::Traits;
@@ -48,6 +49,10 @@ impl Operation for Commit {
 
     fn run(self, cx: &CallContext) -> Result<Committed, Stop> {
         super::in_port!(self.answered(cx), cx)
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        super::for_model::printed(result, call, page)
     }
 }
 

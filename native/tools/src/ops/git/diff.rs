@@ -5,6 +5,7 @@ use super::answer::Answer;
 use super::path::path_below;
 use crate::context::{CallContext, Stop};
 use crate::error::Result;
+use crate::for_model::{Fields, ModelCall, Page};
 use crate::operation::Operation;
 use crate::policy::{Need, Operand};
 use crate::tool::Traits;
@@ -38,6 +39,10 @@ impl Operation for Diff {
 
     fn run(self, cx: &CallContext) -> Result<Answer, Stop> {
         super::in_port!(super::answered(self.diff(cx)), cx)
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        super::for_model::printed(result, call, page)
     }
 }
 

@@ -3,6 +3,7 @@
 use super::answer::Answer;
 use crate::context::{CallContext, Stop};
 use crate::error::Result;
+use crate::for_model::{Fields, ModelCall, Page};
 use crate::operation::Operation;
 use crate::policy::{Need, Operand};
 use crate::tool::Traits;
@@ -48,6 +49,10 @@ impl Operation for Log {
 
     fn run(self, cx: &CallContext) -> Result<History, Stop> {
         super::in_port!(self.answered(cx), cx)
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        super::for_model::printed(result, call, page)
     }
 }
 

@@ -21,6 +21,7 @@ mod add;
 mod answer;
 mod commit;
 mod diff;
+mod for_model;
 mod log;
 mod path;
 mod status;

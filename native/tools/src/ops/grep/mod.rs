@@ -1,6 +1,7 @@
 //! Lines whose text matches a pattern.
 
 mod filter;
+mod for_model;
 mod found;
 mod hits;
 mod multiline;
@@ -16,6 +17,7 @@ pub use output::{Grepped, Hit};
 
 use crate::context::{CallContext, Stop};
 use crate::error::{Result, ToolError};
+use crate::for_model::{Fields, ModelCall, Page};
 use crate::operation::Operation;
 use crate::ops::coverage::{Hints, Tally};
 use crate::ops::walk::Walk;
@@ -185,6 +187,10 @@ impl Operation for Grep {
         };
         let tally = self.search(&plan, &filter).map_err(|error| found.so_far(error))?;
         Ok(output::page(&plan, &tally, &self)?)
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        for_model::found(result, call, page)
     }
 }
 

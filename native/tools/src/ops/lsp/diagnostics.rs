@@ -3,6 +3,7 @@
 use super::{RULE, TRAITS, need};
 use crate::context::{CallContext, Stop};
 use crate::error::Result;
+use crate::for_model::{Fields, ModelCall, Page};
 use crate::operation::Operation;
 use crate::policy::Need;
 use crate::tool::Traits;
@@ -104,5 +105,9 @@ impl Operation for LspDiagnostics {
     #[cfg(not(all(feature = "port", target_os = "linux")))]
     fn run(self, _: &CallContext) -> Result<Diagnostics, Stop> {
         Err(super::no_door().into())
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        super::for_model::diagnosed(result, call, page)
     }
 }

@@ -1,6 +1,7 @@
 //! What language servers know of code.
 
 mod diagnostics;
+mod for_model;
 mod output;
 #[cfg(all(feature = "port", target_os = "linux"))]
 mod run;
@@ -10,6 +11,7 @@ pub use output::{Call, Item, Location, LspOutput, Symbol};
 
 use crate::context::{CallContext, Stop};
 use crate::error::{Reason, Result, ToolError};
+use crate::for_model::{Fields, ModelCall, Page};
 use crate::operation::Operation;
 use crate::policy::{FilePath, Need, Operand};
 use crate::tool::{Door, Pace, Traits};
@@ -117,6 +119,10 @@ impl Operation for Lsp {
     #[cfg(not(all(feature = "port", target_os = "linux")))]
     fn run(self, _: &CallContext) -> Result<LspOutput, Stop> {
         Err(no_door().into())
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        for_model::answered(result, call, page)
     }
 }
 

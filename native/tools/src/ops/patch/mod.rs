@@ -8,6 +8,7 @@ mod changes;
 mod content;
 mod diff;
 mod fit;
+mod for_model;
 pub(crate) mod fuzz;
 mod header;
 mod lines;
@@ -30,6 +31,7 @@ pub use verdict::{FileVerdict, HunkVerdict, Patched, Problem};
 
 use crate::context::{CallContext, Stop};
 use crate::error::{Reason, Result, ToolError};
+use crate::for_model::{Fields, ModelCall, Page};
 use crate::operation::Operation;
 use crate::policy::Need;
 use crate::seen::Seen;
@@ -116,6 +118,10 @@ impl Operation for FilePatch {
             take_note(&cx.seen, targets, &files);
         }
         Ok(Patched { applied: !self.dry_run, files })
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        for_model::patched(result, call, page)
     }
 }
 

@@ -3,6 +3,7 @@
 use super::output::BackgroundOutput;
 use crate::context::{CallContext, Stop};
 use crate::error::Result;
+use crate::for_model::{Fields, ModelCall, Page};
 use crate::operation::Operation;
 use crate::policy::{Need, Operand};
 use crate::tool::{Door, Pace, Traits};
@@ -59,6 +60,10 @@ impl Operation for ShellPoll {
     fn run(self, _: &CallContext) -> Result<BackgroundOutput, Stop> {
         Err(not_here())
     }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        super::for_model::polled(result, call, page)
+    }
 }
 
 impl Operation for ShellKill {
@@ -88,5 +93,9 @@ impl Operation for ShellKill {
     #[cfg(not(all(feature = "port", target_os = "linux")))]
     fn run(self, _: &CallContext) -> Result<BackgroundOutput, Stop> {
         Err(not_here())
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        super::for_model::polled(result, call, page)
     }
 }

@@ -2,6 +2,7 @@
 
 mod background;
 mod environment;
+mod for_model;
 mod output;
 #[cfg(all(feature = "port", target_os = "linux"))]
 mod run;
@@ -16,6 +17,7 @@ pub use run::{Ending, end_session};
 use crate::command::plain;
 use crate::context::{CallContext, Stop};
 use crate::error::{Reason, Result, ToolError};
+use crate::for_model::{Fields, ModelCall, Page};
 use crate::operation::Operation;
 use crate::policy::{CommandLine, Need, Operand};
 use crate::tool::{Door, Pace, Traits};
@@ -170,6 +172,10 @@ impl Operation for Shell {
     #[cfg(not(all(feature = "port", target_os = "linux")))]
     fn run(self, _: &CallContext) -> Result<ShellOutput, Stop> {
         Err(not_here())
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        for_model::ended(result, call, page)
     }
 }
 

@@ -1,12 +1,14 @@
 //! Skills: instructions for a kind of work that a model loads when it needs them.
 
 mod file;
+mod for_model;
 mod shelf;
 
 pub use shelf::SkillSettings;
 
 use crate::context::{CallContext, Stop};
 use crate::error::{Reason, Result, ToolError};
+use crate::for_model::{Fields, ModelCall, Page};
 use crate::nearest::nearest;
 use crate::operation::Operation;
 use crate::policy::{Need, Operand};
@@ -108,6 +110,10 @@ impl Operation for Skill {
             Action::List => Ok(shelf.list()),
             Action::Load => Ok(load(shelf, &self.name.unwrap_or_default())?),
         }
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        for_model::skills(result, call, page)
     }
 }
 

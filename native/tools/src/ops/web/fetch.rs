@@ -5,6 +5,7 @@ use super::fetched::Fetched;
 use super::request::Plan;
 use crate::context::{CallContext, Stop};
 use crate::error::Result;
+use crate::for_model::{Fields, ModelCall, Page};
 use crate::operation::Operation;
 use crate::policy::{FETCH, Need, Operand};
 use crate::tool::{Door, Pace, Traits};
@@ -150,6 +151,10 @@ impl Operation for WebFetch {
     #[cfg(not(feature = "port"))]
     fn run(self, _: &CallContext) -> Result<Fetched, Stop> {
         Err(super::needs_port("web_fetch"))
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        super::for_model::fetched(result, call, page)
     }
 }
 

@@ -9,6 +9,7 @@
 pub mod auth;
 pub mod fetch;
 pub mod fetched;
+mod for_model;
 pub(crate) mod request;
 pub mod search;
 

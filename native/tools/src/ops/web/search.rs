@@ -3,6 +3,7 @@
 use crate::context::{CallContext, Stop};
 use crate::domain::Domains;
 use crate::error::{Reason, Result, ToolError};
+use crate::for_model::{Fields, ModelCall, Page};
 use crate::operation::Operation;
 use crate::policy::{Need, Operand};
 use crate::tool::{Door, Pace, Traits};
@@ -121,5 +122,9 @@ impl Operation for WebSearch {
     #[cfg(not(feature = "port"))]
     fn run(self, _: &CallContext) -> Result<Found, Stop> {
         Err(super::needs_port("web_search"))
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        super::for_model::searched(result, call, page)
     }
 }
