@@ -4,11 +4,11 @@
 %% the logger show it.
 -module(beamai_options).
 
--export([kernel/1, bad/2, format_error/2]).
--export_type([t/0, sandbox/0]).
+-export([kernel/1, limits/1, bad/2, format_error/2]).
+-export_type([t/0, sandbox/0, limits/0]).
 
 -define(KEYS, [
-    workspace, permissions, approve, ask_user, sandbox, door, default_timeout, skills, web, lsp, agents
+    workspace, permissions, approve, ask_user, sandbox, door, default_timeout, skills, web, lsp, agents, limits
 ]).
 
 -type t() :: #{
@@ -29,8 +29,13 @@
     web => web(),
     lsp => lsp(),
     %% Sub-agents, for the tool `task'.
-    agents => beamai_agents:options()
+    agents => beamai_agents:options(),
+    limits => limits()
 }.
+
+%% `result': most characters of a result as models get it; 30,000 by default, and at least 1,000. Maps for programs are
+%% not cut by it.
+-type limits() :: #{result => pos_integer()}.
 
 %% How commands and language servers are isolated: a mode alone, or with its options.
 -type sandbox() ::
@@ -141,9 +146,19 @@ option(web, Other) -> bad(web, ["must be a map, not ", show(Other)]);
 option(lsp, Lsp) when is_map(Lsp) -> Lsp;
 option(lsp, Other) -> bad(lsp, ["must be a map, not ", show(Other)]);
 option(agents, Agents) -> beamai_agents:load(Agents);
+option(limits, Limits) -> limits(Limits);
 option(Unknown, _Value) ->
     Keys = lists:join(", ", [atom_to_binary(Key) || Key <- ?KEYS]),
     bad(Unknown, ["is not an option; the options are ", Keys]).
+
+%% @doc The limits, checked. Raises `{bad_option, limits}'.
+-spec limits(term()) -> limits().
+limits(#{result := Limit} = Limits) when map_size(Limits) =:= 1 ->
+    Limits#{result := beamai_display:limit(Limit)};
+limits(Limits) when Limits =:= #{} ->
+    Limits;
+limits(Other) ->
+    bad(limits, ["must be a map with the key result, not ", show(Other)]).
 
 sandbox(mode, Mode) when Mode =:= required; Mode =:= best_effort; Mode =:= off -> Mode;
 sandbox(report, Report) when Report =:= when_off; Report =:= always -> Report;

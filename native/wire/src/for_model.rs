@@ -45,7 +45,7 @@ pub fn for_model(request: &[u8]) -> Vec<u8> {
 
 fn rendered(request: &[u8]) -> Result<Value> {
     let wrong = |why: String| ToolError::new(Reason::InvalidArgument, why);
-    let value = crate::decode(request).map_err(|error| wrong(format!("the result {error}")))?;
+    let value = crate::decode(request).map_err(|error| wrong(error.to_string()).with("is_json", false))?;
     let request: Request = serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
     if let Some(error) = request.error {
         return Ok(json!({"text": of_error(&error, request.limit), "object": null}));

@@ -3,7 +3,7 @@
 use super::page::cut;
 use serde_json::{Map, Value};
 
-/// The fewest integers that look like the characters of an Erlang string rather than like numbers.
+/// The fewest integers that are taken for the characters of an Erlang string because most of them are letters.
 const CHARACTERS: usize = 8;
 /// Keys that say nothing to a model: no tool of the dialects that get objects takes what they hold.
 const SILENT: [&str; 6] = ["hash", "encoding", "line_ending", "size", "bytes_written", "success"];
@@ -27,14 +27,15 @@ pub fn own(result: &Value, limit: usize) -> Result<String, String> {
     Ok(shortened(text, limit))
 }
 
-/// An Erlang string arrives as a list of its characters.
+/// An Erlang string arrives as a list of its characters. It cannot be told from a list of numbers for sure: what ends in a
+/// line feed, as the output of commands does, or has many letters, is taken for a string.
 fn is_charlist(items: &[Value]) -> bool {
-    let is_character = |item: &Value| {
-        item.as_u64().and_then(|code| u32::try_from(code).ok()).and_then(char::from_u32).is_some_and(|char| {
-            char == '\n' || char == '\t' || char == '\r' || char == '\u{1b}' || !char.is_control()
-        })
-    };
-    items.len() >= CHARACTERS && items.iter().all(is_character)
+    let character = |item: &Value| char::from_u32(u32::try_from(item.as_u64()?).ok()?);
+    let Some(text) = items.iter().map(character).collect::<Option<String>>() else { return false };
+    let is_printable = text.chars().all(|char| !char.is_control() || "\n\t\r\u{1b}".contains(char));
+    let words = text.chars().filter(|char| char.is_alphabetic() || *char == ' ').count();
+    let has_words = items.len() >= CHARACTERS && words * 4 >= items.len() * 3;
+    is_printable && (has_words || items.len() > 1 && text.ends_with('\n'))
 }
 
 fn charlist() -> String {
@@ -132,6 +133,7 @@ mod tests {
     fn a_string_of_erlang_is_refused_and_numbers_are_not() {
         let string: Vec<u64> = "hello world\n".bytes().map(u64::from).collect();
         assert!(own(&json!(string), 1_000).unwrap_err().contains("unicode:characters_to_binary"));
+        assert!(own(&json!([104, 105, 10]), 1_000).is_err());
         for numbers in [json!([1, 2, 3]), json!([0, 1, 2, 3, 4, 5, 6, 7, 8]), json!([])] {
             assert_eq!(own(&numbers, 1_000).unwrap(), numbers.to_string());
         }
