@@ -6,7 +6,7 @@
 %% summary tells how far it came.
 -module(beamai_task).
 
--include("beamai_plan.hrl").
+-include("../kernel/beamai_plan.hrl").
 
 -export([run/3, run/4, only_reads/2]).
 -export_type([result/0]).

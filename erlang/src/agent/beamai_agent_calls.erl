@@ -6,7 +6,7 @@
 %% call that fails changes nothing for the others.
 -module(beamai_agent_calls).
 
--include("beamai_plan.hrl").
+-include("../kernel/beamai_plan.hrl").
 
 -export([run/4, waves/2]).
 -export_type([outcome/0]).
