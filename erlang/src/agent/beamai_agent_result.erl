@@ -1,7 +1,7 @@
 %% @doc The outcome of a call as a message for the model.
 -module(beamai_agent_result).
 
--include("beamai_plan.hrl").
+-include("../kernel/beamai_plan.hrl").
 
 -export([reader/1, message/2]).
 -export_type([reader/0]).

@@ -3,6 +3,8 @@
 mod beamai;
 mod coder;
 mod for_model;
+#[cfg(test)]
+mod for_model_tests;
 mod git;
 mod ide;
 #[cfg(all(feature = "port", target_os = "linux"))]

@@ -1,6 +1,6 @@
 //! Values that no operation renders: results of a host's own tools, and objects for the text protocol.
 
-use super::page::cut;
+use super::page::{EMPTY, cut};
 use serde_json::{Map, Value};
 
 /// The fewest integers that are taken for the characters of an Erlang string because most of them are letters.
@@ -24,7 +24,7 @@ pub fn own(result: &Value, limit: usize) -> Result<String, String> {
         }
         other => other.to_string(),
     };
-    Ok(shortened(text, limit))
+    Ok(if text.is_empty() { EMPTY.to_owned() } else { shortened(text, limit) })
 }
 
 /// An Erlang string arrives as a list of its characters. It cannot be told from a list of numbers for sure: what ends in a

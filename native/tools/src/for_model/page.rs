@@ -9,6 +9,9 @@ const NOTES: usize = 2_000;
 /// Most characters of one note.
 const NOTE: usize = 1_000;
 
+/// What stands for a text without a character.
+pub(super) const EMPTY: &str = "(empty)";
+
 /// The text of a result: lines, and below them notes in square brackets, for which a part of the limit is kept.
 #[derive(Debug)]
 pub struct Page {
@@ -93,13 +96,11 @@ impl Page {
         self.text.is_empty()
     }
 
-    /// The text, without a line end at its end.
+    /// The text, without the last line's end. It is never empty: some providers refuse an empty result.
     pub fn finish(mut self) -> String {
         self.text.push_str(&self.notes);
-        while self.text.ends_with('\n') {
-            self.text.pop();
-        }
-        self.text
+        self.text.pop();
+        if self.text.is_empty() { EMPTY.to_owned() } else { self.text }
     }
 
     fn put(&mut self, text: &str) -> bool {

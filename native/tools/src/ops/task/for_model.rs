@@ -13,7 +13,9 @@ pub(super) fn done(result: Fields<'_>, _: &ModelCall<'_>, page: &mut Page) -> Op
         page.note(&format!("cut: {left_out} more characters"));
     }
     if state != "completed" {
-        let why = result.said("error").map_or(String::new(), |why| format!(": {why}"));
+        // A summary that the host made of the calls says why already.
+        let why = result.said("error").filter(|why| !summary.contains(why));
+        let why = why.map_or(String::new(), |why| format!(": {why}"));
         page.note(&format!("{}{why}", state.replace('_', " ")));
     }
     Some(())
