@@ -230,7 +230,11 @@ specs(#{tools := _, env := _} = Kernel) -> beamai_kernel:get_tool_specs(Kernel);
 specs(Other) -> error({bad_tools, Other}).
 
 described(Spec) ->
-    maps:with([name, description, parameters, input_schema], Spec).
+    Known = maps:with([name, description, parameters, input_schema], Spec),
+    Known#{is_built_in => is_built_in(Spec)}.
+
+is_built_in(#{handler := {beamai_native, call, [_]}}) -> true;
+is_built_in(_Spec) -> false.
 
 options(Options) ->
     maps:foreach(fun option/2, Options),

@@ -58,7 +58,9 @@ pub(super) async fn call(
 
 /// A timeout of its own governs; where a person is waited for, there is none.
 fn timeout(tool: &dyn Tool, args: &Map<String, Value>) -> Option<u64> {
-    let given = |name: &str, unit: u64| Some(args.get(name)?.as_u64()?.saturating_mul(unit));
+    // A number may be written as text.
+    let number = |value: &Value| value.as_u64().or_else(|| value.as_str()?.trim().parse().ok());
+    let given = |name: &str, unit: u64| Some(number(args.get(name)?)?.saturating_mul(unit));
     let own = || match tool.parameters() {
         parameters if parameters.contains_key("timeout") => given("timeout", 1),
         parameters if parameters.contains_key("timeout_sec") => given("timeout_sec", 1000),

@@ -20,6 +20,7 @@ pub use fields::Fields;
 pub use page::Page;
 pub(crate) use page::{cut_line, quantity};
 
+use crate::operation::ADJUSTED;
 use serde_json::Value;
 
 /// Default of the most characters of a result for models.
@@ -34,8 +35,12 @@ pub const LEAST_LIMIT: usize = 1_000;
 /// As [`own`].
 pub fn of_result(call: &ModelCall<'_>, result: &Value, limit: usize) -> Result<String, String> {
     let mut page = Page::new(limit);
-    match Fields::of(result).and_then(|fields| call.tool().for_model(fields, call, &mut page)) {
-        Some(()) => Ok(page.finish()),
+    let Some(fields) = Fields::of(result) else { return own(result, limit) };
+    match call.tool().for_model(fields, call, &mut page) {
+        Some(()) => {
+            fields.texts(ADJUSTED).for_each(|note| page.note(note));
+            Ok(page.finish())
+        }
         None => own(result, limit),
     }
 }

@@ -246,6 +246,14 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_over_its_maximum_is_the_maximum_and_said() {
+        let env = TestEnv::with(&[("a.txt", "")]);
+        let listed = env.call("file_list", json!({"limit": "500000"}));
+        assert_eq!(listed["adjusted"], json!(["limit is 100000, the maximum, not 500000"]));
+        assert_eq!(env.call("file_list", json!({"limit": "5"})).get("adjusted"), None);
+    }
+
+    #[test]
     fn what_cannot_be_listed_is_an_error_with_advice() {
         let env = TestEnv::with(&[("a.txt", "")]);
         let reason = |path: &str| env.try_call("file_list", json!({"path": path})).unwrap_err().reason;
@@ -253,6 +261,7 @@ mod tests {
         assert_eq!(reason("gone"), Reason::NoSuchFile);
         assert_eq!(reason(".."), Reason::OutsideWorkspace);
         assert_eq!(reason("/etc"), Reason::OutsideWorkspace);
-        assert_eq!(reason(""), Reason::InvalidArgument);
+        // An optional argument that is empty counts as absent.
+        assert_eq!(env.call("file_list", json!({"path": ""}))["count"], 1);
     }
 }
