@@ -24,8 +24,9 @@
 %% Characters of a result for models, and the least that can be set.
 -define(LIMIT, 30000).
 -define(LEAST_LIMIT, 1000).
-%% Keys of an error's details with what a command printed before it was stopped.
--define(PRINTED, [stdout, stderr, output_file]).
+%% Keys of an error's details that change what a model reads: what a command printed before it was stopped, and the end of
+%% the message that is for the host.
+-define(TOLD, [stdout, stderr, output_file, configure]).
 
 %% What reorders text, or has no width.
 -define(HIDDEN, [
@@ -92,7 +93,7 @@ error_for_model(Error) ->
 -spec error_for_model(Error :: term(), for_model()) -> binary().
 error_for_model(#{error_type := _, message := Message} = Error, Options) when is_binary(Message) ->
     Details = case Error of
-        #{details := #{} = Given} -> printed(Given);
+        #{details := #{} = Given} -> told(Given);
         #{} -> #{}
     end,
     Plain = #{message => beamai_error:readable(Message), details => Details},
@@ -105,8 +106,8 @@ error_for_model(Error, Options) ->
     end,
     error_for_model(#{error_type => execution_failed, message => <<"error: ", Shown/binary>>}, Options).
 
-printed(Details) ->
-    maps:from_list([{Key, beamai_error:readable(Text)} || {Key, Text} <- maps:to_list(maps:with(?PRINTED, Details)), is_binary(Text)]).
+told(Details) ->
+    maps:from_list([{Key, beamai_error:readable(Text)} || {Key, Text} <- maps:to_list(maps:with(?TOLD, Details)), is_binary(Text)]).
 
 %% @doc The most characters of a result for models. Raises `{bad_option, limits}' where it is none.
 -spec limit(term()) -> pos_integer().

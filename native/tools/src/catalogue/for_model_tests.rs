@@ -202,6 +202,20 @@ fn objects_are_for_the_dialect_of_the_text_protocol() {
     assert_eq!(object("beamai", "file_read"), None);
 }
 
+#[test]
+fn parameters_are_listed_in_the_order_in_which_they_are_written() {
+    for (dialect, tool, order) in [
+        ("beamai", "file_write", ["path", "content"]),
+        ("beamai", "file_edit", ["old_string", "new_string"]),
+        ("microai", "Edit", ["file_path", "old_string"]),
+        ("coder", "read", ["path", "offset"]),
+    ] {
+        let tool = catalogue::find(tool, Some(dialect)).unwrap();
+        let places = order.map(|name| tool.parameters().get_index_of(name).unwrap());
+        assert!(places[0] < places[1], "{dialect} {}", tool.name());
+    }
+}
+
 /// A value that fits a JSON Schema of an output, with long texts and lists.
 fn value_of(schema: &Value, size: usize) -> BoxedStrategy<Value> {
     if let Some(values) = schema["enum"].as_array() {
