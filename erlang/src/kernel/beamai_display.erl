@@ -100,11 +100,11 @@ error_for_model(#{error_type := _, message := Message} = Error, Options) when is
     {ok, #{text := Text}} = native(#{tool => <<>>, error => Plain, limit => maps:get(limit, checked(Options))}),
     Text;
 error_for_model(Error, Options) ->
-    Shown = case Error of
+    Message = case Error of
         Text when is_binary(Text) -> Text;
-        Term -> unicode:characters_to_binary(io_lib:format("~0tp", [Term]))
+        Term -> unicode:characters_to_binary(["error: ", io_lib:format("~0tp", [Term])])
     end,
-    error_for_model(#{error_type => execution_failed, message => <<"error: ", Shown/binary>>}, Options).
+    error_for_model(#{error_type => execution_failed, message => Message}, Options).
 
 told(Details) ->
     maps:from_list([{Key, beamai_error:readable(Text)} || {Key, Text} <- maps:to_list(maps:with(?TOLD, Details)), is_binary(Text)]).
