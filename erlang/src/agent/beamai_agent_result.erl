@@ -12,12 +12,12 @@
 
 %% @doc The model of an agent.
 -spec reader(beamai_agent:agent()) -> reader().
-reader(#{kernel := Kernel, llm := #{module := Module}} = Agent) ->
+reader(#{kernel := Kernel, llm := Model} = Agent) ->
     Limits = maps:merge(maps:get(limits, Kernel, #{}), maps:get(limits, Agent, #{})),
     #{
         kernel => Kernel,
         limit => maps:get(result, Limits, beamai_display:limit(default)),
-        object => Module =:= beamai_chat_text
+        object => beamai_chat:speaks_text_protocol(Model)
     }.
 
 %% @doc The message. A result of the host's own tool that no model can read is an error for it.
