@@ -89,6 +89,22 @@ the_end_of_the_time_ends_what_waits_for_a_person_test() ->
     [Message] = errors(After),
     ?assertNotEqual(nomatch, string:find(Message, "not approved before the time")).
 
+a_call_is_not_tried_again_after_the_time_of_the_budget_test() ->
+    Count = counters:new(1, []),
+    Fails = beamai_test:tool(<<"fails">>, fun(_) -> counters:add(Count, 1, 1), timer:sleep(40), {error, later} end, #{
+        retry => #{max => 1000, delay => 0}
+    }),
+    Agent = agent([calls([<<"fails">>]), <<"never">>], [Fails], #{budget => #{max_time => 150}}),
+    {Took, {error, {out_of_budget, time}, _}} = timer:tc(fun() -> beamai_agent:run(Agent, <<"go">>) end),
+    ?assert(Took < 1500000),
+    ?assert(counters:get(Count, 1) =< 5).
+
+a_pause_between_tries_ends_with_the_time_of_the_budget_test() ->
+    Fails = beamai_test:tool(<<"fails">>, fun(_) -> {error, later} end, #{retry => #{max => 1, delay => 60000}}),
+    Agent = agent([calls([<<"fails">>]), <<"never">>], [Fails], #{budget => #{max_time => 100}}),
+    {Took, {error, {out_of_budget, time}, _}} = timer:tc(fun() -> beamai_agent:run(Agent, <<"go">>) end),
+    ?assert(Took < 5000000).
+
 nothing_runs_after_the_time_of_the_budget_test() ->
     Self = self(),
     Slow = beamai_test:tool(<<"slow">>, fun(_) -> timer:sleep(60000) end),

@@ -287,5 +287,5 @@ calls_survive_restarts_of_the_application_test_() ->
             end
          || {Pid, Monitor} <- Workers
         ],
-        ok = beamai_app:ensure_started()
+        ok = beamai_runtime:ensure_started()
     end}.

@@ -274,7 +274,7 @@ a_handler_that_outlives_the_application_dies_with_its_caller_test() ->
         end
      || End <- [fun() -> application:stop(beamai) end, fun kill_the_supervisor/0]
     ],
-    ok = beamai_app:ensure_started().
+    ok = beamai_runtime:ensure_started().
 
 %% A caller that waits for a handler, for a worker and for the worker's handler.
 caller_with_handlers() ->

@@ -19,9 +19,12 @@ start(Program, Args, Env) ->
      || Prefix <- ["OPENAI", "ANTHROPIC"], Suffix <- ["_API_KEY", "_BASE_URL", "_MODEL"]
     ],
     Own = [{"BEAMAI_EBIN", Ebin}, {"TERM", "xterm"}, {"NO_COLOR", false} | Env],
-    open_port({spawn_executable, Program}, [
+    Port = open_port({spawn_executable, Program}, [
         {args, Args}, {env, None ++ Own}, exit_status, binary, stderr_to_stdout, {cd, own_directory()}
-    ]).
+    ]),
+    {os_pid, Pid} = erlang:port_info(Port, os_pid),
+    put(os_pid, Pid),
+    Port.
 
 %% The tour looks around in it, so it is small. It goes with the chat.
 own_directory() ->
@@ -50,8 +53,8 @@ until(Port, Text, Seen) ->
         nomatch ->
             receive
                 {Port, {data, Data}} -> until(Port, Text, <<Seen/binary, Data/binary>>);
-                {Port, {exit_status, Status}} -> error({ended, Status, Seen})
-            after 15000 -> error({not_seen, Text, Seen})
+                {Port, {exit_status, Status}} -> fail(Port, {ended, Status, Seen})
+            after 15000 -> fail(Port, {not_seen, Text, Seen})
             end;
         _ -> Seen
     end.
@@ -72,8 +75,20 @@ ended(Port) ->
             flush(Port),
             ok = file:del_dir_r(get(own_directory)),
             Status
-    after 15000 -> error(not_ended)
+    after 15000 -> fail(Port, not_ended)
     end.
+
+%% Leaves no VM running, nor its directory.
+-spec fail(port(), term()) -> no_return().
+fail(Port, Reason) ->
+    Pid = integer_to_list(get(os_pid)),
+    _ = os:cmd("kill -TERM " ++ Pid),
+    receive
+        {Port, {exit_status, _}} -> ok
+    after 5000 -> os:cmd("pkill -KILL -P " ++ Pid ++ "; kill -KILL " ++ Pid)
+    end,
+    _ = file:del_dir_r(get(own_directory)),
+    error(Reason).
 
 flush(Port) ->
     receive

@@ -385,7 +385,7 @@ sleeping_callers(Kernel, Count) ->
     end,
     %% One that has not written its call yet would rightly go to the next port.
     beamai_test:eventually(fun() ->
-        length(ets:match(beamai_watched, {'_', {port, '_', '_'}})) =:= Count
+        length(ets:match(beamai_watched, {{'_', {port, '_'}}, '_'})) =:= Count
     end),
     timer:sleep(100),
     Callers.

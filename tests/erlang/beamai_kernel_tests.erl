@@ -71,7 +71,7 @@ a_bad_option_is_explained_test() ->
         beamai_kernel:new(#{agents => #{}})
     catch
         error:{bad_option, agents} = Reason:Stack ->
-            #{general := Text} = beamai_options:format_error(Reason, Stack),
+            #{general := Text} = beamai_validate:format_error(Reason, Stack),
             ?assertMatch(<<"agents: is not an option; the options are ", _/binary>>, Text)
     end.
 
@@ -439,7 +439,7 @@ fault(Fun) ->
         _ -> none
     catch
         error:{bad_option, workspace} = Reason:Stack ->
-            maps:get(general, beamai_options:format_error(Reason, Stack))
+            maps:get(general, beamai_validate:format_error(Reason, Stack))
     end.
 
 %%% Keys

@@ -223,7 +223,7 @@ fault(Permissions) ->
         _ -> none
     catch
         error:{bad_option, _} = Reason:Stack ->
-            #{general := Text} = beamai_options:format_error(Reason, Stack),
+            #{general := Text} = beamai_validate:format_error(Reason, Stack),
             Text
     end.
 

@@ -6,7 +6,7 @@
 -import(beamai_test, [eventually/1]).
 
 started_test() ->
-    ok = beamai_app:ensure_started().
+    ok = beamai_runtime:ensure_started().
 
 temp_dir(Id) ->
     {ok, Path} = beamai_session:temp_dir(beamai_session:key(#{session_id => Id})),
@@ -109,13 +109,13 @@ stopping_the_application_deletes_every_directory_test() ->
     Paths = [temp_dir(s5), temp_dir(s6)],
     ok = application:stop(beamai),
     [?assertNot(filelib:is_dir(Path)) || Path <- Paths],
-    ok = beamai_app:ensure_started().
+    ok = beamai_runtime:ensure_started().
 
 killing_the_supervisor_deletes_every_directory_test() ->
     {ok, Path} = beamai_session:temp_dir({id, with_supervisor}),
     exit(whereis(beamai_sup), kill),
     eventually(fun() -> not filelib:is_dir(Path) end),
-    ok = beamai_app:ensure_started().
+    ok = beamai_runtime:ensure_started().
 
 a_session_whose_process_was_killed_starts_anew_test() ->
     Key = beamai_session:key(#{session_id => s7}),
@@ -147,7 +147,7 @@ a_node_that_was_killed_leaves_nothing_for_long_test_() ->
         {ok, Own} = beamai_temp_dir:create(),
         Left = made_by_another_node(),
         ?assert(filelib:is_dir(Left)),
-        beamai_temp_dir:sweep(),
+        beamai_tmp_cleanup:sweep(),
         ?assertNot(filelib:is_dir(filename:dirname(Left))),
         ?assert(beamai_temp_dir:is_there(Own)),
         beamai_temp_dir:delete(Own)
@@ -160,7 +160,7 @@ directories_whose_maker_may_live_stay_test() ->
     Owner = filename:join(Outer, "owner"),
     {ok, Signed} = file:read_file(Owner),
     [Where, Pid, Started] = binary:split(Signed, <<"\n">>, [global]),
-    Stays = fun() -> beamai_temp_dir:sweep(), filelib:is_dir(Outer) end,
+    Stays = fun() -> beamai_tmp_cleanup:sweep(), filelib:is_dir(Outer) end,
     ok = file:write_file(Owner, [Where, "-elsewhere\n", Pid, "\n", Started]),
     ?assert(Stays()),
     ok = file:delete(Owner),

@@ -365,7 +365,7 @@ agents_that_may_write_work_one_after_the_other_test() ->
     Agents = #{<<"reader">> => #{tools => [<<"open">>]}, <<"any">> => #{}, <<"fun">> => fun(_, _) -> {ok, <<>>} end},
     Reads = beamai_test:tool(<<"open">>, fun(_) -> {ok, 1} end, #{metadata => #{read_only => true}}),
     Kernel = kernel(Agents, [Reads, tool(<<"hidden">>)]),
-    OnlyReads = fun(Name) -> beamai_task:only_reads(Kernel, #{<<"agent">> => Name}) end,
+    OnlyReads = fun(Name) -> beamai_agents:only_reads(Kernel, #{<<"agent">> => Name}) end,
     ?assertEqual([true, false, false, false], [OnlyReads(N) || N <- [<<"reader">>, <<"any">>, <<"fun">>, <<"nobody">>]]).
 
 task_for(Agent) -> {<<"task">>, #{<<"agent">> => Agent, <<"objective">> => <<"Help.">>}}.

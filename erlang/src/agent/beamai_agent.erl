@@ -27,6 +27,7 @@
 -type agent() :: #{
     llm := beamai_chat:model(),
     kernel := beamai_kernel:kernel(),
+    tools := beamai_chat_model:tools(),
     system_prompt := binary(),
     profile := default | plan,
     max_iterations := pos_integer(),
@@ -114,9 +115,7 @@
 new(Options) ->
     Settings = beamai_agent_options:agent(Options),
     Kernel = lists:foldl(fun load/2, base(Settings), maps:get(plugins, Settings)),
-    Ready = profiled(maps:get(profile, Settings), with_agents(Settings, Kernel)),
-    ok = beamai_chat:check_tools(maps:get(llm, Settings), Ready),
-    {ok, beamai_agent_log:restored((maps:without([plugins, agents], Settings))#{kernel => Ready, unfinished => none})}.
+    {ok, beamai_agent_setup:agent(Settings, with_agents(Settings, Kernel))}.
 
 base(#{kernel := Kernel}) -> Kernel;
 base(#{}) -> beamai_kernel:new().
@@ -128,24 +127,10 @@ with_agents(#{agents := Agents}, #{tools := Tools} = Kernel) ->
     Named = Kernel#{agents => Agents},
     case is_map_key(<<"task">>, Tools) of
         true -> Named;
-        false -> beamai_kernel:add_tool_module(Named, beamai_tool_task)
+        false -> beamai_kernel:add_tools(Named, [Spec#{tag => [<<"task">>]} || Spec <- beamai_catalogue:named(<<"beamai">>, <<"task">>)])
     end;
 with_agents(_Settings, Kernel) ->
     Kernel.
-
-%% Tools that a profile withholds are not there at all: naming one is naming an unknown tool.
-profiled(Profile, Kernel) ->
-    Names = [Name || #{name := Name} = Spec <- beamai_kernel:get_tool_specs(Kernel), offers(Profile, Spec)],
-    beamai_kernel:select_tools(Kernel, Names).
-
-offers(default, #{name := <<"question">>}) -> false;
-offers(default, _Spec) -> true;
-offers(plan, #{name := Name}) when
-    Name =:= <<"question">>; Name =:= <<"human_input">>; Name =:= <<"AskUserQuestion">>
-->
-    true;
-offers(plan, #{metadata := #{read_only := true}}) -> true;
-offers(plan, _Spec) -> false.
 
 %% @doc The conversation so far: plain data, to be stored and given to {@link new/1} again.
 -spec conversation(agent()) -> beamai_conversation:t().

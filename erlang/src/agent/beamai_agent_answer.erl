@@ -1,5 +1,6 @@
 %% @doc What a model has said and thought of an answer so far, in the process that waits for it: it stays where the
 %% answer is never whole.
+%% @hidden
 -module(beamai_agent_answer).
 
 -export([watch/2, begin_anew/1, text/1, reasoning/1, forget/1]).

@@ -4,9 +4,8 @@
 %% same, and before all such calls after it; where it is not known what a call touches, that is everything. So the
 %% outcome is that of the calls one after the other. A sub-agent that has only tools that read counts as one of them. A
 %% call that fails changes nothing for the others.
+%% @hidden
 -module(beamai_agent_calls).
-
--include("../kernel/beamai_plan.hrl").
 
 -export([run/4, waves/2]).
 -export_type([outcome/0]).
@@ -93,27 +92,28 @@ touches(#{tools := Tools} = Kernel, #{name := Name, args := Args}) when is_map(A
 touches(_Kernel, _Call) ->
     {read, anything}.
 
-access(#plan{spec = #{metadata := #{read_only := true}}}, _Kernel, _Args) ->
-    read;
-access(#plan{runs = #native{name = <<"task">>}}, Kernel, Args) ->
-    case beamai_task:only_reads(Kernel, Args) of
+access(Plan, Kernel, Args) ->
+    IsTask = beamai_plan:native_name(Plan) =:= <<"task">>,
+    case beamai_plan:only_reads(Plan) orelse IsTask andalso beamai_agents:only_reads(Kernel, Args) of
         true -> read;
         false -> write
-    end;
-access(_Plan, _Kernel, _Args) ->
-    write.
+    end.
 
 %% Of built-in tools it is known that they touch no more than the path which they are given; but one that changes
 %% something may change more than that, as staging a file does, unless what it is given is the file's new text.
-place(Access, #plan{runs = #native{}, spec = Spec}, #{workspace := #{<<"path">> := Root}}, Args) ->
+place(Access, Plan, #{workspace := #{<<"path">> := Root}}, Args) ->
+    case beamai_plan:native_name(Plan) of
+        none -> anything;
+        _Native -> place_of_native(Access, beamai_plan:spec(Plan), Root, Args)
+    end.
+
+place_of_native(Access, Spec, Root, Args) ->
     Takes = fun(Keys) -> [Key || Key <- Keys, is_map_key(Key, maps:get(parameters, Spec, #{}))] end,
     IsKnown = Access =:= read orelse Takes([<<"content">>, <<"new_string">>]) =/= [],
     case [maps:get(Key, Args, none) || IsKnown, Key <- Takes([<<"path">>, <<"file_path">>])] of
         [Path] when is_binary(Path) -> path(Path, Root);
         _ -> anything
-    end;
-place(_Access, _Plan, _Kernel, _Args) ->
-    anything.
+    end.
 
 %% Two spellings of a path must not pass for two files.
 path(Path, Root) ->

@@ -1,4 +1,5 @@
 %% @doc The context of an agent's run: what it begins with, and what of it is kept.
+%% @hidden
 -module(beamai_agent_context).
 
 -export([for_run/2, after_calls/2, kept/3, stored/2]).

@@ -4,6 +4,7 @@
 %% before and after a person was asked), `result', `context' (what tools changed), `compacted' (the messages that took the
 %% place of all before) and `ended'. A call with a result is never made again; one that has begun without a result may
 %% have taken effect; one that still waits has not.
+%% @hidden
 -module(beamai_agent_log).
 
 -export([restored/1, open/2, close/1, append/2, failure/1]).
@@ -81,7 +82,7 @@ restored(#{store := Store, agent_id := Id} = Agent) ->
     case beamai_store:read(Id, Store) of
         {ok, []} -> begun(Agent);
         {ok, Entries} -> replayed(lists:foldl(fun entry/2, #replay{}, Entries), Agent);
-        {error, Reason} -> beamai_options:bad(store, ["cannot be read: ", beamai_error:show(Reason, 300)])
+        {error, Reason} -> beamai_validate:bad_option(store, ["cannot be read: ", beamai_error:show(Reason, 300)])
     end.
 
 %% A conversation that the host gives is where the log begins.
@@ -102,7 +103,7 @@ begun(Messages, #{tool_calls := Calls, usage := Usage}, Agent) ->
     ok = close(Tag),
     case [Reason || {error, Reason} <- Wrote] of
         [] -> Agent;
-        [Reason | _] -> beamai_options:bad(store, ["cannot be written: ", beamai_error:show(Reason, 300)])
+        [Reason | _] -> beamai_validate:bad_option(store, ["cannot be written: ", beamai_error:show(Reason, 300)])
     end.
 
 replayed(#replay{} = Replay, #{context := Context} = Agent) ->

@@ -1,10 +1,11 @@
 %% @doc The options of an agent and of a run, each checked by a clause of its own.
+%% @hidden
 -module(beamai_agent_options).
 
 -export([agent/1, run/1]).
 -export_type([agent/0, run/0]).
 
--import(beamai_options, [bad/2]).
+-import(beamai_validate, [bad_option/2]).
 
 -type agent() :: #{
     llm := beamai_chat:model(),
@@ -61,15 +62,15 @@ agent(#{llm := _} = Options) ->
     },
     named(maps:merge(Defaults, Given));
 agent(#{}) ->
-    bad(llm, "is missing: a model made with beamai_chat:new");
+    bad_option(llm, "is missing: a model made with beamai_chat:new");
 agent(_Other) ->
-    bad(options, "must be a map").
+    bad_option(options, "must be a map").
 
 %% A store finds what it has of an agent by its name.
 named(#{store := {_, _}} = Settings) when not is_map_key(agent_id, Settings) ->
-    bad(agent_id, "is missing: with a store, the name under which the agent's runs are stored");
+    bad_option(agent_id, "is missing: with a store, the name under which the agent's runs are stored");
 named(#{store := {_, _}, agent_id := Id}) when not is_binary(Id); Id =:= <<>> ->
-    bad(agent_id, ["must be a binary where there is a store, not ", show(Id)]);
+    bad_option(agent_id, ["must be a binary where there is a store, not ", show(Id)]);
 named(#{context := Context} = Settings) ->
     maps:merge(#{agent_id => beamai_context:get(agent_id, Context, new_id())}, Settings).
 
@@ -77,38 +78,38 @@ new_id() ->
     <<"agent_", (binary:encode_hex(crypto:strong_rand_bytes(8)))/binary>>.
 
 agent(llm, #{module := _, state := _} = Model) -> Model;
-agent(llm, _Other) -> bad(llm, "must be a model made with beamai_chat:new");
+agent(llm, _Other) -> bad_option(llm, "must be a model made with beamai_chat:new");
 agent(plugins, Modules) when is_list(Modules) -> Modules;
 agent(kernel, #{tools := _, env := _} = Kernel) -> Kernel;
 agent(system_prompt, Text) when is_binary(Text) ->
-    beamai_conversation:is_text(Text) orelse bad(system_prompt, "must be UTF-8"),
+    beamai_conversation:is_text(Text) orelse bad_option(system_prompt, "must be UTF-8"),
     Text;
 agent(profile, Profile) when Profile =:= default; Profile =:= plan -> Profile;
 agent(agents, Agents) -> beamai_agents:load(Agents);
 agent(limits, Limits) -> beamai_options:limits(Limits);
 agent(window, Tokens) when is_integer(Tokens), Tokens > 0; Tokens =:= infinity -> Tokens;
-agent(window, Other) -> bad(window, ["must be a number of tokens or infinity, not ", show(Other)]);
+agent(window, Other) -> bad_option(window, ["must be a number of tokens or infinity, not ", show(Other)]);
 agent(compaction, off) -> off;
 agent(compaction, Given) when is_map(Given) -> compaction(maps:merge(#{at => 80, to => 50}, Given));
-agent(compaction, Other) -> bad(compaction, ["must be off, or a map of at and to, not ", show(Other)]);
-agent(agent_id, undefined) -> bad(agent_id, "cannot be undefined");
+agent(compaction, Other) -> bad_option(compaction, ["must be off, or a map of at and to, not ", show(Other)]);
+agent(agent_id, undefined) -> bad_option(agent_id, "cannot be undefined");
 agent(agent_id, Id) -> Id;
 agent(store, Store) ->
     case beamai_store:new(Store) of
         {ok, Checked} -> Checked;
-        {error, Why} -> bad(store, Why)
+        {error, Why} -> bad_option(store, Why)
     end;
 agent(conversation, Stored) ->
     case beamai_conversation:load(Stored) of
         {ok, Conversation} -> Conversation;
-        error -> bad(conversation, "must be what beamai_agent:conversation gave")
+        error -> bad_option(conversation, "must be what beamai_agent:conversation gave")
     end;
 agent(Key, Value) when Key =:= max_iterations; Key =:= budget; Key =:= context ->
     run(Key, Value);
 agent(Key, Value) ->
     case lists:member(Key, [plugins, kernel, system_prompt, profile]) of
-        true -> bad(Key, ["cannot be ", show(Value)]);
-        false -> bad(Key, "is not an option of an agent")
+        true -> bad_option(Key, ["cannot be ", show(Value)]);
+        false -> bad_option(Key, "is not an option of an agent")
     end.
 
 compaction(#{at := At, to := To} = Options) when
@@ -116,32 +117,32 @@ compaction(#{at := At, to := To} = Options) when
 ->
     Options;
 compaction(_Other) ->
-    bad(compaction, "takes at and to, percents of the window, and to is less than at").
+    bad_option(compaction, "takes at and to, percents of the window, and to is less than at").
 
 %% @doc The settings of a run. Raises `{bad_option, Key}'.
 -spec run(term()) -> #{atom() => term()}.
 run(Options) when is_map(Options) ->
     maps:from_list([{Key, run(Key, Value)} || {Key, Value} <- maps:to_list(Options)]);
 run(_Other) ->
-    bad(options, "must be a map").
+    bad_option(options, "must be a map").
 
 run(events, Pid) when is_pid(Pid) -> Pid;
 run(events, Fun) when is_function(Fun, 1) -> Fun;
-run(events, _Other) -> bad(events, "must be a pid or a fun of one argument");
+run(events, _Other) -> bad_option(events, "must be a pid or a fun of one argument");
 run(run_id, Id) -> Id;
 run(pin, Flag) when is_boolean(Flag) -> Flag;
-run(pin, Other) -> bad(pin, ["must be true or false, not ", show(Other)]);
+run(pin, Other) -> bad_option(pin, ["must be true or false, not ", show(Other)]);
 run(max_iterations, Count) when is_integer(Count), Count > 0 -> Count;
-run(max_iterations, Other) -> bad(max_iterations, ["must be a count above 0, not ", show(Other)]);
+run(max_iterations, Other) -> bad_option(max_iterations, ["must be a count above 0, not ", show(Other)]);
 run(context, Context) when is_map(Context) -> Context;
-run(context, _Other) -> bad(context, "must be a map");
+run(context, _Other) -> bad_option(context, "must be a map");
 run(budget, Limits) when is_map(Limits) -> maps:map(fun limit/2, Limits);
-run(budget, _Other) -> bad(budget, "must be a map of max_tokens and max_time");
-run(Key, _Value) -> bad(Key, "is not an option of a run").
+run(budget, _Other) -> bad_option(budget, "must be a map of max_tokens and max_time");
+run(Key, _Value) -> bad_option(Key, "is not an option of a run").
 
 limit(Key, infinity) when Key =:= max_tokens; Key =:= max_time -> infinity;
 limit(Key, Limit) when Key =:= max_tokens orelse Key =:= max_time, is_integer(Limit), Limit > 0 -> Limit;
-limit(_Key, _Limit) -> bad(budget, "takes max_tokens and max_time, each a number above 0 or infinity").
+limit(_Key, _Limit) -> bad_option(budget, "takes max_tokens and max_time, each a number above 0 or infinity").
 
 show(Term) ->
     beamai_error:show(Term, 80).

@@ -1,4 +1,5 @@
 %% @doc The system prompt of a run: the host's own, then what the profile, the sub-agents and the model require.
+%% @hidden
 -module(beamai_agent_prompt).
 
 -export([text/1]).

@@ -1,4 +1,5 @@
 %% @doc The outcome of a call as a message for the model.
+%% @hidden
 -module(beamai_agent_result).
 
 -include("../kernel/beamai_plan.hrl").

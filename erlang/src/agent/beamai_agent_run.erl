@@ -1,4 +1,5 @@
 %% @doc One run of an agent: the loop of answers and calls, from its first event to its last.
+%% @hidden
 -module(beamai_agent_run).
 
 -include("beamai_run.hrl").
@@ -127,11 +128,12 @@ ask(#run{agent = #{llm := Model}, emit = Emit, tag = Tag} = Run, #state{iteratio
 us_since(Started) ->
     erlang:convert_time_unit(erlang:monotonic_time() - Started, native, microsecond).
 
-request(#run{system = System, kernel = Kernel, emit = Emit, tag = Tag, budget = Budget}, State) ->
+request(#run{agent = #{tools := Tools}, system = System, kernel = Kernel, emit = Emit, tag = Tag, budget = Budget}, State) ->
     #{
         messages => beamai_conversation:messages(State#state.conversation),
         system => System,
         kernel => Kernel,
+        tools => Tools,
         context => State#state.context,
         emit => Emit,
         run => Tag,

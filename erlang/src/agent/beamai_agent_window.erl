@@ -2,6 +2,7 @@
 %%
 %% Before a request that would come near the window, and once after one that the provider refused as too long, old
 %% results are removed; where that is not enough, the model itself summarises the beginning.
+%% @hidden
 -module(beamai_agent_window).
 
 -include("beamai_run.hrl").
@@ -62,8 +63,8 @@ tokens(_Run, #state{counted = {Tokens, Count}, conversation = Conversation}) ->
 tokens(Run, #state{counted = none, conversation = Conversation}) ->
     overhead(Run) + beamai_tokens:of_messages(beamai_conversation:messages(Conversation)).
 
-overhead(#run{system = System, kernel = Kernel}) ->
-    beamai_tokens:of_text(System) + beamai_tokens:of_tools(Kernel).
+overhead(#run{system = System, agent = #{tools := #{tokens := Tokens}}}) ->
+    beamai_tokens:of_text(System) + Tokens.
 
 compacted(Before, Goal, #run{emit = Emit, tag = Tag} = Run, #state{conversation = Conversation} = State) ->
     Started = erlang:monotonic_time(microsecond),

@@ -1,8 +1,9 @@
 %% @doc Makes a conversation shorter: old results of tools go first, then its beginning is replaced by a summary. What was
 %% pinned stays word for word, and so does the request that is being worked on.
+%% @hidden
 -module(beamai_compaction).
 
--export([without_old_results/2, split/2, summarised/3, transcript/2, cut_results/2, readable/1]).
+-export([without_old_results/2, split/2, summarised/3, transcript/2, cut_results/2]).
 -export_type([summary/0]).
 
 -type messages() :: [beamai_chat_model:message()].
@@ -50,20 +51,11 @@ cut_results(Messages, Goal) ->
     [cut(Message, Most) || Message <- Messages].
 
 cut(#{role := tool, content := Text} = Message, Most) when byte_size(Text) > Most ->
-    Begin = readable(binary:part(Text, 0, Most - ?SHORT_BYTES div 2)),
+    Begin = beamai_text:whole_characters(binary:part(Text, 0, Most - ?SHORT_BYTES div 2)),
     Note = note([integer_to_list(byte_size(Text) - byte_size(Begin)), " bytes that followed were removed"]),
     (maps:remove(images, Message))#{content := <<Begin/binary, "\n", Note/binary>>};
 cut(Message, _Most) ->
     Message.
-
-%% @doc The text without half a character at its end.
--spec readable(binary()) -> binary().
-readable(Text) ->
-    case unicode:characters_to_binary(Text) of
-        {incomplete, Whole, _} -> Whole;
-        {error, Whole, _} -> Whole;
-        Whole -> Whole
-    end.
 
 %%% The beginning
 
@@ -128,7 +120,7 @@ transcript(Messages, Most) ->
     case byte_size(Text) of
         Size when Size =< Bytes -> Text;
         Size ->
-            Begin = readable(binary:part(Text, 0, Bytes div 4)),
+            Begin = beamai_text:whole_characters(binary:part(Text, 0, Bytes div 4)),
             <<Begin/binary, "\n\n(...)\n\n", (tail(binary:part(Text, Size - Bytes div 2, Bytes div 2)))/binary>>
     end.
 
@@ -142,7 +134,7 @@ line(#{role := assistant, content := Text} = Message) ->
 line(#{role := tool, name := Name, content := Text}) -> ["RESULT of ", Name, ": ", shown(Text)].
 
 shown(Text) ->
-    Begin = string:slice(readable(binary:part(Text, 0, min(byte_size(Text), 4 * ?SHOWN_CHARS))), 0, ?SHOWN_CHARS),
+    Begin = string:slice(beamai_text:whole_characters(binary:part(Text, 0, min(byte_size(Text), 4 * ?SHOWN_CHARS))), 0, ?SHOWN_CHARS),
     case byte_size(Begin) < byte_size(Text) of
         true -> [Begin, " (...)"];
         false -> Begin

@@ -1,4 +1,5 @@
 %% @doc The state of a conversation: messages and what they have cost. Plain data, without keys, funs or pids.
+%% @hidden
 -module(beamai_conversation).
 
 -export([new/0, load/1, restored/1, add/2, messages/1, replace/2, unanswered/1, interrupted/1, count/3, sum/2, last_text/1, is_text/1]).

@@ -2,6 +2,7 @@
 %%
 %% They are found where the built-in tools have them (`image_base64', or `content' with `is_image', beside a
 %% `media_type') and where MCP has them; results of the host's own tools may use either form.
+%% @hidden
 -module(beamai_images).
 
 -export([take/1]).

@@ -4,11 +4,10 @@
 %% a budget within that of its caller. It runs in a process of its own and ends with the call that it works for. How it
 %% ended is part of the result: `completed', `failed', `out_of_budget' or `cancelled'; where it did not complete, the
 %% summary tells how far it came.
+%% @hidden
 -module(beamai_task).
 
--include("../kernel/beamai_plan.hrl").
-
--export([run/3, run/4, only_reads/2]).
+-export([run/3, run/4]).
 -export_type([result/0]).
 
 %% Its name in every dialect that has it.
@@ -71,30 +70,14 @@ summary(_Name, {error, _} = Error) ->
 summary(Name, Other) ->
     {error, bad_answer(Name, Other)}.
 
-%% @doc Whether the agent that a call of `task' names has no tool that changes anything: such ones may work side by
-%% side. A fun of the host may do anything.
--spec only_reads(beamai_kernel:kernel(), Args :: map()) -> boolean().
-only_reads(#{agents := Agents} = Kernel, #{<<"agent">> := Name}) ->
-    case beamai_agents:find(Name, Agents) of
-        {ok, #{tools := Names}} when is_list(Names) ->
-            #{tools := Tools} = beamai_kernel:select_tools(Kernel, Names),
-            lists:all(fun reads/1, maps:values(Tools));
-        _ ->
-            false
-    end;
-only_reads(_Kernel, _Args) ->
-    false.
-
-reads(#plan{spec = #{metadata := #{read_only := true}}}) -> true;
-reads(_Plan) -> false.
-
 %%% In its own process
 
 delegate(Name, Definition, #{<<"objective">> := Objective}, Kernel, Context) ->
     case model(Definition, Context) of
         {ok, Model} ->
             Agent = agent(Definition, Model, Kernel, Context),
-            {ok, outcome(Name, beamai_agent:run(Agent, Objective, settings(Name, Definition, Context)))};
+            Input = #{role => user, content => Objective},
+            {ok, outcome(Name, beamai_agent_run:start(Agent, Input, settings(Name, Definition, Context)))};
         error ->
             {error, no_model(Name)}
     end.
@@ -104,14 +87,13 @@ model(_Definition, #{model := #{module := _, state := _} = Model}) -> {ok, Model
 model(_Definition, _Context) -> error.
 
 agent(Definition, Model, Kernel, Context) ->
-    {ok, Agent} = beamai_agent:new(#{
+    Settings = beamai_agent_options:agent(#{
         llm => Model,
-        kernel => with_tools(named(Definition, Kernel, Context), Kernel, Context),
         system_prompt => maps:get(prompt, Definition, <<>>),
         profile => maps:get(profile, Definition, default),
         max_iterations => maps:get(max_iterations, Definition, 20)
     }),
-    Agent.
+    beamai_agent_setup:agent(Settings, with_tools(named(Definition, Kernel, Context), Kernel, Context)).
 
 %% A name that is not quite right leaves an agent without the tool, and nobody would know why. Of the helpers of agents
 %% nothing is said: what their callers have not is nothing that they could have.
@@ -141,18 +123,17 @@ with_tools(Names, #{agents := Agents} = Kernel, #{agent_depth := Depth}) ->
 settings(Name, Definition, Context) ->
     Events = fun(Event) -> beamai_callback:progress(#{agent => Name, event => Event}, Context) end,
     Own = maps:without([run_id, progress, model], Context),
-    #{
+    beamai_agent_options:run(#{
         events => Events,
         run_id => make_ref(),
         budget => maps:with([max_tokens, max_time], Definition),
         context => Own
-    }.
+    }).
 
 outcome(Name, {ok, #{content := Text, tool_calls := Calls, usage := Usage}, _Agent}) ->
     completed(Name, Text, Calls, Usage);
-outcome(Name, {error, Reason, Agent}) ->
+outcome(Name, {error, Reason, #{conversation := Conversation}}) ->
     {State, Why} = ended(Reason),
-    Conversation = beamai_agent:conversation(Agent),
     #{tool_calls := Calls, usage := Usage} = Conversation,
     Result = result(Name, State, hand_over(Why, Conversation), Calls, Usage),
     Result#{<<"error">> => Why}.

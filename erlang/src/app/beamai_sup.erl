@@ -1,4 +1,5 @@
 %% @doc The top supervisor. It owns the tables, so that a restarted worker finds its rows again.
+%% @hidden
 -module(beamai_sup).
 -behaviour(supervisor).
 
@@ -29,5 +30,7 @@ init([]) ->
             start => {beamai_session_sup, start_link, []},
             type => supervisor,
             shutdown => infinity
-        }
+        },
+        %% The last, so that it stops first: with the port program ends all that it has started.
+        #{id => beamai_port_sup, start => {beamai_port_sup, start_link, []}, type => supervisor, shutdown => infinity}
     ]}}.

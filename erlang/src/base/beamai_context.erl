@@ -21,7 +21,7 @@ new() ->
 %% @doc A context with these keys and values.
 -spec new(#{key() => term()}) -> t().
 new(Values) ->
-    beamai_misuse:context(Values),
+    beamai_validate:context(Values),
     Values.
 
 %% @doc The value under a key, `undefined' without one.

@@ -1,9 +1,10 @@
 %% @doc Logs what handlers and filters raise: their authors look for it there, and the model gets only the message.
 %%
 %% The report says which tool, class and reason, and where in which file; arguments are not in it.
+%% @hidden
 -module(beamai_crash).
 
--export([log/2]).
+-export([log/2, short_stack/1]).
 
 %% Of a reason, which may hold whatever the handler was working on.
 -define(REASON_CHARS, 200).
@@ -27,3 +28,11 @@ report(#{tool := Tool, class := Class, reason := Reason, at := Stack}) ->
 place({M, F, Arity, Location}) ->
     Line = [[" (", File, ":", integer_to_list(Line), ")"] || {file, File} <- Location, {line, Line} <- Location],
     io_lib:format("~n  at ~tp:~tp/~b~ts", [M, F, Arity, Line]).
+
+%% @doc The top of a stack trace with files and lines, without arguments: they may be whole files, or secrets.
+-spec short_stack([term()]) -> [{module(), atom(), arity(), [{file | line, term()}]}].
+short_stack(Stack) ->
+    lists:sublist([frame(Entry) || Entry <- Stack], 5).
+
+frame({M, F, Args, Location}) when is_list(Args) -> frame({M, F, length(Args), Location});
+frame({M, F, Arity, Location}) -> {M, F, Arity, [Info || {Key, _} = Info <- Location, Key =:= file orelse Key =:= line]}.

@@ -39,17 +39,17 @@ text(Message) ->
         _ -> readable(iolist_to_binary(Message))
     end.
 
-%% @doc The error of a call that its run id cancelled.
+%% @private The error of a call that its run id cancelled.
 -spec cancelled(Tool :: binary()) -> t().
 cancelled(Tool) ->
     new(Tool, execution_failed, cancelled, [Tool, " was cancelled"]).
 
-%% @doc The error of a call that was not made, because the time of its run's budget was over.
+%% @private The error of a call that was not made, because the time of its run's budget was over.
 -spec out_of_time(Tool :: binary()) -> t().
 out_of_time(Tool) ->
     new(Tool, timeout, timeout, [Tool, " has not run: the time of the run's budget is over"]).
 
-%% @doc Converts an error map of the native side, whose keys and words are binaries. No atom is
+%% @private Converts an error map of the native side, whose keys and words are binaries. No atom is
 %% made from them: what is not in the fixed vocabulary stays a binary.
 -spec from_native(map()) -> t().
 from_native(#{<<"tool">> := Tool, <<"error_type">> := Type, <<"message">> := Message} = Error) ->
@@ -152,7 +152,7 @@ detail_key(<<"duration_ms">>) -> duration_ms;
 detail_key(<<"errno">>) -> errno;
 detail_key(Unknown) -> Unknown.
 
-%% @doc Whether another try can mend the error, be it the kernel's or a handler's own term.
+%% @private Whether another try can mend the error, be it the kernel's or a handler's own term.
 -spec retryable(term()) -> boolean().
 retryable(#{error_type := invalid_input}) -> false;
 retryable(#{error_type := permission_denied}) -> false;

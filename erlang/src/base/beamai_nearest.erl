@@ -1,4 +1,5 @@
 %% @doc Finds the names a mistyped one may have meant.
+%% @hidden
 -module(beamai_nearest).
 
 -export([names/2]).

@@ -1,4 +1,5 @@
 %% @doc Keys of services: kept in funs, so that printing or logging a term that holds one does not show it.
+%% @hidden
 -module(beamai_secret).
 
 -export([new/1, new_value/1, reveal/1, reveal_value/1, hide/2]).

@@ -1,5 +1,6 @@
 %% @doc Marks in a request to Anthropic up to where the server keeps it in its cache: the tools, the system prompt, and
 %% the conversation so far. The next request of the conversation begins with the same bytes and is read from there.
+%% @hidden
 -module(beamai_anthropic_cache).
 
 -export([marked/2]).

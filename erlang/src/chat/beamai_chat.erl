@@ -8,23 +8,30 @@
 %% A model keeps its key in a fun: printing a model does not show it, nor does any error or log of this library.
 -module(beamai_chat).
 
--export([new/2, complete/2, instructions/2, check_tools/2, speaks_text_protocol/1, reply/2]).
+-export([new/2, complete/2, instructions/2, tools/2, speaks_text_protocol/1]).
 -export_type([model/0, provider/0]).
 
 -type provider() :: openai | anthropic | gemini | text | scripted.
 -opaque model() :: #{module := module(), state := beamai_chat_model:state()}.
 
-%% @doc A model. The options are those of the provider: {@link beamai_chat_openai}, {@link beamai_chat_anthropic},
-%% {@link beamai_chat_gemini}, {@link beamai_chat_text}, {@link beamai_chat_scripted}; or of a module of your own with the behaviour {@link
-%% beamai_chat_model}. Raises `{bad_option, Key}' and `{bad_provider, Provider}'.
+%% @doc A model. `docs/agents.md' has the options of each provider. `Provider' may also be a module of your own with the
+%% behaviour {@link beamai_chat_model}. Raises `{bad_option, Key}' and `{bad_provider, Provider}'.
 -spec new(provider() | module(), Options :: map()) -> model().
 new(Provider, Options) when is_map(Options) ->
-    Module = module(Provider),
-    #{module => Module, state => Module:new(Options)}.
+    case wire(Provider) of
+        none ->
+            Module = module(Provider),
+            #{module => Module, state => Module:new(Options)};
+        Wire ->
+            #{module => beamai_chat_http, state => beamai_chat_http:new(Options#{wire => Wire})}
+    end.
 
-module(openai) -> beamai_chat_openai;
-module(anthropic) -> beamai_chat_anthropic;
-module(gemini) -> beamai_chat_gemini;
+%% Providers that are reached over HTTP.
+wire(openai) -> beamai_chat_openai;
+wire(anthropic) -> beamai_chat_anthropic;
+wire(gemini) -> beamai_chat_gemini;
+wire(_Other) -> none.
+
 module(text) -> beamai_chat_text;
 module(scripted) -> beamai_chat_scripted;
 module(Module) when is_atom(Module) ->
@@ -49,13 +56,19 @@ complete(Model, Text) when is_binary(Text) ->
     complete(Model, #{messages => [#{role => user, content => Text}]});
 complete(#{module := Module, state := State}, #{messages := [_ | _]} = Request) ->
     Whole = maps:merge(defaults(Request), Request),
-    Span = beamai_spans:start_model(Module, State, Whole),
+    Span = beamai_spans:start_model(provider(Module, State), State, Whole),
     beamai_spans:stop_model(Span, counted(Module:complete(State, Whole), Whole)).
 
 %% @doc Whether the model calls tools in text, so that results go to it as the text protocol has them.
 -spec speaks_text_protocol(model()) -> boolean().
 speaks_text_protocol(#{module := Module}) ->
     Module =:= beamai_chat_text.
+
+%% As OpenTelemetry's conventions for generative AI name it.
+provider(_Module, #{wire := beamai_chat_openai}) -> <<"openai">>;
+provider(_Module, #{wire := beamai_chat_anthropic}) -> <<"anthropic">>;
+provider(_Module, #{wire := beamai_chat_gemini}) -> <<"gcp.gemini">>;
+provider(Module, _State) -> atom_to_binary(Module).
 
 %% A budget has to hold also where nobody counts.
 counted({ok, #{usage := Usage, message := Message} = Reply}, Request) ->
@@ -91,20 +104,15 @@ defaults(Request) ->
 instructions(#{module := Module}, Kernel) ->
     Module:instructions(Kernel).
 
-%% @doc Whether the model can be offered the kernel's tools. Raises `{invalid_tool, Name, Problems}' where not, such as for
-%% a name that the provider refuses.
--spec check_tools(model(), beamai_kernel:kernel()) -> ok.
-check_tools(#{module := Module, state := State}, Kernel) ->
-    case erlang:function_exported(Module, check_tools, 2) of
-        true -> Module:check_tools(State, Kernel);
-        false -> ok
+%% @doc The kernel's tools as the model is told of them. Requests about the same tools may carry it as `tools', so that
+%% their schemas are rendered once. Raises `{invalid_tool, Name, Problems}' where a tool cannot be offered to the model,
+%% such as for a name that the provider refuses.
+-spec tools(model(), beamai_kernel:kernel()) -> beamai_chat_model:tools().
+tools(#{module := Module, state := State}, Kernel) ->
+    case erlang:function_exported(Module, tools, 2) of
+        true ->
+            Rendered = Module:tools(State, Kernel),
+            #{rendered => Rendered, tokens => beamai_tokens:of_text(beamai_json:text(Rendered))};
+        false ->
+            #{tokens => beamai_tokens:of_tools(Kernel)}
     end.
-
-%% @doc A reply, for modules that make some. Counts that `usage' does not have are estimated.
--spec reply(beamai_chat_model:message(), #{stop => beamai_chat_model:stop(), usage => map(), reasoning => binary()}) ->
-    beamai_chat_model:reply().
-reply(Message, Rest) ->
-    (maps:with([reasoning], Rest))#{message => Message, stop => maps:get(stop, Rest, stop(Message)), usage => maps:get(usage, Rest, #{})}.
-
-stop(#{tool_calls := [_ | _]}) -> tool_calls;
-stop(_Message) -> end_turn.

@@ -2,12 +2,11 @@
 %%
 %% Options: {@link beamai_chat_options:http()}. `base_url' is `https://api.anthropic.com' by default, `max_tokens'
 %% 8192, `cache' `auto'. `params' takes what there is beyond this, such as thinking; its blocks are sent back as they came.
+%% @hidden
 -module(beamai_chat_anthropic).
--behaviour(beamai_chat_model).
 -behaviour(beamai_chat_http).
 
--export([new/1, complete/2, instructions/1, check_tools/2]).
--export([url/1, headers/2, body/2, whole/1, begin_stream/0, event/3, end_stream/1]).
+-export([defaults/0, url/1, headers/2, tools/2, body/3, whole/1, begin_stream/0, event/3, end_stream/1]).
 
 -import(beamai_chat_http, [count/3, counts/1]).
 
@@ -19,26 +18,12 @@
     done = false :: boolean()
 }).
 
-%% @doc Checks the options; raises `{bad_option, Key}'.
--spec new(beamai_chat_options:http()) -> beamai_chat_options:checked().
-new(Options) ->
-    beamai_chat_options:http(Options, #{base_url => <<"https://api.anthropic.com">>, max_tokens => 8192, cache => auto}).
+%%% The options
 
-%% @doc Has the model answer.
--spec complete(beamai_chat_options:checked(), beamai_chat_model:request()) ->
-    {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
-complete(Options, Request) ->
-    beamai_chat_http:complete(?MODULE, Options, Request).
-
-%% @doc Nothing: the tools go with the request.
--spec instructions(beamai_kernel:kernel()) -> binary().
-instructions(_Kernel) -> <<>>.
-
-%% @doc Raises what is wrong with the kernel's tools.
--spec check_tools(beamai_chat_options:checked(), beamai_kernel:kernel()) -> ok.
-check_tools(Options, Kernel) ->
-    _ = tools(Options, #{kernel => Kernel}),
-    ok.
+%% @private
+-spec defaults() -> map().
+defaults() ->
+    #{base_url => <<"https://api.anthropic.com">>, max_tokens => 8192, cache => auto}.
 
 %%% The request
 
@@ -54,15 +39,15 @@ headers(_Options, Key) -> [{"x-api-key", binary_to_list(Key)} | version()].
 version() -> [{"anthropic-version", "2023-06-01"}].
 
 %% @private
--spec body(map(), beamai_chat_model:request()) -> #{binary() => term()}.
-body(#{model := Model, max_tokens := Most, stream := Stream, params := Params} = Options, Request) ->
+-spec body(map(), beamai_chat_model:request(), Tools :: #{binary() => term()}) -> #{binary() => term()}.
+body(#{model := Model, max_tokens := Most, stream := Stream, params := Params} = Options, Request, Tools) ->
     Body = #{
         <<"model">> => Model,
         <<"max_tokens">> => Most,
         <<"stream">> => Stream,
         <<"messages">> => messages(maps:get(messages, Request), Options)
     },
-    Rest = [temperature(Options), system(Request), tools(Options, Request), Params],
+    Rest = [temperature(Options), system(Request), Tools, Params],
     Whole = lists:foldl(fun(More, Acc) -> maps:merge(Acc, More) end, Body, Rest),
     beamai_anthropic_cache:marked(maps:get(cache, Options), Whole).
 
@@ -72,7 +57,9 @@ temperature(_Options) -> #{}.
 system(#{system := <<>>}) -> #{};
 system(#{system := Text}) -> #{<<"system">> => Text}.
 
-tools(#{strict := Strict}, #{kernel := Kernel}) ->
+%% @private
+-spec tools(map(), beamai_kernel:kernel()) -> #{binary() => term()}.
+tools(#{strict := Strict}, Kernel) ->
     case beamai_kernel:get_tool_schemas(Kernel, anthropic, #{strict => Strict}) of
         [] -> #{};
         Schemas -> #{<<"tools">> => Schemas}
@@ -220,7 +207,7 @@ reply(Blocks, Stop, Usage, Invalid) ->
             Stop =:= <<"max_tokens">>, [made(Block, Invalid) || #{<<"type">> := <<"tool_use">>} = Block <- Blocks]
         )
     },
-    {ok, beamai_chat:reply(with_raw(Blocks, Message), with_stop(Stop, #{usage => usage(Usage)}))}.
+    {ok, beamai_chat_model:reply(with_raw(Blocks, Message), with_stop(Stop, #{usage => usage(Usage)}))}.
 
 made(#{<<"id">> := Id, <<"name">> := Name, <<"input">> := Input}, _Invalid) when not is_map(Input) ->
     #{id => Id, name => Name, args => #{}, invalid => <<"the arguments are no JSON object">>};

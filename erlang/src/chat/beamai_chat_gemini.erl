@@ -3,12 +3,11 @@
 %% Options: {@link beamai_chat_options:http()}. `base_url' is `https://generativelanguage.googleapis.com/v1beta' by default.
 %% `params' takes what there is beyond this, such as `#{<<"safetySettings">> => [...]}'. Thought signatures are sent back as
 %% they came.
+%% @hidden
 -module(beamai_chat_gemini).
--behaviour(beamai_chat_model).
 -behaviour(beamai_chat_http).
 
--export([new/1, complete/2, instructions/1, check_tools/2]).
--export([url/1, headers/2, body/2, whole/1, begin_stream/0, event/3, end_stream/1]).
+-export([defaults/0, url/1, headers/2, tools/2, body/3, whole/1, begin_stream/0, event/3, end_stream/1]).
 
 -import(beamai_chat_http, [count/3, counts/1, text/2]).
 
@@ -23,26 +22,12 @@
     <<"SAFETY">>, <<"RECITATION">>, <<"BLOCKLIST">>, <<"PROHIBITED_CONTENT">>, <<"SPII">>, <<"IMAGE_SAFETY">>, <<"LANGUAGE">>
 ]).
 
-%% @doc Checks the options; raises `{bad_option, Key}'.
--spec new(beamai_chat_options:http()) -> beamai_chat_options:checked().
-new(Options) ->
-    beamai_chat_options:http(Options, #{base_url => <<"https://generativelanguage.googleapis.com/v1beta">>}).
+%%% The options
 
-%% @doc Has the model answer.
--spec complete(beamai_chat_options:checked(), beamai_chat_model:request()) ->
-    {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
-complete(Options, Request) ->
-    beamai_chat_http:complete(?MODULE, Options, Request).
-
-%% @doc Nothing: the tools go with the request.
--spec instructions(beamai_kernel:kernel()) -> binary().
-instructions(_Kernel) -> <<>>.
-
-%% @doc Raises what is wrong with the kernel's tools.
--spec check_tools(beamai_chat_options:checked(), beamai_kernel:kernel()) -> ok.
-check_tools(Options, Kernel) ->
-    _ = tools(Options, #{kernel => Kernel}),
-    ok.
+%% @private
+-spec defaults() -> map().
+defaults() ->
+    #{base_url => <<"https://generativelanguage.googleapis.com/v1beta">>}.
 
 %%% The request
 
@@ -68,16 +53,18 @@ headers(_Options, none) -> [];
 headers(_Options, Key) -> [{"x-goog-api-key", binary_to_list(Key)}].
 
 %% @private
--spec body(map(), beamai_chat_model:request()) -> #{binary() => term()}.
-body(#{params := Params} = Options, #{messages := Messages} = Request) ->
+-spec body(map(), beamai_chat_model:request(), Tools :: #{binary() => term()}) -> #{binary() => term()}.
+body(#{params := Params} = Options, #{messages := Messages} = Request, Tools) ->
     Body = #{<<"contents">> => contents(Messages, Options)},
-    Rest = [system(Request), tools(Options, Request), limits(Options), Params],
+    Rest = [system(Request), Tools, limits(Options), Params],
     lists:foldl(fun(More, Acc) -> maps:merge(Acc, More) end, Body, Rest).
 
 system(#{system := <<>>}) -> #{};
 system(#{system := Text}) -> #{<<"systemInstruction">> => #{<<"parts">> => [text_part(Text)]}}.
 
-tools(#{strict := Strict}, #{kernel := Kernel}) ->
+%% @private
+-spec tools(map(), beamai_kernel:kernel()) -> #{binary() => term()}.
+tools(#{strict := Strict}, Kernel) ->
     case beamai_kernel:get_tool_schemas(Kernel, gemini, #{strict => Strict}) of
         [] -> #{};
         Schemas -> #{<<"tools">> => [#{<<"functionDeclarations">> => Schemas}]}
@@ -197,7 +184,7 @@ end_stream(#stream{parts = Reversed, finish = Finish, usage = Usage}) ->
         content => iolist_to_binary([Text || #{<<"text">> := Text} <- Parts]),
         tool_calls => beamai_chat_http:cut_off(Finish =:= <<"MAX_TOKENS">>, [made(Call) || {Call, _} <- calls(Parts)])
     },
-    {ok, beamai_chat:reply(with_raw([sent(Part) || Part <- Parts], Message), with_stop(Finish, #{usage => usage(Usage)}))}.
+    {ok, beamai_chat_model:reply(with_raw([sent(Part) || Part <- Parts], Message), with_stop(Finish, #{usage => usage(Usage)}))}.
 
 %% A text comes in pieces; a part with a signature is by itself.
 joined_texts([#{<<"text">> := One} = First, #{<<"text">> := Two} = Second | Rest]) when map_size(First) =:= 1, map_size(Second) =:= 1 ->

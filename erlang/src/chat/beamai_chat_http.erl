@@ -2,9 +2,12 @@
 %%
 %% A provider's module says how a request looks and what its answer means; here it is sent, read piece by piece or
 %% whole, and tried again.
+%% @hidden
 -module(beamai_chat_http).
+-behaviour(beamai_chat_model).
 
--export([complete/3, url/2, accepted/2, arguments/1, cut_off/2, text/2, count/3, counts/1, broke_off/0]).
+-export([new/1, complete/2, instructions/1, tools/2]).
+-export([url/2, accepted/2, arguments/1, cut_off/2, text/2, count/3, counts/1, broke_off/0]).
 -export_type([wire_event/0]).
 
 %% The least bytes that a secret has.
@@ -17,9 +20,13 @@
 %% An object of the answer: the data of an event, or all of it.
 -type wire_event() :: #{binary() => term()}.
 
+%% Of the options, those of {@link beamai_chat_options:http/2}.
+-callback defaults() -> map().
 -callback url(Options :: map()) -> binary().
 -callback headers(Options :: map(), Key :: binary() | none) -> [{string(), string()}].
--callback body(Options :: map(), beamai_chat_model:request()) -> #{binary() => term()}.
+%% The part of the body that says which tools there are; empty without any.
+-callback tools(Options :: map(), beamai_kernel:kernel()) -> #{binary() => term()}.
+-callback body(Options :: map(), beamai_chat_model:request(), Tools :: #{binary() => term()}) -> #{binary() => term()}.
 %% An answer that is whole.
 -callback whole(wire_event()) -> {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
 %% An answer in pieces: its state before the first, after each, and what it is after the last.
@@ -37,11 +44,25 @@
     state :: term()
 }).
 
+%% @doc Checks the options; raises `{bad_option, Key}'. `wire' is the module of the provider.
+-spec new(#{wire := module(), _ => _}) -> beamai_chat_options:checked().
+new(#{wire := Wire} = Options) ->
+    (beamai_chat_options:http(maps:remove(wire, Options), Wire:defaults()))#{wire => Wire}.
+
+%% @doc Nothing: the tools go with the request.
+-spec instructions(beamai_kernel:kernel()) -> binary().
+instructions(_Kernel) -> <<>>.
+
+%% @doc The kernel's tools as the provider takes them. Raises `{invalid_tool, Name, Problems}'.
+-spec tools(beamai_chat_options:checked(), beamai_kernel:kernel()) -> #{binary() => term()}.
+tools(#{wire := Wire} = Options, Kernel) ->
+    Wire:tools(Options, Kernel).
+
 %% @doc Has the model answer, with retries.
--spec complete(Wire :: module(), Options :: map(), beamai_chat_model:request()) ->
+-spec complete(beamai_chat_options:checked(), beamai_chat_model:request()) ->
     {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
-complete(Wire, Options, Request) ->
-    case {key(Options), beamai_chat_options:headers(Options), beamai_json:encode(Wire:body(Options, Request))} of
+complete(#{wire := Wire} = Options, Request) ->
+    case {key(Options), beamai_chat_options:headers(Options), beamai_json:encode(body(Wire, Options, Request))} of
         {{ok, Key}, {ok, Headers}, {ok, Body}} ->
             Http = http(Wire, Options, Key, Headers, Body),
             Secrets = [Key || is_binary(Key)] ++ [list_to_binary(Value) || {_, Value} <- Headers],
@@ -54,6 +75,9 @@ complete(Wire, Options, Request) ->
         {_, _, {error, Why}} ->
             fault(invalid_request, ["the conversation cannot be sent: ", Why])
     end.
+
+body(Wire, Options, #{tools := #{rendered := Tools}} = Request) -> Wire:body(Options, Request, Tools);
+body(Wire, Options, #{kernel := Kernel} = Request) -> Wire:body(Options, Request, Wire:tools(Options, Kernel)).
 
 key(#{api_key := Secret}) -> beamai_secret:reveal(Secret);
 key(_Options) -> {ok, none}.

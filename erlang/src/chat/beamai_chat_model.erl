@@ -3,8 +3,9 @@
 %% A conversation is plain data: it can be stored, and taken up again by another provider.
 -module(beamai_chat_model).
 
+-export([reply/2]).
 -export_type([
-    message/0, call/0, request/0, reply/0, usage/0, stop/0, event/0, emit/0, error/0, error_reason/0, state/0
+    message/0, call/0, request/0, tools/0, reply/0, usage/0, stop/0, event/0, emit/0, error/0, error_reason/0, state/0
 ]).
 
 -type message() ::
@@ -40,6 +41,8 @@
     system := binary(),
     %% Whose tools the model may call.
     kernel := beamai_kernel:kernel(),
+    %% They as {@link beamai_chat:tools/2} gave them, where that was called before.
+    tools => tools(),
     context := beamai_context:t(),
     emit := emit(),
     %% Where `{Run, cancelled}' arrives.
@@ -47,6 +50,8 @@
     %% Monotonic milliseconds by which the answer must be there.
     until := integer() | infinity
 }.
+%% What a model's module has rendered, and an estimate of its tokens.
+-type tools() :: #{rendered => term(), tokens := non_neg_integer()}.
 %% `reasoning' is what the model thought, of an answer that came whole.
 -type reply() :: #{message := message(), stop := stop(), usage := usage(), reasoning => binary()}.
 %% Binaries are stop reasons of a provider that have no atom here, as it wrote them.
@@ -95,6 +100,16 @@
 -callback complete(state(), request()) -> {ok, reply()} | {error, error()}.
 %% What is added to the system prompt, for a model that is not told of the tools otherwise.
 -callback instructions(beamai_kernel:kernel()) -> binary().
-%% Raises `{invalid_tool, Name, Problems}' where a tool cannot be offered to the model.
--callback check_tools(state(), beamai_kernel:kernel()) -> ok.
--optional_callbacks([check_tools/2]).
+%% The kernel's tools as the provider takes them, for a model that is told of them with each request, which may have the
+%% outcome as `tools'. Raises `{invalid_tool, Name, Problems}' where a tool cannot be offered to the model.
+-callback tools(state(), beamai_kernel:kernel()) -> term().
+-optional_callbacks([tools/2]).
+
+%% @doc A reply, for modules that make some. Counts that `usage' does not have are estimated.
+-spec reply(message(), #{stop => stop(), usage => map(), reasoning => binary()}) ->
+    reply().
+reply(Message, Rest) ->
+    (maps:with([reasoning], Rest))#{message => Message, stop => maps:get(stop, Rest, stop(Message)), usage => maps:get(usage, Rest, #{})}.
+
+stop(#{tool_calls := [_ | _]}) -> tool_calls;
+stop(_Message) -> end_turn.

@@ -3,12 +3,11 @@
 %% Options: {@link beamai_chat_options:http()}. `base_url' is `https://api.openai.com/v1' by default; a server
 %% without keys needs no `api_key'. `params' takes what a server has beyond this, such as
 %% `#{<<"max_completion_tokens">> => 2000}'.
+%% @hidden
 -module(beamai_chat_openai).
--behaviour(beamai_chat_model).
 -behaviour(beamai_chat_http).
 
--export([new/1, complete/2, instructions/1, check_tools/2]).
--export([url/1, headers/2, body/2, whole/1, begin_stream/0, event/3, end_stream/1]).
+-export([defaults/0, url/1, headers/2, tools/2, body/3, whole/1, begin_stream/0, event/3, end_stream/1]).
 
 -import(beamai_chat_http, [count/3, counts/1]).
 
@@ -23,26 +22,12 @@
     done = false :: boolean()
 }).
 
-%% @doc Checks the options; raises `{bad_option, Key}'.
--spec new(beamai_chat_options:http()) -> beamai_chat_options:checked().
-new(Options) ->
-    beamai_chat_options:http(Options, #{base_url => <<"https://api.openai.com/v1">>}).
+%%% The options
 
-%% @doc Has the model answer.
--spec complete(beamai_chat_options:checked(), beamai_chat_model:request()) ->
-    {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
-complete(Options, Request) ->
-    beamai_chat_http:complete(?MODULE, Options, Request).
-
-%% @doc Nothing: the tools go with the request.
--spec instructions(beamai_kernel:kernel()) -> binary().
-instructions(_Kernel) -> <<>>.
-
-%% @doc Raises what is wrong with the kernel's tools.
--spec check_tools(beamai_chat_options:checked(), beamai_kernel:kernel()) -> ok.
-check_tools(Options, Kernel) ->
-    _ = tools(Options, #{kernel => Kernel}),
-    ok.
+%% @private
+-spec defaults() -> map().
+defaults() ->
+    #{base_url => <<"https://api.openai.com/v1">>}.
 
 %%% The request
 
@@ -56,19 +41,21 @@ headers(_Options, none) -> [];
 headers(_Options, Key) -> [{"authorization", "Bearer " ++ binary_to_list(Key)}].
 
 %% @private
--spec body(map(), beamai_chat_model:request()) -> #{binary() => term()}.
-body(#{model := Model, params := Params} = Options, #{messages := Messages} = Request) ->
+-spec body(map(), beamai_chat_model:request(), Tools :: #{binary() => term()}) -> #{binary() => term()}.
+body(#{model := Model, params := Params} = Options, #{messages := Messages} = Request, Tools) ->
     Body = #{
         <<"model">> => Model,
         <<"messages">> => system(Request) ++ messages(Messages, Options)
     },
     Limits = [{atom_to_binary(Key), Value} || {Key, Value} <- maps:to_list(maps:with([max_tokens, temperature], Options))],
-    maps:merge(lists:foldl(fun maps:merge/2, Body, [maps:from_list(Limits), stream(Options), tools(Options, Request)]), Params).
+    maps:merge(lists:foldl(fun maps:merge/2, Body, [maps:from_list(Limits), stream(Options), Tools]), Params).
 
 stream(#{stream := true}) -> #{<<"stream">> => true, <<"stream_options">> => #{<<"include_usage">> => true}};
 stream(#{stream := false}) -> #{}.
 
-tools(#{strict := Strict}, #{kernel := Kernel}) ->
+%% @private
+-spec tools(map(), beamai_kernel:kernel()) -> #{binary() => term()}.
+tools(#{strict := Strict}, Kernel) ->
     case beamai_kernel:get_tool_schemas(Kernel, openai, #{strict => Strict}) of
         [] -> #{};
         Schemas -> #{<<"tools">> => Schemas}
@@ -243,7 +230,7 @@ end_stream(#stream{text = Text, calls = Calls, finish = Finish, usage = Usage}) 
         content => iolist_to_binary(lists:reverse(Text)),
         tool_calls => beamai_chat_http:cut_off(Finish =:= <<"length">>, [made(Call) || Call <- lists:reverse(Calls)])
     },
-    {ok, beamai_chat:reply(Message, with_stop(Finish, #{usage => Usage}))}.
+    {ok, beamai_chat_model:reply(Message, with_stop(Finish, #{usage => Usage}))}.
 
 made(Call) ->
     #{id := Id, name := Name, json := Json} = Call,

@@ -1,10 +1,11 @@
 %% @doc The options of models that are reached over HTTP.
+%% @hidden
 -module(beamai_chat_options).
 
 -export([http/2, headers/1]).
 -export_type([http/0, checked/0]).
 
--import(beamai_options, [bad/2]).
+-import(beamai_validate, [bad_option/2]).
 
 -type http() :: #{
     model := binary(),
@@ -45,7 +46,7 @@
 -spec http(http(), Defaults :: #{base_url := binary(), max_tokens => pos_integer(), cache => auto}) -> checked().
 http(Options, Defaults) ->
     Given = maps:from_list([{Key, option(Key, Value)} || {Key, Value} <- maps:to_list(Options)]),
-    is_map_key(model, Given) orelse bad(model, "is missing: the name of the model, as the server knows it"),
+    is_map_key(model, Given) orelse bad_option(model, "is missing: the name of the model, as the server knows it"),
     maps:merge(maps:merge(defaults(), Defaults), Given).
 
 defaults() ->
@@ -56,11 +57,11 @@ defaults() ->
     }.
 
 option(model, Model) when is_binary(Model), Model =/= <<>> -> Model;
-option(model, Other) -> bad(model, ["must be a binary, not ", show(Other)]);
+option(model, Other) -> bad_option(model, ["must be a binary, not ", show(Other)]);
 option(api_key, Key) ->
     case beamai_secret:new(Key) of
         {ok, Secret} -> Secret;
-        error -> bad(api_key, "must be printable text without spaces, or a fun of no arguments that returns it")
+        error -> bad_option(api_key, "must be printable text without spaces, or a fun of no arguments that returns it")
     end;
 option(base_url, Url) -> base_url(Url);
 option(stream, Flag) when is_boolean(Flag) -> Flag;
@@ -80,13 +81,13 @@ option(Key, Number) when
     number(Key, Number, 1);
 option(Key, Value) ->
     case lists:member(Key, [stream, strict, images, cache, params, headers, cacertfile, temperature]) of
-        true -> bad(Key, ["cannot be ", show(Value)]);
-        false -> bad(Key, "is not an option of a model over HTTP")
+        true -> bad_option(Key, ["cannot be ", show(Value)]);
+        false -> bad_option(Key, "is not an option of a model over HTTP")
     end.
 
 number(_Key, Number, Least) when is_integer(Number), Number >= Least -> Number;
 number(Key, Other, Least) ->
-    bad(Key, ["must be an integer of at least ", integer_to_list(Least), ", not ", show(Other)]).
+    bad_option(Key, ["must be an integer of at least ", integer_to_list(Least), ", not ", show(Other)]).
 
 base_url(Url) ->
     Text = try unicode:characters_to_binary(Url) catch error:badarg -> <<>> end,
@@ -94,10 +95,10 @@ base_url(Url) ->
         #{scheme := Scheme, host := Host} = Parts when
             Host =/= <<>>, Scheme =:= <<"https">> orelse Scheme =:= <<"http">>
         ->
-            is_map_key(userinfo, Parts) andalso bad(base_url, "must not hold a user or password"),
+            is_map_key(userinfo, Parts) andalso bad_option(base_url, "must not hold a user or password"),
             string:trim(Text, trailing, "/");
         _ ->
-            bad(base_url, "must be a URL that begins with https:// or http://")
+            bad_option(base_url, "must be a URL that begins with https:// or http://")
     end.
 
 %% Values are not shown: they may be keys.
@@ -107,10 +108,10 @@ header({Name, Value}) ->
         true = is_name(Lower),
         {Lower, secret(Value)}
     catch
-        error:_ -> bad(headers, "must be pairs of a name and a value without line breaks")
+        error:_ -> bad_option(headers, "must be pairs of a name and a value without line breaks")
     end;
 header(_Other) ->
-    bad(headers, "must be pairs of a name and a value").
+    bad_option(headers, "must be pairs of a name and a value").
 
 to_list(Text) when is_binary(Text) -> binary_to_list(Text);
 to_list(Text) when is_list(Text) -> binary_to_list(list_to_binary(Text)).

@@ -1,6 +1,7 @@
 %% @doc Recognises that a provider refused a request because it does not fit the model's context window.
 %%
 %% There is no common code for it: OpenAI and llama.cpp have one each, everybody else says it in words.
+%% @hidden
 -module(beamai_chat_overflow).
 
 -export([is_overflow/1]).

@@ -1,4 +1,5 @@
 %% @doc Tries again what another try can mend, as late as the server asks, and no longer than the caller waits.
+%% @hidden
 -module(beamai_chat_retry).
 
 -export([run/3, delay/3, retry_after/1, retry_after/2]).

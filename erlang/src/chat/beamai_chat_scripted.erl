@@ -2,6 +2,7 @@
 %%
 %% The n-th answer of a conversation is the n-th turn, so a model may serve several conversations at once, and one
 %% that was stored goes on where it stopped.
+%% @hidden
 -module(beamai_chat_scripted).
 -behaviour(beamai_chat_model).
 
@@ -28,10 +29,10 @@
 new(#{turns := Turns} = Options) when is_list(Turns); is_function(Turns, 1) ->
     case maps:keys(maps:without([turns], Options)) of
         [] -> Options;
-        [Unknown | _] -> beamai_options:bad(Unknown, "is not an option of a scripted model")
+        [Unknown | _] -> beamai_validate:bad_option(Unknown, "is not an option of a scripted model")
     end;
 new(_Options) ->
-    beamai_options:bad(turns, "must be a list of turns, or a fun from a request to a turn").
+    beamai_validate:bad_option(turns, "must be a list of turns, or a fun from a request to a turn").
 
 %% @doc Nothing: a script knows the tools that it calls.
 -spec instructions(beamai_kernel:kernel()) -> binary().
@@ -66,7 +67,7 @@ turn(#{} = Turn, #{emit := Emit, messages := Messages}) ->
     Given = maps:get(tool_calls, Turn, []),
     Calls = [call(Said, Number, Call) || {Number, Call} <- lists:zip(lists:seq(1, length(Given)), Given)],
     Message = #{role => assistant, content => Content, tool_calls => Calls},
-    {ok, beamai_chat:reply(Message, (maps:with([stop], Turn))#{usage => usage(Turn)})}.
+    {ok, beamai_chat_model:reply(Message, (maps:with([stop], Turn))#{usage => usage(Turn)})}.
 
 usage(Turn) ->
     maps:merge(#{input_tokens => 0, output_tokens => 0}, maps:get(usage, Turn, #{})).

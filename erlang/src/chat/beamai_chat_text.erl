@@ -2,6 +2,7 @@
 %%
 %% For models that are reached through a browser, or have no function calling. The whole conversation is one prompt
 %% each time.
+%% @hidden
 -module(beamai_chat_text).
 -behaviour(beamai_chat_model).
 
@@ -22,14 +23,14 @@
 new(#{complete := Fun} = Options) when is_function(Fun, 1) ->
     case maps:keys(maps:without([complete, timeout], Options)) of
         [] -> Options#{timeout => timeout(maps:get(timeout, Options, ?DEFAULT_TIMEOUT_MS))};
-        [Unknown | _] -> beamai_options:bad(Unknown, "is not an option of a text model")
+        [Unknown | _] -> beamai_validate:bad_option(Unknown, "is not an option of a text model")
     end;
 new(_Options) ->
-    beamai_options:bad(complete, "must be a fun from a prompt to {ok, Text} or {error, Reason}").
+    beamai_validate:bad_option(complete, "must be a fun from a prompt to {ok, Text} or {error, Reason}").
 
 timeout(infinity) -> infinity;
 timeout(Ms) when is_integer(Ms), Ms > 0 -> Ms;
-timeout(_Other) -> beamai_options:bad(timeout, "must be milliseconds above 0, or infinity").
+timeout(_Other) -> beamai_validate:bad_option(timeout, "must be milliseconds above 0, or infinity").
 
 %% @doc How to call the kernel's tools, as {@link beamai_protocol:system_prompt/1} says it; nothing without tools.
 -spec instructions(beamai_kernel:kernel()) -> binary().
@@ -77,7 +78,7 @@ answer(Text, #{kernel := Kernel, emit := Emit, messages := Messages}) ->
     Said = length([ok || #{role := assistant} <- Messages]),
     Calls = calls(Said, 1, [Part || Part <- Parts, element(1, Part) =/= text]),
     Message = #{role => assistant, content => Content, tool_calls => Calls, raw => {text, Text}},
-    {ok, beamai_chat:reply(Message, #{})}.
+    {ok, beamai_chat_model:reply(Message, #{})}.
 
 parts(Text, Kernel) ->
     case beamai_kernel:list_tools(Kernel) of

@@ -3,6 +3,7 @@
 %% A process of its own talks to the client, because an exchange must end when its caller dies: it watches the caller
 %% and drops the connection. Nothing is shared between exchanges: no cookie, no kept connection, and no redirect is
 %% followed, for the headers carry a key. Servers are verified against the system's certificates.
+%% @hidden
 -module(beamai_http).
 
 -export([post/4]).

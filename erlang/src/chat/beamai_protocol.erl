@@ -233,7 +233,7 @@ described(Spec) ->
     Known = maps:with([name, description, parameters, input_schema], Spec),
     Known#{is_built_in => is_built_in(Spec)}.
 
-is_built_in(#{handler := {beamai_native, call, [_]}}) -> true;
+is_built_in(#{handler := {beamai_tool, call_native, [_]}}) -> true;
 is_built_in(_Spec) -> false.
 
 options(Options) ->

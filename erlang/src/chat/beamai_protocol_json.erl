@@ -1,4 +1,5 @@
 %% @doc Any term as one that JSON can say, for results that go into a prompt.
+%% @hidden
 -module(beamai_protocol_json).
 
 -export([term/1]).

@@ -1,6 +1,7 @@
 %% @doc Server-sent events: the events of a stream that comes in pieces, wherever it is cut.
 %%
 %% Comments, ids and retry times are left out; lines end with CR, LF or both, as the HTML standard says.
+%% @hidden
 -module(beamai_sse).
 
 -export([new/0, feed/2]).

@@ -1,4 +1,5 @@
 %% @doc Estimates of tokens, for where no provider has counted: about four bytes of text make one.
+%% @hidden
 -module(beamai_tokens).
 
 -export([of_request/1, of_tools/1, of_message/1, of_messages/1, of_text/1]).
@@ -10,6 +11,8 @@
 
 %% @doc Of everything that is sent: system prompt, schemas of the tools, and messages.
 -spec of_request(beamai_chat_model:request()) -> integer().
+of_request(#{system := System, tools := #{tokens := Tokens}, messages := Messages}) when is_integer(Tokens) ->
+    of_text(System) + Tokens + of_messages(Messages);
 of_request(#{system := System, kernel := Kernel, messages := Messages}) ->
     of_text(System) + of_tools(Kernel) + of_messages(Messages).
 

@@ -1,4 +1,5 @@
 %% @doc Results that are given again, while the files they were read from are unchanged or for a while.
+%% @hidden
 -module(beamai_filter_cache).
 
 -export([cache/1, debounce/1]).
@@ -17,14 +18,13 @@
 %% Times of files have seconds: what changed so recently may change again without a trace.
 -define(SETTLED_S, 2).
 
-%% @doc A filter that gives the result of an earlier call again: same tool, arguments and session, and the file in its
-%% argument `path' or `file_path' is as it was, whoever changes it. A call without such a file is kept only with a `ttl'.
+%% @doc See {@link beamai_filters:cache/1}.
 -spec cache(options()) -> beamai_filter:filter().
 cache(#{tools := Tools} = Options) ->
     Ref = make_ref(),
     Workspace = maps:get(workspace, Options, "."),
     Ttl = maps:get(ttl, Options, infinity),
-    beamai_filter:new(beamai_filters:name(Options, cache), fun(#{tool := Tool} = Call, Next) ->
+    beamai_filter:new(beamai_filter_options:name(Options, cache), fun(#{tool := Tool} = Call, Next) ->
         case lists:member(Tool, Tools) andalso signature(Call, Workspace, Ttl) of
             {ok, Signature} -> kept({Ref, Signature, key(Call)}, Ttl, Call, Next, {Workspace, Signature});
             _ -> Next(Call)
@@ -70,14 +70,13 @@ of_file({error, _}, _Ttl) ->
 for_a_while(infinity) -> none;
 for_a_while(_Ttl) -> {ok, ttl}.
 
-%% @doc A filter that answers a call which was just made with what came of it, also where it failed: models in a loop
-%% repeat themselves. `window' is in milliseconds, 1000 by default.
+%% @doc See {@link beamai_filters:debounce/1}.
 -spec debounce(#{name => beamai_filter:name(), window => pos_integer(), tools => [binary()] | all}) -> beamai_filter:filter().
 debounce(Options) ->
     Ref = make_ref(),
     Window = maps:get(window, Options, 1000),
-    beamai_filter:new(beamai_filters:name(Options, debounce), fun(#{context := Context} = Call, Next) ->
-        case beamai_filters:is_for(Call, Options) andalso beamai_filter_state:get({Ref, key(Call)}) of
+    beamai_filter:new(beamai_filter_options:name(Options, debounce), fun(#{context := Context} = Call, Next) ->
+        case beamai_filter_options:is_for(Call, Options) andalso beamai_filter_state:get({Ref, key(Call)}) of
             {ok, {ok, Value}} ->
                 {ok, Value, Context};
             {ok, {error, _} = Error} ->

@@ -1,4 +1,5 @@
 %% @doc What filters remember between calls, in one table of bounded size: a value, and until when it holds.
+%% @hidden
 -module(beamai_filter_state).
 
 -export([new_table/0, get/1, put/3, count/3]).

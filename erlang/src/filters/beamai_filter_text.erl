@@ -1,4 +1,5 @@
 %% @doc Filters on the texts of results: secrets are taken out, and long results cut.
+%% @hidden
 -module(beamai_filter_text).
 
 -export([redact/1, result_budget/1, secrets/0]).
@@ -23,13 +24,12 @@ secrets() ->
         <<"-----BEGIN [A-Z ]*PRIVATE KEY-----[\\s\\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\\z)">>
     ].
 
-%% @doc A filter that puts `***' in the place of secrets in results and errors. Option `patterns': regular expressions,
-%% {@link secrets/0} by default. What comes in other forms, such as encoded, is not found.
+%% @doc See {@link beamai_filters:redact/1}.
 -spec redact(#{name => beamai_filter:name(), patterns => [iodata()]}) -> beamai_filter:filter().
 redact(Options) ->
     Patterns = [compiled(Pattern) || Pattern <- maps:get(patterns, Options, secrets())],
     Hide = fun(Text) -> lists:foldl(fun hidden/2, Text, Patterns) end,
-    beamai_filter:new(beamai_filters:name(Options, redact), fun(Call, Next) ->
+    beamai_filter:new(beamai_filter_options:name(Options, redact), fun(Call, Next) ->
         case Next(Call) of
             {ok, Value, Context} -> {ok, in_texts(Hide, Value), Context};
             {error, Error} -> {error, in_texts(Hide, Error)}
@@ -40,24 +40,23 @@ redact(Options) ->
 compiled(Pattern) ->
     case re:compile(Pattern) of
         {ok, _} -> iolist_to_binary(Pattern);
-        {error, Why} -> beamai_options:bad(patterns, ["not a regular expression: ", beamai_error:show(Why, 100)])
+        {error, Why} -> beamai_validate:bad_option(patterns, ["not a regular expression: ", beamai_error:show(Why, 100)])
     end.
 
 hidden(Pattern, Text) ->
     re:replace(Text, Pattern, ?HIDDEN, [global, {return, binary}]).
 
-%% @doc A filter that cuts the longest texts of a result until all of them together have no more than `bytes' bytes, or
-%% are short.
+%% @doc See {@link beamai_filters:result_budget/1}.
 -spec result_budget(#{name => beamai_filter:name(), bytes := pos_integer()}) -> beamai_filter:filter().
 result_budget(#{bytes := Bytes} = Options) when is_integer(Bytes), Bytes > 0 ->
-    beamai_filter:new(beamai_filters:name(Options, result_budget), fun(Call, Next) ->
+    beamai_filter:new(beamai_filter_options:name(Options, result_budget), fun(Call, Next) ->
         case Next(Call) of
             {ok, Value, Context} -> {ok, within(Bytes, Value, Bytes), Context};
             {error, _} = Error -> Error
         end
     end);
 result_budget(_Other) ->
-    beamai_options:bad(bytes, "must be a number above 0").
+    beamai_validate:bad_option(bytes, "must be a number above 0").
 
 within(Bytes, Value, Most) ->
     case total(Value) of
@@ -67,7 +66,7 @@ within(Bytes, Value, Most) ->
 
 cut(Text, Most) when byte_size(Text) =< Most -> Text;
 cut(Text, Most) ->
-    Begin = beamai_compaction:readable(binary:part(Text, 0, max(0, Most - 60))),
+    Begin = beamai_text:whole_characters(binary:part(Text, 0, max(0, Most - 60))),
     <<Begin/binary, "\n(cut: ", (integer_to_binary(byte_size(Text) - byte_size(Begin)))/binary, " bytes more)">>.
 
 total(Text) when is_binary(Text) -> byte_size(Text);

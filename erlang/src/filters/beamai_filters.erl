@@ -11,38 +11,39 @@
 -module(beamai_filters).
 
 -export([cache/1, debounce/1, rate_limit/1, call_limit/1, audit/1, redact/1, result_budget/1]).
--export([is_for/2, name/2]).
 
 %% How long a run's or a session's calls are remembered after the first, in milliseconds: a day.
 -define(DAY_MS, 86400000).
 
-%% @doc See {@link beamai_filter_cache:cache/1}.
+%% @doc A filter that gives the result of an earlier call again: same tool, arguments and session, and the file in its
+%% argument `path' or `file_path' is as it was, whoever changes it. A call without such a file is kept only with a `ttl'.
 -spec cache(beamai_filter_cache:options()) -> beamai_filter:filter().
 cache(Options) ->
-    known(Options, [tools, workspace, ttl]),
-    is_list(maps:get(tools, Options, none)) orelse beamai_options:bad(tools, "is missing: names of tools that only read"),
+    beamai_filter_options:check_keys(Options, [tools, workspace, ttl]),
+    is_list(maps:get(tools, Options, none)) orelse beamai_validate:bad_option(tools, "is missing: names of tools that only read"),
     beamai_filter_cache:cache(Options).
 
-%% @doc See {@link beamai_filter_cache:debounce/1}.
+%% @doc A filter that answers a call which was just made with what came of it, also where it failed: models in a loop
+%% repeat themselves. `window' is in milliseconds, 1000 by default.
 -spec debounce(#{name => beamai_filter:name(), window => pos_integer(), tools => [binary()] | all}) -> beamai_filter:filter().
 debounce(Options) ->
-    known(Options, [window, tools]),
+    beamai_filter_options:check_keys(Options, [window, tools]),
     beamai_filter_cache:debounce(Options).
 
 %% @doc A filter that lets `calls' calls through in each `per' milliseconds, and answers `busy' to others, with the time
 %% to wait.
 -spec rate_limit(#{name => beamai_filter:name(), calls := pos_integer(), per := pos_integer(), tools => [binary()] | all}) -> beamai_filter:filter().
 rate_limit(#{calls := Most, per := Ms} = Options) when is_integer(Most), Most > 0, is_integer(Ms), Ms > 0 ->
-    known(Options, [calls, per, tools]),
+    beamai_filter_options:check_keys(Options, [calls, per, tools]),
     Ref = make_ref(),
-    beamai_filter:new(name(Options, rate_limit), fun(Call, Next) ->
-        case is_for(Call, Options) andalso window(Ref, Ms) of
+    beamai_filter:new(beamai_filter_options:name(Options, rate_limit), fun(Call, Next) ->
+        case beamai_filter_options:is_for(Call, Options) andalso window(Ref, Ms) of
             {Count, Left} when Count > Most -> {error, too_fast(Call, Most, Ms, Left)};
             _ -> Next(Call)
         end
     end);
 rate_limit(_Other) ->
-    beamai_options:bad(calls, "and per must be given, both numbers above 0").
+    beamai_validate:bad_option(calls, "and per must be given, both numbers above 0").
 
 window(Ref, Ms) ->
     Now = erlang:monotonic_time(millisecond),
@@ -57,18 +58,18 @@ too_fast(#{tool := Tool}, Most, Ms, Left) ->
 %% @doc A filter that lets `calls' calls through in each run, or each session with `per => session', and refuses others.
 -spec call_limit(#{name => beamai_filter:name(), calls := pos_integer(), per => run | session, tools => [binary()] | all}) -> beamai_filter:filter().
 call_limit(#{calls := Most} = Options) when is_integer(Most), Most > 0 ->
-    known(Options, [calls, per, tools]),
+    beamai_filter_options:check_keys(Options, [calls, per, tools]),
     Per = maps:get(per, Options, run),
-    lists:member(Per, [run, session]) orelse beamai_options:bad(per, "must be run or session"),
+    lists:member(Per, [run, session]) orelse beamai_validate:bad_option(per, "must be run or session"),
     Ref = make_ref(),
-    beamai_filter:new(name(Options, call_limit), fun(Call, Next) ->
-        case is_for(Call, Options) andalso beamai_filter_state:count({Ref, whose(Per, Call)}, 1, ?DAY_MS) of
+    beamai_filter:new(beamai_filter_options:name(Options, call_limit), fun(Call, Next) ->
+        case beamai_filter_options:is_for(Call, Options) andalso beamai_filter_state:count({Ref, whose(Per, Call)}, 1, ?DAY_MS) of
             Count when is_integer(Count), Count > Most -> {error, too_many(Call, Most, Per)};
             _ -> Next(Call)
         end
     end);
 call_limit(_Other) ->
-    beamai_options:bad(calls, "must be a number above 0").
+    beamai_validate:bad_option(calls, "must be a number above 0").
 
 whose(run, #{context := #{run_id := RunId}}) -> {run, RunId};
 whose(_Per, #{context := Context}) -> {session, beamai_session:key(Context)}.
@@ -82,15 +83,15 @@ too_many(#{tool := Tool}, Most, Per) ->
 %% context has them. With `contents', `args' and `result' too. A fun that raises does not harm the call.
 -spec audit(#{name => beamai_filter:name(), to := fun((map()) -> term()), contents => boolean(), tools => [binary()] | all}) -> beamai_filter:filter().
 audit(#{to := Fun} = Options) when is_function(Fun, 1) ->
-    known(Options, [to, contents, tools]),
-    beamai_filter:new(name(Options, audit), fun(Call, Next) ->
-        case is_for(Call, Options) of
+    beamai_filter_options:check_keys(Options, [to, contents, tools]),
+    beamai_filter:new(beamai_filter_options:name(Options, audit), fun(Call, Next) ->
+        case beamai_filter_options:is_for(Call, Options) of
             true -> audited(Fun, maps:get(contents, Options, false), Call, Next);
             false -> Next(Call)
         end
     end);
 audit(_Other) ->
-    beamai_options:bad(to, "must be a fun of one argument").
+    beamai_validate:bad_option(to, "must be a fun of one argument").
 
 audited(Fun, Contents, #{tool := Tool, args := Args, context := Context} = Call, Next) ->
     {At, Started} = {erlang:system_time(millisecond), erlang:monotonic_time(microsecond)},
@@ -110,35 +111,20 @@ told(Fun, Entry) ->
     catch
         Class:Reason:Stack ->
             logger:error("beamai: the fun of an audit filter raised ~p:~0tp at ~0tp", [
-                Class, Reason, beamai_callback:short_stack(Stack)
+                Class, Reason, beamai_crash:short_stack(Stack)
             ])
     end.
 
-%% @doc See {@link beamai_filter_text:redact/1}.
+%% @doc A filter that puts `***' in the place of secrets in results and errors. Option `patterns': regular expressions,
+%% those of well-known keys and tokens by default. What comes in other forms, such as encoded, is not found.
 -spec redact(#{name => beamai_filter:name(), patterns => [iodata()]}) -> beamai_filter:filter().
 redact(Options) ->
-    known(Options, [patterns]),
+    beamai_filter_options:check_keys(Options, [patterns]),
     beamai_filter_text:redact(Options).
 
-%% @doc See {@link beamai_filter_text:result_budget/1}.
+%% @doc A filter that cuts the longest texts of a result until all of them together have no more than `bytes' bytes, or
+%% are short.
 -spec result_budget(#{name => beamai_filter:name(), bytes := pos_integer()}) -> beamai_filter:filter().
 result_budget(Options) ->
-    known(Options, [bytes]),
+    beamai_filter_options:check_keys(Options, [bytes]),
     beamai_filter_text:result_budget(Options).
-
-%% @private
--spec is_for(beamai_filter:call(), #{tools => [binary()] | all, _ => _}) -> boolean().
-is_for(#{tool := Tool}, #{tools := Tools}) when is_list(Tools) -> lists:member(Tool, Tools);
-is_for(_Call, _Options) -> true.
-
-%% @private
--spec name(#{name => beamai_filter:name(), _ => _}, atom()) -> beamai_filter:name().
-name(Options, Default) -> maps:get(name, Options, Default).
-
-known(Options, Keys) when is_map(Options) ->
-    case maps:keys(maps:without([name | Keys], Options)) of
-        [] -> ok;
-        [Unknown | _] -> beamai_options:bad(Unknown, ["is not an option of this filter; they are ", lists:join(", ", [atom_to_list(Key) || Key <- Keys])])
-    end;
-known(_Other, _Keys) ->
-    beamai_options:bad(options, "must be a map").

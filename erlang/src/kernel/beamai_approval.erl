@@ -1,4 +1,5 @@
 %% @doc The approval step: what the policy wants asked goes to the host's `approve'.
+%% @hidden
 -module(beamai_approval).
 
 -export([decide/4, can_ask/2]).
@@ -113,7 +114,7 @@ ask(Approve, Request, Memory, {_Kernel, _Env, Context} = Scope) ->
     end,
     About = #{for => approval, tool => maps:get(tool, Request), request => Request},
     Wait = fun() -> beamai_callback:run(Ask, Context) end,
-    waited(beamai_agent_events:waiting(About, Context, {Wait, fun answer_name/1}), Request).
+    waited(beamai_callback:waiting(About, Context, {Wait, fun answer_name/1}), Request).
 
 answer_name({value, allow}) -> allow;
 answer_name({value, {error, _}}) -> deny;

@@ -3,6 +3,7 @@
 %% Built-in tools have theirs checked on the native side, by the same rules. A call with good
 %% arguments costs one pass over them; only one that needs a change or has a fault is looked at
 %% again, thoroughly, so that one message can name every fault.
+%% @hidden
 -module(beamai_args).
 
 -export([compile/1, check/3, faults/2]).

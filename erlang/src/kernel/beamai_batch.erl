@@ -1,18 +1,21 @@
 %% @doc Several calls at once: `invoke_all'.
 %%
-%% Each call's tool runs in a worker process. Filters run in the caller's process, and so does what
-%% workers want asked. While a filter waits in its `Next', this process starts further calls and
+%% Tools run in worker processes, each of which takes one call after the other. Filters run in the caller's process, and
+%% so does what workers want asked. While a filter waits in its `Next', this process starts further calls and
 %% serves the workers; a call with filters thus nests inside the `Next' of the one before, and the
 %% state of the batch is kept in the process dictionary, for the filters' funs lie between.
+%% @hidden
 -module(beamai_batch).
 
 -include("beamai_plan.hrl").
 
--export([run/3, run/4, work/7]).
+-export([run/3, run/4, work/4]).
 -export_type([options/0]).
 
 %% Workers at most, for each scheduler.
 -define(PER_SCHEDULER, 8).
+%% Of a worker, for some ten calls between two garbage collections: with the least heap it would collect after each.
+-define(HEAP_WORDS, 4096).
 
 -type options() :: #{
     %% The calls' ids, which their contexts carry as `call_id'.
@@ -31,14 +34,16 @@
     %% Where a cancellation arrives for the calls that have not started.
     run :: reference() | none,
     waiting = [] :: [{Index :: pos_integer(), Name :: term(), Args :: term()}],
-    %% Whose call a worker works on, and whether its answer is the call's or a filter waits for it.
+    %% Those at work: on whose call, and whether the answer is the call's or a filter waits for it.
     workers = #{} :: #{pid() => {Tool :: binary(), pos_integer(), done | next}},
     spans = #{} :: #{pos_integer() => beamai_telemetry:span()},
-    %% Native time units that workers have spent on a call.
+    %% Native time units that workers have spent on a call that is not done.
     spent = #{} :: #{pos_integer() => non_neg_integer()},
-    %% Answers of workers whose end has not been seen, or that a filter waits for.
-    answers = #{} :: #{pid() => beamai_call:result()},
-    done = #{} :: #{pos_integer() => beamai_call:result()}
+    %% Workers that wait for a call.
+    idle = [] :: [pid()],
+    %% Answers that a filter waits for.
+    answers = #{} :: #{pos_integer() => beamai_call:result()},
+    done = [] :: [{pos_integer(), beamai_call:result()}]
 }).
 
 %% @doc Runs the calls; see {@link beamai_kernel:invoke_all/3}.
@@ -55,7 +60,6 @@ run(Kernel, Calls, Context, Options) ->
     _ = beamai_guard:ready(),
     Tag = make_ref(),
     Run = enter(Context),
-    Indexes = lists:seq(1, length(Calls)),
     put_batch(#batch{
         tag = Tag,
         kernel = Kernel,
@@ -63,12 +67,12 @@ run(Kernel, Calls, Context, Options) ->
         options = Options,
         run = Run,
         limit = ?PER_SCHEDULER * erlang:system_info(schedulers_online),
-        waiting = [{Index, Name, Args} || {Index, {Name, Args}} <- lists:zip(Indexes, Calls)]
+        waiting = [{Index, Name, Args} || {Index, {Name, Args}} <- lists:zip(lists:seq(1, length(Calls)), Calls)]
     }),
     try
         until_done(Tag),
         #batch{done = Done} = get_batch(Tag),
-        merge([{maps:get(Index, Done), context(Index, Options, Context)} || Index <- Indexes], Context)
+        merge([{Result, context(Index, Options, Context)} || {Index, Result} <- lists:keysort(1, Done)], Context)
     after
         stop_workers(Tag),
         erase({?MODULE, Tag}),
@@ -77,7 +81,7 @@ run(Kernel, Calls, Context, Options) ->
 
 %% Before any of the calls runs.
 well_formed({_Name, _Args}) -> ok;
-well_formed(Other) -> beamai_misuse:raise({bad_call, Other}, ["a call is {Name, Args}, not ", beamai_error:show(Other, 80)]).
+well_formed(Other) -> beamai_validate:raise({bad_call, Other}, ["a call is {Name, Args}, not ", beamai_error:show(Other, 80)]).
 
 enter(#{run_id := RunId}) when RunId =/= undefined -> beamai_runs:enter(RunId);
 enter(_Context) -> none.
@@ -106,7 +110,8 @@ report(Event, #batch{options = #{report := Report}}) -> Report(Event);
 report(_Event, _Batch) -> ok.
 
 put_batch(#batch{tag = Tag} = Batch) ->
-    put({?MODULE, Tag}, Batch).
+    _ = put({?MODULE, Tag}, Batch),
+    ok.
 
 get_batch(Tag) ->
     get({?MODULE, Tag}).
@@ -124,11 +129,11 @@ until_done(Tag) ->
 start_or_serve(#batch{waiting = [Call | Rest], workers = Workers, limit = Limit} = Batch) when
     map_size(Workers) < Limit
 ->
-    put_batch(Batch#batch{waiting = Rest}),
+    Left = Batch#batch{waiting = Rest},
     case {beamai_runs:cancelled(Batch#batch.run), beamai_budget:is_time_over(Batch#batch.context)} of
-        {true, _} -> not_run(Call, fun beamai_error:cancelled/1, Batch);
-        {false, true} -> not_run(Call, fun beamai_error:out_of_time/1, Batch);
-        {false, false} -> start(Call, Batch)
+        {true, _} -> not_run(Call, fun beamai_error:cancelled/1, Left);
+        {false, true} -> not_run(Call, fun beamai_error:out_of_time/1, Left);
+        {false, false} -> start(Call, Left)
     end;
 start_or_serve(#batch{tag = Tag}) ->
     serve(Tag).
@@ -136,30 +141,31 @@ start_or_serve(#batch{tag = Tag}) ->
 start({Index, Name, Args}, #batch{tag = Tag, kernel = #{tools := Tools}, options = Options} = Batch) ->
     Context = context(Index, Options, Batch#batch.context),
     _ = report({started, Index}, Batch),
-    put_batch(with_span(Index, beamai_spans:start_tool(Name, Args, Context), get_batch(Tag))),
-    case Tools of
-        #{Name := #plan{filters = []} = Plan} ->
-            _ = start_worker(Tag, {Index, done}, Plan, Args, Context),
-            ok;
-        #{Name := #plan{filters = Filters} = Plan} ->
+    Spanned = with_span(Index, beamai_spans:start_tool(Name, Args, Context), Batch),
+    case beamai_plan:find(Name, Tools) of
+        {ok, #plan{filters = []}} ->
+            start_worker({Index, done}, Name, Args, Context, Spanned);
+        {ok, #plan{filters = Filters} = Plan} ->
+            put_batch(Spanned),
             Call = #{tool => Name, args => Args, context => Context},
-            done(Tag, Index, beamai_filter:apply_all(Filters, Call, core(Tag, Index, Plan)));
-        #{} ->
-            done(Tag, Index, {error, beamai_invocation:unknown_tool(Tools, Name)})
+            Result = beamai_filter:apply_all(Filters, Call, core(Tag, Index, Plan)),
+            done(Index, Result, get_batch(Tag));
+        {error, _} = Error ->
+            done(Index, Error, Spanned)
     end.
 
-not_run({Index, Name, _Args}, Why, #batch{tag = Tag}) when is_binary(Name) ->
-    done(Tag, Index, {error, Why(Name)});
+not_run({Index, Name, _Args}, Why, Batch) when is_binary(Name) ->
+    done(Index, {error, Why(Name)}, Batch);
 not_run(Call, _Why, Batch) ->
     start(Call, Batch).
 
-done(Tag, Index, Result) ->
-    #batch{done = Done, spans = Spans, spent = Spent, context = Context, options = Options} = Batch = get_batch(Tag),
+done(Index, Result, #batch{done = Done, spans = Spans, spent = Spent, context = Context, options = Options} = Batch) ->
+    put_batch(Batch#batch{done = [{Index, Result} | Done], spent = maps:remove(Index, Spent)}),
     _ = beamai_crash:log(Result, context(Index, Options, Context)),
     Duration = maps:get(Index, Spent, 0),
     _ = is_map_key(Index, Spans) andalso beamai_spans:stop_tool(maps:get(Index, Spans), Result, Duration),
-    put_batch(Batch#batch{done = Done#{Index => Result}}),
-    _ = report({done, Index, Result, erlang:convert_time_unit(Duration, native, microsecond)}, Batch),
+    _ = is_map_key(report, Options) andalso
+        report({done, Index, Result, erlang:convert_time_unit(Duration, native, microsecond)}, Batch),
     ok.
 
 with_span(_Index, off, Batch) -> Batch;
@@ -171,40 +177,53 @@ core(Tag, Index, Plan) ->
     #batch{kernel = Kernel, run = Run} = get_batch(Tag),
     fun
         (#{args := Args, context := Context}) when self() =:= Caller ->
-            await(Tag, start_worker(Tag, {Index, next}, Plan, Args, Context));
+            start_worker({Index, next}, Plan#plan.name, Args, Context, get_batch(Tag)),
+            await(Tag, Index);
         (#{args := Args, context := Context}) ->
             beamai_invocation:run_part(Kernel, Plan, Args, Context, Run)
     end.
 
-await(Tag, Worker) ->
+await(Tag, Index) ->
     case get_batch(Tag) of
-        #batch{workers = Workers} = Batch when is_map_key(Worker, Workers) ->
+        #batch{answers = #{Index := Answer} = Answers} = Batch ->
+            put_batch(Batch#batch{answers = maps:remove(Index, Answers)}),
+            Answer;
+        Batch ->
             start_or_serve(Batch),
-            await(Tag, Worker);
-        #batch{answers = Answers} = Batch ->
-            {Answer, Left} = maps:take(Worker, Answers),
-            put_batch(Batch#batch{answers = Left}),
-            Answer
+            await(Tag, Index)
     end.
 
-start_worker(Tag, {Index, For}, Plan, Args, Context) ->
-    #batch{kernel = Kernel, run = Run, workers = Workers} = Batch = get_batch(Tag),
-    Work = [self(), Tag, Run, Kernel, Plan, Args, Context],
-    {Pid, _Monitor} = spawn_opt(?MODULE, work, Work, [{monitor, [{tag, Tag}]}]),
-    put_batch(Batch#batch{workers = Workers#{Pid => {Plan#plan.name, Index, For}}}),
-    Pid.
+%% A worker does one call after the other, so most calls cost no process but their handler's.
+start_worker({Index, For}, Name, Args, Context, #batch{tag = Tag, workers = Workers} = Batch) ->
+    {Worker, Free} = free_worker(Batch),
+    Worker ! {Tag, {work, Name, Args, Context}},
+    put_batch(Free#batch{workers = Workers#{Worker => {Name, Index, For}}}).
 
-%% @private What a worker does; known to {@link beamai_guard} by its name.
--spec work(
-    Caller :: pid(), Tag :: reference(), Run :: reference() | none, beamai_kernel:kernel(), #plan{}, term(), beamai_context:t()
-) -> term().
-work(Caller, Tag, Run, Kernel, Plan, Args, Context) ->
-    case beamai_guard:enter_worker(Caller, Tag) of
-        true ->
+free_worker(#batch{idle = [Worker | Idle]} = Batch) ->
+    {Worker, Batch#batch{idle = Idle}};
+free_worker(#batch{tag = Tag, kernel = Kernel, run = Run} = Batch) ->
+    Options = [{monitor, [{tag, Tag}]}, {min_heap_size, ?HEAP_WORDS}],
+    {Worker, _Monitor} = spawn_opt(?MODULE, work, [self(), Tag, Run, Kernel], Options),
+    {Worker, Batch}.
+
+%% @private What a worker does.
+-spec work(Caller :: pid(), Tag :: reference(), Run :: reference() | none, beamai_kernel:kernel()) -> term().
+work(Caller, Tag, Run, Kernel) ->
+    %% While it waits for its next call, nothing else may be there to end it with the caller.
+    Monitor = erlang:monitor(process, Caller),
+    beamai_guard:enter_worker(Caller, Tag) andalso work_on(Caller, Monitor, Tag, Run, Kernel).
+
+work_on(Caller, Monitor, Tag, Run, Kernel) ->
+    receive
+        {Tag, {work, Name, Args, Context}} ->
             Started = erlang:monotonic_time(),
+            #{tools := #{Name := Plan}} = Kernel,
             Result = beamai_invocation:run_part(Kernel, Plan, Args, Context, Run),
-            Caller ! {Tag, {answer, self(), Result, erlang:monotonic_time() - Started}};
-        false ->
+            Caller ! {Tag, {answer, self(), Result, erlang:monotonic_time() - Started}},
+            work_on(Caller, Monitor, Tag, Run, Kernel);
+        {Tag, stop} ->
+            ok;
+        {'DOWN', Monitor, process, Caller, _Reason} ->
             ok
     end.
 
@@ -225,38 +244,44 @@ serve(Tag) ->
     end.
 
 %% A filter may run its call several times.
-answered(Worker, Result, Duration, #batch{answers = Answers, workers = Workers, spent = Spent} = Batch) ->
+answered(Worker, Result, Duration, #batch{spent = Spent, workers = Workers, idle = Idle} = Batch) ->
     #{Worker := {_Tool, Index, _For}} = Workers,
     Sum = Duration + maps:get(Index, Spent, 0),
-    put_batch(Batch#batch{answers = Answers#{Worker => Result}, spent = Spent#{Index => Sum}}).
+    finished(Worker, Result, Batch#batch{spent = Spent#{Index => Sum}, idle = [Worker | Idle]}).
 
-ended(Worker, Reason, #batch{tag = Tag, workers = Workers, answers = Answers} = Batch) ->
-    {{Tool, Index, For}, Rest} = maps:take(Worker, Workers),
-    Result = maps:get(Worker, Answers, {error, lost(Tool, Reason)}),
-    Ended = Batch#batch{workers = Rest},
+%% A worker ends by itself only where something has ended it.
+ended(Worker, Reason, #batch{workers = Workers, idle = Idle} = Batch) ->
+    case Workers of
+        #{Worker := {Tool, _Index, _For}} -> finished(Worker, {error, lost(Tool, Reason)}, Batch);
+        #{} -> put_batch(Batch#batch{idle = lists:delete(Worker, Idle)})
+    end.
+
+finished(Worker, Result, #batch{workers = Workers, answers = Answers} = Batch) ->
+    {{_Tool, Index, For}, Busy} = maps:take(Worker, Workers),
     case For of
         next ->
-            put_batch(Ended#batch{answers = Answers#{Worker => Result}});
+            put_batch(Batch#batch{workers = Busy, answers = Answers#{Index => Result}});
         done ->
-            put_batch(Ended#batch{answers = maps:remove(Worker, Answers)}),
-            done(Tag, Index, Result)
+            done(Index, Result, Batch#batch{workers = Busy})
     end.
 
 lost(Tool, Reason) ->
     Message = ["the worker of ", Tool, " was ended: ", beamai_error:show(Reason, 200)],
     beamai_error:new(Tool, execution_failed, crash, Message, #{class => exit, exception => Reason}).
 
-%% Only where something has gone wrong are there any.
+%% Where something has gone wrong, some are still at work.
 stop_workers(Tag) ->
-    #batch{workers = Workers} = get_batch(Tag),
-    lists:foreach(fun(Worker) -> exit(Worker, kill) end, maps:keys(Workers)),
-    lists:foreach(fun(Worker) -> await_end(Tag, Worker) end, maps:keys(Workers)).
+    #batch{workers = Workers, idle = Idle} = get_batch(Tag),
+    Busy = maps:keys(Workers),
+    lists:foreach(fun(Worker) -> exit(Worker, kill) end, Busy),
+    lists:foreach(fun(Worker) -> Worker ! {Tag, stop} end, Idle),
+    lists:foreach(fun(Worker) -> await_end(Tag, Worker) end, Idle ++ Busy),
+    Busy =:= [] orelse flush(Tag).
 
 await_end(Tag, Worker) ->
     receive
         {Tag, _Monitor, process, Worker, _Reason} -> beamai_guard:unwatch(Worker)
-    end,
-    flush(Tag).
+    end.
 
 flush(Tag) ->
     receive

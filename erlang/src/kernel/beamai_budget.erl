@@ -1,6 +1,7 @@
 %% @doc What a run may use: tokens and time. Sub-agents spend from their own budget and from those above it.
 %%
 %% The count is shared by the processes of a run, so a budget holds for all of them together and belongs to one node.
+%% @hidden
 -module(beamai_budget).
 
 -export([new/2, spend/2, left/1, until/1, in_time/2, is_time_over/1, remaining/1, spent/1]).

@@ -16,6 +16,7 @@
 %% A try takes no look at the clock, which would cost it a twentieth of its time: the VM's receive
 %% timer measures it. Only when something comes in between, a question or a report of progress, is the
 %% time measured from then on, against the whole timeout.
+%% @hidden
 -module(beamai_call).
 
 -export([run/6, handle/6]).
@@ -93,7 +94,7 @@ clear(_Table, _Tag) -> ok.
 
 %%% The handler process
 
-%% @private What the process does; known to {@link beamai_guard} by its name.
+%% @private What the process does.
 -spec handle(
     beamai_guard:mark(), Caller :: pid(), Tag :: reference(), beamai_tool:handler(), map(), beamai_context:t()
 ) -> term().
@@ -216,7 +217,7 @@ raised(Name, Class, Reason, Stack) ->
     beamai_error:new(Name, execution_failed, crash, Message, #{
         class => Class,
         exception => Reason,
-        stacktrace => beamai_callback:short_stack(Stack)
+        stacktrace => beamai_crash:short_stack(Stack)
     }).
 
 %% For reasons that say nothing without it.

@@ -2,10 +2,10 @@
 %%
 %% They run in the process that called the kernel. A worker of `invoke_all' has that process run
 %% them; a handler that asks something stops the clock of its own call meanwhile. Within the run of an agent, `approve'
-%% and `ask_user' run in a process that this process waits for; see {@link beamai_host_call}.
+%% and `ask_user' run in a process that this process waits for.
 -module(beamai_callback).
 
--export([run/2, clock/1, serve/4, settings/1, ask_user/2, ask_user/3, progress/2, event/2, short_stack/1]).
+-export([run/2, clock/1, serve/4, settings/0, settings/2, ask_user/2, ask_user/3, progress/2, event/2, waiting/3]).
 -export_type([events/0]).
 
 %% What a handler or worker may ask of the process it works for.
@@ -14,7 +14,7 @@
 -type events() :: {pid(), fun((term()) -> ok | {error, term()})}.
 -type settings() :: {{ok, beamai_env:t()} | {error, beamai_error:t()}, auto | nif | port}.
 
-%% @doc Runs a callback where it belongs and returns its value, or what ended it. Its time counts for no call's
+%% @private Runs a callback where it belongs and returns its value, or what ended it. Its time counts for no call's
 %% timeout. An exception in it is raised here again only if it runs here: callers catch inside.
 -spec run(fun(() -> Result), beamai_context:t()) -> beamai_host_call:outcome(Result).
 run(Fun, Context) ->
@@ -35,7 +35,7 @@ with_clock_stopped(Caller, Tag, Fun) ->
         Caller ! {Tag, {clock, go}}
     end.
 
-%% @doc Stops the clock of the call that the calling process works for, or lets it go on.
+%% @private Stops the clock of the call that the calling process works for, or lets it go on.
 -spec clock(stop | go) -> ok.
 clock(StopOrGo) ->
     case beamai_guard:upstream() of
@@ -46,15 +46,17 @@ clock(StopOrGo) ->
             ok
     end.
 
-%% @doc What the native side has to know of the kernel whose handler the calling process runs, and its
-%% door. Of a process that runs none, those of a new kernel.
--spec settings(beamai_context:t()) -> settings().
-settings(Context) ->
+%% @private What the native side has to know of the kernel whose handler the calling process runs, and its
+%% door. `none' in a process that runs no handler.
+-spec settings() -> settings() | none.
+settings() ->
     case beamai_guard:upstream() of
-        none -> settings(beamai_kernel:new(), Context);
+        none -> none;
         {_Kind, Caller, Tag} -> request(Caller, Tag, settings)
     end.
 
+%% @private The same of a given kernel.
+-spec settings(beamai_kernel:kernel(), beamai_context:t()) -> settings().
 settings(#{door := Door} = Kernel, Context) ->
     {beamai_env:in_workspace(Kernel, Context), Door}.
 
@@ -99,7 +101,7 @@ of_call(#{agent := _, event := _} = Event, _Context) -> Event;
 of_call(Progress, #{call_id := Id}) when not is_map_key(call_id, Progress) -> Progress#{call_id => Id};
 of_call(Progress, _Context) -> Progress.
 
-%% @doc Tells the run of the agent that a call belongs to what happens in it, in the run's own process. Outside of runs
+%% @private Tells the run of the agent that a call belongs to what happens in it, in the run's own process. Outside of runs
 %% nobody hears it. The error is that the run could not store it.
 -spec event(term(), beamai_context:t()) -> ok | {error, term()}.
 event(Event, #{agent_events := Events}) -> deliver(Event, Events);
@@ -113,6 +115,29 @@ deliver(Event, Events) ->
         {_Kind, Caller, Tag} -> request(Caller, Tag, {event, Event, Events})
     end.
 
+%% @private Runs what waits for a person within a call of an agent, and tells of it before and after: `About' is what is
+%% asked, `Answer' says how the outcome is called. Where it cannot be told because the run's store fails, the call must
+%% not go on.
+-spec waiting(About :: map(), beamai_context:t(), {fun(() -> Outcome), Answer :: fun((Outcome) -> atom())}) ->
+    Outcome | {unrecorded, Reason :: term()}.
+waiting(#{for := For} = About, #{agent_events := _} = Context, {Wait, Answer}) ->
+    Id = beamai_context:get(call_id, Context),
+    case event({waiting, About#{call_id => Id}}, Context) of
+        ok ->
+            Started = erlang:monotonic_time(microsecond),
+            Outcome = Wait(),
+            Duration = erlang:monotonic_time(microsecond) - Started,
+            Waited = #{for => For, call_id => Id, answer => Answer(Outcome), duration_us => Duration},
+            told(event({waited, Waited}, Context), Outcome);
+        {error, Reason} ->
+            {unrecorded, Reason}
+    end;
+waiting(_About, _Context, {Wait, _Answer}) ->
+    Wait().
+
+told(ok, Outcome) -> Outcome;
+told({error, Reason}, _Outcome) -> {unrecorded, Reason}.
+
 request(Caller, Tag, What) ->
     Reply = make_ref(),
     Caller ! {Tag, {callback, {self(), Reply}, What}},
@@ -120,7 +145,7 @@ request(Caller, Tag, What) ->
         {Reply, Answer} -> Answer
     end.
 
-%% @doc Runs what a handler or worker asked for, in the process that waits for it, and answers.
+%% @private Runs what a handler or worker asked for, in the process that waits for it, and answers.
 -spec serve({pid(), reference()}, what(), beamai_kernel:kernel(), beamai_context:t()) -> ok.
 serve({Pid, Reply}, What, Kernel, Context) ->
     Answer = beamai_guard:nested(fun() -> do(What, Kernel, Context) end),
@@ -141,7 +166,7 @@ asked(Questions, Kernel, Context) ->
 
 watched(AskUser, #{questions := Questions} = About, Context) ->
     Ask = fun() -> run(fun() -> answer(AskUser, Questions) end, Context) end,
-    beamai_agent_events:waiting(About#{for => question}, Context, {Ask, fun answer_name/1}).
+    waiting(About#{for => question}, Context, {Ask, fun answer_name/1}).
 
 answer_name({value, {ok, _}}) -> answered;
 answer_name({value, Other}) -> Other;
@@ -187,13 +212,5 @@ report(Fun, Progress) ->
 
 complain(Name, Class, Reason, Stack) ->
     logger:error("beamai: the ~ts callback raised ~p:~0tp at ~0tp", [
-        Name, Class, Reason, short_stack(Stack)
+        Name, Class, Reason, beamai_crash:short_stack(Stack)
     ]).
-
-%% @doc The top of a stack trace with files and lines, without arguments: they may be whole files, or secrets.
--spec short_stack([term()]) -> [{module(), atom(), arity(), [{file | line, term()}]}].
-short_stack(Stack) ->
-    lists:sublist([frame(Entry) || Entry <- Stack], 5).
-
-frame({M, F, Args, Location}) when is_list(Args) -> frame({M, F, length(Args), Location});
-frame({M, F, Arity, Location}) -> {M, F, Arity, [Info || {Key, _} = Info <- Location, Key =:= file orelse Key =:= line]}.

@@ -115,7 +115,7 @@ limit(default) -> ?LIMIT;
 limit(Limit) when is_integer(Limit), Limit >= ?LEAST_LIMIT -> Limit;
 limit(Other) ->
     Least = integer_to_binary(?LEAST_LIMIT),
-    beamai_options:bad(limits, ["the result's must be a number of characters from ", Least, " on, not ", beamai_error:show(Other, 80)]).
+    beamai_validate:bad_option(limits, ["the result's must be a number of characters from ", Least, " on, not ", beamai_error:show(Other, 80)]).
 
 %% @private The text, and where `object' asks for it the object that the text protocol has for a tool of its
 %% specification; or what is wrong with the result of the host's own tool.
@@ -151,8 +151,8 @@ checked(#{} = Options) ->
 
 option(limit, Limit) -> limit(Limit);
 option(dialect, Dialect) when is_binary(Dialect); Dialect =:= own -> Dialect;
-option(dialect, Other) -> beamai_options:bad(dialect, ["must be the name of a dialect, or own, not ", beamai_error:show(Other, 80)]);
-option(Key, _Value) -> beamai_options:bad(Key, "is not an option; the options are limit and dialect").
+option(dialect, Other) -> beamai_validate:bad_option(dialect, ["must be the name of a dialect, or own, not ", beamai_error:show(Other, 80)]);
+option(Key, _Value) -> beamai_validate:bad_option(Key, "is not an option; the options are limit and dialect").
 
 %% @doc Text of a model, a server or a command, unable to steer the terminal: control characters other than
 %% line feeds and tabs, and those that reorder or hide text, become U+FFFD. Nothing is cut. Which characters

@@ -3,6 +3,7 @@
 %% Encoded once, when the kernel is made; the same binary goes with every call, and the native side
 %% caches what it works out by content. A kernel that was sent to another node or outlived a restart
 %% is worked out there again on first use.
+%% @hidden
 -module(beamai_env).
 
 -export([new/1, parts/0, absolute/1, judge/3, in_workspace/2, of_call/2, to_judge/2, with_rules/3]).

@@ -31,13 +31,13 @@ new(Name, Fun) ->
 name(#{name := Name, handler := Fun}) when is_function(Fun, 2), is_binary(Name) orelse is_atom(Name) ->
     Name;
 name(Other) ->
-    beamai_misuse:raise({bad_filter, Other}, [
+    beamai_validate:raise({bad_filter, Other}, [
         "a filter is a map of a name, a binary or an atom, and a handler, a fun of two arguments, as beamai_filter:new "
         "gives it, not ",
         beamai_error:show(Other, 80)
     ]).
 
-%% @doc Runs the call through the filters, outermost first, down to `Core'. A filter that raises,
+%% @private Runs the call through the filters, outermost first, down to `Core'. A filter that raises,
 %% returns something else, or is missing makes an `execution_failed' error.
 -spec apply_all([filter() | {missing, term()}], call(), next()) -> result().
 apply_all([], Call, Core) ->
@@ -81,7 +81,7 @@ raised(Tool, Name, Class, Reason, Stack) ->
     beamai_error:new(Tool, execution_failed, crash, Message, #{
         class => Class,
         exception => Reason,
-        stacktrace => beamai_callback:short_stack(Stack)
+        stacktrace => beamai_crash:short_stack(Stack)
     }).
 
 show(Term) ->

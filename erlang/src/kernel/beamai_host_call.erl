@@ -3,6 +3,7 @@
 %%
 %% Within the run of an agent it therefore runs in a process of its own, which is killed when the run is cancelled, when
 %% the time of its budget is over, or when the process that waits dies. Outside of runs it runs in the calling process.
+%% @hidden
 -module(beamai_host_call).
 
 -export([run/2, ends/1]).

@@ -1,7 +1,8 @@
 %% @doc One call from its plan to its result: filters, arguments, permission, tries.
+%% @hidden
 -module(beamai_invocation).
 
--export([invoke/4, run_part/5, run/5, unknown_tool/2]).
+-export([invoke/4, run_part/5, run/5]).
 
 -include("beamai_plan.hrl").
 
@@ -9,9 +10,9 @@
 -spec invoke(beamai_kernel:kernel(), Name :: term(), Args :: term(), beamai_context:t()) ->
     beamai_call:result().
 invoke(#{tools := Tools} = Kernel, Name, Args, Context) ->
-    case Tools of
-        #{Name := #plan{} = Plan} -> enter(Kernel, Plan, Args, Context);
-        #{} -> {error, unknown_tool(Tools, Name)}
+    case beamai_plan:find(Name, Tools) of
+        {ok, Plan} -> enter(Kernel, Plan, Args, Context);
+        {error, _} = Error -> Error
     end.
 
 enter(Kernel, Plan, Args, #{run_id := RunId} = Context) when RunId =/= undefined ->
@@ -51,73 +52,39 @@ run_part(Kernel, Plan, Args, Context, _Whole) ->
 -spec run(beamai_kernel:kernel(), #plan{}, Args :: term(), beamai_context:t(), reference() | none) ->
     beamai_call:result().
 run(Kernel, #plan{runs = #native{}} = Plan, Args, Context, Run) when is_map(Args) ->
-    beamai_native:run(Kernel, Plan, Args, Context, Run);
+    beamai_native_call:run(Kernel, Plan, Args, Context, Run);
 run(Kernel, #plan{name = Name, params = Params} = Plan, Args, Context, Run) ->
     case beamai_args:check(Params, Args, Name) of
-        {ok, Checked} -> judged(Kernel, Plan, Checked, Context, Run);
-        {error, _} = Error -> Error
-    end.
-
-judged(Kernel, Plan, Args, Context, Run) ->
-    case beamai_env:to_judge(Kernel, Context) of
-        {ok, Env} -> judged(Env, Kernel, Plan, Args, Context, Run);
-        {error, _} = Error -> Error
-    end.
-
-judged(Env, Kernel, #plan{name = Name} = Plan, Args, Context, Run) ->
-    case beamai_env:judge(Env, Name, Plan#plan.requires_permission) of
-        allow ->
-            tries(Kernel, Plan, Args, Context, Run);
-        {ask, Request} ->
-            case beamai_approval:decide(Request, Args, Kernel, Context) of
-                allow -> tries(Kernel, Plan, Args, Context, Run);
+        {ok, Checked} ->
+            case judge(Kernel, Plan, Checked, Context) of
+                allow -> handle(Kernel, Plan, Checked, Context, Run);
                 {error, _} = Error -> Error
             end;
-        {error, Error} ->
-            {error, Error}
+        {error, _} = Error ->
+            Error
     end.
 
-%% A cancellation may have come while a filter or `approve' ran.
-tries(Kernel, Plan, Args, Context, Run) ->
-    case beamai_runs:cancelled(Run) of
-        true -> {error, beamai_error:cancelled(Plan#plan.name)};
-        false -> try_it(Kernel, Plan, Args, Context, Run)
+judge(Kernel, #plan{name = Name, requires_permission = Requires}, Args, Context) ->
+    case beamai_env:to_judge(Kernel, Context) of
+        {ok, Env} ->
+            case beamai_env:judge(Env, Name, Requires) of
+                {ask, Request} -> beamai_approval:decide(Request, Args, Kernel, Context);
+                Verdict -> Verdict
+            end;
+        {error, _} = Error ->
+            Error
     end.
 
-try_it(Kernel, #plan{name = Name, timeout = Timeout} = Plan, Args, Context, Run) ->
-    beamai_session:touch(Context, Timeout),
-    Tool = {Name, Plan#plan.runs},
-    Try = fun() -> beamai_call:run(Kernel, Tool, Args, Context, beamai_budget:in_time(Timeout, Context), Run) end,
-    case Try() of
-        {error, Error} when Plan#plan.retry =/= {0, 0} ->
-            beamai_retry:again(Plan#plan.retry, Name, Try, Error, Run);
-        Result ->
-            Result
+%% A cancellation may have come, and the time of the budget been over, while a filter or `approve' ran.
+handle(Kernel, #plan{name = Name, runs = Handler, timeout = Timeout, retry = Retry}, Args, Context, Run) ->
+    case {beamai_runs:cancelled(Run), beamai_budget:is_time_over(Context)} of
+        {true, _} ->
+            {error, beamai_error:cancelled(Name)};
+        {false, true} ->
+            {error, beamai_error:out_of_time(Name)};
+        {false, false} ->
+            beamai_session:touch(Context, Timeout),
+            beamai_retry:run(Retry, #{tool => Name, context => Context, run => Run}, fun() ->
+                beamai_call:run(Kernel, {Name, Handler}, Args, Context, beamai_budget:in_time(Timeout, Context), Run)
+            end)
     end.
-
-%% @doc The error for a name that no tool has, with the nearest names.
--spec unknown_tool(#{binary() => #plan{}}, Name :: term()) -> beamai_error:t().
-unknown_tool(Tools, Name) when is_binary(Name) ->
-    Nearest = beamai_nearest:names(Name, maps:keys(Tools)),
-    Message = ["there is no tool named ", beamai_error:show(Name, 80), hint(Nearest, Tools)],
-    beamai_error:new(Name, not_found, unknown_tool, Message, #{nearest => Nearest});
-unknown_tool(Tools, Name) ->
-    Shown = unicode:characters_to_binary(beamai_error:show(Name, 80)),
-    Message = ["the name of a tool is a binary, not ", Shown, hint(nearest(Name, Tools), Tools)],
-    beamai_error:new(Shown, not_found, unknown_tool, Message, #{nearest => nearest(Name, Tools)}).
-
-nearest(Name, Tools) when is_atom(Name) -> beamai_nearest:names(atom_to_binary(Name), maps:keys(Tools));
-nearest(Name, Tools) ->
-    try unicode:characters_to_binary(Name) of
-        Text when is_binary(Text) -> beamai_nearest:names(Text, maps:keys(Tools));
-        _ -> []
-    catch
-        error:badarg -> []
-    end.
-
-hint([], Tools) when map_size(Tools) =:= 0 -> "; this kernel has none";
-hint([], Tools) -> ["; the tools are ", names(lists:sort(maps:keys(Tools)))];
-hint(Nearest, _Tools) -> ["; did you mean ", names(Nearest), "?"].
-
-names(Names) ->
-    lists:join(", ", lists:sublist(Names, 20)).

@@ -4,6 +4,7 @@
 %% bounds on numbers, texts, arrays and objects, `anyOf', `oneOf', `allOf', and `$ref' within the
 %% schema. Other keywords are left to whoever wrote the schema. The work is bounded, whatever the
 %% schema says: one that would take too long finds nothing wrong.
+%% @hidden
 -module(beamai_json_schema).
 
 -export([problems/2]).

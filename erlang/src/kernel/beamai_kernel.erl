@@ -63,7 +63,7 @@ new(Options) ->
 %% `{bad_kernel, Term}' for what is no kernel.
 -spec add_tool(kernel(), beamai_tool:tool_spec()) -> kernel().
 add_tool(Kernel, Spec) ->
-    beamai_misuse:kernel(Kernel),
+    beamai_validate:kernel(Kernel),
     #{tools := Tools} = Kernel,
     #plan{name = Name} = Plan = plan(Kernel, Spec),
     case is_map_key(Name, Tools) of
@@ -74,7 +74,7 @@ add_tool(Kernel, Spec) ->
 %% @doc Adds several tools; see {@link add_tool/2}.
 -spec add_tools(kernel(), [beamai_tool:tool_spec()]) -> kernel().
 add_tools(Kernel, Specs) ->
-    beamai_misuse:list(Specs, bad_tools, "tool specs"),
+    beamai_validate:list(Specs, bad_tools, "tool specs"),
     lists:foldl(fun(Spec, K) -> add_tool(K, Spec) end, Kernel, Specs).
 
 %% @doc Adds the tools of a module; see {@link beamai_tool_behaviour}.
@@ -85,7 +85,7 @@ add_tool_module(Kernel, Module) ->
 %% @doc Puts a tool in the place of the one of its name, or adds it.
 -spec replace_tool(kernel(), beamai_tool:tool_spec()) -> kernel().
 replace_tool(Kernel, Spec) ->
-    beamai_misuse:kernel(Kernel),
+    beamai_validate:kernel(Kernel),
     #{tools := Tools} = Kernel,
     #plan{name = Name} = Plan = plan(Kernel, Spec),
     Kernel#{tools := Tools#{Name => Plan}}.
@@ -93,13 +93,13 @@ replace_tool(Kernel, Spec) ->
 %% @doc Removes a tool; one that is not there is removed already.
 -spec remove_tool(kernel(), Name :: binary()) -> kernel().
 remove_tool(Kernel, Name) ->
-    beamai_misuse:kernel(Kernel),
-    beamai_misuse:tool_name(Name),
+    beamai_validate:kernel(Kernel),
+    beamai_validate:tool_name(Name),
     #{tools := Tools} = Kernel,
     Kernel#{tools := maps:remove(Name, Tools)}.
 
 plan(#{default_timeout := Default, filters := Filters}, Spec) ->
-    with_filters(beamai_tool:plan(Spec, Default), Filters).
+    with_filters(beamai_plan:new(Spec, Default), Filters).
 
 %%% Filters
 
@@ -112,8 +112,8 @@ add_filter(Kernel, Filter) ->
 %% `{bad_option, Key}'.
 -spec add_filter(kernel(), beamai_filter:filter(), filter_options()) -> kernel().
 add_filter(Kernel, Filter, Options) ->
-    beamai_misuse:kernel(Kernel),
-    beamai_misuse:options(Options),
+    beamai_validate:kernel(Kernel),
+    beamai_validate:options(Options),
     #{filters := Filters, tools := Tools} = Kernel,
     Name = beamai_filter:name(Filter),
     Scope = scope(Options),
@@ -128,8 +128,8 @@ add_filter(Kernel, Filter, Options) ->
 scope(Options) ->
     case {maps:get(scope, Options, global), maps:keys(maps:remove(scope, Options))} of
         {Scope, []} when Scope =:= global; Scope =:= by_name -> Scope;
-        {Other, []} -> beamai_options:bad(scope, ["must be global or by_name, not ", beamai_error:show(Other, 80)]);
-        {_, [Unknown | _]} -> beamai_options:bad(Unknown, "is not an option; the option is scope")
+        {Other, []} -> beamai_validate:bad_option(scope, ["must be global or by_name, not ", beamai_error:show(Other, 80)]);
+        {_, [Unknown | _]} -> beamai_validate:bad_option(Unknown, "is not an option; the option is scope")
     end.
 
 %% The filters that run for a tool, outermost first, before them the one that it lists in vain.
@@ -149,7 +149,7 @@ with_filters(#plan{spec = Spec} = Plan, Filters) ->
 %% @doc The spec of a tool.
 -spec find_tool(kernel(), Name :: binary()) -> {ok, beamai_tool:tool_spec()} | error.
 find_tool(Kernel, Name) ->
-    beamai_misuse:kernel(Kernel),
+    beamai_validate:kernel(Kernel),
     #{tools := Tools} = Kernel,
     case Tools of
         #{Name := #plan{spec = Spec}} -> {ok, Spec};
@@ -167,20 +167,20 @@ list_tools(Kernel) ->
 %% @doc The kernel with only these tools; unknown names are ignored.
 -spec select_tools(kernel(), [Name :: binary()]) -> kernel().
 select_tools(Kernel, Names) ->
-    beamai_misuse:kernel(Kernel),
-    beamai_misuse:tool_names(Names),
+    beamai_validate:kernel(Kernel),
+    beamai_validate:tool_names(Names),
     #{tools := Tools} = Kernel,
     Kernel#{tools := maps:with(Names, Tools)}.
 
 %% @doc The specs of the tools with a tag, in name order.
 -spec tools_by_tag(kernel(), Tag :: binary()) -> [beamai_tool:tool_spec()].
 tools_by_tag(Kernel, Tag) ->
-    [Spec || Spec <- get_tool_specs(Kernel), lists:member(Tag, beamai_tool:tags(Spec))].
+    [Spec || Spec <- get_tool_specs(Kernel), lists:member(Tag, beamai_spec:tags(Spec))].
 
 %% @doc All specs, in name order.
 -spec get_tool_specs(kernel()) -> [beamai_tool:tool_spec()].
 get_tool_specs(Kernel) ->
-    beamai_misuse:kernel(Kernel),
+    beamai_validate:kernel(Kernel),
     #{tools := Tools} = Kernel,
     [Spec || {_Name, #plan{spec = Spec}} <- lists:sort(maps:to_list(Tools))].
 
@@ -193,7 +193,7 @@ get_tool_schemas(Kernel, Provider) ->
 -spec get_tool_schemas(kernel(), beamai_tool_schema:provider(), beamai_tool_schema:options()) ->
     [#{binary() => term()}].
 get_tool_schemas(Kernel, Provider, Options) ->
-    [beamai_tool:to_tool_schema(Spec, Provider, Options) || Spec <- get_tool_specs(Kernel)].
+    [beamai_tool_schema:term(Spec, Provider, Options) || Spec <- get_tool_specs(Kernel)].
 
 %%% Calling
 
@@ -208,8 +208,8 @@ invoke(Kernel, Name, Args) ->
 -spec invoke(kernel(), Name :: binary(), Args :: map(), beamai_context:t()) ->
     beamai_call:result().
 invoke(Kernel, Name, Args, Context) ->
-    beamai_misuse:kernel(Kernel),
-    beamai_misuse:context(Context),
+    beamai_validate:kernel(Kernel),
+    beamai_validate:context(Context),
     Span = beamai_spans:start_tool(Name, Args, Context),
     beamai_spans:stop_tool(Span, beamai_crash:log(beamai_invocation:invoke(Kernel, Name, Args, Context), Context)).
 
@@ -220,9 +220,9 @@ invoke(Kernel, Name, Args, Context) ->
 -spec invoke_all(kernel(), [{Name :: binary(), Args :: map()}], beamai_context:t()) ->
     {[{ok, term()} | {error, term()}], beamai_context:t()}.
 invoke_all(Kernel, Calls, Context) ->
-    beamai_misuse:kernel(Kernel),
-    beamai_misuse:list(Calls, bad_calls, "calls, {Name, Args},"),
-    beamai_misuse:context(Context),
+    beamai_validate:kernel(Kernel),
+    beamai_validate:list(Calls, bad_calls, "calls, {Name, Args},"),
+    beamai_validate:context(Context),
     beamai_batch:run(Kernel, Calls, Context).
 
 %% @doc Cancels every call whose context carries this `run_id', wherever it runs on this node. They

@@ -2,10 +2,13 @@
 %%
 %% A bad one raises `{bad_option, Key}'; the explanation comes with the error, where the shell and
 %% the logger show it.
+%% @hidden
 -module(beamai_options).
 
--export([kernel/1, limits/1, bad/2, format_error/2]).
+-export([kernel/1, limits/1]).
 -export_type([t/0, sandbox/0, limits/0]).
+
+-import(beamai_validate, [bad_option/2]).
 
 -define(KEYS, [
     workspace, permissions, approve, ask_user, sandbox, door, default_timeout, skills, web, lsp, agents, limits
@@ -100,12 +103,12 @@ kernel(Options) when is_map(Options) ->
     },
     in_workspace(maps:merge(Defaults, Given));
 kernel(Other) ->
-    bad(options, ["the options must be a map, not ", show(Other)]).
+    bad_option(options, ["the options must be a map, not ", show(Other)]).
 
 in_workspace(Settings) ->
     case workspace(Settings) of
         {ok, Workspace} -> prepared(Settings#{workspace => Workspace});
-        {error, #{message := Message}} -> bad(workspace, Message)
+        {error, #{message := Message}} -> bad_option(workspace, Message)
     end.
 
 workspace(#{workspace := Path}) -> beamai_env:workspace(Path);
@@ -114,42 +117,42 @@ workspace(#{}) -> beamai_env:default_workspace().
 prepared(Settings) ->
     case beamai_env:new(maps:with(beamai_env:parts(), Settings)) of
         {ok, Env} -> Settings#{env => Env};
-        {error, #{message := Message}} -> bad(settings, Message)
+        {error, #{message := Message}} -> bad_option(settings, Message)
     end.
 
 option(workspace, Path) when is_binary(Path), Path =/= <<>> -> Path;
 option(workspace, [_ | _] = Path) -> Path;
-option(workspace, Other) -> bad(workspace, ["must be a path, not ", show(Other)]);
+option(workspace, Other) -> bad_option(workspace, ["must be a path, not ", show(Other)]);
 option(permissions, Policy) -> permissions(beamai_permission:normalise(Policy));
 option(approve, Fun) when is_function(Fun, 1) -> Fun;
-option(approve, Other) -> bad(approve, ["must be a fun of one argument, not ", show(Other)]);
+option(approve, Other) -> bad_option(approve, ["must be a fun of one argument, not ", show(Other)]);
 option(ask_user, Fun) when is_function(Fun, 1) -> Fun;
-option(ask_user, Other) -> bad(ask_user, ["must be a fun of one argument, not ", show(Other)]);
+option(ask_user, Other) -> bad_option(ask_user, ["must be a fun of one argument, not ", show(Other)]);
 option(sandbox, Mode) when Mode =:= required; Mode =:= best_effort; Mode =:= off -> Mode;
 option(sandbox, Options) when is_map(Options) ->
     maps:from_list([{Key, sandbox(Key, Value)} || {Key, Value} <- maps:to_list(Options)]);
 option(sandbox, Other) ->
-    bad(sandbox, ["must be required, best_effort, off or a map of options, not ", show(Other)]);
+    bad_option(sandbox, ["must be required, best_effort, off or a map of options, not ", show(Other)]);
 option(door, Door) when Door =:= auto; Door =:= nif; Door =:= port -> Door;
-option(door, Other) -> bad(door, ["must be auto, nif or port, not ", show(Other)]);
+option(door, Other) -> bad_option(door, ["must be auto, nif or port, not ", show(Other)]);
 option(default_timeout, infinity) -> infinity;
 option(default_timeout, Ms) when is_integer(Ms), Ms > 0, Ms =< 16#FFFFFFFF -> Ms;
 option(default_timeout, Other) ->
-    bad(default_timeout, ["must be 1 to 4294967295 milliseconds or infinity, not ", show(Other)]);
+    bad_option(default_timeout, ["must be 1 to 4294967295 milliseconds or infinity, not ", show(Other)]);
 option(skills, #{paths := Paths} = Skills) when length(Paths) >= 0, map_size(Skills) =:= 1 ->
     #{paths => [directory(Path) || Path <- Paths]};
 option(skills, Other) ->
-    bad(skills, ["must be #{paths => [Directory]}, not ", show(Other)]);
+    bad_option(skills, ["must be #{paths => [Directory]}, not ", show(Other)]);
 option(web, #{search := #{api_key := Key} = Search} = Web) -> Web#{search := Search#{api_key := secret(Key)}};
 option(web, Web) when is_map(Web) -> Web;
-option(web, Other) -> bad(web, ["must be a map, not ", show(Other)]);
+option(web, Other) -> bad_option(web, ["must be a map, not ", show(Other)]);
 option(lsp, Lsp) when is_map(Lsp) -> Lsp;
-option(lsp, Other) -> bad(lsp, ["must be a map, not ", show(Other)]);
+option(lsp, Other) -> bad_option(lsp, ["must be a map, not ", show(Other)]);
 option(agents, Agents) -> beamai_agents:load(Agents);
 option(limits, Limits) -> limits(Limits);
 option(Unknown, _Value) ->
     Keys = lists:join(", ", [atom_to_binary(Key) || Key <- ?KEYS]),
-    bad(Unknown, ["is not an option; the options are ", Keys]).
+    bad_option(Unknown, ["is not an option; the options are ", Keys]).
 
 %% @doc The limits, checked. Raises `{bad_option, limits}'.
 -spec limits(term()) -> limits().
@@ -158,7 +161,7 @@ limits(#{result := Limit} = Limits) when map_size(Limits) =:= 1 ->
 limits(Limits) when Limits =:= #{} ->
     Limits;
 limits(Other) ->
-    bad(limits, ["must be a map with the key result, not ", show(Other)]).
+    bad_option(limits, ["must be a map with the key result, not ", show(Other)]).
 
 sandbox(mode, Mode) when Mode =:= required; Mode =:= best_effort; Mode =:= off -> Mode;
 sandbox(report, Report) when Report =:= when_off; Report =:= always -> Report;
@@ -172,37 +175,27 @@ sandbox(Key, Number) when
 ->
     Number;
 sandbox(Key, Other) ->
-    bad(sandbox, ["has no option ", show(Key), " with the value ", show(Other)]).
+    bad_option(sandbox, ["has no option ", show(Key), " with the value ", show(Other)]).
 
 sandbox_text(_Key, Text) when is_binary(Text) -> Text;
 sandbox_text(_Key, [_ | _] = Text) -> unicode:characters_to_binary(Text, unicode, file:native_name_encoding());
-sandbox_text(Key, Other) -> bad(sandbox, [show(Key), " must be texts, not ", show(Other)]).
+sandbox_text(Key, Other) -> bad_option(sandbox, [show(Key), " must be texts, not ", show(Other)]).
 
 %% The value is not in what is raised.
 secret(Key) ->
     case beamai_secret:new(Key) of
         {ok, Secret} -> Secret;
-        error -> bad(web, "the api_key of search must be printable ASCII without spaces, or a fun of no argument that gives it")
+        error -> bad_option(web, "the api_key of search must be printable ASCII without spaces, or a fun of no argument that gives it")
     end.
 
 directory(Path) ->
     case beamai_env:absolute(Path) of
         {ok, Absolute} -> Absolute;
-        error -> bad(skills, ["must be #{paths => [Directory]}, and ", show(Path), " is no path"])
+        error -> bad_option(skills, ["must be #{paths => [Directory]}, and ", show(Path), " is no path"])
     end.
 
 permissions({ok, Policy}) -> Policy;
-permissions({error, Message}) -> bad(permissions, Message).
-
-%% @doc Raises `{bad_option, Key}' with an explanation that the shell and the logger show.
--spec bad(term(), iodata()) -> no_return().
-bad(Key, Text) ->
-    beamai_misuse:raise({bad_option, Key}, [show(Key), ": ", Text]).
-
-%% @private What the shell and the logger show beside the error.
--spec format_error(term(), erlang:stacktrace()) -> map().
-format_error(Reason, Stack) ->
-    beamai_misuse:format_error(Reason, Stack).
+permissions({error, Message}) -> bad_option(permissions, Message).
 
 show(Term) ->
     beamai_error:show(Term, 80).

@@ -119,13 +119,13 @@ explain(Kernel, Name, Args) ->
 -spec explain(beamai_kernel:kernel(), Name :: binary(), Args :: map(), beamai_context:t()) ->
     verdict() | {error, beamai_error:t()}.
 explain(Kernel, Name, Args, Context) ->
-    beamai_misuse:kernel(Kernel),
-    beamai_misuse:context(Context),
+    beamai_validate:kernel(Kernel),
+    beamai_validate:context(Context),
     #{tools := Tools} = Kernel,
-    case {Tools, beamai_env:of_call(Kernel, Context)} of
-        {#{Name := Plan}, {ok, Env}} -> explained(Name, reply(Env, Plan, Args));
-        {#{Name := _}, {error, _} = Error} -> Error;
-        {#{}, _} -> {error, beamai_invocation:unknown_tool(Tools, Name)}
+    case {beamai_plan:find(Name, Tools), beamai_env:of_call(Kernel, Context)} of
+        {{ok, Plan}, {ok, Env}} -> explained(Name, reply(Env, Plan, Args));
+        {{ok, _Plan}, {error, _} = Error} -> Error;
+        {{error, _} = Error, _} -> Error
     end.
 
 reply(Env, #plan{runs = #native{name = Name, dialect = Dialect}}, Args) ->

@@ -16,7 +16,9 @@
     %% Whether it changes several files in one go.
     several_files :: boolean(),
     %% The unit of its own argument `timeout' or `timeout_sec', which governs; `none' if it has neither.
-    own_timeout :: none | milliseconds | seconds
+    own_timeout :: none | milliseconds | seconds,
+    %% What a call may ask of the layers above the kernel.
+    services :: beamai_native_call:services()
 }).
 
 -record(plan, {

@@ -1,16 +1,5 @@
 %% @doc What the spans of {@link beamai_telemetry} say of tool calls, model requests and agents' runs.
-%%
-%% All have `gen_ai.operation.name', and `gen_ai.agent.id', `gen_ai.conversation.id' (the session) and `run_id' where the
-%% context has them; what failed has `error.type'. Beside these:
-%%
-%% <ul>
-%% <li>tools: `gen_ai.tool.name', `gen_ai.tool.type', `gen_ai.tool.call.id' within agents; with contents
-%%   `gen_ai.tool.call.arguments' and `gen_ai.tool.call.result'; an exception has `kind', `reason' and `stacktrace';</li>
-%% <li>models: `gen_ai.provider.name', `gen_ai.request.model', `gen_ai.response.finish_reasons',
-%%   `gen_ai.usage.input_tokens', `gen_ai.usage.output_tokens', `gen_ai.usage.cache_read.input_tokens'; with contents
-%%   `gen_ai.system_instructions', `gen_ai.input.messages' and `gen_ai.output.messages', as this library has messages;</li>
-%% <li>agents: the usage of the run, and `iterations' and `tool_calls' among the measurements.</li>
-%% </ul>
+%% @hidden
 -module(beamai_spans).
 
 -export([start_tool/3, stop_tool/2, stop_tool/3, start_model/3, stop_model/2, start_agent/2, stop_agent/2]).
@@ -52,20 +41,15 @@ error_type(Type, Reason) -> iolist_to_binary(io_lib:format("~ts.~ts", [Type, Rea
 
 %%% Models
 
-%% @doc Begins the span of a model's answer.
--spec start_model(module(), State :: map(), beamai_chat_model:request()) -> beamai_telemetry:span().
-start_model(Module, State, #{context := Context} = Request) ->
+%% @doc Begins the span of a model's answer. `Provider' is its name in OpenTelemetry's conventions.
+-spec start_model(Provider :: binary(), State :: map(), beamai_chat_model:request()) -> beamai_telemetry:span().
+start_model(Provider, State, #{context := Context} = Request) ->
     beamai_telemetry:start(model, fun(Contents) ->
-        Own = #{'gen_ai.operation.name' => <<"chat">>, 'gen_ai.provider.name' => provider(Module)},
+        Own = #{'gen_ai.operation.name' => <<"chat">>, 'gen_ai.provider.name' => Provider},
         Model = copied(model, State, 'gen_ai.request.model', copied(max_tokens, State, 'gen_ai.request.max_tokens', Own)),
         Instructed = with_content(Contents, 'gen_ai.system_instructions', maps:get(system, Request), ids(Context, Model)),
         with_content(Contents, 'gen_ai.input.messages', maps:get(messages, Request), Instructed)
     end).
-
-provider(beamai_chat_openai) -> <<"openai">>;
-provider(beamai_chat_anthropic) -> <<"anthropic">>;
-provider(beamai_chat_gemini) -> <<"gcp.gemini">>;
-provider(Module) -> atom_to_binary(Module).
 
 %% @doc Ends the span of a model's answer.
 -spec stop_model(beamai_telemetry:span(), Result) -> Result when

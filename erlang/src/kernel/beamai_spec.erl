@@ -1,8 +1,9 @@
 %% @doc Checks the shape of tool specs, so that a mistake shows when a tool is added and not when a
 %% model first calls it.
+%% @hidden
 -module(beamai_spec).
 
--export([problems/1]).
+-export([validate/1, valid/1, problems/1, tags/1]).
 
 -define(KEYS, [name, handler, description, parameters, input_schema, tag, timeout, retry, filters, metadata]).
 -define(PARAM_KEYS, [
@@ -11,6 +12,31 @@
 %% The longest that a process can wait in one receive, in milliseconds: 49 days.
 -define(LONGEST_MS, 16#FFFFFFFF).
 -define(TYPES, [string, integer, float, boolean, array, object]).
+
+%% @doc Whether a spec is well formed; the problems are sentences.
+-spec validate(term()) -> ok | {error, {invalid_tool, Name :: term(), Problems :: [binary()]}}.
+validate(Spec) ->
+    case problems(Spec) of
+        [] -> ok;
+        Problems -> {error, {invalid_tool, name(Spec), Problems}}
+    end.
+
+name(#{name := Name}) -> Name;
+name(_Spec) -> undefined.
+
+%% @doc The spec, if it is well formed. Raises `{invalid_tool, Name, Problems}'.
+-spec valid(term()) -> beamai_tool:tool_spec().
+valid(Spec) ->
+    case validate(Spec) of
+        ok -> Spec;
+        {error, Reason} -> error(Reason)
+    end.
+
+%% @doc The tags of a spec, as a list.
+-spec tags(beamai_tool:tool_spec()) -> [binary()].
+tags(#{tag := Tag}) when is_binary(Tag) -> [Tag];
+tags(#{tag := Tags}) -> Tags;
+tags(_Spec) -> [].
 
 %% @doc What is wrong with a spec, one sentence each; nothing for a good one.
 -spec problems(term()) -> [binary()].

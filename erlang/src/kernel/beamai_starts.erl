@@ -2,6 +2,7 @@
 %%
 %% The question comes with the call's progress, and the program waits. The answer is a call of its own, made while the
 %% first one goes on, so that no effect happens twice.
+%% @hidden
 -module(beamai_starts).
 
 -export([heard/5]).
@@ -26,7 +27,7 @@ answer(Id, Decision, {ok, Env}) ->
     Call = #{
         tool => <<"start_answer">>, dialect => ?DIALECT, args => Decision#{start => Id}, timeout => ?ANSWER_MS
     },
-    Options = #{pace => long, timeout => ?ANSWER_MS, run => none, context => #{}},
+    Options = #{pace => long, timeout => ?ANSWER_MS, run => none},
     _ = beamai_door_port:call(Env, Call, Options),
     ok;
 answer(_Id, _Decision, {error, _Gone}) ->

@@ -3,12 +3,24 @@
 %% The events are `[beamai, tool | model | agent, start | stop | exception]', with the measurements of
 %% `telemetry:span/3': `system_time' and `monotonic_time', then `duration', in native units, and for models the tokens.
 %% Their metadata have `run_id', `telemetry_span_context', which a span's events share, and attributes under the names of
-%% OpenTelemetry's conventions for generative AI, as atoms; {@link beamai_spans} lists them. Texts, arguments and results
+%% OpenTelemetry's conventions for generative AI, as atoms. Texts, arguments and results
 %% are not in them unless the application's environment says `{telemetry_contents, true}'.
 %%
 %% Where the library `telemetry' is there, its handlers get the events; without it, those of {@link attach/4} do. With
 %% neither, a call looks at one term and goes on. Whether the library is there is found out once; a host that loads it
 %% later, or changes the environment, calls {@link refresh/0}.
+%%
+%% All have `gen_ai.operation.name', and `gen_ai.agent.id', `gen_ai.conversation.id' (the session) and `run_id' where the
+%% context has them; what failed has `error.type'. Beside these:
+%%
+%% <ul>
+%% <li>tools: `gen_ai.tool.name', `gen_ai.tool.type', `gen_ai.tool.call.id' within agents; with contents
+%%   `gen_ai.tool.call.arguments' and `gen_ai.tool.call.result'; an exception has `kind', `reason' and `stacktrace';</li>
+%% <li>models: `gen_ai.provider.name', `gen_ai.request.model', `gen_ai.response.finish_reasons',
+%%   `gen_ai.usage.input_tokens', `gen_ai.usage.output_tokens', `gen_ai.usage.cache_read.input_tokens'; with contents
+%%   `gen_ai.system_instructions', `gen_ai.input.messages' and `gen_ai.output.messages', as this library has messages;</li>
+%% <li>agents: the usage of the run, and `iterations' and `tool_calls' among the measurements.</li>
+%% </ul>
 -module(beamai_telemetry).
 
 -export([attach/4, detach/1, refresh/0]).
@@ -87,7 +99,7 @@ library() ->
 
 %%% For what is traced
 
-%% @doc Begins a span. The fun says what is known of it; it gets whether contents are wanted, and is called only where
+%% @private Begins a span. The fun says what is known of it; it gets whether contents are wanted, and is called only where
 %% somebody listens.
 -spec start(Kind :: atom(), fun((Contents :: boolean()) -> map())) -> span().
 start(Kind, Describe) ->
@@ -115,7 +127,7 @@ metadata(Describe, #{contents := Contents}) -> (Describe(Contents))#{telemetry_s
 
 heard_by(Event, #{library := Library, listening := Listening}) -> {Library, maps:get(Event, Listening, [])}.
 
-%% @doc Ends a span. `Duration' is in native units, or `measured' from its start. The fun says how it ended: further
+%% @private Ends a span. `Duration' is in native units, or `measured' from its start. The fun says how it ended: further
 %% measurements and metadata, and whether something was raised.
 -spec stop(span(), Duration :: measured | integer(), fun((Contents :: boolean()) -> {stop | exception, map(), map()})) -> ok.
 stop(off, _Duration, _Describe) ->
@@ -148,7 +160,7 @@ handled(Id, Fun, Event, Measurements, Metadata, Config) ->
     catch
         Class:Reason:Stack ->
             logger:error("beamai: the telemetry handler ~0tp raised ~p:~0tp at ~0tp, and is detached", [
-                Id, Class, Reason, beamai_callback:short_stack(Stack)
+                Id, Class, Reason, beamai_crash:short_stack(Stack)
             ]),
             detach(Id)
     end.

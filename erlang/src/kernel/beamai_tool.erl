@@ -1,16 +1,12 @@
 %% @doc Tool specs: made, checked, called without a kernel, and turned into provider schemas.
 -module(beamai_tool).
 
--include("beamai_plan.hrl").
-
--export([new/2, new/3, validate/1, plan/2, tags/1]).
--export([invoke/2, invoke/3, to_tool_schema/2, to_tool_schema/3, encode_schema/3]).
+-export([new/2, new/3, validate/1, tags/1]).
+-export([invoke/2, invoke/3, call_native/3, to_tool_schema/2, to_tool_schema/3, encode_schema/3]).
 -export_type([
     tool_spec/0, handler/0, args/0, tool_result/0, parameters_schema/0, param_spec/0, filter_ref/0
 ]).
 -export_type([native_info/0]).
-
--define(DEFAULT_TIMEOUT_MS, 30000).
 
 -type tool_spec() :: #{
     name := binary(),
@@ -52,7 +48,7 @@
     maxItems => non_neg_integer()
 }.
 -type filter_ref() :: beamai_filter:name().
-%% In the handler of a built-in tool; see {@link beamai_native:call/3}.
+%% In the handler of a built-in tool; see {@link call_native/3}.
 -type native_info() :: #{
     name := binary(),
     dialect := binary(),
@@ -62,7 +58,8 @@
     stateful := boolean(),
     sees_files := boolean(),
     several_files := boolean(),
-    own_timeout := none | milliseconds | seconds
+    own_timeout := none | milliseconds | seconds,
+    services := beamai_native_call:services()
 }.
 
 %% @doc A tool with a name and a handler only: it takes any arguments.
@@ -73,72 +70,24 @@ new(Name, Handler) ->
 %% @doc A tool with further keys of its spec. Raises `{invalid_tool, Name, Problems}'.
 -spec new(Name :: binary(), handler(), Options :: map()) -> tool_spec().
 new(Name, Handler, Options) ->
-    beamai_misuse:options(Options),
-    valid(Options#{name => Name, handler => Handler}).
+    beamai_validate:options(Options),
+    beamai_spec:valid(Options#{name => Name, handler => Handler}).
 
 %% @doc Whether a spec is well formed; the problems are sentences.
 -spec validate(term()) -> ok | {error, {invalid_tool, Name :: term(), Problems :: [binary()]}}.
 validate(Spec) ->
-    case beamai_spec:problems(Spec) of
-        [] -> ok;
-        Problems -> {error, {invalid_tool, name(Spec), Problems}}
-    end.
-
-name(#{name := Name}) -> Name;
-name(_Spec) -> undefined.
-
-valid(Spec) ->
-    case validate(Spec) of
-        ok -> Spec;
-        {error, Reason} -> error(Reason)
-    end.
+    beamai_spec:validate(Spec).
 
 %% @doc Its tags, as a list.
 -spec tags(tool_spec()) -> [binary()].
-tags(#{tag := Tag}) when is_binary(Tag) -> [Tag];
-tags(#{tag := Tags}) -> Tags;
-tags(_Spec) -> [].
+tags(Spec) ->
+    beamai_spec:tags(Spec).
 
-%% @private What a kernel keeps of a tool. `Default' is the timeout, in milliseconds, of a tool
-%% without its own; `default' stands for 30000.
--spec plan(tool_spec(), Default :: timeout() | default) -> #plan{}.
-plan(Spec, Default) ->
-    #{name := Name, handler := Handler} = valid(Spec),
-    #plan{
-        name = Name,
-        spec = Spec,
-        runs = runs(Handler),
-        params = params(Spec),
-        timeout = timeout(Spec, Default),
-        retry = retry(Spec),
-        requires_permission = maps:get(requires_permission, maps:get(metadata, Spec, #{}), false)
-    }.
-
-params(#{input_schema := Schema}) -> beamai_args:compile({schema, Schema});
-params(Spec) -> beamai_args:compile(maps:get(parameters, Spec, undefined)).
-
-runs({beamai_native, call, [#{} = Info]}) ->
-    #{name := Name, dialect := Dialect, door := Door, pace := Pace} = Info,
-    #native{
-        name = Name,
-        dialect = Dialect,
-        door = Door,
-        pace = Pace,
-        session = maps:get(session, Info),
-        stateful = maps:get(stateful, Info),
-        sees_files = maps:get(sees_files, Info),
-        several_files = maps:get(several_files, Info),
-        own_timeout = maps:get(own_timeout, Info)
-    };
-runs(Handler) ->
-    Handler.
-
-timeout(#{timeout := Timeout}, _Default) -> Timeout;
-timeout(_Spec, default) -> ?DEFAULT_TIMEOUT_MS;
-timeout(_Spec, Default) -> Default.
-
-retry(#{retry := Retry}) -> {maps:get(max, Retry, 1), maps:get(delay, Retry, 0)};
-retry(_Spec) -> {0, 0}.
+%% @private The handler of a built-in tool's spec. A kernel knows it and goes to the door without a handler process.
+%% Called as a plain function, it runs the tool under the context's policy, as {@link invoke/3} does.
+-spec call_native(args(), beamai_context:t(), native_info()) -> beamai_call:try_result().
+call_native(Args, Context, #{name := Name} = Info) ->
+    invoke(#{name => Name, handler => {?MODULE, call_native, [Info]}}, Args, Context).
 
 %% @doc Calls a tool without a kernel and without a context.
 -spec invoke(tool_spec(), args()) -> {ok, term()} | {error, term()}.
@@ -153,8 +102,8 @@ invoke(Spec, Args) ->
 %% run. Raises `{invalid_tool, Name, Problems}', `{bad_context, Term}', and what {@link beamai_kernel:new/1} raises for bad values of those keys.
 -spec invoke(tool_spec(), args(), beamai_context:t()) -> beamai_call:try_result().
 invoke(Spec, Args, Context) ->
-    #{name := Name} = valid(Spec),
-    beamai_misuse:context(Context),
+    #{name := Name} = beamai_spec:valid(Spec),
+    beamai_validate:context(Context),
     Kernel = beamai_kernel:new(maps:with([permissions, workspace, approve, ask_user], Context)),
     Bare = beamai_kernel:add_tool(Kernel, maps:remove(filters, Spec)),
     beamai_kernel:invoke(Bare, Name, Args, Context).
@@ -169,10 +118,10 @@ to_tool_schema(Spec, Provider) ->
 -spec to_tool_schema(tool_spec(), beamai_tool_schema:provider(), beamai_tool_schema:options()) ->
     #{binary() => term()}.
 to_tool_schema(Spec, Provider, Options) ->
-    beamai_tool_schema:term(valid(Spec), Provider, Options).
+    beamai_tool_schema:term(beamai_spec:valid(Spec), Provider, Options).
 
 %% @doc The same as JSON text.
 -spec encode_schema(tool_spec(), beamai_tool_schema:provider(), beamai_tool_schema:options()) ->
     binary().
 encode_schema(Spec, Provider, Options) ->
-    beamai_tool_schema:json(valid(Spec), Provider, Options).
+    beamai_tool_schema:json(beamai_spec:valid(Spec), Provider, Options).

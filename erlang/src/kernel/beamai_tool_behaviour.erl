@@ -12,7 +12,7 @@
 
 -optional_callbacks([tool_info/0]).
 
-%% @doc The tools of a module, with its tags on those that have none. Raises
+%% @private The tools of a module, with its tags on those that have none. Raises
 %% `{bad_tool_module, Module}' for a module that cannot be loaded or has no `tools/0'.
 -spec load(module()) -> [beamai_tool:tool_spec()].
 load(Module) ->
@@ -48,4 +48,4 @@ tagged(Malformed, _Tags) -> Malformed.
 
 -spec bad(term(), iodata()) -> no_return().
 bad(Module, Why) ->
-    beamai_misuse:raise({bad_tool_module, Module}, [beamai_error:show(Module, 80), ": ", Why]).
+    beamai_validate:raise({bad_tool_module, Module}, [beamai_error:show(Module, 80), ": ", Why]).

@@ -2,6 +2,7 @@
 %%
 %% In a result the provider's envelope has binary keys, JSON Schema keywords and type names are
 %% atoms, and names of properties are binaries. Only the words listed here become atoms.
+%% @hidden
 -module(beamai_tool_schema).
 
 -export([term/3, json/3]).
@@ -63,11 +64,11 @@ allowed(_Other) ->
     any.
 
 strict(Options) ->
-    beamai_misuse:options(Options),
+    beamai_validate:options(Options),
     case {maps:get(strict, Options, false), maps:keys(maps:remove(strict, Options))} of
         {Strict, []} when is_boolean(Strict) -> Strict;
-        {Other, []} -> beamai_options:bad(strict, ["must be true or false, not ", beamai_error:show(Other, 80)]);
-        {_, [Unknown | _]} -> beamai_options:bad(Unknown, "is not an option; the option is strict")
+        {Other, []} -> beamai_validate:bad_option(strict, ["must be true or false, not ", beamai_error:show(Other, 80)]);
+        {_, [Unknown | _]} -> beamai_validate:bad_option(Unknown, "is not an option; the option is strict")
     end.
 
 provider(openai) -> <<"openai">>;
@@ -76,7 +77,7 @@ provider(anthropic) -> <<"anthropic">>;
 provider(gemini) -> <<"gemini">>;
 provider(mcp) -> <<"mcp">>;
 provider(Other) ->
-    beamai_misuse:raise({bad_provider, Other}, [
+    beamai_validate:raise({bad_provider, Other}, [
         "the provider must be openai, openai_responses, anthropic, gemini or mcp, not ", beamai_error:show(Other, 80)
     ]).
 

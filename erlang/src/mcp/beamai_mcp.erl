@@ -207,7 +207,7 @@ metadata(#{<<"name">> := Name, <<"tool">> := Tool, <<"hints">> := Hints} = Listi
 -spec call(Args :: map(), beamai_context:t(), #{server := map(), tool := binary(), name := binary()}) ->
     beamai_tool:tool_result().
 call(Args, Context, #{server := Server, tool := Tool, name := Name}) ->
-    case beamai_callback:settings(Context) of
+    case settings(Context) of
         {{ok, _Env}, nif} ->
             Message = [Name, " runs only in the port program, and this kernel was made with door => nif"],
             {error, beamai_error:new(Name, execution_failed, door_lost, Message)};
@@ -217,6 +217,13 @@ call(Args, Context, #{server := Server, tool := Tool, name := Name}) ->
             named(Name, native(Env, <<"mcp_call">>, Act, #{timeout => infinity, on_progress => Heard}));
         {{error, Error}, _Door} ->
             {error, Error#{tool := Name}}
+    end.
+
+%% A spec's handler can also be called as a plain function.
+settings(Context) ->
+    case beamai_callback:settings() of
+        none -> beamai_callback:settings(beamai_kernel:new(), Context);
+        Settings -> Settings
     end.
 
 named(_Name, {ok, Value}) -> {ok, Value};
@@ -254,7 +261,7 @@ asked(Env, Act, Args, #{timeout := Timeout} = Options) ->
         #{tool => Act, dialect => ?DIALECT, args => Args},
         maps:from_list([{timeout, Timeout} || Timeout =/= infinity])
     ),
-    case beamai_door_port:call(Env, Call, Options#{pace => long, run => none, context => #{}}) of
+    case beamai_door_port:call(Env, Call, Options#{pace => long, run => none}) of
         {ok, Value} -> {ok, Value};
         {error, #{<<"message">> := _} = Error} -> {error, beamai_error:from_native(Act, Error)};
         {error, Error} -> {error, Error}

@@ -1,4 +1,5 @@
 %% @doc The options of a server of tools, checked; and its headers, which are kept unseen.
+%% @hidden
 -module(beamai_mcp_options).
 
 -export([checked/1, revealed/1]).
@@ -32,24 +33,24 @@ revealed(Server) ->
 %% calls of its tools run under. Raises `{bad_option, Key}'.
 -spec checked(beamai_mcp:options()) -> map().
 checked(#{name := _, command := _, url := _}) ->
-    beamai_options:bad(url, "cannot be given with command: a server is started here, or it is somewhere");
+    beamai_validate:bad_option(url, "cannot be given with command: a server is started here, or it is somewhere");
 checked(#{name := _, command := _} = Options) ->
     settled(way(stdio, ?PROGRAM, ?ADDRESS, "is for servers that have a url", Options));
 checked(#{name := _, url := _} = Options) ->
     settled(way(http, ?ADDRESS, ?PROGRAM, "is for servers that are started, by command", Options));
 checked(#{name := _}) ->
-    beamai_options:bad(command, "is missing: the program of the server, or url, its address");
+    beamai_validate:bad_option(command, "is missing: the program of the server, or url, its address");
 checked(#{}) ->
-    beamai_options:bad(name, "is missing: the host's name for the server");
+    beamai_validate:bad_option(name, "is missing: the host's name for the server");
 checked(Other) ->
-    beamai_options:bad(options, ["the options must be a map, not ", show(Other)]).
+    beamai_validate:bad_option(options, ["the options must be a map, not ", show(Other)]).
 
 %% The options with those of one way of reaching a server put together, and none of the other way.
 way(Way, Own, Other, Why, Options) ->
     Given = maps:from_list([{Key, option(Key, V)} || {Key, V} <- maps:to_list(Options)]),
     case [Key || Key <- Other, is_map_key(Key, Given)] of
         [] -> ok;
-        [Key | _] -> beamai_options:bad(Key, Why)
+        [Key | _] -> beamai_validate:bad_option(Key, Why)
     end,
     Checked = maps:merge(?DEFAULTS, maps:without(Own, Given)),
     without_limit(Checked#{way => #{Way => maps:with(Own, Given)}}).
@@ -58,7 +59,7 @@ without_limit(#{idle_timeout := infinity} = Checked) -> maps:remove(idle_timeout
 without_limit(Checked) -> Checked.
 
 settled(#{kernel := _, workspace := _}) ->
-    beamai_options:bad(workspace, "is that of the kernel, where a kernel is given");
+    beamai_validate:bad_option(workspace, "is that of the kernel, where a kernel is given");
 settled(#{way := Way} = Checked) ->
     Sandbox = maps:with([sandbox], maps:get(stdio, Way, #{})),
     #{env := Own} = Settings = beamai_options:kernel(maps:merge(workspace(Checked), Sandbox)),
@@ -98,8 +99,8 @@ option(headers, Other) ->
     not_text(headers, Other);
 option(Key, Value) ->
     case lists:member(Key, ?KEYS) of
-        true -> beamai_options:bad(Key, ["cannot be ", show(Value)]);
-        false -> beamai_options:bad(Key, ["is not an option; the options are ", keys()])
+        true -> beamai_validate:bad_option(Key, ["cannot be ", show(Value)]);
+        false -> beamai_validate:bad_option(Key, ["is not an option; the options are ", keys()])
     end.
 
 keys() ->
@@ -113,7 +114,7 @@ name(Name) ->
         true ->
             Name;
         false ->
-            beamai_options:bad(name, [
+            beamai_validate:bad_option(name, [
                 "must be up to 32 letters, digits, - and single _ between them, since the names of the tools ",
                 "begin with it, not ", show(Name)
             ])
@@ -125,7 +126,7 @@ header(Name, Value) ->
         {ok, Secret} ->
             {Name, Secret};
         error ->
-            beamai_options:bad(headers, [
+            beamai_validate:bad_option(headers, [
                 show(Name), " must be printable ASCII, or a fun of no argument that gives it"
             ])
     end.
@@ -133,17 +134,17 @@ header(Name, Value) ->
 variable(Key) ->
     Name = text(env, Key),
     case Name =:= <<>> orelse binary:match(Name, [<<"=">>, <<0>>]) =/= nomatch of
-        true -> beamai_options:bad(env, [show(Name), " is not the name of a variable"]);
+        true -> beamai_validate:bad_option(env, [show(Name), " is not the name of a variable"]);
         false -> Name
     end.
 
-filled(Key, <<>>) -> beamai_options:bad(Key, "must not be empty");
+filled(Key, <<>>) -> beamai_validate:bad_option(Key, "must not be empty");
 filled(_Key, Text) -> Text.
 
 limit(_Key, infinity) -> infinity;
 limit(_Key, Ms) when is_integer(Ms), Ms > 0, Ms =< 16#7FFFFFFF -> Ms;
 limit(Key, Other) ->
-    beamai_options:bad(Key, ["must be 1 to 2147483647 milliseconds or infinity, not ", show(Other)]).
+    beamai_validate:bad_option(Key, ["must be 1 to 2147483647 milliseconds or infinity, not ", show(Other)]).
 
 text(Key, Text) when is_atom(Text), Key =:= env; is_atom(Text), Key =:= headers ->
     atom_to_binary(Text);
@@ -165,10 +166,10 @@ without_nul(Key, Text) ->
 
 %% A variable, a header and an address may be or hold a secret.
 -spec not_text(atom(), term()) -> no_return().
-not_text(env, _Secret) -> beamai_options:bad(env, "must be a map of names to texts");
-not_text(headers, _Secret) -> beamai_options:bad(headers, "must be a map of names to texts, or to funs that give them");
-not_text(url, _Secret) -> beamai_options:bad(url, "must be text");
-not_text(Key, Other) -> beamai_options:bad(Key, ["must be text, not ", show(Other)]).
+not_text(env, _Secret) -> beamai_validate:bad_option(env, "must be a map of names to texts");
+not_text(headers, _Secret) -> beamai_validate:bad_option(headers, "must be a map of names to texts, or to funs that give them");
+not_text(url, _Secret) -> beamai_validate:bad_option(url, "must be text");
+not_text(Key, Other) -> beamai_validate:bad_option(Key, ["must be text, not ", show(Other)]).
 
 show(Term) ->
     beamai_error:show(Term, 80).

@@ -1,7 +1,8 @@
 %% @doc A door to the native tools. It knows no tools: an encoded call goes in, an answer comes out.
+%% @hidden
 -module(beamai_door).
 
--export([deadline/1, left/1, progress/3, late/2, stuck/1, busy/1]).
+-export([deadline/1, left/1, progress/2, late/2, stuck/1, busy/1]).
 
 -export_type([call/0, options/0, answer/0, pace/0, deadline/0]).
 
@@ -25,11 +26,11 @@
     %% What came of the questions that the call asked before.
     answers => map(),
     %% What came of the work that the call handed over before.
-    report => beamai_task:result(),
+    report => #{binary() => term()},
     %% Whether the context has a chat model that may be asked.
     has_model => true,
     %% What it said when the call asked it before.
-    consulted => beamai_consultation:outcome(),
+    consulted => map(),
     %% Of the search engine, for the port door, which alone reveals it.
     search_key => beamai_secret:t(),
     %% Whether somebody can be asked what a running command may start; see beamai_starts.
@@ -41,8 +42,7 @@
     timeout := timeout(),
     %% Where `{Run, cancelled}' arrives.
     run := reference() | none,
-    context := beamai_context:t(),
-    %% Hears of progress instead of the context's `progress', in the calling process.
+    %% Hears of progress, in the calling process.
     on_progress => fun((#{binary() => term()}) -> ok)
 }.
 %% Maps with binary keys, but for an error that the door makes itself.
@@ -52,8 +52,8 @@
     | {error, map() | beamai_error:t()}
     | {ask, map()}
     | {question, [map()]}
-    | {delegate, beamai_agents:work()}
-    | {consult, beamai_consultation:question()}.
+    | {delegate, Work :: #{binary() => term()}}
+    | {consult, Question :: #{binary() => term()}}.
 %% Monotonic milliseconds.
 -type deadline() :: integer() | infinity.
 
@@ -73,13 +73,10 @@ left(Deadline) when is_integer(Deadline) ->
     min(?LONGEST_MS, max(0, Deadline - erlang:monotonic_time(millisecond))).
 
 %% @doc Hands a progress message of the native side to whoever wants it, in this process.
--spec progress(Encoded :: binary(), options(), Tool :: binary()) -> ok.
-progress(Encoded, #{on_progress := Hear}, _Tool) ->
-    Hear(binary_to_term(Encoded, [safe]));
-progress(Encoded, #{context := #{progress := _} = Context}, Tool) ->
-    Progress = binary_to_term(Encoded, [safe]),
-    beamai_callback:progress(Progress#{<<"tool">> => Tool}, Context);
-progress(_Encoded, _Options, _Tool) ->
+-spec progress(Encoded :: binary(), options()) -> ok.
+progress(Encoded, #{on_progress := Hear}) ->
+    beamai_guard:nested(fun() -> Hear(binary_to_term(Encoded, [safe])) end);
+progress(_Encoded, _Options) ->
     ok.
 
 %% @doc The error of a call that the native side did not end in time.

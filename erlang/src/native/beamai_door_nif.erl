@@ -1,5 +1,6 @@
 %% @doc The door through the NIF: short work straight from the caller's process, long work as a job
 %% on native threads that answers by message.
+%% @hidden
 -module(beamai_door_nif).
 -behaviour(beamai_door).
 
@@ -46,7 +47,7 @@ wait(Tool, Job, Tag, Deadline, #{timeout := Timeout} = Options) ->
         {Tag, Reply} when is_binary(Reply) ->
             binary_to_term(Reply, [safe]);
         {Tag, progress, Progress} ->
-            beamai_guard:nested(fun() -> beamai_door:progress(Progress, Options, Tool) end),
+            beamai_door:progress(Progress, Options),
             wait(Tool, Job, Tag, Deadline, Options);
         {Tag, cancelled} ->
             beamai_runs:keep(Tag),

@@ -2,6 +2,7 @@
 %%
 %% The calling process writes its frame itself; the port's owner routes the reply to an alias of the
 %% caller. The alias is the call's tag: everything that concerns the call arrives under it.
+%% @hidden
 -module(beamai_door_port).
 -behaviour(beamai_door).
 
@@ -49,7 +50,7 @@ connected({ok, Owner, Port}, Env, {Tool, _Encoded} = Request, Options, Tries) ->
     case through(Owner, Port, Env, Request, Options) of
         %% The port had closed before: nothing was sent.
         closed when Tries > 0 ->
-            connected(again(Tries), Env, Request, Options, Tries - 1);
+            connected(beamai_port:restart(Owner), Env, Request, Options, Tries - 1);
         closed ->
             {error, lost(Tool, closed)};
         Answer ->
@@ -57,11 +58,6 @@ connected({ok, Owner, Port}, Env, {Tool, _Encoded} = Request, Options, Tries) ->
     end;
 connected({error, Reason}, _Env, {Tool, _Encoded}, _Options, _Tries) ->
     {error, not_started(Tool, Reason)}.
-
-%% The owner of a port that has just closed takes a moment to notice.
-again(Tries) ->
-    Tries < ?TRIES andalso timer:sleep(?BUSY_MS),
-    beamai_port:start().
 
 through(Owner, Port, Env, {Tool, Encoded}, #{run := Run} = Options) ->
     _ = beamai_guard:ready(),
@@ -78,7 +74,7 @@ through(Owner, Port, Env, {Tool, Encoded}, #{run := Run} = Options) ->
         deadline = beamai_door:deadline(Options),
         options = Options
     },
-    beamai_guard:watch({port, Tag}, {port, Owner, Call#call.id}),
+    beamai_guard:watch({port, Tag}, {undo, fun beamai_port:cancel/2, [Owner, Call#call.id]}),
     Answer = send(Port, beamai_port:call_frame(Call#call.id, Env, Encoded), Call),
     finish(Call),
     Answer.
@@ -131,7 +127,7 @@ wait(#call{tag = Tag, number = Number, monitor = Monitor, tool = Tool} = Call) -
             binary_to_term(Reply, [safe]);
         {Tag, Number, {progress, Progress}} ->
             Heard = erlang:monotonic_time(millisecond),
-            beamai_guard:nested(fun() -> beamai_door:progress(Progress, Options, Tool) end),
+            beamai_door:progress(Progress, Options),
             wait(later(Call, erlang:monotonic_time(millisecond) - Heard));
         {'DOWN', Monitor, process, _Owner, Reason} ->
             {error, lost(Tool, Reason)};

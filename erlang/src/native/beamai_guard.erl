@@ -12,6 +12,7 @@
 %%
 %% The row of a process is written by that process itself, which then looks whether its caller
 %% lives. So there is no gap: either it sees the death, or the guard sees the row.
+%% @hidden
 -module(beamai_guard).
 -behaviour(gen_server).
 
@@ -24,14 +25,13 @@
 -define(WATCHED, beamai_watched).
 %% Where a caller remembers that it is registered, and with which incarnation of the tables.
 -define(KEY, '$beamai_guard').
-%% How often to look for tables that are gone, and how long to wait in between.
--define(TRIES, 50).
--define(PAUSE_MS, 10).
+%% Where a handler or a worker remembers whom it works for.
+-define(CALLER, '$beamai_caller').
 
 -type mark() :: ets:tid() | {nested, ets:tid()}.
 -type upstream() :: none | {handler | worker, Caller :: pid(), Tag :: reference()}.
--type watched() ::
-    {handler | worker, pid(), reference()} | {port, pid(), binary()} | {run, term(), reference()}.
+%% What is to be done if the process dies: a function and its arguments.
+-type undo() :: {undo, fun(), [term()]}.
 
 %% @doc Creates both tables. Called by the supervisor, which owns them.
 -spec new_tables() -> ok.
@@ -59,31 +59,25 @@ ready() ->
 
 %% Which tables they are, the guard knows: those that were noted last may be gone.
 register_caller() ->
-    Table = watched_by_guard(?TRIES),
+    Table = watched_by_guard(),
     put(?KEY, Table),
     Table.
 
-%% The supervisor may just be restarting the guard, or the application be stopping and still count as
-%% running, hence the tries.
-watched_by_guard(0) ->
-    error({beamai_not_started, no_guard});
-watched_by_guard(Tries) ->
-    try
-        gen_server:call(?MODULE, {register, self()}, infinity)
-    catch
-        exit:{_, {gen_server, call, _}} ->
-            Tries < ?TRIES andalso timer:sleep(?PAUSE_MS),
-            ok = beamai_app:ensure_started(),
-            watched_by_guard(Tries - 1)
-    end.
+watched_by_guard() ->
+    beamai_runtime:await(fun() ->
+        try
+            {ok, gen_server:call(?MODULE, {register, self()}, infinity)}
+        catch
+            exit:{_, {gen_server, call, _}} -> gone
+        end
+    end).
 
 %% @doc Registers the calling process anew, after {@link enter/3} has found the tables gone.
 -spec ready_again() -> mark().
 ready_again() ->
-    timer:sleep(?PAUSE_MS),
     case get(?KEY) of
         {nested, _Gone} ->
-            Mark = {nested, watched_by_guard(?TRIES)},
+            Mark = {nested, watched_by_guard()},
             put(?KEY, Mark),
             Mark;
         _ ->
@@ -93,9 +87,13 @@ ready_again() ->
 %% @doc The first act of a handler process: writes its row. Returns whether the caller lives; if
 %% not, the process must end at once. `gone' where the tables have gone with the application.
 -spec enter(mark(), Caller :: pid(), Tag :: reference()) -> boolean() | gone.
-enter({nested, _Table}, Caller, Tag) ->
+enter(Mark, Caller, Tag) ->
+    undefined = put(?CALLER, Caller),
+    row(Mark, Caller, Tag).
+
+row({nested, _Table}, Caller, Tag) ->
     write(?WATCHED, {{Caller, Tag}, {handler, self(), Tag}}, Caller);
-enter(Table, Caller, Tag) ->
+row(Table, Caller, Tag) ->
     write(Table, {Caller, self(), Tag}, Caller).
 
 write(Table, Row, Caller) ->
@@ -108,11 +106,12 @@ write(Table, Row, Caller) ->
 %% @doc As {@link enter/3} for a worker of `invoke_all', of which a caller has many.
 -spec enter_worker(Caller :: pid(), Tag :: reference()) -> boolean().
 enter_worker(Caller, Tag) ->
+    undefined = put(?CALLER, Caller),
     if_there(fun() -> ets:insert(?WATCHED, {{Caller, self()}, {worker, self(), Tag}}) end),
     is_process_alive(Caller).
 
-%% @doc Has the guard end `What' if the calling process, which must be {@link ready/0}, dies.
--spec watch(Key :: term(), watched()) -> ok.
+%% @doc Has the guard do this if the calling process, which must be {@link ready/0}, dies.
+-spec watch(Key :: term(), undo()) -> ok.
 watch(Key, What) ->
     Row = {{self(), Key}, What},
     in_tables(fun() -> ets:insert(?WATCHED, Row) end).
@@ -120,17 +119,21 @@ watch(Key, What) ->
 %% @doc Writes to tables of the application. If they have just gone with it, it is started again.
 -spec in_tables(fun(() -> true)) -> ok.
 in_tables(Write) ->
-    in_tables(Write, ?TRIES).
-
-in_tables(Write, Tries) ->
     _ = ready(),
     try
         true = Write(),
         ok
     catch
-        error:badarg when Tries > 0 ->
-            timer:sleep(?PAUSE_MS),
-            in_tables(Write, Tries - 1)
+        error:badarg -> beamai_runtime:await(fun() -> written(Write) end)
+    end.
+
+written(Write) ->
+    _ = ready_again(),
+    try
+        true = Write(),
+        {ok, ok}
+    catch
+        error:badarg -> gone
     end.
 
 %% @doc Takes back what {@link watch/2} or a nested {@link enter/3} wrote for the calling process.
@@ -255,14 +258,13 @@ keep_on(Callers) ->
      || Pid <- erlang:processes(),
         {parent, Caller} <- [erlang:process_info(Pid, parent)],
         is_map_key(Caller, Callers),
-        is_ours(erlang:process_info(Pid, initial_call))
+        is_handler_of(Caller, erlang:process_info(Pid, dictionary))
     ],
     Watches = [{erlang:monitor(process, Caller), erlang:monitor(process, Pid), Pid} || {Caller, Pid} <- Running],
     until_ended(Watches).
 
-is_ours({initial_call, {beamai_call, handle, 6}}) -> true;
-is_ours({initial_call, {beamai_batch, work, 7}}) -> true;
-is_ours(_) -> false.
+is_handler_of(Caller, {dictionary, Dictionary}) -> lists:member({?CALLER, Caller}, Dictionary);
+is_handler_of(_Caller, undefined) -> false.
 
 until_ended([]) ->
     ok;
@@ -284,10 +286,8 @@ finish(Caller, Things) ->
     _ = spawn(fun() -> lists:foreach(fun(Thing) -> stop(Caller, Thing) end, Things) end),
     ok.
 
-stop(_Caller, {port, Owner, Id}) ->
-    beamai_port:cancel(Owner, Id);
-stop(_Caller, {run, RunId, Tag}) ->
-    beamai_runs:forget(RunId, Tag);
+stop(_Caller, {undo, Fun, Args}) ->
+    apply(Fun, Args);
 stop(Caller, {_HandlerOrWorker, Pid, _Tag}) ->
     %% The row may be of a call long over and the pid somebody else's by now.
     case erlang:process_info(Pid, parent) of

@@ -5,6 +5,7 @@
 %%
 %% A change that runs in this VM dies with it. The port program notices that the VM has gone, and undoes the change at
 %% once; so it is started before the first one.
+%% @hidden
 -module(beamai_journal).
 -behaviour(gen_server).
 

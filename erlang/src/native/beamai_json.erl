@@ -1,6 +1,7 @@
 %% @doc JSON text and terms: objects are maps with binary keys, `null' is the atom.
 %%
 %% The native side does the work; OTP has a library of its own only from release 27 on.
+%% @hidden
 -module(beamai_json).
 
 -export([decode/1, encode/1, text/1]).

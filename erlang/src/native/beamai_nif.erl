@@ -2,6 +2,7 @@
 %%
 %% The library is loaded from the application's `priv' directory. Functions on a normal scheduler
 %% take under a millisecond; the others run on dirty schedulers or start native threads.
+%% @hidden
 -module(beamai_nif).
 
 -export([call_now/2, call/2, start/3, cancel/1, judge/3, pin/1, explain/2, explain_own/3]).

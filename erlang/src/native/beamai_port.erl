@@ -15,10 +15,11 @@
 %% `{Alias, Number, {reply | progress, Binary}}'. The process starts with the first call and ends
 %% with the program: callers monitor it, and the next call starts both again. End of input ends the
 %% program and everything that it has started.
+%% @hidden
 -module(beamai_port).
 -behaviour(gen_server).
 
--export([connect/0, start/0, cancel/2, end_session/1, answers/2, kill/2, call_frame/3, start_link/0]).
+-export([connect/0, restart/1, cancel/2, end_session/1, answers/2, kill/2, call_frame/3, start_link/0]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
 
 -define(CALL, 1).
@@ -34,7 +35,7 @@
 -define(ANSWER_MS, 5000).
 
 %% @doc The owner and its port as they were last known, started if they never ran. The port may have
-%% closed since; writing to it shows that, and {@link start/0} gives another.
+%% closed since; writing to it shows that, and {@link restart/1} gives another.
 -spec connect() -> {ok, Owner :: pid(), port()} | {error, term()}.
 connect() ->
     case persistent_term:get(?MODULE, none) of
@@ -42,23 +43,37 @@ connect() ->
         none -> start()
     end.
 
-%% @doc Starts the port program, unless it runs.
+%% @doc Starts the port program again, whose port has closed: its owner takes a moment to notice.
+-spec restart(Owner :: pid()) -> {ok, pid(), port()} | {error, term()}.
+restart(Owner) ->
+    Monitor = erlang:monitor(process, Owner),
+    receive
+        {'DOWN', Monitor, process, Owner, _} -> start()
+    after ?ANSWER_MS ->
+        true = erlang:demonitor(Monitor, [flush]),
+        start()
+    end.
+
+%% Starts the port program, unless it runs.
 -spec start() -> {ok, Owner :: pid(), port()} | {error, term()}.
 start() ->
-    ok = beamai_app:ensure_started(),
-    Child = #{id => ?MODULE, start => {?MODULE, start_link, []}, restart => temporary},
-    case supervisor:start_child(beamai_sup, Child) of
-        {ok, Owner} when is_pid(Owner) -> port_of(Owner);
-        {error, {already_started, Owner}} -> port_of(Owner);
-        {error, Reason} -> {error, Reason}
-    end.
+    beamai_runtime:await(fun() ->
+        Child = #{id => ?MODULE, start => {?MODULE, start_link, []}, restart => temporary},
+        try supervisor:start_child(beamai_port_sup, Child) of
+            {ok, Owner} when is_pid(Owner) -> port_of(Owner);
+            {error, {already_started, Owner}} -> port_of(Owner);
+            {error, Reason} -> {ok, {error, Reason}}
+        catch
+            exit:{_, {gen_server, call, _}} -> gone
+        end
+    end).
 
 %% The owner may be on its way out with a port that has just closed.
 port_of(Owner) ->
     try
-        {ok, Owner, gen_server:call(Owner, port)}
+        {ok, {ok, Owner, gen_server:call(Owner, port)}}
     catch
-        exit:_ -> start()
+        exit:{_, {gen_server, call, _}} -> gone
     end.
 
 %% @doc Tells the program to stop the call; it still answers. Does not wait.

@@ -2,6 +2,7 @@
 %%
 %% A call enters with an alias: once it has left, a cancellation that comes too late goes nowhere
 %% and not into the caller's mailbox.
+%% @hidden
 -module(beamai_runs).
 
 -export([new_table/0, enter/1, enter/2, enter_all/1, leave/2, leave_all/2, forget/2, cancel/1, cancelled/1, keep/1]).
@@ -21,7 +22,7 @@ new_table() ->
 enter(RunId) ->
     Tag = erlang:alias([explicit_unalias]),
     beamai_guard:in_tables(fun() -> ets:insert(?TABLE, {RunId, Tag}) end),
-    beamai_guard:watch({run, Tag}, {run, RunId, Tag}),
+    beamai_guard:watch({run, Tag}, {undo, fun ?MODULE:forget/2, [RunId, Tag]}),
     Tag.
 
 %% @doc As {@link enter/1} for a call that is part of another one: if that one has been cancelled in
@@ -43,7 +44,7 @@ enter_all(RunIds) ->
     lists:foreach(
         fun(RunId) ->
             beamai_guard:in_tables(fun() -> ets:insert(?TABLE, {RunId, Tag}) end),
-            beamai_guard:watch({run, Tag, RunId}, {run, RunId, Tag})
+            beamai_guard:watch({run, Tag, RunId}, {undo, fun ?MODULE:forget/2, [RunId, Tag]})
         end,
         RunIds
     ),

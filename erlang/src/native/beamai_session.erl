@@ -46,7 +46,7 @@
     temp_dir = none :: none | binary()
 }).
 
-%% @doc Creates the table. Called by the supervisor, which owns it.
+%% @private Creates the table. Called by the supervisor, which owns it.
 -spec new_table() -> ok.
 new_table() ->
     Options = [set, named_table, public, {keypos, #session.key}, {read_concurrency, true}],
@@ -54,7 +54,7 @@ new_table() ->
     %% Counts sessions, so that calls look for none where there are none.
     persistent_term:put(?MODULE, counters:new(1, [])).
 
-%% @doc Which session a call with this context belongs to.
+%% @private Which session a call with this context belongs to.
 -spec key(beamai_context:t()) -> key().
 key(#{session_id := Id}) when Id =/= undefined -> {id, Id};
 key(_Context) -> {process, beamai_guard:root()}.
@@ -67,15 +67,14 @@ any() ->
 
 %% The table is there while the application runs.
 table() ->
-    case ets:whereis(?TABLE) of
-        undefined ->
-            ok = beamai_app:ensure_started(),
-            ?TABLE;
-        Table ->
-            Table
-    end.
+    beamai_runtime:await(fun() ->
+        case ets:whereis(?TABLE) of
+            undefined -> gone;
+            Table -> {ok, Table}
+        end
+    end).
 
-%% @doc Notes that a call uses the session that the context names. `Timeout', in milliseconds, is
+%% @private Notes that a call uses the session that the context names. `Timeout', in milliseconds, is
 %% how long the call may take; the session is not idle before.
 -spec touch(beamai_context:t(), timeout()) -> ok.
 touch(#{session_id := Id}, Timeout) when Id =/= undefined ->
@@ -93,22 +92,22 @@ busy_until(Timeout) -> now_ms() + Timeout.
 now_ms() ->
     erlang:monotonic_time(millisecond).
 
-%% @doc Whether the session has allowed this subject for as long as it lasts.
+%% @private Whether the session has allowed this subject for as long as it lasts.
 -spec approved(key(), Subject :: binary()) -> boolean().
 approved(Key, Subject) ->
     ets:member(table(), {Key, Subject}) andalso row(Key) =/= none.
 
-%% @doc Allows the subject for as long as the session lasts.
+%% @private Allows the subject for as long as the session lasts.
 -spec approve(key(), Subject :: binary()) -> ok.
 approve(Key, Subject) ->
     call(Key, {approve, Subject}).
 
-%% @doc Rules that approvals have added to those of this environment, for as long as the session lasts.
+%% @private Rules that approvals have added to those of this environment, for as long as the session lasts.
 -spec rules(beamai_context:t(), beamai_env:t()) -> [beamai_permission:normalised_rule()].
 rules(Context, Env) ->
     maps:get(hash(Env), all_rules(Context), []).
 
-%% @doc Whether there are any, for whichever environment.
+%% @private Whether there are any, for whichever environment.
 -spec has_rules(beamai_context:t()) -> boolean().
 has_rules(Context) ->
     all_rules(Context) =/= #{}.
@@ -125,14 +124,14 @@ rules_of(Key) ->
         [] -> false
     end.
 
-%% @doc Adds a rule for as long as the session lasts.
+%% @private Adds a rule for as long as the session lasts.
 -spec add_rule(beamai_context:t(), beamai_env:t(), beamai_permission:normalised_rule()) -> ok.
 add_rule(Context, Env, Rule) ->
     call(key(Context), {add_rule, hash(Env), Rule}).
 
 hash(Env) -> crypto:hash(sha256, Env).
 
-%% @doc The session's temporary directory, an absolute path, created on first use with mode 0700, and
+%% @private The session's temporary directory, an absolute path, created on first use with mode 0700, and
 %% anew where a command has removed it.
 -spec temp_dir(key()) -> {ok, binary()} | {error, file:posix()}.
 temp_dir(Key) ->
@@ -147,7 +146,7 @@ kept(Key, Path) ->
         false -> call(Key, temp_dir)
     end.
 
-%% @doc The session as the native side takes it, or `none' while it has no temporary directory.
+%% @private The session as the native side takes it, or `none' while it has no temporary directory.
 -spec existing(beamai_context:t()) -> native() | none.
 existing(Context) ->
     case row(key(Context)) of
@@ -155,7 +154,7 @@ existing(Context) ->
         _ -> none
     end.
 
-%% @doc As {@link existing/1}; with `required' the session and its directory are created. Whether a directory that
+%% @private As {@link existing/1}; with `required' the session and its directory are created. Whether a directory that
 %% there was is still there shows in the call.
 -spec for_native(required | optional, beamai_context:t()) ->
     {ok, native()} | none | {error, file:posix()}.
@@ -176,7 +175,7 @@ with_temp_dir(Context) ->
         {error, _} = Error -> Error
     end.
 
-%% @doc The name under which the native side remembers which contents of files the session has seen,
+%% @private The name under which the native side remembers which contents of files the session has seen,
 %% or `none' for a context without `session_id'. A session that is closed and begun again has another.
 -spec seen_as(beamai_context:t()) -> binary() | none.
 seen_as(#{session_id := Id} = Context) when Id =/= undefined ->
@@ -191,12 +190,12 @@ seen_as(#{session_id := Id} = Context) when Id =/= undefined ->
 seen_as(_Context) ->
     none.
 
-%% @doc Runs a call that works on the session's state, in the session: one after the other, so that no
+%% @private Runs a call that works on the session's state, in the session: one after the other, so that no
 %% change is lost. Such calls are instant.
 -spec with_state(key(), module(), beamai_env:t(), beamai_door:call(), beamai_door:options()) ->
     beamai_door:answer().
 with_state(Key, Door, Env, Call, Options) ->
-    call(Key, {with_state, Door, Env, Call, Options#{run := none, context := #{}}}).
+    call(Key, {with_state, Door, Env, Call, Options#{run := none}}).
 
 %% @doc Ends the session named by an id: forgets its approvals, kills its commands in the background,
 %% deletes its temporary directory.
@@ -217,11 +216,13 @@ stop(Pid) ->
 
 %% The table may go between the look at it and the look into it.
 rows(Key) ->
-    try
-        ets:lookup(table(), Key)
-    catch
-        error:badarg -> rows(Key)
-    end.
+    beamai_runtime:await(fun() ->
+        try
+            {ok, ets:lookup(?TABLE, Key)}
+        catch
+            error:badarg -> gone
+        end
+    end).
 
 %% The row of a session that lives.
 row(Key) ->
@@ -238,18 +239,28 @@ row(Key) ->
             none
     end.
 
-%% A session may end between the look-up and the call: then a new one takes its place.
+%% A session may end between the look-up and the call: then a new one takes its place. One that fails with a request
+%% would fail with it again.
 call(Key, Request) ->
+    beamai_runtime:await(fun() -> try_call(Key, Request) end).
+
+try_call(Key, Request) ->
     case row(Key) of
         #session{pid = Pid} ->
             try
-                gen_server:call(Pid, Request, infinity)
+                {ok, gen_server:call(Pid, Request, infinity)}
             catch
-                exit:{_Reason, {gen_server, call, _}} -> call(Key, Request)
+                exit:{Reason, {gen_server, call, _}} when
+                    Reason =:= noproc; Reason =:= normal; Reason =:= shutdown; Reason =:= killed
+                ->
+                    gone;
+                %% The table went with the supervisor.
+                exit:{{badarg, [{ets, _, _, _} | _]}, {gen_server, call, _}} ->
+                    gone
             end;
         none ->
             ok = beamai_session_sup:start_session(Key),
-            call(Key, Request)
+            try_call(Key, Request)
     end.
 
 %% For a session whose process was killed before it could clean up. One that is just cleaning up

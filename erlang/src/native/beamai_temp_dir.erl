@@ -1,11 +1,14 @@
 %% @doc Private temporary directories: made so that nobody else can look in, deleted as a whole.
+%% @hidden
 -module(beamai_temp_dir).
 
 -include_lib("kernel/include/file.hrl").
 
--export([create/0, is_there/1, delete/1, delete_outer/1, sweep/0, random_name/0]).
+-export([create/0, is_there/1, delete/1, delete_outer/1, all/0, owner/1, random_name/0]).
 
 -define(TRIES, 5).
+%% The file that says which process made the directory.
+-define(OWNER, "owner").
 
 %% @doc Creates a directory that only this user can enter, under the system's temporary directory
 %% (`TMPDIR', else `/tmp'). Returns its absolute path.
@@ -42,8 +45,14 @@ run([Step | Rest]) ->
     end.
 
 step({change_mode, Path}) -> file:change_mode(Path, 8#700);
-step({sign, Path}) -> beamai_leftovers:sign(Path);
+step({sign, Path}) -> sign(Path);
 step({make_dir, Path}) -> file:make_dir(Path).
+
+sign(Directory) ->
+    case beamai_os_process:identity() of
+        {ok, Identity} -> file:write_file(filename:join(Directory, ?OWNER), Identity);
+        error -> ok
+    end.
 
 %% @doc Whether a directory made by {@link create/0} is still one, and no link in its place.
 -spec is_there(Path :: binary()) -> boolean().
@@ -64,10 +73,15 @@ system_temp_dir() ->
         _ -> <<"/tmp">>
     end.
 
-%% @doc Deletes the directories of runtimes that have ended without doing so; see {@link beamai_leftovers}.
--spec sweep() -> ok.
-sweep() ->
-    beamai_leftovers:sweep({system_temp_dir(), "beamai-*"}).
+%% @doc All directories of this kind under the system's temporary directory, whoever made them.
+-spec all() -> [file:filename()].
+all() ->
+    filelib:wildcard(filename:join(unicode:characters_to_list(system_temp_dir()), "beamai-*")).
+
+%% @doc Which process made one of {@link all/0}, as {@link beamai_os_process:identity/0} names it.
+-spec owner(Outer :: file:filename_all()) -> {ok, binary()} | {error, file:posix()}.
+owner(Outer) ->
+    file:read_file(filename:join(Outer, ?OWNER)).
 
 %% @doc Deletes a directory made by {@link create/0} and everything in it. Links are removed, not
 %% followed. What cannot be deleted is logged.
@@ -75,7 +89,7 @@ sweep() ->
 delete(Inner) ->
     delete_outer(filename:dirname(Inner)).
 
-%% @private
+%% @doc As {@link delete/1}, of one of {@link all/0}.
 -spec delete_outer(Path :: file:filename_all()) -> ok.
 delete_outer(Outer) ->
     case file:del_dir_r(Outer) of

@@ -3,6 +3,7 @@
 %% A read of the terminal cannot be called off. So this process stands between the chat and its group leader, as the
 %% group leader of the chat: everything goes through but reads of lines, which it makes itself, one at a time. An
 %% interrupt answers whoever waits with `{error, interrupted}'; the read goes on, and its line is for who asks next.
+%% @hidden
 -module(beamai_chat_input).
 
 -export([start/0, interrupt/1]).

@@ -1,6 +1,7 @@
 %% @doc An interrupt at the terminal as a call of a function.
 %%
 %% The VM cannot catch the interrupt signal itself, so `scripts/chat' sends it on as user signal 1.
+%% @hidden
 -module(beamai_chat_interrupt).
 -behaviour(gen_event).
 

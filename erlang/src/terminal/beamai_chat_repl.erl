@@ -2,6 +2,7 @@
 %%
 %% Which model it talks to comes from the environment; see {@link model/1}. Approvals and questions are put at the
 %% prompt. A result is shown as a summary and what there is to look at. An interrupt cancels the run, not the chat.
+%% @hidden
 -module(beamai_chat_repl).
 
 -export([main/0, model/1]).
@@ -29,7 +30,7 @@ main() ->
             Input = beamai_chat_input:start(),
             ok = beamai_chat_interrupt:install(fun() -> interrupted(Input) end),
             say("~ts~n/plan and /work switch between planning and working, Ctrl-C ends an answer, Ctrl-D the chat.~n", [Name]),
-            lists:foreach(fun lacking/1, beamai_presence:missing(".")),
+            lists:foreach(fun lacking/1, beamai_diagnostics:missing(".")),
             chat(agent(Model, default, beamai_conversation:new())),
             halt(0);
         {error, Message} ->

@@ -1,4 +1,5 @@
 %% @doc Events of a run as text for a terminal.
+%% @hidden
 -module(beamai_chat_show).
 
 -export([event/2]).

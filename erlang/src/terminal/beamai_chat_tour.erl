@@ -1,4 +1,5 @@
 %% @doc What the chat says without a model: a tour of the tools in the current directory, one stop for each line typed.
+%% @hidden
 -module(beamai_chat_tour).
 
 -export([turn/1]).

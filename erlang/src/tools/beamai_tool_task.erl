@@ -1,6 +1,6 @@
 %% @doc The tool for sub-agents: `task'.
 %%
-%% Its work goes to one of the agents that the kernel's option `agents' names; see {@link beamai_task}. It asks for
+%% Its work goes to one of the agents that the kernel's option `agents' names. It asks for
 %% approval unless a rule allows it.
 -module(beamai_tool_task).
 -behaviour(beamai_tool_behaviour).

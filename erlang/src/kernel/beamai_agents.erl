@@ -11,9 +11,10 @@
 %% and optionally `tools' (a list, names with commas between them, or `all'), `profile', `max_iterations', `max_tokens' and
 %% `max_time'; what follows the head is the system prompt. Other keys of a head belong to other programs and are left
 %% alone. Definitions in settings hold over files.
+%% @hidden
 -module(beamai_agents).
 
--export([load/1, find/2, list/1, names/1, max_depth/1]).
+-export([load/1, find/2, list/1, names/1, max_depth/1, only_reads/2]).
 -export_type([options/0, definition/0, agents/0, work/0]).
 
 -define(MAX_BYTES, 262144).
@@ -179,9 +180,22 @@ list(Agents) ->
 description(#{description := Text}) -> Text;
 description(_Definition) -> <<"(no description)">>.
 
+%% @doc Whether the agent that a call of `task' names has no tool that changes anything: such ones may work side by
+%% side. A fun of the host may do anything.
+-spec only_reads(beamai_kernel:kernel(), Args :: map()) -> boolean().
+only_reads(#{agents := Agents, tools := Tools}, #{<<"agent">> := Name}) ->
+    case find(Name, Agents) of
+        {ok, #{tools := Names}} when is_list(Names) ->
+            lists:all(fun beamai_plan:only_reads/1, maps:values(maps:with(Names, Tools)));
+        _ ->
+            false
+    end;
+only_reads(_Kernel, _Args) ->
+    false.
+
 -spec bad(iodata() | unicode:chardata()) -> no_return().
 bad(Text) ->
-    beamai_options:bad(agents, Text).
+    beamai_validate:bad_option(agents, Text).
 
 show(Term) ->
     beamai_error:show(Term, 120).

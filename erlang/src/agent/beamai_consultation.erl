@@ -2,9 +2,10 @@
 %%
 %% The model gets one message and no tools. It answers in a process of its own, which ends with the call; what it uses
 %% is counted in the budget of the agent that the call belongs to.
+%% @hidden
 -module(beamai_consultation).
 
--export([has_model/1, run/5]).
+-export([run/5]).
 -export_type([question/0, outcome/0]).
 
 %% Milliseconds that a model has.
@@ -13,11 +14,6 @@
 %% Keys: `system', `prompt' and `so_far', which the tool gets back as it is.
 -type question() :: #{binary() => term()}.
 -type outcome() :: #{reply := #{answer | failed := binary()}, so_far := term()}.
-
-%% @doc Whether the context has a model to ask.
--spec has_model(beamai_context:t()) -> boolean().
-has_model(#{model := #{module := _, state := _}}) -> true;
-has_model(_Context) -> false.
 
 %% @doc What the model says, or why it says nothing: only a call that was cancelled, or whose caller is gone, fails.
 %% `Run' is the tag of {@link beamai_runs:enter/1}.

@@ -1,15 +1,21 @@
-%% @doc What a host passes that cannot be meant: raises an error that says what was wrong and what is taken.
+%% @doc Checks values that a host passes, and raises errors that say what was wrong and what is accepted.
 %%
 %% The reason is short; the explanation comes with the error, where the shell and the logger show it.
--module(beamai_misuse).
+%% @hidden
+-module(beamai_validate).
 
--export([raise/2, kernel/1, context/1, options/1, tool_name/1, tool_names/1, list/3, format_error/2]).
+-export([raise/2, bad_option/2, kernel/1, context/1, options/1, tool_name/1, tool_names/1, list/3, format_error/2]).
 
 %% @doc Raises `Reason' with an explanation.
 -spec raise(Reason :: term(), Explanation :: iodata()) -> no_return().
 raise(Reason, Explanation) ->
     Cause = #{general => unicode:characters_to_binary(Explanation)},
     erlang:error(Reason, none, [{error_info, #{module => ?MODULE, cause => Cause}}]).
+
+%% @doc Raises `{bad_option, Key}'; the explanation is what is wrong with the option's value.
+-spec bad_option(Key :: term(), Explanation :: iodata()) -> no_return().
+bad_option(Key, Explanation) ->
+    raise({bad_option, Key}, [show(Key), ": ", Explanation]).
 
 %% @doc Raises `{bad_kernel, Term}' for what is no kernel.
 -spec kernel(term()) -> ok.

@@ -1,5 +1,6 @@
 %% @doc The native catalogue as tool specs. Every built-in tool is described once, on the native
 %% side; this only converts it, once per dialect.
+%% @hidden
 -module(beamai_catalogue).
 
 -export([tools/1, family/2, named/2, parameters/1, forget/0]).
@@ -48,7 +49,7 @@ spec(Dialect, #{<<"name">> := Name, <<"description">> := Description} = Listing)
         description => Description,
         parameters => parameters(maps:get(<<"parameters">>, Listing)),
         timeout => timeout(maps:get(<<"timeout">>, Listing)),
-        handler => {beamai_native, call, [info(Dialect, Listing)]},
+        handler => {beamai_tool, call_native, [info(Dialect, Listing)]},
         metadata => metadata(Listing)
     }.
 
@@ -66,7 +67,8 @@ info(Dialect, #{<<"name">> := Name, <<"door">> := Door, <<"pace">> := Pace} = Li
         stateful => maps:get(<<"session">>, Listing),
         sees_files => maps:get(<<"sees_files">>, Listing),
         several_files => maps:get(<<"several_files">>, Listing),
-        own_timeout => own_timeout(maps:get(<<"parameters">>, Listing))
+        own_timeout => own_timeout(maps:get(<<"parameters">>, Listing)),
+        services => #{delegate => fun beamai_task:run/4, consult => fun beamai_consultation:run/5}
     }.
 
 door(<<"nif">>) -> nif;

@@ -2,7 +2,8 @@
 %%
 %% The application logs it once when it starts, as a notice, unless its variable `announce' is `false'; nothing is said
 %% where nothing is missing. `beamai-port doctor' says it at any time, and more.
--module(beamai_presence).
+%% @hidden
+-module(beamai_diagnostics).
 
 -export([announce/0, missing/0, missing/1]).
 

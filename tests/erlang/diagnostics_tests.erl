@@ -1,5 +1,5 @@
 %% What is said of programs that are missing.
--module(presence_tests).
+-module(diagnostics_tests).
 
 -include_lib("eunit/include/eunit.hrl").
 
@@ -10,11 +10,11 @@ log(Event, #{config := Test}) -> Test ! {logged, Event}.
 
 what_is_missing_is_a_line_each_test() ->
     in_path("/nowhere", fun() ->
-        Lines = beamai_presence:missing(),
+        Lines = beamai_diagnostics:missing(),
         [?assertMatch([_], [Line || Line <- Lines, string:find(Line, Part) =/= nomatch])
          || Part <- ["git is not on the PATH", "pip install"]],
         {ok, Here} = file:get_cwd(),
-        ?assert(is_list(beamai_presence:missing(Here)))
+        ?assert(is_list(beamai_diagnostics:missing(Here)))
     end).
 
 the_application_says_it_once_at_its_start_test() ->

@@ -1,0 +1,250 @@
+%% @doc Runs a built-in tool through a door: session, timeout, approval, tries.
+%%
+%% A door answers with a result, or with what the native side needs of the host first: an approval, answers of the user,
+%% the work of a sub-agent, or an answer of the chat model. Then the same call is made again with what came of it.
+%% @hidden
+-module(beamai_native_call).
+
+-include("beamai_plan.hrl").
+
+-export([run/5]).
+-export_type([services/0]).
+
+%% Above what any tool accepts; an argument beyond it is refused on the native side.
+-define(LONGEST_MS, 16#FFFFFFFF).
+
+%% What the layers above the kernel do for calls. `delegate' has a sub-agent work, `consult' asks the chat model of the
+%% context. The tag is that of {@link beamai_runs:enter/1}, or `none'.
+-type services() :: #{
+    delegate := fun((Work :: map(), beamai_kernel:kernel(), beamai_context:t(), Tag :: reference() | none) ->
+        {ok, Report :: map()} | {error, term()}),
+    consult := fun((Tool :: binary(), Question :: map(), beamai_kernel:kernel(), beamai_context:t(), Tag :: reference() | none) ->
+        {ok, Outcome :: map()} | {error, term()})
+}.
+
+-record(call, {
+    kernel :: beamai_kernel:kernel(),
+    plan :: #plan{},
+    context :: beamai_context:t(),
+    door :: module(),
+    env :: beamai_env:t(),
+    request :: beamai_door:call(),
+    options :: beamai_door:options()
+}).
+
+%% @doc Runs the tool of the plan; see {@link beamai_invocation:run/5}.
+-spec run(beamai_kernel:kernel(), #plan{}, Args :: map(), beamai_context:t(), reference() | none) ->
+    beamai_call:result().
+run(Kernel, #plan{runs = Native} = Plan, Args, Context, Run) ->
+    case door(maps:get(door, Kernel), Native) of
+        {ok, Door} -> with_env(Kernel, Plan, Args, Context, Run, Door);
+        {error, _} = Error -> Error
+    end.
+
+with_env(Kernel, #plan{runs = Native} = Plan, Args, Context, Run, Door) ->
+    beamai_journal:watch(Door, Native#native.several_files),
+    case beamai_env:of_call(Kernel, Context) of
+        {ok, Env} ->
+            Timeout = timeout(Plan, Args),
+            Options = #{pace => Native#native.pace, timeout => Timeout, run => Run},
+            Request = with_model(Context, with_key(Door, Kernel, request(Native, Args, Timeout))),
+            in_session(listening(#call{
+                kernel = Kernel, plan = Plan, context = Context, door = Door, env = Env, request = Request, options = Options
+            }));
+        {error, Error} ->
+            {error, Error#{tool := Native#native.name}}
+    end.
+
+%% A tool's own argument governs over the spec's timeout.
+timeout(#plan{runs = #native{own_timeout = none}, timeout = Timeout}, _Args) ->
+    Timeout;
+timeout(#plan{runs = #native{own_timeout = milliseconds}, timeout = Timeout}, Args) ->
+    given(Args, timeout, 1, Timeout);
+timeout(#plan{runs = #native{own_timeout = seconds}, timeout = Timeout}, Args) ->
+    given(Args, timeout_sec, 1000, Timeout).
+
+given(Args, Name, Unit, Default) ->
+    case maps:get(atom_to_binary(Name), Args, maps:get(Name, Args, none)) of
+        Given when is_integer(Given), Given > 0 -> min(Given * Unit, ?LONGEST_MS);
+        Text when is_binary(Text) -> given(#{atom_to_binary(Name) => number(Text)}, Name, Unit, Default);
+        _ -> Default
+    end.
+
+%% Built-in tools take a number that is written as text.
+number(Text) ->
+    case string:to_integer(string:trim(Text)) of
+        {Number, <<>>} when is_integer(Number) -> Number;
+        _ -> none
+    end.
+
+door(auto, #native{door = nif}) -> {ok, beamai_door_nif};
+door(auto, #native{door = port}) -> {ok, beamai_door_port};
+door(port, _Native) -> {ok, beamai_door_port};
+door(nif, #native{door = nif}) -> {ok, beamai_door_nif};
+door(nif, #native{door = port, name = Name}) -> {error, no_nif(Name)}.
+
+no_nif(Name) ->
+    Message = [Name, " runs only in the port program, and this kernel was made with door => nif"],
+    beamai_error:new(Name, execution_failed, door_lost, Message).
+
+request(#native{name = Name, dialect = Dialect}, Args, infinity) ->
+    #{tool => Name, dialect => Dialect, args => Args};
+request(#native{name = Name, dialect = Dialect}, Args, Timeout) ->
+    #{tool => Name, dialect => Dialect, args => Args, timeout => Timeout}.
+
+%% A tool that has something to ask of a model must know that there is one.
+with_model(#{model := #{module := _, state := _}}, Request) -> Request#{has_model => true};
+with_model(_Context, Request) -> Request.
+
+%% The key of the search engine, still in its fun: the door reveals it where it encodes the call.
+with_key(beamai_door_port, #{web := #{search := #{api_key := Key}}}, Request) -> Request#{search_key => Key};
+with_key(_Door, _Kernel, Request) -> Request.
+
+%% A command can ask about the programs that it starts, while it runs, if there is somebody to ask.
+listening(#call{kernel = Kernel, plan = #plan{runs = Native}, context = Context, request = Request, options = Options} = Call) ->
+    #{tool := Tool, args := Args} = Request,
+    case is_command(Native) andalso beamai_approval:can_ask(Kernel, Context) of
+        true ->
+            Hear = fun(Message) -> beamai_starts:heard(Message, Tool, Args, Kernel, Context) end,
+            Call#call{request = Request#{asks_starts => true}, options = Options#{on_progress => Hear}};
+        false when is_map_key(progress, Context) ->
+            Hear = fun(Progress) -> beamai_callback:progress(Progress#{<<"tool">> => Tool}, Context) end,
+            Call#call{options = Options#{on_progress => Hear}};
+        false ->
+            Call
+    end.
+
+is_command(#native{door = Door, pace = Pace}) -> Door =:= port andalso Pace =:= long.
+
+%% The call with what it needs of its session, which is not idle from here on.
+in_session(#call{plan = #plan{runs = Native}, context = Context, request = Request, options = #{timeout := Timeout}} = Call) ->
+    Found = session(Native, Context),
+    beamai_session:touch(Context, Timeout),
+    case Found of
+        none -> tries(Call);
+        {ok, Session} -> tries(Call#call{request = Request#{session => Session}});
+        {error, Reason} -> {error, no_temp_dir(Native#native.name, Reason)}
+    end.
+
+%% The session as the native side takes it; with its name, where it remembers the files of this tool.
+session(#native{session = Kind, sees_files = false}, Context) ->
+    beamai_session:for_native(Kind, Context);
+session(#native{session = Kind, sees_files = true}, Context) ->
+    case {beamai_session:seen_as(Context), beamai_session:for_native(Kind, Context)} of
+        {none, Session} -> Session;
+        {_Name, {error, _} = Error} -> Error;
+        {Name, none} -> {ok, #{seen_as => Name}};
+        {Name, {ok, Session}} -> {ok, Session#{seen_as => Name}}
+    end.
+
+no_temp_dir(Name, Reason) ->
+    Message = [
+        Name, " needs a temporary directory and none could be made: ", file:format_error(Reason)
+    ],
+    beamai_error:new(Name, execution_failed, io, Message).
+
+tries(#call{plan = #plan{retry = Retry}, context = Context, options = #{run := Run}} = Call) ->
+    beamai_retry:run(Retry, #{tool => tool(Call), context => Context, run => Run}, fun() -> settle(send(Call), Call) end).
+
+tool(#call{request = #{tool := Tool}}) -> Tool.
+
+%% What the door answers. A cancellation may have come, and the time of the budget been over, while a filter or a
+%% callback ran; a budget may also leave less time than the tool has by itself.
+send(#call{context = Context, request = Request, options = #{run := Run, timeout := Own} = Options} = Call) ->
+    case {beamai_runs:cancelled(Run), beamai_budget:is_time_over(Context), beamai_budget:in_time(Own, Context)} of
+        {true, _, _} -> {error, beamai_error:cancelled(tool(Call))};
+        {false, true, _} -> {error, beamai_error:out_of_time(tool(Call))};
+        {false, false, Own} -> through_door(Call);
+        {false, false, Less} -> through_door(Call#call{request = Request#{timeout => Less}, options = Options#{timeout := Less}})
+    end.
+
+%% A call that works on the session's state goes through the session, which keeps such calls apart.
+through_door(#call{plan = #plan{runs = #native{stateful = true}}, context = Context} = Call) ->
+    #call{door = Door, env = Env, request = Request, options = Options} = Call,
+    beamai_session:with_state(beamai_session:key(Context), Door, Env, Request, Options);
+through_door(#call{door = Door, env = Env, request = Request, options = Options} = Call) ->
+    case Door:call(Env, Request, Options) of
+        {error, #{<<"details">> := #{<<"reason">> := <<"no_temp_dir">>}}} = Error -> with_new_temp_dir(Call, Error);
+        Answer -> Answer
+    end.
+
+%% A command can remove its session's directory. The call has done nothing yet.
+with_new_temp_dir(#call{door = Door, env = Env, context = Context, request = Request, options = Options}, Error) ->
+    #{session := Session} = Request,
+    case beamai_session:temp_dir(beamai_session:key(Context)) of
+        {ok, Path} -> Door:call(Env, Request#{session := Session#{temp_dir => Path}}, Options);
+        {error, _} -> Error
+    end.
+
+%%% Answers
+
+settle({ok, Value}, #call{context = Context}) ->
+    {ok, Value, Context};
+settle({error, #{<<"message">> := _} = Error}, Call) ->
+    {error, beamai_error:from_native(tool(Call), Error)};
+settle({error, Error}, _Call) ->
+    {error, Error};
+settle({delegate, Work}, #call{kernel = Kernel, context = Context, options = #{run := Run}} = Call) ->
+    Delegate = service(delegate, Call),
+    again(report, Delegate(Work, Kernel, Context, Run), Call);
+settle({consult, Question}, #call{kernel = Kernel, context = Context, options = #{run := Run}} = Call) ->
+    Consult = service(consult, Call),
+    again(consulted, Consult(tool(Call), Question, Kernel, Context, Run), Call);
+settle({question, Questions}, #call{kernel = Kernel, context = Context} = Call) ->
+    again(answers, answers(tool(Call), beamai_callback:ask_user(Questions, {tool(Call), Kernel}, Context)), Call);
+settle({ask, Needed}, #call{kernel = Kernel, context = Context, request = #{args := Args}} = Call) ->
+    case beamai_approval:decide(Needed, Args, Kernel, Context) of
+        allow -> approved(Needed, Call);
+        {error, _} = Error -> Error
+    end.
+
+service(Name, #call{plan = #plan{runs = #native{services = Services}}}) ->
+    maps:get(Name, Services).
+
+%% The native side judges again: what was approved runs, and nothing else.
+approved(#{<<"fingerprint">> := Fingerprint}, #call{request = Request} = Call) ->
+    Approved = Call#call{request = Request#{approved => Fingerprint}},
+    case send(Approved) of
+        {ask, #{<<"tool">> := Tool, <<"subject">> := Subject}} ->
+            Message = [Subject, " is not what was approved; call again to be asked again"],
+            {error, beamai_error:new(Tool, permission_denied, needs_approval, Message)};
+        Answer ->
+            settle(Answer, Approved)
+    end.
+
+%% The same call again, with what the host made of what it asked for. One that asks anew would do so for ever.
+again(Key, {ok, Made}, #call{request = Request} = Call) ->
+    With = Call#call{request = Request#{Key => Made}},
+    case send(With) of
+        {Asked, _} when Asked =:= question; Asked =:= delegate; Asked =:= consult ->
+            Message = [tool(Call), " asked again for what it had been given; this is a defect of the tool"],
+            {error, beamai_error:new(tool(Call), execution_failed, crash, Message)};
+        Answer ->
+            settle(Answer, With)
+    end;
+again(_Key, {error, _} = Error, _Call) ->
+    Error.
+
+answers(Tool, {ok, Answers}) ->
+    case is_answers(Answers) of
+        true -> {ok, #{outcome => answered, answers => Answers}};
+        false -> {error, no_answers(Tool, Answers)}
+    end;
+answers(_Tool, Outcome) when Outcome =:= cancelled; Outcome =:= no_frontend ->
+    {ok, #{outcome => Outcome}}.
+
+%% Questions to answers, each a text or several.
+is_answers(Answers) when is_map(Answers) ->
+    lists:all(fun({Question, Answer}) -> is_binary(Question) andalso is_answer(Answer) end, maps:to_list(Answers));
+is_answers(_Answers) ->
+    false.
+
+is_answer(Answer) when is_list(Answer) -> is_integer(catch length(Answer)) andalso lists:all(fun is_binary/1, Answer);
+is_answer(Answer) -> is_binary(Answer).
+
+no_answers(Tool, Answers) ->
+    Message = [
+        "the host's ask_user answered {ok, ", beamai_error:show(Answers, 80),
+        "}; it answers {ok, #{Question => Answer}}, binaries or lists of them, cancelled or no_frontend"
+    ],
+    beamai_error:new(Tool, execution_failed, crash, Message).

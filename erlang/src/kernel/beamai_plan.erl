@@ -1,0 +1,105 @@
+%% @doc What a kernel keeps of a tool: made when the tool is added, found when it is called.
+%% @hidden
+-module(beamai_plan).
+
+-include("beamai_plan.hrl").
+
+-export([new/2, find/2, spec/1, only_reads/1, native_name/1]).
+-export_type([t/0, plans/0]).
+
+-define(DEFAULT_TIMEOUT_MS, 30000).
+
+-type t() :: #plan{}.
+%% By the tools' names.
+-type plans() :: #{binary() => t()}.
+
+%% @doc The plan of a tool. `Default' is the timeout, in milliseconds, of a tool without its own; `default' stands for
+%% 30000. Raises `{invalid_tool, Name, Problems}'.
+-spec new(beamai_tool:tool_spec(), Default :: timeout() | default) -> #plan{}.
+new(Spec, Default) ->
+    #{name := Name, handler := Handler} = beamai_spec:valid(Spec),
+    #plan{
+        name = Name,
+        spec = Spec,
+        runs = runs(Handler),
+        params = params(Spec),
+        timeout = timeout(Spec, Default),
+        retry = retry(Spec),
+        requires_permission = maps:get(requires_permission, maps:get(metadata, Spec, #{}), false)
+    }.
+
+params(#{input_schema := Schema}) -> beamai_args:compile({schema, Schema});
+params(Spec) -> beamai_args:compile(maps:get(parameters, Spec, undefined)).
+
+runs({beamai_tool, call_native, [#{} = Info]}) ->
+    #{name := Name, dialect := Dialect, door := Door, pace := Pace} = Info,
+    #native{
+        name = Name,
+        dialect = Dialect,
+        door = Door,
+        pace = Pace,
+        session = maps:get(session, Info),
+        stateful = maps:get(stateful, Info),
+        sees_files = maps:get(sees_files, Info),
+        several_files = maps:get(several_files, Info),
+        own_timeout = maps:get(own_timeout, Info),
+        services = maps:get(services, Info)
+    };
+runs(Handler) ->
+    Handler.
+
+timeout(#{timeout := Timeout}, _Default) -> Timeout;
+timeout(_Spec, default) -> ?DEFAULT_TIMEOUT_MS;
+timeout(_Spec, Default) -> Default.
+
+retry(#{retry := Retry}) -> {maps:get(max, Retry, 1), maps:get(delay, Retry, 0)};
+retry(_Spec) -> {0, 0}.
+
+%%% Looking
+
+%% @doc The spec that a plan was made from.
+-spec spec(t()) -> beamai_tool:tool_spec().
+spec(#plan{spec = Spec}) -> Spec.
+
+%% @doc Whether the tool changes nothing, as its spec says.
+-spec only_reads(t()) -> boolean().
+only_reads(#plan{spec = #{metadata := #{read_only := true}}}) -> true;
+only_reads(#plan{}) -> false.
+
+%% @doc The name of a built-in tool on the native side; `none' of a tool with a handler in Erlang.
+-spec native_name(t()) -> binary() | none.
+native_name(#plan{runs = #native{name = Name}}) -> Name;
+native_name(#plan{}) -> none.
+
+%% @doc The plan of the tool with this name. The error for a name that no tool has lists the nearest ones.
+-spec find(Name :: term(), plans()) -> {ok, t()} | {error, beamai_error:t()}.
+find(Name, Plans) ->
+    case Plans of
+        #{Name := Plan} -> {ok, Plan};
+        #{} -> {error, unknown_tool(Plans, Name)}
+    end.
+
+unknown_tool(Tools, Name) when is_binary(Name) ->
+    Nearest = beamai_nearest:names(Name, maps:keys(Tools)),
+    Message = ["there is no tool named ", beamai_error:show(Name, 80), hint(Nearest, Tools)],
+    beamai_error:new(Name, not_found, unknown_tool, Message, #{nearest => Nearest});
+unknown_tool(Tools, Name) ->
+    Shown = unicode:characters_to_binary(beamai_error:show(Name, 80)),
+    Message = ["the name of a tool is a binary, not ", Shown, hint(nearest(Name, Tools), Tools)],
+    beamai_error:new(Shown, not_found, unknown_tool, Message, #{nearest => nearest(Name, Tools)}).
+
+nearest(Name, Tools) when is_atom(Name) -> beamai_nearest:names(atom_to_binary(Name), maps:keys(Tools));
+nearest(Name, Tools) ->
+    try unicode:characters_to_binary(Name) of
+        Text when is_binary(Text) -> beamai_nearest:names(Text, maps:keys(Tools));
+        _ -> []
+    catch
+        error:badarg -> []
+    end.
+
+hint([], Tools) when map_size(Tools) =:= 0 -> "; this kernel has none";
+hint([], Tools) -> ["; the tools are ", names(lists:sort(maps:keys(Tools)))];
+hint(Nearest, _Tools) -> ["; did you mean ", names(Nearest), "?"].
+
+names(Names) ->
+    lists:join(", ", lists:sublist(Names, 20)).

@@ -1,0 +1,46 @@
+%% @doc Which process of the operating system this is, in words that hold after it has ended.
+%%
+%% A process is named by the boot and the pid namespace it is in, its pid, and the time of its start: a pid is used
+%% again. The facts are those of Linux's proc(5); elsewhere there are none.
+%% @hidden
+-module(beamai_os_process).
+
+-export([identity/0, has_ended/1]).
+
+%% @doc The identity of this process, as lines of a text; `error' where the operating system does not tell.
+-spec identity() -> {ok, iodata()} | error.
+identity() ->
+    case facts() of
+        {ok, {Where, Pid, Started}} -> {ok, lists:join($\n, [Where, Pid, Started])};
+        error -> error
+    end.
+
+%% @doc Whether the process with this identity is known to have ended. `false' where that cannot be decided: of other
+%% machines and namespaces.
+-spec has_ended(Identity :: binary()) -> boolean().
+has_ended(Identity) ->
+    case {facts(), binary:split(Identity, <<"\n">>, [global])} of
+        {{ok, {Here, _Pid, _Started}}, [Here, Pid, Started]} ->
+            started(Pid) =/= {ok, Started} andalso filelib:is_regular("/proc/self/stat");
+        _ ->
+            false
+    end.
+
+facts() ->
+    Pid = list_to_binary(os:getpid()),
+    case {file:read_file("/proc/sys/kernel/random/boot_id"), file:read_link("/proc/self/ns/pid"), started(Pid)} of
+        {{ok, Boot}, {ok, Namespace}, {ok, Started}} ->
+            {ok, {iolist_to_binary([string:trim(Boot), $\s, Namespace]), Pid, Started}};
+        _ ->
+            error
+    end.
+
+%% The 22nd field of its stat file. The second one is in parentheses and may hold anything.
+started(Pid) ->
+    case file:read_file(filename:join(["/proc", Pid, "stat"])) of
+        {ok, Stat} ->
+            [_, After] = string:split(Stat, <<") ">>, trailing),
+            {ok, lists:nth(20, binary:split(After, <<" ">>, [global]))};
+        {error, _} ->
+            error
+    end.

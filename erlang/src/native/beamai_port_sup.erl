@@ -1,0 +1,17 @@
+%% @doc Supervises the owner of the port program, which starts with the first call that needs it. One that ends is not
+%% restarted: the next call starts another.
+%% @hidden
+-module(beamai_port_sup).
+-behaviour(supervisor).
+
+-export([start_link/0, init/1]).
+
+%% @doc Starts the supervisor under its own name.
+-spec start_link() -> {ok, pid()} | ignore | {error, term()}.
+start_link() ->
+    supervisor:start_link({local, ?MODULE}, ?MODULE, []).
+
+%% @private
+-spec init([]) -> {ok, {supervisor:sup_flags(), [supervisor:child_spec()]}}.
+init([]) ->
+    {ok, {#{}, []}}.
