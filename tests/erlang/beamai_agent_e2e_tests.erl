@@ -116,26 +116,22 @@ next([]) ->
             {<<"file_read">>, #{<<"path">> => <<"sum.sh">>}}
         ]
     };
-next([#{<<"exit_code">> := 1, <<"stdout">> := <<"1 of 3\n">>}, #{<<"content">> := Program}]) ->
+next([<<"1 of 3\n[exit code 1]", _/binary>>, Program]) ->
     [_, Sum | _] = binary:split(Program, [<<"((">>, <<"))">>], [global]),
     Right = binary:replace(Sum, <<"-">>, <<"+">>),
     Args = #{<<"path">> => <<"sum.sh">>, <<"old_string">> => Sum, <<"new_string">> => Right},
     #{tool_calls => [{<<"file_edit">>, Args}]};
-next([_, _, #{<<"replacements">> := 1}]) ->
+next([_, _, <<"@@ ", _/binary>>]) ->
     #{tool_calls => [{<<"shell_exec">>, #{<<"command">> => <<"sh test.sh">>}}]};
-next([_, _, _, #{<<"exit_code">> := 0, <<"stdout">> := Output}]) ->
-    <<"Mended: the tests pass – "/utf8, (string:trim(Output))/binary, ".">>;
+next([_, _, _, <<"3 of 3", _/binary>>]) ->
+    <<"Mended: the tests pass – 3 of 3."/utf8>>;
 next(Told) ->
     <<"I do not understand: ", (beamai_json:text(Told))/binary>>.
 
 told(Form, #{body := #{<<"messages">> := Messages}}) when Form =:= openai; Form =:= openai_stream ->
-    [decoded(Content) || #{<<"role">> := <<"tool">>, <<"content">> := Content} <- Messages];
+    [Content || #{<<"role">> := <<"tool">>, <<"content">> := Content} <- Messages];
 told(_Anthropic, #{body := #{<<"messages">> := Messages}}) ->
     [
-        decoded(Content)
+        Content
      || #{<<"content">> := Blocks} <- Messages, #{<<"type">> := <<"tool_result">>, <<"content">> := Content} <- Blocks
     ].
-
-decoded(Content) ->
-    {ok, Value} = beamai_json:decode(Content),
-    Value.

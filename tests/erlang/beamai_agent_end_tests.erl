@@ -32,10 +32,7 @@ silent() ->
 asked() -> receive {asked, Pid} -> Pid end.
 
 errors(Agent) ->
-    [
-        begin {ok, Error} = beamai_json:decode(Text), Error end
-     || #{role := tool, outcome := error, content := Text} <- beamai_conversation:messages(beamai_agent:conversation(Agent))
-    ].
+    [Text || #{role := tool, outcome := error, content := Text} <- beamai_conversation:messages(beamai_agent:conversation(Agent))].
 
 cancelled(Agent) ->
     Self = self(),
@@ -53,7 +50,7 @@ context(Self) ->
 
 cancelling_ends_an_approval_that_waits_test() ->
     After = cancelled(agent([calls([<<"open">>])], [guarded(<<"open">>)], #{})),
-    ?assertMatch([#{<<"details">> := #{<<"reason">> := <<"cancelled">>}}], errors(After)),
+    ?assertEqual([<<"open was cancelled">>], errors(After)),
     ?assertNot(has_run(<<"open">>)),
     ?assertEqual([], beamai_test:mailbox()).
 
@@ -62,7 +59,7 @@ cancelling_ends_a_question_that_waits_test() ->
         #{<<"label">> => <<"a">>, <<"description">> => <<"a">>}, #{<<"label">> => <<"b">>, <<"description">> => <<"b">>}
     ]}]},
     After = cancelled(agent([#{tool_calls => [{<<"human_input">>, Questions}]}], [], #{})),
-    ?assertMatch([#{<<"details">> := #{<<"reason">> := <<"cancelled">>}}], errors(After)).
+    ?assertEqual([<<"human_input was cancelled">>], errors(After)).
 
 cancelling_ends_an_approval_of_a_sub_agent_test() ->
     Helper = #{prompt => <<"You help.">>, description => <<"Helps.">>, tools => [<<"open">>]},
@@ -89,7 +86,7 @@ the_end_of_the_time_ends_what_waits_for_a_person_test() ->
     ?assert(Took >= 150000 andalso Took < 1500000),
     ?assertNot(is_process_alive(asked())),
     ?assertNot(has_run(<<"open">>)),
-    [#{<<"error_type">> := <<"timeout">>, <<"message">> := Message}] = errors(After),
+    [Message] = errors(After),
     ?assertNotEqual(nomatch, string:find(Message, "not approved before the time")).
 
 a_call_is_not_tried_again_after_the_time_of_the_budget_test() ->
@@ -123,7 +120,7 @@ nothing_runs_after_the_time_of_the_budget_test() ->
     {error, {out_of_budget, time}, After} = beamai_agent:run(Agent, <<"go">>),
     ?assertNot(has_run(<<"a">>)),
     ?assertNot(filelib:is_file("never-written")),
-    [#{}, #{<<"message">> := A}, #{<<"message">> := W}] = errors(After),
+    [_, A, W] = errors(After),
     [?assertNotEqual(nomatch, string:find(Message, "has not run")) || Message <- [A, W]].
 
 an_approval_ends_with_the_process_that_waits_test() ->
@@ -138,7 +135,8 @@ an_approval_that_dies_is_a_refusal_test() ->
     Agent = agent([calls([<<"open">>]), <<"ok">>], [guarded(<<"open">>)], #{}),
     Dying = fun(_) -> exit(self(), kill), timer:sleep(1000) end,
     {ok, _, After} = beamai_agent:run(Agent, <<"go">>, #{context => #{approve => Dying}}),
-    ?assertMatch([#{<<"error_type">> := <<"permission_denied">>}], errors(After)),
+    [Refusal] = errors(After),
+    ?assertNotEqual(nomatch, string:find(Refusal, "approv")),
     ?assertNot(has_run(<<"open">>)).
 
 a_person_who_answers_in_time_is_heard_test() ->

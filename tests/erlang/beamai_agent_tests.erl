@@ -83,12 +83,42 @@ an_error_goes_to_the_model_and_leaves_the_other_calls_alone_test() ->
     Turns = [calls([{<<"fail">>, #{}}, {<<"echo">>, #{}}, {<<"nobody">>, #{}}, {<<"own">>, #{}}]), <<"done">>],
     {ok, _, After} = beamai_agent:run(agent(Turns, #{kernel => tools([Fail, Own, echo()])}), <<"go">>),
     ?assertMatch(
-        [{error, _}, {ok, <<"{}">>}, {error, _}, {error, <<"\"{my,reason}\"">>}],
+        [
+            {error, <<"the handler of fail raised error:boom">>}, {ok, <<"{}">>},
+            {error, <<"there is no tool named \"nobody\"", _/binary>>}, {error, <<"error: {my,reason}">>}
+        ],
         results(After)
-    ),
-    [{_, Crash}, _, {_, Unknown}, _] = results(After),
-    {ok, #{<<"error_type">> := <<"execution_failed">>}} = beamai_json:decode(Crash),
-    {ok, #{<<"details">> := #{<<"reason">> := <<"unknown_tool">>}}} = beamai_json:decode(Unknown).
+    ).
+
+what_a_tool_returns_goes_to_the_model_as_text_or_is_refused_test() ->
+    Returns = fun(Name, Value) -> beamai_test:tool(Name, fun(_) -> {ok, Value} end) end,
+    Tools = [
+        Returns(<<"text">>, <<"a\n\"b\"">>), Returns(<<"json">>, #{<<"a">> => [1, null]}), Returns(<<"string">>, os:cmd("echo hi")),
+        Returns(<<"term">>, {a, self()}), Returns(<<"long">>, binary:copy(<<"x">>, 50000))
+    ],
+    Turns = [calls([{Name, #{}} || Name <- [<<"text">>, <<"json">>, <<"string">>, <<"term">>, <<"long">>]]), <<"done">>],
+    {ok, _, After} = beamai_agent:run(agent(Turns, #{kernel => tools(Tools)}), <<"go">>),
+    [{ok, <<"a\n\"b\"">>}, {ok, <<"{\"a\":[1,null]}">>}, {error, String}, {error, Term}, {ok, Long}] = results(After),
+    ?assertNotEqual(nomatch, string:find(String, "unicode:characters_to_binary")),
+    ?assertMatch(<<"term returned a term that is neither text nor JSON: {a,<", _/binary>>, Term),
+    ?assertEqual(30000, string:length(Long)),
+    ?assertNotEqual(nomatch, string:find(Long, "[cut: the result has 50000 characters")).
+
+the_agent_and_the_kernel_limit_results_test() ->
+    Long = beamai_test:tool(<<"long">>, fun(_) -> {ok, binary:copy(<<"x">>, 50000)} end),
+    Run = fun(Kernel, Options) ->
+        Agent = agent([calls([{<<"long">>, #{}}]), <<"done">>], Options#{kernel => beamai_kernel:add_tool(Kernel, Long)}),
+        {ok, _, After} = beamai_agent:run(Agent, <<"go">>),
+        [{ok, Text}] = results(After),
+        string:length(Text)
+    end,
+    Limited = beamai_kernel:new(#{limits => #{result => 2000}}),
+    ?assertEqual(2000, Run(Limited, #{})),
+    ?assertEqual(3000, Run(Limited, #{limits => #{result => 3000}})),
+    [
+        ?assertError({bad_option, limits}, beamai_kernel:new(#{limits => Bad}))
+     || Bad <- [#{result => 10}, #{result => many}, #{results => 2000}, 2000]
+    ].
 
 an_image_is_no_text_to_the_model_test() ->
     beamai_test:in_workspace(fun(Dir) ->
@@ -201,7 +231,7 @@ readers_run_together_and_writers_in_their_order_test() ->
     {ok, _, After} = beamai_agent:run(agent(Turns, #{kernel => Kernel}), <<"go">>),
     [{begun, _}, {begun, _}, {ended, _}, {ended, _} | Rest] = noted(),
     ?assertEqual([{begun, <<"w">>}, {ended, <<"w">>}, {begun, <<"r1">>}, {ended, <<"r1">>}], Rest),
-    ?assertEqual([<<"\"r1\"">>, <<"\"r2\"">>, <<"\"w\"">>, <<"\"r1\"">>], [Content || {ok, Content} <- results(After)]).
+    ?assertEqual([<<"r1">>, <<"r2">>, <<"w">>, <<"r1">>], [Content || {ok, Content} <- results(After)]).
 
 what_conflicts_is_seen_by_path_test() ->
     Kernel = lists:foldl(
@@ -280,7 +310,7 @@ a_budget_of_time_ends_the_calls_that_run_test_() ->
                 }),
                 {error, {out_of_budget, time}, After} = beamai_agent:run(Agent, <<"go">>),
                 [{error, Told}] = results(After),
-                ?assertNotEqual(nomatch, string:find(Told, <<"\"error_type\":\"timeout\"">>))
+                ?assertMatch({_, match}, {Told, re:run(Told, "did not finish within|timeout of|time was over|ran out", [{capture, none}])})
             end
          || Call <- [
                 {<<"wait">>, #{}}, {<<"shell_exec">>, Sleep},
@@ -333,8 +363,7 @@ in_plan_naming_a_tool_that_writes_is_naming_an_unknown_one_test() ->
         Write = {<<"file_write">>, #{<<"path">> => <<"a">>, <<"content">> => <<"x">>}},
         Agent = agent([calls([Write]), <<"plan">>], #{kernel => Kernel, plugins => [beamai_tool_file], profile => plan}),
         {ok, _, After} = beamai_agent:run(Agent, <<"go">>),
-        [{error, Json}] = results(After),
-        ?assertMatch({ok, #{<<"details">> := #{<<"reason">> := <<"unknown_tool">>}}}, beamai_json:decode(Json)),
+        ?assertMatch([{error, <<"there is no tool named ", _/binary>>}], results(After)),
         ?assertEqual({ok, []}, file:list_dir(Dir))
     end).
 
@@ -372,8 +401,35 @@ a_model_without_function_calling_calls_tools_in_text_test() ->
     [?assertNotEqual(nomatch, string:find(First, Part)) || Part <- ["echo", "USER: Go.", "<TOOL_CALL>"]],
     ?assertEqual(<<"ASSISTANT:">>, binary:part(First, byte_size(First), -10)),
     ?assertNotEqual(nomatch, string:find(Second, "TOOL_RESULT: ")),
+    ?assertNotEqual(nomatch, string:find(Second, "\"data\": \"{\\\"a\\\":1}\"")),
     ?assertNotEqual(nomatch, string:find(Third, "TOOL_ERROR: ")),
     ?assertMatch([{ok, <<"{\"a\":1}">>}, {refused, _}], results(After)).
+
+in_the_text_protocol_results_of_its_specification_are_objects_test() ->
+    beamai_test:in_workspace(fun(Dir) ->
+        ok = file:write_file(filename:join(Dir, "a.txt"), <<"1.0.0\n">>),
+        Self = self(),
+        Count = counters:new(1, []),
+        Complete = fun(Prompt) ->
+            Self ! {prompt, Prompt},
+            counters:add(Count, 1, 1),
+            Call = <<"<TOOL_CALL>\n{\"tool\": \"read_file\", \"args\": {\"path\": \"a.txt\"}}\n</TOOL_CALL>">>,
+            {ok, case counters:get(Count, 1) of 1 -> Call; 2 -> <<"Done.">> end}
+        end,
+        {ok, Agent} = beamai_agent:new(#{
+            llm => beamai_chat:new(text, #{complete => Complete}), kernel => beamai_kernel:new(#{workspace => Dir}),
+            plugins => [beamai_dialect_ide]
+        }),
+        {ok, #{content := <<"Done.">>}, After} = beamai_agent:run(Agent, <<"Which version?">>),
+        [_, Prompt] = [receive {prompt, P} -> P end || _ <- [1, 2]],
+        Result = <<"\"data\": {\n    \"content\": \"1.0.0\\n\",\n    \"lines\": 1\n  }">>,
+        ?assertNotEqual(nomatch, string:find(Prompt, Result)),
+        ?assertEqual([{ok, <<"1.0.0">>}], results(After)),
+        {ok, Read, _} = beamai_kernel:invoke(beamai_agent:kernel(After), <<"read_file">>, #{<<"path">> => <<"a.txt">>}),
+        ?assertNotEqual(
+            nomatch, string:find(beamai_protocol:format_result(<<"read_file">>, #{<<"path">> => <<"a.txt">>}, {ok, Read}), Result)
+        )
+    end).
 
 what_a_function_answers_wrongly_is_an_error_test() ->
     Run = fun(Complete) ->

@@ -104,8 +104,8 @@ an_agent_calls_tools(Form) ->
                     #{<<"functionCall">> => #{<<"id">> => <<"server_1">>, <<"name">> => <<"two">>, <<"args">> => #{}}}
                 ]},
                 #{<<"role">> => <<"user">>, <<"parts">> => [
-                    #{<<"functionResponse">> => #{<<"name">> => <<"my.one">>, <<"response">> => #{<<"output">> => #{<<"found">> => true}}}},
-                    #{<<"functionResponse">> => #{<<"id">> => <<"server_1">>, <<"name">> => <<"two">>, <<"response">> => #{<<"error">> => <<"no">>}}}
+                    #{<<"functionResponse">> => #{<<"name">> => <<"my.one">>, <<"response">> => #{<<"output">> => <<"{\"found\":true}">>}}},
+                    #{<<"functionResponse">> => #{<<"id">> => <<"server_1">>, <<"name">> => <<"two">>, <<"response">> => #{<<"error">> => <<"error: no">>}}}
                 ]}
             ],
             maps:get(<<"contents">>, Second)

@@ -74,10 +74,7 @@ a_hidden_tool_is_not_seen_also_when_it_is_named_test() ->
     {ok, #{<<"summary">> := Summary, <<"state">> := <<"completed">>}} = invoke(Kernel, #{model => scripted(Turns)}),
     {ok, [Named, Nearly, Open]} = beamai_json:decode(Summary),
     [
-        ?assertMatch(
-            {ok, #{<<"error_type">> := <<"not_found">>, <<"details">> := #{<<"reason">> := <<"unknown_tool">>, <<"nearest">> := []}}},
-            beamai_json:decode(Error)
-        )
+        ?assertMatch(<<"there is no tool named ", _/binary>>, Error)
      || Error <- [Named, Nearly]
     ],
     ?assertEqual(nomatch, string:find(Nearly, <<"\"hidden\"">>)),
@@ -96,7 +93,7 @@ a_hidden_tool_is_not_in_what_is_sent_test_() ->
             [#{body := First}, #{body := Second}] = chat_server:requests(Server),
             chat_server:stop(Server),
             ?assertEqual(nomatch, string:find(beamai_json:text(First), <<"hidden">>)),
-            ?assertNotEqual(nomatch, string:find(beamai_json:text(Second), <<"unknown_tool">>))
+            ?assertNotEqual(nomatch, string:find(beamai_json:text(Second), <<"there is no tool named">>))
         end}
      || Form <- [openai_stream, anthropic_stream]
     ].
@@ -131,8 +128,8 @@ it_spends_from_the_budget_of_its_caller_test() ->
     {ok, Agent} = beamai_agent:new(#{llm => scripted(Turn), kernel => kernel(helper()), budget => #{max_tokens => 100}}),
     {error, {out_of_budget, tokens}, After} = beamai_agent:run(Agent, <<"go">>),
     ?assertMatch(#{usage := #{total_tokens := 120}}, beamai_agent:conversation(After)),
-    [#{content := Json}] = [M || #{role := tool} = M <- beamai_conversation:messages(beamai_agent:conversation(After))],
-    ?assertMatch({ok, #{<<"state">> := <<"out_of_budget">>}}, beamai_json:decode(Json)).
+    [#{content := Text}] = [M || #{role := tool} = M <- beamai_conversation:messages(beamai_agent:conversation(After))],
+    ?assertNotEqual(nomatch, string:find(Text, "\n[out of budget")).
 
 %% Its own run id comes with its first event.
 it_can_be_cancelled_by_itself_and_its_caller_goes_on_test() ->
@@ -150,7 +147,7 @@ it_can_be_cancelled_by_itself_and_its_caller_goes_on_test() ->
     timer:sleep(50),
     ok = beamai_kernel:cancel(Id),
     {ok, #{content := Report}, _} = receive {ended, Result} -> Result end,
-    ?assertMatch({ok, #{<<"state">> := <<"cancelled">>}}, beamai_json:decode(Report)),
+    ?assertNotEqual(nomatch, string:find(Report, "\n[cancelled")),
     flush().
 
 flush() ->
@@ -361,7 +358,7 @@ agents_that_only_read_work_side_by_side_test_() ->
         {ok, #{tool_calls := 2}, After} = beamai_agent:run(Agent, <<"Both">>),
         Messages = beamai_conversation:messages(beamai_agent:conversation(After)),
         Reports = [Content || #{role := tool, outcome := ok, content := Content} <- Messages],
-        ?assertMatch([_, _], [R || R <- Reports, binary:match(R, <<"\"state\":\"completed\"">>) =/= nomatch])
+        ?assertEqual([<<"done">>, <<"done">>], Reports)
     end}.
 
 agents_that_may_write_work_one_after_the_other_test() ->

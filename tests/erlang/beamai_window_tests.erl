@@ -28,7 +28,13 @@ look(Bytes) ->
 
 agent(Bytes, Options) ->
     {ok, Agent} = beamai_agent:new(
-        maps:merge(#{llm => model(?WINDOW), kernel => beamai_test:kernel([look(Bytes)]), window => ?WINDOW}, Options)
+        maps:merge(
+            #{
+                llm => model(?WINDOW), kernel => beamai_test:kernel([look(Bytes)]), window => ?WINDOW,
+                limits => #{result => 1000000}
+            },
+            Options
+        )
     ),
     Agent.
 

@@ -113,7 +113,7 @@ coder_reads_searches_and_keeps_tasks(Door) ->
         ?assertEqual(Written, call(K, <<"todoread">>, #{}, Context)),
         ok = beamai_session:close(beamai_context:get(session_id, Context)),
         ?assertMatch(
-            {error, #{error_type := invalid_input, tool := <<"read">>}},
+            {ok, #{<<"adjusted">> := [<<"limit is 200, the maximum, not 201">>]}, _},
             beamai_kernel:invoke(K, <<"read">>, #{<<"path">> => <<"a">>, <<"limit">> => 201})
         )
     end).

@@ -33,7 +33,7 @@ filesystem(Directory) ->
 
 %% Our own; it takes no argument for nothing, so it is found by its workspace.
 own(Directory) ->
-    #{name => <<"own">>, command => beamai_nif:priv_file("beamai-port"), args => ["mcp", "--default", "allow", "--workspace", Directory]}.
+    #{name => <<"own">>, command => beamai_nif:priv_file("beamai-port"), args => ["mcp", "--structured", "--default", "allow", "--workspace", Directory]}.
 
 python() ->
     Program = filename:join(place(), "python/bin/python"),
@@ -77,7 +77,7 @@ own_http(Directory) ->
     fun() ->
         Port = free_port(),
         Address = "127.0.0.1:" ++ integer_to_list(Port),
-        Args = ["mcp", "--default", "allow", "--workspace", Directory, "--http", Address],
+        Args = ["mcp", "--structured", "--default", "allow", "--workspace", Directory, "--http", Address],
         listening(beamai_nif:priv_file("beamai-port"), Args, [], Port, #{name => <<"own">>})
     end.
 

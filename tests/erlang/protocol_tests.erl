@@ -249,6 +249,17 @@ the_examples_of_the_prompt_are_valid_calls_test() ->
      || Specs <- [specs(), beamai_catalogue:tools(<<"beamai">>)]
     ].
 
+a_built_in_tool_takes_what_can_mean_one_thing_only_test() ->
+    Text = <<"<TOOL_CALL>{\"tool\": \"T\", \"args\": {\"path\": \"a\", \"limit\": \"5\"}}</TOOL_CALL>">>,
+    Call = fun(Name) -> binary:replace(Text, <<"\"T\"">>, <<"\"", Name/binary, "\"">>) end,
+    Kernel = beamai_kernel:add_tool_module(beamai_kernel:new(), beamai_tool_file),
+    ?assertMatch({tool_call, #{args := #{<<"limit">> := <<"5">>}}}, beamai_protocol:parse(Call(<<"file_read">>), Kernel)),
+    Own = #{
+        name => <<"own">>, handler => fun(_) -> {ok, 1} end,
+        parameters => #{<<"path">> => #{type => string}, <<"limit">> => #{type => integer}}
+    },
+    ?assertMatch({invalid, _, _}, beamai_protocol:parse(Call(<<"own">>), beamai_kernel:add_tool(Kernel, Own))).
+
 tool_results_are_formatted_as_the_specification_shows_test() ->
     Content = <<"{\n  \"name\": \"my-app\",\n  \"version\": \"1.0.0\"\n}">>,
     ?assertEqual(

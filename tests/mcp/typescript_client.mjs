@@ -144,7 +144,7 @@ async function over(name, connect, place, stop) {
     console.log(`ok - ${name}`);
 }
 
-const arguments_ = (place) => ['mcp', '--workspace', place.workspace, '--allow', 'Bash'];
+const arguments_ = (place) => ['mcp', '--structured', '--workspace', place.workspace, '--allow', 'Bash'];
 
 async function stdio() {
     const place = world();

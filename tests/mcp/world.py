@@ -76,7 +76,7 @@ class World:
         return subprocess.run(["git", *arguments], cwd=self.workspace, check=True, capture_output=True, text=True).stdout
 
     def options(self, *more):
-        return ["--workspace", str(self.workspace), "--settings", str(self.settings), *more]
+        return ["--structured", "--workspace", str(self.workspace), "--settings", str(self.settings), *more]
 
     def environment(self):
         return {"PATH": os.environ["PATH"], "HOME": str(self.temp.parent), "TMPDIR": str(self.temp)}

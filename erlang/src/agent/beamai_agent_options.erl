@@ -34,6 +34,8 @@
     window => pos_integer() | infinity,
     %% When the conversation is made shorter, in percent of the window: `at' 80 `to' 50 by default; or never.
     compaction => off | beamai_agent_window:options(),
+    %% As the kernel's option, which it stands before: how long the results are that the model gets.
+    limits => beamai_options:limits(),
     %% A conversation to go on with, as {@link beamai_agent:conversation/1} gave it.
     conversation => beamai_conversation:t()
 }.
@@ -84,6 +86,7 @@ agent(system_prompt, Text) when is_binary(Text) ->
     Text;
 agent(profile, Profile) when Profile =:= default; Profile =:= plan -> Profile;
 agent(agents, Agents) -> beamai_agents:load(Agents);
+agent(limits, Limits) -> beamai_options:limits(Limits);
 agent(window, Tokens) when is_integer(Tokens), Tokens > 0; Tokens =:= infinity -> Tokens;
 agent(window, Other) -> bad_option(window, ["must be a number of tokens or infinity, not ", show(Other)]);
 agent(compaction, off) -> off;

@@ -2,26 +2,47 @@
 %% @hidden
 -module(beamai_agent_result).
 
--export([message/1]).
+-include("../kernel/beamai_plan.hrl").
 
-%% @doc The message.
--spec message(beamai_agent_calls:outcome()) -> beamai_chat_model:message().
-message({#{id := Id, name := Name}, {ok, Result}}) ->
+-export([reader/1, message/2]).
+-export_type([reader/0]).
+
+%% For whom results are rendered: whose the tools are, how long a text may be, and whether the model takes objects where
+%% the specification of the text protocol has them.
+-opaque reader() :: #{kernel := beamai_kernel:kernel(), limit := pos_integer(), object := boolean()}.
+
+%% @doc The model of an agent.
+-spec reader(beamai_agent:agent()) -> reader().
+reader(#{kernel := Kernel, llm := Model} = Agent) ->
+    Limits = maps:merge(maps:get(limits, Kernel, #{}), maps:get(limits, Agent, #{})),
+    #{
+        kernel => Kernel,
+        limit => maps:get(result, Limits, beamai_display:limit(default)),
+        object => beamai_chat:speaks_text_protocol(Model)
+    }.
+
+%% @doc The message. A result of the host's own tool that no model can read is an error for it.
+-spec message(beamai_agent_calls:outcome(), reader()) -> beamai_chat_model:message().
+message({#{name := Name, args := Args} = Call, {ok, Result}}, #{limit := Limit, object := Object} = Reader) ->
     {Left, Images} = beamai_images:take(Result),
-    Message = #{role => tool, call => Id, name => Name, content => beamai_json:text(Left), outcome => ok},
-    case Images of
-        [] -> Message;
-        [_ | _] -> Message#{images => Images}
+    case beamai_display:rendered(Name, Args, Left, #{limit => Limit, object => Object, dialect => dialect(Name, Reader)}) of
+        {ok, Rendered} -> with_images(Images, told(Call, ok, Rendered));
+        {error, Hint} -> told(Call, error, #{text => Hint})
     end;
-message({#{id := Id, name := Name}, Outcome}) ->
-    {Kind, Content} = content(Outcome),
-    #{role => tool, call => Id, name => Name, content => Content, outcome => Kind}.
+message({Call, {refused, Message}}, _Reader) ->
+    told(Call, refused, #{text => Message});
+message({Call, {error, Error}}, #{limit := Limit}) ->
+    told(Call, error, #{text => beamai_display:error_for_model(Error, #{limit => Limit})}).
 
-content({refused, Message}) -> {refused, Message};
-content({error, #{error_type := Type, message := Message, details := Details}}) when is_map(Details) ->
-    {error, beamai_json:text(#{error_type => Type, message => Message, details => tellable(Details)})};
-content({error, Reason}) -> {error, beamai_json:text(Reason)}.
+told(#{id := Id, name := Name}, Outcome, #{text := Text} = Rendered) ->
+    Message = #{role => tool, call => Id, name => Name, content => Text, outcome => Outcome},
+    maps:merge(Message, maps:with([object], Rendered)).
 
-%% Terms of Erlang that JSON cannot say tell a model nothing.
-tellable(Details) ->
-    maps:filter(fun(_Key, Value) -> element(1, beamai_json:encode(Value)) =:= ok end, Details).
+with_images([], Message) -> Message;
+with_images(Images, Message) -> Message#{images => Images}.
+
+dialect(Name, #{kernel := #{tools := Tools}}) ->
+    case Tools of
+        #{Name := #plan{runs = #native{dialect = Dialect}}} -> Dialect;
+        #{} -> own
+    end.

@@ -47,6 +47,7 @@ prepared(#{kernel := Kernel} = Agent, Settings, Id, Tag, Given) ->
         agent = Agent,
         system = beamai_agent_prompt:text(Agent),
         kernel = Kernel,
+        reader = beamai_agent_result:reader(Agent),
         id = Id,
         tag = Tag,
         emit = beamai_agent_answer:watch(Tag, beamai_agent_events:to(maps:get(events, Settings, none), Id)),
@@ -192,13 +193,13 @@ broken_off(#run{tag = Tag} = Run, State) ->
 
 %%% Calls
 
-called(Calls, #run{kernel = Kernel, tag = Tag} = Run, #state{context = Context, conversation = Conversation} = State) ->
+called(Calls, #run{kernel = Kernel, tag = Tag, reader = Reader} = Run, #state{context = Context, conversation = Conversation} = State) ->
     Report = fun(Event) -> reported(Event, Run) end,
     {Outcomes, After} = beamai_agent_calls:run(Kernel, Calls, Context, Report),
     Next = beamai_agent_context:after_calls(Context, After),
     ok = changed(beamai_agent_context:stored(Context, Next), Tag),
     State#state{
-        conversation = beamai_conversation:add([beamai_agent_result:message(Outcome) || Outcome <- Outcomes], Conversation),
+        conversation = beamai_conversation:add([beamai_agent_result:message(Outcome, Reader) || Outcome <- Outcomes], Conversation),
         context = Next,
         tool_calls = State#state.tool_calls + length(Calls)
     }.
@@ -216,8 +217,8 @@ reported({wave, Calls}, #run{tag = Tag, emit = Emit}) ->
 reported({started, Call}, #run{emit = Emit}) ->
     Emit({tool_started, Call}),
     ok;
-reported({done, {Call, Outcome} = Done, Duration}, #run{tag = Tag, emit = Emit}) ->
-    Message = beamai_agent_result:message(Done),
+reported({done, {Call, Outcome} = Done, Duration}, #run{tag = Tag, emit = Emit, reader = Reader}) ->
+    Message = beamai_agent_result:message(Done, Reader),
     _ = beamai_agent_log:append(Tag, #{type => result, message => Message}),
     Emit({tool_ended, #{call => Call, outcome => element(1, Outcome), duration_us => Duration}}),
     Emit({tool_result, Call, Outcome}),

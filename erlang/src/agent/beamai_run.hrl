@@ -4,6 +4,8 @@
     agent :: beamai_agent:agent(),
     system :: binary(),
     kernel :: beamai_kernel:kernel(),
+    %% For whom results are rendered.
+    reader :: beamai_agent_result:reader(),
     id :: term(),
     %% Under which a cancellation arrives, and under which the process keeps the log and the answer so far.
     tag :: reference(),

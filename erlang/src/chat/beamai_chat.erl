@@ -8,7 +8,7 @@
 %% A model keeps its key in a fun: printing a model does not show it, nor does any error or log of this library.
 -module(beamai_chat).
 
--export([new/2, complete/2, instructions/2, tools/2]).
+-export([new/2, complete/2, instructions/2, tools/2, speaks_text_protocol/1]).
 -export_type([model/0, provider/0]).
 
 -type provider() :: openai | anthropic | gemini | text | scripted.
@@ -58,6 +58,11 @@ complete(#{module := Module, state := State}, #{messages := [_ | _]} = Request) 
     Whole = maps:merge(defaults(Request), Request),
     Span = beamai_spans:start_model(provider(Module, State), State, Whole),
     beamai_spans:stop_model(Span, counted(Module:complete(State, Whole), Whole)).
+
+%% @doc Whether the model calls tools in text, so that results go to it as the text protocol has them.
+-spec speaks_text_protocol(model()) -> boolean().
+speaks_text_protocol(#{module := Module}) ->
+    Module =:= beamai_chat_text.
 
 %% As OpenTelemetry's conventions for generative AI name it.
 provider(_Module, #{wire := beamai_chat_openai}) -> <<"openai">>;

@@ -113,14 +113,8 @@ name(Name) ->
         nomatch -> beamai_chat_http:accepted(<<"_", Name/binary>>, 64)
     end.
 
-response(#{outcome := ok, content := Text}) -> #{<<"output">> => value(Text)};
-response(#{content := Text}) -> #{<<"error">> => value(Text)}.
-
-value(Text) ->
-    case beamai_json:decode(Text) of
-        {ok, Value} -> Value;
-        {error, _} -> Text
-    end.
+response(#{outcome := ok, content := Text}) -> #{<<"output">> => Text};
+response(#{content := Text}) -> #{<<"error">> => Text}.
 
 images(#{images := Images}, #{images := true}) ->
     [#{<<"inlineData">> => #{<<"mimeType">> => Type, <<"data">> => Data}} || #{media_type := Type, data := Data} <- Images];

@@ -20,14 +20,16 @@
         %% Where the answer broke off with its run.
         is_partial => true
     }
-    %% `content' is JSON text, or a plain message where the outcome is `refused'.
-    %% `images' are those of the result, for models that can look at them.
+    %% `content' is the text for models; see {@link beamai_display:for_model/3}.
+    %% `object' is the result as the text protocol's specification has it, where the model speaks that and the tool is
+    %% one of it. `images' are those of the result, for models that can look at them.
     | #{
         role := tool,
         call := Id :: binary(),
         name := binary(),
         content := binary(),
         outcome := outcome(),
+        object => map(),
         images => [beamai_images:image()]
     }.
 %% `refused': the call could not be made as it was written.

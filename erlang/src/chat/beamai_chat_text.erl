@@ -119,17 +119,7 @@ message(#{role := tool} = Message) -> ["SYSTEM:\n", result(Message)].
 written(#{name := Name, args := Args}) ->
     ["<TOOL_CALL>\n", beamai_json:text(#{tool => Name, args => Args}), "\n</TOOL_CALL>"].
 
-result(#{outcome := ok, content := Content}) ->
-    case beamai_json:decode(Content) of
-        {ok, Value} -> beamai_protocol:format_result({ok, Value});
-        {error, _} -> beamai_protocol:format_result({ok, Content})
-    end;
-result(#{outcome := error, content := Content}) -> beamai_protocol:format_result({error, message_of(Content)});
+result(#{outcome := ok, object := Object}) -> beamai_protocol:format_result({ok, Object});
+result(#{outcome := ok, content := Content}) -> beamai_protocol:format_result({ok, Content});
+result(#{outcome := error, content := Content}) -> beamai_protocol:format_result({error, Content});
 result(#{outcome := refused, content := Content}) -> beamai_protocol:format_error(Content).
-
-message_of(Content) ->
-    case beamai_json:decode(Content) of
-        {ok, #{<<"message">> := Message}} when is_binary(Message) -> Message;
-        {ok, Message} when is_binary(Message) -> Message;
-        _ -> Content
-    end.

@@ -23,7 +23,7 @@
 
 -export([parse/1, parse/2, parse/3, parse_all/1, parse_all/2, parse_all/3]).
 -export([stream_new/0, stream_new/1, stream_new/2, stream_feed/2, stream_end/1]).
--export([system_prompt/1, format_result/1, format_error/1]).
+-export([system_prompt/1, format_result/1, format_result/3, format_error/1]).
 -export([words/0]).
 -export_type([tools/0, options/0, call/0, invalid/0, piece/0, stream/0]).
 
@@ -177,6 +177,20 @@ format_result({ok, Value, Context}) when is_map(Context) -> result(#{ok => Value
 format_result({error, Error}) -> result(#{error => message(Error)});
 format_result(Value) -> result(#{ok => Value}).
 
+%% @doc `TOOL_RESULT:' with the outcome of a call as a model reads it: for tools of the dialect `ide' an object as in the
+%% protocol's specification, for others the text of {@link beamai_display:for_model/3}.
+-spec format_result(Tool :: binary(), Args :: map(), {ok, term()} | {ok, term(), map()} | {error, term()}) -> binary().
+format_result(Tool, Args, {ok, Value, _Context}) ->
+    format_result(Tool, Args, {ok, Value});
+format_result(Tool, Args, {ok, Value}) ->
+    case beamai_display:rendered(Tool, Args, Value, #{limit => beamai_display:limit(default), object => true}) of
+        {ok, #{object := Object}} -> result(#{ok => Object});
+        {ok, #{text := Text}} -> result(#{ok => Text});
+        {error, Hint} -> result(#{error => Hint})
+    end;
+format_result(_Tool, _Args, {error, Error}) ->
+    result(#{error => beamai_display:error_for_model(Error)}).
+
 %% @doc `TOOL_ERROR:' with what is wrong with a call, which the model is asked to make again.
 -spec format_error(invalid() | {error, term()} | term()) -> binary().
 format_error({invalid, Message, _Raw}) -> format_error(Message);
@@ -216,7 +230,11 @@ specs(#{tools := _, env := _} = Kernel) -> beamai_kernel:get_tool_specs(Kernel);
 specs(Other) -> error({bad_tools, Other}).
 
 described(Spec) ->
-    maps:with([name, description, parameters, input_schema], Spec).
+    Known = maps:with([name, description, parameters, input_schema], Spec),
+    Known#{is_built_in => is_built_in(Spec)}.
+
+is_built_in(#{handler := {beamai_tool, call_native, [_]}}) -> true;
+is_built_in(_Spec) -> false.
 
 options(Options) ->
     maps:foreach(fun option/2, Options),

@@ -97,11 +97,13 @@ approve(Kernel, _Context) -> maps:get(approve, Kernel, none).
 
 ask(none, #{subject := Subject, message := Message} = Request, _Memory, _Scope) ->
     Rules = [["<<\"", Rule, "\">>"] || Rule <- maps:get(wanted, Request, [Subject])],
-    Text = [
-        Message, ". Nobody can be asked: allow it with a rule, permissions => #{allow => [",
-        lists:join(", ", Rules), "]}, or give the kernel or the context an approve callback"
-    ],
-    {error, refusal(Request, needs_approval, Text)};
+    Configure = unicode:characters_to_binary([
+        "allow it with a rule, permissions => #{allow => [", lists:join(", ", Rules),
+        "]}, or give the kernel or the context an approve callback"
+    ]),
+    #{details := Details} = Refusal = refusal(Request, needs_approval, [Message, ". Nobody can be asked: ", Configure]),
+    %% A model cannot configure the kernel; see beamai_display:error_for_model/1.
+    {error, Refusal#{details := Details#{configure => Configure}}};
 ask(Approve, Request, Memory, {_Kernel, _Env, Context} = Scope) ->
     %% Two calls of one invoke_all may ask the same: the second finds the first one's answer.
     Ask = fun() ->

@@ -38,6 +38,7 @@
     web => map(),
     lsp => map(),
     agents => beamai_agents:agents(),
+    limits => beamai_options:limits(),
     approve => beamai_approval:approve(),
     ask_user => fun(([term()]) -> {ok, term()} | cancelled | no_frontend)
 }.

@@ -66,7 +66,15 @@ timeout(#plan{runs = #native{own_timeout = seconds}, timeout = Timeout}, Args) -
 given(Args, Name, Unit, Default) ->
     case maps:get(atom_to_binary(Name), Args, maps:get(Name, Args, none)) of
         Given when is_integer(Given), Given > 0 -> min(Given * Unit, ?LONGEST_MS);
+        Text when is_binary(Text) -> given(#{atom_to_binary(Name) => number(Text)}, Name, Unit, Default);
         _ -> Default
+    end.
+
+%% Built-in tools take a number that is written as text.
+number(Text) ->
+    case string:to_integer(string:trim(Text)) of
+        {Number, <<>>} when is_integer(Number) -> Number;
+        _ -> none
     end.
 
 door(auto, #native{door = nif}) -> {ok, beamai_door_nif};

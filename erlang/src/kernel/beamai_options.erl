@@ -5,13 +5,13 @@
 %% @hidden
 -module(beamai_options).
 
--export([kernel/1]).
--export_type([t/0, sandbox/0]).
+-export([kernel/1, limits/1]).
+-export_type([t/0, sandbox/0, limits/0]).
 
 -import(beamai_validate, [bad_option/2]).
 
 -define(KEYS, [
-    workspace, permissions, approve, ask_user, sandbox, door, default_timeout, skills, web, lsp, agents
+    workspace, permissions, approve, ask_user, sandbox, door, default_timeout, skills, web, lsp, agents, limits
 ]).
 
 -type t() :: #{
@@ -32,8 +32,13 @@
     web => web(),
     lsp => lsp(),
     %% Sub-agents, for the tool `task'.
-    agents => beamai_agents:options()
+    agents => beamai_agents:options(),
+    limits => limits()
 }.
+
+%% `result': most characters of a result as models get it; 30,000 by default, and at least 1,000. Maps for programs are
+%% not cut by it.
+-type limits() :: #{result => pos_integer()}.
 
 %% How commands and language servers are isolated: a mode alone, or with its options.
 -type sandbox() ::
@@ -144,9 +149,19 @@ option(web, Other) -> bad_option(web, ["must be a map, not ", show(Other)]);
 option(lsp, Lsp) when is_map(Lsp) -> Lsp;
 option(lsp, Other) -> bad_option(lsp, ["must be a map, not ", show(Other)]);
 option(agents, Agents) -> beamai_agents:load(Agents);
+option(limits, Limits) -> limits(Limits);
 option(Unknown, _Value) ->
     Keys = lists:join(", ", [atom_to_binary(Key) || Key <- ?KEYS]),
     bad_option(Unknown, ["is not an option; the options are ", Keys]).
+
+%% @doc The limits, checked. Raises `{bad_option, limits}'.
+-spec limits(term()) -> limits().
+limits(#{result := Limit} = Limits) when map_size(Limits) =:= 1 ->
+    Limits#{result := beamai_display:limit(Limit)};
+limits(Limits) when Limits =:= #{} ->
+    Limits;
+limits(Other) ->
+    bad_option(limits, ["must be a map with the key result, not ", show(Other)]).
 
 sandbox(mode, Mode) when Mode =:= required; Mode =:= best_effort; Mode =:= off -> Mode;
 sandbox(report, Report) when Report =:= when_off; Report =:= always -> Report;

@@ -6,7 +6,7 @@
 -module(beamai_nif).
 
 -export([call_now/2, call/2, start/3, cancel/1, judge/3, pin/1, explain/2, explain_own/3]).
--export([workspace/1, tools/1, schema/1, display/1, running/0, recover/1]).
+-export([workspace/1, tools/1, schema/1, display/1, for_model/1, running/0, recover/1]).
 -export([parse_text_now/3, parse_text/3, stream_new/1, stream_feed_now/3, stream_feed/3, stream_end/2]).
 -export([system_prompt/1, format_result/1, format_error/1]).
 -export([json_decode_now/1, json_decode/1, json_encode_now/1, json_encode/1, front_matter/1]).
@@ -15,7 +15,7 @@
 
 -on_load(load/0).
 -nifs([call_now/2, call/2, start/3, cancel/1, judge/3, pin/1, explain/2, explain_own/3]).
--nifs([workspace/1, tools/1, schema/1, display/1, running/0, recover/1]).
+-nifs([workspace/1, tools/1, schema/1, display/1, for_model/1, running/0, recover/1]).
 -nifs([parse_text_now/3, parse_text/3, stream_new/1, stream_feed_now/3, stream_feed/3, stream_end/2]).
 -nifs([system_prompt/1, format_result/1, format_error/1]).
 -nifs([json_decode_now/1, json_decode/1, json_encode_now/1, json_encode/1, front_matter/1]).
@@ -105,6 +105,11 @@ tools(_Dialect) -> ?NOT_LOADED.
 %% ETF.
 -spec display(Request :: binary()) -> reply().
 display(_Request) -> ?NOT_LOADED.
+
+%% @doc A result or an error as text for a model, of
+%% `#{tool, limit, args => map(), dialect => binary() | null, result | error, object => boolean()}'.
+-spec for_model(Request :: binary()) -> reply().
+for_model(_Request) -> ?NOT_LOADED.
 
 %% @doc A tool's schema as a provider takes it: `{ok, #{schema, json, strict}}' with binary keys.
 %% `Request' is ETF.

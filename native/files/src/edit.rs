@@ -8,7 +8,10 @@ use beamai_policy::Need;
 use beamai_text::{
     Charset, Diff, DiffBuilder, Found, Hit, LineEnding, Needle, Overlap, Splice, around, find, splice, survey,
 };
-use beamai_tool::{CallContext, Operation, Stop, Traits};
+use beamai_tool::{
+    CallContext, Operation, Stop, Traits,
+    for_model::{Fields, ModelCall, Page},
+};
 use beamai_workspace::{Expected, Place};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -89,6 +92,10 @@ impl Operation for FileEdit {
             before: &before,
         };
         Ok(edit.run().map_err(|error| error.file(place.display()))?)
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        super::for_model::edited(result, call, page)
     }
 }
 

@@ -3,6 +3,7 @@
 mod append;
 pub mod before;
 mod edit;
+mod for_model;
 mod mismatch;
 pub mod missing;
 pub mod placeholder;

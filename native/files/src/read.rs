@@ -6,7 +6,10 @@ use base64::Engine;
 use beamai_base::{Reason, Result, ToolError};
 use beamai_policy::{FilePath, Need, Operand};
 use beamai_text::{Charset, Content, LineEnding, LineStats, Window, survey};
-use beamai_tool::{CallContext, Operation, Pace, Stop, Traits};
+use beamai_tool::{
+    CallContext, Operation, Pace, Stop, Traits,
+    for_model::{Fields, ModelCall, Page},
+};
 use beamai_workspace::Place;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -141,6 +144,10 @@ impl Operation for FileRead {
             cx.seen.saw(&reading.place, hash, since);
         }
         Ok(read)
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        super::for_model::read(result, call, page)
     }
 }
 

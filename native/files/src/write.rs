@@ -5,7 +5,10 @@ use super::{append, check_hash, expect_hash, is_false, lock, need_to_change, pla
 use beamai_base::{Reason, Result, ToolError};
 use beamai_policy::Need;
 use beamai_text::{Charset, Content, DiffBuilder, Needle, Overlap, find, placeholders, survey};
-use beamai_tool::{CallContext, Operation, Stop, Traits};
+use beamai_tool::{
+    CallContext, Operation, Stop, Traits,
+    for_model::{Fields, ModelCall, Page},
+};
 use beamai_workspace::{Expected, Place};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -116,6 +119,10 @@ impl Operation for FileWrite {
                 result => return result,
             }
         }
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        super::for_model::written(result, call, page)
     }
 }
 

@@ -24,6 +24,12 @@ fn display<'a>(env: Env<'a>, request: Binary<'a>) -> Term<'a> {
     binary(env, &beamai_wire::display(&request))
 }
 
+/// A result or an error for a model.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn for_model<'a>(env: Env<'a>, request: Binary<'a>) -> Term<'a> {
+    binary(env, &beamai_wire::for_model(&request))
+}
+
 /// Identity of the directory at a path, given as the bytes that the file system knows.
 #[rustler::nif(schedule = "DirtyIo")]
 fn workspace<'a>(env: Env<'a>, path: Binary<'a>) -> Term<'a> {

@@ -8,6 +8,7 @@ mod changes;
 mod content;
 mod diff;
 mod fit;
+mod for_model;
 pub mod fuzz;
 mod header;
 mod lines;
@@ -30,7 +31,10 @@ pub use verdict::{FileVerdict, HunkVerdict, Patched, Problem};
 
 use beamai_base::{Reason, Result, ToolError};
 use beamai_policy::Need;
-use beamai_tool::{CallContext, Operation, Pace, Seen, Stop, Traits};
+use beamai_tool::{
+    CallContext, Operation, Pace, Seen, Stop, Traits,
+    for_model::{Fields, ModelCall, Page},
+};
 use beamai_workspace::lock_all;
 use diff::FileDiff;
 use plan::Plan;
@@ -113,6 +117,10 @@ impl Operation for FilePatch {
             take_note(&cx.seen, targets, &files);
         }
         Ok(Patched { applied: !self.dry_run, files })
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        for_model::patched(result, call, page)
     }
 }
 

@@ -1,13 +1,14 @@
 //! The errors of calls that needed an approval and got none.
 
 use beamai_base::{Reason, ToolError};
+use beamai_tool::for_model::CONFIGURE;
 use serde_json::Value;
 
 /// Nobody could be asked.
 pub(crate) fn nobody_to_ask(request: &Value, why: &str) -> ToolError {
-    let message =
-        format!("{}: this needs an approval, and {why}; allow it with {}", what(request), wanted(request));
-    about(request, ToolError::new(Reason::NeedsApproval, message))
+    let configure = format!("allow it with {}", wanted(request));
+    let message = format!("{}: this needs an approval, and {why}; {configure}", what(request));
+    about(request, ToolError::new(Reason::NeedsApproval, message).with(CONFIGURE, configure))
 }
 
 /// Somebody was asked and did not say yes.

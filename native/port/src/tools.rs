@@ -1,21 +1,22 @@
 //! `beamai-port tools`: the catalogue as JSON.
 
 use crate::args::{self, Usage};
-use beamai_engine::catalogue;
-use beamai_engine::listing;
+use crate::mcp::listing;
+use beamai_engine::{self as engine, catalogue};
 use beamai_schema::{self as schema, Provider};
 use beamai_tool::Tool;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::process::ExitCode;
 
 const HELP: &str = "\
 List the tools of a dialect as a JSON array.
 
-usage: beamai-port tools [--dialect D] [--format F] [--strict]
+usage: beamai-port tools [--dialect D] [--format F] [--strict] [--structured]
 
   --dialect D   beamai (default), microai, coder, ide or probe
   --format F    native (default): everything that is known of a tool; or as a provider wants it:
-                openai, openai_responses, anthropic, gemini, mcp
+                openai, openai_responses, anthropic, gemini; mcp is what beamai-port mcp lists
+  --structured  with --format mcp: with output schemas, as beamai-port mcp --structured lists them
   --strict      in the provider's strict mode, where it has one and the tool can be expressed in it
 ";
 
@@ -23,24 +24,32 @@ struct Options {
     dialect: String,
     format: Option<Provider>,
     strict: bool,
+    structured: bool,
 }
 
 pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
     let Some(options) = options(parser)? else { return Ok(args::print(HELP)) };
     let registry = catalogue::dialect(&options.dialect).map_err(|error| Usage(error.message))?;
-    let list: Value = registry.iter().map(|tool| described(&**tool, &options)).collect();
+    let list: Value = match options.format {
+        Some(Provider::Mcp) => listing::tools(&options.dialect)
+            .into_iter()
+            .map(|tool| json!(listing::listed(&**tool, options.structured)))
+            .collect(),
+        _ => registry.iter().map(|tool| described(&**tool, &options)).collect(),
+    };
     Ok(args::print(&format!("{list:#}\n")))
 }
 
 fn options(parser: &mut lexopt::Parser) -> Result<Option<Options>, Usage> {
     use lexopt::prelude::{Long, Short};
-    let mut options = Options { dialect: "beamai".into(), format: None, strict: false };
+    let mut options = Options { dialect: "beamai".into(), format: None, strict: false, structured: false };
     while let Some(option) = parser.next()? {
         match option {
             Long("help") | Short('h') => return Ok(None),
             Long("dialect") => options.dialect = args::text(parser)?,
             Long("format") => options.format = format(&args::text(parser)?)?,
             Long("strict") => options.strict = true,
+            Long("structured") => options.structured = true,
             other => return Err(other.unexpected().into()),
         }
     }
@@ -58,7 +67,7 @@ fn format(name: &str) -> Result<Option<Provider>, Usage> {
 
 fn described(tool: &dyn Tool, options: &Options) -> Value {
     match options.format {
-        None => listing(tool),
+        None => engine::listing(tool),
         Some(provider) => {
             schema::render(provider, tool.name(), tool.description(), tool.parameters(), options.strict)
                 .schema

@@ -234,8 +234,8 @@ mod tests {
             text,
             "\"pth\" is not an argument (did you mean \"path\"?); \"limit\" must be integer, not \"ten\"; \
              \"mode\" must be one of \"write\", \"append\", not \"x\"; \"path\" is missing (string). \
-             Accepted: path (string, required), edits (array of object), limit (integer), \
-             mode (string: \"write\", \"append\")"
+             Accepted: path (string, required), limit (integer), mode (string: \"write\", \"append\"), \
+             edits (array of object)"
         );
     }
 

@@ -2,19 +2,21 @@
 
 mod check;
 mod derive;
+mod forgive;
 mod provider;
 
 pub use check::check;
 pub use check::has_type;
+pub use forgive::{forgive, may_adjust};
 pub use provider::{Provider, Rendered, render, render_any};
 
+use indexmap::IndexMap;
 use schemars::generate::SchemaSettings;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::BTreeMap;
 
-/// The parameters of a tool, or the properties of an object, by name.
-pub type Parameters = BTreeMap<String, Param>;
+/// The parameters of a tool, or the properties of an object, by name; in the order in which a model is to write them.
+pub type Parameters = IndexMap<String, Param>;
 
 /// The type of a parameter. Providers agree on these and on no others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

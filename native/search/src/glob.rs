@@ -1,9 +1,14 @@
 //! Files whose paths match a pattern.
 
+mod for_model;
+
 use crate::smallest::Smallest;
 use beamai_base::Result;
 use beamai_policy::Need;
-use beamai_tool::{CallContext, Operation, Stop, Traits};
+use beamai_tool::{
+    CallContext, Operation, Stop, Traits,
+    for_model::{Fields, ModelCall, Page},
+};
 use beamai_walk::{
     Coverage, Entry, Tally, Visit, Walk,
     coverage::{Hints, counted},
@@ -108,6 +113,10 @@ impl Operation for Glob {
                 self.hints,
             ),
         })
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        for_model::found(result, call, page)
     }
 }
 

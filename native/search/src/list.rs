@@ -1,9 +1,14 @@
 //! What is in a directory.
 
+mod for_model;
+
 use crate::smallest::Smallest;
 use beamai_base::Result;
 use beamai_policy::Need;
-use beamai_tool::{CallContext, Operation, Stop, Traits};
+use beamai_tool::{
+    CallContext, Operation, Stop, Traits,
+    for_model::{Fields, ModelCall, Page},
+};
 use beamai_walk::{Coverage, Entry, Everything, Tally, Visit, Walk, coverage::Hints};
 use beamai_workspace::{Tree, encode_path, kind_name};
 use rustix::fs::FileType;
@@ -106,6 +111,10 @@ impl Operation for List {
                 self.hints,
             ),
         })
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        for_model::listed(result, call, page)
     }
 }
 
@@ -239,6 +248,14 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_over_its_maximum_is_the_maximum_and_said() {
+        let env = TestEnv::with(&[("a.txt", "")]);
+        let listed = env.call::<List>(json!({"limit": "500000"}));
+        assert_eq!(listed["adjusted"], json!(["limit is 100000, the maximum, not 500000"]));
+        assert_eq!(env.call::<List>(json!({"limit": "5"})).get("adjusted"), None);
+    }
+
+    #[test]
     fn what_cannot_be_listed_is_an_error_with_advice() {
         let env = TestEnv::with(&[("a.txt", "")]);
         let reason = |path: &str| env.try_call::<List>(json!({"path": path})).unwrap_err().reason;
@@ -246,6 +263,7 @@ mod tests {
         assert_eq!(reason("gone"), Reason::NoSuchFile);
         assert_eq!(reason(".."), Reason::OutsideWorkspace);
         assert_eq!(reason("/etc"), Reason::OutsideWorkspace);
-        assert_eq!(reason(""), Reason::InvalidArgument);
+        // An optional argument that is empty counts as absent.
+        assert_eq!(env.call::<List>(json!({"path": ""}))["count"], 1);
     }
 }

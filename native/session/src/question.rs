@@ -3,10 +3,15 @@
 //! An operation cannot wait for a person. It stops with its questions before it has done anything; the host puts
 //! them and makes the same call again, with the [`Answers`].
 
+mod for_model;
+
 use beamai_base::{Reason, Result, ToolError};
 use beamai_policy::{Need, Operand};
 pub use beamai_tool::question::{Answer, Answers, Choice, Question, RECOMMENDED};
-use beamai_tool::{CallContext, Operation, Stop, Traits};
+use beamai_tool::{
+    CallContext, Operation, Stop, Traits,
+    for_model::{Fields, ModelCall, Page},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -77,6 +82,10 @@ impl Operation for Ask {
             Some(Answers::Cancelled) => Ok(unanswered(Outcome::Cancelled, CANCELLED)),
             Some(Answers::NoFrontend) => Ok(unanswered(Outcome::NoFrontend, NO_FRONTEND)),
         }
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        for_model::answered(result, call, page)
     }
 }
 

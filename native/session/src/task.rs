@@ -3,10 +3,15 @@
 //! The core runs no agents: an operation stops with what is to be done, the host has one of its sub-agents do it and
 //! makes the same call again, with the [`Report`].
 
+mod for_model;
+
 use beamai_base::{Reason, Result, ToolError};
 use beamai_policy::{Need, Operand};
 use beamai_tool::delegation::{Delegation, Report, State, Usage};
-use beamai_tool::{CallContext, Operation, Stop, Traits};
+use beamai_tool::{
+    CallContext, Operation, Stop, Traits,
+    for_model::{Fields, ModelCall, Page},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -62,6 +67,10 @@ impl Operation for Task {
             Some(report) => Ok(report.clone().into()),
             None => Err(Stop::Delegate(Delegation { agent: self.agent, objective: self.objective })),
         }
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        for_model::done(result, call, page)
     }
 }
 

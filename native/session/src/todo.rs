@@ -1,9 +1,14 @@
 //! The list of tasks of a session.
 
+mod for_model;
+
 use beamai_base::{Reason, Result, ToolError};
 use beamai_policy::{Need, Operand};
 use beamai_tool::todo::{Status, Todo};
-use beamai_tool::{CallContext, Operation, SessionState, Stop, Traits};
+use beamai_tool::{
+    CallContext, Operation, SessionState, Stop, Traits,
+    for_model::{Fields, ModelCall, Page},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -109,6 +114,10 @@ impl Operation for TodoAdd {
         })?;
         Ok(TodoAdded { id, todos, count })
     }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        for_model::added(result, call, page)
+    }
 }
 
 /// Lists the tasks.
@@ -132,6 +141,10 @@ impl Operation for TodoList {
         let wanted = |todo: &Todo| self.status.is_none_or(|status| todo.status == status);
         let todos: Vec<Todo> = all.todos.into_iter().filter(wanted).collect();
         Ok(Todos { count: todos.len(), todos })
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        for_model::listed(result, call, page)
     }
 }
 
@@ -163,6 +176,10 @@ impl Operation for TodoUpdate {
 
     fn run(self, cx: &CallContext) -> Result<Todos, Stop> {
         change(cx, |state| self.apply(state))
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        for_model::updated(result, call, page)
     }
 }
 
@@ -235,5 +252,9 @@ impl Operation for TodoReplace {
             state.todos = self.todos.into_iter().enumerate().map(number).collect();
             Ok(())
         })
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        for_model::replaced(result, call, page)
     }
 }

@@ -22,6 +22,9 @@ pub struct Tool {
     /// JSON Schema of its arguments, where parameters cannot say it. The host checks them when the tool is called.
     #[serde(default)]
     pub input_schema: Option<Map<String, Value>>,
+    /// Whether it is a built-in tool, which takes what models write where it can mean one thing only.
+    #[serde(default)]
+    pub is_built_in: bool,
 }
 
 /// Arguments that a call may have beside those that its tool takes, and still be told each one of them.
@@ -90,7 +93,11 @@ impl ToolSet {
         if !missing.is_empty() {
             return Err(missing.join("; "));
         }
-        schema::check(parameters, without_length(&call.args)).map(|_| ()).map_err(|error| error.message)
+        let mut args = without_length(&call.args);
+        if tool.is_built_in {
+            args = schema::forgive(parameters, args).0;
+        }
+        schema::check(parameters, args).map(|_| ()).map_err(|error| error.message)
     }
 }
 

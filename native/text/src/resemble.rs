@@ -36,8 +36,13 @@ const LIKENESSES: [(&str, Likeness); 5] = [
 pub fn resemble(text: &str, wanted: &str) -> Resemblance {
     let deadline = Instant::now() + PATIENCE;
     let lines: Vec<&str> = text.lines().collect();
-    let wanted: Vec<&str> = wanted.lines().collect();
-    if let Some((at, differs_in)) = alike(&lines, &wanted, deadline) {
+    let edges = Edges {
+        starts_line: wanted.starts_with(char::is_whitespace),
+        ends_line: wanted.ends_with(char::is_whitespace),
+    };
+    // Empty lines around the text are white space, too.
+    let wanted: Vec<&str> = wanted.trim_matches(['\n', '\r']).lines().collect();
+    if let Some((at, differs_in)) = alike(&lines, &wanted, edges, deadline) {
         let found = lines[at..].iter().take(wanted.len().min(10)).enumerate();
         let lines = found.map(|(next, line)| ((at + next + 1) as u64, cut(line).to_owned())).collect();
         return Resemblance { differs_in: Some(differs_in), lines };
@@ -46,32 +51,49 @@ pub fn resemble(text: &str, wanted: &str) -> Resemblance {
 }
 
 /// The first place where all lines are alike, and in what they still differ.
-fn alike(lines: &[&str], wanted: &[&str], deadline: Instant) -> Option<(usize, &'static str)> {
+fn alike(lines: &[&str], wanted: &[&str], edges: Edges, deadline: Instant) -> Option<(usize, &'static str)> {
     let stripped: Vec<String> = wanted.iter().map(|line| strip(line)).collect();
     if stripped.iter().all(String::is_empty) {
         return None;
     }
     let starts = 0..(lines.len() + 1).saturating_sub(wanted.len());
     let in_time = starts.take_while(|at| !at.is_multiple_of(1024) || Instant::now() < deadline);
-    let at = in_time.into_iter().find(|at| matches(&lines[*at..], &stripped, strip))?;
+    let at = in_time.into_iter().find(|at| matches(&lines[*at..], &stripped, edges, strip))?;
     let same = |(_, likeness): &&(&str, Likeness)| {
         let wanted: Vec<String> = wanted.iter().map(|line| likeness(line)).collect();
-        matches(&lines[at..], &wanted, *likeness)
+        matches(&lines[at..], &wanted, edges, *likeness)
     };
     Some((at, LIKENESSES.iter().find(same).map_or("case, punctuation or whitespace", |(name, _)| name)))
 }
 
+/// Whether a text begins and ends where lines do, as its white space says. Elsewhere it may be a part of a line.
+#[derive(Clone, Copy)]
+struct Edges {
+    starts_line: bool,
+    ends_line: bool,
+}
+
 /// Whether lines begin with the wanted ones; of these the first may begin, and the last end, within a line.
-fn matches(lines: &[&str], wanted: &[String], likeness: Likeness) -> bool {
+fn matches(lines: &[&str], wanted: &[String], edges: Edges, likeness: Likeness) -> bool {
     let last = wanted.len() - 1;
     wanted.iter().zip(lines).enumerate().all(|(at, (wanted, line))| {
-        let line = likeness(line);
-        match (at == 0, at == last) {
-            (true, true) => line.contains(wanted.as_str()),
-            (true, false) => line.ends_with(wanted.as_str()),
-            (false, true) => line.starts_with(wanted.as_str()),
-            (false, false) => line == *wanted,
-        }
+        let edges =
+            Edges { starts_line: at > 0 || edges.starts_line, ends_line: at < last || edges.ends_line };
+        is_in(&likeness(line), wanted, edges)
+    })
+}
+
+/// Whether a text is in a line, and not with a part of a word: "x=1" is not in "x=10".
+fn is_in(line: &str, wanted: &str, edges: Edges) -> bool {
+    let is_word = |char: Option<char>| char.is_some_and(|char| char.is_alphanumeric() || char == '_');
+    line.match_indices(wanted).any(|(at, _)| {
+        let (before, after) = (&line[..at], &line[at + wanted.len()..]);
+        let cuts_start = is_word(before.chars().next_back()) && is_word(wanted.chars().next());
+        let cuts_end = is_word(wanted.chars().next_back()) && is_word(after.chars().next());
+        !(cuts_start
+            || cuts_end
+            || edges.starts_line && !before.is_empty()
+            || edges.ends_line && !after.is_empty())
     })
 }
 
@@ -167,5 +189,20 @@ mod tests {
         let start = Instant::now();
         resemble(&text, "sum line of texts; again\nand again");
         assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    }
+
+    #[test]
+    fn lines_that_differ_in_text_do_not_differ_only_in_whitespace() {
+        let text = "def f():\n    x = 10\n    y(x)\n\n    return x\n";
+        for wanted in ["x=1", "  f():", "x = 10\n    y", "    y(x)\n    return x\n"] {
+            let near = resemble(text, wanted);
+            assert!(near.differs_in.is_none() || text.contains(wanted), "{wanted:?}: {near:?}");
+        }
+        for (wanted, line) in
+            [("x=10", 2), ("\tx = 10\n", 2), ("  return x\n\n\n", 5), ("(x)\n\nreturn x", 3)]
+        {
+            let near = resemble(text, wanted);
+            assert_eq!((near.differs_in.is_some(), near.lines[0].0), (true, line), "{wanted:?}: {near:?}");
+        }
     }
 }

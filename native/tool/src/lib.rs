@@ -10,6 +10,7 @@
 pub mod consultation;
 mod context;
 pub mod delegation;
+pub mod for_model;
 mod host_act;
 pub mod lsp_language;
 pub mod lsp_settings;

@@ -5,13 +5,16 @@
 //! and from the operation's own, or fewer of its parameters. Faces are what the catalogue lists; no work is written
 //! twice.
 
-use crate::{CallContext, Prepared, Stop, Tool, Traits};
+use crate::{
+    CallContext, Prepared, Stop, Tool, Traits,
+    for_model::{Fields, ModelCall, Page},
+};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_policy::{Need, Needs};
 use beamai_schema::{self as schema, Parameters};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::marker::PhantomData;
 
 /// A typed piece of work; the value holds its arguments.
@@ -51,6 +54,13 @@ pub trait Operation: Sized + Send + 'static {
     /// # Errors
     /// Its own, or [`Stop::Defer`] when it is too large for this thread and has done nothing yet.
     fn run(self, cx: &CallContext) -> Result<Self::Output, Stop>;
+
+    /// Puts a result on the page, as the smallest text from which a model knows what to do next. It is the output as
+    /// any dialect has it. `None`, with nothing put on the page, where it is not (a filter may have changed it): it is
+    /// then given as JSON.
+    fn for_model(_: Fields<'_>, _: &ModelCall<'_>, _: &mut Page) -> Option<()> {
+        None
+    }
 }
 
 /// An operation as one tool of one dialect.
@@ -73,13 +83,9 @@ where
 {
     /// The operation under a name, described for a model.
     pub fn new(name: &'static str, description: &'static str) -> Self {
-        Self {
-            name,
-            description,
-            parameters: schema::parameters_of::<A>(),
-            output_schema: schema::json_schema_of::<R>(),
-            types: PhantomData,
-        }
+        let parameters = schema::parameters_of::<A>();
+        let output_schema = output_schema(schema::json_schema_of::<R>(), &parameters);
+        Self { name, description, parameters, output_schema, types: PhantomData }
     }
 
     /// The face with these parameters only; the others keep their defaults.
@@ -160,17 +166,41 @@ where
         O::CHANGES_SEVERAL_FILES
     }
 
+    fn for_model(&self, result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        O::for_model(result, call, page)
+    }
+
     fn prepare(&self, args: Map<String, Value>) -> Result<Box<dyn Prepared>> {
+        let (args, adjusted) = schema::forgive(&self.parameters, args);
         let args = schema::check(&self.parameters, args)?;
         let args: A = serde_json::from_value(Value::Object(args)).map_err(|error| {
             ToolError::new(Reason::InvalidArgument, format!("an argument is not valid: {error}"))
         })?;
-        Ok(Box::new(Ready::<O, R> { operation: args.try_into()?, output: PhantomData }))
+        Ok(Box::new(Ready::<O, R> { operation: args.try_into()?, adjusted, output: PhantomData }))
     }
+}
+
+/// The key of a result under which it says which arguments were over their maximum.
+pub(crate) const ADJUSTED: &str = "adjusted";
+
+/// The schema of an output, with what a result may say of the arguments.
+fn output_schema(mut schema: Value, parameters: &Parameters) -> Value {
+    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+    if let Some(properties) = properties.filter(|_| schema::may_adjust(parameters)) {
+        let about =
+            "Which arguments were over their maximum, and what was taken instead; absent when none was.";
+        properties.insert(
+            ADJUSTED.to_owned(),
+            json!({"type": "array", "description": about, "items": {"type": "string"}}),
+        );
+    }
+    schema
 }
 
 struct Ready<O, R> {
     operation: O,
+    /// What is to be said of the arguments.
+    adjusted: Vec<String>,
     output: PhantomData<fn() -> R>,
 }
 
@@ -185,9 +215,12 @@ where
 
     fn run(self: Box<Self>, cx: &CallContext) -> Result<Value, Stop> {
         let output = R::from(self.operation.run(cx)?);
-        let value = serde_json::to_value(output).map_err(|error| {
+        let mut value = serde_json::to_value(output).map_err(|error| {
             ToolError::new(Reason::Crash, format!("the result cannot be encoded: {error}"))
         })?;
+        if let Some(result) = value.as_object_mut().filter(|_| !self.adjusted.is_empty()) {
+            result.insert(ADJUSTED.to_owned(), self.adjusted.into());
+        }
         Ok(value)
     }
 }

@@ -1,6 +1,9 @@
 //! A tool: a name, a description, parameters, and work to do.
 
-use crate::{CallContext, Stop};
+use crate::{
+    CallContext, Stop,
+    for_model::{Fields, ModelCall, Page},
+};
 use beamai_base::Result;
 use beamai_policy::Needs;
 use beamai_schema::Parameters;
@@ -121,6 +124,11 @@ pub trait Tool: Send + Sync {
     /// Whether a policy is asked; not for what the host does itself.
     fn is_judged(&self) -> bool {
         true
+    }
+
+    /// Puts a result on the page for a model; `None`, with nothing put there, where it is rendered as any other value.
+    fn for_model(&self, _: Fields<'_>, _: &ModelCall<'_>, _: &mut Page) -> Option<()> {
+        None
     }
 
     /// Checks arguments and makes the call ready to be judged and run. Does nothing else.

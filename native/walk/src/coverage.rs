@@ -1,10 +1,17 @@
 //! What a search looked at, what it left out, and why.
 
+mod for_model;
+
+pub use for_model::{note_left_out, note_rest};
+
 use beamai_base::ToolError;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+/// What stands in a note before the reasons for which something was left out.
+const LEFT_OUT: &str = "; left out: ";
 
 /// How much of what was asked for a search has seen.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -20,7 +27,7 @@ pub struct Coverage {
 }
 
 /// Entries left out of a search, by reason; reasons that never came up are not listed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Skipped {
     /// Left out by a rule in .gitignore, .ignore, .rgignore or git's own exclude files.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -151,7 +158,7 @@ impl Tally {
         let mut note = what;
         let left_out = skipped.in_words(hints);
         if !left_out.is_empty() {
-            note = format!("{note}; left out: {}", left_out.join(", "));
+            note = format!("{note}{LEFT_OUT}{}", left_out.join(", "));
         }
         if let Some((_, why)) = &self.problem {
             note = format!("{note}; for example: {why}");

@@ -8,6 +8,7 @@
 
 mod dispatch;
 mod etf;
+mod for_model;
 pub mod frame;
 mod front_matter;
 #[doc(hidden)]
@@ -20,6 +21,7 @@ mod reply;
 
 pub use dispatch::{Dispatcher, Ended, display, schema, tools, workspace};
 pub use etf::{decode, encode};
+pub use for_model::for_model;
 pub use front_matter::front_matter;
 pub use json::{json_decode, json_encode};
 pub use pool::{Busy, Pool};

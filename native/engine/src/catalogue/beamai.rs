@@ -22,13 +22,13 @@ pub(super) fn registry() -> Registry {
     let mut tools: Vec<Arc<dyn Tool>> = vec![
         Arc::new(Face::<FileRead>::new(
             "file_read",
-            "Read lines of a text file in any encoding, or an image. Tells the number of lines, the encoding, the \
-             line ends, and a hash by which a later change can be refused if the file is no longer the same.",
+            "Read lines of a text file in any encoding, or an image. Says where the file goes on if not all of it is \
+             shown.",
         )),
         Arc::new(Face::<FileWrite>::new(
             "file_write",
-            "Write a whole file, or add to its end; answers with a diff. The file changes at once or not at all; \
-             missing directories are made. To change a part of a file, use file_edit.",
+            "Write a whole file, or append to it. The file changes at once or not at all; missing directories are made. \
+             To change a part of a file, use file_edit.",
         )),
         Arc::new(Face::<FileEdit>::new(
             "file_edit",

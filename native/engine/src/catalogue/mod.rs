@@ -2,11 +2,16 @@
 
 mod beamai;
 mod coder;
+mod for_model;
+#[cfg(test)]
+mod for_model_tests;
 mod git;
 mod ide;
 mod microai;
 mod probe;
 mod shapes;
+
+pub use for_model::{Origin, TextForModel, object_for_model, text_for_model};
 
 use beamai_base::{Reason, Result, ToolError};
 use beamai_tool::{Registry, Tool};

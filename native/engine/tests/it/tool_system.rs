@@ -157,7 +157,7 @@ fn a_strict_schema_requires_everything_and_lets_the_optional_be_null() {
                 "mode": {"type": ["string", "null"], "enum": ["a", "b", null]},
                 "path": {"type": "string"},
             },
-            "required": ["mode", "path"],
+            "required": ["path", "mode"],
             "additionalProperties": false,
         })
     );

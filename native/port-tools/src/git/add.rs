@@ -2,7 +2,10 @@
 
 use beamai_base::Result;
 use beamai_policy::{Need, Operand};
-use beamai_tool::{CallContext, Operation, Stop, Traits};
+use beamai_tool::{
+    CallContext, Operation, Stop, Traits,
+    for_model::{Fields, ModelCall, Page},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -41,5 +44,9 @@ impl Operation for Add {
 
     fn run(self, cx: &CallContext) -> Result<Added, Stop> {
         cx.services.run(self, cx)
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        super::for_model::added(result, call, page)
     }
 }

@@ -2,7 +2,10 @@
 
 use beamai_base::Result;
 use beamai_policy::{CommandLine, Need, Operand};
-use beamai_tool::{CallContext, Operation, Stop, Traits};
+use beamai_tool::{
+    CallContext, Operation, Stop, Traits,
+    for_model::{Fields, ModelCall, Page},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -46,5 +49,9 @@ impl Operation for Commit {
 
     fn run(self, cx: &CallContext) -> Result<Committed, Stop> {
         cx.services.run(self, cx)
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        super::for_model::printed(result, call, page)
     }
 }

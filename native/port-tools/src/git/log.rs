@@ -3,7 +3,10 @@
 use super::answer::Answer;
 use beamai_base::Result;
 use beamai_policy::{Need, Operand};
-use beamai_tool::{CallContext, Operation, Stop, Traits};
+use beamai_tool::{
+    CallContext, Operation, Stop, Traits,
+    for_model::{Fields, ModelCall, Page},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -46,5 +49,9 @@ impl Operation for Log {
 
     fn run(self, cx: &CallContext) -> Result<History, Stop> {
         cx.services.run(self, cx)
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        super::for_model::printed(result, call, page)
     }
 }

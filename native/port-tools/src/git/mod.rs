@@ -4,6 +4,7 @@ mod add;
 pub mod answer;
 mod commit;
 mod diff;
+mod for_model;
 mod log;
 pub mod path;
 mod status;

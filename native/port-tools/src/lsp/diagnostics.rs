@@ -3,7 +3,10 @@
 use super::{RULE, TRAITS, need};
 use beamai_base::Result;
 use beamai_policy::Need;
-use beamai_tool::{CallContext, Operation, Stop, Traits};
+use beamai_tool::{
+    CallContext, Operation, Stop, Traits,
+    for_model::{Fields, ModelCall, Page},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -87,5 +90,9 @@ impl Operation for LspDiagnostics {
 
     fn run(self, cx: &CallContext) -> Result<Diagnostics, Stop> {
         cx.services.run(self, cx)
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        super::for_model::diagnosed(result, call, page)
     }
 }

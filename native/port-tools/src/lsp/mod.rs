@@ -1,6 +1,7 @@
 //! What language servers know of code.
 
 mod diagnostics;
+mod for_model;
 mod output;
 
 pub use diagnostics::{Diagnostic, Diagnostics, LspDiagnostics, Severity};
@@ -8,7 +9,10 @@ pub use output::{Call, Item, Location, LspOutput, Symbol};
 
 use beamai_base::{Reason, Result, ToolError};
 use beamai_policy::{FilePath, Need, Operand};
-use beamai_tool::{CallContext, Door, Operation, Pace, Stop, Traits};
+use beamai_tool::{
+    CallContext, Door, Operation, Pace, Stop, Traits,
+    for_model::{Fields, ModelCall, Page},
+};
 use beamai_workspace::decode_path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -103,6 +107,10 @@ impl Operation for Lsp {
 
     fn run(self, cx: &CallContext) -> Result<LspOutput, Stop> {
         cx.services.run(self, cx)
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        for_model::answered(result, call, page)
     }
 }
 

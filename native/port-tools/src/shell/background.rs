@@ -3,7 +3,10 @@
 use super::output::BackgroundOutput;
 use beamai_base::Result;
 use beamai_policy::{Need, Operand};
-use beamai_tool::{CallContext, Door, Operation, Pace, Stop, Traits};
+use beamai_tool::{
+    CallContext, Door, Operation, Pace, Stop, Traits,
+    for_model::{Fields, ModelCall, Page},
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -38,6 +41,10 @@ impl Operation for ShellPoll {
     fn run(self, cx: &CallContext) -> Result<BackgroundOutput, Stop> {
         cx.services.run(self, cx)
     }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        super::for_model::polled(result, call, page)
+    }
 }
 
 impl Operation for ShellKill {
@@ -61,5 +68,9 @@ impl Operation for ShellKill {
 
     fn run(self, cx: &CallContext) -> Result<BackgroundOutput, Stop> {
         cx.services.run(self, cx)
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        super::for_model::polled(result, call, page)
     }
 }

@@ -2,6 +2,7 @@
 
 mod background;
 mod environment;
+mod for_model;
 pub mod output;
 
 pub use background::{ShellKill, ShellPoll};
@@ -10,7 +11,10 @@ pub use output::{BackgroundOutput, Printed, RefusedStart, ShellOutput, Status};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_bash_reader::plain;
 use beamai_policy::{CommandLine, Need, Operand};
-use beamai_tool::{CallContext, Door, Operation, Pace, Stop, Traits};
+use beamai_tool::{
+    CallContext, Door, Operation, Pace, Stop, Traits,
+    for_model::{Fields, ModelCall, Page},
+};
 use beamai_workspace::Place;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -149,6 +153,10 @@ impl Operation for Shell {
     fn run(self, cx: &CallContext) -> Result<ShellOutput, Stop> {
         self.check_command()?;
         cx.services.run(self, cx)
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        for_model::ended(result, call, page)
     }
 }
 

@@ -5,7 +5,10 @@ use super::fetched::Fetched;
 use super::request::Plan;
 use beamai_base::Result;
 use beamai_policy::{FETCH, Need, Operand};
-use beamai_tool::{CallContext, Door, Operation, Pace, Stop, Traits};
+use beamai_tool::{
+    CallContext, Door, Operation, Pace, Stop, Traits,
+    for_model::{Fields, ModelCall, Page},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -139,6 +142,10 @@ impl Operation for WebFetch {
 
     fn run(self, cx: &CallContext) -> Result<Fetched, Stop> {
         cx.services.run(self, cx)
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        super::for_model::fetched(result, call, page)
     }
 }
 

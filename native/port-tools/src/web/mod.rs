@@ -3,5 +3,6 @@
 pub mod auth;
 pub mod fetch;
 pub mod fetched;
+mod for_model;
 pub mod request;
 pub mod search;

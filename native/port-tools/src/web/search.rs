@@ -2,7 +2,10 @@
 
 use beamai_base::{Domains, Reason, Result, ToolError};
 use beamai_policy::{Need, Operand};
-use beamai_tool::{CallContext, Door, Operation, Pace, Stop, Traits};
+use beamai_tool::{
+    CallContext, Door, Operation, Pace, Stop, Traits,
+    for_model::{Fields, ModelCall, Page},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -115,5 +118,9 @@ impl Operation for WebSearch {
 
     fn run(self, cx: &CallContext) -> Result<Found, Stop> {
         cx.services.run(self, cx)
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        super::for_model::searched(result, call, page)
     }
 }

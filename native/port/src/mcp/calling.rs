@@ -44,17 +44,23 @@ pub(super) async fn call(
     let timeout = timeout(&**tool, &args);
     let asks_starts = asker.is_there() && asker.can_ask_meanwhile();
     let call = Call { timeout, asks_starts, ..Call::new(tool.name(), Some(shared.dialect.clone()), args) };
+    // The answer tells how to go on with the same arguments.
+    let args = call.args.clone();
     let mut calling = Calling { shared, session, tool, asker, context, told: None };
     Ok(match calling.make(call).await {
-        Ended::Done(value) => outcome::done(&**tool, value).into(),
-        Ended::Failed(error) => outcome::failed(&ToolError { tool: tool.name().to_owned(), ..error }).into(),
+        Ended::Done(value) => outcome::done(&**tool, &shared.dialect, &args, value, shared.shape).into(),
+        Ended::Failed(error) => {
+            outcome::failed(&ToolError { tool: tool.name().to_owned(), ..error }, shared.shape.limit).into()
+        }
         Ended::Again(what) => what.into(),
     })
 }
 
 /// A timeout of its own governs; where a person is waited for, there is none.
 fn timeout(tool: &dyn Tool, args: &Map<String, Value>) -> Option<u64> {
-    let given = |name: &str, unit: u64| Some(args.get(name)?.as_u64()?.saturating_mul(unit));
+    // A number may be written as text.
+    let number = |value: &Value| value.as_u64().or_else(|| value.as_str()?.trim().parse().ok());
+    let given = |name: &str, unit: u64| Some(number(args.get(name)?)?.saturating_mul(unit));
     let own = || match tool.parameters() {
         parameters if parameters.contains_key("timeout") => given("timeout", 1),
         parameters if parameters.contains_key("timeout_sec") => given("timeout_sec", 1000),

@@ -11,21 +11,25 @@ use std::sync::Arc;
 const NEEDS_AN_AGENT: &str = "Task";
 
 /// The tools of a dialect that can do their work here, in the order of names.
-pub(super) fn tools(dialect: &str) -> Vec<&'static Arc<dyn Tool>> {
+pub(crate) fn tools(dialect: &str) -> Vec<&'static Arc<dyn Tool>> {
     let Ok(registry) = catalogue::dialect(dialect) else { return Vec::new() };
     registry.iter().filter(|tool| tool.rule() != NEEDS_AN_AGENT).collect()
 }
 
-/// A tool as a client sees it.
-pub(super) fn listed(tool: &dyn Tool) -> Listed {
+/// A tool as a client sees it. The schema of its output comes only along with structured content: it is longer than all
+/// the rest.
+pub(crate) fn listed(tool: &dyn Tool, is_structured: bool) -> Listed {
     let rendered =
         schema::render(Provider::Mcp, tool.name(), tool.description(), tool.parameters(), false).schema;
     let input = object(&rendered["inputSchema"]);
     let title = title(tool.name());
-    Listed::new(tool.name().to_owned(), tool.description().to_owned(), input)
+    let listed = Listed::new(tool.name().to_owned(), tool.description().to_owned(), input)
         .with_title(title.clone())
-        .with_raw_output_schema(object(tool.output_schema()))
-        .with_annotations(annotations(tool, title))
+        .with_annotations(annotations(tool, title));
+    match is_structured {
+        true => listed.with_raw_output_schema(object(tool.output_schema())),
+        false => listed,
+    }
 }
 
 fn object(schema: &Value) -> Arc<JsonObject> {
@@ -76,9 +80,10 @@ mod tests {
             let needs_an_agent = registry.iter().filter(|tool| tool.name() == "task").count();
             assert_eq!(tools.len(), registry.iter().count() - needs_an_agent);
             for tool in tools {
-                let listed = listed(&**tool);
-                assert_eq!(listed.input_schema["type"], "object");
-                assert_eq!(listed.output_schema.unwrap()["type"], "object", "{}", tool.name());
+                let structured = listed(&**tool, true);
+                assert_eq!(structured.input_schema["type"], "object");
+                assert_eq!(structured.output_schema.unwrap()["type"], "object", "{}", tool.name());
+                assert!(listed(&**tool, false).output_schema.is_none());
             }
         }
     }

@@ -16,7 +16,7 @@ mod form;
 mod http;
 mod leftovers;
 mod lines;
-mod listing;
+pub(crate) mod listing;
 mod outcome;
 mod requests;
 mod seats;
@@ -29,6 +29,8 @@ use crate::args::{self, Usage};
 use crate::options::{self, HostOptions};
 use beamai_engine::Host;
 use beamai_services::services;
+use beamai_tool::for_model::LEAST_LIMIT;
+use outcome::Shape;
 use server::{Server, Shared};
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -47,6 +49,9 @@ usage: beamai-port mcp [options]
   --http ADDR:PORT  serve over HTTP instead, at /mcp, until the program is told to end; prints the URL on standard
                     output. ADDR must be of this machine alone, such as 127.0.0.1 or [::1]: there is no
                     authentication. Port 0 takes a free one
+  --structured      give results as structured content, too, and tools with the schemas of their output; without it, a
+                    result is text alone
+  --result-limit N  most characters of a result's text, at least 1000; default 30000
   --dialect D       whose tools: beamai (default), microai, coder, ide or probe
 ";
 
@@ -54,6 +59,7 @@ usage: beamai-port mcp [options]
 struct Options {
     host: HostOptions,
     http: Option<SocketAddr>,
+    shape: Shape,
 }
 
 pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
@@ -61,7 +67,7 @@ pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
     let dialect = options.host.dialect()?;
     let settings = options.host.settings().map_err(|error| Usage(error.message))?;
     let host = Host::new(&settings, Arc::new(services())).map_err(|error| Usage(error.message))?;
-    let shared = Arc::new(Shared::new(host, settings, dialect));
+    let shared = Arc::new(Shared::new(host, settings, dialect, options.shape));
     temp_dir::sweep();
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
@@ -83,6 +89,8 @@ fn options(parser: &mut lexopt::Parser) -> Result<Option<Options>, Usage> {
         match option {
             Long("help") | Short('h') => return Ok(None),
             Long("http") => options.http = Some(http::address(&args::text(parser)?)?),
+            Long("structured") => options.shape.is_structured = true,
+            Long("result-limit") => options.shape.limit = limit(&args::text(parser)?)?,
             Long(name) => {
                 let name = name.to_owned();
                 options.host.take(&name, parser)?;
@@ -91,6 +99,15 @@ fn options(parser: &mut lexopt::Parser) -> Result<Option<Options>, Usage> {
         }
     }
     Ok(Some(options))
+}
+
+fn limit(text: &str) -> Result<usize, Usage> {
+    match text.parse() {
+        Ok(limit) if limit >= LEAST_LIMIT => Ok(limit),
+        _ => Err(Usage(format!(
+            "--result-limit takes a number of characters from {LEAST_LIMIT} on, not {text:?}"
+        ))),
+    }
 }
 
 fn runtime() -> Result<Runtime, Usage> {

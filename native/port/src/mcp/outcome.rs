@@ -1,29 +1,54 @@
 //! Results and errors as the protocol has them.
 
 use beamai_base::ToolError;
-use beamai_tool::Tool;
+use beamai_engine::catalogue::{self, Origin};
+use beamai_tool::{Tool, for_model};
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// Where in a result's `_meta` the error object is.
 pub(super) const ERROR_KEY: &str = "beamai/error";
 const IMAGE_NOTE: &str = "the image is in the content of this result";
 
-/// A result: structured, as JSON text for clients that know no structured content, and an image as such.
-pub(super) fn done(tool: &dyn Tool, mut value: Value) -> CallToolResult {
+/// What a client is given of results.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shape {
+    /// Whether the result is there as structured content, too, and tools have output schemas.
+    pub(super) is_structured: bool,
+    /// Most characters of the text.
+    pub(super) limit: usize,
+}
+
+impl Default for Shape {
+    fn default() -> Self {
+        Self { is_structured: false, limit: for_model::LIMIT }
+    }
+}
+
+/// A result: its text for models, an image as such, and where it is wanted all of it as structured content.
+pub(super) fn done(
+    tool: &dyn Tool,
+    dialect: &str,
+    args: &Map<String, Value>,
+    mut value: Value,
+    shape: Shape,
+) -> CallToolResult {
     let image = take_image(tool, &mut value);
-    let mut content = vec![ContentBlock::text(value.to_string())];
+    let origin = Origin::Dialect(dialect);
+    let text = catalogue::text_for_model(origin, tool.name(), args, &value, shape.limit);
+    // Only a host's own tools can return what no model can read.
+    let mut content = vec![ContentBlock::text(text.unwrap_or_else(|why| why))];
     content.extend(image);
     let mut result = CallToolResult::success(content);
-    result.structured_content = Some(value);
+    result.structured_content = shape.is_structured.then_some(value);
     result
 }
 
-/// An error of the tool. The error object is the text, for the model, and in `_meta`, for programs: structured
-/// content has to be what the output schema says, and clients check that of errors, too.
-pub(super) fn failed(error: &ToolError) -> CallToolResult {
+/// An error of the tool: its text for models, and in `_meta` the error object for programs. Structured content has to be
+/// what the output schema says, and clients check that of errors, too.
+pub(super) fn failed(error: &ToolError, limit: usize) -> CallToolResult {
     let value = error.to_value();
-    let result = CallToolResult::error(vec![ContentBlock::text(value.to_string())]);
+    let result = CallToolResult::error(vec![ContentBlock::text(for_model::of_error(&value, limit))]);
     let mut meta = MetaObject::new();
     meta.0.insert(ERROR_KEY.to_owned(), value);
     result.with_meta(Some(meta))
@@ -54,11 +79,11 @@ fn take_image(tool: &dyn Tool, value: &mut Value) -> Option<ContentBlock> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use beamai_engine::catalogue;
 
     fn done_by(dialect: &str, tool: &str, value: Value) -> Value {
         let tool = catalogue::find(tool, Some(dialect)).unwrap();
-        serde_json::to_value(done(&**tool, value)).unwrap()
+        let shape = Shape { is_structured: true, ..Shape::default() };
+        serde_json::to_value(done(&**tool, dialect, &Map::new(), value, shape)).unwrap()
     }
 
     #[test]
@@ -68,11 +93,12 @@ mod tests {
             ("coder", "fetch", "content"),
             ("ide", "read_file", "image_base64"),
         ] {
-            let value = json!({key: "AAAA", "media_type": "image/png", "is_image": true});
+            let value = json!({key: "AAAA", "media_type": "image/png", "is_image": true, "status_code": 200});
             let result = done_by(dialect, tool, value);
             let expected = json!({"type": "image", "data": "AAAA", "mimeType": "image/png"});
             assert_eq!(result["content"][1], expected, "{dialect}");
             assert!(!result["structuredContent"].to_string().contains("AAAA"), "{dialect}");
+            assert!(!result["content"][0]["text"].as_str().unwrap().contains("AAAA"), "{dialect}");
         }
     }
 
@@ -81,5 +107,16 @@ mod tests {
         let value = json!({"content": "AAAA", "media_type": "text/plain", "is_image": false});
         let result = done_by("coder", "fetch", value.clone());
         assert_eq!((result["content"].as_array().unwrap().len(), &result["structuredContent"]), (1, &value));
+    }
+
+    #[test]
+    fn text_is_for_models_and_structure_is_on_demand() {
+        let value =
+            json!({"content": "a\nb\n", "start_line": 1, "total_lines": 2, "has_more": false, "hash": "0"});
+        let tool = catalogue::find("file_read", Some("beamai")).unwrap();
+        let result = done(&**tool, "beamai", &Map::new(), value, Shape::default());
+        let result = serde_json::to_value(result).unwrap();
+        assert_eq!(result["content"], json!([{"type": "text", "text": "a\nb"}]));
+        assert!(result.get("structuredContent").is_none());
     }
 }

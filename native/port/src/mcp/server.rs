@@ -1,5 +1,6 @@
 //! What the server says to the requests of a client.
 
+use super::outcome::Shape;
 use super::session::{Session, Sessions};
 use super::{calling, listing};
 use beamai_base::ToolError;
@@ -30,6 +31,7 @@ pub(super) struct Shared {
     pub(super) host: Host,
     pub(super) settings: Settings,
     pub(super) dialect: String,
+    pub(super) shape: Shape,
     pub(super) sessions: Sessions,
     pub(super) pool: Pool,
     tools: BTreeMap<&'static str, &'static Arc<dyn Tool>>,
@@ -38,14 +40,15 @@ pub(super) struct Shared {
 
 impl Shared {
     /// The tools of a dialect over this host.
-    pub(super) fn new(host: Host, settings: Settings, dialect: String) -> Self {
+    pub(super) fn new(host: Host, settings: Settings, dialect: String, shape: Shape) -> Self {
         let tools = listing::tools(&dialect);
         Self {
             host,
-            listed: tools.iter().map(|tool| listing::listed(&***tool)).collect(),
+            listed: tools.iter().map(|tool| listing::listed(&***tool, shape.is_structured)).collect(),
             tools: tools.into_iter().map(|tool| (tool.name(), tool)).collect(),
             dialect,
             settings,
+            shape,
             sessions: Sessions::default(),
             pool: Pool::new("beamai-mcp", MOST_THREADS, MOST_WAITING),
         }

@@ -1,6 +1,7 @@
 //! Lines whose text matches a pattern.
 
 mod filter;
+mod for_model;
 mod found;
 mod hits;
 mod multiline;
@@ -16,7 +17,10 @@ pub use output::{Grepped, Hit};
 
 use beamai_base::{Result, ToolError};
 use beamai_policy::{FilePath, Need, Operand};
-use beamai_tool::{CallContext, Operation, Stop, Traits};
+use beamai_tool::{
+    CallContext, Operation, Stop, Traits,
+    for_model::{Fields, ModelCall, Page},
+};
 use beamai_walk::{Tally, Walk, coverage::Hints};
 use filter::Filter;
 use found::Found;
@@ -183,6 +187,10 @@ impl Operation for Grep {
         };
         let tally = self.search(&plan, &filter).map_err(|error| found.so_far(error))?;
         Ok(output::page(&plan, &tally, &self)?)
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        for_model::found(result, call, page)
     }
 }
 

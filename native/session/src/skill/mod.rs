@@ -1,11 +1,15 @@
 //! Skills: instructions for a kind of work that a model loads when it needs them.
 
 mod file;
+mod for_model;
 mod shelf;
 
 use beamai_base::{Reason, Result, ToolError, nearest};
 use beamai_policy::{Need, Operand};
-use beamai_tool::{CallContext, Operation, Stop, Traits};
+use beamai_tool::{
+    CallContext, Operation, Stop, Traits,
+    for_model::{Fields, ModelCall, Page},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shelf::Shelf;
@@ -103,6 +107,10 @@ impl Operation for Skill {
             Action::List => Ok(shelf.list()),
             Action::Load => Ok(load(shelf, &self.name.unwrap_or_default())?),
         }
+    }
+
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+        for_model::skills(result, call, page)
     }
 }
 

@@ -96,10 +96,9 @@ fn bad_arguments_are_refused_with_one_message() {
     let host = host(json!({"allow": ["WebFetch"]}), json!({}));
     for (args, word) in [
         (json!({}), "\"url\" is missing"),
-        (json!({"url": "http://a.example", "method": "get"}), "\"GET\", \"POST\""),
+        (json!({"url": "http://a.example", "method": "BREW"}), "\"GET\", \"POST\""),
         (json!({"url": "http://a.example", "timeout_sec": 0}), "at least 1"),
-        (json!({"url": "http://a.example", "timeout_sec": 601}), "at most 600"),
-        (json!({"url": "http://a.example", "max_size_kb": 1025}), "at most 1024"),
+        (json!({"url": "http://a.example", "max_size_kb": "many"}), "must be integer"),
         (json!({"url": "http://a.example", "headers": {"a": 1}}), "must be a string, not 1"),
         (json!({"url": "http://a.example", "auth": {"type": "digest"}}), "\"basic\", \"bearer\", \"cookie\""),
         (json!({"url": "http://a.example", "auth": {"type": "basic"}}), "auth.username"),

@@ -31,8 +31,8 @@ fn files() -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(Face::<FileRead, arguments::Read>::new(
             "read",
-            "Reads lines of a text file in any encoding, or an image. 50 lines unless limit asks for more; read on with \
-             offset while has_more is true.",
+            "Reads lines of a text file in any encoding, or an image. 50 lines unless limit asks for more; the result \
+             says with which offset to read on.",
         )),
         Arc::new(Face::<List, arguments::List>::new(
             "list",
@@ -51,8 +51,8 @@ fn files() -> Vec<Arc<dyn Tool>> {
         Arc::new(
             Face::<FileWrite>::new(
                 "write",
-                "Writes a whole file; answers with a diff. The file changes at once or not at all; missing directories \
-                 are made. To change a part of a file, use edit.",
+                "Writes a whole file. The file changes at once or not at all; missing directories are made. To change a \
+                 part of a file, use edit.",
             )
             .only(&["path", "content"]),
         ),

@@ -19,11 +19,13 @@ pub(crate) fn check(dialect: &str, tool: &str, expected: &str, keys: &str) {
     }
 }
 
-/// Parameters by name: type, `!` where it is required, `=default`, `[least..most]` of numbers and of elements, `<values>`,
+/// Parameters in the order of names, whatever the order is in which they are listed: type, `!` where it is required, `=default`, `[least..most]` of numbers and of elements, `<values>`,
 /// `(properties)`.
 fn parameters(parameters: &Parameters) -> String {
     let one = |(name, param): (&String, &Param)| format!("{name}:{}", described(param));
-    parameters.iter().map(one).collect::<Vec<_>>().join(" ")
+    let mut all: Vec<_> = parameters.iter().map(one).collect();
+    all.sort_unstable();
+    all.join(" ")
 }
 
 fn described(param: &Param) -> String {

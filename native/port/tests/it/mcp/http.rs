@@ -37,7 +37,7 @@ impl Answer {
 
 impl Server {
     fn new(world: &World) -> Self {
-        let mut command = world.command(&["--allow", "Bash", "--http", "127.0.0.1:0"]);
+        let mut command = world.command(&["--allow", "Bash", "--structured", "--http", "127.0.0.1:0"]);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();

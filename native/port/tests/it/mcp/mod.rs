@@ -39,7 +39,7 @@ fn every_revision_is_spoken() {
         // This one has no handshake.
         ("2026-07-28", newest),
     ] {
-        let mut client = world.client(&[]);
+        let mut client = world.client(&["--structured"]);
         let result = client.initialize(asked);
         assert_eq!(result["protocolVersion"], spoken);
         assert_eq!(result["capabilities"], json!({"tools": {}}));
@@ -51,9 +51,46 @@ fn every_revision_is_spoken() {
 }
 
 #[test]
+fn a_result_is_text_for_a_model_and_structured_on_demand() {
+    let world = World::new();
+    let read = |options: &[&str]| {
+        let mut client = world.connected(options);
+        let tools = client.request("tools/list", json!({}));
+        let has_schema = tools["result"]["tools"][0].get("outputSchema").is_some();
+        (client.call("file_read", json!({"path": "a.txt"})), has_schema)
+    };
+    let (result, has_schema) = read(&[]);
+    assert_eq!(result["content"], json!([{"type": "text", "text": "one"}]));
+    assert!(result.get("structuredContent").is_none() && !has_schema, "{result}");
+    let (result, has_schema) = read(&["--structured"]);
+    assert_eq!(result["content"][0]["text"], "one");
+    assert!(result["structuredContent"]["hash"].is_string() && has_schema, "{result}");
+}
+
+#[test]
+fn a_result_is_cut_at_the_limit_and_says_how_to_go_on() {
+    let world = World::new();
+    let lines: String = (1..=9_000).map(|number| format!("line {number}\n")).collect();
+    std::fs::write(world.dir.path().join("workspace/long.txt"), lines).unwrap();
+    for (options, limit) in [(&[][..], 30_000), (&["--result-limit", "1000"][..], 1_000)] {
+        let mut client = world.connected(options);
+        let result = client.call("file_read", json!({"path": "long.txt", "limit": 9000}));
+        let text = result["content"][0]["text"].as_str().unwrap();
+        assert!(text.chars().count() <= limit, "{}", text.chars().count());
+        let (last, next) = text.rsplit_once("; next: file_read ").unwrap();
+        let args: Value = serde_json::from_str(next.strip_suffix("]").unwrap()).unwrap();
+        let first = format!("line {}", args["offset"]);
+        let shown = last.lines().rev().nth(1).unwrap().to_owned();
+        assert_eq!(shown, format!("line {}", args["offset"].as_u64().unwrap() - 1));
+        let rest = client.call("file_read", args);
+        assert!(rest["content"][0]["text"].as_str().unwrap().starts_with(&first), "{first}");
+    }
+}
+
+#[test]
 fn the_newest_revision_needs_no_handshake() {
     let world = World::new();
-    let mut client = world.client(&[]);
+    let mut client = world.client(&["--structured"]);
     let found = client.request("server/discover", json!({"_meta": meta(json!({}))}));
     let versions = found["result"]["supportedVersions"].as_array().unwrap();
     assert!(["2024-11-05", "2025-11-25", "2026-07-28"].iter().all(|one| versions.contains(&json!(one))));
@@ -284,7 +321,7 @@ fn a_program_that_is_killed_leaves_no_process_behind_and_nothing_for_long() {
 #[test]
 fn a_temporary_directory_that_a_command_removes_is_made_anew() {
     let world = World::new();
-    let mut client = world.connected(&["--allow", "Bash", "--sandbox", "off"]);
+    let mut client = world.connected(&["--allow", "Bash", "--sandbox", "off", "--structured"]);
     let removed = client.call("shell_exec", json!({"command": "rm -r \"$TMPDIR\""}));
     assert_eq!(removed["structuredContent"]["exit_code"], 0, "{removed}");
     let again = client.call("shell_exec", json!({"command": "touch \"$TMPDIR/x\""}));
@@ -294,14 +331,14 @@ fn a_temporary_directory_that_a_command_removes_is_made_anew() {
 #[test]
 fn tasks_are_kept_for_the_connection() {
     let world = World::new();
-    let mut client = world.connected(&[]);
+    let mut client = world.connected(&["--structured"]);
     for number in 0..3 {
         client.begin(number, "todo_add", json!({"content": format!("task {number}")}));
     }
     (0..3).for_each(|_| assert_eq!(client.hear()["result"]["isError"], false));
     let list = client.call("todo_list", json!({}));
     assert_eq!(list["structuredContent"]["count"], 3, "{list}");
-    let mut other = world.connected(&[]);
+    let mut other = world.connected(&["--structured"]);
     assert_eq!(other.call("todo_list", json!({}))["structuredContent"]["count"], 0);
 }
 

@@ -1,0 +1,280 @@
+//! What results look like to a model: each operation's rendering, and the limit that all of them keep.
+
+use super::{Origin, dialects, object_for_model, text_for_model};
+use crate::catalogue;
+use beamai_tool::for_model::LEAST_LIMIT;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn text(dialect: &str, tool: &str, args: Value, result: Value) -> String {
+    let args = args.as_object().unwrap();
+    text_for_model(Origin::Dialect(dialect), tool, args, &result, 30_000).unwrap()
+}
+
+#[test]
+fn a_file_is_its_text_and_where_it_goes_on() {
+    let read = |more: Value| {
+        let mut result = json!({"content": "a\n\tb\n", "start_line": 1, "end_line": 2, "total_lines": 2,
+            "has_more": false, "encoding": "UTF-8", "line_ending": "lf", "hash": "0", "size": 5});
+        result.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        text("coder", "read", json!({"path": "f", "limit": 2}), result)
+    };
+    assert_eq!(read(json!({})), "a\n\tb");
+    assert_eq!(
+        read(json!({"has_more": true, "total_lines": 9})),
+        "a\n\tb\n[lines 1 to 2 of 9; next: read {\"path\":\"f\",\"limit\":2,\"offset\":3}]"
+    );
+    assert_eq!(read(json!({"start_line": 8, "total_lines": 9})), "a\n\tb\n[lines 8 to 9 of 9]");
+    assert_eq!(
+        read(json!({"line_ending": "crlf", "encoding": "gbk"})),
+        "a\n\tb\n[encoding: gbk]\n[lines end in CR LF]"
+    );
+    assert_eq!(read(json!({"content": "", "total_lines": 0})), "[the file is empty]");
+    let image = json!({"content": "", "media_type": "image/png", "size": 7, "image_base64": null});
+    assert_eq!(read(image), "image/png, 7 bytes");
+}
+
+#[test]
+fn of_a_long_line_the_beginning_is_shown_and_its_length() {
+    let result =
+        json!({"content": "x".repeat(1_000_000), "start_line": 1, "total_lines": 1, "has_more": false});
+    let text = text("beamai", "file_read", json!({"path": "f"}), result);
+    assert!(
+        text.ends_with("x… [cut: the line has 1000000 characters]") && text.len() < 2_100,
+        "{}",
+        text.len()
+    );
+}
+
+#[test]
+fn matches_are_grouped_by_file_and_context_is_merged() {
+    let hit = |file: &str, line: u64, before: Value, after: Value| json!({"file": file, "line_number": line, "content": format!("hit {line}"), "before": before, "after": after});
+    let matches = json!([
+        hit("a.rs", 2, json!(["one"]), json!(["three"])),
+        hit("a.rs", 4, json!(["three"]), json!(["five"])),
+        hit("a.rs", 9, json!(["eight"]), json!([])),
+        hit("b.rs", 1, json!([]), json!([])),
+    ]);
+    let result = json!({"matches": matches, "total_matches": 4, "files": ["a.rs", "b.rs"], "total_files": 2});
+    assert_eq!(
+        text("beamai", "file_grep", json!({"pattern": "hit"}), result),
+        "a.rs\n1-one\n2:hit 2\n3-three\n4:hit 4\n5-five\n--\n8-eight\n9:hit 9\n\nb.rs\n1:hit 1"
+    );
+    let coverage = json!({"complete": true, "skipped": {"hidden": 2}, "note": "searched 3 files; left out: 2 hidden (hidden: true includes them)"});
+    let none =
+        json!({"matches": [], "total_matches": 0, "files": [], "total_files": 0, "coverage": coverage});
+    assert_eq!(
+        text("beamai", "file_grep", json!({"pattern": "hit"}), none),
+        "no matches\n[left out: 2 hidden (hidden: true includes them)]"
+    );
+}
+
+#[test]
+fn of_many_matches_a_hundred_are_shown_and_the_others_counted() {
+    let hit = |number: u64| json!({"file": format!("f{}", number / 75), "line_number": number % 75 + 1, "content": "x", "before": [], "after": []});
+    let matches: Vec<Value> = (0..200).map(hit).collect();
+    let result =
+        json!({"matches": matches, "total_matches": 500, "files": ["f0", "f1", "f2"], "total_files": 7});
+    let shown = text("beamai", "file_grep", json!({"pattern": "x"}), result.clone());
+    assert_eq!(shown.matches(":x").count(), 100);
+    let end = "[more matches: f1: 50, f2: 50]\n[100 of 500 matches in 7 files; next: file_grep {\"pattern\":\"x\",\"offset\":100}]";
+    assert!(shown.ends_with(end), "{shown}");
+    let all = text("beamai", "file_grep", json!({"pattern": "x", "limit": 200}), result);
+    assert!(all.ends_with("[200 of 500 matches in 7 files; next: file_grep {\"pattern\":\"x\",\"limit\":200,\"offset\":200}]"), "{all}");
+}
+
+#[test]
+fn a_listing_is_names() {
+    let entry = |name: &str, kind: &str, size: Value| json!({"name": name, "path": format!("d/{name}"), "type": kind, "size": size});
+    let entries = json!([
+        entry("a", "directory", Value::Null),
+        entry("b", "file", json!(3)),
+        entry("c", "file", json!(123_456))
+    ]);
+    let result = json!({"entries": entries, "count": 3, "truncated": false});
+    assert_eq!(text("coder", "list", json!({"path": "d"}), result), "a/\nb\nc (123456 bytes)");
+    let found = json!({"files": ["d/a", "d/b"], "count": 9, "truncated": true});
+    assert_eq!(
+        text("beamai", "file_glob", json!({"pattern": "*"}), found),
+        "d/a\nd/b\n[2 of 9 files; all: file_glob {\"pattern\":\"*\",\"limit\":9}]"
+    );
+}
+
+#[test]
+fn a_write_is_one_line_and_an_edit_its_diff() {
+    let written = |operation: &str, more: Value| {
+        let mut result = json!({"success": true, "operation": operation, "bytes_written": 9, "diff": "@@\n+a\n", "additions": 3,
+            "deletions": 1, "hash": "0", "encoding": "UTF-8"});
+        result.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        text("microai", "Write", json!({"file_path": "a.txt", "content": "a"}), result)
+    };
+    assert_eq!(written("created", json!({})), "created a.txt, 3 lines");
+    assert_eq!(written("updated", json!({})), "updated a.txt, +3 -1 lines");
+    assert_eq!(
+        written("updated", json!({"diff": null, "additions": null, "note": "n"})),
+        "updated a.txt, 9 bytes\n[n]"
+    );
+    let edited = |replacements: u64| {
+        let diff = "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n";
+        text(
+            "coder",
+            "edit",
+            json!({"path": "f"}),
+            json!({"replacements": replacements, "diff": diff, "hash": "0"}),
+        )
+    };
+    assert_eq!(edited(1), "@@ -1,2 +1,2 @@\n one\n-two\n+2");
+    assert_eq!(edited(2), "2 replacements\n@@ -1,2 +1,2 @@\n-two\n+2");
+}
+
+#[test]
+fn a_patch_is_a_line_for_each_file() {
+    let hunk =
+        |offset: i64| json!({"patch_line": 3, "line": 9, "offset": offset, "additions": 1, "deletions": 0});
+    let files = json!([
+        {"path": "a", "operation": "updated", "hunks": [hunk(0), hunk(-3)], "additions": 2, "deletions": 0},
+        {"path": "c", "old_path": "b", "operation": "renamed", "hunks": [], "additions": 0, "deletions": 0},
+    ]);
+    assert_eq!(
+        text("beamai", "file_patch", json!({}), json!({"applied": false, "files": files})),
+        "updated a, +2 -0 lines\n  hunk 2 at line 9, -3 lines from where the patch says\nrenamed c from b, +0 -0 lines\n\
+         [dry run: the patch applies, nothing is changed]"
+    );
+}
+
+#[test]
+fn a_command_is_its_output_and_what_is_to_be_said() {
+    let ran = |more: Value| {
+        let mut result =
+            json!({"exit_code": 0, "stdout": "out\n", "stderr": "", "truncated": false, "duration_ms": 3});
+        result.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        text("microai", "Bash", json!({"command": "x"}), result)
+    };
+    assert_eq!(ran(json!({})), "out");
+    assert_eq!(ran(json!({"stdout": ""})), "(no output)");
+    assert_eq!(ran(json!({"exit_code": 2, "stderr": "bad\n"})), "out\n[stderr]\nbad\n[exit code 2]");
+    assert_eq!(
+        ran(json!({"exit_code": null, "signal": "SIGSEGV", "killed": 2})),
+        "out\n[killed by SIGSEGV]\n[2 processes left running and killed]"
+    );
+    assert_eq!(
+        ran(
+            json!({"isolation": {"mode": "best_effort", "on": ["a"], "off": [{"layer": "mounts", "why": "w"}]}})
+        ),
+        "out\n[isolation is off: mounts]"
+    );
+    assert_eq!(ran(json!({"isolation": {"mode": "required", "on": ["a"], "off": []}})), "out");
+    assert_eq!(
+        ran(
+            json!({"refused": [{"program": "/bin/nc", "command": "nc x", "by": "bash", "rule": "Bash(nc:*)"}]})
+        ),
+        "out\n[not started: nc x (Bash(nc:*))]"
+    );
+    assert_eq!(
+        ran(json!({"id": "b1", "exit_code": null, "stdout": ""})),
+        "running in the background as b1; output: BashOutput {\"id\":\"b1\"}; end: KillShell {\"id\":\"b1\"}"
+    );
+    let polled = json!({"id": "b1", "status": "timed_out", "exit_code": null, "stdout": "", "stderr": "", "truncated": false});
+    assert_eq!(text("beamai", "shell_output", json!({"id": "b1"}), polled), "(no new output)\n[timed out]");
+}
+
+#[test]
+fn tasks_are_a_list_with_boxes() {
+    let todos = json!([{"id": 1, "content": "a", "status": "completed"}, {"id": 2, "content": "b", "status": "in_progress"}]);
+    let result = json!({"todos": todos, "count": 2, "id": 2});
+    assert_eq!(text("beamai", "todo_list", json!({}), result.clone()), "1. [x] a\n2. [>] b");
+    assert_eq!(text("beamai", "todo_add", json!({}), result.clone()), "added task 2");
+    assert_eq!(text("beamai", "todo_update", json!({"id": 2}), result.clone()), "2. [>] b");
+    assert_eq!(text("coder", "todowrite", json!({}), result), "2 tasks: 1 completed, 1 in progress");
+}
+
+#[test]
+fn what_is_not_the_operations_is_given_as_json() {
+    assert_eq!(text("beamai", "file_read", json!({}), json!({"mine": 1})), "{\"mine\":1}");
+    assert_eq!(text("beamai", "file_read", json!({}), json!("cached")), "cached");
+}
+
+#[test]
+fn objects_are_for_the_dialect_of_the_text_protocol() {
+    let read = json!({"content": "a\n", "lines": 1, "encoding": "UTF-8", "line_ending": "lf", "hash": "0", "size": 2, "lossy": false});
+    let object = |dialect, tool| object_for_model(Origin::Dialect(dialect), tool, &read, 30_000);
+    assert_eq!(object("ide", "read_file"), Some(json!({"content": "a\n", "lines": 1})));
+    assert_eq!(object("beamai", "file_read"), None);
+}
+
+#[test]
+fn parameters_are_listed_in_the_order_in_which_they_are_written() {
+    for (dialect, tool, order) in [
+        ("beamai", "file_write", ["path", "content"]),
+        ("beamai", "file_edit", ["old_string", "new_string"]),
+        ("microai", "Edit", ["file_path", "old_string"]),
+        ("coder", "read", ["path", "offset"]),
+    ] {
+        let tool = catalogue::find(tool, Some(dialect)).unwrap();
+        let places = order.map(|name| tool.parameters().get_index_of(name).unwrap());
+        assert!(places[0] < places[1], "{dialect} {}", tool.name());
+    }
+}
+
+/// A value that fits a JSON Schema of an output, with long texts and lists.
+fn value_of(schema: &Value, size: usize) -> BoxedStrategy<Value> {
+    if let Some(values) = schema["enum"].as_array() {
+        return prop::sample::select(values.clone()).boxed();
+    }
+    for key in ["anyOf", "oneOf"] {
+        if let Some(choices) = schema[key].as_array() {
+            return prop::strategy::Union::new(choices.iter().map(|choice| value_of(choice, size))).boxed();
+        }
+    }
+    if let Some(value) = schema.get("const") {
+        return Just(value.clone()).boxed();
+    }
+    let kind = match &schema["type"] {
+        Value::Array(kinds) => kinds[0].as_str().unwrap_or("string").to_owned(),
+        kind => kind.as_str().unwrap_or("object").to_owned(),
+    };
+    match kind.as_str() {
+        "string" => (prop::sample::select(vec!["x", "é\n", "@@ -1 +1 @@\n-a\n", "\u{1}", ""]), 0..size)
+            .prop_map(|(text, times)| Value::from(text.repeat(times)))
+            .boxed(),
+        "integer" | "number" => (0..1_000_000_u64).prop_map(Value::from).boxed(),
+        "boolean" => any::<bool>().prop_map(Value::from).boxed(),
+        "array" => {
+            let item = value_of(&schema["items"], size / 40);
+            (item, 0..size / 4).prop_map(|(item, times)| Value::from(vec![item; times])).boxed()
+        }
+        "null" => Just(Value::Null).boxed(),
+        _ => {
+            let properties = schema["properties"].as_object().cloned().unwrap_or_default();
+            let members: Vec<_> =
+                properties.iter().map(|(name, of)| (Just(name.clone()), value_of(of, size))).collect();
+            members.prop_map(|members| Value::Object(members.into_iter().collect())).boxed()
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_text_is_longer_than_its_limit(limit in LEAST_LIMIT..6_000, seed in any::<u32>()) {
+        use proptest::strategy::ValueTree;
+        use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+        let mut bytes = [0; 32];
+        bytes[..4].copy_from_slice(&seed.to_le_bytes());
+        let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+        let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+        for dialect in dialects() {
+            for tool in catalogue::dialect(dialect).unwrap().iter() {
+                let value = value_of(tool.output_schema(), 8_000).new_tree(&mut runner).unwrap().current();
+                let args = json!({"path": "p".repeat(3_000), "command": "c"});
+                let text = text_for_model(Origin::Dialect(dialect), tool.name(), args.as_object().unwrap(), &value, limit).unwrap();
+                prop_assert!(text.chars().count() <= limit, "{} {}: {}", dialect, tool.name(), text.chars().count());
+                prop_assert!(!text.is_empty(), "{} {}", dialect, tool.name());
+                if let Some(object) = object_for_model(Origin::Dialect(dialect), tool.name(), &value, limit) {
+                    prop_assert!(object.to_string().chars().count() <= limit, "{}", tool.name());
+                }
+            }
+        }
+    }
+}

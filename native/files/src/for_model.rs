@@ -1,0 +1,111 @@
+//! Text of files, and changes of files, for models.
+
+use beamai_tool::for_model::{Fields, ModelCall, Page, quantity};
+use serde_json::json;
+
+/// The arguments under which dialects have a file's path.
+const PATHS: [&str; 2] = ["path", "file_path"];
+
+/// The lines as the dialect gives them; below them where they are in the file, if that is not all of it, with the call
+/// that reads on.
+pub(super) fn read(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    let content = result.text("content")?;
+    if let Some(kind) = result.said("media_type") {
+        page.line(&format!("{kind}, {} bytes", result.count("size").unwrap_or(0)));
+        return Some(());
+    }
+    let total = result.count("total_lines").or_else(|| result.count("lines"));
+    let first = result.count("start_line").or(total);
+    let (shown, given) = page.lines(content);
+    if given == 0 {
+        page.note(result.said("note").unwrap_or("the file is empty"));
+        return Some(());
+    }
+    let is_cut = shown < given || result.flag("has_more");
+    let start = if result.count("start_line").is_some() { first? } else { 1 };
+    match result.count("start_line").or(result.count("lines").map(|_| 1)) {
+        Some(_) if is_cut => note_rest(start + shown - 1, start, total, call, page),
+        Some(start) if start > 1 => page.note(&range(start, start + shown - 1, total)),
+        Some(_) => {}
+        None if is_cut => page.note(&format!("cut after {}", quantity(shown, "line", "lines"))),
+        None => {}
+    }
+    if result.flag("truncated") && !content.ends_with('\n') && shown == given {
+        result.said("note").into_iter().for_each(|note| page.note(note));
+    }
+    note_encoding(result, page);
+    Some(())
+}
+
+fn note_rest(last: u64, first: u64, total: Option<u64>, call: &ModelCall<'_>, page: &mut Page) {
+    let range = range(first, last, total);
+    match call.again(&[("offset", json!(last + 1))]) {
+        Some(next) => page.note(&format!("{range}; next: {next}")),
+        None => page.note(&format!("{range}; this tool shows no more of it")),
+    }
+}
+
+fn range(first: u64, last: u64, total: Option<u64>) -> String {
+    let of = total.map_or(String::new(), |total| format!(" of {total}"));
+    format!("lines {first} to {last}{of}")
+}
+
+fn note_encoding(result: Fields<'_>, page: &mut Page) {
+    if let Some(encoding) = result.said("encoding").filter(|name| !name.eq_ignore_ascii_case("utf-8")) {
+        page.note(&format!("encoding: {encoding}"));
+    }
+    match result.said("line_ending") {
+        Some("crlf") => page.note("lines end in CR LF"),
+        Some("mixed") => page.note("some lines end in CR LF, some in LF"),
+        _ => {}
+    }
+    if result.flag("lossy") {
+        page.note("some bytes are not valid in this encoding; U+FFFD stands for them");
+    }
+}
+
+/// One line: what happened to which file, and how much it changed.
+pub(super) fn written(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    let operation = result.said("operation")?;
+    let path = call.argument(&PATHS).unwrap_or("the file");
+    let lines = |key: &str| result.count(key);
+    let size = match (operation, lines("additions"), lines("deletions")) {
+        ("created", Some(lines), _) => quantity(lines, "line", "lines"),
+        (_, Some(0), Some(0)) => "unchanged".to_owned(),
+        (_, Some(added), Some(removed)) => format!("+{added} -{removed} lines"),
+        _ => quantity(result.count("bytes_written")?, "byte", "bytes"),
+    };
+    page.line(&format!("{operation} {path}, {size}"));
+    result.said("note").into_iter().for_each(|note| page.note(note));
+    note_change(result, page);
+    Some(())
+}
+
+/// The changed lines, with those around them; without those where there are several replacements.
+pub(super) fn edited(result: Fields<'_>, _: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    let (diff, replacements) = (result.text("diff")?, result.count("replacements")?);
+    let hunks = diff.find("@@").map_or("", |at| &diff[at..]);
+    if replacements > 1 {
+        page.line(&quantity(replacements, "replacement", "replacements"));
+    }
+    let is_shown = |line: &&str| replacements == 1 || line.starts_with(['@', '+', '-']);
+    let lines: Vec<&str> = hunks.lines().filter(is_shown).collect();
+    let shown = lines.iter().take_while(|line| page.line(line)).count();
+    if shown < lines.len() || result.flag("diff_truncated") {
+        page.note("the change is complete; the diff shows a part of it");
+    }
+    if result.flag("line_endings_adapted") {
+        page.note("line ends were adapted to the file's CR LF");
+    }
+    note_change(result, page);
+    Some(())
+}
+
+fn note_change(result: Fields<'_>, page: &mut Page) {
+    if let Some(encoding) = result.said("encoding").filter(|name| !name.eq_ignore_ascii_case("utf-8")) {
+        page.note(&format!("encoding: {encoding}"));
+    }
+    if result.flag("link_broken") {
+        page.note("the file had other names (hard links), which keep the old content");
+    }
+}

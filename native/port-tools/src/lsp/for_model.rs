@@ -1,0 +1,88 @@
+//! Answers of language servers, for models.
+
+use beamai_tool::for_model::{Fields, ModelCall, Page};
+
+/// Places as `path:line:character: text`, symbols with their kind, documentation as it is.
+pub(super) fn answered(result: Fields<'_>, _: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    if !result.flag("available") {
+        page.line(result.said("message")?);
+        return Some(());
+    }
+    if let Some(contents) = result.text("contents") {
+        let left_out = page.prose(if contents.is_empty() { "nothing is known about it" } else { contents });
+        if left_out > 0 {
+            page.note(&format!("cut: {left_out} more characters"));
+        }
+    }
+    let (mut shown, mut given) = (0, 0);
+    for (key, line) in LISTS {
+        let Some(items) = result.list(key) else { continue };
+        given = items.len();
+        shown = result.objects(key).filter_map(line).take_while(|line| page.line(line)).count();
+        if items.is_empty() {
+            page.line("none found");
+        }
+    }
+    let total = result.count("total").unwrap_or(given as u64);
+    if result.text("contents").is_none() && (shown as u64) < total {
+        page.note(&format!("{shown} of {total}"));
+    }
+    result.said("message").into_iter().for_each(|message| page.note(message));
+    Some(())
+}
+
+type Line = fn(Fields<'_>) -> Option<String>;
+
+/// The lists that an answer may have, with what is shown of an element.
+const LISTS: [(&str, Line); 4] =
+    [("locations", place), ("symbols", symbol), ("items", symbol), ("calls", symbol)];
+
+fn place(location: Fields<'_>) -> Option<String> {
+    let [line, character] = ["line", "character"].map(|key| location.count(key));
+    let preview = location.said("preview").map_or(String::new(), |text| format!(": {}", text.trim()));
+    Some(format!("{}:{}:{}{preview}", location.text("path")?, line?, character?))
+}
+
+fn symbol(symbol: Fields<'_>) -> Option<String> {
+    let [kind, name] = ["kind", "name"].map(|key| symbol.text(key).unwrap_or_default());
+    let container = symbol.said("container").map_or(String::new(), |container| format!("{container}."));
+    let detail = symbol.said("detail").map_or(String::new(), |detail| format!(" ({detail})"));
+    let lines: Vec<String> =
+        symbol.objects("sites").filter_map(|site| site.count("line")).map(|line| line.to_string()).collect();
+    let sites =
+        if lines.is_empty() { String::new() } else { format!(", calls on lines {}", lines.join(", ")) };
+    let place = format!("{}:{}", symbol.text("path")?, symbol.count("line")?);
+    Some(format!("{place} {kind} {container}{name}{detail}{sites}"))
+}
+
+/// One diagnostic a line: `path:line:character: severity: message [source code]`.
+pub(super) fn diagnosed(result: Fields<'_>, _: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    let diagnostics = result.list("diagnostics")?;
+    if !result.flag("available") {
+        page.line(result.said("message")?);
+        return Some(());
+    }
+    let shown =
+        result.objects("diagnostics").map_while(diagnostic).take_while(|line| page.line(line)).count();
+    if diagnostics.is_empty() {
+        page.line("no errors or warnings");
+    }
+    let total = result.count("total").unwrap_or(diagnostics.len() as u64);
+    if (shown as u64) < total {
+        page.note(&format!("{shown} of {total} diagnostics"));
+    }
+    if !result.flag("complete") {
+        page.note("incomplete: the server has not finished; ask again");
+    }
+    result.said("message").into_iter().for_each(|message| page.note(message));
+    Some(())
+}
+
+fn diagnostic(of: Fields<'_>) -> Option<String> {
+    let [path, severity, message] =
+        ["path", "severity", "message"].map(|key| of.text(key).unwrap_or_default());
+    let [line, character] = ["line", "character"].map(|key| of.count(key));
+    let by: Vec<&str> = ["source", "code"].iter().filter_map(|key| of.said(key)).collect();
+    let by = if by.is_empty() { String::new() } else { format!(" [{}]", by.join(" ")) };
+    Some(format!("{path}:{}:{}: {severity}: {message}{by}", line?, character?))
+}

@@ -1,0 +1,106 @@
+//! Output of commands, for models.
+
+use beamai_tool::for_model::{Fields, ModelCall, Page, quantity};
+use serde_json::json;
+
+/// Canonical names in rules of the tools for commands in the background.
+const POLL: &str = "BashOutput";
+const KILL: &str = "KillShell";
+
+/// What the command printed; below it a line only where something is to be said.
+pub(super) fn ended(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    result.text("stdout")?;
+    if let Some(id) = result.said("id") {
+        page.line(&in_background(id, call));
+        return Some(());
+    }
+    printed(result, page);
+    if page.is_empty() {
+        page.line("(no output)");
+    }
+    match (result.number("exit_code"), result.said("signal")) {
+        (Some(0), _) => {}
+        (Some(code), _) => page.note(&format!("exit code {code}")),
+        (None, Some(signal)) => page.note(&format!("killed by {signal}")),
+        (None, None) => page.note("killed"),
+    }
+    aftermath(result, page);
+    Some(())
+}
+
+fn in_background(id: &str, call: &ModelCall<'_>) -> String {
+    let args = json!({"id": id});
+    let [poll, kill] = [POLL, KILL].map(|rule| call.other_call(rule, &args));
+    let how = match (poll, kill) {
+        (Some(poll), Some(kill)) => format!("; output: {poll}; end: {kill}"),
+        _ => String::new(),
+    };
+    format!("running in the background as {id}{how}")
+}
+
+/// What a command in the background has printed since the last call, and how far it is.
+pub(super) fn polled(result: Fields<'_>, _: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    let status = result.said("status")?;
+    printed(result, page);
+    if page.is_empty() {
+        page.line("(no new output)");
+    }
+    let code = result.number("exit_code").map(|code| format!(", exit code {code}"));
+    let signal = result.said("signal").map(|signal| format!(", killed by {signal}"));
+    page.note(&format!("{}{}", status.replace('_', " "), code.or(signal).unwrap_or_default()));
+    result.said("error").into_iter().for_each(|error| page.note(error));
+    aftermath(result, page);
+    Some(())
+}
+
+/// Standard output, then the errors under a heading where both are there.
+fn printed(result: Fields<'_>, page: &mut Page) {
+    let [stdout, stderr] = ["stdout", "stderr"].map(|key| result.text(key).unwrap_or_default().trim_end());
+    // The whole length of what is shown by both ends is only known where the command's tool has not cut it before.
+    let gap = |lines: u64, size: usize| format!("[… {lines} lines, {size} characters left out …]");
+    let errors = stderr.chars().count().min(page.room() / 2);
+    let room = page.room() - errors.min(page.room() / 2);
+    if !stdout.is_empty() {
+        page.both_ends(stdout, room, gap);
+    }
+    for key in ["stdout_base64", "stderr_base64"] {
+        if result.said(key).is_some() {
+            page.note(&format!("{} is not text", &key[..6]));
+        }
+    }
+    if !stderr.is_empty() {
+        if !stdout.is_empty() {
+            page.line("[stderr]");
+        }
+        let room = page.room();
+        page.both_ends(stderr, room, gap);
+    }
+}
+
+/// What is to be said of a command besides its output.
+fn aftermath(result: Fields<'_>, page: &mut Page) {
+    if let Some(file) = result.said("output_file") {
+        page.note(&format!("all output: {file}"));
+    }
+    result.said("output_file_lacks").into_iter().for_each(|lacks| page.note(lacks));
+    if let Some(count) = result.count("killed").filter(|count| *count > 0) {
+        page.note(&format!("{} left running and killed", quantity(count, "process", "processes")));
+    }
+    for start in result.objects("refused") {
+        let of = |key: &str| start.said(key);
+        let by = of("reason").or(of("rule")).unwrap_or("not permitted");
+        page.note(&format!("not started: {} ({by})", of("command").or(of("program")).unwrap_or_default()));
+    }
+    for planted in result.objects("planted") {
+        let [path, setting, outcome] =
+            ["path", "setting", "outcome"].map(|key| planted.text(key).unwrap_or_default());
+        page.note(&format!("planted for git: {path}: {setting}: {outcome}"));
+    }
+    for (key, words) in [("off", "isolation is off"), ("partly", "isolation is partial")] {
+        let layers = result.object("isolation").into_iter().flat_map(|isolation| isolation.objects(key));
+        let names: Vec<&str> = layers.filter_map(|layer| layer.said("layer")).collect();
+        if !names.is_empty() {
+            page.note(&format!("{words}: {}", names.join(", ")));
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Answers of a person, for models.
+
+use beamai_tool::for_model::{Fields, ModelCall, Page};
+
+/// The answers as text, or why there are none.
+pub(super) fn answered(result: Fields<'_>, _: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    let left_out = page.prose(result.said("text")?);
+    if left_out > 0 {
+        page.note(&format!("cut: {left_out} more characters"));
+    }
+    Some(())
+}

@@ -1,0 +1,22 @@
+//! What a sub-agent did, for models.
+
+use beamai_tool::for_model::{Fields, ModelCall, Page};
+
+/// Its own words; below them how it ended, unless it completed.
+pub(super) fn done(result: Fields<'_>, _: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    let (summary, state) = (result.text("summary")?, result.said("state")?);
+    let left_out = page.prose(summary);
+    if page.is_empty() {
+        page.line("(the sub-agent said nothing)");
+    }
+    if left_out > 0 {
+        page.note(&format!("cut: {left_out} more characters"));
+    }
+    if state != "completed" {
+        // A summary that the host made of the calls says why already.
+        let why = result.said("error").filter(|why| !summary.contains(why));
+        let why = why.map_or(String::new(), |why| format!(": {why}"));
+        page.note(&format!("{}{why}", state.replace('_', " ")));
+    }
+    Some(())
+}

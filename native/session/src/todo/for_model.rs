@@ -1,0 +1,59 @@
+//! Lists of tasks, for models.
+
+use beamai_tool::for_model::{Fields, ModelCall, Page, quantity};
+
+/// One task a line: its number, its status as a checkbox, and what is to be done.
+pub(super) fn listed(result: Fields<'_>, _: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    let todos = result.list("todos")?;
+    let shown = result.objects("todos").map_while(line).take_while(|line| page.line(line)).count();
+    if todos.is_empty() {
+        page.line("no tasks");
+    }
+    if shown < todos.len() {
+        page.note(&format!("{shown} of {} tasks", todos.len()));
+    }
+    Some(())
+}
+
+fn line(todo: Fields<'_>) -> Option<String> {
+    let status = match todo.text("status")? {
+        "completed" => "[x]",
+        "in_progress" => "[>]",
+        _ => "[ ]",
+    };
+    Some(format!("{}. {status} {}", todo.count("id")?, todo.text("content")?))
+}
+
+/// The number of the new task.
+pub(super) fn added(result: Fields<'_>, _: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    page.line(&format!("added task {}", result.count("id")?));
+    Some(())
+}
+
+/// The task as it is now.
+pub(super) fn updated(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    result.list("todos")?;
+    let id = call.number("id");
+    match result.objects("todos").find(|todo| todo.count("id") == id).and_then(line) {
+        Some(task) => page.line(&task),
+        None => page.line("removed"),
+    };
+    Some(())
+}
+
+/// How many tasks there are now, by status: the model has just written the list itself.
+pub(super) fn replaced(result: Fields<'_>, _: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    let todos = result.list("todos")?;
+    let of =
+        |status: &str| result.objects("todos").filter(|todo| todo.text("status") == Some(status)).count();
+    let statuses = [("completed", "completed"), ("in_progress", "in progress"), ("pending", "pending")];
+    let counts: Vec<String> = statuses
+        .into_iter()
+        .map(|(status, words)| (of(status), words))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, words)| format!("{count} {words}"))
+        .collect();
+    let detail = if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) };
+    page.line(&format!("{}{detail}", quantity(todos.len() as u64, "task", "tasks")));
+    Some(())
+}

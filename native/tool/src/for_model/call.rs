@@ -1,0 +1,72 @@
+//! The call that a result belongs to, and calls that may follow it.
+
+use crate::{Registry, Tool};
+use serde_json::{Map, Value};
+
+/// Most characters of a call that is written out in an answer.
+const WRITTEN: usize = 400;
+
+/// The call that a result belongs to: what a renderer knows besides the result.
+#[derive(Clone, Copy)]
+pub struct ModelCall<'a> {
+    tool: &'a dyn Tool,
+    dialect: &'a Registry,
+    args: &'a Map<String, Value>,
+}
+
+impl<'a> ModelCall<'a> {
+    /// A call of a tool of this dialect, with the arguments as the model gave them.
+    pub fn new(tool: &'a dyn Tool, dialect: &'a Registry, args: &'a Map<String, Value>) -> Self {
+        Self { tool, dialect, args }
+    }
+
+    pub(super) fn tool(&self) -> &'a dyn Tool {
+        self.tool
+    }
+
+    /// The first of these arguments that the call has, as text: dialects name them differently.
+    pub fn argument(&self, names: &[&str]) -> Option<&'a str> {
+        names.iter().find_map(|name| self.args.get(*name)?.as_str())
+    }
+
+    /// An argument that is a whole number and not negative.
+    pub fn number(&self, name: &str) -> Option<u64> {
+        self.args.get(name)?.as_u64()
+    }
+
+    /// Whether the tool has this argument.
+    pub fn takes(&self, name: &str) -> bool {
+        self.tool.parameters().contains_key(name)
+    }
+
+    /// Whether the call sets this argument.
+    pub fn has(&self, name: &str) -> bool {
+        self.args.get(name).is_some_and(|value| !value.is_null())
+    }
+
+    /// The same call with other arguments, as a model would write it; `None` where the tool does not take them.
+    pub fn again(&self, changes: &[(&str, Value)]) -> Option<String> {
+        if !changes.iter().all(|(name, _)| self.tool.parameters().contains_key(*name)) {
+            return None;
+        }
+        let mut args = self.args.clone();
+        changes.iter().for_each(|(name, value)| _ = args.insert((*name).to_owned(), value.clone()));
+        let whole = format!("{} {}", self.tool.name(), Value::Object(args));
+        if whole.chars().count() <= WRITTEN {
+            return Some(whole);
+        }
+        let changed: Map<_, _> =
+            changes.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        Some(format!("the same call of {} with {}", self.tool.name(), Value::Object(changed)))
+    }
+
+    /// The name that the tool with this canonical name in rules has in the call's dialect.
+    pub fn other(&self, rule: &str) -> Option<&'a str> {
+        self.dialect.iter().find(|tool| tool.rule() == rule).map(|tool| tool.name())
+    }
+
+    /// The call of another tool of the dialect, known by its canonical name in rules, as a model would write it.
+    pub fn other_call(&self, rule: &str, args: &Value) -> Option<String> {
+        Some(format!("{} {args}", self.other(rule)?))
+    }
+}

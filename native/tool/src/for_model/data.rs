@@ -1,0 +1,168 @@
+//! Values that no operation renders: results of a host's own tools, and objects for the text protocol.
+
+use super::page::{EMPTY, cut};
+use serde_json::{Map, Value};
+
+/// The fewest integers that are taken for the characters of an Erlang string because most of them are letters.
+const CHARACTERS: usize = 8;
+/// Keys that say nothing to a model: no tool of the dialects that get objects takes what they hold.
+const SILENT: [&str; 6] = ["hash", "encoding", "line_ending", "size", "bytes_written", "success"];
+/// The key under which an object says what was left out of it.
+const CUT: &str = "cut";
+
+/// The result of a host's own tool as text: text as it is, also that of an object with nothing but a `text` (as tools of
+/// MCP servers give it); anything else as JSON; cut at `limit` characters.
+///
+/// # Errors
+/// What is wrong with a list of integers that is an Erlang string, and what to return in its place.
+pub fn own(result: &Value, limit: usize) -> Result<String, String> {
+    let text = match result {
+        Value::String(text) => text.clone(),
+        Value::Array(items) if is_charlist(items) => return Err(charlist()),
+        Value::Object(map) if map.len() == 1 && map.get("text").is_some_and(Value::is_string) => {
+            map["text"].as_str().unwrap_or_default().to_owned()
+        }
+        other => other.to_string(),
+    };
+    Ok(if text.is_empty() { EMPTY.to_owned() } else { shortened(text, limit) })
+}
+
+/// An Erlang string arrives as a list of its characters. It cannot be told from a list of numbers for sure: what ends in a
+/// line feed, as the output of commands does, or has many letters, is taken for a string.
+fn is_charlist(items: &[Value]) -> bool {
+    let character = |item: &Value| char::from_u32(u32::try_from(item.as_u64()?).ok()?);
+    let Some(text) = items.iter().map(character).collect::<Option<String>>() else { return false };
+    let is_printable = text.chars().all(|char| !char.is_control() || "\n\t\r\u{1b}".contains(char));
+    let words = text.chars().filter(|char| char.is_alphabetic() || *char == ' ').count();
+    let has_words = items.len() >= CHARACTERS && words * 4 >= items.len() * 3;
+    is_printable && (has_words || items.len() > 1 && text.ends_with('\n'))
+}
+
+fn charlist() -> String {
+    "the tool returned an Erlang string, which is a list of integers and neither text nor JSON: return a binary, for \
+     example unicode:characters_to_binary(os:cmd(Command))"
+        .to_owned()
+}
+
+fn shortened(text: String, limit: usize) -> String {
+    let size = text.chars().count();
+    if size <= limit {
+        return text;
+    }
+    let note = format!("\n[cut: the result has {size} characters and {limit} are given; ask for less]");
+    let kept = limit.saturating_sub(note.chars().count());
+    let at = text.char_indices().nth(kept).map_or(text.len(), |(at, _)| at);
+    format!("{}{note}", &text[..at])
+}
+
+/// A result as an object of at most `limit` characters of JSON, for `TOOL_RESULT` of the text protocol: without keys
+/// that say nothing, and with the longest text or list cut where it is too large.
+pub fn object(result: &Value, limit: usize) -> Value {
+    let mut value = telling(result);
+    let mut size = size_of(&value);
+    while size > limit {
+        let over = size - limit;
+        if !shrink(&mut value, over + 200) {
+            return Value::String(cut(&value.to_string(), limit / 8).into_owned());
+        }
+        size = size_of(&value);
+    }
+    value
+}
+
+fn size_of(value: &Value) -> usize {
+    value.to_string().chars().count()
+}
+
+/// The value without null, false and empty members, counts of what was searched, and keys that no tool takes.
+fn telling(value: &Value) -> Value {
+    let Value::Object(map) = value else { return value.clone() };
+    let is_telling = |(key, value): &(&String, &Value)| match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::Object(map) if *key == "coverage" => map.get("complete") == Some(&Value::Bool(false)),
+        _ => !SILENT.contains(&key.as_str()),
+    };
+    Value::Object(map.iter().filter(is_telling).map(|(key, value)| (key.clone(), value.clone())).collect())
+}
+
+/// Cuts about this many characters from the object's longest text or list, and says so in it; false where nothing is
+/// left to cut.
+fn shrink(value: &mut Value, over: usize) -> bool {
+    let Value::Object(map) = value else { return false };
+    let longest = map.iter().max_by_key(|(_, value)| size_of(value)).map(|(key, _)| key.clone());
+    let Some(key) = longest else { return false };
+    let said = match map.get_mut(&key) {
+        Some(Value::String(text)) => cut_text(text, over),
+        Some(Value::Array(items)) => cut_list(items, over),
+        _ => None,
+    };
+    let Some(said) = said else { return false };
+    note(map, &key, said);
+    true
+}
+
+fn note(map: &mut Map<String, Value>, key: &str, said: String) {
+    let notes = map.entry(CUT).or_insert_with(|| Value::Object(Map::new()));
+    notes[key] = said.into();
+}
+
+/// JSON may write a character as six; so more than enough is cut.
+fn cut_text(text: &mut String, over: usize) -> Option<String> {
+    let written = Value::String(text.clone()).to_string().chars().count().max(1);
+    let size = text.chars().count();
+    let keep = (size * written.saturating_sub(over) / written).min(size.saturating_sub(1));
+    let (at, _) = text.char_indices().nth(keep)?;
+    text.truncate(at);
+    Some(format!("the first {keep} characters are given"))
+}
+
+fn cut_list(items: &mut Vec<Value>, over: usize) -> Option<String> {
+    let mut freed = 0;
+    while freed <= over {
+        freed += size_of(&items.pop()?) + 1;
+    }
+    Some(format!("the first {} elements are given", items.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_string_of_erlang_is_refused_and_numbers_are_not() {
+        let string: Vec<u64> = "hello world\n".bytes().map(u64::from).collect();
+        assert!(own(&json!(string), 1_000).unwrap_err().contains("unicode:characters_to_binary"));
+        assert!(own(&json!([104, 105, 10]), 1_000).is_err());
+        for numbers in [json!([1, 2, 3]), json!([0, 1, 2, 3, 4, 5, 6, 7, 8]), json!([])] {
+            assert_eq!(own(&numbers, 1_000).unwrap(), numbers.to_string());
+        }
+    }
+
+    #[test]
+    fn text_is_given_as_it_is_and_cut_at_the_limit() {
+        assert_eq!(own(&json!("a\n\"b\""), 1_000).unwrap(), "a\n\"b\"");
+        assert_eq!(own(&json!({"text": "a\nb"}), 1_000).unwrap(), "a\nb");
+        let text = own(&json!({"a": "x".repeat(5_000)}), 1_000).unwrap();
+        assert_eq!(text.chars().count(), 1_000);
+        assert!(text.ends_with("[cut: the result has 5008 characters and 1000 are given; ask for less]"));
+    }
+
+    #[test]
+    fn an_object_has_what_says_something() {
+        let read = json!({"content": "a\n", "lines": 1, "hash": "0", "encoding": "UTF-8", "lossy": false, "note": null});
+        assert_eq!(object(&read, 1_000), json!({"content": "a\n", "lines": 1}));
+    }
+
+    #[test]
+    fn a_large_object_is_cut_and_says_where() {
+        for large in [
+            json!({"content": "\u{1}\n".repeat(9_000), "lines": 9_000}),
+            json!({"files": vec!["a/b"; 9_000]}),
+        ] {
+            let object = object(&large, 2_000);
+            assert!(size_of(&object) <= 2_000, "{}", size_of(&object));
+            assert!(object["cut"].to_string().contains("are given"), "{object}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Errors as text for chat models.
+
+use super::{Fields, Page};
+use serde_json::Value;
+
+/// Keys of an error's details with what a command printed before it was stopped.
+const STREAMS: [&str; 2] = ["stdout", "stderr"];
+
+/// The key of an error's details with what the host can configure so that the call is possible. The message ends in the
+/// same words, which are not for a model.
+pub const CONFIGURE: &str = "configure";
+
+/// An error, as [`ToolError::to_value`](beamai_base::ToolError::to_value) gives it, as text of at most `limit` characters: the
+/// message, which says what was wrong and what to do next, and below it what a command had printed until then. Details
+/// that the message repeats, and those for programs, are left out.
+pub fn of_error(error: &Value, limit: usize) -> String {
+    let mut page = Page::new(limit);
+    let fields = Fields::of(error);
+    let details = fields.and_then(|fields| fields.object("details"));
+    let message = fields.and_then(|fields| fields.said("message"));
+    let left_out =
+        page.prose(message.map_or("the tool failed without a message", |it| for_the_model(it, details)));
+    if left_out > 0 {
+        page.note(&format!("cut: {left_out} more characters"));
+    }
+    let Some(details) = details else { return page.finish() };
+    for key in STREAMS {
+        if let Some(text) = details.said(key) {
+            page.line(&format!("[{key} so far]"));
+            let room = page.room() / 2;
+            page.both_ends(text, room, |lines, size| {
+                format!("[… {lines} lines, {size} characters left out …]")
+            });
+        }
+    }
+    if let Some(file) = details.said("output_file") {
+        page.note(&format!("all of its output: {file}"));
+    }
+    page.finish()
+}
+
+/// The message without its end for the host.
+fn for_the_model<'a>(message: &'a str, details: Option<Fields<'a>>) -> &'a str {
+    let configure = details.and_then(|details| details.said(CONFIGURE));
+    let own = configure.and_then(|end| message.strip_suffix(end));
+    own.map_or(message, |own| own.trim_end_matches([' ', ',', ';', ':', '.']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use beamai_base::{Reason, ToolError};
+
+    #[test]
+    fn an_error_is_its_message_and_what_a_command_printed() {
+        let error =
+            ToolError::new(Reason::Timeout, "time ran out").with("stdout", "a\nb\n").with("killed", 3);
+        assert_eq!(of_error(&error.to_value(), 1_000), "time ran out\n[stdout so far]\na\nb");
+    }
+
+    #[test]
+    fn how_to_configure_the_host_is_not_for_the_model() {
+        let error =
+            ToolError::new(Reason::NeedsApproval, "a.txt: nobody can be asked; allow it with --allow Write")
+                .with(CONFIGURE, "allow it with --allow Write");
+        assert_eq!(of_error(&error.to_value(), 1_000), "a.txt: nobody can be asked");
+    }
+
+    #[test]
+    fn a_long_error_keeps_the_limit() {
+        let error = ToolError::new(Reason::Timeout, "x".repeat(90_000)).with("stderr", "a\n".repeat(90_000));
+        let text = of_error(&error.to_value(), 1_000);
+        assert!(text.chars().count() <= 1_000 && text.ends_with("[cut: 89251 more characters]"), "{text}");
+    }
+}

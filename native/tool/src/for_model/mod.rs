@@ -1,0 +1,46 @@
+//! Results and errors as text for chat models.
+//!
+//! A call returns a JSON value: the map for programs. A model gets the same value as text, which an operation renders
+//! ([`Operation::for_model`](crate::Operation::for_model), in a file next to its output type). The value is
+//! the only input, so a result that a filter has changed, or that a host stored, is rendered like a fresh one. The
+//! dialects' results differ in a few keys; a renderer reads all of them.
+//!
+//! No text is longer than its limit. What is left out is said in it, with the call that continues where there is one.
+
+mod call;
+mod data;
+mod error;
+mod fields;
+mod page;
+
+pub use call::ModelCall;
+pub use data::{object, own};
+pub use error::{CONFIGURE, of_error};
+pub use fields::Fields;
+pub use page::Page;
+pub use page::{cut_line, quantity};
+
+use crate::operation::ADJUSTED;
+use serde_json::Value;
+
+/// Default of the most characters of a result for models.
+pub const LIMIT: usize = 30_000;
+/// The least limit that can be set: room for a few lines and for what is said about those left out.
+pub const LEAST_LIMIT: usize = 1_000;
+
+/// A result as text of at most `limit` characters. A value that the tool's operation does not know, such as what a
+/// filter put in the place of its result, is given as [`own`] gives it.
+///
+/// # Errors
+/// As [`own`].
+pub fn of_result(call: &ModelCall<'_>, result: &Value, limit: usize) -> Result<String, String> {
+    let mut page = Page::new(limit);
+    let Some(fields) = Fields::of(result) else { return own(result, limit) };
+    match call.tool().for_model(fields, call, &mut page) {
+        Some(()) => {
+            fields.texts(ADJUSTED).for_each(|note| page.note(note));
+            Ok(page.finish())
+        }
+        None => own(result, limit),
+    }
+}

@@ -1,0 +1,188 @@
+//! Text that grows line by line up to a limit of characters.
+
+use std::borrow::Cow;
+
+/// Most characters of a line; the rest is cut, and the line's length is said.
+const LINE: usize = 2_000;
+/// Most characters that notes take, whatever the limit is.
+const NOTES: usize = 2_000;
+/// Most characters of one note.
+const NOTE: usize = 1_000;
+
+/// What stands for a text without a character.
+pub(super) const EMPTY: &str = "(empty)";
+
+/// The text of a result: lines, and below them notes in square brackets, for which a part of the limit is kept.
+#[derive(Debug)]
+pub struct Page {
+    text: String,
+    left: usize,
+    notes: String,
+    notes_left: usize,
+}
+
+impl Page {
+    /// An empty page for this many characters, notes included.
+    pub fn new(limit: usize) -> Self {
+        let notes = (limit / 4).min(NOTES);
+        Self { text: String::new(), left: limit - notes, notes: String::new(), notes_left: notes }
+    }
+
+    /// Adds a line and answers true, or false where the page has no room for it.
+    pub fn line(&mut self, line: &str) -> bool {
+        self.put(&cut_line(line, LINE))
+    }
+
+    /// Adds every line of a text; answers how many lines found room and how many there are.
+    pub fn lines(&mut self, text: &str) -> (u64, u64) {
+        let (mut shown, mut total) = (0, 0);
+        for line in text.lines() {
+            if shown == total && self.line(line) {
+                shown += 1;
+            }
+            total += 1;
+        }
+        (shown, total)
+    }
+
+    /// Adds text whose lines may be long, such as a page of the web, as far as there is room; answers how many
+    /// characters are left out.
+    pub fn prose(&mut self, text: &str) -> usize {
+        let text = text.trim_end();
+        let room = self.left.saturating_sub(1);
+        let cut = text.char_indices().nth(room).map_or(text, |(at, _)| &text[..at]);
+        self.put(cut);
+        text[cut.len()..].chars().count()
+    }
+
+    /// Adds the beginning and the end of a text that is too long for `room` characters, and between them what `gap`
+    /// says of the characters left out. Lines that are too long are cut.
+    pub fn both_ends(&mut self, text: &str, room: usize, gap: impl FnOnce(u64, usize) -> String) {
+        let room = room.min(self.left);
+        let lines: Vec<Cow<'_, str>> = text.lines().map(|line| cut_line(line, LINE.min(room / 3))).collect();
+        let sizes: Vec<usize> = lines.iter().map(|line| line.chars().count() + 1).collect();
+        if sizes.iter().sum::<usize>() <= room {
+            lines.iter().for_each(|line| _ = self.put(line));
+            return;
+        }
+        let room = room.saturating_sub(NOTE / 4);
+        let first = fitting(sizes.iter(), room / 3);
+        let last = fitting(sizes[first..].iter().rev(), room - room / 3);
+        let skipped = &lines[first..lines.len() - last];
+        let size = skipped.iter().map(|line| line.chars().count() + 1).sum();
+        lines[..first].iter().for_each(|line| _ = self.put(line));
+        self.put(&cut(&gap(skipped.len() as u64, size), NOTE / 4 - 1));
+        lines[lines.len() - last..].iter().for_each(|line| _ = self.put(line));
+    }
+
+    /// Characters that still find room.
+    pub fn room(&self) -> usize {
+        self.left
+    }
+
+    /// Adds a note, in square brackets below the text. Notes have room of their own; where that is used up, a note is
+    /// cut.
+    pub fn note(&mut self, note: &str) {
+        if self.notes_left < 8 {
+            return;
+        }
+        let note = cut(note, NOTE.min(self.notes_left - 4)).into_owned();
+        self.notes_left -= note.chars().count() + 3;
+        self.notes.push_str(&format!("[{note}]\n"));
+    }
+
+    /// Whether nothing has been said so far.
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// The text, without the last line's end. It is never empty: some providers refuse an empty result.
+    pub fn finish(mut self) -> String {
+        self.text.push_str(&self.notes);
+        self.text.pop();
+        if self.text.is_empty() { EMPTY.to_owned() } else { self.text }
+    }
+
+    fn put(&mut self, text: &str) -> bool {
+        let size = text.chars().count() + 1;
+        if size > self.left {
+            return false;
+        }
+        self.left -= size;
+        self.text.push_str(text);
+        self.text.push('\n');
+        true
+    }
+}
+
+/// How many lines of these sizes have room together.
+fn fitting<'a>(sizes: impl Iterator<Item = &'a usize>, room: usize) -> usize {
+    let sums = sizes.scan(0, |sum, size| {
+        *sum += size;
+        Some(*sum)
+    });
+    sums.take_while(|sum| *sum <= room).count()
+}
+
+/// The text, or its beginning with an ellipsis: at most this many characters.
+pub(crate) fn cut(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        None => Cow::Borrowed(text),
+        Some(_) => {
+            let at = text.char_indices().nth(most.saturating_sub(1)).map_or(0, |(at, _)| at);
+            Cow::Owned(format!("{}…", &text[..at]))
+        }
+    }
+}
+
+/// The line, or its beginning and how many characters it has.
+pub fn cut_line(line: &str, most: usize) -> Cow<'_, str> {
+    match line.char_indices().nth(most) {
+        None => Cow::Borrowed(line),
+        Some((at, _)) => {
+            let length = line.chars().count();
+            Cow::Owned(format!("{}… [cut: the line has {length} characters]", &line[..at]))
+        }
+    }
+}
+
+/// A number with its noun in singular or plural.
+pub fn quantity(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_keeps_its_limit_and_room_for_notes() {
+        let mut page = Page::new(1_000);
+        let (shown, total) = page.lines(&"line\n".repeat(1_000));
+        assert_eq!((shown, total), (150, 1_000));
+        (0..50).for_each(|_| page.note(&"note ".repeat(100)));
+        let text = page.finish();
+        assert!(text.chars().count() <= 1_000 && text.contains("\n[note "), "{text}");
+    }
+
+    #[test]
+    fn a_long_line_is_cut_and_its_length_is_said() {
+        let mut page = Page::new(30_000);
+        assert!(page.line(&"é".repeat(5_000)));
+        let text = page.finish();
+        assert!(text.ends_with("é… [cut: the line has 5000 characters]"));
+        assert_eq!(text.chars().filter(|char| *char == 'é').count(), 2_000);
+    }
+
+    #[test]
+    fn of_a_long_text_both_ends_are_shown() {
+        let mut page = Page::new(2_000);
+        let text: String = (1..=1_000).map(|number| format!("line {number}\n")).collect();
+        page.both_ends(&text, 1_000, |lines, characters| {
+            format!("… {lines} lines, {characters} characters …")
+        });
+        let text = page.finish();
+        assert!(text.starts_with("line 1\n") && text.ends_with("\nline 1000"), "{text}");
+        assert!(text.contains("\n… ") && text.chars().count() <= 1_000, "{text}");
+    }
+}

@@ -1,0 +1,38 @@
+//! What a search left out, for models.
+
+use super::{Hints, LEFT_OUT};
+use crate::Skipped;
+use beamai_tool::for_model::{Fields, ModelCall, Page};
+use serde::Deserialize;
+use serde_json::json;
+
+/// The most that a call can ask for.
+const MOST: u64 = 100_000;
+
+/// Notes what a search left out: by reason and in a few words; where nothing was found, with the arguments that
+/// include it, and where something could not be read, with an example.
+pub fn note_left_out(result: Fields<'_>, has_found: bool, page: &mut Page) {
+    let Some(coverage) = result.object("coverage") else { return };
+    let said = coverage.text("note").and_then(|note| note.split_once(LEFT_OUT));
+    let is_complete = coverage.flag("complete");
+    if let (false, Some((_, said))) = (has_found && is_complete, said) {
+        page.note(&format!("left out: {said}"));
+        return;
+    }
+    let skipped = coverage.iter().find(|(key, _)| *key == "skipped").map(|(_, value)| value);
+    let words =
+        skipped.and_then(|value| Skipped::deserialize(value).ok()).map(|it| it.in_words(Hints::Withheld));
+    if let Some(words) = words.filter(|words| !words.is_empty()) {
+        page.note(&format!("left out: {}", words.join(", ")));
+    }
+}
+
+/// Notes how many of `count` things are shown, and what to do about the others. `is_full` is whether the text has no
+/// more room: a larger limit does not help then.
+pub fn note_rest(shown: usize, count: u64, what: &str, is_full: bool, call: &ModelCall<'_>, page: &mut Page) {
+    let more = if is_full { None } else { call.again(&[("limit", json!(count.min(MOST)))]) };
+    page.note(&match more {
+        Some(next) => format!("{shown} of {count} {what}; all: {next}"),
+        None => format!("{shown} of {count} {what}; a narrower path or pattern shows the others"),
+    });
+}
