@@ -12,15 +12,19 @@
 -export_type([model/0, provider/0]).
 
 -type provider() :: openai | anthropic | gemini | text | scripted.
--opaque model() :: #{module := module(), state := beamai_chat_model:state()}.
+-opaque model() :: #{module := module(), state := beamai_chat_model:state(), price := none | beamai_cost:price()}.
 
 %% @doc A model. The options are those of the provider: {@link beamai_chat_openai}, {@link beamai_chat_anthropic},
 %% {@link beamai_chat_gemini}, {@link beamai_chat_text}, {@link beamai_chat_scripted}; or of a module of your own with the behaviour {@link
-%% beamai_chat_model}. Raises `{bad_option, Key}' and `{bad_provider, Provider}'.
+%% beamai_chat_model}. With `prices', a {@link beamai_cost:prices()}, which every provider takes, the usage of answers has
+%% their cost. Raises `{bad_option, Key}' and `{bad_provider, Provider}'.
 -spec new(provider() | module(), Options :: map()) -> model().
 new(Provider, Options) when is_map(Options) ->
     Module = module(Provider),
-    #{module => Module, state => Module:new(Options)}.
+    #{module => Module, state => Module:new(maps:remove(prices, Options)), price => price(Provider, Options)}.
+
+price(Provider, #{prices := Prices} = Options) -> beamai_cost:price(Prices, maps:get(model, Options, none), Provider);
+price(_Provider, _Options) -> none.
 
 module(openai) -> beamai_chat_openai;
 module(anthropic) -> beamai_chat_anthropic;
@@ -47,20 +51,21 @@ own(Module) ->
     {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
 complete(Model, Text) when is_binary(Text) ->
     complete(Model, #{messages => [#{role => user, content => Text}]});
-complete(#{module := Module, state := State}, #{messages := [_ | _]} = Request) ->
+complete(#{module := Module, state := State} = Model, #{messages := [_ | _]} = Request) ->
     Whole = maps:merge(defaults(Request), Request),
     Span = beamai_spans:start_model(Module, State, Whole),
-    beamai_spans:stop_model(Span, counted(Module:complete(State, Whole), Whole)).
+    beamai_spans:stop_model(Span, counted(Module:complete(State, Whole), Whole, maps:get(price, Model, none))).
 
 %% A budget has to hold also where nobody counts.
-counted({ok, #{usage := Usage, message := Message} = Reply}, Request) ->
+counted({ok, #{usage := Usage, message := Message} = Reply}, Request, Price) ->
     Estimates = #{
         input_tokens => fun() -> beamai_tokens:of_request(Request) end,
         output_tokens => fun() -> beamai_tokens:of_message(Message) end
     },
     Missing = maps:map(fun(_Key, Estimate) -> Estimate() end, maps:without(maps:keys(Usage), Estimates)),
-    {ok, Reply#{usage := maps:merge(maps:merge(#{cached_tokens => 0}, Usage), marked(Missing))}};
-counted(Result, _Request) ->
+    Whole = maps:merge(maps:merge(#{cached_tokens => 0}, Usage), marked(Missing)),
+    {ok, Reply#{usage := beamai_cost:counted(Whole, Price)}};
+counted(Result, _Request, _Price) ->
     Result.
 
 marked(None) when map_size(None) =:= 0 -> None;

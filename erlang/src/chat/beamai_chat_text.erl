@@ -108,7 +108,8 @@ prompt(#{system := System, messages := Messages}) ->
     Parts = [System || System =/= <<>>] ++ [message(Message) || Message <- Messages] ++ [<<"ASSISTANT:">>],
     iolist_to_binary(lists:join("\n\n", Parts)).
 
-message(#{role := user, content := Text}) -> ["USER: ", Text];
+message(#{role := user, content := Text} = Message) ->
+    ["USER: ", lists:join("\n\n", beamai_attachments:plain(Message) ++ [Text])];
 message(#{role := assistant, raw := {text, Text}}) -> ["ASSISTANT:\n", Text];
 message(#{role := assistant, content := Text} = Message) ->
     ["ASSISTANT:\n", lists:join("\n", [Text | [written(Call) || Call <- maps:get(tool_calls, Message, [])]])];
