@@ -111,7 +111,8 @@ tunnelled(Dir) ->
             ?assertMatch(<<"localhost:", _/binary>>, Target),
             ?assertEqual(nomatch, string:find(io_lib:format("~p", [Model]), "cret")),
             %% Without its certificate the server is not talked to.
-            {error, #{reason := _}} = quiet(fun() -> beamai_chat:complete(model(Server, #{proxy => Proxy}), <<"Hi">>) end)
+            {error, #{reason := _}} = quiet(fun() -> beamai_chat:complete(model(Server, #{proxy => Proxy}), <<"Hi">>) end),
+            {Target, _} = proxied()
         end)
     end).
 

@@ -39,7 +39,7 @@
     %% Whether connections are kept for later requests; true by default.
     reuse => boolean(),
     %% `http://[User:Password@]Host:Port', or `system' for what the environment says (`https_proxy', `no_proxy'); none by
-    %% default. The answers of servers with https then come whole, and `idle_timeout' does not hold.
+    %% default.
     proxy => binary() | string() | system,
     %% PEM file of certificates to trust instead of the system's.
     cacertfile => file:filename_all()

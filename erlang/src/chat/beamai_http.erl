@@ -3,7 +3,7 @@
 %% A process of its own talks to the client, because an exchange must end when its caller dies: it watches the caller
 %% and drops the connection. No cookie is kept and no redirect is followed, for the headers carry a key. With `reuse',
 %% connections are kept for later exchanges with the same server, proxy and certificates; where a kept one turns out to be
-%% closed, the request is sent once more over a new one. Answers of servers with https come whole over a proxy. Servers are verified against the system's certificates.
+%% closed, the request is sent once more over a new one. Servers are verified against the system's certificates.
 -module(beamai_http).
 
 -export([post/4]).
@@ -55,7 +55,7 @@ post(Request, Run, Fun, Acc) ->
     {Pid, Monitor} = spawn_monitor(fun() -> exchange(Caller, Tag, Request) end),
     Wait = #{
         tag => Tag, pid => Pid, monitor => Monitor, run => Run, bytes => 0,
-        idle => idle(Request), until => until(maps:get(timeout, Request))
+        idle => maps:get(idle_timeout, Request), until => until(maps:get(timeout, Request))
     },
     try
         wait(Wait, Fun, Acc)
@@ -64,13 +64,6 @@ post(Request, Run, Fun, Acc) ->
         erlang:demonitor(Monitor, [flush]),
         _ = erlang:unalias(Tag),
         flush(Tag)
-    end.
-
-%% An answer through a tunnel comes whole.
-idle(#{idle_timeout := Idle} = Request) ->
-    case is_tunnelled(Request) of
-        true -> infinity;
-        false -> Idle
     end.
 
 until(infinity) -> infinity;
@@ -159,17 +152,13 @@ send(#{url := Url, headers := Headers, body := Body} = Request, Profile) ->
         {connect_timeout, maps:get(connect_timeout, Request)}
         | proxy_auth(Request) ++ tls(Request)
     ],
-    Options = [{sync, false}, {body_format, binary}] ++ [{stream, self} || not is_tunnelled(Request)],
+    Options = [{sync, false}, {stream, self}, {body_format, binary}],
     try
         Content = {binary_to_list(Url), Close ++ Headers, "application/json", Body},
         httpc:request(post, Content, Http, Options, Profile)
     catch
         _:_ -> {error, bad_request}
     end.
-
-%% OTP's client loses the answer of a request that it is to stream through a tunnel (inets 8.2).
-is_tunnelled(#{url := <<"https:", _/binary>>, proxy := #{}}) -> true;
-is_tunnelled(_Request) -> false.
 
 proxy_auth(#{proxy := #{auth := Auth}}) -> [{proxy_auth, Auth()}];
 proxy_auth(_Request) -> [].
