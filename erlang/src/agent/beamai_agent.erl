@@ -38,6 +38,7 @@
     window := pos_integer() | infinity,
     compaction := off | beamai_agent_window:options(),
     tell := beamai_agent_input:told(),
+    tool_listing := none | beamai_tool_search:options(),
     %% The options of {@link beamai_agent_controls}.
     output => map(),
     tool_choice => beamai_chat_controls:tool_choice(),
@@ -90,6 +91,8 @@
     %% A call waits for a person: with the request that `approve' got, or the questions.
     | {waiting, #{for := approval | question, call_id := term(), request => map(), questions => [term()]}}
     | {waited, #{for := approval | question, call_id := term(), answer := atom(), duration_us := non_neg_integer()}}
+    %% A call failed in a way that another try can mend, and is tried again after `delay_ms' milliseconds.
+    | {tool_retry, #{tool := binary(), call_id := term(), attempt := pos_integer(), delay_ms := non_neg_integer(), error := term()}}
     %% As soon as a call has ended. The duration is its own, without what ran beside it.
     | {tool_ended, #{call := beamai_chat_model:call(), outcome := ok | error | refused, duration_us := non_neg_integer()}}
     | {tool_result, beamai_chat_model:call(), {ok, term()} | {error, term()} | {refused, binary()}}
@@ -125,9 +128,18 @@
 new(Options) ->
     Settings = beamai_agent_options:agent(Options),
     Kernel = lists:foldl(fun load/2, base(Settings), maps:get(plugins, Settings)),
-    Ready = profiled(maps:get(profile, Settings), with_agents(Settings, Kernel)),
+    Profiled = profiled(maps:get(profile, Settings), with_agents(Settings, beamai_tool_search:without_search(Kernel))),
+    Ready = beamai_tool_search:with_search(Profiled, listing(Settings, Profiled)),
     ok = beamai_chat:check_tools(maps:get(llm, Settings), Ready),
     {ok, beamai_agent_log:restored((maps:without([plugins, agents], Settings))#{kernel => Ready, unfinished => none})}.
+
+%% Text models are told of their tools once, in the system prompt.
+listing(#{tool_listing := none}, _Kernel) ->
+    none;
+listing(#{tool_listing := Options, llm := Model}, Kernel) ->
+    beamai_chat:instructions(Model, Kernel) =:= <<>> orelse
+        beamai_options:bad(tool_listing, "is not for text models, which are told of all tools in the system prompt"),
+    Options.
 
 base(#{kernel := Kernel}) -> Kernel;
 base(#{}) -> beamai_kernel:new().
@@ -173,7 +185,7 @@ context(#{context := Context}) ->
 id(#{agent_id := Id}) ->
     Id.
 
-%% @doc The kernel, with the tools that the model sees and no others.
+%% @doc The kernel, with the tools that the model can call and no others.
 -spec kernel(agent()) -> beamai_kernel:kernel().
 kernel(#{kernel := Kernel}) ->
     Kernel.

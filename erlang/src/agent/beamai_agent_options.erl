@@ -35,6 +35,8 @@
     window => pos_integer() | infinity,
     %% When the conversation is made shorter, in percent of the window: `at' 80 `to' 50 by default; or never.
     compaction => off | beamai_agent_window:options(),
+    %% With more tools than `max', the model finds most of them by searching; all are listed by default.
+    tool_listing => beamai_tool_search:options(),
     %% A conversation to go on with, as {@link beamai_agent:conversation/1} gave it.
     conversation => beamai_conversation:t(),
     %% For each run that has not its own; see {@link beamai_agent_controls}.
@@ -67,7 +69,7 @@ agent(#{llm := _} = Options) ->
     Defaults = #{
         plugins => [], system_prompt => <<>>, tell => [], max_iterations => 20, profile => default, budget => #{}, context => #{},
         conversation => beamai_conversation:new(), store => none,
-        window => infinity, compaction => #{at => 80, to => 50}
+        window => infinity, tool_listing => none, compaction => #{at => 80, to => 50}
     },
     named(maps:merge(Defaults, Given));
 agent(#{}) ->
@@ -97,6 +99,7 @@ agent(tell, What) when is_list(What) ->
 agent(tell, Other) -> bad(tell, ["must be a list of workspace and date, not ", show(Other)]);
 agent(profile, Profile) when Profile =:= default; Profile =:= plan -> Profile;
 agent(agents, Agents) -> beamai_agents:load(Agents);
+agent(tool_listing, Options) -> beamai_tool_search:check(Options);
 agent(window, Tokens) when is_integer(Tokens), Tokens > 0; Tokens =:= infinity -> Tokens;
 agent(window, Other) -> bad(window, ["must be a number of tokens or infinity, not ", show(Other)]);
 agent(compaction, off) -> off;

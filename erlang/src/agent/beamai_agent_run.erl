@@ -128,11 +128,12 @@ ask(#run{agent = #{llm := Model}, emit = Emit, tag = Tag} = Run, #state{iteratio
 us_since(Started) ->
     erlang:convert_time_unit(erlang:monotonic_time() - Started, native, microsecond).
 
-request(#run{system = System, kernel = Kernel, emit = Emit, tag = Tag, budget = Budget, controls = Controls}, State) ->
+request(#run{agent = Agent, system = System, kernel = Kernel, emit = Emit, tag = Tag, budget = Budget, controls = Controls}, State) ->
+    Messages = beamai_conversation:messages(State#state.conversation),
     (beamai_agent_controls:request(Controls, State#state.tool_calls))#{
-        messages => beamai_conversation:messages(State#state.conversation),
+        messages => Messages,
         system => System,
-        kernel => Kernel,
+        kernel => beamai_tool_search:offered(Kernel, maps:get(tool_listing, Agent), Messages),
         context => State#state.context,
         emit => Emit,
         run => Tag,

@@ -90,7 +90,7 @@ try_it(Kernel, #plan{name = Name, timeout = Timeout} = Plan, Args, Context, Run)
     Try = fun() -> beamai_call:run(Kernel, Tool, Args, Context, beamai_budget:in_time(Timeout, Context), Run) end,
     case Try() of
         {error, Error} when Plan#plan.retry =/= {0, 0} ->
-            beamai_retry:again(Plan#plan.retry, Name, Try, Error, Run);
+            beamai_retry:again(beamai_retry:policy(Name, Plan#plan.retry, Context, Run), Try, Error);
         Result ->
             Result
     end.

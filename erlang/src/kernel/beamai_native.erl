@@ -131,7 +131,8 @@ tries(Kernel, #plan{runs = #native{name = Name}, retry = Retry}, {Door, Env, Cal
     case answer(through(Door, Env, Call, Options), Kernel, Try) of
         {error, Error} when Retry =/= {0, 0} ->
             Again = fun() -> answer(through(Door, Env, Call, Options), Kernel, Try) end,
-            beamai_retry:again(Retry, Name, Again, Error, maps:get(run, Options));
+            #{run := Run, context := Context} = Options,
+            beamai_retry:again(beamai_retry:policy(Name, Retry, Context, Run), Again, Error);
         Result ->
             Result
     end.

@@ -5,7 +5,8 @@
 %%
 %% <ul>
 %% <li>tools: `gen_ai.tool.name', `gen_ai.tool.type', `gen_ai.tool.call.id' within agents; with contents
-%%   `gen_ai.tool.call.arguments' and `gen_ai.tool.call.result'; an exception has `kind', `reason' and `stacktrace';</li>
+%%   `gen_ai.tool.call.arguments' and `gen_ai.tool.call.result'; an exception has `kind', `reason' and `stacktrace';
+%%   what was refused has the deciding `beamai.permission.rule' where a rule decided;</li>
 %% <li>models: `gen_ai.provider.name', `gen_ai.request.model', `gen_ai.response.finish_reasons',
 %%   `gen_ai.usage.input_tokens', `gen_ai.usage.output_tokens', `gen_ai.usage.cache_read.input_tokens'; with contents
 %%   `gen_ai.system_instructions', `gen_ai.input.messages' and `gen_ai.output.messages', as this library has messages;</li>
@@ -43,8 +44,8 @@ tool_ended({error, #{details := #{reason := crash, class := Class, exception := 
     %% What is raised may hold what the handler worked on.
     Raised = with_content(Contents, reason, Reason, maps:with([stacktrace], Details)),
     {exception, #{}, Raised#{kind => Class, 'error.type' => <<"crash">>}};
-tool_ended({error, #{error_type := Type, details := #{reason := Reason}}}, _Contents) when is_atom(Reason); is_binary(Reason) ->
-    {stop, #{}, #{'error.type' => error_type(Type, Reason)}};
+tool_ended({error, #{error_type := Type, details := #{reason := Reason} = Details}}, _Contents) when is_atom(Reason); is_binary(Reason) ->
+    {stop, #{}, copied(matched_rule, Details, 'beamai.permission.rule', #{'error.type' => error_type(Type, Reason)})};
 tool_ended({error, _Own}, _Contents) ->
     {stop, #{}, #{'error.type' => <<"_OTHER">>}}.
 
