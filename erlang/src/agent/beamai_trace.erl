@@ -137,6 +137,7 @@ heard([beamai, Kind, Suffix], Measurements, Metadata, {Pid, Waiting}) ->
 %%% The process
 
 %% @private
+-spec init(options()) -> {ok, #trace{}} | {stop, term()}.
 init(Options) ->
     process_flag(trap_exit, true),
     case opened(Options) of
@@ -154,6 +155,7 @@ opened(#{file := Path}) -> file:open(Path, [append, raw, binary, {delayed_write,
 opened(_Options) -> {ok, none}.
 
 %% @private
+-spec handle_call(table | totals, {pid(), term()}, #trace{}) -> {reply, term(), #trace{}}.
 handle_call(table, _From, #trace{table = Table} = Trace) ->
     {reply, Table, Trace};
 handle_call(totals, _From, #trace{sums = Sums, waiting = Waiting} = Trace) ->
@@ -161,10 +163,12 @@ handle_call(totals, _From, #trace{sums = Sums, waiting = Waiting} = Trace) ->
     {reply, #{tools => Of(tool), models => Of(model), agents => Of(agent), dropped => atomics:get(Waiting, 2)}, Trace}.
 
 %% @private
+-spec handle_cast(term(), #trace{}) -> {noreply, #trace{}}.
 handle_cast(_Other, Trace) ->
     {noreply, Trace}.
 
 %% @private
+-spec handle_info(term(), #trace{}) -> {noreply, #trace{}}.
 handle_info({heard, Kind, Suffix, Now, Measurements, Metadata}, #trace{waiting = Waiting} = Trace) ->
     atomics:sub(Waiting, 1, 1),
     {noreply, kept(entry(Kind, Suffix, Now, Measurements, Metadata, Trace), Trace)};
@@ -172,6 +176,7 @@ handle_info(_Other, Trace) ->
     {noreply, Trace}.
 
 %% @private
+-spec terminate(term(), #trace{}) -> ok.
 terminate(_Reason, #trace{file = File} = Trace) ->
     _ = beamai_telemetry:detach({?MODULE, self()}),
     rest(Trace),
