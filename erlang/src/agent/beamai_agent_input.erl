@@ -68,7 +68,7 @@ part(Other) ->
 
 of_file(Path, Text) ->
     beamai_conversation:is_text(Text) orelse bad([beamai_error:show(Path, 200), " must be UTF-8"]),
-    string:trim(Text, trailing).
+    iolist_to_binary(string:trim(Text, trailing)).
 
 -spec bad(iodata()) -> no_return().
 bad(Text) -> beamai_options:bad(system_prompt, Text).

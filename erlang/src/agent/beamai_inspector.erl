@@ -19,7 +19,7 @@
 }.
 
 %% @doc The page. Raises `{bad_option, Key}' for a key that it does not have.
--spec page(contents()) -> iodata().
+-spec page(contents()) -> iolist().
 page(Contents) ->
     [beamai_options:bad(Key, "is not shown by the inspector; it takes title, calls and conversation") || Key <- maps:keys(maps:without([title, calls, conversation], Contents))],
     Title = maps:get(title, Contents, <<"beamai">>),

@@ -6,7 +6,7 @@
 -export([html/3]).
 
 %% @doc The page, with a title that is HTML and data that is JSON without a `<'.
--spec html(Title :: iodata(), Calls :: iodata(), Messages :: iodata()) -> iodata().
+-spec html(Title :: iodata(), Calls :: iodata(), Messages :: iodata()) -> iolist().
 html(Title, Calls, Messages) ->
     [
         <<"<!doctype html>\n">>,

@@ -72,12 +72,12 @@
 }).
 
 %% @doc As {@link start_link/1}, with the default options.
--spec start_link() -> {ok, pid()} | {error, term()}.
+-spec start_link() -> {ok, pid()} | ignore | {error, term()}.
 start_link() ->
     start_link(#{}).
 
 %% @doc Starts a log. Raises `{bad_option, Key}'; the error is that the file cannot be opened.
--spec start_link(options()) -> {ok, pid()} | {error, term()}.
+-spec start_link(options()) -> {ok, pid()} | ignore | {error, term()}.
 start_link(Options) ->
     maps:foreach(fun option/2, Options),
     gen_server:start_link(?MODULE, Options, []).

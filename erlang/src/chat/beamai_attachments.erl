@@ -109,7 +109,7 @@ bytes(#{media_type := <<"image/", _/binary>>}) -> ?PAGE_COST;
 bytes(#{data := Data}) -> ?PAGE_COST * (1 + byte_size(Data) * 3 div 4 div ?PAGE_BYTES).
 
 %% @doc The names of a message's files, for a text that stands for the message; empty without files.
--spec names(beamai_chat_model:message()) -> iodata().
+-spec names(beamai_chat_model:message()) -> iolist().
 names(#{attachments := [_ | _] = Files}) -> [" (with ", lists:join(", ", [Name || #{name := Name} <- Files]), ")"];
 names(_Message) -> "".
 

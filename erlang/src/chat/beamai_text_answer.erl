@@ -12,13 +12,13 @@
 -define(FENCE, <<"```">>).
 
 %% `fenced': whether calls in a fence of Markdown are run, where the fence and words before it are all there is.
--type options() :: #{fenced := boolean(), formats => [beamai_protocol:format()], repair => boolean()}.
+-type options() :: #{fenced := boolean(), formats => [beamai_protocol:format()], repair => boolean(), _ => _}.
 %% What has not been shown yet, and whether the rest is not shown.
 -opaque stream() :: {open | ended, Fenced :: boolean(), Held :: binary()}.
 
 %% @doc The answer without what comes after an invented result.
 -spec own(Text :: binary(), beamai_kernel:kernel(), options()) -> binary().
-own(Text, Kernel, Options) ->
+own(Text, Kernel, Options) when is_binary(Text) ->
     case re:run(Text, "^TOOL_RESULT:", [multiline, global, {capture, first}]) of
         {match, Found} -> until([Start || [{Start, _}] <- Found], Text, Kernel, Options);
         nomatch -> Text
