@@ -62,8 +62,13 @@ a_file_has_a_line_for_each_test() ->
         Lines = binary:split(string:trim(Text), <<"\n">>, [global]),
         ?assertEqual(5, length(Lines)),
         [?assertMatch({ok, #{<<"name">> := <<"fine">>, <<"outcome">> := <<"ok">>, <<"run_id">> := <<"#Ref", _/binary>>}}, beamai_json:decode(Line)) || Line <- Lines],
-        process_flag(trap_exit, true),
-        ?assertMatch({error, enoent}, beamai_trace:start_link(#{file => filename:join(Dir, "no/where")}))
+        %% Its process ends, and is linked.
+        Start = fun() ->
+            process_flag(trap_exit, true),
+            exit({said, beamai_trace:start_link(#{file => filename:join(Dir, "no/where")})})
+        end,
+        {_, Monitor} = spawn_monitor(Start),
+        receive {'DOWN', Monitor, _, _, Said} -> ?assertEqual({said, {error, enoent}}, Said) end
     end).
 
 callers_never_wait_test() ->
