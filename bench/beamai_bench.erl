@@ -23,6 +23,7 @@ run({_Name, Measure}) ->
 rows() ->
     [{"invoke Erlang", fun invoke_erlang/0},
      {"invoke native", fun invoke_native/0},
+     {"telemetry", fun telemetry/0},
      {"file_read", fun file_read/0},
      {"file_grep literal", fun() -> grep("literal", <<"unsafe impl">>, ["unsafe impl"]) end},
      {"file_grep regex", fun() -> grep("regex", <<"fn \\w+_unchecked">>, ["fn \\w+_unchecked"]) end},
@@ -50,6 +51,44 @@ invoke_native() ->
     Ctx = beamai_context:new(),
     Ours = fun() -> {ok, _, _} = beamai_kernel:invoke(K, <<"probe_noop">>, #{}, Ctx) end,
     ratio("invoke, native tool / spawn_monitor", 2.0, times(20000, Ours), times(20000, fun spawn_monitor_round/0)).
+
+%% What a call costs more where somebody listens, and where a trace is kept. The processor's time of the trace is not in it.
+telemetry() ->
+    K = beamai_kernel:add_tool(kernel(), #{name => <<"noop">>, handler => fun(_, _) -> {ok, nothing} end}),
+    Ctx = #{run_id => make_ref(), agent_id => <<"bench">>, session_id => <<"bench">>},
+    Call = times(5000, fun() -> {ok, nothing, _} = beamai_kernel:invoke(K, <<"noop">>, #{}, Ctx) end),
+    Events = [[beamai, tool, start], [beamai, tool, stop]],
+    Heard = fun() ->
+        ok = beamai_telemetry:attach(?MODULE, Events, fun(_, _, _, _) -> ok end, none),
+        settle(),
+        Time = round_of(Call),
+        ok = beamai_telemetry:detach(?MODULE),
+        Time
+    end,
+    Traced = fun() ->
+        {ok, Trace} = beamai_trace:start_link(),
+        settle(),
+        Time = round_of(Call),
+        ok = beamai_trace:stop(Trace),
+        Time
+    end,
+    extra("invoke with a telemetry handler, more / 2 us", 2000, Heard, Call),
+    extra("invoke with a trace, more / 2 us", 2000, Traced, Call).
+
+%% Who listens is a persistent term, and the VM looks through all heaps after one has changed.
+settle() -> timer:sleep(100).
+
+settled(Call) ->
+    settle(),
+    round_of(Call).
+
+%% The median of the differences, in nanoseconds, against a bound.
+extra(Name, Bound, With, Without) ->
+    round_of(Without),
+    Rounds = [{With(), settled(Without)} || _ <- lists:seq(1, ?ROUNDS)],
+    More = median([A - B || {A, B} <- Rounds]),
+    Mark = case More =< Bound of true -> ""; false -> " over" end,
+    io:format("~-44ts ~12ts ~12ts ~7.2f ~6.1f~ts~n", [Name, unit(max(0, More)), unit(Bound), More / Bound, 1.0, Mark]).
 
 file_read() ->
     Dir = temp_dir(),

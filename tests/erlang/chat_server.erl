@@ -2,12 +2,12 @@
 %% can be slow, break off, refuse, or stop answering.
 -module(chat_server).
 
--export([start/1, start/2, stop/1, url/1, requests/1, open/1]).
+-export([start/1, start/2, stop/1, url/1, requests/1, open/1, connections/1]).
 -export([openai/1, openai_stream/1, anthropic/1, anthropic_stream/1, says/2]).
 
 %% What a request is answered with: {Status, Headers, Body}; {stream, Pieces}, with the end of a chunked body;
 %% {broken, Pieces}, without it; {slow, Ms, Answer}; `close'; `silent'. Answers come from a list, one after the other,
-%% or from a fun of the request.
+%% or from a fun of the request. With the option `keep', a connection serves further requests after a whole answer.
 start(Answers) ->
     start(Answers, #{}).
 
@@ -34,6 +34,10 @@ requests(#{pid := Pid}) ->
 open(#{pid := Pid}) ->
     call(Pid, open).
 
+%% How many connections there have been.
+connections(#{pid := Pid}) ->
+    call(Pid, connections).
+
 call(Pid, What) ->
     Pid ! {What, self()},
     receive
@@ -42,7 +46,7 @@ call(Pid, What) ->
 
 listen(Owner, Answers, Options) ->
     process_flag(trap_exit, true),
-    Base = [binary, {active, false}, {reuseaddr, true}, {ip, {127, 0, 0, 1}}],
+    Base = [binary, {active, false}, {reuseaddr, true}, {backlog, 128}, {ip, {127, 0, 0, 1}}],
     Self = self(),
     {Transport, Socket, Port} =
         case Options of
@@ -55,7 +59,7 @@ listen(Owner, Answers, Options) ->
                 {ok, P} = inet:port(S),
                 {gen_tcp, S, P}
         end,
-    spawn_link(fun() -> accept(Self, Transport, Socket) end),
+    spawn_link(fun() -> accept(Self, {Transport, is_map_key(keep, Options)}, Socket) end),
     Owner ! {self(), listening, Port},
     loop(Answers, [], []).
 
@@ -66,7 +70,11 @@ loop(Answers, Requests, Open) ->
             From ! {answer, Answer},
             loop(Rest, [Request | Requests], Open);
         {connected, Pid} ->
+            put(connections, 1 + connections()),
             loop(Answers, Requests, [Pid | Open]);
+        {connections, From} ->
+            From ! {self(), connections, connections()},
+            loop(Answers, Requests, Open);
         {closed, Pid} ->
             loop(Answers, Requests, lists:delete(Pid, Open));
         {requests, From} ->
@@ -79,30 +87,36 @@ loop(Answers, Requests, Open) ->
             loop(Answers, Requests, Open)
     end.
 
+connections() ->
+    case get(connections) of
+        undefined -> 0;
+        Count -> Count
+    end.
+
 next(Fun, Request) when is_function(Fun) -> {Fun(Request), Fun};
 next([Answer | Rest], Request) when is_function(Answer) -> {Answer(Request), Rest};
 next([Answer | Rest], _Request) -> {Answer, Rest};
 next([], _Request) -> {{500, [], <<"the test has no further answer">>}, []}.
 
-accept(Server, Transport, Listening) ->
+accept(Server, {Transport, _} = How, Listening) ->
     case accepted(Transport, Listening) of
-        {ok, Socket} -> hand_over(Server, Transport, Listening, Socket);
+        {ok, Socket} -> hand_over(Server, How, Listening, Socket);
         {error, closed} -> ok
     end.
 
-hand_over(Server, Transport, Listening, Socket) ->
-    Pid = spawn(fun() -> receive go -> serve(Server, Transport, Socket) end end),
+hand_over(Server, {Transport, _} = How, Listening, Socket) ->
+    Pid = spawn(fun() -> receive go -> serve(Server, How, Socket) end end),
     Server ! {connected, Pid},
     ok = Transport:controlling_process(Socket, Pid),
     Pid ! go,
-    accept(Server, Transport, Listening).
+    accept(Server, How, Listening).
 
 accepted(gen_tcp, Listening) -> gen_tcp:accept(Listening);
 accepted(ssl, Listening) -> ssl:transport_accept(Listening).
 
-serve(Server, Transport, Socket) ->
+serve(Server, {Transport, Keep}, Socket) ->
     try handshaken(Transport, Socket) of
-        {ok, Ready} -> talk(Server, Transport, Ready);
+        {ok, Ready} -> talk(Server, Transport, Ready, Keep);
         _ -> ok
     catch
         _:_ -> ok
@@ -112,13 +126,21 @@ serve(Server, Transport, Socket) ->
 handshaken(gen_tcp, Socket) -> {ok, Socket};
 handshaken(ssl, Socket) -> ssl:handshake(Socket, 5000).
 
-talk(Server, Transport, Socket) ->
-    {ok, Request} = read(Transport, Socket, <<>>),
+talk(Server, Transport, Socket, Keep) ->
+    case read(Transport, Socket, <<>>) of
+        {ok, Request} -> talk(Server, Transport, Socket, Keep, Request);
+        closed -> ok
+    end.
+
+talk(Server, Transport, Socket, Keep, Request) ->
     Server ! {answer_to, self(), Request},
     receive
         {answer, Answer} -> answer(Transport, Socket, Answer)
     end,
-    Transport:close(Socket).
+    case Keep of
+        true -> talk(Server, Transport, Socket, Keep);
+        false -> Transport:close(Socket)
+    end.
 
 read(Transport, Socket, Buffer) ->
     case binary:split(Buffer, <<"\r\n\r\n">>) of
@@ -128,6 +150,11 @@ read(Transport, Socket, Buffer) ->
             Headers = maps:from_list([header(L) || L <- Lines]),
             Length = binary_to_integer(maps:get(<<"content-length">>, Headers, <<"0">>)),
             {ok, #{path => Path, headers => Headers, body => decoded(rest(Transport, Socket, Body, Length))}};
+        [<<>>] ->
+            case Transport:recv(Socket, 0, 5000) of
+                {ok, First} -> read(Transport, Socket, First);
+                {error, _} -> closed
+            end;
         [_] ->
             {ok, More} = Transport:recv(Socket, 0, 5000),
             read(Transport, Socket, <<Buffer/binary, More/binary>>)

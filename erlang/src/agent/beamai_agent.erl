@@ -38,13 +38,23 @@
     store := none | beamai_store:t(),
     window := pos_integer() | infinity,
     compaction := off | beamai_agent_window:options(),
+    tell := beamai_agent_input:told(),
+    tool_listing := none | beamai_tool_search:options(),
+    %% The options of {@link beamai_agent_controls}.
+    output => map(),
+    tool_choice => beamai_chat_controls:tool_choice(),
+    stop_sequences => [binary()],
+    parallel => pos_integer(),
     %% What of a stored run is not done yet.
     unfinished := none | beamai_agent_log:unfinished()
 }.
 %% `tool_calls' and `usage' are those of the run, sub-agents' tokens included. `context' is what the agent's next run
-%% begins with.
+%% begins with. `output' is the value of the answer, with the option `output'; `cost' is what the run's models cost that have
+%% prices, in the unit of their table.
 -type result() :: #{
     content := binary(),
+    output => term(),
+    cost => float(),
     tool_calls := non_neg_integer(),
     usage := #{atom() => non_neg_integer()},
     iterations := pos_integer(),
@@ -55,6 +65,8 @@
     {model, beamai_chat_model:error()}
     | {max_iterations, pos_integer()}
     | {out_of_budget, tokens | time}
+    %% The last answer did not match the schema of `output', and neither did the one before.
+    | {bad_output, Problems :: [binary()]}
     %% Nothing is done that could not be stored.
     | {store, Reason :: term()}
     | cancelled.
@@ -80,6 +92,8 @@
     %% A call waits for a person: with the request that `approve' got, or the questions.
     | {waiting, #{for := approval | question, call_id := term(), request => map(), questions => [term()]}}
     | {waited, #{for := approval | question, call_id := term(), answer := atom(), duration_us := non_neg_integer()}}
+    %% A call failed in a way that another try can mend, and is tried again after `delay_ms' milliseconds.
+    | {tool_retry, #{tool := binary(), call_id := term(), attempt := pos_integer(), delay_ms := non_neg_integer(), error := term()}}
     %% As soon as a call has ended. The duration is its own, without what ran beside it.
     | {tool_ended, #{call := beamai_chat_model:call(), outcome := ok | error | refused, duration_us := non_neg_integer()}}
     | {tool_result, beamai_chat_model:call(), {ok, term()} | {error, term()} | {refused, binary()}}
@@ -147,7 +161,7 @@ context(#{context := Context}) ->
 id(#{agent_id := Id}) ->
     Id.
 
-%% @doc The kernel, with the tools that the model sees and no others.
+%% @doc The kernel, with the tools that the model can call and no others.
 -spec kernel(agent()) -> beamai_kernel:kernel().
 kernel(#{kernel := Kernel}) ->
     Kernel.
@@ -161,32 +175,25 @@ explain({out_of_budget, time}) -> <<"Ended: the time of its budget is over.">>;
 explain({store, Reason}) ->
     Shown = unicode:characters_to_binary(beamai_error:show(Reason, 300)),
     <<"The store failed, so nothing more was done: ", Shown/binary>>;
+explain({bad_output, Problems}) -> beamai_agent_output:explain(Problems);
 explain(cancelled) -> <<"Cancelled.">>.
 
 %% @doc Has the agent answer, with its own options.
--spec run(agent(), Input :: unicode:chardata()) -> {ok, result(), agent()} | {error, failure(), agent()}.
+-spec run(agent(), Input :: beamai_agent_input:input()) -> {ok, result(), agent()} | {error, failure(), agent()}.
 run(Agent, Input) ->
     run(Agent, Input, #{}).
 
-%% @doc Has the agent answer. Raises `{bad_option, Key}', and `{bad_text, Input}' where the input is no Unicode text.
--spec run(agent(), Input :: unicode:chardata(), beamai_agent_options:run()) ->
+%% @doc Has the agent answer. Raises `{bad_option, Key}', `{bad_text, Input}' where the input is no Unicode text, and
+%% `{bad_file, File}' for a file that cannot be sent.
+-spec run(agent(), Input :: beamai_agent_input:input(), beamai_agent_options:run()) ->
     {ok, result(), agent()} | {error, failure(), agent()}.
 run(Agent, Input, Options) ->
-    Text = text(Input),
+    Message = beamai_agent_input:message(Input),
     Settings = beamai_agent_options:run(Options),
-    beamai_agent_run:start(Agent, pinned(#{role => user, content => Text}, Settings), Settings).
+    beamai_agent_run:start(Agent, pinned(Message, Settings), Settings).
 
 pinned(Input, #{pin := true}) -> Input#{pinned => true};
 pinned(Input, _Settings) -> Input.
-
-%% In a conversation it could never be sent.
-text(Input) ->
-    try unicode:characters_to_binary(Input) of
-        Text when is_binary(Text) -> Text;
-        _ -> error({bad_text, Input})
-    catch
-        error:badarg -> error({bad_text, Input})
-    end.
 
 %% @doc Goes on with a stored run that was not done when its process or its node ended, or that failed; `idle' where
 %% there is none, also after one that was cancelled. Calls with a stored result are not made again. Of calls that were

@@ -19,34 +19,37 @@
     ({wave, [call()]} | {started, call()} | {done, outcome(), Duration :: non_neg_integer()}) -> ok | {error, term()}
 ).
 
+%% `parallel': how many run at the same time, at most.
+-type options() :: #{report := report(), parallel => pos_integer()}.
+
 %% @doc Runs the calls and gives each its outcome, in their order.
--spec run(beamai_kernel:kernel(), [call()], beamai_context:t(), report()) -> {[outcome()], beamai_context:t()}.
-run(Kernel, Calls, Context, Report) ->
+-spec run(beamai_kernel:kernel(), [call()], beamai_context:t(), options()) -> {[outcome()], beamai_context:t()}.
+run(Kernel, Calls, Context, Options) ->
     Numbered = lists:zip(lists:seq(1, length(Calls)), Calls),
     Waves = waves(Kernel, Numbered),
-    {Done, After} = lists:foldl(fun(Wave, Acc) -> wave(Kernel, Wave, Report, Acc) end, {[], Context}, Waves),
+    {Done, After} = lists:foldl(fun(Wave, Acc) -> wave(Kernel, Wave, Options, Acc) end, {[], Context}, Waves),
     {[Outcome || {_Number, Outcome} <- lists:keysort(1, Done)], After}.
 
-wave(Kernel, Wave, Report, {Done, Context}) ->
+wave(Kernel, Wave, #{report := Report} = Options, {Done, Context}) ->
     case Report({wave, [Call || {_, Call} <- Wave]}) of
-        ok -> noted(Kernel, Wave, Report, {Done, Context});
+        ok -> noted(Kernel, Wave, Options, {Done, Context});
         {error, Reason} -> {[{Number, {Call, {error, not_noted(Call, Reason)}}} || {Number, Call} <- Wave] ++ Done, Context}
     end.
 
-noted(Kernel, Wave, Report, {Done, Context}) ->
+noted(Kernel, Wave, #{report := Report} = Given, {Done, Context}) ->
     {Refused, Sound} = lists:partition(fun({_, Call}) -> is_map_key(invalid, Call) end, Wave),
     Without = [{Number, {Call, {refused, Why}}} || {Number, #{invalid := Why} = Call} <- Refused],
     lists:foreach(fun({_, Outcome}) -> Report({done, Outcome, 0}) end, Without),
-    {Results, After} = invoked(Kernel, [Call || {_, Call} <- Sound], Context, Report),
+    {Results, After} = invoked(Kernel, [Call || {_, Call} <- Sound], Context, Given),
     With = [{Number, {Call, Result}} || {{Number, Call}, Result} <- lists:zip(Sound, Results)],
     {Without ++ With ++ Done, After}.
 
-invoked(Kernel, Calls, Context, Report) ->
+invoked(Kernel, Calls, Context, #{report := Report} = Given) ->
     Told = fun
         ({started, Index}) -> Report({started, lists:nth(Index, Calls)});
         ({done, Index, Result, Duration}) -> Report({done, {lists:nth(Index, Calls), outcome(Result)}, Duration})
     end,
-    Options = #{ids => [Id || #{id := Id} <- Calls], report => Told},
+    Options = (maps:with([parallel], Given))#{ids => [Id || #{id := Id} <- Calls], report => Told},
     beamai_batch:run(Kernel, [{Name, Args} || #{name := Name, args := Args} <- Calls], Context, Options).
 
 outcome({ok, Result, _Context}) -> {ok, Result};

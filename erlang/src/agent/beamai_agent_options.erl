@@ -13,7 +13,9 @@
     plugins => [module()],
     %% A new one in the current directory by default.
     kernel => beamai_kernel:kernel(),
-    system_prompt => binary(),
+    system_prompt => beamai_agent_input:prompt(),
+    %% What the system prompt says of the place and the day; nothing by default.
+    tell => beamai_agent_input:told(),
     %% Most answers of the model in a run; 20 by default.
     max_iterations => pos_integer(),
     %% `plan': only tools that read, and the one for questions.
@@ -36,8 +38,15 @@
     compaction => off | beamai_agent_window:options(),
     %% As the kernel's option, which it stands before: how long the results are that the model gets.
     limits => beamai_options:limits(),
+    %% With more tools than `max', the model finds most of them by searching; all are listed by default.
+    tool_listing => beamai_tool_search:options(),
     %% A conversation to go on with, as {@link beamai_agent:conversation/1} gave it.
-    conversation => beamai_conversation:t()
+    conversation => beamai_conversation:t(),
+    %% For each run that has not its own; see {@link beamai_agent_controls}.
+    output => map(),
+    tool_choice => beamai_chat_controls:tool_choice(),
+    stop_sequences => [binary()],
+    parallel => pos_integer()
 }.
 -type run() :: #{
     %% A pid gets `{beamai_event, RunId, Event}'; a fun runs in the calling process.
@@ -48,7 +57,12 @@
     budget => beamai_budget:limits(),
     %% Whether the input stays word for word when the conversation is made shorter; false by default.
     pin => boolean(),
-    context => beamai_context:t()
+    context => beamai_context:t(),
+    %% See {@link beamai_agent_controls}.
+    output => map(),
+    tool_choice => beamai_chat_controls:tool_choice(),
+    stop_sequences => [binary()],
+    parallel => pos_integer()
 }.
 
 %% @doc The settings of an agent. Raises `{bad_option, Key}'.
@@ -56,9 +70,9 @@
 agent(#{llm := _} = Options) ->
     Given = maps:from_list([{Key, agent(Key, Value)} || {Key, Value} <- maps:to_list(Options)]),
     Defaults = #{
-        plugins => [], system_prompt => <<>>, max_iterations => 20, profile => default, budget => #{}, context => #{},
+        plugins => [], system_prompt => <<>>, tell => [], max_iterations => 20, profile => default, budget => #{}, context => #{},
         conversation => beamai_conversation:new(), store => none,
-        window => infinity, compaction => #{at => 80, to => 50}
+        window => infinity, tool_listing => none, compaction => #{at => 80, to => 50}
     },
     named(maps:merge(Defaults, Given));
 agent(#{}) ->
@@ -81,12 +95,15 @@ agent(llm, #{module := _, state := _} = Model) -> Model;
 agent(llm, _Other) -> bad_option(llm, "must be a model made with beamai_chat:new");
 agent(plugins, Modules) when is_list(Modules) -> Modules;
 agent(kernel, #{tools := _, env := _} = Kernel) -> Kernel;
-agent(system_prompt, Text) when is_binary(Text) ->
-    beamai_conversation:is_text(Text) orelse bad_option(system_prompt, "must be UTF-8"),
-    Text;
+agent(system_prompt, Prompt) -> beamai_agent_input:system_prompt(Prompt);
+agent(tell, What) when is_list(What) ->
+    What -- [workspace, date] =:= [] orelse bad_option(tell, ["takes workspace and date, each once, not ", show(What)]),
+    What;
+agent(tell, Other) -> bad_option(tell, ["must be a list of workspace and date, not ", show(Other)]);
 agent(profile, Profile) when Profile =:= default; Profile =:= plan -> Profile;
 agent(agents, Agents) -> beamai_agents:load(Agents);
 agent(limits, Limits) -> beamai_options:limits(Limits);
+agent(tool_listing, Options) -> beamai_tool_search:check(Options);
 agent(window, Tokens) when is_integer(Tokens), Tokens > 0; Tokens =:= infinity -> Tokens;
 agent(window, Other) -> bad_option(window, ["must be a number of tokens or infinity, not ", show(Other)]);
 agent(compaction, off) -> off;
@@ -107,9 +124,10 @@ agent(conversation, Stored) ->
 agent(Key, Value) when Key =:= max_iterations; Key =:= budget; Key =:= context ->
     run(Key, Value);
 agent(Key, Value) ->
-    case lists:member(Key, [plugins, kernel, system_prompt, profile]) of
-        true -> bad_option(Key, ["cannot be ", show(Value)]);
-        false -> bad_option(Key, "is not an option of an agent")
+    case {lists:member(Key, [plugins, kernel, profile]), lists:member(Key, beamai_agent_controls:keys())} of
+        {true, _} -> bad_option(Key, ["cannot be ", show(Value)]);
+        {false, true} -> beamai_agent_controls:check(Key, Value);
+        {false, false} -> bad_option(Key, "is not an option of an agent")
     end.
 
 compaction(#{at := At, to := To} = Options) when
@@ -138,7 +156,11 @@ run(context, Context) when is_map(Context) -> Context;
 run(context, _Other) -> bad_option(context, "must be a map");
 run(budget, Limits) when is_map(Limits) -> maps:map(fun limit/2, Limits);
 run(budget, _Other) -> bad_option(budget, "must be a map of max_tokens and max_time");
-run(Key, _Value) -> bad_option(Key, "is not an option of a run").
+run(Key, Value) ->
+    case lists:member(Key, beamai_agent_controls:keys()) of
+        true -> beamai_agent_controls:check(Key, Value);
+        false -> bad_option(Key, "is not an option of a run")
+    end.
 
 limit(Key, infinity) when Key =:= max_tokens; Key =:= max_time -> infinity;
 limit(Key, Limit) when Key =:= max_tokens orelse Key =:= max_time, is_integer(Limit), Limit > 0 -> Limit;

@@ -1,8 +1,9 @@
-%% @doc The system prompt of a run: the host's own, then what the profile, the sub-agents and the model require.
+%% @doc The system prompt of a run: the host's own, then what the profile, the place, the sub-agents, the model and the answer's
+%% form require.
 %% @hidden
 -module(beamai_agent_prompt).
 
--export([text/1]).
+-export([text/2]).
 
 -define(PLAN, <<
     "You are in plan mode: find out what is needed and propose a plan. You can read and ask, and change nothing; "
@@ -15,10 +16,14 @@
     profile := default | plan,
     kernel := beamai_kernel:kernel(),
     llm := beamai_chat:model(),
+    tell := beamai_agent_input:told(),
     _ => _
-}) -> binary().
-text(#{system_prompt := Own, profile := Profile, kernel := Kernel, llm := Model}) ->
-    Parts = [Own, profile(Profile), agents(Kernel), beamai_chat:instructions(Model, Kernel)],
+}, beamai_agent_controls:options()) -> binary().
+text(#{system_prompt := Own, profile := Profile, kernel := Kernel, llm := Model, tell := Tell}, Controls) ->
+    Parts = [
+        Own, profile(Profile), beamai_agent_input:told(Tell, Kernel), agents(Kernel), beamai_chat:instructions(Model, Kernel),
+        beamai_chat_controls:instructions(Controls)
+    ],
     iolist_to_binary(lists:join("\n\n", [Part || Part <- Parts, Part =/= <<>>])).
 
 profile(default) -> <<>>;

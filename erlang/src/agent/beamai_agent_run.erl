@@ -43,9 +43,11 @@ logged(#run{agent = Agent, tag = Tag} = Run, State, Fun) ->
 
 prepared(#{kernel := Kernel} = Agent, Settings, Id, Tag, Given) ->
     Limits = maps:merge(maps:get(budget, Agent), maps:get(budget, Settings, #{})),
+    Controls = beamai_agent_controls:of_run(Agent, Settings, Kernel),
     #run{
         agent = Agent,
-        system = beamai_agent_prompt:text(Agent),
+        system = beamai_agent_prompt:text(Agent, Controls),
+        controls = Controls,
         kernel = Kernel,
         reader = beamai_agent_result:reader(Agent),
         id = Id,
@@ -128,9 +130,11 @@ ask(#run{agent = #{llm := Model}, emit = Emit, tag = Tag} = Run, #state{iteratio
 us_since(Started) ->
     erlang:convert_time_unit(erlang:monotonic_time() - Started, native, microsecond).
 
-request(#run{agent = #{tools := Tools}, system = System, kernel = Kernel, emit = Emit, tag = Tag, budget = Budget}, State) ->
-    #{
-        messages => beamai_conversation:messages(State#state.conversation),
+request(#run{agent = Agent, system = System, emit = Emit, tag = Tag, budget = Budget, controls = Controls}, State) ->
+    Messages = beamai_conversation:messages(State#state.conversation),
+    {Kernel, Tools} = beamai_tool_search:offered(Agent, Messages),
+    (beamai_agent_controls:request(Controls, State#state.tool_calls))#{
+        messages => Messages,
         system => System,
         kernel => Kernel,
         tools => Tools,
@@ -163,8 +167,18 @@ asked({ok, #{message := Message, usage := Usage, stop := Stop}}, Duration, Run, 
     Said = beamai_agent_window:counted(Usage, State#state{conversation = beamai_conversation:add([Message], Conversation)}),
     case Message of
         #{tool_calls := [_ | _] = Calls} -> loop(Run, called(Calls, Run, Said));
-        #{} -> finished(Stop, Run, Said)
+        #{content := Text} -> said_last(Text, Stop, Run, Said)
     end.
+
+%% What the model answers in a form must have it; it is asked again once.
+said_last(Text, Stop, #run{controls = #{output := Schema}} = Run, #state{is_refused = IsRefused} = State) ->
+    case beamai_agent_output:check(Text, Schema) of
+        {ok, Value} -> finished(Stop, Run, State#state{output = {value, Value}});
+        {error, Problems} when IsRefused -> {error, {bad_output, Problems}, State};
+        {error, Problems} -> loop(Run, said([beamai_agent_output:again(Problems)], Run, State#state{is_refused = true}))
+    end;
+said_last(_Text, Stop, Run, State) ->
+    finished(Stop, Run, State).
 
 failed(#{reason := cancelled}, Run, State) ->
     {error, cancelled, broken_off(Run, State)};
@@ -194,8 +208,8 @@ broken_off(#run{tag = Tag} = Run, State) ->
 %%% Calls
 
 called(Calls, #run{kernel = Kernel, tag = Tag, reader = Reader} = Run, #state{context = Context, conversation = Conversation} = State) ->
-    Report = fun(Event) -> reported(Event, Run) end,
-    {Outcomes, After} = beamai_agent_calls:run(Kernel, Calls, Context, Report),
+    Options = (maps:with([parallel], Run#run.controls))#{report => fun(Event) -> reported(Event, Run) end},
+    {Outcomes, After} = beamai_agent_calls:run(Kernel, Calls, Context, Options),
     Next = beamai_agent_context:after_calls(Context, After),
     ok = changed(beamai_agent_context:stored(Context, Next), Tag),
     State#state{
@@ -263,7 +277,7 @@ ended({Outcome, What, State}, Span, #run{agent = Agent, budget = Budget, emit = 
     Usage = beamai_budget:spent(Budget),
     #state{conversation = Conversation, tool_calls = Calls, iteration = Iterations, context = Context} = State,
     Kept = beamai_agent_context:kept(maps:get(context, Agent), Run#run.given, Context),
-    IsDone = Outcome =:= ok orelse What =:= cancelled,
+    IsDone = is_done(Outcome, What),
     _ = beamai_agent_log:append(Tag, #{type => ended, is_done => IsDone, tool_calls => Calls, usage => Usage}),
     After = Agent#{
         conversation := beamai_conversation:count(Calls, Usage, Conversation),
@@ -275,8 +289,18 @@ ended({Outcome, What, State}, Span, #run{agent = Agent, budget = Budget, emit = 
     Emit({ended, maps:merge(Counts#{outcome => Outcome, duration_us => us_since(Run#run.started)}, why(Outcome, What))}),
     case Outcome of
         error -> {error, What, After};
-        ok -> {ok, Counts#{content => last(Conversation), stop => What, context => Kept}, After}
+        ok -> {ok, maps:merge(Counts#{content => last(Conversation), stop => What, context => Kept}, more(State, Usage)), After}
     end.
+
+%% A run that failed otherwise can be resumed.
+is_done(ok, _Stop) -> true;
+is_done(error, {bad_output, _}) -> true;
+is_done(error, Reason) -> Reason =:= cancelled.
+
+more(#state{output = Output}, Usage) ->
+    maps:from_list(
+        [{output, Value} || {value, Value} <- [Output]] ++ [{cost, beamai_cost:amount(Nano)} || #{cost_nano := Nano} <- [Usage]]
+    ).
 
 why(ok, Stop) -> #{stop => Stop};
 why(error, Reason) -> #{reason => Reason}.

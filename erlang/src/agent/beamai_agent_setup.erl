@@ -4,11 +4,13 @@
 
 -export([agent/2]).
 
-%% @doc The agent, with what its store has of it. Its profile may withhold tools of the kernel. Raises
-%% `{invalid_tool, Name, Problems}' for a tool that the model's provider would refuse.
+%% @doc The agent, with what its store has of it. Its profile may withhold tools of the kernel, and it may get the tool that
+%% searches them. Raises `{invalid_tool, Name, Problems}' for a tool that the model's provider would refuse, and
+%% `{bad_option, tool_listing}' for a model that is told of its tools in the system prompt.
 -spec agent(Settings :: map(), beamai_kernel:kernel()) -> beamai_agent:agent().
 agent(#{llm := Model, profile := Profile} = Settings, Kernel) ->
-    Ready = profiled(Profile, Kernel),
+    Profiled = profiled(Profile, beamai_tool_search:without_search(Kernel)),
+    Ready = beamai_tool_search:with_search(Profiled, listing(Settings, Profiled)),
     Tools = beamai_chat:tools(Model, Ready),
     beamai_agent_log:restored((maps:without([plugins, agents], Settings))#{kernel => Ready, tools => Tools, unfinished => none}).
 
@@ -25,3 +27,11 @@ offers(plan, #{name := Name}) when
     true;
 offers(plan, #{metadata := #{read_only := true}}) -> true;
 offers(plan, _Spec) -> false.
+
+%% Text models are told of their tools once.
+listing(#{tool_listing := none}, _Kernel) ->
+    none;
+listing(#{tool_listing := Options, llm := Model}, Kernel) ->
+    beamai_chat:instructions(Model, Kernel) =:= <<>> orelse
+        beamai_validate:bad_option(tool_listing, "is not for text models, which are told of all tools in the system prompt"),
+    Options.

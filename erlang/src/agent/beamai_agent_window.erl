@@ -60,16 +60,17 @@ counted(#{input_tokens := Input, output_tokens := Output}, #state{conversation =
 %% What the next request will have: counted up to the last answer, estimated after it.
 tokens(_Run, #state{counted = {Tokens, Count}, conversation = Conversation}) ->
     Tokens + beamai_tokens:of_messages(lists:nthtail(Count, beamai_conversation:messages(Conversation)));
-tokens(Run, #state{counted = none, conversation = Conversation}) ->
-    overhead(Run) + beamai_tokens:of_messages(beamai_conversation:messages(Conversation)).
+tokens(Run, #state{counted = none, conversation = Conversation} = State) ->
+    overhead(Run, State) + beamai_tokens:of_messages(beamai_conversation:messages(Conversation)).
 
-overhead(#run{system = System, agent = #{tools := #{tokens := Tokens}}}) ->
+overhead(#run{agent = Agent, system = System}, #state{conversation = Conversation}) ->
+    {_Kernel, #{tokens := Tokens}} = beamai_tool_search:offered(Agent, beamai_conversation:messages(Conversation)),
     beamai_tokens:of_text(System) + Tokens.
 
 compacted(Before, Goal, #run{emit = Emit, tag = Tag} = Run, #state{conversation = Conversation} = State) ->
     Started = erlang:monotonic_time(microsecond),
     Messages = beamai_conversation:messages(Conversation),
-    Room = max(0, Goal - overhead(Run)),
+    Room = max(0, Goal - overhead(Run, State)),
     case shorter(Messages, Room, Run) of
         {ok, Shorter, Summarised} ->
             _ = beamai_agent_log:append(Tag, #{type => compacted, messages => Shorter}),

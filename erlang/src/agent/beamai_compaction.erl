@@ -94,7 +94,7 @@ summarised(Begin, End, Text) ->
     end.
 
 pinned(#{summary := #{pinned := Pinned}}) -> Pinned;
-pinned(#{pinned := true, content := Text}) -> [Text];
+pinned(#{pinned := true, content := Text} = Message) -> [iolist_to_binary([Text, beamai_attachments:names(Message)])];
 pinned(_Message) -> [].
 
 %% Where the end has no input of its own, it belongs to the last one before.
@@ -102,7 +102,7 @@ request(Begin, End) ->
     case {[ok || #{role := user} <- End], [Message || #{role := user} = Message <- lists:reverse(Begin)]} of
         {[], [#{summary := _} = Message | _]} -> [request_of(Message)];
         {[], [#{pinned := true} | _]} -> [];
-        {[], [#{content := Text} | _]} -> [Text];
+        {[], [#{content := Text} = Message | _]} -> [[Text, beamai_attachments:names(Message)]];
         _ -> []
     end.
 
@@ -128,7 +128,7 @@ transcript(Messages, Most) ->
 tail(<<2#10:2, _:6, Rest/binary>>) -> tail(Rest);
 tail(Text) -> Text.
 
-line(#{role := user, content := Text}) -> ["USER: ", shown(Text)];
+line(#{role := user, content := Text} = Message) -> ["USER: ", shown(Text), beamai_attachments:names(Message)];
 line(#{role := assistant, content := Text} = Message) ->
     ["ASSISTANT: ", shown(Text), [["\nCALL ", Name, " ", shown(beamai_json:text(Args))] || #{name := Name, args := Args} <- maps:get(tool_calls, Message, [])]];
 line(#{role := tool, name := Name, content := Text}) -> ["RESULT of ", Name, ": ", shown(Text)].

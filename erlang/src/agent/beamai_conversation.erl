@@ -47,8 +47,9 @@ ordered([]) ->
 
 is_result(#{role := Role}) -> Role =:= tool.
 
-is_message(#{role := user, content := Text}) ->
-    is_text(Text);
+is_message(#{role := user, content := Text} = Message) ->
+    Files = maps:get(attachments, Message, []),
+    is_text(Text) andalso is_list(Files) andalso lists:all(fun beamai_attachments:is_attachment/1, Files);
 is_message(#{role := assistant, content := Text} = Message) ->
     Calls = maps:get(tool_calls, Message, []),
     is_text(Text) andalso is_list(Calls) andalso lists:all(fun is_call/1, Calls);

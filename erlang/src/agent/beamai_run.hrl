@@ -12,6 +12,7 @@
     emit :: fun((beamai_agent:event()) -> term()),
     budget :: beamai_budget:t(),
     max_iterations :: pos_integer(),
+    controls :: beamai_agent_controls:options(),
     %% The context that the run was given.
     given :: beamai_context:t(),
     %% Monotonic, in native units.
@@ -26,5 +27,9 @@
     %% The provider's count of tokens, and of how many messages it is.
     counted = none :: none | {non_neg_integer(), non_neg_integer()},
     %% Whether the provider has refused this request as too long before.
-    is_shrunk = false :: boolean()
+    is_shrunk = false :: boolean(),
+    %% Whether an answer that did not match the schema has been refused.
+    is_refused = false :: boolean(),
+    %% The value of the last answer.
+    output = none :: none | {value, term()}
 }).

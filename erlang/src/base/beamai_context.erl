@@ -24,20 +24,31 @@ new(Values) ->
     beamai_validate:context(Values),
     Values.
 
-%% @doc The value under a key, `undefined' without one.
+%% @doc The value under a key, `undefined' without one. As the other functions here, raises `{bad_context, Term}' for what is
+%% no context.
 -spec get(key(), t()) -> term().
 get(Key, Context) ->
     get(Key, Context, undefined).
 
 %% @doc The value under a key, or the default.
 -spec get(key(), t(), Default :: term()) -> term().
-get(Key, Context, Default) ->
-    maps:get(Key, Context, Default).
+get(Key, Context, Default) when is_map(Context) ->
+    maps:get(Key, Context, Default);
+get(Key, Context, _Default) ->
+    not_a_context(Key, Context, "get(Key, Context)").
 
 %% @doc The context with the value under the key.
 -spec set(key(), term(), t()) -> t().
-set(Key, Value, Context) ->
-    Context#{Key => Value}.
+set(Key, Value, Context) when is_map(Context) ->
+    Context#{Key => Value};
+set(Key, _Value, Context) ->
+    not_a_context(Key, Context, "set(Key, Value, Context)").
+
+%% Elsewhere the context comes first.
+not_a_context(Swapped, Key, Order) when is_map(Swapped) ->
+    beamai_validate:raise({bad_context, Key}, ["the context is the last argument: beamai_context:", Order]);
+not_a_context(_Key, Context, _Order) ->
+    beamai_validate:context(Context).
 
 %% @doc Both contexts together; where both have a key, the second one's value holds.
 -spec merge(t(), t()) -> t().

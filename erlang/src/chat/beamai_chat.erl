@@ -12,19 +12,27 @@
 -export_type([model/0, provider/0]).
 
 -type provider() :: openai | anthropic | gemini | text | scripted.
--opaque model() :: #{module := module(), state := beamai_chat_model:state()}.
+-opaque model() :: #{module := module(), state := beamai_chat_model:state(), price := none | beamai_cost:price()}.
 
-%% @doc A model. `docs/agents.md' has the options of each provider. `Provider' may also be a module of your own with the
-%% behaviour {@link beamai_chat_model}. Raises `{bad_option, Key}' and `{bad_provider, Provider}'.
+%% @doc A model. `docs/agents.md' has the options of each provider; every provider takes `prices', models' names with their
+%% prices, so that the usage of answers has their cost. `Provider' may also be a module of your own with the behaviour
+%% {@link beamai_chat_model}. Raises `{bad_option, Key}' and `{bad_provider, Provider}'.
 -spec new(provider() | module(), Options :: map()) -> model().
 new(Provider, Options) when is_map(Options) ->
+    {Module, State} = made(Provider, maps:remove(prices, Options)),
+    #{module => Module, state => State, price => price(Provider, Options)}.
+
+made(Provider, Options) ->
     case wire(Provider) of
         none ->
             Module = module(Provider),
-            #{module => Module, state => Module:new(Options)};
+            {Module, Module:new(Options)};
         Wire ->
-            #{module => beamai_chat_http, state => beamai_chat_http:new(Options#{wire => Wire})}
+            {beamai_chat_http, beamai_chat_http:new(Options#{wire => Wire})}
     end.
+
+price(Provider, #{prices := Prices} = Options) -> beamai_cost:price(Prices, maps:get(model, Options, none), Provider);
+price(_Provider, _Options) -> none.
 
 %% Providers that are reached over HTTP.
 wire(openai) -> beamai_chat_openai;
@@ -54,10 +62,10 @@ own(Module) ->
     {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
 complete(Model, Text) when is_binary(Text) ->
     complete(Model, #{messages => [#{role => user, content => Text}]});
-complete(#{module := Module, state := State}, #{messages := [_ | _]} = Request) ->
+complete(#{module := Module, state := State} = Model, #{messages := [_ | _]} = Request) ->
     Whole = maps:merge(defaults(Request), Request),
     Span = beamai_spans:start_model(provider(Module, State), State, Whole),
-    beamai_spans:stop_model(Span, counted(Module:complete(State, Whole), Whole)).
+    beamai_spans:stop_model(Span, counted(Module:complete(State, Whole), Whole, maps:get(price, Model, none))).
 
 %% @doc Whether the model calls tools in text, so that results go to it as the text protocol has them.
 -spec speaks_text_protocol(model()) -> boolean().
@@ -71,14 +79,15 @@ provider(_Module, #{wire := beamai_chat_gemini}) -> <<"gcp.gemini">>;
 provider(Module, _State) -> atom_to_binary(Module).
 
 %% A budget has to hold also where nobody counts.
-counted({ok, #{usage := Usage, message := Message} = Reply}, Request) ->
+counted({ok, #{usage := Usage, message := Message} = Reply}, Request, Price) ->
     Estimates = #{
         input_tokens => fun() -> beamai_tokens:of_request(Request) end,
         output_tokens => fun() -> beamai_tokens:of_message(Message) end
     },
     Missing = maps:map(fun(_Key, Estimate) -> Estimate() end, maps:without(maps:keys(Usage), Estimates)),
-    {ok, Reply#{usage := maps:merge(maps:merge(#{cached_tokens => 0}, Usage), marked(Missing))}};
-counted(Result, _Request) ->
+    Whole = maps:merge(maps:merge(#{cached_tokens => 0}, Usage), marked(Missing)),
+    {ok, Reply#{usage := beamai_cost:counted(Whole, Price)}};
+counted(Result, _Request, _Price) ->
     Result.
 
 marked(None) when map_size(None) =:= 0 -> None;

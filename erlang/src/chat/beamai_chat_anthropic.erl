@@ -47,8 +47,8 @@ body(#{model := Model, max_tokens := Most, stream := Stream, params := Params} =
         <<"stream">> => Stream,
         <<"messages">> => messages(maps:get(messages, Request), Options)
     },
-    Rest = [temperature(Options), system(Request), Tools, Params],
-    Whole = lists:foldl(fun(More, Acc) -> maps:merge(Acc, More) end, Body, Rest),
+    Rest = [temperature(Options), system(Request), Tools, beamai_chat_controls:anthropic(Request), Params],
+    Whole = lists:foldl(fun(More, Acc) -> beamai_chat_controls:merged(Acc, More) end, Body, Rest),
     beamai_anthropic_cache:marked(maps:get(cache, Options), Whole).
 
 temperature(#{temperature := Number}) -> #{<<"temperature">> => Number};
@@ -77,8 +77,8 @@ joined({Role, Blocks}, [#{<<"role">> := Role, <<"content">> := After} | Rest]) -
 joined({Role, Blocks}, Rest) ->
     [#{<<"role">> => Role, <<"content">> => Blocks} | Rest].
 
-message(#{role := user, content := Text}, _Options) ->
-    {<<"user">>, text_block(Text)};
+message(#{role := user, content := Text} = Message, Options) ->
+    {<<"user">>, beamai_attachments:anthropic(maps:get(attachments, Message, []), Options) ++ text_block(Text)};
 message(#{role := assistant, raw := {anthropic, Blocks}}, _Options) ->
     {<<"assistant">>, Blocks};
 message(#{role := assistant, content := Text} = Message, _Options) ->

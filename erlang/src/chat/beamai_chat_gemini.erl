@@ -56,8 +56,8 @@ headers(_Options, Key) -> [{"x-goog-api-key", binary_to_list(Key)}].
 -spec body(map(), beamai_chat_model:request(), Tools :: #{binary() => term()}) -> #{binary() => term()}.
 body(#{params := Params} = Options, #{messages := Messages} = Request, Tools) ->
     Body = #{<<"contents">> => contents(Messages, Options)},
-    Rest = [system(Request), Tools, limits(Options), Params],
-    lists:foldl(fun(More, Acc) -> maps:merge(Acc, More) end, Body, Rest).
+    Rest = [system(Request), Tools, limits(Options), beamai_chat_controls:gemini(Request), Params],
+    lists:foldl(fun(More, Acc) -> beamai_chat_controls:merged(Acc, More) end, Body, Rest).
 
 system(#{system := <<>>}) -> #{};
 system(#{system := Text}) -> #{<<"systemInstruction">> => #{<<"parts">> => [text_part(Text)]}}.
@@ -88,8 +88,9 @@ joined({Role, Parts}, [#{<<"role">> := Role, <<"parts">> := After} | Rest]) ->
 joined({Role, Parts}, Rest) ->
     [#{<<"role">> => Role, <<"parts">> => Parts} | Rest].
 
-message(#{role := user, content := Text}, _Known, _Options) ->
-    {<<"user">>, [text_part(Text)]};
+message(#{role := user, content := Text} = Message, _Known, Options) ->
+    Files = beamai_attachments:gemini(maps:get(attachments, Message, []), Options),
+    {<<"user">>, Files ++ [text_part(Text) || Text =/= <<>> orelse Files =:= []]};
 message(#{role := assistant, raw := {gemini, Parts}}, _Known, _Options) ->
     {<<"model">>, Parts};
 message(#{role := assistant, content := Text} = Message, _Known, _Options) ->

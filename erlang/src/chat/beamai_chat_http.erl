@@ -85,7 +85,7 @@ key(_Options) -> {ok, none}.
 http(Wire, Options, Key, Own, Body) ->
     Given = [Name || {Name, _} <- Own],
     Default = [Header || {Name, _} = Header <- Wire:headers(Options, Key), not lists:member(Name, Given)],
-    Kept = maps:with([connect_timeout, idle_timeout, timeout, cacertfile], Options),
+    Kept = maps:with([connect_timeout, idle_timeout, timeout, cacertfile, proxy, reuse], Options),
     Kept#{url => Wire:url(Options), headers => Own ++ Default, body => Body}.
 
 %% A server may repeat the key in what it says. Short values, such as a version, are no secrets and may be words.

@@ -10,7 +10,13 @@
 
 -type message() ::
     %% `pinned': stays word for word when the conversation is made shorter. `summary': stands for what was before.
-    #{role := user, content := binary(), pinned => true, summary => beamai_compaction:summary()}
+    #{
+        role := user,
+        content := binary(),
+        attachments => [beamai_attachments:attachment()],
+        pinned => true,
+        summary => #{pinned := [binary()]}
+    }
     | #{
         role := assistant,
         content := binary(),
@@ -48,7 +54,11 @@
     %% Where `{Run, cancelled}' arrives.
     run := reference() | none,
     %% Monotonic milliseconds by which the answer must be there.
-    until := integer() | infinity
+    until := integer() | infinity,
+    %% See {@link beamai_chat_controls}.
+    tool_choice => beamai_chat_controls:tool_choice(),
+    stop_sequences => [binary()],
+    output => #{binary() => term()}
 }.
 %% What a model's module has rendered, and an estimate of its tokens.
 -type tools() :: #{rendered => term(), tokens := non_neg_integer()}.
@@ -62,7 +72,9 @@
     input_tokens => non_neg_integer(),
     output_tokens => non_neg_integer(),
     cached_tokens => non_neg_integer(),
-    estimated_tokens => non_neg_integer()
+    estimated_tokens => non_neg_integer(),
+    %% See {@link beamai_cost}; only of models with the option `prices'.
+    cost_nano => non_neg_integer()
 }.
 %% `text' and `reasoning' come as they are written. After `retry' the answer begins anew.
 -type event() ::

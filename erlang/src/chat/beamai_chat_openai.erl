@@ -48,7 +48,8 @@ body(#{model := Model, params := Params} = Options, #{messages := Messages} = Re
         <<"messages">> => system(Request) ++ messages(Messages, Options)
     },
     Limits = [{atom_to_binary(Key), Value} || {Key, Value} <- maps:to_list(maps:with([max_tokens, temperature], Options))],
-    maps:merge(lists:foldl(fun maps:merge/2, Body, [maps:from_list(Limits), stream(Options), Tools]), Params).
+    Parts = [maps:from_list(Limits), stream(Options), Tools, beamai_chat_controls:openai(Request)],
+    maps:merge(lists:foldl(fun maps:merge/2, Body, Parts), Params).
 
 stream(#{stream := true}) -> #{<<"stream">> => true, <<"stream_options">> => #{<<"include_usage">> => true}};
 stream(#{stream := false}) -> #{}.
@@ -70,7 +71,7 @@ messages([#{role := tool} | _] = Messages, #{images := Shown} = Options) ->
     Images = [Result || Shown, #{images := _} = Result <- Results],
     [message(Result) || Result <- Results] ++ images(Images) ++ messages(Rest, Options);
 messages([Message | Rest], Options) ->
-    [message(Message) | messages(Rest, Options)];
+    [message(Message, Options) | messages(Rest, Options)];
 messages([], _Options) ->
     [].
 
@@ -87,6 +88,12 @@ image_parts(#{name := Name, call := Id, images := Images}) ->
 image(#{media_type := Type, data := Data}) ->
     Url = <<"data:", Type/binary, ";base64,", Data/binary>>,
     #{<<"type">> => <<"image_url">>, <<"image_url">> => #{<<"url">> => Url}}.
+
+message(#{role := user, content := Text, attachments := [_ | _] = Files}, Options) ->
+    Parts = beamai_attachments:openai(Files, Options) ++ [#{<<"type">> => <<"text">>, <<"text">> => Text} || Text =/= <<>>],
+    #{<<"role">> => <<"user">>, <<"content">> => Parts};
+message(Message, _Options) ->
+    message(Message).
 
 message(#{role := user, content := Text}) ->
     #{<<"role">> => <<"user">>, <<"content">> => Text};

@@ -37,6 +37,11 @@
     %% Milliseconds: the first wait between tries, 500 by default, doubled each time; and the longest one, 60000.
     retry_delay => non_neg_integer(),
     max_retry_delay => non_neg_integer(),
+    %% Whether connections are kept for later requests; true by default.
+    reuse => boolean(),
+    %% `http://[User:Password@]Host:Port', or `system' for what the environment says (`https_proxy', `no_proxy'); none by
+    %% default.
+    proxy => binary() | string() | system,
     %% PEM file of certificates to trust instead of the system's.
     cacertfile => file:filename_all()
 }.
@@ -47,13 +52,22 @@
 http(Options, Defaults) ->
     Given = maps:from_list([{Key, option(Key, Value)} || {Key, Value} <- maps:to_list(Options)]),
     is_map_key(model, Given) orelse bad_option(model, "is missing: the name of the model, as the server knows it"),
-    maps:merge(maps:merge(defaults(), Defaults), Given).
+    proxied(maps:merge(maps:merge(defaults(), Defaults), Given)).
+
+%% Which proxy it is depends on the server.
+proxied(#{proxy := {given, Proxy}, base_url := Url} = Options) ->
+    case beamai_proxy:new(Proxy, Url) of
+        {ok, Checked} -> Options#{proxy := Checked};
+        error -> bad_option(proxy, "must be system, or a URL of the form http://Host:Port, with User:Password@ before the host where it asks for them")
+    end;
+proxied(Options) ->
+    Options.
 
 defaults() ->
     #{
         stream => true, strict => false, images => true, params => #{}, headers => [], connect_timeout => 10000,
         idle_timeout => 120000, timeout => 600000, max_retries => 4, retry_delay => 500,
-        max_retry_delay => 60000
+        max_retry_delay => 60000, reuse => true
     }.
 
 option(model, Model) when is_binary(Model), Model =/= <<>> -> Model;
@@ -66,6 +80,8 @@ option(api_key, Key) ->
 option(base_url, Url) -> base_url(Url);
 option(stream, Flag) when is_boolean(Flag) -> Flag;
 option(strict, Flag) when is_boolean(Flag) -> Flag;
+option(reuse, Flag) when is_boolean(Flag) -> Flag;
+option(proxy, Proxy) -> {given, Proxy};
 option(images, Flag) when is_boolean(Flag) -> Flag;
 option(cache, Cache) when is_boolean(Cache); Cache =:= auto -> Cache;
 option(params, Params) when is_map(Params) -> Params;
@@ -80,7 +96,7 @@ option(Key, Number) when
 ->
     number(Key, Number, 1);
 option(Key, Value) ->
-    case lists:member(Key, [stream, strict, images, cache, params, headers, cacertfile, temperature]) of
+    case lists:member(Key, [stream, strict, images, reuse, cache, params, headers, cacertfile, temperature]) of
         true -> bad_option(Key, ["cannot be ", show(Value)]);
         false -> bad_option(Key, "is not an option of a model over HTTP")
     end.

@@ -12,21 +12,37 @@
 -define(DEFAULT_TIMEOUT_MS, 600000).
 
 -type options() :: #{
-    %% Runs in a process of its own, which ends with the caller.
-    complete := fun((Prompt :: binary()) -> {ok, Text :: binary()} | {error, term()}),
+    %% Runs in a process of its own, which ends with the caller. The second form gives pieces of the answer to `Show' as they
+    %% come; it returns the whole text, too.
+    complete :=
+        fun((Prompt :: binary()) -> {ok, Text :: binary()} | {error, term()})
+        | fun((Prompt :: binary(), Show :: fun((Piece :: binary()) -> ok)) -> {ok, Text :: binary()} | {error, term()}),
+    %% Whether calls in a fence of Markdown are run, where the fence and words before it are all there is; true by default.
+    fenced => boolean(),
+    %% As those of {@link beamai_protocol}: which formats calls may have, and whether near misses of JSON are mended.
+    formats => [beamai_protocol:format()],
+    repair => boolean(),
     %% Milliseconds for an answer; ten minutes by default.
     timeout => timeout()
 }.
 
 %% @doc Checks the options; raises `{bad_option, Key}'.
 -spec new(options()) -> options().
-new(#{complete := Fun} = Options) when is_function(Fun, 1) ->
-    case maps:keys(maps:without([complete, timeout], Options)) of
-        [] -> Options#{timeout => timeout(maps:get(timeout, Options, ?DEFAULT_TIMEOUT_MS))};
+new(#{complete := Fun} = Options) when is_function(Fun, 1); is_function(Fun, 2) ->
+    case maps:keys(maps:without([complete, timeout, fenced, formats, repair], Options)) of
+        [] -> maps:map(fun option/2, maps:merge(#{timeout => ?DEFAULT_TIMEOUT_MS, fenced => true}, Options));
         [Unknown | _] -> beamai_validate:bad_option(Unknown, "is not an option of a text model")
     end;
 new(_Options) ->
     beamai_validate:bad_option(complete, "must be a fun from a prompt to {ok, Text} or {error, Reason}").
+
+option(timeout, Timeout) -> timeout(Timeout);
+option(Key, Flag) when Key =:= fenced orelse Key =:= repair, is_boolean(Flag) -> Flag;
+option(formats, [_ | _] = Formats) ->
+    Formats -- [tag, yaml, function, xml] =:= [] orelse beamai_validate:bad_option(formats, "takes tag, yaml, function and xml"),
+    Formats;
+option(complete, Fun) -> Fun;
+option(Key, Value) -> beamai_validate:bad_option(Key, ["cannot be ", beamai_error:show(Value, 80)]).
 
 timeout(infinity) -> infinity;
 timeout(Ms) when is_integer(Ms), Ms > 0 -> Ms;
@@ -43,16 +59,54 @@ instructions(Kernel) ->
 %% @doc Has the function answer.
 -spec complete(options(), beamai_chat_model:request()) ->
     {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
-complete(#{complete := Fun, timeout := Timeout}, #{kernel := Kernel, run := Run} = Request) ->
-    Prompt = prompt(Request),
-    Handler = fun(_Args, _Context) -> Fun(Prompt) end,
-    Context = maps:get(context, Request),
+complete(#{complete := Fun, timeout := Timeout} = Options, #{kernel := Kernel, run := Run} = Request) ->
+    Prompt = prompt(asking(Request)),
+    Handler = fun(_Args, Context) -> called(Fun, Prompt, Context) end,
     Tool = {<<"the model">>, Handler},
+    {Context, IsShown} = showing(Fun, Options, Request),
     case beamai_call:run(Kernel, Tool, #{}, Context, in_time(Timeout, Request), Run) of
-        {ok, Text, _Context} when is_binary(Text) -> answer(beamai_error:readable(Text), Request);
+        {ok, Text, _Context} when is_binary(Text) -> answer(beamai_error:readable(Text), IsShown, Options, Request);
         {ok, Other, _Context} -> failed(["the function returned ", beamai_error:show({ok, Other}, 100)]);
         {error, Reason} -> {error, problem(Reason)}
     end.
+
+called(Fun, Prompt, _Context) when is_function(Fun, 1) -> Fun(Prompt);
+called(Fun, Prompt, Context) -> Fun(Prompt, fun(Piece) -> beamai_callback:progress(#{piece => Piece}, Context) end).
+
+%% Pieces come to the calling process as progress does.
+showing(Fun, _Options, #{context := Context}) when is_function(Fun, 1) ->
+    {Context, fun() -> <<>> end};
+showing(_Fun, Options, #{context := Context, kernel := Kernel, emit := Emit}) ->
+    Key = {?MODULE, make_ref()},
+    _ = put(Key, {protocol_stream(Kernel, Options), beamai_text_answer:begin_stream(Options), []}),
+    Show = fun(#{piece := Piece}) -> shown(Key, Piece, Emit) end,
+    {Context#{progress => Show}, fun() -> iolist_to_binary(lists:reverse(element(3, erase(Key)))) end}.
+
+protocol_stream(Kernel, Options) ->
+    case beamai_kernel:list_tools(Kernel) of
+        [] -> none;
+        _ -> beamai_protocol:stream_new(Kernel, maps:with([formats, repair], Options))
+    end.
+
+shown(Key, Piece, Emit) ->
+    {Protocol, Stream, Before} = get(Key),
+    {Pieces, Next} = fed(Protocol, Piece),
+    {Text, After} = beamai_text_answer:feed(iolist_to_binary([T || {text, T} <- Pieces]), Stream),
+    Text =/= <<>> andalso Emit({text, Text}),
+    _ = put(Key, {Next, After, [Text | Before]}),
+    ok.
+
+fed(none, Piece) -> {[{text, iolist_to_binary(Piece)}], none};
+fed(Protocol, Piece) -> beamai_protocol:stream_feed(Protocol, Piece).
+
+%% What other providers take as keys of a request.
+asking(#{system := System} = Request) ->
+    Request#{system := iolist_to_binary(lists:join("\n\n", [Part || Part <- [System, choice(Request)], Part =/= <<>>]))}.
+
+choice(#{tool_choice := none}) -> <<"Answer without calling a tool.">>;
+choice(#{tool_choice := required}) -> <<"Your next answer must call a tool.">>;
+choice(#{tool_choice := {tool, Name}}) -> <<"Your next answer must call the tool ", Name/binary, ".">>;
+choice(_Request) -> <<>>.
 
 in_time(Timeout, #{until := infinity}) ->
     Timeout;
@@ -71,19 +125,43 @@ failed(Text) ->
 
 %%% The answer
 
-answer(Text, #{kernel := Kernel, emit := Emit, messages := Messages}) ->
-    Parts = parts(Text, Kernel),
+answer(Whole, IsShown, Options, #{kernel := Kernel, emit := Emit, messages := Messages} = Request) ->
+    Text = stopped(own(Whole, Options, Kernel), maps:get(stop_sequences, Request, [])),
+    Parts = parts(Text, Options, Request),
     Content = string:trim(iolist_to_binary([T || {text, T} <- Parts])),
-    Content =/= <<>> andalso Emit({text, Content}),
+    Left = left(Content, string:trim(IsShown(), leading)),
+    Left =/= <<>> andalso Emit({text, Left}),
     Said = length([ok || #{role := assistant} <- Messages]),
     Calls = calls(Said, 1, [Part || Part <- Parts, element(1, Part) =/= text]),
     Message = #{role => assistant, content => Content, tool_calls => Calls, raw => {text, Text}},
     {ok, beamai_chat_model:reply(Message, #{})}.
 
-parts(Text, Kernel) ->
+%% What has not been shown as it came.
+left(Content, Shown) ->
+    case string:prefix(Content, Shown) of
+        nomatch -> <<>>;
+        Rest -> Rest
+    end.
+
+own(Text, Options, Kernel) ->
+    case beamai_kernel:list_tools(Kernel) of
+        [] -> Text;
+        _ -> beamai_text_answer:own(Text, Kernel, Options)
+    end.
+
+stopped(Text, []) -> Text;
+stopped(Text, Sequences) ->
+    case binary:match(Text, Sequences) of
+        {Start, _} -> binary:part(Text, 0, Start);
+        nomatch -> Text
+    end.
+
+parts(Text, _Options, #{tool_choice := none}) ->
+    [{text, Text}];
+parts(Text, Options, #{kernel := Kernel}) ->
     case beamai_kernel:list_tools(Kernel) of
         [] -> [{text, Text}];
-        _ -> beamai_protocol:parse_all(Text, Kernel)
+        _ -> beamai_text_answer:parts(Text, Kernel, Options)
     end.
 
 %% Where a call is not valid, what follows may have been meant as its content, so none of it is run.
@@ -109,7 +187,8 @@ prompt(#{system := System, messages := Messages}) ->
     Parts = [System || System =/= <<>>] ++ [message(Message) || Message <- Messages] ++ [<<"ASSISTANT:">>],
     iolist_to_binary(lists:join("\n\n", Parts)).
 
-message(#{role := user, content := Text}) -> ["USER: ", Text];
+message(#{role := user, content := Text} = Message) ->
+    ["USER: ", lists:join("\n\n", beamai_attachments:plain(Message) ++ [Text])];
 message(#{role := assistant, raw := {text, Text}}) -> ["ASSISTANT:\n", Text];
 message(#{role := assistant, content := Text} = Message) ->
     ["ASSISTANT:\n", lists:join("\n", [Text | [written(Call) || Call <- maps:get(tool_calls, Message, [])]])];

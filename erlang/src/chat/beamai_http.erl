@@ -1,15 +1,15 @@
 %% @doc One HTTP exchange over OTP's own client: a JSON request, an answer that is whole or comes in pieces.
 %%
 %% A process of its own talks to the client, because an exchange must end when its caller dies: it watches the caller
-%% and drops the connection. Nothing is shared between exchanges: no cookie, no kept connection, and no redirect is
-%% followed, for the headers carry a key. Servers are verified against the system's certificates.
+%% and drops the connection. No cookie is kept and no redirect is followed, for the headers carry a key. With `reuse',
+%% connections are kept for later exchanges with the same server, proxy and certificates; where a kept one turns out to be
+%% closed, the request is sent once more over a new one. Servers are verified against the system's certificates.
 %% @hidden
 -module(beamai_http).
 
 -export([post/4]).
 -export_type([request/0, error/0, handler/1, run/0]).
 
--define(PROFILE, beamai).
 %% Most bytes of an answer.
 -define(MAX_BYTES, 33554432).
 
@@ -24,7 +24,10 @@
     %% Milliseconds for the whole exchange.
     timeout := timeout(),
     %% Certificates to trust instead of the system's.
-    cacertfile => file:filename_all()
+    cacertfile => file:filename_all(),
+    proxy => beamai_proxy:proxy() | none,
+    %% Whether the connection is kept; false by default.
+    reuse => boolean()
 }.
 %% Where `{Run, cancelled}' arrives; see {@link beamai_runs:enter/1}.
 -type run() :: reference() | none.
@@ -46,7 +49,7 @@
     | {status, pos_integer(), headers(), Body :: binary()}
     | {error, error()}.
 post(Request, Run, Fun, Acc) ->
-    ok = profile(),
+    ok = client(),
     Caller = self(),
     %% What comes after this has ended goes nowhere.
     Tag = erlang:alias([explicit_unalias]),
@@ -109,27 +112,57 @@ flush(Tag) ->
 
 exchange(Caller, Tag, Request) ->
     Watch = erlang:monitor(process, Caller),
-    case send(Request) of
-        {ok, Id} -> relay(Caller, Tag, Watch, Id);
+    For = for(Request),
+    case profile(Request, For) of
+        {ok, Profile, IsKept} ->
+            exchange(#{caller => Caller, tag => Tag, watch => Watch, request => Request, for => For, profile => Profile, again => IsKept});
+        none ->
+            Tag ! {Tag, {error, {connection, <<"no place for a connection to the proxy became free in time">>}}}
+    end.
+
+exchange(#{tag := Tag, request := Request, profile := Profile} = Exchange) ->
+    case send(Request, Profile) of
+        {ok, Id} -> relay(Id, Exchange);
         {error, Reason} -> Tag ! {Tag, {error, problem(Reason)}}
     end.
 
+for(#{url := Url} = Request) ->
+    #{scheme := Scheme, host := Host} = Parts = uri_string:parse(Url),
+    Proxy = case Request of
+        #{proxy := #{address := Address}} -> Address;
+        #{} -> none
+    end,
+    #{server => {Scheme, Host, maps:get(port, Parts, 0)}, proxy => Proxy, cacertfile => maps:get(cacertfile, Request, none)}.
+
+profile(Request, #{proxy := none} = For) ->
+    case keeps(Request) andalso beamai_http_slots:take({For, 0}) of
+        {ok, _, _} = Taken -> Taken;
+        _ -> {ok, beamai_http_slots:plain(), false}
+    end;
+profile(#{connect_timeout := Timeout}, For) ->
+    beamai_http_slots:take({For, now_ms() + Timeout}).
+
+keeps(Request) -> maps:get(reuse, Request, false).
+
 %% What is raised is not passed on: it may hold the headers.
-send(#{url := Url, headers := Headers, body := Body} = Request) ->
-    All = [{"connection", "close"} | Headers],
+send(#{url := Url, headers := Headers, body := Body} = Request, Profile) ->
+    Close = [{"connection", "close"} || not keeps(Request)],
     Http = [
         {autoredirect, false},
         {timeout, infinity},
         {connect_timeout, maps:get(connect_timeout, Request)}
-        | tls(Request)
+        | proxy_auth(Request) ++ tls(Request)
     ],
     Options = [{sync, false}, {stream, self}, {body_format, binary}],
     try
-        Content = {binary_to_list(Url), All, "application/json", Body},
-        httpc:request(post, Content, Http, Options, ?PROFILE)
+        Content = {binary_to_list(Url), Close ++ Headers, "application/json", Body},
+        httpc:request(post, Content, Http, Options, Profile)
     catch
         _:_ -> {error, bad_request}
     end.
+
+proxy_auth(#{proxy := #{auth := Auth}}) -> [{proxy_auth, Auth()}];
+proxy_auth(_Request) -> [].
 
 tls(#{url := <<"https:", _/binary>>} = Request) ->
     Match = public_key:pkix_verify_hostname_match_fun(https),
@@ -147,13 +180,14 @@ tls(_Request) ->
 trusted(#{cacertfile := File}) -> [{cacertfile, File}];
 trusted(_Request) -> [{cacerts, public_key:cacerts_get()}].
 
-relay(Caller, Tag, Watch, Id) ->
+relay(Id, #{tag := Tag, watch := Watch, caller := Caller, profile := Profile} = Exchange) ->
+    Begun = Exchange#{again := false},
     receive
         {http, {Id, stream_start, _Headers}} ->
-            relay(Caller, Tag, Watch, Id);
+            relay(Id, Begun);
         {http, {Id, stream, Piece}} ->
             Tag ! {Tag, {piece, Piece}},
-            relay(Caller, Tag, Watch, Id);
+            relay(Id, Begun);
         {http, {Id, stream_end, _Headers}} ->
             Tag ! {Tag, done};
         {http, {Id, {{_Version, 200, _Phrase}, _Headers, Body}}} ->
@@ -162,12 +196,21 @@ relay(Caller, Tag, Watch, Id) ->
         {http, {Id, {{_Version, Status, _Phrase}, Headers, Body}}} ->
             Tag ! {Tag, {status, Status, Headers, Body}};
         {http, {Id, {error, Reason}}} ->
-            Tag ! {Tag, {error, problem(Reason)}};
+            broken(Reason, Exchange);
         {Tag, stop} ->
-            httpc:cancel_request(Id, ?PROFILE);
+            httpc:cancel_request(Id, Profile);
         {'DOWN', Watch, process, Caller, _Reason} ->
-            httpc:cancel_request(Id, ?PROFILE)
+            httpc:cancel_request(Id, Profile)
     end.
+
+%% The server may have closed a kept connection before it saw the request.
+broken(Reason, #{again := true, profile := Profile, for := For} = Exchange) when
+    not is_tuple(Reason) orelse element(1, Reason) =/= failed_connect
+->
+    ok = beamai_http_slots:renew(Profile, For),
+    exchange(Exchange#{again := false});
+broken(Reason, #{tag := Tag}) ->
+    Tag ! {Tag, {error, problem(Reason)}}.
 
 %%% Errors, in words of our own: the client's terms may hold more than anybody should read
 
@@ -194,11 +237,8 @@ why(_Other) -> "it failed".
 connection(Text) ->
     {connection, unicode:characters_to_binary(Text)}.
 
-%% The client's profile: its own processes, so that no other user's settings hold for it.
-profile() ->
+%% The client has profiles of our own, so that no other user's settings hold for them.
+client() ->
     {ok, _} = application:ensure_all_started(ssl),
     {ok, _} = application:ensure_all_started(inets),
-    case inets:start(httpc, [{profile, ?PROFILE}]) of
-        {ok, _Pid} -> httpc:set_options([{cookies, disabled}], ?PROFILE);
-        {error, {already_started, _Pid}} -> ok
-    end.
+    ok.

@@ -25,7 +25,7 @@
 -export([stream_new/0, stream_new/1, stream_new/2, stream_feed/2, stream_end/1]).
 -export([system_prompt/1, format_result/1, format_result/3, format_error/1]).
 -export([words/0]).
--export_type([tools/0, options/0, call/0, invalid/0, piece/0, stream/0]).
+-export_type([tools/0, options/0, format/0, call/0, invalid/0, piece/0, stream/0]).
 
 %% `any' checks the format alone.
 -type tools() :: beamai_kernel:kernel() | [beamai_tool:tool_spec()] | any.

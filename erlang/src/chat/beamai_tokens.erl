@@ -36,7 +36,8 @@ bytes(#{content := Text} = Message) ->
         ?FRAME + byte_size(Name) + byte_size(beamai_json:text(Args))
      || #{name := Name, args := Args} <- maps:get(tool_calls, Message, [])
     ],
-    ?FRAME + byte_size(Text) + lists:sum(Calls) + ?IMAGE * length(maps:get(images, Message, [])).
+    Files = [beamai_attachments:bytes(File) || File <- maps:get(attachments, Message, [])],
+    ?FRAME + byte_size(Text) + lists:sum(Calls) + lists:sum(Files) + ?IMAGE * length(maps:get(images, Message, [])).
 
 %% @doc Of a text.
 -spec of_text(binary()) -> integer().

@@ -18,6 +18,8 @@
 -define(HEAP_WORDS, 4096).
 
 -type options() :: #{
+    %% How many calls run at the same time, at most; 8 for each scheduler by default.
+    parallel => pos_integer(),
     %% The calls' ids, which their contexts carry as `call_id'.
     ids => [term()],
     %% Hears in the calling process of each call's start and end, as they happen. The duration is the call's own, in
@@ -66,7 +68,7 @@ run(Kernel, Calls, Context, Options) ->
         context = Context,
         options = Options,
         run = Run,
-        limit = ?PER_SCHEDULER * erlang:system_info(schedulers_online),
+        limit = maps:get(parallel, Options, ?PER_SCHEDULER * erlang:system_info(schedulers_online)),
         waiting = [{Index, Name, Args} || {Index, {Name, Args}} <- lists:zip(lists:seq(1, length(Calls)), Calls)]
     }),
     try

@@ -24,13 +24,14 @@
 -define(OUTPUT, 2).
 -define(CACHED, 3).
 -define(ESTIMATED, 4).
+-define(COST, 5).
 
 %% @doc A budget within another one, or within none.
 -spec new(limits(), Above :: t() | none) -> t().
 new(Limits, Above) ->
     Own = until_from_now(maps:get(max_time, Limits, infinity)),
     #{
-        used => counters:new(4, []),
+        used => counters:new(5, []),
         max_tokens => maps:get(max_tokens, Limits, infinity),
         until => earlier(Own, until(Above)),
         above => Above
@@ -80,6 +81,7 @@ spend(Usage, #{used := Used, above := Above}) ->
     ok = counters:add(Used, ?OUTPUT, Output),
     ok = counters:add(Used, ?CACHED, Cached),
     ok = counters:add(Used, ?ESTIMATED, maps:get(estimated_tokens, Usage, 0)),
+    ok = counters:add(Used, ?COST, maps:get(cost_nano, Usage, 0)),
     spend(Usage, Above).
 
 %% @doc Whether there is anything left to spend, here and above; if not, what has run out.
@@ -94,10 +96,11 @@ left(#{max_tokens := Max, until := Until, above := Above} = Budget) ->
         false -> left(Above)
     end.
 
-%% @doc What was used, sub-agents included; `estimated_tokens' says how many of the total were not counted but estimated.
+%% @doc What was used, sub-agents included; `estimated_tokens' says how many of the total were not counted but estimated,
+%% `cost_nano' what those models cost that have prices, in billionths of the price table's unit.
 -spec spent(t()) -> #{atom() => non_neg_integer()}.
 spent(#{used := Used}) ->
-    [Input, Output, Cached, Estimated] =
-        [max(0, counters:get(Used, Index)) || Index <- [?INPUT, ?OUTPUT, ?CACHED, ?ESTIMATED]],
+    [Input, Output, Cached, Estimated, Cost] =
+        [max(0, counters:get(Used, Index)) || Index <- [?INPUT, ?OUTPUT, ?CACHED, ?ESTIMATED, ?COST]],
     Counts = #{input_tokens => Input, output_tokens => Output, cached_tokens => Cached, total_tokens => Input + Output},
-    maps:merge(Counts, maps:from_list([{estimated_tokens, Estimated} || Estimated > 0])).
+    maps:merge(Counts, maps:from_list([{estimated_tokens, Estimated} || Estimated > 0] ++ [{cost_nano, Cost} || Cost > 0])).

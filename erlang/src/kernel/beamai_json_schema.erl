@@ -7,21 +7,28 @@
 %% @hidden
 -module(beamai_json_schema).
 
--export([problems/2]).
+-export([problems/2, problems_of/3]).
 
 %% Parts of schemas that are looked at.
 -define(MOST_STEPS, 100000).
 -define(DEEPEST, 128).
 -define(MOST_SHOWN, 80).
 
--record(look, {root :: map(), steps :: counters:counters_ref()}).
+-record(look, {root :: map(), steps :: counters:counters_ref(), unknown = "is not an argument" :: string()}).
 
 %% @doc What is wrong with a value, one sentence each; nothing for a good one.
 -spec problems(Schema :: #{binary() => term()}, Value :: term()) -> [binary()].
 problems(Schema, Value) ->
-    Look = #look{root = Schema, steps = counters:new(1, [])},
+    problems(Schema, Value, <<>>, #look{root = Schema, steps = counters:new(1, [])}).
+
+%% @doc The same for a value that is no call's arguments; `Name' is what it is called.
+-spec problems_of(Name :: binary(), Schema :: #{binary() => term()}, Value :: term()) -> [binary()].
+problems_of(Name, Schema, Value) ->
+    problems(Schema, Value, Name, #look{root = Schema, steps = counters:new(1, []), unknown = "is not in the schema"}).
+
+problems(Schema, Value, Path, Look) ->
     try
-        [unicode:characters_to_binary(Text) || Text <- value(Schema, Value, <<>>, ?DEEPEST, Look)]
+        [unicode:characters_to_binary(Text) || Text <- value(Schema, Value, Path, ?DEEPEST, Look)]
     catch
         throw:too_much -> []
     end.
@@ -116,7 +123,7 @@ keyword(Key, Bound, _Schema, Value, Path, _Depth, _Look) when is_number(Bound) -
 keyword(_Key, _Wanted, _Schema, _Value, _Path, _Depth, _Look) ->
     [].
 
-additional(false, _Value, Path, _Depth, _Look) -> [problem(Path, "is not an argument")];
+additional(false, _Value, Path, _Depth, #look{unknown = Unknown}) -> [problem(Path, Unknown)];
 additional(Schema, Value, Path, Depth, Look) -> value(Schema, Value, Path, Depth, Look).
 
 names(Properties) when is_map(Properties) -> maps:keys(Properties);

@@ -14,13 +14,16 @@
 }.
 
 %% @doc Runs the try, and runs it again until it succeeds, fails for good, the tries or the time of the agent's budget
-%% are used up, or the run is cancelled. Returns the last result.
+%% are used up, or the run is cancelled. Returns the last result. The agent's run tells of each further try as an event.
 -spec run(retry(), call(), fun(() -> beamai_call:try_result())) -> beamai_call:try_result().
-run({Left, Delay}, Call, Try) ->
+run(Retry, Call, Try) ->
+    run(Retry, 1, Call, Try).
+
+run({Left, Delay}, Attempt, Call, Try) ->
     case Try() of
         {error, Error} = Failed when Left > 0 ->
-            case beamai_error:retryable(Error) andalso pause(Delay, Call) of
-                true -> run({Left - 1, Delay}, Call, Try);
+            case beamai_error:retryable(Error) andalso pause(Delay, #{attempt => Attempt, error => Error}, Call) of
+                true -> run({Left - 1, Delay}, Attempt + 1, Call, Try);
                 false -> Failed;
                 cancelled -> {error, beamai_error:cancelled(maps:get(tool, Call))}
             end;
@@ -28,12 +31,19 @@ run({Left, Delay}, Call, Try) ->
             Result
     end.
 
-%% Whether there is time for another try after the pause.
-pause(Delay, #{context := Context, run := Run}) ->
-    case wait(beamai_budget:in_time(Delay, Context), Run) of
+%% Whether there is time for another try after the pause. It is told before the pause.
+pause(Delay, Failed, #{context := Context, run := Run} = Call) ->
+    IsOver = beamai_budget:is_time_over(Context),
+    Fitting = beamai_budget:in_time(Delay, Context),
+    _ = IsOver orelse Fitting < Delay orelse tell(Failed#{delay_ms => Delay}, Call),
+    case wait(Fitting, Run) of
         ok -> not beamai_budget:is_time_over(Context);
         cancelled -> cancelled
     end.
+
+tell(Failed, #{tool := Tool, context := Context}) ->
+    Call = maps:with([call_id], Context),
+    beamai_callback:event({tool_retry, maps:merge(Call#{tool => Tool}, Failed)}, Context).
 
 wait(Delay, none) ->
     timer:sleep(Delay);

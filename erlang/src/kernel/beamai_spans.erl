@@ -32,8 +32,8 @@ tool_ended({error, #{details := #{reason := crash, class := Class, exception := 
     %% What is raised may hold what the handler worked on.
     Raised = with_content(Contents, reason, Reason, maps:with([stacktrace], Details)),
     {exception, #{}, Raised#{kind => Class, 'error.type' => <<"crash">>}};
-tool_ended({error, #{error_type := Type, details := #{reason := Reason}}}, _Contents) when is_atom(Reason); is_binary(Reason) ->
-    {stop, #{}, #{'error.type' => error_type(Type, Reason)}};
+tool_ended({error, #{error_type := Type, details := #{reason := Reason} = Details}}, _Contents) when is_atom(Reason); is_binary(Reason) ->
+    {stop, #{}, copied(matched_rule, Details, 'beamai.permission.rule', #{'error.type' => error_type(Type, Reason)})};
 tool_ended({error, _Own}, _Contents) ->
     {stop, #{}, #{'error.type' => <<"_OTHER">>}}.
 

@@ -1,0 +1,72 @@
+%% @doc What a run asks of each of its requests, by options that an agent and a run have in common: `output', `tool_choice',
+%% `stop_sequences', `parallel'.
+%% @hidden
+-module(beamai_agent_controls).
+
+-export([keys/0, check/2, of_run/3, request/2]).
+-export_type([options/0]).
+
+-import(beamai_validate, [bad_option/2]).
+
+-type options() :: #{
+    %% A JSON Schema of the last answer. An answer that does not match it is refused once, with what is wrong; the run's
+    %% result has the decoded value as `output'.
+    output => map(),
+    %% `required' and `{tool, Name}' hold until the run has made a call: otherwise it could never end.
+    tool_choice => beamai_chat_controls:tool_choice(),
+    %% Texts at which the provider ends an answer. OpenAI takes 4 at most, Gemini 5.
+    stop_sequences => [binary()],
+    %% How many calls of an answer run at the same time, at most.
+    parallel => pos_integer()
+}.
+
+-define(KEYS, [output, tool_choice, stop_sequences, parallel]).
+
+%% @doc The names of the options.
+-spec keys() -> [atom()].
+keys() -> ?KEYS.
+
+%% @doc The option's value as it is kept. Raises `{bad_option, Key}'.
+-spec check(Key :: atom(), Value :: term()) -> term().
+check(output, Schema) when is_map(Schema) ->
+    case beamai_json:encode(Schema) of
+        {ok, Text} -> element(2, beamai_json:decode(Text));
+        {error, Why} -> bad_option(output, ["is no JSON Schema: ", Why])
+    end;
+check(output, Other) ->
+    bad_option(output, ["must be a JSON Schema as a map, not ", show(Other)]);
+check(tool_choice, Choice) when Choice =:= auto; Choice =:= none; Choice =:= required -> Choice;
+check(tool_choice, {tool, Name}) when is_binary(Name) -> {tool, Name};
+check(tool_choice, Other) ->
+    bad_option(tool_choice, ["must be auto, none, required or {tool, Name}, not ", show(Other)]);
+check(stop_sequences, Sequences) when is_list(Sequences) ->
+    lists:all(fun(Text) -> beamai_conversation:is_text(Text) andalso Text =/= <<>> end, Sequences) orelse
+        bad_option(stop_sequences, ["must be a list of texts, not ", show(Sequences)]),
+    Sequences;
+check(stop_sequences, Other) ->
+    bad_option(stop_sequences, ["must be a list of texts, not ", show(Other)]);
+check(parallel, Count) when is_integer(Count), Count > 0 -> Count;
+check(parallel, Other) -> bad_option(parallel, ["must be a count above 0, not ", show(Other)]).
+
+show(Term) -> beamai_error:show(Term, 80).
+
+%% @doc The options of a run, of which its own hold over the agent's. Raises `{bad_option, tool_choice}' for a tool that the
+%% kernel does not have.
+-spec of_run(Agent :: map(), Settings :: map(), beamai_kernel:kernel()) -> options().
+of_run(Agent, Settings, #{tools := Tools}) ->
+    Options = maps:merge(maps:with(?KEYS, Agent), maps:with(?KEYS, Settings)),
+    case Options of
+        #{tool_choice := {tool, Name}} when not is_map_key(Name, Tools) ->
+            bad_option(tool_choice, ["names a tool that is not there: ", show(Name)]);
+        #{tool_choice := required} when map_size(Tools) =:= 0 ->
+            bad_option(tool_choice, "is required, but the agent has no tools");
+        #{} ->
+            Options
+    end.
+
+%% @doc The keys of a request, after this many calls of the run.
+-spec request(options(), CallsMade :: non_neg_integer()) -> beamai_chat_controls:controls().
+request(#{tool_choice := Choice} = Options, Calls) when Calls > 0, Choice =/= none ->
+    request(maps:remove(tool_choice, Options), Calls);
+request(Options, _Calls) ->
+    maps:remove(parallel, Options).

@@ -1,0 +1,89 @@
+%% @doc What a host gives an agent: the input of a run, and the texts of its system prompt.
+%% @hidden
+-module(beamai_agent_input).
+
+-export([message/1, system_prompt/1, told/2]).
+-export_type([input/0, prompt/0, told/0]).
+
+%% `files' are images and other files, which the model sees before the text.
+-type input() :: unicode:chardata() | #{text := unicode:chardata(), files => [beamai_attachments:file()]}.
+%% Several parts become paragraphs. A file is read when the agent is made.
+-type prompt() :: binary() | [binary() | {file, file:name_all()}].
+%% What the model is told of where and when it works.
+-type told() :: [workspace | date].
+
+%% The most bytes of a file of the system prompt.
+-define(MAX_PROMPT_BYTES, 262144).
+
+%% @doc The input as a message. Raises `{bad_text, Input}' where it is no Unicode text, and `{bad_file, File}' for a file that
+%% cannot be sent.
+-spec message(input()) -> beamai_chat_model:message().
+message(#{text := Text} = Input) ->
+    [beamai_validate:raise({bad_input, Key}, ["an input has text and files, not ", beamai_error:show(Key, 80)]) || Key <- maps:keys(maps:without([text, files], Input))],
+    Files = maps:get(files, Input, []),
+    beamai_validate:list(Files, bad_files, "files"),
+    case [file(File) || File <- Files] of
+        [] -> message(Text);
+        Attachments -> (message(Text))#{attachments => Attachments}
+    end;
+message(Input) when is_map(Input) ->
+    beamai_validate:raise({bad_text, Input}, "an input is a text, or a map with text and files");
+message(Input) ->
+    #{role => user, content => text(Input)}.
+
+file(File) ->
+    case beamai_attachments:read(File) of
+        {ok, Attachment} -> Attachment;
+        {error, Why} -> beamai_validate:raise({bad_file, shown(File)}, Why)
+    end.
+
+shown(#{data := _} = File) -> maps:remove(data, File);
+shown(File) -> File.
+
+%% In a conversation it could never be sent.
+text(Input) ->
+    try unicode:characters_to_binary(Input) of
+        Text when is_binary(Text) -> Text;
+        _ -> error({bad_text, Input})
+    catch
+        error:badarg -> error({bad_text, Input})
+    end.
+
+%% @doc The host's system prompt as one text. Raises `{bad_option, system_prompt}'.
+-spec system_prompt(prompt()) -> binary().
+system_prompt(Text) when is_binary(Text) -> part(Text);
+system_prompt(Parts) when length(Parts) >= 0 -> iolist_to_binary(lists:join("\n\n", [part(Part) || Part <- Parts]));
+system_prompt(Other) -> bad(["must be a binary, or a list of binaries and {file, Path}, not ", beamai_error:show(Other, 80)]).
+
+part({file, Path}) ->
+    case filelib:file_size(Path) =< ?MAX_PROMPT_BYTES andalso file:read_file(Path) of
+        {ok, Text} -> of_file(Path, Text);
+        false -> bad([beamai_error:show(Path, 200), " is larger than 256 KiB"]);
+        {error, Reason} -> bad([beamai_error:show(Path, 200), ": ", file:format_error(Reason)])
+    end;
+part(Text) when is_binary(Text) ->
+    beamai_conversation:is_text(Text) orelse bad("must be UTF-8"),
+    Text;
+part(Other) ->
+    bad(["has a part that is neither a binary nor {file, Path}: ", beamai_error:show(Other, 80)]).
+
+of_file(Path, Text) ->
+    beamai_conversation:is_text(Text) orelse bad([beamai_error:show(Path, 200), " must be UTF-8"]),
+    iolist_to_binary(string:trim(Text, trailing)).
+
+-spec bad(iodata()) -> no_return().
+bad(Text) -> beamai_validate:bad_option(system_prompt, Text).
+
+%% @doc What the system prompt says of the workspace and the date. It changes once a day, so that providers can keep the
+%% prompt in their caches.
+-spec told(told(), beamai_kernel:kernel()) -> binary().
+told(What, #{workspace := #{<<"path">> := Path}}) ->
+    Lines = [["The tools work in the directory ", Path, "; paths are relative to it."] || lists:member(workspace, What)] ++
+        [["Today is ", today(), "."] || lists:member(date, What)],
+    iolist_to_binary(lists:join("\n", Lines)).
+
+today() ->
+    {Date, _Time} = calendar:local_time(),
+    {Year, Month, Day} = Date,
+    Name = element(calendar:day_of_the_week(Date), {"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"}),
+    io_lib:format("~s, ~4..0b-~2..0b-~2..0b", [Name, Year, Month, Day]).

@@ -1,0 +1,55 @@
+%% @doc A page to look at calls with: one HTML file that needs no network.
+%%
+%% ```
+%% ok = beamai_inspector:write("run.html", #{calls => beamai_trace:entries(Trace), conversation => beamai_agent:conversation(Agent)}).
+%% '''
+%%
+%% It has a timeline with nesting and parallel calls, the details of each (with the deciding rule of a refusal), filters by
+%% name, agent, kind and outcome, totals, and the conversation. Only what can be seen is drawn, so 100,000 calls are no
+%% burden. It follows the system's dark mode and can be used by keyboard: arrows, Home, End, Enter, `/' for the filter.
+-module(beamai_inspector).
+
+-export([page/1, write/2]).
+-export_type([contents/0]).
+
+-type contents() :: #{
+    title => binary(),
+    calls => [beamai_trace:entry()],
+    conversation => beamai_conversation:t()
+}.
+
+%% @doc The page. Raises `{bad_option, Key}' for a key that it does not have.
+-spec page(contents()) -> iolist().
+page(Contents) ->
+    [beamai_validate:bad_option(Key, "is not shown by the inspector; it takes title, calls and conversation") || Key <- maps:keys(maps:without([title, calls, conversation], Contents))],
+    Title = maps:get(title, Contents, <<"beamai">>),
+    Messages = case Contents of
+        #{conversation := Conversation} -> [message(Message) || Message <- beamai_conversation:messages(Conversation)];
+        #{} -> []
+    end,
+    Calls = lists:join(",", [embedded(beamai_trace:json(Call)) || Call <- maps:get(calls, Contents, [])]),
+    beamai_inspector_page:html(escaped(Title), ["[", Calls, "]"], embedded(beamai_json:text(Messages))).
+
+%% @doc Writes the page to a file.
+-spec write(file:name_all(), contents()) -> ok | {error, file:posix() | badarg | terminated | system_limit}.
+write(File, Contents) ->
+    file:write_file(File, page(Contents)).
+
+message(#{role := Role, content := Text} = Message) ->
+    Calls = [#{name => Name, args => Args} || #{name := Name, args := Args} <- maps:get(tool_calls, Message, [])],
+    Images = [<<"data:", Type/binary, ";base64,", Data/binary>> || #{media_type := Type, data := Data} <- maps:get(images, Message, []) ++ maps:get(attachments, Message, []), is_image(Type)],
+    Own = #{role => Role, text => Text, calls => Calls, images => Images},
+    maps:merge(Own, maps:with([name, outcome], Message)).
+
+is_image(<<"image/", _/binary>>) -> true;
+is_image(_Type) -> false.
+
+%% Within a script nothing may look like its end.
+embedded(Json) -> binary:replace(Json, <<"<">>, <<"\\u003c">>, [global]).
+
+escaped(Text) ->
+    lists:foldl(
+        fun({Character, Entity}, Acc) -> binary:replace(Acc, Character, Entity, [global]) end,
+        Text,
+        [{<<"&">>, <<"&amp;">>}, {<<"<">>, <<"&lt;">>}, {<<">">>, <<"&gt;">>}]
+    ).

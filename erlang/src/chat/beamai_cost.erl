@@ -1,0 +1,58 @@
+%% @doc What a model's answers cost, by a table of prices that the host gives; this library has none of its own.
+%%
+%% A price is per million tokens, in a currency of the host's choice: `#{input => 3.0, cached => 0.3, output => 15.0}'. Costs
+%% are counted in billionths of that unit (`cost_nano'), so that sums are exact.
+%% @hidden
+-module(beamai_cost).
+
+-export([price/3, counted/2, amount/1]).
+-export_type([price/0, prices/0]).
+
+%% `cached' is the price of input tokens that were read from the provider's cache; that of `input' by default.
+-type price() :: #{input := number(), output := number(), cached => number()}.
+%% By the model's name; `default' is for every other one, and for models without a name.
+-type prices() :: #{(Model :: binary()) | default => price()}.
+
+%% @doc The price of a model. Raises `{bad_option, prices}' for a malformed table, or one without the model.
+-spec price(prices(), Name :: binary() | none, beamai_chat:provider() | module()) -> price().
+price(Prices, Name, Provider) when is_map(Prices) ->
+    maps:foreach(fun check/2, Prices),
+    case {Prices, Prices} of
+        {#{Name := Price}, _} -> Price;
+        {_, #{default := Price}} -> Price;
+        _ -> beamai_validate:bad_option(prices, ["has no price for ", shown(Name, Provider), ", and no default"])
+    end;
+price(Other, _Name, _Provider) ->
+    beamai_validate:bad_option(prices, ["must be a map of models' names to prices, not ", beamai_error:show(Other, 80)]).
+
+shown(none, Provider) -> ["a model of ", atom_to_list(Provider)];
+shown(Name, _Provider) -> Name.
+
+check(Name, #{input := Input, output := Output} = Price) when
+    is_binary(Name) orelse Name =:= default, is_number(Input), Input >= 0, is_number(Output), Output >= 0
+->
+    Cached = maps:get(cached, Price, 0),
+    IsPrice = is_number(Cached) andalso Cached >= 0 andalso maps:keys(maps:without([input, output, cached], Price)) =:= [],
+    IsPrice orelse bad(Name, Price);
+check(Name, Price) ->
+    bad(Name, Price).
+
+-spec bad(term(), term()) -> no_return().
+bad(Name, Price) ->
+    beamai_validate:bad_option(prices, [
+        beamai_error:show(Name, 80), " => ", beamai_error:show(Price, 80),
+        " must be a name and #{input => N, output => N, cached => N}, each a price of a million tokens"
+    ]).
+
+%% @doc The usage with its cost.
+-spec counted(beamai_chat_model:usage(), none | price()) -> beamai_chat_model:usage().
+counted(Usage, none) ->
+    Usage;
+counted(#{input_tokens := Input, output_tokens := Output, cached_tokens := Cached} = Usage, #{input := In, output := Out} = Price) ->
+    Read = min(Cached, Input),
+    Sum = (Input - Read) * In + Read * maps:get(cached, Price, In) + Output * Out,
+    Usage#{cost_nano => round(Sum * 1000)}.
+
+%% @doc A cost in the table's unit.
+-spec amount(Nano :: non_neg_integer()) -> float().
+amount(Nano) -> Nano / 1.0e9.

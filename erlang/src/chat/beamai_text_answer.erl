@@ -1,0 +1,124 @@
+%% @doc The answer of a text model: its calls in the text protocol, and what of it is left out.
+%%
+%% Models are trained on whole dialogues and write the result of a call themselves. An answer ends before the first line that
+%% begins with `TOOL_RESULT:' and is not within a call.
+%% @hidden
+-module(beamai_text_answer).
+
+-export([parts/3, own/3]).
+-export([begin_stream/1, feed/2]).
+-export_type([options/0, stream/0]).
+
+-define(RESULT, <<"TOOL_RESULT:">>).
+-define(FENCE, <<"```">>).
+
+%% `fenced': whether calls in a fence of Markdown are run, where the fence and words before it are all there is.
+-type options() :: #{fenced := boolean(), formats => [beamai_protocol:format()], repair => boolean(), _ => _}.
+%% What has not been shown yet, and whether the rest is not shown.
+-opaque stream() :: {open | ended, Fenced :: boolean(), Held :: binary()}.
+
+%% @doc The answer without what comes after an invented result.
+-spec own(Text :: binary(), beamai_kernel:kernel(), options()) -> binary().
+own(Text, Kernel, Options) when is_binary(Text) ->
+    case re:run(Text, "^TOOL_RESULT:", [multiline, global, {capture, first}]) of
+        {match, Found} -> until([Start || [{Start, _}] <- Found], Text, Kernel, Options);
+        nomatch -> Text
+    end.
+
+%% A line within a call, such as one of a file's text, leaves the text before it with half a call.
+until([Start | Rest], Text, Kernel, Options) ->
+    Before = binary:part(Text, 0, Start),
+    case [invalid || {invalid, _, _} <- protocol(Before, Kernel, Options)] of
+        [] -> Before;
+        _ -> until(Rest, Text, Kernel, Options)
+    end;
+until([], Text, _Kernel, _Options) ->
+    Text.
+
+%% @doc Texts and calls of an answer, in order.
+-spec parts(Text :: binary(), beamai_kernel:kernel(), options()) -> [beamai_protocol:piece()].
+parts(Text, Kernel, #{fenced := Fenced} = Options) ->
+    case protocol(Text, Kernel, Options) of
+        [{text, _}] = Plain when Fenced -> fenced(Text, Plain, Kernel, Options);
+        Parts -> Parts
+    end.
+
+protocol(Text, Kernel, Options) ->
+    beamai_protocol:parse_all(Text, Kernel, maps:with([formats, repair], Options)).
+
+fenced(Text, Plain, Kernel, Options) ->
+    case re:run(Text, "^(.*?)^```[^`\n]*\n(.*)^```\\s*\\z", [dotall, multiline, {capture, all_but_first, index}]) of
+        {match, [{0, WordsSize}, {Start, Size}]} ->
+            Words = binary:part(Text, 0, WordsSize),
+            Inner = binary:part(Text, Start, Size),
+            inner(binary:match(Inner, <<"\n", ?FENCE/binary>>), Words, protocol(Inner, Kernel, Options), Plain);
+        nomatch ->
+            Plain
+    end.
+
+%% Calls and nothing else.
+inner(nomatch, Words, Parts, Plain) ->
+    case [Part || Part <- Parts, not is_blank(Part)] of
+        [_ | _] = Calls when element(1, hd(Calls)) =/= text ->
+            case lists:keymember(text, 1, Calls) of
+                true -> Plain;
+                false -> [{text, Words} | Calls]
+            end;
+        _ ->
+            Plain
+    end;
+inner(_MoreFences, _Words, _Parts, Plain) ->
+    Plain.
+
+is_blank({text, Text}) -> string:trim(Text) =:= <<>>;
+is_blank(_Call) -> false.
+
+%%% What is shown while the answer comes
+
+%% @doc A stream of the texts of an answer, which {@link beamai_protocol:stream_feed/2} gives, on their way to a person.
+-spec begin_stream(options()) -> stream().
+begin_stream(#{fenced := Fenced}) ->
+    {open, Fenced, <<>>}.
+
+%% @doc What can be shown of the text so far: no beginning of an invented result, and no fence that may be a call.
+-spec feed(Text :: binary(), stream()) -> {Shown :: binary(), stream()}.
+feed(_Text, {ended, _Fenced, _Held} = Stream) ->
+    {<<>>, Stream};
+feed(Text, {open, Fenced, Held}) ->
+    All = <<Held/binary, Text/binary>>,
+    case held_from(All, 0, Fenced) of
+        {result, At} -> {binary:part(All, 0, At), {ended, Fenced, <<>>}};
+        At -> {binary:part(All, 0, At), {open, Fenced, binary:part(All, At, byte_size(All) - At)}}
+    end.
+
+%% Looks at the beginning of each line.
+held_from(Text, At, Fenced) ->
+    Line = binary:part(Text, At, byte_size(Text) - At),
+    case {begins(?RESULT, Line), Fenced andalso begins(?FENCE, Line)} of
+        {yes, _} -> {result, At};
+        {maybe, _} when Line =/= <<>> -> At;
+        {_, yes} -> after_fence(Text, At, Fenced);
+        {_, maybe} when Line =/= <<>> -> At;
+        _ -> next_line(Text, At, Fenced)
+    end.
+
+next_line(Text, At, Fenced) ->
+    case binary:match(Text, <<"\n">>, [{scope, {At, byte_size(Text) - At}}]) of
+        {Newline, 1} -> held_from(Text, Newline + 1, Fenced);
+        nomatch -> byte_size(Text)
+    end.
+
+%% Once something follows a fence, it was none with a call.
+after_fence(Text, At, Fenced) ->
+    case re:run(Text, "\n```[^\n]*\n(?=\\s*\\S)", [{offset, At}, {capture, first}]) of
+        {match, [{Start, Size}]} -> held_from(Text, Start + Size, Fenced);
+        nomatch -> At
+    end.
+
+begins(Prefix, Line) ->
+    Size = min(byte_size(Prefix), byte_size(Line)),
+    case binary:part(Prefix, 0, Size) =:= binary:part(Line, 0, Size) of
+        true when Size =:= byte_size(Prefix) -> yes;
+        true -> maybe;
+        false -> no
+    end.

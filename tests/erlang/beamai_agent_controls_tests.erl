@@ -1,0 +1,245 @@
+%% What a run asks of the provider: the answer's form, the choice of tools, files, prices, on the wire of each.
+-module(beamai_agent_controls_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+-define(PNG, <<16#89, "PNG\r\n", 16#1A, "\n rest">>).
+-define(SCHEMA, #{
+    type => object, required => [<<"count">>], additionalProperties => false,
+    properties => #{<<"count">> => #{type => integer, minimum => 1}}
+}).
+
+%%% Servers
+
+says(openai, Text) -> chat_server:says(openai_stream, Text);
+says(anthropic, Text) -> chat_server:says(anthropic_stream, Text);
+says(gemini, #{tool_calls := [{Name, Args}]}) -> gemini([#{functionCall => #{name => Name, args => Args}}]);
+says(gemini, Text) -> gemini([#{text => Text}]).
+
+gemini(Parts) ->
+    Candidate = #{content => #{role => model, parts => Parts}, finishReason => <<"STOP">>},
+    Usage = #{promptTokenCount => 10, candidatesTokenCount => 5},
+    {stream, [["data: ", beamai_json:text(#{candidates => [Candidate], usageMetadata => Usage}), "\r\n\r\n"]]}.
+
+with_agent(Provider, Answers, Options, Test) ->
+    Server = chat_server:start([says(Provider, Answer) || Answer <- Answers]),
+    try
+        ModelOptions = maps:get(model, Options, #{}),
+        Model = beamai_chat:new(Provider, ModelOptions#{base_url => chat_server:url(Server), model => <<"m">>, retry_delay => 1}),
+        {ok, Agent} = beamai_agent:new(maps:merge(#{llm => Model, kernel => kernel()}, maps:without([model, tools], Options))),
+        Test(Agent, fun() -> [Body || #{body := Body} <- chat_server:requests(Server)] end)
+    after
+        chat_server:stop(Server)
+    end.
+
+kernel() -> beamai_kernel:new(#{workspace => "/var/tmp"}).
+
+with_tool(Kernel) ->
+    beamai_kernel:add_tool(Kernel, #{name => <<"look">>, handler => fun(_) -> {ok, #{<<"seen">> => 3}} end}).
+
+each_provider(Test) ->
+    [{atom_to_list(Provider), fun() -> Test(Provider) end} || Provider <- [openai, anthropic, gemini]].
+
+%%% Structured answers
+
+an_answer_has_the_form_that_is_asked_for_test_() ->
+    each_provider(fun(Provider) ->
+        with_agent(Provider, [<<"{\"count\": 3}">>], #{output => ?SCHEMA}, fun(Agent, Bodies) ->
+            {ok, #{output := Output}, _} = beamai_agent:run(Agent, <<"How many?">>),
+            ?assertEqual(#{<<"count">> => 3}, Output),
+            ?assertMatch([_], [Format || Format <- formats(Provider, Bodies())])
+        end)
+    end).
+
+formats(openai, [#{<<"response_format">> := #{<<"type">> := <<"json_schema">>, <<"json_schema">> := #{<<"strict">> := true} = Format}}]) ->
+    [maps:get(<<"schema">>, Format)];
+formats(anthropic, [#{<<"output_config">> := #{<<"format">> := #{<<"type">> := <<"json_schema">>, <<"schema">> := Schema}}}]) ->
+    %% Its format has no bounds; they are checked all the same.
+    #{<<"properties">> := #{<<"count">> := Count}} = Schema,
+    ?assertNot(is_map_key(<<"minimum">>, Count)),
+    [Schema];
+formats(gemini, [#{<<"generationConfig">> := #{<<"responseMimeType">> := <<"application/json">>, <<"responseJsonSchema">> := Schema}}]) ->
+    [Schema].
+
+an_answer_of_another_form_is_refused_once_test_() ->
+    each_provider(fun(Provider) ->
+        with_agent(Provider, [<<"Three.">>, <<"```json\n{\"count\": 3}\n```">>], #{}, fun(Agent, Bodies) ->
+            {ok, #{output := Output, iterations := 2}, _} = beamai_agent:run(Agent, <<"How many?">>, #{output => ?SCHEMA}),
+            ?assertEqual(#{<<"count">> => 3}, Output),
+            [_, Second] = Bodies(),
+            ?assertNotEqual(nomatch, binary:match(beamai_json:text(Second), <<"the answer is not JSON">>))
+        end),
+        with_agent(Provider, [<<"{\"count\": 0}">>, <<"{\"total\": 1}">>], #{output => ?SCHEMA}, fun(Agent, _) ->
+            {error, {bad_output, Problems} = Reason, After} = beamai_agent:run(Agent, <<"How many?">>),
+            ?assertEqual([<<"\"answer.total\" is not in the schema">>, <<"\"answer.count\" is missing">>], Problems),
+            ?assertNotEqual(nomatch, binary:match(beamai_agent:explain(Reason), <<"answer.count">>)),
+            %% There is nothing to go on with.
+            ?assertMatch({idle, _}, beamai_agent:resume(After, #{}))
+        end)
+    end).
+
+a_schema_that_a_provider_cannot_express_is_only_described_test() ->
+    Free = #{type => object},
+    with_agent(anthropic, [<<"{\"a\": 1}">>], #{output => Free}, fun(Agent, Bodies) ->
+        {ok, #{output := #{<<"a">> := 1}}, _} = beamai_agent:run(Agent, <<"?">>),
+        [Body] = Bodies(),
+        ?assertNot(is_map_key(<<"output_config">>, Body)),
+        ?assertNotEqual(nomatch, binary:match(beamai_json:text(maps:get(<<"system">>, Body)), <<"JSON Schema">>))
+    end),
+    %% Gemini takes no format beside tools.
+    with_agent(gemini, [<<"{\"count\": 1}">>], #{output => ?SCHEMA, kernel => with_tool(kernel())}, fun(Agent, Bodies) ->
+        {ok, #{output := #{<<"count">> := 1}}, _} = beamai_agent:run(Agent, <<"?">>),
+        [Body] = Bodies(),
+        ?assertNot(is_map_key(<<"generationConfig">>, Body))
+    end).
+
+%%% Tools and ends
+
+a_tool_is_required_until_one_was_called_test_() ->
+    each_provider(fun(Provider) ->
+        Answers = [#{tool_calls => [{<<"look">>, #{}}]}, <<"Three.">>],
+        Options = #{kernel => with_tool(kernel()), stop_sequences => [<<"END">>]},
+        with_agent(Provider, Answers, Options, fun(Agent, Bodies) ->
+            {ok, #{content := <<"Three.">>}, _} = beamai_agent:run(Agent, <<"?">>, #{tool_choice => required}),
+            [First, Second] = Bodies(),
+            ?assertEqual(required(Provider), choice(Provider, First)),
+            ?assertEqual(none, choice(Provider, Second)),
+            ?assertEqual([<<"END">>], stop(Provider, First)),
+            ?assertEqual([<<"END">>], stop(Provider, Second))
+        end),
+        with_agent(Provider, [<<"No.">>], Options, fun(Agent, Bodies) ->
+            {ok, _, _} = beamai_agent:run(Agent, <<"?">>, #{tool_choice => {tool, <<"look">>}}),
+            ?assertEqual(named(Provider), choice(Provider, hd(Bodies())))
+        end),
+        with_agent(Provider, [], Options, fun(Agent, _) ->
+            ?assertError({bad_option, tool_choice}, beamai_agent:run(Agent, <<"?">>, #{tool_choice => {tool, <<"lok">>}}))
+        end)
+    end).
+
+required(openai) -> <<"required">>;
+required(anthropic) -> #{<<"type">> => <<"any">>};
+required(gemini) -> #{<<"mode">> => <<"ANY">>}.
+
+named(openai) -> #{<<"type">> => <<"function">>, <<"function">> => #{<<"name">> => <<"look">>}};
+named(anthropic) -> #{<<"type">> => <<"tool">>, <<"name">> => <<"look">>};
+named(gemini) -> #{<<"mode">> => <<"ANY">>, <<"allowedFunctionNames">> => [<<"look">>]}.
+
+choice(gemini, #{<<"toolConfig">> := #{<<"functionCallingConfig">> := Choice}}) -> Choice;
+choice(_Provider, #{<<"tool_choice">> := Choice}) -> Choice;
+choice(_Provider, _Body) -> none.
+
+stop(openai, #{<<"stop">> := Stop}) -> Stop;
+stop(anthropic, #{<<"stop_sequences">> := Stop}) -> Stop;
+stop(gemini, #{<<"generationConfig">> := #{<<"stopSequences">> := Stop}}) -> Stop.
+
+%%% Files
+
+files_reach_the_model_test_() ->
+    each_provider(fun(Provider) ->
+        Files = [
+            #{name => <<"a.png">>, data => ?PNG}, #{name => <<"b.pdf">>, data => <<"%PDF-1.7 x">>},
+            #{name => <<"c.txt">>, data => <<"Grüße"/utf8>>}
+        ],
+        with_agent(Provider, [<<"Seen.">>, <<"Again.">>], #{}, fun(Agent, Bodies) ->
+            {ok, _, After} = beamai_agent:run(Agent, #{text => <<"What is this?">>, files => Files}),
+            [Body] = Bodies(),
+            [Image, Document, Text, Said] = user_parts(Provider, Body),
+            Png = base64:encode(?PNG),
+            ?assertEqual({image, Png}, seen(Provider, Image)),
+            ?assertEqual({document, base64:encode(<<"%PDF-1.7 x">>)}, seen(Provider, Document)),
+            ?assertEqual(<<"<file name=\"c.txt\">\nGrüße\n</file>"/utf8>>, maps:get(<<"text">>, Text)),
+            ?assertEqual(<<"What is this?">>, maps:get(<<"text">>, Said)),
+            %% A stored conversation keeps them.
+            Stored = binary_to_term(term_to_binary(beamai_agent:conversation(After))),
+            {ok, Loaded} = beamai_conversation:load(Stored),
+            {ok, _, _} = beamai_agent:run(After#{conversation := Loaded}, <<"And now?">>),
+            [_, Second] = Bodies(),
+            ?assertEqual([Image, Document, Text, Said], user_parts(Provider, Second))
+        end)
+    end).
+
+user_parts(gemini, #{<<"contents">> := [#{<<"parts">> := Parts} | _]}) -> Parts;
+user_parts(_Provider, #{<<"messages">> := Messages}) -> hd([Parts || #{<<"role">> := <<"user">>, <<"content">> := Parts} <- Messages]).
+
+seen(openai, #{<<"image_url">> := #{<<"url">> := <<"data:image/png;base64,", Data/binary>>}}) -> {image, Data};
+seen(openai, #{<<"file">> := #{<<"filename">> := <<"b.pdf">>, <<"file_data">> := <<"data:application/pdf;base64,", Data/binary>>}}) -> {document, Data};
+seen(anthropic, #{<<"type">> := <<"image">>, <<"source">> := #{<<"data">> := Data, <<"media_type">> := <<"image/png">>}}) -> {image, Data};
+seen(anthropic, #{<<"type">> := <<"document">>, <<"title">> := <<"b.pdf">>, <<"source">> := #{<<"data">> := Data}}) -> {document, Data};
+seen(gemini, #{<<"inlineData">> := #{<<"mimeType">> := <<"image/png">>, <<"data">> := Data}}) -> {image, Data};
+seen(gemini, #{<<"inlineData">> := #{<<"mimeType">> := <<"application/pdf">>, <<"data">> := Data}}) -> {document, Data}.
+
+files_that_cannot_be_sent_are_refused_test() ->
+    with_agent(openai, [], #{}, fun(Agent, _) ->
+        Run = fun(File) -> beamai_agent:run(Agent, #{text => <<"?">>, files => [File]}) end,
+        ?assertError({bad_file, "/nowhere"}, Run("/nowhere")),
+        ?assertError({bad_file, #{name := <<"x">>}}, Run(#{name => <<"x">>, data => <<0, 1, 2>>})),
+        ?assertError({bad_file, #{name := <<"x">>}}, Run(#{name => <<"x">>, data => <<255>>, media_type => <<"text/plain">>})),
+        ?assertError({bad_input, pictures}, beamai_agent:run(Agent, #{text => <<"?">>, pictures => []}))
+    end).
+
+a_model_without_eyes_is_told_of_images_test() ->
+    Options = #{model => #{images => false}},
+    with_agent(openai, [<<"No.">>], Options, fun(Agent, Bodies) ->
+        {ok, _, _} = beamai_agent:run(Agent, #{text => <<"?">>, files => [#{name => <<"a.png">>, data => ?PNG}]}),
+        [#{<<"text">> := Note}, _] = user_parts(openai, hd(Bodies())),
+        ?assertNotEqual(nomatch, binary:match(Note, <<"cannot be shown to this model">>))
+    end).
+
+%%% The prompt
+
+the_prompt_comes_from_files_and_says_where_and_when_test() ->
+    Path = filename:join("/var/tmp", "prompt_" ++ os:getpid() ++ ".md"),
+    ok = file:write_file(Path, <<"Follow the house rules.\n">>),
+    try
+        Options = #{system_prompt => [<<"Be brief.">>, {file, Path}], tell => [workspace, date]},
+        with_agent(openai, [<<"Yes.">>], Options, fun(Agent, Bodies) ->
+            {ok, _, _} = beamai_agent:run(Agent, <<"?">>),
+            [#{<<"messages">> := [#{<<"role">> := <<"system">>, <<"content">> := System} | _]}] = Bodies(),
+            {{Year, Month, Day}, _} = calendar:local_time(),
+            Date = io_lib:format("~4..0b-~2..0b-~2..0b", [Year, Month, Day]),
+            [?assertNotEqual(nomatch, string:find(System, Part)) || Part <- ["Be brief.\n\nFollow the house rules.\n\n", "/var/tmp", Date]]
+        end)
+    after
+        file:delete(Path)
+    end,
+    Model = beamai_chat:new(scripted, #{turns => []}),
+    ?assertError({bad_option, system_prompt}, beamai_agent:new(#{llm => Model, system_prompt => [{file, Path}]})),
+    ?assertError({bad_option, tell}, beamai_agent:new(#{llm => Model, tell => [weather]})).
+
+%%% Limits and costs
+
+no_more_calls_run_at_once_than_allowed_test() ->
+    Running = counters:new(2, []),
+    Slow = #{name => <<"slow">>, metadata => #{read_only => true}, handler => fun(_) ->
+        ok = counters:add(Running, 1, 1),
+        counters:put(Running, 2, max(counters:get(Running, 2), counters:get(Running, 1))),
+        timer:sleep(20),
+        ok = counters:sub(Running, 1, 1),
+        {ok, done}
+    end},
+    Model = beamai_chat:new(scripted, #{turns => [#{tool_calls => [{<<"slow">>, #{}} || _ <- lists:seq(1, 6)]}, <<"Done.">>]}),
+    Kernel = beamai_kernel:add_tool(kernel(), Slow),
+    Run = fun(K) ->
+        {ok, Agent} = beamai_agent:new(#{llm => Model, kernel => K, parallel => 2}),
+        {ok, #{tool_calls := 6}, _} = beamai_agent:run(Agent, <<"Go.">>),
+        Most = counters:get(Running, 2),
+        counters:put(Running, 2, 0),
+        Most
+    end,
+    ?assertEqual(2, Run(Kernel)),
+    Filter = beamai_filter:new(pass, fun(Call, Next) -> Next(Call) end),
+    ?assertEqual(2, Run(beamai_kernel:add_filter(Kernel, Filter))).
+
+runs_have_a_cost_test() ->
+    Prices = #{<<"m">> => #{input => 3, cached => 0.5, output => 10}},
+    with_agent(anthropic, [<<"Yes.">>, <<"No.">>], #{model => #{prices => Prices, stream => false}}, fun(Agent, _) ->
+        {ok, #{cost := Cost, usage := #{cost_nano := Nano} = Usage}, After} = beamai_agent:run(Agent, <<"?">>),
+        ?assertMatch(#{input_tokens := 10, output_tokens := 5}, Usage),
+        ?assertEqual(10 * 3000 + 5 * 10000, Nano),
+        ?assertEqual(Nano / 1.0e9, Cost),
+        ?assertMatch(#{usage := #{cost_nano := Nano}}, beamai_agent:conversation(After))
+    end),
+    Counted = beamai_cost:counted(#{input_tokens => 10, cached_tokens => 4, output_tokens => 5}, maps:get(<<"m">>, Prices)),
+    ?assertEqual(6 * 3000 + 4 * 500 + 5 * 10000, maps:get(cost_nano, Counted)),
+    ?assertError({bad_option, prices}, beamai_chat:new(openai, #{model => <<"x">>, prices => Prices})),
+    ?assertError({bad_option, prices}, beamai_chat:new(openai, #{model => <<"m">>, prices => #{<<"m">> => #{input => free}}})).

@@ -1,0 +1,105 @@
+%% Text models: calls in fences, invented results, pieces as they come, stops and choices.
+-module(beamai_chat_text_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+-define(CALL, "<TOOL_CALL>\n{\"tool\": \"look\", \"args\": {\"at\": \"x\"}}\n</TOOL_CALL>").
+
+kernel() ->
+    Look = #{name => <<"look">>, parameters => #{<<"at">> => #{type => string}}, handler => fun(#{<<"at">> := At}) -> {ok, At} end},
+    beamai_kernel:add_tool(beamai_kernel:new(#{workspace => "/var/tmp"}), Look).
+
+heard(Text) -> heard(Text, #{}, #{}).
+
+heard(Text, Options, Request) ->
+    Model = beamai_chat:new(text, Options#{complete => fun(_Prompt) -> {ok, iolist_to_binary(Text)} end}),
+    {ok, #{message := Message}} = beamai_chat:complete(Model, Request#{messages => [#{role => user, content => <<"?">>}], kernel => kernel()}),
+    Message.
+
+a_call_in_a_fence_is_run_where_only_words_come_before_test() ->
+    ?assertMatch(#{content := <<"I look.">>, tool_calls := [#{name := <<"look">>, args := #{<<"at">> := <<"x">>}}]}, heard(["I look.\n\n```json\n", ?CALL, "\n```\n"])),
+    ?assertMatch(#{content := <<>>, tool_calls := [_, _]}, heard(["```\n", ?CALL, "\n", ?CALL, "\n```"])),
+    [
+        ?assertMatch(#{tool_calls := []}, heard(Text))
+     || Text <- [
+            ["```\n", ?CALL, "\n```\nThis is how it is done."], ["```\n", ?CALL, "\n```\n```\n", ?CALL, "\n```"],
+            ["```\nFor example:\n", ?CALL, "\n```"], ["`", ?CALL, "`"], "```\nls\n```"
+        ]
+    ],
+    ?assertMatch(#{tool_calls := []}, heard(["```\n", ?CALL, "\n```"], #{fenced => false}, #{})).
+
+an_invented_result_ends_the_answer_test() ->
+    Invented = ["I look.\n", ?CALL, "\nTOOL_RESULT:\n{\"x\": 1}\n\nThere is x.\n", ?CALL],
+    #{content := <<"I look.">>, tool_calls := [_], raw := {text, Raw}} = heard(Invented),
+    ?assertEqual(iolist_to_binary(["I look.\n", ?CALL, "\n"]), Raw),
+    ?assertMatch(#{content := <<"Yes.">>, tool_calls := []}, heard("Yes.\nTOOL_RESULT: done")),
+    %% Not within a call.
+    Text = "<TOOL_CALL>\n{\"tool\": \"look\", \"args\": {}}\nat <<END\nTOOL_RESULT: none\nEND\n</TOOL_CALL>",
+    ?assertMatch(#{tool_calls := [#{args := #{<<"at">> := <<"TOOL_RESULT: none\n">>}}]}, heard(Text)).
+
+formats_and_repair_can_be_set_test() ->
+    Xml = "<tool name=\"look\"><arg name=\"at\">x</arg></tool>",
+    ?assertMatch(#{tool_calls := [_]}, heard(Xml)),
+    ?assertMatch(#{tool_calls := []}, heard(Xml, #{formats => [tag]}, #{})),
+    Broken = "<TOOL_CALL>\n{\"tool\": \"look\", \"args\": {\"at\": \"x\",}}\n</TOOL_CALL>",
+    ?assertMatch(#{tool_calls := [#{invalid := _}]}, heard(Broken)),
+    ?assertMatch(#{tool_calls := [#{args := #{<<"at">> := <<"x">>}}]}, heard(Broken, #{repair => true}, #{})),
+    Fun = fun(_) -> {ok, <<>>} end,
+    [
+        ?assertError({bad_option, Key}, beamai_chat:new(text, #{complete => Fun, Key => Value}))
+     || {Key, Value} <- [{formats, [json]}, {formats, []}, {repair, 1}, {fenced, no}, {timeout, 0}, {colour, red}]
+    ].
+
+stops_and_choices_hold_test() ->
+    ?assertMatch(#{content := <<"One">>}, heard("One END two", #{}, #{stop_sequences => [<<" END">>]})),
+    ?assertMatch(#{tool_calls := []}, heard(?CALL, #{}, #{tool_choice => none})),
+    Self = self(),
+    Model = beamai_chat:new(text, #{complete => fun(Prompt) -> Self ! {prompt, Prompt}, {ok, <<"ok">>} end}),
+    Messages = [#{role => user, content => <<"What?">>, attachments => [#{name => <<"a.png">>, media_type => <<"image/png">>, data => <<"AAAA">>}]}],
+    {ok, _} = beamai_chat:complete(Model, #{messages => Messages, kernel => kernel(), tool_choice => {tool, <<"look">>}}),
+    receive
+        {prompt, Prompt} ->
+            [?assertNotEqual(nomatch, string:find(Prompt, Part)) || Part <- ["must call the tool look", "cannot be shown to this model", "What?"]]
+    end.
+
+%%% Pieces
+
+streamed(Pieces) ->
+    Self = self(),
+    Complete = fun(_Prompt, Show) ->
+        [ok = Show(Piece) || Piece <- Pieces],
+        {ok, iolist_to_binary(Pieces)}
+    end,
+    Model = beamai_chat:new(text, #{complete => Complete}),
+    Emit = fun({text, Text}) -> Self ! {text, Text} end,
+    {ok, #{message := Message}} = beamai_chat:complete(Model, #{messages => [#{role => user, content => <<"?">>}], kernel => kernel(), emit => Emit}),
+    {texts(), Message}.
+
+texts() ->
+    receive
+        {text, Text} -> [Text | texts()]
+    after 0 -> []
+    end.
+
+bytes(Text) -> [<<Byte>> || <<Byte>> <= iolist_to_binary(Text)].
+
+text_comes_as_it_is_written_test() ->
+    {Texts, #{content := <<"One two.">>}} = streamed([<<"One ">>, <<"two.">>]),
+    ?assertEqual([<<"One ">>, <<"two.">>], Texts),
+    {More, #{content := Content, tool_calls := [_]}} = streamed(bytes(["I look.\n", ?CALL])),
+    ?assert(length(More) > 3),
+    ?assertEqual(<<"I look.">>, string:trim(iolist_to_binary(More))),
+    ?assertEqual(<<"I look.">>, Content).
+
+what_is_left_out_is_not_shown_test_() ->
+    Whole = [
+        ["I look.\n", ?CALL, "\nTOOL_RESULT:\n{}\nDone."], ["I look.\n```json\n", ?CALL, "\n```"],
+        "TOOLS are fine.\n```\nls\n```\nThat is all.\n``", ["Done.\nTOOL_RES"], ["```\na\n```\n```\nb\n```\nc"]
+    ],
+    [
+        fun() ->
+            {Texts, #{content := Content}} = streamed(Pieces),
+            ?assertEqual(Content, string:trim(iolist_to_binary(Texts)))
+        end
+     || Text <- Whole, Pieces <- [bytes(Text), [iolist_to_binary(Text)]]
+    ].

@@ -1,0 +1,159 @@
+%% Connections of chat models: kept, shared by nobody, over proxies; against real servers.
+-module(beamai_http_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+model(Server, Options) ->
+    beamai_chat:new(openai, maps:merge(#{base_url => chat_server:url(Server), model => <<"m">>, max_retries => 0}, Options)).
+
+with_server(Options, Test) ->
+    Server = chat_server:start(fun answer/1, Options),
+    try
+        Test(Server)
+    after
+        chat_server:stop(Server)
+    end.
+
+answer(#{body := #{<<"messages">> := [#{<<"content">> := <<"wait">>}]}}) -> {slow, 300, chat_server:says(openai_stream, <<"late">>)};
+answer(_Request) -> chat_server:says(openai_stream, <<"ok">>).
+
+ask(Model, Text) ->
+    {ok, #{message := #{content := Said}}} = beamai_chat:complete(Model, Text),
+    Said.
+
+a_connection_is_used_again_test() ->
+    with_server(#{keep => true}, fun(Server) ->
+        [?assertEqual(<<"ok">>, ask(model(Server, #{}), <<"Hi">>)) || _ <- lists:seq(1, 5)],
+        ?assertEqual(1, chat_server:connections(Server)),
+        [?assertEqual(<<"ok">>, ask(model(Server, #{reuse => false}), <<"Hi">>)) || _ <- lists:seq(1, 3)],
+        ?assertEqual(4, chat_server:connections(Server)),
+        [First | _] = chat_server:requests(Server),
+        ?assertNotMatch(#{headers := #{<<"connection">> := <<"close">>}}, First),
+        ?assertMatch(#{headers := #{<<"connection">> := <<"close">>}}, lists:last(chat_server:requests(Server)))
+    end).
+
+no_answer_waits_for_another_one_test() ->
+    with_server(#{keep => true}, fun(Server) ->
+        Self = self(),
+        <<"ok">> = ask(model(Server, #{}), <<"Hi">>),
+        [spawn_link(fun() -> Self ! {late, ask(model(Server, #{}), <<"wait">>)} end) || _ <- lists:seq(1, 4)],
+        timer:sleep(100),
+        {Time, <<"ok">>} = timer:tc(fun() -> ask(model(Server, #{}), <<"Hi">>) end),
+        ?assert(Time < 200000),
+        [receive {late, Said} -> ?assertEqual(<<"late">>, Said) end || _ <- lists:seq(1, 4)],
+        ?assertEqual(5, chat_server:connections(Server))
+    end).
+
+a_kept_connection_that_was_closed_costs_nothing_test() ->
+    %% This server closes after each answer without saying so.
+    with_server(#{}, fun(Server) ->
+        [?assertEqual(<<"ok">>, ask(model(Server, #{}), <<"Hi">>)) || _ <- lists:seq(1, 20)],
+        ?assertEqual(20, length(chat_server:requests(Server)))
+    end).
+
+connections_end_with_their_caller_test() ->
+    with_server(#{keep => true}, fun(Server) ->
+        {Pid, Monitor} = spawn_monitor(fun() -> ask(model(Server, #{}), <<"wait">>) end),
+        timer:sleep(50),
+        exit(Pid, kill),
+        receive {'DOWN', Monitor, _, _, _} -> ok end,
+        ?assertEqual(<<"ok">>, ask(model(Server, #{}), <<"Hi">>)),
+        ?assertEqual(2, chat_server:connections(Server))
+    end).
+
+more_exchanges_than_places_are_answered_test_() ->
+    {timeout, 30, fun() ->
+        with_server(#{keep => true}, fun(Server) ->
+            Self = self(),
+            [spawn_link(fun() -> Self ! {late, ask(model(Server, #{}), <<"wait">>)} end) || _ <- lists:seq(1, 80)],
+            [receive {late, Said} -> ?assertEqual(<<"late">>, Said) end || _ <- lists:seq(1, 80)]
+        end)
+    end}.
+
+%%% Proxies
+
+with_proxy(Auth, Test) ->
+    Proxy = http_proxy:start(Auth),
+    try
+        Test(maps:get(port, Proxy))
+    after
+        http_proxy:stop(Proxy)
+    end.
+
+url(Port) -> "http://127.0.0.1:" ++ integer_to_list(Port).
+
+a_plain_server_is_reached_over_a_proxy_test() ->
+    with_server(#{}, fun(Server) ->
+        with_proxy(none, fun(Port) ->
+            ?assertEqual(<<"ok">>, ask(model(Server, #{proxy => url(Port)}), <<"Hi">>)),
+            Expected = <<(chat_server:url(Server))/binary, "/chat/completions">>,
+            ?assertEqual({Expected, none}, proxied())
+        end)
+    end).
+
+a_verified_server_is_reached_through_a_tunnel_test() ->
+    beamai_test:in_workspace(fun tunnelled/1).
+
+tunnelled(Dir) ->
+    #{server_config := Config, client_config := Trusted} = public_key:pkix_test_data(#{
+        server_chain => #{root => key(), intermediates => [], peer => [{extensions, [alt_name()]} | key()]},
+        client_chain => #{root => key(), intermediates => [], peer => key()}
+    }),
+    File = filename:join(Dir, "ca.pem"),
+    Pem = [{'Certificate', Der, not_encrypted} || Der <- proplists:get_value(cacerts, Trusted)],
+    ok = file:write_file(File, public_key:pem_encode(Pem)),
+    with_server(#{tls => Config}, fun(Server) ->
+        with_proxy({"me", "s e:cret"}, fun(Port) ->
+            Proxy = "http://me:s%20e%3Acret@127.0.0.1:" ++ integer_to_list(Port),
+            Model = model(Server, #{proxy => Proxy, cacertfile => File}),
+            ?assertEqual(<<"ok">>, ask(Model, <<"Hi">>)),
+            {Target, <<"Basic ", _/binary>>} = proxied(),
+            ?assertMatch(<<"localhost:", _/binary>>, Target),
+            ?assertEqual(nomatch, string:find(io_lib:format("~p", [Model]), "cret")),
+            %% Without its certificate the server is not talked to.
+            {error, #{reason := _}} = quiet(fun() -> beamai_chat:complete(model(Server, #{proxy => Proxy}), <<"Hi">>) end),
+            {Target, _} = proxied()
+        end)
+    end).
+
+quiet(Fun) ->
+    #{level := Level} = logger:get_primary_config(),
+    logger:set_primary_config(level, none),
+    try Fun() after logger:set_primary_config(level, Level) end.
+
+key() -> [{key, {namedCurve, secp256r1}}].
+
+alt_name() -> {'Extension', {2, 5, 29, 17}, false, [{dNSName, "localhost"}]}.
+
+proxied() ->
+    receive
+        {proxied, Target, Auth} -> {Target, Auth}
+    after 1000 -> none
+    end.
+
+the_environment_may_name_the_proxy_test() ->
+    with_server(#{}, fun(Server) ->
+        with_proxy(none, fun(Port) ->
+            true = os:putenv("http_proxy", url(Port)),
+            try
+                <<"ok">> = ask(model(Server, #{proxy => system}), <<"Hi">>),
+                {_, none} = proxied(),
+                true = os:putenv("no_proxy", "example.org, 127.0.0.1"),
+                <<"ok">> = ask(model(Server, #{proxy => system}), <<"Hi">>),
+                receive {proxied, Other, _} -> error({proxied, Other}) after 100 -> ok end
+            after
+                os:unsetenv("http_proxy"),
+                os:unsetenv("no_proxy")
+            end
+        end)
+    end),
+    [
+        ?assertError({bad_option, proxy}, beamai_chat:new(openai, #{model => <<"m">>, proxy => Bad}))
+     || Bad <- ["https://p:1", "p:1", <<"http://p">>, 8080, none]
+    ].
+
+a_proxy_that_is_not_there_is_named_test() ->
+    with_server(#{}, fun(Server) ->
+        {error, #{reason := connection, message := Message}} = beamai_chat:complete(model(Server, #{proxy => "http://127.0.0.1:1"}), <<"Hi">>),
+        ?assertNotEqual(nomatch, string:find(Message, "127.0.0.1:1"))
+    end).

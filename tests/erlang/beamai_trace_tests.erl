@@ -1,0 +1,83 @@
+%% The log of calls: what is in it, what it costs to be bounded, totals, and the file.
+-module(beamai_trace_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+kernel() ->
+    beamai_kernel:add_tools(beamai_kernel:new(#{workspace => "/var/tmp", permissions => #{deny => [<<"denied">>]}}), [
+        #{name => <<"fine">>, handler => fun(_) -> {ok, 1} end},
+        #{name => <<"slow">>, handler => fun(_) -> timer:sleep(20), {ok, 1} end},
+        #{name => <<"broken">>, handler => fun(_) -> {error, no} end},
+        #{name => <<"denied">>, handler => fun(_) -> {ok, 1} end}
+    ]).
+
+traced(Options, Test) ->
+    {ok, Trace} = beamai_trace:start_link(Options),
+    try Test(Trace) after beamai_trace:stop(Trace) end.
+
+calls_are_kept_with_what_came_of_them_test() ->
+    traced(#{}, fun(Trace) ->
+        Context = #{agent_id => <<"a">>, session_id => <<"s">>, run_id => make_ref()},
+        [beamai_kernel:invoke(kernel(), Name, #{}, Context) || Name <- [<<"fine">>, <<"slow">>, <<"broken">>, <<"denied">>, <<"absent">>]],
+        [Fine, Slow, Broken, Denied, Absent] = beamai_trace:entries(Trace),
+        ?assertMatch(#{number := 1, kind := tool, name := <<"fine">>, outcome := ok, agent_id := <<"a">>, session_id := <<"s">>, run_id := _}, Fine),
+        ?assertNot(is_map_key(input, Fine)),
+        #{duration_us := Us, at := At} = Slow,
+        ?assert(Us >= 20000 andalso abs(erlang:system_time(microsecond) - At) < 5000000),
+        ?assertMatch(#{outcome := error}, Broken),
+        ?assertMatch(#{outcome := refused, rule := <<"denied">>, error := <<"permission_denied.", _/binary>>}, Denied),
+        ?assertMatch(#{outcome := error, error := <<"not_found.unknown_tool">>}, Absent),
+        ?assertEqual([Denied], beamai_trace:entries(Trace, #{outcome => refused})),
+        ?assertEqual([Slow], beamai_trace:entries(Trace, #{name => <<"slow">>, kind => tool}))
+    end).
+
+an_agents_run_is_whole_test() ->
+    traced(#{}, fun(Trace) ->
+        Turns = [#{tool_calls => [{<<"fine">>, #{}}], usage => #{input_tokens => 7, output_tokens => 2}}, #{content => <<"ok">>, usage => #{input_tokens => 9, output_tokens => 1}}],
+        {ok, Agent} = beamai_agent:new(#{llm => beamai_chat:new(scripted, #{turns => Turns}), kernel => kernel(), agent_id => <<"me">>}),
+        {ok, _, _} = beamai_agent:run(Agent, <<"Go.">>, #{run_id => one}),
+        Entries = beamai_trace:entries(Trace, #{run_id => one, agent_id => <<"me">>}),
+        ?assertEqual([model, tool, model, agent], [Kind || #{kind := Kind} <- Entries]),
+        ?assertMatch([#{call_id := <<"call_1_1">>}], [Entry || #{kind := tool} = Entry <- Entries]),
+        #{tools := Tools, models := Models, agents := #{<<"me">> := #{count := 1}}, dropped := 0} = beamai_trace:totals(Trace),
+        ?assertMatch(#{<<"fine">> := #{count := 1, errors := 0}}, Tools),
+        ?assertMatch([#{count := 2, input_tokens := 16, output_tokens := 3}], maps:values(Models))
+    end).
+
+memory_is_bounded_and_totals_are_not_test() ->
+    traced(#{max => 10}, fun(Trace) ->
+        [{ok, _, _} = beamai_kernel:invoke(kernel(), <<"fine">>, #{}) || _ <- lists:seq(1, 100)],
+        ?assertEqual(lists:seq(91, 100), [Number || #{number := Number} <- beamai_trace:entries(Trace)]),
+        #{tools := #{<<"fine">> := #{count := 100, p50_us := P50, p99_us := P99, max_us := Max}}} = beamai_trace:totals(Trace),
+        ?assert(P50 =< P99 andalso P99 =< Max * 1.04 + 1)
+    end).
+
+a_file_has_a_line_for_each_test() ->
+    beamai_test:in_workspace(fun(Dir) ->
+        File = filename:join(Dir, "calls.jsonl"),
+        traced(#{file => File}, fun(_Trace) ->
+            [beamai_kernel:invoke(kernel(), <<"fine">>, #{}, #{run_id => make_ref()}) || _ <- lists:seq(1, 5)]
+        end),
+        {ok, Text} = file:read_file(File),
+        Lines = binary:split(string:trim(Text), <<"\n">>, [global]),
+        ?assertEqual(5, length(Lines)),
+        [?assertMatch({ok, #{<<"name">> := <<"fine">>, <<"outcome">> := <<"ok">>, <<"run_id">> := <<"#Ref", _/binary>>}}, beamai_json:decode(Line)) || Line <- Lines],
+        %% Its process ends, and is linked.
+        Start = fun() ->
+            process_flag(trap_exit, true),
+            exit({said, beamai_trace:start_link(#{file => filename:join(Dir, "no/where")})})
+        end,
+        {_, Monitor} = spawn_monitor(Start),
+        receive {'DOWN', Monitor, _, _, Said} -> ?assertEqual({said, {error, enoent}}, Said) end
+    end).
+
+callers_never_wait_test() ->
+    traced(#{}, fun(Trace) ->
+        ok = sys:suspend(Trace),
+        [{ok, _, _} = beamai_kernel:invoke(kernel(), <<"fine">>, #{}) || _ <- lists:seq(1, 11000)],
+        ok = sys:resume(Trace),
+        #{tools := #{<<"fine">> := #{count := 10000}}, dropped := 1000} = beamai_trace:totals(Trace)
+    end).
+
+options_are_checked_test() ->
+    [?assertError({bad_option, Key}, beamai_trace:start_link(#{Key => Value})) || {Key, Value} <- [{max, 0}, {file, 1}, {colour, red}]].
