@@ -199,8 +199,8 @@ impl Starts {
     fn note_refused(&self, start: &Start, rule: Option<String>, reason: Option<String>) {
         let refused = RefusedStart {
             program: start.called.to_string_lossy().into_owned(),
-            command: shown(&start),
-            by: shown_starter(&start),
+            command: shown(start),
+            by: shown_starter(start),
             rule,
             reason,
         };
@@ -214,7 +214,7 @@ impl Starts {
 
     fn note_started(&self, start: &Start) {
         let mut noted = lock(&self.noted);
-        let shown = shown(&start);
+        let shown = shown(start);
         if start.starter.coverage == Coverage::Judged
             && noted.ran.len() < MOST_NAMED
             && !noted.ran.contains(&shown)
@@ -231,7 +231,7 @@ impl Starts {
     /// Ends the command before a start, which waits until that is done.
     fn stop(&self, start: &Start, verdict: Verdict, held: Box<dyn HeldStart>) {
         let Verdict { rule, why, wanted } = verdict;
-        let stopped = Stopped { command: shown(&start), by: shown_starter(&start), rule, why, wanted };
+        let stopped = Stopped { command: shown(start), by: shown_starter(start), rule, why, wanted };
         {
             let mut noted = lock(&self.noted);
             if noted.has_ended {
@@ -262,7 +262,7 @@ impl Starts {
 
     /// The question that a host puts to a person.
     fn request(&self, start: &Start, verdict: &Verdict) -> Value {
-        let (shown, by) = (shown(&start), shown_starter(&start));
+        let (shown, by) = (shown(start), shown_starter(start));
         let because = verdict.why.as_ref().map(|why| format!(", because {why}")).unwrap_or_default();
         json!({
             "rule": "Bash",

@@ -16,6 +16,12 @@ pub struct TestEnv {
     pub cx: CallContext,
 }
 
+impl Default for TestEnv {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl TestEnv {
     /// An empty workspace.
     pub fn new() -> Self {

@@ -131,13 +131,15 @@ fn an_addition_that_fails_half_way_is_taken_back() {
     // A bound on file sizes stands in for a full disk. It holds for the whole process and would kill it by a
     // signal that other tests do not expect, so a process of its own tries it.
     if std::env::var_os("BEAMAI_APPEND_CHILD").is_none() {
-        let name = "ops::file::tests::write::an_addition_that_fails_half_way_is_taken_back";
+        let name = "tests::write::an_addition_that_fails_half_way_is_taken_back";
         let child = std::process::Command::new(std::env::current_exe().unwrap())
             .args([name, "--exact", "--nocapture"])
             .env("BEAMAI_APPEND_CHILD", "1")
             .output()
             .unwrap();
         assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stderr));
+        let stdout = String::from_utf8_lossy(&child.stdout);
+        assert!(stdout.contains("1 passed"), "{stdout}");
         return;
     }
     let scene = Scene::with("1\n".repeat(40_000));

@@ -74,7 +74,11 @@ fn the_limit_and_whether_there_is_more() {
     same(&repo.git(&["log", "-3", "--oneline"]), own["content"].as_str().unwrap(), "limit");
     assert_eq!(own["has_more"], true);
     assert_eq!(repo.tool("git_log", json!({"limit": 31}))["has_more"], false);
-    for limit in [json!(0), json!(1001), json!(-1), json!("5")] {
+    let most = repo.tool("git_log", json!({"limit": 1001}));
+    assert_eq!(most["adjusted"], json!(["limit is 1000, the maximum, not 1001"]));
+    let five = repo.text("git_log", json!({"limit": "5"}));
+    same(&repo.git(&["log", "-5"]), &five, "a number as text");
+    for limit in [json!(0), json!(-1), json!("many")] {
         let error = repo.refused("git_log", json!({"limit": limit}));
         assert!(error.message.contains("\"limit\" must be"), "{}", error.message);
     }

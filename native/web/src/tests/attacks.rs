@@ -198,7 +198,7 @@ fn proxies_of_the_environment_are_ignored() {
     let server = Server::fixed("200 OK", OK, "direct");
     let proxy = Server::fixed("200 OK", OK, "by proxy");
     let mut again = Command::new(std::env::current_exe().unwrap());
-    again.args(["--exact", "ops::web::tests::attacks::proxies_of_the_environment_are_ignored"]);
+    again.args(["--exact", "tests::attacks::proxies_of_the_environment_are_ignored"]);
     for name in ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
         again.env(name, proxy.url("/"));
     }

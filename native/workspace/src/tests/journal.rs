@@ -94,7 +94,7 @@ impl Stage {
     /// Plays a part in a process of its own, which is killed before its change of a name of that number.
     fn play(&self, part: &str, dies_at: usize, is_plain: bool) -> ExitStatus {
         let mut program = Command::new(std::env::current_exe().unwrap());
-        program.args(["--exact", "workspace::tests::journal::a_program_plays_its_part", "--nocapture"]);
+        program.args(["--exact", "tests::journal::a_program_plays_its_part", "--nocapture"]);
         program.env(SCENE, self.dir.path()).env("XDG_STATE_HOME", self.dir.path().join("state"));
         program.env(PART, part).env(names::DIES_AT, dies_at.to_string());
         if is_plain {

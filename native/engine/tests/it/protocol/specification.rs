@@ -70,8 +70,8 @@ mod system_prompt_template {
             "limit": {"type": "integer", "minimum": 1, "maximum": 9}}}, {"name": "u"}]);
         let tools: Vec<Tool> = serde_json::from_value(tool).unwrap();
         let prompt = system_prompt(&tools.into_iter().collect());
-        let listed = "- t(edits: ({old: string, new?: string})[], limit?: integer, mode?: \"a\" | \"b\"): Does things.\n    \
-                      edits: What to change.\n    limit: From 1 to 9.\n    mode: Default: \"a\"\n- u(…)\n";
+        let listed = "- t(edits: ({old: string, new?: string})[], mode?: \"a\" | \"b\", limit?: integer): Does things.\n    \
+                      edits: What to change.\n    mode: Default: \"a\"\n    limit: From 1 to 9.\n- u(…)\n";
         assert!(prompt.contains(listed), "{prompt}");
     }
 
