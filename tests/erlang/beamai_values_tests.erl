@@ -61,7 +61,7 @@ no_atoms_are_made_from_native_words_test() ->
 
 %% Read from where they are defined, so that a new one is not forgotten here.
 every_reason_of_the_native_side_is_known_test_() ->
-    Source = filename:join([beamai_nif:priv_file(".."), "native", "tools", "src", "error.rs"]),
+    Source = filename:join([beamai_nif:priv_file(".."), "native", "base", "src", "error.rs"]),
     {ok, Text} = file:read_file(Source),
     {match, Found} = re:run(Text, "= \"([a-z_]+)\": [A-Z]", [global, {capture, [1], binary}]),
     ?assert(length(Found) > 20),
