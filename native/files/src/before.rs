@@ -71,7 +71,7 @@ impl Before {
         }
     }
 
-    /// As [`Before::charset`], of a text file of which a part is to be changed.
+    /// As `Before::charset`, of a text file of which a part is to be changed.
     pub fn charset_for_parts(&self, place: &Place, advice: &str) -> Result<Charset> {
         let charset = self.charset(place, advice)?;
         if !charset.is_stateful() {

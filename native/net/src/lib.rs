@@ -1,7 +1,7 @@
 //! One request over one connection of its own: resolve, check, connect, encrypt, ask.
 //!
 //! There is no pool, no cookie jar and no proxy, whatever the environment says: nothing that one exchange leaves behind
-//! can reach another. No connection is opened to an address that the [`guard`] has not seen.
+//! can reach another. No connection is opened to an address that the guard has not seen.
 
 mod address;
 pub mod advice;

@@ -17,7 +17,7 @@
 //! which every orphan beneath it falls, and hunts them down until none is left.
 //! Where they are refused to this program and not to `bwrap`, the launcher clones that, and it starts the reaper.
 //!
-//! A reaper enters the layers of a [`Confinement`] (`linux/sandbox`) before its first command, which costs as much as
+//! A reaper enters the layers of a confinement (`beamai-sandbox`) before its first command, which costs as much as
 //! several small commands do. One whose command ended by itself and left nothing behind (no process, no mount, no shared
 //! memory, no changed limit; what it was told is wiped) therefore takes the next order with the same confinement;
 //! otherwise it ends, and its namespaces with it.

@@ -48,7 +48,7 @@ pub struct Confinement {
     /// Bounds on what processes use.
     pub bounds: Bounds,
     /// Whether a judge decides about every start of a program. Programs that run so are given one in their
-    /// [`Spec`](beamai_process::Spec).
+    /// `Spec` (`beamai-process`).
     pub exec_guard: bool,
     /// Whether programs in what can be written may be executed: in the workspace, in temporary directories, in shared
     /// memory and in what the host gave to be written.

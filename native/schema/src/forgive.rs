@@ -1,6 +1,6 @@
 //! Arguments as models write them, made into what a built-in tool takes.
 //!
-//! Only what can mean one thing is changed; everything else is left to the [check](super::check), which refuses it.
+//! Only what can mean one thing is changed; everything else is left to the [check](super::check()), which refuses it.
 
 use super::{Param, ParamType, Parameters};
 use serde_json::{Map, Value};

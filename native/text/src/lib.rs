@@ -36,5 +36,5 @@ pub use window::Window;
 
 use beamai_base::Result;
 
-/// Asked now and then by long work whether to go on; see [`beamai_tool::CallContext::check`].
+/// Asked now and then by long work whether to go on; see `CallContext::check` of `beamai-tool`.
 pub type Check<'a> = &'a dyn Fn() -> Result<()>;

@@ -6,7 +6,7 @@
 //! calls come last, because they forbid what the others needed.
 //!
 //! Where the machine refuses namespaces to the reaper, `bwrap` may have them. Then what is to be mounted is planned outside by
-//! the same code, in which another [`Hand`] writes it down; `bwrap` starts the reaper in what it has made, once, and the
+//! the same code, in which another `Hand` writes it down; `bwrap` starts the reaper in what it has made, once, and the
 //! reaper looks at every layer that it has not entered itself, for what `bwrap` has done counts only where it is seen.
 
 mod capabilities;
