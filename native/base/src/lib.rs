@@ -7,10 +7,8 @@ pub mod domain;
 mod error;
 mod nearest;
 pub mod panics;
-mod retry;
 
 pub use cancel::CancelToken;
 pub use domain::Domains;
 pub use error::{ErrorKind, Reason, Result, ToolError, describe};
 pub use nearest::nearest;
-pub use retry::retry;

@@ -1,9 +1,9 @@
 //! The listener: the kernel's end of the filter that reports starts.
 
-use beamai_base::retry;
 use beamai_sandbox::layers::kernel_is_at_least;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use rustix::io::retry_on_intr;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 /// As in the kernel's `seccomp.h`: whoever answers is about to sleep, so the asker may take its processor.
@@ -66,14 +66,14 @@ impl Listener {
     /// Waits until there is something to receive. False where there never will be.
     fn awaits(&self, limit: Option<&Timespec>) -> Result<bool, Errno> {
         let mut fds = [PollFd::new(&self.fd, PollFlags::IN)];
-        retry(|| poll(&mut fds, limit))?;
+        retry_on_intr(|| poll(&mut fds, limit))?;
         Ok(fds[0].revents().contains(PollFlags::IN))
     }
 
     /// Whether there is a process beneath the filter.
     fn is_left(&self) -> Result<bool, Errno> {
         let mut fds = [PollFd::new(&self.fd, PollFlags::empty())];
-        retry(|| poll(&mut fds, Some(&Timespec::default())))?;
+        retry_on_intr(|| poll(&mut fds, Some(&Timespec::default())))?;
         Ok(!fds[0].revents().contains(PollFlags::HUP))
     }
 

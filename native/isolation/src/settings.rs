@@ -34,7 +34,8 @@ pub enum Report {
 const LEAST_MEMORY: u64 = 16 << 20;
 
 /// The sandbox of a host. Written as a mode alone, or as an object of these fields.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, remote = "Self")]
 pub struct SandboxSettings {
     /// How much of it must be there.
     pub mode: Sandbox,
@@ -62,30 +63,13 @@ pub struct SandboxSettings {
     pub report: Report,
 }
 
-/// The fields as they are written.
-#[derive(Deserialize)]
-#[serde(default, deny_unknown_fields)]
-#[derive(Default)]
-struct Written {
-    mode: Sandbox,
-    network: bool,
-    unix_sockets: bool,
-    readable: Vec<String>,
-    writable: Vec<String>,
-    env: Vec<String>,
-    memory: Option<u64>,
-    processes: Option<u32>,
-    cpu: Option<u64>,
-    file_size: Option<u64>,
-    report: Report,
-}
-
 impl<'de> Deserialize<'de> for SandboxSettings {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
         match value {
             Value::String(_) => Sandbox::deserialize(value).map(Self::from),
-            other => Written::deserialize(other).map(Self::from),
+            // Not this function: what serde derives for the fields.
+            other => Self::deserialize(other),
         }
         .map_err(|error| D::Error::custom(format!("sandbox: {error}")))
     }
@@ -94,37 +78,6 @@ impl<'de> Deserialize<'de> for SandboxSettings {
 impl From<Sandbox> for SandboxSettings {
     fn from(mode: Sandbox) -> Self {
         Self { mode, ..Self::default() }
-    }
-}
-
-impl From<Written> for SandboxSettings {
-    fn from(written: Written) -> Self {
-        let Written {
-            mode,
-            network,
-            unix_sockets,
-            readable,
-            writable,
-            env,
-            memory,
-            processes,
-            cpu,
-            file_size,
-            report,
-        } = written;
-        Self {
-            mode,
-            network,
-            unix_sockets,
-            readable,
-            writable,
-            env,
-            memory,
-            processes,
-            cpu,
-            file_size,
-            report,
-        }
     }
 }
 

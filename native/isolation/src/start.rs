@@ -1,6 +1,6 @@
 //! The start of a program in the sandbox, as the exec guard sees it, and who decides about it.
 //!
-//! The guard (`linux/guard`) reports every `execve` and `execveat` before it happens. It finds out which file would run
+//! The guard (the crate `beamai-exec-guard`) reports every `execve` and `execveat` before it happens. It finds out which file would run
 //! and who starts it; what may start is the judge's business, which lives with the host of the call, outside of the
 //! sandbox.
 

@@ -11,6 +11,7 @@ use beamai_sandbox::Confinement;
 use beamai_sandbox::Failure;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use rustix::io::retry_on_intr;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -160,7 +161,7 @@ impl Ready {
         frame::send(self.control.as_fd(), body, fds)?;
         let patience = Timespec { tv_sec: PATIENCE.as_secs().cast_signed(), tv_nsec: 0 };
         let mut answer = [PollFd::new(&self.control, PollFlags::IN)];
-        match frame::retry(|| poll(&mut answer, Some(&patience)))? {
+        match retry_on_intr(|| poll(&mut answer, Some(&patience)))? {
             0 => Err(Errno::TIMEDOUT),
             _ => frame::receive(self.control.as_fd())?.map(drop).ok_or(Errno::PIPE),
         }
@@ -207,7 +208,7 @@ impl Running {
     /// Fails when the launcher is gone: the reapers that it made die with it, though their sockets may still be here.
     fn check(&self) -> Result<(), Errno> {
         let mut fds = [PollFd::new(&self.socket, PollFlags::empty())];
-        frame::retry(|| poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })))?;
+        retry_on_intr(|| poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })))?;
         if fds[0].revents().is_empty() { Ok(()) } else { Err(Errno::PIPE) }
     }
 }

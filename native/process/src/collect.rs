@@ -1,7 +1,6 @@
 //! Running a program to its end: input in, output out, within time.
 
 use super::child::Child;
-use super::frame::retry;
 use super::message::Report;
 use super::pause::Pause;
 use beamai_base::CancelToken;
@@ -9,6 +8,7 @@ use beamai_isolation::Planted;
 use beamai_sandbox::Failure;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
+use rustix::io::retry_on_intr;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -218,7 +218,7 @@ impl<'a> Run<'a> {
     /// Writes as much of the input as the program takes. One that does not want it closes its end.
     fn feed(&mut self) {
         while let (Some(stdin), false) = (&self.child.stdin, self.input.is_empty()) {
-            match retry(|| rustix::io::write(stdin, self.input)) {
+            match retry_on_intr(|| rustix::io::write(stdin, self.input)) {
                 Ok(written) => self.input = &self.input[written..],
                 Err(Errno::AGAIN) => return,
                 Err(_) => break,

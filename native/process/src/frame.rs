@@ -1,6 +1,6 @@
 //! Frames on a stream socket: four bytes of length, the body, and file descriptors beside it.
 
-pub(crate) use beamai_base::retry;
+use rustix::io::retry_on_intr;
 use rustix::io::{Errno, IoSlice, IoSliceMut};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
@@ -33,7 +33,7 @@ pub(super) fn send(socket: BorrowedFd<'_>, body: &[u8], fds: &[BorrowedFd<'_>]) 
     }
     // The descriptors travel with the first byte, so the header goes out whole before the body does.
     let header = length.to_ne_bytes();
-    let sent = retry(|| {
+    let sent = retry_on_intr(|| {
         rustix::net::sendmsg(
             socket,
             &[IoSlice::new(&header), IoSlice::new(body)],
@@ -68,7 +68,7 @@ pub(super) fn receive(socket: BorrowedFd<'_>) -> Result<Option<Frame>, Errno> {
 fn receive_header(socket: BorrowedFd<'_>, header: &mut [u8], fds: &mut Vec<OwnedFd>) -> Result<usize, Errno> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
-    let received = retry(|| {
+    let received = retry_on_intr(|| {
         rustix::net::recvmsg(socket, &mut [IoSliceMut::new(header)], &mut control, RecvFlags::CMSG_CLOEXEC)
     });
     for message in control.drain() {
@@ -85,7 +85,8 @@ fn receive_header(socket: BorrowedFd<'_>, header: &mut [u8], fds: &mut Vec<Owned
 
 fn receive_all(socket: BorrowedFd<'_>, mut rest: &mut [u8]) -> Result<(), Errno> {
     while !rest.is_empty() {
-        match retry(|| rustix::net::recv(socket, &mut *rest, RecvFlags::empty()).map(|(_, got)| got))? {
+        match retry_on_intr(|| rustix::net::recv(socket, &mut *rest, RecvFlags::empty()).map(|(_, got)| got))?
+        {
             0 => return Err(Errno::PIPE),
             got => rest = &mut rest[got..],
         }
@@ -95,7 +96,7 @@ fn receive_all(socket: BorrowedFd<'_>, mut rest: &mut [u8]) -> Result<(), Errno>
 
 fn send_all(socket: BorrowedFd<'_>, mut rest: &[u8]) -> Result<(), Errno> {
     while !rest.is_empty() {
-        let sent = retry(|| rustix::net::send(socket, rest, SendFlags::NOSIGNAL))?;
+        let sent = retry_on_intr(|| rustix::net::send(socket, rest, SendFlags::NOSIGNAL))?;
         rest = &rest[sent..];
     }
     Ok(())

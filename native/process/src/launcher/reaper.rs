@@ -16,6 +16,7 @@ use beamai_sandbox::{
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
+use rustix::io::retry_on_intr;
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus};
 use serde::Serialize;
 use std::collections::HashSet;
@@ -211,7 +212,7 @@ impl Reaper {
             PollFd::from_borrowed_fd(self.control.as_fd(), PollFlags::IN),
         ];
         fds.extend_from_slice(beside);
-        let waited = frame::retry(|| poll(&mut fds, time.as_ref()));
+        let waited = retry_on_intr(|| poll(&mut fds, time.as_ref()));
         let ordered = !fds[1].revents().is_empty() || waited.is_err();
         let has_rung = fds[2..].iter().any(|fd| !fd.revents().is_empty());
         // The init of a pid namespace dies with the launcher by a signal that needs no reading; what it can read comes

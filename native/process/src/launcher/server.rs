@@ -14,6 +14,7 @@ use beamai_sandbox::{
 };
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
+use rustix::io::retry_on_intr;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process};
 use std::collections::HashSet;
@@ -92,13 +93,13 @@ impl Server {
             PollFd::from_borrowed_fd(self.socket.as_fd(), PollFlags::IN),
             PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN),
         ];
-        frame::retry(|| poll(&mut fds, None))?;
+        retry_on_intr(|| poll(&mut fds, None))?;
         Ok(self.signals.take())
     }
 
     fn has_request(&self) -> Result<bool, Errno> {
         let mut fds = [PollFd::from_borrowed_fd(self.socket.as_fd(), PollFlags::IN)];
-        Ok(frame::retry(|| poll(&mut fds, Some(&rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 })))? > 0)
+        Ok(retry_on_intr(|| poll(&mut fds, Some(&rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 })))? > 0)
     }
 
     fn reply(&self, setup: &Setup, control: Option<&OwnedFd>) -> Result<(), Errno> {
