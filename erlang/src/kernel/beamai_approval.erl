@@ -113,8 +113,12 @@ ask(Approve, Request, Memory, {_Kernel, _Env, Context} = Scope) ->
         end
     end,
     About = #{for => approval, tool => maps:get(tool, Request), request => Request},
-    Wait = fun() -> beamai_callback:run(Ask, Context) end,
+    Wait = fun() -> beamai_callback:run(Ask, ends(Request, Context)) end,
     waited(beamai_callback:waiting(About, Context, {Wait, fun answer_name/1}), Request).
+
+%% A command that is running must end when its call is cancelled, whoever is asked about it.
+ends(#{start := _}, Context) -> beamai_host_call:ends_of_running(Context);
+ends(_Request, Context) -> beamai_host_call:ends(Context).
 
 answer_name({value, allow}) -> allow;
 answer_name({value, {error, _}}) -> deny;
