@@ -1,7 +1,7 @@
 //! Redirections and here-documents.
 
 use super::parser::{Parser, Simple};
-use super::{FileUse, Odd};
+use super::{Odd, word::Piece};
 
 type Result<T> = std::result::Result<T, Odd>;
 
@@ -50,7 +50,8 @@ impl Parser<'_> {
 
     fn here(&mut self, strips_tabs: bool) -> Result<()> {
         let word = self.word()?;
-        let is_quoted = word.has_quotes || word.pieces.iter().any(is_escaped);
+        let is_quoted = word.has_quotes
+            || word.pieces.iter().any(|piece| matches!(piece, Piece::Char { quoted: true, .. }));
         let end: Option<String> = word.pieces.iter().map(end_char).collect();
         let end =
             end.filter(|end| !end.is_empty()).ok_or(Odd::new("the end of a here-document is unusual"))?;
@@ -82,7 +83,7 @@ impl Parser<'_> {
         if operator == "<&" {
             self.doubt("where a redirection leads shows only when it runs");
         } else if operator != "<" && !is_sink {
-            self.out.writes.push(FileUse { file: word });
+            self.out.writes.push(word);
         }
         Ok(())
     }
@@ -117,17 +118,9 @@ impl Parser<'_> {
 }
 
 /// A character of an end word; others are read in more than one way.
-fn end_char(piece: &super::word::Piece) -> Option<char> {
-    match piece {
-        super::word::Piece::Char { char, .. } => {
-            Some(*char).filter(|char| char.is_ascii_alphanumeric() || "_-.".contains(*char))
-        }
-        super::word::Piece::Unknown { .. } => None,
-    }
-}
-
-fn is_escaped(piece: &super::word::Piece) -> bool {
-    matches!(piece, super::word::Piece::Char { quoted: true, .. })
+fn end_char(piece: &Piece) -> Option<char> {
+    let Piece::Char { char, .. } = piece else { return None };
+    Some(*char).filter(|char| char.is_ascii_alphanumeric() || "_-.".contains(*char))
 }
 
 /// Whether a redirection only gives a descriptor that is open already another number.

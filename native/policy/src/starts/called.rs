@@ -1,7 +1,7 @@
 //! A start by the names that rules know programs by.
 
 use crate::path::{Roots, clean};
-use beamai_bash_reader::Word;
+use beamai_bash_reader::{Analysis, Word, started};
 use beamai_isolation::Start;
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
@@ -15,6 +15,11 @@ pub(super) fn base(path: &Path) -> String {
 /// The arguments behind the program's name.
 pub(super) fn arguments(start: &Start) -> Vec<String> {
     start.arguments.iter().skip(1).map(|text| text.to_string_lossy().into_owned()).collect()
+}
+
+/// What a start comes to by its words, as if a shell had them.
+pub(super) fn read(start: &Start) -> Analysis {
+    started(&[vec![base(&start.called)], arguments(start)].concat())
 }
 
 /// A program's words, for patterns. Behind arguments that are not all known, there may be any.

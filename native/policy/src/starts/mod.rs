@@ -12,12 +12,13 @@ mod table;
 mod tests;
 
 pub use denied::DeniedStarts;
+pub(super) use table::has;
 pub use table::{Entry, Kind, Need, Parts, TABLE};
 
 use super::mode::Mode;
 use super::need::{CommandLine, Operand};
 use super::rule::Rule;
-use super::shell::Case;
+use super::shell::{Case, open};
 use super::words::{CommandPattern, Hold};
 use super::{Needs, Policy};
 use beamai_base::Result;
@@ -84,13 +85,13 @@ impl StartRules {
     /// The judge of a call's command; `None` where no start has to be decided. `is_approved` says that a person allowed it.
     pub fn of(policy: &Arc<Policy>, needs: &Needs, is_approved: bool) -> Option<Arc<Self>> {
         let Operand::Command(line) = &needs.first.operand else { return None };
-        let is_open = is_approved || Case::open_by(policy).is_some();
+        let is_open = is_approved || open(policy).is_some();
         let has_rules = |rules: &[Rule]| rules.iter().any(|rule| rule.command().is_some());
         if is_open && !has_rules(&policy.deny) && (is_approved || !has_rules(&policy.ask)) {
             return None;
         }
         let case = Case::of(policy, line);
-        let leave = match (is_approved || case.whole_rule().is_some(), case.is_open()) {
+        let leave = match (is_approved || case.whole_rule().is_some(), is_open) {
             (true, _) => Leave::Whole,
             (false, true) => Leave::Open,
             (false, false) => Leave::Parts,
@@ -127,7 +128,7 @@ impl StartRules {
         if coverage != Coverage::Judged {
             return if self.leave == Leave::Open { coverage.max(Coverage::Judged) } else { coverage };
         }
-        let found = started(&[vec![name.clone()], called::arguments(start)].concat());
+        let found = called::read(start);
         let is_read = start.has_all_arguments && found.doubts.is_empty() && found.programs.len() > 1;
         if is_shell(&name) && !is_read {
             return Coverage::Everything;
@@ -244,15 +245,7 @@ impl StartRules {
         if is_systems && table::is_free(&name) {
             return StartVerdict::Start(Coverage::Judged);
         }
-        let given = called::arguments(start);
-        let words: Vec<&str> = [&*name].into_iter().chain(given.iter().map(String::as_str)).collect();
-        if is_systems
-            && start.has_all_arguments
-            && table::is_own(&called::base(&start.starter.program), &words)
-        {
-            return StartVerdict::Start(Coverage::Judged);
-        }
-        if is_systems && is_harmless(&name, start) {
+        if is_systems && is_harmless(start) {
             return StartVerdict::Start(table::coverage(&name));
         }
         self.asked(start, None, None)
@@ -270,7 +263,7 @@ impl StartRules {
         if !is_shell(&name) || start.is_writable || !start.has_all_arguments {
             return None;
         }
-        let found = started(&[vec![name], called::arguments(start)].concat());
+        let found = called::read(start);
         let is_read = found.programs.first().is_some_and(|shell| shell.standing == Standing::Wrapper);
         if !is_read || !found.opens_nothing() {
             return None;
@@ -360,8 +353,8 @@ fn wanted(start: &Start) -> Vec<String> {
 }
 
 /// Whether a program does nothing beyond the shell, which has it built in.
-fn is_harmless(name: &str, start: &Start) -> bool {
-    let found = started(&[vec![name.to_owned()], called::arguments(start)].concat());
+fn is_harmless(start: &Start) -> bool {
+    let found = called::read(start);
     matches!(&*found.programs, [program] if program.standing == Standing::Harmless)
 }
 

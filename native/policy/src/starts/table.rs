@@ -139,7 +139,7 @@ pub static TABLE: &[Entry] = &[
     ),
     wrappers(
         Need::Rule,
-        "strace ltrace gdb lldb valgrind perf rr fakeroot proot firejail bwrap dbus-run-session \
+        "strace ltrace lldb valgrind perf rr fakeroot proot firejail bwrap dbus-run-session \
          xvfb-run ccache sccache distcc direnv hyperfine",
         "they watch a program, or prepare its surroundings, and start it",
     ),
@@ -238,6 +238,11 @@ pub static TABLE: &[Entry] = &[
         why: "a script that has the loader list what a program needs; the loader does not run it",
     },
     Entry {
+        kind: Kind::Parts(Parts { names: "iconv", ..NO_PARTS }),
+        names: "gdb",
+        why: "it lists character sets; what it debugs and its shells are judged",
+    },
+    Entry {
         kind: Kind::Parts(Parts {
             names: "uname sed grep cat ps id hostname getopt cut head tr",
             ..NO_PARTS
@@ -269,16 +274,8 @@ pub(super) fn use_of(name: &str) -> Option<Use> {
     USES.iter().find(|(one, _)| *one == name).map(|(_, wanted)| *wanted)
 }
 
-/// What wrappers start by themselves, whatever their arguments: whole commands, each of which only tells something.
-const OWN: [(&str, &str); 1] = [("gdb", "iconv -l")];
-
-/// Whether a wrapper starts this by itself.
-pub(super) fn is_own(wrapper: &str, words: &[&str]) -> bool {
-    OWN.iter().any(|(name, command)| *name == wrapper && command.split(' ').eq(words.iter().copied()))
-}
-
 /// Whether a list of names with spaces between them has this one.
-pub(super) fn has(names: &str, name: &str) -> bool {
+pub(crate) fn has(names: &str, name: &str) -> bool {
     names.split_whitespace().any(|one| one == name)
 }
 

@@ -278,10 +278,16 @@ fn the_loader_is_a_part_of_ldd_alone() {
 #[test]
 fn a_debugger_lists_character_sets_and_starts_nothing_else_unasked() {
     let case = allowed(&["Bash(gdb:*)"], "gdb -batch ./app");
-    assert!(case.covers(&by("gdb", Coverage::Judged, &["iconv", "-l"])).is_some());
-    for other in [&["iconv", "-l", "x"][..], &["iconv"], &["/w/iconv", "-l"], &["sh", "-c", "iconv -l > x"]] {
-        let start = by("gdb", Coverage::Judged, other);
-        assert!(case.asks(&Start { is_writable: other[0].contains("/w/"), ..start }), "{other:?}");
+    let gdb = |words: &[&str]| by("gdb", parts_of("gdb"), words);
+    assert!(case.covers(&gdb(&["iconv", "-l"])).is_some());
+    for other in [
+        &["iconv", "-o", "hit", "x"][..],
+        &["/w/iconv", "-l"],
+        &["sh", "-c", "iconv -l > x"],
+        &["sh", "-c", "exec ./app"],
+        &["/w/app"],
+    ] {
+        assert!(case.asks(&Start { is_writable: other[0].contains("/w/"), ..gdb(other) }), "{other:?}");
     }
     assert!(case.asks(&by("strace", Coverage::Judged, &["iconv", "-l"])));
 }

@@ -9,7 +9,7 @@ mod attempts;
 mod generator;
 mod recorder;
 
-use beamai_bash_reader::{Analysis, FileUse, Program, Standing, Word, analyse, is_shell};
+use beamai_bash_reader::{Analysis, Program, Standing, Word, analyse, is_shell};
 use beamai_engine::{Call, Host};
 use beamai_workspace::Workspace;
 use generator::Generator;
@@ -50,8 +50,8 @@ fn is_of(program: &Program, name: &str, args: &[String]) -> bool {
             || words.len() == args.len() && words.iter().zip(args).all(|(word, arg)| is_word(word, arg)))
 }
 
-fn is_among<'a>(mut files: impl Iterator<Item = &'a FileUse>, path: &str) -> bool {
-    files.any(|file| is_word(&file.file, path))
+fn is_among<'a>(mut files: impl Iterator<Item = &'a Word>, path: &str) -> bool {
+    files.any(|file| is_word(file, path))
 }
 
 /// Whether a listed shell may run a file. What it reads there is its own: rules are about the shell, or the file.
