@@ -104,15 +104,16 @@ pub(super) fn spellings(start: &Start, directories: &[PathBuf], roots: &Roots) -
     spellings
 }
 
-/// A command for people: name and arguments, shortened.
-pub(super) fn shown(path: &Path, given: &[OsString]) -> String {
-    let name = base(path);
-    let arguments = given.iter().skip(1).take(32).map(|text| text.to_string_lossy().into_owned());
-    let words: Vec<String> =
-        [name].into_iter().chain(arguments).map(|text| Word::literal(&text).shown()).collect();
-    let text = words.join(" ");
-    match text.char_indices().nth(200) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
+/// A command for people: name and arguments, cut after so many characters; whether that is all of it.
+pub(super) fn shown(path: &Path, given: &[OsString], most: usize) -> (String, bool) {
+    let arguments = given.iter().skip(1).map(|text| text.to_string_lossy().into_owned());
+    let mut shown = String::new();
+    for word in [base(path)].into_iter().chain(arguments) {
+        let space = if shown.is_empty() { "" } else { " " };
+        shown += &format!("{space}{}", Word::literal(&word).shown());
+        if let Some((end, _)) = shown.char_indices().nth(most) {
+            return (format!("{}…", &shown[..end]), false);
+        }
     }
+    (shown, true)
 }

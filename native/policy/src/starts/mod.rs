@@ -242,7 +242,8 @@ impl StartRules {
         }
         let name = called::base(&start.called);
         let is_systems = !start.is_writable && called::is_called_by_its_name(start);
-        if is_systems && table::is_free(&name) {
+        // With an option that is not known it may do more, and with some variables something else starts.
+        if is_systems && table::is_free(&name) && called::read(start).doubts.is_empty() {
             return StartVerdict::Start(Coverage::Judged);
         }
         if is_systems && is_harmless(start) {
@@ -318,14 +319,24 @@ impl StartRules {
     }
 }
 
-/// A start as a command, for people.
+/// Most characters of a command in lists, and of one that somebody is asked about.
+const SHOWN: usize = 200;
+const ASKED: usize = 4_000;
+
+/// A start as a command, for people, shortened.
 pub fn shown(start: &Start) -> String {
-    called::shown(&start.called, &start.arguments)
+    called::shown(&start.called, &start.arguments, SHOWN).0
 }
 
-/// The program that makes a start, for people.
+/// The program that makes a start, for people, shortened.
 pub fn shown_starter(start: &Start) -> String {
-    called::shown(&start.starter.program, &start.starter.arguments)
+    called::shown(&start.starter.program, &start.starter.arguments, SHOWN).0
+}
+
+/// A start that somebody is asked about, as a command; whether that is all of it.
+pub fn asked_about(start: &Start) -> (String, bool) {
+    let (shown, is_all) = called::shown(&start.called, &start.arguments, ASKED);
+    (shown, is_all && start.has_all_arguments)
 }
 
 /// The rule that would allow a start: its name, and the first argument where that looks like a subcommand.
@@ -376,11 +387,11 @@ fn is_part(at: u16, start: &Start) -> bool {
     }
     let is_excepted =
         table::has(parts.except, &name) || given.first().is_some_and(|first| table::has(parts.except, first));
+    let is_its_choice = !is_told(&name, start);
     let is_named = bounded::is_named(parts, &name, &given, start.has_all_arguments)
-        || is_in(&start.file, parts.directories);
-    let is_used = table::has(parts.used, &name)
-        && is_script_of(parts, &start.starter.program)
-        && !is_told(&name, start);
+        || is_in(&start.file, parts.directories) && (is_its_choice || table::has(parts.spoken, &name));
+    let is_used =
+        table::has(parts.used, &name) && is_script_of(parts, &start.starter.program) && is_its_choice;
     let is_own = !is_shell(&name) && (start.file == start.starter.program || interprets_the_starter(start));
     !is_excepted && (is_named || is_used || is_own || is_shell(&name) && runs_parts(parts, &given))
 }
@@ -401,7 +412,11 @@ fn is_script_of(parts: &Parts, program: &std::path::Path) -> bool {
 
 /// Whether the arguments of the program that starts it name a program: then that is not its own choice.
 fn is_told(name: &str, start: &Start) -> bool {
-    start.starter.arguments.iter().skip(1).any(|told| called::base(std::path::Path::new(told)) == name)
+    // An option may stand before the name in one word.
+    let is_it = |word: &str| word == name || name.contains('-') && word.ends_with(name);
+    let ends = |char: char| !(char.is_ascii_alphanumeric() || "-_.+[".contains(char));
+    let mut arguments = start.starter.arguments.iter().skip(1);
+    arguments.any(|told| told.to_string_lossy().split(ends).any(is_it))
 }
 
 fn is_in(file: &std::path::Path, directories: &str) -> bool {
@@ -417,7 +432,7 @@ fn interprets_the_starter(start: &Start) -> bool {
 }
 
 /// Whether a shell's text runs nothing but parts. A text that git is told to run (`rebase --exec`, `bisect run`, aliases) can
-/// name any of git's commands; git's own texts name programs beside it and helpers for credentials.
+/// name any of git's commands; git's own texts name its other end and helpers for credentials.
 fn runs_parts(parts: &Parts, given: &[String]) -> bool {
     let found = started(&[vec!["sh".to_owned()], given.to_vec()].concat());
     let is_git = table::has(parts.directories, "git-core");
@@ -427,7 +442,8 @@ fn runs_parts(parts: &Parts, given: &[String]) -> bool {
         let is_all = given.len() + 1 == program.words.len();
         let is_own = match is_git {
             true => {
-                name.starts_with("git-")
+                table::has(parts.spoken, &name)
+                    || name.starts_with("git-credential")
                     || name == "git" && given.first().is_some_and(|sub| sub.starts_with("credential"))
             }
             false => bounded::is_named(parts, &name, &given, is_all),

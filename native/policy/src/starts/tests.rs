@@ -171,6 +171,25 @@ fn runners_cover_everything_and_wrappers_nothing() {
 }
 
 #[test]
+fn a_wrapper_needs_no_rule_as_long_as_it_is_understood() {
+    let case = allowed(&["Bash(chrt:*)", "Bash(ls:*)"], "chrt -o 0 ls");
+    let chrt = |words: &[&str]| by("chrt", Coverage::Judged, words);
+    for plain in
+        [&["env", "X=1", "ls"][..], &["time", "ls"], &["timeout", "5", "rm", "x"], &["xargs", "-0", "ls"]]
+    {
+        assert_eq!(case.covers(&chrt(plain)), Some(Coverage::Judged), "{plain:?}");
+    }
+    for other in [
+        &["time", "-o", "hit", "ls"][..],
+        &["env", "LD_PRELOAD=./e.so", "ls"],
+        &["env", "-S", "ls"],
+        &["env", "PYTHONPATH=.", "ls"],
+    ] {
+        assert!(case.asks(&chrt(other)), "{other:?}");
+    }
+}
+
+#[test]
 fn any_other_program_covers_its_parts() {
     let git = parts_of("git");
     let case = allowed(&["Bash(git:*)"], "git fetch");
@@ -219,6 +238,8 @@ fn a_part_of_many_uses_counts_in_one() {
         ("zgrep", &["sed", "s/'/'\\\\''/g"][..]),
         ("bzdiff", &["rm", "-f", "/tmp/bzdiff.abc"]),
         ("zcat", &["gzip", "-cd", "--", "x.gz"]),
+        ("xzgrep", &["xz", "--format=lzma", "-cdfqQ", "x.xz"]),
+        ("zgrep", &["mktemp", "-d", "/tmp/zgrepXXXXXX"]),
         ("tar", &["gzip", "-d"]),
         ("tar", &["/bin/sh", "-c", "xz -T 0"]),
         ("man", &["iconv", "-c", "-f", "UTF-8", "-t", "ASCII"]),
@@ -229,6 +250,11 @@ fn a_part_of_many_uses_counts_in_one() {
     }
     for (program, other) in [
         ("zgrep", &["rm", "x"][..]),
+        ("zgrep", &["gzip", "-f", "x"]),
+        ("zgrep", &["xz", "-kf", "x"]),
+        ("zstdgrep", &["zstd", "-cohit", "x"]),
+        ("zgrep", &["zstd", "-c", "-o", "hit", "x"]),
+        ("bzgrep", &["mktemp", "hitXXXXXX"]),
         ("zgrep", &["rm", "-f", "/tmp/../x"]),
         ("zgrep", &["sed", "-n", "1whit"]),
         ("groff", &["/bin/sh", "-c", "sed -n 1whit x"]),
@@ -450,13 +476,37 @@ fn a_rule_that_is_added_holds_from_there_on() {
 fn a_text_that_git_is_told_to_run_needs_rules_for_the_commands_in_it() {
     let case = allowed(&["Bash(git rebase:*)", "Bash(git log:*)"], "git rebase -x x main");
     let text = |text: &str| by("git", parts_of("git"), &["sh", "-c", text]);
-    for told in ["git mv a b", "'git' 'clean' '-fdx'", "git log; git push", "git-upload-pack x; git gc"] {
+    for told in [
+        "git mv a b",
+        "git-mv a b",
+        "'git' 'clean' '-fdx'",
+        "git-clean -fdx",
+        "git log; git push",
+        "git-upload-pack x; git gc",
+        "git-upload-pack x; git-rm y",
+    ] {
         assert!(case.asks(&text(told)), "{told}");
     }
     assert_eq!(case.covers(&text("git log -1")), Some(Coverage::Judged));
-    for own in ["git-upload-pack '/a/b'", "git credential-store get"] {
+    for own in ["git-upload-pack '/a/b'", "git credential-store get", "git-credential-x get"] {
         assert_eq!(case.covers(&text(own)), Some(parts_of("git")), "{own}");
     }
+    // A single word is started without a shell.
+    let told = |given: &[&str], name: &str| {
+        let mut start = by("git", parts_of("git"), &[&format!("/usr/lib/git-core/{name}"), "a.txt"]);
+        start.starter.arguments = given.iter().map(Into::into).collect();
+        start
+    };
+    for given in [
+        &["git", "grep", "-Ogit-rm", "x"][..],
+        &["git", "rebase", "--exec=git-rm"],
+        &["sh", "-c", "git-rm x"],
+    ] {
+        assert!(case.asks(&told(given, "git-rm")), "{given:?}");
+    }
+    assert!(case.covers(&told(&["git", "fetch", "x"], "git-remote-https")).is_some());
+    assert!(case.covers(&told(&["sh", "-c", "git-upload-pack '/a'"], "git-upload-pack")).is_some());
+    assert!(case.covers(&told(&["git", "submodule", "status"], "git-submodule")).is_some());
     let git = |words: &[&str]| by("git", parts_of("git"), words);
     assert!(case.covers(&git(&["git", "gc", "--auto"])).is_some());
     assert!(case.asks(&git(&["/usr/lib/git-core/git-difftool--helper", "a", "b"])));

@@ -57,7 +57,7 @@ fn is_among<'a>(mut files: impl Iterator<Item = &'a Word>, path: &str) -> bool {
 /// Whether a listed shell may run a file. What it reads there is its own: rules are about the shell, or the file.
 fn may_be_its_script(program: &Program, path: &str) -> bool {
     program.standing == Standing::Judged
-        && program.base().is_some_and(|name| is_shell(&name))
+        && program.name().is_some_and(|name| is_shell(name.rsplit('/').next().unwrap_or_default()))
         && program.words[1..].iter().any(|word| word.may_split() || is_word(word, path))
 }
 
