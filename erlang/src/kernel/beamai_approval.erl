@@ -18,8 +18,8 @@
     wanted => [binary()],
     command => binary(),
     file => binary(),
-    %% Of a program that a running command is about to start: `program', `arguments', `started_by' and
-    %% `has_all_arguments', with binary keys. It waits for the answer.
+    %% Of a program that a running command is about to start: `program', `arguments', `started_by',
+    %% `has_all_arguments' and `fingerprint', which stands for this start alone, with binary keys. It waits for the answer.
     start => #{binary() => term()},
     run_id => term(),
     agent_id => term(),
@@ -58,9 +58,9 @@ can_ask(Kernel, Context) ->
     approve(Kernel, Context) =/= none.
 
 %% Where an approval is remembered: the session, and what it holds for there.
-memory(Env, #{subject := Subject, start := #{<<"started_by">> := By}} = Request, Context) ->
-    %% What one program may start is not what a call may do.
-    memory(Env, (maps:remove(start, Request))#{subject := <<By/binary, " starts ", Subject/binary>>}, Context);
+memory(Env, #{start := #{<<"fingerprint">> := Start}}, Context) ->
+    %% What one program may start is not what a call may do, and what is shown of it may be shortened.
+    memory(Env, #{subject => <<"start ", Start/binary>>}, Context);
 memory(Env, #{subject := Subject}, Context) ->
     {beamai_session:key(Context), <<(crypto:hash(sha256, Env))/binary, Subject/binary>>}.
 

@@ -199,13 +199,14 @@ impl Calling<'_> {
 
     /// Has the user decide about a program that the call's command is about to start, and that waits.
     async fn decide(&mut self, id: &str, request: &Value) {
-        let by = request["start"]["started_by"].as_str().unwrap_or_default();
-        let subject = format!("{by} starts {}", request["subject"].as_str().unwrap_or_default());
+        let subject = format!("start {}", request["start"]["fingerprint"].as_str().unwrap_or_default());
         let offers_session = self.session.is_of_one_client();
         let said = match self.session.has_allowed(&subject) {
             true => Decision::Allow,
             false => match self.asker.put(APPROVAL, form::approval(request, offers_session)).await {
                 Put::Answer(result) => form::decision(request, &result),
+                // The command ends with its call, while the program waits; a refusal would let the command go on.
+                Put::Again(_) | Put::Failed(_) if self.context.ct.is_cancelled() => return,
                 Put::Again(_) | Put::Failed(_) => Decision::Deny,
             },
         };
