@@ -460,14 +460,6 @@ fn a_program_that_a_rule_denies_is_started_by_no_server() {
         assert_eq!(["1", "2", "3", "4"].iter().any(is_made), denied.is_empty());
         assert!(is_made(&"5"), "what no rule denies starts");
     }
-    // Its own program is the host's choice.
-    let env = Env::new();
-    let server = fake(&env.log_path(), &talks());
-    let settings = json!({
-        "permissions": {"default": "allow", "deny": ["Bash(python3:*)"]},
-        "lsp": {"servers": {"fake": server}},
-    });
-    assert_eq!(env.under(settings).hover().unwrap()["contents"], "hello");
 }
 
 #[test]
