@@ -1,10 +1,10 @@
 //! Builtins of the shell: which variables they set, and which of them run texts or change what later commands mean.
 
 use super::Analysis;
-use super::options::Options;
-use super::values::Kind;
+use super::options::ParsedOptions;
+use super::values::ValueKind;
 use super::variable::is_telling;
-use super::word::{Piece, Source, Word, is_name_char};
+use super::word::{ExpansionSource, Word, WordPiece, is_name_char};
 
 /// Builtins that do nothing beyond the shell, and evaluate nothing.
 const HARMLESS: [&str; 12] =
@@ -37,7 +37,7 @@ const NAMES: &str = "it can set any variable, or run what its subscript holds";
 /// Why more than the name of a builtin says can happen with these arguments, if so; `None` for any other program.
 pub(super) fn look(name: &str, args: &[Word], out: &mut Analysis) -> Option<Option<String>> {
     let unsure = |is_sure: bool, why: &str| (!is_sure).then(|| format!("{name}: {why}"));
-    let options = |known| Options::read(args, known);
+    let options = |known| ParsedOptions::read(args, known);
     let hazard = match name {
         _ if HARMLESS.contains(&name) => None,
         _ if POWERFUL.contains(&name) => Some(format!("{name} can change what commands mean or run code")),
@@ -68,19 +68,19 @@ pub(super) fn look(name: &str, args: &[Word], out: &mut Analysis) -> Option<Opti
 }
 
 /// Takes note of the variables that `read` sets, an array behind the option `-a`.
-fn read(options: &Options<'_>, out: &mut Analysis) -> bool {
-    out.values.assign("REPLY", Kind::Any);
+fn read(options: &ParsedOptions<'_>, out: &mut Analysis) -> bool {
+    out.values.assign("REPLY", ValueKind::Any);
     let lists = options.values_of(&["a"]).map(|name| (name, true));
     let names = options.operands.iter().map(|name| (name, false));
     lists.chain(names).fold(true, |is_sure, (name, is_list)| assign(name, is_list, out) && is_sure)
 }
 
-fn map_file(options: &Options<'_>, out: &mut Analysis) -> bool {
-    out.values.assign("MAPFILE", Kind::Any);
+fn map_file(options: &ParsedOptions<'_>, out: &mut Analysis) -> bool {
+    out.values.assign("MAPFILE", ValueKind::Any);
     options.operands.len() < 2 && options.operands.iter().all(|name| assign(name, true, out))
 }
 
-fn unset(options: &Options<'_>, out: &mut Analysis) -> bool {
+fn unset(options: &ParsedOptions<'_>, out: &mut Analysis) -> bool {
     let names: Option<Vec<String>> = options.operands.iter().map(plain_name).collect();
     let is_sure = names.as_ref().is_some_and(|names| !names.iter().any(|name| out.functions.contains(name)));
     out.unset.extend(names.unwrap_or_default());
@@ -88,7 +88,7 @@ fn unset(options: &Options<'_>, out: &mut Analysis) -> bool {
 }
 
 /// `NAME` or `NAME=value`. The value of an array is evaluated.
-fn declare(options: &Options<'_>, has_lists: bool, out: &mut Analysis) -> bool {
+fn declare(options: &ParsedOptions<'_>, has_lists: bool, out: &mut Analysis) -> bool {
     let is_list = options.letters.contains(['a', 'A']);
     options.operands.iter().all(|word| {
         let Some((name, value)) = word.assignment() else {
@@ -105,16 +105,17 @@ fn declare(options: &Options<'_>, has_lists: bool, out: &mut Analysis) -> bool {
 }
 
 /// Whether a value is that of an array, as far as its first character tells.
-fn may_begin_list(first: &Piece) -> bool {
+fn may_begin_list(first: &WordPiece) -> bool {
     matches!(
         first,
-        Piece::Char { char: '(', .. } | Piece::Unknown { source: Source::Other | Source::Variable(_), .. }
+        WordPiece::Char { char: '(', .. }
+            | WordPiece::Unknown { source: ExpansionSource::Other | ExpansionSource::Variable(_), .. }
     )
 }
 
 fn assign(word: &Word, is_list: bool, out: &mut Analysis) -> bool {
     let Some(name) = plain_name(word) else { return false };
-    out.values.assign(&name, Kind::Any);
+    out.values.assign(&name, ValueKind::Any);
     if is_list {
         out.values.list(&name);
     }
@@ -128,7 +129,7 @@ fn plain_name(word: &Word) -> Option<String> {
 }
 
 fn is_plain_setting(args: &[Word]) -> bool {
-    Options::read(args, SET).is_some_and(|found| found.values_of(&["o"]).all(is_plain_option))
+    ParsedOptions::read(args, SET).is_some_and(|found| found.values_of(&["o"]).all(is_plain_option))
 }
 
 /// Whether the name of an option of the shell is one that changes nothing about what is run.
@@ -146,7 +147,7 @@ fn waits(args: &[Word], out: &mut Analysis) -> bool {
     args.iter().all(|word| {
         matches!(word.text().as_deref(), Some("-n" | "-f" | "-nf" | "-fn"))
             || word.first() == Some('%')
-            || out.values.require(&word.pieces, Kind::Number)
+            || out.values.require(&word.pieces, ValueKind::Number)
     })
 }
 
@@ -184,7 +185,8 @@ fn counts(format: &str) -> bool {
 fn is_plain_test(args: &[Word], out: &mut Analysis) -> bool {
     const OPERATORS: [&str; 2] = ["-v", "-R"];
     let splits = |word: &Word| word.may_be_words();
-    if !args.iter().filter(|word| splits(word)).all(|word| out.values.require(&word.pieces, Kind::Token)) {
+    if !args.iter().filter(|word| splits(word)).all(|word| out.values.require(&word.pieces, ValueKind::Token))
+    {
         return false;
     }
     (0..args.len()).all(|at| {
@@ -200,7 +202,7 @@ fn is_plain_test(args: &[Word], out: &mut Analysis) -> bool {
 fn may_have_subscript(word: &Word) -> bool {
     !word.may_be_words()
         && word.pieces.iter().any(|piece| match piece {
-            Piece::Char { char, quoted } => *char == '[' || !quoted && matches!(char, '*' | '?'),
-            Piece::Unknown { source, .. } => *source != Source::Number,
+            WordPiece::Char { char, quoted } => *char == '[' || !quoted && matches!(char, '*' | '?'),
+            WordPiece::Unknown { source, .. } => *source != ExpansionSource::Number,
         })
 }

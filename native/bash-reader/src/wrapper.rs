@@ -1,6 +1,6 @@
 //! Programs that start another program, which their own command line names.
 
-use super::Standing;
+use super::InvocationKind;
 use super::options::Options;
 use super::parser::is_name;
 use super::word::Word;
@@ -14,11 +14,11 @@ struct Wrapper {
     operands: usize,
     /// Whether `NAME=value` may stand before the command.
     assigns: bool,
-    standing: Standing,
+    standing: InvocationKind,
 }
 
 const fn plain(names: &'static [&'static str], options: &'static str) -> Wrapper {
-    Wrapper { names, options, operands: 0, assigns: false, standing: Standing::Wrapper }
+    Wrapper { names, options, operands: 0, assigns: false, standing: InvocationKind::Wrapper }
 }
 
 const WRAPPERS: [Wrapper; 13] = [
@@ -42,15 +42,15 @@ const WRAPPERS: [Wrapper; 13] = [
     ),
     Wrapper {
         assigns: true,
-        standing: Standing::Judged,
+        standing: InvocationKind::Judged,
         ..plain(
             &["sudo"],
             "EHnSkKbAPu:g:p:C:r:t:T:R:D:h: preserve-env set-home non-interactive stdin background user: group: chdir: \
              chroot:",
         )
     },
-    Wrapper { standing: Standing::Judged, ..plain(&["doas"], "nu:C:") },
-    Wrapper { standing: Standing::Judged, ..plain(&["busybox", "toybox"], "") },
+    Wrapper { standing: InvocationKind::Judged, ..plain(&["doas"], "nu:C:") },
+    Wrapper { standing: InvocationKind::Judged, ..plain(&["busybox", "toybox"], "") },
 ];
 
 /// What a wrapper starts.
@@ -65,7 +65,7 @@ pub(super) struct Unwrapped {
 }
 
 /// The standing of a wrapper of that name, and what it starts where its options are understood; `words` begin with the name.
-pub(super) fn unwrap(name: &str, words: &[Word]) -> Option<(Standing, Option<Unwrapped>)> {
+pub(super) fn unwrap(name: &str, words: &[Word]) -> Option<(InvocationKind, Option<Unwrapped>)> {
     let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name))?;
     Some((wrapper.standing, wrapper.unwrap(words)))
 }
