@@ -3,7 +3,7 @@
 use super::word::Word;
 
 /// The options of a program and what follows them.
-pub(super) struct Options<'a> {
+pub(super) struct ParsedOptions<'a> {
     /// Letters of short options without a value.
     pub(super) letters: String,
     /// Other short options by their letter, and long ones by their name, with their values; an empty one where there is none.
@@ -11,7 +11,7 @@ pub(super) struct Options<'a> {
     pub(super) operands: &'a [Word],
 }
 
-impl<'a> Options<'a> {
+impl<'a> ParsedOptions<'a> {
     /// Reads options that are described as for `getopt`: letters, with `:` behind one that has a value, and `::` behind one
     /// whose value can only be in its own word; then long names, each behind a space, with `:` where the value may be the
     /// next word. With a plus sign before them, short options may begin with one. `None` where an option is not known.

@@ -1,6 +1,6 @@
 //! From the words of a simple command to the programs that it starts.
 
-use super::options::Options;
+use super::options::ParsedOptions;
 use super::parser::{self, SimpleCommand};
 use super::values::ValueKind;
 use super::word::Word;
@@ -200,7 +200,7 @@ impl InvocationCollector<'_> {
     }
 
     fn change_directory(&mut self, name: &str, words: &[Word]) {
-        let options = Options::read(&words[1..], "LPe@").filter(|_| name == "cd");
+        let options = ParsedOptions::read(&words[1..], "LPe@").filter(|_| name == "cd");
         let target = options.and_then(|options| options.operands.first().cloned());
         // A dash is the last directory.
         let is_named = |word: &Word| word.text().is_some_and(|text| !text.starts_with('-'));
@@ -228,7 +228,7 @@ fn is_common(char: char) -> bool {
 /// The text that a shell runs by `-c`, where all of its options are known. Options may stand behind `-c`, too; the text
 /// is the first word that is none.
 fn script(words: &[Word]) -> Option<&Word> {
-    let options = Options::read(&words[1..], "ceuxo: norc noprofile")?;
+    let options = ParsedOptions::read(&words[1..], "ceuxo: norc noprofile")?;
     let is_plain = options.values_of(&["o"]).all(builtin::is_plain_option);
     options.operands.first().filter(|_| is_plain && options.letters.contains('c'))
 }

@@ -1,14 +1,14 @@
 //! Programs that start another program, which their own command line names.
 
 use super::InvocationKind;
-use super::options::Options;
+use super::options::ParsedOptions;
 use super::parser::is_name;
 use super::word::Word;
 
 /// How a wrapper's command line is made up.
 struct Wrapper {
     names: &'static [&'static str],
-    /// Its options, for [`Options::read`]; with others it is not understood.
+    /// Its options, for [`ParsedOptions::read`]; with others it is not understood.
     options: &'static str,
     /// Words before the command.
     operands: usize,
@@ -72,7 +72,7 @@ pub(super) fn unwrap(name: &str, words: &[Word]) -> Option<(InvocationKind, Opti
 
 impl Wrapper {
     fn unwrap(&self, words: &[Word]) -> Option<Unwrapped> {
-        let options = Options::read(&words[1..], self.options)?;
+        let options = ParsedOptions::read(&words[1..], self.options)?;
         let mut rest = options.operands;
         let mut assigned = Vec::new();
         while let (true, Some((first, more))) = (self.assigns, rest.split_first()) {
@@ -98,7 +98,7 @@ impl Wrapper {
 
 /// What `xargs` starts with the texts that it reads. With `-I mark`, every mark in the command stands for one; of two, it is
 /// not worked out which one holds.
-fn read(options: &Options<'_>, inner: &[Word]) -> Option<Vec<Word>> {
+fn read(options: &ParsedOptions<'_>, inner: &[Word]) -> Option<Vec<Word>> {
     let mut inner = if inner.is_empty() { vec![Word::literal("echo")] } else { inner.to_vec() };
     inner.push(Word::unknown());
     let mut marks = options.values_of(&["I", "i", "replace"]).map(Word::text);
