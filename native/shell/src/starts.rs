@@ -317,7 +317,7 @@ fn next_id() -> String {
 fn fingerprint(id: &str, start: &ProgramStart) -> String {
     let mut hash = blake3::Hasher::new();
     let mut add = |bytes: &[u8]| _ = hash.update(&bytes.len().to_le_bytes()).update(bytes);
-    let Starter { program, arguments, .. } = &start.starter;
+    let Starter { program, arguments, has_all_arguments, .. } = &start.starter;
     for path in [program, &start.called, &start.file] {
         add(path.as_os_str().as_encoded_bytes());
     }
@@ -325,7 +325,7 @@ fn fingerprint(id: &str, start: &ProgramStart) -> String {
         add(&words.len().to_le_bytes());
         words.iter().for_each(|word| add(word.as_encoded_bytes()));
     }
-    if !start.has_all_arguments {
+    if !(start.has_all_arguments && *has_all_arguments) {
         add(id.as_bytes());
     }
     hash.finalize().to_hex().to_string()
@@ -386,6 +386,7 @@ mod tests {
             pid: 1,
             program: PathBuf::from("/usr/bin/awk"),
             arguments: vec!["awk".into()],
+            has_all_arguments: true,
             coverage: StartCoverage::NOTHING,
         };
         ProgramStart {

@@ -23,10 +23,10 @@ use super::words::{Certainty, CommandPattern};
 use super::{PermissionRequests, Policy};
 use beamai_base::Result;
 use beamai_bash_reader::{Analysis, Invocation, InvocationKind, is_shell, started};
-use beamai_isolation::{ProgramStart, StartCoverage};
+use beamai_isolation::{ProgramStart, StartCoverage, Starter};
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Most programs that are foreseen; what comes on top asks.
@@ -402,8 +402,15 @@ fn is_part(at: u16, start: &ProgramStart) -> bool {
         || is_in(&start.file, parts.directories) && (is_its_choice || table::has(parts.spoken, &name));
     let is_used =
         table::has(parts.used, &name) && is_script_of(parts, &start.starter.program) && is_its_choice;
-    let is_own = !is_shell(&name) && (start.file == start.starter.program || interprets_the_starter(start));
+    let is_own = !is_shell(&name) && (is_again(&name, start) || interprets_the_starter(start));
     !is_excepted && (is_named || is_used || is_own || is_shell(&name) && runs_parts(parts, &given))
+}
+
+/// Whether a program starts itself. One file may be many programs, by their names.
+fn is_again(name: &str, start: &ProgramStart) -> bool {
+    let Starter { program, arguments, .. } = &start.starter;
+    let called = arguments.first().map(|first| called::base(Path::new(first)));
+    start.file == *program && (called::base(program) == name || called.as_deref() == Some(name))
 }
 
 /// Whether the loader is asked as `ldd` does, which has it list what the file needs instead of running it.
@@ -416,20 +423,21 @@ fn lists(given: &[String]) -> bool {
 }
 
 /// Whether a program is one of the scripts that use further programs.
-fn is_script_of(parts: &ProgramParts, program: &std::path::Path) -> bool {
+fn is_script_of(parts: &ProgramParts, program: &Path) -> bool {
     table::has(parts.scripts, &called::base(program)) && is_in(program, parts.directories)
 }
 
-/// Whether the arguments of the program that starts it name a program: then that is not its own choice.
+/// Whether the arguments of the program that starts it name a program, as far as these are known: then that is not its own
+/// choice.
 fn is_told(name: &str, start: &ProgramStart) -> bool {
     // An option may stand before the name in one word.
     let is_it = |word: &str| word == name || name.contains('-') && word.ends_with(name);
     let ends = |char: char| !(char.is_ascii_alphanumeric() || "-_.+[".contains(char));
-    let mut arguments = start.starter.arguments.iter().skip(1);
-    arguments.any(|told| told.to_string_lossy().split(ends).any(is_it))
+    let Starter { arguments, has_all_arguments, .. } = &start.starter;
+    !has_all_arguments || arguments.iter().skip(1).any(|told| told.to_string_lossy().split(ends).any(is_it))
 }
 
-fn is_in(file: &std::path::Path, directories: &str) -> bool {
+fn is_in(file: &Path, directories: &str) -> bool {
     let mut above = file.components().rev().skip(1);
     above.any(|part| directories.split_whitespace().any(|directory| part.as_os_str() == directory))
 }

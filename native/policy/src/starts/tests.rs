@@ -52,6 +52,7 @@ fn start(words: &[&str]) -> ProgramStart {
             pid: 2,
             program: "/usr/bin/bash".into(),
             arguments: vec!["bash".into()],
+            has_all_arguments: true,
             coverage: StartCoverage::Judged,
         },
     }
@@ -60,7 +61,8 @@ fn start(words: &[&str]) -> ProgramStart {
 /// The same by another program, whose start covers this much.
 fn by(program: &str, coverage: StartCoverage, words: &[&str]) -> ProgramStart {
     let arguments = vec![OsString::from(program)];
-    let starter = Starter { pid: 3, program: format!("/usr/bin/{program}").into(), arguments, coverage };
+    let program = format!("/usr/bin/{program}").into();
+    let starter = Starter { pid: 3, program, arguments, has_all_arguments: true, coverage };
     ProgramStart { starter, ..start(words) }
 }
 
@@ -174,6 +176,22 @@ fn runners_cover_everything_and_wrappers_nothing() {
     let case = allowed(&["Bash(find:*)"], "find . -exec rm {} +");
     assert_eq!(case.covers(&start(&["find", ".", "-exec", "rm", "{}", "+"])), Some(StartCoverage::Judged));
     assert!(case.asks(&by("find", StartCoverage::Judged, &["rm", "a"])));
+}
+
+#[test]
+fn another_program_of_the_same_file_is_no_part() {
+    let case = allowed(&["Bash(sort:*)", "Bash(git grep:*)"], "sort x");
+    for (program, words, file) in
+        [("sort", &["rm", "x"][..], "/usr/bin/coreutils"), ("git", &["git-rm", "x"][..], "/usr/bin/git")]
+    {
+        let mut start = by(program, parts_of(program), words);
+        (start.file, start.starter.program) = (file.into(), file.into());
+        assert!(case.asks(&start), "{words:?}");
+    }
+    let mut again = by("sort", parts_of("sort"), &["sort", "--merge"]);
+    (again.file, again.starter.program) = ("/usr/bin/coreutils".into(), "/usr/bin/coreutils".into());
+    again.starter.arguments = vec!["/usr/bin/sort".into()];
+    assert!(case.covers(&again).is_some());
 }
 
 #[test]
@@ -514,6 +532,11 @@ fn a_text_that_git_is_told_to_run_needs_rules_for_the_commands_in_it() {
     ] {
         assert!(case.asks(&told(given, "git-rm")), "{given:?}");
     }
+    let cut = |start: ProgramStart| {
+        let starter = Starter { has_all_arguments: false, ..start.starter.clone() };
+        ProgramStart { starter, ..start }
+    };
+    assert!(case.asks(&cut(told(&["git", "grep"], "git-rm"))), "behind what was cut");
     assert!(case.covers(&told(&["git", "fetch", "x"], "git-remote-https")).is_some());
     assert!(case.covers(&told(&["sh", "-c", "git-upload-pack '/a'"], "git-upload-pack")).is_some());
     assert!(case.covers(&told(&["git", "submodule", "status"], "git-submodule")).is_some());
