@@ -1,104 +1,78 @@
-//! The work of each git tool.
+//! The work of each git tool: its arguments as a task, which a worker does, or this process where there is no worker.
 
-use crate::fail::{Fail, Outcome};
-use crate::page::{Page, hint, unavailable};
-use crate::repo::Repo;
-use crate::text::diff::{Between, diff as print_diff};
-use crate::text::{branch, history, long, short};
-use crate::{record, stage};
-use beamai_port_tools::git::path::{path_below, shown};
-use beamai_port_tools::git::{Add, Added, Answer, Commit, Committed, Diff, History, Log, Status};
-use beamai_tool::{CallContext, Stop};
+use crate::call::GitCall;
+use crate::stage::refuse_nested;
+use crate::task::Task;
+use beamai_base::{Reason, Result, ToolError};
+use beamai_port_tools::git::path::path_below;
+use beamai_port_tools::git::{Add, Commit, Diff, Log, Status};
+use beamai_tool::{CallContext, Operation, Services, Stop, Work};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
-/// `git_status`.
-pub(crate) fn status(call: Status, cx: &CallContext) -> Result<Answer, Stop> {
-    answered(status_page(&call, cx))
+/// What does a task.
+pub(crate) type Doer = fn(&Task, &CallContext) -> Result<Value>;
+
+/// An operation of the git tools.
+pub(crate) trait GitOperation: Operation<Output: DeserializeOwned> {
+    /// What is to be done.
+    ///
+    /// # Errors
+    /// Those of paths that lead out of the workspace, or into another repository.
+    fn task(self, cx: &CallContext) -> Result<Task>;
 }
 
-fn status_page(call: &Status, cx: &CallContext) -> Outcome<Answer> {
-    let repo = Repo::open(cx, None)?;
-    let staging = repo.staging()?;
-    let mut page = Page::new(cx.limits.content_bytes);
-    let status = long::Status::read(&repo, &staging, cx, &mut page)?;
-    match call.short {
-        true => short::print(&status, &mut page),
-        false => status.print(&mut page)?,
-    }
-    Ok(page.answer())
-}
-
-/// `git_diff`.
-pub(crate) fn diff(call: Diff, cx: &CallContext) -> Result<Answer, Stop> {
-    answered(diff_page(&call, cx))
-}
-
-fn diff_page(call: &Diff, cx: &CallContext) -> Outcome<Answer> {
-    let path = call.path.as_deref().map(|path| path_below(cx, path)).transpose()?;
-    let repo = Repo::open(cx, path.as_deref())?;
-    let below = path.map_or_else(Vec::new, |path| repo.located.within(&path));
-    let between = if call.staged { Between::CommitAndStaging } else { Between::StagingAndTree };
-    print_diff(&repo, between, &below, cx)
-}
-
-/// `git_log`.
-pub(crate) fn log(call: Log, cx: &CallContext) -> Result<History, Stop> {
-    let mut has_more = false;
-    let answer = answered(log_page(&call, cx, &mut has_more))?;
-    Ok(History { answer, has_more })
-}
-
-fn log_page(call: &Log, cx: &CallContext, has_more: &mut bool) -> Outcome<Answer> {
-    let repo = Repo::open(cx, None)?;
-    let mut page = Page::new(cx.limits.content_bytes);
-    match repo.head()? {
-        Some(head) => *has_more = history::print(&repo, head, call.limit, call.oneline, cx, &mut page)?,
-        None => page.line(&branch::without_commits(&repo)?),
-    }
-    Ok(page.answer())
-}
-
-/// `git_add`.
-pub(crate) fn add(call: Add, cx: &CallContext) -> Result<Added, Stop> {
-    match stage_path(&call, cx) {
-        Ok(added) => Ok(added),
-        Err(Fail::Unavailable(why)) => Ok(Added { notes: vec![hint(&why)], ..Added::default() }),
-        Err(Fail::Error(error)) => Err(error.into()),
+impl GitOperation for Status {
+    fn task(self, _: &CallContext) -> Result<Task> {
+        Ok(Task::Status { short: self.short })
     }
 }
 
-fn stage_path(call: &Add, cx: &CallContext) -> Outcome<Added> {
-    let path = path_below(cx, &call.path)?;
-    let repo = Repo::open(cx, Some(&path))?;
-    let below = repo.located.within(&path);
-    let staged = stage::stage(&repo, &below, cx)?;
-    let mut room = cx.limits.content_bytes;
-    let mut files = Vec::new();
-    for file in staged.files.iter().map(|file| shown(&repo.located.outside(file))) {
-        let Some(left) = room.checked_sub(file.len()) else { break };
-        room = left;
-        files.push(file);
-    }
-    let truncated = files.len() < staged.files.len();
-    Ok(Added { ok: true, files, truncated, available: true, notes: staged.notes })
-}
-
-/// `git_commit`.
-pub(crate) fn commit(call: Commit, cx: &CallContext) -> Result<Committed, Stop> {
-    let recorded = Repo::open(cx, None).and_then(|repo| record::record(&repo, &call.message, cx));
-    match recorded {
-        Ok((id, content)) => {
-            Ok(Committed { ok: true, commit: Some(id.to_string()), content, available: true })
-        }
-        Err(Fail::Unavailable(why)) => Ok(Committed { content: hint(&why), ..Committed::default() }),
-        Err(Fail::Error(error)) => Err(error.into()),
+impl GitOperation for Diff {
+    fn task(self, cx: &CallContext) -> Result<Task> {
+        let path = self.path.as_deref().map(|path| path_below(cx, path)).transpose()?;
+        Ok(Task::Diff { staged: self.staged, stat: self.stat, commit: self.commit, path })
     }
 }
 
-/// A text, or why there is none.
-fn answered(outcome: Outcome<Answer>) -> Result<Answer, Stop> {
-    match outcome {
-        Ok(answer) => Ok(answer),
-        Err(Fail::Unavailable(why)) => Ok(unavailable(&why)),
-        Err(Fail::Error(error)) => Err(error.into()),
+impl GitOperation for Log {
+    fn task(self, _: &CallContext) -> Result<Task> {
+        Ok(Task::Log { limit: self.limit, oneline: self.oneline })
     }
+}
+
+impl GitOperation for Add {
+    fn task(self, cx: &CallContext) -> Result<Task> {
+        let path = path_below(cx, &self.path)?;
+        refuse_nested(&path, &cx.workspace.unguarded())?;
+        Ok(Task::Add { path })
+    }
+}
+
+impl GitOperation for Commit {
+    fn task(self, _: &CallContext) -> Result<Task> {
+        Ok(Task::Commit { message: self.message })
+    }
+}
+
+/// Adds the work of the git tools, done in this process.
+#[must_use]
+pub fn serve_here(services: Services) -> Services {
+    services
+        .with(Work(here::<Status>))
+        .with(Work(here::<Diff>))
+        .with(Work(here::<Log>))
+        .with(Work(here::<Add>))
+        .with(Work(here::<Commit>))
+}
+
+fn here<O: GitOperation>(operation: O, cx: &CallContext) -> Result<O::Output, Stop> {
+    done(operation, cx, |task, cx| task.run(&GitCall::here(cx)))
+}
+
+/// Has a task done and reads its answer.
+pub(crate) fn done<O: GitOperation>(operation: O, cx: &CallContext, doer: Doer) -> Result<O::Output, Stop> {
+    let answer = doer(&operation.task(cx)?, cx)?;
+    let unread = |error| ToolError::new(Reason::Crash, format!("an answer of git cannot be read: {error}"));
+    Ok(serde_json::from_value(answer).map_err(unread)?)
 }

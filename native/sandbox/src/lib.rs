@@ -9,8 +9,11 @@ mod confinement;
 mod environment;
 mod failure;
 pub mod layers;
+mod repository;
 
 pub use attack::attack_main;
 pub use confinement::{Bounds, Confinement};
 pub use environment::environment;
 pub use failure::Failure;
+pub use layers::{forbid_starts, limit_reads};
+pub use repository::RepositoryPlaces;

@@ -8,13 +8,13 @@ pub(super) fn tools() -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(Face::<git::Status>::new(
             "git_status",
-            "Shows the state of the git repository as `git status` does: branch, staged, changed and untracked \
-             files, a merge or rebase under way.",
+            "Shows the state of the git repository: branch and upstream, a merge or rebase in progress, conflicts, \
+             staged, changed and untracked files.",
         )),
         Arc::new(Face::<git::Diff>::new(
             "git_diff",
             "Shows changes as `git diff` does, as a unified diff: by default what is not staged yet, with `staged` \
-             what the next commit would record.",
+             what the next commit would record, with `commit` what changed since then.",
         )),
         Arc::new(Face::<git::Log>::new(
             "git_log",

@@ -3,8 +3,8 @@
 
 use super::similarity::{MAX_SCORE, Pieces, can_reach, pieces, score};
 use super::{Change, Kind};
+use crate::call::GitCall;
 use crate::{fail::Outcome, tree::dirs::split};
-use beamai_tool::CallContext;
 use git2::Oid;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -25,16 +25,11 @@ pub(crate) struct Renames<'a, F> {
     found: Vec<(usize, usize, u64)>,
     content: F,
     known: HashMap<usize, (Pieces, u64)>,
-    cx: &'a CallContext,
+    cx: &'a GitCall,
 }
 
 /// Pairs deleted and added files. `content` gives a file's bytes, or `None` if they cannot take part.
-pub(crate) fn pair<F>(
-    changes: Vec<Change>,
-    limit: usize,
-    cx: &CallContext,
-    content: F,
-) -> Outcome<Vec<Change>>
+pub(crate) fn pair<F>(changes: Vec<Change>, limit: usize, cx: &GitCall, content: F) -> Outcome<Vec<Change>>
 where
     F: FnMut(&Change) -> Outcome<Option<Vec<u8>>>,
 {

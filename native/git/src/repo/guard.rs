@@ -6,11 +6,11 @@
 
 use super::includes;
 use super::locate::Located;
+use crate::call::GitCall;
 use crate::{
     fail::{Fail, Outcome},
     tree::dirs::{Dirs, Names, join},
 };
-use beamai_tool::CallContext;
 use beamai_workspace::Place;
 use rustix::fs::FileType;
 use rustix::io::Errno;
@@ -27,7 +27,7 @@ const ENTERED: [&[u8]; 7] =
 const NEVER_OPENED: [&[u8]; 3] = [b"hooks", b"lfs", b"annex"];
 
 /// Fails when the repository's own directory is not safe to enter.
-pub(super) fn check(located: &Located, cx: &CallContext) -> Outcome<()> {
+pub(super) fn check(located: &Located, cx: &GitCall) -> Outcome<()> {
     directory(&located.git_dir, cx)?;
     if located.common_dir.display() != located.git_dir.display() {
         directory(&located.common_dir, cx)?;
@@ -43,7 +43,7 @@ pub(super) fn check(located: &Located, cx: &CallContext) -> Outcome<()> {
     Ok(())
 }
 
-fn directory(place: &Place, cx: &CallContext) -> Outcome<()> {
+fn directory(place: &Place, cx: &GitCall) -> Outcome<()> {
     let mut walk = Walk { place, dirs: Dirs::new(place.open_dir()?), cx };
     let top = walk.list(b"")?;
     for (name, kind) in &top {
@@ -60,7 +60,7 @@ fn directory(place: &Place, cx: &CallContext) -> Outcome<()> {
 struct Walk<'a> {
     place: &'a Place,
     dirs: Dirs,
-    cx: &'a CallContext,
+    cx: &'a GitCall,
 }
 
 impl Walk<'_> {

@@ -1,22 +1,25 @@
 //! The text of `git diff`.
 
-use super::combined;
+use super::conflict;
 use super::patch::{Printer, Side};
 use super::quote::Quote;
+use super::stat::Stat;
+use crate::call::GitCall;
 use crate::page::Page;
 use crate::{
     changes::{
         Change, Kind, NO_ID, Version, is_below,
         renames::pair,
-        staged::{staged, unmerged},
+        staged::{staged, staged_since, unmerged},
     },
     fail::Outcome,
     repo::{Repo, Staging},
     tree::content::{Contents, SUBMODULE},
 };
-use beamai_base::Reason;
+use beamai_base::{Reason, ToolError};
 use beamai_port_tools::git::{Answer, path::shown};
-use beamai_tool::CallContext;
+use git2::Oid;
+use std::collections::BTreeMap;
 
 /// Which two versions are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,14 +30,28 @@ pub(crate) enum Between {
     CommitAndStaging,
 }
 
+/// What is to be shown of the differences.
+#[derive(Debug)]
+pub(crate) struct Request<'a> {
+    /// Of the staging area, instead of the work tree.
+    pub(crate) staged: bool,
+    /// The number of lines, instead of the lines.
+    pub(crate) stat: bool,
+    /// Since this commit, instead of the last one or the staging area.
+    pub(crate) commit: Option<&'a str>,
+}
+
 /// The differences below a path of the repository.
-pub(crate) fn diff(repo: &Repo, between: Between, below: &[u8], cx: &CallContext) -> Outcome<Answer> {
+pub(crate) fn diff(repo: &Repo, request: &Request<'_>, below: &[u8], cx: &GitCall) -> Outcome<Answer> {
+    let between = if request.staged { Between::CommitAndStaging } else { Between::StagingAndTree };
+    let since = request.commit.map(|commit| commit_of(repo, commit)).transpose()?;
     let staging = repo.staging()?;
     let mut contents = Contents::new(repo, &staging, cx)?;
-    let changes = changes(repo, &staging, between, below, &mut contents)?;
+    let changes = changes(repo, &staging, (between, since), below, &mut contents)?;
     let names = repo.names()?;
     let quote = Quote { beyond_ascii: repo.settings.quote_path, spaces: false };
     let mut page = Page::new(cx.limits.content_bytes);
+    let mut stat = request.stat.then(Stat::default);
     for (at, change) in changes.iter().enumerate() {
         cx.check()?;
         if page.is_full() {
@@ -42,13 +59,26 @@ pub(crate) fn diff(repo: &Repo, between: Between, below: &[u8], cx: &CallContext
             break;
         }
         let mut printer = Printer { names: &names, quote, page: &mut page };
-        one(&mut printer, &mut contents, change, between)?;
+        one(&mut printer, stat.as_mut(), &mut contents, change, between)?;
     }
+    stat.iter().for_each(|stat| stat.sum(&mut page));
     contents.notes.drain(..).for_each(|note| page.note(note));
     if changes.is_empty() {
         unknown(&staging, &mut contents, below).into_iter().for_each(|note| page.note(note));
     }
     Ok(page.answer())
+}
+
+/// The commit that a text means to git: a hash, a branch, a tag, `HEAD~2`.
+fn commit_of(repo: &Repo, text: &str) -> Outcome<Oid> {
+    let found = repo.git.revparse_single(text).and_then(|object| object.peel_to_commit());
+    found.map(|commit| commit.id()).map_err(|error| {
+        let message = format!(
+            "{text:?} is no commit of this repository ({}); give one hash, branch or tag, as git_log shows them",
+            error.message()
+        );
+        ToolError::new(Reason::InvalidArgument, message).into()
+    })
 }
 
 /// Why there can be no difference below a path: git prints nothing there, as it does for what has not changed.
@@ -70,35 +100,58 @@ fn unknown(staging: &Staging, contents: &mut Contents<'_>, below: &[u8]) -> Opti
 fn changes(
     repo: &Repo,
     staging: &Staging,
-    between: Between,
+    (between, since): (Between, Option<Oid>),
     below: &[u8],
     contents: &mut Contents<'_>,
 ) -> Outcome<Vec<Change>> {
-    let changes = match between {
-        Between::CommitAndStaging => staged(repo, staging, below)?,
-        Between::StagingAndTree => {
+    let changes = match (between, since) {
+        (Between::CommitAndStaging, None) => staged(repo, staging, below)?,
+        (Between::CommitAndStaging, since) => staged_since(repo, staging, since, below)?,
+        (Between::StagingAndTree, None) => {
             let mut changes = contents.changes(staging.stat.as_ref(), below)?;
             changes.extend(unmerged(staging, below));
-            // As git does: what is compared with both sides of a merge comes first.
-            let has_both = |change: &Change| matches!(change.kind, Kind::Unmerged(sides) if sides & 6 == 6);
-            changes.sort_by(|a, b| (!has_both(a), &a.path).cmp(&(!has_both(b), &b.path)));
+            changes.sort_by(|a, b| a.path.cmp(&b.path));
             changes
         }
+        (Between::StagingAndTree, since) => {
+            let staged = staged_since(repo, staging, since, below)?;
+            joined(staged, contents.changes(staging.stat.as_ref(), below)?)
+        }
     };
-    renamed(repo, readable(repo, changes, contents), between, contents)
+    let changes = readable(repo, changes, contents)?;
+    renamed(repo, changes, between, contents)
+}
+
+/// The changes between a commit and the work tree: those up to the staging area, and those from there on.
+fn joined(staged: Vec<Change>, unstaged: Vec<Change>) -> Vec<Change> {
+    let mut all: BTreeMap<Vec<u8>, Change> =
+        staged.into_iter().map(|change| (change.path.clone(), change)).collect();
+    for later in unstaged {
+        let old = all.remove(&later.path).map_or(later.old, |earlier| earlier.old);
+        let kind_of = |mode: u32| mode & 0o170_000;
+        let kind = match (old, later.new) {
+            (None, None) => continue,
+            (None, Some(_)) => Kind::Added,
+            (Some(_), None) => Kind::Deleted,
+            (Some(old), Some(new)) if kind_of(old.mode) != kind_of(new.mode) => Kind::TypeChanged,
+            (Some(_), Some(_)) => Kind::Modified,
+        };
+        all.insert(later.path.clone(), Change { kind, old, ..later });
+    }
+    all.into_values().collect()
 }
 
 /// The changes without those of files that permission rules keep from being read.
-fn readable(repo: &Repo, mut changes: Vec<Change>, contents: &mut Contents<'_>) -> Vec<Change> {
-    let before = changes.len();
-    let guard = &contents.cx.guard;
-    changes.retain(|change| !guard.hides_bytes(&repo.located.outside(&change.path)));
-    if changes.len() < before {
-        let count = before - changes.len();
+fn readable(repo: &Repo, changes: Vec<Change>, contents: &mut Contents<'_>) -> Outcome<Vec<Change>> {
+    let paths: Vec<Vec<u8>> = changes.iter().map(|change| repo.located.outside(&change.path)).collect();
+    let denied = contents.cx.denied.of(&paths)?;
+    let count = denied.iter().filter(|denied| **denied).count();
+    if count > 0 {
         contents
             .note(format!("{count} changed files are left out: permission rules keep them from being read"));
     }
-    changes
+    let kept = changes.into_iter().zip(denied).filter(|(_, denied)| !denied);
+    Ok(kept.map(|(change, _)| change).collect())
 }
 
 /// The changes with renames found, if the settings ask for them.
@@ -141,18 +194,23 @@ fn hashed(changes: &mut [Change], contents: &mut Contents<'_>) -> Outcome<()> {
 
 fn one(
     printer: &mut Printer<'_>,
+    stat: Option<&mut Stat>,
     contents: &mut Contents<'_>,
     change: &Change,
     between: Between,
 ) -> Outcome<()> {
-    if let Kind::Unmerged(sides) = change.kind {
-        return match between {
-            Between::CommitAndStaging => {
+    if let Kind::Unmerged(_) = change.kind {
+        return match (stat, between) {
+            (Some(stat), _) => {
+                stat.unmerged(&change.path, printer.quote, printer.page);
+                Ok(())
+            }
+            (None, Between::CommitAndStaging) => {
                 let name = printer.quote.name("", &change.path);
                 printer.page.line(&format!("* Unmerged path {name}"));
                 Ok(())
             }
-            Between::StagingAndTree => combined::print(printer, contents, &change.path, sides),
+            (None, Between::StagingAndTree) => conflict::print(printer, contents, &change.path),
         };
     }
     let diff = contents.attributes(&change.path)?.remove(&b"diff"[..]);
@@ -163,10 +221,13 @@ fn one(
     let old = side(contents, old_path, change.old, false)?;
     let new = side(contents, &change.path, change.new, between == Between::StagingAndTree)?;
     let is_same = |a: &Side, b: &Side| a.id == b.id && a.mode == b.mode;
-    match (&old, &new) {
+    match (&old, &new, stat) {
         // It only looked changed.
-        (Some(old), Some(new)) if is_same(old, new) && change.kind == Kind::Modified => Ok(()),
-        _ => printer.print(change, old.as_ref(), new.as_ref(), diff.as_ref()),
+        (Some(old), Some(new), _) if is_same(old, new) && change.kind == Kind::Modified => Ok(()),
+        (old, new, Some(stat)) => {
+            stat.file(change, (old.as_ref(), new.as_ref()), diff.as_ref(), printer.quote, printer.page)
+        }
+        (old, new, None) => printer.print(change, old.as_ref(), new.as_ref(), diff.as_ref()),
     }
 }
 
@@ -197,6 +258,8 @@ pub(super) fn content(
     if is_file {
         return match contents.blob(path, version.mode) {
             Ok(Some(bytes)) => Ok(Some(bytes)),
+            // Not in the work tree of a sparse checkout, and so as it is staged.
+            Ok(None) if !version.id.is_zero() => stored(contents, version),
             Ok(None) => {
                 contents.note(format!("{}: could not be read", shown(path)));
                 Ok(Some(Vec::new()))
@@ -205,6 +268,11 @@ pub(super) fn content(
             Err(error) => Err(error.into()),
         };
     }
+    stored(contents, version)
+}
+
+/// The bytes that the repository has of a version; `None` when they are too many to be compared.
+fn stored(contents: &Contents<'_>, version: Version) -> Outcome<Option<Vec<u8>>> {
     let (size, _) = contents.repo.git.odb()?.read_header(version.id)?;
     if size as u64 > contents.cx.limits.whole_file_bytes {
         return Ok(None);

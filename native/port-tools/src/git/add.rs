@@ -17,7 +17,7 @@ pub struct Add {
 }
 
 /// What [`Add`] returns.
-#[derive(Debug, Default, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Added {
     /// Whether the path is staged now.
     pub ok: bool,

@@ -18,7 +18,7 @@ pub struct Commit {
 }
 
 /// What [`Commit`] returns.
-#[derive(Debug, Default, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Committed {
     /// Whether there is a new commit.
     pub ok: bool,

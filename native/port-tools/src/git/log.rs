@@ -27,7 +27,7 @@ fn twenty() -> u64 {
 }
 
 /// What [`Log`] returns.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct History {
     /// The text and what is to be said of it.
     #[serde(flatten)]
