@@ -128,6 +128,10 @@ fn talk(mut worker: Worker, request: &[u8], common: &Place, cx: &CallContext) ->
             if error.reason != Reason::Io {
                 shelf::keep(worker);
             }
+            // One that failed because a directory was exchanged has not found its lock again either.
+            if error.reason != Reason::Busy {
+                talk.locks.remove();
+            }
             Ok(Ok(Err(error)))
         }
         Err(lost) => {
