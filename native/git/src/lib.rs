@@ -20,12 +20,12 @@
 //!
 //! On systems other than Linux there is no worker: the operations run in the port itself.
 
+mod availability;
 mod call;
 mod changes;
 mod fail;
 mod hooks;
 mod page;
-mod presence;
 mod record;
 mod repo;
 mod stage;
@@ -36,7 +36,7 @@ mod work;
 #[cfg(target_os = "linux")]
 mod worker;
 
-pub use presence::{Presence, presence};
+pub use availability::{GitAvailability, availability};
 
 pub use work::serve_here;
 #[cfg(not(target_os = "linux"))]

@@ -1,7 +1,7 @@
 //! What a worker is asked to do, as it crosses between two processes, and doing it.
 
 use crate::call::GitCall;
-use crate::fail::{Fail, Outcome};
+use crate::fail::{GitError, GitResult};
 use crate::page::{Page, hint, unavailable};
 use crate::repo::Repo;
 use crate::text::diff::{Request as DiffRequest, diff as print_diff};
@@ -9,7 +9,7 @@ use crate::text::{branch, history, short, status};
 use crate::{record, stage};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_port_tools::git::path::shown;
-use beamai_port_tools::git::{Added, Answer, Committed, History};
+use beamai_port_tools::git::{Added, Committed, GitText, History};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -99,11 +99,11 @@ impl Task {
 }
 
 /// The result of an operation, or what stands for it where there is no repository.
-fn answered<T: Serialize>(outcome: Outcome<T>, none: impl FnOnce(&str) -> T) -> Result<Value> {
+fn answered<T: Serialize>(outcome: GitResult<T>, none: impl FnOnce(&str) -> T) -> Result<Value> {
     match outcome {
         Ok(result) => value(&result),
-        Err(Fail::Unavailable(why)) => value(&none(&why)),
-        Err(Fail::Error(error)) => Err(error),
+        Err(GitError::Unavailable(why)) => value(&none(&why)),
+        Err(GitError::Error(error)) => Err(error),
     }
 }
 
@@ -113,7 +113,7 @@ fn value(result: &impl Serialize) -> Result<Value> {
     })
 }
 
-fn status_page(is_short: bool, call: &GitCall) -> Outcome<Answer> {
+fn status_page(is_short: bool, call: &GitCall) -> GitResult<GitText> {
     let repo = Repo::open(call, None)?;
     let staging = repo.staging()?;
     let mut page = Page::new(call.limits.content_bytes);
@@ -125,13 +125,13 @@ fn status_page(is_short: bool, call: &GitCall) -> Outcome<Answer> {
     Ok(page.answer())
 }
 
-fn diff_page(request: &DiffRequest<'_>, path: Option<&[u8]>, call: &GitCall) -> Outcome<Answer> {
+fn diff_page(request: &DiffRequest<'_>, path: Option<&[u8]>, call: &GitCall) -> GitResult<GitText> {
     let repo = Repo::open(call, path)?;
     let below = repo.located.within(path.unwrap_or_default());
     print_diff(&repo, request, &below, call)
 }
 
-fn log_page(limit: u64, oneline: bool, call: &GitCall) -> Outcome<History> {
+fn log_page(limit: u64, oneline: bool, call: &GitCall) -> GitResult<History> {
     let repo = Repo::open(call, None)?;
     let mut page = Page::new(call.limits.content_bytes);
     let mut has_more = false;
@@ -142,7 +142,7 @@ fn log_page(limit: u64, oneline: bool, call: &GitCall) -> Outcome<History> {
     Ok(History { answer: page.answer(), has_more })
 }
 
-fn stage_path(path: &[u8], call: &GitCall) -> Outcome<Added> {
+fn stage_path(path: &[u8], call: &GitCall) -> GitResult<Added> {
     let repo = Repo::open(call, Some(path))?;
     let below = repo.located.within(path);
     let staged = stage::stage(&repo, &below, call)?;
@@ -157,7 +157,7 @@ fn stage_path(path: &[u8], call: &GitCall) -> Outcome<Added> {
     Ok(Added { ok: true, files, truncated, available: true, notes: staged.notes })
 }
 
-fn commit(message: &str, call: &GitCall) -> Outcome<Committed> {
+fn commit(message: &str, call: &GitCall) -> GitResult<Committed> {
     let repo = Repo::open(call, None)?;
     let (id, content) = record::record(&repo, message, call)?;
     Ok(Committed { ok: true, commit: Some(id.to_string()), content, available: true })

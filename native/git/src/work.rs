@@ -5,8 +5,8 @@ use crate::stage::refuse_nested;
 use crate::task::Task;
 use beamai_base::{Reason, Result, ToolError};
 use beamai_port_tools::git::path::path_below;
-use beamai_port_tools::git::{Add, Commit, Diff, Log, Status};
-use beamai_tool::{CallContext, Operation, Services, Stop, Work};
+use beamai_port_tools::git::{GitAdd, GitCommit, GitDiff, GitLog, GitStatus};
+use beamai_tool::{CallContext, Interrupt, Operation, OperationBackend, Services};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -22,26 +22,26 @@ pub(crate) trait GitOperation: Operation<Output: DeserializeOwned> {
     fn task(self, cx: &CallContext) -> Result<Task>;
 }
 
-impl GitOperation for Status {
+impl GitOperation for GitStatus {
     fn task(self, _: &CallContext) -> Result<Task> {
         Ok(Task::Status { short: self.short })
     }
 }
 
-impl GitOperation for Diff {
+impl GitOperation for GitDiff {
     fn task(self, cx: &CallContext) -> Result<Task> {
         let path = self.path.as_deref().map(|path| path_below(cx, path)).transpose()?;
         Ok(Task::Diff { staged: self.staged, stat: self.stat, commit: self.commit, path })
     }
 }
 
-impl GitOperation for Log {
+impl GitOperation for GitLog {
     fn task(self, _: &CallContext) -> Result<Task> {
         Ok(Task::Log { limit: self.limit, oneline: self.oneline })
     }
 }
 
-impl GitOperation for Add {
+impl GitOperation for GitAdd {
     fn task(self, cx: &CallContext) -> Result<Task> {
         let path = path_below(cx, &self.path)?;
         refuse_nested(&path, &cx.workspace.unguarded())?;
@@ -49,7 +49,7 @@ impl GitOperation for Add {
     }
 }
 
-impl GitOperation for Commit {
+impl GitOperation for GitCommit {
     fn task(self, _: &CallContext) -> Result<Task> {
         Ok(Task::Commit { message: self.message })
     }
@@ -59,19 +59,23 @@ impl GitOperation for Commit {
 #[must_use]
 pub fn serve_here(services: Services) -> Services {
     services
-        .with(Work(here::<Status>))
-        .with(Work(here::<Diff>))
-        .with(Work(here::<Log>))
-        .with(Work(here::<Add>))
-        .with(Work(here::<Commit>))
+        .with(OperationBackend(here::<GitStatus>))
+        .with(OperationBackend(here::<GitDiff>))
+        .with(OperationBackend(here::<GitLog>))
+        .with(OperationBackend(here::<GitAdd>))
+        .with(OperationBackend(here::<GitCommit>))
 }
 
-fn here<O: GitOperation>(operation: O, cx: &CallContext) -> Result<O::Output, Stop> {
+fn here<O: GitOperation>(operation: O, cx: &CallContext) -> Result<O::Output, Interrupt> {
     done(operation, cx, |task, cx| task.run(&GitCall::here(cx)))
 }
 
 /// Has a task done and reads its answer.
-pub(crate) fn done<O: GitOperation>(operation: O, cx: &CallContext, doer: Doer) -> Result<O::Output, Stop> {
+pub(crate) fn done<O: GitOperation>(
+    operation: O,
+    cx: &CallContext,
+    doer: Doer,
+) -> Result<O::Output, Interrupt> {
     let answer = doer(&operation.task(cx)?, cx)?;
     let unread = |error| ToolError::new(Reason::Crash, format!("an answer of git cannot be read: {error}"));
     Ok(serde_json::from_value(answer).map_err(unread)?)

@@ -2,7 +2,7 @@
 
 use crate::Confinement;
 use beamai_isolation::SandboxSettings;
-use beamai_policy::Sealed;
+use beamai_policy::DeniedPaths;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,7 +29,11 @@ impl Confinement {
     /// Everything can be read, the directory that the work trees share can be written, and nothing else; in it, neither
     /// settings nor hooks. There is no network. In the work tree and in the repository nothing is hidden: a file that
     /// looks empty would be taken for an empty one. Elsewhere, secrets and what deny rules name are.
-    pub fn of_repository(places: &RepositoryPlaces, sandbox: &SandboxSettings, sealed: &Sealed) -> Arc<Self> {
+    pub fn of_repository(
+        places: &RepositoryPlaces,
+        sandbox: &SandboxSettings,
+        sealed: &DeniedPaths,
+    ) -> Arc<Self> {
         let is_own = |path: &OsString| {
             let path = Path::new(path);
             path.starts_with(&places.work_tree) || path.starts_with(&places.common_dir)

@@ -5,12 +5,12 @@
 
 use super::includes::setting;
 use crate::{
-    fail::{Fail, Outcome},
+    fail::{GitError, GitResult},
     tree::dirs::{Dirs, join, split},
 };
 use beamai_base::ToolError;
 use beamai_port_tools::git::path::shown;
-use beamai_workspace::{Place, Workspace};
+use beamai_workspace::{Workspace, WorkspacePath};
 use rustix::fs::FileType;
 use std::ffi::OsStr;
 use std::io::Read;
@@ -23,26 +23,26 @@ const MAX_LINK: u64 = 4096;
 
 /// A repository whose work tree is the workspace, lies in it, or holds it.
 #[derive(Debug)]
-pub(crate) struct Located {
+pub(crate) struct RepoLocation {
     /// The work tree relative to the workspace; empty for the workspace itself and for one that holds it.
     below: Vec<u8>,
     /// The workspace relative to the work tree that holds it; empty otherwise.
     pub above: Vec<u8>,
     /// The work tree.
-    pub root: Place,
+    pub root: WorkspacePath,
     /// The repository's own directory.
-    pub git_dir: Place,
+    pub git_dir: WorkspacePath,
     /// The directory with objects, branches and settings; most often the same.
-    pub common_dir: Place,
+    pub common_dir: WorkspacePath,
 }
 
 /// The directories of a repository.
 struct GitDirs {
-    own: Place,
-    common: Place,
+    own: WorkspacePath,
+    common: WorkspacePath,
 }
 
-impl Located {
+impl RepoLocation {
     /// A path of the workspace as a path of the work tree. What lies elsewhere stands for all of the work tree that is in
     /// the workspace.
     pub(crate) fn within(&self, path: &[u8]) -> Vec<u8> {
@@ -75,7 +75,7 @@ impl Located {
 
 /// The repository that a path of the workspace belongs to: the nearest work tree above it, or, where there is
 /// none, the one that the path itself is; at last one that holds the workspace. Without a path, the workspace's own.
-pub(crate) fn locate(workspace: &Workspace, path: Option<&[u8]>) -> Outcome<Located> {
+pub(crate) fn locate(workspace: &Workspace, path: Option<&[u8]>) -> GitResult<RepoLocation> {
     let mut dirs = Dirs::new(workspace.top().open_dir()?);
     let path = path.unwrap_or_default();
     for below in above(path).chain([path]) {
@@ -90,7 +90,7 @@ pub(crate) fn locate(workspace: &Workspace, path: Option<&[u8]>) -> Outcome<Loca
             return located(&outer, b"", inside.as_os_str().as_bytes().to_vec(), kind);
         }
     }
-    Err(Fail::Unavailable(match path {
+    Err(GitError::Unavailable(match path {
         [] if is_bare(workspace) => {
             "the workspace is a bare repository, which has no files to compare".to_owned()
         }
@@ -138,18 +138,18 @@ fn is_bare(workspace: &Workspace) -> bool {
     ["HEAD", "objects", "refs"].iter().all(|name| top.join(Path::new(name)).stat().is_ok())
 }
 
-fn located(tree: &Workspace, below: &[u8], above: Vec<u8>, kind: FileType) -> Outcome<Located> {
+fn located(tree: &Workspace, below: &[u8], above: Vec<u8>, kind: FileType) -> GitResult<RepoLocation> {
     let root = tree.top().join(Path::new(OsStr::from_bytes(below)));
     let dot_git = root.join(Path::new(".git"));
     let dirs = match kind {
         FileType::RegularFile => named(tree, &root, &dot_git)?,
         _ => own(tree, &dot_git)?,
     };
-    Ok(Located { below: below.to_vec(), above, root, git_dir: dirs.own, common_dir: dirs.common })
+    Ok(RepoLocation { below: below.to_vec(), above, root, git_dir: dirs.own, common_dir: dirs.common })
 }
 
 /// A repository that is a directory of the work tree, or a link to one that is not outside.
-fn own(tree: &Workspace, dot_git: &Place) -> Outcome<GitDirs> {
+fn own(tree: &Workspace, dot_git: &WorkspacePath) -> GitResult<GitDirs> {
     let what = "the repository's directory cannot be used";
     dot_git.open_dir().map_err(|error| refuse(what, &error.message))?;
     let resolved = dot_git.resolved().map_err(|error| refuse(what, &error.message))?;
@@ -162,7 +162,7 @@ fn own(tree: &Workspace, dot_git: &Place) -> Outcome<GitDirs> {
 
 /// The repository that a `.git` file names, if that names the work tree back: a linked work tree by its `gitdir`, a
 /// submodule by its setting `core.worktree`.
-fn named(tree: &Workspace, root: &Place, file: &Place) -> Outcome<GitDirs> {
+fn named(tree: &Workspace, root: &WorkspacePath, file: &WorkspacePath) -> GitResult<GitDirs> {
     let dir = real(&root.absolute(), &text(file, b"gitdir:")?, file)?;
     let own = Workspace::open(&dir).map_err(|error| refuse(&file.display(), &error.message))?;
     let common_file = own.top().join(Path::new("commondir"));
@@ -189,7 +189,7 @@ fn named(tree: &Workspace, root: &Place, file: &Place) -> Outcome<GitDirs> {
 }
 
 /// The directory that a linked work tree shares, if it keeps that work tree's own one.
-fn shared(common: &Path, own: &Workspace, file: &Place) -> Outcome<Workspace> {
+fn shared(common: &Path, own: &Workspace, file: &WorkspacePath) -> GitResult<Workspace> {
     let common = Workspace::open(common).map_err(|error| refuse(&file.display(), &error.message))?;
     let name = own.path().strip_prefix(common.path().join("worktrees")).ok();
     let name = name.filter(|name| name.components().count() == 1);
@@ -205,7 +205,7 @@ fn shared(common: &Path, own: &Workspace, file: &Place) -> Outcome<Workspace> {
 }
 
 /// A directory of a repository as a place: of the work tree where it lies in that, so that messages are short.
-fn place(tree: &Workspace, common: &Workspace, path: &Path) -> Place {
+fn place(tree: &Workspace, common: &Workspace, path: &Path) -> WorkspacePath {
     match path.strip_prefix(tree.path()) {
         Ok(inside) => tree.top().join(inside),
         Err(_) => common.top().join(path.strip_prefix(common.path()).unwrap_or(Path::new(""))),
@@ -213,7 +213,7 @@ fn place(tree: &Workspace, common: &Workspace, path: &Path) -> Place {
 }
 
 /// The path that a file with one path in it has.
-fn text(file: &Place, key: &[u8]) -> Outcome<Vec<u8>> {
+fn text(file: &WorkspacePath, key: &[u8]) -> GitResult<Vec<u8>> {
     let mut bytes = Vec::new();
     let unreadable = |why: &str| refuse(&file.display(), &format!("cannot be read: {why}"));
     let (open, _) = file.open_file().map_err(|error| unreadable(&error.message))?;
@@ -224,12 +224,12 @@ fn text(file: &Place, key: &[u8]) -> Outcome<Vec<u8>> {
 }
 
 /// A directory that a file names, every link followed.
-fn real(from: &Path, path: &[u8], file: &Place) -> Outcome<PathBuf> {
+fn real(from: &Path, path: &[u8], file: &WorkspacePath) -> GitResult<PathBuf> {
     let path = from.join(OsStr::from_bytes(path));
     let missing = |error| refuse(&file.display(), &format!("names {}: {error}", path.display()));
     path.canonicalize().map_err(missing)
 }
 
-fn refuse(what: &str, why: &str) -> Fail {
-    Fail::Unavailable(format!("{what} {why}"))
+fn refuse(what: &str, why: &str) -> GitError {
+    GitError::Unavailable(format!("{what} {why}"))
 }

@@ -11,11 +11,11 @@ pub(crate) mod locate;
 mod names;
 mod settings;
 
-use locate::Located;
-pub(super) use names::Names;
-pub(super) use settings::{AutoCrlf, Settings, Untracked};
+use locate::RepoLocation;
+pub(super) use names::HashAbbreviator;
+pub(super) use settings::{AutoCrlf, GitSettings, Untracked};
 
-use super::fail::{Fail, Outcome};
+use super::fail::{GitError, GitResult};
 use super::tree::dirs::Dirs;
 use crate::call::GitCall;
 use beamai_port_tools::git::path::shown;
@@ -36,9 +36,9 @@ pub(super) struct Repo {
     /// libgit2's handle.
     pub(super) git: Repository,
     /// Where it is.
-    pub(super) located: Located,
+    pub(super) located: RepoLocation,
     /// What its settings say.
-    pub(super) settings: Settings,
+    pub(super) settings: GitSettings,
     /// All settings.
     pub(super) config: Config,
 }
@@ -54,13 +54,13 @@ pub(super) struct Staging {
 }
 
 /// Whether the workspace is a repository that could be opened.
-pub(super) fn probe(workspace: &Workspace) -> Outcome<()> {
+pub(super) fn probe(workspace: &Workspace) -> GitResult<()> {
     Repo::open(&GitCall::here(&CallContext::new(workspace.clone())), None).map(|_| ())
 }
 
 impl Repo {
     /// Opens the repository that a path, relative to the workspace and without `..`, belongs to.
-    pub(super) fn open(cx: &GitCall, path: Option<&[u8]>) -> Outcome<Self> {
+    pub(super) fn open(cx: &GitCall, path: Option<&[u8]>) -> GitResult<Self> {
         // libgit2 takes paths, so the directory must still be the one that was pinned.
         cx.workspace.expect_in_place()?;
         // What git keeps is read whatever rules say of its files: nothing of it is shown but what rules let be read.
@@ -72,12 +72,12 @@ impl Repo {
             .map_err(|error| refused(&root, &error, &located))?;
         verify(&git, &root, &located)?;
         let config = git.config()?.snapshot()?;
-        let settings = Settings::read(&config)?;
+        let settings = GitSettings::read(&config)?;
         Ok(Self { git, located, settings, config })
     }
 
     /// Reads the staging area.
-    pub(super) fn staging(&self) -> Outcome<Staging> {
+    pub(super) fn staging(&self) -> GitResult<Staging> {
         let file = self.located.git_dir.join(Path::new("index"));
         let stat = file.stat().ok();
         let index = Index::open(&self.git.path().join("index")).map_err(|error| unreadable(&error))?;
@@ -86,13 +86,13 @@ impl Repo {
     }
 
     /// The work tree's directories.
-    pub(super) fn dirs(&self, cx: &GitCall) -> Outcome<Dirs> {
+    pub(super) fn dirs(&self, cx: &GitCall) -> GitResult<Dirs> {
         let top = self.located.root.open_dir()?;
         Ok(if cx.denied.is_none() { Dirs::new(top) } else { Dirs::judged(top) })
     }
 
     /// The commit that HEAD names; `None` before the first one.
-    pub(super) fn head(&self) -> Outcome<Option<Oid>> {
+    pub(super) fn head(&self) -> GitResult<Option<Oid>> {
         match self.git.refname_to_id("HEAD") {
             Ok(oid) => Ok(Some(oid)),
             Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
@@ -124,7 +124,7 @@ impl Repo {
 
     /// Says which lock files libgit2 is about to make: in the work tree's own directory, and in the shared one. Should
     /// this process be ended in the middle, they are removed.
-    pub(super) fn tell_locks(&self, cx: &GitCall, own: &[&str], shared: &[&str]) -> Outcome<()> {
+    pub(super) fn tell_locks(&self, cx: &GitCall, own: &[&str], shared: &[&str]) -> GitResult<()> {
         let common = self.located.common_dir.absolute();
         let own = own.iter().map(|name| self.located.git_dir.absolute().join(name));
         let absent = own.chain(shared.iter().map(|name| common.join(name)));
@@ -135,14 +135,14 @@ impl Repo {
     }
 
     /// How hashes are abbreviated.
-    pub(super) fn names(&self) -> Outcome<Names<'_>> {
-        Names::new(self)
+    pub(super) fn names(&self) -> GitResult<HashAbbreviator<'_>> {
+        HashAbbreviator::new(self)
     }
 }
 
-fn refused(root: &Path, error: &git2::Error, located: &Located) -> Fail {
+fn refused(root: &Path, error: &git2::Error, located: &RepoLocation) -> GitError {
     let format = includes::setting(&located.common_dir, "config", b"extensions", b"objectformat");
-    Fail::Unavailable(match (error.code(), format) {
+    GitError::Unavailable(match (error.code(), format) {
         (ErrorCode::Owner, _) => not_owned(root),
         (_, Ok(Some(format))) if format != b"sha1" => {
             format!("its objects are named by SHA-256 ({}), which these tools do not read", shown(&format))
@@ -160,7 +160,7 @@ fn not_owned(root: &Path) -> String {
 }
 
 /// Why an index cannot be read. Two of its forms are git's alone.
-fn unreadable(error: &git2::Error) -> Fail {
+fn unreadable(error: &git2::Error) -> GitError {
     let why = match error.message() {
         text if text.contains("sdir") => {
             "it is a sparse index, which `git sparse-checkout reapply --no-sparse-index` expands".to_owned()
@@ -170,20 +170,20 @@ fn unreadable(error: &git2::Error) -> Fail {
         }
         text => text.to_owned(),
     };
-    Fail::Unavailable(format!("its index cannot be read ({why})"))
+    GitError::Unavailable(format!("its index cannot be read ({why})"))
 }
 
 /// Fails unless libgit2 opened what was looked over.
-fn verify(git: &Repository, root: &Path, located: &Located) -> Outcome<()> {
+fn verify(git: &Repository, root: &Path, located: &RepoLocation) -> GitResult<()> {
     let Some(work_tree) = git.workdir() else {
-        return Err(Fail::Unavailable("it has no work tree (core.bare)".to_owned()));
+        return Err(GitError::Unavailable("it has no work tree (core.bare)".to_owned()));
     };
     if work_tree != root {
         let why = "its settings place the work tree elsewhere (core.worktree)";
-        return Err(Fail::Unavailable(why.to_owned()));
+        return Err(GitError::Unavailable(why.to_owned()));
     }
     if git.path() != located.git_dir.absolute() || git.commondir() != located.common_dir.absolute() {
-        return Err(Fail::Unavailable("its directory changed while it was opened; try again".to_owned()));
+        return Err(GitError::Unavailable("its directory changed while it was opened; try again".to_owned()));
     }
     Ok(())
 }

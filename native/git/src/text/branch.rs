@@ -1,8 +1,8 @@
 //! Where HEAD is, and how its branch stands to the one that it follows.
 
 use crate::{
-    fail::Outcome,
-    repo::{Names, Repo},
+    fail::GitResult,
+    repo::{HashAbbreviator, Repo},
 };
 use git2::ErrorCode;
 
@@ -16,7 +16,7 @@ pub(crate) enum Head {
 }
 
 /// What HEAD names now.
-pub(crate) fn head(repo: &Repo) -> Outcome<Head> {
+pub(crate) fn head(repo: &Repo) -> GitResult<Head> {
     let head = repo.git.find_reference("HEAD")?;
     Ok(match head.symbolic_target_bytes() {
         Some(name) => Head::Branch(String::from_utf8_lossy(name).into_owned()),
@@ -25,14 +25,14 @@ pub(crate) fn head(repo: &Repo) -> Outcome<Head> {
 }
 
 /// What a log says before the first commit.
-pub(crate) fn without_commits(repo: &Repo) -> Outcome<String> {
+pub(crate) fn without_commits(repo: &Repo) -> GitResult<String> {
     let Head::Branch(name) = head(repo)? else { return Ok("HEAD names no commit".to_owned()) };
     let branch = name.strip_prefix("refs/heads/").unwrap_or(&name);
     Ok(format!("your current branch '{branch}' does not have any commits yet"))
 }
 
 /// The first line of a status.
-pub(super) fn headline(repo: &Repo, names: &Names<'_>) -> Outcome<String> {
+pub(super) fn headline(repo: &Repo, names: &HashAbbreviator<'_>) -> GitResult<String> {
     let commit = repo.head()?;
     Ok(match (head(repo)?, commit) {
         (Head::Branch(name), Some(_)) => format!("branch: {}", shortened(&name)),
@@ -49,7 +49,7 @@ fn shortened(name: &str) -> &str {
 }
 
 /// The upstream of the branch and how many commits each has that the other has not; nothing without an upstream.
-pub(super) fn tracking(repo: &Repo) -> Outcome<Option<String>> {
+pub(super) fn tracking(repo: &Repo) -> GitResult<Option<String>> {
     let Head::Branch(name) = head(repo)? else { return Ok(None) };
     let Ok(upstream) = repo.git.branch_upstream_name(&name) else { return Ok(None) };
     let upstream = String::from_utf8_lossy(&upstream).into_owned();

@@ -1,29 +1,29 @@
 //! The text of `git diff`.
 
 use super::conflict;
-use super::patch::{Printer, Side};
-use super::quote::Quote;
+use super::patch::{DiffPrinter, DiffSide};
+use super::quote::QuoteStyle;
 use super::stat::Stat;
 use crate::call::GitCall;
-use crate::page::Page;
+use crate::page::LimitedText;
 use crate::{
     changes::{
-        Change, Kind, NO_ID, Version, is_below,
+        BlobVersion, ChangeKind, FileChange, NO_ID, is_below,
         renames::pair,
         staged::{staged, staged_since, unmerged},
     },
-    fail::Outcome,
+    fail::GitResult,
     repo::{Repo, Staging},
-    tree::content::{Contents, SUBMODULE},
+    tree::content::{SUBMODULE, WorkTreeReader},
 };
 use beamai_base::{Reason, ToolError};
-use beamai_port_tools::git::{Answer, path::shown};
+use beamai_port_tools::git::{GitText, path::shown};
 use git2::Oid;
 use std::collections::BTreeMap;
 
 /// Which two versions are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Between {
+pub(crate) enum DiffSides {
     /// The staging area and the work tree.
     StagingAndTree,
     /// The last commit and the staging area.
@@ -42,15 +42,15 @@ pub(crate) struct Request<'a> {
 }
 
 /// The differences below a path of the repository.
-pub(crate) fn diff(repo: &Repo, request: &Request<'_>, below: &[u8], cx: &GitCall) -> Outcome<Answer> {
-    let between = if request.staged { Between::CommitAndStaging } else { Between::StagingAndTree };
+pub(crate) fn diff(repo: &Repo, request: &Request<'_>, below: &[u8], cx: &GitCall) -> GitResult<GitText> {
+    let between = if request.staged { DiffSides::CommitAndStaging } else { DiffSides::StagingAndTree };
     let since = request.commit.map(|commit| commit_of(repo, commit)).transpose()?;
     let staging = repo.staging()?;
-    let mut contents = Contents::new(repo, &staging, cx)?;
+    let mut contents = WorkTreeReader::new(repo, &staging, cx)?;
     let changes = changes(repo, &staging, (between, since), below, &mut contents)?;
     let names = repo.names()?;
-    let quote = Quote { beyond_ascii: repo.settings.quote_path, spaces: false };
-    let mut page = Page::new(cx.limits.content_bytes);
+    let quote = QuoteStyle { beyond_ascii: repo.settings.quote_path, spaces: false };
+    let mut page = LimitedText::new(cx.limits.content_bytes);
     let mut stat = request.stat.then(Stat::default);
     for (at, change) in changes.iter().enumerate() {
         cx.check()?;
@@ -58,7 +58,7 @@ pub(crate) fn diff(repo: &Repo, request: &Request<'_>, below: &[u8], cx: &GitCal
             page.note(format!("{} of {} changed files were not begun", changes.len() - at, changes.len()));
             break;
         }
-        let mut printer = Printer { names: &names, quote, page: &mut page };
+        let mut printer = DiffPrinter { names: &names, quote, page: &mut page };
         one(&mut printer, stat.as_mut(), &mut contents, change, between)?;
     }
     stat.iter().for_each(|stat| stat.sum(&mut page));
@@ -70,7 +70,7 @@ pub(crate) fn diff(repo: &Repo, request: &Request<'_>, below: &[u8], cx: &GitCal
 }
 
 /// The commit that a text means to git: a hash, a branch, a tag, `HEAD~2`.
-fn commit_of(repo: &Repo, text: &str) -> Outcome<Oid> {
+fn commit_of(repo: &Repo, text: &str) -> GitResult<Oid> {
     let found = repo.git.revparse_single(text).and_then(|object| object.peel_to_commit());
     found.map(|commit| commit.id()).map_err(|error| {
         let message = format!(
@@ -82,7 +82,7 @@ fn commit_of(repo: &Repo, text: &str) -> Outcome<Oid> {
 }
 
 /// Why there can be no difference below a path: git prints nothing there, as it does for what has not changed.
-fn unknown(staging: &Staging, contents: &mut Contents<'_>, below: &[u8]) -> Option<String> {
+fn unknown(staging: &Staging, contents: &mut WorkTreeReader<'_>, below: &[u8]) -> Option<String> {
     if below.is_empty() || staging.entries.iter().any(|entry| is_below(&entry.path, below)) {
         return None;
     }
@@ -100,20 +100,20 @@ fn unknown(staging: &Staging, contents: &mut Contents<'_>, below: &[u8]) -> Opti
 fn changes(
     repo: &Repo,
     staging: &Staging,
-    (between, since): (Between, Option<Oid>),
+    (between, since): (DiffSides, Option<Oid>),
     below: &[u8],
-    contents: &mut Contents<'_>,
-) -> Outcome<Vec<Change>> {
+    contents: &mut WorkTreeReader<'_>,
+) -> GitResult<Vec<FileChange>> {
     let changes = match (between, since) {
-        (Between::CommitAndStaging, None) => staged(repo, staging, below)?,
-        (Between::CommitAndStaging, since) => staged_since(repo, staging, since, below)?,
-        (Between::StagingAndTree, None) => {
+        (DiffSides::CommitAndStaging, None) => staged(repo, staging, below)?,
+        (DiffSides::CommitAndStaging, since) => staged_since(repo, staging, since, below)?,
+        (DiffSides::StagingAndTree, None) => {
             let mut changes = contents.changes(staging.stat.as_ref(), below)?;
             changes.extend(unmerged(staging, below));
             changes.sort_by(|a, b| a.path.cmp(&b.path));
             changes
         }
-        (Between::StagingAndTree, since) => {
+        (DiffSides::StagingAndTree, since) => {
             let staged = staged_since(repo, staging, since, below)?;
             joined(staged, contents.changes(staging.stat.as_ref(), below)?)
         }
@@ -123,26 +123,30 @@ fn changes(
 }
 
 /// The changes between a commit and the work tree: those up to the staging area, and those from there on.
-fn joined(staged: Vec<Change>, unstaged: Vec<Change>) -> Vec<Change> {
-    let mut all: BTreeMap<Vec<u8>, Change> =
+fn joined(staged: Vec<FileChange>, unstaged: Vec<FileChange>) -> Vec<FileChange> {
+    let mut all: BTreeMap<Vec<u8>, FileChange> =
         staged.into_iter().map(|change| (change.path.clone(), change)).collect();
     for later in unstaged {
         let old = all.remove(&later.path).map_or(later.old, |earlier| earlier.old);
         let kind_of = |mode: u32| mode & 0o170_000;
         let kind = match (old, later.new) {
             (None, None) => continue,
-            (None, Some(_)) => Kind::Added,
-            (Some(_), None) => Kind::Deleted,
-            (Some(old), Some(new)) if kind_of(old.mode) != kind_of(new.mode) => Kind::TypeChanged,
-            (Some(_), Some(_)) => Kind::Modified,
+            (None, Some(_)) => ChangeKind::Added,
+            (Some(_), None) => ChangeKind::Deleted,
+            (Some(old), Some(new)) if kind_of(old.mode) != kind_of(new.mode) => ChangeKind::TypeChanged,
+            (Some(_), Some(_)) => ChangeKind::Modified,
         };
-        all.insert(later.path.clone(), Change { kind, old, ..later });
+        all.insert(later.path.clone(), FileChange { kind, old, ..later });
     }
     all.into_values().collect()
 }
 
 /// The changes without those of files that permission rules keep from being read.
-fn readable(repo: &Repo, changes: Vec<Change>, contents: &mut Contents<'_>) -> Outcome<Vec<Change>> {
+fn readable(
+    repo: &Repo,
+    changes: Vec<FileChange>,
+    contents: &mut WorkTreeReader<'_>,
+) -> GitResult<Vec<FileChange>> {
     let paths: Vec<Vec<u8>> = changes.iter().map(|change| repo.located.outside(&change.path)).collect();
     let denied = contents.cx.denied.of(&paths)?;
     let count = denied.iter().filter(|denied| **denied).count();
@@ -157,31 +161,31 @@ fn readable(repo: &Repo, changes: Vec<Change>, contents: &mut Contents<'_>) -> O
 /// The changes with renames found, if the settings ask for them.
 pub(crate) fn renamed(
     repo: &Repo,
-    mut changes: Vec<Change>,
-    between: Between,
-    contents: &mut Contents<'_>,
-) -> Outcome<Vec<Change>> {
+    mut changes: Vec<FileChange>,
+    between: DiffSides,
+    contents: &mut WorkTreeReader<'_>,
+) -> GitResult<Vec<FileChange>> {
     if !repo.settings.renames {
         return Ok(changes);
     }
-    if between == Between::StagingAndTree {
+    if between == DiffSides::StagingAndTree {
         hashed(&mut changes, contents)?;
     }
     pair(changes, repo.settings.rename_limit, contents.cx, |change| {
         let (version, is_new) = match change.kind {
-            Kind::Added => (change.new, true),
+            ChangeKind::Added => (change.new, true),
             _ => (change.old, false),
         };
         let Some(version) = version else { return Ok(None) };
-        let is_file = is_new && between == Between::StagingAndTree;
+        let is_file = is_new && between == DiffSides::StagingAndTree;
         content(contents, &change.path, version, is_file)
     })
 }
 
 /// New files of the work tree take part in renames, so their hashes are needed.
-fn hashed(changes: &mut [Change], contents: &mut Contents<'_>) -> Outcome<()> {
-    let is_new = |change: &Change| change.kind == Kind::Added;
-    if changes.iter().all(|change| change.kind != Kind::Deleted) {
+fn hashed(changes: &mut [FileChange], contents: &mut WorkTreeReader<'_>) -> GitResult<()> {
+    let is_new = |change: &FileChange| change.kind == ChangeKind::Added;
+    if changes.iter().all(|change| change.kind != ChangeKind::Deleted) {
         return Ok(());
     }
     for change in changes.iter_mut().filter(|change| is_new(change)) {
@@ -193,37 +197,37 @@ fn hashed(changes: &mut [Change], contents: &mut Contents<'_>) -> Outcome<()> {
 }
 
 fn one(
-    printer: &mut Printer<'_>,
+    printer: &mut DiffPrinter<'_>,
     stat: Option<&mut Stat>,
-    contents: &mut Contents<'_>,
-    change: &Change,
-    between: Between,
-) -> Outcome<()> {
-    if let Kind::Unmerged(_) = change.kind {
+    contents: &mut WorkTreeReader<'_>,
+    change: &FileChange,
+    between: DiffSides,
+) -> GitResult<()> {
+    if let ChangeKind::Unmerged(_) = change.kind {
         return match (stat, between) {
             (Some(stat), _) => {
                 stat.unmerged(&change.path, printer.quote, printer.page);
                 Ok(())
             }
-            (None, Between::CommitAndStaging) => {
+            (None, DiffSides::CommitAndStaging) => {
                 let name = printer.quote.name("", &change.path);
                 printer.page.line(&format!("* Unmerged path {name}"));
                 Ok(())
             }
-            (None, Between::StagingAndTree) => conflict::print(printer, contents, &change.path),
+            (None, DiffSides::StagingAndTree) => conflict::print(printer, contents, &change.path),
         };
     }
     let diff = contents.attributes(&change.path)?.remove(&b"diff"[..]);
     let old_path = match &change.kind {
-        Kind::Renamed { from, .. } => from,
+        ChangeKind::Renamed { from, .. } => from,
         _ => &change.path,
     };
     let old = side(contents, old_path, change.old, false)?;
-    let new = side(contents, &change.path, change.new, between == Between::StagingAndTree)?;
-    let is_same = |a: &Side, b: &Side| a.id == b.id && a.mode == b.mode;
+    let new = side(contents, &change.path, change.new, between == DiffSides::StagingAndTree)?;
+    let is_same = |a: &DiffSide, b: &DiffSide| a.id == b.id && a.mode == b.mode;
     match (&old, &new, stat) {
         // It only looked changed.
-        (Some(old), Some(new), _) if is_same(old, new) && change.kind == Kind::Modified => Ok(()),
+        (Some(old), Some(new), _) if is_same(old, new) && change.kind == ChangeKind::Modified => Ok(()),
         (old, new, Some(stat)) => {
             stat.file(change, (old.as_ref(), new.as_ref()), diff.as_ref(), printer.quote, printer.page)
         }
@@ -232,26 +236,26 @@ fn one(
 }
 
 fn side(
-    contents: &mut Contents<'_>,
+    contents: &mut WorkTreeReader<'_>,
     path: &[u8],
-    version: Option<Version>,
+    version: Option<BlobVersion>,
     is_file: bool,
-) -> Outcome<Option<Side>> {
+) -> GitResult<Option<DiffSide>> {
     let Some(mut version) = version else { return Ok(None) };
     let bytes = content(contents, path, version, is_file)?;
     if bytes.is_none() && version.id.is_zero() {
         version.id = contents.id(path, version.mode)?.unwrap_or(NO_ID);
     }
-    Ok(Some(Side::new(version, bytes)))
+    Ok(Some(DiffSide::new(version, bytes)))
 }
 
 /// The bytes of one version; `None` when they are too many to be compared.
 pub(super) fn content(
-    contents: &mut Contents<'_>,
+    contents: &mut WorkTreeReader<'_>,
     path: &[u8],
-    version: Version,
+    version: BlobVersion,
     is_file: bool,
-) -> Outcome<Option<Vec<u8>>> {
+) -> GitResult<Option<Vec<u8>>> {
     if version.mode == SUBMODULE {
         return Ok(None);
     }
@@ -272,7 +276,7 @@ pub(super) fn content(
 }
 
 /// The bytes that the repository has of a version; `None` when they are too many to be compared.
-fn stored(contents: &Contents<'_>, version: Version) -> Outcome<Option<Vec<u8>>> {
+fn stored(contents: &WorkTreeReader<'_>, version: BlobVersion) -> GitResult<Option<Vec<u8>>> {
     let (size, _) = contents.repo.git.odb()?.read_header(version.id)?;
     if size as u64 > contents.cx.limits.whole_file_bytes {
         return Ok(None);

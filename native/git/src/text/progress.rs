@@ -1,14 +1,14 @@
 //! What a status says of operations in progress, and of what is left of them.
 
 use super::state::{State, Underway, branch};
-use crate::repo::{Names, Repo};
+use crate::repo::{HashAbbreviator, Repo};
 use git2::Oid;
 
 /// Steps shown of those that are left.
 const SHOWN: usize = 2;
 
 /// A line for each operation that is in progress.
-pub(super) fn lines(repo: &Repo, state: &State, names: &Names<'_>) -> Vec<String> {
+pub(super) fn lines(repo: &Repo, state: &State, names: &HashAbbreviator<'_>) -> Vec<String> {
     let commit = |at: &Option<Oid>| at.map_or(String::new(), |at| format!(" of {}", names.short(at)));
     let underway = state.underway.as_ref().map(|underway| match underway {
         Underway::Am => format!("am{}", left_of_patches(repo)),
@@ -29,7 +29,7 @@ pub(super) fn lines(repo: &Repo, state: &State, names: &Names<'_>) -> Vec<String
     all.map(|what| format!("in progress: {what}")).chain(sparse).collect()
 }
 
-fn rebase(repo: &Repo, names: &Names<'_>) -> String {
+fn rebase(repo: &Repo, names: &HashAbbreviator<'_>) -> String {
     let by_patches = repo.has_admin("rebase-apply");
     let dir = if by_patches { "rebase-apply" } else { "rebase-merge" };
     let own = branch(repo, &format!("{dir}/head-name"), names).map(|own| format!(" of {own}"));
@@ -57,7 +57,7 @@ fn left_of_patches(repo: &Repo) -> String {
 }
 
 /// What is left of a list of steps, of which the first ones are under way.
-fn left_of(repo: &Repo, file: &str, under_way: usize, names: &Names<'_>) -> String {
+fn left_of(repo: &Repo, file: &str, under_way: usize, names: &HashAbbreviator<'_>) -> String {
     let steps = steps(repo, file, names);
     let left = steps.get(under_way..).unwrap_or_default();
     match left {
@@ -71,7 +71,7 @@ fn left_of(repo: &Repo, file: &str, under_way: usize, names: &Names<'_>) -> Stri
 }
 
 /// The steps in a file, hashes abbreviated.
-fn steps(repo: &Repo, file: &str, names: &Names<'_>) -> Vec<String> {
+fn steps(repo: &Repo, file: &str, names: &HashAbbreviator<'_>) -> Vec<String> {
     let text = repo.admin(file).unwrap_or_default();
     let text = String::from_utf8_lossy(&text).into_owned();
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
@@ -79,7 +79,7 @@ fn steps(repo: &Repo, file: &str, names: &Names<'_>) -> Vec<String> {
 }
 
 /// A step with its commit's hash abbreviated.
-fn abbreviated(line: &str, names: &Names<'_>) -> String {
+fn abbreviated(line: &str, names: &HashAbbreviator<'_>) -> String {
     let mut words = line.splitn(3, ' ');
     let (Some(command), Some(hash)) = (words.next(), words.next()) else { return line.to_owned() };
     match Oid::from_str(hash).ok().filter(|_| hash.len() == 40) {

@@ -1,10 +1,10 @@
 //! How many lines changed, by file.
 
-use super::patch::{Side, is_binary};
-use super::quote::Quote;
-use crate::changes::{Change, Kind};
-use crate::fail::Outcome;
-use crate::page::Page;
+use super::patch::{DiffSide, is_binary};
+use super::quote::QuoteStyle;
+use crate::changes::{ChangeKind, FileChange};
+use crate::fail::GitResult;
+use crate::page::LimitedText;
 use crate::tree::attributes::State;
 use git2::{DiffOptions, Patch};
 
@@ -20,20 +20,20 @@ impl Stat {
     /// Writes the line of one file: `path | +added -removed`. `diff` is the path's attribute of that name.
     pub(super) fn file(
         &mut self,
-        change: &Change,
-        (old, new): (Option<&Side>, Option<&Side>),
+        change: &FileChange,
+        (old, new): (Option<&DiffSide>, Option<&DiffSide>),
         diff: Option<&State>,
-        quote: Quote,
-        page: &mut Page,
-    ) -> Outcome<()> {
+        quote: QuoteStyle,
+        page: &mut LimitedText,
+    ) -> GitResult<()> {
         let name = match &change.kind {
-            Kind::Renamed { from, .. } => {
+            ChangeKind::Renamed { from, .. } => {
                 format!("{} -> {}", quote.name("", from), quote.name("", &change.path))
             }
             _ => quote.name("", &change.path),
         };
         self.files += 1;
-        let bytes = |side: Option<&Side>| side.map_or(Some(Vec::new()), |side| side.bytes.clone());
+        let bytes = |side: Option<&DiffSide>| side.map_or(Some(Vec::new()), |side| side.bytes.clone());
         let counted = match (bytes(old), bytes(new)) {
             (Some(old), Some(new)) if !is_binary(&old, diff) && !is_binary(&new, diff) => {
                 let (added, removed) = count(&old, &new)?;
@@ -48,12 +48,12 @@ impl Stat {
     }
 
     /// Writes the line of a file that a merge left undecided.
-    pub(super) fn unmerged(&mut self, path: &[u8], quote: Quote, page: &mut Page) {
+    pub(super) fn unmerged(&mut self, path: &[u8], quote: QuoteStyle, page: &mut LimitedText) {
         page.line(&format!("{} | unmerged", quote.name("", path)));
     }
 
     /// Writes the sum, if there is any.
-    pub(super) fn sum(&self, page: &mut Page) {
+    pub(super) fn sum(&self, page: &mut LimitedText) {
         if self.files > 0 {
             let one = |count, one: &'static str, more| if count == 1 { one } else { more };
             let files = one(self.files, "file", "files");
@@ -63,7 +63,7 @@ impl Stat {
 }
 
 /// How many lines the new text has that the old one has not, and the other way round.
-fn count(old: &[u8], new: &[u8]) -> Outcome<(usize, usize)> {
+fn count(old: &[u8], new: &[u8]) -> GitResult<(usize, usize)> {
     let mut options = DiffOptions::new();
     options.context_lines(0).indent_heuristic(true).force_text(true);
     let (_, added, removed) = Patch::from_buffers(old, None, new, None, Some(&mut options))?.line_stats()?;

@@ -1,11 +1,11 @@
 //! What is under way in a repository: a merge, a rebase, a cherry-pick, a revert, a bisection, an `am` session.
 
-use crate::repo::{Names, Repo, Staging};
+use crate::repo::{HashAbbreviator, Repo, Staging};
 use git2::{IndexEntryExtendedFlag, Oid};
 
 /// A command that stopped half-way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Underway {
+pub(crate) enum OngoingOperation {
     /// `git am`.
     Am,
     /// `git rebase`.
@@ -18,18 +18,18 @@ pub(crate) enum Underway {
 
 /// All that is under way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct State {
+pub(crate) struct RepoState {
     /// A merge waits for its commit.
     pub merge: bool,
     /// Another command stopped half-way.
-    pub underway: Option<Underway>,
+    pub underway: Option<OngoingOperation>,
     /// A bisection, and the branch that it started from.
     pub bisect: Option<Option<String>>,
     /// How many percent of the files a sparse checkout has.
     pub(super) sparse: Option<usize>,
 }
 
-impl State {
+impl RepoState {
     /// Looks at the marks that git leaves in the repository's directory.
     pub(crate) fn read(repo: &Repo, staging: &Staging) -> Self {
         let merge = repo.has_admin("MERGE_HEAD");
@@ -48,30 +48,30 @@ impl State {
     }
 }
 
-fn rebase(repo: &Repo) -> Option<Underway> {
+fn rebase(repo: &Repo) -> Option<OngoingOperation> {
     if repo.has_admin("rebase-apply") {
         let is_am = repo.has_admin("rebase-apply/applying");
-        return Some(if is_am { Underway::Am } else { Underway::Rebase });
+        return Some(if is_am { OngoingOperation::Am } else { OngoingOperation::Rebase });
     }
-    repo.has_admin("rebase-merge").then_some(Underway::Rebase)
+    repo.has_admin("rebase-merge").then_some(OngoingOperation::Rebase)
 }
 
-fn cherry_pick(repo: &Repo) -> Option<Underway> {
-    Some(Underway::CherryPick(Some(oid(repo, "CHERRY_PICK_HEAD")?)))
+fn cherry_pick(repo: &Repo) -> Option<OngoingOperation> {
+    Some(OngoingOperation::CherryPick(Some(oid(repo, "CHERRY_PICK_HEAD")?)))
 }
 
-fn revert(repo: &Repo) -> Option<Underway> {
-    Some(Underway::Revert(Some(oid(repo, "REVERT_HEAD")?)))
+fn revert(repo: &Repo) -> Option<OngoingOperation> {
+    Some(OngoingOperation::Revert(Some(oid(repo, "REVERT_HEAD")?)))
 }
 
 /// A series of cherry-picks or reverts between two of its commits.
-fn sequence(repo: &Repo) -> Option<Underway> {
+fn sequence(repo: &Repo) -> Option<OngoingOperation> {
     let todo = repo.admin("sequencer/todo")?;
     let is = |command: &[u8], short: &[u8]| todo.starts_with(command) || todo.starts_with(short);
     if is(b"pick ", b"p ") {
-        Some(Underway::CherryPick(None))
+        Some(OngoingOperation::CherryPick(None))
     } else {
-        is(b"revert ", b"revert\t").then_some(Underway::Revert(None))
+        is(b"revert ", b"revert\t").then_some(OngoingOperation::Revert(None))
     }
 }
 
@@ -81,7 +81,7 @@ fn oid(repo: &Repo, name: &str) -> Option<Oid> {
 }
 
 /// The branch that a file names: without its prefix, a hash abbreviated, `None` for a detached HEAD.
-pub(super) fn branch(repo: &Repo, file: &str, names: &Names<'_>) -> Option<String> {
+pub(super) fn branch(repo: &Repo, file: &str, names: &HashAbbreviator<'_>) -> Option<String> {
     let text = repo.admin(file)?;
     let text = String::from_utf8_lossy(text.trim_ascii_end()).into_owned();
     match text.strip_prefix("refs/heads/") {

@@ -1,58 +1,63 @@
 //! The text of a status: where HEAD is, what is in progress, and the changes by group.
 
 use super::branch::{headline, tracking};
-use super::diff::{Between, renamed};
+use super::diff::{DiffSides, renamed};
 use super::progress;
-use super::quote::Quote;
+use super::quote::QuoteStyle;
 use super::state::State;
 use crate::call::GitCall;
-use crate::page::Page;
+use crate::page::LimitedText;
 use crate::{
-    changes::{Change, Kind, staged::staged},
-    fail::Outcome,
+    changes::{ChangeKind, FileChange, staged::staged},
+    fail::GitResult,
     repo::{Repo, Staging, Untracked},
     tree::{
-        content::{Contents, SUBMODULE},
-        untracked::Finder,
+        content::{SUBMODULE, WorkTreeReader},
+        untracked::UntrackedFinder,
     },
 };
 
 /// Everything that a status tells.
-pub(crate) struct Status<'r> {
+pub(crate) struct StatusReport<'r> {
     /// Of this repository.
     pub repo: &'r Repo,
     /// Changes between the last commit and the staging area, conflicts among them.
-    pub staged: Vec<Change>,
+    pub staged: Vec<FileChange>,
     /// Changes between the staging area and the work tree.
-    pub unstaged: Vec<Change>,
+    pub unstaged: Vec<FileChange>,
     /// Paths that git does not know of.
     pub untracked: Vec<Vec<u8>>,
     /// What is in progress.
     pub state: State,
 }
 
-impl<'r> Status<'r> {
+impl<'r> StatusReport<'r> {
     /// Looks at everything in the workspace. What could not be looked at is noted on the page.
-    pub(crate) fn read(repo: &'r Repo, staging: &Staging, cx: &GitCall, page: &mut Page) -> Outcome<Self> {
+    pub(crate) fn read(
+        repo: &'r Repo,
+        staging: &Staging,
+        cx: &GitCall,
+        page: &mut LimitedText,
+    ) -> GitResult<Self> {
         let below = repo.located.above.as_slice();
-        let mut contents = Contents::new(repo, staging, cx)?;
+        let mut contents = WorkTreeReader::new(repo, staging, cx)?;
         let all = staged(repo, staging, b"")?;
         let (inside, elsewhere): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|change| repo.located.is_inside(&change.path));
         if !elsewhere.is_empty() {
             page.note(format!("{} staged paths outside of the workspace are not shown", elsewhere.len()));
         }
-        let staged = renamed(repo, inside, Between::CommitAndStaging, &mut contents)?;
+        let staged = renamed(repo, inside, DiffSides::CommitAndStaging, &mut contents)?;
         let unstaged = contents.changes(staging.stat.as_ref(), below)?;
-        let unstaged = renamed(repo, unstaged, Between::StagingAndTree, &mut contents)?;
-        let finder = Finder::new(repo, &staging.entries, repo.settings.untracked, cx)?;
+        let unstaged = renamed(repo, unstaged, DiffSides::StagingAndTree, &mut contents)?;
+        let finder = UntrackedFinder::new(repo, &staging.entries, repo.settings.untracked, cx)?;
         let (untracked, notes) = finder.find(below)?;
         contents.notes.into_iter().chain(notes).for_each(|note| page.note(note));
         Ok(Self { repo, staged, unstaged, untracked, state: State::read(repo, staging) })
     }
 
     /// Writes the text.
-    pub(crate) fn print(&self, page: &mut Page) -> Outcome<()> {
+    pub(crate) fn print(&self, page: &mut LimitedText) -> GitResult<()> {
         let names = self.repo.names()?;
         page.line(&headline(self.repo, &names)?);
         tracking(self.repo)?.into_iter().for_each(|line| page.line(&line));
@@ -74,7 +79,7 @@ impl<'r> Status<'r> {
         Ok(())
     }
 
-    fn group<'c>(&self, title: &str, changes: impl Iterator<Item = &'c Change>, page: &mut Page) {
+    fn group<'c>(&self, title: &str, changes: impl Iterator<Item = &'c FileChange>, page: &mut LimitedText) {
         for (at, change) in changes.enumerate() {
             if at == 0 {
                 page.line(&format!("{title}:"));
@@ -83,24 +88,24 @@ impl<'r> Status<'r> {
         }
     }
 
-    fn entry(&self, change: &Change) -> String {
+    fn entry(&self, change: &FileChange) -> String {
         let name = self.name(&change.path);
         let is_submodule = change.new.is_some_and(|new| new.mode == SUBMODULE)
             && change.old.is_some_and(|old| old.mode == SUBMODULE);
         match &change.kind {
-            Kind::Added => format!("new: {name}"),
-            Kind::Deleted => format!("deleted: {name}"),
-            Kind::TypeChanged => format!("type changed: {name}"),
-            Kind::Renamed { from, .. } => format!("renamed: {} -> {name}", self.name(from)),
-            Kind::Unmerged(sides) => format!("{}: {name}", conflict(*sides)),
-            Kind::Modified if is_submodule => format!("modified: {name} (other commit)"),
-            Kind::Modified => format!("modified: {name}"),
+            ChangeKind::Added => format!("new: {name}"),
+            ChangeKind::Deleted => format!("deleted: {name}"),
+            ChangeKind::TypeChanged => format!("type changed: {name}"),
+            ChangeKind::Renamed { from, .. } => format!("renamed: {} -> {name}", self.name(from)),
+            ChangeKind::Unmerged(sides) => format!("{}: {name}", conflict(*sides)),
+            ChangeKind::Modified if is_submodule => format!("modified: {name} (other commit)"),
+            ChangeKind::Modified => format!("modified: {name}"),
         }
     }
 
     /// A path as the workspace has it, quoted where git would.
     fn name(&self, path: &[u8]) -> String {
-        let quote = Quote { beyond_ascii: self.repo.settings.quote_path, spaces: false };
+        let quote = QuoteStyle { beyond_ascii: self.repo.settings.quote_path, spaces: false };
         quote.name("", &in_workspace(self.repo, path))
     }
 }
@@ -113,8 +118,8 @@ pub(super) fn in_workspace(repo: &Repo, path: &[u8]) -> Vec<u8> {
     }
 }
 
-fn is_unmerged(change: &Change) -> bool {
-    matches!(change.kind, Kind::Unmerged(_))
+fn is_unmerged(change: &FileChange) -> bool {
+    matches!(change.kind, ChangeKind::Unmerged(_))
 }
 
 fn conflict(sides: u8) -> &'static str {

@@ -3,15 +3,15 @@
 use super::locks::Locks;
 use super::{COMMAND, Request, Said, confine, frame, shelf};
 use crate::call::{DeniedReads, GitCall, out_of_time};
-use crate::fail::Fail;
+use crate::fail::GitError;
 use crate::repo::locate::locate;
 use crate::task::Task;
 use beamai_base::{Reason, Result, ToolError};
-use beamai_isolation::{Coverage, Sandbox};
+use beamai_isolation::{Coverage, SandboxMode};
 use beamai_process::{Child, Launcher, Spec, Stdin};
 use beamai_sandbox::{Confinement, environment};
 use beamai_tool::CallContext;
-use beamai_workspace::Place;
+use beamai_workspace::WorkspacePath;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::{Errno, retry_on_intr};
 use serde_json::Value;
@@ -70,16 +70,16 @@ pub(super) fn ask(task: &Task, cx: &CallContext) -> Result<Value> {
     cx.workspace.expect_in_place()?;
     let located = match locate(&cx.workspace.unguarded(), task.path()) {
         Ok(located) => located,
-        Err(Fail::Unavailable(why)) => return task.unavailable(&why),
-        Err(Fail::Error(error)) => return Err(error),
+        Err(GitError::Unavailable(why)) => return task.unavailable(&why),
+        Err(GitError::Error(error)) => return Err(error),
     };
     let confinement = match confine::confinement(&located, &cx.sandbox, &cx.sealed) {
         Ok(confinement) => confinement,
-        Err(Fail::Unavailable(why)) => return task.unavailable(&why),
-        Err(Fail::Error(error)) => return Err(error),
+        Err(GitError::Unavailable(why)) => return task.unavailable(&why),
+        Err(GitError::Error(error)) => return Err(error),
     };
     let readable = match cx.sandbox.mode {
-        Sandbox::Off => Vec::new(),
+        SandboxMode::Off => Vec::new(),
         _ => {
             let own = [&located.root, &located.common_dir].map(|place| place.absolute().into_os_string());
             own.into_iter().chain([cx.workspace.path().into()]).collect()
@@ -115,7 +115,7 @@ pub(super) fn ask(task: &Task, cx: &CallContext) -> Result<Value> {
 type Talked = Result<Result<Value>, (Lost, String)>;
 
 /// Has a worker answer, and keeps it for the next request.
-fn talk(mut worker: Worker, request: &[u8], common: &Place, cx: &CallContext) -> Result<Talked> {
+fn talk(mut worker: Worker, request: &[u8], common: &WorkspacePath, cx: &CallContext) -> Result<Talked> {
     let mut talk = Talk::new(cx, Locks::new(common.clone()))?;
     match talk.through(&mut worker, request) {
         Ok(Ok(value)) => {

@@ -1,9 +1,9 @@
 //! What a worker is confined to.
 
-use crate::fail::Outcome;
-use crate::repo::locate::Located;
-use beamai_isolation::{Sandbox, SandboxSettings};
-use beamai_policy::Sealed;
+use crate::fail::GitResult;
+use crate::repo::locate::RepoLocation;
+use beamai_isolation::{SandboxMode, SandboxSettings};
+use beamai_policy::DeniedPaths;
 use beamai_sandbox::{Confinement, RepositoryPlaces};
 use std::sync::Arc;
 
@@ -13,11 +13,11 @@ use std::sync::Arc;
 /// # Errors
 /// When that directory cannot be opened.
 pub(super) fn confinement(
-    located: &Located,
+    located: &RepoLocation,
     sandbox: &SandboxSettings,
-    sealed: &Sealed,
-) -> Outcome<Arc<Confinement>> {
-    if sandbox.mode == Sandbox::Off {
+    sealed: &DeniedPaths,
+) -> GitResult<Arc<Confinement>> {
+    if sandbox.mode == SandboxMode::Off {
         return Ok(Confinement::off());
     }
     let found = rustix::fs::fstat(located.common_dir.open_dir()?).map_err(std::io::Error::from);

@@ -1,6 +1,6 @@
 //! Lock files that a worker leaves when it is ended in the middle of a write. git would wait for them for ever.
 
-use beamai_workspace::Place;
+use beamai_workspace::WorkspacePath;
 use rustix::fs::{AtFlags, FileType};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -14,12 +14,12 @@ const STEP: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub(super) struct Locks {
     /// The directory that the repository's work trees share.
-    common: Place,
+    common: WorkspacePath,
     announced: Vec<(Vec<u8>, SystemTime)>,
 }
 
 impl Locks {
-    pub(super) fn new(common: Place) -> Self {
+    pub(super) fn new(common: WorkspacePath) -> Self {
         Self { common, announced: Vec::new() }
     }
 

@@ -29,7 +29,7 @@ use crate::task::Task;
 use crate::work::{GitOperation, done};
 use beamai_base::{Reason, ToolError};
 use beamai_port_tools::git::{Add, Commit, Diff, Log, Status};
-use beamai_tool::{CallContext, Services, Stop, Work};
+use beamai_tool::{CallContext, Interrupt, OperationBackend, Services};
 use beamai_workspace::WorkspaceId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -41,14 +41,14 @@ pub const COMMAND: &str = "git-worker";
 #[must_use]
 pub fn serve(services: Services) -> Services {
     services
-        .with(Work(by_worker::<Status>))
-        .with(Work(by_worker::<Diff>))
-        .with(Work(by_worker::<Log>))
-        .with(Work(by_worker::<Add>))
-        .with(Work(by_worker::<Commit>))
+        .with(OperationBackend(by_worker::<Status>))
+        .with(OperationBackend(by_worker::<Diff>))
+        .with(OperationBackend(by_worker::<Log>))
+        .with(OperationBackend(by_worker::<Add>))
+        .with(OperationBackend(by_worker::<Commit>))
 }
 
-fn by_worker<O: GitOperation>(operation: O, cx: &CallContext) -> Result<O::Output, Stop> {
+fn by_worker<O: GitOperation>(operation: O, cx: &CallContext) -> Result<O::Output, Interrupt> {
     done(operation, cx, client::ask)
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// The text of a git tool.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Answer {
+pub struct GitText {
     /// The text; where `available` is false, why there is none and what to do instead.
     pub content: String,
     /// False where the workspace has no git repository that this tool may use.

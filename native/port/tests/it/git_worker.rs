@@ -2,7 +2,7 @@
 
 use crate::common::{Env, host};
 use beamai_base::{CancelToken, Reason, ToolError};
-use beamai_engine::{Call, Host, Outcome, Run};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -50,24 +50,24 @@ fn repository(at: &Path, text: &str) {
     std::fs::write(at.join("d/x"), format!("{text} 4\n")).unwrap();
 }
 
-fn tool(host: &Host, name: &str, args: Value) -> Outcome {
-    host.call(made(name, args), Run::default())
+fn tool(host: &Host, name: &str, args: Value) -> CallOutcome {
+    host.call(made(name, args), CallOptions::default())
 }
 
-fn made(name: &str, args: Value) -> Call {
+fn made(name: &str, args: Value) -> CallRequest {
     serde_json::from_value(json!({"tool": name, "args": args})).unwrap()
 }
 
 fn ok(host: &Host, name: &str, args: Value) -> Value {
     match tool(host, name, args) {
-        Outcome::Ok(value, _) => value,
+        CallOutcome::Ok(value, _) => value,
         other => panic!("{name}: {other:?}"),
     }
 }
 
-fn error(outcome: Outcome) -> ToolError {
+fn error(outcome: CallOutcome) -> ToolError {
     match outcome {
-        Outcome::Error(error) => error,
+        CallOutcome::Error(error) => error,
         other => panic!("{other:?}"),
     }
 }
@@ -157,7 +157,7 @@ impl Attack {
                 _ => json!({"short": turn % 2 == 1}),
             };
             let answer = match tool(&self.env.host, name, args) {
-                Outcome::Ok(value, _) => value.to_string(),
+                CallOutcome::Ok(value, _) => value.to_string(),
                 other => format!("{other:?}"),
             };
             if answer.contains(SECRET) {
@@ -275,7 +275,7 @@ fn a_worker_that_hangs_is_ended_when_its_time_is_over() {
     signal(first[0], rustix::process::Signal::STOP);
     let (start, mut call) = (Instant::now(), made("git_status", json!({})));
     call.timeout = Some(500);
-    assert_eq!(error(env.host.call(call, Run::default())).reason, Reason::Timeout);
+    assert_eq!(error(env.host.call(call, CallOptions::default())).reason, Reason::Timeout);
     assert!(start.elapsed() < Duration::from_secs(5));
     assert_eq!(workers(env.path()), Vec::<i32>::new());
     ok(&env.host, "git_status", json!({}));
@@ -295,7 +295,7 @@ fn a_cancelled_call_ends_its_worker() {
             std::thread::sleep(Duration::from_millis(200));
             canceller.cancel();
         });
-        let run = Run { cancel: cancel.clone(), ..Run::default() };
+        let run = CallOptions { cancel: cancel.clone(), ..CallOptions::default() };
         assert_eq!(error(env.host.call(made("git_status", json!({})), run)).reason, Reason::Cancelled);
     });
     assert!(start.elapsed() < Duration::from_secs(5));

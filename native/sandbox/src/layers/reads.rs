@@ -1,7 +1,7 @@
 //! A list of what a process of our own may read, which the kernel keeps whatever paths lead to.
 
 use super::landlock::{VERSION, add, errno_of};
-use crate::Failure;
+use crate::SetupFailure;
 use landlock::{AccessFs, RestrictionStatus, Ruleset, RulesetAttr, RulesetError};
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 ///
 /// # Errors
 /// What Landlock refused.
-pub fn limit_reads(paths: &[PathBuf]) -> Result<(), Failure> {
+pub fn limit_reads(paths: &[PathBuf]) -> Result<(), SetupFailure> {
     let limited = || -> Result<RestrictionStatus, RulesetError> {
         let access = AccessFs::from_read(VERSION);
         let mut rules = Ruleset::default().handle_access(access | AccessFs::Refer)?.create()?;
@@ -22,7 +22,7 @@ pub fn limit_reads(paths: &[PathBuf]) -> Result<(), Failure> {
         }
         rules.restrict_self()
     };
-    limited().map(drop).map_err(|error| Failure::new("limit what this process reads", errno_of(&error)))
+    limited().map(drop).map_err(|error| SetupFailure::new("limit what this process reads", errno_of(&error)))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! A filter for a process of our own that needs no other program: it can start none, whatever it is brought to do.
 
 use super::seccomp::{Rules, compile, errno_of, no_other_numbers};
-use crate::Failure;
+use crate::SetupFailure;
 use libc::EPERM;
 use rustix::io::Errno;
 use seccompiler::apply_filter;
@@ -11,8 +11,8 @@ use seccompiler::apply_filter;
 ///
 /// # Errors
 /// Where the machine has no filters of system calls.
-pub fn forbid_starts() -> Result<(), Failure> {
-    let failure = |errno| Failure::new("keep this process from starting programs", errno);
+pub fn forbid_starts() -> Result<(), SetupFailure> {
+    let failure = |errno| SetupFailure::new("keep this process from starting programs", errno);
     let rules: Rules = [libc::SYS_execve, libc::SYS_execveat].map(|number| (number, Vec::new())).into();
     let program = compile(rules, EPERM).ok_or_else(|| failure(Errno::OPNOTSUPP))?;
     for filter in [program, no_other_numbers()] {
