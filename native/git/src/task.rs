@@ -2,14 +2,14 @@
 
 use crate::call::GitCall;
 use crate::fail::{GitError, GitResult};
-use crate::page::{Page, hint, unavailable};
+use crate::page::{LimitedText, hint, unavailable};
 use crate::repo::Repo;
-use crate::text::diff::{Request as DiffRequest, diff as print_diff};
+use crate::text::diff::{DiffRequest, diff as print_diff};
 use crate::text::{branch, history, short, status};
 use crate::{record, stage};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_port_tools::git::path::shown;
-use beamai_port_tools::git::{Added, Committed, GitText, History};
+use beamai_port_tools::git::{GitAddOutput, GitCommitOutput, GitLogOutput, GitText};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -73,15 +73,15 @@ impl Task {
                 answered(diff_page(&request, path.as_deref(), call), unavailable)
             }
             Self::Log { limit, oneline } => {
-                let none = |why: &str| History { answer: unavailable(why), has_more: false };
+                let none = |why: &str| GitLogOutput { answer: unavailable(why), has_more: false };
                 answered(log_page(*limit, *oneline, call), none)
             }
             Self::Add { path } => {
-                let none = |why: &str| Added { notes: vec![hint(why)], ..Added::default() };
+                let none = |why: &str| GitAddOutput { notes: vec![hint(why)], ..GitAddOutput::default() };
                 answered(stage_path(path, call), none)
             }
             Self::Commit { message } => {
-                let none = |why: &str| Committed { content: hint(why), ..Committed::default() };
+                let none = |why: &str| GitCommitOutput { content: hint(why), ..GitCommitOutput::default() };
                 answered(commit(message, call), none)
             }
         }
@@ -91,9 +91,11 @@ impl Task {
     pub(crate) fn unavailable(&self, why: &str) -> Result<Value> {
         match self {
             Self::Status { .. } | Self::Diff { .. } => value(&unavailable(why)),
-            Self::Log { .. } => value(&History { answer: unavailable(why), has_more: false }),
-            Self::Add { .. } => value(&Added { notes: vec![hint(why)], ..Added::default() }),
-            Self::Commit { .. } => value(&Committed { content: hint(why), ..Committed::default() }),
+            Self::Log { .. } => value(&GitLogOutput { answer: unavailable(why), has_more: false }),
+            Self::Add { .. } => value(&GitAddOutput { notes: vec![hint(why)], ..GitAddOutput::default() }),
+            Self::Commit { .. } => {
+                value(&GitCommitOutput { content: hint(why), ..GitCommitOutput::default() })
+            }
         }
     }
 }
@@ -116,8 +118,8 @@ fn value(result: &impl Serialize) -> Result<Value> {
 fn status_page(is_short: bool, call: &GitCall) -> GitResult<GitText> {
     let repo = Repo::open(call, None)?;
     let staging = repo.staging()?;
-    let mut page = Page::new(call.limits.content_bytes);
-    let status = status::Status::read(&repo, &staging, call, &mut page)?;
+    let mut page = LimitedText::new(call.limits.content_bytes);
+    let status = status::StatusReport::read(&repo, &staging, call, &mut page)?;
     match is_short {
         true => short::print(&status, &mut page),
         false => status.print(&mut page)?,
@@ -131,18 +133,18 @@ fn diff_page(request: &DiffRequest<'_>, path: Option<&[u8]>, call: &GitCall) -> 
     print_diff(&repo, request, &below, call)
 }
 
-fn log_page(limit: u64, oneline: bool, call: &GitCall) -> GitResult<History> {
+fn log_page(limit: u64, oneline: bool, call: &GitCall) -> GitResult<GitLogOutput> {
     let repo = Repo::open(call, None)?;
-    let mut page = Page::new(call.limits.content_bytes);
+    let mut page = LimitedText::new(call.limits.content_bytes);
     let mut has_more = false;
     match repo.head()? {
         Some(head) => has_more = history::print(&repo, head, limit, oneline, call, &mut page)?,
         None => page.line(&branch::without_commits(&repo)?),
     }
-    Ok(History { answer: page.answer(), has_more })
+    Ok(GitLogOutput { answer: page.answer(), has_more })
 }
 
-fn stage_path(path: &[u8], call: &GitCall) -> GitResult<Added> {
+fn stage_path(path: &[u8], call: &GitCall) -> GitResult<GitAddOutput> {
     let repo = Repo::open(call, Some(path))?;
     let below = repo.located.within(path);
     let staged = stage::stage(&repo, &below, call)?;
@@ -154,11 +156,11 @@ fn stage_path(path: &[u8], call: &GitCall) -> GitResult<Added> {
         files.push(file);
     }
     let truncated = files.len() < staged.files.len();
-    Ok(Added { ok: true, files, truncated, available: true, notes: staged.notes })
+    Ok(GitAddOutput { ok: true, files, truncated, available: true, notes: staged.notes })
 }
 
-fn commit(message: &str, call: &GitCall) -> GitResult<Committed> {
+fn commit(message: &str, call: &GitCall) -> GitResult<GitCommitOutput> {
     let repo = Repo::open(call, None)?;
     let (id, content) = record::record(&repo, message, call)?;
-    Ok(Committed { ok: true, commit: Some(id.to_string()), content, available: true })
+    Ok(GitCommitOutput { ok: true, commit: Some(id.to_string()), content, available: true })
 }

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// What does a task.
-pub(crate) type Doer = fn(&Task, &CallContext) -> Result<Value>;
+pub(crate) type TaskRunner = fn(&Task, &CallContext) -> Result<Value>;
 
 /// An operation of the git tools.
 pub(crate) trait GitOperation: Operation<Output: DeserializeOwned> {
@@ -74,7 +74,7 @@ fn here<O: GitOperation>(operation: O, cx: &CallContext) -> Result<O::Output, In
 pub(crate) fn done<O: GitOperation>(
     operation: O,
     cx: &CallContext,
-    doer: Doer,
+    doer: TaskRunner,
 ) -> Result<O::Output, Interrupt> {
     let answer = doer(&operation.task(cx)?, cx)?;
     let unread = |error| ToolError::new(Reason::Crash, format!("an answer of git cannot be read: {error}"));

@@ -32,7 +32,7 @@ impl Confinement {
     pub fn of_repository(
         places: &RepositoryPlaces,
         sandbox: &SandboxSettings,
-        sealed: &DeniedPaths,
+        denied: &DeniedPaths,
     ) -> Arc<Self> {
         let is_own = |path: &OsString| {
             let path = Path::new(path);
@@ -41,7 +41,7 @@ impl Confinement {
         let mut own = Self::new(&places.common_dir, (places.device, places.inode), sandbox);
         (own.network, own.unix_sockets) = (false, false);
         (own.readable, own.writable) = (Vec::new(), Vec::new());
-        own.hidden.extend(sealed.hidden.iter().map(OsString::from));
+        own.hidden.extend(denied.hidden.iter().map(OsString::from));
         own.hidden.retain(|path| !is_own(path));
         // Hooks may be anywhere, also where commands have a directory of their own; whether one is there has to be seen.
         own.readable.extend(["/tmp".into()].into_iter().filter(|path: &OsString| Path::new(path).is_dir()));

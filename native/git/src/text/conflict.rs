@@ -2,7 +2,7 @@
 //! --ours` prints it.
 
 use super::diff::content;
-use super::patch::{DiffSide, Printer};
+use super::patch::{DiffPrinter, DiffSide};
 use crate::{
     changes::{BlobVersion, ChangeKind, FileChange, NO_ID},
     fail::GitResult,
@@ -14,7 +14,7 @@ use crate::{
 
 /// Writes the diff of an undecided path. Without an own side there is only a line that says so.
 pub(super) fn print(
-    printer: &mut Printer<'_>,
+    printer: &mut DiffPrinter<'_>,
     contents: &mut WorkTreeReader<'_>,
     path: &[u8],
 ) -> GitResult<()> {

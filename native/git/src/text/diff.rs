@@ -3,7 +3,7 @@
 use super::conflict;
 use super::patch::{DiffPrinter, DiffSide};
 use super::quote::QuoteStyle;
-use super::stat::Stat;
+use super::stat::DiffStat;
 use crate::call::GitCall;
 use crate::page::LimitedText;
 use crate::{
@@ -32,7 +32,7 @@ pub(crate) enum DiffSides {
 
 /// What is to be shown of the differences.
 #[derive(Debug)]
-pub(crate) struct Request<'a> {
+pub(crate) struct DiffRequest<'a> {
     /// Of the staging area, instead of the work tree.
     pub(crate) staged: bool,
     /// The number of lines, instead of the lines.
@@ -42,7 +42,7 @@ pub(crate) struct Request<'a> {
 }
 
 /// The differences below a path of the repository.
-pub(crate) fn diff(repo: &Repo, request: &Request<'_>, below: &[u8], cx: &GitCall) -> GitResult<GitText> {
+pub(crate) fn diff(repo: &Repo, request: &DiffRequest<'_>, below: &[u8], cx: &GitCall) -> GitResult<GitText> {
     let between = if request.staged { DiffSides::CommitAndStaging } else { DiffSides::StagingAndTree };
     let since = request.commit.map(|commit| commit_of(repo, commit)).transpose()?;
     let staging = repo.staging()?;
@@ -51,7 +51,7 @@ pub(crate) fn diff(repo: &Repo, request: &Request<'_>, below: &[u8], cx: &GitCal
     let names = repo.names()?;
     let quote = QuoteStyle { beyond_ascii: repo.settings.quote_path, spaces: false };
     let mut page = LimitedText::new(cx.limits.content_bytes);
-    let mut stat = request.stat.then(Stat::default);
+    let mut stat = request.stat.then(DiffStat::default);
     for (at, change) in changes.iter().enumerate() {
         cx.check()?;
         if page.is_full() {
@@ -198,7 +198,7 @@ fn hashed(changes: &mut [FileChange], contents: &mut WorkTreeReader<'_>) -> GitR
 
 fn one(
     printer: &mut DiffPrinter<'_>,
-    stat: Option<&mut Stat>,
+    stat: Option<&mut DiffStat>,
     contents: &mut WorkTreeReader<'_>,
     change: &FileChange,
     between: DiffSides,

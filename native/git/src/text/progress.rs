@@ -1,6 +1,6 @@
 //! What a status says of operations in progress, and of what is left of them.
 
-use super::state::{State, Underway, branch};
+use super::state::{OngoingOperation, RepoState, branch};
 use crate::repo::{HashAbbreviator, Repo};
 use git2::Oid;
 
@@ -8,15 +8,17 @@ use git2::Oid;
 const SHOWN: usize = 2;
 
 /// A line for each operation that is in progress.
-pub(super) fn lines(repo: &Repo, state: &State, names: &HashAbbreviator<'_>) -> Vec<String> {
+pub(super) fn lines(repo: &Repo, state: &RepoState, names: &HashAbbreviator<'_>) -> Vec<String> {
     let commit = |at: &Option<Oid>| at.map_or(String::new(), |at| format!(" of {}", names.short(at)));
     let underway = state.underway.as_ref().map(|underway| match underway {
-        Underway::Am => format!("am{}", left_of_patches(repo)),
-        Underway::Rebase => rebase(repo, names),
-        Underway::CherryPick(at) => {
+        OngoingOperation::Am => format!("am{}", left_of_patches(repo)),
+        OngoingOperation::Rebase => rebase(repo, names),
+        OngoingOperation::CherryPick(at) => {
             format!("cherry-pick{}{}", commit(at), left_of(repo, "sequencer/todo", 1, names))
         }
-        Underway::Revert(at) => format!("revert{}{}", commit(at), left_of(repo, "sequencer/todo", 1, names)),
+        OngoingOperation::Revert(at) => {
+            format!("revert{}{}", commit(at), left_of(repo, "sequencer/todo", 1, names))
+        }
     });
     let merge = state.merge.then(|| "merge".to_owned());
     let bisect = state.bisect.as_ref().map(|from| match from {

@@ -5,24 +5,24 @@ use super::quote::QuoteStyle;
 use crate::changes::{ChangeKind, FileChange};
 use crate::fail::GitResult;
 use crate::page::LimitedText;
-use crate::tree::attributes::State;
+use crate::tree::attributes::AttributeState;
 use git2::{DiffOptions, Patch};
 
 /// Counts the lines of one file after the other.
 #[derive(Debug, Default)]
-pub(super) struct Stat {
+pub(super) struct DiffStat {
     files: usize,
     added: usize,
     removed: usize,
 }
 
-impl Stat {
+impl DiffStat {
     /// Writes the line of one file: `path | +added -removed`. `diff` is the path's attribute of that name.
     pub(super) fn file(
         &mut self,
         change: &FileChange,
         (old, new): (Option<&DiffSide>, Option<&DiffSide>),
-        diff: Option<&State>,
+        diff: Option<&AttributeState>,
         quote: QuoteStyle,
         page: &mut LimitedText,
     ) -> GitResult<()> {

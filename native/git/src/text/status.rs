@@ -4,7 +4,7 @@ use super::branch::{headline, tracking};
 use super::diff::{DiffSides, renamed};
 use super::progress;
 use super::quote::QuoteStyle;
-use super::state::State;
+use super::state::RepoState;
 use crate::call::GitCall;
 use crate::page::LimitedText;
 use crate::{
@@ -28,7 +28,7 @@ pub(crate) struct StatusReport<'r> {
     /// Paths that git does not know of.
     pub untracked: Vec<Vec<u8>>,
     /// What is in progress.
-    pub state: State,
+    pub state: RepoState,
 }
 
 impl<'r> StatusReport<'r> {
@@ -53,7 +53,7 @@ impl<'r> StatusReport<'r> {
         let finder = UntrackedFinder::new(repo, &staging.entries, repo.settings.untracked, cx)?;
         let (untracked, notes) = finder.find(below)?;
         contents.notes.into_iter().chain(notes).for_each(|note| page.note(note));
-        Ok(Self { repo, staged, unstaged, untracked, state: State::read(repo, staging) })
+        Ok(Self { repo, staged, unstaged, untracked, state: RepoState::read(repo, staging) })
     }
 
     /// Writes the text.

@@ -1,14 +1,14 @@
 //! The port's side of a worker.
 
-use super::locks::Locks;
-use super::{COMMAND, Request, Said, confine, frame, shelf};
+use super::locks::AnnouncedLocks;
+use super::{COMMAND, WorkerMessage, WorkerRequest, confine, frame, idle};
 use crate::call::{DeniedReads, GitCall, out_of_time};
 use crate::fail::GitError;
 use crate::repo::locate::locate;
 use crate::task::Task;
 use beamai_base::{Reason, Result, ToolError};
-use beamai_isolation::{Coverage, SandboxMode};
-use beamai_process::{Child, Launcher, Spec, Stdin};
+use beamai_isolation::{SandboxMode, StartCoverage};
+use beamai_process::{Child, Launcher, ProgramSpec, Stdin};
 use beamai_sandbox::{Confinement, environment};
 use beamai_tool::CallContext;
 use beamai_workspace::WorkspacePath;
@@ -43,7 +43,7 @@ const PASSED: [&str; 8] = [
 
 /// What makes two workers the same.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Kind {
+pub(super) struct WorkerKind {
     confinement: Arc<Confinement>,
     /// The directories that it may read; any, without.
     readable: Vec<OsString>,
@@ -54,7 +54,7 @@ pub(super) struct Worker {
     child: Child,
     stdin: OwnedFd,
     stdout: OwnedFd,
-    kind: Kind,
+    kind: WorkerKind,
     /// What it has said and nobody has read yet.
     heard: Vec<u8>,
     since: Instant,
@@ -73,7 +73,7 @@ pub(super) fn ask(task: &Task, cx: &CallContext) -> Result<Value> {
         Err(GitError::Unavailable(why)) => return task.unavailable(&why),
         Err(GitError::Error(error)) => return Err(error),
     };
-    let confinement = match confine::confinement(&located, &cx.sandbox, &cx.sealed) {
+    let confinement = match confine::confinement(&located, &cx.sandbox, &cx.denied_paths) {
         Ok(confinement) => confinement,
         Err(GitError::Unavailable(why)) => return task.unavailable(&why),
         Err(GitError::Error(error)) => return Err(error),
@@ -85,8 +85,8 @@ pub(super) fn ask(task: &Task, cx: &CallContext) -> Result<Value> {
             own.into_iter().chain([cx.workspace.path().into()]).collect()
         }
     };
-    let kind = Kind { confinement, readable };
-    let request = frame::encode(&Request {
+    let kind = WorkerKind { confinement, readable };
+    let request = frame::encode(&WorkerRequest {
         task: task.clone(),
         workspace: cx.workspace.named(),
         content_bytes: cx.limits.content_bytes,
@@ -95,13 +95,13 @@ pub(super) fn ask(task: &Task, cx: &CallContext) -> Result<Value> {
         is_guarded: !cx.guard.is_open(),
     });
     let request = request.map_err(|error| ToolError::io("send", "a request to the git worker", error))?;
-    let kept = shelf::take(&kind);
+    let kept = idle::take(&kind);
     let was_kept = kept.is_some();
     let worker = kept.map_or_else(|| Worker::start(kind.clone(), cx), Ok)?;
     match talk(worker, &request, &located.common_dir, cx)? {
         Ok(answer) => answer,
         // It died while it waited, and has done nothing.
-        Err((Lost::Ended, _)) if was_kept => {
+        Err((WorkerLoss::Ended, _)) if was_kept => {
             match talk(Worker::start(kind, cx)?, &request, &located.common_dir, cx)? {
                 Ok(answer) => answer,
                 Err((lost, ending)) => Err(lost.error(&ending)),
@@ -112,21 +112,21 @@ pub(super) fn ask(task: &Task, cx: &CallContext) -> Result<Value> {
 }
 
 /// What a worker answered, or why it is lost and how it ended.
-type Talked = Result<Result<Value>, (Lost, String)>;
+type Talked = Result<Result<Value>, (WorkerLoss, String)>;
 
 /// Has a worker answer, and keeps it for the next request.
 fn talk(mut worker: Worker, request: &[u8], common: &WorkspacePath, cx: &CallContext) -> Result<Talked> {
-    let mut talk = Talk::new(cx, Locks::new(common.clone()))?;
+    let mut talk = Exchange::new(cx, AnnouncedLocks::new(common.clone()))?;
     match talk.through(&mut worker, request) {
         Ok(Ok(value)) => {
-            shelf::keep(worker);
+            idle::keep(worker);
             Ok(Ok(Ok(value)))
         }
         Ok(Err(failed)) => {
             let error = ToolError::from(failed);
             // What it sees may not be what is there any more: directories were exchanged, or settings changed.
             if error.reason != Reason::Io {
-                shelf::keep(worker);
+                idle::keep(worker);
             }
             // One that failed because a directory was exchanged has not found its lock again either.
             if error.reason != Reason::Busy {
@@ -138,7 +138,7 @@ fn talk(mut worker: Worker, request: &[u8], common: &WorkspacePath, cx: &CallCon
             let ending = worker.end();
             let lost = match lost {
                 // In the middle of a write it has done something.
-                Lost::Ended if talk.locks.are_announced() => Lost::InWrite,
+                WorkerLoss::Ended if talk.locks.are_announced() => WorkerLoss::InWrite,
                 lost => lost,
             };
             talk.locks.remove();
@@ -148,7 +148,7 @@ fn talk(mut worker: Worker, request: &[u8], common: &WorkspacePath, cx: &CallCon
 }
 
 /// Why a worker is of no use any more.
-enum Lost {
+enum WorkerLoss {
     Cancelled,
     Late,
     Ended,
@@ -158,7 +158,7 @@ enum Lost {
     Failed(Errno),
 }
 
-impl Lost {
+impl WorkerLoss {
     fn error(self, ending: &str) -> ToolError {
         match self {
             Self::Cancelled => ToolError::new(Reason::Cancelled, "the call was cancelled"),
@@ -179,18 +179,18 @@ impl Lost {
 }
 
 /// One request and its answer.
-struct Talk<'c> {
+struct Exchange<'c> {
     cx: &'c CallContext,
     denied: DeniedReads,
-    locks: Locks,
+    locks: AnnouncedLocks,
     /// Readable once the call is cancelled.
     bell: Arc<OwnedFd>,
     /// When a cancelled call gives up.
     patience: Option<Instant>,
 }
 
-impl<'c> Talk<'c> {
-    fn new(cx: &'c CallContext, locks: Locks) -> Result<Self> {
+impl<'c> Exchange<'c> {
+    fn new(cx: &'c CallContext, locks: AnnouncedLocks) -> Result<Self> {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
         let bell = Arc::new(bell.map_err(|errno| ToolError::io("make", "a bell", errno))?);
         let ringer = Arc::clone(&bell);
@@ -198,53 +198,57 @@ impl<'c> Talk<'c> {
         Ok(Self { cx, denied: GitCall::here(cx).denied, locks, bell, patience: None })
     }
 
-    fn through(&mut self, worker: &mut Worker, request: &[u8]) -> Result<Result<Value, super::Failed>, Lost> {
+    fn through(
+        &mut self,
+        worker: &mut Worker,
+        request: &[u8],
+    ) -> Result<Result<Value, super::WorkerError>, WorkerLoss> {
         self.send(worker, request)?;
         loop {
             match self.hear(worker)? {
-                Said::Done(value) => return Ok(Ok(value)),
-                Said::Failed(failed) => return Ok(Err(failed)),
-                Said::Locks(paths) => self.locks.announce(paths),
-                Said::Denied(paths) => {
+                WorkerMessage::Done(value) => return Ok(Ok(value)),
+                WorkerMessage::Failed(failed) => return Ok(Err(failed)),
+                WorkerMessage::Locks(paths) => self.locks.announce(paths),
+                WorkerMessage::Denied(paths) => {
                     let answers = self.denied.of(&paths).unwrap_or_else(|_| vec![true; paths.len()]);
-                    self.send(worker, &frame::encode(&answers).map_err(Lost::Garbled)?)?;
+                    self.send(worker, &frame::encode(&answers).map_err(WorkerLoss::Garbled)?)?;
                 }
             }
         }
     }
 
-    fn send(&mut self, worker: &Worker, mut bytes: &[u8]) -> Result<(), Lost> {
+    fn send(&mut self, worker: &Worker, mut bytes: &[u8]) -> Result<(), WorkerLoss> {
         while !bytes.is_empty() {
             match rustix::io::write(&worker.stdin, bytes) {
                 Ok(written) => bytes = &bytes[written..],
                 Err(Errno::AGAIN) => self.wait(&worker.stdin, PollFlags::OUT)?,
                 Err(Errno::INTR) => {}
-                Err(Errno::PIPE) => return Err(Lost::Ended),
-                Err(errno) => return Err(Lost::Failed(errno)),
+                Err(Errno::PIPE) => return Err(WorkerLoss::Ended),
+                Err(errno) => return Err(WorkerLoss::Failed(errno)),
             }
         }
         Ok(())
     }
 
-    fn hear(&mut self, worker: &mut Worker) -> Result<Said, Lost> {
+    fn hear(&mut self, worker: &mut Worker) -> Result<WorkerMessage, WorkerLoss> {
         let head = self.take(worker, frame::HEAD)?;
-        let head = <[u8; frame::HEAD]>::try_from(head).map_err(|_| Lost::Ended)?;
-        let body = self.take(worker, frame::length(head).map_err(Lost::Garbled)?)?;
-        serde_json::from_slice(&body).map_err(|error| Lost::Garbled(error.into()))
+        let head = <[u8; frame::HEAD]>::try_from(head).map_err(|_| WorkerLoss::Ended)?;
+        let body = self.take(worker, frame::length(head).map_err(WorkerLoss::Garbled)?)?;
+        serde_json::from_slice(&body).map_err(|error| WorkerLoss::Garbled(error.into()))
     }
 
     /// The next bytes that the worker says.
-    fn take(&mut self, worker: &mut Worker, count: usize) -> Result<Vec<u8>, Lost> {
+    fn take(&mut self, worker: &mut Worker, count: usize) -> Result<Vec<u8>, WorkerLoss> {
         while worker.heard.len() < count {
             let have = worker.heard.len();
             worker.heard.resize(have + CHUNK.max(count - have), 0);
             let read = rustix::io::read(&worker.stdout, &mut worker.heard[have..]);
             worker.heard.truncate(have + read.unwrap_or(0));
             match read {
-                Ok(0) => return Err(Lost::Ended),
+                Ok(0) => return Err(WorkerLoss::Ended),
                 Err(Errno::AGAIN) => self.wait(&worker.stdout, PollFlags::IN)?,
                 Ok(_) | Err(Errno::INTR) => {}
-                Err(errno) => return Err(Lost::Failed(errno)),
+                Err(errno) => return Err(WorkerLoss::Failed(errno)),
             }
         }
         let rest = worker.heard.split_off(count);
@@ -252,14 +256,14 @@ impl<'c> Talk<'c> {
     }
 
     /// Waits for a stream of the worker, no longer than the call may take.
-    fn wait(&mut self, stream: &OwnedFd, flags: PollFlags) -> Result<(), Lost> {
+    fn wait(&mut self, stream: &OwnedFd, flags: PollFlags) -> Result<(), WorkerLoss> {
         if self.cx.cancel.is_cancelled() && !(self.locks.are_announced() && self.is_patient()) {
-            return Err(Lost::Cancelled);
+            return Err(WorkerLoss::Cancelled);
         }
         let end = self.patience.or(self.cx.deadline.map(|deadline| deadline + GRACE));
         let left = end.map(|end| end.saturating_duration_since(Instant::now()));
         if left == Some(Duration::ZERO) {
-            return Err(if self.patience.is_some() { Lost::Cancelled } else { Lost::Late });
+            return Err(if self.patience.is_some() { WorkerLoss::Cancelled } else { WorkerLoss::Late });
         }
         let time = left.and_then(|left| Timespec::try_from(left).ok());
         let mut fds = vec![PollFd::new(stream, flags)];
@@ -267,7 +271,7 @@ impl<'c> Talk<'c> {
         if self.patience.is_none() {
             fds.push(PollFd::new(&self.bell, PollFlags::IN));
         }
-        retry_on_intr(|| poll(&mut fds, time.as_ref())).map(drop).map_err(Lost::Failed)
+        retry_on_intr(|| poll(&mut fds, time.as_ref())).map(drop).map_err(WorkerLoss::Failed)
     }
 
     /// Whether a worker that is writing gets the time to finish.
@@ -278,9 +282,9 @@ impl<'c> Talk<'c> {
 }
 
 impl Worker {
-    fn start(kind: Kind, cx: &CallContext) -> Result<Self> {
+    fn start(kind: WorkerKind, cx: &CallContext) -> Result<Self> {
         let passed = PASSED.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
-        let spec = Spec {
+        let spec = ProgramSpec {
             // The launcher is this program, and what it starts finds itself under this name, wherever its file is.
             program: "/proc/self/exe".into(),
             by_path: true,
@@ -292,7 +296,7 @@ impl Worker {
             shortcut: None,
             confinement: Arc::clone(&kind.confinement),
             judge: None,
-            coverage: Coverage::Everything,
+            coverage: StartCoverage::Everything,
         };
         let mut child =
             Launcher::shared().spawn(&spec).map_err(|failure| failure.not_started("the git worker"))?;
@@ -302,7 +306,7 @@ impl Worker {
         Ok(Self { child, stdin, stdout, kind, heard: Vec::new(), since: Instant::now() })
     }
 
-    pub(super) fn kind(&self) -> &Kind {
+    pub(super) fn kind(&self) -> &WorkerKind {
         &self.kind
     }
 

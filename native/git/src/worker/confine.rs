@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(super) fn confinement(
     located: &RepoLocation,
     sandbox: &SandboxSettings,
-    sealed: &DeniedPaths,
+    denied: &DeniedPaths,
 ) -> GitResult<Arc<Confinement>> {
     if sandbox.mode == SandboxMode::Off {
         return Ok(Confinement::off());
@@ -31,5 +31,5 @@ pub(super) fn confinement(
         device: found.st_dev as u64,
         inode: found.st_ino as u64,
     };
-    Ok(Confinement::of_repository(&places, sandbox, sealed))
+    Ok(Confinement::of_repository(&places, sandbox, denied))
 }

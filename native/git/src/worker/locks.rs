@@ -12,13 +12,13 @@ const STEP: Duration = Duration::from_millis(20);
 
 /// Lock files that a worker said that it makes, none of which was there then.
 #[derive(Debug)]
-pub(super) struct Locks {
+pub(super) struct AnnouncedLocks {
     /// The directory that the repository's work trees share.
     common: WorkspacePath,
     announced: Vec<(Vec<u8>, SystemTime)>,
 }
 
-impl Locks {
+impl AnnouncedLocks {
     pub(super) fn new(common: WorkspacePath) -> Self {
         Self { common, announced: Vec::new() }
     }
@@ -73,7 +73,7 @@ mod tests {
         std::fs::create_dir(file("refs")).unwrap();
         std::fs::write(file("old.lock"), "").unwrap();
         std::thread::sleep(STEP * 3);
-        let mut locks = Locks::new(Workspace::open(dir.path()).unwrap().top());
+        let mut locks = AnnouncedLocks::new(Workspace::open(dir.path()).unwrap().top());
         let named = ["index.lock", "refs/x.lock", "old.lock", "index", "../up.lock", "none.lock"];
         locks.announce(named.map(|name| name.as_bytes().to_vec()).into());
         for name in ["index.lock", "refs/x.lock", "index", "other.lock"] {

@@ -19,16 +19,16 @@
 mod client;
 mod confine;
 mod frame;
+mod idle;
 mod locks;
 mod server;
-mod shelf;
 
 pub use server::worker_main;
 
 use crate::task::Task;
 use crate::work::{GitOperation, done};
 use beamai_base::{Reason, ToolError};
-use beamai_port_tools::git::{Add, Commit, Diff, Log, Status};
+use beamai_port_tools::git::{GitAdd, GitCommit, GitDiff, GitLog, GitStatus};
 use beamai_tool::{CallContext, Interrupt, OperationBackend, Services};
 use beamai_workspace::WorkspaceId;
 use serde::{Deserialize, Serialize};
@@ -41,11 +41,11 @@ pub const COMMAND: &str = "git-worker";
 #[must_use]
 pub fn serve(services: Services) -> Services {
     services
-        .with(OperationBackend(by_worker::<Status>))
-        .with(OperationBackend(by_worker::<Diff>))
-        .with(OperationBackend(by_worker::<Log>))
-        .with(OperationBackend(by_worker::<Add>))
-        .with(OperationBackend(by_worker::<Commit>))
+        .with(OperationBackend(by_worker::<GitStatus>))
+        .with(OperationBackend(by_worker::<GitDiff>))
+        .with(OperationBackend(by_worker::<GitLog>))
+        .with(OperationBackend(by_worker::<GitAdd>))
+        .with(OperationBackend(by_worker::<GitCommit>))
 }
 
 fn by_worker<O: GitOperation>(operation: O, cx: &CallContext) -> Result<O::Output, Interrupt> {
@@ -54,7 +54,7 @@ fn by_worker<O: GitOperation>(operation: O, cx: &CallContext) -> Result<O::Outpu
 
 /// What a worker is asked.
 #[derive(Debug, Serialize, Deserialize)]
-struct Request {
+struct WorkerRequest {
     task: Task,
     workspace: WorkspaceId,
     /// Most bytes of a text.
@@ -69,7 +69,7 @@ struct Request {
 
 /// What a worker says.
 #[derive(Debug, Serialize, Deserialize)]
-enum Said {
+enum WorkerMessage {
     /// Which of these paths, relative to the workspace or absolute, do rules deny? A list of booleans is the answer.
     Denied(Vec<Vec<u8>>),
     /// It is about to make these files, relative to the directory that the repository's work trees share; none of them
@@ -78,26 +78,26 @@ enum Said {
     /// The result.
     Done(Value),
     /// The error.
-    Failed(Failed),
+    Failed(WorkerError),
 }
 
 /// An error between two processes.
 #[derive(Debug, Serialize, Deserialize)]
-struct Failed {
+struct WorkerError {
     reason: String,
     message: String,
     details: Map<String, Value>,
 }
 
-impl From<ToolError> for Failed {
+impl From<ToolError> for WorkerError {
     fn from(error: ToolError) -> Self {
         let reason = error.reason.as_str().to_owned();
         Self { reason, message: error.message, details: *error.details }
     }
 }
 
-impl From<Failed> for ToolError {
-    fn from(failed: Failed) -> Self {
+impl From<WorkerError> for ToolError {
+    fn from(failed: WorkerError) -> Self {
         let known = Reason::ALL.iter().find(|reason| reason.as_str() == failed.reason);
         let mut error = Self::new(known.copied().unwrap_or(Reason::Crash), failed.message);
         *error.details = failed.details;
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn an_error_is_the_same_on_the_other_side() {
         let error = ToolError::new(Reason::NeedsShell, "no").with("files", vec!["a"]).file("x");
-        let text = serde_json::to_string(&Failed::from(error.clone())).unwrap();
-        assert_eq!(ToolError::from(serde_json::from_str::<Failed>(&text).unwrap()), error);
+        let text = serde_json::to_string(&WorkerError::from(error.clone())).unwrap();
+        assert_eq!(ToolError::from(serde_json::from_str::<WorkerError>(&text).unwrap()), error);
     }
 }

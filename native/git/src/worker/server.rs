@@ -1,7 +1,7 @@
 //! The worker's own side: one request after the other, until its input ends.
 
 use super::frame;
-use super::{Request, Said};
+use super::{WorkerMessage, WorkerRequest};
 use crate::call::{DeniedReads, GitCall};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_tool::Limits;
@@ -16,12 +16,12 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// Both directions to the port.
-struct Line {
+struct PortLink {
     from: Stdin,
     to: Stdout,
 }
 
-type Shared = Rc<RefCell<Line>>;
+type Shared = Rc<RefCell<PortLink>>;
 
 /// The worker, until the port has closed its input. Its arguments are the directories that it may read beside the host's
 /// settings; without any, in no sandbox, it reads what its user can.
@@ -37,7 +37,7 @@ pub fn worker_main() -> ExitCode {
         eprintln!("the git worker does not run where it could do more than git needs: {failure}");
         return ExitCode::FAILURE;
     }
-    let line = Rc::new(RefCell::new(Line { from: std::io::stdin(), to: std::io::stdout() }));
+    let line = Rc::new(RefCell::new(PortLink { from: std::io::stdin(), to: std::io::stdout() }));
     loop {
         let request = line.borrow_mut().hear();
         let answered = match request {
@@ -85,15 +85,15 @@ fn named_by_settings() -> Result<Vec<String>, git2::Error> {
     Ok(named)
 }
 
-fn answer(request: &Request, line: &Shared) -> std::io::Result<()> {
+fn answer(request: &WorkerRequest, line: &Shared) -> std::io::Result<()> {
     let done = perform(request, line);
     line.borrow_mut().say(&match done {
-        Ok(value) => Said::Done(value),
-        Err(error) => Said::Failed(error.into()),
+        Ok(value) => WorkerMessage::Done(value),
+        Err(error) => WorkerMessage::Failed(error.into()),
     })
 }
 
-fn perform(request: &Request, line: &Shared) -> Result<serde_json::Value> {
+fn perform(request: &WorkerRequest, line: &Shared) -> Result<serde_json::Value> {
     let limits = Limits {
         content_bytes: request.content_bytes,
         whole_file_bytes: request.whole_file_bytes,
@@ -107,7 +107,7 @@ fn perform(request: &Request, line: &Shared) -> Result<serde_json::Value> {
     let workspace = Workspace::pinned(&request.workspace)?;
     let teller = Rc::clone(line);
     let call = GitCall::alone(workspace, limits, denied, deadline)
-        .telling(move |locks| teller.borrow_mut().say(&Said::Locks(locks.to_vec())).map_err(lost));
+        .telling(move |locks| teller.borrow_mut().say(&WorkerMessage::Locks(locks.to_vec())).map_err(lost));
     request.task.run(&call)
 }
 
@@ -116,7 +116,7 @@ fn asking(line: &Shared) -> DeniedReads {
     let line = Rc::clone(line);
     DeniedReads::by(move |paths| {
         let mut line = line.borrow_mut();
-        line.say(&Said::Denied(paths.to_vec())).map_err(lost)?;
+        line.say(&WorkerMessage::Denied(paths.to_vec())).map_err(lost)?;
         let answers: Vec<bool> = line.hear().map_err(lost)?.unwrap_or_default();
         match answers.len() == paths.len() {
             true => Ok(answers),
@@ -129,7 +129,7 @@ fn lost(why: impl std::fmt::Display) -> ToolError {
     ToolError::new(Reason::Crash, format!("the git worker lost its port: {why}"))
 }
 
-impl Line {
+impl PortLink {
     fn hear<T: DeserializeOwned>(&mut self) -> std::io::Result<Option<T>> {
         frame::read(&mut self.from)
     }

@@ -1,6 +1,6 @@
 //! Workers that wait for their next task.
 
-use super::client::{Kind, Worker};
+use super::client::{Worker, WorkerKind};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ const ROUND: Duration = Duration::from_secs(5);
 static WAITING: Mutex<Vec<(Worker, Instant)>> = Mutex::new(Vec::new());
 
 /// A worker of this kind that still runs.
-pub(super) fn take(kind: &Kind) -> Option<Worker> {
+pub(super) fn take(kind: &WorkerKind) -> Option<Worker> {
     loop {
         let mut waiting = lock();
         let at = waiting.iter().rposition(|(worker, _)| worker.kind() == kind)?;
