@@ -9,8 +9,11 @@ mod confinement;
 mod environment;
 mod failure;
 pub mod layers;
+mod repository;
 
 pub use attack::attack_main;
 pub use confinement::{Confinement, ResourceLimits};
 pub use environment::environment;
 pub use failure::SetupFailure;
+pub use layers::{forbid_starts, limit_reads};
+pub use repository::RepositoryPlaces;
