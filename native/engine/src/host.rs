@@ -4,7 +4,8 @@ use crate::catalogue;
 use beamai_base::{CancelToken, Reason, Result, ToolError, panics};
 use beamai_isolation::{Sandbox, SandboxSettings};
 use beamai_policy::{
-    Judgement, Need, Needs, Operand, Policy, PolicyText, ReadGuard, Sealed, StartRules, Verdict, Way,
+    Judgement, Need, Needs, NetworkPolicy, Operand, Policy, PolicyText, ReadGuard, Sealed, StartRules,
+    Verdict, Way,
 };
 use beamai_tool::{
     CallContext, Consultation, Consulted, Limits, Pace, Prepared, Progress, Seen, Services, Session,
@@ -57,6 +58,7 @@ pub struct Host {
     policy: Arc<Policy>,
     guard: ReadGuard,
     sealed: Arc<Sealed>,
+    network: Option<Arc<NetworkPolicy>>,
     sandbox: Arc<SandboxSettings>,
     limits: Limits,
     skills: Arc<SkillSettings>,
@@ -101,7 +103,7 @@ pub struct Call {
     /// The key of the search engine, where the settings say that it comes with the call.
     #[serde(default)]
     pub search_key: Option<Secret>,
-    /// Whether somebody can be asked about what the call's command starts while it runs. The question comes with its
+    /// Whether somebody can be asked about what the call's command starts, and connects to, while it runs. The question comes with its
     /// progress, `{"start": Id, "request": Request}`, and is answered by the act `start_answer`.
     #[serde(default)]
     pub asks_starts: bool,
@@ -195,12 +197,14 @@ impl Host {
         let workspace = Workspace::pinned(&settings.workspace)?;
         let rule_of = &catalogue::canonical_rule;
         let policy = Policy::new(&settings.permissions, catalogue::rules(), rule_of, &workspace)?;
-        let policy = policy.with_sandbox(&settings.sandbox);
+        let policy = Arc::new(policy.with_sandbox(&settings.sandbox));
+        let network = NetworkPolicy::of(&policy, &settings.sandbox, &settings.web.blocked_domains)?;
         Ok(Self {
             workspace,
             guard: policy.read_guard(),
             sealed: Arc::new(policy.sealed()),
-            policy: Arc::new(policy),
+            network: network.map(Arc::new),
+            policy,
             sandbox: Arc::new(settings.sandbox.clone()),
             limits: settings.limits.clone(),
             skills: Arc::new(settings.skills.clone()),
@@ -347,6 +351,7 @@ impl Host {
             way: Way::under(Arc::clone(&self.policy)),
             sealed: Arc::clone(&self.sealed),
             starts: None,
+            network: self.network.clone(),
             asks_starts: call.asks_starts,
             cancel: run.cancel,
             deadline: call

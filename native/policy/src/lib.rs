@@ -7,6 +7,7 @@
 mod guard;
 mod mode;
 mod need;
+mod network;
 mod path;
 mod pattern;
 mod repository;
@@ -25,6 +26,7 @@ mod words;
 pub use guard::ReadGuard;
 pub use mode::Mode;
 pub use need::{CommandLine, FETCH, FilePath, Need, Needs, Operand};
+pub use network::{NETWORK, NetworkPolicy, NetworkVerdict};
 pub use sealed::Sealed;
 pub use starts::{DeniedStarts, StartRules, StartVerdict};
 pub use text::{Examples, PolicyText, RuleText};
@@ -88,12 +90,12 @@ impl Policy {
         Self { secrets, is_enforced: sandbox.mode == Sandbox::Required, ..self }
     }
 
-    /// This policy with another rule that allows commands.
+    /// This policy with another rule that allows something of this canonical name.
     ///
     /// # Errors
-    /// `invalid_argument` for a malformed rule and for one that is not about commands.
-    fn with_command_rule(&self, rule: &str) -> Result<Self> {
-        let names = Names { rules: &["Bash"], rule_of: &|_| None };
+    /// `invalid_argument` for a malformed rule and for one that is about something else.
+    fn with_rule_about(&self, name: &str, rule: &str) -> Result<Self> {
+        let names = Names { rules: &[name], rule_of: &|_| None };
         let text = Examples { rule: rule.to_owned(), matching: Vec::new(), no_match: Vec::new() };
         let mut policy = self.clone();
         policy.allow.retain(|known| known.text != rule);

@@ -4,7 +4,7 @@ use super::client::{Launcher, Ready};
 use super::frame;
 use super::message::{Report, from_bytes};
 use beamai_exec_guard::Guard;
-use beamai_isolation::Isolation;
+use beamai_isolation::{Isolation, Outlet};
 use beamai_sandbox::Confinement;
 use rustix::io::Errno;
 use rustix::net::SendFlags;
@@ -27,7 +27,19 @@ pub struct Child {
     pub(super) confinement: Arc<Confinement>,
     pub(super) control: OwnedFd,
     pub(super) guard: Option<Guard>,
+    pub(super) proxy: Option<OwnedFd>,
+    pub(super) opened: Option<Opened>,
     pub(super) was_killed: AtomicBool,
+}
+
+/// An outlet that is open, until this is dropped.
+#[derive(Debug)]
+pub(super) struct Opened(pub(super) Arc<dyn Outlet>);
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        self.0.close();
+    }
 }
 
 impl Child {
@@ -70,9 +82,11 @@ impl Child {
         let report = self.wait()?;
         // An order to kill that came too late still stands in the socket, where the next order would follow it.
         if let (Report::Ended { is_ready: true, .. }, false) = (&report, self.was_killed.into_inner()) {
-            let Self { isolation, confinement, control, guard, .. } = self;
+            let Self { isolation, confinement, control, guard, proxy, opened, .. } = self;
             guard.iter().for_each(Guard::end);
-            Launcher::shared().keep(Ready { isolation, confinement, control, guard });
+            // The next program's connections are not this one's.
+            drop(opened);
+            Launcher::shared().keep(Ready { isolation, confinement, control, guard, proxy });
         }
         Ok(report)
     }

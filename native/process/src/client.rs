@@ -1,12 +1,12 @@
 //! The port's side of the launcher.
 
-use super::child::Child;
+use super::child::{Child, Opened};
 use super::frame;
 use super::message::{Setup, from_bytes, to_bytes};
 use super::pipes::Pipes;
 use super::spec::Spec;
 use beamai_exec_guard::{Guard, Vouched};
-use beamai_isolation::Isolation;
+use beamai_isolation::{Isolation, Outlet};
 use beamai_sandbox::Confinement;
 use beamai_sandbox::Failure;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -47,6 +47,14 @@ struct Running {
     stock: Vec<Ready>,
 }
 
+/// What a reaper is told, and what it is told for.
+struct Order<'a> {
+    vouched: Option<Arc<Vouched>>,
+    body: &'a [u8],
+    fds: &'a [BorrowedFd<'a>],
+    outlet: Option<&'a Arc<dyn Outlet>>,
+}
+
 /// A reaper that waits for an order.
 pub(super) struct Ready {
     pub(super) isolation: Isolation,
@@ -54,6 +62,8 @@ pub(super) struct Ready {
     pub(super) control: OwnedFd,
     /// Who answers for starts beneath it.
     pub(super) guard: Option<Guard>,
+    /// Where programs beneath it connect to the network.
+    pub(super) proxy: Option<OwnedFd>,
 }
 
 impl Launcher {
@@ -68,11 +78,21 @@ impl Launcher {
     /// # Errors
     /// The step that failed; [`Failure::is_shortage`] tells whether another try may help.
     pub fn spawn(&self, spec: &Spec) -> Result<Child, Failure> {
+        self.spawn_connected(spec, None)
+    }
+
+    /// The same, for a program whose connections to the network are served by this outlet until nothing of the program is left.
+    /// Its confinement has a [proxy](Confinement::has_proxy).
+    ///
+    /// # Errors
+    /// Those of [`Launcher::spawn`].
+    pub fn spawn_connected(&self, spec: &Spec, outlet: Option<&Arc<dyn Outlet>>) -> Result<Child, Failure> {
         let vouched = spec.vouched()?.map(Arc::new);
         let body = spec.order(vouched.as_ref().map_or(0, |vouched| vouched.token))?;
         let pipes = Pipes::open(spec.stdin).map_err(|errno| Failure::new("make pipes", errno))?;
         let fds: Vec<_> = [&spec.directory].into_iter().chain(&pipes.theirs).map(AsFd::as_fd).collect();
-        let ready = self.order(&spec.confinement, vouched, &body, &fds)?;
+        let order = Order { vouched, body: &body, fds: &fds, outlet };
+        let (ready, opened) = self.order(&spec.confinement, &order)?;
         Ok(Child {
             stdin: pipes.stdin,
             stdout: Some(pipes.stdout),
@@ -82,6 +102,8 @@ impl Launcher {
             confinement: Arc::clone(&spec.confinement),
             control: ready.control,
             guard: ready.guard,
+            proxy: ready.proxy,
+            opened,
             was_killed: AtomicBool::new(false),
         })
     }
@@ -91,19 +113,18 @@ impl Launcher {
     fn order(
         &self,
         confinement: &Arc<Confinement>,
-        vouched: Option<Arc<Vouched>>,
-        body: &[u8],
-        fds: &[BorrowedFd<'_>],
-    ) -> Result<Ready, Failure> {
+        order: &Order<'_>,
+    ) -> Result<(Ready, Option<Opened>), Failure> {
         let mut tries = 0;
         loop {
             tries += 1;
             let ready = self.reaper(confinement)?;
-            if let (Some(guard), Some(vouched)) = (&ready.guard, &vouched) {
+            if let (Some(guard), Some(vouched)) = (&ready.guard, &order.vouched) {
                 guard.begin(Arc::clone(vouched));
             }
-            match ready.give(body, fds) {
-                Ok(()) => return Ok(ready),
+            let opened = ready.connect(order.outlet)?;
+            match ready.give(order.body, order.fds) {
+                Ok(()) => return Ok((ready, opened)),
                 Err(Errno::PIPE) if tries < MAX_TRIES => {}
                 Err(errno) => return Err(Failure::new("give an order to the reaper", errno)),
             }
@@ -140,12 +161,33 @@ impl Launcher {
 
 impl Ready {
     fn new(isolation: Isolation, confinement: Arc<Confinement>, control: OwnedFd) -> Result<Self, Failure> {
-        let mut ready = Self { isolation, confinement, control, guard: None };
+        let mut ready = Self { isolation, confinement, control, guard: None, proxy: None };
         if ready.isolation.on.iter().any(|layer| layer == "exec_guard") {
             let guard = ready.supervise();
             ready.guard = Some(guard.map_err(|errno| Failure::new("supervise a reaper", errno))?);
         }
+        if ready.confinement.has_proxy && ready.isolation.on.iter().any(|layer| layer == "network_namespace")
+        {
+            let proxy = ready.receive_one();
+            ready.proxy = Some(proxy.map_err(|errno| Failure::new("receive the socket of a proxy", errno))?);
+        }
         Ok(ready)
+    }
+
+    fn receive_one(&self) -> Result<OwnedFd, Errno> {
+        let frame = frame::receive(self.control.as_fd())?.ok_or(Errno::PIPE)?;
+        frame.fds.into_iter().next().ok_or(Errno::MFILE)
+    }
+
+    /// Has an outlet serve what connects to the network from here on.
+    fn connect(&self, outlet: Option<&Arc<dyn Outlet>>) -> Result<Option<Opened>, Failure> {
+        let (Some(proxy), Some(outlet)) = (&self.proxy, outlet) else { return Ok(None) };
+        let failure = |error: std::io::Error| {
+            let errno = Errno::from_io_error(&error).unwrap_or(Errno::AGAIN);
+            Failure::new("serve connections to the network", errno)
+        };
+        outlet.open(proxy.try_clone().map_err(failure)?).map_err(failure)?;
+        Ok(Some(Opened(Arc::clone(outlet))))
     }
 
     /// Takes over where its starts are reported.

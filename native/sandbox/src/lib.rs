@@ -9,8 +9,11 @@ mod confinement;
 mod environment;
 mod failure;
 pub mod layers;
+mod network_environment;
 
 pub use attack::attack_main;
 pub use confinement::{Bounds, Confinement};
 pub use environment::environment;
 pub use failure::Failure;
+pub use layers::PROXY;
+pub use network_environment::network_environment;

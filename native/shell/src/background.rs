@@ -2,13 +2,14 @@
 
 use super::capture::Capture;
 use super::command::Command;
+use super::network::ByName;
 use super::registry::{PATIENCE, Registry};
 use super::starts::Starts;
 use super::{not_started, random_name, spec};
 use beamai_base::{Reason, Result, ToolError, panics};
 use beamai_isolation::Isolation;
 use beamai_port_tools::shell::{BackgroundOutput, Printed, Shell, ShellOutput};
-use beamai_process::{Child, Launcher, Terms, Wake, collect};
+use beamai_process::{Child, Launcher, Pause, Terms, Wake, collect};
 use beamai_tool::CallContext;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -31,15 +32,19 @@ pub(crate) fn start(shell: Shell, cx: &CallContext) -> Result<ShellOutput> {
 }
 
 fn launch(shell: Shell, cx: &CallContext, command: &Arc<Command>) -> Result<Option<Isolation>> {
-    let starts = Starts::of(cx, command.cancel.clone(), true);
-    let spec = spec(&shell, cx, starts.as_ref())?;
+    // Nobody is asked.
+    let pause = Arc::new(Pause::default());
+    let starts = Starts::of(cx, command.cancel.clone(), true, &pause);
+    let network = ByName::of(cx, &shell.command, true, &pause);
+    let spec = spec(&shell, cx, starts.as_ref(), network.is_some())?;
     // Only a timeout of its own counts: the host's is that of the call.
     let deadline = shell.timeout.map(|ms| Instant::now() + Duration::from_millis(ms));
     let wake = Wake::on(&command.cancel).map_err(not_started)?;
-    let child = Launcher::shared().spawn(&spec).map_err(not_started)?;
+    let outlet = network.as_ref().map(|network| network.outlet());
+    let child = Launcher::shared().spawn_connected(&spec, outlet.as_ref()).map_err(not_started)?;
     let isolation = child.isolation.reported(cx.sandbox.report);
     let input = shell.stdin.unwrap_or_default();
-    command.judged_by(starts);
+    command.judged_by(starts, network);
     let command = Arc::clone(command);
     let watch = move || watch(&command, child, &input, deadline, wake);
     // Without a thread the child is dropped, and killed by that.
@@ -71,6 +76,8 @@ fn started(id: String, isolation: Option<Isolation>) -> ShellOutput {
         printed: Printed::default(),
         killed: None,
         refused: Vec::new(),
+        network: None,
+        network_off: None,
         duration_ms: 0,
         isolation,
     }

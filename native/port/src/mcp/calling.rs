@@ -197,10 +197,13 @@ impl Calling<'_> {
         }
     }
 
-    /// Has the user decide about a program that the call's command is about to start, and that waits.
+    /// Has the user decide about a program that the call's command is about to start, or about a name that it connects to.
     async fn decide(&mut self, id: &str, request: &Value) {
-        let by = request["start"]["started_by"].as_str().unwrap_or_default();
-        let subject = format!("{by} starts {}", request["subject"].as_str().unwrap_or_default());
+        let subject = request["subject"].as_str().unwrap_or_default();
+        let subject = match request["start"]["started_by"].as_str() {
+            Some(by) => format!("{by} starts {subject}"),
+            None => subject.to_owned(),
+        };
         let offers_session = self.session.is_of_one_client();
         let said = match self.session.has_allowed(&subject) {
             true => Decision::Allow,

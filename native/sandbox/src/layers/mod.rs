@@ -38,6 +38,7 @@ mod uts;
 pub use intruders::Intruders;
 pub use limits::kernel_is_at_least;
 pub use made::Made;
+pub use network::PROXY;
 pub use placeholders::{Placeholder, Placeholders};
 pub use script::Script;
 pub use tree::writable;
@@ -123,6 +124,8 @@ pub struct Stage<'a> {
     absent: Vec<(OsString, String)>,
     /// Where starts of programs are reported.
     pub listener: Option<OwnedFd>,
+    /// Where connections to the network are taken.
+    pub proxy: Option<OwnedFd>,
 }
 
 impl<'a> Stage<'a> {
@@ -132,8 +135,20 @@ impl<'a> Stage<'a> {
         let placeholders = made.map(|made| made.placeholders.clone()).unwrap_or_default();
         let partly = made.map(|made| made.partly.clone()).unwrap_or_default();
         let hand = Hand::Own;
-        let listener = None;
-        Self { outside, confinement, way, hand, made, placeholders, intruders, partly, absent, listener }
+        let (listener, proxy) = (None, None);
+        Self {
+            outside,
+            confinement,
+            way,
+            hand,
+            made,
+            placeholders,
+            intruders,
+            partly,
+            absent,
+            listener,
+            proxy,
+        }
     }
 
     /// What somebody else has made. Layers ask for it only where somebody has.
