@@ -225,7 +225,8 @@ mod tests {
         assert!(covers("*", "example.org:443") && !covers("*:443", "example.org:80"));
         assert!(!covers("*", "1.1.1.1:443") && !covers("*.example", "127.0.0.1:80"));
         assert!(covers("1.1.1.1", "1.1.1.1:443") && covers("[::1]:80", "[::1]:80"));
-        for bad in ["", "https://example.com", "a.*.com", "*com", "example.com/x", "a b", "*.1.1.1.1", "*.1"] {
+        for bad in ["", "https://example.com", "a.*.com", "*com", "example.com/x", "a b", "*.1.1.1.1", "*.1"]
+        {
             assert!(HostPattern::parse(bad).unwrap_err().contains("write example.com"), "{bad}");
         }
     }

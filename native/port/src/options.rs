@@ -99,7 +99,12 @@ impl HostOptions {
             },
             other => return Err(lexopt::Error::UnexpectedOption(format!("--{other}")).into()),
         }
-        Ok(())
+        match self.has_network && !self.names.is_empty() {
+            true => Err(Usage(
+                "--network is the whole network and --network=NAME a part of it; give one of them".into(),
+            )),
+            false => Ok(()),
+        }
     }
 
     /// The dialect that was named.
@@ -120,7 +125,7 @@ impl HostOptions {
     pub(crate) fn settings(mut self) -> ToolResult<Settings> {
         self.web.allow_addresses.extend(self.addresses);
         self.sandbox.mode = self.mode.unwrap_or(self.sandbox.mode);
-        self.sandbox.network = network(self.sandbox.network, self.has_network, self.names)?;
+        self.sandbox.network = network(self.sandbox.network, self.has_network, self.names);
         Ok(Settings {
             workspace: workspace(self.workspace.as_deref())?,
             permissions: self.policy,
@@ -153,6 +158,21 @@ impl HostOptions {
             self.policy.settings = Some(text);
         }
         Ok(())
+    }
+}
+
+fn pattern(name: std::ffi::OsString) -> Result<HostPattern, Usage> {
+    let name = name.into_string().map_err(|name| Usage(format!("{name:?} is not valid UTF-8")))?;
+    HostPattern::parse(&name).map_err(Usage)
+}
+
+/// The network of a settings file with what the command line says of it.
+fn network(file: Network, is_all: bool, names: Vec<HostPattern>) -> Network {
+    match (is_all, names.is_empty(), file) {
+        (true, _, _) => Network::All,
+        (false, true, file) => file,
+        (false, false, Network::Names(known)) => Network::Names(known.into_iter().chain(names).collect()),
+        (false, false, _) => Network::Names(names),
     }
 }
 
