@@ -15,5 +15,7 @@ mod start;
 pub use layers::{Isolation, LayerOff};
 pub use network::{Network, NetworkUse, Outlet};
 pub use planted::Planted;
-pub use settings::{Report, Sandbox, SandboxSettings};
-pub use start::{Coverage, Decision, HeldStart, Start, StartJudge, Starter, is_loader, loaded_arguments};
+pub use settings::{IsolationReporting, SandboxMode, SandboxSettings};
+pub use start::{
+    HeldStart, ProgramStart, StartCoverage, StartDecision, StartJudge, Starter, is_loader, loaded_arguments,
+};

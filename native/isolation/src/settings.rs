@@ -10,7 +10,7 @@ use serde_json::Value;
 /// How much isolation a command needs before it may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Sandbox {
+pub enum SandboxMode {
     /// Every layer, or nothing runs.
     #[default]
     Required,
@@ -23,7 +23,7 @@ pub enum Sandbox {
 /// When a result says what stood between its command and the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Report {
+pub enum IsolationReporting {
     /// Where a layer was off, or did not keep all that it is for.
     #[default]
     WhenOff,
@@ -39,7 +39,7 @@ const LEAST_MEMORY: u64 = 16 << 20;
 #[serde(default, deny_unknown_fields, remote = "Self")]
 pub struct SandboxSettings {
     /// How much of it must be there.
-    pub mode: Sandbox,
+    pub mode: SandboxMode,
     /// What commands reach of the network. Without it, they have a loopback interface of their own and nothing else.
     pub network: Network,
     /// Whether commands may open UNIX sockets, with which the machine's services could be talked to.
@@ -61,14 +61,14 @@ pub struct SandboxSettings {
     /// Most bytes of a file that is written; without a limit when absent.
     pub file_size: Option<u64>,
     /// When results say how their commands were isolated.
-    pub report: Report,
+    pub report: IsolationReporting,
 }
 
 impl<'de> Deserialize<'de> for SandboxSettings {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
         match value {
-            Value::String(_) => Sandbox::deserialize(value).map(Self::from),
+            Value::String(_) => SandboxMode::deserialize(value).map(Self::from),
             // Not this function: what serde derives for the fields.
             other => Self::deserialize(other),
         }
@@ -76,8 +76,8 @@ impl<'de> Deserialize<'de> for SandboxSettings {
     }
 }
 
-impl From<Sandbox> for SandboxSettings {
-    fn from(mode: Sandbox) -> Self {
+impl From<SandboxMode> for SandboxSettings {
+    fn from(mode: SandboxMode) -> Self {
         Self { mode, ..Self::default() }
     }
 }
@@ -127,11 +127,11 @@ mod tests {
 
     #[test]
     fn a_mode_alone_is_a_sandbox_and_required_is_the_default() {
-        assert_eq!(read(json!("off")).unwrap().mode, Sandbox::Off);
+        assert_eq!(read(json!("off")).unwrap().mode, SandboxMode::Off);
         let whole = read(json!({"network": true, "memory": 1 << 30})).unwrap();
         assert_eq!(
             (whole.mode, whole.network, whole.memory),
-            (Sandbox::Required, Network::All, Some(1 << 30))
+            (SandboxMode::Required, Network::All, Some(1 << 30))
         );
         assert_eq!(SandboxSettings::default().network, Network::ByRules);
     }

@@ -1,10 +1,10 @@
 //! What commands may reach by name: the names that a host lists, and the rules `Network(domain:example.com)`.
 
-use super::pattern::Pattern;
-use super::rule::Rule;
-use super::{Mode, Policy};
+use super::pattern::RulePattern;
+use super::rule::PermissionRule;
+use super::{Policy, PolicyMode};
 use beamai_base::{Destination, Domains, HostPattern, Reason, Result, ToolError};
-use beamai_isolation::{Network, Sandbox, SandboxSettings};
+use beamai_isolation::{Network, SandboxMode, SandboxSettings};
 use std::sync::Arc;
 
 /// The canonical name of rules about what commands reach.
@@ -52,10 +52,10 @@ impl NetworkPolicy {
                 return Err(unenforced(&rule.text, "the network is switched on as a whole"));
             }
             (Network::ByRules, Some(_)) if !opens => return Ok(None),
-            (Network::ByRules, Some(rule)) if sandbox.mode == Sandbox::Off => {
+            (Network::ByRules, Some(rule)) if sandbox.mode == SandboxMode::Off => {
                 return Err(unenforced(&rule.text, "the sandbox is off"));
             }
-            (Network::Names(_), _) if sandbox.mode == Sandbox::Off => {
+            (Network::Names(_), _) if sandbox.mode == SandboxMode::Off => {
                 return Err(unenforced("network", "the sandbox is off"));
             }
             (Network::ByRules, Some(_)) => Vec::new(),
@@ -67,8 +67,9 @@ impl NetworkPolicy {
     /// What becomes of a connection: deny beats ask beats allow. What nothing covers asks, whatever the default mode
     /// allows otherwise; with the mode `deny` it is refused. An address that nothing names is refused in any case.
     pub fn judge(&self, to: &Destination) -> NetworkVerdict {
-        let first =
-            |rules: &'_ [Rule]| rules.iter().find(|rule| covers(rule, to)).map(|rule| rule.text.clone());
+        let first = |rules: &'_ [PermissionRule]| {
+            rules.iter().find(|rule| covers(rule, to)).map(|rule| rule.text.clone())
+        };
         let wanted = wanted(to);
         if let Some(rule) = first(&self.policy.deny) {
             return NetworkVerdict::Refuse(format!("the permission rule {rule} denies it"), None);
@@ -86,7 +87,7 @@ impl NetworkPolicy {
             (true, _) => {
                 NetworkVerdict::Refuse("it is an address, and no rule names it".to_owned(), Some(wanted))
             }
-            (false, Mode::Deny) => {
+            (false, PolicyMode::Deny) => {
                 NetworkVerdict::Refuse("the permissions deny what no rule allows".to_owned(), Some(wanted))
             }
             (false, _) => NetworkVerdict::Ask { rule: None, wanted },
@@ -103,11 +104,11 @@ impl NetworkPolicy {
 }
 
 /// A rule without a pattern means every name. Addresses have to be named.
-fn covers(rule: &Rule, to: &Destination) -> bool {
+fn covers(rule: &PermissionRule, to: &Destination) -> bool {
     rule.tool == NETWORK
         && match &rule.pattern {
             None => !to.is_address(),
-            Some(Pattern::Host(pattern)) => pattern.covers(to),
+            Some(RulePattern::Host(pattern)) => pattern.covers(to),
             Some(_) => false,
         }
 }

@@ -12,8 +12,8 @@ pub mod layers;
 mod network_environment;
 
 pub use attack::attack_main;
-pub use confinement::{Bounds, Confinement};
+pub use confinement::{Confinement, ResourceLimits};
 pub use environment::environment;
-pub use failure::Failure;
+pub use failure::SetupFailure;
 pub use layers::PROXY;
 pub use network_environment::network_environment;

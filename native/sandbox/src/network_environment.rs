@@ -1,7 +1,7 @@
 //! What programs have to know in order to reach the network: caches that they can write, and the proxy.
 
 use crate::layers::PROXY;
-use beamai_isolation::{Sandbox, SandboxSettings};
+use beamai_isolation::{SandboxMode, SandboxSettings};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -38,9 +38,9 @@ pub fn network_environment(temp: Option<&Path>, sandbox: &SandboxSettings, by_na
 /// Where layers may be missing, `/tmp` might be everybody's.
 fn caches(temp: Option<&Path>, sandbox: &SandboxSettings) -> Vec<Variable> {
     let private = match sandbox.mode {
-        Sandbox::Off => None,
-        Sandbox::BestEffort => temp,
-        Sandbox::Required => temp.or(Some(Path::new("/tmp"))),
+        SandboxMode::Off => None,
+        SandboxMode::BestEffort => temp,
+        SandboxMode::Required => temp.or(Some(Path::new("/tmp"))),
     };
     let Some(cache) = private.map(|place| place.join(".cache")) else { return Vec::new() };
     let home = std::env::home_dir().unwrap_or_default();
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(value(&off, true, "npm_config_cache"), Some("/t/.cache/npm".to_owned()));
         assert_eq!(value(&on, false, "CARGO_HOME"), Some("/t/.cache/cargo".to_owned()));
         assert_eq!(value(&on, false, "HTTP_PROXY"), None);
-        let bare = SandboxSettings { mode: Sandbox::Off, ..on.clone() };
+        let bare = SandboxSettings { mode: SandboxMode::Off, ..on.clone() };
         assert_eq!(value(&bare, false, "CARGO_HOME"), None);
         let given = SandboxSettings { env: vec!["CARGO_HOME".to_owned()], ..on.clone() };
         assert_eq!(value(&given, false, "CARGO_HOME"), None);

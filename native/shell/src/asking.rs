@@ -22,13 +22,13 @@ pub(super) trait Question: Send {
     fn add(&self, rule: &str) -> beamai_base::Result<()>;
 
     /// Takes the answer.
-    fn answered(self: Box<Self>, id: &str, decision: Decided, reason: Option<String>);
+    fn answered(self: Box<Self>, id: &str, decision: StartChoice, reason: Option<String>);
 }
 
 /// What a person said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Decided {
+pub(super) enum StartChoice {
     /// It goes on.
     Allow,
     /// It fails.
@@ -40,7 +40,7 @@ pub(super) enum Decided {
 #[serde(deny_unknown_fields)]
 pub struct StartAnswer {
     start: String,
-    decision: Decided,
+    decision: StartChoice,
     /// Rules that hold for what the command does from here on, too.
     #[serde(default)]
     rules: Vec<String>,
@@ -66,7 +66,7 @@ impl StartAnswer {
         let is_taken = question.is_some();
         if let Some(question) = question {
             if let Err(error) = self.rules.iter().try_for_each(|rule| question.add(rule)) {
-                question.answered(&self.start, Decided::Deny, Some(error.message.clone()));
+                question.answered(&self.start, StartChoice::Deny, Some(error.message.clone()));
                 return Err(error);
             }
             question.answered(&self.start, self.decision, self.reason);

@@ -1,8 +1,8 @@
 //! What a running command connects to by name: judged, asked about, accounted for.
 
-use super::asking::{self, Decided, MOST_OPEN, Question, lock};
+use super::asking::{self, MOST_OPEN, Question, StartChoice, lock};
 use beamai_base::Destination;
-use beamai_isolation::{NetworkUse, Outlet, Sandbox};
+use beamai_isolation::{NetworkUse, Outlet, SandboxMode};
 use beamai_net::Transport;
 use beamai_network_proxy::{Admission, Gate, Proxy};
 use beamai_policy::{NETWORK, NetworkPolicy, NetworkVerdict};
@@ -44,7 +44,7 @@ impl ByName {
             pause: Arc::clone(pause),
             noted: Mutex::default(),
         });
-        let asked: Arc<dyn Gate> = Arc::new(Shared(Arc::clone(&gate)));
+        let asked: Arc<dyn Gate> = Arc::new(SharedCapture(Arc::clone(&gate)));
         let proxy = Arc::new(Proxy::new(asked, Transport::for_commands(&cx.web)));
         let network = Arc::new(Self { gate, proxy, session: cx.session_id.clone().unwrap_or_default() });
         let mut running = lock(&RUNNING);
@@ -84,7 +84,7 @@ impl std::fmt::Debug for ByName {
 /// Has the rules of a call hold for what its session runs already: connections that they do not allow are closed.
 pub(super) fn renew(cx: &CallContext) {
     let Some(session) = cx.session_id.as_deref() else { return };
-    if cx.network.is_none() && (cx.sandbox.network.is_all() || cx.sandbox.mode == Sandbox::Off) {
+    if cx.network.is_none() && (cx.sandbox.network.is_all() || cx.sandbox.mode == SandboxMode::Off) {
         return;
     }
     let running: Vec<_> = lock(&RUNNING).iter().filter_map(Weak::upgrade).collect();
@@ -104,13 +104,13 @@ struct Connections {
     /// Where questions go; without it nobody can be asked.
     asker: Option<Progress>,
     pause: Arc<Pause>,
-    noted: Mutex<Noted>,
+    noted: Mutex<StartLog>,
 }
 
 type Answer = Result<(), String>;
 
 #[derive(Default)]
-struct Noted {
+struct StartLog {
     uses: Vec<NetworkUse>,
     /// What a person said, by the rule that would have allowed it.
     decided: HashMap<String, Answer>,
@@ -121,7 +121,7 @@ struct Noted {
     has_ended: bool,
 }
 
-impl Noted {
+impl StartLog {
     fn of(&mut self, name: &str) -> &mut NetworkUse {
         let known = |uses: &[NetworkUse], name: &str| uses.iter().position(|other| other.name == name);
         let name =
@@ -136,12 +136,12 @@ impl Noted {
 }
 
 /// A question that waits for its answer.
-struct Asked {
+struct StartQuestion {
     connections: Arc<Connections>,
     wanted: String,
 }
 
-impl Question for Asked {
+impl Question for StartQuestion {
     fn add(&self, rule: &str) -> beamai_base::Result<()> {
         let mut policy = lock(&self.connections.policy);
         // What the session allows commands to start comes along.
@@ -151,12 +151,12 @@ impl Question for Asked {
         Ok(())
     }
 
-    fn answered(self: Box<Self>, id: &str, decision: Decided, reason: Option<String>) {
+    fn answered(self: Box<Self>, id: &str, decision: StartChoice, reason: Option<String>) {
         let Self { connections, wanted } = *self;
         let answer = match (decision, reason) {
-            (Decided::Allow, _) => Ok(()),
-            (Decided::Deny, Some(reason)) => Err(reason),
-            (Decided::Deny, None) => Err("it was not allowed".to_owned()),
+            (StartChoice::Allow, _) => Ok(()),
+            (StartChoice::Deny, Some(reason)) => Err(reason),
+            (StartChoice::Deny, None) => Err("it was not allowed".to_owned()),
         };
         let mut noted = lock(&connections.noted);
         noted.open.retain(|open| open != id);
@@ -170,7 +170,7 @@ impl Question for Asked {
 }
 
 /// A verdict, or where it will come.
-enum Verdict {
+enum AskReason {
     Now(Answer),
     Later(oneshot::Receiver<Answer>),
 }
@@ -193,13 +193,13 @@ impl Connections {
         policy.map_or_else(off, |policy| policy.judge(to))
     }
 
-    fn decide(self: &Arc<Self>, to: &Destination) -> Verdict {
+    fn decide(self: &Arc<Self>, to: &Destination) -> AskReason {
         let refuse = |wanted: Option<String>, why: String| {
             lock(&self.noted).of(&to.to_string()).wanted = wanted;
-            Verdict::Now(Err(why))
+            AskReason::Now(Err(why))
         };
         match (self.judge(to), &self.asker) {
-            (NetworkVerdict::Allow, _) => Verdict::Now(Ok(())),
+            (NetworkVerdict::Allow, _) => AskReason::Now(Ok(())),
             (NetworkVerdict::Refuse(why, wanted), _) => refuse(wanted, why),
             (NetworkVerdict::Ask { rule, wanted }, Some(asker)) => self.ask(asker, to, rule, wanted),
             (NetworkVerdict::Ask { rule, wanted }, None) => {
@@ -220,19 +220,19 @@ impl Connections {
         to: &Destination,
         rule: Option<String>,
         wanted: String,
-    ) -> Verdict {
+    ) -> AskReason {
         let (tell, told) = oneshot::channel();
         let id = {
             let mut noted = lock(&self.noted);
             if let Some(answer) = noted.decided.get(&wanted) {
-                return Verdict::Now(answer.clone());
+                return AskReason::Now(answer.clone());
             }
             if let Some(waiting) = noted.waiting.get_mut(&wanted) {
                 waiting.push(tell);
-                return Verdict::Later(told);
+                return AskReason::Later(told);
             }
             if noted.has_ended || noted.open.len() >= MOST_OPEN {
-                return Verdict::Now(Err("too many questions were open".to_owned()));
+                return AskReason::Now(Err("too many questions were open".to_owned()));
             }
             let id = asking::next_id();
             noted.open.push(id.clone());
@@ -241,9 +241,9 @@ impl Connections {
         };
         self.pause.begin();
         let request = self.request(to, rule.as_deref(), &wanted);
-        let asked = Asked { connections: Arc::clone(self), wanted };
+        let asked = StartQuestion { connections: Arc::clone(self), wanted };
         asking::ask(asker, &id, request, Box::new(asked));
-        Verdict::Later(told)
+        AskReason::Later(told)
     }
 
     /// The question that a host puts to a person.
@@ -260,14 +260,14 @@ impl Connections {
 }
 
 /// What the proxy talks to.
-struct Shared(Arc<Connections>);
+struct SharedCapture(Arc<Connections>);
 
-impl Gate for Shared {
+impl Gate for SharedCapture {
     fn admit<'a>(&'a self, to: &'a Destination) -> Admission<'a> {
         Box::pin(async move {
             match self.0.decide(to) {
-                Verdict::Now(answer) => answer,
-                Verdict::Later(told) => {
+                AskReason::Now(answer) => answer,
+                AskReason::Later(told) => {
                     told.await.unwrap_or_else(|_| Err("the command ended before it was decided".to_owned()))
                 }
             }
@@ -317,7 +317,7 @@ const WANTS: [&str; 15] = [
 
 /// What a host can do for a command that failed for want of the network, judging by what it printed.
 pub(super) fn missing(cx: &CallContext, printed: [&str; 2]) -> Option<String> {
-    let is_off = cx.network.is_none() && !cx.sandbox.network.is_all() && cx.sandbox.mode != Sandbox::Off;
+    let is_off = cx.network.is_none() && !cx.sandbox.network.is_all() && cx.sandbox.mode != SandboxMode::Off;
     let wants = |text: &str| {
         let text = text.to_lowercase();
         WANTS.iter().any(|words| text.contains(words))

@@ -2,9 +2,9 @@
 //!
 //! A start that somebody has to decide waits; see [`asking`]. Where nobody can be asked, the command ends there.
 
-use super::asking::{self, Decided, MOST_OPEN, Question, lock};
+use super::asking::{self, MOST_OPEN, Question, StartChoice, lock};
 use beamai_base::{CancelToken, Reason, ToolError};
-use beamai_isolation::{Coverage, Decision, HeldStart, Start, StartJudge};
+use beamai_isolation::{HeldStart, ProgramStart, StartCoverage, StartDecision, StartJudge};
 use beamai_policy::starts::{shown, shown_starter};
 use beamai_policy::{NETWORK, StartRules, StartVerdict};
 use beamai_port_tools::shell::output::RefusedStart;
@@ -23,7 +23,7 @@ const MOST_ARGUMENTS: usize = 64;
 const LONGEST_ARGUMENT: usize = 1_000;
 
 /// The judge of one command's starts.
-pub(super) struct Starts {
+pub(super) struct StartMonitor {
     rules: Arc<StartRules>,
     /// Where questions go; without it nobody can be asked.
     asker: Option<Progress>,
@@ -31,16 +31,16 @@ pub(super) struct Starts {
     stop: CancelToken,
     /// Time in which somebody is asked.
     pause: Arc<Pause>,
-    noted: Mutex<Noted>,
+    noted: Mutex<StartLog>,
 }
 
 #[derive(Default)]
-struct Noted {
+struct StartLog {
     /// What the command's shell has started.
     ran: Vec<String>,
     refused: Vec<RefusedStart>,
     /// What it ended for.
-    stopped: Option<Stopped>,
+    stopped: Option<StoppingStart>,
     /// Starts that wait for its end.
     waiting: Vec<Box<dyn HeldStart>>,
     /// Questions that are open.
@@ -50,7 +50,7 @@ struct Noted {
 
 /// The start for which a command ended.
 #[derive(Clone)]
-struct Stopped {
+struct StoppingStart {
     command: String,
     by: String,
     rule: Option<String>,
@@ -59,13 +59,13 @@ struct Stopped {
 }
 
 /// A question that waits for its answer.
-struct Asked {
-    starts: Arc<Starts>,
-    start: Start,
+struct StartQuestion {
+    starts: Arc<StartMonitor>,
+    start: ProgramStart,
     held: Box<dyn HeldStart>,
 }
 
-impl Question for Asked {
+impl Question for StartQuestion {
     fn add(&self, rule: &str) -> beamai_base::Result<()> {
         match rule.starts_with(NETWORK) {
             true => Ok(()),
@@ -73,12 +73,12 @@ impl Question for Asked {
         }
     }
 
-    fn answered(self: Box<Self>, id: &str, decision: Decided, reason: Option<String>) {
+    fn answered(self: Box<Self>, id: &str, decision: StartChoice, reason: Option<String>) {
         let Self { starts, start, held } = *self;
         starts.closed(id);
         match decision {
-            Decided::Allow => held.start(starts.rules.approve(&start)),
-            Decided::Deny => {
+            StartChoice::Allow => held.start(starts.rules.approve(&start)),
+            StartChoice::Deny => {
                 starts.note_refused(&start, None, reason);
                 held.refuse();
             }
@@ -86,7 +86,7 @@ impl Question for Asked {
     }
 }
 
-impl Starts {
+impl StartMonitor {
     /// The judge of a call's command; `None` where nothing it starts has to be decided.
     pub(super) fn of(
         cx: &CallContext,
@@ -101,7 +101,7 @@ impl Starts {
     }
 
     /// What the command itself covers.
-    pub(super) fn coverage(&self) -> Coverage {
+    pub(super) fn coverage(&self) -> StartCoverage {
         self.rules.coverage()
     }
 
@@ -124,7 +124,7 @@ impl Starts {
     /// The error of a command that ended for a start about which nobody could be asked.
     pub(super) fn stopped(&self) -> Option<ToolError> {
         let noted = lock(&self.noted);
-        let Stopped { command, by, rule, why, wanted } = noted.stopped.clone()?;
+        let StoppingStart { command, by, rule, why, wanted } = noted.stopped.clone()?;
         let ran = match noted.ran.as_slice() {
             [] => "nothing had been started before".to_owned(),
             ran => format!("what had been started before: {}", ran.join("; ")),
@@ -150,7 +150,7 @@ impl Starts {
         Some(error)
     }
 
-    fn note_refused(&self, start: &Start, rule: Option<String>, reason: Option<String>) {
+    fn note_refused(&self, start: &ProgramStart, rule: Option<String>, reason: Option<String>) {
         let refused = RefusedStart {
             program: start.called.to_string_lossy().into_owned(),
             command: shown(start),
@@ -166,10 +166,10 @@ impl Starts {
         }
     }
 
-    fn note_started(&self, start: &Start) {
+    fn note_started(&self, start: &ProgramStart) {
         let mut noted = lock(&self.noted);
         let shown = shown(start);
-        if start.starter.coverage == Coverage::Judged
+        if start.starter.coverage == StartCoverage::Judged
             && noted.ran.len() < MOST_NAMED
             && !noted.ran.contains(&shown)
         {
@@ -183,9 +183,9 @@ impl Starts {
     }
 
     /// Ends the command before a start, which waits until that is done.
-    fn stop(&self, start: &Start, verdict: Verdict, held: Box<dyn HeldStart>) {
-        let Verdict { rule, why, wanted } = verdict;
-        let stopped = Stopped { command: shown(start), by: shown_starter(start), rule, why, wanted };
+    fn stop(&self, start: &ProgramStart, verdict: AskReason, held: Box<dyn HeldStart>) {
+        let AskReason { rule, why, wanted } = verdict;
+        let stopped = StoppingStart { command: shown(start), by: shown_starter(start), rule, why, wanted };
         {
             let mut noted = lock(&self.noted);
             if noted.has_ended {
@@ -197,7 +197,13 @@ impl Starts {
         self.stop.cancel();
     }
 
-    fn ask(self: &Arc<Self>, asker: &Progress, start: Start, verdict: &Verdict, held: Box<dyn HeldStart>) {
+    fn ask(
+        self: &Arc<Self>,
+        asker: &Progress,
+        start: ProgramStart,
+        verdict: &AskReason,
+        held: Box<dyn HeldStart>,
+    ) {
         let id = asking::next_id();
         {
             let mut noted = lock(&self.noted);
@@ -209,12 +215,12 @@ impl Starts {
         }
         let request = self.request(&start, verdict);
         self.pause.begin();
-        let asked = Asked { starts: Arc::clone(self), start, held };
+        let asked = StartQuestion { starts: Arc::clone(self), start, held };
         asking::ask(asker, &id, request, Box::new(asked));
     }
 
     /// The question that a host puts to a person.
-    fn request(&self, start: &Start, verdict: &Verdict) -> Value {
+    fn request(&self, start: &ProgramStart, verdict: &AskReason) -> Value {
         let (shown, by) = (shown(start), shown_starter(start));
         let because = verdict.why.as_ref().map(|why| format!(", because {why}")).unwrap_or_default();
         json!({
@@ -234,14 +240,14 @@ impl Starts {
     }
 }
 
-impl std::fmt::Debug for Starts {
+impl std::fmt::Debug for StartMonitor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Starts").field(&self.rules).finish()
     }
 }
 
 /// Why a start is asked about.
-struct Verdict {
+struct AskReason {
     rule: Option<String>,
     why: Option<String>,
     wanted: Vec<String>,
@@ -256,32 +262,32 @@ fn arguments(given: &[OsString]) -> Vec<String> {
 }
 
 /// What the Linux kernel's side of the guard talks to.
-pub(super) struct Judge(pub(super) Arc<Starts>);
+pub(super) struct CommandStartJudge(pub(super) Arc<StartMonitor>);
 
-impl StartJudge for Judge {
-    fn decide(&self, start: &Start) -> Decision {
+impl StartJudge for CommandStartJudge {
+    fn decide(&self, start: &ProgramStart) -> StartDecision {
         let Self(starts) = self;
         match starts.rules.judge(start) {
             StartVerdict::Start(coverage) => {
                 starts.note_started(start);
-                Decision::Start(coverage)
+                StartDecision::Start(coverage)
             }
             StartVerdict::Refuse(rule) => {
                 starts.note_refused(start, rule, None);
-                Decision::Refuse
+                StartDecision::Refuse
             }
-            StartVerdict::Ask { .. } => Decision::Hold,
+            StartVerdict::Ask { .. } => StartDecision::Hold,
         }
     }
 
-    fn hold(&self, start: Start, held: Box<dyn HeldStart>) {
+    fn hold(&self, start: ProgramStart, held: Box<dyn HeldStart>) {
         let Self(starts) = self;
         match (starts.rules.judge(&start), &starts.asker) {
             (StartVerdict::Ask { rule, why, wanted }, Some(asker)) => {
-                starts.ask(asker, start, &Verdict { rule, why, wanted }, held);
+                starts.ask(asker, start, &AskReason { rule, why, wanted }, held);
             }
             (StartVerdict::Ask { rule, why, wanted }, None) => {
-                starts.stop(&start, Verdict { rule, why, wanted }, held);
+                starts.stop(&start, AskReason { rule, why, wanted }, held);
             }
             (StartVerdict::Start(coverage), _) => held.start(coverage),
             (StartVerdict::Refuse(rule), _) => {

@@ -1,8 +1,8 @@
 //! A network namespace with a loopback interface and nothing else. Where a host lets names be reached, a socket listens on that
 //! interface; who accepts its connections stands outside.
 
-use super::{Layer, Stage};
-use crate::{Confinement, Failure};
+use super::{Layer, LayerContext};
+use crate::{Confinement, SetupFailure};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -28,14 +28,15 @@ impl Layer for Network {
         confinement.network.then_some("the network is switched on")
     }
 
-    fn enter(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
-        raise_loopback().map_err(|errno| Failure::new("raise the loopback interface", errno))?;
+    fn enter(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
+        raise_loopback().map_err(|errno| SetupFailure::new("raise the loopback interface", errno))?;
         self.verify(stage)
     }
 
-    fn verify(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
+    fn verify(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         if stage.confinement.has_proxy {
-            let socket = listen().map_err(|errno| Failure::new("listen on the loopback interface", errno))?;
+            let socket =
+                listen().map_err(|errno| SetupFailure::new("listen on the loopback interface", errno))?;
             stage.proxy = Some(socket);
         }
         Ok(())

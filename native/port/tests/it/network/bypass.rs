@@ -1,6 +1,6 @@
 //! Ways around the names. Nothing of all this may be heard by anybody who is not named.
 
-use super::{MACHINE, Named, Scene, shown, used};
+use super::{Fixture, MACHINE, Named, shown, used};
 use crate::common::PROGRAM;
 use beamai_testserver::{answer, redirect};
 use serde_json::json;
@@ -11,19 +11,19 @@ use std::net::{TcpListener, UdpSocket};
 struct Sides {
     friend: Named,
     stranger: Named,
-    scene: Scene,
+    fixture: Fixture,
 }
 
 impl Sides {
     fn new() -> Self {
         let (friend, stranger) = (Named::hello(), Named::hello());
-        let scene = Scene::listing(&[&friend.place], &[&friend, &stranger]);
-        Self { friend, stranger, scene }
+        let fixture = Fixture::listing(&[&friend.place], &[&friend, &stranger]);
+        Self { friend, stranger, fixture }
     }
 
     /// Asserts that what is sent reaches nobody, and that the first of it is answered so.
     fn assert_unheard(&self, texts: &[&str], expected: &str) {
-        let (said, result) = self.scene.said(texts);
+        let (said, result) = self.fixture.said(texts);
         assert!(said.contains(expected), "{texts:?}: {said:?} {result}");
         assert_eq!(self.stranger.server.connections(), 0, "{texts:?}: {said}");
         assert!(self.friend.server.seen().is_empty(), "{texts:?}: {:?}", self.friend.server.seen());
@@ -51,7 +51,7 @@ fn names_that_are_not_listed_are_not_reached() {
     }
     // Spelled otherwise, a name that a rule denies is the same.
     let permissions = json!({"default": "allow", "deny": [format!("Network(domain:{})", MACHINE.0)]});
-    let denied = Scene::new(json!({"network": ["*"]}), permissions, &[&sides.stranger]);
+    let denied = Fixture::new(json!({"network": ["*"]}), permissions, &[&sides.stranger]);
     for place in [stranger, &upper, &dotted] {
         let (said, result) = denied.said(&[&connect(place)]);
         assert!(said.contains("denies it"), "{place}: {said} {result}");
@@ -86,7 +86,7 @@ fn addresses_are_not_reached_in_any_form() {
         sides.assert_unheard(&["\\x05\\x01\\x00", &ipv4], "\u{5}\u{2}");
     }
     // Every name is not every address.
-    let open = Scene::listing(&["*"], &[&sides.stranger]);
+    let open = Fixture::listing(&["*"], &[&sides.stranger]);
     let (said, result) = open.said(&[&connect(&sides.stranger.server.address.to_string())]);
     assert!(said.contains("it is an address"), "{said} {result}");
     assert_eq!(sides.stranger.server.connections(), 0);
@@ -95,13 +95,13 @@ fn addresses_are_not_reached_in_any_form() {
 #[test]
 fn a_name_that_leads_to_a_private_address_is_not_reached() {
     let server = Named::hello();
-    let scene = Scene::listing(&["*"], &[]);
-    let (said, result) = scene.said(&[&connect(&server.place)]);
+    let fixture = Fixture::listing(&["*"], &[]);
+    let (said, result) = fixture.said(&[&connect(&server.place)]);
     assert!(said.contains("403 Forbidden"), "{said} {result}");
     let why = used(&result, &server.place)["why"].as_str().unwrap();
     assert!(why.contains("allow_addresses"), "{why}");
     for place in ["localhost:80", "ip6-localhost:80"] {
-        let (said, _) = scene.said(&[&connect(place)]);
+        let (said, _) = fixture.said(&[&connect(place)]);
         assert!(said.contains("403") || said.contains("502"), "{place}: {said}");
     }
     assert_eq!(server.server.connections(), 0);
@@ -112,7 +112,7 @@ fn beside_the_proxy_there_is_no_way() {
     let (tcp, udp) = (TcpListener::bind((MACHINE.1, 0)).unwrap(), UdpSocket::bind((MACHINE.1, 0)).unwrap());
     tcp.set_nonblocking(true).unwrap();
     udp.set_nonblocking(true).unwrap();
-    let scene = Scene::listing(&["*"], &[]);
+    let fixture = Fixture::listing(&["*"], &[]);
     let attempts = [
         format!("tcp {}", tcp.local_addr().unwrap()),
         "tcp 1.1.1.1:443".to_owned(),
@@ -121,15 +121,15 @@ fn beside_the_proxy_there_is_no_way() {
         "udp [2606:4700:4700::1111]:53".to_owned(),
     ];
     for attempt in attempts {
-        let result = scene.run(&format!("{PROGRAM} attack {attempt}"));
+        let result = fixture.run(&format!("{PROGRAM} attack {attempt}"));
         assert_ne!(result["exit_code"], 0, "{attempt}: {result}");
     }
-    scene.run(&format!("{PROGRAM} attack udp {}", udp.local_addr().unwrap()));
+    fixture.run(&format!("{PROGRAM} attack udp {}", udp.local_addr().unwrap()));
     assert!(tcp.accept().is_err_and(|error| error.kind() == ErrorKind::WouldBlock));
     assert!(udp.recv(&mut [0; 16]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock));
     // No names are resolved in there.
     let lookup = "python3 -c \"import socket; socket.getaddrinfo('example.com', 443)\"";
-    assert_ne!(scene.run(lookup)["exit_code"], 0);
+    assert_ne!(fixture.run(lookup)["exit_code"], 0);
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn requests_for_other_hosts_do_not_pass() {
         sides.assert_unheard(&[&tunnel, &inside], "200 OK");
     }
     // The second request of a connection is looked at as the first one is.
-    let (said, _) = sides.scene.said(&[&tunnel, &get("/", friend), &get("/", stranger)]);
+    let (said, _) = sides.fixture.said(&[&tunnel, &get("/", friend), &get("/", stranger)]);
     assert!(said.contains("hello") && said.contains("400 Bad Request"), "{said}");
     assert_eq!(sides.friend.server.seen().len(), 1);
     assert_eq!(sides.stranger.server.connections(), 0);
@@ -197,7 +197,7 @@ fn a_proxy_behind_the_proxy_leads_nowhere() {
     let tunnel = connect(&sides.friend.place);
     sides.assert_unheard(&[&tunnel, &connect(&sides.stranger.place)], "200 OK");
     sides.assert_unheard(&[&tunnel, "\\x05\\x01\\x00"], "200 OK");
-    let (_, result) = sides.scene.said(&[&tunnel, &connect(&sides.stranger.place)]);
+    let (_, result) = sides.fixture.said(&[&tunnel, &connect(&sides.stranger.place)]);
     assert!(result.to_string().contains("somewhere else is refused"), "{result}");
 }
 
@@ -206,8 +206,8 @@ fn a_redirect_to_another_name_is_judged_anew() {
     let stranger = Named::hello();
     let to = format!("http://{}/", stranger.place);
     let friend = Named::new(move |_, stream| stream.write_all(&redirect("302 Found", &to)));
-    let scene = Scene::listing(&[&friend.place], &[&friend, &stranger]);
-    let result = scene.run(&format!("curl -sSL http://{}/", friend.place));
+    let fixture = Fixture::listing(&[&friend.place], &[&friend, &stranger]);
+    let result = fixture.run(&format!("curl -sSL http://{}/", friend.place));
     assert_eq!(used(&result, &stranger.place)["refused"], 1, "{result}");
     assert_eq!((friend.server.seen().len(), stranger.server.connections()), (1, 0));
 }
@@ -216,21 +216,22 @@ fn a_redirect_to_another_name_is_judged_anew() {
 fn what_names_do_not_cover_in_the_server_of_a_name_stays_out_of_the_next_command() {
     // A connection that nobody accepted yet when its command ended is not the next command's.
     let server = Named::new(|_, stream| stream.write_all(&answer("200 OK", &[], b"late")));
-    let scene = Scene::listing(&["other.example"], &[&server]);
+    let fixture = Fixture::listing(&["other.example"], &[&server]);
     for _ in 0..20 {
-        scene.run(&format!(
+        fixture.run(&format!(
             "exec 3<>/dev/tcp/127.0.0.1/3128; printf 'GET http://{0}/ HTTP/1.1\\r\\nHost: {0}\\r\\n\\r\\n' >&3",
             server.place
         ));
     }
     let next = super::host(
-        scene.dir.path(),
+        fixture.dir.path(),
         json!({"network": [server.place]}),
         json!({"default": "allow"}),
         &[&server],
     );
-    let result =
-        super::done(next.call(scene.call(json!({"command": "sleep 0.2"})), beamai_engine::Run::default()));
+    let result = super::done(
+        next.call(fixture.call(json!({"command": "sleep 0.2"})), beamai_engine::CallOptions::default()),
+    );
     assert_eq!(result["network"], json!([]), "{result}");
     assert_eq!(server.server.connections(), 0);
 }

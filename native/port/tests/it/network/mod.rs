@@ -8,7 +8,7 @@ mod passed;
 mod revoked;
 
 use crate::common::{PROGRAM, call};
-use beamai_engine::{Call, Host, Outcome, Run};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host};
 use beamai_testserver::{Seen, Server, Stream};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
@@ -63,13 +63,13 @@ fn shown(address: IpAddr) -> String {
 }
 
 /// A workspace under a host that allows every command.
-struct Scene {
+struct Fixture {
     dir: TempDir,
     temp: TempDir,
     host: Arc<Host>,
 }
 
-impl Scene {
+impl Fixture {
     /// With this sandbox; these servers may be reached by their addresses, which are not public.
     fn new(sandbox: Value, permissions: Value, servers: &[&Named]) -> Self {
         beamai_process::set_program(PROGRAM);
@@ -83,9 +83,9 @@ impl Scene {
         Self::new(json!({"network": names}), json!({"default": "allow"}), servers)
     }
 
-    fn call(&self, args: Value) -> Call {
+    fn call(&self, args: Value) -> CallRequest {
         let session = serde_json::from_value(json!({"temp_dir": self.temp.path()})).unwrap();
-        Call { session, timeout: Some(60_000), ..call(args) }
+        CallRequest { session, timeout: Some(60_000), ..call(args) }
     }
 
     fn run(&self, command: &str) -> Value {
@@ -93,7 +93,7 @@ impl Scene {
     }
 
     fn run_with(&self, args: Value) -> Value {
-        done(self.host.call(self.call(args), Run::default()))
+        done(self.host.call(self.call(args), CallOptions::default()))
     }
 
     /// The standard output of a command that succeeds.
@@ -132,9 +132,9 @@ fn host(workspace: &Path, sandbox: Value, permissions: Value, servers: &[&Named]
     Host::new(&serde_json::from_value(settings).unwrap(), services).unwrap()
 }
 
-fn done(outcome: Outcome) -> Value {
+fn done(outcome: CallOutcome) -> Value {
     match outcome {
-        Outcome::Ok(value, _) => value,
+        CallOutcome::Ok(value, _) => value,
         other => panic!("{other:?}"),
     }
 }

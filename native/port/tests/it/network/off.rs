@@ -1,11 +1,11 @@
 //! Commands that fail for want of the network.
 
-use super::Scene;
+use super::Fixture;
 use serde_json::json;
 
 #[test]
 fn a_command_that_fails_for_want_of_the_network_says_so() {
-    let off = Scene::new(json!("required"), json!({"default": "allow"}), &[]);
+    let off = Fixture::new(json!("required"), json!({"default": "allow"}), &[]);
     for command in ["curl -sS http://example.com/", "git clone http://example.com/x.git"] {
         let result = off.run(command);
         let hint = result["network_off"].as_str().unwrap_or_else(|| panic!("{command}: {result}"));
@@ -15,6 +15,6 @@ fn a_command_that_fails_for_want_of_the_network_says_so() {
     for command in ["curl -sS http://example.com/ || true", "echo Could not resolve host >&2", "false"] {
         assert_eq!(off.run(command).get("network_off"), None, "{command}");
     }
-    let on = Scene::listing(&[], &[]);
+    let on = Fixture::listing(&[], &[]);
     assert_eq!(on.run("echo Could not resolve host; false").get("network_off"), None);
 }

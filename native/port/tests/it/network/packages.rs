@@ -1,6 +1,6 @@
 //! Package managers over a registry of this machine's, with one rule.
 
-use super::{MACHINE, Named, Scene, shown, used};
+use super::{Fixture, MACHINE, Named, shown, used};
 use beamai_testserver::{Seen, Server, answer};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -28,13 +28,13 @@ fn registry(files: impl Fn(&str) -> HashMap<String, Vec<u8>>) -> Named {
 }
 
 /// A workspace in which this one rule opens the network.
-fn with_one_rule(server: &Named) -> Scene {
+fn with_one_rule(server: &Named) -> Fixture {
     let permissions = json!({"default": "allow", "allow": [server.rule()]});
-    Scene::new(json!("required"), permissions, &[server])
+    Fixture::new(json!("required"), permissions, &[server])
 }
 
-fn succeeded(scene: &Scene, server: &Named, command: &str) {
-    let result = scene.run_with(json!({"command": command}));
+fn succeeded(fixture: &Fixture, server: &Named, command: &str) {
+    let result = fixture.run_with(json!({"command": command}));
     assert_eq!(result["exit_code"], 0, "{result}");
     assert!(used(&result, &server.place)["reached"].as_u64() > Some(0), "{result}");
     let refused = result["network"].as_array().unwrap().iter().filter(|used| used["name"] == server.place);
@@ -73,13 +73,13 @@ fn pip_installs() {
             ("/files/tiny-1.0-py3-none-any.whl", wheel.clone()),
         ])
     });
-    let scene = with_one_rule(&server);
+    let fixture = with_one_rule(&server);
     let command = format!(
         "$(python3 -c 'import sys; print(sys.executable)') -m pip install --disable-pip-version-check --index-url http://{}/simple --trusted-host {} --target out tiny \
          && PYTHONPATH=out python3 -c 'import tiny'",
         server.place, MACHINE.0
     );
-    succeeded(&scene, &server, &command);
+    succeeded(&fixture, &server, &command);
 }
 
 #[test]
@@ -98,13 +98,14 @@ fn npm_installs() {
         });
         listed([("/tiny", about.to_string().into_bytes()), ("/tiny/-/tiny-1.0.0.tgz", tarball.clone())])
     });
-    let scene = with_one_rule(&server);
-    std::fs::write(scene.dir.path().join("package.json"), r#"{"name": "mine", "version": "1.0.0"}"#).unwrap();
+    let fixture = with_one_rule(&server);
+    std::fs::write(fixture.dir.path().join("package.json"), r#"{"name": "mine", "version": "1.0.0"}"#)
+        .unwrap();
     let command = format!(
         "npm install --no-audit --no-fund --registry http://{}/ tiny && node -e 'require(\"tiny\")'",
         server.place
     );
-    succeeded(&scene, &server, &command);
+    succeeded(&fixture, &server, &command);
 }
 
 #[test]
@@ -128,9 +129,9 @@ fn cargo_fetches() {
             ("/dl/tiny/1.0.0/download", archive.to_vec()),
         ])
     });
-    let scene = with_one_rule(&server);
+    let fixture = with_one_rule(&server);
     let write = |path: &str, text: &str| {
-        let path = scene.dir.path().join(path);
+        let path = fixture.dir.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     };
@@ -142,7 +143,7 @@ fn cargo_fetches() {
     write("src/lib.rs", "");
     let config = format!("[registries.own]\nindex = \"sparse+http://{}/index/\"\n", server.place);
     write(".cargo/config.toml", &config);
-    succeeded(&scene, &server, "cargo fetch");
+    succeeded(&fixture, &server, "cargo fetch");
     assert!(server.server.seen().iter().any(|seen| seen.path == "/dl/tiny/1.0.0/download"));
 }
 
@@ -160,9 +161,9 @@ fn git_clones() {
         collect(&root.join("repository.git"), "/repository.git", &mut files);
         files
     });
-    let scene = with_one_rule(&server);
+    let fixture = with_one_rule(&server);
     succeeded(
-        &scene,
+        &fixture,
         &server,
         &format!("git clone -q http://{}/repository.git copy && cat copy/file", server.place),
     );
@@ -184,8 +185,8 @@ fn without_the_rule_nothing_is_installed() {
     let server = Named::of(Server::at(&format!("{}:0", shown(MACHINE.1)), |_, stream| {
         stream.write_all(&answer("200 OK", &[], b"hello"))
     }));
-    let scene = Scene::listing(&[], &[&server]);
-    let result: Value = scene.run(&format!("git clone -q http://{}/repository.git copy", server.place));
+    let fixture = Fixture::listing(&[], &[&server]);
+    let result: Value = fixture.run(&format!("git clone -q http://{}/repository.git copy", server.place));
     assert_ne!(result["exit_code"], 0, "{result}");
     assert_eq!(
         (server.server.connections(), &used(&result, &server.place)["wanted"]),
