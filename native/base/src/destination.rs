@@ -88,15 +88,15 @@ fn split(text: &str) -> Option<(&str, Option<u16>)> {
     }
 }
 
-/// Hosts that somebody has named, and perhaps one port of them.
+/// HostSet that somebody has named, and perhaps one port of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostPattern {
-    hosts: Hosts,
+    hosts: HostSet,
     port: Option<u16>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Hosts {
+enum HostSet {
     /// Every name. Addresses are named one by one.
     EveryName,
     One(Host<String>),
@@ -111,7 +111,7 @@ impl HostPattern {
     /// # Errors
     /// What is wrong with the text and what to write.
     pub fn parse(text: &str) -> Result<Self, String> {
-        Self::read(text, Hosts::One).ok_or_else(|| {
+        Self::read(text, HostSet::One).ok_or_else(|| {
             format!(
                 "{text:?} is not the name of a host; write example.com, *.example.com, * or an address, each with a port \
                  where only that is meant (example.com:443)"
@@ -125,20 +125,20 @@ impl HostPattern {
     /// What is wrong with the text and what to write.
     pub fn domain(text: &str) -> Result<Self, String> {
         let domain = |host| match host {
-            Host::Domain(name) => Hosts::Domain(name),
-            address => Hosts::One(address),
+            Host::Domain(name) => HostSet::Domain(name),
+            address => HostSet::One(address),
         };
         Self::read(text, domain).filter(|_| !text.contains('*')).ok_or_else(|| {
             format!("{text:?} is not a domain; write example.com, which covers its subdomains too, or example.com:443")
         })
     }
 
-    fn read(text: &str, plain: impl Fn(Host<String>) -> Hosts) -> Option<Self> {
+    fn read(text: &str, plain: impl Fn(Host<String>) -> HostSet) -> Option<Self> {
         let (host, port) = split(text)?;
         let host = match (host, host.strip_prefix("*.")) {
-            ("*", _) => Hosts::EveryName,
+            ("*", _) => HostSet::EveryName,
             (_, Some(above)) => match Destination::new(above, 1)?.host {
-                Host::Domain(name) => Hosts::Below(name),
+                Host::Domain(name) => HostSet::Below(name),
                 _ => return None,
             },
             _ => plain(Destination::new(host, 1)?.host),
@@ -151,11 +151,11 @@ impl HostPattern {
         let is_below =
             |above: &str, name: &str| name.strip_suffix(above).is_some_and(|rest| rest.ends_with('.'));
         let is_host = match (&self.hosts, &to.host) {
-            (Hosts::EveryName, host) => matches!(host, Host::Domain(_)),
-            (Hosts::One(one), host) => one == host,
-            (Hosts::Below(above), Host::Domain(name)) => is_below(above, name),
-            (Hosts::Domain(domain), Host::Domain(name)) => name == domain || is_below(domain, name),
-            (Hosts::Below(_) | Hosts::Domain(_), _) => false,
+            (HostSet::EveryName, host) => matches!(host, Host::Domain(_)),
+            (HostSet::One(one), host) => one == host,
+            (HostSet::Below(above), Host::Domain(name)) => is_below(above, name),
+            (HostSet::Domain(domain), Host::Domain(name)) => name == domain || is_below(domain, name),
+            (HostSet::Below(_) | HostSet::Domain(_), _) => false,
         };
         is_host && self.port.is_none_or(|port| port == to.port)
     }

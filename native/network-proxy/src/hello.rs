@@ -4,7 +4,7 @@ use tokio_rustls::rustls::server::Acceptor;
 
 /// What the first bytes of a connection are.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Hello {
+pub(super) enum ClientHello {
     /// The beginning of one.
     Incomplete,
     /// One, for the server of this name; `None` where it names no server.
@@ -14,19 +14,19 @@ pub(super) enum Hello {
 }
 
 /// Reads it.
-pub(super) fn read(mut bytes: &[u8]) -> Hello {
+pub(super) fn read(mut bytes: &[u8]) -> ClientHello {
     let mut acceptor = Acceptor::default();
     while !bytes.is_empty() {
         if let Err(error) = acceptor.read_tls(&mut bytes) {
-            return Hello::Broken(error.to_string());
+            return ClientHello::Broken(error.to_string());
         }
         match acceptor.accept() {
             Ok(None) => {}
             Ok(Some(accepted)) => {
-                return Hello::For(accepted.client_hello().server_name().map(str::to_owned));
+                return ClientHello::For(accepted.client_hello().server_name().map(str::to_owned));
             }
-            Err((error, _)) => return Hello::Broken(error.to_string()),
+            Err((error, _)) => return ClientHello::Broken(error.to_string()),
         }
     }
-    Hello::Incomplete
+    ClientHello::Incomplete
 }

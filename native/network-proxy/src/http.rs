@@ -1,7 +1,7 @@
 //! HTTP: `CONNECT` for a tunnel, requests for an address, and requests within a tunnel.
 
 use super::tunnel;
-use super::way_out::{Refusal, WayOut};
+use super::upstream::{ConnectError, Upstream};
 use beamai_base::Destination;
 use http_body_util::{Either, Full};
 use hyper::body::{Bytes, Incoming};
@@ -32,13 +32,13 @@ const DEFAULT_PORT: u16 = 80;
 type Body = Either<Incoming, Full<Bytes>>;
 
 /// Serves what a program sends. `within` is where the tunnel leads in which it comes.
-pub(super) async fn serve<S>(stream: S, way_out: Arc<WayOut>, within: Option<Destination>)
+pub(super) async fn serve<S>(stream: S, upstream: Arc<Upstream>, within: Option<Destination>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let service = service_fn(|request| {
-        let (way_out, within) = (Arc::clone(&way_out), within.clone());
-        async move { Ok::<_, Infallible>(answer(request, way_out, within).await) }
+        let (upstream, within) = (Arc::clone(&upstream), within.clone());
+        async move { Ok::<_, Infallible>(answer(request, upstream, within).await) }
     });
     let connection = hyper::server::conn::http1::Builder::new()
         .serve_connection(TokioIo::new(stream), service)
@@ -46,28 +46,28 @@ where
     if let (Err(error), Some(to)) = (connection.await, &within)
         && error.is_parse()
     {
-        _ = way_out
+        _ = upstream
             .refuse(&to.to_string(), "what was sent is neither TLS nor HTTP/1, and nothing else passes");
     }
 }
 
 async fn answer(
     request: Request<Incoming>,
-    way_out: Arc<WayOut>,
+    upstream: Arc<Upstream>,
     within: Option<Destination>,
 ) -> Response<Body> {
     let asked = request.uri().to_string();
     let answered = match (request.method() == Method::CONNECT, within) {
-        (true, None) => connect(request, &way_out).await,
+        (true, None) => connect(request, &upstream).await,
         (true, Some(to)) => {
-            Err(way_out.refuse(&asked, &format!("a tunnel through {to} to somewhere else is refused")))
+            Err(upstream.refuse(&asked, &format!("a tunnel through {to} to somewhere else is refused")))
         }
         (false, within) => match target(&request, within.as_ref()) {
-            Ok(to) => forward(request, to, way_out).await,
+            Ok(to) => forward(request, to, upstream).await,
             Err(why) => {
                 let to = within.map_or(asked, |to| to.to_string());
-                _ = way_out.refuse(&to, &why);
-                Err(Refusal::Malformed(why))
+                _ = upstream.refuse(&to, &why);
+                Err(ConnectError::Malformed(why))
             }
         },
     };
@@ -75,23 +75,26 @@ async fn answer(
 }
 
 /// Opens a tunnel. What goes through it is looked at before it reaches the server.
-async fn connect(request: Request<Incoming>, way_out: &Arc<WayOut>) -> Result<Response<Body>, Refusal> {
+async fn connect(
+    request: Request<Incoming>,
+    upstream: &Arc<Upstream>,
+) -> Result<Response<Body>, ConnectError> {
     let asked = request.uri().to_string();
     let Some(to) = request.uri().authority().and_then(|it| Destination::parse(it.as_str(), None)) else {
         let why = format!("{asked:?} is not HOST:PORT");
-        way_out.gate.refused(&asked, &why);
-        return Err(Refusal::Malformed(why));
+        upstream.gate.refused(&asked, &why);
+        return Err(ConnectError::Malformed(why));
     };
-    let server = way_out.open(&to).await?;
-    dig(request, server, to, Arc::clone(way_out));
+    let server = upstream.open(&to).await?;
+    dig(request, server, to, Arc::clone(upstream));
     Ok(Response::new(Either::Right(Full::default())))
 }
 
 /// Has a tunnel begin where the answer to a request ends.
-fn dig(request: Request<Incoming>, server: TcpStream, to: Destination, way_out: Arc<WayOut>) {
+fn dig(request: Request<Incoming>, server: TcpStream, to: Destination, upstream: Arc<Upstream>) {
     tokio::spawn(async move {
         if let Ok(client) = hyper::upgrade::on(request).await {
-            tunnel::carry(TokioIo::new(client), server, to, way_out).await;
+            tunnel::carry(TokioIo::new(client), server, to, upstream).await;
         }
     });
 }
@@ -130,18 +133,18 @@ fn target(request: &Request<Incoming>, within: Option<&Destination>) -> Result<D
 async fn forward(
     request: Request<Incoming>,
     to: Destination,
-    way_out: Arc<WayOut>,
-) -> Result<Response<Body>, Refusal> {
-    let server = way_out.open(&to).await?;
-    let failed = |error: hyper::Error| Refusal::Failed(format!("no answer from {to}: {error}"));
+    upstream: Arc<Upstream>,
+) -> Result<Response<Body>, ConnectError> {
+    let server = upstream.open(&to).await?;
+    let failed = |error: hyper::Error| ConnectError::Failed(format!("no answer from {to}: {error}"));
     let (mut sender, connection) =
         hyper::client::conn::http1::handshake(TokioIo::new(server)).await.map_err(failed)?;
-    let watched = (Arc::clone(&way_out), to.clone());
+    let watched = (Arc::clone(&upstream), to.clone());
     tokio::spawn(async move {
-        let (way_out, to) = watched;
+        let (upstream, to) = watched;
         tokio::select! {
             _ = connection => {}
-            () = way_out.revoked(&to) => {}
+            () = upstream.revoked(&to) => {}
         }
     });
     let answer = sender.send_request(forwarded(request, &to)).await.map_err(failed)?;
@@ -182,11 +185,11 @@ fn strip(headers: &mut HeaderMap) {
     }
 }
 
-fn refused(refusal: &Refusal) -> Response<Body> {
+fn refused(refusal: &ConnectError) -> Response<Body> {
     let status = match refusal {
-        Refusal::Forbidden(_) => StatusCode::FORBIDDEN,
-        Refusal::Failed(_) => StatusCode::BAD_GATEWAY,
-        Refusal::Malformed(_) => StatusCode::BAD_REQUEST,
+        ConnectError::Forbidden(_) => StatusCode::FORBIDDEN,
+        ConnectError::Failed(_) => StatusCode::BAD_GATEWAY,
+        ConnectError::Malformed(_) => StatusCode::BAD_REQUEST,
     };
     let mut response = Response::new(Either::Right(Full::from(format!("{}\n", refusal.why()))));
     *response.status_mut() = status;

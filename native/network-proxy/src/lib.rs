@@ -13,7 +13,7 @@ mod proxy;
 mod rewind;
 mod socks;
 mod tunnel;
-mod way_out;
+mod upstream;
 
 pub use proxy::Proxy;
 

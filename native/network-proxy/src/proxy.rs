@@ -1,6 +1,6 @@
 //! Whoever connects is served, on one thread for each command, until the command has ended.
 
-use super::way_out::WayOut;
+use super::upstream::Upstream;
 use super::{Gate, http, socks};
 use beamai_isolation::Outlet;
 use beamai_net::Transport;
@@ -21,12 +21,12 @@ const SOCKS_5: u8 = 5;
 
 /// The proxy of one command.
 pub struct Proxy {
-    way_out: Arc<WayOut>,
+    upstream: Arc<Upstream>,
     again: watch::Sender<()>,
-    serving: Mutex<Option<Serving>>,
+    serving: Mutex<Option<ProxyThread>>,
 }
 
-struct Serving {
+struct ProxyThread {
     end: oneshot::Sender<()>,
     thread: JoinHandle<()>,
     listener: Listener,
@@ -36,8 +36,8 @@ impl Proxy {
     /// A proxy that asks this gate and connects this way.
     pub fn new(gate: Arc<dyn Gate>, transport: Transport) -> Self {
         let (again, _) = watch::channel(());
-        let way_out = Arc::new(WayOut { gate, transport, again: again.subscribe() });
-        Self { way_out, again, serving: Mutex::default() }
+        let upstream = Arc::new(Upstream { gate, transport, again: again.subscribe() });
+        Self { upstream, again, serving: Mutex::default() }
     }
 
     /// Has connections closed that the gate does not admit any more.
@@ -54,18 +54,18 @@ impl Outlet for Proxy {
         let accepting = listener.try_clone()?;
         let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
         let (end, ended) = oneshot::channel();
-        let way_out = Arc::clone(&self.way_out);
+        let upstream = Arc::clone(&self.upstream);
         let thread = std::thread::Builder::new()
             .name("beamai-network".to_owned())
-            .spawn(move || run(runtime, accepting, &way_out, ended))?;
+            .spawn(move || run(runtime, accepting, &upstream, ended))?;
         *self.serving.lock().unwrap_or_else(PoisonError::into_inner) =
-            Some(Serving { end, thread, listener });
+            Some(ProxyThread { end, thread, listener });
         Ok(())
     }
 
     fn close(&self) {
         let serving = self.serving.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(Serving { end, thread, listener }) = serving else { return };
+        let Some(ProxyThread { end, thread, listener }) = serving else { return };
         drop(end);
         _ = thread.join();
         // Who connected last is not taken for somebody of the next command.
@@ -80,19 +80,19 @@ impl Drop for Proxy {
 }
 
 /// Serves until the end is said, or whoever could say it is gone. With the runtime, every connection is dropped.
-fn run(runtime: Runtime, listener: Listener, way_out: &Arc<WayOut>, ended: oneshot::Receiver<()>) {
+fn run(runtime: Runtime, listener: Listener, upstream: &Arc<Upstream>, ended: oneshot::Receiver<()>) {
     runtime.block_on(async {
         tokio::select! {
             biased;
             _ = ended => {}
-            () = accept(listener, way_out) => {}
+            () = accept(listener, upstream) => {}
         }
     });
     // A name may still be asked for in a thread of the system's resolver, which nothing can interrupt.
     runtime.shutdown_background();
 }
 
-async fn accept(listener: Listener, way_out: &Arc<WayOut>) {
+async fn accept(listener: Listener, upstream: &Arc<Upstream>) {
     let Ok(listener) = TcpListener::from_std(listener) else { return };
     let room = Arc::new(Semaphore::new(MOST_AT_ONCE));
     let mut connections = JoinSet::new();
@@ -101,9 +101,9 @@ async fn accept(listener: Listener, way_out: &Arc<WayOut>) {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    let way_out = Arc::clone(way_out);
+                    let upstream = Arc::clone(upstream);
                     connections.spawn(async move {
-                        serve(stream, way_out).await;
+                        serve(stream, upstream).await;
                         drop(place);
                     });
                 }
@@ -115,11 +115,11 @@ async fn accept(listener: Listener, way_out: &Arc<WayOut>) {
     }
 }
 
-async fn serve(stream: TcpStream, way_out: Arc<WayOut>) {
+async fn serve(stream: TcpStream, upstream: Arc<Upstream>) {
     let mut first = [0];
     match stream.peek(&mut first).await {
-        Ok(1) if first[0] == SOCKS_5 => _ = socks::serve(stream, way_out).await,
-        Ok(1) => http::serve(stream, way_out, None).await,
+        Ok(1) if first[0] == SOCKS_5 => _ = socks::serve(stream, upstream).await,
+        Ok(1) => http::serve(stream, upstream, None).await,
         _ => {}
     }
 }

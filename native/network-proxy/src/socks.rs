@@ -1,7 +1,7 @@
 //! SOCKS version 5 (RFC 1928): connections to names, without authentication, without UDP.
 
 use super::tunnel;
-use super::way_out::{Refusal, WayOut};
+use super::upstream::{ConnectError, Upstream};
 use beamai_base::Destination;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -27,7 +27,7 @@ const NO_SUCH_COMMAND: u8 = 7;
 ///
 /// # Errors
 /// The program broke off.
-pub(super) async fn serve(mut client: TcpStream, way_out: Arc<WayOut>) -> io::Result<()> {
+pub(super) async fn serve(mut client: TcpStream, upstream: Arc<Upstream>) -> io::Result<()> {
     let mut head = [0; 2];
     client.read_exact(&mut head).await?;
     let mut methods = vec![0; usize::from(head[1])];
@@ -42,20 +42,20 @@ pub(super) async fn serve(mut client: TcpStream, way_out: Arc<WayOut>) -> io::Re
     let (host, port) = address(&mut client, kind).await?;
     if version != VERSION || command != CONNECT {
         let why = "only connections are made: SOCKS for listening and for UDP is refused";
-        _ = way_out.refuse(&format!("{host}:{port}"), why);
+        _ = upstream.refuse(&format!("{host}:{port}"), why);
         return answer(&mut client, NO_SUCH_COMMAND).await;
     }
     let Some(to) = Destination::new(&host, port) else {
-        _ = way_out.refuse(&format!("{host}:{port}"), "that is no host");
+        _ = upstream.refuse(&format!("{host}:{port}"), "that is no host");
         return answer(&mut client, FORBIDDEN).await;
     };
-    match way_out.open(&to).await {
+    match upstream.open(&to).await {
         Ok(server) => {
             answer(&mut client, DONE).await?;
-            tunnel::carry(client, server, to, way_out).await;
+            tunnel::carry(client, server, to, upstream).await;
             Ok(())
         }
-        Err(Refusal::Failed(_)) => answer(&mut client, UNREACHABLE).await,
+        Err(ConnectError::Failed(_)) => answer(&mut client, UNREACHABLE).await,
         Err(_) => answer(&mut client, FORBIDDEN).await,
     }
 }

@@ -1,9 +1,9 @@
 //! What goes through a tunnel: TLS to the server that was named, or HTTP for the host that was named.
 
-use super::hello::{self, Hello};
+use super::hello::{self, ClientHello};
 use super::http;
 use super::rewind::Rewind;
-use super::way_out::WayOut;
+use super::upstream::Upstream;
 use beamai_base::Destination;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ const LONGEST_HELLO: usize = 64 << 10;
 const SILENCE: Duration = Duration::from_secs(30);
 
 /// Carries what a program says to the server, once that is something that may be said, until either side has ended.
-pub(super) async fn carry<S>(mut client: S, server: TcpStream, to: Destination, way_out: Arc<WayOut>)
+pub(super) async fn carry<S>(mut client: S, server: TcpStream, to: Destination, upstream: Arc<Upstream>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -32,16 +32,16 @@ where
         }
     };
     match begun {
-        Err(why) => _ = way_out.refuse(&to.to_string(), &why),
-        Ok(Begun::Closed) => {}
-        Ok(Begun::Http(beginning)) => {
+        Err(why) => _ = upstream.refuse(&to.to_string(), &why),
+        Ok(FirstBytes::Closed) => {}
+        Ok(FirstBytes::Http(beginning)) => {
             // Each request has a connection of its own.
             drop(server);
-            http::serve(Rewind::new(beginning, client), way_out, Some(to)).await;
+            http::serve(Rewind::new(beginning, client), upstream, Some(to)).await;
         }
-        Ok(Begun::Tls(beginning)) => tokio::select! {
+        Ok(FirstBytes::Tls(beginning)) => tokio::select! {
             () = relay(client, server, &beginning) => {}
-            () = way_out.revoked(&to) => {}
+            () = upstream.revoked(&to) => {}
         },
     }
 }
@@ -54,7 +54,7 @@ async fn relay<S: AsyncRead + AsyncWrite + Unpin>(mut client: S, mut server: Tcp
 }
 
 /// How a program began to speak.
-enum Begun {
+enum FirstBytes {
     /// Not at all.
     Closed,
     /// With the first message of TLS, for the right server.
@@ -64,21 +64,23 @@ enum Begun {
 }
 
 /// Reads as much as tells what it is. The reason where that does not pass.
-async fn begin<S: AsyncRead + Unpin>(client: &mut S, to: &Destination) -> Result<Begun, String> {
+async fn begin<S: AsyncRead + Unpin>(client: &mut S, to: &Destination) -> Result<FirstBytes, String> {
     let mut bytes = Vec::new();
     loop {
         match client.read_buf(&mut bytes).await {
-            Ok(0) | Err(_) => return Ok(Begun::Closed),
+            Ok(0) | Err(_) => return Ok(FirstBytes::Closed),
             Ok(_) => {}
         }
         if bytes[0] != HANDSHAKE {
-            return Ok(Begun::Http(bytes));
+            return Ok(FirstBytes::Http(bytes));
         }
         match hello::read(&bytes) {
-            Hello::Incomplete if bytes.len() < LONGEST_HELLO => {}
-            Hello::Incomplete => return Err("the first message of TLS is too long".to_owned()),
-            Hello::Broken(why) => return Err(format!("the first message of TLS cannot be read: {why}")),
-            Hello::For(name) => return named(name, to).map(|()| Begun::Tls(bytes)),
+            ClientHello::Incomplete if bytes.len() < LONGEST_HELLO => {}
+            ClientHello::Incomplete => return Err("the first message of TLS is too long".to_owned()),
+            ClientHello::Broken(why) => {
+                return Err(format!("the first message of TLS cannot be read: {why}"));
+            }
+            ClientHello::For(name) => return named(name, to).map(|()| FirstBytes::Tls(bytes)),
         }
     }
 }

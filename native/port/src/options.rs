@@ -176,25 +176,6 @@ fn network(file: Network, is_all: bool, names: Vec<HostPattern>) -> Network {
     }
 }
 
-fn pattern(name: std::ffi::OsString) -> Result<HostPattern, UsageError> {
-    let name = name.into_string().map_err(|name| UsageError(format!("{name:?} is not valid UTF-8")))?;
-    HostPattern::parse(&name).map_err(UsageError)
-}
-
-/// The network of a settings file with what the command line says of it.
-fn network(file: Network, is_all: bool, names: Vec<HostPattern>) -> ToolResult<Network> {
-    match (is_all, names.is_empty(), file) {
-        (true, false, _) => {
-            let message = "--network alone is the whole network, and --network=NAME a part of it: give one or the other";
-            Err(ToolError::new(Reason::InvalidArgument, message))
-        }
-        (true, true, _) => Ok(Network::All),
-        (false, true, file) => Ok(file),
-        (false, false, Network::Names(known)) => Ok(Network::Names(known.into_iter().chain(names).collect())),
-        (false, false, _) => Ok(Network::Names(names)),
-    }
-}
-
 /// The workspace that was named, or the current directory. `/` and the home directory are a workspace only by name: a
 /// program that was started there mostly means neither, and its tools would have the whole disk or every file of its user.
 fn workspace(named: Option<&Path>) -> ToolResult<WorkspaceId> {

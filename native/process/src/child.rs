@@ -28,15 +28,15 @@ pub struct Child {
     pub(super) control: OwnedFd,
     pub(super) guard: Option<GuardHandle>,
     pub(super) proxy: Option<OwnedFd>,
-    pub(super) opened: Option<Opened>,
+    pub(super) opened: Option<OpenOutlet>,
     pub(super) was_killed: AtomicBool,
 }
 
 /// An outlet that is open, until this is dropped.
 #[derive(Debug)]
-pub(super) struct Opened(pub(super) Arc<dyn Outlet>);
+pub(super) struct OpenOutlet(pub(super) Arc<dyn Outlet>);
 
-impl Drop for Opened {
+impl Drop for OpenOutlet {
     fn drop(&mut self) {
         self.0.close();
     }

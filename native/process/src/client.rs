@@ -1,6 +1,6 @@
 //! The port's side of the launcher.
 
-use super::child::{Child, Opened};
+use super::child::{Child, OpenOutlet};
 use super::frame;
 use super::message::{Setup, from_bytes, to_bytes};
 use super::pipes::Pipes;
@@ -48,7 +48,7 @@ struct LauncherProcess {
 }
 
 /// What a reaper is told, and what it is told for.
-struct Order<'a> {
+struct PendingOrder<'a> {
     vouched: Option<Arc<ExpectedStart>>,
     body: &'a [u8],
     fds: &'a [BorrowedFd<'a>],
@@ -95,7 +95,7 @@ impl Launcher {
         let body = spec.order(vouched.as_ref().map_or(0, |vouched| vouched.token))?;
         let pipes = Pipes::open(spec.stdin).map_err(|errno| SetupFailure::new("make pipes", errno))?;
         let fds: Vec<_> = [&spec.directory].into_iter().chain(&pipes.theirs).map(AsFd::as_fd).collect();
-        let order = Order { vouched, body: &body, fds: &fds, outlet };
+        let order = PendingOrder { vouched, body: &body, fds: &fds, outlet };
         let (ready, opened) = self.order(&spec.confinement, &order)?;
         Ok(Child {
             stdin: pipes.stdin,
@@ -117,8 +117,8 @@ impl Launcher {
     fn order(
         &self,
         confinement: &Arc<Confinement>,
-        order: &Order<'_>,
-    ) -> Result<(IdleReaper, Option<Opened>), SetupFailure> {
+        order: &PendingOrder<'_>,
+    ) -> Result<(IdleReaper, Option<OpenOutlet>), SetupFailure> {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -189,14 +189,14 @@ impl IdleReaper {
     }
 
     /// Has an outlet serve what connects to the network from here on.
-    fn connect(&self, outlet: Option<&Arc<dyn Outlet>>) -> Result<Option<Opened>, SetupFailure> {
+    fn connect(&self, outlet: Option<&Arc<dyn Outlet>>) -> Result<Option<OpenOutlet>, SetupFailure> {
         let (Some(proxy), Some(outlet)) = (&self.proxy, outlet) else { return Ok(None) };
         let failure = |error: std::io::Error| {
             let errno = Errno::from_io_error(&error).unwrap_or(Errno::AGAIN);
             SetupFailure::new("serve connections to the network", errno)
         };
         outlet.open(proxy.try_clone().map_err(failure)?).map_err(failure)?;
-        Ok(Some(Opened(Arc::clone(outlet))))
+        Ok(Some(OpenOutlet(Arc::clone(outlet))))
     }
 
     /// Takes over where its starts are reported.

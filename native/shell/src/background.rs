@@ -2,7 +2,7 @@
 
 use super::capture::Capture;
 use super::command::BackgroundCommand;
-use super::network::ByName;
+use super::network::NamedNetwork;
 use super::registry::{CommandRegistry, PATIENCE};
 use super::starts::StartMonitor;
 use super::{not_started, random_name, spec};
@@ -35,7 +35,7 @@ fn launch(shell: Shell, cx: &CallContext, command: &Arc<BackgroundCommand>) -> R
     // Nobody is asked.
     let pause = Arc::new(Pause::default());
     let starts = StartMonitor::of(cx, command.cancel.clone(), true, &pause);
-    let network = ByName::of(cx, &shell.command, true, &pause);
+    let network = NamedNetwork::of(cx, &shell.command, true, &pause);
     let spec = spec(&shell, cx, starts.as_ref(), network.is_some())?;
     // Only a timeout of its own counts: the host's is that of the call.
     let deadline = shell.timeout.map(|ms| Instant::now() + Duration::from_millis(ms));

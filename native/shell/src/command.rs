@@ -1,7 +1,7 @@
 //! One command in the background.
 
 use super::capture::Capture;
-use super::network::ByName;
+use super::network::NamedNetwork;
 use super::starts::StartMonitor;
 use super::{NOT_KILLED, cause_message, code, is_reason, lost_message, milliseconds, not_started, signal};
 use beamai_base::CancelToken;
@@ -21,7 +21,7 @@ pub(super) struct BackgroundCommand {
     capture: Mutex<Capture>,
     last: Mutex<Option<FinishedCommand>>,
     starts: Mutex<Option<Arc<StartMonitor>>>,
-    network: Mutex<Option<Arc<ByName>>>,
+    network: Mutex<Option<Arc<NamedNetwork>>>,
     ended: Condvar,
 }
 
@@ -52,7 +52,7 @@ impl BackgroundCommand {
     }
 
     /// What it starts is judged here, and what it connects to here.
-    pub(super) fn judged_by(&self, starts: Option<Arc<StartMonitor>>, network: Option<Arc<ByName>>) {
+    pub(super) fn judged_by(&self, starts: Option<Arc<StartMonitor>>, network: Option<Arc<NamedNetwork>>) {
         *lock(&self.starts) = starts;
         *lock(&self.network) = network;
     }

@@ -30,7 +30,7 @@ use beamai_process::{
 use beamai_sandbox::{Confinement, SetupFailure, environment, network_environment};
 use beamai_tool::{CallContext, ExecutionClass, OperationBackend, Services, host_act};
 use capture::Capture;
-use network::ByName;
+use network::NamedNetwork;
 use rustix::fs::Access;
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -76,7 +76,7 @@ fn run(shell: &Shell, cx: &CallContext) -> Result<ShellOutput> {
     let stop = CancelToken::new();
     let pause = Arc::new(Pause::default());
     let starts = StartMonitor::of(cx, stop.clone(), false, &pause);
-    let network = ByName::of(cx, &shell.command, false, &pause);
+    let network = NamedNetwork::of(cx, &shell.command, false, &pause);
     let spec = spec(shell, cx, starts.as_ref(), network.is_some())?;
     cx.cancel.on_cancel({
         let stop = stop.clone();

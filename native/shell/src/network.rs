@@ -19,16 +19,16 @@ const MOST_NAMES: usize = 100;
 const OTHERS: &str = "other names";
 
 /// The network of a command that goes by names.
-pub(super) struct ByName {
-    gate: Arc<Connections>,
+pub(super) struct NamedNetwork {
+    gate: Arc<ConnectionMonitor>,
     proxy: Arc<Proxy>,
     session: String,
 }
 
 /// Commands whose connections may have to be closed.
-static RUNNING: Mutex<Vec<Weak<ByName>>> = Mutex::new(Vec::new());
+static RUNNING: Mutex<Vec<Weak<NamedNetwork>>> = Mutex::new(Vec::new());
 
-impl ByName {
+impl NamedNetwork {
     /// That of a call's command; `None` where the network is off, or on as a whole.
     pub(super) fn of(
         cx: &CallContext,
@@ -37,14 +37,14 @@ impl ByName {
         pause: &Arc<Pause>,
     ) -> Option<Arc<Self>> {
         let policy = cx.network.as_ref()?;
-        let gate = Arc::new(Connections {
+        let gate = Arc::new(ConnectionMonitor {
             policy: Mutex::new(Some(Arc::clone(policy))),
             command: command.to_owned(),
             asker: asking::asker(cx, in_background),
             pause: Arc::clone(pause),
             noted: Mutex::default(),
         });
-        let asked: Arc<dyn Gate> = Arc::new(SharedCapture(Arc::clone(&gate)));
+        let asked: Arc<dyn Gate> = Arc::new(ConnectionGate(Arc::clone(&gate)));
         let proxy = Arc::new(Proxy::new(asked, Transport::for_commands(&cx.web)));
         let network = Arc::new(Self { gate, proxy, session: cx.session_id.clone().unwrap_or_default() });
         let mut running = lock(&RUNNING);
@@ -75,9 +75,9 @@ impl ByName {
     }
 }
 
-impl std::fmt::Debug for ByName {
+impl std::fmt::Debug for NamedNetwork {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("ByName").field(&self.session).finish()
+        f.debug_tuple("NamedNetwork").field(&self.session).finish()
     }
 }
 
@@ -96,7 +96,7 @@ pub(super) fn renew(cx: &CallContext) {
 }
 
 /// Judges the connections of one command.
-struct Connections {
+struct ConnectionMonitor {
     /// The rules; more with each that a person adds meanwhile. None of them where the network was switched off since.
     policy: Mutex<Option<Arc<NetworkPolicy>>>,
     /// The command, for people.
@@ -104,24 +104,24 @@ struct Connections {
     /// Where questions go; without it nobody can be asked.
     asker: Option<Progress>,
     pause: Arc<Pause>,
-    noted: Mutex<StartLog>,
+    noted: Mutex<ConnectionLog>,
 }
 
-type Answer = Result<(), String>;
+type ConnectionAnswer = Result<(), String>;
 
 #[derive(Default)]
-struct StartLog {
+struct ConnectionLog {
     uses: Vec<NetworkUse>,
     /// What a person said, by the rule that would have allowed it.
-    decided: HashMap<String, Answer>,
-    /// Connections that wait for that.
-    waiting: HashMap<String, Vec<oneshot::Sender<Answer>>>,
+    decided: HashMap<String, ConnectionAnswer>,
+    /// ConnectionMonitor that wait for that.
+    waiting: HashMap<String, Vec<oneshot::Sender<ConnectionAnswer>>>,
     /// Questions that are open.
     open: Vec<String>,
     has_ended: bool,
 }
 
-impl StartLog {
+impl ConnectionLog {
     fn of(&mut self, name: &str) -> &mut NetworkUse {
         let known = |uses: &[NetworkUse], name: &str| uses.iter().position(|other| other.name == name);
         let name =
@@ -136,12 +136,12 @@ impl StartLog {
 }
 
 /// A question that waits for its answer.
-struct StartQuestion {
-    connections: Arc<Connections>,
+struct ConnectionQuestion {
+    connections: Arc<ConnectionMonitor>,
     wanted: String,
 }
 
-impl Question for StartQuestion {
+impl Question for ConnectionQuestion {
     fn add(&self, rule: &str) -> beamai_base::Result<()> {
         let mut policy = lock(&self.connections.policy);
         // What the session allows commands to start comes along.
@@ -170,12 +170,12 @@ impl Question for StartQuestion {
 }
 
 /// A verdict, or where it will come.
-enum AskReason {
-    Now(Answer),
-    Later(oneshot::Receiver<Answer>),
+enum PendingAnswer {
+    Now(ConnectionAnswer),
+    Later(oneshot::Receiver<ConnectionAnswer>),
 }
 
-impl Connections {
+impl ConnectionMonitor {
     /// Whether there is anything new.
     fn renew(&self, policy: Option<&Arc<NetworkPolicy>>) -> bool {
         let mut known = lock(&self.policy);
@@ -193,13 +193,13 @@ impl Connections {
         policy.map_or_else(off, |policy| policy.judge(to))
     }
 
-    fn decide(self: &Arc<Self>, to: &Destination) -> AskReason {
+    fn decide(self: &Arc<Self>, to: &Destination) -> PendingAnswer {
         let refuse = |wanted: Option<String>, why: String| {
             lock(&self.noted).of(&to.to_string()).wanted = wanted;
-            AskReason::Now(Err(why))
+            PendingAnswer::Now(Err(why))
         };
         match (self.judge(to), &self.asker) {
-            (NetworkVerdict::Allow, _) => AskReason::Now(Ok(())),
+            (NetworkVerdict::Allow, _) => PendingAnswer::Now(Ok(())),
             (NetworkVerdict::Refuse(why, wanted), _) => refuse(wanted, why),
             (NetworkVerdict::Ask { rule, wanted }, Some(asker)) => self.ask(asker, to, rule, wanted),
             (NetworkVerdict::Ask { rule, wanted }, None) => {
@@ -220,19 +220,19 @@ impl Connections {
         to: &Destination,
         rule: Option<String>,
         wanted: String,
-    ) -> AskReason {
+    ) -> PendingAnswer {
         let (tell, told) = oneshot::channel();
         let id = {
             let mut noted = lock(&self.noted);
             if let Some(answer) = noted.decided.get(&wanted) {
-                return AskReason::Now(answer.clone());
+                return PendingAnswer::Now(answer.clone());
             }
             if let Some(waiting) = noted.waiting.get_mut(&wanted) {
                 waiting.push(tell);
-                return AskReason::Later(told);
+                return PendingAnswer::Later(told);
             }
             if noted.has_ended || noted.open.len() >= MOST_OPEN {
-                return AskReason::Now(Err("too many questions were open".to_owned()));
+                return PendingAnswer::Now(Err("too many questions were open".to_owned()));
             }
             let id = asking::next_id();
             noted.open.push(id.clone());
@@ -241,9 +241,9 @@ impl Connections {
         };
         self.pause.begin();
         let request = self.request(to, rule.as_deref(), &wanted);
-        let asked = StartQuestion { connections: Arc::clone(self), wanted };
+        let asked = ConnectionQuestion { connections: Arc::clone(self), wanted };
         asking::ask(asker, &id, request, Box::new(asked));
-        AskReason::Later(told)
+        PendingAnswer::Later(told)
     }
 
     /// The question that a host puts to a person.
@@ -260,14 +260,14 @@ impl Connections {
 }
 
 /// What the proxy talks to.
-struct SharedCapture(Arc<Connections>);
+struct ConnectionGate(Arc<ConnectionMonitor>);
 
-impl Gate for SharedCapture {
+impl Gate for ConnectionGate {
     fn admit<'a>(&'a self, to: &'a Destination) -> Admission<'a> {
         Box::pin(async move {
             match self.0.decide(to) {
-                AskReason::Now(answer) => answer,
-                AskReason::Later(told) => {
+                PendingAnswer::Now(answer) => answer,
+                PendingAnswer::Later(told) => {
                     told.await.unwrap_or_else(|_| Err("the command ended before it was decided".to_owned()))
                 }
             }

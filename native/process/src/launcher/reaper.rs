@@ -35,7 +35,7 @@ pub(super) struct Reaper {
 
 /// What the port gets of a reaper before its first order.
 #[derive(Default)]
-struct Handed {
+struct ReaperSockets {
     /// Where starts are reported.
     listener: Option<OwnedFd>,
     /// Where connections to the network are taken.
@@ -75,7 +75,7 @@ impl Reaper {
     /// Sets the layers up, then tends one command after the other, as long as each leaves nothing behind.
     pub(super) fn run(self) -> ! {
         let mut forbidden_names = ForbiddenNames::default();
-        let mut handed = Handed::default();
+        let mut handed = ReaperSockets::default();
         let setup = self.set_up(&mut forbidden_names, &mut handed);
         let baseline = Baseline::watch(self.profile, &self.confinement);
         let mut goes_on = self.tell(&setup) && setup.is_ok() && self.hand_over(handed).is_ok();
@@ -102,8 +102,8 @@ impl Reaper {
     /// Hands over where starts are reported, with the root directory as it is seen here, and where connections are taken. It
     /// is the port that takes this from the socket, not the launcher, and nobody keeps a copy: starts shall fail once the
     /// port is gone.
-    fn hand_over(&self, handed: Handed) -> Result<(), Errno> {
-        let Handed { listener, proxy } = handed;
+    fn hand_over(&self, handed: ReaperSockets) -> Result<(), Errno> {
+        let ReaperSockets { listener, proxy } = handed;
         if let Some(listener) = listener {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let root = rustix::fs::open("/", flags, Mode::empty())?;
@@ -137,7 +137,7 @@ impl Reaper {
         }
     }
 
-    fn set_up(&self, forbidden_names: &mut ForbiddenNames, handed: &mut Handed) -> Setup {
+    fn set_up(&self, forbidden_names: &mut ForbiddenNames, handed: &mut ReaperSockets) -> Setup {
         // A launcher that has died before this call has closed the other end of the control socket.
         let last = if self.profile.has_pids() { Signal::KILL } else { Signal::TERM };
         rustix::process::set_parent_process_death_signal(Some(last))
@@ -150,7 +150,7 @@ impl Reaper {
         let isolation = self.profile.enter(&mut stage)?;
         let LayerContext { placeholders, .. } = stage;
         *forbidden_names = stage.forbidden_names;
-        *handed = Handed { listener: stage.listener, proxy: stage.proxy };
+        *handed = ReaperSockets { listener: stage.listener, proxy: stage.proxy };
         // The command may run as the same user: it shall neither trace its reaper nor read its memory.
         rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
             .map_err(|errno| SetupFailure::new("shield the reaper", errno))?;

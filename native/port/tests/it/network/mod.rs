@@ -9,7 +9,7 @@ mod revoked;
 
 use crate::common::{PROGRAM, call};
 use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host};
-use beamai_testserver::{Seen, Server, Stream};
+use beamai_testserver::{Connection, ReceivedRequest, TestServer};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::net::{IpAddr, ToSocketAddrs};
@@ -30,17 +30,19 @@ static MACHINE: LazyLock<(String, IpAddr)> = LazyLock::new(|| {
 
 /// A server that is reached under the machine's name.
 struct Named {
-    server: Server,
+    server: TestServer,
     /// Name and port.
     place: String,
 }
 
 impl Named {
-    fn new(answer: impl Fn(&Seen, &mut dyn Stream) -> std::io::Result<()> + Send + Sync + 'static) -> Self {
-        Self::of(Server::at(&format!("{}:0", shown(MACHINE.1)), answer))
+    fn new(
+        answer: impl Fn(&ReceivedRequest, &mut dyn Connection) -> std::io::Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        Self::of(TestServer::at(&format!("{}:0", shown(MACHINE.1)), answer))
     }
 
-    fn of(server: Server) -> Self {
+    fn of(server: TestServer) -> Self {
         let place = format!("{}:{}", MACHINE.0, server.address.port());
         Self { server, place }
     }

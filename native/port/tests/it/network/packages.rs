@@ -1,7 +1,7 @@
 //! Package managers over a registry of this machine's, with one rule.
 
 use super::{Fixture, MACHINE, Named, shown, used};
-use beamai_testserver::{Seen, Server, answer};
+use beamai_testserver::{ReceivedRequest, TestServer, answer};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 fn registry(files: impl Fn(&str) -> HashMap<String, Vec<u8>>) -> Named {
     let known: Arc<OnceLock<HashMap<String, Vec<u8>>>> = Arc::default();
     let served = Arc::clone(&known);
-    let server = Named::new(move |seen: &Seen, stream| {
+    let server = Named::new(move |seen: &ReceivedRequest, stream| {
         let path = seen.path.split('?').next().unwrap_or_default();
         match served.get().and_then(|files| files.get(path)) {
             Some(body) if path.ends_with('/') => {
@@ -182,7 +182,7 @@ fn collect(dir: &Path, path: &str, files: &mut HashMap<String, Vec<u8>>) {
 
 #[test]
 fn without_the_rule_nothing_is_installed() {
-    let server = Named::of(Server::at(&format!("{}:0", shown(MACHINE.1)), |_, stream| {
+    let server = Named::of(TestServer::at(&format!("{}:0", shown(MACHINE.1)), |_, stream| {
         stream.write_all(&answer("200 OK", &[], b"hello"))
     }));
     let fixture = Fixture::listing(&[], &[&server]);

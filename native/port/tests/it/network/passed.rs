@@ -1,7 +1,7 @@
 //! What a name that is allowed lets through, in each way in which programs use a proxy.
 
 use super::{Fixture, MACHINE, Named, used};
-use beamai_testserver::{Server, answer, authority, identified_by};
+use beamai_testserver::{TestServer, answer, authority, identified_by};
 use rcgen::{CertificateParams, KeyPair};
 use serde_json::json;
 
@@ -53,15 +53,18 @@ fn tls_passes_to_the_server_that_it_names() {
     let params = CertificateParams::new(vec![MACHINE.0.clone()]).unwrap();
     let certificate = params.signed_by(&key, &authority).unwrap();
     let config = identified_by(certificate.der().clone(), &key);
-    let server = Named::of(Server::tls_at(&format!("{}:0", super::shown(MACHINE.1)), config, |_, stream| {
-        stream.write_all(&answer("200 OK", &[], b"sealed"))
-    }));
+    let server =
+        Named::of(TestServer::tls_at(&format!("{}:0", super::shown(MACHINE.1)), config, |_, stream| {
+            stream.write_all(&answer("200 OK", &[], b"sealed"))
+        }));
     let fixture = Fixture::listing(&[&server.place], &[&server]);
     std::fs::write(fixture.dir.path().join("ca.pem"), authority.pem()).unwrap();
     let curl =
         |more: &str| fixture.run(&format!("curl -sS --cacert ca.pem {more} https://{}/", server.place));
-    assert_eq!(curl("")["stdout"], "sealed");
-    assert_eq!(curl("--socks5-hostname 127.0.0.1:3128")["stdout"], "sealed");
+    for way in ["", "--socks5-hostname 127.0.0.1:3128"] {
+        let result = curl(way);
+        assert_eq!(result["stdout"], "sealed", "{result}");
+    }
     assert_eq!(server.server.seen().len(), 2);
     // The tunnel leads to the right server, and TLS is for another one.
     let port = server.server.address.port();

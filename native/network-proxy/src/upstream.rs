@@ -2,7 +2,7 @@
 
 use super::Gate;
 use beamai_base::{Destination, Reason};
-use beamai_net::{Clock, Transport, advice};
+use beamai_net::{Deadline, Transport, advice};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpStream;
@@ -12,7 +12,7 @@ use tokio::sync::watch;
 const CONNECTING: Duration = Duration::from_secs(30);
 
 /// What all connections of a command share.
-pub(super) struct WayOut {
+pub(super) struct Upstream {
     pub(super) gate: Arc<dyn Gate>,
     pub(super) transport: Transport,
     /// Changes when the gate has to be asked again.
@@ -21,7 +21,7 @@ pub(super) struct WayOut {
 
 /// Why there is no connection.
 #[derive(Debug)]
-pub(super) enum Refusal {
+pub(super) enum ConnectError {
     /// It is not permitted.
     Forbidden(String),
     /// It was tried.
@@ -30,7 +30,7 @@ pub(super) enum Refusal {
     Malformed(String),
 }
 
-impl Refusal {
+impl ConnectError {
     pub(super) fn why(&self) -> &str {
         match self {
             Self::Forbidden(why) | Self::Failed(why) | Self::Malformed(why) => why,
@@ -38,9 +38,9 @@ impl Refusal {
     }
 }
 
-impl WayOut {
+impl Upstream {
     /// Connects, if that is permitted, and takes note of what came of it.
-    pub(super) async fn open(&self, to: &Destination) -> Result<TcpStream, Refusal> {
+    pub(super) async fn open(&self, to: &Destination) -> Result<TcpStream, ConnectError> {
         let opened = self.try_open(to).await;
         match &opened {
             Ok(_) => self.gate.reached(to),
@@ -49,22 +49,22 @@ impl WayOut {
         opened
     }
 
-    async fn try_open(&self, to: &Destination) -> Result<TcpStream, Refusal> {
-        self.gate.admit(to).await.map_err(Refusal::Forbidden)?;
-        let url = to.url().ok_or_else(|| Refusal::Malformed(format!("{to} is no host")))?;
-        let opened = self.transport.open(&url, &Clock::lasting(CONNECTING, &advice::COMMAND)).await;
+    async fn try_open(&self, to: &Destination) -> Result<TcpStream, ConnectError> {
+        self.gate.admit(to).await.map_err(ConnectError::Forbidden)?;
+        let url = to.url().ok_or_else(|| ConnectError::Malformed(format!("{to} is no host")))?;
+        let opened = self.transport.open(&url, &Deadline::lasting(CONNECTING, &advice::COMMAND)).await;
         let stream = opened.map_err(|error| match error.reason {
-            Reason::Denied => Refusal::Forbidden(error.message),
-            _ => Refusal::Failed(error.message),
+            Reason::Denied => ConnectError::Forbidden(error.message),
+            _ => ConnectError::Failed(error.message),
         })?;
         _ = stream.set_nodelay(true);
         Ok(stream)
     }
 
     /// Refuses what a command has asked for, and takes note of it.
-    pub(super) fn refuse(&self, to: &str, why: &str) -> Refusal {
+    pub(super) fn refuse(&self, to: &str, why: &str) -> ConnectError {
         self.gate.refused(to, why);
-        Refusal::Forbidden(why.to_owned())
+        ConnectError::Forbidden(why.to_owned())
     }
 
     /// Waits until a destination is not admitted any more.
