@@ -28,8 +28,10 @@ pub struct Confinement {
     /// The session's temporary directory, seen as `/tmp` and under its own path; an empty one of the reaper's own
     /// without.
     pub temp: Option<OsString>,
-    /// Whether the network is reached.
+    /// Whether the machine's network is reached.
     pub network: bool,
+    /// Whether there is a socket in the network namespace, at [`PROXY`](crate::PROXY), whose connections are served outside.
+    pub has_proxy: bool,
     /// Whether UNIX sockets may be opened.
     pub unix_sockets: bool,
     /// Absolute paths that are shown although something above them is hidden.
@@ -118,6 +120,12 @@ impl Confinement {
         Ok(Arc::new(confinement))
     }
 
+    /// The same with a socket whose connections are served outside.
+    #[must_use]
+    pub fn with_proxy(&self) -> Self {
+        Self { has_proxy: true, ..self.clone() }
+    }
+
     /// Finds what is to be protected in what can be written.
     fn find(&mut self, denied_paths: &DeniedPaths, check: &dyn Fn() -> Result<()>) -> Result<()> {
         let workspace = PathBuf::from(&self.workspace);
@@ -183,6 +191,7 @@ impl Confinement {
                 inode: 0,
                 temp: None,
                 network: true,
+                has_proxy: false,
                 unix_sockets: true,
                 readable: Vec::new(),
                 writable: Vec::new(),
@@ -216,7 +225,8 @@ impl Confinement {
             device,
             inode,
             temp: None,
-            network: sandbox.network,
+            network: sandbox.network.is_all(),
+            has_proxy: false,
             unix_sockets: sandbox.unix_sockets,
             readable: listed(&sandbox.readable),
             writable: listed(&sandbox.writable),

@@ -8,7 +8,7 @@ use crate::{
 };
 use beamai_base::{CancelToken, Reason, Result, ToolError};
 use beamai_isolation::SandboxSettings;
-use beamai_policy::{DeniedPaths, ReadGuard, RedirectPolicy, StartRules};
+use beamai_policy::{DeniedPaths, NetworkPolicy, ReadGuard, RedirectPolicy, StartRules};
 use beamai_workspace::Workspace;
 use serde::Deserialize;
 use std::sync::Arc;
@@ -61,6 +61,8 @@ pub struct CallContext {
     pub denied_paths: Arc<DeniedPaths>,
     /// What rules say of what this call's command starts; `None` where nothing of that has to be decided.
     pub starts: Option<Arc<StartRules>>,
+    /// What commands may reach by name; `None` where they reach everything, or nothing.
+    pub network: Option<Arc<NetworkPolicy>>,
     /// Whether the host can have somebody asked while the call runs. Questions come with its progress.
     pub asks_starts: bool,
     /// Raised when the caller cancels or is gone.
@@ -112,6 +114,7 @@ impl CallContext {
             redirect_policy: RedirectPolicy::default(),
             denied_paths: Arc::default(),
             starts: None,
+            network: None,
             asks_starts: false,
             cancel: CancelToken::new(),
             deadline: None,

@@ -31,6 +31,7 @@ mod lsp_files;
 mod lsp_protocol;
 mod lsp_servers;
 mod mcp;
+mod network;
 mod permissions;
 mod planted;
 mod reaper_again;
