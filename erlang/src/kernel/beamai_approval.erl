@@ -96,10 +96,12 @@ approve(_Kernel, #{approve := Approve}) when Approve =/= undefined -> Approve;
 approve(Kernel, _Context) -> maps:get(approve, Kernel, none).
 
 ask(none, #{subject := Subject, message := Message} = Request, _Memory, _Scope) ->
-    Rules = [["<<\"", Rule, "\">>"] || Rule <- maps:get(wanted, Request, [Subject])],
+    {Open, Close} = beamai_syntax:either({"<<\"", "\">>"}, {"\"", "\""}),
+    Rules = lists:join(", ", [[Open, Rule, Close] || Rule <- maps:get(wanted, Request, [Subject])]),
     Configure = unicode:characters_to_binary([
-        "allow it with a rule, permissions => #{allow => [", lists:join(", ", Rules),
-        "]}, or give the kernel or the context an approve callback"
+        "allow it with a rule, ",
+        beamai_syntax:either(["permissions => #{allow => [", Rules, "]}"], ["permissions: %{allow: [", Rules, "]}"]),
+        ", or give the kernel or the context an approve callback"
     ]),
     #{details := Details} = Refusal = refusal(Request, needs_approval, [Message, ". Nobody can be asked: ", Configure]),
     %% A model cannot configure the kernel; see beamai_display:error_for_model/1.

@@ -120,7 +120,7 @@ impl StartRules {
     /// `invalid_argument` for a malformed rule and for one that is not about commands.
     pub fn add(&self, rule: &str) -> Result<()> {
         let mut policy = lock(&self.policy);
-        *policy = Arc::new(policy.with_command_rule(rule)?);
+        *policy = Arc::new(policy.with_rule_about("Bash", rule)?);
         Ok(())
     }
 

@@ -209,9 +209,12 @@ impl RunningCall<'_> {
         }
     }
 
-    /// Has the user decide about a program that the call's command is about to start, and that waits.
+    /// Has the user decide about a program that the call's command is about to start, or about a name that it connects to.
     async fn decide(&mut self, id: &str, request: &Value) {
-        let subject = format!("start {}", request["start"]["fingerprint"].as_str().unwrap_or_default());
+        let subject = match request["start"]["fingerprint"].as_str() {
+            Some(fingerprint) => format!("start {fingerprint}"),
+            None => request["subject"].as_str().unwrap_or_default().to_owned(),
+        };
         let offers_session = self.session.is_of_one_client();
         let said = match self.session.has_allowed(&subject) {
             true => ApprovalDecision::Allow,
