@@ -143,7 +143,7 @@ option(default_timeout, Other) ->
 option(skills, #{paths := Paths} = Skills) when length(Paths) >= 0, map_size(Skills) =:= 1 ->
     #{paths => [directory(Path) || Path <- Paths]};
 option(skills, Other) ->
-    bad_option(skills, ["must be #{paths => [Directory]}, not ", show(Other)]);
+    bad_option(skills, ["must be ", beamai_syntax:either("#{paths => [Directory]}", "%{paths: [directory]}"), ", not ", show(Other)]);
 option(web, #{search := #{api_key := Key} = Search} = Web) -> Web#{search := Search#{api_key := secret(Key)}};
 option(web, Web) when is_map(Web) -> Web;
 option(web, Other) -> bad_option(web, ["must be a map, not ", show(Other)]);
@@ -194,7 +194,7 @@ secret(Key) ->
 directory(Path) ->
     case beamai_env:absolute(Path) of
         {ok, Absolute} -> Absolute;
-        error -> bad_option(skills, ["must be #{paths => [Directory]}, and ", show(Path), " is no path"])
+        error -> bad_option(skills, ["must be ", beamai_syntax:either("#{paths => [Directory]}", "%{paths: [directory]}"), ", and ", show(Path), " is no path"])
     end.
 
 permissions({ok, Policy}) -> Policy;

@@ -14,8 +14,11 @@
 %% @doc Takes a message of a running call: a question about a start or a connection, or its progress.
 -spec heard(Message :: map(), Tool :: binary(), Args :: map(), beamai_kernel:kernel(), beamai_context:t()) -> ok.
 heard(#{<<"start">> := Id, <<"request">> := Request}, Tool, Args, Kernel, Context) ->
-    Decided = beamai_approval:decide(Request#{<<"tool">> => Tool}, Args, Kernel, Context),
-    answer(Id, decision(Decided), Context, beamai_env:in_workspace(Kernel, Context));
+    case beamai_approval:decide(Request#{<<"tool">> => Tool}, Args, Kernel, Context) of
+        %% The call ends, and the command with it: the program still waits then. An answer would let the command go on.
+        {error, #{details := #{reason := cancelled}}} -> ok;
+        Decided -> answer(Id, decision(Decided), Context, beamai_env:in_workspace(Kernel, Context))
+    end;
 heard(Progress, Tool, _Args, _Kernel, Context) ->
     beamai_callback:progress(Progress#{<<"tool">> => Tool}, Context).
 

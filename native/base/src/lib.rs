@@ -1,4 +1,4 @@
-//! What every crate of beamai takes for granted: the one error type, a token that says "stop", and a few small things.
+//! Basics of all crates of beamai: the error type, a cancel token, and small helpers.
 
 #![forbid(unsafe_code)]
 

@@ -110,7 +110,9 @@ impl Confinement {
         if sandbox.mode == SandboxMode::Off {
             return Ok(Self::off());
         }
-        let mut confinement = Self::new(workspace, sandbox);
+        let id = workspace.id();
+        let mut confinement = Self::new(workspace.path(), (id.device, id.inode), sandbox);
+        confinement.temp = workspace.temp_path().map(OsString::from);
         confinement.hidden.extend(denied_paths.hidden.iter().map(OsString::from));
         confinement.read_only.extend(denied_paths.read_only.iter().map(OsString::from));
         confinement.exec_guard = !denied_paths.starts.is_empty();
@@ -211,24 +213,25 @@ impl Confinement {
         Arc::clone(&OFF)
     }
 
-    fn new(workspace: &Workspace, sandbox: &SandboxSettings) -> Self {
-        let id = workspace.id();
+    /// A directory that can be written, known by its device and inode number, under a host's sandbox; without a temporary
+    /// directory, and nothing in it is protected yet.
+    pub(super) fn new(workspace: &Path, (device, inode): (u64, u64), sandbox: &SandboxSettings) -> Self {
         let listed = |paths: &[String]| -> Vec<OsString> {
-            paths.iter().map(|path| workspace.path().join(decode_path(path)).into()).collect()
+            paths.iter().map(|path| workspace.join(decode_path(path)).into()).collect()
         };
         Self {
             mode: sandbox.mode,
-            workspace: workspace.path().into(),
-            device: id.device,
-            inode: id.inode,
-            temp: workspace.temp_path().map(OsString::from),
+            workspace: workspace.into(),
+            device,
+            inode,
+            temp: None,
             network: sandbox.network.is_all(),
             has_proxy: false,
             unix_sockets: sandbox.unix_sockets,
             readable: listed(&sandbox.readable),
             writable: listed(&sandbox.writable),
             read_only: Vec::new(),
-            hidden: hidden_here(workspace.path()),
+            hidden: hidden_here(workspace),
             found: Vec::new(),
             before: RepositorySnapshot::default(),
             bounds: ResourceLimits {

@@ -4,11 +4,12 @@
 
 use super::asking::{self, MOST_OPEN, Question, StartChoice, lock};
 use beamai_base::{CancelToken, Reason, ToolError};
-use beamai_isolation::{HeldStart, ProgramStart, StartCoverage, StartDecision, StartJudge};
-use beamai_policy::starts::{shown, shown_starter};
+use beamai_isolation::{HeldStart, ProgramStart, StartCoverage, StartDecision, StartJudge, Starter};
+use beamai_policy::starts::{asked_about, shown, shown_starter};
 use beamai_policy::{NETWORK, StartRules, StartVerdict};
 use beamai_port_tools::shell::output::RefusedStart;
 use beamai_process::Pause;
+use beamai_text::{extent, one_line};
 use beamai_tool::{CallContext, Progress};
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -213,20 +214,26 @@ impl StartMonitor {
             }
             noted.open.push(id.clone());
         }
-        let request = self.request(&start, verdict);
+        let request = self.request(&id, &start, verdict);
         self.pause.begin();
         let asked = StartQuestion { starts: Arc::clone(self), start, held };
         asking::ask(asker, &id, request, Box::new(asked));
     }
 
     /// The question that a host puts to a person.
-    fn request(&self, start: &ProgramStart, verdict: &AskReason) -> Value {
-        let (shown, by) = (shown(start), shown_starter(start));
+    fn request(&self, id: &str, start: &ProgramStart, verdict: &AskReason) -> Value {
+        let ((shown, is_all), by) = (asked_about(start), shown_starter(start));
         let because = verdict.why.as_ref().map(|why| format!(", because {why}")).unwrap_or_default();
+        let rest = if is_all { "" } else { "; it goes on, and not all of it is shown" };
+        let size = extent(&shown);
         json!({
             "rule": "Bash",
             "subject": format!("Bash({shown})"),
-            "message": format!("a running command's {by} wants to start: {shown}{because}"),
+            "message": format!(
+                "a running command's {} wants to start: {}{size}{rest}{because}",
+                one_line(&by),
+                one_line(&shown)
+            ),
             "matched_rule": verdict.rule,
             "wanted": verdict.wanted,
             "command": self.rules.typed(),
@@ -235,6 +242,7 @@ impl StartMonitor {
                 "arguments": arguments(&start.arguments),
                 "has_all_arguments": start.has_all_arguments && start.arguments.len() <= MOST_ARGUMENTS,
                 "started_by": by,
+                "fingerprint": fingerprint(id, start),
             },
         })
     }
@@ -251,6 +259,24 @@ struct AskReason {
     rule: Option<String>,
     why: Option<String>,
     wanted: Vec<String>,
+}
+
+/// What stands for this very start by this very program, and for no other; only for itself, where not all of it is known.
+fn fingerprint(id: &str, start: &ProgramStart) -> String {
+    let mut hash = blake3::Hasher::new();
+    let mut add = |bytes: &[u8]| _ = hash.update(&bytes.len().to_le_bytes()).update(bytes);
+    let Starter { program, arguments, has_all_arguments, .. } = &start.starter;
+    for path in [program, &start.called, &start.file] {
+        add(path.as_os_str().as_encoded_bytes());
+    }
+    for words in [arguments, &start.arguments] {
+        add(&words.len().to_le_bytes());
+        words.iter().for_each(|word| add(word.as_encoded_bytes()));
+    }
+    if !(start.has_all_arguments && *has_all_arguments) {
+        add(id.as_bytes());
+    }
+    hash.finalize().to_hex().to_string()
 }
 
 fn arguments(given: &[OsString]) -> Vec<String> {
@@ -295,5 +321,57 @@ impl StartJudge for CommandStartJudge {
                 held.refuse();
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    fn start(called: &str, arguments: &[&str]) -> ProgramStart {
+        let starter = Starter {
+            pid: 1,
+            program: PathBuf::from("/usr/bin/awk"),
+            arguments: vec!["awk".into()],
+            has_all_arguments: true,
+            coverage: StartCoverage::NOTHING,
+        };
+        ProgramStart {
+            called: called.into(),
+            links: Vec::new(),
+            file: called.into(),
+            loaded: Vec::new(),
+            interpreters: Vec::new(),
+            arguments: arguments.iter().map(Into::into).collect(),
+            has_all_arguments: true,
+            is_writable: false,
+            starter,
+        }
+    }
+
+    #[test]
+    fn a_fingerprint_stands_for_one_start_by_one_program() {
+        let own = start("/w/a/run", &["run", "x"]);
+        let mut by_another = own.clone();
+        by_another.starter.arguments.push("-f".into());
+        let long = "x".repeat(5_000);
+        let others = [
+            start("/w/b/run", &["run", "x"]),
+            start("/w/a/run", &["run", "x", ""]),
+            start("/w/a/run", &["run x"]),
+            start("/w/a/run", &["run", &(long.clone() + "1")]),
+            start("/w/a/run", &["run", &(long + "2")]),
+            by_another,
+        ];
+        let mut all: Vec<String> = others.iter().map(|start| fingerprint("1", start)).collect();
+        assert_eq!(fingerprint("1", &own), fingerprint("2", &own));
+        all.push(fingerprint("1", &own));
+        let cut = ProgramStart { has_all_arguments: false, ..own };
+        all.extend(["1", "2"].map(|id| fingerprint(id, &cut)));
+        let count = all.len();
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), count);
     }
 }

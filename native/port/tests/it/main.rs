@@ -22,6 +22,7 @@ mod edits_killed;
 mod exec_guard;
 mod exhaustion;
 mod fetch;
+mod git_worker;
 mod isolation;
 mod kill;
 mod launcher_lost;
