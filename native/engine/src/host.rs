@@ -4,11 +4,12 @@ use crate::catalogue;
 use beamai_base::{CancelToken, Reason, Result, ToolError, panics};
 use beamai_isolation::{SandboxMode, SandboxSettings};
 use beamai_policy::{
-    Judgement, PermissionRequest, PermissionRequests, Operand, Policy, PolicyText, ReadGuard, DeniedPaths, StartRules, Verdict, RedirectPolicy,
+    DeniedPaths, Judgement, NetworkPolicy, Operand, PermissionRequest, PermissionRequests, Policy,
+    PolicyText, ReadGuard, RedirectPolicy, StartRules, Verdict,
 };
 use beamai_tool::{
-    CallContext, Consultation, Consulted, Limits, ExecutionClass, Prepared, Progress, SeenFiles, Services, Session,
-    SessionState, SkillSettings, Interrupt, Tool, WebSettings,
+    CallContext, Consultation, Consulted, ExecutionClass, Interrupt, Limits, Prepared, Progress, SeenFiles,
+    Services, Session, SessionState, SkillSettings, Tool, WebSettings,
     delegation::{Delegation, DelegationReport},
     lsp_settings::LspSettings,
     question::{Answers, Question},
@@ -57,6 +58,7 @@ pub struct Host {
     policy: Arc<Policy>,
     guard: ReadGuard,
     denied_paths: Arc<DeniedPaths>,
+    network: Option<Arc<NetworkPolicy>>,
     sandbox: Arc<SandboxSettings>,
     limits: Limits,
     skills: Arc<SkillSettings>,
@@ -101,7 +103,7 @@ pub struct CallRequest {
     /// The key of the search engine, where the settings say that it comes with the call.
     #[serde(default)]
     pub search_key: Option<Secret>,
-    /// Whether somebody can be asked about what the call's command starts while it runs. The question comes with its
+    /// Whether somebody can be asked about what the call's command starts, and connects to, while it runs. The question comes with its
     /// progress, `{"start": Id, "request": Request}`, and is answered by the act `start_answer`.
     #[serde(default)]
     pub asks_starts: bool,
@@ -195,12 +197,14 @@ impl Host {
         let workspace = Workspace::pinned(&settings.workspace)?;
         let rule_of = &catalogue::canonical_rule;
         let policy = Policy::new(&settings.permissions, catalogue::rules(), rule_of, &workspace)?;
-        let policy = policy.with_sandbox(&settings.sandbox);
+        let policy = Arc::new(policy.with_sandbox(&settings.sandbox));
+        let network = NetworkPolicy::of(&policy, &settings.sandbox, &settings.web.blocked_domains)?;
         Ok(Self {
             workspace,
             guard: policy.read_guard(),
             denied_paths: Arc::new(policy.denied_paths()),
-            policy: Arc::new(policy),
+            network: network.map(Arc::new),
+            policy,
             sandbox: Arc::new(settings.sandbox.clone()),
             limits: settings.limits.clone(),
             skills: Arc::new(settings.skills.clone()),
@@ -253,7 +257,8 @@ impl Host {
             self.workspace.expect_in_place()?;
         }
         // Some tools ask by what they work on; among those that are long, a digest costs nothing.
-        let may_ask = tool.traits().pace == ExecutionClass::Long || self.policy.may_ask(tool.requires_permission());
+        let may_ask =
+            tool.traits().pace == ExecutionClass::Long || self.policy.may_ask(tool.requires_permission());
         let digest = may_ask.then(|| digest(&call.args));
         let prepared = tool.prepare(call.args)?;
         if !tool.is_judged() {
@@ -347,6 +352,7 @@ impl Host {
             redirect_policy: RedirectPolicy::under(Arc::clone(&self.policy)),
             denied_paths: Arc::clone(&self.denied_paths),
             starts: None,
+            network: self.network.clone(),
             asks_starts: call.asks_starts,
             cancel: run.cancel,
             deadline: call
@@ -407,7 +413,12 @@ fn explained(judgement: &Judgement) -> Value {
 
 /// The question that a host puts to a person. `fingerprint` stands for exactly this call: sent back with it as
 /// `approved`, the call runs; with any other, it is refused.
-fn request(tool: &str, permissions: &PermissionRequests, judgement: &Judgement, digest: Option<blake3::Hash>) -> Value {
+fn request(
+    tool: &str,
+    permissions: &PermissionRequests,
+    judgement: &Judgement,
+    digest: Option<blake3::Hash>,
+) -> Value {
     let rule = judgement.verdict.parts().1;
     let subject = permissions.subject();
     let text =

@@ -5,8 +5,8 @@
 
 mod address;
 pub mod advice;
-mod deadline;
 mod connect;
+mod deadline;
 mod decode;
 mod exchange;
 mod guard;
@@ -18,7 +18,7 @@ mod tls;
 pub use deadline::Deadline;
 pub use exchange::{HttpExchange, OutgoingRequest, text_of};
 pub use guard::is_localhost;
-pub use receive::{ReceivedBody, BodyEnd};
+pub use receive::{BodyEnd, ReceivedBody};
 pub use runtime::block_on;
 
 use beamai_base::{Reason, ToolError};
@@ -63,6 +63,11 @@ impl Transport {
     /// so, or where it is one of `allowed`.
     pub fn to_mcp_server(url: &Url, allowed: &[SocketAddr]) -> Self {
         Self { guard: AddressGuard::for_mcp_server(url, allowed), ..Self::of(&WebSettings::default()) }
+    }
+
+    /// The way to what commands connect to: by the addresses alone, for names are judged by rules of their own.
+    pub fn for_commands(settings: &WebSettings) -> Self {
+        Self { guard: AddressGuard::for_commands(&settings.allow_addresses), ..Self::of(settings) }
     }
 
     /// The same with names resolved by somebody else.

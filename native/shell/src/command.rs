@@ -1,12 +1,13 @@
 //! One command in the background.
 
 use super::capture::Capture;
+use super::network::NamedNetwork;
 use super::starts::StartMonitor;
 use super::{NOT_KILLED, cause_message, code, is_reason, lost_message, milliseconds, not_started, signal};
 use beamai_base::CancelToken;
 use beamai_isolation::Planted;
 use beamai_port_tools::shell::{BackgroundOutput, CommandStatus};
-use beamai_process::{RunResult, RunEnd, CommandReport, OutputSink, OutputStream};
+use beamai_process::{CommandReport, OutputSink, OutputStream, RunEnd, RunResult};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -20,6 +21,7 @@ pub(super) struct BackgroundCommand {
     capture: Mutex<Capture>,
     last: Mutex<Option<FinishedCommand>>,
     starts: Mutex<Option<Arc<StartMonitor>>>,
+    network: Mutex<Option<Arc<NamedNetwork>>>,
     ended: Condvar,
 }
 
@@ -44,13 +46,15 @@ impl BackgroundCommand {
             capture: Mutex::new(capture),
             last: Mutex::default(),
             starts: Mutex::default(),
+            network: Mutex::default(),
             ended: Condvar::new(),
         }
     }
 
-    /// What it starts is judged here.
-    pub(super) fn judged_by(&self, starts: Option<Arc<StartMonitor>>) {
+    /// What it starts is judged here, and what it connects to here.
+    pub(super) fn judged_by(&self, starts: Option<Arc<StartMonitor>>, network: Option<Arc<NamedNetwork>>) {
         *lock(&self.starts) = starts;
+        *lock(&self.network) = network;
     }
 
     pub(super) fn is_running(&self) -> bool {
@@ -74,14 +78,20 @@ impl BackgroundCommand {
         let starts = lock(&self.starts).clone();
         starts.iter().for_each(|starts| starts.end());
         self.end(match starts.and_then(|starts| starts.stopped()) {
-            Some(error) => FinishedCommand { status: CommandStatus::Failed, error: Some(error.message), ..last },
+            Some(error) => {
+                FinishedCommand { status: CommandStatus::Failed, error: Some(error.message), ..last }
+            }
             None => last,
         });
     }
 
     /// Notes that it was not started, or is lost.
     pub(super) fn give_up(&self, why: String) {
-        self.end(FinishedCommand { status: CommandStatus::Failed, error: Some(why), ..FinishedCommand::running(self.started.elapsed()) });
+        self.end(FinishedCommand {
+            status: CommandStatus::Failed,
+            error: Some(why),
+            ..FinishedCommand::running(self.started.elapsed())
+        });
     }
 
     fn end(&self, last: FinishedCommand) {
@@ -114,6 +124,7 @@ impl BackgroundCommand {
             printed,
             killed: last.killed,
             refused: lock(&self.starts).as_ref().map(|starts| starts.refused()).unwrap_or_default(),
+            network: lock(&self.network).as_ref().map(|network| network.uses()),
             error: last.error,
             duration_ms: milliseconds(last.duration),
         }
@@ -123,7 +134,15 @@ impl BackgroundCommand {
 impl FinishedCommand {
     fn running(duration: Duration) -> Self {
         let (exit_code, signal, killed, error) = (None, None, None, None);
-        Self { status: CommandStatus::Running, exit_code, signal, killed, error, planted: Vec::new(), duration }
+        Self {
+            status: CommandStatus::Running,
+            exit_code,
+            signal,
+            killed,
+            error,
+            planted: Vec::new(),
+            duration,
+        }
     }
 
     fn of(RunResult { end, report, planted }: RunResult, duration: Duration) -> Self {

@@ -1,40 +1,45 @@
-//! What the bytes of a file are: text and in which encoding, an image, something else.
+//! Detects what the bytes of a file are: text and its encoding, an image, other binary data.
 
 use super::Charset;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::Encoding;
 
-/// Bytes that are enough to tell text from other content.
+/// Number of bytes needed to tell text from binary data.
 pub const HEAD: usize = 8 << 10;
 
-/// Bytes that an encoding is guessed from, counted from the first that is not ASCII.
+/// Number of bytes that an encoding is guessed from, counted from the first that is not ASCII.
 const EVIDENCE: usize = 256 << 10;
 
-/// What the bytes of a file are.
+/// The type of a file's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContentKind {
     /// Text.
     Text(Charset),
     /// An image of this media type.
     Image(&'static str),
-    /// Something else, named as well as it can be.
+    /// Other data, with a description.
     Binary(&'static str),
 }
 
-/// Says what a file is by its first bytes, at least [`HEAD`] of them where there are as many; `is_whole` when they
-/// are all there are. Encodings are told by a mark, by being valid UTF-8, or guessed from the bytes used.
+/// Detects the type of a file by its first bytes: at least [`HEAD`], or all of them; `is_whole` if they are the whole
+/// file. An encoding is known by a byte order mark, by being valid UTF-8, or guessed.
 pub fn sniff(bytes: &[u8], is_whole: bool) -> ContentKind {
     if let Some(known) = marked(bytes).or_else(|| image(bytes)) {
         return known;
     }
     let head = without_padding(&bytes[..bytes.len().min(HEAD)]);
     if memchr::memchr(0, head).is_some() {
-        return wide(&bytes[..bytes.len().min(HEAD)]).map_or(ContentKind::Binary(named(bytes)), ContentKind::Text);
+        return wide(&bytes[..bytes.len().min(HEAD)])
+            .map_or(ContentKind::Binary(named(bytes)), ContentKind::Text);
     }
     if is_utf8(bytes, is_whole) {
         return ContentKind::Text(escaped_japanese(head).unwrap_or(Charset::UTF8));
     }
-    if looks_like_no_text(head) { ContentKind::Binary(named(bytes)) } else { ContentKind::Text(guessed(bytes)) }
+    if looks_like_no_text(head) {
+        ContentKind::Binary(named(bytes))
+    } else {
+        ContentKind::Text(guessed(bytes))
+    }
 }
 
 fn marked(bytes: &[u8]) -> Option<ContentKind> {
@@ -62,7 +67,7 @@ fn image(bytes: &[u8]) -> Option<ContentKind> {
     }
 }
 
-/// Text without the zeros that fill up a file whose place was reserved before it was written.
+/// Text without trailing zeros, as of preallocated files.
 fn without_padding(head: &[u8]) -> &[u8] {
     let end = head.iter().rposition(|byte| *byte != 0).map_or(0, |at| at + 1);
     let (text, padding) = head.split_at(end);
@@ -83,13 +88,13 @@ fn wide(head: &[u8]) -> Option<Charset> {
         _ => return None,
     };
     let charset = Charset::new(encoding, false);
-    // The head may end within a pair of surrogates.
+    // The head may end within a surrogate pair.
     let text = charset.decode(head).0;
     let is_text = text.trim_end_matches('\u{FFFD}').chars().all(|char| char != '\u{FFFD}' && !is_odd(char));
     is_text.then_some(charset)
 }
 
-/// Records of ASCII text with zeros between them: few characters of any script are two bytes of ASCII.
+/// ASCII records separated by zeros: in real UTF-16, few characters consist of two ASCII bytes.
 fn is_paired_ascii(head: &[u8]) -> bool {
     let is_ascii = |byte: &u8| matches!(byte, b'\t' | b'\n' | b' '..=b'~');
     let (full, with_zero): (Vec<_>, Vec<_>) = head.chunks_exact(2).partition(|pair| !pair.contains(&0));
@@ -105,7 +110,7 @@ fn is_utf8(bytes: &[u8], is_whole: bool) -> bool {
     if simdutf8::basic::from_utf8(bytes).is_ok() {
         return true;
     }
-    // Where more follows, the last character may be incomplete.
+    // If more bytes follow, the last character may be incomplete.
     !is_whole
         && simdutf8::compat::from_utf8(bytes)
             .is_err_and(|error| error.error_len().is_none() && bytes.len() - error.valid_up_to() < 4)
@@ -140,7 +145,7 @@ fn guessed(bytes: &[u8]) -> Charset {
     Charset::new(detector.guess(None, Utf8Detection::Deny), false)
 }
 
-/// UTF-8 with a few stray bytes: in other encodings, sequences that are valid by chance are the exception.
+/// UTF-8 with a few invalid bytes: in other encodings, valid multi-byte sequences are rare.
 fn is_utf8_with_flaws(evidence: &[u8]) -> bool {
     let (mut good, mut bad) = (0usize, 0usize);
     for chunk in evidence.utf8_chunks() {
@@ -211,7 +216,10 @@ mod tests {
     #[test]
     fn records_of_ascii_with_zeros_between_them_are_no_utf16() {
         for record in ["abc\0def\n", "id\0\0name=x\0", "one\0two\0"] {
-            assert!(matches!(sniff(record.repeat(10).as_bytes(), true), ContentKind::Binary(_)), "{record:?}");
+            assert!(
+                matches!(sniff(record.repeat(10).as_bytes(), true), ContentKind::Binary(_)),
+                "{record:?}"
+            );
         }
         let chinese = "是在这个中文文件里面，有空格和 ASCII 。\n".repeat(3);
         assert_eq!(text(&encoded("utf-16le", &format!("{chinese}plain text"))), "utf-16le");

@@ -2,9 +2,9 @@
 
 use super::answer::GitText;
 use beamai_base::Result;
-use beamai_policy::{PermissionRequest, Operand};
+use beamai_policy::{Operand, PermissionRequest};
 use beamai_tool::{
-    CallContext, Operation, Interrupt, Traits,
+    CallContext, Interrupt, Operation, Traits,
     for_model::{Fields, ModelCall, ModelPage},
 };
 use schemars::JsonSchema;
@@ -19,6 +19,13 @@ pub struct GitDiff {
     /// Only this file or directory. Without it, the whole repository.
     #[serde(default)]
     pub path: Option<String>,
+    /// True for the number of changed lines of each file instead of the lines themselves.
+    #[serde(default)]
+    pub stat: bool,
+    /// Compare with this commit instead: a hash, a branch, a tag, HEAD~2. With `staged` what is staged is compared
+    /// with it, otherwise the files as they are.
+    #[serde(default)]
+    pub commit: Option<String>,
 }
 
 impl Operation for GitDiff {
@@ -32,7 +39,13 @@ impl Operation for GitDiff {
             None => Operand::None,
         };
         let read = &["Read"];
-        Ok(PermissionRequest { rule: Self::RULE.into(), touches: read, allowed_by: read, is_safe: true, operand })
+        Ok(PermissionRequest {
+            rule: Self::RULE.into(),
+            touches: read,
+            allowed_by: read,
+            is_safe: true,
+            operand,
+        })
     }
 
     fn run(self, cx: &CallContext) -> Result<GitText, Interrupt> {

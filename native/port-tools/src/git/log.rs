@@ -2,9 +2,9 @@
 
 use super::answer::GitText;
 use beamai_base::Result;
-use beamai_policy::{PermissionRequest, Operand};
+use beamai_policy::{Operand, PermissionRequest};
 use beamai_tool::{
-    CallContext, Operation, Interrupt, Traits,
+    CallContext, Interrupt, Operation, Traits,
     for_model::{Fields, ModelCall, ModelPage},
 };
 use schemars::JsonSchema;
@@ -27,7 +27,7 @@ fn twenty() -> u64 {
 }
 
 /// What [`GitLog`] returns.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct GitLogOutput {
     /// The text and what is to be said of it.
     #[serde(flatten)]
@@ -44,7 +44,13 @@ impl Operation for GitLog {
     fn permission(&self, _: &CallContext) -> Result<PermissionRequest> {
         let read = &["Read"];
         let operand = Operand::None;
-        Ok(PermissionRequest { rule: Self::RULE.into(), touches: read, allowed_by: read, is_safe: true, operand })
+        Ok(PermissionRequest {
+            rule: Self::RULE.into(),
+            touches: read,
+            allowed_by: read,
+            is_safe: true,
+            operand,
+        })
     }
 
     fn run(self, cx: &CallContext) -> Result<GitLogOutput, Interrupt> {

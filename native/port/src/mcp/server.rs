@@ -2,7 +2,7 @@
 
 use super::outcome::ResultFormat;
 use super::session::{McpSession, McpSessions};
-use super::{running_call, listing};
+use super::{listing, running_call};
 use beamai_base::ToolError;
 use beamai_engine::{Host, HostSettings, catalogue};
 use beamai_tool::Tool;

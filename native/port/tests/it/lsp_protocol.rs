@@ -6,7 +6,7 @@ use crate::{
     lsp_env::{Env, fake, hover, range},
 };
 use beamai_base::{CancelToken, Reason};
-use beamai_engine::{CallOutcome, CallOptions};
+use beamai_engine::{CallOptions, CallOutcome};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -426,6 +426,39 @@ fn what_globs_of_read_rules_match_is_kept_from_servers_also_when_it_comes_later(
         env.hover().unwrap();
         assert_eq!(env.told("initialize").len(), if denied.is_empty() { 1 } else { 2 });
         assert_eq!(std::fs::read_to_string(&seen).unwrap(), expected);
+    }
+}
+
+#[test]
+fn a_program_that_a_rule_denies_is_started_by_no_server() {
+    for (denied, expected) in [
+        (vec![], json!([0, 0, 0, 0, 0])),
+        (vec!["Bash(touch:*)"], json!(["Permission denied", 126, 126, "Permission denied", 0])),
+    ] {
+        let env = Env::new();
+        let made = |name: &str| env.path(name).to_str().unwrap().to_owned();
+        let script = with(
+            talks(),
+            "run",
+            json!([
+                ["touch", made("1")],
+                ["env", "touch", made("2")],
+                ["sh", "-c", "exec touch \"$0\"", made("3")],
+                ["/usr/bin/touch", made("4")],
+                ["cp", "/dev/null", made("5")],
+            ]),
+        );
+        let server = fake(&env.log_path(), &script);
+        let settings = json!({
+            "permissions": {"default": "allow", "deny": denied},
+            "lsp": {"servers": {"fake": server}},
+        });
+        let env = env.under(settings);
+        assert_eq!(env.hover().unwrap()["contents"], "hello");
+        assert_eq!(env.told("fake/ran"), [expected]);
+        let is_made = |name: &&str| env.path(name).exists();
+        assert_eq!(["1", "2", "3", "4"].iter().any(is_made), denied.is_empty());
+        assert!(is_made(&"5"), "what no rule denies starts");
     }
 }
 

@@ -1,17 +1,17 @@
 //! The reaper: the parent of one command and of every orphan beneath it.
 
-use super::process_tree;
+use super::baseline::Baseline;
 use super::memory::MemoryMeter;
+use super::process_tree;
 use super::signals::Signals;
 use super::start::{ProgramStreams, enter_directory, start};
-use super::baseline::Baseline;
 use crate::{
     frame::{self, Frame},
-    message::{KillCause, EnteredLayers, ExitStatus, Order, CommandReport, Setup, to_bytes},
+    message::{CommandReport, EnteredLayers, ExitStatus, KillCause, Order, Setup, to_bytes},
 };
 use beamai_sandbox::{
     Confinement, SetupFailure,
-    layers::{ForbiddenNames, ReaperPlan, HostIdentity, LayerContext, SandboxProfile},
+    layers::{ForbiddenNames, HostIdentity, LayerContext, ReaperPlan, SandboxProfile},
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
@@ -31,6 +31,15 @@ pub(super) struct Reaper {
     pub(super) outside: HostIdentity,
     /// What `bwrap` has made for it.
     pub(super) made: Option<ReaperPlan>,
+}
+
+/// What the port gets of a reaper before its first order.
+#[derive(Default)]
+struct ReaperSockets {
+    /// Where starts are reported.
+    listener: Option<OwnedFd>,
+    /// Where connections to the network are taken.
+    proxy: Option<OwnedFd>,
 }
 
 /// What the reaper knows of its command.
@@ -66,10 +75,10 @@ impl Reaper {
     /// Sets the layers up, then tends one command after the other, as long as each leaves nothing behind.
     pub(super) fn run(self) -> ! {
         let mut forbidden_names = ForbiddenNames::default();
-        let mut listener = None;
-        let setup = self.set_up(&mut forbidden_names, &mut listener);
+        let mut handed = ReaperSockets::default();
+        let setup = self.set_up(&mut forbidden_names, &mut handed);
         let baseline = Baseline::watch(self.profile, &self.confinement);
-        let mut goes_on = self.tell(&setup) && setup.is_ok() && self.hand_over(listener).is_ok();
+        let mut goes_on = self.tell(&setup) && setup.is_ok() && self.hand_over(handed).is_ok();
         while goes_on {
             // Without an order there is nothing to do: the port is gone, or the launcher.
             let baseline = baseline.as_ref().ok();
@@ -90,13 +99,20 @@ impl Reaper {
         unsafe { libc::_exit(0) }
     }
 
-    /// Hands over where starts are reported, and the root directory as it is seen here. It is the port that takes this from
-    /// the socket, not the launcher, and nobody keeps a copy: starts shall fail once the port is gone.
-    fn hand_over(&self, listener: Option<OwnedFd>) -> Result<(), Errno> {
-        let Some(listener) = listener else { return Ok(()) };
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let root = rustix::fs::open("/", flags, Mode::empty())?;
-        frame::send(self.control.as_fd(), &[], &[listener.as_fd(), root.as_fd()])
+    /// Hands over where starts are reported, with the root directory as it is seen here, and where connections are taken. It
+    /// is the port that takes this from the socket, not the launcher, and nobody keeps a copy: starts shall fail once the
+    /// port is gone.
+    fn hand_over(&self, handed: ReaperSockets) -> Result<(), Errno> {
+        let ReaperSockets { listener, proxy } = handed;
+        if let Some(listener) = listener {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let root = rustix::fs::open("/", flags, Mode::empty())?;
+            frame::send(self.control.as_fd(), &[], &[listener.as_fd(), root.as_fd()])?;
+        }
+        match proxy {
+            Some(proxy) => frame::send(self.control.as_fd(), &[], &[proxy.as_fd()]),
+            None => Ok(()),
+        }
     }
 
     fn tell(&self, message: &impl Serialize) -> bool {
@@ -112,14 +128,16 @@ impl Reaper {
             let (news, has_changed) = self.wait_for_news(&witnesses, None);
             match news {
                 ReaperEvent::Death | ReaperEvent::Offence => {}
-                ReaperEvent::Ordered if has_changed || baseline.is_some_and(Baseline::has_witness) => return None,
+                ReaperEvent::Ordered if has_changed || baseline.is_some_and(Baseline::has_witness) => {
+                    return None;
+                }
                 ReaperEvent::Ordered => return frame::receive(self.control.as_fd()).ok().flatten(),
                 ReaperEvent::Changed | ReaperEvent::Orphaned => return None,
             }
         }
     }
 
-    fn set_up(&self, forbidden_names: &mut ForbiddenNames, listener: &mut Option<OwnedFd>) -> Setup {
+    fn set_up(&self, forbidden_names: &mut ForbiddenNames, handed: &mut ReaperSockets) -> Setup {
         // A launcher that has died before this call has closed the other end of the control socket.
         let last = if self.profile.has_pids() { Signal::KILL } else { Signal::TERM };
         rustix::process::set_parent_process_death_signal(Some(last))
@@ -131,7 +149,8 @@ impl Reaper {
         let mut stage = LayerContext::new(&self.outside, &self.confinement, self.profile, self.made.as_ref());
         let isolation = self.profile.enter(&mut stage)?;
         let LayerContext { placeholders, .. } = stage;
-        (*forbidden_names, *listener) = (stage.forbidden_names, stage.listener);
+        *forbidden_names = stage.forbidden_names;
+        *handed = ReaperSockets { listener: stage.listener, proxy: stage.proxy };
         // The command may run as the same user: it shall neither trace its reaper nor read its memory.
         rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
             .map_err(|errno| SetupFailure::new("shield the reaper", errno))?;
@@ -150,7 +169,8 @@ impl Reaper {
         // What the program was told is nobody's business any more, the next program's least of all.
         frame.body.fill(0);
         std::hint::black_box(&frame.body);
-        let mut tended = CommandState { main, lingers, exit: None, cause: None, struck: HashSet::new(), reaped: 0 };
+        let mut tended =
+            CommandState { main, lingers, exit: None, cause: None, struck: HashSet::new(), reaped: 0 };
         let news = self.tend(&mut tended, forbidden_names);
         self.end_all(&mut tended);
         _ = rustix::process::chdir("/");
@@ -183,8 +203,11 @@ impl Reaper {
     /// Reaps until the main process has ended, and with it everything that may linger, or the end is ordered.
     fn tend(&self, tended: &mut CommandState, forbidden_names: &ForbiddenNames) -> ReaperEvent {
         let mut meter = MemoryMeter::new(&self.confinement, self.profile);
-        let bell: Vec<_> =
-            forbidden_names.bell().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).into_iter().collect();
+        let bell: Vec<_> = forbidden_names
+            .bell()
+            .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
+            .into_iter()
+            .collect();
         loop {
             let (news, _) = self.wait_for_news(&bell, meter.as_ref().map(MemoryMeter::time));
             let has_children = tended.reap();
@@ -294,8 +317,10 @@ impl CommandState {
 
     fn note(&mut self, pid: Pid, status: WaitStatus) {
         if pid == self.main {
-            self.exit =
-                status.exit_status().map(ExitStatus::Code).or(status.terminating_signal().map(ExitStatus::Signal));
+            self.exit = status
+                .exit_status()
+                .map(ExitStatus::Code)
+                .or(status.terminating_signal().map(ExitStatus::Signal));
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Lines whose text matches a pattern.
+//! Searches file contents for lines that match a pattern.
 
 mod filter;
 mod for_model;
-mod matched_files;
 mod match_collector;
+mod matched_files;
 mod multiline;
 mod output;
 mod pattern;
@@ -13,12 +13,12 @@ mod search;
 mod tests;
 mod text;
 
-pub use output::{GrepOutput, GrepMatch};
+pub use output::{GrepMatch, GrepOutput};
 
 use beamai_base::{Result, ToolError};
-use beamai_policy::{FilePath, PermissionRequest, Operand};
+use beamai_policy::{FilePath, Operand, PermissionRequest};
 use beamai_tool::{
-    CallContext, Operation, Interrupt, Traits,
+    CallContext, Interrupt, Operation, Traits,
     for_model::{Fields, ModelCall, ModelPage},
 };
 use beamai_walk::{Tally, Walk, coverage::Hints};
@@ -82,29 +82,29 @@ pub struct Grep {
     #[serde(default)]
     #[schemars(range(min = 0, max = 1_000_000))]
     pub offset: usize,
-    /// Also search files and directories whose name begins with a dot. A glob that writes the dot, such as
-    /// ".env*", finds them anyway.
+    /// Also search files and directories whose name begins with a dot. A glob with an explicit dot, such as ".env*",
+    /// finds them anyway.
     #[serde(default)]
     pub hidden: bool,
     /// Also search files that are ignored (by .gitignore and the like).
     #[serde(default)]
     pub ignored: bool,
-    /// Most bytes of a file that is searched; larger ones are left out.
+    /// Maximum size of a searched file, in bytes; larger ones are left out.
     #[serde(skip)]
     #[schemars(skip)]
     pub largest: Option<u64>,
-    /// Whether the answer leaves out the numbers of lines.
+    /// Whether the answer omits line numbers.
     #[serde(skip)]
     #[schemars(skip)]
     pub unnumbered: bool,
-    /// What to say to a model of files that were left out; by the dialect's own parameters.
+    /// Whether notes for models suggest arguments; set by the dialect.
     #[serde(skip)]
     #[schemars(skip)]
     pub hints: Hints,
 }
 
 impl Grep {
-    /// A call with the defaults, for a face that has not all of its parameters.
+    /// A call with the defaults, for a tool binding that lacks some of the parameters.
     pub fn plain(pattern: String, path: String, limit: usize) -> Self {
         Self {
             pattern,
@@ -134,7 +134,7 @@ fn default_limit() -> usize {
     200
 }
 
-/// What a search returns of what it finds.
+/// What a search returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OutputMode {
@@ -147,7 +147,7 @@ pub enum OutputMode {
     Count,
 }
 
-/// What a search does with each file.
+/// Everything that the search of one file needs.
 struct GrepPlan<'a> {
     pattern: GrepPattern,
     mode: OutputMode,
@@ -166,7 +166,13 @@ impl Operation for Grep {
 
     fn permission(&self, cx: &CallContext) -> Result<PermissionRequest> {
         let operand = Operand::File(FilePath::tree(&cx.workspace.place(&self.path)?)?);
-        Ok(PermissionRequest { rule: "Grep".into(), touches: &["Read"], allowed_by: &["Read"], is_safe: true, operand })
+        Ok(PermissionRequest {
+            rule: "Grep".into(),
+            touches: &["Read"],
+            allowed_by: &["Read"],
+            is_safe: true,
+            operand,
+        })
     }
 
     fn run(self, cx: &CallContext) -> Result<GrepOutput, Interrupt> {
