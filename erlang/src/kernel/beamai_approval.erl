@@ -18,8 +18,8 @@
     wanted => [binary()],
     command => binary(),
     file => binary(),
-    %% Of a program that a running command is about to start: `program', `arguments', `started_by' and
-    %% `has_all_arguments', with binary keys. It waits for the answer.
+    %% Of a program that a running command is about to start: `program', `arguments', `started_by',
+    %% `has_all_arguments' and `fingerprint', which stands for this start alone, with binary keys. It waits for the answer.
     start => #{binary() => term()},
     run_id => term(),
     agent_id => term(),
@@ -58,9 +58,9 @@ can_ask(Kernel, Context) ->
     approve(Kernel, Context) =/= none.
 
 %% Where an approval is remembered: the session, and what it holds for there.
-memory(Env, #{subject := Subject, start := #{<<"started_by">> := By}} = Request, Context) ->
-    %% What one program may start is not what a call may do.
-    memory(Env, (maps:remove(start, Request))#{subject := <<By/binary, " starts ", Subject/binary>>}, Context);
+memory(Env, #{start := #{<<"fingerprint">> := Start}}, Context) ->
+    %% What one program may start is not what a call may do, and what is shown of it may be shortened.
+    memory(Env, #{subject => <<"start ", Start/binary>>}, Context);
 memory(Env, #{subject := Subject}, Context) ->
     {beamai_session:key(Context), <<(crypto:hash(sha256, Env))/binary, Subject/binary>>}.
 
@@ -115,8 +115,12 @@ ask(Approve, Request, Memory, {_Kernel, _Env, Context} = Scope) ->
         end
     end,
     About = #{for => approval, tool => maps:get(tool, Request), request => Request},
-    Wait = fun() -> beamai_callback:run(Ask, Context) end,
+    Wait = fun() -> beamai_callback:run(Ask, ends(Request, Context)) end,
     waited(beamai_callback:waiting(About, Context, {Wait, fun answer_name/1}), Request).
+
+%% A command that is running must end when its call is cancelled, whoever is asked about it.
+ends(#{start := _}, Context) -> beamai_host_call:ends_of_running(Context);
+ends(_Request, Context) -> beamai_host_call:ends(Context).
 
 answer_name({value, allow}) -> allow;
 answer_name({value, {error, _}}) -> deny;

@@ -46,8 +46,9 @@
     | #{
         %% Default: `required'.
         mode => sandbox_mode(),
-        %% Whether the network is reached. Default: `false'.
-        network => boolean(),
+        %% What commands reach of the network: all of it, nothing, or names (`<<"example.com">>', `<<"*.example.org:443">>',
+        %% `<<"*">>'). Default: nothing but what permission rules `Network(domain:...)' name.
+        network => boolean() | [binary() | string()],
         %% Whether UNIX sockets may be opened. Default: `false'.
         unix_sockets => boolean(),
         %% Paths that are shown although they are hidden by default; relative ones are taken from the workspace.
@@ -166,7 +167,9 @@ limits(Other) ->
 sandbox(mode, Mode) when Mode =:= required; Mode =:= best_effort; Mode =:= off -> Mode;
 sandbox(report, Report) when Report =:= when_off; Report =:= always -> Report;
 sandbox(Key, On) when (Key =:= network orelse Key =:= unix_sockets), is_boolean(On) -> On;
-sandbox(Key, Texts) when (Key =:= readable orelse Key =:= writable orelse Key =:= env), is_list(Texts) ->
+sandbox(Key, Texts) when
+    (Key =:= network orelse Key =:= readable orelse Key =:= writable orelse Key =:= env), is_list(Texts)
+->
     [sandbox_text(Key, Text) || Text <- Texts];
 sandbox(Key, Number) when
     (Key =:= memory orelse Key =:= processes orelse Key =:= cpu orelse Key =:= file_size),

@@ -81,7 +81,7 @@ fn a_long_diff_is_cut_and_says_so() {
         value["diff"]
             .as_str()
             .unwrap()
-            .ends_with("\n[diff truncated: 100 bytes are the most that is shown]\n")
+            .ends_with("\n[diff truncated: at most 100 bytes are shown]\n")
     );
 }
 
