@@ -1,4 +1,4 @@
-//! The NIF door: binaries in, binaries out. Documented where it is called, in `beamai_nif.erl`.
+//! The NIF door: binaries in, binaries out. `beamai_nif.erl` documents the functions.
 
 #![forbid(unsafe_code)]
 
