@@ -3,12 +3,14 @@
 #![forbid(unsafe_code)]
 
 mod cancel;
+mod destination;
 pub mod domain;
 mod error;
 mod nearest;
 pub mod panics;
 
 pub use cancel::CancelToken;
+pub use destination::{Destination, HostPattern};
 pub use domain::Domains;
 pub use error::{ErrorKind, Reason, Result, ToolError, describe};
 pub use nearest::nearest;

@@ -8,7 +8,7 @@ use crate::{
 };
 use beamai_base::{CancelToken, Reason, Result, ToolError};
 use beamai_isolation::SandboxSettings;
-use beamai_policy::{DeniedPaths, ReadGuard, RedirectPolicy, StartRules};
+use beamai_policy::{DeniedPaths, NetworkPolicy, ReadGuard, RedirectPolicy, StartRules};
 use beamai_workspace::Workspace;
 use serde::Deserialize;
 use std::sync::Arc;
@@ -61,6 +61,8 @@ pub struct CallContext {
     pub denied_paths: Arc<DeniedPaths>,
     /// Rules for the programs that this call's command starts; `None` if there are none to apply.
     pub starts: Option<Arc<StartRules>>,
+    /// The names that commands may reach; `None` if they reach the whole network, or nothing.
+    pub network: Option<Arc<NetworkPolicy>>,
     /// Whether the host can ask for approval while the call runs. The requests are sent as progress messages.
     pub asks_starts: bool,
     /// Set when the caller cancels or dies.
@@ -111,6 +113,7 @@ impl CallContext {
             redirect_policy: RedirectPolicy::default(),
             denied_paths: Arc::default(),
             starts: None,
+            network: None,
             asks_starts: false,
             cancel: CancelToken::new(),
             deadline: None,

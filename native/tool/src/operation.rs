@@ -15,6 +15,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 use std::marker::PhantomData;
+use std::sync::OnceLock;
 
 /// A typed piece of work; the value holds its arguments.
 pub trait Operation: Sized + Send + 'static {
@@ -69,8 +70,13 @@ where
 {
     name: &'static str,
     description: &'static str,
-    parameters: Parameters,
-    output_schema: Value,
+    /// The parameters that are kept; all of them where there is no list.
+    only: Option<&'static [&'static str]>,
+    /// Parameters with a description of their own.
+    described: Vec<(&'static str, &'static str)>,
+    /// Made when they are first needed: a program that makes one call needs those of one tool.
+    parameters: OnceLock<Parameters>,
+    output_schema: OnceLock<Value>,
     types: PhantomData<fn(A) -> (O, R)>,
 }
 
@@ -82,39 +88,55 @@ where
 {
     /// The operation as a tool with this name and this description for models.
     pub fn new(name: &'static str, description: &'static str) -> Self {
-        let parameters = schema::parameters_of::<A>();
-        let output_schema = output_schema(schema::json_schema_of::<R>(), &parameters);
-        Self { name, description, parameters, output_schema, types: PhantomData }
+        Self {
+            name,
+            description,
+            only: None,
+            described: Vec::new(),
+            parameters: OnceLock::new(),
+            output_schema: OnceLock::new(),
+            types: PhantomData,
+        }
     }
 
     /// Keeps only these parameters; the others get their defaults.
     ///
     /// # Panics
-    /// When a parameter does not exist, or a required one is left out: a mistake in the catalogue.
+    /// When the parameters are first needed: if a parameter does not exist, or a required one is left out. Both are mistakes
+    /// in the catalogue.
     #[must_use]
-    pub fn only(mut self, names: &[&str]) -> Self {
-        for name in names {
-            assert!(self.parameters.contains_key(*name), "{} has no parameter {name}", self.name);
-        }
-        self.parameters.retain(|name, param| {
-            let is_kept = names.contains(&name.as_str());
-            assert!(is_kept || !param.required, "{name} is required");
-            is_kept
-        });
+    pub fn only(mut self, names: &'static [&'static str]) -> Self {
+        self.only = Some(names);
         self
     }
 
     /// Replaces the description of a parameter, if the operation's mentions a tool of another dialect.
     ///
     /// # Panics
-    /// When the parameter does not exist: a mistake in the catalogue.
+    /// When the parameters are first needed: if the parameter does not exist, a mistake in the catalogue.
     #[must_use]
-    pub fn described(mut self, parameter: &str, text: &str) -> Self {
-        let name = self.name;
-        let param = self.parameters.get_mut(parameter);
-        param.unwrap_or_else(|| panic!("{name} has no parameter {parameter}")).description =
-            Some(text.to_owned());
+    pub fn described(mut self, parameter: &'static str, text: &'static str) -> Self {
+        self.described.push((parameter, text));
         self
+    }
+
+    fn make_parameters(&self) -> Parameters {
+        let tool = self.name;
+        let mut parameters = schema::parameters_of::<A>();
+        for (name, text) in &self.described {
+            let param = parameters.get_mut(*name).unwrap_or_else(|| panic!("{tool} has no parameter {name}"));
+            param.description = Some((*text).to_owned());
+        }
+        let Some(names) = self.only else { return parameters };
+        for name in names {
+            assert!(parameters.contains_key(*name), "{tool} has no parameter {name}");
+        }
+        parameters.retain(|name, param| {
+            let is_kept = names.contains(&name.as_str());
+            assert!(is_kept || !param.required, "{tool}: {name} is required");
+            is_kept
+        });
+        parameters
     }
 }
 
@@ -134,11 +156,11 @@ where
     }
 
     fn parameters(&self) -> &Parameters {
-        &self.parameters
+        self.parameters.get_or_init(|| self.make_parameters())
     }
 
     fn output_schema(&self) -> &Value {
-        &self.output_schema
+        self.output_schema.get_or_init(|| output_schema(schema::json_schema_of::<R>(), self.parameters()))
     }
 
     fn traits(&self) -> Traits {
@@ -170,8 +192,8 @@ where
     }
 
     fn prepare(&self, args: Map<String, Value>) -> Result<Box<dyn Prepared>> {
-        let (args, adjusted) = schema::forgive(&self.parameters, args);
-        let args = schema::check(&self.parameters, args)?;
+        let (args, adjusted) = schema::forgive(self.parameters(), args);
+        let args = schema::check(self.parameters(), args)?;
         let args: A = serde_json::from_value(Value::Object(args)).map_err(|error| {
             ToolError::new(Reason::InvalidArgument, format!("an argument is not valid: {error}"))
         })?;
