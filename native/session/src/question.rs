@@ -50,7 +50,7 @@ pub struct Replies {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Ask {
     /// The questions, one to four, put one after the other.
-    #[schemars(length(min = 1, max = 4))]
+    #[schemars(length(min = 1, max = 4), extend("self_evident" = true))]
     pub questions: Vec<Question>,
     /// Whether the person sees the first choice marked as the recommended one.
     #[serde(skip)]

@@ -55,6 +55,15 @@ pub trait Operation: Sized + Send + 'static {
     /// Its own, or [`Stop::Defer`] when it is too large for this thread and has done nothing yet.
     fn run(self, cx: &CallContext) -> Result<Self::Output, Stop>;
 
+    /// Tries the work without doing any of it, before somebody is asked whether it may be done: the diff that it would
+    /// make, for those who can tell. It may read the files that the call is about, and nothing else.
+    ///
+    /// # Errors
+    /// Those that the work would fail with.
+    fn preview(&self, _: &CallContext) -> Result<Option<String>, Stop> {
+        Ok(None)
+    }
+
     /// Puts a result on the page, as the smallest text from which a model knows what to do next. It is the output as
     /// any dialect has it. `None`, with nothing put on the page, where it is not (a filter may have changed it): it is
     /// then given as JSON.
@@ -70,7 +79,12 @@ where
 {
     name: &'static str,
     description: &'static str,
+    /// All that it accepts.
+    accepted: Parameters,
+    /// Those of it that are listed.
     parameters: Parameters,
+    /// Other names of parameters.
+    aliases: Vec<(&'static str, &'static str)>,
     output_schema: Value,
     types: PhantomData<fn(A) -> (O, R)>,
 }
@@ -83,12 +97,14 @@ where
 {
     /// The operation under a name, described for a model.
     pub fn new(name: &'static str, description: &'static str) -> Self {
-        let parameters = schema::parameters_of::<A>();
+        let accepted = schema::parameters_of::<A>();
+        let parameters = schema::listed(&accepted);
         let output_schema = output_schema(schema::json_schema_of::<R>(), &parameters);
-        Self { name, description, parameters, output_schema, types: PhantomData }
+        Self { name, description, accepted, parameters, aliases: vec![], output_schema, types: PhantomData }
     }
 
-    /// The face with these parameters only; the others keep their defaults.
+    /// The face with these parameters only, and those that it accepts without listing them; the others keep their
+    /// defaults.
     ///
     /// # Panics
     /// When there is no parameter of such a name, or a required one is left out: a mistake in the catalogue.
@@ -97,12 +113,36 @@ where
         for name in names {
             assert!(self.parameters.contains_key(*name), "{} has no parameter {name}", self.name);
         }
-        self.parameters.retain(|name, param| {
-            let is_kept = names.contains(&name.as_str());
+        self.accepted.retain(|name, param| {
+            let is_kept = param.unlisted || names.contains(&name.as_str());
             assert!(is_kept || !param.required, "{name} is required");
             is_kept
         });
+        self.parameters = schema::listed(&self.accepted);
         self
+    }
+
+    /// The face with another name for a parameter, which models know it by from elsewhere. It is not listed.
+    ///
+    /// # Panics
+    /// When there is no parameter of that name: a mistake in the catalogue.
+    #[must_use]
+    pub fn alias(mut self, alias: &'static str, parameter: &'static str) -> Self {
+        assert!(self.accepted.contains_key(parameter), "{} has no parameter {parameter}", self.name);
+        self.aliases.push((alias, parameter));
+        self
+    }
+
+    /// The arguments under the parameters' own names.
+    fn named(&self, mut args: Map<String, Value>) -> Map<String, Value> {
+        for (alias, parameter) in &self.aliases {
+            if !args.contains_key(*parameter)
+                && let Some(value) = args.shift_remove(*alias)
+            {
+                args.insert((*parameter).to_owned(), value);
+            }
+        }
+        args
     }
 
     /// The face with another description of a parameter, where the operation's names a tool of another dialect.
@@ -112,9 +152,10 @@ where
     #[must_use]
     pub fn described(mut self, parameter: &str, text: &str) -> Self {
         let name = self.name;
-        let param = self.parameters.get_mut(parameter);
+        let param = self.accepted.get_mut(parameter);
         param.unwrap_or_else(|| panic!("{name} has no parameter {parameter}")).description =
             Some(text.to_owned());
+        self.parameters = schema::listed(&self.accepted);
         self
     }
 }
@@ -171,8 +212,8 @@ where
     }
 
     fn prepare(&self, args: Map<String, Value>) -> Result<Box<dyn Prepared>> {
-        let (args, adjusted) = schema::forgive(&self.parameters, args);
-        let args = schema::check(&self.parameters, args)?;
+        let (args, adjusted) = schema::forgive(&self.accepted, self.named(args));
+        let args = schema::check(&self.accepted, args)?;
         let args: A = serde_json::from_value(Value::Object(args)).map_err(|error| {
             ToolError::new(Reason::InvalidArgument, format!("an argument is not valid: {error}"))
         })?;
@@ -211,6 +252,10 @@ where
 {
     fn needs(&self, cx: &CallContext) -> Result<Needs> {
         Ok(Needs { first: self.operation.need(cx)?, more: self.operation.more_needs(cx)? })
+    }
+
+    fn preview(&self, cx: &CallContext) -> Result<Option<String>, Stop> {
+        self.operation.preview(cx)
     }
 
     fn run(self: Box<Self>, cx: &CallContext) -> Result<Value, Stop> {

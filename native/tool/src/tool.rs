@@ -154,6 +154,14 @@ pub trait Prepared: Send {
     /// A path outside the workspace shows here.
     fn needs(&self, cx: &CallContext) -> Result<Needs>;
 
+    /// Tries the work without doing any of it: the diff that it would make, where it can tell.
+    ///
+    /// # Errors
+    /// Those that the work would fail with.
+    fn preview(&self, _: &CallContext) -> Result<Option<String>, Stop> {
+        Ok(None)
+    }
+
     /// Does the work.
     ///
     /// # Errors

@@ -12,9 +12,10 @@ pub fn json_decode(text: &[u8]) -> Vec<u8> {
     }
 }
 
-/// A term as JSON text: `{ok, Text}`, or an error that says what in it JSON cannot say.
+/// A term as JSON text: `{ok, Text}`, or an error that says what in it JSON cannot say. `{json, Text}` in it is put there
+/// as it is.
 pub fn json_encode(term: &[u8]) -> Vec<u8> {
-    match crate::decode(term) {
+    match crate::etf::decode_with_json(term) {
         Ok(value) => reply::ok(&Value::String(value.to_string())),
         Err(why) => wrong(format!("JSON cannot say this: it {why}")),
     }

@@ -8,27 +8,21 @@ pub(super) fn tools() -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(Face::<git::Status>::new(
             "git_status",
-            "Shows the state of the git repository as `git status` does: branch, staged, changed and untracked \
-             files, a merge or rebase under way.",
+            "Show branch, staged, changed and untracked files. Use git_diff for the changes.",
         )),
-        Arc::new(Face::<git::Diff>::new(
-            "git_diff",
-            "Shows changes as `git diff` does, as a unified diff: by default what is not staged yet, with `staged` \
-             what the next commit would record.",
-        )),
+        Arc::new(Face::<git::Diff>::new("git_diff", "Show unstaged changes as a unified diff.")),
         Arc::new(Face::<git::Log>::new(
             "git_log",
-            "Shows the history of the current branch as `git log` does, youngest commit first.",
+            "Show the commits of the current branch, newest first. It has no filters; use the shell for those.",
         )),
         Arc::new(Face::<git::Add>::new(
             "git_add",
-            "Stages a file or directory for the next commit as `git add` does: new, changed and deleted files. \
-             Ignored files are refused.",
+            "Stage a file or directory, deletions included. Ignored files are refused.",
         )),
         Arc::new(Face::<git::Commit>::new(
             "git_commit",
-            "Commits what is staged as `git commit -m` does. Cannot amend, force or skip hooks: where hooks or \
-             signing are active it is refused, and the shell is the way.",
+            "Commit what is staged. Cannot amend or skip hooks; where hooks or signing are active, commit with the \
+             shell.",
         )),
     ]
 }

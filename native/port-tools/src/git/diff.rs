@@ -13,11 +13,12 @@ use serde::Deserialize;
 /// Shows changes as a unified diff.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Diff {
-    /// True for what is staged for the next commit; false for what is changed and not staged yet.
+    /// Staged changes instead of unstaged ones.
     #[serde(default)]
     pub staged: bool,
     /// Only this file or directory. Without it, the whole repository.
     #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
     pub path: Option<String>,
 }
 

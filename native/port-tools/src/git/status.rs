@@ -13,8 +13,7 @@ use serde::Deserialize;
 /// Shows what is staged, what is changed and what is untracked.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Status {
-    /// True for one line a path, as `git status --short` prints it; false for the long form with branch, upstream
-    /// and what is under way.
+    /// One line per file.
     #[serde(default)]
     pub short: bool,
 }

@@ -30,8 +30,10 @@ pub enum Action {
 pub struct Skill {
     /// "list" for the skills there are, "load" for the instructions of one.
     #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
     pub action: Action,
     /// Name of the skill to load.
+    #[schemars(extend("self_evident" = true))]
     pub name: Option<String>,
 }
 

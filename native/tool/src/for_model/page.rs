@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// Most characters of a line; the rest is cut, and the line's length is said.
-const LINE: usize = 2_000;
+pub const LINE: usize = 2_000;
 /// Most characters that notes take, whatever the limit is.
 const NOTES: usize = 2_000;
 /// Most characters of one note.
