@@ -27,6 +27,8 @@ pub(super) enum Change {
     },
     Create(Name),
     Delete(Name),
+    /// As `Delete`, without the lines that go.
+    Remove(Name),
     /// Names of these have no prefixes.
     Rename {
         old: String,
@@ -47,6 +49,8 @@ pub(super) struct Hunk {
     pub(super) stated: Option<Stated>,
     /// Whether the header counts other lines than there are.
     pub(super) is_recounted: bool,
+    /// Whether its format has line numbers.
+    pub(super) has_numbers: bool,
     pub(super) lines: Vec<Line>,
 }
 
@@ -118,7 +122,7 @@ impl FileDiff {
         match self.change {
             Change::Update { is_known, .. } => is_known,
             Change::Rename { .. } | Change::Copy { .. } => true,
-            Change::Create(_) | Change::Delete(_) => false,
+            Change::Create(_) | Change::Delete(_) | Change::Remove(_) => false,
         }
     }
 

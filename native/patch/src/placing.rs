@@ -254,6 +254,7 @@ mod tests {
             line: 1,
             stated: Some(Stated { old, new: (1, 1) }),
             is_recounted: false,
+            has_numbers: true,
             lines: vec![Line { tag, text: String::new(), is_open: false }],
         };
         assert_eq!(stated(&hunk((4, 0), Tag::Insert)), Some(5));

@@ -104,6 +104,13 @@ pub(super) fn needs(targets: &[Target]) -> Vec<Need> {
     needs
 }
 
+/// What a dry run asks leave for: `Read` of each file, since the answer tells of their contents.
+pub(super) fn needs_of_dry_run(targets: &[Target]) -> Vec<Need> {
+    let mut known = BTreeSet::new();
+    let spots = targets.iter().flat_map(|target| target.from.iter().chain(&target.to));
+    spots.filter(|spot| known.insert(spot.names())).map(|spot| need("Read", spot)).collect()
+}
+
 fn need(rule: &'static str, spot: &Spot) -> Need {
     // Answers quote the files, so every change discloses, too.
     let touches: &'static [&'static str] = match rule {
@@ -128,7 +135,7 @@ impl Resolver<'_> {
             Change::Update { old, new, is_known } => self.update(file, old, new, *is_known)?,
             Change::Create(new) if new.is_bare => self.create(&new.text)?,
             Change::Create(new) => self.create(without(&new.text, "b/"))?,
-            Change::Delete(old) => {
+            Change::Delete(old) | Change::Remove(old) => {
                 let from = match old.is_bare {
                     true => self.spot(&old.text)?,
                     false => self.first(&[without(&old.text, "a/"), &old.text, without(&old.text, "b/")])?.1,
