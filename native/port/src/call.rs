@@ -6,7 +6,7 @@ use crate::args::{self, Usage};
 use crate::options::{self, HostOptions};
 use crate::refusal;
 use crate::starts;
-use crate::terminal::Terminal;
+use crate::terminal::{Approval, Terminal};
 use beamai_base::{Reason, Result as ToolResult, ToolError};
 use beamai_engine::catalogue;
 use beamai_engine::display::Display;
@@ -79,16 +79,17 @@ fn attended(host: &Arc<Host>, call: Call, terminal: Option<&Arc<Terminal>>) -> T
     match host.call(Call { asks_starts: terminal.is_some(), ..call.clone() }, listening(host, terminal)) {
         Outcome::Ok(value, _) => Ok(value),
         Outcome::Error(error) => Err(error),
-        Outcome::Ask(request)
-            if call.approved.is_none() && terminal.is_some_and(|it| it.approves(&request)) =>
-        {
-            let approved = request["fingerprint"].as_str().map(str::to_owned);
-            attended(host, Call { approved, ..call }, terminal)
-        }
-        Outcome::Ask(request) if terminal.is_some() => {
-            Err(refusal::said_no(&request, "the person at the terminal"))
-        }
-        Outcome::Ask(request) => Err(refusal::nobody_to_ask(&request, "there is nobody to ask")),
+        Outcome::Ask(request) => match terminal.filter(|_| call.approved.is_none()) {
+            None => Err(refusal::nobody_to_ask(&request, "there is nobody to ask")),
+            Some(person) => match person.approves(&request) {
+                Approval::Given => {
+                    let approved = request["fingerprint"].as_str().map(str::to_owned);
+                    attended(host, Call { approved, ..call }, terminal)
+                }
+                Approval::Declined => Err(refusal::said_no(&request, "the person at the terminal")),
+                Approval::Cancelled => Err(refusal::gave_no_answer(&request, "the person at the terminal")),
+            },
+        },
         Outcome::Question(questions) if call.answers.is_none() => {
             let answers = terminal.map_or(Answers::NoFrontend, |it| it.answers(&questions));
             attended(host, Call { answers: Some(answers), ..call }, terminal)

@@ -148,6 +148,7 @@ impl Calling<'_> {
         let text = |key: &str| request[key].as_str().unwrap_or_default();
         match (decision, self.session.is_of_one_client()) {
             (Decision::Deny, _) => return Leave::Refused(refusal::said_no(request, "the user")),
+            (Decision::Cancelled, _) => return Leave::Refused(refusal::gave_no_answer(request, "the user")),
             (Decision::AllowByRules(rules), true) => {
                 let added = self.session.add_rules(&self.shared.settings, &rules);
                 return added.map_or_else(Leave::Refused, |()| Leave::ByRules);
