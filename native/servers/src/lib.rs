@@ -11,7 +11,7 @@ mod rustup;
 
 pub use identity::{Identity, View};
 pub use pool::{Kept, Lease, Pool, watch};
-pub use program::program;
+pub use program::{in_workspace, program};
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
