@@ -1,7 +1,7 @@
 //! The question that a host puts to a person: what would be done, by which rules it could always be allowed, and the diff
 //! of a change.
 
-use beamai_policy::{Judgement, Need, Needs, Operand};
+use beamai_policy::{Judgement, PermissionRequest, PermissionRequests, Operand};
 use beamai_text::{one_line, printable};
 use serde_json::{Value, json};
 
@@ -20,35 +20,35 @@ const WITH_SUBCOMMANDS: [&str; 26] = [
 /// other, it is refused.
 pub(crate) fn request(
     tool: &str,
-    needs: &Needs,
+    permissions: &PermissionRequests,
     judgement: &Judgement,
     digest: Option<blake3::Hash>,
 ) -> Value {
     let rule = judgement.verdict.parts().1;
-    let subject = needs.subject();
+    let subject = permissions.subject();
     let text =
         format!("{tool}\0{subject}\0{}", digest.map_or(String::new(), |hash| hash.to_hex().to_string()));
     let mut wanted = judgement.wanted.clone();
     wanted.dedup();
     let mut request = json!({
         "tool": tool,
-        "rule": needs.first.rule,
+        "rule": permissions.first.rule,
         "subject": subject,
-        "message": needs.question(tool) + &judgement.because() + &parts(&wanted) + &needs.extent(),
+        "message": permissions.question(tool) + &judgement.because() + &parts(&wanted) + &permissions.extent(),
         "fingerprint": blake3::hash(text.as_bytes()).to_hex().as_str(),
         "matched_rule": rule,
     });
-    let always = always(needs, &wanted);
+    let always = always(permissions, &wanted);
     if !always.is_empty() {
         request["always"] = always.into();
     }
     if !wanted.is_empty() {
         request["wanted"] = wanted.into();
     }
-    if !needs.more.is_empty() {
-        request["subjects"] = needs.iter().map(Need::subject).collect();
-        request["files"] = needs.iter().filter_map(file).collect();
-    } else if let Some((key, text)) = needs.first.operand.detail() {
+    if !permissions.more.is_empty() {
+        request["subjects"] = permissions.iter().map(PermissionRequest::subject).collect();
+        request["files"] = permissions.iter().filter_map(file).collect();
+    } else if let Some((key, text)) = permissions.first.operand.detail() {
         request[key] = text.into();
     }
     request
@@ -66,18 +66,18 @@ fn parts(wanted: &[String]) -> String {
 }
 
 /// Rules that would allow such calls from now on; none where no rule says it in short.
-fn always(needs: &Needs, wanted: &[String]) -> Vec<String> {
+fn always(permissions: &PermissionRequests, wanted: &[String]) -> Vec<String> {
     if !wanted.is_empty() {
         let mut rules: Vec<String> = wanted.iter().map(|rule| widened(rule)).collect();
         rules.dedup();
         return rules;
     }
-    let of_need = |need: &Need| match &need.operand {
-        Operand::File(_) | Operand::Name(_) => Some(need.subject()),
-        Operand::None => Some(need.rule.clone()),
+    let of_need = |permission: &PermissionRequest| match &permission.operand {
+        Operand::File(_) | Operand::Name(_) => Some(permission.subject()),
+        Operand::None => Some(permission.rule.clone()),
         _ => None,
     };
-    needs.iter().map(of_need).collect::<Option<Vec<_>>>().unwrap_or_default()
+    permissions.iter().map(of_need).collect::<Option<Vec<_>>>().unwrap_or_default()
 }
 
 /// A rule for one command as one for all commands that do the same thing: `Bash(npm test --all)` as `Bash(npm test:*)`.
@@ -98,19 +98,19 @@ fn widened(rule: &str) -> String {
 }
 
 /// What it takes to tell what a change would do: to read each of the files; `None` where it is not about files.
-pub(crate) fn reads(needs: &Needs) -> Option<Needs> {
-    let read = |need: &Need| match &need.operand {
-        Operand::File(_) => Some(Need {
+pub(crate) fn reads(permissions: &PermissionRequests) -> Option<PermissionRequests> {
+    let read = |permission: &PermissionRequest| match &permission.operand {
+        Operand::File(_) => Some(PermissionRequest {
             rule: "Read".to_owned(),
             touches: &[],
             allowed_by: &[],
             is_safe: true,
-            operand: need.operand.clone(),
+            operand: permission.operand.clone(),
         }),
         _ => None,
     };
-    let more = needs.more.iter().map(read).collect::<Option<Vec<_>>>()?;
-    Some(Needs { first: read(&needs.first)?, more })
+    let more = permissions.more.iter().map(read).collect::<Option<Vec<_>>>()?;
+    Some(PermissionRequests { first: read(&permissions.first)?, more })
 }
 
 /// Adds the diff that the call would make, cut with its size.
@@ -126,8 +126,8 @@ pub(crate) fn show_diff(request: &mut Value, diff: &str) {
     request["diff"] = shown.into();
 }
 
-fn file(need: &Need) -> Option<&str> {
-    match &need.operand {
+fn file(permission: &PermissionRequest) -> Option<&str> {
+    match &permission.operand {
         Operand::File(file) => Some(&file.path),
         _ => None,
     }

@@ -10,4 +10,4 @@ pub mod display;
 pub mod fuzz;
 mod host;
 
-pub use host::{Call, CallSession, Host, Outcome, Run, Settings, listing};
+pub use host::{CallRequest, CallSession, Host, CallOutcome, CallOptions, HostSettings, listing};

@@ -1,6 +1,6 @@
 //! What stood between a command and the machine.
 
-use crate::{Report, Sandbox};
+use crate::{IsolationReporting, SandboxMode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Isolation {
     /// What the host asked for.
-    pub mode: Sandbox,
+    pub mode: SandboxMode,
     /// What made namespaces and mounts in place of this runtime, where the machine refuses them to it: `bwrap`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
@@ -23,9 +23,9 @@ pub struct Isolation {
 
 impl Isolation {
     /// What a result says of it.
-    pub fn reported(&self, report: Report) -> Option<Self> {
+    pub fn reported(&self, report: IsolationReporting) -> Option<Self> {
         let is_whole = self.off.is_empty() && self.partly.is_empty();
-        (report == Report::Always || !is_whole).then(|| self.clone())
+        (report == IsolationReporting::Always || !is_whole).then(|| self.clone())
     }
 }
 

@@ -13,5 +13,5 @@ mod start;
 
 pub use layers::{Isolation, LayerOff};
 pub use planted::Planted;
-pub use settings::{Report, Sandbox, SandboxSettings};
-pub use start::{Coverage, Decision, HeldStart, Start, StartJudge, Starter, is_loader, loaded_arguments};
+pub use settings::{IsolationReporting, SandboxMode, SandboxSettings};
+pub use start::{StartCoverage, StartDecision, HeldStart, ProgramStart, StartJudge, Starter, is_loader, loaded_arguments};

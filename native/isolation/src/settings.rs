@@ -9,7 +9,7 @@ use serde_json::Value;
 /// How much isolation a command needs before it may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Sandbox {
+pub enum SandboxMode {
     /// Every layer, or nothing runs.
     #[default]
     Required,
@@ -22,7 +22,7 @@ pub enum Sandbox {
 /// When a result says what stood between its command and the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Report {
+pub enum IsolationReporting {
     /// Where a layer was off, or did not keep all that it is for.
     #[default]
     WhenOff,
@@ -38,7 +38,7 @@ const LEAST_MEMORY: u64 = 16 << 20;
 #[serde(default, deny_unknown_fields, remote = "Self")]
 pub struct SandboxSettings {
     /// How much of it must be there.
-    pub mode: Sandbox,
+    pub mode: SandboxMode,
     /// Whether commands reach the network. Off, they have a loopback interface of their own and nothing else.
     pub network: bool,
     /// Whether commands may open UNIX sockets, with which the machine's services could be talked to.
@@ -60,14 +60,14 @@ pub struct SandboxSettings {
     /// Most bytes of a file that is written; without a limit when absent.
     pub file_size: Option<u64>,
     /// When results say how their commands were isolated.
-    pub report: Report,
+    pub report: IsolationReporting,
 }
 
 impl<'de> Deserialize<'de> for SandboxSettings {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
         match value {
-            Value::String(_) => Sandbox::deserialize(value).map(Self::from),
+            Value::String(_) => SandboxMode::deserialize(value).map(Self::from),
             // Not this function: what serde derives for the fields.
             other => Self::deserialize(other),
         }
@@ -75,8 +75,8 @@ impl<'de> Deserialize<'de> for SandboxSettings {
     }
 }
 
-impl From<Sandbox> for SandboxSettings {
-    fn from(mode: Sandbox) -> Self {
+impl From<SandboxMode> for SandboxSettings {
+    fn from(mode: SandboxMode) -> Self {
         Self { mode, ..Self::default() }
     }
 }
@@ -126,9 +126,9 @@ mod tests {
 
     #[test]
     fn a_mode_alone_is_a_sandbox_and_required_is_the_default() {
-        assert_eq!(read(json!("off")).unwrap().mode, Sandbox::Off);
+        assert_eq!(read(json!("off")).unwrap().mode, SandboxMode::Off);
         let whole = read(json!({"network": true, "memory": 1 << 30})).unwrap();
-        assert_eq!((whole.mode, whole.network, whole.memory), (Sandbox::Required, true, Some(1 << 30)));
+        assert_eq!((whole.mode, whole.network, whole.memory), (SandboxMode::Required, true, Some(1 << 30)));
         assert!(!SandboxSettings::default().network);
     }
 

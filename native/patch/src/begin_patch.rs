@@ -4,8 +4,8 @@
 //! stands behind `@@` is a comment here: where a hunk's lines are in several places, it is refused as any other.
 
 use super::body::cut;
-use super::diff::{Change, FileDiff, Hunk, Line, Tag};
-use super::name::Name;
+use super::diff::{DiffChange, FileDiff, Hunk, HunkLine, LineTag};
+use super::name::HeaderName;
 use super::parser::{MOST_HUNKS, malformed};
 use beamai_base::Result;
 
@@ -26,21 +26,21 @@ pub(super) fn parse(patch: &str) -> Option<Result<Vec<FileDiff>>> {
     let begin = lines.iter().position(|line| !line.trim().is_empty())?;
     let is_one = lines[begin].trim() == BEGIN || begins_file(lines[begin]);
     let at = if lines[begin].trim() == BEGIN { begin + 1 } else { begin };
-    is_one.then(|| Parser { lines: &lines, at, hunks: 0 }.files())
+    is_one.then(|| DiffParser { lines: &lines, at, hunks: 0 }.files())
 }
 
 fn begins_file(line: &str) -> bool {
     [ADD, DELETE, UPDATE].iter().any(|head| line.starts_with(head))
 }
 
-struct Parser<'a> {
+struct DiffParser<'a> {
     lines: &'a [&'a str],
     /// Index of the next line.
     at: usize,
     hunks: usize,
 }
 
-impl Parser<'_> {
+impl DiffParser<'_> {
     fn files(mut self) -> Result<Vec<FileDiff>> {
         let mut files = Vec::new();
         while let Some(line) = self.lines.get(self.at) {
@@ -67,9 +67,9 @@ impl Parser<'_> {
         let (line, head) = (self.at + 1, self.lines[self.at]);
         self.at += 1;
         let (change, hunks) = if let Some(path) = head.strip_prefix(ADD) {
-            (Change::Create(named(path, line)?), vec![self.added(line)?])
+            (DiffChange::Create(named(path, line)?), vec![self.added(line)?])
         } else if let Some(path) = head.strip_prefix(DELETE) {
-            (Change::Remove(named(path, line)?), Vec::new())
+            (DiffChange::Remove(named(path, line)?), Vec::new())
         } else if let Some(path) = head.strip_prefix(UPDATE) {
             self.updated(named(path, line)?, line)?
         } else {
@@ -89,7 +89,7 @@ impl Parser<'_> {
         let start = self.at;
         let mut lines = Vec::new();
         while let Some(text) = self.lines.get(self.at).and_then(|line| line.strip_prefix('+')) {
-            lines.push(line(Tag::Insert, text));
+            lines.push(line(LineTag::Insert, text));
             self.at += 1;
         }
         match lines.is_empty() && !self.is_end_of_part() {
@@ -98,7 +98,7 @@ impl Parser<'_> {
         }
     }
 
-    fn updated(&mut self, old: Name, head: usize) -> Result<(Change, Vec<Hunk>)> {
+    fn updated(&mut self, old: HeaderName, head: usize) -> Result<(DiffChange, Vec<Hunk>)> {
         let to = match self.lines.get(self.at).and_then(|line| line.strip_prefix(MOVE)) {
             Some(path) => {
                 self.at += 1;
@@ -118,11 +118,11 @@ impl Parser<'_> {
             }
         }
         match to {
-            Some(new) => Ok((Change::Rename { old: old.text, new: new.text }, hunks)),
+            Some(new) => Ok((DiffChange::Rename { old: old.text, new: new.text }, hunks)),
             None if hunks.is_empty() => {
                 Err(malformed(head, "nothing follows the name of the file: expected \"@@\""))
             }
-            None => Ok((Change::Update { new: old.clone(), old, is_known: false }, hunks)),
+            None => Ok((DiffChange::Update { new: old.clone(), old, is_known: false }, hunks)),
         }
     }
 
@@ -140,10 +140,10 @@ impl Parser<'_> {
                 break;
             }
             lines.push(match text.split_at_checked(1) {
-                Some((" ", rest)) => line(Tag::Context, rest),
-                Some(("-", rest)) => line(Tag::Delete, rest),
-                Some(("+", rest)) => line(Tag::Insert, rest),
-                None if text.is_empty() => line(Tag::Context, ""),
+                Some((" ", rest)) => line(LineTag::Context, rest),
+                Some(("-", rest)) => line(LineTag::Delete, rest),
+                Some(("+", rest)) => line(LineTag::Insert, rest),
+                None if text.is_empty() => line(LineTag::Context, ""),
                 _ => {
                     let what = format!(
                         "expected a line that begins with \" \", \"-\" or \"+\", found {:?}",
@@ -155,11 +155,11 @@ impl Parser<'_> {
         }
         // An empty line before the next part belongs to none.
         while self.is_end_of_part()
-            && lines.last().is_some_and(|last| last.tag == Tag::Context && last.text.is_empty())
+            && lines.last().is_some_and(|last| last.tag == LineTag::Context && last.text.is_empty())
         {
             lines.pop();
         }
-        if lines.iter().all(|line| line.tag == Tag::Context) {
+        if lines.iter().all(|line| line.tag == LineTag::Context) {
             return Err(malformed(
                 start,
                 "the hunk changes nothing: no line of it begins with \"-\" or \"+\"",
@@ -173,13 +173,13 @@ impl Parser<'_> {
     }
 }
 
-fn named(path: &str, line: usize) -> Result<Name> {
+fn named(path: &str, line: usize) -> Result<HeaderName> {
     match path.trim() {
         "" => Err(malformed(line, "there is no file name")),
-        path => Ok(Name::bare(path)),
+        path => Ok(HeaderName::bare(path)),
     }
 }
 
-fn line(tag: Tag, text: &str) -> Line {
-    Line { tag, text: text.to_owned(), is_open: false }
+fn line(tag: LineTag, text: &str) -> HunkLine {
+    HunkLine { tag, text: text.to_owned(), is_open: false }
 }

@@ -28,21 +28,21 @@ mod verdict;
 mod tests;
 
 pub use target::PatchOperation;
-pub use verdict::{FileVerdict, HunkVerdict, Patched, Problem};
+pub use verdict::{FileVerdict, HunkVerdict, FilePatchOutput, PatchProblem};
 
 use beamai_base::{Reason, Result, ToolError};
-use beamai_policy::Need;
+use beamai_policy::PermissionRequest;
 use beamai_tool::{
-    CallContext, Operation, Pace, Seen, Stop, Traits,
-    for_model::{Fields, ModelCall, Page},
+    CallContext, Operation, ExecutionClass, SeenFiles, Interrupt, Traits,
+    for_model::{Fields, ModelCall, ModelPage},
 };
 use beamai_workspace::lock_all;
 use diff::FileDiff;
-use plan::Plan;
+use plan::PatchPlan;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::sync::{Arc, OnceLock};
-use target::Target;
+use target::PatchTarget;
 
 /// Applies a unified diff to files of the workspace.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -54,14 +54,14 @@ pub struct FilePatch {
     pub dry_run: bool,
     #[serde(skip)]
     #[schemars(skip)]
-    understood: OnceLock<Result<Arc<Understood>>>,
+    understood: OnceLock<Result<Arc<ParsedPatch>>>,
 }
 
 /// A patch and the files that it is about, as the policy has judged them.
 #[derive(Debug)]
-struct Understood {
+struct ParsedPatch {
     files: Vec<FileDiff>,
-    targets: Vec<Target>,
+    targets: Vec<PatchTarget>,
 }
 
 /// Open files that a changed file may need until all are changed.
@@ -70,24 +70,24 @@ const HANDLES: u64 = 4;
 const MOST_FILES: u64 = 20_000;
 
 impl FilePatch {
-    fn understood(&self, cx: &CallContext) -> Result<Arc<Understood>> {
+    fn understood(&self, cx: &CallContext) -> Result<Arc<ParsedPatch>> {
         let understand = || {
             let files = parser::parse(&self.patch)?;
             refuse_too_many(files.len())?;
             let targets = target::resolve(&files, &cx.workspace, &|| cx.check())?;
-            Ok(Arc::new(Understood { files, targets }))
+            Ok(Arc::new(ParsedPatch { files, targets }))
         };
         self.understood.get_or_init(understand).clone()
     }
 
     /// Works out all of the patch, and has it happen where it is to be applied.
-    fn tried(&self, cx: &CallContext, is_applied: bool) -> Result<Patched, Stop> {
+    fn tried(&self, cx: &CallContext, is_applied: bool) -> Result<FilePatchOutput, Interrupt> {
         let understood = self.understood(cx)?;
         let (files, targets) = (&understood.files, &understood.targets);
         let spots = targets.iter().flat_map(|target| target.from.iter().chain(&target.to));
         let places: Vec<_> = spots.map(|spot| &spot.place).collect();
         let _guards = lock_all(&places, || cx.check())?;
-        let (mut plan, files) = Plan::new(files, targets, cx)?;
+        let (mut plan, files) = PatchPlan::new(files, targets, cx)?;
         if let Some(failure) = verdict::failure(&files) {
             return Err(failure.into());
         }
@@ -95,53 +95,53 @@ impl FilePatch {
         cx.check()?;
         if is_applied {
             changes.commit()?;
-            take_note(&cx.seen, targets, &files);
+            take_note(&cx.seen_files, targets, &files);
         }
-        let permissions = target::needs(targets).iter().map(Need::subject).collect();
-        Ok(Patched { applied: is_applied, files, permissions })
+        let permissions = target::permissions(targets).iter().map(PermissionRequest::subject).collect();
+        Ok(FilePatchOutput { applied: is_applied, files, permissions })
     }
 
-    fn needs(&self, cx: &CallContext) -> Result<Vec<Need>> {
+    fn permissions(&self, cx: &CallContext) -> Result<Vec<PermissionRequest>> {
         let targets = &self.understood(cx)?.targets;
-        Ok(if self.dry_run { target::needs_of_dry_run(targets) } else { target::needs(targets) })
+        Ok(if self.dry_run { target::needs_of_dry_run(targets) } else { target::permissions(targets) })
     }
 }
 
 impl Operation for FilePatch {
-    type Output = Patched;
-    const TRAITS: Traits = Traits { pace: Pace::Long, ..Traits::WRITES };
+    type Output = FilePatchOutput;
+    const TRAITS: Traits = Traits { pace: ExecutionClass::Long, ..Traits::WRITES };
     const RULE: &'static str = "Edit";
     const SEES_FILES: bool = true;
     const CHANGES_SEVERAL_FILES: bool = true;
 
-    fn need(&self, cx: &CallContext) -> Result<Need> {
-        Ok(self.needs(cx)?.swap_remove(0))
+    fn permission(&self, cx: &CallContext) -> Result<PermissionRequest> {
+        Ok(self.permissions(cx)?.swap_remove(0))
     }
 
-    fn more_needs(&self, cx: &CallContext) -> Result<Vec<Need>> {
-        Ok(self.needs(cx)?.split_off(1))
+    fn more_permissions(&self, cx: &CallContext) -> Result<Vec<PermissionRequest>> {
+        Ok(self.permissions(cx)?.split_off(1))
     }
 
-    fn run(self, cx: &CallContext) -> Result<Patched, Stop> {
+    fn run(self, cx: &CallContext) -> Result<FilePatchOutput, Interrupt> {
         self.tried(cx, !self.dry_run)
     }
 
-    fn preview(&self, cx: &CallContext) -> Result<Option<String>, Stop> {
+    fn preview(&self, cx: &CallContext) -> Result<Option<String>, Interrupt> {
         self.tried(cx, false)?;
         Ok(Some(self.patch.clone()))
     }
 
-    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         for_model::patched(result, call, page)
     }
 }
 
 /// The session knows what it has made of the files.
-fn take_note(seen: &Seen, targets: &[Target], files: &[FileVerdict]) {
+fn take_note(seen: &SeenFiles, targets: &[PatchTarget], files: &[FileVerdict]) {
     if !seen.is_on() {
         return;
     }
-    let leaves = |target: &&Target| target.operation != PatchOperation::Copied;
+    let leaves = |target: &&PatchTarget| target.operation != PatchOperation::Copied;
     targets
         .iter()
         .filter(leaves)

@@ -39,9 +39,9 @@ mod spec;
 
 pub use child::Child;
 pub use client::{Launcher, set_program};
-pub use collect::{Collected, End, Listener, Sink, Source, Terms, Wake, collect};
+pub use collect::{RunResult, RunEnd, ProgressListener, OutputSink, OutputStream, RunOptions, CancelWaker, collect};
 pub use launcher::{launcher_main, reaper_main};
-pub use message::{Cause, Excess, Exit, Report};
+pub use message::{KillCause, MemoryExcess, ExitStatus, CommandReport};
 pub use pause::Pause;
 pub use signal_name::signal_name;
-pub use spec::{Shortcut, Spec, Stdin};
+pub use spec::{Shortcut, ProgramSpec, Stdin};

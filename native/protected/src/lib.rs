@@ -6,7 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod planted;
-mod survey;
+mod index;
 
-pub use planted::{Snapshot, take_out};
-pub use survey::{Found, survey};
+pub use planted::{RepositorySnapshot, take_out};
+pub use index::{ProtectedPaths, protected_paths};

@@ -11,6 +11,6 @@ mod failure;
 pub mod layers;
 
 pub use attack::attack_main;
-pub use confinement::{Bounds, Confinement};
+pub use confinement::{ResourceLimits, Confinement};
 pub use environment::environment;
-pub use failure::Failure;
+pub use failure::SetupFailure;

@@ -10,7 +10,7 @@ mod told;
 pub use check::check;
 pub use check::has_type;
 pub use forgive::{forgive, may_adjust};
-pub use provider::{Provider, Rendered, render, render_any};
+pub use provider::{Provider, RenderedTool, render, render_any};
 pub use strict::StrictUse;
 pub use told::{listed, positioned, told};
 

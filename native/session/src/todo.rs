@@ -3,11 +3,11 @@
 mod for_model;
 
 use beamai_base::{Reason, Result, ToolError};
-use beamai_policy::{Need, Operand};
-use beamai_tool::todo::{Status, Todo};
+use beamai_policy::{PermissionRequest, Operand};
+use beamai_tool::todo::{TodoStatus, Todo};
 use beamai_tool::{
-    CallContext, Operation, SessionState, Stop, Traits,
-    for_model::{Fields, ModelCall, Page},
+    CallContext, Operation, SessionState, Interrupt, Traits,
+    for_model::{Fields, ModelCall, ModelPage},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,21 +18,21 @@ const MOST: usize = 1000;
 
 /// The whole list.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Todos {
+pub struct TodoOutput {
     /// Every task, in order.
     pub todos: Vec<Todo>,
     /// How many there are.
     pub count: usize,
 }
 
-impl Todos {
+impl TodoOutput {
     fn of(state: &SessionState) -> Self {
         Self { todos: state.todos.clone(), count: state.todos.len() }
     }
 }
 
-fn harmless() -> Need {
-    Need { rule: "TodoWrite".into(), touches: &[], allowed_by: &[], is_safe: true, operand: Operand::None }
+fn harmless() -> PermissionRequest {
+    PermissionRequest { rule: "TodoWrite".into(), touches: &[], allowed_by: &[], is_safe: true, operand: Operand::None }
 }
 
 /// Refuses a list that must not be; the session then keeps the one it has.
@@ -41,7 +41,7 @@ fn valid(state: &SessionState) -> Result<()> {
     let running: Vec<&str> = state
         .todos
         .iter()
-        .filter(|todo| todo.status == Status::InProgress)
+        .filter(|todo| todo.status == TodoStatus::InProgress)
         .map(|todo| &*todo.content)
         .collect();
     if running.len() > 1 {
@@ -61,11 +61,11 @@ fn valid(state: &SessionState) -> Result<()> {
     Ok(())
 }
 
-fn change(cx: &CallContext, edit: impl FnOnce(&mut SessionState) -> Result<()>) -> Result<Todos, Stop> {
+fn change(cx: &CallContext, edit: impl FnOnce(&mut SessionState) -> Result<()>) -> Result<TodoOutput, Interrupt> {
     let changed = cx.session.change(|state| {
         edit(state)?;
         valid(state)?;
-        Ok::<_, ToolError>(Todos::of(state))
+        Ok::<_, ToolError>(TodoOutput::of(state))
     });
     Ok(changed?)
 }
@@ -82,7 +82,7 @@ pub struct TodoAdd {
     /// Status. At most one task of the list can be in progress.
     #[serde(default)]
     #[schemars(extend("self_evident" = true))]
-    pub status: Status,
+    pub status: TodoStatus,
     /// Present continuous: "Adding tests".
     pub active_form: Option<String>,
 }
@@ -103,21 +103,21 @@ impl Operation for TodoAdd {
     const TRAITS: Traits = Traits::SESSION;
     const RULE: &'static str = "TodoWrite";
 
-    fn need(&self, _: &CallContext) -> Result<Need> {
+    fn permission(&self, _: &CallContext) -> Result<PermissionRequest> {
         Ok(harmless())
     }
 
-    fn run(self, cx: &CallContext) -> Result<TodoAdded, Stop> {
+    fn run(self, cx: &CallContext) -> Result<TodoAdded, Interrupt> {
         let id = cx.session.read(fresh_id);
         let todo = Todo { id, content: self.content, status: self.status, active_form: self.active_form };
-        let Todos { todos, count } = change(cx, |state| {
+        let TodoOutput { todos, count } = change(cx, |state| {
             state.todos.push(todo);
             Ok(())
         })?;
         Ok(TodoAdded { id, todos, count })
     }
 
-    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         for_model::added(result, call, page)
     }
 }
@@ -127,26 +127,26 @@ impl Operation for TodoAdd {
 pub struct TodoList {
     /// Only tasks of this status.
     #[schemars(extend("self_evident" = true))]
-    pub status: Option<Status>,
+    pub status: Option<TodoStatus>,
 }
 
 impl Operation for TodoList {
-    type Output = Todos;
+    type Output = TodoOutput;
     const TRAITS: Traits = Traits { read_only: true, idempotent: true, ..Traits::SESSION };
     const RULE: &'static str = "TodoWrite";
 
-    fn need(&self, _: &CallContext) -> Result<Need> {
+    fn permission(&self, _: &CallContext) -> Result<PermissionRequest> {
         Ok(harmless())
     }
 
-    fn run(self, cx: &CallContext) -> Result<Todos, Stop> {
-        let all = cx.session.read(Todos::of);
+    fn run(self, cx: &CallContext) -> Result<TodoOutput, Interrupt> {
+        let all = cx.session.read(TodoOutput::of);
         let wanted = |todo: &Todo| self.status.is_none_or(|status| todo.status == status);
         let todos: Vec<Todo> = all.todos.into_iter().filter(wanted).collect();
-        Ok(Todos { count: todos.len(), todos })
+        Ok(TodoOutput { count: todos.len(), todos })
     }
 
-    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         for_model::listed(result, call, page)
     }
 }
@@ -159,7 +159,7 @@ pub struct TodoUpdate {
     pub id: u64,
     /// New status. At most one task of the list can be in progress.
     #[schemars(extend("self_evident" = true))]
-    pub status: Option<Status>,
+    pub status: Option<TodoStatus>,
     /// New instruction.
     #[schemars(extend("self_evident" = true))]
     pub content: Option<String>,
@@ -173,19 +173,19 @@ pub struct TodoUpdate {
 }
 
 impl Operation for TodoUpdate {
-    type Output = Todos;
+    type Output = TodoOutput;
     const TRAITS: Traits = Traits { idempotent: true, ..Traits::SESSION };
     const RULE: &'static str = "TodoWrite";
 
-    fn need(&self, _: &CallContext) -> Result<Need> {
+    fn permission(&self, _: &CallContext) -> Result<PermissionRequest> {
         Ok(harmless())
     }
 
-    fn run(self, cx: &CallContext) -> Result<Todos, Stop> {
+    fn run(self, cx: &CallContext) -> Result<TodoOutput, Interrupt> {
         change(cx, |state| self.apply(state))
     }
 
-    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         for_model::updated(result, call, page)
     }
 }
@@ -232,7 +232,7 @@ pub struct NewTodo {
     /// Status. At most one task can be in progress.
     #[serde(default)]
     #[schemars(extend("self_evident" = true))]
-    pub status: Status,
+    pub status: TodoStatus,
     /// Present continuous: "Adding tests".
     pub active_form: Option<String>,
 }
@@ -245,22 +245,22 @@ pub struct TodoReplace {
 }
 
 impl Operation for TodoReplace {
-    type Output = Todos;
+    type Output = TodoOutput;
     const TRAITS: Traits = Traits { idempotent: true, ..Traits::SESSION };
     const RULE: &'static str = "TodoWrite";
 
-    fn need(&self, _: &CallContext) -> Result<Need> {
+    fn permission(&self, _: &CallContext) -> Result<PermissionRequest> {
         Ok(harmless())
     }
 
-    fn run(self, cx: &CallContext) -> Result<Todos, Stop> {
+    fn run(self, cx: &CallContext) -> Result<TodoOutput, Interrupt> {
         change(cx, |state| {
             state.todos = numbered(self.todos);
             Ok(())
         })
     }
 
-    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         for_model::replaced(result, call, page)
     }
 }

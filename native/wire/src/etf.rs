@@ -76,7 +76,7 @@ pub(crate) fn decode_with_json(bytes: &[u8]) -> Result<Value> {
 }
 
 fn read(bytes: &[u8], takes_json: bool) -> Result<Value> {
-    let mut reader = Reader { rest: bytes, takes_json };
+    let mut reader = EtfReader { rest: bytes, takes_json };
     if reader.byte()? != VERSION {
         return Err(Undecodable::new("is not a term in external format"));
     }
@@ -87,12 +87,12 @@ fn read(bytes: &[u8], takes_json: bool) -> Result<Value> {
     }
 }
 
-struct Reader<'a> {
+struct EtfReader<'a> {
     rest: &'a [u8],
     takes_json: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> EtfReader<'a> {
     fn value(&mut self, depth: usize) -> Result<Value> {
         match self.byte()? {
             BINARY => Ok(Value::String(self.text()?.to_owned())),

@@ -10,97 +10,97 @@ use beamai_port_tools::{
 };
 use beamai_search::{glob::Glob, grep::Grep, list::List};
 use beamai_session::{
-    question::Ask,
+    question::AskQuestions,
     skill::Skill,
-    task::Task,
+    task::SubAgentTask,
     todo::{TodoAdd, TodoList, TodoUpdate},
 };
-use beamai_tool::{Face, Registry, Tool};
+use beamai_tool::{ToolBinding, ToolRegistry, Tool};
 use std::sync::Arc;
 
-pub(super) fn registry() -> Registry {
+pub(super) fn registry() -> ToolRegistry {
     let mut tools: Vec<Arc<dyn Tool>> = vec![
-        Arc::new(Face::<FileRead>::new(
+        Arc::new(ToolBinding::<FileRead>::new(
             "file_read",
             "Read lines of a text file in any encoding, or an image; not other binary files. Use file_list for \
              directories, file_grep to search.",
         )),
-        Arc::new(Face::<FileWrite>::new(
+        Arc::new(ToolBinding::<FileWrite>::new(
             "file_write",
             "Create or overwrite a file, or append to it. Creates missing directories. Use file_edit to change part \
              of a file.",
         )),
-        Arc::new(Face::<FileEdit>::new(
+        Arc::new(ToolBinding::<FileEdit>::new(
             "file_edit",
             "Replace exact text in a file; returns a diff. old_string must occur exactly once unless replace_all is \
              set. No regular expressions. Use file_patch to change several files.",
         )),
-        Arc::new(Face::<FilePatch>::new(
+        Arc::new(ToolBinding::<FilePatch>::new(
             "file_patch",
             "Apply a unified diff, or a patch between *** Begin Patch and *** End Patch, to one or more files: \
              update, create, delete, rename. All or nothing. Context must match exactly; line numbers may be off. Use \
              file_edit for a small change.",
         )),
-        Arc::new(Face::<TodoAdd>::new(
+        Arc::new(ToolBinding::<TodoAdd>::new(
             "todo_add",
             "Add a task to the session's list. Use it for work of several steps; change tasks with todo_update.",
         )),
-        Arc::new(Face::<TodoList>::new("todo_list", "List the session's tasks.")),
-        Arc::new(Face::<TodoUpdate>::new(
+        Arc::new(ToolBinding::<TodoList>::new("todo_list", "List the session's tasks.")),
+        Arc::new(ToolBinding::<TodoUpdate>::new(
             "todo_update",
             "Change or remove a task. At most one can be in_progress.",
         )),
-        Arc::new(Face::<Ask>::new(
+        Arc::new(ToolBinding::<AskQuestions>::new(
             "human_input",
             "Ask the user when a decision is theirs. They can always answer in their own words. Not for permission to \
              call tools: that is asked automatically.",
         )),
-        Arc::new(Face::<Skill>::new(
+        Arc::new(ToolBinding::<Skill>::new(
             "skill",
             "List skills, or load one by name. A skill is instructions for a kind of work; load a fitting one before \
              you begin.",
         )),
-        Arc::new(Face::<Task>::new(
+        Arc::new(ToolBinding::<SubAgentTask>::new(
             "task",
             "Delegate work to a sub-agent with tools of its own; returns its summary. Use it for wide searches, not \
              for small steps.",
         )),
-        Arc::new(Face::<Shell>::new(
+        Arc::new(ToolBinding::<Shell>::new(
             "shell_exec",
             "Run a bash command in the workspace. Usually sandboxed: no network, and only the workspace and /tmp are \
              writable. No terminal. Use the file tools to read, search and edit files.",
         )),
-        Arc::new(Face::<ShellPoll>::new("shell_output", "Status and new output of a background command.")),
-        Arc::new(Face::<ShellKill>::new(
+        Arc::new(ToolBinding::<ShellPoll>::new("shell_output", "Status and new output of a background command.")),
+        Arc::new(ToolBinding::<ShellKill>::new(
             "shell_kill",
             "Kill a background command and all that it started; returns its last output.",
         )),
-        Arc::new(Face::<List>::new("file_list", "List a directory. Use file_glob to find files by pattern.")),
-        Arc::new(Face::<Glob>::new(
+        Arc::new(ToolBinding::<List>::new("file_list", "List a directory. Use file_glob to find files by pattern.")),
+        Arc::new(ToolBinding::<Glob>::new(
             "file_glob",
             "Find files by path pattern. Skips hidden and .gitignored files. Use file_grep to search contents.",
         )),
-        Arc::new(Face::<Grep>::new(
+        Arc::new(ToolBinding::<Grep>::new(
             "file_grep",
             "Search file contents with a regular expression (Rust syntax: no look-around, no backreferences). Skips \
              binary, hidden and .gitignored files. Use file_glob to find files by name.",
         )),
-        Arc::new(Face::<Lsp>::new(
+        Arc::new(ToolBinding::<Lsp>::new(
             "lsp",
             "Query a language server: definition, references, implementations, type and documentation, symbols, \
              callers and callees. More exact than file_grep; needs a server for the language.",
         )),
-        Arc::new(Face::<LspDiagnostics>::new(
+        Arc::new(ToolBinding::<LspDiagnostics>::new(
             "lsp_diagnostics",
             "Errors and warnings of language servers for a file, or for all files they know. Run it after edits; it \
              does not run tests.",
         )),
-        Arc::new(Face::<WebFetch>::new(
+        Arc::new(ToolBinding::<WebFetch>::new(
             "web_fetch",
             "Fetch an http(s) URL: HTML as Markdown, other text as is, images. Runs no JavaScript and reaches public \
              addresses only. Use web_search to find pages.",
         )),
-        Arc::new(Face::<WebSearch>::new(
+        Arc::new(ToolBinding::<WebSearch>::new(
             "web_search",
             "Search the web: titles, URLs and snippets. Read a result with web_fetch.",
         )),

@@ -11,14 +11,14 @@ mod microai;
 mod probe;
 mod shapes;
 
-pub use for_model::{Origin, TextForModel, object_for_model, text_for_model};
+pub use for_model::{ToolOrigin, TextForModel, object_for_model, text_for_model};
 
 use beamai_base::{Reason, Result, ToolError};
-use beamai_tool::{Registry, Tool};
+use beamai_tool::{ToolRegistry, Tool};
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
-type Dialect = (&'static str, LazyLock<Registry>);
+type Dialect = (&'static str, LazyLock<ToolRegistry>);
 
 static DIALECTS: [Dialect; 5] = [
     ("beamai", LazyLock::new(beamai::registry)),
@@ -37,7 +37,7 @@ pub fn dialects() -> impl Iterator<Item = &'static str> {
 ///
 /// # Errors
 /// `invalid_argument` with the dialects there are.
-pub fn dialect(name: &str) -> Result<&'static Registry> {
+pub fn dialect(name: &str) -> Result<&'static ToolRegistry> {
     DIALECTS.iter().find(|(known, _)| *known == name).map(|(_, registry)| &**registry).ok_or_else(|| {
         let known = dialects().collect::<Vec<_>>().join(", ");
         ToolError::new(Reason::InvalidArgument, format!("there is no dialect {name:?}; there are: {known}"))
@@ -79,8 +79,8 @@ pub fn rules() -> &'static [&'static str] {
 ///
 /// # Panics
 /// When two have the same name, which is a mistake in a list of this module.
-fn registry_of(tools: Vec<Arc<dyn Tool>>) -> Registry {
-    let mut registry = Registry::new();
+fn registry_of(tools: Vec<Arc<dyn Tool>>) -> ToolRegistry {
+    let mut registry = ToolRegistry::new();
     for tool in tools {
         registry.register(tool).expect("names in a dialect are unique");
     }

@@ -1,17 +1,17 @@
 //! What a person who is asked gets to see, and that nobody is asked for what must fail.
 
 use beamai_base::Reason;
-use beamai_engine::{Call, Host, Outcome, Run};
+use beamai_engine::{CallRequest, Host, CallOutcome, CallOptions};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-struct Scene {
+struct Fixture {
     dir: TempDir,
     host: Host,
 }
 
-impl Scene {
+impl Fixture {
     fn new(permissions: Value) -> Self {
         let dir = TempDir::new().unwrap();
         std::fs::write(dir.path().join("a.txt"), "one\ntwo\n").unwrap();
@@ -20,15 +20,15 @@ impl Scene {
         Self { host: Host::new(&settings, std::sync::Arc::default()).unwrap(), dir }
     }
 
-    fn outcome(&self, tool: &str, args: Value, approved: Option<&Value>) -> Outcome {
-        let call: Call =
+    fn outcome(&self, tool: &str, args: Value, approved: Option<&Value>) -> CallOutcome {
+        let call: CallRequest =
             serde_json::from_value(json!({"tool": tool, "args": args, "approved": approved})).unwrap();
-        self.host.call(call, Run::default())
+        self.host.call(call, CallOptions::default())
     }
 
     fn asked(&self, tool: &str, args: Value) -> Value {
         match self.outcome(tool, args.clone(), None) {
-            Outcome::Ask(request) => request,
+            CallOutcome::Ask(request) => request,
             other => panic!("{tool} {args}: {other:?}"),
         }
     }
@@ -50,20 +50,20 @@ const PATCH: &str = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n
 
 #[test]
 fn the_question_shows_the_diff_and_a_rule_for_always() {
-    let scene = Scene::new(json!({}));
-    let asked = scene.asked("file_edit", edit("two"));
+    let fixture = Fixture::new(json!({}));
+    let asked = fixture.asked("file_edit", edit("two"));
     assert_eq!(asked["diff"], PATCH);
     assert_eq!(asked["always"], json!(["Edit(a.txt)"]));
-    assert_eq!(scene.asked("file_patch", json!({"patch": PATCH}))["diff"], PATCH);
-    let written = scene.asked("file_write", json!({"path": "d/new", "content": "x\n"}));
+    assert_eq!(fixture.asked("file_patch", json!({"patch": PATCH}))["diff"], PATCH);
+    let written = fixture.asked("file_write", json!({"path": "d/new", "content": "x\n"}));
     assert_eq!(written["diff"], "--- /dev/null\n+++ b/d/new\n@@ -0,0 +1 @@\n+x\n");
-    assert_eq!(scene.names(), ["a.txt"], "asking has done something");
-    assert_eq!(std::fs::read_to_string(scene.dir.path().join("a.txt")).unwrap(), "one\ntwo\n");
+    assert_eq!(fixture.names(), ["a.txt"], "asking has done something");
+    assert_eq!(std::fs::read_to_string(fixture.dir.path().join("a.txt")).unwrap(), "one\ntwo\n");
 }
 
 #[test]
 fn nobody_is_asked_for_what_must_fail() {
-    let scene = Scene::new(json!({}));
+    let fixture = Fixture::new(json!({}));
     for (tool, args, reason) in [
         ("file_edit", edit("three"), Reason::NoMatch),
         ("file_edit", edit("o"), Reason::Ambiguous),
@@ -81,8 +81,8 @@ fn nobody_is_asked_for_what_must_fail() {
         ),
         ("file_edit", json!({"path": "a.txt"}), Reason::InvalidArgument),
     ] {
-        match scene.outcome(tool, args.clone(), None) {
-            Outcome::Error(error) => assert_eq!(error.reason, reason, "{tool} {args}: {error}"),
+        match fixture.outcome(tool, args.clone(), None) {
+            CallOutcome::Error(error) => assert_eq!(error.reason, reason, "{tool} {args}: {error}"),
             other => panic!("{tool} {args}: {other:?}"),
         }
     }
@@ -91,10 +91,10 @@ fn nobody_is_asked_for_what_must_fail() {
 #[test]
 fn what_may_not_be_read_is_not_told_by_trying() {
     for permissions in [json!({"deny": ["Read(a.txt)"], "ask": ["Edit"]}), json!({"ask": ["Read(a.txt)"]})] {
-        let scene = Scene::new(permissions.clone());
-        match scene.outcome("file_edit", edit("three"), None) {
-            Outcome::Ask(request) => assert!(request.get("diff").is_none(), "{permissions}: {request}"),
-            Outcome::Error(error) => assert_eq!(error.reason, Reason::Denied, "{permissions}: {error}"),
+        let fixture = Fixture::new(permissions.clone());
+        match fixture.outcome("file_edit", edit("three"), None) {
+            CallOutcome::Ask(request) => assert!(request.get("diff").is_none(), "{permissions}: {request}"),
+            CallOutcome::Error(error) => assert_eq!(error.reason, Reason::Denied, "{permissions}: {error}"),
             other => panic!("{other:?}"),
         }
     }
@@ -102,21 +102,21 @@ fn what_may_not_be_read_is_not_told_by_trying() {
 
 #[test]
 fn what_was_approved_is_done_and_nothing_else() {
-    let scene = Scene::new(json!({}));
-    let asked = scene.asked("file_edit", edit("two"));
-    assert!(matches!(scene.outcome("file_edit", edit("two"), Some(&asked["fingerprint"])), Outcome::Ok(..)));
-    assert_eq!(std::fs::read_to_string(scene.dir.path().join("a.txt")).unwrap(), "one\n2\n");
+    let fixture = Fixture::new(json!({}));
+    let asked = fixture.asked("file_edit", edit("two"));
+    assert!(matches!(fixture.outcome("file_edit", edit("two"), Some(&asked["fingerprint"])), CallOutcome::Ok(..)));
+    assert_eq!(std::fs::read_to_string(fixture.dir.path().join("a.txt")).unwrap(), "one\n2\n");
     let args = json!({"path": "a.txt", "old_string": "one", "new_string": "1"});
-    match scene.outcome("file_edit", args, Some(&asked["fingerprint"])) {
-        Outcome::Error(error) => assert_eq!(error.reason, Reason::NeedsApproval),
+    match fixture.outcome("file_edit", args, Some(&asked["fingerprint"])) {
+        CallOutcome::Error(error) => assert_eq!(error.reason, Reason::NeedsApproval),
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
 fn each_part_of_a_command_that_needs_permission_is_named() {
-    let scene = Scene::new(json!({"allow": ["Bash(git status)"]}));
-    let asked = scene.asked("shell_exec", json!({"command": "git status; npm test --all; rm x"}));
+    let fixture = Fixture::new(json!({"allow": ["Bash(git status)"]}));
+    let asked = fixture.asked("shell_exec", json!({"command": "git status; npm test --all; rm x"}));
     assert_eq!(asked["wanted"], json!(["Bash(npm test --all)", "Bash(rm x)"]));
     assert_eq!(asked["always"], json!(["Bash(npm test:*)", "Bash(rm x)"]));
     let message = asked["message"].as_str().unwrap();
@@ -126,14 +126,14 @@ fn each_part_of_a_command_that_needs_permission_is_named() {
 
 #[test]
 fn a_dry_run_of_a_patch_needs_to_read_the_files_only() {
-    let scene = Scene::new(json!({}));
-    let Outcome::Ok(tried, _) = scene.outcome("file_patch", json!({"patch": PATCH, "dry_run": true}), None)
+    let fixture = Fixture::new(json!({}));
+    let CallOutcome::Ok(tried, _) = fixture.outcome("file_patch", json!({"patch": PATCH, "dry_run": true}), None)
     else {
         panic!("it asked")
     };
     assert_eq!((&tried["applied"], &tried["permissions"]), (&json!(false), &json!(["Edit(a.txt)"])));
-    let scene = Scene::new(json!({"deny": ["Read(a.txt)"]}));
-    let Outcome::Error(error) = scene.outcome("file_patch", json!({"patch": PATCH, "dry_run": true}), None)
+    let fixture = Fixture::new(json!({"deny": ["Read(a.txt)"]}));
+    let CallOutcome::Error(error) = fixture.outcome("file_patch", json!({"patch": PATCH, "dry_run": true}), None)
     else {
         panic!("it told of a file that may not be read")
     };

@@ -1,10 +1,10 @@
 //! Answers of language servers, for models.
 
 use super::INSTEAD;
-use beamai_tool::for_model::{Fields, ModelCall, Page};
+use beamai_tool::for_model::{Fields, ModelCall, ModelPage};
 
 /// Places as `path:line:character: text`, symbols with their kind, documentation as it is.
-pub(super) fn answered(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+pub(super) fn answered(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     if !result.flag("available") {
         return unavailable(result, call, page);
     }
@@ -32,7 +32,7 @@ pub(super) fn answered(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page
 }
 
 /// Why there is no answer, and which tools of the dialect help instead.
-fn unavailable(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+fn unavailable(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let message = result.said("message")?;
     match (message.strip_suffix(INSTEAD), call.other("Grep"), call.other("Read")) {
         (Some(why), Some(grep), Some(read)) => {
@@ -43,10 +43,10 @@ fn unavailable(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Opt
     Some(())
 }
 
-type Line = fn(Fields<'_>) -> Option<String>;
+type LineFormatter = fn(Fields<'_>) -> Option<String>;
 
 /// The lists that an answer may have, with what is shown of an element.
-const LISTS: [(&str, Line); 4] =
+const LISTS: [(&str, LineFormatter); 4] =
     [("locations", place), ("symbols", symbol), ("items", symbol), ("calls", symbol)];
 
 fn place(location: Fields<'_>) -> Option<String> {
@@ -68,7 +68,7 @@ fn symbol(symbol: Fields<'_>) -> Option<String> {
 }
 
 /// One diagnostic a line: `path:line:character: severity: message [source code]`.
-pub(super) fn diagnosed(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+pub(super) fn diagnosed(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let diagnostics = result.list("diagnostics")?;
     if !result.flag("available") {
         return unavailable(result, call, page);

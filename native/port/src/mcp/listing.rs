@@ -1,6 +1,6 @@
 //! The catalogue as the protocol lists it.
 
-use beamai_engine::{Settings, catalogue};
+use beamai_engine::{HostSettings, catalogue};
 use beamai_schema::{self as schema, Provider};
 use beamai_tool::Tool;
 use rmcp::model::{JsonObject, Tool as Listed, ToolAnnotations};
@@ -21,7 +21,7 @@ pub(crate) fn tools(dialect: &str) -> Vec<&'static Arc<dyn Tool>> {
 pub(crate) fn can_work(
     tool: &dyn Tool,
     servers: LanguageServers,
-    settings: &Settings,
+    settings: &HostSettings,
     can_ask: bool,
 ) -> bool {
     match tool.rule() {
@@ -43,15 +43,15 @@ pub(crate) enum LanguageServers {
 impl LanguageServers {
     /// Looks for them; starts none.
     #[cfg(target_os = "linux")]
-    pub(crate) fn of(settings: &Settings) -> Self {
+    pub(crate) fn of(settings: &HostSettings) -> Self {
         let workspace = std::path::Path::new(&settings.workspace.path);
-        let found = beamai_lsp::presence(&settings.lsp, workspace);
+        let found = beamai_lsp::availability(&settings.lsp, workspace);
         if found.iter().any(|server| server.program.is_some()) { Self::Some } else { Self::None }
     }
 
     /// They run on Linux only.
     #[cfg(not(target_os = "linux"))]
-    pub(crate) fn of(_: &Settings) -> Self {
+    pub(crate) fn of(_: &HostSettings) -> Self {
         Self::None
     }
 }

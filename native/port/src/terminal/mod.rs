@@ -6,7 +6,7 @@ mod line;
 
 use beamai_text::printable;
 use beamai_tool::question::{Answer, Answers, Choice, Question};
-use line::Line;
+use line::TypedLine;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -38,9 +38,9 @@ impl Terminal {
             eprintln!("{}", printable(diff));
         }
         match line::read("Allow it? [y/N] (Esc cancels): ") {
-            Line::Text(text) if ["y", "yes"].contains(&text.trim()) => Approval::Given,
-            Line::Text(_) => Approval::Declined,
-            Line::Cancelled => Approval::Cancelled,
+            TypedLine::Text(text) if ["y", "yes"].contains(&text.trim()) => Approval::Given,
+            TypedLine::Text(_) => Approval::Declined,
+            TypedLine::Cancelled => Approval::Cancelled,
         }
     }
 
@@ -56,8 +56,8 @@ impl Terminal {
         let prompt =
             format!("Allow it? [y]es, by [r]ule ({}) from here on, [N]o: ", printable(&rules.join(", ")));
         match line::read(&prompt) {
-            Line::Text(text) if ["y", "yes"].contains(&text.trim()) => Some(Vec::new()),
-            Line::Text(text) if ["r", "rule"].contains(&text.trim()) => Some(rules),
+            TypedLine::Text(text) if ["y", "yes"].contains(&text.trim()) => Some(Vec::new()),
+            TypedLine::Text(text) if ["r", "rule"].contains(&text.trim()) => Some(rules),
             _ => None,
         }
     }
@@ -81,9 +81,9 @@ fn ask(question: &Question) -> Option<Answer> {
     }
     loop {
         match line::read(prompt(question)) {
-            Line::Cancelled => return None,
-            Line::Text(text) if text.trim().is_empty() => {}
-            Line::Text(text) => return Some(chosen(question, text.trim())),
+            TypedLine::Cancelled => return None,
+            TypedLine::Text(text) if text.trim().is_empty() => {}
+            TypedLine::Text(text) => return Some(chosen(question, text.trim())),
         }
     }
 }

@@ -9,8 +9,8 @@ use crate::{
     message::{Setup, from_bytes, to_bytes},
 };
 use beamai_sandbox::{
-    Confinement, Failure,
-    layers::{self as sandbox, Made},
+    Confinement, SetupFailure,
+    layers::{self as sandbox, ReaperPlan},
 };
 use rustix::fs::{MemfdFlags, Mode, OFlags, SeekFrom};
 use rustix::io::{Errno, FdFlags};
@@ -77,18 +77,18 @@ fn trusted(place: &Path, confinement: &Confinement) -> Result<PathBuf, String> {
 }
 
 /// What is written for the reaper, and what `bwrap` says.
-pub(super) struct Papers {
+pub(super) struct BwrapFiles {
     plan: OwnedFd,
     said: OwnedFd,
 }
 
-impl Papers {
+impl BwrapFiles {
     pub(super) fn new() -> Result<Self, Errno> {
         Ok(Self { plan: paper(c"plan")?, said: paper(c"said")? })
     }
 
     /// What was planned, as far as it came to that.
-    pub(super) fn made(&self) -> Option<Made> {
+    pub(super) fn made(&self) -> Option<ReaperPlan> {
         from_bytes(&read_all(self.plan.as_fd()).ok()?).ok()
     }
 
@@ -121,15 +121,15 @@ fn paper(name: &std::ffi::CStr) -> Result<OwnedFd, Errno> {
 /// Becomes `bwrap`, in a clone of the launcher. Where that fails, the reason goes out as if it were the reaper's.
 pub(super) fn become_bwrap(
     bwrap: &Bwrap,
-    papers: &Papers,
+    bwrap_files: &BwrapFiles,
     confinement: &Confinement,
     control: &OwnedFd,
 ) -> ! {
     // Should the launcher die before bwrap has bound itself to it.
     _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
-    let failure = match prepare(papers, confinement, control) {
+    let failure = match prepare(bwrap_files, confinement, control) {
         Err(failure) => failure,
-        Ok(()) => Failure::new(&format!("start {}", bwrap.0.display()), exec(&bwrap.0)),
+        Ok(()) => SetupFailure::new(&format!("start {}", bwrap.0.display()), exec(&bwrap.0)),
     };
     // SAFETY: the number was given to a descriptor that is never closed; without that, sending fails.
     let control = unsafe { BorrowedFd::borrow_raw(CONTROL) };
@@ -139,11 +139,11 @@ pub(super) fn become_bwrap(
 }
 
 /// Writes everything down and gives every descriptor its number.
-fn prepare(papers: &Papers, confinement: &Confinement, control: &OwnedFd) -> Result<(), Failure> {
-    let failure = |errno| Failure::new("prepare a reaper for bwrap", errno);
+fn prepare(bwrap_files: &BwrapFiles, confinement: &Confinement, control: &OwnedFd) -> Result<(), SetupFailure> {
+    let failure = |errno| SetupFailure::new("prepare a reaper for bwrap", errno);
     let high = |fd: BorrowedFd<'_>| rustix::io::fcntl_dupfd_cloexec(fd, HIGH).map_err(failure);
     let [control, plan, said] =
-        [high(control.as_fd())?, high(papers.plan.as_fd())?, high(papers.said.as_fd())?];
+        [high(control.as_fd())?, high(bwrap_files.plan.as_fd())?, high(bwrap_files.said.as_fd())?];
     let arguments = high(paper(c"arguments").map_err(failure)?.as_fd())?;
     let program = rustix::fs::open("/proc/self/exe", OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
     let program = high(program.map_err(failure)?.as_fd())?;
@@ -159,9 +159,9 @@ fn prepare(papers: &Papers, confinement: &Confinement, control: &OwnedFd) -> Res
 }
 
 /// Everything that is told to `bwrap`, but for what it starts.
-fn options(confinement: &Confinement, script: &sandbox::Script) -> Result<Vec<OsString>, Failure> {
+fn options(confinement: &Confinement, script: &sandbox::MountScript) -> Result<Vec<OsString>, SetupFailure> {
     let too_many = |errno| {
-        Failure::new("tell bwrap of everything that is to be hidden", errno).of_layer("protected_paths")
+        SetupFailure::new("tell bwrap of everything that is to be hidden", errno).of_layer("protected_paths")
     };
     let network: &[&str] = if confinement.network { &[] } else { &["--unshare-net"] };
     let fixed = [

@@ -1,12 +1,12 @@
 //! The launcher's detour: a reaper in namespaces that `bwrap` has made.
 
-use super::bwrap::{Bwrap, Papers, become_bwrap};
+use super::bwrap::{Bwrap, BwrapFiles, become_bwrap};
 use super::clone::fork;
-use super::server::{Made, Server};
+use super::server::{CloneResult, LauncherServer};
 use crate::message::Setup;
 use beamai_sandbox::{
-    Confinement, Failure,
-    layers::{self as sandbox, Outside},
+    Confinement, SetupFailure,
+    layers::{self as sandbox, HostIdentity},
 };
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
@@ -18,17 +18,17 @@ use std::time::Duration;
 /// The longest that `bwrap` may take: less than the port waits for the launcher.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-impl Server {
+impl LauncherServer {
     /// Has `bwrap` make the namespaces, where they are what is missing. Otherwise, and where it cannot either, there is
     /// nothing to be had of it, which the refusal tells; what of a layer is missing then is given beside.
     pub(super) fn try_bwrap(
         &mut self,
         confinement: &Confinement,
-        refusal: Option<&mut Failure>,
-    ) -> Result<Made, Option<Failure>> {
+        refusal: Option<&mut SetupFailure>,
+    ) -> Result<CloneResult, Option<SetupFailure>> {
         let refusal = refusal.filter(|refusal| sandbox::is_of_namespaces(refusal)).ok_or(None)?;
         // Who is root has the privileges that make them, or bwrap has them neither.
-        if Outside::here().uid == 0 {
+        if HostIdentity::here().uid == 0 {
             return Err(None);
         }
         let bwrap = Bwrap::find(confinement).map_err(|why| {
@@ -44,7 +44,7 @@ impl Server {
         };
         started.or_else(|mut missing| {
             if missing.is_shortage() {
-                return Ok(Made::Reply(Err(missing), None));
+                return Ok(CloneResult::Reply(Err(missing), None));
             }
             let program = bwrap.path().display();
             missing.instead = Some(format!("{program} was asked because this program itself {refusal}"));
@@ -54,37 +54,37 @@ impl Server {
     }
 
     /// A reaper in what `bwrap` makes.
-    fn start_bwrap(&mut self, bwrap: &Bwrap, confinement: &Confinement) -> Result<Made, Failure> {
-        let failure = |errno| Failure::new("make a reaper", errno);
-        let papers = Papers::new().map_err(failure)?;
+    fn start_bwrap(&mut self, bwrap: &Bwrap, confinement: &Confinement) -> Result<CloneResult, SetupFailure> {
+        let failure = |errno| SetupFailure::new("make a reaper", errno);
+        let bwrap_files = BwrapFiles::new().map_err(failure)?;
         let (ours, control) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
             .map_err(failure)?;
         let Some(pid) = fork(0).map_err(failure)? else {
-            become_bwrap(bwrap, &papers, confinement, &control)
+            become_bwrap(bwrap, &bwrap_files, confinement, &control)
         };
         self.reapers.insert(pid);
         drop(control);
-        let entered = self.hear(&ours, &papers);
+        let entered = self.hear(&ours, &bwrap_files);
         if let Err(Errno::TIMEDOUT) =
             entered.as_ref().map_err(|failure| Errno::from_raw_os_error(failure.errno))
         {
             _ = kill_process(pid, Signal::KILL);
         }
-        let covered = papers.made().map(|made| made.placeholders).unwrap_or_default();
+        let covered = bwrap_files.made().map(|made| made.placeholders).unwrap_or_default();
         self.placeholders.add(pid, &covered);
-        entered.map(|entered| Made::Reply(Ok(entered), Some(ours)))
+        entered.map(|entered| CloneResult::Reply(Ok(entered), Some(ours)))
     }
 
     /// What the reaper says of its layers, or why there is none.
-    fn hear(&self, reaper: &OwnedFd, papers: &Papers) -> Setup {
+    fn hear(&self, reaper: &OwnedFd, bwrap_files: &BwrapFiles) -> Setup {
         let wait = |time| set_socket_timeout(reaper, Timeout::Recv, time);
         let heard = wait(Some(PATIENCE)).and_then(|()| self.setup_of(reaper));
         let heard = heard.and_then(|setup| wait(None).map(|()| setup));
         let step = "have it isolate anything";
         heard.unwrap_or_else(|errno| match errno {
-            Errno::AGAIN => Err(Failure::new(step, Errno::TIMEDOUT)),
-            Errno::PIPE => Err(Failure::new(&format!("{step} ({})", papers.said()), Errno::PERM)),
-            errno => Err(Failure::new(step, errno)),
+            Errno::AGAIN => Err(SetupFailure::new(step, Errno::TIMEDOUT)),
+            Errno::PIPE => Err(SetupFailure::new(&format!("{step} ({})", bwrap_files.said()), Errno::PERM)),
+            errno => Err(SetupFailure::new(step, errno)),
         })
     }
 }

@@ -4,9 +4,9 @@
 //! whoever may make a control group, which few users may. So the reaper looks, the more often the nearer the processes
 //! are to the bound.
 
-use super::hunt;
-use crate::message::Excess;
-use beamai_sandbox::{Confinement, layers::Way};
+use super::process_tree;
+use crate::message::MemoryExcess;
+use beamai_sandbox::{Confinement, layers::SandboxProfile};
 use rustix::event::Timespec;
 use rustix::process::Pid;
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_
 const PART: u32 = 10;
 
 /// Looks at the memory of the processes beneath this one.
-pub(super) struct Meter {
+pub(super) struct MemoryMeter {
     limit: u64,
     /// Directories of files in memory whose size is looked at, and what each may have. The size of others is given.
     files: &'static [&'static str],
@@ -33,20 +33,20 @@ pub(super) struct Meter {
 
 /// Bytes of memory of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Bytes(u64);
+struct MemoryBytes(u64);
 
-impl Meter {
+impl MemoryMeter {
     /// For a command that starts now; none without a limit.
-    pub(super) fn new(confinement: &Confinement, way: Way) -> Option<Self> {
+    pub(super) fn new(confinement: &Confinement, profile: SandboxProfile) -> Option<Self> {
         let limit = confinement.bounds.memory_together;
         // What bwrap has made has no bounds of its own.
-        let is_by_bwrap = way.is_by_bwrap();
+        let is_by_bwrap = profile.is_by_bwrap();
         (limit < u64::MAX).then(|| Self {
             limit,
-            files: if is_by_bwrap { way.private(confinement) } else { &[] },
+            files: if is_by_bwrap { profile.private(confinement) } else { &[] },
             limit_of_files: confinement.bounds.memory,
-            has_ipc: is_by_bwrap && way.has_ipc(),
-            has_pids: way.has_pids(),
+            has_ipc: is_by_bwrap && profile.has_ipc(),
+            has_pids: profile.has_pids(),
             next: Instant::now() + pause(limit, Duration::ZERO),
         })
     }
@@ -58,7 +58,7 @@ impl Meter {
     }
 
     /// Looks, if it is time to.
-    pub(super) fn look(&mut self) -> Option<Excess> {
+    pub(super) fn look(&mut self) -> Option<MemoryExcess> {
         let started = Instant::now();
         if started < self.next {
             return None;
@@ -69,15 +69,15 @@ impl Meter {
         let left = bounded.map(|(taken, limit)| limit.saturating_sub(taken));
         self.next = Instant::now() + pause(left[0].min(left[1]), started.elapsed());
         let excess = bounded.into_iter().find(|(taken, limit)| taken > limit);
-        excess.map(|(taken, limit)| Excess { taken, limit })
+        excess.map(|(taken, limit)| MemoryExcess { taken, limit })
     }
 
     /// What is shared counts for each that has it at first, which is quick, and is looked at closely only when that
     /// is too much.
     fn taken(&self) -> u64 {
-        let pids = hunt::beneath(self.has_pids);
-        let all: Vec<(Pid, Bytes)> = pids.into_iter().filter_map(|pid| Some((pid, whole(pid)?))).collect();
-        let sum = |all: &[(Pid, Bytes)]| all.iter().fold(0_u64, |sum, (_, of)| sum.saturating_add(of.0));
+        let pids = process_tree::beneath(self.has_pids);
+        let all: Vec<(Pid, MemoryBytes)> = pids.into_iter().filter_map(|pid| Some((pid, whole(pid)?))).collect();
+        let sum = |all: &[(Pid, MemoryBytes)]| all.iter().fold(0_u64, |sum, (_, of)| sum.saturating_add(of.0));
         let of_nobody = if self.has_ipc { memory_of_nobody() } else { 0 };
         match sum(&all).saturating_add(of_nobody) {
             total if total <= self.limit => total,
@@ -123,27 +123,27 @@ fn pause(left: u64, cost: Duration) -> Duration {
 }
 
 /// All that a process uses and that is in no file, and the kernel's tables of it; `None` when it is gone.
-fn whole(pid: Pid) -> Option<Bytes> {
+fn whole(pid: Pid) -> Option<MemoryBytes> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     Some(sum(&text, &["RssAnon:", "RssShmem:", "VmSwap:", TABLES]))
 }
 
 /// Its part of what it uses and that is in no file, and the tables, which are its own.
-fn part(pid: Pid) -> Option<Bytes> {
+fn part(pid: Pid) -> Option<MemoryBytes> {
     let tables = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
     let shared = sum(&text, &["Pss_Anon:", "Pss_Shmem:", "SwapPss:"]);
-    Some(Bytes(shared.0 + sum(&tables, &[TABLES]).0))
+    Some(MemoryBytes(shared.0 + sum(&tables, &[TABLES]).0))
 }
 
 /// Memory that is only looked at takes none but for the tables in which it stands.
 const TABLES: &str = "VmPTE:";
 
 /// The sum of some lines, which are in units of 1,024 bytes.
-fn sum(text: &str, names: &[&str]) -> Bytes {
+fn sum(text: &str, names: &[&str]) -> MemoryBytes {
     let number = |line: &str| line.split_ascii_whitespace().nth(1)?.parse::<u64>().ok();
     let lines = text.lines().filter(|line| names.iter().any(|name| line.starts_with(name)));
-    Bytes(lines.filter_map(number).sum::<u64>() << 10)
+    MemoryBytes(lines.filter_map(number).sum::<u64>() << 10)
 }
 
 #[cfg(test)]
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn memory_is_told_from_files() {
         let text = "VmRSS:\t  900 kB\nRssAnon:\t     300 kB\nRssFile:\t 500 kB\nRssShmem:\t 100 kB\nVmSwap:\t 7 kB\n";
-        assert_eq!(sum(text, &["RssAnon:", "RssShmem:", "VmSwap:"]), Bytes(407 << 10));
+        assert_eq!(sum(text, &["RssAnon:", "RssShmem:", "VmSwap:"]), MemoryBytes(407 << 10));
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod bwrap;
 mod clean;
 mod clone;
 mod detour;
-mod hunt;
+mod process_tree;
 mod memory;
 mod reaper;
 mod second;
@@ -16,7 +16,7 @@ mod server;
 mod shortcut;
 mod signals;
 mod start;
-mod traces;
+mod baseline;
 
 use std::process::ExitCode;
 
@@ -33,9 +33,9 @@ pub fn launcher_main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match server::Server::new(socket, signals).serve() {
-        Ok(server::Turn::End) => ExitCode::SUCCESS,
-        Ok(server::Turn::Reaper(reaper)) => reaper.run(),
+    match server::LauncherServer::new(socket, signals).serve() {
+        Ok(server::LoopTurn::End) => ExitCode::SUCCESS,
+        Ok(server::LoopTurn::Reaper(reaper)) => reaper.run(),
         Err(_) => ExitCode::FAILURE,
     }
 }

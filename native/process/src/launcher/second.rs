@@ -9,8 +9,8 @@ use crate::{
     message::{Setup, from_bytes, to_bytes},
 };
 use beamai_sandbox::{
-    Failure,
-    layers::{BY_BWRAP, Made},
+    SetupFailure,
+    layers::{BY_BWRAP, ReaperPlan},
 };
 use rustix::io::{Errno, FdFlags};
 use rustix::net::{AddressFamily, SocketType, sockopt};
@@ -25,17 +25,17 @@ pub(super) fn reaper() -> Result<Reaper, Errno> {
     {
         return Err(Errno::NOTSOCK);
     }
-    let made: Made = from_bytes(&read_all(plan)?)?;
+    let made: ReaperPlan = from_bytes(&read_all(plan)?)?;
     begin(control, &made).inspect_err(|errno| tell(control, *errno)).map(|signals| {
         // SAFETY: open, and from here on nobody else's.
         let control = unsafe { OwnedFd::from_raw_fd(CONTROL) };
         let (confinement, outside) = (made.confinement.clone(), made.outside);
-        Reaper { control, signals, way: BY_BWRAP, confinement, outside, made: Some(made) }
+        Reaper { control, signals, profile: BY_BWRAP, confinement, outside, made: Some(made) }
     })
 }
 
 /// Makes this process a reaper: default signals, nothing open but the socket.
-fn begin(control: BorrowedFd<'_>, made: &Made) -> Result<Signals, Errno> {
+fn begin(control: BorrowedFd<'_>, made: &ReaperPlan) -> Result<Signals, Errno> {
     close_from(PLAN.cast_unsigned())?;
     rustix::io::fcntl_setfd(control, FdFlags::CLOEXEC)?;
     point_stdio_at_null()?;
@@ -46,6 +46,6 @@ fn begin(control: BorrowedFd<'_>, made: &Made) -> Result<Signals, Errno> {
 }
 
 fn tell(control: BorrowedFd<'_>, errno: Errno) {
-    let failure = Failure::new("begin within what was made", errno);
+    let failure = SetupFailure::new("begin within what was made", errno);
     _ = frame::send(control, &to_bytes(&Setup::Err(failure)), &[]);
 }

@@ -1,7 +1,7 @@
 //! The launcher's loop.
 
 use super::clone::fork;
-use super::hunt;
+use super::process_tree;
 use super::reaper::Reaper;
 use super::signals::Signals;
 use crate::{
@@ -9,8 +9,8 @@ use crate::{
     message::{Setup, from_bytes, to_bytes},
 };
 use beamai_sandbox::{
-    Confinement, Failure,
-    layers::{self as sandbox, Outside, Placeholders, Way},
+    Confinement, SetupFailure,
+    layers::{self as sandbox, HostIdentity, PlaceholderCounts, SandboxProfile},
 };
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -21,17 +21,17 @@ use std::collections::HashSet;
 use std::os::fd::{AsFd, OwnedFd};
 
 /// The launcher's state.
-pub(super) struct Server {
+pub(super) struct LauncherServer {
     socket: OwnedFd,
     signals: Signals,
     pub(super) reapers: HashSet<Pid>,
-    pub(super) placeholders: Placeholders,
+    pub(super) placeholders: PlaceholderCounts,
     /// Why the machine refuses namespaces to this process, where `bwrap` has them.
-    refusal: Option<Failure>,
+    refusal: Option<SetupFailure>,
 }
 
 /// How a turn of the loop leaves it.
-pub(super) enum Turn {
+pub(super) enum LoopTurn {
     /// The port is gone.
     End,
     /// This process is a clone that has to do a reaper's work. It has left the launcher's socket behind.
@@ -39,24 +39,24 @@ pub(super) enum Turn {
 }
 
 /// A clone's way out of the loop, or what the launcher has to tell the port.
-pub(super) enum Made {
+pub(super) enum CloneResult {
     Clone(Box<Reaper>),
     Reply(Setup, Option<OwnedFd>),
 }
 
-impl Server {
+impl LauncherServer {
     pub(super) fn new(socket: OwnedFd, signals: Signals) -> Self {
         Self {
             socket,
             signals,
             reapers: HashSet::new(),
-            placeholders: Placeholders::default(),
+            placeholders: PlaceholderCounts::default(),
             refusal: None,
         }
     }
 
     /// Makes reapers until the port is gone, which may show in an answer that nobody takes.
-    pub(super) fn serve(mut self) -> Result<Turn, Errno> {
+    pub(super) fn serve(mut self) -> Result<LoopTurn, Errno> {
         let turn = self.turns();
         if turn.is_err() {
             self.end();
@@ -64,7 +64,7 @@ impl Server {
         turn
     }
 
-    fn turns(&mut self) -> Result<Turn, Errno> {
+    fn turns(&mut self) -> Result<LoopTurn, Errno> {
         loop {
             if self.wait()? {
                 return Ok(self.end());
@@ -75,16 +75,16 @@ impl Server {
             }
             let Some(request) = frame::receive(self.socket.as_fd())? else { return Ok(self.end()) };
             match self.make(&from_bytes(&request.body)?) {
-                Made::Clone(reaper) => return Ok(Turn::Reaper(reaper)),
-                Made::Reply(setup, control) => self.reply(&setup, control.as_ref())?,
+                CloneResult::Clone(reaper) => return Ok(LoopTurn::Reaper(reaper)),
+                CloneResult::Reply(setup, control) => self.reply(&setup, control.as_ref())?,
             }
         }
     }
 
     /// Leaves nothing behind. The reapers see the end of their own sockets.
-    fn end(&mut self) -> Turn {
+    fn end(&mut self) -> LoopTurn {
         self.placeholders.remove_all();
-        Turn::End
+        LoopTurn::End
     }
 
     /// Waits for a request or a signal; true when the launcher has been told to end.
@@ -108,15 +108,15 @@ impl Server {
     }
 
     /// Makes a reaper in the best way that the machine permits, or that the host accepts.
-    fn make(&mut self, confinement: &Confinement) -> Made {
-        let ways = sandbox::ways(confinement.mode);
+    fn make(&mut self, confinement: &Confinement) -> CloneResult {
+        let profiles = sandbox::profiles(confinement.mode);
         // Where bwrap was needed once, nothing else is tried before it.
-        let first = ways.iter().position(|way| self.refusal.is_some() && way.is_by_bwrap());
+        let first = profiles.iter().position(|profile| self.refusal.is_some() && profile.is_by_bwrap());
         let mut refusal = first.and_then(|_| self.refusal.take());
         let mut missing = None;
-        for way in &ways[first.unwrap_or(0)..] {
-            let made = match way.is_by_bwrap() {
-                false => self.try_way(*way, confinement),
+        for profile in &profiles[first.unwrap_or(0)..] {
+            let made = match profile.is_by_bwrap() {
+                false => self.try_profile(*profile, confinement),
                 true => match self.try_bwrap(confinement, refusal.as_mut()) {
                     Ok(made) => Ok(made),
                     Err(failure) => {
@@ -127,41 +127,41 @@ impl Server {
             };
             match made {
                 // What the machine refuses, it refuses again; another way may do without.
-                Ok(Made::Reply(Err(failure), _)) | Err(failure) if !failure.is_shortage() => {
+                Ok(CloneResult::Reply(Err(failure), _)) | Err(failure) if !failure.is_shortage() => {
                     refusal.get_or_insert(failure);
                 }
-                Err(failure) => return Made::Reply(Err(failure), None),
-                Ok(made) => return self.accounted(made, *way, confinement, refusal),
+                Err(failure) => return CloneResult::Reply(Err(failure), None),
+                Ok(made) => return self.accounted(made, *profile, confinement, refusal),
             }
         }
-        let failure = missing.or(refusal).unwrap_or_else(|| Failure::new("make a reaper", Errno::IO));
-        Made::Reply(Err(failure), None)
+        let failure = missing.or(refusal).unwrap_or_else(|| SetupFailure::new("make a reaper", Errno::IO));
+        CloneResult::Reply(Err(failure), None)
     }
 
     /// What was made, with the layers that are off because of a refusal. That `bwrap` was needed is remembered.
     fn accounted(
         &mut self,
-        mut made: Made,
-        way: Way,
+        mut made: CloneResult,
+        profile: SandboxProfile,
         confinement: &Confinement,
-        refusal: Option<Failure>,
-    ) -> Made {
-        if let Made::Reply(Ok(entered), _) = &mut made {
+        refusal: Option<SetupFailure>,
+    ) -> CloneResult {
+        if let CloneResult::Reply(Ok(entered), _) = &mut made {
             sandbox::account(&mut entered.isolation, confinement, refusal.as_ref());
-            if way.is_by_bwrap() {
+            if profile.is_by_bwrap() {
                 self.refusal = refusal;
             }
         }
         made
     }
 
-    fn try_way(&mut self, way: Way, confinement: &Confinement) -> Result<Made, Failure> {
-        let failure = |errno| Failure::new("make a reaper", errno);
-        let outside = Outside::here();
+    fn try_profile(&mut self, profile: SandboxProfile, confinement: &Confinement) -> Result<CloneResult, SetupFailure> {
+        let failure = |errno| SetupFailure::new("make a reaper", errno);
+        let outside = HostIdentity::here();
         let (ours, control) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
             .map_err(failure)?;
-        let namespaces = way.namespaces(confinement);
-        let forked = fork(namespaces).map_err(|errno| way.refused(confinement, errno, probe))?;
+        let namespaces = profile.namespaces(confinement);
+        let forked = fork(namespaces).map_err(|errno| profile.refused(confinement, errno, probe))?;
         match forked {
             Some(pid) => {
                 self.reapers.insert(pid);
@@ -170,12 +170,12 @@ impl Server {
                 if let Ok(entered) = &setup {
                     self.placeholders.add(pid, &entered.placeholders);
                 }
-                Ok(Made::Reply(setup, Some(ours)))
+                Ok(CloneResult::Reply(setup, Some(ours)))
             }
             None => {
                 let signals = self.signals.try_clone().map_err(failure)?;
                 let confinement = confinement.clone();
-                Ok(Made::Clone(Box::new(Reaper { control, signals, way, confinement, outside, made: None })))
+                Ok(CloneResult::Clone(Box::new(Reaper { control, signals, profile, confinement, outside, made: None })))
             }
         }
     }
@@ -194,7 +194,7 @@ impl Server {
             by_force |= self.note(pid, status);
         }
         if by_force {
-            hunt::kill_tree(|pid| self.reapers.contains(&pid));
+            process_tree::kill_tree(|pid| self.reapers.contains(&pid));
         }
     }
 

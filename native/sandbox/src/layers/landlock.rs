@@ -2,8 +2,8 @@
 
 use super::devices::NODES;
 use super::mount::point;
-use super::{Layer, Stage, tree};
-use crate::{Confinement, Failure};
+use super::{Layer, LayerContext, tree};
+use crate::{Confinement, SetupFailure};
 use landlock::{
     ABI, Access, AccessFs, BitFlags, PathBeneath, PathFd, RestrictionStatus, Ruleset, RulesetAttr,
     RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
@@ -22,8 +22,8 @@ impl Layer for Landlock {
         "landlock"
     }
 
-    fn enter(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
-        let failure = |errno| Failure::new("restrict this process", errno);
+    fn enter(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
+        let failure = |errno| SetupFailure::new("restrict this process", errno);
         let root = point(Path::new("/")).map_err(failure)?;
         let status = restrict(stage, &root).map_err(|error| failure(errno_of(&error)))?;
         match status.ruleset {
@@ -33,11 +33,11 @@ impl Layer for Landlock {
     }
 }
 
-fn restrict(stage: &Stage<'_>, root: &OwnedFd) -> Result<RestrictionStatus, RulesetError> {
+fn restrict(stage: &LayerContext<'_>, root: &OwnedFd) -> Result<RestrictionStatus, RulesetError> {
     let everything = AccessFs::from_all(VERSION);
     let mut rules =
         Ruleset::default().handle_access(everything)?.scope(Scope::from_all(VERSION))?.create()?;
-    rules = match stage.way.has_mounts() {
+    rules = match stage.profile.has_mounts() {
         true => rules.add_rule(PathBeneath::new(root, AccessFs::from_read(VERSION)))?,
         false => read_but_secrets(rules, root, stage.confinement)?,
     };

@@ -1,7 +1,7 @@
 //! Bounds on what processes use.
 
-use super::{Layer, Stage};
-use crate::{Bounds, Failure};
+use super::{Layer, LayerContext};
+use crate::{ResourceLimits, SetupFailure};
 use beamai_isolation::LayerOff;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -10,24 +10,24 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 /// The kernel keeps this many numbers of processes for itself, once they have been counted through.
 const RESERVED: u32 = 300;
 
-pub(super) struct Limits;
+pub(super) struct ResourceBounds;
 
-impl Layer for Limits {
+impl Layer for ResourceBounds {
     fn name(&self) -> &'static str {
         "resource_limits"
     }
 
-    fn enter(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
+    fn enter(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         let bounds = stage.confinement.bounds;
         for (resource, limit) in limits(&bounds) {
             lower(resource, limit)
-                .map_err(|errno| Failure::new(&format!("limit {}", name(resource)), errno))?;
+                .map_err(|errno| SetupFailure::new(&format!("limit {}", name(resource)), errno))?;
         }
         limit_processes(&bounds, stage)
-            .map_err(|errno| Failure::new("limit the number of processes", errno))?;
+            .map_err(|errno| SetupFailure::new("limit the number of processes", errno))?;
         // Where it is not to be had by whoever may enter the namespaces only, the reaper looks at it.
-        let is_looked_at = stage.way.is_by_bwrap();
-        if stage.way.has_ipc() && !is_looked_at && limit_shared_memory(&bounds).is_err() {
+        let is_looked_at = stage.profile.is_by_bwrap();
+        if stage.profile.has_ipc() && !is_looked_at && limit_shared_memory(&bounds).is_err() {
             let why = "this kernel does not let the shared memory of System V be limited";
             stage.partly.push(LayerOff::new(self.name(), why));
         }
@@ -39,7 +39,7 @@ impl Layer for Limits {
 
 /// No core dumps, because a program outside would be started to take them; no message queues, because they would
 /// outlast the command; no priority above the usual one.
-fn limits(bounds: &Bounds) -> impl Iterator<Item = (Resource, u64)> {
+fn limits(bounds: &ResourceLimits) -> impl Iterator<Item = (Resource, u64)> {
     let given = [(Resource::Cpu, bounds.cpu), (Resource::Fsize, bounds.file_size)];
     let fixed = [
         (Resource::Data, bounds.memory),
@@ -61,10 +61,10 @@ fn lower(resource: Resource, limit: u64) -> Result<(), Errno> {
 /// The limit that the kernel has for it counts a user's processes everywhere and does not bind root, so it is the
 /// numbers of the pid namespace that run out. Where the kernel has no such numbers for each namespace, or they are not
 /// this process's to set, the user's limit has to do, and root has none.
-fn limit_processes(bounds: &Bounds, stage: &Stage<'_>) -> Result<(), Errno> {
-    let may_write = !stage.way.is_by_bwrap();
+fn limit_processes(bounds: &ResourceLimits, stage: &LayerContext<'_>) -> Result<(), Errno> {
+    let may_write = !stage.profile.is_by_bwrap();
     let has_own_numbers =
-        may_write && stage.way.has_pids() && stage.way.has_mounts() && kernel_is_at_least(6, 14);
+        may_write && stage.profile.has_pids() && stage.profile.has_mounts() && kernel_is_at_least(6, 14);
     if has_own_numbers {
         return write("/proc/sys/kernel/pid_max", &bounds.processes.saturating_add(RESERVED).to_string());
     }
@@ -75,7 +75,7 @@ fn limit_processes(bounds: &Bounds, stage: &Stage<'_>) -> Result<(), Errno> {
 }
 
 /// Segments of shared memory are no process's; so they have a limit of their own, and message queues are few.
-fn limit_shared_memory(bounds: &Bounds) -> Result<(), Errno> {
+fn limit_shared_memory(bounds: &ResourceLimits) -> Result<(), Errno> {
     // SAFETY: takes a number only.
     let page = u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).map_err(|_| Errno::INVAL)?;
     write("/proc/sys/kernel/shmall", &(bounds.memory_together / page).to_string())?;

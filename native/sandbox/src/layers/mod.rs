@@ -6,20 +6,20 @@
 //! calls come last, because they forbid what the others needed.
 //!
 //! Where the machine refuses namespaces to the reaper, `bwrap` may have them. Then what is to be mounted is planned outside by
-//! the same code, in which another `Hand` writes it down; `bwrap` starts the reaper in what it has made, once, and the
+//! the same code, in which another `MountBackend` writes it down; `bwrap` starts the reaper in what it has made, once, and the
 //! reaper looks at every layer that it has not entered itself, for what `bwrap` has done counts only where it is seen.
 
 mod capabilities;
 mod devices;
 mod exec_guard;
 mod git;
-mod hand;
-mod intruders;
+mod mount_backend;
+mod forbidden_names;
 mod ipc;
 mod landlock;
 mod limits;
-mod look;
-mod made;
+mod mount_table;
+mod reaper_plan;
 mod mount;
 mod mounts;
 mod network;
@@ -35,16 +35,16 @@ mod tree;
 mod user;
 mod uts;
 
-pub use intruders::Intruders;
+pub use forbidden_names::ForbiddenNames;
 pub use limits::kernel_is_at_least;
-pub use made::Made;
-pub use placeholders::{Placeholder, Placeholders};
-pub use script::Script;
+pub use reaper_plan::ReaperPlan;
+pub use placeholders::{Placeholder, PlaceholderCounts};
+pub use script::MountScript;
 pub use tree::writable;
 
-use crate::{Confinement, Failure};
-use beamai_isolation::{Isolation, LayerOff, Sandbox};
-use hand::Hand;
+use crate::{Confinement, SetupFailure};
+use beamai_isolation::{Isolation, LayerOff, SandboxMode};
+use mount_backend::MountBackend;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use rustix::process::{getegid, geteuid};
@@ -85,18 +85,18 @@ pub(super) trait Layer: Sync {
     }
 
     /// What is left to do in the reaper, before it takes an order.
-    fn enter(&self, _: &mut Stage<'_>) -> Result<(), Failure> {
+    fn enter(&self, _: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         Ok(())
     }
 
     /// Plans outside what somebody else mounts.
-    fn plan(&self, _: &mut Stage<'_>) -> Result<(), Failure> {
+    fn plan(&self, _: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         Ok(())
     }
 
     /// Looks at what somebody else has made of the layer, or enters it, where it is the reaper's in any case. That its
     /// namespaces are there has been seen.
-    fn verify(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
+    fn verify(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         match self.namespaces() {
             0 => self.enter(stage),
             _ => Ok(()),
@@ -105,18 +105,18 @@ pub(super) trait Layer: Sync {
 }
 
 /// What layers know of each other while they are entered.
-pub struct Stage<'a> {
-    pub(super) outside: &'a Outside,
+pub struct LayerContext<'a> {
+    pub(super) outside: &'a HostIdentity,
     pub(super) confinement: &'a Confinement,
-    pub(super) way: Way,
+    pub(super) profile: SandboxProfile,
     /// Who mounts what is planned.
-    hand: Hand,
+    backend: MountBackend,
     /// What somebody else has made for the reaper.
-    made: Option<&'a Made>,
+    made: Option<&'a ReaperPlan>,
     /// Made on the machine so that something could be mounted there.
     pub placeholders: Vec<Placeholder>,
     /// What must not come to be while a command runs.
-    pub intruders: Intruders,
+    pub forbidden_names: ForbiddenNames,
     /// What layers that are on cannot keep.
     pub(super) partly: Vec<LayerOff>,
     /// What must not come to be, where that is planned for another process.
@@ -125,47 +125,47 @@ pub struct Stage<'a> {
     pub listener: Option<OwnedFd>,
 }
 
-impl<'a> Stage<'a> {
+impl<'a> LayerContext<'a> {
     /// For a reaper whose namespaces are new, or were made by somebody else.
-    pub fn new(outside: &'a Outside, confinement: &'a Confinement, way: Way, made: Option<&'a Made>) -> Self {
-        let (intruders, absent) = Default::default();
+    pub fn new(outside: &'a HostIdentity, confinement: &'a Confinement, profile: SandboxProfile, made: Option<&'a ReaperPlan>) -> Self {
+        let (forbidden_names, absent) = Default::default();
         let placeholders = made.map(|made| made.placeholders.clone()).unwrap_or_default();
         let partly = made.map(|made| made.partly.clone()).unwrap_or_default();
-        let hand = Hand::Own;
+        let backend = MountBackend::Own;
         let listener = None;
-        Self { outside, confinement, way, hand, made, placeholders, intruders, partly, absent, listener }
+        Self { outside, confinement, profile, backend, made, placeholders, forbidden_names, partly, absent, listener }
     }
 
     /// What somebody else has made. Layers ask for it only where somebody has.
-    fn made(&self) -> Result<&'a Made, Failure> {
-        self.made.ok_or_else(|| Failure::new("find what was planned", Errno::INVAL))
+    fn made(&self) -> Result<&'a ReaperPlan, SetupFailure> {
+        self.made.ok_or_else(|| SetupFailure::new("find what was planned", Errno::INVAL))
     }
 
     /// How many processes and threads count as the user's that are not the command's: where there is no user namespace,
     /// or the kernel counts across them.
     fn others(&self) -> u32 {
         let counts_apart = limits::kernel_is_at_least(5, 14);
-        let is_among_them = |made: &&Made| !counts_apart || made.is_apart(libc::CLONE_NEWUSER) == Ok(false);
+        let is_among_them = |made: &&ReaperPlan| !counts_apart || made.is_apart(libc::CLONE_NEWUSER) == Ok(false);
         self.made.filter(is_among_them).map_or(0, |made| made.others)
     }
 
     /// Has a file in a directory removed whenever a command creates it, and the command ended. People know the directory
     /// by its path.
     fn keep_absent(&mut self, directory: OwnedFd, path: &Path, name: &str) -> Result<(), Errno> {
-        if let Hand::Own = self.hand {
-            return self.intruders.forbid(directory, name, path.join(name));
+        if let MountBackend::Own = self.backend {
+            return self.forbidden_names.forbid(directory, name, path.join(name));
         }
         self.absent.push((script::real(directory.as_fd())?.into(), name.to_owned()));
         Ok(())
     }
 
-    /// Does what was planned by [`Stage::keep_absent`].
-    fn forbid_absent(&mut self) -> Result<(), Failure> {
+    /// Does what was planned by [`LayerContext::keep_absent`].
+    fn forbid_absent(&mut self) -> Result<(), SetupFailure> {
         for (directory, name) in &self.made()?.absent {
             let path = Path::new(directory);
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let opened = rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
-            match opened.and_then(|fd| self.intruders.forbid(fd, name, path.join(name))) {
+            match opened.and_then(|fd| self.forbidden_names.forbid(fd, name, path.join(name))) {
                 // It is gone since it was planned.
                 Err(Errno::NOENT | Errno::NOTDIR) => {}
                 watched => watched.map_err(mount::failed("watch", path))?,
@@ -176,16 +176,16 @@ impl<'a> Stage<'a> {
 }
 
 /// Plans what somebody else is to make for a reaper: what it is told, and what the reaper is told of it.
-pub fn plan(confinement: &Confinement) -> Result<(Script, Made), Failure> {
-    let mut made = Made::new(confinement)?;
-    let outside = Outside::here();
-    let mut stage = Stage::new(&outside, confinement, BY_BWRAP, None);
-    stage.hand = Hand::Script(Script::default());
+pub fn plan(confinement: &Confinement) -> Result<(MountScript, ReaperPlan), SetupFailure> {
+    let mut made = ReaperPlan::new(confinement)?;
+    let outside = HostIdentity::here();
+    let mut stage = LayerContext::new(&outside, confinement, BY_BWRAP, None);
+    stage.backend = MountBackend::Script(MountScript::default());
     for layer in BY_BWRAP.wanted(confinement) {
         layer.plan(&mut stage).map_err(|failure| failure.of_layer(layer.name()))?;
     }
-    let Stage { hand: Hand::Script(script), placeholders, partly, absent, .. } = stage else {
-        return Err(Failure::new("plan the mounts", Errno::INVAL));
+    let LayerContext { backend: MountBackend::Script(script), placeholders, partly, absent, .. } = stage else {
+        return Err(SetupFailure::new("plan the mounts", Errno::INVAL));
     };
     (made.placeholders, made.partly, made.absent) = (placeholders, partly, absent);
     made.parts = script.parts();
@@ -194,13 +194,13 @@ pub fn plan(confinement: &Confinement) -> Result<(Script, Made), Failure> {
 
 /// Who the reaper is as seen from outside its namespaces.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub struct Outside {
+pub struct HostIdentity {
     /// User id of the port, as the machine has it.
     pub uid: u32,
     pub(super) gid: u32,
 }
 
-impl Outside {
+impl HostIdentity {
     /// This process, before it has entered any namespace.
     pub fn here() -> Self {
         Self { uid: geteuid().as_raw(), gid: getegid().as_raw() }
@@ -209,14 +209,14 @@ impl Outside {
 
 /// Layers that are entered together.
 #[derive(Clone, Copy)]
-pub struct Way {
+pub struct SandboxProfile {
     layers: &'static [&'static dyn Layer],
-    maker: Maker,
+    maker: NamespaceCreator,
 }
 
 /// Who makes namespaces and mounts.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Maker {
+pub(super) enum NamespaceCreator {
     Reaper,
     Bwrap,
 }
@@ -230,8 +230,8 @@ const LAYERS: &[&dyn Layer] = &[
     &network::Network,
     &mounts::Mounts,
     &proc::Proc,
-    &limits::Limits,
-    &tree::Tree,
+    &limits::ResourceBounds,
+    &tree::FileTree,
     &protected::Protected,
     &capabilities::Capabilities,
     &privileges::Privileges,
@@ -240,14 +240,14 @@ const LAYERS: &[&dyn Layer] = &[
     &exec_guard::ExecGuard,
 ];
 /// Every layer.
-const WHOLE: Way = Way::own(LAYERS);
+const WHOLE: SandboxProfile = SandboxProfile::own(LAYERS);
 /// Every layer, in what `bwrap` has made.
-pub const BY_BWRAP: Way = Way { layers: LAYERS, maker: Maker::Bwrap };
+pub const BY_BWRAP: SandboxProfile = SandboxProfile { layers: LAYERS, maker: NamespaceCreator::Bwrap };
 /// What a privileged process can do where user namespaces are forbidden.
-const PRIVILEGED: Way = Way::own(LAYERS.split_at(1).1);
+const PRIVILEGED: SandboxProfile = SandboxProfile::own(LAYERS.split_at(1).1);
 /// What can be done without any namespace.
-const GUARDED: Way = Way::own(&[
-    &limits::Limits,
+const GUARDED: SandboxProfile = SandboxProfile::own(&[
+    &limits::ResourceBounds,
     &capabilities::Capabilities,
     &privileges::Privileges,
     &landlock::Landlock,
@@ -255,25 +255,25 @@ const GUARDED: Way = Way::own(&[
     &exec_guard::ExecGuard,
 ]);
 /// The reaper alone.
-const BARE: Way = Way::own(&[]);
+const BARE: SandboxProfile = SandboxProfile::own(&[]);
 
 /// The ways to isolate a command that a host accepts, best first.
-pub fn ways(sandbox: Sandbox) -> &'static [Way] {
+pub fn profiles(sandbox: SandboxMode) -> &'static [SandboxProfile] {
     match sandbox {
-        Sandbox::Required => &[WHOLE, BY_BWRAP],
-        Sandbox::BestEffort => &[WHOLE, BY_BWRAP, PRIVILEGED, GUARDED],
-        Sandbox::Off => &[BARE],
+        SandboxMode::Required => &[WHOLE, BY_BWRAP],
+        SandboxMode::BestEffort => &[WHOLE, BY_BWRAP, PRIVILEGED, GUARDED],
+        SandboxMode::Off => &[BARE],
     }
 }
 
-impl Way {
+impl SandboxProfile {
     const fn own(layers: &'static [&'static dyn Layer]) -> Self {
-        Self { layers, maker: Maker::Reaper }
+        Self { layers, maker: NamespaceCreator::Reaper }
     }
 
     /// Whether somebody else makes the namespaces.
     pub fn is_by_bwrap(self) -> bool {
-        self.maker == Maker::Bwrap
+        self.maker == NamespaceCreator::Bwrap
     }
 
     fn wanted(self, confinement: &Confinement) -> impl Iterator<Item = &'static dyn Layer> {
@@ -327,21 +327,21 @@ impl Way {
         confinement: &Confinement,
         errno: Errno,
         probe: impl Fn(libc::c_int) -> Result<(), Errno>,
-    ) -> Failure {
+    ) -> SetupFailure {
         let mut flags = 0;
         for layer in self.wanted(confinement) {
             flags |= layer.namespaces();
             if layer.namespaces() != 0
                 && let Err(errno) = probe(flags)
             {
-                return Failure::new("make the namespace", errno).of_layer(layer.name());
+                return SetupFailure::new("make the namespace", errno).of_layer(layer.name());
             }
         }
-        Failure::new("make the namespaces", errno)
+        SetupFailure::new("make the namespaces", errno)
     }
 
     /// Enters every layer and says which are on.
-    pub fn enter(self, stage: &mut Stage<'_>) -> Result<Isolation, Failure> {
+    pub fn enter(self, stage: &mut LayerContext<'_>) -> Result<Isolation, SetupFailure> {
         let confinement = stage.confinement;
         let by = self.is_by_bwrap().then(|| "bwrap".to_owned());
         let mut isolation =
@@ -350,7 +350,7 @@ impl Way {
             match self.enter_layer(layer, stage) {
                 Ok(None) => isolation.on.push(layer.name().to_owned()),
                 Ok(Some(why)) => isolation.off.push(LayerOff::new(layer.name(), why)),
-                Err(failure) if layer.is_optional() && confinement.mode == Sandbox::BestEffort => {
+                Err(failure) if layer.is_optional() && confinement.mode == SandboxMode::BestEffort => {
                     isolation.off.push(LayerOff::new(layer.name(), failure.to_string()));
                 }
                 Err(failure) => return Err(failure.of_layer(layer.name())),
@@ -361,8 +361,8 @@ impl Way {
     }
 
     /// Why the layer is off, where it is not missed.
-    fn enter_layer(self, layer: &dyn Layer, stage: &mut Stage<'_>) -> Result<Option<&'static str>, Failure> {
-        if self.maker == Maker::Reaper {
+    fn enter_layer(self, layer: &dyn Layer, stage: &mut LayerContext<'_>) -> Result<Option<&'static str>, SetupFailure> {
+        if self.maker == NamespaceCreator::Reaper {
             return layer.enter(stage).map(|()| None);
         }
         let namespace = layer.namespaces();
@@ -370,11 +370,11 @@ impl Way {
             || stage
                 .made()?
                 .is_apart(namespace)
-                .map_err(|errno| Failure::new("look at the namespace", errno))?;
+                .map_err(|errno| SetupFailure::new("look at the namespace", errno))?;
         match is_there {
             true => layer.verify(stage).map(|()| None),
             false if namespace == libc::CLONE_NEWUSER && stage.outside.uid != 0 => Ok(Some(NOBODY)),
-            false => Err(Failure::new("find the namespace that bwrap should have made", Errno::NOENT)),
+            false => Err(SetupFailure::new("find the namespace that bwrap should have made", Errno::NOENT)),
         }
     }
 }
@@ -385,16 +385,16 @@ const NOBODY: &str =
 
 /// Adds to `isolation` the layers that are off because the host does without them, or because `failure` was in the
 /// way.
-pub fn account(isolation: &mut Isolation, confinement: &Confinement, failure: Option<&Failure>) {
+pub fn account(isolation: &mut Isolation, confinement: &Confinement, failure: Option<&SetupFailure>) {
     for layer in LAYERS {
         let name = layer.name();
         let is_told =
             isolation.on.iter().any(|on| on == name) || isolation.off.iter().any(|off| off.layer == name);
-        if is_told || isolation.mode != Sandbox::Off && !layer.has_work(confinement) {
+        if is_told || isolation.mode != SandboxMode::Off && !layer.has_work(confinement) {
             continue;
         }
         let why = match (isolation.mode, layer.unwanted(confinement), failure) {
-            (Sandbox::Off, _, _) => "switched off".to_owned(),
+            (SandboxMode::Off, _, _) => "switched off".to_owned(),
             (_, Some(why), _) => why.to_owned(),
             (_, None, Some(failure)) => why(name, failure),
             (_, None, None) => "not needed".to_owned(),
@@ -404,12 +404,12 @@ pub fn account(isolation: &mut Isolation, confinement: &Confinement, failure: Op
 }
 
 /// Whether a failure is that a namespace, or the `/proc` of one, could not be made: somebody else may be able to.
-pub fn is_of_namespaces(failure: &Failure) -> bool {
+pub fn is_of_namespaces(failure: &SetupFailure) -> bool {
     let makes = |layer: &&dyn Layer| layer.namespaces() != 0 || layer.name() == proc::Proc.name();
     LAYERS.iter().copied().filter(makes).any(|layer| failure.layer.as_deref() == Some(layer.name()))
 }
 
-fn why(layer: &str, failure: &Failure) -> String {
+fn why(layer: &str, failure: &SetupFailure) -> String {
     match &failure.layer {
         Some(missing) if missing != layer => format!("not without {missing}: {failure}"),
         _ => failure.in_full(),

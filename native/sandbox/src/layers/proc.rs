@@ -1,7 +1,7 @@
 //! A `/proc` that shows the processes of the command and no others.
 
-use super::{Layer, Stage};
-use crate::Failure;
+use super::{Layer, LayerContext};
+use crate::SetupFailure;
 use rustix::io::Errno;
 use rustix::mount::MountFlags;
 
@@ -12,18 +12,18 @@ impl Layer for Proc {
         "private_proc"
     }
 
-    fn enter(&self, _: &mut Stage<'_>) -> Result<(), Failure> {
+    fn enter(&self, _: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
         rustix::mount::mount("proc", "/proc", "proc", flags, None)
-            .map_err(|errno| Failure::new("mount a /proc", errno))
+            .map_err(|errno| SetupFailure::new("mount a /proc", errno))
     }
 
     /// It shows this process by the number that it has here, as the first.
-    fn verify(&self, _: &mut Stage<'_>) -> Result<(), Failure> {
+    fn verify(&self, _: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         let own = rustix::fs::readlink("/proc/self", Vec::new());
         match own.is_ok_and(|own| own.as_bytes() == b"1") && rustix::process::getpid().is_init() {
             true => Ok(()),
-            false => Err(Failure::new("find the /proc that bwrap should have mounted", Errno::NOENT)),
+            false => Err(SetupFailure::new("find the /proc that bwrap should have mounted", Errno::NOENT)),
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Paths in what can be written that cannot be written all the same.
 
 use super::git;
-use super::hand::Seen;
-use super::look::Look;
+use super::mount_backend::VisiblePath;
+use super::mount_table::MountTable;
 use super::mount::{READ_ONLY, TAME, failed, kind, point};
 use super::placeholders::Placeholder;
-use super::{Layer, Stage};
-use crate::Failure;
+use super::{Layer, LayerContext};
+use crate::SetupFailure;
 use beamai_isolation::LayerOff;
-use beamai_protected::Found;
+use beamai_protected::ProtectedPaths;
 use beamai_workspace::decode_path;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
@@ -23,12 +23,12 @@ impl Layer for Protected {
         "protected_paths"
     }
 
-    fn enter(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
+    fn enter(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         let confinement = stage.confinement;
         for found in &confinement.found {
             stage.partly.extend(told(found).map(|why| LayerOff::new(self.name(), why)));
             let root = decode_path(&found.root);
-            let mut guard = Guard::new(root.clone(), stage).map_err(failed("open", &root))?;
+            let mut guard = MountPlanner::new(root.clone(), stage).map_err(failed("open", &root))?;
             for (path, what) in in_order(found) {
                 guard.protect(&path, what).map_err(failed("protect", &root.join(&path)))?;
             }
@@ -44,30 +44,30 @@ impl Layer for Protected {
         Ok(())
     }
 
-    fn plan(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
+    fn plan(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         self.enter(stage)
     }
 
-    fn verify(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
-        Look::now()?.at_parts(stage.made()?, true)?;
+    fn verify(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
+        MountTable::now()?.at_parts(stage.made()?, true)?;
         stage.forbid_absent()
     }
 }
 
 /// What is done about something that was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum What {
+pub(super) enum ProtectionKind {
     Repository,
     ReadOnly,
     Hidden,
 }
 
 /// What was found, what lies above first: what is mounted beneath stays in sight.
-fn in_order(found: &Found) -> Vec<(PathBuf, What)> {
+fn in_order(found: &ProtectedPaths) -> Vec<(PathBuf, ProtectionKind)> {
     let lists = [
-        (&found.repositories, What::Repository),
-        (&found.read_only, What::ReadOnly),
-        (&found.hidden, What::Hidden),
+        (&found.repositories, ProtectionKind::Repository),
+        (&found.read_only, ProtectionKind::ReadOnly),
+        (&found.hidden, ProtectionKind::Hidden),
     ];
     let all =
         lists.into_iter().flat_map(|(list, what)| list.iter().map(move |path| (decode_path(path), what)));
@@ -76,7 +76,7 @@ fn in_order(found: &Found) -> Vec<(PathBuf, What)> {
     all
 }
 
-fn told(found: &Found) -> Option<String> {
+fn told(found: &ProtectedPaths) -> Option<String> {
     let why = found.cut.as_ref()?;
     Some(format!(
         "not all of {} was looked at, nearest directories first: {why}; git repositories further away, and what deny \
@@ -86,18 +86,18 @@ fn told(found: &Found) -> Option<String> {
 }
 
 /// Makes a path read-only, or, where there is nothing, keeps it so.
-fn protect(path: &Path, stage: &mut Stage<'_>) -> Result<(), Errno> {
+fn protect(path: &Path, stage: &mut LayerContext<'_>) -> Result<(), Errno> {
     if stage.confinement.is_writable(path) {
         return Ok(());
     }
-    let real = match stage.hand.seen(path) {
-        Seen::At(real) => real,
-        Seen::Memory => return stage.hand.cover_in_memory(path),
+    let real = match stage.backend.seen(path) {
+        VisiblePath::At(real) => real,
+        VisiblePath::Memory => return stage.backend.cover_in_memory(path),
         // Nor can anything be created there.
-        Seen::Nothing => return Ok(()),
+        VisiblePath::Nothing => return Ok(()),
     };
     match point(&real) {
-        Ok(fd) => stage.hand.fix(fd.as_fd(), path, READ_ONLY),
+        Ok(fd) => stage.backend.fix(fd.as_fd(), path, READ_ONLY),
         Err(Errno::NOENT) => keep_absent(&real, path, stage),
         // Something on the way is no directory; then there is nothing to be protected.
         Err(Errno::NOTDIR) => Ok(()),
@@ -107,7 +107,7 @@ fn protect(path: &Path, stage: &mut Stage<'_>) -> Result<(), Errno> {
 
 /// Puts an empty file, which cannot be written, where something could be created. In a directory that is not there
 /// either, that directory is kept absent. What is seen at `path` lies at `real`.
-fn keep_absent(real: &Path, path: &Path, stage: &mut Stage<'_>) -> Result<(), Errno> {
+fn keep_absent(real: &Path, path: &Path, stage: &mut LayerContext<'_>) -> Result<(), Errno> {
     let (mut real, mut path) = (real, path);
     while let (Some(parent), Some(above)) = (real.parent().filter(|parent| !parent.exists()), path.parent()) {
         (real, path) = (parent, above);
@@ -121,22 +121,22 @@ fn keep_absent(real: &Path, path: &Path, stage: &mut Stage<'_>) -> Result<(), Er
             errno => return Err(errno.unwrap_or(Errno::IO)),
         },
     }
-    stage.hand.cover(path, FileType::RegularFile)
+    stage.backend.cover(path, FileType::RegularFile)
 }
 
 /// Mounts things over each other beneath one directory, following no links.
-pub(super) struct Guard<'s, 'a> {
+pub(super) struct MountPlanner<'s, 'a> {
     root: PathBuf,
     /// The root without links.
     real: PathBuf,
     fd: OwnedFd,
-    stage: &'s mut Stage<'a>,
+    stage: &'s mut LayerContext<'a>,
     /// What stays where it is already.
     pinned: HashSet<PathBuf>,
 }
 
-impl<'s, 'a> Guard<'s, 'a> {
-    fn new(root: PathBuf, stage: &'s mut Stage<'a>) -> Result<Self, Errno> {
+impl<'s, 'a> MountPlanner<'s, 'a> {
+    fn new(root: PathBuf, stage: &'s mut LayerContext<'a>) -> Result<Self, Errno> {
         let real = root.canonicalize().map_err(|_| Errno::NOENT)?;
         let fd = point(&real)?;
         Ok(Self { root, real, fd, stage, pinned: HashSet::new() })
@@ -144,11 +144,11 @@ impl<'s, 'a> Guard<'s, 'a> {
 
     /// Protects something that was found. What is gone since needs no protection; nothing that a command has done can
     /// have moved it, for then it was pinned.
-    fn protect(&mut self, path: &Path, what: What) -> Result<(), Errno> {
+    fn protect(&mut self, path: &Path, what: ProtectionKind) -> Result<(), Errno> {
         let done = match what {
-            What::Repository => git::protect(self, path),
-            What::ReadOnly => self.seal(path),
-            What::Hidden => self.hide(path),
+            ProtectionKind::Repository => git::protect(self, path),
+            ProtectionKind::ReadOnly => self.seal(path),
+            ProtectionKind::Hidden => self.hide(path),
         };
         match done {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(()),
@@ -163,7 +163,7 @@ impl<'s, 'a> Guard<'s, 'a> {
         above.into_iter().rev().try_for_each(|path| self.pin(path))
     }
 
-    /// As [`Guard::pin_the_way`], as far as there is one.
+    /// As [`MountPlanner::pin_the_way`], as far as there is one.
     fn pin_what_is_there(&mut self, path: &Path) -> Result<(), Errno> {
         match self.pin_the_way(path) {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(()),
@@ -178,7 +178,7 @@ impl<'s, 'a> Guard<'s, 'a> {
         }
         self.pin_the_way(path)?;
         let fd = self.point(path)?;
-        self.stage.hand.hide(fd.as_fd(), &self.real.join(path), kind(fd.as_fd())?)
+        self.stage.backend.hide(fd.as_fd(), &self.real.join(path), kind(fd.as_fd())?)
     }
 
     /// Names what lies at a path beneath the root, as it is seen through the mounts so far.
@@ -187,7 +187,7 @@ impl<'s, 'a> Guard<'s, 'a> {
     }
 
     pub(super) fn open(&self, relative: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
-        if !self.stage.hand.shows(&self.real.join(relative)) {
+        if !self.stage.backend.shows(&self.real.join(relative)) {
             return Err(Errno::NOENT);
         }
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
@@ -210,7 +210,7 @@ impl<'s, 'a> Guard<'s, 'a> {
             return Ok(());
         }
         let fd = self.point(relative)?;
-        self.stage.hand.fix(fd.as_fd(), &self.real.join(relative), TAME)?;
+        self.stage.backend.fix(fd.as_fd(), &self.real.join(relative), TAME)?;
         self.pinned.insert(relative.to_owned());
         Ok(())
     }
@@ -226,7 +226,7 @@ impl<'s, 'a> Guard<'s, 'a> {
         if is_empty(&path, kind(fd.as_fd())?) {
             self.stage.placeholders.push(Placeholder { path: path.into(), is_made: false });
         }
-        self.stage.hand.fix(fd.as_fd(), &self.real.join(relative), READ_ONLY)
+        self.stage.backend.fix(fd.as_fd(), &self.real.join(relative), READ_ONLY)
     }
 
     /// Makes an empty file or directory and seals it.
@@ -252,7 +252,7 @@ impl<'s, 'a> Guard<'s, 'a> {
             Err(errno) => return Err(errno),
         }
         let fd = self.point(relative)?;
-        self.stage.hand.fix(fd.as_fd(), &self.real.join(relative), READ_ONLY)
+        self.stage.backend.fix(fd.as_fd(), &self.real.join(relative), READ_ONLY)
     }
 
     /// Has a file removed whenever a command creates it, and the command ended.

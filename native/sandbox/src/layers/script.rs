@@ -1,6 +1,6 @@
 //! The plan of mounts as it is told to `bwrap`, and as it is compared afterwards with what `bwrap` has made of it.
 
-use super::hand::Seen;
+use super::mount_backend::VisiblePath;
 use super::mount::{kind, point};
 use rustix::fs::{AtFlags, FileType};
 use rustix::io::Errno;
@@ -12,20 +12,20 @@ use std::path::{Path, PathBuf};
 
 /// What is mounted where. What lies above comes first, so that what is mounted beneath it stays in sight.
 #[derive(Default)]
-pub struct Script(BTreeMap<PathBuf, Part>);
+pub struct MountScript(BTreeMap<PathBuf, PlannedMount>);
 
 /// A mount.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Part {
-    pub(super) what: What,
+pub(super) struct PlannedMount {
+    pub(super) what: MountKind,
     /// Whether it protects something in what can be written.
     pub(super) protects: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum What {
+pub(super) enum MountKind {
     /// A part of the machine's file system.
-    Shown { source: Source, read_only: bool },
+    Shown { source: HostPath, read_only: bool },
     /// An empty temporary directory.
     Temporary,
     /// A directory with nothing in it but what is shown.
@@ -36,14 +36,14 @@ pub(super) enum What {
 
 /// A file or directory of the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Source {
+pub(super) struct HostPath {
     pub(super) path: OsString,
     pub(super) device: u64,
     pub(super) inode: u64,
     is_read_only: bool,
 }
 
-impl Source {
+impl HostPath {
     pub(super) fn of(fd: BorrowedFd<'_>, is_read_only: bool) -> Result<Self, Errno> {
         let (device, inode) = identity(fd)?;
         Ok(Self { path: real(fd)?.into(), device, inode, is_read_only })
@@ -73,37 +73,37 @@ fn straight(path: &Path) -> PathBuf {
     }
 }
 
-impl Script {
-    pub(super) fn show(&mut self, source: Source, path: &Path) {
+impl MountScript {
+    pub(super) fn show(&mut self, source: HostPath, path: &Path) {
         let read_only = source.is_read_only;
-        self.put(straight(path), What::Shown { source, read_only }, false);
+        self.put(straight(path), MountKind::Shown { source, read_only }, false);
     }
 
     pub(super) fn temporary(&mut self, path: &Path) {
-        self.put(straight(path), What::Temporary, false);
+        self.put(straight(path), MountKind::Temporary, false);
     }
 
     pub(super) fn bare(&mut self, path: &Path) {
-        self.put(straight(path), What::Bare, false);
+        self.put(straight(path), MountKind::Bare, false);
     }
 
     /// Hides a path, if anything is seen there.
     pub(super) fn cover(&mut self, path: &Path, kind_here: FileType) {
         let path = straight(path);
         let kind = match self.seen(&path) {
-            Seen::At(real) if real == path => kind_here,
-            Seen::At(real) => match point(&real).and_then(|fd| kind(fd.as_fd())) {
+            VisiblePath::At(real) if real == path => kind_here,
+            VisiblePath::At(real) => match point(&real).and_then(|fd| kind(fd.as_fd())) {
                 Ok(kind) => kind,
                 Err(_) => return,
             },
-            Seen::Memory | Seen::Nothing => return,
+            VisiblePath::Memory | VisiblePath::Nothing => return,
         };
-        self.put(path, What::Hidden { is_directory: kind == FileType::Directory }, false);
+        self.put(path, MountKind::Hidden { is_directory: kind == FileType::Directory }, false);
     }
 
     /// Puts nothing at a path.
     pub(super) fn hide(&mut self, path: &Path, kind: FileType) {
-        self.put(straight(path), What::Hidden { is_directory: kind == FileType::Directory }, true);
+        self.put(straight(path), MountKind::Hidden { is_directory: kind == FileType::Directory }, true);
     }
 
     /// Shows something once more where it is seen, so that it stays there; what is read-only above it is so beneath.
@@ -111,55 +111,55 @@ impl Script {
         let path = straight(path);
         let above = match self.nearest(&path) {
             None => true,
-            Some((_, What::Shown { read_only, .. })) => *read_only,
+            Some((_, MountKind::Shown { read_only, .. })) => *read_only,
             Some((at, _)) if at == path => return Ok(()),
             Some(_) => return Err(Errno::NOENT),
         };
         let read_only = read_only || above;
-        let source = Source::of(fd, read_only)?;
+        let source = HostPath::of(fd, read_only)?;
         if read_only {
             self.seal_beneath(&path);
         }
-        self.put(path, What::Shown { source, read_only }, true);
+        self.put(path, MountKind::Shown { source, read_only }, true);
         Ok(())
     }
 
     fn seal_beneath(&mut self, above: &Path) {
         for (_, part) in self.0.iter_mut().filter(|(path, _)| path.starts_with(above)) {
-            if let What::Shown { read_only, .. } = &mut part.what {
+            if let MountKind::Shown { read_only, .. } = &mut part.what {
                 *read_only = true;
             }
         }
     }
 
-    pub(super) fn seen(&self, path: &Path) -> Seen {
+    pub(super) fn seen(&self, path: &Path) -> VisiblePath {
         let path = straight(path);
         match self.nearest(&path) {
-            None => Seen::At(path),
-            Some((at, What::Shown { source, .. })) => match path.strip_prefix(at) {
-                Ok(rest) if !rest.as_os_str().is_empty() => Seen::At(Path::new(&source.path).join(rest)),
-                _ => Seen::At(PathBuf::from(&source.path)),
+            None => VisiblePath::At(path),
+            Some((at, MountKind::Shown { source, .. })) => match path.strip_prefix(at) {
+                Ok(rest) if !rest.as_os_str().is_empty() => VisiblePath::At(Path::new(&source.path).join(rest)),
+                _ => VisiblePath::At(PathBuf::from(&source.path)),
             },
-            Some((_, What::Temporary)) => Seen::Memory,
-            Some((_, What::Bare | What::Hidden { .. })) => Seen::Nothing,
+            Some((_, MountKind::Temporary)) => VisiblePath::Memory,
+            Some((_, MountKind::Bare | MountKind::Hidden { .. })) => VisiblePath::Nothing,
         }
     }
 
     pub(super) fn shows(&self, path: &Path) -> bool {
         match self.nearest(path) {
-            None | Some((_, What::Shown { .. })) => true,
+            None | Some((_, MountKind::Shown { .. })) => true,
             Some((at, _)) => at == path,
         }
     }
 
     /// What is mounted at a path or nearest above it.
-    fn nearest(&self, path: &Path) -> Option<(&Path, &What)> {
+    fn nearest(&self, path: &Path) -> Option<(&Path, &MountKind)> {
         let (at, part) = path.ancestors().find_map(|above| self.0.get_key_value(above))?;
         Some((at, &part.what))
     }
 
-    fn put(&mut self, path: PathBuf, what: What, protects: bool) {
-        self.0.insert(path, Part { what, protects });
+    fn put(&mut self, path: PathBuf, what: MountKind, protects: bool) {
+        self.0.insert(path, PlannedMount { what, protects });
     }
 
     /// The arguments that have it mounted. `nothing` gives a descriptor from which nothing is read, each for one use.
@@ -173,7 +173,7 @@ impl Script {
         for (path, part) in &self.0 {
             let path = path.as_os_str();
             match &part.what {
-                What::Shown { source, read_only } => {
+                MountKind::Shown { source, read_only } => {
                     // What is to be protected and is gone meanwhile needs no protection.
                     let bind = match (read_only, part.protects) {
                         (true, true) => "--ro-bind-try",
@@ -183,22 +183,22 @@ impl Script {
                     };
                     add(&[bind.as_ref(), &source.path, path]);
                 }
-                What::Temporary => add(&[perms, "1777".as_ref(), tmpfs, path]),
-                What::Bare => add(&[tmpfs, path]),
-                What::Hidden { is_directory: true } => add(&[tmpfs, path, remount, path]),
-                What::Hidden { is_directory: false } => {
+                MountKind::Temporary => add(&[perms, "1777".as_ref(), tmpfs, path]),
+                MountKind::Bare => add(&[tmpfs, path]),
+                MountKind::Hidden { is_directory: true } => add(&[tmpfs, path, remount, path]),
+                MountKind::Hidden { is_directory: false } => {
                     add(&["--ro-bind-data".as_ref(), nothing()?.to_string().as_ref(), path]);
                 }
             }
         }
         // Once everything in them has its place.
-        let bare = self.0.iter().filter(|(_, part)| part.what == What::Bare);
+        let bare = self.0.iter().filter(|(_, part)| part.what == MountKind::Bare);
         bare.for_each(|(path, _)| add(&[remount, path.as_os_str()]));
         Ok(all)
     }
 
     /// What there has to be when it has been mounted.
-    pub(super) fn parts(&self) -> Vec<(OsString, Part)> {
+    pub(super) fn parts(&self) -> Vec<(OsString, PlannedMount)> {
         self.0.iter().map(|(path, part)| (path.into(), part.clone())).collect()
     }
 }
@@ -207,7 +207,7 @@ impl Script {
 mod tests {
     use super::*;
 
-    fn told(script: &Script) -> Vec<String> {
+    fn told(script: &MountScript) -> Vec<String> {
         let words = script.arguments(|| Ok(7)).unwrap();
         words.into_iter().map(|word| word.into_string().unwrap()).collect()
     }
@@ -222,19 +222,19 @@ mod tests {
         (dir, move |path| if path.is_empty() { top.clone() } else { top.join(path) })
     }
 
-    fn shown(script: &mut Script, path: &Path, at: &Path, is_read_only: bool) {
-        let source = Source::of(point(path).unwrap().as_fd(), is_read_only).unwrap();
+    fn shown(script: &mut MountScript, path: &Path, at: &Path, is_read_only: bool) {
+        let source = HostPath::of(point(path).unwrap().as_fd(), is_read_only).unwrap();
         script.show(source, at);
     }
 
-    fn fixed(script: &mut Script, path: &Path, read_only: bool) -> Result<(), Errno> {
+    fn fixed(script: &mut MountScript, path: &Path, read_only: bool) -> Result<(), Errno> {
         script.fix(point(path).unwrap().as_fd(), path, read_only)
     }
 
     #[test]
     fn what_lies_above_is_mounted_first_whenever_it_was_planned() {
         let (_dir, path) = scene();
-        let mut script = Script::default();
+        let mut script = MountScript::default();
         shown(&mut script, &path(""), &path(""), false);
         script.cover(&path("a/b/file"), FileType::RegularFile);
         script.cover(&path("d"), FileType::Directory);
@@ -247,9 +247,9 @@ mod tests {
     #[test]
     fn what_is_fixed_is_no_more_writable_than_what_is_above_it() {
         let (_dir, path) = scene();
-        let mut script = Script::default();
-        let is_read_only = |script: &Script, at: &str| match &script.0[&path(at)].what {
-            What::Shown { read_only, .. } => *read_only,
+        let mut script = MountScript::default();
+        let is_read_only = |script: &MountScript, at: &str| match &script.0[&path(at)].what {
+            MountKind::Shown { read_only, .. } => *read_only,
             what => panic!("{what:?}"),
         };
         // Nothing of the machine is writable that is not given.
@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn beneath_what_is_hidden_nothing_is_seen() {
         let (_dir, path) = scene();
-        let mut script = Script::default();
+        let mut script = MountScript::default();
         shown(&mut script, &path(""), &path(""), false);
         script.hide(&path("a"), FileType::Directory);
         assert!(script.shows(&path("a")) && !script.shows(&path("a/b")) && script.shows(&path("d")));
@@ -277,22 +277,22 @@ mod tests {
         // It stays hidden, and as it is.
         fixed(&mut script, &path("a"), true).unwrap();
         script.cover(&path("a/b/file"), FileType::RegularFile);
-        assert!(matches!(script.seen(&path("a/b")), Seen::Nothing));
+        assert!(matches!(script.seen(&path("a/b")), VisiblePath::Nothing));
         assert_eq!(script.parts().len(), 2);
     }
 
     #[test]
     fn what_is_shown_elsewhere_is_found_where_it_lies() {
         let (_dir, path) = scene();
-        let mut script = Script::default();
+        let mut script = MountScript::default();
         shown(&mut script, &path("a"), &path("d"), false);
-        assert!(matches!(script.seen(&path("d/b/file")), Seen::At(real) if real == path("a/b/file")));
-        assert!(matches!(script.seen(&path("d")), Seen::At(real) if real == path("a")));
+        assert!(matches!(script.seen(&path("d/b/file")), VisiblePath::At(real) if real == path("a/b/file")));
+        assert!(matches!(script.seen(&path("d")), VisiblePath::At(real) if real == path("a")));
         // Only what is there is hidden.
         script.cover(&path("d/b"), FileType::Directory);
         script.cover(&path("d/nothing"), FileType::Directory);
         assert_eq!(script.parts().len(), 2);
         script.temporary(&path("d"));
-        assert!(matches!(script.seen(&path("d/x")), Seen::Memory));
+        assert!(matches!(script.seen(&path("d/x")), VisiblePath::Memory));
     }
 }

@@ -1,11 +1,11 @@
 //! The file system as a command sees it: the machine's, read-only and without its devices, its services' places and its
 //! user's secrets; the workspace and a temporary directory to write in.
 
-use super::hand::{Hand, Taken};
-use super::look::Look;
+use super::mount_backend::{MountBackend, MountSource};
+use super::mount_table::MountTable;
 use super::mount::{NO_EXEC, READ_ONLY, TAME, failed, kind, point};
-use super::{Layer, Stage};
-use crate::{Confinement, Failure};
+use super::{Layer, LayerContext};
+use crate::{Confinement, SetupFailure};
 use beamai_isolation::LayerOff;
 use rustix::fs::FileType;
 use rustix::io::Errno;
@@ -14,9 +14,9 @@ use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-pub(super) struct Tree;
+pub(super) struct FileTree;
 
-impl Layer for Tree {
+impl Layer for FileTree {
     fn name(&self) -> &'static str {
         "read_only_filesystem"
     }
@@ -25,26 +25,26 @@ impl Layer for Tree {
         false
     }
 
-    fn enter(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
+    fn enter(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         let confinement = stage.confinement;
-        let hand = &mut stage.hand;
+        let backend = &mut stage.backend;
         // Whatever is to be written is taken before everything becomes read-only.
         let mut scenes = Vec::new();
-        take_writable(confinement, hand, &mut scenes)?;
-        take_readable(confinement, hand, &mut scenes)?;
-        hand.prepare(confinement.bounds.memory, attributes(confinement))?;
+        take_writable(confinement, backend, &mut scenes)?;
+        take_readable(confinement, backend, &mut scenes)?;
+        backend.prepare(confinement.bounds.memory, attributes(confinement))?;
         hide(confinement, &mut scenes);
         // What lies above is arranged first, so that what lies beneath stays in sight.
-        scenes.sort_by_key(|scene| scene.path.components().count());
+        scenes.sort_by_key(|mount| mount.path.components().count());
         let kept: HashSet<PathBuf> = scenes.iter().filter(|s| s.shows()).map(|s| s.path.clone()).collect();
-        for scene in scenes {
-            let path = scene.path.clone();
-            scene.arrange(hand, &kept, confinement).map_err(failed("mount", &path))?;
+        for mount in scenes {
+            let path = mount.path.clone();
+            mount.arrange(backend, &kept, confinement).map_err(failed("mount", &path))?;
         }
         Ok(())
     }
 
-    fn plan(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
+    fn plan(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         if !stage.confinement.exec_writable {
             let why = "bubblewrap cannot keep what can be written from being executed";
             stage.partly.push(LayerOff::new(self.name(), why));
@@ -52,22 +52,22 @@ impl Layer for Tree {
         self.enter(stage)
     }
 
-    fn verify(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
-        let look = Look::now()?;
+    fn verify(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
+        let look = MountTable::now()?;
         look.at_the_machine(stage.made()?)?;
         look.at_parts(stage.made()?, false)
     }
 }
 
 /// Something that is mounted at a path.
-struct Scene {
+struct TreeMount {
     path: PathBuf,
-    what: What,
+    what: TreeMountKind,
 }
 
-enum What {
+enum TreeMountKind {
     /// A part of the machine's file system.
-    Shown(Taken, FileType),
+    Shown(MountSource, FileType),
     /// An empty temporary directory.
     Temporary,
     /// Nothing, in place of a directory or a file.
@@ -82,7 +82,7 @@ fn attributes(confinement: &Confinement) -> u64 {
     }
 }
 
-fn take_writable(confinement: &Confinement, hand: &Hand, scenes: &mut Vec<Scene>) -> Result<(), Failure> {
+fn take_writable(confinement: &Confinement, backend: &MountBackend, scenes: &mut Vec<TreeMount>) -> Result<(), SetupFailure> {
     let workspace = Path::new(&confinement.workspace);
     let fd = open(workspace)?;
     let stat = rustix::fs::fstat(&fd).map_err(failed("look at", workspace))?;
@@ -91,42 +91,42 @@ fn take_writable(confinement: &Confinement, hand: &Hand, scenes: &mut Vec<Scene>
         return Err(failed("recognise the workspace", workspace)(Errno::STALE));
     }
     let attributes = attributes(confinement);
-    scenes.push(Scene::shown(hand, workspace, &fd, attributes)?);
+    scenes.push(TreeMount::shown(backend, workspace, &fd, attributes)?);
     let has_own_tmp = confinement.has_own_tmp();
     match &confinement.temp {
-        None if has_own_tmp => scenes.push(Scene { path: "/tmp".into(), what: What::Temporary }),
+        None if has_own_tmp => scenes.push(TreeMount { path: "/tmp".into(), what: TreeMountKind::Temporary }),
         None => {}
         Some(temp) => {
             let temp = Path::new(temp);
             let fd = open(temp)?;
             if has_own_tmp {
-                scenes.push(Scene::shown(hand, Path::new("/tmp"), &fd, attributes)?);
+                scenes.push(TreeMount::shown(backend, Path::new("/tmp"), &fd, attributes)?);
             }
-            scenes.push(Scene::shown(hand, temp, &fd, attributes)?);
+            scenes.push(TreeMount::shown(backend, temp, &fd, attributes)?);
         }
     }
     for path in &confinement.writable {
-        scenes.push(Scene::shown(hand, Path::new(path), &open(Path::new(path))?, attributes)?);
+        scenes.push(TreeMount::shown(backend, Path::new(path), &open(Path::new(path))?, attributes)?);
     }
     Ok(())
 }
 
-fn take_readable(confinement: &Confinement, hand: &Hand, scenes: &mut Vec<Scene>) -> Result<(), Failure> {
+fn take_readable(confinement: &Confinement, backend: &MountBackend, scenes: &mut Vec<TreeMount>) -> Result<(), SetupFailure> {
     for path in &confinement.readable {
-        scenes.push(Scene::shown(hand, Path::new(path), &open(Path::new(path))?, READ_ONLY | TAME)?);
+        scenes.push(TreeMount::shown(backend, Path::new(path), &open(Path::new(path))?, READ_ONLY | TAME)?);
     }
     // With the network, names are to be resolved; how, often stands where services have their places.
     let resolver = Path::new("/etc/resolv.conf");
     if let (true, Ok(file)) = (confinement.network, resolver.canonicalize())
         && file != resolver
     {
-        scenes.push(Scene::shown(hand, &file, &open(&file)?, READ_ONLY | TAME)?);
+        scenes.push(TreeMount::shown(backend, &file, &open(&file)?, READ_ONLY | TAME)?);
     }
     Ok(())
 }
 
 /// Opens what is to be shown; all links on the way are resolved here, before anything is covered.
-fn open(path: &Path) -> Result<OwnedFd, Failure> {
+fn open(path: &Path) -> Result<OwnedFd, SetupFailure> {
     if path.parent().is_none() {
         return Err(failed("isolate the directory", path)(Errno::INVAL));
     }
@@ -135,42 +135,42 @@ fn open(path: &Path) -> Result<OwnedFd, Failure> {
     real.and_then(|real| point(&real)).map_err(failed("open", path))
 }
 
-fn hide(confinement: &Confinement, scenes: &mut Vec<Scene>) {
-    let shown: HashSet<PathBuf> = scenes.iter().map(|scene| scene.path.clone()).collect();
+fn hide(confinement: &Confinement, scenes: &mut Vec<TreeMount>) {
+    let shown: HashSet<PathBuf> = scenes.iter().map(|mount| mount.path.clone()).collect();
     for path in confinement.hidden.iter().map(PathBuf::from).filter(|path| !shown.contains(path)) {
         // What is not there needs no hiding, and a link leads to what is hidden or is shown itself.
         if let Ok(kind) = point(&path).and_then(|fd| kind(fd.as_fd()))
             && kind != FileType::Symlink
         {
-            scenes.push(Scene { path, what: What::Hidden(kind) });
+            scenes.push(TreeMount { path, what: TreeMountKind::Hidden(kind) });
         }
     }
 }
 
-impl Scene {
-    fn shown(hand: &Hand, path: &Path, fd: &OwnedFd, attributes: u64) -> Result<Self, Failure> {
+impl TreeMount {
+    fn shown(backend: &MountBackend, path: &Path, fd: &OwnedFd, attributes: u64) -> Result<Self, SetupFailure> {
         let kind = kind(fd.as_fd()).map_err(failed("look at", path))?;
-        let taken = hand.take(fd.as_fd(), attributes).map_err(failed("take", path))?;
+        let taken = backend.take(fd.as_fd(), attributes).map_err(failed("take", path))?;
         // A path over links is mounted where it leads to; the links stay.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        Ok(Self { path, what: What::Shown(taken, kind) })
+        Ok(Self { path, what: TreeMountKind::Shown(taken, kind) })
     }
 
     fn shows(&self) -> bool {
-        matches!(self.what, What::Shown(..))
+        matches!(self.what, TreeMountKind::Shown(..))
     }
 
     fn arrange(
         self,
-        hand: &mut Hand,
+        backend: &mut MountBackend,
         kept: &HashSet<PathBuf>,
         confinement: &Confinement,
     ) -> Result<(), Errno> {
         match self.what {
-            What::Shown(taken, kind) => hand.show(taken, &self.path, kind),
-            What::Temporary => hand.temporary(&self.path, confinement.bounds.memory, attributes(confinement)),
-            What::Hidden(_) if kept.iter().any(|path| path.starts_with(&self.path)) => hand.bare(&self.path),
-            What::Hidden(kind) => hand.cover(&self.path, kind),
+            TreeMountKind::Shown(taken, kind) => backend.show(taken, &self.path, kind),
+            TreeMountKind::Temporary => backend.temporary(&self.path, confinement.bounds.memory, attributes(confinement)),
+            TreeMountKind::Hidden(_) if kept.iter().any(|path| path.starts_with(&self.path)) => backend.bare(&self.path),
+            TreeMountKind::Hidden(kind) => backend.cover(&self.path, kind),
         }
     }
 }

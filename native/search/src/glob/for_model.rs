@@ -1,6 +1,6 @@
 //! Paths that match, for models.
 
-use beamai_tool::for_model::{Fields, ModelCall, Page};
+use beamai_tool::for_model::{Fields, ModelCall, ModelPage};
 use beamai_walk::coverage::{note_left_out, note_rest};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ const SHOWN: usize = 200;
 const DIRECTORIES: usize = 20;
 
 /// How many of the paths that are not shown are in which directory at the top of what they have in common, the fullest first.
-fn note_directories(rest: &[&str], page: &mut Page) {
+fn note_directories(rest: &[&str], page: &mut ModelPage) {
     let common = common_directory(rest);
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for path in rest {
@@ -48,7 +48,7 @@ fn floor(text: &str, at: usize) -> usize {
 }
 
 /// One path a line.
-pub(super) fn found(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+pub(super) fn found(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let files = result.list("files").or_else(|| result.list("matches"))?;
     let count = result.count("count")?;
     let paths: Vec<&str> = files.iter().filter_map(serde_json::Value::as_str).collect();

@@ -33,7 +33,7 @@ fn here() -> String {
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Read {
+pub(super) struct ReadArgs {
     /// Path of the file, relative to the workspace or absolute inside it.
     #[schemars(extend("self_evident" = true))]
     path: String,
@@ -47,9 +47,9 @@ pub(super) struct Read {
     limit: u64,
 }
 
-impl From<Read> for FileRead {
-    fn from(read: Read) -> Self {
-        let Read { path, offset, limit } = read;
+impl From<ReadArgs> for FileRead {
+    fn from(read: ReadArgs) -> Self {
+        let ReadArgs { path, offset, limit } = read;
         // From the end, the offset says how many lines are wanted; of too many, the last ones.
         let tail = offset.unsigned_abs().min(MOST_LINES);
         match offset {
@@ -60,33 +60,33 @@ impl From<Read> for FileRead {
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct List {
+pub(super) struct ListArgs {
     /// Directory to list.
     #[serde(default = "here")]
     #[schemars(extend("self_evident" = true))]
     path: String,
 }
 
-impl From<List> for list::List {
-    fn from(list: List) -> Self {
+impl From<ListArgs> for list::List {
+    fn from(list: ListArgs) -> Self {
         Self::all(list.path)
     }
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Glob {
+pub(super) struct GlobArgs {
     /// Glob relative to the workspace, never absolute: "*.md" at its top, "src/**/*.{ts,tsx}" at any depth below src.
     pattern: String,
 }
 
-impl From<Glob> for glob::Glob {
-    fn from(glob: Glob) -> Self {
+impl From<GlobArgs> for glob::Glob {
+    fn from(glob: GlobArgs) -> Self {
         Self::plain(glob.pattern, here())
     }
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Grep {
+pub(super) struct GrepArgs {
     /// Regular expression to search each line for.
     #[schemars(extend("self_evident" = true))]
     pattern: String,
@@ -113,8 +113,8 @@ pub(super) struct Grep {
     context: Option<usize>,
 }
 
-impl From<Grep> for grep::Grep {
-    fn from(grep: Grep) -> Self {
+impl From<GrepArgs> for grep::Grep {
+    fn from(grep: GrepArgs) -> Self {
         Self {
             glob: grep.glob,
             output_mode: grep.output_mode,
@@ -126,15 +126,15 @@ impl From<Grep> for grep::Grep {
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Ask {
+pub(super) struct AskArgs {
     /// The questions, one to four.
     #[schemars(length(min = 1, max = 4))]
     #[schemars(extend("self_evident" = true))]
-    questions: Vec<Question>,
+    questions: Vec<QuestionArgs>,
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct Question {
+struct QuestionArgs {
     /// The question, a full sentence.
     #[schemars(extend("self_evident" = true))]
     question: String,
@@ -143,9 +143,9 @@ struct Question {
     options: Vec<Choice>,
 }
 
-impl From<Ask> for question::Ask {
-    fn from(ask: Ask) -> Self {
-        let questions = ask.questions.into_iter().map(|Question { question, options }| question::Question {
+impl From<AskArgs> for question::AskQuestions {
+    fn from(ask: AskArgs) -> Self {
+        let questions = ask.questions.into_iter().map(|QuestionArgs { question, options }| question::Question {
             question,
             header: None,
             options,
@@ -156,21 +156,21 @@ impl From<Ask> for question::Ask {
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Diagnose {
+pub(super) struct DiagnoseArgs {
     /// The file to check.
     #[schemars(extend("self_evident" = true))]
     path: String,
 }
 
-impl From<Diagnose> for LspDiagnostics {
-    fn from(diagnose: Diagnose) -> Self {
+impl From<DiagnoseArgs> for LspDiagnostics {
+    fn from(diagnose: DiagnoseArgs) -> Self {
         Self { path: Some(diagnose.path), largest: None }
     }
 }
 
 /// A symbol in a file.
 #[derive(Deserialize, JsonSchema)]
-struct Position {
+struct SymbolPosition {
     /// The file that the symbol is in.
     #[schemars(extend("self_evident" = true))]
     path: String,
@@ -182,7 +182,7 @@ struct Position {
     character: u64,
 }
 
-impl Position {
+impl SymbolPosition {
     fn asked(self, operation: LspOperation) -> Lsp {
         let Self { path, line, character } = self;
         Lsp { operation, path, line: Some(line), character: Some(character), query: None }
@@ -190,25 +190,25 @@ impl Position {
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Define {
+pub(super) struct DefineArgs {
     #[serde(flatten)]
-    at: Position,
+    at: SymbolPosition,
 }
 
-impl From<Define> for Lsp {
-    fn from(define: Define) -> Self {
+impl From<DefineArgs> for Lsp {
+    fn from(define: DefineArgs) -> Self {
         define.at.asked(LspOperation::GoToDefinition)
     }
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Hover {
+pub(super) struct HoverArgs {
     #[serde(flatten)]
-    at: Position,
+    at: SymbolPosition,
 }
 
-impl From<Hover> for Lsp {
-    fn from(hover: Hover) -> Self {
+impl From<HoverArgs> for Lsp {
+    fn from(hover: HoverArgs) -> Self {
         hover.at.asked(LspOperation::Hover)
     }
 }

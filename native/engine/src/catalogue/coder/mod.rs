@@ -14,41 +14,41 @@ use beamai_port_tools::{
 };
 use beamai_search::{glob::Glob, grep::Grep, list::List};
 use beamai_session::{
-    question::Ask,
+    question::AskQuestions,
     skill::Skill,
-    task::Task,
+    task::SubAgentTask,
     todo::{TodoList, TodoReplace},
 };
-use beamai_tool::{Face, Registry, Tool};
+use beamai_tool::{ToolBinding, ToolRegistry, Tool};
 use std::sync::Arc;
 
-pub(super) fn registry() -> Registry {
+pub(super) fn registry() -> ToolRegistry {
     registry_of([files(), work(), servers(), git::tools()].into_iter().flatten().collect())
 }
 
 /// Files.
 fn files() -> Vec<Arc<dyn Tool>> {
     vec![
-        Arc::new(Face::<FileRead, arguments::Read>::new(
+        Arc::new(ToolBinding::<FileRead, arguments::ReadArgs>::new(
             "read",
             "Read lines of a text file in any encoding, or an image; not other binary files. Use list for \
              directories, grep to search.",
         )),
-        Arc::new(Face::<List, arguments::List>::new(
+        Arc::new(ToolBinding::<List, arguments::ListArgs>::new(
             "list",
             "List a directory. Use glob to find files by pattern.",
         )),
-        Arc::new(Face::<Glob, arguments::Glob, results::Globbed>::new(
+        Arc::new(ToolBinding::<Glob, arguments::GlobArgs, results::GlobResult>::new(
             "glob",
             "Find files by path pattern. Skips hidden and .gitignored files. Use grep to search contents.",
         )),
-        Arc::new(Face::<Grep, arguments::Grep, Matches>::new(
+        Arc::new(ToolBinding::<Grep, arguments::GrepArgs, Matches>::new(
             "grep",
             "Search file contents with a regular expression (Rust syntax: no look-around, no backreferences). Skips \
              binary, hidden and .gitignored files. Use glob to find files by name.",
         )),
         Arc::new(
-            Face::<FileWrite>::new(
+            ToolBinding::<FileWrite>::new(
                 "write",
                 "Create or overwrite a file; returns a diff. Creates missing directories. Use edit to change part of \
                  a file.",
@@ -56,14 +56,14 @@ fn files() -> Vec<Arc<dyn Tool>> {
             .only(&["path", "content"]),
         ),
         Arc::new(
-            Face::<FileEdit>::new(
+            ToolBinding::<FileEdit>::new(
                 "edit",
                 "Replace exact text in a file; returns a diff. old_string must occur exactly once unless replace_all \
                  is set. No regular expressions. Use patch to change several files.",
             )
             .only(&["path", "old_string", "new_string", "replace_all"]),
         ),
-        Arc::new(Face::<FilePatch>::new(
+        Arc::new(ToolBinding::<FilePatch>::new(
             "patch",
             "Apply a unified diff, or a patch between *** Begin Patch and *** End Patch, to one or more files: \
              update, create, delete, rename. All or nothing. Context must match exactly; line numbers may be off. Use \
@@ -76,39 +76,39 @@ fn files() -> Vec<Arc<dyn Tool>> {
 fn work() -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(
-            Face::<Shell>::new(
+            ToolBinding::<Shell>::new(
                 "bash",
                 "Run a bash command in the workspace, for up to 2 minutes. Usually sandboxed: no network, and only \
                  the workspace and /tmp are writable. No terminal. Use the other tools to read, search and edit files.",
             )
             .only(&["command"]),
         ),
-        Arc::new(Face::<TodoList>::new(
+        Arc::new(ToolBinding::<TodoList>::new(
             "todoread",
             "Return the session's task list.",
         ).only(&[])),
-        Arc::new(Face::<TodoReplace>::new(
+        Arc::new(ToolBinding::<TodoReplace>::new(
             "todowrite",
             "Replace the session's task list and return it. Use it for work of several steps; at most one task can be \
              in_progress.",
         )),
-        Arc::new(Face::<Skill>::new(
+        Arc::new(ToolBinding::<Skill>::new(
             "skill",
             "List skills, or load one by name. A skill is instructions for a kind of work; load a fitting one before \
              you begin.",
         )),
-        Arc::new(Face::<Task>::new(
+        Arc::new(ToolBinding::<SubAgentTask>::new(
             "task",
             "Delegate work to a sub-agent with tools of its own; returns its summary. Use it for wide searches, not \
              for small steps.",
         )),
-        Arc::new(Face::<Ask, arguments::Ask>::new(
+        Arc::new(ToolBinding::<AskQuestions, arguments::AskArgs>::new(
             "question",
             "Ask the user when a decision is theirs, the recommended option first. They can always answer in their \
              own words. Not for permission to call tools.",
         )),
         Arc::new(
-            Face::<WebFetch, WebFetch, results::Fetched>::new(
+            ToolBinding::<WebFetch, WebFetch, results::FetchResult>::new(
                 "fetch",
                 "Fetch an http(s) URL: HTML as Markdown, other text as is, images. Runs no JavaScript and reaches \
                  public addresses only. It cannot search the web.",
@@ -121,15 +121,15 @@ fn work() -> Vec<Arc<dyn Tool>> {
 /// Language servers.
 fn servers() -> Vec<Arc<dyn Tool>> {
     vec![
-        Arc::new(Face::<LspDiagnostics, arguments::Diagnose>::new(
+        Arc::new(ToolBinding::<LspDiagnostics, arguments::DiagnoseArgs>::new(
             "lsp_diagnostics",
             "Errors and warnings of a language server for a file. Run it after edits; it does not run tests.",
         )),
-        Arc::new(Face::<Lsp, arguments::Define, results::Defined>::new(
+        Arc::new(ToolBinding::<Lsp, arguments::DefineArgs, results::DefinitionResult>::new(
             "lsp_definition",
             "Where the symbol at a position is defined. More exact than grep; needs a language server for the file.",
         )),
-        Arc::new(Face::<Lsp, arguments::Hover, results::Hovered>::new(
+        Arc::new(ToolBinding::<Lsp, arguments::HoverArgs, results::HoverResult>::new(
             "lsp_hover",
             "Type and documentation of the symbol at a position. Needs a language server for the file; otherwise use \
              read.",

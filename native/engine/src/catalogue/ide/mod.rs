@@ -7,35 +7,35 @@ mod results;
 
 use super::registry_of;
 use super::shapes::{Matches, Succeeded};
-use beamai_files::{FileRead, FileWrite, FileWritten};
+use beamai_files::{FileRead, FileWrite, FileWriteOutput};
 use beamai_port_tools::lsp::LspDiagnostics;
 use beamai_search::{glob::Glob, grep::Grep};
-use beamai_tool::{Face, Registry};
+use beamai_tool::{ToolBinding, ToolRegistry};
 use std::sync::Arc;
 
-pub(super) fn registry() -> Registry {
+pub(super) fn registry() -> ToolRegistry {
     registry_of(vec![
-        Arc::new(Face::<FileRead, arguments::ReadFile, results::Read>::new(
+        Arc::new(ToolBinding::<FileRead, arguments::ReadFile, results::ReadResult>::new(
             "read_file",
             "Read the complete content of a file from disk: text in any encoding up to 10 MiB, or an image. Use \
              search_code to find text in large files.",
         )),
-        Arc::new(Face::<FileWrite, arguments::WriteFile, Succeeded<FileWritten>>::new(
+        Arc::new(ToolBinding::<FileWrite, arguments::WriteFile, Succeeded<FileWriteOutput>>::new(
             "write_file",
             "Write content to a file, replacing all of it. Creates missing directories. It cannot change a part of a \
              file: read it first and write it whole.",
         )),
-        Arc::new(Face::<Glob, arguments::ListFiles>::new(
+        Arc::new(ToolBinding::<Glob, arguments::ListFiles>::new(
             "list_files",
             "List files in a directory, or below it by pattern. Skips hidden and .gitignored files. Use search_code \
              to search contents.",
         )),
-        Arc::new(Face::<Grep, arguments::SearchCode, Matches>::new(
+        Arc::new(ToolBinding::<Grep, arguments::SearchCode, Matches>::new(
             "search_code",
             "Search code in the codebase for text or a regular expression (Rust syntax: no look-around). Skips \
              binary, hidden and .gitignored files. Use list_files to find files by name.",
         )),
-        Arc::new(Face::<LspDiagnostics, arguments::GetDiagnostics>::new(
+        Arc::new(ToolBinding::<LspDiagnostics, arguments::GetDiagnostics>::new(
             "get_diagnostics",
             "Get errors and warnings of a file, or of all files that the running language servers know. It does not \
              run tests.",

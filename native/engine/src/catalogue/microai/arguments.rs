@@ -13,7 +13,7 @@ use beamai_session::{
     question,
     todo::{NewTodo, TodoReplace},
 };
-use beamai_tool::{question::Choice, todo::Status};
+use beamai_tool::{question::Choice, todo::TodoStatus};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -37,7 +37,7 @@ fn yes() -> bool {
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Read {
+pub(super) struct ReadArgs {
     /// Absolute path.
     file_path: String,
     /// First line, 1-based.
@@ -51,14 +51,14 @@ pub(super) struct Read {
     limit: u64,
 }
 
-impl From<Read> for FileRead {
-    fn from(read: Read) -> Self {
+impl From<ReadArgs> for FileRead {
+    fn from(read: ReadArgs) -> Self {
         Self::lines(read.file_path, read.offset, read.limit)
     }
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Write {
+pub(super) struct WriteArgs {
     /// Absolute path.
     file_path: String,
     /// The text. It replaces the whole file.
@@ -66,14 +66,14 @@ pub(super) struct Write {
     content: String,
 }
 
-impl From<Write> for FileWrite {
-    fn from(write: Write) -> Self {
+impl From<WriteArgs> for FileWrite {
+    fn from(write: WriteArgs) -> Self {
         Self::whole(write.file_path, write.content)
     }
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Edit {
+pub(super) struct EditArgs {
     /// Absolute path.
     file_path: String,
     /// Copied exactly, with indentation and without line numbers.
@@ -87,15 +87,15 @@ pub(super) struct Edit {
     replace_all: bool,
 }
 
-impl From<Edit> for FileEdit {
-    fn from(edit: Edit) -> Self {
-        let Edit { file_path, old_string, new_string, replace_all } = edit;
+impl From<EditArgs> for FileEdit {
+    fn from(edit: EditArgs) -> Self {
+        let EditArgs { file_path, old_string, new_string, replace_all } = edit;
         Self { path: file_path, old_string, new_string, replace_all, expected_hash: None }
     }
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Glob {
+pub(super) struct GlobArgs {
     /// Glob relative to path: "*.md" in the directory itself, "**/*.md" at any depth.
     pattern: String,
     /// Directory to search in.
@@ -104,14 +104,14 @@ pub(super) struct Glob {
     path: String,
 }
 
-impl From<Glob> for glob::Glob {
-    fn from(glob: Glob) -> Self {
+impl From<GlobArgs> for glob::Glob {
+    fn from(glob: GlobArgs) -> Self {
         Self::plain(glob.pattern, glob.path)
     }
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Grep {
+pub(super) struct GrepArgs {
     /// Regular expression to search each line for.
     #[schemars(extend("self_evident" = true))]
     pattern: String,
@@ -159,8 +159,8 @@ pub(super) struct Grep {
     multiline: bool,
 }
 
-impl From<Grep> for grep::Grep {
-    fn from(grep: Grep) -> Self {
+impl From<GrepArgs> for grep::Grep {
+    fn from(grep: GrepArgs) -> Self {
         let limit = grep.head_limit.filter(|limit| *limit > 0).unwrap_or(MATCHES);
         Self {
             glob: grep.glob,
@@ -179,15 +179,15 @@ impl From<Grep> for grep::Grep {
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct AskUserQuestion {
+pub(super) struct AskUserQuestionArgs {
     /// The questions, one to four.
     #[schemars(length(min = 1, max = 4))]
     #[schemars(extend("self_evident" = true))]
-    questions: Vec<Question>,
+    questions: Vec<QuestionArgs>,
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct Question {
+struct QuestionArgs {
     /// The question, a full sentence.
     #[schemars(extend("self_evident" = true))]
     question: String,
@@ -202,10 +202,10 @@ struct Question {
     multi_select: bool,
 }
 
-impl From<AskUserQuestion> for question::Ask {
-    fn from(asked: AskUserQuestion) -> Self {
+impl From<AskUserQuestionArgs> for question::AskQuestions {
+    fn from(asked: AskUserQuestionArgs) -> Self {
         let questions = asked.questions.into_iter().map(|asked| {
-            let Question { question, header, options, multi_select } = asked;
+            let QuestionArgs { question, header, options, multi_select } = asked;
             question::Question { question, header: Some(header), options, multi_select }
         });
         Self { questions: questions.collect(), recommends: false }
@@ -213,13 +213,13 @@ impl From<AskUserQuestion> for question::Ask {
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct TodoWrite {
+pub(super) struct TodoWriteArgs {
     /// All tasks in order; those left out are deleted.
-    todos: Vec<Todo>,
+    todos: Vec<TodoArgs>,
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct Todo {
+struct TodoArgs {
     /// What an earlier result gave it.
     #[schemars(extend("unlisted" = true))]
     id: Option<u64>,
@@ -227,14 +227,14 @@ struct Todo {
     content: String,
     /// Status. At most one task can be in progress.
     #[schemars(extend("self_evident" = true))]
-    status: Status,
+    status: TodoStatus,
     /// Present continuous: "Adding tests".
     #[serde(rename = "activeForm")]
     active_form: String,
 }
 
-impl From<TodoWrite> for TodoReplace {
-    fn from(written: TodoWrite) -> Self {
+impl From<TodoWriteArgs> for TodoReplace {
+    fn from(written: TodoWriteArgs) -> Self {
         let todos = written.todos.into_iter().map(|todo| NewTodo {
             id: todo.id,
             content: todo.content,
@@ -247,7 +247,7 @@ impl From<TodoWrite> for TodoReplace {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Lsp {
+pub(super) struct LspArgs {
     /// What to ask.
     #[schemars(extend("self_evident" = true))]
     operation: LspOperation,
@@ -264,15 +264,15 @@ pub(super) struct Lsp {
     query: Option<String>,
 }
 
-impl From<Lsp> for lsp::Lsp {
-    fn from(asked: Lsp) -> Self {
-        let Lsp { operation, file_path, line, character, query } = asked;
+impl From<LspArgs> for lsp::Lsp {
+    fn from(asked: LspArgs) -> Self {
+        let LspArgs { operation, file_path, line, character, query } = asked;
         Self { operation, path: file_path, line, character, query }
     }
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct WebFetch {
+pub(super) struct WebFetchArgs {
     /// Address of the page: http:// or https://.
     #[schemars(extend("self_evident" = true))]
     url: String,
@@ -280,8 +280,8 @@ pub(super) struct WebFetch {
     prompt: String,
 }
 
-impl From<WebFetch> for web::fetch::WebFetch {
-    fn from(fetch: WebFetch) -> Self {
+impl From<WebFetchArgs> for web::fetch::WebFetch {
+    fn from(fetch: WebFetchArgs) -> Self {
         Self::page(fetch.url, fetch.prompt)
     }
 }

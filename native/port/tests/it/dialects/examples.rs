@@ -3,7 +3,7 @@
 
 use super::env::Env;
 use super::server;
-use beamai_engine::{Outcome, catalogue};
+use beamai_engine::{CallOutcome, catalogue};
 use beamai_tool::for_model::LIMIT;
 use serde_json::{Map, Value, json};
 
@@ -128,7 +128,7 @@ fn the_one_of_questions() {
     }]});
     let said =
         json!({"answers": {"outcome": "answered", "answers": {"Which database should we use?": "Redis"}}});
-    let Outcome::Ok(answered, _) = env.outcome("AskUserQuestion", &args, said) else { panic!("no result") };
+    let CallOutcome::Ok(answered, _) = env.outcome("AskUserQuestion", &args, said) else { panic!("no result") };
     expect(&answered, &json!({"answers": {"Which database should we use?": "Redis"}}), "AskUserQuestion");
 }
 
@@ -149,7 +149,7 @@ fn the_one_of_errors() {
 /// What the text protocol gives as `data`.
 fn data(env: &Env, tool: &str, args: Value) -> Value {
     let result = env.call(tool, args);
-    catalogue::object_for_model(catalogue::Origin::Dialect("ide"), tool, &result, LIMIT).unwrap()
+    catalogue::object_for_model(catalogue::ToolOrigin::Dialect("ide"), tool, &result, LIMIT).unwrap()
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn a_long_resource_is_limited_for_models_more_than_for_programs() {
     let args = json!({"url": server::url("/long")});
     let fetched = env.call("fetch", args.clone());
     assert_eq!(fetched["content"].as_str().unwrap().len(), 100 << 10);
-    let origin = catalogue::Origin::Dialect("coder");
+    let origin = catalogue::ToolOrigin::Dialect("coder");
     let args: &Map<String, Value> = args.as_object().unwrap();
     let text = catalogue::text_for_model(origin, "fetch", args, &fetched, LIMIT).unwrap();
     assert!(text.chars().count() <= 30_000 && text.contains("[cut: "), "{}", text.len());
