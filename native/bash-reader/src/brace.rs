@@ -1,6 +1,6 @@
 //! Brace expansion: `a{b,c}` is `ab ac`.
 
-use super::word::{WordPiece, ExpansionSource};
+use super::word::{ExpansionSource, WordPiece};
 
 /// Most words, and most pieces in them, that one word may become.
 const MOST_WORDS: usize = 512;
@@ -22,7 +22,12 @@ pub(super) fn expand(pieces: Vec<WordPiece>) -> Option<Vec<Vec<WordPiece>>> {
 }
 
 /// Expands the pieces from a position on. Alternatives are the first braces with a comma between them.
-fn expand_from(pieces: &[WordPiece], from: usize, budget: &mut usize, depth: usize) -> Option<Vec<Vec<WordPiece>>> {
+fn expand_from(
+    pieces: &[WordPiece],
+    from: usize,
+    budget: &mut usize,
+    depth: usize,
+) -> Option<Vec<Vec<WordPiece>>> {
     *budget = budget.checked_sub(pieces.len() + 1)?;
     if depth > 32 {
         return None;
@@ -61,7 +66,8 @@ fn sequence(
     depth: usize,
 ) -> Option<Vec<Vec<WordPiece>>> {
     let mut word = pieces[..open].to_vec();
-    let source = if counts(&pieces[open + 1..close]) { ExpansionSource::Counted } else { ExpansionSource::Other };
+    let source =
+        if counts(&pieces[open + 1..close]) { ExpansionSource::Counted } else { ExpansionSource::Other };
     word.push(WordPiece::Unknown { quoted: false, source });
     let tails = expand_from(&pieces[close + 1..], 0, budget, depth + 1)?;
     Some(tails.into_iter().map(|tail| [word.clone(), tail].concat()).collect())

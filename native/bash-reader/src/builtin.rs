@@ -2,7 +2,7 @@
 
 use super::values::ValueKind;
 use super::variable::is_telling;
-use super::word::{WordPiece, ExpansionSource, Word, is_name_char};
+use super::word::{ExpansionSource, Word, WordPiece, is_name_char};
 use super::{Analysis, InvocationKind, parser};
 
 /// What is to be known of a builtin.
@@ -171,7 +171,8 @@ impl<'a> ParsedOptions<'a> {
 fn may_begin_list(first: &WordPiece) -> bool {
     matches!(
         first,
-        WordPiece::Char { char: '(', .. } | WordPiece::Unknown { source: ExpansionSource::Other | ExpansionSource::Variable(_), .. }
+        WordPiece::Char { char: '(', .. }
+            | WordPiece::Unknown { source: ExpansionSource::Other | ExpansionSource::Variable(_), .. }
     )
 }
 
@@ -277,7 +278,8 @@ fn counts(format: &str) -> bool {
 fn is_plain_test(args: &[Word], out: &mut Analysis) -> bool {
     const OPERATORS: [&str; 2] = ["-v", "-R"];
     let splits = |word: &Word| word.may_be_words();
-    if !args.iter().filter(|word| splits(word)).all(|word| out.values.require(&word.pieces, ValueKind::Token)) {
+    if !args.iter().filter(|word| splits(word)).all(|word| out.values.require(&word.pieces, ValueKind::Token))
+    {
         return false;
     }
     (0..args.len()).all(|at| {

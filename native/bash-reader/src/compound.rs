@@ -3,7 +3,7 @@
 use super::ParseError;
 use super::cursor::ends_word;
 use super::lexer::plain_word;
-use super::parser::{CommandParser, Result, SimpleCommand, ListEnd, is_name};
+use super::parser::{CommandParser, ListEnd, Result, SimpleCommand, is_name};
 use super::plain::is_own;
 use super::values::ValueKind;
 use super::word::{RawWord, Word};
@@ -102,7 +102,8 @@ impl CommandParser<'_> {
             match self.cursor.peek() {
                 Some(';' | '\n') => return Ok(()),
                 Some(char) if !ends_word(char) || self.is_substitution() => {
-                    let words = self.word()?.expand().ok_or(ParseError::new("its braces make too many words"))?;
+                    let words =
+                        self.word()?.expand().ok_or(ParseError::new("its braces make too many words"))?;
                     words.iter().for_each(|word| self.out.values.assign_word(name, &word.pieces));
                 }
                 _ => return Err(ParseError::new("its for is not complete")),

@@ -52,15 +52,17 @@ impl CommandParser<'_> {
         let word = self.word()?;
         let is_quoted = word.has_quotes || word.pieces.iter().any(is_escaped);
         let end: Option<String> = word.pieces.iter().map(end_char).collect();
-        let end =
-            end.filter(|end| !end.is_empty()).ok_or(ParseError::new("the end of a here-document is unusual"))?;
+        let end = end
+            .filter(|end| !end.is_empty())
+            .ok_or(ParseError::new("the end of a here-document is unusual"))?;
         self.pending.push(Heredoc { end, strips_tabs, is_quoted });
         Ok(())
     }
 
     fn target(&mut self, operator: &str, simple: &mut SimpleCommand) -> Result<()> {
         let words = self.word()?.expand().unwrap_or_default();
-        let [word] = <[_; 1]>::try_from(words).map_err(|_| ParseError::new("a redirection names no single file"))?;
+        let [word] =
+            <[_; 1]>::try_from(words).map_err(|_| ParseError::new("a redirection names no single file"))?;
         let text = word.text();
         if operator == "<<<" || is_duplicate(operator, text.as_deref()) {
             return Ok(());

@@ -4,7 +4,7 @@
 
 use super::cursor::{Cursor, ends_word};
 use super::parser::{CommandParser, ListEnd};
-use super::word::{WordPiece, RawWord, ExpansionSource, is_name_char};
+use super::word::{ExpansionSource, RawWord, WordPiece, is_name_char};
 use super::{ParseError, ansi_c, brace};
 
 type Result<T> = std::result::Result<T, ParseError>;
@@ -120,7 +120,8 @@ impl CommandParser<'_> {
             Some('\'') if !in_quotes => {
                 self.cursor.next();
                 word.has_quotes = true;
-                let text = ansi_c::read(&mut self.cursor).ok_or(ParseError::new("a $'…' in it is unusual"))?;
+                let text =
+                    ansi_c::read(&mut self.cursor).ok_or(ParseError::new("a $'…' in it is unusual"))?;
                 text.chars().for_each(|char| word.push(char, true));
             }
             Some('"') if !in_quotes => return Err(ParseError::new("$\"…\" is translated by the locale")),
@@ -178,7 +179,9 @@ impl CommandParser<'_> {
                 Some('`') => break,
                 Some('\\') => match self.cursor.next_raw() {
                     Some(char @ ('\\' | '$' | '`')) => text.push(char),
-                    Some('"') if in_quotes => return Err(ParseError::new("quotes within backquotes are unclear")),
+                    Some('"') if in_quotes => {
+                        return Err(ParseError::new("quotes within backquotes are unclear"));
+                    }
                     Some('\n') | None => return Err(ParseError::new("backquotes hold an unclear backslash")),
                     Some(char) => text.extend(['\\', char]),
                 },

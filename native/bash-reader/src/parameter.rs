@@ -3,7 +3,7 @@
 use super::ParseError;
 use super::parser::{CommandParser, Result};
 use super::values::ValueKind;
-use super::word::{RawWord, ExpansionSource};
+use super::word::{ExpansionSource, RawWord};
 
 impl CommandParser<'_> {
     /// `${…}` after the opening brace: where its value comes from, and whether it can be a list even in quotes.

@@ -108,7 +108,13 @@ fn parse(
     if depth > MOST_DEPTH || out.read > MOST_CHARS {
         return Err(ParseError::new("it is too deeply nested"));
     }
-    read(&mut CommandParser { cursor: Cursor::new(chars), out, depth, pending: Vec::new(), is_statement: false })
+    read(&mut CommandParser {
+        cursor: Cursor::new(chars),
+        out,
+        depth,
+        pending: Vec::new(),
+        is_statement: false,
+    })
 }
 
 impl CommandParser<'_> {
@@ -407,7 +413,8 @@ impl CommandParser<'_> {
                 }
                 Some('[') => return Err(ParseError::new("an element of an array is assigned")),
                 Some(char) if !ends_word(char) || self.is_substitution() => {
-                    let words = self.word()?.expand().ok_or(ParseError::new("its braces make too many words"))?;
+                    let words =
+                        self.word()?.expand().ok_or(ParseError::new("its braces make too many words"))?;
                     words.iter().for_each(|word| self.out.values.assign_word(name, &word.pieces));
                 }
                 _ => return Err(ParseError::new("an array in it is unusual")),

@@ -3,7 +3,7 @@
 use super::parser::{self, SimpleCommand};
 use super::values::ValueKind;
 use super::word::Word;
-use super::{Analysis, FileAccess, ParseError, Invocation, InvocationKind, base, builtin, git, wrapper};
+use super::{Analysis, FileAccess, Invocation, InvocationKind, ParseError, base, builtin, git, wrapper};
 
 type Result<T> = std::result::Result<T, ParseError>;
 
@@ -39,9 +39,8 @@ pub(super) fn simple(out: &mut Analysis, simple: SimpleCommand, depth: usize) ->
     }
     match simple.words.is_empty() {
         true => Ok(()),
-        false => {
-            InvocationCollector { out, part: simple.part.trim().to_owned(), is_shell: true }.call(simple.words, depth)
-        }
+        false => InvocationCollector { out, part: simple.part.trim().to_owned(), is_shell: true }
+            .call(simple.words, depth),
     }
 }
 

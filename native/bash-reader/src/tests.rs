@@ -454,9 +454,9 @@ fn a_wrapper_starts_no_builtin() {
     for command in ["env read x", "find . -exec let x ';'", "xargs declare x"] {
         let programs = analyse(command).programs;
         assert!(
-            programs
-                .iter()
-                .any(|program| program.standing == InvocationKind::Judged && program.name().unwrap() != "find")
+            programs.iter().any(
+                |program| program.standing == InvocationKind::Judged && program.name().unwrap() != "find"
+            )
         );
     }
     assert_eq!(analyse("command read x").programs.last().unwrap().standing, InvocationKind::Harmless);

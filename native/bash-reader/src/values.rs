@@ -4,7 +4,7 @@
 //! `[ $x ]` makes operators of words. Such a use is safe only if every value that the command gives the variable is a
 //! number, or a word without special characters. Assignments may follow the use in a loop, so uses are checked at the end.
 
-use super::word::{WordPiece, ExpansionSource};
+use super::word::{ExpansionSource, WordPiece};
 use std::collections::{HashMap, HashSet};
 
 /// Most assignments from other variables that are followed.

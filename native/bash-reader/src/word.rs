@@ -72,7 +72,8 @@ impl RawWord {
                     let pieces = self.pieces[at + 1..].to_vec();
                     return Some((name, RawWord { pieces, has_quotes: self.has_quotes, is_joined: false }));
                 }
-                WordPiece::Char { char: '+', quoted: false } if self.is_equals(at + 1) && !name.is_empty() => {}
+                WordPiece::Char { char: '+', quoted: false }
+                    if self.is_equals(at + 1) && !name.is_empty() => {}
                 WordPiece::Char { char, quoted: false } if is_name_char(*char, name.is_empty()) => {
                     name.push(*char)
                 }
@@ -110,7 +111,10 @@ impl RawWord {
 /// A word in which a bracket that nothing closes stands for itself, as in `[ -f x ]`.
 fn with_literal_brackets(mut pieces: Vec<WordPiece>) -> Vec<WordPiece> {
     let closes = |piece: &WordPiece| {
-        matches!(piece, WordPiece::Char { char: ']', quoted: false } | WordPiece::Unknown { quoted: false, .. })
+        matches!(
+            piece,
+            WordPiece::Char { char: ']', quoted: false } | WordPiece::Unknown { quoted: false, .. }
+        )
     };
     let end = pieces.iter().rposition(closes).unwrap_or(0);
     for piece in &mut pieces[end..] {
@@ -239,7 +243,8 @@ impl Word {
 
     /// Name and value, if the text begins as an assignment.
     pub(super) fn assignment(&self) -> Option<(String, &[WordPiece])> {
-        let is_char = |piece: &WordPiece, wanted| matches!(piece, WordPiece::Char { char, .. } if *char == wanted);
+        let is_char =
+            |piece: &WordPiece, wanted| matches!(piece, WordPiece::Char { char, .. } if *char == wanted);
         let at = self.pieces.iter().position(|piece| is_char(piece, '='))?;
         let (name, value) = (&self.pieces[..at], &self.pieces[at + 1..]);
         let name: Option<String> = name

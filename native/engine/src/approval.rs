@@ -1,7 +1,7 @@
 //! The question that a host puts to a person: what would be done, by which rules it could always be allowed, and the diff
 //! of a change.
 
-use beamai_policy::{Judgement, PermissionRequest, PermissionRequests, Operand};
+use beamai_policy::{Judgement, Operand, PermissionRequest, PermissionRequests};
 use beamai_text::{one_line, printable};
 use serde_json::{Value, json};
 

@@ -4,7 +4,8 @@
 use crate::catalogue;
 use beamai_bash_reader::analyse;
 use beamai_policy::{
-    CommandLine, FETCH, FilePath, PolicyMode, PermissionRequest, Operand, Policy, PolicyText, RuleText, Verdict,
+    CommandLine, FETCH, FilePath, Operand, PermissionRequest, Policy, PolicyMode, PolicyText, RuleText,
+    Verdict,
 };
 use beamai_workspace::Workspace;
 use std::path::Path;

@@ -5,11 +5,12 @@ use crate::catalogue;
 use beamai_base::{CancelToken, Reason, Result, ToolError, panics};
 use beamai_isolation::{SandboxMode, SandboxSettings};
 use beamai_policy::{
-    Judgement, PermissionRequest, PermissionRequests, Operand, Policy, PolicyText, ReadGuard, DeniedPaths, StartRules, Verdict, RedirectPolicy,
+    DeniedPaths, Judgement, Operand, PermissionRequest, PermissionRequests, Policy, PolicyText, ReadGuard,
+    RedirectPolicy, StartRules, Verdict,
 };
 use beamai_tool::{
-    CallContext, Consultation, Consulted, Limits, ExecutionClass, Prepared, Progress, SeenFiles, Services, Session,
-    SessionState, SkillSettings, Interrupt, Tool, WebSettings,
+    CallContext, Consultation, Consulted, ExecutionClass, Interrupt, Limits, Prepared, Progress, SeenFiles,
+    Services, Session, SessionState, SkillSettings, Tool, WebSettings,
     delegation::{Delegation, DelegationReport},
     lsp_settings::LspSettings,
     question::{Answers, Question},
@@ -254,7 +255,8 @@ impl Host {
             self.workspace.expect_in_place()?;
         }
         // Some tools ask by what they work on; among those that are long, a digest costs nothing.
-        let may_ask = tool.traits().pace == ExecutionClass::Long || self.policy.may_ask(tool.requires_permission());
+        let may_ask =
+            tool.traits().pace == ExecutionClass::Long || self.policy.may_ask(tool.requires_permission());
         let digest = may_ask.then(|| digest(&call.args));
         let prepared = tool.prepare(call.args)?;
         if !tool.is_judged() {

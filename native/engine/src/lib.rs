@@ -10,4 +10,4 @@ pub mod display;
 pub mod fuzz;
 mod host;
 
-pub use host::{CallRequest, CallSession, Host, CallOutcome, CallOptions, HostSettings, listing};
+pub use host::{CallOptions, CallOutcome, CallRequest, CallSession, Host, HostSettings, listing};

@@ -19,20 +19,20 @@
 
 #![cfg(target_os = "linux")]
 
-mod program_cache;
-mod waiting_start;
+mod expected_start;
 mod lineage;
 mod listener;
 mod memory;
-mod expected_start;
+mod program_cache;
 mod resolver;
 mod script;
 mod supervisor;
 mod target;
 mod task;
+mod waiting_start;
 mod writable;
 
-pub use expected_start::{ProgramArgs, ExpectedStart, token};
+pub use expected_start::{ExpectedStart, ProgramArgs, token};
 pub use supervisor::GuardHandle;
 
 /// Most bytes of a path, as the kernel has it.

@@ -1,6 +1,6 @@
 //! Which start a process comes from, and what that covers.
 
-use super::task::{FileId, ProgramImage, ProcessInfo};
+use super::task::{FileId, ProcessInfo, ProgramImage};
 use beamai_isolation::StartCoverage;
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -91,7 +91,11 @@ impl Lineage {
     /// A process has the coverage of a start only once it shows the image of one: before that, and where the start failed,
     /// it has the image that it had. Its children have the same image until they start something themselves, whatever
     /// their parents have become.
-    pub(super) fn origin(&mut self, task: &ProcessInfo, processes: &impl ProcessTable) -> Option<Arc<AllowedStart>> {
+    pub(super) fn origin(
+        &mut self,
+        task: &ProcessInfo,
+        processes: &impl ProcessTable,
+    ) -> Option<Arc<AllowedStart>> {
         self.clock += 1;
         if let Some((known, _)) = self.known.get(&task.image) {
             let known = Arc::clone(known);

@@ -72,7 +72,7 @@ impl ProgramCache {
 #[cfg(test)]
 mod tests {
     use super::super::resolver::{Caller, ProgramResolver, SandboxRoot};
-    use super::super::writable::{WriteProtection, UnwritableDirs};
+    use super::super::writable::{UnwritableDirs, WriteProtection};
     use super::*;
     use std::fs;
     use std::os::unix::ffi::OsStrExt;

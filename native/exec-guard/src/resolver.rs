@@ -1,10 +1,10 @@
 //! From a path that a process names to the file that the kernel would run: resolved in the sandbox's own view.
 
 use super::MAX_PATH;
-use super::program_cache::{ProgramCache, FileStamp};
+use super::program_cache::{FileStamp, ProgramCache};
 use super::script;
 use super::task::{self, FileId};
-use super::writable::{WriteProtection, UnwritableDirs};
+use super::writable::{UnwritableDirs, WriteProtection};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, StatVfsMountFlags, fstat, fstatvfs};
 use rustix::io::Errno;
 use std::collections::VecDeque;

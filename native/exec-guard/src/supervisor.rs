@@ -1,16 +1,16 @@
 //! The thread that answers for the starts beneath one reaper.
 
-use super::program_cache::ProgramCache;
-use super::waiting_start::WaitingStart;
-use super::lineage::{Lineage, AllowedStart, PendingStart, ProcessTable};
-use super::listener::{NotificationListener, Notification};
-use super::memory::ArgumentList;
 use super::expected_start::{ExpectedProgram, ExpectedStart};
-use super::resolver::{Caller, ResolvedProgram, ProgramResolver, SandboxRoot};
+use super::lineage::{AllowedStart, Lineage, PendingStart, ProcessTable};
+use super::listener::{Notification, NotificationListener};
+use super::memory::ArgumentList;
+use super::program_cache::ProgramCache;
+use super::resolver::{Caller, ProgramResolver, ResolvedProgram, SandboxRoot};
 use super::target::StartTarget;
 use super::task::{self, ProcessInfo};
-use super::writable::{WriteProtection, UnwritableDirs};
-use beamai_isolation::{StartCoverage, StartDecision, Isolation, ProgramStart, Starter};
+use super::waiting_start::WaitingStart;
+use super::writable::{UnwritableDirs, WriteProtection};
+use beamai_isolation::{Isolation, ProgramStart, StartCoverage, StartDecision, Starter};
 use beamai_sandbox::Confinement;
 use rustix::io::Errno;
 use std::os::fd::OwnedFd;
@@ -75,8 +75,11 @@ impl GuardHandle {
     ) -> Result<Self, Errno> {
         let view = Arc::new(SandboxRoot { root, protection: WriteProtection::of(isolation, confinement) });
         let guard = Self(Arc::default());
-        let supervisor =
-            Supervisor { listener: Arc::new(NotificationListener::new(listener)), view, guard: guard.clone() };
+        let supervisor = Supervisor {
+            listener: Arc::new(NotificationListener::new(listener)),
+            view,
+            guard: guard.clone(),
+        };
         let thread = std::thread::Builder::new().name("beamai-exec-guard".to_owned());
         thread.spawn(move || supervisor.run()).map_err(|_| Errno::AGAIN)?;
         Ok(guard)
@@ -168,7 +171,12 @@ impl Supervisor {
 
     /// The first start of an order. What takes the program's place is let go on only where nobody has to be asked:
     /// otherwise the program comes, and starts it.
-    fn first(&self, report: &Notification, watch: &Arc<OrderState>, number: u64) -> Result<StartResponse, Errno> {
+    fn first(
+        &self,
+        report: &Notification,
+        watch: &Arc<OrderState>,
+        number: u64,
+    ) -> Result<StartResponse, Errno> {
         let vouched = &watch.vouched;
         let first = vouched.first(number).ok_or(Errno::ACCESS)?;
         let (path, arguments) = match first {
@@ -222,7 +230,17 @@ fn start(target: StartTarget, starter: Starter) -> ProgramStart {
     let StartTarget { program, words, loaded } = target;
     let ResolvedProgram { called, links, file, interpreters, is_writable, .. } = program;
     let ArgumentList { list: arguments, is_all: has_all_arguments } = words;
-    ProgramStart { called, links, file, loaded, interpreters, arguments, has_all_arguments, is_writable, starter }
+    ProgramStart {
+        called,
+        links,
+        file,
+        loaded,
+        interpreters,
+        arguments,
+        has_all_arguments,
+        is_writable,
+        starter,
+    }
 }
 
 /// What a process is told: what the kernel would tell it, and nothing of what went wrong out here.

@@ -1,8 +1,8 @@
 //! What a process is about to start.
 
 use super::listener::Notification;
-use super::memory::{ProcessMemory, ArgumentList};
-use super::resolver::{ResolvedProgram, ProgramResolver};
+use super::memory::{ArgumentList, ProcessMemory};
+use super::resolver::{ProgramResolver, ResolvedProgram};
 use beamai_isolation::{is_loader, loaded_arguments};
 use rustix::io::Errno;
 use std::os::unix::ffi::OsStrExt;
@@ -31,7 +31,11 @@ impl StartTarget {
     }
 
     /// A program that is found, with its arguments.
-    pub(super) fn with(program: ResolvedProgram, words: ArgumentList, resolver: &ProgramResolver<'_>) -> Self {
+    pub(super) fn with(
+        program: ResolvedProgram,
+        words: ArgumentList,
+        resolver: &ProgramResolver<'_>,
+    ) -> Self {
         let is_loader = is_loader(&program.called) || is_loader(&program.file);
         let operand = loaded_arguments(&words.list).first().filter(|_| is_loader);
         let loaded = operand.and_then(|path| resolver.program(path.as_bytes(), "cwd").ok());

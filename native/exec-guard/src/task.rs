@@ -35,7 +35,12 @@ impl ProcessInfo {
         let mut room = [0; 1024];
         let text = read(&path(pid, "stat"), &mut room)?;
         let (parent, started, layout) = parse_stat(text).ok_or(Errno::PERM)?;
-        Ok(Self { pid, parent, started, image: ProgramImage { file: file_id(CWD, &path(pid, "exe"))?, layout } })
+        Ok(Self {
+            pid,
+            parent,
+            started,
+            image: ProgramImage { file: file_id(CWD, &path(pid, "exe"))?, layout },
+        })
     }
 
     /// A process that need not be looked into, without its image.

@@ -1,11 +1,11 @@
 //! A start that waits for somebody's answer.
 
 use super::lineage::{AllowedStart, PendingStart};
-use super::listener::{NotificationListener, Notification};
+use super::listener::{Notification, NotificationListener};
 use super::resolver::SandboxRoot;
 use super::supervisor::OrderState;
 use super::target::StartTarget;
-use beamai_isolation::{StartCoverage, HeldStart};
+use beamai_isolation::{HeldStart, StartCoverage};
 use rustix::io::Errno;
 use std::sync::{Arc, Weak};
 

@@ -2,7 +2,7 @@
 
 use super::IN_MEMORY;
 use beamai_base::{Reason, Result, ToolError};
-use beamai_text::{FileBytes, Charset, ContentKind, HEAD, sniff};
+use beamai_text::{Charset, ContentKind, FileBytes, HEAD, sniff};
 use beamai_workspace::WorkspacePath;
 use rustix::fs::Stat;
 use std::fs::File;

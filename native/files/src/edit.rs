@@ -6,10 +6,11 @@ use super::{check_hash, expect_hash, is_false, lock, missing, need_to_change, pl
 use beamai_base::{Reason, Result, ToolError};
 use beamai_policy::PermissionRequest;
 use beamai_text::{
-    Charset, Diff, DiffBuilder, FileScan, Occurrence, LineEnding, Needle, Overlap, Splice, around, find, splice, summarize,
+    Charset, Diff, DiffBuilder, FileScan, LineEnding, Needle, Occurrence, Overlap, Splice, around, find,
+    splice, summarize,
 };
 use beamai_tool::{
-    CallContext, Operation, Interrupt, Traits,
+    CallContext, Interrupt, Operation, Traits,
     for_model::{Fields, ModelCall, ModelPage},
 };
 use beamai_workspace::{Expected, WorkspacePath};
@@ -197,7 +198,13 @@ impl EditCall<'_> {
         }
     }
 
-    fn edited(&self, plan: &EditPlan<'_>, diff: Diff, hash: blake3::Hash, link_broken: bool) -> FileEditOutput {
+    fn edited(
+        &self,
+        plan: &EditPlan<'_>,
+        diff: Diff,
+        hash: blake3::Hash,
+        link_broken: bool,
+    ) -> FileEditOutput {
         FileEditOutput {
             replacements: plan.found.hits.len() as u64,
             diff: diff.text,

@@ -15,11 +15,11 @@ mod write;
 mod tests;
 
 pub use edit::{FileEdit, FileEditOutput};
-pub use read::{FileReadOutput, FileRead};
+pub use read::{FileRead, FileReadOutput};
 pub use write::{FileWrite, FileWriteOutput, WriteMode, WriteOperation};
 
 use beamai_base::{Reason, Result, ToolError};
-use beamai_policy::{FilePath, PermissionRequest, Operand};
+use beamai_policy::{FilePath, Operand, PermissionRequest};
 use beamai_tool::{CallContext, Interrupt};
 use beamai_workspace::{WorkspacePath, WriteGuard};
 

@@ -1,7 +1,7 @@
 //! Errors about a text that a file does not have, or has too often.
 
 use beamai_base::{Reason, Result, ToolError};
-use beamai_text::{FileBytes, Charset, FileScan, Resemblance, Unmappable, resemble};
+use beamai_text::{Charset, FileBytes, FileScan, Resemblance, Unmappable, resemble};
 use beamai_workspace::WorkspacePath;
 use serde_json::json;
 

@@ -4,10 +4,10 @@ use super::buffered_file::{BufferedFile, no_text};
 use super::{is_false, missing, refuse_larger, tail};
 use base64::Engine;
 use beamai_base::{Reason, Result, ToolError};
-use beamai_policy::{FilePath, PermissionRequest, Operand};
+use beamai_policy::{FilePath, Operand, PermissionRequest};
 use beamai_text::{Charset, ContentKind, LineEnding, LineStats, LineWindow, summarize};
 use beamai_tool::{
-    CallContext, Operation, ExecutionClass, Interrupt, Traits,
+    CallContext, ExecutionClass, Interrupt, Operation, Traits,
     for_model::{Fields, ModelCall, ModelPage},
 };
 use beamai_workspace::WorkspacePath;

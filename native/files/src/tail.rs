@@ -1,7 +1,7 @@
 //! Where the last lines of a file begin, found from its end.
 
 use beamai_base::Result;
-use beamai_text::{FileBytes, Charset, Check, line_breaks};
+use beamai_text::{Charset, Check, FileBytes, line_breaks};
 
 /// Bytes that are looked through at a time.
 const BLOCK: u64 = if cfg!(test) { 64 } else { 64 << 10 };
@@ -18,7 +18,12 @@ pub(super) struct TailStart {
 ///
 /// # Errors
 /// Those of reading, and of `check`.
-pub(super) fn start_of(bytes: &FileBytes<'_>, charset: Charset, count: u64, check: Check<'_>) -> Result<TailStart> {
+pub(super) fn start_of(
+    bytes: &FileBytes<'_>,
+    charset: Charset,
+    count: u64,
+    check: Check<'_>,
+) -> Result<TailStart> {
     let (first, unit) = (charset.bom().len() as u64, charset.unit() as u64);
     // Blocks begin at a code unit; half a unit at the end belongs to the last line.
     let end = bytes.len() - (bytes.len() - first) % unit;

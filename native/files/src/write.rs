@@ -6,7 +6,7 @@ use beamai_base::{Reason, Result, ToolError};
 use beamai_policy::PermissionRequest;
 use beamai_text::{Charset, ContentKind, DiffBuilder, Needle, Overlap, find, placeholders, summarize};
 use beamai_tool::{
-    CallContext, Operation, Interrupt, Traits,
+    CallContext, Interrupt, Operation, Traits,
     for_model::{Fields, ModelCall, ModelPage},
 };
 use beamai_workspace::{Expected, WorkspacePath};
@@ -268,7 +268,13 @@ struct EncodedContent<'a> {
 }
 
 /// Whether the text, which has so many bytes in the file, is smaller than the file is, or has fewer lines.
-fn is_less(text: &str, size: usize, before: &BufferedFile, charset: Charset, cx: &CallContext) -> Result<bool> {
+fn is_less(
+    text: &str,
+    size: usize,
+    before: &BufferedFile,
+    charset: Charset,
+    cx: &CallContext,
+) -> Result<bool> {
     if (size as u64) < before.size {
         return Ok(true);
     }

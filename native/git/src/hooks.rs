@@ -4,7 +4,7 @@ use super::fail::GitResult;
 use super::repo::Repo;
 use beamai_base::Reason;
 use beamai_tool::CallContext;
-use beamai_workspace::{WorkspacePath, Workspace, encode_path};
+use beamai_workspace::{Workspace, WorkspacePath, encode_path};
 use rustix::fs::FileType;
 use std::path::Path;
 

@@ -17,11 +17,11 @@
 //! - Not done: what is inside a submodule (a note says so), replace references, grafts other than shallow ones,
 //!   `mailmap.file`, headings of hunks by language, indexes that are split or sparse, repositories in SHA-256.
 
+mod availability;
 mod changes;
 mod fail;
 mod hooks;
 mod page;
-mod availability;
 mod record;
 mod repo;
 mod stage;
@@ -31,7 +31,7 @@ mod work;
 
 pub use availability::{GitAvailability, availability};
 
-use beamai_tool::{Services, OperationBackend};
+use beamai_tool::{OperationBackend, Services};
 
 /// Adds the work of the git tools.
 #[must_use]

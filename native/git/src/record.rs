@@ -6,7 +6,7 @@ use super::hooks;
 use super::repo::{Repo, Staging};
 use super::text::branch::{Head, head};
 use super::text::history::subject;
-use super::text::state::{RepoState, OngoingOperation};
+use super::text::state::{OngoingOperation, RepoState};
 use beamai_base::{Reason, ToolError};
 use beamai_port_tools::git::path::shown;
 use beamai_tool::CallContext;
@@ -137,7 +137,9 @@ fn refuse_nothing(repo: &Repo, tree: Oid, parents: &[Oid], staging: &Staging) ->
         _ => false,
     };
     match is_same {
-        true => Err(GitError::state("nothing to commit: nothing is staged; stage changes with git_add first")),
+        true => {
+            Err(GitError::state("nothing to commit: nothing is staged; stage changes with git_add first"))
+        }
         false => Ok(()),
     }
 }

@@ -5,7 +5,7 @@ use super::changes::staged::unmerged;
 use super::fail::{GitError, GitResult};
 use super::hooks;
 use super::repo::{Repo, Staging, Untracked};
-use super::tree::content::{WorkTreeReader, FILE, LINK, SUBMODULE, failed};
+use super::tree::content::{FILE, LINK, SUBMODULE, WorkTreeReader, failed};
 use super::tree::ignore::IgnoreStack;
 use super::tree::tracked::{low, mode};
 use super::tree::untracked::UntrackedFinder;
@@ -250,7 +250,11 @@ fn entry(path: &[u8], mode: u32, id: Oid, stat: &Stat) -> IndexEntry {
 
 /// Entries whose files changed so soon after they were staged that only their content shows it. Once the index is
 /// written anew nothing would; so they get a size that no reader believes.
-fn smudged(staging: &Staging, contents: &mut WorkTreeReader<'_>, staged: &BTreeSet<Vec<u8>>) -> GitResult<Vec<IndexUpdate>> {
+fn smudged(
+    staging: &Staging,
+    contents: &mut WorkTreeReader<'_>,
+    staged: &BTreeSet<Vec<u8>>,
+) -> GitResult<Vec<IndexUpdate>> {
     let Some(stat) = &staging.stat else { return Ok(Vec::new()) };
     let mut steps = Vec::new();
     for entry in staging.entries.iter().filter(|entry| !staged.contains(&entry.path)) {

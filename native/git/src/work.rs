@@ -7,7 +7,9 @@ use crate::text::diff::{DiffSides, diff as print_diff};
 use crate::text::{branch, history, long, short};
 use crate::{record, stage};
 use beamai_port_tools::git::path::{path_below, shown};
-use beamai_port_tools::git::{GitAdd, GitAddOutput, GitText, GitCommit, GitCommitOutput, GitDiff, GitLogOutput, GitLog, GitStatus};
+use beamai_port_tools::git::{
+    GitAdd, GitAddOutput, GitCommit, GitCommitOutput, GitDiff, GitLog, GitLogOutput, GitStatus, GitText,
+};
 use beamai_tool::{CallContext, Interrupt};
 
 /// `git_status`.
@@ -61,7 +63,9 @@ fn log_page(call: &GitLog, cx: &CallContext, has_more: &mut bool) -> GitResult<G
 pub(crate) fn add(call: GitAdd, cx: &CallContext) -> Result<GitAddOutput, Interrupt> {
     match stage_path(&call, cx) {
         Ok(added) => Ok(added),
-        Err(GitError::Unavailable(why)) => Ok(GitAddOutput { notes: vec![hint(&why)], ..GitAddOutput::default() }),
+        Err(GitError::Unavailable(why)) => {
+            Ok(GitAddOutput { notes: vec![hint(&why)], ..GitAddOutput::default() })
+        }
         Err(GitError::Error(error)) => Err(error.into()),
     }
 }
@@ -89,7 +93,9 @@ pub(crate) fn commit(call: GitCommit, cx: &CallContext) -> Result<GitCommitOutpu
         Ok((id, content)) => {
             Ok(GitCommitOutput { ok: true, commit: Some(id.to_string()), content, available: true })
         }
-        Err(GitError::Unavailable(why)) => Ok(GitCommitOutput { content: hint(&why), ..GitCommitOutput::default() }),
+        Err(GitError::Unavailable(why)) => {
+            Ok(GitCommitOutput { content: hint(&why), ..GitCommitOutput::default() })
+        }
         Err(GitError::Error(error)) => Err(error.into()),
     }
 }

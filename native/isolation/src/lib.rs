@@ -14,4 +14,6 @@ mod start;
 pub use layers::{Isolation, LayerOff};
 pub use planted::Planted;
 pub use settings::{IsolationReporting, SandboxMode, SandboxSettings};
-pub use start::{StartCoverage, StartDecision, HeldStart, ProgramStart, StartJudge, Starter, is_loader, loaded_arguments};
+pub use start::{
+    HeldStart, ProgramStart, StartCoverage, StartDecision, StartJudge, Starter, is_loader, loaded_arguments,
+};

@@ -21,11 +21,11 @@
 mod client;
 mod operations;
 
-pub use client::{ServerAvailability, is_served, availability};
+pub use client::{ServerAvailability, availability, is_served};
 
 use beamai_files::refuse_larger;
 use beamai_port_tools::lsp::{Diagnostics, IsServed, Lsp, LspDiagnostics};
-use beamai_tool::{CallContext, Services, Interrupt, OperationBackend};
+use beamai_tool::{CallContext, Interrupt, OperationBackend, Services};
 use client::*;
 
 /// Adds the work of the tools that ask language servers.

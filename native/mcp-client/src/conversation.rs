@@ -1,11 +1,11 @@
 //! The life of a server: it is started or connected to, spoken with, and its end explained.
 
+use super::diagnostics::ConversationDiagnostics;
 use super::http::{HttpFailure, HttpTransport, RemoteServer, failure_of};
 use super::listener::NotificationHandler;
 use super::plan::{Launch, Route};
-use super::server::{ConnectionPhase, ConnectedPeer, McpServer};
-use super::stdio::{self, StdioTransport, McpServerProcess};
-use super::diagnostics::ConversationDiagnostics;
+use super::server::{ConnectedPeer, ConnectionPhase, McpServer};
+use super::stdio::{self, McpServerProcess, StdioTransport};
 use beamai_base::{Reason, ToolError};
 use beamai_servers::lock;
 use rmcp::RoleClient;
@@ -97,7 +97,8 @@ impl McpServer {
     where
         T: Transport<RoleClient> + 'static,
     {
-        let listener = NotificationHandler { calls: Arc::clone(&self.calls), has_news: Arc::clone(&self.has_news) };
+        let listener =
+            NotificationHandler { calls: Arc::clone(&self.calls), has_news: Arc::clone(&self.has_news) };
         let opening = serve_client_with_lifecycle(listener, transport, lifecycle);
         let opened = tokio::select! {
             opened = timeout(self.plan.start_timeout(), opening) => Some(opened),
@@ -117,7 +118,11 @@ impl McpServer {
     async fn talk(&self, service: RunningService<RoleClient, NotificationHandler>) {
         let Some(info) = service.peer().peer_info() else { return };
         let token = service.cancellation_token();
-        self.enter(ConnectionPhase::Ready(ConnectedPeer { peer: service.peer().clone(), runtime: Handle::current(), info }));
+        self.enter(ConnectionPhase::Ready(ConnectedPeer {
+            peer: service.peer().clone(),
+            runtime: Handle::current(),
+            info,
+        }));
         let mut over = std::pin::pin!(service.waiting());
         tokio::select! {
             _ = &mut over => {}

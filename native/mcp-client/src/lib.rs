@@ -25,6 +25,7 @@
 mod acts;
 mod calls;
 mod conversation;
+mod diagnostics;
 mod exchange;
 mod form;
 mod http;
@@ -38,7 +39,6 @@ mod schema;
 mod server;
 mod settings;
 mod stdio;
-mod diagnostics;
 
 use acts::{AnswerElicitation, CallTool, Close, ListTools};
 use beamai_tool::{ExecutionClass, Services, host_act};

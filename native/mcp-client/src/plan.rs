@@ -1,7 +1,7 @@
 //! Which server, and how it is run.
 
 use super::http::RemoteServer;
-use super::settings::{StdioSettings, McpServerSettings, TransportSettings};
+use super::settings::{McpServerSettings, StdioSettings, TransportSettings};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_isolation::SandboxSettings;
 use beamai_policy::DeniedPaths;

@@ -4,7 +4,7 @@ use super::plan::ConnectionPlan;
 use super::server::McpServer;
 use super::settings::McpServerSettings;
 use beamai_base::Result;
-use beamai_servers::{self as servers, ServerIdentity, PooledServer, ServerPool, watch};
+use beamai_servers::{self as servers, PooledServer, ServerIdentity, ServerPool, watch};
 use beamai_tool::CallContext;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;

@@ -1,10 +1,10 @@
 //! A server that runs.
 
 use super::calls::{ActiveCalls, CallChannel};
+use super::diagnostics::ConversationDiagnostics;
 use super::exchange::McpRequest;
 use super::http::failure_of;
 use super::plan::{ConnectionPlan, Route};
-use super::diagnostics::ConversationDiagnostics;
 use beamai_base::{Reason, Result, ToolError};
 use beamai_servers::lock;
 use beamai_tool::{CallContext, Progress};

@@ -141,7 +141,12 @@ fn unsendable(text: &str) -> ToolError {
     failure("protocol", format!("{text:?} cannot be sent as a header"))
 }
 
-async fn ask<S>(stream: S, message: HttpRequest<Full<Bytes>>, url: &Url, deadline: &Deadline) -> Result<HttpExchange>
+async fn ask<S>(
+    stream: S,
+    message: HttpRequest<Full<Bytes>>,
+    url: &Url,
+    deadline: &Deadline,
+) -> Result<HttpExchange>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {

@@ -5,8 +5,8 @@
 
 mod address;
 pub mod advice;
-mod deadline;
 mod connect;
+mod deadline;
 mod decode;
 mod exchange;
 mod guard;
@@ -18,7 +18,7 @@ mod tls;
 pub use deadline::Deadline;
 pub use exchange::{HttpExchange, OutgoingRequest, text_of};
 pub use guard::is_localhost;
-pub use receive::{ReceivedBody, BodyEnd};
+pub use receive::{BodyEnd, ReceivedBody};
 pub use runtime::block_on;
 
 use beamai_base::{Reason, ToolError};

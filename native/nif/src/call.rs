@@ -1,7 +1,7 @@
 //! Calls that run on the caller's own scheduler, and the judge.
 
 use beamai_wire::Services;
-use beamai_wire::{Dispatcher, DispatchResult, CallOptions};
+use beamai_wire::{CallOptions, DispatchResult, Dispatcher};
 use rustler::{Atom, Binary, Encoder, Env, NewBinary, Term};
 use std::sync::LazyLock;
 use std::time::Instant;

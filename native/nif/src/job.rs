@@ -1,7 +1,7 @@
 //! Calls that run on native threads and answer by message.
 
 use crate::call::{DISPATCHER, ok};
-use beamai_wire::{CancelToken, DispatchResult, JobPool, Progress, CallOptions};
+use beamai_wire::{CallOptions, CancelToken, DispatchResult, JobPool, Progress};
 use rustler::env::SavedTerm;
 use rustler::{
     Atom, Binary, Encoder, Env, LocalPid, Monitor, OwnedBinary, OwnedEnv, Reference, Resource, ResourceArc,

@@ -54,7 +54,12 @@ fn stream_new<'a>(env: Env<'a>, rules: Binary<'a>) -> Term<'a> {
 }
 
 #[rustler::nif]
-fn stream_feed_now<'a>(env: Env<'a>, stream: ResourceArc<StreamResource>, step: u64, bytes: Binary<'a>) -> Term<'a> {
+fn stream_feed_now<'a>(
+    env: Env<'a>,
+    stream: ResourceArc<StreamResource>,
+    step: u64,
+    bytes: Binary<'a>,
+) -> Term<'a> {
     // Taken by another process: not the time to wait for it on this scheduler.
     let Ok(mut held) = stream.0.try_lock() else { return atoms::defer().encode(env) };
     match held.is_instant(&bytes) {
@@ -64,7 +69,12 @@ fn stream_feed_now<'a>(env: Env<'a>, stream: ResourceArc<StreamResource>, step: 
 }
 
 #[rustler::nif(schedule = "DirtyCpu")]
-fn stream_feed<'a>(env: Env<'a>, stream: ResourceArc<StreamResource>, step: u64, bytes: Binary<'a>) -> Term<'a> {
+fn stream_feed<'a>(
+    env: Env<'a>,
+    stream: ResourceArc<StreamResource>,
+    step: u64,
+    bytes: Binary<'a>,
+) -> Term<'a> {
     pieces(env, stream.lock().feed(step, &bytes))
 }
 

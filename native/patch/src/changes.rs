@@ -1,7 +1,7 @@
 //! From a plan to the changes that make it true.
 
 use super::plan::{FileOutcome, PatchPlan};
-use super::slots::{SlotContent, Slot};
+use super::slots::{Slot, SlotContent};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_workspace::Batch;
 use std::collections::{BTreeSet, HashMap};
@@ -30,7 +30,9 @@ impl<'p> PatchPlan<'p> {
         }
         let moved: BTreeSet<usize> = moves.iter().map(|(from, _)| *from).collect();
         for (at, slot) in self.slots.iter().enumerate() {
-            if let (Some(original), SlotContent::Nothing, false) = (slot.original, slot.now, moved.contains(&at)) {
+            if let (Some(original), SlotContent::Nothing, false) =
+                (slot.original, slot.now, moved.contains(&at))
+            {
                 batch.remove(slot.place, original)?;
             }
         }

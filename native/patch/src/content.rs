@@ -2,7 +2,7 @@
 
 use beamai_base::Result;
 use beamai_files::{buffered_file::BufferedFile, missing};
-use beamai_text::{FileBytes, Charset};
+use beamai_text::{Charset, FileBytes};
 use beamai_workspace::WorkspacePath;
 use rustix::fs::{Mode, Stat};
 use rustix::io::Errno;

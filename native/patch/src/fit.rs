@@ -3,12 +3,12 @@
 use super::diff::{FileDiff, Hunk, LineTag};
 use super::nearest::nearest;
 use super::placing::{self, PlacementError, shift, stated};
-use super::rewrite::{OriginalFile, ByteEdit, rewrite};
-use super::search::{LineEndMatching, HunkMatch, HunkMatches, HunkSearch, FileSummary, HunkQuery};
+use super::rewrite::{ByteEdit, OriginalFile, rewrite};
+use super::search::{FileSummary, HunkMatch, HunkMatches, HunkQuery, HunkSearch, LineEndMatching};
 use super::verdict::{HunkVerdict, PatchProblem};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_files::placeholder;
-use beamai_text::{FileBytes, Charset, Check, Unmappable};
+use beamai_text::{Charset, Check, FileBytes, Unmappable};
 
 /// Hunks that are looked at closely when they do not fit.
 const EXPLAINED: usize = 5;
@@ -26,7 +26,12 @@ pub(super) struct FitResult {
 ///
 /// # Errors
 /// Those of reading, and of `check`. A hunk that does not fit is no error.
-pub(super) fn fit(diff: &FileDiff, bytes: FileBytes<'_>, charset: Charset, check: Check<'_>) -> Result<FitResult> {
+pub(super) fn fit(
+    diff: &FileDiff,
+    bytes: FileBytes<'_>,
+    charset: Charset,
+    check: Check<'_>,
+) -> Result<FitResult> {
     let unmarked = Charset::labelled(&charset.name(), b"").filter(|_| names_mark(diff));
     let charset = unmarked.unwrap_or(charset);
     let (ends, has_no_returns) = line_ends(&diff.hunks);

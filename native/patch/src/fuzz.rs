@@ -1,7 +1,7 @@
 //! A patch from anywhere, over a file from anywhere.
 
 use super::parser;
-use beamai_text::{FileBytes, Charset};
+use beamai_text::{Charset, FileBytes};
 
 /// Reads a patch and fits each of its files to the same bytes.
 ///

@@ -82,7 +82,11 @@ impl GitHeader {
     }
 
     /// Whether the lines `---` and `+++` name the files that the header is about, with or without prefixes.
-    pub(super) fn is_about(&self, names: Option<&(String, String)>, sides: &(HeaderSide, HeaderSide)) -> bool {
+    pub(super) fn is_about(
+        &self,
+        names: Option<&(String, String)>,
+        sides: &(HeaderSide, HeaderSide),
+    ) -> bool {
         let pair = |(old, new): &(Option<String>, Option<String>)| old.clone().zip(new.clone());
         let names = pair(&self.rename).or_else(|| pair(&self.copy)).or_else(|| names.cloned());
         let is_same = |name: &str, side: &HeaderSide| {

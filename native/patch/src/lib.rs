@@ -28,12 +28,12 @@ mod verdict;
 mod tests;
 
 pub use target::PatchOperation;
-pub use verdict::{FileVerdict, HunkVerdict, FilePatchOutput, PatchProblem};
+pub use verdict::{FilePatchOutput, FileVerdict, HunkVerdict, PatchProblem};
 
 use beamai_base::{Reason, Result, ToolError};
 use beamai_policy::PermissionRequest;
 use beamai_tool::{
-    CallContext, Operation, ExecutionClass, SeenFiles, Interrupt, Traits,
+    CallContext, ExecutionClass, Interrupt, Operation, SeenFiles, Traits,
     for_model::{Fields, ModelCall, ModelPage},
 };
 use beamai_workspace::lock_all;

@@ -1,7 +1,7 @@
 //! The lines of a file, one after the other, however large the file is.
 
 use beamai_base::Result;
-use beamai_text::{FileBytes, Charset, Check, line_breaks};
+use beamai_text::{Charset, Check, FileBytes, line_breaks};
 use std::ops::Range;
 
 /// Bytes that are read at a time; few in tests, so that lines cross from one block to the next.
@@ -182,13 +182,18 @@ mod tests {
         let wide: Vec<u8> = "\u{FEFF}a\r\n\u{A0A}\n".encode_utf16().flat_map(u16::to_be_bytes).collect();
         assert_eq!(
             lines("utf-16be", &wide, 0),
-            [(2..8, Some(b"\0a\0\r".to_vec()), LineTerminator::Return), (8..12, Some(b"\x0A\x0A".to_vec()), LineTerminator::Feed)]
+            [
+                (2..8, Some(b"\0a\0\r".to_vec()), LineTerminator::Return),
+                (8..12, Some(b"\x0A\x0A".to_vec()), LineTerminator::Feed)
+            ]
         );
     }
 
     #[test]
     fn lines_that_are_longer_than_a_block_come_without_their_bytes() {
-        for (end, kind) in [("\n", LineTerminator::Feed), ("\r\n", LineTerminator::Return), ("", LineTerminator::Nothing)] {
+        for (end, kind) in
+            [("\n", LineTerminator::Feed), ("\r\n", LineTerminator::Return), ("", LineTerminator::Nothing)]
+        {
             for len in 500..530 {
                 let text = format!("a\n{}{end}", "x".repeat(len));
                 let got = lines("utf-8", text.as_bytes(), 0);

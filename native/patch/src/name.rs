@@ -215,7 +215,11 @@ mod tests {
         assert_eq!(name(r#""a/caf\351""#), ("a/caf\\xE9".into(), false));
         assert_eq!(HeaderSide::parse("/dev/null\t1970").unwrap(), HeaderSide::Nothing);
         assert!(HeaderSide::parse(r#""a/open"#).is_err() && HeaderSide::parse(r#""a\z""#).is_err());
-        assert!(HeaderSide::parse("").is_err() && HeaderSide::parse(r#""\"#).is_err() && HeaderSide::parse(r#""\ä""#).is_err());
+        assert!(
+            HeaderSide::parse("").is_err()
+                && HeaderSide::parse(r#""\"#).is_err()
+                && HeaderSide::parse(r#""\ä""#).is_err()
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::diff::{Hunk, HunkLine};
 use super::lines::{each_line, without_return};
 use super::placing::stated;
 use super::rewrite::OriginalFile;
-use super::search::{LineEndMatching, HunkSearch, HunkQuery};
+use super::search::{HunkQuery, HunkSearch, LineEndMatching};
 use beamai_base::Result;
 use beamai_text::{Charset, Check, resemble};
 use serde_json::{Map, Value, json};
@@ -49,7 +49,8 @@ fn there_already(file: &OriginalFile<'_>, hunk: &Hunk, check: Check<'_>) -> Resu
     if hunk.changes().0 == 0 {
         return Ok(None);
     }
-    let (found, _) = HunkSearch::new(file.charset, LineEndMatching::Any, &[wanted], &[]).run(&file.bytes, check)?;
+    let (found, _) =
+        HunkSearch::new(file.charset, LineEndMatching::Any, &[wanted], &[]).run(&file.bytes, check)?;
     Ok(found[0].near.front().filter(|_| found[0].total == 1).map(|place| place.line))
 }
 

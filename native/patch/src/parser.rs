@@ -90,7 +90,9 @@ impl<'a> DiffParser<'a> {
         let (old, new) = self.sides()?;
         let hunks = self.hunks(false)?;
         let change = match (old, new) {
-            (HeaderSide::Nothing, HeaderSide::Nothing) => return Err(malformed(line, "both names are /dev/null")),
+            (HeaderSide::Nothing, HeaderSide::Nothing) => {
+                return Err(malformed(line, "both names are /dev/null"));
+            }
             (HeaderSide::Nothing, HeaderSide::File(new)) => DiffChange::Create(new),
             (HeaderSide::File(old), HeaderSide::Nothing) => DiffChange::Delete(old),
             (HeaderSide::File(old), HeaderSide::File(new)) => by_times(old, new, &hunks),
@@ -146,8 +148,9 @@ impl<'a> DiffParser<'a> {
     fn sides(&mut self) -> Result<(HeaderSide, HeaderSide)> {
         let at = self.at;
         self.at += 2;
-        let side =
-            |at: usize| HeaderSide::parse(&self.text.line(at)[4..]).map_err(|problem| malformed(at + 1, problem));
+        let side = |at: usize| {
+            HeaderSide::parse(&self.text.line(at)[4..]).map_err(|problem| malformed(at + 1, problem))
+        };
         Ok((side(at)?, side(at + 1)?))
     }
 

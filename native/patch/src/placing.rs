@@ -5,7 +5,7 @@
 //! choice, the hunk is not applied.
 
 use super::diff::{FileDiff, Hunk};
-use super::search::{HunkMatch, HunkMatches, FileSummary};
+use super::search::{FileSummary, HunkMatch, HunkMatches};
 use beamai_text::Unmappable;
 
 /// Lines that are named when there are several.
@@ -113,7 +113,11 @@ pub(super) fn stated(hunk: &Hunk) -> Option<u64> {
     })
 }
 
-fn choose(hunk: &Hunk, found: &HunkMatches, beside: &NearestAnchors<'_>) -> Result<HunkMatch, PlacementError> {
+fn choose(
+    hunk: &Hunk,
+    found: &HunkMatches,
+    beside: &NearestAnchors<'_>,
+) -> Result<HunkMatch, PlacementError> {
     if let Some(unmappable) = &found.unmappable {
         return Err(PlacementError::Unmappable(unmappable.clone()));
     }

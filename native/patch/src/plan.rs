@@ -14,7 +14,7 @@ use super::target::{PatchOperation, PatchTarget};
 use super::verdict::{FileVerdict, HunkVerdict};
 use beamai_base::{ErrorKind, Reason, Result, ToolError};
 use beamai_files::missing;
-use beamai_text::{FileBytes, Charset, splice, summarize};
+use beamai_text::{Charset, FileBytes, splice, summarize};
 use beamai_tool::CallContext;
 use beamai_workspace::Replacement;
 
@@ -77,7 +77,9 @@ impl<'p> PatchPlan<'p> {
             }
             let outcome = match plan.part(diff, target) {
                 Ok(outcome) => outcome,
-                Err(error) if is_of_patch(&error) => FileOutcome { problem: Some(error), ..FileOutcome::default() },
+                Err(error) if is_of_patch(&error) => {
+                    FileOutcome { problem: Some(error), ..FileOutcome::default() }
+                }
                 Err(error) => return Err(error.file(target.path())),
             };
             verdicts.push(verdict(diff, target, outcome));
@@ -103,7 +105,8 @@ impl<'p> PatchPlan<'p> {
     fn create(&mut self, diff: &FileDiff, to: usize) -> Result<FileOutcome> {
         self.slots.refuse_taken(to)?;
         let mut text = String::new();
-        for line in diff.hunks.iter().flat_map(|hunk| &hunk.lines).filter(|line| line.tag == LineTag::Insert) {
+        for line in diff.hunks.iter().flat_map(|hunk| &hunk.lines).filter(|line| line.tag == LineTag::Insert)
+        {
             text.push_str(&line.text);
             text.push_str(if line.is_open { "" } else { "\n" });
         }
@@ -164,7 +167,13 @@ impl<'p> PatchPlan<'p> {
     }
 
     /// A file that begins with the content of another.
-    fn derive(&mut self, diff: &FileDiff, from: usize, source: SlotContent, to: usize) -> Result<FileOutcome> {
+    fn derive(
+        &mut self,
+        diff: &FileDiff,
+        from: usize,
+        source: SlotContent,
+        to: usize,
+    ) -> Result<FileOutcome> {
         let content = self.content(from, source)?;
         if !matches!(diff.change, DiffChange::Copy { .. }) {
             self.expect_seen(from, source, &content)?;
@@ -235,8 +244,12 @@ impl<'p> PatchPlan<'p> {
         let charset = content.charset()?;
         let fitted = fit(diff, content.bytes(), charset, &|| self.cx.check())?;
         let hunks = fitted.hunks.clone();
-        let outcome =
-            FileOutcome { hunks, charset: Some(charset), is_adapted: fitted.is_adapted, ..FileOutcome::default() };
+        let outcome = FileOutcome {
+            hunks,
+            charset: Some(charset),
+            is_adapted: fitted.is_adapted,
+            ..FileOutcome::default()
+        };
         Ok((outcome, fitted))
     }
 

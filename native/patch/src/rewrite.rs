@@ -6,9 +6,9 @@
 
 use super::diff::{Hunk, HunkLine, LineTag};
 use super::lines::{LineTerminator, each_line, without_return};
-use super::search::{LineEndMatching, HunkMatch, FileSummary};
+use super::search::{FileSummary, HunkMatch, LineEndMatching};
 use beamai_base::Result;
-use beamai_text::{FileBytes, Charset, Splice, Unmappable};
+use beamai_text::{Charset, FileBytes, Splice, Unmappable};
 use std::ops::Range;
 
 /// A file that hunks are applied to.
@@ -99,8 +99,8 @@ fn is_exact(file: &OriginalFile<'_>, hunk: &Hunk, old: &[OldLine]) -> bool {
         return true;
     }
     let is_same = |(line, old): (&HunkLine, &OldLine)| {
-        let has_return =
-            old.end == LineTerminator::Return || without_return(file.charset, &old.body).len() < old.body.len();
+        let has_return = old.end == LineTerminator::Return
+            || without_return(file.charset, &old.body).len() < old.body.len();
         line.text.ends_with('\r') == has_return && line.is_open == (old.end == LineTerminator::Nothing)
     };
     !file.is_foreign && hunk.old_lines().zip(old).all(is_same)
@@ -147,7 +147,9 @@ impl<'a> Rewriter<'a> {
         match (self.is_exact, line.is_open) {
             (true, true) => NewLine::Added(text, Some(LineTerminator::Nothing)),
             (true, false) => NewLine::Added(text, Some(LineTerminator::Feed)),
-            (false, true) => NewLine::Added(text.strip_suffix('\r').unwrap_or(text), Some(LineTerminator::Nothing)),
+            (false, true) => {
+                NewLine::Added(text.strip_suffix('\r').unwrap_or(text), Some(LineTerminator::Nothing))
+            }
             (false, false) => NewLine::Added(text.strip_suffix('\r').unwrap_or(text), self.end_here()),
         }
     }

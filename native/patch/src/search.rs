@@ -4,9 +4,9 @@
 //! did: a line of the file is looked at once, and nothing but the patch and the places found is held in memory.
 
 use super::diff::HunkLine;
-use super::lines::{LineTerminator, FileLine, each_line, without_return};
+use super::lines::{FileLine, LineTerminator, each_line, without_return};
 use beamai_base::Result;
-use beamai_text::{FileBytes, Charset, Check, Unmappable};
+use beamai_text::{Charset, Check, FileBytes, Unmappable};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Range;
 
@@ -109,7 +109,12 @@ struct MatchTrack {
 
 impl HunkSearch {
     /// Prepares to look for each of `wanted` in a file of that encoding, and to tell where the lines `starts` begin.
-    pub(super) fn new(charset: Charset, ends: LineEndMatching, wanted: &[HunkQuery<'_>], starts: &[u64]) -> Self {
+    pub(super) fn new(
+        charset: Charset,
+        ends: LineEndMatching,
+        wanted: &[HunkQuery<'_>],
+        starts: &[u64],
+    ) -> Self {
         let mut search = Self {
             charset,
             ends,
@@ -168,7 +173,11 @@ impl HunkSearch {
     ///
     /// # Errors
     /// Those of reading, and of `check`.
-    pub(super) fn run(mut self, bytes: &FileBytes<'_>, check: Check<'_>) -> Result<(Vec<HunkMatches>, FileSummary)> {
+    pub(super) fn run(
+        mut self,
+        bytes: &FileBytes<'_>,
+        check: Check<'_>,
+    ) -> Result<(Vec<HunkMatches>, FileSummary)> {
         let (charset, longest) = (self.charset, self.symbols.longest);
         let held = self.tracks.iter().map(|track| track.word.len()).max().unwrap_or(0);
         each_line(bytes, charset, longest, check, |line| {
@@ -214,8 +223,9 @@ impl HunkSearch {
                 line: self.summary.lines + 1 - len as u64,
                 range: self.recent[self.recent.len() - len]..line.range.end,
             };
-            let fits = (self.ends == LineEndMatching::Any || track.is_open || line.end != LineTerminator::Nothing)
-                && (!track.is_open || line.end == LineTerminator::Nothing);
+            let fits =
+                (self.ends == LineEndMatching::Any || track.is_open || line.end != LineTerminator::Nothing)
+                    && (!track.is_open || line.end == LineTerminator::Nothing);
             if fits {
                 track.take(place);
             }

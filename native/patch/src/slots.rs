@@ -48,8 +48,9 @@ impl<'p> Slots<'p> {
         for slot in &mut self.list {
             (slot.before, slot.has_arrived) = (slot.now, false);
         }
-        let leaves =
-            |target: &&PatchTarget| matches!(target.operation, PatchOperation::Deleted | PatchOperation::Renamed);
+        let leaves = |target: &&PatchTarget| {
+            matches!(target.operation, PatchOperation::Deleted | PatchOperation::Renamed)
+        };
         self.left =
             targets.filter(leaves).filter_map(|target| Some(target.from.as_ref()?.path.as_str())).collect();
     }

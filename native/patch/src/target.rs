@@ -3,9 +3,9 @@
 use super::diff::{DiffChange, FileDiff};
 use super::name::{self, HeaderName};
 use beamai_base::{Reason, Result, ToolError};
-use beamai_policy::{FilePath, PermissionRequest, Operand};
+use beamai_policy::{FilePath, Operand, PermissionRequest};
 use beamai_text::Check;
-use beamai_workspace::{WorkspacePath, Workspace};
+use beamai_workspace::{Workspace, WorkspacePath};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -57,7 +57,11 @@ impl PatchPath {
 impl PatchTarget {
     /// The path as the result names it.
     pub(super) fn path(&self) -> String {
-        self.to.as_ref().or(self.from.as_ref()).map(|target_path| target_path.place.display()).unwrap_or_default()
+        self.to
+            .as_ref()
+            .or(self.from.as_ref())
+            .map(|target_path| target_path.place.display())
+            .unwrap_or_default()
     }
 }
 
@@ -65,7 +69,11 @@ impl PatchTarget {
 ///
 /// # Errors
 /// `outside_workspace` and what else a path may be refused for; those of `check`.
-pub(super) fn resolve(files: &[FileDiff], workspace: &Workspace, check: Check<'_>) -> Result<Vec<PatchTarget>> {
+pub(super) fn resolve(
+    files: &[FileDiff],
+    workspace: &Workspace,
+    check: Check<'_>,
+) -> Result<Vec<PatchTarget>> {
     let mut resolver = TargetResolver { workspace, made: BTreeSet::new() };
     let mut resolve = |file: &FileDiff| {
         check()?;
@@ -108,7 +116,10 @@ pub(super) fn permissions(targets: &[PatchTarget]) -> Vec<PermissionRequest> {
 pub(super) fn needs_of_dry_run(targets: &[PatchTarget]) -> Vec<PermissionRequest> {
     let mut known = BTreeSet::new();
     let spots = targets.iter().flat_map(|target| target.from.iter().chain(&target.to));
-    spots.filter(|target_path| known.insert(target_path.names())).map(|target_path| permission("Read", target_path)).collect()
+    spots
+        .filter(|target_path| known.insert(target_path.names()))
+        .map(|target_path| permission("Read", target_path))
+        .collect()
 }
 
 fn permission(rule: &'static str, target_path: &PatchPath) -> PermissionRequest {
@@ -118,8 +129,11 @@ fn permission(rule: &'static str, target_path: &PatchPath) -> PermissionRequest 
         "Write" => &["Edit", "Read"],
         _ => &[],
     };
-    let operand =
-        Operand::File(FilePath { path: target_path.path.clone(), written: target_path.place.display(), is_tree: false });
+    let operand = Operand::File(FilePath {
+        path: target_path.path.clone(),
+        written: target_path.place.display(),
+        is_tree: false,
+    });
     PermissionRequest { rule: rule.to_owned(), touches, allowed_by: &[], is_safe: rule == "Read", operand }
 }
 
@@ -162,10 +176,21 @@ impl TargetResolver<'_> {
     }
 
     fn pair(&self, operation: PatchOperation, old: &str, new: &str) -> Result<PatchTarget> {
-        Ok(PatchTarget { operation, from: Some(self.target_path(old)?), to: Some(self.target_path(new)?), note: None })
+        Ok(PatchTarget {
+            operation,
+            from: Some(self.target_path(old)?),
+            to: Some(self.target_path(new)?),
+            note: None,
+        })
     }
 
-    fn update(&self, file: &FileDiff, old: &HeaderName, new: &HeaderName, is_known: bool) -> Result<PatchTarget> {
+    fn update(
+        &self,
+        file: &FileDiff,
+        old: &HeaderName,
+        new: &HeaderName,
+        is_known: bool,
+    ) -> Result<PatchTarget> {
         let names = names(old, new);
         let (at, to) = self.first(&names)?;
         let may_be_new = file.has_no_old_lines() && file.hunks.len() == 1 && !is_known;
@@ -187,7 +212,9 @@ impl TargetResolver<'_> {
         if first.as_ref().is_ok_and(|first| self.exists(first)) {
             return first.map(|first| (0, first));
         }
-        let other = spots.filter_map(|(at, target_path)| Some((at, target_path.ok()?))).find(|(_, target_path)| self.exists(target_path));
+        let other = spots
+            .filter_map(|(at, target_path)| Some((at, target_path.ok()?)))
+            .find(|(_, target_path)| self.exists(target_path));
         other.map_or(first.map(|first| (0, first)), Ok)
     }
 

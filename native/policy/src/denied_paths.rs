@@ -1,6 +1,6 @@
 //! What deny rules keep from programs, for the sandbox: programs open files without asking.
 
-use super::path::{PathRule, PathRoots};
+use super::path::{PathRoots, PathRule};
 use super::rule::PermissionRule;
 use super::starts::DeniedStarts;
 use std::path::{Path, PathBuf};
@@ -49,8 +49,9 @@ impl DeniedPaths {
         let places = |all: &[(&PermissionRule, &PathRule)]| {
             all.iter().filter_map(|(_, pattern)| pattern.place().map(PathBuf::from)).collect()
         };
-        let patterns =
-            |all: &[(&PermissionRule, &PathRule)]| all.iter().map(|(_, pattern)| (*pattern).clone()).collect();
+        let patterns = |all: &[(&PermissionRule, &PathRule)]| {
+            all.iter().map(|(_, pattern)| (*pattern).clone()).collect()
+        };
         let patterns = DeniedPatterns {
             unread: patterns(&read),
             unchanged: patterns(&write),

@@ -1,8 +1,8 @@
 //! Verdicts on files that are open: what a call was allowed holds for exactly the paths that were judged.
 
 use super::Policy;
-use super::permission_request::{FilePath, PermissionRequest, PermissionRequests, Operand};
-use super::path::{PathRule, PathRoots};
+use super::path::{PathRoots, PathRule};
+use super::permission_request::{FilePath, Operand, PermissionRequest, PermissionRequests};
 use super::secret_paths::SecretPaths;
 use super::verdict::Verdict;
 use beamai_base::{Reason, Result, ToolError};
@@ -44,7 +44,11 @@ impl ReadGuard {
     /// The guard of a call that was approved: what rules ask about may be read.
     #[must_use]
     pub fn approved(&self) -> Self {
-        Self(self.0.as_ref().map(|guarded| Arc::new(GuardedPaths { is_approved: true, ..(**guarded).clone() })))
+        Self(
+            self.0
+                .as_ref()
+                .map(|guarded| Arc::new(GuardedPaths { is_approved: true, ..(**guarded).clone() })),
+        )
     }
 
     /// Whether nothing is kept from being read.
@@ -108,8 +112,7 @@ impl FileGuard {
                 is_tree: false,
             }),
         };
-        let is_above =
-            |permission: &PermissionRequest| matches!(&permission.operand, Operand::File(file) if is_beneath(&file.path, real));
+        let is_above = |permission: &PermissionRequest| matches!(&permission.operand, Operand::File(file) if is_beneath(&file.path, real));
         match access {
             Access::Write => self.judge(&permission("Write", false), &FilePath::plain(written), real),
             Access::List if self.permissions.iter().any(is_above) => Ok(()),

@@ -4,14 +4,15 @@
 //! with a pattern in parentheses: of a command, of a path, of an address, of a name. The judge never does anything: an
 //! operation says what it [`PermissionRequest`]s, the policy answers with a [`Judgement`], and the engine acts on it.
 
+mod denied_paths;
 mod guard;
 mod mode;
-mod permission_request;
 mod path;
 mod pattern;
+mod permission_request;
+mod redirect_policy;
 mod repository;
 mod rule;
-mod denied_paths;
 mod secret_paths;
 pub mod secrets;
 mod shell;
@@ -19,17 +20,16 @@ pub mod starts;
 mod text;
 mod url;
 mod verdict;
-mod redirect_policy;
 mod words;
 
+pub use denied_paths::DeniedPaths;
 pub use guard::ReadGuard;
 pub use mode::PolicyMode;
-pub use permission_request::{CommandLine, FETCH, FilePath, PermissionRequest, PermissionRequests, Operand};
-pub use denied_paths::DeniedPaths;
+pub use permission_request::{CommandLine, FETCH, FilePath, Operand, PermissionRequest, PermissionRequests};
+pub use redirect_policy::RedirectPolicy;
 pub use starts::{DeniedStarts, StartRules, StartVerdict};
 pub use text::{Examples, PolicyText, RuleText};
 pub use verdict::{Judgement, Verdict};
-pub use redirect_policy::RedirectPolicy;
 
 use beamai_base::Result;
 use beamai_isolation::{SandboxMode, SandboxSettings};
@@ -37,7 +37,7 @@ use beamai_workspace::Workspace;
 use guard::FileGuard;
 use path::PathRoots;
 use pattern::RulePattern;
-use rule::{RuleNames, PermissionRule};
+use rule::{PermissionRule, RuleNames};
 use secret_paths::{SecretPaths, naming};
 use std::sync::Arc;
 
@@ -70,7 +70,10 @@ impl Policy {
     ) -> Result<Self> {
         let (names, roots) = (RuleNames { rules, rule_of }, PathRoots::of(workspace));
         let list = |texts: &[RuleText]| {
-            texts.iter().map(|text| PermissionRule::new(&text.examples(), &names, &roots)).collect::<Result<_>>()
+            texts
+                .iter()
+                .map(|text| PermissionRule::new(&text.examples(), &names, &roots))
+                .collect::<Result<_>>()
         };
         let text = text.whole(rules, rule_of)?;
         let (allow, ask, deny): (Vec<PermissionRule>, Vec<PermissionRule>, Vec<PermissionRule>) =
@@ -135,7 +138,8 @@ impl Policy {
         let rules = self.allow.iter().chain(&self.ask).chain(&self.deny);
         let is_about_paths = |rule: &PermissionRule| matches!(rule.pattern, Some(RulePattern::Path(_)));
         // What only reads, where no rule is about a path, may read whatever is opened.
-        let depends = is_approved || !hidden.is_open() || permissions.iter().any(|permission| !permission.is_safe);
+        let depends =
+            is_approved || !hidden.is_open() || permissions.iter().any(|permission| !permission.is_safe);
         if depends || rules.into_iter().any(is_about_paths) {
             workspace.set_guard(Arc::new(FileGuard::new(Arc::clone(self), permissions, hidden.clone())));
         }
@@ -178,12 +182,18 @@ impl Policy {
         let is_own = |rule: &PermissionRule| rule.is_about(&permission.rule);
         let touches = |rule: &&PermissionRule| {
             (is_own(rule) || permission.touches.contains(&&*rule.tool))
-                && rule.pattern.as_ref().is_none_or(|pattern| pattern.touches(&permission.operand, &self.roots))
+                && rule
+                    .pattern
+                    .as_ref()
+                    .is_none_or(|pattern| pattern.touches(&permission.operand, &self.roots))
         };
         let covers = |rule: &&PermissionRule| {
             (is_own(rule) || permission.allowed_by.contains(&&*rule.tool))
                 && pattern::covers_repository(rule, &permission.operand)
-                && rule.pattern.as_ref().is_none_or(|pattern| pattern.covers(&permission.operand, &self.roots))
+                && rule
+                    .pattern
+                    .as_ref()
+                    .is_none_or(|pattern| pattern.covers(&permission.operand, &self.roots))
         };
         let text = |rule: &PermissionRule| Some(rule.text.clone());
         if let Some(rule) = self.deny.iter().find(touches) {

@@ -58,7 +58,9 @@ impl PathRoots {
 
     /// The places of secrets in the workspace; `shown` are those that a sandbox shows.
     pub(super) fn secrets(&self, shown: &[String]) -> SecretPaths {
-        self.workspace.as_ref().map_or_else(SecretPaths::default, |workspace| SecretPaths::within(workspace, shown))
+        self.workspace
+            .as_ref()
+            .map_or_else(SecretPaths::default, |workspace| SecretPaths::within(workspace, shown))
     }
 
     /// Absolute path of the workspace.
@@ -128,7 +130,9 @@ impl PathRule {
 
     /// Whether anything beneath a directory can match; the workspace is such a directory for every relative pattern.
     pub(super) fn may_be_in(&self, directory: &Path) -> bool {
-        self.anchor != PatternAnchor::Root || directory.starts_with(&self.start) || self.start.starts_with(directory)
+        self.anchor != PatternAnchor::Root
+            || directory.starts_with(&self.start)
+            || self.start.starts_with(directory)
     }
 
     /// Absolute path of the one file or directory that the pattern names; without a slash, at the workspace's top.
@@ -360,7 +364,9 @@ mod tests {
     #[test]
     fn a_tree_is_covered_when_everything_in_it_matches() {
         let covers = |pattern: &str, dir: &str| {
-            PathRule::new(pattern, &PathRoots::default()).unwrap().covers(Path::new(dir), &PathRoots::default())
+            PathRule::new(pattern, &PathRoots::default())
+                .unwrap()
+                .covers(Path::new(dir), &PathRoots::default())
         };
         assert!(covers("src/**", "src") && covers("src/**", "src/a") && covers("**", "."));
         assert!(!covers("src/**", ".") && !covers("**/*.rs", "src") && !covers("src/*", "."));

@@ -1,7 +1,7 @@
 //! What a rule's pattern is, by the tool that it is for.
 
+use super::path::{PathRoots, PathRule, clean};
 use super::permission_request::{FilePath, Operand};
-use super::path::{PathRule, PathRoots, clean};
 use super::repository;
 use super::rule::PermissionRule;
 use super::url::UrlPattern;

@@ -1,10 +1,10 @@
 //! One rule: a tool's canonical name, perhaps with a pattern.
 
-use super::permission_request::{CommandLine, FilePath, Operand};
-use super::path::{PathRule, PathRoots};
+use super::path::{PathRoots, PathRule};
 use super::pattern::RulePattern;
+use super::permission_request::{CommandLine, FilePath, Operand};
 use super::text::Examples;
-use super::words::{CommandPattern, Certainty};
+use super::words::{Certainty, CommandPattern};
 use beamai_base::{Reason, Result, ToolError, nearest};
 use beamai_bash_reader::analyse;
 use std::sync::LazyLock;

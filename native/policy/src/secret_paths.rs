@@ -1,8 +1,8 @@
 //! Places of secrets in a workspace: what commands do not see, tools for files leave alone.
 
-use super::permission_request::{FilePath, PermissionRequest, Operand};
-use super::path::{PathRule, PathRoots, clean};
+use super::path::{PathRoots, PathRule, clean};
 use super::pattern::RulePattern;
+use super::permission_request::{FilePath, Operand, PermissionRequest};
 use super::rule::PermissionRule;
 use crate::secrets;
 use beamai_workspace::{Workspace, decode_path};
@@ -54,13 +54,22 @@ impl SecretPaths {
     }
 
     /// Why a need is refused, if it is about a secret.
-    pub(super) fn refuse(&self, permission: &PermissionRequest, allow: &[PermissionRule], roots: &PathRoots) -> Option<String> {
+    pub(super) fn refuse(
+        &self,
+        permission: &PermissionRequest,
+        allow: &[PermissionRule],
+        roots: &PathRoots,
+    ) -> Option<String> {
         let (Operand::File(file) | Operand::Project(file)) = &permission.operand else { return None };
         if self.is_empty() {
             return None;
         }
         let place = paths(file).iter().find_map(|path| {
-            self.keep(path, naming(allow, |rule| rule.tool == "Read" || rule.is_about(&permission.rule)), roots)
+            self.keep(
+                path,
+                naming(allow, |rule| rule.tool == "Read" || rule.is_about(&permission.rule)),
+                roots,
+            )
         })?;
         Some(format!(
             "{} is a place of secrets, which tools leave alone unless a rule that allows them, such as Read({}), or the \

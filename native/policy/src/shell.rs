@@ -2,15 +2,15 @@
 
 use super::Policy;
 use super::mode::PolicyMode;
-use super::permission_request::CommandLine;
 use super::path::{PathRule, clean, is_outside};
 use super::pattern::RulePattern;
+use super::permission_request::CommandLine;
 use super::repository;
 use super::rule::PermissionRule;
 use super::verdict::{Judgement, Verdict};
-use super::words::{CommandPattern, Certainty};
+use super::words::{Certainty, CommandPattern};
 use beamai_bash_reader::{
-    Analysis, FileAccess, CharClass, Invocation, InvocationKind, Word, analyse, is_message, is_telling,
+    Analysis, CharClass, FileAccess, Invocation, InvocationKind, Word, analyse, is_message, is_telling,
 };
 use std::path::PathBuf;
 
@@ -83,7 +83,8 @@ pub(super) fn judge(policy: &Policy, line: &CommandLine) -> Judgement {
     }
     let asked = bare(&policy.ask, &ALL);
     let is_of_command = |rule: &PermissionRule| rule.pattern.is_some() && rule.tool == "Bash";
-    let bears = |rules: &[PermissionRule]| rules.iter().any(|rule| is_of_command(rule) || rule.files().is_some());
+    let bears =
+        |rules: &[PermissionRule]| rules.iter().any(|rule| is_of_command(rule) || rule.files().is_some());
     let case = || CommandCase::of(policy, line);
     match (asked, bears(&policy.deny) || bears(&policy.ask), &open) {
         (Some(rule), false, _) => Verdict::Ask(Some(rule)).into(),
@@ -144,8 +145,9 @@ impl<'a> CommandCase<'a> {
 
     /// What an ask rule, or for all that is known a deny rule, holds for.
     fn asked(&self) -> Option<Judgement> {
-        let ask =
-            |rule: &PermissionRule, part: &str, why| Judgement::on(Verdict::Ask(Some(rule.text.clone())), part, why);
+        let ask = |rule: &PermissionRule, part: &str, why| {
+            Judgement::on(Verdict::Ask(Some(rule.text.clone())), part, why)
+        };
         if let Some((rule, part)) = self.held(&self.policy.ask, Certainty::Maybe) {
             return Some(ask(rule, &part, None));
         }
@@ -155,7 +157,11 @@ impl<'a> CommandCase<'a> {
     }
 
     /// The first rule that holds at least so surely, and the part that it holds for.
-    fn held<'r>(&self, rules: &'r [PermissionRule], least: Certainty) -> Option<(&'r PermissionRule, String)> {
+    fn held<'r>(
+        &self,
+        rules: &'r [PermissionRule],
+        least: Certainty,
+    ) -> Option<(&'r PermissionRule, String)> {
         rules.iter().find_map(|rule| {
             let access = if rule.tool == "Read" { RuleAccess::Read } else { RuleAccess::Write };
             let part = match (&rule.pattern, rule.files()) {
@@ -255,7 +261,9 @@ impl<'a> CommandCase<'a> {
     fn uncovered_parts(&self, rule: &mut Option<String>) -> Vec<Judgement> {
         let mut open = Vec::new();
         let is_whole = self.whole_rule();
-        for program in self.found.programs.iter().filter(|program| program.standing != InvocationKind::Wrapper) {
+        for program in
+            self.found.programs.iter().filter(|program| program.standing != InvocationKind::Wrapper)
+        {
             match self.covering(program).or(is_whole) {
                 Some(text) => _ = rule.get_or_insert_with(|| text.to_owned()),
                 None if program.standing == InvocationKind::Harmless => {}

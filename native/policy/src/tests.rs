@@ -21,7 +21,13 @@ fn policy(allow: &[&str], ask: &[&str], deny: &[&str], default: PolicyMode) -> P
 }
 
 fn permission(rule: &str, is_safe: bool) -> PermissionRequest {
-    PermissionRequest { rule: rule.into(), touches: &["Read"], allowed_by: &[], is_safe, operand: Operand::None }
+    PermissionRequest {
+        rule: rule.into(),
+        touches: &["Read"],
+        allowed_by: &[],
+        is_safe,
+        operand: Operand::None,
+    }
 }
 
 fn verdict(policy: &Policy, permission: &PermissionRequest) -> Verdict {
@@ -54,7 +60,10 @@ fn the_default_mode_decides_what_no_rule_names() {
 
 #[test]
 fn of_several_needs_the_worst_verdict_counts() {
-    let permissions = PermissionRequests { first: permission("Edit", false), more: vec![permission("Write", false), permission("X", true)] };
+    let permissions = PermissionRequests {
+        first: permission("Edit", false),
+        more: vec![permission("Write", false), permission("X", true)],
+    };
     assert_eq!(permissions.subject(), "Edit, Write, X");
     let judged = |allow: &[&str], ask: &[&str], deny: &[&str]| {
         let policy = policy(allow, ask, deny, PolicyMode::Auto);
@@ -251,7 +260,8 @@ fn a_deny_rule_finds_its_part_and_names_it() {
 
 #[test]
 fn an_exact_rule_covers_what_its_words_do_but_no_redirection() {
-    let exact = policy(&["Bash(git -c a=b log)", "Bash(a && $b)", "Bash(ls > x)"], &[], &[], PolicyMode::Auto);
+    let exact =
+        policy(&["Bash(git -c a=b log)", "Bash(a && $b)", "Bash(ls > x)"], &[], &[], PolicyMode::Auto);
     assert_eq!(name(&exact, "git -c a=b log"), "allow");
     assert_eq!(name(&exact, "a && $b"), "allow");
     assert_eq!(name(&exact, "a && $c"), "ask");
@@ -322,7 +332,11 @@ fn a_rule_holds_for_one_tool_of_a_server_or_for_all_of_them() {
         );
         for other in ["mcp__files2__read", "mcp__file__read", "mcp__files", "read"] {
             if other != rule {
-                assert_eq!(verdict(&policy, &permission(other, true)), Verdict::Allow(None), "{rule} {other}");
+                assert_eq!(
+                    verdict(&policy, &permission(other, true)),
+                    Verdict::Allow(None),
+                    "{rule} {other}"
+                );
             }
         }
     }
@@ -353,7 +367,11 @@ fn a_bare_rule_that_denies_a_file_tool_means_every_file_to_commands() {
             // Where the sandbox does not hold it, words are all there is.
             assert_eq!(shell(&open, "touch x").verdict, Verdict::Deny(Some(rule.into())), "{rule}");
             assert!(matches!(verdict(&open, &file(tool, "x", "x")), Verdict::Deny(_)), "{rule}");
-            assert_eq!(open.denied_paths().protects(std::path::Path::new("x"), false), tool != "Read", "{rule}");
+            assert_eq!(
+                open.denied_paths().protects(std::path::Path::new("x"), false),
+                tool != "Read",
+                "{rule}"
+            );
             assert_eq!(open.denied_paths().hides(std::path::Path::new("x"), false), tool == "Read", "{rule}");
         }
     }

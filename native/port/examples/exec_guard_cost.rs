@@ -4,11 +4,12 @@
 //! `cargo run --release -p beamai-port --example exec_guard_cost -- [ROUNDS]`
 
 use beamai_base::CancelToken;
-use beamai_isolation::{StartCoverage, StartDecision, HeldStart, ProgramStart, StartJudge};
+use beamai_isolation::{HeldStart, ProgramStart, StartCoverage, StartDecision, StartJudge};
 use beamai_isolation::{SandboxMode, SandboxSettings};
 use beamai_policy::DeniedPaths;
 use beamai_process::{
-    ExitStatus, Launcher, CommandReport, Shortcut, OutputSink, OutputStream, ProgramSpec, Stdin, RunOptions, CancelWaker, collect, set_program,
+    CancelWaker, CommandReport, ExitStatus, Launcher, OutputSink, OutputStream, ProgramSpec, RunOptions,
+    Shortcut, Stdin, collect, set_program,
 };
 use beamai_sandbox::Confinement;
 use beamai_workspace::Workspace;

@@ -1,7 +1,7 @@
 //! Measures the text protocol's parser, in whole and in tokens: a row for each kind of text, with the bound that it
 //! has to keep. Started by `make bench`.
 
-use beamai_text_protocol::{ResponsePiece, ProtocolRules, CallStream, ToolSpec, parse_all};
+use beamai_text_protocol::{CallStream, ProtocolRules, ResponsePiece, ToolSpec, parse_all};
 use serde_json::json;
 use std::time::Instant;
 

@@ -10,7 +10,7 @@ use crate::terminal::{Approval, Terminal};
 use beamai_base::{Reason, Result as ToolResult, ToolError};
 use beamai_engine::catalogue;
 use beamai_engine::display::Display;
-use beamai_engine::{CallRequest, Host, CallOutcome, CallOptions};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host};
 use beamai_services::services;
 use beamai_text::json;
 use beamai_tool::Progress;
@@ -76,7 +76,9 @@ fn run(options: CallArgs, dialect: String, arguments: Map<String, Value>) -> Too
 
 /// Makes the call, and makes it again with what the person at the terminal says. Each is asked once.
 fn attended(host: &Arc<Host>, call: CallRequest, terminal: Option<&Arc<Terminal>>) -> ToolResult<Value> {
-    match host.call(CallRequest { asks_starts: terminal.is_some(), ..call.clone() }, listening(host, terminal)) {
+    match host
+        .call(CallRequest { asks_starts: terminal.is_some(), ..call.clone() }, listening(host, terminal))
+    {
         CallOutcome::Ok(value, _) => Ok(value),
         CallOutcome::Error(error) => Err(error),
         CallOutcome::Ask(request) => match terminal.filter(|_| call.approved.is_none()) {
@@ -94,7 +96,9 @@ fn attended(host: &Arc<Host>, call: CallRequest, terminal: Option<&Arc<Terminal>
             let answers = terminal.map_or(Answers::NoFrontend, |it| it.answers(&questions));
             attended(host, CallRequest { answers: Some(answers), ..call }, terminal)
         }
-        CallOutcome::Question(_) => Err(ToolError::new(Reason::Crash, "a call asked again what was answered")),
+        CallOutcome::Question(_) => {
+            Err(ToolError::new(Reason::Crash, "a call asked again what was answered"))
+        }
         CallOutcome::Delegate(delegation) => Err(delegation.nobody()),
         CallOutcome::Consult(_) => {
             Err(ToolError::new(Reason::Crash, "a call asked for a model that it was not given"))
@@ -139,8 +143,9 @@ fn options(parser: &mut lexopt::Parser) -> Result<Option<CallArgs>, UsageError> 
                 let name = name.to_owned();
                 host.take(&name, parser)?;
             }
-            Value(value) => names
-                .push(value.into_string().map_err(|value| UsageError(format!("{value:?} is not valid UTF-8")))?),
+            Value(value) => names.push(
+                value.into_string().map_err(|value| UsageError(format!("{value:?} is not valid UTF-8")))?,
+            ),
             other => return Err(other.unexpected().into()),
         }
     }
@@ -154,7 +159,9 @@ fn arguments(json: &str) -> Result<Map<String, Value>, UsageError> {
     if json == "-" {
         text.clear();
         let read = std::io::stdin().read_to_string(&mut text);
-        read.map_err(|error| UsageError(format!("the arguments cannot be read from standard input: {error}")))?;
+        read.map_err(|error| {
+            UsageError(format!("the arguments cannot be read from standard input: {error}"))
+        })?;
     }
     match serde_json::from_str(&text) {
         Ok(Value::Object(map)) => Ok(map),

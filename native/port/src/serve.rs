@@ -7,8 +7,8 @@
 use crate::args::{self, UsageError};
 use beamai_base::{Reason, ToolError};
 use beamai_services::services;
-use beamai_wire::frame::{self, ResponseKind, MAX_WRITE, PortRequest};
-use beamai_wire::{PoolBusy, CancelToken, Dispatcher, DispatchResult, JobPool, Progress, CallOptions};
+use beamai_wire::frame::{self, MAX_WRITE, PortRequest, ResponseKind};
+use beamai_wire::{CallOptions, CancelToken, DispatchResult, Dispatcher, JobPool, PoolBusy, Progress};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufReader, ErrorKind};
@@ -131,7 +131,11 @@ impl PortServer {
         };
         if std::thread::Builder::new().name("beamai-end".to_owned()).spawn(reply).is_err() {
             let message = "the session is ending, and there is no thread to wait for that";
-            self.shared.write(ResponseKind::Reply, id, &beamai_wire::error(&ToolError::new(Reason::Busy, message)));
+            self.shared.write(
+                ResponseKind::Reply,
+                id,
+                &beamai_wire::error(&ToolError::new(Reason::Busy, message)),
+            );
         }
     }
 
@@ -152,9 +156,16 @@ impl PortServer {
 impl PortState {
     fn answer(self: &Arc<Self>, id: &[u8], bytes: &[u8], cancel: CancelToken, arrived: Instant) {
         let Some(PortRequest::Call { settings, call, .. }) = frame::parse(bytes) else { return };
-        let run = CallOptions { cancel, progress: Some(self.progress(id)), arrived: Some(arrived), ..CallOptions::default() };
+        let run = CallOptions {
+            cancel,
+            progress: Some(self.progress(id)),
+            arrived: Some(arrived),
+            ..CallOptions::default()
+        };
         match self.dispatcher.call(settings, call, run) {
-            DispatchResult::Reply(reply) if reply.len() > MAX_WRITE => self.finish(id, &too_long(reply.len())),
+            DispatchResult::Reply(reply) if reply.len() > MAX_WRITE => {
+                self.finish(id, &too_long(reply.len()))
+            }
             DispatchResult::Reply(reply) => self.finish(id, &reply),
             // Nothing defers without a bound.
             DispatchResult::Defer => {}

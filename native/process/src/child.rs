@@ -1,6 +1,6 @@
 //! A program that runs under a reaper.
 
-use super::client::{Launcher, IdleReaper};
+use super::client::{IdleReaper, Launcher};
 use super::frame;
 use super::message::{CommandReport, from_bytes};
 use beamai_exec_guard::GuardHandle;
@@ -69,7 +69,8 @@ impl Child {
     pub fn report(self) -> Result<CommandReport, Errno> {
         let report = self.wait()?;
         // An order to kill that came too late still stands in the socket, where the next order would follow it.
-        if let (CommandReport::Ended { is_ready: true, .. }, false) = (&report, self.was_killed.into_inner()) {
+        if let (CommandReport::Ended { is_ready: true, .. }, false) = (&report, self.was_killed.into_inner())
+        {
             let Self { isolation, confinement, control, guard, .. } = self;
             guard.iter().for_each(GuardHandle::end);
             Launcher::shared().keep(IdleReaper { isolation, confinement, control, guard });

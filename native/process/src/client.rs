@@ -5,7 +5,7 @@ use super::frame;
 use super::message::{Setup, from_bytes, to_bytes};
 use super::pipes::Pipes;
 use super::spec::ProgramSpec;
-use beamai_exec_guard::{GuardHandle, ExpectedStart};
+use beamai_exec_guard::{ExpectedStart, GuardHandle};
 use beamai_isolation::Isolation;
 use beamai_sandbox::Confinement;
 use beamai_sandbox::SetupFailure;
@@ -139,7 +139,11 @@ impl Launcher {
 }
 
 impl IdleReaper {
-    fn new(isolation: Isolation, confinement: Arc<Confinement>, control: OwnedFd) -> Result<Self, SetupFailure> {
+    fn new(
+        isolation: Isolation,
+        confinement: Arc<Confinement>,
+        control: OwnedFd,
+    ) -> Result<Self, SetupFailure> {
         let mut ready = Self { isolation, confinement, control, guard: None };
         if ready.isolation.on.iter().any(|layer| layer == "exec_guard") {
             let guard = ready.supervise();

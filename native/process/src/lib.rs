@@ -39,9 +39,11 @@ mod spec;
 
 pub use child::Child;
 pub use client::{Launcher, set_program};
-pub use collect::{RunResult, RunEnd, ProgressListener, OutputSink, OutputStream, RunOptions, CancelWaker, collect};
+pub use collect::{
+    CancelWaker, OutputSink, OutputStream, ProgressListener, RunEnd, RunOptions, RunResult, collect,
+};
 pub use launcher::{launcher_main, reaper_main};
-pub use message::{KillCause, MemoryExcess, ExitStatus, CommandReport};
+pub use message::{CommandReport, ExitStatus, KillCause, MemoryExcess};
 pub use pause::Pause;
 pub use signal_name::signal_name;
-pub use spec::{Shortcut, ProgramSpec, Stdin};
+pub use spec::{ProgramSpec, Shortcut, Stdin};

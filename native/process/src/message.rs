@@ -134,7 +134,9 @@ impl std::fmt::Display for CommandReport {
                 write!(f, "it was killed for creating {path}, which nothing may create here")
             }
             Self::Ended { exit: ExitStatus::Code(code), .. } => write!(f, "it exited with code {code}"),
-            Self::Ended { exit: ExitStatus::Signal(signal), .. } => write!(f, "{} killed it", signal_name(*signal)),
+            Self::Ended { exit: ExitStatus::Signal(signal), .. } => {
+                write!(f, "{} killed it", signal_name(*signal))
+            }
             Self::NotStarted(failure) => failure.fmt(f),
         }
     }

@@ -1,7 +1,7 @@
 //! What to start.
 
 use super::message::Order;
-use beamai_exec_guard::{ProgramArgs, ExpectedStart, token};
+use beamai_exec_guard::{ExpectedStart, ProgramArgs, token};
 use beamai_isolation::{StartCoverage, StartJudge};
 use beamai_sandbox::Confinement;
 use beamai_sandbox::SetupFailure;
@@ -74,7 +74,8 @@ impl ProgramSpec {
             return Ok(None);
         }
         let directory = OsString::from_vec(self.directory_path()?.into_bytes()).into();
-        let missing = || SetupFailure::new("start a program under an exec guard without a judge", Errno::INVAL);
+        let missing =
+            || SetupFailure::new("start a program under an exec guard without a judge", Errno::INVAL);
         let judge = Arc::clone(self.judge.as_ref().ok_or_else(missing)?);
         let no_token = || SetupFailure::new("make a token for the exec guard", Errno::AGAIN);
         let arguments = [self.name().to_owned()].into_iter().chain(self.arguments.iter().cloned()).collect();

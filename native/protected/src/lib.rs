@@ -5,8 +5,8 @@
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
-mod planted;
 mod index;
+mod planted;
 
-pub use planted::{RepositorySnapshot, take_out};
 pub use index::{ProtectedPaths, protected_paths};
+pub use planted::{RepositorySnapshot, take_out};

@@ -11,6 +11,6 @@ mod failure;
 pub mod layers;
 
 pub use attack::attack_main;
-pub use confinement::{ResourceLimits, Confinement};
+pub use confinement::{Confinement, ResourceLimits};
 pub use environment::environment;
 pub use failure::SetupFailure;

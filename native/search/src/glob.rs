@@ -6,11 +6,11 @@ use crate::smallest::Smallest;
 use beamai_base::Result;
 use beamai_policy::PermissionRequest;
 use beamai_tool::{
-    CallContext, Operation, Interrupt, Traits,
+    CallContext, Interrupt, Operation, Traits,
     for_model::{Fields, ModelCall, ModelPage},
 };
 use beamai_walk::{
-    SearchCoverage, WalkEntry, Tally, Visit, Walk,
+    SearchCoverage, Tally, Visit, Walk, WalkEntry,
     coverage::{Hints, counted},
     globs::PathGlob,
 };

@@ -8,7 +8,7 @@ pub mod list;
 mod smallest;
 
 use beamai_base::Result;
-use beamai_policy::{FilePath, PermissionRequest, Operand};
+use beamai_policy::{FilePath, Operand, PermissionRequest};
 use beamai_tool::CallContext;
 
 /// The path where none is given.

@@ -6,10 +6,10 @@ use crate::smallest::Smallest;
 use beamai_base::Result;
 use beamai_policy::PermissionRequest;
 use beamai_tool::{
-    CallContext, Operation, Interrupt, Traits,
+    CallContext, Interrupt, Operation, Traits,
     for_model::{Fields, ModelCall, ModelPage},
 };
-use beamai_walk::{SearchCoverage, WalkEntry, Everything, Tally, Visit, Walk, coverage::Hints};
+use beamai_walk::{Everything, SearchCoverage, Tally, Visit, Walk, WalkEntry, coverage::Hints};
 use beamai_workspace::{Tree, encode_path, kind_name};
 use rustix::fs::FileType;
 use schemars::JsonSchema;

@@ -37,6 +37,8 @@ impl<W: PartialEq> ServerIdentity<W> {
 impl ServerView {
     /// Whether both are made of the same, whatever was found there.
     fn is_of(&self, other: &Self) -> bool {
-        self.workspace == other.workspace && self.sandbox == other.sandbox && self.denied_paths == other.denied_paths
+        self.workspace == other.workspace
+            && self.sandbox == other.sandbox
+            && self.denied_paths == other.denied_paths
     }
 }

@@ -10,7 +10,7 @@ mod program;
 mod rustup;
 
 pub use identity::{ServerIdentity, ServerView};
-pub use pool::{PooledServer, Lease, ServerPool, watch};
+pub use pool::{Lease, PooledServer, ServerPool, watch};
 pub use program::{in_workspace, program};
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

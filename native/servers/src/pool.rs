@@ -114,7 +114,8 @@ impl<K: PooledServer> ServerPool<K> {
 
     /// What was there may have died since, or sees what it may not see any more.
     fn tidy(&self, identity: &ServerIdentity<K::Spec>) {
-        let is_replaced = |entry: &PoolEntry<K>| entry.users == 0 && identity.replaces(entry.server.identity());
+        let is_replaced =
+            |entry: &PoolEntry<K>| entry.users == 0 && identity.replaces(entry.server.identity());
         let gone = take(&self.entries, |entry| entry.server.is_over() || is_replaced(entry));
         gone.into_iter().for_each(K::dismiss);
     }

@@ -1,14 +1,20 @@
 //! Operations of the dialect `probe`.
 
 use beamai_base::Result;
-use beamai_policy::{PermissionRequest, Operand};
-use beamai_tool::{CallContext, Operation, Interrupt, Traits};
+use beamai_policy::{Operand, PermissionRequest};
+use beamai_tool::{CallContext, Interrupt, Operation, Traits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
 fn harmless() -> Result<PermissionRequest> {
-    Ok(PermissionRequest { rule: "Probe".into(), touches: &[], allowed_by: &[], is_safe: true, operand: Operand::None })
+    Ok(PermissionRequest {
+        rule: "Probe".into(),
+        touches: &[],
+        allowed_by: &[],
+        is_safe: true,
+        operand: Operand::None,
+    })
 }
 
 /// Does nothing.

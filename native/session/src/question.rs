@@ -6,10 +6,10 @@
 mod for_model;
 
 use beamai_base::{Reason, Result, ToolError};
-use beamai_policy::{PermissionRequest, Operand};
+use beamai_policy::{Operand, PermissionRequest};
 pub use beamai_tool::question::{Answer, Answers, Choice, Question, RECOMMENDED};
 use beamai_tool::{
-    CallContext, Operation, Interrupt, Traits,
+    CallContext, Interrupt, Operation, Traits,
     for_model::{Fields, ModelCall, ModelPage},
 };
 use schemars::JsonSchema;

@@ -6,10 +6,10 @@
 mod for_model;
 
 use beamai_base::{Reason, Result, ToolError};
-use beamai_policy::{PermissionRequest, Operand};
+use beamai_policy::{Operand, PermissionRequest};
 use beamai_tool::delegation::{Delegation, DelegationReport, DelegationState, TokenUsage};
 use beamai_tool::{
-    CallContext, Operation, Interrupt, Traits,
+    CallContext, Interrupt, Operation, Traits,
     for_model::{Fields, ModelCall, ModelPage},
 };
 use schemars::JsonSchema;
@@ -44,7 +44,9 @@ pub struct SubAgentOutput {
 }
 
 impl From<DelegationReport> for SubAgentOutput {
-    fn from(DelegationReport { summary, state, error, tool_calls, usage, agent: _ }: DelegationReport) -> Self {
+    fn from(
+        DelegationReport { summary, state, error, tool_calls, usage, agent: _ }: DelegationReport,
+    ) -> Self {
         Self { summary, state, error, tool_calls, usage }
     }
 }
@@ -59,7 +61,13 @@ impl Operation for SubAgentTask {
     fn permission(&self, _: &CallContext) -> Result<PermissionRequest> {
         self.check()?;
         let operand = Operand::Name(self.agent.clone());
-        Ok(PermissionRequest { rule: Self::RULE.into(), touches: &[], allowed_by: &[], is_safe: false, operand })
+        Ok(PermissionRequest {
+            rule: Self::RULE.into(),
+            touches: &[],
+            allowed_by: &[],
+            is_safe: false,
+            operand,
+        })
     }
 
     fn run(self, cx: &CallContext) -> Result<SubAgentOutput, Interrupt> {
@@ -95,7 +103,7 @@ impl SubAgentTask {
 #[cfg(test)]
 mod tests {
     use super::SubAgentTask;
-    use beamai_tool::{ToolBinding, Tool};
+    use beamai_tool::{Tool, ToolBinding};
 
     #[test]
     fn a_sub_agent_may_take_any_time_and_is_asked_about() {

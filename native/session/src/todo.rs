@@ -3,10 +3,10 @@
 mod for_model;
 
 use beamai_base::{Reason, Result, ToolError};
-use beamai_policy::{PermissionRequest, Operand};
-use beamai_tool::todo::{TodoStatus, Todo};
+use beamai_policy::{Operand, PermissionRequest};
+use beamai_tool::todo::{Todo, TodoStatus};
 use beamai_tool::{
-    CallContext, Operation, SessionState, Interrupt, Traits,
+    CallContext, Interrupt, Operation, SessionState, Traits,
     for_model::{Fields, ModelCall, ModelPage},
 };
 use schemars::JsonSchema;
@@ -32,7 +32,13 @@ impl TodoOutput {
 }
 
 fn harmless() -> PermissionRequest {
-    PermissionRequest { rule: "TodoWrite".into(), touches: &[], allowed_by: &[], is_safe: true, operand: Operand::None }
+    PermissionRequest {
+        rule: "TodoWrite".into(),
+        touches: &[],
+        allowed_by: &[],
+        is_safe: true,
+        operand: Operand::None,
+    }
 }
 
 /// Refuses a list that must not be; the session then keeps the one it has.
@@ -61,7 +67,10 @@ fn valid(state: &SessionState) -> Result<()> {
     Ok(())
 }
 
-fn change(cx: &CallContext, edit: impl FnOnce(&mut SessionState) -> Result<()>) -> Result<TodoOutput, Interrupt> {
+fn change(
+    cx: &CallContext,
+    edit: impl FnOnce(&mut SessionState) -> Result<()>,
+) -> Result<TodoOutput, Interrupt> {
     let changed = cx.session.change(|state| {
         edit(state)?;
         valid(state)?;

@@ -2,13 +2,13 @@
 
 use super::capture::Capture;
 use super::command::BackgroundCommand;
-use super::registry::{PATIENCE, CommandRegistry};
+use super::registry::{CommandRegistry, PATIENCE};
 use super::starts::StartMonitor;
 use super::{not_started, random_name, spec};
 use beamai_base::{Reason, Result, ToolError, panics};
 use beamai_isolation::Isolation;
 use beamai_port_tools::shell::{BackgroundOutput, PrintedOutput, Shell, ShellOutput};
-use beamai_process::{Child, Launcher, RunOptions, CancelWaker, collect};
+use beamai_process::{CancelWaker, Child, Launcher, RunOptions, collect};
 use beamai_tool::CallContext;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -53,7 +53,13 @@ fn launch(shell: Shell, cx: &CallContext, command: &Arc<BackgroundCommand>) -> R
     }
 }
 
-fn watch(command: &BackgroundCommand, child: Child, input: &str, deadline: Option<Instant>, wake: CancelWaker) {
+fn watch(
+    command: &BackgroundCommand,
+    child: Child,
+    input: &str,
+    deadline: Option<Instant>,
+    wake: CancelWaker,
+) {
     let terms = RunOptions { input: input.as_bytes(), deadline, pause: None, wake, listener: None };
     match panics::caught(|| collect(child, &terms, &mut command.sink())) {
         Ok(collected) => command.finish(collected),

@@ -31,8 +31,11 @@ impl Capture {
     /// For a command of this call; `strip` removes escape sequences before anything else sees them.
     pub(super) fn new(cx: &CallContext, strip: bool) -> Self {
         let cap = cx.limits.output_bytes;
-        let channel =
-            || Channel { stripper: strip.then(Stripper::default), buffer: HeadTailBuffer::new(cap), total: 0 };
+        let channel = || Channel {
+            stripper: strip.then(Stripper::default),
+            buffer: HeadTailBuffer::new(cap),
+            total: 0,
+        };
         let spool = Spool::new(&cx.workspace, cx.limits.output_file_bytes);
         Self { stdout: channel(), stderr: channel(), spool, cap }
     }

@@ -6,7 +6,7 @@ use super::{NOT_KILLED, cause_message, code, is_reason, lost_message, millisecon
 use beamai_base::CancelToken;
 use beamai_isolation::Planted;
 use beamai_port_tools::shell::{BackgroundOutput, CommandStatus};
-use beamai_process::{RunResult, RunEnd, CommandReport, OutputSink, OutputStream};
+use beamai_process::{CommandReport, OutputSink, OutputStream, RunEnd, RunResult};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -74,14 +74,20 @@ impl BackgroundCommand {
         let starts = lock(&self.starts).clone();
         starts.iter().for_each(|starts| starts.end());
         self.end(match starts.and_then(|starts| starts.stopped()) {
-            Some(error) => FinishedCommand { status: CommandStatus::Failed, error: Some(error.message), ..last },
+            Some(error) => {
+                FinishedCommand { status: CommandStatus::Failed, error: Some(error.message), ..last }
+            }
             None => last,
         });
     }
 
     /// Notes that it was not started, or is lost.
     pub(super) fn give_up(&self, why: String) {
-        self.end(FinishedCommand { status: CommandStatus::Failed, error: Some(why), ..FinishedCommand::running(self.started.elapsed()) });
+        self.end(FinishedCommand {
+            status: CommandStatus::Failed,
+            error: Some(why),
+            ..FinishedCommand::running(self.started.elapsed())
+        });
     }
 
     fn end(&self, last: FinishedCommand) {
@@ -123,7 +129,15 @@ impl BackgroundCommand {
 impl FinishedCommand {
     fn running(duration: Duration) -> Self {
         let (exit_code, signal, killed, error) = (None, None, None, None);
-        Self { status: CommandStatus::Running, exit_code, signal, killed, error, planted: Vec::new(), duration }
+        Self {
+            status: CommandStatus::Running,
+            exit_code,
+            signal,
+            killed,
+            error,
+            planted: Vec::new(),
+            duration,
+        }
     }
 
     fn of(RunResult { end, report, planted }: RunResult, duration: Duration) -> Self {

@@ -19,14 +19,14 @@ pub use registry::{EndingCommands, end_session};
 pub use starts::StartAnswer;
 
 use beamai_base::{CancelToken, Reason, Result, ToolError};
-use beamai_isolation::{StartCoverage, Isolation, StartJudge};
+use beamai_isolation::{Isolation, StartCoverage, StartJudge};
 use beamai_port_tools::shell::{PrintedOutput, RefusedStart, Shell, ShellKill, ShellOutput, ShellPoll};
 use beamai_process::{
-    KillCause, RunResult, RunEnd, MemoryExcess, ExitStatus, Launcher, ProgressListener, CommandReport, ProgramSpec, Stdin, RunOptions, CancelWaker, collect,
-    signal_name,
+    CancelWaker, CommandReport, ExitStatus, KillCause, Launcher, MemoryExcess, ProgramSpec, ProgressListener,
+    RunEnd, RunOptions, RunResult, Stdin, collect, signal_name,
 };
 use beamai_sandbox::{Confinement, SetupFailure, environment};
-use beamai_tool::{CallContext, ExecutionClass, Services, OperationBackend, host_act};
+use beamai_tool::{CallContext, ExecutionClass, OperationBackend, Services, host_act};
 use capture::Capture;
 use rustix::fs::Access;
 use rustix::io::Errno;
@@ -56,7 +56,9 @@ pub fn serve(services: Services) -> Services {
         }))
         .with(OperationBackend(|call: ShellPoll, cx: &CallContext| Ok(background::poll(&call.id, cx)?)))
         .with(OperationBackend(|call: ShellKill, cx: &CallContext| Ok(background::kill(&call.id, cx)?)))
-        .with_host_acts(vec![host_act("start_answer", ExecutionClass::Instant, |act: StartAnswer, cx| act.run(cx))])
+        .with_host_acts(vec![host_act("start_answer", ExecutionClass::Instant, |act: StartAnswer, cx| {
+            act.run(cx)
+        })])
 }
 
 /// Runs the command to its end.

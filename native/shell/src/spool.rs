@@ -1,7 +1,7 @@
 //! The file that holds output for which an answer has no room.
 
 use beamai_base::{Result, ToolError, describe};
-use beamai_workspace::{WorkspacePath, Workspace, encode_path};
+use beamai_workspace::{Workspace, WorkspacePath, encode_path};
 use rustix::fs::Mode;
 use std::fs::File;
 use std::io::Write;

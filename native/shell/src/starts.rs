@@ -4,7 +4,7 @@
 //! of its own, as that of an MCP server's question does. Where nobody can be asked, the command ends there.
 
 use beamai_base::{CancelToken, Reason, ToolError};
-use beamai_isolation::{StartCoverage, StartDecision, HeldStart, ProgramStart, StartJudge};
+use beamai_isolation::{HeldStart, ProgramStart, StartCoverage, StartDecision, StartJudge};
 use beamai_policy::starts::{shown, shown_starter};
 use beamai_policy::{StartRules, StartVerdict};
 use beamai_port_tools::shell::output::RefusedStart;
@@ -243,7 +243,13 @@ impl StartMonitor {
         self.stop.cancel();
     }
 
-    fn ask(self: &Arc<Self>, asker: &Progress, start: ProgramStart, verdict: &AskReason, held: Box<dyn HeldStart>) {
+    fn ask(
+        self: &Arc<Self>,
+        asker: &Progress,
+        start: ProgramStart,
+        verdict: &AskReason,
+        held: Box<dyn HeldStart>,
+    ) {
         let id = next_id();
         {
             let mut noted = lock(&self.noted);

@@ -1,7 +1,7 @@
 //! A directory tree made for one test, and calls on it.
 
 use beamai_base::ToolError;
-use beamai_tool::{CallContext, ToolBinding, Operation, Interrupt, Tool};
+use beamai_tool::{CallContext, Interrupt, Operation, Tool, ToolBinding};
 use beamai_workspace::Workspace;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;

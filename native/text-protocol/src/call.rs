@@ -19,7 +19,8 @@ pub enum CallFormat {
 
 impl CallFormat {
     /// Every format there is.
-    pub const ALL: [CallFormat; 4] = [CallFormat::Tag, CallFormat::Yaml, CallFormat::Function, CallFormat::Xml];
+    pub const ALL: [CallFormat; 4] =
+        [CallFormat::Tag, CallFormat::Yaml, CallFormat::Function, CallFormat::Xml];
 
     /// The format's name on the wire.
     pub fn as_str(self) -> &'static str {

@@ -41,11 +41,11 @@ mod stream;
 mod tools;
 mod whole;
 
-pub use call::{ParsedCall, CallFormat, InvalidCall, ResponsePiece};
+pub use call::{CallFormat, InvalidCall, ParsedCall, ResponsePiece};
 pub use prompt::system_prompt;
 pub use result::{format_error, format_result};
 pub use stream::CallStream;
-pub use tools::{ToolSpec, ToolSet};
+pub use tools::{ToolSet, ToolSpec};
 pub use whole::{check, find, parse, parse_all};
 
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Reads a response step by step, from a buffer that begins where the last step ended.
 
 use super::ProtocolRules;
-use super::call::{ParsedCall, CallFormat};
-use super::scan::{CallScan, TextScanResult, TextScan, CallScanResult};
+use super::call::{CallFormat, ParsedCall};
+use super::scan::{CallScan, CallScanResult, TextScan, TextScanResult};
 
 /// What is known about the start of the buffer. Lengths are in bytes.
 pub(super) enum ScanStep {

@@ -1,6 +1,6 @@
 //! The system prompt that teaches a model the protocol.
 
-use super::tools::{ToolSpec, ToolSet};
+use super::tools::{ToolSet, ToolSpec};
 use beamai_schema::{Param, ParamType, Parameters};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
@@ -143,7 +143,8 @@ fn raw_form(out: &mut String, tools: &ToolSet) {
 }
 
 fn examples(out: &mut String, tools: &ToolSet) {
-    let needed = |tool: &ToolSpec| tool.parameters.iter().flatten().filter(|(_, param)| is_needed(param)).count();
+    let needed =
+        |tool: &ToolSpec| tool.parameters.iter().flatten().filter(|(_, param)| is_needed(param)).count();
     // What a schema of any kind takes is not made up here.
     let mut all: Vec<&ToolSpec> = tools.iter().filter(|tool| tool.input_schema.is_none()).collect();
     // A call with one argument shows the most with the least; everybody knows what reading a file is.

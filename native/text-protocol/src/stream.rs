@@ -45,9 +45,10 @@ impl CallStream {
                 ScanStep::Text(0) => break,
                 ScanStep::Text(len) => (len, ResponsePiece::Text(rest[..len].to_owned())),
                 ScanStep::Call(len, call) => (len, ResponsePiece::Call(*call)),
-                ScanStep::Invalid(len, format, message) if self.rules.tools.is_some() => {
-                    (len, ResponsePiece::Invalid(InvalidCall { message, raw: rest[..len].to_owned(), format }))
-                }
+                ScanStep::Invalid(len, format, message) if self.rules.tools.is_some() => (
+                    len,
+                    ResponsePiece::Invalid(InvalidCall { message, raw: rest[..len].to_owned(), format }),
+                ),
                 ScanStep::Invalid(len, ..) => (len, ResponsePiece::Text(rest[..len].to_owned())),
             };
             pieces.push(piece);

@@ -1,7 +1,7 @@
 //! Reads a response that is there in full.
 
 use super::ProtocolRules;
-use super::call::{ParsedCall, CallFormat, InvalidCall, ResponsePiece};
+use super::call::{CallFormat, InvalidCall, ParsedCall, ResponsePiece};
 use super::machine::{ResponseScanner, ScanStep};
 use super::stream::CallStream;
 
@@ -37,7 +37,9 @@ pub fn parse_all(response: &[u8], rules: &ProtocolRules) -> Vec<ResponsePiece> {
         match part {
             ResponsePart::Text(text) => add_text(&mut pieces, text),
             ResponsePart::Call(call) => pieces.push(ResponsePiece::Call(call)),
-            ResponsePart::Invalid(invalid) if rules.tools.is_some() => pieces.push(ResponsePiece::Invalid(invalid)),
+            ResponsePart::Invalid(invalid) if rules.tools.is_some() => {
+                pieces.push(ResponsePiece::Invalid(invalid))
+            }
             ResponsePart::Invalid(invalid) => add_text(&mut pieces, &invalid.raw),
         }
         true
@@ -82,7 +84,8 @@ fn walk<'a>(response: &'a [u8], rules: &ProtocolRules, each: &mut dyn FnMut(Resp
 /// # Panics
 /// When the two readings differ: a defect.
 pub fn check(bytes: &[u8]) {
-    let tools = ["read_file", "f"].map(|name| super::ToolSpec { name: name.to_owned(), ..Default::default() });
+    let tools =
+        ["read_file", "f"].map(|name| super::ToolSpec { name: name.to_owned(), ..Default::default() });
     let known = ProtocolRules { repair: true, ..ProtocolRules::with_tools(tools.into_iter().collect()) };
     for rules in [ProtocolRules::default(), known] {
         let whole = parse_all(bytes, &rules);

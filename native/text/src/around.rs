@@ -2,7 +2,7 @@
 
 use super::bytes::index;
 use super::diff::{CONTEXT, ChangedLines, lines};
-use super::{FileBytes, Charset, Check, DiffBuilder, Splice, line_breaks};
+use super::{Charset, Check, DiffBuilder, FileBytes, Splice, line_breaks};
 use beamai_base::Result;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -244,8 +244,14 @@ mod tests {
         let mut diff = DiffBuilder::new("f", false, 1000);
         let line = "x".repeat(1 << 20);
         let splices = [Splice { range: 500_000..500_001, line: 1, with: b"y" }];
-        around(&FileBytes::Memory(line.as_bytes()), Charset::UTF8, splices.into_iter(), &mut diff, &|| Ok(()))
-            .unwrap();
+        around(
+            &FileBytes::Memory(line.as_bytes()),
+            Charset::UTF8,
+            splices.into_iter(),
+            &mut diff,
+            &|| Ok(()),
+        )
+        .unwrap();
         let diff = diff.finish();
         assert!(diff.text.contains("[diff truncated: the changed lines are too long to be shown]"));
         assert_eq!((diff.additions, diff.is_truncated), (None, true));

@@ -2,7 +2,7 @@
 
 use super::bytes::index;
 use super::chars::CharMap;
-use super::{FileBytes, Charset, Check, LineStats, Unmappable, line_breaks};
+use super::{Charset, Check, FileBytes, LineStats, Unmappable, line_breaks};
 use beamai_base::Result;
 use memchr::memmem::Finder;
 use std::ops::Range;

@@ -24,7 +24,7 @@ pub use around::around;
 pub use bytes::FileBytes;
 pub use charset::{Charset, Unmappable};
 pub use diff::{Diff, DiffBuilder};
-pub use find::{FileScan, Occurrence, Needle, Overlap, find, summarize};
+pub use find::{FileScan, Needle, Occurrence, Overlap, find, summarize};
 pub use front_matter::front_matter;
 pub use lines::{LineEnding, LineStats, line_breaks};
 pub use placeholder::placeholders;

@@ -144,7 +144,9 @@ fn said(core: &str) -> PlaceholderMeaning {
     match () {
         () if names > NAMES => PlaceholderMeaning::Otherwise,
         () if is_about_rest && (is_kept(&words) || is_placed) => PlaceholderMeaning::ThatItStays,
-        () if has(NOUNS) && words.ends_with(&["omitted", "for", "brevity"]) => PlaceholderMeaning::ThatItStays,
+        () if has(NOUNS) && words.ends_with(&["omitted", "for", "brevity"]) => {
+            PlaceholderMeaning::ThatItStays
+        }
         () if is_about_rest || (has(NOUNS) && has(KEPT)) => PlaceholderMeaning::WhatIsLeftOut,
         () if names == 0 && has(KEPT) => PlaceholderMeaning::WhatIsLeftOut,
         () => PlaceholderMeaning::Otherwise,

@@ -29,12 +29,17 @@ pub fn sniff(bytes: &[u8], is_whole: bool) -> ContentKind {
     }
     let head = without_padding(&bytes[..bytes.len().min(HEAD)]);
     if memchr::memchr(0, head).is_some() {
-        return wide(&bytes[..bytes.len().min(HEAD)]).map_or(ContentKind::Binary(named(bytes)), ContentKind::Text);
+        return wide(&bytes[..bytes.len().min(HEAD)])
+            .map_or(ContentKind::Binary(named(bytes)), ContentKind::Text);
     }
     if is_utf8(bytes, is_whole) {
         return ContentKind::Text(escaped_japanese(head).unwrap_or(Charset::UTF8));
     }
-    if looks_like_no_text(head) { ContentKind::Binary(named(bytes)) } else { ContentKind::Text(guessed(bytes)) }
+    if looks_like_no_text(head) {
+        ContentKind::Binary(named(bytes))
+    } else {
+        ContentKind::Text(guessed(bytes))
+    }
 }
 
 fn marked(bytes: &[u8]) -> Option<ContentKind> {
@@ -211,7 +216,10 @@ mod tests {
     #[test]
     fn records_of_ascii_with_zeros_between_them_are_no_utf16() {
         for record in ["abc\0def\n", "id\0\0name=x\0", "one\0two\0"] {
-            assert!(matches!(sniff(record.repeat(10).as_bytes(), true), ContentKind::Binary(_)), "{record:?}");
+            assert!(
+                matches!(sniff(record.repeat(10).as_bytes(), true), ContentKind::Binary(_)),
+                "{record:?}"
+            );
         }
         let chinese = "是在这个中文文件里面，有空格和 ASCII 。\n".repeat(3);
         assert_eq!(text(&encoded("utf-16le", &format!("{chinese}plain text"))), "utf-16le");

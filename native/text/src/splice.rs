@@ -1,6 +1,6 @@
 //! A file with some ranges exchanged and every other byte as it was.
 
-use super::{FileBytes, Check};
+use super::{Check, FileBytes};
 use beamai_base::{Result, ToolError};
 use std::io::{BufWriter, Write};
 use std::ops::Range;
@@ -30,7 +30,8 @@ pub fn splice<'a>(
     check: Check<'_>,
 ) -> Result<(blake3::Hash, u64)> {
     let room = usize::try_from(bytes.len().min(BLOCK)).unwrap_or(0);
-    let mut out = HashingWriter { out: BufWriter::with_capacity(room, out), hasher: blake3::Hasher::new(), size: 0 };
+    let mut out =
+        HashingWriter { out: BufWriter::with_capacity(room, out), hasher: blake3::Hasher::new(), size: 0 };
     let mut at = 0;
     for splice in splices {
         out.copy(bytes, at..splice.range.start, check)?;

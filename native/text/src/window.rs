@@ -131,7 +131,10 @@ mod tests {
             window("one\ntwo\nthree\n", 1, 9, 9),
             WindowLines { content: "one\ntwo\n".into(), is_cut: true, has_more: true }
         );
-        assert_eq!(window("ääää\nb", 1, 9, 3), WindowLines { content: "ä".into(), is_cut: true, has_more: true });
+        assert_eq!(
+            window("ääää\nb", 1, 9, 3),
+            WindowLines { content: "ä".into(), is_cut: true, has_more: true }
+        );
         assert_eq!(
             window("one\ntwo\n", 1, 9, 8),
             WindowLines { content: "one\ntwo\n".into(), is_cut: false, has_more: false }

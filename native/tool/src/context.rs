@@ -8,7 +8,7 @@ use crate::{
 };
 use beamai_base::{CancelToken, Reason, Result, ToolError};
 use beamai_isolation::SandboxSettings;
-use beamai_policy::{ReadGuard, DeniedPaths, StartRules, RedirectPolicy};
+use beamai_policy::{DeniedPaths, ReadGuard, RedirectPolicy, StartRules};
 use beamai_workspace::Workspace;
 use serde::Deserialize;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! What a host itself asks of a door, in the form of a tool: calls of servers, answers to questions of running commands.
 
-use crate::{CallContext, Door, ExecutionClass, Prepared, Interrupt, Tool, Traits};
+use crate::{CallContext, Door, ExecutionClass, Interrupt, Prepared, Tool, Traits};
 use beamai_base::{Reason, Result, ToolError};
-use beamai_policy::{PermissionRequest, PermissionRequests, Operand};
+use beamai_policy::{Operand, PermissionRequest, PermissionRequests};
 use beamai_schema::Parameters;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};

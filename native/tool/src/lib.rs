@@ -27,13 +27,13 @@ mod tool;
 pub mod web_settings;
 
 pub use consultation::{Consultation, Consulted, Reply};
-pub use context::{CallContext, Limits, Progress, Interrupt};
+pub use context::{CallContext, Interrupt, Limits, Progress};
 pub use host_act::host_act;
-pub use operation::{ToolBinding, Operation};
+pub use operation::{Operation, ToolBinding};
 pub use progress_reporter::ProgressReporter;
 pub use registry::ToolRegistry;
-pub use seen_files::{SeenMoment, SeenFiles};
-pub use services::{Services, OperationBackend};
+pub use seen_files::{SeenFiles, SeenMoment};
+pub use services::{OperationBackend, Services};
 pub use session::{Session, SessionState};
 pub use skill_settings::SkillSettings;
 pub use tool::{Door, ExecutionClass, Prepared, Tool, Traits};

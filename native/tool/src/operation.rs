@@ -6,7 +6,7 @@
 //! twice.
 
 use crate::{
-    CallContext, Prepared, Interrupt, Tool, Traits,
+    CallContext, Interrupt, Prepared, Tool, Traits,
     for_model::{Fields, ModelCall, ModelPage},
 };
 use beamai_base::{Reason, Result, ToolError};
@@ -251,7 +251,10 @@ where
     R: Serialize + From<O::Output>,
 {
     fn permissions(&self, cx: &CallContext) -> Result<PermissionRequests> {
-        Ok(PermissionRequests { first: self.operation.permission(cx)?, more: self.operation.more_permissions(cx)? })
+        Ok(PermissionRequests {
+            first: self.operation.permission(cx)?,
+            more: self.operation.more_permissions(cx)?,
+        })
     }
 
     fn preview(&self, cx: &CallContext) -> Result<Option<String>, Interrupt> {

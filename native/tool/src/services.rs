@@ -1,6 +1,6 @@
 //! What a door can do beyond the tools' own work: start processes, open connections.
 
-use crate::{CallContext, Operation, ToolRegistry, Interrupt, Tool};
+use crate::{CallContext, Interrupt, Operation, Tool, ToolRegistry};
 use beamai_base::{Reason, ToolError};
 use std::any::{Any, TypeId};
 use std::collections::HashMap;

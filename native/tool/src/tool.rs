@@ -73,8 +73,13 @@ impl Traits {
         asks_user: false,
     };
     /// A tool that changes nothing but the session's state.
-    pub const SESSION: Self =
-        Self { read_only: false, idempotent: false, session: true, pace: ExecutionClass::Instant, ..Self::READS };
+    pub const SESSION: Self = Self {
+        read_only: false,
+        idempotent: false,
+        session: true,
+        pace: ExecutionClass::Instant,
+        ..Self::READS
+    };
     /// A tool that only reads, as much as there is.
     pub const SEARCHES: Self = Self { pace: ExecutionClass::Long, ..Self::READS };
     /// A tool that changes files, bounded by size.

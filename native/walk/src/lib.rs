@@ -18,7 +18,7 @@ use beamai_workspace::Tree;
 use coverage::counted;
 use listing::{Listing, Unlisted};
 use queue::Queue;
-use rules::{DirectoryMarkers, IgnoreRuleReader, IgnoreRules, IgnoreMatch};
+use rules::{DirectoryMarkers, IgnoreMatch, IgnoreRuleReader, IgnoreRules};
 use rustix::fs::{AtFlags, FileType, statat};
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -177,7 +177,8 @@ impl<S: Select> Walk<'_, S> {
         let top = PendingDirectory { parent: None, path: Vec::new(), depth: 1, rules };
         let queue = Queue::new(threads, WalkTask::Directory(top));
         let done = Mutex::new(walked);
-        let reporter = ProgressReporter::new(self.cx, |count| format!("{} looked at", counted(count, "file")));
+        let reporter =
+            ProgressReporter::new(self.cx, |count| format!("{} looked at", counted(count, "file")));
         let work = || {
             let mut worker = WalkWorker::new(self, &reader, &queue, &reporter, make(), stem.as_bytes());
             match panics::caught(|| worker.run()) {
@@ -322,7 +323,12 @@ impl<'a, S: Select, V: Visit> WalkWorker<'a, S, V> {
         Ok(())
     }
 
-    fn rules_in(&mut self, listing: &Listing, dir: BorrowedFd<'_>, below: &PendingDirectory) -> Arc<IgnoreRules> {
+    fn rules_in(
+        &mut self,
+        listing: &Listing,
+        dir: BorrowedFd<'_>,
+        below: &PendingDirectory,
+    ) -> Arc<IgnoreRules> {
         let mut marks = DirectoryMarkers::default();
         if !self.walk.ignored {
             listing.iter().for_each(|(name, kind)| marks.see(name, kind));
@@ -331,7 +337,13 @@ impl<'a, S: Select, V: Visit> WalkWorker<'a, S, V> {
     }
 
     /// Leaves the selected files in the listing and puts the selected directories on the stack.
-    fn select(&mut self, listing: &mut Listing, dir: &Arc<OwnedFd>, below: &PendingDirectory, rules: &Arc<IgnoreRules>) {
+    fn select(
+        &mut self,
+        listing: &mut Listing,
+        dir: &Arc<OwnedFd>,
+        below: &PendingDirectory,
+        rules: &Arc<IgnoreRules>,
+    ) {
         let is_last = self.walk.depth.is_some_and(|last| below.depth >= last);
         let parent = (below.depth <= MAX_HELD).then_some(dir);
         self.enter(&below.path);

@@ -5,14 +5,14 @@
 //! back is decoded, turned into text (`present`) and, where the call says what it looks for, handed to the host's chat
 //! model (`asked`) or, without one, reduced to the passages that matter (`passages`).
 
-mod pending_consultation;
 mod charset;
 mod engines;
-mod redirects;
 mod markdown;
 mod media;
 mod passages;
+mod pending_consultation;
 mod present;
+mod redirects;
 #[cfg(test)]
 mod tests;
 
@@ -20,9 +20,9 @@ use beamai_net::Transport;
 use beamai_port_tools::web::{
     fetch::WebFetch,
     fetched::WebFetchOutput,
-    search::{WebSearchOutput, WebSearch},
+    search::{WebSearch, WebSearchOutput},
 };
-use beamai_tool::{CallContext, Services, Interrupt, OperationBackend};
+use beamai_tool::{CallContext, Interrupt, OperationBackend, Services};
 
 /// Adds the work of the web tools.
 #[must_use]

@@ -138,8 +138,9 @@ fn scores(wanted: &BTreeSet<String>, blocks: &[Passage<'_>]) -> Vec<f64> {
         };
         counts.iter().map(share).sum::<f64>()
     };
-    let with_heading =
-        |(at, block): (usize, &Passage<'_>)| own(at) + block.heading.map_or(0.0, |heading| own(heading) / 2.0);
+    let with_heading = |(at, block): (usize, &Passage<'_>)| {
+        own(at) + block.heading.map_or(0.0, |heading| own(heading) / 2.0)
+    };
     blocks.iter().enumerate().map(with_heading).collect()
 }
 

@@ -66,8 +66,11 @@ mod tests {
     use super::*;
 
     fn asked(text: String) -> PendingConsultation {
-        let fetched =
-            WebFetchOutput { url: "http://a.example/".into(), title: Some("A".into()), ..WebFetchOutput::default() };
+        let fetched = WebFetchOutput {
+            url: "http://a.example/".into(),
+            title: Some("A".into()),
+            ..WebFetchOutput::default()
+        };
         PendingConsultation { fetched, notes: vec!["reduced".into()], text }
     }
 

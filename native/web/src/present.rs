@@ -3,16 +3,16 @@
 //! Where the call looks for something in the page and the host has a chat model, the fetch stops with the page's text
 //! for the model, and goes on in [`answered`] with what the model says.
 
-use super::pending_consultation::PendingConsultation;
 use super::charset;
-use super::redirects::{FinalResponse, follow_redirects};
 use super::markdown;
 use super::media::{self, Media};
 use super::passages;
+use super::pending_consultation::PendingConsultation;
+use super::redirects::{FinalResponse, follow_redirects};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use beamai_base::{Reason, Result, ToolError};
-use beamai_net::{ReceivedBody, Deadline, BodyEnd, Transport, block_on, text_of};
+use beamai_net::{BodyEnd, Deadline, ReceivedBody, Transport, block_on, text_of};
 use beamai_port_tools::web::request::FetchRequest;
 use beamai_port_tools::web::{
     fetch::{IMAGE_BYTES, TEXT_BYTES, WebFetch},
@@ -31,7 +31,11 @@ const MARKDOWN_BYTES: usize = 1 << 20;
 /// # Errors
 /// `invalid_argument`, `denied`, `network`, `timeout`, `cancelled`. An answer of the server, whatever its status, is a
 /// result. [`Interrupt::Consult`] where a model has to answer the call's prompt.
-pub(super) fn fetch(call: &WebFetch, cx: &CallContext, transport: Transport) -> Result<WebFetchOutput, Interrupt> {
+pub(super) fn fetch(
+    call: &WebFetch,
+    cx: &CallContext,
+    transport: Transport,
+) -> Result<WebFetchOutput, Interrupt> {
     let plan = FetchRequest::of(call)?;
     let deadline = Deadline::of(cx, call.timeout_sec);
     let (draft, end) = block_on(cx, async {
@@ -53,7 +57,8 @@ pub(super) fn fetch(call: &WebFetch, cx: &CallContext, transport: Transport) -> 
 /// # Errors
 /// `invalid_argument` if the host sends back something else than what it was given.
 pub(super) fn answered(call: &WebFetch, consulted: &Consulted) -> Result<WebFetchOutput> {
-    let PendingConsultation { fetched, notes, text } = PendingConsultation::resumed(consulted.so_far.clone())?;
+    let PendingConsultation { fetched, notes, text } =
+        PendingConsultation::resumed(consulted.so_far.clone())?;
     let mut draft = FetchDraft { call, media: Media::Text, fetched, text: String::new(), notes };
     match &consulted.reply {
         Reply::Answer(answer) => {
@@ -80,7 +85,11 @@ struct FetchDraft<'a> {
 }
 
 impl<'a> FetchDraft<'a> {
-    async fn received(call: &'a WebFetch, arrival: FinalResponse, deadline: &Deadline) -> Result<(Self, BodyEnd)> {
+    async fn received(
+        call: &'a WebFetch,
+        arrival: FinalResponse,
+        deadline: &Deadline,
+    ) -> Result<(Self, BodyEnd)> {
         let FinalResponse { url, exchange, redirects, notes } = arrival;
         let content_type = exchange.header("content-type").unwrap_or_default();
         let media_type = media::essence(&content_type);
@@ -266,7 +275,8 @@ impl<'a> FetchDraft<'a> {
     /// An error with what had come before it.
     fn so_far(mut self, error: ToolError) -> ToolError {
         self.take_content();
-        let WebFetchOutput { url, status_code, content_type, content, size_bytes, redirects, .. } = self.fetched;
+        let WebFetchOutput { url, status_code, content_type, content, size_bytes, redirects, .. } =
+            self.fetched;
         let error = error
             .with("url", url)
             .with("status_code", status_code)

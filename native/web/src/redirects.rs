@@ -2,7 +2,7 @@
 
 use beamai_base::{Reason, Result, ToolError, domain::is_web};
 use beamai_net::{Deadline, HttpExchange, OutgoingRequest, Transport};
-use beamai_policy::{Verdict, RedirectPolicy};
+use beamai_policy::{RedirectPolicy, Verdict};
 use beamai_port_tools::web::{
     fetch::WebFetch,
     fetched::Redirect,
@@ -31,12 +31,20 @@ pub(super) struct FinalResponse {
 ///
 /// # Errors
 /// `denied` for a hop that is refused, `network`, `timeout`; with the redirects so far in the details.
-pub(super) async fn follow_redirects(plan: &FetchRequest, redirect_policy: &RedirectPolicy, transport: &Transport, deadline: &Deadline) -> Result<FinalResponse> {
+pub(super) async fn follow_redirects(
+    plan: &FetchRequest,
+    redirect_policy: &RedirectPolicy,
+    transport: &Transport,
+    deadline: &Deadline,
+) -> Result<FinalResponse> {
     let mut follower = RedirectFollower::new(plan, redirect_policy);
     match follower.go(transport, deadline).await {
-        Ok(exchange) => {
-            Ok(FinalResponse { url: follower.url, exchange, redirects: follower.redirects, notes: follower.notes })
-        }
+        Ok(exchange) => Ok(FinalResponse {
+            url: follower.url,
+            exchange,
+            redirects: follower.redirects,
+            notes: follower.notes,
+        }),
         Err(error) => Err(follower.explained(error)),
     }
 }

@@ -5,7 +5,7 @@ use crate::reply;
 use beamai_base::{Reason, Result, ToolError};
 use beamai_engine::catalogue;
 use beamai_engine::display::Display;
-use beamai_engine::{CallRequest, Host, CallOutcome, CallOptions, listing};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host, listing};
 use beamai_schema::{self as schema, Parameters, Provider, StrictUse};
 use beamai_tool::ExecutionClass;
 use beamai_tool::Services;
@@ -43,7 +43,9 @@ impl Dispatcher {
     /// Runs one call.
     pub fn call(&self, settings: &[u8], call: &[u8], run: CallOptions) -> DispatchResult {
         match self.prepare(settings, call) {
-            Ok((host, call)) => reply_to(host.call(call, run)).map_or(DispatchResult::Defer, DispatchResult::Reply),
+            Ok((host, call)) => {
+                reply_to(host.call(call, run)).map_or(DispatchResult::Defer, DispatchResult::Reply)
+            }
             Err(error) => DispatchResult::Reply(reply::error(&error)),
         }
     }
@@ -58,7 +60,11 @@ impl Dispatcher {
         let host = self.hosts.get(settings)?;
         let call = parse_call(call).ok()?;
         let tool = host.find(&call.tool, call.dialect.as_deref()).ok()?;
-        let run = || CallOptions { inline_bytes: Some(CACHED_BYTES), must_not_wait: true, ..CallOptions::default() };
+        let run = || CallOptions {
+            inline_bytes: Some(CACHED_BYTES),
+            must_not_wait: true,
+            ..CallOptions::default()
+        };
         match tool.traits().pace {
             ExecutionClass::Instant => reply_to(host.call(call, CallOptions::default())),
             // What stands in the way here, such as a temporary directory that is not known, may not elsewhere.

@@ -19,12 +19,12 @@ mod pool;
 mod protocol;
 mod reply;
 
-pub use dispatch::{Dispatcher, DispatchResult, display, schema, tools, workspace};
+pub use dispatch::{DispatchResult, Dispatcher, display, schema, tools, workspace};
 pub use etf::{decode, encode};
 pub use for_model::for_model;
 pub use front_matter::front_matter;
 pub use json::{json_decode, json_encode};
-pub use pool::{PoolBusy, JobPool};
+pub use pool::{JobPool, PoolBusy};
 pub use protocol::{ParsedResponse, Protocol, ResponseStream, format_result};
 pub use reply::{error, ok};
 

@@ -38,7 +38,9 @@ impl JobPool {
     /// A pool of at most `most_threads` threads in which at most `most_waiting` jobs wait for one.
     pub fn new(name: &'static str, most_threads: usize, most_waiting: usize) -> Self {
         let state = Mutex::new(PoolState::default());
-        Self { shared: Arc::new(PoolInner { name, most_threads, most_waiting, state, arrived: Condvar::new() }) }
+        Self {
+            shared: Arc::new(PoolInner { name, most_threads, most_waiting, state, arrived: Condvar::new() }),
+        }
     }
 
     /// Runs a job as soon as a thread is free for it.

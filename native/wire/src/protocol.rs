@@ -2,7 +2,9 @@
 
 use crate::{etf, reply};
 use beamai_base::{Reason, Result, ToolError};
-use beamai_text_protocol::{self as protocol, ParsedCall, CallFormat, InvalidCall, ResponsePiece, ProtocolRules, CallStream, ToolSpec};
+use beamai_text_protocol::{
+    self as protocol, CallFormat, CallStream, InvalidCall, ParsedCall, ProtocolRules, ResponsePiece, ToolSpec,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::{Arc, PoisonError, RwLock};

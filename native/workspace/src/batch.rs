@@ -8,7 +8,7 @@
 
 use super::journal::{self, Journal, Record};
 use super::relocation::Relocation;
-use super::{Expected, WorkspacePath, Replacement};
+use super::{Expected, Replacement, WorkspacePath};
 use beamai_base::{Result, ToolError};
 use rustix::fs::Stat;
 

@@ -1,7 +1,7 @@
 //! A file that leaves its path: for another one, or for good.
 
 use super::draft::fresh_name;
-use super::journal::{FileIdentity, Record, JournalStep};
+use super::journal::{FileIdentity, JournalStep, Record};
 use super::names::NameAt;
 use super::resolve::BaseDir;
 use super::write::{lock_at, look, same_content, same_version};
@@ -66,9 +66,17 @@ impl<'p> Relocation<'p> {
             RelocationTarget::Away(name) => {
                 (record.journal_path(&self.place.root, &self.from.resolved.with_file_name(name)), 0, true)
             }
-            RelocationTarget::Path(to, target) => (record.journal_path(&to.root, &target.resolved), target.missing(), false),
+            RelocationTarget::Path(to, target) => {
+                (record.journal_path(&to.root, &target.resolved), target.missing(), false)
+            }
         };
-        record.add(JournalStep::Relocate { from, to, missing, file: FileIdentity::of(&self.stat), is_removal });
+        record.add(JournalStep::Relocate {
+            from,
+            to,
+            missing,
+            file: FileIdentity::of(&self.stat),
+            is_removal,
+        });
     }
 
     /// Renames the file.

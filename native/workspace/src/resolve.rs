@@ -235,7 +235,8 @@ pub(super) enum MissingDirs {
 
 /// Follows `path` to its last component, which need not exist.
 pub(super) fn walk(anchor: &BaseDir<'_>, path: &Path, missing: MissingDirs) -> Result<ResolvedTarget, Errno> {
-    let mut walk = PathResolution { anchor, below: Vec::new(), names: Vec::new(), pending: VecDeque::new(), links: 0 };
+    let mut walk =
+        PathResolution { anchor, below: Vec::new(), names: Vec::new(), pending: VecDeque::new(), links: 0 };
     walk.push_front(path)?;
     walk.run(missing)
 }

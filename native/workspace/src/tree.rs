@@ -3,7 +3,7 @@
 //! Names come from listing handles, so a directory that is swapped for a link while a walk is under way is
 //! refused rather than entered. Above the tree only ignore files are read, by climbing from the handle.
 
-use super::{Access, WorkspacePath, PinnedRoot, location, path, resolve};
+use super::{Access, PinnedRoot, WorkspacePath, location, path, resolve};
 use beamai_base::{Reason, Result, ToolError};
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;

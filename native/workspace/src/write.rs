@@ -5,8 +5,8 @@
 //! program, up to the very moment of the replacement, is noticed and wins.
 //! The data is not forced to disk: a crash of the process loses nothing, a loss of power may.
 
-use super::draft::{Draft, AttributeSource};
-use super::journal::{FileIdentity, Record, JournalStep};
+use super::draft::{AttributeSource, Draft};
+use super::journal::{FileIdentity, JournalStep, Record};
 use super::{WorkspacePath, names, resolve};
 use beamai_base::{Reason, Result, ToolError};
 use rustix::fs::{Access, AtFlags, FileType, FlockOperation, Mode, OFlags, Stat};

@@ -15,7 +15,7 @@ use beamai_session::{
     task::SubAgentTask,
     todo::{TodoAdd, TodoList, TodoUpdate},
 };
-use beamai_tool::{ToolBinding, ToolRegistry, Tool};
+use beamai_tool::{Tool, ToolBinding, ToolRegistry};
 use std::sync::Arc;
 
 pub(super) fn registry() -> ToolRegistry {
@@ -70,12 +70,18 @@ pub(super) fn registry() -> ToolRegistry {
             "Run a bash command in the workspace. Usually sandboxed: no network, and only the workspace and /tmp are \
              writable. No terminal. Use the file tools to read, search and edit files.",
         )),
-        Arc::new(ToolBinding::<ShellPoll>::new("shell_output", "Status and new output of a background command.")),
+        Arc::new(ToolBinding::<ShellPoll>::new(
+            "shell_output",
+            "Status and new output of a background command.",
+        )),
         Arc::new(ToolBinding::<ShellKill>::new(
             "shell_kill",
             "Kill a background command and all that it started; returns its last output.",
         )),
-        Arc::new(ToolBinding::<List>::new("file_list", "List a directory. Use file_glob to find files by pattern.")),
+        Arc::new(ToolBinding::<List>::new(
+            "file_list",
+            "List a directory. Use file_glob to find files by pattern.",
+        )),
         Arc::new(ToolBinding::<Glob>::new(
             "file_glob",
             "Find files by path pattern. Skips hidden and .gitignored files. Use file_grep to search contents.",

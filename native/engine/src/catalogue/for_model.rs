@@ -2,7 +2,7 @@
 
 use super::{DIALECTS, dialect};
 use beamai_tool::{
-    ToolRegistry, Tool,
+    Tool, ToolRegistry,
     for_model::{self, ModelCall},
 };
 use serde_json::{Map, Value};

@@ -1,7 +1,7 @@
 //! The git tools, the same in every dialect that has them.
 
 use beamai_port_tools::git;
-use beamai_tool::{ToolBinding, Tool};
+use beamai_tool::{Tool, ToolBinding};
 use std::sync::Arc;
 
 pub(super) fn tools() -> Vec<Arc<dyn Tool>> {

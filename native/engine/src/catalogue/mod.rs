@@ -11,10 +11,10 @@ mod microai;
 mod probe;
 mod shapes;
 
-pub use for_model::{ToolOrigin, TextForModel, object_for_model, text_for_model};
+pub use for_model::{TextForModel, ToolOrigin, object_for_model, text_for_model};
 
 use beamai_base::{Reason, Result, ToolError};
-use beamai_tool::{ToolRegistry, Tool};
+use beamai_tool::{Tool, ToolRegistry};
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 

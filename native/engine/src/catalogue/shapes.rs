@@ -1,6 +1,6 @@
 //! Results in shapes that several dialects have.
 
-use beamai_search::grep::{GrepOutput, GrepMatch};
+use beamai_search::grep::{GrepMatch, GrepOutput};
 use beamai_walk::SearchCoverage;
 use schemars::JsonSchema;
 use serde::Serialize;

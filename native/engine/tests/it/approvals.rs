@@ -1,7 +1,7 @@
 //! What a person who is asked gets to see, and that nobody is asked for what must fail.
 
 use beamai_base::Reason;
-use beamai_engine::{CallRequest, Host, CallOutcome, CallOptions};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -104,7 +104,10 @@ fn what_may_not_be_read_is_not_told_by_trying() {
 fn what_was_approved_is_done_and_nothing_else() {
     let fixture = Fixture::new(json!({}));
     let asked = fixture.asked("file_edit", edit("two"));
-    assert!(matches!(fixture.outcome("file_edit", edit("two"), Some(&asked["fingerprint"])), CallOutcome::Ok(..)));
+    assert!(matches!(
+        fixture.outcome("file_edit", edit("two"), Some(&asked["fingerprint"])),
+        CallOutcome::Ok(..)
+    ));
     assert_eq!(std::fs::read_to_string(fixture.dir.path().join("a.txt")).unwrap(), "one\n2\n");
     let args = json!({"path": "a.txt", "old_string": "one", "new_string": "1"});
     match fixture.outcome("file_edit", args, Some(&asked["fingerprint"])) {
@@ -127,13 +130,15 @@ fn each_part_of_a_command_that_needs_permission_is_named() {
 #[test]
 fn a_dry_run_of_a_patch_needs_to_read_the_files_only() {
     let fixture = Fixture::new(json!({}));
-    let CallOutcome::Ok(tried, _) = fixture.outcome("file_patch", json!({"patch": PATCH, "dry_run": true}), None)
+    let CallOutcome::Ok(tried, _) =
+        fixture.outcome("file_patch", json!({"patch": PATCH, "dry_run": true}), None)
     else {
         panic!("it asked")
     };
     assert_eq!((&tried["applied"], &tried["permissions"]), (&json!(false), &json!(["Edit(a.txt)"])));
     let fixture = Fixture::new(json!({"deny": ["Read(a.txt)"]}));
-    let CallOutcome::Error(error) = fixture.outcome("file_patch", json!({"patch": PATCH, "dry_run": true}), None)
+    let CallOutcome::Error(error) =
+        fixture.outcome("file_patch", json!({"patch": PATCH, "dry_run": true}), None)
     else {
         panic!("it told of a file that may not be read")
     };

@@ -1,7 +1,7 @@
 //! The scenarios of the tool system's requirements that concern single files, by their names.
 
 use beamai_base::Reason;
-use beamai_engine::{CallRequest, Host, CallOutcome, CallOptions, HostSettings};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host, HostSettings};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::fs;
@@ -41,7 +41,8 @@ fn read_file() {
         };
         assert_eq!(value["content"], "content\n");
     }
-    let CallOutcome::Error(error) = host.call(call("file_read", &json!({"path": "g"}), None), CallOptions::default())
+    let CallOutcome::Error(error) =
+        host.call(call("file_read", &json!({"path": "g"}), None), CallOptions::default())
     else {
         panic!("it read nothing")
     };
@@ -134,7 +135,9 @@ fn a_patch_that_does_not_fit_changes_none_of_its_files() {
         panic!("nobody was asked")
     };
     let approved = call("file_patch", &args, request["fingerprint"].as_str());
-    let CallOutcome::Error(error) = host.call(approved, CallOptions::default()) else { panic!("it was applied") };
+    let CallOutcome::Error(error) = host.call(approved, CallOptions::default()) else {
+        panic!("it was applied")
+    };
     assert_eq!((error.reason, error.tool.as_str()), (Reason::NoMatch, "file_patch"));
     assert!(error.message.contains("f, hunk 1 of 1"), "{error}");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);

@@ -1,7 +1,7 @@
 //! What rules on files must never let through: first shown to work where it is allowed, then refused.
 
 use beamai_base::{Reason, ToolError};
-use beamai_engine::{CallRequest, Host, CallOutcome, CallOptions, HostSettings};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host, HostSettings};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -168,7 +168,9 @@ fn an_ask_rule_asks_for_its_files_only() {
     let env = Env::new();
     let asks = || json!({"ask": ["Read(secrets/**)"]});
     env.ok(asks(), "file_read", json!({"path": "notes.txt"}));
-    let CallOutcome::Ask(request) = env.call(asks(), "file_read", json!({"path": "open/a"})) else { panic!() };
+    let CallOutcome::Ask(request) = env.call(asks(), "file_read", json!({"path": "open/a"})) else {
+        panic!()
+    };
     assert_eq!(
         (&request["matched_rule"], &request["file"]),
         (&json!("Read(secrets/**)"), &json!("secrets/a"))
@@ -179,7 +181,9 @@ fn an_ask_rule_asks_for_its_files_only() {
     let CallOutcome::Ask(request) = env.call(asks(), "file_grep", grep.clone()) else { panic!() };
     let approved = json!({"tool": "file_grep", "args": grep, "approved": request["fingerprint"]});
     let call = serde_json::from_value(approved).unwrap();
-    let CallOutcome::Ok(found, _) = env.try_host(asks()).unwrap().call(call, CallOptions::default()) else { panic!() };
+    let CallOutcome::Ok(found, _) = env.try_host(asks()).unwrap().call(call, CallOptions::default()) else {
+        panic!()
+    };
     assert_eq!(found["total_matches"], 1);
 }
 

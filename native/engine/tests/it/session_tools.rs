@@ -1,7 +1,7 @@
 //! Tools that work on the session, and questions to a person.
 
 use beamai_base::{Reason, ToolError};
-use beamai_engine::{CallRequest, Host, CallOutcome, CallOptions, HostSettings};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host, HostSettings};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 

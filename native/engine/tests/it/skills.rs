@@ -1,7 +1,7 @@
 //! Skills of the host's paths and built-in ones.
 
 use beamai_base::{Reason, ToolError};
-use beamai_engine::{CallRequest, Host, CallOutcome, CallOptions, HostSettings};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host, HostSettings};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! The scenarios of the tool system's requirements that concern the trait and the registry, by their names.
 
 use beamai_base::Reason;
-use beamai_engine::{CallRequest, Host, CallOutcome, CallOptions, HostSettings, catalogue};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host, HostSettings, catalogue};
 use beamai_schema::{Parameters, Provider, render};
 use beamai_tool::{CallContext, ToolRegistry};
 use beamai_workspace::Workspace;

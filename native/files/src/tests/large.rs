@@ -69,7 +69,8 @@ fn a_file_above_the_memory_bound_is_edited_in_pieces() {
         let lead = if label == "utf-16le" { "\u{FEFF}" } else { "中文的文件，内容是文字。\n" };
         let text = format!("{lead}{}中间\n{}", "一二三 abc\n".repeat(3000), "四五六 def\n".repeat(3000));
         let fixture = Fixture::with(encoded(label, &text));
-        let value = fixture.edit(json!({"path": "f", "old_string": "abc\n中间\n四", "new_string": "ABC\n四"}));
+        let value =
+            fixture.edit(json!({"path": "f", "old_string": "abc\n中间\n四", "new_string": "ABC\n四"}));
         assert_eq!((&value["replacements"], &value["encoding"]), (&json!(1), &json!(label)));
         assert_eq!((&value["additions"], &value["deletions"]), (&json!(1), &json!(2)));
         let edited = encoded(label, &text.replace("abc\n中间\n四", "ABC\n四"));

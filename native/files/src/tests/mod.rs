@@ -12,7 +12,7 @@ mod write;
 
 use crate::{FileEdit, FileRead, FileWrite};
 use beamai_base::{Reason, ToolError};
-use beamai_tool::{CallContext, ToolBinding, Interrupt, Tool};
+use beamai_tool::{CallContext, Interrupt, Tool, ToolBinding};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
 //! Which added file is a deleted one under another name: first those with the same content, then those with
 //! the same name elsewhere, then whatever is alike enough.
 
-use super::similarity::{MAX_SCORE, ChunkSizes, can_reach, pieces, score};
-use super::{FileChange, ChangeKind};
+use super::similarity::{ChunkSizes, MAX_SCORE, can_reach, pieces, score};
+use super::{ChangeKind, FileChange};
 use crate::{fail::GitResult, tree::dirs::split};
 use beamai_tool::CallContext;
 use git2::Oid;

@@ -1,6 +1,6 @@
 //! What the next commit would change: the staging area against the last commit.
 
-use super::{FileChange, ChangeKind, BlobVersion, is_below};
+use super::{BlobVersion, ChangeKind, FileChange, is_below};
 use crate::{
     fail::GitResult,
     repo::{Repo, Staging},
@@ -56,7 +56,9 @@ pub(crate) fn unmerged(staging: &Staging, below: &[u8]) -> Vec<FileChange> {
     for entry in staging.entries.iter().filter(|entry| stage(entry) > 0 && is_below(&entry.path, below)) {
         let side = 1 << (stage(entry) - 1);
         match changes.last_mut() {
-            Some(FileChange { path, kind: ChangeKind::Unmerged(sides), .. }) if *path == entry.path => *sides |= side,
+            Some(FileChange { path, kind: ChangeKind::Unmerged(sides), .. }) if *path == entry.path => {
+                *sides |= side
+            }
             _ => {
                 let kind = ChangeKind::Unmerged(side);
                 changes.push(FileChange { path: entry.path.clone(), kind, old: None, new: None });

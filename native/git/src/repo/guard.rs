@@ -8,7 +8,7 @@ use super::includes;
 use super::locate::RepoLocation;
 use crate::{
     fail::{GitError, GitResult},
-    tree::dirs::{Dirs, DirEntries, join},
+    tree::dirs::{DirEntries, Dirs, join},
 };
 use beamai_tool::CallContext;
 use beamai_workspace::WorkspacePath;

@@ -8,7 +8,7 @@ use crate::{
     tree::dirs::{Dirs, join, split},
 };
 use beamai_port_tools::git::path::shown;
-use beamai_workspace::{WorkspacePath, Workspace, decode_path, encode_path};
+use beamai_workspace::{Workspace, WorkspacePath, decode_path, encode_path};
 use rustix::fs::FileType;
 use std::ffi::OsStr;
 use std::io::Read;
@@ -92,7 +92,12 @@ fn located(workspace: &Workspace, below: &[u8], kind: FileType) -> GitResult<Rep
 }
 
 /// The place that a file with one path in it names.
-fn link(workspace: &Workspace, from: &WorkspacePath, file: &WorkspacePath, key: &[u8]) -> GitResult<WorkspacePath> {
+fn link(
+    workspace: &Workspace,
+    from: &WorkspacePath,
+    file: &WorkspacePath,
+    key: &[u8],
+) -> GitResult<WorkspacePath> {
     let mut bytes = Vec::new();
     let (open, _) = file.open_file()?;
     let unreadable = |error| GitError::Unavailable(format!("{} cannot be read: {error}", file.display()));

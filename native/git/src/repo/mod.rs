@@ -77,8 +77,9 @@ impl Repo {
     pub(super) fn staging(&self) -> GitResult<Staging> {
         let file = self.located.git_dir.join(Path::new("index"));
         let stat = file.stat().ok();
-        let index = Index::open(&self.git.path().join("index"))
-            .map_err(|error| GitError::Unavailable(format!("its index cannot be read ({})", error.message())))?;
+        let index = Index::open(&self.git.path().join("index")).map_err(|error| {
+            GitError::Unavailable(format!("its index cannot be read ({})", error.message()))
+        })?;
         let entries = index.iter().collect();
         Ok(Staging { index, entries, stat })
     }

@@ -6,7 +6,7 @@
 use super::diff::content;
 use super::patch::{DiffPrinter, DiffSide, is_binary};
 use crate::{
-    changes::{FileChange, ChangeKind, NO_ID, BlobVersion},
+    changes::{BlobVersion, ChangeKind, FileChange, NO_ID},
     fail::GitResult,
     tree::{
         content::{WorkTreeReader, stage},
@@ -146,8 +146,10 @@ fn header(printer: &mut DiffPrinter<'_>, path: &[u8], sides: [BlobVersion; 2], f
 
 /// The lines of the result against both sides.
 fn rows<'a>(result: &'a [u8], sides: [&'a [u8]; 2]) -> GitResult<Vec<ResultRow<'a>>> {
-    let mut rows: Vec<ResultRow<'a>> =
-        lines(result).map(|text| ResultRow { text, ..ResultRow::default() }).chain([ResultRow::default()]).collect();
+    let mut rows: Vec<ResultRow<'a>> = lines(result)
+        .map(|text| ResultRow { text, ..ResultRow::default() })
+        .chain([ResultRow::default()])
+        .collect();
     for (side, text) in sides.into_iter().enumerate() {
         compare(&mut rows, side, text, result)?;
     }

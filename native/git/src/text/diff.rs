@@ -6,13 +6,13 @@ use super::quote::QuoteStyle;
 use crate::page::LimitedText;
 use crate::{
     changes::{
-        FileChange, ChangeKind, NO_ID, BlobVersion, is_below,
+        BlobVersion, ChangeKind, FileChange, NO_ID, is_below,
         renames::pair,
         staged::{staged, unmerged},
     },
     fail::GitResult,
     repo::{Repo, Staging},
-    tree::content::{WorkTreeReader, SUBMODULE},
+    tree::content::{SUBMODULE, WorkTreeReader},
 };
 use beamai_base::Reason;
 use beamai_port_tools::git::{GitText, path::shown};
@@ -80,7 +80,8 @@ fn changes(
             let mut changes = contents.changes(staging.stat.as_ref(), below)?;
             changes.extend(unmerged(staging, below));
             // As git does: what is compared with both sides of a merge comes first.
-            let has_both = |change: &FileChange| matches!(change.kind, ChangeKind::Unmerged(sides) if sides & 6 == 6);
+            let has_both =
+                |change: &FileChange| matches!(change.kind, ChangeKind::Unmerged(sides) if sides & 6 == 6);
             changes.sort_by(|a, b| (!has_both(a), &a.path).cmp(&(!has_both(b), &b.path)));
             changes
         }

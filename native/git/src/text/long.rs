@@ -4,14 +4,14 @@ use super::branch::{headline, tracking};
 use super::diff::{DiffSides, renamed};
 use super::quote::QuoteStyle;
 use super::rebase;
-use super::state::{RepoState, OngoingOperation};
+use super::state::{OngoingOperation, RepoState};
 use crate::page::LimitedText;
 use crate::{
-    changes::{FileChange, ChangeKind, staged::staged},
+    changes::{ChangeKind, FileChange, staged::staged},
     fail::GitResult,
     repo::{HashAbbreviator, Repo, Staging, Untracked},
     tree::{
-        content::{WorkTreeReader, SUBMODULE},
+        content::{SUBMODULE, WorkTreeReader},
         untracked::UntrackedFinder,
     },
 };
@@ -100,7 +100,9 @@ impl<'r> StatusReport<'r> {
             (_, Some(OngoingOperation::CherryPick(at))) => {
                 section(&self.picking(("cherry-pick", "Cherry-pick"), *at, names), page);
             }
-            (_, Some(OngoingOperation::Revert(at))) => section(&self.picking(("revert", "Revert"), *at, names), page),
+            (_, Some(OngoingOperation::Revert(at))) => {
+                section(&self.picking(("revert", "Revert"), *at, names), page)
+            }
             (_, None) => {}
         }
         if let Some(from) = &self.state.bisect {
@@ -126,7 +128,12 @@ impl<'r> StatusReport<'r> {
         })
     }
 
-    fn picking(&self, (command, title): (&str, &str), at: Option<Oid>, names: &HashAbbreviator<'_>) -> Vec<String> {
+    fn picking(
+        &self,
+        (command, title): (&str, &str),
+        at: Option<Oid>,
+        names: &HashAbbreviator<'_>,
+    ) -> Vec<String> {
         let doing = if command == "revert" { "reverting" } else { "cherry-picking" };
         let first = match at {
             Some(at) => format!("You are currently {doing} commit {}.", names.short(at)),

@@ -4,7 +4,7 @@ use super::decode::decode;
 use super::quote::QuoteStyle;
 use crate::page::LimitedText;
 use crate::{
-    changes::{FileChange, ChangeKind, NO_ID, BlobVersion},
+    changes::{BlobVersion, ChangeKind, FileChange, NO_ID},
     fail::GitResult,
     repo::HashAbbreviator,
     tree::{attributes::AttributeState, content::SUBMODULE},
@@ -80,7 +80,8 @@ impl DiffPrinter<'_> {
         let (a, b) = (self.quote.name("a/", from), self.quote.name("b/", &change.path));
         self.page.line(&format!("diff --git {a} {b}"));
         self.modes(change, old, new);
-        let (id, mode) = (|side: Option<&DiffSide>| side.map_or(NO_ID, |side| side.id), |side: &DiffSide| side.mode);
+        let (id, mode) =
+            (|side: Option<&DiffSide>| side.map_or(NO_ID, |side| side.id), |side: &DiffSide| side.mode);
         if id(old) == id(new) {
             return Ok(());
         }
@@ -91,8 +92,9 @@ impl DiffPrinter<'_> {
             self.names.short(id(old)),
             self.names.short(id(new))
         ));
-        let label =
-            |side: Option<&DiffSide>, name: String| if side.is_some() { name } else { "/dev/null".to_owned() };
+        let label = |side: Option<&DiffSide>, name: String| {
+            if side.is_some() { name } else { "/dev/null".to_owned() }
+        };
         self.content(change, (label(old, a), old), (label(new, b), new), diff)
     }
 

@@ -57,7 +57,13 @@ pub(super) struct WorkTreeState {
 }
 
 /// What the rebase waits for.
-pub(super) fn waits(repo: &Repo, names: &HashAbbreviator<'_>, is_interactive: bool, tree: WorkTreeState, page: &mut LimitedText) {
+pub(super) fn waits(
+    repo: &Repo,
+    names: &HashAbbreviator<'_>,
+    is_interactive: bool,
+    tree: WorkTreeState,
+    page: &mut LimitedText,
+) {
     let dir = if repo.has_admin("rebase-apply") { "rebase-apply" } else { "rebase-merge" };
     let own = branch(repo, &format!("{dir}/head-name"), names);
     let onto = branch(repo, &format!("{dir}/onto"), names);

@@ -2,7 +2,7 @@
 
 use super::long::StatusReport;
 use super::quote::QuoteStyle;
-use crate::changes::{FileChange, ChangeKind};
+use crate::changes::{ChangeKind, FileChange};
 use crate::page::LimitedText;
 use std::collections::BTreeMap;
 

@@ -62,7 +62,8 @@ fn rebase(repo: &Repo) -> Option<OngoingOperation> {
         let is_am = repo.has_admin("rebase-apply/applying");
         return Some(if is_am { OngoingOperation::Am(is_empty()) } else { OngoingOperation::Rebase(false) });
     }
-    repo.has_admin("rebase-merge").then(|| OngoingOperation::Rebase(repo.has_admin("rebase-merge/interactive")))
+    repo.has_admin("rebase-merge")
+        .then(|| OngoingOperation::Rebase(repo.has_admin("rebase-merge/interactive")))
 }
 
 fn cherry_pick(repo: &Repo) -> Option<OngoingOperation> {

@@ -1,9 +1,9 @@
 //! What changed in the work tree since it was staged.
 
-use super::content::{WorkTreeReader, EXECUTABLE, FILE, LINK, SUBMODULE, failed, stage};
+use super::content::{EXECUTABLE, FILE, LINK, SUBMODULE, WorkTreeReader, failed, stage};
 use super::dirs::join;
 use crate::{
-    changes::{FileChange, ChangeKind, NO_ID, BlobVersion, is_below},
+    changes::{BlobVersion, ChangeKind, FileChange, NO_ID, is_below},
     fail::GitResult,
     repo::Repo,
 };

@@ -1,7 +1,7 @@
 //! Files that git does not know of.
 
 use super::content::{SUBMODULE, failed};
-use super::dirs::{Dirs, DirEntries, join};
+use super::dirs::{DirEntries, Dirs, join};
 use super::ignore::IgnoreStack;
 use crate::{
     fail::GitResult,

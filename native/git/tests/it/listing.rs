@@ -1,7 +1,7 @@
 //! What hosts see of the git tools before they call them.
 
 use super::repo::Repo;
-use beamai_engine::{CallRequest, Host, CallOutcome, CallOptions, HostSettings, catalogue};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host, HostSettings, catalogue};
 use beamai_tool::{Door, ExecutionClass, Tool};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};

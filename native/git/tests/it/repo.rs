@@ -2,7 +2,7 @@
 
 use beamai_base::ToolError;
 use beamai_engine::catalogue;
-use beamai_tool::{CallContext, Services, Interrupt};
+use beamai_tool::{CallContext, Interrupt, Services};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::cell::Cell;

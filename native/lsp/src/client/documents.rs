@@ -141,7 +141,14 @@ impl DocumentTable {
     }
 
     /// Opens a file for the server.
-    fn begin(&mut self, server: &LanguageServer, file: &WorkspacePath, id: &str, text: DocumentText, stat: &Stat) {
+    fn begin(
+        &mut self,
+        server: &LanguageServer,
+        file: &WorkspacePath,
+        id: &str,
+        text: DocumentText,
+        stat: &Stat,
+    ) {
         if self.open.len() >= MOST_OPEN {
             self.close_oldest(server);
         }

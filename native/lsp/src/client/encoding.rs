@@ -62,7 +62,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn encodings() -> impl Strategy<Value = PositionEncoding> {
-        proptest::sample::select(vec![PositionEncoding::Utf8, PositionEncoding::Utf16, PositionEncoding::Utf32])
+        proptest::sample::select(vec![
+            PositionEncoding::Utf8,
+            PositionEncoding::Utf16,
+            PositionEncoding::Utf32,
+        ])
     }
 
     fn line() -> impl Strategy<Value = String> {

@@ -1,6 +1,6 @@
 //! What a server and its client know of files.
 
-use super::server::{WaitStatus, LanguageServer};
+use super::server::{LanguageServer, WaitStatus};
 use super::state::Freshness;
 use super::text::DocumentText;
 use super::wire::Diagnostic;

@@ -19,8 +19,8 @@ pub(crate) mod wire;
 
 pub(crate) use encoding::PositionEncoding;
 pub(crate) use handshake::ServerCapabilities;
+pub use plan::{ServerAvailability, availability, is_served};
 pub(crate) use plan::{ServerPlan, Unavailable};
-pub use plan::{ServerAvailability, is_served, availability};
 pub(crate) use pool::{Lease, lease, running_in};
 pub(crate) use server::LanguageServer;
 pub(crate) use text::DocumentText;

@@ -11,7 +11,7 @@ use beamai_servers::{in_workspace, program};
 use beamai_tool::{
     CallContext,
     lsp_language::{self as language, Language},
-    lsp_settings::{LspSettings, LspServerSettings},
+    lsp_settings::{LspServerSettings, LspSettings},
 };
 use beamai_workspace::Workspace;
 use serde::Serialize;
@@ -61,7 +61,11 @@ impl ServerPlan {
     ///
     /// # Errors
     /// There is no server for it.
-    pub(crate) fn of(cx: &CallContext, path: &Path, text: &DocumentText) -> Result<(Self, String), Unavailable> {
+    pub(crate) fn of(
+        cx: &CallContext,
+        path: &Path,
+        text: &DocumentText,
+    ) -> Result<(Self, String), Unavailable> {
         let extension = path.extension().map(|extension| extension.to_string_lossy().into_owned());
         let extension = extension.unwrap_or_default();
         let kind = LanguageSupport::of(&cx.lsp, &extension, text).ok_or_else(|| unknown(path, &cx.lsp))?;
@@ -292,7 +296,11 @@ pub struct ServerAvailability {
 /// Which servers are there, by language. Starts none.
 pub fn availability(settings: &LspSettings, workspace: &Path) -> Vec<ServerAvailability> {
     let present = |name: &str| {
-        let kind = LanguageSupport { name, built_in: language::built_in(name), settings: settings.servers.get(name) };
+        let kind = LanguageSupport {
+            name,
+            built_in: language::built_in(name),
+            settings: settings.servers.get(name),
+        };
         let found = kind.command(workspace);
         ServerAvailability {
             language: name.to_owned(),
@@ -331,7 +339,8 @@ mod tests {
         let bin = dir.path().join("node_modules/.bin");
         std::fs::create_dir_all(&bin).unwrap();
         std::fs::write(bin.join("bash-language-server"), "").unwrap();
-        let Err(Unavailable(why)) = ServerPlan::of(&cx, Path::new("a.sh"), &DocumentText::new(String::new())) else {
+        let Err(Unavailable(why)) = ServerPlan::of(&cx, Path::new("a.sh"), &DocumentText::new(String::new()))
+        else {
             return; // It is installed on this machine, and comes first.
         };
         let option = format!("command => [\"{}/bash-language-server\"", bin.display());

@@ -1,10 +1,10 @@
 //! The language servers that run.
 
-use super::plan::{ServerPlan, ServerCommand};
+use super::plan::{ServerCommand, ServerPlan};
 use super::server::LanguageServer;
 use super::watch::SourceSnapshot;
 use beamai_base::Result;
-use beamai_servers::{self as servers, ServerIdentity, PooledServer, ServerPool};
+use beamai_servers::{self as servers, PooledServer, ServerIdentity, ServerPool};
 use beamai_tool::CallContext;
 use beamai_workspace::WorkspaceId;
 use std::sync::{Arc, OnceLock};

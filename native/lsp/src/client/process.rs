@@ -2,7 +2,7 @@
 
 use super::plan::ServerPlan;
 use beamai_base::{Result, ToolError};
-use beamai_isolation::{StartCoverage, SandboxMode};
+use beamai_isolation::{SandboxMode, StartCoverage};
 use beamai_process::{Child, Launcher, ProgramSpec, Stdin};
 use beamai_sandbox::environment;
 use rustix::fs::OFlags;
@@ -80,7 +80,8 @@ impl LanguageServerProcess {
 
 /// Where the host keeps temporary files and caches means nothing to a server that cannot write there.
 fn passed(mode: SandboxMode) -> impl Iterator<Item = (OsString, OsString)> {
-    let is_meant = move |name: &&&str| mode == SandboxMode::Off || !["TMPDIR", "XDG_CACHE_HOME"].contains(name);
+    let is_meant =
+        move |name: &&&str| mode == SandboxMode::Off || !["TMPDIR", "XDG_CACHE_HOME"].contains(name);
     PASSED.iter().filter(is_meant).filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)))
 }
 

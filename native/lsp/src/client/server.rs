@@ -4,7 +4,7 @@ use super::documents::DocumentStore;
 use super::frame;
 use super::handshake::{self, ServerCapabilities};
 use super::plan::{ServerPlan, Unavailable};
-use super::process::{self, LanguageServerProcess, BlockingStreams};
+use super::process::{self, BlockingStreams, LanguageServerProcess};
 use super::state::{ServerPhase, ServerReply, ServerState};
 use super::watch::SourceSnapshot;
 use super::wire::ResponseError;
@@ -168,8 +168,9 @@ impl LanguageServer {
         self.state().expect(id);
         self.post(&request(id, method, params));
         let until = Some(Instant::now() + REPLY);
-        let reply =
-            self.wait(cx, until, |state, _| state.take_reply(id).map_or(WaitStatus::Later(None), WaitStatus::Done));
+        let reply = self.wait(cx, until, |state, _| {
+            state.take_reply(id).map_or(WaitStatus::Later(None), WaitStatus::Done)
+        });
         let reply = reply.and_then(|reply| reply.ok_or_else(|| self.silent(method)));
         reply.inspect_err(|_| {
             self.state().forget(id);

@@ -43,8 +43,12 @@ impl DocumentText {
                 bytes.drain(..charset.bom().len());
                 Ok((Self::new(charset.decode_vec(bytes).0), stat))
             }
-            ContentKind::Image(kind) => Err(refused(place, Reason::BinaryFile, &format!("is an image ({kind})"))),
-            ContentKind::Binary(kind) => Err(refused(place, Reason::BinaryFile, &format!("is no text ({kind})"))),
+            ContentKind::Image(kind) => {
+                Err(refused(place, Reason::BinaryFile, &format!("is an image ({kind})")))
+            }
+            ContentKind::Binary(kind) => {
+                Err(refused(place, Reason::BinaryFile, &format!("is no text ({kind})")))
+            }
         }
     }
 

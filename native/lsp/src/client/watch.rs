@@ -8,7 +8,7 @@ use super::server::LanguageServer;
 use super::uri::uri_of;
 use beamai_base::Result;
 use beamai_tool::CallContext;
-use beamai_walk::{WalkEntry, Select, Tally, Visit, Walk};
+use beamai_walk::{Select, Tally, Visit, Walk, WalkEntry};
 use rustix::fs::AtFlags;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -57,7 +57,8 @@ impl SourceSnapshot {
             Some(old) if old != mark => Some((path, FileChangeType::Changed)),
             Some(_) => None,
         });
-        let gone = before.keys().filter(|path| !now.contains_key(*path)).map(|path| (path, FileChangeType::Deleted));
+        let gone =
+            before.keys().filter(|path| !now.contains_key(*path)).map(|path| (path, FileChangeType::Deleted));
         let uri = |path: &[u8]| uri_of(&root.join(OsStr::from_bytes(path)));
         changed.chain(gone).map(|(path, change)| (uri(path), change)).collect()
     }

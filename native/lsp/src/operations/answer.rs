@@ -1,11 +1,13 @@
 //! From an operation to its answer.
 
-use super::opened::{ServedFile, TextPosition};
 use super::locations::LocationResolver;
+use super::opened::{ServedFile, TextPosition};
 use super::{MOST, patience};
 use crate::wire::{self, Hover, kind_name};
 use beamai_base::{Reason, Result, ToolError};
-use beamai_port_tools::lsp::{HierarchyCall, HierarchyItem, CodeLocation, Lsp, LspOperation, LspOutput, CodeSymbol};
+use beamai_port_tools::lsp::{
+    CodeLocation, CodeSymbol, HierarchyCall, HierarchyItem, Lsp, LspOperation, LspOutput,
+};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -204,7 +206,8 @@ impl LspCall<'_> {
             LspOperation::IncomingCalls => &call.item,
             _ => function,
         };
-        let sites = call.from_ranges.iter().map(|range| self.resolver.location(&caller.uri, *range)).collect();
+        let sites =
+            call.from_ranges.iter().map(|range| self.resolver.location(&caller.uri, *range)).collect();
         HierarchyCall { item: self.item(&call.item), sites }
     }
 

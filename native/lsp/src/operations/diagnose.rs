@@ -1,10 +1,10 @@
 //! What servers say is wrong.
 
-use super::opened::ServedFile;
 use super::locations::LocationResolver;
+use super::opened::ServedFile;
 use super::{MOST, patience};
 use crate::{
-    ServerCapabilities, LanguageServer, Unavailable, running_in, uri_of,
+    LanguageServer, ServerCapabilities, Unavailable, running_in, uri_of,
     wire::{self, DiagnosticReport},
 };
 use beamai_base::{Reason, Result, ToolError};
@@ -120,7 +120,12 @@ impl<'a> DiagnosticCollector<'a> {
         Ok(())
     }
 
-    fn ask(&self, server: &LanguageServer, can: &ServerCapabilities, path: &Path) -> Result<Vec<wire::Diagnostic>> {
+    fn ask(
+        &self,
+        server: &LanguageServer,
+        can: &ServerCapabilities,
+        path: &Path,
+    ) -> Result<Vec<wire::Diagnostic>> {
         const METHOD: &str = "textDocument/diagnostic";
         let mut params = json!({"textDocument": {"uri": uri_of(path)}});
         if let identifier @ Value::String(_) = can.diagnostics_identifier() {

@@ -1,7 +1,7 @@
 //! Where things are, as results show it.
 
 use crate::{
-    PositionEncoding, LanguageServer, DocumentText, path_of,
+    DocumentText, LanguageServer, PositionEncoding, path_of,
     wire::{Position, Range},
 };
 use beamai_policy::FilePath;

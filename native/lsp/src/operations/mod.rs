@@ -2,8 +2,8 @@
 
 mod answer;
 mod diagnose;
-mod opened;
 mod locations;
+mod opened;
 
 pub(super) use diagnose::diagnose;
 

@@ -1,6 +1,9 @@
 //! A file that a server has open.
 
-use crate::{ServerCapabilities, PositionEncoding, Lease, ServerPlan, DocumentText, Unavailable, lease, uri_of, wire::Position};
+use crate::{
+    DocumentText, Lease, PositionEncoding, ServerCapabilities, ServerPlan, Unavailable, lease, uri_of,
+    wire::Position,
+};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_tool::CallContext;
 use serde_json::{Value, json};

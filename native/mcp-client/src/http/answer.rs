@@ -3,9 +3,9 @@
 use super::failure::HttpFailure;
 use super::remote::RemoteServer;
 use super::stream;
-use crate::diagnostics::{LONGEST, ConversationDiagnostics};
+use crate::diagnostics::{ConversationDiagnostics, LONGEST};
 use beamai_base::{Reason, ToolError};
-use beamai_net::{Deadline, BodyEnd, HttpExchange, advice};
+use beamai_net::{BodyEnd, Deadline, HttpExchange, advice};
 use hyper::http::StatusCode;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_client::StreamableHttpPostResponse;

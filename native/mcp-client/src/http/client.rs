@@ -58,12 +58,21 @@ impl<'a> ExtraHeaders<'a> {
 }
 
 impl HttpClient {
-    pub(super) fn new(remote: RemoteServer, connecting: Duration, diagnostics: Arc<ConversationDiagnostics>) -> Self {
+    pub(super) fn new(
+        remote: RemoteServer,
+        connecting: Duration,
+        diagnostics: Arc<ConversationDiagnostics>,
+    ) -> Self {
         Self(Arc::new(HttpClientInner { remote, connecting, diagnostics }))
     }
 
     /// Sends a request, and again where the same server says that it is elsewhere.
-    async fn ask(&self, method: &str, sent: &ExtraHeaders<'_>, body: Option<&[u8]>) -> Result<HttpExchange, HttpFailure> {
+    async fn ask(
+        &self,
+        method: &str,
+        sent: &ExtraHeaders<'_>,
+        body: Option<&[u8]>,
+    ) -> Result<HttpExchange, HttpFailure> {
         let mut url = self.0.remote.url.clone();
         for _ in 0..=MOST_REDIRECTS {
             let exchange = self.ask_at(&url, method, sent, body).await?;
@@ -208,7 +217,9 @@ fn redirect(exchange: &HttpExchange, from: &Url, method: &str) -> Option<Result<
     }
     let to = exchange.header("location").and_then(|location| from.join(&location).ok());
     let Some(to) = to else {
-        return Some(Err(HttpFailure::answer(format!("it redirects (HTTP {status}) and does not say where to"))));
+        return Some(Err(HttpFailure::answer(format!(
+            "it redirects (HTTP {status}) and does not say where to"
+        ))));
     };
     let is_same = to.origin() == from.origin() && (matches!(status, 307 | 308) || method == "GET");
     Some(match is_same {

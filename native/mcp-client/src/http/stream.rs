@@ -1,6 +1,6 @@
 //! A stream of messages, watched.
 
-use super::events::{SseParser, EventTooLong};
+use super::events::{EventTooLong, SseParser};
 use super::failure::HttpFailure;
 use crate::diagnostics::ConversationDiagnostics;
 use beamai_net::HttpExchange;
@@ -23,7 +23,10 @@ struct EventSource {
 
 /// The events of an answer. A stream that breaks ends, and may be resumed; one that is of no use has the conversation
 /// end, since the crate would pass over what it cannot read.
-pub(super) fn events(exchange: HttpExchange, diagnostics: &Arc<ConversationDiagnostics>) -> Result<EventStream, HttpFailure> {
+pub(super) fn events(
+    exchange: HttpExchange,
+    diagnostics: &Arc<ConversationDiagnostics>,
+) -> Result<EventStream, HttpFailure> {
     if let Some(encoding) = exchange.header("content-encoding").filter(|encoding| encoding != "identity") {
         return Err(HttpFailure::answer(format!(
             "it encodes its answer as {encoding:?}, which it was not asked for"
@@ -35,8 +38,12 @@ pub(super) fn events(exchange: HttpExchange, diagnostics: &Arc<ConversationDiagn
 }
 
 /// The first event of a stream.
-pub(super) async fn first_event(exchange: HttpExchange, diagnostics: &Arc<ConversationDiagnostics>) -> Option<Sse> {
-    let mut source = EventSource { exchange, events: SseParser::default(), diagnostics: Arc::clone(diagnostics) };
+pub(super) async fn first_event(
+    exchange: HttpExchange,
+    diagnostics: &Arc<ConversationDiagnostics>,
+) -> Option<Sse> {
+    let mut source =
+        EventSource { exchange, events: SseParser::default(), diagnostics: Arc::clone(diagnostics) };
     source.any().await
 }
 

@@ -5,7 +5,7 @@ use super::failure::HttpFailure;
 use super::remote::RemoteServer;
 use crate::{
     calls::ActiveCalls,
-    diagnostics::{LONGEST, ConversationDiagnostics},
+    diagnostics::{ConversationDiagnostics, LONGEST},
 };
 use rmcp::RoleClient;
 use rmcp::model::JsonRpcMessage;

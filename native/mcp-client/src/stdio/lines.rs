@@ -3,7 +3,7 @@
 use super::process::AsyncStreams;
 use crate::{
     calls::ActiveCalls,
-    diagnostics::{LONGEST, ConversationDiagnostics},
+    diagnostics::{ConversationDiagnostics, LONGEST},
 };
 use rmcp::RoleClient;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};

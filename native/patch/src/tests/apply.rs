@@ -20,7 +20,8 @@ fn a_file_is_changed() {
 
 #[test]
 fn files_are_made_changed_removed_renamed_and_copied_at_once() {
-    let fixture = Fixture::with([("change", "a\nb\n"), ("d/gone", "x\n"), ("old", "1\n2\n"), ("model", "m\n")]);
+    let fixture =
+        Fixture::with([("change", "a\nb\n"), ("d/gone", "x\n"), ("old", "1\n2\n"), ("model", "m\n")]);
     let patch = "\
 diff --git a/change b/change
 index 1111111..2222222 100644
@@ -117,7 +118,10 @@ fn empty_files_come_and_go_by_their_header_alone() {
     assert_eq!(fixture.get("e"), "");
     fixture.apply("diff --git a/e b/e\ndeleted file mode 100644\nindex e69de29..0000000\n");
     assert!(!fixture.path("e").exists());
-    assert_eq!(fixture.refused("diff --git a/full b/full\ndeleted file mode 100644\n").reason, Reason::NoMatch);
+    assert_eq!(
+        fixture.refused("diff --git a/full b/full\ndeleted file mode 100644\n").reason,
+        Reason::NoMatch
+    );
 }
 
 #[test]
@@ -245,7 +249,8 @@ fn lines_can_be_added_without_context_where_the_header_is_sure() {
     let fixture = Fixture::with([("f", "a\nb\n")]);
     fixture.apply("--- a/f\n+++ b/f\n@@ -1,0 +2 @@\n+new\n@@ -2,0 +4 @@\n+end\n");
     assert_eq!(fixture.get("f"), "a\nnew\nb\nend\n");
-    fixture.apply("diff --git a/f b/f\nindex 1111111..2222222 100644\n--- a/f\n+++ b/f\n@@ -0,0 +1 @@\n+top\n");
+    fixture
+        .apply("diff --git a/f b/f\nindex 1111111..2222222 100644\n--- a/f\n+++ b/f\n@@ -0,0 +1 @@\n+top\n");
     assert_eq!(fixture.get("f"), "top\na\nnew\nb\nend\n");
 }
 
@@ -275,7 +280,10 @@ fn renames_of_one_diff_are_about_the_files_before_it() {
     fixture.apply(&[rename("a", "b"), rename("b", "a")].concat());
     assert_eq!((fixture.get("a"), fixture.get("b")), ("B\n".into(), "A\n".into()));
     fixture.apply(&[rename("a", "b"), rename("b", "c"), rename("c", "d")].concat());
-    assert_eq!((fixture.get("b"), fixture.get("c"), fixture.get("d")), ("B\n".into(), "A\n".into(), "C\n".into()));
+    assert_eq!(
+        (fixture.get("b"), fixture.get("c"), fixture.get("d")),
+        ("B\n".into(), "A\n".into(), "C\n".into())
+    );
     assert!(!fixture.path("a").exists());
     let anew = "--- /dev/null\n+++ b/b\n@@ -0,0 +1 @@\n+new\n";
     fixture.apply(&[anew.to_owned(), rename("b", "e")].concat());

@@ -10,7 +10,7 @@ mod refuse;
 
 use crate::FilePatch;
 use beamai_base::{Reason, ToolError};
-use beamai_tool::{CallContext, ToolBinding, Interrupt, Tool};
+use beamai_tool::{CallContext, Interrupt, Tool, ToolBinding};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

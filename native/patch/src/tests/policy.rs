@@ -1,7 +1,7 @@
 //! What a patch asks leave for.
 
 use super::*;
-use beamai_engine::{CallRequest, Host, CallOutcome, CallOptions};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host};
 
 /// Changes `edited` and `gone`, makes `made`, renames `old` to `new`.
 const PATCH: &str = "--- a/edited\n+++ b/edited\n@@ -1 +1 @@\n-x\n+y\n--- /dev/null\n+++ b/made\n@@ -0,0 +1 @@\n+m\n\

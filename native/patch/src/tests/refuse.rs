@@ -73,7 +73,8 @@ fn lines_to_add_without_a_certain_place_are_refused() {
 #[test]
 fn overlapping_hunks_are_refused() {
     let fixture = Fixture::with([("f", "a\nb\nc\nd\n")]);
-    let error = fixture.refused(&change("f", "@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n@@ -3,2 +3,2 @@\n c\n-d\n+D\n"));
+    let error =
+        fixture.refused(&change("f", "@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n@@ -3,2 +3,2 @@\n c\n-d\n+D\n"));
     assert!(error.reason == Reason::InvalidArgument && error.message.contains("make one hunk"), "{error}");
 }
 

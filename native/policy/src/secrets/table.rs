@@ -3,7 +3,7 @@
 //! A toolchain goes on working: of a directory that holds both secrets and programs or caches, only the files with
 //! secrets are listed (`~/.cargo/credentials.toml`, not `~/.cargo`).
 
-use super::{PathBase, CredentialStore};
+use super::{CredentialStore, PathBase};
 
 use PathBase::{Cache, Config, Data, Home, State};
 
@@ -12,7 +12,11 @@ const fn named(variable: &'static str, otherwise: &'static str) -> PathBase {
     PathBase::Named { variable, otherwise }
 }
 
-const fn store(name: &'static str, source: &'static str, places: &'static [(PathBase, &'static str)]) -> CredentialStore {
+const fn store(
+    name: &'static str,
+    source: &'static str,
+    places: &'static [(PathBase, &'static str)],
+) -> CredentialStore {
     CredentialStore { name, source, places }
 }
 

@@ -3,7 +3,7 @@
 //! Programs start such parts with arguments that may come from elsewhere: from variables (`GREP`), texts to be formatted
 //! (`.sy`), options (`--use-compress-program`).
 
-use super::table::{self, ProgramParts, PartUse};
+use super::table::{self, PartUse, ProgramParts};
 
 /// Whether a program with these arguments is among the named parts.
 pub(super) fn is_named(parts: &ProgramParts, name: &str, given: &[String], is_all: bool) -> bool {

@@ -3,9 +3,9 @@
 use super::called;
 use crate::{
     rule::PermissionRule,
-    words::{CommandPattern, Certainty},
+    words::{Certainty, CommandPattern},
 };
-use beamai_isolation::{StartCoverage, StartDecision, HeldStart, ProgramStart, StartJudge};
+use beamai_isolation::{HeldStart, ProgramStart, StartCoverage, StartDecision, StartJudge};
 use std::sync::Arc;
 
 /// The deny rules that are about commands.

@@ -12,17 +12,17 @@ mod table;
 mod tests;
 
 pub use denied::DeniedStarts;
-pub use table::{ProgramEntry, ProgramKind, WrapperRule, ProgramParts, TABLE};
+pub use table::{ProgramEntry, ProgramKind, ProgramParts, TABLE, WrapperRule};
 
 use super::mode::PolicyMode;
 use super::permission_request::{CommandLine, Operand};
 use super::rule::PermissionRule;
 use super::shell::CommandCase;
-use super::words::{CommandPattern, Certainty};
+use super::words::{Certainty, CommandPattern};
 use super::{PermissionRequests, Policy};
 use beamai_base::Result;
 use beamai_bash_reader::{Analysis, Invocation, InvocationKind, is_shell, started};
-use beamai_isolation::{StartCoverage, ProgramStart};
+use beamai_isolation::{ProgramStart, StartCoverage};
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -82,7 +82,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl StartRules {
     /// The judge of a call's command; `None` where no start has to be decided. `is_approved` says that a person allowed it.
-    pub fn of(policy: &Arc<Policy>, permissions: &PermissionRequests, is_approved: bool) -> Option<Arc<Self>> {
+    pub fn of(
+        policy: &Arc<Policy>,
+        permissions: &PermissionRequests,
+        is_approved: bool,
+    ) -> Option<Arc<Self>> {
         let Operand::Command(line) = &permissions.first.operand else { return None };
         let is_open = is_approved || CommandCase::open_by(policy).is_some();
         let has_rules = |rules: &[PermissionRule]| rules.iter().any(|rule| rule.command().is_some());
@@ -125,7 +129,11 @@ impl StartRules {
         let name = called::base(&start.called);
         let coverage = if start.is_writable { StartCoverage::Everything } else { table::coverage(&name) };
         if coverage != StartCoverage::Judged {
-            return if self.approval == CommandApproval::Open { coverage.max(StartCoverage::Judged) } else { coverage };
+            return if self.approval == CommandApproval::Open {
+                coverage.max(StartCoverage::Judged)
+            } else {
+                coverage
+            };
         }
         let found = started(&[vec![name.clone()], called::arguments(start)].concat());
         let is_read = start.has_all_arguments && found.doubts.is_empty() && found.programs.len() > 1;
@@ -227,7 +235,9 @@ impl StartRules {
             return self.asked(start, Some(rule.clone()), None);
         }
         if self.approval == CommandApproval::Open {
-            return StartVerdict::Start(table::coverage(&called::base(&start.called)).max(StartCoverage::Judged));
+            return StartVerdict::Start(
+                table::coverage(&called::base(&start.called)).max(StartCoverage::Judged),
+            );
         }
         if start.is_loader() {
             let why = "the loader runs a program that shows no start of its own".to_owned();

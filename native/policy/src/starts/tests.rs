@@ -162,9 +162,15 @@ fn arguments_that_are_not_all_known_are_in_no_pattern_beyond_them() {
 fn runners_cover_everything_and_wrappers_nothing() {
     let case = allowed(&["Bash(make:*)"], "env X=1 make all");
     assert_eq!(case.covers(&start(&["env", "X=1", "make", "all"])), Some(StartCoverage::Judged));
-    assert_eq!(case.covers(&by("env", StartCoverage::Judged, &["make", "all"])), Some(StartCoverage::Everything));
+    assert_eq!(
+        case.covers(&by("env", StartCoverage::Judged, &["make", "all"])),
+        Some(StartCoverage::Everything)
+    );
     assert!(case.asks(&by("env", StartCoverage::Judged, &["rm", "x"])));
-    assert_eq!(case.covers(&by("make", StartCoverage::Everything, &["rm", "x"])), Some(StartCoverage::Everything));
+    assert_eq!(
+        case.covers(&by("make", StartCoverage::Everything, &["rm", "x"])),
+        Some(StartCoverage::Everything)
+    );
     let case = allowed(&["Bash(find:*)"], "find . -exec rm {} +");
     assert_eq!(case.covers(&start(&["find", ".", "-exec", "rm", "{}", "+"])), Some(StartCoverage::Judged));
     assert!(case.asks(&by("find", StartCoverage::Judged, &["rm", "a"])));
@@ -317,7 +323,8 @@ fn what_is_denied_starts_under_no_name_and_by_nobody() {
     assert_eq!(case.judge(&link), rule());
     let file = ProgramStart { file: "/usr/bin/rm".into(), ..everything(&["/w/z", "-rf", "x"]) };
     assert_eq!(case.judge(&file), rule());
-    let named = ProgramStart { called: "/w/z".into(), file: "/w/z".into(), ..everything(&["rm", "-rf", "x"]) };
+    let named =
+        ProgramStart { called: "/w/z".into(), file: "/w/z".into(), ..everything(&["rm", "-rf", "x"]) };
     assert_eq!(case.judge(&named), rule());
     assert_eq!(case.judge(&everything(&["busybox", "rm", "-rf", "x"])), rule());
     assert_eq!(case.judge(&everything(&["/lib64/ld-linux-x86-64.so.2", "/usr/bin/rm", "-rf", "x"])), rule());

@@ -1,9 +1,9 @@
 //! `git_add`.
 
 use beamai_base::Result;
-use beamai_policy::{PermissionRequest, Operand};
+use beamai_policy::{Operand, PermissionRequest};
 use beamai_tool::{
-    CallContext, Operation, Interrupt, Traits,
+    CallContext, Interrupt, Operation, Traits,
     for_model::{Fields, ModelCall, ModelPage},
 };
 use schemars::JsonSchema;
@@ -39,7 +39,13 @@ impl Operation for GitAdd {
 
     fn permission(&self, cx: &CallContext) -> Result<PermissionRequest> {
         let operand = Operand::File(super::path::named(cx, &self.path)?);
-        Ok(PermissionRequest { rule: Self::RULE.into(), touches: &[], allowed_by: &[], is_safe: false, operand })
+        Ok(PermissionRequest {
+            rule: Self::RULE.into(),
+            touches: &[],
+            allowed_by: &[],
+            is_safe: false,
+            operand,
+        })
     }
 
     fn run(self, cx: &CallContext) -> Result<GitAddOutput, Interrupt> {

@@ -1,9 +1,9 @@
 //! `git_commit`.
 
 use beamai_base::Result;
-use beamai_policy::{CommandLine, PermissionRequest, Operand};
+use beamai_policy::{CommandLine, Operand, PermissionRequest};
 use beamai_tool::{
-    CallContext, Operation, Interrupt, Traits,
+    CallContext, Interrupt, Operation, Traits,
     for_model::{Fields, ModelCall, ModelPage},
 };
 use schemars::JsonSchema;

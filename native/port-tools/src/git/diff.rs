@@ -2,9 +2,9 @@
 
 use super::answer::GitText;
 use beamai_base::Result;
-use beamai_policy::{PermissionRequest, Operand};
+use beamai_policy::{Operand, PermissionRequest};
 use beamai_tool::{
-    CallContext, Operation, Interrupt, Traits,
+    CallContext, Interrupt, Operation, Traits,
     for_model::{Fields, ModelCall, ModelPage},
 };
 use schemars::JsonSchema;
@@ -33,7 +33,13 @@ impl Operation for GitDiff {
             None => Operand::None,
         };
         let read = &["Read"];
-        Ok(PermissionRequest { rule: Self::RULE.into(), touches: read, allowed_by: read, is_safe: true, operand })
+        Ok(PermissionRequest {
+            rule: Self::RULE.into(),
+            touches: read,
+            allowed_by: read,
+            is_safe: true,
+            operand,
+        })
     }
 
     fn run(self, cx: &CallContext) -> Result<GitText, Interrupt> {

@@ -13,11 +13,16 @@ pub use add::{GitAdd, GitAddOutput};
 pub use answer::GitText;
 pub use commit::{GitCommit, GitCommitOutput};
 pub use diff::GitDiff;
-pub use log::{GitLogOutput, GitLog};
+pub use log::{GitLog, GitLogOutput};
 pub use status::GitStatus;
 
 use beamai_tool::{Door, ExecutionClass, Traits};
 
 const READS: Traits = Traits { door: Door::Port, ..Traits::SEARCHES };
-const WRITES: Traits =
-    Traits { door: Door::Port, pace: ExecutionClass::Long, destructive: false, idempotent: false, ..Traits::WRITES };
+const WRITES: Traits = Traits {
+    door: Door::Port,
+    pace: ExecutionClass::Long,
+    destructive: false,
+    idempotent: false,
+    ..Traits::WRITES
+};

@@ -4,7 +4,7 @@ use super::{RULE, TRAITS, permission};
 use beamai_base::Result;
 use beamai_policy::PermissionRequest;
 use beamai_tool::{
-    CallContext, Operation, Interrupt, Traits,
+    CallContext, Interrupt, Operation, Traits,
     for_model::{Fields, ModelCall, ModelPage},
 };
 use schemars::JsonSchema;

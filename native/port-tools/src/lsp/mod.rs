@@ -5,12 +5,12 @@ mod for_model;
 mod output;
 
 pub use diagnostics::{CodeDiagnostic, Diagnostics, LspDiagnostics, Severity};
-pub use output::{HierarchyCall, HierarchyItem, CodeLocation, LspOutput, CodeSymbol};
+pub use output::{CodeLocation, CodeSymbol, HierarchyCall, HierarchyItem, LspOutput};
 
 use beamai_base::{Reason, Result, ToolError};
-use beamai_policy::{FilePath, PermissionRequest, Operand};
+use beamai_policy::{FilePath, Operand, PermissionRequest};
 use beamai_tool::{
-    CallContext, Door, Operation, ExecutionClass, Interrupt, Traits,
+    CallContext, Door, ExecutionClass, Interrupt, Operation, Traits,
     for_model::{Fields, ModelCall, ModelPage},
 };
 use beamai_workspace::decode_path;
@@ -144,7 +144,7 @@ fn runs_code(cx: &CallContext, path: &Path) -> bool {
 mod tests {
     use super::*;
     use beamai_testenv::TestEnv;
-    use beamai_tool::{ToolBinding, Tool};
+    use beamai_tool::{Tool, ToolBinding};
     use serde_json::json;
 
     fn need_of(args: serde_json::Value) -> Result<PermissionRequest> {
@@ -170,7 +170,10 @@ mod tests {
         let permission =
             need_of(json!({"operation": "hover", "path": "./a.py", "line": 1, "character": 1})).unwrap();
         assert_eq!(permission.subject(), "LSP(a.py)");
-        assert_eq!((permission.touches, permission.allowed_by, permission.is_safe), (&["Read"][..], &["Read"][..], true));
+        assert_eq!(
+            (permission.touches, permission.allowed_by, permission.is_safe),
+            (&["Read"][..], &["Read"][..], true)
+        );
         let error = need_of(json!({"operation": "documentSymbol", "path": "../a.py"})).unwrap_err();
         assert_eq!(error.reason, Reason::OutsideWorkspace);
     }
@@ -187,7 +190,9 @@ mod tests {
         };
         let permission = with(json!({"command": ["/bin/sh"]}));
         assert_eq!((permission.subject(), permission.is_safe), ("LSP(src/a.rs)".to_owned(), false));
-        assert!(permission.question("lsp").contains("src/a.rs with a program that may run code of the project"));
+        assert!(
+            permission.question("lsp").contains("src/a.rs with a program that may run code of the project")
+        );
         assert!(permission.allowed_by.is_empty());
         assert!(with(json!({"command": ["/bin/sh"], "trusted": true})).is_safe);
         let services = beamai_tool::Services::default().with(IsServed(|_, _| false));

@@ -2,9 +2,9 @@
 
 use super::output::BackgroundOutput;
 use beamai_base::{Reason, Result, ToolError};
-use beamai_policy::{PermissionRequest, Operand};
+use beamai_policy::{Operand, PermissionRequest};
 use beamai_tool::{
-    CallContext, Door, Operation, ExecutionClass, Interrupt, Traits,
+    CallContext, Door, ExecutionClass, Interrupt, Operation, Traits,
     for_model::{Fields, ModelCall, ModelPage},
 };
 use regex::Regex;
@@ -45,7 +45,13 @@ impl ShellPoll {
 
 /// What both ask leave for: whoever was allowed to start the command may look at it and end it.
 fn harmless(rule: &str) -> PermissionRequest {
-    PermissionRequest { rule: rule.into(), touches: &[], allowed_by: &[], is_safe: true, operand: Operand::None }
+    PermissionRequest {
+        rule: rule.into(),
+        touches: &[],
+        allowed_by: &[],
+        is_safe: true,
+        operand: Operand::None,
+    }
 }
 
 impl Operation for ShellPoll {

@@ -6,13 +6,13 @@ mod for_model;
 pub mod output;
 
 pub use background::{ShellKill, ShellPoll};
-pub use output::{BackgroundOutput, PrintedOutput, RefusedStart, ShellOutput, CommandStatus};
+pub use output::{BackgroundOutput, CommandStatus, PrintedOutput, RefusedStart, ShellOutput};
 
 use beamai_base::{Reason, Result, ToolError};
 use beamai_bash_reader::plain;
-use beamai_policy::{CommandLine, PermissionRequest, Operand};
+use beamai_policy::{CommandLine, Operand, PermissionRequest};
 use beamai_tool::{
-    CallContext, Door, Operation, ExecutionClass, Interrupt, Traits,
+    CallContext, Door, ExecutionClass, Interrupt, Operation, Traits,
     for_model::{Fields, ModelCall, ModelPage},
 };
 use beamai_workspace::WorkspacePath;
@@ -166,7 +166,7 @@ impl Operation for Shell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use beamai_tool::{ToolBinding, Tool};
+    use beamai_tool::{Tool, ToolBinding};
     use beamai_workspace::Workspace;
     use serde_json::json;
 

@@ -4,9 +4,9 @@ use super::auth::Auth;
 use super::fetched::WebFetchOutput;
 use super::request::FetchRequest;
 use beamai_base::Result;
-use beamai_policy::{FETCH, PermissionRequest, Operand};
+use beamai_policy::{FETCH, Operand, PermissionRequest};
 use beamai_tool::{
-    CallContext, Door, Operation, ExecutionClass, Interrupt, Traits,
+    CallContext, Door, ExecutionClass, Interrupt, Operation, Traits,
     for_model::{Fields, ModelCall, ModelPage},
 };
 use schemars::JsonSchema;

@@ -1,9 +1,9 @@
 //! `web_search`.
 
 use beamai_base::{Domains, Reason, Result, ToolError};
-use beamai_policy::{PermissionRequest, Operand};
+use beamai_policy::{Operand, PermissionRequest};
 use beamai_tool::{
-    CallContext, Door, Operation, ExecutionClass, Interrupt, Traits,
+    CallContext, Door, ExecutionClass, Interrupt, Operation, Traits,
     for_model::{Fields, ModelCall, ModelPage},
 };
 use schemars::JsonSchema;

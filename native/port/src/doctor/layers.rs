@@ -2,7 +2,7 @@
 
 use super::{LayerReport, LayerStatus};
 use beamai_base::Reason;
-use beamai_engine::{CallRequest, Host, CallOutcome, CallOptions};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host};
 use beamai_services::services;
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
@@ -35,7 +35,8 @@ struct Trial {
 /// # Errors
 /// What kept it from beginning.
 pub(super) fn examine() -> Result<(Vec<LayerReport>, Option<String>), String> {
-    let fixture = DoctorFixture::set_up().map_err(|error| format!("no directory to try things in: {error}"))?;
+    let fixture =
+        DoctorFixture::set_up().map_err(|error| format!("no directory to try things in: {error}"))?;
     let listener = TcpListener::bind("127.0.0.1:0").map_err(|error| format!("cannot listen: {error}"))?;
     let address = listener.local_addr().map_err(|error| error.to_string())?;
     let program = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
@@ -50,7 +51,8 @@ pub(super) fn examine() -> Result<(Vec<LayerReport>, Option<String>), String> {
         [run(&under, ":")?["isolation"].take(), run(&guarded, ":")?["isolation"].take()];
     let by = isolation["by"].as_str().map(str::to_owned);
     // What is off there may be off for a host that requires it all, too, where something else is as good.
-    let required = host(&fixture, &json!({"mode": "required", "memory": MEMORY, "readable": [program]}), &all)?;
+    let required =
+        host(&fixture, &json!({"mode": "required", "memory": MEMORY, "readable": [program]}), &all)?;
     let needs_all = by.is_none() || run(&required, "true").is_err();
     let examine = |trial: Trial| {
         let attempt = |host: &Host| succeeds(host, &program, &trial.attempt);
@@ -71,8 +73,12 @@ fn examine_one(
     under: impl Fn() -> Result<bool, String>,
     without: impl Fn() -> Result<bool, String>,
 ) -> Result<LayerReport, String> {
-    let layer =
-        |state, why: Option<String>| LayerReport { layer: trial.layer.to_owned(), state, attempt: trial.text, why };
+    let layer = |state, why: Option<String>| LayerReport {
+        layer: trial.layer.to_owned(),
+        state,
+        attempt: trial.text,
+        why,
+    };
     let off = isolation["off"].as_array().into_iter().flatten().find(|off| off["layer"] == trial.layer);
     if let Some(off) = off {
         let state = if needs_all { LayerStatus::Off } else { LayerStatus::NotNeeded };

@@ -122,7 +122,9 @@ fn examine(workspace: &Workspace) -> DoctorReport {
         Ok((layers, by)) => (layers, by, None),
         Err(problem) => (Vec::new(), None, Some(problem)),
     };
-    let is_there = |layer: &LayerReport| matches!(layer.state, LayerStatus::Proved | LayerStatus::On | LayerStatus::NotNeeded);
+    let is_there = |layer: &LayerReport| {
+        matches!(layer.state, LayerStatus::Proved | LayerStatus::On | LayerStatus::NotNeeded)
+    };
     let git = beamai_git::availability(workspace);
     DoctorReport {
         required_works: problem.is_none() && layers.iter().all(is_there),

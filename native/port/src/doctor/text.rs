@@ -1,6 +1,6 @@
 //! The report for people.
 
-use super::{LayerReport, DoctorReport, LayerStatus, programs, servers};
+use super::{DoctorReport, LayerReport, LayerStatus, programs, servers};
 use beamai_workspace::Workspace;
 use std::fmt::Write;
 use std::path::Path;

@@ -232,8 +232,14 @@ mod tests {
         let declined =
             ElicitResult::new(ElicitationAction::Decline).with_content(json!({"decision": "allow"}));
         assert_eq!(decision(&json!({}), &declined), ApprovalDecision::Deny);
-        assert_eq!(decision(&json!({}), &ElicitResult::new(ElicitationAction::Accept)), ApprovalDecision::Deny);
-        assert_eq!(decision(&json!({}), &ElicitResult::new(ElicitationAction::Cancel)), ApprovalDecision::Cancelled);
+        assert_eq!(
+            decision(&json!({}), &ElicitResult::new(ElicitationAction::Accept)),
+            ApprovalDecision::Deny
+        );
+        assert_eq!(
+            decision(&json!({}), &ElicitResult::new(ElicitationAction::Cancel)),
+            ApprovalDecision::Cancelled
+        );
     }
 
     #[test]
@@ -252,7 +258,10 @@ mod tests {
         }
         let request = json!({"wanted": rules});
         let said = accepted(json!({"decision": choice}));
-        assert_eq!(decision(&request, &said), ApprovalDecision::AllowByRules(rules.map(str::to_owned).to_vec()));
+        assert_eq!(
+            decision(&request, &said),
+            ApprovalDecision::AllowByRules(rules.map(str::to_owned).to_vec())
+        );
         assert_eq!(decision(&json!({"wanted": ["Bash(rm:*)"]}), &said), ApprovalDecision::Deny);
     }
 

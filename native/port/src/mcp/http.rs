@@ -1,6 +1,6 @@
 //! The server over HTTP, for clients of this machine.
 
-use super::connections::{ConnectionSlot, ConnectionLimit, RequestGuard};
+use super::connections::{ConnectionLimit, ConnectionSlot, RequestGuard};
 use super::server::{ConnectionServer, SharedState};
 use super::signals;
 use crate::args::{self, UsageError};
@@ -82,7 +82,11 @@ fn service(shared: &Arc<SharedState>, config: StreamableHttpServerConfig) -> Ser
     let mut sessions = LocalSessionManager::default();
     sessions.session_config.keep_alive = Some(IDLE);
     let (shared, common) = (Arc::clone(shared), shared.sessions.begin_shared());
-    StreamableHttpService::new(move || Ok(ConnectionServer::of_request(&shared, &common)), Arc::new(sessions), config)
+    StreamableHttpService::new(
+        move || Ok(ConnectionServer::of_request(&shared, &common)),
+        Arc::new(sessions),
+        config,
+    )
 }
 
 async fn accept(listener: &TcpListener, service: &Service) {

@@ -10,8 +10,8 @@
 //!
 //! The library speaks the protocol; what is here decides what is said.
 
+mod connections;
 mod elicitation;
-mod running_call;
 mod form;
 mod http;
 mod leftovers;
@@ -19,7 +19,7 @@ mod lines;
 pub(crate) mod listing;
 mod outcome;
 mod requests;
-mod connections;
+mod running_call;
 mod server;
 mod session;
 mod signals;

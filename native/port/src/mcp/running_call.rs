@@ -8,7 +8,7 @@ use super::session::{CancelOnDrop, McpSession};
 use crate::refusal;
 use crate::starts;
 use beamai_base::{Reason, ToolError};
-use beamai_engine::{CallRequest, CallOutcome, CallOptions};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest};
 use beamai_tool::Progress;
 use beamai_tool::Tool;
 use beamai_tool::question::{Answers, Question};
@@ -43,7 +43,11 @@ pub(super) async fn call(
     let args = request.arguments.unwrap_or_default();
     let timeout = timeout(&**tool, &args);
     let asks_starts = elicitor.is_there() && elicitor.can_ask_meanwhile();
-    let call = CallRequest { timeout, asks_starts, ..CallRequest::new(tool.name(), Some(shared.dialect.clone()), args) };
+    let call = CallRequest {
+        timeout,
+        asks_starts,
+        ..CallRequest::new(tool.name(), Some(shared.dialect.clone()), args)
+    };
     // The answer tells how to go on with the same arguments.
     let args = call.args.clone();
     let mut calling = RunningCall { shared, session, tool, elicitor, context, told: None };
@@ -103,7 +107,9 @@ impl RunningCall<'_> {
                 CallOutcome::Ok(value, _) => return CallEnd::Done(value),
                 CallOutcome::Error(error) => return CallEnd::Failed(error),
                 CallOutcome::Ask(request) if call.approved.is_none() => match self.approval(&request).await {
-                    ApprovalResult::Given => call.approved = request["fingerprint"].as_str().map(str::to_owned),
+                    ApprovalResult::Given => {
+                        call.approved = request["fingerprint"].as_str().map(str::to_owned)
+                    }
                     ApprovalResult::ByRules => {}
                     ApprovalResult::Refused(error) => return CallEnd::Failed(error),
                     ApprovalResult::Again(what) => return CallEnd::Again(what),
@@ -115,7 +121,10 @@ impl RunningCall<'_> {
                     }
                 }
                 CallOutcome::Delegate(delegation) => return CallEnd::Failed(delegation.nobody()),
-                CallOutcome::Ask(_) | CallOutcome::Question(_) | CallOutcome::Consult(_) | CallOutcome::Defer => {
+                CallOutcome::Ask(_)
+                | CallOutcome::Question(_)
+                | CallOutcome::Consult(_)
+                | CallOutcome::Defer => {
                     let message = "a call asked again for what it was given";
                     return CallEnd::Failed(ToolError::new(Reason::Crash, message));
                 }
@@ -138,17 +147,22 @@ impl RunningCall<'_> {
         match self.elicitor.put(APPROVAL, form).await {
             FormResult::Answer(result) => self.decided(form::decision(request, &result), request),
             FormResult::Again(what) => ApprovalResult::Again(what),
-            FormResult::Failed(why) => {
-                ApprovalResult::Refused(refusal::nobody_to_ask(request, &format!("the client could not ask: {why}")))
-            }
+            FormResult::Failed(why) => ApprovalResult::Refused(refusal::nobody_to_ask(
+                request,
+                &format!("the client could not ask: {why}"),
+            )),
         }
     }
 
     fn decided(&mut self, decision: ApprovalDecision, request: &Value) -> ApprovalResult {
         let text = |key: &str| request[key].as_str().unwrap_or_default();
         match (decision, self.session.is_of_one_client()) {
-            (ApprovalDecision::Deny, _) => return ApprovalResult::Refused(refusal::said_no(request, "the user")),
-            (ApprovalDecision::Cancelled, _) => return ApprovalResult::Refused(refusal::gave_no_answer(request, "the user")),
+            (ApprovalDecision::Deny, _) => {
+                return ApprovalResult::Refused(refusal::said_no(request, "the user"));
+            }
+            (ApprovalDecision::Cancelled, _) => {
+                return ApprovalResult::Refused(refusal::gave_no_answer(request, "the user"));
+            }
             (ApprovalDecision::AllowByRules(rules), true) => {
                 let added = self.session.add_rules(&self.shared.settings, &rules);
                 return added.map_or_else(ApprovalResult::Refused, |()| ApprovalResult::ByRules);
@@ -238,8 +252,12 @@ impl RunningCall<'_> {
     ) -> Result<(), beamai_wire::PoolBusy> {
         let (shared, session, tool) = (Arc::clone(self.shared), Arc::clone(&self.session), self.tool);
         let (cancel, arrived) = (running.cancel.clone(), Some(Instant::now()));
-        let run =
-            move || CallOptions { cancel: cancel.clone(), progress: progress.clone(), arrived, ..CallOptions::default() };
+        let run = move || CallOptions {
+            cancel: cancel.clone(),
+            progress: progress.clone(),
+            arrived,
+            ..CallOptions::default()
+        };
         self.shared.pool.submit(move || {
             // Nobody waits for the outcome of a request that is gone.
             _ = end.send(session.call(&shared.host, &**tool, &call, run));

@@ -2,7 +2,7 @@
 
 use super::temp_dir::PrivateDir;
 use beamai_base::{CancelToken, Reason, ToolError};
-use beamai_engine::{CallRequest, CallSession, Host, CallOutcome, CallOptions, HostSettings};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, CallSession, Host, HostSettings};
 use beamai_services::services;
 use beamai_tool::{SessionState, Tool};
 use std::collections::{BTreeMap, BTreeSet};
@@ -82,7 +82,13 @@ impl McpSession {
     }
 
     /// Runs a call of a tool in the session, on this thread: on the server's host, or where rules were added, on one with these.
-    pub(super) fn call(&self, host: &Host, tool: &dyn Tool, call: &CallRequest, run: impl Fn() -> CallOptions) -> CallOutcome {
+    pub(super) fn call(
+        &self,
+        host: &Host,
+        tool: &dyn Tool,
+        call: &CallRequest,
+        run: impl Fn() -> CallOptions,
+    ) -> CallOutcome {
         let own = self.held().host.as_ref().map(|(_, host)| Arc::clone(host));
         let host = own.as_deref().unwrap_or(host);
         if tool.traits().session {

@@ -121,7 +121,8 @@ fn a_timeout_kills_it_and_without_one_it_outlives_the_calls() {
     assert_none_left(&mark);
     let call = json!({"tool": "shell_exec", "timeout": 100, "session": {"id": session.id},
         "args": {"command": "sleep 0.4; echo done", "run_in_background": true}});
-    let CallOutcome::Ok(started, _) = env.host.call(serde_json::from_value(call).unwrap(), Default::default())
+    let CallOutcome::Ok(started, _) =
+        env.host.call(serde_json::from_value(call).unwrap(), Default::default())
     else {
         panic!()
     };

@@ -2,7 +2,7 @@
 
 pub(crate) use crate::processes::{assert_none_left, marked, marker};
 use beamai_base::{CancelToken, Reason, ToolError};
-use beamai_engine::{CallRequest, Host, CallOutcome, CallOptions};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -152,7 +152,10 @@ impl Env {
                 wait_until(until);
                 cancel.cancel();
             });
-            error(self.host.call(self.made(args), CallOptions { cancel: cancel.clone(), ..CallOptions::default() }))
+            error(
+                self.host
+                    .call(self.made(args), CallOptions { cancel: cancel.clone(), ..CallOptions::default() }),
+            )
         })
     }
 }

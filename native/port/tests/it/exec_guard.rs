@@ -3,11 +3,13 @@
 use crate::{common::PROGRAM, own_process::is_own_process};
 use beamai_base::CancelToken;
 use beamai_isolation::{
-    StartCoverage, StartDecision, HeldStart, Isolation, SandboxMode, SandboxSettings, ProgramStart, StartJudge,
+    HeldStart, Isolation, ProgramStart, SandboxMode, SandboxSettings, StartCoverage, StartDecision,
+    StartJudge,
 };
 use beamai_policy::DeniedPaths;
 use beamai_process::{
-    RunResult, ExitStatus, Launcher, CommandReport, Shortcut, OutputSink, OutputStream, ProgramSpec, Stdin, RunOptions, CancelWaker, collect, set_program,
+    CancelWaker, CommandReport, ExitStatus, Launcher, OutputSink, OutputStream, ProgramSpec, RunOptions,
+    RunResult, Shortcut, Stdin, collect, set_program,
 };
 use beamai_sandbox::Confinement;
 use beamai_workspace::Workspace;
@@ -131,7 +133,8 @@ impl Fixture {
     fn spec(&self, judge: &Arc<Recorder>, command: &str) -> ProgramSpec {
         let workspace = Workspace::open(self.dir.path()).unwrap();
         let settings = SandboxSettings::from(SandboxMode::Required);
-        let confinement = Confinement::within(&workspace, &settings, &DeniedPaths::default(), &|| Ok(())).unwrap();
+        let confinement =
+            Confinement::within(&workspace, &settings, &DeniedPaths::default(), &|| Ok(())).unwrap();
         let mut confinement = confinement.as_ref().clone();
         confinement.exec_guard = true;
         (self.change)(&mut confinement);
@@ -173,7 +176,8 @@ fn words(start: &ProgramStart) -> Vec<&str> {
 #[test]
 fn every_start_of_a_pipeline_is_seen_with_its_path_and_its_arguments() {
     let (fixture, judge) = (Fixture::new(), Recorder::all());
-    let ran = fixture.run(&judge, "printf '%s\\n' b a | sort | head -n 1; /usr/bin/env -i /bin/echo 'x y' ''");
+    let ran =
+        fixture.run(&judge, "printf '%s\\n' b a | sort | head -n 1; /usr/bin/env -i /bin/echo 'x y' ''");
     assert_eq!((ran.stdout.as_str(), ran.exit()), ("a\nx y \n", ExitStatus::Code(0)), "{ran:?}");
     assert!(ran.isolation.on.contains(&"exec_guard".to_owned()), "{:?}", ran.isolation);
     let (sort, head, env, echo) =
@@ -384,7 +388,8 @@ fn what_a_start_covers_counts_once_it_has_happened() {
     assert_eq!(ran.stdout, "in\nin\n", "{ran:?}");
     let starts = judge.starts();
     assert!(starts.iter().filter(|start| is(start, "echo")).all(|start| {
-        start.starter.coverage == StartCoverage::Everything && start.starter.program == fixture.path().join("run")
+        start.starter.coverage == StartCoverage::Everything
+            && start.starter.program == fixture.path().join("run")
     }));
     assert_eq!(judge.start("date").starter.coverage, StartCoverage::Judged);
 }
@@ -451,8 +456,14 @@ fn an_orphan_has_the_least_that_its_program_has() {
     // Its own start is the only one that there is of its image.
     assert_eq!(run("python3 orphan.py much >/dev/null; sleep 0.5").coverage, StartCoverage::Everything);
     let other = "python3 -c 'import time; time.sleep(1)' & ";
-    assert_eq!(run(&format!("{other} python3 orphan.py much >/dev/null; wait")).coverage, StartCoverage::Judged);
-    assert_eq!(run("python3 -c '' much; python3 orphan.py >/dev/null; sleep 0.5").coverage, StartCoverage::Judged);
+    assert_eq!(
+        run(&format!("{other} python3 orphan.py much >/dev/null; wait")).coverage,
+        StartCoverage::Judged
+    );
+    assert_eq!(
+        run("python3 -c '' much; python3 orphan.py >/dev/null; sleep 0.5").coverage,
+        StartCoverage::Judged
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use crate::common::{Env, host};
 use beamai_base::{CancelToken, Reason};
-use beamai_engine::{Host, CallOutcome, CallOptions};
+use beamai_engine::{CallOptions, CallOutcome, Host};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -12,7 +12,10 @@ use tempfile::TempDir;
 /// A call that has to end within the milliseconds given.
 fn call(host: &Host, tool: &str, args: Value, timeout: Option<u64>, cancel: &CancelToken) -> CallOutcome {
     let call = json!({"tool": tool, "args": args, "timeout": timeout});
-    host.call(serde_json::from_value(call).unwrap(), CallOptions { cancel: cancel.clone(), ..CallOptions::default() })
+    host.call(
+        serde_json::from_value(call).unwrap(),
+        CallOptions { cancel: cancel.clone(), ..CallOptions::default() },
+    )
 }
 
 #[track_caller]
@@ -108,7 +111,9 @@ fn very_many_files_hold_nobody_up() {
         std::thread::sleep(Duration::from_millis(200));
         cancel.cancel();
         let start = Instant::now();
-        assert!(matches!(grep.join().unwrap(), CallOutcome::Error(error) if error.reason == Reason::Cancelled));
+        assert!(
+            matches!(grep.join().unwrap(), CallOutcome::Error(error) if error.reason == Reason::Cancelled)
+        );
         assert!(start.elapsed() < Duration::from_secs(2), "{:?} after the cancel", start.elapsed());
     });
     remove(files.path());

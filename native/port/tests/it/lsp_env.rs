@@ -2,7 +2,7 @@
 
 use crate::common::{PROGRAM, wait_until};
 use beamai_base::ToolError;
-use beamai_engine::{CallRequest, Host, CallOutcome, CallOptions};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};

@@ -6,7 +6,7 @@ use crate::{
     lsp_env::{Env, fake, hover, range},
 };
 use beamai_base::{CancelToken, Reason};
-use beamai_engine::{CallOutcome, CallOptions};
+use beamai_engine::{CallOptions, CallOutcome};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 

@@ -1,10 +1,13 @@
 //! Paths that a policy makes read-only or hides, given as lists.
 
 use beamai_base::CancelToken;
-use beamai_engine::{Host, CallOutcome, CallOptions};
-use beamai_isolation::{StartCoverage, SandboxSettings};
+use beamai_engine::{CallOptions, CallOutcome, Host};
+use beamai_isolation::{SandboxSettings, StartCoverage};
 use beamai_policy::DeniedPaths;
-use beamai_process::{RunEnd, Launcher, CommandReport, OutputSink, OutputStream, ProgramSpec, Stdin, RunOptions, CancelWaker, collect, set_program};
+use beamai_process::{
+    CancelWaker, CommandReport, Launcher, OutputSink, OutputStream, ProgramSpec, RunEnd, RunOptions, Stdin,
+    collect, set_program,
+};
 use beamai_sandbox::Confinement;
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
@@ -30,7 +33,8 @@ fn run(dir: &Path, command: &str, change: impl FnOnce(&mut Confinement)) -> Stri
     set_program(crate::common::PROGRAM);
     let workspace = Workspace::open(dir).unwrap();
     let settings = SandboxSettings::default();
-    let confinement = Confinement::within(&workspace, &settings, &DeniedPaths::default(), &|| Ok(())).unwrap();
+    let confinement =
+        Confinement::within(&workspace, &settings, &DeniedPaths::default(), &|| Ok(())).unwrap();
     let mut confinement = confinement.as_ref().clone();
     change(&mut confinement);
     let spec = ProgramSpec {
@@ -49,8 +53,11 @@ fn run(dir: &Path, command: &str, change: impl FnOnce(&mut Confinement)) -> Stri
     let child = Launcher::shared().spawn(&spec).unwrap();
     let wake = CancelWaker::on(&CancelToken::new()).unwrap();
     let mut stdout = Stdout::default();
-    let collected =
-        collect(child, &RunOptions { input: &[], deadline: None, pause: None, wake, listener: None }, &mut stdout);
+    let collected = collect(
+        child,
+        &RunOptions { input: &[], deadline: None, pause: None, wake, listener: None },
+        &mut stdout,
+    );
     assert_eq!(collected.end, RunEnd::Itself);
     assert!(matches!(collected.report, Ok(CommandReport::Ended { .. })), "{:?}", collected.report);
     String::from_utf8(stdout.0).unwrap()

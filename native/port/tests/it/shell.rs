@@ -2,7 +2,7 @@
 
 use crate::common::{Env, MODES, PROGRAM, assert_none_left, call, error, host, marker};
 use beamai_base::{ErrorKind, Reason};
-use beamai_engine::{CallOutcome, CallOptions};
+use beamai_engine::{CallOptions, CallOutcome};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -40,7 +40,8 @@ fn timeout_control() {
 fn permission_check() {
     let env = Env::new();
     let asks = host(env.path(), json!({"default": "auto"}), "best_effort");
-    let CallOutcome::Ask(request) = asks.call(call(json!({"command": "rm -rf x"})), CallOptions::default()) else {
+    let CallOutcome::Ask(request) = asks.call(call(json!({"command": "rm -rf x"})), CallOptions::default())
+    else {
         panic!()
     };
     assert_eq!(request["command"], "rm -rf x");

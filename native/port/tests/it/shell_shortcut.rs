@@ -2,10 +2,11 @@
 
 use crate::common::{Env, MODES};
 use beamai_base::CancelToken;
-use beamai_isolation::{StartCoverage, SandboxMode, SandboxSettings};
+use beamai_isolation::{SandboxMode, SandboxSettings, StartCoverage};
 use beamai_policy::DeniedPaths;
 use beamai_process::{
-    RunEnd, ExitStatus, Launcher, CommandReport, Shortcut, OutputSink, OutputStream, ProgramSpec, Stdin, RunOptions, CancelWaker, collect, set_program,
+    CancelWaker, CommandReport, ExitStatus, Launcher, OutputSink, OutputStream, ProgramSpec, RunEnd,
+    RunOptions, Shortcut, Stdin, collect, set_program,
 };
 use beamai_sandbox::Confinement;
 use beamai_workspace::Workspace;
@@ -107,8 +108,11 @@ fn by_shortcut(dir: &Path, places: &[PathBuf], words: &[&str]) -> (ExitStatus, S
     let child = Launcher::shared().spawn(&spec).unwrap();
     let wake = CancelWaker::on(&CancelToken::new()).unwrap();
     let mut stdout = Stdout::default();
-    let collected =
-        collect(child, &RunOptions { input: &[], deadline: None, pause: None, wake, listener: None }, &mut stdout);
+    let collected = collect(
+        child,
+        &RunOptions { input: &[], deadline: None, pause: None, wake, listener: None },
+        &mut stdout,
+    );
     assert_eq!(collected.end, RunEnd::Itself);
     let Ok(CommandReport::Ended { exit, .. }) = collected.report else { panic!("{:?}", collected.report) };
     (exit, String::from_utf8(stdout.0).unwrap())

@@ -139,7 +139,11 @@ pub(super) fn become_bwrap(
 }
 
 /// Writes everything down and gives every descriptor its number.
-fn prepare(bwrap_files: &BwrapFiles, confinement: &Confinement, control: &OwnedFd) -> Result<(), SetupFailure> {
+fn prepare(
+    bwrap_files: &BwrapFiles,
+    confinement: &Confinement,
+    control: &OwnedFd,
+) -> Result<(), SetupFailure> {
     let failure = |errno| SetupFailure::new("prepare a reaper for bwrap", errno);
     let high = |fd: BorrowedFd<'_>| rustix::io::fcntl_dupfd_cloexec(fd, HIGH).map_err(failure);
     let [control, plan, said] =

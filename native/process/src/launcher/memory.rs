@@ -76,8 +76,10 @@ impl MemoryMeter {
     /// is too much.
     fn taken(&self) -> u64 {
         let pids = process_tree::beneath(self.has_pids);
-        let all: Vec<(Pid, MemoryBytes)> = pids.into_iter().filter_map(|pid| Some((pid, whole(pid)?))).collect();
-        let sum = |all: &[(Pid, MemoryBytes)]| all.iter().fold(0_u64, |sum, (_, of)| sum.saturating_add(of.0));
+        let all: Vec<(Pid, MemoryBytes)> =
+            pids.into_iter().filter_map(|pid| Some((pid, whole(pid)?))).collect();
+        let sum =
+            |all: &[(Pid, MemoryBytes)]| all.iter().fold(0_u64, |sum, (_, of)| sum.saturating_add(of.0));
         let of_nobody = if self.has_ipc { memory_of_nobody() } else { 0 };
         match sum(&all).saturating_add(of_nobody) {
             total if total <= self.limit => total,

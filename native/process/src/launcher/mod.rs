@@ -4,19 +4,19 @@
 //! sees a command: it makes reapers, hands their control sockets to the port, and picks up what a reaper that
 //! died by force left behind. It has one thread, because a parent-death signal follows the thread that cloned.
 
+mod baseline;
 mod bwrap;
 mod clean;
 mod clone;
 mod detour;
-mod process_tree;
 mod memory;
+mod process_tree;
 mod reaper;
 mod second;
 mod server;
 mod shortcut;
 mod signals;
 mod start;
-mod baseline;
 
 use std::process::ExitCode;
 

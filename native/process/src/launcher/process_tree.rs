@@ -151,7 +151,9 @@ mod tests {
 
     #[test]
     fn a_process_cannot_hide_its_parent_behind_its_name() {
-        let seen = |state| Some(ProcessEntry { pid: pid(7), parent: pid(5), group: pid(6), is_zombie: state == "Z" });
+        let seen = |state| {
+            Some(ProcessEntry { pid: pid(7), parent: pid(5), group: pid(6), is_zombie: state == "Z" })
+        };
         assert_eq!(parse_stat(pid(7), b"7 (a) Z 1 (b) S 5 6 7 0"), seen("S"));
         assert_eq!(parse_stat(pid(7), b"7 (a) Z 5 6 7 0"), seen("Z"));
         assert_eq!(parse_stat(pid(2), b"2 (kthreadd) S 0 0 0 0"), None);

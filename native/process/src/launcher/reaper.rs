@@ -1,17 +1,17 @@
 //! The reaper: the parent of one command and of every orphan beneath it.
 
-use super::process_tree;
+use super::baseline::Baseline;
 use super::memory::MemoryMeter;
+use super::process_tree;
 use super::signals::Signals;
 use super::start::{ProgramStreams, enter_directory, start};
-use super::baseline::Baseline;
 use crate::{
     frame::{self, Frame},
-    message::{KillCause, EnteredLayers, ExitStatus, Order, CommandReport, Setup, to_bytes},
+    message::{CommandReport, EnteredLayers, ExitStatus, KillCause, Order, Setup, to_bytes},
 };
 use beamai_sandbox::{
     Confinement, SetupFailure,
-    layers::{ForbiddenNames, ReaperPlan, HostIdentity, LayerContext, SandboxProfile},
+    layers::{ForbiddenNames, HostIdentity, LayerContext, ReaperPlan, SandboxProfile},
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
@@ -112,7 +112,9 @@ impl Reaper {
             let (news, has_changed) = self.wait_for_news(&witnesses, None);
             match news {
                 ReaperEvent::Death | ReaperEvent::Offence => {}
-                ReaperEvent::Ordered if has_changed || baseline.is_some_and(Baseline::has_witness) => return None,
+                ReaperEvent::Ordered if has_changed || baseline.is_some_and(Baseline::has_witness) => {
+                    return None;
+                }
                 ReaperEvent::Ordered => return frame::receive(self.control.as_fd()).ok().flatten(),
                 ReaperEvent::Changed | ReaperEvent::Orphaned => return None,
             }
@@ -150,7 +152,8 @@ impl Reaper {
         // What the program was told is nobody's business any more, the next program's least of all.
         frame.body.fill(0);
         std::hint::black_box(&frame.body);
-        let mut tended = CommandState { main, lingers, exit: None, cause: None, struck: HashSet::new(), reaped: 0 };
+        let mut tended =
+            CommandState { main, lingers, exit: None, cause: None, struck: HashSet::new(), reaped: 0 };
         let news = self.tend(&mut tended, forbidden_names);
         self.end_all(&mut tended);
         _ = rustix::process::chdir("/");
@@ -183,8 +186,11 @@ impl Reaper {
     /// Reaps until the main process has ended, and with it everything that may linger, or the end is ordered.
     fn tend(&self, tended: &mut CommandState, forbidden_names: &ForbiddenNames) -> ReaperEvent {
         let mut meter = MemoryMeter::new(&self.confinement, self.profile);
-        let bell: Vec<_> =
-            forbidden_names.bell().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).into_iter().collect();
+        let bell: Vec<_> = forbidden_names
+            .bell()
+            .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
+            .into_iter()
+            .collect();
         loop {
             let (news, _) = self.wait_for_news(&bell, meter.as_ref().map(MemoryMeter::time));
             let has_children = tended.reap();
@@ -294,8 +300,10 @@ impl CommandState {
 
     fn note(&mut self, pid: Pid, status: WaitStatus) {
         if pid == self.main {
-            self.exit =
-                status.exit_status().map(ExitStatus::Code).or(status.terminating_signal().map(ExitStatus::Signal));
+            self.exit = status
+                .exit_status()
+                .map(ExitStatus::Code)
+                .or(status.terminating_signal().map(ExitStatus::Signal));
         }
     }
 }

@@ -155,7 +155,11 @@ impl LauncherServer {
         made
     }
 
-    fn try_profile(&mut self, profile: SandboxProfile, confinement: &Confinement) -> Result<CloneResult, SetupFailure> {
+    fn try_profile(
+        &mut self,
+        profile: SandboxProfile,
+        confinement: &Confinement,
+    ) -> Result<CloneResult, SetupFailure> {
         let failure = |errno| SetupFailure::new("make a reaper", errno);
         let outside = HostIdentity::here();
         let (ours, control) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
@@ -175,7 +179,14 @@ impl LauncherServer {
             None => {
                 let signals = self.signals.try_clone().map_err(failure)?;
                 let confinement = confinement.clone();
-                Ok(CloneResult::Clone(Box::new(Reaper { control, signals, profile, confinement, outside, made: None })))
+                Ok(CloneResult::Clone(Box::new(Reaper {
+                    control,
+                    signals,
+                    profile,
+                    confinement,
+                    outside,
+                    made: None,
+                })))
             }
         }
     }

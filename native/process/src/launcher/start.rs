@@ -84,7 +84,11 @@ pub(super) fn pointers(texts: &[&CStr]) -> Vec<*const c_char> {
 
 /// Makes `directory` the working directory. In a mount namespace of its own, a descriptor from outside would lead
 /// to the mounts outside, so the directory is opened again by `path` and has to be the same one.
-pub(super) fn enter_directory(directory: &OwnedFd, path: &CStr, own_mounts: bool) -> Result<(), SetupFailure> {
+pub(super) fn enter_directory(
+    directory: &OwnedFd,
+    path: &CStr,
+    own_mounts: bool,
+) -> Result<(), SetupFailure> {
     let entered = match own_mounts {
         false => rustix::process::fchdir(directory),
         true => same_directory(directory, path).and_then(rustix::process::fchdir),

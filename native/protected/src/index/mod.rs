@@ -18,10 +18,10 @@ use beamai_policy::DeniedPaths;
 use beamai_workspace::encode_path;
 use scan::Scan;
 use serde::{Deserialize, Serialize};
-use targets::ScanTargets;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
+use targets::ScanTargets;
 use tree::DirectoryIndex;
 
 /// Most surveys that are kept; for a further one, the one that was asked for longest ago is given up.

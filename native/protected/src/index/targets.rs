@@ -84,14 +84,22 @@ impl<'a> ScanTargets<'a> {
                 EntryMeaning { makes_repository, ..self.in_plain(is_read_only, path, kind) }
             }
             DirectoryRole::Repository if !is_directory => EntryMeaning::default(),
-            DirectoryRole::Repository if name == "modules" => EntryMeaning::look_into(DirectoryRole::Modules(DEPTH_OF_MODULES)),
-            DirectoryRole::Repository if name == "worktrees" => EntryMeaning::look_into(DirectoryRole::WorkTrees),
+            DirectoryRole::Repository if name == "modules" => {
+                EntryMeaning::look_into(DirectoryRole::Modules(DEPTH_OF_MODULES))
+            }
+            DirectoryRole::Repository if name == "worktrees" => {
+                EntryMeaning::look_into(DirectoryRole::WorkTrees)
+            }
             DirectoryRole::Repository => EntryMeaning::default(),
             DirectoryRole::Modules(_) if is_directory && exists(&path.join("HEAD")) => {
                 EntryMeaning { is_repository: true, ..EntryMeaning::look_into(DirectoryRole::Repository) }
             }
-            DirectoryRole::Modules(depth) if is_directory && depth > 0 => EntryMeaning::look_into(DirectoryRole::Modules(depth - 1)),
-            DirectoryRole::WorkTrees if is_directory => EntryMeaning { is_repository: true, ..EntryMeaning::default() },
+            DirectoryRole::Modules(depth) if is_directory && depth > 0 => {
+                EntryMeaning::look_into(DirectoryRole::Modules(depth - 1))
+            }
+            DirectoryRole::WorkTrees if is_directory => {
+                EntryMeaning { is_repository: true, ..EntryMeaning::default() }
+            }
             DirectoryRole::Modules(_) | DirectoryRole::WorkTrees => EntryMeaning::default(),
         }
     }
@@ -117,7 +125,10 @@ impl<'a> ScanTargets<'a> {
                 return EntryMeaning { is_read_only: true, descend, ..EntryMeaning::default() };
             }
         }
-        EntryMeaning { descend: is_directory.then_some(DirectoryRole::Plain { is_read_only }), ..EntryMeaning::default() }
+        EntryMeaning {
+            descend: is_directory.then_some(DirectoryRole::Plain { is_read_only }),
+            ..EntryMeaning::default()
+        }
     }
 
     /// What a directory means that cannot be looked into: everything may be in it.

@@ -3,7 +3,7 @@
 use super::{ScanBounds, scan::Scan, targets::ScanTargets, tree::DirectoryIndex};
 use crate::{ProtectedPaths, protected_paths};
 use beamai_base::{Reason, Result, ToolError};
-use beamai_policy::{Policy, PolicyText, DeniedPaths};
+use beamai_policy::{DeniedPaths, Policy, PolicyText};
 use beamai_workspace::Workspace;
 use serde_json::json;
 use std::fs;
@@ -228,7 +228,8 @@ fn whoever_cancels_ends_the_walk_and_the_next_one_finds_everything() {
     let dir = TempDir::new().unwrap();
     write(&dir, "a/k.pem");
     let cancelled = || -> Result<()> { Err(ToolError::new(Reason::Cancelled, "no")) };
-    let error = protected_paths(&here(&dir), true, &denied_paths(&here(&dir), &RULES), &cancelled).unwrap_err();
+    let error =
+        protected_paths(&here(&dir), true, &denied_paths(&here(&dir), &RULES), &cancelled).unwrap_err();
     assert_eq!(error.reason, Reason::Cancelled);
     assert_eq!(found(&dir, &RULES).hidden, ["a/k.pem"]);
 }

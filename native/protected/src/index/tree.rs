@@ -1,7 +1,7 @@
 //! The directories that a survey has walked, and what it found in them.
 
-use super::scan::{self, Scan, DirectoryStamp};
-use super::targets::{EntryMeaning, DirectoryRole, ScanTargets, is_mark};
+use super::scan::{self, DirectoryStamp, Scan};
+use super::targets::{DirectoryRole, EntryMeaning, ScanTargets, is_mark};
 use super::watch::{DirectoryEvent, EventOverflow, InotifyWatch};
 use super::{ScanBounds, texts};
 use crate::ProtectedPaths;
@@ -161,7 +161,8 @@ impl DirectoryIndex {
         let parent = self.watched.get(&news.watch).and_then(|parent| self.directories.get(parent));
         parent.is_some_and(|parent| match news.is_directory {
             true => {
-                parent.role != DirectoryRole::Repository || ["modules", "worktrees"].iter().any(|of| news.name == *of)
+                parent.role != DirectoryRole::Repository
+                    || ["modules", "worktrees"].iter().any(|of| news.name == *of)
             }
             false => scan.targets.concerns(parent.role, &news.name),
         })
@@ -216,7 +217,13 @@ impl DirectoryIndex {
     }
 
     /// Notes what something means; says as what it is to be looked into.
-    fn note(&mut self, parent: DirectoryRole, path: &Path, kind: FileType, scan: &Scan<'_>) -> Option<DirectoryRole> {
+    fn note(
+        &mut self,
+        parent: DirectoryRole,
+        path: &Path,
+        kind: FileType,
+        scan: &Scan<'_>,
+    ) -> Option<DirectoryRole> {
         let meaning = scan.targets.meaning(parent, path, kind, |path| scan::exists(&self.root, path));
         self.keep(path, meaning)
     }
@@ -277,7 +284,11 @@ impl DirectoryIndex {
     }
 
     /// Begins to watch a directory, and lists it then, so that nothing slips through between the two.
-    fn enter(&mut self, path: &Path, role: DirectoryRole) -> Result<Vec<(std::ffi::OsString, FileType)>, Errno> {
+    fn enter(
+        &mut self,
+        path: &Path,
+        role: DirectoryRole,
+    ) -> Result<Vec<(std::ffi::OsString, FileType)>, Errno> {
         let directory = scan::open(&self.root, path)?;
         let watch = self.watch.as_ref().and_then(|bell| bell.add(&directory).ok());
         // A directory that is mounted in two places has one watch; it is of the first.

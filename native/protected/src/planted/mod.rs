@@ -61,8 +61,13 @@ struct SnapshotRoot {
 
 impl RepositorySnapshot {
     /// Notes what there is now. Gives what is to be read-only besides.
-    pub fn now(found: &[Arc<ProtectedPaths>], workspace: &Path, denied_paths: &DeniedPaths) -> (Self, Vec<OsString>) {
-        let roots: Vec<SnapshotRoot> = found.iter().map(|found| SnapshotRoot::now(found, workspace)).collect();
+    pub fn now(
+        found: &[Arc<ProtectedPaths>],
+        workspace: &Path,
+        denied_paths: &DeniedPaths,
+    ) -> (Self, Vec<OsString>) {
+        let roots: Vec<SnapshotRoot> =
+            found.iter().map(|found| SnapshotRoot::now(found, workspace)).collect();
         let present = roots.iter().flat_map(|root| &root.sources.present);
         let read_only = present.map(OsString::from).collect();
         (Self(Arc::new(RepositoryBaseline { denied_paths: denied_paths.clone(), roots })), read_only)

@@ -114,7 +114,13 @@ impl<'c> Cleaner<'c> {
         self.known.contains(&real) || !self.writable.iter().any(is_in)
     }
 
-    fn clean_directory(&mut self, path: &Path, directory: &OpenDirectory, text: &str, kept: &BTreeSet<String>) {
+    fn clean_directory(
+        &mut self,
+        path: &Path,
+        directory: &OpenDirectory,
+        text: &str,
+        kept: &BTreeSet<String>,
+    ) {
         for name in CONFIGS {
             self.clean_config(path, directory, OsStr::new(name), kept);
         }
@@ -133,7 +139,13 @@ impl<'c> Cleaner<'c> {
         self.clean_steps(path, directory, text);
     }
 
-    fn clean_config(&mut self, path: &Path, directory: &OpenDirectory, name: &OsStr, kept: &BTreeSet<String>) {
+    fn clean_config(
+        &mut self,
+        path: &Path,
+        directory: &OpenDirectory,
+        name: &OsStr,
+        kept: &BTreeSet<String>,
+    ) {
         match directory.kind(name) {
             None => return,
             Some(FileType::RegularFile) => {}

@@ -39,8 +39,8 @@ enum RunsWhen {
     Slash,
 }
 
-use Subsection::{Any, None as Plain, Some as With};
 use RunsWhen::{Address, Always, Bang, OfAddress, Program, Slash};
+use Subsection::{Any, None as Plain, Some as With};
 
 const fn setting(
     section: &'static str,
@@ -187,7 +187,12 @@ mod tests {
 
     /// Which settings of a file run programs, by name.
     fn running(text: &str) -> Vec<String> {
-        read(text.as_bytes()).unwrap().iter().filter(|entry| runs_programs(entry)).map(ConfigEntry::name).collect()
+        read(text.as_bytes())
+            .unwrap()
+            .iter()
+            .filter(|entry| runs_programs(entry))
+            .map(ConfigEntry::name)
+            .collect()
     }
 
     #[test]

@@ -12,15 +12,14 @@
 mod capabilities;
 mod devices;
 mod exec_guard;
-mod git;
-mod mount_backend;
 mod forbidden_names;
+mod git;
 mod ipc;
 mod landlock;
 mod limits;
-mod mount_table;
-mod reaper_plan;
 mod mount;
+mod mount_backend;
+mod mount_table;
 mod mounts;
 mod network;
 mod nothing;
@@ -29,6 +28,7 @@ mod placeholders;
 mod privileges;
 mod proc;
 mod protected;
+mod reaper_plan;
 mod script;
 mod seccomp;
 mod tree;
@@ -37,8 +37,8 @@ mod uts;
 
 pub use forbidden_names::ForbiddenNames;
 pub use limits::kernel_is_at_least;
-pub use reaper_plan::ReaperPlan;
 pub use placeholders::{Placeholder, PlaceholderCounts};
+pub use reaper_plan::ReaperPlan;
 pub use script::MountScript;
 pub use tree::writable;
 
@@ -127,13 +127,29 @@ pub struct LayerContext<'a> {
 
 impl<'a> LayerContext<'a> {
     /// For a reaper whose namespaces are new, or were made by somebody else.
-    pub fn new(outside: &'a HostIdentity, confinement: &'a Confinement, profile: SandboxProfile, made: Option<&'a ReaperPlan>) -> Self {
+    pub fn new(
+        outside: &'a HostIdentity,
+        confinement: &'a Confinement,
+        profile: SandboxProfile,
+        made: Option<&'a ReaperPlan>,
+    ) -> Self {
         let (forbidden_names, absent) = Default::default();
         let placeholders = made.map(|made| made.placeholders.clone()).unwrap_or_default();
         let partly = made.map(|made| made.partly.clone()).unwrap_or_default();
         let backend = MountBackend::Own;
         let listener = None;
-        Self { outside, confinement, profile, backend, made, placeholders, forbidden_names, partly, absent, listener }
+        Self {
+            outside,
+            confinement,
+            profile,
+            backend,
+            made,
+            placeholders,
+            forbidden_names,
+            partly,
+            absent,
+            listener,
+        }
     }
 
     /// What somebody else has made. Layers ask for it only where somebody has.
@@ -145,7 +161,8 @@ impl<'a> LayerContext<'a> {
     /// or the kernel counts across them.
     fn others(&self) -> u32 {
         let counts_apart = limits::kernel_is_at_least(5, 14);
-        let is_among_them = |made: &&ReaperPlan| !counts_apart || made.is_apart(libc::CLONE_NEWUSER) == Ok(false);
+        let is_among_them =
+            |made: &&ReaperPlan| !counts_apart || made.is_apart(libc::CLONE_NEWUSER) == Ok(false);
         self.made.filter(is_among_them).map_or(0, |made| made.others)
     }
 
@@ -184,7 +201,8 @@ pub fn plan(confinement: &Confinement) -> Result<(MountScript, ReaperPlan), Setu
     for layer in BY_BWRAP.wanted(confinement) {
         layer.plan(&mut stage).map_err(|failure| failure.of_layer(layer.name()))?;
     }
-    let LayerContext { backend: MountBackend::Script(script), placeholders, partly, absent, .. } = stage else {
+    let LayerContext { backend: MountBackend::Script(script), placeholders, partly, absent, .. } = stage
+    else {
         return Err(SetupFailure::new("plan the mounts", Errno::INVAL));
     };
     (made.placeholders, made.partly, made.absent) = (placeholders, partly, absent);
@@ -361,7 +379,11 @@ impl SandboxProfile {
     }
 
     /// Why the layer is off, where it is not missed.
-    fn enter_layer(self, layer: &dyn Layer, stage: &mut LayerContext<'_>) -> Result<Option<&'static str>, SetupFailure> {
+    fn enter_layer(
+        self,
+        layer: &dyn Layer,
+        stage: &mut LayerContext<'_>,
+    ) -> Result<Option<&'static str>, SetupFailure> {
         if self.maker == NamespaceCreator::Reaper {
             return layer.enter(stage).map(|()| None);
         }

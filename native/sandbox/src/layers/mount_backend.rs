@@ -3,7 +3,7 @@
 use super::devices::Devices;
 use super::mount::{MountCopy, READ_ONLY, TAME, make_room, memory, point, set_everywhere};
 use super::nothing;
-use super::script::{MountScript, HostPath};
+use super::script::{HostPath, MountScript};
 use crate::SetupFailure;
 use rustix::fs::FileType;
 use rustix::io::Errno;

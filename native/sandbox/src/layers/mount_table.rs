@@ -1,9 +1,9 @@
 //! A look at the mounts that somebody else has made, from within: whether they are those that were planned.
 
 use super::devices::NODES;
-use super::reaper_plan::ReaperPlan;
 use super::mount::{failed, kind, point};
-use super::script::{PlannedMount, MountKind, identity};
+use super::reaper_plan::ReaperPlan;
+use super::script::{MountKind, PlannedMount, identity};
 use crate::SetupFailure;
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags};
 use rustix::io::Errno;
@@ -160,7 +160,10 @@ mod tests {
     #[test]
     fn this_process_sees_its_root() {
         assert!(
-            MountTable::now().unwrap().mount_at(Path::new("/")).is_ok_and(|mount| mount.path == Path::new("/"))
+            MountTable::now()
+                .unwrap()
+                .mount_at(Path::new("/"))
+                .is_ok_and(|mount| mount.path == Path::new("/"))
         );
     }
 }

@@ -1,9 +1,9 @@
 //! Paths in what can be written that cannot be written all the same.
 
 use super::git;
+use super::mount::{READ_ONLY, TAME, failed, kind, point};
 use super::mount_backend::VisiblePath;
 use super::mount_table::MountTable;
-use super::mount::{READ_ONLY, TAME, failed, kind, point};
 use super::placeholders::Placeholder;
 use super::{Layer, LayerContext};
 use crate::SetupFailure;

@@ -2,7 +2,7 @@
 
 use super::placeholders::Placeholder;
 use super::script::PlannedMount;
-use super::{SetupFailure, HostIdentity};
+use super::{HostIdentity, SetupFailure};
 use crate::Confinement;
 use beamai_isolation::LayerOff;
 use rustix::io::Errno;

@@ -1,7 +1,7 @@
 //! The plan of mounts as it is told to `bwrap`, and as it is compared afterwards with what `bwrap` has made of it.
 
-use super::mount_backend::VisiblePath;
 use super::mount::{kind, point};
+use super::mount_backend::VisiblePath;
 use rustix::fs::{AtFlags, FileType};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -137,7 +137,9 @@ impl MountScript {
         match self.nearest(&path) {
             None => VisiblePath::At(path),
             Some((at, MountKind::Shown { source, .. })) => match path.strip_prefix(at) {
-                Ok(rest) if !rest.as_os_str().is_empty() => VisiblePath::At(Path::new(&source.path).join(rest)),
+                Ok(rest) if !rest.as_os_str().is_empty() => {
+                    VisiblePath::At(Path::new(&source.path).join(rest))
+                }
                 _ => VisiblePath::At(PathBuf::from(&source.path)),
             },
             Some((_, MountKind::Temporary)) => VisiblePath::Memory,

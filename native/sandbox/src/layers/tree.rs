@@ -1,9 +1,9 @@
 //! The file system as a command sees it: the machine's, read-only and without its devices, its services' places and its
 //! user's secrets; the workspace and a temporary directory to write in.
 
+use super::mount::{NO_EXEC, READ_ONLY, TAME, failed, kind, point};
 use super::mount_backend::{MountBackend, MountSource};
 use super::mount_table::MountTable;
-use super::mount::{NO_EXEC, READ_ONLY, TAME, failed, kind, point};
 use super::{Layer, LayerContext};
 use crate::{Confinement, SetupFailure};
 use beamai_isolation::LayerOff;
@@ -82,7 +82,11 @@ fn attributes(confinement: &Confinement) -> u64 {
     }
 }
 
-fn take_writable(confinement: &Confinement, backend: &MountBackend, scenes: &mut Vec<TreeMount>) -> Result<(), SetupFailure> {
+fn take_writable(
+    confinement: &Confinement,
+    backend: &MountBackend,
+    scenes: &mut Vec<TreeMount>,
+) -> Result<(), SetupFailure> {
     let workspace = Path::new(&confinement.workspace);
     let fd = open(workspace)?;
     let stat = rustix::fs::fstat(&fd).map_err(failed("look at", workspace))?;
@@ -111,7 +115,11 @@ fn take_writable(confinement: &Confinement, backend: &MountBackend, scenes: &mut
     Ok(())
 }
 
-fn take_readable(confinement: &Confinement, backend: &MountBackend, scenes: &mut Vec<TreeMount>) -> Result<(), SetupFailure> {
+fn take_readable(
+    confinement: &Confinement,
+    backend: &MountBackend,
+    scenes: &mut Vec<TreeMount>,
+) -> Result<(), SetupFailure> {
     for path in &confinement.readable {
         scenes.push(TreeMount::shown(backend, Path::new(path), &open(Path::new(path))?, READ_ONLY | TAME)?);
     }
@@ -148,7 +156,12 @@ fn hide(confinement: &Confinement, scenes: &mut Vec<TreeMount>) {
 }
 
 impl TreeMount {
-    fn shown(backend: &MountBackend, path: &Path, fd: &OwnedFd, attributes: u64) -> Result<Self, SetupFailure> {
+    fn shown(
+        backend: &MountBackend,
+        path: &Path,
+        fd: &OwnedFd,
+        attributes: u64,
+    ) -> Result<Self, SetupFailure> {
         let kind = kind(fd.as_fd()).map_err(failed("look at", path))?;
         let taken = backend.take(fd.as_fd(), attributes).map_err(failed("take", path))?;
         // A path over links is mounted where it leads to; the links stay.
@@ -168,8 +181,12 @@ impl TreeMount {
     ) -> Result<(), Errno> {
         match self.what {
             TreeMountKind::Shown(taken, kind) => backend.show(taken, &self.path, kind),
-            TreeMountKind::Temporary => backend.temporary(&self.path, confinement.bounds.memory, attributes(confinement)),
-            TreeMountKind::Hidden(_) if kept.iter().any(|path| path.starts_with(&self.path)) => backend.bare(&self.path),
+            TreeMountKind::Temporary => {
+                backend.temporary(&self.path, confinement.bounds.memory, attributes(confinement))
+            }
+            TreeMountKind::Hidden(_) if kept.iter().any(|path| path.starts_with(&self.path)) => {
+                backend.bare(&self.path)
+            }
             TreeMountKind::Hidden(kind) => backend.cover(&self.path, kind),
         }
     }

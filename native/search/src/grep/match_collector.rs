@@ -102,7 +102,8 @@ impl<'a> MatchCollector<'a> {
         self.count += 1;
         if let TextRetention::Unsettled = self.keep {
             let window = MatchWindow { skip: 0, take: self.plan.found.permission() };
-            self.keep = if self.plan.found.wants(self.path) { TextRetention::Yes(window) } else { TextRetention::No };
+            self.keep =
+                if self.plan.found.wants(self.path) { TextRetention::Yes(window) } else { TextRetention::No };
         }
         let TextRetention::Yes(window) = self.keep else { return false };
         if self.count <= window.skip as u64 || self.hits.len() >= window.take {

@@ -2,8 +2,8 @@
 
 mod filter;
 mod for_model;
-mod matched_files;
 mod match_collector;
+mod matched_files;
 mod multiline;
 mod output;
 mod pattern;
@@ -13,12 +13,12 @@ mod search;
 mod tests;
 mod text;
 
-pub use output::{GrepOutput, GrepMatch};
+pub use output::{GrepMatch, GrepOutput};
 
 use beamai_base::{Result, ToolError};
-use beamai_policy::{FilePath, PermissionRequest, Operand};
+use beamai_policy::{FilePath, Operand, PermissionRequest};
 use beamai_tool::{
-    CallContext, Operation, Interrupt, Traits,
+    CallContext, Interrupt, Operation, Traits,
     for_model::{Fields, ModelCall, ModelPage},
 };
 use beamai_walk::{Tally, Walk, coverage::Hints};
@@ -166,7 +166,13 @@ impl Operation for Grep {
 
     fn permission(&self, cx: &CallContext) -> Result<PermissionRequest> {
         let operand = Operand::File(FilePath::tree(&cx.workspace.place(&self.path)?)?);
-        Ok(PermissionRequest { rule: "Grep".into(), touches: &["Read"], allowed_by: &["Read"], is_safe: true, operand })
+        Ok(PermissionRequest {
+            rule: "Grep".into(),
+            touches: &["Read"],
+            allowed_by: &["Read"],
+            is_safe: true,
+            operand,
+        })
     }
 
     fn run(self, cx: &CallContext) -> Result<GrepOutput, Interrupt> {

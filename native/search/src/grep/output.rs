@@ -1,10 +1,10 @@
 //! The answer of a search: one page of what was found, in order.
 
-use super::matched_files::{MatchedFiles, FileMatches};
 use super::match_collector::MatchWindow;
+use super::matched_files::{FileMatches, MatchedFiles};
 use super::search::FileSearch;
-use super::text::{RawBytes, MatchText};
-use super::{Grep, OutputMode, GrepPlan};
+use super::text::{MatchText, RawBytes};
+use super::{Grep, GrepPlan, OutputMode};
 use beamai_base::Result;
 use beamai_text::Charset;
 use beamai_walk::{SearchCoverage, Tally, coverage::counted};

@@ -2,7 +2,7 @@
 
 use beamai_base::Result;
 use beamai_walk::WalkEntry;
-use beamai_workspace::{WorkspacePath, Tree};
+use beamai_workspace::{Tree, WorkspacePath};
 use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
 use std::os::fd::OwnedFd;

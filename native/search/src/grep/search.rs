@@ -1,13 +1,13 @@
 //! Searching one file after another with the same buffers.
 
-use super::match_collector::{SearchFault, MatchCollector, MatchWindow};
+use super::match_collector::{MatchCollector, MatchWindow, SearchFault};
 use super::output::GrepMatch;
 use super::pattern::Stepwise;
-use super::{OutputMode, GrepPlan, multiline};
+use super::{GrepPlan, OutputMode, multiline};
 use beamai_base::Result;
 use beamai_text::{ContentKind, sniff};
 use beamai_tool::CallContext;
-use beamai_walk::{WalkEntry, Tally, Visit};
+use beamai_walk::{Tally, Visit, WalkEntry};
 use grep_regex::RegexMatcher;
 use grep_searcher::{MmapChoice, Searcher, SearcherBuilder};
 use rustix::fs::Stat;
@@ -149,10 +149,18 @@ impl<'a> FileSearch<'a> {
         }
     }
 
-    fn search_text(&mut self, file: &File, head: usize, is_all: bool, hits: &mut MatchCollector<'_>) -> Result<SearchEnd> {
+    fn search_text(
+        &mut self,
+        file: &File,
+        head: usize,
+        is_all: bool,
+        hits: &mut MatchCollector<'_>,
+    ) -> Result<SearchEnd> {
         match (self.plan.pattern.is_multiline, is_all) {
             (true, true) => self.multiline(head, hits),
-            (true, false) => Ok(SearchEnd::TooLarge("does not tell its size, which a multiline search needs")),
+            (true, false) => {
+                Ok(SearchEnd::TooLarge("does not tell its size, which a multiline search needs"))
+            }
             (false, true) => self.lines(head, None, hits),
             (false, false) => self.lines(head, Some(file), hits),
         }
@@ -180,7 +188,12 @@ impl<'a> FileSearch<'a> {
     }
 
     /// Searches the first `head` bytes of the buffer and what the file has after them, line by line.
-    fn lines(&mut self, head: usize, rest: Option<&File>, hits: &mut MatchCollector<'_>) -> Result<SearchEnd> {
+    fn lines(
+        &mut self,
+        head: usize,
+        rest: Option<&File>,
+        hits: &mut MatchCollector<'_>,
+    ) -> Result<SearchEnd> {
         let matcher = Stepwise::new(&self.matcher, self.plan.cx);
         let head = &self.buffer[..head];
         let searched = match rest {

@@ -1,6 +1,6 @@
 use super::Grep;
 use beamai_base::{CancelToken, Reason};
-use beamai_engine::{CallRequest, Host, CallOutcome, CallOptions, HostSettings};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host, HostSettings};
 use beamai_testenv::TestEnv;
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -5,9 +5,9 @@ mod for_model;
 mod store;
 
 use beamai_base::{Reason, Result, ToolError, nearest};
-use beamai_policy::{PermissionRequest, Operand};
+use beamai_policy::{Operand, PermissionRequest};
 use beamai_tool::{
-    CallContext, Operation, Interrupt, Traits,
+    CallContext, Interrupt, Operation, Traits,
     for_model::{Fields, ModelCall, ModelPage},
 };
 use schemars::JsonSchema;
@@ -100,7 +100,13 @@ impl Operation for Skill {
             }
             (SkillAction::List, _) => Operand::None,
         };
-        Ok(PermissionRequest { rule: Self::RULE.into(), touches: &[], allowed_by: &[], is_safe: true, operand })
+        Ok(PermissionRequest {
+            rule: Self::RULE.into(),
+            touches: &[],
+            allowed_by: &[],
+            is_safe: true,
+            operand,
+        })
     }
 
     fn run(self, cx: &CallContext) -> Result<SkillOutput, Interrupt> {

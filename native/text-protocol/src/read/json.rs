@@ -1,6 +1,6 @@
 //! JSON between tags.
 
-use crate::call::{ParsedCall, CallFormat};
+use crate::call::{CallFormat, ParsedCall};
 use memchr::memchr3;
 use serde_json::{Map, Value};
 
@@ -20,7 +20,12 @@ pub(crate) enum JsonExtent {
 /// Follows a JSON object from `at`, with its depth and whether a string is open, to its end. `None` when more of it
 /// has to come. It does not check everything, but strings it knows for sure: none reaches over a line break, and
 /// outside them there is neither a backslash nor a tag.
-pub(crate) fn extent(buf: &[u8], at: &mut usize, depth: &mut usize, in_string: &mut bool) -> Option<JsonExtent> {
+pub(crate) fn extent(
+    buf: &[u8],
+    at: &mut usize,
+    depth: &mut usize,
+    in_string: &mut bool,
+) -> Option<JsonExtent> {
     loop {
         let outcome = match *in_string {
             true => string(buf, at, in_string),
@@ -53,7 +58,9 @@ fn string(buf: &[u8], at: &mut usize, in_string: &mut bool) -> JsonProgress {
                 *in_string = false;
                 return JsonProgress::On;
             }
-            b'\n' => return JsonProgress::Done(JsonExtent::Wrong("a line break inside a string; write it as \\n")),
+            b'\n' => {
+                return JsonProgress::Done(JsonExtent::Wrong("a line break inside a string; write it as \\n"));
+            }
             _ => match buf.get(*at + 1) {
                 None => return JsonProgress::More,
                 Some(b'\n') => *at += 1,

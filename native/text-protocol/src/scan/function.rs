@@ -4,7 +4,7 @@ use super::CallScanResult;
 use super::probe::{LONGEST_NAME, ProbeResult, Taker, is_name, is_name_start};
 use crate::{
     ProtocolRules,
-    call::{ParsedCall, CallFormat},
+    call::{CallFormat, ParsedCall},
     read::lenient::LenientReader,
 };
 use memchr::{memchr, memchr3};
@@ -54,9 +54,12 @@ impl FunctionScan {
         let known = rules.tools.is_some();
         let at = name.len() + 1;
         match arguments_begin(take.word(b"("), known) {
-            ProbeResult::Yes(()) => {
-                ProbeResult::Yes(Self { name: name.len(), known, at, part: FunctionPart::Outside { depth: 1 } })
-            }
+            ProbeResult::Yes(()) => ProbeResult::Yes(Self {
+                name: name.len(),
+                known,
+                at,
+                part: FunctionPart::Outside { depth: 1 },
+            }),
             ProbeResult::No => ProbeResult::No,
             ProbeResult::More => ProbeResult::More,
         }
@@ -107,8 +110,9 @@ impl FunctionScan {
                 // No argument has any of these, and a line that begins a call has one of them.
                 b'\\' | b'<' | b'(' => {
                     let found = char::from(byte);
-                    self.part =
-                        FunctionPart::Broken(format!("Invalid tool call format: \"{found}\" outside a string"));
+                    self.part = FunctionPart::Broken(format!(
+                        "Invalid tool call format: \"{found}\" outside a string"
+                    ));
                     return Some(());
                 }
                 b'[' | b'{' => depth += 1,
@@ -168,7 +172,9 @@ impl FunctionScan {
     fn read(&self, buf: &[u8]) -> CallScanResult {
         match self.call(buf) {
             Ok(call) => CallScanResult::Call(self.at, Box::new(call)),
-            Err(why) if self.known => CallScanResult::Invalid(self.at, format!("Invalid tool call format: {why}")),
+            Err(why) if self.known => {
+                CallScanResult::Invalid(self.at, format!("Invalid tool call format: {why}"))
+            }
             Err(_) => self.text(),
         }
     }

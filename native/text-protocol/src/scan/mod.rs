@@ -11,10 +11,10 @@ mod text;
 mod xml;
 mod yaml;
 
-pub(super) use text::{TextScanResult, TextScan};
+pub(super) use text::{TextScan, TextScanResult};
 
 use super::ProtocolRules;
-use super::call::{ParsedCall, CallFormat};
+use super::call::{CallFormat, ParsedCall};
 
 /// What became of a call. Lengths are in bytes of the buffer, which begins where the call does.
 pub(super) enum CallScanResult {

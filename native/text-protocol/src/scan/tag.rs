@@ -43,7 +43,9 @@ struct RawArgument {
 impl TagScan {
     pub(super) fn begins(text: &[u8]) -> ProbeResult<Self> {
         match Taker::new(text).word(OPEN).done() {
-            ProbeResult::Yes(at) => ProbeResult::Yes(Self { at, part: TagPart::Lead, head: Map::new(), texts: Vec::new() }),
+            ProbeResult::Yes(at) => {
+                ProbeResult::Yes(Self { at, part: TagPart::Lead, head: Map::new(), texts: Vec::new() })
+            }
             ProbeResult::No => ProbeResult::No,
             ProbeResult::More => ProbeResult::More,
         }

@@ -55,7 +55,9 @@ impl TextScan {
             };
             match seen {
                 None => {}
-                Some(TextScanResult::Text(len)) if !end => return TextScanResult::Text(whole_characters(buf, len)),
+                Some(TextScanResult::Text(len)) if !end => {
+                    return TextScanResult::Text(whole_characters(buf, len));
+                }
                 Some(TextScanResult::Text(_)) => return TextScanResult::Text(buf.len()),
                 Some(call) => return call,
             }

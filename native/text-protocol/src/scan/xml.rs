@@ -4,7 +4,7 @@ use super::CallScanResult;
 use super::probe::{ProbeResult, Taker};
 use crate::{
     ProtocolRules,
-    call::{ParsedCall, CallFormat},
+    call::{CallFormat, ParsedCall},
     read::{value, xml},
 };
 use memchr::{memchr, memmem};

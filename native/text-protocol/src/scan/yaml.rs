@@ -4,7 +4,7 @@ use super::CallScanResult;
 use super::probe::{LONGEST_NAME, ProbeResult, Taker, is_blank};
 use crate::{
     ProtocolRules,
-    call::{ParsedCall, CallFormat},
+    call::{CallFormat, ParsedCall},
     read::yaml,
 };
 use memchr::memchr;
@@ -39,7 +39,14 @@ impl YamlScan {
         match take.blanks().line_end().word(b"ARGS:").done() {
             ProbeResult::Yes(start) => {
                 let tool = String::from_utf8_lossy(tool).trim_matches(['"', '\'']).to_owned();
-                ProbeResult::Yes(Self { tool, start, line: start, at: start, last: start, part: YamlPart::First })
+                ProbeResult::Yes(Self {
+                    tool,
+                    start,
+                    line: start,
+                    at: start,
+                    last: start,
+                    part: YamlPart::First,
+                })
             }
             ProbeResult::No => ProbeResult::No,
             ProbeResult::More => ProbeResult::More,
@@ -102,7 +109,9 @@ impl YamlScan {
         let tool = std::mem::take(&mut self.tool);
         let param = |name: &str| rules.tools.as_ref().and_then(|tools| tools.param(&tool, name));
         match yaml::arguments(&buf[self.start..self.last], &param) {
-            Ok(args) => CallScanResult::Call(self.last, Box::new(ParsedCall::new(tool, args, CallFormat::Yaml))),
+            Ok(args) => {
+                CallScanResult::Call(self.last, Box::new(ParsedCall::new(tool, args, CallFormat::Yaml)))
+            }
             Err(why) => CallScanResult::Invalid(self.last, format!("Failed to parse ARGS: {why}")),
         }
     }

@@ -1,6 +1,6 @@
 //! The call that a result belongs to, and calls that may follow it.
 
-use crate::{ToolRegistry, Tool};
+use crate::{Tool, ToolRegistry};
 use serde_json::{Map, Value};
 
 /// Most characters of a call that is written out in an answer.

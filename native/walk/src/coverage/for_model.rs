@@ -29,7 +29,14 @@ pub fn note_left_out(result: Fields<'_>, has_found: bool, page: &mut ModelPage) 
 
 /// Notes how many of `count` things are shown, and what to do about the others. `is_full` is whether the text has no
 /// more room: a larger limit does not help then.
-pub fn note_rest(shown: usize, count: u64, what: &str, is_full: bool, call: &ModelCall<'_>, page: &mut ModelPage) {
+pub fn note_rest(
+    shown: usize,
+    count: u64,
+    what: &str,
+    is_full: bool,
+    call: &ModelCall<'_>,
+    page: &mut ModelPage,
+) {
     let more = if is_full { None } else { call.again(&[("limit", json!(count.min(MOST)))]) };
     page.note(&match more {
         Some(next) => format!("{shown} of {count} {what}; all: {next}"),

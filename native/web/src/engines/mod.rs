@@ -5,10 +5,10 @@ mod searxng;
 mod tavily;
 
 use beamai_base::{Domains, Reason, Result, ToolError};
-use beamai_net::{ReceivedBody, Deadline, BodyEnd, OutgoingRequest, Transport, block_on};
+use beamai_net::{BodyEnd, Deadline, OutgoingRequest, ReceivedBody, Transport, block_on};
 use beamai_port_tools::web::{
     request::address,
-    search::{WebSearchOutput, SearchQuery, SearchResult, WebSearch},
+    search::{SearchQuery, SearchResult, WebSearch, WebSearchOutput},
 };
 use beamai_tool::{
     CallContext, WebSettings, for_model,

@@ -17,7 +17,12 @@ pub(super) fn ask(settings: &SearchSettings, question: &SearchQuery) -> Result<E
         ("authorization", format!("Bearer {}", key(settings))),
         ("content-type", "application/json".to_owned()),
     ];
-    Ok(EngineRequest { url: endpoint(base, "/search", &[])?, method: "POST", headers, body: Some(body.to_string()) })
+    Ok(EngineRequest {
+        url: endpoint(base, "/search", &[])?,
+        method: "POST",
+        headers,
+        body: Some(body.to_string()),
+    })
 }
 
 pub(super) fn results(answer: &Value) -> Option<Vec<SearchResult>> {

@@ -59,7 +59,8 @@ fn the_same_holds_for_ipv6() {
         assert_denied(&try_fetch(&reaching(&[]), json!({"url": url})).unwrap_err());
     }
     if std::net::TcpListener::bind("[::1]:0").is_ok() {
-        let server = TestServer::at("[::1]:0", |_, stream| stream.write_all(&answer("200 OK", OK, b"inside")));
+        let server =
+            TestServer::at("[::1]:0", |_, stream| stream.write_all(&answer("200 OK", OK, b"inside")));
         let port = server.address.port();
         assert_eq!(super::get(&server, "/").content, "inside");
         let before = server.connections();
@@ -176,7 +177,8 @@ fn a_redirect_to_a_private_address_is_refused() {
 
 #[test]
 fn blocked_domains_hold_on_every_hop() {
-    let server = TestServer::raw(|_, stream| stream.write_all(&redirect("302 Found", "http://evil.example/")));
+    let server =
+        TestServer::raw(|_, stream| stream.write_all(&redirect("302 Found", "http://evil.example/")));
     let allowed: SocketAddr = server.address;
     let cx =
         with_settings(json!({"allow_addresses": [allowed.to_string()], "blocked_domains": ["evil.example"]}));

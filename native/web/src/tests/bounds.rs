@@ -4,7 +4,7 @@ use super::{Script, call, fetch, get, note, reaching, try_fetch, without_model};
 use crate::present;
 use beamai_base::{Reason, ToolError};
 use beamai_net::Transport;
-use beamai_testserver::{TestServer, Connection, answer, head};
+use beamai_testserver::{Connection, TestServer, answer, head};
 use beamai_tool::CallContext;
 use flate2::Compression;
 use flate2::write::GzEncoder;

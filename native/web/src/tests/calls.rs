@@ -1,6 +1,6 @@
 //! Whole calls, as a door makes them.
 
-use beamai_engine::{CallRequest, Host, CallOutcome, CallOptions, HostSettings};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host, HostSettings};
 use beamai_testserver::TestServer;
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
@@ -46,7 +46,8 @@ fn a_fetch_asks_unless_a_rule_allows_it() {
     assert_eq!(denied["details"]["matched_rule"], "WebFetch");
     assert_eq!(server.connections(), 0);
 
-    let CallOutcome::Ok(value, _) = outcome(&host(json!({"allow": ["WebFetch"]}), web), "web_fetch", args) else {
+    let CallOutcome::Ok(value, _) = outcome(&host(json!({"allow": ["WebFetch"]}), web), "web_fetch", args)
+    else {
         panic!()
     };
     assert_eq!(value["content"], "hello");

@@ -40,7 +40,10 @@ fn a_fetch_has_every_documented_field() {
 #[test]
 fn the_documented_defaults_hold() {
     let call = call(json!({"url": "http://example.com"}));
-    assert_eq!((call.method, call.timeout_sec, call.verify_tls, call.raw), (HttpMethod::Get, 30, true, false));
+    assert_eq!(
+        (call.method, call.timeout_sec, call.verify_tls, call.raw),
+        (HttpMethod::Get, 30, true, false)
+    );
     assert!(call.max_size_kb.is_none() && call.auth.is_none() && call.prompt.is_none());
     let described = schema::parameters_of::<WebFetch>();
     let default = |name: &str| described[name].default.clone().unwrap();

@@ -3,7 +3,7 @@
 use super::with_settings;
 use crate::engines;
 use beamai_base::{Reason, Result};
-use beamai_port_tools::web::search::{WebSearchOutput, WebSearch};
+use beamai_port_tools::web::search::{WebSearch, WebSearchOutput};
 use beamai_schema as schema;
 use beamai_testserver::{TestServer, answer};
 use serde_json::{Value, json};

@@ -13,8 +13,8 @@ mod undo;
 
 pub(super) use ledger::Journal;
 #[cfg(test)]
-pub(crate) use ledger::StateDir as StateDir;
-pub(super) use record::{FileIdentity, Record, JournalStep};
+pub(crate) use ledger::StateDir;
+pub(super) use record::{FileIdentity, JournalStep, Record};
 pub use recovery::settle;
 #[cfg(test)]
 pub(crate) use recovery::{RecoveryResult, recover_at};

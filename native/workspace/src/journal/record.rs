@@ -174,7 +174,11 @@ impl Record {
         let path = journal_path.decoded();
         let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
         let depth = path.components().count();
-        if journal_path.root >= self.roots.len() || !is_plain || depth <= missing || path.as_os_str().is_empty() {
+        if journal_path.root >= self.roots.len()
+            || !is_plain
+            || depth <= missing
+            || path.as_os_str().is_empty()
+        {
             return Err(format!("{} is no path beneath the workspace", journal_path.path));
         }
         Ok(())

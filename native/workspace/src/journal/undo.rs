@@ -4,7 +4,7 @@
 //! So nothing is taken for granted: each step looks at what stands at its names and does what is missing. What somebody
 //! else has changed since is left as it is.
 
-use super::record::{FileIdentity, Record, RootRecord, JournalPath, JournalStep};
+use super::record::{FileIdentity, JournalPath, JournalStep, Record, RootRecord};
 use crate::{
     PinnedRoot,
     names::{self, NameAt},
@@ -54,7 +54,8 @@ pub(super) fn settle(record: &Record, is_sealed: bool) -> Option<UndoReport> {
     let act = if is_sealed { UndoRoots::finish } else { UndoRoots::undo };
     let steps = record.steps.iter().rev();
     let failed = steps.clone().filter_map(|step| {
-        let (JournalStep::Replace { at: journal_path, .. } | JournalStep::Relocate { from: journal_path, .. }) = step;
+        let (JournalStep::Replace { at: journal_path, .. }
+        | JournalStep::Relocate { from: journal_path, .. }) = step;
         act(&UndoRoots { roots: &roots }, step).err().map(|why| format!("{} ({why})", journal_path.path))
     });
     let kept = failed.collect();
@@ -131,7 +132,9 @@ impl UndoRoots<'_> {
                 let Some(moved) = look(new.0, new.1)?.filter(|stat| file.is_file(stat)) else {
                     return Ok(());
                 };
-                let Some(old_dir) = self.dir(from, 0)? else { return Err(KeepReason::KeptAs(to.path.clone())) };
+                let Some(old_dir) = self.dir(from, 0)? else {
+                    return Err(KeepReason::KeptAs(to.path.clone()));
+                };
                 let old = (old_dir.as_fd(), name_of(&old));
                 if *is_removal && FileIdentity::of(&moved) != *file {
                     return Err(KeepReason::KeptAs(to.path.clone()));
@@ -174,7 +177,9 @@ impl UndoRoots<'_> {
 
     /// The directory so many levels above the one that the spot is in; `None` where it is not there.
     fn dir(&self, journal_path: &JournalPath, above: usize) -> Result<Option<OwnedFd>, Errno> {
-        self.roots[journal_path.root].as_ref().map_or(Ok(None), |root| dir_of(root, &journal_path.decoded(), above))
+        self.roots[journal_path.root]
+            .as_ref()
+            .map_or(Ok(None), |root| dir_of(root, &journal_path.decoded(), above))
     }
 }
 
@@ -249,7 +254,12 @@ impl Swap<'_> {
     }
 
     /// Exchanges the names, and looks whether what comes out is what was there a moment ago.
-    fn exchange(&self, temporary: NameAt<'_>, target: NameAt<'_>, expected: FileState) -> Result<(), KeepReason> {
+    fn exchange(
+        &self,
+        temporary: NameAt<'_>,
+        target: NameAt<'_>,
+        expected: FileState,
+    ) -> Result<(), KeepReason> {
         match names::exchange(temporary, target) {
             Err(error) if names::is_unknown(error) => return Ok(names::rename(temporary, target)?),
             done => done?,
@@ -266,7 +276,11 @@ impl Swap<'_> {
     fn take_away(&self, target: NameAt<'_>) -> Result<(), KeepReason> {
         if self.found(target)? != FileState::Draft {
             let is_changed = look(target.0, target.1)?.is_some_and(|stat| self.draft.is_file(&stat));
-            return if is_changed { Err(KeepReason::Changed("another program changed it since")) } else { Ok(()) };
+            return if is_changed {
+                Err(KeepReason::Changed("another program changed it since"))
+            } else {
+                Ok(())
+            };
         }
         self.clean_up()?;
         for aside in self.temporary() {
@@ -296,7 +310,8 @@ impl Swap<'_> {
 
 /// Removes the directories that were made for a step, as far as they are empty.
 fn remove_made(roots: &[Option<PinnedRoot>], step: &JournalStep) {
-    let (JournalStep::Replace { at: journal_path, missing, .. } | JournalStep::Relocate { to: journal_path, missing, .. }) = step;
+    let (JournalStep::Replace { at: journal_path, missing, .. }
+    | JournalStep::Relocate { to: journal_path, missing, .. }) = step;
     let (path, Some(root)) = (journal_path.decoded(), &roots[journal_path.root]) else { return };
     for made in path.ancestors().skip(1).take(*missing) {
         if let Ok(Some(dir)) = dir_of(root, made, 0) {

@@ -34,9 +34,15 @@ fn files_are_changed_made_moved_and_removed_together() {
     replace(&mut batch, &new, "new");
     batch.rename(&b, stat(&b), &moved).unwrap();
     batch.remove(&c, stat(&c)).unwrap();
-    assert_eq!((fixture.read("a").unwrap(), fixture.read("d/c").unwrap()), ("old a".into(), "old d/c".into()));
+    assert_eq!(
+        (fixture.read("a").unwrap(), fixture.read("d/c").unwrap()),
+        ("old a".into(), "old d/c".into())
+    );
     batch.commit().unwrap();
-    assert_eq!((fixture.read("a").unwrap(), fixture.read("x/y/new").unwrap()), ("new a".into(), "new".into()));
+    assert_eq!(
+        (fixture.read("a").unwrap(), fixture.read("x/y/new").unwrap()),
+        ("new a".into(), "new".into())
+    );
     assert_eq!(fixture.read("z/moved").unwrap(), "old b");
     assert_eq!(fs::metadata(fixture.path("z/moved")).unwrap().ino(), inode);
     // A directory that is left empty goes, too.
@@ -54,7 +60,10 @@ fn a_batch_that_is_dropped_leaves_nothing() {
     batch.rename(&c, stat(&c), &moved).unwrap();
     drop(batch);
     assert_eq!(fixture.names("."), ["a", "b", "d", "in.txt"]);
-    assert_eq!((fixture.read("a").unwrap(), fixture.read("d/c").unwrap()), ("old a".into(), "old d/c".into()));
+    assert_eq!(
+        (fixture.read("a").unwrap(), fixture.read("d/c").unwrap()),
+        ("old a".into(), "old d/c".into())
+    );
 }
 
 /// What another program does between the look at the files and the change of them.

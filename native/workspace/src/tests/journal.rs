@@ -6,7 +6,7 @@
 use super::*;
 use crate::{
     Batch,
-    journal::{self, StateDir, RecoveryResult, recover_at},
+    journal::{self, RecoveryResult, StateDir, recover_at},
     names,
 };
 use std::collections::BTreeMap;

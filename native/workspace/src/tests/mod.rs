@@ -6,7 +6,7 @@ mod journal;
 mod race;
 mod replacement;
 
-use super::{Expected, WorkspacePath, Workspace};
+use super::{Expected, Workspace, WorkspacePath};
 use beamai_base::{Reason, Result};
 use std::fs;
 use std::io::{Read, Write};

@@ -50,13 +50,14 @@ fn a_rename_race_leads_no_read_out() {
     // One path for the kernel's lookup, one that it refuses and the walk takes.
     let places = [fixture.place("d/secret"), fixture.place("through/secret")];
     let (opened, refused) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let open = |place: &WorkspacePath| match resolve::open(&place.root.anchor(), &place.relative, OFlags::RDONLY) {
-        Ok(fd) => {
-            assert_eq!(rustix::fs::fstat(&fd).unwrap().st_ino, inside, "escaped by {place:?}");
-            opened.fetch_add(1, Ordering::Relaxed);
-        }
-        Err(_) => _ = refused.fetch_add(1, Ordering::Relaxed),
-    };
+    let open =
+        |place: &WorkspacePath| match resolve::open(&place.root.anchor(), &place.relative, OFlags::RDONLY) {
+            Ok(fd) => {
+                assert_eq!(rustix::fs::fstat(&fd).unwrap().st_ino, inside, "escaped by {place:?}");
+                opened.fetch_add(1, Ordering::Relaxed);
+            }
+            Err(_) => _ = refused.fetch_add(1, Ordering::Relaxed),
+        };
     let opens = opens();
     while_exchanging(fixture.path("d"), fixture.path("swap"), || {
         std::thread::scope(|scope| {

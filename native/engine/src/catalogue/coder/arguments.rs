@@ -145,11 +145,8 @@ struct QuestionArgs {
 
 impl From<AskArgs> for question::AskQuestions {
     fn from(ask: AskArgs) -> Self {
-        let questions = ask.questions.into_iter().map(|QuestionArgs { question, options }| question::Question {
-            question,
-            header: None,
-            options,
-            multi_select: false,
+        let questions = ask.questions.into_iter().map(|QuestionArgs { question, options }| {
+            question::Question { question, header: None, options, multi_select: false }
         });
         Self { questions: questions.collect(), recommends: true }
     }

@@ -19,7 +19,7 @@ use beamai_session::{
     task::SubAgentTask,
     todo::{TodoList, TodoReplace},
 };
-use beamai_tool::{ToolBinding, ToolRegistry, Tool};
+use beamai_tool::{Tool, ToolBinding, ToolRegistry};
 use std::sync::Arc;
 
 pub(super) fn registry() -> ToolRegistry {

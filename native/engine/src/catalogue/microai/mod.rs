@@ -13,7 +13,7 @@ use beamai_port_tools::{
 };
 use beamai_search::{glob::Glob, grep::Grep};
 use beamai_session::{question::AskQuestions, todo::TodoReplace};
-use beamai_tool::{ToolBinding, ToolRegistry, Tool};
+use beamai_tool::{Tool, ToolBinding, ToolRegistry};
 use std::sync::Arc;
 
 pub(super) fn registry() -> ToolRegistry {

@@ -1,7 +1,7 @@
 //! The same attacks on a judge that looks at paths only: they are won.
 
 use super::exchanger::Exchanger;
-use super::fixture::{Kind, SECRET, Fixture};
+use super::fixture::{Fixture, Kind, SECRET};
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,7 +11,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Whether a path leads elsewhere than to what is kept, at this moment.
 fn is_allowed(fixture: &Fixture, path: &Path) -> bool {
-    path.canonicalize().is_ok_and(|real| !real.starts_with(fixture.root().canonicalize().unwrap().join("kept")))
+    path.canonicalize()
+        .is_ok_and(|real| !real.starts_with(fixture.root().canonicalize().unwrap().join("kept")))
 }
 
 /// Acts on a path that was found to be allowed, until it has done harm.

@@ -7,13 +7,13 @@
 
 mod control;
 mod exchanger;
-mod policy;
 mod fixture;
+mod policy;
 mod tools;
 
 use exchanger::Exchanger;
+use fixture::{Fixture, Kind};
 use policy::Policy;
-use fixture::{Kind, Fixture};
 use std::time::{Duration, Instant};
 use tools::Tool;
 

@@ -1,7 +1,7 @@
 //! Rules that keep a directory from tools, each in its own way.
 
 use super::fixture::Fixture;
-use beamai_engine::{CallRequest, Host, CallOutcome, CallOptions, HostSettings};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host, HostSettings};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! The tools that open files, and how each is called.
 
-use super::fixture::{HARMLESS, Kind, Fixture};
+use super::fixture::{Fixture, HARMLESS, Kind};
 use serde_json::{Value, json};
 use std::fs;
 

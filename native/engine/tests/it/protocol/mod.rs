@@ -7,8 +7,8 @@ mod streaming;
 mod within;
 
 use beamai_text_protocol::{
-    ParsedCall, CallFormat, InvalidCall, ResponsePiece, ProtocolRules, CallStream, ToolSpec, ToolSet, check, format_error, format_result, parse,
-    parse_all, system_prompt,
+    CallFormat, CallStream, InvalidCall, ParsedCall, ProtocolRules, ResponsePiece, ToolSet, ToolSpec, check,
+    format_error, format_result, parse, parse_all, system_prompt,
 };
 use serde_json::{Value, json};
 

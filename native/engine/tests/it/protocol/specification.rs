@@ -308,7 +308,10 @@ mod alternative_protocols {
             "<tool name=\"read_file\">\n  <arg name=\"path\">package.json</arg>\n</tool>",
             CallFormat::Xml,
         );
-        package_json("So: <tool name='read_file'><arg name='path'>package.json</arg></tool>.", CallFormat::Xml);
+        package_json(
+            "So: <tool name='read_file'><arg name='path'>package.json</arg></tool>.",
+            CallFormat::Xml,
+        );
     }
 
     #[test]
@@ -316,7 +319,8 @@ mod alternative_protocols {
         let response = "A\nTOOL: read_file\nARGS:\n  path: a\n\nB\nread_file(path=\"b\")\nC <tool name=\"read_file\">\
                         <arg name=\"path\">c</arg></tool> D";
         let pieces = all(response);
-        let texts: Vec<_> = pieces.iter().filter(|piece| matches!(piece, ResponsePiece::Text(_))).cloned().collect();
+        let texts: Vec<_> =
+            pieces.iter().filter(|piece| matches!(piece, ResponsePiece::Text(_))).cloned().collect();
         assert_eq!(texts, [text("A\n"), text("\n\nB\n"), text("\nC "), text(" D")]);
         assert_eq!(pieces.len(), 7);
     }

@@ -42,7 +42,8 @@ fn a_character_in_two_pieces_comes_out_whole() {
 fn a_call_comes_out_when_it_is_whole() {
     let mut stream = CallStream::new(known());
     let response = "Go. <TOOL_CALL>{\"tool\":\"read_file\",\"args\":{\"path\":\"a\"}}</TOOL_CALL> on";
-    let pieces: Vec<ResponsePiece> = response.chars().flat_map(|c| stream.feed(c.to_string().as_bytes())).collect();
+    let pieces: Vec<ResponsePiece> =
+        response.chars().flat_map(|c| stream.feed(c.to_string().as_bytes())).collect();
     assert_eq!(texts(&pieces), "Go.  on");
     assert_eq!(pieces.iter().filter(|piece| matches!(piece, ResponsePiece::Call(_))).count(), 1);
     assert_eq!(stream.end(), []);

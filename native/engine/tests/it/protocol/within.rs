@@ -98,7 +98,10 @@ mod repairs {
     use super::*;
 
     fn mended(inside: &str) -> ResponsePiece {
-        parse(format!("<TOOL_CALL>\n{inside}\n</TOOL_CALL>").as_bytes(), &ProtocolRules { repair: true, ..known() })
+        parse(
+            format!("<TOOL_CALL>\n{inside}\n</TOOL_CALL>").as_bytes(),
+            &ProtocolRules { repair: true, ..known() },
+        )
     }
 
     #[test]

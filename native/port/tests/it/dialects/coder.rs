@@ -206,7 +206,9 @@ fn question_recommends_the_first_option() {
     for (answer, text) in
         [("Rust (Recommended)", "Which?\n  Rust"), ("C", "Which?\n  C"), ("own", "Which?\n  own")]
     {
-        let CallOutcome::Ok(value, _) = env.outcome("question", &args, said(answer)) else { panic!("no result") };
+        let CallOutcome::Ok(value, _) = env.outcome("question", &args, said(answer)) else {
+            panic!("no result")
+        };
         assert_eq!(value["text"], text);
     }
     let nobody = json!({"answers": {"outcome": "no_frontend"}});

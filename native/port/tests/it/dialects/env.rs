@@ -3,7 +3,7 @@
 use super::server;
 use crate::common::PROGRAM;
 use beamai_base::{Reason, ToolError};
-use beamai_engine::{CallRequest, Host, CallOutcome, CallOptions};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::cell::RefCell;

@@ -128,7 +128,9 @@ fn the_one_of_questions() {
     }]});
     let said =
         json!({"answers": {"outcome": "answered", "answers": {"Which database should we use?": "Redis"}}});
-    let CallOutcome::Ok(answered, _) = env.outcome("AskUserQuestion", &args, said) else { panic!("no result") };
+    let CallOutcome::Ok(answered, _) = env.outcome("AskUserQuestion", &args, said) else {
+        panic!("no result")
+    };
     expect(&answered, &json!({"answers": {"Which database should we use?": "Redis"}}), "AskUserQuestion");
 }
 

@@ -247,7 +247,9 @@ fn ask_user_question_records_the_answers() {
     assert_eq!((put[0].header.as_deref(), put[0].multi_select), (Some("Database"), true));
     assert_eq!(put[0].options[0].label, "PostgreSQL");
     let said = json!({"answers": {"outcome": "answered", "answers": {"Which database should we use?": ["Redis", "x"]}}});
-    let CallOutcome::Ok(answered, _) = env.outcome("AskUserQuestion", &args, said) else { panic!("no result") };
+    let CallOutcome::Ok(answered, _) = env.outcome("AskUserQuestion", &args, said) else {
+        panic!("no result")
+    };
     assert_eq!(answered["answers"], json!({"Which database should we use?": "Redis, x"}));
 }
 

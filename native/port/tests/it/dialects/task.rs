@@ -34,7 +34,9 @@ fn the_work_goes_to_the_host_and_its_report_to_the_model() {
 #[test]
 fn somebody_is_asked_about_the_agent_before() {
     let env = Env::with("coder", json!({}));
-    let CallOutcome::Ask(request) = env.outcome("task", &task(), json!({})) else { panic!("nobody was asked") };
+    let CallOutcome::Ask(request) = env.outcome("task", &task(), json!({})) else {
+        panic!("nobody was asked")
+    };
     assert_eq!((&request["rule"], &request["subject"]), (&json!("Task"), &json!("Task(reviewer)")));
     let approved = json!({"approved": request["fingerprint"]});
     assert!(matches!(env.outcome("task", &task(), approved), CallOutcome::Delegate(_)));

@@ -8,7 +8,7 @@ mod fixture;
 use attacks::{
     Attack, BY_GIT, BY_OPTIONS, COMPANY, DETOURS, Effect, OTHER_MEANS, SECRETS, SPELLINGS, UNCOVERED,
 };
-use fixture::{SECRET, Fixture};
+use fixture::{Fixture, SECRET};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -161,7 +161,8 @@ fn a_repository_that_files_feign_gives_git_no_orders() {
                 fixture.call(policy, "file_write", &json!({"path": path, "content": content}));
             }
             let redirected = fixture.run(policy, "printf x > src/.git");
-            let answer = fixture.call(policy, "shell_exec", &json!({"command": "git status", "cwd": "src/a"}));
+            let answer =
+                fixture.call(policy, "shell_exec", &json!({"command": "git status", "cwd": "src/a"}));
             match policy == OPEN {
                 true => assert!(
                     !fixture.path("x").exists() && redirected.is_ok,
