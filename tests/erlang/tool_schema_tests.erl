@@ -61,10 +61,10 @@ what_own_tools_say_of_themselves_stays_test() ->
     Tool = #{
         name => <<"t">>,
         handler => fun(_) -> {ok, 1} end,
-        parameters => #{<<"n">> => #{type => integer, minimum => 1, default => 0}, <<"b">> => #{type => boolean, default => false}}
+        parameters => #{<<"n">> => #{type => integer, minimum => 1, default => 5}, <<"b">> => #{type => boolean, default => false}}
     },
     #{<<"input_schema">> := #{properties := #{<<"n">> := N, <<"b">> := B}}} = beamai_tool:to_tool_schema(Tool, anthropic),
-    ?assertEqual(#{type => integer, minimum => 1, default => 0}, N),
+    ?assertEqual(#{type => integer, minimum => 1, default => 5}, N),
     ?assertEqual(#{type => boolean, default => false}, B).
 
 a_request_to_anthropic_has_no_more_strict_tools_than_it_takes_test() ->

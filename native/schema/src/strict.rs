@@ -1,6 +1,6 @@
 //! Strict modes of providers: what can be expressed in them, and how much of it a request takes.
 
-use super::{Param, ParamType, Parameters, Provider, Rendered};
+use super::{Param, ParamType, Parameters, Provider, RenderedTool};
 use serde::{Deserialize, Serialize};
 
 /// How a provider holds a model to a schema.
@@ -88,7 +88,7 @@ impl StrictUse {
         description: &str,
         parameters: &Parameters,
         strict: bool,
-    ) -> Rendered {
+    ) -> RenderedTool {
         let rendered = super::render(provider, name, description, parameters, strict);
         if !rendered.strict || provider != Provider::Anthropic {
             return rendered;

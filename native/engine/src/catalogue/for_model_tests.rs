@@ -57,7 +57,7 @@ fn of_a_long_line_the_beginning_is_shown_and_its_length() {
     let shown = text("beamai", "file_read", json!({"path": "f", "offset": 4}), many);
     assert!(
         shown.ends_with(
-            "\nb\n[line 5 is cut; more of it: file_read {\"path\":\"f\",\"offset\":5,\"limit\":1}]"
+            "\nb\n[lines 4 to 6 of 6]\n[line 5 is cut; more of it: file_read {\"path\":\"f\",\"offset\":5,\"limit\":1}]"
         ),
         "{shown}"
     );

@@ -3,7 +3,7 @@
 use super::listing::LanguageServers;
 use super::outcome::ResultFormat;
 use super::session::{McpSession, McpSessions};
-use super::{asking, listing, running_call};
+use super::{elicitation, listing, running_call};
 use beamai_base::ToolError;
 use beamai_engine::{Host, HostSettings, catalogue};
 use beamai_tool::Tool;

@@ -4,7 +4,7 @@ use beamai_files::FileReadOutput;
 use beamai_search::grep::{self, GrepMatch};
 use beamai_session::todo;
 use beamai_text::LineEnding;
-use beamai_tool::todo::Status;
+use beamai_tool::todo::TodoStatus;
 use beamai_walk::SearchCoverage;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -91,7 +91,7 @@ struct Todo {
     /// What is to be done.
     content: String,
     /// How far it is.
-    status: Status,
+    status: TodoStatus,
     /// The same in the present continuous; absent for a task that another tool has made without it.
     #[serde(rename = "activeForm", skip_serializing_if = "Option::is_none")]
     active_form: Option<String>,
