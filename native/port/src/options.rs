@@ -1,10 +1,10 @@
 //! The options by which `call` and `mcp` settle what tools may do.
 
 use crate::args::{UsageError, text};
-use beamai_base::{Reason, Result as ToolResult, ToolError};
+use beamai_base::{HostPattern, Reason, Result as ToolResult, ToolError};
 use beamai_engine::HostSettings;
 use beamai_engine::catalogue;
-use beamai_isolation::{SandboxMode, SandboxSettings};
+use beamai_isolation::{Network, SandboxMode, SandboxSettings};
 use beamai_policy::PolicyText;
 use beamai_tool::Limits;
 use beamai_tool::SkillSettings;
@@ -26,7 +26,7 @@ pub(crate) const HELP: &str = "\
   --default MODE    auto (default), allow, ask or deny: what happens where no rule decides
   --settings FILE   JSON file with rules under \"permissions\": {\"allow\": [], \"ask\": [], \"deny\": [], \"default\": \"auto\"},
                     or by tool under \"permission\": {\"fetch\": \"allow\"},
-                    the sandbox under \"sandbox\": \"MODE\" or {\"mode\": \"MODE\", \"network\": false, \"unix_sockets\": false,
+                    the sandbox under \"sandbox\": \"MODE\" or {\"mode\": \"MODE\", \"network\": false or [\"NAME\"], \"unix_sockets\": false,
                     \"readable\": [], \"writable\": [], \"env\": [], \"memory\": BYTES, \"processes\": N, \"cpu\": SECONDS,
                     \"file_size\": BYTES}, the network under \"web\": {\"allow_addresses\": [\"IP:PORT\"], \"allowed_domains\": [],
                     \"blocked_domains\": [], \"user_agent\": \"…\", \"search\": {\"provider\": \"searxng\",
@@ -37,6 +37,8 @@ pub(crate) const HELP: &str = "\
                     an address that may be fetched though it is not public; may be repeated
   --sandbox MODE    required (default), best_effort or off: how commands are isolated; see beamai-port doctor
   --network         let commands reach the network
+  --network=NAME    let commands reach this name: example.com, *.example.com, * for every name, perhaps with a port
+                    (example.com:443); may be repeated. Rules Network(domain:example.com) say it, too
 ";
 
 /// What these options said.
@@ -50,6 +52,7 @@ pub(crate) struct HostOptions {
     lsp: LspSettings,
     mode: Option<SandboxMode>,
     has_network: bool,
+    names: Vec<HostPattern>,
     addresses: Vec<SocketAddr>,
 }
 
@@ -65,6 +68,7 @@ impl Default for HostOptions {
             lsp: LspSettings::default(),
             mode: None,
             has_network: false,
+            names: Vec::new(),
             addresses: Vec::new(),
         }
     }
@@ -88,10 +92,19 @@ impl HostOptions {
             "sandbox" => {
                 self.mode = Some(one_of("sandbox", &text(parser)?, "required, best_effort, off")?);
             }
-            "network" => self.has_network = true,
+            // With a name only where that is attached: what follows the bare option is not one.
+            "network" => match parser.optional_value() {
+                None => self.has_network = true,
+                Some(name) => self.names.push(pattern(name)?),
+            },
             other => return Err(lexopt::Error::UnexpectedOption(format!("--{other}")).into()),
         }
-        Ok(())
+        match self.has_network && !self.names.is_empty() {
+            true => Err(UsageError(
+                "--network is the whole network and --network=NAME a part of it; give one of them".into(),
+            )),
+            false => Ok(()),
+        }
     }
 
     /// The dialect that was named.
@@ -112,7 +125,7 @@ impl HostOptions {
     pub(crate) fn settings(mut self) -> ToolResult<HostSettings> {
         self.web.allow_addresses.extend(self.addresses);
         self.sandbox.mode = self.mode.unwrap_or(self.sandbox.mode);
-        self.sandbox.network |= self.has_network;
+        self.sandbox.network = network(self.sandbox.network, self.has_network, self.names);
         Ok(HostSettings {
             workspace: workspace(self.workspace.as_deref())?,
             permissions: self.policy,
@@ -145,6 +158,21 @@ impl HostOptions {
             self.policy.settings = Some(text);
         }
         Ok(())
+    }
+}
+
+fn pattern(name: std::ffi::OsString) -> Result<HostPattern, UsageError> {
+    let name = name.into_string().map_err(|name| UsageError(format!("{name:?} is not valid UTF-8")))?;
+    HostPattern::parse(&name).map_err(UsageError)
+}
+
+/// The network of a settings file with what the command line says of it.
+fn network(file: Network, is_all: bool, names: Vec<HostPattern>) -> Network {
+    match (is_all, names.is_empty(), file) {
+        (true, _, _) => Network::All,
+        (false, true, file) => file,
+        (false, false, Network::Names(known)) => Network::Names(known.into_iter().chain(names).collect()),
+        (false, false, _) => Network::Names(names),
     }
 }
 

@@ -9,8 +9,13 @@ mod confinement;
 mod environment;
 mod failure;
 pub mod layers;
+mod network_environment;
+mod repository;
 
 pub use attack::attack_main;
 pub use confinement::{Confinement, ResourceLimits};
 pub use environment::environment;
 pub use failure::SetupFailure;
+pub use layers::{PROXY, forbid_starts, limit_reads};
+pub use network_environment::network_environment;
+pub use repository::RepositoryPlaces;

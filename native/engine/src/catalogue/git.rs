@@ -10,7 +10,11 @@ pub(super) fn tools() -> Vec<Arc<dyn Tool>> {
             "git_status",
             "Show branch, staged, changed and untracked files. Use git_diff for the changes.",
         )),
-        Arc::new(ToolBinding::<git::GitDiff>::new("git_diff", "Show unstaged changes as a unified diff.")),
+        Arc::new(ToolBinding::<git::GitDiff>::new(
+            "git_diff",
+            "Show unstaged changes as a unified diff; with staged those of the next commit, with commit those since then. Use \
+             git_log for history.",
+        )),
         Arc::new(ToolBinding::<git::GitLog>::new(
             "git_log",
             "Show the commits of the current branch, newest first. It has no filters; use the shell for those.",

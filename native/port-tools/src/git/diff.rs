@@ -20,6 +20,12 @@ pub struct GitDiff {
     #[serde(default)]
     #[schemars(extend("self_evident" = true))]
     pub path: Option<String>,
+    /// Changed lines per file only.
+    #[serde(default)]
+    pub stat: bool,
+    /// Compare with this commit, such as HEAD~2.
+    #[serde(default)]
+    pub commit: Option<String>,
 }
 
 impl Operation for GitDiff {

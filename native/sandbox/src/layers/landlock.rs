@@ -13,7 +13,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// The rules of this version are asked for; of an older kernel, what it has of them.
-const VERSION: ABI = ABI::V9;
+pub(super) const VERSION: ABI = ABI::V9;
 
 pub(super) struct Landlock;
 
@@ -84,7 +84,7 @@ fn read_but_secrets(
 }
 
 /// Adds a rule for what lies at a path, if anything does.
-fn add(
+pub(super) fn add(
     rules: RulesetCreated,
     path: &std::ffi::OsStr,
     access: BitFlags<AccessFs>,
@@ -96,7 +96,7 @@ fn add(
     }
 }
 
-fn errno_of(error: &RulesetError) -> Errno {
+pub(super) fn errno_of(error: &RulesetError) -> Errno {
     let mut source: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = source {
         if let Some(errno) = error.downcast_ref::<std::io::Error>().and_then(Errno::from_io_error) {

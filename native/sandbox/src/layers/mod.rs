@@ -28,18 +28,23 @@ mod placeholders;
 mod privileges;
 mod proc;
 mod protected;
+mod reads;
 mod reaper_plan;
 mod script;
 mod seccomp;
+mod starts;
 mod tree;
 mod user;
 mod uts;
 
 pub use forbidden_names::ForbiddenNames;
 pub use limits::kernel_is_at_least;
+pub use network::PROXY;
 pub use placeholders::{Placeholder, PlaceholderCounts};
+pub use reads::limit_reads;
 pub use reaper_plan::ReaperPlan;
 pub use script::MountScript;
+pub use starts::forbid_starts;
 pub use tree::writable;
 
 use crate::{Confinement, SetupFailure};
@@ -123,6 +128,8 @@ pub struct LayerContext<'a> {
     absent: Vec<(OsString, String)>,
     /// Where starts of programs are reported.
     pub listener: Option<OwnedFd>,
+    /// Where connections to the network are taken.
+    pub proxy: Option<OwnedFd>,
 }
 
 impl<'a> LayerContext<'a> {
@@ -137,7 +144,7 @@ impl<'a> LayerContext<'a> {
         let placeholders = made.map(|made| made.placeholders.clone()).unwrap_or_default();
         let partly = made.map(|made| made.partly.clone()).unwrap_or_default();
         let backend = MountBackend::Own;
-        let listener = None;
+        let (listener, proxy) = (None, None);
         Self {
             outside,
             confinement,
@@ -149,6 +156,7 @@ impl<'a> LayerContext<'a> {
             partly,
             absent,
             listener,
+            proxy,
         }
     }
 

@@ -169,7 +169,7 @@ fn what_cannot_be_talked_to() {
 
 #[test]
 fn what_cannot_be_used_up() {
-    run_tests(&KINDS, "sandbox_limits", &["memory_of_nobody", "memory_that_looks_like_files"], 10);
+    run_tests(&KINDS, "sandbox_limits", &["memory_of_nobody", "memory_that_looks_like_files"], 12);
 }
 
 #[test]
