@@ -245,11 +245,7 @@ mod tests {
     fn lines_that_do_not_fit_are_counted_and_the_cut_is_said() {
         let got = diff("", &"line\n".repeat(100), 50);
         assert_eq!((got.additions, got.deletions, got.is_truncated), (Some(100), Some(0), true));
-        assert!(
-            got.text.ends_with("+line\n[diff truncated: at most 50 bytes are shown]\n"),
-            "{}",
-            got.text
-        );
+        assert!(got.text.ends_with("+line\n[diff truncated: at most 50 bytes are shown]\n"), "{}", got.text);
     }
 
     #[test]

@@ -108,7 +108,8 @@ impl Tally {
             Errno::LOOP => self.skipped.links += 1,
             Errno::NXIO | Errno::INVAL => self.skipped.special += 1,
             Errno::STALE => {
-                let why = format!("{path} was moved during the search, so permission rules could not be checked");
+                let why =
+                    format!("{path} was moved during the search, so permission rules could not be checked");
                 self.skipped.unreadable += 1;
                 self.remember(path, why);
             }

@@ -177,8 +177,7 @@ impl<S: Select> Walk<'_, S> {
         let top = PendingDirectory { parent: None, path: Vec::new(), depth: 1, rules };
         let queue = Queue::new(threads, WalkTask::Directory(top));
         let done = Mutex::new(walked);
-        let reporter =
-            ProgressReporter::new(self.cx, |count| format!("{} searched", counted(count, "file")));
+        let reporter = ProgressReporter::new(self.cx, |count| format!("{} searched", counted(count, "file")));
         let work = || {
             let mut worker = WalkWorker::new(self, &reader, &queue, &reporter, make(), stem.as_bytes());
             match panics::caught(|| worker.run()) {

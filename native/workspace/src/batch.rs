@@ -97,8 +97,7 @@ impl<'p> Batch<'p> {
         if failures.is_empty() {
             return cause;
         }
-        let message =
-            format!("{}. Some changes could not be undone: {}", cause.message, failures.join("; "));
+        let message = format!("{}. Some changes could not be undone: {}", cause.message, failures.join("; "));
         ToolError { message, ..cause }.with("not_put_back", failures)
     }
 }

@@ -153,7 +153,9 @@ fn recover_journal(ledger: &Ledger, name: &OsStr, deadline: Instant) -> io::Resu
     (&file).take(MOST_BYTES).read_to_end(&mut bytes)?;
     let done = match Record::read(&bytes) {
         Ok(None) => return Ok(JournalState::Nothing),
-        Ok(Some((is_sealed, record))) => undo::recover_change(&record, is_sealed).as_ref().map(UndoReport::to_string),
+        Ok(Some((is_sealed, record))) => {
+            undo::recover_change(&record, is_sealed).as_ref().map(UndoReport::to_string)
+        }
         Err(why) => {
             Some(format!("{} was not a journal of this program and has been removed: {why}", name.display()))
         }
