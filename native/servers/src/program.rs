@@ -1,10 +1,11 @@
-//! The programs of servers.
+//! Finds the programs of servers.
 
 use crate::rustup;
 use rustix::fs::Access;
 use std::path::{Path, PathBuf};
 
-/// A program by absolute path or by name. What the workspace holds is never taken by name: it may be a model's work.
+/// A program by absolute path or by name. Programs in the workspace are never found by name: a model may have written
+/// them.
 pub fn program(name: &str, workspace: &Path) -> Option<PathBuf> {
     let is_there = |file: &PathBuf| file.is_file() && rustix::fs::access(file, Access::EXEC_OK).is_ok();
     if name.contains('/') {

@@ -1,4 +1,4 @@
-//! The list of tasks of a session.
+//! The task list of a session.
 
 mod for_model;
 
@@ -12,7 +12,7 @@ use beamai_tool::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Most tasks that a session has.
+/// Maximum number of tasks of a session.
 const MOST: usize = 1000;
 
 /// The whole list.
@@ -20,7 +20,7 @@ const MOST: usize = 1000;
 pub struct TodoOutput {
     /// Every task, in order.
     pub todos: Vec<Todo>,
-    /// How many there are.
+    /// Number of tasks.
     pub count: usize,
 }
 
@@ -40,7 +40,7 @@ fn harmless() -> PermissionRequest {
     }
 }
 
-/// Refuses a list that must not be; the session then keeps the one it has.
+/// Rejects an invalid list; the session then keeps the current one.
 fn valid(state: &SessionState) -> Result<()> {
     let refuse = |message: String| Err(ToolError::new(Reason::InvalidArgument, message));
     let running: Vec<&str> = state
@@ -85,7 +85,7 @@ fn fresh_id(state: &SessionState) -> u64 {
 /// Adds a task.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct TodoAdd {
-    /// What is to be done, as an instruction, such as "Add unit tests".
+    /// What to do, as an instruction, such as "Add unit tests".
     pub content: String,
     /// Status. At most one task of the list can be in progress.
     #[serde(default)]
@@ -101,7 +101,7 @@ pub struct TodoAdded {
     pub id: u64,
     /// Every task, in order.
     pub todos: Vec<Todo>,
-    /// How many there are.
+    /// Number of tasks.
     pub count: usize,
 }
 
@@ -222,10 +222,10 @@ impl TodoUpdate {
     }
 }
 
-/// A task of a list that replaces the whole one.
+/// A task of a list that replaces the current one.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct NewTodo {
-    /// What is to be done, as an instruction, such as "Add unit tests".
+    /// What to do, as an instruction, such as "Add unit tests".
     pub content: String,
     /// Status. At most one task can be in progress.
     #[serde(default)]

@@ -70,11 +70,11 @@ where
 {
     name: &'static str,
     description: &'static str,
-    /// The parameters that are kept; all of them where there is no list.
+    /// The parameters to keep; `None` keeps all.
     only: Option<&'static [&'static str]>,
-    /// Parameters with a description of their own.
+    /// Replaced descriptions, by parameter.
     described: Vec<(&'static str, &'static str)>,
-    /// Made when they are first needed: a program that makes one call needs those of one tool.
+    /// Computed on first use: a program that makes one call needs those of one tool.
     parameters: OnceLock<Parameters>,
     output_schema: OnceLock<Value>,
     types: PhantomData<fn(A) -> (O, R)>,
@@ -102,8 +102,7 @@ where
     /// Keeps only these parameters; the others get their defaults.
     ///
     /// # Panics
-    /// When the parameters are first needed: if a parameter does not exist, or a required one is left out. Both are mistakes
-    /// in the catalogue.
+    /// On first use of the parameters, if one does not exist or a required one is left out: a mistake in the catalogue.
     #[must_use]
     pub fn only(mut self, names: &'static [&'static str]) -> Self {
         self.only = Some(names);
@@ -113,7 +112,7 @@ where
     /// Replaces the description of a parameter, if the operation's mentions a tool of another dialect.
     ///
     /// # Panics
-    /// When the parameters are first needed: if the parameter does not exist, a mistake in the catalogue.
+    /// On first use of the parameters, if the parameter does not exist: a mistake in the catalogue.
     #[must_use]
     pub fn described(mut self, parameter: &'static str, text: &'static str) -> Self {
         self.described.push((parameter, text));
