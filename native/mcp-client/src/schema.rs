@@ -83,6 +83,9 @@ fn property(schema: &Map<String, Value>, required: bool, depth: usize) -> Option
         maximum: number("maximum")?,
         min_items: count("minItems")?,
         max_items: count("maxItems")?,
+        position: None,
+        self_evident: false,
+        unlisted: false,
     })
 }
 

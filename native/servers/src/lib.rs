@@ -11,7 +11,7 @@ mod rustup;
 
 pub use identity::{ServerIdentity, ServerView};
 pub use pool::{Lease, PooledServer, ServerPool, watch};
-pub use program::program;
+pub use program::{in_workspace, program};
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -4,6 +4,16 @@ use crate::rustup;
 use rustix::fs::Access;
 use std::path::{Path, PathBuf};
 
+/// Where projects keep programs of their own, relative to their top.
+const OF_PROJECTS: [&str; 4] = ["node_modules/.bin", "venv/bin", ".venv/bin", "vendor/bin"];
+
+/// A program of that name that the workspace holds, relative to it. It is not taken unless the host names it by its absolute
+/// path.
+pub fn in_workspace(name: &str, workspace: &Path) -> Option<PathBuf> {
+    let candidates = OF_PROJECTS.iter().map(|directory| Path::new(directory).join(name));
+    candidates.into_iter().find(|path| workspace.join(path).is_file())
+}
+
 /// A program by absolute path or by name. Programs in the workspace are never found by name: a model may have written
 /// them.
 pub fn program(name: &str, workspace: &Path) -> Option<PathBuf> {

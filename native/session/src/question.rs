@@ -50,7 +50,7 @@ pub struct AskOutput {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct AskQuestions {
     /// The questions, one to four, asked one after the other.
-    #[schemars(length(min = 1, max = 4))]
+    #[schemars(length(min = 1, max = 4), extend("self_evident" = true))]
     pub questions: Vec<Question>,
     /// Whether the first choice is shown as recommended.
     #[serde(skip)]

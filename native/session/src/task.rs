@@ -22,8 +22,9 @@ const NAME: usize = 64;
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct SubAgentTask {
     /// Name of the sub-agent.
+    #[schemars(extend("self_evident" = true))]
     pub agent: String,
-    /// What to achieve, with everything the sub-agent needs to know: it does not see this conversation.
+    /// Everything it needs to know: it does not see this conversation.
     pub objective: String,
 }
 

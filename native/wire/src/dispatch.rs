@@ -6,7 +6,7 @@ use beamai_base::{Reason, Result, ToolError};
 use beamai_engine::catalogue;
 use beamai_engine::display::Display;
 use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host, listing};
-use beamai_schema::{self as schema, Parameters, Provider};
+use beamai_schema::{self as schema, Parameters, Provider, StrictUse};
 use beamai_tool::ExecutionClass;
 use beamai_tool::Services;
 use beamai_workspace::Workspace;
@@ -154,24 +154,45 @@ struct SchemaRequest {
     provider: Provider,
     #[serde(default)]
     strict: bool,
+    /// Whether it is a tool of the catalogue, whose parameters are told in short.
+    #[serde(default)]
+    built_in: bool,
+    /// What the request's tools before this one have used of the provider's strict mode.
+    #[serde(default)]
+    used: StrictUse,
 }
 
-/// A tool in a provider's format: `{ok, #{<<"schema">>, <<"json">>, <<"strict">>}}`.
+/// A tool in a provider's format: `{ok, #{<<"schema">>, <<"json">>, <<"arguments">>, <<"strict">>, <<"used">>}}`. `arguments`
+/// is the schema of the arguments as JSON text, because maps do not keep the order of its properties. Pass `used` with the
+/// next tool of the same request.
 pub fn schema(request: &[u8]) -> Vec<u8> {
     answer(try_schema(request))
 }
+
+/// Where providers have the schema of a tool's arguments.
+const ARGUMENTS: [&str; 5] =
+    ["/function/parameters", "/parameters", "/input_schema", "/inputSchema", "/parametersJsonSchema"];
 
 fn try_schema(request: &[u8]) -> Result<Value> {
     let wrong =
         |why: String| ToolError::new(Reason::InvalidArgument, format!("the tool cannot be described: {why}"));
     let value = crate::decode(request).map_err(|error| wrong(error.to_string()))?;
     let request: SchemaRequest = serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
-    let SchemaRequest { name, description, parameters, input_schema, provider, strict } = request;
+    let SchemaRequest { name, description, parameters, input_schema, provider, strict, built_in, mut used } =
+        request;
+    let parameters = if built_in { schema::told(&parameters) } else { parameters };
     let rendered = match input_schema {
-        None => schema::render(provider, &name, &description, &parameters, strict),
+        None => used.render(provider, &name, &description, &parameters, strict),
         Some(schema) => schema::render_any(provider, &name, &description, &schema),
     };
-    Ok(json!({"json": rendered.schema.to_string(), "schema": rendered.schema, "strict": rendered.strict}))
+    let arguments = ARGUMENTS.iter().find_map(|place| rendered.schema.pointer(place)).map(Value::to_string);
+    Ok(json!({
+        "json": rendered.schema.to_string(),
+        "arguments": arguments,
+        "schema": rendered.schema,
+        "strict": rendered.strict,
+        "used": used,
+    }))
 }
 
 #[derive(Deserialize)]

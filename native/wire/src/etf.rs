@@ -64,7 +64,19 @@ type Result<T> = std::result::Result<T, Undecodable>;
 /// # Errors
 /// What is not JSON, not UTF-8, nested deeper than 128 levels, or incomplete.
 pub fn decode(bytes: &[u8]) -> Result<Value> {
-    let mut reader = EtfReader { rest: bytes };
+    read(bytes, false)
+}
+
+/// As [`decode`], and `{json, Text}` stands for the value of a JSON text, with its members in that order.
+///
+/// # Errors
+/// As there.
+pub(crate) fn decode_with_json(bytes: &[u8]) -> Result<Value> {
+    read(bytes, true)
+}
+
+fn read(bytes: &[u8], takes_json: bool) -> Result<Value> {
+    let mut reader = EtfReader { rest: bytes, takes_json };
     if reader.byte()? != VERSION {
         return Err(Undecodable::new("is not a term in external format"));
     }
@@ -77,6 +89,7 @@ pub fn decode(bytes: &[u8]) -> Result<Value> {
 
 struct EtfReader<'a> {
     rest: &'a [u8],
+    takes_json: bool,
 }
 
 impl<'a> EtfReader<'a> {
@@ -93,8 +106,19 @@ impl<'a> EtfReader<'a> {
             STRING => self.bytes_as_list(),
             LIST => self.list(depth),
             MAP => self.map(depth),
+            SMALL_TUPLE if self.takes_json => self.json(),
             tag => Ok(atom_value(self.atom(tag)?)),
         }
+    }
+
+    /// The value of `{json, Text}`.
+    fn json(&mut self) -> Result<Value> {
+        let other = || Undecodable::new("is a tuple other than {json, Text}");
+        let (arity, tag) = (self.byte()?, self.byte()?);
+        if arity != 2 || self.atom(tag).ok() != Some("json") || self.byte()? != BINARY {
+            return Err(other());
+        }
+        serde_json::from_str(self.text()?).map_err(|error| Undecodable::new(format!("is not JSON: {error}")))
     }
 
     fn list(&mut self, depth: usize) -> Result<Value> {

@@ -12,9 +12,10 @@ pub fn json_decode(text: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Encodes a term: `{ok, Text}`, or an error that says what JSON cannot represent.
+/// Encodes a term: `{ok, Text}`, or an error that says what JSON cannot represent. `{json, Text}` in the term is inserted
+/// unchanged.
 pub fn json_encode(term: &[u8]) -> Vec<u8> {
-    match crate::decode(term) {
+    match crate::etf::decode_with_json(term) {
         Ok(value) => reply::ok(&Value::String(value.to_string())),
         Err(why) => wrong(format!("this cannot be written as JSON: it {why}")),
     }

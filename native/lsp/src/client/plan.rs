@@ -4,9 +4,10 @@ use super::DocumentText;
 use super::typescript;
 use super::watch::SourceFilter;
 use beamai_base::Result as ToolResult;
+use beamai_port_tools::lsp::INSTEAD;
 use beamai_sandbox::Confinement;
-use beamai_servers::program;
 use beamai_servers::{ServerIdentity, ServerView};
+use beamai_servers::{in_workspace, program};
 use beamai_tool::{
     CallContext,
     lsp_language::{self as language, Language},
@@ -26,7 +27,7 @@ pub(crate) struct Unavailable(pub String);
 impl Unavailable {
     /// The reason, with an alternative.
     pub(crate) fn new(why: impl std::fmt::Display) -> Self {
-        Self(format!("{why}. Use grep to search for names and read to look at files instead."))
+        Self(format!("{why}.{INSTEAD}"))
     }
 }
 
@@ -203,7 +204,7 @@ impl<'a> LanguageSupport<'a> {
                 Err(unfit) => why = why.or(Some(unfit)),
             }
         }
-        Err(why.unwrap_or_else(|| self.missing(&commands)))
+        Err(why.unwrap_or_else(|| self.missing(&commands, workspace)))
     }
 
     /// Whether an installed program is usable as a server.
@@ -216,7 +217,11 @@ impl<'a> LanguageSupport<'a> {
         }
     }
 
-    fn missing(&self, commands: &[Vec<String>]) -> Unavailable {
+    fn missing(&self, commands: &[Vec<String>], workspace: &Path) -> Unavailable {
+        let own = commands.iter().find_map(|command| Some((in_workspace(&command[0], workspace)?, command)));
+        if let Some((path, command)) = own {
+            return self.refused(&path, command, workspace);
+        }
         let names: Vec<&str> = commands.iter().map(|command| &*command[0]).collect();
         let hint =
             self.built_in.map_or(String::new(), |language| format!("; to install it: {}", language.hint));
@@ -224,6 +229,22 @@ impl<'a> LanguageSupport<'a> {
             "There is no language server for {} on this machine (looked for {}){hint}",
             self.title(),
             names.join(", ")
+        ))
+    }
+}
+
+impl LanguageSupport<'_> {
+    /// What the workspace holds may be a model's work, so only the host can admit it.
+    fn refused(&self, path: &Path, command: &[String], workspace: &Path) -> Unavailable {
+        let mut words = vec![format!("\"{}\"", workspace.join(path).display())];
+        words.extend(command[1..].iter().map(|word| format!("\"{word}\"")));
+        Unavailable::new(format!(
+            "The language server for {} is at {} and is not started, because programs in the workspace are run only where \
+             the host names them: lsp => #{{servers => #{{{} => #{{command => [{}]}}}}}}",
+            self.title(),
+            path.display(),
+            self.name,
+            words.join(", ")
         ))
     }
 }
@@ -310,6 +331,21 @@ mod tests {
 
     fn served(command: &str) -> Value {
         json!({"servers": {"python": {"command": [command, "-x"]}, "sh": {"command": ["/bin/sh"]}}})
+    }
+
+    #[test]
+    fn a_server_in_the_workspace_is_named_and_refused_with_the_option_that_admits_it() {
+        let (dir, cx) = context(json!({}));
+        let bin = dir.path().join("node_modules/.bin");
+        std::fs::create_dir_all(&bin).unwrap();
+        std::fs::write(bin.join("bash-language-server"), "").unwrap();
+        let Err(Unavailable(why)) = ServerPlan::of(&cx, Path::new("a.sh"), &DocumentText::new(String::new()))
+        else {
+            return; // It is installed on this machine, and comes first.
+        };
+        let option = format!("command => [\"{}/bash-language-server\"", bin.display());
+        assert!(why.contains("is at node_modules/.bin/bash-language-server and is not started"), "{why}");
+        assert!(why.contains(&option), "{why}");
     }
 
     #[test]

@@ -30,8 +30,10 @@ pub enum SkillAction {
 pub struct Skill {
     /// "list" to list the skills, "load" for the instructions of one.
     #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
     pub action: SkillAction,
     /// Name of the skill to load.
+    #[schemars(extend("self_evident" = true))]
     pub name: Option<String>,
 }
 

@@ -121,6 +121,24 @@ fn every_layer_is_there_and_the_result_says_who_made_it() {
 }
 
 #[test]
+fn names_go_through_a_proxy_in_its_namespace() {
+    for kind in KINDS.into_iter().filter(|_| is_root()) {
+        for mode in ["required", "best_effort"] {
+            let sandbox = json!({"mode": mode, "network": ["one.example"]});
+            let result = Machine::new(kind).run(sandbox, "curl -sS http://other.example/");
+            assert_eq!(result["isolation"]["by"], "bwrap", "{result}");
+            let used = &result["network"][0];
+            assert_eq!(
+                (&used["name"], &used["refused"]),
+                (&json!("other.example:80"), &json!(1)),
+                "{result}"
+            );
+            assert!(result["stdout"].as_str().unwrap().contains("nobody can be asked"), "{result}");
+        }
+    }
+}
+
+#[test]
 fn nobody_needs_bwrap_where_namespaces_are_not_refused() {
     let env = crate::common::Env::new();
     assert!(env.run("true")["isolation"].get("by").is_none());
