@@ -132,7 +132,7 @@ mod tests {
             (b"Content-Length: many\r\n\r\n", r#""Content-Length: many""#),
             (b"Content-Type: x\r\n\r\n{}", "without Content-Length"),
             (b"Content-Length: 5\r\n\r\n{}", "ended in the middle"),
-            (b"Content-Length: 2\r\n\r\n{]", "no JSON"),
+            (b"Content-Length: 2\r\n\r\n{]", "not JSON"),
             (b"Content-Length: 2", "should be"),
             (&long, "over the limit of 67108864"),
             (&endless, "should be"),
