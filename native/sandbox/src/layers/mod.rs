@@ -41,7 +41,7 @@ pub use forbidden_names::ForbiddenNames;
 pub use limits::kernel_is_at_least;
 pub use network::PROXY;
 pub use placeholders::{Placeholder, PlaceholderCounts};
-pub use reads::limit_reads;
+pub use reads::{ReadableDir, limit_reads};
 pub use reaper_plan::ReaperPlan;
 pub use script::MountScript;
 pub use starts::forbid_starts;
