@@ -11,12 +11,15 @@
 %% For an answer to be handed over.
 -define(ANSWER_MS, 10000).
 
-%% @doc Takes a message of a running call: a question about a start or a connection, or its progress.
--spec heard(Message :: map(), Tool :: binary(), Args :: map(), beamai_kernel:kernel(), beamai_context:t()) -> ok.
+%% @doc Takes a message of a running call: a question about a start or a connection, or its progress. The call must stop
+%% if the time of the run's budget is over before somebody has answered.
+-spec heard(Message :: map(), Tool :: binary(), Args :: map(), beamai_kernel:kernel(), beamai_context:t()) ->
+    beamai_door:heard().
 heard(#{<<"start">> := Id, <<"request">> := Request}, Tool, Args, Kernel, Context) ->
     case beamai_approval:decide(Request#{<<"tool">> => Tool}, Args, Kernel, Context) of
         %% The call ends, and the command with it: the program still waits then. An answer would let the command go on.
         {error, #{details := #{reason := cancelled}}} -> ok;
+        {error, #{details := #{reason := timeout}} = OutOfTime} -> {stop, OutOfTime};
         Decided -> answer(Id, decision(Decided), Context, beamai_env:in_workspace(Kernel, Context))
     end;
 heard(Progress, Tool, _Args, _Kernel, Context) ->
