@@ -14,6 +14,9 @@
     workspace, permissions, approve, ask_user, sandbox, door, default_timeout, skills, web, lsp, agents, limits
 ]).
 
+%% As the native side has them.
+-define(DISPENSABLE, [private_proc, resource_limits, landlock, signal_scope]).
+
 -type t() :: #{
     %% Default: the current directory, unless that is `/' or the home directory.
     workspace => file:filename_all(),
@@ -46,6 +49,10 @@
     | #{
         %% Default: `required'.
         mode => sandbox_mode(),
+        %% Default: `full'.
+        tier => sandbox_tier(),
+        %% Layers that the host does without, while the others are required. Default: none.
+        without => [sandbox_layer()],
         %% Whether the network is reached. Default: `false'.
         network => boolean(),
         %% Whether UNIX sockets may be opened. Default: `false'.
@@ -68,6 +75,13 @@
         %% all that it is for (the default), or `always'.
         report => when_off | always
     }.
+
+%% The least that the mode `required' accepts: `full', every layer, or `landlock', what holds without namespaces. The best
+%% tier that the machine has is taken.
+-type sandbox_tier() :: full | landlock.
+
+%% Layers that can be done without.
+-type sandbox_layer() :: private_proc | resource_limits | landlock | signal_scope.
 
 %% `required': every layer, or nothing runs; `best_effort': what layers there are; `off': none.
 -type sandbox_mode() :: required | best_effort | off.
@@ -164,6 +178,8 @@ limits(Other) ->
     bad_option(limits, ["must be a map with the key result, not ", show(Other)]).
 
 sandbox(mode, Mode) when Mode =:= required; Mode =:= best_effort; Mode =:= off -> Mode;
+sandbox(tier, Tier) when Tier =:= full; Tier =:= landlock -> Tier;
+sandbox(without, Layers) when is_list(Layers) -> [sandbox_layer(Layer) || Layer <- Layers];
 sandbox(report, Report) when Report =:= when_off; Report =:= always -> Report;
 sandbox(Key, On) when (Key =:= network orelse Key =:= unix_sockets), is_boolean(On) -> On;
 sandbox(Key, Texts) when (Key =:= readable orelse Key =:= writable orelse Key =:= env), is_list(Texts) ->
@@ -176,6 +192,15 @@ sandbox(Key, Number) when
     Number;
 sandbox(Key, Other) ->
     bad_option(sandbox, ["has no option ", show(Key), " with the value ", show(Other)]).
+
+sandbox_layer(Layer) ->
+    case lists:member(Layer, ?DISPENSABLE) of
+        true ->
+            Layer;
+        false ->
+            Names = lists:join(", ", [atom_to_binary(Name) || Name <- ?DISPENSABLE]),
+            bad_option(sandbox, ["without must name layers of these: ", Names, "; not ", show(Layer)])
+    end.
 
 sandbox_text(_Key, Text) when is_binary(Text) -> Text;
 sandbox_text(_Key, [_ | _] = Text) -> unicode:characters_to_binary(Text, unicode, file:native_name_encoding());

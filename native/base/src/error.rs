@@ -141,6 +141,8 @@ reasons! {
     IsolationUnavailable = "isolation_unavailable": ExecutionFailed,
     /// What was started took more memory than it may.
     OutOfMemory = "out_of_memory": ExecutionFailed,
+    /// What was started had more processes than it may.
+    TooManyProcesses = "too_many_processes": ExecutionFailed,
     /// Time ran out.
     Timeout = "timeout": Timeout,
 }

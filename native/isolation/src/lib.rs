@@ -13,5 +13,5 @@ mod start;
 
 pub use layers::{Isolation, LayerOff};
 pub use planted::Planted;
-pub use settings::{Report, Sandbox, SandboxSettings};
+pub use settings::{DISPENSABLE, Report, Sandbox, SandboxSettings, Tier};
 pub use start::{Coverage, Decision, HeldStart, Start, StartJudge, Starter, is_loader, loaded_arguments};

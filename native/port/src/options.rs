@@ -4,7 +4,7 @@ use crate::args::{Usage, text};
 use beamai_base::{Reason, Result as ToolResult, ToolError};
 use beamai_engine::Settings;
 use beamai_engine::catalogue;
-use beamai_isolation::{Sandbox, SandboxSettings};
+use beamai_isolation::{Sandbox, SandboxSettings, Tier};
 use beamai_policy::PolicyText;
 use beamai_tool::Limits;
 use beamai_tool::SkillSettings;
@@ -26,7 +26,8 @@ pub(crate) const HELP: &str = "\
   --default MODE    auto (default), allow, ask or deny: what happens where no rule decides
   --settings FILE   JSON file with rules under \"permissions\": {\"allow\": [], \"ask\": [], \"deny\": [], \"default\": \"auto\"},
                     or by tool under \"permission\": {\"fetch\": \"allow\"},
-                    the sandbox under \"sandbox\": \"MODE\" or {\"mode\": \"MODE\", \"network\": false, \"unix_sockets\": false,
+                    the sandbox under \"sandbox\": \"MODE\" or {\"mode\": \"MODE\", \"tier\": \"full\", \"without\": [],
+                    \"network\": false, \"unix_sockets\": false,
                     \"readable\": [], \"writable\": [], \"env\": [], \"memory\": BYTES, \"processes\": N, \"cpu\": SECONDS,
                     \"file_size\": BYTES}, the network under \"web\": {\"allow_addresses\": [\"IP:PORT\"], \"allowed_domains\": [],
                     \"blocked_domains\": [], \"user_agent\": \"…\", \"search\": {\"provider\": \"searxng\",
@@ -35,7 +36,8 @@ pub(crate) const HELP: &str = "\
                     \"lsp\": {\"servers\": {\"python\": {\"command\": [\"…\"]}}}
   --allow-address IP:PORT
                     an address that may be fetched though it is not public; may be repeated
-  --sandbox MODE    required (default), best_effort or off: how commands are isolated; see beamai-port doctor
+  --sandbox MODE    required (default), required:landlock, best_effort or off: how commands are isolated, and with
+                    required the least tier that will do, full or landlock; see beamai-port doctor
   --network         let commands reach the network
 ";
 
@@ -48,7 +50,7 @@ pub(crate) struct HostOptions {
     web: WebSettings,
     skills: SkillSettings,
     lsp: LspSettings,
-    mode: Option<Sandbox>,
+    mode: Option<(Sandbox, Tier)>,
     has_network: bool,
     addresses: Vec<SocketAddr>,
 }
@@ -86,7 +88,8 @@ impl HostOptions {
             "settings" => self.load(&text(parser)?)?,
             "allow-address" => self.addresses.push(address(&text(parser)?).map_err(Usage)?),
             "sandbox" => {
-                self.mode = Some(one_of("sandbox", &text(parser)?, "required, best_effort, off")?);
+                let named: SandboxSettings = text(parser)?.parse().map_err(Usage)?;
+                self.mode = Some((named.mode, named.tier));
             }
             "network" => self.has_network = true,
             other => return Err(lexopt::Error::UnexpectedOption(format!("--{other}")).into()),
@@ -111,7 +114,7 @@ impl HostOptions {
     /// The workspace cannot be opened.
     pub(crate) fn settings(mut self) -> ToolResult<Settings> {
         self.web.allow_addresses.extend(self.addresses);
-        self.sandbox.mode = self.mode.unwrap_or(self.sandbox.mode);
+        (self.sandbox.mode, self.sandbox.tier) = self.mode.unwrap_or((self.sandbox.mode, self.sandbox.tier));
         self.sandbox.network |= self.has_network;
         Ok(Settings {
             workspace: workspace(self.workspace.as_deref())?,
@@ -147,6 +150,23 @@ impl HostOptions {
         Ok(())
     }
 }
+
+/// Says on standard error what keeps commands from running under a sandbox on this machine, or from having all of its
+/// layers. The first command would say it too; that may be long after the start.
+#[cfg(target_os = "linux")]
+pub(crate) fn warn(sandbox: &SandboxSettings) {
+    let what = match sandbox.mode {
+        Sandbox::Required => "no command will run here under the sandbox required",
+        Sandbox::BestEffort | Sandbox::Off => "commands will run here without some layers of the sandbox",
+    };
+    for obstacle in beamai_sandbox::obstacles_to(sandbox) {
+        eprintln!("beamai-port: {what}: {obstacle}");
+    }
+}
+
+/// There are no commands.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn warn(_: &SandboxSettings) {}
 
 /// The workspace that was named, or the current directory. `/` and the home directory are a workspace only by name: a
 /// program that was started there mostly means neither, and its tools would have the whole disk or every file of its user.

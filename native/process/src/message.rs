@@ -88,16 +88,18 @@ pub enum Exit {
 pub enum Cause {
     /// Its processes took too much memory.
     Memory(Excess),
+    /// It had too many processes and threads.
+    Processes(Excess),
     /// It created a file that must not be: this path. The file was removed.
     Created(String),
 }
 
-/// More memory than processes may have together.
+/// More than processes may have together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Excess {
-    /// Bytes that they had.
+    /// Bytes, or processes and threads, that there were.
     pub taken: u64,
-    /// Bytes that they may have.
+    /// How many there may be.
     pub limit: u64,
 }
 
@@ -129,6 +131,9 @@ impl std::fmt::Display for Report {
                     "it was killed for taking more memory than the {} MiB that it may have",
                     limit >> 20
                 )
+            }
+            Self::Ended { cause: Some(Cause::Processes(Excess { limit, .. })), .. } => {
+                write!(f, "it was killed for having more than the {limit} processes that it may have")
             }
             Self::Ended { cause: Some(Cause::Created(path)), .. } => {
                 write!(f, "it was killed for creating {path}, which nothing may create here")

@@ -1,7 +1,7 @@
 //! What a program is confined to: the sandbox of a host, worked out for one workspace and one session.
 
 use beamai_base::{Reason, Result, ToolError};
-use beamai_isolation::{Planted, Sandbox, SandboxSettings};
+use beamai_isolation::{Planted, Sandbox, SandboxSettings, Tier};
 use beamai_policy::{Sealed, StartRules, secrets};
 use beamai_protected::{Found, Snapshot, survey, take_out};
 use beamai_workspace::{Workspace, decode_path, journal};
@@ -19,6 +19,10 @@ const PROCESSES: u32 = 2_048;
 pub struct Confinement {
     /// How much of it must be there.
     pub mode: Sandbox,
+    /// The least tier that is accepted where it is required.
+    pub tier: Tier,
+    /// Layers that the host does without.
+    pub without: Vec<String>,
     /// The workspace, which can be written.
     pub workspace: OsString,
     /// Device number of the workspace, so that another directory in its place is noticed.
@@ -38,6 +42,9 @@ pub struct Confinement {
     pub writable: Vec<OsString>,
     /// Absolute paths that cannot be written, in the workspace too. Those that are not there cannot be created.
     pub read_only: Vec<OsString>,
+    /// Absolute paths from which git takes settings or hooks because its settings say so: read-only where mounts can make
+    /// them so.
+    pub git_sources: Vec<OsString>,
     /// Absolute paths that are shown empty.
     pub hidden: Vec<OsString>,
     /// What was found in the workspace, and in each directory beyond it that can be written.
@@ -128,9 +135,8 @@ impl Confinement {
         }
         let covered: Vec<OsString> = self.found.iter().flat_map(|found| self.hidden_around(found)).collect();
         self.hidden.extend(covered);
-        let (before, read_only) = Snapshot::now(&self.found, &workspace, sealed);
-        self.before = before;
-        self.read_only.extend(read_only);
+        let is_held = self.mode == Sandbox::Required && self.tier == Tier::Full;
+        (self.before, self.git_sources) = Snapshot::now(&self.found, &workspace, sealed, is_held);
         Ok(())
     }
 
@@ -176,6 +182,8 @@ impl Confinement {
         static OFF: LazyLock<Arc<Confinement>> = LazyLock::new(|| {
             Arc::new(Confinement {
                 mode: Sandbox::Off,
+                tier: Tier::Full,
+                without: Vec::new(),
                 workspace: OsString::new(),
                 device: 0,
                 inode: 0,
@@ -185,6 +193,7 @@ impl Confinement {
                 readable: Vec::new(),
                 writable: Vec::new(),
                 read_only: Vec::new(),
+                git_sources: Vec::new(),
                 hidden: Vec::new(),
                 found: Vec::new(),
                 before: Snapshot::default(),
@@ -209,6 +218,8 @@ impl Confinement {
         };
         Self {
             mode: sandbox.mode,
+            tier: sandbox.tier,
+            without: sandbox.without.clone(),
             workspace: workspace.path().into(),
             device: id.device,
             inode: id.inode,
@@ -218,6 +229,7 @@ impl Confinement {
             readable: listed(&sandbox.readable),
             writable: listed(&sandbox.writable),
             read_only: Vec::new(),
+            git_sources: Vec::new(),
             hidden: hidden_here(workspace.path()),
             found: Vec::new(),
             before: Snapshot::default(),

@@ -1,6 +1,6 @@
 //! What a process gets to see of the host's environment: nothing that could be a secret.
 
-use beamai_isolation::{Sandbox, SandboxSettings};
+use beamai_isolation::{Sandbox, SandboxSettings, Tier};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::LazyLock;
@@ -27,11 +27,11 @@ pub fn environment(
 ) -> Vec<Variable> {
     let mut all = INHERITED.clone();
     all.extend(temp.map(|temp| ("TMPDIR".into(), temp.into())));
-    let private = match sandbox.mode {
-        Sandbox::Off => None,
-        // Where layers may be missing, this might be everybody's.
-        Sandbox::BestEffort => temp,
-        Sandbox::Required => temp.or(Some(Path::new("/tmp"))),
+    let private = match (sandbox.mode, sandbox.tier) {
+        (Sandbox::Off, _) => None,
+        // Without mounts, this is everybody's.
+        (Sandbox::BestEffort, _) | (_, Tier::Landlock) => temp,
+        (Sandbox::Required, Tier::Full) => temp.or(Some(Path::new("/tmp"))),
     };
     all.extend(private.map(|place| ("XDG_CACHE_HOME".into(), place.join(".cache").into())));
     let listed = sandbox.env.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));

@@ -9,8 +9,10 @@ mod confinement;
 mod environment;
 mod failure;
 pub mod layers;
+mod obstacle;
 
-pub use attack::attack_main;
+pub use attack::{attack_main, started};
 pub use confinement::{Bounds, Confinement};
 pub use environment::environment;
 pub use failure::Failure;
+pub use obstacle::{Obstacle, obstacles, obstacles_to};

@@ -273,6 +273,9 @@ fn ended_for(cause: Cause, output: &ShellOutput) -> ToolError {
     let error = |reason| with_output(ToolError::new(reason, message), output);
     match cause {
         Cause::Created(path) => error(Reason::AccessDenied).file(&path),
+        Cause::Processes(Excess { taken, limit }) => {
+            error(Reason::TooManyProcesses).with("processes", taken).with("process_limit", limit)
+        }
         Cause::Memory(Excess { taken, limit }) => {
             error(Reason::OutOfMemory).with("memory", taken).with("memory_limit", limit)
         }
@@ -287,6 +290,10 @@ fn cause_message(cause: &Cause) -> String {
              at a time, or have the host set the sandbox's memory higher",
             mebibytes(*taken),
             mebibytes(*limit)
+        ),
+        Cause::Processes(Excess { taken, limit }) => format!(
+            "the command had {taken} processes and threads, where {limit} is the limit, and was killed; start fewer at a \
+             time, or have the host set the sandbox's processes higher"
         ),
         Cause::Created(path) => format!(
             "the command was killed because it created {path}, from which git would take settings and programs to run; \

@@ -14,7 +14,6 @@ mod asking;
 mod calling;
 mod form;
 mod http;
-mod leftovers;
 mod lines;
 pub(crate) mod listing;
 mod outcome;
@@ -23,7 +22,6 @@ mod seats;
 mod server;
 mod session;
 mod signals;
-mod temp_dir;
 
 use crate::args::{self, Usage};
 use crate::options::{self, HostOptions};
@@ -66,9 +64,10 @@ pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
     let Some(options) = options(parser)? else { return Ok(args::print(&[HELP, options::HELP].concat())) };
     let dialect = options.host.dialect()?;
     let settings = options.host.settings().map_err(|error| Usage(error.message))?;
+    options::warn(&settings.sandbox);
     let host = Host::new(&settings, Arc::new(services())).map_err(|error| Usage(error.message))?;
     let shared = Arc::new(Shared::new(host, settings, dialect, options.shape));
-    temp_dir::sweep();
+    crate::temp_dir::sweep();
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
         match options.http {

@@ -11,7 +11,7 @@ use crate::{
 };
 use beamai_sandbox::{
     Confinement, Failure,
-    layers::{Intruders, Made, Outside, Stage, Way},
+    layers::{Intruders, Outside, SignalScope, Stage, Way},
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
@@ -29,8 +29,16 @@ pub(super) struct Reaper {
     pub(super) way: Way,
     pub(super) confinement: Confinement,
     pub(super) outside: Outside,
-    /// What `bwrap` has made for it.
-    pub(super) made: Option<Made>,
+}
+
+/// What the reaper keeps of its layers.
+#[derive(Default)]
+struct Kept {
+    intruders: Intruders,
+    listener: Option<OwnedFd>,
+    signal_scope: Option<SignalScope>,
+    /// Whether it counts processes, because the kernel does not.
+    counts_processes: bool,
 }
 
 /// What the reaper knows of its command.
@@ -65,11 +73,10 @@ enum News {
 impl Reaper {
     /// Sets the layers up, then tends one command after the other, as long as each leaves nothing behind.
     pub(super) fn run(self) -> ! {
-        let mut intruders = Intruders::default();
-        let mut listener = None;
-        let setup = self.set_up(&mut intruders, &mut listener);
+        let mut kept = Kept::default();
+        let setup = self.set_up(&mut kept);
         let traces = Traces::watch(self.way, &self.confinement);
-        let mut goes_on = self.tell(&setup) && setup.is_ok() && self.hand_over(listener).is_ok();
+        let mut goes_on = self.tell(&setup) && setup.is_ok() && self.hand_over(kept.listener.take()).is_ok();
         while goes_on {
             // Without an order there is nothing to do: the port is gone, or the launcher.
             let traces = traces.as_ref().ok();
@@ -78,7 +85,7 @@ impl Reaper {
             if frame::send(self.control.as_fd(), &[], &[]).is_err() {
                 break;
             }
-            let report = match self.carry_out(&mut order, traces, &intruders) {
+            let report = match self.carry_out(&mut order, traces, &kept) {
                 Ok(Some(report)) => report,
                 Ok(None) => break,
                 Err(failure) => Report::NotStarted(failure),
@@ -119,7 +126,7 @@ impl Reaper {
         }
     }
 
-    fn set_up(&self, intruders: &mut Intruders, listener: &mut Option<OwnedFd>) -> Setup {
+    fn set_up(&self, kept: &mut Kept) -> Setup {
         // A launcher that has died before this call has closed the other end of the control socket.
         let last = if self.way.has_pids() { Signal::KILL } else { Signal::TERM };
         rustix::process::set_parent_process_death_signal(Some(last))
@@ -128,10 +135,10 @@ impl Reaper {
             rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
                 .map_err(|errno| Failure::new("become a subreaper", errno))?;
         }
-        let mut stage = Stage::new(&self.outside, &self.confinement, self.way, self.made.as_ref());
+        let mut stage = Stage::new(&self.outside, &self.confinement, self.way);
         let isolation = self.way.enter(&mut stage)?;
-        let Stage { placeholders, .. } = stage;
-        (*intruders, *listener) = (stage.intruders, stage.listener);
+        let Stage { placeholders, intruders, listener, signal_scope, counts_processes, .. } = stage;
+        *kept = Kept { intruders, listener, signal_scope, counts_processes };
         // The command may run as the same user: it shall neither trace its reaper nor read its memory.
         rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
             .map_err(|errno| Failure::new("shield the reaper", errno))?;
@@ -144,18 +151,21 @@ impl Reaper {
         &self,
         frame: &mut Frame,
         traces: Option<&Traces>,
-        intruders: &Intruders,
+        kept: &Kept,
     ) -> Result<Option<Report>, Failure> {
-        let (main, lingers) = self.start(frame)?;
+        let intruders = &kept.intruders;
+        let (main, lingers) = self.start(frame, kept.signal_scope.as_ref())?;
         // What the program was told is nobody's business any more, the next program's least of all.
         frame.body.fill(0);
         std::hint::black_box(&frame.body);
         let mut tended = Tended { main, lingers, exit: None, cause: None, struck: HashSet::new(), reaped: 0 };
-        let news = self.tend(&mut tended, intruders);
+        let news = self.tend(&mut tended, kept);
         self.end_all(&mut tended);
         _ = rustix::process::chdir("/");
         let is_clean = tended.note_intruder(intruders);
+        // Landlock permits by what was there when it was entered: each command has rules of its own.
         let is_ready = news == News::Death
+            && kept.signal_scope.is_none()
             && tended.killed() == 0
             && is_clean
             && traces.is_some_and(|traces| !traces.are_left());
@@ -166,7 +176,7 @@ impl Reaper {
     }
 
     /// Starts what the order says. Returns its main process, and whether what that leaves running goes on.
-    fn start(&self, frame: &mut Frame) -> Result<(Pid, bool), Failure> {
+    fn start(&self, frame: &mut Frame, scope: Option<&SignalScope>) -> Result<(Pid, bool), Failure> {
         let malformed = || Failure::new("understand the order", Errno::BADMSG);
         let order = Order::decode(&frame.body).ok_or_else(malformed)?;
         let mut fds = frame.fds.drain(..);
@@ -177,12 +187,13 @@ impl Reaper {
         drop(directory);
         // The streams are closed here once the program has them: nobody but its tree may keep them open.
         let streams = Streams { stdout, stderr, stdin: fds.next() };
-        Ok((start(&order, &streams, !self.way.has_pids())?, order.lingers))
+        Ok((start(&order, &streams, !self.way.has_pids(), scope)?, order.lingers))
     }
 
     /// Reaps until the main process has ended, and with it everything that may linger, or the end is ordered.
-    fn tend(&self, tended: &mut Tended, intruders: &Intruders) -> News {
-        let mut meter = Meter::new(&self.confinement, self.way);
+    fn tend(&self, tended: &mut Tended, kept: &Kept) -> News {
+        let intruders = &kept.intruders;
+        let mut meter = Meter::new(&self.confinement, self.way, kept.counts_processes);
         let bell: Vec<_> =
             intruders.bell().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).into_iter().collect();
         loop {
@@ -191,8 +202,8 @@ impl Reaper {
             if news == News::Changed {
                 tended.note_intruder(intruders);
             }
-            if let Some(excess) = meter.as_mut().and_then(Meter::look) {
-                tended.cause = Some(Cause::Memory(excess));
+            if let Some(cause) = meter.as_mut().and_then(Meter::look) {
+                tended.cause = Some(cause);
             }
             if tended.cause.is_some() {
                 return News::Offence;

@@ -24,9 +24,9 @@ use std::os::fd::{AsFd, OwnedFd};
 pub(super) struct Server {
     socket: OwnedFd,
     signals: Signals,
-    pub(super) reapers: HashSet<Pid>,
-    pub(super) placeholders: Placeholders,
-    /// Why the machine refuses namespaces to this process, where `bwrap` has them.
+    reapers: HashSet<Pid>,
+    placeholders: Placeholders,
+    /// Why the machine refuses namespaces to this process, once it has.
     refusal: Option<Failure>,
 }
 
@@ -39,7 +39,7 @@ pub(super) enum Turn {
 }
 
 /// A clone's way out of the loop, or what the launcher has to tell the port.
-pub(super) enum Made {
+enum Made {
     Clone(Box<Reaper>),
     Reply(Setup, Option<OwnedFd>),
 }
@@ -107,52 +107,35 @@ impl Server {
         frame::send(self.socket.as_fd(), &to_bytes(setup), &fds)
     }
 
-    /// Makes a reaper in the best way that the machine permits, or that the host accepts.
+    /// Makes a reaper in the best way that the machine permits, of those that the host accepts.
     fn make(&mut self, confinement: &Confinement) -> Made {
-        let ways = sandbox::ways(confinement.mode);
-        // Where bwrap was needed once, nothing else is tried before it.
-        let first = ways.iter().position(|way| self.refusal.is_some() && way.is_by_bwrap());
-        let mut refusal = first.and_then(|_| self.refusal.take());
-        let mut missing = None;
-        for way in &ways[first.unwrap_or(0)..] {
-            let made = match way.is_by_bwrap() {
-                false => self.try_way(*way, confinement),
-                true => match self.try_bwrap(confinement, refusal.as_mut()) {
-                    Ok(made) => Ok(made),
-                    Err(failure) => {
-                        missing = failure;
-                        continue;
-                    }
-                },
+        let ways = sandbox::ways(confinement);
+        let mut failures: Vec<Failure> = Vec::new();
+        for (at, way) in ways.iter().enumerate() {
+            let is_refused = way.has_users() && at + 1 < ways.len();
+            let made = match self.refusal.clone().filter(|_| is_refused) {
+                // What the machine has refused, it refuses again.
+                Some(refusal) => Err(refusal),
+                None => self.try_way(*way, confinement),
             };
             match made {
-                // What the machine refuses, it refuses again; another way may do without.
                 Ok(Made::Reply(Err(failure), _)) | Err(failure) if !failure.is_shortage() => {
-                    refusal.get_or_insert(failure);
+                    // That there are too many namespaces may pass.
+                    if sandbox::is_of_namespaces(&failure) && failure.errno == Errno::PERM.raw_os_error() {
+                        self.refusal = Some(failure.clone());
+                    }
+                    failures.push(failure);
                 }
                 Err(failure) => return Made::Reply(Err(failure), None),
-                Ok(made) => return self.accounted(made, *way, confinement, refusal),
+                Ok(mut made) => {
+                    if let Made::Reply(Ok(entered), _) = &mut made {
+                        sandbox::account(&mut entered.isolation, confinement, failures.first());
+                    }
+                    return made;
+                }
             }
         }
-        let failure = missing.or(refusal).unwrap_or_else(|| Failure::new("make a reaper", Errno::IO));
-        Made::Reply(Err(failure), None)
-    }
-
-    /// What was made, with the layers that are off because of a refusal. That `bwrap` was needed is remembered.
-    fn accounted(
-        &mut self,
-        mut made: Made,
-        way: Way,
-        confinement: &Confinement,
-        refusal: Option<Failure>,
-    ) -> Made {
-        if let Made::Reply(Ok(entered), _) = &mut made {
-            sandbox::account(&mut entered.isolation, confinement, refusal.as_ref());
-            if way.is_by_bwrap() {
-                self.refusal = refusal;
-            }
-        }
-        made
+        Made::Reply(Err(together(failures)), None)
     }
 
     fn try_way(&mut self, way: Way, confinement: &Confinement) -> Result<Made, Failure> {
@@ -175,12 +158,12 @@ impl Server {
             None => {
                 let signals = self.signals.try_clone().map_err(failure)?;
                 let confinement = confinement.clone();
-                Ok(Made::Clone(Box::new(Reaper { control, signals, way, confinement, outside, made: None })))
+                Ok(Made::Clone(Box::new(Reaper { control, signals, way, confinement, outside })))
             }
         }
     }
 
-    pub(super) fn setup_of(&self, reaper: &OwnedFd) -> Result<Setup, Errno> {
+    fn setup_of(&self, reaper: &OwnedFd) -> Result<Setup, Errno> {
         let frame = frame::receive(reaper.as_fd())?.ok_or(Errno::PIPE)?;
         from_bytes(&frame.body)
     }
@@ -207,6 +190,13 @@ impl Server {
         self.placeholders.remove(pid);
         self.reapers.remove(&pid) && status.signaled()
     }
+}
+
+/// Why no way was open: the failure of the last one, which takes least, and beside it that of the first one.
+fn together(mut failures: Vec<Failure>) -> Failure {
+    let Some(mut last) = failures.pop() else { return Failure::new("make a reaper", Errno::IO) };
+    last.instead = failures.first().map(|first| format!("tier full: {}", first.with_layer()));
+    last
 }
 
 /// Whether the machine permits these namespaces.

@@ -1,7 +1,7 @@
 //! What a command leaves behind that the person's own git would run later, outside of the sandbox.
 //!
 //! What is there when a command starts is protected by mounts, with the files that its settings include and the hooks that
-//! they name ([`sources`]). What a command makes can be looked at only when it ends: in each repository that has come to
+//! they name ([`sources`]); where there may be no mounts, it is compared at the end with what it was. What a command makes can be looked at only when it ends: in each repository that has come to
 //! be, settings that run programs are taken out and hooks are set aside; in each one that was there, commands for a rebase
 //! to run that were not there before. An ordinary clone stays as it is.
 
@@ -54,15 +54,23 @@ struct Root {
     found: Arc<Found>,
     /// What a rebase or a sequence of picks is to do, by repository.
     steps: HashMap<String, Steps>,
-    /// Repositories that no mount keeps where they are, with the settings that they had.
+    /// Repositories that no mount keeps as they are, with the settings and hooks that they had.
     loose: HashMap<String, BTreeSet<String>>,
     sources: Sources,
+    /// What settings name, where no mount keeps it as it is, with the settings and hooks in it.
+    loose_sources: HashMap<PathBuf, BTreeSet<String>>,
 }
 
 impl Snapshot {
-    /// Notes what there is now. Gives what is to be read-only besides.
-    pub fn now(found: &[Arc<Found>], workspace: &Path, sealed: &Sealed) -> (Self, Vec<OsString>) {
-        let roots: Vec<Root> = found.iter().map(|found| Root::now(found, workspace)).collect();
+    /// Notes what there is now. Gives what is to be read-only besides. `is_held` says whether mounts will keep commands from
+    /// changing what is there; otherwise it is noted as well.
+    pub fn now(
+        found: &[Arc<Found>],
+        workspace: &Path,
+        sealed: &Sealed,
+        is_held: bool,
+    ) -> (Self, Vec<OsString>) {
+        let roots: Vec<Root> = found.iter().map(|found| Root::now(found, workspace, is_held)).collect();
         let present = roots.iter().flat_map(|root| &root.sources.present);
         let read_only = present.map(OsString::from).collect();
         (Self(Arc::new(Before { sealed: sealed.clone(), roots })), read_only)
@@ -70,7 +78,7 @@ impl Snapshot {
 }
 
 impl Root {
-    fn now(found: &Arc<Found>, workspace: &Path) -> Self {
+    fn now(found: &Arc<Found>, workspace: &Path, is_held: bool) -> Self {
         let path = decode_path(&found.root);
         let mut root = Self {
             is_workspace: path == workspace,
@@ -78,6 +86,7 @@ impl Root {
             steps: HashMap::new(),
             loose: HashMap::new(),
             sources: Sources::default(),
+            loose_sources: HashMap::new(),
             path,
         };
         let Ok(top) = Directory::root(&root.path) else { return root };
@@ -86,9 +95,16 @@ impl Root {
             let path = decode_path(repository);
             if let Ok(directory) = top.beneath(&path) {
                 root.steps.extend(Steps::of(&directory).map(|steps| (repository.clone(), steps)));
-            } else if repository::is_link(&top, &path) {
-                root.loose.insert(repository.clone(), repository::dangers(&root.path.join(&path)));
             }
+            if !is_held || repository::is_link(&top, &path) {
+                let directory = repository::directory_of(&top, &root.path, &path);
+                root.loose.insert(repository.clone(), repository::dangers(&directory));
+            }
+        }
+        if !is_held {
+            let present = root.sources.present.iter();
+            root.loose_sources =
+                present.map(|path| (path.clone(), repository::dangers_of_source(path))).collect();
         }
         root
     }

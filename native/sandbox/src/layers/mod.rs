@@ -5,21 +5,18 @@
 //! are made before capabilities are dropped; Landlock names places of the finished file system; the filters of system
 //! calls come last, because they forbid what the others needed.
 //!
-//! Where the machine refuses namespaces to the reaper, `bwrap` may have them. Then what is to be mounted is planned outside by
-//! the same code, in which another `Hand` writes it down; `bwrap` starts the reaper in what it has made, once, and the
-//! reaper looks at every layer that it has not entered itself, for what `bwrap` has done counts only where it is seen.
+//! There are two tiers. The full one has every layer. The tier `landlock` has those that need no namespace, and holds
+//! with Landlock and filters what the full one holds with mounts and namespaces, as far as these can.
 
 mod capabilities;
 mod devices;
 mod exec_guard;
 mod git;
-mod hand;
+mod grants;
 mod intruders;
 mod ipc;
 mod landlock;
 mod limits;
-mod look;
-mod made;
 mod mount;
 mod mounts;
 mod network;
@@ -29,29 +26,24 @@ mod placeholders;
 mod privileges;
 mod proc;
 mod protected;
-mod script;
 mod seccomp;
+mod signals;
 mod tree;
 mod user;
 mod uts;
 
 pub use intruders::Intruders;
+pub use landlock::version as landlock_version;
 pub use limits::kernel_is_at_least;
-pub use made::Made;
 pub use placeholders::{Placeholder, Placeholders};
-pub use script::Script;
+pub use signals::SignalScope;
 pub use tree::writable;
 
 use crate::{Confinement, Failure};
-use beamai_isolation::{Isolation, LayerOff, Sandbox};
-use hand::Hand;
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+use beamai_isolation::{Isolation, LayerOff, Sandbox, Tier};
 use rustix::io::Errno;
 use rustix::process::{getegid, geteuid};
-use serde::{Deserialize, Serialize};
-use std::ffi::OsString;
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::os::fd::OwnedFd;
 
 /// One layer of isolation.
 pub(super) trait Layer: Sync {
@@ -88,20 +80,6 @@ pub(super) trait Layer: Sync {
     fn enter(&self, _: &mut Stage<'_>) -> Result<(), Failure> {
         Ok(())
     }
-
-    /// Plans outside what somebody else mounts.
-    fn plan(&self, _: &mut Stage<'_>) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    /// Looks at what somebody else has made of the layer, or enters it, where it is the reaper's in any case. That its
-    /// namespaces are there has been seen.
-    fn verify(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
-        match self.namespaces() {
-            0 => self.enter(stage),
-            _ => Ok(()),
-        }
-    }
 }
 
 /// What layers know of each other while they are entered.
@@ -109,91 +87,39 @@ pub struct Stage<'a> {
     pub(super) outside: &'a Outside,
     pub(super) confinement: &'a Confinement,
     pub(super) way: Way,
-    /// Who mounts what is planned.
-    hand: Hand,
-    /// What somebody else has made for the reaper.
-    made: Option<&'a Made>,
     /// Made on the machine so that something could be mounted there.
     pub placeholders: Vec<Placeholder>,
     /// What must not come to be while a command runs.
     pub intruders: Intruders,
     /// What layers that are on cannot keep.
     pub(super) partly: Vec<LayerOff>,
-    /// What must not come to be, where that is planned for another process.
-    absent: Vec<(OsString, String)>,
     /// Where starts of programs are reported.
     pub listener: Option<OwnedFd>,
+    /// What commands enter beyond this process, so that they cannot signal it.
+    pub signal_scope: Option<SignalScope>,
+    /// Whether the kernel bounds the number of processes, or the reaper has to count them.
+    pub counts_processes: bool,
 }
 
 impl<'a> Stage<'a> {
-    /// For a reaper whose namespaces are new, or were made by somebody else.
-    pub fn new(outside: &'a Outside, confinement: &'a Confinement, way: Way, made: Option<&'a Made>) -> Self {
-        let (intruders, absent) = Default::default();
-        let placeholders = made.map(|made| made.placeholders.clone()).unwrap_or_default();
-        let partly = made.map(|made| made.partly.clone()).unwrap_or_default();
-        let hand = Hand::Own;
-        let listener = None;
-        Self { outside, confinement, way, hand, made, placeholders, intruders, partly, absent, listener }
-    }
-
-    /// What somebody else has made. Layers ask for it only where somebody has.
-    fn made(&self) -> Result<&'a Made, Failure> {
-        self.made.ok_or_else(|| Failure::new("find what was planned", Errno::INVAL))
-    }
-
-    /// How many processes and threads count as the user's that are not the command's: where there is no user namespace,
-    /// or the kernel counts across them.
-    fn others(&self) -> u32 {
-        let counts_apart = limits::kernel_is_at_least(5, 14);
-        let is_among_them = |made: &&Made| !counts_apart || made.is_apart(libc::CLONE_NEWUSER) == Ok(false);
-        self.made.filter(is_among_them).map_or(0, |made| made.others)
-    }
-
-    /// Has a file in a directory removed whenever a command creates it, and the command ended. People know the directory
-    /// by its path.
-    fn keep_absent(&mut self, directory: OwnedFd, path: &Path, name: &str) -> Result<(), Errno> {
-        if let Hand::Own = self.hand {
-            return self.intruders.forbid(directory, name, path.join(name));
+    /// For a reaper whose namespaces are new.
+    pub fn new(outside: &'a Outside, confinement: &'a Confinement, way: Way) -> Self {
+        Self {
+            outside,
+            confinement,
+            way,
+            placeholders: Vec::new(),
+            intruders: Intruders::default(),
+            partly: Vec::new(),
+            listener: None,
+            signal_scope: None,
+            counts_processes: false,
         }
-        self.absent.push((script::real(directory.as_fd())?.into(), name.to_owned()));
-        Ok(())
     }
-
-    /// Does what was planned by [`Stage::keep_absent`].
-    fn forbid_absent(&mut self) -> Result<(), Failure> {
-        for (directory, name) in &self.made()?.absent {
-            let path = Path::new(directory);
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let opened = rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
-            match opened.and_then(|fd| self.intruders.forbid(fd, name, path.join(name))) {
-                // It is gone since it was planned.
-                Err(Errno::NOENT | Errno::NOTDIR) => {}
-                watched => watched.map_err(mount::failed("watch", path))?,
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Plans what somebody else is to make for a reaper: what it is told, and what the reaper is told of it.
-pub fn plan(confinement: &Confinement) -> Result<(Script, Made), Failure> {
-    let mut made = Made::new(confinement)?;
-    let outside = Outside::here();
-    let mut stage = Stage::new(&outside, confinement, BY_BWRAP, None);
-    stage.hand = Hand::Script(Script::default());
-    for layer in BY_BWRAP.wanted(confinement) {
-        layer.plan(&mut stage).map_err(|failure| failure.of_layer(layer.name()))?;
-    }
-    let Stage { hand: Hand::Script(script), placeholders, partly, absent, .. } = stage else {
-        return Err(Failure::new("plan the mounts", Errno::INVAL));
-    };
-    (made.placeholders, made.partly, made.absent) = (placeholders, partly, absent);
-    made.parts = script.parts();
-    Ok((script, made))
 }
 
 /// Who the reaper is as seen from outside its namespaces.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy)]
 pub struct Outside {
     /// User id of the port, as the machine has it.
     pub uid: u32,
@@ -211,14 +137,8 @@ impl Outside {
 #[derive(Clone, Copy)]
 pub struct Way {
     layers: &'static [&'static dyn Layer],
-    maker: Maker,
-}
-
-/// Who makes namespaces and mounts.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Maker {
-    Reaper,
-    Bwrap,
+    /// The tier that it is, where all of its layers are on.
+    tier: Option<Tier>,
 }
 
 /// Every layer there is.
@@ -240,45 +160,39 @@ const LAYERS: &[&dyn Layer] = &[
     &exec_guard::ExecGuard,
 ];
 /// Every layer.
-const WHOLE: Way = Way::own(LAYERS);
-/// Every layer, in what `bwrap` has made.
-pub const BY_BWRAP: Way = Way { layers: LAYERS, maker: Maker::Bwrap };
+const FULL: Way = Way { layers: LAYERS, tier: Some(Tier::Full) };
 /// What a privileged process can do where user namespaces are forbidden.
-const PRIVILEGED: Way = Way::own(LAYERS.split_at(1).1);
+const PRIVILEGED: Way = Way { layers: LAYERS.split_at(1).1, tier: None };
 /// What can be done without any namespace.
-const GUARDED: Way = Way::own(&[
-    &limits::Limits,
-    &capabilities::Capabilities,
-    &privileges::Privileges,
-    &landlock::Landlock,
-    &seccomp::Seccomp,
-    &exec_guard::ExecGuard,
-]);
+const LANDLOCK: Way = Way {
+    layers: &[
+        &limits::Limits,
+        &capabilities::Capabilities,
+        &privileges::Privileges,
+        &landlock::Landlock,
+        &signals::Signals,
+        &seccomp::Seccomp,
+        &exec_guard::ExecGuard,
+    ],
+    tier: Some(Tier::Landlock),
+};
 /// The reaper alone.
-const BARE: Way = Way::own(&[]);
+const BARE: Way = Way { layers: &[], tier: None };
 
 /// The ways to isolate a command that a host accepts, best first.
-pub fn ways(sandbox: Sandbox) -> &'static [Way] {
-    match sandbox {
-        Sandbox::Required => &[WHOLE, BY_BWRAP],
-        Sandbox::BestEffort => &[WHOLE, BY_BWRAP, PRIVILEGED, GUARDED],
-        Sandbox::Off => &[BARE],
+pub fn ways(confinement: &Confinement) -> &'static [Way] {
+    match (confinement.mode, confinement.tier) {
+        (Sandbox::Required, Tier::Full) => &[FULL],
+        (Sandbox::Required, Tier::Landlock) => &[FULL, LANDLOCK],
+        (Sandbox::BestEffort, _) => &[FULL, PRIVILEGED, LANDLOCK],
+        (Sandbox::Off, _) => &[BARE],
     }
 }
 
 impl Way {
-    const fn own(layers: &'static [&'static dyn Layer]) -> Self {
-        Self { layers, maker: Maker::Reaper }
-    }
-
-    /// Whether somebody else makes the namespaces.
-    pub fn is_by_bwrap(self) -> bool {
-        self.maker == Maker::Bwrap
-    }
-
     fn wanted(self, confinement: &Confinement) -> impl Iterator<Item = &'static dyn Layer> {
         let is_wanted =
-            |layer: &&dyn Layer| layer.has_work(confinement) && layer.unwanted(confinement).is_none();
+            |layer: &&dyn Layer| layer.has_work(confinement) && unwanted(*layer, confinement).is_none();
         self.layers.iter().copied().filter(is_wanted)
     }
 
@@ -289,6 +203,11 @@ impl Way {
 
     fn has(self, namespace: libc::c_int) -> bool {
         self.layers.iter().any(|layer| layer.namespaces() & namespace != 0)
+    }
+
+    /// Whether there is a user namespace of its own.
+    pub fn has_users(self) -> bool {
+        self.has(libc::CLONE_NEWUSER)
     }
 
     /// Whether the reaper is the init of a pid namespace, with which the kernel ends every process in it.
@@ -343,45 +262,33 @@ impl Way {
     /// Enters every layer and says which are on.
     pub fn enter(self, stage: &mut Stage<'_>) -> Result<Isolation, Failure> {
         let confinement = stage.confinement;
-        let by = self.is_by_bwrap().then(|| "bwrap".to_owned());
-        let mut isolation =
-            Isolation { mode: confinement.mode, by, on: Vec::new(), off: Vec::new(), partly: Vec::new() };
+        let mut isolation = Isolation {
+            mode: confinement.mode,
+            tier: None,
+            on: Vec::new(),
+            off: Vec::new(),
+            partly: Vec::new(),
+        };
         for layer in self.wanted(confinement) {
-            match self.enter_layer(layer, stage) {
-                Ok(None) => isolation.on.push(layer.name().to_owned()),
-                Ok(Some(why)) => isolation.off.push(LayerOff::new(layer.name(), why)),
+            match layer.enter(stage) {
+                Ok(()) => isolation.on.push(layer.name().to_owned()),
                 Err(failure) if layer.is_optional() && confinement.mode == Sandbox::BestEffort => {
                     isolation.off.push(LayerOff::new(layer.name(), failure.to_string()));
                 }
                 Err(failure) => return Err(failure.of_layer(layer.name())),
             }
         }
+        isolation.tier = self.tier.filter(|_| isolation.off.is_empty());
         isolation.partly = std::mem::take(&mut stage.partly);
         Ok(isolation)
     }
-
-    /// Why the layer is off, where it is not missed.
-    fn enter_layer(self, layer: &dyn Layer, stage: &mut Stage<'_>) -> Result<Option<&'static str>, Failure> {
-        if self.maker == Maker::Reaper {
-            return layer.enter(stage).map(|()| None);
-        }
-        let namespace = layer.namespaces();
-        let is_there = namespace == 0
-            || stage
-                .made()?
-                .is_apart(namespace)
-                .map_err(|errno| Failure::new("look at the namespace", errno))?;
-        match is_there {
-            true => layer.verify(stage).map(|()| None),
-            false if namespace == libc::CLONE_NEWUSER && stage.outside.uid != 0 => Ok(Some(NOBODY)),
-            false => Err(Failure::new("find the namespace that bwrap should have made", Errno::NOENT)),
-        }
-    }
 }
 
-/// Why there is no user namespace in what a set-uid `bwrap` has made.
-const NOBODY: &str =
-    "forbidden here, and required does without: this user is not root, has no capability and can gain none";
+/// Why the host does without a layer; `None` where it is wanted.
+fn unwanted(layer: &dyn Layer, confinement: &Confinement) -> Option<&'static str> {
+    let is_left_out = confinement.without.iter().any(|name| name == layer.name());
+    is_left_out.then_some("the host does without it").or_else(|| layer.unwanted(confinement))
+}
 
 /// Adds to `isolation` the layers that are off because the host does without them, or because `failure` was in the
 /// way.
@@ -393,7 +300,7 @@ pub fn account(isolation: &mut Isolation, confinement: &Confinement, failure: Op
         if is_told || isolation.mode != Sandbox::Off && !layer.has_work(confinement) {
             continue;
         }
-        let why = match (isolation.mode, layer.unwanted(confinement), failure) {
+        let why = match (isolation.mode, unwanted(*layer, confinement), failure) {
             (Sandbox::Off, _, _) => "switched off".to_owned(),
             (_, Some(why), _) => why.to_owned(),
             (_, None, Some(failure)) => why(name, failure),
@@ -403,15 +310,15 @@ pub fn account(isolation: &mut Isolation, confinement: &Confinement, failure: Op
     }
 }
 
-/// Whether a failure is that a namespace, or the `/proc` of one, could not be made: somebody else may be able to.
+/// Whether a failure is that a namespace was refused. The machine refuses it again.
 pub fn is_of_namespaces(failure: &Failure) -> bool {
-    let makes = |layer: &&dyn Layer| layer.namespaces() != 0 || layer.name() == proc::Proc.name();
+    let makes = |layer: &&dyn Layer| layer.namespaces() != 0;
     LAYERS.iter().copied().filter(makes).any(|layer| failure.layer.as_deref() == Some(layer.name()))
 }
 
 fn why(layer: &str, failure: &Failure) -> String {
     match &failure.layer {
         Some(missing) if missing != layer => format!("not without {missing}: {failure}"),
-        _ => failure.in_full(),
+        _ => failure.to_string(),
     }
 }

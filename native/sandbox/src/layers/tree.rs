@@ -1,12 +1,10 @@
 //! The file system as a command sees it: the machine's, read-only and without its devices, its services' places and its
 //! user's secrets; the workspace and a temporary directory to write in.
 
-use super::hand::{Hand, Taken};
-use super::look::Look;
-use super::mount::{NO_EXEC, READ_ONLY, TAME, failed, kind, point};
-use super::{Layer, Stage};
+use super::devices::Devices;
+use super::mount::{Copy, NO_EXEC, READ_ONLY, TAME, failed, kind, make_room, memory, point, set_everywhere};
+use super::{Layer, Stage, nothing};
 use crate::{Confinement, Failure};
-use beamai_isolation::LayerOff;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::collections::HashSet;
@@ -27,36 +25,30 @@ impl Layer for Tree {
 
     fn enter(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
         let confinement = stage.confinement;
-        let hand = &mut stage.hand;
         // Whatever is to be written is taken before everything becomes read-only.
         let mut scenes = Vec::new();
-        take_writable(confinement, hand, &mut scenes)?;
-        take_readable(confinement, hand, &mut scenes)?;
-        hand.prepare(confinement.bounds.memory, attributes(confinement))?;
+        take_writable(confinement, &mut scenes)?;
+        take_readable(confinement, &mut scenes)?;
+        prepare(confinement)?;
         hide(confinement, &mut scenes);
         // What lies above is arranged first, so that what lies beneath stays in sight.
         scenes.sort_by_key(|scene| scene.path.components().count());
         let kept: HashSet<PathBuf> = scenes.iter().filter(|s| s.shows()).map(|s| s.path.clone()).collect();
         for scene in scenes {
             let path = scene.path.clone();
-            scene.arrange(hand, &kept, confinement).map_err(failed("mount", &path))?;
+            scene.arrange(&kept, confinement).map_err(failed("mount", &path))?;
         }
         Ok(())
     }
+}
 
-    fn plan(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
-        if !stage.confinement.exec_writable {
-            let why = "bubblewrap cannot keep what can be written from being executed";
-            stage.partly.push(LayerOff::new(self.name(), why));
-        }
-        self.enter(stage)
-    }
-
-    fn verify(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
-        let look = Look::now()?;
-        look.at_the_machine(stage.made()?)?;
-        look.at_parts(stage.made()?, false)
-    }
+/// Makes everything read-only, and a `/dev` of the reaper's own.
+fn prepare(confinement: &Confinement) -> Result<(), Failure> {
+    let devices = Devices::take()?;
+    set_everywhere(READ_ONLY | TAME)
+        .map_err(|errno| Failure::new("make the file system read-only", errno))?;
+    devices.arrange(confinement.bounds.memory, attributes(confinement))?;
+    nothing::arrange()
 }
 
 /// Something that is mounted at a path.
@@ -67,7 +59,7 @@ struct Scene {
 
 enum What {
     /// A part of the machine's file system.
-    Shown(Taken, FileType),
+    Shown(Copy, FileType),
     /// An empty temporary directory.
     Temporary,
     /// Nothing, in place of a directory or a file.
@@ -82,7 +74,7 @@ fn attributes(confinement: &Confinement) -> u64 {
     }
 }
 
-fn take_writable(confinement: &Confinement, hand: &Hand, scenes: &mut Vec<Scene>) -> Result<(), Failure> {
+fn take_writable(confinement: &Confinement, scenes: &mut Vec<Scene>) -> Result<(), Failure> {
     let workspace = Path::new(&confinement.workspace);
     let fd = open(workspace)?;
     let stat = rustix::fs::fstat(&fd).map_err(failed("look at", workspace))?;
@@ -91,7 +83,7 @@ fn take_writable(confinement: &Confinement, hand: &Hand, scenes: &mut Vec<Scene>
         return Err(failed("recognise the workspace", workspace)(Errno::STALE));
     }
     let attributes = attributes(confinement);
-    scenes.push(Scene::shown(hand, workspace, &fd, attributes)?);
+    scenes.push(Scene::shown(workspace, &fd, attributes)?);
     let has_own_tmp = confinement.has_own_tmp();
     match &confinement.temp {
         None if has_own_tmp => scenes.push(Scene { path: "/tmp".into(), what: What::Temporary }),
@@ -100,27 +92,27 @@ fn take_writable(confinement: &Confinement, hand: &Hand, scenes: &mut Vec<Scene>
             let temp = Path::new(temp);
             let fd = open(temp)?;
             if has_own_tmp {
-                scenes.push(Scene::shown(hand, Path::new("/tmp"), &fd, attributes)?);
+                scenes.push(Scene::shown(Path::new("/tmp"), &fd, attributes)?);
             }
-            scenes.push(Scene::shown(hand, temp, &fd, attributes)?);
+            scenes.push(Scene::shown(temp, &fd, attributes)?);
         }
     }
     for path in &confinement.writable {
-        scenes.push(Scene::shown(hand, Path::new(path), &open(Path::new(path))?, attributes)?);
+        scenes.push(Scene::shown(Path::new(path), &open(Path::new(path))?, attributes)?);
     }
     Ok(())
 }
 
-fn take_readable(confinement: &Confinement, hand: &Hand, scenes: &mut Vec<Scene>) -> Result<(), Failure> {
+fn take_readable(confinement: &Confinement, scenes: &mut Vec<Scene>) -> Result<(), Failure> {
     for path in &confinement.readable {
-        scenes.push(Scene::shown(hand, Path::new(path), &open(Path::new(path))?, READ_ONLY | TAME)?);
+        scenes.push(Scene::shown(Path::new(path), &open(Path::new(path))?, READ_ONLY | TAME)?);
     }
     // With the network, names are to be resolved; how, often stands where services have their places.
     let resolver = Path::new("/etc/resolv.conf");
     if let (true, Ok(file)) = (confinement.network, resolver.canonicalize())
         && file != resolver
     {
-        scenes.push(Scene::shown(hand, &file, &open(&file)?, READ_ONLY | TAME)?);
+        scenes.push(Scene::shown(&file, &open(&file)?, READ_ONLY | TAME)?);
     }
     Ok(())
 }
@@ -148,9 +140,10 @@ fn hide(confinement: &Confinement, scenes: &mut Vec<Scene>) {
 }
 
 impl Scene {
-    fn shown(hand: &Hand, path: &Path, fd: &OwnedFd, attributes: u64) -> Result<Self, Failure> {
+    fn shown(path: &Path, fd: &OwnedFd, attributes: u64) -> Result<Self, Failure> {
         let kind = kind(fd.as_fd()).map_err(failed("look at", path))?;
-        let taken = hand.take(fd.as_fd(), attributes).map_err(failed("take", path))?;
+        let taken =
+            Copy::of(fd.as_fd()).and_then(|copy| copy.with(attributes)).map_err(failed("take", path))?;
         // A path over links is mounted where it leads to; the links stay.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         Ok(Self { path, what: What::Shown(taken, kind) })
@@ -160,17 +153,19 @@ impl Scene {
         matches!(self.what, What::Shown(..))
     }
 
-    fn arrange(
-        self,
-        hand: &mut Hand,
-        kept: &HashSet<PathBuf>,
-        confinement: &Confinement,
-    ) -> Result<(), Errno> {
+    fn arrange(self, kept: &HashSet<PathBuf>, confinement: &Confinement) -> Result<(), Errno> {
+        let bytes = confinement.bounds.memory;
         match self.what {
-            What::Shown(taken, kind) => hand.show(taken, &self.path, kind),
-            What::Temporary => hand.temporary(&self.path, confinement.bounds.memory, attributes(confinement)),
-            What::Hidden(_) if kept.iter().any(|path| path.starts_with(&self.path)) => hand.bare(&self.path),
-            What::Hidden(kind) => hand.cover(&self.path, kind),
+            What::Shown(taken, kind) => {
+                make_room(&self.path, kind)?;
+                taken.attach(point(&self.path)?.as_fd())
+            }
+            What::Temporary => memory(&self.path, "1777", Some(bytes), attributes(confinement)),
+            // An empty directory in which something is to be shown.
+            What::Hidden(_) if kept.iter().any(|path| path.starts_with(&self.path)) => {
+                memory(&self.path, "0755", None, TAME)
+            }
+            What::Hidden(kind) => nothing::cover(&self.path, kind),
         }
     }
 }

@@ -1,0 +1,76 @@
+//! Signals reach no process but those of the command: where there is no pid namespace, Landlock keeps them in.
+//!
+//! Commands enter a domain within that of their reaper, so that they cannot signal this one either. That a process ends
+//! its reaper would help it to nothing (the launcher ends what is left), but the command's result would be lost.
+
+use super::{Layer, Stage, landlock};
+use crate::Failure;
+use rustix::io::Errno;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+/// The first version of Landlock that knows signals (Linux 6.12).
+const VERSION: u32 = 6;
+
+pub(super) struct Signals;
+
+impl Layer for Signals {
+    fn name(&self) -> &'static str {
+        "signal_scope"
+    }
+
+    fn enter(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
+        let failure = |errno| Failure::new("keep signals among the command's processes", errno);
+        match landlock::version() {
+            Ok(version) if version >= VERSION => {}
+            Ok(_) => return Err(failure(Errno::OPNOTSUPP)),
+            Err(errno) => return Err(failure(errno)),
+        }
+        stage.signal_scope = Some(SignalScope::new().map_err(failure)?);
+        Ok(())
+    }
+}
+
+/// A Landlock domain that a process enters before it becomes a command: its signals stay within it.
+pub struct SignalScope(OwnedFd);
+
+/// As in the kernel's `landlock.h`: handled accesses of files and of the network, and what is scoped.
+#[repr(C)]
+struct Attributes {
+    files: u64,
+    network: u64,
+    scoped: u64,
+}
+
+/// As in the kernel's `landlock.h`.
+const SCOPE_SIGNAL: u64 = 2;
+
+impl SignalScope {
+    fn new() -> Result<Self, Errno> {
+        let attributes = Attributes { files: 0, network: 0, scoped: SCOPE_SIGNAL };
+        // SAFETY: the structure outlives the call, and its size is given; the descriptor that it returns is new, and closed
+        // on exec.
+        unsafe {
+            match libc::syscall(
+                libc::SYS_landlock_create_ruleset,
+                &raw const attributes,
+                size_of::<Attributes>(),
+                0,
+            ) {
+                -1 => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)),
+                fd => Ok(Self(OwnedFd::from_raw_fd(i32::try_from(fd).map_err(|_| Errno::BADF)?))),
+            }
+        }
+    }
+
+    /// Restricts this thread, and what it becomes. Takes no memory.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    pub fn enter(&self) -> Result<(), Errno> {
+        // SAFETY: takes numbers only.
+        match unsafe { libc::syscall(libc::SYS_landlock_restrict_self, self.0.as_raw_fd(), 0) } {
+            0 => Ok(()),
+            _ => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)),
+        }
+    }
+}
