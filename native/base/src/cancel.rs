@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 type Waker = Box<dyn Fn() + Send>;
 
 #[derive(Default)]
-struct State {
+struct CancelState {
     cancelled: AtomicBool,
     wakers: Mutex<Vec<Waker>>,
 }
 
 /// A shared flag that is raised once and never lowered. Clones share it.
 #[derive(Clone, Default)]
-pub struct CancelToken(Arc<State>);
+pub struct CancelToken(Arc<CancelState>);
 
 impl CancelToken {
     /// A token that nobody has raised.

@@ -1,13 +1,13 @@
 //! Arithmetic. Bash evaluates the values of names again, commands in subscripts included.
 
-use super::Odd;
-use super::parser::{Parser, Result};
-use super::values::Kind;
-use super::word::{Raw, is_name_char};
+use super::ParseError;
+use super::parser::{CommandParser, Result};
+use super::values::ValueKind;
+use super::word::{RawWord, is_name_char};
 
 const WHY: &str = "arithmetic over values that only the run shows can run commands";
 
-impl Parser<'_> {
+impl CommandParser<'_> {
     /// Arithmetic up to its `))`.
     pub(super) fn arithmetic(&mut self) -> Result<()> {
         self.expression("))")
@@ -38,7 +38,7 @@ impl Parser<'_> {
                     continue;
                 }
                 Some(char) if " \t\n+-*/%<>=!&|^~?:,;".contains(char) => {}
-                _ => return Err(Odd::new("its arithmetic is not plain")),
+                _ => return Err(ParseError::new("its arithmetic is not plain")),
             }
             self.cursor.next();
         }
@@ -53,9 +53,9 @@ impl Parser<'_> {
 
     /// What follows a dollar sign.
     fn value(&mut self) -> Result<()> {
-        let mut word = Raw::default();
+        let mut word = RawWord::default();
         self.dollar(&mut word, true)?;
-        self.needs(&word, Kind::Number, WHY);
+        self.needs(&word, ValueKind::Number, WHY);
         Ok(())
     }
 
@@ -70,11 +70,11 @@ impl Parser<'_> {
         let is_assigned =
             self.cursor.ahead(blanks) == Some('=') && self.cursor.ahead(blanks + 1) != Some('=');
         match is_assigned {
-            true => self.out.values.assign(&name, Kind::Number),
+            true => self.out.values.assign(&name, ValueKind::Number),
             false => {
-                let mut word = Raw::default();
+                let mut word = RawWord::default();
                 word.push_source(true, self.out.values.source(&name));
-                self.needs(&word, Kind::Number, WHY);
+                self.needs(&word, ValueKind::Number, WHY);
             }
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! Brace expansion: `a{b,c}` is `ab ac`.
 
-use super::word::{Piece, Source};
+use super::word::{ExpansionSource, WordPiece};
 
 /// Most words, and most pieces in them, that one word may become.
 const MOST_WORDS: usize = 512;
@@ -8,12 +8,12 @@ const MOST_PIECES: usize = 1 << 16;
 /// Most braces that one word may open.
 const MOST_BRACES: usize = 64;
 
-const fn plain(char: char) -> Piece {
-    Piece::Char { char, quoted: false }
+const fn plain(char: char) -> WordPiece {
+    WordPiece::Char { char, quoted: false }
 }
 
 /// The words that a word becomes; `None` where these are too many.
-pub(super) fn expand(pieces: Vec<Piece>) -> Option<Vec<Vec<Piece>>> {
+pub(super) fn expand(pieces: Vec<WordPiece>) -> Option<Vec<Vec<WordPiece>>> {
     match pieces.iter().filter(|piece| **piece == plain('{')).count() {
         0 => Some(vec![pieces]),
         1..=MOST_BRACES => expand_from(&pieces, 0, &mut MOST_PIECES.clone(), 0),
@@ -22,7 +22,12 @@ pub(super) fn expand(pieces: Vec<Piece>) -> Option<Vec<Vec<Piece>>> {
 }
 
 /// Expands the pieces from a position on. Alternatives are the first braces with a comma between them.
-fn expand_from(pieces: &[Piece], from: usize, budget: &mut usize, depth: usize) -> Option<Vec<Vec<Piece>>> {
+fn expand_from(
+    pieces: &[WordPiece],
+    from: usize,
+    budget: &mut usize,
+    depth: usize,
+) -> Option<Vec<Vec<WordPiece>>> {
     *budget = budget.checked_sub(pieces.len() + 1)?;
     if depth > 32 {
         return None;
@@ -54,23 +59,24 @@ fn expand_from(pieces: &[Piece], from: usize, budget: &mut usize, depth: usize) 
 
 /// `{1..9}`: what it counts is not worked out.
 fn sequence(
-    pieces: &[Piece],
+    pieces: &[WordPiece],
     open: usize,
     close: usize,
     budget: &mut usize,
     depth: usize,
-) -> Option<Vec<Vec<Piece>>> {
+) -> Option<Vec<Vec<WordPiece>>> {
     let mut word = pieces[..open].to_vec();
-    let source = if counts(&pieces[open + 1..close]) { Source::Counted } else { Source::Other };
-    word.push(Piece::Unknown { quoted: false, source });
+    let source =
+        if counts(&pieces[open + 1..close]) { ExpansionSource::Counted } else { ExpansionSource::Other };
+    word.push(WordPiece::Unknown { quoted: false, source });
     let tails = expand_from(&pieces[close + 1..], 0, budget, depth + 1)?;
     Some(tails.into_iter().map(|tail| [word.clone(), tail].concat()).collect())
 }
 
 /// Whether bash counts from one number to another.
-fn counts(range: &[Piece]) -> bool {
-    let char = |piece: &Piece| match piece {
-        Piece::Char { char, quoted: false } => Some(*char),
+fn counts(range: &[WordPiece]) -> bool {
+    let char = |piece: &WordPiece| match piece {
+        WordPiece::Char { char, quoted: false } => Some(*char),
         _ => None,
     };
     let text: Option<String> = range.iter().map(char).collect();
@@ -83,20 +89,20 @@ fn counts(range: &[Piece]) -> bool {
 }
 
 /// The braces that open at a position, if they are an expansion: where they close, and the commas between.
-fn braces(pieces: &[Piece], open: usize) -> Option<(usize, usize, Vec<usize>)> {
+fn braces(pieces: &[WordPiece], open: usize) -> Option<(usize, usize, Vec<usize>)> {
     if pieces[open] != plain('{') {
         return None;
     }
     let (mut depth, mut commas) = (0_usize, Vec::new());
     for (at, piece) in pieces.iter().enumerate().skip(open + 1) {
         match piece {
-            Piece::Char { char: '{', quoted: false } => depth += 1,
-            Piece::Char { char: ',', quoted: false } if depth == 0 => commas.push(at),
-            Piece::Char { char: '}', quoted: false } if depth == 0 => {
+            WordPiece::Char { char: '{', quoted: false } => depth += 1,
+            WordPiece::Char { char: ',', quoted: false } if depth == 0 => commas.push(at),
+            WordPiece::Char { char: '}', quoted: false } if depth == 0 => {
                 let has_dots = pieces[open..at].windows(2).any(|pair| pair == [plain('.'), plain('.')]);
                 return (!commas.is_empty() || has_dots).then_some((open, at, commas));
             }
-            Piece::Char { char: '}', quoted: false } => depth -= 1,
+            WordPiece::Char { char: '}', quoted: false } => depth -= 1,
             _ => {}
         }
     }
@@ -104,14 +110,14 @@ fn braces(pieces: &[Piece], open: usize) -> Option<(usize, usize, Vec<usize>)> {
 }
 
 /// Whether braces are left that might have been an expansion in another reading.
-pub(super) fn is_doubtful(pieces: &[Piece]) -> bool {
+pub(super) fn is_doubtful(pieces: &[WordPiece]) -> bool {
     let Some(open) = pieces.iter().position(|piece| *piece == plain('{')) else { return false };
     let rest = &pieces[open..];
     rest.contains(&plain(',')) || rest.windows(2).any(|pair| pair == [plain('.'), plain('.')])
 }
 
 /// Whether every brace closes what was opened.
-pub(super) fn is_whole(pieces: &[Piece]) -> bool {
+pub(super) fn is_whole(pieces: &[WordPiece]) -> bool {
     let mut depth = 0_i64;
     let is_closed = pieces.iter().all(|piece| {
         depth += i64::from(*piece == plain('{')) - i64::from(*piece == plain('}'));
@@ -124,10 +130,10 @@ pub(super) fn is_whole(pieces: &[Piece]) -> bool {
 mod tests {
     use super::*;
 
-    fn shown(word: &[Piece]) -> String {
-        let shown = |piece: &Piece| match piece {
-            Piece::Char { char, .. } => *char,
-            Piece::Unknown { .. } => '$',
+    fn shown(word: &[WordPiece]) -> String {
+        let shown = |piece: &WordPiece| match piece {
+            WordPiece::Char { char, .. } => *char,
+            WordPiece::Unknown { .. } => '$',
         };
         word.iter().map(shown).collect()
     }

@@ -1,13 +1,13 @@
 //! Builtins of the shell: which variables they set, and which of them run texts or change what later commands mean.
 
-use super::values::Kind;
+use super::values::ValueKind;
 use super::variable::is_telling;
-use super::word::{Piece, Source, Word, is_name_char};
-use super::{Analysis, Standing, parser};
+use super::word::{ExpansionSource, Word, WordPiece, is_name_char};
+use super::{Analysis, InvocationKind, parser};
 
 /// What is to be known of a builtin.
 pub(super) struct Builtin {
-    pub(super) standing: Standing,
+    pub(super) standing: InvocationKind,
     pub(super) hazard: Option<String>,
 }
 
@@ -42,7 +42,7 @@ const NAMES: &str = "it can set any variable, or run what its subscript holds";
 /// What a builtin of that name does with these arguments; `None` for any other program.
 pub(super) fn look(name: &str, args: &[Word], depth: usize, out: &mut Analysis) -> Option<Builtin> {
     let unsure = |is_sure: bool, why: &str| (!is_sure).then(|| format!("{name}: {why}"));
-    let options = |flags, valued| Options::read(args, flags, valued);
+    let options = |flags, valued| ParsedOptions::read(args, flags, valued);
     let hazard = match name {
         _ if HARMLESS.contains(&name) => None,
         _ if POWERFUL.contains(&name) => Some(format!("{name} can change what commands mean or run code")),
@@ -71,19 +71,19 @@ pub(super) fn look(name: &str, args: &[Word], depth: usize, out: &mut Analysis) 
     if hazard.is_some() {
         out.values.lose();
     }
-    let standing = if hazard.is_none() { Standing::Harmless } else { Standing::Judged };
+    let standing = if hazard.is_none() { InvocationKind::Harmless } else { InvocationKind::Judged };
     Some(Builtin { standing, hazard })
 }
 
 /// The arguments of a builtin behind its options.
-struct Options<'a> {
+struct ParsedOptions<'a> {
     letters: String,
     /// Letters of options with their values.
     values: Vec<(char, Word)>,
     operands: &'a [Word],
 }
 
-impl<'a> Options<'a> {
+impl<'a> ParsedOptions<'a> {
     /// Options with and without values; `None` where one is not known.
     fn read(args: &'a [Word], flags: &str, valued: &str) -> Option<Self> {
         let mut found = Self { letters: String::new(), values: Vec::new(), operands: args };
@@ -132,12 +132,12 @@ impl<'a> Options<'a> {
         {
             is_sure &= assign(name, is_list, out);
         }
-        out.values.assign(default, Kind::Any);
+        out.values.assign(default, ValueKind::Any);
         is_sure
     }
 
     fn assign_list(self, default: &str, out: &mut Analysis) -> bool {
-        out.values.assign(default, Kind::Any);
+        out.values.assign(default, ValueKind::Any);
         self.operands.len() < 2 && self.operands.iter().all(|name| assign(name, true, out))
     }
 
@@ -168,16 +168,17 @@ impl<'a> Options<'a> {
 }
 
 /// Whether a value is that of an array, as far as its first character tells.
-fn may_begin_list(first: &Piece) -> bool {
+fn may_begin_list(first: &WordPiece) -> bool {
     matches!(
         first,
-        Piece::Char { char: '(', .. } | Piece::Unknown { source: Source::Other | Source::Variable(_), .. }
+        WordPiece::Char { char: '(', .. }
+            | WordPiece::Unknown { source: ExpansionSource::Other | ExpansionSource::Variable(_), .. }
     )
 }
 
 fn assign(word: &Word, is_list: bool, out: &mut Analysis) -> bool {
     let Some(name) = plain_name(word) else { return false };
-    out.values.assign(&name, Kind::Any);
+    out.values.assign(&name, ValueKind::Any);
     if is_list {
         out.values.list(&name);
     }
@@ -229,13 +230,13 @@ fn waits(args: &[Word], out: &mut Analysis) -> bool {
     args.iter().all(|word| {
         matches!(word.text().as_deref(), Some("-n" | "-f" | "-nf" | "-fn"))
             || word.first() == Some('%')
-            || out.values.require(&word.pieces, Kind::Number)
+            || out.values.require(&word.pieces, ValueKind::Number)
     })
 }
 
 fn gets_options(args: &[Word], out: &mut Analysis) -> bool {
-    out.values.assign("OPTARG", Kind::Any);
-    out.values.assign("OPTIND", Kind::Any);
+    out.values.assign("OPTARG", ValueKind::Any);
+    out.values.assign("OPTIND", ValueKind::Any);
     let [letters, name, rest @ ..] = args else { return false };
     letters.first().is_some_and(|char| char != '-')
         && !letters.may_split()
@@ -277,7 +278,8 @@ fn counts(format: &str) -> bool {
 fn is_plain_test(args: &[Word], out: &mut Analysis) -> bool {
     const OPERATORS: [&str; 2] = ["-v", "-R"];
     let splits = |word: &Word| word.may_be_words();
-    if !args.iter().filter(|word| splits(word)).all(|word| out.values.require(&word.pieces, Kind::Token)) {
+    if !args.iter().filter(|word| splits(word)).all(|word| out.values.require(&word.pieces, ValueKind::Token))
+    {
         return false;
     }
     (0..args.len()).all(|at| {
@@ -293,7 +295,7 @@ fn is_plain_test(args: &[Word], out: &mut Analysis) -> bool {
 fn may_have_subscript(word: &Word) -> bool {
     !word.may_be_words()
         && word.pieces.iter().any(|piece| match piece {
-            Piece::Char { char, quoted } => *char == '[' || !quoted && matches!(char, '*' | '?'),
-            Piece::Unknown { source, .. } => *source != Source::Number,
+            WordPiece::Char { char, quoted } => *char == '[' || !quoted && matches!(char, '*' | '?'),
+            WordPiece::Unknown { source, .. } => *source != ExpansionSource::Number,
         })
 }

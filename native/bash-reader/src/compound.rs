@@ -1,19 +1,19 @@
 //! Compound commands: groups, conditions, loops, functions.
 
-use super::Odd;
+use super::ParseError;
 use super::cursor::ends_word;
 use super::lexer::plain_word;
-use super::parser::{Parser, Result, Simple, Until, is_name};
+use super::parser::{CommandParser, ListEnd, Result, SimpleCommand, is_name};
 use super::plain::is_own;
-use super::values::Kind;
-use super::word::{Raw, Word};
+use super::values::ValueKind;
+use super::word::{RawWord, Word};
 
-impl Parser<'_> {
+impl CommandParser<'_> {
     /// A compound command from its first word on, with its redirections.
     pub(super) fn compound(&mut self, first: &str, read: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         self.cursor.take(first);
         self.deeper(read)?;
-        let mut simple = Simple::default();
+        let mut simple = SimpleCommand::default();
         let start = self.cursor.position();
         loop {
             self.blanks();
@@ -26,39 +26,39 @@ impl Parser<'_> {
     }
 
     pub(super) fn subshell(&mut self) -> Result<()> {
-        self.list(Until::Parenthesis)?;
+        self.list(ListEnd::Parenthesis)?;
         self.expect(")")
     }
 
     pub(super) fn group(&mut self) -> Result<()> {
-        self.list(Until::Words(&["}"]))?;
+        self.list(ListEnd::Words(&["}"]))?;
         self.expect("}")
     }
 
     pub(super) fn branches(&mut self) -> Result<()> {
         loop {
-            self.list(Until::Words(&["then"]))?;
+            self.list(ListEnd::Words(&["then"]))?;
             self.expect("then")?;
-            self.list(Until::Words(&["elif", "else", "fi"]))?;
+            self.list(ListEnd::Words(&["elif", "else", "fi"]))?;
             if self.cursor.take("elif") {
                 continue;
             }
             if self.cursor.take("else") {
-                self.list(Until::Words(&["fi"]))?;
+                self.list(ListEnd::Words(&["fi"]))?;
             }
             return self.expect("fi");
         }
     }
 
     pub(super) fn circle(&mut self) -> Result<()> {
-        self.list(Until::Words(&["do"]))?;
+        self.list(ListEnd::Words(&["do"]))?;
         self.body()
     }
 
     fn body(&mut self) -> Result<()> {
         self.lines()?;
         self.expect("do")?;
-        self.repeated(|parser| parser.list(Until::Words(&["done"])))?;
+        self.repeated(|parser| parser.list(ListEnd::Words(&["done"])))?;
         self.expect("done")
     }
 
@@ -82,13 +82,13 @@ impl Parser<'_> {
             return self.body();
         }
         let name = plain_word(&self.cursor).filter(|name| is_name(name));
-        let name = name.ok_or(Odd::new("the variable of its for is unusual"))?;
+        let name = name.ok_or(ParseError::new("the variable of its for is unusual"))?;
         self.cursor.take(&name);
         self.out.assigned(&name, &name);
         self.lines()?;
         match plain_word(&self.cursor).as_deref() == Some("in") {
             true => self.elements(&name)?,
-            false => self.out.values.assign(&name, Kind::Any),
+            false => self.out.values.assign(&name, ValueKind::Any),
         }
         self.cursor.take(";");
         self.body()
@@ -102,10 +102,11 @@ impl Parser<'_> {
             match self.cursor.peek() {
                 Some(';' | '\n') => return Ok(()),
                 Some(char) if !ends_word(char) || self.is_substitution() => {
-                    let words = self.word()?.expand().ok_or(Odd::new("its braces make too many words"))?;
+                    let words =
+                        self.word()?.expand().ok_or(ParseError::new("its braces make too many words"))?;
                     words.iter().for_each(|word| self.out.values.assign_word(name, &word.pieces));
                 }
-                _ => return Err(Odd::new("its for is not complete")),
+                _ => return Err(ParseError::new("its for is not complete")),
             }
         }
     }
@@ -117,12 +118,12 @@ impl Parser<'_> {
         self.expect("in")?;
         loop {
             self.lines()?;
-            if self.is_at(Until::Words(&["esac"])) {
+            if self.is_at(ListEnd::Words(&["esac"])) {
                 return self.expect("esac");
             }
             self.cursor.take("(");
             self.patterns()?;
-            self.list(Until::Clause)?;
+            self.list(ListEnd::Clause)?;
             if self.cursor.take(";;") {
                 self.cursor.take("&");
             } else {
@@ -137,13 +138,13 @@ impl Parser<'_> {
             let start = self.cursor.position();
             self.word()?;
             if self.cursor.position() == start {
-                return Err(Odd::new("a pattern of its case is unusual"));
+                return Err(ParseError::new("a pattern of its case is unusual"));
             }
             self.blanks();
             match self.cursor.next() {
                 Some(')') => return Ok(()),
                 Some('|') => {}
-                _ => return Err(Odd::new("a pattern of its case is unusual")),
+                _ => return Err(ParseError::new("a pattern of its case is unusual")),
             }
         }
     }
@@ -151,16 +152,16 @@ impl Parser<'_> {
     /// `[[ … ]]`.
     pub(super) fn condition(&mut self) -> Result<()> {
         self.no_pending()?;
-        let mut last = Raw::default();
+        let mut last = RawWord::default();
         loop {
             self.blanks();
             match self.cursor.peek() {
-                None => return Err(Odd::new("\"]]\" is missing")),
+                None => return Err(ParseError::new("\"]]\" is missing")),
                 Some('\n') => _ = self.cursor.next(),
                 Some('(' | ')') => _ = self.cursor.next(),
                 Some('<' | '>') if !self.is_substitution() => _ = self.cursor.next(),
                 Some('&' | '|') if self.cursor.take("&&") || self.cursor.take("||") => {}
-                Some(';' | '&' | '|') => return Err(Odd::new("its [[ … ]] is unusual")),
+                Some(';' | '&' | '|') => return Err(ParseError::new("its [[ … ]] is unusual")),
                 Some(_) => {
                     let word = plain_word(&self.cursor);
                     if word.as_deref() == Some("]]") {
@@ -173,14 +174,14 @@ impl Parser<'_> {
     }
 
     /// A word of `[[ … ]]`, with the one behind it where bash evaluates that.
-    fn condition_word(&mut self, word: Option<&str>, last: &Raw) -> Result<Raw> {
+    fn condition_word(&mut self, word: Option<&str>, last: &RawWord) -> Result<RawWord> {
         const WHY: &str = "a comparison of numbers in [[ … ]] can run commands that variables hold";
         let read = self.word()?;
         match word {
             Some("-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge") => {
-                self.needs(last, Kind::Number, WHY);
+                self.needs(last, ValueKind::Number, WHY);
                 let next = self.operand()?;
-                self.needs(&next, Kind::Number, WHY);
+                self.needs(&next, ValueKind::Number, WHY);
                 Ok(next)
             }
             Some("-v" | "-R") => {
@@ -193,16 +194,16 @@ impl Parser<'_> {
             }
             Some("=~") => {
                 self.expression_word()?;
-                Ok(Raw::default())
+                Ok(RawWord::default())
             }
             _ => Ok(read),
         }
     }
 
-    fn operand(&mut self) -> Result<Raw> {
+    fn operand(&mut self) -> Result<RawWord> {
         self.blanks();
         match plain_word(&self.cursor).as_deref() {
-            Some("]]") => Err(Odd::new("its [[ … ]] is unusual")),
+            Some("]]") => Err(ParseError::new("its [[ … ]] is unusual")),
             _ => self.word(),
         }
     }
@@ -214,7 +215,7 @@ impl Parser<'_> {
         let length = (0..).take_while(|at| self.cursor.ahead(*at).is_some_and(is_plain)).count();
         match length > 0 && matches!(self.cursor.ahead(length), Some(' ' | '\t')) {
             true => self.word().map(|_| ()),
-            false => Err(Odd::new("=~ in [[ … ]] has a grammar of its own")),
+            false => Err(ParseError::new("=~ in [[ … ]] has a grammar of its own")),
         }
     }
 

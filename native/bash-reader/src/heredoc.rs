@@ -1,9 +1,9 @@
 //! Redirections and here-documents.
 
-use super::parser::{Parser, Simple};
-use super::{FileUse, Odd};
+use super::parser::{CommandParser, SimpleCommand};
+use super::{FileAccess, ParseError};
 
-type Result<T> = std::result::Result<T, Odd>;
+type Result<T> = std::result::Result<T, ParseError>;
 
 /// A here-document whose text begins at the next line.
 #[derive(Debug)]
@@ -19,15 +19,15 @@ const OPERATORS: [&str; 12] = ["&>>", "<<<", "<<-", "&>", "<<", ">>", ">|", "<>"
 /// Files that everybody may write to.
 const SINKS: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 
-impl Parser<'_> {
+impl CommandParser<'_> {
     /// Reads a redirection, if one comes next.
-    pub(super) fn redirection(&mut self, simple: &mut Simple) -> Result<bool> {
+    pub(super) fn redirection(&mut self, simple: &mut SimpleCommand) -> Result<bool> {
         let digits = (0..).take_while(|at| self.cursor.ahead(*at).is_some_and(|char| char.is_ascii_digit()));
         let digits = digits.count();
         let is_operator = |char| matches!(char, '<' | '>');
         if digits > 0 && self.cursor.ahead(digits).is_some_and(is_operator) {
             if digits > 3 {
-                return Err(Odd::new("the number of a redirection is unusual"));
+                return Err(ParseError::new("the number of a redirection is unusual"));
             }
             (0..digits).for_each(|_| _ = self.cursor.next());
         } else if self.cursor.starts_with("<(") || self.cursor.starts_with(">(") {
@@ -52,15 +52,17 @@ impl Parser<'_> {
         let word = self.word()?;
         let is_quoted = word.has_quotes || word.pieces.iter().any(is_escaped);
         let end: Option<String> = word.pieces.iter().map(end_char).collect();
-        let end =
-            end.filter(|end| !end.is_empty()).ok_or(Odd::new("the end of a here-document is unusual"))?;
+        let end = end
+            .filter(|end| !end.is_empty())
+            .ok_or(ParseError::new("the end of a here-document is unusual"))?;
         self.pending.push(Heredoc { end, strips_tabs, is_quoted });
         Ok(())
     }
 
-    fn target(&mut self, operator: &str, simple: &mut Simple) -> Result<()> {
+    fn target(&mut self, operator: &str, simple: &mut SimpleCommand) -> Result<()> {
         let words = self.word()?.expand().unwrap_or_default();
-        let [word] = <[_; 1]>::try_from(words).map_err(|_| Odd::new("a redirection names no single file"))?;
+        let [word] =
+            <[_; 1]>::try_from(words).map_err(|_| ParseError::new("a redirection names no single file"))?;
         let text = word.text();
         if operator == "<<<" || is_duplicate(operator, text.as_deref()) {
             return Ok(());
@@ -82,7 +84,7 @@ impl Parser<'_> {
         if operator == "<&" {
             self.doubt("where a redirection leads shows only when it runs");
         } else if operator != "<" && !is_sink {
-            self.out.writes.push(FileUse { file: word });
+            self.out.writes.push(FileAccess { file: word });
         }
         Ok(())
     }
@@ -92,14 +94,14 @@ impl Parser<'_> {
         for heredoc in std::mem::take(&mut self.pending) {
             let mut text = String::new();
             loop {
-                let line = self.cursor.line().ok_or(Odd::new("a here-document has no end"))?;
+                let line = self.cursor.line().ok_or(ParseError::new("a here-document has no end"))?;
                 let line = if heredoc.strips_tabs { line.trim_start_matches('\t') } else { &*line };
                 if line == heredoc.end {
                     break;
                 }
                 // Within a substitution bash may end it here.
                 if line.starts_with(&heredoc.end) && line.contains(')') {
-                    return Err(Odd::new("the end of a here-document is unclear"));
+                    return Err(ParseError::new("the end of a here-document is unclear"));
                 }
                 text.push_str(line);
                 text.push('\n');
@@ -108,7 +110,7 @@ impl Parser<'_> {
                 continue;
             }
             if text.contains("\\\n") {
-                return Err(Odd::new("a here-document joins lines"));
+                return Err(ParseError::new("a here-document joins lines"));
             }
             self.inner(&text, |parser| parser.document())?;
         }
@@ -117,17 +119,17 @@ impl Parser<'_> {
 }
 
 /// A character of an end word; others are read in more than one way.
-fn end_char(piece: &super::word::Piece) -> Option<char> {
+fn end_char(piece: &super::word::WordPiece) -> Option<char> {
     match piece {
-        super::word::Piece::Char { char, .. } => {
+        super::word::WordPiece::Char { char, .. } => {
             Some(*char).filter(|char| char.is_ascii_alphanumeric() || "_-.".contains(*char))
         }
-        super::word::Piece::Unknown { .. } => None,
+        super::word::WordPiece::Unknown { .. } => None,
     }
 }
 
-fn is_escaped(piece: &super::word::Piece) -> bool {
-    matches!(piece, super::word::Piece::Char { quoted: true, .. })
+fn is_escaped(piece: &super::word::WordPiece) -> bool {
+    matches!(piece, super::word::WordPiece::Char { quoted: true, .. })
 }
 
 /// Whether a redirection only gives a descriptor that is open already another number.

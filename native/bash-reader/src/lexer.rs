@@ -1,23 +1,23 @@
 //! Words: quotes, expansions and substitutions.
 //!
-//! Whatever bash might read otherwise than it looks is an [`Odd`]: the judge then asks.
+//! Whatever bash might read otherwise than it looks is an [`ParseError`]: the judge then asks.
 
 use super::cursor::{Cursor, ends_word};
-use super::parser::{Parser, Until};
-use super::word::{Piece, Raw, Source, is_name_char};
-use super::{Odd, ansi_c, brace};
+use super::parser::{CommandParser, ListEnd};
+use super::word::{ExpansionSource, RawWord, WordPiece, is_name_char};
+use super::{ParseError, ansi_c, brace};
 
-type Result<T> = std::result::Result<T, Odd>;
+type Result<T> = std::result::Result<T, ParseError>;
 
-impl Parser<'_> {
+impl CommandParser<'_> {
     /// Reads the word that begins here; it has no pieces where none does.
-    pub(super) fn word(&mut self) -> Result<Raw> {
-        let mut word = Raw::default();
+    pub(super) fn word(&mut self) -> Result<RawWord> {
+        let mut word = RawWord::default();
         while let Some(char) = self.cursor.peek() {
             if matches!(char, '<' | '>') && self.cursor.ahead(1) == Some('(') {
                 self.cursor.next();
                 if self.is_empty_list() {
-                    return Err(Odd::new("without a command in it, a substitution comes to no word"));
+                    return Err(ParseError::new("without a command in it, a substitution comes to no word"));
                 }
                 self.substitution()?;
                 word.push_unknown(true);
@@ -29,17 +29,17 @@ impl Parser<'_> {
             self.piece(&mut word)?;
         }
         if brace::is_doubtful(&word.pieces) && (word.is_joined || !brace::is_whole(&word.pieces)) {
-            return Err(Odd::new("the braces in it are not balanced"));
+            return Err(ParseError::new("the braces in it are not balanced"));
         }
         Ok(word)
     }
 
-    fn piece(&mut self, word: &mut Raw) -> Result<()> {
+    fn piece(&mut self, word: &mut RawWord) -> Result<()> {
         match self.cursor.next() {
             None => {}
             Some('\\') => match self.cursor.next_raw() {
                 Some(char) => word.push(char, true),
-                None => return Err(Odd::new("it ends in a backslash")),
+                None => return Err(ParseError::new("it ends in a backslash")),
             },
             Some('\'') => self.single(word)?,
             Some('"') => self.double(word)?,
@@ -50,30 +50,30 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn single(&mut self, word: &mut Raw) -> Result<()> {
+    fn single(&mut self, word: &mut RawWord) -> Result<()> {
         word.has_quotes = true;
         loop {
             match self.cursor.next_raw() {
                 Some('\'') => return Ok(()),
                 Some(char) => word.push(char, true),
-                None => return Err(Odd::new("a quote is not closed")),
+                None => return Err(ParseError::new("a quote is not closed")),
             }
         }
     }
 
-    fn double(&mut self, word: &mut Raw) -> Result<()> {
+    fn double(&mut self, word: &mut RawWord) -> Result<()> {
         word.has_quotes = true;
         loop {
             match self.cursor.next() {
                 Some('"') => return Ok(()),
-                None => return Err(Odd::new("a quote is not closed")),
+                None => return Err(ParseError::new("a quote is not closed")),
                 Some(char) => self.quoted(char, word, "\"\\$`")?,
             }
         }
     }
 
     /// A character in double quotes or in a here-document, whose backslashes quote the `special` characters.
-    fn quoted(&mut self, char: char, word: &mut Raw, special: &str) -> Result<()> {
+    fn quoted(&mut self, char: char, word: &mut RawWord, special: &str) -> Result<()> {
         match char {
             '\\' => match self.cursor.peek_raw().filter(|char| special.contains(*char)) {
                 Some(char) => {
@@ -91,7 +91,7 @@ impl Parser<'_> {
 
     /// The text of a here-document, in which only expansions matter.
     pub(super) fn document(&mut self) -> Result<()> {
-        let mut text = Raw::default();
+        let mut text = RawWord::default();
         while let Some(char) = self.cursor.next() {
             self.quoted(char, &mut text, "\\$`")?;
         }
@@ -99,12 +99,12 @@ impl Parser<'_> {
     }
 
     /// What follows a dollar sign.
-    pub(super) fn dollar(&mut self, word: &mut Raw, in_quotes: bool) -> Result<()> {
+    pub(super) fn dollar(&mut self, word: &mut RawWord, in_quotes: bool) -> Result<()> {
         match self.cursor.peek() {
             Some('(') if self.cursor.ahead(1) == Some('(') => {
                 self.cursor.take("((");
                 self.deeper(Self::arithmetic)?;
-                word.push_source(in_quotes, Source::Number);
+                word.push_source(in_quotes, ExpansionSource::Number);
             }
             Some('(') => {
                 let start = self.cursor.position();
@@ -120,11 +120,12 @@ impl Parser<'_> {
             Some('\'') if !in_quotes => {
                 self.cursor.next();
                 word.has_quotes = true;
-                let text = ansi_c::read(&mut self.cursor).ok_or(Odd::new("a $'…' in it is unusual"))?;
+                let text =
+                    ansi_c::read(&mut self.cursor).ok_or(ParseError::new("a $'…' in it is unusual"))?;
                 text.chars().for_each(|char| word.push(char, true));
             }
-            Some('"') if !in_quotes => return Err(Odd::new("$\"…\" is translated by the locale")),
-            Some('[') => return Err(Odd::new("$[…] is an old form of arithmetic")),
+            Some('"') if !in_quotes => return Err(ParseError::new("$\"…\" is translated by the locale")),
+            Some('[') => return Err(ParseError::new("$[…] is an old form of arithmetic")),
             Some(char) if is_name_char(char, true) => {
                 let name = self.name();
                 let source = self.out.values.source(&name);
@@ -133,12 +134,12 @@ impl Parser<'_> {
             }
             Some(char @ ('#' | '?' | '$')) => {
                 self.cursor.take(&String::from(char));
-                word.push_source(in_quotes, Source::Number);
+                word.push_source(in_quotes, ExpansionSource::Number);
             }
             // Without a process in the background it is empty, and so may come to no word.
             Some('!') => {
                 self.cursor.next();
-                word.pieces.push(Piece::Unknown { quoted: in_quotes, source: Source::Number });
+                word.pieces.push(WordPiece::Unknown { quoted: in_quotes, source: ExpansionSource::Number });
             }
             Some(char) if char.is_ascii_digit() || "@*-".contains(char) => {
                 self.cursor.next();
@@ -166,20 +167,22 @@ impl Parser<'_> {
     /// `(…)` after `$`, `<` or `>`.
     fn substitution(&mut self) -> Result<()> {
         self.cursor.next();
-        self.nested(|parser| parser.list(Until::Parenthesis))?;
+        self.nested(|parser| parser.list(ListEnd::Parenthesis))?;
         self.expect(")")
     }
 
-    fn backquotes(&mut self, word: &mut Raw, in_quotes: bool) -> Result<()> {
+    fn backquotes(&mut self, word: &mut RawWord, in_quotes: bool) -> Result<()> {
         let mut text = Vec::new();
         loop {
             match self.cursor.next_raw() {
-                None => return Err(Odd::new("a backquote is not closed")),
+                None => return Err(ParseError::new("a backquote is not closed")),
                 Some('`') => break,
                 Some('\\') => match self.cursor.next_raw() {
                     Some(char @ ('\\' | '$' | '`')) => text.push(char),
-                    Some('"') if in_quotes => return Err(Odd::new("quotes within backquotes are unclear")),
-                    Some('\n') | None => return Err(Odd::new("backquotes hold an unclear backslash")),
+                    Some('"') if in_quotes => {
+                        return Err(ParseError::new("quotes within backquotes are unclear"));
+                    }
+                    Some('\n') | None => return Err(ParseError::new("backquotes hold an unclear backslash")),
                     Some(char) => text.extend(['\\', char]),
                 },
                 Some(char) => text.push(char),
@@ -187,12 +190,12 @@ impl Parser<'_> {
         }
         word.push_unknown(in_quotes);
         let text = text.into_iter().collect::<String>();
-        self.inner(&text, |parser| parser.list(Until::End))
+        self.inner(&text, |parser| parser.list(ListEnd::End))
     }
 }
 
 /// Commands that print one number and nothing else: `(date +%s)`, `(… | wc -l)`, `(wc -l < file)`.
-fn counted(text: &str, functions: &[String]) -> Source {
+fn counted(text: &str, functions: &[String]) -> ExpansionSource {
     const COUNTING: [&str; 8] =
         ["wc -l", "wc -c", "wc -w", "wc -m", "nproc", "date +%s", "date +%s%N", "date +%Y"];
     let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or_default();
@@ -207,8 +210,8 @@ fn counted(text: &str, functions: &[String]) -> Source {
         .is_some_and(|numbers| numbers.bytes().all(|byte| byte.is_ascii_digit() || byte == b' '));
     let is_own = functions.iter().any(|name| command.split(' ').next() == Some(name));
     match is_one && is_file && !is_own && (COUNTING.contains(&command) || is_sequence) {
-        true => Source::Counted,
-        false => Source::Other,
+        true => ExpansionSource::Counted,
+        false => ExpansionSource::Other,
     }
 }
 

@@ -30,7 +30,7 @@ pub use git::is_message;
 pub use plain::plain;
 pub use run::is_shell;
 pub use variable::is_telling;
-pub use word::{Glyph, Word};
+pub use word::{CharClass, Word};
 
 /// Longest text that is shown of a part.
 const SHOWN: usize = 200;
@@ -39,13 +39,13 @@ const SHOWN: usize = 200;
 #[derive(Debug, Clone, Default)]
 pub struct Analysis {
     /// Every program that it can start.
-    pub programs: Vec<Program>,
+    pub programs: Vec<Invocation>,
     /// Files that its redirections write to.
-    pub writes: Vec<FileUse>,
+    pub writes: Vec<FileAccess>,
     /// Files that its redirections read from, where the shell itself may read them.
-    pub reads: Vec<FileUse>,
+    pub reads: Vec<FileAccess>,
     /// Files that its redirections let a program read.
-    pub inputs: Vec<FileUse>,
+    pub inputs: Vec<FileAccess>,
     /// Directories that it changes to.
     pub directories: Vec<Word>,
     /// What cannot be told of it.
@@ -64,11 +64,11 @@ pub struct Analysis {
 
 /// A program that a command starts, or a builtin of the shell.
 #[derive(Debug, Clone)]
-pub struct Program {
+pub struct Invocation {
     /// Its name and its arguments.
     pub words: Vec<Word>,
     /// Whether it needs leave of its own.
-    pub standing: Standing,
+    pub standing: InvocationKind,
     /// Why more than its name says can happen; only a rule for exactly these words covers that.
     pub hazard: Option<String>,
     /// The part of the command that starts it.
@@ -77,7 +77,7 @@ pub struct Program {
 
 /// Whether a program needs leave of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum InvocationKind {
     /// It does.
     Judged,
     /// It only starts another one, which is listed too.
@@ -88,7 +88,7 @@ pub enum Standing {
 
 /// A file that a redirection opens.
 #[derive(Debug, Clone)]
-pub struct FileUse {
+pub struct FileAccess {
     /// Its name.
     pub file: Word,
 }
@@ -104,9 +104,9 @@ pub struct Doubt {
 
 /// Why a command is not read to its end.
 #[derive(Debug)]
-struct Odd(String);
+struct ParseError(String);
 
-impl Odd {
+impl ParseError {
     fn new(why: &str) -> Self {
         Self(why.to_owned())
     }
@@ -115,7 +115,7 @@ impl Odd {
 /// Finds out what a command does.
 pub fn analyse(command: &str) -> Analysis {
     let mut analysis = Analysis::default();
-    if let Err(Odd(why)) = parser::read(command, 0, &mut analysis) {
+    if let Err(ParseError(why)) = parser::read(command, 0, &mut analysis) {
         analysis.doubt(String::new(), &why);
     }
     if analysis.takes_input {
@@ -132,7 +132,7 @@ pub fn analyse(command: &str) -> Analysis {
 pub fn started(words: &[String]) -> Analysis {
     let mut analysis = Analysis::default();
     let known = words.iter().map(|text| Word::literal(text)).collect();
-    if let Err(Odd(why)) = run::words(&mut analysis, known) {
+    if let Err(ParseError(why)) = run::words(&mut analysis, known) {
         analysis.doubt(String::new(), &why);
     }
     analysis
@@ -145,7 +145,7 @@ pub fn words(text: &str) -> Option<Vec<Word>> {
     (analysis.programs.is_empty() && analysis.doubts.is_empty()).then_some(words)
 }
 
-impl Program {
+impl Invocation {
     /// The name that it is started by, where it is known.
     pub fn name(&self) -> Option<String> {
         self.words.first().and_then(Word::text)

@@ -1,14 +1,14 @@
 //! `${…}`: values of variables, or parts of them.
 
-use super::Odd;
-use super::parser::{Parser, Result};
-use super::values::Kind;
-use super::word::{Raw, Source};
+use super::ParseError;
+use super::parser::{CommandParser, Result};
+use super::values::ValueKind;
+use super::word::{ExpansionSource, RawWord};
 
-impl Parser<'_> {
+impl CommandParser<'_> {
     /// `${…}` after the opening brace: where its value comes from, and whether it can be a list even in quotes.
-    pub(super) fn parameter(&mut self) -> Result<(Source, bool)> {
-        let odd = || Odd::new("a ${…} in it can do more than give a value");
+    pub(super) fn parameter(&mut self) -> Result<(ExpansionSource, bool)> {
+        let odd = || ParseError::new("a ${…} in it can do more than give a value");
         let has_length = self.cursor.peek() == Some('#') && !matches!(self.cursor.ahead(1), None | Some('}'));
         if has_length {
             self.cursor.next();
@@ -19,7 +19,7 @@ impl Parser<'_> {
         let (mut source, mut is_list) = match &*name {
             "" if is_keys => return Err(odd()),
             "" => self.special()?,
-            name if name.starts_with(|char: char| char.is_ascii_digit()) => (Source::Other, false),
+            name if name.starts_with(|char: char| char.is_ascii_digit()) => (ExpansionSource::Other, false),
             name => (self.out.values.source(name), false),
         };
         if !name.is_empty() && self.cursor.take("[") {
@@ -29,7 +29,7 @@ impl Parser<'_> {
             return Err(odd());
         }
         if is_keys || has_length {
-            source = if has_length { Source::Number } else { Source::Other };
+            source = if has_length { ExpansionSource::Number } else { ExpansionSource::Other };
         }
         if has_length && self.cursor.peek() != Some('}') {
             return Err(odd());
@@ -39,15 +39,15 @@ impl Parser<'_> {
             return Ok((source, is_list));
         }
         self.operator().ok_or_else(odd)??;
-        Ok((Source::Other, is_list))
+        Ok((ExpansionSource::Other, is_list))
     }
 
-    fn special(&mut self) -> Result<(Source, bool)> {
+    fn special(&mut self) -> Result<(ExpansionSource, bool)> {
         match self.cursor.next() {
-            Some('#' | '?' | '$') => Ok((Source::Number, false)),
-            Some('-') => Ok((Source::Other, false)),
-            Some('@' | '*') => Ok((Source::Other, true)),
-            _ => Err(Odd::new("a ${…} in it can do more than give a value")),
+            Some('#' | '?' | '$') => Ok((ExpansionSource::Number, false)),
+            Some('-') => Ok((ExpansionSource::Other, false)),
+            Some('@' | '*') => Ok((ExpansionSource::Other, true)),
+            _ => Err(ParseError::new("a ${…} in it can do more than give a value")),
         }
     }
 
@@ -77,11 +77,11 @@ impl Parser<'_> {
 
     /// The rest of `${…}`, operator included.
     fn parameter_word(&mut self) -> Result<()> {
-        let odd = || Odd::new("a ${…} in it holds quotes or braces");
+        let odd = || ParseError::new("a ${…} in it holds quotes or braces");
         loop {
             match self.cursor.next().ok_or_else(odd)? {
                 '}' => return Ok(()),
-                '$' => self.dollar(&mut Raw::default(), true)?,
+                '$' => self.dollar(&mut RawWord::default(), true)?,
                 '\\' if self.cursor.peek_raw().is_some_and(|char| "/.*?[]-+:, ".contains(char)) => {
                     self.cursor.next_raw();
                 }
@@ -92,7 +92,7 @@ impl Parser<'_> {
     }
 
     /// A word is evaluated again; a doubt unless all of its values are of a kind.
-    pub(super) fn needs(&mut self, word: &Raw, kind: Kind, why: &str) {
+    pub(super) fn needs(&mut self, word: &RawWord, kind: ValueKind, why: &str) {
         if !self.out.values.require(&word.pieces, kind) {
             self.doubt(why);
         }

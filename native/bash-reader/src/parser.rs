@@ -6,11 +6,11 @@
 use super::cursor::{Cursor, ends_word};
 use super::heredoc::Heredoc;
 use super::lexer::plain_word;
-use super::values::Kind;
-use super::word::{Raw, Word, is_name_char};
-use super::{Analysis, Odd};
+use super::values::ValueKind;
+use super::word::{RawWord, Word, is_name_char};
+use super::{Analysis, ParseError};
 
-pub(super) type Result<T> = std::result::Result<T, Odd>;
+pub(super) type Result<T> = std::result::Result<T, ParseError>;
 
 /// Deepest nesting that is followed.
 const MOST_DEPTH: usize = 32;
@@ -19,7 +19,7 @@ const MOST_CHARS: usize = 1 << 20;
 
 /// What ends a list of commands.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Until {
+pub(super) enum ListEnd {
     /// The end of the text.
     End,
     /// `)`.
@@ -35,9 +35,9 @@ const INNER: [&str; 9] = ["then", "do", "done", "fi", "elif", "else", "esac", "}
 
 /// A command with nothing in it but assignments, words and redirections.
 #[derive(Debug, Default)]
-pub(super) struct Simple {
+pub(super) struct SimpleCommand {
     /// Names and values.
-    pub(super) assignments: Vec<(String, Raw)>,
+    pub(super) assignments: Vec<(String, RawWord)>,
     /// Its words, expanded as far as they can be.
     pub(super) words: Vec<Word>,
     /// Files that it reads from.
@@ -46,7 +46,7 @@ pub(super) struct Simple {
     pub(super) part: String,
 }
 
-impl Simple {
+impl SimpleCommand {
     /// Whether its words that look like assignments are such.
     fn declares(&self) -> bool {
         const DECLARING: [&str; 5] = ["export", "readonly", "declare", "typeset", "local"];
@@ -55,7 +55,7 @@ impl Simple {
 }
 
 /// A parser of one text.
-pub(super) struct Parser<'a> {
+pub(super) struct CommandParser<'a> {
     pub(super) cursor: Cursor,
     pub(super) out: &'a mut Analysis,
     pub(super) depth: usize,
@@ -67,10 +67,10 @@ pub(super) struct Parser<'a> {
 /// Reads a text as bash does and takes note of all that it runs.
 pub(super) fn read(text: &str, depth: usize, out: &mut Analysis) -> Result<()> {
     parse(text, depth, out, |parser| {
-        parser.list(Until::End)?;
+        parser.list(ListEnd::End)?;
         match parser.cursor.peek() {
             None => parser.no_pending(),
-            Some(char) => Err(Odd(format!("{char:?} is not expected"))),
+            Some(char) => Err(ParseError(format!("{char:?} is not expected"))),
         }
     })
 }
@@ -83,7 +83,7 @@ pub(super) fn words(text: &str, out: &mut Analysis) -> Result<Vec<Word>> {
             parser.blanks();
             match parser.cursor.peek() {
                 None => return Ok(()),
-                Some(char) if ends_word(char) => return Err(Odd(format!("{char:?} is not expected"))),
+                Some(char) if ends_word(char) => return Err(ParseError(format!("{char:?} is not expected"))),
                 Some(_) => words.extend(parser.word()?.expand().unwrap_or_default()),
             }
         }
@@ -101,17 +101,23 @@ fn parse(
     text: &str,
     depth: usize,
     out: &mut Analysis,
-    read: impl FnOnce(&mut Parser<'_>) -> Result<()>,
+    read: impl FnOnce(&mut CommandParser<'_>) -> Result<()>,
 ) -> Result<()> {
     let chars: Vec<char> = text.chars().collect();
     out.read += chars.len();
     if depth > MOST_DEPTH || out.read > MOST_CHARS {
-        return Err(Odd::new("it is too deeply nested"));
+        return Err(ParseError::new("it is too deeply nested"));
     }
-    read(&mut Parser { cursor: Cursor::new(chars), out, depth, pending: Vec::new(), is_statement: false })
+    read(&mut CommandParser {
+        cursor: Cursor::new(chars),
+        out,
+        depth,
+        pending: Vec::new(),
+        is_statement: false,
+    })
 }
 
-impl Parser<'_> {
+impl CommandParser<'_> {
     /// Takes note of something that may run what cannot be told.
     pub(super) fn doubt(&mut self, why: &str) {
         self.out.doubt(String::new(), why);
@@ -128,13 +134,13 @@ impl Parser<'_> {
     pub(super) fn inner(
         &mut self,
         text: &str,
-        read: impl FnOnce(&mut Parser<'_>) -> Result<()>,
+        read: impl FnOnce(&mut CommandParser<'_>) -> Result<()>,
     ) -> Result<()> {
         parse(text, self.depth + 1, self.out, |parser| {
             read(parser)?;
             match parser.cursor.peek() {
                 None => parser.no_pending(),
-                Some(char) => Err(Odd(format!("{char:?} is not expected"))),
+                Some(char) => Err(ParseError(format!("{char:?} is not expected"))),
             }
         })
     }
@@ -142,14 +148,14 @@ impl Parser<'_> {
     pub(super) fn no_pending(&self) -> Result<()> {
         match self.pending.is_empty() {
             true => Ok(()),
-            false => Err(Odd::new("a here-document has no end where it is expected")),
+            false => Err(ParseError::new("a here-document has no end where it is expected")),
         }
     }
 
     pub(super) fn expect(&mut self, text: &str) -> Result<()> {
         match self.cursor.take(text) {
             true => Ok(()),
-            false => Err(Odd(format!("{text:?} is missing"))),
+            false => Err(ParseError(format!("{text:?} is missing"))),
         }
     }
 
@@ -178,7 +184,7 @@ impl Parser<'_> {
     }
 
     /// A list of commands up to what ends it, which is left where it is.
-    pub(super) fn list(&mut self, until: Until) -> Result<()> {
+    pub(super) fn list(&mut self, until: ListEnd) -> Result<()> {
         loop {
             self.lines()?;
             if self.is_at(until) {
@@ -195,19 +201,19 @@ impl Parser<'_> {
             };
             if !has_end && !self.is_at(until) {
                 return match self.cursor.peek() {
-                    None => Err(Odd::new("it is not complete")),
-                    Some(char) => Err(Odd(format!("{char:?} is not expected"))),
+                    None => Err(ParseError::new("it is not complete")),
+                    Some(char) => Err(ParseError(format!("{char:?} is not expected"))),
                 };
             }
         }
     }
 
-    pub(super) fn is_at(&self, until: Until) -> bool {
+    pub(super) fn is_at(&self, until: ListEnd) -> bool {
         match until {
-            Until::End => self.cursor.peek().is_none(),
-            Until::Parenthesis => self.cursor.peek() == Some(')'),
-            Until::Words(words) => plain_word(&self.cursor).is_some_and(|word| words.contains(&&*word)),
-            Until::Clause => {
+            ListEnd::End => self.cursor.peek().is_none(),
+            ListEnd::Parenthesis => self.cursor.peek() == Some(')'),
+            ListEnd::Words(words) => plain_word(&self.cursor).is_some_and(|word| words.contains(&&*word)),
+            ListEnd::Clause => {
                 self.cursor.starts_with(";;")
                     || self.cursor.starts_with(";&")
                     || plain_word(&self.cursor).as_deref() == Some("esac")
@@ -256,7 +262,7 @@ impl Parser<'_> {
                         self.blanks();
                     }
                     if self.cursor.peek() == Some('-') {
-                        return Err(Odd::new("options of time change what it is"));
+                        return Err(ParseError::new("options of time change what it is"));
                     }
                 }
                 _ => return Ok(()),
@@ -268,7 +274,7 @@ impl Parser<'_> {
         self.blanks();
         let start = self.cursor.position();
         match plain_word(&self.cursor) {
-            Some(word) if INNER.contains(&&*word) => Err(Odd(format!("{word:?} is not expected"))),
+            Some(word) if INNER.contains(&&*word) => Err(ParseError(format!("{word:?} is not expected"))),
             Some(word) => match &*word {
                 "{" => self.compound("{", Self::group),
                 "[[" => self.compound("[[", Self::condition),
@@ -278,7 +284,7 @@ impl Parser<'_> {
                 "for" => self.compound("for", Self::every),
                 "case" => self.compound("case", Self::clauses),
                 "function" => self.keyword_function(start),
-                "select" | "coproc" => Err(Odd(format!("{word} is not followed"))),
+                "select" | "coproc" => Err(ParseError(format!("{word} is not followed"))),
                 _ => self.simple(start),
             },
             None if self.cursor.starts_with("((") => {
@@ -293,7 +299,7 @@ impl Parser<'_> {
     /// As [`Self::nested`], for what may begin here-documents that end behind it.
     pub(super) fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth >= MOST_DEPTH {
-            return Err(Odd::new("it is too deeply nested"));
+            return Err(ParseError::new("it is too deeply nested"));
         }
         self.depth += 1;
         let result = read(self);
@@ -306,7 +312,7 @@ impl Parser<'_> {
     }
 
     fn simple(&mut self, start: usize) -> Result<()> {
-        let mut simple = Simple::default();
+        let mut simple = SimpleCommand::default();
         let mut is_first = true;
         loop {
             self.blanks();
@@ -320,7 +326,7 @@ impl Parser<'_> {
                     self.expect(")")?;
                     return self.function(start, simple.words[0].name());
                 }
-                Some('(') => return Err(Odd::new("a parenthesis is not expected")),
+                Some('(') => return Err(ParseError::new("a parenthesis is not expected")),
                 Some(char) if !ends_word(char) || self.is_substitution() => {
                     is_first &= self.simple_word(&mut simple, is_first)?;
                 }
@@ -330,21 +336,21 @@ impl Parser<'_> {
         simple.part = self.cursor.since(start);
         if simple.part.is_empty() {
             return Err(match self.cursor.peek() {
-                None => Odd::new("it is not complete"),
-                Some(char) => Odd(format!("{char:?} is not expected")),
+                None => ParseError::new("it is not complete"),
+                Some(char) => ParseError(format!("{char:?} is not expected")),
             });
         }
         self.run(simple)
     }
 
     /// A word of a simple command; whether it is an assignment.
-    fn simple_word(&mut self, simple: &mut Simple, is_first: bool) -> Result<bool> {
+    fn simple_word(&mut self, simple: &mut SimpleCommand, is_first: bool) -> Result<bool> {
         if is_first && self.is_subscript() {
             return self.element().map(|()| true);
         }
         let word = self.word()?;
         if is_descriptor(&word) && matches!(self.cursor.peek(), Some('<' | '>')) {
-            return Err(Odd::new("a redirection sets a variable"));
+            return Err(ParseError::new("a redirection sets a variable"));
         }
         if let Some((name, value)) = word.assignment().filter(|_| is_first) {
             match value.pieces.is_empty() && self.cursor.peek() == Some('(') {
@@ -358,7 +364,7 @@ impl Parser<'_> {
             simple.words.push(word.unsplit());
             return Ok(false);
         }
-        simple.words.extend(word.expand().ok_or(Odd::new("its braces make too many words"))?);
+        simple.words.extend(word.expand().ok_or(ParseError::new("its braces make too many words"))?);
         Ok(false)
     }
 
@@ -378,7 +384,7 @@ impl Parser<'_> {
         self.out.assigned(&name, &name);
         self.cursor.take("[");
         if self.subscript()? || !(self.cursor.take("=") || self.cursor.take("+=")) {
-            return Err(Odd::new("an element of an array is unusual"));
+            return Err(ParseError::new("an element of an array is unusual"));
         }
         let value = self.word()?;
         self.out.values.list(&name);
@@ -391,7 +397,7 @@ impl Parser<'_> {
         self.no_pending()?;
         self.cursor.next();
         self.out.values.list(name);
-        self.out.values.assign(name, Kind::Number);
+        self.out.values.assign(name, ValueKind::Number);
         loop {
             self.lines()?;
             match self.cursor.peek() {
@@ -400,22 +406,23 @@ impl Parser<'_> {
                     // Bash takes what follows at once for a part of the assignment.
                     return match self.cursor.peek() {
                         Some(char) if !ends_word(char) => {
-                            Err(Odd::new("something follows an array without a space"))
+                            Err(ParseError::new("something follows an array without a space"))
                         }
                         _ => Ok(()),
                     };
                 }
-                Some('[') => return Err(Odd::new("an element of an array is assigned")),
+                Some('[') => return Err(ParseError::new("an element of an array is assigned")),
                 Some(char) if !ends_word(char) || self.is_substitution() => {
-                    let words = self.word()?.expand().ok_or(Odd::new("its braces make too many words"))?;
+                    let words =
+                        self.word()?.expand().ok_or(ParseError::new("its braces make too many words"))?;
                     words.iter().for_each(|word| self.out.values.assign_word(name, &word.pieces));
                 }
-                _ => return Err(Odd::new("an array in it is unusual")),
+                _ => return Err(ParseError::new("an array in it is unusual")),
             }
         }
     }
 
-    pub(super) fn run(&mut self, simple: Simple) -> Result<()> {
+    pub(super) fn run(&mut self, simple: SimpleCommand) -> Result<()> {
         super::run::simple(self.out, simple, self.depth)
     }
 }
@@ -425,8 +432,8 @@ pub(super) fn is_name(text: &str) -> bool {
 }
 
 /// Whether a word is `{name}`, which before a redirection names a variable.
-fn is_descriptor(word: &Raw) -> bool {
-    use super::word::Piece::Char;
+fn is_descriptor(word: &RawWord) -> bool {
+    use super::word::WordPiece::Char;
     let is = |at: usize, wanted: char| word.pieces.get(at) == Some(&Char { char: wanted, quoted: false });
     is(0, '{') && word.pieces.len() > 2 && is(word.pieces.len() - 1, '}')
 }

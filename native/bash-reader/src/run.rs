@@ -1,11 +1,11 @@
 //! From the words of a simple command to the programs that it starts.
 
-use super::parser::{self, Simple};
-use super::values::Kind;
+use super::parser::{self, SimpleCommand};
+use super::values::ValueKind;
 use super::word::Word;
-use super::{Analysis, FileUse, Odd, Program, Standing, base, builtin, git, wrapper};
+use super::{Analysis, FileAccess, Invocation, InvocationKind, ParseError, base, builtin, git, wrapper};
 
-type Result<T> = std::result::Result<T, Odd>;
+type Result<T> = std::result::Result<T, ParseError>;
 
 /// Deepest chain of wrappers and texts within texts.
 const MOST_DEPTH: usize = 32;
@@ -14,7 +14,7 @@ const MOST_PROGRAMS: usize = 2000;
 
 /// Takes note of what a program does that is started with these words.
 pub(super) fn words(out: &mut Analysis, words: Vec<Word>) -> Result<()> {
-    Runner { out, part: String::new(), is_shell: false }.run(words, 0)
+    InvocationCollector { out, part: String::new(), is_shell: false }.run(words, 0)
 }
 
 /// Whether a program is a shell.
@@ -26,39 +26,38 @@ pub fn is_shell(name: &str) -> bool {
 const SHELLS: [&str; 10] = ["bash", "sh", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish", "yash"];
 
 /// Takes note of what a simple command does.
-pub(super) fn simple(out: &mut Analysis, simple: Simple, depth: usize) -> Result<()> {
+pub(super) fn simple(out: &mut Analysis, simple: SimpleCommand, depth: usize) -> Result<()> {
     // What `read` splits by, it splits by for once.
     let is_read = simple.words.first().and_then(Word::text).as_deref() == Some("read");
     for (name, _) in simple.assignments.iter().filter(|(name, _)| !is_read || name != "IFS") {
         out.assigned(name, &simple.part);
     }
-    let files = simple.reads.into_iter().map(|file| FileUse { file });
+    let files = simple.reads.into_iter().map(|file| FileAccess { file });
     match simple.words.is_empty() {
         true => out.reads.extend(files),
         false => out.inputs.extend(files),
     }
     match simple.words.is_empty() {
         true => Ok(()),
-        false => {
-            Runner { out, part: simple.part.trim().to_owned(), is_shell: true }.call(simple.words, depth)
-        }
+        false => InvocationCollector { out, part: simple.part.trim().to_owned(), is_shell: true }
+            .call(simple.words, depth),
     }
 }
 
 /// Lists the programs of one part of a command.
-struct Runner<'a> {
+struct InvocationCollector<'a> {
     out: &'a mut Analysis,
     part: String,
     /// Whether the shell itself runs what comes next, its builtins included.
     is_shell: bool,
 }
 
-impl Runner<'_> {
+impl InvocationCollector<'_> {
     /// What the shell itself starts, or a function of the command.
     fn call(&mut self, words: Vec<Word>, depth: usize) -> Result<()> {
         match words[0].text().is_some_and(|name| self.out.functions.contains(&name)) {
             true => {
-                self.list(words, Standing::Harmless, None);
+                self.list(words, InvocationKind::Harmless, None);
                 Ok(())
             }
             false => self.run(words, depth),
@@ -67,12 +66,12 @@ impl Runner<'_> {
 
     fn run(&mut self, words: Vec<Word>, depth: usize) -> Result<()> {
         if depth > MOST_DEPTH || self.out.programs.len() >= MOST_PROGRAMS {
-            return Err(Odd::new("it runs too many programs to look at each"));
+            return Err(ParseError::new("it runs too many programs to look at each"));
         }
         let name = words.first().filter(|word| !word.has_unknown()).and_then(Word::text);
         let Some(name) = name.filter(|name| !name.is_empty()) else {
             self.doubt("which program it runs shows only when it runs");
-            self.list(words, Standing::Judged, None);
+            self.list(words, InvocationKind::Judged, None);
             return Ok(());
         };
         match base(&name) {
@@ -81,7 +80,7 @@ impl Runner<'_> {
             "cd" | "pushd" | "popd" => {
                 self.change_directory(base(&name), &words);
                 // As a builtin it has no effect beyond the shell; where it leads is judged by itself.
-                let standing = if self.is_shell { Standing::Harmless } else { Standing::Judged };
+                let standing = if self.is_shell { InvocationKind::Harmless } else { InvocationKind::Judged };
                 self.list(words, standing, None);
                 Ok(())
             }
@@ -100,14 +99,14 @@ impl Runner<'_> {
             // The program of the same name evaluates nothing.
             match self.is_shell {
                 true => self.list(words, found.standing, found.hazard),
-                false => self.list(words, Standing::Harmless, None),
+                false => self.list(words, InvocationKind::Harmless, None),
             }
             return Ok(());
         }
         if name == "git" {
             self.out.directories.extend(git::elsewhere(&words[1..]).cloned());
         }
-        self.list(words, Standing::Judged, None);
+        self.list(words, InvocationKind::Judged, None);
         Ok(())
     }
 
@@ -121,12 +120,12 @@ impl Runner<'_> {
         let is_query =
             name == "command" && words.get(1).and_then(Word::text).is_some_and(|text| is_query(&text));
         if is_query {
-            self.list(words, Standing::Harmless, None);
+            self.list(words, InvocationKind::Harmless, None);
             return Ok(());
         }
         for name in &found.assigned {
             self.out.assigned(name, &self.part);
-            self.out.values.assign(name, Kind::Any);
+            self.out.values.assign(name, ValueKind::Any);
         }
         if let Some(odd) = found.odd {
             self.doubt(&format!("{name}: {odd}"));
@@ -144,7 +143,7 @@ impl Runner<'_> {
 
     fn eval(&mut self, words: Vec<Word>, depth: usize) -> Result<()> {
         let texts: Option<Vec<String>> = words[1..].iter().map(Word::text).collect();
-        self.list(words, Standing::Wrapper, None);
+        self.list(words, InvocationKind::Wrapper, None);
         match texts.as_deref() {
             Some([end, texts @ ..]) if end == "--" => self.text(&texts.join(" "), depth),
             Some(texts) => self.text(&texts.join(" "), depth),
@@ -158,7 +157,7 @@ impl Runner<'_> {
     fn trap(&mut self, words: Vec<Word>, depth: usize) -> Result<()> {
         let mut texts = words[1..].iter().map(Word::text).skip_while(|text| text.as_deref() == Some("--"));
         let text = texts.next();
-        self.list(words, Standing::Wrapper, None);
+        self.list(words, InvocationKind::Wrapper, None);
         match text {
             None => Ok(()),
             // A lone dash puts back what was there before.
@@ -180,17 +179,17 @@ impl Runner<'_> {
             // What a script starts is judged as it starts; a text from elsewhere can also write by itself.
             let is_file = words.get(1).and_then(Word::text).is_some_and(|text| !text.starts_with(['-', '+']));
             let hazard = (!is_file).then(|| "a shell runs what is not looked at".to_owned());
-            self.list(words, Standing::Judged, hazard);
+            self.list(words, InvocationKind::Judged, hazard);
             return Ok(());
         };
         let Some(text) = script.text() else {
             self.doubt("what the shell runs shows only when it runs");
-            self.list(words, Standing::Judged, None);
+            self.list(words, InvocationKind::Judged, None);
             return Ok(());
         };
         // Other shells read some texts in another way than bash.
         let is_sure = name == "bash" || matches!(name, "sh" | "dash") && text.chars().all(is_common);
-        self.list(words, if is_sure { Standing::Wrapper } else { Standing::Judged }, None);
+        self.list(words, if is_sure { InvocationKind::Wrapper } else { InvocationKind::Judged }, None);
         if !is_sure {
             self.doubt("another shell than bash may read the text in another way");
         }
@@ -218,7 +217,7 @@ impl Runner<'_> {
                 self.run(inner, depth + 1)?;
             }
         }
-        self.list(words, Standing::Judged, None);
+        self.list(words, InvocationKind::Judged, None);
         Ok(())
     }
 
@@ -236,12 +235,12 @@ impl Runner<'_> {
         self.out.doubt(self.part.clone(), why);
     }
 
-    fn list(&mut self, words: Vec<Word>, standing: Standing, hazard: Option<String>) {
+    fn list(&mut self, words: Vec<Word>, standing: InvocationKind, hazard: Option<String>) {
         let name = words.first().and_then(Word::text);
         // What lies elsewhere may be anything, whatever it is called.
         let is_elsewhere = name.is_some_and(|name| super::system_name(&name).is_none());
-        let standing = if is_elsewhere { Standing::Judged } else { standing };
-        self.out.programs.push(Program { words, standing, hazard, part: super::shortened(&self.part) });
+        let standing = if is_elsewhere { InvocationKind::Judged } else { standing };
+        self.out.programs.push(Invocation { words, standing, hazard, part: super::shortened(&self.part) });
     }
 }
 

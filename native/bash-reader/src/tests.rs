@@ -3,7 +3,7 @@ mod everyday;
 use super::*;
 
 fn programs(command: &str) -> Vec<String> {
-    analyse(command).programs.iter().map(Program::shown).collect()
+    analyse(command).programs.iter().map(Invocation::shown).collect()
 }
 
 fn is_sure(command: &str) -> bool {
@@ -85,9 +85,9 @@ fn a_program_that_lies_elsewhere_is_not_what_it_is_called() {
         ["./timeout 5 git log", "./true", "a/env git log", "/tmp/eval 'git log'", "./bash -c 'git log'"]
     {
         let own = analyse(command).programs.remove(0);
-        assert_eq!(own.standing, Standing::Judged, "{command}");
+        assert_eq!(own.standing, InvocationKind::Judged, "{command}");
     }
-    assert_eq!(analyse("/usr/bin/timeout 5 a").programs[0].standing, Standing::Wrapper);
+    assert_eq!(analyse("/usr/bin/timeout 5 a").programs[0].standing, InvocationKind::Wrapper);
 }
 
 #[test]
@@ -411,9 +411,9 @@ fn functions_are_followed_where_they_are_surely_defined() {
     runs("f() { a \"$1\"; }; f x", &["a …", "f x"]);
     runs("function f {\n a\n}\nf | b", &["a", "f", "b"]);
     let calls = |command: &str| analyse(command).programs.pop().unwrap().standing;
-    assert_eq!(calls("f() { a; }; f"), Standing::Harmless);
+    assert_eq!(calls("f() { a; }; f"), InvocationKind::Harmless);
     for command in ["f; f() { a; }; env f", "f() { a; }; bash -c f", "f() { a; }; command f"] {
-        assert_eq!(calls(command), Standing::Judged, "{command}");
+        assert_eq!(calls(command), InvocationKind::Judged, "{command}");
     }
     for command in
         ["no && f() { a; }; f", "f() { a; } | b; f", "if a; then f() { b; }; fi; f", "cd() { a; }; cd x"]
@@ -454,24 +454,24 @@ fn a_wrapper_starts_no_builtin() {
     for command in ["env read x", "find . -exec let x ';'", "xargs declare x"] {
         let programs = analyse(command).programs;
         assert!(
-            programs
-                .iter()
-                .any(|program| program.standing == Standing::Judged && program.name().unwrap() != "find")
+            programs.iter().any(
+                |program| program.standing == InvocationKind::Judged && program.name().unwrap() != "find"
+            )
         );
     }
-    assert_eq!(analyse("command read x").programs.last().unwrap().standing, Standing::Harmless);
+    assert_eq!(analyse("command read x").programs.last().unwrap().standing, InvocationKind::Harmless);
     // What bash's own `test` and `printf` evaluate, the programs of these names do not.
     for command in ["xargs test 1 -lt", "env printf %n x", "nice test -v x"] {
         let found = analyse(command);
         assert!(found.doubts.is_empty(), "{command}");
-        assert_eq!(found.programs.last().unwrap().standing, Standing::Harmless, "{command}");
+        assert_eq!(found.programs.last().unwrap().standing, InvocationKind::Harmless, "{command}");
     }
 }
 
 #[test]
 fn a_program_with_known_words_is_read_as_the_shell_would_have() {
     let words = |text: &str| text.split('|').map(str::to_owned).collect::<Vec<_>>();
-    let shown = |text: &str| started(&words(text)).programs.iter().map(Program::shown).collect::<Vec<_>>();
+    let shown = |text: &str| started(&words(text)).programs.iter().map(Invocation::shown).collect::<Vec<_>>();
     assert_eq!(shown("sh|-c|rm x"), ["sh -c 'rm x'", "rm x"]);
     assert_eq!(shown("env|X=1|rm|$x"), ["env X=1 rm '$x'", "rm '$x'"]);
     assert!(!started(&words("sh|-c|$x")).doubts.is_empty());

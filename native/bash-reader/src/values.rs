@@ -4,7 +4,7 @@
 //! `[ $x ]` makes operators of words. Such a use is safe only if every value that the command gives the variable is a
 //! number, or a word without special characters. Assignments may follow the use in a loop, so uses are checked at the end.
 
-use super::word::{Piece, Source};
+use super::word::{ExpansionSource, WordPiece};
 use std::collections::{HashMap, HashSet};
 
 /// Most assignments from other variables that are followed.
@@ -12,7 +12,7 @@ const MOST_FLOWS: usize = 1000;
 
 /// What the text of a value can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     /// Digits and minus signs, or nothing.
     Number,
     /// Characters that neither split nor match nor begin a subscript, or nothing.
@@ -26,11 +26,11 @@ pub(super) enum Kind {
 pub(super) struct Values {
     ids: HashMap<String, u16>,
     /// The worst value that each assigned variable gets.
-    worst: HashMap<u16, Kind>,
+    worst: HashMap<u16, ValueKind>,
     /// Assignments of one variable's value to another: target, source.
     flows: Vec<(u16, u16)>,
     /// Uses that need a value of at least this kind.
-    uses: Vec<(u16, Kind)>,
+    uses: Vec<(u16, ValueKind)>,
     /// Variables that are arrays.
     lists: HashSet<u16>,
     /// Variables whose value would be evaluated if they were arrays.
@@ -41,31 +41,31 @@ pub(super) struct Values {
 
 impl Values {
     /// Where an expansion of a variable takes its value from.
-    pub(super) fn source(&mut self, name: &str) -> Source {
+    pub(super) fn source(&mut self, name: &str) -> ExpansionSource {
         let next = u16::try_from(self.ids.len()).ok();
         match (self.ids.get(name), next) {
-            (Some(id), _) => Source::Variable(*id),
+            (Some(id), _) => ExpansionSource::Variable(*id),
             (None, Some(id)) => {
                 self.ids.insert(name.to_owned(), id);
-                Source::Variable(id)
+                ExpansionSource::Variable(id)
             }
-            (None, None) => Source::Other,
+            (None, None) => ExpansionSource::Other,
         }
     }
 
     /// A variable gets a value that is at worst of this kind.
-    pub(super) fn assign(&mut self, name: &str, kind: Kind) {
-        let Source::Variable(id) = self.source(name) else { return self.is_lost = true };
+    pub(super) fn assign(&mut self, name: &str, kind: ValueKind) {
+        let ExpansionSource::Variable(id) = self.source(name) else { return self.is_lost = true };
         let worst = self.worst.entry(id).or_insert(kind);
         *worst = kind.max(*worst);
     }
 
     /// A variable gets the value that a word stands for.
-    pub(super) fn assign_word(&mut self, name: &str, value: &[Piece]) {
-        self.assign(name, value.iter().map(kind).max().unwrap_or(Kind::Number));
-        let Source::Variable(target) = self.source(name) else { return };
+    pub(super) fn assign_word(&mut self, name: &str, value: &[WordPiece]) {
+        self.assign(name, value.iter().map(kind).max().unwrap_or(ValueKind::Number));
+        let ExpansionSource::Variable(target) = self.source(name) else { return };
         let sources = value.iter().filter_map(|piece| match piece {
-            Piece::Unknown { source: Source::Variable(source), .. } => Some((target, *source)),
+            WordPiece::Unknown { source: ExpansionSource::Variable(source), .. } => Some((target, *source)),
             _ => None,
         });
         self.flows.extend(sources);
@@ -73,9 +73,9 @@ impl Values {
     }
 
     /// Whether a word is of a kind, as far as is known yet; the rest is checked at the end.
-    pub(super) fn require(&mut self, word: &[Piece], least: Kind) -> bool {
+    pub(super) fn require(&mut self, word: &[WordPiece], least: ValueKind) -> bool {
         word.iter().all(|piece| match piece {
-            Piece::Unknown { source: Source::Variable(id), .. } => {
+            WordPiece::Unknown { source: ExpansionSource::Variable(id), .. } => {
                 self.uses.push((*id, least));
                 self.worst.contains_key(id)
             }
@@ -85,13 +85,13 @@ impl Values {
 
     /// A variable is an array.
     pub(super) fn list(&mut self, name: &str) {
-        let Source::Variable(id) = self.source(name) else { return self.is_lost = true };
+        let ExpansionSource::Variable(id) = self.source(name) else { return self.is_lost = true };
         self.lists.insert(id);
     }
 
     /// A variable gets a value in a way that is safe only if it is no array.
     pub(super) fn scalar(&mut self, name: &str) {
-        let Source::Variable(id) = self.source(name) else { return self.is_lost = true };
+        let ExpansionSource::Variable(id) = self.source(name) else { return self.is_lost = true };
         self.scalars.push(id);
     }
 
@@ -113,7 +113,7 @@ impl Values {
         let mut is_changed = true;
         while std::mem::take(&mut is_changed) {
             for (target, source) in &self.flows {
-                let from = self.worst.get(source).copied().unwrap_or(Kind::Any);
+                let from = self.worst.get(source).copied().unwrap_or(ValueKind::Any);
                 let to = self.worst.entry(*target).or_insert(from);
                 is_changed |= from > *to;
                 *to = from.max(*to);
@@ -127,14 +127,14 @@ impl Values {
     }
 }
 
-fn kind(piece: &Piece) -> Kind {
+fn kind(piece: &WordPiece) -> ValueKind {
     match piece {
-        Piece::Char { char: '0'..='9' | '-', .. } => Kind::Number,
-        Piece::Char { char, .. } if char.is_ascii_alphanumeric() || "_./:,@%+=".contains(*char) => {
-            Kind::Token
+        WordPiece::Char { char: '0'..='9' | '-', .. } => ValueKind::Number,
+        WordPiece::Char { char, .. } if char.is_ascii_alphanumeric() || "_./:,@%+=".contains(*char) => {
+            ValueKind::Token
         }
-        Piece::Char { .. } | Piece::Unknown { source: Source::Other, .. } => Kind::Any,
-        Piece::Unknown { .. } => Kind::Number,
+        WordPiece::Char { .. } | WordPiece::Unknown { source: ExpansionSource::Other, .. } => ValueKind::Any,
+        WordPiece::Unknown { .. } => ValueKind::Number,
     }
 }
 
@@ -142,12 +142,12 @@ fn kind(piece: &Piece) -> Kind {
 mod tests {
     use super::*;
 
-    fn literal(text: &str) -> Vec<Piece> {
-        text.chars().map(|char| Piece::Char { char, quoted: false }).collect()
+    fn literal(text: &str) -> Vec<WordPiece> {
+        text.chars().map(|char| WordPiece::Char { char, quoted: false }).collect()
     }
 
-    fn variable(values: &mut Values, name: &str) -> Vec<Piece> {
-        vec![Piece::Unknown { quoted: true, source: values.source(name) }]
+    fn variable(values: &mut Values, name: &str) -> Vec<WordPiece> {
+        vec![WordPiece::Unknown { quoted: true, source: values.source(name) }]
     }
 
     #[test]
@@ -155,7 +155,7 @@ mod tests {
         let mut values = Values::default();
         values.assign_word("i", &literal("0"));
         let word = variable(&mut values, "i");
-        assert!(values.require(&word, Kind::Number) && values.hold());
+        assert!(values.require(&word, ValueKind::Number) && values.hold());
         values.assign_word("i", &literal("a[0]"));
         assert!(!values.hold());
     }
@@ -166,7 +166,7 @@ mod tests {
         let from = variable(&mut values, "from");
         values.assign_word("to", &from);
         let word = variable(&mut values, "to");
-        assert!(values.require(&word, Kind::Token) && !values.hold());
+        assert!(values.require(&word, ValueKind::Token) && !values.hold());
         values.assign_word("from", &literal("a.b"));
         values.worst.clear();
         values.assign_word("from", &literal("a.b"));
@@ -178,6 +178,6 @@ mod tests {
     fn what_was_never_assigned_is_not_known() {
         let mut values = Values::default();
         let word = variable(&mut values, "x");
-        assert!(!values.require(&word, Kind::Token));
+        assert!(!values.require(&word, ValueKind::Token));
     }
 }

@@ -2,16 +2,16 @@
 
 /// A piece of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum WordPiece {
     /// A character; quoted ones stand for themselves.
     Char { char: char, quoted: bool },
     /// What an expansion gives, which only the run shows. Unquoted, it may be several words or none.
-    Unknown { quoted: bool, source: Source },
+    Unknown { quoted: bool, source: ExpansionSource },
 }
 
 /// Where an expansion takes its text from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum ExpansionSource {
     /// It is one number.
     Number,
     /// It is made of numbers and blanks, or of nothing.
@@ -22,35 +22,35 @@ pub(super) enum Source {
     Other,
 }
 
-impl Piece {
+impl WordPiece {
     /// Any text.
     pub(super) const fn unknown(quoted: bool) -> Self {
-        Self::Unknown { quoted, source: Source::Other }
+        Self::Unknown { quoted, source: ExpansionSource::Other }
     }
 }
 
 /// A word as it is written, before braces are expanded.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Raw {
-    pub(super) pieces: Vec<Piece>,
+pub(super) struct RawWord {
+    pub(super) pieces: Vec<WordPiece>,
     /// Whether there are quotes in it: without, a word that comes to nothing is none.
     pub(super) has_quotes: bool,
     /// Whether the name of a variable in it goes on where braces are expanded, as in `{$a,b}c`.
     pub(super) is_joined: bool,
 }
 
-impl Raw {
+impl RawWord {
     pub(super) fn push(&mut self, char: char, quoted: bool) {
-        self.pieces.push(Piece::Char { char, quoted });
+        self.pieces.push(WordPiece::Char { char, quoted });
     }
 
     pub(super) fn push_unknown(&mut self, quoted: bool) {
-        self.pieces.push(Piece::unknown(quoted));
+        self.pieces.push(WordPiece::unknown(quoted));
     }
 
     /// What an expansion gives. Numbers do not split.
-    pub(super) fn push_source(&mut self, quoted: bool, source: Source) {
-        self.pieces.push(Piece::Unknown { quoted: quoted || source == Source::Number, source });
+    pub(super) fn push_source(&mut self, quoted: bool, source: ExpansionSource) {
+        self.pieces.push(WordPiece::Unknown { quoted: quoted || source == ExpansionSource::Number, source });
     }
 
     /// The words that are left when braces are expanded; `None` where that is too many.
@@ -64,16 +64,17 @@ impl Raw {
     }
 
     /// Name, whether it is added to, and value, if the word is an assignment.
-    pub(super) fn assignment(&self) -> Option<(String, Raw)> {
+    pub(super) fn assignment(&self) -> Option<(String, RawWord)> {
         let mut name = String::new();
         for (at, piece) in self.pieces.iter().enumerate() {
             match piece {
-                Piece::Char { char: '=', quoted: false } if !name.is_empty() => {
+                WordPiece::Char { char: '=', quoted: false } if !name.is_empty() => {
                     let pieces = self.pieces[at + 1..].to_vec();
-                    return Some((name, Raw { pieces, has_quotes: self.has_quotes, is_joined: false }));
+                    return Some((name, RawWord { pieces, has_quotes: self.has_quotes, is_joined: false }));
                 }
-                Piece::Char { char: '+', quoted: false } if self.is_equals(at + 1) && !name.is_empty() => {}
-                Piece::Char { char, quoted: false } if is_name_char(*char, name.is_empty()) => {
+                WordPiece::Char { char: '+', quoted: false }
+                    if self.is_equals(at + 1) && !name.is_empty() => {}
+                WordPiece::Char { char, quoted: false } if is_name_char(*char, name.is_empty()) => {
                     name.push(*char)
                 }
                 _ => return None,
@@ -84,8 +85,8 @@ impl Raw {
 
     /// The name of a function: letters that nothing quotes.
     pub(super) fn name(&self) -> Option<String> {
-        let char = |(at, piece): (usize, &Piece)| match piece {
-            Piece::Char { char, quoted: false } => {
+        let char = |(at, piece): (usize, &WordPiece)| match piece {
+            WordPiece::Char { char, quoted: false } => {
                 Some(*char).filter(|char| is_name_char(*char, at == 0) || *char == '-' && at > 0)
             }
             _ => None,
@@ -96,25 +97,28 @@ impl Raw {
     /// The word where it is an argument that the shell assigns: nothing in it splits or matches.
     pub(super) fn unsplit(self) -> Word {
         let quoted = |piece| match piece {
-            Piece::Char { char, .. } => Piece::Char { char, quoted: true },
-            Piece::Unknown { source, .. } => Piece::Unknown { quoted: true, source },
+            WordPiece::Char { char, .. } => WordPiece::Char { char, quoted: true },
+            WordPiece::Unknown { source, .. } => WordPiece::Unknown { quoted: true, source },
         };
         Word { pieces: self.pieces.into_iter().map(quoted).collect(), has_quotes: true }
     }
 
     fn is_equals(&self, at: usize) -> bool {
-        self.pieces.get(at) == Some(&Piece::Char { char: '=', quoted: false })
+        self.pieces.get(at) == Some(&WordPiece::Char { char: '=', quoted: false })
     }
 }
 
 /// A word in which a bracket that nothing closes stands for itself, as in `[ -f x ]`.
-fn with_literal_brackets(mut pieces: Vec<Piece>) -> Vec<Piece> {
-    let closes = |piece: &Piece| {
-        matches!(piece, Piece::Char { char: ']', quoted: false } | Piece::Unknown { quoted: false, .. })
+fn with_literal_brackets(mut pieces: Vec<WordPiece>) -> Vec<WordPiece> {
+    let closes = |piece: &WordPiece| {
+        matches!(
+            piece,
+            WordPiece::Char { char: ']', quoted: false } | WordPiece::Unknown { quoted: false, .. }
+        )
     };
     let end = pieces.iter().rposition(closes).unwrap_or(0);
     for piece in &mut pieces[end..] {
-        if let Piece::Char { char: '[', quoted } = piece {
+        if let WordPiece::Char { char: '[', quoted } = piece {
             *quoted = true;
         }
     }
@@ -122,12 +126,12 @@ fn with_literal_brackets(mut pieces: Vec<Piece>) -> Vec<Piece> {
 }
 
 /// A word in which `~name`, the home of somebody or one of the shell's directories, is unknown text. `~` alone stays.
-fn without_user(mut pieces: Vec<Piece>) -> Vec<Piece> {
-    let tilde = Piece::Char { char: '~', quoted: false };
-    let is_slash = |piece: &Piece| matches!(piece, Piece::Char { char: '/', .. });
+fn without_user(mut pieces: Vec<WordPiece>) -> Vec<WordPiece> {
+    let tilde = WordPiece::Char { char: '~', quoted: false };
+    let is_slash = |piece: &WordPiece| matches!(piece, WordPiece::Char { char: '/', .. });
     let end = pieces.iter().position(is_slash).unwrap_or(pieces.len());
     if pieces.first() == Some(&tilde) && end > 1 {
-        pieces.splice(..end, [Piece::unknown(true)]);
+        pieces.splice(..end, [WordPiece::unknown(true)]);
     }
     pieces
 }
@@ -139,7 +143,7 @@ pub(super) fn is_name_char(char: char, is_first: bool) -> bool {
 
 /// What is known of a character of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Glyph {
+pub enum CharClass {
     /// This one.
     Is(char),
     /// Any text within the name of a file.
@@ -151,26 +155,26 @@ pub enum Glyph {
 /// A word that a program gets, as far as it is known before the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
-    pub(super) pieces: Vec<Piece>,
+    pub(super) pieces: Vec<WordPiece>,
     pub(super) has_quotes: bool,
 }
 
 impl Word {
     /// A word that is known.
     pub fn literal(text: &str) -> Self {
-        let pieces = text.chars().map(|char| Piece::Char { char, quoted: true }).collect();
+        let pieces = text.chars().map(|char| WordPiece::Char { char, quoted: true }).collect();
         Self { pieces, has_quotes: true }
     }
 
     /// Any number of words of which nothing is known.
     pub fn unknown() -> Self {
-        Self { pieces: vec![Piece::unknown(false)], has_quotes: false }
+        Self { pieces: vec![WordPiece::unknown(false)], has_quotes: false }
     }
 
     /// The text, if all of it is known and it stands for itself.
     pub fn text(&self) -> Option<String> {
-        let known = |piece: &Piece| match piece {
-            Piece::Char { char, quoted } if *quoted || !is_wild(*char) => Some(*char),
+        let known = |piece: &WordPiece| match piece {
+            WordPiece::Char { char, quoted } if *quoted || !is_wild(*char) => Some(*char),
             _ => None,
         };
         self.pieces.iter().map(known).collect()
@@ -179,37 +183,37 @@ impl Word {
     /// The text as a pattern of file names: known characters, `None` for what matches several.
     pub fn pattern(&self) -> impl Iterator<Item = Option<char>> {
         self.pieces.iter().map(|piece| match piece {
-            Piece::Char { char, quoted } if *quoted || !is_wild(*char) => Some(*char),
+            WordPiece::Char { char, quoted } if *quoted || !is_wild(*char) => Some(*char),
             _ => None,
         })
     }
 
     /// What is known of each character.
-    pub fn glyphs(&self) -> Vec<Glyph> {
-        let glyph = |piece: &Piece| match piece {
-            Piece::Char { char, quoted } if *quoted || !is_wild(*char) => Glyph::Is(*char),
-            Piece::Char { .. } => Glyph::Name,
-            Piece::Unknown { .. } => Glyph::Any,
+    pub fn glyphs(&self) -> Vec<CharClass> {
+        let glyph = |piece: &WordPiece| match piece {
+            WordPiece::Char { char, quoted } if *quoted || !is_wild(*char) => CharClass::Is(*char),
+            WordPiece::Char { .. } => CharClass::Name,
+            WordPiece::Unknown { .. } => CharClass::Any,
         };
         self.pieces.iter().map(glyph).collect()
     }
 
     /// Whether an expansion is in it, so that its text can be anything.
     pub fn has_unknown(&self) -> bool {
-        self.pieces.iter().any(|piece| matches!(piece, Piece::Unknown { .. }))
+        self.pieces.iter().any(|piece| matches!(piece, WordPiece::Unknown { .. }))
     }
 
     /// Whether it can turn out to be several words, or none.
     pub fn may_split(&self) -> bool {
         self.pieces.iter().any(|piece| match piece {
-            Piece::Unknown { quoted, .. } => !quoted,
-            Piece::Char { char, quoted } => !quoted && is_wild(*char),
+            WordPiece::Unknown { quoted, .. } => !quoted,
+            WordPiece::Char { char, quoted } => !quoted && is_wild(*char),
         })
     }
 
     /// Whether an expansion can make several words of it, or none.
     pub(super) fn may_be_words(&self) -> bool {
-        self.pieces.iter().any(|piece| matches!(piece, Piece::Unknown { quoted: false, .. }))
+        self.pieces.iter().any(|piece| matches!(piece, WordPiece::Unknown { quoted: false, .. }))
     }
 
     /// Whether the text can be this one, for all that is known.
@@ -238,16 +242,17 @@ impl Word {
     }
 
     /// Name and value, if the text begins as an assignment.
-    pub(super) fn assignment(&self) -> Option<(String, &[Piece])> {
-        let is_char = |piece: &Piece, wanted| matches!(piece, Piece::Char { char, .. } if *char == wanted);
+    pub(super) fn assignment(&self) -> Option<(String, &[WordPiece])> {
+        let is_char =
+            |piece: &WordPiece, wanted| matches!(piece, WordPiece::Char { char, .. } if *char == wanted);
         let at = self.pieces.iter().position(|piece| is_char(piece, '='))?;
         let (name, value) = (&self.pieces[..at], &self.pieces[at + 1..]);
         let name: Option<String> = name
             .iter()
             .enumerate()
             .map(|(at, piece)| match piece {
-                Piece::Char { char, .. } => Some(*char).filter(|char| is_name_char(*char, at == 0)),
-                Piece::Unknown { .. } => None,
+                WordPiece::Char { char, .. } => Some(*char).filter(|char| is_name_char(*char, at == 0)),
+                WordPiece::Unknown { .. } => None,
             })
             .collect();
         // Values that split make more names.
@@ -256,12 +261,12 @@ impl Word {
 
     /// The name of a builtin or function where nothing of it is quoted.
     pub(super) fn name(&self) -> Option<String> {
-        Raw { pieces: self.pieces.clone(), ..Raw::default() }.name().filter(|_| !self.has_quotes)
+        RawWord { pieces: self.pieces.clone(), ..RawWord::default() }.name().filter(|_| !self.has_quotes)
     }
 
     /// Whether the one word that a program gets for it can be this. A tilde stands for itself or for a directory.
     pub(super) fn may_expand_to(&self, text: &str) -> bool {
-        self.may_be(text) || self.pieces.contains(&Piece::Char { char: '~', quoted: false })
+        self.may_be(text) || self.pieces.contains(&WordPiece::Char { char: '~', quoted: false })
     }
 
     /// Whether it begins with a known character that no expansion can change.
@@ -275,8 +280,8 @@ impl Word {
             .pieces
             .iter()
             .map(|piece| match piece {
-                Piece::Char { char, .. } => *char,
-                Piece::Unknown { .. } => '…',
+                WordPiece::Char { char, .. } => *char,
+                WordPiece::Unknown { .. } => '…',
             })
             .collect();
         let is_plain = |char: char| char.is_alphanumeric() || "_-./:=,@%+…*?[]{}~^".contains(char);
@@ -298,8 +303,8 @@ mod tests {
 
     fn word(text: &str) -> Word {
         let pieces = text.chars().map(|char| match char {
-            '$' => Piece::unknown(false),
-            char => Piece::Char { char, quoted: false },
+            '$' => WordPiece::unknown(false),
+            char => WordPiece::Char { char, quoted: false },
         });
         Word { pieces: pieces.collect(), has_quotes: false }
     }
@@ -314,8 +319,8 @@ mod tests {
 
     #[test]
     fn an_assignment_has_an_unquoted_name() {
-        let raw = |quoted: bool| Raw {
-            pieces: "X=1".chars().map(|char| Piece::Char { char, quoted }).collect(),
+        let raw = |quoted: bool| RawWord {
+            pieces: "X=1".chars().map(|char| WordPiece::Char { char, quoted }).collect(),
             has_quotes: quoted,
             is_joined: false,
         };

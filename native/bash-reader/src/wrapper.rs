@@ -1,6 +1,6 @@
 //! Programs that start another program, which their own command line names.
 
-use super::Standing;
+use super::InvocationKind;
 use super::parser::is_name;
 use super::word::Word;
 
@@ -21,7 +21,7 @@ struct Wrapper {
     operands: usize,
     /// Whether `NAME=value` may stand before the command.
     assigns: bool,
-    standing: Standing,
+    standing: InvocationKind,
 }
 
 const PLAIN: Wrapper = Wrapper {
@@ -33,7 +33,7 @@ const PLAIN: Wrapper = Wrapper {
     long_valued: &[],
     operands: 0,
     assigns: false,
-    standing: Standing::Wrapper,
+    standing: InvocationKind::Wrapper,
 };
 
 const WRAPPERS: [Wrapper; 13] = [
@@ -96,11 +96,11 @@ const WRAPPERS: [Wrapper; 13] = [
         long: &["preserve-env", "set-home", "non-interactive", "stdin", "background"],
         long_valued: &["user", "group", "chdir", "chroot"],
         assigns: true,
-        standing: Standing::Judged,
+        standing: InvocationKind::Judged,
         ..PLAIN
     },
-    Wrapper { names: &["doas"], flags: "n", valued: "uC", standing: Standing::Judged, ..PLAIN },
-    Wrapper { names: &["busybox", "toybox"], standing: Standing::Judged, ..PLAIN },
+    Wrapper { names: &["doas"], flags: "n", valued: "uC", standing: InvocationKind::Judged, ..PLAIN },
+    Wrapper { names: &["busybox", "toybox"], standing: InvocationKind::Judged, ..PLAIN },
 ];
 
 /// What a wrapper starts.
@@ -113,7 +113,7 @@ pub(super) struct Unwrapped {
     /// What stands for the texts that xargs reads.
     mark: Option<String>,
     /// The wrapper's own standing.
-    pub(super) standing: Standing,
+    pub(super) standing: InvocationKind,
     /// What is not understood of its options.
     pub(super) odd: Option<&'static str>,
 }

@@ -4,7 +4,8 @@
 use crate::catalogue;
 use beamai_bash_reader::analyse;
 use beamai_policy::{
-    CommandLine, FETCH, FilePath, Mode, Need, Operand, Policy, PolicyText, RuleText, Verdict,
+    CommandLine, FETCH, FilePath, Operand, PermissionRequest, Policy, PolicyMode, PolicyText, RuleText,
+    Verdict,
 };
 use beamai_workspace::Workspace;
 use std::path::Path;
@@ -13,18 +14,18 @@ use std::sync::LazyLock;
 static WORKSPACE: LazyLock<Workspace> =
     LazyLock::new(|| Workspace::open(Path::new("/usr")).expect("every system has /usr"));
 
-fn policy(allow: &[&str], deny: &[&str], default: Mode) -> beamai_base::Result<Policy> {
+fn policy(allow: &[&str], deny: &[&str], default: PolicyMode) -> beamai_base::Result<Policy> {
     let rules = |texts: &[&str]| texts.iter().map(|text| RuleText::Plain((*text).to_owned())).collect();
     let text = PolicyText { allow: rules(allow), deny: rules(deny), default, ..PolicyText::default() };
     Policy::new(&text, catalogue::rules(), &catalogue::canonical_rule, &WORKSPACE)
 }
 
-fn need(rule: &str, operand: Operand) -> Need {
-    Need { rule: rule.to_owned(), touches: &[], allowed_by: &[], is_safe: false, operand }
+fn permission(rule: &str, operand: Operand) -> PermissionRequest {
+    PermissionRequest { rule: rule.to_owned(), touches: &[], allowed_by: &[], is_safe: false, operand }
 }
 
-fn is_allowed(policy: &Policy, need: &Need) -> bool {
-    matches!(policy.judge(need).verdict, Verdict::Allow(_))
+fn is_allowed(policy: &Policy, permission: &PermissionRequest) -> bool {
+    matches!(policy.judge(permission).verdict, Verdict::Allow(_))
 }
 
 /// A rule on the first line, and what it is tried on after that. Whatever a rule allows, the same rule refuses where it
@@ -32,11 +33,11 @@ fn is_allowed(policy: &Policy, need: &Need) -> bool {
 pub fn permission_rules(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (rule, subject) = text.split_once('\n').unwrap_or((&text, ""));
-    let Ok(allowing) = policy(&[rule], &[], Mode::Deny) else {
-        assert!(policy(&[], &[rule], Mode::Allow).is_err(), "{rule:?} is a rule in one list only");
+    let Ok(allowing) = policy(&[rule], &[], PolicyMode::Deny) else {
+        assert!(policy(&[], &[rule], PolicyMode::Allow).is_err(), "{rule:?} is a rule in one list only");
         return;
     };
-    let denying = policy(&[], &[rule], Mode::Allow).expect("a rule is one in every list");
+    let denying = policy(&[], &[rule], PolicyMode::Allow).expect("a rule is one in every list");
     let tool = rule.split('(').next().unwrap_or_default();
     let file = || FilePath::plain(subject);
     for operand in [
@@ -47,18 +48,18 @@ pub fn permission_rules(bytes: &[u8]) {
         Operand::Url { action: FETCH.to_owned(), url: subject.to_owned() },
         Operand::Command(CommandLine::plain(subject)),
     ] {
-        let need = need(tool, operand);
-        let is_both = is_allowed(&allowing, &need) && is_allowed(&denying, &need);
-        assert!(!is_both, "{rule:?} allows {need:?} and does not deny it");
+        let permission = permission(tool, operand);
+        let is_both = is_allowed(&allowing, &permission) && is_allowed(&denying, &permission);
+        assert!(!is_both, "{rule:?} allows {permission:?} and does not deny it");
     }
 }
 
 static NO_RM: LazyLock<Policy> = LazyLock::new(|| {
-    policy(&["Bash", "Write"], &["Bash(rm:*)", "Read(**/*.pem)"], Mode::Deny).expect("rules")
+    policy(&["Bash", "Write"], &["Bash(rm:*)", "Read(**/*.pem)"], PolicyMode::Deny).expect("rules")
 });
 
 fn is_run(command: &str) -> bool {
-    is_allowed(&NO_RM, &need("Bash", Operand::Command(CommandLine::plain(command))))
+    is_allowed(&NO_RM, &permission("Bash", Operand::Command(CommandLine::plain(command))))
 }
 
 /// A command. What is denied does not become allowed by what stands before it or after it, and nothing that is read to

@@ -2,14 +2,15 @@
 
 use crate::catalogue;
 use beamai_base::{CancelToken, Reason, Result, ToolError, panics};
-use beamai_isolation::{Sandbox, SandboxSettings};
+use beamai_isolation::{SandboxMode, SandboxSettings};
 use beamai_policy::{
-    Judgement, Need, Needs, Operand, Policy, PolicyText, ReadGuard, Sealed, StartRules, Verdict, Way,
+    DeniedPaths, Judgement, Operand, PermissionRequest, PermissionRequests, Policy, PolicyText, ReadGuard,
+    RedirectPolicy, StartRules, Verdict,
 };
 use beamai_tool::{
-    CallContext, Consultation, Consulted, Limits, Pace, Prepared, Progress, Seen, Services, Session,
-    SessionState, SkillSettings, Stop, Tool, WebSettings,
-    delegation::{Delegation, Report},
+    CallContext, Consultation, Consulted, ExecutionClass, Interrupt, Limits, Prepared, Progress, SeenFiles,
+    Services, Session, SessionState, SkillSettings, Tool, WebSettings,
+    delegation::{Delegation, DelegationReport},
     lsp_settings::LspSettings,
     question::{Answers, Question},
     web_settings::Secret,
@@ -27,7 +28,7 @@ const HOST_ACTS: &str = "mcp";
 /// What a host settles once for many calls, as plain data.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Settings {
+pub struct HostSettings {
     /// The directory that tools are confined to.
     pub workspace: WorkspaceId,
     /// Who may do what.
@@ -56,7 +57,7 @@ pub struct Host {
     workspace: Workspace,
     policy: Arc<Policy>,
     guard: ReadGuard,
-    sealed: Arc<Sealed>,
+    denied_paths: Arc<DeniedPaths>,
     sandbox: Arc<SandboxSettings>,
     limits: Limits,
     skills: Arc<SkillSettings>,
@@ -68,7 +69,7 @@ pub struct Host {
 /// One call, as plain data.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Call {
+pub struct CallRequest {
     /// Name of the tool.
     pub tool: String,
     /// Whose tool of that name; without, the first dialect that has it.
@@ -91,7 +92,7 @@ pub struct Call {
     pub answers: Option<Answers>,
     /// What came of the work that the call delegated when it was made before.
     #[serde(default)]
-    pub report: Option<Report>,
+    pub report: Option<DelegationReport>,
     /// Whether the host has a chat model that an operation may consult.
     #[serde(default)]
     pub has_model: bool,
@@ -107,7 +108,7 @@ pub struct Call {
     pub asks_starts: bool,
 }
 
-impl Call {
+impl CallRequest {
     /// A call of a dialect's tool that nothing is known of but its arguments.
     pub fn new(tool: impl Into<String>, dialect: Option<String>, args: Map<String, Value>) -> Self {
         Self {
@@ -147,7 +148,7 @@ pub struct CallSession {
 
 /// What a door adds to a call.
 #[derive(Default)]
-pub struct Run {
+pub struct CallOptions {
     /// Raised when the caller cancels or is gone.
     pub cancel: CancelToken,
     /// Most bytes that may be touched on this thread; see [`CallContext::inline_bytes`].
@@ -163,21 +164,21 @@ pub struct Run {
 
 /// How a call ended.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum CallOutcome {
     /// With a result, and the session's new state where the call changed it.
     Ok(Value, Option<SessionState>),
     /// With an error.
     Error(ToolError),
     /// It has done nothing: somebody must be asked first. The request's fingerprint stands
-    /// for exactly this call: sent back as [`Call::approved`], the call runs.
+    /// for exactly this call: sent back as [`CallRequest::approved`], the call runs.
     Ask(Value),
     /// It has done nothing: a person must answer these first, and then the call must be made again with
-    /// [`Call::answers`].
+    /// [`CallRequest::answers`].
     Question(Vec<Question>),
     /// It has done nothing: a sub-agent of the host must do the work, and then the call must be made again with
-    /// [`Call::report`].
+    /// [`CallRequest::report`].
     Delegate(Delegation),
-    /// The host's chat model must be asked, and then the call must be made again with [`Call::consulted`]: it goes
+    /// The host's chat model must be asked, and then the call must be made again with [`CallRequest::consulted`]: it goes
     /// on from there. Only where the host [has a model](Call::has_model).
     Consult(Consultation),
     /// It has done nothing: it is too large for this thread.
@@ -189,7 +190,7 @@ impl Host {
     ///
     /// # Errors
     /// A workspace that is gone or another one, a malformed rule, settings that can never work.
-    pub fn new(settings: &Settings, services: Arc<Services>) -> Result<Self> {
+    pub fn new(settings: &HostSettings, services: Arc<Services>) -> Result<Self> {
         settings.lsp.check()?;
         settings.sandbox.check()?;
         let workspace = Workspace::pinned(&settings.workspace)?;
@@ -199,7 +200,7 @@ impl Host {
         Ok(Self {
             workspace,
             guard: policy.read_guard(),
-            sealed: Arc::new(policy.sealed()),
+            denied_paths: Arc::new(policy.denied_paths()),
             policy: Arc::new(policy),
             sandbox: Arc::new(settings.sandbox.clone()),
             limits: settings.limits.clone(),
@@ -223,62 +224,63 @@ impl Host {
 
     /// Runs a call: the tool is found, its arguments are checked, the policy is asked, the work is done. A panic
     /// in the tool becomes an error.
-    pub fn call(&self, call: Call, run: Run) -> Outcome {
+    pub fn call(&self, call: CallRequest, run: CallOptions) -> CallOutcome {
         let name = call.tool.clone();
         let ended = panics::caught(|| self.try_call(call, run)).unwrap_or_else(|panic| {
             let message = format!("the tool crashed: {panic}; this is a defect of the tool");
-            Err(Stop::Failed(ToolError::new(Reason::Crash, message)))
+            Err(Interrupt::Failed(ToolError::new(Reason::Crash, message)))
         });
         match ended {
             Ok(outcome) => outcome,
-            Err(Stop::Defer) => Outcome::Defer,
-            Err(Stop::Question(questions)) => Outcome::Question(questions),
-            Err(Stop::Delegate(delegation)) => Outcome::Delegate(delegation),
-            Err(Stop::Consult(consultation)) => Outcome::Consult(consultation),
-            Err(Stop::Failed(error)) => Outcome::Error(ToolError { tool: name, ..error }),
+            Err(Interrupt::Defer) => CallOutcome::Defer,
+            Err(Interrupt::Question(questions)) => CallOutcome::Question(questions),
+            Err(Interrupt::Delegate(delegation)) => CallOutcome::Delegate(delegation),
+            Err(Interrupt::Consult(consultation)) => CallOutcome::Consult(consultation),
+            Err(Interrupt::Failed(error)) => CallOutcome::Error(ToolError { tool: name, ..error }),
         }
     }
 
-    fn try_call(&self, call: Call, run: Run) -> Result<Outcome, Stop> {
+    fn try_call(&self, call: CallRequest, run: CallOptions) -> Result<CallOutcome, Interrupt> {
         let mut cx = self.context(&call, run)?;
         let tool = self.find(&call.tool, call.dialect.as_deref())?;
         // No tool sees what a process that died has left half done.
-        if tool.traits().pace != Pace::Instant && !journal::settle(cx.must_not_wait) {
-            return Err(Stop::Defer);
+        if tool.traits().pace != ExecutionClass::Instant && !journal::settle(cx.must_not_wait) {
+            return Err(Interrupt::Defer);
         }
-        if tool.traits().pace != Pace::Instant {
+        if tool.traits().pace != ExecutionClass::Instant {
             if cx.must_not_wait && !self.workspace.is_local() {
-                return Err(Stop::Defer);
+                return Err(Interrupt::Defer);
             }
             self.workspace.expect_in_place()?;
         }
         // Some tools ask by what they work on; among those that are long, a digest costs nothing.
-        let may_ask = tool.traits().pace == Pace::Long || self.policy.may_ask(tool.requires_permission());
+        let may_ask =
+            tool.traits().pace == ExecutionClass::Long || self.policy.may_ask(tool.requires_permission());
         let digest = may_ask.then(|| digest(&call.args));
         let prepared = tool.prepare(call.args)?;
         if !tool.is_judged() {
             return run_prepared(prepared, &cx);
         }
-        let needs = prepared.needs(&cx)?;
-        let (judgement, need) = self.policy.judge_all(&needs);
+        let permissions = prepared.permissions(&cx)?;
+        let (judgement, permission) = self.policy.judge_all(&permissions);
         match judgement.verdict {
             Verdict::Allow(_) => {
-                self.policy.hold(&needs, &cx.guard, &cx.workspace, false);
-                cx.starts = StartRules::of(&self.policy, &needs, false);
+                self.policy.hold(&permissions, &cx.guard, &cx.workspace, false);
+                cx.starts = StartRules::of(&self.policy, &permissions, false);
                 run_prepared(prepared, &cx)
             }
-            Verdict::Deny(_) => Err(denied(need, &judgement).into()),
+            Verdict::Deny(_) => Err(denied(permission, &judgement).into()),
             Verdict::Ask(_) => {
-                let request = request(&call.tool, &needs, &judgement, digest);
+                let request = request(&call.tool, &permissions, &judgement, digest);
                 match &call.approved {
-                    None => Ok(Outcome::Ask(request)),
+                    None => Ok(CallOutcome::Ask(request)),
                     Some(approved) if request["fingerprint"] == approved.as_str() => {
                         cx.guard = cx.guard.approved();
-                        self.policy.hold(&needs, &cx.guard, &cx.workspace, true);
-                        cx.starts = StartRules::of(&self.policy, &needs, true);
+                        self.policy.hold(&permissions, &cx.guard, &cx.workspace, true);
+                        cx.starts = StartRules::of(&self.policy, &permissions, true);
                         run_prepared(prepared, &cx)
                     }
-                    Some(_) => Err(changed(&needs).into()),
+                    Some(_) => Err(changed(&permissions).into()),
                 }
             }
         }
@@ -288,28 +290,28 @@ impl Host {
     ///
     /// # Errors
     /// Wrong arguments, an unknown tool, a path outside the workspace.
-    pub fn explain(&self, call: Call) -> Result<Value> {
-        let cx = self.context(&call, Run::default())?;
+    pub fn explain(&self, call: CallRequest) -> Result<Value> {
+        let cx = self.context(&call, CallOptions::default())?;
         let tool = self.find(&call.tool, call.dialect.as_deref())?;
-        let needs = tool.prepare(call.args)?.needs(&cx)?;
-        let judgement = self.policy.judge_all(&needs).0;
+        let permissions = tool.prepare(call.args)?.permissions(&cx)?;
+        let judgement = self.policy.judge_all(&permissions).0;
         let mut explained = explained(&judgement);
-        if let Some(enforced) = self.enforced(&needs, &judgement.verdict) {
+        if let Some(enforced) = self.enforced(&permissions, &judgement.verdict) {
             explained["enforced"] = enforced.into();
         }
         Ok(explained)
     }
 
     /// What may still be stopped when a command that may run starts its programs.
-    fn enforced(&self, needs: &Needs, verdict: &Verdict) -> Option<&'static str> {
+    fn enforced(&self, permissions: &PermissionRequests, verdict: &Verdict) -> Option<&'static str> {
         let is_approved = match verdict {
             Verdict::Allow(_) => false,
             Verdict::Ask(_) => true,
             Verdict::Deny(_) => return None,
         };
-        let rules = StartRules::of(&self.policy, needs, is_approved)?;
+        let rules = StartRules::of(&self.policy, permissions, is_approved)?;
         Some(match self.sandbox.mode {
-            Sandbox::Off => {
+            SandboxMode::Off => {
                 "the sandbox is off: rules judge the words of the command only, and nothing is decided when programs start"
             }
             _ => rules.enforced(),
@@ -321,12 +323,12 @@ impl Host {
     /// # Errors
     /// `denied` with the rule.
     pub fn judge(&self, tool: &str, requires_permission: bool) -> Result<Option<Value>> {
-        let need = host_need(tool, requires_permission);
-        let judgement = self.policy.judge(&need);
+        let permission = host_need(tool, requires_permission);
+        let judgement = self.policy.judge(&permission);
         match judgement.verdict {
             Verdict::Allow(_) => Ok(None),
-            Verdict::Ask(_) => Ok(Some(request(tool, &need.into(), &judgement, None))),
-            Verdict::Deny(_) => Err(ToolError { tool: tool.to_owned(), ..denied(&need, &judgement) }),
+            Verdict::Ask(_) => Ok(Some(request(tool, &permission.into(), &judgement, None))),
+            Verdict::Deny(_) => Err(ToolError { tool: tool.to_owned(), ..denied(&permission, &judgement) }),
         }
     }
 
@@ -335,7 +337,7 @@ impl Host {
         explained(&self.policy.judge(&host_need(tool, requires_permission)))
     }
 
-    fn context(&self, call: &Call, run: Run) -> Result<CallContext> {
+    fn context(&self, call: &CallRequest, run: CallOptions) -> Result<CallContext> {
         let temp = call.session.as_ref().and_then(|session| session.temp_dir.as_deref());
         let workspace = match temp {
             Some(temp) if !run.must_not_wait => self.workspace.unguarded().with_temp(Path::new(temp))?,
@@ -344,8 +346,8 @@ impl Host {
         Ok(CallContext {
             workspace,
             guard: self.guard.clone(),
-            way: Way::under(Arc::clone(&self.policy)),
-            sealed: Arc::clone(&self.sealed),
+            redirect_policy: RedirectPolicy::under(Arc::clone(&self.policy)),
+            denied_paths: Arc::clone(&self.denied_paths),
             starts: None,
             asks_starts: call.asks_starts,
             cancel: run.cancel,
@@ -367,7 +369,7 @@ impl Host {
                 call.session.as_ref().map(|session| session.state.clone()).unwrap_or_default(),
             ),
             session_id: call.session.as_ref().and_then(|session| session.id.clone()),
-            seen: Seen::of(call.session.as_ref().and_then(|session| session.seen_as.as_deref())),
+            seen_files: SeenFiles::of(call.session.as_ref().and_then(|session| session.seen_as.as_deref())),
             answers: call.answers.clone(),
             report: call.report.clone(),
             services: Arc::clone(&self.services),
@@ -377,9 +379,9 @@ impl Host {
     }
 }
 
-fn run_prepared(prepared: Box<dyn Prepared>, cx: &CallContext) -> Result<Outcome, Stop> {
+fn run_prepared(prepared: Box<dyn Prepared>, cx: &CallContext) -> Result<CallOutcome, Interrupt> {
     cx.check()?;
-    prepared.run(cx).map(|value| Outcome::Ok(value, cx.session.changed()))
+    prepared.run(cx).map(|value| CallOutcome::Ok(value, cx.session.changed()))
 }
 
 /// A hash of the arguments, so that an approval holds for these and no others.
@@ -390,8 +392,8 @@ fn digest(args: &Map<String, Value>) -> blake3::Hash {
     hasher.finalize()
 }
 
-fn host_need(tool: &str, requires_permission: bool) -> Need {
-    Need {
+fn host_need(tool: &str, requires_permission: bool) -> PermissionRequest {
+    PermissionRequest {
         rule: tool.to_owned(),
         touches: &[],
         allowed_by: &[],
@@ -407,16 +409,21 @@ fn explained(judgement: &Judgement) -> Value {
 
 /// The question that a host puts to a person. `fingerprint` stands for exactly this call: sent back with it as
 /// `approved`, the call runs; with any other, it is refused.
-fn request(tool: &str, needs: &Needs, judgement: &Judgement, digest: Option<blake3::Hash>) -> Value {
+fn request(
+    tool: &str,
+    permissions: &PermissionRequests,
+    judgement: &Judgement,
+    digest: Option<blake3::Hash>,
+) -> Value {
     let rule = judgement.verdict.parts().1;
-    let subject = needs.subject();
+    let subject = permissions.subject();
     let text =
         format!("{tool}\0{subject}\0{}", digest.map_or(String::new(), |hash| hash.to_hex().to_string()));
     let mut request = json!({
         "tool": tool,
-        "rule": needs.first.rule,
+        "rule": permissions.first.rule,
         "subject": subject,
-        "message": needs.question(tool) + &judgement.because() + &needs.extent(),
+        "message": permissions.question(tool) + &judgement.because() + &permissions.extent(),
         "fingerprint": blake3::hash(text.as_bytes()).to_hex().as_str(),
         "matched_rule": rule,
     });
@@ -425,23 +432,23 @@ fn request(tool: &str, needs: &Needs, judgement: &Judgement, digest: Option<blak
         wanted.dedup();
         request["wanted"] = wanted.into();
     }
-    if !needs.more.is_empty() {
-        request["subjects"] = needs.iter().map(Need::subject).collect();
-        request["files"] = needs.iter().filter_map(file).collect();
-    } else if let Some((key, text)) = needs.first.operand.detail() {
+    if !permissions.more.is_empty() {
+        request["subjects"] = permissions.iter().map(PermissionRequest::subject).collect();
+        request["files"] = permissions.iter().filter_map(file).collect();
+    } else if let Some((key, text)) = permissions.first.operand.detail() {
         request[key] = text.into();
     }
     request
 }
 
-fn file(need: &Need) -> Option<&str> {
-    match &need.operand {
+fn file(permission: &PermissionRequest) -> Option<&str> {
+    match &permission.operand {
         Operand::File(file) => Some(&file.path),
         _ => None,
     }
 }
 
-fn denied(need: &Need, judgement: &Judgement) -> ToolError {
+fn denied(permission: &PermissionRequest, judgement: &Judgement) -> ToolError {
     let rule = judgement.verdict.parts().1;
     let why = match rule {
         Some(rule) => format!("the permission rule {rule} denies it"),
@@ -449,19 +456,19 @@ fn denied(need: &Need, judgement: &Judgement) -> ToolError {
     };
     let message = format!(
         "{} is not allowed: {why}{}; do something else, or ask for the rule to be changed",
-        need.subject(),
+        permission.subject(),
         judgement.because()
     );
     let error =
         ToolError::new(Reason::Denied, message).with("matched_rule", rule.map_or(Value::Null, Value::from));
-    match need.operand.detail() {
+    match permission.operand.detail() {
         None => error,
         Some((key, text)) => error.with(key, text),
     }
 }
 
-fn changed(needs: &Needs) -> ToolError {
-    let message = format!("{} is not what was approved; ask again", needs.subject());
+fn changed(permissions: &PermissionRequests) -> ToolError {
+    let message = format!("{} is not what was approved; ask again", permissions.subject());
     ToolError::new(Reason::NeedsApproval, message)
 }
 

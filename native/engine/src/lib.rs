@@ -9,4 +9,4 @@ pub mod display;
 pub mod fuzz;
 mod host;
 
-pub use host::{Call, CallSession, Host, Outcome, Run, Settings, listing};
+pub use host::{CallOptions, CallOutcome, CallRequest, CallSession, Host, HostSettings, listing};

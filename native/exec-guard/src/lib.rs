@@ -11,7 +11,7 @@
 //!
 //! Limits: the kernel reads path and arguments again after the answer, so another thread of the process can change them
 //! between, and another process can exchange a file or link in what can be written; such a start shows in
-//! [`Start::is_writable`](beamai_isolation::Start::is_writable), and a process whose image is not the one that was judged
+//! [`ProgramStart::is_writable`](beamai_isolation::Start::is_writable), and a process whose image is not the one that was judged
 //! has [nothing](beamai_isolation::Coverage::NOTHING) covered. Against hostile native code the sandbox is the boundary.
 //! Interpreters of the `binfmt_misc` kind are not foreseen: programs run by them have nothing covered, too.
 //!
@@ -19,21 +19,21 @@
 
 #![cfg(target_os = "linux")]
 
-mod found;
-mod held;
+mod expected_start;
 mod lineage;
 mod listener;
 mod memory;
-mod order;
+mod program_cache;
 mod resolver;
 mod script;
 mod supervisor;
 mod target;
 mod task;
+mod waiting_start;
 mod writable;
 
-pub use order::{Command, Vouched, token};
-pub use supervisor::Guard;
+pub use expected_start::{ExpectedStart, ProgramArgs, token};
+pub use supervisor::GuardHandle;
 
 /// Most bytes of a path, as the kernel has it.
 const MAX_PATH: usize = 4095;

@@ -1,7 +1,7 @@
 //! Which start a process comes from, and what that covers.
 
-use super::task::{FileId, Image, Task};
-use beamai_isolation::Coverage;
+use super::task::{FileId, ProcessInfo, ProgramImage};
+use beamai_isolation::StartCoverage;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -18,14 +18,14 @@ const MAX_ARGUMENTS: usize = 2_048;
 
 /// A start that was let go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Origin {
+pub(super) struct AllowedStart {
     pub(super) program: PathBuf,
     pub(super) arguments: Vec<OsString>,
-    pub(super) coverage: Coverage,
+    pub(super) coverage: StartCoverage,
 }
 
-impl Origin {
-    pub(super) fn new(program: PathBuf, arguments: &[OsString], coverage: Coverage) -> Self {
+impl AllowedStart {
+    pub(super) fn new(program: PathBuf, arguments: &[OsString], coverage: StartCoverage) -> Self {
         let mut room = MAX_ARGUMENTS;
         let fits = |word: &&OsString| {
             room = room.saturating_sub(word.len() + 1);
@@ -47,17 +47,17 @@ impl Origin {
 
 /// A start that was let go on and may happen or fail.
 #[derive(Debug, Clone)]
-pub(super) struct Pending {
+pub(super) struct PendingStart {
     pub(super) thread: i32,
     /// The process, as it was before.
-    pub(super) task: Task,
+    pub(super) task: ProcessInfo,
     /// The file that it runs if the start happens.
     pub(super) file: FileId,
-    pub(super) origin: Arc<Origin>,
+    pub(super) origin: Arc<AllowedStart>,
 }
 
-impl Pending {
-    fn is_of(&self, task: &Task) -> bool {
+impl PendingStart {
+    fn is_of(&self, task: &ProcessInfo) -> bool {
         (self.task.pid, self.task.started) == (task.pid, task.started)
     }
 }
@@ -66,10 +66,10 @@ impl Pending {
 #[derive(Default)]
 pub(super) struct Lineage {
     /// The starts that happened, and when they were last asked for.
-    known: HashMap<Image, (Arc<Origin>, u64)>,
-    pending: Vec<Pending>,
+    known: HashMap<ProgramImage, (Arc<AllowedStart>, u64)>,
+    pending: Vec<PendingStart>,
     /// The least that starts cover of which only the file is known.
-    least: HashMap<FileId, Arc<Origin>>,
+    least: HashMap<FileId, Arc<AllowedStart>>,
     clock: u64,
     /// How many pending ones were left when they were last looked through.
     left: usize,
@@ -77,7 +77,7 @@ pub(super) struct Lineage {
 
 impl Lineage {
     /// Notes a start that is let go on.
-    pub(super) fn expect(&mut self, pending: Pending) {
+    pub(super) fn expect(&mut self, pending: PendingStart) {
         // Of one thread there is one: it asks again only where the one before has failed.
         self.pending.retain(|known| known.thread != pending.thread || !known.is_of(&pending.task));
         self.pending.push(pending);
@@ -91,7 +91,11 @@ impl Lineage {
     /// A process has the coverage of a start only once it shows the image of one: before that, and where the start failed,
     /// it has the image that it had. Its children have the same image until they start something themselves, whatever
     /// their parents have become.
-    pub(super) fn origin(&mut self, task: &Task, processes: &impl Processes) -> Option<Arc<Origin>> {
+    pub(super) fn origin(
+        &mut self,
+        task: &ProcessInfo,
+        processes: &impl ProcessTable,
+    ) -> Option<Arc<AllowedStart>> {
         self.clock += 1;
         if let Some((known, _)) = self.known.get(&task.image) {
             let known = Arc::clone(known);
@@ -115,7 +119,7 @@ impl Lineage {
     }
 
     /// The origin of a process that has never been let start anything.
-    fn inherited(&self, task: &Task, processes: &impl Processes) -> Option<Arc<Origin>> {
+    fn inherited(&self, task: &ProcessInfo, processes: &impl ProcessTable) -> Option<Arc<AllowedStart>> {
         let mut parent = task.parent;
         for _ in 0..MAX_ANCESTORS {
             let Some(above) = processes.task(parent) else { break };
@@ -132,7 +136,7 @@ impl Lineage {
     }
 
     /// The least of the starts of a file that may be any process's that runs it.
-    fn of_file(&self, file: FileId) -> Option<Arc<Origin>> {
+    fn of_file(&self, file: FileId) -> Option<Arc<AllowedStart>> {
         let any = self.expected(|pending| pending.file == file);
         match (any, self.least.get(&file)) {
             (Some(one), Some(other)) => Some(one.least(other)),
@@ -141,14 +145,14 @@ impl Lineage {
     }
 
     /// The least of the pending starts that are meant.
-    fn expected(&self, is_meant: impl Fn(&Pending) -> bool) -> Option<Arc<Origin>> {
+    fn expected(&self, is_meant: impl Fn(&PendingStart) -> bool) -> Option<Arc<AllowedStart>> {
         let origins = self.pending.iter().filter(|pending| is_meant(pending)).map(|pending| &pending.origin);
-        origins.fold(None, |least: Option<Arc<Origin>>, origin| {
+        origins.fold(None, |least: Option<Arc<AllowedStart>>, origin| {
             Some(least.map_or_else(|| Arc::clone(origin), |least| least.least(origin)))
         })
     }
 
-    fn remember(&mut self, image: Image, origin: &Arc<Origin>) {
+    fn remember(&mut self, image: ProgramImage, origin: &Arc<AllowedStart>) {
         self.known.insert(image, (Arc::clone(origin), self.clock));
         if self.known.len() > MAX_KNOWN {
             self.forget_the_unused();
@@ -177,7 +181,7 @@ impl Lineage {
         self.pending = living;
     }
 
-    fn keep_least(&mut self, file: FileId, origin: &Arc<Origin>) {
+    fn keep_least(&mut self, file: FileId, origin: &Arc<AllowedStart>) {
         // What is forgotten altogether is unknown, which covers nothing.
         if self.least.len() >= MAX_KNOWN && !self.least.contains_key(&file) {
             return;
@@ -188,9 +192,9 @@ impl Lineage {
 }
 
 /// A look at the processes that there are.
-pub(super) trait Processes {
+pub(super) trait ProcessTable {
     /// A process that may be looked into.
-    fn task(&self, pid: i32) -> Option<Task>;
+    fn task(&self, pid: i32) -> Option<ProcessInfo>;
 
     /// Whether the kernel gives the programs of a process random addresses.
     fn is_random(&self, pid: i32) -> bool;

@@ -12,7 +12,7 @@ const SYNC_WAKE_UP: u64 = 1;
 const ROOM: usize = 512;
 
 /// Reports starts and takes the answers. The kernel fails starts with `ENOSYS` once it is closed.
-pub(super) struct Listener {
+pub(super) struct NotificationListener {
     fd: OwnedFd,
     /// Whether the Linux kernel ends a wait for reports when there can be none any more: from 6.11 on. Saves a call for
     /// each report.
@@ -21,7 +21,7 @@ pub(super) struct Listener {
 
 /// A start that waits for its answer.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Report {
+pub(super) struct Notification {
     /// The kernel's number of it.
     pub(super) id: u64,
     /// The thread, as this process sees it.
@@ -33,12 +33,12 @@ pub(super) struct Report {
 }
 
 #[repr(C, align(8))]
-struct Room {
+struct NotificationBuffer {
     report: libc::seccomp_notif,
     _more: [u8; ROOM],
 }
 
-impl Listener {
+impl NotificationListener {
     pub(super) fn new(fd: OwnedFd) -> Self {
         let listener = Self { fd, receiving_ends: kernel_is_at_least(6, 11) };
         // Saves time only; older kernels do not have it.
@@ -47,7 +47,7 @@ impl Listener {
     }
 
     /// Waits for a report; `None` when the last process beneath the filter is gone.
-    pub(super) fn next(&self) -> Result<Option<Report>, Errno> {
+    pub(super) fn next(&self) -> Result<Option<Notification>, Errno> {
         loop {
             // An older kernel would have whoever receives wait for ever then.
             if !self.receiving_ends && !self.awaits(None)? {
@@ -77,12 +77,12 @@ impl Listener {
         Ok(!fds[0].revents().contains(PollFlags::HUP))
     }
 
-    fn take(&self) -> Result<Report, Errno> {
+    fn take(&self) -> Result<Notification, Errno> {
         // SAFETY: numbers only, for which zero is a value; the kernel wants it so.
-        let mut room: Room = unsafe { std::mem::zeroed() };
+        let mut room: NotificationBuffer = unsafe { std::mem::zeroed() };
         self.ioctl(libc::SECCOMP_IOCTL_NOTIF_RECV, (&raw mut room).cast())?;
         let libc::seccomp_notif { id, pid, data, .. } = room.report;
-        Ok(Report { id, thread: pid.cast_signed(), call: data.nr.into(), arguments: data.args })
+        Ok(Notification { id, thread: pid.cast_signed(), call: data.nr.into(), arguments: data.args })
     }
 
     /// Whether a start still waits: then what was read of its process in between was that process's.

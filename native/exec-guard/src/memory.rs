@@ -17,7 +17,7 @@ const FIRST: usize = 256;
 
 /// Words of an argument list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Words {
+pub(super) struct ArgumentList {
     pub(super) list: Vec<OsString>,
     /// Whether it is all of them.
     pub(super) is_all: bool,
@@ -25,9 +25,9 @@ pub(super) struct Words {
 
 /// The memory of a thread's process.
 #[derive(Clone, Copy)]
-pub(super) struct Memory(pub(super) i32);
+pub(super) struct ProcessMemory(pub(super) i32);
 
-impl Memory {
+impl ProcessMemory {
     /// A path.
     ///
     /// # Errors
@@ -44,10 +44,10 @@ impl Memory {
     ///
     /// # Errors
     /// `EFAULT` where the kernel would find none.
-    pub(super) fn words(self, address: u64) -> Result<Words, Errno> {
+    pub(super) fn words(self, address: u64) -> Result<ArgumentList, Errno> {
         // The kernel takes no list for an empty one.
         if address == 0 {
-            return Ok(Words { list: Vec::new(), is_all: true });
+            return Ok(ArgumentList { list: Vec::new(), is_all: true });
         }
         let (addresses, mut is_all) = self.addresses(address)?;
         let (mut list, mut room) = (Vec::new(), MAX_BYTES);
@@ -63,14 +63,14 @@ impl Memory {
                 if !is_whole || word.len() > room {
                     word.truncate(room);
                     list.push(OsString::from_vec(word));
-                    return Ok(Words { list, is_all: false });
+                    return Ok(ArgumentList { list, is_all: false });
                 }
                 room -= word.len();
                 list.push(OsString::from_vec(word));
             }
         }
         is_all &= list.len() == addresses.len();
-        Ok(Words { list, is_all })
+        Ok(ArgumentList { list, is_all })
     }
 
     /// Where the words of a list stand, and whether that is all of them.
@@ -161,11 +161,11 @@ mod tests {
     use super::*;
     use std::ffi::CString;
 
-    fn own() -> Memory {
-        Memory(rustix::thread::gettid().as_raw_pid())
+    fn own() -> ProcessMemory {
+        ProcessMemory(rustix::thread::gettid().as_raw_pid())
     }
 
-    fn words_of(texts: &[CString]) -> Words {
+    fn words_of(texts: &[CString]) -> ArgumentList {
         let pointers: Vec<_> = texts.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect();
         own().words(pointers.as_ptr() as u64).unwrap()
     }

@@ -1,10 +1,10 @@
 //! From a path that a process names to the file that the kernel would run: resolved in the sandbox's own view.
 
 use super::MAX_PATH;
-use super::found::{Found, Stamp};
+use super::program_cache::{FileStamp, ProgramCache};
 use super::script;
 use super::task::{self, FileId};
-use super::writable::{Protection, Unwritable};
+use super::writable::{UnwritableDirs, WriteProtection};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, StatVfsMountFlags, fstat, fstatvfs};
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -19,10 +19,10 @@ const MAX_LINKS: usize = 40;
 const PROC: u64 = 0x9fa0;
 
 /// The sandbox's file system, as its processes see it.
-pub(super) struct View {
+pub(super) struct SandboxRoot {
     /// Its root. Commands cannot have another one: the filter of system calls refuses that.
     pub(super) root: OwnedFd,
-    pub(super) protection: Protection,
+    pub(super) protection: WriteProtection,
 }
 
 /// Whose working directory and `/proc/self` count.
@@ -35,17 +35,17 @@ pub(super) enum Caller<'a> {
 
 /// A program, found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Program {
+pub(super) struct ResolvedProgram {
     pub(super) called: PathBuf,
     pub(super) links: Vec<PathBuf>,
     pub(super) file: PathBuf,
     pub(super) interpreters: Vec<PathBuf>,
     pub(super) is_writable: bool,
     /// The file, and each interpreter.
-    pub(super) stamps: Vec<Stamp>,
+    pub(super) stamps: Vec<FileStamp>,
 }
 
-impl Program {
+impl ResolvedProgram {
     /// The file that the process will have as its image: the program, or its last interpreter.
     pub(super) fn image(&self) -> FileId {
         self.stamps.last().map_or((0, 0, 0), |stamp| stamp.id)
@@ -53,7 +53,7 @@ impl Program {
 }
 
 /// A file that may be executed.
-struct Place {
+struct ExecutableFile {
     called: PathBuf,
     links: Vec<PathBuf>,
     file: PathBuf,
@@ -64,19 +64,19 @@ struct Place {
 }
 
 /// Looks for programs on behalf of one caller.
-pub(super) struct Resolver<'a> {
-    pub(super) view: &'a View,
-    pub(super) unwritable: &'a Unwritable,
-    pub(super) found: &'a Found,
+pub(super) struct ProgramResolver<'a> {
+    pub(super) view: &'a SandboxRoot,
+    pub(super) unwritable: &'a UnwritableDirs,
+    pub(super) found: &'a ProgramCache,
     pub(super) caller: Caller<'a>,
 }
 
-impl Resolver<'_> {
+impl ProgramResolver<'_> {
     /// The program at a path, relative to a directory of the caller's (a link of its `/proc`) or its working directory.
     ///
     /// # Errors
     /// What the kernel would answer, as far as that can be told.
-    pub(super) fn program(&self, path: &[u8], directory: &str) -> Result<Program, Errno> {
+    pub(super) fn program(&self, path: &[u8], directory: &str) -> Result<ResolvedProgram, Errno> {
         match self.found.again(&self.view.root, path) {
             Some(program) => Ok(program),
             None => self.with_interpreters(self.place(path, directory)?),
@@ -87,25 +87,25 @@ impl Resolver<'_> {
     ///
     /// # Errors
     /// As for [`Self::program`].
-    pub(super) fn program_of(&self, link: &str) -> Result<Program, Errno> {
+    pub(super) fn program_of(&self, link: &str) -> Result<ResolvedProgram, Errno> {
         let Caller::Thread(thread) = self.caller else { return Err(Errno::ACCESS) };
         let fd = task::open_link(thread, link).map_err(|_| Errno::BADF)?;
         let called = Path::new("/proc/self").join(link);
         let place = match self.name_of(&fd)? {
             Some(file) => {
                 let is_writable = self.is_writable(&fd, &file);
-                Place { called: file.clone(), links: Vec::new(), file, fd, is_writable, path: None }
+                ExecutableFile { called: file.clone(), links: Vec::new(), file, fd, is_writable, path: None }
             }
             None => nameless(called, Vec::new(), fd)?,
         };
         self.with_interpreters(place)
     }
 
-    fn with_interpreters(&self, place: Place) -> Result<Program, Errno> {
+    fn with_interpreters(&self, place: ExecutableFile) -> Result<ResolvedProgram, Errno> {
         let mut interpreters = Vec::new();
         let mut is_writable = place.is_writable;
         let mut last = place.fd;
-        let mut stamps = vec![Stamp::of(&last)?];
+        let mut stamps = vec![FileStamp::of(&last)?];
         let mut paths = vec![place.path];
         runs(&last)?;
         for depth in 0.. {
@@ -117,21 +117,21 @@ impl Resolver<'_> {
             let next = self.place(path, "cwd")?;
             runs(&next.fd)?;
             is_writable |= next.is_writable;
-            stamps.push(Stamp::of(&next.fd)?);
+            stamps.push(FileStamp::of(&next.fd)?);
             paths.push(next.path);
             interpreters.extend([next.called].into_iter().chain(next.links).chain([next.file]));
             interpreters.dedup();
             last = next.fd;
         }
-        let Place { called, links, file, .. } = place;
-        let program = Program { called, links, file, interpreters, is_writable, stamps };
+        let ExecutableFile { called, links, file, .. } = place;
+        let program = ResolvedProgram { called, links, file, interpreters, is_writable, stamps };
         if !is_writable && let Some(paths) = paths.into_iter().collect() {
             self.found.note(&program, paths);
         }
         Ok(program)
     }
 
-    fn place(&self, path: &[u8], directory: &str) -> Result<Place, Errno> {
+    fn place(&self, path: &[u8], directory: &str) -> Result<ExecutableFile, Errno> {
         if path.is_empty() {
             return Err(Errno::NOENT);
         }
@@ -150,7 +150,7 @@ impl Resolver<'_> {
             match open(&self.view.root, &straight, ResolveFlags::NO_SYMLINKS, OFlags::empty()) {
                 Ok(fd) => {
                     let is_writable = self.is_writable(&fd, &straight);
-                    return Ok(Place {
+                    return Ok(ExecutableFile {
                         called: straight.clone(),
                         links: Vec::new(),
                         file: straight,
@@ -164,10 +164,10 @@ impl Resolver<'_> {
                 Err(errno) => return Err(errno),
             }
         }
-        let mut walk = Walk::new(self, base, given);
+        let mut walk = PathWalk::new(self, base, given);
         let place = walk.run()?;
         let is_anybodys = given.is_absolute() && !walk.depends_on_caller;
-        Ok(Place { path: is_anybodys.then(|| path.to_owned()), ..place })
+        Ok(ExecutableFile { path: is_anybodys.then(|| path.to_owned()), ..place })
     }
 
     /// Where a directory of the caller's stands.
@@ -206,16 +206,16 @@ impl Resolver<'_> {
 }
 
 /// A file that has no path any more, or never had one: nothing can be said for it.
-fn nameless(called: PathBuf, links: Vec<PathBuf>, fd: OwnedFd) -> Result<Place, Errno> {
+fn nameless(called: PathBuf, links: Vec<PathBuf>, fd: OwnedFd) -> Result<ExecutableFile, Errno> {
     let mut called = called.into_os_string();
     called.push(" (deleted)");
     let called = PathBuf::from(called);
-    Ok(Place { file: called.clone(), called, links, fd, is_writable: true, path: None })
+    Ok(ExecutableFile { file: called.clone(), called, links, fd, is_writable: true, path: None })
 }
 
 /// The way to a file, one name after the other.
-struct Walk<'r, 'a> {
-    resolver: &'r Resolver<'a>,
+struct PathWalk<'r, 'a> {
+    resolver: &'r ProgramResolver<'a>,
     /// Where it is now, without links.
     real: PathBuf,
     /// What is left of it.
@@ -229,8 +229,8 @@ struct Walk<'r, 'a> {
     depends_on_caller: bool,
 }
 
-impl<'r, 'a> Walk<'r, 'a> {
-    fn new(resolver: &'r Resolver<'a>, base: PathBuf, given: &Path) -> Self {
+impl<'r, 'a> PathWalk<'r, 'a> {
+    fn new(resolver: &'r ProgramResolver<'a>, base: PathBuf, given: &Path) -> Self {
         let rest = names(given);
         let own = rest.len();
         Self {
@@ -245,7 +245,7 @@ impl<'r, 'a> Walk<'r, 'a> {
         }
     }
 
-    fn run(&mut self) -> Result<Place, Errno> {
+    fn run(&mut self) -> Result<ExecutableFile, Errno> {
         loop {
             let is_own = self.rest.len() <= self.own;
             // The way ended at a directory.
@@ -270,7 +270,7 @@ impl<'r, 'a> Walk<'r, 'a> {
     }
 
     /// Goes on by one name; the file, where that is the end.
-    fn step(&mut self, name: OsString) -> Result<Option<Place>, Errno> {
+    fn step(&mut self, name: OsString) -> Result<Option<ExecutableFile>, Errno> {
         let next = self.real.join(&name);
         let fd = open_real(&self.resolver.view.root, &next)?;
         match FileType::from_raw_mode(fstat(&fd)?.st_mode) {
@@ -288,10 +288,10 @@ impl<'r, 'a> Walk<'r, 'a> {
         }
     }
 
-    fn end(&mut self, file: PathBuf, fd: OwnedFd) -> Place {
+    fn end(&mut self, file: PathBuf, fd: OwnedFd) -> ExecutableFile {
         let is_writable = self.is_writable || self.resolver.is_writable(&fd, &file);
         let (called, links) = (std::mem::take(&mut self.called), std::mem::take(&mut self.links));
-        Place { called, links, file, fd, is_writable, path: None }
+        ExecutableFile { called, links, file, fd, is_writable, path: None }
     }
 
     /// Goes on where a link leads.
@@ -330,7 +330,7 @@ impl<'r, 'a> Walk<'r, 'a> {
         link: &OwnedFd,
         name: &OsStr,
         path: PathBuf,
-    ) -> Result<Option<Place>, Errno> {
+    ) -> Result<Option<ExecutableFile>, Errno> {
         self.depends_on_caller = true;
         let Caller::Thread(thread) = self.resolver.caller else { return Err(Errno::ACCESS) };
         let process = || task::process_of(thread).and_then(task::own_number);
@@ -349,7 +349,7 @@ impl<'r, 'a> Walk<'r, 'a> {
     }
 
     /// Goes on at what a process has.
-    fn jump(&mut self, link: PathBuf) -> Result<Option<Place>, Errno> {
+    fn jump(&mut self, link: PathBuf) -> Result<Option<ExecutableFile>, Errno> {
         let below = link.strip_prefix("/").unwrap_or(&link);
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(&self.resolver.view.root, below, flags, Mode::empty())?;

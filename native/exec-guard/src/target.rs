@@ -1,8 +1,8 @@
 //! What a process is about to start.
 
-use super::listener::Report;
-use super::memory::{Memory, Words};
-use super::resolver::{Program, Resolver};
+use super::listener::Notification;
+use super::memory::{ArgumentList, ProcessMemory};
+use super::resolver::{ProgramResolver, ResolvedProgram};
 use beamai_isolation::{is_loader, loaded_arguments};
 use rustix::io::Errno;
 use std::os::unix::ffi::OsStrExt;
@@ -10,28 +10,32 @@ use std::path::PathBuf;
 
 /// The program of a start and its arguments, as they are at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Target {
-    pub(super) program: Program,
-    pub(super) words: Words,
+pub(super) struct StartTarget {
+    pub(super) program: ResolvedProgram,
+    pub(super) words: ArgumentList,
     /// Every name of the program that the loader is to start, if the program is the loader and that one is found.
     pub(super) loaded: Vec<PathBuf>,
 }
 
-impl Target {
+impl StartTarget {
     /// What a report is about.
     ///
     /// # Errors
     /// What the kernel would answer, as far as that can be told.
-    pub(super) fn of(report: &Report, resolver: &Resolver<'_>) -> Result<Self, Errno> {
-        let call = Call::of(report);
-        let memory = Memory(report.thread);
+    pub(super) fn of(report: &Notification, resolver: &ProgramResolver<'_>) -> Result<Self, Errno> {
+        let call = ExecCall::of(report);
+        let memory = ProcessMemory(report.thread);
         let path = memory.path(call.path)?;
         let program = call.find(&path, resolver)?;
         Ok(Self::with(program, memory.words(call.words)?, resolver))
     }
 
     /// A program that is found, with its arguments.
-    pub(super) fn with(program: Program, words: Words, resolver: &Resolver<'_>) -> Self {
+    pub(super) fn with(
+        program: ResolvedProgram,
+        words: ArgumentList,
+        resolver: &ProgramResolver<'_>,
+    ) -> Self {
         let is_loader = is_loader(&program.called) || is_loader(&program.file);
         let operand = loaded_arguments(&words.list).first().filter(|_| is_loader);
         let loaded = operand.and_then(|path| resolver.program(path.as_bytes(), "cwd").ok());
@@ -44,7 +48,7 @@ impl Target {
 }
 
 /// The two system calls, as one.
-struct Call {
+struct ExecCall {
     /// The directory that the path begins at, as a link of the process's `/proc`.
     directory: String,
     path: u64,
@@ -53,8 +57,8 @@ struct Call {
     takes_descriptor: bool,
 }
 
-impl Call {
-    fn of(report: &Report) -> Self {
+impl ExecCall {
+    fn of(report: &Notification) -> Self {
         let [first, second, third, _, flags, _] = report.arguments;
         let cwd = || "cwd".to_owned();
         if report.call == libc::SYS_execve {
@@ -69,7 +73,7 @@ impl Call {
         Self { directory, path: second, words: third, takes_descriptor }
     }
 
-    fn find(&self, path: &[u8], resolver: &Resolver<'_>) -> Result<Program, Errno> {
+    fn find(&self, path: &[u8], resolver: &ProgramResolver<'_>) -> Result<ResolvedProgram, Errno> {
         match path.is_empty() && self.takes_descriptor {
             true => resolver.program_of(&self.directory),
             false => resolver.program(path, &self.directory),

@@ -13,7 +13,7 @@ pub(super) type FileId = (u64, u64, u64);
 /// The program that a process runs, told from every other start of the same program: the kernel lays each out at random
 /// addresses, which a fork keeps. Where that is switched off, two starts may be taken for each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Image {
+pub(super) struct ProgramImage {
     pub(super) file: FileId,
     /// Where code, stack, heap, arguments and environment stand.
     layout: [u64; 5],
@@ -21,28 +21,33 @@ pub(super) struct Image {
 
 /// A process as `/proc` shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Task {
+pub(super) struct ProcessInfo {
     pub(super) pid: i32,
     pub(super) parent: i32,
     /// When it was started: a later process of the same number has another time.
     pub(super) started: u64,
-    pub(super) image: Image,
+    pub(super) image: ProgramImage,
 }
 
-impl Task {
+impl ProcessInfo {
     /// A process that may be looked into.
     pub(super) fn of(pid: i32) -> Result<Self, Errno> {
         let mut room = [0; 1024];
         let text = read(&path(pid, "stat"), &mut room)?;
         let (parent, started, layout) = parse_stat(text).ok_or(Errno::PERM)?;
-        Ok(Self { pid, parent, started, image: Image { file: file_id(CWD, &path(pid, "exe"))?, layout } })
+        Ok(Self {
+            pid,
+            parent,
+            started,
+            image: ProgramImage { file: file_id(CWD, &path(pid, "exe"))?, layout },
+        })
     }
 
     /// A process that need not be looked into, without its image.
     pub(super) fn unseen(pid: i32) -> Result<Self, Errno> {
         let mut room = [0; 1024];
         let (parent, started) = parse_times(read(&path(pid, "stat"), &mut room)?).ok_or(Errno::SRCH)?;
-        Ok(Self { pid, parent, started, image: Image { file: (0, 0, 0), layout: [0; 5] } })
+        Ok(Self { pid, parent, started, image: ProgramImage { file: (0, 0, 0), layout: [0; 5] } })
     }
 
     /// Whether the process is still there.
@@ -144,15 +149,15 @@ mod tests {
 
     #[test]
     fn a_fork_has_the_image_of_its_parent_and_another_start_has_not() {
-        let own = Task::of(std::process::id().cast_signed()).unwrap();
+        let own = ProcessInfo::of(std::process::id().cast_signed()).unwrap();
         assert!(own.lives() && own.parent > 0);
-        assert!(!Task { started: own.started + 1, ..own }.lives());
+        assert!(!ProcessInfo { started: own.started + 1, ..own }.lives());
         let mut children = [0, 1].map(|_| std::process::Command::new("sleep").arg("60").spawn().unwrap());
         let [one, another] = [&children[0], &children[1]].map(|child| {
             // Until the exec has happened it has this process's image.
             loop {
                 // In the midst of it, it has no memory to be looked at.
-                let Ok(task) = Task::of(child.id().cast_signed()) else { continue };
+                let Ok(task) = ProcessInfo::of(child.id().cast_signed()) else { continue };
                 if task.image != own.image {
                     return task;
                 }
@@ -164,7 +169,7 @@ mod tests {
             child.kill().unwrap();
             child.wait().unwrap();
         }
-        assert_eq!(Task::of(one.pid).err(), Some(Errno::NOENT));
+        assert_eq!(ProcessInfo::of(one.pid).err(), Some(Errno::NOENT));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::sync::Mutex;
 const MAX_KNOWN: usize = 4_096;
 
 /// What keeps commands from writing.
-pub(super) enum Protection {
+pub(super) enum WriteProtection {
     /// The mounts of the sandbox: whatever is not on a read-only one counts as writable.
     Mounts,
     /// Landlock, and no mounts: what lies beneath these directories counts as writable.
@@ -22,7 +22,7 @@ pub(super) enum Protection {
     Modes,
 }
 
-impl Protection {
+impl WriteProtection {
     pub(super) fn of(isolation: &Isolation, confinement: &Confinement) -> Self {
         let has = |layer: &str| isolation.on.iter().any(|on| on == layer);
         let roots = || {
@@ -55,11 +55,11 @@ impl Protection {
 /// Directories whose names commands cannot change, nor those of any directory above. Mounts do not change while an order
 /// is carried out.
 #[derive(Default)]
-pub(super) struct Unwritable(Mutex<HashSet<PathBuf>>);
+pub(super) struct UnwritableDirs(Mutex<HashSet<PathBuf>>);
 
-impl Unwritable {
+impl UnwritableDirs {
     /// Whether commands can change what a directory without links in its path leads to.
-    pub(super) fn is_writable(&self, protection: &Protection, root: &OwnedFd, directory: &Path) -> bool {
+    pub(super) fn is_writable(&self, protection: &WriteProtection, root: &OwnedFd, directory: &Path) -> bool {
         let mut known = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let unknown: Vec<&Path> = directory.ancestors().take_while(|path| !known.contains(*path)).collect();
         let is_writable =

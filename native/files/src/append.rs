@@ -1,11 +1,11 @@
 //! Adding to the end of a file that is there. It keeps its identity: other names of it see the addition.
 
-use super::before::{Before, no_text};
-use super::write::{FileWrite, FileWritten, WriteOperation};
+use super::buffered_file::{BufferedFile, no_text};
+use super::write::{FileWrite, FileWriteOutput, WriteOperation};
 use beamai_base::{Reason, Result, ToolError};
-use beamai_text::{Charset, Content, Diff, DiffBuilder, Found, Splice, around, survey};
+use beamai_text::{Charset, ContentKind, Diff, DiffBuilder, FileScan, Splice, around, summarize};
 use beamai_tool::CallContext;
-use beamai_workspace::Place;
+use beamai_workspace::WorkspacePath;
 use rustix::fs::Stat;
 use std::borrow::Cow;
 use std::fs::File;
@@ -19,14 +19,14 @@ const ADVICE: &str = "text cannot be added to it";
 /// `stale` when the file changed since `before`; it is as it was whenever there is an error.
 pub(super) fn append(
     args: &FileWrite,
-    place: &Place,
-    before: &Before,
-    content: &Content,
+    place: &WorkspacePath,
+    before: &BufferedFile,
+    content: &ContentKind,
     cx: &CallContext,
-) -> Result<FileWritten> {
+) -> Result<FileWriteOutput> {
     let (charset, bytes) = encoded(args, place, before, content)?;
     let whole = match before.size <= cx.limits.whole_file_bytes {
-        true => Some(survey(&before.bytes(), charset, &|| cx.check())?),
+        true => Some(summarize(&before.bytes(), charset, &|| cx.check())?),
         false => None,
     };
     let mut diff = DiffBuilder::new(&place.display(), false, cx.limits.diff_bytes);
@@ -35,22 +35,22 @@ pub(super) fn append(
     }
     let failed = |error| ToolError::io("write", place.display(), error);
     add(reopened(place, before)?, &bytes, before.size).map_err(failed)?;
-    let old = whole.as_ref().map(Found::hash);
+    let old = whole.as_ref().map(FileScan::hash);
     let new = whole.map(|mut whole| whole.hasher.update(&bytes).finalize());
-    cx.seen.added_to(place, old, new);
+    cx.seen_files.added_to(place, old, new);
     Ok(written(charset, &bytes, new, diff.finish()))
 }
 
 /// The charset of the file, and the content in it.
 fn encoded<'a>(
     args: &'a FileWrite,
-    place: &Place,
-    before: &Before,
-    content: &Content,
+    place: &WorkspacePath,
+    before: &BufferedFile,
+    content: &ContentKind,
 ) -> Result<(Charset, Cow<'a, [u8]>)> {
     let charset = match content {
-        Content::Text(charset) => *charset,
-        Content::Image(kind) | Content::Binary(kind) => {
+        ContentKind::Text(charset) => *charset,
+        ContentKind::Image(kind) | ContentKind::Binary(kind) => {
             return Err(no_text(place, before.size, kind, ADVICE));
         }
     };
@@ -67,7 +67,7 @@ fn encoded<'a>(
 }
 
 /// The same file, open for adding.
-fn reopened(place: &Place, before: &Before) -> Result<File> {
+fn reopened(place: &WorkspacePath, before: &BufferedFile) -> Result<File> {
     let (file, stat) = place.append()?;
     match stat {
         Some(stat) if same(&stat, &before.stat) => Ok(file),
@@ -76,9 +76,9 @@ fn reopened(place: &Place, before: &Before) -> Result<File> {
     }
 }
 
-fn written(charset: Charset, bytes: &[u8], hash: Option<blake3::Hash>, diff: Diff) -> FileWritten {
+fn written(charset: Charset, bytes: &[u8], hash: Option<blake3::Hash>, diff: Diff) -> FileWriteOutput {
     let diff = hash.is_some().then_some(diff);
-    FileWritten {
+    FileWriteOutput {
         operation: WriteOperation::Updated,
         bytes_written: bytes.len() as u64,
         additions: diff.as_ref().and_then(|diff| diff.additions),
@@ -109,9 +109,9 @@ fn add(mut file: File, bytes: &[u8], size: u64) -> std::io::Result<()> {
 
 fn compare(
     diff: &mut DiffBuilder,
-    before: &Before,
+    before: &BufferedFile,
     charset: Charset,
-    whole: &Found,
+    whole: &FileScan,
     bytes: &[u8],
     cx: &CallContext,
 ) -> Result<()> {

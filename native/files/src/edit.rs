@@ -1,18 +1,19 @@
 //! Exchanging a text in a file for another.
 
-use super::before::Before;
+use super::buffered_file::BufferedFile;
 use super::mismatch::{ambiguous, no_match, too_many};
 use super::{check_hash, expect_hash, is_false, lock, missing, need_to_change, placeholder};
 use beamai_base::{Reason, Result, ToolError};
-use beamai_policy::Need;
+use beamai_policy::PermissionRequest;
 use beamai_text::{
-    Charset, Diff, DiffBuilder, Found, Hit, LineEnding, Needle, Overlap, Splice, around, find, splice, survey,
+    Charset, Diff, DiffBuilder, FileScan, LineEnding, Needle, Occurrence, Overlap, Splice, around, find,
+    splice, summarize,
 };
 use beamai_tool::{
-    CallContext, Operation, Stop, Traits,
-    for_model::{Fields, ModelCall, Page},
+    CallContext, Interrupt, Operation, Traits,
+    for_model::{Fields, ModelCall, ModelPage},
 };
-use beamai_workspace::{Expected, Place};
+use beamai_workspace::{Expected, WorkspacePath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -43,7 +44,7 @@ pub struct FileEdit {
 
 /// What [`FileEdit`] returns.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct FileEdited {
+pub struct FileEditOutput {
     /// Occurrences that were replaced.
     pub replacements: u64,
     /// Unified diff of the change.
@@ -68,23 +69,23 @@ pub struct FileEdited {
 }
 
 impl Operation for FileEdit {
-    type Output = FileEdited;
+    type Output = FileEditOutput;
     const TRAITS: Traits = Traits::WRITES;
     const RULE: &'static str = "Edit";
     const SEES_FILES: bool = true;
 
-    fn need(&self, cx: &CallContext) -> Result<Need> {
+    fn permission(&self, cx: &CallContext) -> Result<PermissionRequest> {
         need_to_change(cx, &self.path, Self::RULE, &["Write", "Read"])
     }
 
-    fn run(self, cx: &CallContext) -> Result<FileEdited, Stop> {
+    fn run(self, cx: &CallContext) -> Result<FileEditOutput, Interrupt> {
         self.check()?;
         let place = cx.workspace.place(&self.path)?;
         let _guard = lock(&place, cx)?;
         let opened = missing::open(&place)?;
         cx.charge(u64::try_from(opened.1.st_size).unwrap_or(0))?;
-        let before = Before::new(&place, opened)?;
-        let edit = Edit {
+        let before = BufferedFile::new(&place, opened)?;
+        let edit = EditCall {
             args: &self,
             cx,
             charset: before.charset_for_parts(&place, ADVICE)?,
@@ -94,7 +95,7 @@ impl Operation for FileEdit {
         Ok(edit.run().map_err(|error| error.file(place.display()))?)
     }
 
-    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         super::for_model::edited(result, call, page)
     }
 }
@@ -116,23 +117,23 @@ impl FileEdit {
 }
 
 /// A call under way.
-struct Edit<'a> {
+struct EditCall<'a> {
     args: &'a FileEdit,
     cx: &'a CallContext,
-    place: &'a Place,
-    before: &'a Before,
+    place: &'a WorkspacePath,
+    before: &'a BufferedFile,
     charset: Charset,
 }
 
 /// Where which text goes.
-struct Plan<'a> {
-    found: Found,
+struct EditPlan<'a> {
+    found: FileScan,
     new: Cow<'a, str>,
     is_adapted: bool,
 }
 
-impl Edit<'_> {
-    fn run(&self) -> Result<FileEdited> {
+impl EditCall<'_> {
+    fn run(&self) -> Result<FileEditOutput> {
         let plan = self.plan()?;
         let new = self.charset.encode(&plan.new).map_err(|unmappable| {
             let name = self.charset.name();
@@ -150,14 +151,14 @@ impl Edit<'_> {
         let (hash, _) = splice(&self.before.bytes(), splices(), replacement.file(), &check)?;
         let link_broken = replacement.breaks_link();
         replacement.commit(Expected::Unchanged(&self.before.stat))?;
-        self.cx.seen.wrote(self.place, Some(hash));
+        self.cx.seen_files.wrote(self.place, Some(hash));
         Ok(self.edited(&plan, diff.finish(), hash, link_broken))
     }
 
     /// Text that stands for other text must not take its place.
-    fn refuse_placeholder(&self, plan: &Plan<'_>, new: &[u8]) -> Result<()> {
+    fn refuse_placeholder(&self, plan: &EditPlan<'_>, new: &[u8]) -> Result<()> {
         let (old, shown) = (&self.args.old_string, self.place.display());
-        let is_smaller = |hit: &Hit| (new.len() as u64) < hit.range.end - hit.range.start;
+        let is_smaller = |hit: &Occurrence| (new.len() as u64) < hit.range.end - hit.range.start;
         let is_smaller = plan.found.hits.first().is_some_and(is_smaller);
         match is_smaller || self.args.new_string.lines().count() < old.lines().count() {
             true => {
@@ -167,8 +168,14 @@ impl Edit<'_> {
         }
     }
 
-    fn edited(&self, plan: &Plan<'_>, diff: Diff, hash: blake3::Hash, link_broken: bool) -> FileEdited {
-        FileEdited {
+    fn edited(
+        &self,
+        plan: &EditPlan<'_>,
+        diff: Diff,
+        hash: blake3::Hash,
+        link_broken: bool,
+    ) -> FileEditOutput {
+        FileEditOutput {
             replacements: plan.found.hits.len() as u64,
             diff: diff.text,
             additions: diff.additions,
@@ -183,26 +190,26 @@ impl Edit<'_> {
 
     /// What is to be replaced, by what: `old_string` as it is or, where it has bare line feeds and does not occur,
     /// with the line ends of Windows.
-    fn plan(&self) -> Result<Plan<'_>> {
+    fn plan(&self) -> Result<EditPlan<'_>> {
         let (old, new) = (&self.args.old_string, &self.args.new_string);
         let found = self.find(old)?;
         self.expect(&found)?;
         if !found.hits.is_empty() {
             let keeps_crlf = !old.contains('\n') && found.stats.ending() == LineEnding::Crlf;
             let new = if keeps_crlf { with_returns(new) } else { Cow::Borrowed(new.as_str()) };
-            return self.checked(Plan { found, is_adapted: matches!(new, Cow::Owned(_)), new });
+            return self.checked(EditPlan { found, is_adapted: matches!(new, Cow::Owned(_)), new });
         }
         let has_returns = matches!(found.stats.ending(), LineEnding::Crlf | LineEnding::Mixed);
         if let (true, Cow::Owned(old)) = (has_returns, with_returns(old)) {
             let found = self.find(&old)?;
             if !found.hits.is_empty() {
-                return self.checked(Plan { found, is_adapted: true, new: with_returns(new) });
+                return self.checked(EditPlan { found, is_adapted: true, new: with_returns(new) });
             }
         }
         Err(no_match(self.place, &self.before.bytes(), self.charset, old, None)?)
     }
 
-    fn find(&self, old: &str) -> Result<Found> {
+    fn find(&self, old: &str) -> Result<FileScan> {
         let (bytes, check) = (self.before.bytes(), || self.cx.check());
         let (overlap, most) = match self.args.replace_all {
             true => (Overlap::First, REPLACEMENTS),
@@ -211,21 +218,21 @@ impl Edit<'_> {
         match Needle::new(self.charset, old) {
             Ok(needle) => find(&bytes, self.charset, &needle, overlap, most, &check),
             Err(unmappable) => {
-                self.expect(&survey(&bytes, self.charset, &check)?)?;
+                self.expect(&summarize(&bytes, self.charset, &check)?)?;
                 Err(no_match(self.place, &bytes, self.charset, old, Some(&unmappable))?)
             }
         }
     }
 
     /// Refuses a file that is not the one the caller has seen.
-    fn expect(&self, found: &Found) -> Result<()> {
+    fn expect(&self, found: &FileScan) -> Result<()> {
         match self.args.expected_hash.as_deref() {
-            None => self.cx.seen.expect(self.place, || Ok(found.hash())),
+            None => self.cx.seen_files.expect(self.place, || Ok(found.hash())),
             expected => expect_hash(self.place, expected, found.hash()),
         }
     }
 
-    fn checked<'p>(&self, plan: Plan<'p>) -> Result<Plan<'p>> {
+    fn checked<'p>(&self, plan: EditPlan<'p>) -> Result<EditPlan<'p>> {
         match (self.args.replace_all, plan.found.hits.len()) {
             (false, 2..) => Err(ambiguous(self.place, &plan.found)),
             (true, _) if !plan.found.is_complete => Err(too_many(self.place, REPLACEMENTS)),

@@ -1,6 +1,6 @@
 //! Text of files, and changes of files, for models.
 
-use beamai_tool::for_model::{Fields, ModelCall, Page, quantity};
+use beamai_tool::for_model::{Fields, ModelCall, ModelPage, quantity};
 use serde_json::json;
 
 /// The arguments under which dialects have a file's path.
@@ -8,7 +8,7 @@ const PATHS: [&str; 2] = ["path", "file_path"];
 
 /// The lines as the dialect gives them; below them where they are in the file, if that is not all of it, with the call
 /// that reads on.
-pub(super) fn read(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+pub(super) fn read(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let content = result.text("content")?;
     if let Some(kind) = result.said("media_type") {
         page.line(&format!("{kind}, {} bytes", result.count("size").unwrap_or(0)));
@@ -37,7 +37,7 @@ pub(super) fn read(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) ->
     Some(())
 }
 
-fn note_rest(last: u64, first: u64, total: Option<u64>, call: &ModelCall<'_>, page: &mut Page) {
+fn note_rest(last: u64, first: u64, total: Option<u64>, call: &ModelCall<'_>, page: &mut ModelPage) {
     let range = range(first, last, total);
     match call.again(&[("offset", json!(last + 1))]) {
         Some(next) => page.note(&format!("{range}; next: {next}")),
@@ -50,7 +50,7 @@ fn range(first: u64, last: u64, total: Option<u64>) -> String {
     format!("lines {first} to {last}{of}")
 }
 
-fn note_encoding(result: Fields<'_>, page: &mut Page) {
+fn note_encoding(result: Fields<'_>, page: &mut ModelPage) {
     if let Some(encoding) = result.said("encoding").filter(|name| !name.eq_ignore_ascii_case("utf-8")) {
         page.note(&format!("encoding: {encoding}"));
     }
@@ -65,7 +65,7 @@ fn note_encoding(result: Fields<'_>, page: &mut Page) {
 }
 
 /// One line: what happened to which file, and how much it changed.
-pub(super) fn written(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+pub(super) fn written(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let operation = result.said("operation")?;
     let path = call.argument(&PATHS).unwrap_or("the file");
     let lines = |key: &str| result.count(key);
@@ -82,7 +82,7 @@ pub(super) fn written(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page)
 }
 
 /// The changed lines, with those around them; without those where there are several replacements.
-pub(super) fn edited(result: Fields<'_>, _: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+pub(super) fn edited(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let (diff, replacements) = (result.text("diff")?, result.count("replacements")?);
     let hunks = diff.find("@@").map_or("", |at| &diff[at..]);
     if replacements > 1 {
@@ -101,7 +101,7 @@ pub(super) fn edited(result: Fields<'_>, _: &ModelCall<'_>, page: &mut Page) -> 
     Some(())
 }
 
-fn note_change(result: Fields<'_>, page: &mut Page) {
+fn note_change(result: Fields<'_>, page: &mut ModelPage) {
     if let Some(encoding) = result.said("encoding").filter(|name| !name.eq_ignore_ascii_case("utf-8")) {
         page.note(&format!("encoding: {encoding}"));
     }

@@ -1,7 +1,7 @@
 //! Reading, writing and editing single files.
 
 mod append;
-pub mod before;
+pub mod buffered_file;
 mod edit;
 mod for_model;
 mod mismatch;
@@ -14,14 +14,14 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use edit::{FileEdit, FileEdited};
-pub use read::{FileContent, FileRead};
-pub use write::{FileWrite, FileWritten, WriteMode, WriteOperation};
+pub use edit::{FileEdit, FileEditOutput};
+pub use read::{FileRead, FileReadOutput};
+pub use write::{FileWrite, FileWriteOutput, WriteMode, WriteOperation};
 
 use beamai_base::{Reason, Result, ToolError};
-use beamai_policy::{FilePath, Need, Operand};
-use beamai_tool::{CallContext, Stop};
-use beamai_workspace::{Place, WriteGuard};
+use beamai_policy::{FilePath, Operand, PermissionRequest};
+use beamai_tool::{CallContext, Interrupt};
+use beamai_workspace::{WorkspacePath, WriteGuard};
 
 /// Files up to this size are worked on in memory, larger ones in pieces. Small in tests, so that these see both.
 const IN_MEMORY: u64 = if cfg!(test) { 64 << 10 } else { 4 << 20 };
@@ -32,8 +32,8 @@ fn need_to_change(
     path: &str,
     rule: &str,
     touches: &'static [&'static str],
-) -> Result<Need> {
-    Ok(Need {
+) -> Result<PermissionRequest> {
+    Ok(PermissionRequest {
         rule: rule.to_owned(),
         touches,
         allowed_by: &[],
@@ -43,7 +43,7 @@ fn need_to_change(
 }
 
 /// Refuses more bytes than a caller takes of a file, or gives to it.
-pub fn refuse_larger(place: &Place, size: u64, most: Option<u64>) -> Result<()> {
+pub fn refuse_larger(place: &WorkspacePath, size: u64, most: Option<u64>) -> Result<()> {
     match most {
         Some(most) if size > most => {
             let shown = place.display();
@@ -55,10 +55,10 @@ pub fn refuse_larger(place: &Place, size: u64, most: Option<u64>) -> Result<()> 
 }
 
 /// The right to change a file. A call that could not be cancelled while it waits moves to a thread of its own.
-fn lock(place: &Place, cx: &CallContext) -> Result<WriteGuard, Stop> {
+fn lock(place: &WorkspacePath, cx: &CallContext) -> Result<WriteGuard, Interrupt> {
     match place.try_lock() {
         Some(guard) => Ok(guard),
-        None if cx.inline_bytes.is_some() => Err(Stop::Defer),
+        None if cx.inline_bytes.is_some() => Err(Interrupt::Defer),
         None => Ok(place.lock(|| cx.check())?),
     }
 }
@@ -78,7 +78,7 @@ fn check_hash(expected: Option<&str>) -> Result<()> {
 }
 
 /// Refuses a file that is not the one the caller has seen.
-fn expect_hash(place: &Place, expected: Option<&str>, actual: blake3::Hash) -> Result<()> {
+fn expect_hash(place: &WorkspacePath, expected: Option<&str>, actual: blake3::Hash) -> Result<()> {
     match expected {
         Some(hash) if !actual.to_hex().eq_ignore_ascii_case(hash) => {
             let shown = place.display();

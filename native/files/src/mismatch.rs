@@ -1,8 +1,8 @@
 //! Errors about a text that a file does not have, or has too often.
 
 use beamai_base::{Reason, Result, ToolError};
-use beamai_text::{Bytes, Charset, Found, Resemblance, Unmappable, resemble};
-use beamai_workspace::Place;
+use beamai_text::{Charset, FileBytes, FileScan, Resemblance, Unmappable, resemble};
+use beamai_workspace::WorkspacePath;
 use serde_json::json;
 
 /// Bytes of a file that are searched for what a text may have been meant to be.
@@ -15,8 +15,8 @@ const NAMED: usize = 20;
 /// # Errors
 /// Those of reading.
 pub(super) fn no_match(
-    place: &Place,
-    bytes: &Bytes<'_>,
+    place: &WorkspacePath,
+    bytes: &FileBytes<'_>,
     charset: Charset,
     wanted: &str,
     unmappable: Option<&Unmappable>,
@@ -81,7 +81,7 @@ fn mistake(text: &str, wanted: &str, is_lossy: bool) -> Option<String> {
 }
 
 /// The error about a text that occurs more than once.
-pub(super) fn ambiguous(place: &Place, found: &Found) -> ToolError {
+pub(super) fn ambiguous(place: &WorkspacePath, found: &FileScan) -> ToolError {
     let mut lines: Vec<u64> = found.hits.iter().map(|hit| hit.line).collect();
     let count = lines.len();
     lines.dedup();
@@ -98,7 +98,7 @@ pub(super) fn ambiguous(place: &Place, found: &Found) -> ToolError {
 }
 
 /// The error about a text that occurs more often than can be replaced at once.
-pub(super) fn too_many(place: &Place, most: usize) -> ToolError {
+pub(super) fn too_many(place: &WorkspacePath, most: usize) -> ToolError {
     let shown = place.display();
     let message = format!(
         "old_string occurs more than {most} times in {shown}; use a longer text, or a program such as sed through the \

@@ -1,7 +1,7 @@
 //! Errors about files that are not there, with the names that may have been meant.
 
 use beamai_base::{Reason, Result, ToolError, nearest};
-use beamai_workspace::{Place, decode_path, encode_path};
+use beamai_workspace::{WorkspacePath, decode_path, encode_path};
 use rustix::fs::Stat;
 use std::fs::File;
 use std::path::Path;
@@ -9,16 +9,16 @@ use std::path::Path;
 /// Most names of a directory that are looked at.
 const NAMES: usize = 2000;
 
-/// Opens a file for reading; see [`Place::open_file`].
+/// Opens a file for reading; see [`WorkspacePath::open_file`].
 ///
 /// # Errors
 /// As there; `no_such_file` comes with the nearest names.
-pub fn open(place: &Place) -> Result<(File, Stat)> {
+pub fn open(place: &WorkspacePath) -> Result<(File, Stat)> {
     place.open_file().map_err(|error| if error.reason == Reason::NoSuchFile { missing(place) } else { error })
 }
 
 /// The error about a file that is not there.
-fn missing(place: &Place) -> ToolError {
+fn missing(place: &WorkspacePath) -> ToolError {
     let shown = place.display();
     let (first_missing, near) = first_missing(place);
     if near.contains(&shown) {
@@ -43,7 +43,7 @@ fn dangling(shown: String) -> ToolError {
 }
 
 /// The first part of the path that is not there, and paths beside it with similar names.
-fn first_missing(place: &Place) -> (Option<String>, Vec<String>) {
+fn first_missing(place: &WorkspacePath) -> (Option<String>, Vec<String>) {
     let mut place = place.clone();
     while let Some((above, name)) = place.parent() {
         if let Ok(names) = names(&above) {
@@ -57,7 +57,7 @@ fn first_missing(place: &Place) -> (Option<String>, Vec<String>) {
     (None, vec![])
 }
 
-fn names(dir: &Place) -> Result<Vec<String>> {
+fn names(dir: &WorkspacePath) -> Result<Vec<String>> {
     let failed = |error| ToolError::io("list", dir.display(), error);
     let entries = rustix::fs::Dir::read_from(dir.open_dir()?).map_err(failed)?;
     let names = entries.take(NAMES).filter_map(Result::ok).map(|entry| {

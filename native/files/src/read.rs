@@ -1,16 +1,16 @@
 //! Reading lines of a file.
 
-use super::before::{Before, no_text};
+use super::buffered_file::{BufferedFile, no_text};
 use super::{is_false, missing, refuse_larger, tail};
 use base64::Engine;
 use beamai_base::{Reason, Result, ToolError};
-use beamai_policy::{FilePath, Need, Operand};
-use beamai_text::{Charset, Content, LineEnding, LineStats, Window, survey};
+use beamai_policy::{FilePath, Operand, PermissionRequest};
+use beamai_text::{Charset, ContentKind, LineEnding, LineStats, LineWindow, summarize};
 use beamai_tool::{
-    CallContext, Operation, Pace, Stop, Traits,
-    for_model::{Fields, ModelCall, Page},
+    CallContext, ExecutionClass, Interrupt, Operation, Traits,
+    for_model::{Fields, ModelCall, ModelPage},
 };
-use beamai_workspace::Place;
+use beamai_workspace::WorkspacePath;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -74,7 +74,7 @@ fn default_limit() -> u64 {
 
 /// What [`FileRead`] returns.
 #[derive(Debug, Default, Serialize, JsonSchema)]
-pub struct FileContent {
+pub struct FileReadOutput {
     /// Text of the lines, with their line ends as in the file. Empty for an image.
     pub content: String,
     /// Number of the first line in content; null where it is not known: when the end of a very large file is read.
@@ -114,13 +114,13 @@ pub struct FileContent {
 }
 
 impl Operation for FileRead {
-    type Output = FileContent;
-    const TRAITS: Traits = Traits { pace: Pace::Cached, ..Traits::READS };
+    type Output = FileReadOutput;
+    const TRAITS: Traits = Traits { pace: ExecutionClass::Cached, ..Traits::READS };
     const RULE: &'static str = "Read";
     const SEES_FILES: bool = true;
 
-    fn need(&self, cx: &CallContext) -> Result<Need> {
-        Ok(Need {
+    fn permission(&self, cx: &CallContext) -> Result<PermissionRequest> {
+        Ok(PermissionRequest {
             rule: Self::RULE.to_owned(),
             touches: &[],
             allowed_by: &[],
@@ -129,59 +129,59 @@ impl Operation for FileRead {
         })
     }
 
-    fn run(self, cx: &CallContext) -> Result<FileContent, Stop> {
+    fn run(self, cx: &CallContext) -> Result<FileReadOutput, Interrupt> {
         if self.offset == 0 {
             let message = "offset 0 is no line: lines count from 1, and -1 is the last line";
             return Err(ToolError::new(Reason::InvalidArgument, message).into());
         }
         let place = cx.workspace.place(&self.path)?;
-        let since = cx.seen.now();
+        let since = cx.seen_files.now();
         let before = before(&place, self.largest, cx)?;
-        let reading = Reading { args: &self, cx, place };
+        let reading = ReadCall { args: &self, cx, place };
         let read = reading.read(before).map_err(|error| error.file(reading.place.display()))?;
-        if cx.seen.is_on() {
+        if cx.seen_files.is_on() {
             let hash = read.hash.as_deref().and_then(|hash| blake3::Hash::from_hex(hash).ok());
-            cx.seen.saw(&reading.place, hash, since);
+            cx.seen_files.saw(&reading.place, hash, since);
         }
         Ok(read)
     }
 
-    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         super::for_model::read(result, call, page)
     }
 }
 
-fn before(place: &Place, largest: Option<u64>, cx: &CallContext) -> Result<Before, Stop> {
+fn before(place: &WorkspacePath, largest: Option<u64>, cx: &CallContext) -> Result<BufferedFile, Interrupt> {
     if cx.must_not_wait {
-        let cached = place.cached(cx.inline_bytes.unwrap_or(0)).and_then(Before::cached);
-        return cached.ok_or(Stop::Defer);
+        let cached = place.cached(cx.inline_bytes.unwrap_or(0)).and_then(BufferedFile::cached);
+        return cached.ok_or(Interrupt::Defer);
     }
     let opened = missing::open(place)?;
     refuse_larger(place, u64::try_from(opened.1.st_size).unwrap_or(0), largest)?;
     cx.charge(u64::try_from(opened.1.st_size).unwrap_or(0))?;
-    Ok(Before::new(place, opened)?)
+    Ok(BufferedFile::new(place, opened)?)
 }
 
 /// A call under way.
-struct Reading<'a> {
+struct ReadCall<'a> {
     args: &'a FileRead,
     cx: &'a CallContext,
-    place: Place,
+    place: WorkspacePath,
 }
 
-impl Reading<'_> {
-    fn read(&self, before: Before) -> Result<FileContent> {
+impl ReadCall<'_> {
+    fn read(&self, before: BufferedFile) -> Result<FileReadOutput> {
         let size = before.size;
         let content = match &self.args.encoding {
-            Some(label) => Content::Text(self.labelled(label, &before)?),
+            Some(label) => ContentKind::Text(self.labelled(label, &before)?),
             None => before.sniff()?,
         };
         let read = match content {
-            Content::Text(charset) => self.text(before, charset)?,
-            Content::Image(kind) => self.image(before, kind)?,
-            Content::Binary(kind) => return Err(no_text(&self.place, size, kind, &self.advice())),
+            ContentKind::Text(charset) => self.text(before, charset)?,
+            ContentKind::Image(kind) => self.image(before, kind)?,
+            ContentKind::Binary(kind) => return Err(no_text(&self.place, size, kind, &self.advice())),
         };
-        Ok(FileContent { size, ..read })
+        Ok(FileReadOutput { size, ..read })
     }
 
     fn advice(&self) -> String {
@@ -189,7 +189,7 @@ impl Reading<'_> {
         format!("{ADVICE}{more}")
     }
 
-    fn labelled(&self, label: &str, before: &Before) -> Result<Charset> {
+    fn labelled(&self, label: &str, before: &BufferedFile) -> Result<Charset> {
         let mut scratch = Vec::new();
         Charset::labelled(label, before.bytes().read(0..3, &mut scratch)?).ok_or_else(|| {
             let message = format!(
@@ -200,7 +200,7 @@ impl Reading<'_> {
         })
     }
 
-    fn image(&self, before: Before, kind: &str) -> Result<FileContent> {
+    fn image(&self, before: BufferedFile, kind: &str) -> Result<FileReadOutput> {
         let most = self.cx.limits.image_bytes;
         if before.size > most {
             let shown = self.place.display();
@@ -211,22 +211,22 @@ impl Reading<'_> {
             return Err(ToolError::new(Reason::TooLarge, message));
         }
         let bytes = before.into_content(&self.place)?;
-        Ok(FileContent {
+        Ok(FileReadOutput {
             hash: Some(blake3::hash(&bytes).to_hex().to_string()),
             image_base64: Some(base64::engine::general_purpose::STANDARD.encode(&bytes)),
             media_type: Some(kind.to_owned()),
-            ..FileContent::default()
+            ..FileReadOutput::default()
         })
     }
 
-    fn text(&self, mut before: Before, charset: Charset) -> Result<FileContent> {
-        let mut scan = Scan::new(charset);
+    fn text(&self, mut before: BufferedFile, charset: Charset) -> Result<FileReadOutput> {
+        let mut scan = ScanStats::new(charset);
         let read = match before.take_content() {
             Some(content) => self.small(content, &mut scan),
             None if self.args.offset > 0 => self.large(&before, &mut scan)?,
             None => self.large_from_end(&before, &mut scan)?,
         };
-        Ok(self.described(FileContent {
+        Ok(self.described(FileReadOutput {
             encoding: Some(charset.name()),
             line_ending: scan.stats.ending(),
             bom: charset.has_bom(),
@@ -235,8 +235,8 @@ impl Reading<'_> {
         }))
     }
 
-    fn window(&self, first: u64) -> Window {
-        Window::new(first, self.args.limit, self.most_bytes())
+    fn window(&self, first: u64) -> LineWindow {
+        LineWindow::new(first, self.args.limit, self.most_bytes())
     }
 
     /// Most bytes of text in the answer.
@@ -252,7 +252,7 @@ impl Reading<'_> {
         self.args.to_the_end || size <= self.cx.limits.whole_file_bytes
     }
 
-    fn small(&self, mut content: Vec<u8>, scan: &mut Scan) -> FileContent {
+    fn small(&self, mut content: Vec<u8>, scan: &mut ScanStats) -> FileReadOutput {
         let hash = blake3::hash(&content);
         content.drain(..scan.charset.bom().len());
         let (text, is_lossy) = scan.charset.decode_vec(content);
@@ -262,7 +262,7 @@ impl Reading<'_> {
         let first = self.first_of(total);
         let mut window = self.window(first);
         window.take(text, scan.stats.ends());
-        FileContent { hash: Some(hash.to_hex().to_string()), ..lines(window, Some(first), Some(total)) }
+        FileReadOutput { hash: Some(hash.to_hex().to_string()), ..lines(window, Some(first), Some(total)) }
     }
 
     /// The first line to be read of `total`.
@@ -273,7 +273,7 @@ impl Reading<'_> {
         }
     }
 
-    fn large(&self, before: &Before, scan: &mut Scan) -> Result<FileContent> {
+    fn large(&self, before: &BufferedFile, scan: &mut ScanStats) -> Result<FileReadOutput> {
         let first = self.first_of(0);
         let mut window = self.window(first);
         let mut hasher = blake3::Hasher::new();
@@ -286,15 +286,15 @@ impl Reading<'_> {
         })?;
         let total = at_end.then(|| scan.stats.total());
         let hash = at_end.then(|| hasher.finalize().to_hex().to_string());
-        Ok(FileContent { hash, ..lines(window, Some(first), total) })
+        Ok(FileReadOutput { hash, ..lines(window, Some(first), total) })
     }
 
-    fn large_from_end(&self, before: &Before, scan: &mut Scan) -> Result<FileContent> {
+    fn large_from_end(&self, before: &BufferedFile, scan: &mut ScanStats) -> Result<FileReadOutput> {
         let check = || self.cx.check();
         let wanted = self.args.offset.unsigned_abs();
         let start = tail::start_of(&before.bytes(), scan.charset, wanted, &check)?;
         let whole = match self.is_read_whole(before.size) {
-            true => Some(survey(&before.bytes(), scan.charset, &check)?),
+            true => Some(summarize(&before.bytes(), scan.charset, &check)?),
             false => None,
         };
         let total = whole.as_ref().map(|whole| whole.stats.total());
@@ -308,11 +308,11 @@ impl Reading<'_> {
             scan.stats = whole.stats;
         }
         let hash = whole.map(|whole| whole.hash().to_hex().to_string());
-        Ok(FileContent { hash, ..lines(window, first, total) })
+        Ok(FileReadOutput { hash, ..lines(window, first, total) })
     }
 
     /// The answer with a note on what it leaves out.
-    fn described(&self, read: FileContent) -> FileContent {
+    fn described(&self, read: FileReadOutput) -> FileReadOutput {
         let note = if read.truncated {
             Some(cut_note(&read, self.most_bytes()))
         } else if read.content.is_empty()
@@ -323,11 +323,11 @@ impl Reading<'_> {
         } else {
             None
         };
-        FileContent { note, ..read }
+        FileReadOutput { note, ..read }
     }
 }
 
-fn cut_note(read: &FileContent, most: usize) -> String {
+fn cut_note(read: &FileReadOutput, most: usize) -> String {
     match (read.end_line, read.content.ends_with('\n')) {
         (Some(end), true) => {
             format!("cut after line {end}, at {most} bytes; go on with offset {}", end + 1)
@@ -344,29 +344,29 @@ fn cut_note(read: &FileContent, most: usize) -> String {
 }
 
 /// The lines of a window, of which the first has this number.
-fn lines(window: Window, first: Option<u64>, total_lines: Option<u64>) -> FileContent {
+fn lines(window: LineWindow, first: Option<u64>, total_lines: Option<u64>) -> FileReadOutput {
     let lines = window.finish();
     let mut stats = LineStats::default();
     stats.feed(Charset::UTF8, lines.content.as_bytes());
-    FileContent {
+    FileReadOutput {
         content: lines.content,
         start_line: first,
         end_line: first.map(|first| first + stats.total() - 1),
         total_lines,
         has_more: lines.has_more,
         truncated: lines.is_cut,
-        ..FileContent::default()
+        ..FileReadOutput::default()
     }
 }
 
 /// What is learned of a text on the way.
-struct Scan {
+struct ScanStats {
     charset: Charset,
     stats: LineStats,
     is_lossy: bool,
 }
 
-impl Scan {
+impl ScanStats {
     fn new(charset: Charset) -> Self {
         Self { charset, stats: LineStats::default(), is_lossy: false }
     }
@@ -374,11 +374,11 @@ impl Scan {
     /// Decodes a large file from a position on, until `go_on` says no; true when it came to the end.
     fn run(
         &mut self,
-        before: &Before,
+        before: &BufferedFile,
         from: u64,
-        window: &mut Window,
+        window: &mut LineWindow,
         cx: &CallContext,
-        mut go_on: impl FnMut(&[u8], &Window) -> bool,
+        mut go_on: impl FnMut(&[u8], &LineWindow) -> bool,
     ) -> Result<bool> {
         let (mut decoder, mut at) = (self.charset.decoder(), from);
         let (mut scratch, mut text) = (Vec::new(), String::new());

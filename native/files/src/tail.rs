@@ -1,14 +1,14 @@
 //! Where the last lines of a file begin, found from its end.
 
 use beamai_base::Result;
-use beamai_text::{Bytes, Charset, Check, line_breaks};
+use beamai_text::{Charset, Check, FileBytes, line_breaks};
 
 /// Bytes that are looked through at a time.
 const BLOCK: u64 = if cfg!(test) { 64 } else { 64 << 10 };
 
 /// Where some lines at the end begin.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Start {
+pub(super) struct TailStart {
     pub(super) position: u64,
     /// Whether that is the first line of the file.
     pub(super) is_first: bool,
@@ -18,7 +18,12 @@ pub(super) struct Start {
 ///
 /// # Errors
 /// Those of reading, and of `check`.
-pub(super) fn start_of(bytes: &Bytes<'_>, charset: Charset, count: u64, check: Check<'_>) -> Result<Start> {
+pub(super) fn start_of(
+    bytes: &FileBytes<'_>,
+    charset: Charset,
+    count: u64,
+    check: Check<'_>,
+) -> Result<TailStart> {
     let (first, unit) = (charset.bom().len() as u64, charset.unit() as u64);
     // Blocks begin at a code unit; half a unit at the end belongs to the last line.
     let end = bytes.len() - (bytes.len() - first) % unit;
@@ -34,12 +39,12 @@ pub(super) fn start_of(bytes: &Bytes<'_>, charset: Charset, count: u64, check: C
             }
             left -= 1;
             if left == 0 {
-                return Ok(Start { position, is_first: false });
+                return Ok(TailStart { position, is_first: false });
             }
         }
         at = from;
     }
-    Ok(Start { position: first, is_first: true })
+    Ok(TailStart { position: first, is_first: true })
 }
 
 #[cfg(test)]
@@ -54,7 +59,7 @@ mod tests {
                 let unmarked = Charset::labelled(label, b"").unwrap();
                 let bytes = unmarked.encode(&format!("{bom}{text}")).unwrap().into_owned();
                 let charset = Charset::labelled(label, &bytes).unwrap();
-                let start = start_of(&Bytes::Memory(&bytes), charset, count, &|| Ok(())).unwrap();
+                let start = start_of(&FileBytes::Memory(&bytes), charset, count, &|| Ok(())).unwrap();
                 let lines: Vec<&str> = text.split_inclusive('\n').collect();
                 let last = lines[lines.len().saturating_sub(count as usize)..].concat();
                 prop_assert_eq!(charset.decode(&bytes[start.position as usize..]).0, last);

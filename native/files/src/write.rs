@@ -1,15 +1,15 @@
 //! Writing a whole file, or adding to its end.
 
-use super::before::Before;
+use super::buffered_file::BufferedFile;
 use super::{append, check_hash, expect_hash, is_false, lock, need_to_change, placeholder, refuse_larger};
 use beamai_base::{Reason, Result, ToolError};
-use beamai_policy::Need;
-use beamai_text::{Charset, Content, DiffBuilder, Needle, Overlap, find, placeholders, survey};
+use beamai_policy::PermissionRequest;
+use beamai_text::{Charset, ContentKind, DiffBuilder, Needle, Overlap, find, placeholders, summarize};
 use beamai_tool::{
-    CallContext, Operation, Stop, Traits,
-    for_model::{Fields, ModelCall, Page},
+    CallContext, Interrupt, Operation, Traits,
+    for_model::{Fields, ModelCall, ModelPage},
 };
-use beamai_workspace::{Expected, Place};
+use beamai_workspace::{Expected, WorkspacePath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -70,7 +70,7 @@ pub enum WriteOperation {
 
 /// What [`FileWrite`] returns.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct FileWritten {
+pub struct FileWriteOutput {
     /// Whether the file was made or changed.
     pub operation: WriteOperation,
     /// Bytes written, in the file's encoding.
@@ -97,16 +97,16 @@ pub struct FileWritten {
 }
 
 impl Operation for FileWrite {
-    type Output = FileWritten;
+    type Output = FileWriteOutput;
     const TRAITS: Traits = Traits::WRITES;
     const RULE: &'static str = "Write";
     const SEES_FILES: bool = true;
 
-    fn need(&self, cx: &CallContext) -> Result<Need> {
+    fn permission(&self, cx: &CallContext) -> Result<PermissionRequest> {
         need_to_change(cx, &self.path, Self::RULE, &["Edit", "Read"])
     }
 
-    fn run(self, cx: &CallContext) -> Result<FileWritten, Stop> {
+    fn run(self, cx: &CallContext) -> Result<FileWriteOutput, Interrupt> {
         check_hash(self.expected_hash.as_deref())?;
         let place = cx.workspace.place(&self.path)?;
         refuse_larger(&place, self.content.len() as u64, self.largest)?;
@@ -115,13 +115,13 @@ impl Operation for FileWrite {
         loop {
             tries += 1;
             match self.once(&place, cx) {
-                Err(Stop::Failed(error)) if self.is_lost_race(&error) && tries < TRIES => cx.check()?,
+                Err(Interrupt::Failed(error)) if self.is_lost_race(&error) && tries < TRIES => cx.check()?,
                 result => return result,
             }
         }
     }
 
-    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         super::for_model::written(result, call, page)
     }
 }
@@ -133,9 +133,9 @@ impl FileWrite {
         error.reason == Reason::Stale && self.expected_hash.is_none() && !error.details.contains_key("hash")
     }
 
-    fn once(&self, place: &Place, cx: &CallContext) -> Result<FileWritten, Stop> {
+    fn once(&self, place: &WorkspacePath, cx: &CallContext) -> Result<FileWriteOutput, Interrupt> {
         let before = self.before(place, cx)?;
-        let before_is_text = before.as_ref().map(Before::sniff).transpose()?;
+        let before_is_text = before.as_ref().map(BufferedFile::sniff).transpose()?;
         match (&before, before_is_text, self.mode) {
             (Some(before), Some(content), WriteMode::Append) => {
                 Ok(append::append(self, place, before, &content, cx)?)
@@ -145,7 +145,7 @@ impl FileWrite {
     }
 
     /// The file as it is, if it is; refused when it is not the expected one.
-    fn before(&self, place: &Place, cx: &CallContext) -> Result<Option<Before>, Stop> {
+    fn before(&self, place: &WorkspacePath, cx: &CallContext) -> Result<Option<BufferedFile>, Interrupt> {
         let expected = self.expected_hash.as_deref();
         let opened = match place.open_file() {
             Err(error) if error.reason == Reason::NoSuchFile && expected.is_none() => None,
@@ -156,26 +156,26 @@ impl FileWrite {
         refuse_larger(place, old_size, self.largest)?;
         cx.charge(old_size.saturating_add(self.content.len() as u64))?;
         let Some(opened) = opened else { return Ok(None) };
-        let before = Before::new(place, opened)?;
-        let hash = || Ok(survey(&before.bytes(), Charset::UTF8, &|| cx.check())?.hash());
+        let before = BufferedFile::new(place, opened)?;
+        let hash = || Ok(summarize(&before.bytes(), Charset::UTF8, &|| cx.check())?.hash());
         match expected {
             Some(_) => expect_hash(place, expected, hash()?)?,
             // An addition takes nothing away.
             None if self.mode == WriteMode::Append => {}
-            None => cx.seen.expect(place, hash)?,
+            None => cx.seen_files.expect(place, hash)?,
         }
         Ok(Some(before))
     }
 
     fn replace(
         &self,
-        place: &Place,
-        before: Option<&Before>,
-        content: Option<&Content>,
+        place: &WorkspacePath,
+        before: Option<&BufferedFile>,
+        content: Option<&ContentKind>,
         cx: &CallContext,
-    ) -> Result<FileWritten> {
-        let Encoded { charset, text, bytes, note } = self.encoded(content);
-        if let (Some(before), Some(Content::Text(own))) = (before, content)
+    ) -> Result<FileWriteOutput> {
+        let EncodedContent { charset, text, bytes, note } = self.encoded(content);
+        if let (Some(before), Some(ContentKind::Text(own))) = (before, content)
             && placeholders(text).next().is_some()
             && is_less(text, charset.bom().len() + bytes.len(), before, *own, cx)?
         {
@@ -188,10 +188,10 @@ impl FileWrite {
         let no_diff = compare(&mut diff, before, content, text)?;
         let hash = blake3::Hasher::new().update(charset.bom()).update(&bytes).finalize();
         let link_broken = put(place, before, charset, &bytes)?;
-        cx.seen.wrote(place, Some(hash));
+        cx.seen_files.wrote(place, Some(hash));
         let diff = diff.finish();
         let note = note.or_else(|| no_diff.map(|why| format!("no diff: {why}")));
-        Ok(FileWritten {
+        Ok(FileWriteOutput {
             operation: if before.is_some() { WriteOperation::Updated } else { WriteOperation::Created },
             bytes_written: (charset.bom().len() + bytes.len()) as u64,
             additions: diff.additions.filter(|_| no_diff.is_none()),
@@ -206,15 +206,15 @@ impl FileWrite {
     }
 
     /// The content in the file's own encoding, unless that cannot hold it.
-    fn encoded(&self, before: Option<&Content>) -> Encoded<'_> {
-        let Some(Content::Text(own)) = before else { return self.in_utf8(None) };
+    fn encoded(&self, before: Option<&ContentKind>) -> EncodedContent<'_> {
+        let Some(ContentKind::Text(own)) = before else { return self.in_utf8(None) };
         let text = match self.content.strip_prefix('\u{FEFF}') {
             // The mark that the file has is written anyhow.
             Some(rest) if own.has_bom() => rest,
             _ => &self.content,
         };
         match own.encode(text) {
-            Ok(bytes) => Encoded { charset: *own, text, bytes, note: None },
+            Ok(bytes) => EncodedContent { charset: *own, text, bytes, note: None },
             Err(unmappable) => self.in_utf8(Some(format!(
                 "written as utf-8: {}, in which the file was, cannot hold {unmappable}",
                 own.name()
@@ -222,14 +222,14 @@ impl FileWrite {
         }
     }
 
-    fn in_utf8(&self, note: Option<String>) -> Encoded<'_> {
+    fn in_utf8(&self, note: Option<String>) -> EncodedContent<'_> {
         let bytes = Cow::Borrowed(self.content.as_bytes());
-        Encoded { charset: Charset::UTF8, text: &self.content, bytes, note }
+        EncodedContent { charset: Charset::UTF8, text: &self.content, bytes, note }
     }
 }
 
 /// Content as it goes into the file.
-struct Encoded<'a> {
+struct EncodedContent<'a> {
     charset: Charset,
     text: &'a str,
     bytes: Cow<'a, [u8]>,
@@ -237,17 +237,23 @@ struct Encoded<'a> {
 }
 
 /// Whether the text, which has so many bytes in the file, is smaller than the file is, or has fewer lines.
-fn is_less(text: &str, size: usize, before: &Before, charset: Charset, cx: &CallContext) -> Result<bool> {
+fn is_less(
+    text: &str,
+    size: usize,
+    before: &BufferedFile,
+    charset: Charset,
+    cx: &CallContext,
+) -> Result<bool> {
     if (size as u64) < before.size {
         return Ok(true);
     }
-    let lines = survey(&before.bytes(), charset, &|| cx.check())?.stats.total();
+    let lines = summarize(&before.bytes(), charset, &|| cx.check())?.stats.total();
     Ok((text.lines().count() as u64) < lines)
 }
 
 /// How often the file has a text, counted up to `most`.
 fn occurrences(
-    before: &Before,
+    before: &BufferedFile,
     charset: Charset,
     text: &str,
     most: usize,
@@ -263,7 +269,7 @@ fn occurrences(
 }
 
 /// Replaces the file by a mark and bytes; true when other names of it keep the old content.
-fn put(place: &Place, before: Option<&Before>, charset: Charset, bytes: &[u8]) -> Result<bool> {
+fn put(place: &WorkspacePath, before: Option<&BufferedFile>, charset: Charset, bytes: &[u8]) -> Result<bool> {
     let mut replacement = place.replace()?;
     let failed = |error| ToolError::io("write", place.display(), error);
     replacement.file().write_all(charset.bom()).map_err(failed)?;
@@ -276,8 +282,8 @@ fn put(place: &Place, before: Option<&Before>, charset: Charset, bytes: &[u8]) -
 /// Compares with the text before, or says why there is no diff.
 fn compare(
     diff: &mut DiffBuilder,
-    before: Option<&Before>,
-    content: Option<&Content>,
+    before: Option<&BufferedFile>,
+    content: Option<&ContentKind>,
     text: &str,
 ) -> Result<Option<&'static str>> {
     let old_size = before.map_or(0, |before| before.size);
@@ -288,7 +294,7 @@ fn compare(
         diff.compare("", text);
         return Ok(None);
     };
-    let Some(Content::Text(charset)) = content else { return Ok(Some("the file was no text")) };
+    let Some(ContentKind::Text(charset)) = content else { return Ok(Some("the file was no text")) };
     let mut scratch = Vec::new();
     let bytes = before.bytes();
     let old = bytes.read(charset.bom().len() as u64..old_size, &mut scratch)?;
@@ -296,7 +302,7 @@ fn compare(
     Ok(None)
 }
 
-fn gone(place: &Place) -> ToolError {
+fn gone(place: &WorkspacePath) -> ToolError {
     let shown = place.display();
     let message = format!("{shown} is gone since it was read; leave expected_hash out to make it again");
     ToolError::new(Reason::Stale, message).file(shown)

@@ -4,7 +4,7 @@ use beamai_base::{Reason, ToolError};
 
 /// An error, or the finding that there is no repository to work on.
 #[derive(Debug)]
-pub(super) enum Fail {
+pub(super) enum GitError {
     /// No repository that may be used; the text completes "… because".
     Unavailable(String),
     /// Anything else.
@@ -12,9 +12,9 @@ pub(super) enum Fail {
 }
 
 /// What git operations return before they are answered.
-pub(super) type Outcome<T> = Result<T, Fail>;
+pub(super) type GitResult<T> = Result<T, GitError>;
 
-impl Fail {
+impl GitError {
     /// The state of the repository does not permit the call.
     pub(super) fn state(message: impl Into<String>) -> Self {
         Self::Error(ToolError::new(Reason::BadState, message))
@@ -26,13 +26,13 @@ impl Fail {
     }
 }
 
-impl From<ToolError> for Fail {
+impl From<ToolError> for GitError {
     fn from(error: ToolError) -> Self {
         Self::Error(error)
     }
 }
 
-impl From<git2::Error> for Fail {
+impl From<git2::Error> for GitError {
     fn from(error: git2::Error) -> Self {
         let message = format!("git: {}", error.message());
         Self::Error(match error.code() {

@@ -1,15 +1,15 @@
 //! Hooks that the git program would run. None is ever run here, so an operation that has one is refused.
 
-use super::fail::Outcome;
+use super::fail::GitResult;
 use super::repo::Repo;
 use beamai_base::Reason;
 use beamai_tool::CallContext;
-use beamai_workspace::{Place, Workspace, encode_path};
+use beamai_workspace::{Workspace, WorkspacePath, encode_path};
 use rustix::fs::FileType;
 use std::path::Path;
 
 /// The first of these hooks that is active, as messages name it.
-pub(super) fn active(repo: &Repo, names: &[&str], cx: &CallContext) -> Outcome<Option<String>> {
+pub(super) fn active(repo: &Repo, names: &[&str], cx: &CallContext) -> GitResult<Option<String>> {
     if let Some(configured) = configured(repo, names)? {
         return Ok(Some(configured));
     }
@@ -24,7 +24,7 @@ pub(super) fn active(repo: &Repo, names: &[&str], cx: &CallContext) -> Outcome<O
 
 /// Where hooks are. A directory outside the workspace is the host's own choice, or it is not looked into at all:
 /// either way it is only asked whether a hook is there.
-fn place(repo: &Repo, path: &Path, cx: &CallContext) -> Option<Place> {
+fn place(repo: &Repo, path: &Path, cx: &CallContext) -> Option<WorkspacePath> {
     if path.is_relative() {
         return Some(repo.located.root.join(path));
     }
@@ -35,7 +35,7 @@ fn place(repo: &Repo, path: &Path, cx: &CallContext) -> Option<Place> {
 }
 
 /// Whether git would run the file. What cannot be looked at counts as a hook.
-fn is_active(hook: &Place) -> bool {
+fn is_active(hook: &WorkspacePath) -> bool {
     match hook.stat() {
         Ok(stat) => {
             FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_mode & 0o111 != 0
@@ -45,7 +45,7 @@ fn is_active(hook: &Place) -> bool {
 }
 
 /// Hooks that settings name: `hook.<name>.event` and `hook.<name>.command`.
-fn configured(repo: &Repo, names: &[&str]) -> Outcome<Option<String>> {
+fn configured(repo: &Repo, names: &[&str]) -> GitResult<Option<String>> {
     let mut found = None;
     repo.config.entries(Some("^hook\\..*\\.event$"))?.for_each(|entry| {
         let event = String::from_utf8_lossy(entry.value_bytes()).into_owned();

@@ -17,11 +17,11 @@
 //! - Not done: what is inside a submodule (a note says so), replace references, grafts other than shallow ones,
 //!   `mailmap.file`, headings of hunks by language, indexes that are split or sparse, repositories in SHA-256.
 
+mod availability;
 mod changes;
 mod fail;
 mod hooks;
 mod page;
-mod presence;
 mod record;
 mod repo;
 mod stage;
@@ -29,19 +29,19 @@ mod text;
 mod tree;
 mod work;
 
-pub use presence::{Presence, presence};
+pub use availability::{GitAvailability, availability};
 
-use beamai_tool::{Services, Work};
+use beamai_tool::{OperationBackend, Services};
 
 /// Adds the work of the git tools.
 #[must_use]
 pub fn serve(services: Services) -> Services {
     services
-        .with(Work(work::status))
-        .with(Work(work::diff))
-        .with(Work(work::log))
-        .with(Work(work::add))
-        .with(Work(work::commit))
+        .with(OperationBackend(work::status))
+        .with(OperationBackend(work::diff))
+        .with(OperationBackend(work::log))
+        .with(OperationBackend(work::add))
+        .with(OperationBackend(work::commit))
 }
 
 /// Whether a path leads into a repository's own directory.

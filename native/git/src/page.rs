@@ -1,17 +1,17 @@
 //! A text of limited length, and what stands in its place where there is no repository.
 
-use beamai_port_tools::git::Answer;
+use beamai_port_tools::git::GitText;
 
 /// Text of a limited length, and whether all of it found room.
 #[derive(Debug)]
-pub(crate) struct Page {
+pub(crate) struct LimitedText {
     text: String,
     limit: usize,
     truncated: bool,
     notes: Vec<String>,
 }
 
-impl Page {
+impl LimitedText {
     /// An empty page for `limit` bytes.
     pub(crate) fn new(limit: usize) -> Self {
         Self { text: String::new(), limit, truncated: false, notes: Vec::new() }
@@ -41,22 +41,22 @@ impl Page {
     }
 
     /// The page as an answer.
-    pub(crate) fn answer(mut self) -> Answer {
+    pub(crate) fn answer(mut self) -> GitText {
         if self.truncated {
             self.text.push_str("[output truncated]\n");
         }
-        Answer { content: self.text, available: true, truncated: self.truncated, notes: self.notes }
+        GitText { content: self.text, available: true, truncated: self.truncated, notes: self.notes }
     }
 }
 
 /// The answer where there is no repository to use.
-pub(crate) fn unavailable(why: &str) -> Answer {
-    Answer { content: hint(why), ..Answer::default() }
+pub(crate) fn unavailable(why: &str) -> GitText {
+    GitText { content: hint(why), ..GitText::default() }
 }
 
 /// Why there is no repository to use, and what to do instead.
 pub(crate) fn hint(why: &str) -> String {
-    let program = match crate::presence::program() {
+    let program = match crate::availability::program() {
         true => "Use the shell tool (shell_exec, bash) and the git program there if it is needed",
         false => "The git program is not installed either, so the shell tool (shell_exec, bash) has no git",
     };

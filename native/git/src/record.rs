@@ -1,12 +1,12 @@
 //! Committing what is staged.
 
 use super::changes::staged::unmerged;
-use super::fail::{Fail, Outcome};
+use super::fail::{GitError, GitResult};
 use super::hooks;
 use super::repo::{Repo, Staging};
 use super::text::branch::{Head, head};
 use super::text::history::subject;
-use super::text::state::{State, Underway};
+use super::text::state::{OngoingOperation, RepoState};
 use beamai_base::{Reason, ToolError};
 use beamai_port_tools::git::path::shown;
 use beamai_tool::CallContext;
@@ -30,11 +30,11 @@ const HOOKS: [&str; 6] = [
 const LEFT_BY_MERGE: [&str; 5] = ["MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "AUTO_MERGE", "SQUASH_MSG"];
 
 /// Makes a commit of what is staged. Answers its hash and the line that git prints.
-pub(super) fn record(repo: &Repo, message: &str, cx: &CallContext) -> Outcome<(Oid, String)> {
+pub(super) fn record(repo: &Repo, message: &str, cx: &CallContext) -> GitResult<(Oid, String)> {
     let message = cleaned(message)?;
     refuse_programs(repo, cx)?;
     let mut staging = repo.staging()?;
-    let state = State::read(repo, &staging)?;
+    let state = RepoState::read(repo, &staging)?;
     refuse_unfinished(&staging, &state)?;
     let (author, committer) = people(repo)?;
     let tree = tree(repo, &mut staging)?;
@@ -53,7 +53,7 @@ pub(super) fn record(repo: &Repo, message: &str, cx: &CallContext) -> Outcome<(O
 }
 
 /// The message as `git commit -m` keeps it: no spaces at the ends of lines, no empty lines around or in a row.
-fn cleaned(message: &str) -> Outcome<String> {
+fn cleaned(message: &str) -> GitResult<String> {
     let refuse = |why: &str| Err(ToolError::new(Reason::InvalidArgument, why).into());
     if message.contains('\0') {
         return refuse("the message has a NUL character; remove it");
@@ -65,7 +65,7 @@ fn cleaned(message: &str) -> Outcome<String> {
 }
 
 /// Refuses where the git program would start another one.
-fn refuse_programs(repo: &Repo, cx: &CallContext) -> Outcome<()> {
+fn refuse_programs(repo: &Repo, cx: &CallContext) -> GitResult<()> {
     let what = match hooks::active(repo, &HOOKS, cx)? {
         Some(hook) => hook,
         None if repo.config.get_bool("commit.gpgsign").unwrap_or(false) => "commit.gpgSign".to_owned(),
@@ -75,33 +75,33 @@ fn refuse_programs(repo: &Repo, cx: &CallContext) -> Outcome<()> {
         "nothing was committed: {what} is active, and this tool runs neither hooks nor signing programs; use the \
          shell tool for `git commit -m`"
     );
-    Err(Fail::needs_shell(message).with("active", what).into())
+    Err(GitError::needs_shell(message).with("active", what).into())
 }
 
 /// Refuses in the middle of something that has a command of its own to go on.
-fn refuse_unfinished(staging: &Staging, state: &State) -> Outcome<()> {
+fn refuse_unfinished(staging: &Staging, state: &RepoState) -> GitResult<()> {
     let conflicts: Vec<String> = unmerged(staging, b"").iter().map(|change| shown(&change.path)).collect();
     if !conflicts.is_empty() {
         let all = conflicts.join(", ");
         let message =
             format!("a merge left these paths undecided: {all}; resolve them and stage them with git_add");
-        return Err(Fail::state(message));
+        return Err(GitError::state(message));
     }
     let command = match state.underway {
         None => return Ok(()),
-        Some(Underway::Am(_)) => "am",
-        Some(Underway::Rebase(_)) => "rebase",
-        Some(Underway::CherryPick(_)) => "cherry-pick",
-        Some(Underway::Revert(_)) => "revert",
+        Some(OngoingOperation::Am(_)) => "am",
+        Some(OngoingOperation::Rebase(_)) => "rebase",
+        Some(OngoingOperation::CherryPick(_)) => "cherry-pick",
+        Some(OngoingOperation::Revert(_)) => "revert",
     };
     let message = format!("a {command} is under way; use the shell tool for `git {command} --continue`");
-    Err(Fail::needs_shell(message).into())
+    Err(GitError::needs_shell(message).into())
 }
 
-fn people(repo: &Repo) -> Outcome<(Signature<'static>, Signature<'static>)> {
+fn people(repo: &Repo) -> GitResult<(Signature<'static>, Signature<'static>)> {
     match (repo.git.author_from_env(), repo.git.committer_from_env()) {
         (Ok(author), Ok(committer)) => Ok((author, committer)),
-        (Err(error), _) | (_, Err(error)) => Err(Fail::state(format!(
+        (Err(error), _) | (_, Err(error)) => Err(GitError::state(format!(
             "git does not know who commits ({}); a person can say so with `git config user.name` and `git config \
              user.email`",
             error.message()
@@ -110,7 +110,7 @@ fn people(repo: &Repo) -> Outcome<(Signature<'static>, Signature<'static>)> {
 }
 
 /// Writes the tree of what is staged. Paths that are only intended to be added are not.
-fn tree(repo: &Repo, staging: &mut Staging) -> Outcome<Oid> {
+fn tree(repo: &Repo, staging: &mut Staging) -> GitResult<Oid> {
     let intended = IndexEntryExtendedFlag::INTENT_TO_ADD.bits();
     for entry in staging.entries.iter().filter(|entry| entry.flags_extended & intended != 0) {
         staging.index.remove(Path::new(OsStr::from_bytes(&entry.path)), 0)?;
@@ -119,7 +119,7 @@ fn tree(repo: &Repo, staging: &mut Staging) -> Outcome<Oid> {
 }
 
 /// The commit that HEAD names and those that are being merged into it.
-fn parents(repo: &Repo, state: &State) -> Outcome<Vec<Oid>> {
+fn parents(repo: &Repo, state: &RepoState) -> GitResult<Vec<Oid>> {
     let mut parents: Vec<Oid> = repo.head()?.into_iter().collect();
     if state.merge {
         let text = String::from_utf8_lossy(&repo.admin("MERGE_HEAD").unwrap_or_default()).into_owned();
@@ -130,20 +130,22 @@ fn parents(repo: &Repo, state: &State) -> Outcome<Vec<Oid>> {
     Ok(parents)
 }
 
-fn refuse_nothing(repo: &Repo, tree: Oid, parents: &[Oid], staging: &Staging) -> Outcome<()> {
+fn refuse_nothing(repo: &Repo, tree: Oid, parents: &[Oid], staging: &Staging) -> GitResult<()> {
     let is_same = match parents {
         [] => staging.entries.is_empty(),
         [head] => repo.git.find_commit(*head)?.tree_id() == tree,
         _ => false,
     };
     match is_same {
-        true => Err(Fail::state("nothing to commit: nothing is staged; stage changes with git_add first")),
+        true => {
+            Err(GitError::state("nothing to commit: nothing is staged; stage changes with git_add first"))
+        }
         false => Ok(()),
     }
 }
 
 /// Moves HEAD's branch, or HEAD itself, to the new commit, if it still is where it was.
-fn advance(repo: &Repo, head: &Head, parents: &[Oid], id: Oid, message: &str) -> Outcome<()> {
+fn advance(repo: &Repo, head: &Head, parents: &[Oid], id: Oid, message: &str) -> GitResult<()> {
     let name = match head {
         Head::Branch(name) => name,
         Head::Detached => "HEAD",
@@ -161,7 +163,7 @@ fn advance(repo: &Repo, head: &Head, parents: &[Oid], id: Oid, message: &str) ->
     Ok(())
 }
 
-fn clean_up(repo: &Repo) -> Outcome<()> {
+fn clean_up(repo: &Repo) -> GitResult<()> {
     let dir = repo.located.git_dir.open_dir()?;
     for name in LEFT_BY_MERGE {
         match rustix::fs::unlinkat(&dir, name, AtFlags::empty()) {

@@ -1,14 +1,14 @@
 //! Staging: the content of work-tree files into the repository.
 
-use super::changes::Change;
+use super::changes::FileChange;
 use super::changes::staged::unmerged;
-use super::fail::{Fail, Outcome};
+use super::fail::{GitError, GitResult};
 use super::hooks;
 use super::repo::{Repo, Staging, Untracked};
-use super::tree::content::{Contents, FILE, LINK, SUBMODULE, failed};
-use super::tree::ignore::Ignores;
+use super::tree::content::{FILE, LINK, SUBMODULE, WorkTreeReader, failed};
+use super::tree::ignore::IgnoreStack;
 use super::tree::tracked::{low, mode};
-use super::tree::untracked::Finder;
+use super::tree::untracked::UntrackedFinder;
 use crate::is_administrative;
 use beamai_base::{Reason, ToolError};
 use beamai_port_tools::git::path::shown;
@@ -26,7 +26,7 @@ const NAMED: usize = 10;
 
 /// What was staged.
 #[derive(Debug, Default)]
-pub(super) struct Staged {
+pub(super) struct StagedFiles {
     /// Paths whose entry changed, in order.
     pub(super) files: Vec<Vec<u8>>,
     /// What was left alone.
@@ -34,20 +34,20 @@ pub(super) struct Staged {
 }
 
 /// What is to become of a path.
-enum Step {
+enum IndexUpdate {
     Put(IndexEntry),
     Remove(Vec<u8>),
 }
 
 /// Stages everything below a path of the repository, all of it or nothing.
-pub(super) fn stage(repo: &Repo, below: &[u8], cx: &CallContext) -> Outcome<Staged> {
+pub(super) fn stage(repo: &Repo, below: &[u8], cx: &CallContext) -> GitResult<StagedFiles> {
     if let Some(hook) = hooks::active(repo, &["post-index-change"], cx)? {
         let message = format!("{hook} is active, and this tool runs none; use the shell tool for `git add`");
-        return Err(Fail::needs_shell(message).into());
+        return Err(GitError::needs_shell(message).into());
     }
     let mut staging = repo.staging()?;
     let (steps, staged) = {
-        let mut contents = Contents::new(repo, &staging, cx)?;
+        let mut contents = WorkTreeReader::new(repo, &staging, cx)?;
         let (paths, notes) = candidates(repo, &staging, &mut contents, below)?;
         refuse_foreign(&mut contents, &paths)?;
         let mut steps = Vec::new();
@@ -56,7 +56,7 @@ pub(super) fn stage(repo: &Repo, below: &[u8], cx: &CallContext) -> Outcome<Stag
             steps.push(step(repo, &mut contents, path)?);
         }
         steps.extend(smudged(&staging, &mut contents, &paths)?);
-        (steps, Staged { files: paths.into_iter().collect(), notes })
+        (steps, StagedFiles { files: paths.into_iter().collect(), notes })
     };
     write(repo, &mut staging, steps)?;
     Ok(staged)
@@ -66,25 +66,25 @@ pub(super) fn stage(repo: &Repo, below: &[u8], cx: &CallContext) -> Outcome<Stag
 fn candidates(
     repo: &Repo,
     staging: &Staging,
-    contents: &mut Contents<'_>,
+    contents: &mut WorkTreeReader<'_>,
     below: &[u8],
-) -> Outcome<(BTreeSet<Vec<u8>>, Vec<String>)> {
+) -> GitResult<(BTreeSet<Vec<u8>>, Vec<String>)> {
     let is_tracked = staging.entries.iter().any(|entry| super::changes::is_below(&entry.path, below));
     let kind = kind(contents, below, is_tracked)?;
-    let changed = |change: Change| change.path;
+    let changed = |change: FileChange| change.path;
     let mut paths: BTreeSet<Vec<u8>> =
         contents.changes(staging.stat.as_ref(), below)?.into_iter().map(changed).collect();
     paths.extend(unmerged(staging, below).into_iter().map(changed));
     let is_dir = kind == Some(FileType::Directory);
     let is_ignored = !below.is_empty() && kind.is_some() && {
-        Ignores::new(repo).ignores_below(&mut contents.dirs, below, is_dir)?
+        IgnoreStack::new(repo).ignores_below(&mut contents.dirs, below, is_dir)?
     };
     if is_ignored && !is_tracked {
         return Err(ignored(below));
     }
     let mut notes = Vec::new();
     if is_dir && !is_ignored {
-        let finder = Finder::new(repo, &staging.entries, Untracked::All, contents.cx)?;
+        let finder = UntrackedFinder::new(repo, &staging.entries, Untracked::All, contents.cx)?;
         let (found, skipped) = finder.find(below)?;
         notes = skipped;
         for path in found {
@@ -100,7 +100,7 @@ fn candidates(
 }
 
 /// What stands at the path; `None` for what is tracked and gone.
-fn kind(contents: &mut Contents<'_>, path: &[u8], is_tracked: bool) -> Outcome<Option<FileType>> {
+fn kind(contents: &mut WorkTreeReader<'_>, path: &[u8], is_tracked: bool) -> GitResult<Option<FileType>> {
     let refuse = |reason, why: String| Err(ToolError::new(reason, why).file(shown(path)).into());
     if is_administrative(path) {
         let why = format!("{} is git's own; only the work tree's files can be staged", shown(path));
@@ -129,15 +129,15 @@ fn kind(contents: &mut Contents<'_>, path: &[u8], is_tracked: bool) -> Outcome<O
     }
 }
 
-fn kind_at(contents: &mut Contents<'_>, path: &[u8]) -> Result<FileType, Errno> {
+fn kind_at(contents: &mut WorkTreeReader<'_>, path: &[u8]) -> Result<FileType, Errno> {
     Ok(FileType::from_raw_mode(contents.dirs.lstat(path)?.st_mode))
 }
 
-fn is_nested(contents: &mut Contents<'_>, path: &[u8]) -> bool {
+fn is_nested(contents: &mut WorkTreeReader<'_>, path: &[u8]) -> bool {
     !path.is_empty() && contents.dirs.lstat(&[path, b"/.git"].concat()).is_ok()
 }
 
-fn is_submodule(contents: &Contents<'_>, path: &[u8]) -> bool {
+fn is_submodule(contents: &WorkTreeReader<'_>, path: &[u8]) -> bool {
     contents.staged(path).is_some_and(|entry| entry.mode == SUBMODULE)
 }
 
@@ -148,7 +148,7 @@ fn nested_note(path: &[u8]) -> String {
     )
 }
 
-fn ignored(path: &[u8]) -> Fail {
+fn ignored(path: &[u8]) -> GitError {
     let message = format!(
         "The following paths are ignored by one of your .gitignore files: {}. Use the shell tool for `git add -f` \
          if it is meant to be added",
@@ -158,7 +158,7 @@ fn ignored(path: &[u8]) -> Fail {
 }
 
 /// Refuses files whose blobs only a program or another encoding could make.
-fn refuse_foreign(contents: &mut Contents<'_>, paths: &BTreeSet<Vec<u8>>) -> Outcome<()> {
+fn refuse_foreign(contents: &mut WorkTreeReader<'_>, paths: &BTreeSet<Vec<u8>>) -> GitResult<()> {
     let mut foreign = Vec::new();
     for path in paths {
         let is_file = contents
@@ -179,15 +179,15 @@ fn refuse_foreign(contents: &mut Contents<'_>, paths: &BTreeSet<Vec<u8>>) -> Out
         "nothing was staged: the attributes of {named}{more} ask for a conversion that this tool does not do; use \
          the shell tool for `git add`"
     );
-    Err(Fail::needs_shell(message).with("files", foreign).into())
+    Err(GitError::needs_shell(message).with("files", foreign).into())
 }
 
 /// What is to become of a changed path, its blob written.
-fn step(repo: &Repo, contents: &mut Contents<'_>, path: &[u8]) -> Outcome<Step> {
+fn step(repo: &Repo, contents: &mut WorkTreeReader<'_>, path: &[u8]) -> GitResult<IndexUpdate> {
     let like = contents.staged(path).map_or(FILE, |entry| entry.mode);
     let stat = match contents.dirs.lstat(path) {
         Ok(stat) => stat,
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(Step::Remove(path.to_vec())),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(IndexUpdate::Remove(path.to_vec())),
         Err(error) => return Err(failed("look at", path, error).into()),
     };
     if like == SUBMODULE && FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
@@ -196,14 +196,14 @@ fn step(repo: &Repo, contents: &mut Contents<'_>, path: &[u8]) -> Outcome<Step> 
     match mode(&stat, like, repo.settings.file_mode) {
         Some(LINK) => {
             let link = contents.dirs.read_link(path).map_err(|error| failed("read link", path, error))?;
-            Ok(Step::Put(entry(path, LINK, blob(repo, &link)?, &stat)))
+            Ok(IndexUpdate::Put(entry(path, LINK, blob(repo, &link)?, &stat)))
         }
         Some(mode) => file(repo, contents, path, mode),
-        None => Ok(Step::Remove(path.to_vec())),
+        None => Ok(IndexUpdate::Remove(path.to_vec())),
     }
 }
 
-fn file(repo: &Repo, contents: &mut Contents<'_>, path: &[u8], mode: u32) -> Outcome<Step> {
+fn file(repo: &Repo, contents: &mut WorkTreeReader<'_>, path: &[u8], mode: u32) -> GitResult<IndexUpdate> {
     let (stat, work) = contents.raw(path)?;
     let conversion = contents.conversion(path)?;
     let bytes = contents.clean(path, &conversion, work.clone());
@@ -212,21 +212,21 @@ fn file(repo: &Repo, contents: &mut Contents<'_>, path: &[u8], mode: u32) -> Out
             "{} would come back with other line endings, which core.safecrlf forbids; make them alike first",
             shown(path)
         );
-        return Err(Fail::state(message));
+        return Err(GitError::state(message));
     }
-    Ok(Step::Put(entry(path, mode, blob(repo, &bytes)?, &stat)))
+    Ok(IndexUpdate::Put(entry(path, mode, blob(repo, &bytes)?, &stat)))
 }
 
-fn submodule(repo: &Repo, contents: &Contents<'_>, path: &[u8], stat: &Stat) -> Outcome<Step> {
+fn submodule(repo: &Repo, contents: &WorkTreeReader<'_>, path: &[u8], stat: &Stat) -> GitResult<IndexUpdate> {
     let own = [&repo.located.outside(path), &b"/.git"[..]].concat();
     let head = Repo::open(contents.cx, Some(&own)).and_then(|nested| nested.head());
     match head {
-        Ok(Some(head)) => Ok(Step::Put(entry(path, SUBMODULE, head, stat))),
-        _ => Err(Fail::state(format!("the submodule {} has no commit that can be staged", shown(path)))),
+        Ok(Some(head)) => Ok(IndexUpdate::Put(entry(path, SUBMODULE, head, stat))),
+        _ => Err(GitError::state(format!("the submodule {} has no commit that can be staged", shown(path)))),
     }
 }
 
-fn blob(repo: &Repo, bytes: &[u8]) -> Outcome<Oid> {
+fn blob(repo: &Repo, bytes: &[u8]) -> GitResult<Oid> {
     Ok(repo.git.odb()?.write(ObjectType::Blob, bytes)?)
 }
 
@@ -250,27 +250,31 @@ fn entry(path: &[u8], mode: u32, id: Oid, stat: &Stat) -> IndexEntry {
 
 /// Entries whose files changed so soon after they were staged that only their content shows it. Once the index is
 /// written anew nothing would; so they get a size that no reader believes.
-fn smudged(staging: &Staging, contents: &mut Contents<'_>, staged: &BTreeSet<Vec<u8>>) -> Outcome<Vec<Step>> {
+fn smudged(
+    staging: &Staging,
+    contents: &mut WorkTreeReader<'_>,
+    staged: &BTreeSet<Vec<u8>>,
+) -> GitResult<Vec<IndexUpdate>> {
     let Some(stat) = &staging.stat else { return Ok(Vec::new()) };
     let mut steps = Vec::new();
     for entry in staging.entries.iter().filter(|entry| !staged.contains(&entry.path)) {
         contents.cx.check()?;
         if contents.is_racily_changed(entry, stat)? {
             let copy = IndexEntry { path: entry.path.clone(), file_size: 0, ..*entry };
-            steps.push(Step::Put(copy));
+            steps.push(IndexUpdate::Put(copy));
         }
     }
     Ok(steps)
 }
 
-fn write(repo: &Repo, staging: &mut Staging, steps: Vec<Step>) -> Outcome<()> {
+fn write(repo: &Repo, staging: &mut Staging, steps: Vec<IndexUpdate>) -> GitResult<()> {
     if steps.is_empty() {
         return Ok(());
     }
     for step in steps {
         let path = match &step {
-            Step::Put(entry) => &entry.path,
-            Step::Remove(path) => path,
+            IndexUpdate::Put(entry) => &entry.path,
+            IndexUpdate::Remove(path) => path,
         };
         let path = Path::new(OsStr::from_bytes(path));
         // Whatever a merge left of the path goes away with either step.
@@ -279,8 +283,8 @@ fn write(repo: &Repo, staging: &mut Staging, steps: Vec<Step>) -> Outcome<()> {
             _ => {}
         }
         match step {
-            Step::Put(entry) => staging.index.add(&entry)?,
-            Step::Remove(_) => remove(staging, path)?,
+            IndexUpdate::Put(entry) => staging.index.add(&entry)?,
+            IndexUpdate::Remove(_) => remove(staging, path)?,
         }
     }
     let now = repo.located.git_dir.join(Path::new("index")).stat().ok();
@@ -292,7 +296,7 @@ fn write(repo: &Repo, staging: &mut Staging, steps: Vec<Step>) -> Outcome<()> {
     Ok(staging.index.write()?)
 }
 
-fn remove(staging: &mut Staging, path: &Path) -> Outcome<()> {
+fn remove(staging: &mut Staging, path: &Path) -> GitResult<()> {
     match staging.index.remove(path, 0) {
         Err(error) if error.code() != git2::ErrorCode::NotFound => Err(error.into()),
         _ => Ok(()),

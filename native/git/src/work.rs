@@ -1,25 +1,27 @@
 //! The work of each git tool.
 
-use crate::fail::{Fail, Outcome};
-use crate::page::{Page, hint, unavailable};
+use crate::fail::{GitError, GitResult};
+use crate::page::{LimitedText, hint, unavailable};
 use crate::repo::Repo;
-use crate::text::diff::{Between, diff as print_diff};
+use crate::text::diff::{DiffSides, diff as print_diff};
 use crate::text::{branch, history, long, short};
 use crate::{record, stage};
 use beamai_port_tools::git::path::{path_below, shown};
-use beamai_port_tools::git::{Add, Added, Answer, Commit, Committed, Diff, History, Log, Status};
-use beamai_tool::{CallContext, Stop};
+use beamai_port_tools::git::{
+    GitAdd, GitAddOutput, GitCommit, GitCommitOutput, GitDiff, GitLog, GitLogOutput, GitStatus, GitText,
+};
+use beamai_tool::{CallContext, Interrupt};
 
 /// `git_status`.
-pub(crate) fn status(call: Status, cx: &CallContext) -> Result<Answer, Stop> {
+pub(crate) fn status(call: GitStatus, cx: &CallContext) -> Result<GitText, Interrupt> {
     answered(status_page(&call, cx))
 }
 
-fn status_page(call: &Status, cx: &CallContext) -> Outcome<Answer> {
+fn status_page(call: &GitStatus, cx: &CallContext) -> GitResult<GitText> {
     let repo = Repo::open(cx, None)?;
     let staging = repo.staging()?;
-    let mut page = Page::new(cx.limits.content_bytes);
-    let status = long::Status::read(&repo, &staging, cx, &mut page)?;
+    let mut page = LimitedText::new(cx.limits.content_bytes);
+    let status = long::StatusReport::read(&repo, &staging, cx, &mut page)?;
     match call.short {
         true => short::print(&status, &mut page),
         false => status.print(&mut page)?,
@@ -28,28 +30,28 @@ fn status_page(call: &Status, cx: &CallContext) -> Outcome<Answer> {
 }
 
 /// `git_diff`.
-pub(crate) fn diff(call: Diff, cx: &CallContext) -> Result<Answer, Stop> {
+pub(crate) fn diff(call: GitDiff, cx: &CallContext) -> Result<GitText, Interrupt> {
     answered(diff_page(&call, cx))
 }
 
-fn diff_page(call: &Diff, cx: &CallContext) -> Outcome<Answer> {
+fn diff_page(call: &GitDiff, cx: &CallContext) -> GitResult<GitText> {
     let path = call.path.as_deref().map(|path| path_below(cx, path)).transpose()?;
     let repo = Repo::open(cx, path.as_deref())?;
     let below = path.map_or_else(Vec::new, |path| repo.located.within(&path));
-    let between = if call.staged { Between::CommitAndStaging } else { Between::StagingAndTree };
+    let between = if call.staged { DiffSides::CommitAndStaging } else { DiffSides::StagingAndTree };
     print_diff(&repo, between, &below, cx)
 }
 
 /// `git_log`.
-pub(crate) fn log(call: Log, cx: &CallContext) -> Result<History, Stop> {
+pub(crate) fn log(call: GitLog, cx: &CallContext) -> Result<GitLogOutput, Interrupt> {
     let mut has_more = false;
     let answer = answered(log_page(&call, cx, &mut has_more))?;
-    Ok(History { answer, has_more })
+    Ok(GitLogOutput { answer, has_more })
 }
 
-fn log_page(call: &Log, cx: &CallContext, has_more: &mut bool) -> Outcome<Answer> {
+fn log_page(call: &GitLog, cx: &CallContext, has_more: &mut bool) -> GitResult<GitText> {
     let repo = Repo::open(cx, None)?;
-    let mut page = Page::new(cx.limits.content_bytes);
+    let mut page = LimitedText::new(cx.limits.content_bytes);
     match repo.head()? {
         Some(head) => *has_more = history::print(&repo, head, call.limit, call.oneline, cx, &mut page)?,
         None => page.line(&branch::without_commits(&repo)?),
@@ -58,15 +60,17 @@ fn log_page(call: &Log, cx: &CallContext, has_more: &mut bool) -> Outcome<Answer
 }
 
 /// `git_add`.
-pub(crate) fn add(call: Add, cx: &CallContext) -> Result<Added, Stop> {
+pub(crate) fn add(call: GitAdd, cx: &CallContext) -> Result<GitAddOutput, Interrupt> {
     match stage_path(&call, cx) {
         Ok(added) => Ok(added),
-        Err(Fail::Unavailable(why)) => Ok(Added { notes: vec![hint(&why)], ..Added::default() }),
-        Err(Fail::Error(error)) => Err(error.into()),
+        Err(GitError::Unavailable(why)) => {
+            Ok(GitAddOutput { notes: vec![hint(&why)], ..GitAddOutput::default() })
+        }
+        Err(GitError::Error(error)) => Err(error.into()),
     }
 }
 
-fn stage_path(call: &Add, cx: &CallContext) -> Outcome<Added> {
+fn stage_path(call: &GitAdd, cx: &CallContext) -> GitResult<GitAddOutput> {
     let path = path_below(cx, &call.path)?;
     let repo = Repo::open(cx, Some(&path))?;
     let below = repo.located.within(&path);
@@ -79,26 +83,28 @@ fn stage_path(call: &Add, cx: &CallContext) -> Outcome<Added> {
         files.push(file);
     }
     let truncated = files.len() < staged.files.len();
-    Ok(Added { ok: true, files, truncated, available: true, notes: staged.notes })
+    Ok(GitAddOutput { ok: true, files, truncated, available: true, notes: staged.notes })
 }
 
 /// `git_commit`.
-pub(crate) fn commit(call: Commit, cx: &CallContext) -> Result<Committed, Stop> {
+pub(crate) fn commit(call: GitCommit, cx: &CallContext) -> Result<GitCommitOutput, Interrupt> {
     let recorded = Repo::open(cx, None).and_then(|repo| record::record(&repo, &call.message, cx));
     match recorded {
         Ok((id, content)) => {
-            Ok(Committed { ok: true, commit: Some(id.to_string()), content, available: true })
+            Ok(GitCommitOutput { ok: true, commit: Some(id.to_string()), content, available: true })
         }
-        Err(Fail::Unavailable(why)) => Ok(Committed { content: hint(&why), ..Committed::default() }),
-        Err(Fail::Error(error)) => Err(error.into()),
+        Err(GitError::Unavailable(why)) => {
+            Ok(GitCommitOutput { content: hint(&why), ..GitCommitOutput::default() })
+        }
+        Err(GitError::Error(error)) => Err(error.into()),
     }
 }
 
 /// A text, or why there is none.
-fn answered(outcome: Outcome<Answer>) -> Result<Answer, Stop> {
+fn answered(outcome: GitResult<GitText>) -> Result<GitText, Interrupt> {
     match outcome {
         Ok(answer) => Ok(answer),
-        Err(Fail::Unavailable(why)) => Ok(unavailable(&why)),
-        Err(Fail::Error(error)) => Err(error.into()),
+        Err(GitError::Unavailable(why)) => Ok(unavailable(&why)),
+        Err(GitError::Error(error)) => Err(error.into()),
     }
 }

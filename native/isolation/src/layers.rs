@@ -1,6 +1,6 @@
 //! What stood between a command and the machine.
 
-use crate::{Report, Sandbox, Tier};
+use crate::{IsolationReporting, SandboxMode, Tier};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Isolation {
     /// What the host asked for.
-    pub mode: Sandbox,
+    pub mode: SandboxMode,
     /// The tier whose layers were on, but for those that the host does without; none where one of them was missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tier: Option<Tier>,
@@ -23,9 +23,9 @@ pub struct Isolation {
 
 impl Isolation {
     /// What a result says of it.
-    pub fn reported(&self, report: Report) -> Option<Self> {
+    pub fn reported(&self, report: IsolationReporting) -> Option<Self> {
         let is_whole = self.off.is_empty() && self.partly.is_empty();
-        (report == Report::Always || !is_whole).then(|| self.clone())
+        (report == IsolationReporting::Always || !is_whole).then(|| self.clone())
     }
 }
 

@@ -13,5 +13,7 @@ mod start;
 
 pub use layers::{Isolation, LayerOff};
 pub use planted::Planted;
-pub use settings::{DISPENSABLE, Report, Sandbox, SandboxSettings, Tier};
-pub use start::{Coverage, Decision, HeldStart, Start, StartJudge, Starter, is_loader, loaded_arguments};
+pub use settings::{DISPENSABLE, IsolationReporting, SandboxMode, SandboxSettings, Tier};
+pub use start::{
+    HeldStart, ProgramStart, StartCoverage, StartDecision, StartJudge, Starter, is_loader, loaded_arguments,
+};

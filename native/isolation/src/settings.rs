@@ -10,7 +10,7 @@ use std::str::FromStr;
 /// How much isolation a command needs before it may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Sandbox {
+pub enum SandboxMode {
     /// Every layer, or nothing runs.
     #[default]
     Required,
@@ -37,7 +37,7 @@ pub const DISPENSABLE: [&str; 4] = ["private_proc", "resource_limits", "landlock
 /// When a result says what stood between its command and the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Report {
+pub enum IsolationReporting {
     /// Where a layer was off, or did not keep all that it is for.
     #[default]
     WhenOff,
@@ -53,7 +53,7 @@ const LEAST_MEMORY: u64 = 16 << 20;
 #[serde(default, deny_unknown_fields, remote = "Self")]
 pub struct SandboxSettings {
     /// How much of it must be there.
-    pub mode: Sandbox,
+    pub mode: SandboxMode,
     /// The least tier that the mode `required` accepts. The best one that the machine has is taken.
     pub tier: Tier,
     /// Layers that are not wanted, of [`DISPENSABLE`].
@@ -79,7 +79,7 @@ pub struct SandboxSettings {
     /// Most bytes of a file that is written; without a limit when absent.
     pub file_size: Option<u64>,
     /// When results say how their commands were isolated.
-    pub report: Report,
+    pub report: IsolationReporting,
 }
 
 impl<'de> Deserialize<'de> for SandboxSettings {
@@ -100,10 +100,10 @@ impl FromStr for SandboxSettings {
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let (mode, tier) = match text {
-            "required" | "required:full" => (Sandbox::Required, Tier::Full),
-            "required:landlock" => (Sandbox::Required, Tier::Landlock),
-            "best_effort" => (Sandbox::BestEffort, Tier::Full),
-            "off" => (Sandbox::Off, Tier::Full),
+            "required" | "required:full" => (SandboxMode::Required, Tier::Full),
+            "required:landlock" => (SandboxMode::Required, Tier::Landlock),
+            "best_effort" => (SandboxMode::BestEffort, Tier::Full),
+            "off" => (SandboxMode::Off, Tier::Full),
             other => {
                 return Err(format!(
                     "there is no sandbox {other:?}; there are: required, required:full, required:landlock, best_effort, off"
@@ -114,8 +114,8 @@ impl FromStr for SandboxSettings {
     }
 }
 
-impl From<Sandbox> for SandboxSettings {
-    fn from(mode: Sandbox) -> Self {
+impl From<SandboxMode> for SandboxSettings {
+    fn from(mode: SandboxMode) -> Self {
         Self { mode, ..Self::default() }
     }
 }
@@ -171,9 +171,9 @@ mod tests {
 
     #[test]
     fn a_mode_alone_is_a_sandbox_and_required_is_the_default() {
-        assert_eq!(read(json!("off")).unwrap().mode, Sandbox::Off);
+        assert_eq!(read(json!("off")).unwrap().mode, SandboxMode::Off);
         let whole = read(json!({"network": true, "memory": 1 << 30})).unwrap();
-        assert_eq!((whole.mode, whole.network, whole.memory), (Sandbox::Required, true, Some(1 << 30)));
+        assert_eq!((whole.mode, whole.network, whole.memory), (SandboxMode::Required, true, Some(1 << 30)));
         assert!(!SandboxSettings::default().network);
     }
 
@@ -181,7 +181,7 @@ mod tests {
     fn the_least_tier_is_part_of_the_mode_or_a_field() {
         for value in [json!("required:landlock"), json!({"tier": "landlock"})] {
             let settings = read(value).unwrap();
-            assert_eq!((settings.mode, settings.tier), (Sandbox::Required, Tier::Landlock));
+            assert_eq!((settings.mode, settings.tier), (SandboxMode::Required, Tier::Landlock));
         }
         assert_eq!(read(json!("required:full")).unwrap(), SandboxSettings::default());
         assert!(read(json!({"without": ["private_proc"]})).unwrap().check().is_ok());

@@ -13,7 +13,7 @@ const LOADERS_VALUED: [&str; 6] =
 
 /// A program that is about to start. Paths are absolute and as the sandbox sees them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Start {
+pub struct ProgramStart {
     /// The path as the caller gave it, made absolute and without `.` and `..`.
     pub called: PathBuf,
     /// The path after each symbolic link on the way to the file, in order: each is another name of the file.
@@ -36,7 +36,7 @@ pub struct Start {
     pub starter: Starter,
 }
 
-impl Start {
+impl ProgramStart {
     /// Whether the file is the loader of programs, which starts one without the Linux kernel's help.
     pub fn is_loader(&self) -> bool {
         is_loader(&self.called) || is_loader(&self.file)
@@ -75,12 +75,12 @@ pub struct Starter {
     /// The arguments that it was started with, for people.
     pub arguments: Vec<OsString>,
     /// What its own start covers.
-    pub coverage: Coverage,
+    pub coverage: StartCoverage,
 }
 
 /// What the start of a program covers of what that starts in turn, from least to most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Coverage {
+pub enum StartCoverage {
     /// Nothing but the parts of the program: this entry of the judge's table.
     Parts(u16),
     /// Nothing: what it starts is judged as if the shell started it. Shells and wrappers.
@@ -89,7 +89,7 @@ pub enum Coverage {
     Everything,
 }
 
-impl Coverage {
+impl StartCoverage {
     /// The parts of no program. A table has no such entry.
     pub const NOTHING: Self = Self::Parts(u16::MAX);
 
@@ -104,9 +104,9 @@ impl Coverage {
 
 /// What becomes of a start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
+pub enum StartDecision {
     /// It goes on, and covers this much.
-    Start(Coverage),
+    Start(StartCoverage),
     /// It fails with `EACCES`.
     Refuse,
     /// It waits: the guard hands it to [`StartJudge::hold`] and goes on with other starts.
@@ -120,10 +120,10 @@ pub enum Decision {
 /// judged as a start by that shell, and where it does not go on at once, it fails, and the shell comes to start the same.
 pub trait StartJudge: Send + Sync {
     /// What becomes of a start.
-    fn decide(&self, start: &Start) -> Decision;
+    fn decide(&self, start: &ProgramStart) -> StartDecision;
 
     /// Takes a start for which somebody has to be asked. Dropping `held` refuses it.
-    fn hold(&self, start: Start, held: Box<dyn HeldStart>);
+    fn hold(&self, start: ProgramStart, held: Box<dyn HeldStart>);
 }
 
 impl std::fmt::Debug for dyn StartJudge {
@@ -135,7 +135,7 @@ impl std::fmt::Debug for dyn StartJudge {
 /// A start that waits for an answer. Dropped without one, it is refused.
 pub trait HeldStart: Send {
     /// Lets it go on.
-    fn start(self: Box<Self>, coverage: Coverage);
+    fn start(self: Box<Self>, coverage: StartCoverage);
 
     /// Has it fail with `EACCES`.
     fn refuse(self: Box<Self>);

@@ -1,9 +1,9 @@
 //! Language servers: started when they are first asked, kept, and told of every change before every request.
 //!
 //! ```text
-//! operations ── servers::Pool: one server for each workspace, language and command
+//! operations ── servers::ServerPool: one server for each workspace, language and command
 //!                │
-//!              Server ── state, under one lock: phase, replies, diagnostics, progress; calls wait on it
+//!              LanguageServer ── state, under one lock: phase, replies, diagnostics, progress; calls wait on it
 //!                │  ├── Documents: what the server was told of open files, and which files it knew of
 //!                │  └── writer and reader: threads that only move frames
 //!                ▼
@@ -21,23 +21,23 @@
 mod client;
 mod operations;
 
-pub use client::{Presence, is_served, presence};
+pub use client::{ServerAvailability, availability, is_served};
 
 use beamai_files::refuse_larger;
 use beamai_port_tools::lsp::{Diagnostics, IsServed, Lsp, LspDiagnostics};
-use beamai_tool::{CallContext, Services, Stop, Work};
+use beamai_tool::{CallContext, Interrupt, OperationBackend, Services};
 use client::*;
 
 /// Adds the work of the tools that ask language servers.
 #[must_use]
 pub fn serve(services: Services) -> Services {
     services
-        .with(Work(|lsp: Lsp, cx: &CallContext| Ok(operations::ask(&lsp, cx)?)))
-        .with(Work(diagnose))
+        .with(OperationBackend(|lsp: Lsp, cx: &CallContext| Ok(operations::ask(&lsp, cx)?)))
+        .with(OperationBackend(diagnose))
         .with(IsServed(is_served))
 }
 
-fn diagnose(call: LspDiagnostics, cx: &CallContext) -> Result<Diagnostics, Stop> {
+fn diagnose(call: LspDiagnostics, cx: &CallContext) -> Result<Diagnostics, Interrupt> {
     if let Some(path) = &call.path {
         let place = cx.workspace.place(path)?;
         let size = u64::try_from(place.stat()?.st_size).unwrap_or(0);

@@ -1,7 +1,7 @@
 //! What the host asks for: the tools of a server, a call, an answer to a question, an end.
 
-use super::server::Server;
-use super::settings::ServerSettings;
+use super::server::McpServer;
+use super::settings::McpServerSettings;
 use super::{calls, listing, outcome, pool};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_tool::{CallContext, question::Answers};
@@ -13,14 +13,14 @@ use serde_json::{Map, Value, json};
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListTools {
-    server: ServerSettings,
+    server: McpServerSettings,
 }
 
 /// Calls a tool of a server.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CallTool {
-    server: ServerSettings,
+    server: McpServerSettings,
     /// The server's own name for it.
     tool: String,
     arguments: Map<String, Value>,
@@ -29,7 +29,7 @@ pub(crate) struct CallTool {
 /// Answers a question that a server has put during a call.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Answer {
+pub(crate) struct AnswerElicitation {
     elicitation: String,
     answers: Answers,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Answer {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Close {
-    server: ServerSettings,
+    server: McpServerSettings,
 }
 
 impl ListTools {
@@ -58,7 +58,7 @@ impl ListTools {
     }
 }
 
-fn described(server: &Server, cx: &CallContext) -> Result<Value> {
+fn described(server: &McpServer, cx: &CallContext) -> Result<Value> {
     let info = server.ready(cx)?.info;
     let tools = match info.capabilities.tools {
         Some(_) => listing::tools(server, cx)?,
@@ -100,11 +100,11 @@ impl CallTool {
 }
 
 /// Whether a server has a tool, as far as it says.
-fn has(server: &Server, cx: &CallContext, tool: &str) -> bool {
+fn has(server: &McpServer, cx: &CallContext, tool: &str) -> bool {
     listing::tools(server, cx).is_ok_and(|tools| tools.iter().any(|known| known.name == tool))
 }
 
-impl Answer {
+impl AnswerElicitation {
     /// Whether anybody still waited for it.
     ///
     /// # Errors

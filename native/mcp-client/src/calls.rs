@@ -20,12 +20,12 @@ const PACE: Duration = Duration::from_millis(20);
 
 /// The calls that a server is working on.
 #[derive(Default)]
-pub(super) struct Calls {
-    open: Mutex<Vec<(ProgressToken, Arc<Line>)>>,
+pub(super) struct ActiveCalls {
+    open: Mutex<Vec<(ProgressToken, Arc<CallChannel>)>>,
 }
 
 /// The line to the host of a call.
-pub(super) struct Line {
+pub(super) struct CallChannel {
     progress: Option<Progress>,
     /// Who asks a person over this line: the server and its tool.
     who: String,
@@ -40,7 +40,7 @@ struct Allowance {
 }
 
 /// A call that the server works on, until it is dropped.
-pub(super) struct Entry<'a>(&'a Calls, ProgressToken, Arc<Line>);
+pub(super) struct ActiveCall<'a>(&'a ActiveCalls, ProgressToken, Arc<CallChannel>);
 
 /// Questions that wait for their answers, by id.
 static ASKED: OnceLock<Mutex<HashMap<String, oneshot::Sender<Answers>>>> = OnceLock::new();
@@ -54,7 +54,7 @@ pub(super) fn answer(id: &str, answers: Answers) -> bool {
     lock(asked()).remove(id).is_some_and(|waiting| waiting.send(answers).is_ok())
 }
 
-impl Line {
+impl CallChannel {
     /// A line over which progress goes to the host, and questions of `who`, where the host listens.
     pub(super) fn new(progress: Option<Progress>, who: &str) -> Arc<Self> {
         let allowance = Mutex::new(Allowance { left: BURST, since: Instant::now() });
@@ -80,7 +80,7 @@ impl Line {
         let (Some(progress), Some(questions)) = (&self.progress, form::questions(message, &schema)) else {
             return declined;
         };
-        let waiting = Waiting::new();
+        let waiting = PendingElicitation::new();
         progress(json!({"elicitation": waiting.id, "questions": questions}));
         match waiting.answers().await {
             Some(Answers::Answered(answers)) => match form::content(message, &schema, answers) {
@@ -107,12 +107,12 @@ impl Allowance {
 }
 
 /// Questions on their way to a person.
-struct Waiting {
+struct PendingElicitation {
     id: String,
     answers: oneshot::Receiver<Answers>,
 }
 
-impl Waiting {
+impl PendingElicitation {
     fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = NEXT.fetch_add(1, Ordering::Relaxed).to_string();
@@ -126,17 +126,17 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for PendingElicitation {
     fn drop(&mut self) {
         lock(asked()).remove(&self.id);
     }
 }
 
-impl Calls {
+impl ActiveCalls {
     /// Notes that the server works on a call.
-    pub(super) fn enter(&self, token: ProgressToken, line: Arc<Line>) -> Entry<'_> {
+    pub(super) fn enter(&self, token: ProgressToken, line: Arc<CallChannel>) -> ActiveCall<'_> {
         lock(&self.open).push((token.clone(), Arc::clone(&line)));
-        Entry(self, token, line)
+        ActiveCall(self, token, line)
     }
 
     /// Passes on what the server says of its progress with a call.
@@ -169,7 +169,7 @@ impl Calls {
     }
 }
 
-impl Drop for Entry<'_> {
+impl Drop for ActiveCall<'_> {
     fn drop(&mut self) {
         lock(&self.0.open).retain(|(token, _)| *token != self.1);
         // A question of a call that is over is of no use.

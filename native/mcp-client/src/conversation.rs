@@ -1,11 +1,11 @@
 //! The life of a server: it is started or connected to, spoken with, and its end explained.
 
-use super::http::{Failure, Http, Remote, failure_of};
-use super::listener::Listener;
+use super::diagnostics::ConversationDiagnostics;
+use super::http::{HttpFailure, HttpTransport, RemoteServer, failure_of};
+use super::listener::NotificationHandler;
 use super::plan::{Launch, Route};
-use super::server::{Phase, Ready, Server};
-use super::stdio::{self, Lines, Process};
-use super::traces::Traces;
+use super::server::{ConnectedPeer, ConnectionPhase, McpServer};
+use super::stdio::{self, McpServerProcess, StdioTransport};
 use beamai_base::{Reason, ToolError};
 use beamai_servers::lock;
 use rmcp::RoleClient;
@@ -24,7 +24,7 @@ const FAREWELL: Duration = Duration::from_secs(2);
 /// The longest that a connection may take to be there.
 const CONNECTING: Duration = Duration::from_secs(30);
 
-impl Server {
+impl McpServer {
     /// Runs the server until it is over, and tells why it is.
     pub(super) fn live(&self) -> ToolError {
         let runtime = match Builder::new_current_thread().enable_io().enable_time().build() {
@@ -34,7 +34,7 @@ impl Server {
         let end = runtime.block_on(async {
             match self.converse(ClientLifecycleMode::Initialize).await {
                 // Servers of the newest revision alone have no handshake, and begin with another question.
-                Err(Refused(refusal)) => {
+                Err(StartRefused(refusal)) => {
                     let preferred_versions = vec![ProtocolVersion::LATEST];
                     let again = self.converse(ClientLifecycleMode::Discover { preferred_versions }).await;
                     again.ok().filter(|_| self.is_ready()).unwrap_or(refusal)
@@ -47,18 +47,18 @@ impl Server {
         end
     }
 
-    async fn converse(&self, lifecycle: ClientLifecycleMode) -> Result<ToolError, Refused> {
-        let traces = Arc::new(Traces::default());
-        *lock(&self.traces) = Arc::clone(&traces);
+    async fn converse(&self, lifecycle: ClientLifecycleMode) -> Result<ToolError, StartRefused> {
+        let diagnostics = Arc::new(ConversationDiagnostics::default());
+        *lock(&self.diagnostics) = Arc::clone(&diagnostics);
         let (end, problem) = match &self.plan.route {
-            Route::Stdio(launch) => match self.converse_with_process(launch, &traces, lifecycle).await {
+            Route::Stdio(launch) => match self.converse_with_process(launch, &diagnostics, lifecycle).await {
                 Ok(ended) => ended,
                 Err(error) => return Ok(error),
             },
-            Route::Http(remote) => self.converse_with_remote(remote, &traces, lifecycle).await,
+            Route::Http(remote) => self.converse_with_remote(remote, &diagnostics, lifecycle).await,
         };
         match problem {
-            Some(Problem::Refused(_)) => Err(Refused(end)),
+            Some(StartProblem::Refused(_)) => Err(StartRefused(end)),
             _ => Ok(end),
         }
     }
@@ -67,37 +67,38 @@ impl Server {
     async fn converse_with_process(
         &self,
         launch: &Launch,
-        traces: &Arc<Traces>,
+        diagnostics: &Arc<ConversationDiagnostics>,
         lifecycle: ClientLifecycleMode,
-    ) -> Result<(ToolError, Option<Problem>), ToolError> {
+    ) -> Result<(ToolError, Option<StartProblem>), ToolError> {
         let (process, streams) = stdio::start(launch, &self.plan.title())?;
-        let (lines, stderr) = Lines::over(streams, traces, &self.calls)
+        let (lines, stderr) = StdioTransport::over(streams, diagnostics, &self.calls)
             .map_err(|error| ToolError::io("use", "the streams of an MCP server", error))?;
-        let listening = tokio::spawn(Arc::clone(traces).listen(stderr));
+        let listening = tokio::spawn(Arc::clone(diagnostics).listen(stderr));
         let problem = self.hold(lines, lifecycle).await;
-        let end = self.obituary(process, traces, listening, problem.as_ref()).await;
+        let end = self.obituary(process, diagnostics, listening, problem.as_ref()).await;
         Ok((end, problem))
     }
 
     /// Talks to a server that is somewhere else until the conversation is over.
     async fn converse_with_remote(
         &self,
-        remote: &Remote,
-        traces: &Arc<Traces>,
+        remote: &RemoteServer,
+        diagnostics: &Arc<ConversationDiagnostics>,
         lifecycle: ClientLifecycleMode,
-    ) -> (ToolError, Option<Problem>) {
+    ) -> (ToolError, Option<StartProblem>) {
         let connecting = self.plan.start_timeout().min(CONNECTING);
-        let http = Http::with(remote, connecting, traces, &self.calls);
+        let http = HttpTransport::with(remote, connecting, diagnostics, &self.calls);
         let problem = self.hold(http, lifecycle).await;
-        (remote.hide_in(self.parting(traces, problem.as_ref())), problem)
+        (remote.hide_in(self.parting(diagnostics, problem.as_ref())), problem)
     }
 
     /// Opens a conversation and holds it until it ends; what was wrong with its beginning.
-    async fn hold<T>(&self, transport: T, lifecycle: ClientLifecycleMode) -> Option<Problem>
+    async fn hold<T>(&self, transport: T, lifecycle: ClientLifecycleMode) -> Option<StartProblem>
     where
         T: Transport<RoleClient> + 'static,
     {
-        let listener = Listener { calls: Arc::clone(&self.calls), has_news: Arc::clone(&self.has_news) };
+        let listener =
+            NotificationHandler { calls: Arc::clone(&self.calls), has_news: Arc::clone(&self.has_news) };
         let opening = serve_client_with_lifecycle(listener, transport, lifecycle);
         let opened = tokio::select! {
             opened = timeout(self.plan.start_timeout(), opening) => Some(opened),
@@ -108,16 +109,20 @@ impl Server {
                 self.talk(service).await;
                 None
             }
-            Ok(Err(error)) => Some(Problem::of(error)),
-            Err(_) => Some(Problem::Told(self.silence())),
+            Ok(Err(error)) => Some(StartProblem::of(error)),
+            Err(_) => Some(StartProblem::Told(self.silence())),
         }
     }
 
     /// Lets calls in until the conversation ends.
-    async fn talk(&self, service: RunningService<RoleClient, Listener>) {
+    async fn talk(&self, service: RunningService<RoleClient, NotificationHandler>) {
         let Some(info) = service.peer().peer_info() else { return };
         let token = service.cancellation_token();
-        self.enter(Phase::Ready(Ready { peer: service.peer().clone(), runtime: Handle::current(), info }));
+        self.enter(ConnectionPhase::Ready(ConnectedPeer {
+            peer: service.peer().clone(),
+            runtime: Handle::current(),
+            info,
+        }));
         let mut over = std::pin::pin!(service.waiting());
         tokio::select! {
             _ = &mut over => {}
@@ -137,10 +142,10 @@ impl Server {
     /// its last words.
     async fn obituary(
         &self,
-        process: Process,
-        traces: &Traces,
+        process: McpServerProcess,
+        diagnostics: &ConversationDiagnostics,
         listening: tokio::task::JoinHandle<()>,
-        problem: Option<&Problem>,
+        problem: Option<&StartProblem>,
     ) -> ToolError {
         let ending = tokio::task::spawn_blocking(move || process.ending());
         let how = ending.await.unwrap_or_else(|_| "it is lost".to_owned());
@@ -152,12 +157,12 @@ impl Server {
         // What it said last is there when its process is not.
         _ = timeout(FAREWELL, listening).await;
         let was_ready = self.is_ready();
-        let told = problem.and_then(Problem::text);
-        let mut why = traces.fault().or(told).unwrap_or(how);
-        if let Some(noise) = traces.noise().filter(|_| !was_ready) {
+        let told = problem.and_then(StartProblem::text);
+        let mut why = diagnostics.fault().or(told).unwrap_or(how);
+        if let Some(noise) = diagnostics.noise().filter(|_| !was_ready) {
             why = format!("{why}; {noise}");
         }
-        let words = traces.last_words();
+        let words = diagnostics.last_words();
         if !words.is_empty() {
             why = format!("{why}; its last words were: {words}");
         }
@@ -169,7 +174,7 @@ impl Server {
     }
 
     /// Says why a conversation with a server that is somewhere else is over.
-    fn parting(&self, traces: &Traces, problem: Option<&Problem>) -> ToolError {
+    fn parting(&self, diagnostics: &ConversationDiagnostics, problem: Option<&StartProblem>) -> ToolError {
         let title = self.plan.title();
         if self.is_closed() {
             let message = format!("{title} was closed; the next call connects to it again");
@@ -177,11 +182,11 @@ impl Server {
         }
         let in_words = |why| ToolError::new(Reason::McpServer, why);
         let told = match problem {
-            Some(Problem::Failed(failure)) => Some(failure.0.clone()),
-            other => other.and_then(Problem::text).map(in_words),
+            Some(StartProblem::Failed(failure)) => Some(failure.0.clone()),
+            other => other.and_then(StartProblem::text).map(in_words),
         };
-        let fault = traces.fault().map(in_words);
-        let error = fault.or(told).unwrap_or_else(|| in_words(traces.trouble().unwrap_or_else(closed)));
+        let fault = diagnostics.fault().map(in_words);
+        let error = fault.or(told).unwrap_or_else(|| in_words(diagnostics.trouble().unwrap_or_else(closed)));
         let message = match self.is_ready() {
             true => {
                 let why = &error.message;
@@ -198,21 +203,21 @@ fn closed() -> String {
 }
 
 /// The server refuses to begin like this.
-struct Refused(ToolError);
+struct StartRefused(ToolError);
 
 /// Why a conversation did not begin.
-enum Problem {
+enum StartProblem {
     /// The server answered with an error.
     Refused(String),
     /// The first request did not get its answer.
-    Failed(Failure),
+    Failed(HttpFailure),
     /// In words.
     Told(String),
     /// The streams ended.
     Closed,
 }
 
-impl Problem {
+impl StartProblem {
     fn of(error: ClientInitializeError) -> Self {
         match error {
             ClientInitializeError::JsonRpcError(error) => {

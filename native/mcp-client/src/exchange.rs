@@ -1,6 +1,6 @@
 //! A request on its way.
 
-use super::calls::{Calls, Line};
+use super::calls::{ActiveCalls, CallChannel};
 use rmcp::RoleClient;
 use rmcp::model::{ClientRequest, InputRequest, InputRequiredResult, InputResponses, ServerResult};
 use rmcp::service::{Peer, PeerRequestOptions, ServiceError};
@@ -11,13 +11,13 @@ use tokio::sync::Notify;
 const MOST_ROUNDS: usize = 10;
 
 /// A request on its way, in the server's own thread.
-pub(super) struct Exchange {
+pub(super) struct McpRequest {
     pub(super) peer: Peer<RoleClient>,
-    pub(super) calls: Arc<Calls>,
-    pub(super) line: Arc<Line>,
+    pub(super) calls: Arc<ActiveCalls>,
+    pub(super) line: Arc<CallChannel>,
 }
 
-impl Exchange {
+impl McpRequest {
     /// What the server makes of a request, once all of its questions are answered. Where nobody waits any more, it is
     /// told.
     ///

@@ -5,10 +5,10 @@
 //!                     │
 //!                   pool: one server for each workspace and settings
 //!                     │
-//!                   Server ── phase, under one lock; calls wait on it
+//!                   McpServer ── phase, under one lock; calls wait on it
 //!                     │  └── a thread with a runtime of its own: the conversation (crate rmcp)
-//!                     │         ├── stdio::Lines or http::Http: messages, bounded
-//!                     │         └── Listener ── Calls: progress, questions to a person
+//!                     │         ├── stdio::StdioTransport or http::HttpTransport: messages, bounded
+//!                     │         └── NotificationHandler ── ActiveCalls: progress, questions to a person
 //!                     ▼
 //!                   the server's process, under a reaper; or one connection for each exchange, past the guard
 //! ```
@@ -25,6 +25,7 @@
 mod acts;
 mod calls;
 mod conversation;
+mod diagnostics;
 mod exchange;
 mod form;
 mod http;
@@ -38,18 +39,17 @@ mod schema;
 mod server;
 mod settings;
 mod stdio;
-mod traces;
 
-use acts::{Answer, CallTool, Close, ListTools};
-use beamai_tool::{Pace, Services, host_act};
+use acts::{AnswerElicitation, CallTool, Close, ListTools};
+use beamai_tool::{ExecutionClass, Services, host_act};
 
 /// Adds what a host asks of servers of tools.
 #[must_use]
 pub fn serve(services: Services) -> Services {
     services.with_host_acts(vec![
-        host_act("mcp_tools", Pace::Long, |act: ListTools, cx| act.run(cx)),
-        host_act("mcp_call", Pace::Long, |act: CallTool, cx| act.run(cx)),
-        host_act("mcp_answer", Pace::Instant, |act: Answer, cx| act.run(cx)),
-        host_act("mcp_close", Pace::Long, |act: Close, cx| act.run(cx)),
+        host_act("mcp_tools", ExecutionClass::Long, |act: ListTools, cx| act.run(cx)),
+        host_act("mcp_call", ExecutionClass::Long, |act: CallTool, cx| act.run(cx)),
+        host_act("mcp_answer", ExecutionClass::Instant, |act: AnswerElicitation, cx| act.run(cx)),
+        host_act("mcp_close", ExecutionClass::Long, |act: Close, cx| act.run(cx)),
     ])
 }

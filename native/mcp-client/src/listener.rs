@@ -2,7 +2,7 @@
 
 #![allow(deprecated, reason = "what a protocol gives up, servers of its earlier revisions still ask for")]
 
-use super::calls::Calls;
+use super::calls::ActiveCalls;
 use rmcp::ClientHandler;
 use rmcp::RoleClient;
 use rmcp::model::{
@@ -15,13 +15,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Hears what a server sends by itself. Sampling and roots are not offered, and refused.
-pub(super) struct Listener {
-    pub(super) calls: Arc<Calls>,
+pub(super) struct NotificationHandler {
+    pub(super) calls: Arc<ActiveCalls>,
     /// Whether the server has said that its list of tools is another one now.
     pub(super) has_news: Arc<AtomicBool>,
 }
 
-impl ClientHandler for Listener {
+impl ClientHandler for NotificationHandler {
     fn get_info(&self) -> ClientConfig {
         let mut can = ClientCapabilities::default();
         can.elicitation = Some(ElicitationCapability::new().with_form(FormElicitationCapability::new()));

@@ -1,8 +1,8 @@
 //! A server's tools as the host gets them.
 
 use super::outcome;
-use super::plan::Plan;
-use super::server::Server;
+use super::plan::ConnectionPlan;
+use super::server::McpServer;
 use super::{name, schema};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_tool::CallContext;
@@ -26,7 +26,7 @@ const DEEPEST_SCHEMA: usize = 64;
 ///
 /// # Errors
 /// Those of a request; `mcp_server` for a list that is too long.
-pub(super) fn tools(server: &Server, cx: &CallContext) -> Result<Vec<Tool>> {
+pub(super) fn tools(server: &McpServer, cx: &CallContext) -> Result<Vec<Tool>> {
     let mut tools = Vec::new();
     let mut cursor = None;
     for _ in 0..MOST_PAGES {
@@ -57,8 +57,8 @@ pub(super) fn tools(server: &Server, cx: &CallContext) -> Result<Vec<Tool>> {
 ///
 /// # Errors
 /// `mcp_server` for names that cannot be told apart, and for schemas that are too large.
-pub(super) fn described(plan: &Plan, info: &ServerPeerInfo, tools: &[Tool]) -> Result<Value> {
-    let server = &plan.identity.what.name;
+pub(super) fn described(plan: &ConnectionPlan, info: &ServerPeerInfo, tools: &[Tool]) -> Result<Value> {
+    let server = &plan.identity.spec.name;
     let names = name::full(server, tools.iter().map(|tool| &*tool.name))?;
     let all = names.iter().zip(tools).map(|(name, tool)| listed(plan, name, tool));
     let instructions: Option<String> =
@@ -74,7 +74,7 @@ pub(super) fn described(plan: &Plan, info: &ServerPeerInfo, tools: &[Tool]) -> R
     }))
 }
 
-fn listed(plan: &Plan, name: &str, tool: &Tool) -> Result<Value> {
+fn listed(plan: &ConnectionPlan, name: &str, tool: &Tool) -> Result<Value> {
     let input = Value::Object((*tool.input_schema).clone());
     let output = tool.output_schema.as_ref().map(|schema| Value::Object((**schema).clone()));
     for schema in [Some(&input), output.as_ref()].into_iter().flatten() {
@@ -124,6 +124,6 @@ fn depth(value: &Value) -> usize {
     }
 }
 
-fn wrong(server: &Server, what: &str) -> ToolError {
+fn wrong(server: &McpServer, what: &str) -> ToolError {
     ToolError::new(Reason::McpServer, format!("{} {what}", server.plan.title()))
 }

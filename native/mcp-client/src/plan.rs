@@ -1,13 +1,13 @@
 //! Which server, and how it is run.
 
-use super::http::Remote;
-use super::settings::{Program, ServerSettings, Way};
+use super::http::RemoteServer;
+use super::settings::{McpServerSettings, StdioSettings, TransportSettings};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_isolation::SandboxSettings;
-use beamai_policy::Sealed;
+use beamai_policy::DeniedPaths;
 use beamai_sandbox::Confinement;
 use beamai_servers::program;
-use beamai_servers::{Identity, View};
+use beamai_servers::{ServerIdentity, ServerView};
 use beamai_tool::CallContext;
 use beamai_workspace::Workspace;
 use rmcp::model::ErrorData;
@@ -16,8 +16,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// A server to start, or to connect to.
-pub(super) struct Plan {
-    pub(super) identity: Identity<ServerSettings>,
+pub(super) struct ConnectionPlan {
+    pub(super) identity: ServerIdentity<McpServerSettings>,
     pub(super) route: Route,
 }
 
@@ -26,45 +26,45 @@ pub(super) enum Route {
     /// A program that is there.
     Stdio(Launch),
     /// An address that may be asked.
-    Http(Remote),
+    Http(RemoteServer),
 }
 
 /// A program, and what it is started with.
 pub(super) struct Launch {
     pub(super) program: PathBuf,
-    pub(super) settings: Program,
+    pub(super) settings: StdioSettings,
     pub(super) sandbox: Arc<SandboxSettings>,
     pub(super) workspace: Workspace,
     /// What it is confined to.
     pub(super) confinement: Arc<Confinement>,
     /// What rules keep from it.
-    pub(super) sealed: Arc<Sealed>,
+    pub(super) denied_paths: Arc<DeniedPaths>,
 }
 
-impl Plan {
+impl ConnectionPlan {
     /// The plan for a call.
     ///
     /// # Errors
     /// `not_configured` where the program is not there, `invalid_argument` for a sandbox that can never work, and for
     /// an address that cannot be one; those of [`Confinement::within`].
-    pub(super) fn of(cx: &CallContext, settings: ServerSettings) -> Result<Self> {
-        let route = match &settings.way {
-            Way::Stdio(program) => Route::Stdio(Launch::of(cx, &settings.name, program)?),
-            Way::Http(address) => Route::Http(Remote::of(&settings.name, address)?),
+    pub(super) fn of(cx: &CallContext, settings: McpServerSettings) -> Result<Self> {
+        let route = match &settings.transport {
+            TransportSettings::Stdio(program) => Route::Stdio(Launch::of(cx, &settings.name, program)?),
+            TransportSettings::Http(address) => Route::Http(RemoteServer::of(&settings.name, address)?),
         };
-        let view = View {
+        let view = ServerView {
             workspace: cx.workspace.without_temp().id(),
             sandbox: route.sandbox().unwrap_or_else(|| Arc::clone(&cx.sandbox)),
-            sealed: Arc::clone(&cx.sealed),
+            denied_paths: Arc::clone(&cx.denied_paths),
             kept: route.kept(),
         };
-        Ok(Self { identity: Identity { what: settings, view }, route })
+        Ok(Self { identity: ServerIdentity { spec: settings, view }, route })
     }
 
     /// What people call it.
     pub(super) fn title(&self) -> String {
         match &self.route {
-            Route::Stdio(launch) => title(&self.identity.what.name, &launch.settings.command),
+            Route::Stdio(launch) => title(&self.identity.spec.name, &launch.settings.command),
             Route::Http(remote) => remote.title().to_owned(),
         }
     }
@@ -78,11 +78,11 @@ impl Plan {
     }
 
     pub(super) fn start_timeout(&self) -> Duration {
-        Duration::from_millis(self.identity.what.start_timeout)
+        Duration::from_millis(self.identity.spec.start_timeout)
     }
 
     pub(super) fn idle_timeout(&self) -> Option<Duration> {
-        self.identity.what.idle_timeout.map(Duration::from_millis)
+        self.identity.spec.idle_timeout.map(Duration::from_millis)
     }
 }
 
@@ -104,7 +104,7 @@ impl Route {
 }
 
 impl Launch {
-    fn of(cx: &CallContext, name: &str, settings: &Program) -> Result<Self> {
+    fn of(cx: &CallContext, name: &str, settings: &StdioSettings) -> Result<Self> {
         let program = program(&settings.command, cx.workspace.path())
             .ok_or_else(|| missing(&title(name, &settings.command), &settings.command))?;
         let sandbox = match &settings.sandbox {
@@ -115,14 +115,14 @@ impl Launch {
             }
         };
         let workspace = cx.workspace.without_temp().unguarded();
-        let confinement = Confinement::within(&workspace, &sandbox, &cx.sealed, &|| cx.check())?;
+        let confinement = Confinement::within(&workspace, &sandbox, &cx.denied_paths, &|| cx.check())?;
         Ok(Self {
             program,
             settings: settings.clone(),
             sandbox,
             workspace,
             confinement,
-            sealed: Arc::clone(&cx.sealed),
+            denied_paths: Arc::clone(&cx.denied_paths),
         })
     }
 }

@@ -1,10 +1,10 @@
 //! A server that runs.
 
-use super::calls::{Calls, Line};
-use super::exchange::Exchange;
+use super::calls::{ActiveCalls, CallChannel};
+use super::diagnostics::ConversationDiagnostics;
+use super::exchange::McpRequest;
 use super::http::failure_of;
-use super::plan::{Plan, Route};
-use super::traces::Traces;
+use super::plan::{ConnectionPlan, Route};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_servers::lock;
 use beamai_tool::{CallContext, Progress};
@@ -17,14 +17,14 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
 /// A server that runs, or has run.
-pub(super) struct Server {
-    pub(super) plan: Plan,
-    phase: Mutex<Phase>,
+pub(super) struct McpServer {
+    pub(super) plan: ConnectionPlan,
+    phase: Mutex<ConnectionPhase>,
     changed: Condvar,
-    pub(super) calls: Arc<Calls>,
+    pub(super) calls: Arc<ActiveCalls>,
     pub(super) has_news: Arc<AtomicBool>,
     /// What is known of the conversation.
-    pub(super) traces: Mutex<Arc<Traces>>,
+    pub(super) diagnostics: Mutex<Arc<ConversationDiagnostics>>,
     is_closed: AtomicBool,
     /// Whether a host has got its tools.
     is_of_use: AtomicBool,
@@ -32,25 +32,25 @@ pub(super) struct Server {
 }
 
 #[derive(Clone)]
-pub(super) enum Phase {
+pub(super) enum ConnectionPhase {
     Starting,
-    Ready(Ready),
+    Ready(ConnectedPeer),
     Over(ToolError),
 }
 
 /// A server that answers.
 #[derive(Clone)]
-pub(super) struct Ready {
+pub(super) struct ConnectedPeer {
     pub(super) peer: Peer<RoleClient>,
     pub(super) runtime: Handle,
     pub(super) info: Arc<ServerPeerInfo>,
 }
 
 /// What a server makes of a request: a result, or an error of the protocol.
-type Answer = Result<ServerResult, ErrorData>;
+type ServerResponse = Result<ServerResult, ErrorData>;
 
 /// What a waiting call is told.
-enum Event {
+enum CallEvent {
     Answered(Box<Result<ServerResult, ServiceError>>),
     /// There will be no answer.
     Gone,
@@ -58,27 +58,27 @@ enum Event {
 }
 
 /// Tells a waiting call that there will be no answer, if it goes before there is one.
-struct Asker(mpsc::Sender<Event>);
+struct WaitingCall(mpsc::Sender<CallEvent>);
 
-impl Drop for Asker {
+impl Drop for WaitingCall {
     fn drop(&mut self) {
-        _ = self.0.send(Event::Gone);
+        _ = self.0.send(CallEvent::Gone);
     }
 }
 
-impl Server {
-    /// Starts a server; [`Server::ready`] tells how that went.
+impl McpServer {
+    /// Starts a server; [`McpServer::ready`] tells how that went.
     ///
     /// # Errors
     /// There is no thread for it.
-    pub(super) fn start(plan: Plan) -> Result<Arc<Self>> {
+    pub(super) fn start(plan: ConnectionPlan) -> Result<Arc<Self>> {
         let server = Arc::new(Self {
             plan,
-            phase: Mutex::new(Phase::Starting),
+            phase: Mutex::new(ConnectionPhase::Starting),
             changed: Condvar::new(),
             calls: Arc::default(),
             has_news: Arc::default(),
-            traces: Mutex::default(),
+            diagnostics: Mutex::default(),
             is_closed: AtomicBool::new(false),
             is_of_use: AtomicBool::new(false),
             stop: Notify::new(),
@@ -86,29 +86,29 @@ impl Server {
         let own = Arc::clone(&server);
         let live = move || {
             let end = own.live();
-            own.enter(Phase::Over(end));
+            own.enter(ConnectionPhase::Over(end));
         };
         let spawned = std::thread::Builder::new().name("beamai-mcp".into()).spawn(live);
         spawned.map_err(|error| ToolError::io("start", "a thread for an MCP server", error))?;
         Ok(server)
     }
 
-    pub(super) fn enter(&self, phase: Phase) {
+    pub(super) fn enter(&self, phase: ConnectionPhase) {
         *self.phase() = phase;
         self.changed.notify_all();
     }
 
-    fn phase(&self) -> MutexGuard<'_, Phase> {
+    fn phase(&self) -> MutexGuard<'_, ConnectionPhase> {
         lock(&self.phase)
     }
 
     pub(super) fn is_ready(&self) -> bool {
-        matches!(*self.phase(), Phase::Ready(_))
+        matches!(*self.phase(), ConnectionPhase::Ready(_))
     }
 
     /// Whether it has ended.
     pub(super) fn is_over(&self) -> bool {
-        matches!(*self.phase(), Phase::Over(_))
+        matches!(*self.phase(), ConnectionPhase::Over(_))
     }
 
     /// Whether it was asked to end.
@@ -118,11 +118,11 @@ impl Server {
 
     /// How often its session was lost and begun anew.
     pub(super) fn renewals(&self) -> usize {
-        self.traces().renewals()
+        self.diagnostics().renewals()
     }
 
-    fn traces(&self) -> Arc<Traces> {
-        Arc::clone(&lock(&self.traces))
+    fn diagnostics(&self) -> Arc<ConversationDiagnostics> {
+        Arc::clone(&lock(&self.diagnostics))
     }
 
     /// Whether it has said that its list of tools is another one now.
@@ -159,11 +159,11 @@ impl Server {
     ///
     /// # Errors
     /// `cancelled` and `timeout`; why it does not start, or is over.
-    pub(super) fn ready(&self, cx: &CallContext) -> Result<Ready> {
+    pub(super) fn ready(&self, cx: &CallContext) -> Result<ConnectedPeer> {
         self.wait(cx, |phase| match phase {
-            Phase::Starting => None,
-            Phase::Ready(ready) => Some(Ok(ready.clone())),
-            Phase::Over(error) => Some(Err(error.clone())),
+            ConnectionPhase::Starting => None,
+            ConnectionPhase::Ready(ready) => Some(Ok(ready.clone())),
+            ConnectionPhase::Over(error) => Some(Err(error.clone())),
         })?
     }
 
@@ -173,12 +173,12 @@ impl Server {
     /// `cancelled` and `timeout`.
     pub(super) fn over(&self, cx: &CallContext) -> Result<ToolError> {
         self.wait(cx, |phase| match phase {
-            Phase::Over(error) => Some(error.clone()),
-            Phase::Starting | Phase::Ready(_) => None,
+            ConnectionPhase::Over(error) => Some(error.clone()),
+            ConnectionPhase::Starting | ConnectionPhase::Ready(_) => None,
         })
     }
 
-    fn wait<T>(&self, cx: &CallContext, look: impl Fn(&Phase) -> Option<T>) -> Result<T> {
+    fn wait<T>(&self, cx: &CallContext, look: impl Fn(&ConnectionPhase) -> Option<T>) -> Result<T> {
         let mut phase = self.phase();
         loop {
             if let Some(found) = look(&phase) {
@@ -203,7 +203,7 @@ impl Server {
         cx: &CallContext,
         request: ClientRequest,
         progress: Option<Progress>,
-    ) -> Result<Answer> {
+    ) -> Result<ServerResponse> {
         let ready = self.ready(cx)?;
         let (sender, events) = mpsc::channel();
         let abandoned = Arc::new(Notify::new());
@@ -214,13 +214,13 @@ impl Server {
             }
             _ => self.plan.title(),
         };
-        let exchange = Exchange { peer, calls, line: Line::new(progress, &who) };
-        let (asker, given_up) = (Asker(sender.clone()), Arc::clone(&abandoned));
+        let exchange = McpRequest { peer, calls, line: CallChannel::new(progress, &who) };
+        let (asker, given_up) = (WaitingCall(sender.clone()), Arc::clone(&abandoned));
         ready.runtime.spawn(async move {
             let answer = exchange.run(request, &given_up).await;
-            _ = asker.0.send(Event::Answered(Box::new(answer)));
+            _ = asker.0.send(CallEvent::Answered(Box::new(answer)));
         });
-        cx.cancel.on_cancel(move || _ = sender.send(Event::Look));
+        cx.cancel.on_cancel(move || _ = sender.send(CallEvent::Look));
         let answer = wait_for(cx, &events).inspect_err(|_| abandoned.notify_one())?;
         match answer {
             Some(Ok(result)) => Ok(Ok(result)),
@@ -241,22 +241,22 @@ impl Server {
     /// and soon it is known why.
     fn lost(&self, error: &ServiceError) -> Option<ToolError> {
         let Route::Http(remote) = &self.plan.route else { return None };
-        let traces = self.traces();
-        if self.is_closed() || traces.fault().is_some() {
+        let diagnostics = self.diagnostics();
+        if self.is_closed() || diagnostics.fault().is_some() {
             return None;
         }
         match error {
             ServiceError::TransportSend(error) => match failure_of(&*error.error) {
                 Some(failure) => Some(remote.told(failure)),
                 None => {
-                    traces.give_up(format!(
+                    diagnostics.give_up(format!(
                         "the session cannot be begun anew: {}",
                         remote.hide(&error.to_string())
                     ));
                     None
                 }
             },
-            ServiceError::TransportClosed => Some(remote.broken(traces.trouble())),
+            ServiceError::TransportClosed => Some(remote.broken(diagnostics.trouble())),
             _ => None,
         }
     }
@@ -265,7 +265,7 @@ impl Server {
 /// Waits for an answer; `None` where there is none to come.
 fn wait_for(
     cx: &CallContext,
-    events: &mpsc::Receiver<Event>,
+    events: &mpsc::Receiver<CallEvent>,
 ) -> Result<Option<Result<ServerResult, ServiceError>>> {
     loop {
         cx.check()?;
@@ -274,9 +274,9 @@ fn wait_for(
             Some(left) => events.recv_timeout(left).ok(),
         };
         match event {
-            Some(Event::Answered(answer)) => return Ok(Some(*answer)),
-            Some(Event::Gone) => return Ok(None),
-            Some(Event::Look) | None => {}
+            Some(CallEvent::Answered(answer)) => return Ok(Some(*answer)),
+            Some(CallEvent::Gone) => return Ok(None),
+            Some(CallEvent::Look) | None => {}
         }
     }
 }

@@ -10,10 +10,10 @@ use std::net::SocketAddr;
 /// A server as the host states it.
 #[derive(Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ServerSettings {
+pub(crate) struct McpServerSettings {
     /// The host's name for it, a part of the names of its tools.
     pub(super) name: String,
-    pub(super) way: Way,
+    pub(super) transport: TransportSettings,
     /// Milliseconds that it may take until it is ready.
     pub(super) start_timeout: u64,
     /// Milliseconds without a call after which it is ended; absent for never.
@@ -24,17 +24,17 @@ pub(crate) struct ServerSettings {
 /// How a server is reached.
 #[derive(Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Way {
+pub(super) enum TransportSettings {
     /// It is started here, and spoken to over its streams.
-    Stdio(Program),
+    Stdio(StdioSettings),
     /// It is somewhere, and spoken to over HTTP.
-    Http(Address),
+    Http(HttpSettings),
 }
 
 /// A program to start.
 #[derive(Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Program {
+pub(super) struct StdioSettings {
     /// Absolute path of the program, or its name on the `PATH`.
     pub(super) command: String,
     #[serde(default)]
@@ -53,7 +53,7 @@ pub(super) struct Program {
 /// Where a server is.
 #[derive(Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Address {
+pub(super) struct HttpSettings {
     pub(super) url: String,
     /// What goes along with every request.
     #[serde(default)]
@@ -67,15 +67,15 @@ pub(super) struct Address {
 }
 
 /// Variables, headers and addresses may hold secrets: they are not shown.
-impl fmt::Debug for ServerSettings {
+impl fmt::Debug for McpServerSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ServerSettings").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
-impl ServerSettings {
+impl McpServerSettings {
     /// Whether both name the same server, however long it may take and be kept.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        self.name == other.name && self.way == other.way
+        self.name == other.name && self.transport == other.transport
     }
 }

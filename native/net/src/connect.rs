@@ -1,7 +1,7 @@
 //! A connection to one of the addresses of a host, and to none that is refused.
 
 use super::guard::literal;
-use super::{Clock, Transport, failure};
+use super::{Deadline, Transport, failure};
 use beamai_base::{Result, ToolError};
 use std::io;
 use std::net::SocketAddr;
@@ -14,46 +14,46 @@ impl Transport {
     ///
     /// # Errors
     /// `denied` when every address is refused, `network` when none answers, `timeout`.
-    pub(super) async fn connect(&self, url: &Url, clock: &Clock) -> Result<TcpStream> {
-        let addresses = self.addresses(url, clock).await?;
+    pub(super) async fn connect(&self, url: &Url, deadline: &Deadline) -> Result<TcpStream> {
+        let addresses = self.addresses(url, deadline).await?;
         let mut refused = Vec::new();
         let mut failed = Vec::new();
         let mut tries_left = u32::try_from(addresses.len()).unwrap_or(u32::MAX);
         for address in addresses {
-            match timeout(clock.share(tries_left), self.connect_to(address)).await {
-                Ok(Attempt::Connected(stream)) => return Ok(stream),
-                Ok(Attempt::Refused(why)) => refused.push((address, why)),
-                Ok(Attempt::Failed(error)) => failed.push((address, Some(error))),
+            match timeout(deadline.share(tries_left), self.connect_to(address)).await {
+                Ok(ConnectAttempt::Connected(stream)) => return Ok(stream),
+                Ok(ConnectAttempt::Refused(why)) => refused.push((address, why)),
+                Ok(ConnectAttempt::Failed(error)) => failed.push((address, Some(error))),
                 Err(_) => failed.push((address, None)),
             }
             tries_left -= 1;
         }
         match failed.iter().all(|(_, error)| error.is_none()) {
             true if failed.is_empty() => Err(self.guard.refused(url, &refused)),
-            true => Err(clock.timed_out(&format!("connecting to {}", listed(&failed)))),
+            true => Err(deadline.timed_out(&format!("connecting to {}", listed(&failed)))),
             false => Err(unreachable(url, &failed)),
         }
     }
 
     /// The one place in which a connection is opened.
-    async fn connect_to(&self, address: SocketAddr) -> Attempt {
+    async fn connect_to(&self, address: SocketAddr) -> ConnectAttempt {
         if let Err(why) = self.guard.check(address) {
-            return Attempt::Refused(why);
+            return ConnectAttempt::Refused(why);
         }
         match TcpStream::connect(address).await {
-            Ok(stream) => Attempt::Connected(stream),
-            Err(error) => Attempt::Failed(error),
+            Ok(stream) => ConnectAttempt::Connected(stream),
+            Err(error) => ConnectAttempt::Failed(error),
         }
     }
 
-    async fn addresses(&self, url: &Url, clock: &Clock) -> Result<Vec<SocketAddr>> {
+    async fn addresses(&self, url: &Url, deadline: &Deadline) -> Result<Vec<SocketAddr>> {
         if let Some(address) = literal(url) {
             return Ok(vec![address]);
         }
         let host = url.host_str().unwrap_or_default();
         let port = url.port_or_known_default().unwrap_or_default();
         let looking = self.resolver.resolve(host, port);
-        match clock.within(&format!("looking up the name {host}"), looking).await? {
+        match deadline.within(&format!("looking up the name {host}"), looking).await? {
             Ok(addresses) if !addresses.is_empty() => Ok(addresses),
             Ok(_) => Err(unknown_host(host, "it has no address")),
             Err(error) => Err(unknown_host(host, &error.to_string())),
@@ -61,7 +61,7 @@ impl Transport {
     }
 }
 
-enum Attempt {
+enum ConnectAttempt {
     Connected(TcpStream),
     Refused(&'static str),
     Failed(io::Error),

@@ -6,19 +6,19 @@ use std::io::{self, Write};
 
 /// Takes decoded bytes until it is full.
 #[derive(Debug)]
-pub(super) struct Sink {
+pub(super) struct BoundedSink {
     bytes: Vec<u8>,
     cap: usize,
     is_full: bool,
 }
 
-impl Sink {
+impl BoundedSink {
     fn new(cap: usize) -> Self {
         Self { bytes: Vec::new(), cap, is_full: false }
     }
 }
 
-impl Write for Sink {
+impl Write for BoundedSink {
     /// Fails once more than the cap arrives, which ends whatever decoder writes here.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let room = self.cap - self.bytes.len();
@@ -37,7 +37,7 @@ impl Write for Sink {
 
 /// The encodings that are asked for.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Encoding {
+pub(super) enum ContentEncoding {
     Gzip,
     Deflate,
     Brotli,
@@ -46,23 +46,23 @@ pub(super) enum Encoding {
 /// Decodes a body as it arrives.
 pub(super) enum Decoder {
     /// Until the first two bytes are there: `deflate` names two formats, and an empty body is encoded in none.
-    Waiting(Encoding, Vec<u8>, Sink),
-    Identity(Sink),
-    Gzip(MultiGzDecoder<Sink>),
-    Zlib(ZlibDecoder<Sink>),
-    Bare(DeflateDecoder<Sink>),
-    Brotli(Box<DecompressorWriter<Sink>>),
+    Waiting(ContentEncoding, Vec<u8>, BoundedSink),
+    Identity(BoundedSink),
+    Gzip(MultiGzDecoder<BoundedSink>),
+    Zlib(ZlibDecoder<BoundedSink>),
+    Bare(DeflateDecoder<BoundedSink>),
+    Brotli(Box<DecompressorWriter<BoundedSink>>),
 }
 
 impl Decoder {
     /// The decoder for a Content-Encoding, giving at most `cap` bytes. `None` when it is one that nobody asked for.
     pub(super) fn of(encoding: &str, cap: usize) -> Option<Self> {
-        let sink = Sink::new(cap);
+        let sink = BoundedSink::new(cap);
         match encoding.trim().to_ascii_lowercase().as_str() {
             "" | "identity" | "none" => Some(Self::Identity(sink)),
-            "gzip" | "x-gzip" => Some(Self::Waiting(Encoding::Gzip, Vec::new(), sink)),
-            "deflate" => Some(Self::Waiting(Encoding::Deflate, Vec::new(), sink)),
-            "br" => Some(Self::Waiting(Encoding::Brotli, Vec::new(), sink)),
+            "gzip" | "x-gzip" => Some(Self::Waiting(ContentEncoding::Gzip, Vec::new(), sink)),
+            "deflate" => Some(Self::Waiting(ContentEncoding::Deflate, Vec::new(), sink)),
+            "br" => Some(Self::Waiting(ContentEncoding::Brotli, Vec::new(), sink)),
             _ => None,
         }
     }
@@ -106,12 +106,12 @@ impl Decoder {
     fn settle(&mut self) -> io::Result<()> {
         let Self::Waiting(encoding, start, sink) = self else { return Ok(()) };
         let start = std::mem::take(start);
-        let sink = std::mem::replace(sink, Sink::new(0));
+        let sink = std::mem::replace(sink, BoundedSink::new(0));
         *self = match encoding {
-            Encoding::Gzip => Self::Gzip(MultiGzDecoder::new(sink)),
-            Encoding::Brotli => Self::Brotli(Box::new(DecompressorWriter::new(sink, 8 << 10))),
-            Encoding::Deflate if has_zlib_header(&start) => Self::Zlib(ZlibDecoder::new(sink)),
-            Encoding::Deflate => Self::Bare(DeflateDecoder::new(sink)),
+            ContentEncoding::Gzip => Self::Gzip(MultiGzDecoder::new(sink)),
+            ContentEncoding::Brotli => Self::Brotli(Box::new(DecompressorWriter::new(sink, 8 << 10))),
+            ContentEncoding::Deflate if has_zlib_header(&start) => Self::Zlib(ZlibDecoder::new(sink)),
+            ContentEncoding::Deflate => Self::Bare(DeflateDecoder::new(sink)),
         };
         self.writer().write_all(&start)
     }
@@ -126,7 +126,7 @@ impl Decoder {
         }
     }
 
-    fn sink(&self) -> &Sink {
+    fn sink(&self) -> &BoundedSink {
         match self {
             Self::Identity(sink) | Self::Waiting(_, _, sink) => sink,
             Self::Gzip(decoder) => decoder.get_ref(),
@@ -136,7 +136,7 @@ impl Decoder {
         }
     }
 
-    fn sink_mut(&mut self) -> &mut Sink {
+    fn sink_mut(&mut self) -> &mut BoundedSink {
         match self {
             Self::Identity(sink) | Self::Waiting(_, _, sink) => sink,
             Self::Gzip(decoder) => decoder.get_mut(),

@@ -1,6 +1,6 @@
 //! One request and the head of its answer.
 
-use super::{Clock, Transport, failure};
+use super::{Deadline, Transport, failure};
 use beamai_base::{Result, ToolError};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
@@ -23,7 +23,7 @@ const HEAD_BYTES: usize = 256 << 10;
 const HEADERS: usize = 512;
 
 /// A request as it goes over one connection.
-pub struct Request<'a> {
+pub struct OutgoingRequest<'a> {
     /// Where it goes.
     pub url: &'a Url,
     /// Its method.
@@ -38,14 +38,14 @@ pub struct Request<'a> {
     pub encodings: &'static str,
 }
 
-impl Request<'_> {
+impl OutgoingRequest<'_> {
     /// Every encoding that can be decoded.
     pub const ENCODINGS: &'static str = "gzip, deflate, br";
 }
 
 /// An answer whose body is still to come.
 #[derive(Debug)]
-pub struct Exchange {
+pub struct HttpExchange {
     /// The status code.
     pub status: u16,
     /// The headers.
@@ -54,13 +54,13 @@ pub struct Exchange {
     connection: JoinHandle<()>,
 }
 
-impl Drop for Exchange {
+impl Drop for HttpExchange {
     fn drop(&mut self) {
         self.connection.abort();
     }
 }
 
-impl Exchange {
+impl HttpExchange {
     /// A header as text; bytes beyond ASCII as Latin-1, as browsers take them.
     pub fn header(&self, name: &str) -> Option<String> {
         self.headers.get(name).map(text_of)
@@ -80,8 +80,8 @@ impl Transport {
     ///
     /// # Errors
     /// `denied`, `network`, `timeout`.
-    pub async fn exchange(&self, request: &Request<'_>, clock: &Clock) -> Result<Exchange> {
-        self.exchange_at_length(request, clock, clock).await
+    pub async fn exchange(&self, request: &OutgoingRequest<'_>, deadline: &Deadline) -> Result<HttpExchange> {
+        self.exchange_at_length(request, deadline, deadline).await
     }
 
     /// The same with one clock for the connection and another one for the answer.
@@ -90,10 +90,10 @@ impl Transport {
     /// `denied`, `network`, `timeout`.
     pub async fn exchange_at_length(
         &self,
-        request: &Request<'_>,
-        connecting: &Clock,
-        answering: &Clock,
-    ) -> Result<Exchange> {
+        request: &OutgoingRequest<'_>,
+        connecting: &Deadline,
+        answering: &Deadline,
+    ) -> Result<HttpExchange> {
         self.guard.admit(request.url)?;
         let message = self.message(request)?;
         let stream = self.connect(request.url, connecting).await?;
@@ -107,7 +107,7 @@ impl Transport {
         }
     }
 
-    fn message(&self, request: &Request<'_>) -> Result<HttpRequest<Full<Bytes>>> {
+    fn message(&self, request: &OutgoingRequest<'_>) -> Result<HttpRequest<Full<Bytes>>> {
         let body = Full::new(Bytes::copy_from_slice(request.body.unwrap_or_default()));
         let path = &request.url[Position::BeforePath..Position::AfterQuery];
         let mut message =
@@ -141,7 +141,12 @@ fn unsendable(text: &str) -> ToolError {
     failure("protocol", format!("{text:?} cannot be sent as a header"))
 }
 
-async fn ask<S>(stream: S, message: HttpRequest<Full<Bytes>>, url: &Url, clock: &Clock) -> Result<Exchange>
+async fn ask<S>(
+    stream: S,
+    message: HttpRequest<Full<Bytes>>,
+    url: &Url,
+    deadline: &Deadline,
+) -> Result<HttpExchange>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -154,7 +159,7 @@ where
         .map_err(broken)?;
     // The connection is driven beside the exchange; what goes wrong on it shows in the exchange.
     let connection = tokio::spawn(async move { _ = connection.await });
-    let answer = clock.within("waiting for the answer", sender.send_request(message)).await;
+    let answer = deadline.within("waiting for the answer", sender.send_request(message)).await;
     let answer: Response<Incoming> = match answer {
         Ok(Ok(answer)) => answer,
         failed => {
@@ -163,7 +168,7 @@ where
         }
     };
     let (head, body) = answer.into_parts();
-    Ok(Exchange { status: head.status.as_u16(), headers: head.headers, body, connection })
+    Ok(HttpExchange { status: head.status.as_u16(), headers: head.headers, body, connection })
 }
 
 fn no_answer(url: &Url, error: &hyper::Error) -> ToolError {

@@ -1,7 +1,7 @@
 //! Nothing is reached that must not be.
 //!
-//! Twice on every hop: the address as it is written, before anything else happens ([`Guard::admit`]), and the socket
-//! address, in the moment in which it is connected to ([`Guard::check`]). A name that leads elsewhere the second time
+//! Twice on every hop: the address as it is written, before anything else happens ([`AddressGuard::admit`]), and the socket
+//! address, in the moment in which it is connected to ([`AddressGuard::check`]). A name that leads elsewhere the second time
 //! it is asked for, and a spelling of an address that nobody thought of, end at the second.
 
 use super::address::not_public;
@@ -13,7 +13,7 @@ use url::{Host, Url};
 
 /// What may be reached.
 #[derive(Debug, Clone)]
-pub(crate) struct Guard {
+pub(crate) struct AddressGuard {
     allow_addresses: Vec<SocketAddr>,
     allowed_domains: Domains,
     blocked_domains: Domains,
@@ -22,7 +22,7 @@ pub(crate) struct Guard {
 }
 
 /// Public addresses, and no others.
-impl Default for Guard {
+impl Default for AddressGuard {
     fn default() -> Self {
         Self {
             allow_addresses: Vec::new(),
@@ -34,7 +34,7 @@ impl Default for Guard {
     }
 }
 
-impl Guard {
+impl AddressGuard {
     /// The guard for addresses that a caller chooses.
     pub(crate) fn of(settings: &WebSettings) -> Self {
         Self {
@@ -146,11 +146,11 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn guard(settings: serde_json::Value) -> Guard {
-        Guard::of(&serde_json::from_value(settings).unwrap())
+    fn guard(settings: serde_json::Value) -> AddressGuard {
+        AddressGuard::of(&serde_json::from_value(settings).unwrap())
     }
 
-    fn admits(guard: &Guard, url: &str) -> bool {
+    fn admits(guard: &AddressGuard, url: &str) -> bool {
         guard.admit(&Url::parse(url).unwrap()).is_ok()
     }
 
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn a_refusal_says_what_the_address_is_and_how_it_is_allowed() {
         let url = Url::parse("http://169.254.169.254/latest").unwrap();
-        let error = Guard::default().admit(&url).unwrap_err();
+        let error = AddressGuard::default().admit(&url).unwrap_err();
         assert_eq!(error.reason, Reason::Denied);
         assert!(error.message.contains("link-local"), "{error}");
         assert!(error.message.contains("--allow-address"), "{error}");

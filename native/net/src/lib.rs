@@ -5,8 +5,8 @@
 
 mod address;
 pub mod advice;
-mod clock;
 mod connect;
+mod deadline;
 mod decode;
 mod exchange;
 mod guard;
@@ -15,15 +15,15 @@ mod resolve;
 mod runtime;
 mod tls;
 
-pub use clock::Clock;
-pub use exchange::{Exchange, Request, text_of};
+pub use deadline::Deadline;
+pub use exchange::{HttpExchange, OutgoingRequest, text_of};
 pub use guard::is_localhost;
-pub use receive::{Body, End};
+pub use receive::{BodyEnd, ReceivedBody};
 pub use runtime::block_on;
 
 use beamai_base::{Reason, ToolError};
 use beamai_tool::WebSettings;
-use guard::Guard;
+use guard::AddressGuard;
 use resolve::SystemResolver;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -37,9 +37,9 @@ const USER_AGENT: &str = concat!("beamai/", env!("CARGO_PKG_VERSION"));
 /// The way to servers.
 #[derive(Clone)]
 pub struct Transport {
-    guard: Guard,
+    guard: AddressGuard,
     resolver: Arc<dyn Resolve>,
-    roots: tls::Roots,
+    roots: tls::TrustRoots,
     user_agent: String,
 }
 
@@ -47,22 +47,22 @@ impl Transport {
     /// The way to addresses that a caller chooses.
     pub fn of(settings: &WebSettings) -> Self {
         Self {
-            guard: Guard::of(settings),
+            guard: AddressGuard::of(settings),
             resolver: Arc::new(SystemResolver),
-            roots: tls::Roots::System,
+            roots: tls::TrustRoots::System,
             user_agent: settings.user_agent.clone().unwrap_or_else(|| USER_AGENT.to_owned()),
         }
     }
 
     /// The way to a server of the host's own choice.
     pub fn to_own_server(settings: &WebSettings) -> Self {
-        Self { guard: Guard::for_own_server(), ..Self::of(settings) }
+        Self { guard: AddressGuard::for_own_server(), ..Self::of(settings) }
     }
 
     /// The way to an MCP server of the host's own choice, at this address: a private one where the address itself says
     /// so, or where it is one of `allowed`.
     pub fn to_mcp_server(url: &Url, allowed: &[SocketAddr]) -> Self {
-        Self { guard: Guard::for_mcp_server(url, allowed), ..Self::of(&WebSettings::default()) }
+        Self { guard: AddressGuard::for_mcp_server(url, allowed), ..Self::of(&WebSettings::default()) }
     }
 
     /// The same with names resolved by somebody else.
@@ -74,7 +74,7 @@ impl Transport {
     /// The same with this authority alone vouching for servers, instead of those that the system trusts.
     #[must_use]
     pub fn trusting(self, authority: tokio_rustls::rustls::pki_types::CertificateDer<'static>) -> Self {
-        Self { roots: tls::Roots::Only(authority), ..self }
+        Self { roots: tls::TrustRoots::Only(authority), ..self }
     }
 }
 

@@ -1,8 +1,8 @@
 //! The body of an answer, within its bounds.
 
 use super::decode::Decoder;
-use super::exchange::{Exchange, chain};
-use super::{Clock, failure};
+use super::exchange::{HttpExchange, chain};
+use super::{Deadline, failure};
 use beamai_base::Result;
 use http_body_util::BodyExt;
 use hyper::body::Bytes;
@@ -12,16 +12,16 @@ const SLACK: usize = 64 << 10;
 
 /// What was received.
 #[derive(Debug)]
-pub struct Body {
+pub struct ReceivedBody {
     /// The bytes, decoded.
     pub bytes: Vec<u8>,
     /// Why there are no more.
-    pub end: End,
+    pub end: BodyEnd,
 }
 
 /// How a body ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum End {
+pub enum BodyEnd {
     /// All of it is there.
     Complete,
     /// It is larger than the cap.
@@ -32,27 +32,27 @@ pub enum End {
     Broken(String),
 }
 
-impl Exchange {
+impl HttpExchange {
     /// Receives the body: decoded, and at most `cap` bytes of it.
     ///
     /// # Errors
     /// `network` when it is encoded as nobody asked for.
-    pub async fn receive(mut self, cap: usize, clock: &Clock) -> Result<Body> {
+    pub async fn receive(mut self, cap: usize, deadline: &Deadline) -> Result<ReceivedBody> {
         let encoding = self.header("content-encoding").unwrap_or_default();
         let Some(mut decoder) = Decoder::of(&encoding, cap) else {
             let message =
                 format!("the server encoded its answer as {encoding:?}, which it was not asked for");
             return Err(failure("protocol", message));
         };
-        let end = self.feed(&mut decoder, cap, clock).await;
+        let end = self.feed(&mut decoder, cap, deadline).await;
         let (bytes, damage) = decoder.finish();
         let end = match (end, damage) {
-            (End::Complete, Some(error)) => {
-                End::Broken(format!("its {encoding} encoding is damaged: {error}"))
+            (BodyEnd::Complete, Some(error)) => {
+                BodyEnd::Broken(format!("its {encoding} encoding is damaged: {error}"))
             }
             (end, _) => end,
         };
-        Ok(Body { bytes, end })
+        Ok(ReceivedBody { bytes, end })
     }
 
     /// The next piece of the body as it was sent, for a body that has no end; `None` at the end.
@@ -73,20 +73,20 @@ impl Exchange {
         }
     }
 
-    async fn feed(&mut self, decoder: &mut Decoder, cap: usize, clock: &Clock) -> End {
+    async fn feed(&mut self, decoder: &mut Decoder, cap: usize, deadline: &Deadline) -> BodyEnd {
         let mut received = 0_usize;
         loop {
-            let piece = match clock.allow(self.body.frame()).await {
-                None => return End::TimedOut,
-                Some(None) => return End::Complete,
-                Some(Some(Err(error))) => return End::Broken(chain(&error)),
+            let piece = match deadline.allow(self.body.frame()).await {
+                None => return BodyEnd::TimedOut,
+                Some(None) => return BodyEnd::Complete,
+                Some(Some(Err(error))) => return BodyEnd::Broken(chain(&error)),
                 Some(Some(Ok(frame))) => frame.into_data().unwrap_or_default(),
             };
             received += piece.len();
             match decoder.push(&piece) {
-                Err(_) if decoder.is_full() => return End::Capped,
-                Err(error) => return End::Broken(format!("its encoding is damaged: {error}")),
-                Ok(()) if received > cap.saturating_add(SLACK) => return End::Capped,
+                Err(_) if decoder.is_full() => return BodyEnd::Capped,
+                Err(error) => return BodyEnd::Broken(format!("its encoding is damaged: {error}")),
+                Ok(()) if received > cap.saturating_add(SLACK) => return BodyEnd::Capped,
                 Ok(()) => {}
             }
         }

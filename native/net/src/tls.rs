@@ -1,7 +1,7 @@
 //! Encrypted connections.
 
 use super::advice::Advice;
-use super::{Clock, Transport, failure};
+use super::{Deadline, Transport, failure};
 use beamai_base::{Result, ToolError};
 use std::sync::{Arc, OnceLock};
 use tokio::net::TcpStream;
@@ -17,7 +17,7 @@ use url::{Host, Url};
 
 /// Who vouches for servers.
 #[derive(Clone)]
-pub(super) enum Roots {
+pub(super) enum TrustRoots {
     /// The authorities that the system trusts.
     System,
     /// One authority.
@@ -34,12 +34,12 @@ impl Transport {
         url: &Url,
         stream: TcpStream,
         verify: bool,
-        clock: &Clock,
+        deadline: &Deadline,
     ) -> Result<TlsStream<TcpStream>> {
         let config = if verify { self.roots.config(self.guard.advice)? } else { careless() };
         let name = server_name(url)?;
         let handshake = TlsConnector::from(config).connect(name, stream);
-        let done = clock.within("agreeing on encryption", handshake).await?;
+        let done = deadline.within("agreeing on encryption", handshake).await?;
         done.map_err(|error| handshake_failed(url, &error, self.guard.advice))
     }
 }
@@ -57,7 +57,7 @@ fn server_name(url: &Url) -> Result<ServerName<'static>> {
     })
 }
 
-impl Roots {
+impl TrustRoots {
     fn config(&self, advice: &Advice) -> Result<Arc<ClientConfig>> {
         match self {
             Self::System => system_config(advice),

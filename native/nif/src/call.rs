@@ -1,7 +1,7 @@
 //! Calls that run on the caller's own scheduler, and the judge.
 
 use beamai_wire::Services;
-use beamai_wire::{Dispatcher, Ended, Run};
+use beamai_wire::{CallOptions, DispatchResult, Dispatcher};
 use rustler::{Atom, Binary, Encoder, Env, NewBinary, Term};
 use std::sync::LazyLock;
 use std::time::Instant;
@@ -39,10 +39,10 @@ fn call<'a>(env: Env<'a>, settings: Binary<'a>, request: Binary<'a>) -> Term<'a>
 }
 
 fn run<'a>(env: Env<'a>, settings: Binary<'a>, request: Binary<'a>) -> Term<'a> {
-    let run = Run { inline_bytes: Some(INLINE_BYTES), ..Run::default() };
+    let run = CallOptions { inline_bytes: Some(INLINE_BYTES), ..CallOptions::default() };
     match DISPATCHER.call(&settings, &request, run) {
-        Ended::Reply(reply) => binary(env, &reply),
-        Ended::Defer => atoms::defer().encode(env),
+        DispatchResult::Reply(reply) => binary(env, &reply),
+        DispatchResult::Defer => atoms::defer().encode(env),
     }
 }
 

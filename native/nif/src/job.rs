@@ -1,7 +1,7 @@
 //! Calls that run on native threads and answer by message.
 
 use crate::call::{DISPATCHER, ok};
-use beamai_wire::{CancelToken, Ended, Pool, Progress, Run};
+use beamai_wire::{CallOptions, CancelToken, DispatchResult, JobPool, Progress};
 use rustler::env::SavedTerm;
 use rustler::{
     Atom, Binary, Encoder, Env, LocalPid, Monitor, OwnedBinary, OwnedEnv, Reference, Resource, ResourceArc,
@@ -18,20 +18,20 @@ mod atoms {
 /// Jobs that wait at most; one more is refused as busy.
 const MOST_WAITING: usize = 4096;
 
-static POOL: LazyLock<Pool> = LazyLock::new(|| {
+static POOL: LazyLock<JobPool> = LazyLock::new(|| {
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
-    Pool::new("beamai-job", (4 * cores).max(8), MOST_WAITING)
+    JobPool::new("beamai-job", (4 * cores).max(8), MOST_WAITING)
 });
 
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
 
 /// A call under way. The VM says when its caller is gone, and then it is cancelled.
-pub(crate) struct Job {
+pub(crate) struct JobHandle {
     cancel: CancelToken,
 }
 
 #[rustler::resource_impl]
-impl Resource for Job {
+impl Resource for JobHandle {
     const IMPLEMENTS_DOWN: bool = true;
 
     fn down<'a>(&'a self, _: Env<'a>, _: LocalPid, _: Monitor) {
@@ -42,15 +42,15 @@ impl Resource for Job {
 /// Starts a call; its reply comes as `{Ref, Reply}`, its progress as `{Ref, progress, Message}`.
 #[rustler::nif]
 fn start<'a>(env: Env<'a>, settings: Binary<'a>, call: Binary<'a>, reference: Reference<'a>) -> Term<'a> {
-    let job = ResourceArc::new(Job { cancel: CancelToken::new() });
+    let job = ResourceArc::new(JobHandle { cancel: CancelToken::new() });
     let caller = env.pid();
     if job.monitor(Some(env), &caller).is_none() {
         job.cancel.cancel();
     }
-    let work = Work::new(settings, call, reference, caller, &job);
+    let work = JobInput::new(settings, call, reference, caller, &job);
     match POOL.submit(move || work.run()) {
         Ok(()) => (ok(), job).encode(env),
-        Err(beamai_wire::Busy) => atoms::busy().encode(env),
+        Err(beamai_wire::PoolBusy) => atoms::busy().encode(env),
     }
 }
 
@@ -62,29 +62,29 @@ fn running() -> usize {
 
 /// Asks a job to stop; it still answers.
 #[rustler::nif]
-fn cancel(job: ResourceArc<Job>) -> Atom {
+fn cancel(job: ResourceArc<JobHandle>) -> Atom {
     job.cancel.cancel();
     ok()
 }
 
 /// What a job takes with it to its thread. Binaries go as references: a large argument is not copied.
-struct Work {
+struct JobInput {
     terms: OwnedEnv,
     settings: SavedTerm,
     call: SavedTerm,
     reference: SavedTerm,
     caller: LocalPid,
-    job: ResourceArc<Job>,
+    job: ResourceArc<JobHandle>,
     arrived: Instant,
 }
 
-impl Work {
+impl JobInput {
     fn new<'a>(
         settings: Binary<'a>,
         call: Binary<'a>,
         reference: Reference<'a>,
         caller: LocalPid,
-        job: &ResourceArc<Job>,
+        job: &ResourceArc<JobHandle>,
     ) -> Self {
         let terms = OwnedEnv::new();
         Self {
@@ -100,11 +100,11 @@ impl Work {
 
     fn run(mut self) {
         RUNNING.fetch_add(1, Ordering::SeqCst);
-        let run = Run {
+        let run = CallOptions {
             cancel: self.job.cancel.clone(),
             progress: Some(self.progress()),
             arrived: Some(self.arrived),
-            ..Run::default()
+            ..CallOptions::default()
         };
         let reply = self.terms.run(|env| {
             let load = |saved: &SavedTerm| Binary::from_term(saved.load(env));
@@ -112,9 +112,9 @@ impl Work {
                 return Vec::new();
             };
             match DISPATCHER.call(&settings, &call, run) {
-                Ended::Reply(reply) => reply,
+                DispatchResult::Reply(reply) => reply,
                 // Nothing defers without a bound, and a job has none.
-                Ended::Defer => Vec::new(),
+                DispatchResult::Defer => Vec::new(),
             }
         });
         RUNNING.fetch_sub(1, Ordering::SeqCst);

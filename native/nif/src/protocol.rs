@@ -1,7 +1,7 @@
 //! The text protocol. What is short is read on the caller's scheduler, everything else on a dirty one.
 
 use crate::call::binary;
-use beamai_wire::{Parsed, Protocol, ResponseStream};
+use beamai_wire::{ParsedResponse, Protocol, ResponseStream};
 use rustler::{Binary, Encoder, Env, Resource, ResourceArc, Term};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -12,12 +12,12 @@ mod atoms {
 static PROTOCOL: Protocol = Protocol::new();
 
 /// A response on its way. It belongs to one process at a time; the lock is for those that do not know.
-pub(crate) struct Held(Mutex<ResponseStream>);
+pub(crate) struct StreamResource(Mutex<ResponseStream>);
 
 #[rustler::resource_impl]
-impl Resource for Held {}
+impl Resource for StreamResource {}
 
-impl Held {
+impl StreamResource {
     fn lock(&self) -> MutexGuard<'_, ResponseStream> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -39,8 +39,8 @@ fn parse_text<'a>(env: Env<'a>, rules: Binary<'a>, text: Binary<'a>, all: bool) 
 fn parse<'a>(env: Env<'a>, rules: &[u8], text: &[u8], all: bool) -> Term<'a> {
     let parsed = if all { PROTOCOL.parse_all(rules, text) } else { PROTOCOL.parse(rules, text) };
     match parsed {
-        Ok(Parsed::Text) => atoms::text().encode(env),
-        Ok(Parsed::Term(term)) => binary(env, &term),
+        Ok(ParsedResponse::Text) => atoms::text().encode(env),
+        Ok(ParsedResponse::Term(term)) => binary(env, &term),
         Err(reply) => binary(env, &reply),
     }
 }
@@ -48,13 +48,18 @@ fn parse<'a>(env: Env<'a>, rules: &[u8], text: &[u8], all: bool) -> Term<'a> {
 #[rustler::nif(schedule = "DirtyCpu")]
 fn stream_new<'a>(env: Env<'a>, rules: Binary<'a>) -> Term<'a> {
     match PROTOCOL.stream(&rules) {
-        Ok(stream) => (atoms::ok(), ResourceArc::new(Held(Mutex::new(stream)))).encode(env),
+        Ok(stream) => (atoms::ok(), ResourceArc::new(StreamResource(Mutex::new(stream)))).encode(env),
         Err(reply) => binary(env, &reply),
     }
 }
 
 #[rustler::nif]
-fn stream_feed_now<'a>(env: Env<'a>, stream: ResourceArc<Held>, step: u64, bytes: Binary<'a>) -> Term<'a> {
+fn stream_feed_now<'a>(
+    env: Env<'a>,
+    stream: ResourceArc<StreamResource>,
+    step: u64,
+    bytes: Binary<'a>,
+) -> Term<'a> {
     // Taken by another process: not the time to wait for it on this scheduler.
     let Ok(mut held) = stream.0.try_lock() else { return atoms::defer().encode(env) };
     match held.is_instant(&bytes) {
@@ -64,12 +69,17 @@ fn stream_feed_now<'a>(env: Env<'a>, stream: ResourceArc<Held>, step: u64, bytes
 }
 
 #[rustler::nif(schedule = "DirtyCpu")]
-fn stream_feed<'a>(env: Env<'a>, stream: ResourceArc<Held>, step: u64, bytes: Binary<'a>) -> Term<'a> {
+fn stream_feed<'a>(
+    env: Env<'a>,
+    stream: ResourceArc<StreamResource>,
+    step: u64,
+    bytes: Binary<'a>,
+) -> Term<'a> {
     pieces(env, stream.lock().feed(step, &bytes))
 }
 
 #[rustler::nif(schedule = "DirtyCpu")]
-fn stream_end<'a>(env: Env<'a>, stream: ResourceArc<Held>, step: u64) -> Term<'a> {
+fn stream_end<'a>(env: Env<'a>, stream: ResourceArc<StreamResource>, step: u64) -> Term<'a> {
     pieces(env, stream.lock().end(step))
 }
 

@@ -1,13 +1,13 @@
 //! Hunks: a header with numbers that may be wrong, and lines that are right.
 
-use super::diff::{Hunk, Line, Stated, Tag};
+use super::diff::{Hunk, HunkLine, HunkRange, LineTag};
 use super::parser::malformed;
 use beamai_base::Result;
 
 /// The lines of a patch, by index from 0.
-pub(super) struct Text<'a>(Vec<&'a str>);
+pub(super) struct PatchLines<'a>(Vec<&'a str>);
 
-impl<'a> Text<'a> {
+impl<'a> PatchLines<'a> {
     pub(super) fn new(patch: &'a str) -> Self {
         let patch = patch.strip_prefix('\u{FEFF}').unwrap_or(patch);
         let mut lines: Vec<&str> = patch.split('\n').collect();
@@ -67,7 +67,7 @@ pub(super) fn cut(line: &str) -> &str {
 
 /// Reads the hunk that begins at a line, and says where it ends. In a patch that `is_converted` every line got a
 /// carriage return that is not the file's.
-pub(super) fn hunk(text: &Text<'_>, at: usize, is_converted: bool) -> Result<(Hunk, usize)> {
+pub(super) fn hunk(text: &PatchLines<'_>, at: usize, is_converted: bool) -> Result<(Hunk, usize)> {
     let stated = numbers(text.head(at)).map_err(|problem| malformed(at + 1, problem))?;
     let start = at + 1;
     let counted = stated.and_then(|stated| counted(text, start, stated));
@@ -76,14 +76,14 @@ pub(super) fn hunk(text: &Text<'_>, at: usize, is_converted: bool) -> Result<(Hu
         None => uncounted(text, start, stated)?,
     };
     let lines = lines(text, start..end, is_converted)?;
-    if lines.iter().all(|line| line.tag == Tag::Context) {
+    if lines.iter().all(|line| line.tag == LineTag::Context) {
         return Err(malformed(at + 1, "the hunk changes nothing: no line of it begins with \"-\" or \"+\""));
     }
     Ok((Hunk { line: at + 1, stated, is_recounted: stated.is_some() && counted.is_none(), lines }, end))
 }
 
 /// The numbers of a header; `None` when it has none at all.
-fn numbers(header: &str) -> Result<Option<Stated>, String> {
+fn numbers(header: &str) -> Result<Option<HunkRange>, String> {
     let inner = header[2..].split("@@").next().unwrap_or_default().trim();
     if !inner.starts_with('-') {
         return Ok(None);
@@ -92,7 +92,7 @@ fn numbers(header: &str) -> Result<Option<Stated>, String> {
     let old = ranges.next().and_then(|text| range(text.strip_prefix('-')?));
     let new = ranges.next().and_then(|text| range(text.strip_prefix('+')?));
     match old.zip(new) {
-        Some((old, new)) => Ok(Some(Stated { old, new })),
+        Some((old, new)) => Ok(Some(HunkRange { old, new })),
         None => Err(format!("expected \"@@ -1,3 +1,4 @@\", found {:?}", cut(header))),
     }
 }
@@ -109,7 +109,7 @@ fn range(text: &str) -> Option<(u64, u64)> {
 }
 
 /// Where the hunk ends by the numbers of its header; `None` where its lines do not agree with them.
-fn counted(text: &Text<'_>, start: usize, stated: Stated) -> Option<usize> {
+fn counted(text: &PatchLines<'_>, start: usize, stated: HunkRange) -> Option<usize> {
     let (mut old, mut new) = (stated.old.1, stated.new.1);
     let mut at = start;
     while old > 0 || new > 0 {
@@ -132,7 +132,7 @@ fn counted(text: &Text<'_>, start: usize, stated: Stated) -> Option<usize> {
 }
 
 /// Whether more lines of the hunk follow, though they should not.
-fn goes_on(text: &Text<'_>, at: usize) -> bool {
+fn goes_on(text: &PatchLines<'_>, at: usize) -> bool {
     if text.begins_file(at) || text.is_signature(at) {
         return false;
     }
@@ -148,7 +148,7 @@ fn goes_on(text: &Text<'_>, at: usize) -> bool {
 }
 
 /// Where the hunk ends by its lines alone.
-fn uncounted(text: &Text<'_>, start: usize, stated: Option<Stated>) -> Result<usize> {
+fn uncounted(text: &PatchLines<'_>, start: usize, stated: Option<HunkRange>) -> Result<usize> {
     let mut end = start;
     while is_body(text, end) {
         end += 1;
@@ -163,13 +163,13 @@ fn uncounted(text: &Text<'_>, start: usize, stated: Option<Stated>) -> Result<us
     Ok(without_empty_end(text, start, end, stated))
 }
 
-fn is_body(text: &Text<'_>, at: usize) -> bool {
+fn is_body(text: &PatchLines<'_>, at: usize) -> bool {
     let is_line = matches!(text.line(at).bytes().next(), Some(b' ' | b'-' | b'+' | b'\\' | b'\r') | None);
     is_line && !text.is_end(at) && !text.begins_file(at) && !text.is_signature(at)
 }
 
 /// Whether a line can come after a hunk.
-fn may_follow(text: &Text<'_>, at: usize) -> bool {
+fn may_follow(text: &PatchLines<'_>, at: usize) -> bool {
     const KNOWN: [&str; 10] = [
         "diff ",
         "Index: ",
@@ -194,7 +194,7 @@ fn may_follow(text: &Text<'_>, at: usize) -> bool {
 
 /// Empty lines at the end are context whose space got lost, or they part the hunk from what follows: the header's
 /// numbers tell, and without them they are not needed.
-fn without_empty_end(text: &Text<'_>, start: usize, end: usize, stated: Option<Stated>) -> usize {
+fn without_empty_end(text: &PatchLines<'_>, start: usize, end: usize, stated: Option<HunkRange>) -> usize {
     let empty = (start..end).rev().take_while(|at| text.head(*at).is_empty()).count();
     let end = end - empty;
     let count = |tags: &[u8]| {
@@ -209,8 +209,8 @@ fn without_empty_end(text: &Text<'_>, start: usize, end: usize, stated: Option<S
     end + missing.unwrap_or(0)
 }
 
-fn lines(text: &Text<'_>, range: std::ops::Range<usize>, is_converted: bool) -> Result<Vec<Line>> {
-    let mut lines: Vec<Line> = Vec::with_capacity(range.len());
+fn lines(text: &PatchLines<'_>, range: std::ops::Range<usize>, is_converted: bool) -> Result<Vec<HunkLine>> {
+    let mut lines: Vec<HunkLine> = Vec::with_capacity(range.len());
     // Whether the old and the new file have ended.
     let mut has_ended = (false, false);
     for at in range {
@@ -220,10 +220,10 @@ fn lines(text: &Text<'_>, range: std::ops::Range<usize>, is_converted: bool) -> 
                 has_ended = close(&mut lines, has_ended).map_err(|problem| malformed(at + 1, problem))?;
                 continue;
             }
-            Some(b'-') => (Tag::Delete, &line[1..]),
-            Some(b'+') => (Tag::Insert, &line[1..]),
-            Some(b' ') => (Tag::Context, &line[1..]),
-            _ => (Tag::Context, line),
+            Some(b'-') => (LineTag::Delete, &line[1..]),
+            Some(b'+') => (LineTag::Insert, &line[1..]),
+            Some(b' ') => (LineTag::Context, &line[1..]),
+            _ => (LineTag::Context, line),
         };
         if (has_ended.0 && tag.is_old()) || (has_ended.1 && tag.is_new()) {
             return Err(malformed(
@@ -232,13 +232,13 @@ fn lines(text: &Text<'_>, range: std::ops::Range<usize>, is_converted: bool) -> 
             ));
         }
         let rest = if is_converted { rest.strip_suffix('\r').unwrap_or(rest) } else { rest };
-        lines.push(Line { tag, text: rest.to_owned(), is_open: false });
+        lines.push(HunkLine { tag, text: rest.to_owned(), is_open: false });
     }
     Ok(lines)
 }
 
 /// Takes a line `\ No newline at end of file`, which is about the one before.
-fn close(lines: &mut [Line], has_ended: (bool, bool)) -> Result<(bool, bool), &'static str> {
+fn close(lines: &mut [HunkLine], has_ended: (bool, bool)) -> Result<(bool, bool), &'static str> {
     let last = lines.last_mut().ok_or("expected a line before \"\\ No newline at end of file\"")?;
     last.is_open = true;
     Ok((has_ended.0 || last.tag.is_old(), has_ended.1 || last.tag.is_new()))
@@ -250,27 +250,27 @@ mod tests {
     use beamai_base::ToolError;
 
     fn parsed(text: &str) -> (Hunk, usize) {
-        hunk(&Text::new(text), 0, false).unwrap()
+        hunk(&PatchLines::new(text), 0, false).unwrap()
     }
 
     fn tags(hunk: &Hunk) -> String {
-        let sign = |line: &Line| match (line.tag, line.is_open) {
-            (Tag::Context, false) => ' ',
-            (Tag::Delete, false) => '-',
-            (Tag::Insert, false) => '+',
+        let sign = |line: &HunkLine| match (line.tag, line.is_open) {
+            (LineTag::Context, false) => ' ',
+            (LineTag::Delete, false) => '-',
+            (LineTag::Insert, false) => '+',
             (_, true) => '!',
         };
         hunk.lines.iter().map(sign).collect()
     }
 
     fn error(text: &str) -> ToolError {
-        hunk(&Text::new(text), 0, false).unwrap_err()
+        hunk(&PatchLines::new(text), 0, false).unwrap_err()
     }
 
     #[test]
     fn counts_may_be_omitted() {
         let (hunk, end) = parsed("@@ -1 +1,2 @@ fn main()\n-a\n+b\n+c\n");
-        assert_eq!(hunk.stated, Some(Stated { old: (1, 1), new: (1, 2) }));
+        assert_eq!(hunk.stated, Some(HunkRange { old: (1, 1), new: (1, 2) }));
         assert_eq!((tags(&hunk).as_str(), end, hunk.is_recounted), ("-++", 4, false));
     }
 

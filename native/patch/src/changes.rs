@@ -1,12 +1,12 @@
 //! From a plan to the changes that make it true.
 
-use super::plan::{Outcome, Plan};
-use super::slots::{Now, Slot};
+use super::plan::{FileOutcome, PatchPlan};
+use super::slots::{Slot, SlotContent};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_workspace::Batch;
 use std::collections::{BTreeSet, HashMap};
 
-impl<'p> Plan<'p> {
+impl<'p> PatchPlan<'p> {
     /// All the changes, made ready.
     ///
     /// # Errors
@@ -16,7 +16,7 @@ impl<'p> Plan<'p> {
         let moves = self.settle_moves()?;
         let mut batch = Batch::default();
         for slot in self.slots.iter() {
-            if let Now::Made(at) = slot.now
+            if let SlotContent::Made(at) = slot.now
                 && let Some(replacement) = self.versions[at].replacement.take()
             {
                 batch.replace(replacement, slot.original);
@@ -30,7 +30,9 @@ impl<'p> Plan<'p> {
         }
         let moved: BTreeSet<usize> = moves.iter().map(|(from, _)| *from).collect();
         for (at, slot) in self.slots.iter().enumerate() {
-            if let (Some(original), Now::Nothing, false) = (slot.original, slot.now, moved.contains(&at)) {
+            if let (Some(original), SlotContent::Nothing, false) =
+                (slot.original, slot.now, moved.contains(&at))
+            {
                 batch.remove(slot.place, original)?;
             }
         }
@@ -43,16 +45,16 @@ impl<'p> Plan<'p> {
         let mut moves: Vec<(usize, usize)> = Vec::new();
         let mut moved: BTreeSet<usize> = BTreeSet::new();
         for to in 0..self.slots.iter().count() {
-            let Now::Moved(from) = self.slots[to].now else { continue };
-            let is_free = self.slots[to].original.is_none() && self.slots[from].now == Now::Nothing;
+            let SlotContent::Moved(from) = self.slots[to].now else { continue };
+            let is_free = self.slots[to].original.is_none() && self.slots[from].now == SlotContent::Nothing;
             let is_first = !moved.contains(&from);
             if is_free && is_first && is_same_device(&self.slots[from], &self.slots[to]) {
                 moved.insert(from);
                 moves.push((from, to));
                 continue;
             }
-            let content = self.content(from, Now::Original)?;
-            self.make(to, from, &content.bytes(), &[], None, &mut Outcome::default())?;
+            let content = self.content(from, SlotContent::Original)?;
+            self.make(to, from, &content.bytes(), &[], None, &mut FileOutcome::default())?;
         }
         Ok(moves)
     }
@@ -60,7 +62,7 @@ impl<'p> Plan<'p> {
     /// Two names of one file cannot both be changed.
     fn refuse_twins(&self) -> Result<()> {
         let mut seen: HashMap<(u64, u64), &Slot<'_>> = HashMap::new();
-        for slot in self.slots.iter().filter(|slot| slot.now != Now::Original) {
+        for slot in self.slots.iter().filter(|slot| slot.now != SlotContent::Original) {
             let Some(original) = &slot.original else { continue };
             #[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
             let identity = (original.st_dev as u64, original.st_ino as u64);

@@ -1,9 +1,9 @@
 //! The content of a file that hunks are fitted to.
 
 use beamai_base::Result;
-use beamai_files::{before::Before, missing};
-use beamai_text::{Bytes, Charset};
-use beamai_workspace::Place;
+use beamai_files::{buffered_file::BufferedFile, missing};
+use beamai_text::{Charset, FileBytes};
+use beamai_workspace::WorkspacePath;
 use rustix::fs::{Mode, Stat};
 use rustix::io::Errno;
 use std::fs::File;
@@ -11,17 +11,17 @@ use std::fs::File;
 const ADVICE: &str = "only text can be patched";
 
 /// The content of a file, on disk or made by an earlier part of the patch.
-pub(super) enum Content {
-    OnDisk { place: Place, file: Box<Before> },
+pub(super) enum FileSource {
+    OnDisk { place: WorkspacePath, file: Box<BufferedFile> },
     Draft { file: Option<File>, size: u64, charset: Option<Charset> },
 }
 
-impl Content {
+impl FileSource {
     /// Opens a file that was looked at before.
     ///
     /// # Errors
     /// `stale` when it is another one now, and as [`missing::open`].
-    pub(super) fn open(place: &Place, seen: Option<&Stat>) -> Result<Self> {
+    pub(super) fn open(place: &WorkspacePath, seen: Option<&Stat>) -> Result<Self> {
         let opened = missing::open(place)?;
         let is_same = |seen: &Stat| {
             (seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime, seen.st_mtime_nsec)
@@ -36,7 +36,7 @@ impl Content {
         if !seen.is_some_and(is_same) {
             return Err(place.stale());
         }
-        Ok(Self::OnDisk { file: Box::new(Before::new(place, opened)?), place: place.clone() })
+        Ok(Self::OnDisk { file: Box::new(BufferedFile::new(place, opened)?), place: place.clone() })
     }
 
     /// The content of a draft.
@@ -45,11 +45,11 @@ impl Content {
     }
 
     /// Its bytes.
-    pub(super) fn bytes(&self) -> Bytes<'_> {
+    pub(super) fn bytes(&self) -> FileBytes<'_> {
         match self {
             Self::OnDisk { file, .. } => file.bytes(),
-            Self::Draft { file: Some(file), size, .. } => Bytes::File(file, *size),
-            Self::Draft { file: None, .. } => Bytes::Memory(b""),
+            Self::Draft { file: Some(file), size, .. } => FileBytes::File(file, *size),
+            Self::Draft { file: None, .. } => FileBytes::Memory(b""),
         }
     }
 

@@ -1,6 +1,6 @@
 //! A patch as it is written, before it meets any file.
 
-use super::name::Name;
+use super::name::HeaderName;
 
 /// What the patch does with one file. A patch may come back to a file.
 #[derive(Debug, Clone)]
@@ -9,7 +9,7 @@ pub(super) struct FileDiff {
     pub(super) line: usize,
     /// Which of several patches in one text it belongs to, as in a mailbox of commits.
     pub(super) series: usize,
-    pub(super) change: Change,
+    pub(super) change: DiffChange,
     /// The executable bit that it sets.
     pub(super) executable: Option<bool>,
     pub(super) hunks: Vec<Hunk>,
@@ -17,16 +17,16 @@ pub(super) struct FileDiff {
 
 /// The kind of change, with the names as they are in the headers.
 #[derive(Debug, Clone)]
-pub(super) enum Change {
+pub(super) enum DiffChange {
     /// A file is changed. With no old lines in it, it may also be made.
     Update {
-        old: Name,
-        new: Name,
+        old: HeaderName,
+        new: HeaderName,
         /// Whether a header tells the file's earlier content, so that there must be one.
         is_known: bool,
     },
-    Create(Name),
-    Delete(Name),
+    Create(HeaderName),
+    Delete(HeaderName),
     /// Names of these have no prefixes.
     Rename {
         old: String,
@@ -44,23 +44,23 @@ pub(super) struct Hunk {
     /// Line of the patch where it begins.
     pub(super) line: usize,
     /// What its header says; `None` for one without numbers.
-    pub(super) stated: Option<Stated>,
+    pub(super) stated: Option<HunkRange>,
     /// Whether the header counts other lines than there are.
     pub(super) is_recounted: bool,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<HunkLine>,
 }
 
 /// The numbers of a hunk's header: first line and number of lines, before and after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stated {
+pub(super) struct HunkRange {
     pub(super) old: (u64, u64),
     pub(super) new: (u64, u64),
 }
 
 /// A line of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Line {
-    pub(super) tag: Tag,
+pub(super) struct HunkLine {
+    pub(super) tag: LineTag,
     /// Its text without the line feed; a carriage return is part of it.
     pub(super) text: String,
     /// Whether it is the end of a file that does not end with a line feed.
@@ -68,13 +68,13 @@ pub(super) struct Line {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tag {
+pub(super) enum LineTag {
     Context,
     Delete,
     Insert,
 }
 
-impl Tag {
+impl LineTag {
     pub(super) fn is_old(self) -> bool {
         self != Self::Insert
     }
@@ -86,12 +86,12 @@ impl Tag {
 
 impl Hunk {
     /// The lines that the file must have.
-    pub(super) fn old_lines(&self) -> impl DoubleEndedIterator<Item = &Line> {
+    pub(super) fn old_lines(&self) -> impl DoubleEndedIterator<Item = &HunkLine> {
         self.lines.iter().filter(|line| line.tag.is_old())
     }
 
     /// The lines that it has afterwards.
-    pub(super) fn new_lines(&self) -> impl DoubleEndedIterator<Item = &Line> {
+    pub(super) fn new_lines(&self) -> impl DoubleEndedIterator<Item = &HunkLine> {
         self.lines.iter().filter(|line| line.tag.is_new())
     }
 
@@ -103,7 +103,7 @@ impl Hunk {
     /// How many lines it adds and removes.
     pub(super) fn changes(&self) -> (u64, u64) {
         let count = |tag| self.lines.iter().filter(|line| line.tag == tag).count() as u64;
-        (count(Tag::Insert), count(Tag::Delete))
+        (count(LineTag::Insert), count(LineTag::Delete))
     }
 
     /// Whether it reaches to the end of the file, before or after.
@@ -116,9 +116,9 @@ impl FileDiff {
     /// Whether the diff tells the file's earlier content by its hash, and so was made from the very file.
     pub(super) fn is_exact(&self) -> bool {
         match self.change {
-            Change::Update { is_known, .. } => is_known,
-            Change::Rename { .. } | Change::Copy { .. } => true,
-            Change::Create(_) | Change::Delete(_) => false,
+            DiffChange::Update { is_known, .. } => is_known,
+            DiffChange::Rename { .. } | DiffChange::Copy { .. } => true,
+            DiffChange::Create(_) | DiffChange::Delete(_) => false,
         }
     }
 

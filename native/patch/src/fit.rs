@@ -1,24 +1,24 @@
 //! All hunks of one file, fitted to its content.
 
-use super::diff::{FileDiff, Hunk, Tag};
+use super::diff::{FileDiff, Hunk, LineTag};
 use super::nearest::nearest;
-use super::placing::{self, Misfit, shift, stated};
-use super::rewrite::{Before, Cut, rewrite};
-use super::search::{LineEnds, Place, Places, Search, Survey, Wanted};
-use super::verdict::{HunkVerdict, Problem};
+use super::placing::{self, PlacementError, shift, stated};
+use super::rewrite::{ByteEdit, OriginalFile, rewrite};
+use super::search::{FileSummary, HunkMatch, HunkMatches, HunkQuery, HunkSearch, LineEndMatching};
+use super::verdict::{HunkVerdict, PatchProblem};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_files::placeholder;
-use beamai_text::{Bytes, Charset, Check, Unmappable};
+use beamai_text::{Charset, Check, FileBytes, Unmappable};
 
 /// Hunks that are looked at closely when they do not fit.
 const EXPLAINED: usize = 5;
 
 /// Hunks as they fit, or do not.
 #[derive(Debug, Default)]
-pub(super) struct Fitted {
+pub(super) struct FitResult {
     pub(super) hunks: Vec<HunkVerdict>,
     /// What to exchange, in order; of use only when all hunks fit.
-    pub(super) cuts: Vec<Cut>,
+    pub(super) cuts: Vec<ByteEdit>,
     pub(super) is_adapted: bool,
 }
 
@@ -26,16 +26,21 @@ pub(super) struct Fitted {
 ///
 /// # Errors
 /// Those of reading, and of `check`. A hunk that does not fit is no error.
-pub(super) fn fit(diff: &FileDiff, bytes: Bytes<'_>, charset: Charset, check: Check<'_>) -> Result<Fitted> {
+pub(super) fn fit(
+    diff: &FileDiff,
+    bytes: FileBytes<'_>,
+    charset: Charset,
+    check: Check<'_>,
+) -> Result<FitResult> {
     let unmarked = Charset::labelled(&charset.name(), b"").filter(|_| names_mark(diff));
     let charset = unmarked.unwrap_or(charset);
     let (ends, has_no_returns) = line_ends(&diff.hunks);
-    let (found, survey) = search(diff, ends, &bytes, charset, check)?;
+    let (found, summary) = search(diff, ends, &bytes, charset, check)?;
     // Git shows the line ends of a file as they are, others may not have seen them.
-    let is_foreign = has_no_returns && survey.feeds == 0 && survey.returns > 0 && !diff.is_exact();
-    let file = Before { bytes, charset, survey, ends, is_foreign };
-    let placed = placing::place(diff, &found, &file.survey, charset.bom().len() as u64);
-    let mut fitting = Fitting { file, explained: 0, check, out: Fitted::default() };
+    let is_foreign = has_no_returns && summary.feeds == 0 && summary.returns > 0 && !diff.is_exact();
+    let file = OriginalFile { bytes, charset, summary, ends, is_foreign };
+    let placed = placing::place(diff, &found, &file.summary, charset.bom().len() as u64);
+    let mut fitting = HunkFitter { file, explained: 0, check, out: FitResult::default() };
     for (hunk, place) in diff.hunks.iter().zip(&placed) {
         fitting.take(hunk, place)?;
     }
@@ -51,27 +56,27 @@ fn names_mark(diff: &FileDiff) -> bool {
 }
 
 /// How the hunks' lines are compared with the file's, and whether no line has a carriage return.
-fn line_ends(hunks: &[Hunk]) -> (LineEnds, bool) {
+fn line_ends(hunks: &[Hunk]) -> (LineEndMatching, bool) {
     let lines = || hunks.iter().flat_map(|hunk| &hunk.lines);
     let has_no_returns = !lines().any(|line| line.text.ends_with('\r'));
     let has_all_returns = lines().all(|line| line.is_open || line.text.ends_with('\r'));
     match has_no_returns || has_all_returns {
-        true => (LineEnds::Any, has_no_returns),
-        false => (LineEnds::Exact, false),
+        true => (LineEndMatching::Any, has_no_returns),
+        false => (LineEndMatching::Exact, false),
     }
 }
 
 fn search(
     diff: &FileDiff,
-    ends: LineEnds,
-    bytes: &Bytes<'_>,
+    ends: LineEndMatching,
+    bytes: &FileBytes<'_>,
     charset: Charset,
     check: Check<'_>,
-) -> Result<(Vec<Places>, Survey)> {
-    let wanted: Vec<Wanted<'_>> = diff
+) -> Result<(Vec<HunkMatches>, FileSummary)> {
+    let wanted: Vec<HunkQuery<'_>> = diff
         .hunks
         .iter()
-        .map(|hunk| Wanted {
+        .map(|hunk| HunkQuery {
             lines: hunk.old_lines().collect(),
             stated: stated(hunk),
             is_at_end: hunk.is_at_end(),
@@ -79,19 +84,19 @@ fn search(
         .collect();
     let insertions = diff.hunks.iter().filter(|hunk| hunk.old_lines().next().is_none());
     let starts: Vec<u64> = insertions.filter_map(stated).collect();
-    Search::new(charset, ends, &wanted, &starts).run(bytes, check)
+    HunkSearch::new(charset, ends, &wanted, &starts).run(bytes, check)
 }
 
-struct Fitting<'a> {
-    file: Before<'a>,
+struct HunkFitter<'a> {
+    file: OriginalFile<'a>,
     /// Hunks that were explained closely.
     explained: usize,
     check: Check<'a>,
-    out: Fitted,
+    out: FitResult,
 }
 
-impl Fitting<'_> {
-    fn take(&mut self, hunk: &Hunk, place: &Result<Place, Misfit>) -> Result<()> {
+impl HunkFitter<'_> {
+    fn take(&mut self, hunk: &Hunk, place: &Result<HunkMatch, PlacementError>) -> Result<()> {
         (self.check)()?;
         let (additions, deletions) = hunk.changes();
         let mut verdict = HunkVerdict {
@@ -112,7 +117,7 @@ impl Fitting<'_> {
         Ok(())
     }
 
-    fn apply(&mut self, hunk: &Hunk, place: &Place, verdict: &mut HunkVerdict) -> Result<()> {
+    fn apply(&mut self, hunk: &Hunk, place: &HunkMatch, verdict: &mut HunkVerdict) -> Result<()> {
         if let Err(error) = refuse_placeholder(hunk) {
             verdict.problem = Some(error.into());
             return Ok(());
@@ -135,18 +140,18 @@ impl Fitting<'_> {
         ToolError::new(Reason::InvalidEncoding, message)
     }
 
-    fn explain(&mut self, hunk: &Hunk, misfit: &Misfit) -> Result<Problem> {
+    fn explain(&mut self, hunk: &Hunk, misfit: &PlacementError) -> Result<PatchProblem> {
         let error = match misfit {
-            Misfit::Absent => return self.absent(hunk),
-            Misfit::Unmappable(unmappable) => {
+            PlacementError::Absent => return self.absent(hunk),
+            PlacementError::Unmappable(unmappable) => {
                 let name = self.file.charset.name();
                 let message =
                     format!("its lines are not in the file, which is in {name} and cannot hold {unmappable}");
                 ToolError::new(Reason::NoMatch, message)
             }
-            Misfit::Ambiguous(lines, total) => ambiguous(lines, *total),
-            Misfit::Placeless(why) => ToolError::new(Reason::Ambiguous, why.as_str()),
-            Misfit::Overlap(other) => {
+            PlacementError::Ambiguous(lines, total) => ambiguous(lines, *total),
+            PlacementError::Placeless(why) => ToolError::new(Reason::Ambiguous, why.as_str()),
+            PlacementError::Overlap(other) => {
                 let message =
                     format!("it is about lines that hunk {other} is about, too; make one hunk of the two");
                 ToolError::new(Reason::InvalidArgument, message)
@@ -155,7 +160,7 @@ impl Fitting<'_> {
         Ok(error.into())
     }
 
-    fn absent(&mut self, hunk: &Hunk) -> Result<Problem> {
+    fn absent(&mut self, hunk: &Hunk) -> Result<PatchProblem> {
         let what = match hunk.is_at_end() {
             true => "its lines are not at the end of the file",
             false => "its lines are not in the file",
@@ -170,7 +175,7 @@ impl Fitting<'_> {
         Ok(error.into())
     }
 
-    fn finish(mut self) -> Fitted {
+    fn finish(mut self) -> FitResult {
         self.out.cuts.sort_by_key(|cut| (cut.range.start, cut.range.end));
         let mut order: Vec<usize> = (0..self.out.hunks.len()).collect();
         order.sort_by_key(|at| self.out.hunks[*at].line);
@@ -186,11 +191,11 @@ impl Fitting<'_> {
 
 /// Lines that stand for other lines must not take their place.
 fn refuse_placeholder(hunk: &Hunk) -> Result<()> {
-    let text = |tag: Tag| -> String {
+    let text = |tag: LineTag| -> String {
         let lines = hunk.lines.iter().filter(|line| line.tag == tag);
         lines.flat_map(|line| [line.text.as_str(), "\n"]).collect()
     };
-    let (old, new) = (text(Tag::Delete), text(Tag::Insert));
+    let (old, new) = (text(LineTag::Delete), text(LineTag::Insert));
     let (additions, deletions) = hunk.changes();
     match new.len() < old.len() || additions < deletions {
         true => placeholder::refuse("the file", &new, |line, _| Ok(old.matches(line).count())),

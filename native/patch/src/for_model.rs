@@ -1,9 +1,9 @@
 //! What became of a patch, for models.
 
-use beamai_tool::for_model::{Fields, ModelCall, Page};
+use beamai_tool::for_model::{Fields, ModelCall, ModelPage};
 
 /// One line for each file; below it what of a hunk was not as the patch says.
-pub(super) fn patched(result: Fields<'_>, _: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+pub(super) fn patched(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let files = result.list("files")?;
     let shown = result.objects("files").take_while(|file| told(*file, page)).count();
     if shown < files.len() {
@@ -15,7 +15,7 @@ pub(super) fn patched(result: Fields<'_>, _: &ModelCall<'_>, page: &mut Page) ->
     Some(())
 }
 
-fn told(file: Fields<'_>, page: &mut Page) -> bool {
+fn told(file: Fields<'_>, page: &mut ModelPage) -> bool {
     let count = |key: &str| file.count(key).unwrap_or(0);
     let from = file.said("old_path").map_or(String::new(), |old| format!(" from {old}"));
     let [operation, path] = ["operation", "path"].map(|key| file.text(key).unwrap_or_default());

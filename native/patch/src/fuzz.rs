@@ -1,7 +1,7 @@
 //! A patch from anywhere, over a file from anywhere.
 
 use super::parser;
-use beamai_text::{Bytes, Charset};
+use beamai_text::{Charset, FileBytes};
 
 /// Reads a patch and fits each of its files to the same bytes.
 ///
@@ -12,7 +12,7 @@ pub fn check(patch: &str, file: &[u8]) {
     for diff in &diffs {
         for label in ["utf-8", "utf-16le", "shift_jis"] {
             let charset = Charset::labelled(label, file).expect("a known label");
-            let Ok(fitted) = super::fit::fit(diff, Bytes::Memory(file), charset, &|| Ok(())) else {
+            let Ok(fitted) = super::fit::fit(diff, FileBytes::Memory(file), charset, &|| Ok(())) else {
                 continue;
             };
             assert_eq!(fitted.hunks.len(), diff.hunks.len(), "a verdict on each hunk");

@@ -1,7 +1,7 @@
 //! The lines that git puts between `diff --git` and the hunks.
 
-use super::diff::Change;
-use super::name::{self, Name, Side};
+use super::diff::DiffChange;
+use super::name::{self, HeaderName, HeaderSide};
 
 /// What these lines say.
 #[derive(Debug, Default)]
@@ -13,12 +13,12 @@ pub(super) struct GitHeader {
     /// Whether the file's earlier content is told by its hash.
     has_old_content: bool,
     /// The mode that the file gets, where one is named.
-    pub(super) mode: Option<Mode>,
+    pub(super) mode: Option<PatchedMode>,
 }
 
 /// The modes of files that a patch can set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(super) enum PatchedMode {
     Plain,
     Executable,
 }
@@ -82,10 +82,14 @@ impl GitHeader {
     }
 
     /// Whether the lines `---` and `+++` name the files that the header is about, with or without prefixes.
-    pub(super) fn is_about(&self, names: Option<&(String, String)>, sides: &(Side, Side)) -> bool {
+    pub(super) fn is_about(
+        &self,
+        names: Option<&(String, String)>,
+        sides: &(HeaderSide, HeaderSide),
+    ) -> bool {
         let pair = |(old, new): &(Option<String>, Option<String>)| old.clone().zip(new.clone());
         let names = pair(&self.rename).or_else(|| pair(&self.copy)).or_else(|| names.cloned());
-        let is_same = |name: &str, side: &Side| {
+        let is_same = |name: &str, side: &HeaderSide| {
             side.name().is_none_or(|own| ends_with(&own.text, name) || ends_with(name, &own.text))
         };
         names.is_none_or(|(old, new)| is_same(&old, &sides.0) && is_same(&new, &sides.1))
@@ -95,16 +99,16 @@ impl GitHeader {
     pub(super) fn change(
         &self,
         names: Option<(String, String)>,
-        sides: Option<(Side, Side)>,
-    ) -> Result<Change, String> {
-        let is_without_file = matches!(&sides, Some((Side::Nothing, _) | (_, Side::Nothing)));
+        sides: Option<(HeaderSide, HeaderSide)>,
+    ) -> Result<DiffChange, String> {
+        let is_without_file = matches!(&sides, Some((HeaderSide::Nothing, _) | (_, HeaderSide::Nothing)));
         match (both(&self.rename, "rename")?, both(&self.copy, "copy")?) {
             (None, None) => {}
             _ if is_without_file => {
                 return Err("the file is renamed or copied, so neither of its names is /dev/null".to_owned());
             }
-            (Some((old, new)), _) => return Ok(Change::Rename { old, new }),
-            (None, Some((old, new))) => return Ok(Change::Copy { old, new }),
+            (Some((old, new)), _) => return Ok(DiffChange::Rename { old, new }),
+            (None, Some((old, new))) => return Ok(DiffChange::Copy { old, new }),
         }
         // The header names both sides, so it tells whether names have prefixes.
         let bare = names.as_ref().and_then(|(old, new)| match old == new {
@@ -116,31 +120,31 @@ impl GitHeader {
             None => {
                 let (old, new) =
                     names.ok_or("expected \"diff --git a/path b/path\", with the same path twice")?;
-                (Side::File(Name::bare(old)), Side::File(Name::bare(new)))
+                (HeaderSide::File(HeaderName::bare(old)), HeaderSide::File(HeaderName::bare(new)))
             }
         };
-        let is_new = self.is_new || old == Side::Nothing;
-        let is_deleted = self.is_deleted || new == Side::Nothing;
-        let sure = |name: &Name| match &bare {
-            Some(bare) if name.text.ends_with(bare.as_str()) => Name::bare(bare),
+        let is_new = self.is_new || old == HeaderSide::Nothing;
+        let is_deleted = self.is_deleted || new == HeaderSide::Nothing;
+        let sure = |name: &HeaderName| match &bare {
+            Some(bare) if name.text.ends_with(bare.as_str()) => HeaderName::bare(bare),
             _ => name.clone(),
         };
         match (is_new, is_deleted, old.name(), new.name()) {
-            (true, false, _, Some(new)) => Ok(Change::Create(sure(new))),
-            (false, true, Some(old), _) => Ok(Change::Delete(sure(old))),
+            (true, false, _, Some(new)) => Ok(DiffChange::Create(sure(new))),
+            (false, true, Some(old), _) => Ok(DiffChange::Delete(sure(old))),
             (false, false, Some(old), Some(new)) => self.update(&sure(old), &sure(new)),
             _ => Err("the file is said to be new and to be deleted".to_owned()),
         }
     }
 
-    fn update(&self, old: &Name, new: &Name) -> Result<Change, String> {
+    fn update(&self, old: &HeaderName, new: &HeaderName) -> Result<DiffChange, String> {
         if old.text != new.text && name::tail_of_pair(&old.text, &new.text).is_none() {
             return Err(format!(
                 "the names {:?} and {:?} differ; expected \"rename from\" and \"rename to\" with them, or one name",
                 old.text, new.text
             ));
         }
-        Ok(Change::Update { old: old.clone(), new: new.clone(), is_known: self.has_old_content })
+        Ok(DiffChange::Update { old: old.clone(), new: new.clone(), is_known: self.has_old_content })
     }
 }
 
@@ -157,11 +161,11 @@ fn both(names: &(Option<String>, Option<String>), what: &str) -> Result<Option<(
     }
 }
 
-fn mode(text: &str) -> Result<Mode, String> {
+fn mode(text: &str) -> Result<PatchedMode, String> {
     let mode = u32::from_str_radix(text.trim(), 8).map_err(|_| format!("{text:?} is no file mode"))?;
     match mode & 0o170_000 {
-        0o100_000 if mode & 0o111 != 0 => Ok(Mode::Executable),
-        0o100_000 => Ok(Mode::Plain),
+        0o100_000 if mode & 0o111 != 0 => Ok(PatchedMode::Executable),
+        0o100_000 => Ok(PatchedMode::Plain),
         0o120_000 => Err("it is about a symbolic link; links are not made or changed by patches".to_owned()),
         0o160_000 => Err("it is about a submodule; only files can be patched".to_owned()),
         _ => Err(format!("{text:?} is no mode of a file; expected 100644 or 100755")),
@@ -178,7 +182,7 @@ mod tests {
         Ok(header)
     }
 
-    fn change(lines: &[&str], names: (&str, &str)) -> Result<Change, String> {
+    fn change(lines: &[&str], names: (&str, &str)) -> Result<DiffChange, String> {
         read(lines)?.change(Some((names.0.to_owned(), names.1.to_owned())), None)
     }
 
@@ -186,26 +190,26 @@ mod tests {
     fn a_header_tells_what_happens_to_the_file() {
         let names = ("a/f", "b/f");
         assert!(
-            matches!(change(&["new file mode 100644"], names), Ok(Change::Create(name)) if name.text == "f")
+            matches!(change(&["new file mode 100644"], names), Ok(DiffChange::Create(name)) if name.text == "f")
         );
         assert!(
-            matches!(change(&["deleted file mode 100644"], names), Ok(Change::Delete(name)) if name.text == "f")
+            matches!(change(&["deleted file mode 100644"], names), Ok(DiffChange::Delete(name)) if name.text == "f")
         );
         let update = change(&["index 12ab..34cd 100644"], names);
-        assert!(matches!(update, Ok(Change::Update { is_known: true, .. })), "{update:?}");
+        assert!(matches!(update, Ok(DiffChange::Update { is_known: true, .. })), "{update:?}");
         let renamed =
             change(&["similarity index 100%", "rename from f", "rename to \"g\\t\""], ("a/f", "b/g"));
         assert!(
-            matches!(renamed, Ok(Change::Rename { old, new }) if (old.as_str(), new.as_str()) == ("f", "g\t"))
+            matches!(renamed, Ok(DiffChange::Rename { old, new }) if (old.as_str(), new.as_str()) == ("f", "g\t"))
         );
-        assert!(matches!(change(&["copy from f", "copy to g"], ("a/f", "b/g")), Ok(Change::Copy { .. })));
+        assert!(matches!(change(&["copy from f", "copy to g"], ("a/f", "b/g")), Ok(DiffChange::Copy { .. })));
     }
 
     #[test]
     fn modes_are_those_of_files() {
         let mode = |lines: &[&str]| read(lines).map(|header| header.mode);
-        assert_eq!(mode(&["old mode 100644", "new mode 100755"]), Ok(Some(Mode::Executable)));
-        assert_eq!(mode(&["new mode 100600"]), Ok(Some(Mode::Plain)));
+        assert_eq!(mode(&["old mode 100644", "new mode 100755"]), Ok(Some(PatchedMode::Executable)));
+        assert_eq!(mode(&["new mode 100600"]), Ok(Some(PatchedMode::Plain)));
         for (line, why) in [
             ("new file mode 120000", "symbolic link"),
             ("index 1..2 160000", "submodule"),

@@ -27,21 +27,21 @@ mod verdict;
 mod tests;
 
 pub use target::PatchOperation;
-pub use verdict::{FileVerdict, HunkVerdict, Patched, Problem};
+pub use verdict::{FilePatchOutput, FileVerdict, HunkVerdict, PatchProblem};
 
 use beamai_base::{Reason, Result, ToolError};
-use beamai_policy::Need;
+use beamai_policy::PermissionRequest;
 use beamai_tool::{
-    CallContext, Operation, Pace, Seen, Stop, Traits,
-    for_model::{Fields, ModelCall, Page},
+    CallContext, ExecutionClass, Interrupt, Operation, SeenFiles, Traits,
+    for_model::{Fields, ModelCall, ModelPage},
 };
 use beamai_workspace::lock_all;
 use diff::FileDiff;
-use plan::Plan;
+use plan::PatchPlan;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::sync::{Arc, OnceLock};
-use target::Target;
+use target::PatchTarget;
 
 /// Applies a unified diff to files of the workspace.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -57,14 +57,14 @@ pub struct FilePatch {
     pub dry_run: bool,
     #[serde(skip)]
     #[schemars(skip)]
-    understood: OnceLock<Result<Arc<Understood>>>,
+    understood: OnceLock<Result<Arc<ParsedPatch>>>,
 }
 
 /// A patch and the files that it is about, as the policy has judged them.
 #[derive(Debug)]
-struct Understood {
+struct ParsedPatch {
     files: Vec<FileDiff>,
-    targets: Vec<Target>,
+    targets: Vec<PatchTarget>,
 }
 
 /// Open files that a changed file may need until all are changed.
@@ -73,40 +73,40 @@ const HANDLES: u64 = 4;
 const MOST_FILES: u64 = 20_000;
 
 impl FilePatch {
-    fn understood(&self, cx: &CallContext) -> Result<Arc<Understood>> {
+    fn understood(&self, cx: &CallContext) -> Result<Arc<ParsedPatch>> {
         let understand = || {
             let files = parser::parse(&self.patch)?;
             refuse_too_many(files.len())?;
             let targets = target::resolve(&files, &cx.workspace, &|| cx.check())?;
-            Ok(Arc::new(Understood { files, targets }))
+            Ok(Arc::new(ParsedPatch { files, targets }))
         };
         self.understood.get_or_init(understand).clone()
     }
 }
 
 impl Operation for FilePatch {
-    type Output = Patched;
-    const TRAITS: Traits = Traits { pace: Pace::Long, ..Traits::WRITES };
+    type Output = FilePatchOutput;
+    const TRAITS: Traits = Traits { pace: ExecutionClass::Long, ..Traits::WRITES };
     const RULE: &'static str = "Edit";
     const SEES_FILES: bool = true;
     const CHANGES_SEVERAL_FILES: bool = true;
 
-    fn need(&self, cx: &CallContext) -> Result<Need> {
-        let mut needs = target::needs(&self.understood(cx)?.targets);
-        Ok(needs.swap_remove(0))
+    fn permission(&self, cx: &CallContext) -> Result<PermissionRequest> {
+        let mut permissions = target::permissions(&self.understood(cx)?.targets);
+        Ok(permissions.swap_remove(0))
     }
 
-    fn more_needs(&self, cx: &CallContext) -> Result<Vec<Need>> {
-        Ok(target::needs(&self.understood(cx)?.targets).split_off(1))
+    fn more_permissions(&self, cx: &CallContext) -> Result<Vec<PermissionRequest>> {
+        Ok(target::permissions(&self.understood(cx)?.targets).split_off(1))
     }
 
-    fn run(self, cx: &CallContext) -> Result<Patched, Stop> {
+    fn run(self, cx: &CallContext) -> Result<FilePatchOutput, Interrupt> {
         let understood = self.understood(cx)?;
         let (files, targets) = (&understood.files, &understood.targets);
         let spots = targets.iter().flat_map(|target| target.from.iter().chain(&target.to));
         let places: Vec<_> = spots.map(|spot| &spot.place).collect();
         let _guards = lock_all(&places, || cx.check())?;
-        let (mut plan, files) = Plan::new(files, targets, cx)?;
+        let (mut plan, files) = PatchPlan::new(files, targets, cx)?;
         if let Some(failure) = verdict::failure(&files) {
             return Err(failure.into());
         }
@@ -114,22 +114,22 @@ impl Operation for FilePatch {
         cx.check()?;
         if !self.dry_run {
             changes.commit()?;
-            take_note(&cx.seen, targets, &files);
+            take_note(&cx.seen_files, targets, &files);
         }
-        Ok(Patched { applied: !self.dry_run, files })
+        Ok(FilePatchOutput { applied: !self.dry_run, files })
     }
 
-    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         for_model::patched(result, call, page)
     }
 }
 
 /// The session knows what it has made of the files.
-fn take_note(seen: &Seen, targets: &[Target], files: &[FileVerdict]) {
+fn take_note(seen: &SeenFiles, targets: &[PatchTarget], files: &[FileVerdict]) {
     if !seen.is_on() {
         return;
     }
-    let leaves = |target: &&Target| target.operation != PatchOperation::Copied;
+    let leaves = |target: &&PatchTarget| target.operation != PatchOperation::Copied;
     targets
         .iter()
         .filter(leaves)

@@ -1,7 +1,7 @@
 //! The lines of a file, one after the other, however large the file is.
 
 use beamai_base::Result;
-use beamai_text::{Bytes, Charset, Check, line_breaks};
+use beamai_text::{Charset, Check, FileBytes, line_breaks};
 use std::ops::Range;
 
 /// Bytes that are read at a time; few in tests, so that lines cross from one block to the next.
@@ -9,7 +9,7 @@ const BLOCK: u64 = if cfg!(test) { 1 << 9 } else { 1 << 20 };
 
 /// How a line ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum LineTerminator {
     /// With a line feed.
     Feed,
     /// With a carriage return and a line feed.
@@ -18,7 +18,7 @@ pub(super) enum End {
     Nothing,
 }
 
-impl End {
+impl LineTerminator {
     /// The characters that end the line.
     pub(super) fn text(self) -> &'static str {
         match self {
@@ -36,7 +36,7 @@ pub(super) struct FileLine<'a> {
     pub(super) range: Range<u64>,
     /// Its bytes up to the line feed; `None` where there are too many.
     pub(super) body: Option<&'a [u8]>,
-    pub(super) end: End,
+    pub(super) end: LineTerminator,
 }
 
 /// Visits the lines of a file, in order. Those longer than both a block and `longest` bytes come without their
@@ -45,7 +45,7 @@ pub(super) struct FileLine<'a> {
 /// # Errors
 /// Those of reading, of `check` and of `visit`.
 pub(super) fn each_line(
-    bytes: &Bytes<'_>,
+    bytes: &FileBytes<'_>,
     charset: Charset,
     longest: u64,
     check: Check<'_>,
@@ -83,7 +83,7 @@ fn split(
     }
     if is_last && start < block.len() {
         let range = at + start as u64..at + block.len() as u64;
-        visit(FileLine { range, body: Some(&block[start..]), end: End::Nothing })?;
+        visit(FileLine { range, body: Some(&block[start..]), end: LineTerminator::Nothing })?;
         start = block.len();
     }
     Ok(start as u64)
@@ -91,13 +91,13 @@ fn split(
 
 fn line(charset: Charset, at: u64, range: Range<usize>, block: &[u8]) -> FileLine<'_> {
     let body = &block[range.start..range.end - charset.unit()];
-    let end = if ends_with_return(charset, body) { End::Return } else { End::Feed };
+    let end = if ends_with_return(charset, body) { LineTerminator::Return } else { LineTerminator::Feed };
     FileLine { range: at + range.start as u64..at + range.end as u64, body: Some(body), end }
 }
 
 /// Visits a line that begins at `at` and does not end before `from`; says where the next one begins.
 fn skip_long(
-    bytes: &Bytes<'_>,
+    bytes: &FileBytes<'_>,
     charset: Charset,
     at: u64,
     from: u64,
@@ -119,7 +119,7 @@ fn skip_long(
     let last = bytes.read(from.saturating_sub(2 * unit)..from, &mut scratch)?;
     let end = match line_breaks(charset, last).next_back() {
         Some(end) if end == last.len() => line(charset, 0, 0..last.len(), last).end,
-        _ => End::Nothing,
+        _ => LineTerminator::Nothing,
     };
     visit(FileLine { range: at..from, body: None, end })?;
     Ok(from)
@@ -147,11 +147,11 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    type Seen = (Range<u64>, Option<Vec<u8>>, End);
+    type Seen = (Range<u64>, Option<Vec<u8>>, LineTerminator);
 
     fn lines(label: &str, bytes: &[u8], longest: u64) -> Vec<Seen> {
         let charset = Charset::labelled(label, bytes).unwrap();
-        let visit = |bytes: &Bytes<'_>| {
+        let visit = |bytes: &FileBytes<'_>| {
             let mut lines: Vec<Seen> = Vec::new();
             each_line(bytes, charset, longest, &|| Ok(()), |line| {
                 lines.push((line.range, line.body.map(<[u8]>::to_vec), line.end));
@@ -162,9 +162,9 @@ mod tests {
         };
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();
-        let read = visit(&Bytes::File(&file, bytes.len() as u64));
+        let read = visit(&FileBytes::File(&file, bytes.len() as u64));
         let place = |(range, _, end): &Seen| (range.clone(), *end);
-        assert!(read.iter().map(place).eq(visit(&Bytes::Memory(bytes)).iter().map(place)));
+        assert!(read.iter().map(place).eq(visit(&FileBytes::Memory(bytes)).iter().map(place)));
         read
     }
 
@@ -173,22 +173,27 @@ mod tests {
         assert_eq!(
             lines("utf-8", b"\xEF\xBB\xBFa\n\r\nb", 0),
             [
-                (3..5, Some(b"a".to_vec()), End::Feed),
-                (5..7, Some(b"\r".to_vec()), End::Return),
-                (7..8, Some(b"b".to_vec()), End::Nothing)
+                (3..5, Some(b"a".to_vec()), LineTerminator::Feed),
+                (5..7, Some(b"\r".to_vec()), LineTerminator::Return),
+                (7..8, Some(b"b".to_vec()), LineTerminator::Nothing)
             ]
         );
         assert_eq!(lines("utf-8", b"", 0), []);
         let wide: Vec<u8> = "\u{FEFF}a\r\n\u{A0A}\n".encode_utf16().flat_map(u16::to_be_bytes).collect();
         assert_eq!(
             lines("utf-16be", &wide, 0),
-            [(2..8, Some(b"\0a\0\r".to_vec()), End::Return), (8..12, Some(b"\x0A\x0A".to_vec()), End::Feed)]
+            [
+                (2..8, Some(b"\0a\0\r".to_vec()), LineTerminator::Return),
+                (8..12, Some(b"\x0A\x0A".to_vec()), LineTerminator::Feed)
+            ]
         );
     }
 
     #[test]
     fn lines_that_are_longer_than_a_block_come_without_their_bytes() {
-        for (end, kind) in [("\n", End::Feed), ("\r\n", End::Return), ("", End::Nothing)] {
+        for (end, kind) in
+            [("\n", LineTerminator::Feed), ("\r\n", LineTerminator::Return), ("", LineTerminator::Nothing)]
+        {
             for len in 500..530 {
                 let text = format!("a\n{}{end}", "x".repeat(len));
                 let got = lines("utf-8", text.as_bytes(), 0);

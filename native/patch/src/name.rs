@@ -7,16 +7,16 @@ use std::path::Path;
 
 /// What one side of a header names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum HeaderSide {
     /// `/dev/null`: there is no file on this side.
     Nothing,
     /// A file.
-    File(Name),
+    File(HeaderName),
 }
 
 /// A file as a header names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Name {
+pub(super) struct HeaderName {
     /// The name as a path argument.
     pub(super) text: String,
     /// Whether its time says that the file is not there, as GNU diff writes it.
@@ -25,14 +25,14 @@ pub(super) struct Name {
     pub(super) is_bare: bool,
 }
 
-impl Name {
+impl HeaderName {
     /// A name without a prefix.
     pub(super) fn bare(text: impl Into<String>) -> Self {
         Self { text: text.into(), is_epoch: false, is_bare: true }
     }
 }
 
-impl Side {
+impl HeaderSide {
     /// Reads what follows `---` or `+++`.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let text = text.strip_suffix('\r').unwrap_or(text);
@@ -46,12 +46,12 @@ impl Side {
         match name.as_str() {
             "/dev/null" => Ok(Self::Nothing),
             "" => Err("there is no file name".to_owned()),
-            _ => Ok(Self::File(Name { text: name, is_epoch: is_epoch(time), is_bare: false })),
+            _ => Ok(Self::File(HeaderName { text: name, is_epoch: is_epoch(time), is_bare: false })),
         }
     }
 
     /// The name, if there is a file.
-    pub(super) fn name(&self) -> Option<&Name> {
+    pub(super) fn name(&self) -> Option<&HeaderName> {
         match self {
             Self::Nothing => None,
             Self::File(name) => Some(name),
@@ -199,9 +199,9 @@ mod tests {
     use super::*;
 
     fn name(text: &str) -> (String, bool) {
-        match Side::parse(text).unwrap() {
-            Side::File(name) => (name.text, name.is_epoch),
-            Side::Nothing => panic!("{text} names nothing"),
+        match HeaderSide::parse(text).unwrap() {
+            HeaderSide::File(name) => (name.text, name.is_epoch),
+            HeaderSide::Nothing => panic!("{text} names nothing"),
         }
     }
 
@@ -213,9 +213,13 @@ mod tests {
         assert_eq!(name("a/ends in space \t"), ("a/ends in space ".into(), false));
         assert_eq!(name(r#""a/t\tab \303\244 \"q\" \\""#), ("a/t\tab ä \"q\" \\".into(), false));
         assert_eq!(name(r#""a/caf\351""#), ("a/caf\\xE9".into(), false));
-        assert_eq!(Side::parse("/dev/null\t1970").unwrap(), Side::Nothing);
-        assert!(Side::parse(r#""a/open"#).is_err() && Side::parse(r#""a\z""#).is_err());
-        assert!(Side::parse("").is_err() && Side::parse(r#""\"#).is_err() && Side::parse(r#""\ä""#).is_err());
+        assert_eq!(HeaderSide::parse("/dev/null\t1970").unwrap(), HeaderSide::Nothing);
+        assert!(HeaderSide::parse(r#""a/open"#).is_err() && HeaderSide::parse(r#""a\z""#).is_err());
+        assert!(
+            HeaderSide::parse("").is_err()
+                && HeaderSide::parse(r#""\"#).is_err()
+                && HeaderSide::parse(r#""\ä""#).is_err()
+        );
     }
 
     #[test]

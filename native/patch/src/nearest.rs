@@ -1,10 +1,10 @@
 //! What a hunk that is nowhere may have been meant for.
 
-use super::diff::{Hunk, Line};
+use super::diff::{Hunk, HunkLine};
 use super::lines::{each_line, without_return};
 use super::placing::stated;
-use super::rewrite::Before;
-use super::search::{LineEnds, Search, Wanted};
+use super::rewrite::OriginalFile;
+use super::search::{HunkQuery, HunkSearch, LineEndMatching};
 use beamai_base::Result;
 use beamai_text::{Charset, Check, resemble};
 use serde_json::{Map, Value, json};
@@ -23,7 +23,7 @@ const EMPTY: u32 = 1;
 /// # Errors
 /// Those of reading, and of `check`.
 pub(super) fn nearest(
-    file: &Before<'_>,
+    file: &OriginalFile<'_>,
     hunk: &Hunk,
     check: Check<'_>,
 ) -> Result<(String, Map<String, Value>)> {
@@ -32,7 +32,7 @@ pub(super) fn nearest(
             format!("; the file has its new lines already, at line {line}: it may have been applied before");
         return Ok((text, facts([("already_at", json!(line))])));
     }
-    let old: Vec<&Line> = hunk.old_lines().collect();
+    let old: Vec<&HunkLine> = hunk.old_lines().collect();
     match best_place(file, &old, stated(hunk), check)? {
         Some(start) => differing(file, &old, start, check),
         None => alike(file, &old),
@@ -44,23 +44,24 @@ fn facts<const N: usize>(pairs: [(&str, Value); N]) -> Map<String, Value> {
 }
 
 /// The only line of the file where the new lines of the hunk are.
-fn there_already(file: &Before<'_>, hunk: &Hunk, check: Check<'_>) -> Result<Option<u64>> {
-    let wanted = Wanted { lines: hunk.new_lines().collect(), stated: stated(hunk), is_at_end: false };
+fn there_already(file: &OriginalFile<'_>, hunk: &Hunk, check: Check<'_>) -> Result<Option<u64>> {
+    let wanted = HunkQuery { lines: hunk.new_lines().collect(), stated: stated(hunk), is_at_end: false };
     if hunk.changes().0 == 0 {
         return Ok(None);
     }
-    let (found, _) = Search::new(file.charset, LineEnds::Any, &[wanted], &[]).run(&file.bytes, check)?;
+    let (found, _) =
+        HunkSearch::new(file.charset, LineEndMatching::Any, &[wanted], &[]).run(&file.bytes, check)?;
     Ok(found[0].near.front().filter(|_| found[0].total == 1).map(|place| place.line))
 }
 
 /// The line from which most of the old lines are where they should be.
 fn best_place(
-    file: &Before<'_>,
-    old: &[&Line],
+    file: &OriginalFile<'_>,
+    old: &[&HunkLine],
     stated: Option<u64>,
     check: Check<'_>,
 ) -> Result<Option<u64>> {
-    let mut vote = Vote::new(file.charset, old, stated);
+    let mut vote = LineVotes::new(file.charset, old, stated);
     each_line(&file.bytes, file.charset, vote.longest, check, |line| {
         vote.line(line.body.map(|body| without_return(file.charset, body)));
         Ok(())
@@ -69,7 +70,7 @@ fn best_place(
 }
 
 /// Every line of the file votes for the places that it fits.
-struct Vote {
+struct LineVotes {
     /// Where in the hunk a line is.
     positions: HashMap<Vec<u8>, Vec<usize>>,
     longest: u64,
@@ -82,8 +83,8 @@ struct Vote {
     best: (u32, u64),
 }
 
-impl Vote {
-    fn new(charset: Charset, old: &[&Line], stated: Option<u64>) -> Self {
+impl LineVotes {
+    fn new(charset: Charset, old: &[&HunkLine], stated: Option<u64>) -> Self {
         let mut positions: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
         for (at, line) in old.iter().enumerate() {
             if let Ok(bytes) = charset.encode(line.text.strip_suffix('\r').unwrap_or(&line.text)) {
@@ -130,8 +131,8 @@ impl Vote {
 
 /// Says which line is the first that differs from the hunk at a place.
 fn differing(
-    file: &Before<'_>,
-    old: &[&Line],
+    file: &OriginalFile<'_>,
+    old: &[&HunkLine],
     start: u64,
     check: Check<'_>,
 ) -> Result<(String, Map<String, Value>)> {
@@ -166,11 +167,11 @@ fn differing(
     Ok((told(start, at, expected, text.as_deref()), facts))
 }
 
-fn is_end_wrong(file: &Before<'_>, wanted: &Line, line: &super::lines::FileLine<'_>) -> bool {
-    use super::lines::End;
-    let is_open = line.end == End::Nothing;
-    let has_return = line.end == End::Return;
-    let is_exact = file.ends == LineEnds::Exact;
+fn is_end_wrong(file: &OriginalFile<'_>, wanted: &HunkLine, line: &super::lines::FileLine<'_>) -> bool {
+    use super::lines::LineTerminator;
+    let is_open = line.end == LineTerminator::Nothing;
+    let has_return = line.end == LineTerminator::Return;
+    let is_exact = file.ends == LineEndMatching::Exact;
     (wanted.is_open && !is_open)
         || (is_exact && (is_open != wanted.is_open || has_return != wanted.text.ends_with('\r')))
 }
@@ -198,7 +199,7 @@ fn told(start: u64, at: u64, expected: &str, found: Option<&str>) -> String {
 }
 
 /// Lines that are alike, where none is the same.
-fn alike(file: &Before<'_>, old: &[&Line]) -> Result<(String, Map<String, Value>)> {
+fn alike(file: &OriginalFile<'_>, old: &[&HunkLine]) -> Result<(String, Map<String, Value>)> {
     let mut scratch = Vec::new();
     let top = file.charset.bom().len() as u64;
     let text = file.charset.decode(file.bytes.read(top..SEARCHED, &mut scratch)?).0;

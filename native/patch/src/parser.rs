@@ -3,10 +3,10 @@
 //! What git, GNU diff and language models write is read: with or without git's headers, with any or no prefixes,
 //! with text between the files. What cannot be understood is refused with the line where that is.
 
-use super::body::{self, Text};
-use super::diff::{Change, FileDiff, Hunk};
-use super::header::{GitHeader, Mode};
-use super::name::{self, Name, Side};
+use super::body::{self, PatchLines};
+use super::diff::{DiffChange, FileDiff, Hunk};
+use super::header::{GitHeader, PatchedMode};
+use super::name::{self, HeaderName, HeaderSide};
 use beamai_base::{Reason, Result, ToolError};
 
 /// Largest patch, in bytes: its lines take many times that in memory.
@@ -23,7 +23,7 @@ pub(super) fn parse(patch: &str) -> Result<Vec<FileDiff>> {
     if patch.len() > MOST_BYTES {
         return Err(too_large(&format!("has {} bytes; no more than {MOST_BYTES}", patch.len())));
     }
-    let mut parser = Parser { text: Text::new(patch), at: 0, series: 0, hunks: 0, files: vec![] };
+    let mut parser = DiffParser { text: PatchLines::new(patch), at: 0, series: 0, hunks: 0, files: vec![] };
     while parser.at < parser.text.len() {
         parser.step()?;
     }
@@ -47,8 +47,8 @@ fn too_large(why: &str) -> ToolError {
     ToolError::new(Reason::TooLarge, message).with("argument", "patch")
 }
 
-struct Parser<'a> {
-    text: Text<'a>,
+struct DiffParser<'a> {
+    text: PatchLines<'a>,
     /// Index of the next line.
     at: usize,
     series: usize,
@@ -57,7 +57,7 @@ struct Parser<'a> {
     files: Vec<FileDiff>,
 }
 
-impl<'a> Parser<'a> {
+impl<'a> DiffParser<'a> {
     /// Reads a file, or a line of text between files.
     fn step(&mut self) -> Result<()> {
         let line = self.text.head(self.at);
@@ -86,10 +86,12 @@ impl<'a> Parser<'a> {
         let (old, new) = self.sides()?;
         let hunks = self.hunks(false)?;
         let change = match (old, new) {
-            (Side::Nothing, Side::Nothing) => return Err(malformed(line, "both names are /dev/null")),
-            (Side::Nothing, Side::File(new)) => Change::Create(new),
-            (Side::File(old), Side::Nothing) => Change::Delete(old),
-            (Side::File(old), Side::File(new)) => by_times(old, new, &hunks),
+            (HeaderSide::Nothing, HeaderSide::Nothing) => {
+                return Err(malformed(line, "both names are /dev/null"));
+            }
+            (HeaderSide::Nothing, HeaderSide::File(new)) => DiffChange::Create(new),
+            (HeaderSide::File(old), HeaderSide::Nothing) => DiffChange::Delete(old),
+            (HeaderSide::File(old), HeaderSide::File(new)) => by_times(old, new, &hunks),
         };
         self.push(line, change, None, hunks)
     }
@@ -118,14 +120,14 @@ impl<'a> Parser<'a> {
                 format!("nothing follows the header of the file: {}", self.expected("@@ -1,3 +1,4 @@"));
             return Err(malformed(self.at.min(self.text.len()), problem));
         }
-        let executable = header.mode.map(|mode| mode == Mode::Executable);
+        let executable = header.mode.map(|mode| mode == PatchedMode::Executable);
         self.push(line, change, executable, hunks)
     }
 
     fn push(
         &mut self,
         line: usize,
-        change: Change,
+        change: DiffChange,
         executable: Option<bool>,
         hunks: Vec<Hunk>,
     ) -> Result<()> {
@@ -139,11 +141,12 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads the lines that begin with `---` and `+++`.
-    fn sides(&mut self) -> Result<(Side, Side)> {
+    fn sides(&mut self) -> Result<(HeaderSide, HeaderSide)> {
         let at = self.at;
         self.at += 2;
-        let side =
-            |at: usize| Side::parse(&self.text.line(at)[4..]).map_err(|problem| malformed(at + 1, problem));
+        let side = |at: usize| {
+            HeaderSide::parse(&self.text.line(at)[4..]).map_err(|problem| malformed(at + 1, problem))
+        };
         Ok((side(at)?, side(at + 1)?))
     }
 
@@ -153,7 +156,7 @@ impl<'a> Parser<'a> {
         &mut self,
         header: &GitHeader,
         names: Option<&(String, String)>,
-    ) -> Result<Option<(Side, Side)>> {
+    ) -> Result<Option<(HeaderSide, HeaderSide)>> {
         if !self.text.begins_file(self.at) {
             return Ok(None);
         }
@@ -202,28 +205,28 @@ impl<'a> Parser<'a> {
 }
 
 /// A file whose times say that it is not there before, or after, was made, or removed.
-fn by_times(old: Name, new: Name, hunks: &[Hunk]) -> Change {
+fn by_times(old: HeaderName, new: HeaderName, hunks: &[Hunk]) -> DiffChange {
     let is_all = |keep: fn(&Hunk) -> bool| hunks.iter().all(keep);
     if old.is_epoch && is_all(|hunk| hunk.old_lines().next().is_none()) {
-        return Change::Create(new);
+        return DiffChange::Create(new);
     }
     if new.is_epoch && is_all(|hunk| hunk.new_lines().next().is_none()) {
-        return Change::Delete(old);
+        return DiffChange::Delete(old);
     }
-    Change::Update { old, new, is_known: false }
+    DiffChange::Update { old, new, is_known: false }
 }
 
 /// A file that is made has no old lines, and one that is removed no new ones.
-fn check_hunks(change: &Change, hunks: &[Hunk]) -> Result<()> {
+fn check_hunks(change: &DiffChange, hunks: &[Hunk]) -> Result<()> {
     let wrong = |problem, is_wrong: fn(&Hunk) -> bool| match hunks.iter().find(|hunk| is_wrong(hunk)) {
         Some(hunk) => Err(malformed(hunk.line, problem)),
         None => Ok(()),
     };
     match change {
-        Change::Create(_) => wrong("the file is new, so all its lines begin with \"+\"", |hunk| {
+        DiffChange::Create(_) => wrong("the file is new, so all its lines begin with \"+\"", |hunk| {
             hunk.old_lines().next().is_some()
         }),
-        Change::Delete(_) => wrong("the file is deleted, so all its lines begin with \"-\"", |hunk| {
+        DiffChange::Delete(_) => wrong("the file is deleted, so all its lines begin with \"-\"", |hunk| {
             hunk.new_lines().next().is_some()
         }),
         _ => Ok(()),

@@ -5,7 +5,7 @@
 //! choice, the hunk is not applied.
 
 use super::diff::{FileDiff, Hunk};
-use super::search::{Place, Places, Survey};
+use super::search::{FileSummary, HunkMatch, HunkMatches};
 use beamai_text::Unmappable;
 
 /// Lines that are named when there are several.
@@ -13,7 +13,7 @@ const NAMED: usize = 20;
 
 /// Why a hunk has no place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Misfit {
+pub(super) enum PlacementError {
     /// Its old lines are nowhere.
     Absent,
     /// They cannot be anywhere: the file's encoding does not have such characters.
@@ -29,17 +29,17 @@ pub(super) enum Misfit {
 /// Finds the place of each hunk. `start_of` tells where lines begin that hunks without old lines may name.
 pub(super) fn place(
     diff: &FileDiff,
-    found: &[Places],
-    survey: &Survey,
+    found: &[HunkMatches],
+    summary: &FileSummary,
     top: u64,
-) -> Vec<Result<Place, Misfit>> {
+) -> Vec<Result<HunkMatch, PlacementError>> {
     let is_known = diff.is_exact();
-    let anchors = Anchors::new(diff.hunks.iter().zip(found).map(|(hunk, found)| anchor(hunk, found)));
-    let mut placed: Vec<Result<Place, Misfit>> = Vec::with_capacity(found.len());
+    let anchors = HunkAnchors::new(diff.hunks.iter().zip(found).map(|(hunk, found)| anchor(hunk, found)));
+    let mut placed: Vec<Result<HunkMatch, PlacementError>> = Vec::with_capacity(found.len());
     for (at, (hunk, places)) in diff.hunks.iter().zip(found).enumerate() {
         placed.push(match hunk.old_lines().next() {
             Some(_) => choose(hunk, places, &anchors.beside(at)),
-            None => Insertion { hunk, survey, top, is_known, anchors: &anchors }.place(),
+            None => Insertion { hunk, summary, top, is_known, anchors: &anchors }.place(),
         });
     }
     refuse_overlaps(diff, &mut placed);
@@ -48,42 +48,42 @@ pub(super) fn place(
 
 /// A hunk that can be in one place only: its line, the line after it, and how far that is from the stated one.
 #[derive(Debug, Clone)]
-struct Anchor {
+struct HunkAnchor {
     lines: std::ops::Range<u64>,
     shift: Option<i64>,
 }
 
 /// The anchors beside each hunk.
-struct Anchors {
-    before: Vec<Option<Anchor>>,
-    after: Vec<Option<Anchor>>,
+struct HunkAnchors {
+    before: Vec<Option<HunkAnchor>>,
+    after: Vec<Option<HunkAnchor>>,
     /// Whether any of them is not on the stated line.
     have_moved: bool,
 }
 
 /// The nearest anchors before and after a hunk.
-struct Beside<'a> {
-    before: Option<&'a Anchor>,
-    after: Option<&'a Anchor>,
+struct NearestAnchors<'a> {
+    before: Option<&'a HunkAnchor>,
+    after: Option<&'a HunkAnchor>,
 }
 
-impl Anchors {
-    fn new(each: impl Iterator<Item = Option<Anchor>>) -> Self {
-        let each: Vec<Option<Anchor>> = each.collect();
-        let has_moved = |anchor: &Anchor| anchor.shift.is_some_and(|shift| shift != 0);
+impl HunkAnchors {
+    fn new(each: impl Iterator<Item = Option<HunkAnchor>>) -> Self {
+        let each: Vec<Option<HunkAnchor>> = each.collect();
+        let has_moved = |anchor: &HunkAnchor| anchor.shift.is_some_and(|shift| shift != 0);
         let mut after = latest(each.iter().rev());
         after.reverse();
         Self { before: latest(each.iter()), after, have_moved: each.iter().flatten().any(has_moved) }
     }
 
-    fn beside(&self, at: usize) -> Beside<'_> {
-        Beside { before: self.before[at].as_ref(), after: self.after[at].as_ref() }
+    fn beside(&self, at: usize) -> NearestAnchors<'_> {
+        NearestAnchors { before: self.before[at].as_ref(), after: self.after[at].as_ref() }
     }
 }
 
 /// For each, the one that came last before it.
-fn latest<'a>(each: impl Iterator<Item = &'a Option<Anchor>>) -> Vec<Option<Anchor>> {
-    let next = |last: &mut Option<Anchor>, anchor: &Option<Anchor>| {
+fn latest<'a>(each: impl Iterator<Item = &'a Option<HunkAnchor>>) -> Vec<Option<HunkAnchor>> {
+    let next = |last: &mut Option<HunkAnchor>, anchor: &Option<HunkAnchor>| {
         let before = last.clone();
         if anchor.is_some() {
             last.clone_from(anchor);
@@ -93,9 +93,9 @@ fn latest<'a>(each: impl Iterator<Item = &'a Option<Anchor>>) -> Vec<Option<Anch
     each.scan(None, next).collect()
 }
 
-fn anchor(hunk: &Hunk, found: &Places) -> Option<Anchor> {
+fn anchor(hunk: &Hunk, found: &HunkMatches) -> Option<HunkAnchor> {
     let place = found.near.front().filter(|_| found.total == 1)?;
-    Some(Anchor { lines: place.line..place.line + hunk.counts().0, shift: shift(hunk, place.line) })
+    Some(HunkAnchor { lines: place.line..place.line + hunk.counts().0, shift: shift(hunk, place.line) })
 }
 
 /// How many lines after the stated one a line is.
@@ -113,11 +113,15 @@ pub(super) fn stated(hunk: &Hunk) -> Option<u64> {
     })
 }
 
-fn choose(hunk: &Hunk, found: &Places, beside: &Beside<'_>) -> Result<Place, Misfit> {
+fn choose(
+    hunk: &Hunk,
+    found: &HunkMatches,
+    beside: &NearestAnchors<'_>,
+) -> Result<HunkMatch, PlacementError> {
     if let Some(unmappable) = &found.unmappable {
-        return Err(Misfit::Unmappable(unmappable.clone()));
+        return Err(PlacementError::Unmappable(unmappable.clone()));
     }
-    let only = |places: Vec<&Place>| match places.as_slice() {
+    let only = |places: Vec<&HunkMatch>| match places.as_slice() {
         [place] => Some((*place).clone()),
         _ => None,
     };
@@ -126,31 +130,31 @@ fn choose(hunk: &Hunk, found: &Places, beside: &Beside<'_>) -> Result<Place, Mis
         return Err(ambiguous(hinted.into_iter(), 0));
     }
     match found.total {
-        0 => Err(Misfit::Absent),
-        1 => found.near.front().cloned().ok_or(Misfit::Absent),
+        0 => Err(PlacementError::Absent),
+        1 => found.near.front().cloned().ok_or(PlacementError::Absent),
         total => only(hinted)
             .or_else(|| only(between(found, beside)))
             .ok_or_else(|| ambiguous(found.near.iter(), total)),
     }
 }
 
-fn ambiguous<'p>(places: impl Iterator<Item = &'p Place>, total: u64) -> Misfit {
+fn ambiguous<'p>(places: impl Iterator<Item = &'p HunkMatch>, total: u64) -> PlacementError {
     let lines: Vec<u64> = places.take(NAMED).map(|place| place.line).collect();
     let total = total.max(lines.len() as u64);
-    Misfit::Ambiguous(lines, total)
+    PlacementError::Ambiguous(lines, total)
 }
 
 /// The places at the stated line, and at it as far off as neighbours are.
-fn hinted<'p>(hunk: &Hunk, found: &'p Places, beside: &Beside<'_>) -> Vec<&'p Place> {
+fn hinted<'p>(hunk: &Hunk, found: &'p HunkMatches, beside: &NearestAnchors<'_>) -> Vec<&'p HunkMatch> {
     let Some(stated) = stated(hunk) else { return vec![] };
-    let neighbour = |anchor: Option<&Anchor>| anchor.and_then(|anchor| anchor.shift).unwrap_or(0);
+    let neighbour = |anchor: Option<&HunkAnchor>| anchor.and_then(|anchor| anchor.shift).unwrap_or(0);
     let shifts = [0, neighbour(beside.before), neighbour(beside.after)];
     let lines = shifts.map(|shift| stated.saturating_add_signed(shift));
     found.near.iter().filter(|place| lines.contains(&place.line)).collect()
 }
 
 /// The places between the hunks before and after.
-fn between<'p>(found: &'p Places, beside: &Beside<'_>) -> Vec<&'p Place> {
+fn between<'p>(found: &'p HunkMatches, beside: &NearestAnchors<'_>) -> Vec<&'p HunkMatch> {
     if found.total > found.near.len() as u64 {
         return vec![];
     }
@@ -162,34 +166,34 @@ fn between<'p>(found: &'p Places, beside: &Beside<'_>) -> Vec<&'p Place> {
 /// A hunk that only adds lines: it is where its header says, or nowhere.
 struct Insertion<'a> {
     hunk: &'a Hunk,
-    survey: &'a Survey,
+    summary: &'a FileSummary,
     /// Where the file's first line begins.
     top: u64,
     is_known: bool,
-    anchors: &'a Anchors,
+    anchors: &'a HunkAnchors,
 }
 
 impl Insertion<'_> {
-    fn place(&self) -> Result<Place, Misfit> {
-        if self.survey.lines == 0 {
-            return Ok(Place { line: 1, range: self.top..self.top });
+    fn place(&self) -> Result<HunkMatch, PlacementError> {
+        if self.summary.lines == 0 {
+            return Ok(HunkMatch { line: 1, range: self.top..self.top });
         }
         let line =
             stated(self.hunk).ok_or("its header has no line numbers").and_then(|line| self.check(line));
         let line = line.map_err(|why| {
-            Misfit::Placeless(format!(
+            PlacementError::Placeless(format!(
                 "it has no line that is in the file already, and {why}; give lines of the file before and after as context"
             ))
         })?;
         let start = match line {
             1 => self.top,
-            line => self.survey.starts.get(&line).copied().unwrap_or(self.top),
+            line => self.summary.starts.get(&line).copied().unwrap_or(self.top),
         };
-        Ok(Place { line, range: start..start })
+        Ok(HunkMatch { line, range: start..start })
     }
 
     fn check(&self, line: u64) -> Result<u64, &'static str> {
-        let is_end = line == self.survey.lines + 1;
+        let is_end = line == self.summary.lines + 1;
         match () {
             () if self.hunk.stated.is_some_and(|stated| stated.old.1 != 0) => {
                 Err("its header counts lines that are")
@@ -197,8 +201,8 @@ impl Insertion<'_> {
             () if line == 1 && !self.is_known => Err(
                 "its header, which begins with -0,0, is that of a new file, but the file exists and is not empty",
             ),
-            () if line > self.survey.lines + 1 => Err("its header names a line beyond the end of the file"),
-            () if is_end && self.survey.is_open => {
+            () if line > self.summary.lines + 1 => Err("its header names a line beyond the end of the file"),
+            () if is_end && self.summary.is_open => {
                 Err("the last line of the file does not end with a newline")
             }
             () if !is_end && self.hunk.is_at_end() => {
@@ -211,7 +215,7 @@ impl Insertion<'_> {
 }
 
 /// Hunks are about different lines.
-fn refuse_overlaps(diff: &FileDiff, placed: &mut [Result<Place, Misfit>]) {
+fn refuse_overlaps(diff: &FileDiff, placed: &mut [Result<HunkMatch, PlacementError>]) {
     let mut order: Vec<(u64, u64, usize)> = placed
         .iter()
         .enumerate()
@@ -221,8 +225,8 @@ fn refuse_overlaps(diff: &FileDiff, placed: &mut [Result<Place, Misfit>]) {
     for pair in order.windows(2) {
         let ((line, len, at), (next, _, other)) = (pair[0], pair[1]);
         if next < line + len {
-            placed[at] = Err(Misfit::Overlap(other + 1));
-            placed[other] = Err(Misfit::Overlap(at + 1));
+            placed[at] = Err(PlacementError::Overlap(other + 1));
+            placed[other] = Err(PlacementError::Overlap(at + 1));
         }
     }
 }
@@ -231,35 +235,35 @@ fn refuse_overlaps(diff: &FileDiff, placed: &mut [Result<Place, Misfit>]) {
 mod tests {
     use super::*;
 
-    fn beside(anchors: &Anchors, at: usize) -> (Option<u64>, Option<u64>) {
-        let line = |anchor: Option<&Anchor>| anchor.map(|anchor| anchor.lines.start);
+    fn beside(anchors: &HunkAnchors, at: usize) -> (Option<u64>, Option<u64>) {
+        let line = |anchor: Option<&HunkAnchor>| anchor.map(|anchor| anchor.lines.start);
         (line(anchors.beside(at).before), line(anchors.beside(at).after))
     }
 
     #[test]
     fn the_nearest_anchors_are_on_either_side() {
-        let anchor = |line: u64, shift| Some(Anchor { lines: line..line + 1, shift: Some(shift) });
-        let anchors = Anchors::new([None, anchor(5, 0), None, None, anchor(9, 2), None].into_iter());
+        let anchor = |line: u64, shift| Some(HunkAnchor { lines: line..line + 1, shift: Some(shift) });
+        let anchors = HunkAnchors::new([None, anchor(5, 0), None, None, anchor(9, 2), None].into_iter());
         let all: Vec<_> = (0..6).map(|at| beside(&anchors, at)).collect();
         let (five, nine) = (Some(5), Some(9));
         assert_eq!(all, [(None, five), (None, nine), (five, nine), (five, nine), (five, None), (nine, None)]);
         assert!(anchors.have_moved);
-        assert!(!Anchors::new([anchor(5, 0), None].into_iter()).have_moved);
+        assert!(!HunkAnchors::new([anchor(5, 0), None].into_iter()).have_moved);
     }
 
     #[test]
     fn a_stated_line_is_where_the_old_lines_begin() {
-        use super::super::diff::{Line, Stated, Tag};
+        use super::super::diff::{HunkLine, HunkRange, LineTag};
         let hunk = |old, tag| Hunk {
             line: 1,
-            stated: Some(Stated { old, new: (1, 1) }),
+            stated: Some(HunkRange { old, new: (1, 1) }),
             is_recounted: false,
-            lines: vec![Line { tag, text: String::new(), is_open: false }],
+            lines: vec![HunkLine { tag, text: String::new(), is_open: false }],
         };
-        assert_eq!(stated(&hunk((4, 0), Tag::Insert)), Some(5));
-        assert_eq!(stated(&hunk((4, 1), Tag::Delete)), Some(4));
-        assert_eq!(stated(&hunk((0, 0), Tag::Delete)), Some(1));
-        let farthest = hunk((1 << 48, 0), Tag::Insert);
+        assert_eq!(stated(&hunk((4, 0), LineTag::Insert)), Some(5));
+        assert_eq!(stated(&hunk((4, 1), LineTag::Delete)), Some(4));
+        assert_eq!(stated(&hunk((0, 0), LineTag::Delete)), Some(1));
+        let farthest = hunk((1 << 48, 0), LineTag::Insert);
         assert_eq!(shift(&farthest, 1), Some(-(1 << 48)));
     }
 }

@@ -5,30 +5,30 @@
 //! content from before, and a path that one part leaves another may take. A part that comes back to a file that the
 //! patch has changed goes on from there.
 
-use super::content::{Content, set_executable};
-use super::diff::{Change, FileDiff, Tag};
-use super::fit::{Fitted, fit};
-use super::rewrite::Cut;
-use super::slots::{Now, Slots};
-use super::target::{PatchOperation, Target};
+use super::content::{FileSource, set_executable};
+use super::diff::{DiffChange, FileDiff, LineTag};
+use super::fit::{FitResult, fit};
+use super::rewrite::ByteEdit;
+use super::slots::{SlotContent, Slots};
+use super::target::{PatchOperation, PatchTarget};
 use super::verdict::{FileVerdict, HunkVerdict};
 use beamai_base::{ErrorKind, Reason, Result, ToolError};
 use beamai_files::missing;
-use beamai_text::{Bytes, Charset, splice, survey};
+use beamai_text::{Charset, FileBytes, splice, summarize};
 use beamai_tool::CallContext;
 use beamai_workspace::Replacement;
 
 /// The files of a patch while it is worked out.
-pub(super) struct Plan<'p> {
+pub(super) struct PatchPlan<'p> {
     cx: &'p CallContext,
     pub(super) slots: Slots<'p>,
-    pub(super) versions: Vec<Version<'p>>,
+    pub(super) versions: Vec<FileVersion<'p>>,
     /// The diff of several in the patch that is being worked out.
     series: Option<usize>,
 }
 
 /// A new content of a path.
-pub(super) struct Version<'p> {
+pub(super) struct FileVersion<'p> {
     /// Where it is; taken away when it is the last one of its path.
     pub(super) replacement: Option<Replacement<'p>>,
     size: u64,
@@ -40,7 +40,7 @@ pub(super) struct Version<'p> {
 
 /// What a part of the patch made of a file.
 #[derive(Default)]
-pub(super) struct Outcome {
+pub(super) struct FileOutcome {
     hunks: Vec<HunkVerdict>,
     charset: Option<Charset>,
     hash: Option<blake3::Hash>,
@@ -49,21 +49,21 @@ pub(super) struct Outcome {
     problem: Option<ToolError>,
 }
 
-impl Drop for Plan<'_> {
+impl Drop for PatchPlan<'_> {
     fn drop(&mut self) {
         // The last first, so that directories that were made for drafts are empty when their turn comes.
         while self.versions.pop().is_some() {}
     }
 }
 
-impl<'p> Plan<'p> {
+impl<'p> PatchPlan<'p> {
     /// Works out all parts of a patch, and says what becomes of each.
     ///
     /// # Errors
     /// Those that end the call: cancelled, stale, no access. What is wrong with the patch is in the verdicts.
     pub(super) fn new(
         files: &'p [FileDiff],
-        targets: &'p [Target],
+        targets: &'p [PatchTarget],
         cx: &'p CallContext,
     ) -> Result<(Self, Vec<FileVerdict>)> {
         let mut plan = Self { cx, slots: Slots::default(), versions: vec![], series: None };
@@ -77,7 +77,9 @@ impl<'p> Plan<'p> {
             }
             let outcome = match plan.part(diff, target) {
                 Ok(outcome) => outcome,
-                Err(error) if is_of_patch(&error) => Outcome { problem: Some(error), ..Outcome::default() },
+                Err(error) if is_of_patch(&error) => {
+                    FileOutcome { problem: Some(error), ..FileOutcome::default() }
+                }
                 Err(error) => return Err(error.file(target.path())),
             };
             verdicts.push(verdict(diff, target, outcome));
@@ -85,7 +87,7 @@ impl<'p> Plan<'p> {
         Ok((plan, verdicts))
     }
 
-    fn part(&mut self, diff: &'p FileDiff, target: &'p Target) -> Result<Outcome> {
+    fn part(&mut self, diff: &'p FileDiff, target: &'p PatchTarget) -> Result<FileOutcome> {
         let from = target.from.as_ref().map(|spot| self.slots.at(spot)).transpose()?;
         let to = target.to.as_ref().map(|spot| self.slots.at(spot)).transpose()?;
         match (target.operation, from, to) {
@@ -100,29 +102,30 @@ impl<'p> Plan<'p> {
         }
     }
 
-    fn create(&mut self, diff: &FileDiff, to: usize) -> Result<Outcome> {
+    fn create(&mut self, diff: &FileDiff, to: usize) -> Result<FileOutcome> {
         self.slots.refuse_taken(to)?;
         let mut text = String::new();
-        for line in diff.hunks.iter().flat_map(|hunk| &hunk.lines).filter(|line| line.tag == Tag::Insert) {
+        for line in diff.hunks.iter().flat_map(|hunk| &hunk.lines).filter(|line| line.tag == LineTag::Insert)
+        {
             text.push_str(&line.text);
             text.push_str(if line.is_open { "" } else { "\n" });
         }
-        let cuts = [Cut { range: 0..0, with: text.into_bytes() }];
+        let cuts = [ByteEdit { range: 0..0, with: text.into_bytes() }];
         // A file that makes room for this one may be executable.
         let (wanted, has_model) = (diff.executable == Some(true), self.slots[to].original.is_some());
         let executable = (wanted || has_model).then_some(wanted);
         let mut outcome =
-            Outcome { hunks: created(diff), charset: Some(Charset::UTF8), ..Outcome::default() };
-        self.make(to, to, &Bytes::Memory(b""), &cuts, executable, &mut outcome)?;
+            FileOutcome { hunks: created(diff), charset: Some(Charset::UTF8), ..FileOutcome::default() };
+        self.make(to, to, &FileBytes::Memory(b""), &cuts, executable, &mut outcome)?;
         self.slots[to].arrive();
         Ok(outcome)
     }
 
-    fn update(&mut self, diff: &FileDiff, to: usize) -> Result<Outcome> {
+    fn update(&mut self, diff: &FileDiff, to: usize) -> Result<FileOutcome> {
         self.derive(diff, to, self.slots[to].now, to)
     }
 
-    fn delete(&mut self, diff: &FileDiff, from: usize) -> Result<Outcome> {
+    fn delete(&mut self, diff: &FileDiff, from: usize) -> Result<FileOutcome> {
         let source = self.slots[from].source(true)?;
         let content = self.content(from, source)?;
         self.expect_seen(from, source, &content)?;
@@ -137,13 +140,13 @@ impl<'p> Plan<'p> {
         Ok(outcome)
     }
 
-    fn rename(&mut self, diff: &FileDiff, from: usize, to: usize) -> Result<Outcome> {
+    fn rename(&mut self, diff: &FileDiff, from: usize, to: usize) -> Result<FileOutcome> {
         let source = self.slots[from].source(false)?;
         self.slots.refuse_taken(to)?;
         let outcome = match (source, diff.hunks.is_empty(), diff.executable) {
-            (Now::Original, true, None) => {
-                self.slots[to].now = Now::Moved(from);
-                Outcome::default()
+            (SlotContent::Original, true, None) => {
+                self.slots[to].now = SlotContent::Moved(from);
+                FileOutcome::default()
             }
             _ => self.derive(diff, from, source, to)?,
         };
@@ -154,7 +157,7 @@ impl<'p> Plan<'p> {
         Ok(outcome)
     }
 
-    fn copy(&mut self, diff: &FileDiff, from: usize, to: usize) -> Result<Outcome> {
+    fn copy(&mut self, diff: &FileDiff, from: usize, to: usize) -> Result<FileOutcome> {
         self.slots.refuse_taken(to)?;
         let outcome = self.derive(diff, from, self.slots[from].copied(), to)?;
         if !has_failed(&outcome) {
@@ -164,17 +167,23 @@ impl<'p> Plan<'p> {
     }
 
     /// A file that begins with the content of another.
-    fn derive(&mut self, diff: &FileDiff, from: usize, source: Now, to: usize) -> Result<Outcome> {
+    fn derive(
+        &mut self,
+        diff: &FileDiff,
+        from: usize,
+        source: SlotContent,
+        to: usize,
+    ) -> Result<FileOutcome> {
         let content = self.content(from, source)?;
-        if !matches!(diff.change, Change::Copy { .. }) {
+        if !matches!(diff.change, DiffChange::Copy { .. }) {
             self.expect_seen(from, source, &content)?;
         }
         let (mut outcome, fitted) = self.fit(diff, &content)?;
         if !has_failed(&outcome) {
             let (like, executable) = match source {
-                Now::Made(at) => (self.versions[at].like, self.versions[at].executable),
-                Now::Moved(other) => (other, None),
-                Now::Original | Now::Nothing => (from, None),
+                SlotContent::Made(at) => (self.versions[at].like, self.versions[at].executable),
+                SlotContent::Moved(other) => (other, None),
+                SlotContent::Original | SlotContent::Nothing => (from, None),
             };
             let executable = diff.executable.or(executable);
             self.make(to, like, &content.bytes(), &fitted.cuts, executable, &mut outcome)?;
@@ -196,21 +205,21 @@ impl<'p> Plan<'p> {
     }
 
     /// The content of what stands, or stood, at a path.
-    pub(super) fn content(&self, slot: usize, now: Now) -> Result<Content> {
+    pub(super) fn content(&self, slot: usize, now: SlotContent) -> Result<FileSource> {
         let on_disk = |at: usize| {
             let slot = &self.slots[at];
-            Content::open(slot.place, slot.original.as_ref())
+            FileSource::open(slot.place, slot.original.as_ref())
         };
         match now {
-            Now::Original => on_disk(slot),
-            Now::Moved(from) => on_disk(from),
-            Now::Made(at) => {
+            SlotContent::Original => on_disk(slot),
+            SlotContent::Moved(from) => on_disk(from),
+            SlotContent::Made(at) => {
                 let version = &self.versions[at];
                 let draft = version.replacement.as_ref().map(Replacement::reader).transpose()?;
-                Ok(Content::draft(draft, version.size, version.charset))
+                Ok(FileSource::draft(draft, version.size, version.charset))
             }
-            Now::Nothing if self.slots[slot].original.is_some() => Err(self.slots[slot].is_gone()),
-            Now::Nothing => match missing::open(self.slots[slot].place) {
+            SlotContent::Nothing if self.slots[slot].original.is_some() => Err(self.slots[slot].is_gone()),
+            SlotContent::Nothing => match missing::open(self.slots[slot].place) {
                 Ok(_) => Err(self.slots[slot].place.stale()),
                 Err(error) => Err(error),
             },
@@ -218,25 +227,29 @@ impl<'p> Plan<'p> {
     }
 
     /// Refuses a file on disk that is another one than the session has seen.
-    fn expect_seen(&self, slot: usize, now: Now, content: &Content) -> Result<()> {
-        if now != Now::Original {
+    fn expect_seen(&self, slot: usize, now: SlotContent, content: &FileSource) -> Result<()> {
+        if now != SlotContent::Original {
             return Ok(());
         }
         let check = || self.cx.check();
-        let actual = || Ok(survey(&content.bytes(), Charset::UTF8, &check)?.hash());
-        self.cx.seen.expect(self.slots[slot].place, actual)
+        let actual = || Ok(summarize(&content.bytes(), Charset::UTF8, &check)?.hash());
+        self.cx.seen_files.expect(self.slots[slot].place, actual)
     }
 
     /// Fits hunks to a content; without hunks it may be of any kind.
-    fn fit(&self, diff: &FileDiff, content: &Content) -> Result<(Outcome, Fitted)> {
+    fn fit(&self, diff: &FileDiff, content: &FileSource) -> Result<(FileOutcome, FitResult)> {
         if diff.hunks.is_empty() {
-            return Ok((Outcome::default(), Fitted::default()));
+            return Ok((FileOutcome::default(), FitResult::default()));
         }
         let charset = content.charset()?;
         let fitted = fit(diff, content.bytes(), charset, &|| self.cx.check())?;
         let hunks = fitted.hunks.clone();
-        let outcome =
-            Outcome { hunks, charset: Some(charset), is_adapted: fitted.is_adapted, ..Outcome::default() };
+        let outcome = FileOutcome {
+            hunks,
+            charset: Some(charset),
+            is_adapted: fitted.is_adapted,
+            ..FileOutcome::default()
+        };
         Ok((outcome, fitted))
     }
 
@@ -245,10 +258,10 @@ impl<'p> Plan<'p> {
         &mut self,
         to: usize,
         like: usize,
-        bytes: &Bytes<'_>,
-        cuts: &[Cut],
+        bytes: &FileBytes<'_>,
+        cuts: &[ByteEdit],
         executable: Option<bool>,
-        outcome: &mut Outcome,
+        outcome: &mut FileOutcome,
     ) -> Result<()> {
         let (place, model) = (self.slots[to].place, &self.slots[like]);
         let mut replacement = match like != to && model.original.is_some() {
@@ -256,7 +269,7 @@ impl<'p> Plan<'p> {
             false => place.replace()?,
         };
         let (hash, size) =
-            splice(bytes, cuts.iter().map(Cut::splice), replacement.file(), &|| self.cx.check())?;
+            splice(bytes, cuts.iter().map(ByteEdit::splice), replacement.file(), &|| self.cx.check())?;
         if let Some(executable) = executable {
             set_executable(replacement.file(), executable)
                 .map_err(|error| place.error("set the mode of", error))?;
@@ -264,8 +277,8 @@ impl<'p> Plan<'p> {
         outcome.hash = Some(hash);
         outcome.breaks_link = replacement.breaks_link();
         let charset = outcome.charset;
-        self.versions.push(Version { replacement: Some(replacement), size, charset, like, executable });
-        self.slots[to].now = Now::Made(self.versions.len() - 1);
+        self.versions.push(FileVersion { replacement: Some(replacement), size, charset, like, executable });
+        self.slots[to].now = SlotContent::Made(self.versions.len() - 1);
         Ok(())
     }
 }
@@ -275,12 +288,12 @@ fn is_of_patch(error: &ToolError) -> bool {
     matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::NotFound)
 }
 
-fn has_failed(outcome: &Outcome) -> bool {
+fn has_failed(outcome: &FileOutcome) -> bool {
     outcome.problem.is_some() || outcome.hunks.iter().any(|hunk| hunk.problem.is_some())
 }
 
 /// Bytes that are left of a content, a byte order mark aside.
-fn rest(content: &Content, fitted: &Fitted) -> u64 {
+fn rest(content: &FileSource, fitted: &FitResult) -> u64 {
     let mark = content.charset().map_or(0, |charset| charset.bom().len() as u64);
     let gone: u64 = fitted.cuts.iter().map(|cut| cut.range.end - cut.range.start).sum();
     let rest = content.bytes().len() - gone;
@@ -301,7 +314,7 @@ fn created(diff: &FileDiff) -> Vec<HunkVerdict> {
     diff.hunks.iter().map(verdict).collect()
 }
 
-fn verdict(diff: &FileDiff, target: &Target, outcome: Outcome) -> FileVerdict {
+fn verdict(diff: &FileDiff, target: &PatchTarget, outcome: FileOutcome) -> FileVerdict {
     let is_moved = matches!(target.operation, PatchOperation::Renamed | PatchOperation::Copied);
     let old_path = target.from.as_ref().filter(|_| is_moved).map(|from| from.place.display());
     let changes = diff.hunks.iter().map(super::diff::Hunk::changes);

@@ -1,34 +1,34 @@
 //! What a hunk, at its place, makes of the bytes of a file.
 //!
 //! Lines that the hunk keeps stay byte for byte. Lines that it adds are encoded as the file is. Where the lines of
-//! the hunk end otherwise than those of the file, which [`LineEnds::Any`] permits, the file's line ends are meant:
+//! the hunk end otherwise than those of the file, which [`LineEndMatching::Any`] permits, the file's line ends are meant:
 //! an added line ends like the line before it, and a file without a newline at its end stays without.
 
-use super::diff::{Hunk, Line, Tag};
-use super::lines::{End, each_line, without_return};
-use super::search::{LineEnds, Place, Survey};
+use super::diff::{Hunk, HunkLine, LineTag};
+use super::lines::{LineTerminator, each_line, without_return};
+use super::search::{FileSummary, HunkMatch, LineEndMatching};
 use beamai_base::Result;
-use beamai_text::{Bytes, Charset, Splice, Unmappable};
+use beamai_text::{Charset, FileBytes, Splice, Unmappable};
 use std::ops::Range;
 
 /// A file that hunks are applied to.
-pub(super) struct Before<'a> {
-    pub(super) bytes: Bytes<'a>,
+pub(super) struct OriginalFile<'a> {
+    pub(super) bytes: FileBytes<'a>,
     pub(super) charset: Charset,
-    pub(super) survey: Survey,
-    pub(super) ends: LineEnds,
+    pub(super) summary: FileSummary,
+    pub(super) ends: LineEndMatching,
     /// Whether line ends of the file that no line of the patch has are meant by it.
     pub(super) is_foreign: bool,
 }
 
 /// Bytes that are exchanged for others.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Cut {
+pub(super) struct ByteEdit {
     pub(super) range: Range<u64>,
     pub(super) with: Vec<u8>,
 }
 
-impl Cut {
+impl ByteEdit {
     /// The cut as the text layer takes it.
     pub(super) fn splice(&self) -> Splice<'_> {
         Splice { range: self.range.clone(), line: 0, with: &self.with }
@@ -37,25 +37,25 @@ impl Cut {
 
 /// What came of a hunk.
 #[derive(Debug)]
-pub(super) struct Rewritten {
-    pub(super) cuts: Vec<Cut>,
+pub(super) struct HunkRewrite {
+    pub(super) cuts: Vec<ByteEdit>,
     /// Whether line ends were taken to mean those of the file.
     pub(super) is_adapted: bool,
 }
 
 /// A line of the file that the hunk is about.
 #[derive(Debug, Clone)]
-struct Old {
+struct OldLine {
     range: Range<u64>,
     body: Vec<u8>,
-    end: End,
+    end: LineTerminator,
 }
 
 /// A line of the hunk as the file will have it.
-enum New<'a> {
-    Kept(&'a Old),
+enum NewLine<'a> {
+    Kept(&'a OldLine),
     /// Its text, and its end where the patch decides on that.
-    Added(&'a str, Option<End>),
+    Added(&'a str, Option<LineTerminator>),
 }
 
 /// Applies a hunk.
@@ -63,10 +63,10 @@ enum New<'a> {
 /// # Errors
 /// The inner one: characters that the file's encoding cannot hold. The outer ones are those of reading.
 pub(super) fn rewrite(
-    file: &Before<'_>,
+    file: &OriginalFile<'_>,
     hunk: &Hunk,
-    place: &Place,
-) -> Result<Result<Rewritten, Unmappable>> {
+    place: &HunkMatch,
+) -> Result<Result<HunkRewrite, Unmappable>> {
     let old = old_lines(file, place)?;
     let is_exact = is_exact(file, hunk, &old);
     let is_at_mark = place.line == 1 && file.charset.has_bom();
@@ -77,61 +77,61 @@ pub(super) fn rewrite(
         rewriter.take(line, is_at_mark);
     }
     let cuts = rewriter.cuts(place.range.start, place.range.end);
-    Ok(cuts.map(|cuts| Rewritten { cuts, is_adapted: !is_exact }))
+    Ok(cuts.map(|cuts| HunkRewrite { cuts, is_adapted: !is_exact }))
 }
 
-fn old_lines(file: &Before<'_>, place: &Place) -> Result<Vec<Old>> {
+fn old_lines(file: &OriginalFile<'_>, place: &HunkMatch) -> Result<Vec<OldLine>> {
     let mut scratch = Vec::new();
     let block = file.bytes.read(place.range.clone(), &mut scratch)?;
     let charset = Charset::labelled(&file.charset.name(), b"").unwrap_or(file.charset);
     let mut lines = Vec::new();
-    each_line(&Bytes::Memory(block), charset, u64::MAX / 2, &|| Ok(()), |line| {
+    each_line(&FileBytes::Memory(block), charset, u64::MAX / 2, &|| Ok(()), |line| {
         let range = place.range.start + line.range.start..place.range.start + line.range.end;
-        lines.push(Old { range, body: line.body.unwrap_or_default().to_vec(), end: line.end });
+        lines.push(OldLine { range, body: line.body.unwrap_or_default().to_vec(), end: line.end });
         Ok(())
     })?;
     Ok(lines)
 }
 
 /// Whether the lines end in the file as they do in the hunk.
-fn is_exact(file: &Before<'_>, hunk: &Hunk, old: &[Old]) -> bool {
-    if file.ends == LineEnds::Exact {
+fn is_exact(file: &OriginalFile<'_>, hunk: &Hunk, old: &[OldLine]) -> bool {
+    if file.ends == LineEndMatching::Exact {
         return true;
     }
-    let is_same = |(line, old): (&Line, &Old)| {
-        let has_return =
-            old.end == End::Return || without_return(file.charset, &old.body).len() < old.body.len();
-        line.text.ends_with('\r') == has_return && line.is_open == (old.end == End::Nothing)
+    let is_same = |(line, old): (&HunkLine, &OldLine)| {
+        let has_return = old.end == LineTerminator::Return
+            || without_return(file.charset, &old.body).len() < old.body.len();
+        line.text.ends_with('\r') == has_return && line.is_open == (old.end == LineTerminator::Nothing)
     };
     !file.is_foreign && hunk.old_lines().zip(old).all(is_same)
 }
 
 struct Rewriter<'a> {
-    file: &'a Before<'a>,
-    old: &'a [Old],
+    file: &'a OriginalFile<'a>,
+    old: &'a [OldLine],
     is_exact: bool,
     /// Whether the hunk says that the file does not end with a newline.
     is_marked: bool,
     /// The old line that comes next.
     next: usize,
-    new: Vec<New<'a>>,
+    new: Vec<NewLine<'a>>,
     /// Runs of old lines that are exchanged for runs of new ones.
     groups: Vec<(Range<usize>, Range<usize>)>,
 }
 
 impl<'a> Rewriter<'a> {
-    fn take(&mut self, line: &'a Line, is_at_mark: bool) {
+    fn take(&mut self, line: &'a HunkLine, is_at_mark: bool) {
         let is_first = self.new.is_empty();
         match line.tag {
-            Tag::Context => {
-                self.new.push(New::Kept(&self.old[self.next]));
+            LineTag::Context => {
+                self.new.push(NewLine::Kept(&self.old[self.next]));
                 self.next += 1;
             }
-            Tag::Delete => {
+            LineTag::Delete => {
                 self.next += 1;
                 self.change(self.next - 1..self.next, self.new.len()..self.new.len());
             }
-            Tag::Insert => {
+            LineTag::Insert => {
                 let text = line
                     .text
                     .strip_prefix('\u{FEFF}')
@@ -143,20 +143,22 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    fn added(&self, line: &Line, text: &'a str) -> New<'a> {
+    fn added(&self, line: &HunkLine, text: &'a str) -> NewLine<'a> {
         match (self.is_exact, line.is_open) {
-            (true, true) => New::Added(text, Some(End::Nothing)),
-            (true, false) => New::Added(text, Some(End::Feed)),
-            (false, true) => New::Added(text.strip_suffix('\r').unwrap_or(text), Some(End::Nothing)),
-            (false, false) => New::Added(text.strip_suffix('\r').unwrap_or(text), self.end_here()),
+            (true, true) => NewLine::Added(text, Some(LineTerminator::Nothing)),
+            (true, false) => NewLine::Added(text, Some(LineTerminator::Feed)),
+            (false, true) => {
+                NewLine::Added(text.strip_suffix('\r').unwrap_or(text), Some(LineTerminator::Nothing))
+            }
+            (false, false) => NewLine::Added(text.strip_suffix('\r').unwrap_or(text), self.end_here()),
         }
     }
 
     /// How a line ends that is added here: like the one before it, or the next.
-    fn end_here(&self) -> Option<End> {
+    fn end_here(&self) -> Option<LineTerminator> {
         let (before, after) = self.old.split_at(self.next);
         let mut near = before.iter().rev().chain(after);
-        near.find(|line| line.end != End::Nothing).map(|line| line.end)
+        near.find(|line| line.end != LineTerminator::Nothing).map(|line| line.end)
     }
 
     fn change(&mut self, old: Range<usize>, new: Range<usize>) {
@@ -169,7 +171,7 @@ impl<'a> Rewriter<'a> {
     }
 
     /// The bytes to exchange. `start` and `end` are those of the hunk's place.
-    fn cuts(mut self, start: u64, end: u64) -> Result<Vec<Cut>, Unmappable> {
+    fn cuts(mut self, start: u64, end: u64) -> Result<Vec<ByteEdit>, Unmappable> {
         self.keep_open_end();
         let mut cuts = Vec::with_capacity(self.groups.len());
         for (old, new) in std::mem::take(&mut self.groups) {
@@ -185,7 +187,7 @@ impl<'a> Rewriter<'a> {
                 true => self.old.get(old.start).map_or(end, |line| line.range.start),
                 false => self.old[old.end - 1].range.end,
             };
-            cuts.push(Cut { range: from..to, with });
+            cuts.push(ByteEdit { range: from..to, with });
         }
         Ok(cuts)
     }
@@ -193,7 +195,7 @@ impl<'a> Rewriter<'a> {
     /// Where the file's last line has no end and the patch did not say so, lines that now follow it come after an
     /// end of it, and the last of them has none.
     fn keep_open_end(&mut self) {
-        let is_open = self.old.last().is_some_and(|line| line.end == End::Nothing);
+        let is_open = self.old.last().is_some_and(|line| line.end == LineTerminator::Nothing);
         if self.is_exact || self.is_marked || !is_open {
             return;
         }
@@ -201,8 +203,8 @@ impl<'a> Rewriter<'a> {
             self.groups.last().filter(|(old, new)| old.end == self.old.len() && new.end == self.new.len());
         let Some((_, new)) = last_group.cloned() else { return };
         let kept = new.start.checked_sub(1).filter(|_| !new.is_empty());
-        if let Some(New::Kept(line)) = kept.map(|at| &self.new[at])
-            && line.end == End::Nothing
+        if let Some(NewLine::Kept(line)) = kept.map(|at| &self.new[at])
+            && line.end == LineTerminator::Nothing
         {
             // The line is not part of any change yet.
             let at = self.old.len() - 1;
@@ -210,26 +212,26 @@ impl<'a> Rewriter<'a> {
                 *group = (at..self.old.len(), new.start - 1..new.end);
             }
         }
-        if let Some(New::Added(_, end)) = self.new.last_mut() {
-            *end = Some(End::Nothing);
+        if let Some(NewLine::Added(_, end)) = self.new.last_mut() {
+            *end = Some(LineTerminator::Nothing);
         }
     }
 
     fn push(&self, bytes: &mut Vec<u8>, at: usize) -> Result<(), Unmappable> {
         let charset = self.file.charset;
         let end = match &self.new[at] {
-            New::Kept(line) => {
+            NewLine::Kept(line) => {
                 bytes.extend_from_slice(&line.body[..]);
                 // Its end, if it had one, is the file's; a line that did not end gets that of its neighbours.
                 match line.end {
-                    End::Nothing => self.end_here().unwrap_or(self.file.survey.ending()),
-                    End::Return => End::Feed,
+                    LineTerminator::Nothing => self.end_here().unwrap_or(self.file.summary.ending()),
+                    LineTerminator::Return => LineTerminator::Feed,
                     end => end,
                 }
             }
-            New::Added(text, end) => {
+            NewLine::Added(text, end) => {
                 bytes.extend_from_slice(&charset.encode(text)?);
-                end.unwrap_or(self.file.survey.ending())
+                end.unwrap_or(self.file.summary.ending())
             }
         };
         bytes.extend_from_slice(&charset.encode(end.text())?);

@@ -3,10 +3,10 @@
 //! Lines become symbols, and each hunk's old lines a word of symbols that is looked for as Knuth, Morris and Pratt
 //! did: a line of the file is looked at once, and nothing but the patch and the places found is held in memory.
 
-use super::diff::Line;
-use super::lines::{End, FileLine, each_line, without_return};
+use super::diff::HunkLine;
+use super::lines::{FileLine, LineTerminator, each_line, without_return};
 use beamai_base::Result;
-use beamai_text::{Bytes, Charset, Check, Unmappable};
+use beamai_text::{Charset, Check, FileBytes, Unmappable};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ const REMEMBERED_AT_LEAST: usize = 16;
 
 /// Lines of the file where all old lines of a hunk are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct HunkMatch {
     /// Number of the first line.
     pub(super) line: u64,
     /// Their bytes, with line ends.
@@ -27,9 +27,9 @@ pub(super) struct Place {
 
 /// The places of a hunk.
 #[derive(Debug, Default)]
-pub(super) struct Places {
+pub(super) struct HunkMatches {
     /// Those nearest to the stated line, in order.
-    pub(super) near: VecDeque<Place>,
+    pub(super) near: VecDeque<HunkMatch>,
     /// How many there are.
     pub(super) total: u64,
     /// Characters of the old lines that the file's encoding cannot hold.
@@ -38,7 +38,7 @@ pub(super) struct Places {
 
 /// What a pass tells of the file as a whole.
 #[derive(Debug, Default)]
-pub(super) struct Survey {
+pub(super) struct FileSummary {
     pub(super) lines: u64,
     /// How many lines end with LF alone, and how many with CR LF.
     pub(super) feeds: u64,
@@ -50,8 +50,8 @@ pub(super) struct Survey {
 }
 
 /// What is looked for.
-pub(super) struct Wanted<'h> {
-    pub(super) lines: Vec<&'h Line>,
+pub(super) struct HunkQuery<'h> {
+    pub(super) lines: Vec<&'h HunkLine>,
     /// The line where it should be.
     pub(super) stated: Option<u64>,
     /// Whether it must reach to the end of the file.
@@ -60,7 +60,7 @@ pub(super) struct Wanted<'h> {
 
 /// How lines are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LineEnds {
+pub(super) enum LineEndMatching {
     /// As they are.
     Exact,
     /// Whatever they end with: the hunks all have the same line ends, and may mean those of the file.
@@ -68,31 +68,31 @@ pub(super) enum LineEnds {
 }
 
 /// A search under way.
-pub(super) struct Search {
+pub(super) struct HunkSearch {
     charset: Charset,
-    ends: LineEnds,
-    symbols: Symbols,
-    tracks: Vec<Track>,
+    ends: LineEndMatching,
+    symbols: LineInterner,
+    tracks: Vec<MatchTrack>,
     /// The tracks that begin with a symbol.
     beginning_with: Vec<Vec<usize>>,
     /// Tracks that have found a part.
     active: Vec<usize>,
     /// Where the last lines begin.
     recent: VecDeque<u64>,
-    survey: Survey,
+    summary: FileSummary,
 }
 
-type Symbol = u32;
+type LineId = u32;
 
-struct Symbols {
-    by_bytes: HashMap<Vec<u8>, Symbol>,
+struct LineInterner {
+    by_bytes: HashMap<Vec<u8>, LineId>,
     /// For encodings in which a text has several forms.
-    by_text: HashMap<String, Symbol>,
+    by_text: HashMap<String, LineId>,
     longest: u64,
 }
 
-struct Track {
-    word: Vec<Symbol>,
+struct MatchTrack {
+    word: Vec<LineId>,
     /// For each prefix, the length of the longest shorter one that it ends with.
     fallback: Vec<usize>,
     matched: usize,
@@ -104,23 +104,28 @@ struct Track {
     most: usize,
     /// How many of the places found are before the stated line.
     before: usize,
-    found: Places,
+    found: HunkMatches,
 }
 
-impl Search {
+impl HunkSearch {
     /// Prepares to look for each of `wanted` in a file of that encoding, and to tell where the lines `starts` begin.
-    pub(super) fn new(charset: Charset, ends: LineEnds, wanted: &[Wanted<'_>], starts: &[u64]) -> Self {
+    pub(super) fn new(
+        charset: Charset,
+        ends: LineEndMatching,
+        wanted: &[HunkQuery<'_>],
+        starts: &[u64],
+    ) -> Self {
         let mut search = Self {
             charset,
             ends,
-            symbols: Symbols { by_bytes: HashMap::new(), by_text: HashMap::new(), longest: 0 },
+            symbols: LineInterner { by_bytes: HashMap::new(), by_text: HashMap::new(), longest: 0 },
             tracks: Vec::with_capacity(wanted.len()),
             beginning_with: vec![],
             active: vec![],
             recent: VecDeque::new(),
-            survey: Survey {
+            summary: FileSummary {
                 starts: starts.iter().map(|line| (*line, u64::MAX)).collect(),
-                ..Survey::default()
+                ..FileSummary::default()
             },
         };
         let most = REMEMBERED_IN_ALL / wanted.len().max(1);
@@ -130,13 +135,13 @@ impl Search {
         search
     }
 
-    fn add(&mut self, wanted: &Wanted<'_>, most: usize) {
+    fn add(&mut self, wanted: &HunkQuery<'_>, most: usize) {
         let mut word = Vec::with_capacity(wanted.lines.len());
-        let mut found = Places::default();
+        let mut found = HunkMatches::default();
         for line in &wanted.lines {
             let text = match self.ends {
-                LineEnds::Any => line.text.strip_suffix('\r').unwrap_or(&line.text),
-                LineEnds::Exact => &line.text,
+                LineEndMatching::Any => line.text.strip_suffix('\r').unwrap_or(&line.text),
+                LineEndMatching::Exact => &line.text,
             };
             match self.symbols.intern(self.charset, text) {
                 Ok(symbol) => word.push(symbol),
@@ -151,7 +156,7 @@ impl Search {
             self.beginning_with.resize_with(self.beginning_with.len().max(at + 1), Vec::new);
             self.beginning_with[at].push(self.tracks.len());
         }
-        self.tracks.push(Track {
+        self.tracks.push(MatchTrack {
             fallback: fallback(&word),
             word,
             matched: 0,
@@ -168,25 +173,29 @@ impl Search {
     ///
     /// # Errors
     /// Those of reading, and of `check`.
-    pub(super) fn run(mut self, bytes: &Bytes<'_>, check: Check<'_>) -> Result<(Vec<Places>, Survey)> {
+    pub(super) fn run(
+        mut self,
+        bytes: &FileBytes<'_>,
+        check: Check<'_>,
+    ) -> Result<(Vec<HunkMatches>, FileSummary)> {
         let (charset, longest) = (self.charset, self.symbols.longest);
         let held = self.tracks.iter().map(|track| track.word.len()).max().unwrap_or(0);
         each_line(bytes, charset, longest, check, |line| {
-            if self.survey.lines.is_multiple_of(4096) {
+            if self.summary.lines.is_multiple_of(4096) {
                 check()?;
             }
             self.line(&line, held);
             Ok(())
         })?;
-        for start in self.survey.starts.values_mut().filter(|start| **start == u64::MAX) {
+        for start in self.summary.starts.values_mut().filter(|start| **start == u64::MAX) {
             *start = bytes.len();
         }
-        let lines = self.survey.lines;
-        Ok((self.tracks.into_iter().map(|track| track.finish(lines)).collect(), self.survey))
+        let lines = self.summary.lines;
+        Ok((self.tracks.into_iter().map(|track| track.finish(lines)).collect(), self.summary))
     }
 
     fn line(&mut self, line: &FileLine<'_>, held: usize) {
-        self.survey.take(line);
+        self.summary.take(line);
         self.recent.push_back(line.range.start);
         if self.recent.len() > held {
             self.recent.pop_front();
@@ -206,16 +215,17 @@ impl Search {
     }
 
     /// Moves a track on; false when it is back at its beginning.
-    fn advance(&mut self, at: usize, symbol: Symbol, line: &FileLine<'_>) -> bool {
+    fn advance(&mut self, at: usize, symbol: LineId, line: &FileLine<'_>) -> bool {
         let track = &mut self.tracks[at];
         if track.advance(symbol) {
             let len = track.word.len();
-            let place = Place {
-                line: self.survey.lines + 1 - len as u64,
+            let place = HunkMatch {
+                line: self.summary.lines + 1 - len as u64,
                 range: self.recent[self.recent.len() - len]..line.range.end,
             };
-            let fits = (self.ends == LineEnds::Any || track.is_open || line.end != End::Nothing)
-                && (!track.is_open || line.end == End::Nothing);
+            let fits =
+                (self.ends == LineEndMatching::Any || track.is_open || line.end != LineTerminator::Nothing)
+                    && (!track.is_open || line.end == LineTerminator::Nothing);
             if fits {
                 track.take(place);
             }
@@ -225,10 +235,10 @@ impl Search {
     }
 }
 
-impl Symbols {
-    fn intern(&mut self, charset: Charset, text: &str) -> Result<Symbol, Unmappable> {
+impl LineInterner {
+    fn intern(&mut self, charset: Charset, text: &str) -> Result<LineId, Unmappable> {
         let bytes = charset.encode(text)?;
-        let next = Symbol::try_from(self.by_bytes.len()).unwrap_or(Symbol::MAX);
+        let next = LineId::try_from(self.by_bytes.len()).unwrap_or(LineId::MAX);
         let reach = if charset.is_ambiguous() { text.chars().count() * 4 } else { bytes.len() };
         // A carriage return may follow.
         self.longest = self.longest.max((reach + 2 * charset.unit()) as u64);
@@ -239,8 +249,8 @@ impl Symbols {
         Ok(symbol)
     }
 
-    fn of(&self, charset: Charset, ends: LineEnds, body: &[u8]) -> Option<Symbol> {
-        let body = if ends == LineEnds::Any { without_return(charset, body) } else { body };
+    fn of(&self, charset: Charset, ends: LineEndMatching, body: &[u8]) -> Option<LineId> {
+        let body = if ends == LineEndMatching::Any { without_return(charset, body) } else { body };
         if body.len() as u64 > self.longest {
             return None;
         }
@@ -255,9 +265,9 @@ impl Symbols {
     }
 }
 
-impl Track {
+impl MatchTrack {
     /// Takes the next symbol; true when the word is complete.
-    fn advance(&mut self, symbol: Symbol) -> bool {
+    fn advance(&mut self, symbol: LineId) -> bool {
         while self.matched > 0 && self.word[self.matched] != symbol {
             self.matched = self.fallback[self.matched - 1];
         }
@@ -265,7 +275,7 @@ impl Track {
         self.matched == self.word.len()
     }
 
-    fn take(&mut self, place: Place) {
+    fn take(&mut self, place: HunkMatch) {
         self.found.total += 1;
         let is_before = self.stated.is_some_and(|stated| place.line < stated);
         if self.is_at_end {
@@ -283,7 +293,7 @@ impl Track {
         self.found.near.push_back(place);
     }
 
-    fn finish(mut self, lines: u64) -> Places {
+    fn finish(mut self, lines: u64) -> HunkMatches {
         if self.is_at_end {
             let len = self.word.len() as u64;
             self.found.near.retain(|place| place.line + len == lines + 1);
@@ -293,13 +303,13 @@ impl Track {
     }
 }
 
-impl Survey {
+impl FileSummary {
     fn take(&mut self, line: &FileLine<'_>) {
         self.lines += 1;
         match line.end {
-            End::Feed => self.feeds += 1,
-            End::Return => self.returns += 1,
-            End::Nothing => self.is_open = true,
+            LineTerminator::Feed => self.feeds += 1,
+            LineTerminator::Return => self.returns += 1,
+            LineTerminator::Nothing => self.is_open = true,
         }
         if let Some(start) = self.starts.get_mut(&self.lines) {
             *start = line.range.start;
@@ -307,12 +317,12 @@ impl Survey {
     }
 
     /// How most lines end.
-    pub(super) fn ending(&self) -> End {
-        if self.returns > self.feeds { End::Return } else { End::Feed }
+    pub(super) fn ending(&self) -> LineTerminator {
+        if self.returns > self.feeds { LineTerminator::Return } else { LineTerminator::Feed }
     }
 }
 
-fn fallback(word: &[Symbol]) -> Vec<usize> {
+fn fallback(word: &[LineId]) -> Vec<usize> {
     let mut table = vec![0; word.len()];
     let mut len = 0;
     for at in 1..word.len() {
@@ -328,19 +338,19 @@ fn fallback(word: &[Symbol]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diff::Tag;
+    use crate::diff::LineTag;
     use proptest::prelude::*;
 
-    fn hunk_lines(text: &str) -> Vec<Line> {
-        let line = |text: &str| Line { tag: Tag::Context, text: text.to_owned(), is_open: false };
+    fn hunk_lines(text: &str) -> Vec<HunkLine> {
+        let line = |text: &str| HunkLine { tag: LineTag::Context, text: text.to_owned(), is_open: false };
         text.lines().map(line).collect()
     }
 
     fn places(charset: Charset, file: &[u8], wanted: &str, stated: Option<u64>) -> (Vec<u64>, u64) {
         let lines = hunk_lines(wanted);
-        let wanted = Wanted { lines: lines.iter().collect(), stated, is_at_end: false };
-        let search = Search::new(charset, LineEnds::Any, &[wanted], &[]);
-        let (mut found, _) = search.run(&Bytes::Memory(file), &|| Ok(())).unwrap();
+        let wanted = HunkQuery { lines: lines.iter().collect(), stated, is_at_end: false };
+        let search = HunkSearch::new(charset, LineEndMatching::Any, &[wanted], &[]);
+        let (mut found, _) = search.run(&FileBytes::Memory(file), &|| Ok(())).unwrap();
         let found = found.remove(0);
         for place in &found.near {
             let text =
@@ -385,10 +395,10 @@ mod tests {
     #[test]
     fn the_end_of_the_file_can_be_asked_for() {
         let at_end = |file: &str, is_open| {
-            let lines = [Line { tag: Tag::Delete, text: "a".into(), is_open }];
-            let wanted = Wanted { lines: lines.iter().collect(), stated: None, is_at_end: true };
-            let search = Search::new(Charset::UTF8, LineEnds::Any, &[wanted], &[]);
-            let (found, _) = search.run(&Bytes::Memory(file.as_bytes()), &|| Ok(())).unwrap();
+            let lines = [HunkLine { tag: LineTag::Delete, text: "a".into(), is_open }];
+            let wanted = HunkQuery { lines: lines.iter().collect(), stated: None, is_at_end: true };
+            let search = HunkSearch::new(Charset::UTF8, LineEndMatching::Any, &[wanted], &[]);
+            let (found, _) = search.run(&FileBytes::Memory(file.as_bytes()), &|| Ok(())).unwrap();
             found[0].near.iter().map(|place| place.line).collect::<Vec<_>>()
         };
         assert_eq!(at_end("a\nb\na", true), [3]);
@@ -398,9 +408,9 @@ mod tests {
 
     #[test]
     fn a_pass_tells_of_lines_and_their_ends() {
-        let search = Search::new(Charset::UTF8, LineEnds::Any, &[], &[1, 3, 9]);
-        let (_, survey) = search.run(&Bytes::Memory(b"a\r\nb\nc"), &|| Ok(())).unwrap();
-        assert_eq!((survey.lines, survey.feeds, survey.returns, survey.is_open), (3, 1, 1, true));
-        assert_eq!(survey.starts.into_iter().collect::<Vec<_>>(), [(1, 0), (3, 5), (9, 6)]);
+        let search = HunkSearch::new(Charset::UTF8, LineEndMatching::Any, &[], &[1, 3, 9]);
+        let (_, summary) = search.run(&FileBytes::Memory(b"a\r\nb\nc"), &|| Ok(())).unwrap();
+        assert_eq!((summary.lines, summary.feeds, summary.returns, summary.is_open), (3, 1, 1, true));
+        assert_eq!(summary.starts.into_iter().collect::<Vec<_>>(), [(1, 0), (3, 5), (9, 6)]);
     }
 }

@@ -1,8 +1,8 @@
 //! What stands at the paths of a patch, as far as it has been worked out.
 
-use super::target::{PatchOperation, Spot, Target};
+use super::target::{PatchOperation, PatchPath, PatchTarget};
 use beamai_base::{Reason, Result, ToolError};
-use beamai_workspace::Place;
+use beamai_workspace::WorkspacePath;
 use rustix::fs::Stat;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::{Index, IndexMut};
@@ -18,21 +18,21 @@ pub(super) struct Slots<'p> {
 
 /// A path and what stands there.
 pub(super) struct Slot<'p> {
-    pub(super) place: &'p Place,
+    pub(super) place: &'p WorkspacePath,
     /// The path with all links followed.
     path: &'p str,
     /// The file that is there before the patch.
     pub(super) original: Option<Stat>,
-    pub(super) now: Now,
+    pub(super) now: SlotContent,
     /// What stood there before the diff that is being worked out.
-    pub(super) before: Now,
+    pub(super) before: SlotContent,
     /// Whether what stands there has come there in this diff.
     has_arrived: bool,
 }
 
 /// What stands at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Now {
+pub(super) enum SlotContent {
     Nothing,
     /// The file that is there before the patch.
     Original,
@@ -44,12 +44,13 @@ pub(super) enum Now {
 
 impl<'p> Slots<'p> {
     /// Begins with one diff of several in a patch; `targets` are its files.
-    pub(super) fn begin(&mut self, targets: impl Iterator<Item = &'p Target>) {
+    pub(super) fn begin(&mut self, targets: impl Iterator<Item = &'p PatchTarget>) {
         for slot in &mut self.list {
             (slot.before, slot.has_arrived) = (slot.now, false);
         }
-        let leaves =
-            |target: &&Target| matches!(target.operation, PatchOperation::Deleted | PatchOperation::Renamed);
+        let leaves = |target: &&PatchTarget| {
+            matches!(target.operation, PatchOperation::Deleted | PatchOperation::Renamed)
+        };
         self.left =
             targets.filter(leaves).filter_map(|target| Some(target.from.as_ref()?.path.as_str())).collect();
     }
@@ -58,17 +59,17 @@ impl<'p> Slots<'p> {
     ///
     /// # Errors
     /// Where something else than a file stands there, and those of the operating system.
-    pub(super) fn at(&mut self, spot: &'p Spot) -> Result<usize> {
-        if let Some(known) = self.by_path.get(spot.path.as_str()) {
+    pub(super) fn at(&mut self, target_path: &'p PatchPath) -> Result<usize> {
+        if let Some(known) = self.by_path.get(target_path.path.as_str()) {
             return Ok(*known);
         }
-        let original = match spot.place.open_file() {
+        let original = match target_path.place.open_file() {
             Ok((_, stat)) => Some(stat),
             Err(error) if error.reason == Reason::NoSuchFile => None,
             Err(error) => return Err(error),
         };
-        let now = if original.is_some() { Now::Original } else { Now::Nothing };
-        let (place, path) = (&spot.place, spot.path.as_str());
+        let now = if original.is_some() { SlotContent::Original } else { SlotContent::Nothing };
+        let (place, path) = (&target_path.place, target_path.path.as_str());
         self.list.push(Slot { place, path, original, now, before: now, has_arrived: false });
         self.by_path.insert(path, self.list.len() - 1);
         Ok(self.list.len() - 1)
@@ -83,7 +84,7 @@ impl<'p> Slots<'p> {
     pub(super) fn refuse_taken(&self, at: usize) -> Result<()> {
         let slot = &self.list[at];
         let is_left = slot.before == slot.now && self.left.contains(slot.path);
-        if slot.now == Now::Nothing || is_left {
+        if slot.now == SlotContent::Nothing || is_left {
             return Ok(());
         }
         let shown = slot.place.display();
@@ -114,11 +115,11 @@ impl Slot<'_> {
     ///
     /// # Errors
     /// `invalid_argument` where it is not clear which of the two is meant.
-    pub(super) fn source(&self, may_have_changed: bool) -> Result<Now> {
+    pub(super) fn source(&self, may_have_changed: bool) -> Result<SlotContent> {
         match (self.before, self.now) {
-            (Now::Nothing, now) => Ok(now),
+            (SlotContent::Nothing, now) => Ok(now),
             (before, now) if before == now || self.has_arrived => Ok(before),
-            (_, now) if may_have_changed || now == Now::Nothing => Ok(now),
+            (_, now) if may_have_changed || now == SlotContent::Nothing => Ok(now),
             _ => {
                 let shown = self.place.display();
                 let message = format!(
@@ -131,8 +132,8 @@ impl Slot<'_> {
     }
 
     /// What there is for a part that copies it.
-    pub(super) fn copied(&self) -> Now {
-        if self.before == Now::Nothing { self.now } else { self.before }
+    pub(super) fn copied(&self) -> SlotContent {
+        if self.before == SlotContent::Nothing { self.now } else { self.before }
     }
 
     /// Something has come here that was not here before.
@@ -141,9 +142,9 @@ impl Slot<'_> {
     }
 
     /// What was taken leaves, unless something else has come here since.
-    pub(super) fn leave(&mut self, taken: Now) {
-        if self.now == taken && !(self.has_arrived && self.before != Now::Nothing) {
-            self.now = Now::Nothing;
+    pub(super) fn leave(&mut self, taken: SlotContent) {
+        if self.now == taken && !(self.has_arrived && self.before != SlotContent::Nothing) {
+            self.now = SlotContent::Nothing;
         }
     }
 

@@ -1,11 +1,11 @@
 //! Which files of the workspace a patch is about, and what it needs leave for.
 
-use super::diff::{Change, FileDiff};
-use super::name::{self, Name};
+use super::diff::{DiffChange, FileDiff};
+use super::name::{self, HeaderName};
 use beamai_base::{Reason, Result, ToolError};
-use beamai_policy::{FilePath, Need, Operand};
+use beamai_policy::{FilePath, Operand, PermissionRequest};
 use beamai_text::Check;
-use beamai_workspace::{Place, Workspace};
+use beamai_workspace::{Workspace, WorkspacePath};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -29,35 +29,39 @@ pub enum PatchOperation {
 
 /// A file as the patch means it.
 #[derive(Debug, Clone)]
-pub(super) struct Target {
+pub(super) struct PatchTarget {
     pub(super) operation: PatchOperation,
     /// The file that is deleted, renamed or copied.
-    pub(super) from: Option<Spot>,
+    pub(super) from: Option<PatchPath>,
     /// The file that is there afterwards.
-    pub(super) to: Option<Spot>,
+    pub(super) to: Option<PatchPath>,
     /// What should be known of how the names were understood.
     pub(super) note: Option<String>,
 }
 
 /// A path of the patch.
 #[derive(Debug, Clone)]
-pub(super) struct Spot {
-    pub(super) place: Place,
+pub(super) struct PatchPath {
+    pub(super) place: WorkspacePath,
     /// The path with all links followed, which tells whether two names mean one file.
     pub(super) path: String,
 }
 
-impl Spot {
+impl PatchPath {
     /// The path as it is written, and as it leads.
     fn names(&self) -> (&Path, &str) {
         (self.place.relative(), &self.path)
     }
 }
 
-impl Target {
+impl PatchTarget {
     /// The path as the result names it.
     pub(super) fn path(&self) -> String {
-        self.to.as_ref().or(self.from.as_ref()).map(|spot| spot.place.display()).unwrap_or_default()
+        self.to
+            .as_ref()
+            .or(self.from.as_ref())
+            .map(|target_path| target_path.place.display())
+            .unwrap_or_default()
     }
 }
 
@@ -65,8 +69,12 @@ impl Target {
 ///
 /// # Errors
 /// `outside_workspace` and what else a path may be refused for; those of `check`.
-pub(super) fn resolve(files: &[FileDiff], workspace: &Workspace, check: Check<'_>) -> Result<Vec<Target>> {
-    let mut resolver = Resolver { workspace, made: BTreeSet::new() };
+pub(super) fn resolve(
+    files: &[FileDiff],
+    workspace: &Workspace,
+    check: Check<'_>,
+) -> Result<Vec<PatchTarget>> {
+    let mut resolver = TargetResolver { workspace, made: BTreeSet::new() };
     let mut resolve = |file: &FileDiff| {
         check()?;
         resolver.resolve(file).map_err(|error| error.with("line", file.line))
@@ -75,8 +83,8 @@ pub(super) fn resolve(files: &[FileDiff], workspace: &Workspace, check: Check<'_
 }
 
 /// What these targets ask leave for: `Edit` of each file that is changed or goes, `Write` of each that is made.
-pub(super) fn needs(targets: &[Target]) -> Vec<Need> {
-    let mut needs: Vec<Need> = Vec::new();
+pub(super) fn permissions(targets: &[PatchTarget]) -> Vec<PermissionRequest> {
+    let mut permissions: Vec<PermissionRequest> = Vec::new();
     // Two names of one file are two needs: rules are about paths as they are written, too.
     let mut known: BTreeSet<(&str, &Path, &str)> = BTreeSet::new();
     let mut made: BTreeSet<(&Path, &str)> = BTreeSet::new();
@@ -92,56 +100,59 @@ pub(super) fn needs(targets: &[Target]) -> Vec<Need> {
             _ => Some(("Write", to)),
         });
         if target.operation != PatchOperation::Updated {
-            made.extend(to.map(Spot::names));
+            made.extend(to.map(PatchPath::names));
         }
-        for (rule, spot) in source.into_iter().chain(result) {
-            let (written, path) = spot.names();
+        for (rule, target_path) in source.into_iter().chain(result) {
+            let (written, path) = target_path.names();
             if known.insert((rule, written, path)) {
-                needs.push(need(rule, spot));
+                permissions.push(permission(rule, target_path));
             }
         }
     }
-    needs
+    permissions
 }
 
-fn need(rule: &'static str, spot: &Spot) -> Need {
+fn permission(rule: &'static str, target_path: &PatchPath) -> PermissionRequest {
     // Answers quote the files, so every change discloses, too.
     let touches: &'static [&'static str] = match rule {
         "Edit" => &["Write", "Read"],
         "Write" => &["Edit", "Read"],
         _ => &[],
     };
-    let operand =
-        Operand::File(FilePath { path: spot.path.clone(), written: spot.place.display(), is_tree: false });
-    Need { rule: rule.to_owned(), touches, allowed_by: &[], is_safe: rule == "Read", operand }
+    let operand = Operand::File(FilePath {
+        path: target_path.path.clone(),
+        written: target_path.place.display(),
+        is_tree: false,
+    });
+    PermissionRequest { rule: rule.to_owned(), touches, allowed_by: &[], is_safe: rule == "Read", operand }
 }
 
-struct Resolver<'a> {
+struct TargetResolver<'a> {
     workspace: &'a Workspace,
     /// Paths that earlier parts of the patch make.
     made: BTreeSet<String>,
 }
 
-impl Resolver<'_> {
-    fn resolve(&mut self, file: &FileDiff) -> Result<Target> {
+impl TargetResolver<'_> {
+    fn resolve(&mut self, file: &FileDiff) -> Result<PatchTarget> {
         let target = match &file.change {
-            Change::Update { old, new, is_known } => self.update(file, old, new, *is_known)?,
-            Change::Create(new) if new.is_bare => self.create(&new.text)?,
-            Change::Create(new) => self.create(without(&new.text, "b/"))?,
-            Change::Delete(old) => {
+            DiffChange::Update { old, new, is_known } => self.update(file, old, new, *is_known)?,
+            DiffChange::Create(new) if new.is_bare => self.create(&new.text)?,
+            DiffChange::Create(new) => self.create(without(&new.text, "b/"))?,
+            DiffChange::Delete(old) => {
                 let from = match old.is_bare {
-                    true => self.spot(&old.text)?,
+                    true => self.target_path(&old.text)?,
                     false => self.first(&[without(&old.text, "a/"), &old.text, without(&old.text, "b/")])?.1,
                 };
                 refuse_link(&from)?;
-                Target { operation: PatchOperation::Deleted, from: Some(from), to: None, note: None }
+                PatchTarget { operation: PatchOperation::Deleted, from: Some(from), to: None, note: None }
             }
-            Change::Rename { old, new } => {
+            DiffChange::Rename { old, new } => {
                 let target = self.pair(PatchOperation::Renamed, old, new)?;
                 target.from.as_ref().map_or(Ok(()), refuse_link)?;
                 target
             }
-            Change::Copy { old, new } => self.pair(PatchOperation::Copied, old, new)?,
+            DiffChange::Copy { old, new } => self.pair(PatchOperation::Copied, old, new)?,
         };
         if target.operation != PatchOperation::Updated {
             self.made.extend(target.to.as_ref().map(|to| to.path.clone()));
@@ -149,16 +160,27 @@ impl Resolver<'_> {
         Ok(target)
     }
 
-    fn create(&self, name: &str) -> Result<Target> {
-        let to = Some(self.spot(name)?);
-        Ok(Target { operation: PatchOperation::Created, from: None, to, note: None })
+    fn create(&self, name: &str) -> Result<PatchTarget> {
+        let to = Some(self.target_path(name)?);
+        Ok(PatchTarget { operation: PatchOperation::Created, from: None, to, note: None })
     }
 
-    fn pair(&self, operation: PatchOperation, old: &str, new: &str) -> Result<Target> {
-        Ok(Target { operation, from: Some(self.spot(old)?), to: Some(self.spot(new)?), note: None })
+    fn pair(&self, operation: PatchOperation, old: &str, new: &str) -> Result<PatchTarget> {
+        Ok(PatchTarget {
+            operation,
+            from: Some(self.target_path(old)?),
+            to: Some(self.target_path(new)?),
+            note: None,
+        })
     }
 
-    fn update(&self, file: &FileDiff, old: &Name, new: &Name, is_known: bool) -> Result<Target> {
+    fn update(
+        &self,
+        file: &FileDiff,
+        old: &HeaderName,
+        new: &HeaderName,
+        is_known: bool,
+    ) -> Result<PatchTarget> {
         let names = names(old, new);
         let (at, to) = self.first(&names)?;
         let may_be_new = file.has_no_old_lines() && file.hunks.len() == 1 && !is_known;
@@ -170,32 +192,34 @@ impl Resolver<'_> {
             let other = &new.text;
             format!("the patch names {other:?} too; nothing is renamed without \"rename from\" and \"rename to\" lines")
         });
-        Ok(Target { operation: PatchOperation::Updated, from: None, to: Some(to), note })
+        Ok(PatchTarget { operation: PatchOperation::Updated, from: None, to: Some(to), note })
     }
 
     /// The first name that a file has; where none has, the first of them.
-    fn first(&self, names: &[&str]) -> Result<(usize, Spot)> {
-        let mut spots = names.iter().map(|name| self.spot(name)).enumerate();
-        let (_, first) = spots.next().unwrap_or_else(|| (0, self.spot(".")));
+    fn first(&self, names: &[&str]) -> Result<(usize, PatchPath)> {
+        let mut spots = names.iter().map(|name| self.target_path(name)).enumerate();
+        let (_, first) = spots.next().unwrap_or_else(|| (0, self.target_path(".")));
         if first.as_ref().is_ok_and(|first| self.exists(first)) {
             return first.map(|first| (0, first));
         }
-        let other = spots.filter_map(|(at, spot)| Some((at, spot.ok()?))).find(|(_, spot)| self.exists(spot));
+        let other = spots
+            .filter_map(|(at, target_path)| Some((at, target_path.ok()?)))
+            .find(|(_, target_path)| self.exists(target_path));
         other.map_or(first.map(|first| (0, first)), Ok)
     }
 
-    fn exists(&self, spot: &Spot) -> bool {
-        self.made.contains(&spot.path) || spot.place.stat().is_ok()
+    fn exists(&self, target_path: &PatchPath) -> bool {
+        self.made.contains(&target_path.path) || target_path.place.stat().is_ok()
     }
 
-    fn spot(&self, name: &str) -> Result<Spot> {
+    fn target_path(&self, name: &str) -> Result<PatchPath> {
         let place = self.workspace.place(name)?;
-        Ok(Spot { path: place.destination()?, place })
+        Ok(PatchPath { path: place.destination()?, place })
     }
 }
 
 /// The names that a changed file may have, the likeliest first.
-fn names<'n>(old: &'n Name, new: &'n Name) -> Vec<&'n str> {
+fn names<'n>(old: &'n HeaderName, new: &'n HeaderName) -> Vec<&'n str> {
     let (old_text, new_text) = (old.text.as_str(), new.text.as_str());
     if old.is_bare && new.is_bare && old == new {
         return vec![new_text];
@@ -220,14 +244,14 @@ fn without<'n>(name: &'n str, prefix: &str) -> &'n str {
 }
 
 /// A link that is to go, with what it leads to or without, is no matter of text.
-fn refuse_link(spot: &Spot) -> Result<()> {
-    if !spot.place.is_link() {
+fn refuse_link(target_path: &PatchPath) -> Result<()> {
+    if !target_path.place.is_link() {
         return Ok(());
     }
-    let shown = spot.place.display();
+    let shown = target_path.place.display();
     let message = format!(
         "{shown} is a symbolic link to {}; patches remove and rename files only, use the shell for links",
-        spot.path
+        target_path.path
     );
     Err(ToolError::new(Reason::NotAFile, message).file(shown))
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 /// What became of a patch.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Patched {
+pub struct FilePatchOutput {
     /// Whether the files were changed; false after a dry run.
     pub applied: bool,
     /// The files, in the patch's order.
@@ -50,7 +50,7 @@ pub struct FileVerdict {
     pub note: Option<String>,
     /// Why it cannot be done.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub problem: Option<Problem>,
+    pub problem: Option<PatchProblem>,
 }
 
 /// What became of a hunk.
@@ -73,12 +73,12 @@ pub struct HunkVerdict {
     pub note: Option<String>,
     /// Why it does not apply.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub problem: Option<Problem>,
+    pub problem: Option<PatchProblem>,
 }
 
 /// Why something cannot be done.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Problem {
+pub struct PatchProblem {
     /// The reason's name: `no_match`, `ambiguous`, `no_such_file` and so on.
     pub reason: String,
     /// What is wrong and what to do.
@@ -91,7 +91,7 @@ pub struct Problem {
     pub(super) kind: Option<Reason>,
 }
 
-impl From<ToolError> for Problem {
+impl From<ToolError> for PatchProblem {
     fn from(error: ToolError) -> Self {
         Self {
             reason: error.reason.as_str().to_owned(),
@@ -103,7 +103,7 @@ impl From<ToolError> for Problem {
 }
 
 impl FileVerdict {
-    fn problems(&self) -> impl Iterator<Item = (Option<usize>, &Problem)> {
+    fn problems(&self) -> impl Iterator<Item = (Option<usize>, &PatchProblem)> {
         let hunks = self.hunks.iter().enumerate();
         let hunks = hunks.filter_map(|(at, hunk)| Some((Some(at + 1), hunk.problem.as_ref()?)));
         self.problem.iter().map(|problem| (None, problem)).chain(hunks)
@@ -144,7 +144,7 @@ fn is_false(value: &bool) -> bool {
 mod tests {
     use super::*;
 
-    fn file(path: &str, problem: Option<Problem>, hunks: Vec<HunkVerdict>) -> FileVerdict {
+    fn file(path: &str, problem: Option<PatchProblem>, hunks: Vec<HunkVerdict>) -> FileVerdict {
         FileVerdict {
             path: path.to_owned(),
             operation: PatchOperation::Updated,
@@ -162,11 +162,11 @@ mod tests {
         }
     }
 
-    fn problem(reason: Reason) -> Option<Problem> {
+    fn problem(reason: Reason) -> Option<PatchProblem> {
         Some(ToolError::new(reason, format!("it is {}", reason.as_str())).with("lines", [1, 2]).into())
     }
 
-    fn hunk(problem: Option<Problem>) -> HunkVerdict {
+    fn hunk(problem: Option<PatchProblem>) -> HunkVerdict {
         let (line, new_line, offset, note) = (None, None, None, None);
         HunkVerdict { patch_line: 3, line, new_line, offset, additions: 1, deletions: 0, note, problem }
     }

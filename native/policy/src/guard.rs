@@ -1,12 +1,12 @@
 //! Verdicts on files that are open: what a call was allowed holds for exactly the paths that were judged.
 
 use super::Policy;
-use super::need::{FilePath, Need, Needs, Operand};
-use super::path::{PathPattern, Roots};
-use super::secret::Secrets;
+use super::path::{PathRoots, PathRule};
+use super::permission_request::{FilePath, Operand, PermissionRequest, PermissionRequests};
+use super::secret_paths::SecretPaths;
 use super::verdict::Verdict;
 use beamai_base::{Reason, Result, ToolError};
-use beamai_workspace::{Access, Guard, decode_path};
+use beamai_workspace::{Access, AccessGuard, decode_path};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -15,36 +15,40 @@ use std::sync::Arc;
 
 /// The files that rules keep from being read. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub struct ReadGuard(Option<Arc<Guarded>>);
+pub struct ReadGuard(Option<Arc<GuardedPaths>>);
 
 #[derive(Debug, Clone)]
-struct Guarded {
-    denied: Vec<PathPattern>,
-    asked: Vec<PathPattern>,
-    secrets: Secrets,
+struct GuardedPaths {
+    denied: Vec<PathRule>,
+    asked: Vec<PathRule>,
+    secrets: SecretPaths,
     /// What of secrets rules allow by name.
-    named: Vec<PathPattern>,
-    roots: Roots,
+    named: Vec<PathRule>,
+    roots: PathRoots,
     /// Whether what is asked about may be read: somebody was asked.
     is_approved: bool,
 }
 
 impl ReadGuard {
     pub(super) fn new(
-        denied: Vec<PathPattern>,
-        asked: Vec<PathPattern>,
-        (secrets, named): (Secrets, Vec<PathPattern>),
-        roots: Roots,
+        denied: Vec<PathRule>,
+        asked: Vec<PathRule>,
+        (secrets, named): (SecretPaths, Vec<PathRule>),
+        roots: PathRoots,
     ) -> Self {
         let is_open = denied.is_empty() && asked.is_empty() && secrets.is_empty();
-        let guarded = Guarded { denied, asked, secrets, named, roots, is_approved: false };
+        let guarded = GuardedPaths { denied, asked, secrets, named, roots, is_approved: false };
         Self((!is_open).then(|| Arc::new(guarded)))
     }
 
     /// The guard of a call that was approved: what rules ask about may be read.
     #[must_use]
     pub fn approved(&self) -> Self {
-        Self(self.0.as_ref().map(|guarded| Arc::new(Guarded { is_approved: true, ..(**guarded).clone() })))
+        Self(
+            self.0
+                .as_ref()
+                .map(|guarded| Arc::new(GuardedPaths { is_approved: true, ..(**guarded).clone() })),
+        )
     }
 
     /// Whether nothing is kept from being read.
@@ -56,7 +60,7 @@ impl ReadGuard {
     pub fn hides(&self, path: &Path) -> bool {
         let Some(guarded) = &self.0 else { return false };
         let any =
-            |patterns: &[PathPattern]| patterns.iter().any(|pattern| pattern.matches(path, &guarded.roots));
+            |patterns: &[PathRule]| patterns.iter().any(|pattern| pattern.matches(path, &guarded.roots));
         any(&guarded.denied)
             || (!guarded.is_approved && any(&guarded.asked))
             || guarded.secrets.keep(path, guarded.named.iter(), &guarded.roots).is_some()
@@ -73,31 +77,31 @@ impl ReadGuard {
 #[derive(Debug)]
 pub(super) struct FileGuard {
     policy: Arc<Policy>,
-    needs: Vec<Need>,
+    permissions: Vec<PermissionRequest>,
     hidden: ReadGuard,
 }
 
 impl FileGuard {
-    pub(super) fn new(policy: Arc<Policy>, needs: &Needs, hidden: ReadGuard) -> Self {
-        Self { policy, needs: needs.iter().cloned().collect(), hidden }
+    pub(super) fn new(policy: Arc<Policy>, permissions: &PermissionRequests, hidden: ReadGuard) -> Self {
+        Self { policy, permissions: permissions.iter().cloned().collect(), hidden }
     }
 
     /// The verdict on a need whose path is another one by now.
-    fn judge(&self, need: &Need, file: &FilePath, real: &str) -> Result<()> {
+    fn judge(&self, permission: &PermissionRequest, file: &FilePath, real: &str) -> Result<()> {
         let file = FilePath { path: real.to_owned(), ..file.clone() };
-        let need = Need { operand: Operand::File(file), ..need.clone() };
-        let judgement = self.policy.judge(&need);
+        let permission = PermissionRequest { operand: Operand::File(file), ..permission.clone() };
+        let judgement = self.policy.judge(&permission);
         let because = judgement.because();
         match judgement.verdict {
             Verdict::Allow(_) => Ok(()),
-            Verdict::Deny(rule) => Err(denied(&need, rule, &because)),
-            Verdict::Ask(_) => Err(changed(&need)),
+            Verdict::Deny(rule) => Err(denied(&permission, rule, &because)),
+            Verdict::Ask(_) => Err(changed(&permission)),
         }
     }
 
     /// A path that no need names: of a file beside the one that the call is about.
     fn unnamed(&self, access: Access, written: &str, real: &str) -> Result<()> {
-        let need = |rule: &str, is_safe| Need {
+        let permission = |rule: &str, is_safe| PermissionRequest {
             rule: rule.to_owned(),
             touches: if is_safe { &[] } else { &["Edit", "Read"] },
             allowed_by: &[],
@@ -108,34 +112,33 @@ impl FileGuard {
                 is_tree: false,
             }),
         };
-        let is_above =
-            |need: &Need| matches!(&need.operand, Operand::File(file) if is_beneath(&file.path, real));
+        let is_above = |permission: &PermissionRequest| matches!(&permission.operand, Operand::File(file) if is_beneath(&file.path, real));
         match access {
-            Access::Write => self.judge(&need("Write", false), &FilePath::plain(written), real),
-            Access::List if self.needs.iter().any(is_above) => Ok(()),
+            Access::Write => self.judge(&permission("Write", false), &FilePath::plain(written), real),
+            Access::List if self.permissions.iter().any(is_above) => Ok(()),
             _ if [written, real].iter().any(|path| self.hidden.hides(&decode_path(path))) => {
-                Err(denied(&need("Read", true), None, ""))
+                Err(denied(&permission("Read", true), None, ""))
             }
             Access::List | Access::Read => Ok(()),
         }
     }
 }
 
-impl Guard for FileGuard {
+impl AccessGuard for FileGuard {
     fn check(&self, access: Access, written: &str, real: &str) -> Result<()> {
         let mut is_named = false;
-        for need in &self.needs {
-            match &need.operand {
+        for permission in &self.permissions {
+            match &permission.operand {
                 Operand::File(file) | Operand::Project(file) if file.written == written => {
                     is_named = true;
                     if file.path != real {
-                        self.judge(need, file, real)?;
+                        self.judge(permission, file, real)?;
                     }
                 }
                 Operand::Command(line) if access == Access::List => {
                     is_named = true;
                     if line.directory != real {
-                        return Err(changed(need));
+                        return Err(changed(permission));
                     }
                 }
                 _ => {}
@@ -149,26 +152,26 @@ fn is_beneath(path: &str, directory: &str) -> bool {
     directory == "." || decode_path(path).starts_with(decode_path(directory))
 }
 
-fn denied(need: &Need, rule: Option<String>, because: &str) -> ToolError {
+fn denied(permission: &PermissionRequest, rule: Option<String>, because: &str) -> ToolError {
     let why = match &rule {
         Some(rule) => format!("the permission rule {rule} denies it"),
         None => "the permissions keep it from being used".to_owned(),
     };
-    let message = format!("{} is not allowed: {why}{because}; nothing was done", need.subject());
-    with_file(ToolError::new(Reason::Denied, message), need)
+    let message = format!("{} is not allowed: {why}{because}; nothing was done", permission.subject());
+    with_file(ToolError::new(Reason::Denied, message), permission)
         .with("matched_rule", rule.map_or(Value::Null, Value::from))
 }
 
-fn changed(need: &Need) -> ToolError {
+fn changed(permission: &PermissionRequest) -> ToolError {
     let message = format!(
         "{} is not what was allowed: another program has changed where the path leads; nothing was done, so call again",
-        need.subject()
+        permission.subject()
     );
-    with_file(ToolError::new(Reason::Changed, message), need)
+    with_file(ToolError::new(Reason::Changed, message), permission)
 }
 
-fn with_file(error: ToolError, need: &Need) -> ToolError {
-    match need.operand.detail() {
+fn with_file(error: ToolError, permission: &PermissionRequest) -> ToolError {
+    match permission.operand.detail() {
         Some((key, text)) => error.with(key, text),
         None => error,
     }

@@ -2,54 +2,54 @@
 //!
 //! Deny beats ask beats allow; what no rule names falls to the default mode. A rule is a tool's canonical name, perhaps
 //! with a pattern in parentheses: of a command, of a path, of an address, of a name. The judge never does anything: an
-//! operation says what it [`Need`]s, the policy answers with a [`Judgement`], and the engine acts on it.
+//! operation says what it [`PermissionRequest`]s, the policy answers with a [`Judgement`], and the engine acts on it.
 
+mod denied_paths;
 mod guard;
 mod mode;
-mod need;
 mod path;
 mod pattern;
+mod permission_request;
+mod redirect_policy;
 mod repository;
 mod rule;
-mod sealed;
-mod secret;
+mod secret_paths;
 pub mod secrets;
 mod shell;
 pub mod starts;
 mod text;
 mod url;
 mod verdict;
-mod way;
 mod words;
 
+pub use denied_paths::DeniedPaths;
 pub use guard::ReadGuard;
-pub use mode::Mode;
-pub use need::{CommandLine, FETCH, FilePath, Need, Needs, Operand};
-pub use sealed::Sealed;
+pub use mode::PolicyMode;
+pub use permission_request::{CommandLine, FETCH, FilePath, Operand, PermissionRequest, PermissionRequests};
+pub use redirect_policy::RedirectPolicy;
 pub use starts::{DeniedStarts, StartRules, StartVerdict};
 pub use text::{Examples, PolicyText, RuleText};
 pub use verdict::{Judgement, Verdict};
-pub use way::Way;
 
 use beamai_base::Result;
-use beamai_isolation::{Sandbox, SandboxSettings};
+use beamai_isolation::{SandboxMode, SandboxSettings};
 use beamai_workspace::Workspace;
 use guard::FileGuard;
-use path::Roots;
-use pattern::Pattern;
-use rule::{Names, Rule};
-use secret::{Secrets, naming};
+use path::PathRoots;
+use pattern::RulePattern;
+use rule::{PermissionRule, RuleNames};
+use secret_paths::{SecretPaths, naming};
 use std::sync::Arc;
 
 /// A policy that has been checked.
 #[derive(Debug, Clone, Default)]
 pub struct Policy {
-    allow: Vec<Rule>,
-    ask: Vec<Rule>,
-    deny: Vec<Rule>,
-    default: Mode,
-    roots: Roots,
-    secrets: Secrets,
+    allow: Vec<PermissionRule>,
+    ask: Vec<PermissionRule>,
+    deny: Vec<PermissionRule>,
+    default: PolicyMode,
+    roots: PathRoots,
+    secrets: SecretPaths,
     /// Whether a sandbox keeps commands from what rules about files deny, so that words need not tell.
     is_enforced: bool,
     denied_starts: DeniedStarts,
@@ -68,12 +68,15 @@ impl Policy {
         rule_of: &dyn Fn(&str) -> Option<String>,
         workspace: &Workspace,
     ) -> Result<Self> {
-        let (names, roots) = (Names { rules, rule_of }, Roots::of(workspace));
+        let (names, roots) = (RuleNames { rules, rule_of }, PathRoots::of(workspace));
         let list = |texts: &[RuleText]| {
-            texts.iter().map(|text| Rule::new(&text.examples(), &names, &roots)).collect::<Result<_>>()
+            texts
+                .iter()
+                .map(|text| PermissionRule::new(&text.examples(), &names, &roots))
+                .collect::<Result<_>>()
         };
         let text = text.whole(rules, rule_of)?;
-        let (allow, ask, deny): (Vec<Rule>, Vec<Rule>, Vec<Rule>) =
+        let (allow, ask, deny): (Vec<PermissionRule>, Vec<PermissionRule>, Vec<PermissionRule>) =
             (list(&text.allow)?, list(&text.ask)?, list(&text.deny)?);
         let denied_starts = DeniedStarts::by(&deny);
         Ok(Self { allow, ask, deny, default: text.default, roots, denied_starts, ..Self::default() })
@@ -85,7 +88,7 @@ impl Policy {
     pub fn with_sandbox(self, sandbox: &SandboxSettings) -> Self {
         let shown: Vec<String> = sandbox.readable.iter().chain(&sandbox.writable).cloned().collect();
         let secrets = self.roots.secrets(&shown);
-        Self { secrets, is_enforced: sandbox.mode == Sandbox::Required, ..self }
+        Self { secrets, is_enforced: sandbox.mode == SandboxMode::Required, ..self }
     }
 
     /// This policy with another rule that allows commands.
@@ -93,27 +96,27 @@ impl Policy {
     /// # Errors
     /// `invalid_argument` for a malformed rule and for one that is not about commands.
     fn with_command_rule(&self, rule: &str) -> Result<Self> {
-        let names = Names { rules: &["Bash"], rule_of: &|_| None };
+        let names = RuleNames { rules: &["Bash"], rule_of: &|_| None };
         let text = Examples { rule: rule.to_owned(), matching: Vec::new(), no_match: Vec::new() };
         let mut policy = self.clone();
         policy.allow.retain(|known| known.text != rule);
-        policy.allow.push(Rule::new(&text, &names, &self.roots)?);
+        policy.allow.push(PermissionRule::new(&text, &names, &self.roots)?);
         Ok(policy)
     }
 
     /// Whether a call could be asked about at all, given whether its tool requires permission.
     pub fn may_ask(&self, requires_permission: bool) -> bool {
         !self.ask.is_empty()
-            || self.default == Mode::Ask
-            || (self.default == Mode::Auto && requires_permission)
+            || self.default == PolicyMode::Ask
+            || (self.default == PolicyMode::Auto && requires_permission)
     }
 
     /// What searches must leave out.
     pub fn read_guard(&self) -> ReadGuard {
-        let patterns = |rules: &[Rule]| {
+        let patterns = |rules: &[PermissionRule]| {
             let rules = rules.iter().filter(|rule| rule.tool == "Read");
-            let pattern = |rule: &Rule| match &rule.pattern {
-                Some(Pattern::Path(pattern)) => Some(pattern.clone()),
+            let pattern = |rule: &PermissionRule| match &rule.pattern {
+                Some(RulePattern::Path(pattern)) => Some(pattern.clone()),
                 _ => None,
             };
             rules.filter_map(pattern).collect()
@@ -127,23 +130,24 @@ impl Policy {
     /// the call must leave out.
     pub fn hold(
         self: &Arc<Self>,
-        needs: &Needs,
+        permissions: &PermissionRequests,
         hidden: &ReadGuard,
         workspace: &Workspace,
         is_approved: bool,
     ) {
         let rules = self.allow.iter().chain(&self.ask).chain(&self.deny);
-        let is_about_paths = |rule: &Rule| matches!(rule.pattern, Some(Pattern::Path(_)));
+        let is_about_paths = |rule: &PermissionRule| matches!(rule.pattern, Some(RulePattern::Path(_)));
         // What only reads, where no rule is about a path, may read whatever is opened.
-        let depends = is_approved || !hidden.is_open() || needs.iter().any(|need| !need.is_safe);
+        let depends =
+            is_approved || !hidden.is_open() || permissions.iter().any(|permission| !permission.is_safe);
         if depends || rules.into_iter().any(is_about_paths) {
-            workspace.set_guard(Arc::new(FileGuard::new(Arc::clone(self), needs, hidden.clone())));
+            workspace.set_guard(Arc::new(FileGuard::new(Arc::clone(self), permissions, hidden.clone())));
         }
     }
 
     /// What the sandbox must keep from programs.
-    pub fn sealed(&self) -> Sealed {
-        Sealed::by(&self.deny, &self.roots, self.denied_starts.clone())
+    pub fn denied_paths(&self) -> DeniedPaths {
+        DeniedPaths::by(&self.deny, &self.roots, self.denied_starts.clone())
     }
 
     /// What deny rules say of the starts of programs.
@@ -152,40 +156,46 @@ impl Policy {
     }
 
     /// Answers several needs at once: the worst verdict, with the need that it is about.
-    pub fn judge_all<'n>(&self, needs: &'n Needs) -> (Judgement, &'n Need) {
-        let mut worst = (self.judge(&needs.first), &needs.first);
-        for need in &needs.more {
-            let judgement = self.judge(need);
+    pub fn judge_all<'n>(&self, permissions: &'n PermissionRequests) -> (Judgement, &'n PermissionRequest) {
+        let mut worst = (self.judge(&permissions.first), &permissions.first);
+        for permission in &permissions.more {
+            let judgement = self.judge(permission);
             if judgement.verdict.gravity() > worst.0.verdict.gravity() {
-                worst = (judgement, need);
+                worst = (judgement, permission);
             }
         }
         worst
     }
 
     /// Answers a need.
-    pub fn judge(&self, need: &Need) -> Judgement {
-        match &need.operand {
-            Operand::Command(line) if need.rule == "Bash" => shell::judge(self, line),
-            _ => match self.secrets.refuse(need, &self.allow, &self.roots) {
+    pub fn judge(&self, permission: &PermissionRequest) -> Judgement {
+        match &permission.operand {
+            Operand::Command(line) if permission.rule == "Bash" => shell::judge(self, line),
+            _ => match self.secrets.refuse(permission, &self.allow, &self.roots) {
                 Some(why) => Judgement::on(Verdict::Deny(None), "", Some(why)),
-                None => self.verdict(need).into(),
+                None => self.verdict(permission).into(),
             },
         }
     }
 
-    fn verdict(&self, need: &Need) -> Verdict {
-        let is_own = |rule: &Rule| rule.is_about(&need.rule);
-        let touches = |rule: &&Rule| {
-            (is_own(rule) || need.touches.contains(&&*rule.tool))
-                && rule.pattern.as_ref().is_none_or(|pattern| pattern.touches(&need.operand, &self.roots))
+    fn verdict(&self, permission: &PermissionRequest) -> Verdict {
+        let is_own = |rule: &PermissionRule| rule.is_about(&permission.rule);
+        let touches = |rule: &&PermissionRule| {
+            (is_own(rule) || permission.touches.contains(&&*rule.tool))
+                && rule
+                    .pattern
+                    .as_ref()
+                    .is_none_or(|pattern| pattern.touches(&permission.operand, &self.roots))
         };
-        let covers = |rule: &&Rule| {
-            (is_own(rule) || need.allowed_by.contains(&&*rule.tool))
-                && pattern::covers_repository(rule, &need.operand)
-                && rule.pattern.as_ref().is_none_or(|pattern| pattern.covers(&need.operand, &self.roots))
+        let covers = |rule: &&PermissionRule| {
+            (is_own(rule) || permission.allowed_by.contains(&&*rule.tool))
+                && pattern::covers_repository(rule, &permission.operand)
+                && rule
+                    .pattern
+                    .as_ref()
+                    .is_none_or(|pattern| pattern.covers(&permission.operand, &self.roots))
         };
-        let text = |rule: &Rule| Some(rule.text.clone());
+        let text = |rule: &PermissionRule| Some(rule.text.clone());
         if let Some(rule) = self.deny.iter().find(touches) {
             Verdict::Deny(text(rule))
         } else if let Some(rule) = self.ask.iter().find(touches) {
@@ -193,15 +203,15 @@ impl Policy {
         } else if let Some(rule) = self.allow.iter().find(covers) {
             Verdict::Allow(text(rule))
         } else {
-            self.by_default(need)
+            self.by_default(permission)
         }
     }
 
-    fn by_default(&self, need: &Need) -> Verdict {
-        match (self.default, need.is_safe) {
-            (Mode::Allow, _) | (Mode::Auto, true) => Verdict::Allow(None),
-            (Mode::Ask, _) | (Mode::Auto, false) => Verdict::Ask(None),
-            (Mode::Deny, _) => Verdict::Deny(None),
+    fn by_default(&self, permission: &PermissionRequest) -> Verdict {
+        match (self.default, permission.is_safe) {
+            (PolicyMode::Allow, _) | (PolicyMode::Auto, true) => Verdict::Allow(None),
+            (PolicyMode::Ask, _) | (PolicyMode::Auto, false) => Verdict::Ask(None),
+            (PolicyMode::Deny, _) => Verdict::Deny(None),
         }
     }
 }

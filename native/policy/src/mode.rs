@@ -5,7 +5,7 @@ use serde::Deserialize;
 /// What happens to a call that no rule names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Mode {
+pub enum PolicyMode {
     /// What only reads, or touches only the session, runs; everything else asks.
     #[default]
     Auto,

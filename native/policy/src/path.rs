@@ -3,19 +3,19 @@
 //! A pattern without a slash holds at any depth; one with a slash is relative to the workspace; `/…` is absolute and
 //! `~/…` in the home directory. What matches a directory matches all that is in it.
 
-use super::secret::Secrets;
-use beamai_bash_reader::Glyph;
+use super::secret_paths::SecretPaths;
+use beamai_bash_reader::CharClass;
 use beamai_workspace::{Workspace, decode_path};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use std::path::{Component, Path, PathBuf};
 
 /// A compiled pattern.
 #[derive(Debug, Clone)]
-pub(super) struct PathPattern {
+pub(super) struct PathRule {
     globs: GlobSet,
-    anchor: Anchor,
+    anchor: PatternAnchor,
     /// The pattern's characters, for comparing it with what is half known.
-    loose: Vec<Glyph>,
+    loose: Vec<CharClass>,
     /// Where the one file or directory is that it names, if nothing in it is special.
     place: Option<PathBuf>,
     /// Of an absolute pattern, the directories before the first one that is not named.
@@ -23,7 +23,7 @@ pub(super) struct PathPattern {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Anchor {
+enum PatternAnchor {
     /// Any depth.
     Nowhere,
     Workspace,
@@ -32,12 +32,12 @@ enum Anchor {
 
 /// Where paths begin.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Roots {
+pub(super) struct PathRoots {
     workspace: Option<Workspace>,
     home: Option<PathBuf>,
 }
 
-impl Roots {
+impl PathRoots {
     pub(super) fn of(workspace: &Workspace) -> Self {
         let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
         Self { workspace: Some(workspace.clone()), home }
@@ -57,8 +57,10 @@ impl Roots {
     }
 
     /// The places of secrets in the workspace; `shown` are those that a sandbox shows.
-    pub(super) fn secrets(&self, shown: &[String]) -> Secrets {
-        self.workspace.as_ref().map_or_else(Secrets::default, |workspace| Secrets::within(workspace, shown))
+    pub(super) fn secrets(&self, shown: &[String]) -> SecretPaths {
+        self.workspace
+            .as_ref()
+            .map_or_else(SecretPaths::default, |workspace| SecretPaths::within(workspace, shown))
     }
 
     /// Absolute path of the workspace.
@@ -101,22 +103,22 @@ pub(super) fn clean(path: &Path) -> PathBuf {
     parts.iter().collect()
 }
 
-impl PathPattern {
+impl PathRule {
     /// # Errors
     /// What is wrong with it, as the end of a sentence.
-    pub(super) fn new(text: &str, roots: &Roots) -> Result<Self, String> {
+    pub(super) fn new(text: &str, roots: &PathRoots) -> Result<Self, String> {
         check(text)?;
         let home = roots.home.as_ref().and_then(|home| home.to_str());
         let (anchor, body) = match text.strip_prefix("~/") {
             Some(rest) => {
                 let home = home.ok_or("there is no home directory for ~/ to mean")?;
-                (Anchor::Root, format!("{}/{rest}", globset::escape(home.trim_end_matches('/'))))
+                (PatternAnchor::Root, format!("{}/{rest}", globset::escape(home.trim_end_matches('/'))))
             }
-            None if text.starts_with('/') => (Anchor::Root, text.to_owned()),
+            None if text.starts_with('/') => (PatternAnchor::Root, text.to_owned()),
             None => relative(text),
         };
         let body = body.trim_end_matches('/');
-        let prefix = if anchor == Anchor::Nowhere { "**/" } else { "" };
+        let prefix = if anchor == PatternAnchor::Nowhere { "**/" } else { "" };
         let mut set = GlobSetBuilder::new();
         for glob in [format!("{prefix}{body}"), format!("{prefix}{body}/**")] {
             let glob = GlobBuilder::new(&glob).literal_separator(true).backslash_escape(true).build();
@@ -128,7 +130,9 @@ impl PathPattern {
 
     /// Whether anything beneath a directory can match; the workspace is such a directory for every relative pattern.
     pub(super) fn may_be_in(&self, directory: &Path) -> bool {
-        self.anchor != Anchor::Root || directory.starts_with(&self.start) || self.start.starts_with(directory)
+        self.anchor != PatternAnchor::Root
+            || directory.starts_with(&self.start)
+            || self.start.starts_with(directory)
     }
 
     /// Absolute path of the one file or directory that the pattern names; without a slash, at the workspace's top.
@@ -138,11 +142,11 @@ impl PathPattern {
     }
 
     /// Whether the pattern names, by its characters that stand for themselves, a path of the workspace or something in it.
-    pub(super) fn names_within(&self, path: &Path, roots: &Roots) -> bool {
+    pub(super) fn names_within(&self, path: &Path, roots: &PathRoots) -> bool {
         let mut names = roots.workspace.iter().flat_map(Workspace::names);
         let start = match self.anchor {
-            Anchor::Nowhere => None,
-            Anchor::Workspace | Anchor::Root => Some(&self.start),
+            PatternAnchor::Nowhere => None,
+            PatternAnchor::Workspace | PatternAnchor::Root => Some(&self.start),
         };
         names.any(|root| {
             let path = root.join(path);
@@ -152,20 +156,20 @@ impl PathPattern {
     }
 
     /// Whether the pattern matches a path, which is relative to the workspace where it is in it.
-    pub(super) fn matches(&self, path: &Path, roots: &Roots) -> bool {
+    pub(super) fn matches(&self, path: &Path, roots: &PathRoots) -> bool {
         match self.anchor {
-            Anchor::Root if path.is_absolute() => self.globs.is_match(path),
-            Anchor::Root => {
+            PatternAnchor::Root if path.is_absolute() => self.globs.is_match(path),
+            PatternAnchor::Root => {
                 let names = roots.workspace.iter().flat_map(Workspace::names);
                 names.into_iter().any(|root| self.globs.is_match(root.join(path)))
             }
-            Anchor::Nowhere => self.globs.is_match(path.strip_prefix("/").unwrap_or(path)),
-            Anchor::Workspace => path.is_relative() && self.globs.is_match(path),
+            PatternAnchor::Nowhere => self.globs.is_match(path.strip_prefix("/").unwrap_or(path)),
+            PatternAnchor::Workspace => path.is_relative() && self.globs.is_match(path),
         }
     }
 
     /// Whether all that is below a directory matches, whatever it is called.
-    pub(super) fn covers(&self, directory: &Path, roots: &Roots) -> bool {
+    pub(super) fn covers(&self, directory: &Path, roots: &PathRoots) -> bool {
         // No pattern names these; one that matches them matches everything.
         ["\u{1}", "\u{1}\u{2}/\u{3}", "\u{1}/\u{2}/\u{4}.\u{5}"]
             .iter()
@@ -173,17 +177,17 @@ impl PathPattern {
     }
 
     /// Whether a text of which only some characters are known can be, or end in, a path that matches.
-    pub(super) fn may_match(&self, text: &[Glyph]) -> bool {
+    pub(super) fn may_match(&self, text: &[CharClass]) -> bool {
         // Where a path with a fixed start begins, nothing but the way there can stand before it.
-        let roams = |before: &[Glyph]| {
-            self.anchor == Anchor::Nowhere
-                || matches!(before.first(), Some(Glyph::Is('/' | '~' | '.')))
-                || before.contains(&Glyph::Any)
-                || before.windows(2).any(|pair| pair == [Glyph::Is('.'); 2])
+        let roams = |before: &[CharClass]| {
+            self.anchor == PatternAnchor::Nowhere
+                || matches!(before.first(), Some(CharClass::Is('/' | '~' | '.')))
+                || before.contains(&CharClass::Any)
+                || before.windows(2).any(|pair| pair == [CharClass::Is('.'); 2])
         };
         let begins = |at: usize| match at.checked_sub(1).map(|last| text[last]) {
-            None | Some(Glyph::Any | Glyph::Is('=' | '@' | ':')) => true,
-            Some(Glyph::Is('/')) => roams(&text[..at]),
+            None | Some(CharClass::Any | CharClass::Is('=' | '@' | ':')) => true,
+            Some(CharClass::Is('/')) => roams(&text[..at]),
             Some(_) => false,
         };
         (0..text.len()).filter(|at| begins(*at)).take(64).any(|at| overlap(&text[at..], &self.loose))
@@ -200,7 +204,7 @@ fn start(body: &str) -> PathBuf {
     PathBuf::from(parts.collect::<String>())
 }
 
-fn place(text: &str, roots: &Roots) -> Option<PathBuf> {
+fn place(text: &str, roots: &PathRoots) -> Option<PathBuf> {
     let workspace = roots.workspace.as_ref()?.path();
     // All that is in a directory is the directory.
     let named = text.trim_start_matches("**/").trim_end_matches('/');
@@ -235,46 +239,46 @@ fn check(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn relative(text: &str) -> (Anchor, String) {
+fn relative(text: &str) -> (PatternAnchor, String) {
     if let Some(rest) = text.strip_prefix("**/").filter(|rest| !rest.is_empty()) {
-        return (Anchor::Nowhere, rest.to_owned());
+        return (PatternAnchor::Nowhere, rest.to_owned());
     }
     let (is_anchored, body) = match text.strip_prefix("./") {
         Some(rest) => (true, rest),
         None => (text.trim_end_matches('/').contains('/'), text),
     };
-    (if is_anchored { Anchor::Workspace } else { Anchor::Nowhere }, body.to_owned())
+    (if is_anchored { PatternAnchor::Workspace } else { PatternAnchor::Nowhere }, body.to_owned())
 }
 
 /// The characters of a pattern. Whatever is special in it matches any text, and so does the way to where it begins.
-fn loose(body: &str) -> Vec<Glyph> {
+fn loose(body: &str) -> Vec<CharClass> {
     let name = body.trim_end_matches("/**").trim_start_matches("**/");
     let special = |char: char| "?[]{},\\!".contains(char);
-    let mut loose: Vec<Glyph> = name
+    let mut loose: Vec<CharClass> = name
         .replace("**", "?")
         .chars()
         .map(|char| match char {
-            '*' => Glyph::Name,
-            char if special(char) => Glyph::Any,
-            char => Glyph::Is(char),
+            '*' => CharClass::Name,
+            char if special(char) => CharClass::Any,
+            char => CharClass::Is(char),
         })
         .collect();
-    loose.dedup_by(|a, b| a == b && *a == Glyph::Any);
+    loose.dedup_by(|a, b| a == b && *a == CharClass::Any);
     loose
 }
 
 /// Whether two texts can be the same. The first may go on below a directory that the second names.
-fn overlap(a: &[Glyph], b: &[Glyph]) -> bool {
+fn overlap(a: &[CharClass], b: &[CharClass]) -> bool {
     if a.len().saturating_mul(b.len()) > 1 << 22 {
         return true;
     }
-    let is_open = |glyph: &Glyph| !matches!(glyph, Glyph::Is(_));
-    let below = |rest: &[Glyph]| {
-        let named = rest.iter().take_while(|glyph| **glyph == Glyph::Name).count();
-        matches!(rest.get(named), None | Some(Glyph::Any | Glyph::Is('/')))
+    let is_open = |glyph: &CharClass| !matches!(glyph, CharClass::Is(_));
+    let below = |rest: &[CharClass]| {
+        let named = rest.iter().take_while(|glyph| **glyph == CharClass::Name).count();
+        matches!(rest.get(named), None | Some(CharClass::Any | CharClass::Is('/')))
     };
     // Whether an open glyph can take up another one.
-    let takes = |open: Glyph, other: Glyph| open == Glyph::Any || other != Glyph::Is('/');
+    let takes = |open: CharClass, other: CharClass| open == CharClass::Any || other != CharClass::Is('/');
     // row[j]: whether what is left of a from i on can be what is left of b from j on.
     let mut row: Vec<bool> = (0..=b.len()).map(|j| b[j..].iter().all(is_open)).collect();
     for i in (0..a.len()).rev() {
@@ -282,9 +286,9 @@ fn overlap(a: &[Glyph], b: &[Glyph]) -> bool {
         next[b.len()] = below(&a[i..]);
         for j in (0..b.len()).rev() {
             next[j] = match (a[i], b[j]) {
-                (Glyph::Is(x), Glyph::Is(y)) => x == y && row[j + 1],
-                (Glyph::Is(_), open) => next[j + 1] || takes(open, a[i]) && row[j],
-                (open, Glyph::Is(_)) => row[j] || takes(open, b[j]) && next[j + 1],
+                (CharClass::Is(x), CharClass::Is(y)) => x == y && row[j + 1],
+                (CharClass::Is(_), open) => next[j + 1] || takes(open, a[i]) && row[j],
+                (open, CharClass::Is(_)) => row[j] || takes(open, b[j]) && next[j + 1],
                 (_, _) => row[j] || next[j + 1],
             };
         }
@@ -299,7 +303,7 @@ mod tests {
 
     fn matches(pattern: &str, path: &str) -> bool {
         let dir = std::path::PathBuf::from(path);
-        PathPattern::new(pattern, &Roots::default()).unwrap().matches(&dir, &Roots::default())
+        PathRule::new(pattern, &PathRoots::default()).unwrap().matches(&dir, &PathRoots::default())
     }
 
     #[test]
@@ -319,9 +323,9 @@ mod tests {
     fn what_a_pattern_names_literally_has_a_place() {
         let dir = tempfile::tempdir().unwrap();
         let workspace = Workspace::open(dir.path()).unwrap();
-        let roots = Roots { workspace: Some(workspace.clone()), home: Some("/home/x".into()) };
+        let roots = PathRoots { workspace: Some(workspace.clone()), home: Some("/home/x".into()) };
         let place = |text: &str| {
-            PathPattern::new(text, &roots).unwrap().place().map(|place| place.display().to_string())
+            PathRule::new(text, &roots).unwrap().place().map(|place| place.display().to_string())
         };
         let inside = |name: &str| Some(workspace.path().join(name).display().to_string());
         assert_eq!(place(".env"), inside(".env"));
@@ -339,7 +343,7 @@ mod tests {
     #[test]
     fn an_absolute_pattern_can_match_beneath_its_start_and_a_relative_one_anywhere() {
         let may = |pattern: &str, directory: &str| {
-            PathPattern::new(pattern, &Roots::default()).unwrap().may_be_in(Path::new(directory))
+            PathRule::new(pattern, &PathRoots::default()).unwrap().may_be_in(Path::new(directory))
         };
         assert!(may("/etc/**/*.key", "/etc") && may("/etc/**/*.key", "/etc/ssl") && may("/etc/*/x", "/"));
         assert!(may("/**/*.key", "/ws") && !may("/etc/**/*.key", "/ws") && !may("/etcetera/*", "/etc"));
@@ -348,7 +352,7 @@ mod tests {
 
     #[test]
     fn a_pattern_that_means_nothing_says_what_is_accepted() {
-        let fault = |text: &str| PathPattern::new(text, &Roots::default()).unwrap_err();
+        let fault = |text: &str| PathRule::new(text, &PathRoots::default()).unwrap_err();
         assert!(fault("").contains("empty"));
         assert!(fault("!x").contains("another list"));
         assert!(fault("../x").contains(".."));
@@ -360,7 +364,9 @@ mod tests {
     #[test]
     fn a_tree_is_covered_when_everything_in_it_matches() {
         let covers = |pattern: &str, dir: &str| {
-            PathPattern::new(pattern, &Roots::default()).unwrap().covers(Path::new(dir), &Roots::default())
+            PathRule::new(pattern, &PathRoots::default())
+                .unwrap()
+                .covers(Path::new(dir), &PathRoots::default())
         };
         assert!(covers("src/**", "src") && covers("src/**", "src/a") && covers("**", "."));
         assert!(!covers("src/**", ".") && !covers("**/*.rs", "src") && !covers("src/*", "."));
@@ -370,12 +376,12 @@ mod tests {
     fn half_known_texts_may_match() {
         let may = |pattern: &str, text: &str| {
             let glyph = |char| match char {
-                '*' => Glyph::Name,
-                '$' => Glyph::Any,
-                char => Glyph::Is(char),
+                '*' => CharClass::Name,
+                '$' => CharClass::Any,
+                char => CharClass::Is(char),
             };
-            let text: Vec<Glyph> = text.chars().map(glyph).collect();
-            PathPattern::new(pattern, &Roots::default()).unwrap().may_match(&text)
+            let text: Vec<CharClass> = text.chars().map(glyph).collect();
+            PathRule::new(pattern, &PathRoots::default()).unwrap().may_match(&text)
         };
         assert!(may("**/*.pem", "k.p*") && may("**/*.pem", "*") && may("secrets/**", "secr*/x"));
         assert!(may("**/*.pem", "--file=k*") && may(".env", "*nv"));

@@ -1,9 +1,9 @@
 //! What a rule's pattern is, by the tool that it is for.
 
-use super::need::{FilePath, Operand};
-use super::path::{PathPattern, Roots, clean};
+use super::path::{PathRoots, PathRule, clean};
+use super::permission_request::{FilePath, Operand};
 use super::repository;
-use super::rule::Rule;
+use super::rule::PermissionRule;
 use super::url::UrlPattern;
 use super::words::CommandPattern;
 use beamai_workspace::decode_path;
@@ -11,9 +11,9 @@ use globset::{GlobBuilder, GlobMatcher};
 
 /// A compiled pattern.
 #[derive(Debug, Clone)]
-pub(super) enum Pattern {
+pub(super) enum RulePattern {
     Command(CommandPattern),
-    Path(PathPattern),
+    Path(PathRule),
     Url(UrlPattern),
     /// A name, or the words of a search.
     Text(GlobMatcher),
@@ -33,24 +33,24 @@ fn kind(tool: &str) -> Option<&'static str> {
     })
 }
 
-impl Pattern {
+impl RulePattern {
     /// The pattern of a rule for a tool.
     ///
     /// # Errors
     /// What is wrong with it and what is accepted, as the end of a sentence.
-    pub(super) fn new(tool: &str, text: &str, roots: &Roots) -> Result<Self, String> {
+    pub(super) fn new(tool: &str, text: &str, roots: &PathRoots) -> Result<Self, String> {
         let kind = kind(tool).ok_or_else(|| format!("{tool} takes no pattern; write {tool} alone"))?;
         let pattern = match tool {
             "Bash" => CommandPattern::new(text).map(Self::Command),
             "WebFetch" => UrlPattern::new(text).map(Self::Url),
             "WebSearch" | "Skill" | "Task" => name(text).map(Self::Text),
-            _ => PathPattern::new(text, roots).map(Self::Path),
+            _ => PathRule::new(text, roots).map(Self::Path),
         };
         pattern.map_err(|why| format!("{why} ({tool} takes {kind})"))
     }
 
     /// Whether the pattern means something of an operand: enough to ask or to refuse.
-    pub(super) fn touches(&self, operand: &Operand, roots: &Roots) -> bool {
+    pub(super) fn touches(&self, operand: &Operand, roots: &PathRoots) -> bool {
         match (self, operand) {
             (Self::Path(pattern), Operand::File(file) | Operand::Project(file)) => {
                 let touches =
@@ -62,7 +62,7 @@ impl Pattern {
     }
 
     /// Whether the pattern means all of an operand: enough to allow.
-    pub(super) fn covers(&self, operand: &Operand, roots: &Roots) -> bool {
+    pub(super) fn covers(&self, operand: &Operand, roots: &PathRoots) -> bool {
         match (self, operand) {
             (Self::Path(pattern), Operand::File(file) | Operand::Project(file)) => {
                 paths(file).iter().all(|path| match file.is_tree {
@@ -78,7 +78,7 @@ impl Pattern {
 }
 
 /// Whether the rule may cover the operand as far as that is part of a repository's own files.
-pub(super) fn covers_repository(rule: &Rule, operand: &Operand) -> bool {
+pub(super) fn covers_repository(rule: &PermissionRule, operand: &Operand) -> bool {
     match operand {
         Operand::File(file) => repository::covers_all(rule, &paths(file)),
         _ => true,

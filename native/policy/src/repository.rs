@@ -1,6 +1,6 @@
 //! Repositories as far as the judge minds them: git runs programs that a repository's settings name.
 
-use super::rule::Rule;
+use super::rule::PermissionRule;
 use std::path::Path;
 
 /// Whether a path is in the directory in which git keeps a repository, or is that itself.
@@ -9,7 +9,7 @@ fn is_in_repository(path: &Path) -> bool {
 }
 
 /// Whether a rule for changing files may cover these paths: within a `.git`, only one that names it.
-pub(super) fn covers_all(rule: &Rule, paths: &[impl AsRef<Path>]) -> bool {
+pub(super) fn covers_all(rule: &PermissionRule, paths: &[impl AsRef<Path>]) -> bool {
     !matches!(&*rule.tool, "Edit" | "Write")
         || rule.text.split(|char| "/(){},".contains(char)).any(|part| part.eq_ignore_ascii_case(".git"))
         || !paths.iter().any(|path| is_in_repository(path.as_ref()))

@@ -1,10 +1,10 @@
 //! One rule: a tool's canonical name, perhaps with a pattern.
 
-use super::need::{CommandLine, FilePath, Operand};
-use super::path::{PathPattern, Roots};
-use super::pattern::Pattern;
+use super::path::{PathRoots, PathRule};
+use super::pattern::RulePattern;
+use super::permission_request::{CommandLine, FilePath, Operand};
 use super::text::Examples;
-use super::words::{CommandPattern, Hold};
+use super::words::{Certainty, CommandPattern};
 use beamai_base::{Reason, Result, ToolError, nearest};
 use beamai_bash_reader::analyse;
 use std::sync::LazyLock;
@@ -14,17 +14,17 @@ const SERVERS: &str = "mcp__";
 
 /// A rule that has been checked.
 #[derive(Debug, Clone)]
-pub(super) struct Rule {
+pub(super) struct PermissionRule {
     /// As it is written.
     pub(super) text: String,
     /// The canonical name.
     pub(super) tool: String,
     /// What it is restricted to.
-    pub(super) pattern: Option<Pattern>,
+    pub(super) pattern: Option<RulePattern>,
 }
 
 /// The names that rules can be about.
-pub(super) struct Names<'a> {
+pub(super) struct RuleNames<'a> {
     /// Canonical names.
     pub(super) rules: &'a [&'a str],
     /// The canonical name of a tool.
@@ -32,12 +32,12 @@ pub(super) struct Names<'a> {
 }
 
 /// A pattern that matches every file; it is a valid one.
-static EVERY_FILE: LazyLock<Option<PathPattern>> =
-    LazyLock::new(|| PathPattern::new("**", &Roots::default()).ok());
+static EVERY_FILE: LazyLock<Option<PathRule>> =
+    LazyLock::new(|| PathRule::new("**", &PathRoots::default()).ok());
 
-impl Rule {
+impl PermissionRule {
     /// Reads a rule and tries its examples.
-    pub(super) fn new(text: &Examples, names: &Names<'_>, roots: &Roots) -> Result<Self> {
+    pub(super) fn new(text: &Examples, names: &RuleNames<'_>, roots: &PathRoots) -> Result<Self> {
         let rule = Self::parse(&text.rule, names, roots).map_err(|why| malformed(&text.rule, &why))?;
         for (examples, wanted) in [(&text.matching, true), (&text.no_match, false)] {
             for example in examples {
@@ -52,21 +52,21 @@ impl Rule {
         Ok(rule)
     }
 
-    fn parse(text: &str, names: &Names<'_>, roots: &Roots) -> Result<Self, String> {
+    fn parse(text: &str, names: &RuleNames<'_>, roots: &PathRoots) -> Result<Self, String> {
         let (tool, pattern) = split(text)?;
         let is_canonical = names.rules.contains(&tool);
         if !is_canonical {
             check_name(tool, pattern.is_some(), names)?;
         }
-        let pattern = pattern.map(|pattern| Pattern::new(tool, pattern, roots)).transpose()?;
+        let pattern = pattern.map(|pattern| RulePattern::new(tool, pattern, roots)).transpose()?;
         Ok(Self { text: text.to_owned(), tool: tool.to_owned(), pattern })
     }
 
     /// The files that a rule for reading or changing files is about; without a pattern, every file.
-    pub(super) fn files(&self) -> Option<&PathPattern> {
+    pub(super) fn files(&self) -> Option<&PathRule> {
         match &self.pattern {
             _ if !matches!(&*self.tool, "Read" | "Edit" | "Write") => None,
-            Some(Pattern::Path(pattern)) => Some(pattern),
+            Some(RulePattern::Path(pattern)) => Some(pattern),
             Some(_) => None,
             None => EVERY_FILE.as_ref(),
         }
@@ -82,20 +82,20 @@ impl Rule {
     /// The pattern of commands, of a rule for them.
     pub(super) fn command(&self) -> Option<&CommandPattern> {
         match &self.pattern {
-            Some(Pattern::Command(pattern)) if self.tool == "Bash" => Some(pattern),
+            Some(RulePattern::Command(pattern)) if self.tool == "Bash" => Some(pattern),
             _ => None,
         }
     }
 
     /// Whether the rule holds for an example.
-    fn fits(&self, example: &str, roots: &Roots) -> bool {
+    fn fits(&self, example: &str, roots: &PathRoots) -> bool {
         match &self.pattern {
             None => true,
-            Some(Pattern::Command(pattern)) => {
+            Some(RulePattern::Command(pattern)) => {
                 let found = analyse(example);
                 pattern.is_whole(example)
                     || found.programs.iter().any(|program| {
-                        pattern.allows(program) || pattern.holds(&program.words) == Hold::Surely
+                        pattern.allows(program) || pattern.holds(&program.words) == Certainty::Surely
                     })
             }
             Some(pattern) => operands(example).iter().any(|operand| pattern.touches(operand, roots)),
@@ -152,7 +152,7 @@ fn split(text: &str) -> Result<(&str, Option<&str>), String> {
 }
 
 /// A name that is not canonical may be that of a host's own tool, unless it looks like a slip.
-fn check_name(tool: &str, has_pattern: bool, names: &Names<'_>) -> Result<(), String> {
+fn check_name(tool: &str, has_pattern: bool, names: &RuleNames<'_>) -> Result<(), String> {
     if let Some(canonical) = (names.rule_of)(tool) {
         return match canonical == tool {
             true => Ok(()),

@@ -1,16 +1,16 @@
 //! The verdict on a shell command: on every program that it runs and every file that its redirections open.
 
 use super::Policy;
-use super::mode::Mode;
-use super::need::CommandLine;
-use super::path::{PathPattern, clean, is_outside};
-use super::pattern::Pattern;
+use super::mode::PolicyMode;
+use super::path::{PathRule, clean, is_outside};
+use super::pattern::RulePattern;
+use super::permission_request::CommandLine;
 use super::repository;
-use super::rule::Rule;
+use super::rule::PermissionRule;
 use super::verdict::{Judgement, Verdict};
-use super::words::{CommandPattern, Hold};
+use super::words::{Certainty, CommandPattern};
 use beamai_bash_reader::{
-    Analysis, FileUse, Glyph, Program, Standing, Word, analyse, is_message, is_telling,
+    Analysis, CharClass, FileAccess, Invocation, InvocationKind, Word, analyse, is_message, is_telling,
 };
 use std::path::PathBuf;
 
@@ -53,13 +53,13 @@ const READERS: [&str; 27] = [
 
 /// Which files a rule is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Access {
+enum RuleAccess {
     Read,
     Write,
 }
 
 /// A command that is being judged.
-pub(super) struct Case<'a> {
+pub(super) struct CommandCase<'a> {
     policy: &'a Policy,
     line: &'a CommandLine,
     pub(super) found: Analysis,
@@ -72,7 +72,7 @@ pub(super) struct Case<'a> {
 /// Judges a command.
 pub(super) fn judge(policy: &Policy, line: &CommandLine) -> Judgement {
     let open = open(policy);
-    let bare = |rules: &[Rule], tools: &[&str]| {
+    let bare = |rules: &[PermissionRule], tools: &[&str]| {
         let mut bare = rules.iter().filter(|rule| rule.pattern.is_none());
         bare.find(|rule| tools.contains(&&*rule.tool)).map(|rule| rule.text.clone())
     };
@@ -82,9 +82,10 @@ pub(super) fn judge(policy: &Policy, line: &CommandLine) -> Judgement {
         return Verdict::Deny(Some(rule)).into();
     }
     let asked = bare(&policy.ask, &ALL);
-    let is_of_command = |rule: &Rule| rule.pattern.is_some() && rule.tool == "Bash";
-    let bears = |rules: &[Rule]| rules.iter().any(|rule| is_of_command(rule) || rule.files().is_some());
-    let case = || Case::of(policy, line);
+    let is_of_command = |rule: &PermissionRule| rule.pattern.is_some() && rule.tool == "Bash";
+    let bears =
+        |rules: &[PermissionRule]| rules.iter().any(|rule| is_of_command(rule) || rule.files().is_some());
+    let case = || CommandCase::of(policy, line);
     match (asked, bears(&policy.deny) || bears(&policy.ask), &open) {
         (Some(rule), false, _) => Verdict::Ask(Some(rule)).into(),
         (Some(rule), true, _) => case().refused().unwrap_or_else(|| Verdict::Ask(Some(rule)).into()),
@@ -98,11 +99,11 @@ fn open(policy: &Policy) -> Option<Option<String>> {
     let rule = policy.allow.iter().find(|rule| rule.tool == "Bash" && rule.pattern.is_none());
     match rule {
         Some(rule) => Some(Some(rule.text.clone())),
-        None => (policy.default == Mode::Allow).then_some(None),
+        None => (policy.default == PolicyMode::Allow).then_some(None),
     }
 }
 
-impl<'a> Case<'a> {
+impl<'a> CommandCase<'a> {
     /// A command as it is written.
     pub(super) fn of(policy: &'a Policy, line: &'a CommandLine) -> Self {
         Self::with(policy, line, analyse(&line.command))
@@ -138,28 +139,33 @@ impl<'a> Case<'a> {
 
     /// What a deny rule surely holds for.
     fn refused(&self) -> Option<Judgement> {
-        self.held(&self.policy.deny, Hold::Surely)
+        self.held(&self.policy.deny, Certainty::Surely)
             .map(|(rule, part)| Judgement::on(Verdict::Deny(Some(rule.text.clone())), &part, None))
     }
 
     /// What an ask rule, or for all that is known a deny rule, holds for.
     fn asked(&self) -> Option<Judgement> {
-        let ask =
-            |rule: &Rule, part: &str, why| Judgement::on(Verdict::Ask(Some(rule.text.clone())), part, why);
-        if let Some((rule, part)) = self.held(&self.policy.ask, Hold::Maybe) {
+        let ask = |rule: &PermissionRule, part: &str, why| {
+            Judgement::on(Verdict::Ask(Some(rule.text.clone())), part, why)
+        };
+        if let Some((rule, part)) = self.held(&self.policy.ask, Certainty::Maybe) {
             return Some(ask(rule, &part, None));
         }
-        let (rule, part) = self.held(&self.policy.deny, Hold::Maybe)?;
+        let (rule, part) = self.held(&self.policy.deny, Certainty::Maybe)?;
         let why = "what it denies may be hidden in it".to_owned();
         Some(ask(rule, &part, Some(why)))
     }
 
     /// The first rule that holds at least so surely, and the part that it holds for.
-    fn held<'r>(&self, rules: &'r [Rule], least: Hold) -> Option<(&'r Rule, String)> {
+    fn held<'r>(
+        &self,
+        rules: &'r [PermissionRule],
+        least: Certainty,
+    ) -> Option<(&'r PermissionRule, String)> {
         rules.iter().find_map(|rule| {
-            let access = if rule.tool == "Read" { Access::Read } else { Access::Write };
+            let access = if rule.tool == "Read" { RuleAccess::Read } else { RuleAccess::Write };
             let part = match (&rule.pattern, rule.files()) {
-                (Some(Pattern::Command(pattern)), _) => self.part_of_command(pattern, least),
+                (Some(RulePattern::Command(pattern)), _) => self.part_of_command(pattern, least),
                 (_, Some(pattern)) => self.part_of_path(pattern, access, least),
                 _ => None,
             };
@@ -167,18 +173,18 @@ impl<'a> Case<'a> {
         })
     }
 
-    fn part_of_command(&self, pattern: &CommandPattern, least: Hold) -> Option<String> {
+    fn part_of_command(&self, pattern: &CommandPattern, least: Certainty) -> Option<String> {
         if pattern.is_whole(&self.line.command) {
             return Some(self.line.command.clone());
         }
-        let holds = |program: &&Program| pattern.holds(&program.words) >= least;
-        self.found.programs.iter().find(holds).map(Program::shown)
+        let holds = |program: &&Invocation| pattern.holds(&program.words) >= least;
+        self.found.programs.iter().find(holds).map(Invocation::shown)
     }
 
-    fn part_of_path(&self, pattern: &PathPattern, access: Access, least: Hold) -> Option<String> {
+    fn part_of_path(&self, pattern: &PathRule, access: RuleAccess, least: Certainty) -> Option<String> {
         let redirected = match access {
-            Access::Read => self.found.reads.iter().chain(&self.found.inputs).collect::<Vec<_>>(),
-            Access::Write => self.found.writes.iter().collect(),
+            RuleAccess::Read => self.found.reads.iter().chain(&self.found.inputs).collect::<Vec<_>>(),
+            RuleAccess::Write => self.found.writes.iter().collect(),
         };
         let mut files = redirected.into_iter().map(|file| &file.file);
         if let Some(file) = files.find(|file| self.denotes(file, pattern) >= least) {
@@ -188,21 +194,21 @@ impl<'a> Case<'a> {
         if self.policy.is_enforced && pattern.covers(std::path::Path::new("."), &self.policy.roots) {
             return None;
         }
-        let touching = |program: &&Program| {
+        let touching = |program: &&Invocation| {
             let base = program.system_name().unwrap_or_default();
-            let is_other = program.standing == Standing::Wrapper && !matches!(&*base, "xargs" | "env");
-            let is_free = BLIND.contains(&&*base) || access == Access::Write && READERS.contains(&&*base);
+            let is_other = program.standing == InvocationKind::Wrapper && !matches!(&*base, "xargs" | "env");
+            let is_free = BLIND.contains(&&*base) || access == RuleAccess::Write && READERS.contains(&&*base);
             let names =
                 |(at, word): (usize, &Word)| !is_note(program, at) && self.denotes(word, pattern) >= least;
             !is_other && !is_free && program.words.iter().enumerate().any(names)
         };
-        self.found.programs.iter().find(touching).map(Program::shown)
+        self.found.programs.iter().find(touching).map(Invocation::shown)
     }
 
     /// Whether a word names a file that a pattern means.
-    fn denotes(&self, word: &Word, pattern: &PathPattern) -> Hold {
+    fn denotes(&self, word: &Word, pattern: &PathRule) -> Certainty {
         let Some(text) = word.text() else {
-            return if self.may_denote(word, pattern) { Hold::Maybe } else { Hold::No };
+            return if self.may_denote(word, pattern) { Certainty::Maybe } else { Certainty::No };
         };
         let roots = &self.policy.roots;
         let means = |text: &str| match &self.directories {
@@ -214,25 +220,25 @@ impl<'a> Case<'a> {
             None => false,
         };
         if names(&text).into_iter().any(means) {
-            return Hold::Surely;
+            return Certainty::Surely;
         }
         match self.directories.is_none() && self.may_denote(word, pattern) {
-            true => Hold::Maybe,
-            false => Hold::No,
+            true => Certainty::Maybe,
+            false => Certainty::No,
         }
     }
 
     /// Whether a word that is half known can name a file that a pattern means, in any of the directories.
-    fn may_denote(&self, word: &Word, pattern: &PathPattern) -> bool {
+    fn may_denote(&self, word: &Word, pattern: &PathRule) -> bool {
         let glyphs = word.glyphs();
         let below = |directory: &PathBuf| {
             let way = directory.to_string_lossy().into_owned() + "/";
-            let way = way.chars().filter(|_| !directory.as_os_str().is_empty()).map(Glyph::Is);
+            let way = way.chars().filter(|_| !directory.as_os_str().is_empty()).map(CharClass::Is);
             pattern.may_match(&way.chain(glyphs.iter().copied()).collect::<Vec<_>>())
         };
         match &self.directories {
             Some(directories) => directories.iter().any(below),
-            None => pattern.may_match(&[&[Glyph::Any, Glyph::Is('/')], &*glyphs].concat()),
+            None => pattern.may_match(&[&[CharClass::Any, CharClass::Is('/')], &*glyphs].concat()),
         }
     }
 
@@ -255,10 +261,12 @@ impl<'a> Case<'a> {
     fn uncovered_parts(&self, rule: &mut Option<String>) -> Vec<Judgement> {
         let mut open = Vec::new();
         let is_whole = self.whole_rule();
-        for program in self.found.programs.iter().filter(|program| program.standing != Standing::Wrapper) {
+        for program in
+            self.found.programs.iter().filter(|program| program.standing != InvocationKind::Wrapper)
+        {
             match self.covering(program).or(is_whole) {
                 Some(text) => _ = rule.get_or_insert_with(|| text.to_owned()),
-                None if program.standing == Standing::Harmless => {}
+                None if program.standing == InvocationKind::Harmless => {}
                 None if program.hazard.is_none() && self.open.is_some() => {}
                 None => open.push(self.uncovered(program)),
             }
@@ -294,7 +302,7 @@ impl<'a> Case<'a> {
 
     /// The rule that is this very command.
     pub(super) fn whole_rule(&self) -> Option<&str> {
-        let is_whole = |rule: &&Rule| matches!(&rule.pattern, Some(Pattern::Command(pattern)) if pattern.is_whole(&self.line.command));
+        let is_whole = |rule: &&PermissionRule| matches!(&rule.pattern, Some(RulePattern::Command(pattern)) if pattern.is_whole(&self.line.command));
         self.policy
             .allow
             .iter()
@@ -304,9 +312,9 @@ impl<'a> Case<'a> {
     }
 
     /// The rule that covers a program.
-    fn covering(&self, program: &Program) -> Option<&str> {
-        let covers = |rule: &&Rule| match &rule.pattern {
-            Some(Pattern::Command(pattern)) => match &program.hazard {
+    fn covering(&self, program: &Invocation) -> Option<&str> {
+        let covers = |rule: &&PermissionRule| match &rule.pattern {
+            Some(RulePattern::Command(pattern)) => match &program.hazard {
                 Some(_) => pattern.is_exact(program),
                 None => pattern.allows(program),
             },
@@ -315,7 +323,7 @@ impl<'a> Case<'a> {
         self.policy.allow.iter().find(covers).map(|rule| &*rule.text)
     }
 
-    fn uncovered(&self, program: &Program) -> Judgement {
+    fn uncovered(&self, program: &Invocation) -> Judgement {
         let shown = program.shown();
         let mut judgement = self.by_default(&shown, program.hazard.clone());
         let known = program.words.iter().all(|word| word.text().is_some());
@@ -345,7 +353,7 @@ impl<'a> Case<'a> {
     }
 
     /// What is left to ask about a file that is written.
-    fn unwritten(&self, file: &FileUse, rule: &mut Option<String>) -> Option<Judgement> {
+    fn unwritten(&self, file: &FileAccess, rule: &mut Option<String>) -> Option<Judgement> {
         if self.open.is_some() {
             return None;
         }
@@ -362,9 +370,9 @@ impl<'a> Case<'a> {
     }
 
     /// What is left to ask about a file that is read where no program stands beside it.
-    fn unread(&self, file: &FileUse) -> Option<Judgement> {
+    fn unread(&self, file: &FileAccess) -> Option<Judgement> {
         let is_inside = file.file.text().is_some_and(|text| self.paths(&text).is_some());
-        let is_free = self.policy.default == Mode::Auto && is_inside;
+        let is_free = self.policy.default == PolicyMode::Auto && is_inside;
         if self.open.is_some() || is_free || self.path_rule(&file.file, "Read").is_some() {
             return None;
         }
@@ -390,10 +398,10 @@ impl<'a> Case<'a> {
     /// The allow rule of a tool that covers a file.
     fn path_rule(&self, file: &Word, tool: &str) -> Option<&str> {
         let paths = self.paths(&file.text()?)?;
-        let covers = |rule: &&Rule| match &rule.pattern {
+        let covers = |rule: &&PermissionRule| match &rule.pattern {
             _ if rule.tool != tool || !repository::covers_all(rule, &paths) => false,
             None => true,
-            Some(Pattern::Path(pattern)) => {
+            Some(RulePattern::Path(pattern)) => {
                 paths.iter().all(|path| pattern.matches(path, &self.policy.roots))
             }
             Some(_) => false,
@@ -404,8 +412,8 @@ impl<'a> Case<'a> {
     /// What the mode says of a part that no rule covers; it never allows what is not understood.
     fn by_default(&self, part: &str, why: Option<String>) -> Judgement {
         let verdict = match self.policy.default {
-            Mode::Deny => Verdict::Deny(None),
-            Mode::Allow if why.is_none() => Verdict::Allow(None),
+            PolicyMode::Deny => Verdict::Deny(None),
+            PolicyMode::Allow if why.is_none() => Verdict::Allow(None),
             _ => Verdict::Ask(None),
         };
         Judgement::on(verdict, part, why)
@@ -413,7 +421,7 @@ impl<'a> Case<'a> {
 }
 
 /// Whether a word of a program is a message that git only takes note of.
-fn is_note(program: &Program, at: usize) -> bool {
+fn is_note(program: &Invocation, at: usize) -> bool {
     at > 0 && program.system_name().as_deref() == Some("git") && is_message(&program.words[1..], at - 1)
 }
 

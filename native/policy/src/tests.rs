@@ -10,56 +10,65 @@ fn rule_of(name: &str) -> Option<String> {
     }
 }
 
-fn try_policy(allow: &[&str], ask: &[&str], deny: &[&str], default: Mode) -> Result<Policy> {
+fn try_policy(allow: &[&str], ask: &[&str], deny: &[&str], default: PolicyMode) -> Result<Policy> {
     let list = |rules: &[&str]| rules.iter().map(|rule| (*rule).into()).collect();
     let text = PolicyText { allow: list(allow), ask: list(ask), deny: list(deny), default, settings: None };
     Policy::new(&text, &RULES, &rule_of, &Workspace::open(std::path::Path::new("/")).unwrap())
 }
 
-fn policy(allow: &[&str], ask: &[&str], deny: &[&str], default: Mode) -> Policy {
+fn policy(allow: &[&str], ask: &[&str], deny: &[&str], default: PolicyMode) -> Policy {
     try_policy(allow, ask, deny, default).unwrap()
 }
 
-fn need(rule: &str, is_safe: bool) -> Need {
-    Need { rule: rule.into(), touches: &["Read"], allowed_by: &[], is_safe, operand: Operand::None }
+fn permission(rule: &str, is_safe: bool) -> PermissionRequest {
+    PermissionRequest {
+        rule: rule.into(),
+        touches: &["Read"],
+        allowed_by: &[],
+        is_safe,
+        operand: Operand::None,
+    }
 }
 
-fn verdict(policy: &Policy, need: &Need) -> Verdict {
-    policy.judge(need).verdict
+fn verdict(policy: &Policy, permission: &PermissionRequest) -> Verdict {
+    policy.judge(permission).verdict
 }
 
 #[test]
 fn deny_beats_ask_beats_allow() {
-    let all = policy(&["Bash"], &["Bash"], &["Bash"], Mode::Allow);
-    assert_eq!(verdict(&all, &need("Bash", true)), Verdict::Deny(Some("Bash".into())));
-    let two = policy(&["Bash"], &["Bash"], &[], Mode::Allow);
-    assert_eq!(verdict(&two, &need("Bash", true)), Verdict::Ask(Some("Bash".into())));
+    let all = policy(&["Bash"], &["Bash"], &["Bash"], PolicyMode::Allow);
+    assert_eq!(verdict(&all, &permission("Bash", true)), Verdict::Deny(Some("Bash".into())));
+    let two = policy(&["Bash"], &["Bash"], &[], PolicyMode::Allow);
+    assert_eq!(verdict(&two, &permission("Bash", true)), Verdict::Ask(Some("Bash".into())));
 }
 
 #[test]
 fn a_rule_on_what_is_touched_refuses_but_does_not_allow() {
-    let denied = policy(&[], &[], &["Read"], Mode::Allow);
-    assert_eq!(verdict(&denied, &need("Bash", false)), Verdict::Deny(Some("Read".into())));
-    let allowed = policy(&["Read"], &[], &[], Mode::Auto);
-    assert_eq!(verdict(&allowed, &need("Bash", false)), Verdict::Ask(None));
+    let denied = policy(&[], &[], &["Read"], PolicyMode::Allow);
+    assert_eq!(verdict(&denied, &permission("Bash", false)), Verdict::Deny(Some("Read".into())));
+    let allowed = policy(&["Read"], &[], &[], PolicyMode::Auto);
+    assert_eq!(verdict(&allowed, &permission("Bash", false)), Verdict::Ask(None));
 }
 
 #[test]
 fn the_default_mode_decides_what_no_rule_names() {
     let by = |mode| policy(&[], &[], &[], mode);
-    assert_eq!(verdict(&by(Mode::Auto), &need("X", true)), Verdict::Allow(None));
-    assert_eq!(verdict(&by(Mode::Auto), &need("X", false)), Verdict::Ask(None));
-    assert_eq!(verdict(&by(Mode::Deny), &need("X", true)), Verdict::Deny(None));
+    assert_eq!(verdict(&by(PolicyMode::Auto), &permission("X", true)), Verdict::Allow(None));
+    assert_eq!(verdict(&by(PolicyMode::Auto), &permission("X", false)), Verdict::Ask(None));
+    assert_eq!(verdict(&by(PolicyMode::Deny), &permission("X", true)), Verdict::Deny(None));
 }
 
 #[test]
 fn of_several_needs_the_worst_verdict_counts() {
-    let needs = Needs { first: need("Edit", false), more: vec![need("Write", false), need("X", true)] };
-    assert_eq!(needs.subject(), "Edit, Write, X");
+    let permissions = PermissionRequests {
+        first: permission("Edit", false),
+        more: vec![permission("Write", false), permission("X", true)],
+    };
+    assert_eq!(permissions.subject(), "Edit, Write, X");
     let judged = |allow: &[&str], ask: &[&str], deny: &[&str]| {
-        let policy = policy(allow, ask, deny, Mode::Auto);
-        let (judgement, need) = policy.judge_all(&needs);
-        (judgement.verdict, need.rule.clone())
+        let policy = policy(allow, ask, deny, PolicyMode::Auto);
+        let (judgement, permission) = policy.judge_all(&permissions);
+        (judgement.verdict, permission.rule.clone())
     };
     assert_eq!(judged(&["Edit"], &[], &[]), (Verdict::Ask(None), "Write".into()));
     assert_eq!(judged(&["Edit", "Write"], &[], &[]), (Verdict::Allow(Some("Edit".into())), "Edit".into()));
@@ -89,7 +98,7 @@ fn a_malformed_rule_is_an_error_that_says_what_is_accepted() {
         ("Wrte(x)", "did you mean Write?"),
         ("own_tool(x)", "takes no pattern"),
     ] {
-        let error = try_policy(&[bad], &[], &[], Mode::Auto).unwrap_err();
+        let error = try_policy(&[bad], &[], &[], PolicyMode::Auto).unwrap_err();
         assert_eq!(error.reason, Reason::InvalidArgument, "{bad}");
         assert!(error.message.contains(says), "{bad}: {}", error.message);
     }
@@ -98,7 +107,7 @@ fn a_malformed_rule_is_an_error_that_says_what_is_accepted() {
 #[test]
 fn a_hosts_own_tool_may_have_any_other_name() {
     for name in ["own_tool", "reads", "Calendar", "db.query"] {
-        assert!(try_policy(&[name], &[], &[], Mode::Auto).is_ok(), "{name}");
+        assert!(try_policy(&[name], &[], &[], PolicyMode::Auto).is_ok(), "{name}");
     }
 }
 
@@ -136,9 +145,9 @@ fn a_settings_file_may_name_rules_or_tools() {
             "permission": {"fetch": "allow", "shell_exec": "deny"}, "web": {}}"#,
     );
     let both = both.unwrap();
-    assert_eq!(verdict(&both, &need("WebFetch", false)), Verdict::Allow(Some("WebFetch".into())));
-    assert_eq!(verdict(&both, &need("Bash", false)), Verdict::Deny(Some("Bash".into())));
-    assert_eq!(verdict(&both, &need("X", true)), Verdict::Ask(None));
+    assert_eq!(verdict(&both, &permission("WebFetch", false)), Verdict::Allow(Some("WebFetch".into())));
+    assert_eq!(verdict(&both, &permission("Bash", false)), Verdict::Deny(Some("Bash".into())));
+    assert_eq!(verdict(&both, &permission("X", true)), Verdict::Ask(None));
     for (bad, says) in [
         ("{}", "neither"),
         ("[", "not valid"),
@@ -152,21 +161,21 @@ fn a_settings_file_may_name_rules_or_tools() {
     }
 }
 
-fn file(rule: &str, written: &str, path: &str) -> Need {
+fn file(rule: &str, written: &str, path: &str) -> PermissionRequest {
     let operand = Operand::File(FilePath { path: path.into(), written: written.into(), is_tree: false });
-    Need { rule: rule.into(), touches: &["Read"], allowed_by: &[], is_safe: true, operand }
+    PermissionRequest { rule: rule.into(), touches: &["Read"], allowed_by: &[], is_safe: true, operand }
 }
 
 #[test]
 fn a_path_is_judged_as_it_is_written_and_as_it_leads() {
-    let denied = policy(&[], &[], &["Read(**/*.pem)"], Mode::Auto);
+    let denied = policy(&[], &[], &["Read(**/*.pem)"], PolicyMode::Auto);
     for (written, path) in
         [("k.pem", "k.pem"), ("link", "k.pem"), ("k.pem", "elsewhere"), ("a/../k.pem", "k.pem")]
     {
         let verdict = verdict(&denied, &file("Read", written, path));
         assert_eq!(verdict, Verdict::Deny(Some("Read(**/*.pem)".into())), "{written}");
     }
-    let allowed = policy(&["Edit(src/**)"], &[], &[], Mode::Deny);
+    let allowed = policy(&["Edit(src/**)"], &[], &[], PolicyMode::Deny);
     assert!(matches!(verdict(&allowed, &file("Edit", "src/a", "src/a")), Verdict::Allow(_)));
     assert_eq!(verdict(&allowed, &file("Edit", "src/link", "other")), Verdict::Deny(None));
     assert_eq!(verdict(&allowed, &file("Edit", "link", "src/a")), Verdict::Deny(None));
@@ -174,7 +183,7 @@ fn a_path_is_judged_as_it_is_written_and_as_it_leads() {
 
 fn shell(policy: &Policy, command: &str) -> Judgement {
     let operand = Operand::Command(CommandLine::plain(command));
-    policy.judge(&Need { operand, ..need("Bash", false) })
+    policy.judge(&PermissionRequest { operand, ..permission("Bash", false) })
 }
 
 fn name(policy: &Policy, command: &str) -> &'static str {
@@ -183,7 +192,7 @@ fn name(policy: &Policy, command: &str) -> &'static str {
 
 #[test]
 fn a_command_is_allowed_when_rules_cover_every_part() {
-    let git = policy(&["Bash(git:*)", "Write(out/**)"], &[], &[], Mode::Auto);
+    let git = policy(&["Bash(git:*)", "Write(out/**)"], &[], &[], PolicyMode::Auto);
     for command in
         ["git status", "git log && git diff", "timeout 5 git log", "git log > out/x", "git log 2>/dev/null"]
     {
@@ -209,13 +218,13 @@ fn a_command_is_allowed_when_rules_cover_every_part() {
     ] {
         assert_eq!(name(&git, command), "ask", "{command}");
     }
-    let bare = policy(&["Bash"], &[], &[], Mode::Deny);
+    let bare = policy(&["Bash"], &[], &[], PolicyMode::Deny);
     assert_eq!(name(&bare, "git log > x; $y"), "allow");
 }
 
 #[test]
 fn a_deny_rule_finds_its_part_and_names_it() {
-    let open = policy(&["Bash"], &[], &["Bash(rm -rf:*)", "Read(**/*.pem)", "Write(.env)"], Mode::Auto);
+    let open = policy(&["Bash"], &[], &["Bash(rm -rf:*)", "Read(**/*.pem)", "Write(.env)"], PolicyMode::Auto);
     let judged = shell(&open, "git status && env X=1 r''m -f -r x");
     assert_eq!(judged.verdict, Verdict::Deny(Some("Bash(rm -rf:*)".into())));
     assert_eq!(judged.part.as_deref(), Some("rm -f -r x"));
@@ -251,7 +260,8 @@ fn a_deny_rule_finds_its_part_and_names_it() {
 
 #[test]
 fn an_exact_rule_covers_what_its_words_do_but_no_redirection() {
-    let exact = policy(&["Bash(git -c a=b log)", "Bash(a && $b)", "Bash(ls > x)"], &[], &[], Mode::Auto);
+    let exact =
+        policy(&["Bash(git -c a=b log)", "Bash(a && $b)", "Bash(ls > x)"], &[], &[], PolicyMode::Auto);
     assert_eq!(name(&exact, "git -c a=b log"), "allow");
     assert_eq!(name(&exact, "a && $b"), "allow");
     assert_eq!(name(&exact, "a && $c"), "ask");
@@ -260,13 +270,13 @@ fn an_exact_rule_covers_what_its_words_do_but_no_redirection() {
 
 #[test]
 fn what_is_asked_names_the_rules_that_would_allow_it() {
-    let none = policy(&[], &[], &[], Mode::Auto);
+    let none = policy(&[], &[], &[], PolicyMode::Auto);
     assert_eq!(shell(&none, "git log; ls > x").wanted, ["Bash(git log)", "Bash(ls)", "Write(x)"]);
 }
 
 #[test]
 fn what_is_harmless_needs_no_rule_beside_what_has_one() {
-    let git = policy(&["Bash(git:*)"], &[], &["Bash(rm:*)", "Read(**/*.pem)"], Mode::Auto);
+    let git = policy(&["Bash(git:*)"], &[], &["Bash(rm:*)", "Read(**/*.pem)"], PolicyMode::Auto);
     for command in [
         "[ -f x ] && git status",
         "echo done; git log",
@@ -278,14 +288,14 @@ fn what_is_harmless_needs_no_rule_beside_what_has_one() {
         assert_eq!(name(&git, command), "allow", "{command}");
     }
     assert_eq!(shell(&git, "echo x").wanted, ["Bash(echo x)"]);
-    let echo = policy(&["Bash(echo:*)"], &[], &[], Mode::Deny);
+    let echo = policy(&["Bash(echo:*)"], &[], &[], PolicyMode::Deny);
     assert_eq!((name(&echo, "echo x"), name(&echo, "pwd")), ("allow", "deny"));
 }
 
 /// What other programs start is judged as it starts.
 #[test]
 fn a_denied_program_is_looked_for_in_the_commands_own_words() {
-    let open = policy(&[], &[], &["Bash(rm:*)"], Mode::Allow);
+    let open = policy(&[], &[], &["Bash(rm:*)"], PolicyMode::Allow);
     for command in ["x 'rm y'", "cp /bin/rm y", "git log 'rm y'", "make", "python3 -c 'x'"] {
         assert_eq!(name(&open, command), "allow", "{command}");
     }
@@ -296,9 +306,9 @@ fn a_denied_program_is_looked_for_in_the_commands_own_words() {
 
 #[test]
 fn what_is_in_a_repository_is_changed_by_rules_that_name_it() {
-    let wide = policy(&["Edit(src/**)"], &[], &[], Mode::Ask);
-    let named = policy(&["Edit(src/.git/**)"], &[], &[], Mode::Ask);
-    let bare = policy(&["Edit"], &[], &[], Mode::Ask);
+    let wide = policy(&["Edit(src/**)"], &[], &[], PolicyMode::Ask);
+    let named = policy(&["Edit(src/.git/**)"], &[], &[], PolicyMode::Ask);
+    let bare = policy(&["Edit"], &[], &[], PolicyMode::Ask);
     let at = |policy: &Policy, path: &str| verdict(policy, &file("Edit", path, path)).parts().0;
     for path in ["src/.git/config", "src/a/.GIT/hooks/x", "src/.git"] {
         assert_eq!(at(&wide, path), "ask", "{path}");
@@ -307,33 +317,37 @@ fn what_is_in_a_repository_is_changed_by_rules_that_name_it() {
     assert_eq!((at(&named, "src/.git/config"), at(&wide, "src/.gitignore")), ("allow", "allow"));
     assert_eq!(at(&bare, "src/.gitignore"), "allow");
     // A name that begins like it does not name it.
-    let near = policy(&["Edit(src/**/.gitignore)", "Edit(**/.github/**)"], &[], &[], Mode::Ask);
+    let near = policy(&["Edit(src/**/.gitignore)", "Edit(**/.github/**)"], &[], &[], PolicyMode::Ask);
     assert_eq!((at(&near, "src/.git/.gitignore"), at(&near, ".github/.git/config")), ("ask", "ask"));
 }
 
 #[test]
 fn a_rule_holds_for_one_tool_of_a_server_or_for_all_of_them() {
     for rule in ["mcp__files", "mcp__files__*", "mcp__files__read"] {
-        let policy = policy(&[], &[], &[rule], Mode::Allow);
+        let policy = policy(&[], &[], &[rule], PolicyMode::Allow);
         assert_eq!(
-            verdict(&policy, &need("mcp__files__read", true)),
+            verdict(&policy, &permission("mcp__files__read", true)),
             Verdict::Deny(Some(rule.into())),
             "{rule}"
         );
         for other in ["mcp__files2__read", "mcp__file__read", "mcp__files", "read"] {
             if other != rule {
-                assert_eq!(verdict(&policy, &need(other, true)), Verdict::Allow(None), "{rule} {other}");
+                assert_eq!(
+                    verdict(&policy, &permission(other, true)),
+                    Verdict::Allow(None),
+                    "{rule} {other}"
+                );
             }
         }
     }
-    let one = policy(&["mcp__files__read"], &[], &[], Mode::Auto);
-    assert_eq!(verdict(&one, &need("mcp__files__read_all", false)), Verdict::Ask(None));
+    let one = policy(&["mcp__files__read"], &[], &[], PolicyMode::Auto);
+    assert_eq!(verdict(&one, &permission("mcp__files__read_all", false)), Verdict::Ask(None));
 }
 
 #[test]
 fn a_rule_that_would_hold_for_no_tool_of_a_server_is_refused() {
     for rule in ["mcp__files__read_*", "mcp__*", "mcp__*__read", "mcp__a__b__*"] {
-        let error = try_policy(&[rule], &[], &[], Mode::Auto).unwrap_err();
+        let error = try_policy(&[rule], &[], &[], PolicyMode::Auto).unwrap_err();
         assert!(error.message.contains("mcp__server__*"), "{rule}: {error}");
     }
 }
@@ -343,7 +357,7 @@ fn a_bare_rule_that_denies_a_file_tool_means_every_file_to_commands() {
     for tool in ["Write", "Edit", "Read"] {
         let whole = format!("{tool}(**)");
         for rule in [tool, &whole] {
-            let open = policy(&["Bash"], &[], &[rule], Mode::Auto);
+            let open = policy(&["Bash"], &[], &[rule], PolicyMode::Auto);
             let enforced = Policy { is_enforced: true, ..open.clone() };
             for command in ["true", "git status", "make all", "touch x", "cat y", "./run.sh"] {
                 assert_eq!(name(&enforced, command), "allow", "{rule} {command}");
@@ -353,8 +367,12 @@ fn a_bare_rule_that_denies_a_file_tool_means_every_file_to_commands() {
             // Where the sandbox does not hold it, words are all there is.
             assert_eq!(shell(&open, "touch x").verdict, Verdict::Deny(Some(rule.into())), "{rule}");
             assert!(matches!(verdict(&open, &file(tool, "x", "x")), Verdict::Deny(_)), "{rule}");
-            assert_eq!(open.sealed().protects(std::path::Path::new("x"), false), tool != "Read", "{rule}");
-            assert_eq!(open.sealed().hides(std::path::Path::new("x"), false), tool == "Read", "{rule}");
+            assert_eq!(
+                open.denied_paths().protects(std::path::Path::new("x"), false),
+                tool != "Read",
+                "{rule}"
+            );
+            assert_eq!(open.denied_paths().hides(std::path::Path::new("x"), false), tool == "Read", "{rule}");
         }
     }
 }
@@ -363,10 +381,10 @@ fn a_bare_rule_that_denies_a_file_tool_means_every_file_to_commands() {
 fn places_of_secrets_are_kept_from_tools_until_a_rule_or_the_sandbox_names_them() {
     let secrets = |policy: Policy, readable: &[&str]| {
         let places = [".ssh", ".netrc"].map(std::path::PathBuf::from).into();
-        Policy { secrets: Secrets::new(places, readable.iter().map(Into::into).collect()), ..policy }
+        Policy { secrets: SecretPaths::new(places, readable.iter().map(Into::into).collect()), ..policy }
     };
     let at = |policy: &Policy, rule: &str, path: &str| verdict(policy, &file(rule, path, path)).parts().0;
-    let open = secrets(policy(&["Read", "Edit(**)", "Read(**/id_rsa)"], &[], &[], Mode::Allow), &[]);
+    let open = secrets(policy(&["Read", "Edit(**)", "Read(**/id_rsa)"], &[], &[], PolicyMode::Allow), &[]);
     for path in [".ssh/id_rsa", ".ssh", ".netrc"] {
         assert_eq!((at(&open, "Read", path), at(&open, "Edit", path)), ("deny", "deny"), "{path}");
         assert!(open.read_guard().hides(std::path::Path::new(path)), "{path}");
@@ -376,9 +394,9 @@ fn places_of_secrets_are_kept_from_tools_until_a_rule_or_the_sandbox_names_them(
     }
     let said = open.judge(&file("Read", "link", ".ssh/id_rsa")).because();
     assert!(said.contains(".ssh is a place of secrets") && said.contains("readable"), "{said}");
-    let named = secrets(policy(&["Read(.ssh/*.pub)", "Edit(.netrc)"], &[], &[], Mode::Allow), &[]);
+    let named = secrets(policy(&["Read(.ssh/*.pub)", "Edit(.netrc)"], &[], &[], PolicyMode::Allow), &[]);
     assert_eq!((at(&named, "Read", ".ssh/a.pub"), at(&named, "Read", ".ssh/id_rsa")), ("allow", "deny"));
     assert_eq!((at(&named, "Edit", ".netrc"), at(&named, "Read", ".netrc")), ("allow", "deny"));
-    let shown = secrets(policy(&[], &[], &[], Mode::Allow), &[".ssh/config", "src"]);
+    let shown = secrets(policy(&[], &[], &[], PolicyMode::Allow), &[".ssh/config", "src"]);
     assert_eq!((at(&shown, "Read", ".ssh/config"), at(&shown, "Read", ".ssh/id_rsa")), ("allow", "deny"));
 }

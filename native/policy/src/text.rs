@@ -1,6 +1,6 @@
 //! A policy as it is written down.
 
-use super::mode::Mode;
+use super::mode::PolicyMode;
 use beamai_base::{Reason, Result, ToolError};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -16,7 +16,7 @@ pub struct PolicyText {
     /// Rules for what is refused.
     pub deny: Vec<RuleText>,
     /// Mode for the rest.
-    pub default: Mode,
+    pub default: PolicyMode,
     /// The text of a JSON settings file, whose rules are added.
     pub settings: Option<String>,
 }
@@ -163,7 +163,7 @@ impl PolicyText {
         self.allow.extend(other.allow);
         self.ask.extend(other.ask);
         self.deny.extend(other.deny);
-        if self.default == Mode::Auto {
+        if self.default == PolicyMode::Auto {
             self.default = other.default;
         }
     }

@@ -1,6 +1,6 @@
 //! Patterns of commands: exact, prefix (`git:*`), glob.
 
-use beamai_bash_reader::{Program, Word, system_name, words};
+use beamai_bash_reader::{Invocation, Word, system_name, words};
 use globset::{Glob, GlobMatcher};
 
 /// A compiled pattern.
@@ -18,7 +18,7 @@ pub(super) enum CommandPattern {
 
 /// How surely a pattern holds for a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Hold {
+pub(super) enum Certainty {
     No,
     /// It may, for all that is known.
     Maybe,
@@ -66,7 +66,7 @@ impl CommandPattern {
     }
 
     /// Whether these are the program's very words.
-    pub(super) fn is_exact(&self, program: &Program) -> bool {
+    pub(super) fn is_exact(&self, program: &Invocation) -> bool {
         matches!(self, Self::Exact { .. }) && self.allows(program)
     }
 
@@ -88,7 +88,7 @@ impl CommandPattern {
     }
 
     /// Whether it is certain that the pattern means the program.
-    pub(super) fn allows(&self, program: &Program) -> bool {
+    pub(super) fn allows(&self, program: &Invocation) -> bool {
         self.allows_words(&program.words)
     }
 
@@ -117,34 +117,34 @@ impl CommandPattern {
     }
 
     /// Whether the pattern means the program, whatever its spelling: its path, the order of its options.
-    pub(super) fn holds(&self, words: &[Word]) -> Hold {
-        let Some((first, args)) = words.split_first() else { return Hold::No };
+    pub(super) fn holds(&self, words: &[Word]) -> Certainty {
+        let Some((first, args)) = words.split_first() else { return Certainty::No };
         let Some(name) = first.text() else { return self.may_be_named(first) };
         let base = name.rsplit('/').next().unwrap_or_default();
         match self {
-            Self::Whole(_) => Hold::No,
+            Self::Whole(_) => Certainty::No,
             Self::Glob { glob, name: wanted } => match (
                 glob.is_match(joined(base, args, UNKNOWN)) || glob.is_match(joined(&name, args, UNKNOWN)),
                 args.iter().any(|word| word.text().is_none()),
             ) {
-                (true, _) => Hold::Surely,
-                (false, true) if wanted.contains('*') || *wanted == base => Hold::Maybe,
-                _ => Hold::No,
+                (true, _) => Certainty::Surely,
+                (false, true) if wanted.contains('*') || *wanted == base => Certainty::Maybe,
+                _ => Certainty::No,
             },
             Self::Exact { words: wanted, .. } if wanted.len() == 1 => {
                 named(wanted, base, &name, || match args {
-                    [] => Hold::Surely,
-                    _ if args.iter().all(|word| word.may_be("")) => Hold::Maybe,
-                    _ => Hold::No,
+                    [] => Certainty::Surely,
+                    _ if args.iter().all(|word| word.may_be("")) => Certainty::Maybe,
+                    _ => Certainty::No,
                 })
             }
             Self::Exact { words: wanted, .. } => {
                 named(wanted, base, &name, || match args.len() + 1 == wanted.len() {
                     true => has_all(&wanted[1..], args),
                     false => has_all(&wanted[1..], args).min(if args.iter().any(Word::may_split) {
-                        Hold::Maybe
+                        Certainty::Maybe
                     } else {
-                        Hold::No
+                        Certainty::No
                     }),
                 })
             }
@@ -152,7 +152,7 @@ impl CommandPattern {
         }
     }
 
-    fn may_be_named(&self, first: &Word) -> Hold {
+    fn may_be_named(&self, first: &Word) -> Certainty {
         let may_be = match self {
             Self::Exact { words, .. } | Self::Prefix(words) => {
                 first.may_be(&words[0]) || first.may_split() || first.may_be(&format!("/bin/{}", words[0]))
@@ -160,29 +160,29 @@ impl CommandPattern {
             Self::Glob { .. } => true,
             Self::Whole(_) => false,
         };
-        if may_be { Hold::Maybe } else { Hold::No }
+        if may_be { Certainty::Maybe } else { Certainty::No }
     }
 }
 
-fn named(wanted: &[String], base: &str, name: &str, rest: impl FnOnce() -> Hold) -> Hold {
+fn named(wanted: &[String], base: &str, name: &str, rest: impl FnOnce() -> Certainty) -> Certainty {
     match wanted[0] == base || wanted[0] == name {
         true => rest(),
-        false => Hold::No,
+        false => Certainty::No,
     }
 }
 
 /// Whether arguments have all that is wanted: words in their order, letters of options wherever they stand.
-fn has_all(wanted: &[String], args: &[Word]) -> Hold {
+fn has_all(wanted: &[String], args: &[Word]) -> Certainty {
     let texts: Vec<Option<String>> = args.iter().map(Word::text).collect();
     let known: Vec<&str> = texts.iter().flatten().map(String::as_str).collect();
-    let otherwise = if known.len() < texts.len() { Hold::Maybe } else { Hold::No };
+    let otherwise = if known.len() < texts.len() { Certainty::Maybe } else { Certainty::No };
     let mut operands = known.iter().filter(|text| !is_cluster(text) || text.len() < 2);
     let has = |word: &String| match is_cluster(word) {
         true => word[1..].chars().all(|letter| known.iter().any(|text| has_letter(text, letter))),
         false if word.starts_with('-') => known.iter().any(|text| is_long(text, word)),
         false => operands.any(|text| text == word),
     };
-    if wanted.iter().all(has) { Hold::Surely } else { otherwise }
+    if wanted.iter().all(has) { Certainty::Surely } else { otherwise }
 }
 
 /// Whether a word is a group of short options.
@@ -229,7 +229,7 @@ mod tests {
     use super::*;
     use beamai_bash_reader::analyse;
 
-    fn program(command: &str) -> Program {
+    fn program(command: &str) -> Invocation {
         analyse(command).programs.pop().unwrap()
     }
 
@@ -237,7 +237,7 @@ mod tests {
         CommandPattern::new(pattern).unwrap().allows(&program(command))
     }
 
-    fn holds(pattern: &str, command: &str) -> Hold {
+    fn holds(pattern: &str, command: &str) -> Certainty {
         CommandPattern::new(pattern).unwrap().holds(&program(command).words)
     }
 
@@ -271,16 +271,16 @@ mod tests {
             "rm --recursive --force x",
             "rm --rec --for x",
         ] {
-            assert_eq!(holds("rm -rf:*", spelled), Hold::Surely, "{spelled}");
+            assert_eq!(holds("rm -rf:*", spelled), Certainty::Surely, "{spelled}");
         }
-        assert_eq!(holds("rm -rf:*", "rm x"), Hold::No);
-        assert_eq!(holds("rm -rf:*", "rm $x"), Hold::Maybe);
-        assert_eq!(holds("rm -rf:*", "$x -rf y"), Hold::Maybe);
-        assert_eq!(holds("git push:*", "git -C x push"), Hold::Surely);
-        assert_eq!(holds("git push --force:*", "git push --forc"), Hold::Surely);
-        assert_eq!(holds("git status", "git status"), Hold::Surely);
-        assert_eq!(holds("git status", "git status -s"), Hold::No);
-        assert_eq!(holds("rm *", "rm x"), Hold::Surely);
+        assert_eq!(holds("rm -rf:*", "rm x"), Certainty::No);
+        assert_eq!(holds("rm -rf:*", "rm $x"), Certainty::Maybe);
+        assert_eq!(holds("rm -rf:*", "$x -rf y"), Certainty::Maybe);
+        assert_eq!(holds("git push:*", "git -C x push"), Certainty::Surely);
+        assert_eq!(holds("git push --force:*", "git push --forc"), Certainty::Surely);
+        assert_eq!(holds("git status", "git status"), Certainty::Surely);
+        assert_eq!(holds("git status", "git status -s"), Certainty::No);
+        assert_eq!(holds("rm *", "rm x"), Certainty::Surely);
     }
 
     #[test]

@@ -4,11 +4,12 @@
 //! `cargo run --release -p beamai-port --example exec_guard_cost -- [ROUNDS]`
 
 use beamai_base::CancelToken;
-use beamai_isolation::{Coverage, Decision, HeldStart, Start, StartJudge};
-use beamai_isolation::{Sandbox, SandboxSettings};
-use beamai_policy::Sealed;
+use beamai_isolation::{HeldStart, ProgramStart, StartCoverage, StartDecision, StartJudge};
+use beamai_isolation::{SandboxMode, SandboxSettings};
+use beamai_policy::DeniedPaths;
 use beamai_process::{
-    Exit, Launcher, Report, Shortcut, Sink, Source, Spec, Stdin, Terms, Wake, collect, set_program,
+    CancelWaker, CommandReport, ExitStatus, Launcher, OutputSink, OutputStream, ProgramSpec, RunOptions,
+    Shortcut, Stdin, collect, set_program,
 };
 use beamai_sandbox::Confinement;
 use beamai_workspace::Workspace;
@@ -20,17 +21,17 @@ use std::time::{Duration, Instant};
 struct Anything;
 
 impl StartJudge for Anything {
-    fn decide(&self, _: &Start) -> Decision {
-        Decision::Start(Coverage::Judged)
+    fn decide(&self, _: &ProgramStart) -> StartDecision {
+        StartDecision::Start(StartCoverage::Judged)
     }
 
-    fn hold(&self, _: Start, _: Box<dyn HeldStart>) {}
+    fn hold(&self, _: ProgramStart, _: Box<dyn HeldStart>) {}
 }
 
 struct Nowhere;
 
-impl Sink for Nowhere {
-    fn take(&mut self, _: Source, _: &[u8]) {}
+impl OutputSink for Nowhere {
+    fn take(&mut self, _: OutputStream, _: &[u8]) {}
 }
 
 /// A command, how often it is given in a round, and how often it repeats itself.
@@ -88,11 +89,11 @@ fn tell(name: &str, which: &str, [without, with]: [Duration; 2]) {
 
 fn run(dir: &Path, work: &Work, guarded: bool) {
     let workspace = Workspace::open(dir).expect("the workspace is there");
-    let settings = SandboxSettings::from(Sandbox::Required);
-    let confinement = Confinement::within(&workspace, &settings, &Sealed::default(), &|| Ok(()));
+    let settings = SandboxSettings::from(SandboxMode::Required);
+    let confinement = Confinement::within(&workspace, &settings, &DeniedPaths::default(), &|| Ok(()));
     let mut confinement = confinement.expect("nothing is to be protected").as_ref().clone();
     confinement.exec_guard = guarded;
-    let spec = Spec {
+    let spec = ProgramSpec {
         program: "/bin/bash".into(),
         by_path: false,
         arguments: ["--noprofile", "--norc", "-c", work.command].map(Into::into).to_vec(),
@@ -105,17 +106,17 @@ fn run(dir: &Path, work: &Work, guarded: bool) {
             .then(|| Shortcut { places: vec!["/usr/bin/true".into()], words: vec!["true".into()] }),
         confinement: Arc::new(confinement),
         judge: Some(Arc::new(Anything)),
-        coverage: Coverage::Judged,
+        coverage: StartCoverage::Judged,
     };
     let child = Launcher::shared().spawn(&spec).expect("it starts");
-    let wake = Wake::on(&CancelToken::new()).expect("a bell");
+    let wake = CancelWaker::on(&CancelToken::new()).expect("a bell");
     let collected = collect(
         child,
-        &Terms { input: &[], deadline: None, pause: None, wake, listener: None },
+        &RunOptions { input: &[], deadline: None, pause: None, wake, listener: None },
         &mut Nowhere,
     );
     assert!(
-        matches!(collected.report, Ok(Report::Ended { exit: Exit::Code(0), .. })),
+        matches!(collected.report, Ok(CommandReport::Ended { exit: ExitStatus::Code(0), .. })),
         "{:?}",
         collected.report
     );

@@ -1,7 +1,7 @@
 //! Measures the text protocol's parser, in whole and in tokens: a row for each kind of text, with the bound that it
 //! has to keep. Started by `make bench`.
 
-use beamai_text_protocol::{Piece, Rules, Stream, Tool, parse_all};
+use beamai_text_protocol::{CallStream, ProtocolRules, ResponsePiece, ToolSpec, parse_all};
 use serde_json::json;
 use std::time::Instant;
 
@@ -55,18 +55,18 @@ fn main() {
     row("stream a call with JSON in tokens of 4 bytes", &rows[3].1, 1, in_tokens, false);
 }
 
-fn rules() -> Rules {
+fn rules() -> ProtocolRules {
     let parameters = json!({"path": {"type": "string", "required": true}, "content": {"type": "string"}});
-    let tool: Tool =
+    let tool: ToolSpec =
         serde_json::from_value(json!({"name": "write", "parameters": parameters})).expect("a tool");
-    Rules::with_tools([tool].into_iter().collect())
+    ProtocolRules::with_tools([tool].into_iter().collect())
 }
 
-fn in_tokens(text: &[u8]) -> Vec<Piece> {
-    let mut stream = Stream::new(rules());
-    let mut calls: Vec<Piece> = Vec::new();
-    let mut keep = |pieces: Vec<Piece>| {
-        calls.extend(pieces.into_iter().filter(|piece| !matches!(piece, Piece::Text(_))))
+fn in_tokens(text: &[u8]) -> Vec<ResponsePiece> {
+    let mut stream = CallStream::new(rules());
+    let mut calls: Vec<ResponsePiece> = Vec::new();
+    let mut keep = |pieces: Vec<ResponsePiece>| {
+        calls.extend(pieces.into_iter().filter(|piece| !matches!(piece, ResponsePiece::Text(_))))
     };
     text.chunks(4).for_each(|token| keep(stream.feed(token)));
     keep(stream.end());
@@ -74,7 +74,7 @@ fn in_tokens(text: &[u8]) -> Vec<Piece> {
 }
 
 /// Prints the best speed, since whatever else the machine does can only slow it down; `bound` says whether it has one to keep.
-fn row(name: &str, text: &str, calls: usize, parse: impl Fn(&[u8]) -> Vec<Piece>, bound: bool) {
+fn row(name: &str, text: &str, calls: usize, parse: impl Fn(&[u8]) -> Vec<ResponsePiece>, bound: bool) {
     let speed = (0..ROUNDS).map(|_| speed(text, calls, &parse)).fold(0.0, f64::max);
     let (least, mark) = match bound {
         true => (format!("{LEAST_MB_PER_S:.0} MB/s"), if speed < LEAST_MB_PER_S { " under" } else { "" }),
@@ -83,11 +83,11 @@ fn row(name: &str, text: &str, calls: usize, parse: impl Fn(&[u8]) -> Vec<Piece>
     println!("{name:<44} {speed:>7.0} MB/s {least:>28}{mark}");
 }
 
-fn speed(text: &str, calls: usize, parse: impl Fn(&[u8]) -> Vec<Piece>) -> f64 {
+fn speed(text: &str, calls: usize, parse: impl Fn(&[u8]) -> Vec<ResponsePiece>) -> f64 {
     let start = Instant::now();
     let pieces = parse(text.as_bytes());
     let seconds = start.elapsed().as_secs_f64();
-    let found = pieces.iter().filter(|piece| matches!(piece, Piece::Call(_))).count();
+    let found = pieces.iter().filter(|piece| matches!(piece, ResponsePiece::Call(_))).count();
     assert_eq!(found, calls, "the text is read as it was meant");
     text.len() as f64 / 1e6 / seconds
 }

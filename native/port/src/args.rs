@@ -6,23 +6,23 @@ use std::process::ExitCode;
 
 /// What is wrong with a command line; the program ends with code 2.
 #[derive(Debug)]
-pub(crate) struct Usage(pub(crate) String);
+pub(crate) struct UsageError(pub(crate) String);
 
-impl fmt::Display for Usage {
+impl fmt::Display for UsageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl From<lexopt::Error> for Usage {
+impl From<lexopt::Error> for UsageError {
     fn from(error: lexopt::Error) -> Self {
         Self(format!("{error}; see --help"))
     }
 }
 
 /// The next option value as text.
-pub(crate) fn text(parser: &mut lexopt::Parser) -> Result<String, Usage> {
-    parser.value()?.into_string().map_err(|value| Usage(format!("{value:?} is not valid UTF-8")))
+pub(crate) fn text(parser: &mut lexopt::Parser) -> Result<String, UsageError> {
+    parser.value()?.into_string().map_err(|value| UsageError(format!("{value:?} is not valid UTF-8")))
 }
 
 /// Prints to stdout. A reader that has gone away is no error of ours; a full disk is, and gives the code 1.

@@ -2,7 +2,7 @@
 //!
 //! On a terminal, the person there is asked for leave and answers questions; elsewhere nobody does.
 
-use crate::args::{self, Usage};
+use crate::args::{self, UsageError};
 use crate::options::{self, HostOptions};
 use crate::refusal;
 use crate::starts;
@@ -11,8 +11,8 @@ use crate::terminal::Terminal;
 use beamai_base::{Reason, Result as ToolResult, ToolError};
 use beamai_engine::catalogue;
 use beamai_engine::display::Display;
-use beamai_engine::{Call, CallSession, Host, Outcome, Run};
-use beamai_isolation::{Sandbox, SandboxSettings, Tier};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, CallSession, Host};
+use beamai_isolation::{SandboxMode, SandboxSettings, Tier};
 use beamai_services::services;
 use beamai_text::json;
 use beamai_tool::question::Answers;
@@ -38,20 +38,20 @@ const LAST: &str = "\
   --pretty          print a summary and what there is to look at, for people; with colour on a terminal
 ";
 
-struct Options {
+struct CallArgs {
     tool: String,
     json: String,
     host: HostOptions,
     pretty: bool,
 }
 
-pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
+pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, UsageError> {
     let Some(options) = options(parser)? else {
         return Ok(args::print(&[HELP, options::HELP, LAST].concat()));
     };
     let dialect = options.host.dialect()?;
-    let known = catalogue::dialect(&dialect).map_err(|error| Usage(error.message))?;
-    known.find(&options.tool).map_err(|error| Usage(error.message))?;
+    let known = catalogue::dialect(&dialect).map_err(|error| UsageError(error.message))?;
+    known.find(&options.tool).map_err(|error| UsageError(error.message))?;
     let arguments = arguments(&options.json)?;
     let (name, pretty) = (options.tool.clone(), options.pretty);
     let shown = |display: Display| display.text(std::io::stdout().is_terminal());
@@ -70,9 +70,9 @@ pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
     }
 }
 
-fn run(options: Options, dialect: String, arguments: Map<String, Value>) -> ToolResult<Value> {
+fn run(options: CallArgs, dialect: String, arguments: Map<String, Value>) -> ToolResult<Value> {
     let runs_in_port = catalogue::dialect(&dialect)?.find(&options.tool)?.traits().door == Door::Port;
-    let mut call = Call::new(options.tool, Some(dialect), arguments);
+    let mut call = CallRequest::new(options.tool, Some(dialect), arguments);
     let settings = options.host.settings()?;
     let mut temp = None;
     if runs_in_port {
@@ -88,8 +88,8 @@ fn run(options: Options, dialect: String, arguments: Map<String, Value>) -> Tool
 
 /// A temporary directory for the call, where a command might otherwise have none: without mounts, `/tmp` is everybody's.
 fn temp_dir(sandbox: &SandboxSettings) -> ToolResult<Option<PrivateDir>> {
-    let has_mounts = sandbox.mode == Sandbox::Required && sandbox.tier == Tier::Full;
-    if has_mounts || sandbox.mode == Sandbox::Off {
+    let has_mounts = sandbox.mode == SandboxMode::Required && sandbox.tier == Tier::Full;
+    if has_mounts || sandbox.mode == SandboxMode::Off {
         return Ok(None);
     }
     let made = PrivateDir::new().map_err(|error| {
@@ -99,36 +99,40 @@ fn temp_dir(sandbox: &SandboxSettings) -> ToolResult<Option<PrivateDir>> {
 }
 
 /// Makes the call, and makes it again with what the person at the terminal says. Each is asked once.
-fn attended(host: &Arc<Host>, call: Call, terminal: Option<&Arc<Terminal>>) -> ToolResult<Value> {
-    match host.call(Call { asks_starts: terminal.is_some(), ..call.clone() }, listening(host, terminal)) {
-        Outcome::Ok(value, _) => Ok(value),
-        Outcome::Error(error) => Err(error),
-        Outcome::Ask(request)
+fn attended(host: &Arc<Host>, call: CallRequest, terminal: Option<&Arc<Terminal>>) -> ToolResult<Value> {
+    match host
+        .call(CallRequest { asks_starts: terminal.is_some(), ..call.clone() }, listening(host, terminal))
+    {
+        CallOutcome::Ok(value, _) => Ok(value),
+        CallOutcome::Error(error) => Err(error),
+        CallOutcome::Ask(request)
             if call.approved.is_none() && terminal.is_some_and(|it| it.approves(&request)) =>
         {
             let approved = request["fingerprint"].as_str().map(str::to_owned);
-            attended(host, Call { approved, ..call }, terminal)
+            attended(host, CallRequest { approved, ..call }, terminal)
         }
-        Outcome::Ask(request) if terminal.is_some() => {
+        CallOutcome::Ask(request) if terminal.is_some() => {
             Err(refusal::said_no(&request, "the person at the terminal"))
         }
-        Outcome::Ask(request) => Err(refusal::nobody_to_ask(&request, "there is nobody to ask")),
-        Outcome::Question(questions) if call.answers.is_none() => {
+        CallOutcome::Ask(request) => Err(refusal::nobody_to_ask(&request, "there is nobody to ask")),
+        CallOutcome::Question(questions) if call.answers.is_none() => {
             let answers = terminal.map_or(Answers::NoFrontend, |it| it.answers(&questions));
-            attended(host, Call { answers: Some(answers), ..call }, terminal)
+            attended(host, CallRequest { answers: Some(answers), ..call }, terminal)
         }
-        Outcome::Question(_) => Err(ToolError::new(Reason::Crash, "a call asked again what was answered")),
-        Outcome::Delegate(delegation) => Err(delegation.nobody()),
-        Outcome::Consult(_) => {
+        CallOutcome::Question(_) => {
+            Err(ToolError::new(Reason::Crash, "a call asked again what was answered"))
+        }
+        CallOutcome::Delegate(delegation) => Err(delegation.nobody()),
+        CallOutcome::Consult(_) => {
             Err(ToolError::new(Reason::Crash, "a call asked for a model that it was not given"))
         }
-        Outcome::Defer => Err(ToolError::new(Reason::Crash, "a call without a bound was deferred")),
+        CallOutcome::Defer => Err(ToolError::new(Reason::Crash, "a call without a bound was deferred")),
     }
 }
 
 /// A run whose command asks the person at the terminal about programs that it starts.
-fn listening(host: &Arc<Host>, terminal: Option<&Arc<Terminal>>) -> Run {
-    let Some(terminal) = terminal.map(Arc::clone) else { return Run::default() };
+fn listening(host: &Arc<Host>, terminal: Option<&Arc<Terminal>>) -> CallOptions {
+    let Some(terminal) = terminal.map(Arc::clone) else { return CallOptions::default() };
     let host = Arc::clone(host);
     let progress: Progress = Arc::new(move |message: Value| {
         let (Some(id), request) = (message["start"].as_str(), &message["request"]) else { return };
@@ -140,16 +144,16 @@ fn listening(host: &Arc<Host>, terminal: Option<&Arc<Terminal>>) -> Run {
             static ASKING: Mutex<()> = Mutex::new(());
             let _asking = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
             let call = match terminal.decides(&request) {
-                Some(rules) => starts::leave(&id, &rules),
+                Some(rules) => starts::approval(&id, &rules),
                 None => starts::refusal(&id, "the person at the terminal said no"),
             };
-            host.call(call, Run::default());
+            host.call(call, CallOptions::default());
         });
     });
-    Run { progress: Some(progress), ..Run::default() }
+    CallOptions { progress: Some(progress), ..CallOptions::default() }
 }
 
-fn options(parser: &mut lexopt::Parser) -> Result<Option<Options>, Usage> {
+fn options(parser: &mut lexopt::Parser) -> Result<Option<CallArgs>, UsageError> {
     use lexopt::prelude::{Long, Short, Value};
     let mut names = Vec::new();
     let mut host = HostOptions::default();
@@ -162,28 +166,31 @@ fn options(parser: &mut lexopt::Parser) -> Result<Option<Options>, Usage> {
                 let name = name.to_owned();
                 host.take(&name, parser)?;
             }
-            Value(value) => names
-                .push(value.into_string().map_err(|value| Usage(format!("{value:?} is not valid UTF-8")))?),
+            Value(value) => names.push(
+                value.into_string().map_err(|value| UsageError(format!("{value:?} is not valid UTF-8")))?,
+            ),
             other => return Err(other.unexpected().into()),
         }
     }
     let [tool, json] = <[String; 2]>::try_from(names)
-        .map_err(|_| Usage("call takes a tool's name and its arguments as JSON; see --help".into()))?;
-    Ok(Some(Options { tool, json, host, pretty }))
+        .map_err(|_| UsageError("call takes a tool's name and its arguments as JSON; see --help".into()))?;
+    Ok(Some(CallArgs { tool, json, host, pretty }))
 }
 
-fn arguments(json: &str) -> Result<Map<String, Value>, Usage> {
+fn arguments(json: &str) -> Result<Map<String, Value>, UsageError> {
     let mut text = json.to_owned();
     if json == "-" {
         text.clear();
         let read = std::io::stdin().read_to_string(&mut text);
-        read.map_err(|error| Usage(format!("the arguments cannot be read from standard input: {error}")))?;
+        read.map_err(|error| {
+            UsageError(format!("the arguments cannot be read from standard input: {error}"))
+        })?;
     }
     match serde_json::from_str(&text) {
         Ok(Value::Object(map)) => Ok(map),
         Ok(_) => {
-            Err(Usage("the arguments must be a JSON object, such as '{\"path\": \"README.md\"}'".into()))
+            Err(UsageError("the arguments must be a JSON object, such as '{\"path\": \"README.md\"}'".into()))
         }
-        Err(error) => Err(Usage(format!("the arguments are not valid JSON: {error}"))),
+        Err(error) => Err(UsageError(format!("the arguments are not valid JSON: {error}"))),
     }
 }

@@ -14,7 +14,7 @@ mod temp_dir;
 mod terminal;
 mod tools;
 
-use args::Usage;
+use args::UsageError;
 use std::process::ExitCode;
 
 const HELP: &str = "\
@@ -60,7 +60,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
+fn run(parser: &mut lexopt::Parser) -> Result<ExitCode, UsageError> {
     use lexopt::prelude::{Long, Short, Value};
     match parser.next()? {
         Some(Long("help") | Short('h')) => Ok(args::print(HELP)),
@@ -78,11 +78,11 @@ fn run(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
                 keeper::clean_up();
                 ended
             }
-            _ => Err(Usage(format!(
+            _ => Err(UsageError(format!(
                 "there is no command {command:?}; there are tools, call, mcp, doctor and serve; see --help"
             ))),
         },
         Some(other) => Err(other.unexpected().into()),
-        None => Err(Usage("a command is missing: tools, call, mcp, doctor or serve; see --help".into())),
+        None => Err(UsageError("a command is missing: tools, call, mcp, doctor or serve; see --help".into())),
     }
 }

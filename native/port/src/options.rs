@@ -1,10 +1,10 @@
 //! The options by which `call` and `mcp` settle what tools may do.
 
-use crate::args::{Usage, text};
+use crate::args::{UsageError, text};
 use beamai_base::{Reason, Result as ToolResult, ToolError};
-use beamai_engine::Settings;
+use beamai_engine::HostSettings;
 use beamai_engine::catalogue;
-use beamai_isolation::{Sandbox, SandboxSettings, Tier};
+use beamai_isolation::{SandboxMode, SandboxSettings, Tier};
 use beamai_policy::PolicyText;
 use beamai_tool::Limits;
 use beamai_tool::SkillSettings;
@@ -50,7 +50,7 @@ pub(crate) struct HostOptions {
     web: WebSettings,
     skills: SkillSettings,
     lsp: LspSettings,
-    mode: Option<(Sandbox, Tier)>,
+    mode: Option<(SandboxMode, Tier)>,
     has_network: bool,
     addresses: Vec<SocketAddr>,
 }
@@ -77,7 +77,7 @@ impl HostOptions {
     ///
     /// # Errors
     /// An option that is none of these, a value that means nothing.
-    pub(crate) fn take(&mut self, name: &str, parser: &mut lexopt::Parser) -> Result<(), Usage> {
+    pub(crate) fn take(&mut self, name: &str, parser: &mut lexopt::Parser) -> Result<(), UsageError> {
         match name {
             "dialect" => self.dialect = text(parser)?,
             "workspace" => self.workspace = Some(parser.value()?.into()),
@@ -86,9 +86,9 @@ impl HostOptions {
             "deny" => self.policy.deny.push(text(parser)?.into()),
             "default" => self.policy.default = one_of("mode", &text(parser)?, "auto, allow, ask, deny")?,
             "settings" => self.load(&text(parser)?)?,
-            "allow-address" => self.addresses.push(address(&text(parser)?).map_err(Usage)?),
+            "allow-address" => self.addresses.push(address(&text(parser)?).map_err(UsageError)?),
             "sandbox" => {
-                let named: SandboxSettings = text(parser)?.parse().map_err(Usage)?;
+                let named: SandboxSettings = text(parser)?.parse().map_err(UsageError)?;
                 self.mode = Some((named.mode, named.tier));
             }
             "network" => self.has_network = true,
@@ -101,10 +101,10 @@ impl HostOptions {
     ///
     /// # Errors
     /// There is none of that name.
-    pub(crate) fn dialect(&self) -> Result<String, Usage> {
+    pub(crate) fn dialect(&self) -> Result<String, UsageError> {
         match catalogue::dialect(&self.dialect) {
             Ok(_) => Ok(self.dialect.clone()),
-            Err(error) => Err(Usage(error.message)),
+            Err(error) => Err(UsageError(error.message)),
         }
     }
 
@@ -112,11 +112,11 @@ impl HostOptions {
     ///
     /// # Errors
     /// The workspace cannot be opened.
-    pub(crate) fn settings(mut self) -> ToolResult<Settings> {
+    pub(crate) fn settings(mut self) -> ToolResult<HostSettings> {
         self.web.allow_addresses.extend(self.addresses);
         (self.sandbox.mode, self.sandbox.tier) = self.mode.unwrap_or((self.sandbox.mode, self.sandbox.tier));
         self.sandbox.network |= self.has_network;
-        Ok(Settings {
+        Ok(HostSettings {
             workspace: workspace(self.workspace.as_deref())?,
             permissions: self.policy,
             sandbox: self.sandbox,
@@ -128,8 +128,8 @@ impl HostOptions {
     }
 
     /// Has the rules of a settings file added to those of the command line, and takes its other parts as they are.
-    fn load(&mut self, file: &str) -> Result<(), Usage> {
-        let wrong = |why: String| Usage(format!("settings file {file}: {why}"));
+    fn load(&mut self, file: &str) -> Result<(), UsageError> {
+        let wrong = |why: String| UsageError(format!("settings file {file}: {why}"));
         let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
         let mut settings: Value = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
         if !PARTS.iter().any(|part| settings.get(part).is_some()) {
@@ -156,8 +156,10 @@ impl HostOptions {
 #[cfg(target_os = "linux")]
 pub(crate) fn warn(sandbox: &SandboxSettings) {
     let what = match sandbox.mode {
-        Sandbox::Required => "no command will run here under the sandbox required",
-        Sandbox::BestEffort | Sandbox::Off => "commands will run here without some layers of the sandbox",
+        SandboxMode::Required => "no command will run here under the sandbox required",
+        SandboxMode::BestEffort | SandboxMode::Off => {
+            "commands will run here without some layers of the sandbox"
+        }
     };
     for obstacle in beamai_sandbox::obstacles_to(sandbox) {
         eprintln!("beamai-port: {what}: {obstacle}");
@@ -206,7 +208,7 @@ fn take<T: serde::de::DeserializeOwned>(
     Ok(())
 }
 
-fn one_of<T: serde::de::DeserializeOwned>(what: &str, text: &str, known: &str) -> Result<T, Usage> {
+fn one_of<T: serde::de::DeserializeOwned>(what: &str, text: &str, known: &str) -> Result<T, UsageError> {
     serde_json::from_value(text.into())
-        .map_err(|_| Usage(format!("there is no {what} {text:?}; there are: {known}")))
+        .map_err(|_| UsageError(format!("there is no {what} {text:?}; there are: {known}")))
 }

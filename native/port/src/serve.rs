@@ -4,11 +4,11 @@
 //! which writes its reply itself. When the host stops reading, the writers wait, the queue fills, reading stops, and
 //! the host sees a busy port.
 
-use crate::args::{self, Usage};
+use crate::args::{self, UsageError};
 use beamai_base::{Reason, ToolError};
 use beamai_services::services;
-use beamai_wire::frame::{self, Kind, MAX_WRITE, Request};
-use beamai_wire::{Busy, CancelToken, Dispatcher, Ended, Pool, Progress, Run};
+use beamai_wire::frame::{self, MAX_WRITE, PortRequest, ResponseKind};
+use beamai_wire::{CallOptions, CancelToken, DispatchResult, Dispatcher, JobPool, PoolBusy, Progress};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufReader, ErrorKind};
@@ -31,7 +31,7 @@ const MOST_THREADS: usize = 128;
 /// Calls that wait for a thread; one more is refused as busy.
 const MOST_WAITING: usize = 4096;
 
-pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
+pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, UsageError> {
     use lexopt::prelude::{Long, Short};
     match parser.next()? {
         Some(Long("help") | Short('h')) => return Ok(args::print(HELP)),
@@ -39,7 +39,7 @@ pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
         None => {}
     }
     let (input, output) = (descriptor(INPUT)?, descriptor(OUTPUT)?);
-    let ended = Server::new(output).run(BufReader::with_capacity(64 << 10, input));
+    let ended = PortServer::new(output).run(BufReader::with_capacity(64 << 10, input));
     Ok(match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -50,35 +50,35 @@ pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
 }
 
 /// Takes over a descriptor that the host opened, and keeps it from every child.
-fn descriptor(fd: RawFd) -> Result<File, Usage> {
+fn descriptor(fd: RawFd) -> Result<File, UsageError> {
     // SAFETY: the descriptor is only looked at; F_GETFD changes nothing, and it is not closed through this.
     let borrowed = unsafe { std::os::fd::BorrowedFd::borrow_raw(fd) };
     rustix::io::fcntl_setfd(borrowed, rustix::io::FdFlags::CLOEXEC).map_err(|_| {
-        Usage(format!("file descriptor {fd} is not open; serve is started by the Erlang side"))
+        UsageError(format!("file descriptor {fd} is not open; serve is started by the Erlang side"))
     })?;
     // SAFETY: nothing else in this program owns descriptors 3 and 4; they come from the host for this use.
     Ok(File::from(unsafe { OwnedFd::from_raw_fd(fd) }))
 }
 
-struct Server {
-    shared: Arc<Shared>,
-    pool: Pool,
+struct PortServer {
+    shared: Arc<PortState>,
+    pool: JobPool,
 }
 
-struct Shared {
+struct PortState {
     dispatcher: Dispatcher,
     output: Mutex<File>,
     running: Mutex<HashMap<Vec<u8>, CancelToken>>,
 }
 
-impl Server {
+impl PortServer {
     fn new(output: File) -> Self {
-        let shared = Shared {
+        let shared = PortState {
             dispatcher: Dispatcher::new(services()),
             output: Mutex::new(output),
             running: Mutex::default(),
         };
-        Self { shared: Arc::new(shared), pool: Pool::new("beamai-call", MOST_THREADS, MOST_WAITING) }
+        Self { shared: Arc::new(shared), pool: JobPool::new("beamai-call", MOST_THREADS, MOST_WAITING) }
     }
 
     /// Serves until the input ends, then cancels what is under way.
@@ -98,21 +98,21 @@ impl Server {
 
     fn take(&self, bytes: Vec<u8>) {
         match frame::parse(&bytes) {
-            Some(Request::Call { id, settings, call }) => {
+            Some(PortRequest::Call { id, settings, call }) => {
                 match self.shared.dispatcher.call_at_once(settings, call) {
-                    Some(reply) => self.shared.write(Kind::Reply, id, &reply),
+                    Some(reply) => self.shared.write(ResponseKind::Reply, id, &reply),
                     None => {
                         let id = id.to_owned();
                         self.start(id, bytes);
                     }
                 }
             }
-            Some(Request::Cancel { id }) => {
+            Some(PortRequest::Cancel { id }) => {
                 if let Some(token) = self.shared.running().get(id) {
                     token.cancel();
                 }
             }
-            Some(Request::End { id, session }) => self.end(id, session),
+            Some(PortRequest::End { id, session }) => self.end(id, session),
             None => eprintln!("beamai-port: a frame of {} bytes means nothing", bytes.len()),
         }
     }
@@ -122,16 +122,20 @@ impl Server {
     fn end(&self, id: &[u8], session: &str) {
         let done = beamai_wire::ok(&serde_json::Value::Null);
         let Some(wait) = beamai_services::end_session(session) else {
-            return self.shared.write(Kind::Reply, id, &done);
+            return self.shared.write(ResponseKind::Reply, id, &done);
         };
         let (shared, own) = (Arc::clone(&self.shared), id.to_owned());
         let reply = move || {
             wait();
-            shared.write(Kind::Reply, &own, &done);
+            shared.write(ResponseKind::Reply, &own, &done);
         };
         if std::thread::Builder::new().name("beamai-end".to_owned()).spawn(reply).is_err() {
             let message = "the session is ending, and there is no thread to wait for that";
-            self.shared.write(Kind::Reply, id, &beamai_wire::error(&ToolError::new(Reason::Busy, message)));
+            self.shared.write(
+                ResponseKind::Reply,
+                id,
+                &beamai_wire::error(&ToolError::new(Reason::Busy, message)),
+            );
         }
     }
 
@@ -142,37 +146,44 @@ impl Server {
         let arrived = Instant::now();
         let refused = id.clone();
         let job = move || shared.answer(&id, &bytes, token, arrived);
-        if let Err(Busy) = self.pool.submit(job) {
+        if let Err(PoolBusy) = self.pool.submit(job) {
             let message = format!("{MOST_WAITING} calls are waiting already; try again when some have ended");
             self.shared.finish(&refused, &beamai_wire::error(&ToolError::new(Reason::Busy, message)));
         }
     }
 }
 
-impl Shared {
+impl PortState {
     fn answer(self: &Arc<Self>, id: &[u8], bytes: &[u8], cancel: CancelToken, arrived: Instant) {
-        let Some(Request::Call { settings, call, .. }) = frame::parse(bytes) else { return };
-        let run = Run { cancel, progress: Some(self.progress(id)), arrived: Some(arrived), ..Run::default() };
+        let Some(PortRequest::Call { settings, call, .. }) = frame::parse(bytes) else { return };
+        let run = CallOptions {
+            cancel,
+            progress: Some(self.progress(id)),
+            arrived: Some(arrived),
+            ..CallOptions::default()
+        };
         match self.dispatcher.call(settings, call, run) {
-            Ended::Reply(reply) if reply.len() > MAX_WRITE => self.finish(id, &too_long(reply.len())),
-            Ended::Reply(reply) => self.finish(id, &reply),
+            DispatchResult::Reply(reply) if reply.len() > MAX_WRITE => {
+                self.finish(id, &too_long(reply.len()))
+            }
+            DispatchResult::Reply(reply) => self.finish(id, &reply),
             // Nothing defers without a bound.
-            Ended::Defer => {}
+            DispatchResult::Defer => {}
         }
     }
 
     fn progress(self: &Arc<Self>, id: &[u8]) -> Progress {
         let (shared, id) = (Arc::clone(self), id.to_owned());
-        Arc::new(move |message| shared.write(Kind::Progress, &id, &beamai_wire::encode(&message)))
+        Arc::new(move |message| shared.write(ResponseKind::Progress, &id, &beamai_wire::encode(&message)))
     }
 
     fn finish(&self, id: &[u8], reply: &[u8]) {
         self.running().remove(id);
-        self.write(Kind::Reply, id, reply);
+        self.write(ResponseKind::Reply, id, reply);
     }
 
     /// A host that has gone away ends the input too, and with it the program.
-    fn write(&self, kind: Kind, id: &[u8], body: &[u8]) {
+    fn write(&self, kind: ResponseKind, id: &[u8], body: &[u8]) {
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         _ = frame::write(&mut *output, kind, id, body);
     }

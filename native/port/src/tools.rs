@@ -1,6 +1,6 @@
 //! `beamai-port tools`: the catalogue as JSON.
 
-use crate::args::{self, Usage};
+use crate::args::{self, UsageError};
 use crate::mcp::listing;
 use beamai_engine::{self as engine, catalogue};
 use beamai_schema::{self as schema, Provider};
@@ -20,16 +20,16 @@ usage: beamai-port tools [--dialect D] [--format F] [--strict] [--structured]
   --strict      in the provider's strict mode, where it has one and the tool can be expressed in it
 ";
 
-struct Options {
+struct ToolsArgs {
     dialect: String,
     format: Option<Provider>,
     strict: bool,
     structured: bool,
 }
 
-pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
+pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, UsageError> {
     let Some(options) = options(parser)? else { return Ok(args::print(HELP)) };
-    let registry = catalogue::dialect(&options.dialect).map_err(|error| Usage(error.message))?;
+    let registry = catalogue::dialect(&options.dialect).map_err(|error| UsageError(error.message))?;
     let list: Value = match options.format {
         Some(Provider::Mcp) => listing::tools(&options.dialect)
             .into_iter()
@@ -40,9 +40,9 @@ pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
     Ok(args::print(&format!("{list:#}\n")))
 }
 
-fn options(parser: &mut lexopt::Parser) -> Result<Option<Options>, Usage> {
+fn options(parser: &mut lexopt::Parser) -> Result<Option<ToolsArgs>, UsageError> {
     use lexopt::prelude::{Long, Short};
-    let mut options = Options { dialect: "beamai".into(), format: None, strict: false, structured: false };
+    let mut options = ToolsArgs { dialect: "beamai".into(), format: None, strict: false, structured: false };
     while let Some(option) = parser.next()? {
         match option {
             Long("help") | Short('h') => return Ok(None),
@@ -56,16 +56,16 @@ fn options(parser: &mut lexopt::Parser) -> Result<Option<Options>, Usage> {
     Ok(Some(options))
 }
 
-fn format(name: &str) -> Result<Option<Provider>, Usage> {
+fn format(name: &str) -> Result<Option<Provider>, UsageError> {
     if name == "native" {
         return Ok(None);
     }
     let known = "native, openai, openai_responses, anthropic, gemini, mcp";
-    let unknown = |_| Usage(format!("there is no format {name:?}; there are: {known}"));
+    let unknown = |_| UsageError(format!("there is no format {name:?}; there are: {known}"));
     serde_json::from_value(name.into()).map(Some).map_err(unknown)
 }
 
-fn described(tool: &dyn Tool, options: &Options) -> Value {
+fn described(tool: &dyn Tool, options: &ToolsArgs) -> Value {
     match options.format {
         None => engine::listing(tool),
         Some(provider) => {

@@ -1,9 +1,9 @@
 //! A program that runs under a reaper.
 
-use super::client::{Launcher, Ready};
+use super::client::{IdleReaper, Launcher};
 use super::frame;
-use super::message::{Report, from_bytes};
-use beamai_exec_guard::Guard;
+use super::message::{CommandReport, from_bytes};
+use beamai_exec_guard::GuardHandle;
 use beamai_isolation::Isolation;
 use beamai_sandbox::Confinement;
 use rustix::io::Errno;
@@ -26,7 +26,7 @@ pub struct Child {
     pub isolation: Isolation,
     pub(super) confinement: Arc<Confinement>,
     pub(super) control: OwnedFd,
-    pub(super) guard: Option<Guard>,
+    pub(super) guard: Option<GuardHandle>,
     pub(super) was_killed: AtomicBool,
 }
 
@@ -47,7 +47,7 @@ impl Child {
     ///
     /// # Errors
     /// `EPIPE` when the reaper was killed from outside; whatever it tended was killed with it or by the launcher.
-    pub fn wait(&self) -> Result<Report, Errno> {
+    pub fn wait(&self) -> Result<CommandReport, Errno> {
         let frame = frame::receive(self.control.as_fd())?.ok_or(Errno::PIPE)?;
         from_bytes(&frame.body)
     }
@@ -66,13 +66,14 @@ impl Child {
     ///
     /// # Errors
     /// Those of [`Child::wait`].
-    pub fn report(self) -> Result<Report, Errno> {
+    pub fn report(self) -> Result<CommandReport, Errno> {
         let report = self.wait()?;
         // An order to kill that came too late still stands in the socket, where the next order would follow it.
-        if let (Report::Ended { is_ready: true, .. }, false) = (&report, self.was_killed.into_inner()) {
+        if let (CommandReport::Ended { is_ready: true, .. }, false) = (&report, self.was_killed.into_inner())
+        {
             let Self { isolation, confinement, control, guard, .. } = self;
-            guard.iter().for_each(Guard::end);
-            Launcher::shared().keep(Ready { isolation, confinement, control, guard });
+            guard.iter().for_each(GuardHandle::end);
+            Launcher::shared().keep(IdleReaper { isolation, confinement, control, guard });
         }
         Ok(report)
     }

@@ -4,11 +4,11 @@ use super::child::Child;
 use super::frame;
 use super::message::{Setup, from_bytes, to_bytes};
 use super::pipes::Pipes;
-use super::spec::Spec;
-use beamai_exec_guard::{Guard, Vouched};
+use super::spec::ProgramSpec;
+use beamai_exec_guard::{ExpectedStart, GuardHandle};
 use beamai_isolation::Isolation;
 use beamai_sandbox::Confinement;
-use beamai_sandbox::Failure;
+use beamai_sandbox::SetupFailure;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::io::retry_on_intr;
@@ -38,22 +38,22 @@ pub fn set_program(path: impl Into<PathBuf>) {
 }
 
 /// The launcher of this program. Its process starts with the first command and is started again should it die.
-pub struct Launcher(Mutex<Option<Running>>);
+pub struct Launcher(Mutex<Option<LauncherProcess>>);
 
 /// A launcher process.
-struct Running {
+struct LauncherProcess {
     socket: OwnedFd,
     /// Reapers that wait for an order.
-    stock: Vec<Ready>,
+    stock: Vec<IdleReaper>,
 }
 
 /// A reaper that waits for an order.
-pub(super) struct Ready {
+pub(super) struct IdleReaper {
     pub(super) isolation: Isolation,
     pub(super) confinement: Arc<Confinement>,
     pub(super) control: OwnedFd,
     /// Who answers for starts beneath it.
-    pub(super) guard: Option<Guard>,
+    pub(super) guard: Option<GuardHandle>,
 }
 
 impl Launcher {
@@ -66,11 +66,11 @@ impl Launcher {
     /// Starts a program. That it could not be executed shows in its report.
     ///
     /// # Errors
-    /// The step that failed; [`Failure::is_shortage`] tells whether another try may help.
-    pub fn spawn(&self, spec: &Spec) -> Result<Child, Failure> {
+    /// The step that failed; [`SetupFailure::is_shortage`] tells whether another try may help.
+    pub fn spawn(&self, spec: &ProgramSpec) -> Result<Child, SetupFailure> {
         let vouched = spec.vouched()?.map(Arc::new);
         let body = spec.order(vouched.as_ref().map_or(0, |vouched| vouched.token))?;
-        let pipes = Pipes::open(spec.stdin).map_err(|errno| Failure::new("make pipes", errno))?;
+        let pipes = Pipes::open(spec.stdin).map_err(|errno| SetupFailure::new("make pipes", errno))?;
         let fds: Vec<_> = [&spec.directory].into_iter().chain(&pipes.theirs).map(AsFd::as_fd).collect();
         let ready = self.order(&spec.confinement, vouched, &body, &fds)?;
         Ok(Child {
@@ -91,10 +91,10 @@ impl Launcher {
     fn order(
         &self,
         confinement: &Arc<Confinement>,
-        vouched: Option<Arc<Vouched>>,
+        vouched: Option<Arc<ExpectedStart>>,
         body: &[u8],
         fds: &[BorrowedFd<'_>],
-    ) -> Result<Ready, Failure> {
+    ) -> Result<IdleReaper, SetupFailure> {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -105,26 +105,26 @@ impl Launcher {
             match ready.give(body, fds) {
                 Ok(()) => return Ok(ready),
                 Err(Errno::PIPE) if tries < MAX_TRIES => {}
-                Err(errno) => return Err(Failure::new("give an order to the reaper", errno)),
+                Err(errno) => return Err(SetupFailure::new("give an order to the reaper", errno)),
             }
         }
     }
 
-    fn reaper(&self, confinement: &Arc<Confinement>) -> Result<Ready, Failure> {
+    fn reaper(&self, confinement: &Arc<Confinement>) -> Result<IdleReaper, SetupFailure> {
         let mut state = self.lock();
         if let Some(Ok(taken)) = state.as_mut().map(|running| running.take(confinement)) {
             return taken;
         }
         // None was running, or it has died: start one.
-        let running = state.insert(Running::start()?);
+        let running = state.insert(LauncherProcess::start()?);
         running.take(confinement).unwrap_or_else(|errno| {
             *state = None;
-            Err(Failure::new("reach the launcher", errno))
+            Err(SetupFailure::new("reach the launcher", errno))
         })
     }
 
     /// Takes back a reaper whose program has left nothing behind.
-    pub(super) fn keep(&self, ready: Ready) {
+    pub(super) fn keep(&self, ready: IdleReaper) {
         let mut state = self.lock();
         let Some(running) = state.as_mut() else { return };
         running.stock.push(ready);
@@ -133,27 +133,31 @@ impl Launcher {
         drop(outlived);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Running>> {
+    fn lock(&self) -> MutexGuard<'_, Option<LauncherProcess>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Ready {
-    fn new(isolation: Isolation, confinement: Arc<Confinement>, control: OwnedFd) -> Result<Self, Failure> {
+impl IdleReaper {
+    fn new(
+        isolation: Isolation,
+        confinement: Arc<Confinement>,
+        control: OwnedFd,
+    ) -> Result<Self, SetupFailure> {
         let mut ready = Self { isolation, confinement, control, guard: None };
         if ready.isolation.on.iter().any(|layer| layer == "exec_guard") {
             let guard = ready.supervise();
-            ready.guard = Some(guard.map_err(|errno| Failure::new("supervise a reaper", errno))?);
+            ready.guard = Some(guard.map_err(|errno| SetupFailure::new("supervise a reaper", errno))?);
         }
         Ok(ready)
     }
 
     /// Takes over where its starts are reported.
-    fn supervise(&self) -> Result<Guard, Errno> {
+    fn supervise(&self) -> Result<GuardHandle, Errno> {
         let frame = frame::receive(self.control.as_fd())?.ok_or(Errno::PIPE)?;
         let mut fds = frame.fds.into_iter();
         let (Some(listener), Some(root)) = (fds.next(), fds.next()) else { return Err(Errno::MFILE) };
-        Guard::start(listener, root, &self.isolation, &self.confinement)
+        GuardHandle::start(listener, root, &self.isolation, &self.confinement)
     }
 
     /// Gives an order and waits until it has been taken.
@@ -168,9 +172,9 @@ impl Ready {
     }
 }
 
-impl Running {
-    fn start() -> Result<Self, Failure> {
-        let failure = |errno| Failure::new("start the launcher", errno);
+impl LauncherProcess {
+    fn start() -> Result<Self, SetupFailure> {
+        let failure = |errno| SetupFailure::new("start the launcher", errno);
         let program = PROGRAM.get().ok_or_else(|| failure(Errno::NOENT))?.clone();
         let (socket, theirs) =
             socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
@@ -190,7 +194,7 @@ impl Running {
 
     /// A reaper with this confinement, from the stock or a new one. The outer error says that the launcher is lost, the inner
     /// one that it could not make a reaper.
-    fn take(&mut self, confinement: &Arc<Confinement>) -> Result<Result<Ready, Failure>, Errno> {
+    fn take(&mut self, confinement: &Arc<Confinement>) -> Result<Result<IdleReaper, SetupFailure>, Errno> {
         self.check()?;
         if let Some(at) = self.stock.iter().rposition(|ready| ready.confinement == *confinement) {
             return Ok(Ok(self.stock.remove(at)));
@@ -199,9 +203,9 @@ impl Running {
         let frame = frame::receive(self.socket.as_fd())?.ok_or(Errno::PIPE)?;
         let setup: Setup = from_bytes(&frame.body)?;
         Ok(setup.and_then(|entered| match frame.fds.into_iter().next() {
-            Some(control) => Ready::new(entered.isolation, Arc::clone(confinement), control),
+            Some(control) => IdleReaper::new(entered.isolation, Arc::clone(confinement), control),
             // The kernel drops a descriptor for which this process has no room.
-            None => Err(Failure::new("receive the socket of a reaper", Errno::MFILE)),
+            None => Err(SetupFailure::new("receive the socket of a reaper", Errno::MFILE)),
         }))
     }
 

@@ -1,11 +1,11 @@
 //! Running a program to its end: input in, output out, within time.
 
 use super::child::Child;
-use super::message::Report;
+use super::message::CommandReport;
 use super::pause::Pause;
 use beamai_base::CancelToken;
 use beamai_isolation::Planted;
-use beamai_sandbox::Failure;
+use beamai_sandbox::SetupFailure;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
 use rustix::io::retry_on_intr;
@@ -27,7 +27,7 @@ const MOST_IN_A_PIPE: usize = 1 << 20;
 
 /// The terms on which a program runs.
 #[derive(Debug)]
-pub struct Terms<'a> {
+pub struct RunOptions<'a> {
     /// Everything it gets on standard input.
     pub input: &'a [u8],
     /// When it is killed.
@@ -35,15 +35,15 @@ pub struct Terms<'a> {
     /// What does not count of that time.
     pub pause: Option<Arc<Pause>>,
     /// Kills it when the caller cancels.
-    pub wake: Wake,
+    pub wake: CancelWaker,
     /// Hears now and then how far it is.
-    pub listener: Option<Listener<'a>>,
+    pub listener: Option<ProgressListener<'a>>,
 }
 
 /// Hears how far a program is, a few times per second: the time that it has run, and the bytes of its output.
-pub struct Listener<'a>(pub &'a dyn Fn(Duration, u64));
+pub struct ProgressListener<'a>(pub &'a dyn Fn(Duration, u64));
 
-impl std::fmt::Debug for Listener<'_> {
+impl std::fmt::Debug for ProgressListener<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Listener")
     }
@@ -54,7 +54,7 @@ const LOOK: Duration = Duration::from_millis(200);
 
 /// Why a program is at its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum RunEnd {
     /// By itself.
     Itself,
     /// Its time was over.
@@ -65,7 +65,7 @@ pub enum End {
 
 /// Which output stream of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum OutputStream {
     /// Standard output.
     Stdout,
     /// Standard error.
@@ -73,37 +73,37 @@ pub enum Source {
 }
 
 /// Takes a program's output as it comes. It must never make the program wait for long.
-pub trait Sink {
+pub trait OutputSink {
     /// Takes some bytes of a stream; never none.
-    fn take(&mut self, source: Source, bytes: &[u8]);
+    fn take(&mut self, source: OutputStream, bytes: &[u8]);
 }
 
 /// What is known of a program at its end.
 #[derive(Debug)]
-pub struct Collected {
+pub struct RunResult {
     /// Why it is at its end.
-    pub end: End,
+    pub end: RunEnd,
     /// What its reaper said; an error when the reaper was lost, or has not killed everything within ten seconds.
-    pub report: Result<Report, Errno>,
+    pub report: Result<CommandReport, Errno>,
     /// What it left for the person's own git to run, which was taken out.
     pub planted: Vec<Planted>,
 }
 
 /// A cancel token that a wait for descriptors can hear.
 #[derive(Debug)]
-pub struct Wake {
+pub struct CancelWaker {
     cancel: CancelToken,
     bell: Arc<OwnedFd>,
 }
 
-impl Wake {
+impl CancelWaker {
     /// Hears `cancel`. Made before a program is started, so that a shortage shows before anything runs.
     ///
     /// # Errors
     /// When the machine has no descriptor left.
-    pub fn on(cancel: &CancelToken) -> Result<Self, Failure> {
+    pub fn on(cancel: &CancelToken) -> Result<Self, SetupFailure> {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
-            .map_err(|errno| Failure::new("make a bell", errno))?;
+            .map_err(|errno| SetupFailure::new("make a bell", errno))?;
         let bell = Arc::new(bell);
         let ringer = Arc::clone(&bell);
         cancel.on_cancel(move || _ = rustix::io::write(&ringer, &1_u64.to_ne_bytes()));
@@ -113,8 +113,8 @@ impl Wake {
 
 /// Runs a program to its end; its output goes into the sink. Should the wait itself fail, the program is killed and
 /// the report is the error.
-pub fn collect(child: Child, terms: &Terms<'_>, sink: &mut dyn Sink) -> Collected {
-    let mut run = Run::new(child, terms);
+pub fn collect(child: Child, terms: &RunOptions<'_>, sink: &mut dyn OutputSink) -> RunResult {
+    let mut run = ProgramRun::new(child, terms);
     let watched = run.watch(sink);
     run.stdout.read_what_is_left(sink);
     run.stderr.read_what_is_left(sink);
@@ -122,16 +122,16 @@ pub fn collect(child: Child, terms: &Terms<'_>, sink: &mut dyn Sink) -> Collecte
     let report = watched.and_then(|()| run.child.report());
     // Nothing of it is left that could put it back.
     let planted = confinement.take_out();
-    Collected { end: run.end, report, planted }
+    RunResult { end: run.end, report, planted }
 }
 
-struct Run<'a> {
+struct ProgramRun<'a> {
     child: Child,
-    terms: &'a Terms<'a>,
+    terms: &'a RunOptions<'a>,
     input: &'a [u8],
-    stdout: Stream,
-    stderr: Stream,
-    end: End,
+    stdout: StreamPipe,
+    stderr: StreamPipe,
+    end: RunEnd,
     /// When the program is killed, or, once it has been, when the wait for that is given up.
     until: Option<Instant>,
     started: Instant,
@@ -142,16 +142,16 @@ struct Run<'a> {
 }
 
 /// One output stream, until its end.
-struct Stream {
-    source: Source,
+struct StreamPipe {
+    source: OutputStream,
     fd: Option<OwnedFd>,
 }
 
-impl<'a> Run<'a> {
-    fn new(mut child: Child, terms: &'a Terms<'a>) -> Self {
-        let stdout = Stream { source: Source::Stdout, fd: child.stdout.take() };
-        let stderr = Stream { source: Source::Stderr, fd: child.stderr.take() };
-        let (end, until) = (End::Itself, terms.deadline);
+impl<'a> ProgramRun<'a> {
+    fn new(mut child: Child, terms: &'a RunOptions<'a>) -> Self {
+        let stdout = StreamPipe { source: OutputStream::Stdout, fd: child.stdout.take() };
+        let stderr = StreamPipe { source: OutputStream::Stderr, fd: child.stderr.take() };
+        let (end, until) = (RunEnd::Itself, terms.deadline);
         let started = Instant::now();
         let due = terms.listener.is_some().then(|| started + PACE);
         let (input, output) = (terms.input, 0);
@@ -161,7 +161,7 @@ impl<'a> Run<'a> {
     }
 
     /// Waits until the reaper's report is there, or fails with the reason why it will not come.
-    fn watch(&mut self, sink: &mut dyn Sink) -> Result<(), Errno> {
+    fn watch(&mut self, sink: &mut dyn OutputSink) -> Result<(), Errno> {
         let mut chunk: Chunk = [MaybeUninit::uninit(); _];
         loop {
             let has_report = self.wait()?;
@@ -183,7 +183,7 @@ impl<'a> Run<'a> {
         let streams = [&self.stdout, &self.stderr].into_iter().filter_map(|stream| stream.fd.as_ref());
         let input = self.child.stdin.as_ref().map(|fd| PollFd::new(fd, PollFlags::OUT));
         // Once it has been heard, the call to cancel would only wake the wait again and again.
-        let wake = (self.end == End::Itself).then(|| PollFd::new(&self.terms.wake.bell, PollFlags::IN));
+        let wake = (self.end == RunEnd::Itself).then(|| PollFd::new(&self.terms.wake.bell, PollFlags::IN));
         let mut fds = vec![PollFd::from_borrowed_fd(self.child.control(), PollFlags::IN)];
         fds.extend(streams.map(|fd| PollFd::new(fd, PollFlags::IN)));
         fds.extend(input.into_iter().chain(wake));
@@ -199,7 +199,7 @@ impl<'a> Run<'a> {
     /// When time is over; while it does not count, when to look again.
     fn over(&self) -> Option<Instant> {
         match (self.until, &self.terms.pause, self.end) {
-            (Some(until), Some(pause), End::Itself) => {
+            (Some(until), Some(pause), RunEnd::Itself) => {
                 pause.extend(until).or_else(|| Some(Instant::now() + LOOK))
             }
             (until, _, _) => until,
@@ -207,7 +207,7 @@ impl<'a> Run<'a> {
     }
 
     fn tell(&mut self) {
-        if let (Some(Listener(hear)), Some(due)) = (&self.terms.listener, self.due)
+        if let (Some(ProgressListener(hear)), Some(due)) = (&self.terms.listener, self.due)
             && Instant::now() >= due
         {
             hear(self.started.elapsed(), self.output as u64);
@@ -231,10 +231,10 @@ impl<'a> Run<'a> {
     fn is_given_up(&mut self) -> bool {
         let is_late = self.over().is_some_and(|until| Instant::now() >= until);
         let end = match self.end {
-            End::Itself if self.terms.wake.cancel.is_cancelled() => End::Cancelled,
-            End::Itself if is_late => End::TimedOut,
-            End::Itself => return false,
-            End::TimedOut | End::Cancelled => return is_late,
+            RunEnd::Itself if self.terms.wake.cancel.is_cancelled() => RunEnd::Cancelled,
+            RunEnd::Itself if is_late => RunEnd::TimedOut,
+            RunEnd::Itself => return false,
+            RunEnd::TimedOut | RunEnd::Cancelled => return is_late,
         };
         self.end = end;
         self.until = Some(Instant::now() + GRACE);
@@ -243,9 +243,9 @@ impl<'a> Run<'a> {
     }
 }
 
-impl Stream {
+impl StreamPipe {
     /// Reads once, if there is something; at the end the stream is closed. Returns how many bytes were read.
-    fn read(&mut self, chunk: &mut Chunk, sink: &mut dyn Sink) -> usize {
+    fn read(&mut self, chunk: &mut Chunk, sink: &mut dyn OutputSink) -> usize {
         let Some(fd) = &self.fd else { return 0 };
         match rustix::io::read(fd, chunk) {
             Err(Errno::AGAIN | Errno::INTR) => 0,
@@ -260,7 +260,7 @@ impl Stream {
         }
     }
 
-    fn read_what_is_left(&mut self, sink: &mut dyn Sink) {
+    fn read_what_is_left(&mut self, sink: &mut dyn OutputSink) {
         let mut chunk: Chunk = [MaybeUninit::uninit(); _];
         let mut total = 0;
         while total < MOST_IN_A_PIPE {

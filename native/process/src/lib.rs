@@ -38,9 +38,11 @@ mod spec;
 
 pub use child::Child;
 pub use client::{Launcher, set_program};
-pub use collect::{Collected, End, Listener, Sink, Source, Terms, Wake, collect};
+pub use collect::{
+    CancelWaker, OutputSink, OutputStream, ProgressListener, RunEnd, RunOptions, RunResult, collect,
+};
 pub use launcher::launcher_main;
-pub use message::{Cause, Excess, Exit, Report};
+pub use message::{CommandReport, ExitStatus, KillCause, MemoryExcess};
 pub use pause::Pause;
 pub use signal_name::signal_name;
-pub use spec::{Shortcut, Spec, Stdin};
+pub use spec::{ProgramSpec, Shortcut, Stdin};

@@ -2,7 +2,7 @@
 
 use super::signal_name;
 use beamai_isolation::Isolation;
-use beamai_sandbox::Failure;
+use beamai_sandbox::SetupFailure;
 use beamai_sandbox::layers::Placeholder;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -64,11 +64,11 @@ impl<'a> Order<'a> {
 }
 
 /// Reaper to launcher, and launcher to port: its layers are entered, or could not be.
-pub(super) type Setup = Result<Entered, Failure>;
+pub(super) type Setup = Result<EnteredLayers, SetupFailure>;
 
 /// What came of entering the layers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Entered {
+pub(super) struct EnteredLayers {
     pub(super) isolation: Isolation,
     /// What was made on the machine so that something could be mounted over it; removed with the reaper.
     pub(super) placeholders: Vec<Placeholder>,
@@ -76,7 +76,7 @@ pub(super) struct Entered {
 
 /// How the main process of a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Exit {
+pub enum ExitStatus {
     /// It exited with this code.
     Code(i32),
     /// This signal killed it.
@@ -85,18 +85,18 @@ pub enum Exit {
 
 /// Why a reaper ends a command by itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Cause {
+pub enum KillCause {
     /// Its processes took too much memory.
-    Memory(Excess),
+    Memory(MemoryExcess),
     /// It had too many processes and threads.
-    Processes(Excess),
+    Processes(MemoryExcess),
     /// It created a file that must not be: this path. The file was removed.
     Created(String),
 }
 
 /// More than processes may have together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Excess {
+pub struct MemoryExcess {
     /// Bytes, or processes and threads, that there were.
     pub taken: u64,
     /// How many there may be.
@@ -105,41 +105,43 @@ pub struct Excess {
 
 /// Reaper to port: the command has ended, and nothing that it started is left.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Report {
+pub enum CommandReport {
     /// It ran.
     Ended {
         /// How its main process ended.
-        exit: Exit,
+        exit: ExitStatus,
         /// How many processes were still there and were killed.
         killed: u32,
         /// Why its reaper ended it, if it did.
-        cause: Option<Cause>,
+        cause: Option<KillCause>,
         /// Whether the program has left nothing behind, so that its reaper takes another order.
         is_ready: bool,
     },
     /// It never ran.
-    NotStarted(Failure),
+    NotStarted(SetupFailure),
 }
 
 /// For a program that should have gone on.
-impl std::fmt::Display for Report {
+impl std::fmt::Display for CommandReport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Ended { cause: Some(Cause::Memory(Excess { limit, .. })), .. } => {
+            Self::Ended { cause: Some(KillCause::Memory(MemoryExcess { limit, .. })), .. } => {
                 write!(
                     f,
                     "it was killed for taking more memory than the {} MiB that it may have",
                     limit >> 20
                 )
             }
-            Self::Ended { cause: Some(Cause::Processes(Excess { limit, .. })), .. } => {
+            Self::Ended { cause: Some(KillCause::Processes(MemoryExcess { limit, .. })), .. } => {
                 write!(f, "it was killed for having more than the {limit} processes that it may have")
             }
-            Self::Ended { cause: Some(Cause::Created(path)), .. } => {
+            Self::Ended { cause: Some(KillCause::Created(path)), .. } => {
                 write!(f, "it was killed for creating {path}, which nothing may create here")
             }
-            Self::Ended { exit: Exit::Code(code), .. } => write!(f, "it exited with code {code}"),
-            Self::Ended { exit: Exit::Signal(signal), .. } => write!(f, "{} killed it", signal_name(*signal)),
+            Self::Ended { exit: ExitStatus::Code(code), .. } => write!(f, "it exited with code {code}"),
+            Self::Ended { exit: ExitStatus::Signal(signal), .. } => {
+                write!(f, "{} killed it", signal_name(*signal))
+            }
             Self::NotStarted(failure) => failure.fmt(f),
         }
     }

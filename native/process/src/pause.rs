@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 /// The time that does not count, so far.
 #[derive(Debug, Default)]
-pub struct Pause(Mutex<Paused>);
+pub struct Pause(Mutex<PauseState>);
 
 #[derive(Debug, Default)]
-struct Paused {
+struct PauseState {
     /// How many questions are open.
     open: usize,
     since: Option<Instant>,
@@ -39,7 +39,7 @@ impl Pause {
         paused.since.is_none().then(|| deadline + paused.total)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Paused> {
+    fn lock(&self) -> MutexGuard<'_, PauseState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

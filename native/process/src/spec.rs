@@ -1,10 +1,10 @@
 //! What to start.
 
 use super::message::Order;
-use beamai_exec_guard::{Command, Vouched, token};
-use beamai_isolation::{Coverage, StartJudge};
+use beamai_exec_guard::{ExpectedStart, ProgramArgs, token};
+use beamai_isolation::{StartCoverage, StartJudge};
 use beamai_sandbox::Confinement;
-use beamai_sandbox::Failure;
+use beamai_sandbox::SetupFailure;
 use rustix::io::Errno;
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -23,7 +23,7 @@ pub enum Stdin {
 
 /// A program to start, with everything it gets.
 #[derive(Debug)]
-pub struct Spec {
+pub struct ProgramSpec {
     /// Absolute path of the program.
     pub program: PathBuf,
     /// Whether it is called by its whole path instead of its name alone. By the path, interpreters find the libraries
@@ -46,7 +46,7 @@ pub struct Spec {
     /// Decides about every start beneath it, and about the shortcut. Needed where the confinement has an exec guard.
     pub judge: Option<Arc<dyn StartJudge>>,
     /// What the start of the program itself covers; that is not judged.
-    pub coverage: Coverage,
+    pub coverage: StartCoverage,
 }
 
 /// What a shell would become by itself: that is started at once where one of the places has it, and the shell where none
@@ -59,7 +59,7 @@ pub struct Shortcut {
     pub words: Vec<OsString>,
 }
 
-impl Spec {
+impl ProgramSpec {
     /// The name that the program is called by.
     pub(super) fn name(&self) -> &OsStr {
         match self.by_path {
@@ -69,23 +69,24 @@ impl Spec {
     }
 
     /// What the starts of the order are judged by; `None` where they are not.
-    pub(super) fn vouched(&self) -> Result<Option<Vouched>, Failure> {
+    pub(super) fn vouched(&self) -> Result<Option<ExpectedStart>, SetupFailure> {
         if !self.confinement.exec_guard {
             return Ok(None);
         }
         let directory = OsString::from_vec(self.directory_path()?.into_bytes()).into();
-        let missing = || Failure::new("start a program under an exec guard without a judge", Errno::INVAL);
+        let missing =
+            || SetupFailure::new("start a program under an exec guard without a judge", Errno::INVAL);
         let judge = Arc::clone(self.judge.as_ref().ok_or_else(missing)?);
-        let no_token = || Failure::new("make a token for the exec guard", Errno::AGAIN);
+        let no_token = || SetupFailure::new("make a token for the exec guard", Errno::AGAIN);
         let arguments = [self.name().to_owned()].into_iter().chain(self.arguments.iter().cloned()).collect();
         let (places, words) = match &self.shortcut {
             Some(shortcut) => (shortcut.places.clone(), shortcut.words.clone()),
             None => Default::default(),
         };
-        Ok(Some(Vouched {
+        Ok(Some(ExpectedStart {
             token: token().ok_or_else(no_token)?,
             directory,
-            program: Command { path: self.program.clone(), arguments },
+            program: ProgramArgs { path: self.program.clone(), arguments },
             coverage: self.coverage,
             places,
             words,
@@ -94,7 +95,7 @@ impl Spec {
     }
 
     /// The order for a reaper. `token` is what its starts are known by.
-    pub(super) fn order(&self, token: u64) -> Result<Vec<u8>, Failure> {
+    pub(super) fn order(&self, token: u64) -> Result<Vec<u8>, SetupFailure> {
         let arguments = [self.name()].into_iter().chain(self.arguments.iter().map(OsString::as_os_str));
         let arguments = texts(arguments.map(OsStrExt::as_bytes))?;
         let pairs = self.environment.iter().map(|(name, value)| variable(name, value));
@@ -118,18 +119,18 @@ impl Spec {
     }
 
     /// Where the directory stands now. The reaper opens it again there, and makes sure that it is the same one.
-    fn directory_path(&self) -> Result<CString, Failure> {
+    fn directory_path(&self) -> Result<CString, SetupFailure> {
         let link = format!("/proc/self/fd/{}", self.directory.as_raw_fd());
         rustix::fs::readlink(link, Vec::new())
-            .map_err(|errno| Failure::new("find the working directory", errno))
+            .map_err(|errno| SetupFailure::new("find the working directory", errno))
     }
 }
 
-fn variable(name: &OsStr, value: &OsStr) -> Result<CString, Failure> {
+fn variable(name: &OsStr, value: &OsStr) -> Result<CString, SetupFailure> {
     text(&[name.as_bytes(), b"=", value.as_bytes()].concat())
 }
 
-fn texts<'a>(all: impl Iterator<Item = &'a [u8]>) -> Result<Vec<CString>, Failure> {
+fn texts<'a>(all: impl Iterator<Item = &'a [u8]>) -> Result<Vec<CString>, SetupFailure> {
     all.map(text).collect()
 }
 
@@ -137,6 +138,6 @@ fn borrowed(texts: &[CString]) -> Vec<&CStr> {
     texts.iter().map(CString::as_c_str).collect()
 }
 
-fn text(bytes: &[u8]) -> Result<CString, Failure> {
-    CString::new(bytes).map_err(|_| Failure::new("pass a NUL byte to the program", Errno::INVAL))
+fn text(bytes: &[u8]) -> Result<CString, SetupFailure> {
+    CString::new(bytes).map_err(|_| SetupFailure::new("pass a NUL byte to the program", Errno::INVAL))
 }

@@ -5,8 +5,8 @@
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
+mod index;
 mod planted;
-mod survey;
 
-pub use planted::{Snapshot, take_out};
-pub use survey::{Found, survey};
+pub use index::{ProtectedPaths, protected_paths};
+pub use planted::{RepositorySnapshot, take_out};

@@ -1,9 +1,9 @@
 //! What a program is confined to: the sandbox of a host, worked out for one workspace and one session.
 
 use beamai_base::{Reason, Result, ToolError};
-use beamai_isolation::{Planted, Sandbox, SandboxSettings, Tier};
-use beamai_policy::{Sealed, StartRules, secrets};
-use beamai_protected::{Found, Snapshot, survey, take_out};
+use beamai_isolation::{Planted, SandboxMode, SandboxSettings, Tier};
+use beamai_policy::{DeniedPaths, StartRules, secrets};
+use beamai_protected::{ProtectedPaths, RepositorySnapshot, protected_paths, take_out};
 use beamai_workspace::{Workspace, decode_path, journal};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -18,7 +18,7 @@ const PROCESSES: u32 = 2_048;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
     /// How much of it must be there.
-    pub mode: Sandbox,
+    pub mode: SandboxMode,
     /// The least tier that is accepted where it is required.
     pub tier: Tier,
     /// Layers that the host does without.
@@ -48,12 +48,12 @@ pub struct Confinement {
     /// Absolute paths that are shown empty.
     pub hidden: Vec<OsString>,
     /// What was found in the workspace, and in each directory beyond it that can be written.
-    pub found: Vec<Arc<Found>>,
+    pub found: Vec<Arc<ProtectedPaths>>,
     /// What else was found there, with which the end is compared.
     #[serde(skip)]
-    pub before: Snapshot,
+    pub before: RepositorySnapshot,
     /// Bounds on what processes use.
-    pub bounds: Bounds,
+    pub bounds: ResourceLimits,
     /// Whether a judge decides about every start of a program. Programs that run so are given one in their
     /// `Spec` (`beamai-process`).
     pub exec_guard: bool,
@@ -64,7 +64,7 @@ pub struct Confinement {
 
 /// Bounds on what the processes of a command use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bounds {
+pub struct ResourceLimits {
     /// Bytes of memory of each process.
     pub memory: u64,
     /// Bytes of memory of all of them together.
@@ -86,13 +86,13 @@ impl Confinement {
     pub fn of(
         workspace: &Workspace,
         sandbox: &SandboxSettings,
-        sealed: &Sealed,
+        denied_paths: &DeniedPaths,
         starts: Option<&StartRules>,
         check: &dyn Fn() -> Result<()>,
     ) -> Result<Arc<Self>> {
-        let confinement = Self::within(workspace, sandbox, sealed, check)?;
+        let confinement = Self::within(workspace, sandbox, denied_paths, check)?;
         match starts {
-            Some(starts) if confinement.mode != Sandbox::Off => {
+            Some(starts) if confinement.mode != SandboxMode::Off => {
                 let exec_writable = starts.covers_workspace_programs();
                 let own = Self::clone(&confinement);
                 Ok(Arc::new(Self { exec_guard: true, exec_writable, ..own }))
@@ -109,34 +109,35 @@ impl Confinement {
     pub fn within(
         workspace: &Workspace,
         sandbox: &SandboxSettings,
-        sealed: &Sealed,
+        denied_paths: &DeniedPaths,
         check: &dyn Fn() -> Result<()>,
     ) -> Result<Arc<Self>> {
-        if sandbox.mode == Sandbox::Off {
+        if sandbox.mode == SandboxMode::Off {
             return Ok(Self::off());
         }
         let mut confinement = Self::new(workspace, sandbox);
-        confinement.hidden.extend(sealed.hidden.iter().map(OsString::from));
-        confinement.read_only.extend(sealed.read_only.iter().map(OsString::from));
-        confinement.exec_guard = !sealed.starts.is_empty();
-        confinement.find(sealed, check)?;
+        confinement.hidden.extend(denied_paths.hidden.iter().map(OsString::from));
+        confinement.read_only.extend(denied_paths.read_only.iter().map(OsString::from));
+        confinement.exec_guard = !denied_paths.starts.is_empty();
+        confinement.find(denied_paths, check)?;
         Ok(Arc::new(confinement))
     }
 
     /// Finds what is to be protected in what can be written.
-    fn find(&mut self, sealed: &Sealed, check: &dyn Fn() -> Result<()>) -> Result<()> {
+    fn find(&mut self, denied_paths: &DeniedPaths, check: &dyn Fn() -> Result<()>) -> Result<()> {
         let workspace = PathBuf::from(&self.workspace);
         let others = self.writable.iter().map(PathBuf::from);
         let others = others.filter(|path| path.is_dir() && !path.starts_with(&workspace));
         for root in [workspace.clone()].into_iter().chain(others) {
-            let found = survey(&root, root == workspace, sealed, check)?;
-            self.check_whole(&root, &found, sealed)?;
+            let found = protected_paths(&root, root == workspace, denied_paths, check)?;
+            self.check_whole(&root, &found, denied_paths)?;
             self.found.push(found);
         }
         let covered: Vec<OsString> = self.found.iter().flat_map(|found| self.hidden_around(found)).collect();
         self.hidden.extend(covered);
-        let is_held = self.mode == Sandbox::Required && self.tier == Tier::Full;
-        (self.before, self.git_sources) = Snapshot::now(&self.found, &workspace, sealed, is_held);
+        let is_held = self.mode == SandboxMode::Required && self.tier == Tier::Full;
+        (self.before, self.git_sources) =
+            RepositorySnapshot::now(&self.found, &workspace, denied_paths, is_held);
         Ok(())
     }
 
@@ -146,9 +147,9 @@ impl Confinement {
         take_out(&self.before, &writable.map(PathBuf::from).collect::<Vec<_>>())
     }
 
-    fn check_whole(&self, root: &Path, found: &Found, sealed: &Sealed) -> Result<()> {
-        let rules = sealed.rules_in(root);
-        let (Some(why), Sandbox::Required, false) = (&found.cut, self.mode, rules.is_empty()) else {
+    fn check_whole(&self, root: &Path, found: &ProtectedPaths, denied_paths: &DeniedPaths) -> Result<()> {
+        let rules = denied_paths.rules_in(root);
+        let (Some(why), SandboxMode::Required, false) = (&found.cut, self.mode, rules.is_empty()) else {
             return Ok(());
         };
         let message = format!(
@@ -162,7 +163,7 @@ impl Confinement {
     }
 
     /// Hidden directories in which something is to be shown all the same.
-    fn hidden_around<'s>(&'s self, found: &'s Found) -> impl Iterator<Item = OsString> + 's {
+    fn hidden_around<'s>(&'s self, found: &'s ProtectedPaths) -> impl Iterator<Item = OsString> + 's {
         let paths = found.hidden.iter().map(|path| decode_path(&found.root).join(decode_path(path)));
         paths.filter(|path| self.shows_beneath(path)).map(OsString::from)
     }
@@ -181,7 +182,7 @@ impl Confinement {
     pub fn off() -> Arc<Self> {
         static OFF: LazyLock<Arc<Confinement>> = LazyLock::new(|| {
             Arc::new(Confinement {
-                mode: Sandbox::Off,
+                mode: SandboxMode::Off,
                 tier: Tier::Full,
                 without: Vec::new(),
                 workspace: OsString::new(),
@@ -196,8 +197,8 @@ impl Confinement {
                 git_sources: Vec::new(),
                 hidden: Vec::new(),
                 found: Vec::new(),
-                before: Snapshot::default(),
-                bounds: Bounds {
+                before: RepositorySnapshot::default(),
+                bounds: ResourceLimits {
                     memory: u64::MAX,
                     memory_together: u64::MAX,
                     processes: u32::MAX,
@@ -232,8 +233,8 @@ impl Confinement {
             git_sources: Vec::new(),
             hidden: hidden_here(workspace.path()),
             found: Vec::new(),
-            before: Snapshot::default(),
-            bounds: Bounds {
+            before: RepositorySnapshot::default(),
+            bounds: ResourceLimits {
                 memory: sandbox.memory.unwrap_or(*MEMORY_OF_THE_MACHINE / 2),
                 memory_together: sandbox.memory.unwrap_or(*MEMORY_OF_THE_MACHINE / 4 * 3),
                 processes: sandbox.processes.unwrap_or(PROCESSES),

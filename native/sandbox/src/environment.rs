@@ -1,6 +1,6 @@
 //! What a process gets to see of the host's environment: nothing that could be a secret.
 
-use beamai_isolation::{Sandbox, SandboxSettings, Tier};
+use beamai_isolation::{SandboxMode, SandboxSettings, Tier};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::LazyLock;
@@ -28,10 +28,10 @@ pub fn environment(
     let mut all = INHERITED.clone();
     all.extend(temp.map(|temp| ("TMPDIR".into(), temp.into())));
     let private = match (sandbox.mode, sandbox.tier) {
-        (Sandbox::Off, _) => None,
+        (SandboxMode::Off, _) => None,
         // Without mounts, this is everybody's.
-        (Sandbox::BestEffort, _) | (_, Tier::Landlock) => temp,
-        (Sandbox::Required, Tier::Full) => temp.or(Some(Path::new("/tmp"))),
+        (SandboxMode::BestEffort, _) | (_, Tier::Landlock) => temp,
+        (SandboxMode::Required, Tier::Full) => temp.or(Some(Path::new("/tmp"))),
     };
     all.extend(private.map(|place| ("XDG_CACHE_HOME".into(), place.join(".cache").into())));
     let listed = sandbox.env.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
@@ -82,21 +82,21 @@ mod tests {
 
     #[test]
     fn in_a_sandbox_caches_go_where_only_the_session_writes() {
-        let cache = |temp: Option<&str>, mode: Sandbox| {
+        let cache = |temp: Option<&str>, mode: SandboxMode| {
             let all = environment(temp.map(Path::new), &mode.into(), std::iter::empty());
             all.into_iter().find(|(name, _)| name == "XDG_CACHE_HOME").map(|(_, value)| value)
         };
-        assert_eq!(cache(None, Sandbox::Required), Some("/tmp/.cache".into()));
-        assert_eq!(cache(Some("/t"), Sandbox::BestEffort), Some("/t/.cache".into()));
-        assert_eq!(cache(None, Sandbox::BestEffort), None);
-        assert_eq!(cache(Some("/t"), Sandbox::Off), None);
+        assert_eq!(cache(None, SandboxMode::Required), Some("/tmp/.cache".into()));
+        assert_eq!(cache(Some("/t"), SandboxMode::BestEffort), Some("/t/.cache".into()));
+        assert_eq!(cache(None, SandboxMode::BestEffort), None);
+        assert_eq!(cache(Some("/t"), SandboxMode::Off), None);
     }
 
     #[test]
     fn the_commands_own_variables_win() {
         let all = environment(
             Some(Path::new("/t")),
-            &Sandbox::Off.into(),
+            &SandboxMode::Off.into(),
             pairs(&[("TMPDIR", "/mine"), ("X", "1")]).into_iter(),
         );
         let value = |wanted: &str| {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// A step that the operating system refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("cannot {step}: {}", describe(&std::io::Error::from_raw_os_error(*errno)))]
-pub struct Failure {
+pub struct SetupFailure {
     /// What was tried, such as "start the program".
     pub step: String,
     /// Linux error number.
@@ -21,7 +21,7 @@ pub struct Failure {
     pub instead: Option<String>,
 }
 
-impl Failure {
+impl SetupFailure {
     /// A step that failed with this error, in no layer yet.
     pub fn new(step: &str, errno: impl Into<Errno>) -> Self {
         let errno = errno.into().raw_os_error();

@@ -12,7 +12,7 @@ pub mod layers;
 mod obstacle;
 
 pub use attack::{attack_main, started};
-pub use confinement::{Bounds, Confinement};
+pub use confinement::{Confinement, ResourceLimits};
 pub use environment::environment;
-pub use failure::Failure;
+pub use failure::SetupFailure;
 pub use obstacle::{Obstacle, obstacles, obstacles_to};

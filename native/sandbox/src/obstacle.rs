@@ -2,7 +2,7 @@
 //! notices at a start.
 
 use crate::layers::landlock_version;
-use beamai_isolation::{Sandbox, SandboxSettings, Tier};
+use beamai_isolation::{SandboxMode, SandboxSettings, Tier};
 use rustix::io::Errno;
 use std::fmt;
 
@@ -116,8 +116,8 @@ pub fn obstacles() -> Vec<&'static Obstacle> {
 /// run with fewer layers.
 pub fn obstacles_to(sandbox: &SandboxSettings) -> Vec<&'static Obstacle> {
     let mut found = match sandbox.mode {
-        Sandbox::Off => return Vec::new(),
-        Sandbox::Required | Sandbox::BestEffort => obstacles(),
+        SandboxMode::Off => return Vec::new(),
+        SandboxMode::Required | SandboxMode::BestEffort => obstacles(),
     };
     found.retain(|obstacle| {
         !obstacle.layers.iter().all(|layer| sandbox.without.iter().any(|name| name == layer))
@@ -127,9 +127,11 @@ pub fn obstacles_to(sandbox: &SandboxSettings) -> Vec<&'static Obstacle> {
         |obstacle: &&Obstacle, layers: &[&str]| layers.iter().any(|layer| obstacle.layers.contains(layer));
     let landlock_works = !found.iter().any(|obstacle| stops(obstacle, &without_namespaces));
     match (sandbox.mode, sandbox.tier) {
-        (Sandbox::Required, Tier::Landlock) if landlock_works => found.clear(),
+        (SandboxMode::Required, Tier::Landlock) if landlock_works => found.clear(),
         // What is in the way of that tier alone is in nobody's.
-        (Sandbox::Required, Tier::Full) => found.retain(|obstacle| obstacle.layers != &["signal_scope"][..]),
+        (SandboxMode::Required, Tier::Full) => {
+            found.retain(|obstacle| obstacle.layers != &["signal_scope"][..])
+        }
         _ => {}
     }
     found
@@ -198,6 +200,6 @@ mod tests {
 
     #[test]
     fn nothing_is_in_the_way_of_no_sandbox() {
-        assert!(obstacles_to(&Sandbox::Off.into()).is_empty());
+        assert!(obstacles_to(&SandboxMode::Off.into()).is_empty());
     }
 }

@@ -8,7 +8,7 @@ mod provider;
 pub use check::check;
 pub use check::has_type;
 pub use forgive::{forgive, may_adjust};
-pub use provider::{Provider, Rendered, render, render_any};
+pub use provider::{Provider, RenderedTool, render, render_any};
 
 use indexmap::IndexMap;
 use schemars::generate::SchemaSettings;

@@ -22,7 +22,7 @@ pub enum Provider {
 
 /// A rendered tool.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rendered {
+pub struct RenderedTool {
     /// The provider's object.
     pub schema: Value,
     /// Whether it holds the model to the schema.
@@ -37,7 +37,7 @@ pub fn render(
     description: &str,
     parameters: &Parameters,
     strict: bool,
-) -> Rendered {
+) -> RenderedTool {
     let strict = strict
         && matches!(provider, Provider::Openai | Provider::OpenaiResponses | Provider::Anthropic)
         && can_be_strict(parameters);
@@ -54,7 +54,7 @@ pub fn render(
     if strict && provider == Provider::Anthropic {
         tool["strict"] = true.into();
     }
-    Rendered { schema: tool, strict }
+    RenderedTool { schema: tool, strict }
 }
 
 /// Keywords that providers refuse at the top of a schema.
@@ -67,7 +67,7 @@ pub fn render_any(
     name: &str,
     description: &str,
     schema: &Map<String, Value>,
-) -> Rendered {
+) -> RenderedTool {
     let mut schema = schema.clone();
     let mut description = description.to_owned();
     schema.insert("type".into(), "object".into());
@@ -92,15 +92,15 @@ pub fn render_any(
         Provider::Gemini => json!({"name": name, "description": description, "parametersJsonSchema": schema}),
         Provider::Mcp => json!({"name": name, "description": description, "inputSchema": schema}),
     };
-    Rendered { schema: tool, strict: false }
+    RenderedTool { schema: tool, strict: false }
 }
 
-fn openai(name: &str, description: &str, schema: Value, strict: bool) -> Rendered {
+fn openai(name: &str, description: &str, schema: Value, strict: bool) -> RenderedTool {
     let mut function = json!({"name": name, "description": description, "parameters": schema});
     if strict {
         function["strict"] = true.into();
     }
-    Rendered { schema: json!({"type": "function", "function": function}), strict }
+    RenderedTool { schema: json!({"type": "function", "function": function}), strict }
 }
 
 /// Gemini refuses an object without properties: such a tool has no `parameters`.

@@ -4,15 +4,15 @@ mod for_model;
 
 use crate::smallest::Smallest;
 use beamai_base::Result;
-use beamai_policy::Need;
+use beamai_policy::PermissionRequest;
 use beamai_tool::{
-    CallContext, Operation, Stop, Traits,
-    for_model::{Fields, ModelCall, Page},
+    CallContext, Interrupt, Operation, Traits,
+    for_model::{Fields, ModelCall, ModelPage},
 };
 use beamai_walk::{
-    Coverage, Entry, Tally, Visit, Walk,
+    SearchCoverage, Tally, Visit, Walk, WalkEntry,
     coverage::{Hints, counted},
-    globs::PathPattern,
+    globs::PathGlob,
 };
 use rustix::fs::AtFlags;
 use schemars::JsonSchema;
@@ -74,7 +74,7 @@ pub enum Sort {
 
 /// What [`Glob`] returns.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Globbed {
+pub struct GlobOutput {
     /// Paths of the files, relative to the workspace.
     pub files: Vec<String>,
     /// How many files match, those beyond the limit included.
@@ -82,29 +82,29 @@ pub struct Globbed {
     /// Whether more files match than are listed.
     pub truncated: bool,
     /// What was searched and what was left out.
-    pub coverage: Coverage,
+    pub coverage: SearchCoverage,
 }
 
 impl Operation for Glob {
-    type Output = Globbed;
+    type Output = GlobOutput;
     const TRAITS: Traits = Traits::SEARCHES;
     const RULE: &'static str = "Glob";
 
-    fn need(&self, cx: &CallContext) -> Result<Need> {
+    fn permission(&self, cx: &CallContext) -> Result<PermissionRequest> {
         super::needs_listing(&self.path, cx)
     }
 
-    fn run(self, cx: &CallContext) -> Result<Globbed, Stop> {
-        let pattern = PathPattern::new(&self.pattern)?;
+    fn run(self, cx: &CallContext) -> Result<GlobOutput, Interrupt> {
+        let pattern = PathGlob::new(&self.pattern)?;
         let tree = cx.workspace.place(&self.path)?.tree()?;
         let (hidden, ignored) = (self.hidden, self.ignored);
         let walk = Walk { tree: &tree, select: &pattern, hidden, ignored, depth: None, cx };
-        let make = || Finder { sort: self.sort, found: Smallest::new(self.limit) };
+        let make = || GlobVisitor { sort: self.sort, found: Smallest::new(self.limit) };
         let (finders, tally) = walk.run(make).finish()?;
         let mut found = Smallest::new(self.limit);
         finders.into_iter().for_each(|finder| found.add(finder.found));
         let (files, count) = found.finish();
-        Ok(Globbed {
+        Ok(GlobOutput {
             truncated: count > files.len() as u64,
             files: files.iter().map(|(_, path)| tree.display(path)).collect(),
             count,
@@ -115,7 +115,7 @@ impl Operation for Glob {
         })
     }
 
-    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         for_model::found(result, call, page)
     }
 }
@@ -123,15 +123,15 @@ impl Operation for Glob {
 /// Nanoseconds since the epoch, newest first; zero where the order is by path alone.
 type Age = Reverse<i128>;
 
-struct Finder {
+struct GlobVisitor {
     sort: Sort,
     found: Smallest<(Age, Box<[u8]>)>,
 }
 
-impl Visit for Finder {
+impl Visit for GlobVisitor {
     const OPENS_FILES: bool = false;
 
-    fn visit(&mut self, entry: &Entry<'_>, tally: &mut Tally) -> Result<()> {
+    fn visit(&mut self, entry: &WalkEntry<'_>, tally: &mut Tally) -> Result<()> {
         if tally.is_file(entry.kind) {
             let age = if self.sort == Sort::Modified { modified(entry) } else { Reverse(0) };
             self.found.push((age, entry.path.into()));
@@ -141,7 +141,7 @@ impl Visit for Finder {
 }
 
 /// When the file was modified; what is gone by now counts as oldest.
-fn modified(entry: &Entry<'_>) -> Age {
+fn modified(entry: &WalkEntry<'_>) -> Age {
     let stat = rustix::fs::statat(entry.dir, entry.name, AtFlags::SYMLINK_NOFOLLOW);
     Reverse(
         stat.map_or(i128::MIN, |stat| {

@@ -8,7 +8,7 @@ pub mod list;
 mod smallest;
 
 use beamai_base::Result;
-use beamai_policy::{FilePath, Need, Operand};
+use beamai_policy::{FilePath, Operand, PermissionRequest};
 use beamai_tool::CallContext;
 
 /// The path where none is given.
@@ -17,7 +17,7 @@ fn here() -> String {
 }
 
 /// What an operation needs that tells the names below a path.
-fn needs_listing(path: &str, cx: &CallContext) -> Result<Need> {
+fn needs_listing(path: &str, cx: &CallContext) -> Result<PermissionRequest> {
     let operand = Operand::File(FilePath::tree(&cx.workspace.place(path)?)?);
-    Ok(Need { rule: "Glob".into(), touches: &[], allowed_by: &[], is_safe: true, operand })
+    Ok(PermissionRequest { rule: "Glob".into(), touches: &[], allowed_by: &[], is_safe: true, operand })
 }

@@ -4,12 +4,12 @@ mod for_model;
 
 use crate::smallest::Smallest;
 use beamai_base::Result;
-use beamai_policy::Need;
+use beamai_policy::PermissionRequest;
 use beamai_tool::{
-    CallContext, Operation, Stop, Traits,
-    for_model::{Fields, ModelCall, Page},
+    CallContext, Interrupt, Operation, Traits,
+    for_model::{Fields, ModelCall, ModelPage},
 };
-use beamai_walk::{Coverage, Entry, Everything, Tally, Visit, Walk, coverage::Hints};
+use beamai_walk::{Everything, SearchCoverage, Tally, Visit, Walk, WalkEntry, coverage::Hints};
 use beamai_workspace::{Tree, encode_path, kind_name};
 use rustix::fs::FileType;
 use schemars::JsonSchema;
@@ -55,20 +55,20 @@ fn default_limit() -> usize {
 
 /// What [`List`] returns.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Listed {
+pub struct ListOutput {
     /// The entries, by path. Ignore files play no part.
-    pub entries: Vec<Item>,
+    pub entries: Vec<ListEntry>,
     /// How many entries there are, those beyond the limit included.
     pub count: u64,
     /// Whether there are more entries than are listed.
     pub truncated: bool,
     /// What was left out.
-    pub coverage: Coverage,
+    pub coverage: SearchCoverage,
 }
 
 /// An entry of a directory.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Item {
+pub struct ListEntry {
     /// Its name.
     pub name: String,
     /// Its path, relative to the workspace.
@@ -81,15 +81,15 @@ pub struct Item {
 }
 
 impl Operation for List {
-    type Output = Listed;
+    type Output = ListOutput;
     const TRAITS: Traits = Traits::SEARCHES;
     const RULE: &'static str = "Glob";
 
-    fn need(&self, cx: &CallContext) -> Result<Need> {
+    fn permission(&self, cx: &CallContext) -> Result<PermissionRequest> {
         super::needs_listing(&self.path, cx)
     }
 
-    fn run(self, cx: &CallContext) -> Result<Listed, Stop> {
+    fn run(self, cx: &CallContext) -> Result<ListOutput, Interrupt> {
         let tree = cx.workspace.place(&self.path)?.tree()?;
         let (hidden, depth) = (self.hidden, Some(self.depth));
         let walk = Walk { tree: &tree, select: &Everything, hidden, ignored: true, depth, cx };
@@ -99,7 +99,7 @@ impl Operation for List {
         let (mut found, count) = found.finish();
         tally.searched = count;
         found.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-        Ok(Listed {
+        Ok(ListOutput {
             truncated: count > found.len() as u64,
             entries: found.into_iter().map(|found| found.into_item(&tree)).collect(),
             count,
@@ -113,25 +113,25 @@ impl Operation for List {
         })
     }
 
-    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         for_model::listed(result, call, page)
     }
 }
 
 /// An entry, in the order in which a limit cuts: upper levels first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Found {
+struct FoundEntry {
     level: usize,
     path: Box<[u8]>,
     kind: &'static str,
 }
 
-impl Found {
-    fn into_item(self, tree: &Tree) -> Item {
+impl FoundEntry {
+    fn into_item(self, tree: &Tree) -> ListEntry {
         let name = self.path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
         let is_file = self.kind == kind_name(FileType::RegularFile);
         let stat = is_file.then(|| tree.stat(&self.path).ok()).flatten();
-        Item {
+        ListEntry {
             name: encode_path(beamai_walk::globs::as_path(name)),
             path: tree.display(&self.path),
             kind: self.kind,
@@ -140,19 +140,19 @@ impl Found {
     }
 }
 
-struct Collector(Smallest<Found>);
+struct Collector(Smallest<FoundEntry>);
 
 impl Collector {
     fn add(&mut self, path: &[u8], kind: FileType) {
         let level = path.iter().filter(|byte| **byte == b'/').count();
-        self.0.push(Found { level, path: path.into(), kind: kind_name(kind) });
+        self.0.push(FoundEntry { level, path: path.into(), kind: kind_name(kind) });
     }
 }
 
 impl Visit for Collector {
     const OPENS_FILES: bool = false;
 
-    fn visit(&mut self, entry: &Entry<'_>, _: &mut Tally) -> Result<()> {
+    fn visit(&mut self, entry: &WalkEntry<'_>, _: &mut Tally) -> Result<()> {
         self.add(entry.path, entry.kind);
         Ok(())
     }

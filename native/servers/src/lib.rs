@@ -9,8 +9,8 @@ mod pool;
 mod program;
 mod rustup;
 
-pub use identity::{Identity, View};
-pub use pool::{Kept, Lease, Pool, watch};
+pub use identity::{ServerIdentity, ServerView};
+pub use pool::{Lease, PooledServer, ServerPool, watch};
 pub use program::program;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

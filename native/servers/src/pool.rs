@@ -1,6 +1,6 @@
 //! The servers that run.
 
-use super::identity::Identity;
+use super::identity::ServerIdentity;
 use super::lock;
 use beamai_base::Result;
 use beamai_tool::CallContext;
@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 const ROUND: Duration = Duration::from_secs(1);
 
 /// A server that a pool keeps.
-pub trait Kept: Send + Sync + 'static {
+pub trait PooledServer: Send + Sync + 'static {
     /// What it is, apart from what it may see.
-    type What: PartialEq;
+    type Spec: PartialEq;
 
     /// What makes it the one that a call needs.
-    fn identity(&self) -> &Identity<Self::What>;
+    fn identity(&self) -> &ServerIdentity<Self::Spec>;
 
     /// Whether it has ended.
     fn is_over(&self) -> bool;
@@ -33,12 +33,12 @@ pub trait Kept: Send + Sync + 'static {
 }
 
 /// The servers that run: one for each identity.
-pub struct Pool<K> {
-    entries: Arc<Mutex<Vec<Entry<K>>>>,
+pub struct ServerPool<K> {
+    entries: Arc<Mutex<Vec<PoolEntry<K>>>>,
     most: usize,
 }
 
-struct Entry<K> {
+struct PoolEntry<K> {
     server: Arc<K>,
     used: Instant,
     /// Calls that use it now.
@@ -46,12 +46,12 @@ struct Entry<K> {
 }
 
 /// A server for the time of a call, during which it is kept.
-pub struct Lease<K: Kept> {
+pub struct Lease<K: PooledServer> {
     server: Arc<K>,
-    entries: Arc<Mutex<Vec<Entry<K>>>>,
+    entries: Arc<Mutex<Vec<PoolEntry<K>>>>,
 }
 
-impl<K: Kept> Pool<K> {
+impl<K: PooledServer> ServerPool<K> {
     /// A pool that ends idle servers. Where it holds more than `most`, the one that was of use the longest time ago ends
     /// for another, of those that nobody is waiting for.
     pub fn new(most: usize) -> Self {
@@ -61,14 +61,14 @@ impl<K: Kept> Pool<K> {
         _ = std::thread::Builder::new().name("beamai-idle".into()).spawn(move || {
             loop {
                 std::thread::sleep(ROUND);
-                take(&entries, Entry::is_idle).into_iter().for_each(K::dismiss);
+                take(&entries, PoolEntry::is_idle).into_iter().for_each(K::dismiss);
             }
         });
         pool
     }
 
     /// The server of that identity, if it runs.
-    pub fn running(&self, cx: &CallContext, identity: &Identity<K::What>) -> Option<Lease<K>> {
+    pub fn running(&self, cx: &CallContext, identity: &ServerIdentity<K::Spec>) -> Option<Lease<K>> {
         self.tidy(identity);
         let mut all = lock(&self.entries);
         let entry = all.iter_mut().find(|entry| entry.server.identity() == identity)?;
@@ -82,7 +82,7 @@ impl<K: Kept> Pool<K> {
     pub fn lease(
         &self,
         cx: &CallContext,
-        identity: &Identity<K::What>,
+        identity: &ServerIdentity<K::Spec>,
         start: impl FnOnce() -> Result<Arc<K>>,
     ) -> Result<Lease<K>> {
         self.tidy(identity);
@@ -90,7 +90,7 @@ impl<K: Kept> Pool<K> {
         let at = match all.iter().position(|entry| entry.server.identity() == identity) {
             Some(at) => at,
             None => {
-                all.push(Entry { server: start()?, used: Instant::now(), users: 0 });
+                all.push(PoolEntry { server: start()?, used: Instant::now(), users: 0 });
                 all.len() - 1
             }
         };
@@ -113,13 +113,14 @@ impl<K: Kept> Pool<K> {
     }
 
     /// What was there may have died since, or sees what it may not see any more.
-    fn tidy(&self, identity: &Identity<K::What>) {
-        let is_replaced = |entry: &Entry<K>| entry.users == 0 && identity.replaces(entry.server.identity());
+    fn tidy(&self, identity: &ServerIdentity<K::Spec>) {
+        let is_replaced =
+            |entry: &PoolEntry<K>| entry.users == 0 && identity.replaces(entry.server.identity());
         let gone = take(&self.entries, |entry| entry.server.is_over() || is_replaced(entry));
         gone.into_iter().for_each(K::dismiss);
     }
 
-    fn let_out(&self, entry: &mut Entry<K>, cx: &CallContext) -> Lease<K> {
+    fn let_out(&self, entry: &mut PoolEntry<K>, cx: &CallContext) -> Lease<K> {
         entry.users += 1;
         watch(cx, &entry.server);
         Lease { server: Arc::clone(&entry.server), entries: Arc::clone(&self.entries) }
@@ -141,7 +142,7 @@ impl<K: Kept> Pool<K> {
 }
 
 /// Has a call that waits for a server look again when it is cancelled.
-pub fn watch<K: Kept>(cx: &CallContext, server: &Arc<K>) {
+pub fn watch<K: PooledServer>(cx: &CallContext, server: &Arc<K>) {
     let server = Arc::downgrade(server);
     cx.cancel.on_cancel(move || {
         if let Some(server) = server.upgrade() {
@@ -150,18 +151,18 @@ pub fn watch<K: Kept>(cx: &CallContext, server: &Arc<K>) {
     });
 }
 
-impl<K: Kept> Entry<K> {
+impl<K: PooledServer> PoolEntry<K> {
     fn is_idle(&self) -> bool {
         let limit = self.server.idle_limit();
         self.users == 0 && limit.is_some_and(|limit| self.used.elapsed() >= limit)
     }
 }
 
-fn take<K>(entries: &Mutex<Vec<Entry<K>>>, wanted: impl Fn(&Entry<K>) -> bool) -> Vec<Arc<K>> {
+fn take<K>(entries: &Mutex<Vec<PoolEntry<K>>>, wanted: impl Fn(&PoolEntry<K>) -> bool) -> Vec<Arc<K>> {
     lock(entries).extract_if(.., |entry| wanted(entry)).map(|entry| entry.server).collect()
 }
 
-impl<K: Kept> Deref for Lease<K> {
+impl<K: PooledServer> Deref for Lease<K> {
     type Target = K;
 
     fn deref(&self) -> &K {
@@ -169,7 +170,7 @@ impl<K: Kept> Deref for Lease<K> {
     }
 }
 
-impl<K: Kept> Drop for Lease<K> {
+impl<K: PooledServer> Drop for Lease<K> {
     fn drop(&mut self) {
         let mut all = lock(&self.entries);
         if let Some(entry) = all.iter_mut().find(|entry| Arc::ptr_eq(&entry.server, &self.server)) {
@@ -181,22 +182,22 @@ impl<K: Kept> Drop for Lease<K> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::View;
+    use super::super::ServerView;
     use super::*;
     use beamai_workspace::Workspace;
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    struct Probe {
-        identity: Identity<u32>,
+    struct ProbeServer {
+        identity: ServerIdentity<u32>,
         is_over: AtomicBool,
         is_ended: AtomicBool,
         limit: Option<Duration>,
     }
 
-    impl Kept for Probe {
-        type What = u32;
+    impl PooledServer for ProbeServer {
+        type Spec = u32;
 
-        fn identity(&self) -> &Identity<u32> {
+        fn identity(&self) -> &ServerIdentity<u32> {
             &self.identity
         }
 
@@ -215,27 +216,27 @@ mod tests {
         }
     }
 
-    struct World {
+    struct Fixture {
         cx: CallContext,
-        pool: Pool<Probe>,
+        pool: ServerPool<ProbeServer>,
         limit: Option<Duration>,
     }
 
-    impl World {
+    impl Fixture {
         fn new(limit: Option<Duration>) -> Self {
             let workspace = Workspace::open(std::path::Path::new("/")).unwrap();
-            Self { cx: CallContext::new(workspace), pool: Pool::new(2), limit }
+            Self { cx: CallContext::new(workspace), pool: ServerPool::new(2), limit }
         }
 
-        fn lease(&self, what: u32, kept: &[&str]) -> Lease<Probe> {
-            let view = View {
+        fn lease(&self, spec: u32, kept: &[&str]) -> Lease<ProbeServer> {
+            let view = ServerView {
                 workspace: self.cx.workspace.id(),
                 sandbox: Arc::clone(&self.cx.sandbox),
-                sealed: Arc::clone(&self.cx.sealed),
+                denied_paths: Arc::clone(&self.cx.denied_paths),
                 kept: kept.iter().map(|&name| name.to_owned()).collect(),
             };
-            let identity = Identity { what, view };
-            let server = Arc::new(Probe {
+            let identity = ServerIdentity { spec, view };
+            let server = Arc::new(ProbeServer {
                 identity: identity.clone(),
                 is_over: AtomicBool::new(false),
                 is_ended: AtomicBool::new(false),
@@ -245,13 +246,13 @@ mod tests {
         }
     }
 
-    fn is_ended(server: &Arc<Probe>) -> bool {
+    fn is_ended(server: &Arc<ProbeServer>) -> bool {
         server.is_ended.load(Ordering::Relaxed)
     }
 
     #[test]
     fn a_server_is_there_for_every_call_of_its_identity_until_it_is_over() {
-        let world = World::new(None);
+        let world = Fixture::new(None);
         let one = Arc::clone(&world.lease(1, &[]).server);
         assert!(Arc::ptr_eq(&one, &world.lease(1, &[]).server));
         assert!(!Arc::ptr_eq(&one, &world.lease(2, &[]).server));
@@ -261,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_server_that_sees_what_it_may_not_ends_when_nobody_uses_it() {
-        let world = World::new(None);
+        let world = Fixture::new(None);
         let used = world.lease(1, &[]);
         let first = Arc::clone(&used.server);
         let second = Arc::clone(&world.lease(1, &["secret"]).server);
@@ -273,7 +274,7 @@ mod tests {
 
     #[test]
     fn the_one_that_was_of_use_the_longest_time_ago_makes_room() {
-        let world = World::new(None);
+        let world = Fixture::new(None);
         let used = world.lease(1, &[]);
         let unused = Arc::clone(&world.lease(2, &[]).server);
         world.lease(3, &[]);
@@ -282,7 +283,7 @@ mod tests {
 
     #[test]
     fn an_idle_server_ends_and_one_in_use_does_not() {
-        let world = World::new(Some(Duration::from_millis(10)));
+        let world = Fixture::new(Some(Duration::from_millis(10)));
         let used = world.lease(1, &[]);
         let unused = Arc::clone(&world.lease(2, &[]).server);
         let end = Instant::now() + Duration::from_secs(20);

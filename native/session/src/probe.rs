@@ -1,14 +1,20 @@
 //! Operations of the dialect `probe`.
 
 use beamai_base::Result;
-use beamai_policy::{Need, Operand};
-use beamai_tool::{CallContext, Operation, Stop, Traits};
+use beamai_policy::{Operand, PermissionRequest};
+use beamai_tool::{CallContext, Interrupt, Operation, Traits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
-fn harmless() -> Result<Need> {
-    Ok(Need { rule: "Probe".into(), touches: &[], allowed_by: &[], is_safe: true, operand: Operand::None })
+fn harmless() -> Result<PermissionRequest> {
+    Ok(PermissionRequest {
+        rule: "Probe".into(),
+        touches: &[],
+        allowed_by: &[],
+        is_safe: true,
+        operand: Operand::None,
+    })
 }
 
 /// Does nothing.
@@ -31,11 +37,11 @@ impl Operation for Noop {
     const TRAITS: Traits = Traits::THINKS;
     const RULE: &'static str = "Probe";
 
-    fn need(&self, _: &CallContext) -> Result<Need> {
+    fn permission(&self, _: &CallContext) -> Result<PermissionRequest> {
         harmless()
     }
 
-    fn run(self, _: &CallContext) -> Result<Echo, Stop> {
+    fn run(self, _: &CallContext) -> Result<Echo, Interrupt> {
         Ok(Echo { echo: self.echo })
     }
 }
@@ -60,11 +66,11 @@ impl Operation for Sleep {
     const TRAITS: Traits = Traits::SEARCHES;
     const RULE: &'static str = "Probe";
 
-    fn need(&self, _: &CallContext) -> Result<Need> {
+    fn permission(&self, _: &CallContext) -> Result<PermissionRequest> {
         harmless()
     }
 
-    fn run(self, cx: &CallContext) -> Result<Slept, Stop> {
+    fn run(self, cx: &CallContext) -> Result<Slept, Interrupt> {
         let end = Instant::now() + Duration::from_millis(self.duration);
         while Instant::now() < end {
             cx.check()?;
@@ -85,11 +91,11 @@ impl Operation for Panic {
     const TRAITS: Traits = Traits::READS;
     const RULE: &'static str = "Probe";
 
-    fn need(&self, _: &CallContext) -> Result<Need> {
+    fn permission(&self, _: &CallContext) -> Result<PermissionRequest> {
         harmless()
     }
 
-    fn run(self, _: &CallContext) -> Result<Echo, Stop> {
+    fn run(self, _: &CallContext) -> Result<Echo, Interrupt> {
         panic!("asked to crash")
     }
 }

@@ -6,11 +6,11 @@
 mod for_model;
 
 use beamai_base::{Reason, Result, ToolError};
-use beamai_policy::{Need, Operand};
+use beamai_policy::{Operand, PermissionRequest};
 pub use beamai_tool::question::{Answer, Answers, Choice, Question, RECOMMENDED};
 use beamai_tool::{
-    CallContext, Operation, Stop, Traits,
-    for_model::{Fields, ModelCall, Page},
+    CallContext, Interrupt, Operation, Traits,
+    for_model::{Fields, ModelCall, ModelPage},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub const CANCELLED: &str =
 /// How it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum QuestionOutcome {
     /// Every question has an answer.
     Answered,
     /// The person refused to answer.
@@ -37,9 +37,9 @@ pub enum Outcome {
 
 /// What questions return.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Replies {
+pub struct AskOutput {
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: QuestionOutcome,
     /// Answer by question; empty unless answered.
     pub answers: BTreeMap<String, String>,
     /// The same as text.
@@ -48,7 +48,7 @@ pub struct Replies {
 
 /// Puts questions to the person.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Ask {
+pub struct AskQuestions {
     /// The questions, one to four, put one after the other.
     #[schemars(length(min = 1, max = 4))]
     pub questions: Vec<Question>,
@@ -58,13 +58,13 @@ pub struct Ask {
     pub recommends: bool,
 }
 
-impl Operation for Ask {
-    type Output = Replies;
+impl Operation for AskQuestions {
+    type Output = AskOutput;
     const TRAITS: Traits = Traits { read_only: true, asks_user: true, ..Traits::THINKS };
     const RULE: &'static str = "AskUserQuestion";
 
-    fn need(&self, _: &CallContext) -> Result<Need> {
-        Ok(Need {
+    fn permission(&self, _: &CallContext) -> Result<PermissionRequest> {
+        Ok(PermissionRequest {
             rule: Self::RULE.into(),
             touches: &[],
             allowed_by: &[],
@@ -73,23 +73,23 @@ impl Operation for Ask {
         })
     }
 
-    fn run(self, cx: &CallContext) -> Result<Replies, Stop> {
+    fn run(self, cx: &CallContext) -> Result<AskOutput, Interrupt> {
         self.questions.iter().try_for_each(check)?;
         distinct(self.questions.iter().map(|question| &*question.question), "question")?;
         match cx.answers.clone() {
-            None => Err(Stop::Question(self.marked())),
+            None => Err(Interrupt::Question(self.marked())),
             Some(Answers::Answered(answers)) => self.answered(answers),
-            Some(Answers::Cancelled) => Ok(unanswered(Outcome::Cancelled, CANCELLED)),
-            Some(Answers::NoFrontend) => Ok(unanswered(Outcome::NoFrontend, NO_FRONTEND)),
+            Some(Answers::Cancelled) => Ok(unanswered(QuestionOutcome::Cancelled, CANCELLED)),
+            Some(Answers::NoFrontend) => Ok(unanswered(QuestionOutcome::NoFrontend, NO_FRONTEND)),
         }
     }
 
-    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         for_model::answered(result, call, page)
     }
 }
 
-impl Ask {
+impl AskQuestions {
     /// The questions as the person sees them.
     fn marked(self) -> Vec<Question> {
         let mut questions = self.questions;
@@ -100,7 +100,7 @@ impl Ask {
         questions
     }
 
-    fn answered(self, mut given: BTreeMap<String, Answer>) -> Result<Replies, Stop> {
+    fn answered(self, mut given: BTreeMap<String, Answer>) -> Result<AskOutput, Interrupt> {
         let mut answers = BTreeMap::new();
         let mut lines = Vec::new();
         for Question { question, options, .. } in self.questions {
@@ -114,12 +114,12 @@ impl Ask {
             lines.push(format!("{question}\n  {answer}"));
             answers.insert(question, answer);
         }
-        Ok(Replies { outcome: Outcome::Answered, answers, text: lines.join("\n") })
+        Ok(AskOutput { outcome: QuestionOutcome::Answered, answers, text: lines.join("\n") })
     }
 }
 
-fn unanswered(outcome: Outcome, text: &str) -> Replies {
-    Replies { outcome, answers: BTreeMap::new(), text: text.to_owned() }
+fn unanswered(outcome: QuestionOutcome, text: &str) -> AskOutput {
+    AskOutput { outcome, answers: BTreeMap::new(), text: text.to_owned() }
 }
 
 fn check(question: &Question) -> Result<()> {

@@ -1,16 +1,16 @@
 //! Work that is given to a sub-agent.
 //!
 //! The core runs no agents: an operation stops with what is to be done, the host has one of its sub-agents do it and
-//! makes the same call again, with the [`Report`].
+//! makes the same call again, with the [`DelegationReport`].
 
 mod for_model;
 
 use beamai_base::{Reason, Result, ToolError};
-use beamai_policy::{Need, Operand};
-use beamai_tool::delegation::{Delegation, Report, State, Usage};
+use beamai_policy::{Operand, PermissionRequest};
+use beamai_tool::delegation::{Delegation, DelegationReport, DelegationState, TokenUsage};
 use beamai_tool::{
-    CallContext, Operation, Stop, Traits,
-    for_model::{Fields, ModelCall, Page},
+    CallContext, Interrupt, Operation, Traits,
+    for_model::{Fields, ModelCall, ModelPage},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,61 +20,69 @@ const NAME: usize = 64;
 
 /// Has a sub-agent do something.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Task {
+pub struct SubAgentTask {
     /// Name of the sub-agent.
     pub agent: String,
     /// What to achieve, with everything the sub-agent needs to know: it does not see this conversation.
     pub objective: String,
 }
 
-/// What [`Task`] returns.
+/// What [`SubAgentTask`] returns.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Done {
+pub struct SubAgentOutput {
     /// What the sub-agent did and found, in its own words; where it did not complete, how far it came.
     pub summary: String,
     /// How it ended: completed, failed, out_of_budget or cancelled.
-    pub state: State,
+    pub state: DelegationState,
     /// Why, unless it completed.
     pub error: Option<String>,
     /// How many calls of tools it made.
     pub tool_calls: u64,
     /// What its model used.
-    pub usage: Usage,
+    pub usage: TokenUsage,
 }
 
-impl From<Report> for Done {
-    fn from(Report { summary, state, error, tool_calls, usage, agent: _ }: Report) -> Self {
+impl From<DelegationReport> for SubAgentOutput {
+    fn from(
+        DelegationReport { summary, state, error, tool_calls, usage, agent: _ }: DelegationReport,
+    ) -> Self {
         Self { summary, state, error, tool_calls, usage }
     }
 }
 
-impl Operation for Task {
-    type Output = Done;
+impl Operation for SubAgentTask {
+    type Output = SubAgentOutput;
     const TRAITS: Traits =
         Traits { read_only: false, destructive: true, idempotent: false, open_world: true, ..Traits::THINKS };
     const RULE: &'static str = "Task";
     const WAITS: bool = true;
 
-    fn need(&self, _: &CallContext) -> Result<Need> {
+    fn permission(&self, _: &CallContext) -> Result<PermissionRequest> {
         self.check()?;
         let operand = Operand::Name(self.agent.clone());
-        Ok(Need { rule: Self::RULE.into(), touches: &[], allowed_by: &[], is_safe: false, operand })
+        Ok(PermissionRequest {
+            rule: Self::RULE.into(),
+            touches: &[],
+            allowed_by: &[],
+            is_safe: false,
+            operand,
+        })
     }
 
-    fn run(self, cx: &CallContext) -> Result<Done, Stop> {
+    fn run(self, cx: &CallContext) -> Result<SubAgentOutput, Interrupt> {
         self.check()?;
         match &cx.report {
             Some(report) => Ok(report.clone().into()),
-            None => Err(Stop::Delegate(Delegation { agent: self.agent, objective: self.objective })),
+            None => Err(Interrupt::Delegate(Delegation { agent: self.agent, objective: self.objective })),
         }
     }
 
-    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         for_model::done(result, call, page)
     }
 }
 
-impl Task {
+impl SubAgentTask {
     fn check(&self) -> Result<()> {
         let refuse = |message: String| Err(ToolError::new(Reason::InvalidArgument, message));
         let is_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
@@ -93,12 +101,12 @@ impl Task {
 
 #[cfg(test)]
 mod tests {
-    use super::Task;
-    use beamai_tool::{Face, Tool};
+    use super::SubAgentTask;
+    use beamai_tool::{Tool, ToolBinding};
 
     #[test]
     fn a_sub_agent_may_take_any_time_and_is_asked_about() {
-        let task = Face::<Task>::new("task", "");
+        let task = ToolBinding::<SubAgentTask>::new("task", "");
         assert!(task.waits() && task.requires_permission());
         assert_eq!(task.rule(), "Task");
     }

@@ -3,11 +3,11 @@
 mod for_model;
 
 use beamai_base::{Reason, Result, ToolError};
-use beamai_policy::{Need, Operand};
-use beamai_tool::todo::{Status, Todo};
+use beamai_policy::{Operand, PermissionRequest};
+use beamai_tool::todo::{Todo, TodoStatus};
 use beamai_tool::{
-    CallContext, Operation, SessionState, Stop, Traits,
-    for_model::{Fields, ModelCall, Page},
+    CallContext, Interrupt, Operation, SessionState, Traits,
+    for_model::{Fields, ModelCall, ModelPage},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,21 +17,27 @@ const MOST: usize = 1000;
 
 /// The whole list.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Todos {
+pub struct TodoOutput {
     /// Every task, in order.
     pub todos: Vec<Todo>,
     /// How many there are.
     pub count: usize,
 }
 
-impl Todos {
+impl TodoOutput {
     fn of(state: &SessionState) -> Self {
         Self { todos: state.todos.clone(), count: state.todos.len() }
     }
 }
 
-fn harmless() -> Need {
-    Need { rule: "TodoWrite".into(), touches: &[], allowed_by: &[], is_safe: true, operand: Operand::None }
+fn harmless() -> PermissionRequest {
+    PermissionRequest {
+        rule: "TodoWrite".into(),
+        touches: &[],
+        allowed_by: &[],
+        is_safe: true,
+        operand: Operand::None,
+    }
 }
 
 /// Refuses a list that must not be; the session then keeps the one it has.
@@ -40,7 +46,7 @@ fn valid(state: &SessionState) -> Result<()> {
     let running: Vec<&str> = state
         .todos
         .iter()
-        .filter(|todo| todo.status == Status::InProgress)
+        .filter(|todo| todo.status == TodoStatus::InProgress)
         .map(|todo| &*todo.content)
         .collect();
     if running.len() > 1 {
@@ -60,11 +66,14 @@ fn valid(state: &SessionState) -> Result<()> {
     Ok(())
 }
 
-fn change(cx: &CallContext, edit: impl FnOnce(&mut SessionState) -> Result<()>) -> Result<Todos, Stop> {
+fn change(
+    cx: &CallContext,
+    edit: impl FnOnce(&mut SessionState) -> Result<()>,
+) -> Result<TodoOutput, Interrupt> {
     let changed = cx.session.change(|state| {
         edit(state)?;
         valid(state)?;
-        Ok::<_, ToolError>(Todos::of(state))
+        Ok::<_, ToolError>(TodoOutput::of(state))
     });
     Ok(changed?)
 }
@@ -80,7 +89,7 @@ pub struct TodoAdd {
     pub content: String,
     /// Status. At most one task of the list can be in progress.
     #[serde(default)]
-    pub status: Status,
+    pub status: TodoStatus,
     /// The same in the present continuous, such as "Adding unit tests".
     pub active_form: Option<String>,
 }
@@ -101,21 +110,21 @@ impl Operation for TodoAdd {
     const TRAITS: Traits = Traits::SESSION;
     const RULE: &'static str = "TodoWrite";
 
-    fn need(&self, _: &CallContext) -> Result<Need> {
+    fn permission(&self, _: &CallContext) -> Result<PermissionRequest> {
         Ok(harmless())
     }
 
-    fn run(self, cx: &CallContext) -> Result<TodoAdded, Stop> {
+    fn run(self, cx: &CallContext) -> Result<TodoAdded, Interrupt> {
         let id = cx.session.read(fresh_id);
         let todo = Todo { id, content: self.content, status: self.status, active_form: self.active_form };
-        let Todos { todos, count } = change(cx, |state| {
+        let TodoOutput { todos, count } = change(cx, |state| {
             state.todos.push(todo);
             Ok(())
         })?;
         Ok(TodoAdded { id, todos, count })
     }
 
-    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         for_model::added(result, call, page)
     }
 }
@@ -124,26 +133,26 @@ impl Operation for TodoAdd {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub struct TodoList {
     /// Only tasks of this status.
-    pub status: Option<Status>,
+    pub status: Option<TodoStatus>,
 }
 
 impl Operation for TodoList {
-    type Output = Todos;
+    type Output = TodoOutput;
     const TRAITS: Traits = Traits { read_only: true, idempotent: true, ..Traits::SESSION };
     const RULE: &'static str = "TodoWrite";
 
-    fn need(&self, _: &CallContext) -> Result<Need> {
+    fn permission(&self, _: &CallContext) -> Result<PermissionRequest> {
         Ok(harmless())
     }
 
-    fn run(self, cx: &CallContext) -> Result<Todos, Stop> {
-        let all = cx.session.read(Todos::of);
+    fn run(self, cx: &CallContext) -> Result<TodoOutput, Interrupt> {
+        let all = cx.session.read(TodoOutput::of);
         let wanted = |todo: &Todo| self.status.is_none_or(|status| todo.status == status);
         let todos: Vec<Todo> = all.todos.into_iter().filter(wanted).collect();
-        Ok(Todos { count: todos.len(), todos })
+        Ok(TodoOutput { count: todos.len(), todos })
     }
 
-    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         for_model::listed(result, call, page)
     }
 }
@@ -155,7 +164,7 @@ pub struct TodoUpdate {
     #[schemars(range(min = 1))]
     pub id: u64,
     /// New status. At most one task of the list can be in progress.
-    pub status: Option<Status>,
+    pub status: Option<TodoStatus>,
     /// New instruction.
     pub content: Option<String>,
     /// New present continuous form.
@@ -166,19 +175,19 @@ pub struct TodoUpdate {
 }
 
 impl Operation for TodoUpdate {
-    type Output = Todos;
+    type Output = TodoOutput;
     const TRAITS: Traits = Traits { idempotent: true, ..Traits::SESSION };
     const RULE: &'static str = "TodoWrite";
 
-    fn need(&self, _: &CallContext) -> Result<Need> {
+    fn permission(&self, _: &CallContext) -> Result<PermissionRequest> {
         Ok(harmless())
     }
 
-    fn run(self, cx: &CallContext) -> Result<Todos, Stop> {
+    fn run(self, cx: &CallContext) -> Result<TodoOutput, Interrupt> {
         change(cx, |state| self.apply(state))
     }
 
-    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         for_model::updated(result, call, page)
     }
 }
@@ -220,7 +229,7 @@ pub struct NewTodo {
     pub content: String,
     /// Status. At most one task can be in progress.
     #[serde(default)]
-    pub status: Status,
+    pub status: TodoStatus,
     /// The same in the present continuous, such as "Adding unit tests".
     pub active_form: Option<String>,
 }
@@ -233,15 +242,15 @@ pub struct TodoReplace {
 }
 
 impl Operation for TodoReplace {
-    type Output = Todos;
+    type Output = TodoOutput;
     const TRAITS: Traits = Traits { idempotent: true, ..Traits::SESSION };
     const RULE: &'static str = "TodoWrite";
 
-    fn need(&self, _: &CallContext) -> Result<Need> {
+    fn permission(&self, _: &CallContext) -> Result<PermissionRequest> {
         Ok(harmless())
     }
 
-    fn run(self, cx: &CallContext) -> Result<Todos, Stop> {
+    fn run(self, cx: &CallContext) -> Result<TodoOutput, Interrupt> {
         change(cx, |state| {
             let number = |(at, new): (usize, NewTodo)| Todo {
                 id: at as u64 + 1,
@@ -254,7 +263,7 @@ impl Operation for TodoReplace {
         })
     }
 
-    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         for_model::replaced(result, call, page)
     }
 }

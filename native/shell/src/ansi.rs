@@ -7,7 +7,7 @@ const BELL: u8 = 0x07;
 
 /// Where in a sequence a stream is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum State {
+enum EscapeState {
     /// In none.
     #[default]
     Text,
@@ -28,12 +28,12 @@ enum State {
 
 /// Removes the escape sequences (ECMA-48) of one stream, wherever its pieces are split. Every other byte stays.
 #[derive(Debug, Default)]
-pub(super) struct Stripper(State);
+pub(super) struct Stripper(EscapeState);
 
 impl Stripper {
     /// The next piece without the sequences in it.
     pub(super) fn strip<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
-        if self.0 == State::Text && memchr::memchr(ESCAPE, bytes).is_none() {
+        if self.0 == EscapeState::Text && memchr::memchr(ESCAPE, bytes).is_none() {
             return Cow::Borrowed(bytes);
         }
         Cow::Owned(bytes.iter().copied().filter(|byte| self.keeps(*byte)).collect())
@@ -42,63 +42,63 @@ impl Stripper {
     /// Takes a byte in; true when it belongs to no sequence.
     fn keeps(&mut self, byte: u8) -> bool {
         let (next, keeps) = match self.0 {
-            State::Text => text(byte),
+            EscapeState::Text => text(byte),
             // The characters that call a sequence off.
-            _ if matches!(byte, 0x18 | 0x1a) => (State::Text, false),
-            State::Escape => escape(byte),
-            State::Short => short(byte),
-            State::Control => control(byte),
-            State::Command => command(byte),
-            State::Device => device(byte),
-            State::Ending if byte == b'\\' => (State::Text, false),
-            State::Ending => escape(byte),
+            _ if matches!(byte, 0x18 | 0x1a) => (EscapeState::Text, false),
+            EscapeState::Escape => escape(byte),
+            EscapeState::Short => short(byte),
+            EscapeState::Control => control(byte),
+            EscapeState::Command => command(byte),
+            EscapeState::Device => device(byte),
+            EscapeState::Ending if byte == b'\\' => (EscapeState::Text, false),
+            EscapeState::Ending => escape(byte),
         };
         self.0 = next;
         keeps
     }
 }
 
-fn text(byte: u8) -> (State, bool) {
-    if byte == ESCAPE { (State::Escape, false) } else { (State::Text, true) }
+fn text(byte: u8) -> (EscapeState, bool) {
+    if byte == ESCAPE { (EscapeState::Escape, false) } else { (EscapeState::Text, true) }
 }
 
-fn escape(byte: u8) -> (State, bool) {
+fn escape(byte: u8) -> (EscapeState, bool) {
     match byte {
-        b'[' => (State::Control, false),
-        b']' | b'X' | b'^' | b'_' => (State::Command, false),
-        b'P' => (State::Device, false),
+        b'[' => (EscapeState::Control, false),
+        b']' | b'X' | b'^' | b'_' => (EscapeState::Command, false),
+        b'P' => (EscapeState::Device, false),
         _ => short(byte),
     }
 }
 
-fn short(byte: u8) -> (State, bool) {
+fn short(byte: u8) -> (EscapeState, bool) {
     match byte {
-        0x20..=0x2f => (State::Short, false),
-        0x30..=0x7e => (State::Text, false),
+        0x20..=0x2f => (EscapeState::Short, false),
+        0x30..=0x7e => (EscapeState::Text, false),
         // No sequence goes on like this: whatever it is, it is text again.
         _ => text(byte),
     }
 }
 
-fn control(byte: u8) -> (State, bool) {
+fn control(byte: u8) -> (EscapeState, bool) {
     match byte {
-        0x20..=0x3f => (State::Control, false),
-        0x40..=0x7e => (State::Text, false),
+        0x20..=0x3f => (EscapeState::Control, false),
+        0x40..=0x7e => (EscapeState::Text, false),
         _ => text(byte),
     }
 }
 
-fn command(byte: u8) -> (State, bool) {
+fn command(byte: u8) -> (EscapeState, bool) {
     match byte {
-        BELL => (State::Text, false),
-        ESCAPE => (State::Ending, false),
-        b'\n' => (State::Text, true),
-        _ => (State::Command, false),
+        BELL => (EscapeState::Text, false),
+        ESCAPE => (EscapeState::Ending, false),
+        b'\n' => (EscapeState::Text, true),
+        _ => (EscapeState::Command, false),
     }
 }
 
-fn device(byte: u8) -> (State, bool) {
-    if byte == ESCAPE { (State::Ending, false) } else { (State::Device, false) }
+fn device(byte: u8) -> (EscapeState, bool) {
+    if byte == ESCAPE { (EscapeState::Ending, false) } else { (EscapeState::Device, false) }
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! Starting, watching and ending commands in the background.
 
 use super::capture::Capture;
-use super::command::Command;
-use super::registry::{PATIENCE, Registry};
-use super::starts::Starts;
+use super::command::BackgroundCommand;
+use super::registry::{CommandRegistry, PATIENCE};
+use super::starts::StartMonitor;
 use super::{not_started, random_name, spec};
 use beamai_base::{Reason, Result, ToolError, panics};
 use beamai_isolation::Isolation;
-use beamai_port_tools::shell::{BackgroundOutput, Printed, Shell, ShellOutput};
-use beamai_process::{Child, Launcher, Terms, Wake, collect};
+use beamai_port_tools::shell::{BackgroundOutput, PrintedOutput, Shell, ShellOutput};
+use beamai_process::{CancelWaker, Child, Launcher, RunOptions, collect};
 use beamai_tool::CallContext;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 pub(crate) fn start(shell: Shell, cx: &CallContext) -> Result<ShellOutput> {
     let session = cx.session_id.as_deref().ok_or_else(without_session)?;
     let id = format!("bg_{}", random_name()?);
-    let command = Arc::new(Command::new(id.clone(), Capture::new(cx, shell.strip_ansi)));
-    let registry = Registry::shared();
+    let command = Arc::new(BackgroundCommand::new(id.clone(), Capture::new(cx, shell.strip_ansi)));
+    let registry = CommandRegistry::shared();
     registry.add(session, &command)?;
     match launch(shell, cx, &command) {
         Ok(isolation) => Ok(started(id, isolation)),
@@ -30,12 +30,12 @@ pub(crate) fn start(shell: Shell, cx: &CallContext) -> Result<ShellOutput> {
     }
 }
 
-fn launch(shell: Shell, cx: &CallContext, command: &Arc<Command>) -> Result<Option<Isolation>> {
-    let starts = Starts::of(cx, command.cancel.clone(), true);
+fn launch(shell: Shell, cx: &CallContext, command: &Arc<BackgroundCommand>) -> Result<Option<Isolation>> {
+    let starts = StartMonitor::of(cx, command.cancel.clone(), true);
     let spec = spec(&shell, cx, starts.as_ref())?;
     // Only a timeout of its own counts: the host's is that of the call.
     let deadline = shell.timeout.map(|ms| Instant::now() + Duration::from_millis(ms));
-    let wake = Wake::on(&command.cancel).map_err(not_started)?;
+    let wake = CancelWaker::on(&command.cancel).map_err(not_started)?;
     let child = Launcher::shared().spawn(&spec).map_err(not_started)?;
     let isolation = child.isolation.reported(cx.sandbox.report);
     let input = shell.stdin.unwrap_or_default();
@@ -53,8 +53,14 @@ fn launch(shell: Shell, cx: &CallContext, command: &Arc<Command>) -> Result<Opti
     }
 }
 
-fn watch(command: &Command, child: Child, input: &str, deadline: Option<Instant>, wake: Wake) {
-    let terms = Terms { input: input.as_bytes(), deadline, pause: None, wake, listener: None };
+fn watch(
+    command: &BackgroundCommand,
+    child: Child,
+    input: &str,
+    deadline: Option<Instant>,
+    wake: CancelWaker,
+) {
+    let terms = RunOptions { input: input.as_bytes(), deadline, pause: None, wake, listener: None };
     match panics::caught(|| collect(child, &terms, &mut command.sink())) {
         Ok(collected) => command.finish(collected),
         // The child was dropped, and killed by that.
@@ -68,7 +74,7 @@ fn started(id: String, isolation: Option<Isolation>) -> ShellOutput {
         id: Some(id),
         exit_code: None,
         signal: None,
-        printed: Printed::default(),
+        printed: PrintedOutput::default(),
         killed: None,
         refused: Vec::new(),
         duration_ms: 0,
@@ -84,12 +90,12 @@ fn without_session() -> ToolError {
 
 /// How far a command is, and its output since the last time.
 pub(crate) fn poll(id: &str, cx: &CallContext) -> Result<BackgroundOutput> {
-    Ok(Registry::shared().find(cx.session_id.as_deref(), id)?.poll())
+    Ok(CommandRegistry::shared().find(cx.session_id.as_deref(), id)?.poll())
 }
 
 /// Kills a command and tells how it ended. One that has ended already is as it was.
 pub(crate) fn kill(id: &str, cx: &CallContext) -> Result<BackgroundOutput> {
-    let command = Registry::shared().find(cx.session_id.as_deref(), id)?;
+    let command = CommandRegistry::shared().find(cx.session_id.as_deref(), id)?;
     command.cancel.cancel();
     let patience = Instant::now() + PATIENCE;
     match command.wait(cx.deadline.map_or(patience, |deadline| deadline.min(patience))) {

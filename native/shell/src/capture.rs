@@ -1,11 +1,11 @@
 //! A command's output on its way into answers.
 
 use super::ansi::Stripper;
-use super::keeper::Keeper;
+use super::head_tail::HeadTailBuffer;
 use super::spool::Spool;
-use super::text::Text;
-use beamai_port_tools::shell::Printed;
-use beamai_process::{Sink, Source};
+use super::text::StreamText;
+use beamai_port_tools::shell::PrintedOutput;
+use beamai_process::{OutputSink, OutputStream};
 use beamai_tool::CallContext;
 use std::borrow::Cow;
 
@@ -22,7 +22,7 @@ pub(super) struct Capture {
 #[derive(Debug)]
 struct Channel {
     stripper: Option<Stripper>,
-    keeper: Keeper,
+    buffer: HeadTailBuffer,
     /// Bytes since the start.
     total: u64,
 }
@@ -31,17 +31,20 @@ impl Capture {
     /// For a command of this call; `strip` removes escape sequences before anything else sees them.
     pub(super) fn new(cx: &CallContext, strip: bool) -> Self {
         let cap = cx.limits.output_bytes;
-        let channel =
-            || Channel { stripper: strip.then(Stripper::default), keeper: Keeper::new(cap), total: 0 };
+        let channel = || Channel {
+            stripper: strip.then(Stripper::default),
+            buffer: HeadTailBuffer::new(cap),
+            total: 0,
+        };
         let spool = Spool::new(&cx.workspace, cx.limits.output_file_bytes);
         Self { stdout: channel(), stderr: channel(), spool, cap }
     }
 
     /// Takes out what has come since the last time. `goes_on` says that more may come.
-    pub(super) fn take_out(&mut self, goes_on: bool) -> Printed {
-        let stdout = Text::of(self.stdout.keeper.take(goes_on));
-        let stderr = Text::of(self.stderr.keeper.take(goes_on));
-        Printed {
+    pub(super) fn take_out(&mut self, goes_on: bool) -> PrintedOutput {
+        let stdout = StreamText::of(self.stdout.buffer.take(goes_on));
+        let stderr = StreamText::of(self.stderr.buffer.take(goes_on));
+        PrintedOutput {
             truncated: stdout.total.is_some() || stderr.total.is_some(),
             stdout: stdout.text,
             stderr: stderr.text,
@@ -60,14 +63,14 @@ impl Capture {
     }
 }
 
-impl Sink for Capture {
-    fn take(&mut self, source: Source, bytes: &[u8]) {
+impl OutputSink for Capture {
+    fn take(&mut self, source: OutputStream, bytes: &[u8]) {
         let channel = match source {
-            Source::Stdout => &mut self.stdout,
-            Source::Stderr => &mut self.stderr,
+            OutputStream::Stdout => &mut self.stdout,
+            OutputStream::Stderr => &mut self.stderr,
         };
         let bytes = channel.stripper.as_mut().map_or(Cow::Borrowed(bytes), |stripper| stripper.strip(bytes));
-        channel.keeper.push(&bytes);
+        channel.buffer.push(&bytes);
         channel.total += bytes.len() as u64;
         self.spool.take(&bytes, channel.total > self.cap as u64);
     }

@@ -1,32 +1,32 @@
 //! One command in the background.
 
 use super::capture::Capture;
-use super::starts::Starts;
+use super::starts::StartMonitor;
 use super::{NOT_KILLED, cause_message, code, is_reason, lost_message, milliseconds, not_started, signal};
 use beamai_base::CancelToken;
 use beamai_isolation::Planted;
-use beamai_port_tools::shell::{BackgroundOutput, Status};
-use beamai_process::{Collected, End, Report, Sink, Source};
+use beamai_port_tools::shell::{BackgroundOutput, CommandStatus};
+use beamai_process::{CommandReport, OutputSink, OutputStream, RunEnd, RunResult};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A command in the background, from before its start until its session forgets it.
 #[derive(Debug)]
-pub(super) struct Command {
+pub(super) struct BackgroundCommand {
     pub(super) id: String,
     /// Kills it.
     pub(super) cancel: CancelToken,
     started: Instant,
     capture: Mutex<Capture>,
-    last: Mutex<Option<Last>>,
-    starts: Mutex<Option<Arc<Starts>>>,
+    last: Mutex<Option<FinishedCommand>>,
+    starts: Mutex<Option<Arc<StartMonitor>>>,
     ended: Condvar,
 }
 
 /// What is known of a command that has ended.
 #[derive(Debug, Clone)]
-struct Last {
-    status: Status,
+struct FinishedCommand {
+    status: CommandStatus,
     exit_code: Option<i32>,
     signal: Option<String>,
     killed: Option<u32>,
@@ -35,7 +35,7 @@ struct Last {
     duration: Duration,
 }
 
-impl Command {
+impl BackgroundCommand {
     pub(super) fn new(id: String, capture: Capture) -> Self {
         Self {
             id,
@@ -49,7 +49,7 @@ impl Command {
     }
 
     /// What it starts is judged here.
-    pub(super) fn judged_by(&self, starts: Option<Arc<Starts>>) {
+    pub(super) fn judged_by(&self, starts: Option<Arc<StartMonitor>>) {
         *lock(&self.starts) = starts;
     }
 
@@ -58,33 +58,39 @@ impl Command {
     }
 
     /// Where its output goes.
-    pub(super) fn sink(&self) -> impl Sink {
-        struct Shared<'c>(&'c Mutex<Capture>);
-        impl Sink for Shared<'_> {
-            fn take(&mut self, source: Source, bytes: &[u8]) {
+    pub(super) fn sink(&self) -> impl OutputSink {
+        struct SharedCapture<'c>(&'c Mutex<Capture>);
+        impl OutputSink for SharedCapture<'_> {
+            fn take(&mut self, source: OutputStream, bytes: &[u8]) {
                 lock(self.0).take(source, bytes);
             }
         }
-        Shared(&self.capture)
+        SharedCapture(&self.capture)
     }
 
     /// Notes that it has ended.
-    pub(super) fn finish(&self, collected: Collected) {
-        let last = Last::of(collected, self.started.elapsed());
+    pub(super) fn finish(&self, collected: RunResult) {
+        let last = FinishedCommand::of(collected, self.started.elapsed());
         let starts = lock(&self.starts).clone();
         starts.iter().for_each(|starts| starts.end());
         self.end(match starts.and_then(|starts| starts.stopped()) {
-            Some(error) => Last { status: Status::Failed, error: Some(error.message), ..last },
+            Some(error) => {
+                FinishedCommand { status: CommandStatus::Failed, error: Some(error.message), ..last }
+            }
             None => last,
         });
     }
 
     /// Notes that it was not started, or is lost.
     pub(super) fn give_up(&self, why: String) {
-        self.end(Last { status: Status::Failed, error: Some(why), ..Last::running(self.started.elapsed()) });
+        self.end(FinishedCommand {
+            status: CommandStatus::Failed,
+            error: Some(why),
+            ..FinishedCommand::running(self.started.elapsed())
+        });
     }
 
-    fn end(&self, last: Last) {
+    fn end(&self, last: FinishedCommand) {
         lock(&self.capture).close();
         *lock(&self.last) = Some(last);
         self.ended.notify_all();
@@ -104,7 +110,7 @@ impl Command {
         // First this: once it has ended, all of its output is there.
         let last = lock(&self.last).clone();
         let printed = lock(&self.capture).take_out(last.is_none());
-        let last = last.unwrap_or_else(|| Last::running(self.started.elapsed()));
+        let last = last.unwrap_or_else(|| FinishedCommand::running(self.started.elapsed()));
         BackgroundOutput {
             planted: last.planted,
             id: self.id.clone(),
@@ -120,46 +126,54 @@ impl Command {
     }
 }
 
-impl Last {
+impl FinishedCommand {
     fn running(duration: Duration) -> Self {
         let (exit_code, signal, killed, error) = (None, None, None, None);
-        Self { status: Status::Running, exit_code, signal, killed, error, planted: Vec::new(), duration }
+        Self {
+            status: CommandStatus::Running,
+            exit_code,
+            signal,
+            killed,
+            error,
+            planted: Vec::new(),
+            duration,
+        }
     }
 
-    fn of(Collected { end, report, planted }: Collected, duration: Duration) -> Self {
+    fn of(RunResult { end, report, planted }: RunResult, duration: Duration) -> Self {
         let blank = Self { planted, ..Self::running(duration) };
         let forced = match end {
-            End::Itself => Status::Failed,
-            End::TimedOut => Status::TimedOut,
-            End::Cancelled => Status::Killed,
+            RunEnd::Itself => CommandStatus::Failed,
+            RunEnd::TimedOut => CommandStatus::TimedOut,
+            RunEnd::Cancelled => CommandStatus::Killed,
         };
         match report {
-            Ok(Report::Ended { killed, cause: Some(cause), .. })
-                if end == End::Itself && is_reason(&cause, Some(killed)) =>
+            Ok(CommandReport::Ended { killed, cause: Some(cause), .. })
+                if end == RunEnd::Itself && is_reason(&cause, Some(killed)) =>
             {
                 Self {
-                    status: Status::Failed,
+                    status: CommandStatus::Failed,
                     killed: Some(killed),
                     error: Some(cause_message(&cause)),
                     ..blank
                 }
             }
             // Where nothing was left to kill, it was faster than the order to.
-            Ok(Report::Ended { exit, killed, .. }) if end == End::Itself || killed == 0 => Self {
-                status: Status::Exited,
+            Ok(CommandReport::Ended { exit, killed, .. }) if end == RunEnd::Itself || killed == 0 => Self {
+                status: CommandStatus::Exited,
                 exit_code: code(exit),
                 signal: signal(exit),
                 killed: Some(killed).filter(|killed| *killed > 0),
                 ..blank
             },
-            Ok(Report::Ended { exit, killed, .. }) => {
+            Ok(CommandReport::Ended { exit, killed, .. }) => {
                 Self { status: forced, exit_code: code(exit), killed: Some(killed), ..blank }
             }
-            Ok(Report::NotStarted(failure)) => {
-                Self { status: Status::Failed, error: Some(not_started(failure).message), ..blank }
+            Ok(CommandReport::NotStarted(failure)) => {
+                Self { status: CommandStatus::Failed, error: Some(not_started(failure).message), ..blank }
             }
-            Err(errno) if end == End::Itself => {
-                Self { status: Status::Failed, error: Some(lost_message(errno)), ..blank }
+            Err(errno) if end == RunEnd::Itself => {
+                Self { status: CommandStatus::Failed, error: Some(lost_message(errno)), ..blank }
             }
             Err(_) => Self { status: forced, error: Some(NOT_KILLED.to_owned()), ..blank },
         }

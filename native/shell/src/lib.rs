@@ -8,32 +8,32 @@ mod ansi;
 mod background;
 mod capture;
 mod command;
-mod keeper;
+mod head_tail;
 mod registry;
 mod shortcut;
 mod spool;
 mod starts;
 mod text;
 
-pub use registry::{Ending, end_session};
+pub use registry::{EndingCommands, end_session};
 pub use starts::StartAnswer;
 
 use beamai_base::{CancelToken, Reason, Result, ToolError};
-use beamai_isolation::{Coverage, Isolation, StartJudge};
-use beamai_port_tools::shell::{Printed, RefusedStart, Shell, ShellKill, ShellOutput, ShellPoll};
+use beamai_isolation::{Isolation, StartCoverage, StartJudge};
+use beamai_port_tools::shell::{PrintedOutput, RefusedStart, Shell, ShellKill, ShellOutput, ShellPoll};
 use beamai_process::{
-    Cause, Collected, End, Excess, Exit, Launcher, Listener, Report, Spec, Stdin, Terms, Wake, collect,
-    signal_name,
+    CancelWaker, CommandReport, ExitStatus, KillCause, Launcher, MemoryExcess, ProgramSpec, ProgressListener,
+    RunEnd, RunOptions, RunResult, Stdin, collect, signal_name,
 };
-use beamai_sandbox::{Confinement, Failure, environment};
-use beamai_tool::{CallContext, Pace, Services, Work, host_act};
+use beamai_sandbox::{Confinement, SetupFailure, environment};
+use beamai_tool::{CallContext, ExecutionClass, OperationBackend, Services, host_act};
 use capture::Capture;
 use rustix::fs::Access;
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 use serde_json::{Value, json};
 use shortcut::shortcut;
-use starts::{Judge, Starts};
+use starts::{CommandStartJudge, StartMonitor};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -50,32 +50,34 @@ const USUAL_PLACES: [&str; 3] = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/b
 #[must_use]
 pub fn serve(services: Services) -> Services {
     services
-        .with(Work(|shell: Shell, cx: &CallContext| match shell.run_in_background {
+        .with(OperationBackend(|shell: Shell, cx: &CallContext| match shell.run_in_background {
             true => Ok(background::start(shell, cx)?),
             false => Ok(run(&shell, cx)?),
         }))
-        .with(Work(|call: ShellPoll, cx: &CallContext| Ok(background::poll(&call.id, cx)?)))
-        .with(Work(|call: ShellKill, cx: &CallContext| Ok(background::kill(&call.id, cx)?)))
-        .with_host_acts(vec![host_act("start_answer", Pace::Instant, |act: StartAnswer, cx| act.run(cx))])
+        .with(OperationBackend(|call: ShellPoll, cx: &CallContext| Ok(background::poll(&call.id, cx)?)))
+        .with(OperationBackend(|call: ShellKill, cx: &CallContext| Ok(background::kill(&call.id, cx)?)))
+        .with_host_acts(vec![host_act("start_answer", ExecutionClass::Instant, |act: StartAnswer, cx| {
+            act.run(cx)
+        })])
 }
 
 /// Runs the command to its end.
 fn run(shell: &Shell, cx: &CallContext) -> Result<ShellOutput> {
     let started = Instant::now();
     let stop = CancelToken::new();
-    let starts = Starts::of(cx, stop.clone(), false);
+    let starts = StartMonitor::of(cx, stop.clone(), false);
     let spec = spec(shell, cx, starts.as_ref())?;
     cx.cancel.on_cancel({
         let stop = stop.clone();
         move || stop.cancel()
     });
     let tell = |time: Duration, output: u64| cx.report(progress(time, output));
-    let terms = Terms {
+    let terms = RunOptions {
         input: shell.stdin.as_deref().unwrap_or_default().as_bytes(),
         deadline: Some(deadline(shell, cx, started)),
         pause: starts.as_ref().map(|starts| Arc::clone(&starts.pause)),
-        wake: Wake::on(&stop).map_err(not_started)?,
-        listener: cx.progress.is_some().then_some(Listener(&tell)),
+        wake: CancelWaker::on(&stop).map_err(not_started)?,
+        listener: cx.progress.is_some().then_some(ProgressListener(&tell)),
     };
     let child = Launcher::shared().spawn(&spec).map_err(not_started)?;
     let isolation = child.isolation.reported(cx.sandbox.report);
@@ -112,7 +114,7 @@ fn progress(time: Duration, output: u64) -> Value {
     json!({"progress": time.as_secs_f64(), "message": message, "output_bytes": output})
 }
 
-fn spec(shell: &Shell, cx: &CallContext, starts: Option<&Arc<Starts>>) -> Result<Spec> {
+fn spec(shell: &Shell, cx: &CallContext, starts: Option<&Arc<StartMonitor>>) -> Result<ProgramSpec> {
     let own = shell.variables()?.into_iter().map(|(name, value)| (name.into(), value.into()));
     let environment = environment(cx.workspace.temp_path(), &cx.sandbox, own);
     let shortcut = shortcut(shell, &environment, cx);
@@ -120,7 +122,7 @@ fn spec(shell: &Shell, cx: &CallContext, starts: Option<&Arc<Starts>>) -> Result
     let end_of_options = shell.command.starts_with(['-', '+']).then_some("--");
     let words =
         ["--noprofile", "--norc", "-c"].into_iter().chain(end_of_options).chain([shell.command.as_str()]);
-    Ok(Spec {
+    Ok(ProgramSpec {
         program: bash()?,
         by_path: false,
         arguments: words.map(OsString::from).collect(),
@@ -130,14 +132,14 @@ fn spec(shell: &Shell, cx: &CallContext, starts: Option<&Arc<Starts>>) -> Result
         lingers: shell.run_in_background,
         shortcut,
         confinement: confinement(cx)?,
-        judge: starts.map(|starts| Arc::new(Judge(Arc::clone(starts))) as Arc<dyn StartJudge>),
-        coverage: starts.map_or(Coverage::Everything, |starts| starts.coverage()),
+        judge: starts.map(|starts| Arc::new(CommandStartJudge(Arc::clone(starts))) as Arc<dyn StartJudge>),
+        coverage: starts.map_or(StartCoverage::Everything, |starts| starts.coverage()),
     })
 }
 
 /// What the programs of a call are confined to.
 fn confinement(cx: &CallContext) -> Result<Arc<Confinement>> {
-    Confinement::of(&cx.workspace, &cx.sandbox, &cx.sealed, cx.starts.as_deref(), &|| cx.check())
+    Confinement::of(&cx.workspace, &cx.sandbox, &cx.denied_paths, cx.starts.as_deref(), &|| cx.check())
 }
 
 fn bash() -> Result<PathBuf> {
@@ -169,7 +171,7 @@ fn random_name() -> Result<String> {
     let mut bytes = [0; 8];
     match getrandom(&mut bytes, GetRandomFlags::empty()) {
         Ok(_) => Ok(format!("{:016x}", u64::from_ne_bytes(bytes))),
-        Err(errno) => Err(not_started(Failure {
+        Err(errno) => Err(not_started(SetupFailure {
             step: "draw a name".to_owned(),
             errno: errno.raw_os_error(),
             layer: None,
@@ -179,35 +181,35 @@ fn random_name() -> Result<String> {
 }
 
 fn answer(
-    collected: Collected,
-    printed: Printed,
+    collected: RunResult,
+    printed: PrintedOutput,
     isolation: Option<Isolation>,
     refused: Vec<RefusedStart>,
     duration: Duration,
 ) -> Result<ShellOutput> {
     let (exit, killed, cause) = match &collected.report {
-        Ok(Report::Ended { exit, killed, cause, .. }) => (Some(*exit), Some(*killed), cause.clone()),
-        Ok(Report::NotStarted(failure)) => return Err(not_started(failure.clone())),
+        Ok(CommandReport::Ended { exit, killed, cause, .. }) => (Some(*exit), Some(*killed), cause.clone()),
+        Ok(CommandReport::NotStarted(failure)) => return Err(not_started(failure.clone())),
         Err(_) => (None, None, None),
     };
     let planted = collected.planted;
     let output = ShellOutput { refused, planted, ..output(printed, exit, killed, isolation, duration) };
-    if let (End::Itself, Some(cause)) = (collected.end, cause.filter(|cause| is_reason(cause, killed))) {
+    if let (RunEnd::Itself, Some(cause)) = (collected.end, cause.filter(|cause| is_reason(cause, killed))) {
         return Err(ended_for(cause, &output));
     }
     match (collected.end, collected.report) {
         // Where nothing was left to kill, it was faster than the order to.
         (_, Ok(_)) if killed == Some(0) => Ok(ShellOutput { killed: None, ..output }),
-        (End::Itself, Ok(_)) => Ok(output),
-        (End::Itself, Err(errno)) => Err(lost(errno, &output)),
-        (End::TimedOut, _) => Err(ended(Reason::Timeout, &output)),
-        (End::Cancelled, _) => Err(ended(Reason::Cancelled, &output)),
+        (RunEnd::Itself, Ok(_)) => Ok(output),
+        (RunEnd::Itself, Err(errno)) => Err(lost(errno, &output)),
+        (RunEnd::TimedOut, _) => Err(ended(Reason::Timeout, &output)),
+        (RunEnd::Cancelled, _) => Err(ended(Reason::Cancelled, &output)),
     }
 }
 
 fn output(
-    printed: Printed,
-    exit: Option<Exit>,
+    printed: PrintedOutput,
+    exit: Option<ExitStatus>,
     killed: Option<u32>,
     isolation: Option<Isolation>,
     duration: Duration,
@@ -225,12 +227,12 @@ fn output(
     }
 }
 
-fn code(exit: Exit) -> Option<i32> {
-    if let Exit::Code(code) = exit { Some(code) } else { None }
+fn code(exit: ExitStatus) -> Option<i32> {
+    if let ExitStatus::Code(code) = exit { Some(code) } else { None }
 }
 
-fn signal(exit: Exit) -> Option<String> {
-    if let Exit::Signal(number) = exit { Some(signal_name(number)) } else { None }
+fn signal(exit: ExitStatus) -> Option<String> {
+    if let ExitStatus::Signal(number) = exit { Some(signal_name(number)) } else { None }
 }
 
 fn milliseconds(duration: Duration) -> u64 {
@@ -261,41 +263,41 @@ fn were_killed(count: u32) -> String {
 }
 
 /// Whether a command was ended for it; it may have been faster than its reaper.
-fn is_reason(cause: &Cause, killed: Option<u32>) -> bool {
-    matches!(cause, Cause::Created(_)) || killed.is_some_and(|count| count > 0)
+fn is_reason(cause: &KillCause, killed: Option<u32>) -> bool {
+    matches!(cause, KillCause::Created(_)) || killed.is_some_and(|count| count > 0)
 }
 
 /// The error of a command that its reaper ended.
-fn ended_for(cause: Cause, output: &ShellOutput) -> ToolError {
+fn ended_for(cause: KillCause, output: &ShellOutput) -> ToolError {
     let what = cause_message(&cause);
     let killed = were_killed(output.killed.unwrap_or(0));
     let message = format!("{what} ({killed}; the command's output so far is in the details)");
     let error = |reason| with_output(ToolError::new(reason, message), output);
     match cause {
-        Cause::Created(path) => error(Reason::AccessDenied).file(&path),
-        Cause::Processes(Excess { taken, limit }) => {
+        KillCause::Created(path) => error(Reason::AccessDenied).file(&path),
+        KillCause::Processes(MemoryExcess { taken, limit }) => {
             error(Reason::TooManyProcesses).with("processes", taken).with("process_limit", limit)
         }
-        Cause::Memory(Excess { taken, limit }) => {
+        KillCause::Memory(MemoryExcess { taken, limit }) => {
             error(Reason::OutOfMemory).with("memory", taken).with("memory_limit", limit)
         }
     }
 }
 
-fn cause_message(cause: &Cause) -> String {
+fn cause_message(cause: &KillCause) -> String {
     let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
     match cause {
-        Cause::Memory(Excess { taken, limit }) => format!(
+        KillCause::Memory(MemoryExcess { taken, limit }) => format!(
             "the command's processes had {} MiB of memory together, where {} MiB is the limit, and were killed; do less \
              at a time, or have the host set the sandbox's memory higher",
             mebibytes(*taken),
             mebibytes(*limit)
         ),
-        Cause::Processes(Excess { taken, limit }) => format!(
+        KillCause::Processes(MemoryExcess { taken, limit }) => format!(
             "the command had {taken} processes and threads, where {limit} is the limit, and was killed; start fewer at a \
              time, or have the host set the sandbox's processes higher"
         ),
-        Cause::Created(path) => format!(
+        KillCause::Created(path) => format!(
             "the command was killed because it created {path}, from which git would take settings and programs to run; \
              the file was removed"
         ),
@@ -323,7 +325,7 @@ fn with_output(mut error: ToolError, output: &ShellOutput) -> ToolError {
     error
 }
 
-fn not_started(failure: Failure) -> ToolError {
+fn not_started(failure: SetupFailure) -> ToolError {
     if let Some(error) = failure.not_isolated("the command was not run") {
         return error;
     }

@@ -1,6 +1,6 @@
 //! The commands in the background, by session.
 
-use super::command::Command;
+use super::command::BackgroundCommand;
 use beamai_base::{Reason, Result, ToolError};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -18,23 +18,23 @@ const ENDED: usize = 8192;
 pub(super) const PATIENCE: Duration = Duration::from_secs(12);
 
 /// The commands of this program.
-static SHARED: LazyLock<Registry> = LazyLock::new(Registry::default);
+static SHARED: LazyLock<CommandRegistry> = LazyLock::new(CommandRegistry::default);
 
 /// Commands by session. A command is known to its own session alone.
 #[derive(Debug, Default)]
-pub(super) struct Registry(Mutex<Sessions>);
+pub(super) struct CommandRegistry(Mutex<SessionCommands>);
 
 #[derive(Debug, Default)]
-struct Sessions {
-    commands: HashMap<String, Vec<Arc<Command>>>,
+struct SessionCommands {
+    commands: HashMap<String, Vec<Arc<BackgroundCommand>>>,
     ended: VecDeque<String>,
 }
 
 /// The commands of a session that has ended, while they end.
 #[derive(Debug)]
-pub struct Ending(Vec<Arc<Command>>);
+pub struct EndingCommands(Vec<Arc<BackgroundCommand>>);
 
-impl Ending {
+impl EndingCommands {
     /// Waits until they have ended, for some seconds at most.
     pub fn wait(self) {
         let deadline = Instant::now() + PATIENCE;
@@ -43,13 +43,13 @@ impl Ending {
 }
 
 /// Ends a session: its commands are killed, and no other is started in it. Does not wait; `None` where none runs.
-pub fn end_session(id: &str) -> Option<Ending> {
-    let mut commands = Registry::shared().end(id);
+pub fn end_session(id: &str) -> Option<EndingCommands> {
+    let mut commands = CommandRegistry::shared().end(id);
     commands.retain(|command| command.is_running());
-    (!commands.is_empty()).then_some(Ending(commands))
+    (!commands.is_empty()).then_some(EndingCommands(commands))
 }
 
-impl Registry {
+impl CommandRegistry {
     pub(super) fn shared() -> &'static Self {
         &SHARED
     }
@@ -58,7 +58,7 @@ impl Registry {
     ///
     /// # Errors
     /// `busy` when too many run, `bad_state` when the session has ended.
-    pub(super) fn add(&self, session: &str, command: &Arc<Command>) -> Result<()> {
+    pub(super) fn add(&self, session: &str, command: &Arc<BackgroundCommand>) -> Result<()> {
         let mut sessions = self.lock();
         if sessions.ended.iter().any(|ended| ended == session) {
             let message = "the command was not run: its session has ended";
@@ -93,7 +93,7 @@ impl Registry {
     ///
     /// # Errors
     /// `no_such_command` with those that the session has.
-    pub(super) fn find(&self, session: Option<&str>, id: &str) -> Result<Arc<Command>> {
+    pub(super) fn find(&self, session: Option<&str>, id: &str) -> Result<Arc<BackgroundCommand>> {
         let sessions = self.lock();
         let own = session.and_then(|session| sessions.commands.get(session)).map_or(&[][..], Vec::as_slice);
         match own.iter().find(|command| command.id == id) {
@@ -102,7 +102,7 @@ impl Registry {
         }
     }
 
-    fn end(&self, session: &str) -> Vec<Arc<Command>> {
+    fn end(&self, session: &str) -> Vec<Arc<BackgroundCommand>> {
         let mut sessions = self.lock();
         let own = sessions.commands.remove(session).unwrap_or_default();
         if sessions.ended.len() >= ENDED {
@@ -114,13 +114,13 @@ impl Registry {
         own
     }
 
-    fn lock(&self) -> MutexGuard<'_, Sessions> {
+    fn lock(&self) -> MutexGuard<'_, SessionCommands> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Drops the `count` oldest that have ended.
-fn forget(commands: &mut Vec<Arc<Command>>, mut count: usize) {
+fn forget(commands: &mut Vec<Arc<BackgroundCommand>>, mut count: usize) {
     commands.retain(|command| {
         let stays = count == 0 || command.is_running();
         count -= usize::from(!stays);

@@ -1,7 +1,7 @@
 //! The file that holds output for which an answer has no room.
 
 use beamai_base::{Result, ToolError, describe};
-use beamai_workspace::{Place, Workspace, encode_path};
+use beamai_workspace::{Workspace, WorkspacePath, encode_path};
 use rustix::fs::Mode;
 use std::fs::File;
 use std::io::Write;
@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Debug)]
 pub(super) struct Spool {
     /// The directory for the file; without one, the program's own.
-    dir: Option<Place>,
+    dir: Option<WorkspacePath>,
     memory: Vec<u8>,
     file: Option<File>,
     path: Option<String>,
@@ -90,7 +90,7 @@ impl Spool {
     }
 }
 
-fn create(dir: Option<&Place>) -> Result<(File, String)> {
+fn create(dir: Option<&WorkspacePath>) -> Result<(File, String)> {
     let dir = match dir {
         Some(dir) => dir.clone(),
         None => own_directory()?,
@@ -102,7 +102,7 @@ fn create(dir: Option<&Place>) -> Result<(File, String)> {
 
 /// A directory of this program for the output of commands without a session. It stays behind: whoever called has no
 /// other way to the output.
-fn own_directory() -> Result<Place> {
+fn own_directory() -> Result<WorkspacePath> {
     static OWN: Mutex<Option<Workspace>> = Mutex::new(None);
     let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
     let workspace = match own.take() {

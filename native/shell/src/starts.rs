@@ -4,7 +4,7 @@
 //! of its own, as that of an MCP server's question does. Where nobody can be asked, the command ends there.
 
 use beamai_base::{CancelToken, Reason, ToolError};
-use beamai_isolation::{Coverage, Decision, HeldStart, Start, StartJudge};
+use beamai_isolation::{HeldStart, ProgramStart, StartCoverage, StartDecision, StartJudge};
 use beamai_policy::starts::{shown, shown_starter};
 use beamai_policy::{StartRules, StartVerdict};
 use beamai_port_tools::shell::output::RefusedStart;
@@ -28,7 +28,7 @@ const MOST_ARGUMENTS: usize = 64;
 const LONGEST_ARGUMENT: usize = 1_000;
 
 /// The judge of one command's starts.
-pub(super) struct Starts {
+pub(super) struct StartMonitor {
     rules: Arc<StartRules>,
     /// Where questions go; without it nobody can be asked.
     asker: Option<Progress>,
@@ -36,16 +36,16 @@ pub(super) struct Starts {
     stop: CancelToken,
     /// Time in which somebody is asked.
     pub(super) pause: Arc<Pause>,
-    noted: Mutex<Noted>,
+    noted: Mutex<StartLog>,
 }
 
 #[derive(Default)]
-struct Noted {
+struct StartLog {
     /// What the command's shell has started.
     ran: Vec<String>,
     refused: Vec<RefusedStart>,
     /// What it ended for.
-    stopped: Option<Stopped>,
+    stopped: Option<StoppingStart>,
     /// Starts that wait for its end.
     waiting: Vec<Box<dyn HeldStart>>,
     /// Questions that are open.
@@ -55,7 +55,7 @@ struct Noted {
 
 /// The start for which a command ended.
 #[derive(Clone)]
-struct Stopped {
+struct StoppingStart {
     command: String,
     by: String,
     rule: Option<String>,
@@ -64,16 +64,16 @@ struct Stopped {
 }
 
 /// A question that waits for its answer.
-struct Asked {
-    starts: Arc<Starts>,
-    start: Start,
+struct StartQuestion {
+    starts: Arc<StartMonitor>,
+    start: ProgramStart,
     held: Box<dyn HeldStart>,
 }
 
 /// What a person said of a start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Decided {
+enum StartChoice {
     /// It goes on.
     Allow,
     /// It fails.
@@ -85,7 +85,7 @@ enum Decided {
 #[serde(deny_unknown_fields)]
 pub struct StartAnswer {
     start: String,
-    decision: Decided,
+    decision: StartChoice,
     /// Rules that allow what the command starts from here on, too.
     #[serde(default)]
     rules: Vec<String>,
@@ -94,7 +94,7 @@ pub struct StartAnswer {
     reason: Option<String>,
 }
 
-static ASKED: Mutex<Option<HashMap<String, Asked>>> = Mutex::new(None);
+static ASKED: Mutex<Option<HashMap<String, StartQuestion>>> = Mutex::new(None);
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -110,7 +110,7 @@ impl StartAnswer {
         let is_taken = asked.is_some();
         if let Some(asked) = asked {
             if let Err(error) = self.rules.iter().try_for_each(|rule| asked.starts.rules.add(rule)) {
-                asked.answered(&self.start, Decided::Deny, Some(error.message.clone()));
+                asked.answered(&self.start, StartChoice::Deny, Some(error.message.clone()));
                 return Err(error);
             }
             asked.answered(&self.start, self.decision, self.reason);
@@ -119,13 +119,13 @@ impl StartAnswer {
     }
 }
 
-impl Asked {
-    fn answered(self, id: &str, decision: Decided, reason: Option<String>) {
+impl StartQuestion {
+    fn answered(self, id: &str, decision: StartChoice, reason: Option<String>) {
         let Self { starts, start, held } = self;
         starts.closed(id);
         match decision {
-            Decided::Allow => held.start(starts.rules.approve(&start)),
-            Decided::Deny => {
+            StartChoice::Allow => held.start(starts.rules.approve(&start)),
+            StartChoice::Deny => {
                 starts.note_refused(&start, None, reason);
                 held.refuse();
             }
@@ -133,7 +133,7 @@ impl Asked {
     }
 }
 
-impl Starts {
+impl StartMonitor {
     /// The judge of a call's command; `None` where nothing it starts has to be decided.
     pub(super) fn of(cx: &CallContext, stop: CancelToken, in_background: bool) -> Option<Arc<Self>> {
         let rules = cx.starts.as_ref()?;
@@ -144,7 +144,7 @@ impl Starts {
     }
 
     /// What the command itself covers.
-    pub(super) fn coverage(&self) -> Coverage {
+    pub(super) fn coverage(&self) -> StartCoverage {
         self.rules.coverage()
     }
 
@@ -170,7 +170,7 @@ impl Starts {
     /// The error of a command that ended for a start about which nobody could be asked.
     pub(super) fn stopped(&self) -> Option<ToolError> {
         let noted = lock(&self.noted);
-        let Stopped { command, by, rule, why, wanted } = noted.stopped.clone()?;
+        let StoppingStart { command, by, rule, why, wanted } = noted.stopped.clone()?;
         let ran = match noted.ran.as_slice() {
             [] => "nothing had been started before".to_owned(),
             ran => format!("what had been started before: {}", ran.join("; ")),
@@ -196,7 +196,7 @@ impl Starts {
         Some(error)
     }
 
-    fn note_refused(&self, start: &Start, rule: Option<String>, reason: Option<String>) {
+    fn note_refused(&self, start: &ProgramStart, rule: Option<String>, reason: Option<String>) {
         let refused = RefusedStart {
             program: start.called.to_string_lossy().into_owned(),
             command: shown(start),
@@ -212,10 +212,10 @@ impl Starts {
         }
     }
 
-    fn note_started(&self, start: &Start) {
+    fn note_started(&self, start: &ProgramStart) {
         let mut noted = lock(&self.noted);
         let shown = shown(start);
-        if start.starter.coverage == Coverage::Judged
+        if start.starter.coverage == StartCoverage::Judged
             && noted.ran.len() < MOST_NAMED
             && !noted.ran.contains(&shown)
         {
@@ -229,9 +229,9 @@ impl Starts {
     }
 
     /// Ends the command before a start, which waits until that is done.
-    fn stop(&self, start: &Start, verdict: Verdict, held: Box<dyn HeldStart>) {
-        let Verdict { rule, why, wanted } = verdict;
-        let stopped = Stopped { command: shown(start), by: shown_starter(start), rule, why, wanted };
+    fn stop(&self, start: &ProgramStart, verdict: AskReason, held: Box<dyn HeldStart>) {
+        let AskReason { rule, why, wanted } = verdict;
+        let stopped = StoppingStart { command: shown(start), by: shown_starter(start), rule, why, wanted };
         {
             let mut noted = lock(&self.noted);
             if noted.has_ended {
@@ -243,7 +243,13 @@ impl Starts {
         self.stop.cancel();
     }
 
-    fn ask(self: &Arc<Self>, asker: &Progress, start: Start, verdict: &Verdict, held: Box<dyn HeldStart>) {
+    fn ask(
+        self: &Arc<Self>,
+        asker: &Progress,
+        start: ProgramStart,
+        verdict: &AskReason,
+        held: Box<dyn HeldStart>,
+    ) {
         let id = next_id();
         {
             let mut noted = lock(&self.noted);
@@ -255,13 +261,13 @@ impl Starts {
         }
         let request = self.request(&start, verdict);
         self.pause.begin();
-        let asked = Asked { starts: Arc::clone(self), start, held };
+        let asked = StartQuestion { starts: Arc::clone(self), start, held };
         lock(&ASKED).get_or_insert_default().insert(id.clone(), asked);
         asker(json!({"start": id, "request": request}));
     }
 
     /// The question that a host puts to a person.
-    fn request(&self, start: &Start, verdict: &Verdict) -> Value {
+    fn request(&self, start: &ProgramStart, verdict: &AskReason) -> Value {
         let (shown, by) = (shown(start), shown_starter(start));
         let because = verdict.why.as_ref().map(|why| format!(", because {why}")).unwrap_or_default();
         json!({
@@ -281,14 +287,14 @@ impl Starts {
     }
 }
 
-impl std::fmt::Debug for Starts {
+impl std::fmt::Debug for StartMonitor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Starts").field(&self.rules).finish()
     }
 }
 
 /// Why a start is asked about.
-struct Verdict {
+struct AskReason {
     rule: Option<String>,
     why: Option<String>,
     wanted: Vec<String>,
@@ -308,32 +314,32 @@ fn arguments(given: &[OsString]) -> Vec<String> {
 }
 
 /// What the Linux kernel's side of the guard talks to.
-pub(super) struct Judge(pub(super) Arc<Starts>);
+pub(super) struct CommandStartJudge(pub(super) Arc<StartMonitor>);
 
-impl StartJudge for Judge {
-    fn decide(&self, start: &Start) -> Decision {
+impl StartJudge for CommandStartJudge {
+    fn decide(&self, start: &ProgramStart) -> StartDecision {
         let Self(starts) = self;
         match starts.rules.judge(start) {
             StartVerdict::Start(coverage) => {
                 starts.note_started(start);
-                Decision::Start(coverage)
+                StartDecision::Start(coverage)
             }
             StartVerdict::Refuse(rule) => {
                 starts.note_refused(start, rule, None);
-                Decision::Refuse
+                StartDecision::Refuse
             }
-            StartVerdict::Ask { .. } => Decision::Hold,
+            StartVerdict::Ask { .. } => StartDecision::Hold,
         }
     }
 
-    fn hold(&self, start: Start, held: Box<dyn HeldStart>) {
+    fn hold(&self, start: ProgramStart, held: Box<dyn HeldStart>) {
         let Self(starts) = self;
         match (starts.rules.judge(&start), &starts.asker) {
             (StartVerdict::Ask { rule, why, wanted }, Some(asker)) => {
-                starts.ask(asker, start, &Verdict { rule, why, wanted }, held);
+                starts.ask(asker, start, &AskReason { rule, why, wanted }, held);
             }
             (StartVerdict::Ask { rule, why, wanted }, None) => {
-                starts.stop(&start, Verdict { rule, why, wanted }, held);
+                starts.stop(&start, AskReason { rule, why, wanted }, held);
             }
             (StartVerdict::Start(coverage), _) => held.start(coverage),
             (StartVerdict::Refuse(rule), _) => {

@@ -1,6 +1,6 @@
 //! Output as text.
 
-use super::keeper::{Kept, half_character};
+use super::head_tail::{HeadTail, half_character};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::borrow::Cow;
@@ -10,7 +10,7 @@ const MARK: &str = "[output truncated]";
 
 /// An output stream as it goes into a result.
 #[derive(Debug)]
-pub(super) struct Text {
+pub(super) struct StreamText {
     pub(super) text: String,
     /// The exact bytes, where the text does not give them; of a stream that was cut, its beginning.
     pub(super) base64: Option<String>,
@@ -18,9 +18,9 @@ pub(super) struct Text {
     pub(super) total: Option<u64>,
 }
 
-impl Text {
+impl StreamText {
     /// The text of a stream, with a line in place of what is left out, and a mark at its end.
-    pub(super) fn of(kept: Kept) -> Self {
+    pub(super) fn of(kept: HeadTail) -> Self {
         match kept.left_out {
             0 => {
                 let (text, base64) = decoded(&[kept.head, kept.tail].concat());
@@ -30,7 +30,7 @@ impl Text {
         }
     }
 
-    fn cut(kept: &Kept) -> Self {
+    fn cut(kept: &HeadTail) -> Self {
         let head = &kept.head[..kept.head.len() - half_character(&kept.head)];
         let strays = kept.tail.iter().take(3).take_while(|byte| *byte & 0xc0 == 0x80).count();
         let tail = &kept.tail[strays..];
@@ -64,8 +64,8 @@ fn line(mut text: String) -> String {
 mod tests {
     use super::*;
 
-    fn text(head: &[u8], left_out: u64, tail: &[u8]) -> Text {
-        Text::of(Kept { head: head.to_vec(), tail: tail.to_vec(), left_out })
+    fn text(head: &[u8], left_out: u64, tail: &[u8]) -> StreamText {
+        StreamText::of(HeadTail { head: head.to_vec(), tail: tail.to_vec(), left_out })
     }
 
     #[test]

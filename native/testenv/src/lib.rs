@@ -1,7 +1,7 @@
 //! A directory tree made for one test, and calls on it.
 
 use beamai_base::ToolError;
-use beamai_tool::{CallContext, Face, Operation, Stop, Tool};
+use beamai_tool::{CallContext, Interrupt, Operation, Tool, ToolBinding};
 use beamai_workspace::Workspace;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -67,9 +67,9 @@ impl TestEnv {
         O: Operation + DeserializeOwned + JsonSchema,
     {
         let Value::Object(args) = args else { panic!("arguments are an object") };
-        Face::<O>::new("tool_under_test", "").execute(args, &self.cx).map_err(|stop| match stop {
-            Stop::Failed(error) => error,
-            Stop::Defer | Stop::Question(_) | Stop::Delegate(_) | Stop::Consult(_) => {
+        ToolBinding::<O>::new("tool_under_test", "").execute(args, &self.cx).map_err(|stop| match stop {
+            Interrupt::Failed(error) => error,
+            Interrupt::Defer | Interrupt::Question(_) | Interrupt::Delegate(_) | Interrupt::Consult(_) => {
                 panic!("a search neither moves nor asks")
             }
         })

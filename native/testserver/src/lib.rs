@@ -12,7 +12,7 @@ use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 /// A request as it arrived.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub struct ReceivedRequest {
     /// Its method.
     pub method: String,
     /// Path and query.
@@ -22,7 +22,7 @@ pub struct Seen {
     pub body: String,
 }
 
-impl Seen {
+impl ReceivedRequest {
     /// The header's value; its name in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
@@ -30,30 +30,30 @@ impl Seen {
 }
 
 /// Where an answer goes.
-pub trait Stream: Read + Write {}
-impl<T: Read + Write> Stream for T {}
+pub trait Connection: Read + Write {}
+impl<T: Read + Write> Connection for T {}
 
-type Answer = dyn Fn(&Seen, &mut dyn Stream) -> std::io::Result<()> + Send + Sync;
+type Handler = dyn Fn(&ReceivedRequest, &mut dyn Connection) -> std::io::Result<()> + Send + Sync;
 
 #[derive(Default)]
-struct Shared {
-    seen: Mutex<Vec<Seen>>,
+struct TestServerState {
+    seen: Mutex<Vec<ReceivedRequest>>,
     connections: AtomicUsize,
     stopped: AtomicBool,
 }
 
 /// Listens until it is dropped.
-pub struct Server {
+pub struct TestServer {
     /// Where it listens.
     pub address: SocketAddr,
     scheme: &'static str,
-    shared: Arc<Shared>,
+    shared: Arc<TestServerState>,
 }
 
-impl Server {
+impl TestServer {
     /// A server that writes its answers itself.
     pub fn raw(
-        answer: impl Fn(&Seen, &mut dyn Stream) -> std::io::Result<()> + Send + Sync + 'static,
+        answer: impl Fn(&ReceivedRequest, &mut dyn Connection) -> std::io::Result<()> + Send + Sync + 'static,
     ) -> Self {
         Self::at("127.0.0.1:0", answer)
     }
@@ -61,7 +61,7 @@ impl Server {
     /// The same at an address.
     pub fn at(
         address: &str,
-        answer: impl Fn(&Seen, &mut dyn Stream) -> std::io::Result<()> + Send + Sync + 'static,
+        answer: impl Fn(&ReceivedRequest, &mut dyn Connection) -> std::io::Result<()> + Send + Sync + 'static,
     ) -> Self {
         Self::start(address, None, Arc::new(answer))
     }
@@ -69,7 +69,7 @@ impl Server {
     /// A server with encryption.
     pub fn tls(
         config: Arc<ServerConfig>,
-        answer: impl Fn(&Seen, &mut dyn Stream) -> std::io::Result<()> + Send + Sync + 'static,
+        answer: impl Fn(&ReceivedRequest, &mut dyn Connection) -> std::io::Result<()> + Send + Sync + 'static,
     ) -> Self {
         Self::start("127.0.0.1:0", Some(config), Arc::new(answer))
     }
@@ -80,9 +80,9 @@ impl Server {
         Self::raw(move |_, stream| stream.write_all(&answer))
     }
 
-    fn start(address: &str, config: Option<Arc<ServerConfig>>, answer: Arc<Answer>) -> Self {
+    fn start(address: &str, config: Option<Arc<ServerConfig>>, answer: Arc<Handler>) -> Self {
         let listener = TcpListener::bind(address).unwrap();
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(TestServerState::default());
         let address = listener.local_addr().unwrap();
         let scheme = if config.is_some() { "https" } else { "http" };
         let server = Self { address, scheme, shared: Arc::clone(&shared) };
@@ -105,12 +105,12 @@ impl Server {
     }
 
     /// Every request so far.
-    pub fn seen(&self) -> Vec<Seen> {
+    pub fn seen(&self) -> Vec<ReceivedRequest> {
         self.shared.seen.lock().unwrap().clone()
     }
 
     /// The only request so far.
-    pub fn only(&self) -> Seen {
+    pub fn only(&self) -> ReceivedRequest {
         let seen = self.seen();
         assert_eq!(seen.len(), 1, "{seen:?}");
         seen[0].clone()
@@ -122,7 +122,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for TestServer {
     fn drop(&mut self) {
         self.shared.stopped.store(true, Ordering::SeqCst);
         // Wakes the listener, so that it sees.
@@ -133,8 +133,8 @@ impl Drop for Server {
 fn serve(
     stream: TcpStream,
     config: Option<Arc<ServerConfig>>,
-    shared: &Shared,
-    answer: &Answer,
+    shared: &TestServerState,
+    answer: &Handler,
 ) -> std::io::Result<()> {
     stream.set_read_timeout(Some(Duration::from_secs(20)))?;
     match config {
@@ -149,14 +149,14 @@ fn serve(
     }
 }
 
-fn exchange(stream: &mut dyn Stream, shared: &Shared, answer: &Answer) -> std::io::Result<()> {
+fn exchange(stream: &mut dyn Connection, shared: &TestServerState, answer: &Handler) -> std::io::Result<()> {
     let Some(seen) = request(stream)? else { return Ok(()) };
     shared.seen.lock().unwrap().push(seen.clone());
     answer(&seen, stream)?;
     stream.flush()
 }
 
-fn request(stream: &mut dyn Stream) -> std::io::Result<Option<Seen>> {
+fn request(stream: &mut dyn Connection) -> std::io::Result<Option<ReceivedRequest>> {
     let mut bytes = Vec::new();
     let mut piece = [0; 4096];
     let head = loop {
@@ -183,7 +183,7 @@ fn request(stream: &mut dyn Stream) -> std::io::Result<Option<Seen>> {
         body.extend_from_slice(&piece[..read]);
     }
     let (method, path) = (first.next().unwrap_or_default(), first.next().unwrap_or_default());
-    Ok(Some(Seen { method, path, headers, body: String::from_utf8_lossy(&body).into_owned() }))
+    Ok(Some(ReceivedRequest { method, path, headers, body: String::from_utf8_lossy(&body).into_owned() }))
 }
 
 /// An answer with a length.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 /// How a call was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Format {
+pub enum CallFormat {
     /// JSON between `<TOOL_CALL>` and `</TOOL_CALL>`.
     Tag,
     /// `TOOL:` and `ARGS:` lines.
@@ -17,9 +17,10 @@ pub enum Format {
     Xml,
 }
 
-impl Format {
+impl CallFormat {
     /// Every format there is.
-    pub const ALL: [Format; 4] = [Format::Tag, Format::Yaml, Format::Function, Format::Xml];
+    pub const ALL: [CallFormat; 4] =
+        [CallFormat::Tag, CallFormat::Yaml, CallFormat::Function, CallFormat::Xml];
 
     /// The format's name on the wire.
     pub fn as_str(self) -> &'static str {
@@ -34,7 +35,7 @@ impl Format {
 
 /// A call that a model made.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Call {
+pub struct ParsedCall {
     /// Name of the tool, as it was written: names are case-sensitive.
     pub tool: String,
     /// The arguments, as they were given.
@@ -42,35 +43,35 @@ pub struct Call {
     /// Why the model calls, if it said so; what is not text comes as its JSON.
     pub reasoning: Option<String>,
     /// How the call was written.
-    pub format: Format,
-    /// What was mended to make it a call, one sentence each; nothing unless [`super::Rules::repair`] is on.
+    pub format: CallFormat,
+    /// What was mended to make it a call, one sentence each; nothing unless [`super::ProtocolRules::repair`] is on.
     pub repairs: Vec<String>,
 }
 
-impl Call {
-    pub(super) fn new(tool: String, args: Map<String, Value>, format: Format) -> Self {
+impl ParsedCall {
+    pub(super) fn new(tool: String, args: Map<String, Value>, format: CallFormat) -> Self {
         Self { tool, args, reasoning: None, format, repairs: Vec::new() }
     }
 }
 
 /// What was begun as a call and is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Invalid {
+pub struct InvalidCall {
     /// What is wrong with it.
     pub message: String,
     /// All of its text, tags included.
     pub raw: Vec<u8>,
     /// The format that it was begun in.
-    pub format: Format,
+    pub format: CallFormat,
 }
 
 /// A part of a response. Texts and calls come in the order in which they stand there.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Piece {
+pub enum ResponsePiece {
     /// Text, byte by byte as it was given.
     Text(Vec<u8>),
     /// A call.
-    Call(Call),
+    Call(ParsedCall),
     /// A call that is not valid. Comes only where the tools are known; it is text otherwise.
-    Invalid(Invalid),
+    Invalid(InvalidCall),
 }

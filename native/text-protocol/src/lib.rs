@@ -8,7 +8,7 @@
 //! </TOOL_CALL>
 //! ```
 //!
-//! [`parse`] finds the first call of a response and [`parse_all`] every one, with the text around them; a [`Stream`]
+//! [`parse`] finds the first call of a response and [`parse_all`] every one, with the text around them; a [`CallStream`]
 //! does the same for text that comes in pieces, and gives the same answer however the text was split.
 //!
 //! # What is a call
@@ -41,40 +41,40 @@ mod stream;
 mod tools;
 mod whole;
 
-pub use call::{Call, Format, Invalid, Piece};
+pub use call::{CallFormat, InvalidCall, ParsedCall, ResponsePiece};
 pub use prompt::system_prompt;
 pub use result::{format_error, format_result};
-pub use stream::Stream;
-pub use tools::{Tool, ToolSet};
+pub use stream::CallStream;
+pub use tools::{ToolSet, ToolSpec};
 pub use whole::{check, find, parse, parse_all};
 
 use std::sync::Arc;
 
 /// How to read a response.
 #[derive(Debug, Clone)]
-pub struct Rules {
+pub struct ProtocolRules {
     /// The tools there are; `None` checks the format alone and takes every malformed call for text.
     pub tools: Option<Arc<ToolSet>>,
     /// The formats that are looked for; all of them by default.
-    pub formats: Vec<Format>,
-    /// Whether near misses of JSON between the tags are mended; each one is reported in [`Call::repairs`]. Off by
+    pub formats: Vec<CallFormat>,
+    /// Whether near misses of JSON between the tags are mended; each one is reported in [`ParsedCall::repairs`]. Off by
     /// default.
     pub repair: bool,
 }
 
-impl Default for Rules {
+impl Default for ProtocolRules {
     fn default() -> Self {
-        Self { tools: None, formats: Format::ALL.to_vec(), repair: false }
+        Self { tools: None, formats: CallFormat::ALL.to_vec(), repair: false }
     }
 }
 
-impl Rules {
+impl ProtocolRules {
     /// The default rules, with tools.
     pub fn with_tools(tools: ToolSet) -> Self {
         Self { tools: Some(Arc::new(tools)), ..Self::default() }
     }
 
-    fn has(&self, format: Format) -> bool {
+    fn has(&self, format: CallFormat) -> bool {
         self.formats.contains(&format)
     }
 }

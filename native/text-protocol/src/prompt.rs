@@ -1,6 +1,6 @@
 //! The system prompt that teaches a model the protocol.
 
-use super::tools::{Tool, ToolSet};
+use super::tools::{ToolSet, ToolSpec};
 use beamai_schema::{Param, ParamType, Parameters};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
@@ -46,7 +46,7 @@ IMPORTANT RULES:
 6. When you have the final answer, respond normally without any tags
 "#;
 
-fn describe(out: &mut String, tool: &Tool) {
+fn describe(out: &mut String, tool: &ToolSpec) {
     _ = write!(
         out,
         "- {}({})",
@@ -121,7 +121,7 @@ fn one_line(text: &str) -> String {
 }
 
 fn raw_form(out: &mut String, tools: &ToolSet) {
-    let has_text = |tool: &&Tool, name: &str| {
+    let has_text = |tool: &&ToolSpec, name: &str| {
         tool.parameters
             .as_ref()
             .and_then(|all| all.get(name))
@@ -143,9 +143,10 @@ fn raw_form(out: &mut String, tools: &ToolSet) {
 }
 
 fn examples(out: &mut String, tools: &ToolSet) {
-    let needed = |tool: &Tool| tool.parameters.iter().flatten().filter(|(_, param)| is_needed(param)).count();
+    let needed =
+        |tool: &ToolSpec| tool.parameters.iter().flatten().filter(|(_, param)| is_needed(param)).count();
     // What a schema of any kind takes is not made up here.
-    let mut all: Vec<&Tool> = tools.iter().filter(|tool| tool.input_schema.is_none()).collect();
+    let mut all: Vec<&ToolSpec> = tools.iter().filter(|tool| tool.input_schema.is_none()).collect();
     // A call with one argument shows the most with the least; everybody knows what reading a file is.
     all.sort_by_key(|tool| (reads(tool).is_none(), needed(tool).abs_diff(1)));
     if !all.is_empty() {
@@ -161,14 +162,14 @@ fn examples(out: &mut String, tools: &ToolSet) {
 }
 
 /// The one parameter that a tool for reading files needs.
-fn reads(tool: &Tool) -> Option<&str> {
+fn reads(tool: &ToolSpec) -> Option<&str> {
     let mut needed = tool.parameters.iter().flatten().filter(|(_, param)| is_needed(param));
     let (name, _) = needed.next().filter(|_| tool.name.contains("read"))?;
     (needed.next().is_none() && matches!(name.as_str(), "path" | "file" | "file_path")).then_some(name)
 }
 
 /// The specification's own example.
-fn read_example(out: &mut String, tool: &Tool, path: &str) {
+fn read_example(out: &mut String, tool: &ToolSpec, path: &str) {
     let call =
         call_text(tool, &format!("{{\"{path}\": \"package.json\"}}"), "Need to read package.json to answer");
     _ = write!(
@@ -182,7 +183,7 @@ You: The package.json contains version 1.0.0
     );
 }
 
-fn example(out: &mut String, tool: &Tool) {
+fn example(out: &mut String, tool: &ToolSpec) {
     let name = &tool.name;
     let args = spaced(&Value::Object(sample_args(tool)));
     let call = call_text(tool, &args, &format!("Need {name} to answer"));
@@ -194,14 +195,14 @@ fn example(out: &mut String, tool: &Tool) {
     );
 }
 
-fn call_text(tool: &Tool, args: &str, reasoning: &str) -> String {
+fn call_text(tool: &ToolSpec, args: &str, reasoning: &str) -> String {
     format!(
         "<TOOL_CALL>\n{{\n  \"tool\": \"{}\",\n  \"args\": {args},\n  \"reasoning\": \"{reasoning}\"\n}}\n</TOOL_CALL>\n",
         tool.name
     )
 }
 
-fn sample_args(tool: &Tool) -> Map<String, Value> {
+fn sample_args(tool: &ToolSpec) -> Map<String, Value> {
     sample_object(tool.parameters.as_ref(), 0)
 }
 

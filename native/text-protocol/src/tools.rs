@@ -1,6 +1,6 @@
 //! The tools that a response may call.
 
-use super::call::Call;
+use super::call::ParsedCall;
 use beamai_schema::{self as schema, Param, Parameters};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -10,7 +10,7 @@ use std::ops::Bound;
 /// A tool, as far as the protocol needs to know it.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Tool {
+pub struct ToolSpec {
     /// Name that calls use.
     pub name: String,
     /// What it does, for the model.
@@ -39,18 +39,18 @@ const LONGEST_CHECKED: usize = 4096;
 /// Tools by name.
 #[derive(Debug, Clone, Default)]
 pub struct ToolSet {
-    by_name: BTreeMap<String, Tool>,
+    by_name: BTreeMap<String, ToolSpec>,
 }
 
-impl FromIterator<Tool> for ToolSet {
-    fn from_iter<I: IntoIterator<Item = Tool>>(tools: I) -> Self {
+impl FromIterator<ToolSpec> for ToolSet {
+    fn from_iter<I: IntoIterator<Item = ToolSpec>>(tools: I) -> Self {
         Self { by_name: tools.into_iter().map(|tool| (tool.name.clone(), tool)).collect() }
     }
 }
 
 impl ToolSet {
     /// The tools in name order.
-    pub fn iter(&self) -> impl Iterator<Item = &Tool> {
+    pub fn iter(&self) -> impl Iterator<Item = &ToolSpec> {
         self.by_name.values()
     }
 
@@ -76,7 +76,7 @@ impl ToolSet {
     ///
     /// # Errors
     /// One sentence for the model.
-    pub fn validate(&self, call: &Call) -> Result<(), String> {
+    pub fn validate(&self, call: &ParsedCall) -> Result<(), String> {
         let tool = self.by_name.get(&call.tool).ok_or_else(|| unknown(&call.tool))?;
         let Some(parameters) = &tool.parameters else { return Ok(()) };
         let (given, taken) = (call.args.len(), parameters.len());

@@ -1,73 +1,75 @@
 //! Reads a response that is there in full.
 
-use super::Rules;
-use super::call::{Call, Format, Invalid, Piece};
-use super::machine::{Machine, Step};
-use super::stream::Stream;
+use super::ProtocolRules;
+use super::call::{CallFormat, InvalidCall, ParsedCall, ResponsePiece};
+use super::machine::{ResponseScanner, ScanStep};
+use super::stream::CallStream;
 
 /// The first call of a response, as the specification's parser finds it: `Text` with the whole response where there
 /// is none. A malformed call between tags that comes first makes the whole response text; where the tools are known
-/// it is `Invalid`.
-pub fn parse(response: &[u8], rules: &Rules) -> Piece {
-    find(response, rules).unwrap_or_else(|| Piece::Text(response.to_owned()))
+/// it is `InvalidCall`.
+pub fn parse(response: &[u8], rules: &ProtocolRules) -> ResponsePiece {
+    find(response, rules).unwrap_or_else(|| ResponsePiece::Text(response.to_owned()))
 }
 
 /// As [`parse`], with `None` for a response that is text.
-pub fn find(response: &[u8], rules: &Rules) -> Option<Piece> {
+pub fn find(response: &[u8], rules: &ProtocolRules) -> Option<ResponsePiece> {
     let mut first = None;
     walk(response, rules, &mut |part| match part {
-        Part::Text(_) => true,
-        Part::Call(call) => {
-            first = Some(Piece::Call(call));
+        ResponsePart::Text(_) => true,
+        ResponsePart::Call(call) => {
+            first = Some(ResponsePiece::Call(call));
             false
         }
-        Part::Invalid(invalid) if rules.tools.is_some() => {
-            first = Some(Piece::Invalid(invalid));
+        ResponsePart::Invalid(invalid) if rules.tools.is_some() => {
+            first = Some(ResponsePiece::Invalid(invalid));
             false
         }
-        Part::Invalid(invalid) => invalid.format != Format::Tag,
+        ResponsePart::Invalid(invalid) => invalid.format != CallFormat::Tag,
     });
     first
 }
 
 /// Everything in a response, in order. No two texts come one after the other.
-pub fn parse_all(response: &[u8], rules: &Rules) -> Vec<Piece> {
+pub fn parse_all(response: &[u8], rules: &ProtocolRules) -> Vec<ResponsePiece> {
     let mut pieces = Vec::new();
     walk(response, rules, &mut |part| {
         match part {
-            Part::Text(text) => add_text(&mut pieces, text),
-            Part::Call(call) => pieces.push(Piece::Call(call)),
-            Part::Invalid(invalid) if rules.tools.is_some() => pieces.push(Piece::Invalid(invalid)),
-            Part::Invalid(invalid) => add_text(&mut pieces, &invalid.raw),
+            ResponsePart::Text(text) => add_text(&mut pieces, text),
+            ResponsePart::Call(call) => pieces.push(ResponsePiece::Call(call)),
+            ResponsePart::Invalid(invalid) if rules.tools.is_some() => {
+                pieces.push(ResponsePiece::Invalid(invalid))
+            }
+            ResponsePart::Invalid(invalid) => add_text(&mut pieces, &invalid.raw),
         }
         true
     });
     pieces
 }
 
-fn add_text(pieces: &mut Vec<Piece>, text: &[u8]) {
+fn add_text(pieces: &mut Vec<ResponsePiece>, text: &[u8]) {
     match pieces.last_mut() {
-        Some(Piece::Text(before)) => before.extend_from_slice(text),
-        _ => pieces.push(Piece::Text(text.to_owned())),
+        Some(ResponsePiece::Text(before)) => before.extend_from_slice(text),
+        _ => pieces.push(ResponsePiece::Text(text.to_owned())),
     }
 }
 
-enum Part<'a> {
+enum ResponsePart<'a> {
     Text(&'a [u8]),
-    Call(Call),
-    Invalid(Invalid),
+    Call(ParsedCall),
+    Invalid(InvalidCall),
 }
 
 /// Hands every part to `each`, until it says `false`.
-fn walk<'a>(response: &'a [u8], rules: &Rules, each: &mut dyn FnMut(Part<'a>) -> bool) {
-    let mut machine = Machine::default();
+fn walk<'a>(response: &'a [u8], rules: &ProtocolRules, each: &mut dyn FnMut(ResponsePart<'a>) -> bool) {
+    let mut machine = ResponseScanner::default();
     let mut rest = response;
     while !rest.is_empty() {
         let (len, part) = match machine.step(rest, true, rules) {
-            Step::Text(len) => (len, Part::Text(&rest[..len])),
-            Step::Call(len, call) => (len, Part::Call(*call)),
-            Step::Invalid(len, format, message) => {
-                (len, Part::Invalid(Invalid { message, raw: rest[..len].to_owned(), format }))
+            ScanStep::Text(len) => (len, ResponsePart::Text(&rest[..len])),
+            ScanStep::Call(len, call) => (len, ResponsePart::Call(*call)),
+            ScanStep::Invalid(len, format, message) => {
+                (len, ResponsePart::Invalid(InvalidCall { message, raw: rest[..len].to_owned(), format }))
             }
         };
         rest = &rest[len..];
@@ -82,9 +84,10 @@ fn walk<'a>(response: &'a [u8], rules: &Rules, each: &mut dyn FnMut(Part<'a>) ->
 /// # Panics
 /// When the two readings differ: a defect.
 pub fn check(bytes: &[u8]) {
-    let tools = ["read_file", "f"].map(|name| super::Tool { name: name.to_owned(), ..Default::default() });
-    let known = Rules { repair: true, ..Rules::with_tools(tools.into_iter().collect()) };
-    for rules in [Rules::default(), known] {
+    let tools =
+        ["read_file", "f"].map(|name| super::ToolSpec { name: name.to_owned(), ..Default::default() });
+    let known = ProtocolRules { repair: true, ..ProtocolRules::with_tools(tools.into_iter().collect()) };
+    for rules in [ProtocolRules::default(), known] {
         let whole = parse_all(bytes, &rules);
         for size in [1, 2, 7] {
             assert_eq!(whole, in_pieces(bytes.chunks(size), &rules), "in chunks of {size}");
@@ -104,13 +107,13 @@ fn uneven(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-fn in_pieces<'b>(chunks: impl Iterator<Item = &'b [u8]>, rules: &Rules) -> Vec<Piece> {
-    let mut stream = Stream::new(rules.clone());
+fn in_pieces<'b>(chunks: impl Iterator<Item = &'b [u8]>, rules: &ProtocolRules) -> Vec<ResponsePiece> {
+    let mut stream = CallStream::new(rules.clone());
     let came = chunks.flat_map(|chunk| stream.feed(chunk)).collect::<Vec<_>>();
     let mut pieces = Vec::new();
     for piece in came.into_iter().chain(stream.end()) {
         match piece {
-            Piece::Text(text) => add_text(&mut pieces, &text),
+            ResponsePiece::Text(text) => add_text(&mut pieces, &text),
             piece => pieces.push(piece),
         }
     }

@@ -1,8 +1,8 @@
 //! The diff of a file with splices, made from their neighbourhoods alone.
 
 use super::bytes::index;
-use super::diff::{CONTEXT, Change, lines};
-use super::{Bytes, Charset, Check, DiffBuilder, Splice, line_breaks};
+use super::diff::{CONTEXT, ChangedLines, lines};
+use super::{Charset, Check, DiffBuilder, FileBytes, Splice, line_breaks};
 use beamai_base::Result;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -22,15 +22,15 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// # Errors
 /// Those of reading, and of `check`.
 pub fn around<'a>(
-    bytes: &Bytes<'_>,
+    bytes: &FileBytes<'_>,
     charset: Charset,
     splices: impl Iterator<Item = Splice<'a>>,
     diff: &mut DiffBuilder,
     check: Check<'_>,
 ) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
-    let mut view = View { bytes, charset, diff, added_lines: 0 };
-    let mut part: Option<Part<'a>> = None;
+    let mut view = DiffView { bytes, charset, diff, added_lines: 0 };
+    let mut part: Option<DiffPart<'a>> = None;
     for splice in splices {
         check()?;
         if !view.diff.is_counting() {
@@ -49,34 +49,34 @@ pub fn around<'a>(
 }
 
 /// Whole lines with splices in them.
-struct Part<'a> {
+struct DiffPart<'a> {
     range: Range<u64>,
     first_line: u64,
     splices: Vec<Splice<'a>>,
 }
 
-struct View<'v> {
-    bytes: &'v Bytes<'v>,
+struct DiffView<'v> {
+    bytes: &'v FileBytes<'v>,
     charset: Charset,
     diff: &'v mut DiffBuilder,
     /// Lines that the new file has more than the old one, so far.
     added_lines: i64,
 }
 
-impl View<'_> {
+impl DiffView<'_> {
     /// A part around a splice; `None` where its lines are too long.
-    fn begin<'a>(&mut self, splice: Splice<'a>) -> Result<Option<Part<'a>>> {
+    fn begin<'a>(&mut self, splice: Splice<'a>) -> Result<Option<DiffPart<'a>>> {
         let start = self.lines_before(splice.range.start, CONTEXT)?;
         let end = self.lines_after(splice.range.end, CONTEXT)?;
         let Some(((start, lines), end)) = start.zip(end) else {
             self.diff.leave_out("the changed lines are too long to be shown");
             return Ok(None);
         };
-        Ok(Some(Part { range: start..end, first_line: splice.line - lines, splices: vec![splice] }))
+        Ok(Some(DiffPart { range: start..end, first_line: splice.line - lines, splices: vec![splice] }))
     }
 
     /// The splice in the part before it, where it is near, or in a part of its own.
-    fn next<'a>(&mut self, mut part: Part<'a>, splice: Splice<'a>) -> Result<Option<Part<'a>>> {
+    fn next<'a>(&mut self, mut part: DiffPart<'a>, splice: Splice<'a>) -> Result<Option<DiffPart<'a>>> {
         let Some((start, _)) = self.lines_before(splice.range.start, CONTEXT)? else {
             self.compare(&part)?;
             return self.begin(splice);
@@ -99,14 +99,14 @@ impl View<'_> {
     }
 
     /// Ends a large part before the splice's line, and goes on from there with another.
-    fn split<'a>(&mut self, mut part: Part<'a>, splice: Splice<'a>) -> Result<Option<Part<'a>>> {
+    fn split<'a>(&mut self, mut part: DiffPart<'a>, splice: Splice<'a>) -> Result<Option<DiffPart<'a>>> {
         let line_start = self.lines_before(splice.range.start, 0)?.map(|(start, _)| start);
         let last_end = part.splices.last().map_or(0, |last| last.range.end);
         match (line_start, self.lines_after(splice.range.end, CONTEXT)?) {
             (Some(start), Some(end)) if start >= last_end => {
                 part.range.end = start;
                 self.compare(&part)?;
-                Ok(Some(Part { range: start..end, first_line: splice.line, splices: vec![splice] }))
+                Ok(Some(DiffPart { range: start..end, first_line: splice.line, splices: vec![splice] }))
             }
             _ => {
                 self.diff.leave_out("the changed lines are too long to be shown");
@@ -115,7 +115,7 @@ impl View<'_> {
         }
     }
 
-    fn compare(&mut self, part: &Part<'_>) -> Result<()> {
+    fn compare(&mut self, part: &DiffPart<'_>) -> Result<()> {
         let mut scratch = Vec::new();
         let old = self.bytes.read(part.range.clone(), &mut scratch)?;
         let new = spliced(old, part);
@@ -129,8 +129,8 @@ impl View<'_> {
     }
 
     /// The lines of a part that its splices touch: those where they begin to those where they end.
-    fn changes(&self, part: &Part<'_>, old_len: usize, new_len: usize) -> Vec<Change> {
-        let mut changes: Vec<Change> = Vec::new();
+    fn changes(&self, part: &DiffPart<'_>, old_len: usize, new_len: usize) -> Vec<ChangedLines> {
+        let mut changes: Vec<ChangedLines> = Vec::new();
         let mut scratch = Vec::new();
         // Lines that the new part has more than the old one, up to here.
         let mut added = 0;
@@ -142,7 +142,7 @@ impl View<'_> {
             let from = start.saturating_add_signed(added);
             let to = from + line_breaks(self.charset, splice.with).count() + 1;
             added += (to - from).cast_signed() - (end - start).cast_signed();
-            let change = Change { old: start..end.min(old_len), new: from..to.min(new_len) };
+            let change = ChangedLines { old: start..end.min(old_len), new: from..to.min(new_len) };
             match changes.last_mut() {
                 Some(last) if start < last.old.end => {
                     (last.old.end, last.new.end) = (change.old.end, change.new.end);
@@ -189,7 +189,7 @@ impl View<'_> {
     }
 }
 
-fn spliced(old: &[u8], part: &Part<'_>) -> Vec<u8> {
+fn spliced(old: &[u8], part: &DiffPart<'_>) -> Vec<u8> {
     let mut new = Vec::with_capacity(old.len());
     let mut at = 0;
     for splice in &part.splices {
@@ -217,7 +217,7 @@ mod tests {
         let mut whole = DiffBuilder::new("f", false, 1 << 20);
         whole.compare(old, &old.replace(from, to));
         let mut parts = DiffBuilder::new("f", false, 1 << 20);
-        let bytes = Bytes::Memory(old.as_bytes());
+        let bytes = FileBytes::Memory(old.as_bytes());
         let needle = Needle::new(Charset::UTF8, from).unwrap();
         let found = find(&bytes, Charset::UTF8, &needle, Overlap::First, usize::MAX, &|| Ok(())).unwrap();
         let splices = found.hits.iter().map(|hit| Splice {
@@ -244,8 +244,14 @@ mod tests {
         let mut diff = DiffBuilder::new("f", false, 1000);
         let line = "x".repeat(1 << 20);
         let splices = [Splice { range: 500_000..500_001, line: 1, with: b"y" }];
-        around(&Bytes::Memory(line.as_bytes()), Charset::UTF8, splices.into_iter(), &mut diff, &|| Ok(()))
-            .unwrap();
+        around(
+            &FileBytes::Memory(line.as_bytes()),
+            Charset::UTF8,
+            splices.into_iter(),
+            &mut diff,
+            &|| Ok(()),
+        )
+        .unwrap();
         let diff = diff.finish();
         assert!(diff.text.contains("[diff truncated: the changed lines are too long to be shown]"));
         assert_eq!((diff.additions, diff.is_truncated), (None, true));
@@ -257,7 +263,7 @@ mod tests {
         let mut diff = DiffBuilder::new("f", false, 1000);
         let hits =
             (0..200_000u64).map(|n| Splice { range: n * 15 + 5..n * 15 + 6, line: n * 2 + 1, with: b"yy" });
-        around(&Bytes::Memory(old.as_bytes()), Charset::UTF8, hits, &mut diff, &|| Ok(())).unwrap();
+        around(&FileBytes::Memory(old.as_bytes()), Charset::UTF8, hits, &mut diff, &|| Ok(())).unwrap();
         let diff = diff.finish();
         // A slow machine may give up counting, but never counts wrong.
         assert!(matches!((diff.additions, diff.deletions), (Some(200_000), Some(200_000)) | (None, None)));

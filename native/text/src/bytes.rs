@@ -8,14 +8,14 @@ use std::os::unix::fs::FileExt;
 
 /// The bytes of a file: all of them at hand, or read where they are needed.
 #[derive(Debug, Clone, Copy)]
-pub enum Bytes<'a> {
+pub enum FileBytes<'a> {
     /// In memory.
     Memory(&'a [u8]),
     /// In an open file that had this size when it was opened.
     File(&'a File, u64),
 }
 
-impl Bytes<'_> {
+impl FileBytes<'_> {
     /// How many there are.
     pub fn len(&self) -> u64 {
         match self {

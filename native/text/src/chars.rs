@@ -52,7 +52,7 @@ fn four_bytes(bytes: &[u8]) -> usize {
 }
 
 /// The text of some bytes that begin at a character, with the byte position of each of its characters.
-pub(super) struct Mapped {
+pub(super) struct CharMap {
     pub(super) text: String,
     /// Positions in the text and in the bytes where the two part ways: after each that is no ASCII.
     marks: Vec<(usize, usize)>,
@@ -60,7 +60,7 @@ pub(super) struct Mapped {
     pub(super) len: usize,
 }
 
-impl Mapped {
+impl CharMap {
     /// Decodes whole characters; one that the bytes end within is left out.
     pub(super) fn new(charset: Charset, bytes: &[u8]) -> Self {
         let mut mapped = Self { text: String::with_capacity(bytes.len()), marks: Vec::new(), len: 0 };
@@ -90,7 +90,7 @@ impl Mapped {
     }
 }
 
-impl Mapped {
+impl CharMap {
     /// The first character that begins at byte `from` or later. `bytes` are those that were mapped.
     pub(super) fn boundary(&self, bytes: &[u8], from: usize) -> usize {
         let after = self.marks.partition_point(|(_, byte)| *byte <= from);
@@ -132,7 +132,7 @@ mod tests {
             bytes in proptest::collection::vec(prop_oneof![any::<u8>(), 0x30u8..0x40, 0x80u8..=0xFF], 0..40),
         ) {
             let (whole, has_errors) = charset.decode(&bytes);
-            let mapped = Mapped::new(charset, &bytes);
+            let mapped = CharMap::new(charset, &bytes);
             if !has_errors {
                 prop_assert_eq!(mapped.len, bytes.len());
                 prop_assert_eq!(&mapped.text, &whole);

@@ -26,7 +26,7 @@ pub struct Diff {
 
 /// Lines of a part that differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Change {
+pub(super) struct ChangedLines {
     pub(super) old: Range<usize>,
     pub(super) new: Range<usize>,
 }
@@ -53,7 +53,7 @@ impl DiffBuilder {
     /// Compares the old and the new text of a file.
     pub fn compare(&mut self, old: &str, new: &str) {
         let (old, new) = (lines(old), lines(new));
-        let all = Change { old: 0..old.len(), new: 0..new.len() };
+        let all = ChangedLines { old: 0..old.len(), new: 0..new.len() };
         self.compare_part(&old, &new, &[all], (1, 1));
     }
 
@@ -63,7 +63,7 @@ impl DiffBuilder {
         &mut self,
         old: &[&str],
         new: &[&str],
-        changes: &[Change],
+        changes: &[ChangedLines],
         (old_line, new_line): (u64, u64),
     ) {
         let deadline = Instant::now() + PATIENCE;

@@ -1,8 +1,8 @@
 //! Text among bytes, found at character boundaries only.
 
 use super::bytes::index;
-use super::chars::Mapped;
-use super::{Bytes, Charset, Check, LineStats, Unmappable, line_breaks};
+use super::chars::CharMap;
+use super::{Charset, Check, FileBytes, LineStats, Unmappable, line_breaks};
 use beamai_base::Result;
 use memchr::memmem::Finder;
 use std::ops::Range;
@@ -44,7 +44,7 @@ pub enum Overlap {
 
 /// An occurrence.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hit {
+pub struct Occurrence {
     /// Where in the file.
     pub range: Range<u64>,
     /// Number of the line where it begins.
@@ -53,9 +53,9 @@ pub struct Hit {
 
 /// What a pass over a file found.
 #[derive(Debug)]
-pub struct Found {
+pub struct FileScan {
     /// The occurrences, in order.
-    pub hits: Vec<Hit>,
+    pub hits: Vec<Occurrence>,
     /// Whether these are all.
     pub is_complete: bool,
     /// The file's lines.
@@ -64,7 +64,7 @@ pub struct Found {
     pub hasher: blake3::Hasher,
 }
 
-impl Found {
+impl FileScan {
     /// Hash of all the file's bytes.
     pub fn hash(&self) -> blake3::Hash {
         self.hasher.finalize()
@@ -76,14 +76,14 @@ impl Found {
 /// # Errors
 /// Those of reading, and of `check`.
 pub fn find(
-    bytes: &Bytes<'_>,
+    bytes: &FileBytes<'_>,
     charset: Charset,
     needle: &Needle,
     overlap: Overlap,
     most: usize,
     check: Check<'_>,
-) -> Result<Found> {
-    let search = Search {
+) -> Result<FileScan> {
+    let search = OccurrenceSearch {
         charset,
         needle,
         finder: Finder::new(&needle.bytes),
@@ -100,16 +100,16 @@ pub fn find(
 ///
 /// # Errors
 /// Those of reading, and of `check`.
-pub fn survey(bytes: &Bytes<'_>, charset: Charset, check: Check<'_>) -> Result<Found> {
+pub fn summarize(bytes: &FileBytes<'_>, charset: Charset, check: Check<'_>) -> Result<FileScan> {
     pass(bytes, charset, None, check)
 }
 
 fn pass(
-    bytes: &Bytes<'_>,
+    bytes: &FileBytes<'_>,
     charset: Charset,
-    mut search: Option<Search<'_>>,
+    mut search: Option<OccurrenceSearch<'_>>,
     check: Check<'_>,
-) -> Result<Found> {
+) -> Result<FileScan> {
     let (mut stats, mut hasher) = (LineStats::default(), blake3::Hasher::new());
     let mut scratch = Vec::new();
     let reach = search.as_ref().map_or(0, |search| search.needle.reach(charset));
@@ -128,22 +128,22 @@ fn pass(
         at += own as u64;
     }
     let (hits, is_complete) = search.map_or((vec![], true), |search| (search.hits, search.is_complete));
-    Ok(Found { hits, is_complete, stats, hasher })
+    Ok(FileScan { hits, is_complete, stats, hasher })
 }
 
-struct Search<'a> {
+struct OccurrenceSearch<'a> {
     charset: Charset,
     needle: &'a Needle,
     finder: Finder<'a>,
     overlap: Overlap,
     most: usize,
-    hits: Vec<Hit>,
+    hits: Vec<Occurrence>,
     /// Where the next occurrence may begin.
     next: u64,
     is_complete: bool,
 }
 
-impl Search<'_> {
+impl OccurrenceSearch<'_> {
     /// Looks for occurrences that begin in the first `own` bytes of a block; what follows is there for those that
     /// reach into it. Answers how many bytes were its own in the end: whole characters.
     fn block(&mut self, at: u64, block: &[u8], own: usize, first_line: u64) -> usize {
@@ -152,7 +152,7 @@ impl Search<'_> {
             self.among_bytes(at, block, own, &mut lines);
             return own;
         }
-        let mapped = Mapped::new(self.charset, block);
+        let mapped = CharMap::new(self.charset, block);
         let own = if own == block.len() { own } else { mapped.boundary(block, own) };
         self.among_chars(at, &mapped, own, &mut lines);
         own
@@ -177,7 +177,7 @@ impl Search<'_> {
         }
     }
 
-    fn among_chars(&mut self, at: u64, mapped: &Mapped, own: usize, lines: &mut LineCursor<'_>) {
+    fn among_chars(&mut self, at: u64, mapped: &CharMap, own: usize, lines: &mut LineCursor<'_>) {
         let finder = Finder::new(&self.needle.text);
         let mut from = 0;
         while self.is_complete {
@@ -205,7 +205,7 @@ impl Search<'_> {
         let line = lines.line_at(range.start);
         let range = at + range.start as u64..at + range.end as u64;
         self.next = if self.overlap == Overlap::First { range.end } else { range.start + 1 };
-        self.hits.push(Hit { range, line });
+        self.hits.push(Occurrence { range, line });
     }
 }
 
@@ -233,10 +233,10 @@ mod tests {
     fn ranges(label: &str, bytes: &[u8], text: &str, overlap: Overlap) -> Vec<(u64, u64, u64)> {
         let charset = Charset::labelled(label, bytes).unwrap();
         let needle = Needle::new(charset, text).unwrap();
-        let in_memory = find(&Bytes::Memory(bytes), charset, &needle, overlap, 100, &|| Ok(())).unwrap();
+        let in_memory = find(&FileBytes::Memory(bytes), charset, &needle, overlap, 100, &|| Ok(())).unwrap();
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();
-        let in_file = Bytes::File(&file, bytes.len() as u64);
+        let in_file = FileBytes::File(&file, bytes.len() as u64);
         let read = find(&in_file, charset, &needle, overlap, 100, &|| Ok(())).unwrap();
         assert_eq!((&in_memory.hits, in_memory.hash()), (&read.hits, read.hash()));
         assert_eq!(read.hash(), blake3::hash(bytes));
@@ -296,7 +296,7 @@ mod tests {
     fn the_search_ends_at_its_bound() {
         let needle = Needle::new(Charset::UTF8, "a").unwrap();
         let found =
-            find(&Bytes::Memory(b"aaaa"), Charset::UTF8, &needle, Overlap::Each, 2, &|| Ok(())).unwrap();
+            find(&FileBytes::Memory(b"aaaa"), Charset::UTF8, &needle, Overlap::Each, 2, &|| Ok(())).unwrap();
         assert_eq!((found.hits.len(), found.is_complete), (2, false));
         assert_eq!(found.hash(), blake3::hash(b"aaaa"));
     }

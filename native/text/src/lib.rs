@@ -1,6 +1,6 @@
 //! Text in files: which bytes are which characters, where lines end, what changed.
 //!
-//! A file is [`Bytes`]: in memory, or read in pieces. [`sniff()`] says what the bytes are; a [`Charset`] decodes them
+//! A file is [`FileBytes`]: in memory, or read in pieces. [`sniff()`] says what the bytes are; a [`Charset`] decodes them
 //! and encodes what is put among them. [`find()`] finds text at character boundaries whatever the charset,
 //! [`splice()`] writes a file with some ranges exchanged and every other byte as it was, and a [`Diff`] says what
 //! that changes.
@@ -21,18 +21,18 @@ mod splice;
 mod window;
 
 pub use around::around;
-pub use bytes::Bytes;
+pub use bytes::FileBytes;
 pub use charset::{Charset, Unmappable};
 pub use diff::{Diff, DiffBuilder};
-pub use find::{Found, Hit, Needle, Overlap, find, survey};
+pub use find::{FileScan, Needle, Occurrence, Overlap, find, summarize};
 pub use front_matter::front_matter;
 pub use lines::{LineEnding, LineStats, line_breaks};
 pub use placeholder::placeholders;
 pub use resemble::{Resemblance, resemble};
 pub use shown::{escaped, extent, is_hidden, json, literal, one_line, printable, visible};
-pub use sniff::{Content, HEAD, sniff};
+pub use sniff::{ContentKind, HEAD, sniff};
 pub use splice::{Splice, splice};
-pub use window::Window;
+pub use window::LineWindow;
 
 use beamai_base::Result;
 

@@ -51,19 +51,19 @@ fn stands_for_text(line: &str) -> bool {
     if line.len() > LONGEST || !line.chars().any(char::is_alphabetic) {
         return false;
     }
-    Note::of(line).is_some_and(|note| note.is_placeholder()) || after_code(line)
+    CommentLine::of(line).is_some_and(|note| note.is_placeholder()) || after_code(line)
 }
 
 /// A comment after code; only with dots, since code is followed by all kinds of remarks.
 fn after_code(line: &str) -> bool {
     let start =
         COMMENTS_AFTER_CODE.iter().filter_map(|opening| line.find(opening)).filter(|at| *at > 0).min();
-    let note = start.and_then(|at| Note::of(line[at..].trim_start()));
+    let note = start.and_then(|at| CommentLine::of(line[at..].trim_start()));
     note.is_some_and(|note| note.has_dots && note.is_placeholder())
 }
 
 /// A line by its form and its words.
-struct Note<'a> {
+struct CommentLine<'a> {
     /// From its first letter to its last.
     core: &'a str,
     is_comment: bool,
@@ -72,7 +72,7 @@ struct Note<'a> {
     is_bracketed: bool,
 }
 
-impl<'a> Note<'a> {
+impl<'a> CommentLine<'a> {
     fn of(line: &'a str) -> Option<Self> {
         let core = line.trim_matches(|char: char| !char.is_alphanumeric());
         let start = line.find(core).filter(|_| !core.is_empty())?;
@@ -97,9 +97,9 @@ impl<'a> Note<'a> {
         }
         let is_dotted = self.begins_with_dots || (self.has_dots && (self.is_comment || self.is_bracketed));
         match said(self.core) {
-            Said::ThatItStays => true,
-            Said::WhatIsLeftOut => is_dotted,
-            Said::Otherwise => false,
+            PlaceholderMeaning::ThatItStays => true,
+            PlaceholderMeaning::WhatIsLeftOut => is_dotted,
+            PlaceholderMeaning::Otherwise => false,
         }
     }
 
@@ -118,7 +118,7 @@ fn is_in(list: &str, word: &str) -> bool {
 
 /// What the words of a note say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Said {
+enum PlaceholderMeaning {
     /// That some part stays as it is: a placeholder wherever it is set off from the text.
     ThatItStays,
     /// Which part it is about, or only that something stays: a placeholder if there are dots.
@@ -126,12 +126,12 @@ enum Said {
     Otherwise,
 }
 
-fn said(core: &str) -> Said {
+fn said(core: &str) -> PlaceholderMeaning {
     let lower = core.to_lowercase();
     let is_letter = |char: char| char.is_alphanumeric() || matches!(char, '_' | '\'');
     let words: Vec<&str> = lower.split(|char| !is_letter(char)).filter(|word| !word.is_empty()).collect();
     if words.len() > MOST_WORDS {
-        return Said::Otherwise;
+        return PlaceholderMeaning::Otherwise;
     }
     if !core.is_ascii() && words.iter().any(|word| word.chars().any(is_ideograph)) {
         return said_without_spaces(&words.concat());
@@ -142,12 +142,14 @@ fn said(core: &str) -> Said {
     let is_about_rest = has(SUFFICIENT) || (has(REST) && has(NOUNS));
     let is_placed = has(PLACED) && names == 0;
     match () {
-        () if names > NAMES => Said::Otherwise,
-        () if is_about_rest && (is_kept(&words) || is_placed) => Said::ThatItStays,
-        () if has(NOUNS) && words.ends_with(&["omitted", "for", "brevity"]) => Said::ThatItStays,
-        () if is_about_rest || (has(NOUNS) && has(KEPT)) => Said::WhatIsLeftOut,
-        () if names == 0 && has(KEPT) => Said::WhatIsLeftOut,
-        () => Said::Otherwise,
+        () if names > NAMES => PlaceholderMeaning::Otherwise,
+        () if is_about_rest && (is_kept(&words) || is_placed) => PlaceholderMeaning::ThatItStays,
+        () if has(NOUNS) && words.ends_with(&["omitted", "for", "brevity"]) => {
+            PlaceholderMeaning::ThatItStays
+        }
+        () if is_about_rest || (has(NOUNS) && has(KEPT)) => PlaceholderMeaning::WhatIsLeftOut,
+        () if names == 0 && has(KEPT) => PlaceholderMeaning::WhatIsLeftOut,
+        () => PlaceholderMeaning::Otherwise,
     }
 }
 
@@ -163,7 +165,7 @@ fn is_ideograph(char: char) -> bool {
 }
 
 /// The same in Chinese and Japanese.
-fn said_without_spaces(text: &str) -> Said {
+fn said_without_spaces(text: &str) -> PlaceholderMeaning {
     const REST: &[&str] = &[
         "其余",
         "剩余",
@@ -207,10 +209,10 @@ fn said_without_spaces(text: &str) -> Said {
     let has = |list: &[&str]| list.iter().any(|word| text.contains(word));
     let begins = REST.iter().any(|word| text.starts_with(word));
     match (begins, has(NOUNS), has(KEPT)) {
-        _ if text.chars().count() > LONGEST => Said::Otherwise,
-        (true, _, true) => Said::ThatItStays,
-        (true, true, false) | (false, true, true) => Said::WhatIsLeftOut,
-        _ => Said::Otherwise,
+        _ if text.chars().count() > LONGEST => PlaceholderMeaning::Otherwise,
+        (true, _, true) => PlaceholderMeaning::ThatItStays,
+        (true, true, false) | (false, true, true) => PlaceholderMeaning::WhatIsLeftOut,
+        _ => PlaceholderMeaning::Otherwise,
     }
 }
 

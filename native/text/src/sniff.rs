@@ -12,7 +12,7 @@ const EVIDENCE: usize = 256 << 10;
 
 /// What the bytes of a file are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Content {
+pub enum ContentKind {
     /// Text.
     Text(Charset),
     /// An image of this media type.
@@ -23,26 +23,31 @@ pub enum Content {
 
 /// Says what a file is by its first bytes, at least [`HEAD`] of them where there are as many; `is_whole` when they
 /// are all there are. Encodings are told by a mark, by being valid UTF-8, or guessed from the bytes used.
-pub fn sniff(bytes: &[u8], is_whole: bool) -> Content {
+pub fn sniff(bytes: &[u8], is_whole: bool) -> ContentKind {
     if let Some(known) = marked(bytes).or_else(|| image(bytes)) {
         return known;
     }
     let head = without_padding(&bytes[..bytes.len().min(HEAD)]);
     if memchr::memchr(0, head).is_some() {
-        return wide(&bytes[..bytes.len().min(HEAD)]).map_or(Content::Binary(named(bytes)), Content::Text);
+        return wide(&bytes[..bytes.len().min(HEAD)])
+            .map_or(ContentKind::Binary(named(bytes)), ContentKind::Text);
     }
     if is_utf8(bytes, is_whole) {
-        return Content::Text(escaped_japanese(head).unwrap_or(Charset::UTF8));
+        return ContentKind::Text(escaped_japanese(head).unwrap_or(Charset::UTF8));
     }
-    if looks_like_no_text(head) { Content::Binary(named(bytes)) } else { Content::Text(guessed(bytes)) }
+    if looks_like_no_text(head) {
+        ContentKind::Binary(named(bytes))
+    } else {
+        ContentKind::Text(guessed(bytes))
+    }
 }
 
-fn marked(bytes: &[u8]) -> Option<Content> {
-    let charset = |encoding| Some(Content::Text(Charset::new(encoding, true)));
+fn marked(bytes: &[u8]) -> Option<ContentKind> {
+    let charset = |encoding| Some(ContentKind::Text(Charset::new(encoding, true)));
     match bytes {
         [0xEF, 0xBB, 0xBF, ..] => charset(encoding_rs::UTF_8),
         [0xFF, 0xFE, 0, 0, ..] | [0, 0, 0xFE, 0xFF, ..] => {
-            Some(Content::Binary("UTF-32 text; convert it to UTF-8 first, for instance with iconv"))
+            Some(ContentKind::Binary("UTF-32 text; convert it to UTF-8 first, for instance with iconv"))
         }
         [0xFF, 0xFE, ..] => charset(encoding_rs::UTF_16LE),
         [0xFE, 0xFF, ..] => charset(encoding_rs::UTF_16BE),
@@ -50,13 +55,13 @@ fn marked(bytes: &[u8]) -> Option<Content> {
     }
 }
 
-fn image(bytes: &[u8]) -> Option<Content> {
+fn image(bytes: &[u8]) -> Option<ContentKind> {
     match bytes {
-        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n', ..] => Some(Content::Image("image/png")),
-        [0xFF, 0xD8, 0xFF, ..] => Some(Content::Image("image/jpeg")),
-        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(Content::Image("image/gif")),
+        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n', ..] => Some(ContentKind::Image("image/png")),
+        [0xFF, 0xD8, 0xFF, ..] => Some(ContentKind::Image("image/jpeg")),
+        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(ContentKind::Image("image/gif")),
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => {
-            Some(Content::Image("image/webp"))
+            Some(ContentKind::Image("image/webp"))
         }
         _ => None,
     }
@@ -181,7 +186,7 @@ mod tests {
 
     fn text(bytes: &[u8]) -> String {
         match sniff(bytes, true) {
-            Content::Text(charset) => charset.name(),
+            ContentKind::Text(charset) => charset.name(),
             other => panic!("{other:?}"),
         }
     }
@@ -192,13 +197,13 @@ mod tests {
 
     #[test]
     fn marks_and_valid_utf8_are_certain() {
-        assert_eq!(sniff(b"", true), Content::Text(Charset::UTF8));
+        assert_eq!(sniff(b"", true), ContentKind::Text(Charset::UTF8));
         assert_eq!(text("plain ä 漢".as_bytes()), "utf-8");
         assert_eq!(text(b"\xEF\xBB\xBFa"), "utf-8");
         assert_eq!(text(b"\xFF\xFEa\0"), "utf-16le");
         assert_eq!(text(b"\xFE\xFF\0a"), "utf-16be");
         assert!(
-            matches!(sniff(b"\xFF\xFE\0\0a\0\0\0", true), Content::Binary(name) if name.contains("UTF-32"))
+            matches!(sniff(b"\xFF\xFE\0\0a\0\0\0", true), ContentKind::Binary(name) if name.contains("UTF-32"))
         );
     }
 
@@ -211,7 +216,10 @@ mod tests {
     #[test]
     fn records_of_ascii_with_zeros_between_them_are_no_utf16() {
         for record in ["abc\0def\n", "id\0\0name=x\0", "one\0two\0"] {
-            assert!(matches!(sniff(record.repeat(10).as_bytes(), true), Content::Binary(_)), "{record:?}");
+            assert!(
+                matches!(sniff(record.repeat(10).as_bytes(), true), ContentKind::Binary(_)),
+                "{record:?}"
+            );
         }
         let chinese = "是在这个中文文件里面，有空格和 ASCII 。\n".repeat(3);
         assert_eq!(text(&encoded("utf-16le", &format!("{chinese}plain text"))), "utf-16le");
@@ -240,17 +248,17 @@ mod tests {
     #[test]
     fn a_cut_character_at_the_end_of_a_head_is_no_flaw() {
         let bytes = "aä".as_bytes();
-        assert_eq!(sniff(&bytes[..2], false), Content::Text(Charset::UTF8));
-        assert_ne!(sniff(&bytes[..2], true), Content::Text(Charset::UTF8));
+        assert_eq!(sniff(&bytes[..2], false), ContentKind::Text(Charset::UTF8));
+        assert_ne!(sniff(&bytes[..2], true), ContentKind::Text(Charset::UTF8));
     }
 
     #[test]
     fn other_content_is_named() {
-        assert_eq!(sniff(b"\x89PNG\r\n\x1a\n\0", true), Content::Image("image/png"));
-        assert_eq!(sniff(b"RIFF\0\0\0\0WEBPVP8 ", true), Content::Image("image/webp"));
-        assert_eq!(sniff(b"\x7FELF\x02\x01\x01\0\0", true), Content::Binary("an ELF program or library"));
-        assert_eq!(sniff(b"\x1F\x8B\x08\x08\x99\x01\x02", true), Content::Binary("gzip-compressed data"));
-        assert!(matches!(sniff(b"a\0b", true), Content::Binary(_)));
+        assert_eq!(sniff(b"\x89PNG\r\n\x1a\n\0", true), ContentKind::Image("image/png"));
+        assert_eq!(sniff(b"RIFF\0\0\0\0WEBPVP8 ", true), ContentKind::Image("image/webp"));
+        assert_eq!(sniff(b"\x7FELF\x02\x01\x01\0\0", true), ContentKind::Binary("an ELF program or library"));
+        assert_eq!(sniff(b"\x1F\x8B\x08\x08\x99\x01\x02", true), ContentKind::Binary("gzip-compressed data"));
+        assert!(matches!(sniff(b"a\0b", true), ContentKind::Binary(_)));
     }
 
     #[test]
@@ -258,6 +266,6 @@ mod tests {
         let mut log = b"one\ntwo\n".to_vec();
         log.resize(HEAD * 2, 0);
         assert_eq!(text(&log), "utf-8");
-        assert!(matches!(sniff(&[0; 100], true), Content::Binary(_)));
+        assert!(matches!(sniff(&[0; 100], true), ContentKind::Binary(_)));
     }
 }

@@ -1,6 +1,6 @@
 //! A file with some ranges exchanged and every other byte as it was.
 
-use super::{Bytes, Check};
+use super::{Check, FileBytes};
 use beamai_base::{Result, ToolError};
 use std::io::{BufWriter, Write};
 use std::ops::Range;
@@ -24,13 +24,14 @@ pub struct Splice<'a> {
 /// # Errors
 /// Those of reading, writing, and of `check`.
 pub fn splice<'a>(
-    bytes: &Bytes<'_>,
+    bytes: &FileBytes<'_>,
     splices: impl Iterator<Item = Splice<'a>>,
     out: impl Write,
     check: Check<'_>,
 ) -> Result<(blake3::Hash, u64)> {
     let room = usize::try_from(bytes.len().min(BLOCK)).unwrap_or(0);
-    let mut out = Output { out: BufWriter::with_capacity(room, out), hasher: blake3::Hasher::new(), size: 0 };
+    let mut out =
+        HashingWriter { out: BufWriter::with_capacity(room, out), hasher: blake3::Hasher::new(), size: 0 };
     let mut at = 0;
     for splice in splices {
         out.copy(bytes, at..splice.range.start, check)?;
@@ -42,14 +43,14 @@ pub fn splice<'a>(
     Ok((out.hasher.finalize(), out.size))
 }
 
-struct Output<W: Write> {
+struct HashingWriter<W: Write> {
     out: BufWriter<W>,
     hasher: blake3::Hasher,
     size: u64,
 }
 
-impl<W: Write> Output<W> {
-    fn copy(&mut self, bytes: &Bytes<'_>, range: Range<u64>, check: Check<'_>) -> Result<()> {
+impl<W: Write> HashingWriter<W> {
+    fn copy(&mut self, bytes: &FileBytes<'_>, range: Range<u64>, check: Check<'_>) -> Result<()> {
         let (mut at, mut scratch) = (range.start, Vec::new());
         while at < range.end {
             check()?;
@@ -84,7 +85,7 @@ mod tests {
         ];
         let mut out = Vec::new();
         let (hash, size) =
-            splice(&Bytes::Memory(b"abcd\xFF"), splices.into_iter(), &mut out, &|| Ok(())).unwrap();
+            splice(&FileBytes::Memory(b"abcd\xFF"), splices.into_iter(), &mut out, &|| Ok(())).unwrap();
         assert_eq!(out, b"bnewcX\xFF");
         assert_eq!((hash, size), (blake3::hash(&out), 7));
     }

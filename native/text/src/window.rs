@@ -2,7 +2,7 @@
 
 /// Collects a range of lines, up to a number of bytes.
 #[derive(Debug)]
-pub struct Window {
+pub struct LineWindow {
     /// Number of the line that comes next.
     next: u64,
     first: u64,
@@ -14,7 +14,7 @@ pub struct Window {
     has_more: bool,
 }
 
-impl Window {
+impl LineWindow {
     /// A window on `count` lines from line `first`, the text's first line being 1. `most` bounds the bytes.
     pub fn new(first: u64, count: u64, most: usize) -> Self {
         let last = first.saturating_add(count).saturating_sub(1);
@@ -32,7 +32,7 @@ impl Window {
         self.push(&piece[range]);
     }
 
-    /// Like [`Window::feed`] for a text that comes in one piece, without a copy where all of it is wanted.
+    /// Like [`LineWindow::feed`] for a text that comes in one piece, without a copy where all of it is wanted.
     pub fn take(&mut self, mut whole: String, line_ends: u64) {
         let range = self.range(&whole, line_ends);
         if range.len() > self.most {
@@ -82,14 +82,14 @@ impl Window {
     }
 
     /// What was collected.
-    pub fn finish(self) -> Lines {
-        Lines { content: self.content, is_cut: self.is_cut, has_more: self.has_more }
+    pub fn finish(self) -> WindowLines {
+        WindowLines { content: self.content, is_cut: self.is_cut, has_more: self.has_more }
     }
 }
 
 /// Lines that a window collected.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Lines {
+pub struct WindowLines {
     /// Their text.
     pub content: String,
     /// Whether some of the range was left out for its size.
@@ -119,8 +119,8 @@ mod tests {
         text.matches('\n').count() as u64
     }
 
-    fn window(text: &str, first: u64, count: u64, most: usize) -> Lines {
-        let mut window = Window::new(first, count, most);
+    fn window(text: &str, first: u64, count: u64, most: usize) -> WindowLines {
+        let mut window = LineWindow::new(first, count, most);
         window.take(text.to_owned(), ends(text));
         window.finish()
     }
@@ -129,12 +129,15 @@ mod tests {
     fn a_cut_is_at_a_line_end_or_within_a_long_line_at_a_character() {
         assert_eq!(
             window("one\ntwo\nthree\n", 1, 9, 9),
-            Lines { content: "one\ntwo\n".into(), is_cut: true, has_more: true }
+            WindowLines { content: "one\ntwo\n".into(), is_cut: true, has_more: true }
         );
-        assert_eq!(window("ääää\nb", 1, 9, 3), Lines { content: "ä".into(), is_cut: true, has_more: true });
+        assert_eq!(
+            window("ääää\nb", 1, 9, 3),
+            WindowLines { content: "ä".into(), is_cut: true, has_more: true }
+        );
         assert_eq!(
             window("one\ntwo\n", 1, 9, 8),
-            Lines { content: "one\ntwo\n".into(), is_cut: false, has_more: false }
+            WindowLines { content: "one\ntwo\n".into(), is_cut: false, has_more: false }
         );
     }
 
@@ -147,8 +150,8 @@ mod tests {
             let wanted: String = lines.iter().skip(first as usize - 1).take(count as usize).copied().collect();
             let has_more = lines.len() as u64 > first + count - 1;
             let whole = window(&text, first, count, 1000);
-            prop_assert_eq!(&whole, &Lines { content: wanted.clone(), is_cut: false, has_more });
-            let mut pieces = Window::new(first, count, 1000);
+            prop_assert_eq!(&whole, &WindowLines { content: wanted.clone(), is_cut: false, has_more });
+            let mut pieces = LineWindow::new(first, count, 1000);
             let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| floor(&text, cut)).collect();
             cuts.extend([0, text.len()]);
             cuts.sort_unstable();

@@ -1,14 +1,14 @@
 //! What one call may use: workspace, time, cancel token, limits.
 
 use crate::{
-    Consultation, Consulted, Seen, Services, Session, SkillSettings, WebSettings,
-    delegation::{Delegation, Report},
+    Consultation, Consulted, SeenFiles, Services, Session, SkillSettings, WebSettings,
+    delegation::{Delegation, DelegationReport},
     lsp_settings::LspSettings,
     question::{Answers, Question},
 };
 use beamai_base::{CancelToken, Reason, Result, ToolError};
 use beamai_isolation::SandboxSettings;
-use beamai_policy::{ReadGuard, Sealed, StartRules, Way};
+use beamai_policy::{DeniedPaths, ReadGuard, RedirectPolicy, StartRules};
 use beamai_workspace::Workspace;
 use serde::Deserialize;
 use std::sync::Arc;
@@ -56,9 +56,9 @@ pub struct CallContext {
     /// What searches must leave out.
     pub guard: ReadGuard,
     /// What rules say of where redirects lead.
-    pub way: Way,
+    pub redirect_policy: RedirectPolicy,
     /// What rules keep from programs that are started.
-    pub sealed: Arc<Sealed>,
+    pub denied_paths: Arc<DeniedPaths>,
     /// What rules say of what this call's command starts; `None` where nothing of that has to be decided.
     pub starts: Option<Arc<StartRules>>,
     /// Whether the host can have somebody asked while the call runs. Questions come with its progress.
@@ -90,11 +90,11 @@ pub struct CallContext {
     /// Which session that is; `None` for a call that belongs to none.
     pub session_id: Option<String>,
     /// Which contents of files the session has seen.
-    pub seen: Seen,
+    pub seen_files: SeenFiles,
     /// What came of the questions that this call put when it was made before.
     pub answers: Option<Answers>,
     /// What came of the work that this call delegated when it was made before.
-    pub report: Option<Report>,
+    pub report: Option<DelegationReport>,
     /// What the door can do beyond the tools' own work.
     pub services: Arc<Services>,
     /// Whether the host has a chat model to consult.
@@ -109,8 +109,8 @@ impl CallContext {
         Self {
             workspace,
             guard: ReadGuard::default(),
-            way: Way::default(),
-            sealed: Arc::default(),
+            redirect_policy: RedirectPolicy::default(),
+            denied_paths: Arc::default(),
             starts: None,
             asks_starts: false,
             cancel: CancelToken::new(),
@@ -125,7 +125,7 @@ impl CallContext {
             progress: None,
             session: Session::default(),
             session_id: None,
-            seen: Seen::default(),
+            seen_files: SeenFiles::default(),
             answers: None,
             report: None,
             services: Arc::default(),
@@ -154,10 +154,10 @@ impl CallContext {
     }
 
     /// Declares that the call is about to touch `bytes` bytes. Must come before any effect: the engine starts
-    /// the call again on a thread of its own when it answers [`Stop::Defer`].
-    pub fn charge(&self, bytes: u64) -> Result<(), Stop> {
+    /// the call again on a thread of its own when it answers [`Interrupt::Defer`].
+    pub fn charge(&self, bytes: u64) -> Result<(), Interrupt> {
         match self.inline_bytes {
-            Some(limit) if bytes > limit => Err(Stop::Defer),
+            Some(limit) if bytes > limit => Err(Interrupt::Defer),
             _ => Ok(()),
         }
     }
@@ -172,7 +172,7 @@ impl CallContext {
 
 /// Why an operation ended without an output.
 #[derive(Debug)]
-pub enum Stop {
+pub enum Interrupt {
     /// It failed.
     Failed(ToolError),
     /// It is too large for the thread it runs on and has done nothing yet.
@@ -185,7 +185,7 @@ pub enum Stop {
     Consult(Consultation),
 }
 
-impl From<ToolError> for Stop {
+impl From<ToolError> for Interrupt {
     fn from(error: ToolError) -> Self {
         Self::Failed(error)
     }

@@ -28,12 +28,12 @@ impl Delegation {
 /// What came of it, from the host.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Report {
+pub struct DelegationReport {
     /// What the sub-agent did and found, in its own words.
     pub summary: String,
     /// How it ended.
     #[serde(default)]
-    pub state: State,
+    pub state: DelegationState,
     /// Why, unless it completed.
     #[serde(default)]
     pub error: Option<String>,
@@ -45,13 +45,13 @@ pub struct Report {
     pub tool_calls: u64,
     /// What its model used.
     #[serde(default)]
-    pub usage: Usage,
+    pub usage: TokenUsage,
 }
 
 /// How a sub-agent ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum DelegationState {
     /// It has done the work.
     #[default]
     Completed,
@@ -66,7 +66,7 @@ pub enum State {
 /// Tokens.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Usage {
+pub struct TokenUsage {
     /// Read by the model.
     pub input_tokens: u64,
     /// Written by the model.

@@ -1,8 +1,8 @@
 //! What a host itself asks of a door, in the form of a tool: calls of servers, answers to questions of running commands.
 
-use crate::{CallContext, Door, Pace, Prepared, Stop, Tool, Traits};
+use crate::{CallContext, Door, ExecutionClass, Interrupt, Prepared, Tool, Traits};
 use beamai_base::{Reason, Result, ToolError};
-use beamai_policy::{Need, Needs, Operand};
+use beamai_policy::{Operand, PermissionRequest, PermissionRequests};
 use beamai_schema::Parameters;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -10,9 +10,9 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// An act of the host. Its arguments are not a model's, so they are read as they are.
-struct Act<A> {
+struct HostAct<A> {
     name: &'static str,
-    pace: Pace,
+    pace: ExecutionClass,
     run: fn(A, &CallContext) -> Result<Value>,
     parameters: Parameters,
     output_schema: Value,
@@ -23,10 +23,10 @@ struct Act<A> {
 /// sees it, and no policy is asked: the host has judged what it is for before.
 pub fn host_act<A: DeserializeOwned + Send + 'static>(
     name: &'static str,
-    pace: Pace,
+    pace: ExecutionClass,
     run: fn(A, &CallContext) -> Result<Value>,
 ) -> Arc<dyn Tool> {
-    Arc::new(Act {
+    Arc::new(HostAct {
         name,
         pace,
         run,
@@ -36,7 +36,7 @@ pub fn host_act<A: DeserializeOwned + Send + 'static>(
     })
 }
 
-impl<A: DeserializeOwned + Send + 'static> Tool for Act<A> {
+impl<A: DeserializeOwned + Send + 'static> Tool for HostAct<A> {
     fn name(&self) -> &str {
         self.name
     }
@@ -72,28 +72,28 @@ impl<A: DeserializeOwned + Send + 'static> Tool for Act<A> {
                 format!("an argument of {} is not valid: {error}", self.name),
             )
         })?;
-        Ok(Box::new(Ready { act, run: self.run }))
+        Ok(Box::new(PreparedAct { act, run: self.run }))
     }
 }
 
-struct Ready<A> {
+struct PreparedAct<A> {
     act: A,
     run: fn(A, &CallContext) -> Result<Value>,
 }
 
-impl<A: Send> Prepared for Ready<A> {
-    fn needs(&self, _: &CallContext) -> Result<Needs> {
-        let need = Need {
+impl<A: Send> Prepared for PreparedAct<A> {
+    fn permissions(&self, _: &CallContext) -> Result<PermissionRequests> {
+        let permission = PermissionRequest {
             rule: "Mcp".into(),
             touches: &[],
             allowed_by: &[],
             is_safe: false,
             operand: Operand::None,
         };
-        Ok(need.into())
+        Ok(permission.into())
     }
 
-    fn run(self: Box<Self>, cx: &CallContext) -> Result<Value, Stop> {
+    fn run(self: Box<Self>, cx: &CallContext) -> Result<Value, Interrupt> {
         Ok((self.run)(self.act, cx)?)
     }
 }

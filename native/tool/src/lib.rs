@@ -1,6 +1,6 @@
 //! What a tool is, and what a call of it may use.
 //!
-//! An [`Operation`] is a typed piece of work. A [`Face`] binds it to a name, a description and, where a dialect wants
+//! An [`Operation`] is a typed piece of work. A [`ToolBinding`] binds it to a name, a description and, where a dialect wants
 //! other shapes, other types, and makes a [`Tool`] of it. A call runs with a [`CallContext`]: the one way to files, a
 //! deadline, a token that says when to stop, the state of its session, and the [`Services`] of its door. A door that
 //! lacks a service describes the operations that need it and does not run them.
@@ -15,10 +15,10 @@ mod host_act;
 pub mod lsp_language;
 pub mod lsp_settings;
 mod operation;
-mod pulse;
+mod progress_reporter;
 pub mod question;
 mod registry;
-mod seen;
+mod seen_files;
 mod services;
 mod session;
 mod skill_settings;
@@ -27,14 +27,14 @@ mod tool;
 pub mod web_settings;
 
 pub use consultation::{Consultation, Consulted, Reply};
-pub use context::{CallContext, Limits, Progress, Stop};
+pub use context::{CallContext, Interrupt, Limits, Progress};
 pub use host_act::host_act;
-pub use operation::{Face, Operation};
-pub use pulse::Pulse;
-pub use registry::Registry;
-pub use seen::{Moment, Seen};
-pub use services::{Services, Work};
+pub use operation::{Operation, ToolBinding};
+pub use progress_reporter::ProgressReporter;
+pub use registry::ToolRegistry;
+pub use seen_files::{SeenFiles, SeenMoment};
+pub use services::{OperationBackend, Services};
 pub use session::{Session, SessionState};
 pub use skill_settings::SkillSettings;
-pub use tool::{Door, Pace, Prepared, Tool, Traits};
+pub use tool::{Door, ExecutionClass, Prepared, Tool, Traits};
 pub use web_settings::WebSettings;

@@ -13,7 +13,7 @@ use std::path::Path;
 #[serde(default, deny_unknown_fields)]
 pub struct LspSettings {
     /// By language: `sh`, `python`, `c`, `rust`, `go`, `typescript`, `erlang`, or one that the host adds.
-    pub servers: BTreeMap<String, ServerSettings>,
+    pub servers: BTreeMap<String, LspServerSettings>,
     /// Milliseconds without a request after which a server is ended.
     pub idle_timeout: u64,
 }
@@ -21,7 +21,7 @@ pub struct LspSettings {
 /// How the server of one language is run. What is left out is as built in.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct ServerSettings {
+pub struct LspServerSettings {
     /// The program, an absolute path or a name on the `PATH`, and its arguments.
     pub command: Vec<String>,
     /// Extensions of the language's files, without the dot.
@@ -65,13 +65,13 @@ impl LspSettings {
     }
 
     /// The language to which the host has given an extension.
-    pub fn of_extension(&self, extension: &str) -> Option<(&str, &ServerSettings)> {
+    pub fn of_extension(&self, extension: &str) -> Option<(&str, &LspServerSettings)> {
         let mut all = self.servers.iter().map(|(name, own)| (name.as_str(), own));
         all.find(|(_, own)| own.extensions.iter().any(|known| known == extension))
     }
 }
 
-impl ServerSettings {
+impl LspServerSettings {
     fn check(&self, language: &str) -> Result<()> {
         let refuse = |why: &str| {
             let message =

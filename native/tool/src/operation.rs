@@ -1,16 +1,16 @@
 //! One operation, several faces.
 //!
-//! An [`Operation`] is a typed piece of work: a struct of arguments that knows how to run. A [`Face`] gives it a
+//! An [`Operation`] is a typed piece of work: a struct of arguments that knows how to run. A [`ToolBinding`] gives it a
 //! name, a description and, where a dialect wants other shapes, other argument and output types that convert to
 //! and from the operation's own, or fewer of its parameters. Faces are what the catalogue lists; no work is written
 //! twice.
 
 use crate::{
-    CallContext, Prepared, Stop, Tool, Traits,
-    for_model::{Fields, ModelCall, Page},
+    CallContext, Interrupt, Prepared, Tool, Traits,
+    for_model::{Fields, ModelCall, ModelPage},
 };
 use beamai_base::{Reason, Result, ToolError};
-use beamai_policy::{Need, Needs};
+use beamai_policy::{PermissionRequest, PermissionRequests};
 use beamai_schema::{self as schema, Parameters};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
@@ -38,33 +38,33 @@ pub trait Operation: Sized + Send + 'static {
     ///
     /// # Errors
     /// A path outside the workspace shows here.
-    fn need(&self, cx: &CallContext) -> Result<Need>;
+    fn permission(&self, cx: &CallContext) -> Result<PermissionRequest>;
 
     /// What it asks leave for besides, where one call works on several things. All of it is judged, and the worst
     /// verdict counts.
     ///
     /// # Errors
-    /// As [`Operation::need`].
-    fn more_needs(&self, _: &CallContext) -> Result<Vec<Need>> {
+    /// As [`Operation::permission`].
+    fn more_permissions(&self, _: &CallContext) -> Result<Vec<PermissionRequest>> {
         Ok(vec![])
     }
 
     /// Does the work.
     ///
     /// # Errors
-    /// Its own, or [`Stop::Defer`] when it is too large for this thread and has done nothing yet.
-    fn run(self, cx: &CallContext) -> Result<Self::Output, Stop>;
+    /// Its own, or [`Interrupt::Defer`] when it is too large for this thread and has done nothing yet.
+    fn run(self, cx: &CallContext) -> Result<Self::Output, Interrupt>;
 
     /// Puts a result on the page, as the smallest text from which a model knows what to do next. It is the output as
     /// any dialect has it. `None`, with nothing put on the page, where it is not (a filter may have changed it): it is
     /// then given as JSON.
-    fn for_model(_: Fields<'_>, _: &ModelCall<'_>, _: &mut Page) -> Option<()> {
+    fn for_model(_: Fields<'_>, _: &ModelCall<'_>, _: &mut ModelPage) -> Option<()> {
         None
     }
 }
 
 /// An operation as one tool of one dialect.
-pub struct Face<O, A = O, R = <O as Operation>::Output>
+pub struct ToolBinding<O, A = O, R = <O as Operation>::Output>
 where
     O: Operation,
 {
@@ -75,7 +75,7 @@ where
     types: PhantomData<fn(A) -> (O, R)>,
 }
 
-impl<O, A, R> Face<O, A, R>
+impl<O, A, R> ToolBinding<O, A, R>
 where
     O: Operation,
     A: DeserializeOwned + JsonSchema + TryInto<O> + Send + 'static,
@@ -119,7 +119,7 @@ where
     }
 }
 
-impl<O, A, R> Tool for Face<O, A, R>
+impl<O, A, R> Tool for ToolBinding<O, A, R>
 where
     O: Operation,
     A: DeserializeOwned + JsonSchema + TryInto<O> + Send + 'static,
@@ -166,7 +166,7 @@ where
         O::CHANGES_SEVERAL_FILES
     }
 
-    fn for_model(&self, result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(&self, result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         O::for_model(result, call, page)
     }
 
@@ -176,7 +176,7 @@ where
         let args: A = serde_json::from_value(Value::Object(args)).map_err(|error| {
             ToolError::new(Reason::InvalidArgument, format!("an argument is not valid: {error}"))
         })?;
-        Ok(Box::new(Ready::<O, R> { operation: args.try_into()?, adjusted, output: PhantomData }))
+        Ok(Box::new(PreparedOperation::<O, R> { operation: args.try_into()?, adjusted, output: PhantomData }))
     }
 }
 
@@ -197,23 +197,26 @@ fn output_schema(mut schema: Value, parameters: &Parameters) -> Value {
     schema
 }
 
-struct Ready<O, R> {
+struct PreparedOperation<O, R> {
     operation: O,
     /// What is to be said of the arguments.
     adjusted: Vec<String>,
     output: PhantomData<fn() -> R>,
 }
 
-impl<O, R> Prepared for Ready<O, R>
+impl<O, R> Prepared for PreparedOperation<O, R>
 where
     O: Operation,
     R: Serialize + From<O::Output>,
 {
-    fn needs(&self, cx: &CallContext) -> Result<Needs> {
-        Ok(Needs { first: self.operation.need(cx)?, more: self.operation.more_needs(cx)? })
+    fn permissions(&self, cx: &CallContext) -> Result<PermissionRequests> {
+        Ok(PermissionRequests {
+            first: self.operation.permission(cx)?,
+            more: self.operation.more_permissions(cx)?,
+        })
     }
 
-    fn run(self: Box<Self>, cx: &CallContext) -> Result<Value, Stop> {
+    fn run(self: Box<Self>, cx: &CallContext) -> Result<Value, Interrupt> {
         let output = R::from(self.operation.run(cx)?);
         let mut value = serde_json::to_value(output).map_err(|error| {
             ToolError::new(Reason::Crash, format!("the result cannot be encoded: {error}"))

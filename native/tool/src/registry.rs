@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 /// A set of tools with unique names.
 #[derive(Clone, Default)]
-pub struct Registry {
+pub struct ToolRegistry {
     tools: BTreeMap<String, Arc<dyn Tool>>,
 }
 
-impl Registry {
+impl ToolRegistry {
     /// A registry without tools.
     pub fn new() -> Self {
         Self::default()
@@ -70,7 +70,7 @@ impl Registry {
     }
 }
 
-impl std::fmt::Debug for Registry {
+impl std::fmt::Debug for ToolRegistry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_set().entries(self.tools.keys()).finish()
     }

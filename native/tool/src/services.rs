@@ -1,6 +1,6 @@
 //! What a door can do beyond the tools' own work: start processes, open connections.
 
-use crate::{CallContext, Operation, Registry, Stop, Tool};
+use crate::{CallContext, Interrupt, Operation, Tool, ToolRegistry};
 use beamai_base::{Reason, ToolError};
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -11,17 +11,17 @@ type Service = Box<dyn Any + Send + Sync>;
 /// The services of a door, by their type. The NIF has none; the port has all that its operating system allows.
 pub struct Services {
     by_type: HashMap<TypeId, Service>,
-    host_acts: Registry,
+    host_acts: ToolRegistry,
     missing: &'static str,
 }
 
 /// The service that does the work of an operation.
-pub struct Work<O: Operation>(pub fn(O, &CallContext) -> Result<O::Output, Stop>);
+pub struct OperationBackend<O: Operation>(pub fn(O, &CallContext) -> Result<O::Output, Interrupt>);
 
 impl Services {
     /// No services. `missing` ends the sentence that says so, such as "runs on Linux only".
     pub fn without(missing: &'static str) -> Self {
-        Self { by_type: HashMap::new(), host_acts: Registry::new(), missing }
+        Self { by_type: HashMap::new(), host_acts: ToolRegistry::new(), missing }
     }
 
     /// Adds a service; another one of its type makes way.
@@ -44,7 +44,7 @@ impl Services {
     }
 
     /// What the host itself may ask for, by name.
-    pub fn host_acts(&self) -> &Registry {
+    pub fn host_acts(&self) -> &ToolRegistry {
         &self.host_acts
     }
 
@@ -57,8 +57,8 @@ impl Services {
     ///
     /// # Errors
     /// Those of the work; `door_lost` where the door does not have the service.
-    pub fn run<O: Operation>(&self, operation: O, cx: &CallContext) -> Result<O::Output, Stop> {
-        match self.get::<Work<O>>() {
+    pub fn run<O: Operation>(&self, operation: O, cx: &CallContext) -> Result<O::Output, Interrupt> {
+        match self.get::<OperationBackend<O>>() {
             Some(work) => (work.0)(operation, cx),
             None => Err(ToolError::new(Reason::DoorLost, format!("{} {}", O::RULE, self.missing)).into()),
         }

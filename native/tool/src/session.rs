@@ -17,10 +17,10 @@ pub struct SessionState {
 
 /// A session's state while a call runs. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub struct Session(Arc<Mutex<Held>>);
+pub struct Session(Arc<Mutex<SessionCell>>);
 
 #[derive(Debug, Default)]
-struct Held {
+struct SessionCell {
     state: SessionState,
     changed: bool,
 }
@@ -28,7 +28,7 @@ struct Held {
 impl Session {
     /// A session in this state.
     pub fn new(state: SessionState) -> Self {
-        Self(Arc::new(Mutex::new(Held { state, changed: false })))
+        Self(Arc::new(Mutex::new(SessionCell { state, changed: false })))
     }
 
     /// Looks at the state.
@@ -55,7 +55,7 @@ impl Session {
         held.changed.then(|| held.state.clone())
     }
 
-    fn held(&self) -> std::sync::MutexGuard<'_, Held> {
+    fn held(&self) -> std::sync::MutexGuard<'_, SessionCell> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

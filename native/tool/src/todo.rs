@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// How far a task is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum TodoStatus {
     /// Not begun.
     #[default]
     Pending,
@@ -24,7 +24,7 @@ pub struct Todo {
     /// What is to be done, as an instruction.
     pub content: String,
     /// How far it is.
-    pub status: Status,
+    pub status: TodoStatus,
     /// What is being done, for display while the task is in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_form: Option<String>,

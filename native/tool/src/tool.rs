@@ -1,11 +1,11 @@
 //! A tool: a name, a description, parameters, and work to do.
 
 use crate::{
-    CallContext, Stop,
-    for_model::{Fields, ModelCall, Page},
+    CallContext, Interrupt,
+    for_model::{Fields, ModelCall, ModelPage},
 };
 use beamai_base::Result;
-use beamai_policy::Needs;
+use beamai_policy::PermissionRequests;
 use beamai_schema::Parameters;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -23,7 +23,7 @@ pub enum Door {
 /// How long a tool's work can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Pace {
+pub enum ExecutionClass {
     /// A few microseconds of thinking about small arguments: no file, no lock that another call holds. May run
     /// on a normal scheduler.
     Instant,
@@ -51,7 +51,7 @@ pub struct Traits {
     /// Its own choice of door.
     pub door: Door,
     /// How long it can take.
-    pub pace: Pace,
+    pub pace: ExecutionClass,
     /// Works on the session's state, and on nothing else.
     pub session: bool,
     /// Puts questions to a person; the time that takes does not count.
@@ -60,7 +60,7 @@ pub struct Traits {
 
 impl Traits {
     /// A tool that touches nothing outside its arguments.
-    pub const THINKS: Self = Self { pace: Pace::Instant, ..Self::READS };
+    pub const THINKS: Self = Self { pace: ExecutionClass::Instant, ..Self::READS };
     /// A tool that only reads, bounded by size.
     pub const READS: Self = Self {
         read_only: true,
@@ -68,15 +68,20 @@ impl Traits {
         idempotent: true,
         open_world: false,
         door: Door::Nif,
-        pace: Pace::Bounded,
+        pace: ExecutionClass::Bounded,
         session: false,
         asks_user: false,
     };
     /// A tool that changes nothing but the session's state.
-    pub const SESSION: Self =
-        Self { read_only: false, idempotent: false, session: true, pace: Pace::Instant, ..Self::READS };
+    pub const SESSION: Self = Self {
+        read_only: false,
+        idempotent: false,
+        session: true,
+        pace: ExecutionClass::Instant,
+        ..Self::READS
+    };
     /// A tool that only reads, as much as there is.
-    pub const SEARCHES: Self = Self { pace: Pace::Long, ..Self::READS };
+    pub const SEARCHES: Self = Self { pace: ExecutionClass::Long, ..Self::READS };
     /// A tool that changes files, bounded by size.
     pub const WRITES: Self = Self { read_only: false, destructive: true, idempotent: false, ..Self::READS };
 }
@@ -127,7 +132,7 @@ pub trait Tool: Send + Sync {
     }
 
     /// Puts a result on the page for a model; `None`, with nothing put there, where it is rendered as any other value.
-    fn for_model(&self, _: Fields<'_>, _: &ModelCall<'_>, _: &mut Page) -> Option<()> {
+    fn for_model(&self, _: Fields<'_>, _: &ModelCall<'_>, _: &mut ModelPage) -> Option<()> {
         None
     }
 
@@ -141,7 +146,7 @@ pub trait Tool: Send + Sync {
     ///
     /// # Errors
     /// Those of the tool.
-    fn execute(&self, args: Map<String, Value>, cx: &CallContext) -> Result<Value, Stop> {
+    fn execute(&self, args: Map<String, Value>, cx: &CallContext) -> Result<Value, Interrupt> {
         self.prepare(args)?.run(cx)
     }
 }
@@ -152,11 +157,11 @@ pub trait Prepared: Send {
     ///
     /// # Errors
     /// A path outside the workspace shows here.
-    fn needs(&self, cx: &CallContext) -> Result<Needs>;
+    fn permissions(&self, cx: &CallContext) -> Result<PermissionRequests>;
 
     /// Does the work.
     ///
     /// # Errors
-    /// Those of the tool, or [`Stop::Defer`].
-    fn run(self: Box<Self>, cx: &CallContext) -> Result<Value, Stop>;
+    /// Those of the tool, or [`Interrupt::Defer`].
+    fn run(self: Box<Self>, cx: &CallContext) -> Result<Value, Interrupt>;
 }

@@ -15,7 +15,7 @@ const LEFT_OUT: &str = "; left out: ";
 
 /// How much of what was asked for a search has seen.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Coverage {
+pub struct SearchCoverage {
     /// Files looked at: for a listing the entries, for a glob the names, for a grep the contents.
     pub searched: u64,
     /// How much was left out, by reason. A directory that was not entered counts once.
@@ -153,7 +153,7 @@ impl Tally {
     }
 
     /// The counts as a result shows them; the note begins with `what` was done.
-    pub fn coverage(&self, what: String, hints: Hints) -> Coverage {
+    pub fn coverage(&self, what: String, hints: Hints) -> SearchCoverage {
         let skipped = self.skipped;
         let mut note = what;
         let left_out = skipped.in_words(hints);
@@ -164,7 +164,7 @@ impl Tally {
             note = format!("{note}; for example: {why}");
         }
         let complete = skipped.unreadable == 0 && skipped.too_large == 0;
-        Coverage { searched: self.searched, skipped, complete, note }
+        SearchCoverage { searched: self.searched, skipped, complete, note }
     }
 }
 

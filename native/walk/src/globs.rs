@@ -68,7 +68,7 @@ fn parsed(pattern: &str, part: &str) -> Result<Glob> {
 
 /// A pattern for paths relative to a directory: `*` and `?` stay within a name, `**` crosses directories.
 #[derive(Debug, Clone)]
-pub struct PathPattern {
+pub struct PathGlob {
     /// A set of one: unlike a matcher, a set knows shortcuts for endings and plain names.
     whole: GlobSet,
     /// What the names of the first directories on a path must match.
@@ -78,7 +78,7 @@ pub struct PathPattern {
     dotted: GlobSet,
 }
 
-impl PathPattern {
+impl PathGlob {
     /// # Errors
     /// `invalid_pattern` that names the fault.
     pub fn new(pattern: &str) -> Result<Self> {
@@ -170,13 +170,13 @@ impl NameFilter {
         !self.globs.matched(as_path(path), is_dir).is_ignore()
     }
 
-    /// As [`PathPattern::names`].
+    /// As [`PathGlob::names`].
     pub fn names(&self, name: &[u8]) -> bool {
         self.dotted.is_match(as_path(name))
     }
 }
 
-impl Select for PathPattern {
+impl Select for PathGlob {
     fn file(&self, path: &[u8]) -> bool {
         self.matches(path)
     }
@@ -195,12 +195,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn pattern(text: &str) -> PathPattern {
-        PathPattern::new(text).unwrap()
+    fn pattern(text: &str) -> PathGlob {
+        PathGlob::new(text).unwrap()
     }
 
     fn fault(text: &str) -> String {
-        let error = PathPattern::new(text).unwrap_err();
+        let error = PathGlob::new(text).unwrap_err();
         assert_eq!(error.reason, Reason::InvalidPattern);
         error.message
     }

@@ -9,16 +9,16 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-pub use coverage::{Coverage, Skipped, Tally};
+pub use coverage::{SearchCoverage, Skipped, Tally};
 pub use globs::*;
 
 use beamai_base::{Reason, Result, ToolError, panics};
-use beamai_tool::{CallContext, Pulse};
+use beamai_tool::{CallContext, ProgressReporter};
 use beamai_workspace::Tree;
 use coverage::counted;
 use listing::{Listing, Unlisted};
 use queue::Queue;
-use rules::{Marks, RuleReader, Rules, Verdict};
+use rules::{DirectoryMarkers, IgnoreMatch, IgnoreRuleReader, IgnoreRules};
 use rustix::fs::{AtFlags, FileType, statat};
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -73,14 +73,14 @@ pub trait Visit: Send {
     ///
     /// # Errors
     /// Any error ends the walk.
-    fn visit(&mut self, entry: &Entry<'_>, tally: &mut Tally) -> Result<()>;
+    fn visit(&mut self, entry: &WalkEntry<'_>, tally: &mut Tally) -> Result<()>;
 
     /// Takes the path of a directory that was selected, before it is entered.
     fn pass(&mut self, _path: &[u8]) {}
 }
 
 /// An entry of a directory, and no directory itself.
-pub struct Entry<'a> {
+pub struct WalkEntry<'a> {
     /// The directory that it is in.
     pub dir: BorrowedFd<'a>,
     /// Its name there.
@@ -108,7 +108,7 @@ pub struct Walk<'a, S> {
 }
 
 /// What a walk brought home.
-pub struct Walked<V> {
+pub struct WalkResult<V> {
     /// The visitors of all threads.
     pub visitors: Vec<V>,
     /// What was seen and left out.
@@ -117,7 +117,7 @@ pub struct Walked<V> {
     pub error: Option<ToolError>,
 }
 
-impl<V> Walked<V> {
+impl<V> WalkResult<V> {
     fn empty() -> Self {
         Self { visitors: Vec::new(), tally: Tally::default(), error: None }
     }
@@ -134,15 +134,15 @@ impl<V> Walked<V> {
     }
 }
 
-enum Task {
+enum WalkTask {
     /// List a directory and go on with what is in it.
-    Directory(Below),
+    Directory(PendingDirectory),
     /// Visit entries of a directory that are selected already.
     Files { dir: Arc<OwnedFd>, path: Vec<u8>, names: Listing },
 }
 
 /// A directory that is to be listed.
-struct Below {
+struct PendingDirectory {
     /// The directory that it is in, near the top of the tree: what is deeper is opened by its whole path, so
     /// that no depth takes up all the handles there are.
     parent: Option<Arc<OwnedFd>>,
@@ -150,10 +150,10 @@ struct Below {
     /// Its level: 1 is the tree's own directory.
     depth: usize,
     /// The rules that hold in its parent.
-    rules: Arc<Rules>,
+    rules: Arc<IgnoreRules>,
 }
 
-impl Below {
+impl PendingDirectory {
     fn open(&self, tree: &Tree) -> Result<OwnedFd, Unlisted> {
         let opened = match &self.parent {
             Some(parent) => tree.open_subdir(parent.as_fd(), &self.path),
@@ -165,21 +165,22 @@ impl Below {
 
 impl<S: Select> Walk<'_, S> {
     /// Walks the tree to its end or to the first error, with a visitor per thread.
-    pub fn run<V: Visit>(&self, make: impl Fn() -> V + Sync) -> Walked<V> {
+    pub fn run<V: Visit>(&self, make: impl Fn() -> V + Sync) -> WalkResult<V> {
         let stem = self.tree.path().into_os_string();
-        let reader = RuleReader::new(self.tree, stem.len());
-        let mut walked = Walked::empty();
+        let reader = IgnoreRuleReader::new(self.tree, stem.len());
+        let mut walked = WalkResult::empty();
         let rules = match self.ignored {
             true => Arc::default(),
             false => reader.above(&mut walked.tally),
         };
         let threads = threads();
-        let top = Below { parent: None, path: Vec::new(), depth: 1, rules };
-        let queue = Queue::new(threads, Task::Directory(top));
+        let top = PendingDirectory { parent: None, path: Vec::new(), depth: 1, rules };
+        let queue = Queue::new(threads, WalkTask::Directory(top));
         let done = Mutex::new(walked);
-        let pulse = Pulse::new(self.cx, |count| format!("{} looked at", counted(count, "file")));
+        let reporter =
+            ProgressReporter::new(self.cx, |count| format!("{} looked at", counted(count, "file")));
         let work = || {
-            let mut worker = Worker::new(self, &reader, &queue, &pulse, make(), stem.as_bytes());
+            let mut worker = WalkWorker::new(self, &reader, &queue, &reporter, make(), stem.as_bytes());
             match panics::caught(|| worker.run()) {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => queue.stop(error),
@@ -197,7 +198,7 @@ impl<S: Select> Walk<'_, S> {
 }
 
 /// Runs `work` on this thread and on others until all of them are done.
-fn run_on(threads: usize, queue: &Queue<Task>, work: &(impl Fn() + Sync)) {
+fn run_on(threads: usize, queue: &Queue<WalkTask>, work: &(impl Fn() + Sync)) {
     std::thread::scope(|scope| {
         for _ in 1..threads {
             let spawned = std::thread::Builder::new().name("beamai-walk".into()).spawn_scoped(scope, work);
@@ -222,17 +223,17 @@ fn leads_to_directory(dir: BorrowedFd<'_>, name: &[u8]) -> bool {
         .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Directory)
 }
 
-struct Worker<'a, S, V> {
+struct WalkWorker<'a, S, V> {
     walk: &'a Walk<'a, S>,
     select: S,
-    reader: &'a RuleReader<'a>,
-    queue: &'a Queue<Task>,
-    pulse: &'a Pulse<'a>,
+    reader: &'a IgnoreRuleReader<'a>,
+    queue: &'a Queue<WalkTask>,
+    reporter: &'a ProgressReporter<'a>,
     visitor: V,
     tally: Tally,
     /// How many files of the tally the pulse knows of.
     told: u64,
-    stack: Vec<Task>,
+    stack: Vec<WalkTask>,
     listing: Listing,
     /// The absolute path of the entry at hand. Its first `stem` bytes are the tree's, its first `dir` bytes the
     /// directory's.
@@ -242,12 +243,12 @@ struct Worker<'a, S, V> {
     is_guarded: bool,
 }
 
-impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
+impl<'a, S: Select, V: Visit> WalkWorker<'a, S, V> {
     fn new(
         walk: &'a Walk<'a, S>,
-        reader: &'a RuleReader<'a>,
-        queue: &'a Queue<Task>,
-        pulse: &'a Pulse<'a>,
+        reader: &'a IgnoreRuleReader<'a>,
+        queue: &'a Queue<WalkTask>,
+        reporter: &'a ProgressReporter<'a>,
         visitor: V,
         stem: &[u8],
     ) -> Self {
@@ -260,7 +261,7 @@ impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
             select,
             reader,
             queue,
-            pulse,
+            reporter,
             visitor,
             tally,
             told: 0,
@@ -280,8 +281,8 @@ impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
             }
             self.walk.cx.check()?;
             match task {
-                Task::Directory(below) => self.directory(&below)?,
-                Task::Files { dir, path, names } => self.files(&dir, &path, names)?,
+                WalkTask::Directory(below) => self.directory(&below)?,
+                WalkTask::Files { dir, path, names } => self.files(&dir, &path, names)?,
             }
             self.tell();
             if self.queue.is_hungry() {
@@ -292,7 +293,7 @@ impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
     }
 
     fn tell(&mut self) {
-        self.pulse.add(self.tally.searched - self.told);
+        self.reporter.add(self.tally.searched - self.told);
         self.told = self.tally.searched;
     }
 
@@ -304,7 +305,7 @@ impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
         }
     }
 
-    fn directory(&mut self, below: &Below) -> Result<()> {
+    fn directory(&mut self, below: &PendingDirectory) -> Result<()> {
         let mut listing = std::mem::take(&mut self.listing);
         let opened = below.open(self.walk.tree);
         match opened.and_then(|dir| listing.read(dir.as_fd(), self.walk.cx).map(|()| Arc::new(dir))) {
@@ -322,8 +323,13 @@ impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
         Ok(())
     }
 
-    fn rules_in(&mut self, listing: &Listing, dir: BorrowedFd<'_>, below: &Below) -> Arc<Rules> {
-        let mut marks = Marks::default();
+    fn rules_in(
+        &mut self,
+        listing: &Listing,
+        dir: BorrowedFd<'_>,
+        below: &PendingDirectory,
+    ) -> Arc<IgnoreRules> {
+        let mut marks = DirectoryMarkers::default();
         if !self.walk.ignored {
             listing.iter().for_each(|(name, kind)| marks.see(name, kind));
         }
@@ -331,7 +337,13 @@ impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
     }
 
     /// Leaves the selected files in the listing and puts the selected directories on the stack.
-    fn select(&mut self, listing: &mut Listing, dir: &Arc<OwnedFd>, below: &Below, rules: &Arc<Rules>) {
+    fn select(
+        &mut self,
+        listing: &mut Listing,
+        dir: &Arc<OwnedFd>,
+        below: &PendingDirectory,
+        rules: &Arc<IgnoreRules>,
+    ) {
         let is_last = self.walk.depth.is_some_and(|last| below.depth >= last);
         let parent = (below.depth <= MAX_HELD).then_some(dir);
         self.enter(&below.path);
@@ -344,7 +356,7 @@ impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
                 self.visitor.pass(&path);
                 if !is_last {
                     let (parent, depth, rules) = (parent.cloned(), below.depth + 1, Arc::clone(rules));
-                    self.stack.push(Task::Directory(Below { parent, path, depth, rules }));
+                    self.stack.push(WalkTask::Directory(PendingDirectory { parent, path, depth, rules }));
                 }
             }
             if !is_wanted && kind == FileType::Symlink && !is_last {
@@ -356,7 +368,7 @@ impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
 
     /// Counts the link at `self.path`, which is not wanted itself, if something wanted may be in the directory that it
     /// leads to.
-    fn pass_by(&mut self, name: &[u8], dir: BorrowedFd<'_>, rules: &Rules) {
+    fn pass_by(&mut self, name: &[u8], dir: BorrowedFd<'_>, rules: &IgnoreRules) {
         let below = &self.path[self.stem + 1..];
         if !self.select.file(below)
             && self.select.directory(below)
@@ -385,7 +397,7 @@ impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
     }
 
     /// Whether the entry at `self.path` is in; counts why not, where a caller might want to know.
-    fn is_wanted(&mut self, name: &[u8], is_dir: bool, rules: &Rules) -> bool {
+    fn is_wanted(&mut self, name: &[u8], is_dir: bool, rules: &IgnoreRules) -> bool {
         let (select, below) = (&self.select, &self.path[self.stem + 1..]);
         self.tally.searched += u64::from(!V::OPENS_FILES && !is_dir);
         let is_selected = if is_dir { select.directory(below) } else { select.file(below) };
@@ -406,14 +418,14 @@ impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
     }
 
     /// Whether neither ignore files nor a dot leave the entry at `self.path` out.
-    fn is_in(&mut self, name: &[u8], is_dir: bool, rules: &Rules) -> bool {
+    fn is_in(&mut self, name: &[u8], is_dir: bool, rules: &IgnoreRules) -> bool {
         match rules.verdict(&self.path, is_dir) {
-            Verdict::Included => true,
-            Verdict::Ignored => {
+            IgnoreMatch::Included => true,
+            IgnoreMatch::Ignored => {
                 self.tally.skipped.ignored += 1;
                 false
             }
-            Verdict::Silent => {
+            IgnoreMatch::Silent => {
                 let is_in = self.walk.hidden || !name.starts_with(b".") || self.select.names(name);
                 self.tally.skipped.hidden += u64::from(!is_in);
                 is_in
@@ -432,12 +444,12 @@ impl<'a, S: Select, V: Visit> Worker<'a, S, V> {
         while at < names.len() {
             if V::OPENS_FILES && names.len() - at > SMALL_SHARE && self.queue.is_hungry() {
                 let rest = names.split_off(at + (names.len() - at) / 2);
-                let task = Task::Files { dir: Arc::clone(dir), path: path.to_vec(), names: rest };
+                let task = WalkTask::Files { dir: Arc::clone(dir), path: path.to_vec(), names: rest };
                 self.queue.give(std::iter::once(task));
             }
             let (name, kind) = (names.name(at), names.kind(at));
             self.go_to(name.to_bytes());
-            let entry = Entry { dir: dir.as_fd(), name, path: &self.path[self.stem + 1..], kind };
+            let entry = WalkEntry { dir: dir.as_fd(), name, path: &self.path[self.stem + 1..], kind };
             self.visitor.visit(&entry, &mut self.tally)?;
             at += 1;
             if at % TELL_EVERY == 0 {

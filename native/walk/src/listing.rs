@@ -15,18 +15,18 @@ const CHECK_EVERY: usize = 4096;
 pub(super) struct Listing {
     /// Every name with a NUL behind it.
     names: Vec<u8>,
-    entries: Vec<Listed>,
+    entries: Vec<ListedName>,
     buffer: Vec<u8>,
 }
 
 #[derive(Clone, Copy)]
-struct Listed {
+struct ListedName {
     start: usize,
     end: usize,
     kind: FileType,
 }
 
-impl Listed {
+impl ListedName {
     fn name(self, names: &[u8]) -> &[u8] {
         &names[self.start..self.end - 1]
     }
@@ -102,7 +102,7 @@ impl Listing {
     fn push(&mut self, name: &CStr, kind: FileType) {
         let start = self.names.len();
         self.names.extend_from_slice(name.to_bytes_with_nul());
-        self.entries.push(Listed { start, end: self.names.len(), kind });
+        self.entries.push(ListedName { start, end: self.names.len(), kind });
     }
 
     /// How many names there are.
@@ -112,7 +112,7 @@ impl Listing {
 
     /// The name at a position, for a system call.
     pub(super) fn name(&self, at: usize) -> &CStr {
-        let Listed { start, end, .. } = self.entries[at];
+        let ListedName { start, end, .. } = self.entries[at];
         CStr::from_bytes_with_nul(&self.names[start..end]).unwrap_or_default()
     }
 

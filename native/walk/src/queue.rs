@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 pub(super) struct Queue<T> {
-    state: Mutex<State<T>>,
+    state: Mutex<QueueState<T>>,
     ready: Condvar,
     /// Threads that wait, for a look without the lock.
     hungry: AtomicUsize,
@@ -16,7 +16,7 @@ pub(super) struct Queue<T> {
     is_stopped: AtomicBool,
 }
 
-struct State<T> {
+struct QueueState<T> {
     tasks: Vec<T>,
     /// Threads that work or wait.
     threads: usize,
@@ -28,7 +28,7 @@ struct State<T> {
 impl<T> Queue<T> {
     /// A queue for that many threads, with the task to begin with.
     pub(super) fn new(threads: usize, first: T) -> Self {
-        let state = State { tasks: vec![first], threads, waiting: 0, is_over: false, error: None };
+        let state = QueueState { tasks: vec![first], threads, waiting: 0, is_over: false, error: None };
         let (hungry, is_stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
         Self { state: Mutex::new(state), ready: Condvar::new(), hungry, is_stopped }
     }
@@ -91,7 +91,7 @@ impl<T> Queue<T> {
         self.state.into_inner().unwrap_or_else(PoisonError::into_inner).error
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
+    fn lock(&self) -> MutexGuard<'_, QueueState<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,7 +6,7 @@
 //! a device or an endless line must not hold the walk up.
 
 use crate::{Tally, globs};
-use beamai_workspace::{Above, Tree, open_entry};
+use beamai_workspace::{ParentDir, Tree, open_entry};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fs::{FileType, Stat};
@@ -24,16 +24,16 @@ const MAX_BYTES: u64 = 256 << 10;
 
 /// The rules that hold in a directory, nearest file first.
 #[derive(Clone, Default)]
-pub(super) struct Rules {
-    rgignore: Vec<Arc<RuleFile>>,
-    ignore: Vec<Arc<RuleFile>>,
-    git: Vec<Arc<RuleFile>>,
-    exclude: Option<Arc<RuleFile>>,
-    global: Option<Arc<RuleFile>>,
+pub(super) struct IgnoreRules {
+    rgignore: Vec<Arc<IgnoreFile>>,
+    ignore: Vec<Arc<IgnoreFile>>,
+    git: Vec<Arc<IgnoreFile>>,
+    exclude: Option<Arc<IgnoreFile>>,
+    global: Option<Arc<IgnoreFile>>,
     is_in_repository: bool,
 }
 
-struct RuleFile {
+struct IgnoreFile {
     matcher: Gitignore,
     /// Bytes of an absolute path that lie before the part the rules are about.
     skip: usize,
@@ -41,7 +41,7 @@ struct RuleFile {
 
 /// What the rules say of a name.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum IgnoreMatch {
     /// Nothing.
     Silent,
     /// It is left out.
@@ -52,7 +52,7 @@ pub(super) enum Verdict {
 
 /// Ignore files and repository marks that a directory has.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Marks {
+pub(super) struct DirectoryMarkers {
     rgignore: bool,
     ignore: bool,
     gitignore: bool,
@@ -60,7 +60,7 @@ pub(super) struct Marks {
     jj: bool,
 }
 
-impl Marks {
+impl DirectoryMarkers {
     /// Takes note of a name.
     pub(super) fn see(&mut self, name: &[u8], kind: FileType) {
         match name {
@@ -79,17 +79,17 @@ impl Marks {
 }
 
 /// A directory whose ignore files are read.
-trait Spot {
+trait IgnoreFileDir {
     fn open(&self, name: &CStr) -> Result<(OwnedFd, Stat), Errno>;
 }
 
-struct Inside<'a> {
+struct SubdirectoryRules<'a> {
     tree: &'a Tree,
     dir: BorrowedFd<'a>,
     path: &'a [u8],
 }
 
-impl Spot for Inside<'_> {
+impl IgnoreFileDir for SubdirectoryRules<'_> {
     fn open(&self, name: &CStr) -> Result<(OwnedFd, Stat), Errno> {
         match open_entry(self.dir, name) {
             Err(Errno::LOOP) => self.tree.open_linked(&join(self.path, name.to_bytes())),
@@ -98,7 +98,7 @@ impl Spot for Inside<'_> {
     }
 }
 
-impl Spot for Above {
+impl IgnoreFileDir for ParentDir {
     fn open(&self, name: &CStr) -> Result<(OwnedFd, Stat), Errno> {
         self.open_file(name)
     }
@@ -113,26 +113,26 @@ fn join(path: &[u8], name: &[u8]) -> Vec<u8> {
 }
 
 /// Reads rules for one tree.
-pub(super) struct RuleReader<'a> {
+pub(super) struct IgnoreRuleReader<'a> {
     tree: &'a Tree,
     /// Length of the tree's absolute path.
     stem: usize,
-    global: OnceLock<Option<Arc<RuleFile>>>,
+    global: OnceLock<Option<Arc<IgnoreFile>>>,
 }
 
-impl<'a> RuleReader<'a> {
+impl<'a> IgnoreRuleReader<'a> {
     pub(super) fn new(tree: &'a Tree, stem: usize) -> Self {
         Self { tree, stem, global: OnceLock::new() }
     }
 
     /// The rules that hold in the tree by what lies above it.
-    pub(super) fn above(&self, tally: &mut Tally) -> Arc<Rules> {
-        let mut rules = Rules::default();
+    pub(super) fn above(&self, tally: &mut Tally) -> Arc<IgnoreRules> {
+        let mut rules = IgnoreRules::default();
         for above in self.tree.above().iter().rev() {
             // A probe for the mark is as dear as the opening of the file; so only git's, which decides, is one.
             let git = above.has(c".git").then_some(FileType::Directory);
             let jj = git.is_none() && above.has(c".jj");
-            let marks = Marks { rgignore: true, ignore: true, gitignore: true, git, jj };
+            let marks = DirectoryMarkers { rgignore: true, ignore: true, gitignore: true, git, jj };
             rules = self.extended(&rules, above, marks, above.path.as_os_str().len() + 1, tally);
         }
         Arc::new(rules)
@@ -141,28 +141,28 @@ impl<'a> RuleReader<'a> {
     /// The rules in a directory of the tree, from those of its parent.
     pub(super) fn enter(
         &self,
-        rules: &Arc<Rules>,
+        rules: &Arc<IgnoreRules>,
         dir: BorrowedFd<'_>,
         path: &[u8],
-        marks: Marks,
+        marks: DirectoryMarkers,
         tally: &mut Tally,
-    ) -> Arc<Rules> {
+    ) -> Arc<IgnoreRules> {
         if marks.are_none() {
             return Arc::clone(rules);
         }
         let below = if path.is_empty() { 0 } else { path.len() + 1 };
-        let spot = Inside { tree: self.tree, dir, path };
-        Arc::new(self.extended(rules, &spot, marks, self.stem + 1 + below, tally))
+        let dir_of_rules = SubdirectoryRules { tree: self.tree, dir, path };
+        Arc::new(self.extended(rules, &dir_of_rules, marks, self.stem + 1 + below, tally))
     }
 
     fn extended(
         &self,
-        rules: &Rules,
-        spot: &impl Spot,
-        marks: Marks,
+        rules: &IgnoreRules,
+        dir_of_rules: &impl IgnoreFileDir,
+        marks: DirectoryMarkers,
         skip: usize,
         tally: &mut Tally,
-    ) -> Rules {
+    ) -> IgnoreRules {
         let mut rules = rules.clone();
         if marks.git.is_some() || marks.jj {
             rules.is_in_repository = true;
@@ -171,8 +171,8 @@ impl<'a> RuleReader<'a> {
             rules.global = self.global();
         }
         let mut read = |name: &CStr| {
-            let matcher = read(spot, name, tally)?;
-            Some(Arc::new(RuleFile { matcher, skip }))
+            let matcher = read(dir_of_rules, name, tally)?;
+            Some(Arc::new(IgnoreFile { matcher, skip }))
         };
         let mut add = |has: bool, name: &CStr, files: &mut Vec<_>| {
             if let Some(file) = has.then(|| read(name)).flatten() {
@@ -189,19 +189,19 @@ impl<'a> RuleReader<'a> {
     }
 
     /// Git's global ignore file, as the host's own configuration names it.
-    fn global(&self) -> Option<Arc<RuleFile>> {
+    fn global(&self) -> Option<Arc<IgnoreFile>> {
         let find = || {
             let (matcher, _) = GitignoreBuilder::new("").build_global();
             let skip = self.tree.workspace().as_os_str().len() + 1;
-            (!matcher.is_empty()).then(|| Arc::new(RuleFile { matcher, skip }))
+            (!matcher.is_empty()).then(|| Arc::new(IgnoreFile { matcher, skip }))
         };
         self.global.get_or_init(find).clone()
     }
 }
 
 /// The rules in an ignore file; `None` where there is none, or nothing in it.
-fn read(spot: &impl Spot, name: &CStr, tally: &mut Tally) -> Option<Gitignore> {
-    let (fd, stat) = match spot.open(name) {
+fn read(dir_of_rules: &impl IgnoreFileDir, name: &CStr, tally: &mut Tally) -> Option<Gitignore> {
+    let (fd, stat) = match dir_of_rules.open(name) {
         Ok(opened) => opened,
         Err(Errno::NOENT | Errno::NOTDIR) => return None,
         Err(_) => {
@@ -237,23 +237,23 @@ fn parse(bytes: &[u8]) -> (Gitignore, bool) {
     }
 }
 
-impl Rules {
+impl IgnoreRules {
     /// What the rules say of the absolute path.
-    pub(super) fn verdict(&self, path: &[u8], is_dir: bool) -> Verdict {
-        let one = |file: &Arc<RuleFile>| {
+    pub(super) fn verdict(&self, path: &[u8], is_dir: bool) -> IgnoreMatch {
+        let one = |file: &Arc<IgnoreFile>| {
             let below = Path::new(OsStr::from_bytes(path.get(file.skip..)?));
             match file.matcher.matched(below, is_dir) {
                 Match::None => None,
-                Match::Ignore(_) => Some(Verdict::Ignored),
-                Match::Whitelist(_) => Some(Verdict::Included),
+                Match::Ignore(_) => Some(IgnoreMatch::Ignored),
+                Match::Whitelist(_) => Some(IgnoreMatch::Included),
             }
         };
-        let first = |files: &[Arc<RuleFile>]| files.iter().find_map(one);
+        let first = |files: &[Arc<IgnoreFile>]| files.iter().find_map(one);
         first(&self.rgignore)
             .or_else(|| first(&self.ignore))
             .or_else(|| first(&self.git))
             .or_else(|| self.exclude.as_ref().and_then(one))
             .or_else(|| self.global.as_ref().and_then(one))
-            .unwrap_or(Verdict::Silent)
+            .unwrap_or(IgnoreMatch::Silent)
     }
 }

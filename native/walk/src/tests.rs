@@ -7,7 +7,7 @@ struct Each<F>(F);
 impl<F: FnMut(&[u8], &mut Tally) -> Result<()> + Send> Visit for Each<F> {
     const OPENS_FILES: bool = true;
 
-    fn visit(&mut self, entry: &Entry<'_>, tally: &mut Tally) -> Result<()> {
+    fn visit(&mut self, entry: &WalkEntry<'_>, tally: &mut Tally) -> Result<()> {
         (self.0)(entry.path, tally)
     }
 }

@@ -1,6 +1,6 @@
 //! From bytes to text, in whatever encoding a server sends.
 
-use beamai_text::{Charset, Content, sniff};
+use beamai_text::{Charset, ContentKind, sniff};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
 /// How far into a page its own statement of its encoding may stand.
@@ -83,7 +83,7 @@ fn value_after<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
 
 fn guessed(bytes: &[u8], is_whole: bool, notes: &mut Vec<String>) -> Charset {
     match sniff(bytes, is_whole) {
-        Content::Text(charset) if !charset.is_utf8() => {
+        ContentKind::Text(charset) if !charset.is_utf8() => {
             notes.push(format!("nothing names the charset; {} is a guess", charset.name()));
             charset
         }

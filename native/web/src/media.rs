@@ -1,6 +1,6 @@
 //! What a resource is.
 
-use beamai_text::{Content, sniff};
+use beamai_text::{ContentKind, sniff};
 
 /// The kinds of resource that are treated differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,10 +50,10 @@ impl Media {
     /// The kind of these bytes, and, of an image, its type.
     pub(super) fn sniffed(bytes: &[u8], is_whole: bool) -> (Self, Option<&'static str>) {
         match sniff(bytes, is_whole) {
-            Content::Image(media_type) => (Self::Image, Some(media_type)),
-            Content::Text(_) if looks_like_page(bytes) => (Self::Html, None),
-            Content::Text(_) => (Self::Text, None),
-            Content::Binary(_) => (Self::Other, None),
+            ContentKind::Image(media_type) => (Self::Image, Some(media_type)),
+            ContentKind::Text(_) if looks_like_page(bytes) => (Self::Html, None),
+            ContentKind::Text(_) => (Self::Text, None),
+            ContentKind::Binary(_) => (Self::Other, None),
         }
     }
 }

@@ -60,26 +60,26 @@ pub(super) fn chosen(question: &str, text: &str, budget: usize) -> String {
 }
 
 /// The blocks that fit a question best.
-fn best(question: &str, blocks: &[Block<'_>], budget: usize) -> BTreeSet<usize> {
+fn best(question: &str, blocks: &[Passage<'_>], budget: usize) -> BTreeSet<usize> {
     let wanted: BTreeSet<String> =
         terms(question).filter(|term| !COMMON.contains(&format!(" {term} "))).collect();
     within(budget, blocks, &scores(&wanted, blocks))
 }
 
 /// A paragraph, list, table or code block, and the heading that it stands under.
-struct Block<'a> {
+struct Passage<'a> {
     text: &'a str,
     heading: Option<usize>,
 }
 
-fn blocks(text: &str) -> Vec<Block<'_>> {
+fn blocks(text: &str) -> Vec<Passage<'_>> {
     let mut blocks = Vec::new();
     let mut heading = None;
     for text in pieces(text) {
         if text.starts_with('#') {
             heading = None;
         }
-        blocks.push(Block { text, heading });
+        blocks.push(Passage { text, heading });
         if text.starts_with('#') {
             heading = Some(blocks.len() - 1);
         }
@@ -126,7 +126,7 @@ fn stem(word: &str) -> &str {
 }
 
 /// How well each block fits, its heading's words counted in.
-fn scores(wanted: &BTreeSet<String>, blocks: &[Block<'_>]) -> Vec<f64> {
+fn scores(wanted: &BTreeSet<String>, blocks: &[Passage<'_>]) -> Vec<f64> {
     let counted: Vec<(HashMap<String, f64>, f64)> =
         blocks.iter().map(|block| counted(wanted, block.text)).collect();
     let average = counted.iter().map(|(_, length)| length).sum::<f64>() / blocks.len().max(1) as f64;
@@ -138,8 +138,9 @@ fn scores(wanted: &BTreeSet<String>, blocks: &[Block<'_>]) -> Vec<f64> {
         };
         counts.iter().map(share).sum::<f64>()
     };
-    let with_heading =
-        |(at, block): (usize, &Block<'_>)| own(at) + block.heading.map_or(0.0, |heading| own(heading) / 2.0);
+    let with_heading = |(at, block): (usize, &Passage<'_>)| {
+        own(at) + block.heading.map_or(0.0, |heading| own(heading) / 2.0)
+    };
     blocks.iter().enumerate().map(with_heading).collect()
 }
 
@@ -161,7 +162,7 @@ fn rarity(term: &str, counted: &[(HashMap<String, f64>, f64)]) -> f64 {
 }
 
 /// The best blocks that fit into the budget, with their headings.
-fn within(budget: usize, blocks: &[Block<'_>], scores: &[f64]) -> BTreeSet<usize> {
+fn within(budget: usize, blocks: &[Passage<'_>], scores: &[f64]) -> BTreeSet<usize> {
     let best = scores.iter().copied().fold(0.0, f64::max);
     let is_good = |at: &usize| scores[*at] > 0.0 && scores[*at] >= best * WORTH;
     let mut order: Vec<usize> = (0..blocks.len()).filter(is_good).collect();
@@ -180,7 +181,7 @@ fn within(budget: usize, blocks: &[Block<'_>], scores: &[f64]) -> BTreeSet<usize
     chosen
 }
 
-fn joined(blocks: &[Block<'_>], chosen: &BTreeSet<usize>) -> String {
+fn joined(blocks: &[Passage<'_>], chosen: &BTreeSet<usize>) -> String {
     let mut text = String::new();
     let mut next = 0;
     for &at in chosen {

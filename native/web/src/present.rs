@@ -3,22 +3,22 @@
 //! Where the call looks for something in the page and the host has a chat model, the fetch stops with the page's text
 //! for the model, and goes on in [`answered`] with what the model says.
 
-use super::asked::Asked;
 use super::charset;
-use super::journey::{Arrival, travel};
 use super::markdown;
 use super::media::{self, Media};
 use super::passages;
+use super::pending_consultation::PendingConsultation;
+use super::redirects::{FinalResponse, follow_redirects};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use beamai_base::{Reason, Result, ToolError};
-use beamai_net::{Body, Clock, End, Transport, block_on, text_of};
-use beamai_port_tools::web::request::Plan;
+use beamai_net::{BodyEnd, Deadline, ReceivedBody, Transport, block_on, text_of};
+use beamai_port_tools::web::request::FetchRequest;
 use beamai_port_tools::web::{
     fetch::{IMAGE_BYTES, TEXT_BYTES, WebFetch},
-    fetched::Fetched,
+    fetched::WebFetchOutput,
 };
-use beamai_tool::{CallContext, Consulted, Stop, consultation::Reply};
+use beamai_tool::{CallContext, Consulted, Interrupt, consultation::Reply};
 use url::Url;
 
 /// Most bytes of a page that are received to make text of.
@@ -30,18 +30,22 @@ const MARKDOWN_BYTES: usize = 1 << 20;
 ///
 /// # Errors
 /// `invalid_argument`, `denied`, `network`, `timeout`, `cancelled`. An answer of the server, whatever its status, is a
-/// result. [`Stop::Consult`] where a model has to answer the call's prompt.
-pub(super) fn fetch(call: &WebFetch, cx: &CallContext, transport: Transport) -> Result<Fetched, Stop> {
-    let plan = Plan::of(call)?;
-    let clock = Clock::of(cx, call.timeout_sec);
+/// result. [`Interrupt::Consult`] where a model has to answer the call's prompt.
+pub(super) fn fetch(
+    call: &WebFetch,
+    cx: &CallContext,
+    transport: Transport,
+) -> Result<WebFetchOutput, Interrupt> {
+    let plan = FetchRequest::of(call)?;
+    let deadline = Deadline::of(cx, call.timeout_sec);
     let (draft, end) = block_on(cx, async {
-        let arrival = travel(&plan, &cx.way, &transport, &clock).await?;
-        Draft::received(call, arrival, &clock).await
+        let arrival = follow_redirects(&plan, &cx.redirect_policy, &transport, &deadline).await?;
+        FetchDraft::received(call, arrival, &deadline).await
     })?;
     match end {
-        End::Complete | End::Capped => draft.finished(cx.has_model),
-        End::TimedOut => Err(draft.so_far(clock.timed_out("receiving the body")).into()),
-        End::Broken(why) => {
+        BodyEnd::Complete | BodyEnd::Capped => draft.finished(cx.has_model),
+        BodyEnd::TimedOut => Err(draft.so_far(deadline.timed_out("receiving the body")).into()),
+        BodyEnd::Broken(why) => {
             let message = format!("the body from {} broke off: {why}; try again", draft.fetched.url);
             Err(draft.so_far(ToolError::new(Reason::Network, message).with("kind", "body")).into())
         }
@@ -52,9 +56,10 @@ pub(super) fn fetch(call: &WebFetch, cx: &CallContext, transport: Transport) -> 
 ///
 /// # Errors
 /// `invalid_argument` if the host sends back something else than what it was given.
-pub(super) fn answered(call: &WebFetch, consulted: &Consulted) -> Result<Fetched> {
-    let Asked { fetched, notes, text } = Asked::resumed(consulted.so_far.clone())?;
-    let mut draft = Draft { call, media: Media::Text, fetched, text: String::new(), notes };
+pub(super) fn answered(call: &WebFetch, consulted: &Consulted) -> Result<WebFetchOutput> {
+    let PendingConsultation { fetched, notes, text } =
+        PendingConsultation::resumed(consulted.so_far.clone())?;
+    let mut draft = FetchDraft { call, media: Media::Text, fetched, text: String::new(), notes };
     match &consulted.reply {
         Reply::Answer(answer) => {
             let size = text.len().div_ceil(1 << 10);
@@ -70,34 +75,38 @@ pub(super) fn answered(call: &WebFetch, consulted: &Consulted) -> Result<Fetched
 }
 
 /// A result in the making.
-struct Draft<'a> {
+struct FetchDraft<'a> {
     call: &'a WebFetch,
     media: Media,
-    fetched: Fetched,
+    fetched: WebFetchOutput,
     /// The page's text, as long as it is; what of it is wanted becomes the content in the end.
     text: String,
     notes: Vec<String>,
 }
 
-impl<'a> Draft<'a> {
-    async fn received(call: &'a WebFetch, arrival: Arrival, clock: &Clock) -> Result<(Self, End)> {
-        let Arrival { url, exchange, redirects, notes } = arrival;
+impl<'a> FetchDraft<'a> {
+    async fn received(
+        call: &'a WebFetch,
+        arrival: FinalResponse,
+        deadline: &Deadline,
+    ) -> Result<(Self, BodyEnd)> {
+        let FinalResponse { url, exchange, redirects, notes } = arrival;
         let content_type = exchange.header("content-type").unwrap_or_default();
         let media_type = media::essence(&content_type);
         let is_encoded = exchange.header("content-encoding").is_some();
         let declared = exchange.header("content-length").and_then(|length| length.parse().ok());
-        let fetched = Fetched {
+        let fetched = WebFetchOutput {
             url: url.to_string(),
             status_code: exchange.status,
             content_type,
             redirects,
             size_bytes: declared.unwrap_or_default(),
-            ..Fetched::default()
+            ..WebFetchOutput::default()
         };
         let mut draft = Self {
             call,
             media: Media::of(&media_type),
-            fetched: Fetched { media_type, ..fetched },
+            fetched: WebFetchOutput { media_type, ..fetched },
             text: String::new(),
             notes,
         };
@@ -107,12 +116,12 @@ impl<'a> Draft<'a> {
         }
         if call.method.as_str() == "HEAD" {
             draft.fetched.is_image = draft.media == Media::Image;
-            return Ok((draft, End::Complete));
+            return Ok((draft, BodyEnd::Complete));
         }
         if draft.leaves_body(declared.filter(|_| !is_encoded)) {
-            return Ok((draft, End::Complete));
+            return Ok((draft, BodyEnd::Complete));
         }
-        let body = exchange.receive(draft.cap(), clock).await?;
+        let body = exchange.receive(draft.cap(), deadline).await?;
         draft.take(&body, &url);
         Ok((draft, body.end))
     }
@@ -137,9 +146,9 @@ impl<'a> Draft<'a> {
         true
     }
 
-    fn take(&mut self, body: &Body, url: &Url) {
+    fn take(&mut self, body: &ReceivedBody, url: &Url) {
         self.fetched.size_bytes = body.bytes.len() as u64;
-        if body.end == End::Capped && self.media != Media::Image {
+        if body.end == BodyEnd::Capped && self.media != Media::Image {
             self.fetched.truncated = true;
             self.notes.push(format!("only the first {} MiB were received", PAGE_BYTES >> 20));
         }
@@ -147,7 +156,7 @@ impl<'a> Draft<'a> {
             return;
         }
         if self.media == Media::Unknown {
-            let (media, image_type) = Media::sniffed(&body.bytes, body.end == End::Complete);
+            let (media, image_type) = Media::sniffed(&body.bytes, body.end == BodyEnd::Complete);
             self.media = media;
             self.fetched.media_type = image_type.map_or(self.fetched.media_type.clone(), str::to_owned);
         }
@@ -158,8 +167,8 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn take_image(&mut self, body: &Body) {
-        if body.end == End::Capped || body.bytes.len() > self.limit(IMAGE_BYTES) {
+    fn take_image(&mut self, body: &ReceivedBody) {
+        if body.end == BodyEnd::Capped || body.bytes.len() > self.limit(IMAGE_BYTES) {
             return self.leave_image();
         }
         self.fetched.is_image = true;
@@ -181,9 +190,9 @@ impl<'a> Draft<'a> {
         self.notes.push(format!("{kind} is neither text nor an image; its bytes were left out"));
     }
 
-    fn take_text(&mut self, body: &Body, url: &Url) {
+    fn take_text(&mut self, body: &ReceivedBody, url: &Url) {
         let label = media::charset(&self.fetched.content_type);
-        let decoded = charset::decode(&body.bytes, label.as_deref(), body.end == End::Complete);
+        let decoded = charset::decode(&body.bytes, label.as_deref(), body.end == BodyEnd::Complete);
         self.fetched.charset = Some(decoded.charset.to_owned());
         self.notes.extend(decoded.notes);
         self.text = match self.media == Media::Html && !self.call.raw {
@@ -219,11 +228,11 @@ impl<'a> Draft<'a> {
     }
 
     /// A page that says what went wrong answers no question.
-    fn finished(mut self, has_model: bool) -> Result<Fetched, Stop> {
+    fn finished(mut self, has_model: bool) -> Result<WebFetchOutput, Interrupt> {
         let is_answerable = (200..300).contains(&self.fetched.status_code) && !self.text.is_empty();
         if let Some(prompt) = self.prompt().filter(|_| has_model && is_answerable) {
-            let asked = Asked { fetched: self.fetched, notes: self.notes, text: self.text };
-            return Err(Stop::Consult(asked.consultation(prompt)));
+            let asked = PendingConsultation { fetched: self.fetched, notes: self.notes, text: self.text };
+            return Err(Interrupt::Consult(asked.consultation(prompt)));
         }
         self.take_content();
         Ok(self.noted())
@@ -258,7 +267,7 @@ impl<'a> Draft<'a> {
         self.fetched.content = text;
     }
 
-    fn noted(mut self) -> Fetched {
+    fn noted(mut self) -> WebFetchOutput {
         self.fetched.note = (!self.notes.is_empty()).then(|| self.notes.join("; "));
         self.fetched
     }
@@ -266,7 +275,8 @@ impl<'a> Draft<'a> {
     /// An error with what had come before it.
     fn so_far(mut self, error: ToolError) -> ToolError {
         self.take_content();
-        let Fetched { url, status_code, content_type, content, size_bytes, redirects, .. } = self.fetched;
+        let WebFetchOutput { url, status_code, content_type, content, size_bytes, redirects, .. } =
+            self.fetched;
         let error = error
             .with("url", url)
             .with("status_code", status_code)

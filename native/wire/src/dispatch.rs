@@ -5,9 +5,9 @@ use crate::reply;
 use beamai_base::{Reason, Result, ToolError};
 use beamai_engine::catalogue;
 use beamai_engine::display::Display;
-use beamai_engine::{Call, Host, Outcome, Run, listing};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host, listing};
 use beamai_schema::{self as schema, Parameters, Provider};
-use beamai_tool::Pace;
+use beamai_tool::ExecutionClass;
 use beamai_tool::Services;
 use beamai_workspace::Workspace;
 use serde::Deserialize;
@@ -22,7 +22,7 @@ const CACHED_BYTES: u64 = 32 << 10;
 
 /// How a call ended for a door.
 #[derive(Debug)]
-pub enum Ended {
+pub enum DispatchResult {
     /// With an encoded reply.
     Reply(Vec<u8>),
     /// It has done nothing and must be run as a job.
@@ -41,10 +41,12 @@ impl Dispatcher {
     }
 
     /// Runs one call.
-    pub fn call(&self, settings: &[u8], call: &[u8], run: Run) -> Ended {
+    pub fn call(&self, settings: &[u8], call: &[u8], run: CallOptions) -> DispatchResult {
         match self.prepare(settings, call) {
-            Ok((host, call)) => reply_to(host.call(call, run)).map_or(Ended::Defer, Ended::Reply),
-            Err(error) => Ended::Reply(reply::error(&error)),
+            Ok((host, call)) => {
+                reply_to(host.call(call, run)).map_or(DispatchResult::Defer, DispatchResult::Reply)
+            }
+            Err(error) => DispatchResult::Reply(reply::error(&error)),
         }
     }
 
@@ -58,15 +60,19 @@ impl Dispatcher {
         let host = self.hosts.get(settings)?;
         let call = parse_call(call).ok()?;
         let tool = host.find(&call.tool, call.dialect.as_deref()).ok()?;
-        let run = || Run { inline_bytes: Some(CACHED_BYTES), must_not_wait: true, ..Run::default() };
+        let run = || CallOptions {
+            inline_bytes: Some(CACHED_BYTES),
+            must_not_wait: true,
+            ..CallOptions::default()
+        };
         match tool.traits().pace {
-            Pace::Instant => reply_to(host.call(call, Run::default())),
+            ExecutionClass::Instant => reply_to(host.call(call, CallOptions::default())),
             // What stands in the way here, such as a temporary directory that is not known, may not elsewhere.
-            Pace::Cached => match host.call(call, run()) {
-                Outcome::Error(_) => None,
+            ExecutionClass::Cached => match host.call(call, run()) {
+                CallOutcome::Error(_) => None,
                 outcome => reply_to(outcome),
             },
-            Pace::Bounded | Pace::Long => None,
+            ExecutionClass::Bounded | ExecutionClass::Long => None,
         }
     }
 
@@ -96,26 +102,26 @@ impl Dispatcher {
         self.hosts.get_or_make(settings).err().map(|error| reply::error(&error))
     }
 
-    fn prepare(&self, settings: &[u8], call: &[u8]) -> Result<(Arc<Host>, Call)> {
+    fn prepare(&self, settings: &[u8], call: &[u8]) -> Result<(Arc<Host>, CallRequest)> {
         let host = self.hosts.get_or_make(settings)?;
         Ok((host, parse_call(call)?))
     }
 }
 
 /// An outcome as it travels; `None` is to run elsewhere.
-fn reply_to(outcome: Outcome) -> Option<Vec<u8>> {
+fn reply_to(outcome: CallOutcome) -> Option<Vec<u8>> {
     match outcome {
-        Outcome::Ok(value, state) => Some(reply::done(&value, state.as_ref())),
-        Outcome::Question(questions) => Some(reply::question(&questions)),
-        Outcome::Delegate(delegation) => Some(reply::delegate(&delegation)),
-        Outcome::Consult(consultation) => Some(reply::consult(&consultation)),
-        Outcome::Error(error) => Some(reply::error(&error)),
-        Outcome::Ask(request) => Some(reply::ask(&request)),
-        Outcome::Defer => None,
+        CallOutcome::Ok(value, state) => Some(reply::done(&value, state.as_ref())),
+        CallOutcome::Question(questions) => Some(reply::question(&questions)),
+        CallOutcome::Delegate(delegation) => Some(reply::delegate(&delegation)),
+        CallOutcome::Consult(consultation) => Some(reply::consult(&consultation)),
+        CallOutcome::Error(error) => Some(reply::error(&error)),
+        CallOutcome::Ask(request) => Some(reply::ask(&request)),
+        CallOutcome::Defer => None,
     }
 }
 
-fn parse_call(call: &[u8]) -> Result<Call> {
+fn parse_call(call: &[u8]) -> Result<CallRequest> {
     let wrong =
         |why: String| ToolError::new(Reason::InvalidArgument, format!("the call is not valid: {why}"));
     let value = crate::decode(call).map_err(|error| wrong(error.to_string()))?;
@@ -124,7 +130,7 @@ fn parse_call(call: &[u8]) -> Result<Call> {
 
 /// The tools of a dialect: `{ok, [Listing]}`.
 pub fn tools(dialect: &str) -> Vec<u8> {
-    let list = |registry: &beamai_tool::Registry| registry.iter().map(|tool| listing(&**tool)).collect();
+    let list = |registry: &beamai_tool::ToolRegistry| registry.iter().map(|tool| listing(&**tool)).collect();
     answer(catalogue::dialect(dialect).map(list))
 }
 

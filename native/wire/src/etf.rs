@@ -64,7 +64,7 @@ type Result<T> = std::result::Result<T, Undecodable>;
 /// # Errors
 /// What is not JSON, not UTF-8, nested deeper than 128 levels, or not a whole term.
 pub fn decode(bytes: &[u8]) -> Result<Value> {
-    let mut reader = Reader { rest: bytes };
+    let mut reader = EtfReader { rest: bytes };
     if reader.byte()? != VERSION {
         return Err(Undecodable::new("is not a term in external format"));
     }
@@ -75,11 +75,11 @@ pub fn decode(bytes: &[u8]) -> Result<Value> {
     }
 }
 
-struct Reader<'a> {
+struct EtfReader<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Reader<'a> {
+impl<'a> EtfReader<'a> {
     fn value(&mut self, depth: usize) -> Result<Value> {
         match self.byte()? {
             BINARY => Ok(Value::String(self.text()?.to_owned())),

@@ -2,14 +2,14 @@
 
 use crate::reply;
 use beamai_base::{Reason, Result, ToolError};
-use beamai_engine::catalogue::{self, Origin};
+use beamai_engine::catalogue::{self, ToolOrigin};
 use beamai_tool::for_model::of_error;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Request {
+struct RenderRequest {
     tool: String,
     /// Whose tool it is: a dialect's name, or null for the host's own. Left out, the tool's name decides.
     #[serde(default, deserialize_with = "given")]
@@ -46,14 +46,14 @@ pub fn for_model(request: &[u8]) -> Vec<u8> {
 fn rendered(request: &[u8]) -> Result<Value> {
     let wrong = |why: String| ToolError::new(Reason::InvalidArgument, why);
     let value = crate::decode(request).map_err(|error| wrong(error.to_string()).with("is_json", false))?;
-    let request: Request = serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
+    let request: RenderRequest = serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
     if let Some(error) = request.error {
         return Ok(json!({"text": of_error(&error, request.limit), "object": null}));
     }
     let origin = match &request.dialect {
-        None => Origin::ByName,
-        Some(None) => Origin::Host,
-        Some(Some(dialect)) => Origin::Dialect(dialect),
+        None => ToolOrigin::ByName,
+        Some(None) => ToolOrigin::Host,
+        Some(Some(dialect)) => ToolOrigin::Dialect(dialect),
     };
     let result = request.result.unwrap_or_default();
     let text = catalogue::text_for_model(origin, &request.tool, &request.args, &result, request.limit);

@@ -26,7 +26,7 @@ pub const MAX_WRITE: usize = 64 << 20;
 
 /// What the host says.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Request<'a> {
+pub enum PortRequest<'a> {
     /// Run a call.
     Call {
         /// The host's name for the call.
@@ -52,7 +52,7 @@ pub enum Request<'a> {
 
 /// What the port says.
 #[derive(Debug, Clone, Copy)]
-pub enum Kind {
+pub enum ResponseKind {
     /// A call has ended.
     Reply = 1,
     /// A call is under way.
@@ -97,7 +97,7 @@ fn read_header(input: &mut impl Read, header: &mut [u8; 4]) -> io::Result<bool> 
 }
 
 /// What a frame says; `None` when it says nothing that is known.
-pub fn parse(frame: &[u8]) -> Option<Request<'_>> {
+pub fn parse(frame: &[u8]) -> Option<PortRequest<'_>> {
     let (kind, rest) = frame.split_first()?;
     let (length, rest) = rest.split_first_chunk::<2>()?;
     let (id, rest) = rest.split_at_checked(usize::from(u16::from_be_bytes(*length)))?;
@@ -105,10 +105,10 @@ pub fn parse(frame: &[u8]) -> Option<Request<'_>> {
         1 => {
             let (length, rest) = rest.split_first_chunk::<4>()?;
             let (settings, call) = rest.split_at_checked(u32::from_be_bytes(*length) as usize)?;
-            Some(Request::Call { id, settings, call })
+            Some(PortRequest::Call { id, settings, call })
         }
-        2 if rest.is_empty() => Some(Request::Cancel { id }),
-        3 => Some(Request::End { id, session: std::str::from_utf8(rest).ok()? }),
+        2 if rest.is_empty() => Some(PortRequest::Cancel { id }),
+        3 => Some(PortRequest::End { id, session: std::str::from_utf8(rest).ok()? }),
         _ => None,
     }
 }
@@ -117,7 +117,7 @@ pub fn parse(frame: &[u8]) -> Option<Request<'_>> {
 ///
 /// # Errors
 /// Those of the output.
-pub fn write(output: &mut impl Write, kind: Kind, id: &[u8], body: &[u8]) -> io::Result<()> {
+pub fn write(output: &mut impl Write, kind: ResponseKind, id: &[u8], body: &[u8]) -> io::Result<()> {
     let length = u32::try_from(3 + id.len() + body.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
     let mut head = Vec::with_capacity(7 + id.len());
     head.extend(length.to_be_bytes());
@@ -152,12 +152,12 @@ mod tests {
         let bytes = framed(b"\x01\x00\x02id\x00\x00\x00\x03envcall");
         let mut frame = Vec::new();
         assert!(read(&mut &bytes[..], &mut frame).unwrap());
-        assert_eq!(parse(&frame), Some(Request::Call { id: b"id", settings: b"env", call: b"call" }));
+        assert_eq!(parse(&frame), Some(PortRequest::Call { id: b"id", settings: b"env", call: b"call" }));
     }
 
     #[test]
     fn a_session_may_be_ended() {
-        assert_eq!(parse(b"\x03\x00\x02ids1"), Some(Request::End { id: b"id", session: "s1" }));
+        assert_eq!(parse(b"\x03\x00\x02ids1"), Some(PortRequest::End { id: b"id", session: "s1" }));
         assert_eq!(parse(b"\x03\x00\x02id\xff"), None);
     }
 
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn a_written_frame_has_its_length_in_front() {
         let mut out = Vec::new();
-        write(&mut out, Kind::Reply, b"id", b"body").unwrap();
+        write(&mut out, ResponseKind::Reply, b"id", b"body").unwrap();
         assert_eq!(out, b"\0\0\0\x09\x01\0\x02idbody");
     }
 }

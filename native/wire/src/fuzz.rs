@@ -1,9 +1,9 @@
 //! What must hold for any bytes that a host sends: an entry for fuzzers, driven as those of the tools are. It panics
 //! where something does not hold; that is a defect. Nothing is run.
 
-use crate::frame::{self, Request};
+use crate::frame::{self, PortRequest};
 use crate::{decode, encode};
-use beamai_engine::{Call, Settings};
+use beamai_engine::{CallRequest, HostSettings};
 use std::io::{self, Read};
 
 /// Gives bytes one by one.
@@ -32,8 +32,8 @@ fn frames(mut input: impl Read) -> (Vec<Vec<u8>>, bool) {
 fn term(bytes: &[u8]) {
     let Ok(value) = decode(bytes) else { return };
     assert_eq!(decode(&encode(&value)).as_ref(), Ok(&value));
-    _ = serde_json::from_value::<Settings>(value.clone());
-    _ = serde_json::from_value::<Call>(value);
+    _ = serde_json::from_value::<HostSettings>(value.clone());
+    _ = serde_json::from_value::<CallRequest>(value);
 }
 
 /// What a host sends, at once and byte by byte.
@@ -41,7 +41,7 @@ pub fn port_frames(bytes: &[u8]) {
     let whole = frames(bytes);
     assert_eq!(whole, frames(Slow(bytes)), "the reading depends on how the bytes arrive");
     for bytes in &whole.0 {
-        if let Some(Request::Call { settings, call, .. }) = frame::parse(bytes) {
+        if let Some(PortRequest::Call { settings, call, .. }) = frame::parse(bytes) {
             term(settings);
             term(call);
         }

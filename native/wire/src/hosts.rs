@@ -4,7 +4,7 @@
 //! the workspace, checks the policy) and finds it again by the settings' bytes.
 
 use beamai_base::{Reason, Result, ToolError};
-use beamai_engine::{Host, Settings};
+use beamai_engine::{Host, HostSettings};
 use beamai_tool::Services;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -14,12 +14,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 const MOST: usize = 256;
 
 pub(crate) struct Hosts {
-    kept: RwLock<Kept>,
+    kept: RwLock<HostCache>,
     services: Arc<Services>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct HostCache {
     by_settings: HashMap<Vec<u8>, (u64, Arc<Host>)>,
     made: u64,
 }
@@ -74,7 +74,7 @@ impl Hosts {
     }
 }
 
-fn parse(settings: &[u8]) -> Result<Settings> {
+fn parse(settings: &[u8]) -> Result<HostSettings> {
     let wrong = |why: String| {
         ToolError::new(Reason::InvalidArgument, format!("the kernel's settings are not valid: {why}"))
     };

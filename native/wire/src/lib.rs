@@ -19,17 +19,17 @@ mod pool;
 mod protocol;
 mod reply;
 
-pub use dispatch::{Dispatcher, Ended, display, schema, tools, workspace};
+pub use dispatch::{DispatchResult, Dispatcher, display, schema, tools, workspace};
 pub use etf::{decode, encode};
 pub use for_model::for_model;
 pub use front_matter::front_matter;
 pub use json::{json_decode, json_encode};
-pub use pool::{Busy, Pool};
-pub use protocol::{Parsed, Protocol, ResponseStream, format_result};
+pub use pool::{JobPool, PoolBusy};
+pub use protocol::{ParsedResponse, Protocol, ResponseStream, format_result};
 pub use reply::{error, ok};
 
 pub use beamai_base::CancelToken;
-pub use beamai_engine::Run;
+pub use beamai_engine::CallOptions;
 pub use beamai_text_protocol::format_error;
 pub use beamai_tool::{Progress, Services};
 pub use beamai_workspace::journal;

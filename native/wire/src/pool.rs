@@ -11,44 +11,46 @@ type Job = Box<dyn FnOnce() + Send>;
 
 /// Too many jobs are waiting already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Busy;
+pub struct PoolBusy;
 
 /// A bounded pool of threads with a bounded queue, first in, first out. Clones share it.
 #[derive(Clone)]
-pub struct Pool {
-    shared: Arc<Shared>,
+pub struct JobPool {
+    shared: Arc<PoolInner>,
 }
 
-struct Shared {
+struct PoolInner {
     name: &'static str,
     most_threads: usize,
     most_waiting: usize,
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     arrived: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct PoolState {
     waiting: VecDeque<Job>,
     threads: usize,
     idle: usize,
 }
 
-impl Pool {
+impl JobPool {
     /// A pool of at most `most_threads` threads in which at most `most_waiting` jobs wait for one.
     pub fn new(name: &'static str, most_threads: usize, most_waiting: usize) -> Self {
-        let state = Mutex::new(State::default());
-        Self { shared: Arc::new(Shared { name, most_threads, most_waiting, state, arrived: Condvar::new() }) }
+        let state = Mutex::new(PoolState::default());
+        Self {
+            shared: Arc::new(PoolInner { name, most_threads, most_waiting, state, arrived: Condvar::new() }),
+        }
     }
 
     /// Runs a job as soon as a thread is free for it.
     ///
     /// # Errors
-    /// [`Busy`] when the queue is full or the system gives no thread at all; the job has not run.
-    pub fn submit(&self, job: impl FnOnce() + Send + 'static) -> Result<(), Busy> {
+    /// [`PoolBusy`] when the queue is full or the system gives no thread at all; the job has not run.
+    pub fn submit(&self, job: impl FnOnce() + Send + 'static) -> Result<(), PoolBusy> {
         let mut state = self.shared.lock();
         if state.waiting.len() >= self.shared.most_waiting {
-            return Err(Busy);
+            return Err(PoolBusy);
         }
         state.waiting.push_back(Box::new(job));
         if state.idle >= state.waiting.len() {
@@ -59,7 +61,7 @@ impl Pool {
         Ok(())
     }
 
-    fn add_thread(&self, state: &mut State) -> Result<(), Busy> {
+    fn add_thread(&self, state: &mut PoolState) -> Result<(), PoolBusy> {
         let shared = Arc::clone(&self.shared);
         let spawned =
             std::thread::Builder::new().name(self.shared.name.to_owned()).spawn(move || shared.work());
@@ -69,15 +71,15 @@ impl Pool {
             Err(_) if state.threads > 0 => {}
             Err(_) => {
                 state.waiting.pop_back();
-                return Err(Busy);
+                return Err(PoolBusy);
             }
         }
         Ok(())
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl PoolInner {
+    fn lock(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -114,7 +116,7 @@ mod tests {
 
     #[test]
     fn every_job_runs_though_threads_are_few() {
-        let pool = Pool::new("test", 3, 1000);
+        let pool = JobPool::new("test", 3, 1000);
         let (done, results) = mpsc::channel();
         for number in 0..500 {
             let done = done.clone();
@@ -126,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_full_queue_is_busy_and_a_panic_ends_no_thread() {
-        let pool = Pool::new("test", 1, 1);
+        let pool = JobPool::new("test", 1, 1);
         let (release, gate) = mpsc::channel::<()>();
         let (started, running) = mpsc::channel();
         pool.submit(move || {
@@ -138,7 +140,7 @@ mod tests {
         running.recv().unwrap();
         let (done, result) = mpsc::channel();
         pool.submit(move || done.send(()).unwrap()).unwrap();
-        assert_eq!(pool.submit(|| ()), Err(Busy));
+        assert_eq!(pool.submit(|| ()), Err(PoolBusy));
         release.send(()).unwrap();
         result.recv().unwrap();
     }

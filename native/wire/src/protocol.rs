@@ -2,7 +2,9 @@
 
 use crate::{etf, reply};
 use beamai_base::{Reason, Result, ToolError};
-use beamai_text_protocol::{self as protocol, Call, Format, Invalid, Piece, Rules, Stream, Tool};
+use beamai_text_protocol::{
+    self as protocol, CallFormat, CallStream, InvalidCall, ParsedCall, ProtocolRules, ResponsePiece, ToolSpec,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -15,7 +17,7 @@ const NOW_BYTES: usize = 16 << 10;
 
 /// What became of a response.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Parsed {
+pub enum ParsedResponse {
     /// All of it is text.
     Text,
     /// A term in external format: the first call for [`Protocol::parse`], every piece for
@@ -26,8 +28,8 @@ pub enum Parsed {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RulesRequest {
-    tools: Option<Vec<Tool>>,
-    formats: Option<Vec<Format>>,
+    tools: Option<Vec<ToolSpec>>,
+    formats: Option<Vec<CallFormat>>,
     #[serde(default)]
     repair: bool,
 }
@@ -35,7 +37,7 @@ struct RulesRequest {
 /// The parser, and the rules that it was given before.
 #[derive(Default)]
 pub struct Protocol {
-    kept: RwLock<Vec<(Vec<u8>, Arc<Rules>)>>,
+    kept: RwLock<Vec<(Vec<u8>, Arc<ProtocolRules>)>>,
 }
 
 impl Protocol {
@@ -53,10 +55,10 @@ impl Protocol {
     ///
     /// # Errors
     /// An encoded reply when the rules cannot be read.
-    pub fn parse(&self, rules: &[u8], text: &[u8]) -> Result<Parsed, Vec<u8>> {
+    pub fn parse(&self, rules: &[u8], text: &[u8]) -> Result<ParsedResponse, Vec<u8>> {
         Ok(match protocol::find(text, &*self.rules(rules)?) {
-            None => Parsed::Text,
-            Some(piece) => Parsed::Term(pieces(&[piece])),
+            None => ParsedResponse::Text,
+            Some(piece) => ParsedResponse::Term(pieces(&[piece])),
         })
     }
 
@@ -64,10 +66,10 @@ impl Protocol {
     ///
     /// # Errors
     /// As [`Protocol::parse`].
-    pub fn parse_all(&self, rules: &[u8], text: &[u8]) -> Result<Parsed, Vec<u8>> {
+    pub fn parse_all(&self, rules: &[u8], text: &[u8]) -> Result<ParsedResponse, Vec<u8>> {
         Ok(match protocol::parse_all(text, &*self.rules(rules)?).as_slice() {
-            [Piece::Text(_)] => Parsed::Text,
-            all => Parsed::Term(pieces(all)),
+            [ResponsePiece::Text(_)] => ParsedResponse::Text,
+            all => ParsedResponse::Term(pieces(all)),
         })
     }
 
@@ -77,7 +79,7 @@ impl Protocol {
     /// As [`Protocol::parse`].
     pub fn stream(&self, rules: &[u8]) -> Result<ResponseStream, Vec<u8>> {
         let rules = self.rules(rules)?;
-        Ok(ResponseStream { stream: Some(Stream::new((*rules).clone())), fed: 0 })
+        Ok(ResponseStream { stream: Some(CallStream::new((*rules).clone())), fed: 0 })
     }
 
     /// The system prompt for the tools of the rules: `{ok, Text}`.
@@ -91,12 +93,12 @@ impl Protocol {
         }
     }
 
-    fn known(&self, rules: &[u8]) -> Option<Arc<Rules>> {
+    fn known(&self, rules: &[u8]) -> Option<Arc<ProtocolRules>> {
         let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
         kept.iter().find(|(known, _)| known == rules).map(|(_, rules)| Arc::clone(rules))
     }
 
-    fn rules(&self, bytes: &[u8]) -> Result<Arc<Rules>, Vec<u8>> {
+    fn rules(&self, bytes: &[u8]) -> Result<Arc<ProtocolRules>, Vec<u8>> {
         if let Some(rules) = self.known(bytes) {
             return Ok(rules);
         }
@@ -110,22 +112,22 @@ impl Protocol {
     }
 }
 
-fn read_rules(bytes: &[u8]) -> Result<Rules> {
+fn read_rules(bytes: &[u8]) -> Result<ProtocolRules> {
     let wrong = |why: String| {
         ToolError::new(Reason::InvalidArgument, format!("the tools cannot be described: {why}"))
     };
     let value = crate::decode(bytes).map_err(|error| wrong(error.to_string()))?;
     let request: RulesRequest = serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
-    Ok(Rules {
+    Ok(ProtocolRules {
         tools: request.tools.map(|tools| Arc::new(tools.into_iter().collect())),
-        formats: request.formats.unwrap_or_else(|| Format::ALL.to_vec()),
+        formats: request.formats.unwrap_or_else(|| CallFormat::ALL.to_vec()),
         repair: request.repair,
     })
 }
 
 /// A response on its way. Each step says how many came before, so that a step that was taken already is noticed.
 pub struct ResponseStream {
-    stream: Option<Stream>,
+    stream: Option<CallStream>,
     fed: u64,
 }
 
@@ -167,19 +169,19 @@ pub fn format_result(outcome: &[u8]) -> Vec<u8> {
     reply::ok(&json!(text))
 }
 
-fn pieces(pieces: &[Piece]) -> Vec<u8> {
+fn pieces(pieces: &[ResponsePiece]) -> Vec<u8> {
     etf::encode_list(pieces, size_hint(pieces), |out, piece| match piece {
-        Piece::Text(text) => {
+        ResponsePiece::Text(text) => {
             etf::write_tuple(out, 2);
             etf::write_atom(out, "text");
             etf::write_bytes(out, text);
         }
-        Piece::Call(call) => {
+        ResponsePiece::Call(call) => {
             etf::write_tuple(out, 2);
             etf::write_atom(out, "tool_call");
             write_call(out, call);
         }
-        Piece::Invalid(Invalid { message, raw, .. }) => {
+        ResponsePiece::Invalid(InvalidCall { message, raw, .. }) => {
             etf::write_tuple(out, 3);
             etf::write_atom(out, "invalid");
             etf::write_bytes(out, message.as_bytes());
@@ -189,16 +191,16 @@ fn pieces(pieces: &[Piece]) -> Vec<u8> {
 }
 
 /// About what the pieces take, so that a large one is not copied while the room for it grows.
-fn size_hint(pieces: &[Piece]) -> usize {
-    let size = |piece: &Piece| match piece {
-        Piece::Text(text) => text.len(),
-        Piece::Call(call) => call.args.values().filter_map(Value::as_str).map(str::len).sum(),
-        Piece::Invalid(invalid) => invalid.raw.len() + invalid.message.len(),
+fn size_hint(pieces: &[ResponsePiece]) -> usize {
+    let size = |piece: &ResponsePiece| match piece {
+        ResponsePiece::Text(text) => text.len(),
+        ResponsePiece::Call(call) => call.args.values().filter_map(Value::as_str).map(str::len).sum(),
+        ResponsePiece::Invalid(invalid) => invalid.raw.len() + invalid.message.len(),
     };
     pieces.iter().map(|piece| size(piece) + 256).sum()
 }
 
-fn write_call(out: &mut Vec<u8>, call: &Call) {
+fn write_call(out: &mut Vec<u8>, call: &ParsedCall) {
     let optional = usize::from(call.reasoning.is_some()) + usize::from(!call.repairs.is_empty());
     etf::write_map(out, 3 + optional);
     etf::write_atom(out, "tool");
@@ -241,10 +243,10 @@ mod tests {
         let protocol = Protocol::new();
         let rules = rules(&json!({}));
         assert!(!protocol.is_instant(&rules, CALL));
-        assert!(matches!(protocol.parse(&rules, CALL), Ok(Parsed::Term(_))));
+        assert!(matches!(protocol.parse(&rules, CALL), Ok(ParsedResponse::Term(_))));
         assert!(protocol.is_instant(&rules, CALL));
         assert!(!protocol.is_instant(&rules, &[b' '; NOW_BYTES + 1]));
-        assert_eq!(protocol.parse_all(&rules, b"text"), Ok(Parsed::Text));
+        assert_eq!(protocol.parse_all(&rules, b"text"), Ok(ParsedResponse::Text));
     }
 
     #[test]

@@ -8,20 +8,20 @@
 
 use super::journal::{self, Journal, Record};
 use super::relocation::Relocation;
-use super::{Expected, Place, Replacement};
+use super::{Expected, Replacement, WorkspacePath};
 use beamai_base::{Result, ToolError};
 use rustix::fs::Stat;
 
 /// Changes that were made ready and have not happened yet. Dropped, they never do.
 #[derive(Debug, Default)]
 pub struct Batch<'p> {
-    steps: Vec<Step<'p>>,
+    steps: Vec<BatchStep<'p>>,
     /// Dropped last, when nothing has to be undone any more.
     journal: Option<Journal>,
 }
 
 #[derive(Debug)]
-enum Step<'p> {
+enum BatchStep<'p> {
     Replace(Box<Replacement<'p>>, Option<Stat>),
     Relocate(Box<Relocation<'p>>),
 }
@@ -29,24 +29,24 @@ enum Step<'p> {
 impl<'p> Batch<'p> {
     /// Adds new content of a file, at whose path the file that was read stands, or nothing.
     pub fn replace(&mut self, replacement: Replacement<'p>, read: Option<Stat>) {
-        self.steps.push(Step::Replace(Box::new(replacement), read));
+        self.steps.push(BatchStep::Replace(Box::new(replacement), read));
     }
 
     /// Adds the removal of the file that was read. Directories that are left empty go with it.
     ///
     /// # Errors
-    /// As [`Place::resolved`].
-    pub fn remove(&mut self, place: &'p Place, read: Stat) -> Result<()> {
-        self.steps.push(Step::Relocate(Box::new(Relocation::away(place, read)?)));
+    /// As [`WorkspacePath::resolved`].
+    pub fn remove(&mut self, place: &'p WorkspacePath, read: Stat) -> Result<()> {
+        self.steps.push(BatchStep::Relocate(Box::new(Relocation::away(place, read)?)));
         Ok(())
     }
 
     /// Adds the move of the file that was read to a path where nothing stands.
     ///
     /// # Errors
-    /// As [`Place::replace`].
-    pub fn rename(&mut self, place: &'p Place, read: Stat, to: &'p Place) -> Result<()> {
-        self.steps.push(Step::Relocate(Box::new(Relocation::to(place, read, to)?)));
+    /// As [`WorkspacePath::replace`].
+    pub fn rename(&mut self, place: &'p WorkspacePath, read: Stat, to: &'p WorkspacePath) -> Result<()> {
+        self.steps.push(BatchStep::Relocate(Box::new(Relocation::to(place, read, to)?)));
         Ok(())
     }
 
@@ -76,7 +76,7 @@ impl<'p> Batch<'p> {
     pub(super) fn needs_journal(&self) -> bool {
         match &self.steps[..] {
             [] => false,
-            [Step::Replace(replacement, _)] => replacement.makes_directories(),
+            [BatchStep::Replace(replacement, _)] => replacement.makes_directories(),
             _ => true,
         }
     }
@@ -92,7 +92,7 @@ impl<'p> Batch<'p> {
     }
 
     fn take_back(&mut self, cause: ToolError) -> ToolError {
-        let undone = self.steps.iter_mut().rev().map(Step::take_back);
+        let undone = self.steps.iter_mut().rev().map(BatchStep::take_back);
         let failures: Vec<String> = undone.filter_map(Result::err).map(|error| error.message).collect();
         if failures.is_empty() {
             return cause;
@@ -112,7 +112,7 @@ impl Drop for Batch<'_> {
     }
 }
 
-impl Step<'_> {
+impl BatchStep<'_> {
     fn note(&self, record: &mut Record) -> Result<()> {
         match self {
             Self::Replace(replacement, read) => replacement.note(read.as_ref(), record),

@@ -4,12 +4,12 @@
 //! kernel's cache of names or not at all, `RWF_NOWAIT` (preadv2(2)) reads what is in the page cache. File systems that
 //! ask a server or a program at every open are left out, and so is whatever is mounted below.
 
-use super::{Access, Place, location};
+use super::{Access, WorkspacePath, location};
 use rustix::fs::Stat;
 use std::fs::File;
 use std::os::fd::AsFd;
 
-impl Place {
+impl WorkspacePath {
     /// The content of a regular file of at most so many bytes, if opening and reading it takes no waiting; `None` in
     /// every other case, errors included.
     pub fn cached(&self, most: u64) -> Option<(File, Stat, Vec<u8>)> {

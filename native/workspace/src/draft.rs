@@ -22,14 +22,14 @@ pub(super) struct Draft {
 
 /// The file whose attributes a draft gets.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Like<'a> {
+pub(super) struct AttributeSource<'a> {
     pub(super) parent: BorrowedFd<'a>,
     pub(super) name: &'a OsStr,
     pub(super) stat: &'a Stat,
 }
 
 impl Draft {
-    pub(super) fn create(parent: BorrowedFd<'_>, like: Option<Like<'_>>) -> Result<Self, Errno> {
+    pub(super) fn create(parent: BorrowedFd<'_>, like: Option<AttributeSource<'_>>) -> Result<Self, Errno> {
         // Without a model, the mode is what any program's new file gets: 0666 less the umask.
         let mode = Mode::from_raw_mode(if like.is_some() { 0o600 } else { 0o666 });
         let draft = match nameless(parent, mode) {

@@ -1,13 +1,13 @@
 //! Who decides about files that are open: rules are held on the handle that is used, not on the path that led to it.
 //!
-//! A path can lead somewhere else by the time it is opened. So a call's workspace may have a [`Guard`], which every
+//! A path can lead somewhere else by the time it is opened. So a call's workspace may have a [`AccessGuard`], which every
 //! opening asks before a byte is read or written, with the path as it was written and the path at which the opened
 //! handle is. For a file that is made or replaced, that is the handle of its directory, and the name in it.
 //!
 //! A handle is judged where it is at one moment, after the opening and before the use. What another program moves
 //! afterwards takes its new place as it would have done with the finished file.
 
-use super::{Place, path, resolve};
+use super::{WorkspacePath, path, resolve};
 use beamai_base::Result;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -28,7 +28,7 @@ pub enum Access {
 }
 
 /// Decides about files that are open, or about to be made in an open directory.
-pub trait Guard: Debug + Send + Sync {
+pub trait AccessGuard: Debug + Send + Sync {
     /// Whether a file may be used. Both paths are as results show them: `written` as the call names it, `real` where it
     /// is.
     ///
@@ -39,20 +39,20 @@ pub trait Guard: Debug + Send + Sync {
 
 /// The guard of one call. Clones share it, so that it also holds for places that were named before it was set.
 #[derive(Debug, Clone, Default)]
-pub(super) struct GuardSlot(Arc<OnceLock<Arc<dyn Guard>>>);
+pub(super) struct GuardSlot(Arc<OnceLock<Arc<dyn AccessGuard>>>);
 
 impl GuardSlot {
-    pub(super) fn set(&self, guard: Arc<dyn Guard>) {
+    pub(super) fn set(&self, guard: Arc<dyn AccessGuard>) {
         // A call is judged once.
         _ = self.0.set(guard);
     }
 
-    pub(super) fn get(&self) -> Option<&dyn Guard> {
+    pub(super) fn get(&self) -> Option<&dyn AccessGuard> {
         self.0.get().map(|guard| &**guard)
     }
 }
 
-impl Place {
+impl WorkspacePath {
     /// Opens what stands at the place, if the guard lets it be used.
     pub(super) fn open(&self, access: Access, flags: OFlags) -> Result<OwnedFd> {
         let failed = |error| match error {
@@ -73,7 +73,7 @@ impl Place {
 
     /// Asks the guard, if there is one, about a file that is to be made, replaced or taken away: it is in the directory
     /// that the target's handle is of, wherever that is by now.
-    pub(super) fn check_target(&self, target: &resolve::Target) -> Result<()> {
+    pub(super) fn check_target(&self, target: &resolve::ResolvedTarget) -> Result<()> {
         let Some(guard) = self.guard.get() else { return Ok(()) };
         let real = target.located(&self.root.anchor()).map_err(|error| self.error("find", error))?;
         self.ask(guard, Access::Write, &real)
@@ -81,7 +81,7 @@ impl Place {
 
     /// Makes the directories on the way to a target that are missing. The guard is asked before and, where there were
     /// any, afterwards: another directory may have taken the place of one that was made.
-    pub(super) fn make_missing(&self, target: &mut resolve::Target) -> Result<()> {
+    pub(super) fn make_missing(&self, target: &mut resolve::ResolvedTarget) -> Result<()> {
         self.check_target(target)?;
         if target.missing() > 0 {
             target.make_missing(&self.root.anchor()).map_err(|error| self.error("write", error))?;
@@ -100,7 +100,7 @@ impl Place {
         self.guard.get().map_or(Ok(()), |guard| self.ask(guard, access, real))
     }
 
-    fn ask(&self, guard: &dyn Guard, access: Access, real: &Path) -> Result<()> {
+    fn ask(&self, guard: &dyn AccessGuard, access: Access, real: &Path) -> Result<()> {
         let written = self.written.as_deref().unwrap_or(&self.relative);
         guard.check(access, &path::encode(&self.shown(written)), &path::encode(&self.shown(real)))
     }

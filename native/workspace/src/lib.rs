@@ -1,7 +1,7 @@
 //! The workspace: the one way from a tool to files.
 //!
 //! A [`Workspace`] pins a directory by handle when it is opened. Every path a tool is given becomes a
-//! [`Place`] first, and every open goes beneath the pinned handle, so `..`, absolute paths, links and
+//! [`WorkspacePath`] first, and every open goes beneath the pinned handle, so `..`, absolute paths, links and
 //! renames under a running call lead nowhere else. A session's private temporary directory is a second such
 //! directory, named by its absolute path.
 
@@ -25,16 +25,16 @@ mod tests;
 
 pub use batch::Batch;
 pub use cached::is_local;
-pub use guard::{Access, Guard};
+pub use guard::{Access, AccessGuard};
 pub use location::expect_at;
 pub use lock::{WriteGuard, lock_all};
 pub use path::{decode as decode_path, encode as encode_path};
-pub use tree::{Above, Tree, open_entry};
+pub use tree::{ParentDir, Tree, open_entry};
 pub use write::{Expected, Replacement};
 
 use beamai_base::{Reason, Result, ToolError};
 use guard::GuardSlot;
-use resolve::Anchor;
+use resolve::BaseDir;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -60,7 +60,7 @@ pub struct WorkspaceId {
 
 /// A directory pinned by handle.
 #[derive(Debug)]
-struct Root {
+struct PinnedRoot {
     path: PathBuf,
     /// The path by which the host named it; differs from `path` when links are on the way.
     alias: PathBuf,
@@ -71,7 +71,7 @@ struct Root {
     is_local: bool,
 }
 
-impl Root {
+impl PinnedRoot {
     fn open(path: &Path) -> Result<Self> {
         let shown = path::encode(path);
         let fail = |error: std::io::Error| ToolError::io("open directory", &shown, error);
@@ -90,8 +90,8 @@ impl Root {
         })
     }
 
-    fn anchor(&self) -> Anchor<'_> {
-        Anchor { dir: self.dir.as_fd(), path: &self.path, alias: &self.alias }
+    fn anchor(&self) -> BaseDir<'_> {
+        BaseDir { dir: self.dir.as_fd(), path: &self.path, alias: &self.alias }
     }
 
     fn outside(&self, text: &str) -> ToolError {
@@ -112,15 +112,15 @@ impl Root {
 /// The directories that a call may touch.
 #[derive(Debug, Clone)]
 pub struct Workspace {
-    root: Arc<Root>,
-    temp: Option<Arc<Root>>,
+    root: Arc<PinnedRoot>,
+    temp: Option<Arc<PinnedRoot>>,
     guard: GuardSlot,
 }
 
 /// A path inside the workspace, as it was written; links are not followed yet.
 #[derive(Debug, Clone)]
-pub struct Place {
-    root: Arc<Root>,
+pub struct WorkspacePath {
+    root: Arc<PinnedRoot>,
     relative: PathBuf,
     is_temp: bool,
     /// The path as it was written, where `relative` is another one.
@@ -134,7 +134,7 @@ impl Workspace {
     /// # Errors
     /// `no_such_file`, `not_a_directory` or what else the operating system reports.
     pub fn open(path: &Path) -> Result<Self> {
-        Ok(Self::new(Root::open(path)?))
+        Ok(Self::new(PinnedRoot::open(path)?))
     }
 
     /// Opens the directory that `id` names and refuses another one that stands in its place now.
@@ -142,7 +142,7 @@ impl Workspace {
     /// # Errors
     /// `workspace_gone` where it is missing or another one; otherwise as [`Workspace::open`].
     pub fn pinned(id: &WorkspaceId) -> Result<Self> {
-        let mut root = Root::open(&path::decode(&id.path)).map_err(|error| match error.reason {
+        let mut root = PinnedRoot::open(&path::decode(&id.path)).map_err(|error| match error.reason {
             Reason::NoSuchFile | Reason::NotADirectory => gone(&id.path, "it is not there any more"),
             _ => error,
         })?;
@@ -155,7 +155,7 @@ impl Workspace {
         Ok(Self::new(root))
     }
 
-    fn new(root: Root) -> Self {
+    fn new(root: PinnedRoot) -> Self {
         Self { root: Arc::new(root), temp: None, guard: GuardSlot::default() }
     }
 
@@ -167,7 +167,7 @@ impl Workspace {
 
     /// Has a guard asked about every file that is opened through this workspace, its clones and their places. The first
     /// one that is set stays.
-    pub fn set_guard(&self, guard: Arc<dyn Guard>) {
+    pub fn set_guard(&self, guard: Arc<dyn AccessGuard>) {
         self.guard.set(guard);
     }
 
@@ -202,7 +202,7 @@ impl Workspace {
                 format!("the session's temporary directory {} is gone; call again", path::encode(path));
             return Err(ToolError::new(Reason::NoTempDir, message));
         }
-        Ok(Self { temp: Some(Arc::new(Root::open(path)?)), ..self.clone() })
+        Ok(Self { temp: Some(Arc::new(PinnedRoot::open(path)?)), ..self.clone() })
     }
 
     /// The same workspace without a temporary directory.
@@ -212,7 +212,7 @@ impl Workspace {
 
     /// The workspace as plain data, the same for every name of it.
     pub fn id(&self) -> WorkspaceId {
-        let Root { path, device, inode, .. } = &*self.root;
+        let PinnedRoot { path, device, inode, .. } = &*self.root;
         WorkspaceId { path: path::encode(path), device: *device, inode: *inode, alias: None }
     }
 
@@ -238,7 +238,7 @@ impl Workspace {
     }
 
     /// The session's temporary directory.
-    pub fn temp(&self) -> Option<Place> {
+    pub fn temp(&self) -> Option<WorkspacePath> {
         self.temp.as_ref().map(|temp| self.at(temp, Path::new(""), true))
     }
 
@@ -249,7 +249,7 @@ impl Workspace {
     /// `outside_workspace` for other absolute paths and for `~`; `invalid_argument` for an empty path or one
     /// with a NUL byte; `outside_workspace` too for one that climbs out by `..` as it is written. That links
     /// lead out shows when it is opened.
-    pub fn place(&self, text: &str) -> Result<Place> {
+    pub fn place(&self, text: &str) -> Result<WorkspacePath> {
         if text.is_empty() {
             return Err(ToolError::new(
                 Reason::InvalidArgument,
@@ -270,7 +270,7 @@ impl Workspace {
         }
     }
 
-    fn beneath(&self, path: &Path) -> Option<Place> {
+    fn beneath(&self, path: &Path) -> Option<WorkspacePath> {
         if path.is_relative() {
             return Some(self.at(&self.root, path, false));
         }
@@ -282,14 +282,14 @@ impl Workspace {
     }
 
     /// The workspace's own directory.
-    pub fn top(&self) -> Place {
+    pub fn top(&self) -> WorkspacePath {
         self.at(&self.root, Path::new(""), false)
     }
 
-    fn at(&self, root: &Arc<Root>, relative: &Path, is_temp: bool) -> Place {
+    fn at(&self, root: &Arc<PinnedRoot>, relative: &Path, is_temp: bool) -> WorkspacePath {
         let relative = relative.to_owned();
         let guard = self.guard.clone();
-        Place { root: Arc::clone(root), relative, is_temp, written: None, guard }.tidied()
+        WorkspacePath { root: Arc::clone(root), relative, is_temp, written: None, guard }.tidied()
     }
 }
 
@@ -319,7 +319,7 @@ fn climbs_out(path: &Path) -> bool {
     })
 }
 
-impl Place {
+impl WorkspacePath {
     fn tidied(mut self) -> Self {
         if self.relative.as_os_str().is_empty() {
             self.relative.push(".");
@@ -361,9 +361,9 @@ impl Place {
     /// The place where this one leads, every link followed. Rules still see it as it was written.
     ///
     /// # Errors
-    /// As [`Place::resolved`].
+    /// As [`WorkspacePath::resolved`].
     pub fn led(&self) -> Result<Self> {
-        let target = self.walk(resolve::Missing::Refuse).map_err(|error| self.error("find", error))?;
+        let target = self.walk(resolve::MissingDirs::Refuse).map_err(|error| self.error("find", error))?;
         let written = Some(self.written.clone().unwrap_or_else(|| self.relative.clone()));
         Ok(Self { relative: target.resolved, written, ..self.clone() })
     }
@@ -373,7 +373,7 @@ impl Place {
     /// # Errors
     /// `outside_workspace` when it leads out, `no_such_file` when a directory on the way is missing.
     pub fn resolved(&self) -> Result<String> {
-        let target = self.walk(resolve::Missing::Refuse).map_err(|error| self.error("find", error))?;
+        let target = self.walk(resolve::MissingDirs::Refuse).map_err(|error| self.error("find", error))?;
         Ok(path::encode(&self.shown(&target.resolved)))
     }
 
@@ -382,7 +382,7 @@ impl Place {
     /// # Errors
     /// `outside_workspace` when it leads out, or what else the operating system reports.
     pub fn destination(&self) -> Result<String> {
-        let target = self.walk(resolve::Missing::Imagine).map_err(|error| self.error("find", error))?;
+        let target = self.walk(resolve::MissingDirs::Imagine).map_err(|error| self.error("find", error))?;
         Ok(path::encode(&self.shown(&target.resolved)))
     }
 
@@ -440,7 +440,7 @@ impl Place {
         rustix::fs::fstat(fd).map_err(|error| self.error("look at", error))
     }
 
-    fn walk(&self, missing: resolve::Missing) -> Result<resolve::Target, rustix::io::Errno> {
+    fn walk(&self, missing: resolve::MissingDirs) -> Result<resolve::ResolvedTarget, rustix::io::Errno> {
         resolve::walk(&self.root.anchor(), &self.relative, missing)
     }
 

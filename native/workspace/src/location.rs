@@ -3,7 +3,7 @@
 //! Linux tells by the names of a process's own open files (proc(5), `/proc/self/fd`): the path of the handle at that
 //! moment, however it was found. Both ends are asked for, so that a workspace which has been moved does not matter.
 
-use super::resolve::Anchor;
+use super::resolve::BaseDir;
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::os::fd::BorrowedFd;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// `NOTSUP` where the system does not tell, `STALE` for what has no path any more, `XDEV` for what is not beneath the
 /// anchor.
-pub(super) fn of(anchor: &Anchor<'_>, handle: BorrowedFd<'_>) -> Result<PathBuf, Errno> {
+pub(super) fn of(anchor: &BaseDir<'_>, handle: BorrowedFd<'_>) -> Result<PathBuf, Errno> {
     imp::of(anchor, handle)
 }
 
@@ -24,7 +24,7 @@ pub(super) fn of(anchor: &Anchor<'_>, handle: BorrowedFd<'_>) -> Result<PathBuf,
 ///
 /// # Errors
 /// Those of the operating system.
-pub(super) fn absolute(anchor: &Anchor<'_>, inside: &Path) -> Result<Option<Vec<u8>>, Errno> {
+pub(super) fn absolute(anchor: &BaseDir<'_>, inside: &Path) -> Result<Option<Vec<u8>>, Errno> {
     let top = match imp::absolute(anchor.dir) {
         Err(Errno::NOTSUP) => return Ok(None),
         top => top?,
@@ -41,7 +41,7 @@ pub(super) fn absolute(anchor: &Anchor<'_>, inside: &Path) -> Result<Option<Vec<
 /// # Errors
 /// `STALE` where it is at another one, and those of the operating system.
 pub fn expect_at(top: BorrowedFd<'_>, below: &[u8], handle: BorrowedFd<'_>) -> Result<(), Errno> {
-    let anchor = Anchor { dir: top, path: Path::new(""), alias: Path::new("") };
+    let anchor = BaseDir { dir: top, path: Path::new(""), alias: Path::new("") };
     absolute(&anchor, Path::new(OsStr::from_bytes(below)))?.map_or(Ok(()), |path| expect(&path, handle))
 }
 
@@ -61,7 +61,7 @@ pub(super) fn expect(path: &[u8], handle: BorrowedFd<'_>) -> Result<(), Errno> {
 #[cfg(target_os = "linux")]
 mod imp {
     use super::super::names::OWN_FILES;
-    use super::super::resolve::{Anchor, open_unlinked};
+    use super::super::resolve::{BaseDir, open_unlinked};
     use rustix::fs::{OFlags, fstat};
     use rustix::io::Errno;
     use std::ffi::OsString;
@@ -74,7 +74,7 @@ mod imp {
     /// Tries while something renames the anchor.
     const TRIES: usize = 16;
 
-    pub(super) fn of(anchor: &Anchor<'_>, handle: BorrowedFd<'_>) -> Result<PathBuf, Errno> {
+    pub(super) fn of(anchor: &BaseDir<'_>, handle: BorrowedFd<'_>) -> Result<PathBuf, Errno> {
         for _ in 0..TRIES {
             let (top, path) = (absolute(anchor.dir)?, absolute(handle)?);
             let is_marked = path.ends_with(DELETED);
@@ -103,7 +103,7 @@ mod imp {
     }
 
     /// A name may end like the mark of a removed one.
-    fn is_at(anchor: &Anchor<'_>, handle: BorrowedFd<'_>, path: &Path) -> bool {
+    fn is_at(anchor: &BaseDir<'_>, handle: BorrowedFd<'_>, path: &Path) -> bool {
         let there = open_unlinked(anchor.dir, path, OFlags::PATH | OFlags::NOFOLLOW).and_then(fstat);
         let identity = |stat: rustix::fs::Stat| (stat.st_dev, stat.st_ino);
         matches!((there, fstat(handle)), (Ok(there), Ok(own)) if identity(there) == identity(own))
@@ -112,12 +112,12 @@ mod imp {
 
 #[cfg(not(target_os = "linux"))]
 mod imp {
-    use super::Anchor;
+    use super::BaseDir;
     use rustix::io::Errno;
     use std::os::fd::BorrowedFd;
     use std::path::PathBuf;
 
-    pub(super) fn of(_: &Anchor<'_>, _: BorrowedFd<'_>) -> Result<PathBuf, Errno> {
+    pub(super) fn of(_: &BaseDir<'_>, _: BorrowedFd<'_>) -> Result<PathBuf, Errno> {
         Err(Errno::NOTSUP)
     }
 

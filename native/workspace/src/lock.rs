@@ -3,7 +3,7 @@
 //! The lock holds within this process, for a file by whatever path or workspace it is reached. Another program's
 //! write is noticed when the replacement is committed.
 
-use super::{Place, resolve};
+use super::{WorkspacePath, resolve};
 use beamai_base::Result;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -38,7 +38,7 @@ fn held() -> MutexGuard<'static, BTreeSet<Key>> {
 ///
 /// # Errors
 /// Those of `check`.
-pub fn lock_all(places: &[&Place], check: impl Fn() -> Result<()>) -> Result<Vec<WriteGuard>> {
+pub fn lock_all(places: &[&WorkspacePath], check: impl Fn() -> Result<()>) -> Result<Vec<WriteGuard>> {
     // Everybody takes locks in the same order, so that no two wait for each other.
     let keys: BTreeSet<Key> = places.iter().map(|place| place.identity()).collect();
     keys.into_iter().map(|key| wait_for(key, &check)).collect()
@@ -53,7 +53,7 @@ fn wait_for(key: Key, check: &impl Fn() -> Result<()>) -> Result<WriteGuard> {
     Ok(WriteGuard(key))
 }
 
-impl Place {
+impl WorkspacePath {
     /// The right to replace the file, if nobody holds it. Hold it from reading to the commit.
     pub fn try_lock(&self) -> Option<WriteGuard> {
         let key = self.identity();
@@ -72,7 +72,7 @@ impl Place {
     /// calls may hold locks of their own then, and the later commit notices.
     pub fn identity(&self) -> Key {
         let anchor = self.root.anchor();
-        let target = self.walk(resolve::Missing::Refuse).ok();
+        let target = self.walk(resolve::MissingDirs::Refuse).ok();
         let parent = target.as_ref().and_then(|target| rustix::fs::fstat(target.parent(&anchor)).ok());
         match (target, parent) {
             #[allow(clippy::useless_conversion, clippy::unnecessary_cast)]

@@ -9,32 +9,32 @@ use std::ffi::OsStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 /// A name in a directory.
-pub(super) type Name<'a> = (BorrowedFd<'a>, &'a OsStr);
+pub(super) type NameAt<'a> = (BorrowedFd<'a>, &'a OsStr);
 
 /// Where Linux shows a process its own open files, by which a nameless one gets a name.
 pub(super) const OWN_FILES: &str = "/proc/self/fd";
 
 /// Gives a nameless file a name.
-pub(super) fn name_file(file: impl AsFd, (dir, name): Name<'_>) -> Result<(), Errno> {
+pub(super) fn name_file(file: impl AsFd, (dir, name): NameAt<'_>) -> Result<(), Errno> {
     moment();
     let own = format!("{OWN_FILES}/{}", file.as_fd().as_raw_fd());
     rustix::fs::linkat(rustix::fs::CWD, &own, dir, name, AtFlags::SYMLINK_FOLLOW)
 }
 
 /// Gives a file a second name.
-pub(super) fn link((dir, name): Name<'_>, (new_dir, new_name): Name<'_>) -> Result<(), Errno> {
+pub(super) fn link((dir, name): NameAt<'_>, (new_dir, new_name): NameAt<'_>) -> Result<(), Errno> {
     moment();
     rustix::fs::linkat(dir, name, new_dir, new_name, AtFlags::empty())
 }
 
 /// Renames, over whatever has the new name.
-pub(super) fn rename((dir, name): Name<'_>, (new_dir, new_name): Name<'_>) -> Result<(), Errno> {
+pub(super) fn rename((dir, name): NameAt<'_>, (new_dir, new_name): NameAt<'_>) -> Result<(), Errno> {
     moment();
     rustix::fs::renameat(dir, name, new_dir, new_name)
 }
 
 /// Renames, unless something has the new name. `INVAL` and the like where the file system cannot tell.
-pub(super) fn rename_alone((dir, name): Name<'_>, (new_dir, new_name): Name<'_>) -> Result<(), Errno> {
+pub(super) fn rename_alone((dir, name): NameAt<'_>, (new_dir, new_name): NameAt<'_>) -> Result<(), Errno> {
     moment();
     #[cfg(test)]
     plain()?;
@@ -42,7 +42,7 @@ pub(super) fn rename_alone((dir, name): Name<'_>, (new_dir, new_name): Name<'_>)
 }
 
 /// As [`rename_alone`]; where the file system cannot tell, after a look.
-pub(super) fn rename_to_nothing(old: Name<'_>, new: Name<'_>) -> Result<(), Errno> {
+pub(super) fn rename_to_nothing(old: NameAt<'_>, new: NameAt<'_>) -> Result<(), Errno> {
     match rename_alone(old, new) {
         Err(error) if is_unknown(error) => match look(new.0, new.1)? {
             Some(_) => Err(Errno::EXIST),
@@ -53,7 +53,7 @@ pub(super) fn rename_to_nothing(old: Name<'_>, new: Name<'_>) -> Result<(), Errn
 }
 
 /// Exchanges two names. `INVAL` and the like where the file system cannot.
-pub(super) fn exchange((dir, name): Name<'_>, (other_dir, other_name): Name<'_>) -> Result<(), Errno> {
+pub(super) fn exchange((dir, name): NameAt<'_>, (other_dir, other_name): NameAt<'_>) -> Result<(), Errno> {
     moment();
     #[cfg(test)]
     plain()?;
@@ -66,19 +66,19 @@ pub(super) fn is_unknown(error: Errno) -> bool {
 }
 
 /// Removes a file's name.
-pub(super) fn unlink((dir, name): Name<'_>) -> Result<(), Errno> {
+pub(super) fn unlink((dir, name): NameAt<'_>) -> Result<(), Errno> {
     moment();
     rustix::fs::unlinkat(dir, name, AtFlags::empty())
 }
 
 /// Makes a directory.
-pub(super) fn make_dir((dir, name): Name<'_>) -> Result<(), Errno> {
+pub(super) fn make_dir((dir, name): NameAt<'_>) -> Result<(), Errno> {
     moment();
     rustix::fs::mkdirat(dir, name, Mode::from_raw_mode(0o777))
 }
 
 /// Removes an empty directory.
-pub(super) fn remove_dir((dir, name): Name<'_>) -> Result<(), Errno> {
+pub(super) fn remove_dir((dir, name): NameAt<'_>) -> Result<(), Errno> {
     moment();
     rustix::fs::unlinkat(dir, name, AtFlags::REMOVEDIR)
 }

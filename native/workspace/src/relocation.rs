@@ -1,11 +1,11 @@
 //! A file that leaves its path: for another one, or for good.
 
 use super::draft::fresh_name;
-use super::journal::{Mark, Record, Step};
-use super::names::Name;
-use super::resolve::Anchor;
+use super::journal::{FileIdentity, JournalStep, Record};
+use super::names::NameAt;
+use super::resolve::BaseDir;
 use super::write::{lock_at, look, same_content, same_version};
-use super::{Place, names, resolve};
+use super::{WorkspacePath, names, resolve};
 use beamai_base::{Reason, Result, ToolError};
 use rustix::fs::{Access, AtFlags, OFlags, Stat};
 use rustix::io::Errno;
@@ -16,24 +16,24 @@ use std::path::Path;
 /// A relocation under way. Until it is settled the file can go back to where it was.
 #[derive(Debug)]
 pub(super) struct Relocation<'p> {
-    place: &'p Place,
+    place: &'p WorkspacePath,
     stat: Stat,
-    from: resolve::Target,
-    to: To<'p>,
+    from: resolve::ResolvedTarget,
+    to: RelocationTarget<'p>,
     is_put: bool,
 }
 
 #[derive(Debug)]
-enum To<'p> {
+enum RelocationTarget<'p> {
     /// A temporary name in the same directory, until it is removed.
     Away(OsString),
-    Path(&'p Place, resolve::Target),
+    Path(&'p WorkspacePath, resolve::ResolvedTarget),
 }
 
 impl<'p> Relocation<'p> {
     /// Removes the file, which must be the one that `stat` describes.
-    pub(super) fn away(place: &'p Place, stat: Stat) -> Result<Self> {
-        let removal = Self::new(place, stat, To::Away(fresh_name().into()))?;
+    pub(super) fn away(place: &'p WorkspacePath, stat: Stat) -> Result<Self> {
+        let removal = Self::new(place, stat, RelocationTarget::Away(fresh_name().into()))?;
         // As when its content is replaced: a file that may not be written to is not removed either.
         let anchor = place.root.anchor();
         rustix::fs::accessat(
@@ -47,28 +47,36 @@ impl<'p> Relocation<'p> {
     }
 
     /// Moves the file to a path where nothing stands; missing directories on the way are made then.
-    pub(super) fn to(place: &'p Place, stat: Stat, to: &'p Place) -> Result<Self> {
-        let target = to.walk(resolve::Missing::Imagine).map_err(|error| to.error("write", error))?;
+    pub(super) fn to(place: &'p WorkspacePath, stat: Stat, to: &'p WorkspacePath) -> Result<Self> {
+        let target = to.walk(resolve::MissingDirs::Imagine).map_err(|error| to.error("write", error))?;
         to.check_target(&target)?;
-        Self::new(place, stat, To::Path(to, target))
+        Self::new(place, stat, RelocationTarget::Path(to, target))
     }
 
-    fn new(place: &'p Place, stat: Stat, to: To<'p>) -> Result<Self> {
-        let from = place.walk(resolve::Missing::Refuse).map_err(|error| place.error("remove", error))?;
+    fn new(place: &'p WorkspacePath, stat: Stat, to: RelocationTarget<'p>) -> Result<Self> {
+        let from = place.walk(resolve::MissingDirs::Refuse).map_err(|error| place.error("remove", error))?;
         place.check_target(&from)?;
         Ok(Self { place, stat, from, to, is_put: false })
     }
 
     /// Writes into a journal what is about to happen.
     pub(super) fn note(&self, record: &mut Record) {
-        let from = record.spot(&self.place.root, &self.from.resolved);
+        let from = record.journal_path(&self.place.root, &self.from.resolved);
         let (to, missing, is_removal) = match &self.to {
-            To::Away(name) => {
-                (record.spot(&self.place.root, &self.from.resolved.with_file_name(name)), 0, true)
+            RelocationTarget::Away(name) => {
+                (record.journal_path(&self.place.root, &self.from.resolved.with_file_name(name)), 0, true)
             }
-            To::Path(to, target) => (record.spot(&to.root, &target.resolved), target.missing(), false),
+            RelocationTarget::Path(to, target) => {
+                (record.journal_path(&to.root, &target.resolved), target.missing(), false)
+            }
         };
-        record.add(Step::Relocate { from, to, missing, file: Mark::of(&self.stat), is_removal });
+        record.add(JournalStep::Relocate {
+            from,
+            to,
+            missing,
+            file: FileIdentity::of(&self.stat),
+            is_removal,
+        });
     }
 
     /// Renames the file.
@@ -81,7 +89,7 @@ impl<'p> Relocation<'p> {
             return Err(self.place.stale());
         }
         self.place.check_target(&self.from)?;
-        if let To::Path(to, target) = &mut self.to {
+        if let RelocationTarget::Path(to, target) = &mut self.to {
             to.make_missing(target)?;
         }
         self.rename(true)?;
@@ -106,8 +114,8 @@ impl<'p> Relocation<'p> {
     /// Makes it stay: the file is gone from its path, and so are directories that this leaves empty.
     pub(super) fn settle(&mut self) {
         match &mut self.to {
-            To::Path(_, target) => target.made.keep(),
-            To::Away(name) => {
+            RelocationTarget::Path(_, target) => target.made.keep(),
+            RelocationTarget::Away(name) => {
                 let anchor = self.place.root.anchor();
                 // The path is free already; what cannot be removed now is in nobody's way.
                 _ = names::unlink((self.from.parent(&anchor), name));
@@ -116,10 +124,10 @@ impl<'p> Relocation<'p> {
         prune(&self.place.root.anchor(), &self.from.resolved);
     }
 
-    fn with_new_name<T>(&self, act: impl FnOnce(Name<'_>) -> T) -> T {
+    fn with_new_name<T>(&self, act: impl FnOnce(NameAt<'_>) -> T) -> T {
         match &self.to {
-            To::Away(name) => act((self.from.parent(&self.place.root.anchor()), name)),
-            To::Path(to, target) => act((target.parent(&to.root.anchor()), &target.name)),
+            RelocationTarget::Away(name) => act((self.from.parent(&self.place.root.anchor()), name)),
+            RelocationTarget::Path(to, target) => act((target.parent(&to.root.anchor()), &target.name)),
         }
     }
 
@@ -131,7 +139,7 @@ impl<'p> Relocation<'p> {
             false => names::rename_to_nothing(new, old),
         });
         let place = match (&self.to, is_forth) {
-            (To::Path(to, _), true) => to,
+            (RelocationTarget::Path(to, _), true) => to,
             _ => self.place,
         };
         renamed.map_err(|error| match error {
@@ -147,7 +155,7 @@ impl<'p> Relocation<'p> {
 
 /// Removes the directories above a file that is gone, as far as they are empty. A link that has taken the place of one
 /// is not followed.
-pub(super) fn prune(anchor: &Anchor<'_>, gone: &Path) {
+pub(super) fn prune(anchor: &BaseDir<'_>, gone: &Path) {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW;
     for dir in gone.ancestors().skip(1) {
         let (Some(above), Some(name)) = (dir.parent(), dir.file_name()) else { return };

@@ -20,7 +20,7 @@ const MAX_RACES: usize = 16;
 
 /// A directory that paths are opened beneath.
 #[derive(Debug)]
-pub(super) struct Anchor<'a> {
+pub(super) struct BaseDir<'a> {
     pub(super) dir: BorrowedFd<'a>,
     /// Where the directory stands; absolute links into it are walked from here.
     pub(super) path: &'a Path,
@@ -28,7 +28,7 @@ pub(super) struct Anchor<'a> {
     pub(super) alias: &'a Path,
 }
 
-impl Anchor<'_> {
+impl BaseDir<'_> {
     /// The rest of an absolute path that leads into the directory.
     fn strip<'p>(&self, path: &'p Path) -> Option<&'p Path> {
         path.strip_prefix(self.path).or_else(|_| path.strip_prefix(self.alias)).ok()
@@ -37,7 +37,7 @@ impl Anchor<'_> {
 
 /// Where a path ends once all links are followed.
 #[derive(Debug)]
-pub(super) struct Target {
+pub(super) struct ResolvedTarget {
     /// The directory that holds the last component, or the last one on the way to it that is there; `None` is the
     /// anchor itself.
     parent: Option<OwnedFd>,
@@ -48,17 +48,17 @@ pub(super) struct Target {
     /// The path beneath the anchor, all links followed.
     pub(super) resolved: PathBuf,
     /// Directories that were made on the way.
-    pub(super) made: Made,
+    pub(super) made: CreatedDirs,
 }
 
-impl Target {
+impl ResolvedTarget {
     /// The handle of the directory that holds the last component, or of the last one on the way to it that is there.
-    pub(super) fn parent<'a>(&'a self, anchor: &'a Anchor<'_>) -> BorrowedFd<'a> {
+    pub(super) fn parent<'a>(&'a self, anchor: &'a BaseDir<'_>) -> BorrowedFd<'a> {
         self.parent.as_ref().map_or(anchor.dir, AsFd::as_fd)
     }
 
     /// The path beneath the anchor of what the handle of the directory and the names behind it stand for now.
-    pub(super) fn located(&self, anchor: &Anchor<'_>) -> Result<PathBuf, Errno> {
+    pub(super) fn located(&self, anchor: &BaseDir<'_>) -> Result<PathBuf, Errno> {
         let directory = match location::of(anchor, self.parent(anchor)) {
             Err(Errno::NOTSUP) => return Ok(self.resolved.clone()),
             directory => directory?,
@@ -78,7 +78,7 @@ impl Target {
     }
 
     /// Makes the directories that are missing.
-    pub(super) fn make_missing(&mut self, anchor: &Anchor<'_>) -> Result<(), Errno> {
+    pub(super) fn make_missing(&mut self, anchor: &BaseDir<'_>) -> Result<(), Errno> {
         while let Some(name) = self.missing.pop_front() {
             let here = self.parent(anchor);
             let holder = rustix::io::fcntl_dupfd_cloexec(here, 3)?;
@@ -104,16 +104,16 @@ fn enter(dir: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Errno> {
 
 /// Directories that were made for a target, removed again when what they were made for came to nothing.
 #[derive(Debug, Default)]
-pub(super) struct Made(Vec<(OwnedFd, OsString)>);
+pub(super) struct CreatedDirs(Vec<(OwnedFd, OsString)>);
 
-impl Made {
+impl CreatedDirs {
     /// The directories stay.
     pub(super) fn keep(&mut self) {
         self.0.clear();
     }
 }
 
-impl Drop for Made {
+impl Drop for CreatedDirs {
     fn drop(&mut self) {
         while let Some((parent, name)) = self.0.pop() {
             // Only an empty directory goes: what others put there meanwhile stays, with all above it.
@@ -123,7 +123,7 @@ impl Drop for Made {
 }
 
 /// Opens `path` beneath the anchor, following links that stay beneath it.
-pub(super) fn open(anchor: &Anchor<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+pub(super) fn open(anchor: &BaseDir<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     match open_by_kernel(anchor, path, flags) {
         // Some containers answer EPERM to system calls that they do not know.
         Err(Errno::XDEV | Errno::NOSYS | Errno::AGAIN | Errno::PERM) => {
@@ -135,7 +135,7 @@ pub(super) fn open(anchor: &Anchor<'_>, path: &Path, flags: OFlags) -> Result<Ow
 
 /// As [`open`], with the path at which the opened handle is beneath the anchor.
 pub(super) fn open_located(
-    anchor: &Anchor<'_>,
+    anchor: &BaseDir<'_>,
     path: &Path,
     flags: OFlags,
 ) -> Result<(OwnedFd, PathBuf), Errno> {
@@ -153,7 +153,7 @@ pub(super) fn open_located(
 }
 
 #[cfg(target_os = "linux")]
-fn open_by_kernel(anchor: &Anchor<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+fn open_by_kernel(anchor: &BaseDir<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
     for _ in 0..MAX_RACES {
         match rustix::fs::openat2(anchor.dir, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
@@ -165,14 +165,14 @@ fn open_by_kernel(anchor: &Anchor<'_>, path: &Path, flags: OFlags) -> Result<Own
 }
 
 #[cfg(not(target_os = "linux"))]
-fn open_by_kernel(_: &Anchor<'_>, _: &Path, _: OFlags) -> Result<OwnedFd, Errno> {
+fn open_by_kernel(_: &BaseDir<'_>, _: &Path, _: OFlags) -> Result<OwnedFd, Errno> {
     Err(Errno::NOSYS)
 }
 
 /// Opens by steps; answers the path that they took, too.
-fn open_by_walk(anchor: &Anchor<'_>, path: &Path, flags: OFlags) -> Result<(OwnedFd, PathBuf), Errno> {
+fn open_by_walk(anchor: &BaseDir<'_>, path: &Path, flags: OFlags) -> Result<(OwnedFd, PathBuf), Errno> {
     for _ in 0..MAX_RACES {
-        let target = walk(anchor, path, Missing::Refuse)?;
+        let target = walk(anchor, path, MissingDirs::Refuse)?;
         let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         match rustix::fs::openat(target.parent(anchor), &target.name, flags, Mode::empty()) {
             // The walk ended at something that was no link: it has been exchanged for one since.
@@ -226,22 +226,23 @@ fn unlinked_by_steps(dir: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<
 
 /// What a walk does about directories that are not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Missing {
+pub(super) enum MissingDirs {
     /// It fails; the last component may be missing in any case.
     Refuse,
-    /// It goes on by name alone, as if they were there and empty. [`Target::make_missing`] makes them.
+    /// It goes on by name alone, as if they were there and empty. [`ResolvedTarget::make_missing`] makes them.
     Imagine,
 }
 
 /// Follows `path` to its last component, which need not exist.
-pub(super) fn walk(anchor: &Anchor<'_>, path: &Path, missing: Missing) -> Result<Target, Errno> {
-    let mut walk = Walk { anchor, below: Vec::new(), names: Vec::new(), pending: VecDeque::new(), links: 0 };
+pub(super) fn walk(anchor: &BaseDir<'_>, path: &Path, missing: MissingDirs) -> Result<ResolvedTarget, Errno> {
+    let mut walk =
+        PathResolution { anchor, below: Vec::new(), names: Vec::new(), pending: VecDeque::new(), links: 0 };
     walk.push_front(path)?;
     walk.run(missing)
 }
 
-struct Walk<'a> {
-    anchor: &'a Anchor<'a>,
+struct PathResolution<'a> {
+    anchor: &'a BaseDir<'a>,
     /// Handles of the directories entered so far. Names beyond them are imagined.
     below: Vec<OwnedFd>,
     names: Vec<OsString>,
@@ -249,8 +250,8 @@ struct Walk<'a> {
     links: usize,
 }
 
-impl Walk<'_> {
-    fn run(mut self, missing: Missing) -> Result<Target, Errno> {
+impl PathResolution<'_> {
+    fn run(mut self, missing: MissingDirs) -> Result<ResolvedTarget, Errno> {
         while let Some(name) = self.pending.pop_front() {
             if name == ".." {
                 self.leave()?;
@@ -263,12 +264,12 @@ impl Walk<'_> {
             }
         }
         let Some(name) = self.names.last().cloned() else {
-            return Ok(Target {
+            return Ok(ResolvedTarget {
                 parent: None,
                 missing: VecDeque::new(),
                 name: ".".into(),
                 resolved: ".".into(),
-                made: Made::default(),
+                made: CreatedDirs::default(),
             });
         };
         self.leave()?;
@@ -289,16 +290,16 @@ impl Walk<'_> {
         self.below.last().map_or(self.anchor.dir, AsFd::as_fd)
     }
 
-    fn end(mut self, name: OsString) -> Target {
+    fn end(mut self, name: OsString) -> ResolvedTarget {
         let resolved = self.names.iter().chain([&name]).collect();
         let missing = self.names.split_off(self.below.len()).into();
-        Target { parent: self.below.pop(), missing, name, resolved, made: Made::default() }
+        ResolvedTarget { parent: self.below.pop(), missing, name, resolved, made: CreatedDirs::default() }
     }
 
-    fn enter(&mut self, name: OsString, missing: Missing) -> Result<(), Errno> {
+    fn enter(&mut self, name: OsString, missing: MissingDirs) -> Result<(), Errno> {
         if !self.is_imagined() {
             match (enter(self.here(), &name), missing) {
-                (Err(Errno::NOENT), Missing::Imagine) => {}
+                (Err(Errno::NOENT), MissingDirs::Imagine) => {}
                 (opened, _) => self.below.push(opened?),
             }
         }

@@ -3,7 +3,7 @@
 //! Names come from listing handles, so a directory that is swapped for a link while a walk is under way is
 //! refused rather than entered. Above the tree only ignore files are read, by climbing from the handle.
 
-use super::{Access, Place, Root, location, path, resolve};
+use super::{Access, PinnedRoot, WorkspacePath, location, path, resolve};
 use beamai_base::{Reason, Result, ToolError};
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -19,7 +19,7 @@ const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY
 #[derive(Debug)]
 pub struct Tree {
     dir: OwnedFd,
-    root: Arc<Root>,
+    root: Arc<PinnedRoot>,
     /// The directory beneath the root, links resolved; empty for the root itself.
     base: PathBuf,
     is_temp: bool,
@@ -29,14 +29,14 @@ pub struct Tree {
 
 /// A directory above a tree.
 #[derive(Debug)]
-pub struct Above {
+pub struct ParentDir {
     /// Its handle; can only be opened beneath, not listed.
     pub dir: OwnedFd,
     /// Its absolute path without a trailing slash; empty for the root of the file system.
     pub path: PathBuf,
 }
 
-impl Place {
+impl WorkspacePath {
     /// Pins the directory for a walk.
     ///
     /// # Errors
@@ -178,20 +178,20 @@ impl Tree {
     }
 
     /// The directories above the tree, nearest first, as far as they can be opened.
-    pub fn above(&self) -> Vec<Above> {
+    pub fn above(&self) -> Vec<ParentDir> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let mut found: Vec<Above> = Vec::new();
+        let mut found: Vec<ParentDir> = Vec::new();
         let path = self.path();
         for parent in path.ancestors().skip(1) {
             let here = found.last().map_or(self.dir.as_fd(), |above| above.dir.as_fd());
             let Ok(dir) = rustix::fs::openat(here, c"..", flags, Mode::empty()) else { break };
-            found.push(Above { dir, path: without_slash(parent) });
+            found.push(ParentDir { dir, path: without_slash(parent) });
         }
         found
     }
 }
 
-impl Above {
+impl ParentDir {
     /// Opens a regular file in the directory, which is the host's own: links are followed.
     ///
     /// # Errors

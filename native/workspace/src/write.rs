@@ -5,9 +5,9 @@
 //! program, up to the very moment of the replacement, is noticed and wins.
 //! The data is not forced to disk: a crash of the process loses nothing, a loss of power may.
 
-use super::draft::{Draft, Like};
-use super::journal::{Mark, Record, Step};
-use super::{Place, names, resolve};
+use super::draft::{AttributeSource, Draft};
+use super::journal::{FileIdentity, JournalStep, Record};
+use super::{WorkspacePath, names, resolve};
 use beamai_base::{Reason, Result, ToolError};
 use rustix::fs::{Access, AtFlags, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -23,7 +23,7 @@ const LOCK_PAUSE: Duration = Duration::from_micros(500);
 /// What must stand at the target when it is replaced.
 #[derive(Debug, Clone, Copy)]
 pub enum Expected<'a> {
-    /// The very file that was read; see [`Place::open_file`].
+    /// The very file that was read; see [`WorkspacePath::open_file`].
     Unchanged(&'a Stat),
     /// Nothing.
     Absent,
@@ -31,7 +31,7 @@ pub enum Expected<'a> {
     Anything,
 }
 
-impl Place {
+impl WorkspacePath {
     /// Begins a replacement of the file. Missing directories on the way are made when it is committed.
     ///
     /// # Errors
@@ -41,34 +41,34 @@ impl Place {
         let (target, existing) = self.begin()?;
         let anchor = self.root.anchor();
         let parent = target.parent(&anchor);
-        let like = existing.as_ref().map(|stat| Like { parent, name: &target.name, stat });
+        let like = existing.as_ref().map(|stat| AttributeSource { parent, name: &target.name, stat });
         let draft = Draft::create(parent, like).map_err(failed)?;
-        Ok(Replacement { place: self, target, existing, draft, state: State::Drafted })
+        Ok(Replacement { place: self, target, existing, draft, state: ReplacementState::Drafted })
     }
 
-    /// As [`Place::replace`], with the mode, owner and other attributes of another file, which must exist.
+    /// As [`WorkspacePath::replace`], with the mode, owner and other attributes of another file, which must exist.
     ///
     /// # Errors
     /// As there, and `no_such_file` about the other.
     pub fn replace_like(&self, other: &Self) -> Result<Replacement<'_>> {
         let failed = |error| other.error("read", error);
-        let source = other.walk(resolve::Missing::Refuse).map_err(failed)?;
+        let source = other.walk(resolve::MissingDirs::Refuse).map_err(failed)?;
         let anchor = other.root.anchor();
         let parent = source.parent(&anchor);
         let stat = look(parent, &source.name).and_then(|stat| stat.ok_or(Errno::NOENT)).map_err(failed)?;
-        let like = Like { parent, name: &source.name, stat: &stat };
+        let like = AttributeSource { parent, name: &source.name, stat: &stat };
         let (target, existing) = self.begin()?;
         let own = self.root.anchor();
         let draft =
             Draft::create(target.parent(&own), Some(like)).map_err(|error| self.error("write", error))?;
-        Ok(Replacement { place: self, target, existing, draft, state: State::Drafted })
+        Ok(Replacement { place: self, target, existing, draft, state: ReplacementState::Drafted })
     }
 
     /// Where the replacement goes, and what stands there.
-    fn begin(&self) -> Result<(resolve::Target, Option<Stat>)> {
+    fn begin(&self) -> Result<(resolve::ResolvedTarget, Option<Stat>)> {
         self.refuse_directory_name()?;
         let failed = |error| self.error("write", error);
-        let target = self.walk(resolve::Missing::Imagine).map_err(failed)?;
+        let target = self.walk(resolve::MissingDirs::Imagine).map_err(failed)?;
         self.check_target(&target)?;
         if target.missing() > 0 {
             return Ok((target, None));
@@ -88,11 +88,11 @@ impl Place {
     /// state before is `None` when it was made.
     ///
     /// # Errors
-    /// As [`Place::replace`].
+    /// As [`WorkspacePath::replace`].
     pub fn append(&self) -> Result<(File, Option<Stat>)> {
         self.refuse_directory_name()?;
         let failed = |error| self.error("write", error);
-        let mut target = self.walk(resolve::Missing::Imagine).map_err(failed)?;
+        let mut target = self.walk(resolve::MissingDirs::Imagine).map_err(failed)?;
         self.make_missing(&mut target)?;
         let anchor = self.root.anchor();
         let (fd, is_new) = match open_or_make(target.parent(&anchor), &target.name) {
@@ -112,7 +112,7 @@ impl Place {
     /// `already_exists`, `no_such_file` for a missing directory, or what else the operating system reports.
     pub fn create_private(&self) -> Result<File> {
         let failed = |error| self.error("make the file", error);
-        let target = self.walk(resolve::Missing::Refuse).map_err(failed)?;
+        let target = self.walk(resolve::MissingDirs::Refuse).map_err(failed)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = Mode::RUSR | Mode::WUSR;
         match rustix::fs::openat(target.parent(&self.root.anchor()), &target.name, flags, mode) {
@@ -124,7 +124,7 @@ impl Place {
         }
     }
 
-    fn kind_of(&self, target: &resolve::Target) -> FileType {
+    fn kind_of(&self, target: &resolve::ResolvedTarget) -> FileType {
         let stat = look(target.parent(&self.root.anchor()), &target.name).ok().flatten();
         stat.map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode))
     }
@@ -176,16 +176,16 @@ fn open_or_make(parent: BorrowedFd<'_>, name: &OsStr) -> Result<(OwnedFd, bool),
 /// A replacement under way. Dropped without [`Replacement::commit`], it leaves the target as it was.
 #[derive(Debug)]
 pub struct Replacement<'p> {
-    place: &'p Place,
-    target: resolve::Target,
+    place: &'p WorkspacePath,
+    target: resolve::ResolvedTarget,
     existing: Option<Stat>,
     draft: Draft,
-    state: State,
+    state: ReplacementState,
 }
 
 /// How far a replacement is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ReplacementState {
     /// The target is as it was.
     Drafted,
     /// The new content stands where nothing stood.
@@ -242,7 +242,7 @@ impl Replacement<'_> {
             Expected::Unchanged(read) => self.swap(read)?,
             Expected::Absent if self.existing.is_some() || !self.place_anew()? => return Err(self.stale()),
             Expected::Anything if self.existing.is_some() || !self.place_anew()? => self.overwrite()?,
-            Expected::Absent | Expected::Anything => State::Placed,
+            Expected::Absent | Expected::Anything => ReplacementState::Placed,
         };
         Ok(())
     }
@@ -261,11 +261,11 @@ impl Replacement<'_> {
     pub(super) fn note(&self, read: Option<&Stat>, record: &mut Record) -> Result<()> {
         let draft =
             rustix::fs::fstat(&self.draft.file).map_err(|error| self.place.error("look at", error))?;
-        let step = Step::Replace {
-            at: record.spot(&self.place.root, &self.target.resolved),
+        let step = JournalStep::Replace {
+            at: record.journal_path(&self.place.root, &self.target.resolved),
             missing: self.target.missing(),
-            draft: Mark::of(&draft),
-            old: read.map(Mark::of),
+            draft: FileIdentity::of(&draft),
+            old: read.map(FileIdentity::of),
             names: self.draft.names.clone(),
         };
         record.add(step);
@@ -274,7 +274,7 @@ impl Replacement<'_> {
 
     /// Undoes [`Replacement::put`], unless somebody has changed the file since.
     pub(super) fn take_back(&mut self) -> Result<()> {
-        if self.state == State::Drafted {
+        if self.state == ReplacementState::Drafted {
             return Ok(());
         }
         let anchor = self.place.root.anchor();
@@ -284,12 +284,12 @@ impl Replacement<'_> {
         let is_own = look(parent, name).map_err(failed)?.is_some_and(|now| same_content(&now, &own));
         match self.state {
             _ if !is_own => return Err(self.stale()),
-            State::Drafted => {}
-            State::Placed => names::unlink((parent, name)).map_err(failed)?,
-            State::Exchanged => self.draft.restore(parent, name).map_err(failed)?,
-            State::Overwritten => return Err(failed(Errno::NOTSUP)),
+            ReplacementState::Drafted => {}
+            ReplacementState::Placed => names::unlink((parent, name)).map_err(failed)?,
+            ReplacementState::Exchanged => self.draft.restore(parent, name).map_err(failed)?,
+            ReplacementState::Overwritten => return Err(failed(Errno::NOTSUP)),
         }
-        self.state = State::Drafted;
+        self.state = ReplacementState::Drafted;
         Ok(())
     }
 
@@ -303,17 +303,17 @@ impl Replacement<'_> {
         }
     }
 
-    fn overwrite(&mut self) -> Result<State> {
+    fn overwrite(&mut self) -> Result<ReplacementState> {
         let anchor = self.place.root.anchor();
         let parent = self.target.parent(&anchor);
         let done = self.draft.rename_over(parent, &self.target.name);
         done.map_err(|error| self.place.error("write", error))?;
-        Ok(State::Overwritten)
+        Ok(ReplacementState::Overwritten)
     }
 
     /// Exchanges draft and target and looks at what came out, so that no change by anybody gets lost between a
     /// look and a rename.
-    fn swap(&mut self, read: &Stat) -> Result<State> {
+    fn swap(&mut self, read: &Stat) -> Result<ReplacementState> {
         let anchor = self.place.root.anchor();
         let parent = self.target.parent(&anchor);
         let failed = |error| self.place.error("write", error);
@@ -329,12 +329,12 @@ impl Replacement<'_> {
             // Not every file system can exchange.
             Err(error) if names::is_unknown(error) => {
                 self.draft.set_aside_and_replace(parent, &self.target.name).map_err(failed)?;
-                return Ok(State::Exchanged);
+                return Ok(ReplacementState::Exchanged);
             }
             Err(error) => return Err(failed(error)),
         }
         if look(parent, spots.0.1).map_err(failed)?.is_some_and(|old| same_content(&old, read)) {
-            return Ok(State::Exchanged);
+            return Ok(ReplacementState::Exchanged);
         }
         names::exchange(spots.0, spots.1).map_err(failed)?;
         Err(self.stale())
@@ -345,7 +345,7 @@ impl Replacement<'_> {
     }
 }
 
-impl Place {
+impl WorkspacePath {
     /// The error about a file that is not what was read.
     pub fn stale(&self) -> ToolError {
         let shown = self.display();

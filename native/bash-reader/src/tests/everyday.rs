@@ -1,7 +1,7 @@
 //! Everyday commands of coding agents: none of them is doubted without reason.
 
 use crate::plain::is_own;
-use crate::{Program, analyse};
+use crate::{Invocation, analyse};
 
 const COMMANDS: [&str; 132] = [
     "git status --short && git diff --stat",
@@ -143,7 +143,7 @@ fn everyday_commands_are_not_doubted() {
     let doubted = COMMANDS.iter().filter_map(|command| {
         let found = analyse(command);
         // What programs do by their options is no matter of the shell.
-        let is_own = |program: &&Program| program.name().is_some_and(|name| is_own(&name));
+        let is_own = |program: &&Invocation| program.name().is_some_and(|name| is_own(&name));
         let hazards = found.programs.iter().filter(is_own).filter_map(|program| program.hazard.clone());
         let whys: Vec<String> = found.doubts.iter().map(|doubt| doubt.why.clone()).chain(hazards).collect();
         (!whys.is_empty()).then(|| format!("{command}: {whys:?}"))

@@ -2,7 +2,7 @@
 
 use super::{DIALECTS, dialect};
 use beamai_tool::{
-    Registry, Tool,
+    Tool, ToolRegistry,
     for_model::{self, ModelCall},
 };
 use serde_json::{Map, Value};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// Whose tool it was that gave a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin<'a> {
+pub enum ToolOrigin<'a> {
     /// A dialect's.
     Dialect(&'a str),
     /// The first dialect's that has a tool of that name; where none has, the host's own.
@@ -27,7 +27,7 @@ pub type TextForModel = Result<String, String>;
 /// # Errors
 /// What is wrong with a result of the host's own that is neither text nor JSON.
 pub fn text_for_model(
-    origin: Origin<'_>,
+    origin: ToolOrigin<'_>,
     tool: &str,
     args: &Map<String, Value>,
     result: &Value,
@@ -43,7 +43,7 @@ pub fn text_for_model(
 
 /// The result as the object that the specification of the text protocol has as a result's `data`; `None` for tools of
 /// dialects whose results go there as text.
-pub fn object_for_model(origin: Origin<'_>, tool: &str, result: &Value, limit: usize) -> Option<Value> {
+pub fn object_for_model(origin: ToolOrigin<'_>, tool: &str, result: &Value, limit: usize) -> Option<Value> {
     let ide = dialect(OBJECTS).ok()?;
     let (_, registry) = found(origin, tool)?;
     (std::ptr::eq(registry, ide) && result.is_object()).then(|| for_model::object(result, limit))
@@ -52,13 +52,13 @@ pub fn object_for_model(origin: Origin<'_>, tool: &str, result: &Value, limit: u
 /// The dialect of the specification that gives results of the text protocol as objects.
 const OBJECTS: &str = "ide";
 
-fn found(origin: Origin<'_>, tool: &str) -> Option<(&'static Arc<dyn Tool>, &'static Registry)> {
+fn found(origin: ToolOrigin<'_>, tool: &str) -> Option<(&'static Arc<dyn Tool>, &'static ToolRegistry)> {
     let mut registries = DIALECTS
         .iter()
         .filter(|(name, _)| match origin {
-            Origin::Dialect(wanted) => *name == wanted,
-            Origin::ByName => true,
-            Origin::Host => false,
+            ToolOrigin::Dialect(wanted) => *name == wanted,
+            ToolOrigin::ByName => true,
+            ToolOrigin::Host => false,
         })
         .map(|(_, registry)| &**registry);
     registries.find_map(|registry| Some((registry.get(tool)?, registry)))

@@ -1,6 +1,6 @@
 //! What results look like to a model: each operation's rendering, and the limit that all of them keep.
 
-use super::{Origin, dialects, object_for_model, text_for_model};
+use super::{ToolOrigin, dialects, object_for_model, text_for_model};
 use crate::catalogue;
 use beamai_tool::for_model::LEAST_LIMIT;
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 fn text(dialect: &str, tool: &str, args: Value, result: Value) -> String {
     let args = args.as_object().unwrap();
-    text_for_model(Origin::Dialect(dialect), tool, args, &result, 30_000).unwrap()
+    text_for_model(ToolOrigin::Dialect(dialect), tool, args, &result, 30_000).unwrap()
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn what_is_not_the_operations_is_given_as_json() {
 #[test]
 fn objects_are_for_the_dialect_of_the_text_protocol() {
     let read = json!({"content": "a\n", "lines": 1, "encoding": "UTF-8", "line_ending": "lf", "hash": "0", "size": 2, "lossy": false});
-    let object = |dialect, tool| object_for_model(Origin::Dialect(dialect), tool, &read, 30_000);
+    let object = |dialect, tool| object_for_model(ToolOrigin::Dialect(dialect), tool, &read, 30_000);
     assert_eq!(object("ide", "read_file"), Some(json!({"content": "a\n", "lines": 1})));
     assert_eq!(object("beamai", "file_read"), None);
 }
@@ -268,10 +268,10 @@ proptest! {
             for tool in catalogue::dialect(dialect).unwrap().iter() {
                 let value = value_of(tool.output_schema(), 8_000).new_tree(&mut runner).unwrap().current();
                 let args = json!({"path": "p".repeat(3_000), "command": "c"});
-                let text = text_for_model(Origin::Dialect(dialect), tool.name(), args.as_object().unwrap(), &value, limit).unwrap();
+                let text = text_for_model(ToolOrigin::Dialect(dialect), tool.name(), args.as_object().unwrap(), &value, limit).unwrap();
                 prop_assert!(text.chars().count() <= limit, "{} {}: {}", dialect, tool.name(), text.chars().count());
                 prop_assert!(!text.is_empty(), "{} {}", dialect, tool.name());
-                if let Some(object) = object_for_model(Origin::Dialect(dialect), tool.name(), &value, limit) {
+                if let Some(object) = object_for_model(ToolOrigin::Dialect(dialect), tool.name(), &value, limit) {
                     prop_assert!(object.to_string().chars().count() <= limit, "{}", tool.name());
                 }
             }

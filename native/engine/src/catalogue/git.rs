@@ -1,31 +1,31 @@
 //! The git tools, the same in every dialect that has them.
 
 use beamai_port_tools::git;
-use beamai_tool::{Face, Tool};
+use beamai_tool::{Tool, ToolBinding};
 use std::sync::Arc;
 
 pub(super) fn tools() -> Vec<Arc<dyn Tool>> {
     vec![
-        Arc::new(Face::<git::Status>::new(
+        Arc::new(ToolBinding::<git::GitStatus>::new(
             "git_status",
             "Shows the state of the git repository as `git status` does: branch, staged, changed and untracked \
              files, a merge or rebase under way.",
         )),
-        Arc::new(Face::<git::Diff>::new(
+        Arc::new(ToolBinding::<git::GitDiff>::new(
             "git_diff",
             "Shows changes as `git diff` does, as a unified diff: by default what is not staged yet, with `staged` \
              what the next commit would record.",
         )),
-        Arc::new(Face::<git::Log>::new(
+        Arc::new(ToolBinding::<git::GitLog>::new(
             "git_log",
             "Shows the history of the current branch as `git log` does, youngest commit first.",
         )),
-        Arc::new(Face::<git::Add>::new(
+        Arc::new(ToolBinding::<git::GitAdd>::new(
             "git_add",
             "Stages a file or directory for the next commit as `git add` does: new, changed and deleted files. \
              Ignored files are refused.",
         )),
-        Arc::new(Face::<git::Commit>::new(
+        Arc::new(ToolBinding::<git::GitCommit>::new(
             "git_commit",
             "Commits what is staged as `git commit -m` does. Cannot amend, force or skip hooks: where hooks or \
              signing are active it is refused, and the shell is the way.",

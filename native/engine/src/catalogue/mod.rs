@@ -11,10 +11,10 @@ mod microai;
 mod probe;
 mod shapes;
 
-pub use for_model::{Origin, TextForModel, object_for_model, text_for_model};
+pub use for_model::{TextForModel, ToolOrigin, object_for_model, text_for_model};
 
 use beamai_base::{Reason, Result, ToolError};
-use beamai_tool::{Registry, Tool};
+use beamai_tool::{Tool, ToolRegistry};
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
@@ -23,7 +23,7 @@ const TASK: &str = "Gives a piece of work to a sub-agent, which does it by itsel
                     summary. For work that would fill this conversation with what is not needed in it, such as a wide \
                     search.";
 
-type Dialect = (&'static str, LazyLock<Registry>);
+type Dialect = (&'static str, LazyLock<ToolRegistry>);
 
 static DIALECTS: [Dialect; 5] = [
     ("beamai", LazyLock::new(beamai::registry)),
@@ -42,7 +42,7 @@ pub fn dialects() -> impl Iterator<Item = &'static str> {
 ///
 /// # Errors
 /// `invalid_argument` with the dialects there are.
-pub fn dialect(name: &str) -> Result<&'static Registry> {
+pub fn dialect(name: &str) -> Result<&'static ToolRegistry> {
     DIALECTS.iter().find(|(known, _)| *known == name).map(|(_, registry)| &**registry).ok_or_else(|| {
         let known = dialects().collect::<Vec<_>>().join(", ");
         ToolError::new(Reason::InvalidArgument, format!("there is no dialect {name:?}; there are: {known}"))
@@ -84,8 +84,8 @@ pub fn rules() -> &'static [&'static str] {
 ///
 /// # Panics
 /// When two have the same name, which is a mistake in a list of this module.
-fn registry_of(tools: Vec<Arc<dyn Tool>>) -> Registry {
-    let mut registry = Registry::new();
+fn registry_of(tools: Vec<Arc<dyn Tool>>) -> ToolRegistry {
+    let mut registry = ToolRegistry::new();
     for tool in tools {
         registry.register(tool).expect("names in a dialect are unique");
     }

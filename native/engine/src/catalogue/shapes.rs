@@ -1,7 +1,7 @@
 //! Results in shapes that several dialects have.
 
-use beamai_search::grep::{Grepped, Hit};
-use beamai_walk::Coverage;
+use beamai_search::grep::{GrepMatch, GrepOutput};
+use beamai_walk::SearchCoverage;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -24,7 +24,7 @@ impl<T> From<T> for Succeeded<T> {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Matches {
     /// The matches, by path and line.
-    matches: Vec<Hit>,
+    matches: Vec<GrepMatch>,
     /// How many of them are given.
     count: usize,
     /// Matching lines in all files, those that are not given included.
@@ -32,12 +32,12 @@ pub(super) struct Matches {
     /// Whether there are more matches than are given.
     truncated: bool,
     /// What was searched and what was left out.
-    coverage: Coverage,
+    coverage: SearchCoverage,
 }
 
-impl From<Grepped> for Matches {
-    fn from(grepped: Grepped) -> Self {
-        let Grepped { matches, total_matches, truncated, coverage, .. } = grepped;
+impl From<GrepOutput> for Matches {
+    fn from(grepped: GrepOutput) -> Self {
+        let GrepOutput { matches, total_matches, truncated, coverage, .. } = grepped;
         Self { count: matches.len(), matches, total_matches, truncated, coverage }
     }
 }

@@ -3,7 +3,7 @@
 
 use beamai_engine::catalogue;
 use beamai_text::Charset;
-use beamai_tool::{CallContext, Stop};
+use beamai_tool::{CallContext, Interrupt};
 use beamai_workspace::Workspace;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -91,12 +91,12 @@ impl Case {
 }
 
 /// A file `d/f`, and `link`, which leads to it.
-struct Scene {
+struct Fixture {
     dir: TempDir,
     cx: CallContext,
 }
 
-impl Scene {
+impl Fixture {
     fn new(bytes: &[u8], mode: u32) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("d/f");
@@ -112,7 +112,7 @@ impl Scene {
         let tool = catalogue::find(tool, Some("beamai")).unwrap();
         match tool.execute(args.as_object().unwrap().clone(), &self.cx) {
             Ok(value) => Ok(value),
-            Err(Stop::Failed(error)) => Err(TestCaseError::fail(format!("{error}"))),
+            Err(Interrupt::Failed(error)) => Err(TestCaseError::fail(format!("{error}"))),
             Err(other) => Err(TestCaseError::fail(format!("{other:?}"))),
         }
     }
@@ -139,51 +139,51 @@ proptest! {
 
     #[test]
     fn an_edit_changes_nothing_beside_it(case in case()) {
-        let scene = Scene::new(&case.bytes(OLD), case.mode);
+        let fixture = Fixture::new(&case.bytes(OLD), case.mode);
         let args = json!({"path": path(&case), "old_string": OLD, "new_string": case.new});
-        let value = scene.call("file_edit", args)?;
+        let value = fixture.call("file_edit", args)?;
         prop_assert_eq!(&value["encoding"], case.label);
-        scene.holds(&case.bytes(&case.new), case.mode)?;
+        fixture.holds(&case.bytes(&case.new), case.mode)?;
     }
 
     #[test]
     fn a_patch_changes_nothing_beside_it(case in case(), is_numbered in any::<bool>()) {
-        let scene = Scene::new(&case.bytes(OLD), case.mode);
+        let fixture = Fixture::new(&case.bytes(OLD), case.mode);
         let line = case.before.matches('\n').count() + 1;
         let header = if is_numbered { format!("@@ -{line} +{line} @@") } else { "@@ @@".to_owned() };
         let name = path(&case);
         let patch = format!("--- a/{name}\n+++ b/{name}\n{header}\n-{OLD}\n+{}\n", case.new);
-        let value = scene.call("file_patch", json!({"patch": patch}))?;
+        let value = fixture.call("file_patch", json!({"patch": patch}))?;
         prop_assert_eq!(&value["files"][0]["encoding"], case.label);
         prop_assert_eq!(&value["files"][0]["hunks"][0]["line"], line);
-        scene.holds(&case.bytes(&case.new), case.mode)?;
+        fixture.holds(&case.bytes(&case.new), case.mode)?;
     }
 
     #[test]
     fn an_edit_and_a_patch_undo_each_other(case in case()) {
-        let scene = Scene::new(&case.bytes(OLD), case.mode);
+        let fixture = Fixture::new(&case.bytes(OLD), case.mode);
         let new = format!("{}-", case.new);
-        scene.call("file_edit", json!({"path": path(&case), "old_string": OLD, "new_string": new}))?;
+        fixture.call("file_edit", json!({"path": path(&case), "old_string": OLD, "new_string": new}))?;
         let line = case.before.matches('\n').count() + 1;
         let name = path(&case);
         let patch = format!("--- a/{name}\n+++ b/{name}\n@@ -{line} +{line} @@\n-{new}\n+{OLD}\n");
-        scene.call("file_patch", json!({"patch": patch}))?;
-        scene.holds(&case.bytes(OLD), case.mode)?;
+        fixture.call("file_patch", json!({"patch": patch}))?;
+        fixture.holds(&case.bytes(OLD), case.mode)?;
     }
 
     #[test]
     fn what_is_refused_changes_nothing(case in case()) {
         let bytes = case.bytes(OLD);
-        let scene = Scene::new(&bytes, case.mode);
+        let fixture = Fixture::new(&bytes, case.mode);
         let name = path(&case);
         let edit = json!({"path": name, "old_string": "a line that is not there", "new_string": case.new});
-        let edited = scene.call("file_edit", edit);
+        let edited = fixture.call("file_edit", edit);
         prop_assert!(edited.is_err());
         let good = format!("--- a/{name}\n+++ b/{name}\n@@ @@\n-{OLD}\n+{}\n", case.new);
         let bad = "--- a/d/f\n+++ b/d/f\n@@ @@\n-a line that is not there\n+x\n";
-        let patched = scene.call("file_patch", json!({"patch": good.clone() + bad}));
+        let patched = fixture.call("file_patch", json!({"patch": good.clone() + bad}));
         prop_assert!(patched.is_err());
-        scene.call("file_patch", json!({"patch": good, "dry_run": true}))?;
-        scene.holds(&bytes, case.mode)?;
+        fixture.call("file_patch", json!({"patch": good, "dry_run": true}))?;
+        fixture.holds(&bytes, case.mode)?;
     }
 }

@@ -11,7 +11,7 @@
 use crate::own_process::is_own_process;
 use beamai_base::{Reason, ToolError};
 use beamai_engine::catalogue;
-use beamai_tool::{CallContext, Stop};
+use beamai_tool::{CallContext, Interrupt};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -71,12 +71,12 @@ fn status(key: &str) -> usize {
     line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() << 10
 }
 
-struct Scene {
+struct Fixture {
     dir: tempfile::TempDir,
     cx: CallContext,
 }
 
-impl Scene {
+impl Fixture {
     /// A directory with a large file `f`: these bytes, again and again, and others at the end.
     fn with(lines: &[u8], end: &[u8]) -> Self {
         let dir = tempfile::tempdir().unwrap();
@@ -101,7 +101,7 @@ impl Scene {
         assert!(heap < MOST && resident < MOST, "{name} took {} and {} MiB", heap >> 20, resident >> 20);
         match result {
             Ok(value) => Ok(value),
-            Err(Stop::Failed(error)) => Err(error),
+            Err(Interrupt::Failed(error)) => Err(error),
             Err(other) => panic!("{other:?}"),
         }
     }
@@ -132,12 +132,12 @@ fn a_file_of_100_mib_is_read() {
     if !is_own_process(module_path!(), "a_file_of_100_mib_is_read") {
         return;
     }
-    let scene = Scene::with(lines().as_bytes(), b"the last line\n");
-    assert_eq!(scene.call("file_read", json!({"path": "f"}))["end_line"], 2000);
-    assert_eq!(scene.call("file_read", json!({"path": "f", "offset": 500_000}))["start_line"], 500_000);
-    assert_eq!(scene.call("file_read", json!({"path": "f", "offset": 2_000_000}))["content"], "");
-    assert_eq!(scene.call("file_read", json!({"path": "f", "offset": -1}))["content"], "the last line\n");
-    let all = scene.call("file_read", json!({"path": "f", "limit": 10_000_000}));
+    let fixture = Fixture::with(lines().as_bytes(), b"the last line\n");
+    assert_eq!(fixture.call("file_read", json!({"path": "f"}))["end_line"], 2000);
+    assert_eq!(fixture.call("file_read", json!({"path": "f", "offset": 500_000}))["start_line"], 500_000);
+    assert_eq!(fixture.call("file_read", json!({"path": "f", "offset": 2_000_000}))["content"], "");
+    assert_eq!(fixture.call("file_read", json!({"path": "f", "offset": -1}))["content"], "the last line\n");
+    let all = fixture.call("file_read", json!({"path": "f", "limit": 10_000_000}));
     assert_eq!(all["truncated"], true);
 }
 
@@ -146,17 +146,17 @@ fn a_file_of_100_mib_is_edited() {
     if !is_own_process(module_path!(), "a_file_of_100_mib_is_edited") {
         return;
     }
-    let scene = Scene::with(lines().as_bytes(), b"the last line\n");
+    let fixture = Fixture::with(lines().as_bytes(), b"the last line\n");
     let edit = |old: &str, new: &str| json!({"path": "f", "old_string": old, "new_string": new});
-    assert_eq!(scene.call("file_edit", edit("the last line", "the end"))["additions"], 1);
+    assert_eq!(fixture.call("file_edit", edit("the last line", "the end"))["additions"], 1);
     let append = json!({"path": "f", "content": "added\n", "mode": "append"});
-    assert_eq!(scene.call("file_write", append)["bytes_written"], 6);
-    assert_eq!(scene.refused("file_edit", edit("another", "x")), Reason::Ambiguous);
-    assert_eq!(scene.refused("file_edit", edit("one of mani lines", "x")), Reason::NoMatch);
+    assert_eq!(fixture.call("file_write", append)["bytes_written"], 6);
+    assert_eq!(fixture.refused("file_edit", edit("another", "x")), Reason::Ambiguous);
+    assert_eq!(fixture.refused("file_edit", edit("one of mani lines", "x")), Reason::NoMatch);
     let mut all = edit("many ", "few ");
     all["replace_all"] = true.into();
-    assert_eq!(scene.call("file_edit", all)["replacements"], SIZE as u64 / 200);
-    assert_eq!(scene.call("file_write", json!({"path": "f", "content": "new\n"}))["bytes_written"], 4);
+    assert_eq!(fixture.call("file_edit", all)["replacements"], SIZE as u64 / 200);
+    assert_eq!(fixture.call("file_write", json!({"path": "f", "content": "new\n"}))["bytes_written"], 4);
 }
 
 #[test]
@@ -164,23 +164,23 @@ fn a_file_of_100_mib_is_patched() {
     if !is_own_process(module_path!(), "a_file_of_100_mib_is_patched") {
         return;
     }
-    let scene = Scene::with(lines().as_bytes(), b"the last line\n");
+    let fixture = Fixture::with(lines().as_bytes(), b"the last line\n");
     let patch = |hunks: &str| json!({"patch": format!("--- a/f\n+++ b/f\n{hunks}")});
     // In the middle by its line number, at the end by its lines.
     let hunks = format!(
         "@@ -500001 +500001 @@\n-{:99}\n+middle\n@@ -7 +7 @@\n-the last line\n+over\n",
         "one of many lines"
     );
-    let value = scene.call("file_patch", patch(&hunks));
+    let value = fixture.call("file_patch", patch(&hunks));
     assert_eq!(value["files"][0]["hunks"][1]["line"], SIZE as u64 / 100 + 1);
-    assert_eq!(scene.refused("file_patch", patch("@@ -9 +9 @@\n-nothing like it\n+x\n")), Reason::NoMatch);
-    assert_eq!(scene.refused("file_patch", patch("@@ -9,2 +9 @@\n one of many\n-x\n")), Reason::NoMatch);
+    assert_eq!(fixture.refused("file_patch", patch("@@ -9 +9 @@\n-nothing like it\n+x\n")), Reason::NoMatch);
+    assert_eq!(fixture.refused("file_patch", patch("@@ -9,2 +9 @@\n one of many\n-x\n")), Reason::NoMatch);
     let ambiguous = format!("@@ @@\n-{:99}\n+x\n", "another");
-    assert_eq!(scene.refused("file_patch", patch(&ambiguous)), Reason::Ambiguous);
-    let size = scene.size();
-    scene.call("file_patch", json!({"patch": "diff --git a/f b/f\nrename from f\nrename to g\n"}));
-    scene.call("file_patch", json!({"patch": "diff --git a/g b/f\ncopy from g\ncopy to f\n"}));
-    assert_eq!(scene.size(), size);
+    assert_eq!(fixture.refused("file_patch", patch(&ambiguous)), Reason::Ambiguous);
+    let size = fixture.size();
+    fixture.call("file_patch", json!({"patch": "diff --git a/f b/f\nrename from f\nrename to g\n"}));
+    fixture.call("file_patch", json!({"patch": "diff --git a/g b/f\ncopy from g\ncopy to f\n"}));
+    assert_eq!(fixture.size(), size);
 }
 
 #[test]
@@ -189,18 +189,18 @@ fn a_file_of_100_mib_in_utf_16_is_read_edited_and_patched() {
         return;
     }
     let wide = |text: &str| text.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<u8>>();
-    let scene = Scene::with(&wide(&format!("{:49}\r\n", "ein Ä und ein 漢")), &wide("das Ende"));
-    let file = scene.dir.path().join("f");
-    let mut marked = std::fs::File::create(scene.dir.path().join("g")).unwrap();
+    let fixture = Fixture::with(&wide(&format!("{:49}\r\n", "ein Ä und ein 漢")), &wide("das Ende"));
+    let file = fixture.dir.path().join("f");
+    let mut marked = std::fs::File::create(fixture.dir.path().join("g")).unwrap();
     marked.write_all(b"\xFE\xFF").unwrap();
     std::io::copy(&mut std::fs::File::open(&file).unwrap(), &mut marked).unwrap();
-    std::fs::rename(scene.dir.path().join("g"), &file).unwrap();
-    let read = scene.call("file_read", json!({"path": "f", "offset": -1}));
+    std::fs::rename(fixture.dir.path().join("g"), &file).unwrap();
+    let read = fixture.call("file_read", json!({"path": "f", "offset": -1}));
     assert_eq!((&read["content"], &read["encoding"]), (&json!("das Ende"), &json!("utf-16be")));
-    scene.call("file_edit", json!({"path": "f", "old_string": "das Ende", "new_string": "der Schluß"}));
+    fixture.call("file_edit", json!({"path": "f", "old_string": "das Ende", "new_string": "der Schluß"}));
     let patch = "--- a/f\n+++ b/f\n@@ @@\n-der Schluß\n+aus\n";
-    assert_eq!(scene.call("file_patch", json!({"patch": patch}))["files"][0]["encoding"], "utf-16be");
-    assert_eq!(scene.call("file_read", json!({"path": "f", "offset": -1}))["content"], "aus");
+    assert_eq!(fixture.call("file_patch", json!({"patch": patch}))["files"][0]["encoding"], "utf-16be");
+    assert_eq!(fixture.call("file_read", json!({"path": "f", "offset": -1}))["content"], "aus");
 }
 
 #[test]
@@ -208,17 +208,17 @@ fn a_line_of_100_mib_is_no_obstacle() {
     if !is_own_process(module_path!(), "a_line_of_100_mib_is_no_obstacle") {
         return;
     }
-    let scene = Scene::with(b"no line ends here, ", b"\nthe last line\n");
-    assert_eq!(scene.call("file_read", json!({"path": "f"}))["truncated"], true);
+    let fixture = Fixture::with(b"no line ends here, ", b"\nthe last line\n");
+    assert_eq!(fixture.call("file_read", json!({"path": "f"}))["truncated"], true);
     let last = json!({"path": "f", "offset": 2});
-    assert_eq!(scene.call("file_read", last)["content"], "the last line\n");
-    assert_eq!(scene.call("file_read", json!({"path": "f", "offset": -1}))["content"], "the last line\n");
+    assert_eq!(fixture.call("file_read", last)["content"], "the last line\n");
+    assert_eq!(fixture.call("file_read", json!({"path": "f", "offset": -1}))["content"], "the last line\n");
     let edit = json!({"path": "f", "old_string": "here, \nthe last", "new_string": "here\nthe very last"});
-    assert_eq!(scene.call("file_edit", edit)["replacements"], 1);
+    assert_eq!(fixture.call("file_edit", edit)["replacements"], 1);
     let edit = json!({"path": "f", "old_string": "very last line", "new_string": "last line"});
-    scene.call("file_edit", edit);
+    fixture.call("file_edit", edit);
     let patch = "--- a/f\n+++ b/f\n@@ -2 +2 @@\n-the last line\n+the end\n";
-    assert_eq!(scene.call("file_patch", json!({"patch": patch}))["applied"], true);
+    assert_eq!(fixture.call("file_patch", json!({"patch": patch}))["applied"], true);
     let patch = "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n no line\n-the end\n+x\n";
-    assert_eq!(scene.refused("file_patch", json!({"patch": patch})), Reason::NoMatch);
+    assert_eq!(fixture.refused("file_patch", json!({"patch": patch})), Reason::NoMatch);
 }

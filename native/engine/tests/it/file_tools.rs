@@ -1,7 +1,7 @@
 //! The scenarios of the tool system's requirements that concern single files, by their names.
 
 use beamai_base::Reason;
-use beamai_engine::{Call, Host, Outcome, Run, Settings};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host, HostSettings};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::fs;
@@ -11,21 +11,21 @@ use tempfile::TempDir;
 fn host() -> (TempDir, Host) {
     let directory = tempfile::tempdir().unwrap();
     let id = Workspace::open(directory.path()).unwrap().id();
-    let settings: Settings = serde_json::from_value(json!({"workspace": id})).unwrap();
+    let settings: HostSettings = serde_json::from_value(json!({"workspace": id})).unwrap();
     (directory, Host::new(&settings, std::sync::Arc::default()).unwrap())
 }
 
-fn call(tool: &str, args: &Value, approved: Option<&str>) -> Call {
+fn call(tool: &str, args: &Value, approved: Option<&str>) -> CallRequest {
     serde_json::from_value(json!({"tool": tool, "args": args, "approved": approved})).unwrap()
 }
 
 /// Makes a call for which a person is asked, and says yes.
-fn confirmed(host: &Host, tool: &str, args: &Value) -> Outcome {
-    let Outcome::Ask(request) = host.call(call(tool, args, None), Run::default()) else {
+fn confirmed(host: &Host, tool: &str, args: &Value) -> CallOutcome {
+    let CallOutcome::Ask(request) = host.call(call(tool, args, None), CallOptions::default()) else {
         panic!("nobody was asked")
     };
     assert_eq!(request["file"], args["path"]);
-    host.call(call(tool, args, request["fingerprint"].as_str()), Run::default())
+    host.call(call(tool, args, request["fingerprint"].as_str()), CallOptions::default())
 }
 
 #[test]
@@ -34,14 +34,15 @@ fn read_file() {
     fs::write(directory.path().join("f"), "content\n").unwrap();
     let absolute = directory.path().canonicalize().unwrap().join("f");
     for path in ["f", absolute.to_str().unwrap()] {
-        let Outcome::Ok(value, _) =
-            host.call(call("file_read", &json!({"path": path}), None), Run::default())
+        let CallOutcome::Ok(value, _) =
+            host.call(call("file_read", &json!({"path": path}), None), CallOptions::default())
         else {
             panic!("it failed")
         };
         assert_eq!(value["content"], "content\n");
     }
-    let Outcome::Error(error) = host.call(call("file_read", &json!({"path": "g"}), None), Run::default())
+    let CallOutcome::Error(error) =
+        host.call(call("file_read", &json!({"path": "g"}), None), CallOptions::default())
     else {
         panic!("it read nothing")
     };
@@ -52,10 +53,10 @@ fn read_file() {
 fn write_file() {
     let (directory, host) = host();
     let args = |content| json!({"path": "new/directory/f", "content": content});
-    assert!(matches!(confirmed(&host, "file_write", &args("created")), Outcome::Ok(..)));
+    assert!(matches!(confirmed(&host, "file_write", &args("created")), CallOutcome::Ok(..)));
     let path = directory.path().join("new/directory/f");
     assert_eq!(fs::read_to_string(&path).unwrap(), "created");
-    assert!(matches!(confirmed(&host, "file_write", &args("overwritten")), Outcome::Ok(..)));
+    assert!(matches!(confirmed(&host, "file_write", &args("overwritten")), CallOutcome::Ok(..)));
     assert_eq!(fs::read_to_string(&path).unwrap(), "overwritten");
 }
 
@@ -65,9 +66,9 @@ fn edit_file() {
     let path = directory.path().join("f");
     fs::write(&path, "one two three").unwrap();
     let args = |old| json!({"path": "f", "old_string": old, "new_string": "2"});
-    assert!(matches!(confirmed(&host, "file_edit", &args("two")), Outcome::Ok(..)));
+    assert!(matches!(confirmed(&host, "file_edit", &args("two")), CallOutcome::Ok(..)));
     assert_eq!(fs::read_to_string(&path).unwrap(), "one 2 three");
-    let Outcome::Error(error) = confirmed(&host, "file_edit", &args("four")) else {
+    let CallOutcome::Error(error) = confirmed(&host, "file_edit", &args("four")) else {
         panic!("it edited nothing")
     };
     assert_eq!(error.reason, Reason::NoMatch);
@@ -83,7 +84,7 @@ fn nobody_is_asked_about_a_write_that_would_be_refused() {
             ("file_write", json!({"path": path, "content": "x"})),
             ("file_edit", json!({"path": path, "old_string": "x", "new_string": "y"})),
         ] {
-            let Outcome::Error(error) = host.call(call(tool, &args, None), Run::default()) else {
+            let CallOutcome::Error(error) = host.call(call(tool, &args, None), CallOptions::default()) else {
                 panic!("{tool} {path} was not refused")
             };
             assert_eq!(error.reason, Reason::OutsideWorkspace, "{tool} {path}");
@@ -97,7 +98,7 @@ fn a_person_is_asked_about_the_file_that_a_link_leads_to() {
     fs::create_dir(directory.path().join("real")).unwrap();
     std::os::unix::fs::symlink("real", directory.path().join("link")).unwrap();
     let args = json!({"path": "link/new/f", "content": "x"});
-    let Outcome::Ask(request) = host.call(call("file_write", &args, None), Run::default()) else {
+    let CallOutcome::Ask(request) = host.call(call("file_write", &args, None), CallOptions::default()) else {
         panic!("nobody was asked")
     };
     assert_eq!(request["subject"], "Write(real/new/f)");
@@ -113,13 +114,13 @@ fn patch_files() {
     let (directory, host) = host();
     fs::write(directory.path().join("f"), "one\ntwo\n").unwrap();
     let args = json!({"patch": PATCH});
-    let Outcome::Ask(request) = host.call(call("file_patch", &args, None), Run::default()) else {
+    let CallOutcome::Ask(request) = host.call(call("file_patch", &args, None), CallOptions::default()) else {
         panic!("nobody was asked")
     };
     assert_eq!((&request["subject"], &request["rule"]), (&json!("Edit(f), Write(new/g)"), &json!("Edit")));
     assert_eq!(fs::read_to_string(directory.path().join("f")).unwrap(), "one\ntwo\n");
     let approved = call("file_patch", &args, request["fingerprint"].as_str());
-    let Outcome::Ok(value, _) = host.call(approved, Run::default()) else { panic!("it failed") };
+    let CallOutcome::Ok(value, _) = host.call(approved, CallOptions::default()) else { panic!("it failed") };
     assert_eq!((&value["applied"], &value["files"][0]["hunks"][0]["line"]), (&json!(true), &json!(1)));
     assert_eq!(fs::read_to_string(directory.path().join("f")).unwrap(), "one\n2\n");
     assert_eq!(fs::read_to_string(directory.path().join("new/g")).unwrap(), "g\n");
@@ -130,11 +131,13 @@ fn a_patch_that_does_not_fit_changes_none_of_its_files() {
     let (directory, host) = host();
     fs::write(directory.path().join("f"), "other\n").unwrap();
     let args = json!({"patch": PATCH});
-    let Outcome::Ask(request) = host.call(call("file_patch", &args, None), Run::default()) else {
+    let CallOutcome::Ask(request) = host.call(call("file_patch", &args, None), CallOptions::default()) else {
         panic!("nobody was asked")
     };
     let approved = call("file_patch", &args, request["fingerprint"].as_str());
-    let Outcome::Error(error) = host.call(approved, Run::default()) else { panic!("it was applied") };
+    let CallOutcome::Error(error) = host.call(approved, CallOptions::default()) else {
+        panic!("it was applied")
+    };
     assert_eq!((error.reason, error.tool.as_str()), (Reason::NoMatch, "file_patch"));
     assert!(error.message.contains("f, hunk 1 of 1"), "{error}");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
@@ -148,7 +151,7 @@ fn the_advice_about_a_binary_file_names_the_encoding_only_where_there_is_such_an
     let said = |tool, dialect| {
         let args = json!({"path": "f"}).as_object().unwrap().clone();
         match beamai_engine::catalogue::find(tool, Some(dialect)).unwrap().execute(args, &cx) {
-            Err(beamai_tool::Stop::Failed(error)) => error.message,
+            Err(beamai_tool::Interrupt::Failed(error)) => error.message,
             other => panic!("{other:?}"),
         }
     };

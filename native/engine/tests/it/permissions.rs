@@ -1,7 +1,7 @@
 //! What rules on files must never let through: first shown to work where it is allowed, then refused.
 
 use beamai_base::{Reason, ToolError};
-use beamai_engine::{Call, Host, Outcome, Run, Settings};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host, HostSettings};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -43,20 +43,20 @@ impl Env {
 
     fn try_host(&self, permissions: Value) -> Result<Host, ToolError> {
         let id = Workspace::open(self.0.path()).unwrap().id();
-        let settings: Settings =
+        let settings: HostSettings =
             serde_json::from_value(json!({"workspace": id, "permissions": permissions})).unwrap();
         Host::new(&settings, std::sync::Arc::default())
     }
 
-    fn call(&self, permissions: Value, tool: &str, args: Value) -> Outcome {
-        let call: Call = serde_json::from_value(json!({"tool": tool, "args": args})).unwrap();
-        self.try_host(permissions).unwrap().call(call, Run::default())
+    fn call(&self, permissions: Value, tool: &str, args: Value) -> CallOutcome {
+        let call: CallRequest = serde_json::from_value(json!({"tool": tool, "args": args})).unwrap();
+        self.try_host(permissions).unwrap().call(call, CallOptions::default())
     }
 
     #[track_caller]
     fn ok(&self, permissions: Value, tool: &str, args: Value) -> Value {
         match self.call(permissions, tool, args) {
-            Outcome::Ok(value, _) => value,
+            CallOutcome::Ok(value, _) => value,
             other => panic!("{other:?}"),
         }
     }
@@ -65,7 +65,7 @@ impl Env {
     #[track_caller]
     fn denied_by(&self, permissions: Value, tool: &str, args: Value) -> String {
         match self.call(permissions, tool, args) {
-            Outcome::Error(error) if error.reason == Reason::Denied => {
+            CallOutcome::Error(error) if error.reason == Reason::Denied => {
                 error.details["matched_rule"].as_str().unwrap_or("the mode").to_owned()
             }
             other => panic!("{other:?}"),
@@ -168,7 +168,9 @@ fn an_ask_rule_asks_for_its_files_only() {
     let env = Env::new();
     let asks = || json!({"ask": ["Read(secrets/**)"]});
     env.ok(asks(), "file_read", json!({"path": "notes.txt"}));
-    let Outcome::Ask(request) = env.call(asks(), "file_read", json!({"path": "open/a"})) else { panic!() };
+    let CallOutcome::Ask(request) = env.call(asks(), "file_read", json!({"path": "open/a"})) else {
+        panic!()
+    };
     assert_eq!(
         (&request["matched_rule"], &request["file"]),
         (&json!("Read(secrets/**)"), &json!("secrets/a"))
@@ -176,10 +178,12 @@ fn an_ask_rule_asks_for_its_files_only() {
     // A search over everything leaves them out; one that names them asks, and then finds them.
     assert_eq!(env.ok(asks(), "file_grep", json!({"pattern": "secret"}))["coverage"]["skipped"]["denied"], 1);
     let grep = json!({"pattern": "secret", "path": "secrets"});
-    let Outcome::Ask(request) = env.call(asks(), "file_grep", grep.clone()) else { panic!() };
+    let CallOutcome::Ask(request) = env.call(asks(), "file_grep", grep.clone()) else { panic!() };
     let approved = json!({"tool": "file_grep", "args": grep, "approved": request["fingerprint"]});
     let call = serde_json::from_value(approved).unwrap();
-    let Outcome::Ok(found, _) = env.try_host(asks()).unwrap().call(call, Run::default()) else { panic!() };
+    let CallOutcome::Ok(found, _) = env.try_host(asks()).unwrap().call(call, CallOptions::default()) else {
+        panic!()
+    };
     assert_eq!(found["total_matches"], 1);
 }
 
@@ -248,7 +252,7 @@ fn what_is_in_a_repository_is_changed_by_rules_that_name_it() {
         let bare = json!({"default": "deny", "allow": ["Write", "Edit"]});
         assert_eq!(env.denied_by(bare, tool, args.clone()), "the mode");
         let asked = env.call(json!({"allow": ["Write", "Edit", "Write(**)"]}), tool, args.clone());
-        assert!(matches!(asked, Outcome::Ask(_)), "{asked:?}");
+        assert!(matches!(asked, CallOutcome::Ask(_)), "{asked:?}");
         assert!(!env.path(".git").exists());
         env.ok(json!({"default": "deny", "allow": ["Write(.git/**)"]}), tool, args);
         std::fs::remove_dir_all(env.path(".git")).unwrap();
@@ -262,9 +266,9 @@ fn a_workspace_that_was_moved_or_made_anew_is_refused_by_every_tool() {
     let moved = TempDir::new().unwrap();
     std::fs::rename(env.path(""), moved.path().join("ws")).unwrap();
     let said = |tool: &str, args: Value| {
-        let call: Call = serde_json::from_value(json!({"tool": tool, "args": args})).unwrap();
-        match host.call(call, Run::default()) {
-            Outcome::Error(error) => (error.reason, error.message),
+        let call: CallRequest = serde_json::from_value(json!({"tool": tool, "args": args})).unwrap();
+        match host.call(call, CallOptions::default()) {
+            CallOutcome::Error(error) => (error.reason, error.message),
             other => panic!("{other:?}"),
         }
     };
@@ -287,6 +291,6 @@ fn a_workspace_that_was_moved_or_made_anew_is_refused_by_every_tool() {
     }
     assert!(!moved.path().join("ws/new").exists());
     // What works on the session alone goes on.
-    let call: Call = serde_json::from_value(json!({"tool": "todo_list", "args": {}})).unwrap();
-    assert!(matches!(host.call(call, Run::default()), Outcome::Ok(..)));
+    let call: CallRequest = serde_json::from_value(json!({"tool": "todo_list", "args": {}})).unwrap();
+    assert!(matches!(host.call(call, CallOptions::default()), CallOutcome::Ok(..)));
 }

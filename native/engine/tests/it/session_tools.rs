@@ -1,14 +1,14 @@
 //! Tools that work on the session, and questions to a person.
 
 use beamai_base::{Reason, ToolError};
-use beamai_engine::{Call, Host, Outcome, Run, Settings};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host, HostSettings};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 
 fn host() -> Host {
     let directory = std::env::temp_dir();
     let id = Workspace::open(&directory).unwrap().id();
-    let settings: Settings = serde_json::from_value(json!({"workspace": id})).unwrap();
+    let settings: HostSettings = serde_json::from_value(json!({"workspace": id})).unwrap();
     Host::new(&settings, std::sync::Arc::default()).unwrap()
 }
 
@@ -17,17 +17,17 @@ struct Session(Value);
 
 impl Session {
     fn call(&mut self, tool: &str, args: Value) -> Result<Value, ToolError> {
-        let call: Call =
+        let call: CallRequest =
             serde_json::from_value(json!({"tool": tool, "args": args, "session": {"state": self.0}}))
                 .unwrap();
-        match host().call(call, Run::default()) {
-            Outcome::Ok(value, state) => {
+        match host().call(call, CallOptions::default()) {
+            CallOutcome::Ok(value, state) => {
                 if let Some(state) = state {
                     self.0 = json!(state);
                 }
                 Ok(value)
             }
-            Outcome::Error(error) => Err(error),
+            CallOutcome::Error(error) => Err(error),
             other => panic!("{other:?}"),
         }
     }
@@ -73,12 +73,12 @@ fn an_unknown_task_is_answered_with_the_ones_there_are() {
     assert!(error.message.contains("no task has the id 7; there are: 1"), "{}", error.message);
 }
 
-fn ask(questions: &Value, answers: Option<Value>) -> Outcome {
+fn ask(questions: &Value, answers: Option<Value>) -> CallOutcome {
     let mut call = json!({"tool": "human_input", "args": {"questions": questions}});
     if let Some(answers) = answers {
         call["answers"] = answers;
     }
-    host().call(serde_json::from_value(call).unwrap(), Run::default())
+    host().call(serde_json::from_value(call).unwrap(), CallOptions::default())
 }
 
 fn database() -> Value {
@@ -91,10 +91,10 @@ fn database() -> Value {
 
 #[test]
 fn questions_go_to_the_host_and_its_answers_to_the_model() {
-    let Outcome::Question(questions) = ask(&database(), None) else { panic!("nobody was asked") };
+    let CallOutcome::Question(questions) = ask(&database(), None) else { panic!("nobody was asked") };
     assert_eq!(questions[0].options[0].label, "PostgreSQL");
     let answers = json!({"outcome": "answered", "answers": {"Which database should we use?": "Redis"}});
-    let Outcome::Ok(value, _) = ask(&database(), Some(answers)) else { panic!("no result") };
+    let CallOutcome::Ok(value, _) = ask(&database(), Some(answers)) else { panic!("no result") };
     assert_eq!(value["outcome"], "answered");
     assert_eq!(value["answers"], json!({"Which database should we use?": "Redis"}));
 }
@@ -103,14 +103,14 @@ fn questions_go_to_the_host_and_its_answers_to_the_model() {
 fn several_choices_come_as_one_text() {
     let answers =
         json!({"outcome": "answered", "answers": {"Which database should we use?": ["Redis", "my own"]}});
-    let Outcome::Ok(value, _) = ask(&database(), Some(answers)) else { panic!("no result") };
+    let CallOutcome::Ok(value, _) = ask(&database(), Some(answers)) else { panic!("no result") };
     assert_eq!(value["answers"]["Which database should we use?"], "Redis, my own");
 }
 
 #[test]
 fn a_refusal_and_a_missing_terminal_are_results_that_say_so() {
     for outcome in ["cancelled", "no_frontend"] {
-        let Outcome::Ok(value, _) = ask(&database(), Some(json!({"outcome": outcome}))) else {
+        let CallOutcome::Ok(value, _) = ask(&database(), Some(json!({"outcome": outcome}))) else {
             panic!("no result")
         };
         assert_eq!((&value["outcome"], &value["answers"]), (&json!(outcome), &json!({})));
@@ -132,7 +132,7 @@ fn bad_questions_reach_nobody() {
         json!([{"question": "1"}, {"question": "2"}, {"question": "3"}, {"question": "4"}, {"question": "5"}]),
     ];
     for questions in bad {
-        let Outcome::Error(error) = ask(&questions, None) else { panic!("{questions} was asked") };
+        let CallOutcome::Error(error) = ask(&questions, None) else { panic!("{questions} was asked") };
         assert_eq!(error.reason, Reason::InvalidArgument, "{questions}");
     }
 }

@@ -1,7 +1,7 @@
 //! Skills of the host's paths and built-in ones.
 
 use beamai_base::{Reason, ToolError};
-use beamai_engine::{Call, Host, Outcome, Run, Settings};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host, HostSettings};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -15,11 +15,11 @@ fn write(directory: &Path, name: &str, text: &str) {
 fn skill(paths: &[&Path], permissions: Value, args: Value) -> Result<Value, ToolError> {
     let id = Workspace::open(&std::env::temp_dir()).unwrap().id();
     let settings = json!({"workspace": id, "skills": {"paths": paths}, "permissions": permissions});
-    let settings: Settings = serde_json::from_value(settings).unwrap();
-    let call: Call = serde_json::from_value(json!({"tool": "skill", "args": args})).unwrap();
-    match Host::new(&settings, std::sync::Arc::default()).unwrap().call(call, Run::default()) {
-        Outcome::Ok(value, _) => Ok(value),
-        Outcome::Error(error) => Err(error),
+    let settings: HostSettings = serde_json::from_value(settings).unwrap();
+    let call: CallRequest = serde_json::from_value(json!({"tool": "skill", "args": args})).unwrap();
+    match Host::new(&settings, std::sync::Arc::default()).unwrap().call(call, CallOptions::default()) {
+        CallOutcome::Ok(value, _) => Ok(value),
+        CallOutcome::Error(error) => Err(error),
         other => panic!("{other:?}"),
     }
 }

@@ -1,14 +1,14 @@
 //! The scenarios of the tool system's requirements that concern the trait and the registry, by their names.
 
 use beamai_base::Reason;
-use beamai_engine::{Call, Host, Outcome, Run, Settings, catalogue};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host, HostSettings, catalogue};
 use beamai_schema::{Parameters, Provider, render};
-use beamai_tool::{CallContext, Registry};
+use beamai_tool::{CallContext, ToolRegistry};
 use beamai_workspace::Workspace;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-fn probe() -> Registry {
+fn probe() -> ToolRegistry {
     catalogue::dialect("probe").unwrap().clone()
 }
 
@@ -16,12 +16,12 @@ fn map(value: Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }
 
-fn settings(directory: &std::path::Path, permissions: Value) -> Settings {
+fn settings(directory: &std::path::Path, permissions: Value) -> HostSettings {
     let id = Workspace::open(directory).unwrap().id();
     serde_json::from_value(json!({"workspace": id, "permissions": permissions})).unwrap()
 }
 
-fn call(tool: &str, args: Value) -> Call {
+fn call(tool: &str, args: Value) -> CallRequest {
     serde_json::from_value(json!({"tool": tool, "args": args})).unwrap()
 }
 
@@ -65,12 +65,12 @@ fn permission_requirements() {
     let directory = tempfile::tempdir().unwrap();
     let host =
         Host::new(&settings(directory.path(), json!({"default": "ask"})), std::sync::Arc::default()).unwrap();
-    let Outcome::Ask(request) = host.call(call("probe_noop", json!({})), Run::default()) else {
+    let CallOutcome::Ask(request) = host.call(call("probe_noop", json!({})), CallOptions::default()) else {
         panic!("it ran")
     };
     let mut approved = call("probe_noop", json!({}));
     approved.approved = Some(request["fingerprint"].as_str().unwrap().to_owned());
-    assert!(matches!(host.call(approved, Run::default()), Outcome::Ok(..)));
+    assert!(matches!(host.call(approved, CallOptions::default()), CallOutcome::Ok(..)));
 }
 
 #[test]
@@ -78,18 +78,18 @@ fn an_approval_holds_for_the_approved_call_alone() {
     let directory = tempfile::tempdir().unwrap();
     let host =
         Host::new(&settings(directory.path(), json!({"default": "ask"})), std::sync::Arc::default()).unwrap();
-    let Outcome::Ask(request) = host.call(call("probe_noop", json!({})), Run::default()) else {
+    let CallOutcome::Ask(request) = host.call(call("probe_noop", json!({})), CallOptions::default()) else {
         panic!("it ran")
     };
     let mut other = call("probe_noop", json!({"echo": "something else"}));
     other.approved = Some(request["fingerprint"].as_str().unwrap().to_owned());
-    let Outcome::Error(error) = host.call(other, Run::default()) else { panic!("it ran") };
+    let CallOutcome::Error(error) = host.call(other, CallOptions::default()) else { panic!("it ran") };
     assert_eq!(error.reason, Reason::NeedsApproval);
 }
 
 #[test]
 fn register_tool() {
-    let mut registry = Registry::new();
+    let mut registry = ToolRegistry::new();
     let tool = probe().get("probe_noop").unwrap().clone();
     registry.register(Arc::clone(&tool)).unwrap();
     assert!(registry.get("probe_noop").is_some());
@@ -124,7 +124,7 @@ fn an_unknown_tool_is_answered_with_the_nearest_names() {
     let host = Host::new(&settings(directory.path(), json!({})), std::sync::Arc::default()).unwrap();
     let mut wrong = call("probe_nop", json!({}));
     wrong.dialect = Some("probe".to_owned());
-    let Outcome::Error(error) = host.call(wrong, Run::default()) else { panic!("it ran") };
+    let CallOutcome::Error(error) = host.call(wrong, CallOptions::default()) else { panic!("it ran") };
     assert_eq!((error.reason, error.tool.as_str()), (Reason::UnknownTool, "probe_nop"));
     assert!(error.message.contains("did you mean probe_noop"), "{}", error.message);
 }
@@ -133,7 +133,7 @@ fn an_unknown_tool_is_answered_with_the_nearest_names() {
 fn a_panic_in_a_tool_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let host = Host::new(&settings(directory.path(), json!({})), std::sync::Arc::default()).unwrap();
-    let Outcome::Error(error) = host.call(call("probe_panic", json!({})), Run::default()) else {
+    let CallOutcome::Error(error) = host.call(call("probe_panic", json!({})), CallOptions::default()) else {
         panic!("it ran")
     };
     assert_eq!(error.reason, Reason::Crash);

@@ -3,8 +3,8 @@
 
 use super::*;
 
-impl Scene {
-    fn read_at_once(&mut self, path: &str) -> Result<Value, Stop> {
+impl Fixture {
+    fn read_at_once(&mut self, path: &str) -> Result<Value, Interrupt> {
         (self.cx.must_not_wait, self.cx.inline_bytes) = (true, Some(32 << 10));
         let tool = super::tool("file_read");
         let read = tool.execute(json!({"path": path}).as_object().unwrap().clone(), &self.cx);
@@ -15,24 +15,24 @@ impl Scene {
 
 #[test]
 fn what_is_read_at_once_is_what_is_read_otherwise() {
-    let mut scene = Scene::with("one\r\ntwo");
-    match scene.read_at_once("f") {
-        Ok(read) => assert_eq!(read, scene.call("file_read", json!({"path": "f"})).unwrap()),
-        Err(stop) => assert!(matches!(stop, Stop::Defer)),
+    let mut fixture = Fixture::with("one\r\ntwo");
+    match fixture.read_at_once("f") {
+        Ok(read) => assert_eq!(read, fixture.call("file_read", json!({"path": "f"})).unwrap()),
+        Err(stop) => assert!(matches!(stop, Interrupt::Defer)),
     }
 }
 
 #[test]
 fn whatever_may_take_time_is_read_elsewhere() {
-    let mut scene = Scene::with("text");
-    scene.put("large", "x".repeat((32 << 10) + 1));
-    scene.put("empty", "");
-    scene.put("latin1", b"caf\xe9 and more text, so that it is no binary");
-    std::fs::create_dir(scene.path("dir")).unwrap();
-    std::os::unix::fs::symlink("/etc/hostname", scene.path("leads_out")).unwrap();
-    let fifo = scene.path("fifo");
+    let mut fixture = Fixture::with("text");
+    fixture.put("large", "x".repeat((32 << 10) + 1));
+    fixture.put("empty", "");
+    fixture.put("latin1", b"caf\xe9 and more text, so that it is no binary");
+    std::fs::create_dir(fixture.path("dir")).unwrap();
+    std::os::unix::fs::symlink("/etc/hostname", fixture.path("leads_out")).unwrap();
+    let fifo = fixture.path("fifo");
     rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
     for path in ["large", "empty", "latin1", "dir", "leads_out", "fifo", "missing"] {
-        assert!(matches!(scene.read_at_once(path), Err(Stop::Defer)), "{path}");
+        assert!(matches!(fixture.read_at_once(path), Err(Interrupt::Defer)), "{path}");
     }
 }

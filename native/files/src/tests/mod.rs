@@ -6,13 +6,13 @@ mod large;
 mod placeholder;
 mod property;
 mod read;
-mod seen;
+mod seen_files;
 mod together;
 mod write;
 
 use crate::{FileEdit, FileRead, FileWrite};
 use beamai_base::{Reason, ToolError};
-use beamai_tool::{CallContext, Face, Stop, Tool};
+use beamai_tool::{CallContext, Interrupt, Tool, ToolBinding};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -21,21 +21,21 @@ use tempfile::TempDir;
 /// The tool of a name.
 fn tool(name: &str) -> Box<dyn Tool> {
     match name {
-        "file_read" => Box::new(Face::<FileRead>::new("file_read", "")),
-        "file_write" => Box::new(Face::<FileWrite>::new("file_write", "")),
-        "file_edit" => Box::new(Face::<FileEdit>::new("file_edit", "")),
-        "file_patch" => Box::new(Face::<beamai_patch::FilePatch>::new("file_patch", "")),
+        "file_read" => Box::new(ToolBinding::<FileRead>::new("file_read", "")),
+        "file_write" => Box::new(ToolBinding::<FileWrite>::new("file_write", "")),
+        "file_edit" => Box::new(ToolBinding::<FileEdit>::new("file_edit", "")),
+        "file_patch" => Box::new(ToolBinding::<beamai_patch::FilePatch>::new("file_patch", "")),
         other => panic!("there is no tool {other} here"),
     }
 }
 
 /// A workspace and what calls in it may use.
-struct Scene {
+struct Fixture {
     dir: TempDir,
     cx: CallContext,
 }
 
-impl Scene {
+impl Fixture {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let cx = CallContext::new(Workspace::open(dir.path()).unwrap());
@@ -44,9 +44,9 @@ impl Scene {
 
     /// A scene with one file `f`.
     fn with(content: impl AsRef<[u8]>) -> Self {
-        let scene = Self::new();
-        scene.put("f", content);
-        scene
+        let fixture = Self::new();
+        fixture.put("f", content);
+        fixture
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -65,7 +65,7 @@ impl Scene {
         let args = args.as_object().unwrap().clone();
         match self::tool(tool).execute(args, &self.cx) {
             Ok(value) => Ok(value),
-            Err(Stop::Failed(error)) => Err(error),
+            Err(Interrupt::Failed(error)) => Err(error),
             Err(other) => panic!("{other:?}"),
         }
     }

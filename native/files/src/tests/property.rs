@@ -61,14 +61,14 @@ proptest! {
     fn bytes_outside_the_change_stay_identical(case in case()) {
         let bytes = case.bytes(&case.old);
         let charset = match beamai_text::sniff(&bytes, true) {
-            beamai_text::Content::Text(charset) => charset,
+            beamai_text::ContentKind::Text(charset) => charset,
             other => panic!("{other:?}"),
         };
         let text = format!("{}{}{}", case.before, case.old, case.after);
         prop_assume!(case.is_plain(&text, charset));
-        let scene = Scene::with(&bytes);
-        scene.edit(json!({"path": "f", "old_string": case.old, "new_string": case.new}));
-        prop_assert_eq!(scene.get("f"), case.bytes(&adapted(&case, &text)));
+        let fixture = Fixture::with(&bytes);
+        fixture.edit(json!({"path": "f", "old_string": case.old, "new_string": case.new}));
+        prop_assert_eq!(fixture.get("f"), case.bytes(&adapted(&case, &text)));
     }
 
     #[test]
@@ -81,20 +81,20 @@ proptest! {
         let lead = "ä".repeat(100);
         let around = |middle: &str| [lead.as_bytes(), &before, middle.as_bytes(), &after].concat();
         let bytes = around("«needle»");
-        let scene = Scene::with(&bytes);
-        scene.edit(json!({"path": "f", "old_string": "«needle»", "new_string": new}));
-        prop_assert_eq!(scene.get("f"), around(&new));
+        let fixture = Fixture::with(&bytes);
+        fixture.edit(json!({"path": "f", "old_string": "«needle»", "new_string": new}));
+        prop_assert_eq!(fixture.get("f"), around(&new));
     }
 
     #[test]
     fn what_was_read_can_be_edited_and_comes_out_as_edited(case in case()) {
-        let scene = Scene::with(case.bytes(&case.old));
-        let read = scene.read(json!({"path": "f", "limit": 100_000}));
+        let fixture = Fixture::with(case.bytes(&case.old));
+        let read = fixture.read(json!({"path": "f", "limit": 100_000}));
         let text = read["content"].as_str().unwrap();
         prop_assume!(read["lossy"].is_null() && text.contains("a"));
         let (encoding, hash) = (read["encoding"].clone(), read["hash"].clone());
-        scene.edit(json!({"path": "f", "old_string": "a", "new_string": "bb", "replace_all": true, "expected_hash": hash}));
-        let again = scene.read(json!({"path": "f", "limit": 100_000, "encoding": encoding}));
+        fixture.edit(json!({"path": "f", "old_string": "a", "new_string": "bb", "replace_all": true, "expected_hash": hash}));
+        let again = fixture.read(json!({"path": "f", "limit": 100_000, "encoding": encoding}));
         prop_assert_eq!(again["content"].as_str().unwrap(), text.replace('a', "bb"));
         prop_assert_eq!(&again["bom"], &read["bom"]);
     }

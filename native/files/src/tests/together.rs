@@ -5,29 +5,29 @@ use super::*;
 #[test]
 fn concurrent_edits_of_one_file_lose_nothing() {
     let lines: String = (0..64).map(|n| format!("line {n} old\n")).collect();
-    let scene = Scene::with(&lines);
+    let fixture = Fixture::with(&lines);
     std::thread::scope(|scope| {
         for thread in 0..8 {
-            let scene = &scene;
+            let fixture = &fixture;
             scope.spawn(move || {
                 for n in (0..64).filter(|n| n % 8 == thread) {
                     let (old, new) = (format!("line {n} old\n"), format!("line {n} new\n"));
-                    scene.edit(json!({"path": "f", "old_string": old, "new_string": new}));
+                    fixture.edit(json!({"path": "f", "old_string": old, "new_string": new}));
                 }
             });
         }
     });
-    assert_eq!(String::from_utf8(scene.get("f")).unwrap(), lines.replace("old", "new"));
+    assert_eq!(String::from_utf8(fixture.get("f")).unwrap(), lines.replace("old", "new"));
 }
 
 #[test]
 fn of_concurrent_writes_that_expect_one_version_one_succeeds() {
-    let scene = Scene::with("start");
+    let fixture = Fixture::with("start");
     let done: Vec<bool> = std::thread::scope(|scope| {
         let calls = (0..8).map(|n| {
             let args = json!({"path": "f", "content": format!("{n}"), "expected_hash": hash(b"start")});
-            let scene = &scene;
-            scope.spawn(move || match scene.call("file_write", args) {
+            let fixture = &fixture;
+            scope.spawn(move || match fixture.call("file_write", args) {
                 Ok(_) => true,
                 Err(error) => {
                     assert_eq!(error.reason, Reason::Stale);
@@ -42,20 +42,20 @@ fn of_concurrent_writes_that_expect_one_version_one_succeeds() {
 
 #[test]
 fn concurrent_additions_all_arrive() {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     std::thread::scope(|scope| {
         for thread in 0..8 {
-            let scene = &scene;
+            let fixture = &fixture;
             scope.spawn(move || {
                 for n in 0..20 {
-                    scene.write(
+                    fixture.write(
                         json!({"path": "d/f", "content": format!("{thread}.{n}\n"), "mode": "append"}),
                     );
                 }
             });
         }
     });
-    let text = String::from_utf8(scene.get("d/f")).unwrap();
+    let text = String::from_utf8(fixture.get("d/f")).unwrap();
     let mut lines: Vec<&str> = text.lines().collect();
     lines.sort_unstable();
     lines.dedup();
@@ -64,20 +64,20 @@ fn concurrent_additions_all_arrive() {
 
 #[test]
 fn a_call_that_cannot_be_cancelled_does_not_wait_for_a_lock() {
-    let mut scene = Scene::with("old");
-    scene.cx.inline_bytes = Some(1 << 20);
-    let place = scene.cx.workspace.place("f").unwrap();
+    let mut fixture = Fixture::with("old");
+    fixture.cx.inline_bytes = Some(1 << 20);
+    let place = fixture.cx.workspace.place("f").unwrap();
     let _guard = place.try_lock().unwrap();
     let args = json!({"path": "f", "old_string": "old", "new_string": "new"});
     let tool = super::tool("file_edit");
-    let ended = tool.execute(args.as_object().unwrap().clone(), &scene.cx);
-    assert!(matches!(ended, Err(Stop::Defer)));
+    let ended = tool.execute(args.as_object().unwrap().clone(), &fixture.cx);
+    assert!(matches!(ended, Err(Interrupt::Defer)));
 }
 
 #[test]
 fn a_large_file_moves_to_a_thread_of_its_own_before_anything_happens() {
-    let mut scene = Scene::with("x".repeat(2000));
-    scene.cx.inline_bytes = Some(1000);
+    let mut fixture = Fixture::with("x".repeat(2000));
+    fixture.cx.inline_bytes = Some(1000);
     for (tool, args) in [
         ("file_read", json!({"path": "f"})),
         ("file_edit", json!({"path": "f", "old_string": "x", "new_string": "y", "replace_all": true})),
@@ -85,17 +85,17 @@ fn a_large_file_moves_to_a_thread_of_its_own_before_anything_happens() {
         ("file_write", json!({"path": "new", "content": "y".repeat(2000)})),
     ] {
         let tool = super::tool(tool);
-        let ended = tool.execute(args.as_object().unwrap().clone(), &scene.cx);
-        assert!(matches!(ended, Err(Stop::Defer)));
+        let ended = tool.execute(args.as_object().unwrap().clone(), &fixture.cx);
+        assert!(matches!(ended, Err(Interrupt::Defer)));
     }
-    assert_eq!(scene.get("f"), "x".repeat(2000).as_bytes());
-    assert!(!scene.path("new").exists());
+    assert_eq!(fixture.get("f"), "x".repeat(2000).as_bytes());
+    assert!(!fixture.path("new").exists());
 }
 
 #[test]
 fn a_cancelled_call_changes_nothing() {
-    let scene = Scene::with("old ".repeat(100));
-    scene.cx.cancel.cancel();
+    let fixture = Fixture::with("old ".repeat(100));
+    fixture.cx.cancel.cancel();
     let args = json!({"path": "f", "old_string": "old", "new_string": "new", "replace_all": true});
-    assert_eq!(scene.refused("file_edit", args).reason, Reason::Cancelled);
+    assert_eq!(fixture.refused("file_edit", args).reason, Reason::Cancelled);
 }

@@ -11,7 +11,7 @@ pub(super) const NO_ID: Oid = Oid::ZERO_SHA1;
 
 /// One side of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Version {
+pub(super) struct BlobVersion {
     /// Mode in the tree.
     pub(super) mode: u32,
     /// Hash of the blob; all zeros for a file of the work tree that was not read yet.
@@ -20,7 +20,7 @@ pub(super) struct Version {
 
 /// What happened to a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ChangeKind {
     /// It is new.
     Added,
     /// It is gone.
@@ -42,15 +42,15 @@ pub(super) enum Kind {
 
 /// One changed path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Change {
+pub(super) struct FileChange {
     /// The path, the new one if there are two.
     pub(super) path: Vec<u8>,
     /// What happened.
-    pub(super) kind: Kind,
+    pub(super) kind: ChangeKind,
     /// The old side.
-    pub(super) old: Option<Version>,
+    pub(super) old: Option<BlobVersion>,
     /// The new side.
-    pub(super) new: Option<Version>,
+    pub(super) new: Option<BlobVersion>,
 }
 
 /// Whether a path is `below` or beneath it; everything is beneath the empty path.

@@ -1,9 +1,9 @@
 //! Which added file is a deleted one under another name: first those with the same content, then those with
 //! the same name elsewhere, then whatever is alike enough.
 
-use super::similarity::{MAX_SCORE, Pieces, can_reach, pieces, score};
-use super::{Change, Kind};
-use crate::{fail::Outcome, tree::dirs::split};
+use super::similarity::{ChunkSizes, MAX_SCORE, can_reach, pieces, score};
+use super::{ChangeKind, FileChange};
+use crate::{fail::GitResult, tree::dirs::split};
 use beamai_tool::CallContext;
 use git2::Oid;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -16,35 +16,35 @@ const LEAST_SAME_NAME: u64 = MAX_SCORE * 3 / 4;
 const CANDIDATES: usize = 4;
 
 /// Looks for renames.
-pub(crate) struct Renames<'a, F> {
-    changes: &'a [Change],
+pub(crate) struct RenameDetector<'a, F> {
+    changes: &'a [FileChange],
     /// Positions of deleted and of added files that are still single.
     old: BTreeSet<usize>,
     new: BTreeSet<usize>,
     /// New position, old position, score.
     found: Vec<(usize, usize, u64)>,
     content: F,
-    known: HashMap<usize, (Pieces, u64)>,
+    known: HashMap<usize, (ChunkSizes, u64)>,
     cx: &'a CallContext,
 }
 
 /// Pairs deleted and added files. `content` gives a file's bytes, or `None` if they cannot take part.
 pub(crate) fn pair<F>(
-    changes: Vec<Change>,
+    changes: Vec<FileChange>,
     limit: usize,
     cx: &CallContext,
     content: F,
-) -> Outcome<Vec<Change>>
+) -> GitResult<Vec<FileChange>>
 where
-    F: FnMut(&Change) -> Outcome<Option<Vec<u8>>>,
+    F: FnMut(&FileChange) -> GitResult<Option<Vec<u8>>>,
 {
-    let at = |kind: Kind| (0..changes.len()).filter(|at| changes[*at].kind == kind).collect();
-    let (old, new): (BTreeSet<usize>, BTreeSet<usize>) = (at(Kind::Deleted), at(Kind::Added));
+    let at = |kind: ChangeKind| (0..changes.len()).filter(|at| changes[*at].kind == kind).collect();
+    let (old, new): (BTreeSet<usize>, BTreeSet<usize>) = (at(ChangeKind::Deleted), at(ChangeKind::Added));
     if old.is_empty() || new.is_empty() {
         return Ok(changes);
     }
     let mut renames =
-        Renames { changes: &changes, old, new, found: Vec::new(), content, known: HashMap::new(), cx };
+        RenameDetector { changes: &changes, old, new, found: Vec::new(), content, known: HashMap::new(), cx };
     renames.same_content();
     renames.same_name()?;
     if renames.old.len().saturating_mul(renames.new.len()) <= limit.saturating_mul(limit) {
@@ -55,13 +55,13 @@ where
 }
 
 /// The changes with each pair as one.
-fn merged(changes: Vec<Change>, found: &[(usize, usize, u64)]) -> Vec<Change> {
+fn merged(changes: Vec<FileChange>, found: &[(usize, usize, u64)]) -> Vec<FileChange> {
     let by_new: HashMap<usize, (usize, u64)> =
         found.iter().map(|(new, old, score)| (*new, (*old, *score))).collect();
     let taken: HashSet<usize> = found.iter().map(|(_, old, _)| *old).collect();
-    let one = |(at, change): (usize, &Change)| match by_new.get(&at) {
-        Some((old, score)) => Some(Change {
-            kind: Kind::Renamed {
+    let one = |(at, change): (usize, &FileChange)| match by_new.get(&at) {
+        Some((old, score)) => Some(FileChange {
+            kind: ChangeKind::Renamed {
                 from: changes[*old].path.clone(),
                 percent: u32::try_from(score * 100 / MAX_SCORE).unwrap_or(100),
             },
@@ -73,9 +73,9 @@ fn merged(changes: Vec<Change>, found: &[(usize, usize, u64)]) -> Vec<Change> {
     changes.iter().enumerate().filter_map(one).collect()
 }
 
-impl<F> Renames<'_, F>
+impl<F> RenameDetector<'_, F>
 where
-    F: FnMut(&Change) -> Outcome<Option<Vec<u8>>>,
+    F: FnMut(&FileChange) -> GitResult<Option<Vec<u8>>>,
 {
     fn name(&self, at: usize) -> &[u8] {
         split(&self.changes[at].path).1
@@ -112,7 +112,7 @@ where
     }
 
     /// A name that only one deleted and one added file have.
-    fn same_name(&mut self) -> Outcome<()> {
+    fn same_name(&mut self) -> GitResult<()> {
         let single = |positions: &BTreeSet<usize>| {
             let mut by_name: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
             for at in positions {
@@ -134,7 +134,7 @@ where
     }
 
     /// Every pair that is left, best first.
-    fn alike(&mut self) -> Outcome<()> {
+    fn alike(&mut self) -> GitResult<()> {
         let mut all: Vec<(usize, usize, u64)> = Vec::new();
         for new in self.new.clone() {
             let mut best: Vec<(usize, usize, u64)> = Vec::new();
@@ -162,7 +162,7 @@ where
         (u64::MAX - score, self.name(*new) != self.name(*old))
     }
 
-    fn score(&mut self, old: usize, new: usize, least: u64) -> Outcome<u64> {
+    fn score(&mut self, old: usize, new: usize, least: u64) -> GitResult<u64> {
         self.cx.check()?;
         let is_file = self.changes[old].old.is_some_and(|side| side.mode & 0o170_000 == 0o100_000);
         if !is_file || !self.same_type(old, new) || !self.know(old)? || !self.know(new)? {
@@ -176,7 +176,7 @@ where
     }
 
     /// Reads a file's pieces once; false when it cannot take part.
-    fn know(&mut self, at: usize) -> Outcome<bool> {
+    fn know(&mut self, at: usize) -> GitResult<bool> {
         if !self.known.contains_key(&at) {
             let Some(bytes) = (self.content)(&self.changes[at])? else { return Ok(false) };
             self.known.insert(at, (pieces(&bytes), bytes.len() as u64));

@@ -10,7 +10,7 @@ const PIECE: usize = 64;
 const CLASSES: u32 = 107_927;
 
 /// How many bytes each class of pieces has in a file.
-pub(super) type Pieces = HashMap<u32, u64>;
+pub(super) type ChunkSizes = HashMap<u32, u64>;
 
 /// Whether git would take the content for binary: a NUL in its first 8,000 bytes.
 pub(super) fn is_binary(bytes: &[u8]) -> bool {
@@ -19,9 +19,9 @@ pub(super) fn is_binary(bytes: &[u8]) -> bool {
 
 /// Cuts a file into lines, long lines into pieces, and counts their bytes by class. In text, a carriage return
 /// at the end of a line does not count.
-pub(super) fn pieces(bytes: &[u8]) -> Pieces {
+pub(super) fn pieces(bytes: &[u8]) -> ChunkSizes {
     let is_text = !is_binary(bytes);
-    let mut pieces = Pieces::new();
+    let mut pieces = ChunkSizes::new();
     let (mut low, mut high, mut length) = (0_u32, 0_u32, 0_usize);
     let mut end = |low: &mut u32, high: &mut u32, length: &mut usize| {
         let class = low.wrapping_add(high.wrapping_mul(0x61)) % CLASSES;
@@ -48,7 +48,7 @@ pub(super) fn pieces(bytes: &[u8]) -> Pieces {
 }
 
 /// The score of two files of these sizes: the bytes of the old one that the new one has too.
-pub(super) fn score(old: &Pieces, old_size: u64, new: &Pieces, new_size: u64) -> u64 {
+pub(super) fn score(old: &ChunkSizes, old_size: u64, new: &ChunkSizes, new_size: u64) -> u64 {
     let kept: u64 = old.iter().filter_map(|(class, bytes)| Some(*bytes.min(new.get(class)?))).sum();
     match old_size.max(new_size) {
         0 => MAX_SCORE,

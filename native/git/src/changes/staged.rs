@@ -1,8 +1,8 @@
 //! What the next commit would change: the staging area against the last commit.
 
-use super::{Change, Kind, Version, is_below};
+use super::{BlobVersion, ChangeKind, FileChange, is_below};
 use crate::{
-    fail::Outcome,
+    fail::GitResult,
     repo::{Repo, Staging},
     tree::content::stage,
 };
@@ -10,7 +10,7 @@ use git2::{Delta, DiffDelta, DiffFile, DiffOptions, IndexEntryExtendedFlag};
 use std::os::unix::ffi::OsStrExt;
 
 /// The changes below a path, in the order of paths; renames are not looked for yet.
-pub(crate) fn staged(repo: &Repo, staging: &Staging, below: &[u8]) -> Outcome<Vec<Change>> {
+pub(crate) fn staged(repo: &Repo, staging: &Staging, below: &[u8]) -> GitResult<Vec<FileChange>> {
     let tree = match repo.head()? {
         Some(head) => Some(repo.git.find_commit(head)?.tree()?),
         None => None,
@@ -18,7 +18,7 @@ pub(crate) fn staged(repo: &Repo, staging: &Staging, below: &[u8]) -> Outcome<Ve
     let mut options = DiffOptions::new();
     options.include_typechange(true).ignore_submodules(false);
     let diff = repo.git.diff_tree_to_index(tree.as_ref(), Some(&staging.index), Some(&mut options))?;
-    let mut changes: Vec<Change> =
+    let mut changes: Vec<FileChange> =
         diff.deltas().filter_map(|delta| change(&delta)).filter(|one| is_below(&one.path, below)).collect();
     changes.retain(|change| !is_intended(staging, &change.path));
     changes.extend(unmerged(staging, below));
@@ -26,22 +26,22 @@ pub(crate) fn staged(repo: &Repo, staging: &Staging, below: &[u8]) -> Outcome<Ve
     Ok(changes)
 }
 
-fn change(delta: &DiffDelta<'_>) -> Option<Change> {
+fn change(delta: &DiffDelta<'_>) -> Option<FileChange> {
     let kind = match delta.status() {
-        Delta::Added => Kind::Added,
-        Delta::Deleted => Kind::Deleted,
-        Delta::Modified => Kind::Modified,
-        Delta::Typechange => Kind::TypeChanged,
+        Delta::Added => ChangeKind::Added,
+        Delta::Deleted => ChangeKind::Deleted,
+        Delta::Modified => ChangeKind::Modified,
+        Delta::Typechange => ChangeKind::TypeChanged,
         _ => return None,
     };
-    let old = (kind != Kind::Added).then(|| version(&delta.old_file()));
-    let new = (kind != Kind::Deleted).then(|| version(&delta.new_file()));
+    let old = (kind != ChangeKind::Added).then(|| version(&delta.old_file()));
+    let new = (kind != ChangeKind::Deleted).then(|| version(&delta.new_file()));
     let file = if new.is_some() { delta.new_file() } else { delta.old_file() };
-    Some(Change { path: file.path()?.as_os_str().as_bytes().to_vec(), kind, old, new })
+    Some(FileChange { path: file.path()?.as_os_str().as_bytes().to_vec(), kind, old, new })
 }
 
-fn version(file: &DiffFile<'_>) -> Version {
-    Version { mode: file.mode().into(), id: file.id() }
+fn version(file: &DiffFile<'_>) -> BlobVersion {
+    BlobVersion { mode: file.mode().into(), id: file.id() }
 }
 
 /// A path that `git add --intent-to-add` named: it has no content in the staging area.
@@ -51,15 +51,17 @@ fn is_intended(staging: &Staging, path: &[u8]) -> bool {
 }
 
 /// Paths that a merge left undecided.
-pub(crate) fn unmerged(staging: &Staging, below: &[u8]) -> Vec<Change> {
-    let mut changes: Vec<Change> = Vec::new();
+pub(crate) fn unmerged(staging: &Staging, below: &[u8]) -> Vec<FileChange> {
+    let mut changes: Vec<FileChange> = Vec::new();
     for entry in staging.entries.iter().filter(|entry| stage(entry) > 0 && is_below(&entry.path, below)) {
         let side = 1 << (stage(entry) - 1);
         match changes.last_mut() {
-            Some(Change { path, kind: Kind::Unmerged(sides), .. }) if *path == entry.path => *sides |= side,
+            Some(FileChange { path, kind: ChangeKind::Unmerged(sides), .. }) if *path == entry.path => {
+                *sides |= side
+            }
             _ => {
-                let kind = Kind::Unmerged(side);
-                changes.push(Change { path: entry.path.clone(), kind, old: None, new: None });
+                let kind = ChangeKind::Unmerged(side);
+                changes.push(FileChange { path: entry.path.clone(), kind, old: None, new: None });
             }
         }
     }

@@ -5,13 +5,13 @@
 //! alone. Objects borrowed from another repository and settings included from outside are refused alike.
 
 use super::includes;
-use super::locate::Located;
+use super::locate::RepoLocation;
 use crate::{
-    fail::{Fail, Outcome},
-    tree::dirs::{Dirs, Names, join},
+    fail::{GitError, GitResult},
+    tree::dirs::{DirEntries, Dirs, join},
 };
 use beamai_tool::CallContext;
-use beamai_workspace::Place;
+use beamai_workspace::WorkspacePath;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::ffi::OsStr;
@@ -27,7 +27,7 @@ const ENTERED: [&[u8]; 7] =
 const NEVER_OPENED: [&[u8]; 3] = [b"hooks", b"lfs", b"annex"];
 
 /// Fails when the repository's own directory is not safe to enter.
-pub(super) fn check(located: &Located, cx: &CallContext) -> Outcome<()> {
+pub(super) fn check(located: &RepoLocation, cx: &CallContext) -> GitResult<()> {
     directory(&located.git_dir, cx)?;
     if located.common_dir.display() != located.git_dir.display() {
         directory(&located.common_dir, cx)?;
@@ -35,7 +35,7 @@ pub(super) fn check(located: &Located, cx: &CallContext) -> Outcome<()> {
     let alternates = located.common_dir.join(Path::new("objects/info/alternates"));
     if alternates.stat().is_ok_and(|stat| stat.st_size > 0) {
         let why = "its objects lie in another repository (.git/objects/info/alternates)";
-        return Err(Fail::Unavailable(why.to_owned()));
+        return Err(GitError::Unavailable(why.to_owned()));
     }
     for (dir, name) in [(&located.common_dir, "config"), (&located.git_dir, "config.worktree")] {
         includes::check(dir, name)?;
@@ -43,8 +43,8 @@ pub(super) fn check(located: &Located, cx: &CallContext) -> Outcome<()> {
     Ok(())
 }
 
-fn directory(place: &Place, cx: &CallContext) -> Outcome<()> {
-    let mut walk = Walk { place, dirs: Dirs::new(place.open_dir()?), cx };
+fn directory(place: &WorkspacePath, cx: &CallContext) -> GitResult<()> {
+    let mut walk = GitDirCheck { place, dirs: Dirs::new(place.open_dir()?), cx };
     let top = walk.list(b"")?;
     for (name, kind) in &top {
         match kind {
@@ -57,14 +57,14 @@ fn directory(place: &Place, cx: &CallContext) -> Outcome<()> {
     Ok(())
 }
 
-struct Walk<'a> {
-    place: &'a Place,
+struct GitDirCheck<'a> {
+    place: &'a WorkspacePath,
     dirs: Dirs,
     cx: &'a CallContext,
 }
 
-impl Walk<'_> {
-    fn list(&mut self, path: &[u8]) -> Outcome<Names> {
+impl GitDirCheck<'_> {
+    fn list(&mut self, path: &[u8]) -> GitResult<DirEntries> {
         self.cx.check()?;
         match self.dirs.list(path) {
             // It went away since its name was read.
@@ -74,7 +74,7 @@ impl Walk<'_> {
         }
     }
 
-    fn below(&mut self, path: &[u8]) -> Outcome<()> {
+    fn below(&mut self, path: &[u8]) -> GitResult<()> {
         for (name, kind) in self.list(path)? {
             let path = join(path, &name);
             match kind {
@@ -85,9 +85,9 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn file(&self, path: &[u8], kind: FileType) -> Outcome<()> {
+    fn file(&self, path: &[u8], kind: FileType) -> GitResult<()> {
         let place = self.place.join(to_path(path));
-        let refuse = |why: &str| Err(Fail::Unavailable(format!("{} {why}", place.display())));
+        let refuse = |why: &str| Err(GitError::Unavailable(format!("{} {why}", place.display())));
         match kind {
             FileType::Symlink if leads_out(&place) => refuse("is a link that leads out of the workspace"),
             // A link inside may still lead to something that is not a file.
@@ -100,7 +100,7 @@ impl Walk<'_> {
     }
 }
 
-fn leads_out(link: &Place) -> bool {
+fn leads_out(link: &WorkspacePath) -> bool {
     link.resolved().is_err()
 }
 

@@ -1,8 +1,8 @@
 //! Settings files that a repository's settings include. libgit2 reads them wherever they are; so they are
 //! looked for first, and one outside the workspace makes the repository unusable.
 
-use crate::fail::{Fail, Outcome};
-use beamai_workspace::Place;
+use crate::fail::{GitError, GitResult};
+use beamai_workspace::WorkspacePath;
 use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
@@ -14,13 +14,13 @@ const MAX_DEPTH: usize = 10;
 const MAX_BYTES: u64 = 1 << 20;
 
 /// Fails when the settings file includes one that is not a file in the workspace. A missing file includes none.
-pub(super) fn check(dir: &Place, name: &str) -> Outcome<()> {
+pub(super) fn check(dir: &WorkspacePath, name: &str) -> GitResult<()> {
     nested(dir, Path::new(name), 0)
 }
 
-fn nested(dir: &Place, path: &Path, depth: usize) -> Outcome<()> {
+fn nested(dir: &WorkspacePath, path: &Path, depth: usize) -> GitResult<()> {
     let file = dir.join(path);
-    let refuse = |why: String| Err(Fail::Unavailable(format!("its settings {} {why}", file.display())));
+    let refuse = |why: String| Err(GitError::Unavailable(format!("its settings {} {why}", file.display())));
     if depth > MAX_DEPTH {
         return refuse("include one another without end".to_owned());
     }
@@ -36,8 +36,8 @@ fn nested(dir: &Place, path: &Path, depth: usize) -> Outcome<()> {
     Ok(())
 }
 
-fn read(file: &Place) -> Outcome<Option<Vec<u8>>> {
-    let unusable = |why: &str| Fail::Unavailable(format!("its settings {} {why}", file.display()));
+fn read(file: &WorkspacePath) -> GitResult<Option<Vec<u8>>> {
+    let unusable = |why: &str| GitError::Unavailable(format!("its settings {} {why}", file.display()));
     let open = match file.open_file() {
         Ok((open, _)) => open,
         Err(error) if error.reason == beamai_base::Reason::NoSuchFile => return Ok(None),
@@ -52,7 +52,7 @@ fn read(file: &Place) -> Outcome<Option<Vec<u8>>> {
 }
 
 /// Whether the path of an included file can only mean one in the workspace.
-fn is_inside(dir: &Place, path: &[u8]) -> bool {
+fn is_inside(dir: &WorkspacePath, path: &[u8]) -> bool {
     let is_plain = !path.starts_with(b"/") && !path.starts_with(b"~") && !path.starts_with(b"%");
     is_plain
         && !path.contains(&b'\\')

@@ -4,11 +4,11 @@
 //! it, is not used.
 
 use crate::{
-    fail::{Fail, Outcome},
+    fail::{GitError, GitResult},
     tree::dirs::{Dirs, join, split},
 };
 use beamai_port_tools::git::path::shown;
-use beamai_workspace::{Place, Workspace, decode_path, encode_path};
+use beamai_workspace::{Workspace, WorkspacePath, decode_path, encode_path};
 use rustix::fs::FileType;
 use std::ffi::OsStr;
 use std::io::Read;
@@ -20,18 +20,18 @@ const MAX_LINK: u64 = 4096;
 
 /// A repository that lies in the workspace.
 #[derive(Debug)]
-pub(crate) struct Located {
+pub(crate) struct RepoLocation {
     /// The work tree's directory, relative to the workspace; empty for the workspace itself.
     pub below: Vec<u8>,
     /// The work tree.
-    pub root: Place,
+    pub root: WorkspacePath,
     /// The repository's own directory.
-    pub git_dir: Place,
+    pub git_dir: WorkspacePath,
     /// The directory with objects, branches and settings; most often the same.
-    pub common_dir: Place,
+    pub common_dir: WorkspacePath,
 }
 
-impl Located {
+impl RepoLocation {
     /// A path of the workspace as a path of the work tree; empty for whatever is not below it.
     pub(crate) fn within(&self, path: &[u8]) -> Vec<u8> {
         let below = path.strip_prefix(self.below.as_slice()).unwrap_or_default();
@@ -46,7 +46,7 @@ impl Located {
 
 /// The repository that a path of the workspace belongs to: the nearest work tree above it, or, where there is
 /// none, the one that the path itself is. Without a path, the workspace's own.
-pub(super) fn locate(workspace: &Workspace, path: Option<&[u8]>) -> Outcome<Located> {
+pub(super) fn locate(workspace: &Workspace, path: Option<&[u8]>) -> GitResult<RepoLocation> {
     let mut dirs = Dirs::new(workspace.top().open_dir()?);
     let path = path.unwrap_or_default();
     for below in above(path).chain([path]) {
@@ -54,7 +54,7 @@ pub(super) fn locate(workspace: &Workspace, path: Option<&[u8]>) -> Outcome<Loca
             return located(workspace, below, kind);
         }
     }
-    Err(Fail::Unavailable(match path {
+    Err(GitError::Unavailable(match path {
         [] => "the workspace is not a git repository (no .git at its top)".to_owned(),
         path => format!("neither {} nor a directory above it in the workspace has a .git", shown(path)),
     }))
@@ -72,7 +72,7 @@ fn mark(dirs: &mut Dirs, below: &[u8]) -> Option<FileType> {
     Some(FileType::from_raw_mode(stat.st_mode))
 }
 
-fn located(workspace: &Workspace, below: &[u8], kind: FileType) -> Outcome<Located> {
+fn located(workspace: &Workspace, below: &[u8], kind: FileType) -> GitResult<RepoLocation> {
     let root = workspace.top().join(Path::new(OsStr::from_bytes(below)));
     let dot_git = root.join(Path::new(".git"));
     let git_dir = match kind {
@@ -88,19 +88,24 @@ fn located(workspace: &Workspace, below: &[u8], kind: FileType) -> Outcome<Locat
         }
         Err(_) => git_dir.clone(),
     };
-    Ok(Located { below: below.to_vec(), root, git_dir, common_dir })
+    Ok(RepoLocation { below: below.to_vec(), root, git_dir, common_dir })
 }
 
 /// The place that a file with one path in it names.
-fn link(workspace: &Workspace, from: &Place, file: &Place, key: &[u8]) -> Outcome<Place> {
+fn link(
+    workspace: &Workspace,
+    from: &WorkspacePath,
+    file: &WorkspacePath,
+    key: &[u8],
+) -> GitResult<WorkspacePath> {
     let mut bytes = Vec::new();
     let (open, _) = file.open_file()?;
-    let unreadable = |error| Fail::Unavailable(format!("{} cannot be read: {error}", file.display()));
+    let unreadable = |error| GitError::Unavailable(format!("{} cannot be read: {error}", file.display()));
     open.take(MAX_LINK).read_to_end(&mut bytes).map_err(unreadable)?;
     let text = bytes.trim_ascii();
     let path = text.strip_prefix(key).map(<[u8]>::trim_ascii_start).filter(|path| !path.is_empty());
     let Some(path) = path else {
-        return Err(Fail::Unavailable(format!("{} names no directory", file.display())));
+        return Err(GitError::Unavailable(format!("{} names no directory", file.display())));
     };
     let path = Path::new(OsStr::from_bytes(path));
     match path.is_absolute() {
@@ -109,14 +114,14 @@ fn link(workspace: &Workspace, from: &Place, file: &Place, key: &[u8]) -> Outcom
     }
 }
 
-fn outside(file: &Place, why: &str) -> Fail {
-    Fail::Unavailable(format!("{} leads out of the workspace ({why})", file.display()))
+fn outside(file: &WorkspacePath, why: &str) -> GitError {
+    GitError::Unavailable(format!("{} leads out of the workspace ({why})", file.display()))
 }
 
 /// The place with every link followed.
-fn inside(workspace: &Workspace, place: &Place, what: &str) -> Outcome<Place> {
+fn inside(workspace: &Workspace, place: &WorkspacePath, what: &str) -> GitResult<WorkspacePath> {
     let fail = |error: beamai_base::ToolError| {
-        Fail::Unavailable(format!("{what} cannot be used: {}", error.message))
+        GitError::Unavailable(format!("{what} cannot be used: {}", error.message))
     };
     place.open_dir().map_err(fail)?;
     let resolved = decode_path(&place.resolved().map_err(fail)?);

@@ -10,11 +10,11 @@ mod locate;
 mod names;
 mod settings;
 
-use locate::Located;
-pub(super) use names::Names;
-pub(super) use settings::{AutoCrlf, Settings, Untracked};
+use locate::RepoLocation;
+pub(super) use names::HashAbbreviator;
+pub(super) use settings::{AutoCrlf, GitSettings, Untracked};
 
-use super::fail::{Fail, Outcome};
+use super::fail::{GitError, GitResult};
 use super::tree::dirs::Dirs;
 use beamai_tool::CallContext;
 use beamai_workspace::Workspace;
@@ -33,9 +33,9 @@ pub(super) struct Repo {
     /// libgit2's handle.
     pub(super) git: Repository,
     /// Where it is.
-    pub(super) located: Located,
+    pub(super) located: RepoLocation,
     /// What its settings say.
-    pub(super) settings: Settings,
+    pub(super) settings: GitSettings,
     /// All settings.
     pub(super) config: Config,
 }
@@ -51,13 +51,13 @@ pub(super) struct Staging {
 }
 
 /// Whether the workspace is a repository that could be opened.
-pub(super) fn probe(workspace: &Workspace) -> Outcome<()> {
+pub(super) fn probe(workspace: &Workspace) -> GitResult<()> {
     Repo::open(&CallContext::new(workspace.clone()), None).map(|_| ())
 }
 
 impl Repo {
     /// Opens the repository that a path, relative to the workspace and without `..`, belongs to.
-    pub(super) fn open(cx: &CallContext, path: Option<&[u8]>) -> Outcome<Self> {
+    pub(super) fn open(cx: &CallContext, path: Option<&[u8]>) -> GitResult<Self> {
         // libgit2 takes paths, so the directory must still be the one that was pinned.
         cx.workspace.expect_in_place()?;
         // What git keeps is read whatever rules say of its files: nothing of it is shown but what rules let be read.
@@ -69,28 +69,29 @@ impl Repo {
             .map_err(|error| refused(&root, &error))?;
         verify(&git, &root, &located, cx)?;
         let config = git.config()?.snapshot()?;
-        let settings = Settings::read(&config)?;
+        let settings = GitSettings::read(&config)?;
         Ok(Self { git, located, settings, config })
     }
 
     /// Reads the staging area.
-    pub(super) fn staging(&self) -> Outcome<Staging> {
+    pub(super) fn staging(&self) -> GitResult<Staging> {
         let file = self.located.git_dir.join(Path::new("index"));
         let stat = file.stat().ok();
-        let index = Index::open(&self.git.path().join("index"))
-            .map_err(|error| Fail::Unavailable(format!("its index cannot be read ({})", error.message())))?;
+        let index = Index::open(&self.git.path().join("index")).map_err(|error| {
+            GitError::Unavailable(format!("its index cannot be read ({})", error.message()))
+        })?;
         let entries = index.iter().collect();
         Ok(Staging { index, entries, stat })
     }
 
     /// The work tree's directories.
-    pub(super) fn dirs(&self, cx: &CallContext) -> Outcome<Dirs> {
+    pub(super) fn dirs(&self, cx: &CallContext) -> GitResult<Dirs> {
         let top = self.located.root.open_dir()?;
         Ok(if cx.guard.is_open() { Dirs::new(top) } else { Dirs::judged(top) })
     }
 
     /// The commit that HEAD names; `None` before the first one.
-    pub(super) fn head(&self) -> Outcome<Option<Oid>> {
+    pub(super) fn head(&self) -> GitResult<Option<Oid>> {
         match self.git.refname_to_id("HEAD") {
             Ok(oid) => Ok(Some(oid)),
             Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
@@ -121,13 +122,13 @@ impl Repo {
     }
 
     /// How hashes are abbreviated.
-    pub(super) fn names(&self) -> Outcome<Names<'_>> {
-        Names::new(self)
+    pub(super) fn names(&self) -> GitResult<HashAbbreviator<'_>> {
+        HashAbbreviator::new(self)
     }
 }
 
-fn refused(root: &Path, error: &git2::Error) -> Fail {
-    Fail::Unavailable(match error.code() {
+fn refused(root: &Path, error: &git2::Error) -> GitError {
+    GitError::Unavailable(match error.code() {
         ErrorCode::Owner => format!(
             "it belongs to another user, and git works in it only after a person runs `git config --global --add \
              safe.directory {}`",
@@ -138,18 +139,18 @@ fn refused(root: &Path, error: &git2::Error) -> Fail {
 }
 
 /// Fails unless libgit2 opened what was looked over.
-fn verify(git: &Repository, root: &Path, located: &Located, cx: &CallContext) -> Outcome<()> {
+fn verify(git: &Repository, root: &Path, located: &RepoLocation, cx: &CallContext) -> GitResult<()> {
     let absolute =
-        |place: &beamai_workspace::Place| -> PathBuf { cx.workspace.path().join(place.relative()) };
+        |place: &beamai_workspace::WorkspacePath| -> PathBuf { cx.workspace.path().join(place.relative()) };
     let Some(work_tree) = git.workdir() else {
-        return Err(Fail::Unavailable("it has no work tree (core.bare)".to_owned()));
+        return Err(GitError::Unavailable("it has no work tree (core.bare)".to_owned()));
     };
     if work_tree != root {
         let why = "its settings place the work tree elsewhere (core.worktree)";
-        return Err(Fail::Unavailable(why.to_owned()));
+        return Err(GitError::Unavailable(why.to_owned()));
     }
     if git.path() != absolute(&located.git_dir) || git.commondir() != absolute(&located.common_dir) {
-        return Err(Fail::Unavailable("its directory changed while it was opened; try again".to_owned()));
+        return Err(GitError::Unavailable("its directory changed while it was opened; try again".to_owned()));
     }
     Ok(())
 }
@@ -161,7 +162,7 @@ mod tests {
     #[test]
     fn a_repository_of_another_user_says_who_can_permit_it() {
         let error = git2::Error::new(ErrorCode::Owner, git2::ErrorClass::Config, "not owned");
-        let Fail::Unavailable(why) = refused(Path::new("/w"), &error) else { panic!("an error") };
+        let GitError::Unavailable(why) = refused(Path::new("/w"), &error) else { panic!("an error") };
         assert!(why.contains("git config --global --add safe.directory /w"), "{why}");
     }
 }

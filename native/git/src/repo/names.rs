@@ -1,8 +1,8 @@
 //! Abbreviated hashes: as short as git makes them, and no other object's.
 
 use super::Repo;
-use crate::fail::Outcome;
-use beamai_workspace::Place;
+use crate::fail::GitResult;
+use beamai_workspace::WorkspacePath;
 use git2::{ErrorCode, Odb, Oid};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
@@ -12,13 +12,13 @@ use std::path::Path;
 const FEWEST: usize = 7;
 
 /// Abbreviates hashes of one repository.
-pub(crate) struct Names<'r> {
+pub(crate) struct HashAbbreviator<'r> {
     odb: Odb<'r>,
     length: usize,
 }
 
-impl<'r> Names<'r> {
-    pub(super) fn new(repo: &'r Repo) -> Outcome<Self> {
+impl<'r> HashAbbreviator<'r> {
+    pub(super) fn new(repo: &'r Repo) -> GitResult<Self> {
         let length = repo.settings.abbrev.unwrap_or_else(|| by_count(packed(&repo.located.common_dir)));
         Ok(Self { odb: repo.git.odb()?, length })
     }
@@ -48,7 +48,7 @@ fn by_count(objects: u64) -> usize {
 }
 
 /// How many objects there are in packs, by the packs' own headers.
-fn packed(common_dir: &Place) -> u64 {
+fn packed(common_dir: &WorkspacePath) -> u64 {
     let packs = common_dir.join(Path::new("objects/pack"));
     let Ok(dir) = packs.open_dir().map_err(|_| ()).and_then(|dir| rustix::fs::Dir::new(dir).map_err(|_| ()))
     else {

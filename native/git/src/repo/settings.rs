@@ -1,7 +1,7 @@
 //! What the repository's and the host's settings say. Settings that change what is compared are honoured;
 //! those of taste (colours, formats, pagers, how much context) are not, so that answers have one shape.
 
-use super::super::fail::Outcome;
+use super::super::fail::GitResult;
 use git2::{Config, ConfigLevel};
 use std::path::PathBuf;
 
@@ -31,7 +31,7 @@ pub(crate) enum Untracked {
 
 /// Settings as git reads them, host and repository together.
 #[derive(Debug)]
-pub(crate) struct Settings {
+pub(crate) struct GitSettings {
     /// Whether bytes beyond ASCII in file names are escaped.
     pub quote_path: bool,
     /// Length of abbreviated hashes; `None` is by the number of objects.
@@ -54,9 +54,9 @@ pub(crate) struct Settings {
     pub attributes: Option<PathBuf>,
 }
 
-impl Settings {
+impl GitSettings {
     /// Reads a snapshot of the settings.
-    pub(super) fn read(config: &Config) -> Outcome<Self> {
+    pub(super) fn read(config: &Config) -> GitResult<Self> {
         let flag = |name: &str, default: bool| config.get_bool(name).unwrap_or(default);
         Ok(Self {
             quote_path: flag("core.quotepath", true),

@@ -2,8 +2,8 @@
 
 use super::state::branch;
 use crate::{
-    fail::Outcome,
-    repo::{Names, Repo},
+    fail::GitResult,
+    repo::{HashAbbreviator, Repo},
 };
 use git2::{ErrorCode, Oid, Reference};
 
@@ -17,7 +17,7 @@ pub(crate) enum Head {
 }
 
 /// What HEAD names now.
-pub(crate) fn head(repo: &Repo) -> Outcome<Head> {
+pub(crate) fn head(repo: &Repo) -> GitResult<Head> {
     let head = repo.git.find_reference("HEAD")?;
     Ok(match head.symbolic_target_bytes() {
         Some(name) => Head::Branch(String::from_utf8_lossy(name).into_owned()),
@@ -26,14 +26,14 @@ pub(crate) fn head(repo: &Repo) -> Outcome<Head> {
 }
 
 /// What a log says before the first commit.
-pub(crate) fn without_commits(repo: &Repo) -> Outcome<String> {
+pub(crate) fn without_commits(repo: &Repo) -> GitResult<String> {
     let Head::Branch(name) = head(repo)? else { return Ok("HEAD names no commit".to_owned()) };
     let branch = name.strip_prefix("refs/heads/").unwrap_or(&name);
     Ok(format!("your current branch '{branch}' does not have any commits yet"))
 }
 
 /// The first line of a status.
-pub(super) fn headline(repo: &Repo, names: &Names<'_>, rebase: Option<bool>) -> Outcome<String> {
+pub(super) fn headline(repo: &Repo, names: &HashAbbreviator<'_>, rebase: Option<bool>) -> GitResult<String> {
     if let Head::Branch(name) = head(repo)? {
         return Ok(format!("On branch {}", name.strip_prefix("refs/heads/").unwrap_or(&name)));
     }
@@ -51,7 +51,7 @@ pub(super) fn headline(repo: &Repo, names: &Names<'_>, rebase: Option<bool>) -> 
 }
 
 /// Whether HEAD is still where it was detached, and where that was, by the last checkout in its log.
-fn detached(repo: &Repo, names: &Names<'_>) -> Outcome<Option<(bool, String)>> {
+fn detached(repo: &Repo, names: &HashAbbreviator<'_>) -> GitResult<Option<(bool, String)>> {
     let log = repo.git.reflog("HEAD")?;
     for entry in log.iter() {
         let message = String::from_utf8_lossy(entry.message_bytes().unwrap_or_default()).into_owned();
@@ -85,7 +85,7 @@ fn shortened(name: &str) -> String {
 }
 
 /// How the branch stands to its upstream; nothing without one.
-pub(super) fn tracking(repo: &Repo) -> Outcome<Vec<String>> {
+pub(super) fn tracking(repo: &Repo) -> GitResult<Vec<String>> {
     let Head::Branch(name) = head(repo)? else { return Ok(Vec::new()) };
     let upstream = match repo.git.branch_upstream_name(&name) {
         Ok(upstream) => String::from_utf8_lossy(&upstream).into_owned(),

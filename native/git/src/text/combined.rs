@@ -4,12 +4,12 @@
 //! shown; what is shown is where the sides were mixed or where neither was taken.
 
 use super::diff::content;
-use super::patch::{Printer, Side, is_binary};
+use super::patch::{DiffPrinter, DiffSide, is_binary};
 use crate::{
-    changes::{Change, Kind, NO_ID, Version},
-    fail::Outcome,
+    changes::{BlobVersion, ChangeKind, FileChange, NO_ID},
+    fail::GitResult,
     tree::{
-        content::{Contents, stage},
+        content::{WorkTreeReader, stage},
         tracked::mode,
     },
 };
@@ -25,18 +25,18 @@ const BOTH: u8 = 3;
 
 /// A line that the result does not have, and which sides have it.
 #[derive(Debug, Clone)]
-struct Lost<'a> {
+struct RemovedLine<'a> {
     text: &'a [u8],
     sides: u8,
 }
 
 /// A line of the result, with the lost lines before it. The last row is the end.
 #[derive(Debug, Clone, Default)]
-struct Row<'a> {
+struct ResultRow<'a> {
     text: &'a [u8],
     /// Sides that do not have the line.
     new_to: u8,
-    lost: Vec<Lost<'a>>,
+    lost: Vec<RemovedLine<'a>>,
     /// Line numbers on both sides, before the lost lines.
     at: [usize; 2],
     shown: bool,
@@ -46,21 +46,21 @@ struct Row<'a> {
 
 /// Writes the diff of an undecided path. `sides` are those that it has: 2 the own, 4 the other.
 pub(super) fn print(
-    printer: &mut Printer<'_>,
-    contents: &mut Contents<'_>,
+    printer: &mut DiffPrinter<'_>,
+    contents: &mut WorkTreeReader<'_>,
     path: &[u8],
     sides: u8,
-) -> Outcome<()> {
+) -> GitResult<()> {
     let own = |of: u16| {
         let entry = contents.entries.iter().find(|entry| entry.path == path && stage(entry) == of)?;
-        Some(Version { mode: entry.mode, id: entry.id })
+        Some(BlobVersion { mode: entry.mode, id: entry.id })
     };
     let (ours, theirs) = (own(2), own(3));
     let file = contents.dirs.lstat(path).ok().and_then(|stat| {
         let like = ours.or(theirs).map_or(0, |side| side.mode);
         mode(&stat, like, contents.repo.settings.file_mode)
     });
-    let file = file.map(|mode| Version { mode, id: NO_ID });
+    let file = file.map(|mode| BlobVersion { mode, id: NO_ID });
     match (ours, theirs) {
         (Some(ours), Some(theirs)) if sides & 6 == 6 => both(printer, contents, path, [ours, theirs], file),
         _ => one(printer, contents, path, ours, file),
@@ -69,35 +69,35 @@ pub(super) fn print(
 
 /// Without both sides there is only a line that says so, and the diff to the own side.
 fn one(
-    printer: &mut Printer<'_>,
-    contents: &mut Contents<'_>,
+    printer: &mut DiffPrinter<'_>,
+    contents: &mut WorkTreeReader<'_>,
     path: &[u8],
-    ours: Option<Version>,
-    file: Option<Version>,
-) -> Outcome<()> {
+    ours: Option<BlobVersion>,
+    file: Option<BlobVersion>,
+) -> GitResult<()> {
     printer.page.line(&format!("* Unmerged path {}", printer.quote.name("", path)));
     let Some(ours) = ours else { return Ok(()) };
-    let old = Side::new(ours, content(contents, path, ours, false)?);
+    let old = DiffSide::new(ours, content(contents, path, ours, false)?);
     let new = match file {
-        Some(version) => Some(Side::new(version, content(contents, path, version, true)?)),
+        Some(version) => Some(DiffSide::new(version, content(contents, path, version, true)?)),
         None => None,
     };
     if new.as_ref().is_some_and(|new| new.id == old.id && new.mode == old.mode) {
         return Ok(());
     }
-    let kind = if new.is_some() { Kind::Modified } else { Kind::Deleted };
-    let change = Change { path: path.to_vec(), kind, old: Some(ours), new: file };
+    let kind = if new.is_some() { ChangeKind::Modified } else { ChangeKind::Deleted };
+    let change = FileChange { path: path.to_vec(), kind, old: Some(ours), new: file };
     let diff = contents.attributes(path)?.remove(&b"diff"[..]);
     printer.print(&change, Some(&old), new.as_ref(), diff.as_ref())
 }
 
 fn both(
-    printer: &mut Printer<'_>,
-    contents: &mut Contents<'_>,
+    printer: &mut DiffPrinter<'_>,
+    contents: &mut WorkTreeReader<'_>,
     path: &[u8],
-    sides: [Version; 2],
-    file: Option<Version>,
-) -> Outcome<()> {
+    sides: [BlobVersion; 2],
+    file: Option<BlobVersion>,
+) -> GitResult<()> {
     let result = match file {
         Some(file) => content(contents, path, file, true)?,
         None => Some(Vec::new()),
@@ -129,7 +129,7 @@ fn both(
     Ok(())
 }
 
-fn header(printer: &mut Printer<'_>, path: &[u8], sides: [Version; 2], file: Option<Version>) {
+fn header(printer: &mut DiffPrinter<'_>, path: &[u8], sides: [BlobVersion; 2], file: Option<BlobVersion>) {
     printer.page.line(&format!("diff --cc {}", printer.quote.name("", path)));
     let short = |id: Oid| printer.names.short(id);
     let (ours, theirs) = (short(sides[0].id), short(sides[1].id));
@@ -145,9 +145,11 @@ fn header(printer: &mut Printer<'_>, path: &[u8], sides: [Version; 2], file: Opt
 }
 
 /// The lines of the result against both sides.
-fn rows<'a>(result: &'a [u8], sides: [&'a [u8]; 2]) -> Outcome<Vec<Row<'a>>> {
-    let mut rows: Vec<Row<'a>> =
-        lines(result).map(|text| Row { text, ..Row::default() }).chain([Row::default()]).collect();
+fn rows<'a>(result: &'a [u8], sides: [&'a [u8]; 2]) -> GitResult<Vec<ResultRow<'a>>> {
+    let mut rows: Vec<ResultRow<'a>> = lines(result)
+        .map(|text| ResultRow { text, ..ResultRow::default() })
+        .chain([ResultRow::default()])
+        .collect();
     for (side, text) in sides.into_iter().enumerate() {
         compare(&mut rows, side, text, result)?;
     }
@@ -168,7 +170,7 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Enters what one side has and the result does not, and the other way round.
-fn compare<'a>(rows: &mut [Row<'a>], side: usize, text: &'a [u8], result: &[u8]) -> Outcome<()> {
+fn compare<'a>(rows: &mut [ResultRow<'a>], side: usize, text: &'a [u8], result: &[u8]) -> GitResult<()> {
     let mut options = DiffOptions::new();
     options.context_lines(0).indent_heuristic(true).force_text(true);
     let patch = Patch::from_buffers(text, None, result, None, Some(&mut options))?;
@@ -192,7 +194,7 @@ fn compare<'a>(rows: &mut [Row<'a>], side: usize, text: &'a [u8], result: &[u8])
 }
 
 /// Puts the lines that one more side lost to those lost already; a line that both have is there once.
-fn merge<'a>(lost: &mut Vec<Lost<'a>>, more: &[&'a [u8]], side: u8) {
+fn merge<'a>(lost: &mut Vec<RemovedLine<'a>>, more: &[&'a [u8]], side: u8) {
     let (old, new) = (lost.len(), more.len());
     let mut common = vec![vec![0_usize; new + 1]; old + 1];
     for i in 0..old {
@@ -207,10 +209,10 @@ fn merge<'a>(lost: &mut Vec<Lost<'a>>, more: &[&'a [u8]], side: u8) {
     while i > 0 || j > 0 {
         if i > 0 && j > 0 && lost[i - 1].text == more[j - 1] {
             (i, j) = (i - 1, j - 1);
-            merged.push(Lost { sides: lost[i].sides | side, ..lost[i].clone() });
+            merged.push(RemovedLine { sides: lost[i].sides | side, ..lost[i].clone() });
         } else if j > 0 && (i == 0 || common[i][j - 1] >= common[i - 1][j]) {
             j -= 1;
-            merged.push(Lost { text: more[j], sides: side });
+            merged.push(RemovedLine { text: more[j], sides: side });
         } else {
             i -= 1;
             merged.push(lost[i].clone());
@@ -221,7 +223,7 @@ fn merge<'a>(lost: &mut Vec<Lost<'a>>, more: &[&'a [u8]], side: u8) {
 }
 
 /// Decides which rows are shown: changes that do more than take one side, and what stands around them.
-fn choose(rows: &mut [Row<'_>]) {
+fn choose(rows: &mut [ResultRow<'_>]) {
     for row in rows.iter_mut() {
         row.shown = row.new_to != 0 || !row.lost.is_empty();
     }
@@ -237,12 +239,12 @@ fn choose(rows: &mut [Row<'_>]) {
 }
 
 /// The first row from a position on that is shown, or that is not.
-fn next(rows: &[Row<'_>], from: usize, shown: bool) -> Option<usize> {
+fn next(rows: &[ResultRow<'_>], from: usize, shown: bool) -> Option<usize> {
     (from..rows.len()).find(|at| rows[*at].shown == shown)
 }
 
 /// The end of a block of changes: those no further apart than the lines around them are one.
-fn block_end(rows: &[Row<'_>], begin: usize) -> usize {
+fn block_end(rows: &[ResultRow<'_>], begin: usize) -> usize {
     let mut end = begin + 1;
     while end < rows.len() {
         if !rows[end].shown {
@@ -258,12 +260,12 @@ fn block_end(rows: &[Row<'_>], begin: usize) -> usize {
 }
 
 /// Where the lines behind a block begin. The block's last row is one of them if only lines before it are lost.
-fn tail(rows: &[Row<'_>], begin: usize, end: usize) -> usize {
+fn tail(rows: &[ResultRow<'_>], begin: usize, end: usize) -> usize {
     end - usize::from(begin < end && rows[end - 1].new_to == 0)
 }
 
 /// Whether all of a block's changes are against the same one side: the result took the other as it is.
-fn takes_one_side(block: &[Row<'_>]) -> bool {
+fn takes_one_side(block: &[ResultRow<'_>]) -> bool {
     let new = block.iter().map(|row| row.new_to).filter(|sides| *sides != 0);
     let mut all = new.chain(block.iter().flat_map(|row| row.lost.iter().map(|lost| lost.sides)));
     let first = all.next().unwrap_or(BOTH);
@@ -271,7 +273,7 @@ fn takes_one_side(block: &[Row<'_>]) -> bool {
 }
 
 /// Shows the lines around what is shown.
-fn surround(rows: &mut [Row<'_>]) {
+fn surround(rows: &mut [ResultRow<'_>]) {
     let mut from = 0;
     while let Some(begin) = next(rows, from, true) {
         for row in &mut rows[begin.saturating_sub(CONTEXT)..begin] {
@@ -296,7 +298,7 @@ fn surround(rows: &mut [Row<'_>]) {
 }
 
 /// The shown rows as hunks.
-fn hunks(rows: &[Row<'_>]) -> Vec<u8> {
+fn hunks(rows: &[ResultRow<'_>]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut from = 0;
     while let Some(begin) = next(rows, from, true) {
@@ -312,7 +314,7 @@ fn hunks(rows: &[Row<'_>]) -> Vec<u8> {
     out
 }
 
-fn header_line(rows: &[Row<'_>], begin: usize, end: usize, heading: Option<&[u8]>, out: &mut Vec<u8>) {
+fn header_line(rows: &[ResultRow<'_>], begin: usize, end: usize, heading: Option<&[u8]>, out: &mut Vec<u8>) {
     let is_last = end == rows.len();
     let after = |side: usize| match rows.get(end) {
         Some(row) => row.at[side],
@@ -344,7 +346,7 @@ fn is_heading(text: &[u8]) -> bool {
     text.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_' || *byte == b'$')
 }
 
-impl Row<'_> {
+impl ResultRow<'_> {
     fn print(&self, is_end: bool, out: &mut Vec<u8>) {
         let mut line = |sides: u8, mark: u8, text: &[u8]| {
             out.extend([1, 2].map(|side| if sides & side != 0 { mark } else { b' ' }));

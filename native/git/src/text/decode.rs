@@ -1,6 +1,6 @@
 //! Text in whatever encoding it is, as UTF-8.
 
-use beamai_text::{Content, sniff};
+use beamai_text::{ContentKind, sniff};
 use std::borrow::Cow;
 
 /// The text, and what is to be said of it if it was not UTF-8: the encoding that the file tools would find too.
@@ -9,7 +9,7 @@ pub(super) fn decode(bytes: &[u8]) -> (Cow<'_, str>, Option<String>) {
         return (Cow::Borrowed(text), None);
     }
     match sniff(bytes, true) {
-        Content::Text(charset) if charset.unit() == 1 && !charset.is_utf8() => {
+        ContentKind::Text(charset) if charset.unit() == 1 && !charset.is_utf8() => {
             (charset.decode(bytes).0, Some(format!("decoded from {}", charset.name())))
         }
         _ => (String::from_utf8_lossy(bytes), Some("with U+FFFD for bytes that are no text".to_owned())),

@@ -1,10 +1,10 @@
 //! The text of `git log`.
 
 use super::decode::{decode, decode_as};
-use crate::page::Page;
+use crate::page::LimitedText;
 use crate::{
-    fail::Outcome,
-    repo::{Names, Repo},
+    fail::GitResult,
+    repo::{HashAbbreviator, Repo},
     tree::dirs::Dirs,
 };
 use beamai_tool::CallContext;
@@ -19,20 +19,20 @@ const MAX_MAILMAP: u64 = 1 << 20;
 const TAB: usize = 8;
 
 /// Commits from the youngest on, each after the ones that have it for a parent.
-struct Walk<'r> {
+struct CommitWalk<'r> {
     repo: &'r Repo,
     queue: BinaryHeap<(i64, Reverse<usize>, Oid)>,
     seen: HashSet<Oid>,
 }
 
-impl<'r> Walk<'r> {
-    fn from(repo: &'r Repo, start: Oid) -> Outcome<Self> {
+impl<'r> CommitWalk<'r> {
+    fn from(repo: &'r Repo, start: Oid) -> GitResult<Self> {
         let mut walk = Self { repo, queue: BinaryHeap::new(), seen: HashSet::new() };
         walk.push(start)?;
         Ok(walk)
     }
 
-    fn push(&mut self, id: Oid) -> Outcome<()> {
+    fn push(&mut self, id: Oid) -> GitResult<()> {
         if self.seen.insert(id) {
             let time = self.repo.git.find_commit(id)?.time().seconds();
             self.queue.push((time, Reverse(self.seen.len()), id));
@@ -40,7 +40,7 @@ impl<'r> Walk<'r> {
         Ok(())
     }
 
-    fn next(&mut self) -> Outcome<Option<Commit<'r>>> {
+    fn next(&mut self) -> GitResult<Option<Commit<'r>>> {
         let Some((_, _, id)) = self.queue.pop() else { return Ok(None) };
         let commit = self.repo.git.find_commit(id)?;
         for parent in commit.parent_ids() {
@@ -57,10 +57,10 @@ pub(crate) fn print(
     limit: u64,
     oneline: bool,
     cx: &CallContext,
-    page: &mut Page,
-) -> Outcome<bool> {
-    let mut walk = Walk::from(repo, start)?;
-    let printer = Printer { repo, names: repo.names()?, mailmap: mailmap(repo)? };
+    page: &mut LimitedText,
+) -> GitResult<bool> {
+    let mut walk = CommitWalk::from(repo, start)?;
+    let printer = LogPrinter { repo, names: repo.names()?, mailmap: mailmap(repo)? };
     for at in 0..limit {
         cx.check()?;
         if page.is_full() {
@@ -82,7 +82,7 @@ pub(crate) fn print(
     Ok(!walk.queue.is_empty())
 }
 
-fn mailmap(repo: &Repo) -> Outcome<Mailmap> {
+fn mailmap(repo: &Repo) -> GitResult<Mailmap> {
     let mut bytes = Vec::new();
     if let Ok((file, _)) = Dirs::new(repo.located.root.open_dir()?).open_file(b".mailmap") {
         // What cannot be read renames nobody.
@@ -91,14 +91,14 @@ fn mailmap(repo: &Repo) -> Outcome<Mailmap> {
     Ok(Mailmap::from_buffer(&decode(&bytes).0)?)
 }
 
-struct Printer<'r> {
+struct LogPrinter<'r> {
     repo: &'r Repo,
-    names: Names<'r>,
+    names: HashAbbreviator<'r>,
     mailmap: Mailmap,
 }
 
-impl Printer<'_> {
-    fn commit(&self, commit: &Commit<'_>, page: &mut Page) {
+impl LogPrinter<'_> {
+    fn commit(&self, commit: &Commit<'_>, page: &mut LimitedText) {
         page.line(&format!("commit {}", commit.id()));
         let parents: Vec<String> = commit.parent_ids().map(|id| self.names.short(id)).collect();
         if parents.len() > 1 {
@@ -122,7 +122,7 @@ impl Printer<'_> {
         format!("{} <{}>", text(person.name_bytes()), text(person.email_bytes()))
     }
 
-    fn note(&self, id: Oid, page: &mut Page) {
+    fn note(&self, id: Oid, page: &mut LimitedText) {
         if let Ok(note) = self.repo.git.find_note(None, id) {
             page.line("");
             page.line("Notes:");

@@ -1,54 +1,54 @@
 //! The text of `git status`.
 
 use super::branch::{headline, tracking};
-use super::diff::{Between, renamed};
-use super::quote::Quote;
+use super::diff::{DiffSides, renamed};
+use super::quote::QuoteStyle;
 use super::rebase;
-use super::state::{State, Underway};
-use crate::page::Page;
+use super::state::{OngoingOperation, RepoState};
+use crate::page::LimitedText;
 use crate::{
-    changes::{Change, Kind, staged::staged},
-    fail::Outcome,
-    repo::{Names, Repo, Staging, Untracked},
+    changes::{ChangeKind, FileChange, staged::staged},
+    fail::GitResult,
+    repo::{HashAbbreviator, Repo, Staging, Untracked},
     tree::{
-        content::{Contents, SUBMODULE},
-        untracked::Finder,
+        content::{SUBMODULE, WorkTreeReader},
+        untracked::UntrackedFinder,
     },
 };
 use beamai_tool::CallContext;
 use git2::Oid;
 
 /// Everything that a status tells.
-pub(crate) struct Status<'r> {
+pub(crate) struct StatusReport<'r> {
     /// Of this repository.
     pub repo: &'r Repo,
     /// Changes between the last commit and the staging area, conflicts among them.
-    pub staged: Vec<Change>,
+    pub staged: Vec<FileChange>,
     /// Changes between the staging area and the work tree.
-    pub unstaged: Vec<Change>,
+    pub unstaged: Vec<FileChange>,
     /// Paths that git does not know of.
     pub untracked: Vec<Vec<u8>>,
     /// What is under way.
-    pub state: State,
+    pub state: RepoState,
     head: Option<Oid>,
 }
 
-impl<'r> Status<'r> {
+impl<'r> StatusReport<'r> {
     /// Looks at everything. What could not be looked at is noted on the page.
     pub(crate) fn read(
         repo: &'r Repo,
         staging: &Staging,
         cx: &CallContext,
-        page: &mut Page,
-    ) -> Outcome<Self> {
-        let mut contents = Contents::new(repo, staging, cx)?;
-        let staged = renamed(repo, staged(repo, staging, b"")?, Between::CommitAndStaging, &mut contents)?;
+        page: &mut LimitedText,
+    ) -> GitResult<Self> {
+        let mut contents = WorkTreeReader::new(repo, staging, cx)?;
+        let staged = renamed(repo, staged(repo, staging, b"")?, DiffSides::CommitAndStaging, &mut contents)?;
         let unstaged = contents.changes(staging.stat.as_ref(), b"")?;
-        let unstaged = renamed(repo, unstaged, Between::StagingAndTree, &mut contents)?;
-        let finder = Finder::new(repo, &staging.entries, repo.settings.untracked, cx)?;
+        let unstaged = renamed(repo, unstaged, DiffSides::StagingAndTree, &mut contents)?;
+        let finder = UntrackedFinder::new(repo, &staging.entries, repo.settings.untracked, cx)?;
         let (untracked, notes) = finder.find(b"")?;
         contents.notes.into_iter().chain(notes).for_each(|note| page.note(note));
-        let (state, head) = (State::read(repo, staging)?, repo.head()?);
+        let (state, head) = (RepoState::read(repo, staging)?, repo.head()?);
         Ok(Self { repo, staged, unstaged, untracked, state, head })
     }
 
@@ -63,7 +63,7 @@ impl<'r> Status<'r> {
     }
 
     /// Writes the text.
-    pub(crate) fn print(&self, page: &mut Page) -> Outcome<()> {
+    pub(crate) fn print(&self, page: &mut LimitedText) -> GitResult<()> {
         let names = self.repo.names()?;
         page.line(&headline(self.repo, &names, self.state.rebase())?);
         if self.head.is_some() {
@@ -81,7 +81,7 @@ impl<'r> Status<'r> {
         Ok(())
     }
 
-    fn print_state(&self, names: &Names<'_>, page: &mut Page) {
+    fn print_state(&self, names: &HashAbbreviator<'_>, page: &mut LimitedText) {
         if let Some(true) = self.state.rebase() {
             rebase::commands(self.repo, names, page);
             if self.state.merge {
@@ -91,16 +91,18 @@ impl<'r> Status<'r> {
         let underway = self.state.underway.as_ref();
         match (self.state.merge, underway) {
             (true, _) => section(&self.merging(), page),
-            (_, Some(Underway::Am(is_empty))) => section(&am(*is_empty), page),
-            (_, Some(Underway::Rebase(is_interactive))) => {
+            (_, Some(OngoingOperation::Am(is_empty))) => section(&am(*is_empty), page),
+            (_, Some(OngoingOperation::Rebase(is_interactive))) => {
                 let (has_conflicts, is_changed) = (self.has_conflicts(), !self.unstaged.is_empty());
-                let tree = rebase::Tree { has_conflicts, is_changed };
+                let tree = rebase::WorkTreeState { has_conflicts, is_changed };
                 rebase::waits(self.repo, names, *is_interactive, tree, page);
             }
-            (_, Some(Underway::CherryPick(at))) => {
+            (_, Some(OngoingOperation::CherryPick(at))) => {
                 section(&self.picking(("cherry-pick", "Cherry-pick"), *at, names), page);
             }
-            (_, Some(Underway::Revert(at))) => section(&self.picking(("revert", "Revert"), *at, names), page),
+            (_, Some(OngoingOperation::Revert(at))) => {
+                section(&self.picking(("revert", "Revert"), *at, names), page)
+            }
             (_, None) => {}
         }
         if let Some(from) = &self.state.bisect {
@@ -126,7 +128,12 @@ impl<'r> Status<'r> {
         })
     }
 
-    fn picking(&self, (command, title): (&str, &str), at: Option<Oid>, names: &Names<'_>) -> Vec<String> {
+    fn picking(
+        &self,
+        (command, title): (&str, &str),
+        at: Option<Oid>,
+        names: &HashAbbreviator<'_>,
+    ) -> Vec<String> {
         let doing = if command == "revert" { "reverting" } else { "cherry-picking" };
         let first = match at {
             Some(at) => format!("You are currently {doing} commit {}.", names.short(at)),
@@ -146,20 +153,20 @@ impl<'r> Status<'r> {
     }
 
     fn name(&self, path: &[u8]) -> String {
-        Quote { beyond_ascii: self.repo.settings.quote_path, spaces: false }.name("", path)
+        QuoteStyle { beyond_ascii: self.repo.settings.quote_path, spaces: false }.name("", path)
     }
 
     /// How staged paths are taken back; nothing in the middle of a merge or a cherry-pick, as in git.
     fn unstage_hint(&self) -> Option<&'static str> {
         match (self.state.merge, &self.state.underway, self.head) {
-            (true, _, _) | (_, Some(Underway::CherryPick(Some(_))), _) => None,
+            (true, _, _) | (_, Some(OngoingOperation::CherryPick(Some(_))), _) => None,
             (_, _, Some(_)) => Some("  (use \"git restore --staged <file>...\" to unstage)"),
             (_, _, None) => Some("  (use \"git rm --cached <file>...\" to unstage)"),
         }
     }
 
-    fn print_staged(&self, page: &mut Page) {
-        let changes: Vec<&Change> = self.staged.iter().filter(|change| !is_unmerged(change)).collect();
+    fn print_staged(&self, page: &mut LimitedText) {
+        let changes: Vec<&FileChange> = self.staged.iter().filter(|change| !is_unmerged(change)).collect();
         if changes.is_empty() {
             return;
         }
@@ -169,9 +176,9 @@ impl<'r> Status<'r> {
         page.line("");
     }
 
-    fn print_unmerged(&self, page: &mut Page) {
-        let all = |change: &Change| match change.kind {
-            Kind::Unmerged(sides) => Some((sides, self.name(&change.path))),
+    fn print_unmerged(&self, page: &mut LimitedText) {
+        let all = |change: &FileChange| match change.kind {
+            ChangeKind::Unmerged(sides) => Some((sides, self.name(&change.path))),
             _ => None,
         };
         let conflicts: Vec<(u8, String)> = self.staged.iter().filter_map(all).collect();
@@ -187,11 +194,11 @@ impl<'r> Status<'r> {
         page.line("");
     }
 
-    fn print_unstaged(&self, page: &mut Page) {
+    fn print_unstaged(&self, page: &mut LimitedText) {
         if self.unstaged.is_empty() {
             return;
         }
-        let gone = self.unstaged.iter().any(|change| change.kind == Kind::Deleted);
+        let gone = self.unstaged.iter().any(|change| change.kind == ChangeKind::Deleted);
         page.line("Changes not staged for commit:");
         let add = if gone { "add/rm" } else { "add" };
         page.line(&format!("  (use \"git {add} <file>...\" to update what will be committed)"));
@@ -201,21 +208,21 @@ impl<'r> Status<'r> {
     }
 
     /// A changed path; `moved` is said of a submodule.
-    fn entry(&self, change: &Change, moved: &str) -> String {
+    fn entry(&self, change: &FileChange, moved: &str) -> String {
         let name = self.name(&change.path);
         let is_submodule = change.new.is_some_and(|new| new.mode == SUBMODULE)
             && change.old.is_some_and(|old| old.mode == SUBMODULE);
         match &change.kind {
-            Kind::Added => format!("\tnew file:   {name}"),
-            Kind::Deleted => format!("\tdeleted:    {name}"),
-            Kind::TypeChanged => format!("\ttypechange: {name}"),
-            Kind::Renamed { from, .. } => format!("\trenamed:    {} -> {name}", self.name(from)),
+            ChangeKind::Added => format!("\tnew file:   {name}"),
+            ChangeKind::Deleted => format!("\tdeleted:    {name}"),
+            ChangeKind::TypeChanged => format!("\ttypechange: {name}"),
+            ChangeKind::Renamed { from, .. } => format!("\trenamed:    {} -> {name}", self.name(from)),
             _ if is_submodule => format!("\tmodified:   {name}{moved}"),
             _ => format!("\tmodified:   {name}"),
         }
     }
 
-    fn print_untracked(&self, page: &mut Page) {
+    fn print_untracked(&self, page: &mut LimitedText) {
         if self.repo.settings.untracked == Untracked::No {
             if self.is_committable() {
                 page.line("Untracked files not listed (use -u option to show untracked files)");
@@ -231,7 +238,7 @@ impl<'r> Status<'r> {
         page.line("");
     }
 
-    fn print_summary(&self, page: &mut Page) {
+    fn print_summary(&self, page: &mut LimitedText) {
         if self.is_committable() {
             return;
         }
@@ -249,8 +256,8 @@ impl<'r> Status<'r> {
     }
 }
 
-fn is_unmerged(change: &Change) -> bool {
-    matches!(change.kind, Kind::Unmerged(_))
+fn is_unmerged(change: &FileChange) -> bool {
+    matches!(change.kind, ChangeKind::Unmerged(_))
 }
 
 fn lines(text: &[&str]) -> Vec<String> {
@@ -258,7 +265,7 @@ fn lines(text: &[&str]) -> Vec<String> {
 }
 
 /// Lines with an empty one behind them; nothing for none.
-fn section(lines: &[String], page: &mut Page) {
+fn section(lines: &[String], page: &mut LimitedText) {
     lines.iter().for_each(|line| page.line(line));
     if !lines.is_empty() {
         page.line("");

@@ -1,13 +1,13 @@
 //! One file's part of a diff.
 
 use super::decode::decode;
-use super::quote::Quote;
-use crate::page::Page;
+use super::quote::QuoteStyle;
+use crate::page::LimitedText;
 use crate::{
-    changes::{Change, Kind, NO_ID, Version},
-    fail::Outcome,
-    repo::Names,
-    tree::{attributes::State, content::SUBMODULE},
+    changes::{BlobVersion, ChangeKind, FileChange, NO_ID},
+    fail::GitResult,
+    repo::HashAbbreviator,
+    tree::{attributes::AttributeState, content::SUBMODULE},
 };
 use beamai_port_tools::git::path::shown;
 use git2::{DiffLineType, DiffOptions, ObjectType, Oid, Patch};
@@ -19,16 +19,16 @@ const HEADING: usize = 80;
 
 /// A side with its content.
 #[derive(Debug, Clone)]
-pub(super) struct Side {
+pub(super) struct DiffSide {
     pub(super) mode: u32,
     pub(super) id: Oid,
     /// `None` is content too large to be compared.
     pub(super) bytes: Option<Vec<u8>>,
 }
 
-impl Side {
+impl DiffSide {
     /// A version with its content; the hash is worked out where it is not known.
-    pub(super) fn new(version: Version, bytes: Option<Vec<u8>>) -> Self {
+    pub(super) fn new(version: BlobVersion, bytes: Option<Vec<u8>>) -> Self {
         let id = match &bytes {
             Some(bytes) if version.id.is_zero() => {
                 Oid::hash_object(ObjectType::Blob, bytes).unwrap_or(version.id)
@@ -44,22 +44,22 @@ impl Side {
 }
 
 /// Writes the parts of a diff.
-pub(super) struct Printer<'a> {
-    pub(super) names: &'a Names<'a>,
-    pub(super) quote: Quote,
-    pub(super) page: &'a mut Page,
+pub(super) struct DiffPrinter<'a> {
+    pub(super) names: &'a HashAbbreviator<'a>,
+    pub(super) quote: QuoteStyle,
+    pub(super) page: &'a mut LimitedText,
 }
 
-impl Printer<'_> {
+impl DiffPrinter<'_> {
     /// Writes the part of one change. `diff` is the path's attribute of that name.
     pub(super) fn print(
         &mut self,
-        change: &Change,
-        old: Option<&Side>,
-        new: Option<&Side>,
-        diff: Option<&State>,
-    ) -> Outcome<()> {
-        if change.kind == Kind::TypeChanged {
+        change: &FileChange,
+        old: Option<&DiffSide>,
+        new: Option<&DiffSide>,
+        diff: Option<&AttributeState>,
+    ) -> GitResult<()> {
+        if change.kind == ChangeKind::TypeChanged {
             self.file(change, old, None, diff)?;
             return self.file(change, None, new, diff);
         }
@@ -68,19 +68,20 @@ impl Printer<'_> {
 
     fn file(
         &mut self,
-        change: &Change,
-        old: Option<&Side>,
-        new: Option<&Side>,
-        diff: Option<&State>,
-    ) -> Outcome<()> {
+        change: &FileChange,
+        old: Option<&DiffSide>,
+        new: Option<&DiffSide>,
+        diff: Option<&AttributeState>,
+    ) -> GitResult<()> {
         let from = match &change.kind {
-            Kind::Renamed { from, .. } => from,
+            ChangeKind::Renamed { from, .. } => from,
             _ => &change.path,
         };
         let (a, b) = (self.quote.name("a/", from), self.quote.name("b/", &change.path));
         self.page.line(&format!("diff --git {a} {b}"));
         self.modes(change, old, new);
-        let (id, mode) = (|side: Option<&Side>| side.map_or(NO_ID, |side| side.id), |side: &Side| side.mode);
+        let (id, mode) =
+            (|side: Option<&DiffSide>| side.map_or(NO_ID, |side| side.id), |side: &DiffSide| side.mode);
         if id(old) == id(new) {
             return Ok(());
         }
@@ -91,12 +92,13 @@ impl Printer<'_> {
             self.names.short(id(old)),
             self.names.short(id(new))
         ));
-        let label =
-            |side: Option<&Side>, name: String| if side.is_some() { name } else { "/dev/null".to_owned() };
+        let label = |side: Option<&DiffSide>, name: String| {
+            if side.is_some() { name } else { "/dev/null".to_owned() }
+        };
         self.content(change, (label(old, a), old), (label(new, b), new), diff)
     }
 
-    fn modes(&mut self, change: &Change, old: Option<&Side>, new: Option<&Side>) {
+    fn modes(&mut self, change: &FileChange, old: Option<&DiffSide>, new: Option<&DiffSide>) {
         match (old, new) {
             (Some(old), Some(new)) if old.mode != new.mode => {
                 self.page.line(&format!("old mode {:06o}", old.mode));
@@ -106,7 +108,7 @@ impl Printer<'_> {
             (None, Some(new)) => self.page.line(&format!("new file mode {:06o}", new.mode)),
             _ => {}
         }
-        if let Kind::Renamed { from, percent } = &change.kind {
+        if let ChangeKind::Renamed { from, percent } = &change.kind {
             self.page.line(&format!("similarity index {percent}%"));
             self.page.line(&format!("rename from {}", self.quote.name("", from)));
             self.page.line(&format!("rename to {}", self.quote.name("", &change.path)));
@@ -115,12 +117,12 @@ impl Printer<'_> {
 
     fn content(
         &mut self,
-        change: &Change,
-        (a, old): (String, Option<&Side>),
-        (b, new): (String, Option<&Side>),
-        diff: Option<&State>,
-    ) -> Outcome<()> {
-        let bytes = |side: Option<&Side>| side.map_or(Some(Vec::new()), |side| side.bytes.clone());
+        change: &FileChange,
+        (a, old): (String, Option<&DiffSide>),
+        (b, new): (String, Option<&DiffSide>),
+        diff: Option<&AttributeState>,
+    ) -> GitResult<()> {
+        let bytes = |side: Option<&DiffSide>| side.map_or(Some(Vec::new()), |side| side.bytes.clone());
         let (Some(old), Some(new)) = (bytes(old), bytes(new)) else {
             self.page.note(format!("{}: too large to be compared line by line", shown(&change.path)));
             self.page.line(&format!("Binary files {a} and {b} differ"));
@@ -164,16 +166,16 @@ fn labelled(name: &str) -> String {
 }
 
 /// Whether git would say no more than that the files differ.
-pub(super) fn is_binary(bytes: &[u8], diff: Option<&State>) -> bool {
+pub(super) fn is_binary(bytes: &[u8], diff: Option<&AttributeState>) -> bool {
     match diff {
-        Some(State::Unset) => true,
-        Some(State::Set) => false,
+        Some(AttributeState::Unset) => true,
+        Some(AttributeState::Set) => false,
         _ => memchr::memchr(0, &bytes[..bytes.len().min(LOOKED_AT)]).is_some(),
     }
 }
 
 /// The hunks between two texts, as bytes.
-fn hunks(old: &[u8], new: &[u8]) -> Outcome<Vec<u8>> {
+fn hunks(old: &[u8], new: &[u8]) -> GitResult<Vec<u8>> {
     let mut options = DiffOptions::new();
     options.context_lines(3).indent_heuristic(true).force_text(true);
     let patch = Patch::from_buffers(old, None, new, None, Some(&mut options))?;

@@ -2,14 +2,14 @@
 
 /// How names are printed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Quote {
+pub(super) struct QuoteStyle {
     /// Whether bytes beyond ASCII are unusual.
     pub(super) beyond_ascii: bool,
     /// Whether a space is.
     pub(super) spaces: bool,
 }
 
-impl Quote {
+impl QuoteStyle {
     /// A name behind a prefix such as `a/`. Bytes that are not UTF-8 are always escaped.
     pub(super) fn name(self, prefix: &str, name: &[u8]) -> String {
         let mut text = prefix.to_owned();
@@ -59,10 +59,10 @@ mod tests {
 
     #[test]
     fn unusual_names_are_quoted_and_escaped() {
-        let quote = Quote { beyond_ascii: true, spaces: false };
+        let quote = QuoteStyle { beyond_ascii: true, spaces: false };
         assert_eq!(quote.name("a/", b"plain name"), "a/plain name");
         assert_eq!(quote.name("a/", "ä\"\n\x01".as_bytes()), "\"a/\\303\\244\\\"\\n\\001\"");
-        let open = Quote { beyond_ascii: false, spaces: true };
+        let open = QuoteStyle { beyond_ascii: false, spaces: true };
         assert_eq!(open.name("", "ä".as_bytes()), "ä");
         assert_eq!(open.name("", b"\xe4"), "\"\\344\"");
         assert_eq!(open.name("", b"a b"), "\"a b\"");

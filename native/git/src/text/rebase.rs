@@ -1,15 +1,15 @@
 //! What a status says of a rebase.
 
 use super::state::branch;
-use crate::page::Page;
-use crate::repo::{Names, Repo};
+use crate::page::LimitedText;
+use crate::repo::{HashAbbreviator, Repo};
 use git2::Oid;
 
 /// Commands shown of those done and of those to do.
 const SHOWN: usize = 2;
 
 /// The commands done and to do.
-pub(super) fn commands(repo: &Repo, names: &Names<'_>, page: &mut Page) {
+pub(super) fn commands(repo: &Repo, names: &HashAbbreviator<'_>, page: &mut LimitedText) {
     let list = |file: &str| {
         let text = repo.admin(&format!("rebase-merge/{file}")).unwrap_or_default();
         let text = String::from_utf8_lossy(&text).into_owned();
@@ -37,7 +37,7 @@ pub(super) fn commands(repo: &Repo, names: &Names<'_>, page: &mut Page) {
 }
 
 /// A command with its commit's hash abbreviated.
-fn abbreviated(line: &str, names: &Names<'_>) -> String {
+fn abbreviated(line: &str, names: &HashAbbreviator<'_>) -> String {
     let mut words = line.splitn(3, ' ');
     let (Some(command), Some(hash)) = (words.next(), words.next()) else { return line.to_owned() };
     let id = Oid::from_str(hash).ok().filter(|_| hash.len() == 40);
@@ -49,7 +49,7 @@ fn abbreviated(line: &str, names: &Names<'_>) -> String {
 
 /// What of the work tree a rebase's state depends on.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Tree {
+pub(super) struct WorkTreeState {
     /// A merge left paths undecided.
     pub(super) has_conflicts: bool,
     /// Something is not staged.
@@ -57,7 +57,13 @@ pub(super) struct Tree {
 }
 
 /// What the rebase waits for.
-pub(super) fn waits(repo: &Repo, names: &Names<'_>, is_interactive: bool, tree: Tree, page: &mut Page) {
+pub(super) fn waits(
+    repo: &Repo,
+    names: &HashAbbreviator<'_>,
+    is_interactive: bool,
+    tree: WorkTreeState,
+    page: &mut LimitedText,
+) {
     let dir = if repo.has_admin("rebase-apply") { "rebase-apply" } else { "rebase-merge" };
     let own = branch(repo, &format!("{dir}/head-name"), names);
     let onto = branch(repo, &format!("{dir}/onto"), names);

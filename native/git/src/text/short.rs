@@ -1,28 +1,28 @@
 //! The text of `git status --short`.
 
-use super::long::Status;
-use super::quote::Quote;
-use crate::changes::{Change, Kind};
-use crate::page::Page;
+use super::long::StatusReport;
+use super::quote::QuoteStyle;
+use crate::changes::{ChangeKind, FileChange};
+use crate::page::LimitedText;
 use std::collections::BTreeMap;
 
 /// One line: the letters of both sides and the old name.
 #[derive(Debug, Clone, Copy)]
-struct Line<'a> {
+struct ShortLine<'a> {
     letters: [char; 2],
     from: Option<&'a [u8]>,
 }
 
 /// Writes one line a path: what is staged, what is not, the path.
-pub(crate) fn print(status: &Status<'_>, page: &mut Page) {
-    let mut lines: BTreeMap<&[u8], Line<'_>> = BTreeMap::new();
+pub(crate) fn print(status: &StatusReport<'_>, page: &mut LimitedText) {
+    let mut lines: BTreeMap<&[u8], ShortLine<'_>> = BTreeMap::new();
     for (side, changes) in [(0, &status.staged), (1, &status.unstaged)] {
         for change in changes {
-            let line = lines.entry(&change.path).or_insert(Line { letters: [' ', ' '], from: None });
+            let line = lines.entry(&change.path).or_insert(ShortLine { letters: [' ', ' '], from: None });
             put(line, side, change);
         }
     }
-    let quote = Quote { beyond_ascii: status.repo.settings.quote_path, spaces: true };
+    let quote = QuoteStyle { beyond_ascii: status.repo.settings.quote_path, spaces: true };
     for (path, line) in &lines {
         let from = line.from.map_or(String::new(), |from| format!("{} -> ", quote.name("", from)));
         let [staged, unstaged] = line.letters;
@@ -33,17 +33,17 @@ pub(crate) fn print(status: &Status<'_>, page: &mut Page) {
     }
 }
 
-fn put<'a>(line: &mut Line<'a>, side: usize, change: &'a Change) {
+fn put<'a>(line: &mut ShortLine<'a>, side: usize, change: &'a FileChange) {
     line.letters[side] = match &change.kind {
-        Kind::Added => 'A',
-        Kind::Deleted => 'D',
-        Kind::Modified => 'M',
-        Kind::TypeChanged => 'T',
-        Kind::Renamed { from, .. } => {
+        ChangeKind::Added => 'A',
+        ChangeKind::Deleted => 'D',
+        ChangeKind::Modified => 'M',
+        ChangeKind::TypeChanged => 'T',
+        ChangeKind::Renamed { from, .. } => {
             line.from = Some(from);
             'R'
         }
-        Kind::Unmerged(sides) => {
+        ChangeKind::Unmerged(sides) => {
             line.letters = unmerged(*sides);
             return;
         }

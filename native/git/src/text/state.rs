@@ -1,14 +1,14 @@
 //! What is under way in a repository: a merge, a rebase, a cherry-pick, a revert, a bisection, an `am` session.
 
 use crate::{
-    fail::Outcome,
-    repo::{Names, Repo, Staging},
+    fail::GitResult,
+    repo::{HashAbbreviator, Repo, Staging},
 };
 use git2::{IndexEntryExtendedFlag, Oid};
 
 /// A command that stopped half-way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Underway {
+pub(crate) enum OngoingOperation {
     /// `git am`; whether the patch at hand is empty.
     Am(bool),
     /// `git rebase`; whether it is the kind with a list of commands.
@@ -21,20 +21,20 @@ pub(crate) enum Underway {
 
 /// All that is under way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct State {
+pub(crate) struct RepoState {
     /// A merge waits for its commit.
     pub merge: bool,
     /// Another command stopped half-way.
-    pub underway: Option<Underway>,
+    pub underway: Option<OngoingOperation>,
     /// A bisection, and the branch that it started from.
     pub bisect: Option<Option<String>>,
     /// How many percent of the files a sparse checkout has.
     pub(super) sparse: Option<usize>,
 }
 
-impl State {
+impl RepoState {
     /// Looks at the marks that git leaves in the repository's directory.
-    pub(crate) fn read(repo: &Repo, staging: &Staging) -> Outcome<Self> {
+    pub(crate) fn read(repo: &Repo, staging: &Staging) -> GitResult<Self> {
         let merge = repo.has_admin("MERGE_HEAD");
         let rebase = rebase(repo);
         let underway = match (merge, rebase) {
@@ -50,37 +50,38 @@ impl State {
     /// Whether a rebase is under way, and whether it has a list of commands.
     pub(super) fn rebase(&self) -> Option<bool> {
         match self.underway {
-            Some(Underway::Rebase(is_interactive)) => Some(is_interactive),
+            Some(OngoingOperation::Rebase(is_interactive)) => Some(is_interactive),
             _ => None,
         }
     }
 }
 
-fn rebase(repo: &Repo) -> Option<Underway> {
+fn rebase(repo: &Repo) -> Option<OngoingOperation> {
     if repo.has_admin("rebase-apply") {
         let is_empty = || repo.admin("rebase-apply/patch").is_some_and(|patch| patch.is_empty());
         let is_am = repo.has_admin("rebase-apply/applying");
-        return Some(if is_am { Underway::Am(is_empty()) } else { Underway::Rebase(false) });
+        return Some(if is_am { OngoingOperation::Am(is_empty()) } else { OngoingOperation::Rebase(false) });
     }
-    repo.has_admin("rebase-merge").then(|| Underway::Rebase(repo.has_admin("rebase-merge/interactive")))
+    repo.has_admin("rebase-merge")
+        .then(|| OngoingOperation::Rebase(repo.has_admin("rebase-merge/interactive")))
 }
 
-fn cherry_pick(repo: &Repo) -> Option<Underway> {
-    Some(Underway::CherryPick(Some(oid(repo, "CHERRY_PICK_HEAD")?)))
+fn cherry_pick(repo: &Repo) -> Option<OngoingOperation> {
+    Some(OngoingOperation::CherryPick(Some(oid(repo, "CHERRY_PICK_HEAD")?)))
 }
 
-fn revert(repo: &Repo) -> Option<Underway> {
-    Some(Underway::Revert(Some(oid(repo, "REVERT_HEAD")?)))
+fn revert(repo: &Repo) -> Option<OngoingOperation> {
+    Some(OngoingOperation::Revert(Some(oid(repo, "REVERT_HEAD")?)))
 }
 
 /// A series of cherry-picks or reverts between two of its commits.
-fn sequence(repo: &Repo) -> Option<Underway> {
+fn sequence(repo: &Repo) -> Option<OngoingOperation> {
     let todo = repo.admin("sequencer/todo")?;
     let is = |command: &[u8], short: &[u8]| todo.starts_with(command) || todo.starts_with(short);
     if is(b"pick ", b"p ") {
-        Some(Underway::CherryPick(None))
+        Some(OngoingOperation::CherryPick(None))
     } else {
-        is(b"revert ", b"revert\t").then_some(Underway::Revert(None))
+        is(b"revert ", b"revert\t").then_some(OngoingOperation::Revert(None))
     }
 }
 
@@ -90,7 +91,7 @@ fn oid(repo: &Repo, name: &str) -> Option<Oid> {
 }
 
 /// The branch that a file names: without its prefix, a hash abbreviated, `None` for a detached HEAD.
-pub(super) fn branch(repo: &Repo, file: &str, names: &Names<'_>) -> Option<String> {
+pub(super) fn branch(repo: &Repo, file: &str, names: &HashAbbreviator<'_>) -> Option<String> {
     let text = repo.admin(file)?;
     let text = String::from_utf8_lossy(text.trim_ascii_end()).into_owned();
     match text.strip_prefix("refs/heads/") {

@@ -2,7 +2,7 @@
 
 use super::dirs::{Dirs, join, split};
 use super::ignore::{MAX_BYTES, all_of, anchored, file_in_tree, host_file, lines};
-use super::pattern::Glob;
+use super::pattern::GlobPattern;
 use crate::repo::Repo;
 use beamai_base::Result;
 use git2::IndexEntry;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// The state of an attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum AttributeState {
     /// `name`
     Set,
     /// `-name`
@@ -24,22 +24,22 @@ pub(crate) enum State {
 }
 
 /// Attributes of one path by name.
-pub(crate) type States = HashMap<Vec<u8>, State>;
+pub(crate) type AttributeStates = HashMap<Vec<u8>, AttributeState>;
 
 /// What attributes that stand for others mean.
-type Macros = HashMap<Vec<u8>, Vec<(Vec<u8>, State)>>;
+type Macros = HashMap<Vec<u8>, Vec<(Vec<u8>, AttributeState)>>;
 
 #[derive(Debug)]
-struct Line {
-    glob: Glob,
+struct AttributeLine {
+    glob: GlobPattern,
     is_for_names: bool,
-    states: Vec<(Vec<u8>, State)>,
+    states: Vec<(Vec<u8>, AttributeState)>,
 }
 
 /// The lines of one file, about paths below one directory.
 #[derive(Debug, Default)]
-struct Lines {
-    lines: Vec<Line>,
+struct AttributeFile {
+    lines: Vec<AttributeLine>,
     macros: Macros,
 }
 
@@ -47,9 +47,9 @@ struct Lines {
 pub(crate) struct Attributes<'r> {
     repo: &'r Repo,
     entries: &'r [IndexEntry],
-    host: Lines,
-    info: Lines,
-    by_dir: HashMap<Vec<u8>, Arc<Lines>>,
+    host: AttributeFile,
+    info: AttributeFile,
+    by_dir: HashMap<Vec<u8>, Arc<AttributeFile>>,
 }
 
 impl<'r> Attributes<'r> {
@@ -66,7 +66,7 @@ impl<'r> Attributes<'r> {
     ///
     /// # Errors
     /// `too_large` for an attributes file of more than 4 MiB.
-    pub(crate) fn of(&mut self, dirs: &mut Dirs, path: &[u8]) -> Result<States> {
+    pub(crate) fn of(&mut self, dirs: &mut Dirs, path: &[u8]) -> Result<AttributeStates> {
         let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
         let mut files = Vec::new();
         for (skip, dir) in std::iter::once((0, 0)).chain(ends.map(|at| (at + 1, at))) {
@@ -80,15 +80,15 @@ impl<'r> Attributes<'r> {
         for (_, lines) in all().filter(|(skip, _)| *skip == 0) {
             macros.extend(lines.macros.clone());
         }
-        let mut states = States::new();
+        let mut states = AttributeStates::new();
         for (skip, lines) in all().collect::<Vec<_>>().into_iter().rev() {
             lines.fill(&path[skip..], &macros, &mut states);
         }
-        states.retain(|_, state| *state != State::Unspecified);
+        states.retain(|_, state| *state != AttributeState::Unspecified);
         Ok(states)
     }
 
-    fn dir(&mut self, dirs: &mut Dirs, dir: &[u8]) -> Result<Arc<Lines>> {
+    fn dir(&mut self, dirs: &mut Dirs, dir: &[u8]) -> Result<Arc<AttributeFile>> {
         if let Some(lines) = self.by_dir.get(dir) {
             return Ok(Arc::clone(lines));
         }
@@ -105,9 +105,9 @@ impl<'r> Attributes<'r> {
     }
 }
 
-impl Lines {
+impl AttributeFile {
     /// Sets what no file or line of higher rank has set: later lines rank above earlier ones.
-    fn fill(&self, below: &[u8], macros: &Macros, states: &mut States) {
+    fn fill(&self, below: &[u8], macros: &Macros, states: &mut AttributeStates) {
         let name = split(below).1;
         for line in self.lines.iter().rev() {
             if line.glob.matches(if line.is_for_names { name } else { below }) {
@@ -118,13 +118,13 @@ impl Lines {
 }
 
 /// Sets attributes that are not set yet, and what they stand for if they are macros.
-fn fill(own: &[(Vec<u8>, State)], macros: &Macros, states: &mut States) {
+fn fill(own: &[(Vec<u8>, AttributeState)], macros: &Macros, states: &mut AttributeStates) {
     for (name, state) in own.iter().rev() {
         if states.contains_key(name) {
             continue;
         }
         states.insert(name.clone(), state.clone());
-        if *state == State::Set
+        if *state == AttributeState::Set
             && let Some(meaning) = macros.get(name)
         {
             fill(meaning, macros, states);
@@ -132,12 +132,12 @@ fn fill(own: &[(Vec<u8>, State)], macros: &Macros, states: &mut States) {
     }
 }
 
-fn binary() -> Vec<(Vec<u8>, State)> {
-    [&b"diff"[..], b"merge", b"text"].map(|name| (name.to_vec(), State::Unset)).to_vec()
+fn binary() -> Vec<(Vec<u8>, AttributeState)> {
+    [&b"diff"[..], b"merge", b"text"].map(|name| (name.to_vec(), AttributeState::Unset)).to_vec()
 }
 
-fn parse(bytes: &[u8]) -> Lines {
-    let mut all = Lines::default();
+fn parse(bytes: &[u8]) -> AttributeFile {
+    let mut all = AttributeFile::default();
     for line in lines(bytes) {
         let line = line.trim_ascii_start();
         let Some((pattern, rest)) = pattern(line) else { continue };
@@ -147,7 +147,7 @@ fn parse(bytes: &[u8]) -> Lines {
             all.macros.insert(name.to_vec(), states);
         } else if !pattern.starts_with(b"!") && !pattern.ends_with(b"/") {
             let (is_for_names, glob) = anchored(&pattern);
-            all.lines.push(Line { glob, is_for_names, states });
+            all.lines.push(AttributeLine { glob, is_for_names, states });
         }
     }
     all
@@ -200,13 +200,13 @@ fn escape(rest: &[u8], text: &mut Vec<u8>) -> Option<usize> {
 }
 
 /// The attribute that a word sets; `None` is no attribute, and then the whole line says nothing.
-fn state(word: &[u8]) -> Option<(Vec<u8>, State)> {
+fn state(word: &[u8]) -> Option<(Vec<u8>, AttributeState)> {
     let (name, state) = match word {
-        [b'-', name @ ..] => (name, State::Unset),
-        [b'!', name @ ..] => (name, State::Unspecified),
+        [b'-', name @ ..] => (name, AttributeState::Unset),
+        [b'!', name @ ..] => (name, AttributeState::Unspecified),
         word => match memchr::memchr(b'=', word) {
-            Some(at) => (&word[..at], State::Value(word[at + 1..].to_vec())),
-            None => (word, State::Set),
+            Some(at) => (&word[..at], AttributeState::Value(word[at + 1..].to_vec())),
+            None => (word, AttributeState::Set),
         },
     };
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
@@ -218,11 +218,11 @@ fn state(word: &[u8]) -> Option<(Vec<u8>, State)> {
 mod tests {
     use super::*;
 
-    fn states(text: &str, path: &str) -> States {
+    fn states(text: &str, path: &str) -> AttributeStates {
         let lines = parse(text.as_bytes());
         let mut macros = HashMap::from([(b"binary".to_vec(), binary())]);
         macros.extend(lines.macros.clone());
-        let mut states = States::new();
+        let mut states = AttributeStates::new();
         lines.fill(path.as_bytes(), &macros, &mut states);
         states
     }
@@ -230,14 +230,14 @@ mod tests {
     #[test]
     fn later_lines_win_and_macros_expand() {
         let text = "* text=auto\n*.png binary\n/a/*.txt -text eol=crlf\n[attr]mine diff=x\nz mine\n";
-        assert_eq!(states(text, "b.c")[&b"text"[..]], State::Value(b"auto".to_vec()));
-        assert_eq!(states(text, "d/x.png")[&b"diff"[..]], State::Unset);
-        assert_eq!(states(text, "a/x.txt")[&b"eol"[..]], State::Value(b"crlf".to_vec()));
-        assert_eq!(states(text, "z")[&b"diff"[..]], State::Value(b"x".to_vec()));
+        assert_eq!(states(text, "b.c")[&b"text"[..]], AttributeState::Value(b"auto".to_vec()));
+        assert_eq!(states(text, "d/x.png")[&b"diff"[..]], AttributeState::Unset);
+        assert_eq!(states(text, "a/x.txt")[&b"eol"[..]], AttributeState::Value(b"crlf".to_vec()));
+        assert_eq!(states(text, "z")[&b"diff"[..]], AttributeState::Value(b"x".to_vec()));
     }
 
     #[test]
     fn a_quoted_pattern_may_have_spaces() {
-        assert_eq!(states("\"a b\\t\" text", "a b\t")[&b"text"[..]], State::Set);
+        assert_eq!(states("\"a b\\t\" text", "a b\t")[&b"text"[..]], AttributeState::Set);
     }
 }

@@ -4,7 +4,7 @@ use super::attributes::Attributes;
 use super::convert::Conversion;
 use super::dirs::Dirs;
 use crate::{
-    fail::Outcome,
+    fail::GitResult,
     repo::{Repo, Staging},
 };
 use beamai_base::{Reason, Result, ToolError};
@@ -30,7 +30,7 @@ pub(crate) const SUBMODULE: u32 = 0o160_000;
 const CHUNK: usize = 1 << 20;
 
 /// Reads files of one work tree.
-pub(crate) struct Contents<'r> {
+pub(crate) struct WorkTreeReader<'r> {
     pub repo: &'r Repo,
     pub cx: &'r CallContext,
     pub dirs: Dirs,
@@ -40,16 +40,16 @@ pub(crate) struct Contents<'r> {
     pub notes: Vec<String>,
 }
 
-impl<'r> Contents<'r> {
+impl<'r> WorkTreeReader<'r> {
     /// The files of a repository's work tree.
-    pub(crate) fn new(repo: &'r Repo, staging: &'r Staging, cx: &'r CallContext) -> Outcome<Self> {
+    pub(crate) fn new(repo: &'r Repo, staging: &'r Staging, cx: &'r CallContext) -> GitResult<Self> {
         let entries = &staging.entries;
         let attributes = Attributes::new(repo, entries);
         Ok(Self { repo, cx, dirs: repo.dirs(cx)?, entries, attributes, notes: Vec::new() })
     }
 
     /// The attributes of a path.
-    pub(crate) fn attributes(&mut self, path: &[u8]) -> Result<super::attributes::States> {
+    pub(crate) fn attributes(&mut self, path: &[u8]) -> Result<super::attributes::AttributeStates> {
         self.attributes.of(&mut self.dirs, path)
     }
 

@@ -2,12 +2,12 @@
 //! attributes say. Filters and other encodings need programs and tables that are not here; they are named so
 //! that callers can refuse them.
 
-use super::attributes::{State, States};
-use crate::repo::{AutoCrlf, Settings};
+use super::attributes::{AttributeState, AttributeStates};
+use crate::repo::{AutoCrlf, GitSettings};
 
 /// What happens to line endings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Endings {
+enum EolConversion {
     /// Nothing.
     Kept,
     /// CRLF becomes LF.
@@ -19,7 +19,7 @@ enum Endings {
 /// What happens to a file on its way into the repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Conversion {
-    endings: Endings,
+    endings: EolConversion,
     /// On the way out, LF becomes CRLF.
     is_crlf_outside: bool,
     ident: bool,
@@ -29,72 +29,72 @@ pub(crate) struct Conversion {
 
 impl Conversion {
     /// The conversion that attributes and settings ask for.
-    pub(crate) fn new(states: &States, settings: &Settings) -> Self {
+    pub(crate) fn new(states: &AttributeStates, settings: &GitSettings) -> Self {
         let (endings, is_crlf_outside) = endings(states, settings.autocrlf);
         Self {
             endings,
             is_crlf_outside,
-            ident: states.get(&b"ident"[..]) == Some(&State::Set),
+            ident: states.get(&b"ident"[..]) == Some(&AttributeState::Set),
             foreign: foreign(states),
         }
     }
 
     /// Whether every file stays as it is.
     pub(crate) fn is_none(&self) -> bool {
-        self.endings == Endings::Kept && !self.ident
+        self.endings == EolConversion::Kept && !self.ident
     }
 
     /// The blob's bytes. `staged` gives the blob that the staging area has for the path.
     pub(crate) fn clean(&self, bytes: Vec<u8>, staged: impl FnOnce() -> Option<Vec<u8>>) -> Vec<u8> {
         let bytes = match self.removes_cr(&bytes, staged) {
-            true => without_cr(bytes, self.endings == Endings::Guessed),
+            true => without_cr(bytes, self.endings == EolConversion::Guessed),
             false => bytes,
         };
         if self.ident { without_ident(bytes) } else { bytes }
     }
 
     fn removes_cr(&self, bytes: &[u8], staged: impl FnOnce() -> Option<Vec<u8>>) -> bool {
-        if self.endings == Endings::Kept || !bytes.contains(&b'\r') {
+        if self.endings == EolConversion::Kept || !bytes.contains(&b'\r') {
             return false;
         }
-        let stats = Stats::of(bytes);
+        let stats = TextStats::of(bytes);
         let is_guess_off = || stats.is_binary() || staged().is_some_and(|blob| has_crlf(&blob));
-        stats.crlf > 0 && !(self.endings == Endings::Guessed && is_guess_off())
+        stats.crlf > 0 && !(self.endings == EolConversion::Guessed && is_guess_off())
     }
 
     /// Whether a file with these bytes would come back from the repository with other line endings.
     pub(crate) fn is_lossy(&self, work: &[u8], blob: &[u8]) -> bool {
-        let (work, blob) = (Stats::of(work), Stats::of(blob));
+        let (work, blob) = (TextStats::of(work), TextStats::of(blob));
         let is_mixed = blob.crlf + blob.lone_cr > 0;
-        let grows = self.is_crlf_outside && !(self.endings == Endings::Guessed && is_mixed);
+        let grows = self.is_crlf_outside && !(self.endings == EolConversion::Guessed && is_mixed);
         let (crlf, lf) = if grows { (blob.crlf + blob.lf, 0) } else { (blob.crlf, blob.lf) };
-        let is_guess_off = self.endings == Endings::Guessed && work.is_binary();
+        let is_guess_off = self.endings == EolConversion::Guessed && work.is_binary();
         let is_lost = (work.crlf > 0 && crlf == 0) || (work.lf > 0 && lf == 0);
-        self.endings != Endings::Kept && !is_guess_off && is_lost
+        self.endings != EolConversion::Kept && !is_guess_off && is_lost
     }
 }
 
-fn endings(states: &States, autocrlf: AutoCrlf) -> (Endings, bool) {
+fn endings(states: &AttributeStates, autocrlf: AutoCrlf) -> (EolConversion, bool) {
     let text = states.get(&b"text"[..]).or_else(|| states.get(&b"crlf"[..]));
     let eol = match states.get(&b"eol"[..]) {
-        Some(State::Value(value)) if value == b"lf" => Some(false),
-        Some(State::Value(value)) if value == b"crlf" => Some(true),
+        Some(AttributeState::Value(value)) if value == b"lf" => Some(false),
+        Some(AttributeState::Value(value)) if value == b"crlf" => Some(true),
         _ => None,
     };
     let outside = eol.unwrap_or(autocrlf == AutoCrlf::True);
     match (text, eol) {
-        (Some(State::Unset), _) => (Endings::Kept, false),
-        (Some(State::Value(value)), _) if value == b"input" => (Endings::Text, false),
-        (Some(State::Value(value)), _) if value == b"auto" => (Endings::Guessed, outside),
-        (Some(State::Set), _) | (_, Some(_)) => (Endings::Text, outside),
-        _ if autocrlf != AutoCrlf::False => (Endings::Guessed, autocrlf == AutoCrlf::True),
-        _ => (Endings::Kept, false),
+        (Some(AttributeState::Unset), _) => (EolConversion::Kept, false),
+        (Some(AttributeState::Value(value)), _) if value == b"input" => (EolConversion::Text, false),
+        (Some(AttributeState::Value(value)), _) if value == b"auto" => (EolConversion::Guessed, outside),
+        (Some(AttributeState::Set), _) | (_, Some(_)) => (EolConversion::Text, outside),
+        _ if autocrlf != AutoCrlf::False => (EolConversion::Guessed, autocrlf == AutoCrlf::True),
+        _ => (EolConversion::Kept, false),
     }
 }
 
-fn foreign(states: &States) -> Option<String> {
+fn foreign(states: &AttributeStates) -> Option<String> {
     ["filter", "working-tree-encoding"].into_iter().find_map(|name| match states.get(name.as_bytes())? {
-        State::Value(value) if name == "filter" || !is_utf8(value) => {
+        AttributeState::Value(value) if name == "filter" || !is_utf8(value) => {
             Some(format!("{name}={}", String::from_utf8_lossy(value)))
         }
         _ => None,
@@ -107,7 +107,7 @@ fn is_utf8(encoding: &[u8]) -> bool {
 
 /// What a text is made of.
 #[derive(Debug, Default)]
-struct Stats {
+struct TextStats {
     nul: usize,
     lone_cr: usize,
     lf: usize,
@@ -116,7 +116,7 @@ struct Stats {
     other: usize,
 }
 
-impl Stats {
+impl TextStats {
     fn of(bytes: &[u8]) -> Self {
         let mut stats = Self::default();
         for (at, byte) in bytes.iter().enumerate() {
@@ -141,7 +141,7 @@ impl Stats {
 }
 
 fn has_crlf(blob: &[u8]) -> bool {
-    let stats = Stats::of(blob);
+    let stats = TextStats::of(blob);
     stats.crlf > 0 && !stats.is_binary()
 }
 
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     fn clean(text: &str, staged: Option<&str>, bytes: &str) -> String {
-        let states = [(b"text".to_vec(), State::Value(text.into()))].into();
+        let states = [(b"text".to_vec(), AttributeState::Value(text.into()))].into();
         let (endings, is_crlf_outside) = endings(&states, AutoCrlf::False);
         let conversion = Conversion { endings, is_crlf_outside, ident: true, foreign: None };
         let blob = conversion.clean(bytes.into(), || staged.map(|text| text.as_bytes().to_vec()));

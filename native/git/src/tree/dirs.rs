@@ -10,13 +10,13 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 const MAX_DEPTH: usize = 256;
 
 /// Names in a directory with their types.
-pub(crate) type Names = Vec<(Vec<u8>, FileType)>;
+pub(crate) type DirEntries = Vec<(Vec<u8>, FileType)>;
 
 /// A directory and the way that was last taken below it.
 #[derive(Debug)]
 pub(crate) struct Dirs {
     top: OwnedFd,
-    way: Vec<(Vec<u8>, OwnedFd)>,
+    stack: Vec<(Vec<u8>, OwnedFd)>,
     /// Whether rules are asked about paths: then a file that is opened must be at its path.
     is_judged: bool,
 }
@@ -40,7 +40,7 @@ pub(crate) fn join(path: &[u8], name: &[u8]) -> Vec<u8> {
 impl Dirs {
     /// Paths are taken from this directory.
     pub(crate) fn new(top: OwnedFd) -> Self {
-        Self { top, way: Vec::new(), is_judged: false }
+        Self { top, stack: Vec::new(), is_judged: false }
     }
 
     /// As [`Dirs::new`], for files whose paths rules are asked about.
@@ -59,18 +59,18 @@ impl Dirs {
             return Err(Errno::NAMETOOLONG);
         }
         parts.iter().try_for_each(|part| check(part))?;
-        let same = self.way.iter().zip(&parts).take_while(|((name, _), part)| name == *part).count();
-        self.way.truncate(same);
+        let same = self.stack.iter().zip(&parts).take_while(|((name, _), part)| name == *part).count();
+        self.stack.truncate(same);
         for part in &parts[same..] {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let dir = rustix::fs::openat(self.here(), *part, flags, Mode::empty())?;
-            self.way.push((part.to_vec(), dir));
+            self.stack.push((part.to_vec(), dir));
         }
         Ok(self.here())
     }
 
     fn here(&self) -> BorrowedFd<'_> {
-        self.way.last().map_or(self.top.as_fd(), |(_, dir)| dir.as_fd())
+        self.stack.last().map_or(self.top.as_fd(), |(_, dir)| dir.as_fd())
     }
 
     /// What stands at a path, links not followed.
@@ -107,7 +107,7 @@ impl Dirs {
     }
 
     /// Names and types in a directory, in no order.
-    pub(crate) fn list(&mut self, path: &[u8]) -> Result<Names, Errno> {
+    pub(crate) fn list(&mut self, path: &[u8]) -> Result<DirEntries, Errno> {
         let dir = self.enter(path)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let open = rustix::fs::openat(dir, ".", flags, Mode::empty())?;

@@ -1,7 +1,7 @@
 //! What git is told to ignore: `.gitignore` files, `.git/info/exclude`, the host's own ignore file.
 
 use super::dirs::{Dirs, join};
-use super::pattern::Glob;
+use super::pattern::GlobPattern;
 use crate::repo::Repo;
 use beamai_base::{Reason, Result, ToolError};
 use beamai_port_tools::git::path::shown;
@@ -14,8 +14,8 @@ use std::path::Path;
 pub(super) const MAX_BYTES: u64 = 4 << 20;
 
 #[derive(Debug)]
-struct Rule {
-    glob: Glob,
+struct IgnoreRule {
+    glob: GlobPattern,
     /// The rule takes back what an earlier one ignored.
     is_exception: bool,
     /// It holds for directories only.
@@ -26,27 +26,27 @@ struct Rule {
 
 /// The rules of one file, about paths below one directory.
 #[derive(Debug, Default)]
-struct Rules {
+struct IgnoreLines {
     skip: usize,
-    rules: Vec<Rule>,
+    rules: Vec<IgnoreRule>,
 }
 
 /// The rules that hold in a directory.
 #[derive(Debug)]
-pub(crate) struct Ignores {
+pub(crate) struct IgnoreStack {
     /// Those of the directories from the top down to the one at hand.
-    way: Vec<Rules>,
-    exclude: Rules,
-    host: Rules,
+    stack: Vec<IgnoreLines>,
+    exclude: IgnoreLines,
+    host: IgnoreLines,
 }
 
-impl Ignores {
+impl IgnoreStack {
     /// The rules that hold everywhere in a repository.
     pub(crate) fn new(repo: &Repo) -> Self {
         let exclude = repo.located.common_dir.join(Path::new("info/exclude"));
         let exclude = exclude.open_file().ok().and_then(|(file, _)| all_of(file));
         let host = repo.settings.excludes.as_deref().and_then(host_file);
-        Self { way: Vec::new(), exclude: rules(0, exclude), host: rules(0, host) }
+        Self { stack: Vec::new(), exclude: rules(0, exclude), host: rules(0, host) }
     }
 
     /// Adds the rules of a directory below those added before.
@@ -55,23 +55,23 @@ impl Ignores {
     /// `too_large` for a file of more than 4 MiB.
     pub(crate) fn enter(&mut self, dirs: &mut Dirs, dir: &[u8]) -> Result<()> {
         let skip = if dir.is_empty() { 0 } else { dir.len() + 1 };
-        self.way.push(rules(skip, file_in_tree(dirs, &join(dir, b".gitignore"))?));
+        self.stack.push(rules(skip, file_in_tree(dirs, &join(dir, b".gitignore"))?));
         Ok(())
     }
 
     /// Adds a directory that is known to have no rules.
     pub(crate) fn enter_plain(&mut self) {
-        self.way.push(Rules::default());
+        self.stack.push(IgnoreLines::default());
     }
 
-    /// Takes back the last [`Ignores::enter`].
+    /// Takes back the last [`IgnoreStack::enter`].
     pub(crate) fn leave(&mut self) {
-        self.way.pop();
+        self.stack.pop();
     }
 
     /// Whether a path in the directory at hand is ignored.
     pub(crate) fn ignores(&self, path: &[u8], is_dir: bool) -> bool {
-        let all = self.way.iter().rev().chain([&self.exclude, &self.host]);
+        let all = self.stack.iter().rev().chain([&self.exclude, &self.host]);
         all.filter_map(|rules| rules.verdict(path, is_dir)).next().unwrap_or(false)
     }
 
@@ -88,20 +88,20 @@ impl Ignores {
     }
 }
 
-impl Rules {
+impl IgnoreLines {
     fn verdict(&self, path: &[u8], is_dir: bool) -> Option<bool> {
         let below = path.get(self.skip..)?;
         let name = super::dirs::split(below).1;
-        let fits = |rule: &&Rule| {
+        let fits = |rule: &&IgnoreRule| {
             (is_dir || !rule.is_for_dirs) && rule.glob.matches(if rule.is_for_names { name } else { below })
         };
         self.rules.iter().rev().find(fits).map(|rule| !rule.is_exception)
     }
 }
 
-fn rules(skip: usize, bytes: Option<Vec<u8>>) -> Rules {
+fn rules(skip: usize, bytes: Option<Vec<u8>>) -> IgnoreLines {
     let bytes = bytes.unwrap_or_default();
-    Rules { skip, rules: lines(&bytes).filter_map(rule).collect() }
+    IgnoreLines { skip, rules: lines(&bytes).filter_map(rule).collect() }
 }
 
 /// The lines of a file of patterns.
@@ -110,7 +110,7 @@ pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
 }
 
-fn rule(line: &[u8]) -> Option<Rule> {
+fn rule(line: &[u8]) -> Option<IgnoreRule> {
     let line = without_trailing_spaces(line);
     if line.first() == Some(&b'#') {
         return None;
@@ -121,13 +121,13 @@ fn rule(line: &[u8]) -> Option<Rule> {
         return None;
     }
     let (is_for_names, glob) = anchored(line);
-    Some(Rule { glob, is_exception, is_for_dirs, is_for_names })
+    Some(IgnoreRule { glob, is_exception, is_for_dirs, is_for_names })
 }
 
 /// Whether a pattern is about names alone, and the pattern.
-pub(super) fn anchored(pattern: &[u8]) -> (bool, Glob) {
+pub(super) fn anchored(pattern: &[u8]) -> (bool, GlobPattern) {
     let is_for_names = !pattern.contains(&b'/');
-    (is_for_names, Glob::new(pattern.strip_prefix(b"/").unwrap_or(pattern)))
+    (is_for_names, GlobPattern::new(pattern.strip_prefix(b"/").unwrap_or(pattern)))
 }
 
 /// Spaces at the end do not count, unless a backslash stands before them.

@@ -12,20 +12,20 @@ fn is_special(byte: &u8) -> bool {
 
 /// A compiled pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Glob {
+pub(super) enum GlobPattern {
     /// The name itself.
     Literal(Vec<u8>),
     /// Any name of one component that ends so.
     Suffix(Vec<u8>),
     /// Anything else.
-    Tokens(Vec<Token>),
+    Tokens(Vec<GlobToken>),
     /// A pattern that cannot be read matches nothing.
     Never,
 }
 
 /// What a part of a pattern matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Token {
+pub(super) enum GlobToken {
     /// This byte.
     Byte(u8),
     /// One byte of a set, never a slash.
@@ -40,7 +40,7 @@ pub(super) enum Token {
     Rest,
 }
 
-impl Glob {
+impl GlobPattern {
     /// Compiles a pattern.
     pub(super) fn new(pattern: &[u8]) -> Self {
         match pattern {
@@ -49,7 +49,7 @@ impl Glob {
             [b'*', rest @ ..] if !rest.iter().any(|byte| is_special(byte) || *byte == b'/') => {
                 Self::Suffix(rest.to_vec())
             }
-            _ => Compiler { pattern, at: 0 }.tokens().map_or(Self::Never, Self::Tokens),
+            _ => GlobCompiler { pattern, at: 0 }.tokens().map_or(Self::Never, Self::Tokens),
         }
     }
 
@@ -64,7 +64,7 @@ impl Glob {
     }
 }
 
-fn run(tokens: &[Token], text: &[u8]) -> bool {
+fn run(tokens: &[GlobToken], text: &[u8]) -> bool {
     let mut now = vec![false; tokens.len() + 1];
     let mut next = now.clone();
     reach(tokens, &mut now, 0);
@@ -81,18 +81,18 @@ fn run(tokens: &[Token], text: &[u8]) -> bool {
 }
 
 /// Marks a state and those that it reaches without a byte.
-fn reach(tokens: &[Token], states: &mut [bool], mut at: usize) {
+fn reach(tokens: &[GlobToken], states: &mut [bool], mut at: usize) {
     loop {
         states[at] = true;
         at += match tokens.get(at) {
-            Some(Token::Star | Token::Rest) => 1,
-            Some(Token::Dirs) => 2,
+            Some(GlobToken::Star | GlobToken::Rest) => 1,
+            Some(GlobToken::Dirs) => 2,
             _ => return,
         };
     }
 }
 
-impl Token {
+impl GlobToken {
     /// The state after a byte.
     fn step(&self, at: usize, byte: u8) -> Option<usize> {
         match self {
@@ -106,13 +106,13 @@ impl Token {
     }
 }
 
-struct Compiler<'p> {
+struct GlobCompiler<'p> {
     pattern: &'p [u8],
     at: usize,
 }
 
-impl Compiler<'_> {
-    fn tokens(mut self) -> Option<Vec<Token>> {
+impl GlobCompiler<'_> {
+    fn tokens(mut self) -> Option<Vec<GlobToken>> {
         let mut tokens = Vec::new();
         while let Some(&byte) = self.pattern.get(self.at) {
             self.at += 1;
@@ -120,8 +120,8 @@ impl Compiler<'_> {
                 b'*' => self.stars(&mut tokens),
                 b'?' => tokens.push(set(|byte| byte != b'/')),
                 b'[' => tokens.push(self.bracket()?),
-                b'\\' => tokens.push(Token::Byte(self.next()?)),
-                byte => tokens.push(Token::Byte(byte)),
+                b'\\' => tokens.push(GlobToken::Byte(self.next()?)),
+                byte => tokens.push(GlobToken::Byte(byte)),
             }
         }
         Some(tokens)
@@ -134,7 +134,7 @@ impl Compiler<'_> {
 
     /// One or more asterisks, the first of which was read: two mean directories where they are all there is
     /// between slashes.
-    fn stars(&mut self, tokens: &mut Vec<Token>) {
+    fn stars(&mut self, tokens: &mut Vec<GlobToken>) {
         let start = self.at - 1;
         while self.pattern.get(self.at) == Some(&b'*') {
             self.at += 1;
@@ -146,15 +146,15 @@ impl Compiler<'_> {
         match self.pattern.get(self.at) {
             Some(b'/') if self.at - start >= 2 && begins => {
                 self.at += 1;
-                tokens.extend([Token::Dirs, Token::InDir]);
+                tokens.extend([GlobToken::Dirs, GlobToken::InDir]);
             }
-            None if self.at - start >= 2 && begins => tokens.push(Token::Rest),
-            _ => tokens.push(Token::Star),
+            None if self.at - start >= 2 && begins => tokens.push(GlobToken::Rest),
+            _ => tokens.push(GlobToken::Star),
         }
     }
 
     /// A set in brackets, the first of which was read.
-    fn bracket(&mut self) -> Option<Token> {
+    fn bracket(&mut self) -> Option<GlobToken> {
         let negated = matches!(self.pattern.get(self.at), Some(b'!' | b'^'));
         self.at += usize::from(negated);
         let mut members = [false; 256];
@@ -200,8 +200,8 @@ impl Compiler<'_> {
     }
 }
 
-fn set(is_member: impl Fn(u8) -> bool) -> Token {
-    Token::OneOf(Box::new(std::array::from_fn(|byte| u8::try_from(byte).is_ok_and(&is_member))))
+fn set(is_member: impl Fn(u8) -> bool) -> GlobToken {
+    GlobToken::OneOf(Box::new(std::array::from_fn(|byte| u8::try_from(byte).is_ok_and(&is_member))))
 }
 
 fn class(name: &[u8]) -> Option<fn(u8) -> bool> {
@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     fn check(pattern: &str, yes: &[&str], no: &[&str]) {
-        let glob = Glob::new(pattern.as_bytes());
+        let glob = GlobPattern::new(pattern.as_bytes());
         for text in yes {
             assert!(glob.matches(text.as_bytes()), "{pattern} should match {text}");
         }

@@ -1,10 +1,10 @@
 //! What changed in the work tree since it was staged.
 
-use super::content::{Contents, EXECUTABLE, FILE, LINK, SUBMODULE, failed, stage};
+use super::content::{EXECUTABLE, FILE, LINK, SUBMODULE, WorkTreeReader, failed, stage};
 use super::dirs::join;
 use crate::{
-    changes::{Change, Kind, NO_ID, Version, is_below},
-    fail::Outcome,
+    changes::{BlobVersion, ChangeKind, FileChange, NO_ID, is_below},
+    fail::GitResult,
     repo::Repo,
 };
 use beamai_base::Result;
@@ -16,9 +16,9 @@ use rustix::io::Errno;
 /// Entries looked at between two looks at the clock and the cancel token.
 const CHECK_EVERY: usize = 256;
 
-impl Contents<'_> {
+impl WorkTreeReader<'_> {
     /// The changes below a path, in the order of paths. Paths that a merge left undecided are not among them.
-    pub(crate) fn changes(&mut self, index: Option<&Stat>, below: &[u8]) -> Outcome<Vec<Change>> {
+    pub(crate) fn changes(&mut self, index: Option<&Stat>, below: &[u8]) -> GitResult<Vec<FileChange>> {
         let mut changes = Vec::new();
         for (at, entry) in self.entries.iter().enumerate() {
             if at % CHECK_EVERY == 0 {
@@ -32,18 +32,18 @@ impl Contents<'_> {
     }
 
     /// What happened to one entry; `None` is nothing.
-    fn change(&mut self, entry: &IndexEntry, index: Option<&Stat>) -> Outcome<Option<Change>> {
+    fn change(&mut self, entry: &IndexEntry, index: Option<&Stat>) -> GitResult<Option<FileChange>> {
         if is_left_alone(entry) {
             return Ok(None);
         }
-        let old = Version { mode: entry.mode, id: entry.id };
-        let change = |kind, new: Option<Version>| {
-            let old = (kind != Kind::Added).then_some(old);
-            Some(Change { path: entry.path.clone(), kind, old, new })
+        let old = BlobVersion { mode: entry.mode, id: entry.id };
+        let change = |kind, new: Option<BlobVersion>| {
+            let old = (kind != ChangeKind::Added).then_some(old);
+            Some(FileChange { path: entry.path.clone(), kind, old, new })
         };
         let stat = match self.dirs.lstat(&entry.path) {
             Ok(stat) => stat,
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(change(Kind::Deleted, None)),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(change(ChangeKind::Deleted, None)),
             Err(Errno::NAMETOOLONG) => {
                 self.note(format!("{}: too deep to look at it", shown(&entry.path)));
                 return Ok(None);
@@ -51,20 +51,20 @@ impl Contents<'_> {
             Err(error) => return Err(failed("look at", &entry.path, error).into()),
         };
         if entry.mode == SUBMODULE {
-            return Ok(self.submodule(entry)?.and_then(|new| change(Kind::Modified, Some(new))));
+            return Ok(self.submodule(entry)?.and_then(|new| change(ChangeKind::Modified, Some(new))));
         }
         let Some(mode) = mode(&stat, entry.mode, self.repo.settings.file_mode) else {
-            return Ok(change(Kind::Deleted, None));
+            return Ok(change(ChangeKind::Deleted, None));
         };
-        let new = |id| Some(Version { mode, id });
+        let new = |id| Some(BlobVersion { mode, id });
         Ok(if is_intended(entry) {
-            change(Kind::Added, new(NO_ID))
+            change(ChangeKind::Added, new(NO_ID))
         } else if mode & 0o170_000 != entry.mode & 0o170_000 {
-            change(Kind::TypeChanged, new(NO_ID))
+            change(ChangeKind::TypeChanged, new(NO_ID))
         } else if mode != entry.mode {
-            change(Kind::Modified, new(NO_ID))
+            change(ChangeKind::Modified, new(NO_ID))
         } else {
-            self.content_change(entry, &stat, index)?.and_then(|id| change(Kind::Modified, new(id)))
+            self.content_change(entry, &stat, index)?.and_then(|id| change(ChangeKind::Modified, new(id)))
         })
     }
 
@@ -87,7 +87,7 @@ impl Contents<'_> {
     }
 
     /// The commit that a submodule is at, if it is not the one that is staged.
-    fn submodule(&mut self, entry: &IndexEntry) -> Outcome<Option<Version>> {
+    fn submodule(&mut self, entry: &IndexEntry) -> GitResult<Option<BlobVersion>> {
         if self.dirs.lstat(&join(&entry.path, b".git")).is_err() {
             return Ok(None);
         }
@@ -100,7 +100,7 @@ impl Contents<'_> {
             }
         };
         self.note(format!("submodule {}: changes inside it are not looked at", shown(&entry.path)));
-        Ok(id.map(|id| Version { mode: SUBMODULE, id }))
+        Ok(id.map(|id| BlobVersion { mode: SUBMODULE, id }))
     }
 
     /// Whether a file's content is not what is staged, although to a reader that looks at whole seconds only, as

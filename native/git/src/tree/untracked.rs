@@ -1,10 +1,10 @@
 //! Files that git does not know of.
 
 use super::content::{SUBMODULE, failed};
-use super::dirs::{Dirs, Names, join};
-use super::ignore::Ignores;
+use super::dirs::{DirEntries, Dirs, join};
+use super::ignore::IgnoreStack;
 use crate::{
-    fail::Outcome,
+    fail::GitResult,
     repo::{Repo, Untracked},
 };
 use beamai_port_tools::git::path::shown;
@@ -14,11 +14,11 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 
 /// Looks for untracked files.
-pub(crate) struct Finder<'r> {
+pub(crate) struct UntrackedFinder<'r> {
     cx: &'r CallContext,
     dirs: Dirs,
     entries: &'r [IndexEntry],
-    ignores: Ignores,
+    ignores: IgnoreStack,
     mode: Untracked,
     /// Paths found; directories, and repositories of their own, end with a slash.
     found: Vec<Vec<u8>>,
@@ -26,22 +26,22 @@ pub(crate) struct Finder<'r> {
 }
 
 /// Untracked paths and what could not be looked at.
-pub(crate) type Found = (Vec<Vec<u8>>, Vec<String>);
+pub(crate) type UntrackedFiles = (Vec<Vec<u8>>, Vec<String>);
 
-impl<'r> Finder<'r> {
+impl<'r> UntrackedFinder<'r> {
     /// A search of a repository's work tree.
     pub(crate) fn new(
         repo: &'r Repo,
         entries: &'r [IndexEntry],
         mode: Untracked,
         cx: &'r CallContext,
-    ) -> Outcome<Self> {
-        let (dirs, ignores) = (repo.dirs(cx)?, Ignores::new(repo));
+    ) -> GitResult<Self> {
+        let (dirs, ignores) = (repo.dirs(cx)?, IgnoreStack::new(repo));
         Ok(Self { cx, dirs, entries, ignores, mode, found: Vec::new(), notes: Vec::new() })
     }
 
     /// The untracked paths below a directory that is not ignored itself, in order.
-    pub(crate) fn find(mut self, below: &[u8]) -> Outcome<Found> {
+    pub(crate) fn find(mut self, below: &[u8]) -> GitResult<UntrackedFiles> {
         if self.mode == Untracked::No {
             return Ok((self.found, self.notes));
         }
@@ -57,7 +57,7 @@ impl<'r> Finder<'r> {
     }
 
     /// Adds what is untracked in a directory. Answers whether there was anything.
-    fn visit(&mut self, dir: &[u8]) -> Outcome<bool> {
+    fn visit(&mut self, dir: &[u8]) -> GitResult<bool> {
         self.cx.check()?;
         let Some(names) = self.list(dir)? else { return Ok(false) };
         match names.iter().any(|(name, _)| name == b".gitignore") {
@@ -75,7 +75,7 @@ impl<'r> Finder<'r> {
         Ok(any)
     }
 
-    fn list(&mut self, dir: &[u8]) -> Outcome<Option<Names>> {
+    fn list(&mut self, dir: &[u8]) -> GitResult<Option<DirEntries>> {
         match self.dirs.list(dir) {
             Ok(names) => Ok(Some(names)),
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
@@ -88,7 +88,7 @@ impl<'r> Finder<'r> {
         }
     }
 
-    fn entry(&mut self, path: Vec<u8>, kind: FileType) -> Outcome<bool> {
+    fn entry(&mut self, path: Vec<u8>, kind: FileType) -> GitResult<bool> {
         match kind {
             FileType::Directory => self.directory(path),
             FileType::RegularFile | FileType::Symlink => {
@@ -102,7 +102,7 @@ impl<'r> Finder<'r> {
         }
     }
 
-    fn directory(&mut self, path: Vec<u8>) -> Outcome<bool> {
+    fn directory(&mut self, path: Vec<u8>) -> GitResult<bool> {
         if self.is_submodule(&path) {
             return Ok(false);
         }

@@ -1,8 +1,8 @@
 //! What hosts see of the git tools before they call them.
 
 use super::repo::Repo;
-use beamai_engine::{Call, Host, Outcome, Run, Settings, catalogue};
-use beamai_tool::{Door, Pace, Tool};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host, HostSettings, catalogue};
+use beamai_tool::{Door, ExecutionClass, Tool};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 
@@ -10,12 +10,12 @@ fn tool(name: &str) -> &'static dyn Tool {
     &**catalogue::find(name, Some("beamai")).unwrap()
 }
 
-fn outcome(repo: &Repo, permissions: Value, name: &str, args: Value) -> Outcome {
+fn outcome(repo: &Repo, permissions: Value, name: &str, args: Value) -> CallOutcome {
     let id = Workspace::open(repo.path()).unwrap().id();
-    let settings: Settings =
+    let settings: HostSettings =
         serde_json::from_value(json!({"workspace": id, "permissions": permissions})).unwrap();
-    let call: Call = serde_json::from_value(json!({"tool": name, "args": args})).unwrap();
-    Host::new(&settings, crate::repo::services()).unwrap().call(call, Run::default())
+    let call: CallRequest = serde_json::from_value(json!({"tool": name, "args": args})).unwrap();
+    Host::new(&settings, crate::repo::services()).unwrap().call(call, CallOptions::default())
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn readers_are_read_only_and_writers_require_permission() {
         ("git_commit", "GitCommit", false),
     ] {
         let traits = tool(name).traits();
-        assert_eq!((traits.door, traits.pace), (Door::Port, Pace::Long), "{name}");
+        assert_eq!((traits.door, traits.pace), (Door::Port, ExecutionClass::Long), "{name}");
         assert_eq!((tool(name).rule(), traits.read_only), (rule, reads), "{name}");
         assert_eq!(tool(name).requires_permission(), !reads, "{name}");
         assert!(!traits.open_world && !traits.destructive, "{name}");
@@ -58,14 +58,14 @@ fn by_default_readers_run_and_writers_ask() {
     let repo = Repo::with(&[("a", "1\n")]);
     repo.write("a", "2\n");
     for name in ["git_status", "git_diff", "git_log"] {
-        assert!(matches!(outcome(&repo, json!({}), name, json!({})), Outcome::Ok(..)), "{name}");
+        assert!(matches!(outcome(&repo, json!({}), name, json!({})), CallOutcome::Ok(..)), "{name}");
     }
-    let Outcome::Ask(request) = outcome(&repo, json!({}), "git_add", json!({"path": "./a"})) else {
+    let CallOutcome::Ask(request) = outcome(&repo, json!({}), "git_add", json!({"path": "./a"})) else {
         panic!()
     };
     assert_eq!((&request["rule"], &request["subject"]), (&json!("GitAdd"), &json!("GitAdd(a)")));
     let message = json!({"message": "it's done"});
-    let Outcome::Ask(request) = outcome(&repo, json!({}), "git_commit", message) else { panic!() };
+    let CallOutcome::Ask(request) = outcome(&repo, json!({}), "git_commit", message) else { panic!() };
     assert_eq!(request["subject"], "GitCommit(git commit -m 'it'\\''s done')");
     assert_eq!(repo.git(&["status", "--short"]), " M a\n");
 }
@@ -75,11 +75,11 @@ fn rules_allow_and_deny() {
     let repo = Repo::with(&[("a", "1\n")]);
     repo.write("a", "2\n");
     let allow = json!({"allow": ["GitAdd"]});
-    assert!(matches!(outcome(&repo, allow, "git_add", json!({"path": "a"})), Outcome::Ok(..)));
+    assert!(matches!(outcome(&repo, allow, "git_add", json!({"path": "a"})), CallOutcome::Ok(..)));
     // A diff and a log tell what is in files, so a rule on reading holds for them.
     for name in ["git_diff", "git_log"] {
-        assert!(matches!(outcome(&repo, json!({"deny": ["Read"]}), name, json!({})), Outcome::Error(_)));
+        assert!(matches!(outcome(&repo, json!({"deny": ["Read"]}), name, json!({})), CallOutcome::Error(_)));
         let only_read = json!({"allow": ["Read"], "default": "deny"});
-        assert!(matches!(outcome(&repo, only_read, name, json!({})), Outcome::Ok(..)));
+        assert!(matches!(outcome(&repo, only_read, name, json!({})), CallOutcome::Ok(..)));
     }
 }

@@ -2,7 +2,7 @@
 
 use beamai_base::ToolError;
 use beamai_engine::catalogue;
-use beamai_tool::{CallContext, Services, Stop};
+use beamai_tool::{CallContext, Interrupt, Services};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::cell::Cell;
@@ -194,7 +194,7 @@ pub(crate) fn call(name: &str, args: Value, cx: &CallContext) -> Result<Value, T
     let tool = catalogue::find(name, Some("beamai")).unwrap();
     match tool.execute(args.as_object().unwrap().clone(), cx) {
         Ok(value) => Ok(value),
-        Err(Stop::Failed(error)) => Err(error),
+        Err(Interrupt::Failed(error)) => Err(error),
         Err(other) => panic!("git tools neither move nor ask: {other:?}"),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::repo::{Repo, call};
 use beamai_base::{CancelToken, Reason};
-use beamai_git::presence;
+use beamai_git::availability;
 use beamai_tool::CallContext;
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
@@ -49,9 +49,9 @@ fn hook(repo: &Repo, path: &str) {
 fn a_directory_without_a_repository_is_answered_with_a_hint() {
     let repo = Repo::bare_directory();
     assert!(hint(&repo).contains("not a git repository"));
-    assert!(!presence(&Workspace::open(repo.path()).unwrap()).repository);
+    assert!(!availability(&Workspace::open(repo.path()).unwrap()).repository);
     repo.init();
-    let found = presence(&Workspace::open(repo.path()).unwrap());
+    let found = availability(&Workspace::open(repo.path()).unwrap());
     assert_eq!((found.program, found.repository, found.problem), (true, true, None));
 }
 

@@ -3,14 +3,14 @@
 //! Before every request, each file that the server has open is compared with what it was told, whoever changed it:
 //! this tool, another door, a shell, a person.
 
-use super::server::Server;
-use super::text::Text;
+use super::server::LanguageServer;
+use super::text::DocumentText;
 use super::uri::uri_of;
-use super::watch::{self, Snapshot};
+use super::watch::{self, SourceSnapshot};
 use beamai_base::Result;
 use beamai_servers::lock;
 use beamai_tool::CallContext;
-use beamai_workspace::Place;
+use beamai_workspace::WorkspacePath;
 use rustix::fs::Stat;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -25,29 +25,29 @@ const RACY: Duration = Duration::from_secs(2);
 
 /// What a server was told of files.
 #[derive(Debug)]
-pub(super) struct Documents(Mutex<Told>);
+pub(super) struct DocumentStore(Mutex<DocumentTable>);
 
 #[derive(Debug)]
-struct Told {
-    open: BTreeMap<PathBuf, Document>,
+struct DocumentTable {
+    open: BTreeMap<PathBuf, OpenDocument>,
     /// The other files of the language, when the server was told of them last.
-    snapshot: Snapshot,
+    snapshot: SourceSnapshot,
     uses: u64,
 }
 
 /// A file that the server has open.
 #[derive(Debug)]
-struct Document {
-    place: Place,
-    text: Arc<Text>,
+struct OpenDocument {
+    place: WorkspacePath,
+    text: Arc<DocumentText>,
     version: i64,
-    stamp: Stamp,
+    stamp: DocumentStamp,
     used: u64,
 }
 
 /// By what a change of a file shows without reading it.
 #[derive(Debug, PartialEq, Eq)]
-struct Stamp {
+struct DocumentStamp {
     file: (u64, u64, i64),
     modified: (i64, i64),
     changed: (i64, i64),
@@ -55,7 +55,7 @@ struct Stamp {
     is_racy: bool,
 }
 
-impl Stamp {
+impl DocumentStamp {
     #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "types differ by system")]
     fn of(stat: &Stat) -> Self {
         let changed = Duration::from_secs(u64::try_from(stat.st_ctime).unwrap_or(0));
@@ -75,10 +75,10 @@ impl Stamp {
     }
 }
 
-impl Documents {
+impl DocumentStore {
     /// Of a server that has no file open and finds the workspace as it is in the snapshot.
-    pub(super) fn new(snapshot: Snapshot) -> Self {
-        Self(Mutex::new(Told { open: BTreeMap::new(), snapshot, uses: 0 }))
+    pub(super) fn new(snapshot: SourceSnapshot) -> Self {
+        Self(Mutex::new(DocumentTable { open: BTreeMap::new(), snapshot, uses: 0 }))
     }
 
     /// Tells the server of every change since it was told last, and opens the file for it.
@@ -87,15 +87,15 @@ impl Documents {
     /// Those of reading the file, `cancelled` and `timeout`.
     pub(super) fn open(
         &self,
-        server: &Server,
+        server: &LanguageServer,
         cx: &CallContext,
-        file: &Place,
+        file: &WorkspacePath,
         id: &str,
-    ) -> Result<Arc<Text>> {
+    ) -> Result<Arc<DocumentText>> {
         let mut told = lock(&self.0);
         let others_changed = told.refresh(server, cx)?;
         told.uses += 1;
-        let (text, stat) = Text::read(file)?;
+        let (text, stat) = DocumentText::read(file)?;
         let path = file.absolute();
         let uses = told.uses;
         match told.open.get_mut(&path) {
@@ -114,7 +114,7 @@ impl Documents {
     ///
     /// # Errors
     /// `cancelled` and `timeout`.
-    pub(super) fn refresh(&self, server: &Server, cx: &CallContext) -> Result<()> {
+    pub(super) fn refresh(&self, server: &LanguageServer, cx: &CallContext) -> Result<()> {
         let mut told = lock(&self.0);
         if told.refresh(server, cx)? {
             told.open.iter().for_each(|(path, document)| document.save(server, path));
@@ -123,16 +123,16 @@ impl Documents {
     }
 
     /// The text of a file as the server was told it.
-    pub(super) fn text(&self, path: &Path) -> Option<Arc<Text>> {
+    pub(super) fn text(&self, path: &Path) -> Option<Arc<DocumentText>> {
         lock(&self.0).open.get(path).map(|document| Arc::clone(&document.text))
     }
 }
 
-impl Told {
+impl DocumentTable {
     /// Tells the server of changes; whether there were any.
-    fn refresh(&mut self, server: &Server, cx: &CallContext) -> Result<bool> {
+    fn refresh(&mut self, server: &LanguageServer, cx: &CallContext) -> Result<bool> {
         self.open.retain(|path, document| document.refresh(server, path));
-        let now = Snapshot::take(&server.plan, cx)?;
+        let now = SourceSnapshot::take(&server.plan, cx)?;
         let changes = self.snapshot.changes(&now, server.root());
         self.snapshot = now;
         let has_changed = !changes.is_empty();
@@ -141,7 +141,14 @@ impl Told {
     }
 
     /// Opens a file for the server.
-    fn begin(&mut self, server: &Server, file: &Place, id: &str, text: Text, stat: &Stat) {
+    fn begin(
+        &mut self,
+        server: &LanguageServer,
+        file: &WorkspacePath,
+        id: &str,
+        text: DocumentText,
+        stat: &Stat,
+    ) {
         if self.open.len() >= MOST_OPEN {
             self.close_oldest(server);
         }
@@ -154,17 +161,17 @@ impl Told {
                 "uri": uri_of(&path), "languageId": id, "version": version, "text": text.as_str(),
             }}),
         );
-        let document = Document {
+        let document = OpenDocument {
             place: file.clone(),
             text: Arc::new(text),
             version,
-            stamp: Stamp::of(stat),
+            stamp: DocumentStamp::of(stat),
             used: self.uses,
         };
         self.open.insert(path, document);
     }
 
-    fn close_oldest(&mut self, server: &Server) {
+    fn close_oldest(&mut self, server: &LanguageServer) {
         let oldest = self.open.iter().min_by_key(|(_, document)| document.used).map(|(path, _)| path.clone());
         if let Some(path) = oldest {
             self.open.remove(&path);
@@ -173,13 +180,13 @@ impl Told {
     }
 }
 
-impl Document {
+impl OpenDocument {
     /// Tells the server of a change; whether the file is still one that it can have open.
-    fn refresh(&mut self, server: &Server, path: &Path) -> bool {
+    fn refresh(&mut self, server: &LanguageServer, path: &Path) -> bool {
         if self.place.stat().is_ok_and(|now| self.stamp.proves(&now)) {
             return true;
         }
-        match Text::read(&self.place) {
+        match DocumentText::read(&self.place) {
             Ok((text, stat)) => {
                 self.update(server, path, text, &stat);
                 true
@@ -192,8 +199,8 @@ impl Document {
     }
 
     /// Tells the server of the file's text; whether that is another one than before.
-    fn update(&mut self, server: &Server, path: &Path, text: Text, stat: &Stat) -> bool {
-        self.stamp = Stamp::of(stat);
+    fn update(&mut self, server: &LanguageServer, path: &Path, text: DocumentText, stat: &Stat) -> bool {
+        self.stamp = DocumentStamp::of(stat);
         if text == *self.text {
             return false;
         }
@@ -209,7 +216,7 @@ impl Document {
     }
 
     /// Some servers look at a file, or at those that it includes, only when it is saved.
-    fn save(&self, server: &Server, path: &Path) {
+    fn save(&self, server: &LanguageServer, path: &Path) {
         let Some(with_text) = server.save_option() else { return };
         let mut params = json!({"textDocument": {"uri": uri_of(path)}});
         if with_text {
@@ -219,7 +226,7 @@ impl Document {
     }
 }
 
-fn close(server: &Server, path: &Path) {
+fn close(server: &LanguageServer, path: &Path) {
     server.state().close(path);
     server.notify("textDocument/didClose", &json!({"textDocument": {"uri": uri_of(path)}}));
 }

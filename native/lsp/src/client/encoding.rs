@@ -2,7 +2,7 @@
 
 /// What a server counts in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Encoding {
+pub(crate) enum PositionEncoding {
     /// Bytes.
     Utf8,
     /// 16-bit code units; what every server understands.
@@ -11,7 +11,7 @@ pub(crate) enum Encoding {
     Utf32,
 }
 
-impl Encoding {
+impl PositionEncoding {
     /// Those that are offered to a server, the preferred one first.
     pub(crate) const OFFERED: [&'static str; 3] = ["utf-8", "utf-16", "utf-32"];
 
@@ -61,8 +61,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn encodings() -> impl Strategy<Value = Encoding> {
-        proptest::sample::select(vec![Encoding::Utf8, Encoding::Utf16, Encoding::Utf32])
+    fn encodings() -> impl Strategy<Value = PositionEncoding> {
+        proptest::sample::select(vec![
+            PositionEncoding::Utf8,
+            PositionEncoding::Utf16,
+            PositionEncoding::Utf32,
+        ])
     }
 
     fn line() -> impl Strategy<Value = String> {
@@ -76,11 +80,11 @@ mod tests {
         proptest::collection::vec(char, 0..20).prop_map(String::from_iter)
     }
 
-    fn prefix_units(encoding: Encoding, prefix: &str) -> usize {
+    fn prefix_units(encoding: PositionEncoding, prefix: &str) -> usize {
         match encoding {
-            Encoding::Utf8 => prefix.len(),
-            Encoding::Utf16 => prefix.encode_utf16().count(),
-            Encoding::Utf32 => prefix.chars().count(),
+            PositionEncoding::Utf8 => prefix.len(),
+            PositionEncoding::Utf16 => prefix.encode_utf16().count(),
+            PositionEncoding::Utf32 => prefix.chars().count(),
         }
     }
 
@@ -107,8 +111,8 @@ mod tests {
 
     #[test]
     fn positions_beyond_the_line_are_its_end() {
-        assert_eq!(Encoding::Utf16.character("a😀", u64::MAX), 2);
-        assert_eq!(Encoding::Utf16.units("a😀", usize::MAX), 3);
-        assert_eq!(Encoding::Utf8.character("abc", 1 << 40), 3);
+        assert_eq!(PositionEncoding::Utf16.character("a😀", u64::MAX), 2);
+        assert_eq!(PositionEncoding::Utf16.units("a😀", usize::MAX), 3);
+        assert_eq!(PositionEncoding::Utf8.character("abc", 1 << 40), 3);
     }
 }

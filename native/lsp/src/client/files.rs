@@ -1,23 +1,23 @@
 //! What a server and its client know of files.
 
-use super::server::{Look, Server};
+use super::server::{LanguageServer, WaitStatus};
 use super::state::Freshness;
-use super::text::Text;
+use super::text::DocumentText;
 use super::wire::Diagnostic;
 use beamai_base::Result;
 use beamai_tool::CallContext;
-use beamai_workspace::Place;
+use beamai_workspace::WorkspacePath;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-impl Server {
+impl LanguageServer {
     /// Tells the server of every change since it was told last, and opens the file for it.
     ///
     /// # Errors
     /// Those of reading the file, `cancelled` and `timeout`.
-    pub(crate) fn open(&self, cx: &CallContext, file: &Place, id: &str) -> Result<Arc<Text>> {
+    pub(crate) fn open(&self, cx: &CallContext, file: &WorkspacePath, id: &str) -> Result<Arc<DocumentText>> {
         self.documents.open(self, cx, file, id)
     }
 
@@ -30,7 +30,7 @@ impl Server {
     }
 
     /// The text of an open file as the server was told it.
-    pub(crate) fn text(&self, path: &Path) -> Option<Arc<Text>> {
+    pub(crate) fn text(&self, path: &Path) -> Option<Arc<DocumentText>> {
         self.documents.text(path)
     }
 
@@ -53,10 +53,10 @@ impl Server {
         silence: Instant,
     ) -> Result<bool> {
         let fresh = self.wait(cx, Some(until), |state, now| match state.freshness(path, now) {
-            Freshness::Fresh => Look::Done(true),
-            Freshness::Unknown(_) if now >= silence && !state.is_busy() => Look::Done(false),
+            Freshness::Fresh => WaitStatus::Done(true),
+            Freshness::Unknown(_) if now >= silence && !state.is_busy() => WaitStatus::Done(false),
             Freshness::Unknown(then) => {
-                Look::Later(Some(then.map_or(silence.max(now), |then| then.min(silence))))
+                WaitStatus::Later(Some(then.map_or(silence.max(now), |then| then.min(silence))))
             }
         })?;
         Ok(fresh.unwrap_or(false))

@@ -1,23 +1,23 @@
 //! How client and server tell each other what they can do.
 
-use super::encoding::Encoding;
-use super::plan::Plan;
+use super::encoding::PositionEncoding;
+use super::plan::ServerPlan;
 use super::uri::uri_of;
 use serde_json::{Value, json};
 
 /// What a server can do, as it says.
 #[derive(Debug)]
-pub(crate) struct Capabilities {
+pub(crate) struct ServerCapabilities {
     capabilities: Value,
     /// What it counts in a line.
-    pub encoding: Encoding,
+    pub encoding: PositionEncoding,
 }
 
-impl Capabilities {
+impl ServerCapabilities {
     /// Of the answer to `initialize`.
     pub(super) fn of(answer: &Value) -> Self {
         let capabilities = answer["capabilities"].clone();
-        let said = capabilities["positionEncoding"].as_str().and_then(Encoding::named);
+        let said = capabilities["positionEncoding"].as_str().and_then(PositionEncoding::named);
         Self { encoding: said.unwrap_or_else(|| assumed(&answer["serverInfo"]["name"])), capabilities }
     }
 
@@ -41,15 +41,15 @@ impl Capabilities {
 }
 
 /// The protocol's default, and what a server that ignores it counts in truth.
-fn assumed(server: &Value) -> Encoding {
+fn assumed(server: &Value) -> PositionEncoding {
     match server.as_str() {
-        Some("pylsp") => Encoding::Utf32,
-        _ => Encoding::Utf16,
+        Some("pylsp") => PositionEncoding::Utf32,
+        _ => PositionEncoding::Utf16,
     }
 }
 
 /// What a server is told first.
-pub(super) fn initialize(plan: &Plan) -> Value {
+pub(super) fn initialize(plan: &ServerPlan) -> Value {
     json!({
         // A server that looked for this process would not find it from within its namespace.
         "processId": null,
@@ -57,14 +57,14 @@ pub(super) fn initialize(plan: &Plan) -> Value {
         "rootPath": plan.workspace.path().to_str(),
         "rootUri": uri_of(plan.workspace.path()),
         "workspaceFolders": folders(plan),
-        "initializationOptions": plan.identity.what.options,
+        "initializationOptions": plan.identity.spec.options,
         "capabilities": client(),
         "trace": "off",
     })
 }
 
 /// The workspace as the protocol has it.
-pub(super) fn folders(plan: &Plan) -> Value {
+pub(super) fn folders(plan: &ServerPlan) -> Value {
     let path = plan.workspace.path();
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     json!([{"uri": uri_of(path), "name": name}])
@@ -72,7 +72,7 @@ pub(super) fn folders(plan: &Plan) -> Value {
 
 fn client() -> Value {
     json!({
-        "general": {"positionEncodings": Encoding::OFFERED},
+        "general": {"positionEncodings": PositionEncoding::OFFERED},
         "window": {"workDoneProgress": true},
         "workspace": {
             "applyEdit": false,
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_server_says_what_it_can() {
-        let can = Capabilities::of(&json!({"capabilities": {
+        let can = ServerCapabilities::of(&json!({"capabilities": {
             "hoverProvider": {}, "definitionProvider": false, "positionEncoding": "utf-8",
             "textDocumentSync": {"save": {"includeText": true}},
         }}));
@@ -111,14 +111,14 @@ mod tests {
             (can.has("hoverProvider"), can.has("definitionProvider"), can.has("x")),
             (true, false, false)
         );
-        assert_eq!((can.encoding, can.save()), (Encoding::Utf8, Some(true)));
+        assert_eq!((can.encoding, can.save()), (PositionEncoding::Utf8, Some(true)));
     }
 
     #[test]
     fn what_is_not_said_is_the_protocols_default() {
-        let can = Capabilities::of(&json!({"capabilities": {"textDocumentSync": 1}}));
-        assert_eq!((can.encoding, can.save()), (Encoding::Utf16, None));
+        let can = ServerCapabilities::of(&json!({"capabilities": {"textDocumentSync": 1}}));
+        assert_eq!((can.encoding, can.save()), (PositionEncoding::Utf16, None));
         let pylsp = json!({"capabilities": {}, "serverInfo": {"name": "pylsp"}});
-        assert_eq!(Capabilities::of(&pylsp).encoding, Encoding::Utf32);
+        assert_eq!(ServerCapabilities::of(&pylsp).encoding, PositionEncoding::Utf32);
     }
 }

@@ -1,14 +1,14 @@
 //! What a server sends: replies, news, and requests of its own.
 
-use super::handshake::{Capabilities, folders};
-use super::server::{INITIALIZE, Server};
-use super::state::{Phase, Reply};
+use super::handshake::{ServerCapabilities, folders};
+use super::server::{INITIALIZE, LanguageServer};
+use super::state::{ServerPhase, ServerReply};
 use super::uri::path_of;
 use super::wire::{PublishDiagnostics, ResponseError};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-impl Server {
+impl LanguageServer {
     /// Takes a message.
     pub(super) fn take(&self, mut message: Value) {
         let id = message.get("id").filter(|id| !id.is_null()).cloned();
@@ -23,7 +23,7 @@ impl Server {
     }
 
     /// Takes the reply to a request.
-    fn settle(&self, id: &Value, reply: Reply) {
+    fn settle(&self, id: &Value, reply: ServerReply) {
         match id.as_u64() {
             Some(INITIALIZE) => self.begin(reply),
             Some(id) => self.state().reply(id, reply),
@@ -32,22 +32,22 @@ impl Server {
     }
 
     /// Takes the reply to the first request. No call has a say before `initialized` is on its way.
-    fn begin(&self, reply: Reply) {
+    fn begin(&self, reply: ServerReply) {
         let mut state = self.state();
-        if !matches!(state.phase, Phase::Starting) {
+        if !matches!(state.phase, ServerPhase::Starting) {
             return;
         }
         match reply {
             Ok(answer) => {
                 self.notify("initialized", &json!({}));
-                let settings = &self.plan.identity.what.settings;
+                let settings = &self.plan.identity.spec.settings;
                 if !settings.is_null() {
                     self.notify("workspace/didChangeConfiguration", &json!({"settings": settings}));
                 }
                 state.settle();
-                state.phase = Phase::Ready(Arc::new(Capabilities::of(&answer)));
+                state.phase = ServerPhase::Ready(Arc::new(ServerCapabilities::of(&answer)));
             }
-            Err(error) => state.phase = Phase::Broken(self.plan.broken(&error.message)),
+            Err(error) => state.phase = ServerPhase::Broken(self.plan.broken(&error.message)),
         }
     }
 
@@ -109,7 +109,7 @@ impl Server {
     fn configuration(&self, params: &Value) -> Value {
         let items = params["items"].as_array().map(Vec::as_slice).unwrap_or_default();
         let section = |item: &Value| {
-            let settings = &self.plan.identity.what.settings;
+            let settings = &self.plan.identity.spec.settings;
             match item["section"].as_str().unwrap_or_default() {
                 "" => settings.clone(),
                 path => path.split('.').fold(settings, |value, key| &value[key]).clone(),
@@ -119,7 +119,7 @@ impl Server {
     }
 }
 
-fn reply(mut message: Value) -> Reply {
+fn reply(mut message: Value) -> ServerReply {
     match message.get_mut("error").map(Value::take) {
         None | Some(Value::Null) => Ok(message["result"].take()),
         Some(error) => Err(serde_json::from_value(error).unwrap_or_else(|_| ResponseError {

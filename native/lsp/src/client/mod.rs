@@ -17,11 +17,11 @@ mod uri;
 mod watch;
 pub(crate) mod wire;
 
-pub(crate) use encoding::Encoding;
-pub(crate) use handshake::Capabilities;
-pub(crate) use plan::{Plan, Unavailable};
-pub use plan::{Presence, is_served, presence};
+pub(crate) use encoding::PositionEncoding;
+pub(crate) use handshake::ServerCapabilities;
+pub use plan::{ServerAvailability, availability, is_served};
+pub(crate) use plan::{ServerPlan, Unavailable};
 pub(crate) use pool::{Lease, lease, running_in};
-pub(crate) use server::Server;
-pub(crate) use text::Text;
+pub(crate) use server::LanguageServer;
+pub(crate) use text::DocumentText;
 pub(crate) use uri::{path_of, uri_of};

@@ -1,16 +1,16 @@
 //! Which server is to help with a file.
 
-use super::Text;
+use super::DocumentText;
 use super::typescript;
-use super::watch::Sources;
+use super::watch::SourceFilter;
 use beamai_base::Result as ToolResult;
 use beamai_sandbox::Confinement;
 use beamai_servers::program;
-use beamai_servers::{Identity, View};
+use beamai_servers::{ServerIdentity, ServerView};
 use beamai_tool::{
     CallContext,
     lsp_language::{self as language, Language},
-    lsp_settings::{LspSettings, ServerSettings},
+    lsp_settings::{LspServerSettings, LspSettings},
 };
 use beamai_workspace::Workspace;
 use serde::Serialize;
@@ -32,7 +32,7 @@ impl Unavailable {
 
 /// What a server is started as.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Service {
+pub(crate) struct ServerCommand {
     pub(super) language: String,
     pub(super) program: PathBuf,
     pub(super) arguments: Vec<String>,
@@ -42,8 +42,8 @@ pub(crate) struct Service {
 
 /// A server to start.
 #[derive(Debug)]
-pub(crate) struct Plan {
-    pub(super) identity: Identity<Service>,
+pub(crate) struct ServerPlan {
+    pub(super) identity: ServerIdentity<ServerCommand>,
     pub(super) workspace: Workspace,
     /// What it is confined to, once that is known.
     pub(super) confinement: Arc<Confinement>,
@@ -52,33 +52,37 @@ pub(crate) struct Plan {
     /// Time without a request after which it is ended.
     pub(super) idle: Duration,
     /// The files that it may want to know the changes of.
-    pub(super) sources: Sources,
+    pub(super) sources: SourceFilter,
 }
 
-impl Plan {
+impl ServerPlan {
     /// The plan for a file, and the identifier that the protocol has for the file's language.
     ///
     /// # Errors
     /// There is no server for it.
-    pub(crate) fn of(cx: &CallContext, path: &Path, text: &Text) -> Result<(Self, String), Unavailable> {
+    pub(crate) fn of(
+        cx: &CallContext,
+        path: &Path,
+        text: &DocumentText,
+    ) -> Result<(Self, String), Unavailable> {
         let extension = path.extension().map(|extension| extension.to_string_lossy().into_owned());
         let extension = extension.unwrap_or_default();
-        let kind = Kind::of(&cx.lsp, &extension, text).ok_or_else(|| unknown(path, &cx.lsp))?;
+        let kind = LanguageSupport::of(&cx.lsp, &extension, text).ok_or_else(|| unknown(path, &cx.lsp))?;
         let (program, arguments) = kind.command(cx.workspace.path())?;
         let options = kind.options(&program, cx.workspace.path());
         let plan = Self {
-            identity: Identity {
-                what: Service {
+            identity: ServerIdentity {
+                spec: ServerCommand {
                     language: kind.name.to_owned(),
                     program,
                     arguments,
                     options,
                     settings: kind.settings.and_then(|own| own.settings.clone()).unwrap_or_default(),
                 },
-                view: View {
+                view: ServerView {
                     workspace: cx.workspace.id(),
                     sandbox: Arc::clone(&cx.sandbox),
-                    sealed: Arc::clone(&cx.sealed),
+                    denied_paths: Arc::clone(&cx.denied_paths),
                     kept: Vec::new(),
                 },
             },
@@ -96,16 +100,16 @@ impl Plan {
     /// # Errors
     /// Those of [`Confinement::within`].
     pub(super) fn confine(&mut self, cx: &CallContext) -> ToolResult<()> {
-        let View { sandbox, sealed, .. } = &self.identity.view;
+        let ServerView { sandbox, denied_paths, .. } = &self.identity.view;
         self.confinement =
-            Confinement::within(&self.workspace.without_temp(), sandbox, sealed, &|| cx.check())?;
+            Confinement::within(&self.workspace.without_temp(), sandbox, denied_paths, &|| cx.check())?;
         self.identity.view.kept = self.confinement.kept().cloned().collect();
         Ok(())
     }
 
     /// The program's name, for messages.
     pub(crate) fn name(&self) -> String {
-        self.identity.what.program.file_name().unwrap_or_default().to_string_lossy().into_owned()
+        self.identity.spec.program.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
     /// The text for when the server does not start.
@@ -116,15 +120,15 @@ impl Plan {
 }
 
 /// A language as it is served here: as built in, as the host wants it, or both.
-struct Kind<'a> {
+struct LanguageSupport<'a> {
     name: &'a str,
     built_in: Option<&'static Language>,
-    settings: Option<&'a ServerSettings>,
+    settings: Option<&'a LspServerSettings>,
 }
 
-impl<'a> Kind<'a> {
+impl<'a> LanguageSupport<'a> {
     /// By extension, the host's first; without one by the first line.
-    fn of(settings: &'a LspSettings, extension: &str, text: &Text) -> Option<Self> {
+    fn of(settings: &'a LspSettings, extension: &str, text: &DocumentText) -> Option<Self> {
         if let Some((name, own)) = settings.of_extension(extension) {
             return Some(Self { name, built_in: language::built_in(name), settings: Some(own) });
         }
@@ -164,11 +168,11 @@ impl<'a> Kind<'a> {
         self.settings.is_some_and(|own| own.trusted)
     }
 
-    fn sources(&self) -> Sources {
+    fn sources(&self) -> SourceFilter {
         let own = self.settings.into_iter().flat_map(|own| own.extensions.iter().cloned());
         let known = self.built_in.into_iter().flat_map(|language| language.extensions);
         let names = self.built_in.map_or(&[][..], |language| language.also_watched);
-        Sources::new(own.chain(known.map(|(extension, _)| (*extension).to_owned())), names)
+        SourceFilter::new(own.chain(known.map(|(extension, _)| (*extension).to_owned())), names)
     }
 
     /// The candidates, the preferred one first.
@@ -224,7 +228,7 @@ impl<'a> Kind<'a> {
     }
 }
 
-fn is_script_of(language: &Language, text: &Text) -> bool {
+fn is_script_of(language: &Language, text: &DocumentText) -> bool {
     let Some(line) = text.line(0).and_then(|line| line.strip_prefix("#!")) else { return false };
     let mut words = line.split_whitespace().filter_map(|word| word.rsplit('/').next());
     let interpreter = match words.next() {
@@ -251,13 +255,13 @@ fn names(settings: &LspSettings) -> impl Iterator<Item = &str> {
 /// Whether there is a program to serve a file, by the file's extension.
 pub fn is_served(cx: &CallContext, path: &Path) -> bool {
     let extension = path.extension().unwrap_or_default().to_string_lossy();
-    let kind = Kind::of(&cx.lsp, &extension, &Text::new(String::new()));
+    let kind = LanguageSupport::of(&cx.lsp, &extension, &DocumentText::new(String::new()));
     kind.is_some_and(|kind| kind.command(cx.workspace.path()).is_ok())
 }
 
 /// Whether the server of a language is there.
 #[derive(Debug, Clone, Serialize)]
-pub struct Presence {
+pub struct ServerAvailability {
     /// The language's name in settings.
     pub language: String,
     /// Path of the program; null where none was found.
@@ -269,11 +273,15 @@ pub struct Presence {
 }
 
 /// Which servers are there, by language. Starts none.
-pub fn presence(settings: &LspSettings, workspace: &Path) -> Vec<Presence> {
+pub fn availability(settings: &LspSettings, workspace: &Path) -> Vec<ServerAvailability> {
     let present = |name: &str| {
-        let kind = Kind { name, built_in: language::built_in(name), settings: settings.servers.get(name) };
+        let kind = LanguageSupport {
+            name,
+            built_in: language::built_in(name),
+            settings: settings.servers.get(name),
+        };
         let found = kind.command(workspace);
-        Presence {
+        ServerAvailability {
             language: name.to_owned(),
             program: found.as_ref().ok().map(|(program, _)| program.display().to_string()),
             missing: found.err().map(|Unavailable(why)| why),
@@ -295,9 +303,9 @@ mod tests {
         (dir, CallContext { lsp, ..CallContext::new(workspace) })
     }
 
-    fn plan(settings: Value, path: &str, text: &str) -> Result<(Plan, String), Unavailable> {
+    fn plan(settings: Value, path: &str, text: &str) -> Result<(ServerPlan, String), Unavailable> {
         let (_dir, cx) = context(settings);
-        Plan::of(&cx, Path::new(path), &Text::new(text.to_owned()))
+        ServerPlan::of(&cx, Path::new(path), &DocumentText::new(text.to_owned()))
     }
 
     fn served(command: &str) -> Value {
@@ -310,8 +318,8 @@ mod tests {
             [("a/b.py", ""), ("tool", "#!/usr/bin/env -S python3 -u\n"), ("x", "#!/bin/python\n")]
         {
             let (plan, id) = plan(served("/bin/sh"), path, text).unwrap();
-            assert_eq!((&*plan.identity.what.language, &*id), ("python", "python"), "{path}");
-            assert_eq!(plan.identity.what.arguments, ["-x"]);
+            assert_eq!((&*plan.identity.spec.language, &*id), ("python", "python"), "{path}");
+            assert_eq!(plan.identity.spec.arguments, ["-x"]);
         }
         assert_eq!(plan(served("/bin/sh"), "run", "#!/bin/bash -e\n").unwrap().1, "shellscript");
     }
@@ -320,7 +328,7 @@ mod tests {
     fn the_hosts_extensions_come_first() {
         let settings = json!({"servers": {"zig": {"command": ["/bin/sh"], "extensions": ["zig", "py"]}}});
         let (plan, id) = plan(settings, "a.py", "").unwrap();
-        assert_eq!((&*plan.identity.what.language, &*id), ("zig", "zig"));
+        assert_eq!((&*plan.identity.spec.language, &*id), ("zig", "zig"));
     }
 
     #[test]
@@ -350,7 +358,7 @@ mod tests {
     #[test]
     fn presence_names_every_language() {
         let settings = serde_json::from_value(served("/bin/sh")).unwrap();
-        let all = presence(&settings, Path::new("/no/workspace"));
+        let all = availability(&settings, Path::new("/no/workspace"));
         assert_eq!(all.len(), language::names().count());
         let python = all.iter().find(|one| one.language == "python").unwrap();
         assert_eq!((python.program.as_deref(), &python.missing), (Some("/bin/sh"), &None));

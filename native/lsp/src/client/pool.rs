@@ -1,10 +1,10 @@
 //! The language servers that run.
 
-use super::plan::{Plan, Service};
-use super::server::Server;
-use super::watch::Snapshot;
+use super::plan::{ServerCommand, ServerPlan};
+use super::server::LanguageServer;
+use super::watch::SourceSnapshot;
 use beamai_base::Result;
-use beamai_servers::{self as servers, Identity, Kept, Pool};
+use beamai_servers::{self as servers, PooledServer, ServerIdentity, ServerPool};
 use beamai_tool::CallContext;
 use beamai_workspace::WorkspaceId;
 use std::sync::{Arc, OnceLock};
@@ -14,27 +14,27 @@ use std::time::Duration;
 const MOST: usize = 16;
 
 /// A server for the time of a call, during which it is kept.
-pub(crate) type Lease = servers::Lease<Server>;
+pub(crate) type Lease = servers::Lease<LanguageServer>;
 
 /// The servers of this program: one for each workspace, language and command.
-fn pool() -> &'static Pool<Server> {
-    static POOL: OnceLock<Pool<Server>> = OnceLock::new();
-    POOL.get_or_init(|| Pool::new(MOST))
+fn pool() -> &'static ServerPool<LanguageServer> {
+    static POOL: OnceLock<ServerPool<LanguageServer>> = OnceLock::new();
+    POOL.get_or_init(|| ServerPool::new(MOST))
 }
 
 /// The server of a plan, started if need be.
 ///
 /// # Errors
 /// Those of working out its confinement, and of starting a process.
-pub(crate) fn lease(cx: &CallContext, mut plan: Plan) -> Result<Lease> {
+pub(crate) fn lease(cx: &CallContext, mut plan: ServerPlan) -> Result<Lease> {
     plan.confine(cx)?;
     if let Some(running) = pool().running(cx, &plan.identity) {
         return Ok(running);
     }
     // Whatever changes from here on, the server will be told of.
-    let snapshot = Snapshot::take(&plan, cx)?;
+    let snapshot = SourceSnapshot::take(&plan, cx)?;
     let identity = plan.identity.clone();
-    pool().lease(cx, &identity, || Server::start(plan, snapshot))
+    pool().lease(cx, &identity, || LanguageServer::start(plan, snapshot))
 }
 
 /// Every server that runs in a workspace.
@@ -42,10 +42,10 @@ pub(crate) fn running_in(cx: &CallContext, workspace: &WorkspaceId) -> Vec<Lease
     pool().all(cx, |server| server.plan.identity.view.workspace == *workspace)
 }
 
-impl Kept for Server {
-    type What = Service;
+impl PooledServer for LanguageServer {
+    type Spec = ServerCommand;
 
-    fn identity(&self) -> &Identity<Service> {
+    fn identity(&self) -> &ServerIdentity<ServerCommand> {
         &self.plan.identity
     }
 

@@ -1,9 +1,9 @@
 //! The process of a server, under a reaper that ends it with the port.
 
-use super::plan::Plan;
+use super::plan::ServerPlan;
 use beamai_base::{Result, ToolError};
-use beamai_isolation::{Coverage, Sandbox};
-use beamai_process::{Child, Launcher, Spec, Stdin};
+use beamai_isolation::{SandboxMode, StartCoverage};
+use beamai_process::{Child, Launcher, ProgramSpec, Stdin};
 use beamai_sandbox::environment;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -28,10 +28,10 @@ const PASSED: [&str; 10] = [
 
 /// A server's process.
 #[derive(Debug)]
-pub(super) struct Process(Child);
+pub(super) struct LanguageServerProcess(Child);
 
 /// The streams of a server's process. They block.
-pub(super) struct Streams {
+pub(super) struct BlockingStreams {
     pub(super) stdin: File,
     pub(super) stdout: File,
     pub(super) stderr: File,
@@ -42,31 +42,31 @@ pub(super) struct Streams {
 /// # Errors
 /// `isolation_unavailable` where the sandbox is required, `busy` and `io`. That the program cannot be executed shows
 /// in its [ending](Process::ending).
-pub(super) fn start(plan: &Plan) -> Result<(Process, Streams)> {
+pub(super) fn start(plan: &ServerPlan) -> Result<(LanguageServerProcess, BlockingStreams)> {
     let sandbox = &plan.identity.view.sandbox;
-    let spec = Spec {
-        program: plan.identity.what.program.clone(),
+    let spec = ProgramSpec {
+        program: plan.identity.spec.program.clone(),
         by_path: false,
-        arguments: plan.identity.what.arguments.iter().map(OsString::from).collect(),
+        arguments: plan.identity.spec.arguments.iter().map(OsString::from).collect(),
         environment: environment(None, sandbox, passed(sandbox.mode)),
         directory: plan.workspace.top().open_dir()?,
         stdin: Stdin::Pipe,
         lingers: false,
         shortcut: None,
         confinement: Arc::clone(&plan.confinement),
-        judge: plan.identity.view.sealed.starts.judge(),
-        coverage: Coverage::Everything,
+        judge: plan.identity.view.denied_paths.starts.judge(),
+        coverage: StartCoverage::Everything,
     };
     let mut child = Launcher::shared().spawn(&spec).map_err(|failure| failure.not_started(&plan.name()))?;
-    let streams = Streams {
+    let streams = BlockingStreams {
         stdin: blocking(child.stdin.take())?,
         stdout: blocking(child.stdout.take())?,
         stderr: blocking(child.stderr.take())?,
     };
-    Ok((Process(child), streams))
+    Ok((LanguageServerProcess(child), streams))
 }
 
-impl Process {
+impl LanguageServerProcess {
     /// Ends the server and everything that it started.
     pub(super) fn kill(&self) {
         self.0.kill();
@@ -79,8 +79,9 @@ impl Process {
 }
 
 /// Where the host keeps temporary files and caches means nothing to a server that cannot write there.
-fn passed(mode: Sandbox) -> impl Iterator<Item = (OsString, OsString)> {
-    let is_meant = move |name: &&&str| mode == Sandbox::Off || !["TMPDIR", "XDG_CACHE_HOME"].contains(name);
+fn passed(mode: SandboxMode) -> impl Iterator<Item = (OsString, OsString)> {
+    let is_meant =
+        move |name: &&&str| mode == SandboxMode::Off || !["TMPDIR", "XDG_CACHE_HOME"].contains(name);
     PASSED.iter().filter(is_meant).filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)))
 }
 

@@ -1,12 +1,12 @@
 //! A server that runs.
 
-use super::documents::Documents;
+use super::documents::DocumentStore;
 use super::frame;
-use super::handshake::{self, Capabilities};
-use super::plan::{Plan, Unavailable};
-use super::process::{self, Process, Streams};
-use super::state::{Phase, Reply, State};
-use super::watch::Snapshot;
+use super::handshake::{self, ServerCapabilities};
+use super::plan::{ServerPlan, Unavailable};
+use super::process::{self, BlockingStreams, LanguageServerProcess};
+use super::state::{ServerPhase, ServerReply, ServerState};
+use super::watch::SourceSnapshot;
 use super::wire::ResponseError;
 use beamai_base::{Reason, Result, ToolError};
 use beamai_servers::lock;
@@ -36,38 +36,38 @@ pub(super) const INITIALIZE: u64 = 0;
 
 /// A server that runs, or has run.
 #[derive(Debug)]
-pub(crate) struct Server {
-    pub(super) plan: Plan,
-    pub(super) documents: Documents,
-    state: Mutex<State>,
+pub(crate) struct LanguageServer {
+    pub(super) plan: ServerPlan,
+    pub(super) documents: DocumentStore,
+    state: Mutex<ServerState>,
     changed: Condvar,
     next_id: AtomicU64,
     outgoing: mpsc::Sender<Vec<u8>>,
     unread: Arc<AtomicUsize>,
-    process: Process,
+    process: LanguageServerProcess,
 }
 
 /// What a look at the state says.
-pub(super) enum Look<T> {
+pub(super) enum WaitStatus<T> {
     /// It is as it should be.
     Done(T),
     /// Look again when something happens, or then.
     Later(Option<Instant>),
 }
 
-impl Server {
-    /// Starts a server and opens the conversation with it; [`Server::ready`] tells how that went. `snapshot` is how
+impl LanguageServer {
+    /// Starts a server and opens the conversation with it; [`LanguageServer::ready`] tells how that went. `snapshot` is how
     /// the workspace was just before.
     ///
     /// # Errors
     /// Those of starting a process.
-    pub(super) fn start(plan: Plan, snapshot: Snapshot) -> Result<Arc<Self>> {
+    pub(super) fn start(plan: ServerPlan, snapshot: SourceSnapshot) -> Result<Arc<Self>> {
         let (process, streams) = process::start(&plan)?;
         let (outgoing, queue) = mpsc::channel();
         let server = Arc::new(Self {
             plan,
-            documents: Documents::new(snapshot),
-            state: Mutex::new(State::new()),
+            documents: DocumentStore::new(snapshot),
+            state: Mutex::new(ServerState::new()),
             changed: Condvar::new(),
             next_id: AtomicU64::new(INITIALIZE + 1),
             outgoing,
@@ -80,8 +80,8 @@ impl Server {
     }
 
     /// Starts the threads that move frames.
-    fn serve(self: &Arc<Self>, streams: Streams, queue: mpsc::Receiver<Vec<u8>>) -> Result<()> {
-        let Streams { stdin, stdout, stderr } = streams;
+    fn serve(self: &Arc<Self>, streams: BlockingStreams, queue: mpsc::Receiver<Vec<u8>>) -> Result<()> {
+        let BlockingStreams { stdin, stdout, stderr } = streams;
         let unread = Arc::clone(&self.unread);
         thread("beamai-lsp-out", move || write_all(stdin, &queue, &unread))?;
         let last_words = Arc::new(Mutex::new(Vec::new()));
@@ -116,9 +116,9 @@ impl Server {
     fn end(&self, why: &str) {
         let mut state = self.state();
         state.phase = match &state.phase {
-            Phase::Starting => Phase::Broken(self.plan.broken(why)),
-            Phase::Ready(_) => {
-                Phase::Gone(format!("the language server {} has ended: {why}", self.plan.name()))
+            ServerPhase::Starting => ServerPhase::Broken(self.plan.broken(why)),
+            ServerPhase::Ready(_) => {
+                ServerPhase::Gone(format!("the language server {} has ended: {why}", self.plan.name()))
             }
             ended => ended.clone(),
         };
@@ -128,19 +128,19 @@ impl Server {
 
     /// Whether it has ended.
     pub(super) fn is_over(&self) -> bool {
-        matches!(self.state().phase, Phase::Broken(_) | Phase::Gone(_))
+        matches!(self.state().phase, ServerPhase::Broken(_) | ServerPhase::Gone(_))
     }
 
     /// Waits until the server answers.
     ///
     /// # Errors
     /// The outer one when the call is over; the inner one when the server does not start.
-    pub(crate) fn ready(&self, cx: &CallContext) -> Result<Result<Arc<Capabilities>, Unavailable>> {
+    pub(crate) fn ready(&self, cx: &CallContext) -> Result<Result<Arc<ServerCapabilities>, Unavailable>> {
         let ready = self.wait_any(cx, Some(Instant::now() + START), |state, _| match &state.phase {
-            Phase::Starting => Look::Later(None),
-            Phase::Ready(capabilities) => Look::Done(Ok(Arc::clone(capabilities))),
-            Phase::Broken(unavailable) => Look::Done(Err(unavailable.clone())),
-            Phase::Gone(why) => Look::Done(Err(self.plan.broken(why))),
+            ServerPhase::Starting => WaitStatus::Later(None),
+            ServerPhase::Ready(capabilities) => WaitStatus::Done(Ok(Arc::clone(capabilities))),
+            ServerPhase::Broken(unavailable) => WaitStatus::Done(Err(unavailable.clone())),
+            ServerPhase::Gone(why) => WaitStatus::Done(Err(self.plan.broken(why))),
         })?;
         Ok(ready.unwrap_or_else(|| {
             self.process.kill();
@@ -163,13 +163,14 @@ impl Server {
         unreachable!("the last try returns")
     }
 
-    fn ask(&self, cx: &CallContext, method: &str, params: &Value) -> Result<Reply> {
+    fn ask(&self, cx: &CallContext, method: &str, params: &Value) -> Result<ServerReply> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         self.state().expect(id);
         self.post(&request(id, method, params));
         let until = Some(Instant::now() + REPLY);
-        let reply =
-            self.wait(cx, until, |state, _| state.take_reply(id).map_or(Look::Later(None), Look::Done));
+        let reply = self.wait(cx, until, |state, _| {
+            state.take_reply(id).map_or(WaitStatus::Later(None), WaitStatus::Done)
+        });
         let reply = reply.and_then(|reply| reply.ok_or_else(|| self.silent(method)));
         reply.inspect_err(|_| {
             self.state().forget(id);
@@ -184,7 +185,7 @@ impl Server {
 
     fn pause(&self, cx: &CallContext, times: usize) -> Result<()> {
         let until = Instant::now() + Duration::from_millis(100 << times);
-        self.wait(cx, Some(until), |_, _| Look::<()>::Later(None)).map(|_| ())
+        self.wait(cx, Some(until), |_, _| WaitStatus::<()>::Later(None)).map(|_| ())
     }
 
     fn refused(&self, method: &str, error: &ResponseError) -> ToolError {
@@ -203,9 +204,9 @@ impl Server {
     /// Those of a [wait](Self::wait).
     pub(crate) fn idle(&self, cx: &CallContext, until: Instant) -> Result<bool> {
         let idle = self.wait(cx, Some(until), |state, now| match (state.is_busy(), state.settles(now)) {
-            (true, _) => Look::Later(None),
-            (false, Some(settles)) => Look::Later(Some(settles)),
-            (false, None) => Look::Done(()),
+            (true, _) => WaitStatus::Later(None),
+            (false, Some(settles)) => WaitStatus::Later(Some(settles)),
+            (false, None) => WaitStatus::Done(()),
         })?;
         Ok(idle.is_some())
     }
@@ -218,13 +219,13 @@ impl Server {
         &self,
         cx: &CallContext,
         until: Option<Instant>,
-        mut look: impl FnMut(&mut State, Instant) -> Look<T>,
+        mut look: impl FnMut(&mut ServerState, Instant) -> WaitStatus<T>,
     ) -> Result<Option<T>> {
         let found = self.wait_any(cx, until, |state, now| match look(state, now) {
-            Look::Done(found) => Look::Done(Ok(found)),
-            Look::Later(then) => match gone(&state.phase) {
-                Some(error) => Look::Done(Err(error)),
-                None => Look::Later(then),
+            WaitStatus::Done(found) => WaitStatus::Done(Ok(found)),
+            WaitStatus::Later(then) => match gone(&state.phase) {
+                Some(error) => WaitStatus::Done(Err(error)),
+                None => WaitStatus::Later(then),
             },
         })?;
         found.transpose()
@@ -234,16 +235,16 @@ impl Server {
         &self,
         cx: &CallContext,
         until: Option<Instant>,
-        mut look: impl FnMut(&mut State, Instant) -> Look<T>,
+        mut look: impl FnMut(&mut ServerState, Instant) -> WaitStatus<T>,
     ) -> Result<Option<T>> {
         let mut state = self.state();
         loop {
             cx.check()?;
             let now = Instant::now();
             let then = match look(&mut state, now) {
-                Look::Done(found) => return Ok(Some(found)),
-                Look::Later(_) if until.is_some_and(|until| now >= until) => return Ok(None),
-                Look::Later(then) => [then, until, cx.deadline].into_iter().flatten().min(),
+                WaitStatus::Done(found) => return Ok(Some(found)),
+                WaitStatus::Later(_) if until.is_some_and(|until| now >= until) => return Ok(None),
+                WaitStatus::Later(then) => [then, until, cx.deadline].into_iter().flatten().min(),
             };
             state = match then {
                 None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
@@ -262,7 +263,7 @@ impl Server {
         self.changed.notify_all();
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, ServerState> {
         lock(&self.state)
     }
 
@@ -285,10 +286,10 @@ impl Server {
         self.process.kill();
     }
 
-    /// What it wants of saved files; see [`Capabilities::save`].
+    /// What it wants of saved files; see [`ServerCapabilities::save`].
     pub(super) fn save_option(&self) -> Option<bool> {
         match &self.state().phase {
-            Phase::Ready(capabilities) => capabilities.save(),
+            ServerPhase::Ready(capabilities) => capabilities.save(),
             _ => None,
         }
     }
@@ -324,10 +325,10 @@ fn request(id: u64, method: &str, params: &Value) -> Value {
     message
 }
 
-fn gone(phase: &Phase) -> Option<ToolError> {
+fn gone(phase: &ServerPhase) -> Option<ToolError> {
     let why = match phase {
-        Phase::Gone(why) | Phase::Broken(Unavailable(why)) => why,
-        Phase::Starting | Phase::Ready(_) => return None,
+        ServerPhase::Gone(why) | ServerPhase::Broken(Unavailable(why)) => why,
+        ServerPhase::Starting | ServerPhase::Ready(_) => return None,
     };
     let message = format!("{why}; it is started again with the next request");
     Some(ToolError::new(Reason::LanguageServer, message))

@@ -1,6 +1,6 @@
 //! What is known of a server at a moment, under one lock that calls wait on.
 
-use super::handshake::Capabilities;
+use super::handshake::ServerCapabilities;
 use super::plan::Unavailable;
 use super::wire::{Diagnostic, ResponseError};
 use serde_json::Value;
@@ -18,11 +18,11 @@ const SETTLING: Duration = Duration::from_millis(500);
 
 /// How far a server is.
 #[derive(Debug, Clone)]
-pub(super) enum Phase {
+pub(super) enum ServerPhase {
     /// It has not answered yet.
     Starting,
     /// It works.
-    Ready(Arc<Capabilities>),
+    Ready(Arc<ServerCapabilities>),
     /// It never worked.
     Broken(Unavailable),
     /// It worked and is gone; why.
@@ -30,11 +30,11 @@ pub(super) enum Phase {
 }
 
 /// The answer to a request.
-pub(super) type Reply = Result<Value, ResponseError>;
+pub(super) type ServerReply = Result<Value, ResponseError>;
 
 /// What a server has said about a file, unasked.
 #[derive(Debug, Clone)]
-pub(crate) struct Published {
+pub(crate) struct PublishedDiagnostics {
     /// What is wrong with it.
     pub diagnostics: Vec<Diagnostic>,
     version: Option<i64>,
@@ -52,19 +52,19 @@ pub(crate) enum Freshness {
 
 /// What the server was told of a file last.
 #[derive(Debug, Clone, Copy)]
-struct Told {
+struct Notified {
     version: i64,
     at: Instant,
 }
 
 /// What is known of a server at a moment.
 #[derive(Debug)]
-pub(super) struct State {
-    pub(super) phase: Phase,
+pub(super) struct ServerState {
+    pub(super) phase: ServerPhase,
     /// Requests under way, with their replies.
-    replies: HashMap<u64, Option<Reply>>,
-    published: HashMap<PathBuf, Published>,
-    told: HashMap<PathBuf, Told>,
+    replies: HashMap<u64, Option<ServerReply>>,
+    published: HashMap<PathBuf, PublishedDiagnostics>,
+    told: HashMap<PathBuf, Notified>,
     /// When the server was told of any change last.
     changed: Instant,
     /// Work that the server has announced and not ended.
@@ -75,11 +75,11 @@ pub(super) struct State {
     settles: Instant,
 }
 
-impl State {
+impl ServerState {
     pub(super) fn new() -> Self {
         let now = Instant::now();
         Self {
-            phase: Phase::Starting,
+            phase: ServerPhase::Starting,
             replies: HashMap::new(),
             published: HashMap::new(),
             told: HashMap::new(),
@@ -96,7 +96,7 @@ impl State {
     }
 
     /// Takes the reply to a request, if it is there.
-    pub(super) fn take_reply(&mut self, id: u64) -> Option<Reply> {
+    pub(super) fn take_reply(&mut self, id: u64) -> Option<ServerReply> {
         let reply = self.replies.get_mut(&id)?.take()?;
         self.replies.remove(&id);
         Some(reply)
@@ -108,7 +108,7 @@ impl State {
     }
 
     /// Keeps a reply for the call that awaits it.
-    pub(super) fn reply(&mut self, id: u64, reply: Reply) {
+    pub(super) fn reply(&mut self, id: u64, reply: ServerReply) {
         if let Some(slot) = self.replies.get_mut(&id) {
             *slot = Some(reply);
         }
@@ -120,7 +120,7 @@ impl State {
         if self.told.is_empty() {
             self.settle();
         }
-        self.told.insert(path.to_owned(), Told { version, at: self.changed });
+        self.told.insert(path.to_owned(), Notified { version, at: self.changed });
     }
 
     /// Notes that the server is about to be told that a file is no longer of interest.
@@ -142,11 +142,11 @@ impl State {
 
     /// Keeps what the server says about a file.
     pub(super) fn publish(&mut self, path: PathBuf, version: Option<i64>, diagnostics: Vec<Diagnostic>) {
-        self.published.insert(path, Published { diagnostics, version, at: Instant::now() });
+        self.published.insert(path, PublishedDiagnostics { diagnostics, version, at: Instant::now() });
     }
 
     /// What the server has said, by file.
-    pub(super) fn published(&self) -> &HashMap<PathBuf, Published> {
+    pub(super) fn published(&self) -> &HashMap<PathBuf, PublishedDiagnostics> {
         &self.published
     }
 
@@ -197,7 +197,7 @@ impl State {
 mod tests {
     use super::*;
 
-    fn at(state: &State, path: &str, later: Duration) -> Freshness {
+    fn at(state: &ServerState, path: &str, later: Duration) -> Freshness {
         state.freshness(Path::new(path), Instant::now() + later)
     }
 
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn what_was_said_of_an_older_version_is_not_fresh() {
-        let mut state = State::new();
+        let mut state = ServerState::new();
         state.tell(Path::new("/a"), 1);
         assert_eq!(at(&state, "/a", LATER), Freshness::Unknown(None), "nothing was said");
         state.publish("/a".into(), Some(1), vec![]);
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn without_a_version_the_order_of_events_decides() {
-        let mut state = State::new();
+        let mut state = ServerState::new();
         state.publish("/a".into(), None, vec![]);
         state.tell(Path::new("/a"), 1);
         assert_eq!(at(&state, "/a", LATER), Freshness::Unknown(None));
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_server_gets_time_to_finish_and_to_react() {
-        let mut state = State::new();
+        let mut state = ServerState::new();
         state.tell(Path::new("/a"), 1);
         state.publish("/a".into(), Some(1), vec![]);
         assert!(matches!(at(&state, "/a", Duration::ZERO), Freshness::Unknown(Some(_))), "more may come");
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_reply_that_nobody_awaits_is_dropped() {
-        let mut state = State::new();
+        let mut state = ServerState::new();
         state.expect(1);
         state.forget(1);
         state.reply(1, Ok(Value::Null));

@@ -1,8 +1,8 @@
 //! The text of a file, as a server is told it and as positions count it.
 
 use beamai_base::{Reason, Result, ToolError};
-use beamai_text::{Content, sniff};
-use beamai_workspace::Place;
+use beamai_text::{ContentKind, sniff};
+use beamai_workspace::WorkspacePath;
 use rustix::fs::Stat;
 use std::io::Read;
 
@@ -11,13 +11,13 @@ const LARGEST: u64 = 16 << 20;
 
 /// A text by lines.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Text {
+pub(crate) struct DocumentText {
     text: String,
     /// Where each line begins.
     starts: Vec<usize>,
 }
 
-impl Text {
+impl DocumentText {
     /// The text by lines; every `\n` ends one.
     pub(crate) fn new(text: String) -> Self {
         let ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
@@ -29,7 +29,7 @@ impl Text {
     ///
     /// # Errors
     /// Those of opening, `too_large` and `binary_file`.
-    pub(crate) fn read(place: &Place) -> Result<(Self, Stat)> {
+    pub(crate) fn read(place: &WorkspacePath) -> Result<(Self, Stat)> {
         let (file, stat) = place.open_file()?;
         let mut bytes = Vec::new();
         file.take(LARGEST + 1)
@@ -39,12 +39,16 @@ impl Text {
             return Err(refused(place, Reason::TooLarge, &format!("is larger than {LARGEST} bytes")));
         }
         match sniff(&bytes, true) {
-            Content::Text(charset) => {
+            ContentKind::Text(charset) => {
                 bytes.drain(..charset.bom().len());
                 Ok((Self::new(charset.decode_vec(bytes).0), stat))
             }
-            Content::Image(kind) => Err(refused(place, Reason::BinaryFile, &format!("is an image ({kind})"))),
-            Content::Binary(kind) => Err(refused(place, Reason::BinaryFile, &format!("is no text ({kind})"))),
+            ContentKind::Image(kind) => {
+                Err(refused(place, Reason::BinaryFile, &format!("is an image ({kind})")))
+            }
+            ContentKind::Binary(kind) => {
+                Err(refused(place, Reason::BinaryFile, &format!("is no text ({kind})")))
+            }
         }
     }
 
@@ -67,7 +71,7 @@ impl Text {
     }
 }
 
-fn refused(place: &Place, reason: Reason, why: &str) -> ToolError {
+fn refused(place: &WorkspacePath, reason: Reason, why: &str) -> ToolError {
     let shown = place.display();
     ToolError::new(reason, format!("{shown} {why}; no language server is given that")).file(shown)
 }
@@ -79,10 +83,10 @@ mod tests {
 
     #[test]
     fn lines_come_without_their_ends() {
-        let text = Text::new("a\r\nb\n\nc".to_owned());
+        let text = DocumentText::new("a\r\nb\n\nc".to_owned());
         let lines: Vec<_> = (0..5).map(|at| text.line(at)).collect();
         assert_eq!(lines, [Some("a"), Some("b"), Some(""), Some("c"), None]);
-        assert_eq!(Text::new(String::new()).lines(), 1);
+        assert_eq!(DocumentText::new(String::new()).lines(), 1);
     }
 
     #[test]
@@ -91,7 +95,7 @@ mod tests {
         let workspace = Workspace::open(dir.path()).unwrap();
         let read = |bytes: &[u8]| {
             std::fs::write(dir.path().join("f"), bytes).unwrap();
-            Text::read(&workspace.place("f").unwrap())
+            DocumentText::read(&workspace.place("f").unwrap())
         };
         assert_eq!(read(b"\xEF\xBB\xBFa = 1\n").unwrap().0.as_str(), "a = 1\n");
         assert_eq!(read(b"\xFF\xFEa\0\n\0").unwrap().0.as_str(), "a\n");

@@ -3,12 +3,12 @@
 //! Servers leave it to the client to watch the workspace. Here nothing watches: before each request the names and
 //! dates of the language's files are compared with those before the last one.
 
-use super::plan::Plan;
-use super::server::Server;
+use super::plan::ServerPlan;
+use super::server::LanguageServer;
 use super::uri::uri_of;
 use beamai_base::Result;
 use beamai_tool::CallContext;
-use beamai_walk::{Entry, Select, Tally, Visit, Walk};
+use beamai_walk::{Select, Tally, Visit, Walk, WalkEntry};
 use rustix::fs::AtFlags;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -21,74 +21,75 @@ use std::sync::Arc;
 const MOST: usize = 50_000;
 
 /// Size, inode and dates of a file.
-type Mark = (i64, u64, i64, i64);
+type FileMark = (i64, u64, i64, i64);
 
 /// The files of a language, by path in the workspace; `None` where there are too many.
 #[derive(Debug)]
-pub(super) struct Snapshot(Option<HashMap<Vec<u8>, Mark>>);
+pub(super) struct SourceSnapshot(Option<HashMap<Vec<u8>, FileMark>>);
 
 /// What happened to a file, by the protocol's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum FileChangeType {
     Created = 1,
     Changed = 2,
     Deleted = 3,
 }
 
-impl Snapshot {
+impl SourceSnapshot {
     /// Looks at every file that the server may want to know the changes of.
     ///
     /// # Errors
     /// `cancelled`, `timeout`, and those of opening the workspace.
-    pub(super) fn take(plan: &Plan, cx: &CallContext) -> Result<Self> {
+    pub(super) fn take(plan: &ServerPlan, cx: &CallContext) -> Result<Self> {
         let tree = plan.workspace.top().tree()?;
         let walk =
             Walk { tree: &tree, select: &plan.sources, hidden: false, ignored: false, depth: None, cx };
-        let (found, _) = walk.run(Found::default).finish()?;
+        let (found, _) = walk.run(SourceCollector::default).finish()?;
         let all: HashMap<_, _> = found.into_iter().flat_map(|found| found.0).collect();
         Ok(Self(Some(all).filter(|all| all.len() <= MOST)))
     }
 
     /// What has happened between this look and the next, as URIs.
-    pub(super) fn changes(&self, next: &Self, root: &Path) -> Vec<(String, Change)> {
+    pub(super) fn changes(&self, next: &Self, root: &Path) -> Vec<(String, FileChangeType)> {
         let (Some(before), Some(now)) = (&self.0, &next.0) else { return Vec::new() };
         let changed = now.iter().filter_map(|(path, mark)| match before.get(path) {
-            None => Some((path, Change::Created)),
-            Some(old) if old != mark => Some((path, Change::Changed)),
+            None => Some((path, FileChangeType::Created)),
+            Some(old) if old != mark => Some((path, FileChangeType::Changed)),
             Some(_) => None,
         });
-        let gone = before.keys().filter(|path| !now.contains_key(*path)).map(|path| (path, Change::Deleted));
+        let gone =
+            before.keys().filter(|path| !now.contains_key(*path)).map(|path| (path, FileChangeType::Deleted));
         let uri = |path: &[u8]| uri_of(&root.join(OsStr::from_bytes(path)));
         changed.chain(gone).map(|(path, change)| (uri(path), change)).collect()
     }
 }
 
 /// Tells the server what has happened, if anything has.
-pub(super) fn tell(server: &Server, changes: Vec<(String, Change)>) {
+pub(super) fn tell(server: &LanguageServer, changes: Vec<(String, FileChangeType)>) {
     if changes.is_empty() {
         return;
     }
     server.state().disturb();
-    let event = |(uri, change): (String, Change)| json!({"uri": uri, "type": change as u8});
+    let event = |(uri, change): (String, FileChangeType)| json!({"uri": uri, "type": change as u8});
     let changes: Vec<Value> = changes.into_iter().map(event).collect();
     server.notify("workspace/didChangeWatchedFiles", &json!({"changes": changes}));
 }
 
 /// The files of a language, and those that say how they belong together.
 #[derive(Debug, Clone)]
-pub(super) struct Sources {
+pub(super) struct SourceFilter {
     extensions: Arc<[String]>,
     names: &'static [&'static str],
 }
 
-impl Sources {
+impl SourceFilter {
     /// Files with these extensions, and files with these names.
     pub(super) fn new(extensions: impl Iterator<Item = String>, names: &'static [&'static str]) -> Self {
         Self { extensions: extensions.collect(), names }
     }
 }
 
-impl Select for Sources {
+impl Select for SourceFilter {
     fn file(&self, path: &[u8]) -> bool {
         let path = Path::new(OsStr::from_bytes(path));
         let extension = path.extension().and_then(OsStr::to_str);
@@ -106,13 +107,13 @@ impl Select for Sources {
 }
 
 #[derive(Default)]
-struct Found(Vec<(Vec<u8>, Mark)>);
+struct SourceCollector(Vec<(Vec<u8>, FileMark)>);
 
-impl Visit for Found {
+impl Visit for SourceCollector {
     const OPENS_FILES: bool = false;
 
     #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "types differ by system")]
-    fn visit(&mut self, entry: &Entry<'_>, _: &mut Tally) -> Result<()> {
+    fn visit(&mut self, entry: &WalkEntry<'_>, _: &mut Tally) -> Result<()> {
         // A file that is gone already will be missing in the next look, too.
         if self.0.len() <= MOST
             && let Ok(stat) = rustix::fs::statat(entry.dir, entry.name, AtFlags::SYMLINK_NOFOLLOW)
@@ -129,9 +130,9 @@ impl Visit for Found {
 mod tests {
     use super::*;
 
-    fn snapshot(files: &[(&str, i64)]) -> Snapshot {
+    fn snapshot(files: &[(&str, i64)]) -> SourceSnapshot {
         let marked = |(name, size): &(&str, i64)| (name.as_bytes().to_vec(), (*size, 0, 0, 0));
-        Snapshot(Some(files.iter().map(marked).collect()))
+        SourceSnapshot(Some(files.iter().map(marked).collect()))
     }
 
     #[test]
@@ -141,16 +142,16 @@ mod tests {
         let mut changes = before.changes(&now, Path::new("/w"));
         changes.sort_by(|a, b| a.0.cmp(&b.0));
         let expected = [
-            ("file:///w/a%20b", Change::Created),
-            ("file:///w/gone", Change::Deleted),
-            ("file:///w/grown", Change::Changed),
+            ("file:///w/a%20b", FileChangeType::Created),
+            ("file:///w/gone", FileChangeType::Deleted),
+            ("file:///w/grown", FileChangeType::Changed),
         ];
         assert_eq!(changes, expected.map(|(uri, change)| (uri.to_owned(), change)));
     }
 
     #[test]
     fn where_there_are_too_many_nothing_is_made_up() {
-        let all = Snapshot(None);
+        let all = SourceSnapshot(None);
         assert!(all.changes(&snapshot(&[("a", 1)]), Path::new("/w")).is_empty());
         assert!(snapshot(&[("a", 1)]).changes(&all, Path::new("/w")).is_empty());
     }

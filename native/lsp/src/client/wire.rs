@@ -77,7 +77,7 @@ pub(crate) enum Symbol {
 /// A function as call hierarchies name it. The server wants it back as it was.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Item {
+pub(crate) struct CallHierarchyItem {
     pub name: String,
     pub kind: u64,
     pub detail: Option<String>,
@@ -88,22 +88,22 @@ pub(crate) struct Item {
 /// Who calls, or is called, and where.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Call {
+pub(crate) struct CallHierarchyCall {
     #[serde(alias = "from", alias = "to")]
-    pub item: Item,
+    pub item: CallHierarchyItem,
     pub from_ranges: Vec<Range>,
 }
 
 /// What is known of a symbol.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Hover {
-    pub contents: Marked,
+    pub contents: MarkedText,
 }
 
 /// Text in the shapes that the protocol has had for it.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-pub(crate) enum Marked {
+pub(crate) enum MarkedText {
     /// Plain or Markdown.
     Text(String),
     /// Code.
@@ -111,10 +111,10 @@ pub(crate) enum Marked {
     /// Plain or Markdown, and it says which.
     Markup { value: String },
     /// Several.
-    Several(Vec<Marked>),
+    Several(Vec<MarkedText>),
 }
 
-impl Marked {
+impl MarkedText {
     /// The text, code in fences.
     pub(crate) fn text(&self) -> String {
         match self {
@@ -223,7 +223,7 @@ mod tests {
     fn contents_come_in_many_shapes() {
         let marked =
             json!(["", {"language": "c", "value": "int x"}, {"kind": "markdown", "value": "*x*\n"}, "y"]);
-        let marked: Marked = serde_json::from_value(marked).unwrap();
+        let marked: MarkedText = serde_json::from_value(marked).unwrap();
         assert_eq!(marked.text(), "```c\nint x\n```\n\n*x*\n\ny");
     }
 

@@ -1,17 +1,19 @@
 //! From an operation to its answer.
 
-use super::opened::{Opened, Point};
-use super::shelf::Shelf;
+use super::locations::LocationResolver;
+use super::opened::{ServedFile, TextPosition};
 use super::{MOST, patience};
 use crate::wire::{self, Hover, kind_name};
 use beamai_base::{Reason, Result, ToolError};
-use beamai_port_tools::lsp::{Call, Item, Location, Lsp, LspOperation, LspOutput, Symbol};
+use beamai_port_tools::lsp::{
+    CodeLocation, CodeSymbol, HierarchyCall, HierarchyItem, Lsp, LspOperation, LspOutput,
+};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 /// Asks the server.
-pub(super) fn answer(lsp: &Lsp, opened: &Opened<'_>, point: Option<Point>) -> Result<LspOutput> {
-    let mut asked = Asked { lsp, opened, point, shelf: shelf(opened), is_indexing: false };
+pub(super) fn answer(lsp: &Lsp, opened: &ServedFile<'_>, point: Option<TextPosition>) -> Result<LspOutput> {
+    let mut asked = LspCall { lsp, opened, point, resolver: resolver(opened), is_indexing: false };
     let mut output = super::empty(lsp.operation, opened.server.name());
     match lsp.operation {
         LspOperation::GoToDefinition => asked.locations("textDocument/definition", &mut output)?,
@@ -23,36 +25,36 @@ pub(super) fn answer(lsp: &Lsp, opened: &Opened<'_>, point: Option<Point>) -> Re
         LspOperation::PrepareCallHierarchy => asked.items(&mut output)?,
         LspOperation::IncomingCalls | LspOperation::OutgoingCalls => asked.calls(&mut output)?,
     }
-    let notes = [asked.message(&output), asked.shelf.note()];
+    let notes = [asked.message(&output), asked.resolver.note()];
     let notes: Vec<String> = notes.into_iter().flatten().collect();
     output.message = (!notes.is_empty()).then(|| notes.join("; "));
     Ok(output)
 }
 
-fn shelf<'a>(opened: &'a Opened<'a>) -> Shelf<'a> {
-    Shelf::new(opened.cx, &opened.server, opened.can.encoding)
+fn resolver<'a>(opened: &'a ServedFile<'a>) -> LocationResolver<'a> {
+    LocationResolver::new(opened.cx, &opened.server, opened.can.encoding)
 }
 
 /// An operation under way.
-struct Asked<'a> {
+struct LspCall<'a> {
     lsp: &'a Lsp,
-    opened: &'a Opened<'a>,
-    point: Option<Point>,
-    shelf: Shelf<'a>,
+    opened: &'a ServedFile<'a>,
+    point: Option<TextPosition>,
+    resolver: LocationResolver<'a>,
     /// Whether the server was still at work when it answered.
     is_indexing: bool,
 }
 
-impl Asked<'_> {
+impl LspCall<'_> {
     fn locations(&mut self, method: &str, output: &mut LspOutput) -> Result<()> {
         let mut params = self.position_params();
         if self.lsp.operation == LspOperation::FindReferences {
             params["context"] = json!({"includeDeclaration": true});
         }
         let mut found = self.found(method, &params)?;
-        found.retain(|found| !self.shelf.withholds(&found.uri));
+        found.retain(|found| !self.resolver.withholds(&found.uri));
         let mut locations =
-            self.each(&found, |asked, found| asked.shelf.location(&found.uri, found.range))?;
+            self.each(&found, |asked, found| asked.resolver.location(&found.uri, found.range))?;
         if self.lsp.operation == LspOperation::FindReferences {
             locations.sort();
         }
@@ -79,7 +81,7 @@ impl Asked<'_> {
         for (capability, method) in WHERE {
             if self.opened.can.has(capability) {
                 let found = self.found(method, &params)?;
-                is_withheld |= found.iter().filter(|found| self.shelf.withholds(&found.uri)).count() > 0;
+                is_withheld |= found.iter().filter(|found| self.resolver.withholds(&found.uri)).count() > 0;
             }
         }
         Ok(is_withheld)
@@ -89,7 +91,7 @@ impl Asked<'_> {
         const METHOD: &str = "textDocument/hover";
         if self.is_about_withheld()? {
             output.contents = Some(String::new());
-            self.shelf.keep_back();
+            self.resolver.keep_back();
             return Ok(());
         }
         let answer = self.request(METHOD, &self.position_params())?;
@@ -137,23 +139,23 @@ impl Asked<'_> {
         &mut self,
         found: Vec<wire::Symbol>,
         within: Option<&str>,
-        symbols: &mut Vec<Symbol>,
+        symbols: &mut Vec<CodeSymbol>,
     ) -> Result<()> {
         for symbol in found {
             self.opened.cx.check()?;
             match symbol {
-                wire::Symbol::Flat { location, .. } if self.shelf.withholds(&location.uri) => {}
+                wire::Symbol::Flat { location, .. } if self.resolver.withholds(&location.uri) => {}
                 wire::Symbol::Flat { name, kind, container_name, location } => {
                     let container = container_name.filter(|name| !name.is_empty());
                     let last_line = location.range.end.line + 1;
-                    let location = self.shelf.location(&location.uri, location.range);
+                    let location = self.resolver.location(&location.uri, location.range);
                     let kind = kind_name(kind).to_owned();
-                    symbols.push(Symbol { name, kind, detail: None, container, location, last_line });
+                    symbols.push(CodeSymbol { name, kind, detail: None, container, location, last_line });
                 }
                 wire::Symbol::Nested { name, detail, kind, range, selection_range, children } => {
                     let location = self.here(selection_range);
                     let path = within.map_or_else(|| name.clone(), |within| format!("{within}.{name}"));
-                    symbols.push(Symbol {
+                    symbols.push(CodeSymbol {
                         name,
                         kind: kind_name(kind).to_owned(),
                         detail: detail.filter(|detail| !detail.is_empty()),
@@ -169,8 +171,8 @@ impl Asked<'_> {
     }
 
     fn items(&mut self, output: &mut LspOutput) -> Result<()> {
-        let mut found: Vec<wire::Item> = parse_list(PREPARE, self.prepare()?)?;
-        found.retain(|item| !self.shelf.withholds(&item.uri));
+        let mut found: Vec<wire::CallHierarchyItem> = parse_list(PREPARE, self.prepare()?)?;
+        found.retain(|item| !self.resolver.withholds(&item.uri));
         let items = self.each(&found, Self::item)?;
         output.items = Some(cut(items, output));
         Ok(())
@@ -188,10 +190,10 @@ impl Asked<'_> {
         let prepared: Vec<Value> = parse_list(PREPARE, self.prepare()?)?;
         let mut calls = Vec::new();
         for item in prepared {
-            let function: wire::Item = parse(PREPARE, item.clone())?;
-            let mut found: Vec<wire::Call> =
+            let function: wire::CallHierarchyItem = parse(PREPARE, item.clone())?;
+            let mut found: Vec<wire::CallHierarchyCall> =
                 parse_list(method, self.request(method, &json!({"item": item}))?)?;
-            found.retain(|call| !self.shelf.withholds(&call.item.uri));
+            found.retain(|call| !self.resolver.withholds(&call.item.uri));
             calls.extend(self.each(&found, |asked, call| asked.call(&function, call))?);
         }
         output.calls = Some(cut(calls, output));
@@ -199,27 +201,28 @@ impl Asked<'_> {
     }
 
     /// Calls are in the file of whoever calls.
-    fn call(&mut self, function: &wire::Item, call: &wire::Call) -> Call {
+    fn call(&mut self, function: &wire::CallHierarchyItem, call: &wire::CallHierarchyCall) -> HierarchyCall {
         let caller = match self.lsp.operation {
             LspOperation::IncomingCalls => &call.item,
             _ => function,
         };
-        let sites = call.from_ranges.iter().map(|range| self.shelf.location(&caller.uri, *range)).collect();
-        Call { item: self.item(&call.item), sites }
+        let sites =
+            call.from_ranges.iter().map(|range| self.resolver.location(&caller.uri, *range)).collect();
+        HierarchyCall { item: self.item(&call.item), sites }
     }
 
-    fn item(&mut self, item: &wire::Item) -> Item {
-        Item {
+    fn item(&mut self, item: &wire::CallHierarchyItem) -> HierarchyItem {
+        HierarchyItem {
             name: item.name.clone(),
             kind: kind_name(item.kind).to_owned(),
             detail: item.detail.clone().filter(|detail| !detail.is_empty()),
-            location: self.shelf.location(&item.uri, item.selection_range),
+            location: self.resolver.location(&item.uri, item.selection_range),
         }
     }
 
-    fn here(&mut self, range: wire::Range) -> Location {
+    fn here(&mut self, range: wire::Range) -> CodeLocation {
         let uri = crate::uri_of(&self.opened.path);
-        self.shelf.location(&uri, range)
+        self.resolver.location(&uri, range)
     }
 
     fn each<T, R>(&mut self, found: &[T], mut make: impl FnMut(&mut Self, &T) -> R) -> Result<Vec<R>> {
@@ -275,7 +278,7 @@ impl Asked<'_> {
                 "{server} is still indexing the workspace; ask again later for a whole answer"
             ));
         }
-        if output.total > 0 || self.shelf.note().is_some() {
+        if output.total > 0 || self.resolver.note().is_some() {
             return None;
         }
         let Some(point) = self.point.filter(|_| self.lsp.operation.needs_position()) else {

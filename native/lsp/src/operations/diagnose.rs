@@ -1,14 +1,14 @@
 //! What servers say is wrong.
 
-use super::opened::Opened;
-use super::shelf::Shelf;
+use super::locations::LocationResolver;
+use super::opened::ServedFile;
 use super::{MOST, patience};
 use crate::{
-    Capabilities, Server, Unavailable, running_in, uri_of,
+    LanguageServer, ServerCapabilities, Unavailable, running_in, uri_of,
     wire::{self, DiagnosticReport},
 };
 use beamai_base::{Reason, Result, ToolError};
-use beamai_port_tools::lsp::{Diagnostic, Diagnostics, Severity};
+use beamai_port_tools::lsp::{CodeDiagnostic, Diagnostics, Severity};
 use beamai_tool::CallContext;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -19,14 +19,14 @@ const SILENCE: Duration = Duration::from_secs(20);
 
 /// Diagnostics of a file, or of every file that is known.
 pub(crate) fn diagnose(path: Option<&str>, cx: &CallContext) -> Result<Diagnostics> {
-    let mut found = Found::new(cx);
+    let mut found = DiagnosticCollector::new(cx);
     match path {
         None => {
             for server in running_in(cx, &cx.workspace.id()) {
                 found.add_all(&server)?;
             }
         }
-        Some(path) => match Opened::open(cx, path, |_, _| Ok(()))? {
+        Some(path) => match ServedFile::open(cx, path, |_, _| Ok(()))? {
             Ok((opened, ())) => found.add_one(&opened)?,
             Err(Unavailable(why)) => {
                 return Ok(Diagnostics { message: Some(why), ..Diagnostics::default() });
@@ -36,11 +36,11 @@ pub(crate) fn diagnose(path: Option<&str>, cx: &CallContext) -> Result<Diagnosti
     Ok(found.finish())
 }
 
-struct Found<'a> {
+struct DiagnosticCollector<'a> {
     cx: &'a CallContext,
     until: Instant,
     silent_until: Instant,
-    diagnostics: Vec<Diagnostic>,
+    diagnostics: Vec<CodeDiagnostic>,
     servers: Vec<String>,
     /// Files about which a server has not said all.
     pending: usize,
@@ -48,7 +48,7 @@ struct Found<'a> {
     withheld: usize,
 }
 
-impl<'a> Found<'a> {
+impl<'a> DiagnosticCollector<'a> {
     fn new(cx: &'a CallContext) -> Self {
         let until = patience(cx);
         let silent_until = until.min(Instant::now() + SILENCE);
@@ -63,14 +63,14 @@ impl<'a> Found<'a> {
         }
     }
 
-    fn add_one(&mut self, opened: &Opened<'_>) -> Result<()> {
+    fn add_one(&mut self, opened: &ServedFile<'_>) -> Result<()> {
         self.settle(&opened.server, &opened.can, std::slice::from_ref(&opened.path))?;
         let known = opened.server.known(&opened.path);
         self.add(&opened.server, &opened.can, &opened.path, known)
     }
 
     /// Everything that a server knows. One that does not start knows nothing.
-    fn add_all(&mut self, server: &Server) -> Result<()> {
+    fn add_all(&mut self, server: &LanguageServer) -> Result<()> {
         let Ok(can) = server.ready(self.cx)? else { return Ok(()) };
         server.refresh(self.cx)?;
         let open = server.open_files();
@@ -83,7 +83,7 @@ impl<'a> Found<'a> {
     }
 
     /// Waits until the server has said all about these files.
-    fn settle(&mut self, server: &Server, can: &Capabilities, files: &[PathBuf]) -> Result<()> {
+    fn settle(&mut self, server: &LanguageServer, can: &ServerCapabilities, files: &[PathBuf]) -> Result<()> {
         self.servers.push(server.name());
         if is_asked(can) {
             self.pending += usize::from(!server.idle(self.cx, self.until)?);
@@ -98,8 +98,8 @@ impl<'a> Found<'a> {
 
     fn add(
         &mut self,
-        server: &Server,
-        can: &Capabilities,
+        server: &LanguageServer,
+        can: &ServerCapabilities,
         path: &Path,
         mut known: Vec<wire::Diagnostic>,
     ) -> Result<()> {
@@ -107,20 +107,25 @@ impl<'a> Found<'a> {
             let more = self.ask(server, can, path)?;
             known.extend(more);
         }
-        let mut shelf = Shelf::new(self.cx, server, can.encoding);
+        let mut resolver = LocationResolver::new(self.cx, server, can.encoding);
         let uri = uri_of(path);
-        if shelf.withholds(&uri) {
+        if resolver.withholds(&uri) {
             self.withheld += known.len();
             return Ok(());
         }
         for one in known {
             self.cx.check()?;
-            self.diagnostics.push(diagnostic(&mut shelf, &uri, one));
+            self.diagnostics.push(diagnostic(&mut resolver, &uri, one));
         }
         Ok(())
     }
 
-    fn ask(&self, server: &Server, can: &Capabilities, path: &Path) -> Result<Vec<wire::Diagnostic>> {
+    fn ask(
+        &self,
+        server: &LanguageServer,
+        can: &ServerCapabilities,
+        path: &Path,
+    ) -> Result<Vec<wire::Diagnostic>> {
         const METHOD: &str = "textDocument/diagnostic";
         let mut params = json!({"textDocument": {"uri": uri_of(path)}});
         if let identifier @ Value::String(_) = can.diagnostics_identifier() {
@@ -171,13 +176,13 @@ impl<'a> Found<'a> {
 }
 
 /// Whether a server gives diagnostics when it is asked.
-fn is_asked(can: &Capabilities) -> bool {
+fn is_asked(can: &ServerCapabilities) -> bool {
     can.has("diagnosticProvider")
 }
 
-fn diagnostic(shelf: &mut Shelf<'_>, uri: &str, one: wire::Diagnostic) -> Diagnostic {
-    let at = shelf.location(uri, one.range);
-    Diagnostic {
+fn diagnostic(resolver: &mut LocationResolver<'_>, uri: &str, one: wire::Diagnostic) -> CodeDiagnostic {
+    let at = resolver.location(uri, one.range);
+    CodeDiagnostic {
         path: at.path,
         line: at.line,
         character: at.character,

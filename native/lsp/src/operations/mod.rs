@@ -2,8 +2,8 @@
 
 mod answer;
 mod diagnose;
+mod locations;
 mod opened;
-mod shelf;
 
 pub(super) use diagnose::diagnose;
 
@@ -11,7 +11,7 @@ use crate::Unavailable;
 use beamai_base::{Result, ToolError};
 use beamai_port_tools::lsp::{Lsp, LspOperation, LspOutput};
 use beamai_tool::CallContext;
-use opened::{Opened, Point};
+use opened::{ServedFile, TextPosition};
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
@@ -26,8 +26,8 @@ const METHOD_NOT_FOUND: i64 = -32601;
 
 /// Carries out the operation.
 pub(super) fn ask(lsp: &Lsp, cx: &CallContext) -> Result<LspOutput> {
-    let check = |file: &str, text: &_| lsp.position()?.map(|at| Point::of(file, text, at)).transpose();
-    let (opened, point) = match Opened::open(cx, &lsp.path, check)? {
+    let check = |file: &str, text: &_| lsp.position()?.map(|at| TextPosition::of(file, text, at)).transpose();
+    let (opened, point) = match ServedFile::open(cx, &lsp.path, check)? {
         Ok(opened) => opened,
         Err(Unavailable(why)) => return Ok(unavailable(lsp.operation, why)),
     };
@@ -70,7 +70,7 @@ fn empty(operation: LspOperation, server: String) -> LspOutput {
     LspOutput { available: true, server: Some(server), ..unavailable(operation, None) }
 }
 
-fn not_offered(operation: LspOperation, opened: &Opened<'_>) -> LspOutput {
+fn not_offered(operation: LspOperation, opened: &ServedFile<'_>) -> LspOutput {
     let name = serde_json::to_value(operation).unwrap_or_default();
     let server = opened.server.name();
     let Unavailable(why) = Unavailable::new(format!("The language server {server} does not offer {name}"));

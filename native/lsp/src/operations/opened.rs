@@ -1,6 +1,9 @@
 //! A file that a server has open.
 
-use crate::{Capabilities, Encoding, Lease, Plan, Text, Unavailable, lease, uri_of, wire::Position};
+use crate::{
+    DocumentText, Lease, PositionEncoding, ServerCapabilities, ServerPlan, Unavailable, lease, uri_of,
+    wire::Position,
+};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_tool::CallContext;
 use serde_json::{Value, json};
@@ -8,19 +11,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A file that a server has open, as it is now.
-pub(super) struct Opened<'a> {
+pub(super) struct ServedFile<'a> {
     pub(super) cx: &'a CallContext,
     pub(super) server: Lease,
     /// What the server can do.
-    pub(super) can: Arc<Capabilities>,
+    pub(super) can: Arc<ServerCapabilities>,
     /// Absolute, links resolved.
     pub(super) path: PathBuf,
     /// As results show it.
     pub(super) shown: String,
-    pub(super) text: Arc<Text>,
+    pub(super) text: Arc<DocumentText>,
 }
 
-impl<'a> Opened<'a> {
+impl<'a> ServedFile<'a> {
     /// Has the file's server open it. `check` looks at the file before that; what it finds comes back.
     ///
     /// # Errors
@@ -28,13 +31,13 @@ impl<'a> Opened<'a> {
     pub(super) fn open<T>(
         cx: &'a CallContext,
         path: &str,
-        check: impl FnOnce(&str, &Text) -> Result<T>,
+        check: impl FnOnce(&str, &DocumentText) -> Result<T>,
     ) -> Result<Result<(Self, T), Unavailable>> {
         let place = cx.workspace.place(path)?.led()?;
         let shown = place.display();
-        let (text, _) = Text::read(&place)?;
+        let (text, _) = DocumentText::read(&place)?;
         let checked = check(&shown, &text)?;
-        let (plan, id) = match Plan::of(cx, place.relative(), &text) {
+        let (plan, id) = match ServerPlan::of(cx, place.relative(), &text) {
             Ok(plan) => plan,
             Err(unavailable) => return Ok(Err(unavailable)),
         };
@@ -55,17 +58,17 @@ impl<'a> Opened<'a> {
 
 /// A position in a file, counted from zero in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Point {
+pub(super) struct TextPosition {
     line: usize,
     character: usize,
 }
 
-impl Point {
+impl TextPosition {
     /// The point of a position that is counted from 1.
     ///
     /// # Errors
     /// `invalid_argument` for one that the file does not have.
-    pub(super) fn of(file: &str, text: &Text, (line, character): (u64, u64)) -> Result<Self> {
+    pub(super) fn of(file: &str, text: &DocumentText, (line, character): (u64, u64)) -> Result<Self> {
         let refuse = |message: String| Err(ToolError::new(Reason::InvalidArgument, message).file(file));
         let index = |number: u64| usize::try_from(number - 1).unwrap_or(usize::MAX);
         let Some(content) = text.line(index(line)) else {
@@ -86,14 +89,14 @@ impl Point {
     }
 
     /// The position as a server counts.
-    pub(super) fn position(self, text: &Text, encoding: Encoding) -> Position {
+    pub(super) fn position(self, text: &DocumentText, encoding: PositionEncoding) -> Position {
         let line = text.line(self.line).unwrap_or_default();
         let units = encoding.units(line, self.character);
         Position { line: self.line as u64, character: units as u64 }
     }
 
     /// The word at the point; empty where there is none.
-    pub(super) fn word(self, text: &Text) -> String {
+    pub(super) fn word(self, text: &DocumentText) -> String {
         let line = text.line(self.line).unwrap_or_default();
         let is_word = |char: &char| char.is_alphanumeric() || *char == '_';
         let chars: Vec<char> = line.chars().collect();
@@ -108,24 +111,24 @@ impl Point {
 mod tests {
     use super::*;
 
-    fn text() -> Text {
-        Text::new("def f(x):\n    😀 = naïve_1(x)\n".to_owned())
+    fn text() -> DocumentText {
+        DocumentText::new("def f(x):\n    😀 = naïve_1(x)\n".to_owned())
     }
 
     #[test]
     fn a_point_that_the_file_does_not_have_is_refused() {
-        let error = Point::of("a.py", &text(), (9, 1)).unwrap_err();
+        let error = TextPosition::of("a.py", &text(), (9, 1)).unwrap_err();
         assert!(error.message.contains("line 9 is beyond the end of a.py, which has 3 lines"), "{error}");
-        let error = Point::of("a.py", &text(), (1, 11)).unwrap_err();
+        let error = TextPosition::of("a.py", &text(), (1, 11)).unwrap_err();
         assert!(error.message.contains("has 9 characters and begins with \"def f(x):\""), "{error}");
-        Point::of("a.py", &text(), (1, 10)).unwrap();
-        Point::of("a.py", &text(), (3, 1)).unwrap();
+        TextPosition::of("a.py", &text(), (1, 10)).unwrap();
+        TextPosition::of("a.py", &text(), (3, 1)).unwrap();
     }
 
     #[test]
     fn a_point_counts_as_the_server_does() {
-        let point = Point::of("a.py", &text(), (2, 12)).unwrap();
-        let characters = [Encoding::Utf8, Encoding::Utf16, Encoding::Utf32]
+        let point = TextPosition::of("a.py", &text(), (2, 12)).unwrap();
+        let characters = [PositionEncoding::Utf8, PositionEncoding::Utf16, PositionEncoding::Utf32]
             .map(|one| point.position(&text(), one).character);
         assert_eq!(characters, [15, 12, 11]);
     }
@@ -133,8 +136,8 @@ mod tests {
     #[test]
     fn the_word_at_a_point_is_found_from_everywhere_in_it() {
         for character in [9, 12, 16] {
-            assert_eq!(Point::of("a.py", &text(), (2, character)).unwrap().word(&text()), "naïve_1");
+            assert_eq!(TextPosition::of("a.py", &text(), (2, character)).unwrap().word(&text()), "naïve_1");
         }
-        assert_eq!(Point::of("a.py", &text(), (2, 7)).unwrap().word(&text()), "");
+        assert_eq!(TextPosition::of("a.py", &text(), (2, 7)).unwrap().word(&text()), "");
     }
 }

@@ -1,11 +1,11 @@
 //! What the server answers to a message.
 
-use super::failure::Failure;
-use super::remote::Remote;
+use super::failure::HttpFailure;
+use super::remote::RemoteServer;
 use super::stream;
-use crate::traces::{LONGEST, Traces};
+use crate::diagnostics::{ConversationDiagnostics, LONGEST};
 use beamai_base::{Reason, ToolError};
-use beamai_net::{Clock, End, Exchange, advice};
+use beamai_net::{BodyEnd, Deadline, HttpExchange, advice};
 use hyper::http::StatusCode;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_client::StreamableHttpPostResponse;
@@ -20,7 +20,7 @@ const SHOWN: usize = 300;
 const ERROR_TIME: Duration = Duration::from_secs(10);
 
 /// The type of an answer, without its parameters.
-pub(super) fn media_type(exchange: &Exchange) -> String {
+pub(super) fn media_type(exchange: &HttpExchange) -> String {
     let kind = exchange.header("content-type").unwrap_or_default();
     kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
@@ -41,45 +41,45 @@ pub(super) fn is_first(message: &ClientJsonRpcMessage) -> bool {
 
 /// What an answer to a message says that the server has taken.
 pub(super) async fn taken(
-    exchange: Exchange,
+    exchange: HttpExchange,
     message: &ClientJsonRpcMessage,
-    traces: &Arc<Traces>,
-) -> Result<StreamableHttpPostResponse, Failure> {
+    diagnostics: &Arc<ConversationDiagnostics>,
+) -> Result<StreamableHttpPostResponse, HttpFailure> {
     let Some(id) = id_of(message) else { return Ok(StreamableHttpPostResponse::Accepted) };
     let session = exchange.header("mcp-session-id");
     match media_type(&exchange).as_str() {
         "text/event-stream" => {
-            Ok(StreamableHttpPostResponse::Sse(stream::events(exchange, traces)?, session))
+            Ok(StreamableHttpPostResponse::Sse(stream::events(exchange, diagnostics)?, session))
         }
         "application/json" => Ok(StreamableHttpPostResponse::Json(read(exchange, id).await?, session)),
-        other => Err(Failure::answer(format!(
+        other => Err(HttpFailure::answer(format!(
             "it answers with content of the type {other:?}, which is neither JSON nor a stream of events; is this the \
              address of an MCP server?"
         ))),
     }
 }
 
-async fn read(exchange: Exchange, id: &RequestId) -> Result<ServerJsonRpcMessage, Failure> {
-    let body = exchange.receive(LONGEST, &Clock::endless(&advice::MCP)).await.map_err(Failure)?;
+async fn read(exchange: HttpExchange, id: &RequestId) -> Result<ServerJsonRpcMessage, HttpFailure> {
+    let body = exchange.receive(LONGEST, &Deadline::endless(&advice::MCP)).await.map_err(HttpFailure)?;
     match body.end {
-        End::Complete => {}
-        End::Capped => {
-            return Err(Failure::answer(format!("it sent a message of more than {LONGEST} bytes")));
+        BodyEnd::Complete => {}
+        BodyEnd::Capped => {
+            return Err(HttpFailure::answer(format!("it sent a message of more than {LONGEST} bytes")));
         }
-        End::TimedOut => return Err(Failure::answer("its answer has no end")),
-        End::Broken(why) => {
-            return Err(Failure::answer(format!("its answer broke off: {why}")));
+        BodyEnd::TimedOut => return Err(HttpFailure::answer("its answer has no end")),
+        BodyEnd::Broken(why) => {
+            return Err(HttpFailure::answer(format!("its answer broke off: {why}")));
         }
     }
     let message = serde_json::from_slice(&body.bytes).map_err(|error| {
-        Failure::answer(format!("it answers with what is no message: {error}: {:?}", shown(&body.bytes)))
+        HttpFailure::answer(format!("it answers with what is no message: {error}: {:?}", shown(&body.bytes)))
     })?;
     match &message {
         JsonRpcMessage::Response(response) if is_same(&response.id, id) => Ok(message),
         JsonRpcMessage::Error(error) if error.id.as_ref().is_none_or(|of| is_same(of, id)) => {
             Ok(ServerJsonRpcMessage::error(error.error.clone(), Some(id.clone())))
         }
-        _ => Err(Failure::answer(format!("it answers with another message: {:?}", shown(&body.bytes)))),
+        _ => Err(HttpFailure::answer(format!("it answers with another message: {:?}", shown(&body.bytes)))),
     }
 }
 
@@ -89,9 +89,9 @@ fn is_same(one: &RequestId, other: &RequestId) -> bool {
 }
 
 /// The text of an error, as far as it is of use.
-pub(super) async fn error_body(exchange: Exchange) -> Vec<u8> {
-    let clock = Clock::lasting(ERROR_TIME, &advice::MCP);
-    exchange.receive(LONGEST_ERROR, &clock).await.map(|body| body.bytes).unwrap_or_default()
+pub(super) async fn error_body(exchange: HttpExchange) -> Vec<u8> {
+    let deadline = Deadline::lasting(ERROR_TIME, &advice::MCP);
+    exchange.receive(LONGEST_ERROR, &deadline).await.map(|body| body.bytes).unwrap_or_default()
 }
 
 /// The protocol's own error in a text, as the answer to the message; and whether it says itself that it is.
@@ -114,7 +114,7 @@ pub(super) fn is_about_session(body: &[u8]) -> bool {
 }
 
 /// The server does not let us in.
-pub(super) fn unwelcome(exchange: &Exchange, remote: &Remote) -> Failure {
+pub(super) fn unwelcome(exchange: &HttpExchange, remote: &RemoteServer) -> HttpFailure {
     let status = exchange.status;
     let asked = exchange.header("www-authenticate").map(|text| shown(text.as_bytes()));
     let wants = asked.as_ref().map(|asked| format!(" ({asked})")).unwrap_or_default();
@@ -130,22 +130,22 @@ pub(super) fn unwelcome(exchange: &Exchange, remote: &Remote) -> Failure {
         ),
     };
     let error = ToolError::new(Reason::McpServer, message).with("status_code", status);
-    Failure(match asked {
+    HttpFailure(match asked {
         Some(asked) => error.with("www_authenticate", asked),
         None => error,
     })
 }
 
 /// The server speaks what is spoken no more.
-pub(super) fn of_2024() -> Failure {
-    Failure::answer(
+pub(super) fn of_2024() -> HttpFailure {
+    HttpFailure::answer(
         "it speaks the transport HTTP+SSE of revision 2024-11-05, which is not supported; ask for the server's address for \
          Streamable HTTP, which often ends in /mcp in place of /sse",
     )
 }
 
 /// The server answers with nothing but a status, and perhaps a text.
-pub(super) fn status(status: u16, retry_after: Option<&str>, body: &[u8]) -> Failure {
+pub(super) fn status(status: u16, retry_after: Option<&str>, body: &[u8]) -> HttpFailure {
     let name = StatusCode::from_u16(status).ok().and_then(|code| code.canonical_reason()).unwrap_or("");
     let text = match shown(body) {
         text if text.is_empty() => String::new(),
@@ -157,7 +157,7 @@ pub(super) fn status(status: u16, retry_after: Option<&str>, body: &[u8]) -> Fai
         _ => String::new(),
     };
     let message = format!("it answers with HTTP {status} {name}{text}{advice}");
-    Failure(ToolError::new(Reason::McpServer, message).with("status_code", status))
+    HttpFailure(ToolError::new(Reason::McpServer, message).with("status_code", status))
 }
 
 fn shown(body: &[u8]) -> String {

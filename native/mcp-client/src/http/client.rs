@@ -1,12 +1,12 @@
 //! Requests over HTTP, and what their answers mean.
 
 use super::answer;
-use super::failure::Failure;
-use super::remote::Remote;
-use super::stream::{self, Stream};
-use crate::traces::Traces;
+use super::failure::HttpFailure;
+use super::remote::RemoteServer;
+use super::stream::{self, EventStream};
+use crate::diagnostics::ConversationDiagnostics;
 use beamai_base::{Reason, ToolError};
-use beamai_net::{Clock, Exchange, Request, advice};
+use beamai_net::{Deadline, HttpExchange, OutgoingRequest, advice};
 use hyper::http::{HeaderName, HeaderValue};
 use rmcp::model::ClientJsonRpcMessage;
 use rmcp::transport::streamable_http_client::{
@@ -28,27 +28,27 @@ const LOOK: Duration = Duration::from_secs(5);
 const BOTH_TYPES: &str = "application/json, text/event-stream";
 
 type Headers = HashMap<HeaderName, HeaderValue>;
-type Refusal = StreamableHttpError<Failure>;
+type Refusal = StreamableHttpError<HttpFailure>;
 
 /// Asks one server.
 #[derive(Clone)]
-pub(super) struct Client(Arc<Shared>);
+pub(super) struct HttpClient(Arc<HttpClientInner>);
 
-struct Shared {
-    remote: Remote,
+struct HttpClientInner {
+    remote: RemoteServer,
     connecting: Duration,
-    traces: Arc<Traces>,
+    diagnostics: Arc<ConversationDiagnostics>,
 }
 
 /// Headers that a request has besides those of the host.
-struct Sent<'a>(Vec<(&'a str, &'a str)>);
+struct ExtraHeaders<'a>(Vec<(&'a str, &'a str)>);
 
-impl<'a> Sent<'a> {
-    fn of(headers: &'a Headers, own: &[(&'a str, Option<&'a str>)]) -> Result<Self, Failure> {
+impl<'a> ExtraHeaders<'a> {
+    fn of(headers: &'a Headers, own: &[(&'a str, Option<&'a str>)]) -> Result<Self, HttpFailure> {
         let mut all = Vec::new();
         for (name, value) in headers {
             let text = value.to_str().map_err(|_| {
-                Failure::answer(format!("the header {name} cannot be sent: its value is no plain text"))
+                HttpFailure::answer(format!("the header {name} cannot be sent: its value is no plain text"))
             })?;
             all.push((name.as_str(), text));
         }
@@ -57,13 +57,22 @@ impl<'a> Sent<'a> {
     }
 }
 
-impl Client {
-    pub(super) fn new(remote: Remote, connecting: Duration, traces: Arc<Traces>) -> Self {
-        Self(Arc::new(Shared { remote, connecting, traces }))
+impl HttpClient {
+    pub(super) fn new(
+        remote: RemoteServer,
+        connecting: Duration,
+        diagnostics: Arc<ConversationDiagnostics>,
+    ) -> Self {
+        Self(Arc::new(HttpClientInner { remote, connecting, diagnostics }))
     }
 
     /// Sends a request, and again where the same server says that it is elsewhere.
-    async fn ask(&self, method: &str, sent: &Sent<'_>, body: Option<&[u8]>) -> Result<Exchange, Failure> {
+    async fn ask(
+        &self,
+        method: &str,
+        sent: &ExtraHeaders<'_>,
+        body: Option<&[u8]>,
+    ) -> Result<HttpExchange, HttpFailure> {
         let mut url = self.0.remote.url.clone();
         for _ in 0..=MOST_REDIRECTS {
             let exchange = self.ask_at(&url, method, sent, body).await?;
@@ -72,28 +81,28 @@ impl Client {
                 Some(to) => url = to.map_err(|failure| self.hidden(failure))?,
             }
         }
-        Err(Failure::answer(format!("it redirects more than {MOST_REDIRECTS} times")))
+        Err(HttpFailure::answer(format!("it redirects more than {MOST_REDIRECTS} times")))
     }
 
     async fn ask_at(
         &self,
         url: &Url,
         method: &str,
-        sent: &Sent<'_>,
+        sent: &ExtraHeaders<'_>,
         body: Option<&[u8]>,
-    ) -> Result<Exchange, Failure> {
-        let Shared { remote, connecting, .. } = &*self.0;
+    ) -> Result<HttpExchange, HttpFailure> {
+        let HttpClientInner { remote, connecting, .. } = &*self.0;
         let own = remote.headers.iter().map(|(name, value)| (&**name, &**value));
         let headers = own.chain(sent.0.iter().copied()).collect();
-        let request = Request { url, method, headers, body, verify_tls: true, encodings: "identity" };
+        let request = OutgoingRequest { url, method, headers, body, verify_tls: true, encodings: "identity" };
         let (connecting, answering) =
-            (Clock::lasting(*connecting, &advice::MCP), Clock::endless(&advice::MCP));
+            (Deadline::lasting(*connecting, &advice::MCP), Deadline::endless(&advice::MCP));
         let exchange = remote.transport.exchange_at_length(&request, &connecting, &answering).await;
-        exchange.map_err(|error| self.hidden(Failure(error)))
+        exchange.map_err(|error| self.hidden(HttpFailure(error)))
     }
 
-    fn hidden(&self, failure: Failure) -> Failure {
-        Failure(self.0.remote.hide_in(failure.0))
+    fn hidden(&self, failure: HttpFailure) -> HttpFailure {
+        HttpFailure(self.0.remote.hide_in(failure.0))
     }
 
     async fn post(
@@ -108,11 +117,11 @@ impl Client {
             ("content-type", Some("application/json")),
             ("mcp-session-id", session),
         ];
-        let exchange = self.ask("POST", &Sent::of(headers, &own)?, Some(&body)).await?;
+        let exchange = self.ask("POST", &ExtraHeaders::of(headers, &own)?, Some(&body)).await?;
         match exchange.status {
             202 | 204 => Ok(StreamableHttpPostResponse::Accepted),
             404 if session.is_some() => Err(self.session_lost(message)),
-            200..=299 => Ok(answer::taken(exchange, message, &self.0.traces).await?),
+            200..=299 => Ok(answer::taken(exchange, message, &self.0.diagnostics).await?),
             _ => self.refused(exchange, message, session.is_some()).await,
         }
     }
@@ -120,7 +129,7 @@ impl Client {
     /// The server does not know the session any more: another one is begun.
     fn session_lost(&self, message: &ClientJsonRpcMessage) -> Refusal {
         if answer::id_of(message).is_some() {
-            self.0.traces.renew();
+            self.0.diagnostics.renew();
         }
         StreamableHttpError::SessionExpired
     }
@@ -128,7 +137,7 @@ impl Client {
     /// The server does not do what a message asks.
     async fn refused(
         &self,
-        exchange: Exchange,
+        exchange: HttpExchange,
         message: &ClientJsonRpcMessage,
         has_session: bool,
     ) -> Result<StreamableHttpPostResponse, Refusal> {
@@ -152,7 +161,7 @@ impl Client {
         let failure = self.hidden(answer::status(status, retry_after.as_deref(), &body));
         if has_session && answer::id_of(message).is_some() && !matches!(status, 408 | 429 | 500..) {
             // Whatever became of the session, another one may do.
-            self.0.traces.give_up(failure.to_string());
+            self.0.diagnostics.give_up(failure.to_string());
         }
         Err(failure.into())
     }
@@ -160,12 +169,12 @@ impl Client {
     /// Whether a server speaks the transport of 2024: a stream that says first where messages are to be sent.
     async fn is_of_2024(&self) -> bool {
         let look = async {
-            let sent = Sent(vec![("accept", "text/event-stream")]);
+            let sent = ExtraHeaders(vec![("accept", "text/event-stream")]);
             let exchange = self.ask("GET", &sent, None).await.ok()?;
             if exchange.status != 200 || answer::media_type(&exchange) != "text/event-stream" {
                 return None;
             }
-            stream::first_event(exchange, &self.0.traces).await
+            stream::first_event(exchange, &self.0.diagnostics).await
         };
         let first = tokio::time::timeout(LOOK, look).await;
         first.is_ok_and(|event| event.is_some_and(|event| event.event.as_deref() == Some("endpoint")))
@@ -176,22 +185,22 @@ impl Client {
         session: Option<&str>,
         last_event: Option<&str>,
         headers: &Headers,
-    ) -> Result<Stream, Refusal> {
+    ) -> Result<EventStream, Refusal> {
         let own = [
             ("accept", Some("text/event-stream")),
             ("mcp-session-id", session),
             ("last-event-id", last_event),
         ];
-        let exchange = self.ask("GET", &Sent::of(headers, &own)?, None).await?;
+        let exchange = self.ask("GET", &ExtraHeaders::of(headers, &own)?, None).await?;
         match exchange.status {
             200 if answer::media_type(&exchange) == "text/event-stream" => {
-                Ok(stream::events(exchange, &self.0.traces)?)
+                Ok(stream::events(exchange, &self.0.diagnostics)?)
             }
-            status @ 500.. => Err(Failure::answer(format!("it answers with HTTP {status}")).into()),
+            status @ 500.. => Err(HttpFailure::answer(format!("it answers with HTTP {status}")).into()),
             // Asking again would not help.
             status => {
                 if last_event.is_some() {
-                    self.0.traces.note_trouble(format!("it does not resume the stream (HTTP {status})"));
+                    self.0.diagnostics.note_trouble(format!("it does not resume the stream (HTTP {status})"));
                 }
                 Err(StreamableHttpError::ServerDoesNotSupportSse)
             }
@@ -201,14 +210,16 @@ impl Client {
 
 /// Where an answer leads to, if it leads elsewhere. What goes along with a request goes to one server alone, and a
 /// message stays one.
-fn redirect(exchange: &Exchange, from: &Url, method: &str) -> Option<Result<Url, Failure>> {
+fn redirect(exchange: &HttpExchange, from: &Url, method: &str) -> Option<Result<Url, HttpFailure>> {
     let status = exchange.status;
     if !matches!(status, 301 | 302 | 303 | 307 | 308) {
         return None;
     }
     let to = exchange.header("location").and_then(|location| from.join(&location).ok());
     let Some(to) = to else {
-        return Some(Err(Failure::answer(format!("it redirects (HTTP {status}) and does not say where to"))));
+        return Some(Err(HttpFailure::answer(format!(
+            "it redirects (HTTP {status}) and does not say where to"
+        ))));
     };
     let is_same = to.origin() == from.origin() && (matches!(status, 307 | 308) || method == "GET");
     Some(match is_same {
@@ -217,15 +228,15 @@ fn redirect(exchange: &Exchange, from: &Url, method: &str) -> Option<Result<Url,
     })
 }
 
-fn elsewhere(status: u16, to: &Url) -> Failure {
+fn elsewhere(status: u16, to: &Url) -> HttpFailure {
     let message = format!(
         "it redirects to {to} (HTTP {status}), which is not followed; give that as url if it is the server that you mean"
     );
-    Failure(ToolError::new(Reason::McpServer, message).with("location", json!(to.as_str())))
+    HttpFailure(ToolError::new(Reason::McpServer, message).with("location", json!(to.as_str())))
 }
 
-impl StreamableHttpClient for Client {
-    type Error = Failure;
+impl StreamableHttpClient for HttpClient {
+    type Error = HttpFailure;
 
     async fn post_message(
         &self,
@@ -245,10 +256,10 @@ impl StreamableHttpClient for Client {
         last_event_id: Option<String>,
         _: Option<String>,
         headers: Headers,
-    ) -> Result<Stream, Refusal> {
+    ) -> Result<EventStream, Refusal> {
         let got = self.get(session_id.as_deref(), last_event_id.as_deref(), &headers).await;
         if let (Err(StreamableHttpError::Client(failure)), Some(_)) = (&got, &last_event_id) {
-            self.0.traces.note_trouble(failure.to_string());
+            self.0.diagnostics.note_trouble(failure.to_string());
         }
         got
     }
@@ -261,7 +272,7 @@ impl StreamableHttpClient for Client {
         headers: Headers,
     ) -> Result<(), Refusal> {
         let own = [("mcp-session-id", Some(&*session_id))];
-        let sent = Sent::of(&headers, &own)?;
+        let sent = ExtraHeaders::of(&headers, &own)?;
         // A server may keep its sessions, or be gone: nobody can do anything about it.
         _ = tokio::time::timeout(FAREWELL, self.ask("DELETE", &sent, None)).await;
         Ok(())

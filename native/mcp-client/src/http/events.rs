@@ -1,6 +1,6 @@
 //! Server-sent events out of bytes.
 
-use crate::traces::LONGEST;
+use crate::diagnostics::LONGEST;
 use memchr::memchr2;
 use sse_stream::Sse;
 use std::collections::VecDeque;
@@ -10,7 +10,7 @@ const PAUSE: std::ops::RangeInclusive<u64> = 500..=30_000;
 
 /// Reads events. What is kept of an event that is not whole yet is bounded.
 #[derive(Default)]
-pub(super) struct Events {
+pub(super) struct SseParser {
     line: Vec<u8>,
     event: Sse,
     /// The last byte ended a line, and a line feed after it ends no other.
@@ -21,14 +21,14 @@ pub(super) struct Events {
 
 /// An event is longer than anything may be.
 #[derive(Debug)]
-pub(super) struct TooLong;
+pub(super) struct EventTooLong;
 
-impl Events {
+impl SseParser {
     /// Takes more of the stream.
     ///
     /// # Errors
     /// The event that is being read is too long.
-    pub(super) fn push(&mut self, mut bytes: &[u8]) -> Result<(), TooLong> {
+    pub(super) fn push(&mut self, mut bytes: &[u8]) -> Result<(), EventTooLong> {
         if self.after_return && !bytes.is_empty() {
             self.after_return = false;
             bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
@@ -54,10 +54,10 @@ impl Events {
         self.whole.pop_front()
     }
 
-    fn keep(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
+    fn keep(&mut self, bytes: &[u8]) -> Result<(), EventTooLong> {
         let data = self.event.data.as_ref().map_or(0, String::len);
         if data + self.line.len() + bytes.len() > LONGEST {
-            return Err(TooLong);
+            return Err(EventTooLong);
         }
         self.line.extend_from_slice(bytes);
         Ok(())
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     fn read(pieces: &[&[u8]]) -> Vec<Sse> {
-        let mut events = Events::default();
+        let mut events = SseParser::default();
         let mut read = Vec::new();
         for piece in pieces {
             events.push(piece).unwrap();
@@ -161,12 +161,12 @@ mod tests {
     #[test]
     fn an_event_without_an_end_is_given_up() {
         let block = vec![b'x'; 1 << 20];
-        let mut one_line = Events::default();
+        let mut one_line = SseParser::default();
         assert!((0..=32).any(|_| one_line.push(&block).is_err()));
-        let mut lines = Events::default();
+        let mut lines = SseParser::default();
         let line = [b"data:", &block[..], b"\n"].concat();
         assert!((0..=32).any(|_| lines.push(&line).is_err()));
-        let mut events = Events::default();
+        let mut events = SseParser::default();
         let event = [b"data:", &block[..], b"\n\n"].concat();
         assert!((0..100).all(|_| events.push(&event).is_ok() && events.next().is_some()));
     }

@@ -7,24 +7,24 @@ use std::error::Error;
 /// Why a request did not get its answer.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{0}")]
-pub struct Failure(pub ToolError);
+pub struct HttpFailure(pub ToolError);
 
-impl Failure {
+impl HttpFailure {
     /// The server's answer is of no use.
     pub(super) fn answer(why: impl Into<String>) -> Self {
         Self(ToolError::new(Reason::McpServer, why))
     }
 }
 
-impl From<Failure> for StreamableHttpError<Failure> {
-    fn from(failure: Failure) -> Self {
+impl From<HttpFailure> for StreamableHttpError<HttpFailure> {
+    fn from(failure: HttpFailure) -> Self {
         Self::Client(failure)
     }
 }
 
 /// The failure of a request of ours, if that is why it was not sent. Everything else is about the conversation.
-pub(crate) fn failure_of(error: &(dyn Error + 'static)) -> Option<Failure> {
-    match error.downcast_ref::<StreamableHttpError<Failure>>()? {
+pub(crate) fn failure_of(error: &(dyn Error + 'static)) -> Option<HttpFailure> {
+    match error.downcast_ref::<StreamableHttpError<HttpFailure>>()? {
         StreamableHttpError::Client(failure) => Some(failure.clone()),
         _ => None,
     }

@@ -1,11 +1,11 @@
 //! A server that is spoken to over HTTP.
 //!
 //! ```text
-//! Http ── messages in both directions, until the conversation is given up
+//! HttpTransport ── messages in both directions, until the conversation is given up
 //!   │ (crate rmcp: sessions, resumption, one POST for each message, the stream for news)
-//! Client ── a request, its redirects, what an answer's status and type mean
-//!   │  └── stream ── Events: server-sent events, bounded
-//! Remote ── where it is, and what goes along
+//! HttpClient ── a request, its redirects, what an answer's status and type mean
+//!   │  └── stream ── SseParser: server-sent events, bounded
+//! RemoteServer ── where it is, and what goes along
 //!   │
 //! beamai_net: one connection for each exchange, past the guard
 //! ```
@@ -21,6 +21,6 @@ mod transport;
 #[cfg(test)]
 mod tests;
 
-pub(super) use failure::{Failure, failure_of};
-pub(super) use remote::Remote;
-pub(super) use transport::Http;
+pub(super) use failure::{HttpFailure, failure_of};
+pub(super) use remote::RemoteServer;
+pub(super) use transport::HttpTransport;

@@ -1,7 +1,7 @@
 //! Where a server is, and what goes along with every request.
 
-use super::failure::Failure;
-use crate::{plan, settings::Address};
+use super::failure::HttpFailure;
+use crate::{plan, settings::HttpSettings};
 use beamai_base::{Reason, Result, ToolError, domain::is_web};
 use beamai_net::{Transport, is_localhost};
 use beamai_port_tools::web::request::header;
@@ -17,7 +17,7 @@ const SHORTEST_SECRET: usize = 6;
 
 /// Where a server is, and what goes along with every request.
 #[derive(Clone)]
-pub(crate) struct Remote {
+pub(crate) struct RemoteServer {
     title: String,
     pub(super) url: Url,
     pub(super) headers: Vec<(String, String)>,
@@ -26,19 +26,19 @@ pub(crate) struct Remote {
     secrets: Vec<String>,
 }
 
-impl fmt::Debug for Remote {
+impl fmt::Debug for RemoteServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.title)
     }
 }
 
-impl Remote {
+impl RemoteServer {
     /// A server of that name at an address.
     ///
     /// # Errors
     /// `invalid_argument` for an address that cannot be one, for headers that none can be, and for headers that would go
     /// to another machine in clear text.
-    pub(crate) fn of(name: &str, address: &Address) -> Result<Self> {
+    pub(crate) fn of(name: &str, address: &HttpSettings) -> Result<Self> {
         let url = parsed(&address.url)?;
         let headers = address.headers.iter().map(|(name, value)| own_header(name, value));
         let headers = headers.collect::<Result<Vec<_>>>()?;
@@ -56,7 +56,7 @@ impl Remote {
     }
 
     /// The error of a call for a failure.
-    pub(crate) fn told(&self, Failure(error): Failure) -> ToolError {
+    pub(crate) fn told(&self, HttpFailure(error): HttpFailure) -> ToolError {
         ToolError { message: format!("{}: {}", self.title, error.message), ..error }
     }
 
@@ -161,8 +161,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn remote(address: Value) -> Result<Remote> {
-        Remote::of("x", &serde_json::from_value(address).unwrap())
+    fn remote(address: Value) -> Result<RemoteServer> {
+        RemoteServer::of("x", &serde_json::from_value(address).unwrap())
     }
 
     fn refusal(address: Value) -> String {

@@ -1,9 +1,9 @@
 //! A stream of messages, watched.
 
-use super::events::{Events, TooLong};
-use super::failure::Failure;
-use crate::traces::Traces;
-use beamai_net::Exchange;
+use super::events::{EventTooLong, SseParser};
+use super::failure::HttpFailure;
+use crate::diagnostics::ConversationDiagnostics;
+use beamai_net::HttpExchange;
 use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, unfold};
 use rmcp::RoleClient;
@@ -13,34 +13,41 @@ use sse_stream::Sse;
 use std::sync::Arc;
 
 /// Events of a stream as they come.
-pub(super) type Stream = BoxStream<'static, Result<Sse, SseError>>;
+pub(super) type EventStream = BoxStream<'static, Result<Sse, SseError>>;
 
-struct Source {
-    exchange: Exchange,
-    events: Events,
-    traces: Arc<Traces>,
+struct EventSource {
+    exchange: HttpExchange,
+    events: SseParser,
+    diagnostics: Arc<ConversationDiagnostics>,
 }
 
 /// The events of an answer. A stream that breaks ends, and may be resumed; one that is of no use has the conversation
 /// end, since the crate would pass over what it cannot read.
-pub(super) fn events(exchange: Exchange, traces: &Arc<Traces>) -> Result<Stream, Failure> {
+pub(super) fn events(
+    exchange: HttpExchange,
+    diagnostics: &Arc<ConversationDiagnostics>,
+) -> Result<EventStream, HttpFailure> {
     if let Some(encoding) = exchange.header("content-encoding").filter(|encoding| encoding != "identity") {
-        return Err(Failure::answer(format!(
+        return Err(HttpFailure::answer(format!(
             "it encodes its answer as {encoding:?}, which it was not asked for"
         )));
     }
-    let source = Source { exchange, events: Events::default(), traces: Arc::clone(traces) };
-    let next = |mut source: Source| async move { source.next().await.map(|event| (Ok(event), source)) };
+    let source = EventSource { exchange, events: SseParser::default(), diagnostics: Arc::clone(diagnostics) };
+    let next = |mut source: EventSource| async move { source.next().await.map(|event| (Ok(event), source)) };
     Ok(unfold(source, next).boxed())
 }
 
 /// The first event of a stream.
-pub(super) async fn first_event(exchange: Exchange, traces: &Arc<Traces>) -> Option<Sse> {
-    let mut source = Source { exchange, events: Events::default(), traces: Arc::clone(traces) };
+pub(super) async fn first_event(
+    exchange: HttpExchange,
+    diagnostics: &Arc<ConversationDiagnostics>,
+) -> Option<Sse> {
+    let mut source =
+        EventSource { exchange, events: SseParser::default(), diagnostics: Arc::clone(diagnostics) };
     source.any().await
 }
 
-impl Source {
+impl EventSource {
     async fn next(&mut self) -> Option<Sse> {
         let mut event = self.any().await?;
         let is_message = matches!(event.event.as_deref(), None | Some("" | "message"));
@@ -61,10 +68,10 @@ impl Source {
             match self.exchange.piece().await? {
                 Ok(piece) => match self.events.push(&piece) {
                     Ok(()) => {}
-                    Err(TooLong) => return self.traces.give_up_too_long(),
+                    Err(EventTooLong) => return self.diagnostics.give_up_too_long(),
                 },
                 Err(why) => {
-                    self.traces.note_trouble(format!("the connection broke: {why}"));
+                    self.diagnostics.note_trouble(format!("the connection broke: {why}"));
                     return None;
                 }
             }
@@ -74,7 +81,7 @@ impl Source {
     fn check(&self, data: &str) -> Option<()> {
         match serde_json::from_str::<RxJsonRpcMessage<RoleClient>>(data) {
             Ok(_) => Some(()),
-            Err(error) => self.traces.take_noise(data.as_bytes(), &error),
+            Err(error) => self.diagnostics.take_noise(data.as_bytes(), &error),
         }
     }
 }

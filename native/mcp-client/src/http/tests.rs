@@ -1,13 +1,13 @@
 //! Conversations over HTTP with servers of one answer for each question.
 
 use crate::{
-    plan::{Plan, Route},
-    server::Server,
-    settings::ServerSettings,
+    plan::{ConnectionPlan, Route},
+    server::McpServer,
+    settings::McpServerSettings,
 };
 use beamai_base::{Reason, Result, ToolError};
 use beamai_net::{Addresses, Resolve, Transport};
-use beamai_testserver::{self, Seen, answer, authority, identified_by, redirect};
+use beamai_testserver::{self, ReceivedRequest, answer, authority, identified_by, redirect};
 use beamai_tool::CallContext;
 use beamai_workspace::Workspace;
 use rcgen::{CertificateParams, KeyPair};
@@ -21,22 +21,22 @@ fn context() -> CallContext {
     CallContext { deadline: Some(Instant::now() + Duration::from_secs(30)), ..CallContext::new(workspace) }
 }
 
-fn plan(address: Value) -> Result<Plan> {
+fn plan(address: Value) -> Result<ConnectionPlan> {
     let settings = json!({"name": "far", "way": {"http": address}, "start_timeout": 20_000});
-    Plan::of(&context(), serde_json::from_value::<ServerSettings>(settings).unwrap())
+    ConnectionPlan::of(&context(), serde_json::from_value::<McpServerSettings>(settings).unwrap())
 }
 
 /// The plan with another way to the server.
-fn over(mut plan: Plan, change: impl FnOnce(Transport) -> Transport) -> Plan {
+fn over(mut plan: ConnectionPlan, change: impl FnOnce(Transport) -> Transport) -> ConnectionPlan {
     let Route::Http(remote) = &mut plan.route else { panic!("it has an address") };
     remote.transport = change(remote.transport.clone());
     plan
 }
 
 /// What the server says that it is.
-fn greeted(plan: Plan) -> Result<String> {
+fn greeted(plan: ConnectionPlan) -> Result<String> {
     let cx = context();
-    let server = Server::start(plan)?;
+    let server = McpServer::start(plan)?;
     let info = server.ready(&cx)?.info;
     let name = info.server_info.as_ref().map(|one| one.name.clone()).unwrap_or_default();
     server.stop();
@@ -44,12 +44,12 @@ fn greeted(plan: Plan) -> Result<String> {
     Ok(name)
 }
 
-fn refused(plan: Plan) -> ToolError {
+fn refused(plan: ConnectionPlan) -> ToolError {
     greeted(plan).unwrap_err()
 }
 
 /// A server that greets, and wants no more.
-fn friendly(seen: &Seen) -> Vec<u8> {
+fn friendly(seen: &ReceivedRequest) -> Vec<u8> {
     let asked: Value = serde_json::from_str(&seen.body).unwrap_or_default();
     if asked["method"] != "initialize" {
         return answer("202 Accepted", &[], b"");
@@ -63,8 +63,8 @@ fn friendly(seen: &Seen) -> Vec<u8> {
     answer("200 OK", &[("Content-Type", "application/json")], said.as_bytes())
 }
 
-fn friend() -> beamai_testserver::Server {
-    beamai_testserver::Server::raw(|seen, stream| stream.write_all(&friendly(seen)))
+fn friend() -> beamai_testserver::TestServer {
+    beamai_testserver::TestServer::raw(|seen, stream| stream.write_all(&friendly(seen)))
 }
 
 /// A resolver for which every name leads to one address.
@@ -111,7 +111,7 @@ fn a_certificate_has_to_be_one_that_is_trusted() {
     let key = KeyPair::generate().unwrap();
     let params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
     let certificate = params.signed_by(&key, &authority).unwrap().der().clone();
-    let server = beamai_testserver::Server::tls(identified_by(certificate, &key), |seen, stream| {
+    let server = beamai_testserver::TestServer::tls(identified_by(certificate, &key), |seen, stream| {
         stream.write_all(&friendly(seen))
     });
     let address = json!({"url": server.url("/mcp"), "headers": {"authorization": "Bearer t0ken-t0ken"}});
@@ -132,7 +132,7 @@ fn a_certificate_has_to_be_one_that_is_trusted() {
 fn what_goes_along_with_a_request_goes_to_one_server_alone() {
     let thief = friend();
     let to = thief.url("/mcp?next=1");
-    let server = beamai_testserver::Server::raw(move |_, stream| {
+    let server = beamai_testserver::TestServer::raw(move |_, stream| {
         stream.write_all(&redirect("307 Temporary Redirect", &to))
     });
     let address = json!({"url": server.url("/mcp"), "headers": {"x-key": "t0ken-t0ken"}});
@@ -143,7 +143,7 @@ fn what_goes_along_with_a_request_goes_to_one_server_alone() {
 
 #[test]
 fn the_same_server_may_say_that_it_is_elsewhere() {
-    let server = beamai_testserver::Server::raw(|seen, stream| {
+    let server = beamai_testserver::TestServer::raw(|seen, stream| {
         let answer = match seen.path.as_str() {
             "/mcp" => redirect("307 Temporary Redirect", "/mcp/"),
             _ => friendly(seen),
@@ -153,10 +153,10 @@ fn the_same_server_may_say_that_it_is_elsewhere() {
     assert_eq!(greeted(plan(json!({"url": server.url("/mcp")})).unwrap()).unwrap(), "friend");
     assert!(server.seen().iter().any(|seen| seen.path == "/mcp/" && seen.body.contains("initialize")));
     let turned =
-        beamai_testserver::Server::raw(|_, stream| stream.write_all(&redirect("302 Found", "/mcp/")));
+        beamai_testserver::TestServer::raw(|_, stream| stream.write_all(&redirect("302 Found", "/mcp/")));
     let error = refused(plan(json!({"url": turned.url("/mcp")})).unwrap());
     assert!(error.message.contains("HTTP 302"), "{error}");
-    let endless = beamai_testserver::Server::raw(|_, stream| {
+    let endless = beamai_testserver::TestServer::raw(|_, stream| {
         stream.write_all(&redirect("308 Permanent Redirect", "/mcp"))
     });
     let error = refused(plan(json!({"url": endless.url("/mcp")})).unwrap());
@@ -165,7 +165,7 @@ fn the_same_server_may_say_that_it_is_elsewhere() {
 
 #[test]
 fn a_key_that_the_server_repeats_is_not_in_the_error() {
-    let server = beamai_testserver::Server::raw(|seen, stream| {
+    let server = beamai_testserver::TestServer::raw(|seen, stream| {
         let said = format!("who is {}, asking for {}?", seen.header("authorization").unwrap(), seen.path);
         stream.write_all(&answer("500 Oops", &[("Content-Type", "text/plain")], said.as_bytes()))
     });
@@ -180,7 +180,7 @@ fn a_key_that_the_server_repeats_is_not_in_the_error() {
 
 #[test]
 fn nor_is_one_in_an_error_of_the_protocol() {
-    let server = beamai_testserver::Server::raw(|seen, stream| {
+    let server = beamai_testserver::TestServer::raw(|seen, stream| {
         let asked: Value = serde_json::from_str(&seen.body).unwrap_or_default();
         let message = format!("{} may not", seen.header("x-key").unwrap());
         let said =
@@ -201,7 +201,7 @@ fn nor_is_one_in_an_error_of_the_protocol() {
 
 #[test]
 fn a_server_that_wants_to_know_who_asks_is_told_of_with_what_it_says() {
-    let server = beamai_testserver::Server::raw(|_, stream| {
+    let server = beamai_testserver::TestServer::raw(|_, stream| {
         let challenge = "Bearer realm=\"files\", resource_metadata=\"https://a.example/.well-known/x\"";
         stream.write_all(&answer("401 Unauthorized", &[("WWW-Authenticate", challenge)], b""))
     });
@@ -215,7 +215,7 @@ fn a_server_that_wants_to_know_who_asks_is_told_of_with_what_it_says() {
 
 #[test]
 fn the_transport_of_2024_is_named() {
-    let server = beamai_testserver::Server::raw(|seen, stream| match seen.method.as_str() {
+    let server = beamai_testserver::TestServer::raw(|seen, stream| match seen.method.as_str() {
         "GET" => stream.write_all(
             b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nevent: endpoint\ndata: /messages\n\n",
         ),

@@ -1,11 +1,11 @@
 //! The conversation.
 
-use super::client::Client;
-use super::failure::Failure;
-use super::remote::Remote;
+use super::client::HttpClient;
+use super::failure::HttpFailure;
+use super::remote::RemoteServer;
 use crate::{
-    calls::Calls,
-    traces::{LONGEST, Traces},
+    calls::ActiveCalls,
+    diagnostics::{ConversationDiagnostics, LONGEST},
 };
 use rmcp::RoleClient;
 use rmcp::model::JsonRpcMessage;
@@ -27,35 +27,35 @@ const CAPACITY: usize = 4;
 const MOST_REQUESTS: usize = 256;
 
 /// A conversation over HTTP.
-pub(crate) struct Http {
-    inner: StreamableHttpClientTransport<Client>,
-    traces: Arc<Traces>,
-    calls: Arc<Calls>,
+pub(crate) struct HttpTransport {
+    inner: StreamableHttpClientTransport<HttpClient>,
+    diagnostics: Arc<ConversationDiagnostics>,
+    calls: Arc<ActiveCalls>,
 }
 
-impl Http {
+impl HttpTransport {
     /// A conversation that begins with the first message. A connection may take as long as `connecting`.
     pub(crate) fn with(
-        remote: &Remote,
+        remote: &RemoteServer,
         connecting: Duration,
-        traces: &Arc<Traces>,
-        calls: &Arc<Calls>,
+        diagnostics: &Arc<ConversationDiagnostics>,
+        calls: &Arc<ActiveCalls>,
     ) -> Self {
-        let client = Client::new(remote.clone(), connecting, Arc::clone(traces));
+        let client = HttpClient::new(remote.clone(), connecting, Arc::clone(diagnostics));
         let mut config = StreamableHttpClientTransportConfig::with_uri(remote.url.as_str())
             .max_sse_event_size(LONGEST)
             .max_concurrent_requests(MOST_REQUESTS);
-        config.retry_config = Arc::new(Patience);
+        config.retry_config = Arc::new(ReconnectPolicy);
         config.channel_buffer_capacity = CAPACITY;
         let inner = StreamableHttpClientTransport::with_client(client, config);
-        Self { inner, traces: Arc::clone(traces), calls: Arc::clone(calls) }
+        Self { inner, diagnostics: Arc::clone(diagnostics), calls: Arc::clone(calls) }
     }
 
     async fn next(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
-        if self.traces.check_unread().is_some() {
+        if self.diagnostics.check_unread().is_some() {
             tokio::select! {
                 biased;
-                () = self.traces.given_up() => {}
+                () = self.diagnostics.given_up() => {}
                 message = self.inner.receive() => return message,
             }
         }
@@ -72,8 +72,8 @@ impl Http {
     }
 }
 
-impl Transport<RoleClient> for Http {
-    type Error = StreamableHttpError<Failure>;
+impl Transport<RoleClient> for HttpTransport {
+    type Error = StreamableHttpError<HttpFailure>;
 
     fn send(
         &mut self,
@@ -82,11 +82,11 @@ impl Transport<RoleClient> for Http {
         // A request is sent when its answer begins, which may be long after.
         let is_request = matches!(message, JsonRpcMessage::Request(_));
         let sending = self.inner.send(message);
-        let traces = Arc::clone(&self.traces);
+        let diagnostics = Arc::clone(&self.diagnostics);
         async move {
             match is_request {
                 true => sending.await,
-                false => traces.on_its_way(sending).await,
+                false => diagnostics.on_its_way(sending).await,
             }
         }
     }
@@ -108,9 +108,9 @@ impl Transport<RoleClient> for Http {
 
 /// How often, and after how long, the rest of a stream is asked for.
 #[derive(Debug)]
-struct Patience;
+struct ReconnectPolicy;
 
-impl SseRetryPolicy for Patience {
+impl SseRetryPolicy for ReconnectPolicy {
     fn retry(&self, times: usize) -> Option<Duration> {
         const PAUSES: [u64; 4] = [500, 1_000, 2_000, 4_000];
         PAUSES.get(times).map(|&pause| Duration::from_millis(pause))

@@ -1,9 +1,9 @@
 //! Messages on a server's streams, one to a line. Whatever a server sends, what is kept of it is bounded.
 
-use super::process::Streams;
+use super::process::AsyncStreams;
 use crate::{
-    calls::Calls,
-    traces::{LONGEST, Traces},
+    calls::ActiveCalls,
+    diagnostics::{ConversationDiagnostics, LONGEST},
 };
 use rmcp::RoleClient;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
@@ -14,30 +14,30 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::pipe;
 
 /// The two streams as a conversation.
-pub(crate) struct Lines {
+pub(crate) struct StdioTransport {
     stdout: BufReader<pipe::Receiver>,
     stdin: Arc<tokio::sync::Mutex<Option<pipe::Sender>>>,
     line: Vec<u8>,
-    traces: Arc<Traces>,
-    calls: Arc<Calls>,
+    diagnostics: Arc<ConversationDiagnostics>,
+    calls: Arc<ActiveCalls>,
 }
 
-impl Lines {
+impl StdioTransport {
     /// A conversation over the streams, whose third is given back.
     ///
     /// # Errors
     /// The operating system's.
     pub(crate) fn over(
-        streams: Streams,
-        traces: &Arc<Traces>,
-        calls: &Arc<Calls>,
+        streams: AsyncStreams,
+        diagnostics: &Arc<ConversationDiagnostics>,
+        calls: &Arc<ActiveCalls>,
     ) -> io::Result<(Self, pipe::Receiver)> {
         let stdin = pipe::Sender::from_owned_fd(streams.stdin)?;
         let lines = Self {
             stdout: BufReader::with_capacity(64 << 10, pipe::Receiver::from_owned_fd(streams.stdout)?),
             stdin: Arc::new(tokio::sync::Mutex::new(Some(stdin))),
             line: Vec::new(),
-            traces: Arc::clone(traces),
+            diagnostics: Arc::clone(diagnostics),
             calls: Arc::clone(calls),
         };
         Ok((lines, pipe::Receiver::from_owned_fd(streams.stderr)?))
@@ -48,13 +48,13 @@ impl Lines {
         loop {
             // A server that never stops must not keep the others' work from this thread.
             tokio::task::consume_budget().await;
-            self.traces.check_unread()?;
+            self.diagnostics.check_unread()?;
             self.fill().await?;
             // A long message leaves no long buffer behind.
             let line = std::mem::take(&mut self.line);
             match serde_json::from_slice(&line) {
                 Ok(message) => return Some(message),
-                Err(error) => self.traces.take_noise(&line, &error)?,
+                Err(error) => self.diagnostics.take_noise(&line, &error)?,
             }
         }
     }
@@ -65,7 +65,7 @@ impl Lines {
             let chunk = self.stdout.fill_buf().await.ok().filter(|chunk| !chunk.is_empty())?;
             let count = chunk.iter().position(|&byte| byte == b'\n').map_or(chunk.len(), |at| at + 1);
             if self.line.len() + count > LONGEST {
-                return self.traces.give_up_too_long();
+                return self.diagnostics.give_up_too_long();
             }
             self.line.extend_from_slice(&chunk[..count]);
             self.stdout.consume(count);
@@ -74,7 +74,7 @@ impl Lines {
     }
 }
 
-impl Transport<RoleClient> for Lines {
+impl Transport<RoleClient> for StdioTransport {
     type Error = io::Error;
 
     fn send(
@@ -82,7 +82,7 @@ impl Transport<RoleClient> for Lines {
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let stdin = Arc::clone(&self.stdin);
-        self.traces.on_its_way(async move { write(&stdin, &message).await })
+        self.diagnostics.on_its_way(async move { write(&stdin, &message).await })
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {

@@ -3,5 +3,5 @@
 mod lines;
 mod process;
 
-pub(super) use lines::Lines;
-pub(super) use process::{Process, start};
+pub(super) use lines::StdioTransport;
+pub(super) use process::{McpServerProcess, start};

@@ -2,8 +2,8 @@
 
 use crate::plan::Launch;
 use beamai_base::{Reason, Result, ToolError};
-use beamai_isolation::Coverage;
-use beamai_process::{Child, Launcher, Spec, Stdin};
+use beamai_isolation::StartCoverage;
+use beamai_process::{Child, Launcher, ProgramSpec, Stdin};
 use beamai_sandbox::environment;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::OsString;
@@ -14,10 +14,10 @@ use std::sync::Arc;
 const FAREWELL: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 
 /// A server's process. It ends when this is dropped.
-pub(crate) struct Process(Child);
+pub(crate) struct McpServerProcess(Child);
 
 /// The streams of a server's process. They do not block.
-pub(crate) struct Streams {
+pub(crate) struct AsyncStreams {
     pub(super) stdin: OwnedFd,
     pub(super) stdout: OwnedFd,
     pub(super) stderr: OwnedFd,
@@ -28,10 +28,10 @@ pub(crate) struct Streams {
 /// # Errors
 /// `isolation_unavailable` where the sandbox is required, `busy` and `io`; those of the directory. That the program
 /// cannot be executed shows in its [ending](Process::ending).
-pub(crate) fn start(launch: &Launch, title: &str) -> Result<(Process, Streams)> {
+pub(crate) fn start(launch: &Launch, title: &str) -> Result<(McpServerProcess, AsyncStreams)> {
     let settings = &launch.settings;
     let own = settings.env.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
-    let spec = Spec {
+    let spec = ProgramSpec {
         program: launch.program.clone(),
         by_path: true,
         arguments: settings.args.iter().map(OsString::from).collect(),
@@ -41,15 +41,15 @@ pub(crate) fn start(launch: &Launch, title: &str) -> Result<(Process, Streams)> 
         lingers: false,
         shortcut: None,
         confinement: Arc::clone(&launch.confinement),
-        judge: launch.sealed.starts.judge(),
-        coverage: Coverage::Everything,
+        judge: launch.denied_paths.starts.judge(),
+        coverage: StartCoverage::Everything,
     };
     let mut child = Launcher::shared().spawn(&spec).map_err(|failure| failure.not_started(title))?;
     let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (Some(stdin), Some(stdout), Some(stderr)) = streams else {
         return Err(ToolError::new(Reason::Io, format!("{title} has no streams")));
     };
-    Ok((Process(child), Streams { stdin, stdout, stderr }))
+    Ok((McpServerProcess(child), AsyncStreams { stdin, stdout, stderr }))
 }
 
 fn directory(launch: &Launch) -> Result<OwnedFd> {
@@ -59,7 +59,7 @@ fn directory(launch: &Launch) -> Result<OwnedFd> {
     }
 }
 
-impl Process {
+impl McpServerProcess {
     /// Ends the server and everything that it started, after a moment to end by itself, and tells how it ended. Waits
     /// for that.
     pub(crate) fn ending(self) -> String {

@@ -4,9 +4,9 @@ use super::*;
 
 #[test]
 fn a_file_is_changed() {
-    let scene = Scene::with([("f", "1\n2\n3\n4\n5\n")]);
-    let value = scene.apply("--- a/f\n+++ b/f\n@@ -2,3 +2,4 @@\n 2\n-3\n+three\n+more\n 4\n");
-    assert_eq!(scene.get("f"), "1\n2\nthree\nmore\n4\n5\n");
+    let fixture = Fixture::with([("f", "1\n2\n3\n4\n5\n")]);
+    let value = fixture.apply("--- a/f\n+++ b/f\n@@ -2,3 +2,4 @@\n 2\n-3\n+three\n+more\n 4\n");
+    assert_eq!(fixture.get("f"), "1\n2\nthree\nmore\n4\n5\n");
     let file = &value["files"][0];
     assert_eq!((&file["path"], &file["operation"]), (&json!("f"), &json!("updated")));
     assert_eq!(
@@ -20,7 +20,8 @@ fn a_file_is_changed() {
 
 #[test]
 fn files_are_made_changed_removed_renamed_and_copied_at_once() {
-    let scene = Scene::with([("change", "a\nb\n"), ("d/gone", "x\n"), ("old", "1\n2\n"), ("model", "m\n")]);
+    let fixture =
+        Fixture::with([("change", "a\nb\n"), ("d/gone", "x\n"), ("old", "1\n2\n"), ("model", "m\n")]);
     let patch = "\
 diff --git a/change b/change
 index 1111111..2222222 100644
@@ -61,7 +62,7 @@ similarity index 100%
 copy from model
 copy to copy
 ";
-    let value = scene.apply(patch);
+    let value = fixture.apply(patch);
     let told: Vec<_> =
         value["files"].as_array().unwrap().iter().map(|file| (&file["path"], &file["operation"])).collect();
     let wanted = [
@@ -79,54 +80,57 @@ copy to copy
         (&json!("old"), &json!("model"))
     );
     assert_eq!(value["files"][2]["executable"], true);
-    assert_eq!(scene.names(), ["change", "copy", "model", "n", "n/new", "sub", "sub/moved"]);
+    assert_eq!(fixture.names(), ["change", "copy", "model", "n", "n/new", "sub", "sub/moved"]);
     assert_eq!(
-        (scene.get("sub/moved"), scene.get("copy"), scene.get("change")),
+        (fixture.get("sub/moved"), fixture.get("copy"), fixture.get("change")),
         ("one\n2\n".into(), "m\n".into(), "a\nB\n".into())
     );
-    assert_eq!(scene.mode("n/new") & 0o100, 0o100);
+    assert_eq!(fixture.mode("n/new") & 0o100, 0o100);
 }
 
 #[test]
 fn a_rename_alone_keeps_the_very_file() {
-    let scene = Scene::new();
-    scene.put("bytes", [0u8, 159, 146, 150]);
-    let inode = scene.path("bytes").metadata().unwrap().ino();
+    let fixture = Fixture::new();
+    fixture.put("bytes", [0u8, 159, 146, 150]);
+    let inode = fixture.path("bytes").metadata().unwrap().ino();
     let value =
-        scene.apply("diff --git a/bytes b/a/b\nsimilarity index 100%\nrename from bytes\nrename to a/b\n");
-    assert_eq!(scene.path("a/b").metadata().unwrap().ino(), inode);
+        fixture.apply("diff --git a/bytes b/a/b\nsimilarity index 100%\nrename from bytes\nrename to a/b\n");
+    assert_eq!(fixture.path("a/b").metadata().unwrap().ino(), inode);
     assert_eq!((&value["files"][0]["hash"], &value["files"][0]["hunks"]), (&Value::Null, &json!([])));
 }
 
 #[test]
 fn modes_are_set_and_kept() {
-    let scene = Scene::with([("f", "x\n")]);
-    scene.set_mode("f", 0o640);
-    let value = scene.apply("diff --git a/f b/f\nold mode 100644\nnew mode 100755\n");
-    assert_eq!((scene.mode("f"), &value["files"][0]["executable"]), (0o750, &json!(true)));
-    scene.apply("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-x\n+y\n");
-    assert_eq!((scene.mode("f"), scene.get("f")), (0o750, "y\n".into()));
-    scene.apply("diff --git a/f b/g\nold mode 100755\nnew mode 100644\nrename from f\nrename to g\n");
-    assert_eq!((scene.mode("g"), scene.get("g")), (0o640, "y\n".into()));
+    let fixture = Fixture::with([("f", "x\n")]);
+    fixture.set_mode("f", 0o640);
+    let value = fixture.apply("diff --git a/f b/f\nold mode 100644\nnew mode 100755\n");
+    assert_eq!((fixture.mode("f"), &value["files"][0]["executable"]), (0o750, &json!(true)));
+    fixture.apply("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-x\n+y\n");
+    assert_eq!((fixture.mode("f"), fixture.get("f")), (0o750, "y\n".into()));
+    fixture.apply("diff --git a/f b/g\nold mode 100755\nnew mode 100644\nrename from f\nrename to g\n");
+    assert_eq!((fixture.mode("g"), fixture.get("g")), (0o640, "y\n".into()));
 }
 
 #[test]
 fn empty_files_come_and_go_by_their_header_alone() {
-    let scene = Scene::with([("full", "x\n")]);
-    scene.apply("diff --git a/e b/e\nnew file mode 100644\nindex 0000000..e69de29\n");
-    assert_eq!(scene.get("e"), "");
-    scene.apply("diff --git a/e b/e\ndeleted file mode 100644\nindex e69de29..0000000\n");
-    assert!(!scene.path("e").exists());
-    assert_eq!(scene.refused("diff --git a/full b/full\ndeleted file mode 100644\n").reason, Reason::NoMatch);
+    let fixture = Fixture::with([("full", "x\n")]);
+    fixture.apply("diff --git a/e b/e\nnew file mode 100644\nindex 0000000..e69de29\n");
+    assert_eq!(fixture.get("e"), "");
+    fixture.apply("diff --git a/e b/e\ndeleted file mode 100644\nindex e69de29..0000000\n");
+    assert!(!fixture.path("e").exists());
+    assert_eq!(
+        fixture.refused("diff --git a/full b/full\ndeleted file mode 100644\n").reason,
+        Reason::NoMatch
+    );
 }
 
 #[test]
 fn all_content_may_go_and_the_file_stay() {
-    let scene = Scene::with([("f", "x\n")]);
-    scene.apply("--- a/f\n+++ b/f\n@@ -1 +0,0 @@\n-x\n");
-    assert_eq!(scene.get("f"), "");
-    scene.apply("--- a/f\n+++ b/f\n@@ -0,0 +1 @@\n+y\n");
-    assert_eq!(scene.get("f"), "y\n");
+    let fixture = Fixture::with([("f", "x\n")]);
+    fixture.apply("--- a/f\n+++ b/f\n@@ -1 +0,0 @@\n-x\n");
+    assert_eq!(fixture.get("f"), "");
+    fixture.apply("--- a/f\n+++ b/f\n@@ -0,0 +1 @@\n+y\n");
+    assert_eq!(fixture.get("f"), "y\n");
 }
 
 #[test]
@@ -138,9 +142,9 @@ fn the_end_of_a_file_is_as_the_patch_says() {
         ("a\nb\n", format!(" a\n-b\n+b\n{MARK}"), "a\nb"),
         ("a\nb", format!("-a\n+A\n b\n{MARK}"), "A\nb"),
     ] {
-        let scene = Scene::with([("f", before)]);
-        let value = scene.apply(&format!("--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n{hunk}"));
-        assert_eq!(scene.get("f"), after, "{hunk}");
+        let fixture = Fixture::with([("f", before)]);
+        let value = fixture.apply(&format!("--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n{hunk}"));
+        assert_eq!(fixture.get("f"), after, "{hunk}");
         assert_eq!(value["files"][0]["line_endings_adapted"], Value::Null);
     }
 }
@@ -154,9 +158,9 @@ fn a_missing_newline_that_the_patch_does_not_know_of_stays_missing() {
         ("-a\n b\n", "b"),
         (" a\n-b\n+c\n+d\n", "a\nc\nd"),
     ] {
-        let scene = Scene::with([("f", "a\nb")]);
-        let value = scene.apply(&format!("--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n{hunk}"));
-        assert_eq!(scene.get("f"), after, "{hunk}");
+        let fixture = Fixture::with([("f", "a\nb")]);
+        let value = fixture.apply(&format!("--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n{hunk}"));
+        assert_eq!(fixture.get("f"), after, "{hunk}");
         assert_eq!(value["files"][0]["line_endings_adapted"], true, "{hunk}");
     }
 }
@@ -170,9 +174,9 @@ fn the_line_ends_of_the_file_are_meant() {
         ("a\nb\r\nc\n", "a\nB\r\nnew\r\nc\n"),
         ("a\r\nb\r\nc", "a\r\nB\r\nnew\r\nc"),
     ] {
-        let scene = Scene::with([("f", before)]);
-        let value = scene.apply(hunk);
-        assert_eq!(scene.get("f"), after, "{before:?}");
+        let fixture = Fixture::with([("f", before)]);
+        let value = fixture.apply(hunk);
+        assert_eq!(fixture.get("f"), after, "{before:?}");
         assert_eq!(value["files"][0]["line_endings_adapted"], true);
     }
     // A patch that was converted as a whole, and one whose body alone was.
@@ -180,30 +184,30 @@ fn the_line_ends_of_the_file_are_meant() {
         hunk.replace('\n', "\r\n"),
         hunk.replace(" a\n-b\n+B\n+new\n c\n", " a\r\n-b\r\n+B\r\n+new\r\n c\r\n"),
     ] {
-        let scene = Scene::with([("f", "a\nb\nc\n")]);
-        scene.apply(&patch);
-        assert_eq!(scene.get("f"), "a\nB\nnew\nc\n");
+        let fixture = Fixture::with([("f", "a\nb\nc\n")]);
+        fixture.apply(&patch);
+        assert_eq!(fixture.get("f"), "a\nB\nnew\nc\n");
     }
 }
 
 #[test]
 fn line_ends_change_where_the_patch_says_so() {
-    let scene = Scene::with([("f", "a\r\nb\r\nc\r\n")]);
-    scene.apply("--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\r\n-b\r\n+b\n c\r\n");
-    assert_eq!(scene.get("f"), "a\r\nb\nc\r\n");
+    let fixture = Fixture::with([("f", "a\r\nb\r\nc\r\n")]);
+    fixture.apply("--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\r\n-b\r\n+b\n c\r\n");
+    assert_eq!(fixture.get("f"), "a\r\nb\nc\r\n");
 }
 
 #[test]
 fn wrong_line_numbers_are_put_right_and_told() {
-    let scene = Scene::with([("f", "1\n2\n3\n4\n5\n6\n")]);
-    let value = scene.apply("--- a/f\n+++ b/f\n@@ -1,9 +1,2 @@\n 3\n-4\n+four\n 5\n");
+    let fixture = Fixture::with([("f", "1\n2\n3\n4\n5\n6\n")]);
+    let value = fixture.apply("--- a/f\n+++ b/f\n@@ -1,9 +1,2 @@\n 3\n-4\n+four\n 5\n");
     let hunk = &value["files"][0]["hunks"][0];
     assert_eq!((&hunk["line"], &hunk["offset"]), (&json!(3), &json!(2)));
     assert_eq!(hunk["note"], "its header counts 9 lines before and 2 after; there are 3 and 3");
-    let value = scene.apply("--- a/f\n+++ b/f\n@@ @@\n-2\n+two\n@@ -50 +50 @@\n-6\n+six\n");
+    let value = fixture.apply("--- a/f\n+++ b/f\n@@ @@\n-2\n+two\n@@ -50 +50 @@\n-6\n+six\n");
     let hunks = &value["files"][0]["hunks"];
     assert_eq!((&hunks[0]["offset"], &hunks[1]["offset"]), (&Value::Null, &json!(-44)));
-    assert_eq!(scene.get("f"), "1\ntwo\n3\nfour\n5\nsix\n");
+    assert_eq!(fixture.get("f"), "1\ntwo\n3\nfour\n5\nsix\n");
 }
 
 /// Ten blocks that are the same but for their names.
@@ -213,76 +217,80 @@ fn blocks() -> String {
 
 #[test]
 fn the_stated_line_tells_which_of_many_places_is_meant() {
-    let scene = Scene::with([("f", &blocks())]);
-    scene.apply("--- a/f\n+++ b/f\n@@ -13,3 +13,3 @@\n-fn f3() {\n+fn g() {\n     body();\n }\n");
-    scene.apply("--- a/f\n+++ b/f\n@@ -14,2 +14,3 @@\n     body();\n+    more();\n }\n");
-    assert!(scene.get("f").contains("fn g() {\n    body();\n    more();\n}\n"));
+    let fixture = Fixture::with([("f", &blocks())]);
+    fixture.apply("--- a/f\n+++ b/f\n@@ -13,3 +13,3 @@\n-fn f3() {\n+fn g() {\n     body();\n }\n");
+    fixture.apply("--- a/f\n+++ b/f\n@@ -14,2 +14,3 @@\n     body();\n+    more();\n }\n");
+    assert!(fixture.get("f").contains("fn g() {\n    body();\n    more();\n}\n"));
 }
 
 #[test]
 fn a_neighbour_that_has_moved_tells_where_others_are() {
-    let scene = Scene::with([("f", &format!("one\ntwo\nthree\n{}", blocks()))]);
+    let fixture = Fixture::with([("f", &format!("one\ntwo\nthree\n{}", blocks()))]);
     // Made for a file without the first three lines.
-    let value = scene.apply(
+    let value = fixture.apply(
         "--- a/f\n+++ b/f\n@@ -9,2 +9,2 @@\n-fn f2() {\n+fn g() {\n     body();\n@@ -14,2 +14,3 @@\n     body();\n+    more();\n }\n",
     );
     assert_eq!(
         (&value["files"][0]["hunks"][1]["line"], &value["files"][0]["hunks"][1]["offset"]),
         (&json!(17), &json!(3))
     );
-    assert!(scene.get("f").contains("fn f3() {\n    body();\n    more();\n}\n"));
+    assert!(fixture.get("f").contains("fn f3() {\n    body();\n    more();\n}\n"));
 }
 
 #[test]
 fn hunks_without_numbers_are_in_the_order_of_the_file() {
-    let scene = Scene::with([("f", "a\nx\nb\nx\nc\n")]);
-    scene.apply("--- a/f\n+++ b/f\n@@ @@\n-a\n+A\n@@ @@\n-x\n+X\n@@ @@\n-b\n+B\n");
-    assert_eq!(scene.get("f"), "A\nX\nB\nx\nc\n");
+    let fixture = Fixture::with([("f", "a\nx\nb\nx\nc\n")]);
+    fixture.apply("--- a/f\n+++ b/f\n@@ @@\n-a\n+A\n@@ @@\n-x\n+X\n@@ @@\n-b\n+B\n");
+    assert_eq!(fixture.get("f"), "A\nX\nB\nx\nc\n");
 }
 
 #[test]
 fn lines_can_be_added_without_context_where_the_header_is_sure() {
-    let scene = Scene::with([("f", "a\nb\n")]);
-    scene.apply("--- a/f\n+++ b/f\n@@ -1,0 +2 @@\n+new\n@@ -2,0 +4 @@\n+end\n");
-    assert_eq!(scene.get("f"), "a\nnew\nb\nend\n");
-    scene.apply("diff --git a/f b/f\nindex 1111111..2222222 100644\n--- a/f\n+++ b/f\n@@ -0,0 +1 @@\n+top\n");
-    assert_eq!(scene.get("f"), "top\na\nnew\nb\nend\n");
+    let fixture = Fixture::with([("f", "a\nb\n")]);
+    fixture.apply("--- a/f\n+++ b/f\n@@ -1,0 +2 @@\n+new\n@@ -2,0 +4 @@\n+end\n");
+    assert_eq!(fixture.get("f"), "a\nnew\nb\nend\n");
+    fixture
+        .apply("diff --git a/f b/f\nindex 1111111..2222222 100644\n--- a/f\n+++ b/f\n@@ -0,0 +1 @@\n+top\n");
+    assert_eq!(fixture.get("f"), "top\na\nnew\nb\nend\n");
 }
 
 #[test]
 fn a_part_that_comes_back_to_a_file_goes_on_from_there() {
-    let scene = Scene::with([("f", "a\nb\n")]);
+    let fixture = Fixture::with([("f", "a\nb\n")]);
     let change = |old: &str, new: &str| format!("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-{old}\n+{new}\n");
-    scene.apply(&[change("a", "A"), change("A", "AA"), change("b", "B")].concat());
-    assert_eq!(scene.get("f"), "AA\nB\n");
+    fixture.apply(&[change("a", "A"), change("A", "AA"), change("b", "B")].concat());
+    assert_eq!(fixture.get("f"), "AA\nB\n");
     let made = "--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+1\n--- a/n\n+++ b/n\n@@ -1 +1 @@\n-1\n+2\n";
-    scene.apply(made);
-    assert_eq!(scene.get("n"), "2\n");
+    fixture.apply(made);
+    assert_eq!(fixture.get("n"), "2\n");
     let gone = "--- a/n\n+++ b/n\n@@ -1 +1 @@\n-2\n+3\n--- a/n\n+++ /dev/null\n@@ -1 +0,0 @@\n-3\n";
-    scene.apply(gone);
-    assert!(!scene.path("n").exists());
-    scene.apply(
+    fixture.apply(gone);
+    assert!(!fixture.path("n").exists());
+    fixture.apply(
         "--- a/f\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-AA\n-B\n--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+anew\n",
     );
-    assert_eq!(scene.get("f"), "anew\n");
+    assert_eq!(fixture.get("f"), "anew\n");
 }
 
 #[test]
 fn renames_of_one_diff_are_about_the_files_before_it() {
-    let scene = Scene::with([("a", "A\n"), ("b", "B\n"), ("c", "C\n")]);
+    let fixture = Fixture::with([("a", "A\n"), ("b", "B\n"), ("c", "C\n")]);
     let rename =
         |old: &str, new: &str| format!("diff --git a/{old} b/{new}\nrename from {old}\nrename to {new}\n");
-    scene.apply(&[rename("a", "b"), rename("b", "a")].concat());
-    assert_eq!((scene.get("a"), scene.get("b")), ("B\n".into(), "A\n".into()));
-    scene.apply(&[rename("a", "b"), rename("b", "c"), rename("c", "d")].concat());
-    assert_eq!((scene.get("b"), scene.get("c"), scene.get("d")), ("B\n".into(), "A\n".into(), "C\n".into()));
-    assert!(!scene.path("a").exists());
+    fixture.apply(&[rename("a", "b"), rename("b", "a")].concat());
+    assert_eq!((fixture.get("a"), fixture.get("b")), ("B\n".into(), "A\n".into()));
+    fixture.apply(&[rename("a", "b"), rename("b", "c"), rename("c", "d")].concat());
+    assert_eq!(
+        (fixture.get("b"), fixture.get("c"), fixture.get("d")),
+        ("B\n".into(), "A\n".into(), "C\n".into())
+    );
+    assert!(!fixture.path("a").exists());
     let anew = "--- /dev/null\n+++ b/b\n@@ -0,0 +1 @@\n+new\n";
-    scene.apply(&[anew.to_owned(), rename("b", "e")].concat());
-    assert_eq!((scene.get("b"), scene.get("e")), ("new\n".into(), "B\n".into()));
+    fixture.apply(&[anew.to_owned(), rename("b", "e")].concat());
+    assert_eq!((fixture.get("b"), fixture.get("e")), ("new\n".into(), "B\n".into()));
     let copy = "diff --git a/b b/f\ncopy from b\ncopy to f\n";
-    scene.apply(&["--- a/b\n+++ b/b\n@@ -1 +1 @@\n-new\n+newer\n", copy].concat());
-    assert_eq!((scene.get("b"), scene.get("f")), ("newer\n".into(), "new\n".into()));
+    fixture.apply(&["--- a/b\n+++ b/b\n@@ -1 +1 @@\n-new\n+newer\n", copy].concat());
+    assert_eq!((fixture.get("b"), fixture.get("f")), ("newer\n".into(), "new\n".into()));
 }
 
 #[test]
@@ -303,34 +311,34 @@ fn paths_are_understood_with_any_prefix_or_none() {
         "Index: d/f\n===================\n--- d/f\t(revision 1)\n+++ d/f\t(working copy)\n",
         "diff -ru x/d/f y/d/f\n--- x/d/f\n+++ y/d/f\n",
     ] {
-        let scene = Scene::with([("d/f", "old\n")]);
+        let fixture = Fixture::with([("d/f", "old\n")]);
         let end = if header.contains("```") { "```\nMore words.\n" } else { "" };
-        let value = scene.apply(&format!("{header}{hunk}{end}"));
+        let value = fixture.apply(&format!("{header}{hunk}{end}"));
         assert_eq!(
-            (scene.get("d/f").as_str(), &value["files"][0]["path"]),
+            (fixture.get("d/f").as_str(), &value["files"][0]["path"]),
             ("new\n", &json!("d/f")),
             "{header}"
         );
     }
-    let scene = Scene::with([("a/f", "old\n"), ("f", "old\n")]);
-    scene.apply(&format!("--- a/f\n+++ a/f\n{hunk}"));
-    assert_eq!((scene.get("a/f"), scene.get("f")), ("new\n".into(), "old\n".into()));
-    let absolute = scene.path("f").canonicalize().unwrap().into_os_string().into_string().unwrap();
-    scene.apply(&format!("--- {absolute}\n+++ {absolute}\n{hunk}"));
-    assert_eq!(scene.get("f"), "new\n");
-    let value = scene.apply("--- a/f\n+++ b/other\n@@ -1 +1 @@\n-new\n+newer\n");
+    let fixture = Fixture::with([("a/f", "old\n"), ("f", "old\n")]);
+    fixture.apply(&format!("--- a/f\n+++ a/f\n{hunk}"));
+    assert_eq!((fixture.get("a/f"), fixture.get("f")), ("new\n".into(), "old\n".into()));
+    let absolute = fixture.path("f").canonicalize().unwrap().into_os_string().into_string().unwrap();
+    fixture.apply(&format!("--- {absolute}\n+++ {absolute}\n{hunk}"));
+    assert_eq!(fixture.get("f"), "new\n");
+    let value = fixture.apply("--- a/f\n+++ b/other\n@@ -1 +1 @@\n-new\n+newer\n");
     assert!(value["files"][0]["note"].as_str().unwrap().contains("nothing is renamed"));
-    assert_eq!(scene.get("f"), "newer\n");
+    assert_eq!(fixture.get("f"), "newer\n");
 }
 
 #[test]
 fn names_of_any_bytes_are_found() {
     use std::os::unix::ffi::OsStrExt;
-    let scene = Scene::new();
-    let odd = scene.dir.path().join(std::ffi::OsStr::from_bytes(b"caf\xE9\t\"x\""));
+    let fixture = Fixture::new();
+    let odd = fixture.dir.path().join(std::ffi::OsStr::from_bytes(b"caf\xE9\t\"x\""));
     std::fs::write(&odd, "old\n").unwrap();
     let name = r#"caf\351\t\"x\""#;
-    let value = scene.apply(&format!("--- \"a/{name}\"\n+++ \"b/{name}\"\n@@ -1 +1 @@\n-old\n+new\n"));
+    let value = fixture.apply(&format!("--- \"a/{name}\"\n+++ \"b/{name}\"\n@@ -1 +1 @@\n-old\n+new\n"));
     assert_eq!(std::fs::read_to_string(&odd).unwrap(), "new\n");
     // The result's name for it is one that a patch may use.
     let shown = value["files"][0]["path"]
@@ -339,25 +347,25 @@ fn names_of_any_bytes_are_found() {
         .replace('"', "\\\"")
         .replace('\t', "\\t")
         .replace("\\xE9", "\\\\xE9");
-    scene.apply(&format!("--- \"a/{shown}\"\n+++ \"b/{shown}\"\n@@ -1 +1 @@\n-new\n+newer\n"));
+    fixture.apply(&format!("--- \"a/{shown}\"\n+++ \"b/{shown}\"\n@@ -1 +1 @@\n-new\n+newer\n"));
     assert_eq!(std::fs::read_to_string(&odd).unwrap(), "newer\n");
 }
 
 #[test]
 fn a_link_stays_and_its_target_is_changed() {
-    let scene = Scene::with([("d/f", "old\n")]);
-    std::os::unix::fs::symlink("d/f", scene.path("link")).unwrap();
-    scene.apply("--- a/link\n+++ b/link\n@@ -1 +1 @@\n-old\n+new\n");
-    assert!(scene.path("link").is_symlink());
-    assert_eq!(scene.get("d/f"), "new\n");
+    let fixture = Fixture::with([("d/f", "old\n")]);
+    std::os::unix::fs::symlink("d/f", fixture.path("link")).unwrap();
+    fixture.apply("--- a/link\n+++ b/link\n@@ -1 +1 @@\n-old\n+new\n");
+    assert!(fixture.path("link").is_symlink());
+    assert_eq!(fixture.get("d/f"), "new\n");
 }
 
 #[test]
 fn a_broken_hard_link_is_told() {
-    let scene = Scene::with([("f", "old\n")]);
-    std::fs::hard_link(scene.path("f"), scene.path("g")).unwrap();
-    let value = scene.apply("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-old\n+new\n");
-    assert_eq!((value["files"][0]["link_broken"].clone(), scene.get("g")), (json!(true), "old\n".into()));
+    let fixture = Fixture::with([("f", "old\n")]);
+    std::fs::hard_link(fixture.path("f"), fixture.path("g")).unwrap();
+    let value = fixture.apply("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-old\n+new\n");
+    assert_eq!((value["files"][0]["link_broken"].clone(), fixture.get("g")), (json!(true), "old\n".into()));
 }
 
 #[test]
@@ -369,27 +377,27 @@ fn the_mark_of_a_file_stays_whether_the_patch_shows_it_or_not() {
         ("+\u{FEFF}new\n a\n b\n", "\u{FEFF}new\na\nb\n"),
         ("+\u{FEFF}new\n-\u{FEFF}a\n+a\n b\n", "\u{FEFF}new\na\nb\n"),
     ] {
-        let scene = Scene::with([("f", "\u{FEFF}a\nb\n")]);
-        scene.apply(&format!("--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n{hunk}"));
-        assert_eq!(scene.get("f"), after, "{hunk:?}");
+        let fixture = Fixture::with([("f", "\u{FEFF}a\nb\n")]);
+        fixture.apply(&format!("--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n{hunk}"));
+        assert_eq!(fixture.get("f"), after, "{hunk:?}");
     }
-    let scene = Scene::with([("f", "\u{FEFF}a\n")]);
-    scene.apply("--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n");
-    assert!(!scene.path("f").exists());
+    let fixture = Fixture::with([("f", "\u{FEFF}a\n")]);
+    fixture.apply("--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n");
+    assert!(!fixture.path("f").exists());
 }
 
 #[test]
 fn a_diff_of_the_other_tools_can_be_applied() {
-    let scene = Scene::with([("f", &"line\n".repeat(20))]);
+    let fixture = Fixture::with([("f", &"line\n".repeat(20))]);
     let args = json!({"path": "f", "content": "first\n".to_owned() + &"line\n".repeat(19) + "last"});
-    let tool = Face::<beamai_files::FileWrite>::new("file_write", "");
-    let Ok(written) = tool.execute(args.as_object().unwrap().clone(), &scene.cx) else {
+    let tool = ToolBinding::<beamai_files::FileWrite>::new("file_write", "");
+    let Ok(written) = tool.execute(args.as_object().unwrap().clone(), &fixture.cx) else {
         panic!("not written")
     };
-    let after = scene.get("f");
-    scene.put("f", "line\n".repeat(20));
-    scene.apply(written["diff"].as_str().unwrap());
-    assert_eq!(scene.get("f"), after);
+    let after = fixture.get("f");
+    fixture.put("f", "line\n".repeat(20));
+    fixture.apply(written["diff"].as_str().unwrap());
+    assert_eq!(fixture.get("f"), after);
 }
 
 #[test]
@@ -401,15 +409,15 @@ fn a_header_that_is_complete_by_itself_leaves_the_next_file_alone() {
         ("diff --git a/f b/f\nold mode 100644\nnew mode 100755\n", &["f", "other"]),
         ("diff --git a/n b/n\nnew file mode 100644\nindex 0000000..e69de29\n", &["f", "n", "other"]),
     ] {
-        let scene = Scene::with([("f", "x\n"), ("other", "x\n")]);
-        let value = scene.apply(&format!("{header}{plain}"));
+        let fixture = Fixture::with([("f", "x\n"), ("other", "x\n")]);
+        let value = fixture.apply(&format!("{header}{plain}"));
         assert_eq!(
-            (scene.names(), scene.get("other").as_str()),
+            (fixture.names(), fixture.get("other").as_str()),
             (names.iter().map(|name| (*name).to_owned()).collect(), "y\n")
         );
         assert_eq!(value["files"][1]["path"], "other");
     }
-    let scene = Scene::with([("f", "x\n"), ("other", "x\n")]);
-    let error = scene.refused(&format!("diff --git a/f b/f\nindex 1..2 100644\n{plain}"));
+    let fixture = Fixture::with([("f", "x\n"), ("other", "x\n")]);
+    let error = fixture.refused(&format!("diff --git a/f b/f\nindex 1..2 100644\n{plain}"));
     assert!(error.message.contains("nothing follows the header"), "{error}");
 }

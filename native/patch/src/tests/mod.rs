@@ -9,7 +9,7 @@ mod refuse;
 
 use crate::FilePatch;
 use beamai_base::{Reason, ToolError};
-use beamai_tool::{CallContext, Face, Stop, Tool};
+use beamai_tool::{CallContext, Interrupt, Tool, ToolBinding};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// A workspace and what calls in it may use.
-struct Scene {
+struct Fixture {
     dir: TempDir,
     cx: CallContext,
 }
@@ -43,7 +43,7 @@ fn tree(dir: &Path) -> Tree {
     tree
 }
 
-impl Scene {
+impl Fixture {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let cx = CallContext::new(Workspace::open(dir.path()).unwrap());
@@ -52,11 +52,11 @@ impl Scene {
 
     /// A scene with these files.
     fn with<const N: usize>(files: [(&str, &str); N]) -> Self {
-        let scene = Self::new();
+        let fixture = Self::new();
         for (name, content) in files {
-            scene.put(name, content);
+            fixture.put(name, content);
         }
-        scene
+        fixture
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -96,9 +96,9 @@ impl Scene {
 
     fn call(&self, args: Value) -> Result<Value, ToolError> {
         let args = args.as_object().unwrap().clone();
-        match Face::<FilePatch>::new("file_patch", "").execute(args, &self.cx) {
+        match ToolBinding::<FilePatch>::new("file_patch", "").execute(args, &self.cx) {
             Ok(value) => Ok(value),
-            Err(Stop::Failed(error)) => Err(error),
+            Err(Interrupt::Failed(error)) => Err(error),
             Err(other) => panic!("{other:?}"),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 use beamai_testenv::ENCODINGS;
-use beamai_text::{Charset, Content, sniff};
+use beamai_text::{Charset, ContentKind, sniff};
 use proptest::prelude::*;
 use similar::{Algorithm, ChangeTag};
 use std::fmt::Write;
@@ -58,7 +58,7 @@ impl Case {
     /// Whether there is a change, of a file whose encoding will be told right.
     fn is_plain(&self) -> bool {
         let charset = match sniff(&self.bytes(&self.old), true) {
-            Content::Text(charset) => charset.name(),
+            ContentKind::Text(charset) => charset.name(),
             _ => return false,
         };
         self.old != self.new && charset == self.label
@@ -106,11 +106,11 @@ proptest! {
     #[test]
     fn a_diff_makes_the_new_file_of_the_old_one(case in case(&["\n", "\n", "\r\n", "\r\r\n", "\rx\n"])) {
         prop_assume!(case.is_plain());
-        let scene = Scene::new();
-        scene.put("f", case.bytes(&case.old));
+        let fixture = Fixture::new();
+        fixture.put("f", case.bytes(&case.old));
         let patch = unified(&case.shown(&case.old), &case.shown(&case.new), stated);
-        let value = scene.call(json!({"patch": patch})).map_err(|error| TestCaseError::fail(format!("{error}\n{patch}")))?;
-        prop_assert_eq!(scene.bytes("f"), case.bytes(&case.new), "{}", patch);
+        let value = fixture.call(json!({"patch": patch})).map_err(|error| TestCaseError::fail(format!("{error}\n{patch}")))?;
+        prop_assert_eq!(fixture.bytes("f"), case.bytes(&case.new), "{}", patch);
         let hunks = value["files"][0]["hunks"].as_array().unwrap();
         prop_assert!(hunks.iter().all(|hunk| hunk["offset"] == 0));
     }
@@ -118,14 +118,14 @@ proptest! {
     #[test]
     fn without_line_numbers_it_is_the_right_place_or_none(case in case(&["\n", "\r\n"])) {
         prop_assume!(case.is_plain());
-        let scene = Scene::new();
-        scene.put("f", case.bytes(&case.old));
+        let fixture = Fixture::new();
+        fixture.put("f", case.bytes(&case.old));
         let patch = unified(&case.shown(&case.old), &case.shown(&case.new), |_, _, _, _| "@@ @@\n".to_owned());
-        match scene.call(json!({"patch": patch})) {
-            Ok(_) => prop_assert_eq!(scene.bytes("f"), case.bytes(&case.new), "{}", patch),
+        match fixture.call(json!({"patch": patch})) {
+            Ok(_) => prop_assert_eq!(fixture.bytes("f"), case.bytes(&case.new), "{}", patch),
             Err(error) => {
                 prop_assert_eq!(error.reason, Reason::Ambiguous, "{}", patch);
-                prop_assert_eq!(scene.bytes("f"), case.bytes(&case.old));
+                prop_assert_eq!(fixture.bytes("f"), case.bytes(&case.old));
             }
         }
     }
@@ -133,16 +133,16 @@ proptest! {
     #[test]
     fn a_patch_with_lf_changes_a_file_with_cr_lf(case in case(&["\n"])) {
         prop_assume!(case.is_plain() && case.shown(&case.old).contains('\n'));
-        let scene = Scene::new();
+        let fixture = Fixture::new();
         let windows = |text: &str| String::from_utf16(&text.encode_utf16().collect::<Vec<_>>()).unwrap().replace('\n', "\r\n");
         let file = |text: &str| {
             let text = windows(&format!("{}{text}", case.lead));
             Charset::labelled(case.label, b"").unwrap().encode(&text).unwrap().into_owned()
         };
-        scene.put("f", file(&case.old));
+        fixture.put("f", file(&case.old));
         let patch = unified(&case.shown(&case.old), &case.shown(&case.new), stated);
-        let value = scene.call(json!({"patch": patch})).map_err(|error| TestCaseError::fail(format!("{error}\n{patch}")))?;
-        prop_assert_eq!(scene.bytes("f"), file(&case.new), "{}", patch);
+        let value = fixture.call(json!({"patch": patch})).map_err(|error| TestCaseError::fail(format!("{error}\n{patch}")))?;
+        prop_assert_eq!(fixture.bytes("f"), file(&case.new), "{}", patch);
         prop_assert_eq!(&value["files"][0]["line_endings_adapted"], &json!(true));
     }
 
@@ -155,18 +155,18 @@ proptest! {
         // Enough that is UTF-8 beyond doubt, so that the rest counts as strays.
         let lead = "ä".repeat(100);
         let around = |middle: &str| [lead.as_bytes(), &before, b"\n", middle.as_bytes(), b"\n", &after].concat();
-        let scene = Scene::new();
-        scene.put("f", around("«line»"));
-        scene.call(json!({"patch": format!("--- a/f\n+++ b/f\n@@ -2 +2 @@\n-«line»\n+{new}\n")})).unwrap();
-        prop_assert_eq!(scene.bytes("f"), around(&new));
+        let fixture = Fixture::new();
+        fixture.put("f", around("«line»"));
+        fixture.call(json!({"patch": format!("--- a/f\n+++ b/f\n@@ -2 +2 @@\n-«line»\n+{new}\n")})).unwrap();
+        prop_assert_eq!(fixture.bytes("f"), around(&new));
     }
 
     #[test]
     fn any_text_is_a_patch_or_an_error(text in "(--- a/f\n|\\+\\+\\+ b/f\n|@@ -1 \\+1 @@\n|@@\n|-x\n|\\+y\n| z\n|\n|\\\\ No\n|diff --git a/f b/f\n|rename from f\n|new file mode 100644\n|/dev/null|[a-z@+-]{0,3}){0,12}") {
-        let scene = Scene::with([("f", "x\nz\n")]);
-        let before = scene.tree();
-        if scene.call(json!({"patch": text})).is_err() {
-            prop_assert_eq!(scene.tree(), before);
+        let fixture = Fixture::with([("f", "x\nz\n")]);
+        let before = fixture.tree();
+        if fixture.call(json!({"patch": text})).is_err() {
+            prop_assert_eq!(fixture.tree(), before);
         }
     }
 }

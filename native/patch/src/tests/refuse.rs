@@ -8,13 +8,13 @@ fn change(file: &str, hunk: &str) -> String {
 
 #[test]
 fn one_hunk_that_does_not_fit_stops_them_all() {
-    let scene = Scene::with([("a", "1\n2\n3\n4\n5\n6\n7\n8\n9\n"), ("b", "x\n")]);
+    let fixture = Fixture::with([("a", "1\n2\n3\n4\n5\n6\n7\n8\n9\n"), ("b", "x\n")]);
     let patch = [
         change("b", "@@ -1 +1 @@\n-x\n+y\n"),
         "--- /dev/null\n+++ b/new/file\n@@ -0,0 +1 @@\n+n\n".to_owned(),
         change("a", "@@ -1 +1 @@\n-1\n+one\n@@ -4 +4 @@\n-4\n+four\n@@ -8,2 +8,2 @@\n 8\n-nine\n+NINE\n"),
     ];
-    let error = scene.refused(&patch.concat());
+    let error = fixture.refused(&patch.concat());
     assert_eq!((error.reason, &error.details["file"]), (Reason::NoMatch, &json!("a")));
     assert!(
         error.message.contains("nothing was changed") && error.message.contains("hunk 3 of 3"),
@@ -34,9 +34,9 @@ fn one_hunk_that_does_not_fit_stops_them_all() {
 
 #[test]
 fn an_ambiguous_place_is_refused_with_its_lines() {
-    let scene = Scene::with([("f", "a\nx\nb\na\nx\nc\n")]);
+    let fixture = Fixture::with([("f", "a\nx\nb\na\nx\nc\n")]);
     for stated in ["@@ -3,2 +3,2 @@", "@@ -2,2 +2,2 @@", "@@ @@", "@@ -100,2 +100,2 @@"] {
-        let error = scene.refused(&change("f", &format!("{stated}\n a\n-x\n+y\n")));
+        let error = fixture.refused(&change("f", &format!("{stated}\n a\n-x\n+y\n")));
         assert_eq!(error.reason, Reason::Ambiguous, "{stated}");
         let problem = &error.details["files"][0]["hunks"][0]["problem"];
         assert_eq!((&problem["lines"], &problem["places"]), (&json!([1, 4]), &json!(2)));
@@ -46,16 +46,16 @@ fn an_ambiguous_place_is_refused_with_its_lines() {
 
 #[test]
 fn a_stated_place_that_a_moved_neighbour_contradicts_is_refused() {
-    let scene = Scene::with([("f", "a\nb\nc\nonly\nx\n1\n2\nx\n")]);
+    let fixture = Fixture::with([("f", "a\nb\nc\nonly\nx\n1\n2\nx\n")]);
     // The first hunk is three lines below the stated one; by that the second would be at the other x.
     let hunks = "@@ -1 +1 @@\n-only\n+one\n@@ -5 +5 @@\n-x\n+y\n";
-    let error = scene.refused(&change("f", hunks));
+    let error = fixture.refused(&change("f", hunks));
     assert!(matches!(error.reason, Reason::Ambiguous), "{error}");
 }
 
 #[test]
 fn lines_to_add_without_a_certain_place_are_refused() {
-    let scene = Scene::with([("f", "a\nb\n"), ("open", "a")]);
+    let fixture = Fixture::with([("f", "a\nb\n"), ("open", "a")]);
     for (file, hunk, why) in [
         ("f", "@@ @@\n+x\n", "no line numbers"),
         ("f", "@@ -0,0 +1 @@\n+x\n", "new file"),
@@ -65,21 +65,22 @@ fn lines_to_add_without_a_certain_place_are_refused() {
         ("f", "@@ -1,0 +2 @@\n+x\n@@ -1 +2 @@\n-b\n+B\n", "other hunks are not on the lines"),
         ("open", "@@ -1,0 +2 @@\n+x\n", "does not end with a newline"),
     ] {
-        let error = scene.refused(&change(file, hunk));
+        let error = fixture.refused(&change(file, hunk));
         assert!(error.reason == Reason::Ambiguous && error.message.contains(why), "{hunk}: {error}");
     }
 }
 
 #[test]
 fn overlapping_hunks_are_refused() {
-    let scene = Scene::with([("f", "a\nb\nc\nd\n")]);
-    let error = scene.refused(&change("f", "@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n@@ -3,2 +3,2 @@\n c\n-d\n+D\n"));
+    let fixture = Fixture::with([("f", "a\nb\nc\nd\n")]);
+    let error =
+        fixture.refused(&change("f", "@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n@@ -3,2 +3,2 @@\n c\n-d\n+D\n"));
     assert!(error.reason == Reason::InvalidArgument && error.message.contains("make one hunk"), "{error}");
 }
 
 #[test]
 fn content_is_never_matched_roughly() {
-    let scene = Scene::with([("f", "fn main() {\n    let x = 1;\n}\n")]);
+    let fixture = Fixture::with([("f", "fn main() {\n    let x = 1;\n}\n")]);
     for (hunk, why) in [
         ("@@ -1,2 +1,2 @@\n fn main() {\n-  let x = 1;\n+  let x = 2;\n", "only whitespace differs"),
         ("@@ -1,2 +1,2 @@\n fn main() { \n-    let x = 1;\n+    let x = 2;\n", "only whitespace differs"),
@@ -90,14 +91,14 @@ fn content_is_never_matched_roughly() {
         ("@@ -2 +2 @@\n-    let x = 0;\n+    let x = 1;\n", "may have been applied before"),
         ("@@ -3 +3 @@\n-}\n\\ No newline at end of file\n+};\n", "not at the end of the file"),
     ] {
-        let error = scene.refused(&change("f", hunk));
+        let error = fixture.refused(&change("f", hunk));
         assert!(error.reason == Reason::NoMatch && error.message.contains(why), "{hunk}: {error}");
     }
 }
 
 #[test]
 fn files_in_the_way_are_not_overwritten() {
-    let scene = Scene::with([("f", "mine\n"), ("g", "x\n")]);
+    let fixture = Fixture::with([("f", "mine\n"), ("g", "x\n")]);
     for patch in [
         "--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+new\n",
         "diff --git a/f b/f\nnew file mode 100644\n--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+new\n",
@@ -106,33 +107,33 @@ fn files_in_the_way_are_not_overwritten() {
         "--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+1\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+2\n",
         "diff --git a/g b/n\nrename from g\nrename to n\ndiff --git a/n b/n\nnew file mode 100644\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+2\n",
     ] {
-        assert_eq!(scene.refused(patch).reason, Reason::AlreadyExists, "{patch}");
+        assert_eq!(fixture.refused(patch).reason, Reason::AlreadyExists, "{patch}");
     }
 }
 
 #[test]
 fn files_that_are_not_there_are_told_with_the_nearest_names() {
-    let scene = Scene::with([("src/main.rs", "x\n")]);
-    let error = scene.refused(&change("src/mian.rs", "@@ -1 +1 @@\n-x\n+y\n"));
+    let fixture = Fixture::with([("src/main.rs", "x\n")]);
+    let error = fixture.refused(&change("src/mian.rs", "@@ -1 +1 @@\n-x\n+y\n"));
     assert!(error.reason == Reason::NoSuchFile && error.message.contains("src/main.rs"), "{error}");
     let rename = "diff --git a/nope b/n\nrename from nope\nrename to n\n";
-    assert_eq!(scene.refused(rename).reason, Reason::NoSuchFile);
+    assert_eq!(fixture.refused(rename).reason, Reason::NoSuchFile);
     let twice = "--- a/src/main.rs\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n".repeat(2);
-    assert!(scene.refused(&twice).message.contains("earlier part"));
+    assert!(fixture.refused(&twice).message.contains("earlier part"));
     let changed_and_renamed = change("src/main.rs", "@@ -1 +1 @@\n-x\n+y\n")
         + "diff --git a/src/main.rs b/n\nrename from src/main.rs\nrename to n\n";
-    assert!(scene.refused(&changed_and_renamed).message.contains("give two patches"));
+    assert!(fixture.refused(&changed_and_renamed).message.contains("give two patches"));
 }
 
 #[test]
 fn a_deletion_names_the_whole_content() {
-    let scene = Scene::with([("f", "a\nb\n")]);
-    let error = scene.refused("--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n");
+    let fixture = Fixture::with([("f", "a\nb\n")]);
+    let error = fixture.refused("--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n");
     assert!(
         error.reason == Reason::NoMatch && error.message.contains("2 bytes of it would be left"),
         "{error}"
     );
-    assert_eq!(scene.refused("--- a/f\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n-x\n").reason, Reason::NoMatch);
+    assert_eq!(fixture.refused("--- a/f\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n-x\n").reason, Reason::NoMatch);
 }
 
 #[test]
@@ -140,8 +141,8 @@ fn nothing_outside_the_workspace_is_touched() {
     let outside = tempfile::tempdir().unwrap();
     std::fs::write(outside.path().join("f"), "x\n").unwrap();
     let out = outside.path().to_str().unwrap();
-    let scene = Scene::with([("in", "x\n")]);
-    std::os::unix::fs::symlink(outside.path(), scene.path("link")).unwrap();
+    let fixture = Fixture::with([("in", "x\n")]);
+    std::os::unix::fs::symlink(outside.path(), fixture.path("link")).unwrap();
     let hunk = "@@ -1 +1 @@\n-x\n+y\n";
     let new = "@@ -0,0 +1 @@\n+y\n";
     let up = format!("../{}/f", outside.path().file_name().unwrap().to_str().unwrap());
@@ -158,7 +159,7 @@ fn nothing_outside_the_workspace_is_touched() {
         "diff --git a/link/f b/f\ncopy from link/f\ncopy to f\n".to_owned(),
         format!("--- ~/f\n+++ ~/f\n{hunk}"),
     ] {
-        assert_eq!(scene.refused(&patch).reason, Reason::OutsideWorkspace, "{patch}");
+        assert_eq!(fixture.refused(&patch).reason, Reason::OutsideWorkspace, "{patch}");
     }
     assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 1);
     assert_eq!(std::fs::read_to_string(outside.path().join("f")).unwrap(), "x\n");
@@ -167,37 +168,37 @@ fn nothing_outside_the_workspace_is_touched() {
 #[test]
 fn a_link_that_leads_nowhere_makes_no_file_outside() {
     let outside = tempfile::tempdir().unwrap();
-    let scene = Scene::new();
-    std::os::unix::fs::symlink(outside.path().join("new"), scene.path("out")).unwrap();
-    std::os::unix::fs::symlink("made", scene.path("in")).unwrap();
+    let fixture = Fixture::new();
+    std::os::unix::fs::symlink(outside.path().join("new"), fixture.path("out")).unwrap();
+    std::os::unix::fs::symlink("made", fixture.path("in")).unwrap();
     let make = |name: &str| format!("--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+y\n");
-    assert_eq!(scene.refused(&make("out")).reason, Reason::OutsideWorkspace);
+    assert_eq!(fixture.refused(&make("out")).reason, Reason::OutsideWorkspace);
     assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
-    scene.apply(&make("in"));
-    assert_eq!((scene.get("made").as_str(), scene.path("in").is_symlink()), ("y\n", true));
+    fixture.apply(&make("in"));
+    assert_eq!((fixture.get("made").as_str(), fixture.path("in").is_symlink()), ("y\n", true));
 }
 
 #[test]
 fn absurd_line_numbers_change_nothing() {
-    let scene = Scene::with([("f", "a\nb\n")]);
+    let fixture = Fixture::with([("f", "a\nb\n")]);
     for (hunk, reason) in [
         ("@@ -18446744073709551615,0 +18446744073709551615 @@\n+x\n", Reason::InvalidArgument),
         ("@@ -9223372036854775807 +1 @@\n-a\n+x\n", Reason::InvalidArgument),
         ("@@ -281474976710656,0 +1 @@\n+x\n", Reason::Ambiguous),
         ("@@ -0,0 +1 @@\n+x\n", Reason::Ambiguous),
     ] {
-        assert_eq!(scene.refused(&change("f", hunk)).reason, reason, "{hunk}");
+        assert_eq!(fixture.refused(&change("f", hunk)).reason, reason, "{hunk}");
     }
     // The lines tell the place.
-    scene.apply(&change("f", "@@ -281474976710656 +281474976710656 @@\n-b\n+c\n"));
-    assert_eq!(scene.get("f"), "a\nc\n");
+    fixture.apply(&change("f", "@@ -281474976710656 +281474976710656 @@\n-b\n+c\n"));
+    assert_eq!(fixture.get("f"), "a\nc\n");
 }
 
 #[test]
 fn what_is_no_text_or_no_file_is_refused() {
-    let scene = Scene::with([("f", "x\n"), ("d/f", "x\n")]);
-    scene.put("binary", b"\x7FELF\0\0\0");
-    std::os::unix::fs::symlink("f", scene.path("link")).unwrap();
+    let fixture = Fixture::with([("f", "x\n"), ("d/f", "x\n")]);
+    fixture.put("binary", b"\x7FELF\0\0\0");
+    std::os::unix::fs::symlink("f", fixture.path("link")).unwrap();
     let hunk = "@@ -1 +1 @@\n-x\n+y\n";
     for (patch, reason) in [
         (
@@ -232,33 +233,33 @@ fn what_is_no_text_or_no_file_is_refused() {
         ("--- a/link\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n".to_owned(), Reason::NotAFile),
         ("diff --git a/link b/n\nrename from link\nrename to n\n".to_owned(), Reason::NotAFile),
     ] {
-        assert_eq!(scene.refused(&patch).reason, reason, "{patch}");
+        assert_eq!(fixture.refused(&patch).reason, reason, "{patch}");
     }
 }
 
 #[test]
 fn names_of_one_file_are_not_both_changed() {
-    let scene = Scene::with([("f", "x\n")]);
-    std::fs::hard_link(scene.path("f"), scene.path("g")).unwrap();
+    let fixture = Fixture::with([("f", "x\n")]);
+    std::fs::hard_link(fixture.path("f"), fixture.path("g")).unwrap();
     let hunk = "@@ -1 +1 @@\n-x\n+y\n";
-    let error = scene.call(json!({"patch": change("f", hunk) + &change("g", hunk)})).unwrap_err();
+    let error = fixture.call(json!({"patch": change("f", hunk) + &change("g", hunk)})).unwrap_err();
     assert!(error.message.contains("hard links"), "{error}");
-    assert_eq!(scene.get("g"), "x\n");
+    assert_eq!(fixture.get("g"), "x\n");
 }
 
 #[test]
 fn characters_that_the_encoding_does_not_have_are_refused() {
-    let scene = Scene::new();
-    scene.put("f", b"un \xE9t\xE9 \xE0 la plage, o\xF9 les \xE9l\xE8ves r\xEAvent\nb\n");
-    let error = scene.refused(&change("f", "@@ -2 +2 @@\n-b\n+漢\n"));
+    let fixture = Fixture::new();
+    fixture.put("f", b"un \xE9t\xE9 \xE0 la plage, o\xF9 les \xE9l\xE8ves r\xEAvent\nb\n");
+    let error = fixture.refused(&change("f", "@@ -2 +2 @@\n-b\n+漢\n"));
     assert!(error.reason == Reason::InvalidEncoding && error.message.contains("cannot hold '漢'"), "{error}");
-    let error = scene.refused(&change("f", "@@ -2 +2 @@\n-漢\n+b\n"));
+    let error = fixture.refused(&change("f", "@@ -2 +2 @@\n-漢\n+b\n"));
     assert!(error.reason == Reason::NoMatch && error.message.contains("cannot hold '漢'"), "{error}");
 }
 
 #[test]
 fn what_is_no_patch_is_refused_with_its_line() {
-    let scene = Scene::with([("f", "x\n")]);
+    let fixture = Fixture::with([("f", "x\n")]);
     for (patch, line, why) in [
         ("", 1, "no file in it"),
         ("just words\n", 1, "no file in it"),
@@ -286,7 +287,7 @@ fn what_is_no_patch_is_refused_with_its_line() {
         ("*** Begin Patch\n*** Update File: f\n", 1, "not a unified diff"),
         ("*** a/f\n--- b/f\n***************\n", 3, "context diff"),
     ] {
-        let error = scene.refused(patch);
+        let error = fixture.refused(patch);
         assert_eq!(
             (error.reason, &error.details["line"]),
             (Reason::InvalidArgument, &json!(line)),
@@ -301,37 +302,37 @@ fn what_is_no_patch_is_refused_with_its_line() {
 
 #[test]
 fn a_cancelled_call_leaves_everything_as_it_was() {
-    let scene = Scene::with([("f", "x\n")]);
-    scene.cx.cancel.cancel();
-    let error = scene.refused(&change("f", "@@ -1 +1 @@\n-x\n+y\n"));
+    let fixture = Fixture::with([("f", "x\n")]);
+    fixture.cx.cancel.cancel();
+    let error = fixture.refused(&change("f", "@@ -1 +1 @@\n-x\n+y\n"));
     assert_eq!(error.reason, Reason::Cancelled);
 }
 
 #[test]
 fn a_call_that_is_cancelled_on_its_way_leaves_everything_as_it_was() {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     let line = "a line of some length, of which there are many\n";
-    scene.put("big", line.repeat(200_000) + "end\n");
+    fixture.put("big", line.repeat(200_000) + "end\n");
     let many: String =
         (0..200).map(|at| format!("--- /dev/null\n+++ b/new/{at}\n@@ -0,0 +1 @@\n+{at}\n")).collect();
     let patch = many + &change("big", "@@ -200001 +200001 @@\n-end\n+END\n");
     for wait in [0, 1, 5, 10, 20, 50] {
-        let mut scene = Scene { dir: tempfile::tempdir().unwrap(), cx: scene.cx.clone() };
-        std::fs::write(scene.path("big"), line.repeat(200_000) + "end\n").unwrap();
-        scene.cx.workspace = Workspace::open(scene.dir.path()).unwrap();
-        scene.cx.cancel = beamai_base::CancelToken::new();
-        let before = scene.tree();
-        let token = scene.cx.cancel.clone();
+        let mut fixture = Fixture { dir: tempfile::tempdir().unwrap(), cx: fixture.cx.clone() };
+        std::fs::write(fixture.path("big"), line.repeat(200_000) + "end\n").unwrap();
+        fixture.cx.workspace = Workspace::open(fixture.dir.path()).unwrap();
+        fixture.cx.cancel = beamai_base::CancelToken::new();
+        let before = fixture.tree();
+        let token = fixture.cx.cancel.clone();
         let result = std::thread::scope(|scope| {
             scope.spawn(move || {
                 std::thread::sleep(std::time::Duration::from_millis(wait));
                 token.cancel();
             });
-            scene.call(json!({"patch": patch}))
+            fixture.call(json!({"patch": patch}))
         });
         match result {
-            Ok(_) => assert_eq!(scene.names().len(), 202),
-            Err(error) => assert!(error.reason == Reason::Cancelled && scene.tree() == before, "{error}"),
+            Ok(_) => assert_eq!(fixture.names().len(), 202),
+            Err(error) => assert!(error.reason == Reason::Cancelled && fixture.tree() == before, "{error}"),
         }
     }
 }

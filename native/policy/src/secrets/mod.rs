@@ -30,17 +30,17 @@ pub const OF_THE_MACHINE: [&str; 9] = [
 ];
 
 /// A tool, or several of a kind, that keeps secrets.
-struct Keeper {
+struct CredentialStore {
     #[cfg_attr(not(test), allow(dead_code, reason = "for readers of the table, and checked by tests"))]
     name: &'static str,
     #[cfg_attr(not(test), allow(dead_code, reason = "for readers of the table, and checked by tests"))]
     source: &'static str,
-    places: &'static [(Base, &'static str)],
+    places: &'static [(PathBase, &'static str)],
 }
 
 /// What a place is relative to.
 #[derive(Debug, Clone, Copy)]
-enum Base {
+enum PathBase {
     /// The home directory.
     Home,
     /// `XDG_CONFIG_HOME`, and `.config`.
@@ -55,7 +55,7 @@ enum Base {
     Named { variable: &'static str, otherwise: &'static str },
 }
 
-impl Base {
+impl PathBase {
     fn variable(self) -> Option<&'static str> {
         match self {
             Self::Home => None,
@@ -89,7 +89,7 @@ fn places_with(
     home: &Path,
     variable: impl Fn(&'static str) -> Option<PathBuf>,
 ) -> impl Iterator<Item = PathBuf> {
-    let all = table::KEEPERS.iter().flat_map(|keeper| keeper.places);
+    let all = table::KEEPERS.iter().flat_map(|store| store.places);
     all.flat_map(move |(base, path)| {
         let usual = home.join(base.otherwise());
         let named = base.variable().and_then(&variable);
@@ -102,14 +102,14 @@ fn places_with(
 
 /// What is known of the secrets of this user now.
 #[derive(PartialEq)]
-struct Known {
+struct KnownSecrets {
     /// Every place, as it is named.
     named: BTreeSet<PathBuf>,
     /// See [`present`].
     present: Arc<BTreeSet<PathBuf>>,
 }
 
-impl Known {
+impl KnownSecrets {
     fn now() -> Self {
         let homes = homes();
         // What is a whole home, or above one, or leads to that, is no place of secrets alone.
@@ -120,14 +120,14 @@ impl Known {
     }
 }
 
-fn known() -> Arc<Known> {
-    static LAST: Mutex<Option<(Instant, Arc<Known>)>> = Mutex::new(None);
+fn known() -> Arc<KnownSecrets> {
+    static LAST: Mutex<Option<(Instant, Arc<KnownSecrets>)>> = Mutex::new(None);
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     match &*last {
         Some((when, known)) if when.elapsed() < FRESH => Arc::clone(known),
         // Somebody who looks often shall not make everything new because nothing has changed.
         before => {
-            let now = Known::now();
+            let now = KnownSecrets::now();
             let known = match before {
                 Some((_, known)) if **known == now => Arc::clone(known),
                 _ => Arc::new(now),
@@ -219,12 +219,12 @@ mod tests {
 
     #[test]
     fn every_keeper_has_a_name_a_source_and_places_that_are_relative() {
-        for keeper in table::KEEPERS {
-            assert!(!keeper.name.is_empty() && !keeper.source.is_empty() && !keeper.places.is_empty());
-            for (base, path) in keeper.places {
+        for store in table::KEEPERS {
+            assert!(!store.name.is_empty() && !store.source.is_empty() && !store.places.is_empty());
+            for (base, path) in store.places {
                 let is_plain = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
-                assert!(is_plain && !path.ends_with('/'), "{}: {path}", keeper.name);
-                assert!(!path.is_empty() || matches!(base, Base::Named { .. }), "{}: {path}", keeper.name);
+                assert!(is_plain && !path.ends_with('/'), "{}: {path}", store.name);
+                assert!(!path.is_empty() || matches!(base, PathBase::Named { .. }), "{}: {path}", store.name);
             }
         }
         assert!(places(Path::new("/home/a")).count() > 400);

@@ -3,51 +3,55 @@
 //! A toolchain goes on working: of a directory that holds both secrets and programs or caches, only the files with
 //! secrets are listed (`~/.cargo/credentials.toml`, not `~/.cargo`).
 
-use super::{Base, Keeper};
+use super::{CredentialStore, PathBase};
 
-use Base::{Cache, Config, Data, Home, State};
+use PathBase::{Cache, Config, Data, Home, State};
 
 /// A directory that a variable names; without it, one beneath the home directory.
-const fn named(variable: &'static str, otherwise: &'static str) -> Base {
-    Base::Named { variable, otherwise }
+const fn named(variable: &'static str, otherwise: &'static str) -> PathBase {
+    PathBase::Named { variable, otherwise }
 }
 
-const fn keeper(name: &'static str, source: &'static str, places: &'static [(Base, &'static str)]) -> Keeper {
-    Keeper { name, source, places }
+const fn store(
+    name: &'static str,
+    source: &'static str,
+    places: &'static [(PathBase, &'static str)],
+) -> CredentialStore {
+    CredentialStore { name, source, places }
 }
 
 /// Everything that is known to keep secrets, by kind.
 #[rustfmt::skip]
-pub(super) const KEEPERS: &[Keeper] = &[
+pub(super) const KEEPERS: &[CredentialStore] = &[
     // Keys and password stores.
-    keeper("OpenSSH", "ssh(1), FILES", &[(Home, ".ssh")]),
-    keeper("GnuPG", "gpg(1), FILES", &[(named("GNUPGHOME", ".gnupg"), "")]),
-    keeper("age", "age(1); SOPS README, age", &[(Config, "age"), (Config, "sops")]),
-    keeper("step", "step CLI, step path", &[(named("STEPPATH", ".step"), "")]),
-    keeper("minisign, signify", "minisign(1); signify(1)", &[(Home, ".minisign"), (Home, ".signify")]),
-    keeper("cosign", "Sigstore, cosign key management", &[(Home, ".sigstore"), (Home, ".cosign")]),
-    keeper("NSS", "certutil(1)", &[(Home, ".pki")]),
-    keeper("YubiKey tools", "ykman(1)", &[(Home, ".ykman"), (Home, ".yubico"), (Config, "Yubico")]),
-    keeper("netrc", "curl(1), --netrc; ftp(1)", &[(named("NETRC", ".netrc"), ""), (Home, ".authinfo"), (Home, ".authinfo.gpg")]),
-    keeper("pass", "pass(1), FILES", &[(named("PASSWORD_STORE_DIR", ".password-store"), "")]),
-    keeper("gopass", "gopass, docs/config.md", &[(Config, "gopass"), (Data, "gopass")]),
-    keeper("1Password", "1Password CLI reference, configuration directories", &[(Config, "op"), (Home, ".op"), (Config, "1Password"), (Home, ".1password")]),
-    keeper("Bitwarden", "Bitwarden CLI, data.json; rbw README", &[(Config, "Bitwarden CLI"), (Config, "Bitwarden"), (Config, "rbw"), (Cache, "rbw"), (Data, "rbw"),
+    store("OpenSSH", "ssh(1), FILES", &[(Home, ".ssh")]),
+    store("GnuPG", "gpg(1), FILES", &[(named("GNUPGHOME", ".gnupg"), "")]),
+    store("age", "age(1); SOPS README, age", &[(Config, "age"), (Config, "sops")]),
+    store("step", "step CLI, step path", &[(named("STEPPATH", ".step"), "")]),
+    store("minisign, signify", "minisign(1); signify(1)", &[(Home, ".minisign"), (Home, ".signify")]),
+    store("cosign", "Sigstore, cosign key management", &[(Home, ".sigstore"), (Home, ".cosign")]),
+    store("NSS", "certutil(1)", &[(Home, ".pki")]),
+    store("YubiKey tools", "ykman(1)", &[(Home, ".ykman"), (Home, ".yubico"), (Config, "Yubico")]),
+    store("netrc", "curl(1), --netrc; ftp(1)", &[(named("NETRC", ".netrc"), ""), (Home, ".authinfo"), (Home, ".authinfo.gpg")]),
+    store("pass", "pass(1), FILES", &[(named("PASSWORD_STORE_DIR", ".password-store"), "")]),
+    store("gopass", "gopass, docs/config.md", &[(Config, "gopass"), (Data, "gopass")]),
+    store("1Password", "1Password CLI reference, configuration directories", &[(Config, "op"), (Home, ".op"), (Config, "1Password"), (Home, ".1password")]),
+    store("Bitwarden", "Bitwarden CLI, data.json; rbw README", &[(Config, "Bitwarden CLI"), (Config, "Bitwarden"), (Config, "rbw"), (Cache, "rbw"), (Data, "rbw"),
         (Home, "snap/bw"), (Home, "snap/bitwarden"), (Home, ".var/app/com.bitwarden.desktop")]),
-    keeper("LastPass", "lpass(1)", &[(Home, ".lpass"), (Data, "lpass"), (Config, "lpass")]),
-    keeper("GNOME keyring", "gnome-keyring wiki; seahorse", &[(Data, "keyrings"), (Home, ".gnome2/keyrings")]),
-    keeper("KWallet", "KDE UserBase, KWallet", &[(Data, "kwalletd"), (Home, ".kde/share/apps/kwallet"), (Home, ".kde4/share/apps/kwallet")]),
-    keeper("KeePass, KeePassXC", "KeePassXC user guide; KeePass help, configuration", &[(Config, "keepassxc"), (Cache, "keepassxc"), (Config, "KeePass"), (Data, "KeePass"),
+    store("LastPass", "lpass(1)", &[(Home, ".lpass"), (Data, "lpass"), (Config, "lpass")]),
+    store("GNOME keyring", "gnome-keyring wiki; seahorse", &[(Data, "keyrings"), (Home, ".gnome2/keyrings")]),
+    store("KWallet", "KDE UserBase, KWallet", &[(Data, "kwalletd"), (Home, ".kde/share/apps/kwallet"), (Home, ".kde4/share/apps/kwallet")]),
+    store("KeePass, KeePassXC", "KeePassXC user guide; KeePass help, configuration", &[(Config, "keepassxc"), (Cache, "keepassxc"), (Config, "KeePass"), (Data, "KeePass"),
         (Home, "snap/keepassxc"), (Home, ".var/app/org.keepassxc.KeePassXC")]),
-    keeper("Enpass", "Enpass support, data location", &[(Config, "sinew.in"), (Home, "Documents/Enpass")]),
-    keeper("Authenticators", "Authy and GNOME Authenticator, flatpak manifests", &[(Config, "Authy Desktop"), (Home, "snap/authy"), (Home, ".var/app/com.belmoussaoui.Authenticator"), (Data, "authenticator")]),
-    keeper("Python keyring", "keyring README, file backends", &[(Data, "python_keyring")]),
-    keeper("Vault", "Vault CLI, token helper", &[(Home, ".vault-token"), (Home, ".vault"), (Home, ".bao-token")]),
-    keeper("Doppler, Infisical", "Doppler CLI guide; Infisical CLI login", &[(Home, ".doppler"), (Home, ".infisical"), (Home, "infisical-keyring")]),
-    keeper("Teleport, Boundary", "Teleport tsh reference; Boundary CLI", &[(named("TELEPORT_HOME", ".tsh"), ""), (Home, ".tctl"), (Home, ".boundary")]),
+    store("Enpass", "Enpass support, data location", &[(Config, "sinew.in"), (Home, "Documents/Enpass")]),
+    store("Authenticators", "Authy and GNOME Authenticator, flatpak manifests", &[(Config, "Authy Desktop"), (Home, "snap/authy"), (Home, ".var/app/com.belmoussaoui.Authenticator"), (Data, "authenticator")]),
+    store("Python keyring", "keyring README, file backends", &[(Data, "python_keyring")]),
+    store("Vault", "Vault CLI, token helper", &[(Home, ".vault-token"), (Home, ".vault"), (Home, ".bao-token")]),
+    store("Doppler, Infisical", "Doppler CLI guide; Infisical CLI login", &[(Home, ".doppler"), (Home, ".infisical"), (Home, "infisical-keyring")]),
+    store("Teleport, Boundary", "Teleport tsh reference; Boundary CLI", &[(named("TELEPORT_HOME", ".tsh"), ""), (Home, ".tctl"), (Home, ".boundary")]),
 
     // Agents and models.
-    keeper("Claude Code", "Claude Code docs, credential management, settings, data usage", &[
+    store("Claude Code", "Claude Code docs, credential management, settings, data usage", &[
         (Home, ".claude.json"), (Home, ".claude.json.backup"),
         (named("CLAUDE_CONFIG_DIR", ".claude"), ".credentials.json"), (named("CLAUDE_CONFIG_DIR", ".claude"), ".claude.json"),
         (named("CLAUDE_CONFIG_DIR", ".claude"), "settings.json"), (named("CLAUDE_CONFIG_DIR", ".claude"), "settings.local.json"),
@@ -56,182 +60,182 @@ pub(super) const KEEPERS: &[Keeper] = &[
         (named("CLAUDE_CONFIG_DIR", ".claude"), "shell-snapshots"), (named("CLAUDE_CONFIG_DIR", ".claude"), "file-history"),
         (named("CLAUDE_CONFIG_DIR", ".claude"), "paste-cache"), (named("CLAUDE_CONFIG_DIR", ".claude"), "backups"),
         (named("CLAUDE_CONFIG_DIR", ".claude"), "debug"), (named("CLAUDE_CONFIG_DIR", ".claude"), "todos"), (named("CLAUDE_CONFIG_DIR", ".claude"), "statsig")]),
-    keeper("Claude Desktop", "Model Context Protocol docs, local servers", &[(Config, "Claude")]),
-    keeper("Codex", "Codex docs, authentication, config.toml, history", &[
+    store("Claude Desktop", "Model Context Protocol docs, local servers", &[(Config, "Claude")]),
+    store("Codex", "Codex docs, authentication, config.toml, history", &[
         (named("CODEX_HOME", ".codex"), "auth.json"), (named("CODEX_HOME", ".codex"), ".credentials.json"), (named("CODEX_HOME", ".codex"), "config.toml"),
         (named("CODEX_HOME", ".codex"), "history.jsonl"), (named("CODEX_HOME", ".codex"), "sessions"), (named("CODEX_HOME", ".codex"), "archived_sessions"),
         (named("CODEX_HOME", ".codex"), "log"), (named("CODEX_HOME", ".codex"), "shell_snapshots")]),
-    keeper("Gemini CLI", "Gemini CLI configuration, authentication", &[(Home, ".gemini")]),
-    keeper("Qwen Code", "Qwen Code configuration", &[(Home, ".qwen")]),
-    keeper("opencode", "opencode docs, providers, credentials; config", &[
+    store("Gemini CLI", "Gemini CLI configuration, authentication", &[(Home, ".gemini")]),
+    store("Qwen Code", "Qwen Code configuration", &[(Home, ".qwen")]),
+    store("opencode", "opencode docs, providers, credentials; config", &[
         (Data, "opencode"), (Config, "opencode/opencode.json"), (Config, "opencode/opencode.jsonc"), (Config, "opencode/config.json"),
         (State, "opencode"), (Home, ".opencode.json")]),
-    keeper("Crush", "Crush README, configuration", &[(Config, "crush"), (Data, "crush")]),
-    keeper("Cursor", "Cursor docs, MCP, CLI configuration", &[(Config, "Cursor"), (Config, "cursor"), (Home, ".cursor/mcp.json"), (Home, ".cursor/cli-config.json"),
+    store("Crush", "Crush README, configuration", &[(Config, "crush"), (Data, "crush")]),
+    store("Cursor", "Cursor docs, MCP, CLI configuration", &[(Config, "Cursor"), (Config, "cursor"), (Home, ".cursor/mcp.json"), (Home, ".cursor/cli-config.json"),
         (Home, ".cursor/chats"), (Home, ".cursor/projects")]),
-    keeper("Windsurf", "Windsurf docs, MCP", &[(Home, ".codeium"), (Config, "Windsurf")]),
-    keeper("Aider", "Aider docs, options, .env and .aider.conf.yml", &[(Home, ".aider.conf.yml"), (Home, ".aider.model.settings.yml"), (Home, ".aider"),
+    store("Windsurf", "Windsurf docs, MCP", &[(Home, ".codeium"), (Config, "Windsurf")]),
+    store("Aider", "Aider docs, options, .env and .aider.conf.yml", &[(Home, ".aider.conf.yml"), (Home, ".aider.model.settings.yml"), (Home, ".aider"),
         (Home, ".aider.input.history"), (Home, ".aider.chat.history.md"), (Home, ".env")]),
-    keeper("Goose", "Goose docs, configuration files", &[(Config, "goose"), (Data, "goose"), (State, "goose")]),
-    keeper("Continue", "Continue docs, configuration", &[(named("CONTINUE_GLOBAL_DIR", ".continue"), "")]),
-    keeper("Cline, Roo, Kilo", "Cline docs, CLI", &[(Home, ".cline"), (Home, ".roo"), (Home, ".kilocode")]),
-    keeper("GitHub Copilot", "GitHub docs, Copilot CLI; copilot.vim README", &[(Config, "github-copilot"), (named("COPILOT_HOME", ".copilot"), "")]),
-    keeper("Amp", "Amp manual, configuration", &[(Config, "amp"), (Data, "amp"), (Cache, "amp")]),
-    keeper("Amazon Q, Kiro", "Amazon Q Developer CLI; Kiro CLI, data", &[(Data, "amazon-q"), (Data, "kiro-cli"), (Home, ".kiro")]),
-    keeper("Zed", "Zed docs, configuring", &[(Config, "zed"), (Data, "zed")]),
-    keeper("Sourcegraph Cody, src", "src CLI README", &[(Home, "src-config.json"), (Config, "Cody-nodejs")]),
-    keeper("llm, aichat, mods", "llm docs, keys; aichat and mods READMEs", &[(Config, "io.datasette.llm"), (Config, "aichat"), (Config, "mods"), (Data, "mods"), (Config, "shell_gpt")]),
-    keeper("Open Interpreter, OpenHands", "OpenHands docs, CLI", &[(Config, "open-interpreter"), (Config, "Open Interpreter"), (Home, ".openhands")]),
-    keeper("OpenAI tools", "OpenAI docs, API keys", &[(Config, "openai"), (Home, ".openai")]),
-    keeper("Anthropic tools", "Anthropic CLI", &[(Config, "anthropic"), (Home, ".anthropic")]),
-    keeper("Hugging Face", "huggingface_hub docs, environment variables", &[(named("HF_HOME", ".cache/huggingface"), "token"), (named("HF_HOME", ".cache/huggingface"), "stored_tokens"), (Home, ".huggingface/token")]),
-    keeper("Kaggle, Weights & Biases", "Kaggle API README; wandb docs, login", &[(Home, ".kaggle"), (Config, "kaggle"), (Config, "wandb")]),
-    keeper("Ollama, LM Studio", "Ollama FAQ", &[(Home, ".ollama/id_ed25519"), (Home, ".ollama/history"), (Home, ".lmstudio/.internal")]),
-    keeper("Replicate, Modal", "Modal docs, configuration", &[(Home, ".modal.toml"), (Config, "replicate")]),
+    store("Goose", "Goose docs, configuration files", &[(Config, "goose"), (Data, "goose"), (State, "goose")]),
+    store("Continue", "Continue docs, configuration", &[(named("CONTINUE_GLOBAL_DIR", ".continue"), "")]),
+    store("Cline, Roo, Kilo", "Cline docs, CLI", &[(Home, ".cline"), (Home, ".roo"), (Home, ".kilocode")]),
+    store("GitHub Copilot", "GitHub docs, Copilot CLI; copilot.vim README", &[(Config, "github-copilot"), (named("COPILOT_HOME", ".copilot"), "")]),
+    store("Amp", "Amp manual, configuration", &[(Config, "amp"), (Data, "amp"), (Cache, "amp")]),
+    store("Amazon Q, Kiro", "Amazon Q Developer CLI; Kiro CLI, data", &[(Data, "amazon-q"), (Data, "kiro-cli"), (Home, ".kiro")]),
+    store("Zed", "Zed docs, configuring", &[(Config, "zed"), (Data, "zed")]),
+    store("Sourcegraph Cody, src", "src CLI README", &[(Home, "src-config.json"), (Config, "Cody-nodejs")]),
+    store("llm, aichat, mods", "llm docs, keys; aichat and mods READMEs", &[(Config, "io.datasette.llm"), (Config, "aichat"), (Config, "mods"), (Data, "mods"), (Config, "shell_gpt")]),
+    store("Open Interpreter, OpenHands", "OpenHands docs, CLI", &[(Config, "open-interpreter"), (Config, "Open Interpreter"), (Home, ".openhands")]),
+    store("OpenAI tools", "OpenAI docs, API keys", &[(Config, "openai"), (Home, ".openai")]),
+    store("Anthropic tools", "Anthropic CLI", &[(Config, "anthropic"), (Home, ".anthropic")]),
+    store("Hugging Face", "huggingface_hub docs, environment variables", &[(named("HF_HOME", ".cache/huggingface"), "token"), (named("HF_HOME", ".cache/huggingface"), "stored_tokens"), (Home, ".huggingface/token")]),
+    store("Kaggle, Weights & Biases", "Kaggle API README; wandb docs, login", &[(Home, ".kaggle"), (Config, "kaggle"), (Config, "wandb")]),
+    store("Ollama, LM Studio", "Ollama FAQ", &[(Home, ".ollama/id_ed25519"), (Home, ".ollama/history"), (Home, ".lmstudio/.internal")]),
+    store("Replicate, Modal", "Modal docs, configuration", &[(Home, ".modal.toml"), (Config, "replicate")]),
 
     // Browsers, in their own places and in those of snap and flatpak.
-    keeper("Firefox and its kin", "Mozilla support, profiles", &[
+    store("Firefox and its kin", "Mozilla support, profiles", &[
         (Home, ".mozilla"), (Config, "mozilla"), (Cache, "mozilla"), (Home, "snap/firefox"), (Home, ".var/app/org.mozilla.firefox"),
         (Home, ".librewolf"), (Home, ".var/app/io.gitlab.librewolf-community"), (Home, ".waterfox"), (Home, ".floorp"), (Home, ".zen"), (Home, ".var/app/app.zen_browser.zen"),
         (Home, ".local/share/torbrowser")]),
-    keeper("Chromium and its kin", "Chromium docs, user data directory", &[
+    store("Chromium and its kin", "Chromium docs, user data directory", &[
         (Config, "google-chrome"), (Config, "google-chrome-beta"), (Config, "google-chrome-unstable"), (Config, "google-chrome-for-testing"), (Config, "chromium"),
         (Cache, "google-chrome"), (Cache, "chromium"), (Home, "snap/chromium"), (Home, ".var/app/com.google.Chrome"), (Home, ".var/app/org.chromium.Chromium"),
         (Home, ".var/app/io.github.ungoogled_software.ungoogled_chromium")]),
-    keeper("Brave", "Brave help, profile location", &[(Config, "BraveSoftware"), (Cache, "BraveSoftware"), (Home, "snap/brave"), (Home, ".var/app/com.brave.Browser")]),
-    keeper("Edge", "Microsoft Edge docs, user data directory", &[(Config, "microsoft-edge"), (Config, "microsoft-edge-beta"), (Config, "microsoft-edge-dev"), (Home, ".var/app/com.microsoft.Edge")]),
-    keeper("Vivaldi, Opera, Yandex", "Vivaldi help, profile; Opera help", &[(Config, "vivaldi"), (Config, "vivaldi-snapshot"), (Config, "opera"), (Config, "opera-beta"), (Config, "yandex-browser"),
+    store("Brave", "Brave help, profile location", &[(Config, "BraveSoftware"), (Cache, "BraveSoftware"), (Home, "snap/brave"), (Home, ".var/app/com.brave.Browser")]),
+    store("Edge", "Microsoft Edge docs, user data directory", &[(Config, "microsoft-edge"), (Config, "microsoft-edge-beta"), (Config, "microsoft-edge-dev"), (Home, ".var/app/com.microsoft.Edge")]),
+    store("Vivaldi, Opera, Yandex", "Vivaldi help, profile; Opera help", &[(Config, "vivaldi"), (Config, "vivaldi-snapshot"), (Config, "opera"), (Config, "opera-beta"), (Config, "yandex-browser"),
         (Home, ".var/app/com.vivaldi.Vivaldi"), (Home, ".var/app/com.opera.Opera"), (Home, "snap/opera")]),
-    keeper("Epiphany, Falkon, qutebrowser", "GNOME Web help; qutebrowser docs, files", &[(Data, "epiphany"), (Config, "falkon"), (Data, "qutebrowser"), (Config, "qutebrowser"),
+    store("Epiphany, Falkon, qutebrowser", "GNOME Web help; qutebrowser docs, files", &[(Data, "epiphany"), (Config, "falkon"), (Data, "qutebrowser"), (Config, "qutebrowser"),
         (Home, ".var/app/org.gnome.Epiphany"), (Data, "konqueror")]),
-    keeper("Text browsers", "lynx(1), w3m(1), wget(1)", &[(Home, ".lynx_cookies"), (Home, ".w3m"), (Home, ".wgetrc"), (Home, ".curlrc"), (Config, "curlrc"), (Config, "wget")]),
+    store("Text browsers", "lynx(1), w3m(1), wget(1)", &[(Home, ".lynx_cookies"), (Home, ".w3m"), (Home, ".wgetrc"), (Home, ".curlrc"), (Config, "curlrc"), (Config, "wget")]),
 
     // Package managers.
-    keeper("npm", "npm docs, npmrc", &[(named("NPM_CONFIG_USERCONFIG", ".npmrc"), "")]),
-    keeper("Yarn", "Yarn docs, configuration; Yarn 1, .yarnrc", &[(Home, ".yarnrc.yml"), (Home, ".yarnrc")]),
-    keeper("pnpm", "pnpm docs, settings, auth", &[(Config, "pnpm/rc"), (Config, "pnpm/auth.ini")]),
-    keeper("Bun, Deno", "Bun docs, bunfig.toml; deno docs, DENO_AUTH_TOKENS", &[(Home, ".bunfig.toml"), (Config, ".bunfig.toml")]),
-    keeper("pip, twine", "pip docs, configuration; PyPA, .pypirc", &[(Home, ".pypirc"), (Config, "pip/pip.conf"), (Home, ".pip/pip.conf")]),
-    keeper("Poetry", "Poetry docs, configuration, auth.toml", &[(Config, "pypoetry")]),
-    keeper("uv, PDM, Hatch", "uv docs, authentication; PDM docs, credentials; Hatch docs, publishing", &[(Data, "uv/credentials"), (Config, "uv/uv.toml"), (Config, "pdm/config.toml"), (Cache, "hatch/pyproject.toml"), (Config, "hatch/config.toml")]),
-    keeper("Conda", "conda docs, .condarc; anaconda-client", &[(Home, ".condarc"), (Home, ".conda/.condarc"), (Config, "binstar"), (Data, "binstar"), (Home, ".continuum"), (Home, ".anaconda")]),
-    keeper("Cargo", "The Cargo Book, Cargo home", &[(named("CARGO_HOME", ".cargo"), "credentials"), (named("CARGO_HOME", ".cargo"), "credentials.toml")]),
-    keeper("RubyGems, Bundler", "RubyGems guides, API credentials; bundle-config(1)", &[(Home, ".gem/credentials"), (Data, "gem/credentials"), (Home, ".gemrc"), (Home, ".bundle/config"), (Config, "gem/gemrc")]),
-    keeper("Composer", "Composer docs, auth.json", &[(named("COMPOSER_HOME", ".composer"), "auth.json"), (Config, "composer/auth.json")]),
-    keeper("Maven", "Maven docs, settings and password encryption", &[(Home, ".m2/settings.xml"), (Home, ".m2/settings-security.xml"), (Home, ".m2/settings-security4.xml")]),
-    keeper("Gradle, sbt, Ivy, Coursier", "Gradle docs, gradle.properties; sbt docs, publishing; Coursier docs, credentials", &[
+    store("npm", "npm docs, npmrc", &[(named("NPM_CONFIG_USERCONFIG", ".npmrc"), "")]),
+    store("Yarn", "Yarn docs, configuration; Yarn 1, .yarnrc", &[(Home, ".yarnrc.yml"), (Home, ".yarnrc")]),
+    store("pnpm", "pnpm docs, settings, auth", &[(Config, "pnpm/rc"), (Config, "pnpm/auth.ini")]),
+    store("Bun, Deno", "Bun docs, bunfig.toml; deno docs, DENO_AUTH_TOKENS", &[(Home, ".bunfig.toml"), (Config, ".bunfig.toml")]),
+    store("pip, twine", "pip docs, configuration; PyPA, .pypirc", &[(Home, ".pypirc"), (Config, "pip/pip.conf"), (Home, ".pip/pip.conf")]),
+    store("Poetry", "Poetry docs, configuration, auth.toml", &[(Config, "pypoetry")]),
+    store("uv, PDM, Hatch", "uv docs, authentication; PDM docs, credentials; Hatch docs, publishing", &[(Data, "uv/credentials"), (Config, "uv/uv.toml"), (Config, "pdm/config.toml"), (Cache, "hatch/pyproject.toml"), (Config, "hatch/config.toml")]),
+    store("Conda", "conda docs, .condarc; anaconda-client", &[(Home, ".condarc"), (Home, ".conda/.condarc"), (Config, "binstar"), (Data, "binstar"), (Home, ".continuum"), (Home, ".anaconda")]),
+    store("Cargo", "The Cargo Book, Cargo home", &[(named("CARGO_HOME", ".cargo"), "credentials"), (named("CARGO_HOME", ".cargo"), "credentials.toml")]),
+    store("RubyGems, Bundler", "RubyGems guides, API credentials; bundle-config(1)", &[(Home, ".gem/credentials"), (Data, "gem/credentials"), (Home, ".gemrc"), (Home, ".bundle/config"), (Config, "gem/gemrc")]),
+    store("Composer", "Composer docs, auth.json", &[(named("COMPOSER_HOME", ".composer"), "auth.json"), (Config, "composer/auth.json")]),
+    store("Maven", "Maven docs, settings and password encryption", &[(Home, ".m2/settings.xml"), (Home, ".m2/settings-security.xml"), (Home, ".m2/settings-security4.xml")]),
+    store("Gradle, sbt, Ivy, Coursier", "Gradle docs, gradle.properties; sbt docs, publishing; Coursier docs, credentials", &[
         (named("GRADLE_USER_HOME", ".gradle"), "gradle.properties"), (Home, ".sbt/.credentials"), (Home, ".sbt/credentials"), (Home, ".ivy2/.credentials"), (Config, "coursier/credentials.properties")]),
-    keeper("Leiningen, Clojure", "Leiningen docs, DEPLOY.md", &[(Home, ".lein/credentials.clj.gpg"), (Home, ".lein/credentials.clj"), (Home, ".lein/profiles.clj")]),
-    keeper("NuGet", "NuGet docs, nuget.config", &[(Home, ".nuget/NuGet/NuGet.Config"), (Config, "NuGet/NuGet.Config")]),
-    keeper("Hex", "mix hex.config; rebar3_hex docs", &[(named("HEX_HOME", ".hex"), "hex.config"), (Config, "hex/hex.config"), (Config, "rebar3/hex.config"), (Config, "rebar3/rebar3.config")]),
-    keeper("Conan", "Conan docs, configuration files", &[(Home, ".conan/.conan.db"), (Home, ".conan2/.conan.db"), (Home, ".conan2/credentials.json"), (Home, ".conan2/source_credentials.json")]),
-    keeper("LuaRocks", "LuaRocks docs, upload", &[(Home, ".luarocks/upload_config.lua"), (Config, "luarocks/upload_config.lua")]),
-    keeper("Stack, Nimble, pub", "Stack docs, upload; Nimble docs, publish; dart pub token", &[(Home, ".stack/upload"), (Config, "dart/pub-tokens.json"), (Config, "dart/pub-credentials.json"), (Home, ".nimble/github_api_token")]),
-    keeper("PAUSE, CPAN", "cpan-upload(1)", &[(Home, ".pause")]),
-    keeper("Nix, Cachix", "Cachix docs, cachix.dhall", &[(Config, "cachix"), (Config, "nix/netrc")]),
-    keeper("CocoaPods, Artifactory", "CocoaPods guides, trunk; JFrog CLI docs", &[(Home, ".cocoapods"), (Home, ".jfrog")]),
-    keeper("Docker", "docker(1), config.json", &[(named("DOCKER_CONFIG", ".docker"), ""), (Home, "snap/docker")]),
-    keeper("Podman, Buildah, Skopeo", "containers-auth.json(5)", &[(named("REGISTRY_AUTH_FILE", ".config/containers/auth.json"), ""), (Config, "containers/auth.json"), (Data, "containers/cache/auth.json")]),
-    keeper("ORAS, regctl, crane", "regctl docs, config", &[(Home, ".regctl"), (Home, ".oras"), (Home, ".config/oras")]),
+    store("Leiningen, Clojure", "Leiningen docs, DEPLOY.md", &[(Home, ".lein/credentials.clj.gpg"), (Home, ".lein/credentials.clj"), (Home, ".lein/profiles.clj")]),
+    store("NuGet", "NuGet docs, nuget.config", &[(Home, ".nuget/NuGet/NuGet.Config"), (Config, "NuGet/NuGet.Config")]),
+    store("Hex", "mix hex.config; rebar3_hex docs", &[(named("HEX_HOME", ".hex"), "hex.config"), (Config, "hex/hex.config"), (Config, "rebar3/hex.config"), (Config, "rebar3/rebar3.config")]),
+    store("Conan", "Conan docs, configuration files", &[(Home, ".conan/.conan.db"), (Home, ".conan2/.conan.db"), (Home, ".conan2/credentials.json"), (Home, ".conan2/source_credentials.json")]),
+    store("LuaRocks", "LuaRocks docs, upload", &[(Home, ".luarocks/upload_config.lua"), (Config, "luarocks/upload_config.lua")]),
+    store("Stack, Nimble, pub", "Stack docs, upload; Nimble docs, publish; dart pub token", &[(Home, ".stack/upload"), (Config, "dart/pub-tokens.json"), (Config, "dart/pub-credentials.json"), (Home, ".nimble/github_api_token")]),
+    store("PAUSE, CPAN", "cpan-upload(1)", &[(Home, ".pause")]),
+    store("Nix, Cachix", "Cachix docs, cachix.dhall", &[(Config, "cachix"), (Config, "nix/netrc")]),
+    store("CocoaPods, Artifactory", "CocoaPods guides, trunk; JFrog CLI docs", &[(Home, ".cocoapods"), (Home, ".jfrog")]),
+    store("Docker", "docker(1), config.json", &[(named("DOCKER_CONFIG", ".docker"), ""), (Home, "snap/docker")]),
+    store("Podman, Buildah, Skopeo", "containers-auth.json(5)", &[(named("REGISTRY_AUTH_FILE", ".config/containers/auth.json"), ""), (Config, "containers/auth.json"), (Data, "containers/cache/auth.json")]),
+    store("ORAS, regctl, crane", "regctl docs, config", &[(Home, ".regctl"), (Home, ".oras"), (Home, ".config/oras")]),
 
     // Cloud and infrastructure command lines.
-    keeper("AWS CLI", "AWS CLI user guide, configuration files", &[(Home, ".aws"), (named("AWS_SHARED_CREDENTIALS_FILE", ".aws/credentials"), ""), (named("AWS_CONFIG_FILE", ".aws/config"), ""), (Home, ".boto"), (Home, ".saml2aws"), (Home, ".chalice"), (Home, ".elasticbeanstalk")]),
-    keeper("Google Cloud", "gcloud topic configurations; gsutil docs", &[(named("CLOUDSDK_CONFIG", ".config/gcloud"), ""), (Home, ".gsutil"), (Home, ".appcfg_oauth2_tokens"), (Config, "firebase"), (Config, "configstore"), (Home, "snap/google-cloud-sdk")]),
-    keeper("Azure", "Azure CLI docs, configuration; azd docs", &[(named("AZURE_CONFIG_DIR", ".azure"), ""), (named("AZD_CONFIG_DIR", ".azd"), ""), (Data, ".IdentityService"), (Home, ".IdentityService")]),
-    keeper("Oracle Cloud", "OCI CLI docs, configuration file", &[(Home, ".oci")]),
-    keeper("IBM Cloud", "ibmcloud CLI docs", &[(named("IBMCLOUD_HOME", ".bluemix"), "")]),
-    keeper("Alibaba, Tencent, Huawei Cloud", "aliyun CLI README; tccli docs; hcloud docs", &[(Home, ".aliyun"), (Home, ".tccli"), (Home, ".hcloud"), (Home, ".huaweicloud")]),
-    keeper("DigitalOcean", "doctl docs, auth init", &[(Config, "doctl"), (Home, "snap/doctl")]),
-    keeper("Hetzner, Scaleway, Vultr, Linode, OVH, Exoscale, Civo", "each command line's docs, configuration", &[
+    store("AWS CLI", "AWS CLI user guide, configuration files", &[(Home, ".aws"), (named("AWS_SHARED_CREDENTIALS_FILE", ".aws/credentials"), ""), (named("AWS_CONFIG_FILE", ".aws/config"), ""), (Home, ".boto"), (Home, ".saml2aws"), (Home, ".chalice"), (Home, ".elasticbeanstalk")]),
+    store("Google Cloud", "gcloud topic configurations; gsutil docs", &[(named("CLOUDSDK_CONFIG", ".config/gcloud"), ""), (Home, ".gsutil"), (Home, ".appcfg_oauth2_tokens"), (Config, "firebase"), (Config, "configstore"), (Home, "snap/google-cloud-sdk")]),
+    store("Azure", "Azure CLI docs, configuration; azd docs", &[(named("AZURE_CONFIG_DIR", ".azure"), ""), (named("AZD_CONFIG_DIR", ".azd"), ""), (Data, ".IdentityService"), (Home, ".IdentityService")]),
+    store("Oracle Cloud", "OCI CLI docs, configuration file", &[(Home, ".oci")]),
+    store("IBM Cloud", "ibmcloud CLI docs", &[(named("IBMCLOUD_HOME", ".bluemix"), "")]),
+    store("Alibaba, Tencent, Huawei Cloud", "aliyun CLI README; tccli docs; hcloud docs", &[(Home, ".aliyun"), (Home, ".tccli"), (Home, ".hcloud"), (Home, ".huaweicloud")]),
+    store("DigitalOcean", "doctl docs, auth init", &[(Config, "doctl"), (Home, "snap/doctl")]),
+    store("Hetzner, Scaleway, Vultr, Linode, OVH, Exoscale, Civo", "each command line's docs, configuration", &[
         (Config, "hcloud"), (Config, "scw"), (Home, ".scwrc"), (Home, ".vultr-cli.yaml"), (Config, "vultr-cli.yaml"), (Config, "linode-cli"), (Home, ".linode-cli"),
         (Home, ".ovh.conf"), (Config, "exoscale"), (Home, ".civo.json")]),
-    keeper("Fly.io", "flyctl docs, auth", &[(Home, ".fly")]),
-    keeper("Vercel, Netlify", "Vercel CLI docs, global options; Netlify CLI docs", &[(Data, "com.vercel.cli"), (Config, "vercel"), (Home, ".vercel"), (Config, "netlify"), (Home, ".netlify")]),
-    keeper("Heroku, Render, Railway", "Heroku CLI docs, authentication; Render CLI; Railway CLI", &[(Config, "heroku"), (Data, "heroku"), (Home, ".render"), (Home, ".railway")]),
-    keeper("Cloudflare", "wrangler docs, login; cloudflared docs", &[(Home, ".wrangler"), (Config, ".wrangler"), (Config, "wrangler"), (Home, ".cloudflared"), (Home, ".cloudflare")]),
-    keeper("Supabase, PlanetScale, Turso, Neon", "each command line's docs, login", &[(Home, ".supabase"), (Config, "planetscale"), (Config, "turso"), (Config, "neonctl")]),
-    keeper("Terraform, OpenTofu", "Terraform docs, CLI configuration, credentials", &[(Home, ".terraform.d/credentials.tfrc.json"), (Home, ".terraformrc"), (named("TF_CLI_CONFIG_FILE", ".terraformrc"), ""), (Home, ".tofurc"), (Config, "opentofu")]),
-    keeper("Pulumi", "Pulumi docs, login, credentials.json", &[(named("PULUMI_HOME", ".pulumi"), "credentials.json"), (named("PULUMI_HOME", ".pulumi"), "accounts.json")]),
-    keeper("Kubernetes", "Kubernetes docs, kubeconfig; k9s docs", &[(Home, ".kube"), (named("KUBECONFIG", ".kube/config"), ""), (Home, ".minikube"), (Config, "k3d"), (Config, "k9s"), (Data, "k9s"), (Home, ".talos"), (Home, ".rancher"), (Config, "argocd"), (Home, ".argocd")]),
-    keeper("Helm", "Helm docs, environment variables", &[(Config, "helm/registry"), (Config, "helm/repositories.yaml")]),
-    keeper("OpenStack", "openstacksdk docs, clouds.yaml", &[(Config, "openstack"), (Home, ".openstack")]),
-    keeper("Ansible, Chef, Puppet, Salt", "ansible-galaxy docs, token; Chef docs, knife", &[(named("ANSIBLE_HOME", ".ansible"), "galaxy_token"), (Home, ".vault_pass"), (Home, ".vault_pass.txt"), (Home, ".chef"), (Home, ".puppetlabs"), (Home, ".salt")]),
-    keeper("Vagrant, Packer", "Vagrant docs, cloud login", &[(Home, ".vagrant.d/data"), (Home, ".packer.d")]),
-    keeper("Databricks, Snowflake", "Databricks CLI docs; SnowSQL docs", &[(Home, ".databrickscfg"), (Home, ".databricks"), (Home, ".snowsql"), (Home, ".snowflake"), (Config, "snowflake"), (Home, ".dbt/profiles.yml")]),
-    keeper("Sentry, Datadog, New Relic, Stripe, Twilio, Ngrok, Shopify, Expo", "each command line's docs, login", &[
+    store("Fly.io", "flyctl docs, auth", &[(Home, ".fly")]),
+    store("Vercel, Netlify", "Vercel CLI docs, global options; Netlify CLI docs", &[(Data, "com.vercel.cli"), (Config, "vercel"), (Home, ".vercel"), (Config, "netlify"), (Home, ".netlify")]),
+    store("Heroku, Render, Railway", "Heroku CLI docs, authentication; Render CLI; Railway CLI", &[(Config, "heroku"), (Data, "heroku"), (Home, ".render"), (Home, ".railway")]),
+    store("Cloudflare", "wrangler docs, login; cloudflared docs", &[(Home, ".wrangler"), (Config, ".wrangler"), (Config, "wrangler"), (Home, ".cloudflared"), (Home, ".cloudflare")]),
+    store("Supabase, PlanetScale, Turso, Neon", "each command line's docs, login", &[(Home, ".supabase"), (Config, "planetscale"), (Config, "turso"), (Config, "neonctl")]),
+    store("Terraform, OpenTofu", "Terraform docs, CLI configuration, credentials", &[(Home, ".terraform.d/credentials.tfrc.json"), (Home, ".terraformrc"), (named("TF_CLI_CONFIG_FILE", ".terraformrc"), ""), (Home, ".tofurc"), (Config, "opentofu")]),
+    store("Pulumi", "Pulumi docs, login, credentials.json", &[(named("PULUMI_HOME", ".pulumi"), "credentials.json"), (named("PULUMI_HOME", ".pulumi"), "accounts.json")]),
+    store("Kubernetes", "Kubernetes docs, kubeconfig; k9s docs", &[(Home, ".kube"), (named("KUBECONFIG", ".kube/config"), ""), (Home, ".minikube"), (Config, "k3d"), (Config, "k9s"), (Data, "k9s"), (Home, ".talos"), (Home, ".rancher"), (Config, "argocd"), (Home, ".argocd")]),
+    store("Helm", "Helm docs, environment variables", &[(Config, "helm/registry"), (Config, "helm/repositories.yaml")]),
+    store("OpenStack", "openstacksdk docs, clouds.yaml", &[(Config, "openstack"), (Home, ".openstack")]),
+    store("Ansible, Chef, Puppet, Salt", "ansible-galaxy docs, token; Chef docs, knife", &[(named("ANSIBLE_HOME", ".ansible"), "galaxy_token"), (Home, ".vault_pass"), (Home, ".vault_pass.txt"), (Home, ".chef"), (Home, ".puppetlabs"), (Home, ".salt")]),
+    store("Vagrant, Packer", "Vagrant docs, cloud login", &[(Home, ".vagrant.d/data"), (Home, ".packer.d")]),
+    store("Databricks, Snowflake", "Databricks CLI docs; SnowSQL docs", &[(Home, ".databrickscfg"), (Home, ".databricks"), (Home, ".snowsql"), (Home, ".snowflake"), (Config, "snowflake"), (Home, ".dbt/profiles.yml")]),
+    store("Sentry, Datadog, New Relic, Stripe, Twilio, Ngrok, Shopify, Expo", "each command line's docs, login", &[
         (Home, ".sentryclirc"), (Home, ".datadogrc"), (Home, ".dogrc"), (Home, ".newrelic"), (Config, "stripe"), (Home, ".twilio-cli"), (Config, "ngrok"), (Home, ".ngrok2"), (Home, "snap/ngrok"), (Config, "shopify-cli-kit-nodejs"), (Home, ".expo")]),
-    keeper("Depot, Earthly, CircleCI, Travis, Buildkite", "each command line's docs, login", &[(Config, "depot"), (Home, ".earthly"), (Home, ".circleci"), (Home, ".travis"), (Config, "buildkite.yaml"), (Home, ".buildkite.yaml")]),
+    store("Depot, Earthly, CircleCI, Travis, Buildkite", "each command line's docs, login", &[(Config, "depot"), (Home, ".earthly"), (Home, ".circleci"), (Home, ".travis"), (Config, "buildkite.yaml"), (Home, ".buildkite.yaml")]),
 
     // Forges.
-    keeper("git", "git-credential-store(1), FILES; git-credential-cache(1)", &[(Home, ".git-credentials"), (Config, "git/credentials"), (Home, ".git-credential-cache"), (Cache, "git/credential")]),
-    keeper("Git Credential Manager", "Git Credential Manager docs, credential stores", &[(Home, ".gcm"), (Home, ".gcm-store")]),
-    keeper("GitHub CLI, hub", "gh help environment; hub(1)", &[(named("GH_CONFIG_DIR", ".config/gh"), ""), (Config, "gh"), (Config, "hub"), (Home, "snap/gh"), (State, "gh")]),
-    keeper("GitLab", "glab docs, configuration; GitLab Runner docs", &[(named("GLAB_CONFIG_DIR", ".config/glab-cli"), ""), (Config, "glab-cli"), (Home, ".gitlab-runner"), (Home, ".python-gitlab.cfg")]),
-    keeper("Gitea, Forgejo, Codeberg, SourceHut, Bitbucket", "tea docs; fj README; hut docs", &[(Config, "tea"), (Data, "forgejo-cli"), (Config, "hut"), (Home, ".gitea"), (Home, ".bitbucket"), (Config, "berg-cli")]),
-    keeper("Subversion, Mercurial, Fossil, Perforce", "svnbook, credential caching; hg help config", &[(Home, ".subversion/auth"), (Home, ".hgrc"), (Config, "hg/hgrc"), (Home, ".fossil"), (Config, "fossil.db"), (Home, ".p4tickets"), (Home, ".p4enviro")]),
-    keeper("Jira, Linear, Phabricator", "jira-cli README; arcanist docs", &[(Config, ".jira"), (Home, ".jira.d"), (Home, ".arcrc"), (Config, "linear")]),
+    store("git", "git-credential-store(1), FILES; git-credential-cache(1)", &[(Home, ".git-credentials"), (Config, "git/credentials"), (Home, ".git-credential-cache"), (Cache, "git/credential")]),
+    store("Git Credential Manager", "Git Credential Manager docs, credential stores", &[(Home, ".gcm"), (Home, ".gcm-store")]),
+    store("GitHub CLI, hub", "gh help environment; hub(1)", &[(named("GH_CONFIG_DIR", ".config/gh"), ""), (Config, "gh"), (Config, "hub"), (Home, "snap/gh"), (State, "gh")]),
+    store("GitLab", "glab docs, configuration; GitLab Runner docs", &[(named("GLAB_CONFIG_DIR", ".config/glab-cli"), ""), (Config, "glab-cli"), (Home, ".gitlab-runner"), (Home, ".python-gitlab.cfg")]),
+    store("Gitea, Forgejo, Codeberg, SourceHut, Bitbucket", "tea docs; fj README; hut docs", &[(Config, "tea"), (Data, "forgejo-cli"), (Config, "hut"), (Home, ".gitea"), (Home, ".bitbucket"), (Config, "berg-cli")]),
+    store("Subversion, Mercurial, Fossil, Perforce", "svnbook, credential caching; hg help config", &[(Home, ".subversion/auth"), (Home, ".hgrc"), (Config, "hg/hgrc"), (Home, ".fossil"), (Config, "fossil.db"), (Home, ".p4tickets"), (Home, ".p4enviro")]),
+    store("Jira, Linear, Phabricator", "jira-cli README; arcanist docs", &[(Config, ".jira"), (Home, ".jira.d"), (Home, ".arcrc"), (Config, "linear")]),
 
     // Mail and chat.
-    keeper("mutt, neomutt", "muttrc(5)", &[(Home, ".muttrc"), (Home, ".mutt"), (Config, "mutt"), (Home, ".neomuttrc"), (Config, "neomutt")]),
-    keeper("msmtp, sendmail, isync, fetchmail, getmail", "msmtp(1); mbsync(1); offlineimap docs", &[(Home, ".msmtprc"), (Config, "msmtp"), (Home, ".mbsyncrc"), (Config, "isyncrc"), (Home, ".offlineimaprc"), (Config, "offlineimap"),
+    store("mutt, neomutt", "muttrc(5)", &[(Home, ".muttrc"), (Home, ".mutt"), (Config, "mutt"), (Home, ".neomuttrc"), (Config, "neomutt")]),
+    store("msmtp, sendmail, isync, fetchmail, getmail", "msmtp(1); mbsync(1); offlineimap docs", &[(Home, ".msmtprc"), (Config, "msmtp"), (Home, ".mbsyncrc"), (Config, "isyncrc"), (Home, ".offlineimaprc"), (Config, "offlineimap"),
         (Home, ".fetchmailrc"), (Home, ".getmail"), (Config, "getmail"), (Home, ".esmtprc"), (Home, ".mailrc"), (Home, ".s-nailrc"), (Home, ".pinerc"), (Home, ".pine-passfile"), (Config, "aerc/accounts.conf"), (Config, "himalaya"), (Home, ".himalaya")]),
-    keeper("Thunderbird, Evolution, KMail, Claws", "Mozilla support, Thunderbird profiles; Evolution help", &[(Home, ".thunderbird"), (Home, "snap/thunderbird"), (Home, ".var/app/org.mozilla.Thunderbird"), (Data, "evolution"), (Config, "evolution"),
+    store("Thunderbird, Evolution, KMail, Claws", "Mozilla support, Thunderbird profiles; Evolution help", &[(Home, ".thunderbird"), (Home, "snap/thunderbird"), (Home, ".var/app/org.mozilla.Thunderbird"), (Data, "evolution"), (Config, "evolution"),
         (Home, ".claws-mail"), (Data, "kmail2"), (Data, "local-mail"), (Config, "geary"), (Data, "geary"), (Home, ".config/Mailspring"), (Config, "Proton Mail"), (Config, "protonmail"), (Data, "protonmail")]),
-    keeper("Mailboxes", "mbox(5); maildir(5)", &[(Home, "Mail"), (Home, "Maildir"), (Home, "mbox"), (Home, ".mail"), (Home, ".maildir")]),
-    keeper("Signal, Telegram, WhatsApp, Element", "each program's docs, data directory", &[
+    store("Mailboxes", "mbox(5); maildir(5)", &[(Home, "Mail"), (Home, "Maildir"), (Home, "mbox"), (Home, ".mail"), (Home, ".maildir")]),
+    store("Signal, Telegram, WhatsApp, Element", "each program's docs, data directory", &[
         (Config, "Signal"), (Config, "Signal Beta"), (Data, "signal-cli"), (Home, "snap/signal-desktop"), (Home, ".var/app/org.signal.Signal"), (Data, "TelegramDesktop"), (Home, "snap/telegram-desktop"), (Home, ".var/app/org.telegram.desktop"),
         (Config, "Element"), (Config, "Riot"), (Home, ".var/app/im.riot.Riot"), (Data, "iamb"), (Config, "iamb"), (Data, "nheko"), (Home, ".var/app/io.github.mimbrero.WhatsAppDesktop"), (Config, "whatsapp-for-linux")]),
-    keeper("Slack, Discord, Teams, Zoom, Skype, Mattermost, Keybase", "each program's docs, data directory", &[
+    store("Slack, Discord, Teams, Zoom, Skype, Mattermost, Keybase", "each program's docs, data directory", &[
         (Config, "Slack"), (Home, "snap/slack"), (Home, ".var/app/com.slack.Slack"), (Config, "discord"), (Config, "discordcanary"), (Config, "discordptb"), (Home, "snap/discord"), (Home, ".var/app/com.discordapp.Discord"), (Config, "vesktop"),
         (Config, "Microsoft"), (Config, "teams-for-linux"), (Home, ".zoom"), (Config, "zoomus.conf"), (Config, "zoom.conf"), (Config, "skypeforlinux"), (Config, "Mattermost"), (Config, "keybase"), (Data, "keybase"), (Config, "Ferdium"), (Config, "Rambox"),
         (Home, ".slack"), (Home, ".var/app/us.zoom.Zoom")]),
-    keeper("IRC and XMPP", "weechat(1); irssi(1); Pidgin docs", &[(Home, ".weechat"), (Config, "weechat"), (Data, "weechat"), (Home, ".irssi"), (Home, ".purple"), (Config, "hexchat"), (Data, "profanity"), (Config, "profanity"), (Data, "gajim"), (Config, "gajim"), (Data, "dino"), (Home, ".znc")]),
+    store("IRC and XMPP", "weechat(1); irssi(1); Pidgin docs", &[(Home, ".weechat"), (Config, "weechat"), (Data, "weechat"), (Home, ".irssi"), (Home, ".purple"), (Config, "hexchat"), (Data, "profanity"), (Config, "profanity"), (Data, "gajim"), (Config, "gajim"), (Data, "dino"), (Home, ".znc")]),
 
     // Databases.
-    keeper("PostgreSQL", "PostgreSQL docs, .pgpass, pg_service.conf, psql", &[(named("PGPASSFILE", ".pgpass"), ""), (Home, ".pg_service.conf"), (Home, ".postgresql"), (Home, ".psql_history"), (Home, ".psqlrc"), (Config, "pgcli"), (Config, "pgadmin"), (Home, ".pgadmin"), (Data, "pgadmin")]),
-    keeper("MySQL, MariaDB", "MySQL manual, option files, mysql_config_editor", &[(Home, ".my.cnf"), (Home, ".mylogin.cnf"), (Home, ".mysql_history"), (Home, ".mariadb_history"), (Home, ".mysql"), (Home, ".mysqlsh"), (Home, ".myclirc"), (Home, ".mycli-history")]),
-    keeper("MongoDB", "MongoDB docs, mongosh, logs; Atlas CLI", &[(Home, ".mongorc.js"), (Home, ".mongoshrc.js"), (Home, ".mongodb"), (Home, ".dbshell"), (Config, "mongocli"), (Config, "atlascli"), (Config, "MongoDB Compass")]),
-    keeper("Redis", "Redis docs, redis-cli, REDISCLI_HISTFILE", &[(named("REDISCLI_HISTFILE", ".rediscli_history"), ""), (Home, ".redisclirc"), (Home, ".iredisrc")]),
-    keeper("SQLite, DuckDB", "SQLite docs, CLI; DuckDB docs, secrets manager", &[(named("SQLITE_HISTORY", ".sqlite_history"), ""), (State, "sqlite_history"), (Home, ".duckdb/stored_secrets"), (Home, ".duckdb_history"), (Home, ".litecli-history")]),
-    keeper("Other databases", "cqlsh docs; ClickHouse docs, client; InfluxDB docs; usql README", &[(Home, ".cassandra"), (Home, ".cqlshrc"), (Home, ".clickhouse-client"), (Home, ".clickhouse-client-history"), (Home, ".influxdbv2"), (Home, ".influx_history"), (Home, ".usqlpass"), (Home, ".usql_history"), (Home, ".odbc.ini"), (Home, ".freetds.conf"), (Home, ".sqlcmd"), (Home, ".bigqueryrc"), (Home, ".cockroach-certs"), (Home, ".neo4j")]),
-    keeper("DBeaver, DataGrip, Beekeeper, TablePlus", "DBeaver docs, workspace location; JetBrains docs, password safe", &[(Data, "DBeaverData"), (Home, ".dbeaver"), (Home, ".dbeaver4"), (Home, "snap/dbeaver-ce"), (Home, ".var/app/io.dbeaver.DBeaverCommunity"), (Config, "beekeeper-studio"), (Config, "JetBrains"), (Config, "sqlitebrowser")]),
+    store("PostgreSQL", "PostgreSQL docs, .pgpass, pg_service.conf, psql", &[(named("PGPASSFILE", ".pgpass"), ""), (Home, ".pg_service.conf"), (Home, ".postgresql"), (Home, ".psql_history"), (Home, ".psqlrc"), (Config, "pgcli"), (Config, "pgadmin"), (Home, ".pgadmin"), (Data, "pgadmin")]),
+    store("MySQL, MariaDB", "MySQL manual, option files, mysql_config_editor", &[(Home, ".my.cnf"), (Home, ".mylogin.cnf"), (Home, ".mysql_history"), (Home, ".mariadb_history"), (Home, ".mysql"), (Home, ".mysqlsh"), (Home, ".myclirc"), (Home, ".mycli-history")]),
+    store("MongoDB", "MongoDB docs, mongosh, logs; Atlas CLI", &[(Home, ".mongorc.js"), (Home, ".mongoshrc.js"), (Home, ".mongodb"), (Home, ".dbshell"), (Config, "mongocli"), (Config, "atlascli"), (Config, "MongoDB Compass")]),
+    store("Redis", "Redis docs, redis-cli, REDISCLI_HISTFILE", &[(named("REDISCLI_HISTFILE", ".rediscli_history"), ""), (Home, ".redisclirc"), (Home, ".iredisrc")]),
+    store("SQLite, DuckDB", "SQLite docs, CLI; DuckDB docs, secrets manager", &[(named("SQLITE_HISTORY", ".sqlite_history"), ""), (State, "sqlite_history"), (Home, ".duckdb/stored_secrets"), (Home, ".duckdb_history"), (Home, ".litecli-history")]),
+    store("Other databases", "cqlsh docs; ClickHouse docs, client; InfluxDB docs; usql README", &[(Home, ".cassandra"), (Home, ".cqlshrc"), (Home, ".clickhouse-client"), (Home, ".clickhouse-client-history"), (Home, ".influxdbv2"), (Home, ".influx_history"), (Home, ".usqlpass"), (Home, ".usql_history"), (Home, ".odbc.ini"), (Home, ".freetds.conf"), (Home, ".sqlcmd"), (Home, ".bigqueryrc"), (Home, ".cockroach-certs"), (Home, ".neo4j")]),
+    store("DBeaver, DataGrip, Beekeeper, TablePlus", "DBeaver docs, workspace location; JetBrains docs, password safe", &[(Data, "DBeaverData"), (Home, ".dbeaver"), (Home, ".dbeaver4"), (Home, "snap/dbeaver-ce"), (Home, ".var/app/io.dbeaver.DBeaverCommunity"), (Config, "beekeeper-studio"), (Config, "JetBrains"), (Config, "sqlitebrowser")]),
 
     // Histories of shells and of what reads lines.
-    keeper("bash, sh, ksh, zsh, fish, nushell, elvish, PowerShell", "each shell's manual, history", &[
+    store("bash, sh, ksh, zsh, fish, nushell, elvish, PowerShell", "each shell's manual, history", &[
         (named("HISTFILE", ".bash_history"), ""), (Home, ".bash_history"), (Home, ".bash_sessions"), (Home, ".sh_history"), (Home, ".ksh_history"), (Home, ".mksh_history"), (Home, ".ash_history"), (Home, ".history"), (Home, ".tcsh_history"),
         (Home, ".zsh_history"), (Home, ".zhistory"), (Home, ".histfile"), (Home, ".zsh_sessions"), (named("ZDOTDIR", ""), ".zsh_history"), (State, "zsh"), (State, "bash"), (Data, "fish/fish_history"),
         (Config, "fish/fish_history"), (Config, "nushell/history.txt"), (Config, "nushell/history.sqlite3"), (State, "elvish"), (Data, "elvish"), (Data, "powershell/PSReadLine"), (Data, "xonsh")]),
-    keeper("Atuin, McFly, direnv", "Atuin docs, configuration; McFly README", &[(Data, "atuin"), (Config, "atuin"), (Data, "mcfly"), (Home, ".mcfly"), (Data, "hstr")]),
-    keeper("REPLs", "each program's docs, history", &[
+    store("Atuin, McFly, direnv", "Atuin docs, configuration; McFly README", &[(Data, "atuin"), (Config, "atuin"), (Data, "mcfly"), (Home, ".mcfly"), (Data, "hstr")]),
+    store("REPLs", "each program's docs, history", &[
         (named("PYTHON_HISTORY", ".python_history"), ""), (Home, ".python_history"), (Home, ".pythonhist"), (Home, ".ipython/profile_default/history.sqlite"), (Home, ".ptpython"), (Data, "ptpython"), (named("NODE_REPL_HISTORY", ".node_repl_history"), ""),
         (Home, ".node_repl_history"), (Home, ".ts_node_repl_history"), (Home, ".irb_history"), (Home, ".irb-history"), (Home, ".pry_history"), (Data, "pry"), (Cache, "erlang-history"), (Home, ".erlang-history"), (Home, ".iex_history"),
         (Home, ".lua_history"), (Home, ".php_history"), (Config, "psysh"), (Home, ".ghc/ghci_history"), (Data, "ghc"), (Home, ".scala_history"), (Home, ".scala_history_jline3"), (Home, ".jshell_history"), (Home, ".julia/logs"), (Home, ".Rhistory"),
         (Home, ".octave_hist"), (Home, ".gdb_history"), (Home, ".lldb"), (Home, ".utop-history"), (Home, ".guile_history"), (Home, ".rebel_readline_history"), (Home, ".clojure/.history"), (Home, ".deno_history.txt"), (Cache, "deno/deno_history.txt"), (Home, ".bun_repl_history"),
         (Home, ".lftp"), (Data, "lftp"), (Home, ".mc/history"), (Home, ".scapy_history"), (Home, ".msf4")]),
-    keeper("Editors, pagers and what they remember", "vim(1), viminfo; less(1), LESSHISTFILE; nano(1)", &[(Home, ".viminfo"), (State, "nvim/shada"), (Data, "nvim/shada"), (State, "vim"), (Home, ".lesshst"), (State, "lesshst"), (State, "less"), (Data, "nano"), (Home, ".nano_history"),
+    store("Editors, pagers and what they remember", "vim(1), viminfo; less(1), LESSHISTFILE; nano(1)", &[(Home, ".viminfo"), (State, "nvim/shada"), (Data, "nvim/shada"), (State, "vim"), (Home, ".lesshst"), (State, "lesshst"), (State, "less"), (Data, "nano"), (Home, ".nano_history"),
         (Home, ".emacs.d/auth-sources"), (Home, ".emacs.d/url/cookies"), (Data, "recently-used.xbel")]),
-    keeper("Visual Studio Code", "VS Code docs, user data directory, secret storage", &[
+    store("Visual Studio Code", "VS Code docs, user data directory, secret storage", &[
         (Config, "Code/User/globalStorage"), (Config, "Code/User/workspaceStorage"), (Config, "Code/User/History"), (Config, "Code/User/settings.json"), (Config, "Code/User/mcp.json"), (Config, "Code/Cookies"), (Config, "Code/Local Storage"),
         (Config, "Code - Insiders/User"), (Config, "VSCodium/User"), (Home, ".vscode-server/data"), (Home, ".vscode-remote"), (Home, ".var/app/com.visualstudio.code")]),
 
     // Networks.
-    keeper("WireGuard, OpenVPN, Tailscale", "wg-quick(8); openvpn(8); Tailscale docs, state", &[(Home, ".wireguard"), (Config, "wireguard"), (Home, ".openvpn"), (Config, "openvpn"), (Home, ".openvpn3"), (Data, "tailscale"), (Config, "tailscale"), (Home, ".cisco"), (Home, ".vpnc"),
+    store("WireGuard, OpenVPN, Tailscale", "wg-quick(8); openvpn(8); Tailscale docs, state", &[(Home, ".wireguard"), (Config, "wireguard"), (Home, ".openvpn"), (Config, "openvpn"), (Home, ".openvpn3"), (Data, "tailscale"), (Config, "tailscale"), (Home, ".cisco"), (Home, ".vpnc"),
         (Data, "networkmanagement"), (Home, ".cert"), (Config, "mullvad"), (Config, "nordvpn"), (Config, "protonvpn"), (Config, "Proton"), (Config, "zerotier")]),
-    keeper("Remote desktops", "Remmina docs; FreeRDP docs; vncpasswd(1)", &[(Config, "remmina"), (Data, "remmina"), (Home, ".remmina"), (Config, "freerdp"), (Home, ".vnc"), (Config, "tigervnc"), (Home, ".config/rustdesk"), (Home, ".anydesk"), (Config, "teamviewer"), (Home, ".putty"), (Config, "putty")]),
-    keeper("File transfer", "FileZilla docs, sitemanager.xml; smbclient(1); davfs2(5)", &[(Config, "filezilla"), (Home, ".filezilla"), (Home, ".smbcredentials"), (Home, ".smb"), (Home, ".davfs2"), (Home, ".ftpconfig"), (Config, "syncthing"), (State, "syncthing"), (Config, "Nextcloud"), (Data, "Nextcloud"), (Config, "transmission-daemon"), (Home, ".duplicacy"), (Home, ".dropbox"), (Home, ".megaCmd"), (Config, "onedrive")]),
+    store("Remote desktops", "Remmina docs; FreeRDP docs; vncpasswd(1)", &[(Config, "remmina"), (Data, "remmina"), (Home, ".remmina"), (Config, "freerdp"), (Home, ".vnc"), (Config, "tigervnc"), (Home, ".config/rustdesk"), (Home, ".anydesk"), (Config, "teamviewer"), (Home, ".putty"), (Config, "putty")]),
+    store("File transfer", "FileZilla docs, sitemanager.xml; smbclient(1); davfs2(5)", &[(Config, "filezilla"), (Home, ".filezilla"), (Home, ".smbcredentials"), (Home, ".smb"), (Home, ".davfs2"), (Home, ".ftpconfig"), (Config, "syncthing"), (State, "syncthing"), (Config, "Nextcloud"), (Data, "Nextcloud"), (Config, "transmission-daemon"), (Home, ".duplicacy"), (Home, ".dropbox"), (Home, ".megaCmd"), (Config, "onedrive")]),
 
     // Backups and object stores.
-    keeper("rclone, s3cmd, MinIO", "rclone docs, config; s3cmd usage; mc docs", &[(named("RCLONE_CONFIG", ".config/rclone/rclone.conf"), ""), (Config, "rclone"), (Home, ".rclone.conf"), (Home, ".s3cfg"), (Home, ".s3ql"), (Home, ".mc/config.json"), (Home, ".mcli"), (Home, ".b2_account_info"), (Config, "b2"), (Home, ".passwd-s3fs")]),
-    keeper("restic, Borg, Duplicity, Kopia", "restic docs, environment variables; borg docs, environment variables", &[(Config, "restic"), (Config, "resticprofile"), (Home, ".restic"), (Config, "borg"), (Config, "borgmatic"), (Home, ".duplicity"), (Config, "duplicity"), (Config, "kopia"), (Config, "duplicati"), (Config, "vorta"), (Data, "Vorta"), (Home, ".tarsnaprc"), (Home, ".tarsnap.key")]),
+    store("rclone, s3cmd, MinIO", "rclone docs, config; s3cmd usage; mc docs", &[(named("RCLONE_CONFIG", ".config/rclone/rclone.conf"), ""), (Config, "rclone"), (Home, ".rclone.conf"), (Home, ".s3cfg"), (Home, ".s3ql"), (Home, ".mc/config.json"), (Home, ".mcli"), (Home, ".b2_account_info"), (Config, "b2"), (Home, ".passwd-s3fs")]),
+    store("restic, Borg, Duplicity, Kopia", "restic docs, environment variables; borg docs, environment variables", &[(Config, "restic"), (Config, "resticprofile"), (Home, ".restic"), (Config, "borg"), (Config, "borgmatic"), (Home, ".duplicity"), (Config, "duplicity"), (Config, "kopia"), (Config, "duplicati"), (Config, "vorta"), (Data, "Vorta"), (Home, ".tarsnaprc"), (Home, ".tarsnap.key")]),
 
     // Wallets.
-    keeper("Bitcoin and its kin", "Bitcoin Core docs, files.md; Electrum docs", &[(Home, ".bitcoin"), (Home, ".litecoin"), (Home, ".dogecoin"), (Home, ".dashcore"), (Home, ".zcash"), (Home, ".electrum"), (Home, ".electrum-ltc"), (Home, ".electron-cash"), (Home, ".sparrow"), (Home, ".lnd"), (Home, ".lightning"), (Config, "specter"), (Home, ".specter"), (Home, ".wasabi"), (Home, ".walletwasabi")]),
-    keeper("Ethereum and its kin", "geth docs, account management; Foundry book, cast wallet", &[(Home, ".ethereum"), (Home, ".foundry/keystores"), (Home, ".brownie"), (Config, "hardhat-nodejs"), (Data, "io.parity.ethereum"), (Home, ".web3"), (Home, ".eth2"), (Home, ".starknet_accounts"), (Home, ".starkli-wallets")]),
-    keeper("Solana, Monero, Cardano, Cosmos, Sui, Aptos, NEAR, Polkadot", "each command line's docs, key storage", &[
+    store("Bitcoin and its kin", "Bitcoin Core docs, files.md; Electrum docs", &[(Home, ".bitcoin"), (Home, ".litecoin"), (Home, ".dogecoin"), (Home, ".dashcore"), (Home, ".zcash"), (Home, ".electrum"), (Home, ".electrum-ltc"), (Home, ".electron-cash"), (Home, ".sparrow"), (Home, ".lnd"), (Home, ".lightning"), (Config, "specter"), (Home, ".specter"), (Home, ".wasabi"), (Home, ".walletwasabi")]),
+    store("Ethereum and its kin", "geth docs, account management; Foundry book, cast wallet", &[(Home, ".ethereum"), (Home, ".foundry/keystores"), (Home, ".brownie"), (Config, "hardhat-nodejs"), (Data, "io.parity.ethereum"), (Home, ".web3"), (Home, ".eth2"), (Home, ".starknet_accounts"), (Home, ".starkli-wallets")]),
+    store("Solana, Monero, Cardano, Cosmos, Sui, Aptos, NEAR, Polkadot", "each command line's docs, key storage", &[
         (Config, "solana"), (Home, ".monero"), (Home, ".bitmonero"), (Home, "Monero"), (Home, ".shared-ringdb"), (Home, ".cardano"), (Home, ".gaia"), (Home, ".sui"), (Home, ".aptos"), (Home, ".near-credentials"), (Home, ".algorand"), (Home, ".tezos-client"), (Home, ".stellar"), (Config, "stellar"), (Home, ".substrate")]),
-    keeper("Wallet programs", "Exodus, Ledger Live, Trezor Suite and Atomic, data directories", &[(Config, "Exodus"), (Config, "Ledger Live"), (Config, "@trezor"), (Config, "atomic"), (Home, ".atomic"), (Config, "Daedalus"), (Data, "Daedalus"), (Config, "MyCrypto")]),
+    store("Wallet programs", "Exodus, Ledger Live, Trezor Suite and Atomic, data directories", &[(Config, "Exodus"), (Config, "Ledger Live"), (Config, "@trezor"), (Config, "atomic"), (Home, ".atomic"), (Config, "Daedalus"), (Data, "Daedalus"), (Config, "MyCrypto")]),
 
     // Sessions of desktops.
-    keeper("Desktops", "Xsecurity(7); ICEauthority(5); GNOME online accounts", &[(named("XAUTHORITY", ".Xauthority"), ""), (named("ICEAUTHORITY", ".ICEauthority"), ""), (Config, "goa-1.0"), (Data, "telepathy"), (Config, "pulse/cookie"), (Home, ".pulse-cookie"), (Home, ".dbus")]),
-    keeper("Notes", "Obsidian and Joplin docs, data directory", &[(Config, "joplin-desktop"), (Config, "joplin"), (Config, "Standard Notes"), (Config, "Notion"), (Home, ".tomboy"), (Config, "obsidian")]),
+    store("Desktops", "Xsecurity(7); ICEauthority(5); GNOME online accounts", &[(named("XAUTHORITY", ".Xauthority"), ""), (named("ICEAUTHORITY", ".ICEauthority"), ""), (Config, "goa-1.0"), (Data, "telepathy"), (Config, "pulse/cookie"), (Home, ".pulse-cookie"), (Home, ".dbus")]),
+    store("Notes", "Obsidian and Joplin docs, data directory", &[(Config, "joplin-desktop"), (Config, "joplin"), (Config, "Standard Notes"), (Config, "Notion"), (Home, ".tomboy"), (Config, "obsidian")]),
 ];

@@ -3,22 +3,22 @@
 //! Programs start such parts with arguments that may come from elsewhere: from variables (`GREP`), texts to be formatted
 //! (`.sy`), options (`--use-compress-program`).
 
-use super::table::{self, Parts, Use};
+use super::table::{self, PartUse, ProgramParts};
 
 /// Whether a program with these arguments is among the named parts.
-pub(super) fn is_named(parts: &Parts, name: &str, given: &[String], is_all: bool) -> bool {
-    table::has(parts.filters, name) && is_all && is_used(Use::Filters, given)
+pub(super) fn is_named(parts: &ProgramParts, name: &str, given: &[String], is_all: bool) -> bool {
+    table::has(parts.filters, name) && is_all && is_used(PartUse::Filters, given)
         || table::has(parts.names, name)
             && table::use_of(name).is_none_or(|wanted| is_all && is_used(wanted, given))
 }
 
 /// Whether arguments are those of a use.
-fn is_used(wanted: Use, given: &[String]) -> bool {
+fn is_used(wanted: PartUse, given: &[String]) -> bool {
     match wanted {
-        Use::Filters => given.iter().all(|given| passes_on(given)),
-        Use::Prints => is_plain_sed(given),
-        Use::RemovesDrafts => given.iter().all(|given| given.starts_with('-') || is_draft(given)),
-        Use::WritesNothing => !given.iter().any(|given| given.starts_with('-') && given.contains('o')),
+        PartUse::Filters => given.iter().all(|given| passes_on(given)),
+        PartUse::Prints => is_plain_sed(given),
+        PartUse::RemovesDrafts => given.iter().all(|given| given.starts_with('-') || is_draft(given)),
+        PartUse::WritesNothing => !given.iter().any(|given| given.starts_with('-') && given.contains('o')),
     }
 }
 

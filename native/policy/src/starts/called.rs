@@ -1,8 +1,8 @@
 //! A start by the names that rules know programs by.
 
-use crate::path::{Roots, clean};
+use crate::path::{PathRoots, clean};
 use beamai_bash_reader::Word;
-use beamai_isolation::Start;
+use beamai_isolation::ProgramStart;
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ pub(super) fn base(path: &Path) -> String {
 }
 
 /// The arguments behind the program's name.
-pub(super) fn arguments(start: &Start) -> Vec<String> {
+pub(super) fn arguments(start: &ProgramStart) -> Vec<String> {
     start.arguments.iter().skip(1).map(|text| text.to_string_lossy().into_owned()).collect()
 }
 
@@ -25,7 +25,7 @@ pub(super) fn words(name: &str, arguments: &[String], is_all: bool) -> Vec<Word>
 
 /// Every command that a start is, for rules that deny: under the name called, each link's, the file's, its name without a
 /// version, the first argument's, and as each interpreter of its chain gets it.
-pub(super) fn denied_forms(start: &Start) -> Vec<Vec<Word>> {
+pub(super) fn denied_forms(start: &ProgramStart) -> Vec<Vec<Word>> {
     let own = arguments(start);
     let all = start.has_all_arguments;
     let argued = start.arguments.first().map(|name| name.to_string_lossy().into_owned());
@@ -51,7 +51,7 @@ pub(super) fn denied_forms(start: &Start) -> Vec<Vec<Word>> {
 
 /// The paths without a version, or less of it, by which the same file can be called where it is: `perl` for `perl5.36.0`,
 /// `python3` for `python3.11`.
-fn unversioned(start: &Start) -> Vec<String> {
+fn unversioned(start: &ProgramStart) -> Vec<String> {
     let name = base(&start.file);
     let shorter = name.char_indices().rev().filter(|&(at, _)| at > 0);
     let shorter = shorter.take_while(|(_, char)| char.is_ascii_digit() || ['.', '-'].contains(char));
@@ -67,7 +67,7 @@ fn unversioned(start: &Start) -> Vec<String> {
 }
 
 /// The command that a program becomes without another start: an applet, or what the loader loads.
-pub(super) fn inner(start: &Start) -> Option<Vec<String>> {
+pub(super) fn inner(start: &ProgramStart) -> Option<Vec<String>> {
     let given = arguments(start);
     let file = base(&start.file);
     if ["busybox", "toybox"].contains(&&*file) {
@@ -80,14 +80,14 @@ pub(super) fn inner(start: &Start) -> Option<Vec<String>> {
 }
 
 /// Whether the first argument says what the path does: a program that is many in one goes by the argument.
-pub(super) fn is_called_by_its_name(start: &Start) -> bool {
+pub(super) fn is_called_by_its_name(start: &ProgramStart) -> bool {
     let given = start.arguments.first().map(|name| base(Path::new(name)));
     given.is_none_or(|given| given == base(&start.called))
 }
 
 /// The paths by which a rule can name the file that is called: absolute, and relative to each directory that the
 /// command may be in.
-pub(super) fn spellings(start: &Start, directories: &[PathBuf], roots: &Roots) -> Vec<String> {
+pub(super) fn spellings(start: &ProgramStart, directories: &[PathBuf], roots: &PathRoots) -> Vec<String> {
     let meant = roots.meant(Path::new(""), &start.called.to_string_lossy());
     let below = directories.iter().filter_map(|directory| meant.strip_prefix(clean(directory)).ok());
     let mut spellings = vec![start.called.to_string_lossy().into_owned()];

@@ -2,10 +2,10 @@
 
 use super::called;
 use crate::{
-    rule::Rule,
-    words::{CommandPattern, Hold},
+    rule::PermissionRule,
+    words::{Certainty, CommandPattern},
 };
-use beamai_isolation::{Coverage, Decision, HeldStart, Start, StartJudge};
+use beamai_isolation::{HeldStart, ProgramStart, StartCoverage, StartDecision, StartJudge};
 use std::sync::Arc;
 
 /// The deny rules that are about commands.
@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub struct DeniedStarts(Vec<(String, CommandPattern)>);
 
 impl DeniedStarts {
-    pub(crate) fn by(denied: &[Rule]) -> Self {
+    pub(crate) fn by(denied: &[PermissionRule]) -> Self {
         Self(patterns(denied))
     }
 
@@ -33,13 +33,13 @@ impl DeniedStarts {
     }
 
     /// The rule that denies a start. One that may hold, for all that is known of the arguments, does.
-    pub fn rule(&self, start: &Start) -> Option<&str> {
+    pub fn rule(&self, start: &ProgramStart) -> Option<&str> {
         if self.0.is_empty() {
             return None;
         }
         let forms = called::denied_forms(start);
         let denies = |(_, pattern): &&(String, CommandPattern)| {
-            forms.iter().any(|words| pattern.holds(words) > Hold::No)
+            forms.iter().any(|words| pattern.holds(words) > Certainty::No)
         };
         self.0.iter().find(denies).map(|(rule, _)| &**rule)
     }
@@ -48,20 +48,20 @@ impl DeniedStarts {
 /// For programs that a host starts by its own choice, such as language servers: only what rules deny is kept from
 /// them.
 impl StartJudge for DeniedStarts {
-    fn decide(&self, start: &Start) -> Decision {
+    fn decide(&self, start: &ProgramStart) -> StartDecision {
         match self.rule(start) {
-            Some(_) => Decision::Refuse,
-            None => Decision::Start(Coverage::Everything),
+            Some(_) => StartDecision::Refuse,
+            None => StartDecision::Start(StartCoverage::Everything),
         }
     }
 
     /// Nothing is asked.
-    fn hold(&self, _: Start, held: Box<dyn HeldStart>) {
+    fn hold(&self, _: ProgramStart, held: Box<dyn HeldStart>) {
         held.refuse();
     }
 }
 
 /// The patterns of commands among rules, with the rules' texts.
-pub(super) fn patterns(rules: &[Rule]) -> Vec<(String, CommandPattern)> {
+pub(super) fn patterns(rules: &[PermissionRule]) -> Vec<(String, CommandPattern)> {
     rules.iter().filter_map(|rule| Some((rule.text.clone(), rule.command()?.clone()))).collect()
 }

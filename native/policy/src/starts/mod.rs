@@ -12,17 +12,17 @@ mod table;
 mod tests;
 
 pub use denied::DeniedStarts;
-pub use table::{Entry, Kind, Need, Parts, TABLE};
+pub use table::{ProgramEntry, ProgramKind, ProgramParts, TABLE, WrapperRule};
 
-use super::mode::Mode;
-use super::need::{CommandLine, Operand};
-use super::rule::Rule;
-use super::shell::Case;
-use super::words::{CommandPattern, Hold};
-use super::{Needs, Policy};
+use super::mode::PolicyMode;
+use super::permission_request::{CommandLine, Operand};
+use super::rule::PermissionRule;
+use super::shell::CommandCase;
+use super::words::{Certainty, CommandPattern};
+use super::{PermissionRequests, Policy};
 use beamai_base::Result;
-use beamai_bash_reader::{Analysis, Program, Standing, is_shell, started};
-use beamai_isolation::{Coverage, Start};
+use beamai_bash_reader::{Analysis, Invocation, InvocationKind, is_shell, started};
+use beamai_isolation::{ProgramStart, StartCoverage};
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -33,7 +33,7 @@ const MOST_FORESEEN: usize = 10_000;
 
 /// How a command came to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Leave {
+enum CommandApproval {
     /// Rules allowed each part of it.
     Parts,
     /// A rule or the mode allows every command.
@@ -46,7 +46,7 @@ enum Leave {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StartVerdict {
     /// It goes on and covers this much.
-    Start(Coverage),
+    Start(StartCoverage),
     /// It fails. The rule that says so; `None` where the mode denies what no rule allows.
     Refuse(Option<String>),
     /// Somebody has to be asked.
@@ -66,14 +66,14 @@ pub struct StartRules {
     /// The rules; more with each that a person adds meanwhile.
     policy: Mutex<Arc<Policy>>,
     line: CommandLine,
-    leave: Leave,
+    approval: CommandApproval,
     ask: Vec<(String, CommandPattern)>,
     /// The directories that the command may be in.
     directories: Vec<PathBuf>,
     /// What the command's text starts; more with each text of a shell that is judged as it starts.
     foreseen: Mutex<Analysis>,
     /// What the texts and command lines start that a person allowed.
-    approved: Mutex<Vec<Program>>,
+    approved: Mutex<Vec<Invocation>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -82,27 +82,31 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl StartRules {
     /// The judge of a call's command; `None` where no start has to be decided. `is_approved` says that a person allowed it.
-    pub fn of(policy: &Arc<Policy>, needs: &Needs, is_approved: bool) -> Option<Arc<Self>> {
-        let Operand::Command(line) = &needs.first.operand else { return None };
-        let is_open = is_approved || Case::open_by(policy).is_some();
-        let has_rules = |rules: &[Rule]| rules.iter().any(|rule| rule.command().is_some());
+    pub fn of(
+        policy: &Arc<Policy>,
+        permissions: &PermissionRequests,
+        is_approved: bool,
+    ) -> Option<Arc<Self>> {
+        let Operand::Command(line) = &permissions.first.operand else { return None };
+        let is_open = is_approved || CommandCase::open_by(policy).is_some();
+        let has_rules = |rules: &[PermissionRule]| rules.iter().any(|rule| rule.command().is_some());
         if is_open && !has_rules(&policy.deny) && (is_approved || !has_rules(&policy.ask)) {
             return None;
         }
-        let case = Case::of(policy, line);
-        let leave = match (is_approved || case.whole_rule().is_some(), case.is_open()) {
-            (true, _) => Leave::Whole,
-            (false, true) => Leave::Open,
-            (false, false) => Leave::Parts,
+        let case = CommandCase::of(policy, line);
+        let approval = match (is_approved || case.whole_rule().is_some(), case.is_open()) {
+            (true, _) => CommandApproval::Whole,
+            (false, true) => CommandApproval::Open,
+            (false, false) => CommandApproval::Parts,
         };
         let directories = case.directories.unwrap_or_else(|| vec![PathBuf::from(&line.directory)]);
-        let ask = if leave == Leave::Whole { Vec::new() } else { denied::patterns(&policy.ask) };
-        if leave != Leave::Parts && ask.is_empty() && policy.denied_starts().is_empty() {
+        let ask = if approval == CommandApproval::Whole { Vec::new() } else { denied::patterns(&policy.ask) };
+        if approval != CommandApproval::Parts && ask.is_empty() && policy.denied_starts().is_empty() {
             return None;
         }
         let (foreseen, approved) = (Mutex::new(case.found), Mutex::default());
         let (policy, line) = (Mutex::new(Arc::clone(policy)), line.clone());
-        Some(Arc::new(Self { policy, line, leave, ask, directories, foreseen, approved }))
+        Some(Arc::new(Self { policy, line, approval, ask, directories, foreseen, approved }))
     }
 
     fn policy(&self) -> Arc<Policy> {
@@ -121,33 +125,37 @@ impl StartRules {
 
     /// What a start covers that a person allowed: what it would by a rule. Of a shell's text and a wrapper's command line,
     /// which the person was shown, what they start is allowed, too.
-    pub fn approve(&self, start: &Start) -> Coverage {
+    pub fn approve(&self, start: &ProgramStart) -> StartCoverage {
         let name = called::base(&start.called);
-        let coverage = if start.is_writable { Coverage::Everything } else { table::coverage(&name) };
-        if coverage != Coverage::Judged {
-            return if self.leave == Leave::Open { coverage.max(Coverage::Judged) } else { coverage };
+        let coverage = if start.is_writable { StartCoverage::Everything } else { table::coverage(&name) };
+        if coverage != StartCoverage::Judged {
+            return if self.approval == CommandApproval::Open {
+                coverage.max(StartCoverage::Judged)
+            } else {
+                coverage
+            };
         }
         let found = started(&[vec![name.clone()], called::arguments(start)].concat());
         let is_read = start.has_all_arguments && found.doubts.is_empty() && found.programs.len() > 1;
         if is_shell(&name) && !is_read {
-            return Coverage::Everything;
+            return StartCoverage::Everything;
         }
         let mut approved = lock(&self.approved);
         if approved.len() < MOST_FORESEEN {
             approved.extend(found.programs);
         }
-        Coverage::Judged
+        StartCoverage::Judged
     }
 
     /// Whether a person allowed what starts this.
-    fn is_approved(&self, start: &Start) -> bool {
+    fn is_approved(&self, start: &ProgramStart) -> bool {
         let approved = lock(&self.approved);
         if approved.is_empty() || !called::is_called_by_its_name(start) {
             return false;
         }
         let (name, given) = (called::base(&start.called), called::arguments(start));
         let paths = LazyCell::new(|| called::spellings(start, &self.directories, &self.policy().roots));
-        let is_meant = |program: &Program| {
+        let is_meant = |program: &Invocation| {
             !start.is_writable || program.name().is_some_and(|name| paths.contains(&name))
         };
         let mut programs = approved.iter();
@@ -162,7 +170,7 @@ impl StartRules {
     /// What is decided when programs start, in words.
     pub fn enforced(&self) -> &'static str {
         match self.coverage() {
-            Coverage::Everything => {
+            StartCoverage::Everything => {
                 "its programs are covered; one that a deny rule names does not start, whoever starts it"
             }
             _ => {
@@ -173,19 +181,19 @@ impl StartRules {
     }
 
     /// What the command itself covers.
-    pub fn coverage(&self) -> Coverage {
-        match self.leave {
-            Leave::Parts => Coverage::Judged,
-            Leave::Open if !self.ask.is_empty() => Coverage::Judged,
-            Leave::Open | Leave::Whole => Coverage::Everything,
+    pub fn coverage(&self) -> StartCoverage {
+        match self.approval {
+            CommandApproval::Parts => StartCoverage::Judged,
+            CommandApproval::Open if !self.ask.is_empty() => StartCoverage::Judged,
+            CommandApproval::Open | CommandApproval::Whole => StartCoverage::Everything,
         }
     }
 
     /// Whether programs of the workspace have to be able to start: something covers them.
     pub fn covers_workspace_programs(&self) -> bool {
-        let covers = |name: &str| name.contains('/') || table::coverage(name) == Coverage::Everything;
+        let covers = |name: &str| name.contains('/') || table::coverage(name) == StartCoverage::Everything;
         let foreseen = lock(&self.foreseen);
-        self.coverage() == Coverage::Everything
+        self.coverage() == StartCoverage::Everything
             || foreseen.programs.iter().any(|program| {
                 let runs_script = |name: &str| is_shell(name) && is_script(&program.known_arguments());
                 program.system_name().is_none_or(|name| covers(&name) || runs_script(&name))
@@ -193,16 +201,16 @@ impl StartRules {
     }
 
     /// What becomes of a start.
-    pub fn judge(&self, start: &Start) -> StartVerdict {
+    pub fn judge(&self, start: &ProgramStart) -> StartVerdict {
         if let Some(rule) = self.policy().denied_starts().rule(start) {
             return StartVerdict::Refuse(Some(rule.to_owned()));
         }
         match start.starter.coverage {
-            Coverage::Everything => StartVerdict::Start(Coverage::Everything),
-            Coverage::Parts(at) if is_part(at, start) => StartVerdict::Start(Coverage::Parts(at)),
-            Coverage::Parts(_) => self.by_rules(start),
-            Coverage::Judged if self.is_approved(start) => StartVerdict::Start(self.approve(start)),
-            Coverage::Judged => match self.is_foreseen(start) {
+            StartCoverage::Everything => StartVerdict::Start(StartCoverage::Everything),
+            StartCoverage::Parts(at) if is_part(at, start) => StartVerdict::Start(StartCoverage::Parts(at)),
+            StartCoverage::Parts(_) => self.by_rules(start),
+            StartCoverage::Judged if self.is_approved(start) => StartVerdict::Start(self.approve(start)),
+            StartCoverage::Judged => match self.is_foreseen(start) {
                 true => self.by_rules(start),
                 false => self.asked(start, None, Some("the command's text did not show it".to_owned())),
             },
@@ -210,24 +218,26 @@ impl StartRules {
     }
 
     /// Whether the command's text starts this, as far as a shell starts it.
-    fn is_foreseen(&self, start: &Start) -> bool {
+    fn is_foreseen(&self, start: &ProgramStart) -> bool {
         let by_shell = is_shell(&called::base(&start.starter.program));
         let (name, given) = (called::base(&start.called), called::arguments(start));
         let foreseen = lock(&self.foreseen);
         !by_shell
-            || self.leave == Leave::Open
+            || self.approval == CommandApproval::Open
             || foreseen
                 .programs
                 .iter()
                 .any(|program| program.foresees(&name, &given, start.has_all_arguments))
     }
 
-    fn by_rules(&self, start: &Start) -> StartVerdict {
+    fn by_rules(&self, start: &ProgramStart) -> StartVerdict {
         if let Some((rule, _)) = self.asking(start) {
             return self.asked(start, Some(rule.clone()), None);
         }
-        if self.leave == Leave::Open {
-            return StartVerdict::Start(table::coverage(&called::base(&start.called)).max(Coverage::Judged));
+        if self.approval == CommandApproval::Open {
+            return StartVerdict::Start(
+                table::coverage(&called::base(&start.called)).max(StartCoverage::Judged),
+            );
         }
         if start.is_loader() {
             let why = "the loader runs a program that shows no start of its own".to_owned();
@@ -242,7 +252,7 @@ impl StartRules {
         let name = called::base(&start.called);
         let is_systems = !start.is_writable && called::is_called_by_its_name(start);
         if is_systems && table::is_free(&name) {
-            return StartVerdict::Start(Coverage::Judged);
+            return StartVerdict::Start(StartCoverage::Judged);
         }
         let given = called::arguments(start);
         let words: Vec<&str> = [&*name].into_iter().chain(given.iter().map(String::as_str)).collect();
@@ -250,7 +260,7 @@ impl StartRules {
             && start.has_all_arguments
             && table::is_own(&called::base(&start.starter.program), &words)
         {
-            return StartVerdict::Start(Coverage::Judged);
+            return StartVerdict::Start(StartCoverage::Judged);
         }
         if is_systems && is_harmless(&name, start) {
             return StartVerdict::Start(table::coverage(&name));
@@ -259,24 +269,24 @@ impl StartRules {
     }
 
     /// The rule that wants a start asked about.
-    fn asking(&self, start: &Start) -> Option<&(String, CommandPattern)> {
+    fn asking(&self, start: &ProgramStart) -> Option<&(String, CommandPattern)> {
         let forms = LazyCell::new(|| called::denied_forms(start));
-        self.ask.iter().find(|(_, pattern)| forms.iter().any(|words| pattern.holds(words) > Hold::No))
+        self.ask.iter().find(|(_, pattern)| forms.iter().any(|words| pattern.holds(words) > Certainty::No))
     }
 
     /// The text of a shell, judged as a command: where rules allow all of it, the shell starts, and that is foreseen.
-    fn by_text(&self, start: &Start) -> Option<StartVerdict> {
+    fn by_text(&self, start: &ProgramStart) -> Option<StartVerdict> {
         let name = called::base(&start.called);
         if !is_shell(&name) || start.is_writable || !start.has_all_arguments {
             return None;
         }
         let found = started(&[vec![name], called::arguments(start)].concat());
-        let is_read = found.programs.first().is_some_and(|shell| shell.standing == Standing::Wrapper);
+        let is_read = found.programs.first().is_some_and(|shell| shell.standing == InvocationKind::Wrapper);
         if !is_read || !found.opens_nothing() {
             return None;
         }
         let policy = self.policy();
-        let case = Case::with(&policy, &self.line, found);
+        let case = CommandCase::with(&policy, &self.line, found);
         if !case.is_covered() {
             return None;
         }
@@ -284,11 +294,11 @@ impl StartRules {
         if foreseen.programs.len() < MOST_FORESEEN {
             foreseen.programs.extend(case.found.programs);
         }
-        Some(StartVerdict::Start(Coverage::Judged))
+        Some(StartVerdict::Start(StartCoverage::Judged))
     }
 
     /// What the start covers under the rule that allows it.
-    fn covering(&self, start: &Start) -> Option<Coverage> {
+    fn covering(&self, start: &ProgramStart) -> Option<StartCoverage> {
         let given = called::arguments(start);
         let is_all = start.has_all_arguments;
         let allows =
@@ -297,14 +307,14 @@ impl StartRules {
         let policy = self.policy();
         let paths = LazyCell::new(|| called::spellings(start, &self.directories, &policy.roots));
         if policy.allow.iter().any(|rule| rule.tool == "Bash" && rule.pattern.is_none()) {
-            return Some(Coverage::Everything);
+            return Some(StartCoverage::Everything);
         }
-        let allow = || policy.allow.iter().filter_map(Rule::command);
+        let allow = || policy.allow.iter().filter_map(PermissionRule::command);
         let by_path = |pattern: &&CommandPattern| {
             pattern.may_name_paths() && paths.iter().any(|path| allows(path, pattern))
         };
         if start.is_writable {
-            return allow().any(|pattern| by_path(&pattern)).then_some(Coverage::Everything);
+            return allow().any(|pattern| by_path(&pattern)).then_some(StartCoverage::Everything);
         }
         let by_name = |pattern: &&CommandPattern| {
             called::is_called_by_its_name(start) && allows(&name, pattern) || by_path(pattern)
@@ -313,12 +323,12 @@ impl StartRules {
         let names_script = is_shell(&name) && is_script(&given) && pattern.has_arguments();
         let is_shim =
             start.called.parent().and_then(|parent| parent.file_name()).is_some_and(|name| name == "shims");
-        Some(if names_script || is_shim { Coverage::Everything } else { table::coverage(&name) })
+        Some(if names_script || is_shim { StartCoverage::Everything } else { table::coverage(&name) })
     }
 
     /// The answer where no rule allows a start.
-    fn asked(&self, start: &Start, rule: Option<String>, why: Option<String>) -> StartVerdict {
-        if self.policy().default == Mode::Deny && rule.is_none() {
+    fn asked(&self, start: &ProgramStart, rule: Option<String>, why: Option<String>) -> StartVerdict {
+        if self.policy().default == PolicyMode::Deny && rule.is_none() {
             return StartVerdict::Refuse(None);
         }
         StartVerdict::Ask { wanted: wanted(start), rule, why }
@@ -326,17 +336,17 @@ impl StartRules {
 }
 
 /// A start as a command, for people.
-pub fn shown(start: &Start) -> String {
+pub fn shown(start: &ProgramStart) -> String {
     called::shown(&start.called, &start.arguments)
 }
 
 /// The program that makes a start, for people.
-pub fn shown_starter(start: &Start) -> String {
+pub fn shown_starter(start: &ProgramStart) -> String {
     called::shown(&start.starter.program, &start.starter.arguments)
 }
 
 /// The rule that would allow a start: its name, and the first argument where that looks like a subcommand.
-fn wanted(start: &Start) -> Vec<String> {
+fn wanted(start: &ProgramStart) -> Vec<String> {
     let is_plain = |text: &String| {
         text.starts_with(|char: char| char.is_ascii_alphanumeric())
             && text.chars().all(|char| char.is_ascii_alphanumeric() || "-_./:".contains(char))
@@ -350,7 +360,7 @@ fn wanted(start: &Start) -> Vec<String> {
     let inner = started(&[vec![name.clone()], given.clone()].concat());
     if is_shell(&name) && inner.programs.len() > 1 && inner.doubts.is_empty() {
         // Rules for what its text starts, which is judged.
-        let judged = inner.programs[1..].iter().filter(|program| program.standing == Standing::Judged);
+        let judged = inner.programs[1..].iter().filter(|program| program.standing == InvocationKind::Judged);
         let names = judged.filter_map(|program| Some(format!("Bash({}:*)", program.name()?)));
         return names.collect::<BTreeSet<_>>().into_iter().collect();
     }
@@ -360,9 +370,9 @@ fn wanted(start: &Start) -> Vec<String> {
 }
 
 /// Whether a program does nothing beyond the shell, which has it built in.
-fn is_harmless(name: &str, start: &Start) -> bool {
+fn is_harmless(name: &str, start: &ProgramStart) -> bool {
     let found = started(&[vec![name.to_owned()], called::arguments(start)].concat());
-    matches!(&*found.programs, [program] if program.standing == Standing::Harmless)
+    matches!(&*found.programs, [program] if program.standing == InvocationKind::Harmless)
 }
 
 /// Whether a shell's arguments begin with a file to run.
@@ -371,7 +381,7 @@ fn is_script(given: &[String]) -> bool {
 }
 
 /// Whether a start is a part of the program that starts it.
-fn is_part(at: u16, start: &Start) -> bool {
+fn is_part(at: u16, start: &ProgramStart) -> bool {
     if start.is_writable || !called::is_called_by_its_name(start) {
         return false;
     }
@@ -402,12 +412,12 @@ fn lists(given: &[String]) -> bool {
 }
 
 /// Whether a program is one of the scripts that use further programs.
-fn is_script_of(parts: &Parts, program: &std::path::Path) -> bool {
+fn is_script_of(parts: &ProgramParts, program: &std::path::Path) -> bool {
     table::has(parts.scripts, &called::base(program)) && is_in(program, parts.directories)
 }
 
 /// Whether the arguments of the program that starts it name a program: then that is not its own choice.
-fn is_told(name: &str, start: &Start) -> bool {
+fn is_told(name: &str, start: &ProgramStart) -> bool {
     start.starter.arguments.iter().skip(1).any(|told| called::base(std::path::Path::new(told)) == name)
 }
 
@@ -417,7 +427,7 @@ fn is_in(file: &std::path::Path, directories: &str) -> bool {
 }
 
 /// Whether `env` starts the interpreter of the script that it was started for.
-fn interprets_the_starter(start: &Start) -> bool {
+fn interprets_the_starter(start: &ProgramStart) -> bool {
     let Some(script) = start.arguments.get(1) else { return false };
     start.starter.program.as_os_str() == script.as_os_str()
         || called::base(&start.starter.program) == "env" && start.starter.arguments.contains(script)
@@ -425,10 +435,10 @@ fn interprets_the_starter(start: &Start) -> bool {
 
 /// Whether a shell's text runs nothing but parts. A text that git is told to run (`rebase --exec`, `bisect run`, aliases) can
 /// name any of git's commands; git's own texts name programs beside it and helpers for credentials.
-fn runs_parts(parts: &Parts, given: &[String]) -> bool {
+fn runs_parts(parts: &ProgramParts, given: &[String]) -> bool {
     let found = started(&[vec!["sh".to_owned()], given.to_vec()].concat());
     let is_git = table::has(parts.directories, "git-core");
-    let is_part = |program: &Program| {
+    let is_part = |program: &Invocation| {
         let Some(name) = program.name() else { return false };
         let given = program.known_arguments();
         let is_all = given.len() + 1 == program.words.len();

@@ -3,13 +3,13 @@
 //! An entry is found by the name that a program is called by, without a version at its end (`python3.11`) and, of
 //! compilers, without the machine that they are for (`x86_64-linux-gnu-gcc`).
 
-use beamai_isolation::Coverage;
+use beamai_isolation::StartCoverage;
 
 /// Programs of one kind, and why they are of it.
 #[derive(Debug)]
-pub struct Entry {
+pub struct ProgramEntry {
     /// What the entry says.
-    pub kind: Kind,
+    pub kind: ProgramKind,
     /// The programs, with spaces between them.
     pub names: &'static str,
     /// Why, in a line.
@@ -18,18 +18,18 @@ pub struct Entry {
 
 /// What a program may start.
 #[derive(Debug)]
-pub enum Kind {
+pub enum ProgramKind {
     /// Everything that no rule denies: its purpose is to run what it is told.
     Runner,
     /// What rules allow, as if the shell started it: it runs what its own command line names.
-    Wrapper(Need),
+    Wrapper(WrapperRule),
     /// These parts of it and nothing else.
-    Parts(Parts),
+    Parts(ProgramParts),
 }
 
 /// Whether a wrapper itself needs a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Need {
+pub enum WrapperRule {
     /// It does: it does more than to start a program, such as to change who runs it.
     Rule,
     /// It does not.
@@ -38,7 +38,7 @@ pub enum Need {
 
 /// The parts of a program.
 #[derive(Debug)]
-pub struct Parts {
+pub struct ProgramParts {
     /// Names of directories, anywhere above the file.
     pub directories: &'static str,
     /// Names of programs.
@@ -58,19 +58,19 @@ pub struct Parts {
 /// The index that stands for every program that the table does not list.
 const UNLISTED: u16 = u16::MAX;
 
-const NO_PARTS: Parts =
-    Parts { directories: "", names: "", filters: "", scripts: "", used: "", except: "", loads: false };
+const NO_PARTS: ProgramParts =
+    ProgramParts { directories: "", names: "", filters: "", scripts: "", used: "", except: "", loads: false };
 
-const fn runners(names: &'static str, why: &'static str) -> Entry {
-    Entry { kind: Kind::Runner, names, why }
+const fn runners(names: &'static str, why: &'static str) -> ProgramEntry {
+    ProgramEntry { kind: ProgramKind::Runner, names, why }
 }
 
-const fn wrappers(need: Need, names: &'static str, why: &'static str) -> Entry {
-    Entry { kind: Kind::Wrapper(need), names, why }
+const fn wrappers(rule: WrapperRule, names: &'static str, why: &'static str) -> ProgramEntry {
+    ProgramEntry { kind: ProgramKind::Wrapper(rule), names, why }
 }
 
 /// The table.
-pub static TABLE: &[Entry] = &[
+pub static TABLE: &[ProgramEntry] = &[
     runners(
         "make gmake bmake ninja meson cmake ctest cpack scons waf bazel bazelisk buck2 just \
          autoreconf automake autoconf libtool xmake",
@@ -117,44 +117,44 @@ pub static TABLE: &[Entry] = &[
     ),
     runners("bats shellspec", "tests that are shell scripts of the project"),
     wrappers(
-        Need::Nothing,
+        WrapperRule::Nothing,
         "env timeout nice ionice nohup setsid stdbuf time xargs",
         "they start the program of their command line, and change nothing beyond it",
     ),
     wrappers(
-        Need::Rule,
+        WrapperRule::Rule,
         "find fd fdfind parallel watch entr flock script unbuffer rlwrap expect",
         "they start programs of their command line, and do something of their own",
     ),
     wrappers(
-        Need::Rule,
+        WrapperRule::Rule,
         "chrt taskset numactl prlimit choom setarch linux32 linux64 chpst softlimit cgexec \
          systemd-run start-stop-daemon daemonize",
         "they change how a program runs and start it",
     ),
     wrappers(
-        Need::Rule,
+        WrapperRule::Rule,
         "sudo doas su runuser pkexec setpriv capsh unshare nsenter chroot",
         "they change who runs a program, or what it sees, and start it",
     ),
     wrappers(
-        Need::Rule,
+        WrapperRule::Rule,
         "strace ltrace gdb lldb valgrind perf rr fakeroot proot firejail bwrap dbus-run-session \
          xvfb-run ccache sccache distcc direnv hyperfine",
         "they watch a program, or prepare its surroundings, and start it",
     ),
     wrappers(
-        Need::Rule,
+        WrapperRule::Rule,
         "busybox toybox",
         "they are many programs in one: what they become without a start is judged by its name",
     ),
     wrappers(
-        Need::Rule,
+        WrapperRule::Rule,
         "bash sh dash zsh ksh mksh ash rbash fish yash",
         "shells: each of their starts is judged, unless a rule names the script",
     ),
-    Entry {
-        kind: Kind::Parts(Parts {
+    ProgramEntry {
+        kind: ProgramKind::Parts(ProgramParts {
             directories: "git-core",
             names: "git",
             scripts: "git-submodule git-bisect git-merge-octopus git-merge-one-file git-merge-resolve \
@@ -168,8 +168,8 @@ pub static TABLE: &[Entry] = &[
         names: "git git-upload-pack git-receive-pack git-shell",
         why: "git's own commands, and what its scripts use; no aliases, hooks, filters, editors, pagers, or ssh",
     },
-    Entry {
-        kind: Kind::Parts(Parts {
+    ProgramEntry {
+        kind: ProgramKind::Parts(ProgramParts {
             directories: "gcc gcc-cross llvm",
             names: "cc1 cc1plus cc1obj f951 gnat1 d21 lto1 lto-wrapper collect2 as ld ld.bfd ld.gold ld.lld \
          lld mold gcc g++ cc c++ cpp clang clang++ objcopy",
@@ -179,8 +179,8 @@ pub static TABLE: &[Entry] = &[
          gcc-ranlib",
         why: "a compiler's passes, assembler and linker",
     },
-    Entry {
-        kind: Kind::Parts(Parts {
+    ProgramEntry {
+        kind: ProgramKind::Parts(ProgramParts {
             directories: "rustlib",
             names: "rustc cc gcc clang ld lld ar ranlib as strip objcopy",
             ..NO_PARTS
@@ -188,13 +188,13 @@ pub static TABLE: &[Entry] = &[
         names: "rustc ghc",
         why: "compilers that link with the system's",
     },
-    Entry {
-        kind: Kind::Parts(Parts { names: "m4", ..NO_PARTS }),
+    ProgramEntry {
+        kind: ProgramKind::Parts(ProgramParts { names: "m4", ..NO_PARTS }),
         names: "bison yacc flex lex",
         why: "generators of parsers write their output with m4, which starts nothing itself",
     },
-    Entry {
-        kind: Kind::Parts(Parts {
+    ProgramEntry {
+        kind: ProgramKind::Parts(ProgramParts {
             filters: "gzip gunzip pigz bzip2 bunzip2 lbzip2 pbzip2 xz unxz lzma unlzma lzip lzop zstd \
          unzstd lz4 compress uncompress",
             ..NO_PARTS
@@ -202,8 +202,8 @@ pub static TABLE: &[Entry] = &[
         names: "tar bsdtar cpio zstd",
         why: "the compressors of archives",
     },
-    Entry {
-        kind: Kind::Parts(Parts {
+    ProgramEntry {
+        kind: ProgramKind::Parts(ProgramParts {
             names: "gzip bzip2 xz zstd lzma grep egrep fgrep sed cat diff cmp expr mktemp rm test [ printf \
          echo",
             ..NO_PARTS
@@ -212,8 +212,8 @@ pub static TABLE: &[Entry] = &[
          xzgrep xzdiff xzcmp zstdgrep egrep fgrep",
         why: "scripts of the system over a compressor and grep or diff",
     },
-    Entry {
-        kind: Kind::Parts(Parts {
+    ProgramEntry {
+        kind: ProgramKind::Parts(ProgramParts {
             directories: "man-db",
             names: "preconv manconv zsoelim soelim tbl eqn neqn pic refer col iconv locale nroff groff troff \
          grotty grops cat sed tr",
@@ -223,8 +223,8 @@ pub static TABLE: &[Entry] = &[
         names: "man apropos whatis nroff groff",
         why: "the formatters of manual pages; no pager",
     },
-    Entry {
-        kind: Kind::Parts(Parts {
+    ProgramEntry {
+        kind: ProgramKind::Parts(ProgramParts {
             directories: "apt dpkg",
             names: "dpkg dpkg-query dpkg-deb dpkg-split apt apt-get apt-cache tar gpgv",
             ..NO_PARTS
@@ -232,13 +232,13 @@ pub static TABLE: &[Entry] = &[
         names: "dpkg dpkg-query dpkg-deb apt apt-get apt-cache apt-file",
         why: "Debian's package tools among themselves; no scripts of packages",
     },
-    Entry {
-        kind: Kind::Parts(Parts { loads: true, ..NO_PARTS }),
+    ProgramEntry {
+        kind: ProgramKind::Parts(ProgramParts { loads: true, ..NO_PARTS }),
         names: "ldd",
         why: "a script that has the loader list what a program needs; the loader does not run it",
     },
-    Entry {
-        kind: Kind::Parts(Parts {
+    ProgramEntry {
+        kind: ProgramKind::Parts(ProgramParts {
             names: "uname sed grep cat ps id hostname getopt cut head tr",
             ..NO_PARTS
         }),
@@ -249,7 +249,7 @@ pub static TABLE: &[Entry] = &[
 
 /// The one use in which a tool of many uses is a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Use {
+pub(super) enum PartUse {
     /// It passes on what it reads: no argument names a file.
     Filters,
     /// It prints: its script writes and starts nothing.
@@ -261,11 +261,11 @@ pub(super) enum Use {
 }
 
 /// The uses of parts that could do more than their program wants of them.
-const USES: [(&str, Use); 3] =
-    [("sed", Use::Prints), ("rm", Use::RemovesDrafts), ("iconv", Use::WritesNothing)];
+const USES: [(&str, PartUse); 3] =
+    [("sed", PartUse::Prints), ("rm", PartUse::RemovesDrafts), ("iconv", PartUse::WritesNothing)];
 
 /// The use in which a program is a part; any, if there is none.
-pub(super) fn use_of(name: &str) -> Option<Use> {
+pub(super) fn use_of(name: &str) -> Option<PartUse> {
     USES.iter().find(|(one, _)| *one == name).map(|(_, wanted)| *wanted)
 }
 
@@ -283,7 +283,7 @@ pub(super) fn has(names: &str, name: &str) -> bool {
 }
 
 /// The entry of a program, with its index.
-fn entry(name: &str) -> Option<(u16, &'static Entry)> {
+fn entry(name: &str) -> Option<(u16, &'static ProgramEntry)> {
     let find = |name: &str| TABLE.iter().position(|entry| has(entry.names, name));
     let bare = name.trim_end_matches(|char: char| char.is_ascii_digit() || char == '.').trim_end_matches('-');
     let tool = bare
@@ -295,24 +295,24 @@ fn entry(name: &str) -> Option<(u16, &'static Entry)> {
 }
 
 /// What the start of a program covers, by the name that it is called by.
-pub(super) fn coverage(name: &str) -> Coverage {
+pub(super) fn coverage(name: &str) -> StartCoverage {
     match entry(name) {
-        Some((_, Entry { kind: Kind::Runner, .. })) => Coverage::Everything,
-        Some((_, Entry { kind: Kind::Wrapper(_), .. })) => Coverage::Judged,
-        Some((at, Entry { kind: Kind::Parts(_), .. })) => Coverage::Parts(at),
-        None => Coverage::Parts(UNLISTED),
+        Some((_, ProgramEntry { kind: ProgramKind::Runner, .. })) => StartCoverage::Everything,
+        Some((_, ProgramEntry { kind: ProgramKind::Wrapper(_), .. })) => StartCoverage::Judged,
+        Some((at, ProgramEntry { kind: ProgramKind::Parts(_), .. })) => StartCoverage::Parts(at),
+        None => StartCoverage::Parts(UNLISTED),
     }
 }
 
 /// Whether a program only starts the one that its command line names, so that no rule needs to be about it.
 pub(super) fn is_free(name: &str) -> bool {
-    matches!(entry(name), Some((_, Entry { kind: Kind::Wrapper(Need::Nothing), .. })))
+    matches!(entry(name), Some((_, ProgramEntry { kind: ProgramKind::Wrapper(WrapperRule::Nothing), .. })))
 }
 
 /// The parts of a program, by the entry that its start covers.
-pub(super) fn parts(at: u16) -> &'static Parts {
+pub(super) fn parts(at: u16) -> &'static ProgramParts {
     match TABLE.get(usize::from(at)).map(|entry| &entry.kind) {
-        Some(Kind::Parts(parts)) => parts,
+        Some(ProgramKind::Parts(parts)) => parts,
         _ => &NO_PARTS,
     }
 }
@@ -334,10 +334,10 @@ mod tests {
 
     #[test]
     fn versions_and_machines_make_no_difference() {
-        assert_eq!(coverage("python3.11"), Coverage::Everything);
+        assert_eq!(coverage("python3.11"), StartCoverage::Everything);
         assert_eq!(coverage("x86_64-linux-gnu-gcc-12"), coverage("gcc"));
         assert_eq!(coverage("clang++-14"), coverage("clang"));
-        assert_eq!(coverage("env"), Coverage::Judged);
+        assert_eq!(coverage("env"), StartCoverage::Judged);
         assert!(is_free("env") && !is_free("sudo") && !is_free("make"));
     }
 
@@ -347,7 +347,7 @@ mod tests {
             "awk", "gawk", "mawk", "sed", "tar", "ssh", "scp", "vim", "vi", "nano", "ed", "emacs", "less",
             "more",
         ] {
-            assert!(matches!(coverage(name), Coverage::Parts(_)), "{name}");
+            assert!(matches!(coverage(name), StartCoverage::Parts(_)), "{name}");
         }
     }
 }

@@ -1,45 +1,45 @@
 //! Starts made by hand, judged.
 
 use super::*;
-use crate::{CommandLine, Need as Permission, Policy, PolicyText};
+use crate::{CommandLine, PermissionRequest as Permission, Policy, PolicyText};
 use beamai_isolation::Starter;
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 
 /// A command under a policy.
-struct Case {
+struct StartCase {
     rules: Option<Arc<StartRules>>,
     dir: tempfile::TempDir,
 }
 
-fn case(policy: Value, command: &str, is_approved: bool) -> Case {
+fn case(policy: Value, command: &str, is_approved: bool) -> StartCase {
     let dir = tempfile::tempdir().unwrap();
     let workspace = Workspace::open(dir.path()).unwrap();
     let text: PolicyText = serde_json::from_value(policy).unwrap();
     let policy =
         Policy::new(&text, &["Bash", "Read", "Edit", "Write"], &|name| Some(name.to_owned()), &workspace)
             .unwrap();
-    let needs = Permission {
+    let permissions = Permission {
         rule: "Bash".into(),
         touches: &[],
         allowed_by: &[],
         is_safe: false,
         operand: Operand::Command(CommandLine::plain(command)),
     };
-    let rules = StartRules::of(&Arc::new(policy), &needs.into(), is_approved);
-    Case { rules, dir }
+    let rules = StartRules::of(&Arc::new(policy), &permissions.into(), is_approved);
+    StartCase { rules, dir }
 }
 
 /// A command that these rules allow part by part.
-fn allowed(rules: &[&str], command: &str) -> Case {
+fn allowed(rules: &[&str], command: &str) -> StartCase {
     case(json!({"allow": rules}), command, false)
 }
 
 /// A start by the shell; the words' first is a path, or a program of the system.
-fn start(words: &[&str]) -> Start {
+fn start(words: &[&str]) -> ProgramStart {
     let called = if words[0].contains('/') { words[0].to_owned() } else { format!("/usr/bin/{}", words[0]) };
-    Start {
+    ProgramStart {
         file: called.clone().into(),
         called: called.into(),
         links: vec![],
@@ -52,43 +52,43 @@ fn start(words: &[&str]) -> Start {
             pid: 2,
             program: "/usr/bin/bash".into(),
             arguments: vec!["bash".into()],
-            coverage: Coverage::Judged,
+            coverage: StartCoverage::Judged,
         },
     }
 }
 
 /// The same by another program, whose start covers this much.
-fn by(program: &str, coverage: Coverage, words: &[&str]) -> Start {
+fn by(program: &str, coverage: StartCoverage, words: &[&str]) -> ProgramStart {
     let arguments = vec![OsString::from(program)];
     let starter = Starter { pid: 3, program: format!("/usr/bin/{program}").into(), arguments, coverage };
-    Start { starter, ..start(words) }
+    ProgramStart { starter, ..start(words) }
 }
 
-impl Case {
-    fn judge(&self, start: &Start) -> StartVerdict {
+impl StartCase {
+    fn judge(&self, start: &ProgramStart) -> StartVerdict {
         self.rules.as_ref().unwrap().judge(start)
     }
 
     /// What the start covers; `None` where it is not simply let through.
-    fn covers(&self, start: &Start) -> Option<Coverage> {
+    fn covers(&self, start: &ProgramStart) -> Option<StartCoverage> {
         match self.judge(start) {
             StartVerdict::Start(coverage) => Some(coverage),
             _ => None,
         }
     }
 
-    fn asks(&self, start: &Start) -> bool {
+    fn asks(&self, start: &ProgramStart) -> bool {
         matches!(self.judge(start), StartVerdict::Ask { .. })
     }
 
     /// A program of the workspace that the shell starts.
-    fn own(&self, words: &[&str]) -> Start {
+    fn own(&self, words: &[&str]) -> ProgramStart {
         let file = self.dir.path().canonicalize().unwrap().join(words[0].trim_start_matches("./"));
-        Start { called: file.clone(), file, is_writable: true, ..start(words) }
+        ProgramStart { called: file.clone(), file, is_writable: true, ..start(words) }
     }
 }
 
-fn parts_of(name: &str) -> Coverage {
+fn parts_of(name: &str) -> StartCoverage {
     table::coverage(name)
 }
 
@@ -121,7 +121,7 @@ fn words_that_are_half_known_foresee_what_they_can_become() {
 #[test]
 fn a_program_is_allowed_by_its_name_only_where_commands_cannot_write() {
     let case = allowed(&["Bash(git:*)"], "git status");
-    assert!(case.asks(&Start { is_writable: true, ..start(&["git", "status"]) }));
+    assert!(case.asks(&ProgramStart { is_writable: true, ..start(&["git", "status"]) }));
     // A program of several names does what its first argument says.
     let mut other = start(&["git", "status"]);
     other.called = "/usr/bin/busybox".into();
@@ -135,9 +135,9 @@ fn a_program_is_allowed_by_its_name_only_where_commands_cannot_write() {
 fn a_rule_that_names_a_file_by_its_path_covers_what_it_starts() {
     let case = allowed(&["Bash(./run.sh:*)", "Bash(cd:*)"], "./run.sh -x && cd sub && ./run.sh -x");
     let mut own = case.own(&["./run.sh", "-x"]);
-    assert_eq!(case.covers(&own), Some(Coverage::Everything));
+    assert_eq!(case.covers(&own), Some(StartCoverage::Everything));
     own.called = case.dir.path().canonicalize().unwrap().join("sub/run.sh");
-    assert_eq!(case.covers(&own), Some(Coverage::Everything));
+    assert_eq!(case.covers(&own), Some(StartCoverage::Everything));
     own.called = case.dir.path().canonicalize().unwrap().join("other/run.sh");
     assert!(case.asks(&own));
     own.called = "/elsewhere/run.sh".into();
@@ -147,7 +147,7 @@ fn a_rule_that_names_a_file_by_its_path_covers_what_it_starts() {
 
 #[test]
 fn arguments_that_are_not_all_known_are_in_no_pattern_beyond_them() {
-    let cut = |words| Start { has_all_arguments: false, ..start(words) };
+    let cut = |words| ProgramStart { has_all_arguments: false, ..start(words) };
     let case = allowed(&["Bash(ls -l:*)"], "ls -l *");
     assert!(case.covers(&cut(&["ls", "-l", "a"])).is_some());
     assert!(case.asks(&cut(&["ls"])));
@@ -161,13 +161,19 @@ fn arguments_that_are_not_all_known_are_in_no_pattern_beyond_them() {
 #[test]
 fn runners_cover_everything_and_wrappers_nothing() {
     let case = allowed(&["Bash(make:*)"], "env X=1 make all");
-    assert_eq!(case.covers(&start(&["env", "X=1", "make", "all"])), Some(Coverage::Judged));
-    assert_eq!(case.covers(&by("env", Coverage::Judged, &["make", "all"])), Some(Coverage::Everything));
-    assert!(case.asks(&by("env", Coverage::Judged, &["rm", "x"])));
-    assert_eq!(case.covers(&by("make", Coverage::Everything, &["rm", "x"])), Some(Coverage::Everything));
+    assert_eq!(case.covers(&start(&["env", "X=1", "make", "all"])), Some(StartCoverage::Judged));
+    assert_eq!(
+        case.covers(&by("env", StartCoverage::Judged, &["make", "all"])),
+        Some(StartCoverage::Everything)
+    );
+    assert!(case.asks(&by("env", StartCoverage::Judged, &["rm", "x"])));
+    assert_eq!(
+        case.covers(&by("make", StartCoverage::Everything, &["rm", "x"])),
+        Some(StartCoverage::Everything)
+    );
     let case = allowed(&["Bash(find:*)"], "find . -exec rm {} +");
-    assert_eq!(case.covers(&start(&["find", ".", "-exec", "rm", "{}", "+"])), Some(Coverage::Judged));
-    assert!(case.asks(&by("find", Coverage::Judged, &["rm", "a"])));
+    assert_eq!(case.covers(&start(&["find", ".", "-exec", "rm", "{}", "+"])), Some(StartCoverage::Judged));
+    assert!(case.asks(&by("find", StartCoverage::Judged, &["rm", "a"])));
 }
 
 #[test]
@@ -200,7 +206,7 @@ fn any_other_program_covers_its_parts() {
     ] {
         assert!(case.asks(&by("git", git, other)), "{other:?}");
     }
-    let mine = Start { is_writable: true, ..by("git", git, &["/w/git-core/git-x"]) };
+    let mine = ProgramStart { is_writable: true, ..by("git", git, &["/w/git-core/git-x"]) };
     assert!(case.asks(&mine));
     let awk = parts_of("awk");
     assert!(case.asks(&by("awk", awk, &["sh", "-c", "rm -rf x"])));
@@ -241,7 +247,7 @@ fn a_part_of_many_uses_counts_in_one() {
     ] {
         assert!(!covers(program, other), "{program}: {other:?}");
     }
-    let cut = Start { has_all_arguments: false, ..by("tar", parts_of("tar"), &["gzip"]) };
+    let cut = ProgramStart { has_all_arguments: false, ..by("tar", parts_of("tar"), &["gzip"]) };
     assert!(allowed(&["Bash(tar:*)"], "tar x").asks(&cut));
 }
 
@@ -271,19 +277,19 @@ fn the_loader_is_a_part_of_ldd_alone() {
     for words in [&["./app", "x"][..], &["--preload", "./x.so", "/bin/true"], &["--preload"], &[]] {
         assert!(case.asks(&ldd(words)), "{words:?}");
     }
-    assert!(case.asks(&Start { is_writable: true, ..ldd(&["./app"]) }));
+    assert!(case.asks(&ProgramStart { is_writable: true, ..ldd(&["./app"]) }));
     assert!(case.asks(&by("ldd", parts_of("ldd"), &["/w/app"])));
 }
 
 #[test]
 fn a_debugger_lists_character_sets_and_starts_nothing_else_unasked() {
     let case = allowed(&["Bash(gdb:*)"], "gdb -batch ./app");
-    assert!(case.covers(&by("gdb", Coverage::Judged, &["iconv", "-l"])).is_some());
+    assert!(case.covers(&by("gdb", StartCoverage::Judged, &["iconv", "-l"])).is_some());
     for other in [&["iconv", "-l", "x"][..], &["iconv"], &["/w/iconv", "-l"], &["sh", "-c", "iconv -l > x"]] {
-        let start = by("gdb", Coverage::Judged, other);
-        assert!(case.asks(&Start { is_writable: other[0].contains("/w/"), ..start }), "{other:?}");
+        let start = by("gdb", StartCoverage::Judged, other);
+        assert!(case.asks(&ProgramStart { is_writable: other[0].contains("/w/"), ..start }), "{other:?}");
     }
-    assert!(case.asks(&by("strace", Coverage::Judged, &["iconv", "-l"])));
+    assert!(case.asks(&by("strace", StartCoverage::Judged, &["iconv", "-l"])));
 }
 
 #[test]
@@ -292,9 +298,9 @@ fn a_rule_covers_a_program_whoever_starts_it() {
     assert!(case.covers(&by("git", parts_of("git"), &["ssh", "host"])).is_some());
     let case = allowed(&["Bash(awk:*)", "Bash(wc:*)"], "awk 1 x");
     let text = |text| by("awk", parts_of("awk"), &["sh", "-c", text]);
-    assert_eq!(case.covers(&text("wc -l x")), Some(Coverage::Judged));
+    assert_eq!(case.covers(&text("wc -l x")), Some(StartCoverage::Judged));
     // What that shell starts is foreseen from here on.
-    let from_sh = |words| Start {
+    let from_sh = |words| ProgramStart {
         starter: Starter { program: "/usr/bin/dash".into(), ..start(words).starter },
         ..start(words)
     };
@@ -310,14 +316,15 @@ fn what_is_denied_starts_under_no_name_and_by_nobody() {
     let deny = json!({"deny": ["Bash(rm -rf:*)"], "default": "allow"});
     let case = case(deny, "make", true);
     let rule = || StartVerdict::Refuse(Some("Bash(rm -rf:*)".into()));
-    let everything = |words| by("make", Coverage::Everything, words);
+    let everything = |words| by("make", StartCoverage::Everything, words);
     assert_eq!(case.judge(&everything(&["rm", "-r", "-f", "x"])), rule());
     assert!(case.covers(&everything(&["rm", "x"])).is_some());
-    let link = Start { links: vec!["/usr/bin/rm".into()], ..everything(&["/w/z", "-rf", "x"]) };
+    let link = ProgramStart { links: vec!["/usr/bin/rm".into()], ..everything(&["/w/z", "-rf", "x"]) };
     assert_eq!(case.judge(&link), rule());
-    let file = Start { file: "/usr/bin/rm".into(), ..everything(&["/w/z", "-rf", "x"]) };
+    let file = ProgramStart { file: "/usr/bin/rm".into(), ..everything(&["/w/z", "-rf", "x"]) };
     assert_eq!(case.judge(&file), rule());
-    let named = Start { called: "/w/z".into(), file: "/w/z".into(), ..everything(&["rm", "-rf", "x"]) };
+    let named =
+        ProgramStart { called: "/w/z".into(), file: "/w/z".into(), ..everything(&["rm", "-rf", "x"]) };
     assert_eq!(case.judge(&named), rule());
     assert_eq!(case.judge(&everything(&["busybox", "rm", "-rf", "x"])), rule());
     assert_eq!(case.judge(&everything(&["/lib64/ld-linux-x86-64.so.2", "/usr/bin/rm", "-rf", "x"])), rule());
@@ -325,7 +332,7 @@ fn what_is_denied_starts_under_no_name_and_by_nobody() {
         case.judge(&everything(&["/lib64/ld-linux-x86-64.so.2", "--argv0", "y", "/usr/bin/rm", "-rf", "x"])),
         rule()
     );
-    let script = Start { interpreters: vec!["/bin/rm".into()], ..everything(&["/w/s", "-rf"]) };
+    let script = ProgramStart { interpreters: vec!["/bin/rm".into()], ..everything(&["/w/s", "-rf"]) };
     assert_eq!(case.judge(&script), rule());
 }
 
@@ -339,7 +346,7 @@ fn what_is_denied_does_not_start_under_its_name_with_a_version() {
     }
     std::fs::hard_link(path("perl"), path("perl5.36.0")).unwrap();
     std::os::unix::fs::symlink("python3.11", path("python3")).unwrap();
-    let start = |name: &str| by("make", Coverage::Everything, &[path(name).to_str().unwrap(), "x"]);
+    let start = |name: &str| by("make", StartCoverage::Everything, &[path(name).to_str().unwrap(), "x"]);
     let is_denied = |name: &str| matches!(case.judge(&start(name)), StartVerdict::Refuse(Some(_)));
     assert!(is_denied("perl") && is_denied("perl5.36.0") && is_denied("python3.11"));
     // Other programs, though their names are alike.
@@ -356,7 +363,7 @@ fn the_mode_deny_refuses_what_no_rule_allows() {
 fn an_open_policy_asks_by_its_rules_alone() {
     let policy = json!({"allow": ["Bash"], "ask": ["Bash(git push:*)"]});
     let case = case(policy.clone(), "sh x", false);
-    assert_eq!(case.rules.as_ref().unwrap().coverage(), Coverage::Judged);
+    assert_eq!(case.rules.as_ref().unwrap().coverage(), StartCoverage::Judged);
     assert!(case.covers(&start(&["what", "ever"])).is_some());
     assert!(case.asks(&start(&["git", "push"])));
     assert!(super::tests::case(policy, "sh x", true).rules.is_none());
@@ -366,13 +373,13 @@ fn an_open_policy_asks_by_its_rules_alone() {
 #[test]
 fn a_question_names_the_rule_that_would_allow_it() {
     let case = allowed(&["Bash(git:*)"], "git status");
-    let wanted = |start: &Start| match case.judge(start) {
+    let wanted = |start: &ProgramStart| match case.judge(start) {
         StartVerdict::Ask { wanted, .. } => wanted.join(" "),
         other => panic!("{other:?}"),
     };
     assert_eq!(wanted(&by("git", parts_of("git"), &["npm", "run", "x"])), "Bash(npm run:*)");
     assert_eq!(wanted(&by("git", parts_of("git"), &["rm", "-rf", "x"])), "Bash(rm:*)");
-    let own = Start { is_writable: true, ..by("git", parts_of("git"), &["/w/p", "2"]) };
+    let own = ProgramStart { is_writable: true, ..by("git", parts_of("git"), &["/w/p", "2"]) };
     assert_eq!(wanted(&own), "Bash(/w/p 2:*)");
 }
 
@@ -386,8 +393,8 @@ fn programs_of_the_workspace_can_run_where_something_covers_them() {
 }
 
 /// The same start by a shell that some start covers in this way.
-fn by_sh(start: Start) -> Start {
-    Start { starter: Starter { program: "/usr/bin/dash".into(), ..start.starter }, ..start }
+fn by_sh(start: ProgramStart) -> ProgramStart {
+    ProgramStart { starter: Starter { program: "/usr/bin/dash".into(), ..start.starter }, ..start }
 }
 
 #[test]
@@ -396,25 +403,25 @@ fn an_approved_start_covers_what_a_rule_for_it_would_and_the_text_that_was_shown
     let rules = case.rules.as_ref().unwrap();
     let shell = by("awk", parts_of("awk"), &["sh", "-c", "rm gone | ./own x"]);
     assert!(case.asks(&shell));
-    assert_eq!(rules.approve(&shell), Coverage::Judged);
+    assert_eq!(rules.approve(&shell), StartCoverage::Judged);
     assert_eq!(case.covers(&by_sh(start(&["rm", "gone"]))), Some(parts_of("rm")));
-    assert_eq!(case.covers(&by_sh(case.own(&["./own", "x"]))), Some(Coverage::Everything));
-    let other = Start { is_writable: true, ..start(&["/w/other/own", "x"]) };
+    assert_eq!(case.covers(&by_sh(case.own(&["./own", "x"]))), Some(StartCoverage::Everything));
+    let other = ProgramStart { is_writable: true, ..start(&["/w/other/own", "x"]) };
     for other in [start(&["rm", "other"]), start(&["mv", "gone", "x"]), case.own(&["./own", "y"]), other] {
         assert!(case.asks(&by_sh(other.clone())), "{other:?}");
     }
     for (words, coverage) in [
         (&["git", "push"][..], parts_of("git")),
-        (&["make", "x"], Coverage::Everything),
-        (&["vendor-tool", "x"], Coverage::NOTHING),
-        (&["timeout", "5", "vendor-tool"], Coverage::Judged),
+        (&["make", "x"], StartCoverage::Everything),
+        (&["vendor-tool", "x"], StartCoverage::NOTHING),
+        (&["timeout", "5", "vendor-tool"], StartCoverage::Judged),
         // What they run was not shown.
-        (&["sh"], Coverage::Everything),
-        (&["sh", "script"], Coverage::Everything),
+        (&["sh"], StartCoverage::Everything),
+        (&["sh", "script"], StartCoverage::Everything),
     ] {
         assert_eq!(rules.approve(&start(words)), coverage, "{words:?}");
     }
-    assert_eq!(case.covers(&by_sh(start(&["vendor-tool"]))), Some(Coverage::NOTHING));
+    assert_eq!(case.covers(&by_sh(start(&["vendor-tool"]))), Some(StartCoverage::NOTHING));
 }
 
 #[test]
@@ -422,7 +429,7 @@ fn what_a_deny_rule_names_does_not_start_within_what_was_approved() {
     let rules = json!({"allow": ["Bash(awk:*)"], "deny": ["Bash(rm:*)"]});
     let case = case(rules, "awk -f x", false);
     let shell = by("awk", parts_of("awk"), &["sh", "-c", "rm gone"]);
-    assert_eq!(case.rules.as_ref().unwrap().approve(&shell), Coverage::Judged);
+    assert_eq!(case.rules.as_ref().unwrap().approve(&shell), StartCoverage::Judged);
     let denied = StartVerdict::Refuse(Some("Bash(rm:*)".into()));
     assert_eq!(case.judge(&by_sh(start(&["rm", "gone"]))), denied);
 }
@@ -430,7 +437,7 @@ fn what_a_deny_rule_names_does_not_start_within_what_was_approved() {
 #[test]
 fn a_rule_that_is_added_holds_from_there_on() {
     let case = allowed(&["Bash(find:*)"], "find . -exec sh x {} +");
-    let start = by("find", Coverage::Judged, &["rm", "-r", "x"]);
+    let start = by("find", StartCoverage::Judged, &["rm", "-r", "x"]);
     assert!(case.asks(&start));
     let rules = case.rules.as_ref().unwrap();
     rules.add("Bash(rm:*)").unwrap();
@@ -447,7 +454,7 @@ fn a_text_that_git_is_told_to_run_needs_rules_for_the_commands_in_it() {
     for told in ["git mv a b", "'git' 'clean' '-fdx'", "git log; git push", "git-upload-pack x; git gc"] {
         assert!(case.asks(&text(told)), "{told}");
     }
-    assert_eq!(case.covers(&text("git log -1")), Some(Coverage::Judged));
+    assert_eq!(case.covers(&text("git log -1")), Some(StartCoverage::Judged));
     for own in ["git-upload-pack '/a/b'", "git credential-store get"] {
         assert_eq!(case.covers(&text(own)), Some(parts_of("git")), "{own}");
     }
@@ -462,5 +469,5 @@ fn the_loader_is_refused_what_a_deny_rule_names_under_each_of_its_names() {
     let loader = start(&["/lib64/ld-linux-x86-64.so.2", "--argv0", "x", "./link", "y"]);
     assert!(case.covers(&loader).is_some());
     let loaded = vec!["/w/link".into(), "/usr/bin/rm".into()];
-    assert!(matches!(case.judge(&Start { loaded, ..loader }), StartVerdict::Refuse(Some(_))));
+    assert!(matches!(case.judge(&ProgramStart { loaded, ..loader }), StartVerdict::Refuse(Some(_))));
 }

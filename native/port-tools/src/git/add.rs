@@ -1,24 +1,24 @@
 //! `git_add`.
 
 use beamai_base::Result;
-use beamai_policy::{Need, Operand};
+use beamai_policy::{Operand, PermissionRequest};
 use beamai_tool::{
-    CallContext, Operation, Stop, Traits,
-    for_model::{Fields, ModelCall, Page},
+    CallContext, Interrupt, Operation, Traits,
+    for_model::{Fields, ModelCall, ModelPage},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Stages the present content of a file or directory for the next commit; deletions too.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Add {
+pub struct GitAdd {
     /// File or directory to stage; "." for everything. A plain path: no wildcards, no options.
     pub path: String,
 }
 
-/// What [`Add`] returns.
+/// What [`GitAdd`] returns.
 #[derive(Debug, Default, Serialize, JsonSchema)]
-pub struct Added {
+pub struct GitAddOutput {
     /// Whether the path is staged now.
     pub ok: bool,
     /// Files whose staged content changed, deleted ones included.
@@ -32,21 +32,27 @@ pub struct Added {
     pub notes: Vec<String>,
 }
 
-impl Operation for Add {
-    type Output = Added;
+impl Operation for GitAdd {
+    type Output = GitAddOutput;
     const TRAITS: Traits = Traits { idempotent: true, ..super::WRITES };
     const RULE: &'static str = "GitAdd";
 
-    fn need(&self, cx: &CallContext) -> Result<Need> {
+    fn permission(&self, cx: &CallContext) -> Result<PermissionRequest> {
         let operand = Operand::File(super::path::named(cx, &self.path)?);
-        Ok(Need { rule: Self::RULE.into(), touches: &[], allowed_by: &[], is_safe: false, operand })
+        Ok(PermissionRequest {
+            rule: Self::RULE.into(),
+            touches: &[],
+            allowed_by: &[],
+            is_safe: false,
+            operand,
+        })
     }
 
-    fn run(self, cx: &CallContext) -> Result<Added, Stop> {
+    fn run(self, cx: &CallContext) -> Result<GitAddOutput, Interrupt> {
         cx.services.run(self, cx)
     }
 
-    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         super::for_model::added(result, call, page)
     }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// Text as the git program prints it.
 #[derive(Debug, Default, Serialize, JsonSchema)]
-pub struct Answer {
+pub struct GitText {
     /// The text; where `available` is false, why there is none and what to do instead.
     pub content: String,
     /// False where the workspace has no git repository that this tool may use.

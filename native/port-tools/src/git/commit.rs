@@ -1,25 +1,25 @@
 //! `git_commit`.
 
 use beamai_base::Result;
-use beamai_policy::{CommandLine, Need, Operand};
+use beamai_policy::{CommandLine, Operand, PermissionRequest};
 use beamai_tool::{
-    CallContext, Operation, Stop, Traits,
-    for_model::{Fields, ModelCall, Page},
+    CallContext, Interrupt, Operation, Traits,
+    for_model::{Fields, ModelCall, ModelPage},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Records what is staged as a new commit. Never changes an old one.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Commit {
+pub struct GitCommit {
     /// The message: a subject line, and after an empty line whatever else is to be said. It is text whatever it
     /// starts with, never an option.
     pub message: String,
 }
 
-/// What [`Commit`] returns.
+/// What [`GitCommit`] returns.
 #[derive(Debug, Default, Serialize, JsonSchema)]
-pub struct Committed {
+pub struct GitCommitOutput {
     /// Whether there is a new commit.
     pub ok: bool,
     /// Its full hash, or null.
@@ -31,14 +31,14 @@ pub struct Committed {
     pub available: bool,
 }
 
-impl Operation for Commit {
-    type Output = Committed;
+impl Operation for GitCommit {
+    type Output = GitCommitOutput;
     const TRAITS: Traits = super::WRITES;
     const RULE: &'static str = "GitCommit";
 
-    fn need(&self, _: &CallContext) -> Result<Need> {
+    fn permission(&self, _: &CallContext) -> Result<PermissionRequest> {
         let quoted = self.message.replace('\'', "'\\''");
-        Ok(Need {
+        Ok(PermissionRequest {
             rule: Self::RULE.into(),
             touches: &[],
             allowed_by: &[],
@@ -47,11 +47,11 @@ impl Operation for Commit {
         })
     }
 
-    fn run(self, cx: &CallContext) -> Result<Committed, Stop> {
+    fn run(self, cx: &CallContext) -> Result<GitCommitOutput, Interrupt> {
         cx.services.run(self, cx)
     }
 
-    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         super::for_model::printed(result, call, page)
     }
 }

@@ -1,18 +1,18 @@
 //! `git_diff`.
 
-use super::answer::Answer;
+use super::answer::GitText;
 use beamai_base::Result;
-use beamai_policy::{Need, Operand};
+use beamai_policy::{Operand, PermissionRequest};
 use beamai_tool::{
-    CallContext, Operation, Stop, Traits,
-    for_model::{Fields, ModelCall, Page},
+    CallContext, Interrupt, Operation, Traits,
+    for_model::{Fields, ModelCall, ModelPage},
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Shows changes as a unified diff.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Diff {
+pub struct GitDiff {
     /// True for what is staged for the next commit; false for what is changed and not staged yet.
     #[serde(default)]
     pub staged: bool,
@@ -21,25 +21,31 @@ pub struct Diff {
     pub path: Option<String>,
 }
 
-impl Operation for Diff {
-    type Output = Answer;
+impl Operation for GitDiff {
+    type Output = GitText;
     const TRAITS: Traits = super::READS;
     const RULE: &'static str = "GitDiff";
 
-    fn need(&self, cx: &CallContext) -> Result<Need> {
+    fn permission(&self, cx: &CallContext) -> Result<PermissionRequest> {
         let operand = match &self.path {
             Some(path) => Operand::File(super::path::named(cx, path)?),
             None => Operand::None,
         };
         let read = &["Read"];
-        Ok(Need { rule: Self::RULE.into(), touches: read, allowed_by: read, is_safe: true, operand })
+        Ok(PermissionRequest {
+            rule: Self::RULE.into(),
+            touches: read,
+            allowed_by: read,
+            is_safe: true,
+            operand,
+        })
     }
 
-    fn run(self, cx: &CallContext) -> Result<Answer, Stop> {
+    fn run(self, cx: &CallContext) -> Result<GitText, Interrupt> {
         cx.services.run(self, cx)
     }
 
-    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         super::for_model::printed(result, call, page)
     }
 }

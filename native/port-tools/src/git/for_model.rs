@@ -1,10 +1,10 @@
 //! What the git tools say, for models.
 
-use beamai_tool::for_model::{Fields, ModelCall, Page, quantity};
+use beamai_tool::for_model::{Fields, ModelCall, ModelPage, quantity};
 use serde_json::json;
 
 /// The text as the git program prints it, as far as there is room.
-pub(super) fn printed(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+pub(super) fn printed(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let content = result.text("content")?;
     let (shown, total) = page.lines(content.trim_end());
     if page.is_empty() {
@@ -30,7 +30,7 @@ pub(super) fn printed(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page)
 }
 
 /// The files that are staged now.
-pub(super) fn added(result: Fields<'_>, _: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+pub(super) fn added(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let files = result.list("files")?;
     if result.flag("ok") {
         match files.is_empty() {

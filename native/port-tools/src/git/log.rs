@@ -1,18 +1,18 @@
 //! `git_log`.
 
-use super::answer::Answer;
+use super::answer::GitText;
 use beamai_base::Result;
-use beamai_policy::{Need, Operand};
+use beamai_policy::{Operand, PermissionRequest};
 use beamai_tool::{
-    CallContext, Operation, Stop, Traits,
-    for_model::{Fields, ModelCall, Page},
+    CallContext, Interrupt, Operation, Traits,
+    for_model::{Fields, ModelCall, ModelPage},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Shows the commits that lead to the current one, youngest first.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Log {
+pub struct GitLog {
     /// Maximum number of commits to show.
     #[serde(default = "twenty")]
     #[schemars(range(min = 1, max = 1000))]
@@ -26,32 +26,38 @@ fn twenty() -> u64 {
     20
 }
 
-/// What [`Log`] returns.
+/// What [`GitLog`] returns.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct History {
+pub struct GitLogOutput {
     /// The text and what is to be said of it.
     #[serde(flatten)]
-    pub answer: Answer,
+    pub answer: GitText,
     /// Whether there are older commits than those shown.
     pub has_more: bool,
 }
 
-impl Operation for Log {
-    type Output = History;
+impl Operation for GitLog {
+    type Output = GitLogOutput;
     const TRAITS: Traits = super::READS;
     const RULE: &'static str = "GitLog";
 
-    fn need(&self, _: &CallContext) -> Result<Need> {
+    fn permission(&self, _: &CallContext) -> Result<PermissionRequest> {
         let read = &["Read"];
         let operand = Operand::None;
-        Ok(Need { rule: Self::RULE.into(), touches: read, allowed_by: read, is_safe: true, operand })
+        Ok(PermissionRequest {
+            rule: Self::RULE.into(),
+            touches: read,
+            allowed_by: read,
+            is_safe: true,
+            operand,
+        })
     }
 
-    fn run(self, cx: &CallContext) -> Result<History, Stop> {
+    fn run(self, cx: &CallContext) -> Result<GitLogOutput, Interrupt> {
         cx.services.run(self, cx)
     }
 
-    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         super::for_model::printed(result, call, page)
     }
 }

@@ -9,15 +9,20 @@ mod log;
 pub mod path;
 mod status;
 
-pub use add::{Add, Added};
-pub use answer::Answer;
-pub use commit::{Commit, Committed};
-pub use diff::Diff;
-pub use log::{History, Log};
-pub use status::Status;
+pub use add::{GitAdd, GitAddOutput};
+pub use answer::GitText;
+pub use commit::{GitCommit, GitCommitOutput};
+pub use diff::GitDiff;
+pub use log::{GitLog, GitLogOutput};
+pub use status::GitStatus;
 
-use beamai_tool::{Door, Pace, Traits};
+use beamai_tool::{Door, ExecutionClass, Traits};
 
 const READS: Traits = Traits { door: Door::Port, ..Traits::SEARCHES };
-const WRITES: Traits =
-    Traits { door: Door::Port, pace: Pace::Long, destructive: false, idempotent: false, ..Traits::WRITES };
+const WRITES: Traits = Traits {
+    door: Door::Port,
+    pace: ExecutionClass::Long,
+    destructive: false,
+    idempotent: false,
+    ..Traits::WRITES
+};

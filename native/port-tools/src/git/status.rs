@@ -1,31 +1,31 @@
 //! `git_status`.
 
-use super::answer::Answer;
+use super::answer::GitText;
 use beamai_base::Result;
-use beamai_policy::{Need, Operand};
+use beamai_policy::{Operand, PermissionRequest};
 use beamai_tool::{
-    CallContext, Operation, Stop, Traits,
-    for_model::{Fields, ModelCall, Page},
+    CallContext, Interrupt, Operation, Traits,
+    for_model::{Fields, ModelCall, ModelPage},
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Shows what is staged, what is changed and what is untracked.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Status {
+pub struct GitStatus {
     /// True for one line a path, as `git status --short` prints it; false for the long form with branch, upstream
     /// and what is under way.
     #[serde(default)]
     pub short: bool,
 }
 
-impl Operation for Status {
-    type Output = Answer;
+impl Operation for GitStatus {
+    type Output = GitText;
     const TRAITS: Traits = super::READS;
     const RULE: &'static str = "GitStatus";
 
-    fn need(&self, _: &CallContext) -> Result<Need> {
-        Ok(Need {
+    fn permission(&self, _: &CallContext) -> Result<PermissionRequest> {
+        Ok(PermissionRequest {
             rule: Self::RULE.into(),
             touches: &[],
             allowed_by: &[],
@@ -34,11 +34,11 @@ impl Operation for Status {
         })
     }
 
-    fn run(self, cx: &CallContext) -> Result<Answer, Stop> {
+    fn run(self, cx: &CallContext) -> Result<GitText, Interrupt> {
         cx.services.run(self, cx)
     }
 
-    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         super::for_model::printed(result, call, page)
     }
 }

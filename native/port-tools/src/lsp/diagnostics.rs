@@ -1,11 +1,11 @@
 //! Errors and warnings of files.
 
-use super::{RULE, TRAITS, need};
+use super::{RULE, TRAITS, permission};
 use beamai_base::Result;
-use beamai_policy::Need;
+use beamai_policy::PermissionRequest;
 use beamai_tool::{
-    CallContext, Operation, Stop, Traits,
-    for_model::{Fields, ModelCall, Page},
+    CallContext, Interrupt, Operation, Traits,
+    for_model::{Fields, ModelCall, ModelPage},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,7 @@ pub enum Severity {
 
 /// Something that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-pub struct Diagnostic {
+pub struct CodeDiagnostic {
     /// Path in the workspace, absolute if outside.
     pub path: String,
     /// Line, counted from 1.
@@ -63,7 +63,7 @@ pub struct Diagnostic {
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Diagnostics {
     /// What is wrong, by file and place.
-    pub diagnostics: Vec<Diagnostic>,
+    pub diagnostics: Vec<CodeDiagnostic>,
     /// Whether a language server answered. If not, message says why and what to do instead.
     pub available: bool,
     /// Whether the servers have said all they have to say about the files as they are.
@@ -84,15 +84,15 @@ impl Operation for LspDiagnostics {
     const TRAITS: Traits = TRAITS;
     const RULE: &'static str = RULE;
 
-    fn need(&self, cx: &CallContext) -> Result<Need> {
-        need(cx, self.path.as_deref())
+    fn permission(&self, cx: &CallContext) -> Result<PermissionRequest> {
+        permission(cx, self.path.as_deref())
     }
 
-    fn run(self, cx: &CallContext) -> Result<Diagnostics, Stop> {
+    fn run(self, cx: &CallContext) -> Result<Diagnostics, Interrupt> {
         cx.services.run(self, cx)
     }
 
-    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         super::for_model::diagnosed(result, call, page)
     }
 }

@@ -1,9 +1,9 @@
 //! Answers of language servers, for models.
 
-use beamai_tool::for_model::{Fields, ModelCall, Page};
+use beamai_tool::for_model::{Fields, ModelCall, ModelPage};
 
 /// Places as `path:line:character: text`, symbols with their kind, documentation as it is.
-pub(super) fn answered(result: Fields<'_>, _: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+pub(super) fn answered(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     if !result.flag("available") {
         page.line(result.said("message")?);
         return Some(());
@@ -31,10 +31,10 @@ pub(super) fn answered(result: Fields<'_>, _: &ModelCall<'_>, page: &mut Page) -
     Some(())
 }
 
-type Line = fn(Fields<'_>) -> Option<String>;
+type LineFormatter = fn(Fields<'_>) -> Option<String>;
 
 /// The lists that an answer may have, with what is shown of an element.
-const LISTS: [(&str, Line); 4] =
+const LISTS: [(&str, LineFormatter); 4] =
     [("locations", place), ("symbols", symbol), ("items", symbol), ("calls", symbol)];
 
 fn place(location: Fields<'_>) -> Option<String> {
@@ -56,7 +56,7 @@ fn symbol(symbol: Fields<'_>) -> Option<String> {
 }
 
 /// One diagnostic a line: `path:line:character: severity: message [source code]`.
-pub(super) fn diagnosed(result: Fields<'_>, _: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+pub(super) fn diagnosed(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let diagnostics = result.list("diagnostics")?;
     if !result.flag("available") {
         page.line(result.said("message")?);

@@ -4,14 +4,14 @@ mod diagnostics;
 mod for_model;
 mod output;
 
-pub use diagnostics::{Diagnostic, Diagnostics, LspDiagnostics, Severity};
-pub use output::{Call, Item, Location, LspOutput, Symbol};
+pub use diagnostics::{CodeDiagnostic, Diagnostics, LspDiagnostics, Severity};
+pub use output::{CodeLocation, CodeSymbol, HierarchyCall, HierarchyItem, LspOutput};
 
 use beamai_base::{Reason, Result, ToolError};
-use beamai_policy::{FilePath, Need, Operand};
+use beamai_policy::{FilePath, Operand, PermissionRequest};
 use beamai_tool::{
-    CallContext, Door, Operation, Pace, Stop, Traits,
-    for_model::{Fields, ModelCall, Page},
+    CallContext, Door, ExecutionClass, Interrupt, Operation, Traits,
+    for_model::{Fields, ModelCall, ModelPage},
 };
 use beamai_workspace::decode_path;
 use schemars::JsonSchema;
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// The traits of every operation here: they change nothing, and start processes.
-const TRAITS: Traits = Traits { door: Door::Port, pace: Pace::Long, ..Traits::READS };
+const TRAITS: Traits = Traits { door: Door::Port, pace: ExecutionClass::Long, ..Traits::READS };
 /// The name of every operation here in rules.
 const RULE: &str = "LSP";
 
@@ -100,16 +100,16 @@ impl Operation for Lsp {
     const TRAITS: Traits = TRAITS;
     const RULE: &'static str = RULE;
 
-    fn need(&self, cx: &CallContext) -> Result<Need> {
+    fn permission(&self, cx: &CallContext) -> Result<PermissionRequest> {
         self.position()?;
-        need(cx, Some(&self.path))
+        permission(cx, Some(&self.path))
     }
 
-    fn run(self, cx: &CallContext) -> Result<LspOutput, Stop> {
+    fn run(self, cx: &CallContext) -> Result<LspOutput, Interrupt> {
         cx.services.run(self, cx)
     }
 
-    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         for_model::answered(result, call, page)
     }
 }
@@ -118,7 +118,7 @@ impl Operation for Lsp {
 pub struct IsServed(pub fn(&CallContext, &Path) -> bool);
 
 /// What asking about a file needs; a server's answers quote files. Leave to read is none to run code.
-fn need(cx: &CallContext, path: Option<&str>) -> Result<Need> {
+fn permission(cx: &CallContext, path: Option<&str>) -> Result<PermissionRequest> {
     let file = path.map(|path| FilePath::existing(&cx.workspace.place(path)?)).transpose()?;
     let is_safe = !file.as_ref().is_some_and(|file| runs_code(cx, &decode_path(&file.path)));
     let operand = match file {
@@ -127,7 +127,7 @@ fn need(cx: &CallContext, path: Option<&str>) -> Result<Need> {
         Some(file) => Operand::Project(file),
     };
     let allowed_by = if is_safe { &["Read"][..] } else { &[] };
-    Ok(Need { rule: RULE.into(), touches: &["Read"], allowed_by, is_safe, operand })
+    Ok(PermissionRequest { rule: RULE.into(), touches: &["Read"], allowed_by, is_safe, operand })
 }
 
 /// Whether asking about a file may run code of the project. A server that is not there runs none.
@@ -140,12 +140,12 @@ fn runs_code(cx: &CallContext, path: &Path) -> bool {
 mod tests {
     use super::*;
     use beamai_testenv::TestEnv;
-    use beamai_tool::{Face, Tool};
+    use beamai_tool::{Tool, ToolBinding};
     use serde_json::json;
 
-    fn need_of(args: serde_json::Value) -> Result<Need> {
+    fn need_of(args: serde_json::Value) -> Result<PermissionRequest> {
         let env = TestEnv::with(&[("a.py", "x = 1\n")]);
-        serde_json::from_value::<Lsp>(args).unwrap().need(&env.cx)
+        serde_json::from_value::<Lsp>(args).unwrap().permission(&env.cx)
     }
 
     #[test]
@@ -163,10 +163,13 @@ mod tests {
 
     #[test]
     fn the_rule_names_the_file_and_read_rules_hold() {
-        let need =
+        let permission =
             need_of(json!({"operation": "hover", "path": "./a.py", "line": 1, "character": 1})).unwrap();
-        assert_eq!(need.subject(), "LSP(a.py)");
-        assert_eq!((need.touches, need.allowed_by, need.is_safe), (&["Read"][..], &["Read"][..], true));
+        assert_eq!(permission.subject(), "LSP(a.py)");
+        assert_eq!(
+            (permission.touches, permission.allowed_by, permission.is_safe),
+            (&["Read"][..], &["Read"][..], true)
+        );
         let error = need_of(json!({"operation": "documentSymbol", "path": "../a.py"})).unwrap_err();
         assert_eq!(error.reason, Reason::OutsideWorkspace);
     }
@@ -179,21 +182,23 @@ mod tests {
         let with = |rust: serde_json::Value| {
             let settings = serde_json::from_value(json!({"servers": {"rust": rust}})).unwrap();
             let cx = CallContext { lsp: std::sync::Arc::new(settings), ..env.cx.clone() };
-            lsp.need(&cx).unwrap()
+            lsp.permission(&cx).unwrap()
         };
-        let need = with(json!({"command": ["/bin/sh"]}));
-        assert_eq!((need.subject(), need.is_safe), ("LSP(src/a.rs)".to_owned(), false));
-        assert!(need.question("lsp").contains("src/a.rs with a program that may run code of the project"));
-        assert!(need.allowed_by.is_empty());
+        let permission = with(json!({"command": ["/bin/sh"]}));
+        assert_eq!((permission.subject(), permission.is_safe), ("LSP(src/a.rs)".to_owned(), false));
+        assert!(
+            permission.question("lsp").contains("src/a.rs with a program that may run code of the project")
+        );
+        assert!(permission.allowed_by.is_empty());
         assert!(with(json!({"command": ["/bin/sh"], "trusted": true})).is_safe);
         let services = beamai_tool::Services::default().with(IsServed(|_, _| false));
         let cx = CallContext { services: std::sync::Arc::new(services), ..env.cx.clone() };
-        assert!(lsp.need(&cx).unwrap().is_safe, "what is not there runs nothing");
+        assert!(lsp.permission(&cx).unwrap().is_safe, "what is not there runs nothing");
     }
 
     #[test]
     fn the_operations_are_those_of_the_specification() {
-        let tool = Face::<Lsp>::new("lsp", "");
+        let tool = ToolBinding::<Lsp>::new("lsp", "");
         let values = serde_json::to_value(&tool.parameters()["operation"]).unwrap();
         let expected = json!([
             "goToDefinition",

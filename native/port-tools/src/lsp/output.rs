@@ -20,19 +20,19 @@ pub struct LspOutput {
     pub message: Option<String>,
     /// Where the symbol is defined, used or implemented.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub locations: Option<Vec<Location>>,
+    pub locations: Option<Vec<CodeLocation>>,
     /// Type and documentation of the symbol, mostly Markdown; empty when there is nothing to say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contents: Option<String>,
     /// Symbols of the file, in its order, or of the workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub symbols: Option<Vec<Symbol>>,
+    pub symbols: Option<Vec<CodeSymbol>>,
     /// Functions at the position.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub items: Option<Vec<Item>>,
+    pub items: Option<Vec<HierarchyItem>>,
     /// Who calls the function, or what it calls.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub calls: Option<Vec<Call>>,
+    pub calls: Option<Vec<HierarchyCall>>,
     /// How many results there are; of a hover, how many characters.
     pub total: usize,
     /// Whether there are more than are given.
@@ -41,7 +41,7 @@ pub struct LspOutput {
 
 /// A place in code.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-pub struct Location {
+pub struct CodeLocation {
     /// Path in the workspace, absolute if outside.
     pub path: String,
     /// Line, counted from 1.
@@ -63,7 +63,7 @@ pub struct Location {
 
 /// A symbol.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Symbol {
+pub struct CodeSymbol {
     /// Its name.
     pub name: String,
     /// Its kind, such as "function", "class" or "variable".
@@ -76,14 +76,14 @@ pub struct Symbol {
     pub container: Option<String>,
     /// Where its name is; where the server does not tell, where it begins.
     #[serde(flatten)]
-    pub location: Location,
+    pub location: CodeLocation,
     /// Last line of all of it, counted from 1.
     pub last_line: u64,
 }
 
 /// A function as call hierarchies name it.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Item {
+pub struct HierarchyItem {
     /// Its name.
     pub name: String,
     /// Its kind, such as "function" or "method".
@@ -93,15 +93,15 @@ pub struct Item {
     pub detail: Option<String>,
     /// Where its name is.
     #[serde(flatten)]
-    pub location: Location,
+    pub location: CodeLocation,
 }
 
 /// A function that calls or is called.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Call {
+pub struct HierarchyCall {
     /// The function.
     #[serde(flatten)]
-    pub item: Item,
+    pub item: HierarchyItem,
     /// Where the calls are.
-    pub sites: Vec<Location>,
+    pub sites: Vec<CodeLocation>,
 }

@@ -2,10 +2,10 @@
 
 use super::output::BackgroundOutput;
 use beamai_base::Result;
-use beamai_policy::{Need, Operand};
+use beamai_policy::{Operand, PermissionRequest};
 use beamai_tool::{
-    CallContext, Door, Operation, Pace, Stop, Traits,
-    for_model::{Fields, ModelCall, Page},
+    CallContext, Door, ExecutionClass, Interrupt, Operation, Traits,
+    for_model::{Fields, ModelCall, ModelPage},
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -25,8 +25,14 @@ pub struct ShellKill {
 }
 
 /// What both ask leave for: whoever was allowed to start the command may look at it and end it.
-fn harmless(rule: &str) -> Need {
-    Need { rule: rule.into(), touches: &[], allowed_by: &[], is_safe: true, operand: Operand::None }
+fn harmless(rule: &str) -> PermissionRequest {
+    PermissionRequest {
+        rule: rule.into(),
+        touches: &[],
+        allowed_by: &[],
+        is_safe: true,
+        operand: Operand::None,
+    }
 }
 
 impl Operation for ShellPoll {
@@ -34,15 +40,15 @@ impl Operation for ShellPoll {
     const TRAITS: Traits = Traits { idempotent: false, door: Door::Port, ..Traits::READS };
     const RULE: &'static str = "BashOutput";
 
-    fn need(&self, _: &CallContext) -> Result<Need> {
+    fn permission(&self, _: &CallContext) -> Result<PermissionRequest> {
         Ok(harmless(Self::RULE))
     }
 
-    fn run(self, cx: &CallContext) -> Result<BackgroundOutput, Stop> {
+    fn run(self, cx: &CallContext) -> Result<BackgroundOutput, Interrupt> {
         cx.services.run(self, cx)
     }
 
-    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         super::for_model::polled(result, call, page)
     }
 }
@@ -55,22 +61,22 @@ impl Operation for ShellKill {
         idempotent: true,
         open_world: false,
         door: Door::Port,
-        pace: Pace::Long,
+        pace: ExecutionClass::Long,
         session: false,
         asks_user: false,
     };
     const RULE: &'static str = "KillShell";
     const ASKS: bool = false;
 
-    fn need(&self, _: &CallContext) -> Result<Need> {
+    fn permission(&self, _: &CallContext) -> Result<PermissionRequest> {
         Ok(harmless(Self::RULE))
     }
 
-    fn run(self, cx: &CallContext) -> Result<BackgroundOutput, Stop> {
+    fn run(self, cx: &CallContext) -> Result<BackgroundOutput, Interrupt> {
         cx.services.run(self, cx)
     }
 
-    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         super::for_model::polled(result, call, page)
     }
 }

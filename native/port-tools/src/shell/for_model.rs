@@ -1,6 +1,6 @@
 //! Output of commands, for models.
 
-use beamai_tool::for_model::{Fields, ModelCall, Page, quantity};
+use beamai_tool::for_model::{Fields, ModelCall, ModelPage, quantity};
 use serde_json::json;
 
 /// Canonical names in rules of the tools for commands in the background.
@@ -8,7 +8,7 @@ const POLL: &str = "BashOutput";
 const KILL: &str = "KillShell";
 
 /// What the command printed; below it a line only where something is to be said.
-pub(super) fn ended(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+pub(super) fn ended(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     result.text("stdout")?;
     if let Some(id) = result.said("id") {
         page.line(&in_background(id, call));
@@ -39,7 +39,7 @@ fn in_background(id: &str, call: &ModelCall<'_>) -> String {
 }
 
 /// What a command in the background has printed since the last call, and how far it is.
-pub(super) fn polled(result: Fields<'_>, _: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+pub(super) fn polled(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let status = result.said("status")?;
     printed(result, page);
     if page.is_empty() {
@@ -54,7 +54,7 @@ pub(super) fn polled(result: Fields<'_>, _: &ModelCall<'_>, page: &mut Page) -> 
 }
 
 /// Standard output, then the errors under a heading where both are there.
-fn printed(result: Fields<'_>, page: &mut Page) {
+fn printed(result: Fields<'_>, page: &mut ModelPage) {
     let [stdout, stderr] = ["stdout", "stderr"].map(|key| result.text(key).unwrap_or_default().trim_end());
     // The whole length of what is shown by both ends is only known where the command's tool has not cut it before.
     let gap = |lines: u64, size: usize| format!("[… {lines} lines, {size} characters left out …]");
@@ -78,7 +78,7 @@ fn printed(result: Fields<'_>, page: &mut Page) {
 }
 
 /// What is to be said of a command besides its output.
-fn aftermath(result: Fields<'_>, page: &mut Page) {
+fn aftermath(result: Fields<'_>, page: &mut ModelPage) {
     if let Some(file) = result.said("output_file") {
         page.note(&format!("all output: {file}"));
     }

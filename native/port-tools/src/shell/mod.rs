@@ -6,16 +6,16 @@ mod for_model;
 pub mod output;
 
 pub use background::{ShellKill, ShellPoll};
-pub use output::{BackgroundOutput, Printed, RefusedStart, ShellOutput, Status};
+pub use output::{BackgroundOutput, CommandStatus, PrintedOutput, RefusedStart, ShellOutput};
 
 use beamai_base::{Reason, Result, ToolError};
 use beamai_bash_reader::plain;
-use beamai_policy::{CommandLine, Need, Operand};
+use beamai_policy::{CommandLine, Operand, PermissionRequest};
 use beamai_tool::{
-    CallContext, Door, Operation, Pace, Stop, Traits,
-    for_model::{Fields, ModelCall, Page},
+    CallContext, Door, ExecutionClass, Interrupt, Operation, Traits,
+    for_model::{Fields, ModelCall, ModelPage},
 };
-use beamai_workspace::Place;
+use beamai_workspace::WorkspacePath;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -58,7 +58,7 @@ pub struct Shell {
 
 impl Shell {
     /// The directory to run in.
-    pub fn directory(&self, cx: &CallContext) -> Result<Place> {
+    pub fn directory(&self, cx: &CallContext) -> Result<WorkspacePath> {
         self.cwd.as_deref().map_or_else(|| Ok(cx.workspace.top()), |cwd| cx.workspace.place(cwd))
     }
 
@@ -126,13 +126,13 @@ impl Operation for Shell {
         idempotent: false,
         open_world: true,
         door: Door::Port,
-        pace: Pace::Long,
+        pace: ExecutionClass::Long,
         session: false,
         asks_user: false,
     };
     const RULE: &'static str = "Bash";
 
-    fn need(&self, cx: &CallContext) -> Result<Need> {
+    fn permission(&self, cx: &CallContext) -> Result<PermissionRequest> {
         self.check_command()?;
         let directory = self.directory(cx)?.destination()?;
         let line = CommandLine {
@@ -141,7 +141,7 @@ impl Operation for Shell {
             variables: self.variables()?.into_iter().map(|(name, _)| name).collect(),
             directory,
         };
-        Ok(Need {
+        Ok(PermissionRequest {
             rule: Self::RULE.into(),
             touches: &["Read", "Edit", "Write"],
             allowed_by: &[],
@@ -150,12 +150,12 @@ impl Operation for Shell {
         })
     }
 
-    fn run(self, cx: &CallContext) -> Result<ShellOutput, Stop> {
+    fn run(self, cx: &CallContext) -> Result<ShellOutput, Interrupt> {
         self.check_command()?;
         cx.services.run(self, cx)
     }
 
-    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         for_model::ended(result, call, page)
     }
 }
@@ -163,7 +163,7 @@ impl Operation for Shell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use beamai_tool::{Face, Tool};
+    use beamai_tool::{Tool, ToolBinding};
     use beamai_workspace::Workspace;
     use serde_json::json;
 
@@ -179,7 +179,7 @@ mod tests {
 
     fn refused(args: Value) -> ToolError {
         let (_dir, cx) = context();
-        shell(args).need(&cx).unwrap_err()
+        shell(args).permission(&cx).unwrap_err()
     }
 
     #[test]
@@ -204,14 +204,14 @@ mod tests {
     fn whoever_is_asked_sees_the_variables_with_the_command() {
         let (_dir, cx) = context();
         let shell = shell(json!({"command": "git status", "env": {"BASH_ENV": "./it's", "N": "1"}}));
-        assert_eq!(shell.need(&cx).unwrap().subject(), r"Bash(BASH_ENV='./it'\''s' N=1 git status)");
+        assert_eq!(shell.permission(&cx).unwrap().subject(), r"Bash(BASH_ENV='./it'\''s' N=1 git status)");
     }
 
     #[test]
     fn no_call_is_shown_as_another_one() {
         let (dir, cx) = context();
         std::fs::create_dir(dir.path().join("src")).unwrap();
-        let subject = |call| shell(call).need(&cx).unwrap().subject();
+        let subject = |call| shell(call).permission(&cx).unwrap().subject();
         let alike = [
             [json!({"command": "x; y", "env": {"A": "1"}}), json!({"command": "A=1 x; y"})],
             [json!({"command": "x; y", "cwd": "src"}), json!({"command": "cd src && x; y"})],
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn permission_requirements_the_tool_requires_permission() {
-        let tool = Face::<Shell>::new("shell_exec", "");
+        let tool = ToolBinding::<Shell>::new("shell_exec", "");
         assert!(tool.requires_permission());
         assert_eq!(tool.rule(), "Bash");
     }
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn without_the_port_it_is_listed_but_does_not_run() {
         let (_dir, cx) = context();
-        let Err(Stop::Failed(error)) = shell(json!({"command": "true"})).run(&cx) else { panic!() };
+        let Err(Interrupt::Failed(error)) = shell(json!({"command": "true"})).run(&cx) else { panic!() };
         assert_eq!(error.reason, Reason::DoorLost);
     }
 }

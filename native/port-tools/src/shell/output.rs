@@ -21,7 +21,7 @@ pub struct ShellOutput {
     pub signal: Option<String>,
     /// What it printed.
     #[serde(flatten)]
-    pub printed: Printed,
+    pub printed: PrintedOutput,
     /// How many processes the command left running, which were killed; absent when there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub killed: Option<u32>,
@@ -55,7 +55,7 @@ pub struct RefusedStart {
 /// How far a command in the background is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum CommandStatus {
     /// It, or something that it started, still runs.
     Running,
     /// It has ended by itself, and so has everything that it started.
@@ -78,7 +78,7 @@ pub struct BackgroundOutput {
     /// The command's id.
     pub id: String,
     /// How far it is.
-    pub status: Status,
+    pub status: CommandStatus,
     /// Exit code of the shell; null while it runs, and when it was killed.
     pub exit_code: Option<i32>,
     /// The signal that killed the shell, such as `SIGSEGV`; absent when it was not that which ended it.
@@ -86,7 +86,7 @@ pub struct BackgroundOutput {
     pub signal: Option<String>,
     /// What it printed.
     #[serde(flatten)]
-    pub printed: Printed,
+    pub printed: PrintedOutput,
     /// How many processes were killed at the end; absent while it runs and when there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub killed: Option<u32>,
@@ -102,7 +102,7 @@ pub struct BackgroundOutput {
 
 /// What a command printed: in the background, what came since the last call.
 #[derive(Debug, Default, Serialize, JsonSchema)]
-pub struct Printed {
+pub struct PrintedOutput {
     /// Standard output. Bytes that are not UTF-8 are replaced; output with such bytes and NULs is empty here.
     pub stdout: String,
     /// Standard error, likewise.

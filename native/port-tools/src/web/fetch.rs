@@ -1,13 +1,13 @@
 //! `web_fetch`.
 
 use super::auth::Auth;
-use super::fetched::Fetched;
-use super::request::Plan;
+use super::fetched::WebFetchOutput;
+use super::request::FetchRequest;
 use beamai_base::Result;
-use beamai_policy::{FETCH, Need, Operand};
+use beamai_policy::{FETCH, Operand, PermissionRequest};
 use beamai_tool::{
-    CallContext, Door, Operation, Pace, Stop, Traits,
-    for_model::{Fields, ModelCall, Page},
+    CallContext, Door, ExecutionClass, Interrupt, Operation, Traits,
+    for_model::{Fields, ModelCall, ModelPage},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ pub struct WebFetch {
     pub prompt: Option<String>,
     /// Method of the request.
     #[serde(default)]
-    pub method: Method,
+    pub method: HttpMethod,
     /// Headers to send, names to values. They go to the first server only, not along redirects to another one.
     pub headers: Option<Map<String, Value>>,
     /// Body to send. JSON is sent as application/json, other text as text/plain, unless headers has a Content-Type.
@@ -59,7 +59,7 @@ impl WebFetch {
         Self {
             url,
             prompt: Some(prompt),
-            method: Method::Get,
+            method: HttpMethod::Get,
             headers: None,
             body: None,
             timeout_sec: half_a_minute(),
@@ -74,7 +74,7 @@ impl WebFetch {
 /// Methods of HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
-pub enum Method {
+pub enum HttpMethod {
     /// Read it.
     #[default]
     Get,
@@ -92,7 +92,7 @@ pub enum Method {
     Options,
 }
 
-impl Method {
+impl HttpMethod {
     /// The method's name on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -116,22 +116,22 @@ fn yes() -> bool {
 }
 
 impl Operation for WebFetch {
-    type Output = Fetched;
+    type Output = WebFetchOutput;
     const TRAITS: Traits = Traits {
         read_only: false,
         destructive: true,
         idempotent: false,
         open_world: true,
         door: Door::Port,
-        pace: Pace::Long,
+        pace: ExecutionClass::Long,
         session: false,
         asks_user: false,
     };
     const RULE: &'static str = "WebFetch";
 
-    fn need(&self, _: &CallContext) -> Result<Need> {
-        let plan = Plan::of(self)?;
-        Ok(Need {
+    fn permission(&self, _: &CallContext) -> Result<PermissionRequest> {
+        let plan = FetchRequest::of(self)?;
+        Ok(PermissionRequest {
             rule: Self::RULE.into(),
             touches: &[],
             allowed_by: &[],
@@ -140,18 +140,18 @@ impl Operation for WebFetch {
         })
     }
 
-    fn run(self, cx: &CallContext) -> Result<Fetched, Stop> {
+    fn run(self, cx: &CallContext) -> Result<WebFetchOutput, Interrupt> {
         cx.services.run(self, cx)
     }
 
-    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         super::for_model::fetched(result, call, page)
     }
 }
 
 /// What the person who is asked must know besides the address: whether it sends something, and whether anybody could
 /// be at the other end.
-fn action(plan: &Plan) -> String {
+fn action(plan: &FetchRequest) -> String {
     let mut action = match (plan.method, &plan.body) {
         ("GET", None) => FETCH.to_owned(),
         (method, None) => format!("send {method} to"),
@@ -171,14 +171,14 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn need(args: Value) -> Need {
+    fn permission(args: Value) -> PermissionRequest {
         let workspace = beamai_workspace::Workspace::open(std::path::Path::new("/")).unwrap();
-        serde_json::from_value::<WebFetch>(args).unwrap().need(&CallContext::new(workspace)).unwrap()
+        serde_json::from_value::<WebFetch>(args).unwrap().permission(&CallContext::new(workspace)).unwrap()
     }
 
     #[test]
     fn the_question_says_what_would_be_done() {
-        let question = |args| need(args).question("web_fetch");
+        let question = |args| permission(args).question("web_fetch");
         let url = "https://user:secret@Example.com/a";
         assert_eq!(
             question(json!({"url": "https://example.com/a"})),
@@ -193,12 +193,12 @@ mod tests {
 
     #[test]
     fn an_approval_of_a_fetch_covers_nothing_that_sends() {
-        let subject = |args| need(args).subject();
+        let subject = |args| permission(args).subject();
         assert_eq!(subject(json!({"url": "http://a.example"})), "WebFetch(http://a.example/)");
         assert_eq!(
             subject(json!({"url": "http://a.example", "method": "DELETE"})),
             "WebFetch(send DELETE to http://a.example/)"
         );
-        assert!(!need(json!({"url": "http://a.example"})).is_safe);
+        assert!(!permission(json!({"url": "http://a.example"})).is_safe);
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// A resource of the web, whatever its status.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Fetched {
+pub struct WebFetchOutput {
     /// Address that answered, after every redirect.
     pub url: String,
     /// Status of the answer, such as 200 or 404.

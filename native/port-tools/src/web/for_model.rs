@@ -1,9 +1,9 @@
 //! Resources and results of the web, for models.
 
-use beamai_tool::for_model::{Fields, ModelCall, Page};
+use beamai_tool::for_model::{Fields, ModelCall, ModelPage};
 
 /// The text of the resource; below it what is not as one would expect.
-pub(super) fn fetched(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+pub(super) fn fetched(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let (content, status) = (result.text("content")?, result.count("status_code")?);
     let kind = result.said("media_type").unwrap_or("unknown type");
     let size = result.count("size_bytes").unwrap_or(0);
@@ -32,7 +32,7 @@ pub(super) fn fetched(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page)
 }
 
 /// Title, address and snippet of each result.
-pub(super) fn searched(result: Fields<'_>, _: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+pub(super) fn searched(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let results = result.list("results")?;
     let text = |found: Fields<'_>| {
         let [title, url, snippet] =

@@ -25,7 +25,7 @@ const RESERVED: [&str; 12] = [
 
 /// A checked request.
 #[derive(Clone)]
-pub struct Plan {
+pub struct FetchRequest {
     /// Where to, without credentials.
     pub url: Url,
     /// Its method.
@@ -40,7 +40,7 @@ pub struct Plan {
     pub verify_tls: bool,
 }
 
-impl Plan {
+impl FetchRequest {
     /// Checks a call.
     ///
     /// # Errors
@@ -156,8 +156,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn plan(args: Value) -> Result<Plan> {
-        Plan::of(&serde_json::from_value(args).unwrap())
+    fn plan(args: Value) -> Result<FetchRequest> {
+        FetchRequest::of(&serde_json::from_value(args).unwrap())
     }
 
     fn refusal(args: Value) -> String {

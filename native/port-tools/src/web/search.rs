@@ -1,10 +1,10 @@
 //! `web_search`.
 
 use beamai_base::{Domains, Reason, Result, ToolError};
-use beamai_policy::{Need, Operand};
+use beamai_policy::{Operand, PermissionRequest};
 use beamai_tool::{
-    CallContext, Door, Operation, Pace, Stop, Traits,
-    for_model::{Fields, ModelCall, Page},
+    CallContext, Door, ExecutionClass, Interrupt, Operation, Traits,
+    for_model::{Fields, ModelCall, ModelPage},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub struct WebSearch {
 
 /// What a search found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Found {
+pub struct WebSearchOutput {
     /// The results, best first.
     pub results: Vec<SearchResult>,
     /// How many there are.
@@ -54,7 +54,7 @@ fn ten() -> usize {
 
 /// A checked search.
 #[derive(Debug, Clone)]
-pub struct Question {
+pub struct SearchQuery {
     /// What to search for, without space around it.
     pub query: String,
     /// Only results from these, unless there are none.
@@ -65,7 +65,7 @@ pub struct Question {
     pub limit: usize,
 }
 
-impl Question {
+impl SearchQuery {
     /// Checks a call.
     ///
     /// # Errors
@@ -90,14 +90,14 @@ impl Question {
 }
 
 impl Operation for WebSearch {
-    type Output = Found;
+    type Output = WebSearchOutput;
     const TRAITS: Traits = Traits {
         read_only: true,
         destructive: false,
         idempotent: true,
         open_world: true,
         door: Door::Port,
-        pace: Pace::Long,
+        pace: ExecutionClass::Long,
         session: false,
         asks_user: false,
     };
@@ -105,9 +105,9 @@ impl Operation for WebSearch {
     /// It changes nothing, but the query leaves the machine.
     const ASKS: bool = true;
 
-    fn need(&self, _: &CallContext) -> Result<Need> {
-        let question = Question::of(self)?;
-        Ok(Need {
+    fn permission(&self, _: &CallContext) -> Result<PermissionRequest> {
+        let question = SearchQuery::of(self)?;
+        Ok(PermissionRequest {
             rule: Self::RULE.into(),
             touches: &[],
             allowed_by: &[],
@@ -116,11 +116,11 @@ impl Operation for WebSearch {
         })
     }
 
-    fn run(self, cx: &CallContext) -> Result<Found, Stop> {
+    fn run(self, cx: &CallContext) -> Result<WebSearchOutput, Interrupt> {
         cx.services.run(self, cx)
     }
 
-    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         super::for_model::searched(result, call, page)
     }
 }

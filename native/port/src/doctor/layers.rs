@@ -1,9 +1,9 @@
 //! The layers of isolation, each with an attempt that it prevents.
 
 use super::victim::Victim;
-use super::{Layer, State};
+use super::{LayerReport, LayerStatus};
 use beamai_base::Reason;
-use beamai_engine::{Call, Host, Outcome, Run};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host};
 use beamai_isolation::Tier;
 use beamai_services::services;
 use beamai_workspace::Workspace;
@@ -19,7 +19,7 @@ const MEMORY: u64 = 256 << 20;
 const DENIED: &str = "true";
 
 /// A place on the machine with something to protect in it, removed at the end.
-struct Scene(PathBuf);
+struct DoctorFixture(PathBuf);
 
 /// An attempt on one layer.
 struct Trial {
@@ -39,8 +39,9 @@ struct Trial {
 ///
 /// # Errors
 /// What kept it from beginning.
-pub(super) fn examine() -> Result<(Vec<Layer>, Option<Tier>), String> {
-    let scene = Scene::set_up().map_err(|error| format!("no directory to try things in: {error}"))?;
+pub(super) fn examine() -> Result<(Vec<LayerReport>, Option<Tier>), String> {
+    let fixture =
+        DoctorFixture::set_up().map_err(|error| format!("no directory to try things in: {error}"))?;
     let listener = TcpListener::bind("127.0.0.1:0").map_err(|error| format!("cannot listen: {error}"))?;
     let address = listener.local_addr().map_err(|error| error.to_string())?;
     let program = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
@@ -48,15 +49,15 @@ pub(super) fn examine() -> Result<(Vec<Layer>, Option<Tier>), String> {
     let all = json!({"default": "allow"});
     // The guard is there only where a rule is about programs.
     let guarded =
-        host(&scene, &sandbox, &json!({"default": "allow", "deny": [format!("Bash({DENIED}:*)")]}))?;
-    let under = host(&scene, &sandbox, &all)?;
-    let without = host(&scene, &json!("off"), &all)?;
+        host(&fixture, &sandbox, &json!({"default": "allow", "deny": [format!("Bash({DENIED}:*)")]}))?;
+    let under = host(&fixture, &sandbox, &all)?;
+    let without = host(&fixture, &json!("off"), &all)?;
     let [isolation, guarded_isolation] =
         [run(&under, ":")?["isolation"].take(), run(&guarded, ":")?["isolation"].take()];
     let tiers = [("full", Tier::Full), ("landlock", Tier::Landlock)].into_iter();
     let works = |name: &str| {
         let sandbox = json!({"tier": name, "memory": MEMORY, "readable": [program]});
-        host(&scene, &sandbox, &all).and_then(|host| run(&host, "true")).is_ok()
+        host(&fixture, &sandbox, &all).and_then(|host| run(&host, "true")).is_ok()
     };
     let tier = tiers.into_iter().find(|(name, _)| works(name)).map(|(_, tier)| tier);
     let examine = |trial: Trial| {
@@ -76,7 +77,7 @@ pub(super) fn examine() -> Result<(Vec<Layer>, Option<Tier>), String> {
         };
         examine_one(&trial, isolation, || attempt(under), || attempt(&without))
     };
-    let layers = trials(&scene, &address.to_string()).into_iter().map(examine).collect::<Result<_, _>>()?;
+    let layers = trials(&fixture, &address.to_string()).into_iter().map(examine).collect::<Result<_, _>>()?;
     Ok((layers, tier))
 }
 
@@ -85,23 +86,27 @@ fn examine_one(
     isolation: &Value,
     under: impl Fn() -> Result<bool, String>,
     without: impl Fn() -> Result<bool, String>,
-) -> Result<Layer, String> {
-    let layer =
-        |state, why: Option<String>| Layer { layer: trial.layer.to_owned(), state, attempt: trial.text, why };
+) -> Result<LayerReport, String> {
+    let layer = |state, why: Option<String>| LayerReport {
+        layer: trial.layer.to_owned(),
+        state,
+        attempt: trial.text,
+        why,
+    };
     let off = isolation["off"].as_array().into_iter().flatten().find(|off| off["layer"] == trial.layer);
     if let Some(off) = off {
-        return Ok(layer(State::Off, off["why"].as_str().map(str::to_owned)));
+        return Ok(layer(LayerStatus::Off, off["why"].as_str().map(str::to_owned)));
     }
     if under()? {
-        return Ok(layer(State::Broken, Some("the attempt succeeded".to_owned())));
+        return Ok(layer(LayerStatus::Broken, Some("the attempt succeeded".to_owned())));
     }
     Ok(match trial.is_harmless && without()? {
-        true => layer(State::Proved, None),
-        false => layer(State::On, None),
+        true => layer(LayerStatus::Proved, None),
+        false => layer(LayerStatus::On, None),
     })
 }
 
-fn trials(scene: &Scene, address: &str) -> Vec<Trial> {
+fn trials(fixture: &DoctorFixture, address: &str) -> Vec<Trial> {
     let trial = |layer, text, attempt: String| Trial {
         layer,
         text,
@@ -113,7 +118,7 @@ fn trials(scene: &Scene, address: &str) -> Vec<Trial> {
         let link = std::fs::read_link(format!("/proc/self/ns/{kind}")).unwrap_or_default();
         trial(layer, "share the machine's", format!("namespace {kind} '{}'", link.display()))
     };
-    let victim = scene.path("victim");
+    let victim = fixture.path("victim");
     vec![
         trial("user_namespace", "find other users", "users".into()),
         trial("pid_namespace", "end a process of the machine", "end {pid}".into()),
@@ -129,7 +134,7 @@ fn trials(scene: &Scene, address: &str) -> Vec<Trial> {
             format!("memory_together 6 {}", MEMORY / 4),
         ),
         trial("read_only_filesystem", "write outside the workspace", write(&victim)),
-        trial("protected_paths", "change a repository's settings", write(&scene.path("ws/.git/config"))),
+        trial("protected_paths", "change a repository's settings", write(&fixture.path("ws/.git/config"))),
         trial("no_capabilities", "have a capability", "capability".into()),
         trial("no_new_privileges", "have a program give privileges", "privileges".into()),
         trial("landlock", "create a file in /dev, which the mounts permit", "write /dev/beamai".into()),
@@ -143,8 +148,8 @@ fn write(path: &Path) -> String {
     format!("write '{}'", path.display())
 }
 
-fn host(scene: &Scene, sandbox: &Value, permissions: &Value) -> Result<Host, String> {
-    let workspace = Workspace::open(&scene.path("ws")).map_err(|error| error.message)?.id();
+fn host(fixture: &DoctorFixture, sandbox: &Value, permissions: &Value) -> Result<Host, String> {
+    let workspace = Workspace::open(&fixture.path("ws")).map_err(|error| error.message)?.id();
     let settings = json!({"workspace": workspace, "permissions": permissions, "sandbox": sandbox});
     let settings = serde_json::from_value(settings).map_err(|error| error.to_string())?;
     Host::new(&settings, Arc::new(services())).map_err(|error| error.message)
@@ -152,7 +157,7 @@ fn host(scene: &Scene, sandbox: &Value, permissions: &Value) -> Result<Host, Str
 
 fn succeeds(host: &Host, program: &Path, attempt: &str) -> Result<bool, String> {
     let result = match outcome(host, &format!("exec '{}' attack {attempt}", program.display()))? {
-        Outcome::Error(error) if error.reason == Reason::OutOfMemory => return Ok(false),
+        CallOutcome::Error(error) if error.reason == Reason::OutOfMemory => return Ok(false),
         outcome => value(outcome)?,
     };
     match result["exit_code"].as_i64() {
@@ -169,21 +174,21 @@ fn run(host: &Host, command: &str) -> Result<Value, String> {
     value(outcome(host, command)?)
 }
 
-fn outcome(host: &Host, command: &str) -> Result<Outcome, String> {
+fn outcome(host: &Host, command: &str) -> Result<CallOutcome, String> {
     let call = json!({"tool": "shell_exec", "args": {"command": command, "timeout": 20_000}});
-    let call: Call = serde_json::from_value(call).map_err(|error| error.to_string())?;
-    Ok(host.call(call, Run::default()))
+    let call: CallRequest = serde_json::from_value(call).map_err(|error| error.to_string())?;
+    Ok(host.call(call, CallOptions::default()))
 }
 
-fn value(outcome: Outcome) -> Result<Value, String> {
+fn value(outcome: CallOutcome) -> Result<Value, String> {
     match outcome {
-        Outcome::Ok(value, _) => Ok(value),
-        Outcome::Error(error) => Err(error.message),
+        CallOutcome::Ok(value, _) => Ok(value),
+        CallOutcome::Error(error) => Err(error.message),
         _ => Err("a command asked something".to_owned()),
     }
 }
 
-impl Scene {
+impl DoctorFixture {
     /// Where a command sees it: not in the temporary directory, which is its own under a sandbox.
     fn set_up() -> std::io::Result<Self> {
         let home = std::env::var_os("HOME").map(PathBuf::from);
@@ -212,7 +217,7 @@ impl Scene {
     }
 }
 
-impl Drop for Scene {
+impl Drop for DoctorFixture {
     fn drop(&mut self) {
         _ = std::fs::remove_dir_all(&self.0);
     }

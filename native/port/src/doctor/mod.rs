@@ -6,10 +6,10 @@ mod text;
 #[cfg(target_os = "linux")]
 mod victim;
 
-use crate::args::{self, Usage};
+use crate::args::{self, UsageError};
 use beamai_isolation::Tier;
 #[cfg(target_os = "linux")]
-use beamai_lsp::Presence;
+use beamai_lsp::ServerAvailability;
 use beamai_tool::lsp_settings::LspSettings;
 use beamai_workspace::Workspace;
 use serde::Serialize;
@@ -32,20 +32,20 @@ usage: beamai-port doctor [options]
 
 /// Everything that is known of the machine.
 #[derive(Serialize)]
-struct Report {
+struct DoctorReport {
     /// Whether commands run under the sandbox `required`.
     required_works: bool,
     /// The best tier that works; none where not even `required:landlock` does.
     tier: Option<Tier>,
     /// What is in the way of layers.
     obstacles: Vec<InTheWay>,
-    layers: Vec<Layer>,
+    layers: Vec<LayerReport>,
     /// Why no layer could be tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
-    programs: Vec<Program>,
-    git: Git,
-    language_servers: Vec<Server>,
+    programs: Vec<ProgramReport>,
+    git: GitReport,
+    language_servers: Vec<LanguageServerReport>,
 }
 
 /// Something in the way of layers.
@@ -59,9 +59,9 @@ struct InTheWay {
 
 /// A layer of isolation.
 #[derive(Serialize)]
-struct Layer {
+struct LayerReport {
     layer: String,
-    state: State,
+    state: LayerStatus,
     /// What was tried.
     attempt: &'static str,
     /// Why it is off, or what the attempt showed.
@@ -72,7 +72,7 @@ struct Layer {
 /// What is known of a layer.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum State {
+enum LayerStatus {
     /// The attempt succeeds without the sandbox and fails under it.
     Proved,
     /// The attempt fails under the sandbox; without it, it fails too, for a reason of the machine's.
@@ -84,20 +84,20 @@ enum State {
 }
 
 #[derive(Serialize)]
-struct Program {
+struct ProgramReport {
     name: &'static str,
     path: Option<PathBuf>,
     needed_for: &'static str,
 }
 
 #[derive(Serialize)]
-struct Git {
+struct GitReport {
     repository: bool,
     problem: Option<String>,
 }
 
 #[derive(Serialize)]
-struct Server {
+struct LanguageServerReport {
     language: String,
     program: Option<String>,
     missing: Option<String>,
@@ -106,7 +106,7 @@ struct Server {
     install: Option<&'static str>,
 }
 
-pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
+pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, UsageError> {
     use lexopt::prelude::{Long, Short};
     let (mut workspace, mut as_json, mut is_brief) = (None, false, false);
     while let Some(option) = parser.next()? {
@@ -118,7 +118,7 @@ pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
             other => return Err(other.unexpected().into()),
         }
     }
-    let open = |path: &Path| Workspace::open(path).map_err(|error| Usage(error.message));
+    let open = |path: &Path| Workspace::open(path).map_err(|error| UsageError(error.message));
     if is_brief {
         return Ok(args::print(&text::missing(workspace.as_deref().map(open).transpose()?.as_ref())));
     }
@@ -129,21 +129,21 @@ pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
     Ok(if report.required_works { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn examine(workspace: &Workspace) -> Report {
+fn examine(workspace: &Workspace) -> DoctorReport {
     let (layers, tier, problem) = match layers() {
         Ok((layers, tier)) => (layers, tier, None),
         Err(problem) => (Vec::new(), None, Some(problem)),
     };
-    let is_broken = |layer: &Layer| layer.state == State::Broken;
-    let git = beamai_git::presence(workspace);
-    Report {
+    let is_broken = |layer: &LayerReport| layer.state == LayerStatus::Broken;
+    let git = beamai_git::availability(workspace);
+    DoctorReport {
         required_works: tier == Some(Tier::Full) && !layers.iter().any(is_broken),
         tier,
         obstacles: obstacles(),
         layers,
         problem,
         programs: programs(),
-        git: Git { repository: git.repository, problem: git.problem },
+        git: GitReport { repository: git.repository, problem: git.problem },
         language_servers: servers(workspace.path()),
     }
 }
@@ -162,20 +162,20 @@ fn obstacles() -> Vec<InTheWay> {
 }
 
 #[cfg(target_os = "linux")]
-fn layers() -> Result<(Vec<Layer>, Option<Tier>), String> {
+fn layers() -> Result<(Vec<LayerReport>, Option<Tier>), String> {
     layers::examine()
 }
 
 #[cfg(not(target_os = "linux"))]
-fn layers() -> Result<(Vec<Layer>, Option<Tier>), String> {
+fn layers() -> Result<(Vec<LayerReport>, Option<Tier>), String> {
     Err("commands, language servers and their isolation need Linux; on this system none is started"
         .to_owned())
 }
 
 #[cfg(target_os = "linux")]
-fn servers(workspace: &Path) -> Vec<Server> {
-    let found = beamai_lsp::presence(&LspSettings::default(), workspace).into_iter();
-    let server = |one: Presence| Server {
+fn servers(workspace: &Path) -> Vec<LanguageServerReport> {
+    let found = beamai_lsp::availability(&LspSettings::default(), workspace).into_iter();
+    let server = |one: ServerAvailability| LanguageServerReport {
         language: one.language,
         program: one.program,
         missing: one.missing,
@@ -185,16 +185,16 @@ fn servers(workspace: &Path) -> Vec<Server> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn servers(_: &Path) -> Vec<Server> {
+fn servers(_: &Path) -> Vec<LanguageServerReport> {
     Vec::new()
 }
 
-fn programs() -> Vec<Program> {
+fn programs() -> Vec<ProgramReport> {
     let find = |name: &str| {
         let path = std::env::var_os("PATH").unwrap_or_default();
         std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file())
     };
-    let program = |(name, needed_for)| Program { name, path: find(name), needed_for };
+    let program = |(name, needed_for)| ProgramReport { name, path: find(name), needed_for };
     let needed =
         [("bash", "every shell command"), ("git", "git in shell commands; the git tools work without it")];
     needed.map(program).into()

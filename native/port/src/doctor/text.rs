@@ -1,19 +1,19 @@
 //! The report for people.
 
-use super::{InTheWay, Layer, Report, State, obstacles, programs, servers};
+use super::{DoctorReport, InTheWay, LayerReport, LayerStatus, obstacles, programs, servers};
 use beamai_isolation::Tier;
 use beamai_workspace::Workspace;
 use std::fmt::Write;
 use std::path::Path;
 
 /// The report as text, with what is missing at the end.
-pub(super) fn of(report: &Report) -> String {
+pub(super) fn of(report: &DoctorReport) -> String {
     let mut text = String::from("isolation of commands\n");
     if let Some(problem) = &report.problem {
         line(&mut text, false, "layers", problem);
     }
     for layer in &report.layers {
-        let is_there = !matches!(layer.state, State::Off | State::Broken);
+        let is_there = !matches!(layer.state, LayerStatus::Off | LayerStatus::Broken);
         line(&mut text, is_there, &layer.layer, &told(layer));
     }
     if !report.obstacles.is_empty() {
@@ -61,7 +61,7 @@ pub(super) fn missing(workspace: Option<&Workspace>) -> String {
     for program in programs().iter().filter(|program| program.path.is_none()) {
         lines.push(format!("{} is not on the PATH; needed for {}", program.name, program.needed_for));
     }
-    if let Some(problem) = workspace.and_then(|workspace| beamai_git::presence(workspace).problem) {
+    if let Some(problem) = workspace.and_then(|workspace| beamai_git::availability(workspace).problem) {
         lines.push(format!("no git repository for the git tools: {problem}"));
     }
     let all = servers(workspace.map_or(Path::new("/nowhere"), Workspace::path));
@@ -84,12 +84,12 @@ fn line(text: &mut String, is_there: bool, name: &str, told: &str) {
     _ = writeln!(text, "  {mark}  {name:<22} {told}");
 }
 
-fn told(layer: &Layer) -> String {
+fn told(layer: &LayerReport) -> String {
     let why = layer.why.as_deref().unwrap_or_default();
     match layer.state {
-        State::Proved => format!("proved: without it, commands {}", layer.attempt),
-        State::On => format!("on: commands cannot {}", layer.attempt),
-        State::Broken => format!("BROKEN: commands {}", layer.attempt),
-        State::Off => format!("off: {why}"),
+        LayerStatus::Proved => format!("proved: without it, commands {}", layer.attempt),
+        LayerStatus::On => format!("on: commands cannot {}", layer.attempt),
+        LayerStatus::Broken => format!("BROKEN: commands {}", layer.attempt),
+        LayerStatus::Off => format!("off: {why}"),
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct Form {
 
 /// What somebody said to a request for leave.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Decision {
+pub(super) enum ApprovalDecision {
     /// Yes, this time.
     Allow,
     /// Yes, for as long as the session lasts.
@@ -67,16 +67,16 @@ fn by_rules(rules: &[String]) -> Option<String> {
 }
 
 /// What was said to a request. Only a clear yes is one.
-pub(super) fn decision(request: &Value, result: &ElicitResult) -> Decision {
+pub(super) fn decision(request: &Value, result: &ElicitResult) -> ApprovalDecision {
     let said = result.content.as_ref().and_then(|content| content["decision"].as_str());
     let rules = rules(request);
     match (&result.action, said) {
-        (ElicitationAction::Accept, Some(ALLOW)) => Decision::Allow,
-        (ElicitationAction::Accept, Some(ALLOW_FOR_SESSION)) => Decision::AllowForSession,
+        (ElicitationAction::Accept, Some(ALLOW)) => ApprovalDecision::Allow,
+        (ElicitationAction::Accept, Some(ALLOW_FOR_SESSION)) => ApprovalDecision::AllowForSession,
         (ElicitationAction::Accept, said) if said.is_some() && said == by_rules(&rules).as_deref() => {
-            Decision::AllowByRules(rules)
+            ApprovalDecision::AllowByRules(rules)
         }
-        _ => Decision::Deny,
+        _ => ApprovalDecision::Deny,
     }
 }
 
@@ -215,18 +215,21 @@ mod tests {
     #[test]
     fn only_a_clear_yes_is_one() {
         for (content, expected) in [
-            (json!({"decision": "allow"}), Decision::Allow),
-            (json!({"decision": "allow for this session"}), Decision::AllowForSession),
-            (json!({"decision": "deny"}), Decision::Deny),
-            (json!({"decision": true}), Decision::Deny),
-            (json!({}), Decision::Deny),
+            (json!({"decision": "allow"}), ApprovalDecision::Allow),
+            (json!({"decision": "allow for this session"}), ApprovalDecision::AllowForSession),
+            (json!({"decision": "deny"}), ApprovalDecision::Deny),
+            (json!({"decision": true}), ApprovalDecision::Deny),
+            (json!({}), ApprovalDecision::Deny),
         ] {
             assert_eq!(decision(&json!({}), &accepted(content)), expected);
         }
         let declined =
             ElicitResult::new(ElicitationAction::Decline).with_content(json!({"decision": "allow"}));
-        assert_eq!(decision(&json!({}), &declined), Decision::Deny);
-        assert_eq!(decision(&json!({}), &ElicitResult::new(ElicitationAction::Accept)), Decision::Deny);
+        assert_eq!(decision(&json!({}), &declined), ApprovalDecision::Deny);
+        assert_eq!(
+            decision(&json!({}), &ElicitResult::new(ElicitationAction::Accept)),
+            ApprovalDecision::Deny
+        );
     }
 
     #[test]
@@ -245,8 +248,11 @@ mod tests {
         }
         let request = json!({"wanted": rules});
         let said = accepted(json!({"decision": choice}));
-        assert_eq!(decision(&request, &said), Decision::AllowByRules(rules.map(str::to_owned).to_vec()));
-        assert_eq!(decision(&json!({"wanted": ["Bash(rm:*)"]}), &said), Decision::Deny);
+        assert_eq!(
+            decision(&request, &said),
+            ApprovalDecision::AllowByRules(rules.map(str::to_owned).to_vec())
+        );
+        assert_eq!(decision(&json!({"wanted": ["Bash(rm:*)"]}), &said), ApprovalDecision::Deny);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! The server over HTTP, for clients of this machine.
 
-use super::seats::{Seat, Seats, Serving};
-use super::server::{Server, Shared};
+use super::connections::{ConnectionLimit, ConnectionSlot, RequestGuard};
+use super::server::{ConnectionServer, SharedState};
 use super::signals;
-use crate::args::{self, Usage};
+use crate::args::{self, UsageError};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited, combinators::BoxBody};
 use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
@@ -30,18 +30,18 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How long a session may be idle before it ends.
 const IDLE: Duration = Duration::from_secs(3600);
 
-type Service = StreamableHttpService<Server, LocalSessionManager>;
+type Service = StreamableHttpService<ConnectionServer, LocalSessionManager>;
 
 /// The address of an option's value.
 ///
 /// # Errors
 /// It is none, or others than this machine could reach it.
-pub(super) fn address(text: &str) -> Result<SocketAddr, Usage> {
+pub(super) fn address(text: &str) -> Result<SocketAddr, UsageError> {
     let address: SocketAddr = text.parse().map_err(|_| {
-        Usage(format!("{text:?} is not an address; write ADDR:PORT, such as 127.0.0.1:8765 or [::1]:0"))
+        UsageError(format!("{text:?} is not an address; write ADDR:PORT, such as 127.0.0.1:8765 or [::1]:0"))
     })?;
     if !address.ip().is_loopback() {
-        return Err(Usage(format!(
+        return Err(UsageError(format!(
             "{address} can be reached from elsewhere, and there is no authentication: listen on 127.0.0.1 or [::1], and \
              put a proxy in front of it that asks who is there"
         )));
@@ -50,8 +50,8 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, Usage> {
 }
 
 /// Serves until the program is told to end.
-pub(super) async fn serve(shared: &Arc<Shared>, address: SocketAddr) -> Result<ExitCode, Usage> {
-    let cannot = |error| Usage(format!("cannot listen on {address}: {error}"));
+pub(super) async fn serve(shared: &Arc<SharedState>, address: SocketAddr) -> Result<ExitCode, UsageError> {
+    let cannot = |error| UsageError(format!("cannot listen on {address}: {error}"));
     let listener = TcpListener::bind(address).await.map_err(cannot)?;
     let bound = listener.local_addr().map_err(cannot)?;
     let config = config(bound);
@@ -78,20 +78,24 @@ fn config(bound: SocketAddr) -> StreamableHttpServerConfig {
         .with_max_request_body_bytes(MOST_BYTES)
 }
 
-fn service(shared: &Arc<Shared>, config: StreamableHttpServerConfig) -> Service {
+fn service(shared: &Arc<SharedState>, config: StreamableHttpServerConfig) -> Service {
     let mut sessions = LocalSessionManager::default();
     sessions.session_config.keep_alive = Some(IDLE);
     let (shared, common) = (Arc::clone(shared), shared.sessions.begin_shared());
-    StreamableHttpService::new(move || Ok(Server::of_request(&shared, &common)), Arc::new(sessions), config)
+    StreamableHttpService::new(
+        move || Ok(ConnectionServer::of_request(&shared, &common)),
+        Arc::new(sessions),
+        config,
+    )
 }
 
 async fn accept(listener: &TcpListener, service: &Service) {
-    let seats = Seats::new(MOST_CONNECTIONS);
+    let slots = ConnectionLimit::new(MOST_CONNECTIONS);
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                let seat = seats.take().await;
-                tokio::spawn(converse(stream, service.clone(), seat));
+                let slot = slots.take().await;
+                tokio::spawn(converse(stream, service.clone(), slot));
             }
             // Too many open files, or a client that is gone already.
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
@@ -99,26 +103,26 @@ async fn accept(listener: &TcpListener, service: &Service) {
     }
 }
 
-async fn converse(stream: TcpStream, service: Service, seat: Arc<Seat>) {
-    let _taken = seat.taken();
-    let own = Arc::clone(&seat);
+async fn converse(stream: TcpStream, service: Service, slot: Arc<ConnectionSlot>) {
+    let _taken = slot.taken();
+    let own = Arc::clone(&slot);
     let answer = service_fn(move |request: Request<Incoming>| {
-        let (service, seat) = (service.clone(), Arc::clone(&own));
-        async move { Ok::<_, Infallible>(received(&service, &seat, request).await) }
+        let (service, slot) = (service.clone(), Arc::clone(&own));
+        async move { Ok::<_, Infallible>(received(&service, &slot, request).await) }
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(PATIENCE);
     tokio::select! {
         // A connection that breaks is the client's affair.
         _ = http.serve_connection(TokioIo::new(stream), answer) => {}
-        () = seat.called_up() => {}
+        () = slot.called_up() => {}
     }
 }
 
 /// Reads the whole of a request, then answers it. Only from then on does the connection keep its seat.
 async fn received(
     service: &Service,
-    seat: &Arc<Seat>,
+    slot: &Arc<ConnectionSlot>,
     request: Request<Incoming>,
 ) -> Response<BoxBody<Bytes, Infallible>> {
     let (head, body) = request.into_parts();
@@ -135,14 +139,14 @@ async fn received(
             return plain(StatusCode::REQUEST_TIMEOUT, "the request took too long to come\n".to_owned());
         }
     };
-    let Some(serving) = seat.serving() else {
+    let Some(serving) = slot.serving() else {
         return plain(StatusCode::SERVICE_UNAVAILABLE, "too many connections; try again\n".to_owned());
     };
     let response = answer(service, Request::from_parts(head, Full::from(body))).await;
     // Until the last byte of the answer, which may be a stream without an end.
     response.map(|body| {
         let keep = move |frame| {
-            let _: &Serving = &serving;
+            let _: &RequestGuard = &serving;
             frame
         };
         body.map_frame(keep).boxed()

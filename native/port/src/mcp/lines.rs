@@ -1,10 +1,10 @@
 //! Messages as lines of standard input and output.
 //!
 //! The library's own transport says nothing to what it cannot read. This one answers whatever can be answered, so that
-//! no client waits for ever, and it knows which requests are open ([`Requests`]), so that none is answered twice.
+//! no client waits for ever, and it knows which requests are open ([`OpenRequests`]), so that none is answered twice.
 
-use super::requests::Requests;
-use super::session::Session;
+use super::requests::OpenRequests;
+use super::session::McpSession;
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorData, GetMeta, ProtocolVersion, RequestId,
@@ -26,22 +26,22 @@ const MOST_WAITING: usize = 64;
 const GRACE: Duration = Duration::from_secs(1);
 
 /// A client at the other end of standard input and output.
-pub(super) struct Lines {
+pub(super) struct StdioServerTransport {
     incoming: mpsc::Receiver<ClientJsonRpcMessage>,
-    output: Arc<Output>,
+    output: Arc<StdoutWriter>,
 }
 
-struct Output {
+struct StdoutWriter {
     stdout: tokio::sync::Mutex<Stdout>,
-    open: Requests,
+    open: OpenRequests,
 }
 
-impl Lines {
+impl StdioServerTransport {
     /// Reads from here and writes there. When the input ends, the calls of the session are cancelled soon.
-    pub(super) fn new(stdin: Stdin, stdout: Stdout, session: &Arc<Session>) -> Self {
+    pub(super) fn new(stdin: Stdin, stdout: Stdout, session: &Arc<McpSession>) -> Self {
         let (sender, incoming) = mpsc::channel(MOST_WAITING);
-        let output = Arc::new(Output { stdout: stdout.into(), open: Requests::default() });
-        let reader = Reader { sender, output: Arc::clone(&output), is_begun: false };
+        let output = Arc::new(StdoutWriter { stdout: stdout.into(), open: OpenRequests::default() });
+        let reader = StdinReader { sender, output: Arc::clone(&output), is_begun: false };
         let session = Arc::clone(session);
         tokio::spawn(async move {
             reader.read_all(BufReader::with_capacity(64 << 10, stdin)).await;
@@ -52,7 +52,7 @@ impl Lines {
     }
 }
 
-impl Transport<RoleServer> for Lines {
+impl Transport<RoleServer> for StdioServerTransport {
     type Error = std::io::Error;
 
     fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = Result<()>> + Send + 'static {
@@ -74,7 +74,7 @@ impl Transport<RoleServer> for Lines {
     }
 }
 
-impl Output {
+impl StdoutWriter {
     /// The message under the id that the client knows; `None` where nobody waits for it.
     fn addressed(&self, mut message: ServerJsonRpcMessage) -> Option<ServerJsonRpcMessage> {
         let number = match &mut message {
@@ -98,31 +98,31 @@ impl Output {
 }
 
 /// What a line was.
-enum Line {
+enum LineRead {
     Whole,
     TooLong,
     End,
 }
 
-struct Reader {
+struct StdinReader {
     sender: mpsc::Sender<ClientJsonRpcMessage>,
-    output: Arc<Output>,
+    output: Arc<StdoutWriter>,
     /// Whether the client has said which revision it speaks.
     is_begun: bool,
 }
 
-impl Reader {
+impl StdinReader {
     /// Reads until the input ends or nobody listens.
     async fn read_all(mut self, mut input: BufReader<Stdin>) {
         let mut line = Vec::new();
         loop {
             match read_line(&mut input, &mut line).await {
-                Line::End => return,
-                Line::TooLong => {
+                LineRead::End => return,
+                LineRead::TooLong => {
                     let message = format!("the message is longer than {MOST_BYTES} bytes");
                     self.refuse(ErrorData::invalid_request(message, None), None).await;
                 }
-                Line::Whole => self.take(&line).await,
+                LineRead::Whole => self.take(&line).await,
             }
             if self.sender.is_closed() {
                 return;
@@ -208,13 +208,13 @@ fn begins(request: &ClientRequest) -> bool {
 
 /// Reads a line without its end. What is longer than it may be is read and forgotten, and so is a last line without
 /// an end.
-async fn read_line(input: &mut BufReader<Stdin>, line: &mut Vec<u8>) -> Line {
+async fn read_line(input: &mut BufReader<Stdin>, line: &mut Vec<u8>) -> LineRead {
     line.clear();
     let mut is_too_long = false;
     loop {
-        let Ok(bytes) = input.fill_buf().await else { return Line::End };
+        let Ok(bytes) = input.fill_buf().await else { return LineRead::End };
         if bytes.is_empty() {
-            return Line::End;
+            return LineRead::End;
         }
         let end = bytes.iter().position(|byte| *byte == b'\n');
         let count = end.map_or(bytes.len(), |end| end + 1);
@@ -226,7 +226,7 @@ async fn read_line(input: &mut BufReader<Stdin>, line: &mut Vec<u8>) -> Line {
         }
         input.consume(count);
         if end.is_some() {
-            return if is_too_long { Line::TooLong } else { Line::Whole };
+            return if is_too_long { LineRead::TooLong } else { LineRead::Whole };
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! stdin, stdout ── lines ──┐                             ┌── listing   the catalogue as the protocol lists it
-//!                          ├── rmcp ── server (Server) ──┤
+//!                          ├── rmcp ── server (ConnectionServer) ──┤
 //! HTTP ── http ── rmcp ────┘              |              └── calling   one call: thread, progress, cancellation
 //!                                      session               |
 //!                        what outlives a call           asking, form   approvals and questions
@@ -10,26 +10,26 @@
 //!
 //! The library speaks the protocol; what is here decides what is said.
 
-mod asking;
-mod calling;
+mod connections;
+mod elicitation;
 mod form;
 mod http;
 mod lines;
 pub(crate) mod listing;
 mod outcome;
 mod requests;
-mod seats;
+mod running_call;
 mod server;
 mod session;
 mod signals;
 
-use crate::args::{self, Usage};
+use crate::args::{self, UsageError};
 use crate::options::{self, HostOptions};
 use beamai_engine::Host;
 use beamai_services::services;
 use beamai_tool::for_model::LEAST_LIMIT;
-use outcome::Shape;
-use server::{Server, Shared};
+use outcome::ResultFormat;
+use server::{ConnectionServer, SharedState};
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -54,19 +54,19 @@ usage: beamai-port mcp [options]
 ";
 
 #[derive(Default)]
-struct Options {
+struct McpArgs {
     host: HostOptions,
     http: Option<SocketAddr>,
-    shape: Shape,
+    format: ResultFormat,
 }
 
-pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
+pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, UsageError> {
     let Some(options) = options(parser)? else { return Ok(args::print(&[HELP, options::HELP].concat())) };
     let dialect = options.host.dialect()?;
-    let settings = options.host.settings().map_err(|error| Usage(error.message))?;
+    let settings = options.host.settings().map_err(|error| UsageError(error.message))?;
     options::warn(&settings.sandbox);
-    let host = Host::new(&settings, Arc::new(services())).map_err(|error| Usage(error.message))?;
-    let shared = Arc::new(Shared::new(host, settings, dialect, options.shape));
+    let host = Host::new(&settings, Arc::new(services())).map_err(|error| UsageError(error.message))?;
+    let shared = Arc::new(SharedState::new(host, settings, dialect, options.format));
     crate::temp_dir::sweep();
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
@@ -81,15 +81,15 @@ pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, Usage> {
     ended
 }
 
-fn options(parser: &mut lexopt::Parser) -> Result<Option<Options>, Usage> {
+fn options(parser: &mut lexopt::Parser) -> Result<Option<McpArgs>, UsageError> {
     use lexopt::prelude::{Long, Short};
-    let mut options = Options::default();
+    let mut options = McpArgs::default();
     while let Some(option) = parser.next()? {
         match option {
             Long("help") | Short('h') => return Ok(None),
             Long("http") => options.http = Some(http::address(&args::text(parser)?)?),
-            Long("structured") => options.shape.is_structured = true,
-            Long("result-limit") => options.shape.limit = limit(&args::text(parser)?)?,
+            Long("structured") => options.format.is_structured = true,
+            Long("result-limit") => options.format.limit = limit(&args::text(parser)?)?,
             Long(name) => {
                 let name = name.to_owned();
                 options.host.take(&name, parser)?;
@@ -100,25 +100,25 @@ fn options(parser: &mut lexopt::Parser) -> Result<Option<Options>, Usage> {
     Ok(Some(options))
 }
 
-fn limit(text: &str) -> Result<usize, Usage> {
+fn limit(text: &str) -> Result<usize, UsageError> {
     match text.parse() {
         Ok(limit) if limit >= LEAST_LIMIT => Ok(limit),
-        _ => Err(Usage(format!(
+        _ => Err(UsageError(format!(
             "--result-limit takes a number of characters from {LEAST_LIMIT} on, not {text:?}"
         ))),
     }
 }
 
-fn runtime() -> Result<Runtime, Usage> {
+fn runtime() -> Result<Runtime, UsageError> {
     let built = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    built.map_err(|error| Usage(format!("the server cannot be started: {error}")))
+    built.map_err(|error| UsageError(format!("the server cannot be started: {error}")))
 }
 
 /// Serves one client until its input ends.
-async fn stdio(shared: &Arc<Shared>) -> Result<ExitCode, Usage> {
-    let server = Server::of_connection(shared);
+async fn stdio(shared: &Arc<SharedState>) -> Result<ExitCode, UsageError> {
+    let server = ConnectionServer::of_connection(shared);
     let session = server.session();
-    let lines = lines::Lines::new(tokio::io::stdin(), tokio::io::stdout(), &session);
+    let lines = lines::StdioServerTransport::new(tokio::io::stdin(), tokio::io::stdout(), &session);
     let served = async {
         match rmcp::serve_server(server, lines).await {
             Ok(running) => running.waiting().await.map(|_| ()).map_err(|error| error.to_string()),

@@ -1,7 +1,7 @@
 //! Results and errors as the protocol has them.
 
 use beamai_base::ToolError;
-use beamai_engine::catalogue::{self, Origin};
+use beamai_engine::catalogue::{self, ToolOrigin};
 use beamai_tool::{Tool, for_model};
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde_json::{Map, Value, json};
@@ -12,14 +12,14 @@ const IMAGE_NOTE: &str = "the image is in the content of this result";
 
 /// What a client is given of results.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shape {
+pub(super) struct ResultFormat {
     /// Whether the result is there as structured content, too, and tools have output schemas.
     pub(super) is_structured: bool,
     /// Most characters of the text.
     pub(super) limit: usize,
 }
 
-impl Default for Shape {
+impl Default for ResultFormat {
     fn default() -> Self {
         Self { is_structured: false, limit: for_model::LIMIT }
     }
@@ -31,10 +31,10 @@ pub(super) fn done(
     dialect: &str,
     args: &Map<String, Value>,
     mut value: Value,
-    shape: Shape,
+    shape: ResultFormat,
 ) -> CallToolResult {
     let image = take_image(tool, &mut value);
-    let origin = Origin::Dialect(dialect);
+    let origin = ToolOrigin::Dialect(dialect);
     let text = catalogue::text_for_model(origin, tool.name(), args, &value, shape.limit);
     // Only a host's own tools can return what no model can read.
     let mut content = vec![ContentBlock::text(text.unwrap_or_else(|why| why))];
@@ -82,7 +82,7 @@ mod tests {
 
     fn done_by(dialect: &str, tool: &str, value: Value) -> Value {
         let tool = catalogue::find(tool, Some(dialect)).unwrap();
-        let shape = Shape { is_structured: true, ..Shape::default() };
+        let shape = ResultFormat { is_structured: true, ..ResultFormat::default() };
         serde_json::to_value(done(&**tool, dialect, &Map::new(), value, shape)).unwrap()
     }
 
@@ -114,7 +114,7 @@ mod tests {
         let value =
             json!({"content": "a\nb\n", "start_line": 1, "total_lines": 2, "has_more": false, "hash": "0"});
         let tool = catalogue::find("file_read", Some("beamai")).unwrap();
-        let result = done(&**tool, "beamai", &Map::new(), value, Shape::default());
+        let result = done(&**tool, "beamai", &Map::new(), value, ResultFormat::default());
         let result = serde_json::to_value(result).unwrap();
         assert_eq!(result["content"], json!([{"type": "text", "text": "a\nb"}]));
         assert!(result.get("structuredContent").is_none());

@@ -9,16 +9,16 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[derive(Default)]
-pub(super) struct Requests(Mutex<Open>);
+pub(super) struct OpenRequests(Mutex<RequestTable>);
 
 #[derive(Default)]
-struct Open {
+struct RequestTable {
     last: i64,
     numbers: HashMap<RequestId, i64>,
     ids: HashMap<i64, RequestId>,
 }
 
-impl Requests {
+impl OpenRequests {
     /// Takes note of a request, and gives its number; `None` where one of the same id is open.
     pub(super) fn open(&self, id: &RequestId) -> Option<RequestId> {
         let mut open = self.lock();
@@ -49,7 +49,7 @@ impl Requests {
         Some(id)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Open> {
+    fn lock(&self) -> MutexGuard<'_, RequestTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn an_answer_that_comes_too_late_is_for_nobody() {
-        let (requests, id) = (Requests::default(), RequestId::String("a".into()));
+        let (requests, id) = (OpenRequests::default(), RequestId::String("a".into()));
         let first = requests.open(&id).unwrap();
         assert_eq!(requests.open(&id), None);
         assert_eq!(requests.cancel(&id), Some(first.clone()));

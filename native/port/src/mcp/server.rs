@@ -1,12 +1,12 @@
 //! What the server says to the requests of a client.
 
-use super::outcome::Shape;
-use super::session::{Session, Sessions};
-use super::{calling, listing};
+use super::outcome::ResultFormat;
+use super::session::{McpSession, McpSessions};
+use super::{listing, running_call};
 use beamai_base::ToolError;
-use beamai_engine::{Host, Settings, catalogue};
+use beamai_engine::{Host, HostSettings, catalogue};
 use beamai_tool::Tool;
-use beamai_wire::Pool;
+use beamai_wire::JobPool;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, Implementation,
     InitializeRequestParams, InitializeResult, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
@@ -27,30 +27,30 @@ const MOST_SESSIONS: usize = 256;
 const METHODS: [&str; 3] = ["initialize", "tools/list", "tools/call"];
 
 /// What all connections share.
-pub(super) struct Shared {
+pub(super) struct SharedState {
     pub(super) host: Host,
-    pub(super) settings: Settings,
+    pub(super) settings: HostSettings,
     pub(super) dialect: String,
-    pub(super) shape: Shape,
-    pub(super) sessions: Sessions,
-    pub(super) pool: Pool,
+    pub(super) format: ResultFormat,
+    pub(super) sessions: McpSessions,
+    pub(super) pool: JobPool,
     tools: BTreeMap<&'static str, &'static Arc<dyn Tool>>,
     listed: Vec<Listed>,
 }
 
-impl Shared {
+impl SharedState {
     /// The tools of a dialect over this host.
-    pub(super) fn new(host: Host, settings: Settings, dialect: String, shape: Shape) -> Self {
+    pub(super) fn new(host: Host, settings: HostSettings, dialect: String, format: ResultFormat) -> Self {
         let tools = listing::tools(&dialect);
         Self {
             host,
-            listed: tools.iter().map(|tool| listing::listed(&***tool, shape.is_structured)).collect(),
+            listed: tools.iter().map(|tool| listing::listed(&***tool, format.is_structured)).collect(),
             tools: tools.into_iter().map(|tool| (tool.name(), tool)).collect(),
             dialect,
             settings,
-            shape,
-            sessions: Sessions::default(),
-            pool: Pool::new("beamai-mcp", MOST_THREADS, MOST_WAITING),
+            format,
+            sessions: McpSessions::default(),
+            pool: JobPool::new("beamai-mcp", MOST_THREADS, MOST_WAITING),
         }
     }
 
@@ -77,34 +77,34 @@ impl Shared {
 }
 
 /// The server of one connection.
-pub(super) struct Server {
-    shared: Arc<Shared>,
+pub(super) struct ConnectionServer {
+    shared: Arc<SharedState>,
     /// The session of the connection, once it has one.
-    own: OnceLock<Arc<Session>>,
+    own: OnceLock<Arc<McpSession>>,
     /// Where requests go that belong to no connection.
-    common: Option<Arc<Session>>,
+    common: Option<Arc<McpSession>>,
 }
 
-impl Server {
+impl ConnectionServer {
     /// The server of a connection that lasts.
-    pub(super) fn of_connection(shared: &Arc<Shared>) -> Self {
+    pub(super) fn of_connection(shared: &Arc<SharedState>) -> Self {
         let own = OnceLock::from(shared.sessions.begin());
         Self { shared: Arc::clone(shared), own, common: None }
     }
 
     /// The server of a request that may begin a session, or belong to none.
-    pub(super) fn of_request(shared: &Arc<Shared>, common: &Arc<Session>) -> Self {
+    pub(super) fn of_request(shared: &Arc<SharedState>, common: &Arc<McpSession>) -> Self {
         Self { shared: Arc::clone(shared), own: OnceLock::new(), common: Some(Arc::clone(common)) }
     }
 
     /// The session that a request now belongs to.
-    pub(super) fn session(&self) -> Arc<Session> {
+    pub(super) fn session(&self) -> Arc<McpSession> {
         let session = self.own.get().or(self.common.as_ref());
         Arc::clone(session.expect("a connection has a session from its start"))
     }
 }
 
-impl Drop for Server {
+impl Drop for ConnectionServer {
     fn drop(&mut self) {
         let Some(session) = self.own.take() else { return };
         let shared = Arc::clone(&self.shared);
@@ -115,7 +115,7 @@ impl Drop for Server {
     }
 }
 
-impl ServerHandler for Server {
+impl ServerHandler for ConnectionServer {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder().enable_tools().build();
         let implementation = Implementation::new("beamai", env!("CARGO_PKG_VERSION"));
@@ -158,7 +158,7 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        calling::call(&self.shared, self.session(), request, &context).await
+        running_call::call(&self.shared, self.session(), request, &context).await
     }
 
     async fn on_custom_request(

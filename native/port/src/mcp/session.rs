@@ -2,30 +2,30 @@
 
 use crate::temp_dir::PrivateDir;
 use beamai_base::{CancelToken, Reason, ToolError};
-use beamai_engine::{Call, CallSession, Host, Outcome, Run, Settings};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, CallSession, Host, HostSettings};
 use beamai_services::services;
 use beamai_tool::{SessionState, Tool};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The session of a connection.
-pub(super) struct Session {
+pub(super) struct McpSession {
     id: String,
     /// Whether requests of several clients come here, which must not profit from each other.
     is_shared: bool,
     state: Mutex<SessionState>,
-    held: Mutex<Held>,
+    held: Mutex<SessionResources>,
     /// Held while it ends, so that whoever wants it to end sees it ended.
     ending: Mutex<()>,
 }
 
 #[derive(Default)]
-struct Held {
+struct SessionResources {
     temp: Option<PrivateDir>,
     /// The subjects that are allowed for as long as the session lasts.
     allowed: BTreeSet<String>,
     /// The host with the rules that were added for as long as the session lasts.
-    host: Option<(Settings, Arc<Host>)>,
+    host: Option<(HostSettings, Arc<Host>)>,
     /// What cancels the calls that run.
     running: BTreeMap<u64, CancelToken>,
     calls: u64,
@@ -33,14 +33,14 @@ struct Held {
 }
 
 /// A call that runs in a session; cancelled when this is dropped before it has ended.
-pub(super) struct Running {
-    session: Arc<Session>,
+pub(super) struct CancelOnDrop {
+    session: Arc<McpSession>,
     number: u64,
     /// Cancels it.
     pub(super) cancel: CancelToken,
 }
 
-impl Session {
+impl McpSession {
     /// Whether what is allowed here may be allowed for as long as it lasts.
     pub(super) fn is_of_one_client(&self) -> bool {
         !self.is_shared
@@ -60,7 +60,7 @@ impl Session {
     ///
     /// # Errors
     /// A rule that is malformed; the workspace is gone.
-    pub(super) fn add_rules(&self, servers: &Settings, rules: &[String]) -> Result<(), ToolError> {
+    pub(super) fn add_rules(&self, servers: &HostSettings, rules: &[String]) -> Result<(), ToolError> {
         let mut held = self.held();
         let mut settings = held.host.as_ref().map_or(servers, |(settings, _)| settings).clone();
         settings.permissions.allow.extend(rules.iter().map(|rule| rule.as_str().into()));
@@ -70,7 +70,7 @@ impl Session {
     }
 
     /// Takes note of a call that begins, so that it ends with the session.
-    pub(super) fn begin(self: &Arc<Self>) -> Running {
+    pub(super) fn begin(self: &Arc<Self>) -> CancelOnDrop {
         let (mut held, cancel) = (self.held(), CancelToken::new());
         if held.has_ended {
             cancel.cancel();
@@ -78,25 +78,31 @@ impl Session {
         held.calls += 1;
         let number = held.calls;
         held.running.insert(number, cancel.clone());
-        Running { session: Arc::clone(self), number, cancel }
+        CancelOnDrop { session: Arc::clone(self), number, cancel }
     }
 
     /// Runs a call of a tool in the session, on this thread: on the server's host, or where rules were added, on one with these.
-    pub(super) fn call(&self, host: &Host, tool: &dyn Tool, call: &Call, run: impl Fn() -> Run) -> Outcome {
+    pub(super) fn call(
+        &self,
+        host: &Host,
+        tool: &dyn Tool,
+        call: &CallRequest,
+        run: impl Fn() -> CallOptions,
+    ) -> CallOutcome {
         let own = self.held().host.as_ref().map(|(_, host)| Arc::clone(host));
         let host = own.as_deref().unwrap_or(host);
         if tool.traits().session {
             // One after the other, so that no change is lost. Such calls are instant.
             let mut state = lock(&self.state);
             let outcome = self.in_temp_dir(host, tool, call, &run, &state);
-            if let Outcome::Ok(_, Some(changed)) = &outcome {
+            if let CallOutcome::Ok(_, Some(changed)) = &outcome {
                 state.clone_from(changed);
             }
             return outcome;
         }
         match self.in_temp_dir(host, tool, call, &run, &SessionState::default()) {
             // A command can remove the directory. The call has done nothing yet.
-            Outcome::Error(error) if error.reason == Reason::NoTempDir => {
+            CallOutcome::Error(error) if error.reason == Reason::NoTempDir => {
                 self.in_temp_dir(host, tool, call, &run, &SessionState::default())
             }
             outcome => outcome,
@@ -107,17 +113,17 @@ impl Session {
         &self,
         host: &Host,
         tool: &dyn Tool,
-        call: &Call,
-        run: &impl Fn() -> Run,
+        call: &CallRequest,
+        run: &impl Fn() -> CallOptions,
         state: &SessionState,
-    ) -> Outcome {
+    ) -> CallOutcome {
         let temp_dir = match self.temp_dir() {
             Ok(path) => Some(path),
-            Err(error) => return Outcome::Error(ToolError { tool: call.tool.clone(), ..error }),
+            Err(error) => return CallOutcome::Error(ToolError { tool: call.tool.clone(), ..error }),
         };
         let seen_as = (tool.sees_files() && !self.is_shared).then(|| self.id.clone());
         let session = CallSession { id: Some(self.id.clone()), temp_dir, seen_as, state: state.clone() };
-        host.call(Call { session: Some(session), ..call.clone() }, run())
+        host.call(CallRequest { session: Some(session), ..call.clone() }, run())
     }
 
     fn temp_dir(&self) -> Result<String, ToolError> {
@@ -155,12 +161,12 @@ impl Session {
         drop(temp);
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, SessionResources> {
         lock(&self.held)
     }
 }
 
-impl Drop for Running {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.session.held().running.remove(&self.number);
         self.cancel.cancel();
@@ -169,16 +175,16 @@ impl Drop for Running {
 
 /// The sessions of a server that have not ended.
 #[derive(Default)]
-pub(super) struct Sessions(Mutex<BTreeMap<String, Arc<Session>>>);
+pub(super) struct McpSessions(Mutex<BTreeMap<String, Arc<McpSession>>>);
 
-impl Sessions {
+impl McpSessions {
     /// Begins the session of one client.
-    pub(super) fn begin(&self) -> Arc<Session> {
+    pub(super) fn begin(&self) -> Arc<McpSession> {
         self.add(false)
     }
 
     /// Begins a session for requests that belong to none.
-    pub(super) fn begin_shared(&self) -> Arc<Session> {
+    pub(super) fn begin_shared(&self) -> Arc<McpSession> {
         self.add(true)
     }
 
@@ -187,16 +193,16 @@ impl Sessions {
         lock(&self.0).len()
     }
 
-    fn add(&self, is_shared: bool) -> Arc<Session> {
+    fn add(&self, is_shared: bool) -> Arc<McpSession> {
         let id = random_name();
         let (state, held, ending) = (Mutex::default(), Mutex::default(), Mutex::default());
-        let session = Arc::new(Session { id: id.clone(), is_shared, state, held, ending });
+        let session = Arc::new(McpSession { id: id.clone(), is_shared, state, held, ending });
         lock(&self.0).insert(id, Arc::clone(&session));
         session
     }
 
     /// Ends one; returns when nothing of it runs any more.
-    pub(super) fn end(&self, session: &Session) {
+    pub(super) fn end(&self, session: &McpSession) {
         session.end();
         lock(&self.0).remove(&session.id);
     }

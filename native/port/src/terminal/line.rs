@@ -10,7 +10,7 @@ const SEQUENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 /// What was typed.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum TypedLine {
     /// A line, without its end.
     Text(String),
     /// Esc, Ctrl-D, or the end of input.
@@ -18,8 +18,8 @@ pub(super) enum Line {
 }
 
 /// Shows a prompt and reads a line.
-pub(super) fn read(prompt: &str) -> Line {
-    let Some(mut keys) = Keys::new() else { return Line::Cancelled };
+pub(super) fn read(prompt: &str) -> TypedLine {
+    let Some(mut keys) = RawTerminal::new() else { return TypedLine::Cancelled };
     echo(prompt.as_bytes());
     let line = keys.line();
     echo(b"\n");
@@ -27,12 +27,12 @@ pub(super) fn read(prompt: &str) -> Line {
 }
 
 /// The terminal, giving single keys without echo; as before again when dropped.
-struct Keys {
+struct RawTerminal {
     input: Stdin,
     before: Termios,
 }
 
-impl Keys {
+impl RawTerminal {
     fn new() -> Option<Self> {
         let input = std::io::stdin();
         let before = tcgetattr(&input).ok()?;
@@ -44,13 +44,13 @@ impl Keys {
         Some(Self { input, before })
     }
 
-    fn line(&mut self) -> Line {
+    fn line(&mut self) -> TypedLine {
         let mut typed = Vec::new();
         loop {
             match self.key() {
-                None | Some(0x04) => return Line::Cancelled,
-                Some(b'\r' | b'\n') => return Line::Text(String::from_utf8_lossy(&typed).into_owned()),
-                Some(ESCAPE) if !self.skip_sequence() => return Line::Cancelled,
+                None | Some(0x04) => return TypedLine::Cancelled,
+                Some(b'\r' | b'\n') => return TypedLine::Text(String::from_utf8_lossy(&typed).into_owned()),
+                Some(ESCAPE) if !self.skip_sequence() => return TypedLine::Cancelled,
                 Some(0x08 | 0x7f) => erase(&mut typed),
                 Some(key) if key >= b' ' => {
                     typed.push(key);
@@ -86,7 +86,7 @@ impl Keys {
     }
 }
 
-impl Drop for Keys {
+impl Drop for RawTerminal {
     fn drop(&mut self) {
         _ = tcsetattr(&self.input, OptionalActions::Now, &self.before);
     }

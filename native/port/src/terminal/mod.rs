@@ -6,7 +6,7 @@ mod line;
 
 use beamai_text::printable;
 use beamai_tool::question::{Answer, Answers, Choice, Question};
-use line::Line;
+use line::TypedLine;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -23,7 +23,7 @@ impl Terminal {
     /// Asks for leave; anything but a yes is a no.
     pub(crate) fn approves(&self, request: &Value) -> bool {
         eprintln!("{}", printable(request["message"].as_str().unwrap_or_default()));
-        matches!(line::read("Allow it? [y/N] "), Line::Text(text) if ["y", "yes"].contains(&text.trim()))
+        matches!(line::read("Allow it? [y/N] "), TypedLine::Text(text) if ["y", "yes"].contains(&text.trim()))
     }
 
     /// Asks about a program that a command starts: the rules that shall hold for what the command starts from there on, or none
@@ -38,8 +38,8 @@ impl Terminal {
         let prompt =
             format!("Allow it? [y]es, by [r]ule ({}) from here on, [N]o: ", printable(&rules.join(", ")));
         match line::read(&prompt) {
-            Line::Text(text) if ["y", "yes"].contains(&text.trim()) => Some(Vec::new()),
-            Line::Text(text) if ["r", "rule"].contains(&text.trim()) => Some(rules),
+            TypedLine::Text(text) if ["y", "yes"].contains(&text.trim()) => Some(Vec::new()),
+            TypedLine::Text(text) if ["r", "rule"].contains(&text.trim()) => Some(rules),
             _ => None,
         }
     }
@@ -63,9 +63,9 @@ fn ask(question: &Question) -> Option<Answer> {
     }
     loop {
         match line::read(prompt(question)) {
-            Line::Cancelled => return None,
-            Line::Text(text) if text.trim().is_empty() => {}
-            Line::Text(text) => return Some(chosen(question, text.trim())),
+            TypedLine::Cancelled => return None,
+            TypedLine::Text(text) if text.trim().is_empty() => {}
+            TypedLine::Text(text) => return Some(chosen(question, text.trim())),
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::common::{
     Env, InSession, MODES, PROGRAM, assert_none_left, error, host, marked, marker, wait_until,
 };
 use beamai_base::{ErrorKind, Reason, ToolError};
-use beamai_engine::Outcome;
+use beamai_engine::CallOutcome;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -121,7 +121,8 @@ fn a_timeout_kills_it_and_without_one_it_outlives_the_calls() {
     assert_none_left(&mark);
     let call = json!({"tool": "shell_exec", "timeout": 100, "session": {"id": session.id},
         "args": {"command": "sleep 0.4; echo done", "run_in_background": true}});
-    let Outcome::Ok(started, _) = env.host.call(serde_json::from_value(call).unwrap(), Default::default())
+    let CallOutcome::Ok(started, _) =
+        env.host.call(serde_json::from_value(call).unwrap(), Default::default())
     else {
         panic!()
     };
@@ -290,7 +291,7 @@ fn the_command_asks_as_in_the_foreground_and_its_companions_run_unasked() {
     let allows = InSession::new(&env.host);
     let id = allows.start(json!({"command": "echo x; sleep 1000"}));
     let careful = InSession { host: &asks, id: allows.id.clone(), temp: tempfile::tempdir().unwrap() };
-    let Outcome::Ask(request) =
+    let CallOutcome::Ask(request) =
         careful.call("shell_exec", json!({"command": "sleep 1000", "run_in_background": true}))
     else {
         panic!()

@@ -2,7 +2,7 @@
 
 pub(crate) use crate::processes::{assert_none_left, marked, marker};
 use beamai_base::{CancelToken, Reason, ToolError};
-use beamai_engine::{Call, Host, Outcome, Run};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -80,20 +80,20 @@ impl Env {
     /// Whether an attempt of the port program's own succeeds as a command.
     pub(crate) fn attack(&self, attempt: &str) -> bool {
         match self.call(json!({"command": format!("exec {PROGRAM} attack {attempt}")})) {
-            Outcome::Ok(result, _) => {
+            CallOutcome::Ok(result, _) => {
                 assert_ne!(result["exit_code"], 2, "{attempt}: {result}");
                 result["exit_code"] == 0
             }
             // Whoever looks at the memory of all processes may be quicker than the limit of one of them.
-            Outcome::Error(error) if error.reason == Reason::OutOfMemory => false,
+            CallOutcome::Error(error) if error.reason == Reason::OutOfMemory => false,
             other => panic!("{attempt}: {other:?}"),
         }
     }
 
     /// A call without a session, whose temporary directory is memory.
     pub(crate) fn run_alone(&self, command: &str) -> Value {
-        match self.host.call(call(json!({"command": command})), Run::default()) {
-            Outcome::Ok(value, _) => value,
+        match self.host.call(call(json!({"command": command})), CallOptions::default()) {
+            CallOutcome::Ok(value, _) => value,
             other => panic!("{other:?}"),
         }
     }
@@ -102,8 +102,8 @@ impl Env {
     pub(crate) fn run_in_session(&self, temp: &Path, command: &str) -> Value {
         let mut call = call(json!({"command": command}));
         call.session = serde_json::from_value(json!({"temp_dir": temp})).unwrap();
-        match self.host.call(call, Run::default()) {
-            Outcome::Ok(value, _) => value,
+        match self.host.call(call, CallOptions::default()) {
+            CallOutcome::Ok(value, _) => value,
             other => panic!("{other:?}"),
         }
     }
@@ -112,19 +112,19 @@ impl Env {
         self.dir.path()
     }
 
-    pub(crate) fn call(&self, args: Value) -> Outcome {
-        self.host.call(self.made(args), Run::default())
+    pub(crate) fn call(&self, args: Value) -> CallOutcome {
+        self.host.call(self.made(args), CallOptions::default())
     }
 
     /// A call of the session.
-    pub(crate) fn made(&self, args: Value) -> Call {
+    pub(crate) fn made(&self, args: Value) -> CallRequest {
         let session = serde_json::from_value(json!({"temp_dir": self.temp.path()})).unwrap();
-        Call { session, ..call(args) }
+        CallRequest { session, ..call(args) }
     }
 
     pub(crate) fn ok(&self, args: Value) -> Value {
         match self.call(args) {
-            Outcome::Ok(value, _) => value,
+            CallOutcome::Ok(value, _) => value,
             other => panic!("{other:?}"),
         }
     }
@@ -152,7 +152,10 @@ impl Env {
                 wait_until(until);
                 cancel.cancel();
             });
-            error(self.host.call(self.made(args), Run { cancel: cancel.clone(), ..Run::default() }))
+            error(
+                self.host
+                    .call(self.made(args), CallOptions { cancel: cancel.clone(), ..CallOptions::default() }),
+            )
         })
     }
 }
@@ -196,7 +199,7 @@ pub(crate) fn reporting(sandbox: Value) -> Value {
     }
 }
 
-pub(crate) fn call(args: Value) -> Call {
+pub(crate) fn call(args: Value) -> CallRequest {
     serde_json::from_value(json!({"tool": "shell_exec", "args": args})).unwrap()
 }
 
@@ -212,15 +215,15 @@ impl<'e> InSession<'e> {
         Self { host, id: format!("session-{}", marker()), temp: TempDir::new().unwrap() }
     }
 
-    pub(crate) fn call(&self, tool: &str, args: Value) -> Outcome {
+    pub(crate) fn call(&self, tool: &str, args: Value) -> CallOutcome {
         let session = json!({"id": self.id, "temp_dir": self.temp.path()});
         let call = json!({"tool": tool, "args": args, "session": session});
-        self.host.call(serde_json::from_value(call).unwrap(), Run::default())
+        self.host.call(serde_json::from_value(call).unwrap(), CallOptions::default())
     }
 
     pub(crate) fn ok(&self, tool: &str, args: Value) -> Value {
         match self.call(tool, args) {
-            Outcome::Ok(value, _) => value,
+            CallOutcome::Ok(value, _) => value,
             other => panic!("{other:?}"),
         }
     }
@@ -269,9 +272,9 @@ impl Drop for InSession<'_> {
     }
 }
 
-pub(crate) fn error(outcome: Outcome) -> ToolError {
+pub(crate) fn error(outcome: CallOutcome) -> ToolError {
     match outcome {
-        Outcome::Error(error) => error,
+        CallOutcome::Error(error) => error,
         other => panic!("{other:?}"),
     }
 }

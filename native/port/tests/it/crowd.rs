@@ -2,7 +2,7 @@
 
 use crate::{common::Env, own_process::is_own_process};
 use beamai_base::Reason;
-use beamai_engine::Outcome;
+use beamai_engine::CallOutcome;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
 
@@ -14,7 +14,7 @@ fn a_thousand_calls_at_once_run_or_are_refused_as_busy() {
     let env = Env::new();
     let few = Rlimit { current: Some(300), ..getrlimit(Resource::Nofile) };
     setrlimit(Resource::Nofile, few).unwrap();
-    let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
+    let outcomes: Vec<CallOutcome> = std::thread::scope(|scope| {
         let call = |number| {
             let env = &env;
             scope.spawn(move || env.call(json!({"command": format!("echo {number}; sleep 0.2")})))
@@ -25,11 +25,11 @@ fn a_thousand_calls_at_once_run_or_are_refused_as_busy() {
     let mut ran = 0;
     for (number, outcome) in outcomes.into_iter().enumerate() {
         match outcome {
-            Outcome::Ok(result, _) => {
+            CallOutcome::Ok(result, _) => {
                 assert_eq!(result["stdout"], format!("{number}\n"));
                 ran += 1;
             }
-            Outcome::Error(error) => assert_eq!(error.reason, Reason::Busy, "{error}"),
+            CallOutcome::Error(error) => assert_eq!(error.reason, Reason::Busy, "{error}"),
             other => panic!("{other:?}"),
         }
     }

@@ -24,18 +24,18 @@ fn enough() -> usize {
 type Files = BTreeMap<PathBuf, Vec<u8>>;
 
 /// A workspace of many files, and a directory for journals.
-struct Scene {
+struct Fixture {
     ws: TempDir,
     state: TempDir,
 }
 
-impl Scene {
+impl Fixture {
     fn new() -> Self {
-        let scene = Self { ws: TempDir::new().unwrap(), state: TempDir::new().unwrap() };
+        let fixture = Self { ws: TempDir::new().unwrap(), state: TempDir::new().unwrap() };
         for at in 0..FILES {
-            std::fs::write(scene.file(at), "first\nsecond\n").unwrap();
+            std::fs::write(fixture.file(at), "first\nsecond\n").unwrap();
         }
-        scene
+        fixture
     }
 
     fn file(&self, at: usize) -> PathBuf {
@@ -143,15 +143,15 @@ fn eventually(holds: impl Fn() -> bool) -> bool {
 fn a_killed_patch_is_undone_at_once_without_another_call() {
     let mut undone = 0;
     for _ in 0..TIMES {
-        let scene = Scene::new();
-        let before = scene.files();
-        let mut port = scene.at_work();
+        let fixture = Fixture::new();
+        let before = fixture.files();
+        let mut port = fixture.at_work();
         port.kill().unwrap();
         port.wait().unwrap();
-        assert!(eventually(|| !scene.has_journal()), "nobody undoes it");
-        let files = scene.files();
+        assert!(eventually(|| !fixture.has_journal()), "nobody undoes it");
+        let files = fixture.files();
         if files == before {
-            assert!(!scene.ws.path().join("new").exists());
+            assert!(!fixture.ws.path().join("new").exists());
             undone += 1;
             if undone == enough() {
                 break;
@@ -169,48 +169,48 @@ fn a_killed_patch_is_undone_at_once_without_another_call() {
 
 #[test]
 fn a_patch_whose_group_is_killed_is_undone_as_well() {
-    let scene = Scene::new();
-    let before = scene.files();
+    let fixture = Fixture::new();
+    let before = fixture.files();
     let mut undone = false;
     for _ in 0..TIMES {
         let mut port = Command::new("setsid");
-        port.args([PROGRAM, "call", "file_patch", "-", "--default", "allow"]).current_dir(scene.ws.path());
-        port.env("XDG_STATE_HOME", scene.state.path()).stdin(Stdio::piped()).stdout(Stdio::null());
+        port.args([PROGRAM, "call", "file_patch", "-", "--default", "allow"]).current_dir(fixture.ws.path());
+        port.env("XDG_STATE_HOME", fixture.state.path()).stdin(Stdio::piped()).stdout(Stdio::null());
         let mut port = port.spawn().unwrap();
         let args = json!({"patch": patch_of_all()}).to_string();
         port.stdin.take().unwrap().write_all(args.as_bytes()).unwrap();
-        assert!(eventually(|| std::fs::read(scene.file(0)).unwrap() != b"first\nsecond\n"));
+        assert!(eventually(|| std::fs::read(fixture.file(0)).unwrap() != b"first\nsecond\n"));
         let group = format!("-{}", port.id());
         assert!(Command::new("kill").args(["-9", "--", &group]).status().unwrap().success());
         port.wait().unwrap();
-        assert!(eventually(|| !scene.has_journal()), "nobody undoes it");
-        undone = scene.files() == before;
+        assert!(eventually(|| !fixture.has_journal()), "nobody undoes it");
+        undone = fixture.files() == before;
         if undone {
             break;
         }
-        scene.reset();
+        fixture.reset();
     }
     assert!(undone, "it was never killed in time");
 }
 
 #[test]
 fn what_nobody_survived_is_undone_before_the_next_call_sees_it() {
-    let scene = Scene::new();
-    let before = scene.files();
+    let fixture = Fixture::new();
+    let before = fixture.files();
     for (tool, args) in [
         ("file_read", json!({"path": "f0000"})),
         ("file_grep", json!({"pattern": "FIRST"})),
         ("shell_exec", json!({"command": "cat f0000"})),
     ] {
-        scene.half_changed();
-        let output = scene.call(tool, &args);
+        fixture.half_changed();
+        let output = fixture.call(tool, &args);
         let answer = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success() && !answer.contains("FIRST\\n"), "{tool}: {answer}");
-        assert!(scene.files() == before, "{tool}");
+        assert!(fixture.files() == before, "{tool}");
         let said = String::from_utf8_lossy(&output.stderr);
         let expected = format!("a process ended while it changed {} files in ", FILES + 1);
         assert!(said.contains(&expected) && said.contains("has been undone"), "{tool}: {said}");
-        assert!(!scene.has_journal());
+        assert!(!fixture.has_journal());
     }
 }
 
@@ -221,8 +221,8 @@ struct Server {
 }
 
 impl Server {
-    fn new(scene: &Scene) -> Self {
-        let mut program = scene.program(&["mcp"]);
+    fn new(fixture: &Fixture) -> Self {
+        let mut program = fixture.program(&["mcp"]);
         let mut child =
             program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
@@ -254,20 +254,20 @@ impl Server {
 
 #[test]
 fn a_program_that_runs_already_undoes_what_another_one_left() {
-    let scene = Scene::new();
-    let before = scene.files();
-    let mut server = Server::new(&scene);
+    let fixture = Fixture::new();
+    let before = fixture.files();
+    let mut server = Server::new(&fixture);
     for _ in 0..2 {
         // Long enough ago that it remembers having found nothing to do.
         for _ in 0..2 {
             assert!(server.read("f0000").contains("first"));
             std::thread::sleep(Duration::from_millis(100));
         }
-        scene.half_changed();
-        assert!(std::fs::read(scene.file(0)).unwrap() == b"FIRST\nsecond\n");
+        fixture.half_changed();
+        assert!(std::fs::read(fixture.file(0)).unwrap() == b"FIRST\nsecond\n");
         let answer = server.read("f0000");
         assert!(answer.contains("first") && !answer.contains("FIRST"), "{answer}");
-        assert!(scene.files() == before);
+        assert!(fixture.files() == before);
     }
     drop(server.child.stdin.take());
     assert!(server.child.wait().unwrap().success());
@@ -316,14 +316,14 @@ fn without_room_for_a_journal_nothing_changes_and_that_is_said() {
 
 #[test]
 fn commands_neither_see_nor_write_journals() {
-    let scene = Scene { ws: TempDir::new().unwrap(), state: beside_the_program() };
-    let journals = scene.state.path().join("beamai/journals");
+    let fixture = Fixture { ws: TempDir::new().unwrap(), state: beside_the_program() };
+    let journals = fixture.state.path().join("beamai/journals");
     std::fs::create_dir_all(&journals).unwrap();
     std::fs::write(journals.join("seen"), "").unwrap();
     let attempt = |sandbox: &str| {
         let command = format!("cd '{}' && ls && touch written && echo done", journals.display());
         let args = json!({"command": command}).to_string();
-        let output = scene.program(&["call", "shell_exec", &args, "--sandbox", sandbox]).output().unwrap();
+        let output = fixture.program(&["call", "shell_exec", &args, "--sandbox", sandbox]).output().unwrap();
         let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
         answer["stdout"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
     };

@@ -3,11 +3,13 @@
 use crate::{common::PROGRAM, own_process::is_own_process};
 use beamai_base::CancelToken;
 use beamai_isolation::{
-    Coverage, Decision, HeldStart, Isolation, Sandbox, SandboxSettings, Start, StartJudge,
+    HeldStart, Isolation, ProgramStart, SandboxMode, SandboxSettings, StartCoverage, StartDecision,
+    StartJudge,
 };
-use beamai_policy::Sealed;
+use beamai_policy::DeniedPaths;
 use beamai_process::{
-    Collected, Exit, Launcher, Report, Shortcut, Sink, Source, Spec, Stdin, Terms, Wake, collect, set_program,
+    CancelWaker, CommandReport, ExitStatus, Launcher, OutputSink, OutputStream, ProgramSpec, RunOptions,
+    RunResult, Shortcut, Stdin, collect, set_program,
 };
 use beamai_sandbox::Confinement;
 use beamai_workspace::Workspace;
@@ -18,32 +20,32 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-type Decide = dyn Fn(&Start) -> Decision + Send + Sync;
-type Held = Vec<(Start, Box<dyn HeldStart>)>;
+type Decide = dyn Fn(&ProgramStart) -> StartDecision + Send + Sync;
+type Held = Vec<(ProgramStart, Box<dyn HeldStart>)>;
 
 /// A judge that remembers what it was asked.
 struct Recorder {
     decide: Box<Decide>,
-    starts: Mutex<Vec<Start>>,
+    starts: Mutex<Vec<ProgramStart>>,
     held: Mutex<Held>,
 }
 
 impl Recorder {
-    fn new(decide: impl Fn(&Start) -> Decision + Send + Sync + 'static) -> Arc<Self> {
+    fn new(decide: impl Fn(&ProgramStart) -> StartDecision + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self { decide: Box::new(decide), starts: Mutex::default(), held: Mutex::default() })
     }
 
     /// Lets everything start, covering nothing.
     fn all() -> Arc<Self> {
-        Self::new(|_| Decision::Start(Coverage::Judged))
+        Self::new(|_| StartDecision::Start(StartCoverage::Judged))
     }
 
-    fn starts(&self) -> Vec<Start> {
+    fn starts(&self) -> Vec<ProgramStart> {
         self.starts.lock().unwrap().clone()
     }
 
     /// The start of a program by this name, of which there is one.
-    fn start(&self, name: &str) -> Start {
+    fn start(&self, name: &str) -> ProgramStart {
         let mut starts = self.starts();
         starts.retain(|start| start.called.file_name().is_some_and(|own| own == name));
         assert_eq!(starts.len(), 1, "{name}: {starts:?}");
@@ -51,7 +53,7 @@ impl Recorder {
     }
 
     /// Takes what is held, once there is something.
-    fn held(&self) -> (Start, Box<dyn HeldStart>) {
+    fn held(&self) -> (ProgramStart, Box<dyn HeldStart>) {
         let end = Instant::now() + Duration::from_secs(10);
         loop {
             if let Some(held) = self.held.lock().unwrap().pop() {
@@ -64,12 +66,12 @@ impl Recorder {
 }
 
 impl StartJudge for Recorder {
-    fn decide(&self, start: &Start) -> Decision {
+    fn decide(&self, start: &ProgramStart) -> StartDecision {
         self.starts.lock().unwrap().push(start.clone());
         (self.decide)(start)
     }
 
-    fn hold(&self, start: Start, held: Box<dyn HeldStart>) {
+    fn hold(&self, start: ProgramStart, held: Box<dyn HeldStart>) {
         self.held.lock().unwrap().push((start, held));
     }
 }
@@ -77,17 +79,17 @@ impl StartJudge for Recorder {
 #[derive(Default)]
 struct Output(Vec<u8>, Vec<u8>);
 
-impl Sink for Output {
-    fn take(&mut self, source: Source, bytes: &[u8]) {
+impl OutputSink for Output {
+    fn take(&mut self, source: OutputStream, bytes: &[u8]) {
         match source {
-            Source::Stdout => self.0.extend(bytes),
-            Source::Stderr => self.1.extend(bytes),
+            OutputStream::Stdout => self.0.extend(bytes),
+            OutputStream::Stderr => self.1.extend(bytes),
         }
     }
 }
 
 /// A workspace in which commands run under a guard.
-struct Scene {
+struct Fixture {
     dir: TempDir,
     change: Box<dyn Fn(&mut Confinement)>,
 }
@@ -95,20 +97,20 @@ struct Scene {
 /// What came of a command.
 #[derive(Debug)]
 struct Ran {
-    collected: Collected,
+    collected: RunResult,
     isolation: Isolation,
     stdout: String,
     stderr: String,
 }
 
 impl Ran {
-    fn exit(&self) -> Exit {
-        let Ok(Report::Ended { exit, .. }) = &self.collected.report else { panic!("{self:?}") };
+    fn exit(&self) -> ExitStatus {
+        let Ok(CommandReport::Ended { exit, .. }) = &self.collected.report else { panic!("{self:?}") };
         *exit
     }
 }
 
-impl Scene {
+impl Fixture {
     fn new() -> Self {
         Self::with(|_| ())
     }
@@ -128,14 +130,15 @@ impl Scene {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    fn spec(&self, judge: &Arc<Recorder>, command: &str) -> Spec {
+    fn spec(&self, judge: &Arc<Recorder>, command: &str) -> ProgramSpec {
         let workspace = Workspace::open(self.dir.path()).unwrap();
-        let settings = SandboxSettings::from(Sandbox::Required);
-        let confinement = Confinement::within(&workspace, &settings, &Sealed::default(), &|| Ok(())).unwrap();
+        let settings = SandboxSettings::from(SandboxMode::Required);
+        let confinement =
+            Confinement::within(&workspace, &settings, &DeniedPaths::default(), &|| Ok(())).unwrap();
         let mut confinement = confinement.as_ref().clone();
         confinement.exec_guard = true;
         (self.change)(&mut confinement);
-        Spec {
+        ProgramSpec {
             program: "/bin/bash".into(),
             by_path: false,
             arguments: ["--noprofile", "--norc", "-c", command].map(Into::into).to_vec(),
@@ -146,7 +149,7 @@ impl Scene {
             shortcut: None,
             confinement: Arc::new(confinement),
             judge: Some(Arc::clone(judge) as Arc<dyn StartJudge>),
-            coverage: Coverage::Judged,
+            coverage: StartCoverage::Judged,
         }
     }
 
@@ -155,26 +158,27 @@ impl Scene {
     }
 }
 
-fn run(spec: &Spec, cancel: &CancelToken) -> Ran {
+fn run(spec: &ProgramSpec, cancel: &CancelToken) -> Ran {
     let child = Launcher::shared().spawn(spec).unwrap();
-    let wake = Wake::on(cancel).unwrap();
+    let wake = CancelWaker::on(cancel).unwrap();
     let (mut output, isolation) = (Output::default(), child.isolation.clone());
     let deadline = Some(Instant::now() + Duration::from_secs(60));
     let collected =
-        collect(child, &Terms { input: &[], deadline, pause: None, wake, listener: None }, &mut output);
+        collect(child, &RunOptions { input: &[], deadline, pause: None, wake, listener: None }, &mut output);
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     Ran { collected, isolation, stdout: text(output.0), stderr: text(output.1) }
 }
 
-fn words(start: &Start) -> Vec<&str> {
+fn words(start: &ProgramStart) -> Vec<&str> {
     start.arguments.iter().map(|word| word.to_str().unwrap()).collect()
 }
 
 #[test]
 fn every_start_of_a_pipeline_is_seen_with_its_path_and_its_arguments() {
-    let (scene, judge) = (Scene::new(), Recorder::all());
-    let ran = scene.run(&judge, "printf '%s\\n' b a | sort | head -n 1; /usr/bin/env -i /bin/echo 'x y' ''");
-    assert_eq!((ran.stdout.as_str(), ran.exit()), ("a\nx y \n", Exit::Code(0)), "{ran:?}");
+    let (fixture, judge) = (Fixture::new(), Recorder::all());
+    let ran =
+        fixture.run(&judge, "printf '%s\\n' b a | sort | head -n 1; /usr/bin/env -i /bin/echo 'x y' ''");
+    assert_eq!((ran.stdout.as_str(), ran.exit()), ("a\nx y \n", ExitStatus::Code(0)), "{ran:?}");
     assert!(ran.isolation.on.contains(&"exec_guard".to_owned()), "{:?}", ran.isolation);
     let (sort, head, env, echo) =
         (judge.start("sort"), judge.start("head"), judge.start("env"), judge.start("echo"));
@@ -186,20 +190,20 @@ fn every_start_of_a_pipeline_is_seen_with_its_path_and_its_arguments() {
     assert_eq!(echo.file, Path::new("/usr/bin/echo"));
     assert!(!sort.is_writable && !echo.is_writable);
     assert_eq!(sort.starter.program, Path::new("/bin/bash"));
-    assert_eq!(env.starter.coverage, Coverage::Judged);
+    assert_eq!(env.starter.coverage, StartCoverage::Judged);
     assert_eq!(echo.starter.program, Path::new("/usr/bin/env"));
     assert_eq!(judge.starts().len(), 4);
 }
 
 #[test]
 fn a_start_that_is_refused_fails_and_the_command_goes_on() {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     let judge = Recorder::new(|start| match start.file.ends_with("rm") {
-        true => Decision::Refuse,
-        false => Decision::Start(Coverage::Judged),
+        true => StartDecision::Refuse,
+        false => StartDecision::Start(StartCoverage::Judged),
     });
-    scene.put("file", "");
-    let ran = scene.run(&judge, "rm file; echo $?; find . -name file -exec rm {} \\;; ls");
+    fixture.put("file", "");
+    let ran = fixture.run(&judge, "rm file; echo $?; find . -name file -exec rm {} \\;; ls");
     assert_eq!(ran.stdout, "126\nfile\n", "{ran:?}");
     assert!(ran.stderr.contains("Permission denied"), "{ran:?}");
     assert!(judge.starts().iter().any(|start| start.starter.program == Path::new("/usr/bin/find")));
@@ -207,16 +211,16 @@ fn a_start_that_is_refused_fails_and_the_command_goes_on() {
 
 #[test]
 fn a_start_that_is_held_waits_for_its_answer_while_others_go_on() {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     let judge = || {
         Recorder::new(|start| match start.file.ends_with("date") {
-            true => Decision::Hold,
-            false => Decision::Start(Coverage::Judged),
+            true => StartDecision::Hold,
+            false => StartDecision::Start(StartCoverage::Judged),
         })
     };
     type Answer = fn(Box<dyn HeldStart>);
     let answers: [(Answer, &str); 3] = [
-        (|held| held.start(Coverage::Everything), "other\n2001\n0\n"),
+        (|held| held.start(StartCoverage::Everything), "other\n2001\n0\n"),
         (|held| held.refuse(), "other\n126\n"),
         (|held| drop(held), "other\n126\n"),
     ];
@@ -224,7 +228,7 @@ fn a_start_that_is_held_waits_for_its_answer_while_others_go_on() {
         let judge = judge();
         let command =
             "{ date -d 2001-01-01 +%Y; echo $?; } & sleep 0.2; /bin/echo other > out; cat out; wait";
-        let spec = scene.spec(&judge, command);
+        let spec = fixture.spec(&judge, command);
         let ran = std::thread::scope(|scope| {
             let running = scope.spawn(|| run(&spec, &CancelToken::new()));
             let (start, held) = judge.held();
@@ -239,52 +243,52 @@ fn a_start_that_is_held_waits_for_its_answer_while_others_go_on() {
 
 #[test]
 fn a_command_is_killed_while_a_start_of_it_is_held_and_the_answer_comes_too_late() {
-    let scene = Scene::new();
-    let judge = Recorder::new(|_| Decision::Hold);
+    let fixture = Fixture::new();
+    let judge = Recorder::new(|_| StartDecision::Hold);
     let cancel = CancelToken::new();
-    let spec = scene.spec(&judge, "date; touch never");
+    let spec = fixture.spec(&judge, "date; touch never");
     std::thread::scope(|scope| {
         let running = scope.spawn(|| run(&spec, &cancel));
         let (_, held) = judge.held();
         cancel.cancel();
         let ran = running.join().unwrap();
-        assert_eq!(ran.exit(), Exit::Signal(9), "{ran:?}");
-        held.start(Coverage::Everything);
+        assert_eq!(ran.exit(), ExitStatus::Signal(9), "{ran:?}");
+        held.start(StartCoverage::Everything);
     });
-    assert!(!scene.path().join("never").exists());
+    assert!(!fixture.path().join("never").exists());
     // The next command has nothing of it.
-    assert_eq!(scene.run(&Recorder::all(), "/bin/echo next").stdout, "next\n");
+    assert_eq!(fixture.run(&Recorder::all(), "/bin/echo next").stdout, "next\n");
 }
 
 /// A person takes time to answer, in which another process can exchange what was shown.
 #[test]
 fn an_allowed_start_is_of_what_was_asked_about_or_fails() {
-    type Change = fn(&Scene);
-    fn link(scene: &Scene, target: &str) {
-        let path = scene.path().join("link");
+    type Change = fn(&Fixture);
+    fn link(fixture: &Fixture, target: &str) {
+        let path = fixture.path().join("link");
         _ = fs::remove_file(&path);
         std::os::unix::fs::symlink(target, path).unwrap();
     }
     let changes: [(Change, &str); 4] = [
         (|_| (), "x\n0\n"),
-        (|scene| link(scene, "/bin/date"), "126\n"),
-        (|scene| scene.put("script", "#!/bin/sh\necho another\n"), "126\n"),
-        (|scene| fs::remove_file(scene.path().join("script")).unwrap(), "126\n"),
+        (|fixture| link(fixture, "/bin/date"), "126\n"),
+        (|fixture| fixture.put("script", "#!/bin/sh\necho another\n"), "126\n"),
+        (|fixture| fs::remove_file(fixture.path().join("script")).unwrap(), "126\n"),
     ];
     for (at, (change, expected)) in changes.into_iter().enumerate() {
-        let scene = Scene::new();
-        scene.put("script", "#!/bin/sh\necho \"$1\"\n");
-        link(&scene, "script");
+        let fixture = Fixture::new();
+        fixture.put("script", "#!/bin/sh\necho \"$1\"\n");
+        link(&fixture, "script");
         let judge = Recorder::new(|start| match start.called.ends_with("link") {
-            true => Decision::Hold,
-            false => Decision::Start(Coverage::Judged),
+            true => StartDecision::Hold,
+            false => StartDecision::Start(StartCoverage::Judged),
         });
-        let spec = scene.spec(&judge, "./link x; echo $?");
+        let spec = fixture.spec(&judge, "./link x; echo $?");
         let ran = std::thread::scope(|scope| {
             let running = scope.spawn(|| run(&spec, &CancelToken::new()));
             let (_, held) = judge.held();
-            change(&scene);
-            held.start(Coverage::Everything);
+            change(&fixture);
+            held.start(StartCoverage::Everything);
             running.join().unwrap()
         });
         assert_eq!(ran.stdout, expected, "{at}: {ran:?}");
@@ -293,41 +297,41 @@ fn an_allowed_start_is_of_what_was_asked_about_or_fails() {
 
 #[test]
 fn what_the_loader_loads_is_told_by_all_of_its_names() {
-    let (scene, judge) = (Scene::new(), Recorder::all());
-    std::os::unix::fs::symlink("/bin/true", scene.path().join("link")).unwrap();
-    let ran = scene.run(&judge, "/lib64/ld-linux-x86-64.so.2 --argv0 x ./link y");
-    assert_eq!(ran.exit(), Exit::Code(0), "{ran:?}");
+    let (fixture, judge) = (Fixture::new(), Recorder::all());
+    std::os::unix::fs::symlink("/bin/true", fixture.path().join("link")).unwrap();
+    let ran = fixture.run(&judge, "/lib64/ld-linux-x86-64.so.2 --argv0 x ./link y");
+    assert_eq!(ran.exit(), ExitStatus::Code(0), "{ran:?}");
     let loaded = judge.starts().pop().unwrap().loaded;
-    assert_eq!(loaded, [scene.path().join("link"), "/bin/true".into(), "/usr/bin/true".into()]);
+    assert_eq!(loaded, [fixture.path().join("link"), "/bin/true".into(), "/usr/bin/true".into()]);
 }
 
 /// Without random addresses, two starts of a program cannot be told from each other.
 #[test]
 fn programs_without_random_addresses_have_the_least_of_their_file() {
-    let (scene, judge) = (Scene::new(), runner("run"));
-    scene.put("run", "#!/bin/bash\n/bin/echo in\n(/bin/echo below)\n");
-    let ran = scene.run(&judge, "setarch -R ./run; setarch -R /bin/bash -c '(/bin/date >/dev/null); :'");
-    assert_eq!((ran.stdout.as_str(), ran.exit()), ("in\nbelow\n", Exit::Code(0)), "{ran:?}");
+    let (fixture, judge) = (Fixture::new(), runner("run"));
+    fixture.put("run", "#!/bin/bash\n/bin/echo in\n(/bin/echo below)\n");
+    let ran = fixture.run(&judge, "setarch -R ./run; setarch -R /bin/bash -c '(/bin/date >/dev/null); :'");
+    assert_eq!((ran.stdout.as_str(), ran.exit()), ("in\nbelow\n", ExitStatus::Code(0)), "{ran:?}");
     let starts = judge.starts();
     let inner: Vec<_> = starts.iter().filter(|start| is(start, "echo") || is(start, "date")).collect();
     assert!(
-        inner.len() == 3 && inner.iter().all(|start| start.starter.coverage == Coverage::Judged),
+        inner.len() == 3 && inner.iter().all(|start| start.starter.coverage == StartCoverage::Judged),
         "{starts:?}"
     );
 }
 
 #[test]
 fn links_and_interpreters_are_told_one_by_one() {
-    let (scene, judge) = (Scene::new(), Recorder::all());
-    scene.put("real", "#! /bin/sh -e\nexit 0\n");
-    scene.put("second", &format!("#!{}\n", scene.path().join("one").display()));
+    let (fixture, judge) = (Fixture::new(), Recorder::all());
+    fixture.put("real", "#! /bin/sh -e\nexit 0\n");
+    fixture.put("second", &format!("#!{}\n", fixture.path().join("one").display()));
     for (target, link) in [("real", "one"), ("./../DIR/one", "two"), ("/bin/true", "three")] {
-        let name = scene.path().file_name().unwrap().to_str().unwrap().to_owned();
-        std::os::unix::fs::symlink(target.replace("DIR", &name), scene.path().join(link)).unwrap();
+        let name = fixture.path().file_name().unwrap().to_str().unwrap().to_owned();
+        std::os::unix::fs::symlink(target.replace("DIR", &name), fixture.path().join(link)).unwrap();
     }
-    let ran = scene.run(&judge, "./two a; ./three; ./second");
-    assert_eq!(ran.exit(), Exit::Code(0), "{ran:?}");
-    let at = |name: &str| scene.path().join(name);
+    let ran = fixture.run(&judge, "./two a; ./three; ./second");
+    assert_eq!(ran.exit(), ExitStatus::Code(0), "{ran:?}");
+    let at = |name: &str| fixture.path().join(name);
     let two = judge.start("two");
     assert_eq!((&two.called, &two.file), (&at("two"), &at("real")));
     assert_eq!(two.links, [at("one"), at("real")]);
@@ -343,86 +347,87 @@ fn links_and_interpreters_are_told_one_by_one() {
 
 #[test]
 fn what_takes_the_shells_place_is_judged_as_if_the_shell_started_it() {
-    let scene = Scene::new();
-    let spec = |judge: &Arc<Recorder>| Spec {
+    let fixture = Fixture::new();
+    let spec = |judge: &Arc<Recorder>| ProgramSpec {
         shortcut: Some(Shortcut {
             places: ["/nowhere/true", "/bin/true"].map(Into::into).to_vec(),
             words: vec!["true".into(), "x".into()],
         }),
-        ..scene.spec(judge, "echo by shell")
+        ..fixture.spec(judge, "echo by shell")
     };
     let judge = Recorder::all();
     let ran = run(&spec(&judge), &CancelToken::new());
-    assert_eq!((ran.stdout.as_str(), ran.exit()), ("", Exit::Code(0)), "{ran:?}");
+    assert_eq!((ran.stdout.as_str(), ran.exit()), ("", ExitStatus::Code(0)), "{ran:?}");
     let start = judge.start("true");
     assert_eq!((words(&start), start.called.as_path()), (vec!["true", "x"], Path::new("/bin/true")));
     assert_eq!(start.starter.program, Path::new("/bin/bash"));
-    for decision in [Decision::Refuse, Decision::Hold] {
+    for decision in [StartDecision::Refuse, StartDecision::Hold] {
         let ran = run(&spec(&Recorder::new(move |_| decision)), &CancelToken::new());
         assert_eq!(ran.stdout, "by shell\n", "{ran:?}");
     }
 }
 
 /// Whether a start is of a file by this name.
-fn is(start: &Start, name: &str) -> bool {
+fn is(start: &ProgramStart, name: &str) -> bool {
     start.file.file_name().is_some_and(|own| own == name)
 }
 
 /// Lets everything start; what `name` starts covers everything.
 fn runner(name: &'static str) -> Arc<Recorder> {
     Recorder::new(move |start| match is(start, name) {
-        true => Decision::Start(Coverage::Everything),
-        false => Decision::Start(Coverage::Judged),
+        true => StartDecision::Start(StartCoverage::Everything),
+        false => StartDecision::Start(StartCoverage::Judged),
     })
 }
 
 #[test]
 fn what_a_start_covers_counts_once_it_has_happened() {
-    let (scene, judge) = (Scene::new(), runner("run"));
-    scene.put("run", "#!/bin/bash\n/bin/echo in\n");
-    let ran = scene.run(&judge, "./run; /bin/date > /dev/null; exec ./run");
+    let (fixture, judge) = (Fixture::new(), runner("run"));
+    fixture.put("run", "#!/bin/bash\n/bin/echo in\n");
+    let ran = fixture.run(&judge, "./run; /bin/date > /dev/null; exec ./run");
     assert_eq!(ran.stdout, "in\nin\n", "{ran:?}");
     let starts = judge.starts();
     assert!(starts.iter().filter(|start| is(start, "echo")).all(|start| {
-        start.starter.coverage == Coverage::Everything && start.starter.program == scene.path().join("run")
+        start.starter.coverage == StartCoverage::Everything
+            && start.starter.program == fixture.path().join("run")
     }));
-    assert_eq!(judge.start("date").starter.coverage, Coverage::Judged);
+    assert_eq!(judge.start("date").starter.coverage, StartCoverage::Judged);
 }
 
 #[test]
 fn a_start_that_fails_covers_nothing() {
-    let (scene, judge) = (Scene::new(), runner("run"));
+    let (fixture, judge) = (Fixture::new(), runner("run"));
     // The shell has the image that the start would give it.
-    scene.put("run", "#!/bin/bash\n:\n");
-    let ran = scene.run(
+    fixture.put("run", "#!/bin/bash\n:\n");
+    let ran = fixture.run(
         &judge,
         "shopt -s execfail; long=$(printf %0200000d 1); exec ./run $long; echo $?; /bin/date >/dev/null",
     );
     assert_eq!(ran.stdout, "126\n", "{ran:?}");
-    assert_eq!(judge.start("date").starter.coverage, Coverage::Judged);
+    assert_eq!(judge.start("date").starter.coverage, StartCoverage::Judged);
     assert_eq!(judge.start("date").starter.program, Path::new("/bin/bash"));
     assert!(!judge.start("run").has_all_arguments);
     // What the kernel does not know how to run, bash interprets itself.
     let judge = runner("run");
-    scene.put("run", "/bin/date >/dev/null\necho interpreted\n");
-    let ran = scene.run(&judge, "./run; exec ./run");
+    fixture.put("run", "/bin/date >/dev/null\necho interpreted\n");
+    let ran = fixture.run(&judge, "./run; exec ./run");
     assert_eq!(ran.stdout, "interpreted\ninterpreted\n", "{ran:?}");
     let starts = judge.starts();
     let dates: Vec<_> = starts.iter().filter(|start| is(start, "date")).collect();
     assert!(
-        dates.len() == 2 && dates.iter().all(|date| date.starter.coverage == Coverage::Judged),
+        dates.len() == 2 && dates.iter().all(|date| date.starter.coverage == StartCoverage::Judged),
         "{starts:?}"
     );
 }
 
 #[test]
 fn what_was_forked_before_a_start_has_nothing_of_it() {
-    let (scene, judge) = (Scene::new(), runner("run"));
-    scene.put("run", "#!/bin/bash\n/bin/echo in; sleep 0.5\n");
-    let ran = scene.run(&judge, "{ (read -t 0.2 <> <(:); /bin/date) & } >/dev/null; exec ./run");
-    assert_eq!(ran.exit(), Exit::Code(0), "{ran:?}");
-    assert_eq!(judge.start("echo").starter.coverage, Coverage::Everything);
-    assert_eq!(judge.start("date").starter.coverage, Coverage::Judged);
+    let (fixture, judge) = (Fixture::new(), runner("run"));
+    fixture.put("run", "#!/bin/bash\n/bin/echo in; sleep 0.5\n");
+    let ran = fixture.run(&judge, "{ (read -t 0.2 <> <(:); /bin/date) & } >/dev/null; exec ./run");
+    assert_eq!(ran.exit(), ExitStatus::Code(0), "{ran:?}");
+    assert_eq!(judge.start("echo").starter.coverage, StartCoverage::Everything);
+    assert_eq!(judge.start("date").starter.coverage, StartCoverage::Judged);
 }
 
 /// Forks twice, has the one between end, and starts a program.
@@ -431,34 +436,40 @@ const ORPHAN: &str = "import os, time\nif os.fork() == 0:\n if os.fork() == 0:\n
 
 #[test]
 fn an_orphan_has_the_least_that_its_program_has() {
-    let (scene, judge) = (
-        Scene::new(),
+    let (fixture, judge) = (
+        Fixture::new(),
         Recorder::new(|start| {
             let has = |word: &str| start.arguments.iter().any(|own| own == word);
             match (is(start, "date"), has("much")) {
-                (false, true) => Decision::Start(Coverage::Everything),
-                _ => Decision::Start(Coverage::Judged),
+                (false, true) => StartDecision::Start(StartCoverage::Everything),
+                _ => StartDecision::Start(StartCoverage::Judged),
             }
         }),
     );
-    scene.put("orphan.py", ORPHAN);
+    fixture.put("orphan.py", ORPHAN);
     let run = |command: &str| {
         judge.starts.lock().unwrap().clear();
-        let ran = scene.run(&judge, command);
-        assert_eq!(ran.exit(), Exit::Code(0), "{ran:?}");
+        let ran = fixture.run(&judge, command);
+        assert_eq!(ran.exit(), ExitStatus::Code(0), "{ran:?}");
         judge.start("date").starter
     };
     // Its own start is the only one that there is of its image.
-    assert_eq!(run("python3 orphan.py much >/dev/null; sleep 0.5").coverage, Coverage::Everything);
+    assert_eq!(run("python3 orphan.py much >/dev/null; sleep 0.5").coverage, StartCoverage::Everything);
     let other = "python3 -c 'import time; time.sleep(1)' & ";
-    assert_eq!(run(&format!("{other} python3 orphan.py much >/dev/null; wait")).coverage, Coverage::Judged);
-    assert_eq!(run("python3 -c '' much; python3 orphan.py >/dev/null; sleep 0.5").coverage, Coverage::Judged);
+    assert_eq!(
+        run(&format!("{other} python3 orphan.py much >/dev/null; wait")).coverage,
+        StartCoverage::Judged
+    );
+    assert_eq!(
+        run("python3 -c '' much; python3 orphan.py >/dev/null; sleep 0.5").coverage,
+        StartCoverage::Judged
+    );
 }
 
 #[test]
 fn starts_by_threads_and_by_every_call_are_seen() {
-    let (scene, judge) = (Scene::new(), Recorder::all());
-    scene.put(
+    let (fixture, judge) = (Fixture::new(), Recorder::all());
+    fixture.put(
         "ways.py",
         r#"
 import os, subprocess, threading
@@ -481,14 +492,14 @@ child(lambda: os.execv("./echo", ["echo", "relative"]))
 child(lambda: os.execv("../bin/./..//bin/echo", ["echo", "parent"]))
 "#,
     );
-    let ran = scene.run(&judge, "python3 -u ways.py 2>&1");
+    let ran = fixture.run(&judge, "python3 -u ways.py 2>&1");
     let mut lines: Vec<&str> = ran.stdout.lines().collect();
     lines.sort_unstable();
     let all = ["descriptor", "itself", "link", "parent", "relative", "spawn", "thread", "vfork"];
     assert_eq!(lines, all, "{ran:?}");
     let starts = judge.starts();
     let by = |word: &str| {
-        let own = |start: &&Start| start.arguments.last().is_some_and(|last| last == word);
+        let own = |start: &&ProgramStart| start.arguments.last().is_some_and(|last| last == word);
         starts.iter().find(own).unwrap_or_else(|| panic!("{word}: {starts:?}"))
     };
     for word in all.into_iter().filter(|word| *word != "itself") {
@@ -506,8 +517,8 @@ child(lambda: os.execv("../bin/./..//bin/echo", ["echo", "parent"]))
 
 #[test]
 fn what_has_no_path_is_told_as_writable() {
-    let (scene, judge) = (Scene::new(), Recorder::all());
-    scene.put(
+    let (fixture, judge) = (Fixture::new(), Recorder::all());
+    fixture.put(
         "nameless.py",
         r#"
 import os, shutil
@@ -517,7 +528,7 @@ os.unlink("copy")
 os.execve(fd, ["echo", "nameless"], {})
 "#,
     );
-    let ran = scene.run(&judge, "python3 nameless.py");
+    let ran = fixture.run(&judge, "python3 nameless.py");
     assert_eq!(ran.stdout, "nameless\n", "{ran:?}");
     let start = judge.starts().pop().unwrap();
     assert!(start.is_writable && start.file.to_str().unwrap().ends_with(" (deleted)"), "{start:?}");
@@ -525,12 +536,12 @@ os.execve(fd, ["echo", "nameless"], {})
 
 #[test]
 fn nobody_is_asked_about_what_the_kernel_would_not_run() {
-    let (scene, judge) = (Scene::new(), Recorder::all());
-    scene.put("locked", "#!/bin/sh\n");
-    fs::set_permissions(scene.path().join("locked"), fs::Permissions::from_mode(0o644)).unwrap();
-    scene.put("hollow", "#!/nowhere/at/all\n");
-    std::os::unix::fs::symlink("loop", scene.path().join("loop")).unwrap();
-    let ran = scene.run(
+    let (fixture, judge) = (Fixture::new(), Recorder::all());
+    fixture.put("locked", "#!/bin/sh\n");
+    fs::set_permissions(fixture.path().join("locked"), fs::Permissions::from_mode(0o644)).unwrap();
+    fixture.put("hollow", "#!/nowhere/at/all\n");
+    std::os::unix::fs::symlink("loop", fixture.path().join("loop")).unwrap();
+    let ran = fixture.run(
         &judge,
         "for f in ./locked ./hollow ./loop ./none ./locked/x / no-such-program; do $f 2>/dev/null; echo $?; done",
     );
@@ -555,8 +566,8 @@ LD_PRELOAD=./e.so /bin/true
 #[test]
 fn what_can_be_written_is_not_executed_where_that_is_not_wanted() {
     let run = |exec_writable: bool| {
-        let scene = Scene::with(move |confinement| confinement.exec_writable = exec_writable);
-        let ran = scene.run(&Recorder::all(), &format!("exec 2>/dev/null; {RUN_OWN}"));
+        let fixture = Fixture::with(move |confinement| confinement.exec_writable = exec_writable);
+        let ran = fixture.run(&Recorder::all(), &format!("exec 2>/dev/null; {RUN_OWN}"));
         (ran.isolation, ran.stdout)
     };
     let all = ".\nloader .\n/tmp\nloader /tmp\n/dev/shm\nloader /dev/shm\nplugin\nplugin\n";
@@ -579,8 +590,8 @@ fn nobody_but_the_port_has_the_listener() {
     if !is_own_process(module_path!(), "nobody_but_the_port_has_the_listener") {
         return;
     }
-    let (scene, judge) = (Scene::new(), Recorder::all());
-    let spec = scene.spec(&judge, "sleep 1; ls /proc/*/fd -l | grep -c seccomp");
+    let (fixture, judge) = (Fixture::new(), Recorder::all());
+    let spec = fixture.spec(&judge, "sleep 1; ls /proc/*/fd -l | grep -c seccomp");
     let ran = std::thread::scope(|scope| {
         let running = scope.spawn(|| run(&spec, &CancelToken::new()));
         let end = Instant::now() + Duration::from_secs(10);
@@ -610,27 +621,27 @@ fn thousands_of_short_processes_leave_nothing_behind() {
     if !is_own_process(module_path!(), "thousands_of_short_processes_leave_nothing_behind") {
         return;
     }
-    let (scene, judge) = (Scene::new(), Recorder::all());
+    let (fixture, judge) = (Fixture::new(), Recorder::all());
     let count = || fs::read_dir("/proc/self/fd").unwrap().count();
     let before = count();
     // Within the minute that a command has here, also on a busy machine.
     let each = if std::env::var_os("BEAMAI_LONG").is_some() { 2_500 } else { 1_000 };
     let some = format!("for i in {{1..{each}}}; do /bin/true; done");
-    let ran = scene.run(&judge, &format!("{some} & {some}; wait"));
-    assert_eq!(ran.exit(), Exit::Code(0), "{ran:?}");
+    let ran = fixture.run(&judge, &format!("{some} & {some}; wait"));
+    assert_eq!(ran.exit(), ExitStatus::Code(0), "{ran:?}");
     assert_eq!(judge.starts().len(), 2 * each);
     assert!(count() < before + 50, "{before} descriptors before, {} after", count());
-    let Ok(Report::Ended { is_ready, .. }) = ran.collected.report else { panic!() };
+    let Ok(CommandReport::Ended { is_ready, .. }) = ran.collected.report else { panic!() };
     assert!(is_ready);
 }
 
 #[test]
 fn a_guard_without_a_judge_starts_nothing() {
-    let scene = Scene::new();
-    let spec = Spec { judge: None, ..scene.spec(&Recorder::all(), "touch ran") };
+    let fixture = Fixture::new();
+    let spec = ProgramSpec { judge: None, ..fixture.spec(&Recorder::all(), "touch ran") };
     let error = Launcher::shared().spawn(&spec).unwrap_err();
     assert!(error.to_string().contains("without a judge"), "{error}");
-    assert!(!scene.path().join("ran").exists());
+    assert!(!fixture.path().join("ran").exists());
 }
 
 /// The tests of this file as a user whom nobody knows.

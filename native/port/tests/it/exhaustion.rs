@@ -3,22 +3,25 @@
 
 use crate::common::{Env, host};
 use beamai_base::{CancelToken, Reason};
-use beamai_engine::{Host, Outcome, Run};
+use beamai_engine::{CallOptions, CallOutcome, Host};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// A call that has to end within the milliseconds given.
-fn call(host: &Host, tool: &str, args: Value, timeout: Option<u64>, cancel: &CancelToken) -> Outcome {
+fn call(host: &Host, tool: &str, args: Value, timeout: Option<u64>, cancel: &CancelToken) -> CallOutcome {
     let call = json!({"tool": tool, "args": args, "timeout": timeout});
-    host.call(serde_json::from_value(call).unwrap(), Run { cancel: cancel.clone(), ..Run::default() })
+    host.call(
+        serde_json::from_value(call).unwrap(),
+        CallOptions { cancel: cancel.clone(), ..CallOptions::default() },
+    )
 }
 
 #[track_caller]
 fn ok(host: &Host, tool: &str, args: Value) -> Value {
     match call(host, tool, args, None, &CancelToken::new()) {
-        Outcome::Ok(value, _) => value,
+        CallOutcome::Ok(value, _) => value,
         other => panic!("{other:?}"),
     }
 }
@@ -94,8 +97,8 @@ fn very_many_files_hold_nobody_up() {
     let search = |(tool, args): &(&str, Value)| {
         let start = Instant::now();
         match call(&many, tool, args.clone(), Some(4000), &CancelToken::new()) {
-            Outcome::Ok(answer, _) => assert!(answer.to_string().len() < 1 << 20, "{tool}"),
-            Outcome::Error(error) => assert_eq!(error.reason, Reason::Timeout, "{tool}: {error}"),
+            CallOutcome::Ok(answer, _) => assert!(answer.to_string().len() < 1 << 20, "{tool}"),
+            CallOutcome::Error(error) => assert_eq!(error.reason, Reason::Timeout, "{tool}: {error}"),
             other => panic!("{other:?}"),
         }
         assert!(start.elapsed() < Duration::from_secs(20), "{tool}: {:?}", start.elapsed());
@@ -108,7 +111,9 @@ fn very_many_files_hold_nobody_up() {
         std::thread::sleep(Duration::from_millis(200));
         cancel.cancel();
         let start = Instant::now();
-        assert!(matches!(grep.join().unwrap(), Outcome::Error(error) if error.reason == Reason::Cancelled));
+        assert!(
+            matches!(grep.join().unwrap(), CallOutcome::Error(error) if error.reason == Reason::Cancelled)
+        );
         assert!(start.elapsed() < Duration::from_secs(2), "{:?} after the cancel", start.elapsed());
     });
     remove(files.path());
@@ -131,8 +136,8 @@ fn what_eats_memory_writes_without_end_or_never_sleeps_holds_nobody_up() {
         let args = json!({"command": command, "timeout": 3000});
         match call(&env.host, "shell_exec", args, None, &CancelToken::new()) {
             // The kernel refuses each process more than the limit; together they may come to it first.
-            Outcome::Error(error) if *command == MEMORY_HOG && error.reason == Reason::OutOfMemory => {}
-            Outcome::Error(error) => assert_eq!(error.reason, Reason::Timeout, "{command}: {error}"),
+            CallOutcome::Error(error) if *command == MEMORY_HOG && error.reason == Reason::OutOfMemory => {}
+            CallOutcome::Error(error) => assert_eq!(error.reason, Reason::Timeout, "{command}: {error}"),
             other => panic!("{command}: {other:?}"),
         }
     };

@@ -200,8 +200,8 @@ fn a_result_speaks_of_isolation_where_a_layer_is_off_or_the_host_wants_to_hear_i
         )
         .unwrap();
         let call = crate::common::call(json!({"command": "true"}));
-        match host.call(call, beamai_engine::Run::default()) {
-            beamai_engine::Outcome::Ok(result, _) => result.get("isolation").cloned(),
+        match host.call(call, beamai_engine::CallOptions::default()) {
+            beamai_engine::CallOutcome::Ok(result, _) => result.get("isolation").cloned(),
             other => panic!("{other:?}"),
         }
     };

@@ -2,7 +2,7 @@
 
 use crate::common::{PROGRAM, wait_until};
 use beamai_base::ToolError;
-use beamai_engine::{Call, Host, Outcome, Run};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -75,7 +75,7 @@ impl Env {
     }
 
     pub(crate) fn try_call(&self, tool: &str, args: Value) -> Result<Value, ToolError> {
-        self.run(tool, args, None, Run::default())
+        self.run(tool, args, None, CallOptions::default())
     }
 
     /// A call with so many milliseconds to end.
@@ -84,12 +84,12 @@ impl Env {
         tool: &str,
         args: Value,
         timeout: Option<u64>,
-        run: Run,
+        run: CallOptions,
     ) -> Result<Value, ToolError> {
         let call = json!({"tool": tool, "args": args, "timeout": timeout});
-        match self.host.call(serde_json::from_value::<Call>(call).unwrap(), run) {
-            Outcome::Ok(value, _) => Ok(value),
-            Outcome::Error(error) => Err(error),
+        match self.host.call(serde_json::from_value::<CallRequest>(call).unwrap(), run) {
+            CallOutcome::Ok(value, _) => Ok(value),
+            CallOutcome::Error(error) => Err(error),
             other => panic!("{other:?}"),
         }
     }

@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use crate::{common::wait_until, lsp_env::Env};
-use beamai_engine::Run;
+use beamai_engine::CallOptions;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -152,7 +152,7 @@ fn what_is_known_already_comes_at_once() {
 fn a_server_that_has_not_said_all_in_time_is_named() {
     let env = Env::fake(publishes(json!([])));
     let args = json!({"path": "a.fake"});
-    let answer = env.run("lsp_diagnostics", args, Some(2500), Run::default()).unwrap();
+    let answer = env.run("lsp_diagnostics", args, Some(2500), CallOptions::default()).unwrap();
     assert_eq!((&answer["complete"], &answer["available"]), (&json!(false), &json!(true)));
     assert!(answer["message"].as_str().unwrap().contains("python3 had not said all"), "{answer}");
 }

@@ -6,7 +6,7 @@ use crate::{
     lsp_env::{Env, fake, hover, range},
 };
 use beamai_base::{CancelToken, Reason};
-use beamai_engine::{Outcome, Run};
+use beamai_engine::{CallOptions, CallOutcome};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -40,7 +40,7 @@ fn a_crash_is_told_and_the_next_request_starts_the_server_again() {
 #[test]
 fn a_request_without_an_answer_ends_with_the_time_and_is_cancelled() {
     let env = Env::fake(with(talks(), "hang", HOVER));
-    let error = env.run("lsp", hover(), Some(1500), Run::default()).unwrap_err();
+    let error = env.run("lsp", hover(), Some(1500), CallOptions::default()).unwrap_err();
     assert_eq!(error.reason, Reason::Timeout);
     let asked = env.log().into_iter().find(|message| message["method"] == HOVER).unwrap();
     assert_eq!(env.wait_for("$/cancelRequest")["id"], asked["id"]);
@@ -50,7 +50,7 @@ fn a_request_without_an_answer_ends_with_the_time_and_is_cancelled() {
 fn a_cancelled_call_returns_at_once_and_cancels_its_request() {
     let env = Env::fake(with(talks(), "hang", HOVER));
     let cancel = CancelToken::new();
-    let run = Run { cancel: cancel.clone(), ..Run::default() };
+    let run = CallOptions { cancel: cancel.clone(), ..CallOptions::default() };
     let (error, cancelled) = std::thread::scope(|scope| {
         let call = scope.spawn(|| (env.run("lsp", hover(), None, run).unwrap_err(), Instant::now()));
         env.wait_for(HOVER);
@@ -212,7 +212,7 @@ fn what_is_about_the_workspace_waits_until_the_server_has_seen_it() {
 fn an_answer_from_a_server_that_is_still_at_work_says_so() {
     let env = Env::fake(with(answers("workspace/symbol", json!([])), "work", 60_000));
     let args = json!({"operation": "workspaceSymbol", "path": "a.fake", "query": "x"});
-    let answer = env.run("lsp", args, Some(2500), Run::default()).unwrap();
+    let answer = env.run("lsp", args, Some(2500), CallOptions::default()).unwrap();
     assert!(answer["message"].as_str().unwrap().contains("still indexing"), "{answer}");
 }
 
@@ -443,13 +443,13 @@ fn a_server_that_may_run_code_of_the_project_asks_for_exactly_one_call() {
     let call = |character: u64, approved: Option<&Value>| {
         let args = json!({"operation": "hover", "path": "a.rs", "line": 1, "character": character});
         let call = json!({"tool": "lsp", "args": args, "approved": approved});
-        env.host.call(serde_json::from_value(call).unwrap(), Run::default())
+        env.host.call(serde_json::from_value(call).unwrap(), CallOptions::default())
     };
-    let Outcome::Ask(request) = call(1, None) else { panic!("it was not asked about") };
+    let CallOutcome::Ask(request) = call(1, None) else { panic!("it was not asked about") };
     assert_eq!(request["subject"], "LSP(a.rs)");
     assert!(env.log().is_empty(), "nothing has started");
-    assert!(matches!(call(2, Some(&request["fingerprint"])), Outcome::Error(_)), "another call");
-    assert!(matches!(call(1, Some(&request["fingerprint"])), Outcome::Ok(..)));
+    assert!(matches!(call(2, Some(&request["fingerprint"])), CallOutcome::Error(_)), "another call");
+    assert!(matches!(call(1, Some(&request["fingerprint"])), CallOutcome::Ok(..)));
 }
 
 #[test]

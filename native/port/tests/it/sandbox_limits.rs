@@ -2,7 +2,7 @@
 
 use crate::common::{Env, InSession, PROGRAM};
 use beamai_base::Reason;
-use beamai_engine::Outcome;
+use beamai_engine::CallOutcome;
 use serde_json::json;
 
 #[test]
@@ -13,10 +13,10 @@ fn memory() {
     assert!(Env::with("off").attack(&format!("memory {}", 512 << 20)));
     // The process meets its own limit, unless the watch over all of them is quicker.
     match env.call(json!({"command": "head -c 1G /dev/zero | tail | wc -c; echo ${PIPESTATUS[1]}"})) {
-        Outcome::Ok(result, _) => {
+        CallOutcome::Ok(result, _) => {
             assert!(result["stderr"].as_str().unwrap().contains("memory exhausted"), "{result}");
         }
-        Outcome::Error(error) => assert_eq!(error.reason, Reason::OutOfMemory, "{error}"),
+        CallOutcome::Error(error) => assert_eq!(error.reason, Reason::OutOfMemory, "{error}"),
         other => panic!("{other:?}"),
     }
     // By default nobody gets all of it.
@@ -142,7 +142,7 @@ fn memory_of_tables_alone() {
     let run = |memory: u64| {
         Env::under(json!({"memory": memory})).call(json!({"command": attempt, "timeout": 60_000}))
     };
-    let Outcome::Ok(result, _) = run(2 << 30) else { panic!() };
+    let CallOutcome::Ok(result, _) = run(2 << 30) else { panic!() };
     assert_eq!(result["exit_code"], 0, "{result}");
     assert_eq!(crate::common::error(run(128 << 20)).reason, Reason::OutOfMemory);
 }

@@ -1,10 +1,13 @@
 //! Paths that a policy makes read-only or hides, given as lists.
 
 use beamai_base::CancelToken;
-use beamai_engine::{Host, Outcome, Run};
-use beamai_isolation::{Coverage, SandboxSettings};
-use beamai_policy::Sealed;
-use beamai_process::{End, Launcher, Report, Sink, Source, Spec, Stdin, Terms, Wake, collect, set_program};
+use beamai_engine::{CallOptions, CallOutcome, Host};
+use beamai_isolation::{SandboxSettings, StartCoverage};
+use beamai_policy::DeniedPaths;
+use beamai_process::{
+    CancelWaker, CommandReport, Launcher, OutputSink, OutputStream, ProgramSpec, RunEnd, RunOptions, Stdin,
+    collect, set_program,
+};
 use beamai_sandbox::Confinement;
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
@@ -17,9 +20,9 @@ use tempfile::TempDir;
 #[derive(Default)]
 struct Stdout(Vec<u8>);
 
-impl Sink for Stdout {
-    fn take(&mut self, source: Source, bytes: &[u8]) {
-        if let Source::Stdout = source {
+impl OutputSink for Stdout {
+    fn take(&mut self, source: OutputStream, bytes: &[u8]) {
+        if let OutputStream::Stdout = source {
             self.0.extend(bytes);
         }
     }
@@ -30,10 +33,11 @@ fn run(dir: &Path, command: &str, change: impl FnOnce(&mut Confinement)) -> Stri
     set_program(crate::common::PROGRAM);
     let workspace = Workspace::open(dir).unwrap();
     let settings = SandboxSettings::default();
-    let confinement = Confinement::within(&workspace, &settings, &Sealed::default(), &|| Ok(())).unwrap();
+    let confinement =
+        Confinement::within(&workspace, &settings, &DeniedPaths::default(), &|| Ok(())).unwrap();
     let mut confinement = confinement.as_ref().clone();
     change(&mut confinement);
-    let spec = Spec {
+    let spec = ProgramSpec {
         program: "/bin/bash".into(),
         by_path: false,
         arguments: vec!["-c".into(), command.into()],
@@ -44,15 +48,18 @@ fn run(dir: &Path, command: &str, change: impl FnOnce(&mut Confinement)) -> Stri
         shortcut: None,
         confinement: Arc::new(confinement),
         judge: None,
-        coverage: Coverage::Judged,
+        coverage: StartCoverage::Judged,
     };
     let child = Launcher::shared().spawn(&spec).unwrap();
-    let wake = Wake::on(&CancelToken::new()).unwrap();
+    let wake = CancelWaker::on(&CancelToken::new()).unwrap();
     let mut stdout = Stdout::default();
-    let collected =
-        collect(child, &Terms { input: &[], deadline: None, pause: None, wake, listener: None }, &mut stdout);
-    assert_eq!(collected.end, End::Itself);
-    assert!(matches!(collected.report, Ok(Report::Ended { .. })), "{:?}", collected.report);
+    let collected = collect(
+        child,
+        &RunOptions { input: &[], deadline: None, pause: None, wake, listener: None },
+        &mut stdout,
+    );
+    assert_eq!(collected.end, RunEnd::Itself);
+    assert!(matches!(collected.report, Ok(CommandReport::Ended { .. })), "{:?}", collected.report);
     String::from_utf8(stdout.0).unwrap()
 }
 
@@ -133,8 +140,8 @@ fn what_the_host_gave_to_be_written_is_not_protected() {
 fn run_under(dir: &Path, denied: &[&str], sandbox: &str, command: &str) -> String {
     set_program(crate::common::PROGRAM);
     let host = crate::common::host(dir, json!({"default": "allow", "deny": denied}), sandbox);
-    match host.call(crate::common::call(json!({"command": command})), Run::default()) {
-        Outcome::Ok(value, _) => value["stdout"].as_str().unwrap().to_owned(),
+    match host.call(crate::common::call(json!({"command": command})), CallOptions::default()) {
+        CallOutcome::Ok(value, _) => value["stdout"].as_str().unwrap().to_owned(),
         other => panic!("{other:?}"),
     }
 }
@@ -196,8 +203,8 @@ impl Globs {
     /// Runs a script, whose text the judge does not see, and gives what it wrote.
     fn run(&self, script: &str) -> String {
         self.write("script", script);
-        match self.host.call(crate::common::call(json!({"command": "bash script"})), Run::default()) {
-            Outcome::Ok(value, _) => value["stdout"].as_str().unwrap().to_owned(),
+        match self.host.call(crate::common::call(json!({"command": "bash script"})), CallOptions::default()) {
+            CallOutcome::Ok(value, _) => value["stdout"].as_str().unwrap().to_owned(),
             other => panic!("{other:?}"),
         }
     }
@@ -298,9 +305,9 @@ fn a_bare_rule_that_denies_a_file_tool_holds_for_every_file() {
         let globs = Globs::new(&rules, json!("required"));
         let said = match globs
             .host
-            .call(crate::common::call(json!({"command": "grep -r OLD . | wc -l"})), Run::default())
+            .call(crate::common::call(json!({"command": "grep -r OLD . | wc -l"})), CallOptions::default())
         {
-            Outcome::Ok(value, _) => value["stdout"].as_str().unwrap().to_owned(),
+            CallOutcome::Ok(value, _) => value["stdout"].as_str().unwrap().to_owned(),
             other => panic!("{other:?}"),
         };
         assert_eq!(said, "0\n", "{rules:?}");
@@ -349,7 +356,7 @@ fn more_than_can_be_protected_is_refused_or_said() {
         fs::write(globs.dir.path().join(format!("{number}.pem")), "").unwrap();
     }
     let call = || crate::common::call(json!({"command": "touch ran"}));
-    let error = crate::common::error(globs.host.call(call(), Run::default()));
+    let error = crate::common::error(globs.host.call(call(), CallOptions::default()));
     assert_eq!(error.reason, beamai_base::Reason::IsolationUnavailable);
     for part in ["protected_paths", "4000", "Read(**/*.pem)", "best_effort"] {
         assert!(error.message.contains(part), "{}", error.message);
@@ -357,14 +364,14 @@ fn more_than_can_be_protected_is_refused_or_said() {
     assert!(!globs.dir.path().join("ran").exists());
     let permissions = json!({"default": "allow", "deny": GLOBS});
     let host = crate::common::host(globs.dir.path(), permissions, json!("best_effort"));
-    let Outcome::Ok(result, _) = host.call(call(), Run::default()) else { panic!() };
+    let CallOutcome::Ok(result, _) = host.call(call(), CallOptions::default()) else { panic!() };
     let partly = &result["isolation"]["partly"][0];
     assert_eq!(partly["layer"], "protected_paths", "{result}");
     assert!(partly["why"].as_str().unwrap().contains("4000"), "{result}");
     assert!(globs.dir.path().join("ran").exists());
     // Without such rules, there is nothing to be found.
     let host = crate::common::host(globs.dir.path(), json!({"default": "allow"}), json!("required"));
-    assert!(matches!(host.call(call(), Run::default()), Outcome::Ok(..)));
+    assert!(matches!(host.call(call(), CallOptions::default()), CallOutcome::Ok(..)));
 }
 
 /// What is covered for a command that it must not create is gone from the machine with the port, however that ended.

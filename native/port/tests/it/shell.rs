@@ -2,7 +2,7 @@
 
 use crate::common::{Env, MODES, PROGRAM, assert_none_left, call, error, host, marker};
 use beamai_base::{ErrorKind, Reason};
-use beamai_engine::{Outcome, Run};
+use beamai_engine::{CallOptions, CallOutcome};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -40,13 +40,14 @@ fn timeout_control() {
 fn permission_check() {
     let env = Env::new();
     let asks = host(env.path(), json!({"default": "auto"}), "best_effort");
-    let Outcome::Ask(request) = asks.call(call(json!({"command": "rm -rf x"})), Run::default()) else {
+    let CallOutcome::Ask(request) = asks.call(call(json!({"command": "rm -rf x"})), CallOptions::default())
+    else {
         panic!()
     };
     assert_eq!(request["command"], "rm -rf x");
     assert!(request["message"].as_str().unwrap().contains("rm -rf x"));
     let denies = host(env.path(), json!({"deny": ["Bash"], "default": "allow"}), "best_effort");
-    let denied = error(denies.call(call(json!({"command": "touch x"})), Run::default()));
+    let denied = error(denies.call(call(json!({"command": "touch x"})), CallOptions::default()));
     assert_eq!((denied.reason, denied.details["matched_rule"].as_str()), (Reason::Denied, Some("Bash")));
     assert!(!env.path().join("x").exists());
 }
@@ -143,8 +144,8 @@ fn secrets_of_the_host_do_not_reach_the_command() {
 #[test]
 fn the_sessions_temporary_directory_is_tmpdir() {
     let env = Env::new();
-    let without = env.host.call(call(json!({"command": "echo ${TMPDIR-none}"})), Run::default());
-    let Outcome::Ok(result, _) = without else { panic!() };
+    let without = env.host.call(call(json!({"command": "echo ${TMPDIR-none}"})), CallOptions::default());
+    let CallOutcome::Ok(result, _) = without else { panic!() };
     assert_eq!(result["stdout"], "none\n");
     assert_eq!(env.stdout("echo ${TMPDIR-none}"), format!("{}\n", env.temp.path().display()));
 }
@@ -190,10 +191,10 @@ fn a_file_that_the_session_can_read_has_all_of_the_output() {
     assert!(result.get("output_file_lacks").is_none(), "{result}");
     let mut read = env.made(json!({"path": path, "offset": -2}));
     read.tool = "file_read".to_owned();
-    let Outcome::Ok(file, _) = env.host.call(read.clone(), Run::default()) else { panic!() };
+    let CallOutcome::Ok(file, _) = env.host.call(read.clone(), CallOptions::default()) else { panic!() };
     assert_eq!((&file["content"], &file["total_lines"]), (&json!("20000\nlast\n"), &json!(20_002)));
     read.session = None;
-    assert_eq!(error(env.host.call(read, Run::default())).reason, Reason::OutsideWorkspace);
+    assert_eq!(error(env.host.call(read, CallOptions::default())).reason, Reason::OutsideWorkspace);
 }
 
 #[test]
@@ -268,11 +269,11 @@ fn the_commands_own_timeout_governs_and_the_hosts_shortens_the_default() {
     let env = Env::new();
     let mut short = call(json!({"command": "sleep 0.5; echo done", "timeout": 5000}));
     short.timeout = Some(100);
-    let Outcome::Ok(result, _) = env.host.call(short, Run::default()) else { panic!() };
+    let CallOutcome::Ok(result, _) = env.host.call(short, CallOptions::default()) else { panic!() };
     assert_eq!(result["stdout"], "done\n");
     let mut default = call(json!({"command": "sleep 50"}));
     default.timeout = Some(200);
-    assert_eq!(error(env.host.call(default, Run::default())).reason, Reason::Timeout);
+    assert_eq!(error(env.host.call(default, CallOptions::default())).reason, Reason::Timeout);
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 use crate::common::{Env, MODES};
 use beamai_base::CancelToken;
-use beamai_isolation::{Coverage, Sandbox, SandboxSettings};
-use beamai_policy::Sealed;
+use beamai_isolation::{SandboxMode, SandboxSettings, StartCoverage};
+use beamai_policy::DeniedPaths;
 use beamai_process::{
-    End, Exit, Launcher, Report, Shortcut, Sink, Source, Spec, Stdin, Terms, Wake, collect, set_program,
+    CancelWaker, CommandReport, ExitStatus, Launcher, OutputSink, OutputStream, ProgramSpec, RunEnd,
+    RunOptions, Shortcut, Stdin, collect, set_program,
 };
 use beamai_sandbox::Confinement;
 use beamai_workspace::Workspace;
@@ -75,20 +76,20 @@ fn a_plain_command_runs_as_bash_would_run_it() {
 #[derive(Default)]
 struct Stdout(Vec<u8>);
 
-impl Sink for Stdout {
-    fn take(&mut self, source: Source, bytes: &[u8]) {
-        if source == Source::Stdout {
+impl OutputSink for Stdout {
+    fn take(&mut self, source: OutputStream, bytes: &[u8]) {
+        if source == OutputStream::Stdout {
             self.0.extend_from_slice(bytes);
         }
     }
 }
 
 /// Starts `/bin/false` with a shortcut.
-fn by_shortcut(dir: &Path, places: &[PathBuf], words: &[&str]) -> (Exit, String) {
+fn by_shortcut(dir: &Path, places: &[PathBuf], words: &[&str]) -> (ExitStatus, String) {
     set_program(crate::common::PROGRAM);
     let workspace = Workspace::open(dir).unwrap();
-    let settings = SandboxSettings::from(Sandbox::Off);
-    let spec = Spec {
+    let settings = SandboxSettings::from(SandboxMode::Off);
+    let spec = ProgramSpec {
         program: "/bin/false".into(),
         by_path: false,
         arguments: Vec::new(),
@@ -100,17 +101,20 @@ fn by_shortcut(dir: &Path, places: &[PathBuf], words: &[&str]) -> (Exit, String)
             places: places.to_vec(),
             words: words.iter().map(|word| (*word).into()).collect(),
         }),
-        confinement: Confinement::within(&workspace, &settings, &Sealed::default(), &|| Ok(())).unwrap(),
+        confinement: Confinement::within(&workspace, &settings, &DeniedPaths::default(), &|| Ok(())).unwrap(),
         judge: None,
-        coverage: Coverage::Judged,
+        coverage: StartCoverage::Judged,
     };
     let child = Launcher::shared().spawn(&spec).unwrap();
-    let wake = Wake::on(&CancelToken::new()).unwrap();
+    let wake = CancelWaker::on(&CancelToken::new()).unwrap();
     let mut stdout = Stdout::default();
-    let collected =
-        collect(child, &Terms { input: &[], deadline: None, pause: None, wake, listener: None }, &mut stdout);
-    assert_eq!(collected.end, End::Itself);
-    let Ok(Report::Ended { exit, .. }) = collected.report else { panic!("{:?}", collected.report) };
+    let collected = collect(
+        child,
+        &RunOptions { input: &[], deadline: None, pause: None, wake, listener: None },
+        &mut stdout,
+    );
+    assert_eq!(collected.end, RunEnd::Itself);
+    let Ok(CommandReport::Ended { exit, .. }) = collected.report else { panic!("{:?}", collected.report) };
     (exit, String::from_utf8(stdout.0).unwrap())
 }
 
@@ -123,7 +127,7 @@ fn the_first_executable_file_takes_the_shells_place() {
     let places = [place("none"), place("env"), place("locked"), "/usr/bin/env".into(), "/bin/false".into()];
     let (exit, output) = by_shortcut(dir.path(), &places, &["env"]);
     let here = fs::canonicalize(dir.path()).unwrap();
-    assert_eq!(exit, Exit::Code(0));
+    assert_eq!(exit, ExitStatus::Code(0));
     assert_eq!(output, format!("A=1\nPWD={}\nSHLVL=0\n_=/usr/bin/env\n", here.display()));
 }
 
@@ -132,6 +136,6 @@ fn without_one_that_can_be_started_the_shell_runs() {
     let dir = TempDir::new().unwrap();
     put(dir.path(), "unmarked", "text", 0o755);
     let places = [dir.path().join("unmarked"), "/bin/true".into()];
-    assert_eq!(by_shortcut(dir.path(), &places, &["x"]).0, Exit::Code(1));
-    assert_eq!(by_shortcut(dir.path(), &[dir.path().join("none")], &["x"]).0, Exit::Code(1));
+    assert_eq!(by_shortcut(dir.path(), &places, &["x"]).0, ExitStatus::Code(1));
+    assert_eq!(by_shortcut(dir.path(), &[dir.path().join("none")], &["x"]).0, ExitStatus::Code(1));
 }

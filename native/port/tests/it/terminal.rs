@@ -9,12 +9,12 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// A call whose standard input and error are a terminal.
-struct Scene {
+struct Fixture {
     call: Child,
     keyboard: File,
 }
 
-impl Scene {
+impl Fixture {
     fn new(workspace: &Path, arguments: &[&str]) -> Self {
         let keyboard = rustix::pty::openpt(rustix::pty::OpenptFlags::RDWR).unwrap();
         rustix::pty::grantpt(&keyboard).unwrap();
@@ -59,12 +59,12 @@ const QUESTIONS: &str = r#"{"questions": [
 #[test]
 fn numbers_and_own_text_answer_questions() {
     let dir = tempfile::tempdir().unwrap();
-    let mut scene = Scene::new(dir.path(), &["human_input", QUESTIONS]);
-    let screen = scene.answer("cancels): ", "2\r");
+    let mut fixture = Fixture::new(dir.path(), &["human_input", QUESTIONS]);
+    let screen = fixture.answer("cancels): ", "2\r");
     assert!(screen.contains("1. Red (Recommended)  warm") && screen.contains("2. Green  calm"), "{screen}");
     // A character too many, a cursor key, and a character of two bytes that is taken back.
-    scene.answer("Your answer (Esc cancels): ", "Ann\x1b[Dxé\x7f\x7fa\r");
-    let (succeeded, result) = scene.result();
+    fixture.answer("Your answer (Esc cancels): ", "Ann\x1b[Dxé\x7f\x7fa\r");
+    let (succeeded, result) = fixture.result();
     assert!(succeeded, "{result}");
     assert_eq!(result["outcome"], "answered");
     assert_eq!(result["answers"]["Which colour?"], "Green");
@@ -76,19 +76,19 @@ fn the_recommended_option_is_marked_once() {
     let dir = tempfile::tempdir().unwrap();
     let question = r#"{"questions": [{"question": "Which?", "options": [
         {"label": "Red", "description": "warm"}, {"label": "Green", "description": "calm"}]}]}"#;
-    let mut scene = Scene::new(dir.path(), &["question", question, "--dialect", "coder"]);
-    let screen = scene.answer("cancels): ", "1\r");
+    let mut fixture = Fixture::new(dir.path(), &["question", question, "--dialect", "coder"]);
+    let screen = fixture.answer("cancels): ", "1\r");
     assert!(screen.contains("1. Red (Recommended)  warm"), "{screen}");
-    assert_eq!(scene.result().1["answers"]["Which?"], "Red");
+    assert_eq!(fixture.result().1["answers"]["Which?"], "Red");
 }
 
 #[test]
 fn escape_cancels_every_question() {
     let dir = tempfile::tempdir().unwrap();
-    let mut scene = Scene::new(dir.path(), &["human_input", QUESTIONS]);
-    scene.answer("cancels): ", "1\r");
-    scene.answer("Your answer (Esc cancels): ", "\x1b");
-    let (_, result) = scene.result();
+    let mut fixture = Fixture::new(dir.path(), &["human_input", QUESTIONS]);
+    fixture.answer("cancels): ", "1\r");
+    fixture.answer("Your answer (Esc cancels): ", "\x1b");
+    let (_, result) = fixture.result();
     assert_eq!(result["outcome"], "cancelled");
     assert_eq!(result["answers"], serde_json::json!({}));
 }
@@ -97,19 +97,19 @@ fn escape_cancels_every_question() {
 fn only_a_yes_is_an_approval() {
     let dir = tempfile::tempdir().unwrap();
     let arguments = ["file_write", r#"{"path": "f", "content": "x"}"#];
-    let mut scene = Scene::new(dir.path(), &arguments);
-    scene.answer("Allow it? [y/N] ", "\r");
-    let (succeeded, error) = scene.result();
+    let mut fixture = Fixture::new(dir.path(), &arguments);
+    fixture.answer("Allow it? [y/N] ", "\r");
+    let (succeeded, error) = fixture.result();
     assert!(!succeeded && !dir.path().join("f").exists());
     assert_eq!(
         (&error["error_type"], &error["details"]["reason"]),
         (&"permission_denied".into(), &"denied".into())
     );
 
-    let mut scene = Scene::new(dir.path(), &arguments);
-    let screen = scene.answer("Allow it? [y/N] ", "y\r");
+    let mut fixture = Fixture::new(dir.path(), &arguments);
+    let screen = fixture.answer("Allow it? [y/N] ", "y\r");
     assert!(screen.contains("file_write wants to change f"), "{screen}");
-    assert!(scene.result().0);
+    assert!(fixture.result().0);
     assert_eq!(std::fs::read(dir.path().join("f")).unwrap(), b"x");
 }
 
@@ -118,10 +118,10 @@ fn what_is_asked_about_cannot_be_pushed_off_the_screen() {
     let dir = tempfile::tempdir().unwrap();
     let command =
         serde_json::json!({"command": format!("echo ok{}touch f\u{202e}", "\n".repeat(200))}).to_string();
-    let mut scene = Scene::new(dir.path(), &["shell_exec", &command]);
-    let screen = scene.answer("Allow it? [y/N] ", "n\r");
+    let mut fixture = Fixture::new(dir.path(), &["shell_exec", &command]);
+    let screen = fixture.answer("Allow it? [y/N] ", "n\r");
     assert!(screen.lines().count() <= 2, "{screen}");
     assert!(screen.contains("echo ok\\n\\n") && screen.contains("touch f\\u{202e}"), "{screen}");
     assert!(screen.contains("(201 lines, "), "{screen}");
-    assert!(!scene.result().0);
+    assert!(!fixture.result().0);
 }

@@ -4,9 +4,9 @@
 //! whoever may make a control group, which few users may. So the reaper looks, the more often the nearer the processes
 //! are to the bound.
 
-use super::hunt;
-use crate::message::{Cause, Excess};
-use beamai_sandbox::{Confinement, layers::Way};
+use super::process_tree;
+use crate::message::{KillCause, MemoryExcess};
+use beamai_sandbox::{Confinement, layers::SandboxProfile};
 use rustix::event::Timespec;
 use rustix::process::Pid;
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_
 const PART: u32 = 10;
 
 /// Looks at the memory of the processes beneath this one, and counts them where the kernel does not.
-pub(super) struct Meter {
+pub(super) struct MemoryMeter {
     limit: u64,
     /// Most processes and threads.
     most: Option<u32>,
@@ -30,17 +30,21 @@ pub(super) struct Meter {
 
 /// Bytes of memory of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Bytes(u64);
+struct MemoryBytes(u64);
 
-impl Meter {
+impl MemoryMeter {
     /// For a command that starts now; none without a limit.
-    pub(super) fn new(confinement: &Confinement, way: Way, counts_processes: bool) -> Option<Self> {
+    pub(super) fn new(
+        confinement: &Confinement,
+        profile: SandboxProfile,
+        counts_processes: bool,
+    ) -> Option<Self> {
         let limit = confinement.bounds.memory_together;
         let most = Some(confinement.bounds.processes).filter(|_| counts_processes);
         (limit < u64::MAX || most.is_some()).then(|| Self {
             limit,
             most,
-            has_pids: way.has_pids(),
+            has_pids: profile.has_pids(),
             next: Instant::now() + pause(limit, Duration::ZERO),
         })
     }
@@ -52,7 +56,7 @@ impl Meter {
     }
 
     /// Looks, if it is time to.
-    pub(super) fn look(&mut self) -> Option<Cause> {
+    pub(super) fn look(&mut self) -> Option<KillCause> {
         let started = Instant::now();
         if started < self.next {
             return None;
@@ -63,15 +67,15 @@ impl Meter {
         let pace = if self.most.is_some() { 0 } else { left };
         self.next = Instant::now() + pause(pace, started.elapsed());
         if let Some(most) = self.most.filter(|most| threads > u64::from(*most)) {
-            return Some(Cause::Processes(Excess { taken: threads, limit: most.into() }));
+            return Some(KillCause::Processes(MemoryExcess { taken: threads, limit: most.into() }));
         }
-        (taken > self.limit).then_some(Cause::Memory(Excess { taken, limit: self.limit }))
+        (taken > self.limit).then_some(KillCause::Memory(MemoryExcess { taken, limit: self.limit }))
     }
 
     /// Bytes and threads of all. What is shared counts for each that has it at first, which is quick, and is looked at
     /// closely only when that is too much.
     fn taken(&self) -> (u64, u64) {
-        let pids = hunt::beneath(self.has_pids);
+        let pids = process_tree::beneath(self.has_pids);
         let all: Vec<(Pid, Use)> = pids.into_iter().filter_map(|pid| Some((pid, whole(pid)?))).collect();
         let threads = all.iter().map(|(_, used)| used.threads).sum();
         let sum = all.iter().fold(0_u64, |sum, (_, used)| sum.saturating_add(used.memory.0));
@@ -87,7 +91,7 @@ impl Meter {
 /// What a process uses.
 #[derive(Debug, Clone, Copy)]
 struct Use {
-    memory: Bytes,
+    memory: MemoryBytes,
     threads: u64,
 }
 
@@ -106,21 +110,21 @@ fn whole(pid: Pid) -> Option<Use> {
 }
 
 /// Its part of what it uses and that is in no file, and the tables, which are its own.
-fn part(pid: Pid) -> Option<Bytes> {
+fn part(pid: Pid) -> Option<MemoryBytes> {
     let tables = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
     let shared = sum(&text, &["Pss_Anon:", "Pss_Shmem:", "SwapPss:"]);
-    Some(Bytes(shared.0 + sum(&tables, &[TABLES]).0))
+    Some(MemoryBytes(shared.0 + sum(&tables, &[TABLES]).0))
 }
 
 /// Memory that is only looked at takes none but for the tables in which it stands.
 const TABLES: &str = "VmPTE:";
 
 /// The sum of some lines, which are in units of 1,024 bytes.
-fn sum(text: &str, names: &[&str]) -> Bytes {
+fn sum(text: &str, names: &[&str]) -> MemoryBytes {
     let number = |line: &str| line.split_ascii_whitespace().nth(1)?.parse::<u64>().ok();
     let lines = text.lines().filter(|line| names.iter().any(|name| line.starts_with(name)));
-    Bytes(lines.filter_map(number).sum::<u64>() << 10)
+    MemoryBytes(lines.filter_map(number).sum::<u64>() << 10)
 }
 
 #[cfg(test)]
@@ -138,7 +142,7 @@ mod tests {
     #[test]
     fn memory_is_told_from_files() {
         let text = "VmRSS:\t  900 kB\nRssAnon:\t     300 kB\nRssFile:\t 500 kB\nRssShmem:\t 100 kB\nVmSwap:\t 7 kB\n";
-        assert_eq!(sum(text, &["RssAnon:", "RssShmem:", "VmSwap:"]), Bytes(407 << 10));
+        assert_eq!(sum(text, &["RssAnon:", "RssShmem:", "VmSwap:"]), MemoryBytes(407 << 10));
     }
 
     #[test]

@@ -4,16 +4,16 @@
 //! sees a command: it makes reapers, hands their control sockets to the port, and picks up what a reaper that
 //! died by force left behind. It has one thread, because a parent-death signal follows the thread that cloned.
 
+mod baseline;
 mod clean;
 mod clone;
-mod hunt;
 mod memory;
+mod process_tree;
 mod reaper;
 mod server;
 mod shortcut;
 mod signals;
 mod start;
-mod traces;
 
 use std::process::ExitCode;
 
@@ -30,9 +30,9 @@ pub fn launcher_main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match server::Server::new(socket, signals).serve() {
-        Ok(server::Turn::End) => ExitCode::SUCCESS,
-        Ok(server::Turn::Reaper(reaper)) => reaper.run(),
+    match server::LauncherServer::new(socket, signals).serve() {
+        Ok(server::LoopTurn::End) => ExitCode::SUCCESS,
+        Ok(server::LoopTurn::Reaper(reaper)) => reaper.run(),
         Err(_) => ExitCode::FAILURE,
     }
 }

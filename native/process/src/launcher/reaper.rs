@@ -1,17 +1,17 @@
 //! The reaper: the parent of one command and of every orphan beneath it.
 
-use super::hunt;
-use super::memory::Meter;
+use super::baseline::Baseline;
+use super::memory::MemoryMeter;
+use super::process_tree;
 use super::signals::Signals;
-use super::start::{Streams, enter_directory, start};
-use super::traces::Traces;
+use super::start::{ProgramStreams, enter_directory, start};
 use crate::{
     frame::{self, Frame},
-    message::{Cause, Entered, Exit, Order, Report, Setup, to_bytes},
+    message::{CommandReport, EnteredLayers, ExitStatus, KillCause, Order, Setup, to_bytes},
 };
 use beamai_sandbox::{
-    Confinement, Failure,
-    layers::{Intruders, Outside, SignalScope, Stage, Way},
+    Confinement, SetupFailure,
+    layers::{ForbiddenNames, HostIdentity, LayerContext, SandboxProfile, SignalScope},
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
@@ -26,15 +26,15 @@ use std::os::fd::{AsFd, OwnedFd};
 pub(super) struct Reaper {
     pub(super) control: OwnedFd,
     pub(super) signals: Signals,
-    pub(super) way: Way,
+    pub(super) profile: SandboxProfile,
     pub(super) confinement: Confinement,
-    pub(super) outside: Outside,
+    pub(super) outside: HostIdentity,
 }
 
 /// What the reaper keeps of its layers.
 #[derive(Default)]
 struct Kept {
-    intruders: Intruders,
+    forbidden_names: ForbiddenNames,
     listener: Option<OwnedFd>,
     signal_scope: Option<SignalScope>,
     /// Whether it counts processes, because the kernel does not.
@@ -42,13 +42,13 @@ struct Kept {
 }
 
 /// What the reaper knows of its command.
-struct Tended {
+struct CommandState {
     main: Pid,
     /// Whether what it leaves running when it ends goes on.
     lingers: bool,
-    exit: Option<Exit>,
+    exit: Option<ExitStatus>,
     /// Why this reaper ends it.
-    cause: Option<Cause>,
+    cause: Option<KillCause>,
     /// Processes that were alive when the reaper struck.
     struck: HashSet<Pid>,
     /// Processes that ended by its hand and were not reaped by a parent of their own.
@@ -57,7 +57,7 @@ struct Tended {
 
 /// What woke the reaper.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum News {
+enum ReaperEvent {
     /// A child may have ended.
     Death,
     /// The port has sent something or has closed its side. Once a program runs, it wants the end of it by that.
@@ -75,22 +75,22 @@ impl Reaper {
     pub(super) fn run(self) -> ! {
         let mut kept = Kept::default();
         let setup = self.set_up(&mut kept);
-        let traces = Traces::watch(self.way, &self.confinement);
+        let baseline = Baseline::watch(self.profile, &self.confinement);
         let mut goes_on = self.tell(&setup) && setup.is_ok() && self.hand_over(kept.listener.take()).is_ok();
         while goes_on {
             // Without an order there is nothing to do: the port is gone, or the launcher.
-            let traces = traces.as_ref().ok();
-            let Some(mut order) = self.next_order(traces) else { break };
+            let baseline = baseline.as_ref().ok();
+            let Some(mut order) = self.next_order(baseline) else { break };
             // Taken: from here on it is this reaper that answers for the order.
             if frame::send(self.control.as_fd(), &[], &[]).is_err() {
                 break;
             }
-            let report = match self.carry_out(&mut order, traces, &kept) {
+            let report = match self.carry_out(&mut order, baseline, &kept) {
                 Ok(Some(report)) => report,
                 Ok(None) => break,
-                Err(failure) => Report::NotStarted(failure),
+                Err(failure) => CommandReport::NotStarted(failure),
             };
-            goes_on = self.tell(&report) && matches!(report, Report::Ended { is_ready: true, .. });
+            goes_on = self.tell(&report) && matches!(report, CommandReport::Ended { is_ready: true, .. });
         }
         // No exit handlers: they would touch memory that a clone has not touched yet, for nothing.
         // SAFETY: ends the process and returns to nothing.
@@ -112,37 +112,40 @@ impl Reaper {
 
     /// Waits for an order. None comes to a reaper whose mounts the machine has changed meanwhile: what protected a
     /// file may be gone with that file.
-    fn next_order(&self, traces: Option<&Traces>) -> Option<Frame> {
+    fn next_order(&self, baseline: Option<&Baseline>) -> Option<Frame> {
         loop {
-            let witnesses = traces.map(Traces::witnesses).unwrap_or_default();
+            let witnesses = baseline.map(Baseline::witnesses).unwrap_or_default();
             // A witness tells each change to one poll only.
             let (news, has_changed) = self.wait_for_news(&witnesses, None);
             match news {
-                News::Death | News::Offence => {}
-                News::Ordered if has_changed || traces.is_some_and(Traces::has_witness) => return None,
-                News::Ordered => return frame::receive(self.control.as_fd()).ok().flatten(),
-                News::Changed | News::Orphaned => return None,
+                ReaperEvent::Death | ReaperEvent::Offence => {}
+                ReaperEvent::Ordered if has_changed || baseline.is_some_and(Baseline::has_witness) => {
+                    return None;
+                }
+                ReaperEvent::Ordered => return frame::receive(self.control.as_fd()).ok().flatten(),
+                ReaperEvent::Changed | ReaperEvent::Orphaned => return None,
             }
         }
     }
 
     fn set_up(&self, kept: &mut Kept) -> Setup {
         // A launcher that has died before this call has closed the other end of the control socket.
-        let last = if self.way.has_pids() { Signal::KILL } else { Signal::TERM };
+        let last = if self.profile.has_pids() { Signal::KILL } else { Signal::TERM };
         rustix::process::set_parent_process_death_signal(Some(last))
-            .map_err(|errno| Failure::new("be bound to the launcher", errno))?;
-        if !self.way.has_pids() {
+            .map_err(|errno| SetupFailure::new("be bound to the launcher", errno))?;
+        if !self.profile.has_pids() {
             rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
-                .map_err(|errno| Failure::new("become a subreaper", errno))?;
+                .map_err(|errno| SetupFailure::new("become a subreaper", errno))?;
         }
-        let mut stage = Stage::new(&self.outside, &self.confinement, self.way);
-        let isolation = self.way.enter(&mut stage)?;
-        let Stage { placeholders, intruders, listener, signal_scope, counts_processes, .. } = stage;
-        *kept = Kept { intruders, listener, signal_scope, counts_processes };
+        let mut stage = LayerContext::new(&self.outside, &self.confinement, self.profile);
+        let isolation = self.profile.enter(&mut stage)?;
+        let LayerContext { placeholders, forbidden_names, listener, signal_scope, counts_processes, .. } =
+            stage;
+        *kept = Kept { forbidden_names, listener, signal_scope, counts_processes };
         // The command may run as the same user: it shall neither trace its reaper nor read its memory.
         rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
-            .map_err(|errno| Failure::new("shield the reaper", errno))?;
-        Ok(Entered { isolation, placeholders })
+            .map_err(|errno| SetupFailure::new("shield the reaper", errno))?;
+        Ok(EnteredLayers { isolation, placeholders })
     }
 
     /// Runs the program to its end. Nothing to report when the launcher died meanwhile: to the port, this reaper is
@@ -150,65 +153,69 @@ impl Reaper {
     fn carry_out(
         &self,
         frame: &mut Frame,
-        traces: Option<&Traces>,
+        baseline: Option<&Baseline>,
         kept: &Kept,
-    ) -> Result<Option<Report>, Failure> {
-        let intruders = &kept.intruders;
+    ) -> Result<Option<CommandReport>, SetupFailure> {
+        let forbidden_names = &kept.forbidden_names;
         let (main, lingers) = self.start(frame, kept.signal_scope.as_ref())?;
         // What the program was told is nobody's business any more, the next program's least of all.
         frame.body.fill(0);
         std::hint::black_box(&frame.body);
-        let mut tended = Tended { main, lingers, exit: None, cause: None, struck: HashSet::new(), reaped: 0 };
+        let mut tended =
+            CommandState { main, lingers, exit: None, cause: None, struck: HashSet::new(), reaped: 0 };
         let news = self.tend(&mut tended, kept);
         self.end_all(&mut tended);
         _ = rustix::process::chdir("/");
-        let is_clean = tended.note_intruder(intruders);
+        let is_clean = tended.note_intruder(forbidden_names);
         // Landlock permits by what was there when it was entered: each command has rules of its own.
-        let is_ready = news == News::Death
+        let is_ready = news == ReaperEvent::Death
             && kept.signal_scope.is_none()
             && tended.killed() == 0
             && is_clean
-            && traces.is_some_and(|traces| !traces.are_left());
+            && baseline.is_some_and(|baseline| !baseline.are_left());
         // The main process is a child like the others, so its end has been seen when none is left.
-        let exit = tended.exit.unwrap_or(Exit::Signal(libc::SIGKILL));
-        let report = Report::Ended { exit, killed: tended.killed(), cause: tended.cause, is_ready };
-        Ok((news != News::Orphaned).then_some(report))
+        let exit = tended.exit.unwrap_or(ExitStatus::Signal(libc::SIGKILL));
+        let report = CommandReport::Ended { exit, killed: tended.killed(), cause: tended.cause, is_ready };
+        Ok((news != ReaperEvent::Orphaned).then_some(report))
     }
 
     /// Starts what the order says. Returns its main process, and whether what that leaves running goes on.
-    fn start(&self, frame: &mut Frame, scope: Option<&SignalScope>) -> Result<(Pid, bool), Failure> {
-        let malformed = || Failure::new("understand the order", Errno::BADMSG);
+    fn start(&self, frame: &mut Frame, scope: Option<&SignalScope>) -> Result<(Pid, bool), SetupFailure> {
+        let malformed = || SetupFailure::new("understand the order", Errno::BADMSG);
         let order = Order::decode(&frame.body).ok_or_else(malformed)?;
         let mut fds = frame.fds.drain(..);
         let (Some(directory), Some(stdout), Some(stderr)) = (fds.next(), fds.next(), fds.next()) else {
             return Err(malformed());
         };
-        enter_directory(&directory, order.directory, self.way.has_mounts())?;
+        enter_directory(&directory, order.directory, self.profile.has_mounts())?;
         drop(directory);
         // The streams are closed here once the program has them: nobody but its tree may keep them open.
-        let streams = Streams { stdout, stderr, stdin: fds.next() };
-        Ok((start(&order, &streams, !self.way.has_pids(), scope)?, order.lingers))
+        let streams = ProgramStreams { stdout, stderr, stdin: fds.next() };
+        Ok((start(&order, &streams, !self.profile.has_pids(), scope)?, order.lingers))
     }
 
     /// Reaps until the main process has ended, and with it everything that may linger, or the end is ordered.
-    fn tend(&self, tended: &mut Tended, kept: &Kept) -> News {
-        let intruders = &kept.intruders;
-        let mut meter = Meter::new(&self.confinement, self.way, kept.counts_processes);
-        let bell: Vec<_> =
-            intruders.bell().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).into_iter().collect();
+    fn tend(&self, tended: &mut CommandState, kept: &Kept) -> ReaperEvent {
+        let forbidden_names = &kept.forbidden_names;
+        let mut meter = MemoryMeter::new(&self.confinement, self.profile, kept.counts_processes);
+        let bell: Vec<_> = forbidden_names
+            .bell()
+            .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
+            .into_iter()
+            .collect();
         loop {
-            let (news, _) = self.wait_for_news(&bell, meter.as_ref().map(Meter::time));
+            let (news, _) = self.wait_for_news(&bell, meter.as_ref().map(MemoryMeter::time));
             let has_children = tended.reap();
-            if news == News::Changed {
-                tended.note_intruder(intruders);
+            if news == ReaperEvent::Changed {
+                tended.note_intruder(forbidden_names);
             }
-            if let Some(cause) = meter.as_mut().and_then(Meter::look) {
+            if let Some(cause) = meter.as_mut().and_then(MemoryMeter::look) {
                 tended.cause = Some(cause);
             }
             if tended.cause.is_some() {
-                return News::Offence;
+                return ReaperEvent::Offence;
             }
-            let goes_on = matches!(news, News::Death | News::Changed);
+            let goes_on = matches!(news, ReaperEvent::Death | ReaperEvent::Changed);
             if !goes_on || (tended.exit.is_some() && !(tended.lingers && has_children)) {
                 return news;
             }
@@ -217,7 +224,7 @@ impl Reaper {
 
     /// Waits, for some time at most; when that is over, it is as if a child had ended. What rings beside comes last, for
     /// a command can have it ring all the time; whether it has rung is told in any case.
-    fn wait_for_news(&self, beside: &[PollFd<'_>], time: Option<Timespec>) -> (News, bool) {
+    fn wait_for_news(&self, beside: &[PollFd<'_>], time: Option<Timespec>) -> (ReaperEvent, bool) {
         let mut fds = vec![
             PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN),
             PollFd::from_borrowed_fd(self.control.as_fd(), PollFlags::IN),
@@ -228,17 +235,17 @@ impl Reaper {
         let has_rung = fds[2..].iter().any(|fd| !fd.revents().is_empty());
         // The init of a pid namespace dies with the launcher by a signal that needs no reading; what it can read comes
         // from the command.
-        let news = match self.signals.take() && !self.way.has_pids() {
-            true => News::Orphaned,
-            false if ordered => News::Ordered,
-            false if has_rung => News::Changed,
-            false => News::Death,
+        let news = match self.signals.take() && !self.profile.has_pids() {
+            true => ReaperEvent::Orphaned,
+            false if ordered => ReaperEvent::Ordered,
+            false if has_rung => ReaperEvent::Changed,
+            false => ReaperEvent::Death,
         };
         (news, has_rung)
     }
 
     /// Kills and reaps until nothing is left. Each round strikes again: what a hunt has missed, the next one finds.
-    fn end_all(&self, tended: &mut Tended) {
+    fn end_all(&self, tended: &mut CommandState) {
         let mut has_struck = false;
         loop {
             match rustix::process::wait(WaitOptions::NOHANG) {
@@ -264,19 +271,19 @@ impl Reaper {
         self.signals.take();
     }
 
-    fn strike(&self, tended: &mut Tended) {
-        if self.way.has_pids() {
-            return tended.struck.extend(hunt::kill_namespace());
+    fn strike(&self, tended: &mut CommandState) {
+        if self.profile.has_pids() {
+            return tended.struck.extend(process_tree::kill_namespace());
         }
         if tended.exit.is_none() {
             // Most of the tree is in the group of the main process. While that is not reaped, the number is its.
             _ = rustix::process::kill_process_group(tended.main, Signal::STOP);
         }
-        tended.struck.extend(hunt::kill_tree(|_| false));
+        tended.struck.extend(process_tree::kill_tree(|_| false));
     }
 }
 
-impl Tended {
+impl CommandState {
     /// How many processes were killed: as many as were seen alive, or, without a `/proc` to see them in, as many as
     /// were reaped.
     fn killed(&self) -> u32 {
@@ -284,10 +291,10 @@ impl Tended {
     }
 
     /// Removes what the command must not have created, and notes it. False when it could not be removed.
-    fn note_intruder(&mut self, intruders: &Intruders) -> bool {
-        let removed = intruders.remove();
+    fn note_intruder(&mut self, forbidden_names: &ForbiddenNames) -> bool {
+        let removed = forbidden_names.remove();
         if let Ok(Some(path)) = &removed {
-            self.cause.get_or_insert_with(|| Cause::Created(path.clone()));
+            self.cause.get_or_insert_with(|| KillCause::Created(path.clone()));
         }
         removed.is_ok()
     }
@@ -305,8 +312,10 @@ impl Tended {
 
     fn note(&mut self, pid: Pid, status: WaitStatus) {
         if pid == self.main {
-            self.exit =
-                status.exit_status().map(Exit::Code).or(status.terminating_signal().map(Exit::Signal));
+            self.exit = status
+                .exit_status()
+                .map(ExitStatus::Code)
+                .or(status.terminating_signal().map(ExitStatus::Signal));
         }
     }
 }

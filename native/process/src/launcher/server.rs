@@ -1,7 +1,7 @@
 //! The launcher's loop.
 
 use super::clone::fork;
-use super::hunt;
+use super::process_tree;
 use super::reaper::Reaper;
 use super::signals::Signals;
 use crate::{
@@ -9,8 +9,8 @@ use crate::{
     message::{Setup, from_bytes, to_bytes},
 };
 use beamai_sandbox::{
-    Confinement, Failure,
-    layers::{self as sandbox, Outside, Placeholders, Way},
+    Confinement, SetupFailure,
+    layers::{self as sandbox, HostIdentity, PlaceholderCounts, SandboxProfile},
 };
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -21,17 +21,17 @@ use std::collections::HashSet;
 use std::os::fd::{AsFd, OwnedFd};
 
 /// The launcher's state.
-pub(super) struct Server {
+pub(super) struct LauncherServer {
     socket: OwnedFd,
     signals: Signals,
     reapers: HashSet<Pid>,
-    placeholders: Placeholders,
+    placeholders: PlaceholderCounts,
     /// Why the machine refuses namespaces to this process, once it has.
-    refusal: Option<Failure>,
+    refusal: Option<SetupFailure>,
 }
 
 /// How a turn of the loop leaves it.
-pub(super) enum Turn {
+pub(super) enum LoopTurn {
     /// The port is gone.
     End,
     /// This process is a clone that has to do a reaper's work. It has left the launcher's socket behind.
@@ -39,24 +39,24 @@ pub(super) enum Turn {
 }
 
 /// A clone's way out of the loop, or what the launcher has to tell the port.
-enum Made {
+enum CloneResult {
     Clone(Box<Reaper>),
     Reply(Setup, Option<OwnedFd>),
 }
 
-impl Server {
+impl LauncherServer {
     pub(super) fn new(socket: OwnedFd, signals: Signals) -> Self {
         Self {
             socket,
             signals,
             reapers: HashSet::new(),
-            placeholders: Placeholders::default(),
+            placeholders: PlaceholderCounts::default(),
             refusal: None,
         }
     }
 
     /// Makes reapers until the port is gone, which may show in an answer that nobody takes.
-    pub(super) fn serve(mut self) -> Result<Turn, Errno> {
+    pub(super) fn serve(mut self) -> Result<LoopTurn, Errno> {
         let turn = self.turns();
         if turn.is_err() {
             self.end();
@@ -64,7 +64,7 @@ impl Server {
         turn
     }
 
-    fn turns(&mut self) -> Result<Turn, Errno> {
+    fn turns(&mut self) -> Result<LoopTurn, Errno> {
         loop {
             if self.wait()? {
                 return Ok(self.end());
@@ -75,16 +75,16 @@ impl Server {
             }
             let Some(request) = frame::receive(self.socket.as_fd())? else { return Ok(self.end()) };
             match self.make(&from_bytes(&request.body)?) {
-                Made::Clone(reaper) => return Ok(Turn::Reaper(reaper)),
-                Made::Reply(setup, control) => self.reply(&setup, control.as_ref())?,
+                CloneResult::Clone(reaper) => return Ok(LoopTurn::Reaper(reaper)),
+                CloneResult::Reply(setup, control) => self.reply(&setup, control.as_ref())?,
             }
         }
     }
 
     /// Leaves nothing behind. The reapers see the end of their own sockets.
-    fn end(&mut self) -> Turn {
+    fn end(&mut self) -> LoopTurn {
         self.placeholders.remove_all();
-        Turn::End
+        LoopTurn::End
     }
 
     /// Waits for a request or a signal; true when the launcher has been told to end.
@@ -108,43 +108,47 @@ impl Server {
     }
 
     /// Makes a reaper in the best way that the machine permits, of those that the host accepts.
-    fn make(&mut self, confinement: &Confinement) -> Made {
-        let ways = sandbox::ways(confinement);
-        let mut failures: Vec<Failure> = Vec::new();
-        for (at, way) in ways.iter().enumerate() {
-            let is_refused = way.has_users() && at + 1 < ways.len();
+    fn make(&mut self, confinement: &Confinement) -> CloneResult {
+        let profiles = sandbox::profiles(confinement);
+        let mut failures: Vec<SetupFailure> = Vec::new();
+        for (at, profile) in profiles.iter().enumerate() {
+            let is_refused = profile.has_users() && at + 1 < profiles.len();
             let made = match self.refusal.clone().filter(|_| is_refused) {
                 // What the machine has refused, it refuses again.
                 Some(refusal) => Err(refusal),
-                None => self.try_way(*way, confinement),
+                None => self.try_profile(*profile, confinement),
             };
             match made {
-                Ok(Made::Reply(Err(failure), _)) | Err(failure) if !failure.is_shortage() => {
+                Ok(CloneResult::Reply(Err(failure), _)) | Err(failure) if !failure.is_shortage() => {
                     // That there are too many namespaces may pass.
                     if sandbox::is_of_namespaces(&failure) && failure.errno == Errno::PERM.raw_os_error() {
                         self.refusal = Some(failure.clone());
                     }
                     failures.push(failure);
                 }
-                Err(failure) => return Made::Reply(Err(failure), None),
+                Err(failure) => return CloneResult::Reply(Err(failure), None),
                 Ok(mut made) => {
-                    if let Made::Reply(Ok(entered), _) = &mut made {
+                    if let CloneResult::Reply(Ok(entered), _) = &mut made {
                         sandbox::account(&mut entered.isolation, confinement, failures.first());
                     }
                     return made;
                 }
             }
         }
-        Made::Reply(Err(together(failures)), None)
+        CloneResult::Reply(Err(together(failures)), None)
     }
 
-    fn try_way(&mut self, way: Way, confinement: &Confinement) -> Result<Made, Failure> {
-        let failure = |errno| Failure::new("make a reaper", errno);
-        let outside = Outside::here();
+    fn try_profile(
+        &mut self,
+        profile: SandboxProfile,
+        confinement: &Confinement,
+    ) -> Result<CloneResult, SetupFailure> {
+        let failure = |errno| SetupFailure::new("make a reaper", errno);
+        let outside = HostIdentity::here();
         let (ours, control) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
             .map_err(failure)?;
-        let namespaces = way.namespaces(confinement);
-        let forked = fork(namespaces).map_err(|errno| way.refused(confinement, errno, probe))?;
+        let namespaces = profile.namespaces(confinement);
+        let forked = fork(namespaces).map_err(|errno| profile.refused(confinement, errno, probe))?;
         match forked {
             Some(pid) => {
                 self.reapers.insert(pid);
@@ -153,12 +157,12 @@ impl Server {
                 if let Ok(entered) = &setup {
                     self.placeholders.add(pid, &entered.placeholders);
                 }
-                Ok(Made::Reply(setup, Some(ours)))
+                Ok(CloneResult::Reply(setup, Some(ours)))
             }
             None => {
                 let signals = self.signals.try_clone().map_err(failure)?;
                 let confinement = confinement.clone();
-                Ok(Made::Clone(Box::new(Reaper { control, signals, way, confinement, outside })))
+                Ok(CloneResult::Clone(Box::new(Reaper { control, signals, profile, confinement, outside })))
             }
         }
     }
@@ -177,7 +181,7 @@ impl Server {
             by_force |= self.note(pid, status);
         }
         if by_force {
-            hunt::kill_tree(|pid| self.reapers.contains(&pid));
+            process_tree::kill_tree(|pid| self.reapers.contains(&pid));
         }
     }
 
@@ -193,8 +197,8 @@ impl Server {
 }
 
 /// Why no way was open: the failure of the last one, which takes least, and beside it that of the first one.
-fn together(mut failures: Vec<Failure>) -> Failure {
-    let Some(mut last) = failures.pop() else { return Failure::new("make a reaper", Errno::IO) };
+fn together(mut failures: Vec<SetupFailure>) -> SetupFailure {
+    let Some(mut last) = failures.pop() else { return SetupFailure::new("make a reaper", Errno::IO) };
     last.instead = failures.first().map(|first| format!("tier full: {}", first.with_layer()));
     last
 }

@@ -11,7 +11,7 @@ const FOUND: &CStr = c"_=";
 const LEVEL: &CStr = c"SHLVL=0";
 
 /// A program that may take the place of the one that is ordered.
-pub(super) struct Shortcut<'a> {
+pub(super) struct ShortcutExec<'a> {
     places: &'a [&'a CStr],
     words: Vec<*const c_char>,
     environment: Vec<*const c_char>,
@@ -20,7 +20,7 @@ pub(super) struct Shortcut<'a> {
     _directory: CString,
 }
 
-impl<'a> Shortcut<'a> {
+impl<'a> ShortcutExec<'a> {
     /// The shortcut of an order, for a program in this process's working directory; `None` where the order has none.
     pub(super) fn of(order: &'a Order<'_>) -> Option<Self> {
         if order.places.is_empty() {

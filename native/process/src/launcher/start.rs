@@ -1,10 +1,10 @@
 //! From an order to a running program.
 
 use super::clone::run_borrowing_memory;
-use super::shortcut::Shortcut;
+use super::shortcut::ShortcutExec;
 use super::signals;
 use crate::message::Order;
-use beamai_sandbox::{Failure, layers::SignalScope};
+use beamai_sandbox::{SetupFailure, layers::SignalScope};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions};
@@ -13,7 +13,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::ptr;
 
 /// Standard output, error and input of a program.
-pub(super) struct Streams {
+pub(super) struct ProgramStreams {
     pub(super) stdout: OwnedFd,
     pub(super) stderr: OwnedFd,
     /// Without it, the program has the reaper's own input, which is at its end.
@@ -25,34 +25,38 @@ pub(super) struct Streams {
 /// namespace ensures both by itself.
 pub(super) fn start(
     order: &Order<'_>,
-    streams: &Streams,
+    streams: &ProgramStreams,
     bound: bool,
     scope: Option<&SignalScope>,
-) -> Result<Pid, Failure> {
+) -> Result<Pid, SetupFailure> {
     let arguments = pointers(&order.arguments);
     let environment = pointers(&order.environment);
-    let mut shortcut = Shortcut::of(order);
+    let mut shortcut = ShortcutExec::of(order);
     let mut failure = None;
     let pid = run_borrowing_memory(|| {
         failure = prepare(streams, bound, scope).err().or_else(|| {
-            shortcut.as_mut().map(Shortcut::take);
+            shortcut.as_mut().map(ShortcutExec::take);
             // SAFETY: both lists end with a null pointer and point to strings that `order` borrows.
             unsafe { execute(order.program, &arguments, &environment, order.token, 0) };
             Some(("start the program", signals::last_error()))
         });
     })
-    .map_err(|errno| Failure::new("make a process", errno))?;
+    .map_err(|errno| SetupFailure::new("make a process", errno))?;
     match failure {
         None => Ok(pid),
         Some((step, errno)) => {
             _ = rustix::process::waitpid(Some(pid), WaitOptions::empty());
-            Err(Failure::new(step, errno))
+            Err(SetupFailure::new(step, errno))
         }
     }
 }
 
 /// The last steps, in the process that is about to become the program.
-fn prepare(streams: &Streams, bound: bool, scope: Option<&SignalScope>) -> Result<(), (&'static str, Errno)> {
+fn prepare(
+    streams: &ProgramStreams,
+    bound: bool,
+    scope: Option<&SignalScope>,
+) -> Result<(), (&'static str, Errno)> {
     let step = |name| move |errno| (name, errno);
     rustix::process::setsid().map_err(step("make a session"))?;
     if bound {
@@ -93,12 +97,16 @@ pub(super) fn pointers(texts: &[&CStr]) -> Vec<*const c_char> {
 
 /// Makes `directory` the working directory. In a mount namespace of its own, a descriptor from outside would lead
 /// to the mounts outside, so the directory is opened again by `path` and has to be the same one.
-pub(super) fn enter_directory(directory: &OwnedFd, path: &CStr, own_mounts: bool) -> Result<(), Failure> {
+pub(super) fn enter_directory(
+    directory: &OwnedFd,
+    path: &CStr,
+    own_mounts: bool,
+) -> Result<(), SetupFailure> {
     let entered = match own_mounts {
         false => rustix::process::fchdir(directory),
         true => same_directory(directory, path).and_then(rustix::process::fchdir),
     };
-    entered.map_err(|errno| Failure::new("enter the working directory", errno))
+    entered.map_err(|errno| SetupFailure::new("enter the working directory", errno))
 }
 
 fn same_directory(directory: &OwnedFd, path: &CStr) -> Result<OwnedFd, Errno> {

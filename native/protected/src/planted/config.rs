@@ -2,7 +2,7 @@
 
 /// A setting in a file: `section.subsection.key`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Entry {
+pub(super) struct ConfigEntry {
     /// In lower case.
     pub(super) section: String,
     pub(super) subsection: Option<Vec<u8>>,
@@ -12,7 +12,7 @@ pub(super) struct Entry {
     pub(super) value: Option<Vec<u8>>,
 }
 
-impl Entry {
+impl ConfigEntry {
     /// The setting's name, for people.
     pub(super) fn name(&self) -> String {
         let subsection = self.subsection.as_ref().map(|text| String::from_utf8_lossy(text) + ".");
@@ -30,16 +30,16 @@ impl Entry {
 pub(super) struct Malformed;
 
 /// Every setting of a file, in order.
-pub(super) fn read(text: &[u8]) -> Result<Vec<Entry>, Malformed> {
+pub(super) fn read(text: &[u8]) -> Result<Vec<ConfigEntry>, Malformed> {
     if text.contains(&0) {
         return Err(Malformed);
     }
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    Reader { text, at: 0, is_at_end: false }.all()
+    ConfigReader { text, at: 0, is_at_end: false }.all()
 }
 
 /// A file with these settings alone.
-pub(super) fn write<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> Vec<u8> {
+pub(super) fn write<'e>(entries: impl IntoIterator<Item = &'e ConfigEntry>) -> Vec<u8> {
     let mut text = Vec::new();
     let mut last = None;
     for entry in entries {
@@ -78,13 +78,13 @@ fn escape(bytes: &[u8], text: &mut Vec<u8>) {
 }
 
 /// Follows `git_parse_source` of git's `config.c` step by step.
-struct Reader<'t> {
+struct ConfigReader<'t> {
     text: &'t [u8],
     at: usize,
     is_at_end: bool,
 }
 
-impl Reader<'_> {
+impl ConfigReader<'_> {
     /// The next character; a line break at the end.
     fn next(&mut self) -> u8 {
         let Some(&byte) = self.text.get(self.at) else {
@@ -99,7 +99,7 @@ impl Reader<'_> {
         byte
     }
 
-    fn all(mut self) -> Result<Vec<Entry>, Malformed> {
+    fn all(mut self) -> Result<Vec<ConfigEntry>, Malformed> {
         let (mut entries, mut section, mut is_comment) = (Vec::new(), Vec::new(), false);
         loop {
             match self.next() {
@@ -216,10 +216,10 @@ impl Reader<'_> {
     }
 }
 
-fn entry(section: &[u8], key: String, value: Option<Vec<u8>>) -> Entry {
+fn entry(section: &[u8], key: String, value: Option<Vec<u8>>) -> ConfigEntry {
     let mut parts = section.splitn(2, |byte| *byte == b'.');
     let name = parts.next().unwrap_or_default();
-    Entry {
+    ConfigEntry {
         section: String::from_utf8_lossy(name).into_owned(),
         subsection: parts.next().map(<[u8]>::to_vec),
         key,
@@ -253,7 +253,7 @@ mod tests {
     }
 
     /// The same as `git config --list -z` gives it.
-    fn listed(entries: &[Entry]) -> Vec<u8> {
+    fn listed(entries: &[ConfigEntry]) -> Vec<u8> {
         let mut text = Vec::new();
         for entry in entries {
             text.extend(entry.section.as_bytes());

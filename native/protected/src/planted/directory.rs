@@ -8,9 +8,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 /// An open directory. What is done in it is done there, wherever it is moved to meanwhile.
-pub(super) struct Directory(OwnedFd);
+pub(super) struct OpenDirectory(OwnedFd);
 
-impl Directory {
+impl OpenDirectory {
     /// Opens what a path leads to; that is the host's choice.
     pub(super) fn root(path: &Path) -> Result<Self, Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;

@@ -12,14 +12,14 @@ mod sequence;
 mod settings;
 mod sources;
 
-use crate::{Found, survey};
+use crate::{ProtectedPaths, protected_paths};
 use beamai_isolation::Planted;
-use beamai_policy::Sealed;
+use beamai_policy::DeniedPaths;
 use beamai_workspace::decode_path;
-use directory::Directory;
+use directory::OpenDirectory;
 use repository::Cleaner;
-use sequence::Steps;
-use sources::Sources;
+use sequence::SequenceCommands;
+use sources::ConfigSources;
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -30,71 +30,72 @@ const MOST: u64 = 1 << 20;
 
 /// What was there when a command started, beside what is protected.
 #[derive(Debug, Default)]
-struct Before {
-    sealed: Sealed,
-    roots: Vec<Root>,
+struct RepositoryBaseline {
+    denied_paths: DeniedPaths,
+    roots: Vec<SnapshotRoot>,
 }
 
 /// What was there before, beside a confinement that is the same whatever that was.
 #[derive(Debug, Clone, Default)]
-pub struct Snapshot(Arc<Before>);
+pub struct RepositorySnapshot(Arc<RepositoryBaseline>);
 
-impl PartialEq for Snapshot {
+impl PartialEq for RepositorySnapshot {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for Snapshot {}
+impl Eq for RepositorySnapshot {}
 
 #[derive(Debug)]
-struct Root {
+struct SnapshotRoot {
     path: PathBuf,
     is_workspace: bool,
-    found: Arc<Found>,
+    found: Arc<ProtectedPaths>,
     /// What a rebase or a sequence of picks is to do, by repository.
-    steps: HashMap<String, Steps>,
+    steps: HashMap<String, SequenceCommands>,
     /// Repositories that no mount keeps as they are, with the settings and hooks that they had.
     loose: HashMap<String, BTreeSet<String>>,
-    sources: Sources,
+    sources: ConfigSources,
     /// What settings name, where no mount keeps it as it is, with the settings and hooks in it.
     loose_sources: HashMap<PathBuf, BTreeSet<String>>,
 }
 
-impl Snapshot {
+impl RepositorySnapshot {
     /// Notes what there is now. Gives what is to be read-only besides. `is_held` says whether mounts will keep commands from
     /// changing what is there; otherwise it is noted as well.
     pub fn now(
-        found: &[Arc<Found>],
+        found: &[Arc<ProtectedPaths>],
         workspace: &Path,
-        sealed: &Sealed,
+        denied_paths: &DeniedPaths,
         is_held: bool,
     ) -> (Self, Vec<OsString>) {
-        let roots: Vec<Root> = found.iter().map(|found| Root::now(found, workspace, is_held)).collect();
+        let roots: Vec<SnapshotRoot> =
+            found.iter().map(|found| SnapshotRoot::now(found, workspace, is_held)).collect();
         let present = roots.iter().flat_map(|root| &root.sources.present);
         let read_only = present.map(OsString::from).collect();
-        (Self(Arc::new(Before { sealed: sealed.clone(), roots })), read_only)
+        (Self(Arc::new(RepositoryBaseline { denied_paths: denied_paths.clone(), roots })), read_only)
     }
 }
 
-impl Root {
-    fn now(found: &Arc<Found>, workspace: &Path, is_held: bool) -> Self {
+impl SnapshotRoot {
+    fn now(found: &Arc<ProtectedPaths>, workspace: &Path, is_held: bool) -> Self {
         let path = decode_path(&found.root);
         let mut root = Self {
             is_workspace: path == workspace,
             found: Arc::clone(found),
             steps: HashMap::new(),
             loose: HashMap::new(),
-            sources: Sources::default(),
+            sources: ConfigSources::default(),
             loose_sources: HashMap::new(),
             path,
         };
-        let Ok(top) = Directory::root(&root.path) else { return root };
-        root.sources = Sources::of(&root.path, &top, &found.repositories);
+        let Ok(top) = OpenDirectory::root(&root.path) else { return root };
+        root.sources = ConfigSources::of(&root.path, &top, &found.repositories);
         for repository in &found.repositories {
             let path = decode_path(repository);
             if let Ok(directory) = top.beneath(&path) {
-                root.steps.extend(Steps::of(&directory).map(|steps| (repository.clone(), steps)));
+                root.steps.extend(SequenceCommands::of(&directory).map(|steps| (repository.clone(), steps)));
             }
             if !is_held || repository::is_link(&top, &path) {
                 let directory = repository::directory_of(&top, &root.path, &path);
@@ -111,13 +112,13 @@ impl Root {
 }
 
 /// Looks at what a command has made, now that it has ended, and takes out what runs programs.
-pub fn take_out(before: &Snapshot, writable: &[PathBuf]) -> Vec<Planted> {
+pub fn take_out(before: &RepositorySnapshot, writable: &[PathBuf]) -> Vec<Planted> {
     let before = &before.0;
     let mut all = Vec::new();
     for root in &before.roots {
         // Somebody else's call ends; nothing ends this.
-        let now = survey(&root.path, root.is_workspace, &before.sealed, &|| Ok(()));
-        match (now, Directory::root(&root.path)) {
+        let now = protected_paths(&root.path, root.is_workspace, &before.denied_paths, &|| Ok(()));
+        match (now, OpenDirectory::root(&root.path)) {
             (Ok(now), Ok(top)) => {
                 if let (None, Some(cut)) = (&root.found.cut, &now.cut) {
                     all.push(unseen(&root.path, &format!("not all of it: {cut}")));

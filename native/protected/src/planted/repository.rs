@@ -1,11 +1,11 @@
 //! A repository that a command has made, or could change.
 
-use super::config::{self, Entry, Malformed};
-use super::directory::Directory;
+use super::config::{self, ConfigEntry, Malformed};
+use super::directory::OpenDirectory;
 use super::settings::runs_programs;
 use super::sources;
-use super::{Root, sequence};
-use crate::Found;
+use super::{SnapshotRoot, sequence};
+use crate::ProtectedPaths;
 use beamai_isolation::Planted;
 use beamai_workspace::{decode_path, encode_path};
 use rustix::fs::FileType;
@@ -22,9 +22,9 @@ const CONFIGS: [&str; 2] = ["config", "config.worktree"];
 
 /// Takes out of the repositories beneath one directory what was not there when a command started.
 pub(super) struct Cleaner<'c> {
-    root: &'c Root,
-    top: &'c Directory,
-    now: &'c Found,
+    root: &'c SnapshotRoot,
+    top: &'c OpenDirectory,
+    now: &'c ProtectedPaths,
     /// Where commands can write.
     writable: &'c [PathBuf],
     /// Repositories that are protected, or looked at here.
@@ -34,9 +34,9 @@ pub(super) struct Cleaner<'c> {
 
 impl<'c> Cleaner<'c> {
     pub(super) fn new(
-        root: &'c Root,
-        top: &'c Directory,
-        now: &'c Found,
+        root: &'c SnapshotRoot,
+        top: &'c OpenDirectory,
+        now: &'c ProtectedPaths,
         writable: &'c [PathBuf],
         planted: &'c mut Vec<Planted>,
     ) -> Self {
@@ -89,7 +89,7 @@ impl<'c> Cleaner<'c> {
         }
     }
 
-    fn parent_of(&self, path: &Path) -> Option<(Directory, OsString)> {
+    fn parent_of(&self, path: &Path) -> Option<(OpenDirectory, OsString)> {
         let parent = self.top.beneath(path.parent()?).ok()?;
         Some((parent, path.file_name()?.to_owned()))
     }
@@ -126,7 +126,13 @@ impl<'c> Cleaner<'c> {
         self.known.contains(&real) || !self.writable.iter().any(is_in)
     }
 
-    fn clean_directory(&mut self, path: &Path, directory: &Directory, text: &str, kept: &BTreeSet<String>) {
+    fn clean_directory(
+        &mut self,
+        path: &Path,
+        directory: &OpenDirectory,
+        text: &str,
+        kept: &BTreeSet<String>,
+    ) {
         for name in CONFIGS {
             self.clean_config(path, directory, OsStr::new(name), kept);
         }
@@ -145,7 +151,13 @@ impl<'c> Cleaner<'c> {
         self.clean_steps(path, directory, text);
     }
 
-    fn clean_config(&mut self, path: &Path, directory: &Directory, name: &OsStr, kept: &BTreeSet<String>) {
+    fn clean_config(
+        &mut self,
+        path: &Path,
+        directory: &OpenDirectory,
+        name: &OsStr,
+        kept: &BTreeSet<String>,
+    ) {
         match directory.kind(name) {
             None => return,
             Some(FileType::RegularFile) => {}
@@ -155,8 +167,8 @@ impl<'c> Cleaner<'c> {
         let Ok(entries) = entries else {
             return self.set_aside(path, directory, name, "settings that cannot be read");
         };
-        let is_planted = |entry: &&Entry| runs_programs(entry) && !kept.contains(&shown(entry));
-        let planted: Vec<&Entry> = entries.iter().filter(is_planted).collect();
+        let is_planted = |entry: &&ConfigEntry| runs_programs(entry) && !kept.contains(&shown(entry));
+        let planted: Vec<&ConfigEntry> = entries.iter().filter(is_planted).collect();
         if planted.is_empty() {
             return;
         }
@@ -173,7 +185,7 @@ impl<'c> Cleaner<'c> {
     }
 
     /// Sets hooks aside, but for those that git copies from its templates.
-    fn clean_hooks(&mut self, path: &Path, directory: &Directory, name: &OsStr, kept: &BTreeSet<String>) {
+    fn clean_hooks(&mut self, path: &Path, directory: &OpenDirectory, name: &OsStr, kept: &BTreeSet<String>) {
         let hooks = match directory.kind(name) {
             None | Some(FileType::RegularFile) => return,
             Some(FileType::Directory) => directory.beneath(Path::new(name)),
@@ -190,7 +202,7 @@ impl<'c> Cleaner<'c> {
         }
     }
 
-    fn clean_steps(&mut self, path: &Path, directory: &Directory, text: &str) {
+    fn clean_steps(&mut self, path: &Path, directory: &OpenDirectory, text: &str) {
         let root = self.root;
         sequence::clean(directory, root.steps.get(text), |file, what, done| {
             let outcome = match done {
@@ -201,7 +213,7 @@ impl<'c> Cleaner<'c> {
         });
     }
 
-    fn set_aside(&mut self, path: &Path, directory: &Directory, name: &OsStr, what: &str) {
+    fn set_aside(&mut self, path: &Path, directory: &OpenDirectory, name: &OsStr, what: &str) {
         let outcome =
             self.outcome(|| Ok(format!("renamed to {}", directory.set_aside(name)?.to_string_lossy())));
         self.tell(&path.join(name), what, outcome);
@@ -229,14 +241,14 @@ fn is_run(hook: &OsStr) -> bool {
     !hook.ends_with(b".sample") && !hook.windows(8).any(|part| part == b".planted")
 }
 
-fn is_of_template(hooks: &Directory, hook: &OsStr) -> bool {
+fn is_of_template(hooks: &OpenDirectory, hook: &OsStr) -> bool {
     let Ok(text) = hooks.read(hook) else { return false };
     let is_same =
         |template: PathBuf| std::fs::read(template.join("hooks").join(hook)).is_ok_and(|own| own == text);
     sources::templates().into_iter().any(is_same)
 }
 
-fn shown(entry: &Entry) -> String {
+fn shown(entry: &ConfigEntry) -> String {
     format!("{}={}", entry.name(), entry.text())
 }
 
@@ -251,7 +263,7 @@ fn beneath(root: &Path, path: &Path) -> PathBuf {
 }
 
 /// Whether what stands for a repository is a link.
-pub(super) fn is_link(top: &Directory, path: &Path) -> bool {
+pub(super) fn is_link(top: &OpenDirectory, path: &Path) -> bool {
     let parent = path.parent().and_then(|parent| top.beneath(parent).ok());
     let kind = parent.zip(path.file_name()).and_then(|(parent, name)| parent.kind(name));
     kind == Some(FileType::Symlink)
@@ -259,7 +271,7 @@ pub(super) fn is_link(top: &Directory, path: &Path) -> bool {
 
 /// What in the repository that a path leads to runs programs.
 pub(super) fn dangers(path: &Path) -> BTreeSet<String> {
-    let Ok(directory) = Directory::root(path) else { return BTreeSet::new() };
+    let Ok(directory) = OpenDirectory::root(path) else { return BTreeSet::new() };
     let texts = CONFIGS.iter().filter_map(|name| directory.read(name).ok());
     let entries = texts.filter_map(|text| config::read(&text).ok()).flatten();
     let hooks = directory.beneath(Path::new("hooks")).map(|hooks| told_hooks(&hooks)).unwrap_or_default();
@@ -268,7 +280,7 @@ pub(super) fn dangers(path: &Path) -> BTreeSet<String> {
 
 /// The same for a file of settings, or a directory of hooks.
 pub(super) fn dangers_of_source(path: &Path) -> BTreeSet<String> {
-    if let Ok(hooks) = Directory::root(path) {
+    if let Ok(hooks) = OpenDirectory::root(path) {
         return told_hooks(&hooks);
     }
     let text = std::fs::read(path).ok().and_then(|text| config::read(&text).ok());
@@ -276,7 +288,7 @@ pub(super) fn dangers_of_source(path: &Path) -> BTreeSet<String> {
 }
 
 /// Where the settings of a repository lie, of which a path is found: itself, or where the file or the link there leads to.
-pub(super) fn directory_of(top: &Directory, root: &Path, path: &Path) -> PathBuf {
+pub(super) fn directory_of(top: &OpenDirectory, root: &Path, path: &Path) -> PathBuf {
     let named = || {
         let parent = top.beneath(path.parent()?).ok()?;
         let text = parent.read(path.file_name()?).ok()?;
@@ -286,12 +298,12 @@ pub(super) fn directory_of(top: &Directory, root: &Path, path: &Path) -> PathBuf
 }
 
 /// Every hook of a directory.
-fn told_hooks(hooks: &Directory) -> BTreeSet<String> {
+fn told_hooks(hooks: &OpenDirectory) -> BTreeSet<String> {
     hooks.names().iter().filter(|hook| is_run(hook)).map(|hook| told_hook(hooks, hook)).collect()
 }
 
 /// A hook's name with a mark of what it does, which nobody can make another hook have.
-fn told_hook(hooks: &Directory, hook: &OsStr) -> String {
+fn told_hook(hooks: &OpenDirectory, hook: &OsStr) -> String {
     static MARKS: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     let text = hooks.read(hook).ok();
     let mark = MARKS.hash_one((text, hooks.link(hook)));

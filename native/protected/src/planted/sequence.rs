@@ -1,7 +1,7 @@
 //! What git does when somebody continues a rebase or a sequence of picks.
 
-use super::config::{self, Entry};
-use super::directory::Directory;
+use super::config::{self, ConfigEntry};
+use super::directory::OpenDirectory;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::collections::BTreeSet;
@@ -13,11 +13,11 @@ const STRATEGIES: [(&str, &str); 2] = [("rebase-merge", "strategy"), ("sequencer
 
 /// The commands that are to be run between picks.
 #[derive(Debug, Default)]
-pub(super) struct Steps(BTreeSet<Vec<u8>>);
+pub(super) struct SequenceCommands(BTreeSet<Vec<u8>>);
 
-impl Steps {
+impl SequenceCommands {
     /// Those of a repository; `None` where nothing is to be done.
-    pub(super) fn of(repository: &Directory) -> Option<Self> {
+    pub(super) fn of(repository: &OpenDirectory) -> Option<Self> {
         let mut steps = None;
         for (directory, name) in LISTS {
             if let Ok(text) = repository.beneath(directory.as_ref()).and_then(|list| list.read(name)) {
@@ -32,8 +32,8 @@ impl Steps {
 /// Takes out commands that were not there before, and strategies that are paths. `tell` hears the file, what was in it,
 /// and how it went.
 pub(super) fn clean(
-    repository: &Directory,
-    before: Option<&Steps>,
+    repository: &OpenDirectory,
+    before: Option<&SequenceCommands>,
     mut tell: impl FnMut(&str, &str, Result<(), Errno>),
 ) {
     for (directory, name) in LISTS {
@@ -70,10 +70,10 @@ pub(super) fn clean(
 }
 
 fn clean_list(
-    list: &Directory,
+    list: &OpenDirectory,
     path: &str,
     name: &str,
-    before: Option<&Steps>,
+    before: Option<&SequenceCommands>,
     tell: &mut impl FnMut(&str, &str, Result<(), Errno>),
 ) {
     let Ok(text) = list.read(name) else {
@@ -112,6 +112,6 @@ fn is_path(file: &str, text: &[u8]) -> bool {
     if file != "opts" {
         return text.contains(&b'/');
     }
-    let is_strategy = |entry: &Entry| entry.key == "strategy" && entry.text().contains('/');
+    let is_strategy = |entry: &ConfigEntry| entry.key == "strategy" && entry.text().contains('/');
     config::read(text).map_or(true, |entries| entries.iter().any(is_strategy))
 }

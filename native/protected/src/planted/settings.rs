@@ -3,7 +3,7 @@
 //! One table, from git's own documentation and that of what extends it. The names are as git compares them: sections and
 //! keys without regard to case, subsections as they are.
 
-use super::config::Entry;
+use super::config::ConfigEntry;
 
 /// Settings of one kind.
 struct Setting {
@@ -11,7 +11,7 @@ struct Setting {
     subsection: Subsection,
     /// The last part of the name; `*` stands for anything, alone or at the beginning.
     key: &'static str,
-    when: When,
+    when: RunsWhen,
     #[cfg_attr(not(test), allow(dead_code, reason = "for readers of the table, and checked by tests"))]
     source: &'static str,
 }
@@ -25,7 +25,7 @@ enum Subsection {
 }
 
 /// Which of its values run a program.
-enum When {
+enum RunsWhen {
     Always,
     /// All but true and false, which switch something built in, and nothing.
     Program,
@@ -39,14 +39,14 @@ enum When {
     Slash,
 }
 
+use RunsWhen::{Address, Always, Bang, OfAddress, Program, Slash};
 use Subsection::{Any, None as Plain, Some as With};
-use When::{Address, Always, Bang, OfAddress, Program, Slash};
 
 const fn setting(
     section: &'static str,
     subsection: Subsection,
     key: &'static str,
-    when: When,
+    when: RunsWhen,
     source: &'static str,
 ) -> Setting {
     Setting { section, subsection, key, when, source }
@@ -131,12 +131,12 @@ const SETTINGS: &[Setting] = &[
 ];
 
 /// Whether a setting has git run a program, or take such settings from elsewhere.
-pub(super) fn runs_programs(entry: &Entry) -> bool {
+pub(super) fn runs_programs(entry: &ConfigEntry) -> bool {
     SETTINGS.iter().any(|setting| setting.is(entry) && setting.when.holds(entry))
 }
 
 impl Setting {
-    fn is(&self, entry: &Entry) -> bool {
+    fn is(&self, entry: &ConfigEntry) -> bool {
         let has_subsection = entry.subsection.is_some();
         let key = match (self.key.strip_prefix('*'), self.key.strip_suffix('*')) {
             (Some(end), _) => entry.key.ends_with(end),
@@ -153,8 +153,8 @@ impl Setting {
     }
 }
 
-impl When {
-    fn holds(&self, entry: &Entry) -> bool {
+impl RunsWhen {
+    fn holds(&self, entry: &ConfigEntry) -> bool {
         let value = entry.text();
         match self {
             Always => true,
@@ -187,7 +187,12 @@ mod tests {
 
     /// Which settings of a file run programs, by name.
     fn running(text: &str) -> Vec<String> {
-        read(text.as_bytes()).unwrap().iter().filter(|entry| runs_programs(entry)).map(Entry::name).collect()
+        read(text.as_bytes())
+            .unwrap()
+            .iter()
+            .filter(|entry| runs_programs(entry))
+            .map(ConfigEntry::name)
+            .collect()
     }
 
     #[test]

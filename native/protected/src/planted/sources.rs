@@ -1,7 +1,7 @@
 //! Files in what commands can write from which git takes settings and hooks because trusted settings say so.
 
-use super::config::{self, Entry};
-use super::directory::{Directory, read_all};
+use super::config::{self, ConfigEntry};
+use super::directory::{OpenDirectory, read_all};
 use beamai_workspace::decode_path;
 use rustix::fs::{CWD, Mode, OFlags};
 use std::collections::{BTreeSet, HashMap};
@@ -22,7 +22,7 @@ const TEMPLATES: [&str; 3] = [
 
 /// Such files and directories beneath one directory.
 #[derive(Debug, Default)]
-pub(super) struct Sources {
+pub(super) struct ConfigSources {
     /// Absolute paths of those that are there, without links.
     pub(super) present: BTreeSet<PathBuf>,
     /// Relative paths of files of settings that are not there.
@@ -39,9 +39,9 @@ struct References {
     templates: Vec<String>,
 }
 
-impl Sources {
+impl ConfigSources {
     /// Those of the person's own settings, and of repositories.
-    pub(super) fn of(root: &Path, top: &Directory, repositories: &[String]) -> Self {
+    pub(super) fn of(root: &Path, top: &OpenDirectory, repositories: &[String]) -> Self {
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         let mut sources = Self::default();
         let mut hooks = BTreeSet::new();
@@ -184,7 +184,7 @@ fn read(path: &Path) -> References {
     let mut references = References::default();
     for entry in entries {
         let value = entry.text();
-        let Entry { section, key, .. } = entry;
+        let ConfigEntry { section, key, .. } = entry;
         match (section.as_str(), key.as_str()) {
             _ if value.is_empty() => {}
             ("include" | "includeif", "path") => references.includes.push(value),

@@ -10,33 +10,33 @@ use std::io;
 
 /// A call: its name, its number, and its arguments, of which those that would be pointers are null. The rest are null,
 /// too.
-struct Call(&'static str, c_long, [c_int; 5]);
+struct Syscall(&'static str, c_long, [c_int; 5]);
 
-const CALLS: &[Call] = &[
-    Call("ptrace", libc::SYS_ptrace, [PTRACE_TRACEME.cast_signed(), 0, 0, 0, 0]),
-    Call("process_vm_readv", libc::SYS_process_vm_readv, [1, 0, 0, 0, 0]),
-    Call("unshare", libc::SYS_unshare, [CLONE_NEWUSER, 0, 0, 0, 0]),
-    Call("clone3", libc::SYS_clone3, [0; 5]),
-    Call("mount", libc::SYS_mount, [0; 5]),
-    Call("fsopen", libc::SYS_fsopen, [0; 5]),
-    Call("open_tree", libc::SYS_open_tree, [AT_FDCWD, 0, 0, 0, 0]),
-    Call("keyctl", libc::SYS_keyctl, [libc::KEYCTL_GET_KEYRING_ID.cast_signed(), -3, 0, 0, 0]),
-    Call("bpf", libc::SYS_bpf, [0; 5]),
-    Call("perf_event_open", libc::SYS_perf_event_open, [0, 0, -1, -1, 0]),
-    Call("io_uring_setup", libc::SYS_io_uring_setup, [1, 0, 0, 0, 0]),
-    Call("userfaultfd", libc::SYS_userfaultfd, [1, 0, 0, 0, 0]),
-    Call("memfd_create", libc::SYS_memfd_create, [0; 5]),
-    Call("open_by_handle_at", libc::SYS_open_by_handle_at, [AT_FDCWD, 0, 0, 0, 0]),
-    Call("packet_socket", libc::SYS_socket, [AF_PACKET, SOCK_RAW, 0, 0, 0]),
-    Call("vsock_socket", libc::SYS_socket, [AF_VSOCK, SOCK_STREAM, 0, 0, 0]),
-    Call("unix_socket", libc::SYS_socket, [AF_UNIX, SOCK_STREAM, 0, 0, 0]),
-    Call("uevent_socket", libc::SYS_socket, [AF_NETLINK, SOCK_RAW, NETLINK_KOBJECT_UEVENT, 0, 0]),
+const CALLS: &[Syscall] = &[
+    Syscall("ptrace", libc::SYS_ptrace, [PTRACE_TRACEME.cast_signed(), 0, 0, 0, 0]),
+    Syscall("process_vm_readv", libc::SYS_process_vm_readv, [1, 0, 0, 0, 0]),
+    Syscall("unshare", libc::SYS_unshare, [CLONE_NEWUSER, 0, 0, 0, 0]),
+    Syscall("clone3", libc::SYS_clone3, [0; 5]),
+    Syscall("mount", libc::SYS_mount, [0; 5]),
+    Syscall("fsopen", libc::SYS_fsopen, [0; 5]),
+    Syscall("open_tree", libc::SYS_open_tree, [AT_FDCWD, 0, 0, 0, 0]),
+    Syscall("keyctl", libc::SYS_keyctl, [libc::KEYCTL_GET_KEYRING_ID.cast_signed(), -3, 0, 0, 0]),
+    Syscall("bpf", libc::SYS_bpf, [0; 5]),
+    Syscall("perf_event_open", libc::SYS_perf_event_open, [0, 0, -1, -1, 0]),
+    Syscall("io_uring_setup", libc::SYS_io_uring_setup, [1, 0, 0, 0, 0]),
+    Syscall("userfaultfd", libc::SYS_userfaultfd, [1, 0, 0, 0, 0]),
+    Syscall("memfd_create", libc::SYS_memfd_create, [0; 5]),
+    Syscall("open_by_handle_at", libc::SYS_open_by_handle_at, [AT_FDCWD, 0, 0, 0, 0]),
+    Syscall("packet_socket", libc::SYS_socket, [AF_PACKET, SOCK_RAW, 0, 0, 0]),
+    Syscall("vsock_socket", libc::SYS_socket, [AF_VSOCK, SOCK_STREAM, 0, 0, 0]),
+    Syscall("unix_socket", libc::SYS_socket, [AF_UNIX, SOCK_STREAM, 0, 0, 0]),
+    Syscall("uevent_socket", libc::SYS_socket, [AF_NETLINK, SOCK_RAW, NETLINK_KOBJECT_UEVENT, 0, 0]),
 ];
 
 /// Makes the call. A refusal is `EPERM`, or `ENOSYS` for those that programs ask for first; any other error comes from
 /// beyond the filter and counts as success.
 pub(super) fn call(name: &str) -> io::Result<()> {
-    let Some(Call(_, number, args)) = CALLS.iter().find(|call| call.0 == name) else {
+    let Some(Syscall(_, number, args)) = CALLS.iter().find(|call| call.0 == name) else {
         return Err(io::Error::other(format!("there is no call {name:?}")));
     };
     let [a, b, c, d, e] = args.map(c_long::from);

@@ -1,7 +1,7 @@
 //! No capabilities, now or after any exec, for root too.
 
-use super::{Layer, Stage};
-use crate::Failure;
+use super::{Layer, LayerContext};
+use crate::SetupFailure;
 use rustix::io::Errno;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
@@ -12,8 +12,8 @@ impl Layer for Capabilities {
         "no_capabilities"
     }
 
-    fn enter(&self, _: &mut Stage<'_>) -> Result<(), Failure> {
-        drop_all().map_err(|errno| Failure::new("drop the capabilities", errno))
+    fn enter(&self, _: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
+        drop_all().map_err(|errno| SetupFailure::new("drop the capabilities", errno))
     }
 }
 

@@ -1,7 +1,7 @@
 //! A `/dev` with the devices that are harmless, terminals of its own and shared memory of its own.
 
-use super::mount::{Copy, failed, make_room, memory, point};
-use crate::Failure;
+use super::mount::{MountCopy, failed, make_room, memory, point};
+use crate::SetupFailure;
 use rustix::fs::FileType;
 use rustix::mount::MountFlags;
 use std::os::fd::AsFd;
@@ -20,19 +20,19 @@ const LINKS: [(&str, &str); 5] = [
 ];
 
 /// The machine's devices, taken before `/dev` is covered.
-pub(super) struct Devices(Vec<(&'static str, Copy)>);
+pub(super) struct Devices(Vec<(&'static str, MountCopy)>);
 
 impl Devices {
-    pub(super) fn take() -> Result<Self, Failure> {
+    pub(super) fn take() -> Result<Self, SetupFailure> {
         let take = |path: &'static str| {
-            let copy = point(Path::new(path)).and_then(|fd| Copy::of(fd.as_fd()));
+            let copy = point(Path::new(path)).and_then(|fd| MountCopy::of(fd.as_fd()));
             copy.map(|copy| (path, copy)).map_err(failed("take", Path::new(path)))
         };
         NODES.into_iter().map(take).collect::<Result<_, _>>().map(Self)
     }
 
     /// Covers `/dev`. Shared memory has room for `bytes`; `attributes` are of what can be written.
-    pub(super) fn arrange(self, bytes: u64, attributes: u64) -> Result<(), Failure> {
+    pub(super) fn arrange(self, bytes: u64, attributes: u64) -> Result<(), SetupFailure> {
         cover("/dev", "0755", None, attributes)?;
         for (path, copy) in self.0 {
             let path = Path::new(path);
@@ -52,7 +52,7 @@ impl Devices {
     }
 }
 
-fn cover(path: &str, mode: &str, bytes: Option<u64>, attributes: u64) -> Result<(), Failure> {
+fn cover(path: &str, mode: &str, bytes: Option<u64>, attributes: u64) -> Result<(), SetupFailure> {
     let path = Path::new(path);
     memory(path, mode, bytes, attributes).map_err(failed("mount", path))
 }

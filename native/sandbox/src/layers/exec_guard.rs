@@ -1,7 +1,7 @@
 //! A filter that has every start of a program decided outside, by the port (see `guard`).
 
-use super::{Layer, Stage};
-use crate::{Confinement, Failure};
+use super::{Layer, LayerContext};
+use crate::{Confinement, SetupFailure};
 use libc::sock_filter;
 use rustix::io::Errno;
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -34,8 +34,8 @@ impl Layer for ExecGuard {
         confinement.exec_guard
     }
 
-    fn enter(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
-        let failure = |errno| Failure::new("have starts decided outside", errno);
+    fn enter(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
+        let failure = |errno| SetupFailure::new("have starts decided outside", errno);
         if NATIVE == 0 || !may_be_looked_into(stage) {
             return Err(failure(Errno::OPNOTSUPP));
         }
@@ -46,11 +46,11 @@ impl Layer for ExecGuard {
 
 /// Whether the port may look into the processes. Where a security module asks a privilege for that, it has it over a user
 /// namespace that it has made.
-fn may_be_looked_into(stage: &Stage<'_>) -> bool {
+fn may_be_looked_into(stage: &LayerContext<'_>) -> bool {
     let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
     match scope.trim() {
         "3" => false,
-        "2" => stage.outside.uid == 0 || stage.way.has_users(),
+        "2" => stage.outside.uid == 0 || stage.profile.has_users(),
         _ => true,
     }
 }

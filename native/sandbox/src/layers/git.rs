@@ -3,7 +3,7 @@
 //! A repository's directory stays where it is, its settings and hooks are read-only, and so is what names another
 //! directory to take them from. Objects, references and the index can be written, so that commands can commit.
 
-use super::protected::Guard;
+use super::protected::MountPlanner;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::path::Path;
@@ -12,7 +12,7 @@ use std::path::Path;
 const SEALED: [&str; 5] = ["config", "config.worktree", "commondir", "gitdir", "hooks"];
 
 /// Protects a repository that was found at a path: its directory, or the file that names it.
-pub(super) fn protect(guard: &mut Guard<'_, '_>, path: &Path) -> Result<(), Errno> {
+pub(super) fn protect(guard: &mut MountPlanner<'_, '_>, path: &Path) -> Result<(), Errno> {
     if path.as_os_str().is_empty() {
         // What can be written is a repository without a work tree itself.
         return protect_directory(guard, path);
@@ -25,7 +25,7 @@ pub(super) fn protect(guard: &mut Guard<'_, '_>, path: &Path) -> Result<(), Errn
     }
 }
 
-fn protect_directory(guard: &mut Guard<'_, '_>, path: &Path) -> Result<(), Errno> {
+fn protect_directory(guard: &mut MountPlanner<'_, '_>, path: &Path) -> Result<(), Errno> {
     guard.pin_the_way(path)?;
     let kind = |name: &str| guard.kind(&path.join(name));
     let is_repository = kind("HEAD").is_some();
@@ -43,8 +43,8 @@ fn protect_directory(guard: &mut Guard<'_, '_>, path: &Path) -> Result<(), Errno
     seal_what_is_absent(guard, path)
 }
 
-fn seal_what_is_absent(guard: &mut Guard<'_, '_>, path: &Path) -> Result<(), Errno> {
-    let is_absent = |guard: &Guard<'_, '_>, name: &str| guard.kind(&path.join(name)).is_none();
+fn seal_what_is_absent(guard: &mut MountPlanner<'_, '_>, path: &Path) -> Result<(), Errno> {
+    let is_absent = |guard: &MountPlanner<'_, '_>, name: &str| guard.kind(&path.join(name)).is_none();
     // A linked work tree has neither of its own: git takes those of the repository.
     if is_absent(guard, "commondir") {
         guard.keep_absent(path, "commondir")?;

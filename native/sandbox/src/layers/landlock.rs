@@ -4,8 +4,8 @@
 use super::devices::NODES;
 use super::grants::{Grants, Rights};
 use super::mount::kind;
-use super::{Layer, Stage, tree};
-use crate::{Confinement, Failure};
+use super::{Layer, LayerContext, tree};
+use crate::{Confinement, SetupFailure};
 use beamai_isolation::LayerOff;
 use landlock::{
     ABI, Access, AccessFs, BitFlags, PathBeneath, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreated,
@@ -30,9 +30,9 @@ impl Layer for Landlock {
         "landlock"
     }
 
-    fn enter(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
-        let failure = |errno| Failure::new("restrict this process", errno);
-        let grants = match stage.way.has_mounts() {
+    fn enter(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
+        let failure = |errno| SetupFailure::new("restrict this process", errno);
+        let grants = match stage.profile.has_mounts() {
             true => None,
             false => Some(alone(stage.confinement)?),
         };
@@ -68,11 +68,11 @@ pub fn version() -> Result<u32, Errno> {
 }
 
 /// What is permitted where nothing else keeps files from being written.
-fn alone(confinement: &Confinement) -> Result<Grants, Failure> {
-    let version = version().map_err(|errno| Failure::new("restrict this process", errno))?;
+fn alone(confinement: &Confinement) -> Result<Grants, SetupFailure> {
+    let version = version().map_err(|errno| SetupFailure::new("restrict this process", errno))?;
     let needs = |step: &str, least: u32| match version >= least {
         true => Ok(()),
-        false => Err(Failure::new(
+        false => Err(SetupFailure::new(
             &format!("{step} with version {version} of Landlock (it takes {least})"),
             Errno::OPNOTSUPP,
         )),
@@ -83,7 +83,7 @@ fn alone(confinement: &Confinement) -> Result<Grants, Failure> {
     }
     let rights = Rights { read: AccessFs::from_read(VERSION), write: AccessFs::from_write(VERSION) };
     Grants::of(confinement, rights)
-        .map_err(|errno| Failure::new("permit everything beside what rules deny, one by one", errno))
+        .map_err(|errno| SetupFailure::new("permit everything beside what rules deny, one by one", errno))
 }
 
 /// Directories in which commands miss something, for people.

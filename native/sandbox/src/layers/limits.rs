@@ -1,7 +1,7 @@
 //! Bounds on what processes use.
 
-use super::{Layer, Stage};
-use crate::{Bounds, Failure};
+use super::{Layer, LayerContext};
+use crate::{ResourceLimits, SetupFailure};
 use beamai_isolation::LayerOff;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -10,27 +10,27 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 /// The kernel keeps this many numbers of processes for itself, once they have been counted through.
 const RESERVED: u32 = 300;
 
-pub(super) struct Limits;
+pub(super) struct ResourceBounds;
 
-impl Layer for Limits {
+impl Layer for ResourceBounds {
     fn name(&self) -> &'static str {
         "resource_limits"
     }
 
-    fn enter(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
+    fn enter(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         let bounds = stage.confinement.bounds;
         for (resource, limit) in limits(&bounds) {
             lower(resource, limit)
-                .map_err(|errno| Failure::new(&format!("limit {}", name(resource)), errno))?;
+                .map_err(|errno| SetupFailure::new(&format!("limit {}", name(resource)), errno))?;
         }
         let limited = limit_processes(&bounds, stage);
-        limited.map_err(|errno| Failure::new("limit the number of processes", errno))?;
+        limited.map_err(|errno| SetupFailure::new("limit the number of processes", errno))?;
         if stage.counts_processes {
             let why = "no limit of the Linux kernel binds the processes of root here: the reaper counts them, and ends a \
                        command that has too many";
             stage.partly.push(LayerOff::new(self.name(), why));
         }
-        if stage.way.has_ipc() && limit_shared_memory(&bounds).is_err() {
+        if stage.profile.has_ipc() && limit_shared_memory(&bounds).is_err() {
             let why = "this kernel does not let the shared memory of System V be limited";
             stage.partly.push(LayerOff::new(self.name(), why));
         }
@@ -42,7 +42,7 @@ impl Layer for Limits {
 
 /// No core dumps, because a program outside would be started to take them; no message queues, because they would
 /// outlast the command; no priority above the usual one.
-fn limits(bounds: &Bounds) -> impl Iterator<Item = (Resource, u64)> {
+fn limits(bounds: &ResourceLimits) -> impl Iterator<Item = (Resource, u64)> {
     let given = [(Resource::Cpu, bounds.cpu), (Resource::Fsize, bounds.file_size)];
     let fixed = [
         (Resource::Data, bounds.memory),
@@ -64,10 +64,10 @@ fn lower(resource: Resource, limit: u64) -> Result<(), Errno> {
 /// The limit that the kernel has for it counts a user's processes everywhere and does not bind root, so it is the
 /// numbers of the pid namespace that run out. Where the kernel has no such numbers for each namespace, or they are not
 /// this process's to set, the user's limit has to do; for root, which has none, the reaper counts.
-fn limit_processes(bounds: &Bounds, stage: &mut Stage<'_>) -> Result<(), Errno> {
+fn limit_processes(bounds: &ResourceLimits, stage: &mut LayerContext<'_>) -> Result<(), Errno> {
     let numbers =
         || write("/proc/sys/kernel/pid_max", &bounds.processes.saturating_add(RESERVED).to_string());
-    if stage.way.has_pids() && kernel_is_at_least(6, 14) && numbers().is_ok() {
+    if stage.profile.has_pids() && kernel_is_at_least(6, 14) && numbers().is_ok() {
         return Ok(());
     }
     if stage.outside.uid == 0 {
@@ -75,7 +75,7 @@ fn limit_processes(bounds: &Bounds, stage: &mut Stage<'_>) -> Result<(), Errno> 
         return Ok(());
     }
     // In a user namespace of its own, a user has no other processes.
-    let counts_apart = stage.way.has_users() && kernel_is_at_least(5, 14);
+    let counts_apart = stage.profile.has_users() && kernel_is_at_least(5, 14);
     let others = if counts_apart { 0 } else { threads_of(stage.outside.uid) };
     lower(Resource::Nproc, u64::from(bounds.processes.saturating_add(others)))
 }
@@ -98,7 +98,7 @@ fn threads_in(status: &str, uid: u32) -> Option<u32> {
 }
 
 /// Segments of shared memory are no process's; so they have a limit of their own, and message queues are few.
-fn limit_shared_memory(bounds: &Bounds) -> Result<(), Errno> {
+fn limit_shared_memory(bounds: &ResourceLimits) -> Result<(), Errno> {
     // SAFETY: takes a number only.
     let page = u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).map_err(|_| Errno::INVAL)?;
     write("/proc/sys/kernel/shmall", &(bounds.memory_together / page).to_string())?;

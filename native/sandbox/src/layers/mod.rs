@@ -11,9 +11,9 @@
 mod capabilities;
 mod devices;
 mod exec_guard;
+mod forbidden_names;
 mod git;
 mod grants;
-mod intruders;
 mod ipc;
 mod landlock;
 mod limits;
@@ -32,15 +32,15 @@ mod tree;
 mod user;
 mod uts;
 
-pub use intruders::Intruders;
+pub use forbidden_names::ForbiddenNames;
 pub use landlock::version as landlock_version;
 pub use limits::kernel_is_at_least;
-pub use placeholders::{Placeholder, Placeholders};
+pub use placeholders::{Placeholder, PlaceholderCounts};
 pub use signals::SignalScope;
 pub use tree::writable;
 
-use crate::{Confinement, Failure};
-use beamai_isolation::{Isolation, LayerOff, Sandbox, Tier};
+use crate::{Confinement, SetupFailure};
+use beamai_isolation::{Isolation, LayerOff, SandboxMode, Tier};
 use rustix::io::Errno;
 use rustix::process::{getegid, geteuid};
 use std::os::fd::OwnedFd;
@@ -77,20 +77,20 @@ pub(super) trait Layer: Sync {
     }
 
     /// What is left to do in the reaper, before it takes an order.
-    fn enter(&self, _: &mut Stage<'_>) -> Result<(), Failure> {
+    fn enter(&self, _: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         Ok(())
     }
 }
 
 /// What layers know of each other while they are entered.
-pub struct Stage<'a> {
-    pub(super) outside: &'a Outside,
+pub struct LayerContext<'a> {
+    pub(super) outside: &'a HostIdentity,
     pub(super) confinement: &'a Confinement,
-    pub(super) way: Way,
+    pub(super) profile: SandboxProfile,
     /// Made on the machine so that something could be mounted there.
     pub placeholders: Vec<Placeholder>,
     /// What must not come to be while a command runs.
-    pub intruders: Intruders,
+    pub forbidden_names: ForbiddenNames,
     /// What layers that are on cannot keep.
     pub(super) partly: Vec<LayerOff>,
     /// Where starts of programs are reported.
@@ -101,15 +101,15 @@ pub struct Stage<'a> {
     pub counts_processes: bool,
 }
 
-impl<'a> Stage<'a> {
+impl<'a> LayerContext<'a> {
     /// For a reaper whose namespaces are new.
-    pub fn new(outside: &'a Outside, confinement: &'a Confinement, way: Way) -> Self {
+    pub fn new(outside: &'a HostIdentity, confinement: &'a Confinement, profile: SandboxProfile) -> Self {
         Self {
             outside,
             confinement,
-            way,
+            profile,
             placeholders: Vec::new(),
-            intruders: Intruders::default(),
+            forbidden_names: ForbiddenNames::default(),
             partly: Vec::new(),
             listener: None,
             signal_scope: None,
@@ -120,13 +120,13 @@ impl<'a> Stage<'a> {
 
 /// Who the reaper is as seen from outside its namespaces.
 #[derive(Debug, Clone, Copy)]
-pub struct Outside {
+pub struct HostIdentity {
     /// User id of the port, as the machine has it.
     pub uid: u32,
     pub(super) gid: u32,
 }
 
-impl Outside {
+impl HostIdentity {
     /// This process, before it has entered any namespace.
     pub fn here() -> Self {
         Self { uid: geteuid().as_raw(), gid: getegid().as_raw() }
@@ -135,7 +135,7 @@ impl Outside {
 
 /// Layers that are entered together.
 #[derive(Clone, Copy)]
-pub struct Way {
+pub struct SandboxProfile {
     layers: &'static [&'static dyn Layer],
     /// The tier that it is, where all of its layers are on.
     tier: Option<Tier>,
@@ -150,8 +150,8 @@ const LAYERS: &[&dyn Layer] = &[
     &network::Network,
     &mounts::Mounts,
     &proc::Proc,
-    &limits::Limits,
-    &tree::Tree,
+    &limits::ResourceBounds,
+    &tree::FileTree,
     &protected::Protected,
     &capabilities::Capabilities,
     &privileges::Privileges,
@@ -160,13 +160,13 @@ const LAYERS: &[&dyn Layer] = &[
     &exec_guard::ExecGuard,
 ];
 /// Every layer.
-const FULL: Way = Way { layers: LAYERS, tier: Some(Tier::Full) };
+const FULL: SandboxProfile = SandboxProfile { layers: LAYERS, tier: Some(Tier::Full) };
 /// What a privileged process can do where user namespaces are forbidden.
-const PRIVILEGED: Way = Way { layers: LAYERS.split_at(1).1, tier: None };
+const PRIVILEGED: SandboxProfile = SandboxProfile { layers: LAYERS.split_at(1).1, tier: None };
 /// What can be done without any namespace.
-const LANDLOCK: Way = Way {
+const LANDLOCK: SandboxProfile = SandboxProfile {
     layers: &[
-        &limits::Limits,
+        &limits::ResourceBounds,
         &capabilities::Capabilities,
         &privileges::Privileges,
         &landlock::Landlock,
@@ -177,19 +177,19 @@ const LANDLOCK: Way = Way {
     tier: Some(Tier::Landlock),
 };
 /// The reaper alone.
-const BARE: Way = Way { layers: &[], tier: None };
+const BARE: SandboxProfile = SandboxProfile { layers: &[], tier: None };
 
 /// The ways to isolate a command that a host accepts, best first.
-pub fn ways(confinement: &Confinement) -> &'static [Way] {
+pub fn profiles(confinement: &Confinement) -> &'static [SandboxProfile] {
     match (confinement.mode, confinement.tier) {
-        (Sandbox::Required, Tier::Full) => &[FULL],
-        (Sandbox::Required, Tier::Landlock) => &[FULL, LANDLOCK],
-        (Sandbox::BestEffort, _) => &[FULL, PRIVILEGED, LANDLOCK],
-        (Sandbox::Off, _) => &[BARE],
+        (SandboxMode::Required, Tier::Full) => &[FULL],
+        (SandboxMode::Required, Tier::Landlock) => &[FULL, LANDLOCK],
+        (SandboxMode::BestEffort, _) => &[FULL, PRIVILEGED, LANDLOCK],
+        (SandboxMode::Off, _) => &[BARE],
     }
 }
 
-impl Way {
+impl SandboxProfile {
     fn wanted(self, confinement: &Confinement) -> impl Iterator<Item = &'static dyn Layer> {
         let is_wanted =
             |layer: &&dyn Layer| layer.has_work(confinement) && unwanted(*layer, confinement).is_none();
@@ -246,21 +246,21 @@ impl Way {
         confinement: &Confinement,
         errno: Errno,
         probe: impl Fn(libc::c_int) -> Result<(), Errno>,
-    ) -> Failure {
+    ) -> SetupFailure {
         let mut flags = 0;
         for layer in self.wanted(confinement) {
             flags |= layer.namespaces();
             if layer.namespaces() != 0
                 && let Err(errno) = probe(flags)
             {
-                return Failure::new("make the namespace", errno).of_layer(layer.name());
+                return SetupFailure::new("make the namespace", errno).of_layer(layer.name());
             }
         }
-        Failure::new("make the namespaces", errno)
+        SetupFailure::new("make the namespaces", errno)
     }
 
     /// Enters every layer and says which are on.
-    pub fn enter(self, stage: &mut Stage<'_>) -> Result<Isolation, Failure> {
+    pub fn enter(self, stage: &mut LayerContext<'_>) -> Result<Isolation, SetupFailure> {
         let confinement = stage.confinement;
         let mut isolation = Isolation {
             mode: confinement.mode,
@@ -272,7 +272,7 @@ impl Way {
         for layer in self.wanted(confinement) {
             match layer.enter(stage) {
                 Ok(()) => isolation.on.push(layer.name().to_owned()),
-                Err(failure) if layer.is_optional() && confinement.mode == Sandbox::BestEffort => {
+                Err(failure) if layer.is_optional() && confinement.mode == SandboxMode::BestEffort => {
                     isolation.off.push(LayerOff::new(layer.name(), failure.to_string()));
                 }
                 Err(failure) => return Err(failure.of_layer(layer.name())),
@@ -292,16 +292,16 @@ fn unwanted(layer: &dyn Layer, confinement: &Confinement) -> Option<&'static str
 
 /// Adds to `isolation` the layers that are off because the host does without them, or because `failure` was in the
 /// way.
-pub fn account(isolation: &mut Isolation, confinement: &Confinement, failure: Option<&Failure>) {
+pub fn account(isolation: &mut Isolation, confinement: &Confinement, failure: Option<&SetupFailure>) {
     for layer in LAYERS {
         let name = layer.name();
         let is_told =
             isolation.on.iter().any(|on| on == name) || isolation.off.iter().any(|off| off.layer == name);
-        if is_told || isolation.mode != Sandbox::Off && !layer.has_work(confinement) {
+        if is_told || isolation.mode != SandboxMode::Off && !layer.has_work(confinement) {
             continue;
         }
         let why = match (isolation.mode, unwanted(*layer, confinement), failure) {
-            (Sandbox::Off, _, _) => "switched off".to_owned(),
+            (SandboxMode::Off, _, _) => "switched off".to_owned(),
             (_, Some(why), _) => why.to_owned(),
             (_, None, Some(failure)) => why(name, failure),
             (_, None, None) => "not needed".to_owned(),
@@ -311,12 +311,12 @@ pub fn account(isolation: &mut Isolation, confinement: &Confinement, failure: Op
 }
 
 /// Whether a failure is that a namespace was refused. The machine refuses it again.
-pub fn is_of_namespaces(failure: &Failure) -> bool {
+pub fn is_of_namespaces(failure: &SetupFailure) -> bool {
     let makes = |layer: &&dyn Layer| layer.namespaces() != 0;
     LAYERS.iter().copied().filter(makes).any(|layer| failure.layer.as_deref() == Some(layer.name()))
 }
 
-fn why(layer: &str, failure: &Failure) -> String {
+fn why(layer: &str, failure: &SetupFailure) -> String {
     match &failure.layer {
         Some(missing) if missing != layer => format!("not without {missing}: {failure}"),
         _ => failure.to_string(),

@@ -1,6 +1,6 @@
 //! Mounts as descriptors: taken where they are, and attached elsewhere.
 
-use crate::Failure;
+use crate::SetupFailure;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, MoveMountFlags, OpenTreeFlags};
@@ -17,14 +17,14 @@ pub(super) const TAME: u64 = 2 | 4;
 pub(super) const NO_EXEC: u64 = 8;
 
 /// A copy of the mounts at and beneath a path, attached nowhere.
-pub(super) struct Copy(OwnedFd);
+pub(super) struct MountCopy(OwnedFd);
 
 /// Names what lies at a path, without following a link at its end.
 pub(super) fn point(path: &Path) -> Result<OwnedFd, Errno> {
     rustix::fs::open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
 }
 
-impl Copy {
+impl MountCopy {
     /// Copies what `fd` names.
     pub(super) fn of(fd: BorrowedFd<'_>) -> Result<Self, Errno> {
         // The whole tree: a part of it may be hidden by a mount that must not be uncovered.
@@ -109,7 +109,7 @@ pub(super) fn kind(fd: BorrowedFd<'_>) -> Result<FileType, Errno> {
 }
 
 /// The failure of a step on a path.
-pub(super) fn failed<'p>(step: &'p str, path: &'p Path) -> impl Fn(Errno) -> Failure + 'p {
+pub(super) fn failed<'p>(step: &'p str, path: &'p Path) -> impl Fn(Errno) -> SetupFailure + 'p {
     let shown = String::from_utf8_lossy(path.as_os_str().as_bytes()).into_owned();
-    move |errno| Failure::new(&format!("{step} {shown}"), errno)
+    move |errno| SetupFailure::new(&format!("{step} {shown}"), errno)
 }

@@ -1,7 +1,7 @@
 //! A mount namespace: what is mounted for the command is mounted for nobody else.
 
-use super::{Layer, Stage};
-use crate::Failure;
+use super::{Layer, LayerContext};
+use crate::SetupFailure;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::MountPropagationFlags;
@@ -29,8 +29,8 @@ impl Layer for Mounts {
     }
 
     /// Nothing is mounted from here to there, nor, once it is read-only, from there to here.
-    fn enter(&self, _: &mut Stage<'_>) -> Result<(), Failure> {
+    fn enter(&self, _: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
-            .map_err(|errno| Failure::new("make the mounts private", errno))
+            .map_err(|errno| SetupFailure::new("make the mounts private", errno))
     }
 }

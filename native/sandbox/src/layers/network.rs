@@ -1,7 +1,7 @@
 //! A network namespace with a loopback interface and nothing else.
 
-use super::{Layer, Stage};
-use crate::{Confinement, Failure};
+use super::{Layer, LayerContext};
+use crate::{Confinement, SetupFailure};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use std::os::fd::AsRawFd;
@@ -21,8 +21,8 @@ impl Layer for Network {
         confinement.network.then_some("the network is switched on")
     }
 
-    fn enter(&self, _: &mut Stage<'_>) -> Result<(), Failure> {
-        raise_loopback().map_err(|errno| Failure::new("raise the loopback interface", errno))
+    fn enter(&self, _: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
+        raise_loopback().map_err(|errno| SetupFailure::new("raise the loopback interface", errno))
     }
 }
 

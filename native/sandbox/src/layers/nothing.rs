@@ -1,8 +1,8 @@
 //! An empty directory and an empty file, to show in place of what is hidden; for files that would be malformed if they were
 //! empty, such as settings in XML, one with nothing in it.
 
-use super::mount::{Copy, READ_ONLY, TAME, failed, make_room, point};
-use crate::Failure;
+use super::mount::{MountCopy, READ_ONLY, TAME, failed, make_room, point};
+use crate::SetupFailure;
 use beamai_policy::secrets;
 use rustix::fs::FileType;
 use rustix::io::Errno;
@@ -14,7 +14,7 @@ const EMPTY_DIRECTORY: &str = "/dev/.nothing/directory";
 const EMPTY_FILE: &str = "/dev/.nothing/file";
 
 /// Makes both, in a `/dev` of the reaper's own.
-pub(super) fn arrange() -> Result<(), Failure> {
+pub(super) fn arrange() -> Result<(), SetupFailure> {
     let made = make_room(Path::new(EMPTY_DIRECTORY), FileType::Directory)
         .and_then(|()| make_room(Path::new(EMPTY_FILE), FileType::RegularFile));
     made.map_err(failed("make", Path::new(NOTHING)))?;
@@ -27,12 +27,12 @@ pub(super) fn arrange() -> Result<(), Failure> {
 }
 
 /// Nothing, to be shown in place of something of a kind.
-pub(super) fn of(kind: FileType) -> Result<Copy, Errno> {
+pub(super) fn of(kind: FileType) -> Result<MountCopy, Errno> {
     at(Path::new(if kind == FileType::Directory { EMPTY_DIRECTORY } else { EMPTY_FILE }))
 }
 
 /// What stands for a secret at a path: its readers take it for one without any.
-fn in_place_of(path: &Path, kind: FileType) -> Result<Copy, Errno> {
+fn in_place_of(path: &Path, kind: FileType) -> Result<MountCopy, Errno> {
     let text = path.file_name().map(secrets::emptied).unwrap_or_default();
     match secrets::EMPTIED.iter().position(|known| *known == text) {
         Some(number) if kind == FileType::RegularFile => at(&emptied(number)),
@@ -51,8 +51,8 @@ pub(super) fn cover(path: &Path, kind: FileType) -> Result<(), Errno> {
     }
 }
 
-fn at(path: &Path) -> Result<Copy, Errno> {
-    Copy::of(point(path)?.as_fd())?.with(READ_ONLY | TAME)
+fn at(path: &Path) -> Result<MountCopy, Errno> {
+    MountCopy::of(point(path)?.as_fd())?.with(READ_ONLY | TAME)
 }
 
 fn emptied(number: usize) -> PathBuf {

@@ -17,12 +17,12 @@ pub struct Placeholder {
 /// The launcher's account of who needs which. A mount goes when the machine removes what it covers, so an empty one
 /// stays until the last reaper that covers it has ended.
 #[derive(Default)]
-pub struct Placeholders {
+pub struct PlaceholderCounts {
     counts: HashMap<OsString, usize>,
     needed: HashMap<Pid, Vec<OsString>>,
 }
 
-impl Placeholders {
+impl PlaceholderCounts {
     /// Notes what a reaper covers.
     pub fn add(&mut self, reaper: Pid, covered: &[Placeholder]) {
         for Placeholder { path, is_made } in covered {
@@ -74,7 +74,7 @@ mod tests {
         std::fs::write(&config, "").unwrap();
         let covered = |path: &Path, is_made| Placeholder { path: path.into(), is_made };
         let [first, second] = [1, 2].map(|pid| Pid::from_raw(pid).unwrap());
-        let mut placeholders = Placeholders::default();
+        let mut placeholders = PlaceholderCounts::default();
         placeholders.add(first, &[covered(&hooks, true), covered(&config, true)]);
         placeholders.add(second, &[covered(&hooks, false), covered(dir.path(), false)]);
         std::fs::write(&config, "[core]").unwrap();

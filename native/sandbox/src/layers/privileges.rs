@@ -1,7 +1,7 @@
 //! No new privileges: programs that would run as somebody else, or with capabilities, run as what started them.
 
-use super::{Layer, Stage};
-use crate::Failure;
+use super::{Layer, LayerContext};
+use crate::SetupFailure;
 
 pub(super) struct Privileges;
 
@@ -10,7 +10,7 @@ impl Layer for Privileges {
         "no_new_privileges"
     }
 
-    fn enter(&self, _: &mut Stage<'_>) -> Result<(), Failure> {
-        rustix::thread::set_no_new_privs(true).map_err(|errno| Failure::new("give up privileges", errno))
+    fn enter(&self, _: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
+        rustix::thread::set_no_new_privs(true).map_err(|errno| SetupFailure::new("give up privileges", errno))
     }
 }

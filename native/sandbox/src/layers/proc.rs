@@ -1,7 +1,7 @@
 //! A `/proc` that shows the processes of the command and no others.
 
-use super::{Layer, Stage};
-use crate::Failure;
+use super::{Layer, LayerContext};
+use crate::SetupFailure;
 use rustix::mount::MountFlags;
 
 pub(super) struct Proc;
@@ -11,9 +11,9 @@ impl Layer for Proc {
         "private_proc"
     }
 
-    fn enter(&self, _: &mut Stage<'_>) -> Result<(), Failure> {
+    fn enter(&self, _: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
         rustix::mount::mount("proc", "/proc", "proc", flags, None)
-            .map_err(|errno| Failure::new("mount a /proc", errno))
+            .map_err(|errno| SetupFailure::new("mount a /proc", errno))
     }
 }

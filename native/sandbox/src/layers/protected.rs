@@ -4,10 +4,10 @@ use super::git;
 use super::mount::{Copy, READ_ONLY, TAME, failed, kind, point};
 use super::nothing;
 use super::placeholders::Placeholder;
-use super::{Layer, Stage};
-use crate::Failure;
+use super::{Layer, LayerContext};
+use crate::SetupFailure;
 use beamai_isolation::LayerOff;
-use beamai_protected::Found;
+use beamai_protected::ProtectedPaths;
 use beamai_workspace::decode_path;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
@@ -22,12 +22,12 @@ impl Layer for Protected {
         "protected_paths"
     }
 
-    fn enter(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
+    fn enter(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         let confinement = stage.confinement;
         for found in &confinement.found {
             stage.partly.extend(told(found).map(|why| LayerOff::new(self.name(), why)));
             let root = decode_path(&found.root);
-            let mut guard = Guard::new(root.clone(), stage).map_err(failed("open", &root))?;
+            let mut guard = MountPlanner::new(root.clone(), stage).map_err(failed("open", &root))?;
             for (path, what) in in_order(found) {
                 guard.protect(&path, what).map_err(failed("protect", &root.join(&path)))?;
             }
@@ -47,18 +47,18 @@ impl Layer for Protected {
 
 /// What is done about something that was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum What {
+pub(super) enum ProtectionKind {
     Repository,
     ReadOnly,
     Hidden,
 }
 
 /// What was found, what lies above first: what is mounted beneath stays in sight.
-fn in_order(found: &Found) -> Vec<(PathBuf, What)> {
+fn in_order(found: &ProtectedPaths) -> Vec<(PathBuf, ProtectionKind)> {
     let lists = [
-        (&found.repositories, What::Repository),
-        (&found.read_only, What::ReadOnly),
-        (&found.hidden, What::Hidden),
+        (&found.repositories, ProtectionKind::Repository),
+        (&found.read_only, ProtectionKind::ReadOnly),
+        (&found.hidden, ProtectionKind::Hidden),
     ];
     let all =
         lists.into_iter().flat_map(|(list, what)| list.iter().map(move |path| (decode_path(path), what)));
@@ -67,7 +67,7 @@ fn in_order(found: &Found) -> Vec<(PathBuf, What)> {
     all
 }
 
-fn told(found: &Found) -> Option<String> {
+fn told(found: &ProtectedPaths) -> Option<String> {
     let why = found.cut.as_ref()?;
     Some(format!(
         "not all of {} was looked at, nearest directories first: {why}; git repositories further away, and what deny \
@@ -77,7 +77,7 @@ fn told(found: &Found) -> Option<String> {
 }
 
 /// Makes a path read-only, or, where there is nothing, keeps it so.
-fn protect(path: &Path, stage: &mut Stage<'_>) -> Result<(), Errno> {
+fn protect(path: &Path, stage: &mut LayerContext<'_>) -> Result<(), Errno> {
     if stage.confinement.is_writable(path) {
         return Ok(());
     }
@@ -97,7 +97,7 @@ fn fix(fd: BorrowedFd<'_>, attributes: u64) -> Result<(), Errno> {
 
 /// Puts an empty file, which cannot be written, where something could be created. In a directory that is not there
 /// either, that directory is kept absent.
-fn keep_absent(path: &Path, stage: &mut Stage<'_>) -> Result<(), Errno> {
+fn keep_absent(path: &Path, stage: &mut LayerContext<'_>) -> Result<(), Errno> {
     let mut path = path;
     while let Some(parent) = path.parent().filter(|parent| !parent.exists()) {
         path = parent;
@@ -115,16 +115,16 @@ fn keep_absent(path: &Path, stage: &mut Stage<'_>) -> Result<(), Errno> {
 }
 
 /// Mounts things over each other beneath one directory, following no links.
-pub(super) struct Guard<'s, 'a> {
+pub(super) struct MountPlanner<'s, 'a> {
     root: PathBuf,
     fd: OwnedFd,
-    stage: &'s mut Stage<'a>,
+    stage: &'s mut LayerContext<'a>,
     /// What stays where it is already.
     pinned: HashSet<PathBuf>,
 }
 
-impl<'s, 'a> Guard<'s, 'a> {
-    fn new(root: PathBuf, stage: &'s mut Stage<'a>) -> Result<Self, Errno> {
+impl<'s, 'a> MountPlanner<'s, 'a> {
+    fn new(root: PathBuf, stage: &'s mut LayerContext<'a>) -> Result<Self, Errno> {
         let real = root.canonicalize().map_err(|_| Errno::NOENT)?;
         let fd = point(&real)?;
         Ok(Self { root, fd, stage, pinned: HashSet::new() })
@@ -132,11 +132,11 @@ impl<'s, 'a> Guard<'s, 'a> {
 
     /// Protects something that was found. What is gone since needs no protection; nothing that a command has done can
     /// have moved it, for then it was pinned.
-    fn protect(&mut self, path: &Path, what: What) -> Result<(), Errno> {
+    fn protect(&mut self, path: &Path, what: ProtectionKind) -> Result<(), Errno> {
         let done = match what {
-            What::Repository => git::protect(self, path),
-            What::ReadOnly => self.seal(path),
-            What::Hidden => self.hide(path),
+            ProtectionKind::Repository => git::protect(self, path),
+            ProtectionKind::ReadOnly => self.seal(path),
+            ProtectionKind::Hidden => self.hide(path),
         };
         match done {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(()),
@@ -151,7 +151,7 @@ impl<'s, 'a> Guard<'s, 'a> {
         above.into_iter().rev().try_for_each(|path| self.pin(path))
     }
 
-    /// As [`Guard::pin_the_way`], as far as there is one.
+    /// As [`MountPlanner::pin_the_way`], as far as there is one.
     fn pin_what_is_there(&mut self, path: &Path) -> Result<(), Errno> {
         match self.pin_the_way(path) {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(()),
@@ -242,7 +242,7 @@ impl<'s, 'a> Guard<'s, 'a> {
     /// Has a file removed whenever a command creates it, and the command ended.
     pub(super) fn keep_absent(&mut self, directory: &Path, name: &str) -> Result<(), Errno> {
         let fd = self.open(directory, OFlags::RDONLY | OFlags::DIRECTORY)?;
-        self.stage.intruders.forbid(fd, name, self.root.join(directory).join(name))
+        self.stage.forbidden_names.forbid(fd, name, self.root.join(directory).join(name))
     }
 }
 

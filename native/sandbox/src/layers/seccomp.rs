@@ -1,7 +1,7 @@
 //! A filter of system calls: what no build, test or search needs, and what has led out of sandboxes before.
 
-use super::{Layer, Stage};
-use crate::Failure;
+use super::{Layer, LayerContext};
+use crate::SetupFailure;
 use libc::{ENOSYS, EOPNOTSUPP, EPERM};
 use rustix::io::Errno;
 use seccompiler::{
@@ -195,19 +195,19 @@ impl Layer for Seccomp {
         "seccomp"
     }
 
-    fn enter(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
-        let failure = |errno| Failure::new("filter system calls", errno);
-        let has_own_network = stage.way.has(libc::CLONE_NEWNET) || stage.confinement.network;
+    fn enter(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
+        let failure = |errno| SetupFailure::new("filter system calls", errno);
+        let has_own_network = stage.profile.has(libc::CLONE_NEWNET) || stage.confinement.network;
         let families = families(has_own_network, stage.confinement.unix_sockets);
         let mut rules = refused(&families).map_err(|_| failure(Errno::INVAL))?;
         let mut unsupported = Rules::new();
-        if !stage.way.has_pids() {
+        if !stage.profile.has_pids() {
             rules.extend(of_others().map_err(|_| failure(Errno::INVAL))?);
         }
-        if !stage.way.has_ipc() {
+        if !stage.profile.has_ipc() {
             rules.extend(whole(SHARED));
         }
-        if !stage.way.has_mounts() {
+        if !stage.profile.has_mounts() {
             unsupported.extend(whole(ATTRIBUTES));
         }
         for (rules, errno) in [(whole(MISSING), ENOSYS), (unsupported, EOPNOTSUPP), (rules, EPERM)] {

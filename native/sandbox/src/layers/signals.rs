@@ -3,8 +3,8 @@
 //! Commands enter a domain within that of their reaper, so that they cannot signal this one either. That a process ends
 //! its reaper would help it to nothing (the launcher ends what is left), but the command's result would be lost.
 
-use super::{Layer, Stage, landlock};
-use crate::Failure;
+use super::{Layer, LayerContext, landlock};
+use crate::SetupFailure;
 use rustix::io::Errno;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -18,8 +18,8 @@ impl Layer for Signals {
         "signal_scope"
     }
 
-    fn enter(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
-        let failure = |errno| Failure::new("keep signals among the command's processes", errno);
+    fn enter(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
+        let failure = |errno| SetupFailure::new("keep signals among the command's processes", errno);
         match landlock::version() {
             Ok(version) if version >= VERSION => {}
             Ok(_) => return Err(failure(Errno::OPNOTSUPP)),

@@ -3,8 +3,8 @@
 
 use super::devices::Devices;
 use super::mount::{Copy, NO_EXEC, READ_ONLY, TAME, failed, kind, make_room, memory, point, set_everywhere};
-use super::{Layer, Stage, nothing};
-use crate::{Confinement, Failure};
+use super::{Layer, LayerContext, nothing};
+use crate::{Confinement, SetupFailure};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::collections::HashSet;
@@ -12,9 +12,9 @@ use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-pub(super) struct Tree;
+pub(super) struct FileTree;
 
-impl Layer for Tree {
+impl Layer for FileTree {
     fn name(&self) -> &'static str {
         "read_only_filesystem"
     }
@@ -23,7 +23,7 @@ impl Layer for Tree {
         false
     }
 
-    fn enter(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
+    fn enter(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         let confinement = stage.confinement;
         // Whatever is to be written is taken before everything becomes read-only.
         let mut scenes = Vec::new();
@@ -32,32 +32,32 @@ impl Layer for Tree {
         prepare(confinement)?;
         hide(confinement, &mut scenes);
         // What lies above is arranged first, so that what lies beneath stays in sight.
-        scenes.sort_by_key(|scene| scene.path.components().count());
+        scenes.sort_by_key(|mount| mount.path.components().count());
         let kept: HashSet<PathBuf> = scenes.iter().filter(|s| s.shows()).map(|s| s.path.clone()).collect();
-        for scene in scenes {
-            let path = scene.path.clone();
-            scene.arrange(&kept, confinement).map_err(failed("mount", &path))?;
+        for mount in scenes {
+            let path = mount.path.clone();
+            mount.arrange(&kept, confinement).map_err(failed("mount", &path))?;
         }
         Ok(())
     }
 }
 
 /// Makes everything read-only, and a `/dev` of the reaper's own.
-fn prepare(confinement: &Confinement) -> Result<(), Failure> {
+fn prepare(confinement: &Confinement) -> Result<(), SetupFailure> {
     let devices = Devices::take()?;
     set_everywhere(READ_ONLY | TAME)
-        .map_err(|errno| Failure::new("make the file system read-only", errno))?;
+        .map_err(|errno| SetupFailure::new("make the file system read-only", errno))?;
     devices.arrange(confinement.bounds.memory, attributes(confinement))?;
     nothing::arrange()
 }
 
 /// Something that is mounted at a path.
-struct Scene {
+struct TreeMount {
     path: PathBuf,
-    what: What,
+    what: TreeMountKind,
 }
 
-enum What {
+enum TreeMountKind {
     /// A part of the machine's file system.
     Shown(Copy, FileType),
     /// An empty temporary directory.
@@ -74,7 +74,7 @@ fn attributes(confinement: &Confinement) -> u64 {
     }
 }
 
-fn take_writable(confinement: &Confinement, scenes: &mut Vec<Scene>) -> Result<(), Failure> {
+fn take_writable(confinement: &Confinement, scenes: &mut Vec<TreeMount>) -> Result<(), SetupFailure> {
     let workspace = Path::new(&confinement.workspace);
     let fd = open(workspace)?;
     let stat = rustix::fs::fstat(&fd).map_err(failed("look at", workspace))?;
@@ -83,42 +83,42 @@ fn take_writable(confinement: &Confinement, scenes: &mut Vec<Scene>) -> Result<(
         return Err(failed("recognise the workspace", workspace)(Errno::STALE));
     }
     let attributes = attributes(confinement);
-    scenes.push(Scene::shown(workspace, &fd, attributes)?);
+    scenes.push(TreeMount::shown(workspace, &fd, attributes)?);
     let has_own_tmp = confinement.has_own_tmp();
     match &confinement.temp {
-        None if has_own_tmp => scenes.push(Scene { path: "/tmp".into(), what: What::Temporary }),
+        None if has_own_tmp => scenes.push(TreeMount { path: "/tmp".into(), what: TreeMountKind::Temporary }),
         None => {}
         Some(temp) => {
             let temp = Path::new(temp);
             let fd = open(temp)?;
             if has_own_tmp {
-                scenes.push(Scene::shown(Path::new("/tmp"), &fd, attributes)?);
+                scenes.push(TreeMount::shown(Path::new("/tmp"), &fd, attributes)?);
             }
-            scenes.push(Scene::shown(temp, &fd, attributes)?);
+            scenes.push(TreeMount::shown(temp, &fd, attributes)?);
         }
     }
     for path in &confinement.writable {
-        scenes.push(Scene::shown(Path::new(path), &open(Path::new(path))?, attributes)?);
+        scenes.push(TreeMount::shown(Path::new(path), &open(Path::new(path))?, attributes)?);
     }
     Ok(())
 }
 
-fn take_readable(confinement: &Confinement, scenes: &mut Vec<Scene>) -> Result<(), Failure> {
+fn take_readable(confinement: &Confinement, scenes: &mut Vec<TreeMount>) -> Result<(), SetupFailure> {
     for path in &confinement.readable {
-        scenes.push(Scene::shown(Path::new(path), &open(Path::new(path))?, READ_ONLY | TAME)?);
+        scenes.push(TreeMount::shown(Path::new(path), &open(Path::new(path))?, READ_ONLY | TAME)?);
     }
     // With the network, names are to be resolved; how, often stands where services have their places.
     let resolver = Path::new("/etc/resolv.conf");
     if let (true, Ok(file)) = (confinement.network, resolver.canonicalize())
         && file != resolver
     {
-        scenes.push(Scene::shown(&file, &open(&file)?, READ_ONLY | TAME)?);
+        scenes.push(TreeMount::shown(&file, &open(&file)?, READ_ONLY | TAME)?);
     }
     Ok(())
 }
 
 /// Opens what is to be shown; all links on the way are resolved here, before anything is covered.
-fn open(path: &Path) -> Result<OwnedFd, Failure> {
+fn open(path: &Path) -> Result<OwnedFd, SetupFailure> {
     if path.parent().is_none() {
         return Err(failed("isolate the directory", path)(Errno::INVAL));
     }
@@ -127,45 +127,45 @@ fn open(path: &Path) -> Result<OwnedFd, Failure> {
     real.and_then(|real| point(&real)).map_err(failed("open", path))
 }
 
-fn hide(confinement: &Confinement, scenes: &mut Vec<Scene>) {
-    let shown: HashSet<PathBuf> = scenes.iter().map(|scene| scene.path.clone()).collect();
+fn hide(confinement: &Confinement, scenes: &mut Vec<TreeMount>) {
+    let shown: HashSet<PathBuf> = scenes.iter().map(|mount| mount.path.clone()).collect();
     for path in confinement.hidden.iter().map(PathBuf::from).filter(|path| !shown.contains(path)) {
         // What is not there needs no hiding, and a link leads to what is hidden or is shown itself.
         if let Ok(kind) = point(&path).and_then(|fd| kind(fd.as_fd()))
             && kind != FileType::Symlink
         {
-            scenes.push(Scene { path, what: What::Hidden(kind) });
+            scenes.push(TreeMount { path, what: TreeMountKind::Hidden(kind) });
         }
     }
 }
 
-impl Scene {
-    fn shown(path: &Path, fd: &OwnedFd, attributes: u64) -> Result<Self, Failure> {
+impl TreeMount {
+    fn shown(path: &Path, fd: &OwnedFd, attributes: u64) -> Result<Self, SetupFailure> {
         let kind = kind(fd.as_fd()).map_err(failed("look at", path))?;
         let taken =
             Copy::of(fd.as_fd()).and_then(|copy| copy.with(attributes)).map_err(failed("take", path))?;
         // A path over links is mounted where it leads to; the links stay.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        Ok(Self { path, what: What::Shown(taken, kind) })
+        Ok(Self { path, what: TreeMountKind::Shown(taken, kind) })
     }
 
     fn shows(&self) -> bool {
-        matches!(self.what, What::Shown(..))
+        matches!(self.what, TreeMountKind::Shown(..))
     }
 
     fn arrange(self, kept: &HashSet<PathBuf>, confinement: &Confinement) -> Result<(), Errno> {
         let bytes = confinement.bounds.memory;
         match self.what {
-            What::Shown(taken, kind) => {
+            TreeMountKind::Shown(taken, kind) => {
                 make_room(&self.path, kind)?;
                 taken.attach(point(&self.path)?.as_fd())
             }
-            What::Temporary => memory(&self.path, "1777", Some(bytes), attributes(confinement)),
+            TreeMountKind::Temporary => memory(&self.path, "1777", Some(bytes), attributes(confinement)),
             // An empty directory in which something is to be shown.
-            What::Hidden(_) if kept.iter().any(|path| path.starts_with(&self.path)) => {
+            TreeMountKind::Hidden(_) if kept.iter().any(|path| path.starts_with(&self.path)) => {
                 memory(&self.path, "0755", None, TAME)
             }
-            What::Hidden(kind) => nothing::cover(&self.path, kind),
+            TreeMountKind::Hidden(kind) => nothing::cover(&self.path, kind),
         }
     }
 }

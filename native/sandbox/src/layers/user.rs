@@ -1,8 +1,8 @@
 //! A user namespace: the way to the other namespaces for a process without privileges, and for one with them the end
 //! of all that they were good for outside.
 
-use super::{Layer, Stage};
-use crate::Failure;
+use super::{Layer, LayerContext};
+use crate::SetupFailure;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
@@ -22,10 +22,10 @@ impl Layer for User {
     }
 
     /// Everybody stays who they are, so that their files look as they do outside.
-    fn enter(&self, stage: &mut Stage<'_>) -> Result<(), Failure> {
+    fn enter(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         let map = |id: u32| format!("{id} {id} 1");
         let write = |path, text: &str| {
-            write(path, text).map_err(|errno| Failure::new(&format!("write {path}"), errno))
+            write(path, text).map_err(|errno| SetupFailure::new(&format!("write {path}"), errno))
         };
         write("/proc/self/setgroups", "deny")?;
         write("/proc/self/uid_map", &map(stage.outside.uid))?;

@@ -1,10 +1,10 @@
 //! Paths that match, for models.
 
-use beamai_tool::for_model::{Fields, ModelCall, Page};
+use beamai_tool::for_model::{Fields, ModelCall, ModelPage};
 use beamai_walk::coverage::{note_left_out, note_rest};
 
 /// One path a line.
-pub(super) fn found(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+pub(super) fn found(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let files = result.list("files").or_else(|| result.list("matches"))?;
     let count = result.count("count")?;
     let paths: Vec<&str> = files.iter().filter_map(serde_json::Value::as_str).collect();

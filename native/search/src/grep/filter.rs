@@ -9,12 +9,12 @@ use ignore::types::{Types, TypesBuilder};
 
 /// The `glob` and `type` arguments.
 #[derive(Clone)]
-pub(super) struct Filter {
+pub(super) struct FileFilter {
     glob: Option<NameFilter>,
     types: Option<Types>,
 }
 
-impl Filter {
+impl FileFilter {
     /// # Errors
     /// `invalid_pattern` for the glob, `invalid_argument` for an unknown type.
     pub(super) fn new(glob: Option<&str>, file_type: Option<&str>) -> Result<Self> {
@@ -45,7 +45,7 @@ fn unknown(name: &str, builder: &TypesBuilder) -> ToolError {
     ToolError::new(Reason::InvalidArgument, message).with("argument", "type").with("nearest", near)
 }
 
-impl Select for Filter {
+impl Select for FileFilter {
     fn file(&self, path: &[u8]) -> bool {
         self.glob.as_ref().is_none_or(|glob| glob.wants(path, false))
             && self.types.as_ref().is_none_or(|types| !types.matched(as_path(path), false).is_ignore())
@@ -65,12 +65,12 @@ mod tests {
     use super::*;
 
     fn fault(name: &str) -> String {
-        Filter::new(None, Some(name)).err().unwrap().message
+        FileFilter::new(None, Some(name)).err().unwrap().message
     }
 
     #[test]
     fn a_type_stands_for_its_globs() {
-        let filter = Filter::new(None, Some("rust")).unwrap();
+        let filter = FileFilter::new(None, Some("rust")).unwrap();
         assert!(filter.file(b"a/b.rs") && !filter.file(b"a/b.c") && filter.directory(b"a"));
     }
 

@@ -1,6 +1,6 @@
 //! Matches for models: grouped by file, as `rg --heading` prints them.
 
-use beamai_tool::for_model::{Fields, ModelCall, Page, cut_line, quantity};
+use beamai_tool::for_model::{Fields, ModelCall, ModelPage, cut_line, quantity};
 use beamai_walk::coverage::note_left_out;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ const LINE: usize = 400;
 const LIMITS: [&str; 3] = ["limit", "max_matches", "max_results"];
 
 /// The matches by file, or the files, or the files with their counts.
-pub(super) fn found(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+pub(super) fn found(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let matches: Vec<Fields<'_>> = result.objects("matches").collect();
     let total = result.count("total_matches").or_else(|| result.count("count"))?;
     let has_found = total > 0;
@@ -32,7 +32,7 @@ pub(super) fn found(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -
     Some(())
 }
 
-fn listed(lines: &[String], result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) {
+fn listed(lines: &[String], result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) {
     let shown = lines.iter().take_while(|line| page.line(line)).count();
     let total = result.count("total_files").unwrap_or(lines.len() as u64);
     if (shown as u64) < total {
@@ -42,7 +42,7 @@ fn listed(lines: &[String], result: Fields<'_>, call: &ModelCall<'_>, page: &mut
 }
 
 /// Shows matches file by file; answers how many.
-fn by_file(matches: &[Fields<'_>], call: &ModelCall<'_>, page: &mut Page) -> usize {
+fn by_file(matches: &[Fields<'_>], call: &ModelCall<'_>, page: &mut ModelPage) -> usize {
     let is_limited = LIMITS.iter().any(|name| call.has(name));
     let most = if is_limited { matches.len() } else { SHOWN };
     let mut shown = 0;
@@ -123,7 +123,7 @@ fn note_rest(
     total: u64,
     result: Fields<'_>,
     call: &ModelCall<'_>,
-    page: &mut Page,
+    page: &mut ModelPage,
 ) {
     if shown as u64 >= total {
         return;

@@ -2,8 +2,8 @@
 
 mod filter;
 mod for_model;
-mod found;
-mod hits;
+mod match_collector;
+mod matched_files;
 mod multiline;
 mod output;
 mod pattern;
@@ -13,18 +13,18 @@ mod search;
 mod tests;
 mod text;
 
-pub use output::{Grepped, Hit};
+pub use output::{GrepMatch, GrepOutput};
 
 use beamai_base::{Result, ToolError};
-use beamai_policy::{FilePath, Need, Operand};
+use beamai_policy::{FilePath, Operand, PermissionRequest};
 use beamai_tool::{
-    CallContext, Operation, Stop, Traits,
-    for_model::{Fields, ModelCall, Page},
+    CallContext, Interrupt, Operation, Traits,
+    for_model::{Fields, ModelCall, ModelPage},
 };
 use beamai_walk::{Tally, Walk, coverage::Hints};
-use filter::Filter;
-use found::Found;
-use pattern::Pattern;
+use filter::FileFilter;
+use matched_files::MatchedFiles;
+use pattern::GrepPattern;
 use schemars::JsonSchema;
 use scope::Scope;
 use search::FileSearch;
@@ -148,34 +148,40 @@ pub enum OutputMode {
 }
 
 /// What a search does with each file.
-struct Plan<'a> {
-    pattern: Pattern,
+struct GrepPlan<'a> {
+    pattern: GrepPattern,
     mode: OutputMode,
     largest: Option<u64>,
     before: usize,
     after: usize,
-    found: &'a Found,
+    found: &'a MatchedFiles,
     scope: &'a Scope,
     cx: &'a CallContext,
 }
 
 impl Operation for Grep {
-    type Output = Grepped;
+    type Output = GrepOutput;
     const TRAITS: Traits = Traits::SEARCHES;
     const RULE: &'static str = "Grep";
 
-    fn need(&self, cx: &CallContext) -> Result<Need> {
+    fn permission(&self, cx: &CallContext) -> Result<PermissionRequest> {
         let operand = Operand::File(FilePath::tree(&cx.workspace.place(&self.path)?)?);
-        Ok(Need { rule: "Grep".into(), touches: &["Read"], allowed_by: &["Read"], is_safe: true, operand })
+        Ok(PermissionRequest {
+            rule: "Grep".into(),
+            touches: &["Read"],
+            allowed_by: &["Read"],
+            is_safe: true,
+            operand,
+        })
     }
 
-    fn run(self, cx: &CallContext) -> Result<Grepped, Stop> {
-        let pattern = Pattern::new(&self)?;
-        let filter = Filter::new(self.glob.as_deref(), self.file_type.as_deref())?;
+    fn run(self, cx: &CallContext) -> Result<GrepOutput, Interrupt> {
+        let pattern = GrepPattern::new(&self)?;
+        let filter = FileFilter::new(self.glob.as_deref(), self.file_type.as_deref())?;
         let scope = Scope::open(&cx.workspace.place(&self.path)?)?;
-        let found = Found::new(self.output_mode, self.offset.saturating_add(self.limit));
+        let found = MatchedFiles::new(self.output_mode, self.offset.saturating_add(self.limit));
         let context = self.context.unwrap_or(0);
-        let plan = Plan {
+        let plan = GrepPlan {
             pattern,
             mode: self.output_mode,
             largest: self.largest,
@@ -189,13 +195,13 @@ impl Operation for Grep {
         Ok(output::page(&plan, &tally, &self)?)
     }
 
-    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         for_model::found(result, call, page)
     }
 }
 
 impl Grep {
-    fn search(&self, plan: &Plan<'_>, filter: &Filter) -> Result<Tally, ToolError> {
+    fn search(&self, plan: &GrepPlan<'_>, filter: &FileFilter) -> Result<Tally, ToolError> {
         match plan.scope {
             Scope::Tree(tree) => {
                 let (hidden, ignored) = (self.hidden, self.ignored);

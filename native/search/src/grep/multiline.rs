@@ -1,8 +1,8 @@
 //! Matches that go over several lines, in text that is in memory as a whole.
 
-use super::Plan;
-use super::hits::Hits;
-use super::output::Hit;
+use super::GrepPlan;
+use super::match_collector::MatchCollector;
+use super::output::GrepMatch;
 use super::text;
 use beamai_base::Result;
 use grep_matcher::{Match, Matcher};
@@ -13,7 +13,7 @@ use std::ops::Range;
 ///
 /// # Errors
 /// When the call is over; looked at after every match.
-pub(super) fn search(plan: &Plan<'_>, text: &[u8], hits: &mut Hits<'_>) -> Result<()> {
+pub(super) fn search(plan: &GrepPlan<'_>, text: &[u8], hits: &mut MatchCollector<'_>) -> Result<()> {
     let mut blocks = Blocks { plan, text, hits, line: 1, counted: 0 };
     let mut pending: Option<Range<usize>> = None;
     let mut at = 0;
@@ -42,7 +42,7 @@ pub(super) fn search(plan: &Plan<'_>, text: &[u8], hits: &mut Hits<'_>) -> Resul
     Ok(())
 }
 
-fn next(plan: &Plan<'_>, text: &[u8], at: usize) -> Result<Option<Match>> {
+fn next(plan: &GrepPlan<'_>, text: &[u8], at: usize) -> Result<Option<Match>> {
     plan.cx.check()?;
     Ok(plan.pattern.matcher.find_at(text, at).unwrap_or_default())
 }
@@ -64,9 +64,9 @@ fn line_end(text: &[u8], at: usize) -> usize {
 }
 
 struct Blocks<'t, 'h, 'a> {
-    plan: &'t Plan<'t>,
+    plan: &'t GrepPlan<'t>,
     text: &'t [u8],
-    hits: &'h mut Hits<'a>,
+    hits: &'h mut MatchCollector<'a>,
     /// Number of the line at `counted`.
     line: u64,
     counted: usize,
@@ -79,7 +79,7 @@ impl Blocks<'_, '_, '_> {
         }
         self.line += memchr_iter(b'\n', &self.text[self.counted..block.start]).count() as u64;
         self.counted = block.start;
-        let mut hit = Hit::new(self.line, text::of_match(&self.text[block.clone()], 0, true));
+        let mut hit = GrepMatch::new(self.line, text::of_match(&self.text[block.clone()], 0, true));
         self.before(block.start).into_iter().rev().for_each(|line| hit.add_before(text::of_line(line)));
         self.after(block.end).into_iter().for_each(|line| hit.add_after(text::of_line(line)));
         self.hits.push(hit);

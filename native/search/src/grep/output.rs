@@ -1,22 +1,22 @@
 //! The answer of a search: one page of what was found, in order.
 
-use super::found::{Found, Kept};
-use super::hits::Window;
+use super::match_collector::MatchWindow;
+use super::matched_files::{FileMatches, MatchedFiles};
 use super::search::FileSearch;
-use super::text::{Raw, Text};
-use super::{Grep, OutputMode, Plan};
+use super::text::{MatchText, RawBytes};
+use super::{Grep, GrepPlan, OutputMode};
 use beamai_base::Result;
 use beamai_text::Charset;
-use beamai_walk::{Coverage, Tally, coverage::counted};
+use beamai_walk::{SearchCoverage, Tally, coverage::counted};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// What [`super::Grep`] returns.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Grepped {
+pub struct GrepOutput {
     /// The matches, by path and line; empty unless the output mode is content.
-    pub matches: Vec<Hit>,
+    pub matches: Vec<GrepMatch>,
     /// The files that this answer is about, by path, relative to the workspace.
     pub files: Vec<String>,
     /// Matching lines per file; only in output mode count.
@@ -30,7 +30,7 @@ pub struct Grepped {
     /// Whether there is more after what is shown; ask for it with offset.
     pub truncated: bool,
     /// What was searched and what was left out.
-    pub coverage: Coverage,
+    pub coverage: SearchCoverage,
     /// Whether the numbers of lines are not wanted.
     #[serde(skip)]
     pub unnumbered: bool,
@@ -38,7 +38,7 @@ pub struct Grepped {
 
 /// A match.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Hit {
+pub struct GrepMatch {
     /// Path of the file, relative to the workspace.
     pub file: String,
     /// Number of the line, from 1; of a match over several lines, of its first.
@@ -59,20 +59,20 @@ pub struct Hit {
     pub encoding: Option<String>,
     /// The bytes of what is not UTF-8, in which some were replaced.
     #[serde(skip)]
-    pub(super) raw: Vec<(Part, Raw)>,
+    pub(super) raw: Vec<(MatchPart, RawBytes)>,
 }
 
 /// A part of a match.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Part {
+pub(super) enum MatchPart {
     Content,
     Before(usize),
     After(usize),
 }
 
-impl Hit {
+impl GrepMatch {
     /// A match without lines around it, in a file that is yet to be named.
-    pub(super) fn new(line_number: u64, content: Text) -> Self {
+    pub(super) fn new(line_number: u64, content: MatchText) -> Self {
         Self {
             file: String::new(),
             line_number,
@@ -81,21 +81,21 @@ impl Hit {
             after: Vec::new(),
             content_truncated: content.is_cut,
             encoding: None,
-            raw: content.raw.map(|raw| (Part::Content, raw)).into_iter().collect(),
+            raw: content.raw.map(|raw| (MatchPart::Content, raw)).into_iter().collect(),
         }
     }
 
     /// Adds a line before the match.
-    pub(super) fn add_before(&mut self, line: Text) {
+    pub(super) fn add_before(&mut self, line: MatchText) {
         self.content_truncated |= line.is_cut;
-        self.raw.extend(line.raw.map(|raw| (Part::Before(self.before.len()), raw)));
+        self.raw.extend(line.raw.map(|raw| (MatchPart::Before(self.before.len()), raw)));
         self.before.push(line.text);
     }
 
     /// Adds a line after the match.
-    pub(super) fn add_after(&mut self, line: Text) {
+    pub(super) fn add_after(&mut self, line: MatchText) {
         self.content_truncated |= line.is_cut;
-        self.raw.extend(line.raw.map(|raw| (Part::After(self.after.len()), raw)));
+        self.raw.extend(line.raw.map(|raw| (MatchPart::After(self.after.len()), raw)));
         self.after.push(line.text);
     }
 
@@ -107,9 +107,9 @@ impl Hit {
                 continue;
             };
             match part {
-                Part::Content => self.content = text,
-                Part::Before(at) => self.before[at] = text,
-                Part::After(at) => self.after[at] = text,
+                MatchPart::Content => self.content = text,
+                MatchPart::Before(at) => self.before[at] = text,
+                MatchPart::After(at) => self.after[at] = text,
             }
             self.encoding = Some(charset.name());
         }
@@ -123,12 +123,12 @@ impl Hit {
 }
 
 /// A page under construction.
-struct Page<'a> {
-    plan: &'a Plan<'a>,
+struct GrepPage<'a> {
+    plan: &'a GrepPlan<'a>,
     skip: usize,
     left: usize,
     bytes_left: usize,
-    matches: Vec<Hit>,
+    matches: Vec<GrepMatch>,
     files: Vec<String>,
     counts: BTreeMap<String, u64>,
 }
@@ -137,9 +137,9 @@ struct Page<'a> {
 ///
 /// # Errors
 /// When the call ends while a file is read again.
-pub(super) fn page(plan: &Plan<'_>, tally: &Tally, grep: &Grep) -> Result<Grepped> {
+pub(super) fn page(plan: &GrepPlan<'_>, tally: &Tally, grep: &Grep) -> Result<GrepOutput> {
     let totals = plan.found.totals();
-    let mut page = Page {
+    let mut page = GrepPage {
         plan,
         skip: grep.offset,
         left: grep.limit,
@@ -157,9 +157,9 @@ pub(super) fn page(plan: &Plan<'_>, tally: &Tally, grep: &Grep) -> Result<Greppe
     Ok(page.finish(tally, totals, grep))
 }
 
-impl Page<'_> {
-    fn add(&mut self, path: &[u8], kept: Kept) -> Result<()> {
-        let units = Found::units(self.plan.mode, kept.count);
+impl GrepPage<'_> {
+    fn add(&mut self, path: &[u8], kept: FileMatches) -> Result<()> {
+        let units = MatchedFiles::units(self.plan.mode, kept.count);
         if self.skip >= units {
             self.skip -= units;
             return Ok(());
@@ -179,8 +179,8 @@ impl Page<'_> {
         Ok(())
     }
 
-    fn add_hits(&mut self, path: &[u8], file: String, kept: Kept) -> Result<()> {
-        let window = Window { skip: self.skip, take: self.left };
+    fn add_hits(&mut self, path: &[u8], file: String, kept: FileMatches) -> Result<()> {
+        let window = MatchWindow { skip: self.skip, take: self.left };
         let hits = match kept.hits {
             Some(mut hits) => hits.drain(hits.len().min(window.skip)..).take(window.take).collect(),
             None => FileSearch::new(self.plan).again(path, window)?,
@@ -204,7 +204,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    fn finish(self, tally: &Tally, (total_matches, total_files): (u64, u64), grep: &Grep) -> Grepped {
+    fn finish(self, tally: &Tally, (total_matches, total_files): (u64, u64), grep: &Grep) -> GrepOutput {
         let is_content = self.plan.mode == OutputMode::Content;
         let (shown, total) = match is_content {
             true => (self.matches.len(), total_matches),
@@ -222,7 +222,7 @@ impl Page<'_> {
         if lossy > 0 {
             note += &format!("; {} not in UTF-8, shown with \u{fffd}", counted(lossy as u64, "match"));
         }
-        Grepped {
+        GrepOutput {
             matches: self.matches,
             files: self.files,
             counts: (self.plan.mode == OutputMode::Count).then_some(self.counts),

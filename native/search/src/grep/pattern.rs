@@ -16,14 +16,14 @@ const STEP: usize = 32 << 10;
 
 /// A compiled pattern.
 #[derive(Clone)]
-pub(super) struct Pattern {
+pub(super) struct GrepPattern {
     pub(super) matcher: RegexMatcher,
     pub(super) is_multiline: bool,
     /// What ends a line, as the matcher sees it.
     pub(super) terminator: LineTerminator,
 }
 
-impl Pattern {
+impl GrepPattern {
     /// # Errors
     /// `invalid_pattern` that names the fault and where it is.
     pub(super) fn new(grep: &Grep) -> Result<Self> {

@@ -1,8 +1,8 @@
 //! Where a search looks: in a directory, or in one file.
 
 use beamai_base::Result;
-use beamai_walk::Entry;
-use beamai_workspace::{Place, Tree};
+use beamai_walk::WalkEntry;
+use beamai_workspace::{Tree, WorkspacePath};
 use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
 use std::os::fd::OwnedFd;
@@ -13,7 +13,7 @@ pub(super) enum Scope {
     Tree(Tree),
     /// One file, whatever its name; its path in the scope is empty.
     File {
-        place: Place,
+        place: WorkspacePath,
         /// The path as results show it.
         shown: String,
     },
@@ -22,7 +22,7 @@ pub(super) enum Scope {
 impl Scope {
     /// # Errors
     /// `no_such_file`, `not_a_file` for a FIFO or the like, `outside_workspace`, `access_denied` or `io`.
-    pub(super) fn open(place: &Place) -> Result<Self> {
+    pub(super) fn open(place: &WorkspacePath) -> Result<Self> {
         if FileType::from_raw_mode(place.stat()?.st_mode) == FileType::Directory {
             return Ok(Self::Tree(place.tree()?));
         }
@@ -39,7 +39,7 @@ impl Scope {
     }
 
     /// Opens a file that a walk through the scope has come to.
-    pub(super) fn open_entry(&self, entry: &Entry<'_>) -> Result<(OwnedFd, Stat), Errno> {
+    pub(super) fn open_entry(&self, entry: &WalkEntry<'_>) -> Result<(OwnedFd, Stat), Errno> {
         match self {
             Self::Tree(tree) => tree.open_entry(entry.dir, entry.name, entry.path),
             Self::File { .. } => self.open_file(entry.path),

@@ -1,13 +1,13 @@
 //! Searching one file after another with the same buffers.
 
-use super::hits::{Fault, Hits, Window};
-use super::output::Hit;
+use super::match_collector::{MatchCollector, MatchWindow, SearchFault};
+use super::output::GrepMatch;
 use super::pattern::Stepwise;
-use super::{OutputMode, Plan, multiline};
+use super::{GrepPlan, OutputMode, multiline};
 use beamai_base::Result;
-use beamai_text::{Content, sniff};
+use beamai_text::{ContentKind, sniff};
 use beamai_tool::CallContext;
-use beamai_walk::{Entry, Tally, Visit};
+use beamai_walk::{Tally, Visit, WalkEntry};
 use grep_regex::RegexMatcher;
 use grep_searcher::{MmapChoice, Searcher, SearcherBuilder};
 use rustix::fs::Stat;
@@ -27,7 +27,7 @@ const HEAD: usize = 64 << 10;
 
 /// Searches files for one thread.
 pub(super) struct FileSearch<'a> {
-    plan: &'a Plan<'a>,
+    plan: &'a GrepPlan<'a>,
     /// A copy of its own: matchers of several threads would share memory that they all write to.
     matcher: RegexMatcher,
     builder: SearcherBuilder,
@@ -36,7 +36,7 @@ pub(super) struct FileSearch<'a> {
 }
 
 /// How the search of a file ended.
-enum Ended {
+enum SearchEnd {
     /// It was searched.
     Text,
     /// It holds no text.
@@ -48,7 +48,7 @@ enum Ended {
 }
 
 impl<'a> FileSearch<'a> {
-    pub(super) fn new(plan: &'a Plan<'a>) -> Self {
+    pub(super) fn new(plan: &'a GrepPlan<'a>) -> Self {
         let is_content = plan.mode == OutputMode::Content;
         let lines = |count| if is_content { count } else { 0 };
         let mut builder = SearcherBuilder::new();
@@ -79,22 +79,22 @@ impl<'a> FileSearch<'a> {
         tally: &mut Tally,
     ) -> Result<()> {
         let plan = self.plan;
-        let mut hits = Hits::new(plan, path);
+        let mut hits = MatchCollector::new(plan, path);
         let ended = match opened {
             Ok((fd, stat)) => self.search(&File::from(fd), &stat, &mut hits)?,
-            Err(error) => Ended::Failed(error),
+            Err(error) => SearchEnd::Failed(error),
         };
         match ended {
-            Ended::Text => {}
-            Ended::Binary => tally.skipped.binary += 1,
-            Ended::TooLarge(why) => {
+            SearchEnd::Text => {}
+            SearchEnd::Binary => tally.skipped.binary += 1,
+            SearchEnd::TooLarge(why) => {
                 let shown = plan.scope.display(path);
                 let why = format!("{shown} {why}");
                 tally.too_large(shown, why);
             }
-            Ended::Failed(error) => tally.failed(plan.scope.display(path), error),
+            SearchEnd::Failed(error) => tally.failed(plan.scope.display(path), error),
         }
-        tally.searched += u64::from(matches!(ended, Ended::Text));
+        tally.searched += u64::from(matches!(ended, SearchEnd::Text));
         if hits.count() > 0 {
             plan.found.add(path, hits.count(), hits.whole());
         }
@@ -105,34 +105,34 @@ impl<'a> FileSearch<'a> {
     ///
     /// # Errors
     /// When the call is over.
-    pub(super) fn again(&mut self, path: &[u8], window: Window) -> Result<Vec<Hit>> {
-        let mut hits = Hits::again(self.plan, path, window);
+    pub(super) fn again(&mut self, path: &[u8], window: MatchWindow) -> Result<Vec<GrepMatch>> {
+        let mut hits = MatchCollector::again(self.plan, path, window);
         if let Ok((fd, stat)) = self.plan.scope.open_file(path) {
             self.search(&File::from(fd), &stat, &mut hits)?;
         }
         Ok(hits.kept())
     }
 
-    fn search(&mut self, file: &File, stat: &Stat, hits: &mut Hits<'_>) -> Result<Ended> {
+    fn search(&mut self, file: &File, stat: &Stat, hits: &mut MatchCollector<'_>) -> Result<SearchEnd> {
         self.plan.cx.check()?;
         let size = usize::try_from(stat.st_size).unwrap_or(usize::MAX);
         if self.plan.largest.is_some_and(|most| size as u64 > most) {
-            return Ok(Ended::TooLarge("is larger than the files that this tool searches"));
+            return Ok(SearchEnd::TooLarge("is larger than the files that this tool searches"));
         }
         let is_multiline = self.plan.pattern.is_multiline;
         let whole = usize::try_from(self.plan.cx.limits.whole_file_bytes).unwrap_or(usize::MAX);
         let most = if is_multiline { whole } else { MAX_WHOLE };
         if is_multiline && size > most {
-            return Ok(Ended::TooLarge("is too large for a multiline search"));
+            return Ok(SearchEnd::TooLarge("is too large for a multiline search"));
         }
         // A size of zero is also what files have that are made up as they are read.
         let want = if (1..=most).contains(&size) { size } else { HEAD };
         let head = match self.fill(file, want)? {
             Ok(length) => length,
-            Err(error) => return Ok(Ended::Failed(error)),
+            Err(error) => return Ok(SearchEnd::Failed(error)),
         };
         if is_binary(&self.buffer[..head]) {
-            return Ok(Ended::Binary);
+            return Ok(SearchEnd::Binary);
         }
         let is_all = want == size || head < want;
         let ended = self.search_text(file, head, is_all, hits);
@@ -149,10 +149,18 @@ impl<'a> FileSearch<'a> {
         }
     }
 
-    fn search_text(&mut self, file: &File, head: usize, is_all: bool, hits: &mut Hits<'_>) -> Result<Ended> {
+    fn search_text(
+        &mut self,
+        file: &File,
+        head: usize,
+        is_all: bool,
+        hits: &mut MatchCollector<'_>,
+    ) -> Result<SearchEnd> {
         match (self.plan.pattern.is_multiline, is_all) {
             (true, true) => self.multiline(head, hits),
-            (true, false) => Ok(Ended::TooLarge("does not tell its size, which a multiline search needs")),
+            (true, false) => {
+                Ok(SearchEnd::TooLarge("does not tell its size, which a multiline search needs"))
+            }
             (false, true) => self.lines(head, None, hits),
             (false, false) => self.lines(head, Some(file), hits),
         }
@@ -180,30 +188,35 @@ impl<'a> FileSearch<'a> {
     }
 
     /// Searches the first `head` bytes of the buffer and what the file has after them, line by line.
-    fn lines(&mut self, head: usize, rest: Option<&File>, hits: &mut Hits<'_>) -> Result<Ended> {
+    fn lines(
+        &mut self,
+        head: usize,
+        rest: Option<&File>,
+        hits: &mut MatchCollector<'_>,
+    ) -> Result<SearchEnd> {
         let matcher = Stepwise::new(&self.matcher, self.plan.cx);
         let head = &self.buffer[..head];
         let searched = match rest {
             None => self.searcher.search_slice(&matcher, head, hits),
             Some(file) => {
-                let rest = Checked { file, cx: self.plan.cx };
+                let rest = CheckedReader { file, cx: self.plan.cx };
                 self.searcher.search_reader(&matcher, head.chain(rest), hits)
             }
         };
         match searched {
-            Ok(()) => Ok(Ended::Text),
-            Err(Fault::Interrupted) => self.plan.cx.check().map(|()| Ended::Text),
-            Err(Fault::Io(error)) => {
+            Ok(()) => Ok(SearchEnd::Text),
+            Err(SearchFault::Interrupted) => self.plan.cx.check().map(|()| SearchEnd::Text),
+            Err(SearchFault::Io(error)) => {
                 self.plan.cx.check()?;
                 Ok(match error.raw_os_error() {
-                    Some(code) => Ended::Failed(Errno::from_raw_os_error(code)),
-                    None => Ended::TooLarge("has a line longer than 128 MiB and was searched up to it"),
+                    Some(code) => SearchEnd::Failed(Errno::from_raw_os_error(code)),
+                    None => SearchEnd::TooLarge("has a line longer than 128 MiB and was searched up to it"),
                 })
             }
         }
     }
 
-    fn multiline(&mut self, length: usize, hits: &mut Hits<'_>) -> Result<Ended> {
+    fn multiline(&mut self, length: usize, hits: &mut MatchCollector<'_>) -> Result<SearchEnd> {
         let bytes = &self.buffer[..length];
         match encoding_rs::Encoding::for_bom(bytes) {
             None => multiline::search(self.plan, bytes, hits)?,
@@ -212,14 +225,14 @@ impl<'a> FileSearch<'a> {
                 multiline::search(self.plan, text.as_bytes(), hits)?;
             }
         }
-        Ok(Ended::Text)
+        Ok(SearchEnd::Text)
     }
 }
 
 impl Visit for FileSearch<'_> {
     const OPENS_FILES: bool = true;
 
-    fn visit(&mut self, entry: &Entry<'_>, tally: &mut Tally) -> Result<()> {
+    fn visit(&mut self, entry: &WalkEntry<'_>, tally: &mut Tally) -> Result<()> {
         match tally.is_file(entry.kind) {
             true => self.search_opened(entry.path, self.plan.scope.open_entry(entry), tally),
             false => Ok(()),
@@ -228,13 +241,13 @@ impl Visit for FileSearch<'_> {
 }
 
 /// Decodes the matches that are not UTF-8 from the encoding that the file is read in otherwise.
-fn decode(head: &[u8], is_whole: bool, hits: &mut Hits<'_>) {
+fn decode(head: &[u8], is_whole: bool, hits: &mut MatchCollector<'_>) {
     let mut undecoded = hits.undecoded().peekable();
     if undecoded.peek().is_none() {
         return;
     }
     match sniff(head, is_whole) {
-        Content::Text(charset) if !charset.is_utf8() => undecoded.for_each(|hit| hit.decode(charset)),
+        ContentKind::Text(charset) if !charset.is_utf8() => undecoded.for_each(|hit| hit.decode(charset)),
         _ => {}
     }
 }
@@ -247,12 +260,12 @@ fn is_binary(bytes: &[u8]) -> bool {
 }
 
 /// A file whose reading ends with the call.
-struct Checked<'a> {
+struct CheckedReader<'a> {
     file: &'a File,
     cx: &'a CallContext,
 }
 
-impl Read for Checked<'_> {
+impl Read for CheckedReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.cx.check().map_err(|_| io::ErrorKind::Other)?;
         (&mut &*self.file).read(buffer)

@@ -1,6 +1,6 @@
 use super::Grep;
 use beamai_base::{CancelToken, Reason};
-use beamai_engine::{Call, Host, Outcome, Run, Settings};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host, HostSettings};
 use beamai_testenv::TestEnv;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -382,16 +382,16 @@ fn a_rule_on_reading_holds_for_searching() {
     let env = TestEnv::with(&[("a", "x\n")]);
     let outcome = |permissions: Value| {
         let settings = json!({"workspace": env.cx.workspace.id(), "permissions": permissions});
-        let settings: Settings = serde_json::from_value(settings).unwrap();
-        let call: Call =
+        let settings: HostSettings = serde_json::from_value(settings).unwrap();
+        let call: CallRequest =
             serde_json::from_value(json!({"tool": "file_grep", "args": {"pattern": "x"}})).unwrap();
-        Host::new(&settings, std::sync::Arc::default()).unwrap().call(call, Run::default())
+        Host::new(&settings, std::sync::Arc::default()).unwrap().call(call, CallOptions::default())
     };
-    assert!(matches!(outcome(json!({})), Outcome::Ok(..)));
-    assert!(matches!(outcome(json!({"allow": ["Read"], "default": "deny"})), Outcome::Ok(..)));
-    let Outcome::Error(error) = outcome(json!({"deny": ["Read"]})) else { panic!("it ran") };
+    assert!(matches!(outcome(json!({})), CallOutcome::Ok(..)));
+    assert!(matches!(outcome(json!({"allow": ["Read"], "default": "deny"})), CallOutcome::Ok(..)));
+    let CallOutcome::Error(error) = outcome(json!({"deny": ["Read"]})) else { panic!("it ran") };
     assert_eq!((error.reason, &error.details["matched_rule"]), (Reason::Denied, &json!("Read")));
-    let Outcome::Ask(request) = outcome(json!({"ask": ["Grep"]})) else { panic!("nobody was asked") };
+    let CallOutcome::Ask(request) = outcome(json!({"ask": ["Grep"]})) else { panic!("nobody was asked") };
     assert_eq!(
         (&request["subject"], &request["message"]),
         (&json!("Grep(.)"), &json!("file_grep wants to read ."))

@@ -12,24 +12,24 @@ const LEAD: usize = 200;
 
 /// Text cut out of a file.
 #[derive(Debug, Clone)]
-pub(super) struct Text {
+pub(super) struct MatchText {
     /// The text; what is no UTF-8 is replaced.
     pub(super) text: String,
     /// Whether only a part of it is there.
     pub(super) is_cut: bool,
     /// The bytes of it, where some had to be replaced.
-    pub(super) raw: Option<Raw>,
+    pub(super) raw: Option<RawBytes>,
 }
 
 /// Bytes that are not UTF-8.
 #[derive(Debug, Clone)]
-pub(super) struct Raw {
+pub(super) struct RawBytes {
     bytes: Box<[u8]>,
     /// Most characters that are shown of it.
     most: usize,
 }
 
-impl Raw {
+impl RawBytes {
     /// Its text, if it is in this encoding.
     pub(super) fn decoded(&self, charset: Charset) -> Option<String> {
         let (text, is_flawed) = charset.decode(&self.bytes);
@@ -38,12 +38,12 @@ impl Raw {
 }
 
 /// The line, or lines, without the last line end; where it is too long, the part around `start`.
-pub(super) fn of_match(bytes: &[u8], start: usize, is_block: bool) -> Text {
+pub(super) fn of_match(bytes: &[u8], start: usize, is_block: bool) -> MatchText {
     clipped(without_end(bytes), start, if is_block { BLOCK } else { LINE })
 }
 
 /// A line of context without its line end.
-pub(super) fn of_line(bytes: &[u8]) -> Text {
+pub(super) fn of_line(bytes: &[u8]) -> MatchText {
     clipped(without_end(bytes), 0, LINE)
 }
 
@@ -57,7 +57,7 @@ fn without_end(bytes: &[u8]) -> &[u8] {
     bytes.strip_suffix(b"\r").unwrap_or(bytes)
 }
 
-fn clipped(bytes: &[u8], focus: usize, most: usize) -> Text {
+fn clipped(bytes: &[u8], focus: usize, most: usize) -> MatchText {
     let start = if bytes.len() <= most || focus + LEAD < most { 0 } else { start_before(bytes, focus) };
     // A character has four bytes at most.
     let window = &bytes[start..bytes.len().min(start + most * 4)];
@@ -65,8 +65,8 @@ fn clipped(bytes: &[u8], focus: usize, most: usize) -> Text {
     let end = decoded.char_indices().nth(most).map_or(decoded.len(), |(at, _)| at);
     let is_cut = start > 0 || start + window.len() < bytes.len() || end < decoded.len();
     let is_lossy = matches!(decoded, Cow::Owned(_)) && decoded[..end].contains('\u{fffd}');
-    let raw = is_lossy.then(|| Raw { bytes: window.into(), most });
-    Text { text: decoded[..end].to_owned(), is_cut, raw }
+    let raw = is_lossy.then(|| RawBytes { bytes: window.into(), most });
+    MatchText { text: decoded[..end].to_owned(), is_cut, raw }
 }
 
 /// The start of a character some way before `focus`.

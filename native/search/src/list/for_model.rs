@@ -1,13 +1,13 @@
 //! Entries of a directory, for models.
 
-use beamai_tool::for_model::{Fields, ModelCall, Page};
+use beamai_tool::for_model::{Fields, ModelCall, ModelPage};
 use beamai_walk::coverage::{note_left_out, note_rest};
 
 /// Bytes from which on the size of a file is said: it takes more than one call to read it.
 const LARGE: u64 = 100_000;
 
 /// One name a line, or one path where directories below are listed too; a directory ends in "/".
-pub(super) fn listed(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+pub(super) fn listed(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let entries = result.list("entries")?;
     let is_deep = result.objects("entries").any(|entry| depth(entry) != result_depth(result));
     let shown = result

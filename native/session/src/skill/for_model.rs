@@ -1,9 +1,9 @@
 //! Skills, for models.
 
-use beamai_tool::for_model::{Fields, ModelCall, Page};
+use beamai_tool::for_model::{Fields, ModelCall, ModelPage};
 
 /// Name and description of each skill, or the instructions of one.
-pub(super) fn skills(result: Fields<'_>, _: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+pub(super) fn skills(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     if let Some(content) = result.text("content") {
         let left_out = page.prose(content);
         if left_out > 0 {

@@ -2,22 +2,22 @@
 
 mod file;
 mod for_model;
-mod shelf;
+mod store;
 
 use beamai_base::{Reason, Result, ToolError, nearest};
-use beamai_policy::{Need, Operand};
+use beamai_policy::{Operand, PermissionRequest};
 use beamai_tool::{
-    CallContext, Operation, Stop, Traits,
-    for_model::{Fields, ModelCall, Page},
+    CallContext, Interrupt, Operation, Traits,
+    for_model::{Fields, ModelCall, ModelPage},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shelf::Shelf;
+use store::SkillStore;
 
 /// What is wanted of the skills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Action {
+pub enum SkillAction {
     /// Name and description of every skill.
     #[default]
     List,
@@ -30,7 +30,7 @@ pub enum Action {
 pub struct Skill {
     /// "list" for the skills there are, "load" for the instructions of one.
     #[serde(default)]
-    pub action: Action,
+    pub action: SkillAction,
     /// Name of the skill to load.
     pub name: Option<String>,
 }
@@ -38,7 +38,7 @@ pub struct Skill {
 /// Where a skill comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum SkillSource {
     /// From beamai itself.
     BuiltIn,
     /// From a path that the host names.
@@ -47,18 +47,18 @@ pub enum Source {
 
 /// A skill as it is listed.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Listed {
+pub struct SkillSummary {
     /// Its name.
     pub name: String,
     /// When to load it.
     pub description: String,
     /// Where it comes from.
-    pub source: Source,
+    pub source: SkillSource,
 }
 
 /// A file that should be a skill and is none.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Broken {
+pub struct BrokenSkill {
     /// The file.
     pub path: String,
     /// What is wrong with it.
@@ -67,12 +67,12 @@ pub struct Broken {
 
 /// What [`Skill`] returns.
 #[derive(Debug, Default, Serialize, JsonSchema)]
-pub struct Skills {
+pub struct SkillOutput {
     /// With "list": every skill, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub skills: Option<Vec<Listed>>,
+    pub skills: Option<Vec<SkillSummary>>,
     /// Files that should be skills and are none; empty where all is well.
-    pub broken: Vec<Broken>,
+    pub broken: Vec<BrokenSkill>,
     /// With "load": the skill's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -85,70 +85,76 @@ pub struct Skills {
 }
 
 impl Operation for Skill {
-    type Output = Skills;
+    type Output = SkillOutput;
     const TRAITS: Traits = Traits::SEARCHES;
     const RULE: &'static str = "Skill";
 
-    fn need(&self, _: &CallContext) -> Result<Need> {
+    fn permission(&self, _: &CallContext) -> Result<PermissionRequest> {
         let operand = match (self.action, &self.name) {
-            (Action::Load, Some(name)) => Operand::Name(name.clone()),
-            (Action::Load, None) => {
+            (SkillAction::Load, Some(name)) => Operand::Name(name.clone()),
+            (SkillAction::Load, None) => {
                 let message = "\"load\" needs the name of a skill; use \"list\" to see which there are";
                 return Err(ToolError::new(Reason::InvalidArgument, message));
             }
-            (Action::List, _) => Operand::None,
+            (SkillAction::List, _) => Operand::None,
         };
-        Ok(Need { rule: Self::RULE.into(), touches: &[], allowed_by: &[], is_safe: true, operand })
+        Ok(PermissionRequest {
+            rule: Self::RULE.into(),
+            touches: &[],
+            allowed_by: &[],
+            is_safe: true,
+            operand,
+        })
     }
 
-    fn run(self, cx: &CallContext) -> Result<Skills, Stop> {
-        let shelf = Shelf::open(&cx.skills, cx)?;
+    fn run(self, cx: &CallContext) -> Result<SkillOutput, Interrupt> {
+        let store = SkillStore::open(&cx.skills, cx)?;
         match self.action {
-            Action::List => Ok(shelf.list()),
-            Action::Load => Ok(load(shelf, &self.name.unwrap_or_default())?),
+            SkillAction::List => Ok(store.list()),
+            SkillAction::Load => Ok(load(store, &self.name.unwrap_or_default())?),
         }
     }
 
-    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+    fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         for_model::skills(result, call, page)
     }
 }
 
-impl Shelf {
-    fn list(self) -> Skills {
-        let listed = self.skills.into_iter().map(|(name, skill)| Listed {
+impl SkillStore {
+    fn list(self) -> SkillOutput {
+        let listed = self.skills.into_iter().map(|(name, skill)| SkillSummary {
             name,
             description: skill.description,
-            source: if skill.directory.is_some() { Source::User } else { Source::BuiltIn },
+            source: if skill.directory.is_some() { SkillSource::User } else { SkillSource::BuiltIn },
         });
-        Skills { skills: Some(listed.collect()), broken: self.broken, ..Skills::default() }
+        SkillOutput { skills: Some(listed.collect()), broken: self.broken, ..SkillOutput::default() }
     }
 }
 
-fn load(mut shelf: Shelf, name: &str) -> Result<Skills> {
-    match shelf.skills.remove(name) {
-        Some(skill) => Ok(Skills {
-            broken: shelf.broken,
+fn load(mut store: SkillStore, name: &str) -> Result<SkillOutput> {
+    match store.skills.remove(name) {
+        Some(skill) => Ok(SkillOutput {
+            broken: store.broken,
             name: Some(name.to_owned()),
             content: Some(skill.instructions),
             directory: skill.directory,
-            ..Skills::default()
+            ..SkillOutput::default()
         }),
-        None => Err(missing(&shelf, name)),
+        None => Err(missing(&store, name)),
     }
 }
 
-fn missing(shelf: &Shelf, name: &str) -> ToolError {
-    let names: Vec<&str> = shelf.skills.keys().map(String::as_str).collect();
+fn missing(store: &SkillStore, name: &str) -> ToolError {
+    let names: Vec<&str> = store.skills.keys().map(String::as_str).collect();
     let near = nearest(name, names.iter().copied());
     let advice = match near.is_empty() {
         true => format!("there are: {}", names.join(", ")),
         false => format!("did you mean {}?", near.join(", ")),
     };
-    let broken = match shelf.broken.as_slice() {
+    let broken = match store.broken.as_slice() {
         [] => String::new(),
         broken => {
-            let one = |broken: &Broken| format!("{} ({})", broken.path, broken.problem);
+            let one = |broken: &BrokenSkill| format!("{} ({})", broken.path, broken.problem);
             format!("; broken: {}", broken.iter().map(one).collect::<Vec<_>>().join(", "))
         }
     };

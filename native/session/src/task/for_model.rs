@@ -1,9 +1,9 @@
 //! What a sub-agent did, for models.
 
-use beamai_tool::for_model::{Fields, ModelCall, Page};
+use beamai_tool::for_model::{Fields, ModelCall, ModelPage};
 
 /// Its own words; below them how it ended, unless it completed.
-pub(super) fn done(result: Fields<'_>, _: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+pub(super) fn done(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let (summary, state) = (result.text("summary")?, result.said("state")?);
     let left_out = page.prose(summary);
     if page.is_empty() {

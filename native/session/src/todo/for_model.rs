@@ -1,9 +1,9 @@
 //! Lists of tasks, for models.
 
-use beamai_tool::for_model::{Fields, ModelCall, Page, quantity};
+use beamai_tool::for_model::{Fields, ModelCall, ModelPage, quantity};
 
 /// One task a line: its number, its status as a checkbox, and what is to be done.
-pub(super) fn listed(result: Fields<'_>, _: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+pub(super) fn listed(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let todos = result.list("todos")?;
     let shown = result.objects("todos").map_while(line).take_while(|line| page.line(line)).count();
     if todos.is_empty() {
@@ -25,13 +25,13 @@ fn line(todo: Fields<'_>) -> Option<String> {
 }
 
 /// The number of the new task.
-pub(super) fn added(result: Fields<'_>, _: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+pub(super) fn added(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     page.line(&format!("added task {}", result.count("id")?));
     Some(())
 }
 
 /// The task as it is now.
-pub(super) fn updated(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+pub(super) fn updated(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     result.list("todos")?;
     let id = call.number("id");
     match result.objects("todos").find(|todo| todo.count("id") == id).and_then(line) {
@@ -42,7 +42,7 @@ pub(super) fn updated(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Page)
 }
 
 /// How many tasks there are now, by status: the model has just written the list itself.
-pub(super) fn replaced(result: Fields<'_>, _: &ModelCall<'_>, page: &mut Page) -> Option<()> {
+pub(super) fn replaced(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let todos = result.list("todos")?;
     let of =
         |status: &str| result.objects("todos").filter(|todo| todo.text("status") == Some(status)).count();

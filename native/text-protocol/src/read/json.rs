@@ -1,6 +1,6 @@
 //! JSON between tags.
 
-use crate::call::{Call, Format};
+use crate::call::{CallFormat, ParsedCall};
 use memchr::memchr3;
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ pub(crate) use super::mend::mend;
 const MAX_DEPTH: usize = 64;
 
 /// How far JSON reaches.
-pub(crate) enum Extent {
+pub(crate) enum JsonExtent {
     /// The value is whole.
     Whole,
     /// It can be no JSON, for this reason.
@@ -20,42 +20,49 @@ pub(crate) enum Extent {
 /// Follows a JSON object from `at`, with its depth and whether a string is open, to its end. `None` when more of it
 /// has to come. It does not check everything, but strings it knows for sure: none reaches over a line break, and
 /// outside them there is neither a backslash nor a tag.
-pub(crate) fn extent(buf: &[u8], at: &mut usize, depth: &mut usize, in_string: &mut bool) -> Option<Extent> {
+pub(crate) fn extent(
+    buf: &[u8],
+    at: &mut usize,
+    depth: &mut usize,
+    in_string: &mut bool,
+) -> Option<JsonExtent> {
     loop {
         let outcome = match *in_string {
             true => string(buf, at, in_string),
             false => outside(buf, at, depth, in_string),
         };
         match outcome {
-            Progress::More => return None,
-            Progress::On => {}
-            Progress::Done(extent) => return Some(extent),
+            JsonProgress::More => return None,
+            JsonProgress::On => {}
+            JsonProgress::Done(extent) => return Some(extent),
         }
     }
 }
 
-enum Progress {
+enum JsonProgress {
     On,
     More,
-    Done(Extent),
+    Done(JsonExtent),
 }
 
-fn string(buf: &[u8], at: &mut usize, in_string: &mut bool) -> Progress {
+fn string(buf: &[u8], at: &mut usize, in_string: &mut bool) -> JsonProgress {
     loop {
         let Some(len) = memchr3(b'"', b'\\', b'\n', &buf[*at..]) else {
             *at = buf.len();
-            return Progress::More;
+            return JsonProgress::More;
         };
         *at += len;
         match buf[*at] {
             b'"' => {
                 *at += 1;
                 *in_string = false;
-                return Progress::On;
+                return JsonProgress::On;
             }
-            b'\n' => return Progress::Done(Extent::Wrong("a line break inside a string; write it as \\n")),
+            b'\n' => {
+                return JsonProgress::Done(JsonExtent::Wrong("a line break inside a string; write it as \\n"));
+            }
             _ => match buf.get(*at + 1) {
-                None => return Progress::More,
+                None => return JsonProgress::More,
                 Some(b'\n') => *at += 1,
                 Some(_) => *at += 2,
             },
@@ -63,30 +70,30 @@ fn string(buf: &[u8], at: &mut usize, in_string: &mut bool) -> Progress {
     }
 }
 
-fn outside(buf: &[u8], at: &mut usize, depth: &mut usize, in_string: &mut bool) -> Progress {
+fn outside(buf: &[u8], at: &mut usize, depth: &mut usize, in_string: &mut bool) -> JsonProgress {
     for byte in &buf[*at..] {
         *at += 1;
         match byte {
             b'"' => {
                 *in_string = true;
-                return Progress::On;
+                return JsonProgress::On;
             }
             b'{' | b'[' if *depth == MAX_DEPTH => {
-                return Progress::Done(Extent::Wrong("nested deeper than 64 levels"));
+                return JsonProgress::Done(JsonExtent::Wrong("nested deeper than 64 levels"));
             }
             b'{' | b'[' => *depth += 1,
             b'}' | b']' => {
                 *depth = depth.saturating_sub(1);
                 if *depth == 0 {
-                    return Progress::Done(Extent::Whole);
+                    return JsonProgress::Done(JsonExtent::Whole);
                 }
             }
-            b'\\' => return Progress::Done(Extent::Wrong("a backslash outside a string")),
-            b'<' => return Progress::Done(Extent::Wrong("the object is not closed before <")),
+            b'\\' => return JsonProgress::Done(JsonExtent::Wrong("a backslash outside a string")),
+            b'<' => return JsonProgress::Done(JsonExtent::Wrong("the object is not closed before <")),
             _ => {}
         }
     }
-    Progress::More
+    JsonProgress::More
 }
 
 /// An object from its text.
@@ -96,7 +103,7 @@ pub(crate) fn object(text: &[u8]) -> Result<Map<String, Value>, String> {
 }
 
 /// The call that an object and the raw texts after it say.
-pub(crate) fn call(mut head: Map<String, Value>, texts: Vec<(String, String)>) -> Result<Call, String> {
+pub(crate) fn call(mut head: Map<String, Value>, texts: Vec<(String, String)>) -> Result<ParsedCall, String> {
     let wrong = |what: &str| Err(format!("Invalid tool call format: {what}"));
     let tool = match head.remove("tool") {
         Some(Value::String(tool)) if !tool.is_empty() => tool,
@@ -115,7 +122,7 @@ pub(crate) fn call(mut head: Map<String, Value>, texts: Vec<(String, String)>) -
         }
         args.insert(name, Value::String(text));
     }
-    let mut call = Call::new(tool, args, Format::Tag);
+    let mut call = ParsedCall::new(tool, args, CallFormat::Tag);
     call.reasoning = head.remove("reasoning").and_then(reasoning);
     Ok(call)
 }

@@ -10,7 +10,7 @@ const MAX_DEPTH: usize = 64;
 type Result<T> = std::result::Result<T, String>;
 
 /// Reads values off the start of a text.
-pub(crate) struct Lenient<'a> {
+pub(crate) struct LenientReader<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
@@ -18,7 +18,7 @@ pub(crate) struct Lenient<'a> {
     pub liberties: BTreeSet<&'static str>,
 }
 
-impl<'a> Lenient<'a> {
+impl<'a> LenientReader<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
         Self { text, at: 0, depth: 0, liberties: BTreeSet::new() }
     }
@@ -286,7 +286,7 @@ mod tests {
     use serde_json::json;
 
     fn read(text: &str) -> Result<Value> {
-        let mut lenient = Lenient::new(text);
+        let mut lenient = LenientReader::new(text);
         let value = lenient.value()?;
         if lenient.is_done() { Ok(value) } else { Err(lenient.here("the end")) }
     }
@@ -294,7 +294,7 @@ mod tests {
     #[test]
     fn json_is_read_without_liberties() {
         let text = r#"{"a": [1, -2.5e3, "x\n\u00e9\ud83d\ude00\/"], "b": {"c": null, "d": true}}"#;
-        let mut lenient = Lenient::new(text);
+        let mut lenient = LenientReader::new(text);
         assert_eq!(lenient.value().unwrap(), serde_json::from_str::<Value>(text).unwrap());
         assert!(lenient.liberties.is_empty());
     }

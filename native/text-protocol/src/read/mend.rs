@@ -1,19 +1,19 @@
 //! Near misses of JSON between tags.
 
 use super::json;
-use super::lenient::Lenient;
-use crate::call::Call;
+use super::lenient::LenientReader;
+use crate::call::ParsedCall;
 use serde_json::{Map, Value};
 
 /// The call that a text between tags was meant to be, with what was mended; `None` where that is not clear.
-pub(crate) fn mend(text: &[u8]) -> Option<Call> {
+pub(crate) fn mend(text: &[u8]) -> Option<ParsedCall> {
     let text = std::str::from_utf8(text).ok()?.trim();
     let mut repairs = Vec::new();
     let bare = without_fence(text);
     if bare != text {
         repairs.push("the code block around the JSON was taken off".to_owned());
     }
-    let mut lenient = Lenient::new(bare);
+    let mut lenient = LenientReader::new(bare);
     let Value::Object(head) = lenient.value().ok()? else { return None };
     if !lenient.is_done() {
         return None;
@@ -22,7 +22,7 @@ pub(crate) fn mend(text: &[u8]) -> Option<Call> {
     finish(head, repairs)
 }
 
-fn finish(head: Map<String, Value>, repairs: Vec<String>) -> Option<Call> {
+fn finish(head: Map<String, Value>, repairs: Vec<String>) -> Option<ParsedCall> {
     let mut call = json::call(head, Vec::new()).ok()?;
     call.repairs = repairs;
     Some(call)

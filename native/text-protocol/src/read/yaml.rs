@@ -1,7 +1,7 @@
 //! The part of YAML that calls are written in: mappings, lists, scalars plain, quoted and in blocks, and JSON on one
 //! line.
 
-use super::lenient::Lenient;
+use super::lenient::LenientReader;
 use super::value::typed;
 use beamai_schema::{Param, ParamType};
 use serde_json::{Map, Value};
@@ -24,7 +24,7 @@ pub(crate) fn arguments<'p>(text: &[u8], param: Lookup<'_, 'p>) -> Result<Map<St
             _ => Err("expected a mapping".to_owned()),
         };
     }
-    let mut reader = Reader { rest: block, held: None, depth: 0 };
+    let mut reader = YamlReader { rest: block, held: None, depth: 0 };
     let Some(line) = reader.peek()? else { return Ok(Map::new()) };
     let args = reader.mapping(line.indent, param)?;
     match reader.peek()? {
@@ -34,20 +34,20 @@ pub(crate) fn arguments<'p>(text: &[u8], param: Lookup<'_, 'p>) -> Result<Map<St
 }
 
 #[derive(Clone, Copy)]
-struct Line<'a> {
+struct YamlLine<'a> {
     indent: usize,
     /// Without indentation and trailing space.
     text: &'a str,
 }
 
-struct Reader<'a> {
+struct YamlReader<'a> {
     rest: &'a str,
     /// A line that was looked at and not taken.
-    held: Option<Line<'a>>,
+    held: Option<YamlLine<'a>>,
     depth: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> YamlReader<'a> {
     fn raw_line(&mut self) -> Option<&'a str> {
         if self.rest.is_empty() {
             return None;
@@ -59,7 +59,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The next line that says something.
-    fn peek(&mut self) -> Result<Option<Line<'a>>> {
+    fn peek(&mut self) -> Result<Option<YamlLine<'a>>> {
         while self.held.is_none() {
             let Some(raw) = self.raw_line() else { return Ok(None) };
             let text = raw.trim();
@@ -67,7 +67,7 @@ impl<'a> Reader<'a> {
                 return Err(format!("a tab indents {}; indent with spaces", shown(text)));
             }
             if !text.is_empty() && !text.starts_with('#') {
-                self.held = Some(Line { indent: indentation(raw), text });
+                self.held = Some(YamlLine { indent: indentation(raw), text });
             }
         }
         Ok(self.held)
@@ -97,7 +97,7 @@ impl<'a> Reader<'a> {
                 // The mapping's first key stands on the line of the dash.
                 Ok(_) if !item.starts_with(['{', '[']) => {
                     let inner = indent + (line.text.len() - item.len());
-                    self.held = Some(Line { indent: inner, text: item });
+                    self.held = Some(YamlLine { indent: inner, text: item });
                     self.node(inner, items)?
                 }
                 _ => self.value(indent, item, items)?,
@@ -127,7 +127,7 @@ impl<'a> Reader<'a> {
     /// The value of which `text` is on the line of its key or dash.
     fn value(&mut self, indent: usize, text: &str, param: Option<&Param>) -> Result<Value> {
         if text.starts_with(['|', '>'])
-            && let Some(style) = Style::of(text)
+            && let Some(style) = BlockStyle::of(text)
         {
             return Ok(Value::String(self.block(indent, &style)));
         }
@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A text in a block, which is indented more than its key.
-    fn block(&mut self, indent: usize, style: &Style) -> String {
+    fn block(&mut self, indent: usize, style: &BlockStyle) -> String {
         let mut out = String::new();
         let mut inner = style.indent.map(|more| indent + more);
         let mut blank = 0;
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
 }
 
 /// How a text in a block is put together.
-struct Style {
+struct BlockStyle {
     folded: bool,
     /// `-`: no line break at the end; `+`: all of them; otherwise one.
     chomp: Option<u8>,
@@ -175,7 +175,7 @@ struct Style {
     indent: Option<usize>,
 }
 
-impl Style {
+impl BlockStyle {
     fn of(header: &str) -> Option<Self> {
         let (mark, marks) = without_comment(header).split_at(1);
         let mut style = Self { folded: mark == ">", chomp: None, indent: None };
@@ -265,7 +265,7 @@ fn plain(text: &str, param: Option<&Param>) -> Value {
 }
 
 fn flow(text: &str) -> Result<Value> {
-    let mut reader = Lenient::new(text);
+    let mut reader = LenientReader::new(text);
     let value = reader.value().map_err(|why| format!("{why}; write it as JSON on one line"))?;
     match reader.is_done() {
         true => Ok(value),
@@ -274,7 +274,7 @@ fn flow(text: &str) -> Result<Value> {
 }
 
 fn quoted(text: &str) -> Result<Value> {
-    let mut reader = Lenient::new(text);
+    let mut reader = LenientReader::new(text);
     let value = reader.value()?;
     match reader.rest_of_line().starts_with('#') || reader.is_done() {
         true => Ok(value),

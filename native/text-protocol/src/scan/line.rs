@@ -1,6 +1,6 @@
 //! What the start of a line says.
 
-use super::probe::{Probe, is_blank};
+use super::probe::{ProbeResult, is_blank};
 
 /// Longest indentation, run of marks and trailing space of a line that opens or closes a block of code.
 const MOST: usize = 256;
@@ -14,30 +14,30 @@ pub(super) struct Fence {
 
 impl Fence {
     /// Whether a line opens a block, and how much of the line its marks take.
-    pub(super) fn opens(line: &[u8]) -> Probe<(Fence, usize)> {
+    pub(super) fn opens(line: &[u8]) -> ProbeResult<(Fence, usize)> {
         let indent = line.iter().take(MOST).take_while(|byte| is_blank(**byte)).count();
-        let Some(&mark) = line.get(indent) else { return Probe::More };
+        let Some(&mark) = line.get(indent) else { return ProbeResult::More };
         if mark != b'`' && mark != b'~' {
-            return Probe::No;
+            return ProbeResult::No;
         }
         let count = line[indent..].iter().take(MOST).take_while(|byte| **byte == mark).count();
         match line.get(indent + count) {
-            None if count < MOST => Probe::More,
-            _ if count >= 3 => Probe::Yes((Fence { mark, count }, indent + count)),
-            _ => Probe::No,
+            None if count < MOST => ProbeResult::More,
+            _ if count >= 3 => ProbeResult::Yes((Fence { mark, count }, indent + count)),
+            _ => ProbeResult::No,
         }
     }
 
     /// Whether a line of the block ends it. The line break need not have been seen to say no.
-    pub(super) fn closes(self, line: &[u8]) -> Probe<()> {
+    pub(super) fn closes(self, line: &[u8]) -> ProbeResult<()> {
         let start = &line[..line.len().min(MOST)];
         let indent = start.iter().take_while(|byte| is_blank(**byte)).count();
         let count = start[indent..].iter().take_while(|byte| **byte == self.mark).count();
         let after = start[indent + count..].iter().find(|byte| !is_blank(**byte) && **byte != b'\r');
         match after {
-            Some(b'\n') if count >= self.count => Probe::Yes(()),
-            None if line.len() < MOST => Probe::More,
-            _ => Probe::No,
+            Some(b'\n') if count >= self.count => ProbeResult::Yes(()),
+            None if line.len() < MOST => ProbeResult::More,
+            _ => ProbeResult::No,
         }
     }
 
@@ -53,18 +53,18 @@ mod tests {
 
     #[test]
     fn a_fence_is_three_marks_or_more() {
-        assert!(matches!(Fence::opens(b"```rust\n"), Probe::Yes((Fence { count: 3, .. }, 3))));
-        assert!(matches!(Fence::opens(b"  ~~~~\n"), Probe::Yes((Fence { count: 4, .. }, 6))));
-        assert_eq!(Fence::opens(b"``x"), Probe::No);
-        assert_eq!(Fence::opens(b"``"), Probe::More);
+        assert!(matches!(Fence::opens(b"```rust\n"), ProbeResult::Yes((Fence { count: 3, .. }, 3))));
+        assert!(matches!(Fence::opens(b"  ~~~~\n"), ProbeResult::Yes((Fence { count: 4, .. }, 6))));
+        assert_eq!(Fence::opens(b"``x"), ProbeResult::No);
+        assert_eq!(Fence::opens(b"``"), ProbeResult::More);
     }
 
     #[test]
     fn a_fence_is_closed_by_as_many_marks_alone() {
         let fence = Fence { mark: b'`', count: 3 };
-        assert_eq!(fence.closes(b"````  \r\n"), Probe::Yes(()));
-        assert_eq!(fence.closes(b"``\n"), Probe::No);
-        assert_eq!(fence.closes(b"```x"), Probe::No);
-        assert_eq!(fence.closes(b"```"), Probe::More);
+        assert_eq!(fence.closes(b"````  \r\n"), ProbeResult::Yes(()));
+        assert_eq!(fence.closes(b"``\n"), ProbeResult::No);
+        assert_eq!(fence.closes(b"```x"), ProbeResult::No);
+        assert_eq!(fence.closes(b"```"), ProbeResult::More);
     }
 }

@@ -11,15 +11,15 @@ mod text;
 mod xml;
 mod yaml;
 
-pub(super) use text::{Seen, TextScan};
+pub(super) use text::{TextScan, TextScanResult};
 
-use super::Rules;
-use super::call::{Call, Format};
+use super::ProtocolRules;
+use super::call::{CallFormat, ParsedCall};
 
 /// What became of a call. Lengths are in bytes of the buffer, which begins where the call does.
-pub(super) enum Verdict {
+pub(super) enum CallScanResult {
     /// A call of that length.
-    Call(usize, Box<Call>),
+    Call(usize, Box<ParsedCall>),
     /// No valid call, of that length, and why.
     Invalid(usize, String),
     /// Text after all; what follows this offset has yet to be looked at.
@@ -27,25 +27,25 @@ pub(super) enum Verdict {
 }
 
 /// A call that has begun.
-pub(super) enum Scan {
+pub(super) enum CallScan {
     Tag(tag::TagScan),
     Yaml(yaml::YamlScan),
     Function(function::FunctionScan),
     Xml(xml::XmlScan),
 }
 
-impl Scan {
-    pub(super) fn format(&self) -> Format {
+impl CallScan {
+    pub(super) fn format(&self) -> CallFormat {
         match self {
-            Self::Tag(_) => Format::Tag,
-            Self::Yaml(_) => Format::Yaml,
-            Self::Function(_) => Format::Function,
-            Self::Xml(_) => Format::Xml,
+            Self::Tag(_) => CallFormat::Tag,
+            Self::Yaml(_) => CallFormat::Yaml,
+            Self::Function(_) => CallFormat::Function,
+            Self::Xml(_) => CallFormat::Xml,
         }
     }
 
     /// Goes on; `None` when it takes more text to tell.
-    pub(super) fn look(&mut self, buf: &[u8], rules: &Rules) -> Option<Verdict> {
+    pub(super) fn look(&mut self, buf: &[u8], rules: &ProtocolRules) -> Option<CallScanResult> {
         match self {
             Self::Tag(scan) => scan.look(buf, rules),
             Self::Yaml(scan) => scan.look(buf, rules),
@@ -55,7 +55,7 @@ impl Scan {
     }
 
     /// The verdict where the text ends here.
-    pub(super) fn cut(&mut self, buf: &[u8], rules: &Rules) -> Verdict {
+    pub(super) fn cut(&mut self, buf: &[u8], rules: &ProtocolRules) -> CallScanResult {
         match self {
             Self::Tag(scan) => scan.cut(buf),
             Self::Yaml(scan) => scan.cut(buf, rules),

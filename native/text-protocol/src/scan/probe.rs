@@ -2,14 +2,14 @@
 
 /// The answer.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Probe<T> {
+pub(super) enum ProbeResult<T> {
     Yes(T),
     No,
     /// It depends on what follows.
     More,
 }
 
-impl<T> Probe<T> {
+impl<T> ProbeResult<T> {
     /// The answer where nothing follows.
     pub(super) fn at_end(self, end: bool) -> Self {
         match self {
@@ -29,7 +29,7 @@ pub(super) const LONGEST_NAME: usize = 128;
 pub(super) struct Taker<'a> {
     text: &'a [u8],
     at: usize,
-    failed: Option<Probe<()>>,
+    failed: Option<ProbeResult<()>>,
 }
 
 impl<'a> Taker<'a> {
@@ -41,7 +41,7 @@ impl<'a> Taker<'a> {
         if self.failed.is_some() { &[] } else { &self.text[self.at..] }
     }
 
-    fn fail(&mut self, how: Probe<()>) {
+    fn fail(&mut self, how: ProbeResult<()>) {
         self.failed.get_or_insert(how);
     }
 
@@ -50,9 +50,9 @@ impl<'a> Taker<'a> {
         let rest = self.rest();
         let have = rest.len().min(word.len());
         if rest[..have] != word[..have] {
-            self.fail(Probe::No);
+            self.fail(ProbeResult::No);
         } else if have < word.len() {
-            self.fail(Probe::More);
+            self.fail(ProbeResult::More);
         } else {
             self.at += have;
         }
@@ -64,9 +64,9 @@ impl<'a> Taker<'a> {
         let rest = self.rest();
         let count = rest.iter().take(most + 1).take_while(|byte| is(**byte)).count();
         if count > most || (count < least && count < rest.len()) {
-            self.fail(Probe::No);
+            self.fail(ProbeResult::No);
         } else if count == rest.len() {
-            self.fail(Probe::More);
+            self.fail(ProbeResult::More);
         } else {
             self.at += count;
         }
@@ -109,16 +109,16 @@ impl<'a> Taker<'a> {
     pub(super) fn peek(&mut self) -> Option<u8> {
         let next = self.rest().first().copied();
         if next.is_none() {
-            self.fail(Probe::More);
+            self.fail(ProbeResult::More);
         }
         next
     }
 
     /// How much has been taken, if all of it was there.
-    pub(super) fn done(&mut self) -> Probe<usize> {
-        self.failed.take().map_or(Probe::Yes(self.at), |how| match how {
-            Probe::More => Probe::More,
-            _ => Probe::No,
+    pub(super) fn done(&mut self) -> ProbeResult<usize> {
+        self.failed.take().map_or(ProbeResult::Yes(self.at), |how| match how {
+            ProbeResult::More => ProbeResult::More,
+            _ => ProbeResult::No,
         })
     }
 
@@ -142,16 +142,16 @@ pub(super) fn is_name(byte: u8) -> bool {
 
 /// Length of the white space that JavaScript's `\s` matches at the start; `More` for the first bytes of such a
 /// character.
-pub(super) fn space(text: &[u8]) -> Probe<usize> {
+pub(super) fn space(text: &[u8]) -> ProbeResult<usize> {
     match *text {
-        [] => Probe::More,
-        [b' ' | b'\t'..=b'\r', ..] => Probe::Yes(1),
-        [0xc2, 0xa0, ..] => Probe::Yes(2),
-        [0xe1, 0x9a, 0x80, ..] | [0xe2, 0x80, 0x80..=0x8a | 0xa8 | 0xa9 | 0xaf, ..] => Probe::Yes(3),
-        [0xe2, 0x81, 0x9f, ..] | [0xe3, 0x80, 0x80, ..] | [0xef, 0xbb, 0xbf, ..] => Probe::Yes(3),
-        [0xc2] | [0xe1] | [0xe2] | [0xe3] | [0xef] => Probe::More,
-        [0xe1, 0x9a] | [0xe2, 0x80 | 0x81] | [0xe3, 0x80] | [0xef, 0xbb] => Probe::More,
-        _ => Probe::No,
+        [] => ProbeResult::More,
+        [b' ' | b'\t'..=b'\r', ..] => ProbeResult::Yes(1),
+        [0xc2, 0xa0, ..] => ProbeResult::Yes(2),
+        [0xe1, 0x9a, 0x80, ..] | [0xe2, 0x80, 0x80..=0x8a | 0xa8 | 0xa9 | 0xaf, ..] => ProbeResult::Yes(3),
+        [0xe2, 0x81, 0x9f, ..] | [0xe3, 0x80, 0x80, ..] | [0xef, 0xbb, 0xbf, ..] => ProbeResult::Yes(3),
+        [0xc2] | [0xe1] | [0xe2] | [0xe3] | [0xef] => ProbeResult::More,
+        [0xe1, 0x9a] | [0xe2, 0x80 | 0x81] | [0xe3, 0x80] | [0xef, 0xbb] => ProbeResult::More,
+        _ => ProbeResult::No,
     }
 }
 
@@ -161,17 +161,17 @@ mod tests {
 
     #[test]
     fn what_is_incomplete_asks_for_more_and_what_is_wrong_says_no() {
-        assert_eq!(Taker::new(b"<tool").word(b"<tool").space(1).done(), Probe::More);
-        assert_eq!(Taker::new(b"<tool>").word(b"<tool").space(1).done(), Probe::No);
-        assert_eq!(Taker::new(b"<tool n").word(b"<tool").space(1).done(), Probe::Yes(6));
-        assert_eq!(Taker::new(&[b' '; 100]).blanks().done(), Probe::No);
+        assert_eq!(Taker::new(b"<tool").word(b"<tool").space(1).done(), ProbeResult::More);
+        assert_eq!(Taker::new(b"<tool>").word(b"<tool").space(1).done(), ProbeResult::No);
+        assert_eq!(Taker::new(b"<tool n").word(b"<tool").space(1).done(), ProbeResult::Yes(6));
+        assert_eq!(Taker::new(&[b' '; 100]).blanks().done(), ProbeResult::No);
     }
 
     #[test]
     fn space_is_what_the_specification_s_expression_skips() {
         for text in [" ", "\n", "\u{a0}", "\u{2003}", "\u{feff}", "\u{3000}", "\u{b}"] {
-            assert_eq!(space(text.as_bytes()), Probe::Yes(text.len()));
+            assert_eq!(space(text.as_bytes()), ProbeResult::Yes(text.len()));
         }
-        assert_eq!(space("é".as_bytes()), Probe::No);
+        assert_eq!(space("é".as_bytes()), ProbeResult::No);
     }
 }

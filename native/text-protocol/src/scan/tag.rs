@@ -1,8 +1,8 @@
 //! Calls between tags: a JSON object, then raw texts.
 
-use super::Verdict;
-use super::probe::{self, LONGEST_NAME, Probe, Taker, is_name, is_name_start};
-use crate::{Rules, read::json};
+use super::CallScanResult;
+use super::probe::{self, LONGEST_NAME, ProbeResult, Taker, is_name, is_name_start};
+use crate::{ProtocolRules, read::json};
 use memchr::memmem;
 use serde_json::{Map, Value};
 
@@ -13,12 +13,12 @@ const CLOSE: &[u8] = b"</TOOL_CALL>";
 pub(crate) struct TagScan {
     /// Everything before this offset has been looked at.
     at: usize,
-    part: Part,
+    part: TagPart,
     head: Map<String, Value>,
     texts: Vec<(String, String)>,
 }
 
-enum Part {
+enum TagPart {
     /// Before the JSON.
     Lead,
     /// In the JSON, which begins at the offset.
@@ -26,12 +26,12 @@ enum Part {
     /// After the JSON or a raw text.
     After,
     /// In a raw text.
-    Raw(Raw),
+    Raw(RawArgument),
     /// Not valid, for this reason.
     Broken { message: String, in_head: bool },
 }
 
-struct Raw {
+struct RawArgument {
     name: String,
     /// A line break and the label.
     end: Vec<u8>,
@@ -41,53 +41,55 @@ struct Raw {
 }
 
 impl TagScan {
-    pub(super) fn begins(text: &[u8]) -> Probe<Self> {
+    pub(super) fn begins(text: &[u8]) -> ProbeResult<Self> {
         match Taker::new(text).word(OPEN).done() {
-            Probe::Yes(at) => Probe::Yes(Self { at, part: Part::Lead, head: Map::new(), texts: Vec::new() }),
-            Probe::No => Probe::No,
-            Probe::More => Probe::More,
+            ProbeResult::Yes(at) => {
+                ProbeResult::Yes(Self { at, part: TagPart::Lead, head: Map::new(), texts: Vec::new() })
+            }
+            ProbeResult::No => ProbeResult::No,
+            ProbeResult::More => ProbeResult::More,
         }
     }
 
-    pub(super) fn look(&mut self, buf: &[u8], rules: &Rules) -> Option<Verdict> {
+    pub(super) fn look(&mut self, buf: &[u8], rules: &ProtocolRules) -> Option<CallScanResult> {
         loop {
             match &mut self.part {
-                Part::Lead => self.lead(buf)?,
-                Part::Head { .. } => self.head(buf)?,
-                Part::After => {
+                TagPart::Lead => self.lead(buf)?,
+                TagPart::Head { .. } => self.head(buf)?,
+                TagPart::After => {
                     if let Some(verdict) = self.after(buf)? {
                         return Some(verdict);
                     }
                 }
-                Part::Raw(_) => self.raw(buf)?,
-                Part::Broken { .. } => return self.broken(buf, rules),
+                TagPart::Raw(_) => self.raw(buf)?,
+                TagPart::Broken { .. } => return self.broken(buf, rules),
             }
         }
     }
 
     /// What the text breaks off in is not looked at for further calls: it may be the content of a file.
-    pub(super) fn cut(&mut self, buf: &[u8]) -> Verdict {
+    pub(super) fn cut(&mut self, buf: &[u8]) -> CallScanResult {
         let missing = "Missing closing tag </TOOL_CALL>";
         let message = match &self.part {
-            Part::Head { in_string: true, .. } => format!("{missing}: the text ends inside a JSON string"),
-            Part::Raw(raw) => {
+            TagPart::Head { in_string: true, .. } => format!("{missing}: the text ends inside a JSON string"),
+            TagPart::Raw(raw) => {
                 let label = String::from_utf8_lossy(&raw.end[1..]).into_owned();
                 format!("{missing}: the raw text of \"{}\" is not ended by a line {label}", raw.name)
             }
-            Part::Broken { message, .. } => format!("{missing}. {message}"),
+            TagPart::Broken { message, .. } => format!("{missing}. {message}"),
             _ => missing.to_owned(),
         };
-        Verdict::Invalid(buf.len(), message)
+        CallScanResult::Invalid(buf.len(), message)
     }
 
     fn lead(&mut self, buf: &[u8]) -> Option<()> {
         self.skip_space(buf)?;
         self.part = match buf[self.at] {
-            b'{' => Part::Head { start: self.at, depth: 0, in_string: false },
+            b'{' => TagPart::Head { start: self.at, depth: 0, in_string: false },
             _ => {
                 let message = "Failed to parse tool call JSON: expected an object, { … }".to_owned();
                 self.at = OPEN.len();
-                Part::Broken { message, in_head: true }
+                TagPart::Broken { message, in_head: true }
             }
         };
         Some(())
@@ -96,63 +98,63 @@ impl TagScan {
     fn skip_space(&mut self, buf: &[u8]) -> Option<()> {
         loop {
             match probe::space(&buf[self.at..]) {
-                Probe::Yes(len) => self.at += len,
-                Probe::No => return Some(()),
-                Probe::More => return None,
+                ProbeResult::Yes(len) => self.at += len,
+                ProbeResult::No => return Some(()),
+                ProbeResult::More => return None,
             }
         }
     }
 
     fn head(&mut self, buf: &[u8]) -> Option<()> {
-        let Part::Head { start, depth, in_string } = &mut self.part else { return Some(()) };
+        let TagPart::Head { start, depth, in_string } = &mut self.part else { return Some(()) };
         let start = *start;
         let outcome = json::extent(buf, &mut self.at, depth, in_string)?;
         let parsed = match outcome {
-            json::Extent::Whole => json::object(&buf[start..self.at]),
-            json::Extent::Wrong(what) => Err(what.to_owned()),
+            json::JsonExtent::Whole => json::object(&buf[start..self.at]),
+            json::JsonExtent::Wrong(what) => Err(what.to_owned()),
         };
         match parsed {
             Ok(head) => {
                 self.head = head;
-                self.part = Part::After;
+                self.part = TagPart::After;
             }
             Err(why) => {
                 // Where the JSON is not valid, no string protects a closing tag: the first one counts.
                 let message = format!("Failed to parse tool call JSON: {why}");
                 self.at = OPEN.len();
-                self.part = Part::Broken { message, in_head: true };
+                self.part = TagPart::Broken { message, in_head: true };
             }
         }
         Some(())
     }
 
-    fn after(&mut self, buf: &[u8]) -> Option<Option<Verdict>> {
+    fn after(&mut self, buf: &[u8]) -> Option<Option<CallScanResult>> {
         self.skip_space(buf)?;
         match Taker::new(&buf[self.at..]).word(CLOSE).done() {
-            Probe::Yes(len) => return Some(Some(self.whole(self.at + len))),
-            Probe::More => return None,
-            Probe::No => {}
+            ProbeResult::Yes(len) => return Some(Some(self.whole(self.at + len))),
+            ProbeResult::More => return None,
+            ProbeResult::No => {}
         }
-        match Raw::begins(&buf[self.at..]) {
-            Probe::More => None,
-            Probe::Yes((raw, len)) => {
+        match RawArgument::begins(&buf[self.at..]) {
+            ProbeResult::More => None,
+            ProbeResult::Yes((raw, len)) => {
                 self.at += len;
-                self.part = Part::Raw(Raw { start: self.at, ..raw });
+                self.part = TagPart::Raw(RawArgument { start: self.at, ..raw });
                 // The text may be empty: the label may follow at once.
                 self.at -= 1;
                 Some(None)
             }
-            Probe::No => {
+            ProbeResult::No => {
                 let message = "Failed to parse tool call JSON: after the object expected </TOOL_CALL>, or a line such as: \
                      content <<END";
-                self.part = Part::Broken { message: message.to_owned(), in_head: false };
+                self.part = TagPart::Broken { message: message.to_owned(), in_head: false };
                 Some(None)
             }
         }
     }
 
     fn raw(&mut self, buf: &[u8]) -> Option<()> {
-        let Part::Raw(raw) = &self.part else { return Some(()) };
+        let TagPart::Raw(raw) = &self.part else { return Some(()) };
         let Some(found) = memmem::find(&buf[self.at..], &raw.end) else {
             let seen = buf.len().saturating_sub(raw.end.len() - 1);
             self.at = seen.max(self.at);
@@ -161,21 +163,21 @@ impl TagScan {
         let line_break = self.at + found;
         let after = line_break + raw.end.len();
         match Taker::new(&buf[after..]).blanks().line_end().done() {
-            Probe::More => {
+            ProbeResult::More => {
                 self.at = line_break;
                 return None;
             }
-            Probe::No => self.at = line_break + 1,
-            Probe::Yes(_) => {
+            ProbeResult::No => self.at = line_break + 1,
+            ProbeResult::Yes(_) => {
                 let text = raw.text(buf, line_break);
                 match String::from_utf8(text.to_vec()) {
                     Ok(text) => {
                         self.texts.push((raw.name.clone(), text));
-                        self.part = Part::After;
+                        self.part = TagPart::After;
                     }
                     Err(_) => {
                         let message = format!("the raw text of \"{}\" is not valid UTF-8", raw.name);
-                        self.part = Part::Broken { message, in_head: false };
+                        self.part = TagPart::Broken { message, in_head: false };
                     }
                 }
                 self.at = after;
@@ -184,8 +186,8 @@ impl TagScan {
         Some(())
     }
 
-    fn broken(&mut self, buf: &[u8], rules: &Rules) -> Option<Verdict> {
-        let Part::Broken { message, in_head } = &self.part else { return None };
+    fn broken(&mut self, buf: &[u8], rules: &ProtocolRules) -> Option<CallScanResult> {
+        let TagPart::Broken { message, in_head } = &self.part else { return None };
         let Some(found) = memmem::find(&buf[self.at..], CLOSE) else {
             self.at = self.at.max(buf.len().saturating_sub(CLOSE.len() - 1));
             return None;
@@ -193,22 +195,22 @@ impl TagScan {
         let end = self.at + found;
         let mended = (rules.repair && *in_head).then(|| json::mend(&buf[OPEN.len()..end])).flatten();
         Some(match mended {
-            Some(call) => Verdict::Call(end + CLOSE.len(), Box::new(call)),
-            None => Verdict::Invalid(end + CLOSE.len(), message.clone()),
+            Some(call) => CallScanResult::Call(end + CLOSE.len(), Box::new(call)),
+            None => CallScanResult::Invalid(end + CLOSE.len(), message.clone()),
         })
     }
 
-    fn whole(&mut self, len: usize) -> Verdict {
+    fn whole(&mut self, len: usize) -> CallScanResult {
         match json::call(std::mem::take(&mut self.head), std::mem::take(&mut self.texts)) {
-            Ok(call) => Verdict::Call(len, Box::new(call)),
-            Err(message) => Verdict::Invalid(len, message),
+            Ok(call) => CallScanResult::Call(len, Box::new(call)),
+            Err(message) => CallScanResult::Invalid(len, message),
         }
     }
 }
 
-impl Raw {
+impl RawArgument {
     /// A line such as `content <<END`, and its length.
-    fn begins(text: &[u8]) -> Probe<(Self, usize)> {
+    fn begins(text: &[u8]) -> ProbeResult<(Self, usize)> {
         let mut take = Taker::new(text);
         take.peek().is_some_and(|byte| !is_name_start(byte)).then(|| take.word(b"a name"));
         let name = take.run(is_name, 1, LONGEST_NAME);
@@ -224,9 +226,9 @@ impl Raw {
             start: 0,
         };
         match take.done() {
-            Probe::Yes(len) => Probe::Yes((raw(), len)),
-            Probe::No => Probe::No,
-            Probe::More => Probe::More,
+            ProbeResult::Yes(len) => ProbeResult::Yes((raw(), len)),
+            ProbeResult::No => ProbeResult::No,
+            ProbeResult::More => ProbeResult::More,
         }
     }
 

@@ -1,35 +1,35 @@
 //! Finds calls in text, and holds back only what may become one.
 
-use super::Scan;
+use super::CallScan;
 use super::function::FunctionScan;
 use super::line::Fence;
-use super::probe::Probe;
+use super::probe::ProbeResult;
 use super::tag::TagScan;
 use super::xml::XmlScan;
 use super::yaml::YamlScan;
-use crate::{Rules, call::Format};
+use crate::{ProtocolRules, call::CallFormat};
 use memchr::{memchr, memchr2};
 
 /// What was seen in a buffer.
-pub(crate) enum Seen {
+pub(crate) enum TextScanResult {
     /// Its start, up to here, is text.
     Text(usize),
     /// Its start, up to here, is text, and there a call begins.
-    Call(usize, Scan),
+    Call(usize, CallScan),
 }
 
 /// Where the reading is in text.
 pub(crate) struct TextScan {
     /// Everything before this offset has been looked at, and is text.
     at: usize,
-    line: Line,
+    line: LineState,
     fence: Option<Fence>,
     /// The byte before the buffer.
     before: u8,
 }
 
 #[derive(Clone, Copy)]
-enum Line {
+enum LineState {
     /// At its start.
     Start,
     /// In it.
@@ -40,23 +40,25 @@ enum Line {
 
 impl Default for TextScan {
     fn default() -> Self {
-        Self { at: 0, line: Line::Start, fence: None, before: b'\n' }
+        Self { at: 0, line: LineState::Start, fence: None, before: b'\n' }
     }
 }
 
 impl TextScan {
-    pub(crate) fn scan(&mut self, buf: &[u8], end: bool, rules: &Rules) -> Seen {
+    pub(crate) fn scan(&mut self, buf: &[u8], end: bool, rules: &ProtocolRules) -> TextScanResult {
         loop {
             let seen = match self.line {
-                Line::Start => self.line_start(buf, end, rules),
-                Line::Opening(fence, spoiled) => self.opening(buf, fence, spoiled),
-                Line::Inside if self.fence.is_some() => self.skip_line(buf),
-                Line::Inside => self.inside(buf, end, rules),
+                LineState::Start => self.line_start(buf, end, rules),
+                LineState::Opening(fence, spoiled) => self.opening(buf, fence, spoiled),
+                LineState::Inside if self.fence.is_some() => self.skip_line(buf),
+                LineState::Inside => self.inside(buf, end, rules),
             };
             match seen {
                 None => {}
-                Some(Seen::Text(len)) if !end => return Seen::Text(whole_characters(buf, len)),
-                Some(Seen::Text(_)) => return Seen::Text(buf.len()),
+                Some(TextScanResult::Text(len)) if !end => {
+                    return TextScanResult::Text(whole_characters(buf, len));
+                }
+                Some(TextScanResult::Text(_)) => return TextScanResult::Text(buf.len()),
                 Some(call) => return call,
             }
         }
@@ -72,95 +74,95 @@ impl TextScan {
 
     /// The buffer begins after a call.
     pub(crate) fn after_call(&mut self) {
-        *self = Self { at: 0, line: Line::Inside, fence: None, before: b'>' };
+        *self = Self { at: 0, line: LineState::Inside, fence: None, before: b'>' };
     }
 
     /// What was taken for a call is text up to this offset.
     pub(crate) fn resume(&mut self, at: usize) {
         self.at = at;
-        self.line = Line::Inside;
+        self.line = LineState::Inside;
     }
 
-    fn line_start(&mut self, buf: &[u8], end: bool, rules: &Rules) -> Option<Seen> {
+    fn line_start(&mut self, buf: &[u8], end: bool, rules: &ProtocolRules) -> Option<TextScanResult> {
         let line = &buf[self.at..];
         if line.is_empty() {
-            return Some(Seen::Text(self.at));
+            return Some(TextScanResult::Text(self.at));
         }
         if let Some(fence) = self.fence {
             return self.in_fence(fence, line, end);
         }
         match Fence::opens(line).at_end(end) {
-            Probe::More => return Some(Seen::Text(self.at)),
-            Probe::Yes((fence, len)) => {
+            ProbeResult::More => return Some(TextScanResult::Text(self.at)),
+            ProbeResult::Yes((fence, len)) => {
                 self.at += len;
-                self.line = Line::Opening(fence, false);
+                self.line = LineState::Opening(fence, false);
                 return None;
             }
-            Probe::No => {}
+            ProbeResult::No => {}
         }
         match call_at_line_start(line, rules).at_end(end) {
-            Probe::More => Some(Seen::Text(self.at)),
-            Probe::Yes(call) => Some(Seen::Call(self.at, call)),
-            Probe::No => {
-                self.line = Line::Inside;
+            ProbeResult::More => Some(TextScanResult::Text(self.at)),
+            ProbeResult::Yes(call) => Some(TextScanResult::Call(self.at, call)),
+            ProbeResult::No => {
+                self.line = LineState::Inside;
                 None
             }
         }
     }
 
-    fn in_fence(&mut self, fence: Fence, line: &[u8], end: bool) -> Option<Seen> {
+    fn in_fence(&mut self, fence: Fence, line: &[u8], end: bool) -> Option<TextScanResult> {
         match fence.closes(line).at_end(end) {
-            Probe::More => return Some(Seen::Text(self.at)),
-            Probe::Yes(()) => self.fence = None,
-            Probe::No => {}
+            ProbeResult::More => return Some(TextScanResult::Text(self.at)),
+            ProbeResult::Yes(()) => self.fence = None,
+            ProbeResult::No => {}
         }
-        self.line = Line::Inside;
+        self.line = LineState::Inside;
         // The line that closes a block is code to its end, and blank.
         None
     }
 
-    fn opening(&mut self, buf: &[u8], fence: Fence, spoiled: bool) -> Option<Seen> {
+    fn opening(&mut self, buf: &[u8], fence: Fence, spoiled: bool) -> Option<TextScanResult> {
         let rest = &buf[self.at..];
         let line_end = memchr(b'\n', rest);
         let spoiled = spoiled || fence.spoiled_by(&rest[..line_end.unwrap_or(rest.len())]);
         match line_end {
             None => {
                 self.at = buf.len();
-                self.line = Line::Opening(fence, spoiled);
-                Some(Seen::Text(self.at))
+                self.line = LineState::Opening(fence, spoiled);
+                Some(TextScanResult::Text(self.at))
             }
             Some(len) => {
                 self.at += len + 1;
-                self.line = Line::Start;
+                self.line = LineState::Start;
                 self.fence = (!spoiled).then_some(fence);
                 None
             }
         }
     }
 
-    fn skip_line(&mut self, buf: &[u8]) -> Option<Seen> {
+    fn skip_line(&mut self, buf: &[u8]) -> Option<TextScanResult> {
         match memchr(b'\n', &buf[self.at..]) {
             None => {
                 self.at = buf.len();
-                Some(Seen::Text(self.at))
+                Some(TextScanResult::Text(self.at))
             }
             Some(len) => {
                 self.at += len + 1;
-                self.line = Line::Start;
+                self.line = LineState::Start;
                 None
             }
         }
     }
 
-    fn inside(&mut self, buf: &[u8], end: bool, rules: &Rules) -> Option<Seen> {
+    fn inside(&mut self, buf: &[u8], end: bool, rules: &ProtocolRules) -> Option<TextScanResult> {
         let Some(len) = memchr2(b'\n', b'<', &buf[self.at..]) else {
             self.at = buf.len();
-            return Some(Seen::Text(self.at));
+            return Some(TextScanResult::Text(self.at));
         };
         self.at += len;
         if buf[self.at] == b'\n' {
             self.at += 1;
-            self.line = Line::Start;
+            self.line = LineState::Start;
             return None;
         }
         if buf.get(self.at + 1).is_some_and(|next| !matches!(next, b'T' | b't')) {
@@ -169,9 +171,9 @@ impl TextScan {
         }
         let before = if self.at == 0 { self.before } else { buf[self.at - 1] };
         match call_at_tag(before, &buf[self.at..], rules).at_end(end) {
-            Probe::More => Some(Seen::Text(self.at)),
-            Probe::Yes(call) => Some(Seen::Call(self.at, call)),
-            Probe::No => {
+            ProbeResult::More => Some(TextScanResult::Text(self.at)),
+            ProbeResult::Yes(call) => Some(TextScanResult::Call(self.at, call)),
+            ProbeResult::No => {
                 self.at += 1;
                 None
             }
@@ -179,42 +181,42 @@ impl TextScan {
     }
 }
 
-fn call_at_line_start(line: &[u8], rules: &Rules) -> Probe<Scan> {
-    if rules.has(Format::Yaml) {
+fn call_at_line_start(line: &[u8], rules: &ProtocolRules) -> ProbeResult<CallScan> {
+    if rules.has(CallFormat::Yaml) {
         match YamlScan::begins(line) {
-            Probe::No => {}
-            Probe::More => return Probe::More,
-            Probe::Yes(scan) => return Probe::Yes(Scan::Yaml(scan)),
+            ProbeResult::No => {}
+            ProbeResult::More => return ProbeResult::More,
+            ProbeResult::Yes(scan) => return ProbeResult::Yes(CallScan::Yaml(scan)),
         }
     }
-    match rules.has(Format::Function) {
-        false => Probe::No,
+    match rules.has(CallFormat::Function) {
+        false => ProbeResult::No,
         true => match FunctionScan::begins(line, rules) {
-            Probe::No => Probe::No,
-            Probe::More => Probe::More,
-            Probe::Yes(scan) => Probe::Yes(Scan::Function(scan)),
+            ProbeResult::No => ProbeResult::No,
+            ProbeResult::More => ProbeResult::More,
+            ProbeResult::Yes(scan) => ProbeResult::Yes(CallScan::Function(scan)),
         },
     }
 }
 
 /// A tag right after a backtick is code.
-fn call_at_tag(before: u8, text: &[u8], rules: &Rules) -> Probe<Scan> {
+fn call_at_tag(before: u8, text: &[u8], rules: &ProtocolRules) -> ProbeResult<CallScan> {
     if before == b'`' {
-        return Probe::No;
+        return ProbeResult::No;
     }
-    if rules.has(Format::Tag) {
+    if rules.has(CallFormat::Tag) {
         match TagScan::begins(text) {
-            Probe::No => {}
-            Probe::More => return Probe::More,
-            Probe::Yes(scan) => return Probe::Yes(Scan::Tag(scan)),
+            ProbeResult::No => {}
+            ProbeResult::More => return ProbeResult::More,
+            ProbeResult::Yes(scan) => return ProbeResult::Yes(CallScan::Tag(scan)),
         }
     }
-    match rules.has(Format::Xml) {
-        false => Probe::No,
+    match rules.has(CallFormat::Xml) {
+        false => ProbeResult::No,
         true => match XmlScan::begins(text) {
-            Probe::No => Probe::No,
-            Probe::More => Probe::More,
-            Probe::Yes(scan) => Probe::Yes(Scan::Xml(scan)),
+            ProbeResult::No => ProbeResult::No,
+            ProbeResult::More => ProbeResult::More,
+            ProbeResult::Yes(scan) => ProbeResult::Yes(CallScan::Xml(scan)),
         },
     }
 }

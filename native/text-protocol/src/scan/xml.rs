@@ -1,10 +1,10 @@
 //! Calls written as XML elements.
 
-use super::Verdict;
-use super::probe::{Probe, Taker};
+use super::CallScanResult;
+use super::probe::{ProbeResult, Taker};
 use crate::{
-    Rules,
-    call::{Call, Format},
+    ProtocolRules,
+    call::{CallFormat, ParsedCall},
     read::{value, xml},
 };
 use memchr::{memchr, memmem};
@@ -19,12 +19,12 @@ const CLOSE_CDATA: &[u8] = b"]]>";
 pub(crate) struct XmlScan {
     tool: String,
     at: usize,
-    part: Part,
+    part: XmlPart,
     /// Texts by name.
     args: Map<String, Value>,
 }
 
-enum Part {
+enum XmlPart {
     Between,
     /// `<tool name="…"/>`.
     Empty,
@@ -40,54 +40,54 @@ enum Part {
 }
 
 impl XmlScan {
-    pub(super) fn begins(text: &[u8]) -> Probe<Self> {
+    pub(super) fn begins(text: &[u8]) -> ProbeResult<Self> {
         let mut take = Taker::new(text);
         let tool = named(&mut take, b"<tool");
         let part = match take.peek() {
-            Some(b'/') => Part::Empty,
-            _ => Part::Between,
+            Some(b'/') => XmlPart::Empty,
+            _ => XmlPart::Between,
         };
-        take.word(if matches!(part, Part::Empty) { b"/>" } else { b">" });
+        take.word(if matches!(part, XmlPart::Empty) { b"/>" } else { b">" });
         match take.done() {
-            Probe::Yes(at) => {
+            ProbeResult::Yes(at) => {
                 let tool = String::from_utf8_lossy(tool).into_owned();
-                Probe::Yes(Self { tool, at, part, args: Map::new() })
+                ProbeResult::Yes(Self { tool, at, part, args: Map::new() })
             }
-            Probe::No => Probe::No,
-            Probe::More => Probe::More,
+            ProbeResult::No => ProbeResult::No,
+            ProbeResult::More => ProbeResult::More,
         }
     }
 
-    pub(super) fn look(&mut self, buf: &[u8], rules: &Rules) -> Option<Verdict> {
+    pub(super) fn look(&mut self, buf: &[u8], rules: &ProtocolRules) -> Option<CallScanResult> {
         loop {
             match &self.part {
-                Part::Empty => return Some(self.whole(self.at, rules)),
-                Part::Between => {
+                XmlPart::Empty => return Some(self.whole(self.at, rules)),
+                XmlPart::Between => {
                     if let Some(end) = self.between(buf)? {
                         return Some(self.whole(end, rules));
                     }
                 }
-                Part::Arg { .. } => self.arg(buf)?,
-                Part::Cdata { .. } => self.cdata(buf)?,
-                Part::Broken(message) => {
+                XmlPart::Arg { .. } => self.arg(buf)?,
+                XmlPart::Cdata { .. } => self.cdata(buf)?,
+                XmlPart::Broken(message) => {
                     let Some(found) = memmem::find(&buf[self.at..], CLOSE) else {
                         self.at = self.at.max(buf.len().saturating_sub(CLOSE.len() - 1));
                         return None;
                     };
-                    return Some(Verdict::Invalid(self.at + found + CLOSE.len(), message.clone()));
+                    return Some(CallScanResult::Invalid(self.at + found + CLOSE.len(), message.clone()));
                 }
             }
         }
     }
 
-    pub(super) fn cut(&mut self, buf: &[u8]) -> Verdict {
+    pub(super) fn cut(&mut self, buf: &[u8]) -> CallScanResult {
         let message = match &self.part {
-            Part::Arg { name, .. } => format!("Missing closing tag </arg> of \"{name}\""),
-            Part::Cdata { name, .. } => format!("Missing ]]> in \"{name}\""),
-            Part::Broken(message) => format!("Missing closing tag </tool>. {message}"),
+            XmlPart::Arg { name, .. } => format!("Missing closing tag </arg> of \"{name}\""),
+            XmlPart::Cdata { name, .. } => format!("Missing ]]> in \"{name}\""),
+            XmlPart::Broken(message) => format!("Missing closing tag </tool>. {message}"),
             _ => "Missing closing tag </tool>".to_owned(),
         };
-        Verdict::Invalid(buf.len(), message)
+        CallScanResult::Invalid(buf.len(), message)
     }
 
     /// Between arguments; the end of the call where it has come.
@@ -95,28 +95,28 @@ impl XmlScan {
         self.at += buf[self.at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
         let rest = &buf[self.at..];
         match Taker::new(rest).word(CLOSE).done() {
-            Probe::Yes(len) => return Some(Some(self.at + len)),
-            Probe::More => return None,
-            Probe::No => {}
+            ProbeResult::Yes(len) => return Some(Some(self.at + len)),
+            ProbeResult::More => return None,
+            ProbeResult::No => {}
         }
         let mut take = Taker::new(rest);
         let name = named(&mut take, b"<arg");
         match take.word(b">").done() {
-            Probe::More => return None,
-            Probe::No => {
+            ProbeResult::More => return None,
+            ProbeResult::No => {
                 let message = "Invalid tool call format: expected <arg name=\"…\"> or </tool>";
-                self.part = Part::Broken(message.to_owned());
+                self.part = XmlPart::Broken(message.to_owned());
             }
-            Probe::Yes(len) => {
+            ProbeResult::Yes(len) => {
                 self.at += len;
-                self.part = Part::Arg { name: String::from_utf8_lossy(name).into_owned(), start: self.at };
+                self.part = XmlPart::Arg { name: String::from_utf8_lossy(name).into_owned(), start: self.at };
             }
         }
         Some(None)
     }
 
     fn arg(&mut self, buf: &[u8]) -> Option<()> {
-        let Part::Arg { name, start } = &mut self.part else { return Some(()) };
+        let XmlPart::Arg { name, start } = &mut self.part else { return Some(()) };
         let Some(found) = memchr(b'<', &buf[self.at..]) else {
             self.at = buf.len();
             return None;
@@ -125,49 +125,49 @@ impl XmlScan {
         let rest = &buf[self.at..];
         let is = |word: &[u8]| Taker::new(rest).word(word).done();
         match (is(CLOSE_ARG), is(OPEN_CDATA), is(CLOSE)) {
-            (Probe::Yes(len), _, _) => {
+            (ProbeResult::Yes(len), _, _) => {
                 let text = xml::text(&buf[*start..self.at]);
                 self.at += len;
                 let name = std::mem::take(name);
                 self.part = self.keep(name, text);
             }
-            (_, Probe::Yes(len), _) => {
+            (_, ProbeResult::Yes(len), _) => {
                 self.at += len;
-                self.part = Part::Cdata { name: std::mem::take(name), start: *start };
+                self.part = XmlPart::Cdata { name: std::mem::take(name), start: *start };
             }
-            (_, _, Probe::Yes(_)) => {
-                self.part = Part::Broken(format!("Missing closing tag </arg> of \"{name}\""));
+            (_, _, ProbeResult::Yes(_)) => {
+                self.part = XmlPart::Broken(format!("Missing closing tag </arg> of \"{name}\""));
             }
-            (Probe::No, Probe::No, Probe::No) => self.at += 1,
+            (ProbeResult::No, ProbeResult::No, ProbeResult::No) => self.at += 1,
             _ => return None,
         }
         Some(())
     }
 
-    fn keep(&mut self, name: String, text: Option<String>) -> Part {
-        let wrong = |what: &str| Part::Broken(format!("Invalid tool call format: \"{name}\" {what}"));
+    fn keep(&mut self, name: String, text: Option<String>) -> XmlPart {
+        let wrong = |what: &str| XmlPart::Broken(format!("Invalid tool call format: \"{name}\" {what}"));
         match text {
             None => wrong("is not valid UTF-8"),
             Some(_) if self.args.contains_key(&name) => wrong("is given twice"),
             Some(text) => {
                 self.args.insert(name, Value::String(text));
-                Part::Between
+                XmlPart::Between
             }
         }
     }
 
     fn cdata(&mut self, buf: &[u8]) -> Option<()> {
-        let Part::Cdata { name, start } = &mut self.part else { return Some(()) };
+        let XmlPart::Cdata { name, start } = &mut self.part else { return Some(()) };
         let Some(found) = memmem::find(&buf[self.at..], CLOSE_CDATA) else {
             self.at = self.at.max(buf.len().saturating_sub(CLOSE_CDATA.len() - 1));
             return None;
         };
         self.at += found + CLOSE_CDATA.len();
-        self.part = Part::Arg { name: std::mem::take(name), start: *start };
+        self.part = XmlPart::Arg { name: std::mem::take(name), start: *start };
         Some(())
     }
 
-    fn whole(&mut self, len: usize, rules: &Rules) -> Verdict {
+    fn whole(&mut self, len: usize, rules: &ProtocolRules) -> CallScanResult {
         let tool = std::mem::take(&mut self.tool);
         let param = |name: &str| rules.tools.as_ref().and_then(|tools| tools.param(&tool, name));
         let args: Map<_, _> = std::mem::take(&mut self.args)
@@ -177,7 +177,7 @@ impl XmlScan {
                 (name, value)
             })
             .collect();
-        Verdict::Call(len, Box::new(Call::new(tool, args, Format::Xml)))
+        CallScanResult::Call(len, Box::new(ParsedCall::new(tool, args, CallFormat::Xml)))
     }
 }
 

@@ -1,10 +1,10 @@
 //! Calls written as `TOOL:` and `ARGS:` lines.
 
-use super::Verdict;
-use super::probe::{LONGEST_NAME, Probe, Taker, is_blank};
+use super::CallScanResult;
+use super::probe::{LONGEST_NAME, ProbeResult, Taker, is_blank};
 use crate::{
-    Rules,
-    call::{Call, Format},
+    ProtocolRules,
+    call::{CallFormat, ParsedCall},
     read::yaml,
 };
 use memchr::memchr;
@@ -20,10 +20,10 @@ pub(crate) struct YamlScan {
     at: usize,
     /// End of the last line that says something.
     last: usize,
-    part: Part,
+    part: YamlPart,
 }
 
-enum Part {
+enum YamlPart {
     /// On the line of `ARGS:`.
     First,
     /// At the start of a line below it.
@@ -33,45 +33,52 @@ enum Part {
 }
 
 impl YamlScan {
-    pub(super) fn begins(line: &[u8]) -> Probe<Self> {
+    pub(super) fn begins(line: &[u8]) -> ProbeResult<Self> {
         let mut take = Taker::new(line);
         let tool = take.word(b"TOOL:").blanks().run(|byte| byte > b' ', 1, LONGEST_NAME);
         match take.blanks().line_end().word(b"ARGS:").done() {
-            Probe::Yes(start) => {
+            ProbeResult::Yes(start) => {
                 let tool = String::from_utf8_lossy(tool).trim_matches(['"', '\'']).to_owned();
-                Probe::Yes(Self { tool, start, line: start, at: start, last: start, part: Part::First })
+                ProbeResult::Yes(Self {
+                    tool,
+                    start,
+                    line: start,
+                    at: start,
+                    last: start,
+                    part: YamlPart::First,
+                })
             }
-            Probe::No => Probe::No,
-            Probe::More => Probe::More,
+            ProbeResult::No => ProbeResult::No,
+            ProbeResult::More => ProbeResult::More,
         }
     }
 
-    pub(super) fn look(&mut self, buf: &[u8], rules: &Rules) -> Option<Verdict> {
+    pub(super) fn look(&mut self, buf: &[u8], rules: &ProtocolRules) -> Option<CallScanResult> {
         loop {
             match self.part {
-                Part::First => {
+                YamlPart::First => {
                     self.line_end(buf)?;
                     let first = buf[self.start..self.last].trim_ascii_start();
                     if !first.is_empty() && first[0] != b'#' {
                         return Some(self.read(buf, rules));
                     }
                 }
-                Part::Below => match buf.get(self.at)? {
+                YamlPart::Below => match buf.get(self.at)? {
                     b'\r' if *buf.get(self.at + 1)? == b'\n' => self.at += 1,
                     b'\n' => {
                         self.at += 1;
                         self.line = self.at;
                     }
-                    byte if is_blank(*byte) => self.part = Part::Block,
+                    byte if is_blank(*byte) => self.part = YamlPart::Block,
                     _ => return Some(self.read(buf, rules)),
                 },
-                Part::Block => self.line_end(buf)?,
+                YamlPart::Block => self.line_end(buf)?,
             }
         }
     }
 
-    pub(super) fn cut(&mut self, buf: &[u8], rules: &Rules) -> Verdict {
-        if !matches!(self.part, Part::Below) {
+    pub(super) fn cut(&mut self, buf: &[u8], rules: &ProtocolRules) -> CallScanResult {
+        if !matches!(self.part, YamlPart::Below) {
             self.keep_line(buf, buf.len());
         }
         self.read(buf, rules)
@@ -86,7 +93,7 @@ impl YamlScan {
         self.keep_line(buf, end);
         self.at = end + 1;
         self.line = self.at;
-        self.part = Part::Below;
+        self.part = YamlPart::Below;
         Some(())
     }
 
@@ -98,12 +105,14 @@ impl YamlScan {
         }
     }
 
-    fn read(&mut self, buf: &[u8], rules: &Rules) -> Verdict {
+    fn read(&mut self, buf: &[u8], rules: &ProtocolRules) -> CallScanResult {
         let tool = std::mem::take(&mut self.tool);
         let param = |name: &str| rules.tools.as_ref().and_then(|tools| tools.param(&tool, name));
         match yaml::arguments(&buf[self.start..self.last], &param) {
-            Ok(args) => Verdict::Call(self.last, Box::new(Call::new(tool, args, Format::Yaml))),
-            Err(why) => Verdict::Invalid(self.last, format!("Failed to parse ARGS: {why}")),
+            Ok(args) => {
+                CallScanResult::Call(self.last, Box::new(ParsedCall::new(tool, args, CallFormat::Yaml)))
+            }
+            Err(why) => CallScanResult::Invalid(self.last, format!("Failed to parse ARGS: {why}")),
         }
     }
 }

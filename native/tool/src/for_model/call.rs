@@ -1,6 +1,6 @@
 //! The call that a result belongs to, and calls that may follow it.
 
-use crate::{Registry, Tool};
+use crate::{Tool, ToolRegistry};
 use serde_json::{Map, Value};
 
 /// Most characters of a call that is written out in an answer.
@@ -10,13 +10,13 @@ const WRITTEN: usize = 400;
 #[derive(Clone, Copy)]
 pub struct ModelCall<'a> {
     tool: &'a dyn Tool,
-    dialect: &'a Registry,
+    dialect: &'a ToolRegistry,
     args: &'a Map<String, Value>,
 }
 
 impl<'a> ModelCall<'a> {
     /// A call of a tool of this dialect, with the arguments as the model gave them.
-    pub fn new(tool: &'a dyn Tool, dialect: &'a Registry, args: &'a Map<String, Value>) -> Self {
+    pub fn new(tool: &'a dyn Tool, dialect: &'a ToolRegistry, args: &'a Map<String, Value>) -> Self {
         Self { tool, dialect, args }
     }
 

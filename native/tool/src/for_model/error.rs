@@ -1,6 +1,6 @@
 //! Errors as text for chat models.
 
-use super::{Fields, Page};
+use super::{Fields, ModelPage};
 use serde_json::Value;
 
 /// Keys of an error's details with what a command printed before it was stopped.
@@ -14,7 +14,7 @@ pub const CONFIGURE: &str = "configure";
 /// message, which says what was wrong and what to do next, and below it what a command had printed until then. Details
 /// that the message repeats, and those for programs, are left out.
 pub fn of_error(error: &Value, limit: usize) -> String {
-    let mut page = Page::new(limit);
+    let mut page = ModelPage::new(limit);
     let fields = Fields::of(error);
     let details = fields.and_then(|fields| fields.object("details"));
     let message = fields.and_then(|fields| fields.said("message"));

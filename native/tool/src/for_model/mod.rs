@@ -17,7 +17,7 @@ pub use call::ModelCall;
 pub use data::{object, own};
 pub use error::{CONFIGURE, of_error};
 pub use fields::Fields;
-pub use page::Page;
+pub use page::ModelPage;
 pub use page::{cut_line, quantity};
 
 use crate::operation::ADJUSTED;
@@ -34,7 +34,7 @@ pub const LEAST_LIMIT: usize = 1_000;
 /// # Errors
 /// As [`own`].
 pub fn of_result(call: &ModelCall<'_>, result: &Value, limit: usize) -> Result<String, String> {
-    let mut page = Page::new(limit);
+    let mut page = ModelPage::new(limit);
     let Some(fields) = Fields::of(result) else { return own(result, limit) };
     match call.tool().for_model(fields, call, &mut page) {
         Some(()) => {

@@ -14,14 +14,14 @@ pub(super) const EMPTY: &str = "(empty)";
 
 /// The text of a result: lines, and below them notes in square brackets, for which a part of the limit is kept.
 #[derive(Debug)]
-pub struct Page {
+pub struct ModelPage {
     text: String,
     left: usize,
     notes: String,
     notes_left: usize,
 }
 
-impl Page {
+impl ModelPage {
     /// An empty page for this many characters, notes included.
     pub fn new(limit: usize) -> Self {
         let notes = (limit / 4).min(NOTES);
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_page_keeps_its_limit_and_room_for_notes() {
-        let mut page = Page::new(1_000);
+        let mut page = ModelPage::new(1_000);
         let (shown, total) = page.lines(&"line\n".repeat(1_000));
         assert_eq!((shown, total), (150, 1_000));
         (0..50).for_each(|_| page.note(&"note ".repeat(100)));
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_long_line_is_cut_and_its_length_is_said() {
-        let mut page = Page::new(30_000);
+        let mut page = ModelPage::new(30_000);
         assert!(page.line(&"é".repeat(5_000)));
         let text = page.finish();
         assert!(text.ends_with("é… [cut: the line has 5000 characters]"));
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn of_a_long_text_both_ends_are_shown() {
-        let mut page = Page::new(2_000);
+        let mut page = ModelPage::new(2_000);
         let text: String = (1..=1_000).map(|number| format!("line {number}\n")).collect();
         page.both_ends(&text, 1_000, |lines, characters| {
             format!("… {lines} lines, {characters} characters …")

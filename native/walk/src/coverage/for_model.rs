@@ -2,7 +2,7 @@
 
 use super::{Hints, LEFT_OUT};
 use crate::Skipped;
-use beamai_tool::for_model::{Fields, ModelCall, Page};
+use beamai_tool::for_model::{Fields, ModelCall, ModelPage};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -11,7 +11,7 @@ const MOST: u64 = 100_000;
 
 /// Notes what a search left out: by reason and in a few words; where nothing was found, with the arguments that
 /// include it, and where something could not be read, with an example.
-pub fn note_left_out(result: Fields<'_>, has_found: bool, page: &mut Page) {
+pub fn note_left_out(result: Fields<'_>, has_found: bool, page: &mut ModelPage) {
     let Some(coverage) = result.object("coverage") else { return };
     let said = coverage.text("note").and_then(|note| note.split_once(LEFT_OUT));
     let is_complete = coverage.flag("complete");
@@ -29,7 +29,14 @@ pub fn note_left_out(result: Fields<'_>, has_found: bool, page: &mut Page) {
 
 /// Notes how many of `count` things are shown, and what to do about the others. `is_full` is whether the text has no
 /// more room: a larger limit does not help then.
-pub fn note_rest(shown: usize, count: u64, what: &str, is_full: bool, call: &ModelCall<'_>, page: &mut Page) {
+pub fn note_rest(
+    shown: usize,
+    count: u64,
+    what: &str,
+    is_full: bool,
+    call: &ModelCall<'_>,
+    page: &mut ModelPage,
+) {
     let more = if is_full { None } else { call.again(&[("limit", json!(count.min(MOST)))]) };
     page.note(&match more {
         Some(next) => format!("{shown} of {count} {what}; all: {next}"),

@@ -1,19 +1,19 @@
 //! The Brave Search API.
 
-use super::{Asked, endpoint, key, restricted, result, wanted};
+use super::{EngineRequest, endpoint, key, restricted, result, wanted};
 use crate::markdown::plain;
 use beamai_base::Result;
-use beamai_port_tools::web::search::{Question, SearchResult};
+use beamai_port_tools::web::search::{SearchQuery, SearchResult};
 use beamai_tool::web_settings::SearchSettings;
 use serde_json::Value;
 
-pub(super) fn ask(settings: &SearchSettings, question: &Question) -> Result<Asked> {
+pub(super) fn ask(settings: &SearchSettings, question: &SearchQuery) -> Result<EngineRequest> {
     let base = settings.base_url.as_deref().unwrap_or("https://api.search.brave.com");
     let count = wanted(question).to_string();
     let url = endpoint(base, "/res/v1/web/search", &[("q", &restricted(question)), ("count", &count)])?;
     let headers =
         vec![("x-subscription-token", key(settings).to_owned()), ("accept", "application/json".to_owned())];
-    Ok(Asked { url, method: "GET", headers, body: None })
+    Ok(EngineRequest { url, method: "GET", headers, body: None })
 }
 
 pub(super) fn results(answer: &Value) -> Option<Vec<SearchResult>> {

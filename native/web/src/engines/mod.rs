@@ -5,10 +5,10 @@ mod searxng;
 mod tavily;
 
 use beamai_base::{Domains, Reason, Result, ToolError};
-use beamai_net::{Body, Clock, End, Request, Transport, block_on};
+use beamai_net::{BodyEnd, Deadline, OutgoingRequest, ReceivedBody, Transport, block_on};
 use beamai_port_tools::web::{
     request::address,
-    search::{Found, Question, SearchResult, WebSearch},
+    search::{SearchQuery, SearchResult, WebSearch, WebSearchOutput},
 };
 use beamai_tool::{
     CallContext, WebSettings,
@@ -30,10 +30,10 @@ const SNIPPET_BYTES: usize = 1000;
 ///
 /// # Errors
 /// `not_configured` when there is none, `network` when it does not answer as it should, `timeout`, `cancelled`.
-pub(super) fn search(call: &WebSearch, cx: &CallContext) -> Result<Found> {
-    let question = Question::of(call)?;
+pub(super) fn search(call: &WebSearch, cx: &CallContext) -> Result<WebSearchOutput> {
+    let question = SearchQuery::of(call)?;
     let settings = cx.web.search.as_ref().ok_or_else(not_configured)?;
-    let asked = Asked::of(settings, &question)?;
+    let asked = EngineRequest::of(settings, &question)?;
     let answer = asked.send(settings, cx)?;
     let results = match settings.provider {
         SearchProvider::Searxng => searxng::results(&answer),
@@ -54,15 +54,15 @@ fn not_configured() -> ToolError {
 }
 
 /// A question as one engine wants it.
-struct Asked {
+struct EngineRequest {
     url: Url,
     method: &'static str,
     headers: Vec<(&'static str, String)>,
     body: Option<String>,
 }
 
-impl Asked {
-    fn of(settings: &SearchSettings, question: &Question) -> Result<Self> {
+impl EngineRequest {
+    fn of(settings: &SearchSettings, question: &SearchQuery) -> Result<Self> {
         match settings.provider {
             SearchProvider::Searxng => searxng::ask(settings, question),
             SearchProvider::Brave => brave::ask(settings, question),
@@ -79,30 +79,30 @@ impl Asked {
                 ..WebSettings::default()
             }),
         };
-        let clock = Clock::of(cx, SECONDS);
-        let request = Request {
+        let deadline = Deadline::of(cx, SECONDS);
+        let request = OutgoingRequest {
             url: &self.url,
             method: self.method,
             headers: self.headers.iter().map(|(name, value)| (*name, value.as_str())).collect(),
             body: self.body.as_deref().map(str::as_bytes),
             verify_tls: true,
-            encodings: Request::ENCODINGS,
+            encodings: OutgoingRequest::ENCODINGS,
         };
         let (status, body) = block_on(cx, async {
-            let exchange = transport.exchange(&request, &clock).await?;
-            Ok((exchange.status, exchange.receive(ANSWER_BYTES, &clock).await?))
+            let exchange = transport.exchange(&request, &deadline).await?;
+            Ok((exchange.status, exchange.receive(ANSWER_BYTES, &deadline).await?))
         })
         .map_err(|error| error.with("provider", settings.provider.as_str()))?;
-        answer(settings, status, &body, &clock)
+        answer(settings, status, &body, &deadline)
     }
 }
 
-fn answer(settings: &SearchSettings, status: u16, body: &Body, clock: &Clock) -> Result<Value> {
+fn answer(settings: &SearchSettings, status: u16, body: &ReceivedBody, deadline: &Deadline) -> Result<Value> {
     match &body.end {
-        End::TimedOut => return Err(clock.timed_out("receiving the results")),
-        End::Broken(why) => return Err(unexpected(settings, &format!("its answer broke off: {why}"))),
-        End::Capped => return Err(unexpected(settings, "its answer is too large")),
-        End::Complete => {}
+        BodyEnd::TimedOut => return Err(deadline.timed_out("receiving the results")),
+        BodyEnd::Broken(why) => return Err(unexpected(settings, &format!("its answer broke off: {why}"))),
+        BodyEnd::Capped => return Err(unexpected(settings, "its answer is too large")),
+        BodyEnd::Complete => {}
     }
     if status != 200 {
         return Err(refused(settings, status, &body.bytes));
@@ -136,9 +136,9 @@ fn unexpected(settings: &SearchSettings, why: &str) -> ToolError {
 fn found(
     provider: SearchProvider,
     results: Vec<SearchResult>,
-    question: &Question,
+    question: &SearchQuery,
     web: &WebSettings,
-) -> Found {
+) -> WebSearchOutput {
     let all = results.len();
     let allows = |list: &Domains, url: &Url| list.is_empty() || list.covering(url).is_some();
     let is_wanted = |result: &SearchResult| {
@@ -152,7 +152,7 @@ fn found(
     let left_out = all - results.len();
     results.truncate(question.limit);
     let note = (left_out > 0).then(|| format!("{left_out} results were left out by the lists of domains"));
-    Found { count: results.len(), results, provider: provider.as_str().to_owned(), note }
+    WebSearchOutput { count: results.len(), results, provider: provider.as_str().to_owned(), note }
 }
 
 /// An address below the engine's, with a query.
@@ -166,7 +166,7 @@ fn endpoint(base: &str, path: &str, query: &[(&str, &str)]) -> Result<Url> {
 
 /// The query with the lists of domains in it, for engines that take them nowhere else. Only short lists: engines
 /// ignore long ones, and the results are sorted out afterwards in any case.
-fn restricted(question: &Question) -> String {
+fn restricted(question: &SearchQuery) -> String {
     const FEW: usize = 8;
     let allowed: Vec<String> = question.allowed.iter().map(|domain| format!("site:{domain}")).collect();
     let blocked: Vec<String> = question.blocked.iter().map(|domain| format!("-site:{domain}")).collect();
@@ -181,7 +181,7 @@ fn restricted(question: &Question) -> String {
 }
 
 /// How many results to ask for, so that enough are left after the lists of domains.
-fn wanted(question: &Question) -> usize {
+fn wanted(question: &SearchQuery) -> usize {
     if question.allowed.is_empty() && question.blocked.is_empty() { question.limit } else { MOST }
 }
 

@@ -1,12 +1,12 @@
 //! The Tavily search API.
 
-use super::{Asked, endpoint, key, result, wanted};
+use super::{EngineRequest, endpoint, key, result, wanted};
 use beamai_base::Result;
-use beamai_port_tools::web::search::{Question, SearchResult};
+use beamai_port_tools::web::search::{SearchQuery, SearchResult};
 use beamai_tool::web_settings::SearchSettings;
 use serde_json::{Value, json};
 
-pub(super) fn ask(settings: &SearchSettings, question: &Question) -> Result<Asked> {
+pub(super) fn ask(settings: &SearchSettings, question: &SearchQuery) -> Result<EngineRequest> {
     let base = settings.base_url.as_deref().unwrap_or("https://api.tavily.com");
     let mut body = json!({"query": question.query, "max_results": wanted(question)});
     let lists = [("include_domains", &question.allowed), ("exclude_domains", &question.blocked)];
@@ -17,7 +17,12 @@ pub(super) fn ask(settings: &SearchSettings, question: &Question) -> Result<Aske
         ("authorization", format!("Bearer {}", key(settings))),
         ("content-type", "application/json".to_owned()),
     ];
-    Ok(Asked { url: endpoint(base, "/search", &[])?, method: "POST", headers, body: Some(body.to_string()) })
+    Ok(EngineRequest {
+        url: endpoint(base, "/search", &[])?,
+        method: "POST",
+        headers,
+        body: Some(body.to_string()),
+    })
 }
 
 pub(super) fn results(answer: &Value) -> Option<Vec<SearchResult>> {

@@ -1,8 +1,8 @@
 //! What each element means.
 
-use super::Page;
-use super::marks::{Mark, Marks};
-use super::tables::Tables;
+use super::MarkdownPage;
+use super::marks::{InlineFormat, OpenFormats};
+use super::tables::OpenTables;
 use super::writer::Writer;
 use html5gum::StartTag;
 use std::ops::Range;
@@ -15,7 +15,7 @@ const DEEPEST_LIST: usize = 64;
 
 /// A part of a page that stands for the whole of it.
 #[derive(Debug, Default)]
-struct Part {
+struct MainPart {
     depth: usize,
     count: usize,
     range: Range<usize>,
@@ -24,8 +24,8 @@ struct Part {
 /// Converts tokens as they come.
 pub(super) struct Converter {
     writer: Writer,
-    marks: Marks,
-    tables: Tables,
+    marks: OpenFormats,
+    tables: OpenTables,
     /// Number of the next item of each open list; `None` for lists without numbers.
     lists: Vec<Option<u32>>,
     base: Url,
@@ -39,16 +39,16 @@ pub(super) struct Converter {
     link: Option<String>,
     /// A preformatted block: its language and its text.
     pre: Option<(String, String)>,
-    main: Part,
-    article: Part,
+    main: MainPart,
+    article: MainPart,
 }
 
 impl Converter {
     pub(super) fn new(base: &Url, cap: usize, is_selective: bool) -> Self {
         Self {
             writer: Writer::default(),
-            marks: Marks::default(),
-            tables: Tables::default(),
+            marks: OpenFormats::default(),
+            tables: OpenTables::default(),
             lists: Vec::new(),
             base: base.clone(),
             cap,
@@ -59,8 +59,8 @@ impl Converter {
             in_title: false,
             link: None,
             pre: None,
-            main: Part::default(),
-            article: Part::default(),
+            main: MainPart::default(),
+            article: MainPart::default(),
         }
     }
 
@@ -99,7 +99,7 @@ impl Converter {
     }
 
     fn start_block(&mut self, name: &[u8], tag: &StartTag<()>) {
-        if let Some(mark) = Mark::of(name) {
+        if let Some(mark) = InlineFormat::of(name) {
             return self.marks.open(mark, &mut self.writer);
         }
         match name {
@@ -159,7 +159,7 @@ impl Converter {
                 self.writer.lead("");
                 self.writer.block();
             }
-            _ => match Mark::of(name) {
+            _ => match InlineFormat::of(name) {
                 Some(mark) => self.marks.close(mark, &mut self.writer),
                 None if is_block(name) => self.writer.block(),
                 None => {}
@@ -167,7 +167,7 @@ impl Converter {
         }
     }
 
-    pub(super) fn finish(mut self) -> Page {
+    pub(super) fn finish(mut self) -> MarkdownPage {
         let is_cut = self.is_full();
         self.end_pre();
         self.end_link();
@@ -185,7 +185,7 @@ impl Converter {
         text = if has_part { chosen.to_owned() } else { text.trim().to_owned() };
         text.truncate(text.floor_char_boundary(self.cap));
         let title = self.title.map(|title| title.split_whitespace().collect::<Vec<_>>().join(" "));
-        Page { title: title.filter(|title| !title.is_empty()), text, is_reduced, is_cut }
+        MarkdownPage { title: title.filter(|title| !title.is_empty()), text, is_reduced, is_cut }
     }
 
     fn is_left_out(&self, name: &[u8]) -> bool {
@@ -270,7 +270,7 @@ impl Converter {
         self.link =
             attribute(tag, b"href").and_then(|href| self.absolute(&href)).filter(|_| self.pre.is_none());
         if self.link.is_some() {
-            self.marks.open(Mark::Link, &mut self.writer);
+            self.marks.open(InlineFormat::Link, &mut self.writer);
             // A link around blocks is still one link.
             self.writer.is_inline = true;
         }

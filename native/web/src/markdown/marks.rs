@@ -4,7 +4,7 @@ use super::writer::Writer;
 
 /// A format that Markdown has a mark for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(super) enum InlineFormat {
     Bold,
     Italic,
     Code,
@@ -12,7 +12,7 @@ pub(super) enum Mark {
     Link,
 }
 
-impl Mark {
+impl InlineFormat {
     /// The format of an element.
     pub(super) fn of(tag: &[u8]) -> Option<Self> {
         match tag {
@@ -37,12 +37,12 @@ impl Mark {
 
 /// Which formats are open. Each is marked once, however often it is nested in itself.
 #[derive(Debug, Default)]
-pub(super) struct Marks {
+pub(super) struct OpenFormats {
     depths: [u32; 5],
 }
 
-impl Marks {
-    pub(super) fn open(&mut self, mark: Mark, writer: &mut Writer) {
+impl OpenFormats {
+    pub(super) fn open(&mut self, mark: InlineFormat, writer: &mut Writer) {
         let depth = &mut self.depths[mark as usize];
         *depth += 1;
         if *depth == 1 {
@@ -50,7 +50,7 @@ impl Marks {
         }
     }
 
-    pub(super) fn close(&mut self, mark: Mark, writer: &mut Writer) {
+    pub(super) fn close(&mut self, mark: InlineFormat, writer: &mut Writer) {
         let depth = &mut self.depths[mark as usize];
         if *depth == 1 && writer.close(mark) {
             writer.append(mark.text());
@@ -60,8 +60,8 @@ impl Marks {
 
     /// Ends a link to an address.
     pub(super) fn close_link(&mut self, href: &str, writer: &mut Writer) {
-        self.depths[Mark::Link as usize] = 0;
-        if writer.close(Mark::Link) {
+        self.depths[InlineFormat::Link as usize] = 0;
+        if writer.close(InlineFormat::Link) {
             writer.append("](");
             writer.append(href);
             writer.append(")");

@@ -18,7 +18,7 @@ const LITTLE: usize = 200;
 
 /// A page as text.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Page {
+pub(super) struct MarkdownPage {
     /// What its `<title>` says.
     pub(super) title: Option<String>,
     /// Markdown.
@@ -30,7 +30,7 @@ pub(super) struct Page {
 }
 
 /// Converts a page. Links are made absolute from `base`. The main part alone is taken where the page marks it.
-pub(super) fn convert(html: &str, base: &Url, cap: usize) -> Page {
+pub(super) fn convert(html: &str, base: &Url, cap: usize) -> MarkdownPage {
     let page = passed(html, Converter::new(base, cap, true));
     match page.is_reduced && page.text.len() < LITTLE {
         true => passed(html, Converter::new(base, cap, false)),
@@ -38,7 +38,7 @@ pub(super) fn convert(html: &str, base: &Url, cap: usize) -> Page {
     }
 }
 
-fn passed(html: &str, mut converter: Converter) -> Page {
+fn passed(html: &str, mut converter: Converter) -> MarkdownPage {
     for token in tokens(html) {
         match token {
             Token::StartTag(tag) => converter.start(&tag),
@@ -79,7 +79,7 @@ mod tests {
     use rustix::time::{ClockId, clock_gettime};
     use std::time::Duration;
 
-    fn page(html: &str) -> Page {
+    fn page(html: &str) -> MarkdownPage {
         convert(html, &Url::parse("https://example.com/docs/a.html").unwrap(), 1 << 20)
     }
 

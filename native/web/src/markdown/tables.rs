@@ -6,7 +6,7 @@ use super::writer::Writer;
 const DEEPEST: usize = 32;
 
 #[derive(Debug, Default)]
-struct Table {
+struct OpenTable {
     /// Whether it has a row of headings, and so is written with bars.
     has_bars: bool,
     /// Whether it stands where everything is on one line.
@@ -17,17 +17,17 @@ struct Table {
 
 /// The tables that are open.
 #[derive(Debug, Default)]
-pub(super) struct Tables {
-    open: Vec<Table>,
+pub(super) struct OpenTables {
+    open: Vec<OpenTable>,
     too_deep: usize,
 }
 
-impl Tables {
+impl OpenTables {
     pub(super) fn start(&mut self, writer: &mut Writer) {
         writer.block();
         match self.open.len() == DEEPEST {
             true => self.too_deep += 1,
-            false => self.open.push(Table { is_inert: writer.is_inline, ..Table::default() }),
+            false => self.open.push(OpenTable { is_inert: writer.is_inline, ..OpenTable::default() }),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Text with line breaks, prefixes and marks put in only once there is something to put them before.
 
-use super::marks::Mark;
+use super::marks::InlineFormat;
 
 /// Deeper nesting of quotes or lists than this is not shown: a prefix costs its length on every line.
 const DEEPEST: usize = 8;
@@ -14,7 +14,7 @@ pub(super) struct Writer {
     /// Whether a space is owed.
     space: bool,
     /// Formats that were opened and have no text yet.
-    pending: Vec<Mark>,
+    pending: Vec<InlineFormat>,
     /// What the next text's line begins with, such as the marks of a heading.
     lead: &'static str,
     /// Mark of the list item that the next text begins.
@@ -134,12 +134,12 @@ impl Writer {
         }
     }
 
-    pub(super) fn open(&mut self, mark: Mark) {
+    pub(super) fn open(&mut self, mark: InlineFormat) {
         self.pending.push(mark);
     }
 
     /// Takes an open format back. Whether it was written, and its end must be.
-    pub(super) fn close(&mut self, mark: Mark) -> bool {
+    pub(super) fn close(&mut self, mark: InlineFormat) -> bool {
         match self.pending.iter().position(|pending| *pending == mark) {
             Some(at) => {
                 self.pending.remove(at);

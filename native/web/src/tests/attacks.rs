@@ -3,7 +3,7 @@
 use super::{Script, assert_denied, call, reaching, try_fetch, with_settings, without_model};
 use crate::present;
 use beamai_net::Transport;
-use beamai_testserver::{Server, answer, redirect};
+use beamai_testserver::{TestServer, answer, redirect};
 use serde_json::json;
 use std::net::SocketAddr;
 use std::process::Command;
@@ -12,7 +12,7 @@ const OK: &[(&str, &str)] = &[("Content-Type", "text/plain")];
 
 #[test]
 fn every_spelling_of_a_loopback_address_is_refused_unless_it_is_allowed() {
-    let server = Server::fixed("200 OK", OK, "inside");
+    let server = TestServer::fixed("200 OK", OK, "inside");
     let port = server.address.port();
     for host in [
         "127.0.0.1",
@@ -41,7 +41,7 @@ fn every_spelling_of_a_loopback_address_is_refused_unless_it_is_allowed() {
 
 #[test]
 fn the_address_of_nowhere_is_refused_though_it_leads_home() {
-    let server = Server::fixed("200 OK", OK, "inside");
+    let server = TestServer::fixed("200 OK", OK, "inside");
     let port = server.address.port();
     for host in ["0.0.0.0", "0", "0.1"] {
         assert_denied(
@@ -59,7 +59,8 @@ fn the_same_holds_for_ipv6() {
         assert_denied(&try_fetch(&reaching(&[]), json!({"url": url})).unwrap_err());
     }
     if std::net::TcpListener::bind("[::1]:0").is_ok() {
-        let server = Server::at("[::1]:0", |_, stream| stream.write_all(&answer("200 OK", OK, b"inside")));
+        let server =
+            TestServer::at("[::1]:0", |_, stream| stream.write_all(&answer("200 OK", OK, b"inside")));
         let port = server.address.port();
         assert_eq!(super::get(&server, "/").content, "inside");
         let before = server.connections();
@@ -100,10 +101,10 @@ fn metadata_private_and_tunnelled_addresses_are_refused_by_name_of_their_kind() 
 
 /// A fetch of a name, over a resolver with a script.
 fn by_name(
-    allowed: &[&Server],
+    allowed: &[&TestServer],
     port: u16,
     script: std::sync::Arc<Script>,
-) -> beamai_base::Result<beamai_port_tools::web::fetched::Fetched> {
+) -> beamai_base::Result<beamai_port_tools::web::fetched::WebFetchOutput> {
     let cx = reaching(allowed);
     let args = call(json!({"url": format!("http://name.example:{port}/"), "timeout_sec": 5}));
     without_model(present::fetch(&args, &cx, Transport::of(&cx.web).resolving(script)))
@@ -111,7 +112,7 @@ fn by_name(
 
 #[test]
 fn a_name_that_leads_to_a_private_address_is_refused() {
-    let server = Server::fixed("200 OK", OK, "inside");
+    let server = TestServer::fixed("200 OK", OK, "inside");
     let script = || Script::of([Ok(vec![server.address])]);
     let port = server.address.port();
     assert_eq!(by_name(&[&server], port, script()).unwrap().content, "inside");
@@ -124,8 +125,8 @@ fn a_name_that_leads_to_a_private_address_is_refused() {
 
 #[test]
 fn of_several_addresses_only_those_are_tried_that_may_be() {
-    let private = Server::fixed("200 OK", OK, "private");
-    let open = Server::fixed("200 OK", OK, "open");
+    let private = TestServer::fixed("200 OK", OK, "private");
+    let open = TestServer::fixed("200 OK", OK, "open");
     let script = Script::of([Ok(vec![private.address, open.address])]);
     assert_eq!(by_name(&[&open], 80, script).unwrap().content, "open");
     assert_eq!(private.connections(), 0);
@@ -133,9 +134,9 @@ fn of_several_addresses_only_those_are_tried_that_may_be() {
 
 #[test]
 fn a_name_is_asked_for_once_and_what_is_checked_is_what_is_connected_to() {
-    let server = Server::fixed("200 OK", OK, "inside");
+    let server = TestServer::fixed("200 OK", OK, "inside");
     let elsewhere =
-        Server::at("127.0.0.2:0", |_, stream| stream.write_all(&answer("200 OK", OK, b"rebound")));
+        TestServer::at("127.0.0.2:0", |_, stream| stream.write_all(&answer("200 OK", OK, b"rebound")));
     let script = Script::of([Ok(vec![server.address]), Ok(vec![elsewhere.address])]);
     let fetched = by_name(&[&server], server.address.port(), std::sync::Arc::clone(&script)).unwrap();
     assert_eq!((fetched.content.as_str(), script.asked(), elsewhere.connections()), ("inside", 1, 0));
@@ -143,13 +144,13 @@ fn a_name_is_asked_for_once_and_what_is_checked_is_what_is_connected_to() {
 
 #[test]
 fn a_name_that_leads_elsewhere_on_the_next_hop_is_refused_there() {
-    let server = Server::raw(|seen, stream| {
+    let server = TestServer::raw(|seen, stream| {
         stream.write_all(&match seen.path.as_str() {
             "/" => redirect("302 Found", "/again"),
             _ => answer("200 OK", OK, b"again"),
         })
     });
-    let inner = Server::at("127.0.0.2:0", |_, stream| stream.write_all(&answer("200 OK", OK, b"inner")));
+    let inner = TestServer::at("127.0.0.2:0", |_, stream| stream.write_all(&answer("200 OK", OK, b"inner")));
     let port = server.address.port();
     let same = Script::of([Ok(vec![server.address])]);
     assert_eq!(by_name(&[&server], port, same).unwrap().content, "again");
@@ -160,10 +161,10 @@ fn a_name_that_leads_elsewhere_on_the_next_hop_is_refused_there() {
 
 #[test]
 fn a_redirect_to_a_private_address_is_refused() {
-    let inner = Server::fixed("200 OK", OK, "inner");
+    let inner = TestServer::fixed("200 OK", OK, "inner");
     let port = inner.address.port();
     for to in [inner.url("/"), format!("http://2130706433:{port}/"), format!("//127.1:{port}/x")] {
-        let outer = Server::raw(move |_, stream| stream.write_all(&redirect("302 Found", &to)));
+        let outer = TestServer::raw(move |_, stream| stream.write_all(&redirect("302 Found", &to)));
         let both = try_fetch(&reaching(&[&outer, &inner]), json!({"url": outer.url("/")})).unwrap();
         assert_eq!(both.content, "inner");
         let before = inner.connections();
@@ -176,7 +177,8 @@ fn a_redirect_to_a_private_address_is_refused() {
 
 #[test]
 fn blocked_domains_hold_on_every_hop() {
-    let server = Server::raw(|_, stream| stream.write_all(&redirect("302 Found", "http://evil.example/")));
+    let server =
+        TestServer::raw(|_, stream| stream.write_all(&redirect("302 Found", "http://evil.example/")));
     let allowed: SocketAddr = server.address;
     let cx =
         with_settings(json!({"allow_addresses": [allowed.to_string()], "blocked_domains": ["evil.example"]}));
@@ -195,8 +197,8 @@ fn proxies_of_the_environment_are_ignored() {
         assert_eq!(try_fetch(&cx, json!({"url": url})).unwrap().content, "direct");
         return;
     }
-    let server = Server::fixed("200 OK", OK, "direct");
-    let proxy = Server::fixed("200 OK", OK, "by proxy");
+    let server = TestServer::fixed("200 OK", OK, "direct");
+    let proxy = TestServer::fixed("200 OK", OK, "by proxy");
     let mut again = Command::new(std::env::current_exe().unwrap());
     again.args(["--exact", "tests::attacks::proxies_of_the_environment_are_ignored"]);
     for name in ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {

@@ -4,7 +4,7 @@ use super::{Script, call, fetch, get, note, reaching, try_fetch, without_model};
 use crate::present;
 use beamai_base::{Reason, ToolError};
 use beamai_net::Transport;
-use beamai_testserver::{Server, Stream, answer, head};
+use beamai_testserver::{Connection, TestServer, answer, head};
 use beamai_tool::CallContext;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -15,20 +15,20 @@ use std::time::{Duration, Instant};
 
 const TEXT: &[(&str, &str)] = &[("Content-Type", "text/plain")];
 
-fn failing(server: &Server, seconds: u64) -> ToolError {
+fn failing(server: &TestServer, seconds: u64) -> ToolError {
     let args = json!({"url": server.url("/"), "timeout_sec": seconds});
     try_fetch(&reaching(&[server]), args).unwrap_err()
 }
 
 /// Waits without an end, though not beyond the test's.
-fn hang(_: &mut dyn Stream) -> std::io::Result<()> {
+fn hang(_: &mut dyn Connection) -> std::io::Result<()> {
     std::thread::sleep(Duration::from_secs(15));
     Ok(())
 }
 
 #[test]
 fn a_slow_body_is_a_timeout_that_carries_what_came() {
-    let server = Server::raw(|_, stream| {
+    let server = TestServer::raw(|_, stream| {
         stream.write_all(&head("200 OK", TEXT, None))?;
         loop {
             stream.write_all(b"drip ")?;
@@ -48,7 +48,7 @@ fn a_slow_body_is_a_timeout_that_carries_what_came() {
 
 #[test]
 fn a_server_that_says_nothing_is_a_timeout() {
-    let server = Server::raw(|_, stream| hang(stream));
+    let server = TestServer::raw(|_, stream| hang(stream));
     let error = failing(&server, 1);
     assert_eq!(error.reason, Reason::Timeout);
     assert!(error.message.contains("waiting for the answer"), "{error}");
@@ -56,7 +56,7 @@ fn a_server_that_says_nothing_is_a_timeout() {
 
 #[test]
 fn the_deadline_of_the_call_holds_too() {
-    let server = Server::raw(|_, stream| hang(stream));
+    let server = TestServer::raw(|_, stream| hang(stream));
     let deadline = Some(Instant::now() + Duration::from_millis(300));
     let cx = CallContext { deadline, ..reaching(&[&server]) };
     let begun = Instant::now();
@@ -67,7 +67,7 @@ fn the_deadline_of_the_call_holds_too() {
 
 #[test]
 fn an_endless_body_ends_at_the_cap() {
-    let server = Server::raw(|_, stream| {
+    let server = TestServer::raw(|_, stream| {
         stream.write_all(&head("200 OK", TEXT, None))?;
         loop {
             stream.write_all(&[b'y'; 64 << 10])?;
@@ -80,7 +80,7 @@ fn an_endless_body_ends_at_the_cap() {
 
 #[test]
 fn a_bomb_ends_at_the_cap_on_decoded_bytes() {
-    let server = Server::raw(|_, stream| {
+    let server = TestServer::raw(|_, stream| {
         stream.write_all(&head(
             "200 OK",
             &[("Content-Type", "text/plain"), ("Content-Encoding", "gzip")],
@@ -98,7 +98,7 @@ fn a_bomb_ends_at_the_cap_on_decoded_bytes() {
 #[test]
 fn input_without_end_that_decodes_to_nothing_ends_too() {
     let empty = GzEncoder::new(Vec::new(), Compression::default()).finish().unwrap();
-    let server = Server::raw(move |_, stream| {
+    let server = TestServer::raw(move |_, stream| {
         stream.write_all(&head("200 OK", &[("Content-Encoding", "gzip")], None))?;
         loop {
             stream.write_all(&empty.repeat(1000))?;
@@ -111,7 +111,7 @@ fn input_without_end_that_decodes_to_nothing_ends_too() {
 
 #[test]
 fn a_head_without_end_is_an_error() {
-    let server = Server::raw(|_, stream| {
+    let server = TestServer::raw(|_, stream| {
         stream.write_all(b"HTTP/1.1 200 OK\r\n")?;
         loop {
             stream.write_all(&b"X-Filler: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\n".repeat(1000))?;
@@ -122,7 +122,7 @@ fn a_head_without_end_is_an_error() {
 
 #[test]
 fn a_cancel_ends_a_fetch_at_once() {
-    let server = Server::raw(|_, stream| {
+    let server = TestServer::raw(|_, stream| {
         stream.write_all(&head("200 OK", TEXT, None))?;
         hang(stream)
     });
@@ -141,7 +141,7 @@ fn a_cancel_ends_a_fetch_at_once() {
 
 #[test]
 fn a_fetch_that_is_cancelled_before_it_begins_makes_no_connection() {
-    let server = Server::fixed("200 OK", TEXT, "x");
+    let server = TestServer::fixed("200 OK", TEXT, "x");
     let cx = reaching(&[&server]);
     cx.cancel.cancel();
     let error = try_fetch(&cx, json!({"url": server.url("/")})).unwrap_err();
@@ -175,17 +175,17 @@ fn a_host_that_does_not_exist_is_an_error_that_says_so() {
 
 #[test]
 fn a_server_that_closes_or_talks_nonsense_is_an_error() {
-    let silent = Server::raw(|_, _| Ok(()));
+    let silent = TestServer::raw(|_, _| Ok(()));
     let error = failing(&silent, 5);
     assert!(error.message.contains("closed the connection without an answer"), "{error}");
-    let other = Server::raw(|_, stream| stream.write_all(b"SSH-2.0-OpenSSH_9.2\r\n\r\n"));
+    let other = TestServer::raw(|_, stream| stream.write_all(b"SSH-2.0-OpenSSH_9.2\r\n\r\n"));
     let error = failing(&other, 5);
     assert!(error.reason == Reason::Network && error.message.contains("not an answer of HTTP"), "{error}");
 }
 
 #[test]
 fn a_body_that_breaks_off_is_an_error_that_carries_what_came() {
-    let server = Server::raw(|_, stream| {
+    let server = TestServer::raw(|_, stream| {
         let whole = answer("200 OK", TEXT, &[b'z'; 1000]);
         stream.write_all(&whole[..whole.len() - 400])
     });

@@ -1,37 +1,37 @@
 //! Whole calls, as a door makes them.
 
-use beamai_engine::{Call, Host, Outcome, Run, Settings};
-use beamai_testserver::Server;
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host, HostSettings};
+use beamai_testserver::TestServer;
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::path::Path;
 
 fn host(permissions: Value, web: Value) -> Host {
     let workspace = Workspace::open(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap().id();
-    let settings: Settings =
+    let settings: HostSettings =
         serde_json::from_value(json!({"workspace": workspace, "permissions": permissions, "web": web}))
             .unwrap();
     Host::new(&settings, std::sync::Arc::new(crate::serve(beamai_tool::Services::default()))).unwrap()
 }
 
-fn outcome(host: &Host, tool: &str, args: Value) -> Outcome {
-    let call: Call = serde_json::from_value(json!({"tool": tool, "args": args})).unwrap();
-    host.call(call, Run::default())
+fn outcome(host: &Host, tool: &str, args: Value) -> CallOutcome {
+    let call: CallRequest = serde_json::from_value(json!({"tool": tool, "args": args})).unwrap();
+    host.call(call, CallOptions::default())
 }
 
-fn refusal(outcome: Outcome) -> Value {
+fn refusal(outcome: CallOutcome) -> Value {
     match outcome {
-        Outcome::Error(error) => error.to_value(),
+        CallOutcome::Error(error) => error.to_value(),
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
 fn a_fetch_asks_unless_a_rule_allows_it() {
-    let server = Server::fixed("200 OK", &[("Content-Type", "text/plain")], "hello");
+    let server = TestServer::fixed("200 OK", &[("Content-Type", "text/plain")], "hello");
     let web = json!({"allow_addresses": [server.address.to_string()]});
     let args = json!({"url": server.url("/")});
-    let Outcome::Ask(request) = outcome(&host(json!({}), web.clone()), "web_fetch", args.clone()) else {
+    let CallOutcome::Ask(request) = outcome(&host(json!({}), web.clone()), "web_fetch", args.clone()) else {
         panic!()
     };
     assert_eq!(request["message"], format!("web_fetch wants to fetch {}", server.url("/")));
@@ -46,7 +46,8 @@ fn a_fetch_asks_unless_a_rule_allows_it() {
     assert_eq!(denied["details"]["matched_rule"], "WebFetch");
     assert_eq!(server.connections(), 0);
 
-    let Outcome::Ok(value, _) = outcome(&host(json!({"allow": ["WebFetch"]}), web), "web_fetch", args) else {
+    let CallOutcome::Ok(value, _) = outcome(&host(json!({"allow": ["WebFetch"]}), web), "web_fetch", args)
+    else {
         panic!()
     };
     assert_eq!(value["content"], "hello");
@@ -54,7 +55,7 @@ fn a_fetch_asks_unless_a_rule_allows_it() {
 
 #[test]
 fn a_search_asks_and_shows_what_is_asked() {
-    let Outcome::Ask(request) = outcome(&host(json!({}), json!({})), "web_search", json!({"query": "q"}))
+    let CallOutcome::Ask(request) = outcome(&host(json!({}), json!({})), "web_search", json!({"query": "q"}))
     else {
         panic!()
     };
@@ -64,17 +65,17 @@ fn a_search_asks_and_shows_what_is_asked() {
 
 #[test]
 fn an_approval_holds_for_the_whole_request_and_no_other() {
-    let server = Server::fixed("200 OK", &[("Content-Type", "text/plain")], "done");
+    let server = TestServer::fixed("200 OK", &[("Content-Type", "text/plain")], "done");
     let host = host(json!({}), json!({"allow_addresses": [server.address.to_string()]}));
     let post = |body: &str| json!({"url": server.url("/"), "method": "POST", "body": body});
-    let Outcome::Ask(request) = outcome(&host, "web_fetch", post("good")) else { panic!() };
+    let CallOutcome::Ask(request) = outcome(&host, "web_fetch", post("good")) else { panic!() };
     let approved = |body: &str| {
         let call = json!({"tool": "web_fetch", "args": post(body), "approved": request["fingerprint"]});
-        host.call(serde_json::from_value(call).unwrap(), Run::default())
+        host.call(serde_json::from_value(call).unwrap(), CallOptions::default())
     };
     assert_eq!(refusal(approved("evil"))["details"]["reason"], "needs_approval");
     assert_eq!(server.connections(), 0);
-    assert!(matches!(approved("good"), Outcome::Ok(..)));
+    assert!(matches!(approved("good"), CallOutcome::Ok(..)));
 }
 
 #[test]

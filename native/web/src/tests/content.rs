@@ -6,10 +6,10 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use beamai_base::Reason;
 use beamai_net::Transport;
-use beamai_port_tools::web::fetch::{Method, WebFetch};
+use beamai_port_tools::web::fetch::{HttpMethod, WebFetch};
 use beamai_schema as schema;
-use beamai_testserver::{Server, answer, head};
-use beamai_tool::{CallContext, Consulted, Stop, consultation::Reply};
+use beamai_testserver::{TestServer, answer, head};
+use beamai_tool::{CallContext, Consulted, Interrupt, consultation::Reply};
 use encoding_rs::{GBK, SHIFT_JIS};
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
@@ -20,7 +20,7 @@ const HTML: &[(&str, &str)] = &[("Content-Type", "text/html; charset=utf-8")];
 
 #[test]
 fn a_fetch_has_every_documented_field() {
-    let server = Server::fixed("200 OK", &[("Content-Type", "application/json")], r#"{"a": "ü"}"#);
+    let server = TestServer::fixed("200 OK", &[("Content-Type", "application/json")], r#"{"a": "ü"}"#);
     let fetched = get(&server, "/x?y=1");
     assert_eq!(
         serde_json::to_value(&fetched).unwrap(),
@@ -40,7 +40,10 @@ fn a_fetch_has_every_documented_field() {
 #[test]
 fn the_documented_defaults_hold() {
     let call = call(json!({"url": "http://example.com"}));
-    assert_eq!((call.method, call.timeout_sec, call.verify_tls, call.raw), (Method::Get, 30, true, false));
+    assert_eq!(
+        (call.method, call.timeout_sec, call.verify_tls, call.raw),
+        (HttpMethod::Get, 30, true, false)
+    );
     assert!(call.max_size_kb.is_none() && call.auth.is_none() && call.prompt.is_none());
     let described = schema::parameters_of::<WebFetch>();
     let default = |name: &str| described[name].default.clone().unwrap();
@@ -52,7 +55,7 @@ fn the_documented_defaults_hold() {
 fn a_page_becomes_markdown_and_raw_gives_its_source() {
     let html =
         "<html><head><title>T</title></head><body><h1>Hello</h1><p>See <a href='b'>b</a>.</p></body></html>";
-    let server = Server::fixed("200 OK", HTML, html);
+    let server = TestServer::fixed("200 OK", HTML, html);
     let page = get(&server, "/dir/a");
     assert_eq!(page.content, format!("# Hello\n\nSee [b]({}).", server.url("/dir/b")));
     assert_eq!((page.title.as_deref(), page.media_type.as_str()), (Some("T"), "text/html"));
@@ -62,14 +65,14 @@ fn a_page_becomes_markdown_and_raw_gives_its_source() {
 
 #[test]
 fn an_error_of_the_server_is_a_result() {
-    let server = Server::fixed("404 Not Found", HTML, "<h1>Gone</h1>");
+    let server = TestServer::fixed("404 Not Found", HTML, "<h1>Gone</h1>");
     let fetched = get(&server, "/");
     assert_eq!((fetched.status_code, fetched.content.as_str()), (404, "# Gone"));
 }
 
 #[test]
 fn methods_headers_and_bodies_are_sent() {
-    let server = Server::raw(|seen, stream| {
+    let server = TestServer::raw(|seen, stream| {
         stream.write_all(&answer("200 OK", &[("Content-Type", "text/plain")], seen.body.as_bytes()))
     });
     for method in ["POST", "PUT", "DELETE", "PATCH"] {
@@ -84,20 +87,20 @@ fn methods_headers_and_bodies_are_sent() {
 
 #[test]
 fn head_and_options_answer_with_headers() {
-    let server = Server::raw(|_, stream| {
+    let server = TestServer::raw(|_, stream| {
         stream.write_all(&head("200 OK", &[("Content-Type", "image/png"), ("ETag", "\"x\"")], Some(5000)))
     });
     let fetched = fetch(&server, json!({"url": server.url("/"), "method": "HEAD"}));
     assert_eq!((fetched.size_bytes, fetched.is_image, fetched.truncated), (5000, true, false));
     assert_eq!(fetched.headers.unwrap()["etag"], "\"x\"");
-    let options = Server::fixed("204 No Content", &[("Allow", "GET, PUT")], "");
+    let options = TestServer::fixed("204 No Content", &[("Allow", "GET, PUT")], "");
     let fetched = fetch(&options, json!({"url": options.url("/"), "method": "OPTIONS"}));
     assert_eq!(fetched.headers.unwrap()["allow"], "GET, PUT");
 }
 
 #[test]
 fn a_chunked_body_is_put_together() {
-    let server = Server::raw(|_, stream| {
+    let server = TestServer::raw(|_, stream| {
         stream.write_all(&head(
             "200 OK",
             &[("Content-Type", "text/plain"), ("Transfer-Encoding", "chunked")],
@@ -115,7 +118,7 @@ fn a_chunked_body_is_put_together() {
 
 #[test]
 fn a_body_that_ends_with_its_connection_is_whole() {
-    let server = Server::raw(|_, stream| {
+    let server = TestServer::raw(|_, stream| {
         stream.write_all(&head("200 OK", &[("Content-Type", "text/plain")], None))?;
         stream.write_all(b"until the end")
     });
@@ -137,7 +140,7 @@ fn content_encodings_are_decoded() {
     for encoding in ["gzip", "deflate", "br"] {
         let text = "many words ".repeat(500);
         let headers = [("Content-Type", "text/plain"), ("Content-Encoding", encoding)];
-        let server = Server::fixed("200 OK", &headers, encoded(encoding, text.as_bytes()));
+        let server = TestServer::fixed("200 OK", &headers, encoded(encoding, text.as_bytes()));
         let fetched = get(&server, "/");
         assert_eq!((fetched.content.as_str(), fetched.size_bytes), (text.as_str(), 5500), "{encoding}");
         assert_eq!(server.only().header("accept-encoding"), Some("gzip, deflate, br"));
@@ -146,7 +149,7 @@ fn content_encodings_are_decoded() {
 
 #[test]
 fn an_encoding_that_nobody_asked_for_is_an_error() {
-    let server = Server::fixed("200 OK", &[("Content-Encoding", "zstd")], "x");
+    let server = TestServer::fixed("200 OK", &[("Content-Encoding", "zstd")], "x");
     let error = try_fetch(&reaching(&[&server]), json!({"url": server.url("/")})).unwrap_err();
     assert_eq!(error.reason, Reason::Network);
     assert!(error.message.contains("zstd"));
@@ -156,7 +159,7 @@ fn an_encoding_that_nobody_asked_for_is_an_error() {
 fn charsets_are_honoured() {
     let by_header = |charset: &str, bytes: Vec<u8>| {
         let content_type = format!("text/plain; charset={charset}");
-        get(&Server::fixed("200 OK", &[("Content-Type", &content_type)], bytes), "/")
+        get(&TestServer::fixed("200 OK", &[("Content-Type", &content_type)], bytes), "/")
     };
     let chinese = by_header("gbk", GBK.encode("中文网页").0.into_owned());
     assert_eq!((chinese.content.as_str(), chinese.charset.as_deref()), ("中文网页", Some("gbk")));
@@ -165,17 +168,17 @@ fn charsets_are_honoured() {
 
     let page = "<meta charset=Shift_JIS><title>題名</title><p>日本語";
     let japanese =
-        get(&Server::fixed("200 OK", &[("Content-Type", "text/html")], SHIFT_JIS.encode(page).0), "/");
+        get(&TestServer::fixed("200 OK", &[("Content-Type", "text/html")], SHIFT_JIS.encode(page).0), "/");
     assert_eq!((japanese.content.as_str(), japanese.title.as_deref()), ("日本語", Some("題名")));
     assert_eq!(japanese.charset.as_deref(), Some("shift_jis"));
 
-    let marked = get(&Server::fixed("200 OK", &[("Content-Type", "text/plain")], b"\xff\xfeh\0i\0"), "/");
+    let marked = get(&TestServer::fixed("200 OK", &[("Content-Type", "text/plain")], b"\xff\xfeh\0i\0"), "/");
     assert_eq!((marked.content.as_str(), marked.charset.as_deref()), ("hi", Some("utf-16le")));
 }
 
 #[test]
 fn text_is_cut_at_100_kib_or_where_the_call_says() {
-    let server = Server::fixed("200 OK", &[("Content-Type", "text/plain")], "ä".repeat(100_000));
+    let server = TestServer::fixed("200 OK", &[("Content-Type", "text/plain")], "ä".repeat(100_000));
     let fetched = get(&server, "/");
     assert_eq!((fetched.content.len(), fetched.size_bytes, fetched.truncated), (102_400, 200_000, true));
     assert!(note(&fetched).contains("cut at 100 KiB of 196"), "{}", note(&fetched));
@@ -194,7 +197,7 @@ fn image(size: usize) -> Vec<u8> {
 #[test]
 fn an_image_comes_in_base64() {
     for content_type in ["image/png", "application/octet-stream"] {
-        let server = Server::fixed("200 OK", &[("Content-Type", content_type)], image(1 << 20));
+        let server = TestServer::fixed("200 OK", &[("Content-Type", content_type)], image(1 << 20));
         let fetched = get(&server, "/i.png");
         assert!(fetched.is_image && fetched.content.is_empty() && !fetched.truncated);
         assert_eq!(fetched.media_type, "image/png");
@@ -204,13 +207,13 @@ fn an_image_comes_in_base64() {
 
 #[test]
 fn an_image_over_the_limit_is_left_out_and_the_result_says_so() {
-    let sized = Server::fixed("200 OK", &[("Content-Type", "image/png")], image((1 << 20) + 1));
+    let sized = TestServer::fixed("200 OK", &[("Content-Type", "image/png")], image((1 << 20) + 1));
     let fetched = get(&sized, "/");
     assert_eq!((fetched.is_image, fetched.image_base64, fetched.truncated), (true, None, true));
     assert_eq!(fetched.size_bytes, (1 << 20) + 1);
     assert!(fetched.note.unwrap().contains("limit of 1024 KiB"));
 
-    let unsized_image = Server::raw(|_, stream| {
+    let unsized_image = TestServer::raw(|_, stream| {
         stream.write_all(&head("200 OK", &[("Content-Type", "image/png")], None))?;
         stream.write_all(&image(20_000))
     });
@@ -221,7 +224,7 @@ fn an_image_over_the_limit_is_left_out_and_the_result_says_so() {
 
 #[test]
 fn what_is_neither_text_nor_image_is_left_out_and_the_result_says_so() {
-    let server = Server::fixed("200 OK", &[("Content-Type", "application/pdf")], vec![0; 3000]);
+    let server = TestServer::fixed("200 OK", &[("Content-Type", "application/pdf")], vec![0; 3000]);
     let fetched = get(&server, "/");
     assert_eq!((fetched.content.as_str(), fetched.truncated, fetched.size_bytes), ("", true, 3000));
     assert!(note(&fetched).contains("application/pdf is neither text nor an image"));
@@ -229,7 +232,7 @@ fn what_is_neither_text_nor_image_is_left_out_and_the_result_says_so() {
 
 #[test]
 fn an_empty_answer_is_empty() {
-    let fetched = get(&Server::fixed("204 No Content", &[], ""), "/");
+    let fetched = get(&TestServer::fixed("204 No Content", &[], ""), "/");
     assert_eq!((fetched.status_code, fetched.content.as_str(), fetched.size_bytes), (204, "", 0));
     assert_eq!(fetched.note, None);
 }
@@ -238,21 +241,21 @@ fn an_empty_answer_is_empty() {
 fn a_prompt_gets_the_passages_that_fit_it_and_hears_that_no_model_was_asked() {
     let filler = "<p>Gardens and rivers and weather, at length.</p>".repeat(400);
     let html = format!("{filler}<h2>Error handling</h2><p>Return the error.</p><h2>More</h2>{filler}");
-    let server = Server::fixed("200 OK", HTML, html);
+    let server = TestServer::fixed("200 OK", HTML, html);
     let fetched = fetch(&server, json!({"url": server.url("/"), "prompt": "How are errors handled?"}));
     assert_eq!(fetched.content, "[…]\n\n## Error handling\n\nReturn the error.\n\n[…]");
     assert!(fetched.truncated && note(&fetched).contains("no model was asked"), "{}", note(&fetched));
-    let short = Server::fixed("200 OK", HTML, "<p>Hi.</p>");
+    let short = TestServer::fixed("200 OK", HTML, "<p>Hi.</p>");
     let fetched = fetch(&short, json!({"url": short.url("/"), "prompt": "anything"}));
     assert_eq!((fetched.content.as_str(), fetched.truncated), ("Hi.", false));
 }
 
 #[test]
 fn a_prompt_is_answered_by_the_hosts_model_from_the_pages_text() {
-    let server = Server::fixed("200 OK", HTML, "<title>Fruit</title><p>There are 7 apples.</p>");
+    let server = TestServer::fixed("200 OK", HTML, "<title>Fruit</title><p>There are 7 apples.</p>");
     let cx = CallContext { has_model: true, ..reaching(&[&server]) };
     let args = call(json!({"url": server.url("/"), "prompt": "How many apples?"}));
-    let Err(Stop::Consult(asked)) = present::fetch(&args, &cx, Transport::of(&cx.web)) else {
+    let Err(Interrupt::Consult(asked)) = present::fetch(&args, &cx, Transport::of(&cx.web)) else {
         panic!("the model is not asked")
     };
     assert!(asked.prompt.contains("How many apples?") && asked.prompt.contains("There are 7 apples."));
@@ -271,7 +274,7 @@ fn a_prompt_is_answered_by_the_hosts_model_from_the_pages_text() {
 
 #[test]
 fn no_model_is_asked_about_a_page_that_is_not_the_one_wanted() {
-    let server = Server::fixed("404 Not Found", HTML, "<p>No such page.</p>");
+    let server = TestServer::fixed("404 Not Found", HTML, "<p>No such page.</p>");
     let cx = CallContext { has_model: true, ..reaching(&[&server]) };
     let fetched = try_fetch(&cx, json!({"url": server.url("/"), "prompt": "How many apples?"})).unwrap();
     assert_eq!((fetched.status_code, fetched.content.as_str()), (404, "No such page."));
@@ -279,13 +282,13 @@ fn no_model_is_asked_about_a_page_that_is_not_the_one_wanted() {
 
 #[test]
 fn a_page_that_only_a_script_fills_says_so() {
-    let server = Server::fixed("200 OK", HTML, "<div id=app></div><script>render()</script>");
+    let server = TestServer::fixed("200 OK", HTML, "<div id=app></div><script>render()</script>");
     assert!(note(&get(&server, "/")).contains("raw gives its source"));
 }
 
 #[test]
 fn odd_characters_in_an_address_arrive() {
-    let server = Server::fixed("200 OK", &[], "ok");
+    let server = TestServer::fixed("200 OK", &[], "ok");
     get(&server, "/a b/{c}|\"d\"?e={\"f\":1}|^`g&h=ü#i");
     assert_eq!(server.only().path, "/a%20b/%7Bc%7D|%22d%22?e={%22f%22:1}|^`g&h=%C3%BC");
 }

@@ -1,12 +1,12 @@
 //! Credentials go where they were meant to go.
 
 use super::{fetch, note, reaching, try_fetch};
-use beamai_testserver::{Server, answer, redirect};
+use beamai_testserver::{TestServer, answer, redirect};
 use serde_json::{Value, json};
 
 /// Answers 401 unless a header has the value.
-fn guarded(header: &'static str, value: &'static str) -> Server {
-    Server::raw(move |seen, stream| {
+fn guarded(header: &'static str, value: &'static str) -> TestServer {
+    TestServer::raw(move |seen, stream| {
         stream.write_all(&match seen.header(header) {
             Some(given) if given == value => answer("200 OK", &[("Content-Type", "text/plain")], b"inside"),
             _ => answer("401 Unauthorized", &[("WWW-Authenticate", "Basic")], b"who are you?"),
@@ -64,7 +64,7 @@ fn wrong_or_missing_credentials_are_a_result_that_says_so() {
 }
 
 /// What the servers at both ends of a redirect were told, when the call sends everything that it can.
-fn told_after_redirect(second: &Server, cx_servers: &[&Server], first: &Server) {
+fn told_after_redirect(second: &TestServer, cx_servers: &[&TestServer], first: &TestServer) {
     let args = json!({
         "url": first.url("/"),
         "headers": {"X-Api-Key": "k", "Authorization": "own", "Cookie": "own=1", "Accept-Language": "de"},
@@ -83,15 +83,15 @@ fn told_after_redirect(second: &Server, cx_servers: &[&Server], first: &Server) 
 
 #[test]
 fn credentials_are_dropped_across_origins() {
-    let second = Server::fixed("200 OK", &[], "there");
+    let second = TestServer::fixed("200 OK", &[], "there");
     let to = second.url("/");
-    let first = Server::raw(move |_, stream| stream.write_all(&redirect("302 Found", &to)));
+    let first = TestServer::raw(move |_, stream| stream.write_all(&redirect("302 Found", &to)));
     told_after_redirect(&second, &[&first, &second], &first);
 }
 
 #[test]
 fn credentials_stay_within_one_origin() {
-    let server = Server::raw(|seen, stream| {
+    let server = TestServer::raw(|seen, stream| {
         stream.write_all(&match seen.path.as_str() {
             "/" => redirect("302 Found", "/in"),
             _ => answer("200 OK", &[], b"in"),
@@ -107,9 +107,9 @@ fn credentials_do_not_come_back_by_a_detour() {
     let home = std::sync::Arc::new(std::sync::Mutex::new(String::new()));
     let target = std::sync::Arc::clone(&home);
     let detour =
-        Server::raw(move |_, stream| stream.write_all(&redirect("302 Found", &target.lock().unwrap())));
+        TestServer::raw(move |_, stream| stream.write_all(&redirect("302 Found", &target.lock().unwrap())));
     let away = detour.url("/");
-    let server = Server::raw(move |seen, stream| {
+    let server = TestServer::raw(move |seen, stream| {
         stream.write_all(&match seen.path.as_str() {
             "/" => redirect("302 Found", &away),
             _ => answer("401 Unauthorized", &[], b"who?"),
@@ -128,9 +128,9 @@ fn credentials_do_not_come_back_by_a_detour() {
 
 #[test]
 fn a_401_from_another_server_gets_no_credentials() {
-    let thief = Server::fixed("401 Unauthorized", &[("WWW-Authenticate", "Basic")], "give me");
+    let thief = TestServer::fixed("401 Unauthorized", &[("WWW-Authenticate", "Basic")], "give me");
     let to = thief.url("/");
-    let server = Server::raw(move |_, stream| stream.write_all(&redirect("302 Found", &to)));
+    let server = TestServer::raw(move |_, stream| stream.write_all(&redirect("302 Found", &to)));
     let args = json!({"url": server.url("/"), "auth": {"type": "basic", "username": "u", "password": "p"}});
     let fetched = try_fetch(&reaching(&[&server, &thief]), args).unwrap();
     assert_eq!(fetched.status_code, 401);

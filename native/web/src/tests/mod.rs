@@ -12,10 +12,10 @@ mod tls;
 use super::present;
 use beamai_base::{Reason, Result, ToolError};
 use beamai_net::{Addresses, Resolve, Transport};
-use beamai_port_tools::web::{fetch::WebFetch, fetched::Fetched};
+use beamai_port_tools::web::{fetch::WebFetch, fetched::WebFetchOutput};
 use beamai_schema as schema;
-use beamai_testserver::Server;
-use beamai_tool::{CallContext, Stop};
+use beamai_testserver::TestServer;
+use beamai_tool::{CallContext, Interrupt};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -24,7 +24,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 /// A call that may reach these servers.
-fn reaching(servers: &[&Server]) -> CallContext {
+fn reaching(servers: &[&TestServer]) -> CallContext {
     let addresses: Vec<String> = servers.iter().map(|server| server.address.to_string()).collect();
     with_settings(json!({"allow_addresses": addresses}))
 }
@@ -42,27 +42,27 @@ fn call(args: Value) -> WebFetch {
     serde_json::from_value(Value::Object(checked)).unwrap()
 }
 
-fn try_fetch(cx: &CallContext, args: Value) -> Result<Fetched> {
+fn try_fetch(cx: &CallContext, args: Value) -> Result<WebFetchOutput> {
     without_model(present::fetch(&call(args), cx, Transport::of(&cx.web)))
 }
 
 /// What a fetch comes to where there is no model to ask.
-fn without_model(ended: Result<Fetched, Stop>) -> Result<Fetched> {
+fn without_model(ended: Result<WebFetchOutput, Interrupt>) -> Result<WebFetchOutput> {
     ended.map_err(|stop| match stop {
-        Stop::Failed(error) => error,
+        Interrupt::Failed(error) => error,
         other => panic!("{other:?}"),
     })
 }
 
-fn fetch(server: &Server, args: Value) -> Fetched {
+fn fetch(server: &TestServer, args: Value) -> WebFetchOutput {
     try_fetch(&reaching(&[server]), args).unwrap()
 }
 
-fn get(server: &Server, path: &str) -> Fetched {
+fn get(server: &TestServer, path: &str) -> WebFetchOutput {
     fetch(server, json!({"url": server.url(path)}))
 }
 
-fn note(fetched: &Fetched) -> &str {
+fn note(fetched: &WebFetchOutput) -> &str {
     fetched.note.as_deref().unwrap_or_default()
 }
 

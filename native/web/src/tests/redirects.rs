@@ -2,12 +2,12 @@
 
 use super::{fetch, get, note, reaching, try_fetch};
 use beamai_base::Reason;
-use beamai_testserver::{Server, answer, redirect};
+use beamai_testserver::{TestServer, answer, redirect};
 use serde_json::{Value, json};
 
 /// Sends on along a list of statuses: /0 to /1 and so on, and answers at the end of it.
-fn chain(statuses: &'static [&'static str]) -> Server {
-    Server::raw(move |seen, stream| {
+fn chain(statuses: &'static [&'static str]) -> TestServer {
+    TestServer::raw(move |seen, stream| {
         let at: usize = seen.path[1..].parse().unwrap();
         let text = format!("{} {}", seen.method, seen.body);
         stream.write_all(&match statuses.get(at) {
@@ -63,9 +63,9 @@ fn a_method_survives_where_the_status_says_so() {
 
 #[test]
 fn a_body_is_not_sent_on_to_another_server() {
-    let other = Server::fixed("200 OK", &[], "got it");
+    let other = TestServer::fixed("200 OK", &[], "got it");
     let to = other.url("/");
-    let server = Server::raw(move |_, stream| stream.write_all(&redirect("307 Temporary", &to)));
+    let server = TestServer::raw(move |_, stream| stream.write_all(&redirect("307 Temporary", &to)));
     let args = json!({"url": server.url("/"), "method": "POST", "body": "secret"});
     let fetched = try_fetch(&reaching(&[&server, &other]), args).unwrap();
     assert_eq!((fetched.status_code, other.connections()), (307, 0));
@@ -76,7 +76,7 @@ fn a_body_is_not_sent_on_to_another_server() {
 
 #[test]
 fn a_redirect_to_nowhere_is_the_result() {
-    let server = Server::fixed("302 Found", &[], "x");
+    let server = TestServer::fixed("302 Found", &[], "x");
     let fetched = get(&server, "/");
     assert_eq!(fetched.status_code, 302);
     assert!(note(&fetched).contains("does not say where to"));
@@ -85,7 +85,7 @@ fn a_redirect_to_nowhere_is_the_result() {
 #[test]
 fn a_redirect_to_another_scheme_is_refused() {
     for to in ["file:///etc/passwd", "ftp://127.0.0.1/", "data:text/plain,x", "javascript:1"] {
-        let server = Server::raw(move |_, stream| stream.write_all(&redirect("302 Found", to)));
+        let server = TestServer::raw(move |_, stream| stream.write_all(&redirect("302 Found", to)));
         let error = try_fetch(&reaching(&[&server]), json!({"url": server.url("/")})).unwrap_err();
         super::assert_denied(&error);
         assert!(error.message.contains(to) && error.message.contains("only http and https"), "{error}");

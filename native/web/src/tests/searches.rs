@@ -3,13 +3,13 @@
 use super::with_settings;
 use crate::engines;
 use beamai_base::{Reason, Result};
-use beamai_port_tools::web::search::{Found, WebSearch};
+use beamai_port_tools::web::search::{WebSearch, WebSearchOutput};
 use beamai_schema as schema;
-use beamai_testserver::{Server, answer};
+use beamai_testserver::{TestServer, answer};
 use serde_json::{Value, json};
 
-fn engine(status: &'static str, reply: Value) -> Server {
-    Server::raw(move |_, stream| {
+fn engine(status: &'static str, reply: Value) -> TestServer {
+    TestServer::raw(move |_, stream| {
         stream.write_all(&answer(
             status,
             &[("Content-Type", "application/json")],
@@ -18,14 +18,14 @@ fn engine(status: &'static str, reply: Value) -> Server {
     })
 }
 
-fn search(settings: Value, args: Value) -> Result<Found> {
+fn search(settings: Value, args: Value) -> Result<WebSearchOutput> {
     let Value::Object(args) = args else { panic!("arguments are a map") };
     let checked = schema::check(&schema::parameters_of::<WebSearch>(), args)?;
     let call: WebSearch = serde_json::from_value(Value::Object(checked)).unwrap();
     engines::search(&call, &with_settings(settings))
 }
 
-fn with(provider: &str, server: &Server) -> Value {
+fn with(provider: &str, server: &TestServer) -> Value {
     json!({"search": {"provider": provider, "base_url": server.url("/base/"), "api_key": "key-1"}})
 }
 
@@ -138,7 +138,7 @@ fn a_refusal_of_the_engine_is_an_error_that_says_what_to_check() {
 
 #[test]
 fn an_answer_that_is_no_list_of_results_is_an_error() {
-    let html = Server::fixed("200 OK", &[("Content-Type", "text/html")], "<p>hello");
+    let html = TestServer::fixed("200 OK", &[("Content-Type", "text/html")], "<p>hello");
     let error = search(with("searxng", &html), json!({"query": "q"})).unwrap_err();
     assert!(error.message.contains("not JSON"), "{error}");
     let other = engine("200 OK", json!({"hits": []}));

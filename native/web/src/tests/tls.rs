@@ -4,8 +4,8 @@ use super::{Script, call, reaching, try_fetch, with_settings, without_model};
 use crate::present;
 use beamai_base::{Reason, Result};
 use beamai_net::Transport;
-use beamai_port_tools::web::fetched::Fetched;
-use beamai_testserver::{Server, answer, authority, identified_by, redirect};
+use beamai_port_tools::web::fetched::WebFetchOutput;
+use beamai_testserver::{TestServer, answer, authority, identified_by, redirect};
 use beamai_tool::CallContext;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use serde_json::{Value, json};
@@ -14,13 +14,13 @@ use std::net::TcpListener;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 
 /// A server whose certificate the authority has signed.
-fn server(authority: &CertifiedIssuer<'static, KeyPair>, params: CertificateParams) -> Server {
+fn server(authority: &CertifiedIssuer<'static, KeyPair>, params: CertificateParams) -> TestServer {
     let key = KeyPair::generate().unwrap();
     serving(params.signed_by(&key, authority).unwrap().der().clone(), &key)
 }
 
-fn serving(certificate: CertificateDer<'static>, key: &KeyPair) -> Server {
-    Server::tls(identified_by(certificate, key), |_, stream| {
+fn serving(certificate: CertificateDer<'static>, key: &KeyPair) -> TestServer {
+    TestServer::tls(identified_by(certificate, key), |_, stream| {
         stream.write_all(&answer("200 OK", &[("Content-Type", "text/plain")], b"encrypted"))
     })
 }
@@ -29,7 +29,7 @@ fn params(names: &[&str]) -> CertificateParams {
     CertificateParams::new(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()).unwrap()
 }
 
-fn trusting(cx: &CallContext, authority: &CertificateDer<'static>, args: Value) -> Result<Fetched> {
+fn trusting(cx: &CallContext, authority: &CertificateDer<'static>, args: Value) -> Result<WebFetchOutput> {
     without_model(present::fetch(&call(args), cx, Transport::of(&cx.web).trusting(authority.clone())))
 }
 
@@ -88,7 +88,7 @@ fn the_check_can_be_switched_off_for_a_call() {
 fn the_check_is_switched_off_for_one_host_only() {
     let secret = server(&authority(), params(&["127.0.0.1"]));
     let to = secret.url("/");
-    let other = Server::at("127.0.0.2:0", move |_, stream| stream.write_all(&redirect("302 Found", &to)));
+    let other = TestServer::at("127.0.0.2:0", move |_, stream| stream.write_all(&redirect("302 Found", &to)));
     let cx = reaching(&[&secret, &other]);
     let error = try_fetch(&cx, json!({"url": other.url("/"), "verify_tls": false})).unwrap_err();
     assert_eq!((error.reason, &error.details["kind"]), (Reason::Network, &json!("tls")));

@@ -28,7 +28,7 @@ const OTHERS_WRITE: u32 = 0o022;
 
 /// A directory that journals may be kept in; it need not be there.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct StateDir {
     /// Where it begins: a directory that is not ours alone.
     base: PathBuf,
     /// Two directories beneath that must be this user's, and nobody else's to write.
@@ -37,7 +37,7 @@ pub(crate) struct Place {
     pub(super) c_path: CString,
 }
 
-impl Place {
+impl StateDir {
     pub(crate) fn new(base: PathBuf, name: &str) -> Self {
         let names = [name.into(), "journals".into()];
         let path = base.join(&names[0]).join(&names[1]);
@@ -89,25 +89,25 @@ pub(super) fn is_own(file: impl AsFd, without: u32) -> Result<bool, Errno> {
 }
 
 /// Where journals may be, the usual place first.
-pub(super) fn places() -> &'static [Place; 2] {
-    static PLACES: LazyLock<[Place; 2]> = LazyLock::new(|| {
+pub(super) fn places() -> &'static [StateDir; 2] {
+    static PLACES: LazyLock<[StateDir; 2]> = LazyLock::new(|| {
         let given = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
         let home = || std::env::home_dir().filter(|home| home.is_absolute());
         let state = given.or_else(|| home().map(|home| home.join(".local/state")));
         let own = format!("beamai-state-{}", rustix::process::geteuid().as_raw());
         // Without a home, there is one place: the directory that all temporary files go to, whatever TMPDIR says to
         // this process or that one.
-        let temp = || Place::new("/tmp".into(), &own);
-        [state.map_or_else(temp, |state| Place::new(state, "beamai")), temp()]
+        let temp = || StateDir::new("/tmp".into(), &own);
+        [state.map_or_else(temp, |state| StateDir::new(state, "beamai")), temp()]
     });
     &PLACES
 }
 
 /// The places for the journal of a change in these directories: those first that are not in one of them, where tools
 /// could write.
-pub(super) fn outside_first(record: &Record) -> [&'static Place; 2] {
+pub(super) fn outside_first(record: &Record) -> [&'static StateDir; 2] {
     let roots: Vec<PathBuf> = record.roots.iter().map(|root| path::decode(&root.path)).collect();
-    let is_outside = |place: &Place| {
+    let is_outside = |place: &StateDir| {
         let real = place.real();
         !roots.iter().any(|root| real.starts_with(root))
     };

@@ -13,11 +13,11 @@ mod undo;
 
 pub(super) use ledger::Journal;
 #[cfg(test)]
-pub(crate) use ledger::Place as LedgerPlace;
-pub(super) use record::{Mark, Record, Step};
+pub(crate) use ledger::StateDir;
+pub(super) use record::{FileIdentity, JournalStep, Record};
 pub use recovery::settle;
 #[cfg(test)]
-pub(crate) use recovery::{Looked, recover_at};
+pub(crate) use recovery::{RecoveryResult, recover_at};
 pub use recovery::{on_recovery, recover};
 
 use beamai_base::{Reason, Result, ToolError};

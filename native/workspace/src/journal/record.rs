@@ -1,6 +1,6 @@
 //! What a journal says.
 
-use crate::{Root, path};
+use crate::{PinnedRoot, path};
 use rustix::fs::Stat;
 use serde::{Deserialize, Serialize};
 use std::path::{Component, Path, PathBuf};
@@ -19,7 +19,7 @@ pub(crate) struct Record {
     /// The directories that paths are beneath.
     pub(super) roots: Vec<RootRecord>,
     /// What is done, in this order.
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<JournalStep>,
 }
 
 /// A directory that was pinned.
@@ -32,14 +32,14 @@ pub(super) struct RootRecord {
 
 /// A path beneath one of the directories, without links on the way.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Spot {
+pub(crate) struct JournalPath {
     pub(super) root: usize,
     pub(super) path: String,
 }
 
 /// How a file is known again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Mark {
+pub(crate) struct FileIdentity {
     device: u64,
     inode: u64,
     size: i64,
@@ -49,32 +49,32 @@ pub(crate) struct Mark {
 /// One file's part.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Step {
+pub(crate) enum JournalStep {
     /// New content comes to a path.
     Replace {
-        at: Spot,
+        at: JournalPath,
         /// How many of the directories above are made for it.
         missing: usize,
         /// The new content.
-        draft: Mark,
+        draft: FileIdentity,
         /// The file that stood there.
-        old: Option<Mark>,
+        old: Option<FileIdentity>,
         /// Temporary names of the two, in the last directory that was there before.
         names: [String; 2],
     },
     /// A file leaves its path.
     Relocate {
-        from: Spot,
-        to: Spot,
+        from: JournalPath,
+        to: JournalPath,
         /// How many of the directories above its new path are made for it.
         missing: usize,
-        file: Mark,
+        file: FileIdentity,
         /// Whether it is to be gone: then its new name is a temporary one.
         is_removal: bool,
     },
 }
 
-impl Mark {
+impl FileIdentity {
     #[allow(clippy::useless_conversion, clippy::unnecessary_cast, clippy::cast_possible_wrap)]
     pub(crate) fn of(stat: &Stat) -> Self {
         Self {
@@ -100,18 +100,18 @@ impl Default for Record {
 
 impl Record {
     /// A path beneath a directory, all links followed.
-    pub(crate) fn spot(&mut self, root: &Arc<Root>, resolved: &Path) -> Spot {
+    pub(crate) fn journal_path(&mut self, root: &Arc<PinnedRoot>, resolved: &Path) -> JournalPath {
         let same = |known: &RootRecord| (known.device, known.inode) == (root.device, root.inode);
         let at = self.roots.iter().position(same).unwrap_or_else(|| {
-            let Root { path, device, inode, .. } = &**root;
+            let PinnedRoot { path, device, inode, .. } = &**root;
             self.roots.push(RootRecord { path: path::encode(path), device: *device, inode: *inode });
             self.roots.len() - 1
         });
-        Spot { root: at, path: path::encode(resolved) }
+        JournalPath { root: at, path: path::encode(resolved) }
     }
 
     /// Adds what is done next.
-    pub(crate) fn add(&mut self, step: Step) {
+    pub(crate) fn add(&mut self, step: JournalStep) {
         self.steps.push(step);
     }
 
@@ -150,11 +150,11 @@ impl Record {
     fn check(&self) -> Result<(), String> {
         for step in &self.steps {
             match step {
-                Step::Replace { at, missing, names, .. } => {
+                JournalStep::Replace { at, missing, names, .. } => {
                     self.check_spot(at, *missing)?;
                     names.iter().try_for_each(|name| check_temporary(Path::new(name)))?;
                 }
-                Step::Relocate { from, to, missing, is_removal, .. } => {
+                JournalStep::Relocate { from, to, missing, is_removal, .. } => {
                     self.check_spot(from, 0)?;
                     self.check_spot(to, *missing)?;
                     if *is_removal {
@@ -170,18 +170,22 @@ impl Record {
         Ok(())
     }
 
-    fn check_spot(&self, spot: &Spot, missing: usize) -> Result<(), String> {
-        let path = spot.decoded();
+    fn check_spot(&self, journal_path: &JournalPath, missing: usize) -> Result<(), String> {
+        let path = journal_path.decoded();
         let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
         let depth = path.components().count();
-        if spot.root >= self.roots.len() || !is_plain || depth <= missing || path.as_os_str().is_empty() {
-            return Err(format!("{} is no path beneath the workspace", spot.path));
+        if journal_path.root >= self.roots.len()
+            || !is_plain
+            || depth <= missing
+            || path.as_os_str().is_empty()
+        {
+            return Err(format!("{} is no path beneath the workspace", journal_path.path));
         }
         Ok(())
     }
 }
 
-impl Spot {
+impl JournalPath {
     pub(super) fn decoded(&self) -> PathBuf {
         path::decode(&self.path)
     }

@@ -1,8 +1,8 @@
 //! Looking for journals without an owner.
 
-use super::ledger::{Ledger, Place, is_own, is_owner_gone, places};
+use super::ledger::{Ledger, StateDir, is_own, is_owner_gone, places};
 use super::record::Record;
-use super::undo::{self, Undone};
+use super::undo::{self, UndoReport};
 use crate::{cached, names};
 use rustix::fs::{FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
@@ -69,7 +69,7 @@ pub fn settle(must_not_wait: bool) -> bool {
     true
 }
 
-fn look_through(place: &Place, clean: &AtomicI64, changed: i64) {
+fn look_through(place: &StateDir, clean: &AtomicI64, changed: i64) {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -83,13 +83,13 @@ fn look_through(place: &Place, clean: &AtomicI64, changed: i64) {
 
 /// When names in the directory changed last, in nanoseconds; `None` where it is not there.
 #[allow(clippy::useless_conversion, clippy::unnecessary_cast, clippy::cast_possible_wrap)]
-fn date(place: &Place) -> Option<i64> {
+fn date(place: &StateDir) -> Option<i64> {
     let stat = rustix::fs::stat(place.c_path.as_c_str()).ok()?;
     Some((stat.st_mtime as i64).wrapping_mul(1_000_000_000).wrapping_add(stat.st_mtime_nsec as i64))
 }
 
 /// Whether a look asks nobody but this machine's kernel.
-fn is_local(place: &Place) -> bool {
+fn is_local(place: &StateDir) -> bool {
     let above = place.path().ancestors();
     let mut opened = above.filter_map(|above| rustix::fs::open(above, OFlags::PATH, Mode::empty()).ok());
     opened.next().is_some_and(cached::is_local)
@@ -97,7 +97,7 @@ fn is_local(place: &Place) -> bool {
 
 /// What was found in a place.
 #[derive(Debug, Default)]
-pub(crate) struct Looked {
+pub(crate) struct RecoveryResult {
     /// A line for each change that was undone or brought to its end.
     pub undone: Vec<String>,
     /// Whether there are journals whose owners live.
@@ -105,17 +105,17 @@ pub(crate) struct Looked {
 }
 
 /// Undoes what the journals in one place say.
-pub(crate) fn recover_at(place: &Place, patience: Duration) -> Looked {
-    let mut looked = Looked::default();
+pub(crate) fn recover_at(place: &StateDir, patience: Duration) -> RecoveryResult {
+    let mut looked = RecoveryResult::default();
     let Ok(ledger) = place.open() else { return looked };
     let Ok((journals, unfinished)) = ledger.names() else { return looked };
     let deadline = Instant::now() + patience;
     for name in &journals {
         match take(&ledger, name, deadline) {
-            Ok(Taken::Held) => looked.is_any_held = true,
-            Ok(Taken::Done(line)) => looked.undone.push(line),
+            Ok(JournalState::Held) => looked.is_any_held = true,
+            Ok(JournalState::Done(line)) => looked.undone.push(line),
             // Gone meanwhile, another's, or of a workspace that is not here.
-            Ok(Taken::Nothing) | Err(_) => {}
+            Ok(JournalState::Nothing) | Err(_) => {}
         }
     }
     for name in &unfinished {
@@ -126,34 +126,34 @@ pub(crate) fn recover_at(place: &Place, patience: Duration) -> Looked {
     looked
 }
 
-enum Taken {
+enum JournalState {
     Held,
     Nothing,
     Done(String),
 }
 
-fn take(ledger: &Ledger, name: &OsStr, deadline: Instant) -> io::Result<Taken> {
+fn take(ledger: &Ledger, name: &OsStr, deadline: Instant) -> io::Result<JournalState> {
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::openat(&ledger.dir, name, flags, Mode::empty())?);
     let stat = rustix::fs::fstat(&file)?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || !is_own(&file, 0o077)? {
-        return Ok(Taken::Nothing);
+        return Ok(JournalState::Nothing);
     }
     // What is not held by its owner is being undone by somebody else right now, and nobody may see half of that.
     let is_locked =
         lock(&file, deadline)? || is_owner_gone(name) && lock(&file, deadline.max(Instant::now() + UNDOING))?;
     if !is_locked {
-        return Ok(Taken::Held);
+        return Ok(JournalState::Held);
     }
     // Its owner was done, or another process has recovered it meanwhile.
     if rustix::fs::fstat(&file)?.st_nlink == 0 {
-        return Ok(Taken::Nothing);
+        return Ok(JournalState::Nothing);
     }
     let mut bytes = Vec::new();
     (&file).take(MOST_BYTES).read_to_end(&mut bytes)?;
     let done = match Record::read(&bytes) {
-        Ok(None) => return Ok(Taken::Nothing),
-        Ok(Some((is_sealed, record))) => undo::settle(&record, is_sealed).as_ref().map(Undone::to_string),
+        Ok(None) => return Ok(JournalState::Nothing),
+        Ok(Some((is_sealed, record))) => undo::settle(&record, is_sealed).as_ref().map(UndoReport::to_string),
         Err(why) => {
             Some(format!("{} was no journal of this program and has been removed: {why}", name.display()))
         }
@@ -161,7 +161,7 @@ fn take(ledger: &Ledger, name: &OsStr, deadline: Instant) -> io::Result<Taken> {
     if done.is_some() || is_old(ledger, name) {
         names::unlink((ledger.dir.as_fd(), name))?;
     }
-    Ok(done.map_or(Taken::Nothing, Taken::Done))
+    Ok(done.map_or(JournalState::Nothing, JournalState::Done))
 }
 
 fn lock(file: &File, deadline: Instant) -> io::Result<bool> {

@@ -4,10 +4,10 @@
 //! So nothing is taken for granted: each step looks at what stands at its names and does what is missing. What somebody
 //! else has changed since is left as it is.
 
-use super::record::{Mark, Record, RootRecord, Spot, Step};
+use super::record::{FileIdentity, JournalPath, JournalStep, Record, RootRecord};
 use crate::{
-    Root,
-    names::{self, Name},
+    PinnedRoot,
+    names::{self, NameAt},
     path,
     relocation::prune,
     resolve,
@@ -22,7 +22,7 @@ use std::path::Path;
 
 /// What became of a change.
 #[derive(Debug)]
-pub(super) struct Undone {
+pub(super) struct UndoReport {
     workspace: String,
     files: usize,
     /// Whether it was brought to its end instead.
@@ -31,7 +31,7 @@ pub(super) struct Undone {
     pub kept: Vec<String>,
 }
 
-impl fmt::Display for Undone {
+impl fmt::Display for UndoReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { workspace, files, is_finished, kept } = self;
         let files = if *files == 1 { "1 file".to_owned() } else { format!("{files} files") };
@@ -46,32 +46,33 @@ impl fmt::Display for Undone {
 
 /// Undoes the change, or brings it to its end. `None` where its directories are not here; where one of several is not,
 /// such as that of a session, its files are gone, too.
-pub(super) fn settle(record: &Record, is_sealed: bool) -> Option<Undone> {
-    let roots: Vec<Option<Root>> = record.roots.iter().map(open).collect();
+pub(super) fn settle(record: &Record, is_sealed: bool) -> Option<UndoReport> {
+    let roots: Vec<Option<PinnedRoot>> = record.roots.iter().map(open).collect();
     if roots.iter().all(Option::is_none) {
         return None;
     }
-    let act = if is_sealed { Act::finish } else { Act::undo };
+    let act = if is_sealed { UndoRoots::finish } else { UndoRoots::undo };
     let steps = record.steps.iter().rev();
     let failed = steps.clone().filter_map(|step| {
-        let (Step::Replace { at: spot, .. } | Step::Relocate { from: spot, .. }) = step;
-        act(&Act { roots: &roots }, step).err().map(|why| format!("{} ({why})", spot.path))
+        let (JournalStep::Replace { at: journal_path, .. }
+        | JournalStep::Relocate { from: journal_path, .. }) = step;
+        act(&UndoRoots { roots: &roots }, step).err().map(|why| format!("{} ({why})", journal_path.path))
     });
     let kept = failed.collect();
     if !is_sealed {
         steps.for_each(|step| remove_made(&roots, step));
     }
     let workspace = record.roots.first().map_or_else(String::new, |root| root.path.clone());
-    Some(Undone { workspace, files: record.steps.len(), is_finished: is_sealed, kept })
+    Some(UndoReport { workspace, files: record.steps.len(), is_finished: is_sealed, kept })
 }
 
-fn open(record: &RootRecord) -> Option<Root> {
-    let root = Root::open(&path::decode(&record.path)).ok()?;
+fn open(record: &RootRecord) -> Option<PinnedRoot> {
+    let root = PinnedRoot::open(&path::decode(&record.path)).ok()?;
     ((root.device, root.inode) == (record.device, record.inode)).then_some(root)
 }
 
 /// Why something was left as it is.
-enum Why {
+enum KeepReason {
     /// Somebody changed it.
     Changed(&'static str),
     /// The same, and what was there before has this name.
@@ -80,7 +81,7 @@ enum Why {
     Failed(Errno),
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for KeepReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Changed(what) => f.write_str(what),
@@ -92,7 +93,7 @@ impl fmt::Display for Why {
     }
 }
 
-impl From<Errno> for Why {
+impl From<Errno> for KeepReason {
     fn from(error: Errno) -> Self {
         Self::Failed(error)
     }
@@ -100,21 +101,21 @@ impl From<Errno> for Why {
 
 /// What stands at a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Found {
+enum FileState {
     Nothing,
     Draft,
     Old,
     Other,
 }
 
-struct Act<'r> {
-    roots: &'r [Option<Root>],
+struct UndoRoots<'r> {
+    roots: &'r [Option<PinnedRoot>],
 }
 
-impl Act<'_> {
-    fn undo(&self, step: &Step) -> Result<(), Why> {
+impl UndoRoots<'_> {
+    fn undo(&self, step: &JournalStep) -> Result<(), KeepReason> {
         match step {
-            Step::Replace { at, missing, draft, old, names } => {
+            JournalStep::Replace { at, missing, draft, old, names } => {
                 let Some(home) = self.dir(at, *missing)? else { return Ok(()) };
                 let swap = Swap { home: &home, names, draft, old: old.as_ref() };
                 match (old, self.dir(at, 0)?) {
@@ -124,29 +125,31 @@ impl Act<'_> {
                 }
                 swap.clean_up()
             }
-            Step::Relocate { from, to, file, is_removal, .. } => {
+            JournalStep::Relocate { from, to, file, is_removal, .. } => {
                 let Some(new_dir) = self.dir(to, 0)? else { return Ok(()) };
                 let (old, new) = (from.decoded(), to.decoded());
                 let new = (new_dir.as_fd(), name_of(&new));
                 let Some(moved) = look(new.0, new.1)?.filter(|stat| file.is_file(stat)) else {
                     return Ok(());
                 };
-                let Some(old_dir) = self.dir(from, 0)? else { return Err(Why::KeptAs(to.path.clone())) };
+                let Some(old_dir) = self.dir(from, 0)? else {
+                    return Err(KeepReason::KeptAs(to.path.clone()));
+                };
                 let old = (old_dir.as_fd(), name_of(&old));
-                if *is_removal && Mark::of(&moved) != *file {
-                    return Err(Why::KeptAs(to.path.clone()));
+                if *is_removal && FileIdentity::of(&moved) != *file {
+                    return Err(KeepReason::KeptAs(to.path.clone()));
                 }
                 names::rename_to_nothing(new, old).map_err(|error| match error {
-                    Errno::EXIST => Why::KeptAs(to.path.clone()),
-                    error => Why::Failed(error),
+                    Errno::EXIST => KeepReason::KeptAs(to.path.clone()),
+                    error => KeepReason::Failed(error),
                 })
             }
         }
     }
 
-    fn finish(&self, step: &Step) -> Result<(), Why> {
+    fn finish(&self, step: &JournalStep) -> Result<(), KeepReason> {
         match step {
-            Step::Replace { at, missing, draft, old, names } => {
+            JournalStep::Replace { at, missing, draft, old, names } => {
                 let Some(home) = self.dir(at, *missing)? else { return Ok(()) };
                 for name in names {
                     let name = (home.as_fd(), OsStr::new(name));
@@ -156,7 +159,7 @@ impl Act<'_> {
                     }
                 }
             }
-            Step::Relocate { from, to, file, is_removal, .. } => {
+            JournalStep::Relocate { from, to, file, is_removal, .. } => {
                 if *is_removal && let Some(dir) = self.dir(to, 0)? {
                     let path = to.decoded();
                     let name = (dir.as_fd(), name_of(&path));
@@ -173,12 +176,14 @@ impl Act<'_> {
     }
 
     /// The directory so many levels above the one that the spot is in; `None` where it is not there.
-    fn dir(&self, spot: &Spot, above: usize) -> Result<Option<OwnedFd>, Errno> {
-        self.roots[spot.root].as_ref().map_or(Ok(None), |root| dir_of(root, &spot.decoded(), above))
+    fn dir(&self, journal_path: &JournalPath, above: usize) -> Result<Option<OwnedFd>, Errno> {
+        self.roots[journal_path.root]
+            .as_ref()
+            .map_or(Ok(None), |root| dir_of(root, &journal_path.decoded(), above))
     }
 }
 
-fn dir_of(root: &Root, path: &Path, above: usize) -> Result<Option<OwnedFd>, Errno> {
+fn dir_of(root: &PinnedRoot, path: &Path, above: usize) -> Result<Option<OwnedFd>, Errno> {
     let dir = path.ancestors().nth(above + 1).filter(|dir| !dir.as_os_str().is_empty());
     let flags = OFlags::PATH | OFlags::DIRECTORY;
     match resolve::open_unlinked(root.dir.as_fd(), dir.unwrap_or(Path::new(".")), flags) {
@@ -198,27 +203,27 @@ struct Swap<'a> {
     /// The directory of the temporary names.
     home: &'a OwnedFd,
     names: &'a [String; 2],
-    draft: &'a Mark,
-    old: Option<&'a Mark>,
+    draft: &'a FileIdentity,
+    old: Option<&'a FileIdentity>,
 }
 
 impl Swap<'_> {
-    fn found(&self, (dir, name): Name<'_>) -> Result<Found, Errno> {
-        let Some(stat) = look(dir, name)? else { return Ok(Found::Nothing) };
-        let mark = Mark::of(&stat);
+    fn found(&self, (dir, name): NameAt<'_>) -> Result<FileState, Errno> {
+        let Some(stat) = look(dir, name)? else { return Ok(FileState::Nothing) };
+        let mark = FileIdentity::of(&stat);
         Ok(match () {
-            () if mark == *self.draft => Found::Draft,
-            () if Some(&mark) == self.old => Found::Old,
-            () => Found::Other,
+            () if mark == *self.draft => FileState::Draft,
+            () if Some(&mark) == self.old => FileState::Old,
+            () => FileState::Other,
         })
     }
 
-    fn temporary(&self) -> impl Iterator<Item = Name<'_>> {
+    fn temporary(&self) -> impl Iterator<Item = NameAt<'_>> {
         self.names.iter().map(|name| (self.home.as_fd(), OsStr::new(name)))
     }
 
     /// A temporary name at which this stands.
-    fn kept(&self, wanted: Found) -> Result<Option<Name<'_>>, Errno> {
+    fn kept(&self, wanted: FileState) -> Result<Option<NameAt<'_>>, Errno> {
         for name in self.temporary() {
             if self.found(name)? == wanted {
                 return Ok(Some(name));
@@ -228,28 +233,33 @@ impl Swap<'_> {
     }
 
     /// Puts the file that stood there back, if the new content has taken its place.
-    fn put_back(&self, name: &OsStr) -> Result<(), Why> {
+    fn put_back(&self, name: &OsStr) -> Result<(), KeepReason> {
         let target = (self.home.as_fd(), name);
         let _lock = lock_at(target.0, target.1);
-        let shown = |(_, name): Name<'_>| name.to_string_lossy().into_owned();
-        match (self.found(target)?, self.kept(Found::Old)?, self.kept(Found::Other)?) {
-            (Found::Draft, Some(backup), _) => self.exchange(backup, target, Found::Draft),
-            (Found::Nothing, Some(backup), _) => match names::rename_to_nothing(backup, target) {
-                Err(Errno::EXIST) => Err(Why::KeptAs(shown(backup))),
+        let shown = |(_, name): NameAt<'_>| name.to_string_lossy().into_owned();
+        match (self.found(target)?, self.kept(FileState::Old)?, self.kept(FileState::Other)?) {
+            (FileState::Draft, Some(backup), _) => self.exchange(backup, target, FileState::Draft),
+            (FileState::Nothing, Some(backup), _) => match names::rename_to_nothing(backup, target) {
+                Err(Errno::EXIST) => Err(KeepReason::KeptAs(shown(backup))),
                 done => Ok(done?),
             },
-            (Found::Other, Some(backup), _) => Err(Why::KeptAs(shown(backup))),
+            (FileState::Other, Some(backup), _) => Err(KeepReason::KeptAs(shown(backup))),
             // It had got its second name only.
-            (Found::Old, Some(backup), _) => Ok(names::unlink(backup)?),
-            (Found::Old, None, _) => Ok(()),
-            (_, None, Some(backup)) => Err(Why::KeptAs(shown(backup))),
-            (Found::Draft, None, None) => Err(Why::Changed("what was there before is gone")),
-            (Found::Nothing | Found::Other, None, None) => Ok(()),
+            (FileState::Old, Some(backup), _) => Ok(names::unlink(backup)?),
+            (FileState::Old, None, _) => Ok(()),
+            (_, None, Some(backup)) => Err(KeepReason::KeptAs(shown(backup))),
+            (FileState::Draft, None, None) => Err(KeepReason::Changed("what was there before is gone")),
+            (FileState::Nothing | FileState::Other, None, None) => Ok(()),
         }
     }
 
     /// Exchanges the names, and looks whether what comes out is what was there a moment ago.
-    fn exchange(&self, temporary: Name<'_>, target: Name<'_>, expected: Found) -> Result<(), Why> {
+    fn exchange(
+        &self,
+        temporary: NameAt<'_>,
+        target: NameAt<'_>,
+        expected: FileState,
+    ) -> Result<(), KeepReason> {
         match names::exchange(temporary, target) {
             Err(error) if names::is_unknown(error) => return Ok(names::rename(temporary, target)?),
             done => done?,
@@ -258,15 +268,19 @@ impl Swap<'_> {
             return Ok(());
         }
         names::exchange(temporary, target)?;
-        Err(Why::KeptAs(temporary.1.to_string_lossy().into_owned()))
+        Err(KeepReason::KeptAs(temporary.1.to_string_lossy().into_owned()))
     }
 
     /// Removes the new content where nothing stood. It gets a temporary name first, so that what is removed is what
     /// was looked at.
-    fn take_away(&self, target: Name<'_>) -> Result<(), Why> {
-        if self.found(target)? != Found::Draft {
+    fn take_away(&self, target: NameAt<'_>) -> Result<(), KeepReason> {
+        if self.found(target)? != FileState::Draft {
             let is_changed = look(target.0, target.1)?.is_some_and(|stat| self.draft.is_file(&stat));
-            return if is_changed { Err(Why::Changed("another program changed it since")) } else { Ok(()) };
+            return if is_changed {
+                Err(KeepReason::Changed("another program changed it since"))
+            } else {
+                Ok(())
+            };
         }
         self.clean_up()?;
         for aside in self.temporary() {
@@ -274,19 +288,19 @@ impl Swap<'_> {
                 Err(Errno::EXIST) => continue,
                 done => done?,
             }
-            if self.found(aside)? == Found::Draft {
+            if self.found(aside)? == FileState::Draft {
                 return Ok(names::unlink(aside)?);
             }
             _ = names::rename_to_nothing(aside, target);
-            return Err(Why::Changed("another program changed it since"));
+            return Err(KeepReason::Changed("another program changed it since"));
         }
-        Err(Why::Changed("its temporary names are taken"))
+        Err(KeepReason::Changed("its temporary names are taken"))
     }
 
     /// Removes the new content under its temporary names, and what is at the target again.
-    fn clean_up(&self) -> Result<(), Why> {
+    fn clean_up(&self) -> Result<(), KeepReason> {
         for name in self.temporary() {
-            if self.found(name)? == Found::Draft {
+            if self.found(name)? == FileState::Draft {
                 names::unlink(name)?;
             }
         }
@@ -295,9 +309,10 @@ impl Swap<'_> {
 }
 
 /// Removes the directories that were made for a step, as far as they are empty.
-fn remove_made(roots: &[Option<Root>], step: &Step) {
-    let (Step::Replace { at: spot, missing, .. } | Step::Relocate { to: spot, missing, .. }) = step;
-    let (path, Some(root)) = (spot.decoded(), &roots[spot.root]) else { return };
+fn remove_made(roots: &[Option<PinnedRoot>], step: &JournalStep) {
+    let (JournalStep::Replace { at: journal_path, missing, .. }
+    | JournalStep::Relocate { to: journal_path, missing, .. }) = step;
+    let (path, Some(root)) = (journal_path.decoded(), &roots[journal_path.root]) else { return };
     for made in path.ancestors().skip(1).take(*missing) {
         if let Ok(Some(dir)) = dir_of(root, made, 0) {
             _ = names::remove_dir((dir.as_fd(), name_of(made)));

@@ -6,19 +6,19 @@ use rustix::fs::Stat;
 use std::os::unix::fs::MetadataExt;
 
 /// A scene with files `a`, `b` and `d/c`.
-fn scene() -> Scene {
-    let scene = Scene::new();
+fn fixture() -> Fixture {
+    let fixture = Fixture::new();
     for name in ["a", "b", "d/c"] {
-        scene.write(name, &format!("old {name}")).unwrap();
+        fixture.write(name, &format!("old {name}")).unwrap();
     }
-    scene
+    fixture
 }
 
-fn stat(place: &Place) -> Stat {
+fn stat(place: &WorkspacePath) -> Stat {
     place.open_file().unwrap().1
 }
 
-fn replace<'p>(batch: &mut Batch<'p>, place: &'p Place, content: &str) {
+fn replace<'p>(batch: &mut Batch<'p>, place: &'p WorkspacePath, content: &str) {
     let mut replacement = place.replace().unwrap();
     replacement.file().write_all(content.as_bytes()).unwrap();
     batch.replace(replacement, place.open_file().ok().map(|(_, stat)| stat));
@@ -26,104 +26,113 @@ fn replace<'p>(batch: &mut Batch<'p>, place: &'p Place, content: &str) {
 
 #[test]
 fn files_are_changed_made_moved_and_removed_together() {
-    let scene = scene();
-    let [a, b, c, new, moved] = ["a", "b", "d/c", "x/y/new", "z/moved"].map(|name| scene.place(name));
-    let inode = fs::metadata(scene.path("b")).unwrap().ino();
+    let fixture = fixture();
+    let [a, b, c, new, moved] = ["a", "b", "d/c", "x/y/new", "z/moved"].map(|name| fixture.place(name));
+    let inode = fs::metadata(fixture.path("b")).unwrap().ino();
     let mut batch = Batch::default();
     replace(&mut batch, &a, "new a");
     replace(&mut batch, &new, "new");
     batch.rename(&b, stat(&b), &moved).unwrap();
     batch.remove(&c, stat(&c)).unwrap();
-    assert_eq!((scene.read("a").unwrap(), scene.read("d/c").unwrap()), ("old a".into(), "old d/c".into()));
+    assert_eq!(
+        (fixture.read("a").unwrap(), fixture.read("d/c").unwrap()),
+        ("old a".into(), "old d/c".into())
+    );
     batch.commit().unwrap();
-    assert_eq!((scene.read("a").unwrap(), scene.read("x/y/new").unwrap()), ("new a".into(), "new".into()));
-    assert_eq!(scene.read("z/moved").unwrap(), "old b");
-    assert_eq!(fs::metadata(scene.path("z/moved")).unwrap().ino(), inode);
+    assert_eq!(
+        (fixture.read("a").unwrap(), fixture.read("x/y/new").unwrap()),
+        ("new a".into(), "new".into())
+    );
+    assert_eq!(fixture.read("z/moved").unwrap(), "old b");
+    assert_eq!(fs::metadata(fixture.path("z/moved")).unwrap().ino(), inode);
     // A directory that is left empty goes, too.
-    assert_eq!(scene.names("."), ["a", "in.txt", "x", "z"]);
-    assert_eq!(scene.names("z"), ["moved"]);
+    assert_eq!(fixture.names("."), ["a", "in.txt", "x", "z"]);
+    assert_eq!(fixture.names("z"), ["moved"]);
 }
 
 #[test]
 fn a_batch_that_is_dropped_leaves_nothing() {
-    let scene = scene();
-    let [a, c, new, moved] = ["a", "d/c", "x/y/new", "z/moved"].map(|name| scene.place(name));
+    let fixture = fixture();
+    let [a, c, new, moved] = ["a", "d/c", "x/y/new", "z/moved"].map(|name| fixture.place(name));
     let mut batch = Batch::default();
     replace(&mut batch, &a, "new a");
     replace(&mut batch, &new, "new");
     batch.rename(&c, stat(&c), &moved).unwrap();
     drop(batch);
-    assert_eq!(scene.names("."), ["a", "b", "d", "in.txt"]);
-    assert_eq!((scene.read("a").unwrap(), scene.read("d/c").unwrap()), ("old a".into(), "old d/c".into()));
+    assert_eq!(fixture.names("."), ["a", "b", "d", "in.txt"]);
+    assert_eq!(
+        (fixture.read("a").unwrap(), fixture.read("d/c").unwrap()),
+        ("old a".into(), "old d/c".into())
+    );
 }
 
 /// What another program does between the look at the files and the change of them.
-type Meanwhile = fn(&Scene);
+type Meanwhile = fn(&Fixture);
 
 #[test]
 fn a_step_that_fails_undoes_those_before() {
     let cases: [(&str, Meanwhile); 6] = [
-        ("a", |scene| fs::write(scene.path("a"), "theirs").unwrap()),
-        ("b", |scene| fs::write(scene.path("b"), "theirs").unwrap()),
-        ("b", |scene| fs::remove_file(scene.path("b")).unwrap()),
-        ("new", |scene| fs::write(scene.path("new"), "theirs").unwrap()),
-        ("moved", |scene| fs::write(scene.path("moved"), "theirs").unwrap()),
-        ("d/c", |scene| fs::write(scene.path("d/c"), "theirs").unwrap()),
+        ("a", |fixture| fs::write(fixture.path("a"), "theirs").unwrap()),
+        ("b", |fixture| fs::write(fixture.path("b"), "theirs").unwrap()),
+        ("b", |fixture| fs::remove_file(fixture.path("b")).unwrap()),
+        ("new", |fixture| fs::write(fixture.path("new"), "theirs").unwrap()),
+        ("moved", |fixture| fs::write(fixture.path("moved"), "theirs").unwrap()),
+        ("d/c", |fixture| fs::write(fixture.path("d/c"), "theirs").unwrap()),
     ];
     for (name, meanwhile) in cases {
-        let scene = scene();
-        let [a, b, c, new, moved] = ["a", "b", "d/c", "new", "moved"].map(|name| scene.place(name));
+        let fixture = fixture();
+        let [a, b, c, new, moved] = ["a", "b", "d/c", "new", "moved"].map(|name| fixture.place(name));
         let mut batch = Batch::default();
         replace(&mut batch, &a, "new a");
         replace(&mut batch, &new, "new");
         batch.rename(&b, stat(&b), &moved).unwrap();
         batch.remove(&c, stat(&c)).unwrap();
-        meanwhile(&scene);
-        let names = scene.names(".");
+        meanwhile(&fixture);
+        let names = fixture.names(".");
         assert_eq!(reason(batch.commit()), Reason::Stale, "{name}");
-        assert_eq!(scene.names("."), names, "{name}");
+        assert_eq!(fixture.names("."), names, "{name}");
         for file in ["a", "b", "d/c", "new", "moved"].into_iter().filter(|file| *file != name) {
             let expected = ["a", "b", "d/c"].contains(&file).then(|| format!("old {file}"));
-            assert_eq!(scene.read(file).ok(), expected, "{file} after {name}");
+            assert_eq!(fixture.read(file).ok(), expected, "{file} after {name}");
         }
         let theirs = (names.contains(&name.to_owned()) || name == "d/c").then(|| "theirs".to_owned());
-        assert_eq!(scene.read(name).ok(), theirs, "{name}");
-        assert_eq!(scene.names("d"), ["c"], "{name}");
+        assert_eq!(fixture.read(name).ok(), theirs, "{name}");
+        assert_eq!(fixture.names("d"), ["c"], "{name}");
     }
 }
 
 #[test]
 fn paths_can_change_places() {
-    let scene = scene();
-    let [a, b] = ["a", "b"].map(|name| scene.place(name));
+    let fixture = fixture();
+    let [a, b] = ["a", "b"].map(|name| fixture.place(name));
     let mut batch = Batch::default();
     replace(&mut batch, &a, "old b");
     replace(&mut batch, &b, "old a");
     batch.commit().unwrap();
-    assert_eq!((scene.read("a").unwrap(), scene.read("b").unwrap()), ("old b".into(), "old a".into()));
+    assert_eq!((fixture.read("a").unwrap(), fixture.read("b").unwrap()), ("old b".into(), "old a".into()));
 }
 
 #[test]
 fn a_file_made_like_another_has_its_mode() {
     use std::os::unix::fs::PermissionsExt;
-    let scene = scene();
-    fs::set_permissions(scene.path("a"), PermissionsExt::from_mode(0o751)).unwrap();
-    let (a, new) = (scene.place("a"), scene.place("e/new"));
+    let fixture = fixture();
+    fs::set_permissions(fixture.path("a"), PermissionsExt::from_mode(0o751)).unwrap();
+    let (a, new) = (fixture.place("a"), fixture.place("e/new"));
     let mut replacement = new.replace_like(&a).unwrap();
     replacement.file().write_all(b"x").unwrap();
     replacement.commit(Expected::Absent).unwrap();
-    assert_eq!(fs::metadata(scene.path("e/new")).unwrap().mode() & 0o7777, 0o751);
-    assert_eq!(reason(scene.place("n").replace_like(&scene.place("missing"))), Reason::NoSuchFile);
+    assert_eq!(fs::metadata(fixture.path("e/new")).unwrap().mode() & 0o7777, 0o751);
+    assert_eq!(reason(fixture.place("n").replace_like(&fixture.place("missing"))), Reason::NoSuchFile);
 }
 
 #[test]
 fn nothing_leaves_the_workspace() {
-    let scene = scene();
-    scene.link("../ws-evil", "out");
-    let (a, outside, secret) = (scene.place("a"), scene.place("out/new"), scene.place("out/secret"));
+    let fixture = fixture();
+    fixture.link("../ws-evil", "out");
+    let (a, outside, secret) = (fixture.place("a"), fixture.place("out/new"), fixture.place("out/secret"));
     let mut batch = Batch::default();
     assert_eq!(reason(batch.rename(&a, stat(&a), &outside)), Reason::OutsideWorkspace);
     assert_eq!(reason(batch.remove(&secret, stat(&a))), Reason::OutsideWorkspace);
     batch.commit().unwrap();
-    assert!(scene.outside("secret").exists() && !scene.outside("new").exists());
+    assert!(fixture.outside("secret").exists() && !fixture.outside("new").exists());
 }

@@ -6,7 +6,7 @@
 use super::*;
 use crate::{
     Batch,
-    journal::{self, LedgerPlace, Looked, recover_at},
+    journal::{self, RecoveryResult, StateDir, recover_at},
     names,
 };
 use std::collections::BTreeMap;
@@ -54,7 +54,7 @@ impl Stage {
         Self::at(self.dir.path()).join(name)
     }
 
-    fn place(&self) -> LedgerPlace {
+    fn place(&self) -> StateDir {
         place(self.dir.path())
     }
 
@@ -111,13 +111,13 @@ impl Stage {
         assert_eq!(self.play("change", at, false).signal(), Some(9), "at {at}");
     }
 
-    fn recover(&self) -> Looked {
+    fn recover(&self) -> RecoveryResult {
         recover_at(&self.place(), PATIENCE)
     }
 }
 
-fn place(scene: &Path) -> LedgerPlace {
-    LedgerPlace::new(scene.join("state"), "beamai")
+fn place(fixture: &Path) -> StateDir {
+    StateDir::new(fixture.join("state"), "beamai")
 }
 
 /// Files are replaced, by their names and through a link, made, moved, and removed.
@@ -139,21 +139,21 @@ fn change(workspace: &Workspace) -> Result<()> {
 /// What a program does that a test has started; started otherwise, it makes the change as it is meant to be.
 #[test]
 fn a_program_plays_its_part() {
-    let Some(scene) = std::env::var_os(SCENE).map(PathBuf::from) else {
+    let Some(fixture) = std::env::var_os(SCENE).map(PathBuf::from) else {
         let stage = Stage::new();
         change(&Workspace::open(&Stage::at(stage.dir.path())).unwrap()).unwrap();
         assert_eq!(plain(&stage.things()), after());
         return;
     };
     match std::env::var(PART).unwrap().as_str() {
-        "change" => change(&Workspace::open(&Stage::at(&scene)).unwrap()).unwrap(),
+        "change" => change(&Workspace::open(&Stage::at(&fixture)).unwrap()).unwrap(),
         "fail" => {
             // The last step of all finds another file than was read; what was done before is taken back.
-            let workspace = Workspace::open(&Stage::at(&scene)).unwrap();
-            let hook = || fs::write(Stage::at(&scene).join("new"), "theirs").unwrap();
+            let workspace = Workspace::open(&Stage::at(&fixture)).unwrap();
+            let hook = || fs::write(Stage::at(&fixture).join("new"), "theirs").unwrap();
             assert_eq!(reason(failing(&workspace, hook)), Reason::Stale);
         }
-        "recover" => _ = recover_at(&place(&scene), PATIENCE),
+        "recover" => _ = recover_at(&place(&fixture), PATIENCE),
         other => panic!("{other}"),
     }
 }
@@ -487,8 +487,8 @@ fn journals_that_others_could_have_written_do_not_count() {
 
 #[test]
 fn a_change_of_one_file_needs_no_journal() {
-    let scene = Scene::new();
-    let (place, new) = (scene.place("in.txt"), scene.place("d/new"));
+    let fixture = Fixture::new();
+    let (place, new) = (fixture.place("in.txt"), fixture.place("d/new"));
     let mut batch = Batch::default();
     let mut replacement = place.replace().unwrap();
     replacement.file().write_all(b"new").unwrap();

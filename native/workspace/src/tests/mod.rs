@@ -6,7 +6,7 @@ mod journal;
 mod race;
 mod replacement;
 
-use super::{Expected, Place, Workspace};
+use super::{Expected, Workspace, WorkspacePath};
 use beamai_base::{Reason, Result};
 use std::fs;
 use std::io::{Read, Write};
@@ -14,12 +14,12 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// A workspace `ws` with a file `in.txt`, beside a directory `ws-evil` with a file `secret`.
-struct Scene {
+struct Fixture {
     dir: TempDir,
     workspace: Workspace,
 }
 
-impl Scene {
+impl Fixture {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         for name in ["ws", "ws-evil"] {
@@ -44,7 +44,7 @@ impl Scene {
         std::os::unix::fs::symlink(target, self.path(name)).unwrap();
     }
 
-    fn place(&self, text: &str) -> Place {
+    fn place(&self, text: &str) -> WorkspacePath {
         self.workspace.place(text).unwrap()
     }
 

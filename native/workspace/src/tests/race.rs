@@ -34,31 +34,32 @@ fn while_exchanging(one: PathBuf, other: PathBuf, tries: impl FnOnce()) {
     });
 }
 
-fn racing_scene() -> Scene {
-    let scene = Scene::new();
-    fs::create_dir(scene.path("d")).unwrap();
-    fs::write(scene.path("d/secret"), "inside").unwrap();
-    scene.link("../ws-evil", "swap");
-    scene.link(scene.path("d"), "through");
-    scene
+fn racing_scene() -> Fixture {
+    let fixture = Fixture::new();
+    fs::create_dir(fixture.path("d")).unwrap();
+    fs::write(fixture.path("d/secret"), "inside").unwrap();
+    fixture.link("../ws-evil", "swap");
+    fixture.link(fixture.path("d"), "through");
+    fixture
 }
 
 #[test]
 fn a_rename_race_leads_no_read_out() {
-    let scene = racing_scene();
-    let inside = fs::metadata(scene.path("d/secret")).unwrap().ino();
+    let fixture = racing_scene();
+    let inside = fs::metadata(fixture.path("d/secret")).unwrap().ino();
     // One path for the kernel's lookup, one that it refuses and the walk takes.
-    let places = [scene.place("d/secret"), scene.place("through/secret")];
+    let places = [fixture.place("d/secret"), fixture.place("through/secret")];
     let (opened, refused) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let open = |place: &Place| match resolve::open(&place.root.anchor(), &place.relative, OFlags::RDONLY) {
-        Ok(fd) => {
-            assert_eq!(rustix::fs::fstat(&fd).unwrap().st_ino, inside, "escaped by {place:?}");
-            opened.fetch_add(1, Ordering::Relaxed);
-        }
-        Err(_) => _ = refused.fetch_add(1, Ordering::Relaxed),
-    };
+    let open =
+        |place: &WorkspacePath| match resolve::open(&place.root.anchor(), &place.relative, OFlags::RDONLY) {
+            Ok(fd) => {
+                assert_eq!(rustix::fs::fstat(&fd).unwrap().st_ino, inside, "escaped by {place:?}");
+                opened.fetch_add(1, Ordering::Relaxed);
+            }
+            Err(_) => _ = refused.fetch_add(1, Ordering::Relaxed),
+        };
     let opens = opens();
-    while_exchanging(scene.path("d"), scene.path("swap"), || {
+    while_exchanging(fixture.path("d"), fixture.path("swap"), || {
         std::thread::scope(|scope| {
             for _ in 0..THREADS {
                 scope.spawn(|| (0..opens / THREADS / 2).for_each(|_| places.iter().for_each(open)));
@@ -73,27 +74,27 @@ fn a_rename_race_leads_no_read_out() {
 /// The same race, lost by a path that is resolved first and opened afterwards: it is one that can be lost.
 #[test]
 fn the_race_is_lost_by_who_looks_before_opening() {
-    let scene = racing_scene();
-    let path = scene.path("d/secret");
-    let inside = scene.path("").canonicalize().unwrap();
+    let fixture = racing_scene();
+    let path = fixture.path("d/secret");
+    let inside = fixture.path("").canonicalize().unwrap();
     let escaped = || {
         let is_inside = path.canonicalize().is_ok_and(|path| path.starts_with(&inside));
         is_inside && fs::read_to_string(&path).is_ok_and(|text| text == "outside")
     };
-    while_exchanging(scene.path("d"), scene.path("swap"), || assert!((0..MOST).any(|_| escaped())));
+    while_exchanging(fixture.path("d"), fixture.path("swap"), || assert!((0..MOST).any(|_| escaped())));
 }
 
 #[test]
 fn a_rename_race_leads_no_write_out() {
-    let scene = racing_scene();
-    while_exchanging(scene.path("d"), scene.path("swap"), || {
+    let fixture = racing_scene();
+    while_exchanging(fixture.path("d"), fixture.path("swap"), || {
         let end = Instant::now() + TIME;
         while Instant::now() < end {
-            _ = scene.write("d/new", "x");
-            _ = scene.place("d/appended").append();
-            _ = scene.write("d/sub/new", "x");
+            _ = fixture.write("d/new", "x");
+            _ = fixture.place("d/appended").append();
+            _ = fixture.write("d/sub/new", "x");
         }
     });
-    assert_eq!(fs::read_to_string(scene.outside("secret")).unwrap(), "outside");
-    assert_eq!(fs::read_dir(scene.outside("")).unwrap().count(), 1);
+    assert_eq!(fs::read_to_string(fixture.outside("secret")).unwrap(), "outside");
+    assert_eq!(fs::read_dir(fixture.outside("")).unwrap().count(), 1);
 }

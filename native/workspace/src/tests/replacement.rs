@@ -5,76 +5,76 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 #[test]
 fn a_replacement_that_is_not_committed_changes_nothing() {
-    let scene = Scene::new();
-    let place = scene.place("in.txt");
+    let fixture = Fixture::new();
+    let place = fixture.place("in.txt");
     let mut replacement = place.replace().unwrap();
     replacement.file().write_all(b"half").unwrap();
     drop(replacement);
-    let new = scene.place("a/b/new.txt");
+    let new = fixture.place("a/b/new.txt");
     drop(new.replace().unwrap());
-    assert_eq!(scene.read("in.txt").unwrap(), "inside");
-    assert_eq!(scene.names("."), ["in.txt"]);
+    assert_eq!(fixture.read("in.txt").unwrap(), "inside");
+    assert_eq!(fixture.names("."), ["in.txt"]);
 }
 
 #[test]
 fn directories_are_made_on_the_way_and_kept_with_the_file() {
-    let scene = Scene::new();
-    scene.write("a/b/c.txt", "deep").unwrap();
-    assert_eq!(scene.read("a/b/c.txt").unwrap(), "deep");
-    let (file, before) = scene.place("x/y.txt").append().unwrap();
+    let fixture = Fixture::new();
+    fixture.write("a/b/c.txt", "deep").unwrap();
+    assert_eq!(fixture.read("a/b/c.txt").unwrap(), "deep");
+    let (file, before) = fixture.place("x/y.txt").append().unwrap();
     drop(file);
-    assert!(before.is_none() && scene.path("x/y.txt").exists());
+    assert!(before.is_none() && fixture.path("x/y.txt").exists());
 }
 
 #[test]
 fn a_path_that_cannot_be_made_leaves_no_directories_behind() {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     let long = "n".repeat(300);
-    assert_eq!(reason(scene.write(&format!("a/b/{long}"), "x")), Reason::InvalidArgument);
-    assert_eq!(reason(scene.write("in.txt/x", "x")), Reason::NotADirectory);
-    assert_eq!(reason(scene.write("a/", "x")), Reason::IsADirectory);
-    assert_eq!(reason(scene.place("a/.").append()), Reason::IsADirectory);
-    assert_eq!(scene.names("."), ["in.txt"]);
+    assert_eq!(reason(fixture.write(&format!("a/b/{long}"), "x")), Reason::InvalidArgument);
+    assert_eq!(reason(fixture.write("in.txt/x", "x")), Reason::NotADirectory);
+    assert_eq!(reason(fixture.write("a/", "x")), Reason::IsADirectory);
+    assert_eq!(reason(fixture.place("a/.").append()), Reason::IsADirectory);
+    assert_eq!(fixture.names("."), ["in.txt"]);
 }
 
 #[test]
 fn no_reader_sees_half_a_file() {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     let contents = ["a".repeat(100_000), "b".repeat(200_000)];
-    scene.write("f", &contents[0]).unwrap();
+    fixture.write("f", &contents[0]).unwrap();
     std::thread::scope(|scope| {
-        let writer = scope.spawn(|| (0..200).for_each(|n| scene.write("f", &contents[n % 2]).unwrap()));
+        let writer = scope.spawn(|| (0..200).for_each(|n| fixture.write("f", &contents[n % 2]).unwrap()));
         while !writer.is_finished() {
-            assert!(contents.contains(&scene.read("f").unwrap()));
+            assert!(contents.contains(&fixture.read("f").unwrap()));
         }
     });
-    assert_eq!(scene.names("."), ["f", "in.txt"]);
+    assert_eq!(fixture.names("."), ["f", "in.txt"]);
 }
 
 #[test]
 fn mode_and_link_are_kept() {
-    let scene = Scene::new();
-    fs::set_permissions(scene.path("in.txt"), PermissionsExt::from_mode(0o750)).unwrap();
-    scene.link("in.txt", "link");
-    scene.write("link", "new").unwrap();
-    assert!(fs::symlink_metadata(scene.path("link")).unwrap().is_symlink());
-    assert_eq!(fs::read_to_string(scene.path("in.txt")).unwrap(), "new");
-    assert_eq!(fs::metadata(scene.path("in.txt")).unwrap().mode() & 0o7777, 0o750);
+    let fixture = Fixture::new();
+    fs::set_permissions(fixture.path("in.txt"), PermissionsExt::from_mode(0o750)).unwrap();
+    fixture.link("in.txt", "link");
+    fixture.write("link", "new").unwrap();
+    assert!(fs::symlink_metadata(fixture.path("link")).unwrap().is_symlink());
+    assert_eq!(fs::read_to_string(fixture.path("in.txt")).unwrap(), "new");
+    assert_eq!(fs::metadata(fixture.path("in.txt")).unwrap().mode() & 0o7777, 0o750);
 }
 
 #[test]
 fn a_new_file_has_the_mode_of_any_new_file() {
-    let scene = Scene::new();
-    scene.write("new", "x").unwrap();
-    fs::write(scene.path("plain"), "x").unwrap();
-    let mode = |name| fs::metadata(scene.path(name)).unwrap().mode();
+    let fixture = Fixture::new();
+    fixture.write("new", "x").unwrap();
+    fs::write(fixture.path("plain"), "x").unwrap();
+    let mode = |name| fs::metadata(fixture.path(name)).unwrap().mode();
     assert_eq!(mode("new"), mode("plain"));
 }
 
 /// Does something that root could always do as somebody who is not root. True when that is not the files' owner.
-fn without_privileges(scene: &Scene, work: impl FnOnce() + Send) -> bool {
-    fs::set_permissions(scene.path("."), PermissionsExt::from_mode(0o777)).unwrap();
-    fs::set_permissions(scene.dir.path(), PermissionsExt::from_mode(0o755)).unwrap();
+fn without_privileges(fixture: &Fixture, work: impl FnOnce() + Send) -> bool {
+    fs::set_permissions(fixture.path("."), PermissionsExt::from_mode(0o777)).unwrap();
+    fs::set_permissions(fixture.dir.path(), PermissionsExt::from_mode(0o755)).unwrap();
     let is_root = rustix::process::geteuid().is_root();
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -91,38 +91,38 @@ fn without_privileges(scene: &Scene, work: impl FnOnce() + Send) -> bool {
 
 #[test]
 fn a_file_that_may_not_be_written_to_is_not_replaced() {
-    let scene = Scene::new();
-    fs::set_permissions(scene.path("in.txt"), PermissionsExt::from_mode(0o444)).unwrap();
-    without_privileges(&scene, || {
-        assert_eq!(reason(scene.write("in.txt", "new")), Reason::AccessDenied);
-        assert_eq!(reason(scene.place("in.txt").append()), Reason::AccessDenied);
-        scene.write("new.txt", "new").unwrap();
+    let fixture = Fixture::new();
+    fs::set_permissions(fixture.path("in.txt"), PermissionsExt::from_mode(0o444)).unwrap();
+    without_privileges(&fixture, || {
+        assert_eq!(reason(fixture.write("in.txt", "new")), Reason::AccessDenied);
+        assert_eq!(reason(fixture.place("in.txt").append()), Reason::AccessDenied);
+        fixture.write("new.txt", "new").unwrap();
     });
-    assert_eq!(scene.read("in.txt").unwrap(), "inside");
+    assert_eq!(fixture.read("in.txt").unwrap(), "inside");
 }
 
 #[test]
 fn where_the_owner_cannot_be_kept_nobody_gets_more_than_before() {
-    let scene = Scene::new();
-    fs::set_permissions(scene.path("in.txt"), PermissionsExt::from_mode(0o6772)).unwrap();
-    let has_changed = without_privileges(&scene, || scene.write("in.txt", "new").unwrap());
-    let stat = fs::metadata(scene.path("in.txt")).unwrap();
+    let fixture = Fixture::new();
+    fs::set_permissions(fixture.path("in.txt"), PermissionsExt::from_mode(0o6772)).unwrap();
+    let has_changed = without_privileges(&fixture, || fixture.write("in.txt", "new").unwrap());
+    let stat = fs::metadata(fixture.path("in.txt")).unwrap();
     if has_changed {
         // The group is still the thread's own, which it keeps; a new owner does not get the old one's powers.
         assert_eq!((stat.uid(), stat.mode() & 0o4000), (65534, 0));
     }
     assert_eq!(stat.mode() & 0o777, 0o772);
-    assert_eq!(fs::read_to_string(scene.path("in.txt")).unwrap(), "new");
+    assert_eq!(fs::read_to_string(fixture.path("in.txt")).unwrap(), "new");
 }
 
 #[test]
 fn a_broken_hard_link_is_reported() {
-    let scene = Scene::new();
-    assert!(!scene.place("in.txt").replace().unwrap().breaks_link());
-    fs::hard_link(scene.path("in.txt"), scene.path("other")).unwrap();
-    assert!(scene.place("in.txt").replace().unwrap().breaks_link());
-    scene.write("in.txt", "new").unwrap();
-    assert_eq!(scene.read("other").unwrap(), "inside");
+    let fixture = Fixture::new();
+    assert!(!fixture.place("in.txt").replace().unwrap().breaks_link());
+    fs::hard_link(fixture.path("in.txt"), fixture.path("other")).unwrap();
+    assert!(fixture.place("in.txt").replace().unwrap().breaks_link());
+    fixture.write("in.txt", "new").unwrap();
+    assert_eq!(fixture.read("other").unwrap(), "inside");
 }
 
 #[test]
@@ -141,36 +141,36 @@ fn a_file_that_changed_since_it_was_read_is_stale() {
         },
     ];
     for change in changes {
-        let scene = Scene::new();
-        let place = scene.place("in.txt");
+        let fixture = Fixture::new();
+        let place = fixture.place("in.txt");
         // Times of files tick, every few milliseconds on older kernels.
         std::thread::sleep(std::time::Duration::from_millis(20));
         let (_, stat) = place.open_file().unwrap();
         let mut replacement = place.replace().unwrap();
         replacement.file().write_all(b"mine").unwrap();
-        change(&scene.path("in.txt"));
-        let theirs = fs::read_to_string(scene.path("in.txt")).ok();
+        change(&fixture.path("in.txt"));
+        let theirs = fs::read_to_string(fixture.path("in.txt")).ok();
         assert_eq!(reason(replacement.commit(Expected::Unchanged(&stat))), Reason::Stale);
-        assert_eq!(fs::read_to_string(scene.path("in.txt")).ok(), theirs);
-        assert!(scene.names(".").iter().all(|name| !name.starts_with(".beamai")));
+        assert_eq!(fs::read_to_string(fixture.path("in.txt")).ok(), theirs);
+        assert!(fixture.names(".").iter().all(|name| !name.starts_with(".beamai")));
     }
 }
 
 #[test]
 fn a_file_that_appeared_meanwhile_is_not_replaced() {
-    let scene = Scene::new();
-    let place = scene.place("new");
+    let fixture = Fixture::new();
+    let place = fixture.place("new");
     let replacement = place.replace().unwrap();
-    fs::write(scene.path("new"), "theirs").unwrap();
+    fs::write(fixture.path("new"), "theirs").unwrap();
     assert_eq!(reason(replacement.commit(Expected::Absent)), Reason::Stale);
     assert_eq!(reason(place.replace().unwrap().commit(Expected::Absent)), Reason::Stale);
-    assert_eq!(scene.read("new").unwrap(), "theirs");
+    assert_eq!(fixture.read("new").unwrap(), "theirs");
     place.replace().unwrap().commit(Expected::Anything).unwrap();
-    assert_eq!(scene.read("new").unwrap(), "");
+    assert_eq!(fixture.read("new").unwrap(), "");
 }
 
 /// Adds one to the number in the file, with or without the lock; false when the file was stale.
-fn increment(place: &Place, is_locked: bool) -> bool {
+fn increment(place: &WorkspacePath, is_locked: bool) -> bool {
     let _guard = is_locked.then(|| place.lock(|| Ok(())).unwrap());
     let (mut file, stat) = place.open_file().unwrap();
     let mut text = String::new();
@@ -187,16 +187,16 @@ fn increment(place: &Place, is_locked: bool) -> bool {
 }
 
 fn concurrent_increments(is_locked: bool) -> (u32, u32) {
-    let scene = Scene::new();
-    scene.write("n", "0").unwrap();
-    let place = scene.place("n");
+    let fixture = Fixture::new();
+    fixture.write("n", "0").unwrap();
+    let place = fixture.place("n");
     let done: u32 = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..8)
             .map(|_| scope.spawn(|| (0..100).map(|_| u32::from(increment(&place, is_locked))).sum::<u32>()))
             .collect();
         workers.into_iter().map(|worker| worker.join().unwrap()).sum()
     });
-    (done, scene.read("n").unwrap().parse().unwrap())
+    (done, fixture.read("n").unwrap().parse().unwrap())
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn here() -> String {
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Read {
+pub(super) struct ReadArgs {
     /// Path of the file, relative to the workspace or absolute inside it.
     path: String,
     /// First line to read, counted from 1. A negative number counts from the end: -20 begins with the twentieth line
@@ -38,40 +38,40 @@ pub(super) struct Read {
     limit: u64,
 }
 
-impl From<Read> for FileRead {
-    fn from(read: Read) -> Self {
+impl From<ReadArgs> for FileRead {
+    fn from(read: ReadArgs) -> Self {
         Self::lines(read.path, read.offset, read.limit)
     }
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct List {
+pub(super) struct ListArgs {
     /// Directory to list.
     #[serde(default = "here")]
     path: String,
 }
 
-impl From<List> for list::List {
-    fn from(list: List) -> Self {
+impl From<ListArgs> for list::List {
+    fn from(list: ListArgs) -> Self {
         Self::all(list.path)
     }
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Glob {
+pub(super) struct GlobArgs {
     /// Glob pattern of paths relative to the workspace, never absolute: "*.md" finds files in the workspace itself,
     /// "**/*.md" at any depth, "src/**" everything under src.
     pattern: String,
 }
 
-impl From<Glob> for glob::Glob {
-    fn from(glob: Glob) -> Self {
+impl From<GlobArgs> for glob::Glob {
+    fn from(glob: GlobArgs) -> Self {
         Self::plain(glob.pattern, here())
     }
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Grep {
+pub(super) struct GrepArgs {
     /// Regular expression to search each line for.
     pattern: String,
     /// Directory or file to search.
@@ -83,21 +83,21 @@ pub(super) struct Grep {
     max_matches: usize,
 }
 
-impl From<Grep> for grep::Grep {
-    fn from(grep: Grep) -> Self {
+impl From<GrepArgs> for grep::Grep {
+    fn from(grep: GrepArgs) -> Self {
         Self::plain(grep.pattern, grep.path, grep.max_matches)
     }
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Ask {
+pub(super) struct AskArgs {
     /// The questions, put one after the other.
     #[schemars(length(min = 1, max = 4))]
-    questions: Vec<Question>,
+    questions: Vec<QuestionArgs>,
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct Question {
+struct QuestionArgs {
     /// The question, a full sentence.
     question: String,
     /// Two to four options, the recommended one first (it is marked as such), or none for free text.
@@ -105,33 +105,30 @@ struct Question {
     options: Vec<Choice>,
 }
 
-impl From<Ask> for question::Ask {
-    fn from(ask: Ask) -> Self {
-        let questions = ask.questions.into_iter().map(|Question { question, options }| question::Question {
-            question,
-            header: None,
-            options,
-            multi_select: false,
+impl From<AskArgs> for question::AskQuestions {
+    fn from(ask: AskArgs) -> Self {
+        let questions = ask.questions.into_iter().map(|QuestionArgs { question, options }| {
+            question::Question { question, header: None, options, multi_select: false }
         });
         Self { questions: questions.collect(), recommends: true }
     }
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Diagnose {
+pub(super) struct DiagnoseArgs {
     /// The file to check.
     path: String,
 }
 
-impl From<Diagnose> for LspDiagnostics {
-    fn from(diagnose: Diagnose) -> Self {
+impl From<DiagnoseArgs> for LspDiagnostics {
+    fn from(diagnose: DiagnoseArgs) -> Self {
         Self { path: Some(diagnose.path), largest: None }
     }
 }
 
 /// A symbol in a file.
 #[derive(Deserialize, JsonSchema)]
-struct Position {
+struct SymbolPosition {
     /// The file that the symbol is in.
     path: String,
     /// Line of the symbol, counted from 1.
@@ -142,7 +139,7 @@ struct Position {
     character: u64,
 }
 
-impl Position {
+impl SymbolPosition {
     fn asked(self, operation: LspOperation) -> Lsp {
         let Self { path, line, character } = self;
         Lsp { operation, path, line: Some(line), character: Some(character), query: None }
@@ -150,25 +147,25 @@ impl Position {
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Define {
+pub(super) struct DefineArgs {
     #[serde(flatten)]
-    at: Position,
+    at: SymbolPosition,
 }
 
-impl From<Define> for Lsp {
-    fn from(define: Define) -> Self {
+impl From<DefineArgs> for Lsp {
+    fn from(define: DefineArgs) -> Self {
         define.at.asked(LspOperation::GoToDefinition)
     }
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Hover {
+pub(super) struct HoverArgs {
     #[serde(flatten)]
-    at: Position,
+    at: SymbolPosition,
 }
 
-impl From<Hover> for Lsp {
-    fn from(hover: Hover) -> Self {
+impl From<HoverArgs> for Lsp {
+    fn from(hover: HoverArgs) -> Self {
         hover.at.asked(LspOperation::Hover)
     }
 }

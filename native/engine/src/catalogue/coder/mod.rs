@@ -14,42 +14,42 @@ use beamai_port_tools::{
 };
 use beamai_search::{glob::Glob, grep::Grep, list::List};
 use beamai_session::{
-    question::Ask,
+    question::AskQuestions,
     skill::Skill,
-    task::Task,
+    task::SubAgentTask,
     todo::{TodoList, TodoReplace},
 };
-use beamai_tool::{Face, Registry, Tool};
+use beamai_tool::{Tool, ToolBinding, ToolRegistry};
 use std::sync::Arc;
 
-pub(super) fn registry() -> Registry {
+pub(super) fn registry() -> ToolRegistry {
     registry_of([files(), work(), servers(), git::tools()].into_iter().flatten().collect())
 }
 
 /// Files.
 fn files() -> Vec<Arc<dyn Tool>> {
     vec![
-        Arc::new(Face::<FileRead, arguments::Read>::new(
+        Arc::new(ToolBinding::<FileRead, arguments::ReadArgs>::new(
             "read",
             "Reads lines of a text file in any encoding, or an image. 50 lines unless limit asks for more; the result \
              says with which offset to read on.",
         )),
-        Arc::new(Face::<List, arguments::List>::new(
+        Arc::new(ToolBinding::<List, arguments::ListArgs>::new(
             "list",
             "Lists what is in a directory: name, path, type and size of each entry.",
         )),
-        Arc::new(Face::<Glob, arguments::Glob, results::Globbed>::new(
+        Arc::new(ToolBinding::<Glob, arguments::GlobArgs, results::GlobResult>::new(
             "glob",
             "Finds files of the workspace by a pattern of their path, such as \"**/*.rs\". Leaves out hidden files and \
              what .gitignore leaves out, and says how many. Use grep to search in files.",
         )),
-        Arc::new(Face::<Grep, arguments::Grep, Matches>::new(
+        Arc::new(ToolBinding::<Grep, arguments::GrepArgs, Matches>::new(
             "grep",
             "Searches the contents of files for a regular expression and returns the matching lines. Leaves out hidden \
              and binary files and what .gitignore leaves out, and says how many.",
         )),
         Arc::new(
-            Face::<FileWrite>::new(
+            ToolBinding::<FileWrite>::new(
                 "write",
                 "Writes a whole file. The file changes at once or not at all; missing directories are made. To change a \
                  part of a file, use edit.",
@@ -57,14 +57,14 @@ fn files() -> Vec<Arc<dyn Tool>> {
             .only(&["path", "content"]),
         ),
         Arc::new(
-            Face::<FileEdit>::new(
+            ToolBinding::<FileEdit>::new(
                 "edit",
                 "Replaces an exact piece of text in a file; answers with a diff. The text must occur exactly once, unless \
                  replace_all is set. Everything else in the file stays as it is.",
             )
             .only(&["path", "old_string", "new_string", "replace_all"]),
         ),
-        Arc::new(Face::<FilePatch>::new(
+        Arc::new(ToolBinding::<FilePatch>::new(
             "patch",
             "Applies a unified diff to one or more files: change, create, delete, rename them. All of it happens or \
              nothing; the answer tells for every hunk where it applies.",
@@ -76,7 +76,7 @@ fn files() -> Vec<Arc<dyn Tool>> {
 fn work() -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(
-            Face::<Shell>::new(
+            ToolBinding::<Shell>::new(
                 "bash",
                 "Runs a shell command with bash in the workspace and returns its exit code, standard output and standard \
                  error. A command that has not ended after two minutes is killed with everything that it started. For \
@@ -89,25 +89,25 @@ fn work() -> Vec<Arc<dyn Tool>> {
                  killed.",
             ),
         ),
-        Arc::new(Face::<TodoList>::new("todoread", "Returns the session's list of tasks.").only(&[])),
-        Arc::new(Face::<TodoReplace>::new(
+        Arc::new(ToolBinding::<TodoList>::new("todoread", "Returns the session's list of tasks.").only(&[])),
+        Arc::new(ToolBinding::<TodoReplace>::new(
             "todowrite",
             "Writes the session's whole list of tasks and returns it. Keep a list for work of several steps, and keep \
              it true: at most one task is in progress.",
         )),
-        Arc::new(Face::<Skill>::new(
+        Arc::new(ToolBinding::<Skill>::new(
             "skill",
             "Lists the skills, or loads one. A skill is a set of instructions for a kind of work; load the one that fits \
              before you begin.",
         )),
-        Arc::new(Face::<Task>::new("task", super::TASK)),
-        Arc::new(Face::<Ask, arguments::Ask>::new(
+        Arc::new(ToolBinding::<SubAgentTask>::new("task", super::TASK)),
+        Arc::new(ToolBinding::<AskQuestions, arguments::AskArgs>::new(
             "question",
             "Asks the user questions when a decision is theirs to make, the recommended option first. The user can \
              always answer something else.",
         )),
         Arc::new(
-            Face::<WebFetch, WebFetch, results::Fetched>::new(
+            ToolBinding::<WebFetch, WebFetch, results::FetchResult>::new(
                 "fetch",
                 "Fetches a resource over http or https. A page of HTML comes back as readable Markdown, other text as it \
                  is, an image in base64. Redirects are followed and reported; an error of the server, such as 404, is a \
@@ -121,15 +121,15 @@ fn work() -> Vec<Arc<dyn Tool>> {
 /// Language servers.
 fn servers() -> Vec<Arc<dyn Tool>> {
     vec![
-        Arc::new(Face::<LspDiagnostics, arguments::Diagnose>::new(
+        Arc::new(ToolBinding::<LspDiagnostics, arguments::DiagnoseArgs>::new(
             "lsp_diagnostics",
             "Errors and warnings that a language server finds in a file as it is now. Ask after edits.",
         )),
-        Arc::new(Face::<Lsp, arguments::Define, results::Defined>::new(
+        Arc::new(ToolBinding::<Lsp, arguments::DefineArgs, results::DefinitionResult>::new(
             "lsp_definition",
             "Where the symbol at a position of a file is defined, as its language server knows it.",
         )),
-        Arc::new(Face::<Lsp, arguments::Hover, results::Hovered>::new(
+        Arc::new(ToolBinding::<Lsp, arguments::HoverArgs, results::HoverResult>::new(
             "lsp_hover",
             "Type and documentation of the symbol at a position of a file, as its language server knows them.",
         )),

@@ -1,17 +1,17 @@
 //! What the tools of the dialect return where it is not what the operation gives.
 
 use beamai_port_tools::{
-    lsp::{Location, LspOutput},
+    lsp::{CodeLocation, LspOutput},
     web::fetched::{self, Redirect},
 };
 use beamai_search::glob;
-use beamai_walk::Coverage;
+use beamai_walk::SearchCoverage;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Globbed {
+pub(super) struct GlobResult {
     /// Paths of the files, relative to the workspace.
     matches: Vec<String>,
     /// How many files match, those that are not listed included.
@@ -19,22 +19,22 @@ pub(super) struct Globbed {
     /// Whether more files match than are listed.
     truncated: bool,
     /// What was searched and what was left out.
-    coverage: Coverage,
+    coverage: SearchCoverage,
 }
 
-impl From<glob::Globbed> for Globbed {
-    fn from(globbed: glob::Globbed) -> Self {
-        let glob::Globbed { files, count, truncated, coverage } = globbed;
+impl From<glob::GlobOutput> for GlobResult {
+    fn from(globbed: glob::GlobOutput) -> Self {
+        let glob::GlobOutput { files, count, truncated, coverage } = globbed;
         Self { matches: files, count, truncated, coverage }
     }
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Defined {
+pub(super) struct DefinitionResult {
     /// Where the symbol is defined; null where the server knows no place. The first of locations.
-    location: Option<Location>,
+    location: Option<CodeLocation>,
     /// Every place where it is defined.
-    locations: Vec<Location>,
+    locations: Vec<CodeLocation>,
     /// Whether a language server answered. If not, message says why and what to do instead.
     available: bool,
     /// The server's program.
@@ -43,7 +43,7 @@ pub(super) struct Defined {
     message: Option<String>,
 }
 
-impl From<LspOutput> for Defined {
+impl From<LspOutput> for DefinitionResult {
     fn from(output: LspOutput) -> Self {
         let LspOutput { available, server, message, locations, .. } = output;
         let locations = locations.unwrap_or_default();
@@ -52,7 +52,7 @@ impl From<LspOutput> for Defined {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Hovered {
+pub(super) struct HoverResult {
     /// Type and documentation of the symbol, mostly Markdown; empty when there is nothing to say.
     contents: String,
     /// Whether a language server answered. If not, message says why and what to do instead.
@@ -65,7 +65,7 @@ pub(super) struct Hovered {
     truncated: bool,
 }
 
-impl From<LspOutput> for Hovered {
+impl From<LspOutput> for HoverResult {
     fn from(output: LspOutput) -> Self {
         let LspOutput { available, server, message, contents, truncated, .. } = output;
         Self { contents: contents.unwrap_or_default(), available, server, message, truncated }
@@ -73,7 +73,7 @@ impl From<LspOutput> for Hovered {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Fetched {
+pub(super) struct FetchResult {
     /// Address that answered, after every redirect.
     url: String,
     /// Status of the answer, such as 200 or 404.
@@ -103,8 +103,8 @@ pub(super) struct Fetched {
     note: Option<String>,
 }
 
-impl From<fetched::Fetched> for Fetched {
-    fn from(fetched: fetched::Fetched) -> Self {
+impl From<fetched::WebFetchOutput> for FetchResult {
+    fn from(fetched: fetched::WebFetchOutput) -> Self {
         Self {
             url: fetched.url,
             status_code: fetched.status_code,

@@ -1,12 +1,12 @@
 //! What the tools of the dialect return where it is not what the operation gives.
 
-use beamai_files::FileContent;
+use beamai_files::FileReadOutput;
 use beamai_text::LineEnding;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Read {
+pub(super) struct ReadResult {
     /// All of the text, with its line ends as in the file. Empty for an image.
     content: String,
     /// How many lines it has; 0 for an image.
@@ -29,8 +29,8 @@ pub(super) struct Read {
     media_type: Option<String>,
 }
 
-impl From<FileContent> for Read {
-    fn from(read: FileContent) -> Self {
+impl From<FileReadOutput> for ReadResult {
+    fn from(read: FileReadOutput) -> Self {
         Self {
             content: read.content,
             lines: read.total_lines.unwrap_or(0),

@@ -13,7 +13,7 @@ use beamai_session::{
     question,
     todo::{NewTodo, TodoReplace},
 };
-use beamai_tool::{question::Choice, todo::Status};
+use beamai_tool::{question::Choice, todo::TodoStatus};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -37,7 +37,7 @@ fn yes() -> bool {
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Read {
+pub(super) struct ReadArgs {
     /// Absolute path of the file; a relative one is taken from the workspace.
     file_path: String,
     /// Number of the first line to read, counted from 1.
@@ -50,28 +50,28 @@ pub(super) struct Read {
     limit: u64,
 }
 
-impl From<Read> for FileRead {
-    fn from(read: Read) -> Self {
+impl From<ReadArgs> for FileRead {
+    fn from(read: ReadArgs) -> Self {
         Self::lines(read.file_path, read.offset, read.limit)
     }
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Write {
+pub(super) struct WriteArgs {
     /// Absolute path of the file; a relative one is taken from the workspace.
     file_path: String,
     /// The text. It replaces the whole file.
     content: String,
 }
 
-impl From<Write> for FileWrite {
-    fn from(write: Write) -> Self {
+impl From<WriteArgs> for FileWrite {
+    fn from(write: WriteArgs) -> Self {
         Self::whole(write.file_path, write.content)
     }
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Edit {
+pub(super) struct EditArgs {
     /// Absolute path of the file; a relative one is taken from the workspace.
     file_path: String,
     /// The text to replace, exactly as it is in the file, with indentation and without line numbers. It must occur
@@ -84,15 +84,15 @@ pub(super) struct Edit {
     replace_all: bool,
 }
 
-impl From<Edit> for FileEdit {
-    fn from(edit: Edit) -> Self {
-        let Edit { file_path, old_string, new_string, replace_all } = edit;
+impl From<EditArgs> for FileEdit {
+    fn from(edit: EditArgs) -> Self {
+        let EditArgs { file_path, old_string, new_string, replace_all } = edit;
         Self { path: file_path, old_string, new_string, replace_all, expected_hash: None }
     }
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Glob {
+pub(super) struct GlobArgs {
     /// Glob pattern, matched against the path relative to `path`: "*.md" finds files in the directory itself,
     /// "**/*.md" at any depth.
     pattern: String,
@@ -101,14 +101,14 @@ pub(super) struct Glob {
     path: String,
 }
 
-impl From<Glob> for glob::Glob {
-    fn from(glob: Glob) -> Self {
+impl From<GlobArgs> for glob::Glob {
+    fn from(glob: GlobArgs) -> Self {
         Self::plain(glob.pattern, glob.path)
     }
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Grep {
+pub(super) struct GrepArgs {
     /// Regular expression to search each line for.
     pattern: String,
     /// Directory or file to search.
@@ -140,9 +140,9 @@ pub(super) struct Grep {
     context: Option<usize>,
 }
 
-impl From<Grep> for grep::Grep {
-    fn from(grep: Grep) -> Self {
-        let Grep { pattern, path, glob, output_mode, case_insensitive, numbered, after, before, context } =
+impl From<GrepArgs> for grep::Grep {
+    fn from(grep: GrepArgs) -> Self {
+        let GrepArgs { pattern, path, glob, output_mode, case_insensitive, numbered, after, before, context } =
             grep;
         let unnumbered = !numbered;
         Self {
@@ -159,14 +159,14 @@ impl From<Grep> for grep::Grep {
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct AskUserQuestion {
+pub(super) struct AskUserQuestionArgs {
     /// The questions, put one after the other.
     #[schemars(length(min = 1, max = 4))]
-    questions: Vec<Question>,
+    questions: Vec<QuestionArgs>,
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct Question {
+struct QuestionArgs {
     /// The question, a full sentence.
     question: String,
     /// Short label, 12 characters at most.
@@ -179,10 +179,10 @@ struct Question {
     multi_select: bool,
 }
 
-impl From<AskUserQuestion> for question::Ask {
-    fn from(asked: AskUserQuestion) -> Self {
+impl From<AskUserQuestionArgs> for question::AskQuestions {
+    fn from(asked: AskUserQuestionArgs) -> Self {
         let questions = asked.questions.into_iter().map(|asked| {
-            let Question { question, header, options, multi_select } = asked;
+            let QuestionArgs { question, header, options, multi_select } = asked;
             question::Question { question, header: Some(header), options, multi_select }
         });
         Self { questions: questions.collect(), recommends: false }
@@ -190,24 +190,24 @@ impl From<AskUserQuestion> for question::Ask {
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct TodoWrite {
+pub(super) struct TodoWriteArgs {
     /// All tasks, in order. Tasks that are left out are deleted.
-    todos: Vec<Todo>,
+    todos: Vec<TodoArgs>,
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct Todo {
+struct TodoArgs {
     /// What is to be done, as an instruction, such as "Add unit tests".
     content: String,
     /// Status. At most one task can be in progress.
-    status: Status,
+    status: TodoStatus,
     /// The same in the present continuous, such as "Adding unit tests".
     #[serde(rename = "activeForm")]
     active_form: String,
 }
 
-impl From<TodoWrite> for TodoReplace {
-    fn from(written: TodoWrite) -> Self {
+impl From<TodoWriteArgs> for TodoReplace {
+    fn from(written: TodoWriteArgs) -> Self {
         let todos = written.todos.into_iter().map(|todo| NewTodo {
             content: todo.content,
             status: todo.status,
@@ -219,7 +219,7 @@ impl From<TodoWrite> for TodoReplace {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Lsp {
+pub(super) struct LspArgs {
     /// What to ask: "goToDefinition", "findReferences", "hover", "goToImplementation", "prepareCallHierarchy",
     /// "incomingCalls" and "outgoingCalls" are about the symbol at line and character; "documentSymbol" lists the
     /// symbols of the file; "workspaceSymbol" finds symbols of the whole workspace by name.
@@ -236,23 +236,23 @@ pub(super) struct Lsp {
     query: Option<String>,
 }
 
-impl From<Lsp> for lsp::Lsp {
-    fn from(asked: Lsp) -> Self {
-        let Lsp { operation, file_path, line, character, query } = asked;
+impl From<LspArgs> for lsp::Lsp {
+    fn from(asked: LspArgs) -> Self {
+        let LspArgs { operation, file_path, line, character, query } = asked;
         Self { operation, path: file_path, line, character, query }
     }
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct WebFetch {
+pub(super) struct WebFetchArgs {
     /// Full address of the page: http:// or https://.
     url: String,
     /// What to extract from the page, such as "the section about error handling".
     prompt: String,
 }
 
-impl From<WebFetch> for web::fetch::WebFetch {
-    fn from(fetch: WebFetch) -> Self {
+impl From<WebFetchArgs> for web::fetch::WebFetch {
+    fn from(fetch: WebFetchArgs) -> Self {
         Self::page(fetch.url, fetch.prompt)
     }
 }

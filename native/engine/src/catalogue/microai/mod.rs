@@ -5,7 +5,7 @@ mod results;
 
 use super::registry_of;
 use super::shapes::Succeeded;
-use beamai_files::{FileEdit, FileEdited, FileRead, FileWrite, FileWritten};
+use beamai_files::{FileEdit, FileEditOutput, FileRead, FileWrite, FileWriteOutput};
 use beamai_port_tools::{
     lsp::Lsp,
     shell::{Shell, ShellKill, ShellPoll},
@@ -13,46 +13,46 @@ use beamai_port_tools::{
 };
 use beamai_search::{glob::Glob, grep::Grep};
 use beamai_session::{
-    question::Ask,
-    todo::{TodoReplace, Todos},
+    question::AskQuestions,
+    todo::{TodoOutput, TodoReplace},
 };
-use beamai_tool::{Face, Registry, Tool};
+use beamai_tool::{Tool, ToolBinding, ToolRegistry};
 use std::sync::Arc;
 
-pub(super) fn registry() -> Registry {
+pub(super) fn registry() -> ToolRegistry {
     registry_of([required(), standard(), extended(), background()].into_iter().flatten().collect())
 }
 
 /// Level 1.
 fn required() -> Vec<Arc<dyn Tool>> {
     vec![
-        Arc::new(Face::<FileRead, arguments::Read, results::Read>::new(
+        Arc::new(ToolBinding::<FileRead, arguments::ReadArgs, results::ReadResult>::new(
             "Read",
             "Reads a file and returns its lines, each with its number in front. Text in any encoding; an image comes \
              back in base64. A long file is read in parts, with offset and limit.",
         )),
-        Arc::new(Face::<FileWrite, arguments::Write, Succeeded<FileWritten>>::new(
+        Arc::new(ToolBinding::<FileWrite, arguments::WriteArgs, Succeeded<FileWriteOutput>>::new(
             "Write",
             "Creates a file, or replaces all that is in it. The file changes at once or not at all; missing \
              directories are made. To change a part of a file, use Edit.",
         )),
-        Arc::new(Face::<FileEdit, arguments::Edit, Succeeded<FileEdited>>::new(
+        Arc::new(ToolBinding::<FileEdit, arguments::EditArgs, Succeeded<FileEditOutput>>::new(
             "Edit",
             "Replaces an exact piece of text in a file. The text must occur exactly once, unless replace_all is set. \
              Everything else in the file stays as it is.",
         )),
-        Arc::new(Face::<Glob, arguments::Glob>::new(
+        Arc::new(ToolBinding::<Glob, arguments::GlobArgs>::new(
             "Glob",
             "Finds files by a pattern of their path, such as \"**/*.go\". Leaves out hidden files and what .gitignore \
              leaves out, and says how many.",
         )),
-        Arc::new(Face::<Grep, arguments::Grep, results::Grepped>::new(
+        Arc::new(ToolBinding::<Grep, arguments::GrepArgs, results::GrepResult>::new(
             "Grep",
             "Searches the contents of files for a regular expression. Leaves out hidden and binary files and what \
              .gitignore leaves out, and says how many.",
         )),
         Arc::new(
-            Face::<Shell>::new(
+            ToolBinding::<Shell>::new(
                 "Bash",
                 "Runs a shell command with bash in the workspace and returns its standard output, standard error and \
                  exit code. A command that outlasts its timeout is killed with everything that it started.",
@@ -64,7 +64,7 @@ fn required() -> Vec<Arc<dyn Tool>> {
                  take that. It ends with the session at the latest. For servers, watchers and long builds.",
             ),
         ),
-        Arc::new(Face::<Ask, arguments::AskUserQuestion>::new(
+        Arc::new(ToolBinding::<AskQuestions, arguments::AskUserQuestionArgs>::new(
             "AskUserQuestion",
             "Asks the user when a decision is theirs to make. The user can always answer something else than the \
              options.",
@@ -75,11 +75,11 @@ fn required() -> Vec<Arc<dyn Tool>> {
 /// Level 2.
 fn standard() -> Vec<Arc<dyn Tool>> {
     vec![
-        Arc::new(Face::<TodoReplace, arguments::TodoWrite, Succeeded<Todos>>::new(
+        Arc::new(ToolBinding::<TodoReplace, arguments::TodoWriteArgs, Succeeded<TodoOutput>>::new(
             "TodoWrite",
             "Writes the whole list of tasks. Keep a list for work of several steps, and keep it true.",
         )),
-        Arc::new(Face::<Lsp, arguments::Lsp>::new(
+        Arc::new(ToolBinding::<Lsp, arguments::LspArgs>::new(
             "LSP",
             "Asks a language server about code: where a name is defined, used or implemented, its type and \
              documentation, the symbols of a file or of the workspace, who calls a function and what it calls.",
@@ -90,13 +90,13 @@ fn standard() -> Vec<Arc<dyn Tool>> {
 /// Level 3.
 fn extended() -> Vec<Arc<dyn Tool>> {
     vec![
-        Arc::new(Face::<WebFetch, arguments::WebFetch>::new(
+        Arc::new(ToolBinding::<WebFetch, arguments::WebFetchArgs>::new(
             "WebFetch",
             "Fetches a page and returns what the prompt asks for. Only public addresses are reached unless the host \
              allows others.",
         )),
         Arc::new(
-            Face::<WebSearch>::new(
+            ToolBinding::<WebSearch>::new(
                 "WebSearch",
                 "Searches the web and returns titles, addresses and snippets, best first. Read a result with WebFetch.",
             )
@@ -110,7 +110,7 @@ fn background() -> Vec<Arc<dyn Tool>> {
     let id = "The id that Bash gave for the command.";
     vec![
         Arc::new(
-            Face::<ShellPoll>::new(
+            ToolBinding::<ShellPoll>::new(
                 "BashOutput",
                 "Tells how far a command is that Bash started in the background: its status, its exit code once it has \
                  ended, and what it has written since the last call.",
@@ -118,7 +118,7 @@ fn background() -> Vec<Arc<dyn Tool>> {
             .described("id", id),
         ),
         Arc::new(
-            Face::<ShellKill>::new(
+            ToolBinding::<ShellKill>::new(
                 "KillShell",
                 "Kills a command that Bash started in the background, with everything that it started, and returns what \
                  it had written since the last call.",

@@ -1,15 +1,15 @@
 //! What the tools of the dialect return where it is not what the operation gives.
 
-use beamai_files::FileContent;
-use beamai_search::grep::{self, Hit};
+use beamai_files::FileReadOutput;
+use beamai_search::grep::{self, GrepMatch};
 use beamai_text::LineEnding;
-use beamai_walk::Coverage;
+use beamai_walk::SearchCoverage;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Read {
+pub(super) struct ReadResult {
     /// The lines, each with its number, right-aligned to six places, and a tab in front; without their line ends.
     /// Empty for an image.
     content: String,
@@ -44,8 +44,8 @@ pub(super) struct Read {
     media_type: Option<String>,
 }
 
-impl From<FileContent> for Read {
-    fn from(read: FileContent) -> Self {
+impl From<FileReadOutput> for ReadResult {
+    fn from(read: FileReadOutput) -> Self {
         Self {
             content: numbered(&read.content, read.start_line.unwrap_or(1)),
             total_lines: read.total_lines.unwrap_or(0),
@@ -72,9 +72,9 @@ fn numbered(text: &str, first: u64) -> String {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Grepped {
+pub(super) struct GrepResult {
     /// The matches, by path and line; empty unless the output mode is content.
-    matches: Vec<Match>,
+    matches: Vec<FileMatch>,
     /// Matching lines in all files, those that are not given included.
     total_matches: u64,
     /// The files that this answer is about, by path, relative to the workspace.
@@ -87,11 +87,11 @@ pub(super) struct Grepped {
     /// Whether there is more than is given.
     truncated: bool,
     /// What was searched and what was left out.
-    coverage: Coverage,
+    coverage: SearchCoverage,
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Match {
+struct FileMatch {
     /// Path of the file, relative to the workspace.
     file: String,
     /// Number of the line, from 1; absent where it was not wanted.
@@ -108,18 +108,18 @@ struct Match {
     content_truncated: bool,
 }
 
-impl From<grep::Grepped> for Grepped {
-    fn from(grepped: grep::Grepped) -> Self {
-        let grep::Grepped { files, counts, total_matches, total_files, truncated, coverage, .. } = grepped;
+impl From<grep::GrepOutput> for GrepResult {
+    fn from(grepped: grep::GrepOutput) -> Self {
+        let grep::GrepOutput { files, counts, total_matches, total_files, truncated, coverage, .. } = grepped;
         let matches = grepped.matches.into_iter().map(|hit| matched(hit, !grepped.unnumbered)).collect();
         Self { matches, total_matches, files, counts, total_files, truncated, coverage }
     }
 }
 
-fn matched(hit: Hit, is_numbered: bool) -> Match {
-    let Hit { file, line_number, content, before, after, content_truncated, .. } = hit;
+fn matched(hit: GrepMatch, is_numbered: bool) -> FileMatch {
+    let GrepMatch { file, line_number, content, before, after, content_truncated, .. } = hit;
     let line_number = is_numbered.then_some(line_number);
-    Match { file, line_number, content, before, after, content_truncated }
+    FileMatch { file, line_number, content, before, after, content_truncated }
 }
 
 #[cfg(test)]

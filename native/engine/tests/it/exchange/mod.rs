@@ -7,13 +7,13 @@
 
 mod control;
 mod exchanger;
+mod fixture;
 mod policy;
-mod scene;
 mod tools;
 
 use exchanger::Exchanger;
+use fixture::{Fixture, Kind};
 use policy::Policy;
-use scene::{Kind, Scene};
 use std::time::{Duration, Instant};
 use tools::Tool;
 
@@ -53,8 +53,8 @@ fn attack(tool: &Tool) {
     let time = Duration::from_secs_f64(seconds() / rounds.len() as f64);
     let mut all = Tried::default();
     for (kind, policy) in rounds {
-        let scene = Scene::new();
-        let tried = round(tool, &scene, kind, policy, time);
+        let fixture = Fixture::new();
+        let tried = round(tool, &fixture, kind, policy, time);
         assert!(tried.done > 0, "{}, {kind:?}, {policy:?}: nothing was ever allowed: {tried:?}", tool.name);
         assert!(
             tried.refused > 0,
@@ -67,10 +67,10 @@ fn attack(tool: &Tool) {
     assert!(all.exchanges as f64 >= EXCHANGES * seconds(), "{}: no race: {all:?}", tool.name);
 }
 
-fn round(tool: &Tool, scene: &Scene, kind: Kind, policy: Policy, time: Duration) -> Tried {
-    let host = policy.host(scene);
+fn round(tool: &Tool, fixture: &Fixture, kind: Kind, policy: Policy, time: Duration) -> Tried {
+    let host = policy.host(fixture);
     let (one, other) = kind.exchanged();
-    let exchanger = Exchanger::start(scene.path(one), scene.path(other));
+    let exchanger = Exchanger::start(fixture.path(one), fixture.path(other));
     let (mut tried, end) = (Tried::default(), Instant::now() + time);
     let mut turn = 0;
     // A slow machine gets as long as it needs to see both.
@@ -80,20 +80,20 @@ fn round(tool: &Tool, scene: &Scene, kind: Kind, policy: Policy, time: Duration)
         turn += 1;
         match policy.call(&host, tool.name, args) {
             Ok(result) => {
-                assert!(!result.contains(scene::SECRET), "{}, {kind:?}, {policy:?}: {result}", tool.name);
-                let is_empty = tool.is_search && !result.contains(scene::HARMLESS);
+                assert!(!result.contains(fixture::SECRET), "{}, {kind:?}, {policy:?}: {result}", tool.name);
+                let is_empty = tool.is_search && !result.contains(fixture::HARMLESS);
                 *(if is_empty { &mut tried.refused } else { &mut tried.done }) += 1;
             }
             Err(error) => {
-                assert!(!error.contains(scene::SECRET), "{}, {kind:?}, {policy:?}: {error}", tool.name);
+                assert!(!error.contains(fixture::SECRET), "{}, {kind:?}, {policy:?}: {error}", tool.name);
                 tried.refused += 1;
                 tried.why = error;
             }
         }
-        if let Some(harm) = scene.harm() {
+        if let Some(harm) = fixture.harm() {
             panic!("{}, {kind:?}, {policy:?}, after {tried:?}: {harm}", tool.name);
         }
-        (tool.tidy)(scene, kind);
+        (tool.tidy)(fixture, kind);
     }
     tried.exchanges = exchanger.stop();
     tried

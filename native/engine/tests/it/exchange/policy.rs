@@ -1,7 +1,7 @@
 //! Rules that keep a directory from tools, each in its own way.
 
-use super::scene::Scene;
-use beamai_engine::{Call, Host, Outcome, Run, Settings};
+use super::fixture::Fixture;
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host, HostSettings};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ const ELSEWHERE: [&str; 3] = ["./f", "./g", "{d,e,p,q,open}/**"];
 impl Policy {
     pub(crate) const ALL: [Self; 4] = [Self::Deny, Self::Allow, Self::AskRule, Self::AskAll];
 
-    pub(crate) fn host(self, scene: &Scene) -> Host {
+    pub(crate) fn host(self, fixture: &Fixture) -> Host {
         let rules = |paths: &[&str]| -> Vec<String> {
             paths.iter().flat_map(|path| TOOLS.map(|tool| format!("{tool}({path})"))).collect()
         };
@@ -34,27 +34,27 @@ impl Policy {
             Self::AskRule => json!({"default": "allow", "ask": rules(&["kept/**"])}),
             Self::AskAll => json!({"default": "ask"}),
         };
-        let id = Workspace::open(scene.root()).unwrap().id();
-        let settings: Settings =
+        let id = Workspace::open(fixture.root()).unwrap().id();
+        let settings: HostSettings =
             serde_json::from_value(json!({"workspace": id, "permissions": permissions})).unwrap();
         Host::new(&settings, std::sync::Arc::default()).unwrap()
     }
 
     /// The result as text, or why there is none.
     pub(crate) fn call(self, host: &Host, tool: &str, args: Value) -> Result<String, String> {
-        let mut call: Call = serde_json::from_value(json!({"tool": tool, "args": args})).unwrap();
-        let mut asked = host.call(call.clone(), Run::default());
-        if let Outcome::Ask(request) = &asked {
+        let mut call: CallRequest = serde_json::from_value(json!({"tool": tool, "args": args})).unwrap();
+        let mut asked = host.call(call.clone(), CallOptions::default());
+        if let CallOutcome::Ask(request) = &asked {
             let is_elsewhere = !request["subject"].as_str().unwrap().contains("kept");
             if !is_elsewhere || self == Self::AskRule {
                 return Err("refused".into());
             }
             call.approved = Some(request["fingerprint"].as_str().unwrap().to_owned());
-            asked = host.call(call, Run::default());
+            asked = host.call(call, CallOptions::default());
         }
         match asked {
-            Outcome::Ok(value, _) => Ok(value.to_string()),
-            Outcome::Error(error) => Err(error.to_value().to_string()),
+            CallOutcome::Ok(value, _) => Ok(value.to_string()),
+            CallOutcome::Error(error) => Err(error.to_value().to_string()),
             other => Err(format!("{other:?}")),
         }
     }

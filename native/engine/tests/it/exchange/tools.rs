@@ -1,6 +1,6 @@
 //! The tools that open files, and how each is called.
 
-use super::scene::{HARMLESS, Kind, Scene};
+use super::fixture::{Fixture, HARMLESS, Kind};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -11,7 +11,7 @@ pub(crate) struct Tool {
     pub(crate) is_search: bool,
     pub(crate) args: fn(Kind, usize) -> Value,
     /// Makes ready for the next call.
-    pub(crate) tidy: fn(&Scene, Kind),
+    pub(crate) tidy: fn(&Fixture, Kind),
 }
 
 const READS: Tool =
@@ -55,23 +55,23 @@ pub(crate) fn file_write_new() -> Tool {
 pub(crate) fn file_append() -> Tool {
     let args = |kind: Kind, _| json!({"path": kind.file(), "content": "x", "mode": "append"});
     // A file that only grew would make each call slower than the one before.
-    let tidy = |scene: &Scene, kind: Kind| {
+    let tidy = |fixture: &Fixture, kind: Kind| {
         for place in kind.places() {
-            _ = reset(scene, place);
+            _ = reset(fixture, place);
         }
     };
     Tool { name: "file_write", args, tidy, ..READS }
 }
 
-fn reset(scene: &Scene, place: &str) -> std::io::Result<()> {
-    let path = scene.path(place).join("f");
+fn reset(fixture: &Fixture, place: &str) -> std::io::Result<()> {
+    let path = fixture.path(place).join("f");
     let is_long = fs::symlink_metadata(&path)?.len() > 4096;
     // The link that may be here by now leads to what is kept.
-    let is_kept = path.canonicalize()?.starts_with(scene.path("kept"));
+    let is_kept = path.canonicalize()?.starts_with(fixture.path("kept"));
     if is_long && !is_kept {
         let options = rustix::fs::OFlags::WRONLY | rustix::fs::OFlags::NOFOLLOW;
         let holder = fs::File::open(path.parent().unwrap().canonicalize()?)?;
-        if holder.metadata()?.is_dir() && !path.canonicalize()?.starts_with(scene.path("kept")) {
+        if holder.metadata()?.is_dir() && !path.canonicalize()?.starts_with(fixture.path("kept")) {
             let file = rustix::fs::openat(&holder, "f", options, rustix::fs::Mode::empty())?;
             let file = fs::File::from(file);
             if file.metadata()?.len() > 4096 {
@@ -113,9 +113,9 @@ pub(crate) fn file_patch_delete() -> Tool {
         json!({"patch": format!("--- a/{file}\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n")})
     };
     // A file of the same name and content where it may go.
-    let tidy = |scene: &Scene, kind: Kind| {
+    let tidy = |fixture: &Fixture, kind: Kind| {
         for place in kind.places() {
-            let path = scene.path(place);
+            let path = fixture.path(place);
             if fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir()) {
                 let path = path.join("both");
                 if !path.exists() {
@@ -128,8 +128,8 @@ pub(crate) fn file_patch_delete() -> Tool {
 }
 
 /// Removes what a call has made where it may.
-fn without_new(scene: &Scene, kind: Kind) {
+fn without_new(fixture: &Fixture, kind: Kind) {
     for place in kind.places() {
-        _ = fs::remove_dir_all(scene.path(place).join("new"));
+        _ = fs::remove_dir_all(fixture.path(place).join("new"));
     }
 }

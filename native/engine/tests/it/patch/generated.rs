@@ -60,10 +60,10 @@ fn a_mailbox_of_commits_is_applied_in_order() {
         twins.apply(&mail, &[]);
     }
     let whole = history.git(&["format-patch", "--stdout", "--root", "HEAD"]);
-    let scene = super::twins::Ours::new();
-    let value = scene.apply(std::str::from_utf8(&whole).unwrap());
+    let fixture = super::twins::Ours::new();
+    let value = fixture.apply(std::str::from_utf8(&whole).unwrap());
     assert_eq!(value["applied"], true);
-    let (wanted, got) = (history.tree(), scene.tree());
+    let (wanted, got) = (history.tree(), fixture.tree());
     assert!(wanted == got, "{}", difference(&wanted, &got));
 }
 

@@ -1,7 +1,7 @@
 //! Two directories that are the same, one changed by `git apply` and one by the tool.
 
 use beamai_engine::catalogue;
-use beamai_tool::{CallContext, Stop};
+use beamai_tool::{CallContext, Interrupt};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -71,7 +71,7 @@ impl Ours {
         let args = json!({"patch": patch}).as_object().unwrap().clone();
         match catalogue::find("file_patch", None).unwrap().execute(args, &self.cx) {
             Ok(value) => value,
-            Err(Stop::Failed(error)) => panic!("{error}\n{patch}"),
+            Err(Interrupt::Failed(error)) => panic!("{error}\n{patch}"),
             Err(other) => panic!("{other:?}"),
         }
     }

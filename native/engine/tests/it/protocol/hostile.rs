@@ -61,10 +61,10 @@ fn hostile(bytes: usize) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn hostile_rules() -> Rules {
+fn hostile_rules() -> ProtocolRules {
     let tool = json!({"name": "f", "parameters": {"a": {"type": "string"}, "path": {"type": "string"}}});
-    let tool: Tool = serde_json::from_value(tool).unwrap();
-    Rules { repair: true, ..Rules::with_tools(ToolSet::from_iter([tool])) }
+    let tool: ToolSpec = serde_json::from_value(tool).unwrap();
+    ProtocolRules { repair: true, ..ProtocolRules::with_tools(ToolSet::from_iter([tool])) }
 }
 
 fn time(work: impl FnOnce()) -> Duration {
@@ -78,11 +78,11 @@ fn time(work: impl FnOnce()) -> Duration {
 fn hostile_text_takes_linear_time_in_whole_and_in_small_pieces() {
     const MOST: Duration = Duration::from_secs(10);
     for (name, response) in hostile(100_000) {
-        for rules in [Rules::default(), hostile_rules()] {
+        for rules in [ProtocolRules::default(), hostile_rules()] {
             let whole = time(|| drop(parse_all(response.as_bytes(), &rules)));
             assert!(whole < MOST, "{name} took {whole:?}");
             let pieces = time(|| {
-                let mut stream = Stream::new(rules.clone());
+                let mut stream = CallStream::new(rules.clone());
                 response.as_bytes().chunks(3).for_each(|chunk| drop(stream.feed(chunk)));
                 stream.end();
             });

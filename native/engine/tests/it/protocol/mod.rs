@@ -7,8 +7,8 @@ mod streaming;
 mod within;
 
 use beamai_text_protocol::{
-    Call, Format, Invalid, Piece, Rules, Stream, Tool, ToolSet, check, format_error, format_result, parse,
-    parse_all, system_prompt,
+    CallFormat, CallStream, InvalidCall, ParsedCall, ProtocolRules, ResponsePiece, ToolSet, ToolSpec, check,
+    format_error, format_result, parse, parse_all, system_prompt,
 };
 use serde_json::{Value, json};
 
@@ -27,41 +27,41 @@ fn spec_tools() -> ToolSet {
         {"name": "get_diagnostics", "description": "Get errors and warnings",
          "parameters": {"file": {"type": "string"}}},
     ]);
-    serde_json::from_value::<Vec<Tool>>(tools).unwrap().into_iter().collect()
+    serde_json::from_value::<Vec<ToolSpec>>(tools).unwrap().into_iter().collect()
 }
 
-fn known() -> Rules {
-    Rules::with_tools(spec_tools())
+fn known() -> ProtocolRules {
+    ProtocolRules::with_tools(spec_tools())
 }
 
-fn format_only(text: &str) -> Piece {
-    parse(text.as_bytes(), &Rules::default())
+fn format_only(text: &str) -> ResponsePiece {
+    parse(text.as_bytes(), &ProtocolRules::default())
 }
 
-fn validated(text: &str) -> Piece {
+fn validated(text: &str) -> ResponsePiece {
     parse(text.as_bytes(), &known())
 }
 
-fn all(text: &str) -> Vec<Piece> {
+fn all(text: &str) -> Vec<ResponsePiece> {
     parse_all(text.as_bytes(), &known())
 }
 
-fn text(text: &str) -> Piece {
-    Piece::Text(text.as_bytes().to_owned())
+fn text(text: &str) -> ResponsePiece {
+    ResponsePiece::Text(text.as_bytes().to_owned())
 }
 
 #[track_caller]
-fn call(piece: Piece) -> Call {
+fn call(piece: ResponsePiece) -> ParsedCall {
     match piece {
-        Piece::Call(call) => call,
+        ResponsePiece::Call(call) => call,
         other => panic!("expected a call, got {other:?}"),
     }
 }
 
 #[track_caller]
-fn message(piece: Piece) -> String {
+fn message(piece: ResponsePiece) -> String {
     match piece {
-        Piece::Invalid(Invalid { message, .. }) => message,
+        ResponsePiece::Invalid(InvalidCall { message, .. }) => message,
         other => panic!("expected an invalid call, got {other:?}"),
     }
 }

@@ -61,11 +61,11 @@ fn fragments() -> impl Strategy<Value = String> {
     prop::collection::vec(fragment, 0..40).prop_map(|fragments| fragments.concat())
 }
 
-fn joined(pieces: Vec<Piece>) -> Vec<Piece> {
-    let mut out: Vec<Piece> = Vec::new();
+fn joined(pieces: Vec<ResponsePiece>) -> Vec<ResponsePiece> {
+    let mut out: Vec<ResponsePiece> = Vec::new();
     for piece in pieces {
         match (out.last_mut(), piece) {
-            (Some(Piece::Text(before)), Piece::Text(more)) => before.extend(more),
+            (Some(ResponsePiece::Text(before)), ResponsePiece::Text(more)) => before.extend(more),
             (_, piece) => out.push(piece),
         }
     }
@@ -82,13 +82,13 @@ proptest! {
         tools in any::<bool>(),
         repair in any::<bool>(),
     ) {
-        let rules = Rules { repair, ..if tools { known() } else { Rules::default() } };
+        let rules = ProtocolRules { repair, ..if tools { known() } else { ProtocolRules::default() } };
         let bytes = response.as_bytes();
         let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
         cuts.extend([0, bytes.len()]);
         cuts.sort_unstable();
-        let mut stream = Stream::new(rules.clone());
-        let mut pieces: Vec<Piece> =
+        let mut stream = CallStream::new(rules.clone());
+        let mut pieces: Vec<ResponsePiece> =
             cuts.windows(2).flat_map(|pair| stream.feed(&bytes[pair[0]..pair[1]])).collect();
         pieces.extend(stream.end());
         prop_assert_eq!(joined(pieces), parse_all(bytes, &rules));
@@ -106,13 +106,13 @@ proptest! {
 
     #[test]
     fn nothing_is_lost(response in fragments()) {
-        let rules = Rules { formats: vec![], ..known() };
+        let rules = ProtocolRules { formats: vec![], ..known() };
         prop_assert_eq!(joined(parse_all(response.as_bytes(), &rules)), joined(vec![text(&response)]).into_iter()
             .filter(|piece| *piece != text("")).collect::<Vec<_>>());
         let length: usize = parse_all(response.as_bytes(), &known()).iter().map(|piece| match piece {
-            Piece::Text(text) => text.len(),
-            Piece::Invalid(invalid) => invalid.raw.len(),
-            Piece::Call(_) => 0,
+            ResponsePiece::Text(text) => text.len(),
+            ResponsePiece::Invalid(invalid) => invalid.raw.len(),
+            ResponsePiece::Call(_) => 0,
         }).sum();
         prop_assert!(length <= response.len());
     }

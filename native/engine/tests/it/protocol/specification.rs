@@ -21,7 +21,7 @@ mod protocol_format {
         assert_eq!(call.tool, "tool_name");
         assert_eq!(call.args, args(json!({"param1": "value1", "param2": "value2"})));
         assert_eq!(call.reasoning.as_deref(), Some("Optional explanation why this tool is needed"));
-        assert_eq!(call.format, Format::Tag);
+        assert_eq!(call.format, CallFormat::Tag);
     }
 
     #[test]
@@ -68,7 +68,7 @@ mod system_prompt_template {
             "edits": {"type": "array", "required": true, "description": "What to change.", "items": {
                 "type": "object", "properties": {"old": {"type": "string", "required": true}, "new": {"type": "string"}}}},
             "limit": {"type": "integer", "minimum": 1, "maximum": 9}}}, {"name": "u"}]);
-        let tools: Vec<Tool> = serde_json::from_value(tool).unwrap();
+        let tools: Vec<ToolSpec> = serde_json::from_value(tool).unwrap();
         let prompt = system_prompt(&tools.into_iter().collect());
         let listed = "- t(edits: ({old: string, new?: string})[], mode?: \"a\" | \"b\", limit?: integer): Does things.\n    \
                       edits: What to change.\n    mode: Default: \"a\"\n    limit: From 1 to 9.\n- u(…)\n";
@@ -277,7 +277,7 @@ mod best_practices {
 mod alternative_protocols {
     use super::*;
 
-    fn package_json(response: &str, format: Format) {
+    fn package_json(response: &str, format: CallFormat) {
         for piece in [format_only(response), validated(response)] {
             let call = call(piece);
             assert_eq!(call.tool, "read_file");
@@ -288,27 +288,30 @@ mod alternative_protocols {
 
     #[test]
     fn yaml_style() {
-        package_json("TOOL: read_file\nARGS:\n  path: package.json", Format::Yaml);
-        package_json("TOOL: read_file\r\nARGS:\r\n  path: package.json\r\n\r\n", Format::Yaml);
+        package_json("TOOL: read_file\nARGS:\n  path: package.json", CallFormat::Yaml);
+        package_json("TOOL: read_file\r\nARGS:\r\n  path: package.json\r\n\r\n", CallFormat::Yaml);
         package_json(
             "I read it.\n\nTOOL: read_file\nARGS: {\"path\": \"package.json\"}\nDone.",
-            Format::Yaml,
+            CallFormat::Yaml,
         );
     }
 
     #[test]
     fn function_call_style() {
-        package_json("read_file(path=\"package.json\")", Format::Function);
-        package_json("Reading.\nread_file( path = 'package.json', )  \nDone.", Format::Function);
+        package_json("read_file(path=\"package.json\")", CallFormat::Function);
+        package_json("Reading.\nread_file( path = 'package.json', )  \nDone.", CallFormat::Function);
     }
 
     #[test]
     fn xml_style() {
         package_json(
             "<tool name=\"read_file\">\n  <arg name=\"path\">package.json</arg>\n</tool>",
-            Format::Xml,
+            CallFormat::Xml,
         );
-        package_json("So: <tool name='read_file'><arg name='path'>package.json</arg></tool>.", Format::Xml);
+        package_json(
+            "So: <tool name='read_file'><arg name='path'>package.json</arg></tool>.",
+            CallFormat::Xml,
+        );
     }
 
     #[test]
@@ -316,7 +319,8 @@ mod alternative_protocols {
         let response = "A\nTOOL: read_file\nARGS:\n  path: a\n\nB\nread_file(path=\"b\")\nC <tool name=\"read_file\">\
                         <arg name=\"path\">c</arg></tool> D";
         let pieces = all(response);
-        let texts: Vec<_> = pieces.iter().filter(|piece| matches!(piece, Piece::Text(_))).cloned().collect();
+        let texts: Vec<_> =
+            pieces.iter().filter(|piece| matches!(piece, ResponsePiece::Text(_))).cloned().collect();
         assert_eq!(texts, [text("A\n"), text("\n\nB\n"), text("\nC "), text(" D")]);
         assert_eq!(pieces.len(), 7);
     }
@@ -347,8 +351,8 @@ mod alternative_protocols {
     fn text_takes_the_declared_type() {
         let tools = json!([{"name": "t", "parameters": {
             "n": {"type": "integer"}, "b": {"type": "boolean"}, "s": {"type": "string"}, "l": {"type": "array"}}}]);
-        let tools: Vec<Tool> = serde_json::from_value(tools).unwrap();
-        let rules = Rules::with_tools(tools.into_iter().collect());
+        let tools: Vec<ToolSpec> = serde_json::from_value(tools).unwrap();
+        let rules = ProtocolRules::with_tools(tools.into_iter().collect());
         let expected = args(json!({"n": 7, "b": true, "s": "1.0", "l": [1]}));
         for response in [
             "<tool name=\"t\"><arg name=\"n\"> 7 </arg><arg name=\"b\">True</arg><arg name=\"s\">1.0</arg><arg name=\"l\">[1]</arg></tool>",
@@ -426,7 +430,7 @@ mod future_enhancements {
         let paths: Vec<_> = pieces
             .iter()
             .filter_map(|piece| match piece {
-                Piece::Call(call) => call.args["path"].as_str(),
+                ResponsePiece::Call(call) => call.args["path"].as_str(),
                 _ => None,
             })
             .collect();

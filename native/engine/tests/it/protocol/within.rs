@@ -58,7 +58,7 @@ fn a_tag_in_markdown_code_is_text() {
 mod raw_text {
     use super::*;
 
-    fn content(after_head: &str) -> Piece {
+    fn content(after_head: &str) -> ResponsePiece {
         validated(&format!("{WRITE}}}}}\n{after_head}\n</TOOL_CALL>"))
     }
 
@@ -97,15 +97,18 @@ mod raw_text {
 mod repairs {
     use super::*;
 
-    fn mended(inside: &str) -> Piece {
-        parse(format!("<TOOL_CALL>\n{inside}\n</TOOL_CALL>").as_bytes(), &Rules { repair: true, ..known() })
+    fn mended(inside: &str) -> ResponsePiece {
+        parse(
+            format!("<TOOL_CALL>\n{inside}\n</TOOL_CALL>").as_bytes(),
+            &ProtocolRules { repair: true, ..known() },
+        )
     }
 
     #[test]
     fn are_off_by_default() {
         assert!(matches!(
             validated("<TOOL_CALL>{'tool': 'read_file', 'args': {}}</TOOL_CALL>"),
-            Piece::Invalid(_)
+            ResponsePiece::Invalid(_)
         ));
     }
 
@@ -128,6 +131,6 @@ mod repairs {
     #[test]
     fn good_json_has_none_and_hopeless_json_stays_invalid() {
         assert_eq!(call(mended("{\"tool\": \"read_file\", \"args\": {\"path\": \"a\"}}")).repairs, [""; 0]);
-        assert!(matches!(mended("{\"tool\": \"read_file\", \"args\": "), Piece::Invalid(_)));
+        assert!(matches!(mended("{\"tool\": \"read_file\", \"args\": "), ResponsePiece::Invalid(_)));
     }
 }

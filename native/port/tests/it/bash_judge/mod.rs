@@ -9,8 +9,8 @@ mod attempts;
 mod generator;
 mod recorder;
 
-use beamai_bash_reader::{Analysis, FileUse, Program, Standing, Word, analyse, is_shell};
-use beamai_engine::{Call, Host};
+use beamai_bash_reader::{Analysis, FileAccess, Invocation, InvocationKind, Word, analyse, is_shell};
+use beamai_engine::{CallRequest, Host};
 use beamai_workspace::Workspace;
 use generator::Generator;
 use recorder::{Did, Recorder};
@@ -39,7 +39,7 @@ fn is_word(word: &Word, arg: &str) -> bool {
 }
 
 /// Whether a listed program can be what ran.
-fn is_of(program: &Program, name: &str, args: &[String]) -> bool {
+fn is_of(program: &Invocation, name: &str, args: &[String]) -> bool {
     let base = |text: &str| text.rsplit('/').next().unwrap_or_default().to_owned();
     let words = &program.words[1..];
     let is_name =
@@ -50,13 +50,13 @@ fn is_of(program: &Program, name: &str, args: &[String]) -> bool {
             || words.len() == args.len() && words.iter().zip(args).all(|(word, arg)| is_word(word, arg)))
 }
 
-fn is_among<'a>(mut files: impl Iterator<Item = &'a FileUse>, path: &str) -> bool {
+fn is_among<'a>(mut files: impl Iterator<Item = &'a FileAccess>, path: &str) -> bool {
     files.any(|file| is_word(&file.file, path))
 }
 
 /// Whether a listed shell may run a file. What it reads there is its own: rules are about the shell, or the file.
-fn may_be_its_script(program: &Program, path: &str) -> bool {
-    program.standing == Standing::Judged
+fn may_be_its_script(program: &Invocation, path: &str) -> bool {
+    program.standing == InvocationKind::Judged
         && program.base().is_some_and(|name| is_shell(&name))
         && program.words[1..].iter().any(|word| word.may_split() || is_word(word, path))
 }
@@ -84,7 +84,7 @@ fn without_rm(directory: &Path) -> Host {
 }
 
 fn allows(host: &Host, command: &str) -> bool {
-    let call: Call =
+    let call: CallRequest =
         serde_json::from_value(json!({"tool": "shell_exec", "args": {"command": command}})).unwrap();
     host.explain(call).is_ok_and(|explained| explained["verdict"] == "allow")
 }
@@ -124,7 +124,7 @@ impl Count {
                 .any(|did| matches!(did, Did::Ran { name, .. } if name.rsplit('/').next() == Some(wanted)))
         };
         if let Some(missed) = done.iter().find(|did| !is_listed(&found, did)).filter(|_| !is_run("wrap")) {
-            let listed: Vec<String> = found.programs.iter().map(Program::shown).collect();
+            let listed: Vec<String> = found.programs.iter().map(Invocation::shown).collect();
             self.faults.push(format!("seed {seed}: {command:?} did {missed:?}, not in {listed:?}"));
         }
         // Nor can words tell what such a program starts: the exec guard does.

@@ -4,7 +4,7 @@ use super::env::{Env, numbered};
 use super::server;
 use super::signature::{check, names};
 use beamai_base::Reason;
-use beamai_engine::Outcome;
+use beamai_engine::CallOutcome;
 use serde_json::{Value, json};
 use std::process::Command;
 
@@ -183,7 +183,7 @@ fn question_recommends_the_first_option() {
     let env = Env::new("coder");
     let option = |label: &str| json!({"label": label, "description": "d"});
     let args = json!({"questions": [{"question": "Which?", "options": [option("Rust"), option("C")]}]});
-    let Outcome::Question(put) = env.outcome("question", &args, json!({})) else {
+    let CallOutcome::Question(put) = env.outcome("question", &args, json!({})) else {
         panic!("nobody was asked")
     };
     let labels: Vec<_> = put[0].options.iter().map(|choice| choice.label.as_str()).collect();
@@ -192,11 +192,13 @@ fn question_recommends_the_first_option() {
     for (answer, text) in
         [("Rust (Recommended)", "Which?\n  Rust"), ("C", "Which?\n  C"), ("own", "Which?\n  own")]
     {
-        let Outcome::Ok(value, _) = env.outcome("question", &args, said(answer)) else { panic!("no result") };
+        let CallOutcome::Ok(value, _) = env.outcome("question", &args, said(answer)) else {
+            panic!("no result")
+        };
         assert_eq!(value["text"], text);
     }
     let nobody = json!({"answers": {"outcome": "no_frontend"}});
-    let Outcome::Ok(value, _) = env.outcome("question", &args, nobody) else { panic!("no result") };
+    let CallOutcome::Ok(value, _) = env.outcome("question", &args, nobody) else { panic!("no result") };
     assert!(value["text"].as_str().unwrap().contains("Decide by yourself"));
 }
 
@@ -268,7 +270,7 @@ fn git_reads_unasked_and_asks_before_it_changes() {
         assert!(answer["content"].as_str().unwrap().contains("bash"), "the shell is the way out: {answer}");
     }
     for (tool, args) in [("git_add", json!({"path": "."})), ("git_commit", json!({"message": "m"}))] {
-        assert!(matches!(env.outcome(tool, &args, json!({})), Outcome::Ask(_)), "{tool}");
+        assert!(matches!(env.outcome(tool, &args, json!({})), CallOutcome::Ask(_)), "{tool}");
     }
 }
 

@@ -3,7 +3,7 @@
 use super::server;
 use crate::common::PROGRAM;
 use beamai_base::{Reason, ToolError};
-use beamai_engine::{Call, Host, Outcome, Run};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::cell::RefCell;
@@ -76,16 +76,16 @@ impl Env {
     }
 
     /// Makes a call with what the host adds to it, such as `answers`.
-    pub(crate) fn outcome(&self, tool: &str, args: &Value, more: Value) -> Outcome {
+    pub(crate) fn outcome(&self, tool: &str, args: &Value, more: Value) -> CallOutcome {
         let mut call = more;
         call["tool"] = tool.into();
         call["dialect"] = self.dialect.into();
         call["args"] = args.clone();
         let temp = self.temp.path();
         call["session"] = json!({"id": temp, "temp_dir": temp, "state": *self.state.borrow()});
-        let call: Call = serde_json::from_value(call).unwrap();
-        let outcome = self.host.call(call, Run::default());
-        if let Outcome::Ok(_, Some(state)) = &outcome {
+        let call: CallRequest = serde_json::from_value(call).unwrap();
+        let outcome = self.host.call(call, CallOptions::default());
+        if let CallOutcome::Ok(_, Some(state)) = &outcome {
             *self.state.borrow_mut() = json!(state);
         }
         outcome
@@ -93,8 +93,8 @@ impl Env {
 
     pub(crate) fn try_call(&self, tool: &str, args: &Value) -> Result<Value, ToolError> {
         match self.outcome(tool, args, json!({})) {
-            Outcome::Ok(value, _) => Ok(value),
-            Outcome::Error(error) => Err(error),
+            CallOutcome::Ok(value, _) => Ok(value),
+            CallOutcome::Error(error) => Err(error),
             other => panic!("{other:?}"),
         }
     }

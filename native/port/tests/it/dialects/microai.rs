@@ -4,7 +4,7 @@ use super::env::{Env, numbered};
 use super::server;
 use super::signature::{check, names};
 use beamai_base::Reason;
-use beamai_engine::{Outcome, catalogue};
+use beamai_engine::{CallOutcome, catalogue};
 use serde_json::{Value, json};
 
 #[test]
@@ -207,13 +207,15 @@ fn questions() -> Value {
 fn ask_user_question_records_the_answers() {
     let env = Env::new("microai");
     let args = json!({"questions": questions()});
-    let Outcome::Question(put) = env.outcome("AskUserQuestion", &args, json!({})) else {
+    let CallOutcome::Question(put) = env.outcome("AskUserQuestion", &args, json!({})) else {
         panic!("nobody was asked")
     };
     assert_eq!((put[0].header.as_deref(), put[0].multi_select), (Some("Database"), true));
     assert_eq!(put[0].options[0].label, "PostgreSQL");
     let said = json!({"answers": {"outcome": "answered", "answers": {"Which database should we use?": ["Redis", "x"]}}});
-    let Outcome::Ok(answered, _) = env.outcome("AskUserQuestion", &args, said) else { panic!("no result") };
+    let CallOutcome::Ok(answered, _) = env.outcome("AskUserQuestion", &args, said) else {
+        panic!("no result")
+    };
     assert_eq!(answered["answers"], json!({"Which database should we use?": "Redis, x"}));
 }
 

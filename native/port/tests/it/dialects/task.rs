@@ -3,7 +3,7 @@
 use super::env::Env;
 use super::signature::check;
 use beamai_base::Reason;
-use beamai_engine::Outcome;
+use beamai_engine::CallOutcome;
 use serde_json::json;
 
 fn task() -> serde_json::Value {
@@ -15,18 +15,18 @@ fn the_work_goes_to_the_host_and_its_report_to_the_model() {
     for dialect in ["beamai", "coder"] {
         check(dialect, "task", "agent:string! objective:string!", "summary state error");
         let env = Env::new(dialect);
-        let Outcome::Delegate(work) = env.outcome("task", &task(), json!({})) else {
+        let CallOutcome::Delegate(work) = env.outcome("task", &task(), json!({})) else {
             panic!("it was not delegated")
         };
         assert_eq!((work.agent.as_str(), work.objective.as_str()), ("reviewer", "Review src."));
         let report = json!({"report": {"summary": "All is well."}});
-        let Outcome::Ok(done, _) = env.outcome("task", &task(), report) else { panic!("no result") };
+        let CallOutcome::Ok(done, _) = env.outcome("task", &task(), report) else { panic!("no result") };
         assert_eq!((&done["summary"], &done["state"]), (&json!("All is well."), &json!("completed")));
         let report = json!({"report": {
             "summary": "Half of it.", "state": "out_of_budget", "error": "its time was over", "agent": "reviewer",
             "tool_calls": 3, "usage": {"total_tokens": 5},
         }});
-        let Outcome::Ok(done, _) = env.outcome("task", &task(), report) else { panic!("no result") };
+        let CallOutcome::Ok(done, _) = env.outcome("task", &task(), report) else { panic!("no result") };
         assert_eq!((&done["state"], &done["usage"]["total_tokens"]), (&json!("out_of_budget"), &json!(5)));
     }
 }
@@ -34,10 +34,12 @@ fn the_work_goes_to_the_host_and_its_report_to_the_model() {
 #[test]
 fn somebody_is_asked_about_the_agent_before() {
     let env = Env::with("coder", json!({}));
-    let Outcome::Ask(request) = env.outcome("task", &task(), json!({})) else { panic!("nobody was asked") };
+    let CallOutcome::Ask(request) = env.outcome("task", &task(), json!({})) else {
+        panic!("nobody was asked")
+    };
     assert_eq!((&request["rule"], &request["subject"]), (&json!("Task"), &json!("Task(reviewer)")));
     let approved = json!({"approved": request["fingerprint"]});
-    assert!(matches!(env.outcome("task", &task(), approved), Outcome::Delegate(_)));
+    assert!(matches!(env.outcome("task", &task(), approved), CallOutcome::Delegate(_)));
     let env = Env::with("coder", json!({"deny": ["Task"]}));
     env.refuses(&[("task", task(), Reason::Denied)]);
 }

@@ -3,12 +3,12 @@
 #![cfg(target_os = "linux")]
 
 mod attacks;
-mod scene;
+mod fixture;
 
 use attacks::{
     Attack, BY_GIT, BY_OPTIONS, COMPANY, DETOURS, Effect, OTHER_MEANS, SECRETS, SPELLINGS, UNCOVERED,
 };
-use scene::{SECRET, Scene};
+use fixture::{Fixture, SECRET};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -55,15 +55,15 @@ const LAX: &[&str] = &["--default", "allow", "--deny", "Bash(rm -rf:*)", "--deny
 /// That a command has its effect where everything is allowed, and under none of the policies.
 fn check(&(command, effect): &Attack, policies: &[&[&str]]) -> Result<(), String> {
     for policy in policies {
-        let scene = Scene::new();
-        let answer = scene.run(policy, command);
-        if scene.has(effect, &answer) {
+        let fixture = Fixture::new();
+        let answer = fixture.run(policy, command);
+        if fixture.has(effect, &answer) {
             return Err(format!("{command:?} gets through {policy:?}: {}", answer.value));
         }
     }
-    let scene = Scene::new();
-    let answer = scene.run(OPEN, command);
-    match scene.has(effect, &answer) {
+    let fixture = Fixture::new();
+    let answer = fixture.run(OPEN, command);
+    match fixture.has(effect, &answer) {
         true => Ok(()),
         false => Err(format!("{command:?} does not even work where it is allowed: {}", answer.value)),
     }
@@ -107,14 +107,14 @@ fn git_runs_no_other_program() {
 #[test]
 fn a_rule_for_a_program_covers_no_option_that_runs_another_one() {
     check_all(BY_OPTIONS, &[USEFUL]);
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     for command in [
         "tar cf y.tar src && tar -tf y.tar",
         "sort plain.txt",
         "sed -n 1,2p plain.txt",
         "split -l 1 plain.txt",
     ] {
-        let answer = scene.run(USEFUL, command);
+        let answer = fixture.run(USEFUL, command);
         assert!(answer.is_ok, "{command}: {answer:?}");
     }
 }
@@ -132,9 +132,9 @@ fn a_repository_that_files_feign_gives_git_no_orders() {
         "--allow",
         "Bash(printf:*)",
     ];
-    let config = |scene: &Scene| {
-        let program = scene.path("q").display().to_string();
-        std::fs::write(&program, format!("#!/bin/sh\nrm -rf {}\n", scene.path("x").display())).unwrap();
+    let config = |fixture: &Fixture| {
+        let program = fixture.path("q").display().to_string();
+        std::fs::write(&program, format!("#!/bin/sh\nrm -rf {}\n", fixture.path("x").display())).unwrap();
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
         format!("[core]\nrepositoryformatversion=0\nbare=false\nworktree=..\nfsmonitor={program}\n")
     };
@@ -155,28 +155,29 @@ fn a_repository_that_files_feign_gives_git_no_orders() {
     };
     for kind in ["nested", "bare", "elsewhere"] {
         for policy in [OPEN, WRITER] {
-            let scene = Scene::new();
-            std::fs::create_dir(scene.path("src/a")).unwrap();
-            for (path, content) in files(kind, &config(&scene)) {
-                scene.call(policy, "file_write", &json!({"path": path, "content": content}));
+            let fixture = Fixture::new();
+            std::fs::create_dir(fixture.path("src/a")).unwrap();
+            for (path, content) in files(kind, &config(&fixture)) {
+                fixture.call(policy, "file_write", &json!({"path": path, "content": content}));
             }
-            let redirected = scene.run(policy, "printf x > src/.git");
-            let answer = scene.call(policy, "shell_exec", &json!({"command": "git status", "cwd": "src/a"}));
+            let redirected = fixture.run(policy, "printf x > src/.git");
+            let answer =
+                fixture.call(policy, "shell_exec", &json!({"command": "git status", "cwd": "src/a"}));
             match policy == OPEN {
                 true => assert!(
-                    !scene.path("x").exists() && redirected.is_ok,
+                    !fixture.path("x").exists() && redirected.is_ok,
                     "{kind} does not even work: {answer:?}"
                 ),
                 false => {
-                    assert!(scene.path("x").exists(), "{kind} runs a program: {answer:?}");
+                    assert!(fixture.path("x").exists(), "{kind} runs a program: {answer:?}");
                     assert_eq!(redirected.reason(), Some("needs_approval"), "{redirected:?}");
                 }
             }
         }
     }
-    let scene = Scene::new();
-    assert!(scene.call(WRITER, "file_write", &json!({"path": "src/y", "content": "y"})).is_ok);
-    assert!(scene.call(WRITER, "shell_exec", &json!({"command": "git status", "cwd": "src"})).is_ok);
+    let fixture = Fixture::new();
+    assert!(fixture.call(WRITER, "file_write", &json!({"path": "src/y", "content": "y"})).is_ok);
+    assert!(fixture.call(WRITER, "shell_exec", &json!({"command": "git status", "cwd": "src"})).is_ok);
 }
 
 #[test]
@@ -191,27 +192,27 @@ fn a_denied_file_is_not_read_by_commands() {
 
 #[test]
 fn settings_of_another_repository_run_nothing() {
-    let (scene, other) = (Scene::new(), Scene::new());
-    let config = format!("[alias]\n\ty = \"!rm -rf {}\"\n", scene.path("x").display());
+    let (fixture, other) = (Fixture::new(), Fixture::new());
+    let config = format!("[alias]\n\ty = \"!rm -rf {}\"\n", fixture.path("x").display());
     std::fs::write(other.path(".git/config"), config).unwrap();
     let place = other.path("");
     let place = place.display();
     for command in
         [format!("cd {place} && git y"), format!("git -C {place} y"), format!("GIT_DIR={place}/.git git y")]
     {
-        std::fs::create_dir_all(scene.path("x")).unwrap();
+        std::fs::create_dir_all(fixture.path("x")).unwrap();
         let policy = [TIGHT, &["--allow", "Bash(cd:*)"]].concat();
-        assert_eq!(scene.run(&policy, &command).reason(), Some("needs_approval"), "{command}");
-        assert!(scene.path("x").exists(), "{command}");
-        assert!(scene.run(OPEN, &command).is_ok);
-        assert!(!scene.path("x").exists(), "{command} does not even work");
+        assert_eq!(fixture.run(&policy, &command).reason(), Some("needs_approval"), "{command}");
+        assert!(fixture.path("x").exists(), "{command}");
+        assert!(fixture.run(OPEN, &command).is_ok);
+        assert!(!fixture.path("x").exists(), "{command} does not even work");
     }
 }
 
 #[test]
 fn a_denied_file_is_neither_read_nor_changed_by_tools_whatever_its_name() {
-    let scene = Scene::new();
-    let absolute = scene.path("k.pem").display().to_string();
+    let fixture = Fixture::new();
+    let absolute = fixture.path("k.pem").display().to_string();
     for name in ["k.pem", "./k.pem", "src/../k.pem", "link", "src/link", &absolute] {
         let edit = json!({"path": name, "old_string": "the", "new_string": "a"});
         let patch = format!("--- a/{name}\n+++ b/{name}\n@@ -1 +1 @@\n-the secret key\n+x\n");
@@ -222,12 +223,12 @@ fn a_denied_file_is_neither_read_nor_changed_by_tools_whatever_its_name() {
             ("file_patch", json!({"patch": patch})),
         ];
         for (tool, args) in calls.iter().filter(|(tool, _)| *tool != "file_patch" || name != absolute) {
-            let refused = scene.call(LAX, tool, args);
+            let refused = fixture.call(LAX, tool, args);
             assert_eq!(refused.reason(), Some("denied"), "{tool} {name}: {refused:?}");
             assert!(!refused.value.to_string().contains("secret key"), "{tool} {name}: {refused:?}");
-            assert_eq!(std::fs::read_to_string(scene.path("k.pem")).unwrap(), SECRET, "{tool} {name}");
-            assert!(scene.call(OPEN, tool, args).is_ok, "{tool} {name} does not even work");
-            std::fs::write(scene.path("k.pem"), SECRET).unwrap();
+            assert_eq!(std::fs::read_to_string(fixture.path("k.pem")).unwrap(), SECRET, "{tool} {name}");
+            assert!(fixture.call(OPEN, tool, args).is_ok, "{tool} {name} does not even work");
+            std::fs::write(fixture.path("k.pem"), SECRET).unwrap();
         }
     }
 }
@@ -235,17 +236,17 @@ fn a_denied_file_is_neither_read_nor_changed_by_tools_whatever_its_name() {
 /// What is meant to run does.
 #[test]
 fn what_rules_allow_runs_and_the_rest_is_refused_with_its_reason() {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     for command in
         ["git status", "git log --oneline -n 1 && git diff", "timeout 20 git status", "git log 2>/dev/null"]
     {
-        let answer = scene.run(TIGHT, command);
+        let answer = fixture.run(TIGHT, command);
         assert!(answer.is_ok, "{command}: {answer:?}");
     }
-    let denied = scene.run(TIGHT, "git status && r''m -r -f x").value;
+    let denied = fixture.run(TIGHT, "git status && r''m -r -f x").value;
     assert_eq!(denied["details"]["matched_rule"], "Bash(rm -rf:*)");
     assert!(denied["message"].as_str().unwrap().contains("for the part \"rm -r -f x\""), "{denied}");
-    let asked = scene.run(TIGHT, "git log; npm test > out").value;
+    let asked = fixture.run(TIGHT, "git log; npm test > out").value;
     assert_eq!(asked["details"]["command"], "git log; npm test > out");
     let message = asked["message"].as_str().unwrap();
     assert!(message.contains("wants to run: git log; npm test > out"), "{message}");
@@ -254,12 +255,12 @@ fn what_rules_allow_runs_and_the_rest_is_refused_with_its_reason() {
 
 #[test]
 fn a_hundred_kilobytes_of_parentheses_are_asked_about_at_once() {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     let start = Instant::now();
     for text in ["(", "((", "$(", "{ ", "[[ ( ", "<(", "`", "if "] {
         let command = text.repeat((100 << 10) / text.len());
         for policy in [TIGHT, LOOSE, LAX] {
-            assert_eq!(scene.run(policy, &command).reason(), Some("needs_approval"), "{text}");
+            assert_eq!(fixture.run(policy, &command).reason(), Some("needs_approval"), "{text}");
         }
     }
     assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
@@ -267,25 +268,25 @@ fn a_hundred_kilobytes_of_parentheses_are_asked_about_at_once() {
 
 #[test]
 fn a_malformed_rule_is_an_error_before_anything_runs() {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     for list in ["--allow", "--ask", "--deny"] {
-        let answer = scene.run(&["--default", "allow", list, "Bash(git"], "rm -rf x");
+        let answer = fixture.run(&["--default", "allow", list, "Bash(git"], "rm -rf x");
         assert_eq!(answer.reason(), Some("invalid_argument"), "{answer:?}");
         assert!(answer.value["message"].as_str().unwrap().contains("not closed"), "{answer:?}");
-        assert!(scene.path("x").exists());
+        assert!(fixture.path("x").exists());
     }
-    scene.run(OPEN, "rm -rf x");
-    assert!(!scene.path("x").exists());
+    fixture.run(OPEN, "rm -rf x");
+    assert!(!fixture.path("x").exists());
 }
 
 /// A diff leaves out what may not be read.
 #[test]
 fn a_diff_leaves_out_what_may_not_be_read() {
-    let scene = Scene::new();
-    std::fs::write(scene.path("a.txt"), "one\n").unwrap();
-    std::fs::write(scene.path("k.pem"), "another secret key\n").unwrap();
-    assert!(scene.run(OPEN, "git add a.txt k.pem").is_ok);
-    let diff = |policy: &[&str]| scene.call(policy, "git_diff", &json!({"staged": true})).value;
+    let fixture = Fixture::new();
+    std::fs::write(fixture.path("a.txt"), "one\n").unwrap();
+    std::fs::write(fixture.path("k.pem"), "another secret key\n").unwrap();
+    assert!(fixture.run(OPEN, "git add a.txt k.pem").is_ok);
+    let diff = |policy: &[&str]| fixture.call(policy, "git_diff", &json!({"staged": true})).value;
     assert!(diff(OPEN)["content"].as_str().unwrap().contains("another secret key"));
     let guarded = diff(TIGHT);
     let content = guarded["content"].as_str().unwrap();
@@ -295,10 +296,10 @@ fn a_diff_leaves_out_what_may_not_be_read() {
 
 #[test]
 fn effects_are_seen() {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     for effect in [Effect::Removed, Effect::Made("made"), Effect::Told] {
-        let answer = scene.run(OPEN, "true");
-        assert!(!scene.has(effect, &answer), "{effect:?} without a cause");
+        let answer = fixture.run(OPEN, "true");
+        assert!(!fixture.has(effect, &answer), "{effect:?} without a cause");
     }
 }
 
@@ -322,45 +323,45 @@ fn parts_do_not_do_what_variables_and_texts_tell_them() {
         .iter()
         .filter(|(command, _)| !command.contains("groff") || Path::new("/usr/bin/groff").exists());
     check_all(&attacks.copied().collect::<Vec<_>>(), &[&policy]);
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     let archived =
-        scene.run(&policy, "tar -czf all.tgz plain.txt && tar -I 'gzip -9' -cf most.tgz plain.txt");
-    assert!(archived.is_ok && scene.path("most.tgz").exists(), "{archived:?}");
-    let found = scene.run(&policy, "zgrep -e \"it's\" -e two -e three plain.txt");
+        fixture.run(&policy, "tar -czf all.tgz plain.txt && tar -I 'gzip -9' -cf most.tgz plain.txt");
+    assert!(archived.is_ok && fixture.path("most.tgz").exists(), "{archived:?}");
+    let found = fixture.run(&policy, "zgrep -e \"it's\" -e two -e three plain.txt");
     assert!(found.value["stdout"].as_str().is_some_and(|text| text.contains("three")), "{found:?}");
 }
 
 /// The call ends with what was stopped, what had run, and the rule to add.
 #[test]
 fn a_start_that_nobody_can_be_asked_about_ends_the_command() {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     let policy = ["--allow", "Bash(git:*)", "--allow", "Bash(awk:*)", "--allow", "Bash(touch:*)"];
-    let answer = scene.run(&policy, "touch before; awk 'BEGIN { system(\"rm -rf x\") }'; touch after");
+    let answer = fixture.run(&policy, "touch before; awk 'BEGIN { system(\"rm -rf x\") }'; touch after");
     assert_eq!(answer.reason(), Some("needs_approval"), "{answer:?}");
     let details = &answer.value["details"];
     assert_eq!(details["started"][0], "touch before");
     assert_eq!(details["stopped"]["command"], "sh -c 'rm -rf x'");
     assert_eq!(details["wanted"], json!(["Bash(rm:*)"]));
     assert!(answer.value["message"].as_str().unwrap().contains("Bash(rm:*)"), "{answer:?}");
-    assert!(scene.path("x").exists() && scene.path("before").exists() && !scene.path("after").exists());
+    assert!(fixture.path("x").exists() && fixture.path("before").exists() && !fixture.path("after").exists());
     let allowed = [&policy[..], &["--allow", "Bash(rm:*)"]].concat();
-    let answer = scene.run(&allowed, "awk 'BEGIN { system(\"rm -rf x\") }'");
-    assert!(answer.is_ok && !scene.path("x").exists(), "{answer:?}");
+    let answer = fixture.run(&allowed, "awk 'BEGIN { system(\"rm -rf x\") }'");
+    assert!(answer.is_ok && !fixture.path("x").exists(), "{answer:?}");
 }
 
 #[test]
 fn what_is_denied_is_refused_beneath_a_runner_and_listed() {
-    let scene = Scene::new();
-    std::fs::write(scene.path("Makefile"), "all:\n\t-rm -rf x\n\ttouch made\n").unwrap();
+    let fixture = Fixture::new();
+    std::fs::write(fixture.path("Makefile"), "all:\n\t-rm -rf x\n\ttouch made\n").unwrap();
     for policy in [&["--allow", "Bash(make:*)"][..], &["--default", "allow"]] {
         let policy = [policy, &["--deny", "Bash(rm -rf:*)"]].concat();
-        let answer = scene.run(&policy, "make");
-        assert!(answer.is_ok && scene.path("made").exists() && scene.path("x").exists(), "{answer:?}");
+        let answer = fixture.run(&policy, "make");
+        assert!(answer.is_ok && fixture.path("made").exists() && fixture.path("x").exists(), "{answer:?}");
         assert_eq!(answer.value["refused"][0]["rule"], "Bash(rm -rf:*)", "{answer:?}");
         assert_eq!(answer.value["refused"][0]["command"], "rm -rf x", "{answer:?}");
-        std::fs::remove_file(scene.path("made")).unwrap();
+        std::fs::remove_file(fixture.path("made")).unwrap();
     }
-    assert!(scene.run(&["--allow", "Bash(make:*)"], "make").is_ok && !scene.path("x").exists());
+    assert!(fixture.run(&["--allow", "Bash(make:*)"], "make").is_ok && !fixture.path("x").exists());
 }
 
 /// Ordinary commands under rules of the usual form run as without a guard.
@@ -374,9 +375,9 @@ fn ordinary_commands_under_rules_for_their_programs_run() {
     let rules: Vec<String> =
         PROGRAMS.iter().flat_map(|name| ["--allow".to_owned(), format!("Bash({name}:*)")]).collect();
     let rules: Vec<&str> = rules.iter().map(String::as_str).collect();
-    let scene = Scene::new();
-    std::fs::write(scene.path("Makefile"), "all:\n\tgcc -o t t.c && ./t\n").unwrap();
-    std::fs::write(scene.path("t.c"), "int main(void) { return 0; }\n").unwrap();
+    let fixture = Fixture::new();
+    std::fs::write(fixture.path("Makefile"), "all:\n\tgcc -o t t.c && ./t\n").unwrap();
+    std::fs::write(fixture.path("t.c"), "int main(void) { return 0; }\n").unwrap();
     for command in [
         "git status --short && git log --oneline | head -n 2",
         "git stash list; git branch -a; git clone -q . src/c && git -C src/c fetch",
@@ -399,7 +400,7 @@ fn ordinary_commands_under_rules_for_their_programs_run() {
         "date +%s && cut -c1 plain.txt",
         "./p",
     ] {
-        let answer = scene.run(&rules, command);
+        let answer = fixture.run(&rules, command);
         assert!(answer.is_ok && answer.value["exit_code"] == 0, "{command}: {answer:?}");
     }
 }

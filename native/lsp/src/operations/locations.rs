@@ -1,0 +1,127 @@
+//! Where things are, as results show it.
+
+use crate::{
+    DocumentText, LanguageServer, PositionEncoding, path_of,
+    wire::{Position, Range},
+};
+use beamai_policy::FilePath;
+use beamai_port_tools::lsp::CodeLocation;
+use beamai_tool::CallContext;
+use beamai_workspace::{WorkspacePath, decode_path, encode_path};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Longest preview in characters.
+const PREVIEW: usize = 200;
+
+/// Turns a server's locations into those of results. Keeps the texts that this needs.
+pub(super) struct LocationResolver<'a> {
+    cx: &'a CallContext,
+    server: &'a LanguageServer,
+    encoding: PositionEncoding,
+    texts: HashMap<PathBuf, Option<Arc<DocumentText>>>,
+    /// Results that were left out.
+    withheld: usize,
+    /// Whether a text was, because of them.
+    is_text_withheld: bool,
+}
+
+impl<'a> LocationResolver<'a> {
+    pub(super) fn new(cx: &'a CallContext, server: &'a LanguageServer, encoding: PositionEncoding) -> Self {
+        Self { cx, server, encoding, texts: HashMap::new(), withheld: 0, is_text_withheld: false }
+    }
+
+    /// Whether a permission rule keeps a file from being read; what a server says of it is left out, and counted.
+    pub(super) fn withholds(&mut self, uri: &str) -> bool {
+        let guard = &self.cx.guard;
+        if guard.is_open() {
+            return false;
+        }
+        let place = path_of(uri).and_then(|path| self.cx.workspace.place(&encode_path(&path)).ok());
+        let is_withheld = place.is_some_and(|place| {
+            let file = FilePath::read(&place);
+            [file.written, file.path].iter().any(|path| guard.hides(&decode_path(path)))
+        });
+        self.withheld += usize::from(is_withheld);
+        is_withheld
+    }
+
+    /// Takes note that a text is left out, which may come from a file that is kept from being read.
+    pub(super) fn keep_back(&mut self) {
+        self.is_text_withheld = true;
+    }
+
+    /// What was left out, as a sentence; `None` where nothing was.
+    pub(super) fn note(&self) -> Option<String> {
+        if self.is_text_withheld {
+            let why =
+                "the text is left out: it may come from a file that permission rules keep from being read";
+            return Some(why.to_owned());
+        }
+        let count = self.withheld;
+        (count > 0).then(|| {
+            format!("{count} results are left out: permission rules keep their files from being read")
+        })
+    }
+
+    /// The location of a range. Of files outside the workspace, nothing but the path is shown.
+    pub(super) fn location(&mut self, uri: &str, range: Range) -> CodeLocation {
+        let path = path_of(uri);
+        let place = path.as_deref().and_then(|path| self.cx.workspace.place(&encode_path(path)).ok());
+        let text = path.as_deref().zip(place.as_ref()).and_then(|(path, place)| self.text(path, place));
+        let text = text.as_deref();
+        let (line, character) = self.position(text, range.start);
+        let (end_line, end_character) = self.position(text, range.end);
+        let shown = match (&place, &path) {
+            (Some(place), _) => place.display(),
+            (None, Some(path)) => encode_path(path),
+            (None, None) => uri.to_owned(),
+        };
+        let preview = text.and_then(|text| text.line(index(range.start.line))).map(preview);
+        let outside = place.is_none();
+        CodeLocation { path: shown, line, character, end_line, end_character, preview, outside }
+    }
+
+    /// Line and character, counted from 1.
+    fn position(&self, text: Option<&DocumentText>, at: Position) -> (u64, u64) {
+        let line = text.and_then(|text| text.line(index(at.line)));
+        let character = line.map_or(at.character, |line| self.encoding.character(line, at.character) as u64);
+        (at.line.saturating_add(1), character.saturating_add(1))
+    }
+
+    /// The text that the server's positions are about: what it was told, else what the file holds.
+    fn text(&mut self, path: &Path, place: &WorkspacePath) -> Option<Arc<DocumentText>> {
+        if let Some(known) = self.texts.get(path) {
+            return known.clone();
+        }
+        let read = || DocumentText::read(place).ok().map(|(text, _)| Arc::new(text));
+        let text = self.server.text(path).or_else(read);
+        self.texts.insert(path.to_owned(), text.clone());
+        text
+    }
+}
+
+fn index(line: u64) -> usize {
+    usize::try_from(line).unwrap_or(usize::MAX)
+}
+
+fn preview(line: &str) -> String {
+    let line = line.trim();
+    match line.char_indices().nth(PREVIEW) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_preview_is_short() {
+        assert_eq!(preview("  a = 1\t"), "a = 1");
+        let long = preview(&"ä".repeat(1000));
+        assert_eq!((long.chars().count(), long.ends_with('…')), (PREVIEW + 1, true));
+    }
+}

@@ -1,0 +1,94 @@
+//! What deny rules keep from programs, for the sandbox: programs open files without asking.
+
+use super::path::{PathRoots, PathRule};
+use super::rule::PermissionRule;
+use super::starts::DeniedStarts;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What deny rules keep from programs, whatever the programs' names and arguments say: places that they name, and
+/// patterns of what is found in a workspace.
+#[derive(Debug, Clone, Default)]
+pub struct DeniedPaths {
+    /// Absolute paths that cannot be read.
+    pub hidden: Vec<PathBuf>,
+    /// Absolute paths that cannot be changed, or created.
+    pub read_only: Vec<PathBuf>,
+    /// Programs that do not start.
+    pub starts: DeniedStarts,
+    patterns: Arc<DeniedPatterns>,
+}
+
+/// Patterns, with the rules that they are of.
+#[derive(Debug, Default)]
+struct DeniedPatterns {
+    unread: Vec<PathRule>,
+    unchanged: Vec<PathRule>,
+    rules: Vec<String>,
+    roots: PathRoots,
+}
+
+/// The same rules seal the same.
+impl PartialEq for DeniedPaths {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.hidden, &self.read_only, &self.patterns.rules)
+            == (&other.hidden, &other.read_only, &other.patterns.rules)
+            && self.starts.rules().eq(other.starts.rules())
+    }
+}
+
+impl Eq for DeniedPaths {}
+
+impl DeniedPaths {
+    pub(super) fn by(denied: &[PermissionRule], roots: &PathRoots, starts: DeniedStarts) -> Self {
+        let of = |tools: &[&str]| -> Vec<(&PermissionRule, &PathRule)> {
+            let rules = denied.iter().filter(|rule| tools.contains(&rule.tool.as_str()));
+            rules.filter_map(|rule| Some((rule, rule.files()?))).collect()
+        };
+        let (read, write) = (of(&["Read"]), of(&["Edit", "Write"]));
+        let places = |all: &[(&PermissionRule, &PathRule)]| {
+            all.iter().filter_map(|(_, pattern)| pattern.place().map(PathBuf::from)).collect()
+        };
+        let patterns = |all: &[(&PermissionRule, &PathRule)]| {
+            all.iter().map(|(_, pattern)| (*pattern).clone()).collect()
+        };
+        let patterns = DeniedPatterns {
+            unread: patterns(&read),
+            unchanged: patterns(&write),
+            rules: read.iter().chain(&write).map(|(rule, _)| rule.text.clone()).collect(),
+            roots: roots.clone(),
+        };
+        let mut read_only: Vec<PathBuf> = places(&write);
+        // What matches everything matches what is not there yet, too.
+        let is_all = write.iter().any(|(_, pattern)| pattern.covers(Path::new("."), roots));
+        read_only.extend(roots.top().filter(|_| is_all));
+        Self { hidden: places(&read), read_only, starts, patterns: Arc::new(patterns) }
+    }
+
+    /// The rules whose patterns may match something beneath a directory.
+    pub fn rules_in(&self, directory: &Path) -> Vec<&str> {
+        let DeniedPatterns { unread, unchanged, rules, .. } = &*self.patterns;
+        let patterns = unread.iter().chain(unchanged);
+        let all = patterns.zip(rules).filter(|(pattern, _)| pattern.may_be_in(directory));
+        all.map(|(_, rule)| rule.as_str()).collect()
+    }
+
+    /// Whether a file cannot be read, or a directory with all that is in it. The path is relative to the workspace if it
+    /// is in it, and absolute otherwise.
+    pub fn hides(&self, path: &Path, is_directory: bool) -> bool {
+        self.patterns.any(&self.patterns.unread, path, is_directory)
+    }
+
+    /// Whether a file that is there cannot be changed, or a directory with all that is in it.
+    pub fn protects(&self, path: &Path, is_directory: bool) -> bool {
+        self.patterns.any(&self.patterns.unchanged, path, is_directory)
+    }
+}
+
+impl DeniedPatterns {
+    fn any(&self, patterns: &[PathRule], path: &Path, is_directory: bool) -> bool {
+        patterns.iter().any(|pattern| {
+            pattern.matches(path, &self.roots) || is_directory && pattern.covers(path, &self.roots)
+        })
+    }
+}

@@ -1,0 +1,96 @@
+//! Places of secrets in a workspace: what commands do not see, tools for files leave alone.
+
+use super::path::{PathRoots, PathRule, clean};
+use super::pattern::RulePattern;
+use super::permission_request::{FilePath, Operand, PermissionRequest};
+use super::rule::PermissionRule;
+use crate::secrets;
+use beamai_workspace::{Workspace, decode_path};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Places of secrets in a workspace, and what of them the host shows. Paths are relative to the workspace.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SecretPaths {
+    places: BTreeSet<PathBuf>,
+    shown: Vec<PathBuf>,
+}
+
+impl SecretPaths {
+    pub(super) fn new(places: BTreeSet<PathBuf>, shown: Vec<PathBuf>) -> Self {
+        Self { places, shown }
+    }
+
+    /// Those in a workspace. A workspace that is such a place, or in one, was meant by whoever chose it. `shown` are the
+    /// paths that the sandbox shows.
+    pub(super) fn within(workspace: &Workspace, shown: &[String]) -> Self {
+        let inside = |path: &Path| {
+            let mut names = workspace.names().into_iter();
+            names.find_map(|root| path.strip_prefix(root).ok()).map(Path::to_owned)
+        };
+        let places = secrets::all().into_iter().filter_map(|place| inside(&place));
+        let places = places.filter(|place| !place.as_os_str().is_empty()).collect();
+        let shown = shown.iter().filter_map(|path| inside(&workspace.path().join(decode_path(path))));
+        Self::new(places, shown.collect())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// The place of secrets that a path is in, unless the sandbox shows the path, or a pattern that names something in
+    /// the place matches it.
+    pub(super) fn keep<'p>(
+        &self,
+        path: &Path,
+        mut named: impl Iterator<Item = &'p PathRule>,
+        roots: &PathRoots,
+    ) -> Option<&Path> {
+        let place = path.ancestors().find_map(|above| self.places.get(above))?;
+        let is_shown = self.shown.iter().any(|shown| shown.starts_with(place) && path.starts_with(shown));
+        let is_named =
+            |pattern: &PathRule| pattern.names_within(place, roots) && pattern.matches(path, roots);
+        (!is_shown && !named.any(is_named)).then_some(place)
+    }
+
+    /// Why a need is refused, if it is about a secret.
+    pub(super) fn refuse(
+        &self,
+        permission: &PermissionRequest,
+        allow: &[PermissionRule],
+        roots: &PathRoots,
+    ) -> Option<String> {
+        let (Operand::File(file) | Operand::Project(file)) = &permission.operand else { return None };
+        if self.is_empty() {
+            return None;
+        }
+        let place = paths(file).iter().find_map(|path| {
+            self.keep(
+                path,
+                naming(allow, |rule| rule.tool == "Read" || rule.is_about(&permission.rule)),
+                roots,
+            )
+        })?;
+        Some(format!(
+            "{} is a place of secrets, which tools leave alone unless a rule that allows them, such as Read({}), or the \
+             sandbox's \"readable\" names it",
+            place.display(),
+            place.display()
+        ))
+    }
+}
+
+/// The patterns of rules that allow.
+pub(super) fn naming<'r>(
+    allow: &'r [PermissionRule],
+    counts: impl Fn(&PermissionRule) -> bool + 'r,
+) -> impl Iterator<Item = &'r PathRule> {
+    allow.iter().filter(move |rule| counts(rule)).filter_map(|rule| match &rule.pattern {
+        Some(RulePattern::Path(pattern)) => Some(pattern),
+        _ => None,
+    })
+}
+
+fn paths(file: &FilePath) -> [PathBuf; 2] {
+    [clean(&decode_path(&file.written)), clean(&decode_path(&file.path))]
+}

@@ -1,0 +1,140 @@
+//! Asking the user of a client: by a request of our own, or, from 2026-07-28 on, by an answer that says what is
+//! missing; the client then makes its request again, with it.
+
+use super::form::Form;
+use rmcp::ErrorData;
+use rmcp::RoleServer;
+use rmcp::model::{
+    CancelledNotificationParam, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult, InputRequest,
+    InputRequests, InputRequiredResult, InputResponses, ProtocolVersion, ServerRequest,
+};
+use rmcp::service::{PeerRequestOptions, RequestContext, ServiceError};
+use serde::{Deserialize, Serialize};
+
+/// What came of a form.
+pub(super) enum FormResult {
+    /// This.
+    Answer(ElicitResult),
+    /// The client must make its request again, with the answer.
+    Again(InputRequiredResult),
+    /// It could not be put; why.
+    Failed(String),
+}
+
+/// What a request that is made again brings along. The client keeps it for us and could change it; but whoever can
+/// do that could give the approval itself.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RetryState {
+    /// Fingerprint of the call for which leave was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) asked: Option<String>,
+    /// Fingerprint of the call for which it was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) approved: Option<String>,
+}
+
+/// The user at the other end of a request.
+pub(super) struct Elicitor<'a> {
+    context: &'a RequestContext<RoleServer>,
+    responses: InputResponses,
+    /// What earlier rounds of the same request left.
+    pub(super) round: RetryState,
+}
+
+impl<'a> Elicitor<'a> {
+    /// The user of the client that made this request.
+    ///
+    /// # Errors
+    /// A state that is none of ours.
+    pub(super) fn new(
+        context: &'a RequestContext<RoleServer>,
+        responses: Option<InputResponses>,
+        state: Option<String>,
+    ) -> Result<Self, ErrorData> {
+        let round = state.map_or_else(|| Ok(RetryState::default()), |text| serde_json::from_str(&text));
+        let round = round
+            .map_err(|_| ErrorData::invalid_params("requestState is none that this server gave", None))?;
+        Ok(Self { context, responses: responses.unwrap_or_default(), round })
+    }
+
+    /// Whether the client can show a form.
+    pub(super) fn is_there(&self) -> bool {
+        let capabilities = self.context.client_capabilities();
+        let elicitation = capabilities.and_then(|capabilities| capabilities.elicitation);
+        // Before there were others, forms were all there was.
+        elicitation.is_some_and(|modes| modes.form.is_some() || modes.url.is_none())
+    }
+
+    /// Whether a field can be a list of choices.
+    pub(super) fn has_lists(&self) -> bool {
+        self.speaks(&ProtocolVersion::V_2025_11_25)
+    }
+
+    /// Whether a form can be shown while a call runs: later revisions answer the call with it.
+    pub(super) fn can_ask_meanwhile(&self) -> bool {
+        !self.speaks(&ProtocolVersion::V_2026_07_28)
+    }
+
+    fn speaks(&self, version: &ProtocolVersion) -> bool {
+        self.context.protocol_version().is_some_and(|spoken| spoken.as_str() >= version.as_str())
+    }
+
+    /// Puts a form, unless this request brings its answer.
+    pub(super) async fn put(&mut self, name: &str, form: Form) -> FormResult {
+        let params = ElicitRequestParams::FormElicitationParams {
+            meta: None,
+            message: form.message,
+            requested_schema: form.schema,
+        };
+        if self.speaks(&ProtocolVersion::V_2026_07_28) {
+            return self.brought(name, params);
+        }
+        self.requested(params).await.unwrap_or_else(|error| FormResult::Failed(error.to_string()))
+    }
+
+    /// Asks, and takes the question back when the client no longer waits for the call.
+    async fn requested(&self, params: ElicitRequestParams) -> Result<FormResult, ServiceError> {
+        let peer = &self.context.peer;
+        let request = ServerRequest::ElicitRequest(ElicitRequest::new(params));
+        let asked = peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await?;
+        let id = asked.id.clone();
+        tokio::select! {
+            answer = asked.await_response() => match answer? {
+                ClientResult::ElicitResult(result) => Ok(FormResult::Answer(result)),
+                _ => Err(ServiceError::UnexpectedResponse),
+            },
+            () = self.context.ct.cancelled() => {
+                let reason = "the call was cancelled".to_owned();
+                let param = CancelledNotificationParam::new(Some(id), Some(reason.clone()));
+                peer.notify_cancelled(param).await?;
+                Ok(FormResult::Failed(reason))
+            }
+        }
+    }
+
+    fn brought(&mut self, name: &str, params: ElicitRequestParams) -> FormResult {
+        if let Some(answer) = self.responses.remove(name) {
+            return match serde_json::from_value(answer) {
+                Ok(result) => FormResult::Answer(result),
+                Err(error) => FormResult::Failed(format!("the answer {name} is none: {error}")),
+            };
+        }
+        let requests =
+            InputRequests::from([(name.to_owned(), InputRequest::Elicitation(ElicitRequest::new(params)))]);
+        match serde_json::to_string(&self.round) {
+            Ok(state) => FormResult::Again(InputRequiredResult::new(Some(requests), Some(state))),
+            Err(error) => FormResult::Failed(error.to_string()),
+        }
+    }
+}
+
+impl Elicitor<'_> {
+    /// Notes for which call leave is asked for, and drops an answer that was given for another one.
+    pub(super) fn forget_unless_asked(&mut self, fingerprint: &str, name: &str) {
+        if self.round.asked.as_deref() != Some(fingerprint) {
+            self.responses.remove(name);
+        }
+        self.round = RetryState { asked: Some(fingerprint.to_owned()), approved: None };
+    }
+}

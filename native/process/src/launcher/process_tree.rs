@@ -1,0 +1,177 @@
+//! Killing every process beneath a reaper, with a pid namespace and without one.
+//!
+//! Every orphan falls to the nearest subreaper above it, so the tree beneath a subreaper is complete. It is
+//! stopped first, because what is stopped neither starts nor reaps anything, and killed then. A process group, and
+//! a namespace, gets a signal in one step that no fork can slip through; no group reaches beyond the tree, because
+//! the command leads a session of its own.
+
+use rustix::fs::{Dir, Mode, OFlags};
+use rustix::process::{
+    Pid, Signal, getpgrp, getpid, kill_process, kill_process_group, setpriority_pgrp, setpriority_process,
+};
+use std::collections::{HashMap, HashSet};
+use std::os::fd::OwnedFd;
+
+/// Rounds of stopping before the tree is killed as far as it is known; callers come again until nothing is left.
+const MAX_ROUNDS: usize = 200;
+
+/// A process as `/proc` shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ProcessEntry {
+    pid: Pid,
+    parent: Pid,
+    group: Pid,
+    is_zombie: bool,
+}
+
+/// Kills every process of the namespace that this process is the init of. Returns those that were alive, as far as
+/// `/proc` shows them.
+pub(super) fn kill_namespace() -> HashSet<Pid> {
+    let everybody = |signal| _ = kill_process_group(Pid::INIT, signal);
+    everybody(Signal::STOP);
+    let found = if shows_this_namespace() { living(&processes()) } else { HashSet::new() };
+    everybody(Signal::KILL);
+    found
+}
+
+/// The processes beneath this one: all others of the namespace that it is the init of, or those that come from it.
+pub(super) fn beneath(is_init: bool) -> Vec<Pid> {
+    let own = getpid();
+    if is_init && shows_this_namespace() {
+        return pids().into_iter().filter(|pid| *pid != own).collect();
+    }
+    // A `/proc` of another namespace shows this process, and those beneath it, by the numbers that they have there.
+    let shown = rustix::fs::readlink("/proc/self", Vec::new()).ok();
+    let shown = shown.and_then(|name| Pid::from_raw(name.to_str().ok()?.parse().ok()?));
+    tree(&processes(), shown.unwrap_or(own), &|_| false).into_iter().map(|seen| seen.pid).collect()
+}
+
+/// Whether `/proc` is of the namespace that this process is in.
+fn shows_this_namespace() -> bool {
+    let own = getpid().as_raw_nonzero().to_string();
+    rustix::fs::readlink("/proc/self", Vec::new()).is_ok_and(|name| name.as_bytes() == own.as_bytes())
+}
+
+fn living<'a>(processes: impl IntoIterator<Item = &'a ProcessEntry>) -> HashSet<Pid> {
+    let living = processes.into_iter().filter(|seen| !seen.is_zombie && seen.pid != getpid());
+    living.map(|seen| seen.pid).collect()
+}
+
+/// Kills every process beneath this one, except beneath the children that `spared` names. Does not wait for them.
+/// Returns those that were alive.
+pub(super) fn kill_tree(spared: impl Fn(Pid) -> bool) -> HashSet<Pid> {
+    // A fork bomb would leave the hunter no time. It has less itself where the hunter may not have more.
+    _ = setpriority_process(None, -20);
+    let (mut pids, mut groups, mut alive) = (HashSet::new(), HashSet::new(), HashSet::new());
+    for _ in 0..MAX_ROUNDS {
+        let mut fresh = tree(&processes(), getpid(), &spared);
+        fresh.retain(|seen| pids.insert(seen.pid));
+        if fresh.is_empty() {
+            break;
+        }
+        alive.extend(living(&fresh));
+        for seen in fresh {
+            if may_be_signalled(seen.group) && groups.insert(seen.group) {
+                _ = setpriority_pgrp(Some(seen.group), 19);
+                _ = kill_process_group(seen.group, Signal::STOP);
+            }
+            _ = kill_process(seen.pid, Signal::STOP);
+        }
+    }
+    // Whatever has ended meanwhile is as it should be.
+    groups.iter().for_each(|group| _ = kill_process_group(*group, Signal::KILL));
+    pids.iter().for_each(|pid| _ = kill_process(*pid, Signal::KILL));
+    alive
+}
+
+/// Not the hunter's own group, in which a command is for a moment before it has a session of its own; and never
+/// group 1, which stands for everybody.
+fn may_be_signalled(group: Pid) -> bool {
+    group != getpgrp() && !group.is_init()
+}
+
+/// The processes beneath `top`.
+fn tree(processes: &[ProcessEntry], top: Pid, spared: &impl Fn(Pid) -> bool) -> Vec<ProcessEntry> {
+    let mut children: HashMap<Pid, Vec<ProcessEntry>> = HashMap::new();
+    for seen in processes {
+        children.entry(seen.parent).or_default().push(*seen);
+    }
+    let mut found = children.remove(&top).unwrap_or_default();
+    found.retain(|seen| !spared(seen.pid));
+    let mut next = 0;
+    while let Some(seen) = found.get(next) {
+        let below = children.remove(&seen.pid).unwrap_or_default();
+        found.extend(below);
+        next += 1;
+    }
+    found
+}
+
+/// Every process that `/proc` shows; none where there is no `/proc`.
+fn processes() -> Vec<ProcessEntry> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let Ok(proc) = rustix::fs::open("/proc", flags, Mode::empty()) else { return Vec::new() };
+    let Ok(names) = Dir::read_from(&proc) else { return Vec::new() };
+    let pids = names.filter_map(|entry| entry.ok()?.file_name().to_str().ok()?.parse().ok());
+    pids.filter_map(|pid| see(&proc, pid)).collect()
+}
+
+/// The number of every process that `/proc` shows.
+fn pids() -> Vec<Pid> {
+    let names = std::fs::read_dir("/proc").into_iter().flatten();
+    names.filter_map(|entry| Pid::from_raw(entry.ok()?.file_name().to_str()?.parse().ok()?)).collect()
+}
+
+/// A process; `None` when it is gone. A zombie counts: other threads of it may still run.
+fn see(proc: &OwnedFd, pid: i32) -> Option<ProcessEntry> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(proc, format!("{pid}/stat"), flags, Mode::empty()).ok()?;
+    let mut text = [0; 512];
+    let length = rustix::io::read(&file, &mut text).ok()?;
+    parse_stat(Pid::from_raw(pid)?, &text[..length])
+}
+
+/// State, parent and group stand behind the name, which is in parentheses and may hold anything, parentheses too.
+fn parse_stat(pid: Pid, text: &[u8]) -> Option<ProcessEntry> {
+    let end = text.iter().rposition(|byte| *byte == b')')?;
+    let rest = std::str::from_utf8(&text[end + 1..]).ok()?;
+    let mut fields = rest.split_ascii_whitespace();
+    let is_zombie = fields.next()? == "Z";
+    let mut next = || Pid::from_raw(fields.next()?.parse().ok()?);
+    // The parent of a namespace's init is 0, which is no process.
+    let (parent, group) = (next()?, next()?);
+    Some(ProcessEntry { pid, parent, group, is_zombie })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pid(number: i32) -> Pid {
+        Pid::from_raw(number).unwrap()
+    }
+
+    #[test]
+    fn a_process_cannot_hide_its_parent_behind_its_name() {
+        let seen = |state| {
+            Some(ProcessEntry { pid: pid(7), parent: pid(5), group: pid(6), is_zombie: state == "Z" })
+        };
+        assert_eq!(parse_stat(pid(7), b"7 (a) Z 1 (b) S 5 6 7 0"), seen("S"));
+        assert_eq!(parse_stat(pid(7), b"7 (a) Z 5 6 7 0"), seen("Z"));
+        assert_eq!(parse_stat(pid(2), b"2 (kthreadd) S 0 0 0 0"), None);
+        assert_eq!(parse_stat(pid(7), b"7 (a"), None);
+    }
+
+    #[test]
+    fn the_tree_is_everything_below_but_not_beneath_the_spared() {
+        let seen = |(child, parent)| ProcessEntry {
+            pid: pid(child),
+            parent: pid(parent),
+            group: pid(child),
+            is_zombie: false,
+        };
+        let processes = [(2, 1), (3, 2), (4, 1), (5, 4), (6, 5), (7, 9)].map(seen);
+        let found = tree(&processes, pid(1), &|child| child == pid(2));
+        assert_eq!(found.iter().map(|seen| seen.pid).collect::<Vec<_>>(), [pid(4), pid(5), pid(6)]);
+    }
+}

@@ -1,0 +1,235 @@
+//! A survey is at any time what a walk would find then.
+
+use super::{ScanBounds, scan::Scan, targets::ScanTargets, tree::DirectoryIndex};
+use crate::{ProtectedPaths, protected_paths};
+use beamai_base::{Reason, Result, ToolError};
+use beamai_policy::{DeniedPaths, Policy, PolicyText};
+use beamai_workspace::Workspace;
+use serde_json::json;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use tempfile::TempDir;
+
+const RULES: [&str; 4] = ["Read(**/*.pem)", "Read(**/vault/**)", "Edit(config/*/locked)", "Write(**/ro/**)"];
+
+fn denied_paths(workspace: &Path, denied: &[&str]) -> DeniedPaths {
+    let text: PolicyText = serde_json::from_value(json!({"deny": denied})).unwrap();
+    let workspace = Workspace::open(workspace).unwrap();
+    let rule_of = |name: &str| Some(name.to_owned());
+    Policy::new(&text, &["Read", "Edit", "Write"], &rule_of, &workspace).unwrap().denied_paths()
+}
+
+fn here(dir: &TempDir) -> std::path::PathBuf {
+    dir.path().canonicalize().unwrap()
+}
+
+fn found(dir: &TempDir, denied: &[&str]) -> Arc<ProtectedPaths> {
+    protected_paths(&here(dir), true, &denied_paths(&here(dir), denied), &|| Ok(())).unwrap()
+}
+
+/// What one walk finds that remembers nothing.
+fn walked(dir: &TempDir, denied: &[&str], bounds: ScanBounds) -> ProtectedPaths {
+    let (root, denied_paths) = (here(dir), denied_paths(&here(dir), denied));
+    let targets = ScanTargets::new(&root, true, &denied_paths);
+    let scan = Scan { targets: &targets, check: &|| Ok(()) };
+    DirectoryIndex::walk(&root, bounds, &scan).unwrap().found(&targets)
+}
+
+fn write(dir: &TempDir, path: &str) {
+    let path = dir.path().join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, "").unwrap();
+}
+
+#[test]
+fn what_patterns_match_is_found_and_nothing_else() {
+    let dir = TempDir::new().unwrap();
+    for file in [
+        "k.pem",
+        "a/b/k.pem",
+        "a/b/k.txt",
+        "vault/x",
+        "a/vault/y.pem",
+        "config/a/locked",
+        "locked",
+        "ro/x",
+        "ro/k.pem",
+    ] {
+        write(&dir, file);
+    }
+    write(&dir, ".git/objects/k.pem");
+    let found = found(&dir, &RULES);
+    assert_eq!(found.hidden, ["a/b/k.pem", "a/vault", "k.pem", "ro/k.pem", "vault"]);
+    assert_eq!(found.read_only, ["config/a/locked", "ro"]);
+    assert_eq!((&*found.repositories, &found.cut), (&[".git".to_owned()][..], &None));
+}
+
+#[test]
+fn repositories_are_found_with_those_of_submodules_and_work_trees() {
+    let dir = TempDir::new().unwrap();
+    for file in [
+        ".git/HEAD",
+        ".git/modules/one/HEAD",
+        ".git/modules/deep/er/two/HEAD",
+        ".git/modules/one/modules/three/HEAD",
+        ".git/worktrees/w/HEAD",
+        "vendor/lib/.git/HEAD",
+        "sub/.git",
+    ] {
+        write(&dir, file);
+    }
+    let repositories = [
+        ".git",
+        ".git/modules/deep/er/two",
+        ".git/modules/one",
+        ".git/modules/one/modules/three",
+        ".git/worktrees/w",
+        "sub/.git",
+        "vendor/lib/.git",
+    ];
+    assert_eq!(found(&dir, &[]).repositories, repositories);
+    assert_eq!(found(&dir, &["Read(**/*.pem)"]).repositories, repositories);
+}
+
+/// Makes every change, each seen by itself: the survey then is what a walk finds.
+#[test]
+fn a_repository_without_a_work_tree_is_found_by_what_git_takes_it_for() {
+    let dir = TempDir::new().unwrap();
+    for file in ["bare/HEAD", "bare/objects/x", "bare/refs/x", "half/HEAD", "half/objects/x", "linked/HEAD"] {
+        write(&dir, file);
+    }
+    let repositories = || found(&dir, &[]).repositories.clone();
+    assert_eq!(repositories(), ["bare"]);
+    // It does not matter which part comes last.
+    write(&dir, "linked/commondir");
+    write(&dir, "half/refs/x");
+    assert_eq!(repositories(), ["bare", "half", "linked"]);
+    fs::rename(dir.path().join("bare/HEAD"), dir.path().join("bare/TAIL")).unwrap();
+    fs::remove_dir_all(dir.path().join("half")).unwrap();
+    assert_eq!(repositories(), ["linked"]);
+    // As git itself replaces it.
+    write(&dir, "linked/HEAD.lock");
+    fs::rename(dir.path().join("linked/HEAD.lock"), dir.path().join("linked/HEAD")).unwrap();
+    assert_eq!(repositories(), ["linked"]);
+    for file in ["HEAD", "objects/x", "refs/x"] {
+        write(&dir, file);
+    }
+    assert_eq!(repositories(), ["", "linked"]);
+}
+
+#[test]
+fn whatever_changes_is_known() {
+    let dir = TempDir::new().unwrap();
+    let elsewhere = TempDir::new_in(dir.path().parent().unwrap()).unwrap();
+    write(&elsewhere, "moved/in/k.pem");
+    let at = |path: &str| dir.path().join(path);
+    let moved = elsewhere.path().join("moved");
+    let steps: &[&dyn Fn()] = &[
+        &|| write(&dir, "a/b/c/k.pem"),
+        &|| fs::rename(at("a"), at("z")).unwrap(),
+        &|| fs::rename(at("z/b/c"), at("c")).unwrap(),
+        &|| fs::rename(&moved, at("in")).unwrap(),
+        &|| fs::rename(at("in"), &moved).unwrap(),
+        &|| fs::rename(at("c/k.pem"), at("c/k.txt")).unwrap(),
+        &|| fs::rename(at("c/k.txt"), at("c/k.pem")).unwrap(),
+        &|| {
+            fs::remove_dir_all(at("c")).unwrap();
+            write(&dir, "c/vault");
+        },
+        &|| {
+            fs::remove_file(at("c/vault")).unwrap();
+            fs::create_dir(at("c/vault")).unwrap();
+        },
+        &|| write(&dir, "c/vault/inside.pem"),
+        &|| write(&dir, "lib/.git/HEAD"),
+        &|| write(&dir, "lib/.git/modules/m/config"),
+        &|| write(&dir, "lib/.git/modules/m/HEAD"),
+        &|| write(&dir, "lib/.git/worktrees/w/HEAD"),
+        &|| fs::rename(at("lib"), at("dir")).unwrap(),
+        &|| fs::remove_dir_all(at("dir/.git")).unwrap(),
+        &|| write(&dir, "config/x/locked"),
+        &|| {
+            fs::rename(at("config"), at("old")).unwrap();
+            fs::create_dir(at("config")).unwrap();
+        },
+        &|| std::os::unix::fs::symlink("k.txt", at("link.pem")).unwrap(),
+    ];
+    let (mut before, mut changes) = (found(&dir, &RULES), 0);
+    for (number, step) in steps.iter().enumerate() {
+        step();
+        let now = found(&dir, &RULES);
+        assert_eq!(*now, walked(&dir, &RULES, super::BOUNDS_OF_PATTERNS), "after step {number}");
+        changes += usize::from(now != before);
+        before = now;
+    }
+    assert!(changes > 12, "{changes}");
+}
+
+#[test]
+fn nothing_changed_is_the_very_same_answer() {
+    let dir = TempDir::new().unwrap();
+    write(&dir, "k.pem");
+    let first = found(&dir, &RULES);
+    write(&dir, "other");
+    assert!(Arc::ptr_eq(&first, &found(&dir, &RULES)));
+}
+
+#[test]
+fn more_news_than_the_kernel_keeps_is_not_lost() {
+    let dir = TempDir::new().unwrap();
+    found(&dir, &RULES);
+    let kept = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();
+    let kept: u32 = kept.trim().parse().unwrap();
+    // Two pieces of news each, so twice as many as are kept.
+    for number in 0..kept {
+        let path = dir.path().join(format!("f{}", number % 50));
+        _ = fs::File::create_new(&path);
+        fs::remove_file(&path).unwrap();
+    }
+    write(&dir, "k.pem");
+    assert_eq!(found(&dir, &RULES).hidden, ["k.pem"]);
+}
+
+#[test]
+fn another_directory_in_the_place_of_the_root_is_walked_anew() {
+    let parent = TempDir::new().unwrap();
+    let root = here(&parent).join("ws");
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("k.pem"), "").unwrap();
+    let denied_paths = denied_paths(&root, &RULES);
+    let count = || protected_paths(&root, true, &denied_paths, &|| Ok(())).unwrap().hidden.len();
+    assert_eq!(count(), 1);
+    fs::rename(&root, parent.path().join("old")).unwrap();
+    fs::create_dir(&root).unwrap();
+    assert_eq!(count(), 0);
+}
+
+#[test]
+fn what_is_too_much_is_said() {
+    let dir = TempDir::new().unwrap();
+    for number in 0..10 {
+        write(&dir, &format!("d{number}/k.pem"));
+    }
+    let wide = ScanBounds { directories: 100, names: 100, found: 100 };
+    assert_eq!(walked(&dir, &RULES, wide).cut, None);
+    for (bounds, word) in [
+        (ScanBounds { directories: 5, ..wide }, "5 directories"),
+        (ScanBounds { names: 12, ..wide }, "12 files"),
+        (ScanBounds { found: 7, ..wide }, "more than 7 "),
+    ] {
+        let found = walked(&dir, &RULES, bounds);
+        assert!(found.cut.as_ref().is_some_and(|cut| cut.contains(word)), "{found:?}");
+    }
+}
+
+#[test]
+fn whoever_cancels_ends_the_walk_and_the_next_one_finds_everything() {
+    let dir = TempDir::new().unwrap();
+    write(&dir, "a/k.pem");
+    let cancelled = || -> Result<()> { Err(ToolError::new(Reason::Cancelled, "no")) };
+    let error =
+        protected_paths(&here(&dir), true, &denied_paths(&here(&dir), &RULES), &cancelled).unwrap_err();
+    assert_eq!(error.reason, Reason::Cancelled);
+    assert_eq!(found(&dir, &RULES).hidden, ["a/k.pem"]);
+}

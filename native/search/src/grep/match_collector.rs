@@ -1,0 +1,204 @@
+//! The matches of one file, with the lines around them, as a search comes across them.
+
+use super::GrepPlan;
+use super::output::GrepMatch;
+use super::text::{self, MatchText};
+use grep_matcher::Matcher;
+use grep_searcher::{Searcher, Sink, SinkContext, SinkError, SinkMatch};
+use std::collections::VecDeque;
+use std::fmt::Display;
+use std::io;
+
+/// Which matches of a file are wanted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct MatchWindow {
+    /// Matches to pass over.
+    pub(super) skip: usize,
+    /// Matches to keep after these.
+    pub(super) take: usize,
+}
+
+/// Whether the text of matches is kept.
+#[derive(Clone, Copy)]
+enum TextRetention {
+    /// To be settled at the first match.
+    Unsettled,
+    /// Yes, of these.
+    Yes(MatchWindow),
+    /// No; they are only counted.
+    No,
+}
+
+/// Why a file was not searched to its end.
+pub(super) enum SearchFault {
+    /// The call is over.
+    Interrupted,
+    /// It could not be read, or a line of it not be held.
+    Io(io::Error),
+}
+
+impl SinkError for SearchFault {
+    // Only a matcher sends messages, and only when it was interrupted.
+    fn error_message<T: Display>(_: T) -> Self {
+        Self::Interrupted
+    }
+
+    fn error_io(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// Collects the matches of one file.
+pub(super) struct MatchCollector<'a> {
+    plan: &'a GrepPlan<'a>,
+    path: &'a [u8],
+    keep: TextRetention,
+    is_again: bool,
+    /// Matches so far.
+    count: u64,
+    hits: Vec<GrepMatch>,
+    bytes: usize,
+    /// Whether all that should be kept could be.
+    is_whole: bool,
+    /// The lines just before the next one.
+    recent: VecDeque<MatchText>,
+    /// The first hit that still waits for lines after it.
+    open: usize,
+}
+
+impl<'a> MatchCollector<'a> {
+    /// For a first search: what is kept is settled by what other files have.
+    pub(super) fn new(plan: &'a GrepPlan<'a>, path: &'a [u8]) -> Self {
+        Self::with(plan, path, TextRetention::Unsettled, false)
+    }
+
+    /// For a second search, which ends with the last of these matches.
+    pub(super) fn again(plan: &'a GrepPlan<'a>, path: &'a [u8], window: MatchWindow) -> Self {
+        Self::with(plan, path, TextRetention::Yes(window), true)
+    }
+
+    fn with(plan: &'a GrepPlan<'a>, path: &'a [u8], keep: TextRetention, is_again: bool) -> Self {
+        let (hits, recent) = (Vec::new(), VecDeque::new());
+        Self { plan, path, keep, is_again, count: 0, hits, bytes: 0, is_whole: true, recent, open: 0 }
+    }
+
+    /// How many matches there are.
+    pub(super) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The matches that were kept.
+    pub(super) fn kept(self) -> Vec<GrepMatch> {
+        self.hits
+    }
+
+    /// The matches that were kept; `None` where that is less than could be needed.
+    pub(super) fn whole(self) -> Option<Vec<GrepMatch>> {
+        (self.is_whole && matches!(self.keep, TextRetention::Yes(_))).then_some(self.hits)
+    }
+
+    /// Counts a match; answers whether its text is wanted.
+    pub(super) fn wants_next(&mut self) -> bool {
+        self.count += 1;
+        if let TextRetention::Unsettled = self.keep {
+            let window = MatchWindow { skip: 0, take: self.plan.found.permission() };
+            self.keep =
+                if self.plan.found.wants(self.path) { TextRetention::Yes(window) } else { TextRetention::No };
+        }
+        let TextRetention::Yes(window) = self.keep else { return false };
+        if self.count <= window.skip as u64 || self.hits.len() >= window.take {
+            return false;
+        }
+        // What one answer cannot hold need not be held for it.
+        let fits = self.bytes <= self.plan.cx.limits.content_bytes;
+        self.is_whole &= fits;
+        fits
+    }
+
+    /// The matches in which something is not UTF-8.
+    pub(super) fn undecoded(&mut self) -> impl Iterator<Item = &mut GrepMatch> {
+        self.hits.iter_mut().filter(|hit| !hit.raw.is_empty())
+    }
+
+    /// Keeps a match.
+    pub(super) fn push(&mut self, hit: GrepMatch) {
+        self.bytes += hit.size();
+        self.hits.push(hit);
+    }
+
+    /// Says that the matches so far have all the lines they want.
+    pub(super) fn close(&mut self) {
+        self.open = self.hits.len();
+    }
+
+    /// Whether a second search has all that it was for.
+    pub(super) fn is_done(&self) -> bool {
+        let TextRetention::Yes(window) = self.keep else { return false };
+        let is_full = self.hits.len() >= window.take || !self.is_whole;
+        self.is_again && is_full && self.open >= self.hits.len()
+    }
+
+    /// Gives a line to the matches before it that still want it.
+    fn follow(&mut self, line: &[u8]) {
+        let most = self.plan.after;
+        for hit in &mut self.hits[self.open..] {
+            let line = text::of_line(line);
+            self.bytes += line.text.len();
+            hit.add_after(line);
+        }
+        while self.hits.get(self.open).is_some_and(|hit| hit.after.len() >= most) {
+            self.open += 1;
+        }
+    }
+
+    /// Remembers a line for the matches after it.
+    fn remember(&mut self, line: &[u8]) {
+        if self.plan.before > 0 && !matches!(self.keep, TextRetention::No) {
+            if self.recent.len() >= self.plan.before {
+                self.recent.pop_front();
+            }
+            self.recent.push_back(text::of_line(line));
+        }
+    }
+
+    fn hit(&self, found: &SinkMatch<'_>) -> GrepMatch {
+        let line = found.bytes();
+        let part = match text::is_long(line) {
+            true => self.plan.pattern.matcher.find(line).unwrap_or_default(),
+            false => None,
+        };
+        let start = part.map_or(0, |part| part.start());
+        let mut hit = GrepMatch::new(found.line_number().unwrap_or(0), text::of_match(line, start, false));
+        self.recent.iter().cloned().for_each(|line| hit.add_before(line));
+        hit
+    }
+}
+
+impl Sink for &mut MatchCollector<'_> {
+    type Error = SearchFault;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, SearchFault> {
+        self.follow(found.bytes());
+        if self.wants_next() {
+            let hit = self.hit(found);
+            self.push(hit);
+            if self.plan.after == 0 {
+                self.close();
+            }
+        }
+        self.remember(found.bytes());
+        Ok(!self.is_done())
+    }
+
+    fn context(&mut self, _: &Searcher, line: &SinkContext<'_>) -> Result<bool, SearchFault> {
+        self.follow(line.bytes());
+        self.remember(line.bytes());
+        Ok(!self.is_done())
+    }
+
+    fn context_break(&mut self, _: &Searcher) -> Result<bool, SearchFault> {
+        self.recent.clear();
+        self.close();
+        Ok(!self.is_done())
+    }
+}

@@ -1,0 +1,118 @@
+//! Every skill there is: the built-in ones, and over them those of the host's paths.
+
+use super::BrokenSkill;
+use super::file::{self, SkillFile};
+use beamai_base::Result;
+use beamai_tool::CallContext;
+use beamai_tool::SkillSettings;
+use beamai_workspace::encode_path;
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+
+const BUILT_IN: [&str; 1] = [include_str!("create-skill/SKILL.md")];
+/// How deep below a path skills are looked for.
+const DEPTH: usize = 6;
+/// Longest `SKILL.md` in bytes: a model reads it whole.
+const LONGEST: u64 = 256 << 10;
+
+pub(super) struct StoredSkill {
+    pub(super) description: String,
+    pub(super) instructions: String,
+    /// The directory of a user's skill.
+    pub(super) directory: Option<String>,
+}
+
+#[derive(Default)]
+pub(super) struct SkillStore {
+    pub(super) skills: BTreeMap<String, StoredSkill>,
+    pub(super) broken: Vec<BrokenSkill>,
+}
+
+impl SkillStore {
+    pub(super) fn open(settings: &SkillSettings, cx: &CallContext) -> Result<Self> {
+        let mut store = Self::default();
+        for path in &settings.paths {
+            store.add_path(path, cx)?;
+        }
+        for text in BUILT_IN {
+            // Shipped with the program and parsed by a test.
+            if let Ok(skill) = file::parse(text) {
+                store.add(skill, None);
+            }
+        }
+        Ok(store)
+    }
+
+    /// These files are the host's choice, not the model's: they are read outside the workspace, and links to
+    /// skills elsewhere are followed.
+    fn add_path(&mut self, path: &Path, cx: &CallContext) -> Result<()> {
+        let walk = walkdir::WalkDir::new(path).max_depth(DEPTH).follow_links(true).sort_by_file_name();
+        for entry in walk {
+            cx.check()?;
+            match entry {
+                Ok(entry) if entry.file_name() == "SKILL.md" => self.add_file(entry.path()),
+                Ok(_) => {}
+                Err(error) => {
+                    let path = encode_path(error.path().unwrap_or(path));
+                    let problem = error
+                        .io_error()
+                        .map_or_else(|| error.to_string(), |why| format!("it cannot be read: {why}"));
+                    self.broken.push(BrokenSkill { path, problem });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_file(&mut self, path: &Path) {
+        match read(path).and_then(|text| file::parse(&text)) {
+            Ok(skill) => match self.taken(&skill.name) {
+                Some(problem) => self.broken.push(BrokenSkill { path: encode_path(path), problem }),
+                None => self.add(skill, path.parent()),
+            },
+            Err(problem) => self.broken.push(BrokenSkill { path: encode_path(path), problem }),
+        }
+    }
+
+    /// Why a user's skill cannot have this name. Built-in ones come later and give way.
+    fn taken(&self, name: &str) -> Option<String> {
+        let first = self.skills.get(name)?.directory.as_ref()?;
+        Some(format!("its name {name:?} is taken by the skill in {first}, which comes first"))
+    }
+
+    fn add(&mut self, skill: SkillFile, directory: Option<&Path>) {
+        let SkillFile { name, description, instructions } = skill;
+        let directory = directory.map(encode_path);
+        self.skills.entry(name).or_insert(StoredSkill { description, instructions, directory });
+    }
+}
+
+fn read(path: &Path) -> std::result::Result<String, String> {
+    let told = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::InvalidData => "it is not in UTF-8".to_owned(),
+        _ => format!("it cannot be read: {error}"),
+    };
+    if !path.is_file() {
+        return Err("it is not a regular file".to_owned());
+    }
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(told)?;
+    file.take(LONGEST + 1).read_to_string(&mut text).map_err(told)?;
+    match text.len() as u64 > LONGEST {
+        true => Err(format!("it is longer than {LONGEST} bytes")),
+        false => Ok(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_skill_is_whole() {
+        for text in BUILT_IN {
+            file::parse(text).unwrap();
+        }
+    }
+}

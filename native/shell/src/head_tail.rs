@@ -1,0 +1,137 @@
+//! The beginning and the end of a stream.
+
+use std::collections::VecDeque;
+
+/// Keeps a stream whole while it is short, and its beginning and its end once it is not.
+#[derive(Debug)]
+pub(super) struct HeadTailBuffer {
+    cap: usize,
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    /// Bytes that came since the last time they were taken out.
+    total: u64,
+}
+
+/// What a [`HeadTailBuffer`] has kept.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct HeadTail {
+    /// The beginning.
+    pub(super) head: Vec<u8>,
+    /// The end; it follows the beginning where nothing is left out.
+    pub(super) tail: Vec<u8>,
+    /// Bytes between the two.
+    pub(super) left_out: u64,
+}
+
+impl HeadTailBuffer {
+    /// Keeps at most `cap` bytes.
+    pub(super) fn new(cap: usize) -> Self {
+        Self { cap, head: Vec::new(), tail: VecDeque::new(), total: 0 }
+    }
+
+    /// Adds to the end.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.total += bytes.len() as u64;
+        let room = (self.cap / 2).saturating_sub(self.head.len()).min(bytes.len());
+        let (first, rest) = bytes.split_at(room);
+        self.head.extend_from_slice(first);
+        let most = self.cap - self.cap / 2;
+        let rest = &rest[rest.len().saturating_sub(most)..];
+        let excess = (self.tail.len() + rest.len()).saturating_sub(most);
+        self.tail.drain(..excess);
+        self.tail.extend(rest);
+    }
+
+    /// Takes everything out. While the stream goes on, a character of which only a part has come stays.
+    pub(super) fn take(&mut self, goes_on: bool) -> HeadTail {
+        let total = std::mem::take(&mut self.total);
+        let (mut head, mut tail) =
+            (std::mem::take(&mut self.head), Vec::from(std::mem::take(&mut self.tail)));
+        let left_out = total - (head.len() + tail.len()) as u64;
+        if goes_on {
+            let last = if tail.is_empty() { &mut head } else { &mut tail };
+            let part = last.split_off(last.len() - half_character(last));
+            self.push(&part);
+        }
+        HeadTail { head, tail, left_out }
+    }
+}
+
+/// How many bytes at the end begin a character of UTF-8 that is not whole.
+pub(super) fn half_character(bytes: &[u8]) -> usize {
+    let needed = |byte: u8| match byte {
+        0xc2..=0xdf => 2,
+        0xe0..=0xef => 3,
+        0xf0..=0xf4 => 4,
+        _ => 0,
+    };
+    let at = bytes.iter().rev().take(3).position(|byte| byte & 0xc0 != 0x80);
+    at.map(|at| at + 1).filter(|have| needed(bytes[bytes.len() - have]) > *have).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn kept(cap: usize, pieces: &[&str]) -> (String, String, u64) {
+        let mut buffer = HeadTailBuffer::new(cap);
+        pieces.iter().for_each(|piece| buffer.push(piece.as_bytes()));
+        let HeadTail { head, tail, left_out } = buffer.take(false);
+        (String::from_utf8(head).unwrap(), String::from_utf8(tail).unwrap(), left_out)
+    }
+
+    #[test]
+    fn up_to_the_cap_nothing_is_left_out() {
+        assert_eq!(kept(5, &["ab", "cde"]), ("ab".into(), "cde".into(), 0));
+        assert_eq!(kept(5, &["abcde", "f"]), ("ab".into(), "def".into(), 1));
+        assert_eq!(kept(5, &["", "abcdefgh", "", "ijklmnop"]), ("ab".into(), "nop".into(), 11));
+        assert_eq!(kept(0, &["abc"]), (String::new(), String::new(), 3));
+    }
+
+    #[test]
+    fn half_a_character_waits_for_its_other_half() {
+        let mut buffer = HeadTailBuffer::new(64);
+        buffer.push(b"a\xe2\x9c");
+        assert_eq!(buffer.take(true).head, b"a");
+        assert_eq!(buffer.take(true), HeadTail::default());
+        buffer.push(b"\x93b");
+        assert_eq!(buffer.take(true).head, "✓b".as_bytes());
+        buffer.push(b"\xe2");
+        assert_eq!(buffer.take(false).head, b"\xe2");
+        buffer.push(b"caf\xe9 \x93\xff");
+        assert_eq!(buffer.take(true).head, b"caf\xe9 \x93\xff");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_kept_is_the_beginning_and_the_end(cap in 0..40_usize,
+            pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..30), 0..8)) {
+            let whole = pieces.concat();
+            let mut buffer = HeadTailBuffer::new(cap);
+            pieces.iter().for_each(|piece| buffer.push(piece));
+            let kept = buffer.take(false);
+            prop_assert!(kept.head.len() + kept.tail.len() == cap.min(whole.len()));
+            prop_assert!(whole.starts_with(&kept.head) && whole.ends_with(&kept.tail));
+            prop_assert_eq!(kept.left_out as usize, whole.len() - kept.head.len() - kept.tail.len());
+        }
+
+        #[test]
+        fn taken_out_piece_by_piece_it_is_the_same_text(text in ".{0,60}", cuts in proptest::collection::vec(1..5_usize, 0..60)) {
+            let (mut buffer, mut taken, mut rest) = (HeadTailBuffer::new(1000), Vec::new(), text.as_bytes());
+            for cut in cuts {
+                let (piece, after) = rest.split_at(cut.min(rest.len()));
+                buffer.push(piece);
+                let kept = buffer.take(true);
+                let part = [kept.head, kept.tail].concat();
+                prop_assert!(std::str::from_utf8(&part).is_ok());
+                taken.extend(part);
+                rest = after;
+            }
+            buffer.push(rest);
+            let kept = buffer.take(false);
+            taken.extend([kept.head, kept.tail].concat());
+            prop_assert_eq!(String::from_utf8(taken).unwrap(), text);
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Which contents of files a session has seen, so that it does not change a file that somebody else has changed since.
+//!
+//! Two calls of a session may run side by side, and the second must know of the first one's change the moment that
+//! it has the file's lock. So this is kept where files are changed, in each process that runs tools, and not by
+//! the host. Only hashes are kept, only of sessions that have a name, and only of the files used last: what is not
+//! known any more is not checked.
+
+use beamai_base::{Reason, Result, ToolError};
+use beamai_workspace::WorkspacePath;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Files that are remembered, over all sessions. Beyond that, the half that was not used for longest is forgotten.
+const MOST: usize = 1 << 16;
+
+/// What a session has seen of files. Without a name it remembers nothing, and nothing is done.
+#[derive(Debug, Clone, Default)]
+pub struct SeenFiles(Option<Arc<str>>);
+
+/// A moment in the order of what was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SeenMoment(u64);
+
+/// A session and a file of it, by their hash.
+type Key = [u8; 16];
+
+static MEMORY: Mutex<Option<SeenFilesTable>> = Mutex::new(None);
+
+#[derive(Default)]
+struct SeenFilesTable {
+    files: HashMap<Key, (blake3::Hash, SeenMoment)>,
+    now: u64,
+}
+
+impl SeenFiles {
+    /// What the session of that name has seen. The name is unique among all sessions there are and were.
+    pub fn of(session: Option<&str>) -> Self {
+        Self(session.map(Arc::from))
+    }
+
+    /// Whether anything is remembered.
+    pub fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// This moment; to be asked for before a file is read without a lock on it.
+    pub fn now(&self) -> SeenMoment {
+        match self.is_on() {
+            true => remembered(|memory| memory.tick()),
+            false => SeenMoment(0),
+        }
+    }
+
+    /// Takes note of a file's content, which was read from then on, unless another call of the session has taken note
+    /// of it since. `None` is content without a known hash: the file is forgotten.
+    pub fn saw(&self, place: &WorkspacePath, hash: Option<blake3::Hash>, since: SeenMoment) {
+        let Some(key) = self.key(place) else { return };
+        remembered(|memory| {
+            if memory.files.get(&key).is_none_or(|(_, noted)| noted.0 <= since.0) {
+                memory.note(key, hash);
+            }
+        });
+    }
+
+    /// Takes note of the content that the session has given a file whose lock it holds.
+    pub fn wrote(&self, place: &WorkspacePath, hash: Option<blake3::Hash>) {
+        let Some(key) = self.key(place) else { return };
+        remembered(|memory| memory.note(key, hash));
+    }
+
+    /// Takes note of an addition to a file whose lock the session holds. What the session has not seen of it before,
+    /// it has not seen now.
+    pub fn added_to(&self, place: &WorkspacePath, before: Option<blake3::Hash>, after: Option<blake3::Hash>) {
+        match self.last(place) {
+            Some(seen) if before.is_some_and(|before| before != seen) => {}
+            _ => self.wrote(place, after),
+        }
+    }
+
+    /// Forgets a file, which is not there any more.
+    pub fn forget(&self, place: &WorkspacePath) {
+        self.wrote(place, None);
+    }
+
+    /// The content that the session saw last, if it is known.
+    pub fn last(&self, place: &WorkspacePath) -> Option<blake3::Hash> {
+        let key = self.key(place)?;
+        remembered(|memory| memory.files.get(&key).map(|(hash, _)| *hash))
+    }
+
+    /// Refuses to change a file that is not as the session saw it last. `actual` is asked for the hash of its content
+    /// where the session has seen it.
+    ///
+    /// # Errors
+    /// `stale`, and those of `actual`.
+    pub fn expect(&self, place: &WorkspacePath, actual: impl FnOnce() -> Result<blake3::Hash>) -> Result<()> {
+        let Some(seen) = self.last(place) else { return Ok(()) };
+        let actual = actual()?;
+        if actual == seen {
+            return Ok(());
+        }
+        let shown = place.display();
+        let message = format!(
+            "{shown} was changed by somebody else since it was last read or written here; read it again and repeat the \
+             change"
+        );
+        Err(ToolError::new(Reason::Stale, message).file(shown).with("hash", actual.to_hex().as_str()))
+    }
+
+    fn key(&self, place: &WorkspacePath) -> Option<Key> {
+        let session = self.0.as_ref()?;
+        let (device, inode, name) = place.identity();
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(session.as_bytes()).update(&[0]).update(&device.to_le_bytes());
+        hasher.update(&inode.to_le_bytes()).update(name.as_encoded_bytes());
+        let mut key = Key::default();
+        hasher.finalize_xof().fill(&mut key);
+        Some(key)
+    }
+}
+
+fn remembered<T>(work: impl FnOnce(&mut SeenFilesTable) -> T) -> T {
+    let mut memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
+    work(memory.get_or_insert_default())
+}
+
+impl SeenFilesTable {
+    fn tick(&mut self) -> SeenMoment {
+        self.now += 1;
+        SeenMoment(self.now)
+    }
+
+    fn note(&mut self, key: Key, hash: Option<blake3::Hash>) {
+        let now = self.tick();
+        match hash {
+            Some(hash) => _ = self.files.insert(key, (hash, now)),
+            None => _ = self.files.remove(&key),
+        }
+        if self.files.len() > MOST {
+            self.forget_half();
+        }
+    }
+
+    fn forget_half(&mut self) {
+        let mut moments: Vec<u64> = self.files.values().map(|(_, noted)| noted.0).collect();
+        let middle = moments.len() / 2;
+        let middle = *moments.select_nth_unstable(middle).1;
+        self.files.retain(|_, (_, noted)| noted.0 >= middle);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use beamai_workspace::Workspace;
+
+    fn hash(text: &str) -> Option<blake3::Hash> {
+        Some(blake3::hash(text.as_bytes()))
+    }
+
+    #[test]
+    fn a_session_remembers_what_it_saw_last_and_others_do_not() {
+        let dir = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("f", dir.path().join("link")).unwrap();
+        let workspace = Workspace::open(dir.path()).unwrap();
+        let (place, link) = (workspace.place("f").unwrap(), workspace.place("./link").unwrap());
+        let seen = SeenFiles::of(Some("a session that remembers"));
+        seen.saw(&place, hash("one"), seen.now());
+        assert_eq!((seen.last(&link), SeenFiles::of(Some("another")).last(&place)), (hash("one"), None));
+        assert!(seen.expect(&link, || Ok(blake3::hash(b"one"))).is_ok());
+        let error = seen.expect(&place, || Ok(blake3::hash(b"two"))).unwrap_err();
+        assert_eq!(error.reason, Reason::Stale);
+        assert!(error.message.contains("read it again"), "{error}");
+        seen.forget(&link);
+        assert!(seen.expect(&place, || panic!("there is nothing to compare")).is_ok());
+    }
+
+    #[test]
+    fn what_was_read_before_a_change_of_the_session_does_not_undo_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = Workspace::open(dir.path()).unwrap().place("f").unwrap();
+        let seen = SeenFiles::of(Some("a session that reads and writes at once"));
+        let since = seen.now();
+        seen.wrote(&place, hash("new"));
+        seen.saw(&place, hash("old"), since);
+        assert_eq!(seen.last(&place), hash("new"));
+        seen.saw(&place, hash("newer"), seen.now());
+        assert_eq!(seen.last(&place), hash("newer"));
+    }
+
+    #[test]
+    fn an_addition_shows_no_more_than_was_seen() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = Workspace::open(dir.path()).unwrap().place("f").unwrap();
+        let seen = SeenFiles::of(Some("a session that adds"));
+        seen.added_to(&place, hash("a"), hash("ab"));
+        seen.added_to(&place, hash("ab"), hash("abc"));
+        assert_eq!(seen.last(&place), hash("abc"));
+        seen.added_to(&place, hash("abcx"), hash("abcxd"));
+        assert_eq!(seen.last(&place), hash("abc"));
+        seen.added_to(&place, None, None);
+        assert_eq!(seen.last(&place), None);
+    }
+
+    #[test]
+    fn without_a_name_nothing_is_remembered() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = Workspace::open(dir.path()).unwrap().place("f").unwrap();
+        let seen = SeenFiles::default();
+        seen.wrote(&place, hash("x"));
+        assert_eq!((seen.last(&place), seen.is_on()), (None, false));
+    }
+
+    #[test]
+    fn the_files_used_last_are_remembered() {
+        let mut memory = SeenFilesTable::default();
+        let key = |at: usize| {
+            let mut key = Key::default();
+            key[..8].copy_from_slice(&at.to_le_bytes());
+            key
+        };
+        (0..=MOST).for_each(|at| memory.note(key(at), hash("x")));
+        assert!(memory.files.len() <= MOST / 2 + 1);
+        assert!(memory.files.contains_key(&key(MOST)) && !memory.files.contains_key(&key(0)));
+    }
+}
