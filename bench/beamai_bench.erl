@@ -23,6 +23,7 @@ run({_Name, Measure}) ->
 rows() ->
     [{"invoke Erlang", fun invoke_erlang/0},
      {"invoke native", fun invoke_native/0},
+     {"invoke_all", fun invoke_all/0},
      {"telemetry", fun telemetry/0},
      {"file_read", fun file_read/0},
      {"file_grep literal", fun() -> grep("literal", <<"unsafe impl">>, ["unsafe impl"]) end},
@@ -51,6 +52,17 @@ invoke_native() ->
     Ctx = beamai_context:new(),
     Ours = fun() -> {ok, _, _} = beamai_kernel:invoke(K, <<"probe_noop">>, #{}, Ctx) end,
     ratio("invoke, native tool / spawn_monitor", 2.0, times(20000, Ours), times(20000, fun spawn_monitor_round/0)).
+
+%% A batch runs its calls in parallel, each in a process of its own, so the peer starts them all before it waits.
+invoke_all() ->
+    K = beamai_kernel:add_tool(kernel(), #{name => <<"noop">>, handler => fun(_, _) -> {ok, nothing} end}),
+    Calls = lists:duplicate(1000, {<<"noop">>, #{}}),
+    Ours = fun() -> {Results, _} = beamai_kernel:invoke_all(K, Calls, beamai_context:new()), 1000 = length(Results) end,
+    Peer = fun() ->
+        Started = [spawn_monitor(fun() -> ok end) || _ <- Calls],
+        [receive {'DOWN', Ref, process, Pid, _} -> ok end || {Pid, Ref} <- Started]
+    end,
+    ratio("invoke_all of 1,000 / spawn_monitor of 1,000", 3.0, times(20, Ours), times(20, Peer)).
 
 %% What a call costs more where somebody listens, and where a trace is kept. The processor's time of the trace is not in it.
 telemetry() ->
@@ -158,6 +170,28 @@ against_bwrap(Ours) ->
 run_program(Program, Args) ->
     Port = open_port({spawn_executable, Program}, [{args, Args}, exit_status]),
     receive {Port, {exit_status, 0}} -> ok end.
+
+%% The same command with a rule that denies some other program, so that every start is decided, and with nothing to decide.
+exec_guard() ->
+    Dir = temp_dir(),
+    ok = file:write_file(filename:join(Dir, "small.c"),
+                         [io_lib:format("int f~b(int x) { return x * ~b; }~n", [N, N]) || N <- lists:seq(1, 100)]),
+    Empty = [filename:join(Dir, "empty" ++ integer_to_list(N)) || N <- lists:seq(1, 8)],
+    lists:foreach(fun(Each) -> ok = file:make_dir(Each) end, Empty),
+    Path = unicode:characters_to_binary(lists:join($:, Empty ++ ["/usr/bin"])),
+    guarded("100 cc -c, guarded / not", 1.05, Dir,
+            #{<<"command">> => <<"for i in {1..100}; do cc -c small.c -o small.o || exit; done">>}),
+    guarded("200 env true, 9 PATH entries, guarded / not", 1.2, Dir,
+            #{<<"command">> => <<"for i in {1..200}; do /usr/bin/env true || exit; done">>, <<"env">> => #{<<"PATH">> => Path}}),
+    file:del_dir_r(Dir).
+
+guarded(Name, Bound, Dir, Args) ->
+    Run = fun(Rules) ->
+        Options = #{permissions => Rules#{default => allow}, approve => fun(_) -> allow end},
+        K = beamai_kernel:add_tool_module(kernel(Dir, Options), beamai_tool_shell),
+        fun() -> {ok, #{<<"exit_code">> := 0}, _} = beamai_kernel:invoke(K, <<"shell_exec">>, Args) end
+    end,
+    ratio(Name, Bound, times(1, Run(#{deny => [<<"Bash(no-such-program:*)">>]})), times(1, Run(#{}))).
 
 %% Where the kernel happens to place the programs decides between a switch on one processor and waking another one,
 %% which takes ten times as long. So both are measured, each side alike.

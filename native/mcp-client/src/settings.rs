@@ -13,6 +13,7 @@ use std::net::SocketAddr;
 pub(crate) struct McpServerSettings {
     /// The host's name for it, a part of the names of its tools.
     pub(super) name: String,
+    #[serde(rename = "way")]
     pub(super) transport: TransportSettings,
     /// Milliseconds that it may take until it is ready.
     pub(super) start_timeout: u64,
