@@ -11,7 +11,7 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SandboxMode {
-    /// Every layer, or nothing runs.
+    /// Every layer of the least tier that is accepted, or nothing runs.
     #[default]
     Required,
     /// Whatever layers there are; the result says which.

@@ -3,8 +3,7 @@
 use crate::{common::PROGRAM, own_process::is_own_process};
 use beamai_base::CancelToken;
 use beamai_isolation::{
-    HeldStart, Isolation, ProgramStart, SandboxMode, SandboxSettings, StartCoverage, StartDecision,
-    StartJudge,
+    HeldStart, Isolation, ProgramStart, SandboxSettings, StartCoverage, StartDecision, StartJudge,
 };
 use beamai_policy::DeniedPaths;
 use beamai_process::{
@@ -132,7 +131,7 @@ impl Fixture {
 
     fn spec(&self, judge: &Arc<Recorder>, command: &str) -> ProgramSpec {
         let workspace = Workspace::open(self.dir.path()).unwrap();
-        let settings = SandboxSettings::from(SandboxMode::Required);
+        let settings: SandboxSettings = crate::common::required().parse().unwrap();
         let confinement =
             Confinement::within(&workspace, &settings, &DeniedPaths::default(), &|| Ok(())).unwrap();
         let mut confinement = confinement.as_ref().clone();

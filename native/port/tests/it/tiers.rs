@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 /// Layers of the tier, as results list them.
@@ -324,10 +324,78 @@ fn hooks_and_settings_that_a_command_plants_are_taken_out_and_harmless_ones_stay
 
 /// What differs from the full tier: a test of another module that does not hold, and the row of the table in
 /// `docs/sandbox.md` that says so. Each is shown to fail.
-const DIFFERS: &[(&str, &str)] = &[];
+const DIFFERS: &[(&str, &str)] = &[
+    ("sandbox_files::nothing_is_written_outside_the_workspace", "modes and times of files"),
+    ("sandbox_files::hooks_and_settings_of_a_repository_are_not_written", "git's settings and hooks"),
+    ("sandbox_files::repositories_within_are_protected_too", "git's settings and hooks"),
+    (
+        "sandbox_files::a_repository_that_a_command_makes_is_protected_from_the_next_one",
+        "git's settings and hooks",
+    ),
+    (
+        "sandbox_files::a_protection_that_the_machine_has_replaced_is_renewed_before_the_next_command",
+        "git's settings and hooks",
+    ),
+    ("sandbox_files::what_a_repository_lacks_is_not_created", "git's settings and hooks"),
+    (
+        "sandbox_files::a_repository_that_appears_anywhere_is_protected_from_the_next_command_on",
+        "git's settings and hooks",
+    ),
+    (
+        "sandbox_files::what_must_not_be_there_is_not_there_while_a_command_runs_either",
+        "git's settings and hooks",
+    ),
+    ("sandbox_files::the_temporary_directory_is_private", "`/tmp` and `/dev/shm`"),
+    (
+        "sandbox_files::a_session_keeps_its_temporary_directory_and_shares_it_with_none",
+        "`/tmp` and `/dev/shm`",
+    ),
+    ("sandbox_files::secrets_are_hidden_unless_the_host_shows_them", "hidden files"),
+    ("sandbox_files::the_temporary_directory_of_the_machine_may_be_the_workspace", "files that rules deny"),
+    ("sandbox_limits::memory_of_nobody", "shared memory and queues"),
+    ("sandbox_limits::memory_that_looks_like_files", "`/tmp` and `/dev/shm`"),
+    ("sandbox_files::devices_of_the_machine_are_not_there", "hidden files"),
+    ("sandbox_files::what_is_hidden_is_a_document_where_programs_read_one", "hidden files"),
+    ("sandbox_kernel::processes_of_the_machine_are_neither_seen_nor_signalled", "processes of the machine"),
+    ("sandbox_kernel::there_are_no_capabilities_and_none_are_to_be_had", "other users"),
+    ("sandbox_kernel::limits_and_priority_of_the_reaper_are_not_changed", "limits and priority of processes"),
+    ("sandbox_kernel::shared_memory_of_a_command_is_not_there_for_the_next", "shared memory and queues"),
+    ("sandbox_network::the_network_has_a_loopback_interface_of_its_own", "no network"),
+    ("sandbox_network::the_host_may_allow_sockets_within", "`unix_sockets`"),
+    ("sandbox_network::abstract_sockets_are_out_of_reach_with_the_network_too", "`unix_sockets`"),
+];
 
-/// Tests that speak of the full tier alone: which layers are on, or namespaces that nobody can have.
-const NOT_HERE: &[&str] = &[];
+/// Tests that cannot be made here.
+const NOT_HERE: &[&str] = &[
+    // It is about the full tier alone.
+    "sandbox_files::every_layer_is_on_and_the_result_says_so",
+    // The filter that makes this machine ends such calls itself.
+    "sandbox_kernel::calls_of_another_architecture_end_the_program",
+    // For root, the reaper counts processes; what begins and ends between two looks is not seen. There is a test below.
+    "sandbox_limits::processes",
+    "sandbox_limits::what_is_limited_cannot_be_raised",
+];
+
+#[test]
+fn a_command_with_too_many_processes_is_ended() {
+    let dir = TempDir::new().unwrap();
+    let settings = tempfile::NamedTempFile::new().unwrap();
+    let sandbox = json!({"tier": "landlock", "processes": 50});
+    std::fs::write(settings.path(), json!({"sandbox": sandbox}).to_string()).unwrap();
+    let mut port = under(Command::new(PROGRAM), no_user_namespaces());
+    port.args(["call", "--default", "allow", "--settings"])
+        .arg(settings.path())
+        .arg("--workspace")
+        .arg(dir.path());
+    let args = json!({"command": "for i in $(seq 300); do sleep 100 & done; wait", "timeout": 30_000});
+    let output = port.args(["shell_exec", &args.to_string()]).output().unwrap();
+    let value: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+    match is_root() {
+        true => assert_eq!(value["details"]["reason"], "too_many_processes", "{value}"),
+        // The kernel refuses them.
+        false => assert!(value["stderr"].as_str().unwrap().contains("fork"), "{value}"),
+    }
+}
 
 /// Runs the tests of a module with the tier in place of the full one.
 fn tests(module: &str, not: &[&str], only: Option<&str>) -> (BTreeSet<String>, BTreeSet<String>) {
@@ -337,8 +405,15 @@ fn tests(module: &str, not: &[&str], only: Option<&str>) -> (BTreeSet<String>, B
         Some(test) => tests.args([test, "--exact"]),
         None => tests.arg(format!("{module}::")).args(not.iter().flat_map(|test| ["--skip", test])),
     };
-    let output = tests.output().unwrap();
-    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    // What a test that fails leaves behind must not keep a pipe open.
+    let told = tempfile::NamedTempFile::new().unwrap();
+    tests
+        .stdin(Stdio::null())
+        .stdout(told.reopen().unwrap())
+        .stderr(told.reopen().unwrap())
+        .status()
+        .unwrap();
+    let stdout = std::fs::read_to_string(told.path()).unwrap();
     let ended = |how: &str| {
         let lines = stdout.lines().filter_map(|line| line.strip_prefix("test ")?.strip_suffix(how));
         lines.map(str::to_owned).collect::<BTreeSet<_>>()
@@ -364,7 +439,7 @@ fn holds(module: &str, least: usize) {
 
 #[test]
 fn what_cannot_be_read_or_written() {
-    holds("sandbox_files", 12);
+    holds("sandbox_files", 9);
     holds("sandbox_paths", 10);
 }
 

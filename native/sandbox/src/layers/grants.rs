@@ -7,7 +7,7 @@
 
 use super::devices::NODES;
 use crate::Confinement;
-use beamai_protected::Found;
+use beamai_protected::ProtectedPaths;
 use beamai_workspace::decode_path;
 use landlock::{AccessFs, BitFlags};
 use rustix::io::Errno;
@@ -46,7 +46,7 @@ impl Grants {
     /// # Errors
     /// `E2BIG` where too much lies beside what is denied.
     pub(super) fn of(confinement: &Confinement, rights: Rights) -> Result<Self, Errno> {
-        let matched = |list: fn(&Found) -> &Vec<String>| {
+        let matched = |list: fn(&ProtectedPaths) -> &Vec<String>| {
             confinement.found.iter().flat_map(move |found| {
                 let root = decode_path(&found.root);
                 list(found).iter().map(move |path| root.join(decode_path(path)))

@@ -94,8 +94,8 @@ fn told(fixed: &[PathBuf]) -> Option<String> {
         count => format!(" and {} directories more", count - 1),
     };
     Some(format!(
-        "rules deny something in {first}{more}: nothing can be created, renamed or removed there, for Landlock can only \
-         permit what lies beside it"
+        "something in {first}{more} is hidden, or denied by rules: nothing can be created, renamed or removed there, for \
+         Landlock can only permit what lies beside it"
     ))
 }
 

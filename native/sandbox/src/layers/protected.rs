@@ -1,7 +1,7 @@
 //! Paths in what can be written that cannot be written all the same.
 
 use super::git;
-use super::mount::{Copy, READ_ONLY, TAME, failed, kind, point};
+use super::mount::{MountCopy, READ_ONLY, TAME, failed, kind, point};
 use super::nothing;
 use super::placeholders::Placeholder;
 use super::{Layer, LayerContext};
@@ -92,7 +92,7 @@ fn protect(path: &Path, stage: &mut LayerContext<'_>) -> Result<(), Errno> {
 
 /// Mounts what `fd` names over itself, with further attributes.
 fn fix(fd: BorrowedFd<'_>, attributes: u64) -> Result<(), Errno> {
-    Copy::of(fd)?.with(attributes | TAME)?.attach(fd)
+    MountCopy::of(fd)?.with(attributes | TAME)?.attach(fd)
 }
 
 /// Puts an empty file, which cannot be written, where something could be created. In a directory that is not there

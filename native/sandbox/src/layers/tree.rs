@@ -2,7 +2,9 @@
 //! user's secrets; the workspace and a temporary directory to write in.
 
 use super::devices::Devices;
-use super::mount::{Copy, NO_EXEC, READ_ONLY, TAME, failed, kind, make_room, memory, point, set_everywhere};
+use super::mount::{
+    MountCopy, NO_EXEC, READ_ONLY, TAME, failed, kind, make_room, memory, point, set_everywhere,
+};
 use super::{Layer, LayerContext, nothing};
 use crate::{Confinement, SetupFailure};
 use rustix::fs::FileType;
@@ -59,7 +61,7 @@ struct TreeMount {
 
 enum TreeMountKind {
     /// A part of the machine's file system.
-    Shown(Copy, FileType),
+    Shown(MountCopy, FileType),
     /// An empty temporary directory.
     Temporary,
     /// Nothing, in place of a directory or a file.
@@ -143,7 +145,7 @@ impl TreeMount {
     fn shown(path: &Path, fd: &OwnedFd, attributes: u64) -> Result<Self, SetupFailure> {
         let kind = kind(fd.as_fd()).map_err(failed("look at", path))?;
         let taken =
-            Copy::of(fd.as_fd()).and_then(|copy| copy.with(attributes)).map_err(failed("take", path))?;
+            MountCopy::of(fd.as_fd()).and_then(|copy| copy.with(attributes)).map_err(failed("take", path))?;
         // A path over links is mounted where it leads to; the links stay.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         Ok(Self { path, what: TreeMountKind::Shown(taken, kind) })

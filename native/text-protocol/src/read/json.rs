@@ -59,7 +59,9 @@ fn string(buf: &[u8], at: &mut usize, in_string: &mut bool) -> JsonProgress {
                 return JsonProgress::On;
             }
             b'\n' => {
-                return JsonProgress::Done(JsonExtent::Wrong("a line break inside a string; write it as \\n"));
+                return JsonProgress::Done(JsonExtent::Wrong(
+                    "a line break inside a string; write it as \\n",
+                ));
             }
             _ => match buf.get(*at + 1) {
                 None => return JsonProgress::More,
