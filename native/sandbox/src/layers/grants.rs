@@ -161,7 +161,7 @@ fn real(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use landlock::{ABI, Access};
+    use landlock::ABI;
 
     /// Grants within a directory that can be written.
     fn grants(root: &Path, hidden: &[&str], read_only: &[&str]) -> Grants {
