@@ -1,5 +1,5 @@
 # Every target sets a fresh machine up by itself.
-.PHONY: native demo test check lint verify bench chat docs fuzz
+.PHONY: native demo test check lint verify bench chat docs fuzz dist
 
 # The Rust side, into priv/. rebar3 runs this too, here and as a dependency.
 native:
@@ -44,6 +44,11 @@ chat:
 docs:
 	@scripts/setup test
 	@scripts/docs
+
+# The release archives, in dist/: the native parts for each target, with licences, an SBOM and checksums.
+dist:
+	@scripts/setup
+	@scripts/dist
 
 # New inputs for whatever reads bytes from elsewhere, a minute for each; see scripts/fuzz.
 fuzz:

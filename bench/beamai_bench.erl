@@ -31,6 +31,7 @@ rows() ->
      {"file_glob", fun glob/0},
      {"shell_exec", fun shell_exec/0},
      {"exec guard", fun exec_guard/0},
+     {"git", fun git/0},
      {"port round trip", fun port_round_trip/0},
      {"cancel", fun cancel_grep/0},
      {"daemons", fun daemons/0},
@@ -192,6 +193,45 @@ guarded(Name, Bound, Dir, Args) ->
         fun() -> {ok, #{<<"exit_code">> := 0}, _} = beamai_kernel:invoke(K, <<"shell_exec">>, Args) end
     end,
     ratio(Name, Bound, times(1, Run(#{deny => [<<"Bash(no-such-program:*)">>]})), times(1, Run(#{}))).
+
+%% A repository of 2,000 files with ten of them changed; against the program git. A worker is kept from call to call; one of
+%% other settings has to be started.
+git() ->
+    Dir = temp_dir(),
+    Program = os:find_executable("git"),
+    Git = fun(Args) -> collect(open_port({spawn_executable, Program}, [{args, Args}, {cd, Dir}, binary, exit_status]), []) end,
+    Write = fun(N, Text) ->
+        File = filename:join([Dir, integer_to_list(N rem 40), integer_to_list(N)]),
+        ok = filelib:ensure_dir(File),
+        ok = file:write_file(File, Text)
+    end,
+    Lines = binary:copy(<<"one line of many\n">>, 100),
+    [Write(N, Lines) || N <- lists:seq(1, 2000)],
+    User = ["-c", "user.name=A", "-c", "user.email=a@example.com"],
+    [Git(Args) || Args <- [["init", "-q"], ["add", "."], User ++ ["commit", "-q", "-m", "all"]]],
+    %% Later than what is staged, so that neither side has to read the files that did not change.
+    timer:sleep(1100),
+    Git(["update-index", "--refresh"]),
+    [Write(N, [Lines, <<"changed\n">>]) || N <- lists:seq(1, 10)],
+    Call = fun(K, Tool, Args) ->
+        {ok, #{<<"available">> := true}, _} = beamai_kernel:invoke(K, Tool, Args)
+    end,
+    K = git_kernel(Dir, #{}),
+    [ratio("git " ++ Name ++ ", worker kept / git", 1.0,
+           times(20, fun() -> Call(K, Tool, Args) end), times(20, fun() -> Git(Peer) end))
+     || {Name, Tool, Args, Peer} <-
+            [{"status", <<"git_status">>, #{<<"short">> => true}, ["status", "--short"]},
+             {"diff", <<"git_diff">>, #{}, ["diff"]},
+             {"log", <<"git_log">>, #{}, ["log"]}]],
+    First = fun() ->
+        Memory = (4 bsl 30) + erlang:unique_integer([positive]),
+        Call(git_kernel(Dir, #{sandbox => #{memory => Memory}}), <<"git_log">>, #{})
+    end,
+    ratio("git log, worker started / git", 20.0, times(3, First), times(3, fun() -> Git(["log"]) end)),
+    file:del_dir_r(Dir).
+
+git_kernel(Dir, Options) ->
+    beamai_kernel:add_tool_module(kernel(Dir, Options), beamai_tool_git).
 
 %% Where the kernel happens to place the programs decides between a switch on one processor and waking another one,
 %% which takes ten times as long. So both are measured, each side alike.

@@ -7,7 +7,15 @@ defmodule Consumer.MixProject do
 
   def application, do: [extra_applications: [:logger]]
 
+  # By default mix builds all of it; rebar3 builds the Erlang modules only.
+  defp manager do
+    case System.get_env("BEAMAI_MANAGER") do
+      nil -> []
+      "rebar3" -> [manager: :rebar3]
+    end
+  end
+
   defp deps do
-    [{:beamai, git: System.fetch_env!("BEAMAI_GIT"), ref: System.fetch_env!("BEAMAI_REF"), manager: :rebar3}]
+    [{:beamai, [git: System.fetch_env!("BEAMAI_GIT"), ref: System.fetch_env!("BEAMAI_REF")] ++ manager()}]
   end
 end

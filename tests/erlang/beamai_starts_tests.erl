@@ -89,6 +89,25 @@ an_approval_for_the_session_is_remembered_test_() ->
         end)
     end}.
 
+%% What is shown of a start may be shortened.
+an_approval_for_the_session_is_for_that_start_alone_test_() ->
+    {timeout, 60, fun() ->
+        with_workspace(fun(Dir) ->
+            Me = self(),
+            Approve = fun(#{message := Message}) -> Me ! {asked, Message}, {allow, session} end,
+            Kernel = kernel(Dir, #{approve => Approve}),
+            Context = #{session_id => {?MODULE, alone, Dir}},
+            Long = binary:copy(<<"x">>, 5000),
+            [begin
+                Text = <<"awk 'BEGIN { system(\": ", Long/binary, "; touch ", Name/binary, "\") }'">>,
+                {ok, _, _} = run(Kernel, #{command => Text}, Context)
+            end || Name <- [<<"one">>, <<"two">>, <<"one">>]],
+            Messages = asked(),
+            ?assertMatch([_, _], Messages),
+            [?assertMatch({match, _}, re:run(Message, "5[0-9]{3} characters|not all of it is shown")) || Message <- Messages]
+        end)
+    end}.
+
 with_nobody_to_ask_the_command_ends_before_the_start_test_() ->
     {timeout, 60, fun() ->
         with_workspace(fun(Dir) ->
@@ -150,19 +169,37 @@ the_caller_dies_while_a_start_waits_test_() ->
 
 a_call_is_cancelled_while_a_start_waits_test_() ->
     {timeout, 60, fun() ->
-        with_workspace(fun(Dir) ->
-            Me = self(),
-            Approve = fun(_) -> Me ! {asked, self()}, receive go -> allow end end,
-            Context = #{run_id => {?MODULE, Dir}},
-            spawn_link(fun() -> Me ! {ran, run(kernel(Dir, #{approve => Approve}), #{}, Context)} end),
-            Asker = receive {asked, Pid} -> Pid end,
-            ok = beamai_kernel:cancel({?MODULE, Dir}),
-            %% The caller is in `approve' until that answers.
-            Asker ! go,
-            receive {ran, Ran} -> ?assertMatch({error, #{details := #{reason := cancelled}}}, Ran) end,
-            ended(Dir)
+        cancelled_while_a_start_waits(fun(Kernel, Context) -> run(Kernel, #{}, Context) end)
+    end}.
+
+one_of_several_calls_is_cancelled_while_a_start_waits_test_() ->
+    {timeout, 60, fun() ->
+        cancelled_while_a_start_waits(fun(Kernel, Context) ->
+            Call = {<<"shell_exec">>, #{command => ?COMMAND}},
+            {[Answer, _], _} = beamai_kernel:invoke_all(Kernel, [Call, {<<"shell_exec">>, #{command => <<"tee x">>}}], Context),
+            Answer
         end)
     end}.
+
+%% Nobody answers.
+cancelled_while_a_start_waits(Run) ->
+    with_workspace(fun(Dir) ->
+        Me = self(),
+        Approve = fun(_) -> Me ! {asked, self()}, receive never -> allow end end,
+        Context = #{run_id => {?MODULE, Dir}},
+        Caller = spawn_link(fun() -> Me ! {ran, Run(kernel(Dir, #{approve => Approve}), Context)} end),
+        Asker = receive {asked, Pid} -> Pid end,
+        ?assertNotEqual(Caller, Asker),
+        ok = beamai_kernel:cancel({?MODULE, Dir}),
+        receive
+            {ran, Ran} -> ?assertMatch({error, #{details := #{reason := cancelled}}}, Ran)
+        after 3000 -> error(not_ended)
+        end,
+        ?assertNot(is_process_alive(Asker)),
+        ended(Dir),
+        ?assert(is_there(Dir)),
+        ?assertNot(filelib:is_file(filename:join(Dir, "after")))
+    end).
 
 the_port_is_killed_while_a_start_waits_test_() ->
     {timeout, 60, fun() ->

@@ -21,10 +21,12 @@ LOG is a file to which every message that comes in is added, one JSON object a l
   ask            requests that it makes of its client when it is initialized: [[method, params]]
   publish        what happens when a document comes or changes: a list of [milliseconds, version, messages], where
                  version is "current", "none" or a number
+  run            commands that it runs before it answers a hover, each a list of words; what came of them is logged
   work           milliseconds of work that it announces when a document is opened
 """
 import json
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -107,11 +109,20 @@ def first_time(what):
     return True
 
 
+def run(words):
+    try:
+        return subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+    except OSError as error:
+        return error.strerror
+
+
 def answer(message):
     method, params, reply = message["method"], message.get("params"), {"id": message["id"]}
     tries[method] = tries.get(method, 0) + 1
     if method == script.get("hang"):
         return
+    if method == "textDocument/hover" and "run" in script:
+        log({"method": "fake/ran", "params": [run(words) for words in script["run"]]})
     if method == script.get("garbage"):
         write(b"Traceback (most recent call last)\n")
         return

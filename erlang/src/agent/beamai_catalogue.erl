@@ -3,7 +3,7 @@
 %% @hidden
 -module(beamai_catalogue).
 
--export([tools/1, family/2, named/2, parameters/1, forget/0]).
+-export([tools/1, family/2, named/2, described/2, parameters/1, forget/0]).
 
 %% @doc The specs of all tools of a dialect, in name order. Raises `{bad_dialect, Message}' for one
 %% that does not exist.
@@ -27,6 +27,16 @@ family(Dialect, Prefix) ->
 -spec named(Dialect :: binary(), Name :: binary()) -> [beamai_tool:tool_spec()].
 named(Dialect, Name) ->
     [Tool || #{name := N} = Tool <- tools(Dialect), N =:= Name].
+
+%% @doc The spec of a tool as the dialect has it. Where the native side has no such dialect it has no such tool.
+-spec described(Dialect :: binary(), Name :: binary()) -> {ok, beamai_tool:tool_spec()} | error.
+described(Dialect, Name) ->
+    try named(Dialect, Name) of
+        [Spec] -> {ok, Spec};
+        [] -> error
+    catch
+        error:{bad_dialect, _Message} -> error
+    end.
 
 %% @doc Forgets what was converted, so that another native library is read anew.
 -spec forget() -> ok.
@@ -68,7 +78,9 @@ info(Dialect, #{<<"name">> := Name, <<"door">> := Door, <<"pace">> := Pace} = Li
         sees_files => maps:get(<<"sees_files">>, Listing),
         several_files => maps:get(<<"several_files">>, Listing),
         own_timeout => own_timeout(maps:get(<<"parameters">>, Listing)),
-        services => #{delegate => fun beamai_task:run/4, consult => fun beamai_consultation:run/5}
+        services => #{
+            delegate => fun beamai_task:run/4, consult => fun beamai_consultation:run/5, describe => fun ?MODULE:described/2
+        }
     }.
 
 door(<<"nif">>) -> nif;

@@ -5,9 +5,15 @@
 
 -export([start/2, stop/1]).
 
-%% @doc Starts the supervision tree. Part of the application behaviour.
+%% @doc Starts the supervision tree, unless the native library is missing or of another version. Part of the application behaviour.
 -spec start(application:start_type(), term()) -> {ok, pid()} | {error, term()}.
 start(_Type, _Args) ->
+    case beamai_nif:loaded() of
+        ok -> started();
+        {error, Why} -> {error, {beamai_not_loaded, Why}}
+    end.
+
+started() ->
     beamai_catalogue:forget(),
     %% They may take long, and nothing waits for them.
     _ = spawn(fun beamai_tmp_cleanup:sweep/0),

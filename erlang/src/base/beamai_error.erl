@@ -161,7 +161,7 @@ retryable(#{error_type := not_found}) -> false;
 retryable(#{error_type := execution_failed, details := #{reason := cancelled}}) -> false;
 retryable(_) -> true.
 
-%% @doc A term as text of at most about `Limit' characters, for messages.
+%% @doc A term as text of at most about `Limit' characters, for messages, in the syntax of the host.
 -spec show(term(), Limit :: pos_integer()) -> unicode:chardata().
 show(Text, Limit) when is_binary(Text) ->
     Start = start(Text, 4 * (Limit + 1)),
@@ -170,7 +170,7 @@ show(Text, Limit) when is_binary(Text) ->
         false -> [$", string:slice(Start, 0, Limit), "...\""]
     end;
 show(Term, Limit) ->
-    io_lib:format("~0tp", [Term], [{chars_limit, Limit}]).
+    beamai_syntax:show(Term, Limit).
 
 %% The first bytes of what may be a whole file, without half a character at the end.
 start(Text, Bytes) when byte_size(Text) =< Bytes ->

@@ -15,7 +15,10 @@ raise(Reason, Explanation) ->
 %% @doc Raises `{bad_option, Key}'; the explanation is what is wrong with the option's value.
 -spec bad_option(Key :: term(), Explanation :: iodata()) -> no_return().
 bad_option(Key, Explanation) ->
-    raise({bad_option, Key}, [show(Key), ": ", Explanation]).
+    raise({bad_option, Key}, [named(Key), ": ", Explanation]).
+
+named(Key) when is_atom(Key) -> atom_to_binary(Key);
+named(Key) -> show(Key).
 
 %% @doc Raises `{bad_kernel, Term}' for what is no kernel.
 -spec kernel(term()) -> ok.

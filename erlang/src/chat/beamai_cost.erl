@@ -41,7 +41,8 @@ check(Name, Price) ->
 bad(Name, Price) ->
     beamai_validate:bad_option(prices, [
         beamai_error:show(Name, 80), " => ", beamai_error:show(Price, 80),
-        " must be a name and #{input => N, output => N, cached => N}, each a price of a million tokens"
+        " must be a name and ", beamai_syntax:either("#{input => N, output => N, cached => N}", "%{input: n, output: n, cached: n}"),
+        ", each a price of a million tokens"
     ]).
 
 %% @doc The usage with its cost.

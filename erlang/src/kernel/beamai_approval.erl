@@ -18,8 +18,8 @@
     wanted => [binary()],
     command => binary(),
     file => binary(),
-    %% Of a program that a running command is about to start: `program', `arguments', `started_by' and
-    %% `has_all_arguments', with binary keys. It waits for the answer.
+    %% Of a program that a running command is about to start: `program', `arguments', `started_by',
+    %% `has_all_arguments' and `fingerprint', which stands for this start alone, with binary keys. It waits for the answer.
     start => #{binary() => term()},
     run_id => term(),
     agent_id => term(),
@@ -58,9 +58,9 @@ can_ask(Kernel, Context) ->
     approve(Kernel, Context) =/= none.
 
 %% Where an approval is remembered: the session, and what it holds for there.
-memory(Env, #{subject := Subject, start := #{<<"started_by">> := By}} = Request, Context) ->
-    %% What one program may start is not what a call may do.
-    memory(Env, (maps:remove(start, Request))#{subject := <<By/binary, " starts ", Subject/binary>>}, Context);
+memory(Env, #{start := #{<<"fingerprint">> := Start}}, Context) ->
+    %% What one program may start is not what a call may do, and what is shown of it may be shortened.
+    memory(Env, #{subject => <<"start ", Start/binary>>}, Context);
 memory(Env, #{subject := Subject}, Context) ->
     {beamai_session:key(Context), <<(crypto:hash(sha256, Env))/binary, Subject/binary>>}.
 
@@ -96,10 +96,12 @@ approve(_Kernel, #{approve := Approve}) when Approve =/= undefined -> Approve;
 approve(Kernel, _Context) -> maps:get(approve, Kernel, none).
 
 ask(none, #{subject := Subject, message := Message} = Request, _Memory, _Scope) ->
-    Rules = [["<<\"", Rule, "\">>"] || Rule <- maps:get(wanted, Request, [Subject])],
+    {Open, Close} = beamai_syntax:either({"<<\"", "\">>"}, {"\"", "\""}),
+    Rules = lists:join(", ", [[Open, Rule, Close] || Rule <- maps:get(wanted, Request, [Subject])]),
     Configure = unicode:characters_to_binary([
-        "allow it with a rule, permissions => #{allow => [", lists:join(", ", Rules),
-        "]}, or give the kernel or the context an approve callback"
+        "allow it with a rule, ",
+        beamai_syntax:either(["permissions => #{allow => [", Rules, "]}"], ["permissions: %{allow: [", Rules, "]}"]),
+        ", or give the kernel or the context an approve callback"
     ]),
     #{details := Details} = Refusal = refusal(Request, needs_approval, [Message, ". Nobody can be asked: ", Configure]),
     %% A model cannot configure the kernel; see beamai_display:error_for_model/1.
@@ -113,8 +115,12 @@ ask(Approve, Request, Memory, {_Kernel, _Env, Context} = Scope) ->
         end
     end,
     About = #{for => approval, tool => maps:get(tool, Request), request => Request},
-    Wait = fun() -> beamai_callback:run(Ask, Context) end,
+    Wait = fun() -> beamai_callback:run(Ask, ends(Request, Context)) end,
     waited(beamai_callback:waiting(About, Context, {Wait, fun answer_name/1}), Request).
+
+%% A command that is running must end when its call is cancelled, whoever is asked about it.
+ends(#{start := _}, Context) -> beamai_host_call:ends_of_running(Context);
+ends(_Request, Context) -> beamai_host_call:ends(Context).
 
 answer_name({value, allow}) -> allow;
 answer_name({value, {error, _}}) -> deny;

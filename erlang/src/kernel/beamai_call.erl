@@ -203,22 +203,29 @@ outcome({error, _Reason} = Error, _Call) ->
 outcome({bad_return, Shown}, #call{name = Name}) ->
     Message = [
         "the handler of ", Name, " returned ", Shown,
-        "; a handler returns {ok, Result}, {ok, Result, Context} or {error, Reason}"
+        beamai_syntax:either(
+            "; a handler returns {ok, Result}, {ok, Result, Context} or {error, Reason}",
+            "; a handler returns {:ok, result}, {:ok, result, context} or {:error, reason}"
+        )
     ],
     {error, beamai_error:new(Name, execution_failed, crash, Message)};
 outcome({raised, Class, Reason, Stack}, #call{name = Name}) ->
     {error, raised(Name, Class, Reason, Stack)}.
 
 raised(Name, Class, Reason, Stack) ->
-    Message = [
-        "the handler of ", Name, " raised ", atom_to_binary(Class), ":",
-        io_lib:format("~0tp", [Reason], [{chars_limit, 200}]), where(Reason, Stack)
-    ],
+    Message = ["the handler of ", Name, " raised ", what(Class, Reason), where(Reason, Stack)],
     beamai_error:new(Name, execution_failed, crash, Message, #{
         class => Class,
         exception => Reason,
         stacktrace => beamai_crash:short_stack(Stack)
     }).
+
+%% An exception of Elixir has a message for whoever reads it.
+what(Class, Reason) ->
+    case beamai_syntax:message(Reason) of
+        {ok, Message} -> [beamai_error:show(maps:get('__struct__', Reason), 80), ": ", Message];
+        none -> [atom_to_binary(Class), ":", beamai_error:show(Reason, 200)]
+    end.
 
 %% For reasons that say nothing without it.
 where(undef, [{M, F, Args, _} | _]) -> ["; there is no function ", mfa(M, F, Args)];
@@ -231,7 +238,7 @@ mfa(M, F, Arity) -> io_lib:format("~tp:~tp/~b", [M, F, Arity]).
 killed(Name, Reason) ->
     Message = [
         "the process of ", Name, " ended before the handler returned: ",
-        io_lib:format("~0tp", [Reason], [{chars_limit, 200}])
+        beamai_error:show(Reason, 200)
     ],
     beamai_error:new(Name, execution_failed, crash, Message, #{class => exit, exception => Reason}).
 

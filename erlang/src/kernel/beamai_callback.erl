@@ -2,7 +2,7 @@
 %%
 %% They run in the process that called the kernel. A worker of `invoke_all' has that process run
 %% them; a handler that asks something stops the clock of its own call meanwhile. Within the run of an agent, `approve'
-%% and `ask_user' run in a process that this process waits for.
+%% and `ask_user' run in a process that this process waits for, and so does `approve' for a command that is running.
 -module(beamai_callback).
 
 -export([run/2, clock/1, serve/4, settings/0, settings/2, ask_user/2, ask_user/3, progress/2, event/2, waiting/3]).
@@ -14,13 +14,10 @@
 -type events() :: {pid(), fun((term()) -> ok | {error, term()})}.
 -type settings() :: {{ok, beamai_env:t()} | {error, beamai_error:t()}, auto | nif | port}.
 
-%% @private Runs a callback where it belongs and returns its value, or what ended it. Its time counts for no call's
-%% timeout. An exception in it is raised here again only if it runs here: callers catch inside.
--spec run(fun(() -> Result), beamai_context:t()) -> beamai_host_call:outcome(Result).
-run(Fun, Context) ->
-    run_until(Fun, beamai_host_call:ends(Context)).
-
-run_until(Fun, Ends) ->
+%% @private Runs a callback where it belongs, until one of these ends it, and returns its value, or what ended it. Its time
+%% counts for no call's timeout. An exception in it is raised here again only if it runs here: callers catch inside.
+-spec run(fun(() -> Result), beamai_host_call:ends()) -> beamai_host_call:outcome(Result).
+run(Fun, Ends) ->
     case beamai_guard:upstream() of
         none -> beamai_host_call:run(Fun, Ends);
         {worker, Caller, Tag} -> request(Caller, Tag, {run, Fun, Ends});
@@ -152,7 +149,7 @@ serve({Pid, Reply}, What, Kernel, Context) ->
     Pid ! {Reply, Answer},
     ok.
 
-do({run, Fun, Ends}, _Kernel, Context) -> run_until(Fun, Ends ++ beamai_host_call:ends(Context));
+do({run, Fun, Ends}, _Kernel, Context) -> run(Fun, Ends ++ beamai_host_call:ends(Context));
 do({ask_user, Questions}, Kernel, Context) -> asked(Questions, Kernel, Context);
 do({progress, Progress}, _Kernel, Context) -> progress(Progress, Context);
 do({event, Event, Events}, _Kernel, _Context) -> deliver(Event, Events);
@@ -165,7 +162,7 @@ asked(Questions, Kernel, Context) ->
     end.
 
 watched(AskUser, #{questions := Questions} = About, Context) ->
-    Ask = fun() -> run(fun() -> answer(AskUser, Questions) end, Context) end,
+    Ask = fun() -> run(fun() -> answer(AskUser, Questions) end, beamai_host_call:ends(Context)) end,
     waiting(About#{for => question}, Context, {Ask, fun answer_name/1}).
 
 answer_name({value, {ok, _}}) -> answered;

@@ -50,10 +50,13 @@
 %% @doc The result of a call, of a built-in tool or of one's own.
 -spec of_result(Tool :: binary(), Args :: map(), Result :: term()) -> t().
 of_result(Tool, Args, Result) ->
-    case shown(#{tool => Tool, args => Args, result => Result}) of
+    case for_people(Tool, Args, beamai_json_term:of_result(Result)) of
         {ok, Display} -> Display;
         error -> as_terms(Tool, Result)
     end.
+
+for_people(Tool, Args, {ok, Term}) -> shown(#{tool => Tool, args => Args, result => Term});
+for_people(_Tool, _Args, {error, _Why}) -> error.
 
 %% @doc The error of a call, also one that a handler gave as `{error, Term}'.
 -spec of_error(Tool :: binary(), Args :: map(), Error :: term()) -> t().
@@ -63,7 +66,7 @@ of_error(Tool, Args, #{error_type := _, message := _} = Error) ->
         error -> as_terms(Tool, Error)
     end;
 of_error(Tool, Args, Error) ->
-    Message = unicode:characters_to_binary(io_lib:format("~tp", [Error])),
+    Message = unicode:characters_to_binary(own(Error)),
     of_error(Tool, Args, #{error_type => execution_failed, message => Message}).
 
 %% @doc The result of a call as text for a model, of at most 30,000 characters. It says what is left out, and with which
@@ -102,9 +105,16 @@ error_for_model(#{error_type := _, message := Message} = Error, Options) when is
 error_for_model(Error, Options) ->
     Message = case Error of
         Text when is_binary(Text) -> Text;
-        Term -> unicode:characters_to_binary(["error: ", io_lib:format("~0tp", [Term])])
+        Term -> unicode:characters_to_binary(["error: ", own(Term)])
     end,
     error_for_model(#{error_type => execution_failed, message => Message}, Options).
+
+%% An error of the host's own: an exception says what it is.
+own(Error) ->
+    case beamai_syntax:message(Error) of
+        {ok, Message} -> Message;
+        none -> beamai_error:show(Error, ?LIMIT)
+    end.
 
 told(Details) ->
     maps:from_list([{Key, beamai_error:readable(Text)} || {Key, Text} <- maps:to_list(maps:with(?TOLD, Details)), is_binary(Text)]).
@@ -122,12 +132,16 @@ limit(Other) ->
 -spec rendered(Tool :: binary(), Args :: map(), Result :: term(), #{limit := pos_integer(), dialect => binary() | own, object => boolean()}) ->
     {ok, #{text := binary(), object => map()}} | {error, Hint :: binary()}.
 rendered(Tool, Args, Result, Options) ->
-    Request = maps:merge(#{tool => Tool, result => Result}, maps:map(fun named/2, Options)),
-    case native(Request#{args => Args}) of
-        {ok, Rendered} -> {ok, Rendered};
-        {error, not_json} -> {error, no_json(Tool, Result)};
-        {error, Hint} -> {error, Hint}
+    case beamai_json_term:of_result(Result) of
+        {ok, Term} ->
+            Request = maps:merge(#{tool => Tool, result => Term, args => Args}, maps:map(fun named/2, Options)),
+            readable(native(Request), Tool, Result);
+        {error, Why} ->
+            {error, <<Tool/binary, " returned what a model cannot be given: ", Why/binary>>}
     end.
+
+readable({error, not_json}, Tool, Result) -> {error, no_json(Tool, Result)};
+readable(Rendered, _Tool, _Result) -> Rendered.
 
 named(dialect, own) -> null;
 named(_Key, Value) -> Value.
@@ -143,7 +157,7 @@ native(Request) ->
 no_json(Tool, Result) ->
     Shown = unicode:characters_to_binary(beamai_error:show(Result, 200)),
     <<Tool/binary, " returned a term that is neither text nor JSON: ", Shown/binary,
-        "; a handler returns a UTF-8 binary, or maps, lists, numbers and binaries">>.
+        "; a handler returns UTF-8 text, or maps, lists, numbers and text">>.
 
 checked(#{} = Options) ->
     Known = maps:map(fun option/2, Options),
@@ -181,6 +195,6 @@ shown(Request) ->
 
 %% What JSON cannot say, as Erlang writes it.
 as_terms(Tool, Term) ->
-    Text = unicode:characters_to_binary(io_lib:format("~tp", [Term])),
+    Text = unicode:characters_to_binary(beamai_syntax:show(Term, ?LIMIT)),
     {ok, Display} = shown(#{tool => Tool, args => #{}, result => Text}),
     Display.

@@ -2,11 +2,12 @@
 %% does.
 %%
 %% Within the run of an agent it therefore runs in a process of its own, which is killed when the run is cancelled, when
-%% the time of its budget is over, or when the process that waits dies. Outside of runs it runs in the calling process.
+%% the time of its budget is over, or when the process that waits dies. So does a question of a command that is running,
+%% which ends when its call is cancelled. Everything else runs in the calling process.
 %% @hidden
 -module(beamai_host_call).
 
--export([run/2, ends/1]).
+-export([run/2, ends/1, ends_of_running/1]).
 -export_type([ends/0, outcome/1]).
 
 %% What ends the call: cancelling one of these runs, or one of these times, in monotonic milliseconds.
@@ -17,6 +18,14 @@
 -spec ends(beamai_context:t()) -> ends().
 ends(#{agent_budget := Budget, run_id := RunId}) -> [{RunId, beamai_budget:until(Budget)}];
 ends(_Context) -> [].
+
+%% @doc What ends the question of a command that is running: that its call is cancelled, too.
+-spec ends_of_running(beamai_context:t()) -> ends().
+ends_of_running(Context) ->
+    case {ends(Context), Context} of
+        {[], #{run_id := RunId}} when RunId =/= undefined -> [{RunId, infinity}];
+        {Ends, _} -> Ends
+    end.
 
 %% @doc Runs the fun until it returns or something ends it.
 -spec run(fun(() -> Value), ends()) -> outcome(Value).

@@ -133,8 +133,8 @@ scope(Options) ->
     end.
 
 %% The filters that run for a tool, outermost first, before them the one that it lists in vain.
-with_filters(#plan{spec = Spec} = Plan, Filters) ->
-    Listed = maps:get(filters, Spec, []),
+with_filters(Plan, Filters) ->
+    Listed = maps:get(filters, beamai_plan:spec(Plan), []),
     Known = [Name || {#{name := Name}, _} <- Filters],
     Missing = [{missing, Name} || Name <- Listed, not lists:member(Name, Known)],
     Running = [
@@ -152,7 +152,7 @@ find_tool(Kernel, Name) ->
     beamai_validate:kernel(Kernel),
     #{tools := Tools} = Kernel,
     case Tools of
-        #{Name := #plan{spec = Spec}} -> {ok, Spec};
+        #{Name := Plan} -> {ok, beamai_plan:spec(Plan)};
         #{} -> error
     end.
 
@@ -182,7 +182,7 @@ tools_by_tag(Kernel, Tag) ->
 get_tool_specs(Kernel) ->
     beamai_validate:kernel(Kernel),
     #{tools := Tools} = Kernel,
-    [Spec || {_Name, #plan{spec = Spec}} <- lists:sort(maps:to_list(Tools))].
+    [beamai_plan:spec(maps:get(Name, Tools)) || Name <- lists:sort(maps:keys(Tools))].
 
 %% @doc All tools as a provider takes them; see {@link beamai_tool:to_tool_schema/2}.
 -spec get_tool_schemas(kernel(), beamai_tool_schema:provider()) -> [#{binary() => term()}].

@@ -14,12 +14,13 @@
 -define(LONGEST_MS, 16#FFFFFFFF).
 
 %% What the layers above the kernel do for calls. `delegate' has a sub-agent work, `consult' asks the chat model of the
-%% context. The tag is that of {@link beamai_runs:enter/1}, or `none'.
+%% context. `describe' finds a tool's spec, so that kernels need not carry it. The tag is that of {@link beamai_runs:enter/1}, or `none'.
 -type services() :: #{
     delegate := fun((Work :: map(), beamai_kernel:kernel(), beamai_context:t(), Tag :: reference() | none) ->
         {ok, Report :: map()} | {error, term()}),
     consult := fun((Tool :: binary(), Question :: map(), beamai_kernel:kernel(), beamai_context:t(), Tag :: reference() | none) ->
-        {ok, Outcome :: map()} | {error, term()})
+        {ok, Outcome :: map()} | {error, term()}),
+    describe := fun((Dialect :: binary(), Name :: binary()) -> {ok, beamai_tool:tool_spec()} | error)
 }.
 
 -record(call, {
@@ -244,7 +245,8 @@ is_answer(Answer) -> is_binary(Answer).
 
 no_answers(Tool, Answers) ->
     Message = [
-        "the host's ask_user answered {ok, ", beamai_error:show(Answers, 80),
-        "}; it answers {ok, #{Question => Answer}}, binaries or lists of them, cancelled or no_frontend"
+        "the host's ask_user answered ", beamai_error:show({ok, Answers}, 80), "; it answers ",
+        beamai_syntax:either("{ok, #{Question => Answer}}, binaries or lists of them, cancelled or no_frontend",
+            "{:ok, %{question => answer}}, texts or lists of them, :cancelled or :no_frontend")
     ],
     beamai_error:new(Tool, execution_failed, crash, Message).

@@ -53,8 +53,9 @@
         tier => sandbox_tier(),
         %% Layers that the host does without, while the others are required. Default: none.
         without => [sandbox_layer()],
-        %% Whether the network is reached. Default: `false'.
-        network => boolean(),
+        %% What commands reach of the network: all of it, nothing, or names (`<<"example.com">>', `<<"*.example.org:443">>',
+        %% `<<"*">>'). Default: nothing but what permission rules `Network(domain:...)' name.
+        network => boolean() | [binary() | string()],
         %% Whether UNIX sockets may be opened. Default: `false'.
         unix_sockets => boolean(),
         %% Paths that are shown although they are hidden by default; relative ones are taken from the workspace.
@@ -156,7 +157,7 @@ option(default_timeout, Other) ->
 option(skills, #{paths := Paths} = Skills) when length(Paths) >= 0, map_size(Skills) =:= 1 ->
     #{paths => [directory(Path) || Path <- Paths]};
 option(skills, Other) ->
-    bad_option(skills, ["must be #{paths => [Directory]}, not ", show(Other)]);
+    bad_option(skills, ["must be ", beamai_syntax:either("#{paths => [Directory]}", "%{paths: [directory]}"), ", not ", show(Other)]);
 option(web, #{search := #{api_key := Key} = Search} = Web) -> Web#{search := Search#{api_key := secret(Key)}};
 option(web, Web) when is_map(Web) -> Web;
 option(web, Other) -> bad_option(web, ["must be a map, not ", show(Other)]);
@@ -182,7 +183,9 @@ sandbox(tier, Tier) when Tier =:= full; Tier =:= landlock -> Tier;
 sandbox(without, Layers) when is_list(Layers) -> [sandbox_layer(Layer) || Layer <- Layers];
 sandbox(report, Report) when Report =:= when_off; Report =:= always -> Report;
 sandbox(Key, On) when (Key =:= network orelse Key =:= unix_sockets), is_boolean(On) -> On;
-sandbox(Key, Texts) when (Key =:= readable orelse Key =:= writable orelse Key =:= env), is_list(Texts) ->
+sandbox(Key, Texts) when
+    (Key =:= network orelse Key =:= readable orelse Key =:= writable orelse Key =:= env), is_list(Texts)
+->
     [sandbox_text(Key, Text) || Text <- Texts];
 sandbox(Key, Number) when
     (Key =:= memory orelse Key =:= processes orelse Key =:= cpu orelse Key =:= file_size),
@@ -216,7 +219,7 @@ secret(Key) ->
 directory(Path) ->
     case beamai_env:absolute(Path) of
         {ok, Absolute} -> Absolute;
-        error -> bad_option(skills, ["must be #{paths => [Directory]}, and ", show(Path), " is no path"])
+        error -> bad_option(skills, ["must be ", beamai_syntax:either("#{paths => [Directory]}", "%{paths: [directory]}"), ", and ", show(Path), " is no path"])
     end.
 
 permissions({ok, Policy}) -> Policy;

@@ -62,8 +62,9 @@ rules(Rules) when length(Rules) >= 0 ->
     Texts = [rule(Rule) || Rule <- Rules],
     case [Rule || {Rule, error} <- lists:zip(Rules, Texts)] of
         [] -> {ok, Texts};
-        [Bad | _] -> {error, [" has ", show(Bad), "; a rule is a text such as <<\"Bash(git:*)\">>, or ",
-            "#{rule => Text, match => [Text], no_match => [Text]}"]}
+        [Bad | _] -> {error, [" has ", show(Bad), "; a rule is a text such as ",
+            beamai_syntax:either("<<\"Bash(git:*)\">>, or #{rule => Text, match => [Text], no_match => [Text]}",
+                "\"Bash(git:*)\", or %{rule: text, match: [text], no_match: [text]}")]}
     end;
 rules(Other) ->
     {error, [" must be a list of rules, not ", show(Other)]}.

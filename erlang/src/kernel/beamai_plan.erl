@@ -17,21 +17,38 @@
 %% 30000. Raises `{invalid_tool, Name, Problems}'.
 -spec new(beamai_tool:tool_spec(), Default :: timeout() | default) -> #plan{}.
 new(Spec, Default) ->
-    #{name := Name, handler := Handler} = beamai_spec:valid(Spec),
-    #plan{
+    #{name := Name} = beamai_spec:valid(Spec),
+    with_params(#plan{
         name = Name,
-        spec = Spec,
-        runs = runs(Handler),
-        params = params(Spec),
+        spec = kept(Spec),
+        runs = runs(Spec),
         timeout = timeout(Spec, Default),
         retry = retry(Spec),
         requires_permission = maps:get(requires_permission, maps:get(metadata, Spec, #{}), false)
-    }.
+    }, Spec).
+
+with_params(#plan{runs = #native{}} = Plan, _Spec) -> Plan;
+with_params(Plan, Spec) -> Plan#plan{params = params(Spec)}.
+
+%% A kernel is sent to every process that calls its tools: descriptions and schemas of built-in ones are in the catalogue
+%% of every node. A spec from which something was taken away is kept whole.
+kept(#{handler := {beamai_tool, call_native, [#{name := Name, dialect := Dialect, services := #{describe := Describe}}]}} = Spec) ->
+    case Describe(Dialect, Name) of
+        {ok, Described} ->
+            case maps:keys(Described) -- maps:keys(Spec) of
+                [] -> {catalogue, maps:filter(fun(Key, Value) -> maps:find(Key, Described) =/= {ok, Value} end, Spec)};
+                [_ | _] -> Spec
+            end;
+        error ->
+            Spec
+    end;
+kept(Spec) ->
+    Spec.
 
 params(#{input_schema := Schema}) -> beamai_args:compile({schema, Schema});
 params(Spec) -> beamai_args:compile(maps:get(parameters, Spec, undefined)).
 
-runs({beamai_tool, call_native, [#{} = Info]}) ->
+runs(#{handler := {beamai_tool, call_native, [#{} = Info]}}) ->
     #{name := Name, dialect := Dialect, door := Door, pace := Pace} = Info,
     #native{
         name = Name,
@@ -45,7 +62,7 @@ runs({beamai_tool, call_native, [#{} = Info]}) ->
         own_timeout = maps:get(own_timeout, Info),
         services = maps:get(services, Info)
     };
-runs(Handler) ->
+runs(#{handler := Handler}) ->
     Handler.
 
 timeout(#{timeout := Timeout}, _Default) -> Timeout;
@@ -57,14 +74,24 @@ retry(_Spec) -> {0, 0}.
 
 %%% Looking
 
-%% @doc The spec that a plan was made from.
+%% @doc The spec that a plan was made from. That of a built-in tool is this node's. Raises `{unknown_tool, Name}' where the
+%% kernel comes from a node with another version, whose tool this one does not have.
 -spec spec(t()) -> beamai_tool:tool_spec().
-spec(#plan{spec = Spec}) -> Spec.
+spec(#plan{spec = {catalogue, Changes}, name = Own, runs = #native{name = Name, dialect = Dialect, services = #{describe := Describe}}}) ->
+    case Describe(Dialect, Name) of
+        {ok, Spec} -> maps:merge(Spec, Changes);
+        error -> beamai_validate:raise({unknown_tool, Own}, ["the catalogue of this node has no tool ", Name, " in the dialect ", Dialect])
+    end;
+spec(#plan{spec = Spec}) ->
+    Spec.
 
 %% @doc Whether the tool changes nothing, as its spec says.
 -spec only_reads(t()) -> boolean().
-only_reads(#plan{spec = #{metadata := #{read_only := true}}}) -> true;
-only_reads(#plan{}) -> false.
+only_reads(Plan) ->
+    case spec(Plan) of
+        #{metadata := #{read_only := true}} -> true;
+        #{} -> false
+    end.
 
 %% @doc The name of a built-in tool on the native side; `none' of a tool with a handler in Erlang.
 -spec native_name(t()) -> binary() | none.

@@ -23,9 +23,11 @@
 
 -record(plan, {
     name :: binary(),
-    spec :: beamai_tool:tool_spec(),
+    %% Of a built-in tool only what differs from the catalogue, where it is looked up: see beamai_plan:spec/1.
+    spec :: beamai_tool:tool_spec() | {catalogue, Changes :: map()},
     %% A built-in tool has #native{} here and no handler process.
     runs :: #native{} | beamai_tool:handler(),
+    %% None of a built-in tool, whose arguments the native side checks.
     params = any :: beamai_args:params(),
     timeout :: timeout(),
     retry = {0, 0} :: {Max :: non_neg_integer(), DelayMs :: non_neg_integer()},

@@ -82,7 +82,7 @@ is_schema(Schema) ->
 handler(Handler) when is_function(Handler, 1); is_function(Handler, 2) -> [];
 handler({M, F}) when is_atom(M), is_atom(F) -> [];
 handler({M, F, Extra}) when is_atom(M), is_atom(F), length(Extra) >= 0 -> [];
-handler(Other) -> wrong(handler, "a fun of one or two arguments, {M, F} or {M, F, Extra}", Other).
+handler(Other) -> wrong(handler, beamai_syntax:either("a fun of one or two arguments, {M, F} or {M, F, Extra}", "a function of one or two arguments, {module, function} or {module, function, extra}"), Other).
 
 is_tag(Tag) when is_binary(Tag) -> true;
 is_tag(Tags) -> is_list_of(fun is_binary/1, Tags).
@@ -111,7 +111,7 @@ retry(Retry) ->
     bad_retry(Retry).
 
 bad_retry(Retry) ->
-    wrong(retry, "#{max => Tries, delay => Milliseconds}", Retry).
+    wrong(retry, beamai_syntax:either("#{max => Tries, delay => Milliseconds}", "%{max: tries, delay: milliseconds}"), Retry).
 
 metadata(Metadata) when is_map(Metadata) ->
     Requires = maps:get(requires_permission, Metadata, false),

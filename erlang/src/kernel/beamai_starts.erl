@@ -1,4 +1,4 @@
-%% @doc Programs that a running command is about to start, and that somebody has to decide about.
+%% @doc Programs that a running command is about to start, and names that it connects to, about which somebody has to decide.
 %%
 %% The question comes with the call's progress, and the program waits. The answer is a call of its own, made while the
 %% first one goes on, so that no effect happens twice.
@@ -11,11 +11,14 @@
 %% For an answer to be handed over.
 -define(ANSWER_MS, 10000).
 
-%% @doc Takes a message of a running call: a question about a start, or its progress.
+%% @doc Takes a message of a running call: a question about a start or a connection, or its progress.
 -spec heard(Message :: map(), Tool :: binary(), Args :: map(), beamai_kernel:kernel(), beamai_context:t()) -> ok.
 heard(#{<<"start">> := Id, <<"request">> := Request}, Tool, Args, Kernel, Context) ->
-    Decided = beamai_approval:decide(Request#{<<"tool">> => Tool}, Args, Kernel, Context),
-    answer(Id, decision(Decided), Context, beamai_env:in_workspace(Kernel, Context));
+    case beamai_approval:decide(Request#{<<"tool">> => Tool}, Args, Kernel, Context) of
+        %% The call ends, and the command with it: the program still waits then. An answer would let the command go on.
+        {error, #{details := #{reason := cancelled}}} -> ok;
+        Decided -> answer(Id, decision(Decided), Context, beamai_env:in_workspace(Kernel, Context))
+    end;
 heard(Progress, Tool, _Args, _Kernel, Context) ->
     beamai_callback:progress(Progress#{<<"tool">> => Tool}, Context).
 
@@ -34,7 +37,11 @@ answer(_Id, _Decision, _Context, {error, _Gone}) ->
     ok.
 
 command_rules(Rules) ->
-    [Text || Rule <- Rules, <<"Bash", _/binary>> = Text <- [text(Rule)]].
+    [Text || Rule <- Rules, Text <- [text(Rule)], is_of_commands(Text)].
+
+is_of_commands(<<"Bash", _/binary>>) -> true;
+is_of_commands(<<"Network", _/binary>>) -> true;
+is_of_commands(_Rule) -> false.
 
 text(#{rule := Text}) -> Text;
 text(Text) -> Text.

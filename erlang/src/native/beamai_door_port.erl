@@ -181,6 +181,8 @@ too_long(Tool, Size) ->
     ],
     beamai_error:new(Tool, invalid_input, too_large, Message).
 
+lost(Tool, {shutdown, {other_version, Why}}) ->
+    beamai_error:new(Tool, execution_failed, door_lost, [Tool, " has not run: ", Why]);
 lost(Tool, Reason) ->
     Message = [
         "the port program ended while ", Tool, " was running (", beamai_error:show(Reason, 80),

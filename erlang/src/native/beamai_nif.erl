@@ -10,7 +10,7 @@
 -export([parse_text_now/3, parse_text/3, stream_new/1, stream_feed_now/3, stream_feed/3, stream_end/2]).
 -export([system_prompt/1, format_result/1, format_error/1]).
 -export([json_decode_now/1, json_decode/1, json_encode_now/1, json_encode/1, front_matter/1]).
--export([priv_file/1]).
+-export([priv_file/1, loaded/0]).
 -export_type([env/0, job/0, reply/0, stream/0]).
 
 -on_load(load/0).
@@ -27,10 +27,33 @@
 %% ETF of `{ok, Value} | {error, Error} | {ask, Request}'.
 -type reply() :: binary().
 
--define(NOT_LOADED, erlang:nif_error(not_loaded)).
+-define(NOT_LOADED, not_loaded()).
 
+%% The library refuses beams of another version. Where there is none that fits, each call says why: the reason of an
+%% `on_load' that failed is only in the log. Another load of this module leaves the old code as it is.
 load() ->
-    erlang:load_nif(filename:rootname(priv_file("beamai_nif.so")), 0).
+    Path = priv_file("beamai_nif.so"),
+    case erlang:load_nif(filename:rootname(Path), beamai_version:of_beams()) of
+        ok ->
+            ok;
+        {error, {Kind, Why}} when Kind =:= load; Kind =:= load_failed; Kind =:= bad_lib ->
+            persistent_term:put(?MODULE, {Path, Why});
+        {error, _} = Error ->
+            Error
+    end.
+
+-spec not_loaded() -> no_return().
+not_loaded() ->
+    {error, Why} = loaded(),
+    erlang:nif_error({beamai_not_loaded, Why}).
+
+%% @doc Whether the library is loaded; if not, the error says why.
+-spec loaded() -> ok | {error, Why :: binary()}.
+loaded() ->
+    case persistent_term:get(?MODULE, ok) of
+        ok -> ok;
+        Failure -> {error, beamai_version:other_library(Failure)}
+    end.
 
 %% @doc The path of a file in the application's `priv' directory, also where the application is
 %% only on the code path, as in a shell without it.

@@ -31,6 +31,8 @@
 -define(BUSY_MS, 5).
 %% The longest that ending a session can take; the program gives up earlier.
 -define(END_MS, 15000).
+%% The exit status of a program that does not work with beams of this version.
+-define(OTHER_VERSION, 3).
 %% The longest that a program which works takes to answer what it has nothing to do for.
 -define(ANSWER_MS, 5000).
 
@@ -162,7 +164,7 @@ start_link() ->
 init([]) ->
     process_flag(trap_exit, true),
     Program = beamai_nif:priv_file("beamai-port"),
-    Options = [{args, ["serve"]}, {packet, 4}, nouse_stdio, binary, exit_status, hide],
+    Options = [{args, ["serve", "--beams", version()]}, {packet, 4}, nouse_stdio, binary, exit_status, hide],
     try open_port({spawn_executable, Program}, Options) of
         Port ->
             persistent_term:put(?MODULE, {self(), Port}),
@@ -197,6 +199,10 @@ handle_info({cancel, Id} = Again, Port) ->
         error:badarg -> ok
     end,
     {noreply, Port};
+handle_info({Port, {exit_status, ?OTHER_VERSION}}, Port) ->
+    Why = beamai_version:other_program(beamai_nif:priv_file("beamai-port")),
+    logger:error("beamai: ~ts", [Why]),
+    {stop, {shutdown, {other_version, Why}}, Port};
 handle_info({Port, {exit_status, Status}}, Port) ->
     logger:warning("beamai: the port program ended with status ~b", [Status]),
     {stop, {shutdown, {exit_status, Status}}, Port};
@@ -210,6 +216,12 @@ handle_info(_Message, Port) ->
 terminate(_Reason, Port) ->
     catch erlang:port_close(Port),
     ok.
+
+version() ->
+    case beamai_version:of_beams() of
+        unknown -> <<"unknown">>;
+        Version -> Version
+    end.
 
 route(<<?REPLY, Len:16, Id:Len/binary, Reply/binary>>) -> deliver(Id, {reply, Reply});
 route(<<?PROGRESS, Len:16, Id:Len/binary, Progress/binary>>) -> deliver(Id, {progress, Progress}).

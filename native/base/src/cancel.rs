@@ -1,4 +1,4 @@
-//! A token that says "stop", and wakes whoever waits for something else.
+//! A cancel token that also wakes blocked waits.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,17 +11,17 @@ struct CancelState {
     wakers: Mutex<Vec<Waker>>,
 }
 
-/// A shared flag that is raised once and never lowered. Clones share it.
+/// A shared flag that is set once and never cleared. Clones share it.
 #[derive(Clone, Default)]
 pub struct CancelToken(Arc<CancelState>);
 
 impl CancelToken {
-    /// A token that nobody has raised.
+    /// A token that is not cancelled.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Raises the flag and runs every waker. Later calls do nothing.
+    /// Sets the flag and runs every waker. Later calls do nothing.
     pub fn cancel(&self) {
         if !self.0.cancelled.swap(true, Ordering::SeqCst) {
             for wake in self.wakers().drain(..) {
@@ -30,13 +30,13 @@ impl CancelToken {
         }
     }
 
-    /// Whether the flag is raised.
+    /// Whether the flag is set.
     pub fn is_cancelled(&self) -> bool {
         self.0.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Runs `wake` when the flag is raised; at once if it is already. For waits that cannot look at the flag,
-    /// such as a poll on file descriptors.
+    /// Runs `wake` when the flag is set; immediately if it is already. For waits that cannot check the flag, such as a
+    /// poll on file descriptors.
     pub fn on_cancel(&self, wake: impl Fn() + Send + 'static) {
         self.wakers().push(Box::new(wake));
         if self.0.cancelled.load(Ordering::SeqCst) {

@@ -1,29 +1,28 @@
-//! Names of hosts in lists: `example.com` stands for itself and every name below it.
+//! Lists of domains: `example.com` covers itself and its subdomains.
 
 use serde::Deserialize;
 use url::{Host, Url};
 
-/// A list of domains, in the one spelling that addresses are compared in: lower case, international names in
-/// their ASCII form.
+/// A list of domains in canonical form: lower case, internationalized names in ASCII (punycode).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Vec<String>")]
 pub struct Domains(Vec<String>);
 
 impl Domains {
-    /// Reads a list.
+    /// Parses a list.
     ///
     /// # Errors
-    /// The first text that is not the name or address of a host, with what to write instead.
+    /// The first text that is not a host name or address, with what to write instead.
     pub fn parse(texts: &[String]) -> Result<Self, String> {
         texts.iter().map(|text| domain(text)).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether nothing is listed.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The entry that covers an address.
+    /// The entry that covers a URL's host.
     pub fn covering(&self, url: &Url) -> Option<&str> {
         let host = canonical(url.host()?);
         let covers = |entry: &&String| host == **entry || host.ends_with(&format!(".{entry}"));
@@ -36,7 +35,7 @@ impl Domains {
     }
 }
 
-/// Whether an address is one of the web and names a host.
+/// Whether a URL is http or https and has a host.
 pub fn is_web(url: &Url) -> bool {
     matches!(url.scheme(), "http" | "https") && url.has_host()
 }
@@ -49,7 +48,7 @@ impl TryFrom<Vec<String>> for Domains {
     }
 }
 
-/// Lists are short: names, not patterns; no scheme, port or path.
+/// Entries are names, not patterns; no scheme, port or path.
 fn domain(text: &str) -> Result<String, String> {
     let wrong = || format!("{text:?} is not a domain; write example.com, which covers its subdomains too");
     let host = Host::parse(text.trim()).map_err(|_| wrong())?;
@@ -63,7 +62,7 @@ fn domain(text: &str) -> Result<String, String> {
     }
 }
 
-/// A final dot changes nothing about where a name leads, so it must change nothing here.
+/// A trailing dot does not change the host, so it is removed.
 fn canonical<S: AsRef<str>>(host: Host<S>) -> String {
     match host {
         Host::Domain(name) => name.as_ref().trim_end_matches('.').to_ascii_lowercase(),

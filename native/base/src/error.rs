@@ -1,26 +1,25 @@
-//! The one error type of every tool: five kinds, a reason, a message, details.
+//! The error type of all tools: five kinds, a reason, a message, details.
 //!
-//! A message says what was wrong, with the value, and what to do next. It is read by a model at least as
-//! often as by a person.
+//! A message says what was wrong, with the value, and what to do next. Models read it at least as often as people.
 
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// What a tool returns.
+/// The result of a tool.
 pub type Result<T, E = ToolError> = std::result::Result<T, E>;
 
-/// The five kinds of error that a caller can tell apart.
+/// The five kinds of errors for callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
     /// The policy or the workspace does not permit the call.
     PermissionDenied,
-    /// The tool, file or directory that was named is not there.
+    /// The tool, file or directory does not exist.
     NotFound,
-    /// Time ran out; what was done is in the details.
+    /// The deadline has passed; the details contain the results so far.
     Timeout,
-    /// An argument is wrong; the same call can never succeed.
+    /// An argument is invalid; the same call can never succeed.
     InvalidInput,
-    /// The call was right and its work failed.
+    /// The call was valid, but its work failed.
     ExecutionFailed,
 }
 
@@ -44,7 +43,7 @@ macro_rules! reasons {
         pub enum Reason { $($(#[$doc])* $name,)* }
 
         impl Reason {
-            /// Every reason there is.
+            /// All reasons.
             pub const ALL: &'static [Reason] = &[$(Reason::$name,)*];
 
             /// The reason's name on the wire.
@@ -65,11 +64,11 @@ reasons! {
     UnknownTool = "unknown_tool": NotFound,
     /// No file or directory has that path.
     NoSuchFile = "no_such_file": NotFound,
-    /// The workspace is not where it was, or is another directory.
+    /// The workspace has been moved, or is another directory now.
     WorkspaceGone = "workspace_gone": NotFound,
     /// No skill has that name.
     NoSuchSkill = "no_such_skill": NotFound,
-    /// The session's temporary directory is gone; the host makes another.
+    /// The session's temporary directory is gone; the host creates a new one.
     NoTempDir = "no_temp_dir": ExecutionFailed,
     /// No background command of the session has that id.
     NoSuchCommand = "no_such_command": NotFound,
@@ -83,81 +82,81 @@ reasons! {
     NoMatch = "no_match": InvalidInput,
     /// The text to replace occurs more than once.
     Ambiguous = "ambiguous": InvalidInput,
-    /// A regular file is needed and the path names something else.
+    /// The path is not a regular file.
     NotAFile = "not_a_file": InvalidInput,
-    /// A file is needed and the path names a directory.
+    /// The path is a directory, but a file is needed.
     IsADirectory = "is_a_directory": InvalidInput,
-    /// A directory is needed and the path names something else.
+    /// The path is not a directory, but one is needed.
     NotADirectory = "not_a_directory": InvalidInput,
-    /// The file holds no text.
+    /// The file is binary.
     BinaryFile = "binary_file": InvalidInput,
     /// Text cannot be read or written in that encoding.
     InvalidEncoding = "invalid_encoding": InvalidInput,
-    /// The new text says that text is left out, and would take it away.
+    /// The new text contains a placeholder for existing text, which would be lost.
     Placeholder = "placeholder": InvalidInput,
-    /// A file is to be made where one stands already.
+    /// The file to create already exists.
     AlreadyExists = "already_exists": InvalidInput,
-    /// The input is over a limit.
+    /// The input exceeds a limit.
     TooLarge = "too_large": InvalidInput,
     /// The path leaves the workspace.
     OutsideWorkspace = "outside_workspace": PermissionDenied,
-    /// What was opened is not what rules or a person allowed.
+    /// The opened file is not the one that a rule or a person allowed.
     Changed = "changed": PermissionDenied,
-    /// A rule or a person refused.
+    /// A rule or a person denied the call.
     Denied = "denied": PermissionDenied,
-    /// The call needs an approval and nobody could be asked.
+    /// The call needs an approval, and nobody can be asked.
     NeedsApproval = "needs_approval": PermissionDenied,
-    /// The operating system refused access.
+    /// The operating system denied access.
     AccessDenied = "access_denied": PermissionDenied,
     /// The file changed since it was read.
     Stale = "stale": ExecutionFailed,
-    /// The state that things are in does not permit it; something else must be done first.
+    /// The current state does not permit the call; something else must be done first.
     BadState = "bad_state": ExecutionFailed,
-    /// It would take a program that this tool never starts; the shell can.
+    /// It needs a program that this tool never starts; the shell can.
     NeedsShell = "needs_shell": ExecutionFailed,
-    /// Too much is under way; try again later.
+    /// Too many calls are running; try again later.
     Busy = "busy": ExecutionFailed,
-    /// The caller cancelled, or is gone.
+    /// The caller cancelled, or died.
     Cancelled = "cancelled": ExecutionFailed,
     /// The port program died, or this door cannot run the tool.
     DoorLost = "door_lost": ExecutionFailed,
-    /// The tool panicked: a defect of the tool.
+    /// The tool panicked, which is a bug.
     Crash = "crash": ExecutionFailed,
     /// The operating system reported an error.
     Io = "io": ExecutionFailed,
-    /// A language server ended, sent nonsense, or answered with an error.
+    /// A language server exited, sent invalid data, or returned an error.
     LanguageServer = "language_server": ExecutionFailed,
-    /// A server of tools ended, sent nonsense, or answered with an error.
+    /// An MCP server exited, sent invalid data, or returned an error.
     McpServer = "mcp_server": ExecutionFailed,
-    /// A server's tool says that it failed.
+    /// A tool of an MCP server reported failure.
     ToolFailed = "tool_failed": ExecutionFailed,
-    /// The network, or the server at its other end, failed.
+    /// The network or the remote server failed.
     Network = "network": ExecutionFailed,
     /// The host has not configured what the tool needs.
     NotConfigured = "not_configured": ExecutionFailed,
     /// The host has no sub-agents.
     NoAgents = "no_agents": ExecutionFailed,
-    /// A required layer of isolation is not there.
+    /// A required sandbox layer is not available.
     IsolationUnavailable = "isolation_unavailable": ExecutionFailed,
-    /// What was started took more memory than it may.
+    /// The command exceeded its memory limit.
     OutOfMemory = "out_of_memory": ExecutionFailed,
     /// What was started had more processes than it may.
     TooManyProcesses = "too_many_processes": ExecutionFailed,
-    /// Time ran out.
+    /// The deadline has passed.
     Timeout = "timeout": Timeout,
 }
 
-/// An error as it reaches the caller.
+/// An error as the caller gets it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct ToolError {
-    /// The tool that was called, by the name it was called by; empty until the engine fills it in.
+    /// The name under which the tool was called; empty until the engine sets it.
     pub tool: String,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
     /// What was wrong and what to do next.
     pub message: String,
-    /// Facts for programs: the file, the nearest lines, the output so far.
+    /// Data for programs: the file, the most similar lines, the output so far.
     pub details: Box<Map<String, Value>>,
 }
 
@@ -174,7 +173,7 @@ impl ToolError {
         self
     }
 
-    /// Names the file that the error is about.
+    /// Sets the file that the error is about.
     #[must_use]
     pub fn file(self, path: impl fmt::Display) -> Self {
         self.with("file", path.to_string())
@@ -185,7 +184,7 @@ impl ToolError {
         self.reason.kind()
     }
 
-    /// An operating-system error about `path`, as the reason that fits it.
+    /// An operating system error about `path`, with the matching reason. `action` completes "cannot …".
     pub fn io(action: &str, path: impl fmt::Display, error: impl Into<std::io::Error>) -> Self {
         let error = error.into();
         let (reason, advice) = match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
@@ -205,7 +204,7 @@ impl ToolError {
                 (Reason::AccessDenied, "; the operating system does not permit it")
             }
             Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE) => {
-                (Reason::Busy, "; too much is under way: try again later")
+                (Reason::Busy, "; too many open files: try again later")
             }
             _ => (Reason::Io, ""),
         };
@@ -233,7 +232,7 @@ impl From<std::convert::Infallible> for ToolError {
     }
 }
 
-/// The operating system's text without Rust's "(os error N)", which helps no reader.
+/// The operating system's text without Rust's "(os error N)".
 pub fn describe(error: &std::io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {

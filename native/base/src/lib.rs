@@ -1,14 +1,16 @@
-//! What every crate of beamai takes for granted: the one error type, a token that says "stop", and a few small things.
+//! Basics of all crates of beamai: the error type, a cancel token, and small helpers.
 
 #![forbid(unsafe_code)]
 
 mod cancel;
+mod destination;
 pub mod domain;
 mod error;
 mod nearest;
 pub mod panics;
 
 pub use cancel::CancelToken;
+pub use destination::{Destination, HostPattern};
 pub use domain::Domains;
 pub use error::{ErrorKind, Reason, Result, ToolError, describe};
 pub use nearest::nearest;

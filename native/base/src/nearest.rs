@@ -1,6 +1,6 @@
-//! "Did you mean": the known names that a wrong one resembles.
+//! "Did you mean": the known names most similar to a wrong one.
 
-/// Longest name that is compared: comparing takes time, and nothing is named at such length.
+/// Maximum length of compared names, in bytes, to bound the time.
 const LONGEST: usize = 256;
 
 /// Up to three of `names` that resemble `wrong`, nearest first.

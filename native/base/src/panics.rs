@@ -1,4 +1,4 @@
-//! Panics of tools as messages.
+//! Turns panics into messages.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,7 +9,7 @@ thread_local! {
     static IS_CATCHING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work`; a panic in it is returned as text with the place where it happened, and printed nowhere.
+/// Runs `work`; a panic is returned as text with its source location, and not printed.
 ///
 /// # Errors
 /// The panic's message.

@@ -13,15 +13,14 @@ impl CommandParser<'_> {
         self.expression("))")
     }
 
-    /// Arithmetic up to one of these texts, which is taken, or for an empty one to the end of the text.
+    /// Arithmetic up to this text, which is taken.
     pub(super) fn expression(&mut self, end: &str) -> Result<()> {
         let mut depth = 0_usize;
         loop {
-            if depth == 0 && !end.is_empty() && self.cursor.take(end) {
+            if depth == 0 && self.cursor.take(end) {
                 return Ok(());
             }
             match self.cursor.peek() {
-                None if end.is_empty() && depth == 0 => return Ok(()),
                 Some('(') => depth += 1,
                 Some(')') if depth > 0 => depth -= 1,
                 Some(char) if char.is_ascii_digit() => {

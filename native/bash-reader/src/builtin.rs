@@ -1,15 +1,10 @@
 //! Builtins of the shell: which variables they set, and which of them run texts or change what later commands mean.
 
+use super::Analysis;
+use super::options::ParsedOptions;
 use super::values::ValueKind;
 use super::variable::is_telling;
 use super::word::{ExpansionSource, Word, WordPiece, is_name_char};
-use super::{Analysis, InvocationKind, parser};
-
-/// What is to be known of a builtin.
-pub(super) struct Builtin {
-    pub(super) standing: InvocationKind,
-    pub(super) hazard: Option<String>,
-}
 
 /// Builtins that do nothing beyond the shell, and evaluate nothing.
 const HARMLESS: [&str; 12] =
@@ -24,13 +19,13 @@ pub(super) fn is_program(name: &str) -> bool {
 }
 
 /// Builtins that change what commands mean, load code, or evaluate their arguments.
-const POWERFUL: [&str; 16] = [
-    "alias", "unalias", "bind", "complete", "compgen", "compopt", "enable", "fc", "hash", "history", "jobs",
-    "source", ".", "coproc", "dirs", "caller",
+const POWERFUL: [&str; 18] = [
+    "alias", "unalias", "bind", "complete", "compgen", "compopt", "enable", "fc", "getopts", "hash",
+    "history", "jobs", "let", "source", ".", "coproc", "dirs", "caller",
 ];
 
-/// Letters and names of options of `set` that change nothing about what is run.
-const SET: &str = "euxvEbChmT";
+/// Options of `set` that change nothing about what is run, and names for its `-o`.
+const SET: &str = "+euxvEbChmTo:";
 const SET_NAMES: [&str; 9] =
     ["pipefail", "errexit", "nounset", "xtrace", "verbose", "errtrace", "functrace", "noclobber", "monitor"];
 
@@ -39,132 +34,74 @@ const SHOPT: [&str; 6] = ["nullglob", "failglob", "globstar", "dotglob", "nocase
 
 const NAMES: &str = "it can set any variable, or run what its subscript holds";
 
-/// What a builtin of that name does with these arguments; `None` for any other program.
-pub(super) fn look(name: &str, args: &[Word], depth: usize, out: &mut Analysis) -> Option<Builtin> {
+/// Why more than the name of a builtin says can happen with these arguments, if so; `None` for any other program.
+pub(super) fn look(name: &str, args: &[Word], out: &mut Analysis) -> Option<Option<String>> {
     let unsure = |is_sure: bool, why: &str| (!is_sure).then(|| format!("{name}: {why}"));
-    let options = |flags, valued| ParsedOptions::read(args, flags, valued);
+    let options = |known| ParsedOptions::read(args, known);
     let hazard = match name {
         _ if HARMLESS.contains(&name) => None,
         _ if POWERFUL.contains(&name) => Some(format!("{name} can change what commands mean or run code")),
         "set" => unsure(is_plain_setting(args), "an option of it can change what commands mean"),
         "shopt" => unsure(is_plain_shopt(args), "an option of it can change what commands mean"),
-        "let" => unsure(!args.is_empty() && evaluates(args, depth, out), "its arithmetic is not plain"),
         "test" | "[" => unsure(is_plain_test(args, out), "it evaluates the name of a variable"),
         "printf" => unsure(prints(args, out), NAMES),
         "wait" => unsure(waits(args, out), NAMES),
         "read" => {
             out.takes_input = true;
-            unsure(options("ers", "adinNptu").is_some_and(|found| found.assign("a", "REPLY", out)), NAMES)
+            unsure(options("ersa:d:i:n:N:p:t:u:").is_some_and(|found| read(&found, out)), NAMES)
         }
         "mapfile" | "readarray" => {
             out.takes_input = true;
-            unsure(options("t", "dnOsu").is_some_and(|found| found.assign_list("MAPFILE", out)), NAMES)
+            unsure(options("td:n:O:s:u:").is_some_and(|found| map_file(&found, out)), NAMES)
         }
-        "getopts" => unsure(gets_options(args, out), NAMES),
-        "unset" => unsure(options("v", "").is_some_and(|found| found.unset(out)), NAMES),
-        "export" => unsure(options("p", "").is_some_and(|found| found.declare(false, out)), NAMES),
+        "unset" => unsure(options("v").is_some_and(|found| unset(&found, out)), NAMES),
+        "export" => unsure(options("p").is_some_and(|found| declare(&found, false, out)), NAMES),
         "declare" | "typeset" | "local" | "readonly" => {
-            unsure(options("aAgrxp", "").is_some_and(|found| found.declare(true, out)), NAMES)
+            unsure(options("aAgrxp").is_some_and(|found| declare(&found, true, out)), NAMES)
         }
         _ => return None,
     };
     if hazard.is_some() {
         out.values.lose();
     }
-    let standing = if hazard.is_none() { InvocationKind::Harmless } else { InvocationKind::Judged };
-    Some(Builtin { standing, hazard })
+    Some(hazard)
 }
 
-/// The arguments of a builtin behind its options.
-struct ParsedOptions<'a> {
-    letters: String,
-    /// Letters of options with their values.
-    values: Vec<(char, Word)>,
-    operands: &'a [Word],
+/// Takes note of the variables that `read` sets, an array behind the option `-a`.
+fn read(options: &ParsedOptions<'_>, out: &mut Analysis) -> bool {
+    out.values.assign("REPLY", ValueKind::Any);
+    let lists = options.values_of(&["a"]).map(|name| (name, true));
+    let names = options.operands.iter().map(|name| (name, false));
+    lists.chain(names).fold(true, |is_sure, (name, is_list)| assign(name, is_list, out) && is_sure)
 }
 
-impl<'a> ParsedOptions<'a> {
-    /// Options with and without values; `None` where one is not known.
-    fn read(args: &'a [Word], flags: &str, valued: &str) -> Option<Self> {
-        let mut found = Self { letters: String::new(), values: Vec::new(), operands: args };
-        while let Some((first, rest)) = found.operands.split_first() {
-            if first.first().is_some_and(|char| !"-+".contains(char)) {
-                break;
-            }
-            let text = first.text()?;
-            match &*text {
-                "" => break,
-                "--" => {
-                    found.operands = rest;
-                    break;
-                }
-                "-" => return None,
-                _ => found.operands = found.group(text.strip_prefix('-')?, rest, flags, valued)?,
-            }
+fn map_file(options: &ParsedOptions<'_>, out: &mut Analysis) -> bool {
+    out.values.assign("MAPFILE", ValueKind::Any);
+    options.operands.len() < 2 && options.operands.iter().all(|name| assign(name, true, out))
+}
+
+fn unset(options: &ParsedOptions<'_>, out: &mut Analysis) -> bool {
+    let names: Option<Vec<String>> = options.operands.iter().map(plain_name).collect();
+    let is_sure = names.as_ref().is_some_and(|names| !names.iter().any(|name| out.functions.contains(name)));
+    out.unset.extend(names.unwrap_or_default());
+    is_sure
+}
+
+/// `NAME` or `NAME=value`. The value of an array is evaluated.
+fn declare(options: &ParsedOptions<'_>, has_lists: bool, out: &mut Analysis) -> bool {
+    let is_list = options.letters.contains(['a', 'A']);
+    options.operands.iter().all(|word| {
+        let Some((name, value)) = word.assignment() else {
+            let name = plain_name(word);
+            name.iter().filter(|_| is_list).for_each(|name| out.values.list(name));
+            return name.is_some() && !word.may_split();
+        };
+        out.values.assign_word(&name, value);
+        if has_lists && value.first().is_some_and(may_begin_list) {
+            out.values.scalar(&name);
         }
-        Some(found)
-    }
-
-    /// One word of options; the arguments behind it and its value.
-    fn group(&mut self, letters: &str, rest: &'a [Word], flags: &str, valued: &str) -> Option<&'a [Word]> {
-        for (at, letter) in letters.char_indices() {
-            if valued.contains(letter) {
-                let value = &letters[at + letter.len_utf8()..];
-                if !value.is_empty() {
-                    self.values.push((letter, Word::literal(value)));
-                    return Some(rest);
-                }
-                let (next, rest) = rest.split_first().filter(|(next, _)| !next.may_split())?;
-                self.values.push((letter, next.clone()));
-                return Some(rest);
-            }
-            self.letters.push(Some(letter).filter(|letter| flags.contains(*letter))?);
-        }
-        Some(rest)
-    }
-
-    /// Takes note of the variables that `read` sets, an array behind the option `array`.
-    fn assign(self, array: &str, default: &str, out: &mut Analysis) -> bool {
-        let list = self.values.iter().filter(|(letter, _)| array.contains(*letter)).map(|(_, name)| name);
-        let mut is_sure = true;
-        for (name, is_list) in
-            list.map(|name| (name, true)).chain(self.operands.iter().map(|name| (name, false)))
-        {
-            is_sure &= assign(name, is_list, out);
-        }
-        out.values.assign(default, ValueKind::Any);
-        is_sure
-    }
-
-    fn assign_list(self, default: &str, out: &mut Analysis) -> bool {
-        out.values.assign(default, ValueKind::Any);
-        self.operands.len() < 2 && self.operands.iter().all(|name| assign(name, true, out))
-    }
-
-    fn unset(self, out: &mut Analysis) -> bool {
-        let names: Option<Vec<String>> = self.operands.iter().map(plain_name).collect();
-        let is_sure =
-            names.as_ref().is_some_and(|names| !names.iter().any(|name| out.functions.contains(name)));
-        out.unset.extend(names.unwrap_or_default());
-        is_sure
-    }
-
-    /// `NAME` or `NAME=value`. The value of an array is evaluated.
-    fn declare(self, has_lists: bool, out: &mut Analysis) -> bool {
-        let is_list = self.letters.contains(['a', 'A']);
-        self.operands.iter().all(|word| {
-            let Some((name, value)) = word.assignment() else {
-                let name = plain_name(word);
-                name.iter().filter(|_| is_list).for_each(|name| out.values.list(name));
-                return name.is_some() && !word.may_split();
-            };
-            out.values.assign_word(&name, value);
-            if has_lists && value.first().is_some_and(may_begin_list) {
-                out.values.scalar(&name);
-            }
-            !is_list && !is_telling(&name)
-        })
-    }
+        !is_list && !is_telling(&name)
+    })
 }
 
 /// Whether a value is that of an array, as far as its first character tells.
@@ -192,37 +129,17 @@ fn plain_name(word: &Word) -> Option<String> {
 }
 
 fn is_plain_setting(args: &[Word]) -> bool {
-    let mut args = args.iter();
-    while let Some(word) = args.next() {
-        match word.first() {
-            Some('-' | '+') => {}
-            Some(_) => return true,
-            None => return false,
-        }
-        let Some(text) = word.text() else { return false };
-        if text == "--" {
-            return true;
-        }
-        let letters = &text[1..];
-        let (letters, has_name) = letters.strip_suffix('o').map_or((letters, false), |rest| (rest, true));
-        let is_known = !text[1..].is_empty() && letters.chars().all(|letter| SET.contains(letter));
-        let is_name = |word: &Word| word.text().is_some_and(|name| SET_NAMES.contains(&&*name));
-        if !is_known || has_name && !args.next().is_some_and(is_name) {
-            return false;
-        }
-    }
-    true
+    ParsedOptions::read(args, SET).is_some_and(|found| found.values_of(&["o"]).all(is_plain_option))
+}
+
+/// Whether the name of an option of the shell is one that changes nothing about what is run.
+pub(super) fn is_plain_option(name: &Word) -> bool {
+    name.text().is_some_and(|name| SET_NAMES.contains(&&*name))
 }
 
 fn is_plain_shopt(args: &[Word]) -> bool {
     let is_plain = |text: String| matches!(&*text, "-s" | "-u" | "-q") || SHOPT.contains(&&*text);
     args.iter().all(|arg| arg.text().is_some_and(is_plain))
-}
-
-/// `let`: every argument is arithmetic.
-fn evaluates(args: &[Word], depth: usize, out: &mut Analysis) -> bool {
-    let mut texts = args.iter().map(Word::text);
-    texts.all(|text| text.is_some_and(|text| parser::expression(&text, depth, out).is_ok()))
 }
 
 /// `wait` for numbers of processes.
@@ -232,16 +149,6 @@ fn waits(args: &[Word], out: &mut Analysis) -> bool {
             || word.first() == Some('%')
             || out.values.require(&word.pieces, ValueKind::Number)
     })
-}
-
-fn gets_options(args: &[Word], out: &mut Analysis) -> bool {
-    out.values.assign("OPTARG", ValueKind::Any);
-    out.values.assign("OPTIND", ValueKind::Any);
-    let [letters, name, rest @ ..] = args else { return false };
-    letters.first().is_some_and(|char| char != '-')
-        && !letters.may_split()
-        && assign(name, false, out)
-        && rest.iter().all(|word| !word.may_be_words())
 }
 
 /// `printf`, which sets a variable by `-v`, and by `%n` in its format.

@@ -102,9 +102,7 @@ impl CommandParser<'_> {
             match self.cursor.peek() {
                 Some(';' | '\n') => return Ok(()),
                 Some(char) if !ends_word(char) || self.is_substitution() => {
-                    let words =
-                        self.word()?.expand().ok_or(ParseError::new("its braces make too many words"))?;
-                    words.iter().for_each(|word| self.out.values.assign_word(name, &word.pieces));
+                    self.element_words(name)?;
                 }
                 _ => return Err(ParseError::new("its for is not complete")),
             }

@@ -1,7 +1,7 @@
 //! Redirections and here-documents.
 
 use super::parser::{CommandParser, SimpleCommand};
-use super::{FileAccess, ParseError};
+use super::{ParseError, word::WordPiece};
 
 type Result<T> = std::result::Result<T, ParseError>;
 
@@ -50,7 +50,8 @@ impl CommandParser<'_> {
 
     fn here(&mut self, strips_tabs: bool) -> Result<()> {
         let word = self.word()?;
-        let is_quoted = word.has_quotes || word.pieces.iter().any(is_escaped);
+        let is_quoted = word.has_quotes
+            || word.pieces.iter().any(|piece| matches!(piece, WordPiece::Char { quoted: true, .. }));
         let end: Option<String> = word.pieces.iter().map(end_char).collect();
         let end = end
             .filter(|end| !end.is_empty())
@@ -84,7 +85,7 @@ impl CommandParser<'_> {
         if operator == "<&" {
             self.doubt("where a redirection leads shows only when it runs");
         } else if operator != "<" && !is_sink {
-            self.out.writes.push(FileAccess { file: word });
+            self.out.writes.push(word);
         }
         Ok(())
     }
@@ -119,17 +120,9 @@ impl CommandParser<'_> {
 }
 
 /// A character of an end word; others are read in more than one way.
-fn end_char(piece: &super::word::WordPiece) -> Option<char> {
-    match piece {
-        super::word::WordPiece::Char { char, .. } => {
-            Some(*char).filter(|char| char.is_ascii_alphanumeric() || "_-.".contains(*char))
-        }
-        super::word::WordPiece::Unknown { .. } => None,
-    }
-}
-
-fn is_escaped(piece: &super::word::WordPiece) -> bool {
-    matches!(piece, super::word::WordPiece::Char { quoted: true, .. })
+fn end_char(piece: &WordPiece) -> Option<char> {
+    let WordPiece::Char { char, .. } = piece else { return None };
+    Some(*char).filter(|char| char.is_ascii_alphanumeric() || "_-.".contains(*char))
 }
 
 /// Whether a redirection only gives a descriptor that is open already another number.

@@ -15,6 +15,7 @@ mod cursor;
 mod git;
 mod heredoc;
 mod lexer;
+mod options;
 mod parameter;
 mod parser;
 mod plain;
@@ -41,11 +42,11 @@ pub struct Analysis {
     /// Every program that it can start.
     pub programs: Vec<Invocation>,
     /// Files that its redirections write to.
-    pub writes: Vec<FileAccess>,
+    pub writes: Vec<Word>,
     /// Files that its redirections read from, where the shell itself may read them.
-    pub reads: Vec<FileAccess>,
+    pub reads: Vec<Word>,
     /// Files that its redirections let a program read.
-    pub inputs: Vec<FileAccess>,
+    pub inputs: Vec<Word>,
     /// Directories that it changes to.
     pub directories: Vec<Word>,
     /// What cannot be told of it.
@@ -71,8 +72,6 @@ pub struct Invocation {
     pub standing: InvocationKind,
     /// Why more than its name says can happen; only a rule for exactly these words covers that.
     pub hazard: Option<String>,
-    /// The part of the command that starts it.
-    pub part: String,
 }
 
 /// Whether a program needs leave of its own.
@@ -84,13 +83,6 @@ pub enum InvocationKind {
     Wrapper,
     /// It does nothing beyond the shell.
     Harmless,
-}
-
-/// A file that a redirection opens.
-#[derive(Debug, Clone)]
-pub struct FileAccess {
-    /// Its name.
-    pub file: Word,
 }
 
 /// Something that cannot be told before the run.
@@ -156,11 +148,6 @@ impl Invocation {
     pub fn system_name(&self) -> Option<String> {
         let name = self.name()?;
         Some(system_name(&name).unwrap_or(&name).to_owned())
-    }
-
-    /// The last part of its name.
-    pub fn base(&self) -> Option<String> {
-        self.name().map(|name| base(&name).to_owned())
     }
 
     /// Its arguments, up to the first that is not known.

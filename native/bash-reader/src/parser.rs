@@ -68,10 +68,7 @@ pub(super) struct CommandParser<'a> {
 pub(super) fn read(text: &str, depth: usize, out: &mut Analysis) -> Result<()> {
     parse(text, depth, out, |parser| {
         parser.list(ListEnd::End)?;
-        match parser.cursor.peek() {
-            None => parser.no_pending(),
-            Some(char) => Err(ParseError(format!("{char:?} is not expected"))),
-        }
+        parser.end()
     })
 }
 
@@ -79,21 +76,14 @@ pub(super) fn read(text: &str, depth: usize, out: &mut Analysis) -> Result<()> {
 pub(super) fn words(text: &str, out: &mut Analysis) -> Result<Vec<Word>> {
     let mut words = Vec::new();
     parse(text, 0, out, |parser| {
-        loop {
+        parser.blanks();
+        while parser.cursor.peek().is_some_and(|char| !ends_word(char)) {
+            words.extend(parser.word()?.expand().unwrap_or_default());
             parser.blanks();
-            match parser.cursor.peek() {
-                None => return Ok(()),
-                Some(char) if ends_word(char) => return Err(ParseError(format!("{char:?} is not expected"))),
-                Some(_) => words.extend(parser.word()?.expand().unwrap_or_default()),
-            }
         }
+        parser.end()
     })?;
     Ok(words)
-}
-
-/// Reads a text that is arithmetic.
-pub(super) fn expression(text: &str, depth: usize, out: &mut Analysis) -> Result<()> {
-    parse(text, depth + 1, out, |parser| parser.expression(""))
 }
 
 /// Reads a text with a parser of its own.
@@ -138,11 +128,20 @@ impl CommandParser<'_> {
     ) -> Result<()> {
         parse(text, self.depth + 1, self.out, |parser| {
             read(parser)?;
-            match parser.cursor.peek() {
-                None => parser.no_pending(),
-                Some(char) => Err(ParseError(format!("{char:?} is not expected"))),
-            }
+            parser.end()
         })
+    }
+
+    /// Whether the text has come to its end.
+    fn end(&self) -> Result<()> {
+        if self.cursor.peek().is_some() { Err(self.unexpected()) } else { self.no_pending() }
+    }
+
+    fn unexpected(&self) -> ParseError {
+        match self.cursor.peek() {
+            None => ParseError::new("it is not complete"),
+            Some(char) => ParseError(format!("{char:?} is not expected")),
+        }
     }
 
     pub(super) fn no_pending(&self) -> Result<()> {
@@ -200,10 +199,7 @@ impl CommandParser<'_> {
                 _ => false,
             };
             if !has_end && !self.is_at(until) {
-                return match self.cursor.peek() {
-                    None => Err(ParseError::new("it is not complete")),
-                    Some(char) => Err(ParseError(format!("{char:?} is not expected"))),
-                };
+                return Err(self.unexpected());
             }
         }
     }
@@ -335,10 +331,7 @@ impl CommandParser<'_> {
         }
         simple.part = self.cursor.since(start);
         if simple.part.is_empty() {
-            return Err(match self.cursor.peek() {
-                None => ParseError::new("it is not complete"),
-                Some(char) => ParseError(format!("{char:?} is not expected")),
-            });
+            return Err(self.unexpected());
         }
         self.run(simple)
     }
@@ -413,13 +406,18 @@ impl CommandParser<'_> {
                 }
                 Some('[') => return Err(ParseError::new("an element of an array is assigned")),
                 Some(char) if !ends_word(char) || self.is_substitution() => {
-                    let words =
-                        self.word()?.expand().ok_or(ParseError::new("its braces make too many words"))?;
-                    words.iter().for_each(|word| self.out.values.assign_word(name, &word.pieces));
+                    self.element_words(name)?;
                 }
                 _ => return Err(ParseError::new("an array in it is unusual")),
             }
         }
+    }
+
+    /// A word among the values that a variable gets.
+    pub(super) fn element_words(&mut self, name: &str) -> Result<()> {
+        let words = self.word()?.expand().ok_or(ParseError::new("its braces make too many words"))?;
+        words.iter().for_each(|word| self.out.values.assign_word(name, &word.pieces));
+        Ok(())
     }
 
     pub(super) fn run(&mut self, simple: SimpleCommand) -> Result<()> {

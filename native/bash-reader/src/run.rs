@@ -1,9 +1,10 @@
 //! From the words of a simple command to the programs that it starts.
 
+use super::options::ParsedOptions;
 use super::parser::{self, SimpleCommand};
 use super::values::ValueKind;
 use super::word::Word;
-use super::{Analysis, FileAccess, Invocation, InvocationKind, ParseError, base, builtin, git, wrapper};
+use super::{Analysis, Invocation, InvocationKind, ParseError, base, builtin, git, wrapper};
 
 type Result<T> = std::result::Result<T, ParseError>;
 
@@ -32,16 +33,12 @@ pub(super) fn simple(out: &mut Analysis, simple: SimpleCommand, depth: usize) ->
     for (name, _) in simple.assignments.iter().filter(|(name, _)| !is_read || name != "IFS") {
         out.assigned(name, &simple.part);
     }
-    let files = simple.reads.into_iter().map(|file| FileAccess { file });
-    match simple.words.is_empty() {
-        true => out.reads.extend(files),
-        false => out.inputs.extend(files),
+    if simple.words.is_empty() {
+        out.reads.extend(simple.reads);
+        return Ok(());
     }
-    match simple.words.is_empty() {
-        true => Ok(()),
-        false => InvocationCollector { out, part: simple.part.trim().to_owned(), is_shell: true }
-            .call(simple.words, depth),
-    }
+    out.inputs.extend(simple.reads);
+    InvocationCollector { out, part: simple.part.trim().to_owned(), is_shell: true }.call(simple.words, depth)
 }
 
 /// Lists the programs of one part of a command.
@@ -91,16 +88,16 @@ impl InvocationCollector<'_> {
     }
 
     fn program(&mut self, name: &str, words: Vec<Word>, depth: usize) -> Result<()> {
-        if let Some(found) = wrapper::unwrap(name, &words) {
-            return self.wrapper(name, words, found, depth);
+        if let Some((standing, found)) = wrapper::unwrap(name, &words) {
+            self.list(words, standing, None);
+            return self.wrapped(name, found, depth);
         }
         let is_builtin = self.is_shell || builtin::is_program(name);
-        if let Some(found) = is_builtin.then(|| builtin::look(name, &words[1..], depth, self.out)).flatten() {
+        if let Some(hazard) = is_builtin.then(|| builtin::look(name, &words[1..], self.out)).flatten() {
             // The program of the same name evaluates nothing.
-            match self.is_shell {
-                true => self.list(words, found.standing, found.hazard),
-                false => self.list(words, InvocationKind::Harmless, None),
-            }
+            let hazard = hazard.filter(|_| self.is_shell);
+            let standing = if hazard.is_none() { InvocationKind::Harmless } else { InvocationKind::Judged };
+            self.list(words, standing, hazard);
             return Ok(());
         }
         if name == "git" {
@@ -110,48 +107,34 @@ impl InvocationCollector<'_> {
         Ok(())
     }
 
-    fn wrapper(
-        &mut self,
-        name: &str,
-        words: Vec<Word>,
-        found: wrapper::Unwrapped,
-        depth: usize,
-    ) -> Result<()> {
-        let is_query =
-            name == "command" && words.get(1).and_then(Word::text).is_some_and(|text| is_query(&text));
-        if is_query {
-            self.list(words, InvocationKind::Harmless, None);
+    fn wrapped(&mut self, name: &str, found: Option<wrapper::Unwrapped>, depth: usize) -> Result<()> {
+        let Some(wrapper::Unwrapped { inner, assigned, is_elsewhere }) = found else {
+            self.doubt(&format!("what {name} starts is not clear from its command line"));
             return Ok(());
-        }
-        for name in &found.assigned {
+        };
+        for name in &assigned {
             self.out.assigned(name, &self.part);
             self.out.values.assign(name, ValueKind::Any);
         }
-        if let Some(odd) = found.odd {
-            self.doubt(&format!("{name}: {odd}"));
-        }
-        if matches!(name, "env" | "sudo") && has_directory(&words) {
+        if is_elsewhere {
             self.out.directories.push(Word::unknown());
         }
-        self.list(words, found.standing, None);
         self.is_shell &= matches!(name, "command" | "builtin");
-        match found.inner.is_empty() {
+        match inner.is_empty() {
             true => Ok(()),
-            false => self.run(found.inner, depth + 1),
+            false => self.run(inner, depth + 1),
         }
     }
 
     fn eval(&mut self, words: Vec<Word>, depth: usize) -> Result<()> {
         let texts: Option<Vec<String>> = words[1..].iter().map(Word::text).collect();
         self.list(words, InvocationKind::Wrapper, None);
-        match texts.as_deref() {
-            Some([end, texts @ ..]) if end == "--" => self.text(&texts.join(" "), depth),
-            Some(texts) => self.text(&texts.join(" "), depth),
-            None => {
-                self.doubt("what eval runs shows only when it runs");
-                Ok(())
-            }
-        }
+        let Some(texts) = texts else {
+            self.doubt("what eval runs shows only when it runs");
+            return Ok(());
+        };
+        let has_end = texts.first().is_some_and(|text| text == "--");
+        self.text(&texts[usize::from(has_end)..].join(" "), depth)
     }
 
     fn trap(&mut self, words: Vec<Word>, depth: usize) -> Result<()> {
@@ -201,17 +184,12 @@ impl InvocationCollector<'_> {
     }
 
     fn find(&mut self, words: Vec<Word>, depth: usize) -> Result<()> {
-        let texts: Vec<Option<String>> = words.iter().map(Word::text).collect();
-        let is = |at: usize, names: &[&str]| texts[at].as_deref().is_some_and(|text| names.contains(&text));
-        let starters: Vec<usize> =
-            (0..texts.len()).filter(|at| is(*at, &["-exec", "-execdir", "-ok", "-okdir"])).collect();
-        for start in starters {
-            let end = (start..texts.len()).find(|at| is(*at, &[";", "+"])).unwrap_or(texts.len());
-            let fill = |word: &Word| match word.text().is_none_or(|text| text.contains("{}")) {
-                true => Word::unknown(),
-                false => word.clone(),
-            };
-            let inner: Vec<Word> = words[start + 1..end].iter().map(fill).collect();
+        let is = |word: &Word, names: &[&str]| word.text().is_some_and(|text| names.contains(&&*text));
+        let mut rest = &words[..];
+        while let Some(at) = rest.iter().position(|word| is(word, &["-exec", "-execdir", "-ok", "-okdir"])) {
+            rest = &rest[at + 1..];
+            let inner = rest.iter().take_while(|word| !is(word, &[";", "+"])).cloned();
+            let inner: Vec<Word> = inner.map(|word| wrapper::filled(word, "{}")).collect();
             if !inner.is_empty() {
                 self.is_shell = false;
                 self.run(inner, depth + 1)?;
@@ -222,13 +200,11 @@ impl InvocationCollector<'_> {
     }
 
     fn change_directory(&mut self, name: &str, words: &[Word]) {
-        let mut targets = words[1..].iter().skip_while(|word| word.text().is_some_and(|text| is_flag(&text)));
-        // What else begins with a dash is the last directory, or an option that is not known.
-        let target = match (name, targets.next()) {
-            ("cd", Some(word)) if word.text().is_some_and(|text| !text.starts_with('-')) => word.clone(),
-            _ => Word::unknown(),
-        };
-        self.out.directories.push(target);
+        let options = ParsedOptions::read(&words[1..], "LPe@").filter(|_| name == "cd");
+        let target = options.and_then(|options| options.operands.first().cloned());
+        // A dash is the last directory.
+        let is_named = |word: &Word| word.text().is_some_and(|text| !text.starts_with('-'));
+        self.out.directories.push(target.filter(is_named).unwrap_or_else(Word::unknown));
     }
 
     fn doubt(&mut self, why: &str) {
@@ -240,25 +216,8 @@ impl InvocationCollector<'_> {
         // What lies elsewhere may be anything, whatever it is called.
         let is_elsewhere = name.is_some_and(|name| super::system_name(&name).is_none());
         let standing = if is_elsewhere { InvocationKind::Judged } else { standing };
-        self.out.programs.push(Invocation { words, standing, hazard, part: super::shortened(&self.part) });
+        self.out.programs.push(Invocation { words, standing, hazard });
     }
-}
-
-fn is_query(text: &str) -> bool {
-    matches!(text, "-v" | "-V")
-}
-
-fn is_flag(text: &str) -> bool {
-    text == "--"
-        || text.strip_prefix('-').is_some_and(|letters| letters.chars().all(|char| "LPe@".contains(char)))
-            && text.len() > 1
-}
-
-fn has_directory(words: &[Word]) -> bool {
-    words.iter().any(|word| {
-        let text = word.shown();
-        text.starts_with("-C") || text.starts_with("--chdir") || text.starts_with("-D")
-    })
 }
 
 /// Whether every shell reads the character alike, quotes and all.
@@ -269,32 +228,7 @@ fn is_common(char: char) -> bool {
 /// The text that a shell runs by `-c`, where all of its options are known. Options may stand behind `-c`, too; the text
 /// is the first word that is none.
 fn script(words: &[Word]) -> Option<&Word> {
-    let (mut at, mut is_text) = (1, false);
-    loop {
-        let word = words.get(at)?;
-        let known = word.text();
-        match known.as_deref() {
-            // What is not known may be another option, unless it surely begins as none.
-            None => return (is_text && !may_be_option(word)).then_some(word),
-            Some("--norc" | "--noprofile") if !is_text => {}
-            Some("-o") => {
-                let name = words.get(at + 1)?.text()?;
-                if !matches!(&*name, "pipefail" | "errexit" | "nounset" | "xtrace") {
-                    return None;
-                }
-                at += 1;
-            }
-            Some("-" | "--") => return words.get(at + 1).filter(|_| is_text),
-            Some(text) if text.starts_with('-') && text[1..].chars().all(|char| "ceux".contains(char)) => {
-                is_text |= text.contains('c');
-            }
-            Some(text) => return (is_text && !text.starts_with(['-', '+'])).then_some(word),
-        }
-        at += 1;
-    }
-}
-
-/// Whether what a word turns out to be can be an option.
-fn may_be_option(word: &Word) -> bool {
-    word.may_be_words() || word.first().is_none_or(|char| char == '-')
+    let options = ParsedOptions::read(&words[1..], "ceuxo: norc noprofile")?;
+    let is_plain = options.values_of(&["o"]).all(builtin::is_plain_option);
+    options.operands.first().filter(|_| is_plain && options.letters.contains('c'))
 }

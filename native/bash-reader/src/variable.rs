@@ -1,34 +1,18 @@
 //! Variables that change what is run, or how.
 
 /// Names, and parts of names, of variables that programs or loaders take orders from.
-const TELLING: [&str; 71] = [
-    "PATH", "LD_", "DYLD", "BASH", "SHELL", "SHOPT", "IFS", "ENV", "GIT", "EDITOR", "VISUAL", "PAGER",
-    "BROWSER", "LESS", "OPT", "FLAGS", "PRELOAD", "LIB", "PYTHON", "PERL", "RUBY", "NODE", "NPM", "JAVA",
-    "CLASS", "GO", "CARGO", "RUST", "CMD", "COMMAND", "PROG", "EXEC", "HOOK", "CONF", "HOME", "XDG", "SSH",
-    "PROXY", "HOST", "DIR", "FILE", "INIT", "RC", "PROMPT", "PS1", "PS4", "ASKPASS", "WRAPPER", "AGENT",
-    "MAKE", "COMPILER", "LINKER", "TERMINFO", "TERMCAP", "GCONV", "NLS", "MALLOC", "GLIBC", "ARGS", "SCRIPT",
-    "LUA", "PHP", "POSIX", "TAPE", "ZIP", "GROFF", "MODULE", "ENGINE", "JULIA", "GUILE", "SERVICE",
-];
+const TELLING: &str = "PATH LD_ DYLD BASH SHELL SHOPT IFS ENV GIT EDITOR VISUAL PAGER BROWSER LESS OPT FLAGS PRELOAD LIB \
+    PYTHON PERL RUBY NODE NPM JAVA CLASS GO CARGO RUST CMD COMMAND PROG EXEC HOOK CONF HOME XDG SSH RSH PROXY HOST DIR FILE \
+    INIT RC PROMPT PS1 PS4 ASKPASS WRAPPER AGENT MAKE COMPILER LINKER TERMINFO TERMCAP GCONV NLS MALLOC GLIBC ARGS SCRIPT LUA \
+    PHP POSIX TAPE ZIP GROFF MODULE PLUGIN ENGINE JULIA GUILE SERVICE DEFAULTS INDEX_URL FIND_LINKS _MIRROR _REGISTRY";
 
 /// Names that are telling as a whole.
-const WHOLE: [&str; 18] = [
-    "CC", "CXX", "LD", "AS", "AR", "USER", "LOGNAME", "TMP", "TEMP", "DISPLAY", "RANDOM", "SRANDOM",
-    "SECONDS", "OLDPWD", "PWD", "FCEDIT", "HISTCMD", "EMACS",
-];
+const WHOLE: &str =
+    "CC CXX LD AS AR USER LOGNAME TMP TEMP DISPLAY RANDOM SRANDOM SECONDS OLDPWD PWD FCEDIT HISTCMD EMACS";
 
 /// Names that a part makes look telling and that are not.
-const KNOWN: [&str; 10] = [
-    "NODE_ENV",
-    "RUST_LOG",
-    "RUST_BACKTRACE",
-    "GOMAXPROCS",
-    "GOOS",
-    "GOARCH",
-    "FORCE_COLOR",
-    "PYTHONDONTWRITEBYTECODE",
-    "PYTHONUNBUFFERED",
-    "PYTHONHASHSEED",
-];
+const KNOWN: &str = "NODE_ENV RUST_LOG RUST_BACKTRACE GOMAXPROCS GOOS GOARCH FORCE_COLOR PYTHONDONTWRITEBYTECODE \
+    PYTHONUNBUFFERED PYTHONHASHSEED";
 
 /// Whether a variable can change what is run when it is set.
 pub fn is_telling(name: &str) -> bool {
@@ -40,8 +24,12 @@ pub fn is_telling(name: &str) -> bool {
         || upper.starts_with("PNPM_")
         || upper.starts_with("YARN_");
     is_heeded
-        && !KNOWN.contains(&&*upper)
-        && (WHOLE.contains(&&*upper) || TELLING.iter().any(|part| upper.contains(part)))
+        && !has(KNOWN, &upper)
+        && (has(WHOLE, &upper) || TELLING.split_whitespace().any(|part| upper.contains(part)))
+}
+
+fn has(names: &str, name: &str) -> bool {
+    names.split_whitespace().any(|one| one == name)
 }
 
 #[cfg(test)]
@@ -61,6 +49,9 @@ mod tests {
             "ZIP",
             "POSIXLY_CORRECT",
             "PYTHONPATH",
+            "ANSIBLE_CALLBACK_PLUGINS",
+            "XZ_DEFAULTS",
+            "PIP_INDEX_URL",
         ] {
             assert!(is_telling(name), "{name}");
         }

@@ -173,11 +173,7 @@ impl Word {
 
     /// The text, if all of it is known and it stands for itself.
     pub fn text(&self) -> Option<String> {
-        let known = |piece: &WordPiece| match piece {
-            WordPiece::Char { char, quoted } if *quoted || !is_wild(*char) => Some(*char),
-            _ => None,
-        };
-        self.pieces.iter().map(known).collect()
+        self.pattern().collect()
     }
 
     /// The text as a pattern of file names: known characters, `None` for what matches several.

@@ -1,22 +1,15 @@
 //! Programs that start another program, which their own command line names.
 
 use super::InvocationKind;
+use super::options::ParsedOptions;
 use super::parser::is_name;
 use super::word::Word;
 
-/// How a wrapper's command line is made up. Options that are not listed are not understood.
+/// How a wrapper's command line is made up.
 struct Wrapper {
     names: &'static [&'static str],
-    /// Letters of options without a value.
-    flags: &'static str,
-    /// Letters of options with a value, in the same word or the next.
-    valued: &'static str,
-    /// Letters of options whose value, where they have one, is the rest of their word.
-    optional: &'static str,
-    /// Long options without a value, or with one behind `=`.
-    long: &'static [&'static str],
-    /// Long options with a value.
-    long_valued: &'static [&'static str],
+    /// Its options, for [`ParsedOptions::read`]; with others it is not understood.
+    options: &'static str,
     /// Words before the command.
     operands: usize,
     /// Whether `NAME=value` may stand before the command.
@@ -24,83 +17,40 @@ struct Wrapper {
     standing: InvocationKind,
 }
 
-const PLAIN: Wrapper = Wrapper {
-    names: &["nohup", "builtin", "time"],
-    flags: "",
-    valued: "",
-    optional: "",
-    long: &[],
-    long_valued: &[],
-    operands: 0,
-    assigns: false,
-    standing: InvocationKind::Wrapper,
-};
+const fn plain(names: &'static [&'static str], options: &'static str) -> Wrapper {
+    Wrapper { names, options, operands: 0, assigns: false, standing: InvocationKind::Wrapper }
+}
 
 const WRAPPERS: [Wrapper; 13] = [
-    PLAIN,
-    Wrapper { names: &["command"], flags: "p", ..PLAIN },
+    plain(&["nohup", "builtin", "time"], ""),
+    plain(&["command"], "pvV"),
     // Its options -l and -a make login shells, which read files first.
-    Wrapper { names: &["exec"], flags: "c", ..PLAIN },
+    plain(&["exec"], "c"),
+    Wrapper { assigns: true, ..plain(&["env"], "iv0u:C: ignore-environment debug null unset: chdir:") },
     Wrapper {
-        names: &["env"],
-        flags: "iv0",
-        valued: "uC",
-        long: &["ignore-environment", "debug", "null"],
-        long_valued: &["unset", "chdir"],
-        assigns: true,
-        ..PLAIN
-    },
-    Wrapper {
-        names: &["timeout"],
-        flags: "v",
-        valued: "ks",
-        long: &["foreground", "preserve-status", "verbose"],
-        long_valued: &["kill-after", "signal"],
         operands: 1,
-        ..PLAIN
+        ..plain(&["timeout"], "vk:s: foreground preserve-status verbose kill-after: signal:")
     },
-    Wrapper { names: &["nice"], flags: "0123456789", valued: "n", long_valued: &["adjustment"], ..PLAIN },
-    Wrapper { names: &["setsid"], flags: "cfw", long: &["ctty", "fork", "wait"], ..PLAIN },
-    Wrapper { names: &["stdbuf"], valued: "ioe", long_valued: &["input", "output", "error"], ..PLAIN },
+    plain(&["nice"], "0123456789n: adjustment:"),
+    plain(&["setsid"], "cfw ctty fork wait"),
+    plain(&["stdbuf"], "i:o:e: input: output: error:"),
+    plain(&["ionice"], "tc:n: ignore class: classdata:"),
+    plain(
+        &["xargs"],
+        "0rtpxoa:d:E:L:n:P:s:I:e::i::l:: null no-run-if-empty verbose exit interactive open-tty eof max-lines replace \
+         arg-file: delimiter: max-args: max-procs: max-chars:",
+    ),
     Wrapper {
-        names: &["ionice"],
-        flags: "t",
-        valued: "cn",
-        long: &["ignore"],
-        long_valued: &["class", "classdata"],
-        ..PLAIN
-    },
-    Wrapper {
-        names: &["xargs"],
-        flags: "0rtpxo",
-        valued: "adELnPsI",
-        optional: "eil",
-        long: &[
-            "null",
-            "no-run-if-empty",
-            "verbose",
-            "exit",
-            "interactive",
-            "open-tty",
-            "eof",
-            "max-lines",
-            "replace",
-        ],
-        long_valued: &["arg-file", "delimiter", "max-args", "max-procs", "max-chars"],
-        ..PLAIN
-    },
-    Wrapper {
-        names: &["sudo"],
-        flags: "EHnSkKbAP",
-        valued: "ugpCrtTRDh",
-        long: &["preserve-env", "set-home", "non-interactive", "stdin", "background"],
-        long_valued: &["user", "group", "chdir", "chroot"],
         assigns: true,
         standing: InvocationKind::Judged,
-        ..PLAIN
+        ..plain(
+            &["sudo"],
+            "EHnSkKbAPu:g:p:C:r:t:T:R:D:h: preserve-env set-home non-interactive stdin background user: group: chdir: \
+             chroot:",
+        )
     },
-    Wrapper { names: &["doas"], flags: "n", valued: "uC", standing: InvocationKind::Judged, ..PLAIN },
-    Wrapper { names: &["busybox", "toybox"], standing: InvocationKind::Judged, ..PLAIN },
+    Wrapper { standing: InvocationKind::Judged, ..plain(&["doas"], "nu:C:") },
+    Wrapper { standing: InvocationKind::Judged, ..plain(&["busybox", "toybox"], "") },
 ];
 
 /// What a wrapper starts.
@@ -110,149 +60,68 @@ pub(super) struct Unwrapped {
     pub(super) inner: Vec<Word>,
     /// Names that are set for it.
     pub(super) assigned: Vec<String>,
-    /// What stands for the texts that xargs reads.
-    mark: Option<String>,
-    /// The wrapper's own standing.
-    pub(super) standing: InvocationKind,
-    /// What is not understood of its options.
-    pub(super) odd: Option<&'static str>,
+    /// Whether it runs in another directory.
+    pub(super) is_elsewhere: bool,
 }
 
-/// What a program of that name starts, if it is a wrapper; `words` begin with the name.
-pub(super) fn unwrap(name: &str, words: &[Word]) -> Option<Unwrapped> {
+/// The standing of a wrapper of that name, and what it starts where its options are understood; `words` begin with the name.
+pub(super) fn unwrap(name: &str, words: &[Word]) -> Option<(InvocationKind, Option<Unwrapped>)> {
     let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name))?;
-    let mut found = Unwrapped {
-        inner: Vec::new(),
-        assigned: Vec::new(),
-        mark: None,
-        standing: wrapper.standing,
-        odd: None,
-    };
-    let at = wrapper.skip(words, &mut found);
-    found.inner = words.get(at..).unwrap_or_default().to_vec();
-    if name == "xargs" {
-        if found.inner.is_empty() {
-            found.inner.push(Word::literal("echo"));
-        }
-        found.inner.push(Word::unknown());
-        if let Some(mark) = &found.mark {
-            found.inner.iter_mut().for_each(|word| fill(word, mark));
-        }
-    }
-    Some(found)
-}
-
-/// With `xargs -I mark`, every mark in the command stands for what is read.
-fn fill(word: &mut Word, mark: &str) {
-    if word.text().is_none_or(|text| text.contains(mark)) && !word.may_split() {
-        *word = Word::unknown();
-    }
-}
-
-impl Unwrapped {
-    /// Takes note of a mark; of two, it is not worked out which one holds.
-    fn marks(&mut self, value: &str) {
-        let mark = if value.is_empty() { "{}" } else { value };
-        if self.mark.replace(mark.to_owned()).is_some() {
-            self.odd = Some("two texts stand for what is read");
-        }
-    }
-
-    /// The mark of `-I` where it is a word of its own.
-    fn takes(&mut self, option: &str, value: Option<&Word>) {
-        if self.mark.is_some() && option.ends_with('I') {
-            self.mark = value.and_then(Word::text).filter(|mark| !mark.is_empty());
-            if self.mark.is_none() {
-                self.odd = Some("what stands for the texts that it reads is not known");
-            }
-        }
-    }
+    Some((wrapper.standing, wrapper.unwrap(words)))
 }
 
 impl Wrapper {
-    /// Where the command begins.
-    fn skip(&self, words: &[Word], found: &mut Unwrapped) -> usize {
-        let (mut at, mut operands, mut has_options) = (1, self.operands, true);
-        while let Some(word) = words.get(at) {
-            let Some(text) = word.text() else {
-                found.odd = Some("what it runs shows only when it runs");
-                return at;
-            };
-            if has_options && text == "--" {
-                has_options = false;
-            } else if has_options && text.starts_with('-') && text != "-" {
-                if self.takes_next(&text, found) {
-                    at += 1;
-                    found.takes(&text, words.get(at));
-                }
-            } else if has_options && text == "-" {
-                has_options = false;
-                found.odd = if self.assigns { found.odd } else { Some("an option is not known") };
-            } else if let Some(name) = self.assigned(&text) {
-                has_options = false;
-                if !is_name(name) {
-                    found.odd = Some("what it sets is no variable");
-                }
-                found.assigned.push(name.to_owned());
-            } else if operands > 0 {
-                (operands, has_options) = (operands - 1, false);
-            } else {
-                return at;
-            }
-            at += 1;
+    fn unwrap(&self, words: &[Word]) -> Option<Unwrapped> {
+        let options = ParsedOptions::read(&words[1..], self.options)?;
+        let mut rest = options.operands;
+        let mut assigned = Vec::new();
+        while let (true, Some((first, more))) = (self.assigns, rest.split_first()) {
+            let text = first.text()?;
+            let Some((name, _)) = text.split_once('=') else { break };
+            assigned.push(Some(name.to_owned()).filter(|name| is_name(name))?);
+            rest = more;
         }
-        at
+        let (operands, inner) = rest.split_at_checked(self.operands)?;
+        if operands.iter().any(Word::may_split) {
+            return None;
+        }
+        let is_elsewhere = options.values_of(&["C", "D", "R", "chdir", "chroot"]).next().is_some();
+        let inner = match self.names {
+            ["xargs"] => read(&options, inner)?,
+            // It tells what would run.
+            ["command"] if options.letters.contains(['v', 'V']) => Vec::new(),
+            _ => inner.to_vec(),
+        };
+        Some(Unwrapped { inner, assigned, is_elsewhere })
     }
+}
 
-    fn assigned<'t>(&self, text: &'t str) -> Option<&'t str> {
-        text.split_once('=').map(|(name, _)| name).filter(|_| self.assigns)
-    }
+/// What `xargs` starts with the texts that it reads. With `-I mark`, every mark in the command stands for one; of two, it is
+/// not worked out which one holds.
+fn read(options: &ParsedOptions<'_>, inner: &[Word]) -> Option<Vec<Word>> {
+    let mut inner = if inner.is_empty() { vec![Word::literal("echo")] } else { inner.to_vec() };
+    inner.push(Word::unknown());
+    let mut marks = options.values_of(&["I", "i", "replace"]).map(Word::text);
+    let Some(mark) = marks.next() else { return Some(inner) };
+    let is_given = options.values_of(&["I"]).next().is_some();
+    let mark = mark.filter(|mark| marks.next().is_none() && !(mark.is_empty() && is_given))?;
+    let mark = if mark.is_empty() { "{}" } else { &mark };
+    Some(inner.into_iter().map(|word| filled(word, mark)).collect())
+}
 
-    /// Whether an option has its value in the next word.
-    fn takes_next(&self, text: &str, found: &mut Unwrapped) -> bool {
-        if let Some(long) = text.strip_prefix("--") {
-            let (name, value) =
-                long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
-            let is_flag = self.long.contains(&name);
-            if !is_flag && !self.long_valued.contains(&name) {
-                found.odd = Some("an option is not known");
-            }
-            if name == "replace" {
-                found.marks(value.unwrap_or_default());
-            }
-            return !is_flag && value.is_none();
-        }
-        for (at, letter) in text.char_indices().skip(1) {
-            let value = &text[at + letter.len_utf8()..];
-            if self.optional.contains(letter) {
-                if letter == 'i' {
-                    found.marks(value);
-                }
-                return false;
-            }
-            if self.valued.contains(letter) {
-                if letter == 'I' {
-                    found.marks(value);
-                }
-                return value.is_empty();
-            }
-            if !self.flags.contains(letter) {
-                found.odd = Some("an option is not known");
-                return false;
-            }
-        }
-        false
-    }
+/// A word of a command in which a mark stands for texts that only the run shows.
+pub(super) fn filled(word: Word, mark: &str) -> Word {
+    if word.text().is_none_or(|text| text.contains(mark)) { Word::unknown() } else { word }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn inner(text: &str) -> (String, bool) {
+    fn inner(text: &str) -> Option<String> {
         let words: Vec<Word> = text.split(' ').map(Word::literal).collect();
-        let found = unwrap(&words[0].text().unwrap(), &words).unwrap();
-        (found.inner.iter().map(Word::shown).collect::<Vec<_>>().join(" "), found.odd.is_some())
+        let (_, found) = unwrap(&words[0].text().unwrap(), &words).unwrap();
+        Some(found?.inner.iter().map(Word::shown).collect::<Vec<_>>().join(" "))
     }
 
     #[test]
@@ -266,14 +135,26 @@ mod tests {
             ("sudo -u root -- rm x", "rm x"),
             ("xargs -n1 rm", "rm …"),
             ("xargs", "echo …"),
+            ("xargs --max-lines rm", "rm …"),
+            ("xargs -i a {}", "a … …"),
             ("busybox rm x", "rm x"),
         ] {
-            assert_eq!(inner(text), (expected.to_owned(), false), "{text}");
+            assert_eq!(inner(text).as_deref(), Some(expected), "{text}");
         }
     }
 
     #[test]
-    fn an_unknown_option_is_odd() {
-        assert!(inner("env -S rm").1 && inner("timeout --what 5 rm").1 && inner("sudo -i rm").1);
+    fn with_an_option_that_is_not_known_it_is_not_found() {
+        for text in [
+            "env -S rm",
+            "timeout --what 5 rm",
+            "sudo -i rm",
+            "env - rm",
+            "env -vS rm",
+            "xargs -0I% -i x",
+            "xargs --verb rm",
+        ] {
+            assert_eq!(inner(text), None, "{text}");
+        }
     }
 }

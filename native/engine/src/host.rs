@@ -4,8 +4,8 @@ use crate::catalogue;
 use beamai_base::{CancelToken, Reason, Result, ToolError, panics};
 use beamai_isolation::{SandboxMode, SandboxSettings};
 use beamai_policy::{
-    DeniedPaths, Judgement, Operand, PermissionRequest, PermissionRequests, Policy, PolicyText, ReadGuard,
-    RedirectPolicy, StartRules, Verdict,
+    DeniedPaths, Judgement, NetworkPolicy, Operand, PermissionRequest, PermissionRequests, Policy,
+    PolicyText, ReadGuard, RedirectPolicy, StartRules, Verdict,
 };
 use beamai_tool::{
     CallContext, Consultation, Consulted, ExecutionClass, Interrupt, Limits, Prepared, Progress, SeenFiles,
@@ -58,6 +58,7 @@ pub struct Host {
     policy: Arc<Policy>,
     guard: ReadGuard,
     denied_paths: Arc<DeniedPaths>,
+    network: Option<Arc<NetworkPolicy>>,
     sandbox: Arc<SandboxSettings>,
     limits: Limits,
     skills: Arc<SkillSettings>,
@@ -102,7 +103,7 @@ pub struct CallRequest {
     /// The key of the search engine, where the settings say that it comes with the call.
     #[serde(default)]
     pub search_key: Option<Secret>,
-    /// Whether somebody can be asked about what the call's command starts while it runs. The question comes with its
+    /// Whether somebody can be asked about what the call's command starts, and connects to, while it runs. The question comes with its
     /// progress, `{"start": Id, "request": Request}`, and is answered by the act `start_answer`.
     #[serde(default)]
     pub asks_starts: bool,
@@ -196,12 +197,14 @@ impl Host {
         let workspace = Workspace::pinned(&settings.workspace)?;
         let rule_of = &catalogue::canonical_rule;
         let policy = Policy::new(&settings.permissions, catalogue::rules(), rule_of, &workspace)?;
-        let policy = policy.with_sandbox(&settings.sandbox);
+        let policy = Arc::new(policy.with_sandbox(&settings.sandbox));
+        let network = NetworkPolicy::of(&policy, &settings.sandbox, &settings.web.blocked_domains)?;
         Ok(Self {
             workspace,
             guard: policy.read_guard(),
             denied_paths: Arc::new(policy.denied_paths()),
-            policy: Arc::new(policy),
+            network: network.map(Arc::new),
+            policy,
             sandbox: Arc::new(settings.sandbox.clone()),
             limits: settings.limits.clone(),
             skills: Arc::new(settings.skills.clone()),
@@ -349,6 +352,7 @@ impl Host {
             redirect_policy: RedirectPolicy::under(Arc::clone(&self.policy)),
             denied_paths: Arc::clone(&self.denied_paths),
             starts: None,
+            network: self.network.clone(),
             asks_starts: call.asks_starts,
             cancel: run.cancel,
             deadline: call

@@ -13,7 +13,7 @@ const MAX_PENDING: usize = 1_024;
 const MAX_KNOWN: usize = 4_096;
 /// Most processes that are looked at on the way up.
 const MAX_ANCESTORS: usize = 64;
-/// Bytes of arguments that are kept for people.
+/// Bytes of arguments that are kept: people see them, and the judge looks whether they name what is started.
 const MAX_ARGUMENTS: usize = 2_048;
 
 /// A start that was let go on.
@@ -21,17 +21,26 @@ const MAX_ARGUMENTS: usize = 2_048;
 pub(super) struct AllowedStart {
     pub(super) program: PathBuf,
     pub(super) arguments: Vec<OsString>,
+    pub(super) has_all_arguments: bool,
     pub(super) coverage: StartCoverage,
 }
 
 impl AllowedStart {
-    pub(super) fn new(program: PathBuf, arguments: &[OsString], coverage: StartCoverage) -> Self {
+    /// `is_all`: whether these are all of its arguments.
+    pub(super) fn new(
+        program: PathBuf,
+        arguments: &[OsString],
+        is_all: bool,
+        coverage: StartCoverage,
+    ) -> Self {
         let mut room = MAX_ARGUMENTS;
         let fits = |word: &&OsString| {
             room = room.saturating_sub(word.len() + 1);
             room > 0
         };
-        Self { program, arguments: arguments.iter().take_while(fits).cloned().collect(), coverage }
+        let kept: Vec<OsString> = arguments.iter().take_while(fits).cloned().collect();
+        let has_all_arguments = is_all && kept.len() == arguments.len();
+        Self { program, has_all_arguments, arguments: kept, coverage }
     }
 
     /// What a process has that comes from one of the two.

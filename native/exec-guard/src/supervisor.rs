@@ -151,7 +151,8 @@ impl Supervisor {
         let file = target.program.image();
         let start = start(target.clone(), starter);
         let pending = |coverage| {
-            let origin = AllowedStart::new(start.file.clone(), &start.arguments, coverage);
+            let origin =
+                AllowedStart::new(start.file.clone(), &start.arguments, start.has_all_arguments, coverage);
             PendingStart { thread, task, file, origin: Arc::new(origin) }
         };
         match watch.vouched.judge.decide(&start) {
@@ -195,6 +196,7 @@ impl Supervisor {
                     pid: task.pid,
                     program: vouched.program.path.clone(),
                     arguments: vouched.program.arguments.clone(),
+                    has_all_arguments: true,
                     coverage: vouched.coverage,
                 };
                 let words = ArgumentList { list: arguments.clone(), is_all: true };
@@ -205,7 +207,7 @@ impl Supervisor {
                 }
             }
         };
-        let origin = Arc::new(AllowedStart::new(path.clone(), arguments, coverage));
+        let origin = Arc::new(AllowedStart::new(path.clone(), arguments, true, coverage));
         watch.expect(PendingStart { thread: report.thread, task, file, origin });
         Ok(StartResponse::GoOn)
     }
@@ -215,12 +217,14 @@ impl Supervisor {
         let pid = task.pid;
         match origin {
             Some(origin) => {
-                let AllowedStart { program, arguments, coverage } = AllowedStart::clone(&origin);
-                Starter { pid, program, arguments, coverage }
+                let AllowedStart { program, arguments, has_all_arguments, coverage } =
+                    AllowedStart::clone(&origin);
+                Starter { pid, program, arguments, has_all_arguments, coverage }
             }
             None => {
                 let program = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
-                Starter { pid, program, arguments: Vec::new(), coverage: StartCoverage::NOTHING }
+                let coverage = StartCoverage::NOTHING;
+                Starter { pid, program, arguments: Vec::new(), has_all_arguments: false, coverage }
             }
         }
     }

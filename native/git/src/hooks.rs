@@ -2,14 +2,14 @@
 
 use super::fail::GitResult;
 use super::repo::Repo;
+use crate::call::GitCall;
 use beamai_base::Reason;
-use beamai_tool::CallContext;
 use beamai_workspace::{Workspace, WorkspacePath, encode_path};
 use rustix::fs::FileType;
 use std::path::Path;
 
 /// The first of these hooks that is active, as messages name it.
-pub(super) fn active(repo: &Repo, names: &[&str], cx: &CallContext) -> GitResult<Option<String>> {
+pub(super) fn active(repo: &Repo, names: &[&str], cx: &GitCall) -> GitResult<Option<String>> {
     if let Some(configured) = configured(repo, names)? {
         return Ok(Some(configured));
     }
@@ -24,7 +24,7 @@ pub(super) fn active(repo: &Repo, names: &[&str], cx: &CallContext) -> GitResult
 
 /// Where hooks are. A directory outside the workspace is the host's own choice, or it is not looked into at all:
 /// either way it is only asked whether a hook is there.
-fn place(repo: &Repo, path: &Path, cx: &CallContext) -> Option<WorkspacePath> {
+fn place(repo: &Repo, path: &Path, cx: &GitCall) -> Option<WorkspacePath> {
     if path.is_relative() {
         return Some(repo.located.root.join(path));
     }

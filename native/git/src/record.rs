@@ -1,15 +1,15 @@
 //! Committing what is staged.
 
-use super::changes::staged::unmerged;
+use super::changes::staged::{staged, unmerged};
 use super::fail::{GitError, GitResult};
 use super::hooks;
 use super::repo::{Repo, Staging};
 use super::text::branch::{Head, head};
 use super::text::history::subject;
 use super::text::state::{OngoingOperation, RepoState};
+use crate::call::GitCall;
 use beamai_base::{Reason, ToolError};
 use beamai_port_tools::git::path::shown;
-use beamai_tool::CallContext;
 use git2::{Commit, IndexEntryExtendedFlag, Oid, Signature};
 use rustix::fs::AtFlags;
 use std::ffi::OsStr;
@@ -30,12 +30,13 @@ const HOOKS: [&str; 6] = [
 const LEFT_BY_MERGE: [&str; 5] = ["MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "AUTO_MERGE", "SQUASH_MSG"];
 
 /// Makes a commit of what is staged. Answers its hash and the line that git prints.
-pub(super) fn record(repo: &Repo, message: &str, cx: &CallContext) -> GitResult<(Oid, String)> {
+pub(super) fn record(repo: &Repo, message: &str, cx: &GitCall) -> GitResult<(Oid, String)> {
     let message = cleaned(message)?;
     refuse_programs(repo, cx)?;
     let mut staging = repo.staging()?;
-    let state = RepoState::read(repo, &staging)?;
+    let state = RepoState::read(repo, &staging);
     refuse_unfinished(&staging, &state)?;
+    refuse_elsewhere(repo, &staging)?;
     let (author, committer) = people(repo)?;
     let tree = tree(repo, &mut staging)?;
     let parents = parents(repo, &state)?;
@@ -46,7 +47,7 @@ pub(super) fn record(repo: &Repo, message: &str, cx: &CallContext) -> GitResult<
     let commits: Vec<&Commit<'_>> = commits.iter().collect();
     let id = repo.git.commit(None, &author, &committer, &message, &tree, &commits)?;
     let head = head(repo)?;
-    advance(repo, &head, &parents, id, &message)?;
+    advance(repo, &head, &parents, id, &message, cx)?;
     clean_up(repo)?;
     let line = printed(&head, parents.is_empty(), &repo.names()?.short(id), &message);
     Ok((id, line))
@@ -65,7 +66,7 @@ fn cleaned(message: &str) -> GitResult<String> {
 }
 
 /// Refuses where the git program would start another one.
-fn refuse_programs(repo: &Repo, cx: &CallContext) -> GitResult<()> {
+fn refuse_programs(repo: &Repo, cx: &GitCall) -> GitResult<()> {
     let what = match hooks::active(repo, &HOOKS, cx)? {
         Some(hook) => hook,
         None if repo.config.get_bool("commit.gpgsign").unwrap_or(false) => "commit.gpgSign".to_owned(),
@@ -89,13 +90,30 @@ fn refuse_unfinished(staging: &Staging, state: &RepoState) -> GitResult<()> {
     }
     let command = match state.underway {
         None => return Ok(()),
-        Some(OngoingOperation::Am(_)) => "am",
-        Some(OngoingOperation::Rebase(_)) => "rebase",
+        Some(OngoingOperation::Am) => "am",
+        Some(OngoingOperation::Rebase) => "rebase",
         Some(OngoingOperation::CherryPick(_)) => "cherry-pick",
         Some(OngoingOperation::Revert(_)) => "revert",
     };
     let message = format!("a {command} is under way; use the shell tool for `git {command} --continue`");
     Err(GitError::needs_shell(message).into())
+}
+
+/// Refuses to record what somebody staged outside of the workspace.
+fn refuse_elsewhere(repo: &Repo, staging: &Staging) -> GitResult<()> {
+    if repo.located.above.is_empty() {
+        return Ok(());
+    }
+    let changes = staged(repo, staging, b"")?;
+    let mut elsewhere = changes.iter().filter(|change| !repo.located.is_inside(&change.path));
+    let Some(first) = elsewhere.next() else { return Ok(()) };
+    let message = format!(
+        "nothing was committed: {} paths outside of the workspace are staged as well, such as {}; a person can unstage them \
+         with `git restore --staged`, or use the shell tool for `git commit -- .`",
+        elsewhere.count() + 1,
+        shown(&first.path)
+    );
+    Err(GitError::state(message))
 }
 
 fn people(repo: &Repo) -> GitResult<(Signature<'static>, Signature<'static>)> {
@@ -145,7 +163,7 @@ fn refuse_nothing(repo: &Repo, tree: Oid, parents: &[Oid], staging: &Staging) ->
 }
 
 /// Moves HEAD's branch, or HEAD itself, to the new commit, if it still is where it was.
-fn advance(repo: &Repo, head: &Head, parents: &[Oid], id: Oid, message: &str) -> GitResult<()> {
+fn advance(repo: &Repo, head: &Head, parents: &[Oid], id: Oid, message: &str, cx: &GitCall) -> GitResult<()> {
     let name = match head {
         Head::Branch(name) => name,
         Head::Detached => "HEAD",
@@ -156,6 +174,7 @@ fn advance(repo: &Repo, head: &Head, parents: &[Oid], id: Oid, message: &str) ->
         _ => " (merge)",
     };
     let line = format!("commit{kind}: {}", message.lines().next().unwrap_or_default());
+    repo.tell_locks(cx, &["HEAD.lock"], &[&format!("{name}.lock")])?;
     match parents.first() {
         Some(before) => repo.git.reference_matching(name, id, true, *before, &line)?,
         None => repo.git.reference(name, id, false, &line)?,

@@ -4,15 +4,17 @@ use super::changes::FileChange;
 use super::changes::staged::unmerged;
 use super::fail::{GitError, GitResult};
 use super::hooks;
+use super::repo::locate::nested;
 use super::repo::{Repo, Staging, Untracked};
 use super::tree::content::{FILE, LINK, SUBMODULE, WorkTreeReader, failed};
 use super::tree::ignore::IgnoreStack;
 use super::tree::tracked::{low, mode};
 use super::tree::untracked::UntrackedFinder;
+use crate::call::GitCall;
 use crate::is_administrative;
 use beamai_base::{Reason, ToolError};
 use beamai_port_tools::git::path::shown;
-use beamai_tool::CallContext;
+use beamai_workspace::Workspace;
 use git2::{IndexEntry, IndexTime, ObjectType, Oid};
 use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
@@ -39,8 +41,24 @@ enum IndexUpdate {
     Remove(Vec<u8>),
 }
 
+/// Refuses a path in a repository that lies in another one: what is staged there, `git_commit` would not record.
+///
+/// # Errors
+/// `invalid_argument`.
+pub(super) fn refuse_nested(path: &[u8], workspace: &Workspace) -> Result<(), ToolError> {
+    let Some(nested) = nested(workspace, path)? else { return Ok(()) };
+    let message = format!(
+        "{} lies in {}, which is a repository of its own within this one; stage and commit it there with the shell tool \
+         (`git -C {} add`)",
+        shown(path),
+        shown(&nested),
+        shown(&nested)
+    );
+    Err(ToolError::new(Reason::InvalidArgument, message).file(shown(path)))
+}
+
 /// Stages everything below a path of the repository, all of it or nothing.
-pub(super) fn stage(repo: &Repo, below: &[u8], cx: &CallContext) -> GitResult<StagedFiles> {
+pub(super) fn stage(repo: &Repo, below: &[u8], cx: &GitCall) -> GitResult<StagedFiles> {
     if let Some(hook) = hooks::active(repo, &["post-index-change"], cx)? {
         let message = format!("{hook} is active, and this tool runs none; use the shell tool for `git add`");
         return Err(GitError::needs_shell(message).into());
@@ -48,7 +66,8 @@ pub(super) fn stage(repo: &Repo, below: &[u8], cx: &CallContext) -> GitResult<St
     let mut staging = repo.staging()?;
     let (steps, staged) = {
         let mut contents = WorkTreeReader::new(repo, &staging, cx)?;
-        let (paths, notes) = candidates(repo, &staging, &mut contents, below)?;
+        let (mut paths, mut notes) = candidates(repo, &staging, &mut contents, below)?;
+        notes.extend(leave_out_denied(repo, &mut paths, below, cx)?);
         refuse_foreign(&mut contents, &paths)?;
         let mut steps = Vec::new();
         for path in &paths {
@@ -58,8 +77,34 @@ pub(super) fn stage(repo: &Repo, below: &[u8], cx: &CallContext) -> GitResult<St
         steps.extend(smudged(&staging, &mut contents, &paths)?);
         (steps, StagedFiles { files: paths.into_iter().collect(), notes })
     };
-    write(repo, &mut staging, steps)?;
+    write(repo, &mut staging, steps, cx)?;
     Ok(staged)
+}
+
+/// Takes out what rules keep from being read: its content would be in the repository, where anybody can read it. Says so.
+fn leave_out_denied(
+    repo: &Repo,
+    paths: &mut BTreeSet<Vec<u8>>,
+    below: &[u8],
+    cx: &GitCall,
+) -> GitResult<Option<String>> {
+    let all: Vec<Vec<u8>> = paths.iter().map(|path| repo.located.outside(path)).collect();
+    let denied = cx.denied.of(&all)?;
+    let names: Vec<String> =
+        all.iter().zip(&denied).filter(|(_, denied)| **denied).map(|(path, _)| shown(path)).collect();
+    if names.is_empty() {
+        return Ok(None);
+    }
+    let mut kept = denied.iter().map(|denied| !denied);
+    paths.retain(|_| kept.next().unwrap_or(false));
+    let rest = names.len().saturating_sub(NAMED);
+    let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    let named = names[..names.len() - rest].join(", ");
+    let why = format!("{named}{more}: not staged, because permission rules keep it from being read");
+    match all == [repo.located.outside(below)] {
+        true => Err(ToolError::new(Reason::Denied, why).file(named).into()),
+        false => Ok(Some(why)),
+    }
 }
 
 /// The paths below one that are not staged as they are, and what is left alone.
@@ -75,7 +120,8 @@ fn candidates(
     let mut paths: BTreeSet<Vec<u8>> =
         contents.changes(staging.stat.as_ref(), below)?.into_iter().map(changed).collect();
     paths.extend(unmerged(staging, below).into_iter().map(changed));
-    let is_dir = kind == Some(FileType::Directory);
+    // Of a submodule, only the commit that it is at is staged.
+    let is_dir = kind == Some(FileType::Directory) && !is_submodule(contents, below);
     let is_ignored = !below.is_empty() && kind.is_some() && {
         IgnoreStack::new(repo).ignores_below(&mut contents.dirs, below, is_dir)?
     };
@@ -267,7 +313,7 @@ fn smudged(
     Ok(steps)
 }
 
-fn write(repo: &Repo, staging: &mut Staging, steps: Vec<IndexUpdate>) -> GitResult<()> {
+fn write(repo: &Repo, staging: &mut Staging, steps: Vec<IndexUpdate>, cx: &GitCall) -> GitResult<()> {
     if steps.is_empty() {
         return Ok(());
     }
@@ -293,6 +339,7 @@ fn write(repo: &Repo, staging: &mut Staging, steps: Vec<IndexUpdate>) -> GitResu
         let message = "another git process changed the staging area meanwhile; try again";
         return Err(ToolError::new(Reason::Stale, message).into());
     }
+    repo.tell_locks(cx, &["index.lock"], &[])?;
     Ok(staging.index.write()?)
 }
 

@@ -1,110 +1,82 @@
-//! The work of each git tool.
+//! The work of each git tool: its arguments as a task, which a worker does, or this process where there is no worker.
 
-use crate::fail::{GitError, GitResult};
-use crate::page::{LimitedText, hint, unavailable};
-use crate::repo::Repo;
-use crate::text::diff::{DiffSides, diff as print_diff};
-use crate::text::{branch, history, long, short};
-use crate::{record, stage};
-use beamai_port_tools::git::path::{path_below, shown};
-use beamai_port_tools::git::{
-    GitAdd, GitAddOutput, GitCommit, GitCommitOutput, GitDiff, GitLog, GitLogOutput, GitStatus, GitText,
-};
-use beamai_tool::{CallContext, Interrupt};
+use crate::call::GitCall;
+use crate::stage::refuse_nested;
+use crate::task::Task;
+use beamai_base::{Reason, Result, ToolError};
+use beamai_port_tools::git::path::path_below;
+use beamai_port_tools::git::{GitAdd, GitCommit, GitDiff, GitLog, GitStatus};
+use beamai_tool::{CallContext, Interrupt, Operation, OperationBackend, Services};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
-/// `git_status`.
-pub(crate) fn status(call: GitStatus, cx: &CallContext) -> Result<GitText, Interrupt> {
-    answered(status_page(&call, cx))
+/// What does a task.
+pub(crate) type TaskRunner = fn(&Task, &CallContext) -> Result<Value>;
+
+/// An operation of the git tools.
+pub(crate) trait GitOperation: Operation<Output: DeserializeOwned> {
+    /// What is to be done.
+    ///
+    /// # Errors
+    /// Those of paths that lead out of the workspace, or into another repository.
+    fn task(self, cx: &CallContext) -> Result<Task>;
 }
 
-fn status_page(call: &GitStatus, cx: &CallContext) -> GitResult<GitText> {
-    let repo = Repo::open(cx, None)?;
-    let staging = repo.staging()?;
-    let mut page = LimitedText::new(cx.limits.content_bytes);
-    let status = long::StatusReport::read(&repo, &staging, cx, &mut page)?;
-    match call.short {
-        true => short::print(&status, &mut page),
-        false => status.print(&mut page)?,
-    }
-    Ok(page.answer())
-}
-
-/// `git_diff`.
-pub(crate) fn diff(call: GitDiff, cx: &CallContext) -> Result<GitText, Interrupt> {
-    answered(diff_page(&call, cx))
-}
-
-fn diff_page(call: &GitDiff, cx: &CallContext) -> GitResult<GitText> {
-    let path = call.path.as_deref().map(|path| path_below(cx, path)).transpose()?;
-    let repo = Repo::open(cx, path.as_deref())?;
-    let below = path.map_or_else(Vec::new, |path| repo.located.within(&path));
-    let between = if call.staged { DiffSides::CommitAndStaging } else { DiffSides::StagingAndTree };
-    print_diff(&repo, between, &below, cx)
-}
-
-/// `git_log`.
-pub(crate) fn log(call: GitLog, cx: &CallContext) -> Result<GitLogOutput, Interrupt> {
-    let mut has_more = false;
-    let answer = answered(log_page(&call, cx, &mut has_more))?;
-    Ok(GitLogOutput { answer, has_more })
-}
-
-fn log_page(call: &GitLog, cx: &CallContext, has_more: &mut bool) -> GitResult<GitText> {
-    let repo = Repo::open(cx, None)?;
-    let mut page = LimitedText::new(cx.limits.content_bytes);
-    match repo.head()? {
-        Some(head) => *has_more = history::print(&repo, head, call.limit, call.oneline, cx, &mut page)?,
-        None => page.line(&branch::without_commits(&repo)?),
-    }
-    Ok(page.answer())
-}
-
-/// `git_add`.
-pub(crate) fn add(call: GitAdd, cx: &CallContext) -> Result<GitAddOutput, Interrupt> {
-    match stage_path(&call, cx) {
-        Ok(added) => Ok(added),
-        Err(GitError::Unavailable(why)) => {
-            Ok(GitAddOutput { notes: vec![hint(&why)], ..GitAddOutput::default() })
-        }
-        Err(GitError::Error(error)) => Err(error.into()),
+impl GitOperation for GitStatus {
+    fn task(self, _: &CallContext) -> Result<Task> {
+        Ok(Task::Status { short: self.short })
     }
 }
 
-fn stage_path(call: &GitAdd, cx: &CallContext) -> GitResult<GitAddOutput> {
-    let path = path_below(cx, &call.path)?;
-    let repo = Repo::open(cx, Some(&path))?;
-    let below = repo.located.within(&path);
-    let staged = stage::stage(&repo, &below, cx)?;
-    let mut room = cx.limits.content_bytes;
-    let mut files = Vec::new();
-    for file in staged.files.iter().map(|file| shown(&repo.located.outside(file))) {
-        let Some(left) = room.checked_sub(file.len()) else { break };
-        room = left;
-        files.push(file);
-    }
-    let truncated = files.len() < staged.files.len();
-    Ok(GitAddOutput { ok: true, files, truncated, available: true, notes: staged.notes })
-}
-
-/// `git_commit`.
-pub(crate) fn commit(call: GitCommit, cx: &CallContext) -> Result<GitCommitOutput, Interrupt> {
-    let recorded = Repo::open(cx, None).and_then(|repo| record::record(&repo, &call.message, cx));
-    match recorded {
-        Ok((id, content)) => {
-            Ok(GitCommitOutput { ok: true, commit: Some(id.to_string()), content, available: true })
-        }
-        Err(GitError::Unavailable(why)) => {
-            Ok(GitCommitOutput { content: hint(&why), ..GitCommitOutput::default() })
-        }
-        Err(GitError::Error(error)) => Err(error.into()),
+impl GitOperation for GitDiff {
+    fn task(self, cx: &CallContext) -> Result<Task> {
+        let path = self.path.as_deref().map(|path| path_below(cx, path)).transpose()?;
+        Ok(Task::Diff { staged: self.staged, stat: self.stat, commit: self.commit, path })
     }
 }
 
-/// A text, or why there is none.
-fn answered(outcome: GitResult<GitText>) -> Result<GitText, Interrupt> {
-    match outcome {
-        Ok(answer) => Ok(answer),
-        Err(GitError::Unavailable(why)) => Ok(unavailable(&why)),
-        Err(GitError::Error(error)) => Err(error.into()),
+impl GitOperation for GitLog {
+    fn task(self, _: &CallContext) -> Result<Task> {
+        Ok(Task::Log { limit: self.limit, oneline: self.oneline })
     }
+}
+
+impl GitOperation for GitAdd {
+    fn task(self, cx: &CallContext) -> Result<Task> {
+        let path = path_below(cx, &self.path)?;
+        refuse_nested(&path, &cx.workspace.unguarded())?;
+        Ok(Task::Add { path })
+    }
+}
+
+impl GitOperation for GitCommit {
+    fn task(self, _: &CallContext) -> Result<Task> {
+        Ok(Task::Commit { message: self.message })
+    }
+}
+
+/// Adds the work of the git tools, done in this process.
+#[must_use]
+pub fn serve_here(services: Services) -> Services {
+    services
+        .with(OperationBackend(here::<GitStatus>))
+        .with(OperationBackend(here::<GitDiff>))
+        .with(OperationBackend(here::<GitLog>))
+        .with(OperationBackend(here::<GitAdd>))
+        .with(OperationBackend(here::<GitCommit>))
+}
+
+fn here<O: GitOperation>(operation: O, cx: &CallContext) -> Result<O::Output, Interrupt> {
+    done(operation, cx, |task, cx| task.run(&GitCall::here(cx)))
+}
+
+/// Has a task done and reads its answer.
+pub(crate) fn done<O: GitOperation>(
+    operation: O,
+    cx: &CallContext,
+    doer: TaskRunner,
+) -> Result<O::Output, Interrupt> {
+    let answer = doer(&operation.task(cx)?, cx)?;
+    let unread = |error| ToolError::new(Reason::Crash, format!("an answer of git cannot be read: {error}"));
+    Ok(serde_json::from_value(answer).map_err(unread)?)
 }

@@ -1,5 +1,6 @@
 //! How a host wants what the port starts to be isolated, as plain data.
 
+use crate::Network;
 use beamai_base::{Reason, Result, ToolError};
 use schemars::JsonSchema;
 use serde::de::Error as _;
@@ -58,8 +59,8 @@ pub struct SandboxSettings {
     pub tier: Tier,
     /// Layers that are not wanted, of [`DISPENSABLE`].
     pub without: Vec<String>,
-    /// Whether commands reach the network. Off, they have a loopback interface of their own and nothing else.
-    pub network: bool,
+    /// What commands reach of the network. Without it, they have a loopback interface of their own and nothing else.
+    pub network: Network,
     /// Whether commands may open UNIX sockets, with which the machine's services could be talked to.
     pub unix_sockets: bool,
     /// Paths that can be read although they are hidden by default. Relative ones are taken from the workspace.
@@ -173,8 +174,11 @@ mod tests {
     fn a_mode_alone_is_a_sandbox_and_required_is_the_default() {
         assert_eq!(read(json!("off")).unwrap().mode, SandboxMode::Off);
         let whole = read(json!({"network": true, "memory": 1 << 30})).unwrap();
-        assert_eq!((whole.mode, whole.network, whole.memory), (SandboxMode::Required, true, Some(1 << 30)));
-        assert!(!SandboxSettings::default().network);
+        assert_eq!(
+            (whole.mode, whole.network, whole.memory),
+            (SandboxMode::Required, Network::All, Some(1 << 30))
+        );
+        assert_eq!(SandboxSettings::default().network, Network::ByRules);
     }
 
     #[test]

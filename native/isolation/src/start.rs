@@ -72,8 +72,10 @@ pub struct Starter {
     pub pid: i32,
     /// The file that it runs.
     pub program: PathBuf,
-    /// The arguments that it was started with, for people.
+    /// The arguments that it was started with, cut where they are long.
     pub arguments: Vec<OsString>,
+    /// Whether [`arguments`](Self::arguments) is all of them.
+    pub has_all_arguments: bool,
     /// What its own start covers.
     pub coverage: StartCoverage,
 }

@@ -22,6 +22,15 @@ pub static FETCH: Advice = Advice {
     authorities: ", or fetch with verify_tls: false from a server you know",
 };
 
+/// For commands that connect by name.
+pub static COMMAND: Advice = Advice {
+    time: "see whether the server is up",
+    address: "Only public addresses are reached, unless the host allows IP:PORT (allow_addresses in its web settings, \
+              --allow-address on the command line)",
+    certificate: "",
+    authorities: "",
+};
+
 /// For hosts that connect to an MCP server.
 pub static MCP: Advice = Advice {
     time: "see whether the server is up, or give a longer start_timeout",

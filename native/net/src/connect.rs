@@ -10,6 +10,14 @@ use tokio::time::timeout;
 use url::Url;
 
 impl Transport {
+    /// A connection and nothing more, to the host and port of an address.
+    ///
+    /// # Errors
+    /// `denied` when every address is refused, `network` when none answers, `timeout`.
+    pub async fn open(&self, url: &Url, deadline: &Deadline) -> Result<TcpStream> {
+        self.connect(url, deadline).await
+    }
+
     /// Connects to the host of an address, trying its addresses in turn.
     ///
     /// # Errors

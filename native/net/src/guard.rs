@@ -45,6 +45,11 @@ impl AddressGuard {
         }
     }
 
+    /// The guard for what commands connect to: public addresses, and these.
+    pub(crate) fn for_commands(allowed: &[SocketAddr]) -> Self {
+        Self { allow_addresses: allowed.to_vec(), advice: &advice::COMMAND, ..Self::default() }
+    }
+
     /// The guard for one address that the host itself has written into its settings, private or not. Redirects must
     /// not be followed under it.
     pub(crate) fn for_own_server() -> Self {

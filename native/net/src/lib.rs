@@ -65,6 +65,11 @@ impl Transport {
         Self { guard: AddressGuard::for_mcp_server(url, allowed), ..Self::of(&WebSettings::default()) }
     }
 
+    /// The way to what commands connect to: by the addresses alone, for names are judged by rules of their own.
+    pub fn for_commands(settings: &WebSettings) -> Self {
+        Self { guard: AddressGuard::for_commands(&settings.allow_addresses), ..Self::of(settings) }
+    }
+
     /// The same with names resolved by somebody else.
     #[must_use]
     pub fn resolving(self, resolver: Arc<dyn Resolve>) -> Self {

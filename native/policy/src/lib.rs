@@ -7,6 +7,7 @@
 mod denied_paths;
 mod guard;
 mod mode;
+mod network;
 mod path;
 mod pattern;
 mod permission_request;
@@ -25,6 +26,7 @@ mod words;
 pub use denied_paths::DeniedPaths;
 pub use guard::ReadGuard;
 pub use mode::PolicyMode;
+pub use network::{NETWORK, NetworkPolicy, NetworkVerdict};
 pub use permission_request::{CommandLine, FETCH, FilePath, Operand, PermissionRequest, PermissionRequests};
 pub use redirect_policy::RedirectPolicy;
 pub use starts::{DeniedStarts, StartRules, StartVerdict};
@@ -91,12 +93,12 @@ impl Policy {
         Self { secrets, is_enforced: sandbox.mode == SandboxMode::Required, ..self }
     }
 
-    /// This policy with another rule that allows commands.
+    /// This policy with another rule that allows something of this canonical name.
     ///
     /// # Errors
-    /// `invalid_argument` for a malformed rule and for one that is not about commands.
-    fn with_command_rule(&self, rule: &str) -> Result<Self> {
-        let names = RuleNames { rules: &["Bash"], rule_of: &|_| None };
+    /// `invalid_argument` for a malformed rule and for one that is about something else.
+    fn with_rule_about(&self, name: &str, rule: &str) -> Result<Self> {
+        let names = RuleNames { rules: &[name], rule_of: &|_| None };
         let text = Examples { rule: rule.to_owned(), matching: Vec::new(), no_match: Vec::new() };
         let mut policy = self.clone();
         policy.allow.retain(|known| known.text != rule);

@@ -1,11 +1,13 @@
 //! What a rule's pattern is, by the tool that it is for.
 
+use super::network::NETWORK;
 use super::path::{PathRoots, PathRule, clean};
 use super::permission_request::{FilePath, Operand};
 use super::repository;
 use super::rule::PermissionRule;
 use super::url::UrlPattern;
 use super::words::CommandPattern;
+use beamai_base::{Destination, HostPattern};
 use beamai_workspace::decode_path;
 use globset::{GlobBuilder, GlobMatcher};
 
@@ -15,6 +17,8 @@ pub(super) enum RulePattern {
     Command(CommandPattern),
     Path(PathRule),
     Url(UrlPattern),
+    /// What commands connect to.
+    Host(HostPattern),
     /// A name, or the words of a search.
     Text(GlobMatcher),
 }
@@ -27,6 +31,7 @@ fn kind(tool: &str) -> Option<&'static str> {
             "a path: .env, src/**, ~/x, or /x"
         }
         "WebFetch" => "domain:example.com or an address",
+        NETWORK => "domain:example.com, perhaps with a port",
         "WebSearch" => "the words of a search, as a glob",
         "Skill" | "Task" => "a name, as a glob",
         _ => return None,
@@ -43,6 +48,7 @@ impl RulePattern {
         let pattern = match tool {
             "Bash" => CommandPattern::new(text).map(Self::Command),
             "WebFetch" => UrlPattern::new(text).map(Self::Url),
+            NETWORK => host(text).map(Self::Host),
             "WebSearch" | "Skill" | "Task" => name(text).map(Self::Text),
             _ => PathRule::new(text, roots).map(Self::Path),
         };
@@ -71,6 +77,9 @@ impl RulePattern {
                 })
             }
             (Self::Url(pattern), Operand::Url { url, .. }) => pattern.matches(url),
+            (Self::Host(pattern), Operand::Name(text)) => {
+                Destination::parse(text, Some(443)).is_some_and(|to| pattern.covers(&to))
+            }
             (Self::Text(glob), Operand::Name(text) | Operand::Query(text)) => glob.is_match(text),
             _ => false,
         }
@@ -88,6 +97,12 @@ pub(super) fn covers_repository(rule: &PermissionRule, operand: &Operand) -> boo
 /// The path as it was written and as it leads.
 fn paths(file: &FilePath) -> [std::path::PathBuf; 2] {
     [clean(&decode_path(&file.written)), clean(&decode_path(&file.path))]
+}
+
+fn host(text: &str) -> Result<HostPattern, String> {
+    let domain =
+        text.strip_prefix("domain:").ok_or_else(|| format!("write domain:example.com, not {text:?}"))?;
+    HostPattern::domain(domain)
 }
 
 fn name(text: &str) -> Result<GlobMatcher, String> {

@@ -7,49 +7,20 @@ use super::pattern::RulePattern;
 use super::permission_request::CommandLine;
 use super::repository;
 use super::rule::PermissionRule;
+use super::starts::has;
 use super::verdict::{Judgement, Verdict};
 use super::words::{Certainty, CommandPattern};
 use beamai_bash_reader::{
-    Analysis, CharClass, FileAccess, Invocation, InvocationKind, Word, analyse, is_message, is_telling,
+    Analysis, CharClass, Invocation, InvocationKind, Word, analyse, is_message, is_telling,
 };
 use std::path::PathBuf;
 
 /// Programs that neither read nor write a file that their arguments name.
-const BLIND: [&str; 16] = [
-    "echo", "printf", "export", "unset", "read", "kill", "sleep", "cd", "pushd", "popd", "exit", "return",
-    "true", "false", ":", "wait",
-];
+const BLIND: &str = "echo printf export unset read kill sleep cd pushd popd exit return true false : wait";
 
 /// Programs that do not write to the files that their arguments name.
-const READERS: [&str; 27] = [
-    "cat",
-    "head",
-    "tail",
-    "more",
-    "grep",
-    "egrep",
-    "fgrep",
-    "rg",
-    "wc",
-    "ls",
-    "stat",
-    "diff",
-    "cmp",
-    "od",
-    "hexdump",
-    "strings",
-    "sha256sum",
-    "sha1sum",
-    "md5sum",
-    "cksum",
-    "test",
-    "[",
-    "cut",
-    "du",
-    "basename",
-    "dirname",
-    "realpath",
-];
+const READERS: &str = "cat head tail more grep egrep fgrep rg wc ls stat diff cmp od hexdump strings sha256sum sha1sum md5sum \
+                       cksum test [ cut du basename dirname realpath";
 
 /// Which files a rule is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,12 +66,9 @@ pub(super) fn judge(policy: &Policy, line: &CommandLine) -> Judgement {
 }
 
 /// The rule `Bash`, or the mode that allows everything.
-fn open(policy: &Policy) -> Option<Option<String>> {
+pub(super) fn open(policy: &Policy) -> Option<Option<String>> {
     let rule = policy.allow.iter().find(|rule| rule.tool == "Bash" && rule.pattern.is_none());
-    match rule {
-        Some(rule) => Some(Some(rule.text.clone())),
-        None => (policy.default == PolicyMode::Allow).then_some(None),
-    }
+    rule.map(|rule| Some(rule.text.clone())).or_else(|| (policy.default == PolicyMode::Allow).then_some(None))
 }
 
 impl<'a> CommandCase<'a> {
@@ -186,8 +154,7 @@ impl<'a> CommandCase<'a> {
             RuleAccess::Read => self.found.reads.iter().chain(&self.found.inputs).collect::<Vec<_>>(),
             RuleAccess::Write => self.found.writes.iter().collect(),
         };
-        let mut files = redirected.into_iter().map(|file| &file.file);
-        if let Some(file) = files.find(|file| self.denotes(file, pattern) >= least) {
+        if let Some(file) = redirected.into_iter().find(|file| self.denotes(file, pattern) >= least) {
             return Some(file.shown());
         }
         // Any word can name one of all files. Where the sandbox holds such a rule, nothing is told from words.
@@ -197,7 +164,7 @@ impl<'a> CommandCase<'a> {
         let touching = |program: &&Invocation| {
             let base = program.system_name().unwrap_or_default();
             let is_other = program.standing == InvocationKind::Wrapper && !matches!(&*base, "xargs" | "env");
-            let is_free = BLIND.contains(&&*base) || access == RuleAccess::Write && READERS.contains(&&*base);
+            let is_free = has(BLIND, &base) || access == RuleAccess::Write && has(READERS, &base);
             let names =
                 |(at, word): (usize, &Word)| !is_note(program, at) && self.denotes(word, pattern) >= least;
             !is_other && !is_free && program.words.iter().enumerate().any(names)
@@ -240,16 +207,6 @@ impl<'a> CommandCase<'a> {
             Some(directories) => directories.iter().any(below),
             None => pattern.may_match(&[&[CharClass::Any, CharClass::Is('/')], &*glyphs].concat()),
         }
-    }
-
-    /// The rule `Bash`, or the mode that allows everything.
-    pub(super) fn open_by(policy: &Policy) -> Option<Option<String>> {
-        open(policy)
-    }
-
-    /// Whether a rule or the mode allows every command.
-    pub(super) fn is_open(&self) -> bool {
-        self.open.is_some()
     }
 
     /// Whether nothing of it has to be asked about.
@@ -353,30 +310,30 @@ impl<'a> CommandCase<'a> {
     }
 
     /// What is left to ask about a file that is written.
-    fn unwritten(&self, file: &FileAccess, rule: &mut Option<String>) -> Option<Judgement> {
+    fn unwritten(&self, file: &Word, rule: &mut Option<String>) -> Option<Judgement> {
         if self.open.is_some() {
             return None;
         }
-        if let Some(covering) = self.path_rule(&file.file, "Write") {
+        if let Some(covering) = self.path_rule(file, "Write") {
             rule.get_or_insert_with(|| covering.to_owned());
             return None;
         }
-        let shown = file.file.shown();
+        let shown = file.shown();
         let why = "a redirection writes to a file, which rules for commands do not cover".to_owned();
         let mut judgement = self.by_default(&format!("> {shown}"), Some(why));
         judgement.wanted =
-            vec![if file.file.text().is_some() { format!("Write({shown})") } else { "Bash".into() }];
+            vec![if file.text().is_some() { format!("Write({shown})") } else { "Bash".into() }];
         Some(judgement)
     }
 
     /// What is left to ask about a file that is read where no program stands beside it.
-    fn unread(&self, file: &FileAccess) -> Option<Judgement> {
-        let is_inside = file.file.text().is_some_and(|text| self.paths(&text).is_some());
+    fn unread(&self, file: &Word) -> Option<Judgement> {
+        let is_inside = file.text().is_some_and(|text| self.paths(&text).is_some());
         let is_free = self.policy.default == PolicyMode::Auto && is_inside;
-        if self.open.is_some() || is_free || self.path_rule(&file.file, "Read").is_some() {
+        if self.open.is_some() || is_free || self.path_rule(file, "Read").is_some() {
             return None;
         }
-        let shown = file.file.shown();
+        let shown = file.shown();
         let mut judgement = self.by_default(&format!("< {shown}"), None);
         judgement.wanted = vec![format!("Read({shown})")];
         Some(judgement)

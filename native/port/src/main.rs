@@ -38,6 +38,11 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|command| command == "launcher") {
         return beamai_process::launcher_main();
     }
+    // Nor this: what does the work of the git tools.
+    #[cfg(target_os = "linux")]
+    if std::env::args_os().nth(1).is_some_and(|command| command == beamai_git::COMMAND) {
+        return beamai_git::worker_main();
+    }
     // Nor this: what a command could try on the machine, for `doctor` and for tests.
     #[cfg(target_os = "linux")]
     if std::env::args_os().nth(1).is_some_and(|command| command == "attack") {

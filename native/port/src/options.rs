@@ -1,10 +1,10 @@
 //! The options by which `call` and `mcp` settle what tools may do.
 
 use crate::args::{UsageError, text};
-use beamai_base::{Reason, Result as ToolResult, ToolError};
+use beamai_base::{HostPattern, Reason, Result as ToolResult, ToolError};
 use beamai_engine::HostSettings;
 use beamai_engine::catalogue;
-use beamai_isolation::{SandboxMode, SandboxSettings, Tier};
+use beamai_isolation::{Network, SandboxMode, SandboxSettings, Tier};
 use beamai_policy::PolicyText;
 use beamai_tool::Limits;
 use beamai_tool::SkillSettings;
@@ -27,7 +27,7 @@ pub(crate) const HELP: &str = "\
   --settings FILE   JSON file with rules under \"permissions\": {\"allow\": [], \"ask\": [], \"deny\": [], \"default\": \"auto\"},
                     or by tool under \"permission\": {\"fetch\": \"allow\"},
                     the sandbox under \"sandbox\": \"MODE\" or {\"mode\": \"MODE\", \"tier\": \"full\", \"without\": [],
-                    \"network\": false, \"unix_sockets\": false,
+                    \"network\": false or [\"NAME\"], \"unix_sockets\": false,
                     \"readable\": [], \"writable\": [], \"env\": [], \"memory\": BYTES, \"processes\": N, \"cpu\": SECONDS,
                     \"file_size\": BYTES}, the network under \"web\": {\"allow_addresses\": [\"IP:PORT\"], \"allowed_domains\": [],
                     \"blocked_domains\": [], \"user_agent\": \"…\", \"search\": {\"provider\": \"searxng\",
@@ -39,6 +39,8 @@ pub(crate) const HELP: &str = "\
   --sandbox MODE    required (default), required:landlock, best_effort or off: how commands are isolated, and with
                     required the least tier that will do, full or landlock; see beamai-port doctor
   --network         let commands reach the network
+  --network=NAME    let commands reach this name: example.com, *.example.com, * for every name, perhaps with a port
+                    (example.com:443); may be repeated. Rules Network(domain:example.com) say it, too
 ";
 
 /// What these options said.
@@ -52,6 +54,7 @@ pub(crate) struct HostOptions {
     lsp: LspSettings,
     mode: Option<(SandboxMode, Tier)>,
     has_network: bool,
+    names: Vec<HostPattern>,
     addresses: Vec<SocketAddr>,
 }
 
@@ -67,6 +70,7 @@ impl Default for HostOptions {
             lsp: LspSettings::default(),
             mode: None,
             has_network: false,
+            names: Vec::new(),
             addresses: Vec::new(),
         }
     }
@@ -91,10 +95,19 @@ impl HostOptions {
                 let named: SandboxSettings = text(parser)?.parse().map_err(UsageError)?;
                 self.mode = Some((named.mode, named.tier));
             }
-            "network" => self.has_network = true,
+            // With a name only where that is attached: what follows the bare option is not one.
+            "network" => match parser.optional_value() {
+                None => self.has_network = true,
+                Some(name) => self.names.push(pattern(name)?),
+            },
             other => return Err(lexopt::Error::UnexpectedOption(format!("--{other}")).into()),
         }
-        Ok(())
+        match self.has_network && !self.names.is_empty() {
+            true => Err(UsageError(
+                "--network is the whole network and --network=NAME a part of it; give one of them".into(),
+            )),
+            false => Ok(()),
+        }
     }
 
     /// The dialect that was named.
@@ -115,7 +128,7 @@ impl HostOptions {
     pub(crate) fn settings(mut self) -> ToolResult<HostSettings> {
         self.web.allow_addresses.extend(self.addresses);
         (self.sandbox.mode, self.sandbox.tier) = self.mode.unwrap_or((self.sandbox.mode, self.sandbox.tier));
-        self.sandbox.network |= self.has_network;
+        self.sandbox.network = network(self.sandbox.network, self.has_network, self.names);
         Ok(HostSettings {
             workspace: workspace(self.workspace.as_deref())?,
             permissions: self.policy,
@@ -169,6 +182,21 @@ pub(crate) fn warn(sandbox: &SandboxSettings) {
 /// There are no commands.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn warn(_: &SandboxSettings) {}
+
+fn pattern(name: std::ffi::OsString) -> Result<HostPattern, UsageError> {
+    let name = name.into_string().map_err(|name| UsageError(format!("{name:?} is not valid UTF-8")))?;
+    HostPattern::parse(&name).map_err(UsageError)
+}
+
+/// The network of a settings file with what the command line says of it.
+fn network(file: Network, is_all: bool, names: Vec<HostPattern>) -> Network {
+    match (is_all, names.is_empty(), file) {
+        (true, _, _) => Network::All,
+        (false, true, file) => file,
+        (false, false, Network::Names(known)) => Network::Names(known.into_iter().chain(names).collect()),
+        (false, false, _) => Network::Names(names),
+    }
+}
 
 /// The workspace that was named, or the current directory. `/` and the home directory are a workspace only by name: a
 /// program that was started there mostly means neither, and its tools would have the whole disk or every file of its user.

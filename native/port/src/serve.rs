@@ -21,9 +21,14 @@ const HELP: &str = "\
 Answer calls in frames on file descriptor 3 (in) and 4 (out) until the input ends. Started by the Erlang side with
 open_port and the options {packet, 4} and nouse_stdio; of no use on a command line.
 
-usage: beamai-port serve
+usage: beamai-port serve [--beams VERSION]
+
+  --beams VERSION   what the host is of; another version than this program's ends it with code 3
 ";
 
+const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The exit code for beams of another version; the Erlang side knows it.
+const OTHER_VERSION: u8 = 3;
 const INPUT: RawFd = 3;
 const OUTPUT: RawFd = 4;
 /// Calls that run at once. Most of them wait for a process.
@@ -33,10 +38,19 @@ const MOST_WAITING: usize = 4096;
 
 pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, UsageError> {
     use lexopt::prelude::{Long, Short};
-    match parser.next()? {
-        Some(Long("help") | Short('h')) => return Ok(args::print(HELP)),
-        Some(other) => return Err(other.unexpected().into()),
-        None => {}
+    while let Some(option) = parser.next()? {
+        match option {
+            Long("help") | Short('h') => return Ok(args::print(HELP)),
+            Long("beams") => match args::text(parser)? {
+                // Beams that are on a path without the application's description do not know theirs.
+                version if version == OWN_VERSION || version == "unknown" => {}
+                other => {
+                    eprintln!("beamai-port: this program is of {OWN_VERSION} and the beams are of {other}");
+                    return Ok(ExitCode::from(OTHER_VERSION));
+                }
+            },
+            other => return Err(other.unexpected().into()),
+        }
     }
     let (input, output) = (descriptor(INPUT)?, descriptor(OUTPUT)?);
     let ended = PortServer::new(output).run(BufReader::with_capacity(64 << 10, input));

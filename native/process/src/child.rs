@@ -4,7 +4,7 @@ use super::client::{IdleReaper, Launcher};
 use super::frame;
 use super::message::{CommandReport, from_bytes};
 use beamai_exec_guard::GuardHandle;
-use beamai_isolation::Isolation;
+use beamai_isolation::{Isolation, Outlet};
 use beamai_sandbox::Confinement;
 use rustix::io::Errno;
 use rustix::net::SendFlags;
@@ -27,7 +27,19 @@ pub struct Child {
     pub(super) confinement: Arc<Confinement>,
     pub(super) control: OwnedFd,
     pub(super) guard: Option<GuardHandle>,
+    pub(super) proxy: Option<OwnedFd>,
+    pub(super) opened: Option<OpenOutlet>,
     pub(super) was_killed: AtomicBool,
+}
+
+/// An outlet that is open, until this is dropped.
+#[derive(Debug)]
+pub(super) struct OpenOutlet(pub(super) Arc<dyn Outlet>);
+
+impl Drop for OpenOutlet {
+    fn drop(&mut self) {
+        self.0.close();
+    }
 }
 
 impl Child {
@@ -71,9 +83,11 @@ impl Child {
         // An order to kill that came too late still stands in the socket, where the next order would follow it.
         if let (CommandReport::Ended { is_ready: true, .. }, false) = (&report, self.was_killed.into_inner())
         {
-            let Self { isolation, confinement, control, guard, .. } = self;
+            let Self { isolation, confinement, control, guard, proxy, opened, .. } = self;
             guard.iter().for_each(GuardHandle::end);
-            Launcher::shared().keep(IdleReaper { isolation, confinement, control, guard });
+            // The next program's connections are not this one's.
+            drop(opened);
+            Launcher::shared().keep(IdleReaper { isolation, confinement, control, guard, proxy });
         }
         Ok(report)
     }

@@ -1,12 +1,12 @@
 //! The port's side of the launcher.
 
-use super::child::Child;
+use super::child::{Child, OpenOutlet};
 use super::frame;
 use super::message::{Setup, from_bytes, to_bytes};
 use super::pipes::Pipes;
 use super::spec::ProgramSpec;
 use beamai_exec_guard::{ExpectedStart, GuardHandle};
-use beamai_isolation::Isolation;
+use beamai_isolation::{Isolation, Outlet};
 use beamai_sandbox::Confinement;
 use beamai_sandbox::SetupFailure;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -47,6 +47,14 @@ struct LauncherProcess {
     stock: Vec<IdleReaper>,
 }
 
+/// What a reaper is told, and what it is told for.
+struct PendingOrder<'a> {
+    vouched: Option<Arc<ExpectedStart>>,
+    body: &'a [u8],
+    fds: &'a [BorrowedFd<'a>],
+    outlet: Option<&'a Arc<dyn Outlet>>,
+}
+
 /// A reaper that waits for an order.
 pub(super) struct IdleReaper {
     pub(super) isolation: Isolation,
@@ -54,6 +62,8 @@ pub(super) struct IdleReaper {
     pub(super) control: OwnedFd,
     /// Who answers for starts beneath it.
     pub(super) guard: Option<GuardHandle>,
+    /// Where programs beneath it connect to the network.
+    pub(super) proxy: Option<OwnedFd>,
 }
 
 impl Launcher {
@@ -68,11 +78,25 @@ impl Launcher {
     /// # Errors
     /// The step that failed; [`SetupFailure::is_shortage`] tells whether another try may help.
     pub fn spawn(&self, spec: &ProgramSpec) -> Result<Child, SetupFailure> {
+        self.spawn_connected(spec, None)
+    }
+
+    /// The same, for a program whose connections to the network are served by this outlet until nothing of the program is left.
+    /// Its confinement has a [proxy](Confinement::has_proxy).
+    ///
+    /// # Errors
+    /// Those of [`Launcher::spawn`].
+    pub fn spawn_connected(
+        &self,
+        spec: &ProgramSpec,
+        outlet: Option<&Arc<dyn Outlet>>,
+    ) -> Result<Child, SetupFailure> {
         let vouched = spec.vouched()?.map(Arc::new);
         let body = spec.order(vouched.as_ref().map_or(0, |vouched| vouched.token))?;
         let pipes = Pipes::open(spec.stdin).map_err(|errno| SetupFailure::new("make pipes", errno))?;
         let fds: Vec<_> = [&spec.directory].into_iter().chain(&pipes.theirs).map(AsFd::as_fd).collect();
-        let ready = self.order(&spec.confinement, vouched, &body, &fds)?;
+        let order = PendingOrder { vouched, body: &body, fds: &fds, outlet };
+        let (ready, opened) = self.order(&spec.confinement, &order)?;
         Ok(Child {
             stdin: pipes.stdin,
             stdout: Some(pipes.stdout),
@@ -82,6 +106,8 @@ impl Launcher {
             confinement: Arc::clone(&spec.confinement),
             control: ready.control,
             guard: ready.guard,
+            proxy: ready.proxy,
+            opened,
             was_killed: AtomicBool::new(false),
         })
     }
@@ -91,19 +117,18 @@ impl Launcher {
     fn order(
         &self,
         confinement: &Arc<Confinement>,
-        vouched: Option<Arc<ExpectedStart>>,
-        body: &[u8],
-        fds: &[BorrowedFd<'_>],
-    ) -> Result<IdleReaper, SetupFailure> {
+        order: &PendingOrder<'_>,
+    ) -> Result<(IdleReaper, Option<OpenOutlet>), SetupFailure> {
         let mut tries = 0;
         loop {
             tries += 1;
             let ready = self.reaper(confinement)?;
-            if let (Some(guard), Some(vouched)) = (&ready.guard, &vouched) {
+            if let (Some(guard), Some(vouched)) = (&ready.guard, &order.vouched) {
                 guard.begin(Arc::clone(vouched));
             }
-            match ready.give(body, fds) {
-                Ok(()) => return Ok(ready),
+            let opened = ready.connect(order.outlet)?;
+            match ready.give(order.body, order.fds) {
+                Ok(()) => return Ok((ready, opened)),
                 Err(Errno::PIPE) if tries < MAX_TRIES => {}
                 Err(errno) => return Err(SetupFailure::new("give an order to the reaper", errno)),
             }
@@ -144,12 +169,34 @@ impl IdleReaper {
         confinement: Arc<Confinement>,
         control: OwnedFd,
     ) -> Result<Self, SetupFailure> {
-        let mut ready = Self { isolation, confinement, control, guard: None };
+        let mut ready = Self { isolation, confinement, control, guard: None, proxy: None };
         if ready.isolation.on.iter().any(|layer| layer == "exec_guard") {
             let guard = ready.supervise();
             ready.guard = Some(guard.map_err(|errno| SetupFailure::new("supervise a reaper", errno))?);
         }
+        if ready.confinement.has_proxy && ready.isolation.on.iter().any(|layer| layer == "network_namespace")
+        {
+            let proxy = ready.receive_one();
+            ready.proxy =
+                Some(proxy.map_err(|errno| SetupFailure::new("receive the socket of a proxy", errno))?);
+        }
         Ok(ready)
+    }
+
+    fn receive_one(&self) -> Result<OwnedFd, Errno> {
+        let frame = frame::receive(self.control.as_fd())?.ok_or(Errno::PIPE)?;
+        frame.fds.into_iter().next().ok_or(Errno::MFILE)
+    }
+
+    /// Has an outlet serve what connects to the network from here on.
+    fn connect(&self, outlet: Option<&Arc<dyn Outlet>>) -> Result<Option<OpenOutlet>, SetupFailure> {
+        let (Some(proxy), Some(outlet)) = (&self.proxy, outlet) else { return Ok(None) };
+        let failure = |error: std::io::Error| {
+            let errno = Errno::from_io_error(&error).unwrap_or(Errno::AGAIN);
+            SetupFailure::new("serve connections to the network", errno)
+        };
+        outlet.open(proxy.try_clone().map_err(failure)?).map_err(failure)?;
+        Ok(Some(OpenOutlet(Arc::clone(outlet))))
     }
 
     /// Takes over where its starts are reported.

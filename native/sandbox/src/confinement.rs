@@ -32,8 +32,10 @@ pub struct Confinement {
     /// The session's temporary directory, seen as `/tmp` and under its own path; an empty one of the reaper's own
     /// without.
     pub temp: Option<OsString>,
-    /// Whether the network is reached.
+    /// Whether the machine's network is reached.
     pub network: bool,
+    /// Whether there is a socket in the network namespace, at [`PROXY`](crate::PROXY), whose connections are served outside.
+    pub has_proxy: bool,
     /// Whether UNIX sockets may be opened.
     pub unix_sockets: bool,
     /// Absolute paths that are shown although something above them is hidden.
@@ -115,12 +117,20 @@ impl Confinement {
         if sandbox.mode == SandboxMode::Off {
             return Ok(Self::off());
         }
-        let mut confinement = Self::new(workspace, sandbox);
+        let id = workspace.id();
+        let mut confinement = Self::new(workspace.path(), (id.device, id.inode), sandbox);
+        confinement.temp = workspace.temp_path().map(OsString::from);
         confinement.hidden.extend(denied_paths.hidden.iter().map(OsString::from));
         confinement.read_only.extend(denied_paths.read_only.iter().map(OsString::from));
         confinement.exec_guard = !denied_paths.starts.is_empty();
         confinement.find(denied_paths, check)?;
         Ok(Arc::new(confinement))
+    }
+
+    /// The same with a socket whose connections are served outside.
+    #[must_use]
+    pub fn with_proxy(&self) -> Self {
+        Self { has_proxy: true, ..self.clone() }
     }
 
     /// Finds what is to be protected in what can be written.
@@ -190,6 +200,7 @@ impl Confinement {
                 inode: 0,
                 temp: None,
                 network: true,
+                has_proxy: false,
                 unix_sockets: true,
                 readable: Vec::new(),
                 writable: Vec::new(),
@@ -212,26 +223,28 @@ impl Confinement {
         Arc::clone(&OFF)
     }
 
-    fn new(workspace: &Workspace, sandbox: &SandboxSettings) -> Self {
-        let id = workspace.id();
+    /// A directory that can be written, known by its device and inode number, under a host's sandbox; without a temporary
+    /// directory, and nothing in it is protected yet.
+    pub(super) fn new(workspace: &Path, (device, inode): (u64, u64), sandbox: &SandboxSettings) -> Self {
         let listed = |paths: &[String]| -> Vec<OsString> {
-            paths.iter().map(|path| workspace.path().join(decode_path(path)).into()).collect()
+            paths.iter().map(|path| workspace.join(decode_path(path)).into()).collect()
         };
         Self {
             mode: sandbox.mode,
             tier: sandbox.tier,
             without: sandbox.without.clone(),
-            workspace: workspace.path().into(),
-            device: id.device,
-            inode: id.inode,
-            temp: workspace.temp_path().map(OsString::from),
-            network: sandbox.network,
+            workspace: workspace.into(),
+            device,
+            inode,
+            temp: None,
+            network: sandbox.network.is_all(),
+            has_proxy: false,
             unix_sockets: sandbox.unix_sockets,
             readable: listed(&sandbox.readable),
             writable: listed(&sandbox.writable),
             read_only: Vec::new(),
             git_sources: Vec::new(),
-            hidden: hidden_here(workspace.path()),
+            hidden: hidden_here(workspace),
             found: Vec::new(),
             before: RepositorySnapshot::default(),
             bounds: ResourceLimits {

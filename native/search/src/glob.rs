@@ -1,4 +1,4 @@
-//! Files whose paths match a pattern.
+//! Finds files whose paths match a pattern.
 
 mod for_model;
 
@@ -36,21 +36,21 @@ pub struct Glob {
     /// Order of the files: by path, or by time of modification with the newest first.
     #[serde(default)]
     pub sort: Sort,
-    /// Also find files and directories whose name begins with a dot. A pattern that writes the dot, such as
+    /// Also find files and directories whose name begins with a dot. A pattern with an explicit dot, such as
     /// ".github/**", finds them anyway.
     #[serde(default)]
     pub hidden: bool,
     /// Also find files that are ignored (by .gitignore and the like).
     #[serde(default)]
     pub ignored: bool,
-    /// What to say to a model of files that were left out; by the dialect's own parameters.
+    /// Whether notes for models suggest arguments; set by the dialect.
     #[serde(skip)]
     #[schemars(skip)]
     pub hints: Hints,
 }
 
 impl Glob {
-    /// A call with the defaults, for a face that has no other parameters.
+    /// A call with the defaults, for a tool binding that has no other parameters.
     pub fn plain(pattern: String, path: String) -> Self {
         let (limit, sort) = (default_limit(), Sort::default());
         Self { pattern, path, limit, sort, hidden: false, ignored: false, hints: Hints::Withheld }
@@ -61,14 +61,14 @@ fn default_limit() -> usize {
     1000
 }
 
-/// The order of files that were found.
+/// Sort order of the results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sort {
     /// By path.
     #[default]
     Path,
-    /// By time of modification, newest first; by path where it is the same.
+    /// By time of modification, newest first, then by path.
     Modified,
 }
 
@@ -77,7 +77,7 @@ pub enum Sort {
 pub struct GlobOutput {
     /// Paths of the files, relative to the workspace.
     pub files: Vec<String>,
-    /// How many files match, those beyond the limit included.
+    /// Number of matching files, including those beyond the limit.
     pub count: u64,
     /// Whether more files match than are listed.
     pub truncated: bool,
@@ -120,7 +120,7 @@ impl Operation for Glob {
     }
 }
 
-/// Nanoseconds since the epoch, newest first; zero where the order is by path alone.
+/// Nanoseconds since the epoch, newest first; zero when the order is by path alone.
 type Age = Reverse<i128>;
 
 struct GlobVisitor {
@@ -140,7 +140,7 @@ impl Visit for GlobVisitor {
     }
 }
 
-/// When the file was modified; what is gone by now counts as oldest.
+/// Time of modification; a file that is gone counts as oldest.
 fn modified(entry: &WalkEntry<'_>) -> Age {
     let stat = rustix::fs::statat(entry.dir, entry.name, AtFlags::SYMLINK_NOFOLLOW);
     Reverse(
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(files(&globbed), ["real/a.rs"]);
         assert_eq!(globbed["coverage"]["skipped"], json!({"links": 3}));
         assert_eq!(globbed["coverage"]["complete"], true);
-        // A link that is named is followed as far as the workspace goes.
+        // A link given as path is followed, if it stays in the workspace.
         let globbed = env.call::<Glob>(json!({"pattern": "*", "path": "dir.rs"}));
         assert_eq!(files(&globbed), ["real/a.rs"]);
         env.link("/etc", "etc");
@@ -249,7 +249,7 @@ mod tests {
             assert_eq!(skipped(env.call::<Glob>(json!({"pattern": pattern}))), json!({}), "{pattern}");
         }
         assert_eq!(skipped(env.call::<Glob>(json!({"pattern": "**/*.rs"}))), json!({"links": 2}));
-        // A search by globs of ignore files does not know where they cannot lead.
+        // A `NameFilter` cannot tell in which directories it might match.
         assert_eq!(
             skipped(env.call::<Grep>(json!({"pattern": "x", "glob": "dir/*.rs"}))),
             json!({"links": 2})

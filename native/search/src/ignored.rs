@@ -1,4 +1,4 @@
-//! Which files ignore files leave out of a search.
+//! Effect of ignore files on searches.
 
 use crate::glob::Glob;
 use crate::grep::Grep;
@@ -71,7 +71,7 @@ fn rules_from_above_the_base_hold_below_it() {
         ("a/b/keep", ""),
     ]);
     assert_eq!(globbed(&env, "a/b")["files"], json!(["a/b/keep"]));
-    // What is named is searched even if a rule leaves it out elsewhere.
+    // A path given in the call is searched even if an ignore file excludes it.
     assert_eq!(env.call::<Grep>(json!({"pattern": "^$", "path": "a/b/skip"}))["total_matches"], 0);
 }
 

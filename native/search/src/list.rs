@@ -1,4 +1,4 @@
-//! What is in a directory.
+//! Lists the entries of a directory.
 
 mod for_model;
 
@@ -32,14 +32,14 @@ pub struct List {
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 100_000))]
     pub limit: usize,
-    /// What to say to a model of files that were left out; by the dialect's own parameters.
+    /// Whether notes for models suggest arguments; set by the dialect.
     #[serde(skip)]
     #[schemars(skip)]
     pub hints: Hints,
 }
 
 impl List {
-    /// A call that lists all of one directory, hidden names too, for a face that has no other parameters.
+    /// A call that lists all of one directory, including hidden names, for a tool binding that has no other parameters.
     pub fn all(path: String) -> Self {
         Self { path, depth: default_depth(), hidden: true, limit: default_limit(), hints: Hints::Withheld }
     }
@@ -56,9 +56,9 @@ fn default_limit() -> usize {
 /// What [`List`] returns.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ListOutput {
-    /// The entries, by path. Ignore files play no part.
+    /// The entries, by path. Ignore files are not applied.
     pub entries: Vec<ListEntry>,
-    /// How many entries there are, those beyond the limit included.
+    /// Number of entries, including those beyond the limit.
     pub count: u64,
     /// Whether there are more entries than are listed.
     pub truncated: bool,
@@ -76,7 +76,7 @@ pub struct ListEntry {
     /// file, directory, symlink, fifo, socket or device.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// Bytes of a file; null for anything else.
+    /// Size of a file in bytes; null for anything else.
     pub size: Option<u64>,
 }
 
@@ -118,7 +118,7 @@ impl Operation for List {
     }
 }
 
-/// An entry, in the order in which a limit cuts: upper levels first.
+/// An entry, ordered so that a limit keeps the upper levels.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct FoundEntry {
     level: usize,

@@ -1,6 +1,6 @@
-//! The smallest few of many, in bounded memory.
+//! The smallest items of many, in bounded memory.
 
-/// Keeps the `limit` smallest items of all that are pushed, and counts the rest.
+/// Keeps the `limit` smallest of all pushed items, and counts all of them.
 #[derive(Debug)]
 pub(crate) struct Smallest<T> {
     limit: usize,
@@ -18,13 +18,13 @@ impl<T: Ord> Smallest<T> {
     pub(crate) fn push(&mut self, item: T) {
         self.count += 1;
         self.items.push(item);
-        // Only now and then, so that each item costs a constant.
+        // Only occasionally, so that pushing takes amortized constant time.
         if self.items.len() >= self.limit * 2 + 64 {
             self.shrink();
         }
     }
 
-    /// Takes what another collection kept and counted.
+    /// Merges another collection.
     pub(crate) fn add(&mut self, other: Self) {
         self.count += other.count;
         self.items.extend(other.items);
@@ -38,7 +38,7 @@ impl<T: Ord> Smallest<T> {
         self.items.truncate(self.limit);
     }
 
-    /// The items in order, and how many were pushed.
+    /// The kept items in order, and the number of pushed items.
     pub(crate) fn finish(mut self) -> (Vec<T>, u64) {
         self.shrink();
         self.items.sort_unstable();

@@ -2,13 +2,14 @@
 
 use super::capture::Capture;
 use super::command::BackgroundCommand;
+use super::network::NamedNetwork;
 use super::registry::{CommandRegistry, PATIENCE};
 use super::starts::StartMonitor;
 use super::{not_started, random_name, spec};
 use beamai_base::{Reason, Result, ToolError, panics};
 use beamai_isolation::Isolation;
 use beamai_port_tools::shell::{BackgroundOutput, PrintedOutput, Shell, ShellOutput};
-use beamai_process::{CancelWaker, Child, Launcher, RunOptions, collect};
+use beamai_process::{CancelWaker, Child, Launcher, Pause, RunOptions, collect};
 use beamai_tool::CallContext;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -31,15 +32,19 @@ pub(crate) fn start(shell: Shell, cx: &CallContext) -> Result<ShellOutput> {
 }
 
 fn launch(shell: Shell, cx: &CallContext, command: &Arc<BackgroundCommand>) -> Result<Option<Isolation>> {
-    let starts = StartMonitor::of(cx, command.cancel.clone(), true);
-    let spec = spec(&shell, cx, starts.as_ref())?;
+    // Nobody is asked.
+    let pause = Arc::new(Pause::default());
+    let starts = StartMonitor::of(cx, command.cancel.clone(), true, &pause);
+    let network = NamedNetwork::of(cx, &shell.command, true, &pause);
+    let spec = spec(&shell, cx, starts.as_ref(), network.is_some())?;
     // Only a timeout of its own counts: the host's is that of the call.
     let deadline = shell.timeout.map(|ms| Instant::now() + Duration::from_millis(ms));
     let wake = CancelWaker::on(&command.cancel).map_err(not_started)?;
-    let child = Launcher::shared().spawn(&spec).map_err(not_started)?;
+    let outlet = network.as_ref().map(|network| network.outlet());
+    let child = Launcher::shared().spawn_connected(&spec, outlet.as_ref()).map_err(not_started)?;
     let isolation = child.isolation.reported(cx.sandbox.report);
     let input = shell.stdin.unwrap_or_default();
-    command.judged_by(starts);
+    command.judged_by(starts, network);
     let command = Arc::clone(command);
     let watch = move || watch(&command, child, &input, deadline, wake);
     // Without a thread the child is dropped, and killed by that.
@@ -77,6 +82,8 @@ fn started(id: String, isolation: Option<Isolation>) -> ShellOutput {
         printed: PrintedOutput::default(),
         killed: None,
         refused: Vec::new(),
+        network: None,
+        network_off: None,
         duration_ms: 0,
         isolation,
     }

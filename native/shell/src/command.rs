@@ -1,6 +1,7 @@
 //! One command in the background.
 
 use super::capture::Capture;
+use super::network::NamedNetwork;
 use super::starts::StartMonitor;
 use super::{NOT_KILLED, cause_message, code, is_reason, lost_message, milliseconds, not_started, signal};
 use beamai_base::CancelToken;
@@ -20,6 +21,7 @@ pub(super) struct BackgroundCommand {
     capture: Mutex<Capture>,
     last: Mutex<Option<FinishedCommand>>,
     starts: Mutex<Option<Arc<StartMonitor>>>,
+    network: Mutex<Option<Arc<NamedNetwork>>>,
     ended: Condvar,
 }
 
@@ -44,13 +46,15 @@ impl BackgroundCommand {
             capture: Mutex::new(capture),
             last: Mutex::default(),
             starts: Mutex::default(),
+            network: Mutex::default(),
             ended: Condvar::new(),
         }
     }
 
-    /// What it starts is judged here.
-    pub(super) fn judged_by(&self, starts: Option<Arc<StartMonitor>>) {
+    /// What it starts is judged here, and what it connects to here.
+    pub(super) fn judged_by(&self, starts: Option<Arc<StartMonitor>>, network: Option<Arc<NamedNetwork>>) {
         *lock(&self.starts) = starts;
+        *lock(&self.network) = network;
     }
 
     pub(super) fn is_running(&self) -> bool {
@@ -120,6 +124,7 @@ impl BackgroundCommand {
             printed,
             killed: last.killed,
             refused: lock(&self.starts).as_ref().map(|starts| starts.refused()).unwrap_or_default(),
+            network: lock(&self.network).as_ref().map(|network| network.uses()),
             error: last.error,
             duration_ms: milliseconds(last.duration),
         }

@@ -5,29 +5,32 @@
 #![cfg(target_os = "linux")]
 
 mod ansi;
+mod asking;
 mod background;
 mod capture;
 mod command;
 mod head_tail;
+mod network;
 mod registry;
 mod shortcut;
 mod spool;
 mod starts;
 mod text;
 
+pub use asking::StartAnswer;
 pub use registry::{EndingCommands, end_session};
-pub use starts::StartAnswer;
 
 use beamai_base::{CancelToken, Reason, Result, ToolError};
 use beamai_isolation::{Isolation, StartCoverage, StartJudge};
-use beamai_port_tools::shell::{PrintedOutput, RefusedStart, Shell, ShellKill, ShellOutput, ShellPoll};
+use beamai_port_tools::shell::{PrintedOutput, Shell, ShellKill, ShellOutput, ShellPoll};
 use beamai_process::{
-    CancelWaker, CommandReport, ExitStatus, KillCause, Launcher, MemoryExcess, ProgramSpec, ProgressListener,
-    RunEnd, RunOptions, RunResult, Stdin, collect, signal_name,
+    CancelWaker, CommandReport, ExitStatus, KillCause, Launcher, MemoryExcess, Pause, ProgramSpec,
+    ProgressListener, RunEnd, RunOptions, RunResult, Stdin, collect, signal_name,
 };
-use beamai_sandbox::{Confinement, SetupFailure, environment};
+use beamai_sandbox::{Confinement, SetupFailure, environment, network_environment};
 use beamai_tool::{CallContext, ExecutionClass, OperationBackend, Services, host_act};
 use capture::Capture;
+use network::NamedNetwork;
 use rustix::fs::Access;
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -50,11 +53,17 @@ const USUAL_PLACES: [&str; 3] = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/b
 #[must_use]
 pub fn serve(services: Services) -> Services {
     services
-        .with(OperationBackend(|shell: Shell, cx: &CallContext| match shell.run_in_background {
-            true => Ok(background::start(shell, cx)?),
-            false => Ok(run(&shell, cx)?),
+        .with(OperationBackend(|shell: Shell, cx: &CallContext| {
+            network::renew(cx);
+            match shell.run_in_background {
+                true => Ok(background::start(shell, cx)?),
+                false => Ok(run(&shell, cx)?),
+            }
         }))
-        .with(OperationBackend(|call: ShellPoll, cx: &CallContext| Ok(background::poll(&call.id, cx)?)))
+        .with(OperationBackend(|call: ShellPoll, cx: &CallContext| {
+            network::renew(cx);
+            Ok(background::poll(&call.id, cx)?)
+        }))
         .with(OperationBackend(|call: ShellKill, cx: &CallContext| Ok(background::kill(&call.id, cx)?)))
         .with_host_acts(vec![host_act("start_answer", ExecutionClass::Instant, |act: StartAnswer, cx| {
             act.run(cx)
@@ -65,8 +74,10 @@ pub fn serve(services: Services) -> Services {
 fn run(shell: &Shell, cx: &CallContext) -> Result<ShellOutput> {
     let started = Instant::now();
     let stop = CancelToken::new();
-    let starts = StartMonitor::of(cx, stop.clone(), false);
-    let spec = spec(shell, cx, starts.as_ref())?;
+    let pause = Arc::new(Pause::default());
+    let starts = StartMonitor::of(cx, stop.clone(), false, &pause);
+    let network = NamedNetwork::of(cx, &shell.command, false, &pause);
+    let spec = spec(shell, cx, starts.as_ref(), network.is_some())?;
     cx.cancel.on_cancel({
         let stop = stop.clone();
         move || stop.cancel()
@@ -75,24 +86,39 @@ fn run(shell: &Shell, cx: &CallContext) -> Result<ShellOutput> {
     let terms = RunOptions {
         input: shell.stdin.as_deref().unwrap_or_default().as_bytes(),
         deadline: Some(deadline(shell, cx, started)),
-        pause: starts.as_ref().map(|starts| Arc::clone(&starts.pause)),
+        pause: (starts.is_some() || network.is_some()).then_some(pause),
         wake: CancelWaker::on(&stop).map_err(not_started)?,
         listener: cx.progress.is_some().then_some(ProgressListener(&tell)),
     };
-    let child = Launcher::shared().spawn(&spec).map_err(not_started)?;
+    let outlet = network.as_ref().map(|network| network.outlet());
+    let child = Launcher::shared().spawn_connected(&spec, outlet.as_ref()).map_err(not_started)?;
     let isolation = child.isolation.reported(cx.sandbox.report);
     let mut capture = Capture::new(cx, shell.strip_ansi);
     let collected = collect(child, &terms, &mut capture);
     let printed = capture.take_out(false);
-    let Some(starts) = starts else {
-        return answer(collected, printed, isolation, vec![], started.elapsed());
+    starts.iter().for_each(|starts| starts.end());
+    network.iter().for_each(|network| network.end());
+    let blank = output(printed, None, None, isolation, started.elapsed());
+    let blank = ShellOutput {
+        refused: starts.as_ref().map(|starts| starts.refused()).unwrap_or_default(),
+        network: network.map(|network| network.uses()),
+        ..blank
     };
-    starts.end();
-    let ended = answer(collected, printed, isolation, starts.refused(), started.elapsed());
-    match starts.stopped() {
+    let ended = answer(collected, blank).map(|output| with_hint(output, cx));
+    match starts.and_then(|starts| starts.stopped()) {
         Some(stopped) if !cx.cancel.is_cancelled() => Err(with_details_of(stopped, ended)),
         _ => ended,
     }
+}
+
+/// The result of a command that failed, with why, if that was for want of the network.
+fn with_hint(output: ShellOutput, cx: &CallContext) -> ShellOutput {
+    let PrintedOutput { stdout, stderr, .. } = &output.printed;
+    let network_off = match output.exit_code {
+        Some(0) => None,
+        _ => network::missing(cx, [stdout, stderr]),
+    };
+    ShellOutput { network_off, ..output }
 }
 
 /// The error of a command that ended for a start, with what is known of its end.
@@ -114,9 +140,15 @@ fn progress(time: Duration, output: u64) -> Value {
     json!({"progress": time.as_secs_f64(), "message": message, "output_bytes": output})
 }
 
-fn spec(shell: &Shell, cx: &CallContext, starts: Option<&Arc<StartMonitor>>) -> Result<ProgramSpec> {
+fn spec(
+    shell: &Shell,
+    cx: &CallContext,
+    starts: Option<&Arc<StartMonitor>>,
+    by_name: bool,
+) -> Result<ProgramSpec> {
     let own = shell.variables()?.into_iter().map(|(name, value)| (name.into(), value.into()));
-    let environment = environment(cx.workspace.temp_path(), &cx.sandbox, own);
+    let network = network_environment(cx.workspace.temp_path(), &cx.sandbox, by_name);
+    let environment = environment(cx.workspace.temp_path(), &cx.sandbox, network.into_iter().chain(own));
     let shortcut = shortcut(shell, &environment, cx);
     // A command that begins like an option would be taken for one.
     let end_of_options = shell.command.starts_with(['-', '+']).then_some("--");
@@ -131,15 +163,17 @@ fn spec(shell: &Shell, cx: &CallContext, starts: Option<&Arc<StartMonitor>>) -> 
         stdin: if shell.stdin.is_some() { Stdin::Pipe } else { Stdin::Empty },
         lingers: shell.run_in_background,
         shortcut,
-        confinement: confinement(cx)?,
+        confinement: confinement(cx, by_name)?,
         judge: starts.map(|starts| Arc::new(CommandStartJudge(Arc::clone(starts))) as Arc<dyn StartJudge>),
         coverage: starts.map_or(StartCoverage::Everything, |starts| starts.coverage()),
     })
 }
 
 /// What the programs of a call are confined to.
-fn confinement(cx: &CallContext) -> Result<Arc<Confinement>> {
-    Confinement::of(&cx.workspace, &cx.sandbox, &cx.denied_paths, cx.starts.as_deref(), &|| cx.check())
+fn confinement(cx: &CallContext, by_name: bool) -> Result<Arc<Confinement>> {
+    let starts = cx.starts.as_deref();
+    let confinement = Confinement::of(&cx.workspace, &cx.sandbox, &cx.denied_paths, starts, &|| cx.check())?;
+    Ok(if by_name { Arc::new(confinement.with_proxy()) } else { confinement })
 }
 
 fn bash() -> Result<PathBuf> {
@@ -180,20 +214,16 @@ fn random_name() -> Result<String> {
     }
 }
 
-fn answer(
-    collected: RunResult,
-    printed: PrintedOutput,
-    isolation: Option<Isolation>,
-    refused: Vec<RefusedStart>,
-    duration: Duration,
-) -> Result<ShellOutput> {
+/// What came of a command; `blank` is what is known of it beside.
+fn answer(collected: RunResult, blank: ShellOutput) -> Result<ShellOutput> {
     let (exit, killed, cause) = match &collected.report {
         Ok(CommandReport::Ended { exit, killed, cause, .. }) => (Some(*exit), Some(*killed), cause.clone()),
         Ok(CommandReport::NotStarted(failure)) => return Err(not_started(failure.clone())),
         Err(_) => (None, None, None),
     };
     let planted = collected.planted;
-    let output = ShellOutput { refused, planted, ..output(printed, exit, killed, isolation, duration) };
+    let (exit_code, signal) = (exit.and_then(code), exit.and_then(signal));
+    let output = ShellOutput { planted, exit_code, signal, killed, ..blank };
     if let (RunEnd::Itself, Some(cause)) = (collected.end, cause.filter(|cause| is_reason(cause, killed))) {
         return Err(ended_for(cause, &output));
     }
@@ -222,6 +252,8 @@ fn output(
         printed,
         killed,
         refused: Vec::new(),
+        network: None,
+        network_off: None,
         duration_ms: milliseconds(duration),
         isolation,
     }

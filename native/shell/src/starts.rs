@@ -1,28 +1,24 @@
 //! Judging what a running command starts, and asking about it.
 //!
-//! A start that somebody has to decide waits: the question goes out with the call's progress, and the answer comes as a call
-//! of its own, as that of an MCP server's question does. Where nobody can be asked, the command ends there.
+//! A start that somebody has to decide waits; see [`asking`]. Where nobody can be asked, the command ends there.
 
+use super::asking::{self, MOST_OPEN, Question, StartChoice, lock};
 use beamai_base::{CancelToken, Reason, ToolError};
-use beamai_isolation::{HeldStart, ProgramStart, StartCoverage, StartDecision, StartJudge};
-use beamai_policy::starts::{shown, shown_starter};
-use beamai_policy::{StartRules, StartVerdict};
+use beamai_isolation::{HeldStart, ProgramStart, StartCoverage, StartDecision, StartJudge, Starter};
+use beamai_policy::starts::{asked_about, shown, shown_starter};
+use beamai_policy::{NETWORK, StartRules, StartVerdict};
 use beamai_port_tools::shell::output::RefusedStart;
 use beamai_process::Pause;
+use beamai_text::{extent, one_line};
 use beamai_tool::{CallContext, Progress};
-use serde::Deserialize;
 use serde_json::{Value, json};
-use std::collections::HashMap;
 use std::ffi::OsString;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Most refused starts that a result lists.
 const MOST_REFUSED: usize = 20;
 /// Most starts that an error names as those that have happened.
 const MOST_NAMED: usize = 20;
-/// Most questions of one command that are open at a time; a start beyond them is refused.
-const MOST_OPEN: usize = 16;
 /// Most arguments that a question shows, and most bytes of each.
 const MOST_ARGUMENTS: usize = 64;
 const LONGEST_ARGUMENT: usize = 1_000;
@@ -35,7 +31,7 @@ pub(super) struct StartMonitor {
     /// Ends the command.
     stop: CancelToken,
     /// Time in which somebody is asked.
-    pub(super) pause: Arc<Pause>,
+    pause: Arc<Pause>,
     noted: Mutex<StartLog>,
 }
 
@@ -70,58 +66,16 @@ struct StartQuestion {
     held: Box<dyn HeldStart>,
 }
 
-/// What a person said of a start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum StartChoice {
-    /// It goes on.
-    Allow,
-    /// It fails.
-    Deny,
-}
-
-/// The answer to the question about a start.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StartAnswer {
-    start: String,
-    decision: StartChoice,
-    /// Rules that allow what the command starts from here on, too.
-    #[serde(default)]
-    rules: Vec<String>,
-    /// Why it was refused.
-    #[serde(default)]
-    reason: Option<String>,
-}
-
-static ASKED: Mutex<Option<HashMap<String, StartQuestion>>> = Mutex::new(None);
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl StartAnswer {
-    /// Whether the start still waited for it.
-    ///
-    /// # Errors
-    /// `invalid_argument` for a malformed rule; the start is refused then.
-    pub fn run(self, _: &CallContext) -> beamai_base::Result<Value> {
-        let asked = lock(&ASKED).as_mut().and_then(|asked| asked.remove(&self.start));
-        let is_taken = asked.is_some();
-        if let Some(asked) = asked {
-            if let Err(error) = self.rules.iter().try_for_each(|rule| asked.starts.rules.add(rule)) {
-                asked.answered(&self.start, StartChoice::Deny, Some(error.message.clone()));
-                return Err(error);
-            }
-            asked.answered(&self.start, self.decision, self.reason);
+impl Question for StartQuestion {
+    fn add(&self, rule: &str) -> beamai_base::Result<()> {
+        match rule.starts_with(NETWORK) {
+            true => Ok(()),
+            false => self.starts.rules.add(rule),
         }
-        Ok(json!({"taken": is_taken}))
     }
-}
 
-impl StartQuestion {
-    fn answered(self, id: &str, decision: StartChoice, reason: Option<String>) {
-        let Self { starts, start, held } = self;
+    fn answered(self: Box<Self>, id: &str, decision: StartChoice, reason: Option<String>) {
+        let Self { starts, start, held } = *self;
         starts.closed(id);
         match decision {
             StartChoice::Allow => held.start(starts.rules.approve(&start)),
@@ -135,11 +89,15 @@ impl StartQuestion {
 
 impl StartMonitor {
     /// The judge of a call's command; `None` where nothing it starts has to be decided.
-    pub(super) fn of(cx: &CallContext, stop: CancelToken, in_background: bool) -> Option<Arc<Self>> {
+    pub(super) fn of(
+        cx: &CallContext,
+        stop: CancelToken,
+        in_background: bool,
+        pause: &Arc<Pause>,
+    ) -> Option<Arc<Self>> {
         let rules = cx.starts.as_ref()?;
-        // A command in the background outlives its call, and with it whoever could be asked.
-        let asker = cx.progress.clone().filter(|_| cx.asks_starts && !in_background);
-        let (rules, pause) = (Arc::clone(rules), Arc::default());
+        let asker = asking::asker(cx, in_background);
+        let (rules, pause) = (Arc::clone(rules), Arc::clone(pause));
         Some(Arc::new(Self { rules, asker, stop, pause, noted: Mutex::default() }))
     }
 
@@ -161,10 +119,7 @@ impl StartMonitor {
             (std::mem::take(&mut noted.open), std::mem::take(&mut noted.waiting))
         };
         drop(waiting);
-        let mut asked = lock(&ASKED);
-        let left: Vec<_> = open.iter().filter_map(|id| asked.as_mut()?.remove(id)).collect();
-        drop(asked);
-        drop(left);
+        asking::take_back(&open);
     }
 
     /// The error of a command that ended for a start about which nobody could be asked.
@@ -250,7 +205,7 @@ impl StartMonitor {
         verdict: &AskReason,
         held: Box<dyn HeldStart>,
     ) {
-        let id = next_id();
+        let id = asking::next_id();
         {
             let mut noted = lock(&self.noted);
             if noted.has_ended || noted.open.len() >= MOST_OPEN {
@@ -259,21 +214,26 @@ impl StartMonitor {
             }
             noted.open.push(id.clone());
         }
-        let request = self.request(&start, verdict);
+        let request = self.request(&id, &start, verdict);
         self.pause.begin();
         let asked = StartQuestion { starts: Arc::clone(self), start, held };
-        lock(&ASKED).get_or_insert_default().insert(id.clone(), asked);
-        asker(json!({"start": id, "request": request}));
+        asking::ask(asker, &id, request, Box::new(asked));
     }
 
     /// The question that a host puts to a person.
-    fn request(&self, start: &ProgramStart, verdict: &AskReason) -> Value {
-        let (shown, by) = (shown(start), shown_starter(start));
+    fn request(&self, id: &str, start: &ProgramStart, verdict: &AskReason) -> Value {
+        let ((shown, is_all), by) = (asked_about(start), shown_starter(start));
         let because = verdict.why.as_ref().map(|why| format!(", because {why}")).unwrap_or_default();
+        let rest = if is_all { "" } else { "; it goes on, and not all of it is shown" };
+        let size = extent(&shown);
         json!({
             "rule": "Bash",
             "subject": format!("Bash({shown})"),
-            "message": format!("a running command's {by} wants to start: {shown}{because}"),
+            "message": format!(
+                "a running command's {} wants to start: {}{size}{rest}{because}",
+                one_line(&by),
+                one_line(&shown)
+            ),
             "matched_rule": verdict.rule,
             "wanted": verdict.wanted,
             "command": self.rules.typed(),
@@ -282,6 +242,7 @@ impl StartMonitor {
                 "arguments": arguments(&start.arguments),
                 "has_all_arguments": start.has_all_arguments && start.arguments.len() <= MOST_ARGUMENTS,
                 "started_by": by,
+                "fingerprint": fingerprint(id, start),
             },
         })
     }
@@ -300,9 +261,22 @@ struct AskReason {
     wanted: Vec<String>,
 }
 
-fn next_id() -> String {
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    format!("start_{}", NEXT.fetch_add(1, Ordering::Relaxed))
+/// What stands for this very start by this very program, and for no other; only for itself, where not all of it is known.
+fn fingerprint(id: &str, start: &ProgramStart) -> String {
+    let mut hash = blake3::Hasher::new();
+    let mut add = |bytes: &[u8]| _ = hash.update(&bytes.len().to_le_bytes()).update(bytes);
+    let Starter { program, arguments, has_all_arguments, .. } = &start.starter;
+    for path in [program, &start.called, &start.file] {
+        add(path.as_os_str().as_encoded_bytes());
+    }
+    for words in [arguments, &start.arguments] {
+        add(&words.len().to_le_bytes());
+        words.iter().for_each(|word| add(word.as_encoded_bytes()));
+    }
+    if !(start.has_all_arguments && *has_all_arguments) {
+        add(id.as_bytes());
+    }
+    hash.finalize().to_hex().to_string()
 }
 
 fn arguments(given: &[OsString]) -> Vec<String> {
@@ -347,5 +321,57 @@ impl StartJudge for CommandStartJudge {
                 held.refuse();
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    fn start(called: &str, arguments: &[&str]) -> ProgramStart {
+        let starter = Starter {
+            pid: 1,
+            program: PathBuf::from("/usr/bin/awk"),
+            arguments: vec!["awk".into()],
+            has_all_arguments: true,
+            coverage: StartCoverage::NOTHING,
+        };
+        ProgramStart {
+            called: called.into(),
+            links: Vec::new(),
+            file: called.into(),
+            loaded: Vec::new(),
+            interpreters: Vec::new(),
+            arguments: arguments.iter().map(Into::into).collect(),
+            has_all_arguments: true,
+            is_writable: false,
+            starter,
+        }
+    }
+
+    #[test]
+    fn a_fingerprint_stands_for_one_start_by_one_program() {
+        let own = start("/w/a/run", &["run", "x"]);
+        let mut by_another = own.clone();
+        by_another.starter.arguments.push("-f".into());
+        let long = "x".repeat(5_000);
+        let others = [
+            start("/w/b/run", &["run", "x"]),
+            start("/w/a/run", &["run", "x", ""]),
+            start("/w/a/run", &["run x"]),
+            start("/w/a/run", &["run", &(long.clone() + "1")]),
+            start("/w/a/run", &["run", &(long + "2")]),
+            by_another,
+        ];
+        let mut all: Vec<String> = others.iter().map(|start| fingerprint("1", start)).collect();
+        assert_eq!(fingerprint("1", &own), fingerprint("2", &own));
+        all.push(fingerprint("1", &own));
+        let cut = ProgramStart { has_all_arguments: false, ..own };
+        all.extend(["1", "2"].map(|id| fingerprint(id, &cut)));
+        let count = all.len();
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), count);
     }
 }

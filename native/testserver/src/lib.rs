@@ -74,6 +74,15 @@ impl TestServer {
         Self::start("127.0.0.1:0", Some(config), Arc::new(answer))
     }
 
+    /// The same at an address.
+    pub fn tls_at(
+        address: &str,
+        config: Arc<ServerConfig>,
+        answer: impl Fn(&ReceivedRequest, &mut dyn Connection) -> std::io::Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        Self::start(address, Some(config), Arc::new(answer))
+    }
+
     /// A server with one answer.
     pub fn fixed(status: &str, headers: &[(&str, &str)], body: impl Into<Vec<u8>>) -> Self {
         let answer = answer(status, headers, &body.into());

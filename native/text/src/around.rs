@@ -1,4 +1,4 @@
-//! The diff of a file with splices, made from their neighbourhoods alone.
+//! The diff of a file with splices, computed from their neighbourhoods only.
 
 use super::bytes::index;
 use super::diff::{CONTEXT, ChangedLines, lines};
@@ -7,17 +7,17 @@ use beamai_base::Result;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// How far a line's end is looked for: first, and at most.
+/// Bytes to search for a line end: at first, and at most.
 const NEAR: u64 = 4 << 10;
 const FAR: u64 = 256 << 10;
 
-/// Largest part of the file that is compared at once.
+/// Maximum size of a part that is compared at once, in bytes.
 const PART: u64 = 1 << 20;
 
-/// Time after which changes are no longer counted.
+/// Time limit, after which changes are no longer counted.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Adds to `diff` what the splices change, which come in order and do not overlap.
+/// Adds the changes by `splices` to `diff`. Splices are in order and do not overlap.
 ///
 /// # Errors
 /// Those of reading, and of `check`.
@@ -48,7 +48,7 @@ pub fn around<'a>(
     part.map_or(Ok(()), |part| view.compare(&part))
 }
 
-/// Whole lines with splices in them.
+/// Consecutive whole lines that contain splices.
 struct DiffPart<'a> {
     range: Range<u64>,
     first_line: u64,
@@ -59,12 +59,12 @@ struct DiffView<'v> {
     bytes: &'v FileBytes<'v>,
     charset: Charset,
     diff: &'v mut DiffBuilder,
-    /// Lines that the new file has more than the old one, so far.
+    /// Lines added by earlier splices, less those removed.
     added_lines: i64,
 }
 
 impl DiffView<'_> {
-    /// A part around a splice; `None` where its lines are too long.
+    /// A part around a splice; `None` if its lines are too long.
     fn begin<'a>(&mut self, splice: Splice<'a>) -> Result<Option<DiffPart<'a>>> {
         let start = self.lines_before(splice.range.start, CONTEXT)?;
         let end = self.lines_after(splice.range.end, CONTEXT)?;
@@ -75,7 +75,7 @@ impl DiffView<'_> {
         Ok(Some(DiffPart { range: start..end, first_line: splice.line - lines, splices: vec![splice] }))
     }
 
-    /// The splice in the part before it, where it is near, or in a part of its own.
+    /// Extends the part to the splice if it is near, or ends the part and begins a new one.
     fn next<'a>(&mut self, mut part: DiffPart<'a>, splice: Splice<'a>) -> Result<Option<DiffPart<'a>>> {
         let Some((start, _)) = self.lines_before(splice.range.start, CONTEXT)? else {
             self.compare(&part)?;
@@ -98,7 +98,7 @@ impl DiffView<'_> {
         Ok(Some(part))
     }
 
-    /// Ends a large part before the splice's line, and goes on from there with another.
+    /// Ends a large part before the splice's line, and begins a new one there.
     fn split<'a>(&mut self, mut part: DiffPart<'a>, splice: Splice<'a>) -> Result<Option<DiffPart<'a>>> {
         let line_start = self.lines_before(splice.range.start, 0)?.map(|(start, _)| start);
         let last_end = part.splices.last().map_or(0, |last| last.range.end);
@@ -128,14 +128,14 @@ impl DiffView<'_> {
         Ok(())
     }
 
-    /// The lines of a part that its splices touch: those where they begin to those where they end.
+    /// The lines of a part that its splices change: from the line where a splice begins to the line where it ends.
     fn changes(&self, part: &DiffPart<'_>, old_len: usize, new_len: usize) -> Vec<ChangedLines> {
         let mut changes: Vec<ChangedLines> = Vec::new();
         let mut scratch = Vec::new();
-        // Lines that the new part has more than the old one, up to here.
+        // Lines added in this part so far, less those removed.
         let mut added = 0;
         for splice in &part.splices {
-            // A part was read before, so that its pieces can be.
+            // The part has been read completely before, so its pieces can be too.
             let gone = self.bytes.read(splice.range.clone(), &mut scratch).unwrap_or_default();
             let start = index(splice.line - part.first_line);
             let end = start + line_breaks(self.charset, gone).count() + 1;
@@ -153,7 +153,7 @@ impl DiffView<'_> {
         changes
     }
 
-    /// Where the line begins that is `count` lines before the one at `at`, and how many lines there are between.
+    /// The start of the line `count` lines before the one at `at`, and the number of lines between.
     fn lines_before(&self, at: u64, count: usize) -> Result<Option<(u64, u64)>> {
         let first = self.charset.bom().len() as u64;
         for reach in [NEAR, FAR] {
@@ -173,7 +173,7 @@ impl DiffView<'_> {
         Ok(None)
     }
 
-    /// Where the line ends that is `count` lines after the one at `at`.
+    /// The end of the line `count` lines after the one at `at`.
     fn lines_after(&self, at: u64, count: usize) -> Result<Option<u64>> {
         for reach in [NEAR, FAR] {
             let mut scratch = Vec::new();
@@ -232,7 +232,7 @@ mod tests {
     proptest! {
         #[test]
         fn parts_give_the_diff_of_the_whole(lines in proptest::collection::vec("[a-c]{0,2}x?", 0..40), to in "[yz\n]{0,3}") {
-            // Lines that differ leave no two ways to align them.
+            // With distinct lines there is only one alignment.
             let old: String = lines.iter().enumerate().map(|(at, line)| format!("{at}{line}\n")).collect();
             let (whole, parts) = replaced(&old, "x", &to);
             prop_assert_eq!(whole, parts);

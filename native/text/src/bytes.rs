@@ -1,4 +1,4 @@
-//! The bytes of a file, wherever they are.
+//! The bytes of a file, in memory or on disk.
 
 use beamai_base::{Reason, Result, ToolError};
 use std::fs::File;
@@ -6,17 +6,17 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-/// The bytes of a file: all of them at hand, or read where they are needed.
+/// The bytes of a file.
 #[derive(Debug, Clone, Copy)]
 pub enum FileBytes<'a> {
     /// In memory.
     Memory(&'a [u8]),
-    /// In an open file that had this size when it was opened.
+    /// In an open file, with its size when it was opened.
     File(&'a File, u64),
 }
 
 impl FileBytes<'_> {
-    /// How many there are.
+    /// The number of bytes.
     pub fn len(&self) -> u64 {
         match self {
             Self::Memory(bytes) => bytes.len() as u64,
@@ -24,15 +24,15 @@ impl FileBytes<'_> {
         }
     }
 
-    /// Whether there are none.
+    /// Whether the file is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The bytes of a range, cut at the end; `scratch` holds them where they have to be read.
+    /// The bytes of a range, clamped to the end; `scratch` is the buffer if they have to be read.
     ///
     /// # Errors
-    /// `stale` when the file has become shorter, and those of the operating system.
+    /// `stale` when the file was truncated meanwhile, and those of the operating system.
     pub fn read<'b>(&'b self, range: Range<u64>, scratch: &'b mut Vec<u8>) -> Result<&'b [u8]> {
         let end = range.end.min(self.len());
         let start = range.start.min(end);
@@ -46,7 +46,7 @@ impl FileBytes<'_> {
         }
     }
 
-    /// Where a block that starts at `at` ends: at the end in memory, `block` bytes on in a file.
+    /// The end of a block that starts at `at`: the end of the file in memory, `block` bytes further in a file.
     pub fn block_end(&self, at: u64, block: u64) -> u64 {
         match self {
             Self::Memory(_) => self.len(),
@@ -64,7 +64,7 @@ fn failed(error: io::Error) -> ToolError {
     }
 }
 
-/// A position in memory. Only ranges that fit in memory are read.
+/// An index into memory. Only ranges that fit in memory are read.
 pub(super) fn index(position: u64) -> usize {
     usize::try_from(position).unwrap_or(usize::MAX)
 }

@@ -1,9 +1,9 @@
-//! Characters of encodings in which the second byte of one can look like the first of another.
+//! Character boundaries in encodings where a trail byte can look like a lead byte.
 
 use super::Charset;
 
-/// Bytes of the character that `bytes` begin with, at least 1. `bytes` must not be empty; where they end within a
-/// character, the answer is as long as the character would be.
+/// Length of the character at the start of `bytes`, at least 1. `bytes` must not be empty; if they end within a
+/// character, the result is the length of the complete character.
 pub(super) fn char_len(charset: Charset, bytes: &[u8]) -> usize {
     let (first, second) = (bytes[0], bytes.get(1).copied());
     if first < 0x80 {
@@ -32,7 +32,7 @@ pub(super) fn char_len(charset: Charset, bytes: &[u8]) -> usize {
     }
 }
 
-/// Two bytes, unless the second is ASCII that no pair has: then the first is a lone error.
+/// Two bytes, unless the second is an ASCII byte that is not a trail byte: then the first is an error of its own.
 fn pair(second: Option<u8>, least: u8) -> usize {
     if second.is_some_and(|second| second < least || second == 0x7F) { 1 } else { 2 }
 }
@@ -51,17 +51,17 @@ fn four_bytes(bytes: &[u8]) -> usize {
     if is_rest { 4 } else { 1 }
 }
 
-/// The text of some bytes that begin at a character, with the byte position of each of its characters.
+/// Text decoded from a character boundary on, with the byte position of each character.
 pub(super) struct CharMap {
     pub(super) text: String,
-    /// Positions in the text and in the bytes where the two part ways: after each that is no ASCII.
+    /// Pairs of text and byte position after each character that is not ASCII.
     marks: Vec<(usize, usize)>,
     /// Bytes that make whole characters.
     pub(super) len: usize,
 }
 
 impl CharMap {
-    /// Decodes whole characters; one that the bytes end within is left out.
+    /// Decodes complete characters; an incomplete one at the end is left out.
     pub(super) fn new(charset: Charset, bytes: &[u8]) -> Self {
         let mut mapped = Self { text: String::with_capacity(bytes.len()), marks: Vec::new(), len: 0 };
         while mapped.len < bytes.len() {
@@ -81,7 +81,7 @@ impl CharMap {
         mapped
     }
 
-    /// Where the character at `position` of the text is among the bytes; `None` within one that is no ASCII.
+    /// Byte position of the character at `position` in the text; `None` within a multi-byte character.
     pub(super) fn byte_at(&self, position: usize) -> Option<usize> {
         let after = self.marks.partition_point(|(text, _)| *text <= position);
         let (text, byte) = if after == 0 { (0, 0) } else { self.marks[after - 1] };
@@ -91,7 +91,7 @@ impl CharMap {
 }
 
 impl CharMap {
-    /// The first character that begins at byte `from` or later. `bytes` are those that were mapped.
+    /// The first character boundary at byte `from` or later. `bytes` are those that were mapped.
     pub(super) fn boundary(&self, bytes: &[u8], from: usize) -> usize {
         let after = self.marks.partition_point(|(_, byte)| *byte <= from);
         let last = if after == 0 { 0 } else { self.marks[after - 1].1 };

@@ -4,7 +4,7 @@ use encoding_rs::{Decoder, EncoderResult, Encoding};
 use std::borrow::Cow;
 use std::fmt;
 
-/// How a file's bytes stand for characters, and whether they begin with a byte order mark.
+/// A file's encoding, and whether it begins with a byte order mark.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Charset {
     encoding: &'static Encoding,
@@ -12,16 +12,16 @@ pub struct Charset {
 }
 
 impl Charset {
-    /// UTF-8 without a mark: what new files are.
+    /// UTF-8 without a mark, the default for new files.
     pub const UTF8: Self = Self { encoding: encoding_rs::UTF_8, has_bom: false };
 
-    /// The charset of an encoding.
+    /// A charset with this encoding.
     pub fn new(encoding: &'static Encoding, has_bom: bool) -> Self {
         Self { encoding, has_bom }
     }
 
-    /// The charset of a file in the encoding that a label of the WHATWG Encoding Standard names, such as `gbk` or
-    /// `latin1`; `bytes` are the file's first, for the mark. `None` for an unknown label.
+    /// The charset for an encoding label of the WHATWG Encoding Standard, such as `gbk` or `latin1`; `bytes` are the
+    /// start of the file, for the mark. `None` for an unknown label.
     pub fn labelled(label: &str, bytes: &[u8]) -> Option<Self> {
         let encoding = Encoding::for_label_no_replacement(label.as_bytes())?;
         let marked = Self::new(encoding, true);
@@ -38,7 +38,7 @@ impl Charset {
         self.has_bom
     }
 
-    /// The byte order mark that the file begins with; empty where there is none.
+    /// The byte order mark of the file; empty if there is none.
     pub fn bom(self) -> &'static [u8] {
         match self.encoding.name() {
             _ if !self.has_bom => b"",
@@ -49,7 +49,7 @@ impl Charset {
         }
     }
 
-    /// Bytes of a code unit: characters begin at multiples of it.
+    /// Size of a code unit in bytes: characters begin at multiples of it.
     pub fn unit(self) -> usize {
         if self.is_utf16() { 2 } else { 1 }
     }
@@ -63,17 +63,17 @@ impl Charset {
         self.encoding == encoding_rs::UTF_16LE || self.encoding == encoding_rs::UTF_16BE
     }
 
-    /// Whether UTF-16 comes with the high byte first.
+    /// Whether the encoding is big-endian UTF-16.
     pub fn is_big_endian(self) -> bool {
         self.encoding == encoding_rs::UTF_16BE
     }
 
-    /// Whether what a byte means depends on all the bytes before it, so that no part can be exchanged alone.
+    /// Whether the encoding has shift states, so that no part can be replaced separately.
     pub fn is_stateful(self) -> bool {
         self.encoding == encoding_rs::ISO_2022_JP
     }
 
-    /// Whether a byte in the middle of one character can look like another character.
+    /// Whether the bytes of another character can occur inside or across characters.
     pub fn is_ambiguous(self) -> bool {
         !self.is_utf8() && !self.is_utf16() && !self.encoding.is_single_byte()
     }
@@ -82,13 +82,12 @@ impl Charset {
         self.encoding
     }
 
-    /// A decoder for the bytes after the mark, piece by piece.
+    /// A streaming decoder for the bytes after the mark.
     pub fn decoder(self) -> Decoder {
         self.encoding.new_decoder_without_bom_handling()
     }
 
-    /// The text of some bytes after the mark, and whether there were bytes that are no characters (each shows as
-    /// U+FFFD).
+    /// The text of bytes after the mark, and whether some were invalid (each is decoded to U+FFFD).
     pub fn decode(self, bytes: &[u8]) -> (Cow<'_, str>, bool) {
         if self.is_utf8()
             && let Ok(text) = simdutf8::basic::from_utf8(bytes)
@@ -98,10 +97,10 @@ impl Charset {
         self.encoding.decode_without_bom_handling(bytes)
     }
 
-    /// [`Charset::decode`] without a copy where the bytes are UTF-8 already.
+    /// [`Charset::decode`] without a copy if the bytes are UTF-8.
     pub fn decode_vec(self, bytes: Vec<u8>) -> (String, bool) {
         if self.is_utf8() && simdutf8::basic::from_utf8(&bytes).is_ok() {
-            // SAFETY: the line above has checked it.
+            // SAFETY: checked in the line above.
             return (unsafe { String::from_utf8_unchecked(bytes) }, false);
         }
         let (text, has_errors) = self.encoding.decode_without_bom_handling(&bytes);
@@ -111,7 +110,7 @@ impl Charset {
     /// The bytes of a text, without a mark.
     ///
     /// # Errors
-    /// The characters that the encoding cannot hold.
+    /// The characters that the encoding cannot represent.
     pub fn encode(self, text: &str) -> Result<Cow<'_, [u8]>, Unmappable> {
         match self.encoding.name() {
             "UTF-8" => Ok(Cow::Borrowed(text.as_bytes())),
@@ -124,7 +123,7 @@ impl Charset {
         }
     }
 
-    /// Some encoders put a look-alike in a character's place; only what decodes to the same text will do.
+    /// Some encoders substitute similar characters, so the result is decoded again and must be the same text.
     fn encode_legacy(self, text: &str) -> Option<Vec<u8>> {
         let mut encoder = self.encoding.new_encoder();
         let most = encoder.max_buffer_length_from_utf8_without_replacement(text.len())?;
@@ -155,7 +154,7 @@ impl fmt::Debug for Charset {
     }
 }
 
-/// Characters that an encoding cannot hold, the first few of them.
+/// The first few characters that an encoding cannot represent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unmappable(pub Vec<char>);
 
@@ -200,7 +199,7 @@ mod tests {
         let latin = Charset::labelled("latin1", b"").unwrap();
         let error = latin.encode("a → b ✓ →").unwrap_err();
         assert_eq!(error.to_string(), "'→' (U+2192), '✓' (U+2713)");
-        // The encoder would write a backslash for the first, which reads as another character.
+        // The encoder would write a backslash for the yen sign, which decodes to a backslash.
         let sjis = Charset::labelled("shift_jis", b"").unwrap();
         assert_eq!(sjis.encode("¥").unwrap_err().0, ['¥']);
     }

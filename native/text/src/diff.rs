@@ -8,23 +8,23 @@ use std::time::{Duration, Instant};
 /// Lines of context around a change.
 pub(super) const CONTEXT: usize = 3;
 
-/// Time after which a smaller diff is no longer looked for.
+/// Time limit for finding a smaller diff.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// What changed.
+/// A diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diff {
-    /// The unified diff; empty where nothing changed.
+    /// The unified diff; empty if nothing changed.
     pub text: String,
-    /// Lines added; `None` when they were not counted.
+    /// Lines added; `None` if they were not counted.
     pub additions: Option<u64>,
-    /// Lines removed.
+    /// Lines removed; `None` if they were not counted.
     pub deletions: Option<u64>,
     /// Whether lines are missing from the text.
     pub is_truncated: bool,
 }
 
-/// Lines of a part that differ.
+/// Changed lines of a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ChangedLines {
     pub(super) old: Range<usize>,
@@ -37,13 +37,13 @@ pub struct DiffBuilder {
     header: String,
     text: String,
     most: usize,
-    /// Why the text is not all there is.
+    /// Why the text is incomplete.
     cut: Option<String>,
     counts: Option<(u64, u64)>,
 }
 
 impl DiffBuilder {
-    /// A diff of the file `name`, which is new when `is_new`. Its text has at most `most` bytes of hunks.
+    /// A diff of the file `name`, which is new if `is_new`. Its hunks have at most `most` bytes.
     pub fn new(name: &str, is_new: bool, most: usize) -> Self {
         let old = if is_new { "/dev/null".to_owned() } else { quoted(&format!("a/{name}")) };
         let header = format!("--- {old}\n+++ {}\n", quoted(&format!("b/{name}")));
@@ -57,8 +57,8 @@ impl DiffBuilder {
         self.compare_part(&old, &new, &[all], (1, 1));
     }
 
-    /// Compares a part of the old and the new file that begins at these lines of either. Only what `changes` name
-    /// differs; they come in order.
+    /// Compares a part of the old and of the new file, which begins at these lines. Only the lines in `changes` differ;
+    /// they are in order.
     pub(super) fn compare_part(
         &mut self,
         old: &[&str],
@@ -88,13 +88,13 @@ impl DiffBuilder {
         }
     }
 
-    /// Says that something changed that is not shown or counted, and why.
+    /// Notes a change that is neither shown nor counted, and the reason.
     pub fn leave_out(&mut self, why: &str) {
         self.cut.get_or_insert_with(|| why.to_owned());
         self.counts = None;
     }
 
-    /// Whether changes are still counted, though no more of them may be shown.
+    /// Whether changes are still counted, even if they are no longer shown.
     pub fn is_counting(&self) -> bool {
         self.counts.is_some()
     }
@@ -131,13 +131,13 @@ impl DiffBuilder {
         }
     }
 
-    /// Adds lines while there is room; once there is none, everything after is left out too.
+    /// Adds text if there is room; after the first text that does not fit, nothing more is added.
     fn push(&mut self, text: &str) -> bool {
         let fits = self.cut.is_none() && self.text.len() + text.len() <= self.most;
         if fits {
             self.text.push_str(text);
         } else {
-            self.cut.get_or_insert_with(|| format!("{} bytes are the most that is shown", self.most));
+            self.cut.get_or_insert_with(|| format!("at most {} bytes are shown", self.most));
         }
         fits
     }
@@ -167,7 +167,7 @@ fn push_equal(ops: &mut Vec<DiffOp>, (old_index, new_index): (usize, usize), len
     }
 }
 
-/// The operations with neighbours of a kind made one: equal runs, and whatever is between two of them.
+/// The operations with adjacent ones merged: equal runs, and everything between two of them.
 fn joined(ops: Vec<DiffOp>) -> Vec<DiffOp> {
     let mut out: Vec<DiffOp> = Vec::with_capacity(ops.len());
     for op in ops {
@@ -196,7 +196,7 @@ fn header(first_line: u64, lines: Range<usize>) -> String {
     }
 }
 
-/// A name as git writes it: in quotes with escapes where it could be misread.
+/// A name as git writes it: quoted and escaped if it could be misread.
 fn quoted(name: &str) -> String {
     if !name.chars().any(|char| char.is_control() || char == '"' || char == '\\') {
         return name.to_owned();
@@ -245,11 +245,7 @@ mod tests {
     fn lines_that_do_not_fit_are_counted_and_the_cut_is_said() {
         let got = diff("", &"line\n".repeat(100), 50);
         assert_eq!((got.additions, got.deletions, got.is_truncated), (Some(100), Some(0), true));
-        assert!(
-            got.text.ends_with("+line\n[diff truncated: 50 bytes are the most that is shown]\n"),
-            "{}",
-            got.text
-        );
+        assert!(got.text.ends_with("+line\n[diff truncated: at most 50 bytes are shown]\n"), "{}", got.text);
     }
 
     #[test]

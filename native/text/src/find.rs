@@ -1,4 +1,4 @@
-//! Text among bytes, found at character boundaries only.
+//! Finds text in bytes at character boundaries only.
 
 use super::bytes::index;
 use super::chars::CharMap;
@@ -7,10 +7,10 @@ use beamai_base::Result;
 use memchr::memmem::Finder;
 use std::ops::Range;
 
-/// Bytes that are searched at a time; few in tests, so that these cross from one to the next.
+/// Block size in bytes; small in tests, so that matches cross block boundaries.
 const BLOCK: u64 = if cfg!(test) { 1 << 10 } else { 1 << 20 };
 
-/// A text to look for, in a file's encoding.
+/// A text to search for, in a file's encoding.
 #[derive(Debug)]
 pub struct Needle {
     text: String,
@@ -18,49 +18,49 @@ pub struct Needle {
 }
 
 impl Needle {
-    /// The text as files of that charset have it; it must not be empty.
+    /// The text encoded in that charset; it must not be empty.
     ///
     /// # Errors
-    /// Characters that the charset cannot hold, and that no file in it has therefore.
+    /// Characters that the charset cannot represent; no file in it contains the text then.
     pub fn new(charset: Charset, text: &str) -> Result<Self, Unmappable> {
         Ok(Self { text: text.to_owned(), bytes: charset.encode(text)?.into_owned() })
     }
 
-    /// Most bytes of an occurrence: a character may have longer forms than the encoder's.
+    /// Maximum length of an occurrence in bytes: a character may have longer forms than the encoder's.
     fn reach(&self, charset: Charset) -> u64 {
         let longest = if charset.is_ambiguous() { self.text.chars().count() * 4 } else { self.bytes.len() };
         longest as u64
     }
 }
 
-/// What counts when occurrences overlap, as `aa` does in `aaa`.
+/// How to count overlapping occurrences, as of `aa` in `aaa`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overlap {
-    /// Each of them.
+    /// All of them.
     Each,
-    /// The first, and then what comes after it.
+    /// The first one; the search goes on after its end.
     First,
 }
 
 /// An occurrence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Occurrence {
-    /// Where in the file.
+    /// Byte range in the file.
     pub range: Range<u64>,
     /// Number of the line where it begins.
     pub line: u64,
 }
 
-/// What a pass over a file found.
+/// The result of a pass over a file.
 #[derive(Debug)]
 pub struct FileScan {
     /// The occurrences, in order.
     pub hits: Vec<Occurrence>,
-    /// Whether these are all.
+    /// Whether `hits` has all occurrences.
     pub is_complete: bool,
-    /// The file's lines.
+    /// Line statistics of the file.
     pub stats: LineStats,
-    /// Has been fed all the file's bytes.
+    /// Has been fed all bytes of the file.
     pub hasher: blake3::Hasher,
 }
 
@@ -71,7 +71,7 @@ impl FileScan {
     }
 }
 
-/// Looks for up to `most` occurrences, and counts and hashes on the way.
+/// Finds up to `most` occurrences, and counts lines and hashes in the same pass.
 ///
 /// # Errors
 /// Those of reading, and of `check`.
@@ -138,14 +138,14 @@ struct OccurrenceSearch<'a> {
     overlap: Overlap,
     most: usize,
     hits: Vec<Occurrence>,
-    /// Where the next occurrence may begin.
+    /// Minimum position of the next occurrence.
     next: u64,
     is_complete: bool,
 }
 
 impl OccurrenceSearch<'_> {
-    /// Looks for occurrences that begin in the first `own` bytes of a block; what follows is there for those that
-    /// reach into it. Answers how many bytes were its own in the end: whole characters.
+    /// Finds occurrences that begin in the first `own` bytes of a block; the bytes after them are for those that extend
+    /// beyond. Returns the number of bytes that were searched: whole characters.
     fn block(&mut self, at: u64, block: &[u8], own: usize, first_line: u64) -> usize {
         let mut lines = LineCursor { charset: self.charset, block, position: 0, line: first_line };
         if !self.charset.is_ambiguous() {
@@ -209,7 +209,7 @@ impl OccurrenceSearch<'_> {
     }
 }
 
-/// Tells line numbers of ever later positions.
+/// Computes line numbers of increasing positions.
 struct LineCursor<'a> {
     charset: Charset,
     block: &'a [u8],
@@ -256,9 +256,9 @@ mod tests {
     fn half_a_character_is_no_occurrence() {
         // U+6100 U+0061 has the bytes of U+0061 at an odd position too.
         assert_eq!(ranges("utf-16le", b"\0\x61\0\x61\x61\0", "a", Overlap::Each), [(4, 6, 1)]);
-        // The second byte of this character is a backslash.
+        // The trail byte of this character is a backslash.
         assert_eq!(ranges("shift_jis", b"\x83\x5C\x5C", "\\", Overlap::Each), [(2, 3, 1)]);
-        // A2 A4 stands in the middle of B0 A2 A4 D6.
+        // A2 A4 occurs in B0 A2 A4 D6 across two characters.
         assert_eq!(ranges("gbk", b"\xB0\xA2\xA4\xD6", "\u{3044}", Overlap::Each), []);
         let hiragana = Charset::labelled("gbk", b"").unwrap().encode("い").unwrap().into_owned();
         assert_eq!(ranges("gbk", &hiragana, "い", Overlap::Each), [(0, 2, 1)]);
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn every_form_of_a_character_is_found() {
-        // Two byte pairs of Shift_JIS are the same Roman numeral.
+        // Two code points of Shift_JIS are the same Roman numeral.
         assert_eq!(
             ranges("shift_jis", b"\x87\x54 \xFA\x4A", "\u{2160}", Overlap::Each),
             [(0, 2, 1), (3, 5, 1)]

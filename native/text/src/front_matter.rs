@@ -1,12 +1,12 @@
-//! The head of a Markdown file: keys and values in YAML, between two lines of three dashes.
+//! Front matter of a Markdown file: YAML between two lines of three dashes.
 
 use serde::de::DeserializeOwned;
 use serde_saphyr::UserMessageFormatter;
 
-/// Reads the head of a text, and gives what follows it; `None` where the text has no head.
+/// Parses the front matter of a text, and returns it with the body; `None` if there is none.
 ///
 /// # Errors
-/// The head has no end, or is not what is to be read; the message names the line of the text.
+/// Front matter without an end or with invalid content; the message names the line of the text.
 pub fn front_matter<T: DeserializeOwned>(text: &str) -> Result<Option<(T, &str)>, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = text.split_inclusive('\n');
@@ -14,14 +14,14 @@ pub fn front_matter<T: DeserializeOwned>(text: &str) -> Result<Option<(T, &str)>
     let mut end = first.len();
     for line in lines {
         if is_edge(line) {
-            // With the line break in front, lines are counted as the reader of the file counts them.
+            // The leading line break makes the parser count lines like the file.
             let head = format!("\n{}", &text[first.len()..end]);
             let keys = serde_saphyr::from_str(&head).map_err(|error| wrong(&error))?;
             return Ok(Some((keys, &text[end + line.len()..])));
         }
         end += line.len();
     }
-    Err("its front matter has no end: a line of three dashes".to_owned())
+    Err("its front matter has no end: add a line of three dashes".to_owned())
 }
 
 fn is_edge(line: &str) -> bool {

@@ -1,9 +1,8 @@
-//! Text in files: which bytes are which characters, where lines end, what changed.
+//! Text in files: encodings, line ends, changes.
 //!
-//! A file is [`FileBytes`]: in memory, or read in pieces. [`sniff()`] says what the bytes are; a [`Charset`] decodes them
-//! and encodes what is put among them. [`find()`] finds text at character boundaries whatever the charset,
-//! [`splice()`] writes a file with some ranges exchanged and every other byte as it was, and a [`Diff`] says what
-//! that changes.
+//! A file is [`FileBytes`]: in memory, or read in pieces. [`sniff()`] detects the type and encoding; a [`Charset`]
+//! decodes and encodes. [`find()`] finds text at character boundaries in any charset, [`splice()`] writes a file with
+//! some ranges replaced and all other bytes unchanged, and a [`Diff`] shows the changes.
 
 mod around;
 mod bytes;
@@ -36,5 +35,5 @@ pub use window::LineWindow;
 
 use beamai_base::Result;
 
-/// Asked now and then by long work whether to go on; see `CallContext::check` of `beamai-tool`.
+/// Called regularly by long work; an error ends the work. See `CallContext::check` of `beamai-tool`.
 pub type Check<'a> = &'a dyn Fn() -> Result<()>;

@@ -1,10 +1,10 @@
-//! Where lines end. A line ends with a line feed, or with the file.
+//! Line ends. A line ends with a line feed, or with the file.
 
 use super::Charset;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How the lines of a file end.
+/// The line endings of a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LineEnding {
@@ -14,12 +14,12 @@ pub enum LineEnding {
     Crlf,
     /// Some with LF, some with CR LF.
     Mixed,
-    /// No line has an end.
+    /// There is no line end.
     #[default]
     None,
 }
 
-/// Counts lines, piece by piece.
+/// Counts lines of a text in pieces.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LineStats {
     feeds: u64,
@@ -61,17 +61,17 @@ impl LineStats {
         }
     }
 
-    /// Lines so far, an unfinished last one included.
+    /// Number of lines so far, including an unfinished last one.
     pub fn total(&self) -> u64 {
         self.feeds + u64::from(self.has_open_line)
     }
 
-    /// Line ends so far.
+    /// Number of line ends so far.
     pub fn ends(&self) -> u64 {
         self.feeds
     }
 
-    /// How they end.
+    /// The kind of line endings so far.
     pub fn ending(&self) -> LineEnding {
         match (self.feeds, self.returns) {
             (0, _) => LineEnding::None,

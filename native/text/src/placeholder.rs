@@ -1,21 +1,21 @@
-//! Lines that stand for text which somebody left out, such as `// ... rest of the code unchanged ...`.
+//! Finds placeholders for omitted text, such as `// ... rest of the code unchanged ...`.
 //!
-//! Models write them where they mean what is there already. A line counts by its form (a comment, brackets, dots) and
-//! by its words, almost all of which must be those of such notes, so that sentences about the rest of something pass.
-//! Dots alone do not count: they are code in some languages and say too little in the others.
+//! Models write them in place of existing text. A line must have the form of one (a comment, brackets, dots), and
+//! almost all of its words must be typical of one, so that sentences about the rest of something do not match. Dots
+//! alone do not count: they are code in some languages and too ambiguous in others.
 
-/// Longest line that is looked at, in bytes, and most words of one.
+/// Maximum length of a checked line, in bytes, and maximum number of its words.
 const LONGEST: usize = 200;
 const MOST_WORDS: usize = 12;
-/// Words besides the known ones, such as the name of a class.
+/// Maximum number of unknown words, such as the name of a class.
 const NAMES: usize = 2;
 
-/// What is left out.
+/// Words for what is left out.
 const REST: &str = "rest remainder remaining existing previous original unchanged unmodified other others else reste \
     resto restante restlicher restliche übriger übrige остальной остальная остальное остальные";
-/// Those of them that need no noun.
+/// Those that need no noun.
 const SUFFICIENT: &str = "rest remainder else reste resto остальное";
-/// What it is a part of.
+/// Words for the kind of text.
 const NOUNS: &str = "code file content contents function functions method methods class classes module modules \
     implementation implementations logic body line lines import imports test tests cases section \
     sections part parts script document text field fields property properties props definition \
@@ -24,11 +24,11 @@ const NOUNS: &str = "code file content contents function functions method method
     entry entries item items setup source program everything variables constants helpers struct structs \
     types statements arguments parameters codes datei funktion klasse methode methoden código codigo \
     archivo función clase fichier fonction classe arquivo função код кода файл файла функции";
-/// What becomes of it.
+/// Words that say that it is kept or left out.
 const KEPT: &str = "unchanged unmodified untouched unaltered intact same omitted elided truncated brevity unverändert \
     gleich inchangé inchangée inchangés identique igual inalterado inalterada cambios alterações \
     изменений прежним";
-/// The same, but in other sentences, too.
+/// The same, but common in other sentences too.
 const PLACED: &str = "here below follows continues goes hier aquí ici aqui здесь";
 const FILLERS: &str = "the a of your my our this these that its all any and with plus is are be been remain remains stay \
     stays keep keeps kept leave left go continue follow as it was were before above exactly for clarity \
@@ -36,12 +36,12 @@ const FILLERS: &str = "the a of your my our this these that its all any and with
     bleiben wie zuvor hierher del de el la los sin queda du le les reste est sans do da o sem permanece \
     без остается остаётся в";
 
-/// Beginnings of comments; those that are letters are not known.
+/// Comment markers at the start of a line; those that are letters are not covered.
 const COMMENTS: &[&str] = &["//", "/*", "*", "#", "--", ";", "%", "<!--", "(*", "{-", "'", "\"\"\""];
-/// Where a comment may begin after code.
+/// Comment markers after code.
 const COMMENTS_AFTER_CODE: &[&str] = &["//", "/*", "<!--", " #", " --", " ;", " %"];
 
-/// The lines of a text that stand for text left out, without the space around them, and their numbers from 1.
+/// The placeholder lines of a text, trimmed, and their numbers from 1.
 pub fn placeholders(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let numbered = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
     numbered.filter(|(_, line)| stands_for_text(line))
@@ -54,7 +54,7 @@ fn stands_for_text(line: &str) -> bool {
     CommentLine::of(line).is_some_and(|note| note.is_placeholder()) || after_code(line)
 }
 
-/// A comment after code; only with dots, since code is followed by all kinds of remarks.
+/// A comment after code; only with dots, since other remarks are common there.
 fn after_code(line: &str) -> bool {
     let start =
         COMMENTS_AFTER_CODE.iter().filter_map(|opening| line.find(opening)).filter(|at| *at > 0).min();
@@ -62,7 +62,7 @@ fn after_code(line: &str) -> bool {
     note.is_some_and(|note| note.has_dots && note.is_placeholder())
 }
 
-/// A line by its form and its words.
+/// A line, split into form and words.
 struct CommentLine<'a> {
     /// From its first letter to its last.
     core: &'a str,
@@ -103,7 +103,7 @@ impl<'a> CommentLine<'a> {
         }
     }
 
-    /// Whether it has signs that such notes do not have, or is one word, as after the dots that spread a value.
+    /// Whether it has characters that placeholders do not have, or is a single word, as after spread dots.
     fn may_be_code(&self) -> bool {
         let is_plain =
             |char: char| char.is_alphanumeric() || char.is_whitespace() || ",.:()'-_/—…".contains(char);
@@ -111,17 +111,17 @@ impl<'a> CommentLine<'a> {
     }
 }
 
-/// Whether a word is among those of a list.
+/// Whether a word is in a list.
 fn is_in(list: &str, word: &str) -> bool {
     list.split(' ').any(|known| known == word)
 }
 
-/// What the words of a note say.
+/// The meaning of a line's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PlaceholderMeaning {
-    /// That some part stays as it is: a placeholder wherever it is set off from the text.
+    /// A part is unchanged: a placeholder if it is set off from the text.
     ThatItStays,
-    /// Which part it is about, or only that something stays: a placeholder if there are dots.
+    /// A part is named, or something is unchanged: a placeholder if there are dots.
     WhatIsLeftOut,
     Otherwise,
 }
@@ -153,7 +153,7 @@ fn said(core: &str) -> PlaceholderMeaning {
     }
 }
 
-/// Whether a word says what becomes of the rest, and is not the one that names it: `unchanged code` does not say.
+/// Whether a word says that text is kept, and is not an adjective before its noun, as in `unchanged code`.
 fn is_kept(words: &[&str]) -> bool {
     let about = words.iter().position(|word| is_in(REST, word));
     words.iter().enumerate().any(|(at, word)| is_in(KEPT, word) && Some(at) != about)
@@ -164,7 +164,7 @@ fn is_ideograph(char: char) -> bool {
     matches!(char, '\u{3040}'..='\u{30FF}' | '\u{4E00}'..='\u{9FFF}')
 }
 
-/// The same in Chinese and Japanese.
+/// The same for Chinese and Japanese.
 fn said_without_spaces(text: &str) -> PlaceholderMeaning {
     const REST: &[&str] = &[
         "其余",

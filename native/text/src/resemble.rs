@@ -1,29 +1,29 @@
-//! What a text that was not found may have been meant to be.
+//! Finds lines similar to a text that was not found.
 
 use similar::TextDiff;
 use std::time::{Duration, Instant};
 
-/// Time that may be spent on looking.
+/// Time limit of the search.
 const PATIENCE: Duration = Duration::from_millis(250);
 /// Characters of a line that are compared and shown.
 const SHOWN: usize = 200;
-/// Lines that are compared closely, and lines that are answered.
+/// Number of lines that are compared closely, and number of lines returned.
 const CANDIDATES: usize = 30;
 const BEST: usize = 3;
 
-/// Lines that resemble a text.
+/// Lines similar to a text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Resemblance {
-    /// What the nearest lines differ in, where that is all they differ in: `indentation`, `case`.
+    /// The only difference of the nearest lines, if there is only one: `indentation`, `case`.
     pub differs_in: Option<&'static str>,
-    /// Numbers and texts of lines: those that differ in that alone, or the most similar ones, best first.
+    /// Numbers and texts of lines: those with only that difference, or the most similar ones, best first.
     pub lines: Vec<(u64, String)>,
 }
 
-/// What is left of a line when some differences are not looked at.
+/// Normalizes a line, so that some differences disappear.
 type Likeness = fn(&str) -> String;
 
-/// How two lines may be alike, from nearly the same to hardly.
+/// Normalizations, from nearly none to strong.
 const LIKENESSES: [(&str, Likeness); 5] = [
     ("whitespace at the beginning or end of lines", |line| line.trim().to_owned()),
     ("whitespace", without_space),
@@ -32,7 +32,7 @@ const LIKENESSES: [(&str, Likeness); 5] = [
     ("case, quotation marks, dashes or whitespace", strip),
 ];
 
-/// Looks for `wanted` in `text`, in which it does not occur as it is.
+/// Finds lines similar to `wanted`, which does not occur in `text`.
 pub fn resemble(text: &str, wanted: &str) -> Resemblance {
     let deadline = Instant::now() + PATIENCE;
     let lines: Vec<&str> = text.lines().collect();
@@ -40,7 +40,7 @@ pub fn resemble(text: &str, wanted: &str) -> Resemblance {
         starts_line: wanted.starts_with(char::is_whitespace),
         ends_line: wanted.ends_with(char::is_whitespace),
     };
-    // Empty lines around the text are white space, too.
+    // Empty lines around the text do not count either.
     let wanted: Vec<&str> = wanted.trim_matches(['\n', '\r']).lines().collect();
     if let Some((at, differs_in)) = alike(&lines, &wanted, edges, deadline) {
         let found = lines[at..].iter().take(wanted.len().min(10)).enumerate();
@@ -50,7 +50,7 @@ pub fn resemble(text: &str, wanted: &str) -> Resemblance {
     Resemblance { differs_in: None, lines: similar_lines(&lines, &wanted, deadline) }
 }
 
-/// The first place where all lines are alike, and in what they still differ.
+/// The first position where all lines are equal after normalization, and the remaining difference.
 fn alike(lines: &[&str], wanted: &[&str], edges: Edges, deadline: Instant) -> Option<(usize, &'static str)> {
     let stripped: Vec<String> = wanted.iter().map(|line| strip(line)).collect();
     if stripped.iter().all(String::is_empty) {
@@ -66,14 +66,14 @@ fn alike(lines: &[&str], wanted: &[&str], edges: Edges, deadline: Instant) -> Op
     Some((at, LIKENESSES.iter().find(same).map_or("case, punctuation or whitespace", |(name, _)| name)))
 }
 
-/// Whether a text begins and ends where lines do, as its white space says. Elsewhere it may be a part of a line.
+/// Whether a text begins and ends at line boundaries, judging by its white space. Otherwise it may be part of a line.
 #[derive(Clone, Copy)]
 struct Edges {
     starts_line: bool,
     ends_line: bool,
 }
 
-/// Whether lines begin with the wanted ones; of these the first may begin, and the last end, within a line.
+/// Whether lines begin with the wanted ones; the first may begin, and the last end, within a line.
 fn matches(lines: &[&str], wanted: &[String], edges: Edges, likeness: Likeness) -> bool {
     let last = wanted.len() - 1;
     wanted.iter().zip(lines).enumerate().all(|(at, (wanted, line))| {
@@ -83,7 +83,7 @@ fn matches(lines: &[&str], wanted: &[String], edges: Edges, likeness: Likeness) 
     })
 }
 
-/// Whether a text is in a line, and not with a part of a word: "x=1" is not in "x=10".
+/// Whether a text occurs in a line at word boundaries: "x=1" is not in "x=10".
 fn is_in(line: &str, wanted: &str, edges: Edges) -> bool {
     let is_word = |char: Option<char>| char.is_some_and(|char| char.is_alphanumeric() || char == '_');
     line.match_indices(wanted).any(|(at, _)| {
@@ -101,7 +101,7 @@ fn without_space(line: &str) -> String {
     line.chars().filter(|char| !char.is_whitespace() && *char != '\u{200B}').collect()
 }
 
-/// Typographic signs as those on a keyboard.
+/// Replaces typographic characters by their ASCII equivalents.
 fn plain(line: &str) -> String {
     let one = |char| match char {
         '\u{2018}' | '\u{2019}' | '\u{201A}' | '`' | '\u{B4}' => '\'',
@@ -132,7 +132,7 @@ fn similar_lines(lines: &[&str], wanted: &[&str], deadline: Instant) -> Vec<(u64
     scored.into_iter().take(BEST).map(|(_, at)| (at as u64 + 1, cut(lines[at]).to_owned())).collect()
 }
 
-/// Lines by the share of neighbouring bytes that they have in common with the wanted one, most first.
+/// Lines by the share of byte pairs that they have in common with the wanted one, highest first.
 fn roughly_similar(lines: &[&str], wanted: &str, deadline: Instant) -> Vec<(usize, usize)> {
     let mut known = vec![false; 1 << 16];
     let pair = |two: &[u8]| usize::from(u16::from_be_bytes([two[0], two[1]]));

@@ -1,13 +1,13 @@
-//! Text from elsewhere before the eyes of a person: nothing in it steers the terminal, or hides or reorders text.
+//! Makes untrusted text safe to show: nothing in it controls the terminal, or hides or reorders text.
 
 use std::fmt::Write as _;
 
-/// Characters from which a text's length is worth saying where a person is asked about it.
+/// Length in characters from which an approval prompt states the size of a text.
 const LONG: usize = 1_000;
 
-/// Whether a terminal obeys the character, or shows nothing for it, or shows the text around it in another order: control
-/// characters (C0, C1), breaks of lines and paragraphs, marks of direction, characters without width, tags. After
-/// Unicode's `Bidi_Control` and `Default_Ignorable_Code_Point`, without the variation selectors of everyday emoji.
+/// Whether a terminal interprets the character, shows nothing for it, or reorders the text around it: control
+/// characters (C0, C1), line and paragraph separators, bidirectional controls, zero-width characters, tags. This is
+/// Unicode's `Bidi_Control` and `Default_Ignorable_Code_Point`, without the variation selectors of common emoji.
 #[must_use]
 pub fn is_hidden(character: char) -> bool {
     matches!(
@@ -33,13 +33,13 @@ pub fn is_hidden(character: char) -> bool {
     )
 }
 
-/// The text with hidden characters visible; line feeds and tabs stay. For text that may have lines. Nothing is cut.
+/// The text with hidden characters made visible; line feeds and tabs are kept. Nothing is cut.
 #[must_use]
 pub fn printable(text: &str) -> String {
     text.chars().map(|character| if character == '\n' { character } else { visible(character) }).collect()
 }
 
-/// A hidden character as its picture (U+2400 block), or as U+FFFD where there is none; tabs stay.
+/// A hidden character as its control picture (U+2400 block), or as U+FFFD if there is none; tabs are kept.
 #[must_use]
 pub fn visible(character: char) -> char {
     match character {
@@ -51,14 +51,13 @@ pub fn visible(character: char) -> char {
     }
 }
 
-/// The text on one line: as it is, or between quotes with escapes if it has hidden characters. For what a person is
-/// asked about.
+/// The text on one line: unchanged, or quoted and escaped if it has hidden characters. For approval prompts.
 #[must_use]
 pub fn one_line(text: &str) -> String {
     if text.chars().any(is_hidden) { literal(text) } else { text.to_owned() }
 }
 
-/// The text between quotes, its hidden characters escaped: `"a\nb\u{202e}"`.
+/// The text in quotes, its hidden characters escaped: `"a\nb\u{202e}"`.
 #[must_use]
 pub fn literal(text: &str) -> String {
     let mut out = String::from("\"");
@@ -71,7 +70,7 @@ pub fn literal(text: &str) -> String {
     out + "\""
 }
 
-/// The text on one line, hidden characters escaped, without quotes. For what has a line of its own in a protocol.
+/// The text on one line, hidden characters escaped, without quotes. For line-based protocols.
 #[must_use]
 pub fn escaped(text: &str) -> String {
     let mut out = String::new();
@@ -89,7 +88,7 @@ fn push_escaped(out: &mut String, character: char) {
     }
 }
 
-/// How large a text is that a person is asked about, ` (3 lines, 120 characters)`; empty for a short one on one line.
+/// The size of a text for an approval prompt, ` (3 lines, 120 characters)`; empty for a short one on one line.
 #[must_use]
 pub fn extent(text: &str) -> String {
     let (lines, characters) = (text.lines().count(), text.chars().count());
@@ -100,11 +99,11 @@ pub fn extent(text: &str) -> String {
     }
 }
 
-/// JSON text with hidden characters as escapes: the same value to whoever reads it, and safe on a terminal.
+/// JSON with hidden characters escaped: the same value to any parser, and safe on a terminal.
 #[must_use]
 pub fn json(value: &serde_json::Value) -> String {
     let mut out = String::new();
-    // JSON has such characters only inside of strings.
+    // In JSON, such characters occur inside strings only.
     for character in value.to_string().chars() {
         if is_hidden(character) {
             for unit in character.encode_utf16(&mut [0; 2]) {
@@ -122,7 +121,7 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    /// One of each kind: C0, C1, direction, zero width, separator, tag.
+    /// One of each kind: C0, C1, bidirectional, zero width, separator, tag.
     const HIDDEN: &str =
         "\u{1b}\u{7f}\u{9b}\u{202e}\u{2066}\u{200e}\u{61c}\u{200b}\u{200d}\u{2028}\u{feff}\u{e0041}";
 

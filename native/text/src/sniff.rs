@@ -1,28 +1,28 @@
-//! What the bytes of a file are: text and in which encoding, an image, something else.
+//! Detects what the bytes of a file are: text and its encoding, an image, other binary data.
 
 use super::Charset;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::Encoding;
 
-/// Bytes that are enough to tell text from other content.
+/// Number of bytes needed to tell text from binary data.
 pub const HEAD: usize = 8 << 10;
 
-/// Bytes that an encoding is guessed from, counted from the first that is not ASCII.
+/// Number of bytes that an encoding is guessed from, counted from the first that is not ASCII.
 const EVIDENCE: usize = 256 << 10;
 
-/// What the bytes of a file are.
+/// The type of a file's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContentKind {
     /// Text.
     Text(Charset),
     /// An image of this media type.
     Image(&'static str),
-    /// Something else, named as well as it can be.
+    /// Other data, with a description.
     Binary(&'static str),
 }
 
-/// Says what a file is by its first bytes, at least [`HEAD`] of them where there are as many; `is_whole` when they
-/// are all there are. Encodings are told by a mark, by being valid UTF-8, or guessed from the bytes used.
+/// Detects the type of a file by its first bytes: at least [`HEAD`], or all of them; `is_whole` if they are the whole
+/// file. An encoding is known by a byte order mark, by being valid UTF-8, or guessed.
 pub fn sniff(bytes: &[u8], is_whole: bool) -> ContentKind {
     if let Some(known) = marked(bytes).or_else(|| image(bytes)) {
         return known;
@@ -67,7 +67,7 @@ fn image(bytes: &[u8]) -> Option<ContentKind> {
     }
 }
 
-/// Text without the zeros that fill up a file whose place was reserved before it was written.
+/// Text without trailing zeros, as of preallocated files.
 fn without_padding(head: &[u8]) -> &[u8] {
     let end = head.iter().rposition(|byte| *byte != 0).map_or(0, |at| at + 1);
     let (text, padding) = head.split_at(end);
@@ -88,13 +88,13 @@ fn wide(head: &[u8]) -> Option<Charset> {
         _ => return None,
     };
     let charset = Charset::new(encoding, false);
-    // The head may end within a pair of surrogates.
+    // The head may end within a surrogate pair.
     let text = charset.decode(head).0;
     let is_text = text.trim_end_matches('\u{FFFD}').chars().all(|char| char != '\u{FFFD}' && !is_odd(char));
     is_text.then_some(charset)
 }
 
-/// Records of ASCII text with zeros between them: few characters of any script are two bytes of ASCII.
+/// ASCII records separated by zeros: in real UTF-16, few characters consist of two ASCII bytes.
 fn is_paired_ascii(head: &[u8]) -> bool {
     let is_ascii = |byte: &u8| matches!(byte, b'\t' | b'\n' | b' '..=b'~');
     let (full, with_zero): (Vec<_>, Vec<_>) = head.chunks_exact(2).partition(|pair| !pair.contains(&0));
@@ -110,7 +110,7 @@ fn is_utf8(bytes: &[u8], is_whole: bool) -> bool {
     if simdutf8::basic::from_utf8(bytes).is_ok() {
         return true;
     }
-    // Where more follows, the last character may be incomplete.
+    // If more bytes follow, the last character may be incomplete.
     !is_whole
         && simdutf8::compat::from_utf8(bytes)
             .is_err_and(|error| error.error_len().is_none() && bytes.len() - error.valid_up_to() < 4)
@@ -145,7 +145,7 @@ fn guessed(bytes: &[u8]) -> Charset {
     Charset::new(detector.guess(None, Utf8Detection::Deny), false)
 }
 
-/// UTF-8 with a few stray bytes: in other encodings, sequences that are valid by chance are the exception.
+/// UTF-8 with a few invalid bytes: in other encodings, valid multi-byte sequences are rare.
 fn is_utf8_with_flaws(evidence: &[u8]) -> bool {
     let (mut good, mut bad) = (0usize, 0usize);
     for chunk in evidence.utf8_chunks() {

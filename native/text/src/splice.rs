@@ -1,25 +1,25 @@
-//! A file with some ranges exchanged and every other byte as it was.
+//! Writes a file with some ranges replaced and all other bytes unchanged.
 
 use super::{Check, FileBytes};
 use beamai_base::{Result, ToolError};
 use std::io::{BufWriter, Write};
 use std::ops::Range;
 
-/// Bytes that are copied at a time.
+/// Bytes copied at a time.
 const BLOCK: u64 = 256 << 10;
 
-/// One exchange.
+/// One replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Splice<'a> {
-    /// What goes.
+    /// The byte range to replace.
     pub range: Range<u64>,
     /// Number of the line where it begins.
     pub line: u64,
-    /// What comes, in the file's encoding.
+    /// The new bytes, in the file's encoding.
     pub with: &'a [u8],
 }
 
-/// Writes the file with its splices, which come in order and do not overlap. Answers hash and size.
+/// Writes the file with its splices, which are in order and do not overlap. Returns hash and size.
 ///
 /// # Errors
 /// Those of reading, writing, and of `check`.

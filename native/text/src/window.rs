@@ -1,9 +1,9 @@
-//! Some lines of a text that comes in pieces.
+//! A range of lines of a text that arrives in pieces.
 
 /// Collects a range of lines, up to a number of bytes.
 #[derive(Debug)]
 pub struct LineWindow {
-    /// Number of the line that comes next.
+    /// Number of the next line.
     next: u64,
     first: u64,
     last: u64,
@@ -15,24 +15,24 @@ pub struct LineWindow {
 }
 
 impl LineWindow {
-    /// A window on `count` lines from line `first`, the text's first line being 1. `most` bounds the bytes.
+    /// A window of `count` lines from line `first`, counted from 1. `most` is the maximum number of bytes.
     pub fn new(first: u64, count: u64, most: usize) -> Self {
         let last = first.saturating_add(count).saturating_sub(1);
         Self { next: 1, first, last, most, content: String::new(), is_cut: false, has_more: false }
     }
 
-    /// Whether what comes now can change nothing any more.
+    /// Whether further text has no effect.
     pub fn is_done(&self) -> bool {
         self.has_more
     }
 
-    /// Takes what it wants of the next piece. `line_ends` is the number of line feeds in it.
+    /// Processes the next piece. `line_ends` is the number of line feeds in it.
     pub fn feed(&mut self, piece: &str, line_ends: u64) {
         let range = self.range(piece, line_ends);
         self.push(&piece[range]);
     }
 
-    /// Like [`LineWindow::feed`] for a text that comes in one piece, without a copy where all of it is wanted.
+    /// Like [`LineWindow::feed`] for a complete text, without a copy if all of it is in the range.
     pub fn take(&mut self, mut whole: String, line_ends: u64) {
         let range = self.range(&whole, line_ends);
         if range.len() > self.most {
@@ -68,7 +68,7 @@ impl LineWindow {
         start..end
     }
 
-    /// Adds text, cut at a line end or, within the first line, at a character.
+    /// Adds text, cut at a line end or, within the first line, at a character boundary.
     fn push(&mut self, text: &str) {
         let room = self.most - self.content.len();
         if text.len() <= room {
@@ -81,7 +81,7 @@ impl LineWindow {
         (self.is_cut, self.has_more) = (true, true);
     }
 
-    /// What was collected.
+    /// The collected lines.
     pub fn finish(self) -> WindowLines {
         WindowLines { content: self.content, is_cut: self.is_cut, has_more: self.has_more }
     }
@@ -92,9 +92,9 @@ impl LineWindow {
 pub struct WindowLines {
     /// Their text.
     pub content: String,
-    /// Whether some of the range was left out for its size.
+    /// Whether some of the range was cut because of its size.
     pub is_cut: bool,
-    /// Whether text comes after them.
+    /// Whether there is text after them.
     pub has_more: bool,
 }
 
@@ -105,7 +105,7 @@ fn position_after(text: &str, count: u64) -> usize {
     memchr::memchr_iter(b'\n', text.as_bytes()).nth(nth).map_or(text.len(), |at| at + 1)
 }
 
-/// The last position up to `at` that is between characters.
+/// The last character boundary up to `at`.
 fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }

@@ -1,35 +1,35 @@
-//! What an operation asks the host's chat model, and what came of it.
+//! Questions of an operation to the host's chat model, and the replies.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A question to a chat model. It needs no tools and no history to be answered.
+/// A question to a chat model. It needs neither tools nor history.
 #[derive(Debug, Clone, Serialize)]
 pub struct Consultation {
-    /// What the model is told to be.
+    /// The system prompt.
     pub system: String,
-    /// What it is asked, with all the material that it needs.
+    /// The prompt, with all the material that it needs.
     pub prompt: String,
-    /// What the operation has so far. The host sends it back as it is.
+    /// The operation's state so far. The host sends it back unchanged.
     pub so_far: Value,
 }
 
-/// What came of a [`Consultation`].
+/// The result of a [`Consultation`].
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Consulted {
-    /// What the model said, or why it said nothing.
+    /// The model's reply, or why there is none.
     pub reply: Reply,
-    /// The operation's own part, as it was sent out.
+    /// The operation's state, as it was sent.
     pub so_far: Value,
 }
 
-/// What a chat model said.
+/// The reply of a chat model.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// Its answer.
+    /// The answer.
     Answer(String),
-    /// Why there is none.
+    /// Why there is no answer.
     Failed(String),
 }

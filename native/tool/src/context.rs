@@ -1,4 +1,4 @@
-//! What one call may use: workspace, time, cancel token, limits.
+//! What one call may use: workspace, deadline, cancel token, limits.
 
 use crate::{
     Consultation, Consulted, SeenFiles, Services, Session, SkillSettings, WebSettings,
@@ -8,27 +8,27 @@ use crate::{
 };
 use beamai_base::{CancelToken, Reason, Result, ToolError};
 use beamai_isolation::SandboxSettings;
-use beamai_policy::{DeniedPaths, ReadGuard, RedirectPolicy, StartRules};
+use beamai_policy::{DeniedPaths, NetworkPolicy, ReadGuard, RedirectPolicy, StartRules};
 use beamai_workspace::Workspace;
 use serde::Deserialize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Bounds on what one call reads and returns. Sizes are in bytes.
+/// Limits on what one call reads and returns. Sizes are in bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Most bytes of text that a file tool returns in one answer.
+    /// Maximum text that a file tool returns in one answer.
     pub content_bytes: usize,
-    /// Most bytes that a command's stdout, and its stderr, may put into the answer.
+    /// Maximum of a command's stdout, and of its stderr, in an answer.
     pub output_bytes: usize,
-    /// Most bytes of the file that holds a command's output where the answer has no room for it.
+    /// Maximum size of the file for command output that does not fit into the answer.
     pub output_file_bytes: u64,
-    /// Files up to this size are read to their end for a hash and a line count.
+    /// Files up to this size are read completely for a hash and a line count.
     pub whole_file_bytes: u64,
-    /// Most bytes of a diff in an answer.
+    /// Maximum diff in an answer.
     pub diff_bytes: usize,
-    /// Largest image that is returned.
+    /// Maximum size of an image that is returned.
     pub image_bytes: u64,
 }
 
@@ -51,60 +51,61 @@ pub type Progress = Arc<dyn Fn(serde_json::Value) + Send + Sync>;
 /// Everything a tool may use while it runs.
 #[derive(Clone)]
 pub struct CallContext {
-    /// The only way to files.
+    /// The only access to files.
     pub workspace: Workspace,
     /// What searches must leave out.
     pub guard: ReadGuard,
-    /// What rules say of where redirects lead.
+    /// Which redirects the rules allow.
     pub redirect_policy: RedirectPolicy,
-    /// What rules keep from programs that are started.
+    /// Paths that the rules deny to started programs.
     pub denied_paths: Arc<DeniedPaths>,
-    /// What rules say of what this call's command starts; `None` where nothing of that has to be decided.
+    /// Rules for the programs that this call's command starts; `None` if there are none to apply.
     pub starts: Option<Arc<StartRules>>,
-    /// Whether the host can have somebody asked while the call runs. Questions come with its progress.
+    /// The names that commands may reach; `None` if they reach the whole network, or nothing.
+    pub network: Option<Arc<NetworkPolicy>>,
+    /// Whether the host can ask for approval while the call runs. The requests are sent as progress messages.
     pub asks_starts: bool,
-    /// Raised when the caller cancels or is gone.
+    /// Set when the caller cancels or dies.
     pub cancel: CancelToken,
-    /// When the call must have ended; `None` is never.
+    /// When the call must end; `None` means never.
     pub deadline: Option<Instant>,
-    /// Bounds on input and output.
+    /// Limits on input and output.
     pub limits: Limits,
-    /// How commands are isolated.
+    /// Isolation of commands.
     pub sandbox: Arc<SandboxSettings>,
-    /// Where skills are kept.
+    /// Directories of skills.
     pub skills: Arc<SkillSettings>,
-    /// How language servers are run.
+    /// Settings of language servers.
     pub lsp: Arc<LspSettings>,
-    /// What may be reached on the network, and with which search engine.
+    /// Reachable addresses and the search engine.
     pub web: Arc<WebSettings>,
-    /// Most bytes that the call may touch before it must move to a thread of its own; `None` is any number.
-    /// Set where the call can neither be cancelled nor timed out.
+    /// Bytes that the call may process before it must move to its own thread; `None` is unlimited. Set if the call can
+    /// neither be cancelled nor timed out.
     pub inline_bytes: Option<u64>,
-    /// Whether the call must [defer](Stop::Defer) rather than wait for a disk. Set where nothing else can go on
-    /// meanwhile.
+    /// Whether the call must [defer](Interrupt::Defer) rather than wait for I/O. Set where waiting would block a scheduler.
     pub must_not_wait: bool,
-    /// Where progress goes, if anybody listens.
+    /// Receives progress messages, if the host wants them.
     pub progress: Option<Progress>,
-    /// What outlives the call.
+    /// State of the session.
     pub session: Session,
-    /// Which session that is; `None` for a call that belongs to none.
+    /// Identifier of the session; `None` for a call without one.
     pub session_id: Option<String>,
-    /// Which contents of files the session has seen.
+    /// Hashes of the file contents that the session has seen.
     pub seen_files: SeenFiles,
-    /// What came of the questions that this call put when it was made before.
+    /// Answers to the questions that this call asked in its first run.
     pub answers: Option<Answers>,
-    /// What came of the work that this call delegated when it was made before.
+    /// Result of the work that this call delegated in its first run.
     pub report: Option<DelegationReport>,
-    /// What the door can do beyond the tools' own work.
+    /// The services of the door: processes, connections.
     pub services: Arc<Services>,
     /// Whether the host has a chat model to consult.
     pub has_model: bool,
-    /// What it said when this call consulted it before.
+    /// The model's reply to the question of this call's first run.
     pub consulted: Option<Consulted>,
 }
 
 impl CallContext {
-    /// A context with default limits, no deadline and nobody who cancels.
+    /// A context with default limits, without deadline and cancellation.
     pub fn new(workspace: Workspace) -> Self {
         Self {
             workspace,
@@ -112,6 +113,7 @@ impl CallContext {
             redirect_policy: RedirectPolicy::default(),
             denied_paths: Arc::default(),
             starts: None,
+            network: None,
             asks_starts: false,
             cancel: CancelToken::new(),
             deadline: None,
@@ -134,7 +136,7 @@ impl CallContext {
         }
     }
 
-    /// Fails when the call was cancelled or its time is over. Long loops call this now and then.
+    /// Fails when the call was cancelled or its deadline has passed. Long loops must call this regularly.
     pub fn check(&self) -> Result<()> {
         if self.cancel.is_cancelled() {
             return Err(ToolError::new(Reason::Cancelled, "the call was cancelled"));
@@ -148,13 +150,13 @@ impl CallContext {
         }
     }
 
-    /// Time left until the deadline; `None` is without end.
+    /// Time left until the deadline; `None` if there is none.
     pub fn remaining(&self) -> Option<Duration> {
         self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
     }
 
-    /// Declares that the call is about to touch `bytes` bytes. Must come before any effect: the engine starts
-    /// the call again on a thread of its own when it answers [`Interrupt::Defer`].
+    /// Declares that the call is about to process `bytes` bytes. Must come before any effect: when it returns
+    /// [`Interrupt::Defer`], the engine restarts the call on its own thread.
     pub fn charge(&self, bytes: u64) -> Result<(), Interrupt> {
         match self.inline_bytes {
             Some(limit) if bytes > limit => Err(Interrupt::Defer),
@@ -162,7 +164,7 @@ impl CallContext {
         }
     }
 
-    /// Tells the listener, if there is one, how far the call is.
+    /// Sends a progress message, if the host wants them.
     pub fn report(&self, message: serde_json::Value) {
         if let Some(progress) = &self.progress {
             progress(message);
@@ -175,13 +177,13 @@ impl CallContext {
 pub enum Interrupt {
     /// It failed.
     Failed(ToolError),
-    /// It is too large for the thread it runs on and has done nothing yet.
+    /// It is too large for its thread, and has had no effect yet.
     Defer,
-    /// It needs answers of a person and has done nothing yet.
+    /// It needs answers from a person, and has had no effect yet.
     Question(Vec<Question>),
-    /// A sub-agent has to do it, and nothing is done yet.
+    /// A sub-agent has to do it; it has had no effect yet.
     Delegate(Delegation),
-    /// The host's chat model has to say something first. What is done so far goes along and comes back.
+    /// It needs a reply from the host's chat model. The state so far is sent along and comes back.
     Consult(Consultation),
 }
 

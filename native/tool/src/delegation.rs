@@ -1,20 +1,20 @@
-//! Work that a sub-agent of the host does, and what came of it.
+//! Work for a sub-agent of the host, and its result.
 
 use beamai_base::{Reason, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a sub-agent is to do.
+/// The task of a sub-agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Delegation {
     /// Its name.
     pub agent: String,
-    /// What is to be achieved.
+    /// What to achieve.
     pub objective: String,
 }
 
 impl Delegation {
-    /// The error of a host that has no sub-agents.
+    /// The error for a host without sub-agents.
     pub fn nobody(&self) -> ToolError {
         let message = format!(
             "there are no sub-agents, so {:?} cannot be asked; the host names them in the kernel's option agents, and \
@@ -25,7 +25,7 @@ impl Delegation {
     }
 }
 
-/// What came of it, from the host.
+/// The result, from the host.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DelegationReport {
@@ -34,16 +34,16 @@ pub struct DelegationReport {
     /// How it ended.
     #[serde(default)]
     pub state: DelegationState,
-    /// Why, unless it completed.
+    /// The error, unless it completed.
     #[serde(default)]
     pub error: Option<String>,
-    /// Name of the sub-agent, which the call has, too.
+    /// Name of the sub-agent; the call states it too.
     #[serde(default)]
     pub agent: String,
-    /// How many calls of tools it made.
+    /// Number of its tool calls.
     #[serde(default)]
     pub tool_calls: u64,
-    /// What its model used.
+    /// Tokens that its model used.
     #[serde(default)]
     pub usage: TokenUsage,
 }
@@ -52,18 +52,18 @@ pub struct DelegationReport {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DelegationState {
-    /// It has done the work.
+    /// It has completed the work.
     #[default]
     Completed,
-    /// It could not go on.
+    /// It failed.
     Failed,
-    /// Its tokens, its time or its turns were used up.
+    /// Its token, time or turn budget is used up.
     OutOfBudget,
-    /// It was told to stop.
+    /// It was cancelled.
     Cancelled,
 }
 
-/// Tokens.
+/// Token counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct TokenUsage {
@@ -71,8 +71,8 @@ pub struct TokenUsage {
     pub input_tokens: u64,
     /// Written by the model.
     pub output_tokens: u64,
-    /// Of those read, how many came from a cache.
+    /// Those of the input that came from a cache.
     pub cached_tokens: u64,
-    /// Read and written.
+    /// Sum of input and output.
     pub total_tokens: u64,
 }

@@ -1,4 +1,4 @@
-//! What a host itself asks of a door, in the form of a tool: calls of servers, answers to questions of running commands.
+//! Requests of the host itself, in the form of a tool: calls of servers, answers to questions of running commands.
 
 use crate::{CallContext, Door, ExecutionClass, Interrupt, Prepared, Tool, Traits};
 use beamai_base::{Reason, Result, ToolError};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// An act of the host. Its arguments are not a model's, so they are read as they are.
+/// A request of the host. Its arguments are deserialized without a schema, as no model writes them.
 struct HostAct<A> {
     name: &'static str,
     pace: ExecutionClass,
@@ -19,8 +19,8 @@ struct HostAct<A> {
     arguments: PhantomData<fn(A)>,
 }
 
-/// A tool of the host's own that `run` carries out. Its arguments are not a model's, so they are read as they are; no model
-/// sees it, and no policy is asked: the host has judged what it is for before.
+/// A tool for the host's own use, carried out by `run`. Its arguments are deserialized without a schema, no model sees
+/// it, and no policy is asked: the host has checked the underlying call before.
 pub fn host_act<A: DeserializeOwned + Send + 'static>(
     name: &'static str,
     pace: ExecutionClass,

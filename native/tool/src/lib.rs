@@ -1,9 +1,9 @@
-//! What a tool is, and what a call of it may use.
+//! Tools, and what a call of one may use.
 //!
-//! An [`Operation`] is a typed piece of work. A [`ToolBinding`] binds it to a name, a description and, where a dialect wants
-//! other shapes, other types, and makes a [`Tool`] of it. A call runs with a [`CallContext`]: the one way to files, a
-//! deadline, a token that says when to stop, the state of its session, and the [`Services`] of its door. A door that
-//! lacks a service describes the operations that need it and does not run them.
+//! An [`Operation`] is a typed piece of work. A [`ToolBinding`] gives it a name, a description and, if a dialect needs
+//! other shapes, other types, and makes a [`Tool`] of it. A call runs with a [`CallContext`]: access to files, a
+//! deadline, a cancel token, the state of its session, and the [`Services`] of its door. A door that lacks a service
+//! describes the operations that need it, but does not run them.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The languages that have a server built in.
+//! Languages with built-in server settings.
 
 use serde_json::{Value, json};
 
@@ -9,20 +9,20 @@ pub struct Language {
     pub name: &'static str,
     /// Its name in messages.
     pub title: &'static str,
-    /// Extensions of its files, each with the identifier that the protocol has for them.
+    /// Extensions of its files, each with the language identifier of LSP.
     pub extensions: &'static [(&'static str, &'static str)],
-    /// Interpreters that the first line of its scripts names.
+    /// Interpreters in the `#!` line of its scripts.
     pub interpreters: &'static [&'static str],
-    /// Files of other names and extensions that the server wants to know the changes of.
+    /// Other file names and extensions whose changes the server is notified of.
     pub also_watched: &'static [&'static str],
-    /// Programs that serve it, the preferred one first.
+    /// Server commands, the preferred one first.
     pub commands: &'static [&'static [&'static str]],
     /// How to install one of them.
     pub hint: &'static str,
-    /// Whether its servers may run code of the project that they look at: build scripts, compiler wrappers, parse
-    /// transforms. That needs leave.
+    /// Whether its servers may run code of the project: build scripts, compiler wrappers, parse transforms. That needs
+    /// permission.
     pub runs_code: bool,
-    /// What a server is given as `initializationOptions`.
+    /// The `initializationOptions` sent to the server.
     pub options: fn() -> Value,
 }
 
@@ -30,17 +30,17 @@ fn none() -> Value {
     Value::Null
 }
 
-/// Keeps the server from installing types of the packages that a project names.
+/// Disables automatic type acquisition, which installs packages that a project names.
 fn typescript_options() -> Value {
     json!({"disableAutomaticTypingAcquisition": true})
 }
 
-/// Has clangd say what it does with a file.
+/// Makes clangd report the state of each file.
 fn c_options() -> Value {
     json!({"clangdFileStatus": true})
 }
 
-/// What leave to look at a project does not say: that its build scripts and procedural macros shall run.
+/// Permission to run the server does not cover the project's build scripts and procedural macros.
 fn rust_options() -> Value {
     json!({
         "cargo": {"buildScripts": {"enable": false}},
@@ -149,33 +149,33 @@ static LANGUAGES: [Language; 7] = [
     },
 ];
 
-/// Every language that is built in.
+/// All built-in languages.
 pub fn all() -> impl Iterator<Item = &'static Language> {
     LANGUAGES.iter()
 }
 
-/// The names of all languages that are built in.
+/// The names of all built-in languages.
 pub fn names() -> impl Iterator<Item = &'static str> {
     all().map(|language| language.name)
 }
 
-/// The language of that name.
+/// The built-in language of that name.
 pub fn built_in(name: &str) -> Option<&'static Language> {
     all().find(|language| language.name == name)
 }
 
-/// The language whose files have that extension.
+/// The built-in language with that file extension.
 pub fn of_extension(extension: &str) -> Option<&'static Language> {
     all().find(|language| language.id_of(extension).is_some())
 }
 
 impl Language {
-    /// The protocol's identifier for files with that extension.
+    /// The LSP language identifier of files with that extension.
     pub fn id_of(&self, extension: &str) -> Option<&'static str> {
         self.extensions.iter().find(|(known, _)| *known == extension).map(|(_, id)| *id)
     }
 
-    /// The protocol's identifier for most of its files.
+    /// The LSP language identifier of most of its files.
     pub fn main_id(&self) -> &'static str {
         self.extensions[0].1
     }

@@ -1,4 +1,4 @@
-//! What a host settles about language servers.
+//! The host's settings for language servers.
 
 use crate::lsp_language as language;
 use beamai_base::{Reason, Result, ToolError};
@@ -8,17 +8,17 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// How language servers are run.
+/// Settings of language servers.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LspSettings {
     /// By language: `sh`, `python`, `c`, `rust`, `go`, `typescript`, `erlang`, or one that the host adds.
     pub servers: BTreeMap<String, LspServerSettings>,
-    /// Milliseconds without a request after which a server is ended.
+    /// Milliseconds without a request after which a server is stopped.
     pub idle_timeout: u64,
 }
 
-/// How the server of one language is run. What is left out is as built in.
+/// Settings of one language's server. What is left out keeps its built-in value.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LspServerSettings {
@@ -26,14 +26,14 @@ pub struct LspServerSettings {
     pub command: Vec<String>,
     /// Extensions of the language's files, without the dot.
     pub extensions: Vec<String>,
-    /// What the server is given as `initializationOptions`.
+    /// The `initializationOptions` sent to the server.
     pub options: Option<Value>,
-    /// What the server is told when it asks for its configuration: an object by section.
+    /// The server's configuration: an object with a key for each section.
     pub settings: Option<Value>,
     /// Whether the server is never started.
     pub disabled: bool,
-    /// Whether the server may run code of the workspace unasked. Those of Rust and Erlang do, and that of TypeScript
-    /// takes the compiler that it finds there.
+    /// Whether the server may run code of the workspace without approval. Those of Rust and Erlang do, and that of
+    /// TypeScript uses the compiler that it finds there.
     pub trusted: bool,
 }
 
@@ -44,7 +44,7 @@ impl Default for LspSettings {
 }
 
 impl LspSettings {
-    /// Looks for what can never work.
+    /// Rejects settings that can never work.
     ///
     /// # Errors
     /// `invalid_argument` for a language that is not built in and has no command or no extensions, and for an empty
@@ -53,7 +53,7 @@ impl LspSettings {
         self.servers.iter().try_for_each(|(language, server)| server.check(language))
     }
 
-    /// Whether the server for a file may run code of the workspace and the host has not said that it may do so unasked.
+    /// Whether the server for a file may run code of the workspace and is not `trusted`.
     pub fn runs_code(&self, path: &Path) -> bool {
         let extension = path.extension().map(OsStr::to_string_lossy).unwrap_or_default();
         let own = self.of_extension(&extension).map(|(name, _)| language::built_in(name));
@@ -64,7 +64,7 @@ impl LspSettings {
         })
     }
 
-    /// The language to which the host has given an extension.
+    /// The language that the host has given an extension to.
     pub fn of_extension(&self, extension: &str) -> Option<(&str, &LspServerSettings)> {
         let mut all = self.servers.iter().map(|(name, own)| (name.as_str(), own));
         all.find(|(_, own)| own.extensions.iter().any(|known| known == extension))

@@ -1,9 +1,8 @@
-//! One operation, several faces.
+//! One operation, several tool bindings.
 //!
-//! An [`Operation`] is a typed piece of work: a struct of arguments that knows how to run. A [`ToolBinding`] gives it a
-//! name, a description and, where a dialect wants other shapes, other argument and output types that convert to
-//! and from the operation's own, or fewer of its parameters. Faces are what the catalogue lists; no work is written
-//! twice.
+//! An [`Operation`] is a typed piece of work: a struct of arguments that can run. A [`ToolBinding`] gives it a name, a
+//! description and, if a dialect needs other shapes, other argument and output types that convert to and from the
+//! operation's own, or a subset of its parameters. The catalogue lists tool bindings; no work is implemented twice.
 
 use crate::{
     CallContext, Interrupt, Prepared, Tool, Traits,
@@ -16,31 +15,32 @@ use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 use std::marker::PhantomData;
+use std::sync::OnceLock;
 
 /// A typed piece of work; the value holds its arguments.
 pub trait Operation: Sized + Send + 'static {
-    /// What it returns.
+    /// The type of its result.
     type Output: Serialize + JsonSchema;
-    /// What is known of it before any call.
+    /// Properties known before any call.
     const TRAITS: Traits;
     /// Its canonical name in permission rules.
     const RULE: &'static str;
-    /// Whether a person confirms a call, unless a rule allows it.
+    /// Whether a call needs approval, unless a rule allows it.
     const ASKS: bool = !Self::TRAITS.read_only && !Self::TRAITS.session;
-    /// Whether a call waits for somebody that the host asks, a person or a sub-agent, which may take any time.
+    /// Whether a call waits for a person or a sub-agent, which may take any time.
     const WAITS: bool = Self::TRAITS.asks_user;
-    /// Whether it reads or changes files whose contents the session remembers having seen.
+    /// Whether it reads or changes files whose content hashes the session keeps.
     const SEES_FILES: bool = false;
-    /// Whether it changes several files in one go.
+    /// Whether it changes several files together.
     const CHANGES_SEVERAL_FILES: bool = false;
 
-    /// What this call asks leave for.
+    /// The permission that this call needs.
     ///
     /// # Errors
-    /// A path outside the workspace shows here.
+    /// For a path outside the workspace.
     fn permission(&self, cx: &CallContext) -> Result<PermissionRequest>;
 
-    /// What it asks leave for besides, where one call works on several things. All of it is judged, and the worst
+    /// Further permissions that it needs, if one call works on several objects. All are judged, and the strictest
     /// verdict counts.
     ///
     /// # Errors
@@ -52,12 +52,12 @@ pub trait Operation: Sized + Send + 'static {
     /// Does the work.
     ///
     /// # Errors
-    /// Its own, or [`Interrupt::Defer`] when it is too large for this thread and has done nothing yet.
+    /// Its own, or [`Interrupt::Defer`] when it is too large for this thread and has had no effect yet.
     fn run(self, cx: &CallContext) -> Result<Self::Output, Interrupt>;
 
-    /// Puts a result on the page, as the smallest text from which a model knows what to do next. It is the output as
-    /// any dialect has it. `None`, with nothing put on the page, where it is not (a filter may have changed it): it is
-    /// then given as JSON.
+    /// Renders a result, as the shortest text from which a model knows what to do next. It must accept the output of
+    /// every dialect. `None`, with an empty page, if it does not recognize the value (a filter may have changed it): it
+    /// is then rendered as JSON.
     fn for_model(_: Fields<'_>, _: &ModelCall<'_>, _: &mut ModelPage) -> Option<()> {
         None
     }
@@ -70,8 +70,13 @@ where
 {
     name: &'static str,
     description: &'static str,
-    parameters: Parameters,
-    output_schema: Value,
+    /// The parameters that are kept; all of them where there is no list.
+    only: Option<&'static [&'static str]>,
+    /// Parameters with a description of their own.
+    described: Vec<(&'static str, &'static str)>,
+    /// Made when they are first needed: a program that makes one call needs those of one tool.
+    parameters: OnceLock<Parameters>,
+    output_schema: OnceLock<Value>,
     types: PhantomData<fn(A) -> (O, R)>,
 }
 
@@ -81,41 +86,57 @@ where
     A: DeserializeOwned + JsonSchema + TryInto<O> + Send + 'static,
     R: Serialize + JsonSchema + From<O::Output> + 'static,
 {
-    /// The operation under a name, described for a model.
+    /// The operation as a tool with this name and this description for models.
     pub fn new(name: &'static str, description: &'static str) -> Self {
-        let parameters = schema::parameters_of::<A>();
-        let output_schema = output_schema(schema::json_schema_of::<R>(), &parameters);
-        Self { name, description, parameters, output_schema, types: PhantomData }
+        Self {
+            name,
+            description,
+            only: None,
+            described: Vec::new(),
+            parameters: OnceLock::new(),
+            output_schema: OnceLock::new(),
+            types: PhantomData,
+        }
     }
 
-    /// The face with these parameters only; the others keep their defaults.
+    /// Keeps only these parameters; the others get their defaults.
     ///
     /// # Panics
-    /// When there is no parameter of such a name, or a required one is left out: a mistake in the catalogue.
+    /// When the parameters are first needed: if a parameter does not exist, or a required one is left out. Both are mistakes
+    /// in the catalogue.
     #[must_use]
-    pub fn only(mut self, names: &[&str]) -> Self {
-        for name in names {
-            assert!(self.parameters.contains_key(*name), "{} has no parameter {name}", self.name);
+    pub fn only(mut self, names: &'static [&'static str]) -> Self {
+        self.only = Some(names);
+        self
+    }
+
+    /// Replaces the description of a parameter, if the operation's mentions a tool of another dialect.
+    ///
+    /// # Panics
+    /// When the parameters are first needed: if the parameter does not exist, a mistake in the catalogue.
+    #[must_use]
+    pub fn described(mut self, parameter: &'static str, text: &'static str) -> Self {
+        self.described.push((parameter, text));
+        self
+    }
+
+    fn make_parameters(&self) -> Parameters {
+        let tool = self.name;
+        let mut parameters = schema::parameters_of::<A>();
+        for (name, text) in &self.described {
+            let param = parameters.get_mut(*name).unwrap_or_else(|| panic!("{tool} has no parameter {name}"));
+            param.description = Some((*text).to_owned());
         }
-        self.parameters.retain(|name, param| {
+        let Some(names) = self.only else { return parameters };
+        for name in names {
+            assert!(parameters.contains_key(*name), "{tool} has no parameter {name}");
+        }
+        parameters.retain(|name, param| {
             let is_kept = names.contains(&name.as_str());
-            assert!(is_kept || !param.required, "{name} is required");
+            assert!(is_kept || !param.required, "{tool}: {name} is required");
             is_kept
         });
-        self
-    }
-
-    /// The face with another description of a parameter, where the operation's names a tool of another dialect.
-    ///
-    /// # Panics
-    /// When there is no parameter of that name: a mistake in the catalogue.
-    #[must_use]
-    pub fn described(mut self, parameter: &str, text: &str) -> Self {
-        let name = self.name;
-        let param = self.parameters.get_mut(parameter);
-        param.unwrap_or_else(|| panic!("{name} has no parameter {parameter}")).description =
-            Some(text.to_owned());
-        self
+        parameters
     }
 }
 
@@ -135,11 +156,11 @@ where
     }
 
     fn parameters(&self) -> &Parameters {
-        &self.parameters
+        self.parameters.get_or_init(|| self.make_parameters())
     }
 
     fn output_schema(&self) -> &Value {
-        &self.output_schema
+        self.output_schema.get_or_init(|| output_schema(schema::json_schema_of::<R>(), self.parameters()))
     }
 
     fn traits(&self) -> Traits {
@@ -171,8 +192,8 @@ where
     }
 
     fn prepare(&self, args: Map<String, Value>) -> Result<Box<dyn Prepared>> {
-        let (args, adjusted) = schema::forgive(&self.parameters, args);
-        let args = schema::check(&self.parameters, args)?;
+        let (args, adjusted) = schema::forgive(self.parameters(), args);
+        let args = schema::check(self.parameters(), args)?;
         let args: A = serde_json::from_value(Value::Object(args)).map_err(|error| {
             ToolError::new(Reason::InvalidArgument, format!("an argument is not valid: {error}"))
         })?;
@@ -180,15 +201,15 @@ where
     }
 }
 
-/// The key of a result under which it says which arguments were over their maximum.
+/// Key of a result that lists arguments that exceeded their maximum.
 pub(crate) const ADJUSTED: &str = "adjusted";
 
-/// The schema of an output, with what a result may say of the arguments.
+/// The output schema, with the key for adjusted arguments.
 fn output_schema(mut schema: Value, parameters: &Parameters) -> Value {
     let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
     if let Some(properties) = properties.filter(|_| schema::may_adjust(parameters)) {
         let about =
-            "Which arguments were over their maximum, and what was taken instead; absent when none was.";
+            "Arguments that exceeded their maximum, and the values used instead; absent if there are none.";
         properties.insert(
             ADJUSTED.to_owned(),
             json!({"type": "array", "description": about, "items": {"type": "string"}}),
@@ -199,7 +220,7 @@ fn output_schema(mut schema: Value, parameters: &Parameters) -> Value {
 
 struct PreparedOperation<O, R> {
     operation: O,
-    /// What is to be said of the arguments.
+    /// Notes on adjusted arguments.
     adjusted: Vec<String>,
     output: PhantomData<fn() -> R>,
 }

@@ -1,48 +1,48 @@
-//! How far a call is, told now and then.
+//! Progress reports of a call, at a limited rate.
 //!
-//! A message of progress is an object: `progress`, a number that grows from message to message, and `message`, a text
-//! for people.
+//! A progress message is an object: `progress`, a number that increases with every message, and `message`, a text for
+//! people.
 
 use crate::CallContext;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Time between two messages of one call.
-pub(crate) const PACE: Duration = Duration::from_millis(500);
+/// Minimum time between two messages of one call.
+pub(crate) const INTERVAL: Duration = Duration::from_millis(500);
 
-/// Counts what a call has done and tells it as often as somebody may want to hear it. Threads share it.
+/// Counts the work of a call and reports it at a limited rate. Threads share it.
 pub struct ProgressReporter<'a> {
     cx: &'a CallContext,
     say: fn(u64) -> String,
     started: Instant,
     done: AtomicU64,
-    /// When the next message is due, in milliseconds after the start.
+    /// When the next message is due, in milliseconds since the start.
     due: AtomicU64,
 }
 
 impl<'a> ProgressReporter<'a> {
-    /// A pulse of this call, with what is said of a count.
+    /// A reporter for this call; `say` formats a count.
     pub fn new(cx: &'a CallContext, say: fn(u64) -> String) -> Self {
         let (started, done) = (Instant::now(), AtomicU64::new(0));
-        Self { cx, say, started, done, due: AtomicU64::new(milliseconds(PACE)) }
+        Self { cx, say, started, done, due: AtomicU64::new(milliseconds(INTERVAL)) }
     }
 
-    /// Adds to the count, and tells it if that is due.
+    /// Adds to the count, and reports it if that is due.
     pub fn add(&self, count: u64) {
         if self.cx.progress.is_none() {
             return;
         }
         self.done.fetch_add(count, Ordering::Relaxed);
         let (now, due) = (milliseconds(self.started.elapsed()), self.due.load(Ordering::Relaxed));
-        let next = now + milliseconds(PACE);
+        let next = now + milliseconds(INTERVAL);
         let is_mine = || self.due.compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed).is_ok();
         if now >= due && is_mine() {
-            self.tell();
+            self.report();
         }
     }
 
-    /// Tells the count as it is.
-    fn tell(&self) {
+    /// Reports the current count.
+    fn report(&self) {
         let done = self.done.load(Ordering::Relaxed);
         self.cx.report(serde_json::json!({"progress": done, "message": (self.say)(done)}));
     }
@@ -67,7 +67,7 @@ mod tests {
         cx.progress = Some(Arc::new(move |message| heard.lock().unwrap().push(message)));
         let pulse = ProgressReporter::new(&cx, |count| format!("{count} done"));
         let started = Instant::now();
-        while started.elapsed() < PACE * 3 {
+        while started.elapsed() < INTERVAL * 3 {
             pulse.add(1);
         }
         let told = told.lock().unwrap();

@@ -1,10 +1,10 @@
-//! Questions to a person, and what came of them.
+//! Questions to a person, and the answers.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What is put behind the label of a choice that is recommended.
+/// Suffix of the label of a recommended choice.
 pub const RECOMMENDED: &str = " (Recommended)";
 
 /// One choice.
@@ -21,24 +21,24 @@ pub struct Choice {
 pub struct Question {
     /// The question, a full sentence.
     pub question: String,
-    /// Short label, 12 characters at most.
+    /// Short label, at most 12 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub header: Option<String>,
-    /// The choices, the recommended one first. Any other text can always be answered too.
+    /// The choices, the recommended one first. Free text is always possible too.
     #[serde(default)]
     pub options: Vec<Choice>,
-    /// Whether several choices can be taken.
+    /// Whether several choices can be selected.
     #[serde(default)]
     pub multi_select: bool,
 }
 
-/// What came of the questions, from the host.
+/// The result of asking, from the host.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "outcome", content = "answers")]
 pub enum Answers {
-    /// By question: labels or text of the person's own; several for a multiple choice.
+    /// By question: labels or free text; several for a multiple choice.
     Answered(BTreeMap<String, Answer>),
-    /// The person refused; what was answered before is gone.
+    /// The person refused; earlier answers are discarded.
     Cancelled,
     /// There is nobody to ask.
     NoFrontend,
@@ -55,7 +55,7 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// The answer with the label of this choice where the person saw it marked.
+    /// The answer with the label of this choice if the person was shown the marked one.
     pub fn unmarked(self, recommended: Option<&Choice>) -> Self {
         let label = |text: String| match recommended {
             Some(choice) if text.strip_suffix(RECOMMENDED) == Some(&choice.label) => choice.label.clone(),

@@ -20,7 +20,7 @@ impl ToolRegistry {
     /// Adds a tool.
     ///
     /// # Errors
-    /// `invalid_argument` when the name is taken; the registry is as it was.
+    /// `invalid_argument` when the name is taken; the registry is unchanged then.
     pub fn register(&mut self, tool: Arc<dyn Tool>) -> Result<()> {
         let name = tool.name().to_owned();
         if self.tools.contains_key(&name) {
@@ -39,7 +39,7 @@ impl ToolRegistry {
     /// The tool of that name.
     ///
     /// # Errors
-    /// `unknown_tool` with the nearest names there are.
+    /// `unknown_tool` with the most similar names.
     pub fn find(&self, name: &str) -> Result<&Arc<dyn Tool>> {
         self.get(name).ok_or_else(|| {
             let near = nearest(name, self.tools.keys().map(String::as_str));
@@ -52,17 +52,17 @@ impl ToolRegistry {
         })
     }
 
-    /// Every tool, in the order of names.
+    /// Every tool, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
         self.tools.values()
     }
 
-    /// Name and description of every tool, in the order of names.
+    /// Name and description of every tool, sorted by name.
     pub fn list(&self) -> Vec<(&str, &str)> {
         self.iter().map(|tool| (tool.name(), tool.description())).collect()
     }
 
-    /// The tools with these names; names that no tool has are ignored.
+    /// The tools with these names; unknown names are ignored.
     #[must_use]
     pub fn filter(&self, names: &[&str]) -> Self {
         let tools = names.iter().filter_map(|name| Some(((*name).to_owned(), Arc::clone(self.get(name)?))));

@@ -1,27 +1,26 @@
-//! Which contents of files a session has seen, so that it does not change a file that somebody else has changed since.
+//! Hashes of the file contents that a session has seen, so that it does not overwrite changes by others.
 //!
-//! Two calls of a session may run side by side, and the second must know of the first one's change the moment that
-//! it has the file's lock. So this is kept where files are changed, in each process that runs tools, and not by
-//! the host. Only hashes are kept, only of sessions that have a name, and only of the files used last: what is not
-//! known any more is not checked.
+//! Two calls of a session may run concurrently, and the second must know of the first one's change as soon as it gets
+//! the file's lock. So the hashes are kept in each process that runs tools, not by the host. Only named sessions are
+//! tracked, and only the most recently used files: a file that has been forgotten is not checked.
 
 use beamai_base::{Reason, Result, ToolError};
 use beamai_workspace::WorkspacePath;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Files that are remembered, over all sessions. Beyond that, the half that was not used for longest is forgotten.
+/// Maximum number of files, over all sessions. Beyond that, the least recently used half is forgotten.
 const MOST: usize = 1 << 16;
 
-/// What a session has seen of files. Without a name it remembers nothing, and nothing is done.
+/// What a session has seen of files. Without a session name, nothing is tracked.
 #[derive(Debug, Clone, Default)]
 pub struct SeenFiles(Option<Arc<str>>);
 
-/// A moment in the order of what was seen.
+/// A logical timestamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SeenMoment(u64);
 
-/// A session and a file of it, by their hash.
+/// Hash of a session name and a file.
 type Key = [u8; 16];
 
 static MEMORY: Mutex<Option<SeenFilesTable>> = Mutex::new(None);
@@ -33,43 +32,43 @@ struct SeenFilesTable {
 }
 
 impl SeenFiles {
-    /// What the session of that name has seen. The name is unique among all sessions there are and were.
+    /// The table of the session of that name. Names must never be reused.
     pub fn of(session: Option<&str>) -> Self {
         Self(session.map(Arc::from))
     }
 
-    /// Whether anything is remembered.
+    /// Whether anything is tracked.
     pub fn is_on(&self) -> bool {
         self.0.is_some()
     }
 
-    /// This moment; to be asked for before a file is read without a lock on it.
+    /// The current timestamp; to be taken before a file is read without a lock on it.
     pub fn now(&self) -> SeenMoment {
         match self.is_on() {
-            true => remembered(|memory| memory.tick()),
+            true => with_table(|memory| memory.tick()),
             false => SeenMoment(0),
         }
     }
 
-    /// Takes note of a file's content, which was read from then on, unless another call of the session has taken note
-    /// of it since. `None` is content without a known hash: the file is forgotten.
+    /// Records a file's content that was read at `since` or later, unless another call of the session has recorded it
+    /// meanwhile. `None` for content without a known hash: the file is forgotten.
     pub fn saw(&self, place: &WorkspacePath, hash: Option<blake3::Hash>, since: SeenMoment) {
         let Some(key) = self.key(place) else { return };
-        remembered(|memory| {
+        with_table(|memory| {
             if memory.files.get(&key).is_none_or(|(_, noted)| noted.0 <= since.0) {
-                memory.note(key, hash);
+                memory.record(key, hash);
             }
         });
     }
 
-    /// Takes note of the content that the session has given a file whose lock it holds.
+    /// Records the content that the session has written to a file whose lock it holds.
     pub fn wrote(&self, place: &WorkspacePath, hash: Option<blake3::Hash>) {
         let Some(key) = self.key(place) else { return };
-        remembered(|memory| memory.note(key, hash));
+        with_table(|memory| memory.record(key, hash));
     }
 
-    /// Takes note of an addition to a file whose lock the session holds. What the session has not seen of it before,
-    /// it has not seen now.
+    /// Records an append to a file whose lock the session holds. If the session had not seen the content before, it has
+    /// not seen the whole content now either.
     pub fn added_to(&self, place: &WorkspacePath, before: Option<blake3::Hash>, after: Option<blake3::Hash>) {
         match self.last(place) {
             Some(seen) if before.is_some_and(|before| before != seen) => {}
@@ -77,19 +76,19 @@ impl SeenFiles {
         }
     }
 
-    /// Forgets a file, which is not there any more.
+    /// Forgets a file that no longer exists.
     pub fn forget(&self, place: &WorkspacePath) {
         self.wrote(place, None);
     }
 
-    /// The content that the session saw last, if it is known.
+    /// Hash of the content that the session saw last, if it is known.
     pub fn last(&self, place: &WorkspacePath) -> Option<blake3::Hash> {
         let key = self.key(place)?;
-        remembered(|memory| memory.files.get(&key).map(|(hash, _)| *hash))
+        with_table(|memory| memory.files.get(&key).map(|(hash, _)| *hash))
     }
 
-    /// Refuses to change a file that is not as the session saw it last. `actual` is asked for the hash of its content
-    /// where the session has seen it.
+    /// Refuses to change a file whose content differs from what the session saw last. `actual` returns the hash of the
+    /// current content; it is called only if the session has seen the file.
     ///
     /// # Errors
     /// `stale`, and those of `actual`.
@@ -119,7 +118,7 @@ impl SeenFiles {
     }
 }
 
-fn remembered<T>(work: impl FnOnce(&mut SeenFilesTable) -> T) -> T {
+fn with_table<T>(work: impl FnOnce(&mut SeenFilesTable) -> T) -> T {
     let mut memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
     work(memory.get_or_insert_default())
 }
@@ -130,7 +129,7 @@ impl SeenFilesTable {
         SeenMoment(self.now)
     }
 
-    fn note(&mut self, key: Key, hash: Option<blake3::Hash>) {
+    fn record(&mut self, key: Key, hash: Option<blake3::Hash>) {
         let now = self.tick();
         match hash {
             Some(hash) => _ = self.files.insert(key, (hash, now)),
@@ -219,7 +218,7 @@ mod tests {
             key[..8].copy_from_slice(&at.to_le_bytes());
             key
         };
-        (0..=MOST).for_each(|at| memory.note(key(at), hash("x")));
+        (0..=MOST).for_each(|at| memory.record(key(at), hash("x")));
         assert!(memory.files.len() <= MOST / 2 + 1);
         assert!(memory.files.contains_key(&key(MOST)) && !memory.files.contains_key(&key(0)));
     }

@@ -1,4 +1,4 @@
-//! What a door can do beyond the tools' own work: start processes, open connections.
+//! What a door provides to tools: processes, connections.
 
 use crate::{CallContext, Interrupt, Operation, Tool, ToolRegistry};
 use beamai_base::{Reason, ToolError};
@@ -8,33 +8,33 @@ use std::sync::Arc;
 
 type Service = Box<dyn Any + Send + Sync>;
 
-/// The services of a door, by their type. The NIF has none; the port has all that its operating system allows.
+/// The services of a door, by type. The NIF has none; the port has all that its operating system supports.
 pub struct Services {
     by_type: HashMap<TypeId, Service>,
     host_acts: ToolRegistry,
     missing: &'static str,
 }
 
-/// The service that does the work of an operation.
+/// The service that implements an operation.
 pub struct OperationBackend<O: Operation>(pub fn(O, &CallContext) -> Result<O::Output, Interrupt>);
 
 impl Services {
-    /// No services. `missing` ends the sentence that says so, such as "runs on Linux only".
+    /// No services. `missing` ends the error message, such as "runs on Linux only".
     pub fn without(missing: &'static str) -> Self {
         Self { by_type: HashMap::new(), host_acts: ToolRegistry::new(), missing }
     }
 
-    /// Adds a service; another one of its type makes way.
+    /// Adds a service; replaces another one of its type.
     #[must_use]
     pub fn with<S: Any + Send + Sync>(mut self, service: S) -> Self {
         self.by_type.insert(TypeId::of::<S>(), Box::new(service));
         self
     }
 
-    /// Adds [acts of the host](crate::host_act()).
+    /// Adds the [host's own tools](crate::host_act()).
     ///
     /// # Panics
-    /// When two have the same name, which is a mistake in a list of this program.
+    /// When two have the same name, which is a bug.
     #[must_use]
     pub fn with_host_acts(mut self, acts: Vec<Arc<dyn Tool>>) -> Self {
         for act in acts {
@@ -43,7 +43,7 @@ impl Services {
         self
     }
 
-    /// What the host itself may ask for, by name.
+    /// The host's own tools, by name.
     pub fn host_acts(&self) -> &ToolRegistry {
         &self.host_acts
     }
@@ -53,10 +53,10 @@ impl Services {
         self.by_type.get(&TypeId::of::<S>())?.downcast_ref()
     }
 
-    /// Has the service of an operation do its work.
+    /// Runs an operation through its service.
     ///
     /// # Errors
-    /// Those of the work; `door_lost` where the door does not have the service.
+    /// Those of the operation; `door_lost` if the door does not have the service.
     pub fn run<O: Operation>(&self, operation: O, cx: &CallContext) -> Result<O::Output, Interrupt> {
         match self.get::<OperationBackend<O>>() {
             Some(work) => (work.0)(operation, cx),
@@ -66,7 +66,7 @@ impl Services {
 }
 
 impl Default for Services {
-    /// Those of a door without any, which names the one that has them.
+    /// For a door without services; the message names the door that has them.
     fn default() -> Self {
         Self::without("runs in the port program only; call the tool through the port door")
     }

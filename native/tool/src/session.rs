@@ -1,7 +1,7 @@
-//! What outlives a call and tools may change: the host keeps it, a call borrows it.
+//! State that outlives a call: the host keeps it, a call borrows it.
 //!
-//! The state goes in with a call and, where the call changed it, comes back with its result. The host keeps calls
-//! of one session that touch it apart, so that no change is lost.
+//! The state is sent with a call and, if the call changed it, comes back with its result. The host serializes calls of
+//! one session that use it, so that no change is lost.
 
 use crate::todo::Todo;
 use serde::{Deserialize, Serialize};
@@ -11,11 +11,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SessionState {
-    /// The list of tasks, in its order.
+    /// The task list, in order.
     pub todos: Vec<Todo>,
 }
 
-/// A session's state while a call runs. Clones share it.
+/// A session's state during a call. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Session(Arc<Mutex<SessionCell>>);
 
@@ -31,12 +31,12 @@ impl Session {
         Self(Arc::new(Mutex::new(SessionCell { state, changed: false })))
     }
 
-    /// Looks at the state.
+    /// Reads the state.
     pub fn read<T>(&self, look: impl FnOnce(&SessionState) -> T) -> T {
         look(&self.held().state)
     }
 
-    /// Changes the state; a change that fails leaves it as it was.
+    /// Changes the state; it is unchanged if `change` fails.
     ///
     /// # Errors
     /// Those of the change.
@@ -49,7 +49,7 @@ impl Session {
         Ok(result)
     }
 
-    /// The state, if it is another one than at the start.
+    /// The state, if it has changed since the start.
     pub fn changed(&self) -> Option<SessionState> {
         let held = self.held();
         held.changed.then(|| held.state.clone())

@@ -1,16 +1,16 @@
-//! The list of tasks of a session, as plain data.
+//! The task list of a session, as plain data.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How far a task is.
+/// Status of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TodoStatus {
-    /// Not begun.
+    /// Not started.
     #[default]
     Pending,
-    /// Being done now; at most one task is.
+    /// In progress; at most one task is.
     InProgress,
     /// Done.
     Completed,
@@ -21,7 +21,7 @@ pub enum TodoStatus {
 pub struct Todo {
     /// Number of the task, unique in the session.
     pub id: u64,
-    /// What is to be done, as an instruction.
+    /// What to do, as an instruction.
     pub content: String,
     /// How far it is.
     pub status: TodoStatus,

@@ -1,4 +1,4 @@
-//! A tool: a name, a description, parameters, and work to do.
+//! A tool: a name, a description, parameters, and the work to do.
 
 use crate::{
     CallContext, Interrupt,
@@ -10,7 +10,7 @@ use beamai_schema::Parameters;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// Which door runs a tool when the host leaves the choice to it.
+/// Which door runs a tool if the host does not choose one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Door {
@@ -20,46 +20,45 @@ pub enum Door {
     Port,
 }
 
-/// How long a tool's work can be.
+/// How long a tool's work can take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ExecutionClass {
-    /// A few microseconds of thinking about small arguments: no file, no lock that another call holds. May run
-    /// on a normal scheduler.
+    /// A few microseconds of computation on small arguments: no file, no contended lock. May run on a normal scheduler.
     Instant,
-    /// Microseconds where the operating system has all of it in memory, which the call finds out without waiting;
-    /// otherwise bounded. Changes nothing. May be tried on a normal scheduler.
+    /// Microseconds if the operating system has the data in memory, which the call finds out without blocking; bounded
+    /// otherwise. Changes nothing. May be tried on a normal scheduler.
     Cached,
-    /// Bounded by size, or it says so before it does anything: may run on a dirty scheduler.
+    /// Bounded by size, or defers before any effect: may run on a dirty scheduler.
     Bounded,
-    /// As long as the input makes it: always a cancellable job.
+    /// Unbounded: always a cancellable job.
     Long,
 }
 
-/// What hosts, providers and protocols may know of a tool besides its schema. `destructive`, `idempotent` and
-/// `open_world` mean what they mean in the Model Context Protocol.
+/// Properties of a tool besides its schema, for hosts, providers and protocols. `destructive`, `idempotent` and
+/// `open_world` are defined as in the Model Context Protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Traits {
     /// Changes nothing.
     pub read_only: bool,
-    /// May destroy what was there.
+    /// May destroy existing data.
     pub destructive: bool,
-    /// The same call again changes nothing more.
+    /// Repeating the same call has no further effect.
     pub idempotent: bool,
     /// Reaches beyond the workspace.
     pub open_world: bool,
-    /// Its own choice of door.
+    /// The default door.
     pub door: Door,
     /// How long it can take.
     pub pace: ExecutionClass,
-    /// Works on the session's state, and on nothing else.
+    /// Works on the session's state only.
     pub session: bool,
-    /// Puts questions to a person; the time that takes does not count.
+    /// Asks a person; the time that takes does not count towards the timeout.
     pub asks_user: bool,
 }
 
 impl Traits {
-    /// A tool that touches nothing outside its arguments.
+    /// A tool that uses nothing but its arguments.
     pub const THINKS: Self = Self { pace: ExecutionClass::Instant, ..Self::READS };
     /// A tool that only reads, bounded by size.
     pub const READS: Self = Self {
@@ -72,7 +71,7 @@ impl Traits {
         session: false,
         asks_user: false,
     };
-    /// A tool that changes nothing but the session's state.
+    /// A tool that changes only the session's state.
     pub const SESSION: Self = Self {
         read_only: false,
         idempotent: false,
@@ -80,69 +79,69 @@ impl Traits {
         pace: ExecutionClass::Instant,
         ..Self::READS
     };
-    /// A tool that only reads, as much as there is.
+    /// A tool that only reads, unbounded.
     pub const SEARCHES: Self = Self { pace: ExecutionClass::Long, ..Self::READS };
     /// A tool that changes files, bounded by size.
     pub const WRITES: Self = Self { read_only: false, destructive: true, idempotent: false, ..Self::READS };
 }
 
-/// A tool of the catalogue, or a host's own.
+/// A tool of the catalogue, or a custom one.
 pub trait Tool: Send + Sync {
-    /// The name it is called by, unique in its registry.
+    /// Its name, unique in its registry.
     fn name(&self) -> &str;
 
     /// What it does, for the model that chooses it.
     fn description(&self) -> &str;
 
-    /// What it accepts.
+    /// Its parameters.
     fn parameters(&self) -> &Parameters;
 
-    /// JSON Schema of what it returns.
+    /// JSON Schema of its result.
     fn output_schema(&self) -> &Value;
 
-    /// What is known of it beforehand.
+    /// Properties known before any call.
     fn traits(&self) -> Traits;
 
     /// Its name in permission rules.
     fn rule(&self) -> &str;
 
-    /// Whether a person confirms a call, unless a rule allows it.
+    /// Whether a call needs approval, unless a rule allows it.
     fn requires_permission(&self) -> bool {
         !self.traits().read_only && !self.traits().session
     }
 
-    /// Whether a call waits for somebody that the host asks: its time is not limited then.
+    /// Whether a call waits for a person or a sub-agent: it has no timeout then.
     fn waits(&self) -> bool {
         self.traits().asks_user
     }
 
-    /// Whether it reads or changes files whose contents the session remembers having seen.
+    /// Whether it reads or changes files whose content hashes the session keeps.
     fn sees_files(&self) -> bool {
         false
     }
 
-    /// Whether it changes several files in one go; a host may want somebody to survive it meanwhile.
+    /// Whether it changes several files together; a host may start the process that recovers such changes first.
     fn changes_several_files(&self) -> bool {
         false
     }
 
-    /// Whether a policy is asked; not for what the host does itself.
+    /// Whether the policy is asked; not for the host's own tools.
     fn is_judged(&self) -> bool {
         true
     }
 
-    /// Puts a result on the page for a model; `None`, with nothing put there, where it is rendered as any other value.
+    /// Renders a result for a model; `None`, with an empty page, to have it rendered like any other value.
     fn for_model(&self, _: Fields<'_>, _: &ModelCall<'_>, _: &mut ModelPage) -> Option<()> {
         None
     }
 
-    /// Checks arguments and makes the call ready to be judged and run. Does nothing else.
+    /// Checks the arguments and prepares the call. Has no effect.
     ///
     /// # Errors
     /// `invalid_argument` that names every wrong argument.
     fn prepare(&self, args: Map<String, Value>) -> Result<Box<dyn Prepared>>;
 
-    /// Checks the arguments and runs the tool, without asking a policy; the engine does that.
+    /// Checks the arguments and runs the tool without asking a policy; the engine does that.
     ///
     /// # Errors
     /// Those of the tool.
@@ -151,12 +150,12 @@ pub trait Tool: Send + Sync {
     }
 }
 
-/// A call whose arguments are right and which has done nothing yet.
+/// A call with valid arguments that has had no effect yet.
 pub trait Prepared: Send {
-    /// All that it asks leave for.
+    /// All permissions that it needs.
     ///
     /// # Errors
-    /// A path outside the workspace shows here.
+    /// For a path outside the workspace.
     fn permissions(&self, cx: &CallContext) -> Result<PermissionRequests>;
 
     /// Does the work.

@@ -1,24 +1,24 @@
-//! What a host settles about the network, as plain data.
+//! The host's settings for the network, as plain data.
 
 use beamai_base::Domains;
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 use std::net::SocketAddr;
 
-/// What tools may reach on the network. The default reaches every public address and has no search engine.
+/// What tools may reach on the network. By default every public address, and no search engine.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct WebSettings {
-    /// Addresses that may be reached though they are not public, as `IP:PORT`.
+    /// Addresses that may be reached although they are not public, as `IP:PORT`.
     #[serde(deserialize_with = "addresses")]
     pub allow_addresses: Vec<SocketAddr>,
-    /// Hosts that may be reached; every one where this is empty.
+    /// Hosts that may be reached; if empty, all.
     pub allowed_domains: Domains,
-    /// Hosts that must not be reached, even where they are allowed.
+    /// Hosts that must not be reached, even if they are allowed.
     pub blocked_domains: Domains,
     /// The search engine, if there is one.
     pub search: Option<SearchSettings>,
-    /// How requests name their sender; without, as this program.
+    /// The User-Agent header; by default this program's name.
     pub user_agent: Option<String>,
 }
 
@@ -34,23 +34,23 @@ impl WebSettings {
     }
 }
 
-/// Which search engine answers, and how it is reached.
+/// The search engine and how to reach it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "SearchText")]
 pub struct SearchSettings {
-    /// Whose interface it speaks.
+    /// Its API.
     pub provider: SearchProvider,
-    /// Where it is; without, the provider's own address.
+    /// Base URL; by default the provider's own.
     pub base_url: Option<String>,
-    /// What identifies the host to it.
+    /// The host's API key.
     pub api_key: Option<Secret>,
 }
 
-/// The interfaces of search engines.
+/// APIs of search engines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SearchProvider {
-    /// A SearXNG instance of the host's own, with the JSON format switched on.
+    /// A self-hosted SearXNG instance with the JSON format enabled.
     Searxng,
     /// The Brave Search API.
     Brave,
@@ -74,7 +74,7 @@ impl SearchProvider {
 pub struct Secret(String);
 
 impl Secret {
-    /// The text itself, for the one place that needs it.
+    /// The text itself, for the code that sends it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -94,7 +94,7 @@ struct SearchText {
     base_url: Option<String>,
     #[serde(default)]
     api_key: Option<Secret>,
-    /// Whether the key comes with each call instead, so that it is not in what a host keeps of its settings.
+    /// Whether the key comes with each call instead, so that a host does not store it with its settings.
     #[serde(default)]
     has_key: bool,
 }
@@ -127,13 +127,13 @@ fn checked_base(base: &str) -> Result<(), String> {
     }
 }
 
-/// Reads a list of [addresses](address).
+/// Deserializes a list of [addresses](address).
 pub fn addresses<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<SocketAddr>, D::Error> {
     let texts = Vec::<String>::deserialize(from)?;
     texts.iter().map(|text| address(text)).collect::<Result<_, _>>().map_err(serde::de::Error::custom)
 }
 
-/// Reads an address that may be reached: `IP:PORT`, such as `127.0.0.1:8080` or `[::1]:8080`.
+/// Parses an address that may be reached: `IP:PORT`, such as `127.0.0.1:8080` or `[::1]:8080`.
 ///
 /// # Errors
 /// What is wrong with the text and what to write.

@@ -1,4 +1,4 @@
-//! What a search looked at, what it left out, and why.
+//! What a search covered, what it left out, and why.
 
 mod for_model;
 
@@ -10,51 +10,50 @@ use rustix::io::Errno;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What stands in a note before the reasons for which something was left out.
+/// Separates a note from the reasons for what was left out.
 const LEFT_OUT: &str = "; left out: ";
 
-/// How much of what was asked for a search has seen.
+/// How much of the requested scope was searched.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SearchCoverage {
-    /// Files looked at: for a listing the entries, for a glob the names, for a grep the contents.
+    /// Files searched: for a listing the entries, for a glob the names, for a grep the contents.
     pub searched: u64,
     /// How much was left out, by reason. A directory that was not entered counts once.
     pub skipped: Skipped,
-    /// False when something that should have been looked at could not be: totals are then a lower bound.
+    /// False when something in scope could not be searched: totals are a lower bound then.
     pub complete: bool,
-    /// The same in one sentence.
+    /// The same as one sentence.
     pub note: String,
 }
 
-/// Entries left out of a search, by reason; reasons that never came up are not listed.
+/// Entries left out of a search, by reason; reasons without entries are not listed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Skipped {
-    /// Left out by a rule in .gitignore, .ignore, .rgignore or git's own exclude files.
+    /// Excluded by .gitignore, .ignore, .rgignore or git's own exclude files.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub ignored: u64,
     /// Name begins with a dot.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub hidden: u64,
-    /// Kept from being read by a permission rule, or as a place of secrets.
+    /// Denied by a permission rule, or known to hold secrets.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub denied: u64,
-    /// Symbolic links, which are not followed: those that are looked for, and those to directories in which something
-    /// might be that is.
+    /// Symbolic links, which are not followed: those that match, and those to directories that might contain matches.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub links: u64,
     /// FIFOs, sockets and devices.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub special: u64,
-    /// Files that hold no text.
+    /// Binary files.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub binary: u64,
-    /// Files, or lines in them, that are too large to be searched.
+    /// Files too large to search, and files with lines that are.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub too_large: u64,
     /// Files and directories that could not be read.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unreadable: u64,
-    /// Ignore files that could not be read, or only in part: more was searched than they ask for.
+    /// Ignore files that could not be read completely: files that they exclude may have been searched.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub ignore_files: u64,
 }
@@ -64,19 +63,18 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// Whether an answer may name arguments that would change it. A face that has not all of an operation's parameters
-/// gives no hints.
+/// Whether an answer may suggest arguments. Tool bindings that lack some of the operation's parameters suggest none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Hints {
-    /// It may.
+    /// Suggestions are given.
     #[default]
     Given,
-    /// It may not.
+    /// No suggestions.
     Withheld,
 }
 
 impl Hints {
-    /// The hint, or nothing.
+    /// The hint, or an empty string.
     pub fn or_nothing(self, hint: &str) -> &str {
         if self == Self::Given { hint } else { "" }
     }
@@ -85,11 +83,11 @@ impl Hints {
 /// Counts of one thread of a search.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// Files looked at.
+    /// Files searched.
     pub searched: u64,
     /// What was left out.
     pub skipped: Skipped,
-    /// The first path, in the order of names, that could not be read, and why.
+    /// The first path, in sort order, that could not be read, and why.
     problem: Option<(String, String)>,
 }
 
@@ -104,13 +102,14 @@ impl Tally {
         false
     }
 
-    /// Takes note of what could not be opened or read; what turned out to be no file is counted as such.
+    /// Counts an entry that could not be opened or read; one that is not a regular file is counted by its type.
     pub fn failed(&mut self, path: String, error: Errno) {
         match error {
             Errno::LOOP => self.skipped.links += 1,
             Errno::NXIO | Errno::INVAL => self.skipped.special += 1,
             Errno::STALE => {
-                let why = format!("{path} was moved while it was looked for, so rules could not be held");
+                let why =
+                    format!("{path} was moved during the search, so permission rules could not be checked");
                 self.skipped.unreadable += 1;
                 self.remember(path, why);
             }
@@ -122,7 +121,7 @@ impl Tally {
         }
     }
 
-    /// Takes note of a file that is too large.
+    /// Counts a file that is too large.
     pub fn too_large(&mut self, path: String, why: String) {
         self.skipped.too_large += 1;
         self.remember(path, why);
@@ -152,7 +151,7 @@ impl Tally {
         }
     }
 
-    /// The counts as a result shows them; the note begins with `what` was done.
+    /// The counts as a result shows them; the note begins with `what`, the work done.
     pub fn coverage(&self, what: String, hints: Hints) -> SearchCoverage {
         let skipped = self.skipped;
         let mut note = what;
@@ -173,8 +172,8 @@ impl Skipped {
         let reasons = [
             (self.ignored, "ignored", " (ignored: true includes them)"),
             (self.hidden, "hidden", " (hidden: true includes them)"),
-            (self.denied, "kept from being read by permission rules or as places of secrets", ""),
-            (self.links, "symbolic links, not followed", " (one that is named as path is)"),
+            (self.denied, "denied by permission rules or as secrets", ""),
+            (self.links, "symbolic links, not followed", " (a link given as path is)"),
             (self.special, "special files", ""),
             (self.binary, "binary", ""),
             (self.too_large, "too large", ""),

@@ -1,4 +1,4 @@
-//! Glob patterns as arguments: checked, explained when wrong, and used to keep out of directories early.
+//! Glob patterns as arguments: validated, errors explained, and used to prune directories early.
 
 use crate::Select;
 use beamai_base::{Reason, Result, ToolError};
@@ -8,16 +8,16 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Longest pattern, in bytes.
+/// Maximum length of a pattern, in bytes.
 const MAX_BYTES: usize = 4096;
-/// Said in words that hold for tools with an argument for the directory, and for those without.
-const RELATIVE: &str = "a pattern goes down from the directory that is searched, which is the workspace unless another \
+/// Worded for tools with an argument for the directory and for those without.
+const RELATIVE: &str = "patterns are relative to the directory that is searched, which is the workspace unless another \
                         one is given";
-/// Deepest nesting of braces; the pattern's compiler calls itself once per level.
+/// Maximum nesting of braces; globset's parser recurses once per level.
 const MAX_NESTING: usize = 16;
 
-/// Whether a pattern is short and flat enough to be compiled on any stack.
-pub fn is_tame(pattern: &str) -> bool {
+/// Whether a pattern is short and flat enough to compile on any stack.
+pub fn is_simple(pattern: &str) -> bool {
     let mut depth = 0usize;
     let open = pattern.bytes().map(|byte| {
         match byte {
@@ -30,7 +30,7 @@ pub fn is_tame(pattern: &str) -> bool {
     open.max().unwrap_or(0) <= MAX_NESTING && pattern.len() <= MAX_BYTES
 }
 
-/// A path as the matchers take it.
+/// Bytes as the path type of globset and ignore.
 pub fn as_path(bytes: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(bytes))
 }
@@ -40,12 +40,12 @@ fn invalid(pattern: &str, why: &str) -> ToolError {
         .with("pattern", pattern)
 }
 
-/// The pattern without what has no meaning in it, if it can be used at all.
+/// The pattern without redundant parts, if it is usable.
 fn checked(pattern: &str) -> Result<String> {
     if pattern.is_empty() {
         return Err(invalid(pattern, "it is empty; use \"**\" for every file"));
     }
-    if !is_tame(pattern) {
+    if !is_simple(pattern) {
         return Err(invalid(pattern, "it is too long or its braces are nested too deep; use several calls"));
     }
     if pattern.split('/').any(|part| part == "..") {
@@ -61,26 +61,26 @@ fn checked(pattern: &str) -> Result<String> {
 fn parsed(pattern: &str, part: &str) -> Result<Glob> {
     let mut glob = GlobBuilder::new(part);
     glob.literal_separator(true).backslash_escape(true).empty_alternates(true).build().map_err(|error| {
-        let why = format!("{}; write \\ before a character that is meant as itself", error.kind());
+        let why = format!("{}; write \\ before a character that is meant literally", error.kind());
         invalid(pattern, &why)
     })
 }
 
-/// A pattern for paths relative to a directory: `*` and `?` stay within a name, `**` crosses directories.
+/// A pattern for relative paths: `*` and `?` match within a name, `**` crosses directories.
 #[derive(Debug, Clone)]
 pub struct PathGlob {
-    /// A set of one: unlike a matcher, a set knows shortcuts for endings and plain names.
+    /// A set of one pattern: unlike a matcher, a set has fast paths for suffixes and literal names.
     whole: GlobSet,
-    /// What the names of the first directories on a path must match.
+    /// Matchers for the first directory names of a path.
     steps: Vec<GlobMatcher>,
-    /// Whether a path has as many names as there are steps, no more and no less.
+    /// Whether a path must have exactly as many names as there are steps.
     is_exact: bool,
     dotted: GlobSet,
 }
 
 impl PathGlob {
     /// # Errors
-    /// `invalid_pattern` that names the fault.
+    /// `invalid_pattern` that explains the fault.
     pub fn new(pattern: &str) -> Result<Self> {
         let clean = checked(pattern)?;
         if clean.starts_with('/') {
@@ -104,7 +104,7 @@ impl PathGlob {
         self.whole.is_match(as_path(path))
     }
 
-    /// Whether paths in a directory can match. The directories above it have been found to be such.
+    /// Whether paths in a directory can match, given that its parent directories passed.
     pub fn enters(&self, path: &[u8]) -> bool {
         let depth = path.iter().filter(|byte| **byte == b'/').count();
         let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
@@ -115,13 +115,13 @@ impl PathGlob {
         }
     }
 
-    /// Whether the pattern asks for this hidden name by naming its dot.
+    /// Whether the pattern names this hidden file with an explicit dot.
     pub fn names(&self, name: &[u8]) -> bool {
         self.dotted.is_match(as_path(name))
     }
 }
 
-/// The parts between slashes; `None` where braces or a class hide a slash and the part cannot be told.
+/// The parts between slashes; `None` for a part with a slash inside braces or a class.
 fn parts(pattern: &str) -> Vec<Option<&str>> {
     let is_plain = |part: &&str| {
         let count = |open: char, close: char| part.matches(open).count() == part.matches(close).count();
@@ -135,7 +135,7 @@ fn parts(pattern: &str) -> Vec<Option<&str>> {
 fn dotted(pattern: &str) -> GlobSet {
     let mut set = GlobSetBuilder::new();
     for part in pattern.split('/').filter(|part| part.starts_with('.') || part.starts_with("\\.")) {
-        // A part that is no pattern by itself, as with a slash in braces, names nothing.
+        // A part that is invalid by itself, as with a slash in braces, matches no hidden name.
         if let Ok(glob) = GlobBuilder::new(part).literal_separator(true).build() {
             set.add(glob);
         }
@@ -143,7 +143,7 @@ fn dotted(pattern: &str) -> GlobSet {
     set.build().unwrap_or_else(|_| GlobSet::empty())
 }
 
-/// A filter for names, as ripgrep's `--glob`: without a slash it holds at any depth, `!` turns it round.
+/// A filter like ripgrep's `--glob`: without a slash it matches at any depth, `!` negates it.
 #[derive(Debug, Clone)]
 pub struct NameFilter {
     globs: Override,
@@ -152,7 +152,7 @@ pub struct NameFilter {
 
 impl NameFilter {
     /// # Errors
-    /// `invalid_pattern` that names the fault.
+    /// `invalid_pattern` that explains the fault.
     pub fn new(pattern: &str) -> Result<Self> {
         let clean = checked(pattern)?;
         let fail = |error: ignore::Error| match error {
@@ -165,7 +165,7 @@ impl NameFilter {
         Ok(Self { globs: builder.build().map_err(fail)?, dotted })
     }
 
-    /// Whether a file, or what is in a directory, can be wanted.
+    /// Whether a file, or something in a directory, can match.
     pub fn wants(&self, path: &[u8], is_dir: bool) -> bool {
         !self.globs.matched(as_path(path), is_dir).is_ignore()
     }

@@ -1,5 +1,5 @@
-//! Walking a tree: every directory is listed by handle, in parallel, links are not followed, and what ignore
-//! files leave out is left out.
+//! Parallel walk of a directory tree: directories are listed by handle, links are not followed, and ignore files are
+//! applied.
 
 pub mod coverage;
 pub mod globs;
@@ -25,27 +25,27 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Threads that a walk uses at most.
+/// Maximum number of threads of a walk.
 const MAX_THREADS: usize = 12;
-/// Levels whose directories are held open while those in them wait to be entered.
+/// Levels whose directory handles stay open while their subdirectories are pending.
 const MAX_HELD: usize = 16;
-/// Files of one directory that are visited before it is told how far the walk is.
-const TELL_EVERY: usize = 64;
-/// Files of one directory that one thread visits itself even while others have nothing to do.
+/// Files of one directory that are visited between two progress reports.
+const REPORT_EVERY: usize = 64;
+/// Files of one directory that one thread always visits itself, even if other threads are idle.
 const SMALL_SHARE: usize = 8;
 
-/// What a walk is after. Paths are relative to the tree. Every thread has a copy of its own, since compiled
-/// patterns keep memory that they write to as they match.
+/// Selects entries. Paths are relative to the tree. Every thread has its own copy, since compiled patterns have mutable
+/// caches.
 pub trait Select: Clone + Sync {
-    /// Whether an entry that is no directory is wanted.
+    /// Whether an entry that is not a directory is selected.
     fn file(&self, path: &[u8]) -> bool;
-    /// Whether something wanted can be in a directory.
+    /// Whether a directory can contain selected entries.
     fn directory(&self, path: &[u8]) -> bool;
-    /// Whether a hidden name is asked for by name.
+    /// Whether a hidden entry is selected explicitly by its name.
     fn names(&self, name: &[u8]) -> bool;
 }
 
-/// Whatever there is, but hidden names only where the walk shows them.
+/// Selects everything; hidden names only if the walk includes them.
 #[derive(Clone)]
 pub struct Everything;
 
@@ -63,27 +63,27 @@ impl Select for Everything {
     }
 }
 
-/// Receives what a walk finds; every thread has one of its own.
+/// Receives the entries of a walk; one instance per thread.
 pub trait Visit: Send {
-    /// Whether files are opened. Such a visit is worth sharing one directory's files among threads, and counts
-    /// what it has searched itself; otherwise a file has been searched when its name was met.
+    /// Whether files are opened. Then the files of one directory are shared among threads, and the visitor counts what
+    /// it has searched; otherwise every listed file counts as searched.
     const OPENS_FILES: bool;
 
-    /// Takes an entry that was selected and is no directory.
+    /// Called for each selected entry that is not a directory.
     ///
     /// # Errors
     /// Any error ends the walk.
     fn visit(&mut self, entry: &WalkEntry<'_>, tally: &mut Tally) -> Result<()>;
 
-    /// Takes the path of a directory that was selected, before it is entered.
+    /// Called for each selected directory, before it is entered.
     fn pass(&mut self, _path: &[u8]) {}
 }
 
-/// An entry of a directory, and no directory itself.
+/// An entry of a directory that is not a directory itself.
 pub struct WalkEntry<'a> {
-    /// The directory that it is in.
+    /// The directory that contains it.
     pub dir: BorrowedFd<'a>,
-    /// Its name there.
+    /// Its name.
     pub name: &'a CStr,
     /// Its path, relative to the tree.
     pub path: &'a [u8],
@@ -91,29 +91,29 @@ pub struct WalkEntry<'a> {
     pub kind: FileType,
 }
 
-/// How a tree is walked.
+/// Options of a walk.
 pub struct Walk<'a, S> {
-    /// The tree.
+    /// The directory to walk.
     pub tree: &'a Tree,
-    /// What is wanted of it.
+    /// Which entries to visit.
     pub select: &'a S,
-    /// Whether names that begin with a dot are in.
+    /// Whether to include names that begin with a dot.
     pub hidden: bool,
-    /// Whether names that ignore files leave out are in.
+    /// Whether to include names that ignore files exclude.
     pub ignored: bool,
-    /// Levels that are entered: 1 is the tree's own directory. `None` is all.
+    /// Maximum depth: 1 is the tree's own directory. `None` is unlimited.
     pub depth: Option<usize>,
-    /// Tells when to stop.
+    /// Deadline and cancellation.
     pub cx: &'a CallContext,
 }
 
-/// What a walk brought home.
+/// The result of a walk.
 pub struct WalkResult<V> {
     /// The visitors of all threads.
     pub visitors: Vec<V>,
-    /// What was seen and left out.
+    /// What was visited and left out.
     pub tally: Tally,
-    /// Why it ended before its end, if it did.
+    /// Why it ended early, if it did.
     pub error: Option<ToolError>,
 }
 
@@ -122,10 +122,10 @@ impl<V> WalkResult<V> {
         Self { visitors: Vec::new(), tally: Tally::default(), error: None }
     }
 
-    /// The visitors and what was seen.
+    /// The visitors and the counts.
     ///
     /// # Errors
-    /// Why the walk ended before its end, with how far it came.
+    /// Why the walk ended early, with the counts so far.
     pub fn finish(self) -> Result<(Vec<V>, Tally)> {
         match self.error {
             None => Ok((self.visitors, self.tally)),
@@ -135,21 +135,21 @@ impl<V> WalkResult<V> {
 }
 
 enum WalkTask {
-    /// List a directory and go on with what is in it.
+    /// List a directory and process its entries.
     Directory(PendingDirectory),
-    /// Visit entries of a directory that are selected already.
+    /// Visit selected entries of a directory.
     Files { dir: Arc<OwnedFd>, path: Vec<u8>, names: Listing },
 }
 
-/// A directory that is to be listed.
+/// A directory to list.
 struct PendingDirectory {
-    /// The directory that it is in, near the top of the tree: what is deeper is opened by its whole path, so
-    /// that no depth takes up all the handles there are.
+    /// The parent's handle, near the top of the tree. Deeper directories are opened by their whole path, so that depth
+    /// does not exhaust the file descriptors.
     parent: Option<Arc<OwnedFd>>,
     path: Vec<u8>,
     /// Its level: 1 is the tree's own directory.
     depth: usize,
-    /// The rules that hold in its parent.
+    /// The ignore rules of its parent.
     rules: Arc<IgnoreRules>,
 }
 
@@ -164,7 +164,7 @@ impl PendingDirectory {
 }
 
 impl<S: Select> Walk<'_, S> {
-    /// Walks the tree to its end or to the first error, with a visitor per thread.
+    /// Walks the tree to its end or to the first error, with one visitor per thread.
     pub fn run<V: Visit>(&self, make: impl Fn() -> V + Sync) -> WalkResult<V> {
         let stem = self.tree.path().into_os_string();
         let reader = IgnoreRuleReader::new(self.tree, stem.len());
@@ -177,8 +177,7 @@ impl<S: Select> Walk<'_, S> {
         let top = PendingDirectory { parent: None, path: Vec::new(), depth: 1, rules };
         let queue = Queue::new(threads, WalkTask::Directory(top));
         let done = Mutex::new(walked);
-        let reporter =
-            ProgressReporter::new(self.cx, |count| format!("{} looked at", counted(count, "file")));
+        let reporter = ProgressReporter::new(self.cx, |count| format!("{} searched", counted(count, "file")));
         let work = || {
             let mut worker = WalkWorker::new(self, &reader, &queue, &reporter, make(), stem.as_bytes());
             match panics::caught(|| worker.run()) {
@@ -197,27 +196,27 @@ impl<S: Select> Walk<'_, S> {
     }
 }
 
-/// Runs `work` on this thread and on others until all of them are done.
+/// Runs `work` on this thread and `threads - 1` others until all have returned.
 fn run_on(threads: usize, queue: &Queue<WalkTask>, work: &(impl Fn() + Sync)) {
     std::thread::scope(|scope| {
         for _ in 1..threads {
             let spawned = std::thread::Builder::new().name("beamai-walk".into()).spawn_scoped(scope, work);
             if spawned.is_err() {
-                // Fewer hands do the same work.
-                queue.lose_a_thread();
+                // The other threads do its work.
+                queue.remove_thread();
             }
         }
         work();
     });
 }
 
-/// Threads per walk. Asking the system costs more than opening a file, so it is asked once.
+/// Threads per walk. Cached: asking the system costs more than opening a file.
 fn threads() -> usize {
     static THREADS: OnceLock<usize> = OnceLock::new();
     *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS))
 }
 
-/// Only whether: what is there is not looked at.
+/// Whether the link's target is a directory; nothing in it is read.
 fn leads_to_directory(dir: BorrowedFd<'_>, name: &[u8]) -> bool {
     statat(dir, name, AtFlags::NO_AUTOMOUNT)
         .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Directory)
@@ -231,11 +230,11 @@ struct WalkWorker<'a, S, V> {
     reporter: &'a ProgressReporter<'a>,
     visitor: V,
     tally: Tally,
-    /// How many files of the tally the pulse knows of.
-    told: u64,
+    /// How many files the last progress report included.
+    reported: u64,
     stack: Vec<WalkTask>,
     listing: Listing,
-    /// The absolute path of the entry at hand. Its first `stem` bytes are the tree's, its first `dir` bytes the
+    /// The absolute path of the current entry. The first `stem` bytes are the tree's, the first `dir` bytes the
     /// directory's.
     path: Vec<u8>,
     stem: usize,
@@ -264,7 +263,7 @@ impl<'a, S: Select, V: Visit> WalkWorker<'a, S, V> {
             reporter,
             visitor,
             tally,
-            told: 0,
+            reported: 0,
             stack,
             listing,
             path,
@@ -284,20 +283,20 @@ impl<'a, S: Select, V: Visit> WalkWorker<'a, S, V> {
                 WalkTask::Directory(below) => self.directory(&below)?,
                 WalkTask::Files { dir, path, names } => self.files(&dir, &path, names)?,
             }
-            self.tell();
-            if self.queue.is_hungry() {
+            self.report_progress();
+            if self.queue.has_waiting_thread() {
                 self.share();
             }
         }
         Ok(())
     }
 
-    fn tell(&mut self) {
-        self.reporter.add(self.tally.searched - self.told);
-        self.told = self.tally.searched;
+    fn report_progress(&mut self) {
+        self.reporter.add(self.tally.searched - self.reported);
+        self.reported = self.tally.searched;
     }
 
-    /// Hands the older half of the stack to the threads that wait.
+    /// Gives the older half of the stack to waiting threads.
     fn share(&mut self) {
         let half = self.stack.len().div_ceil(2);
         if half > 0 {
@@ -336,7 +335,7 @@ impl<'a, S: Select, V: Visit> WalkWorker<'a, S, V> {
         self.reader.enter(&below.rules, dir, &below.path, marks, &mut self.tally)
     }
 
-    /// Leaves the selected files in the listing and puts the selected directories on the stack.
+    /// Keeps the selected files in the listing and pushes the selected directories on the stack.
     fn select(
         &mut self,
         listing: &mut Listing,
@@ -346,10 +345,10 @@ impl<'a, S: Select, V: Visit> WalkWorker<'a, S, V> {
     ) {
         let is_last = self.walk.depth.is_some_and(|last| below.depth >= last);
         let parent = (below.depth <= MAX_HELD).then_some(dir);
-        self.enter(&below.path);
+        self.set_directory(&below.path);
         listing.retain(|name, kind| {
             let is_dir = kind == FileType::Directory;
-            self.go_to(name);
+            self.set_name(name);
             let is_wanted = self.is_wanted(name, is_dir, rules);
             if is_wanted && is_dir {
                 let path = self.path[self.stem + 1..].to_vec();
@@ -360,43 +359,43 @@ impl<'a, S: Select, V: Visit> WalkWorker<'a, S, V> {
                 }
             }
             if !is_wanted && kind == FileType::Symlink && !is_last {
-                self.pass_by(name, dir.as_fd(), rules);
+                self.count_skipped_link(name, dir.as_fd(), rules);
             }
             is_wanted && !is_dir
         });
     }
 
-    /// Counts the link at `self.path`, which is not wanted itself, if something wanted may be in the directory that it
-    /// leads to.
-    fn pass_by(&mut self, name: &[u8], dir: BorrowedFd<'_>, rules: &IgnoreRules) {
+    /// Counts the link at `self.path`, which is not selected itself, if its target is a directory that might contain
+    /// matches.
+    fn count_skipped_link(&mut self, name: &[u8], dir: BorrowedFd<'_>, rules: &IgnoreRules) {
         let below = &self.path[self.stem + 1..];
         if !self.select.file(below)
             && self.select.directory(below)
             && leads_to_directory(dir, name)
-            && self.is_in(name, false, rules)
+            && self.is_visible(name, false, rules)
         {
             self.tally.skipped.links += 1;
         }
     }
 
-    /// Makes `self.path` the path of a directory.
-    fn enter(&mut self, path: &[u8]) {
+    /// Sets `self.path` to the path of a directory.
+    fn set_directory(&mut self, path: &[u8]) {
         self.path.truncate(self.stem);
         self.dir = self.stem;
         if !path.is_empty() {
-            self.go_to(path);
+            self.set_name(path);
             self.dir = self.path.len();
         }
     }
 
-    /// Makes `self.path` the path of a name in the directory.
-    fn go_to(&mut self, name: &[u8]) {
+    /// Sets `self.path` to the path of a name in the directory.
+    fn set_name(&mut self, name: &[u8]) {
         self.path.truncate(self.dir);
         self.path.push(b'/');
         self.path.extend_from_slice(name);
     }
 
-    /// Whether the entry at `self.path` is in; counts why not, where a caller might want to know.
+    /// Whether the entry at `self.path` is selected; if not, counts the reason where it matters to a caller.
     fn is_wanted(&mut self, name: &[u8], is_dir: bool, rules: &IgnoreRules) -> bool {
         let (select, below) = (&self.select, &self.path[self.stem + 1..]);
         self.tally.searched += u64::from(!V::OPENS_FILES && !is_dir);
@@ -404,21 +403,21 @@ impl<'a, S: Select, V: Visit> WalkWorker<'a, S, V> {
         if !is_selected {
             return false;
         }
-        let is_in = self.is_in(name, is_dir, rules);
-        if is_in && self.is_guarded && self.is_kept_away() {
+        let is_visible = self.is_visible(name, is_dir, rules);
+        if is_visible && self.is_guarded && self.is_denied() {
             self.tally.skipped.denied += 1;
             return false;
         }
-        is_in
+        is_visible
     }
 
-    /// Whether a permission rule keeps the entry at `self.path` from being read.
-    fn is_kept_away(&self) -> bool {
+    /// Whether a permission rule denies reading the entry at `self.path`.
+    fn is_denied(&self) -> bool {
         self.walk.cx.guard.hides_bytes(&self.walk.tree.inside(&self.path[self.stem + 1..]))
     }
 
-    /// Whether neither ignore files nor a dot leave the entry at `self.path` out.
-    fn is_in(&mut self, name: &[u8], is_dir: bool, rules: &IgnoreRules) -> bool {
+    /// Whether the entry at `self.path` is neither ignored nor hidden, or is included anyway.
+    fn is_visible(&mut self, name: &[u8], is_dir: bool, rules: &IgnoreRules) -> bool {
         match rules.verdict(&self.path, is_dir) {
             IgnoreMatch::Included => true,
             IgnoreMatch::Ignored => {
@@ -426,9 +425,9 @@ impl<'a, S: Select, V: Visit> WalkWorker<'a, S, V> {
                 false
             }
             IgnoreMatch::Silent => {
-                let is_in = self.walk.hidden || !name.starts_with(b".") || self.select.names(name);
-                self.tally.skipped.hidden += u64::from(!is_in);
-                is_in
+                let is_visible = self.walk.hidden || !name.starts_with(b".") || self.select.names(name);
+                self.tally.skipped.hidden += u64::from(!is_visible);
+                is_visible
             }
         }
     }
@@ -437,23 +436,23 @@ impl<'a, S: Select, V: Visit> WalkWorker<'a, S, V> {
         self.visit_all(dir, path, names).map(|_| ())
     }
 
-    /// Visits every name, or shares them; gives the listing back for its memory.
+    /// Visits every name, or shares them with other threads; returns the listing so that its memory is reused.
     fn visit_all(&mut self, dir: &Arc<OwnedFd>, path: &[u8], mut names: Listing) -> Result<Listing> {
         let mut at = 0;
-        self.enter(path);
+        self.set_directory(path);
         while at < names.len() {
-            if V::OPENS_FILES && names.len() - at > SMALL_SHARE && self.queue.is_hungry() {
+            if V::OPENS_FILES && names.len() - at > SMALL_SHARE && self.queue.has_waiting_thread() {
                 let rest = names.split_off(at + (names.len() - at) / 2);
                 let task = WalkTask::Files { dir: Arc::clone(dir), path: path.to_vec(), names: rest };
                 self.queue.give(std::iter::once(task));
             }
             let (name, kind) = (names.name(at), names.kind(at));
-            self.go_to(name.to_bytes());
+            self.set_name(name.to_bytes());
             let entry = WalkEntry { dir: dir.as_fd(), name, path: &self.path[self.stem + 1..], kind };
             self.visitor.visit(&entry, &mut self.tally)?;
             at += 1;
-            if at % TELL_EVERY == 0 {
-                self.tell();
+            if at % REPORT_EVERY == 0 {
+                self.report_progress();
             }
         }
         Ok(names)

@@ -1,4 +1,4 @@
-//! The names in a directory, read in one go into memory that is used again for the next directory.
+//! The names in a directory, read at once into a buffer that is reused for the next directory.
 
 use beamai_base::ToolError;
 use beamai_tool::CallContext;
@@ -7,13 +7,13 @@ use rustix::io::Errno;
 use std::ffi::CStr;
 use std::os::fd::BorrowedFd;
 
-/// Entries read between two looks at the clock and the cancel token.
+/// Entries read between two checks of deadline and cancel token.
 const CHECK_EVERY: usize = 4096;
 
 /// Names with their types.
 #[derive(Default)]
 pub(super) struct Listing {
-    /// Every name with a NUL behind it.
+    /// The names, each followed by a NUL.
     names: Vec<u8>,
     entries: Vec<ListedName>,
     buffer: Vec<u8>,
@@ -36,7 +36,7 @@ impl ListedName {
 pub(super) enum Unlisted {
     /// The operating system refused.
     Io(Errno),
-    /// The call is over.
+    /// The call has ended.
     Stopped(ToolError),
 }
 
@@ -47,7 +47,7 @@ impl From<Errno> for Unlisted {
 }
 
 impl Listing {
-    /// Forgets what it holds and reads the names in `dir`, `.` and `..` left out.
+    /// Replaces the content by the names in `dir`, without `.` and `..`.
     pub(super) fn read(&mut self, dir: BorrowedFd<'_>, cx: &CallContext) -> Result<(), Unlisted> {
         self.names.clear();
         self.entries.clear();
@@ -91,7 +91,7 @@ impl Listing {
             return;
         }
         let kind = match kind {
-            // Some file systems do not tell in a listing.
+            // Some file systems do not report the type in a listing.
             FileType::Unknown => rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)
                 .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
             known => known,
@@ -110,13 +110,13 @@ impl Listing {
         self.entries.len()
     }
 
-    /// The name at a position, for a system call.
+    /// The name at an index, for a system call.
     pub(super) fn name(&self, at: usize) -> &CStr {
         let ListedName { start, end, .. } = self.entries[at];
         CStr::from_bytes_with_nul(&self.names[start..end]).unwrap_or_default()
     }
 
-    /// The type at a position.
+    /// The type at an index.
     pub(super) fn kind(&self, at: usize) -> FileType {
         self.entries[at].kind
     }
@@ -126,13 +126,13 @@ impl Listing {
         self.entries.iter().map(|entry| (entry.name(&self.names), entry.kind))
     }
 
-    /// Keeps the names that `wanted` answers true for.
+    /// Keeps the names for which `wanted` returns true.
     pub(super) fn retain(&mut self, mut wanted: impl FnMut(&[u8], FileType) -> bool) {
         let names = &self.names;
         self.entries.retain(|entry| wanted(entry.name(names), entry.kind));
     }
 
-    /// Takes the names from a position on into a listing of their own.
+    /// Moves the names from an index on into a new listing.
     pub(super) fn split_off(&mut self, at: usize) -> Self {
         let mut rest = Self::default();
         for position in at..self.len() {

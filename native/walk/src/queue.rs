@@ -1,7 +1,7 @@
-//! Work shared among the threads of a walk.
+//! Work distribution among the threads of a walk.
 //!
-//! Each thread has a stack of its own and works depth first. A thread without work waits here, and the others
-//! see that somebody is hungry and hand over what they would do last: the directories nearest to the root.
+//! Each thread has its own stack and works depth first. A thread without work waits here; the others notice and hand
+//! over the bottom of their stacks: the directories nearest to the root.
 
 use beamai_base::ToolError;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,9 +10,9 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 pub(super) struct Queue<T> {
     state: Mutex<QueueState<T>>,
     ready: Condvar,
-    /// Threads that wait, for a look without the lock.
-    hungry: AtomicUsize,
-    /// Whether the walk was stopped, likewise.
+    /// Number of waiting threads, readable without the lock.
+    waiting: AtomicUsize,
+    /// Whether the walk was stopped, also without the lock.
     is_stopped: AtomicBool,
 }
 
@@ -26,14 +26,14 @@ struct QueueState<T> {
 }
 
 impl<T> Queue<T> {
-    /// A queue for that many threads, with the task to begin with.
+    /// A queue for `threads` threads with the first task.
     pub(super) fn new(threads: usize, first: T) -> Self {
         let state = QueueState { tasks: vec![first], threads, waiting: 0, is_over: false, error: None };
-        let (hungry, is_stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
-        Self { state: Mutex::new(state), ready: Condvar::new(), hungry, is_stopped }
+        let (waiting, is_stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
+        Self { state: Mutex::new(state), ready: Condvar::new(), waiting, is_stopped }
     }
 
-    /// The next task; waits for one. `None` when all work is done or the walk was stopped.
+    /// Waits for the next task. `None` when all work is done or the walk was stopped.
     pub(super) fn take(&self) -> Option<T> {
         let mut state = self.lock();
         loop {
@@ -44,7 +44,7 @@ impl<T> Queue<T> {
                 return Some(task);
             }
             state.waiting += 1;
-            self.hungry.store(state.waiting, Ordering::Relaxed);
+            self.waiting.store(state.waiting, Ordering::Relaxed);
             if state.waiting == state.threads {
                 state.is_over = true;
                 self.ready.notify_all();
@@ -52,22 +52,22 @@ impl<T> Queue<T> {
             }
             state = self.ready.wait(state).unwrap_or_else(PoisonError::into_inner);
             state.waiting -= 1;
-            self.hungry.store(state.waiting, Ordering::Relaxed);
+            self.waiting.store(state.waiting, Ordering::Relaxed);
         }
     }
 
     /// Whether a thread waits for work.
-    pub(super) fn is_hungry(&self) -> bool {
-        self.hungry.load(Ordering::Relaxed) > 0
+    pub(super) fn has_waiting_thread(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
     }
 
-    /// Hands tasks to the threads that wait.
+    /// Gives tasks to the waiting threads.
     pub(super) fn give(&self, tasks: impl Iterator<Item = T>) {
         self.lock().tasks.extend(tasks);
         self.ready.notify_all();
     }
 
-    /// Ends the walk; the first error of all threads is the one that counts.
+    /// Ends the walk; of several errors the first one is kept.
     pub(super) fn stop(&self, error: ToolError) {
         let mut state = self.lock();
         state.error.get_or_insert(error);
@@ -76,13 +76,13 @@ impl<T> Queue<T> {
         self.ready.notify_all();
     }
 
-    /// Whether the walk was stopped before its end.
+    /// Whether the walk was stopped early.
     pub(super) fn is_stopped(&self) -> bool {
         self.is_stopped.load(Ordering::Relaxed)
     }
 
-    /// Takes note that a thread could not be started. Must come before any thread has seen the work end.
-    pub(super) fn lose_a_thread(&self) {
+    /// Records that a thread could not be started. Must be called before any thread has finished.
+    pub(super) fn remove_thread(&self) {
         self.lock().threads -= 1;
     }
 

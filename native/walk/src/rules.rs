@@ -1,9 +1,8 @@
-//! Which names ignore files leave out, as ripgrep reads them.
+//! Ignore files, with ripgrep's semantics.
 //!
-//! `.rgignore` beats `.ignore`, which beats `.gitignore`, which beats a repository's `.git/info/exclude`, which
-//! beats git's global file; within a kind, the file nearest to the name decides. Git's kinds count only inside
-//! a repository, and only up to its top. Ignore files are read as what they may be in a hostile tree: a FIFO,
-//! a device or an endless line must not hold the walk up.
+//! Precedence: `.rgignore`, `.ignore`, `.gitignore`, a repository's `.git/info/exclude`, git's global file; within a
+//! kind, the file nearest to the name wins. Git's kinds apply only inside a repository, up to its top. Ignore files may
+//! be hostile: a FIFO, a device or an endless line must not block the walk.
 
 use crate::{Tally, globs};
 use beamai_workspace::{ParentDir, Tree, open_entry};
@@ -19,10 +18,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-/// Largest ignore file that is applied.
+/// Maximum size of an ignore file, in bytes.
 const MAX_BYTES: u64 = 256 << 10;
 
-/// The rules that hold in a directory, nearest file first.
+/// The rules of a directory, nearest file first.
 #[derive(Clone, Default)]
 pub(super) struct IgnoreRules {
     rgignore: Vec<Arc<IgnoreFile>>,
@@ -35,22 +34,22 @@ pub(super) struct IgnoreRules {
 
 struct IgnoreFile {
     matcher: Gitignore,
-    /// Bytes of an absolute path that lie before the part the rules are about.
+    /// Length of the prefix of absolute paths that the rules are relative to.
     skip: usize,
 }
 
-/// What the rules say of a name.
+/// The match of a name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum IgnoreMatch {
-    /// Nothing.
+    /// No rule matches.
     Silent,
-    /// It is left out.
+    /// The name is excluded.
     Ignored,
-    /// It is in, even if it is hidden.
+    /// The name is included, even if it is hidden.
     Included,
 }
 
-/// Ignore files and repository marks that a directory has.
+/// Ignore files and repository markers of a directory.
 #[derive(Clone, Copy, Default)]
 pub(super) struct DirectoryMarkers {
     rgignore: bool,
@@ -61,7 +60,7 @@ pub(super) struct DirectoryMarkers {
 }
 
 impl DirectoryMarkers {
-    /// Takes note of a name.
+    /// Records a name.
     pub(super) fn see(&mut self, name: &[u8], kind: FileType) {
         match name {
             b".rgignore" => self.rgignore = true,
@@ -78,7 +77,7 @@ impl DirectoryMarkers {
     }
 }
 
-/// A directory whose ignore files are read.
+/// A directory with ignore files.
 trait IgnoreFileDir {
     fn open(&self, name: &CStr) -> Result<(OwnedFd, Stat), Errno>;
 }
@@ -112,7 +111,7 @@ fn join(path: &[u8], name: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Reads rules for one tree.
+/// Reads ignore files for one tree.
 pub(super) struct IgnoreRuleReader<'a> {
     tree: &'a Tree,
     /// Length of the tree's absolute path.
@@ -125,11 +124,12 @@ impl<'a> IgnoreRuleReader<'a> {
         Self { tree, stem, global: OnceLock::new() }
     }
 
-    /// The rules that hold in the tree by what lies above it.
+    /// The rules from directories above the tree.
     pub(super) fn above(&self, tally: &mut Tally) -> Arc<IgnoreRules> {
         let mut rules = IgnoreRules::default();
         for above in self.tree.above().iter().rev() {
-            // A probe for the mark is as dear as the opening of the file; so only git's, which decides, is one.
+            // Probing costs as much as opening the file, so only git's marker is probed: it decides whether git's files
+            // count.
             let git = above.has(c".git").then_some(FileType::Directory);
             let jj = git.is_none() && above.has(c".jj");
             let marks = DirectoryMarkers { rgignore: true, ignore: true, gitignore: true, git, jj };
@@ -138,7 +138,7 @@ impl<'a> IgnoreRuleReader<'a> {
         Arc::new(rules)
     }
 
-    /// The rules in a directory of the tree, from those of its parent.
+    /// The rules of a directory in the tree, given its parent's.
     pub(super) fn enter(
         &self,
         rules: &Arc<IgnoreRules>,
@@ -188,7 +188,7 @@ impl<'a> IgnoreRuleReader<'a> {
         rules
     }
 
-    /// Git's global ignore file, as the host's own configuration names it.
+    /// Git's global ignore file, from the host's git configuration.
     fn global(&self) -> Option<Arc<IgnoreFile>> {
         let find = || {
             let (matcher, _) = GitignoreBuilder::new("").build_global();
@@ -199,7 +199,7 @@ impl<'a> IgnoreRuleReader<'a> {
     }
 }
 
-/// The rules in an ignore file; `None` where there is none, or nothing in it.
+/// The rules in an ignore file; `None` if it is missing or empty.
 fn read(dir_of_rules: &impl IgnoreFileDir, name: &CStr, tally: &mut Tally) -> Option<Gitignore> {
     let (fd, stat) = match dir_of_rules.open(name) {
         Ok(opened) => opened,
@@ -220,13 +220,13 @@ fn read(dir_of_rules: &impl IgnoreFileDir, name: &CStr, tally: &mut Tally) -> Op
     (!matcher.is_empty()).then_some(matcher)
 }
 
-/// The rules of an ignore file's content, and whether every line could be read.
+/// The rules in an ignore file's content, and whether every line could be parsed.
 fn parse(bytes: &[u8]) -> (Gitignore, bool) {
     let mut builder = GitignoreBuilder::new("");
     let mut is_whole = true;
     for line in bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).split(|byte| *byte == b'\n') {
         let added = match std::str::from_utf8(line) {
-            Ok(line) => globs::is_tame(line) && builder.add_line(None, line).is_ok(),
+            Ok(line) => globs::is_simple(line) && builder.add_line(None, line).is_ok(),
             Err(_) => false,
         };
         is_whole &= added;
@@ -238,7 +238,7 @@ fn parse(bytes: &[u8]) -> (Gitignore, bool) {
 }
 
 impl IgnoreRules {
-    /// What the rules say of the absolute path.
+    /// The match of an absolute path.
     pub(super) fn verdict(&self, path: &[u8], is_dir: bool) -> IgnoreMatch {
         let one = |file: &Arc<IgnoreFile>| {
             let below = Path::new(OsStr::from_bytes(path.get(file.skip..)?));

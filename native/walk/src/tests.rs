@@ -48,8 +48,8 @@ fn every_file_is_visited_once() {
 
 #[test]
 fn a_long_walk_tells_how_many_files_it_has_looked_at() {
-    let (mut env, told) = (many(), Arc::new(Mutex::new(Vec::new())));
-    let heard = Arc::clone(&told);
+    let (mut env, reported) = (many(), Arc::new(Mutex::new(Vec::new())));
+    let heard = Arc::clone(&reported);
     env.cx.progress = Some(Arc::new(move |message| heard.lock().unwrap().push(message)));
     let error = walk_with(&env, |_, tally| {
         std::thread::sleep(std::time::Duration::from_millis(4 * threads() as u64));
@@ -57,10 +57,10 @@ fn a_long_walk_tells_how_many_files_it_has_looked_at() {
         Ok(())
     });
     assert!(error.is_none());
-    let told = told.lock().unwrap();
-    let counts: Vec<u64> = told.iter().map(|message| message["progress"].as_u64().unwrap()).collect();
+    let reported = reported.lock().unwrap();
+    let counts: Vec<u64> = reported.iter().map(|message| message["progress"].as_u64().unwrap()).collect();
     assert!(counts.len() >= 2 && counts.is_sorted() && *counts.last().unwrap() <= 600, "{counts:?}");
-    assert_eq!(told[0]["message"], format!("{} files looked at", counts[0]));
+    assert_eq!(reported[0]["message"], format!("{} files searched", counts[0]));
 }
 
 #[test]

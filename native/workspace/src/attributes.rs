@@ -1,4 +1,4 @@
-//! What a file is besides its bytes: owner, mode, access list, extended attributes.
+//! //! A file's metadata: owner, mode, access control list, extended attributes.
 
 use rustix::fs::{Gid, Mode, OFlags, Stat, Uid};
 use rustix::io::Errno;
@@ -9,15 +9,15 @@ use std::os::fd::BorrowedFd;
 const SET_USER_ID: u32 = 0o4000;
 const SET_GROUP_ID: u32 = 0o2000;
 
-/// Gives `draft` the attributes of the file `name` in `parent`, as far as the operating system lets this process.
-/// Whoever could not read or change the old file cannot read or change the new one.
+/// Copies owner, mode and attributes of the file `name` in `parent` to `draft`, as far as the operating system permits.
+/// Nobody gains access: whoever could not read or change the old file cannot read or change the new one.
 pub(super) fn copy(parent: BorrowedFd<'_>, name: &OsStr, stat: &Stat, draft: &File) -> Result<(), Errno> {
     copy_extended(parent, name, draft);
     let mode = keep_owner(draft, stat);
     rustix::fs::fchmod(draft, Mode::from_raw_mode(mode))
 }
 
-/// Keeps owner and group, and answers the mode that fits those the file has now.
+/// Keeps owner and group. Returns the mode to set, which depends on the owner and group that the draft ended up with.
 fn keep_owner(draft: &File, stat: &Stat) -> u32 {
     let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
     if rustix::fs::fchown(draft, Some(owner), Some(group)).is_ok() {
@@ -27,17 +27,17 @@ fn keep_owner(draft: &File, stat: &Stat) -> u32 {
     if rustix::fs::fchown(draft, None, Some(group)).is_ok() {
         return mode;
     }
-    // The new group is another one: it gets no more than everybody had.
+    // The group could not be kept: the draft's group gets only the permissions of "other".
     let everybody = (mode & 0o007) << 3;
     (mode & !(SET_GROUP_ID | 0o070)) | (mode & everybody)
 }
 
-/// Copies extended attributes, the access list among them. Many file systems have none, and some attributes are
-/// not ours to set; neither keeps the content from being written.
+/// Copies extended attributes, including the access control list. Best effort: many file systems have no attributes,
+/// and some may not be set by this process; the write goes on without them.
 #[cfg(target_os = "linux")]
 fn copy_extended(parent: BorrowedFd<'_>, name: &OsStr, draft: &File) {
     const ACCESS_LIST: &str = "system.posix_acl_access";
-    // A new file may have got an access list from its directory that the old one has not.
+    // The directory's default ACL may have given the new file an access control list that the old one does not have.
     _ = rustix::fs::fremovexattr(draft, ACCESS_LIST);
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let Ok(old) = rustix::fs::openat(parent, name, flags, Mode::empty()) else { return };
@@ -58,7 +58,7 @@ fn copy_extended(parent: BorrowedFd<'_>, name: &OsStr, draft: &File) {
 #[cfg(not(target_os = "linux"))]
 fn copy_extended(_: BorrowedFd<'_>, _: &OsStr, _: &File) {}
 
-/// Capabilities and signatures vouch for the old content; a kernel drops them when a file is written to.
+/// Capabilities and signatures vouch for the old content; the Linux kernel also drops them on a write.
 fn survives_a_change(attribute: &[u8]) -> bool {
     !matches!(attribute, b"security.capability" | b"security.ima" | b"security.evm")
 }

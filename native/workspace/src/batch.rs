@@ -1,8 +1,8 @@
-//! Changes of several files: all of them happen, or none.
+//! Changes to several files, applied all together or not at all.
 //!
-//! Everything that takes time or can fail comes before: new contents are written to drafts, and what stands at the
-//! paths has been read. What is left is one rename for each file, and as long as not all of them are done, each
-//! can be undone: by the process itself, or, from a [journal], by whoever finds that it has died.
+//! Whatever takes time or can fail comes first: new contents are written to drafts, and the current files have been
+//! read. The commit is then one rename per file. Until all are done, each can be undone: by this process, or, from a
+//! [journal], by another process after this one has died.
 //!
 //! [journal]: super::journal
 
@@ -12,11 +12,11 @@ use super::{Expected, Replacement, WorkspacePath};
 use beamai_base::{Result, ToolError};
 use rustix::fs::Stat;
 
-/// Changes that were made ready and have not happened yet. Dropped, they never do.
+/// Prepared changes that have not been applied. Dropping the batch discards them.
 #[derive(Debug, Default)]
 pub struct Batch<'p> {
     steps: Vec<BatchStep<'p>>,
-    /// Dropped last, when nothing has to be undone any more.
+    /// Declared last, so that it is dropped after everything that might be undone.
     journal: Option<Journal>,
 }
 
@@ -27,12 +27,12 @@ enum BatchStep<'p> {
 }
 
 impl<'p> Batch<'p> {
-    /// Adds new content of a file, at whose path the file that was read stands, or nothing.
+    /// Adds new content for a file. `read` describes the file that was read at its path, `None` if there was none.
     pub fn replace(&mut self, replacement: Replacement<'p>, read: Option<Stat>) {
         self.steps.push(BatchStep::Replace(Box::new(replacement), read));
     }
 
-    /// Adds the removal of the file that was read. Directories that are left empty go with it.
+    /// Adds the removal of the file that was read. Parent directories that become empty are removed too.
     ///
     /// # Errors
     /// As [`WorkspacePath::resolved`].
@@ -41,7 +41,7 @@ impl<'p> Batch<'p> {
         Ok(())
     }
 
-    /// Adds the move of the file that was read to a path where nothing stands.
+    /// Adds the move of the file that was read to an unused path.
     ///
     /// # Errors
     /// As [`WorkspacePath::replace`].
@@ -50,29 +50,29 @@ impl<'p> Batch<'p> {
         Ok(())
     }
 
-    /// Makes all the changes.
+    /// Applies all the changes.
     ///
     /// # Errors
-    /// `stale` when a file is not what was read, `io` and the like from the operating system, also where no journal can
-    /// be written. Nothing has changed then, or the message says what could not be put back.
+    /// `stale` when a file is not the one that was read, the I/O reasons from the operating system, also when no
+    /// journal can be written. On error nothing has changed, or the message lists what could not be restored.
     pub fn commit(mut self) -> Result<()> {
         self.journal = self.begin()?;
         for at in 0..self.steps.len() {
-            if let Err(error) = self.steps[at].put() {
-                return Err(self.take_back(error));
+            if let Err(error) = self.steps[at].apply() {
+                return Err(self.roll_back(error));
             }
         }
         if let Some(Err(error)) = self.journal.as_ref().map(Journal::seal) {
-            return Err(self.take_back(journal::failed(&error)));
+            return Err(self.roll_back(journal::failed(&error)));
         }
-        // From here on nothing is undone, whatever happens.
+        // Point of no return: nothing is undone from here on.
         while let Some(mut step) = self.steps.pop() {
-            step.settle();
+            step.make_permanent();
         }
         Ok(())
     }
 
-    /// Whether more is changed than one rename does.
+    /// Whether the change takes more than one rename.
     pub(super) fn needs_journal(&self) -> bool {
         match &self.steps[..] {
             [] => false,
@@ -81,7 +81,7 @@ impl<'p> Batch<'p> {
         }
     }
 
-    /// The journal of the change. None where a single rename makes all of it.
+    /// Begins the journal of the change; `None` when a single rename makes all of it.
     fn begin(&self) -> Result<Option<Journal>> {
         if !self.needs_journal() {
             return Ok(None);
@@ -91,23 +91,22 @@ impl<'p> Batch<'p> {
         journal::begin(&record).map(Some)
     }
 
-    fn take_back(&mut self, cause: ToolError) -> ToolError {
-        let undone = self.steps.iter_mut().rev().map(BatchStep::take_back);
+    fn roll_back(&mut self, cause: ToolError) -> ToolError {
+        let undone = self.steps.iter_mut().rev().map(BatchStep::roll_back);
         let failures: Vec<String> = undone.filter_map(Result::err).map(|error| error.message).collect();
         if failures.is_empty() {
             return cause;
         }
-        let message =
-            format!("{}. Not all that was changed could be put back: {}", cause.message, failures.join("; "));
+        let message = format!("{}. Some changes could not be undone: {}", cause.message, failures.join("; "));
         ToolError { message, ..cause }.with("not_put_back", failures)
     }
 }
 
 impl Drop for Batch<'_> {
     fn drop(&mut self) {
-        // The other way round, so that directories that were made are empty when their turn comes.
+        // In reverse order, so that directories that were created are empty when they are removed.
         while let Some(mut step) = self.steps.pop() {
-            _ = step.take_back();
+            _ = step.roll_back();
         }
     }
 }
@@ -123,25 +122,25 @@ impl BatchStep<'_> {
         }
     }
 
-    fn put(&mut self) -> Result<()> {
+    fn apply(&mut self) -> Result<()> {
         match self {
-            Self::Replace(replacement, Some(read)) => replacement.put(Expected::Unchanged(read)),
-            Self::Replace(replacement, None) => replacement.put(Expected::Absent),
-            Self::Relocate(relocation) => relocation.put(),
+            Self::Replace(replacement, Some(read)) => replacement.apply(Expected::Unchanged(read)),
+            Self::Replace(replacement, None) => replacement.apply(Expected::Absent),
+            Self::Relocate(relocation) => relocation.apply(),
         }
     }
 
-    fn take_back(&mut self) -> Result<()> {
+    fn roll_back(&mut self) -> Result<()> {
         match self {
-            Self::Replace(replacement, _) => replacement.take_back(),
-            Self::Relocate(relocation) => relocation.take_back(),
+            Self::Replace(replacement, _) => replacement.roll_back(),
+            Self::Relocate(relocation) => relocation.roll_back(),
         }
     }
 
-    fn settle(&mut self) {
+    fn make_permanent(&mut self) {
         match self {
-            Self::Replace(replacement, _) => replacement.settle(),
-            Self::Relocate(relocation) => relocation.settle(),
+            Self::Replace(replacement, _) => replacement.make_permanent(),
+            Self::Relocate(relocation) => relocation.make_permanent(),
         }
     }
 }

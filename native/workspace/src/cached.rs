@@ -1,8 +1,8 @@
-//! Reading what the operating system has in memory, without waiting for anything.
+//! Reads data that the operating system has in memory, without ever blocking.
 //!
-//! Linux can be asked to fail where a lookup or a read would wait: `RESOLVE_CACHED` (openat2(2)) finds a path in the
-//! kernel's cache of names or not at all, `RWF_NOWAIT` (preadv2(2)) reads what is in the page cache. File systems that
-//! ask a server or a program at every open are left out, and so is whatever is mounted below.
+//! On Linux, a lookup or a read can be made to fail instead of waiting: `RESOLVE_CACHED` (openat2(2)) resolves a path
+//! from the dentry cache only, `RWF_NOWAIT` (preadv2(2)) reads from the page cache only. Network and FUSE file systems,
+//! and anything mounted below the workspace, are left out.
 
 use super::{Access, WorkspacePath, location};
 use rustix::fs::Stat;
@@ -10,7 +10,7 @@ use std::fs::File;
 use std::os::fd::AsFd;
 
 impl WorkspacePath {
-    /// The content of a regular file of at most so many bytes, if opening and reading it takes no waiting; `None` in
+    /// The content of a regular file of at most `most` bytes, if it can be opened and read without waiting; `None` in
     /// every other case, errors included.
     pub fn cached(&self, most: u64) -> Option<(File, Stat, Vec<u8>)> {
         if !self.root.is_local {
@@ -18,7 +18,7 @@ impl WorkspacePath {
         }
         let (file, stat) = imp::open(self.root.dir.as_fd(), &self.relative, most)?;
         if self.is_guarded() {
-            // Whoever is refused hears why from the call that may wait.
+            // A refusal is reported by the blocking call that follows.
             let real = location::of(&self.root.anchor(), file.as_fd()).ok()?;
             self.check_real(Access::Read, &real).ok()?;
         }
@@ -42,7 +42,7 @@ mod imp {
     const LOCAL: [u64; 7] =
         [0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0x0102_1994, 0x8584_58F6, 0x794C_7630];
 
-    /// Whether a directory is on a file system of this machine, which answers without a network.
+    /// Whether a directory is on a local file system.
     pub fn is_local(dir: impl AsFd) -> bool {
         #[allow(clippy::cast_sign_loss, clippy::unnecessary_cast)]
         fstatfs(dir).is_ok_and(|stat| LOCAL.contains(&(stat.f_type as u64)))
@@ -58,7 +58,7 @@ mod imp {
         let stat = fstat(&fd).ok()?;
         let size = u64::try_from(stat.st_size).ok()?;
         let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-        // What says 0 may be made up as it is read.
+        // Files that report size 0 may be generated on read, as in procfs.
         (is_file && size > 0 && size <= most).then(|| (File::from(fd), stat))
     }
 

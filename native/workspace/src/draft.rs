@@ -1,4 +1,4 @@
-//! New content on its way to a place.
+//! New content of a file before it is renamed into place.
 
 use super::{attributes, names};
 use rustix::fs::{Mode, OFlags, Stat};
@@ -10,17 +10,17 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// New content that has no place yet.
+/// A temporary file with new content.
 #[derive(Debug)]
 pub(super) struct Draft {
     pub(super) file: File,
-    /// Its temporary name, once it has one, and the directory of it; removed with the draft.
+    /// Directory and temporary name, once it has one; the name is removed with the draft.
     name: Option<(OwnedFd, String)>,
-    /// The name that it gets if it needs one, and the name for what it replaces where that is set aside.
+    /// The temporary name to use if one is needed, and the one for the replaced file where that is set aside.
     pub(super) names: [String; 2],
 }
 
-/// The file whose attributes a draft gets.
+/// The file whose attributes a draft copies.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AttributeSource<'a> {
     pub(super) parent: BorrowedFd<'a>,
@@ -30,7 +30,7 @@ pub(super) struct AttributeSource<'a> {
 
 impl Draft {
     pub(super) fn create(parent: BorrowedFd<'_>, like: Option<AttributeSource<'_>>) -> Result<Self, Errno> {
-        // Without a model, the mode is what any program's new file gets: 0666 less the umask.
+        // Without a source of attributes, the usual mode of a new file: 0666 less the umask.
         let mode = Mode::from_raw_mode(if like.is_some() { 0o600 } else { 0o666 });
         let draft = match nameless(parent, mode) {
             Some(fd) => Self { file: File::from(fd), name: None, names: [fresh_name(), fresh_name()] },
@@ -50,7 +50,7 @@ impl Draft {
         Ok(Self { file: File::from(fd), name: Some((holder, names[0].clone())), names })
     }
 
-    /// Gives the draft a name beside the target, if it has none.
+    /// Gives the draft a name in the target's directory, if it has none.
     pub(super) fn name_in(&mut self, parent: BorrowedFd<'_>) -> Result<&str, Errno> {
         if self.name.is_none() {
             let name = self.names[0].clone();
@@ -61,12 +61,12 @@ impl Draft {
         Ok(self.name.as_ref().map_or("", |(_, name)| name))
     }
 
-    /// Takes a place where nothing stands; `EXIST` when something does.
+    /// Moves the draft to a path where nothing exists; `EXIST` when something does.
     pub(super) fn place_anew(&mut self, parent: BorrowedFd<'_>, target: &OsStr) -> Result<(), Errno> {
         let Some((holder, name)) = &self.name else { return names::name_file(&self.file, (parent, target)) };
         let named = (holder.as_fd(), OsStr::new(name));
         match names::rename_alone(named, (parent, target)) {
-            // Not every file system knows the flag; a link does the same, and the temporary name goes later.
+            // Not every file system knows the flag. A hard link does the same; the temporary name is removed later.
             Err(error) if names::is_unknown(error) => names::link(named, (parent, target)),
             Ok(()) => {
                 self.name = None;
@@ -76,7 +76,7 @@ impl Draft {
         }
     }
 
-    /// Takes the place of whatever stands there.
+    /// Moves the draft over whatever is at the target.
     pub(super) fn rename_over(&mut self, parent: BorrowedFd<'_>, target: &OsStr) -> Result<(), Errno> {
         let name = self.name_in(parent)?;
         names::rename((parent, OsStr::new(name)), (parent, target))?;
@@ -84,7 +84,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Takes the place of whatever stands there, which gets the draft's temporary name and goes with the draft. For
+    /// Moves the draft over the target, whose file gets the draft's temporary name and is removed with the draft. For
     /// file systems that cannot exchange two names.
     pub(super) fn set_aside_and_replace(
         &mut self,
@@ -108,7 +108,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Gives the target back to what was set aside when the draft took its place.
+    /// Moves the file that was set aside back to the target.
     pub(super) fn restore(&mut self, parent: BorrowedFd<'_>, target: &OsStr) -> Result<(), Errno> {
         if let Some((_, old)) = &self.name {
             names::rename((parent, OsStr::new(old)), (parent, target))?;
@@ -134,7 +134,7 @@ pub(super) fn nameless(parent: BorrowedFd<'_>, mode: Mode) -> Option<OwnedFd> {
     }
     #[cfg(test)]
     names::plain().ok()?;
-    // An O_PATH handle cannot be the start of O_TMPFILE's own lookup of "."; naming "." beneath it can.
+    // openat(2) with O_TMPFILE fails on an O_PATH handle with an empty path; with "." it works.
     rustix::fs::openat(parent, ".", OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC, mode).ok()
 }
 
@@ -156,7 +156,7 @@ mod tests {
     use std::fs;
     use std::io::Write;
 
-    /// A directory and a draft in it that has a name from the start, as where there are no nameless files.
+    /// A directory and a draft in it that has a name from the start, as on file systems without O_TMPFILE.
     fn named() -> (tempfile::TempDir, File, Draft) {
         let dir = tempfile::tempdir().unwrap();
         let parent = File::open(dir.path()).unwrap();

@@ -1,11 +1,11 @@
-//! Who decides about files that are open: rules are held on the handle that is used, not on the path that led to it.
+//! Access checks on open files: rules apply to the handle that is used, not to the path that led to it.
 //!
-//! A path can lead somewhere else by the time it is opened. So a call's workspace may have a [`AccessGuard`], which every
-//! opening asks before a byte is read or written, with the path as it was written and the path at which the opened
-//! handle is. For a file that is made or replaced, that is the handle of its directory, and the name in it.
+//! A path can be redirected between check and open. So a call's workspace can carry an [`AccessGuard`]. Every open asks
+//! it before a byte is read or written, with the path as written and the real path of the opened handle. For a file
+//! that is created or replaced, the real path is that of its directory's handle, plus the name.
 //!
-//! A handle is judged where it is at one moment, after the opening and before the use. What another program moves
-//! afterwards takes its new place as it would have done with the finished file.
+//! The check describes one moment, after the open and before the use. If another program moves the file later, the data
+//! moves with it, as it would after the call.
 
 use super::{WorkspacePath, path, resolve};
 use beamai_base::Result;
@@ -16,34 +16,34 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-/// What an opened file is for.
+/// Why a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Its content is read.
     Read,
-    /// The names in a directory are read, or a program is started in it.
+    /// A directory is listed, or is the working directory of a program.
     List,
-    /// It is made, changed, replaced, moved or removed.
+    /// The file is created, changed, replaced, moved or removed.
     Write,
 }
 
-/// Decides about files that are open, or about to be made in an open directory.
+/// Decides about files that are open, or about to be created in an open directory.
 pub trait AccessGuard: Debug + Send + Sync {
-    /// Whether a file may be used. Both paths are as results show them: `written` as the call names it, `real` where it
-    /// is.
+    /// Whether a file may be used. Both paths are as results show them: `written` as in the call, `real` where the
+    /// handle is.
     ///
     /// # Errors
-    /// Why not.
+    /// Why the access is denied.
     fn check(&self, access: Access, written: &str, real: &str) -> Result<()>;
 }
 
-/// The guard of one call. Clones share it, so that it also holds for places that were named before it was set.
+/// The guard of one call. Clones share it, so it also applies to paths that were created before it was set.
 #[derive(Debug, Clone, Default)]
 pub(super) struct GuardSlot(Arc<OnceLock<Arc<dyn AccessGuard>>>);
 
 impl GuardSlot {
     pub(super) fn set(&self, guard: Arc<dyn AccessGuard>) {
-        // A call is judged once.
+        // The first guard stays: a call is judged once.
         _ = self.0.set(guard);
     }
 
@@ -53,10 +53,10 @@ impl GuardSlot {
 }
 
 impl WorkspacePath {
-    /// Opens what stands at the place, if the guard lets it be used.
+    /// Opens the file at this path, if the guard allows it.
     pub(super) fn open(&self, access: Access, flags: OFlags) -> Result<OwnedFd> {
         let failed = |error| match error {
-            // A socket cannot be opened at all; it is reported as what it is.
+            // open(2) fails on a socket; report the file type instead.
             Errno::NXIO => self.not_a_file(rustix::fs::FileType::Socket),
             error => self.error(if access == Access::List { "open directory" } else { "open" }, error),
         };
@@ -71,16 +71,16 @@ impl WorkspacePath {
         }
     }
 
-    /// Asks the guard, if there is one, about a file that is to be made, replaced or taken away: it is in the directory
-    /// that the target's handle is of, wherever that is by now.
+    /// Asks the guard, if there is one, about a file that is to be created, replaced or removed in the target's
+    /// directory, at the directory's current location.
     pub(super) fn check_target(&self, target: &resolve::ResolvedTarget) -> Result<()> {
         let Some(guard) = self.guard.get() else { return Ok(()) };
         let real = target.located(&self.root.anchor()).map_err(|error| self.error("find", error))?;
         self.ask(guard, Access::Write, &real)
     }
 
-    /// Makes the directories on the way to a target that are missing. The guard is asked before and, where there were
-    /// any, afterwards: another directory may have taken the place of one that was made.
+    /// Creates the missing directories above a target. The guard is asked before and, if any were created, afterwards:
+    /// somebody may have replaced one of them meanwhile.
     pub(super) fn make_missing(&self, target: &mut resolve::ResolvedTarget) -> Result<()> {
         self.check_target(target)?;
         if target.missing() > 0 {
@@ -90,7 +90,7 @@ impl WorkspacePath {
         Ok(())
     }
 
-    /// Whether anybody is asked.
+    /// Whether a guard is set.
     pub(super) fn is_guarded(&self) -> bool {
         self.guard.get().is_some()
     }

@@ -1,9 +1,8 @@
-//! The workspace: the one way from a tool to files.
+//! The workspace: the only access of tools to files.
 //!
-//! A [`Workspace`] pins a directory by handle when it is opened. Every path a tool is given becomes a
-//! [`WorkspacePath`] first, and every open goes beneath the pinned handle, so `..`, absolute paths, links and
-//! renames under a running call lead nowhere else. A session's private temporary directory is a second such
-//! directory, named by its absolute path.
+//! A [`Workspace`] pins a directory by handle when it is opened. Every path argument becomes a [`WorkspacePath`] first,
+//! and every open is relative to the pinned handle, so `..`, absolute paths, links and concurrent renames cannot
+//! escape. A session's private temporary directory is a second such directory, named by its absolute path.
 
 mod attributes;
 mod batch;
@@ -44,16 +43,16 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A workspace as plain data: the path and the identity of the directory that stood there when it was pinned.
+/// A workspace as plain data: its path and the identity of the directory when it was pinned.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct WorkspaceId {
-    /// Absolute path, all links resolved.
+    /// Absolute path, links resolved.
     pub path: String,
     /// Device number of the directory.
     pub device: u64,
     /// Inode number of the directory.
     pub inode: u64,
-    /// The path by which the host named it, where links are on the way. Absolute paths may begin with either.
+    /// The path that the host gave, if links are on it. Absolute paths may begin with either.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alias: Option<String>,
 }
@@ -62,12 +61,12 @@ pub struct WorkspaceId {
 #[derive(Debug)]
 struct PinnedRoot {
     path: PathBuf,
-    /// The path by which the host named it; differs from `path` when links are on the way.
+    /// The path that the host gave; differs from `path` if links are on it.
     alias: PathBuf,
     dir: OwnedFd,
     device: u64,
     inode: u64,
-    /// Whether files can be opened without asking anybody but this machine's kernel.
+    /// Whether files are on a local file system.
     is_local: bool,
 }
 
@@ -103,13 +102,13 @@ impl PinnedRoot {
         .file(text)
     }
 
-    /// The rest of an absolute path beneath this root.
+    /// The part of an absolute path beneath this root.
     fn strip<'p>(&self, path: &'p Path) -> Option<&'p Path> {
         path.strip_prefix(&self.path).or_else(|_| path.strip_prefix(&self.alias)).ok()
     }
 }
 
-/// The directories that a call may touch.
+/// The directories that a call may access.
 #[derive(Debug, Clone)]
 pub struct Workspace {
     root: Arc<PinnedRoot>,
@@ -117,13 +116,13 @@ pub struct Workspace {
     guard: GuardSlot,
 }
 
-/// A path inside the workspace, as it was written; links are not followed yet.
+/// A path inside the workspace, as written; links are not resolved yet.
 #[derive(Debug, Clone)]
 pub struct WorkspacePath {
     root: Arc<PinnedRoot>,
     relative: PathBuf,
     is_temp: bool,
-    /// The path as it was written, where `relative` is another one.
+    /// The path as written, if it differs from `relative`.
     written: Option<PathBuf>,
     guard: GuardSlot,
 }
@@ -132,18 +131,18 @@ impl Workspace {
     /// Opens and pins the directory at `path`.
     ///
     /// # Errors
-    /// `no_such_file`, `not_a_directory` or what else the operating system reports.
+    /// `no_such_file`, `not_a_directory` or other errors of the operating system.
     pub fn open(path: &Path) -> Result<Self> {
         Ok(Self::new(PinnedRoot::open(path)?))
     }
 
-    /// Opens the directory that `id` names and refuses another one that stands in its place now.
+    /// Opens the directory that `id` names, and rejects any other directory at that path.
     ///
     /// # Errors
-    /// `workspace_gone` where it is missing or another one; otherwise as [`Workspace::open`].
+    /// `workspace_gone` when it is missing or another directory; otherwise as [`Workspace::open`].
     pub fn pinned(id: &WorkspaceId) -> Result<Self> {
         let mut root = PinnedRoot::open(&path::decode(&id.path)).map_err(|error| match error.reason {
-            Reason::NoSuchFile | Reason::NotADirectory => gone(&id.path, "it is not there any more"),
+            Reason::NoSuchFile | Reason::NotADirectory => gone(&id.path, "it no longer exists"),
             _ => error,
         })?;
         if let Some(alias) = &id.alias {
@@ -159,19 +158,19 @@ impl Workspace {
         Self { root: Arc::new(root), temp: None, guard: GuardSlot::default() }
     }
 
-    /// The same workspace without a guard: for a new call, and for what outlives one.
+    /// The same workspace without a guard: for a new call, and for data that outlives one.
     #[must_use]
     pub fn unguarded(&self) -> Self {
         Self { guard: GuardSlot::default(), ..self.clone() }
     }
 
-    /// Has a guard asked about every file that is opened through this workspace, its clones and their places. The first
-    /// one that is set stays.
+    /// Sets the guard for every file that is opened through this workspace, its clones and their paths. Only the first
+    /// one counts.
     pub fn set_guard(&self, guard: Arc<dyn AccessGuard>) {
         self.guard.set(guard);
     }
 
-    /// Refuses a workspace that was moved, removed or made anew since it was pinned.
+    /// Fails if the workspace was moved, removed or recreated since it was pinned.
     ///
     /// # Errors
     /// `workspace_gone`.
@@ -182,12 +181,12 @@ impl Workspace {
         match now.map(|now| (now.st_dev as u64, now.st_ino as u64)) {
             Ok(now) if now == (self.root.device, self.root.inode) => Ok(()),
             Ok(_) => Err(gone(&shown(), "another directory is in its place")),
-            Err(Errno::NOENT | Errno::NOTDIR) => Err(gone(&shown(), "it is not there any more")),
+            Err(Errno::NOENT | Errno::NOTDIR) => Err(gone(&shown(), "it no longer exists")),
             Err(error) => Err(ToolError::io("find the workspace", shown(), error)),
         }
     }
 
-    /// Whether the workspace can be found without asking anybody but this machine's kernel.
+    /// Whether the workspace is on a local file system.
     pub fn is_local(&self) -> bool {
         self.root.is_local
     }
@@ -195,7 +194,7 @@ impl Workspace {
     /// The same workspace with a session's private temporary directory beside it.
     ///
     /// # Errors
-    /// `no_temp_dir` where it is gone, or a link in its place; otherwise as [`Workspace::open`].
+    /// `no_temp_dir` when it is gone or has been replaced by a link; otherwise as [`Workspace::open`].
     pub fn with_temp(&self, path: &Path) -> Result<Self> {
         if !path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
             let message =
@@ -210,13 +209,13 @@ impl Workspace {
         Self { temp: None, ..self.clone() }
     }
 
-    /// The workspace as plain data, the same for every name of it.
+    /// The workspace as plain data, equal for all paths that lead to it.
     pub fn id(&self) -> WorkspaceId {
         let PinnedRoot { path, device, inode, .. } = &*self.root;
         WorkspaceId { path: path::encode(path), device: *device, inode: *inode, alias: None }
     }
 
-    /// The workspace as plain data, with the name by which it was opened.
+    /// The workspace as plain data, with the path that it was opened by.
     pub fn named(&self) -> WorkspaceId {
         let alias = (self.root.alias != self.root.path).then(|| path::encode(&self.root.alias));
         WorkspaceId { alias, ..self.id() }
@@ -227,7 +226,7 @@ impl Workspace {
         &self.root.path
     }
 
-    /// Absolute paths by which the workspace is known: its own, and the one that it was opened by.
+    /// Absolute paths of the workspace: the resolved one, and the one that it was opened by.
     pub fn names(&self) -> [&Path; 2] {
         [&self.root.path, &self.root.alias]
     }
@@ -242,13 +241,12 @@ impl Workspace {
         self.temp.as_ref().map(|temp| self.at(temp, Path::new(""), true))
     }
 
-    /// The place that a path argument names. Relative paths are taken from the workspace; absolute ones must
-    /// lie in it or in the session's temporary directory.
+    /// Parses a path argument. Relative paths are relative to the workspace; absolute ones must be in it or in the
+    /// session's temporary directory.
     ///
-    /// # Errors
-    /// `outside_workspace` for other absolute paths and for `~`; `invalid_argument` for an empty path or one
-    /// with a NUL byte; `outside_workspace` too for one that climbs out by `..` as it is written. That links
-    /// lead out shows when it is opened.
+    /// # Errors `outside_workspace` for other absolute paths, for `~`, and for paths that escape by `..` as written;
+    /// `invalid_argument` for an empty path or one with a NUL byte. Links that lead out are found when the path is
+    /// opened.
     pub fn place(&self, text: &str) -> Result<WorkspacePath> {
         if text.is_empty() {
             return Err(ToolError::new(
@@ -295,13 +293,13 @@ impl Workspace {
 
 fn gone(shown: &str, why: &str) -> ToolError {
     let message = format!(
-        "the workspace {shown} was moved, removed or made anew: {why}; put it back, or make a new kernel for it"
+        "the workspace {shown} was moved, removed or recreated: {why}; put it back, or make a new kernel for it"
     );
     ToolError::new(Reason::WorkspaceGone, message).file(shown)
 }
 
-/// Whether a path as written goes above where it starts. Such a path is refused even where links or missing
-/// directories on the way would have it end elsewhere: nobody means it.
+/// Whether a path as written goes above its start. It is refused even if links or missing directories would make it end
+/// inside: nobody means it.
 fn climbs_out(path: &Path) -> bool {
     use std::path::Component;
     let mut depth = 0_usize;
@@ -347,18 +345,18 @@ impl WorkspacePath {
         &self.relative
     }
 
-    /// The absolute path by which the place is named outside; for programs that take no handle.
+    /// The absolute path outside the workspace; for programs that take no handle.
     pub fn absolute(&self) -> PathBuf {
         self.root.path.join(&self.relative)
     }
 
-    /// A place below this one.
+    /// A path below this one.
     #[must_use]
     pub fn join(&self, name: &Path) -> Self {
         Self { relative: self.relative.join(name), written: None, ..self.clone() }
     }
 
-    /// The place where this one leads, every link followed. Rules still see it as it was written.
+    /// The path with links resolved. Rules still see it as written.
     ///
     /// # Errors
     /// As [`WorkspacePath::resolved`].
@@ -368,32 +366,32 @@ impl WorkspacePath {
         Ok(Self { relative: target.resolved, written, ..self.clone() })
     }
 
-    /// The path with every link followed, as results show it. The last component need not exist.
+    /// The path with links resolved, as results show it. The last component need not exist.
     ///
     /// # Errors
-    /// `outside_workspace` when it leads out, `no_such_file` when a directory on the way is missing.
+    /// `outside_workspace` when it leads out, `no_such_file` when a parent directory is missing.
     pub fn resolved(&self) -> Result<String> {
         let target = self.walk(resolve::MissingDirs::Refuse).map_err(|error| self.error("find", error))?;
         Ok(path::encode(&self.shown(&target.resolved)))
     }
 
-    /// The path where a write would end, every link followed. What is not there yet is taken by its name alone.
+    /// The path that a write would change, links resolved. Components that do not exist are kept as written.
     ///
     /// # Errors
-    /// `outside_workspace` when it leads out, or what else the operating system reports.
+    /// `outside_workspace` when it leads out, or other errors of the operating system.
     pub fn destination(&self) -> Result<String> {
         let target = self.walk(resolve::MissingDirs::Imagine).map_err(|error| self.error("find", error))?;
         Ok(path::encode(&self.shown(&target.resolved)))
     }
 
-    /// The directory above, as written, and the name in it; `None` where the path ends in no name.
+    /// The parent directory, as written, and the file name; `None` if the path has no file name.
     pub fn parent(&self) -> Option<(Self, &OsStr)> {
         let above = self.relative.parent()?;
         let name = self.relative.file_name()?;
         Some((Self { relative: above.to_owned(), written: None, ..self.clone() }.tidied(), name))
     }
 
-    /// Opens a regular file for reading. FIFOs, sockets and devices are refused without waiting for a peer.
+    /// Opens a regular file for reading. FIFOs, sockets and devices are rejected without blocking.
     ///
     /// # Errors
     /// `no_such_file`, `is_a_directory`, `not_a_file`, `outside_workspace`, `access_denied` or `io`.
@@ -414,7 +412,7 @@ impl WorkspacePath {
         self.open(Access::List, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK)
     }
 
-    /// What stands at the place, links followed.
+    /// Metadata of the file at this path, links followed.
     ///
     /// # Errors
     /// `no_such_file`, `outside_workspace`, `access_denied` or `io`.
@@ -430,7 +428,7 @@ impl WorkspacePath {
             .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
     }
 
-    /// A handle by which nothing can be read; no guard is asked.
+    /// Opens a handle without read access; no guard is asked.
     fn find(&self) -> Result<OwnedFd> {
         resolve::open(&self.root.anchor(), &self.relative, OFlags::PATH)
             .map_err(|error| self.error("open", error))
@@ -444,10 +442,10 @@ impl WorkspacePath {
         resolve::walk(&self.root.anchor(), &self.relative, missing)
     }
 
-    /// The error of an operation of the file system on this path; `action` is what was tried, such as "read".
+    /// The error of a file system operation on this path; `action` is the operation, such as "read".
     pub fn error(&self, action: &str, error: rustix::io::Errno) -> ToolError {
         match error {
-            // What the lookup answers to a path that leads out, by ".." or by a link.
+            // openat2(2) returns EXDEV for a path that leads out, by ".." or by a link.
             rustix::io::Errno::XDEV => self.root.outside(&self.display()),
             _ => ToolError::io(action, self.display(), error),
         }

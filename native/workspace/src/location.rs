@@ -1,7 +1,7 @@
-//! Where an open handle is.
+//! The path of an open handle.
 //!
-//! Linux tells by the names of a process's own open files (proc(5), `/proc/self/fd`): the path of the handle at that
-//! moment, however it was found. Both ends are asked for, so that a workspace which has been moved does not matter.
+//! Linux reports it in `/proc/self/fd` (proc(5)): the current path of the handle, however it was opened. Both anchor
+//! and handle are looked up, so it does not matter if the workspace has been moved.
 
 use super::resolve::BaseDir;
 use rustix::io::Errno;
@@ -13,14 +13,14 @@ use std::path::{Path, PathBuf};
 /// The path of an open handle beneath the anchor; `.` for the anchor itself.
 ///
 /// # Errors
-/// `NOTSUP` where the system does not tell, `STALE` for what has no path any more, `XDEV` for what is not beneath the
+/// `NOTSUP` if the system has no such lookup, `STALE` for a removed file, `XDEV` for a file that is not beneath the
 /// anchor.
 pub(super) fn of(anchor: &BaseDir<'_>, handle: BorrowedFd<'_>) -> Result<PathBuf, Errno> {
     imp::of(anchor, handle)
 }
 
-/// The absolute path of what is beneath the anchor, without a trailing slash; `None` where the system does not tell where
-/// handles are.
+/// The absolute path of `inside`, a path beneath the anchor, without a trailing slash; `None` if the system cannot
+/// report the paths of handles.
 ///
 /// # Errors
 /// Those of the operating system.
@@ -36,19 +36,19 @@ pub(super) fn absolute(anchor: &BaseDir<'_>, inside: &Path) -> Result<Option<Vec
     }))
 }
 
-/// Whether an open handle is at a path beneath a directory, as far as the system tells.
+/// Checks that an open handle is at a path beneath a directory, if the system can report that.
 ///
 /// # Errors
-/// `STALE` where it is at another one, and those of the operating system.
+/// `STALE` if it is elsewhere, and those of the operating system.
 pub fn expect_at(top: BorrowedFd<'_>, below: &[u8], handle: BorrowedFd<'_>) -> Result<(), Errno> {
     let anchor = BaseDir { dir: top, path: Path::new(""), alias: Path::new("") };
     absolute(&anchor, Path::new(OsStr::from_bytes(below)))?.map_or(Ok(()), |path| expect(&path, handle))
 }
 
-/// Whether an open handle is at this absolute path, as far as the system tells.
+/// Checks that an open handle is at this absolute path, if the system can report that.
 ///
 /// # Errors
-/// `STALE` where it is at another one.
+/// `STALE` if it is elsewhere.
 pub(super) fn expect(path: &[u8], handle: BorrowedFd<'_>) -> Result<(), Errno> {
     match imp::absolute(handle) {
         Ok(real) if real == path || path.is_empty() && real == b"/" => Ok(()),
@@ -69,9 +69,9 @@ mod imp {
     use std::os::unix::ffi::OsStringExt;
     use std::path::{Path, PathBuf};
 
-    /// What stands behind the path of a handle whose name was removed.
+    /// Suffix in `/proc/self/fd` of a handle whose file was removed.
     const DELETED: &[u8] = b" (deleted)";
-    /// Tries while something renames the anchor.
+    /// Attempts while the anchor is being renamed.
     const TRIES: usize = 16;
 
     pub(super) fn of(anchor: &BaseDir<'_>, handle: BorrowedFd<'_>) -> Result<PathBuf, Errno> {
@@ -92,7 +92,7 @@ mod imp {
         let own = format!("{OWN_FILES}/{}", handle.as_raw_fd());
         match rustix::fs::readlink(own, Vec::with_capacity(256)) {
             Ok(path) => Ok(path.into_bytes()),
-            // No process file system, or that of other processes.
+            // No procfs, or that of another PID namespace.
             Err(Errno::NOENT) => Err(Errno::NOTSUP),
             Err(error) => Err(error),
         }
@@ -102,7 +102,7 @@ mod imp {
         OsString::from_vec(bytes).into()
     }
 
-    /// A name may end like the mark of a removed one.
+    /// Distinguishes a file whose name ends in the suffix from a removed one.
     fn is_at(anchor: &BaseDir<'_>, handle: BorrowedFd<'_>, path: &Path) -> bool {
         let there = open_unlinked(anchor.dir, path, OFlags::PATH | OFlags::NOFOLLOW).and_then(fstat);
         let identity = |stat: rustix::fs::Stat| (stat.st_dev, stat.st_ino);

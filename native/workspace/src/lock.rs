@@ -1,7 +1,7 @@
-//! One replacement of a file at a time.
+//! Serializes replacements of a file.
 //!
-//! The lock holds within this process, for a file by whatever path or workspace it is reached. Another program's
-//! write is noticed when the replacement is committed.
+//! The lock works within this process and identifies a file independently of path and workspace. Writes by other
+//! programs are detected when the replacement is committed.
 
 use super::{WorkspacePath, resolve};
 use beamai_base::Result;
@@ -10,10 +10,10 @@ use std::ffi::OsString;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How often a waiting call looks whether it should still wait.
+/// How often a waiting call checks whether to go on waiting.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// Identity of a file, existing or not: its directory's device and inode, and its name there.
+/// Identity of a file, whether it exists or not: its directory's device and inode, and its file name.
 type Key = (u64, u64, OsString);
 
 static HELD: Mutex<BTreeSet<Key>> = Mutex::new(BTreeSet::new());
@@ -34,12 +34,13 @@ fn held() -> MutexGuard<'static, BTreeSet<Key>> {
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits for the right to replace each of these files. `check` is asked now and then whether to go on waiting.
+/// Waits for the right to replace each of these files. `check` is called repeatedly while waiting; its error ends the
+/// wait.
 ///
 /// # Errors
 /// Those of `check`.
 pub fn lock_all(places: &[&WorkspacePath], check: impl Fn() -> Result<()>) -> Result<Vec<WriteGuard>> {
-    // Everybody takes locks in the same order, so that no two wait for each other.
+    // All callers lock in the same order, which prevents deadlocks.
     let keys: BTreeSet<Key> = places.iter().map(|place| place.identity()).collect();
     keys.into_iter().map(|key| wait_for(key, &check)).collect()
 }
@@ -60,7 +61,7 @@ impl WorkspacePath {
         held().insert(key.clone()).then(|| WriteGuard(key))
     }
 
-    /// Waits for the right to replace the file. `check` is asked now and then whether to go on waiting.
+    /// Waits for the right to replace the file. `check` is called repeatedly while waiting; its error ends the wait.
     ///
     /// # Errors
     /// Those of `check`.
@@ -68,8 +69,8 @@ impl WorkspacePath {
         wait_for(self.identity(), &check)
     }
 
-    /// Identity of the file, whatever path leads to it. Where the directory is missing too, there may be several; two
-    /// calls may hold locks of their own then, and the later commit notices.
+    /// Identity of the file, independent of the path to it. If its directory is missing too, one file may have several;
+    /// two calls may both hold a lock then, and the later commit fails.
     pub fn identity(&self) -> Key {
         let anchor = self.root.anchor();
         let target = self.walk(resolve::MissingDirs::Refuse).ok();

@@ -1,7 +1,7 @@
 //! Paths as text: relative to the workspace, UTF-8, reversible for any file name.
 //!
 //! A byte that is not UTF-8 is written `\xHH`. A backslash that would read as the start of such an escape is
-//! itself written `\x5C`. Everything else stands for itself, so ordinary names look ordinary, and
+//! itself written `\x5C`. Everything else is unchanged, so ordinary names stay readable, and
 //! [`decode`] gives back exactly the bytes that [`encode`] was given.
 
 use std::ffi::{OsStr, OsString};
@@ -26,7 +26,7 @@ pub fn encode(path: &Path) -> String {
     out
 }
 
-/// As [`encode`], for bytes that are given away.
+/// As [`encode`], for owned bytes.
 pub(super) fn encode_bytes(bytes: Vec<u8>) -> String {
     let is_plain = memchr::memchr(b'\\', &bytes).is_none();
     match String::from_utf8(bytes) {
@@ -36,7 +36,7 @@ pub(super) fn encode_bytes(bytes: Vec<u8>) -> String {
     }
 }
 
-/// The path that a text form stands for.
+/// The path of a text form.
 pub fn decode(text: &str) -> PathBuf {
     if !text.contains("\\x") {
         return PathBuf::from(text);
@@ -69,7 +69,7 @@ fn push_escaping_lookalikes(out: &mut String, text: &str) {
     out.push_str(rest);
 }
 
-/// The byte that `\xHH` at the start of `bytes` stands for.
+/// The byte of an escape `\xHH` at the start of `bytes`.
 fn escaped_byte(bytes: &[u8]) -> Option<u8> {
     let [b'\\', b'x', high, low, ..] = bytes else { return None };
     let digit = |byte: &u8| char::from(*byte).to_digit(16);

@@ -1,4 +1,4 @@
-//! A file that leaves its path: for another one, or for good.
+//! Moving or removing a file.
 
 use super::draft::fresh_name;
 use super::journal::{FileIdentity, JournalStep, Record};
@@ -13,19 +13,19 @@ use std::ffi::OsString;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-/// A relocation under way. Until it is settled the file can go back to where it was.
+/// A move or removal in progress. Until it is settled, the file can be moved back.
 #[derive(Debug)]
 pub(super) struct Relocation<'p> {
     place: &'p WorkspacePath,
     stat: Stat,
     from: resolve::ResolvedTarget,
     to: RelocationTarget<'p>,
-    is_put: bool,
+    is_applied: bool,
 }
 
 #[derive(Debug)]
 enum RelocationTarget<'p> {
-    /// A temporary name in the same directory, until it is removed.
+    /// A temporary name in the same directory; the file is removed on settling.
     Away(OsString),
     Path(&'p WorkspacePath, resolve::ResolvedTarget),
 }
@@ -34,7 +34,7 @@ impl<'p> Relocation<'p> {
     /// Removes the file, which must be the one that `stat` describes.
     pub(super) fn away(place: &'p WorkspacePath, stat: Stat) -> Result<Self> {
         let removal = Self::new(place, stat, RelocationTarget::Away(fresh_name().into()))?;
-        // As when its content is replaced: a file that may not be written to is not removed either.
+        // A read-only file is not removed, as its content is not replaced either.
         let anchor = place.root.anchor();
         rustix::fs::accessat(
             removal.from.parent(&anchor),
@@ -46,7 +46,7 @@ impl<'p> Relocation<'p> {
         Ok(removal)
     }
 
-    /// Moves the file to a path where nothing stands; missing directories on the way are made then.
+    /// Moves the file to an unused path; missing parent directories are created when that happens.
     pub(super) fn to(place: &'p WorkspacePath, stat: Stat, to: &'p WorkspacePath) -> Result<Self> {
         let target = to.walk(resolve::MissingDirs::Imagine).map_err(|error| to.error("write", error))?;
         to.check_target(&target)?;
@@ -56,10 +56,10 @@ impl<'p> Relocation<'p> {
     fn new(place: &'p WorkspacePath, stat: Stat, to: RelocationTarget<'p>) -> Result<Self> {
         let from = place.walk(resolve::MissingDirs::Refuse).map_err(|error| place.error("remove", error))?;
         place.check_target(&from)?;
-        Ok(Self { place, stat, from, to, is_put: false })
+        Ok(Self { place, stat, from, to, is_applied: false })
     }
 
-    /// Writes into a journal what is about to happen.
+    /// Adds the step to a journal.
     pub(super) fn note(&self, record: &mut Record) {
         let from = record.journal_path(&self.place.root, &self.from.resolved);
         let (to, missing, is_removal) = match &self.to {
@@ -80,7 +80,7 @@ impl<'p> Relocation<'p> {
     }
 
     /// Renames the file.
-    pub(super) fn put(&mut self) -> Result<()> {
+    pub(super) fn apply(&mut self) -> Result<()> {
         let anchor = self.place.root.anchor();
         let parent = self.from.parent(&anchor);
         let failed = |error| self.place.error("remove", error);
@@ -93,31 +93,31 @@ impl<'p> Relocation<'p> {
             to.make_missing(target)?;
         }
         self.rename(true)?;
-        self.is_put = true;
+        self.is_applied = true;
         let is_same = self.with_new_name(|(dir, name)| look(dir, name));
         if is_same.map_err(failed)?.is_some_and(|now| same_content(&now, &self.stat)) {
             return Ok(());
         }
-        self.take_back()?;
+        self.roll_back()?;
         Err(self.place.stale())
     }
 
-    /// Undoes [`Relocation::put`], unless something else stands there now.
-    pub(super) fn take_back(&mut self) -> Result<()> {
-        if self.is_put {
+    /// Undoes [`Relocation::apply`], unless another file is at the path now.
+    pub(super) fn roll_back(&mut self) -> Result<()> {
+        if self.is_applied {
             self.rename(false)?;
-            self.is_put = false;
+            self.is_applied = false;
         }
         Ok(())
     }
 
-    /// Makes it stay: the file is gone from its path, and so are directories that this leaves empty.
-    pub(super) fn settle(&mut self) {
+    /// Makes the change permanent; a removed file is unlinked, and parent directories that became empty are removed.
+    pub(super) fn make_permanent(&mut self) {
         match &mut self.to {
             RelocationTarget::Path(_, target) => target.made.keep(),
             RelocationTarget::Away(name) => {
                 let anchor = self.place.root.anchor();
-                // The path is free already; what cannot be removed now is in nobody's way.
+                // The path is free already; a leftover temporary file is harmless.
                 _ = names::unlink((self.from.parent(&anchor), name));
             }
         }
@@ -153,8 +153,7 @@ impl<'p> Relocation<'p> {
     }
 }
 
-/// Removes the directories above a file that is gone, as far as they are empty. A link that has taken the place of one
-/// is not followed.
+/// Removes empty directories above a removed file. Does not follow a link that has replaced one.
 pub(super) fn prune(anchor: &BaseDir<'_>, gone: &Path) {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW;
     for dir in gone.ancestors().skip(1) {
@@ -162,7 +161,7 @@ pub(super) fn prune(anchor: &BaseDir<'_>, gone: &Path) {
         let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
         let holder = resolve::open_unlinked(anchor.dir, above, flags);
         match holder.and_then(|holder| names::remove_dir((holder.as_fd(), name))) {
-            // Removed before, perhaps by a process that got no further.
+            // Removed before, perhaps by a process that died afterwards.
             Ok(()) | Err(Errno::NOENT) => {}
             Err(_) => return,
         }

@@ -1,8 +1,8 @@
-//! Opening beneath a directory handle, so that no path, link or race leads out.
+//! Opens paths beneath a directory handle, so that no path, link or race escapes.
 //!
-//! The kernel does it where it can (`openat2` with `RESOLVE_BENEATH`). Where it cannot, or where it refuses an
-//! absolute link that may still point inside, a component-wise walk does the same in user space: every step
-//! opens one name without following it, and links are read and walked by hand.
+//! Where possible, the Linux kernel does it (`openat2` with `RESOLVE_BENEATH`). Where that is missing, or rejects an
+//! absolute link that may still point inside, a component-wise walk does the same in user space: every step opens one
+//! name without following it, and links are read and resolved by hand.
 
 use super::{location, names};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
@@ -13,51 +13,50 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
-/// Links followed before a path counts as a loop; Linux's own bound.
+/// Maximum number of links followed; the Linux kernel's own limit.
 const MAX_LINKS: usize = 40;
-/// Tries of the kernel's lookup while something renames directories under it.
+/// Attempts of openat2 while directories are being renamed.
 const MAX_RACES: usize = 16;
 
 /// A directory that paths are opened beneath.
 #[derive(Debug)]
 pub(super) struct BaseDir<'a> {
     pub(super) dir: BorrowedFd<'a>,
-    /// Where the directory stands; absolute links into it are walked from here.
+    /// Path of the directory; absolute links into it are resolved relative to it.
     pub(super) path: &'a Path,
-    /// Another name by which absolute links may lead into it.
+    /// Another path of the directory that absolute links may use.
     pub(super) alias: &'a Path,
 }
 
 impl BaseDir<'_> {
-    /// The rest of an absolute path that leads into the directory.
+    /// The part of an absolute path beneath the directory.
     fn strip<'p>(&self, path: &'p Path) -> Option<&'p Path> {
         path.strip_prefix(self.path).or_else(|_| path.strip_prefix(self.alias)).ok()
     }
 }
 
-/// Where a path ends once all links are followed.
+/// The end of a path once all links are resolved.
 #[derive(Debug)]
 pub(super) struct ResolvedTarget {
-    /// The directory that holds the last component, or the last one on the way to it that is there; `None` is the
-    /// anchor itself.
+    /// The parent of the last component, or its nearest existing ancestor; `None` for the anchor itself.
     parent: Option<OwnedFd>,
-    /// The directories between it and the last component, which are not there.
+    /// The missing directories between that one and the last component.
     missing: VecDeque<OsString>,
     /// The last component; `.` for the anchor.
     pub(super) name: OsString,
-    /// The path beneath the anchor, all links followed.
+    /// The path beneath the anchor, links resolved.
     pub(super) resolved: PathBuf,
-    /// Directories that were made on the way.
+    /// Directories that were created.
     pub(super) made: CreatedDirs,
 }
 
 impl ResolvedTarget {
-    /// The handle of the directory that holds the last component, or of the last one on the way to it that is there.
+    /// The handle of the parent of the last component, or of its nearest existing ancestor.
     pub(super) fn parent<'a>(&'a self, anchor: &'a BaseDir<'_>) -> BorrowedFd<'a> {
         self.parent.as_ref().map_or(anchor.dir, AsFd::as_fd)
     }
 
-    /// The path beneath the anchor of what the handle of the directory and the names behind it stand for now.
+    /// The current path of the target beneath the anchor.
     pub(super) fn located(&self, anchor: &BaseDir<'_>) -> Result<PathBuf, Errno> {
         let directory = match location::of(anchor, self.parent(anchor)) {
             Err(Errno::NOTSUP) => return Ok(self.resolved.clone()),
@@ -72,12 +71,12 @@ impl ResolvedTarget {
             .collect())
     }
 
-    /// How many directories on the way are not there.
+    /// How many parent directories are missing.
     pub(super) fn missing(&self) -> usize {
         self.missing.len()
     }
 
-    /// Makes the directories that are missing.
+    /// Creates the missing directories.
     pub(super) fn make_missing(&mut self, anchor: &BaseDir<'_>) -> Result<(), Errno> {
         while let Some(name) = self.missing.pop_front() {
             let here = self.parent(anchor);
@@ -102,12 +101,12 @@ fn enter(dir: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Errno> {
     rustix::fs::openat(dir, name, flags, Mode::empty())
 }
 
-/// Directories that were made for a target, removed again when what they were made for came to nothing.
+/// Directories created for a target; dropping removes them again if they are empty.
 #[derive(Debug, Default)]
 pub(super) struct CreatedDirs(Vec<(OwnedFd, OsString)>);
 
 impl CreatedDirs {
-    /// The directories stay.
+    /// Keeps the directories.
     pub(super) fn keep(&mut self) {
         self.0.clear();
     }
@@ -116,7 +115,7 @@ impl CreatedDirs {
 impl Drop for CreatedDirs {
     fn drop(&mut self) {
         while let Some((parent, name)) = self.0.pop() {
-            // Only an empty directory goes: what others put there meanwhile stays, with all above it.
+            // Only empty directories are removed: files that others created meanwhile stay, with all directories above.
             _ = names::remove_dir((parent.as_fd(), &name));
         }
     }
@@ -125,7 +124,7 @@ impl Drop for CreatedDirs {
 /// Opens `path` beneath the anchor, following links that stay beneath it.
 pub(super) fn open(anchor: &BaseDir<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     match open_by_kernel(anchor, path, flags) {
-        // Some containers answer EPERM to system calls that they do not know.
+        // Some container runtimes return EPERM for unknown system calls.
         Err(Errno::XDEV | Errno::NOSYS | Errno::AGAIN | Errno::PERM) => {
             Ok(open_by_walk(anchor, path, flags)?.0)
         }
@@ -133,7 +132,7 @@ pub(super) fn open(anchor: &BaseDir<'_>, path: &Path, flags: OFlags) -> Result<O
     }
 }
 
-/// As [`open`], with the path at which the opened handle is beneath the anchor.
+/// As [`open`], with the real path of the handle beneath the anchor.
 pub(super) fn open_located(
     anchor: &BaseDir<'_>,
     path: &Path,
@@ -143,7 +142,7 @@ pub(super) fn open_located(
         let handle = open(anchor, path, flags)?;
         match location::of(anchor, handle.as_fd()) {
             Ok(real) => return Ok((handle, real)),
-            // The file was replaced between the two; the next one has a path.
+            // The file was replaced between open and lookup; try again.
             Err(Errno::STALE) => {}
             Err(Errno::NOTSUP) => return open_by_walk(anchor, path, flags),
             Err(error) => return Err(error),
@@ -169,13 +168,13 @@ fn open_by_kernel(_: &BaseDir<'_>, _: &Path, _: OFlags) -> Result<OwnedFd, Errno
     Err(Errno::NOSYS)
 }
 
-/// Opens by steps; answers the path that they took, too.
+/// Opens step by step; also returns the resolved path.
 fn open_by_walk(anchor: &BaseDir<'_>, path: &Path, flags: OFlags) -> Result<(OwnedFd, PathBuf), Errno> {
     for _ in 0..MAX_RACES {
         let target = walk(anchor, path, MissingDirs::Refuse)?;
         let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         match rustix::fs::openat(target.parent(anchor), &target.name, flags, Mode::empty()) {
-            // The walk ended at something that was no link: it has been exchanged for one since.
+            // The last component has been replaced by a link since the walk.
             Err(Errno::LOOP) => {}
             Ok(fd) if flags.contains(OFlags::PATH) && is_link(&fd)? => {}
             opened => return Ok((opened?, target.resolved)),
@@ -188,7 +187,7 @@ fn is_link(fd: &OwnedFd) -> Result<bool, Errno> {
     Ok(FileType::from_raw_mode(rustix::fs::fstat(fd)?.st_mode) == FileType::Symlink)
 }
 
-/// Opens `path` beneath the directory; a link anywhere on the way is refused with `ELOOP` or `ENOTDIR`.
+/// Opens `path` beneath the directory; links in any component are rejected with `ELOOP` or `ENOTDIR`.
 pub(super) fn open_unlinked(dir: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     match unlinked_by_kernel(dir, path, flags | OFlags::CLOEXEC) {
         Err(Errno::NOSYS) => unlinked_by_steps(dir, path, flags | OFlags::CLOEXEC | OFlags::NOFOLLOW),
@@ -224,12 +223,12 @@ fn unlinked_by_steps(dir: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<
     here.ok_or(Errno::NOENT)
 }
 
-/// What a walk does about directories that are not there.
+/// How a walk treats missing directories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MissingDirs {
-    /// It fails; the last component may be missing in any case.
+    /// The walk fails; only the last component may be missing.
     Refuse,
-    /// It goes on by name alone, as if they were there and empty. [`ResolvedTarget::make_missing`] makes them.
+    /// The walk goes on as if they existed and were empty. [`ResolvedTarget::make_missing`] creates them.
     Imagine,
 }
 
@@ -243,7 +242,7 @@ pub(super) fn walk(anchor: &BaseDir<'_>, path: &Path, missing: MissingDirs) -> R
 
 struct PathResolution<'a> {
     anchor: &'a BaseDir<'a>,
-    /// Handles of the directories entered so far. Names beyond them are imagined.
+    /// Handles of the directories entered so far. Names beyond them do not exist.
     below: Vec<OwnedFd>,
     names: Vec<OsString>,
     pending: VecDeque<OsString>,
@@ -256,7 +255,7 @@ impl PathResolution<'_> {
             if name == ".." {
                 self.leave()?;
             } else if self.follow_link(&name)? {
-                // Its target is what is pending now.
+                // The link's target is pending now.
             } else if self.pending.is_empty() {
                 return Ok(self.end(name));
             } else {
@@ -307,7 +306,7 @@ impl PathResolution<'_> {
         Ok(())
     }
 
-    /// If `name` is a link, puts its target in front of what is pending and answers true.
+    /// If `name` is a link, prepends its target to the pending components and returns true.
     fn follow_link(&mut self, name: &OsStr) -> Result<bool, Errno> {
         if self.is_imagined() {
             return Ok(false);
@@ -370,7 +369,7 @@ mod tests {
             ("a/gone", false),
             ("/", false),
         ] {
-            // O_PATH alone would give a handle on the link itself.
+            // O_PATH alone would open the link itself.
             let flags = OFlags::RDONLY | OFlags::CLOEXEC;
             let steps = unlinked_by_steps(dir.as_fd(), Path::new(path), flags | OFlags::NOFOLLOW);
             assert_eq!(steps.is_ok(), opens, "{path}: {steps:?}");

@@ -1,7 +1,7 @@
-//! A directory to walk: whatever lies beneath it is opened by handle, and no link is followed on the way.
+//! A directory to walk: everything beneath it is opened by handle, without following links.
 //!
-//! Names come from listing handles, so a directory that is swapped for a link while a walk is under way is
-//! refused rather than entered. Above the tree only ignore files are read, by climbing from the handle.
+//! Names come from listed handles, so a directory that is replaced by a link during the walk is rejected rather than
+//! entered. Above the tree only ignore files are read, by climbing from the handle.
 
 use super::{Access, PinnedRoot, WorkspacePath, location, path, resolve};
 use beamai_base::{Reason, Result, ToolError};
@@ -23,14 +23,14 @@ pub struct Tree {
     /// The directory beneath the root, links resolved; empty for the root itself.
     base: PathBuf,
     is_temp: bool,
-    /// The absolute path that rules were asked about, where there are any: then what is opened must be beneath it.
+    /// The absolute path that rules were checked against, if there are rules: opened files must be beneath it.
     judged: Option<Vec<u8>>,
 }
 
 /// A directory above a tree.
 #[derive(Debug)]
 pub struct ParentDir {
-    /// Its handle; can only be opened beneath, not listed.
+    /// Its handle; usable for opens beneath it, not for listing.
     pub dir: OwnedFd,
     /// Its absolute path without a trailing slash; empty for the root of the file system.
     pub path: PathBuf,
@@ -81,7 +81,7 @@ impl Tree {
         without_slash(&self.root.path)
     }
 
-    /// A path beneath the directory as results show it.
+    /// A path beneath the directory, as results show it.
     pub fn display(&self, below: &[u8]) -> String {
         let base = if self.is_temp { &self.path() } else { &self.base };
         let base = base.as_os_str().as_bytes();
@@ -102,10 +102,10 @@ impl Tree {
         }
     }
 
-    /// Opens a directory beneath the tree for listing; an empty path is the tree itself.
+    /// Opens a directory beneath the tree for listing; the empty path is the tree itself.
     ///
     /// # Errors
-    /// Those of the operating system: `ELOOP` or `ENOTDIR` where a link stands in the way.
+    /// Those of the operating system: `ELOOP` or `ENOTDIR` if a component is a link.
     pub fn open_dir(&self, below: &[u8]) -> Result<OwnedFd, Errno> {
         let path = if below.is_empty() { b"." } else { below };
         let path = Path::new(OsStr::from_bytes(path));
@@ -113,22 +113,22 @@ impl Tree {
         self.expect(dir, below)
     }
 
-    /// Opens a directory that was listed in `dir` for listing, without following it; `below` is its path beneath the
+    /// Opens a directory that was listed in `dir` for listing, without following links; `below` is its path beneath the
     /// tree.
     ///
     /// # Errors
-    /// Those of the operating system: `ELOOP` or `ENOTDIR` for a link, `ESTALE` where rules have to be held and it has
-    /// another path by now.
+    /// Those of the operating system: `ELOOP` or `ENOTDIR` for a link, `ESTALE` if a guard is set and the directory has
+    /// been moved.
     pub fn open_subdir(&self, dir: BorrowedFd<'_>, below: &[u8]) -> Result<OwnedFd, Errno> {
         let flags = READ | OFlags::DIRECTORY | OFlags::NOFOLLOW;
         self.expect(rustix::fs::openat(dir, last(below), flags, Mode::empty())?, below)
     }
 
-    /// Opens a regular file that was listed in `dir`, without following it and without waiting for a peer; `below` is its
-    /// path beneath the tree.
+    /// Opens a regular file that was listed in `dir`, without following links and without blocking; `below` is its path
+    /// beneath the tree.
     ///
     /// # Errors
-    /// As [`open_entry`], and `ESTALE` where rules have to be held and it has another path by now.
+    /// As [`open_entry`], and `ESTALE` if a guard is set and the file has been moved.
     pub fn open_entry(
         &self,
         dir: BorrowedFd<'_>,
@@ -139,7 +139,7 @@ impl Tree {
         Ok((self.expect(fd, below)?, stat))
     }
 
-    /// The handle, if it is where it was listed: rules were asked about that path.
+    /// Returns the handle if it is at the path where it was listed, which the rules were checked against.
     fn expect(&self, handle: OwnedFd, below: &[u8]) -> Result<OwnedFd, Errno> {
         match &self.judged {
             Some(top) if below.is_empty() => location::expect(top, handle.as_fd())?,
@@ -158,16 +158,16 @@ impl Tree {
         regular(self.expect(fd, below)?)
     }
 
-    /// Opens a regular file beneath the tree; links are followed as long as they stay in the workspace.
+    /// Opens a regular file beneath the tree; links are followed if they stay in the workspace.
     ///
     /// # Errors
-    /// As [`open_entry`], and `EXDEV` where a link leads out.
+    /// As [`open_entry`], and `EXDEV` if a link leads out.
     pub fn open_linked(&self, below: &[u8]) -> Result<(OwnedFd, Stat), Errno> {
         let inside = self.base.join(OsStr::from_bytes(below));
         regular(resolve::open(&self.root.anchor(), &inside, READ)?)
     }
 
-    /// What stands at a path beneath the tree, links not followed.
+    /// Metadata of a path beneath the tree, links not followed.
     ///
     /// # Errors
     /// Those of the operating system.
@@ -192,7 +192,7 @@ impl Tree {
 }
 
 impl ParentDir {
-    /// Opens a regular file in the directory, which is the host's own: links are followed.
+    /// Opens a regular file in the directory. Links are followed: the directory is the host's.
     ///
     /// # Errors
     /// As [`open_entry`].
@@ -200,16 +200,16 @@ impl ParentDir {
         regular(rustix::fs::openat(&self.dir, name, READ, Mode::empty())?)
     }
 
-    /// Whether something of that name is in the directory.
+    /// Whether the directory has an entry of that name.
     pub fn has(&self, name: &CStr) -> bool {
         rustix::fs::statat(&self.dir, name, rustix::fs::AtFlags::empty()).is_ok()
     }
 }
 
-/// Opens a regular file that was listed in `dir`, without following it and without waiting for a peer.
+/// Opens a regular file that was listed in `dir`, without following links and without blocking.
 ///
 /// # Errors
-/// Those of the operating system: `ELOOP` for a link, `EISDIR` or `EINVAL` for what else is no file.
+/// Those of the operating system: `ELOOP` for a link, `EISDIR` or `EINVAL` for other files that are not regular.
 pub fn open_entry(dir: BorrowedFd<'_>, name: &CStr) -> Result<(OwnedFd, Stat), Errno> {
     regular(rustix::fs::openat(dir, name, READ | OFlags::NOFOLLOW, Mode::empty())?)
 }

@@ -1,9 +1,9 @@
-//! Atomic replacement of a file: all of the new bytes or all of the old ones, whatever happens between.
+//! Atomic replacement of a file: it has all of the new bytes or all of the old ones at any moment.
 //!
-//! The new content goes into a nameless file in the same directory and takes the target's place there. Mode and
-//! owner are kept, and so is a link that led to the file: its target is what is replaced. A change by another
-//! program, up to the very moment of the replacement, is noticed and wins.
-//! The data is not forced to disk: a crash of the process loses nothing, a loss of power may.
+//! The new content goes into a nameless file in the same directory and is renamed to the target. Mode and owner are
+//! kept. A symbolic link stays, and its target is replaced. A concurrent change by another program is detected, up to
+//! the moment of the replacement, and is kept. The data is not fsynced: a crash of the process loses nothing, a power
+//! loss may.
 
 use super::draft::{AttributeSource, Draft};
 use super::journal::{FileIdentity, JournalStep, Record};
@@ -16,23 +16,23 @@ use std::fs::File;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-/// How often, and after which pause, a lock that another process holds is tried again.
+/// Number of attempts, and the pause between them, for a lock that another process holds.
 const LOCK_TRIES: usize = 100;
 const LOCK_PAUSE: Duration = Duration::from_micros(500);
 
-/// What must stand at the target when it is replaced.
+/// What must be at the target when it is replaced.
 #[derive(Debug, Clone, Copy)]
 pub enum Expected<'a> {
-    /// The very file that was read; see [`WorkspacePath::open_file`].
+    /// The file that was read; see [`WorkspacePath::open_file`].
     Unchanged(&'a Stat),
     /// Nothing.
     Absent,
-    /// Whatever is there, or nothing.
+    /// Anything or nothing.
     Anything,
 }
 
 impl WorkspacePath {
-    /// Begins a replacement of the file. Missing directories on the way are made when it is committed.
+    /// Begins a replacement of the file. Missing parent directories are created on commit.
     ///
     /// # Errors
     /// `is_a_directory`, `not_a_file`, `outside_workspace`, `access_denied` (for a read-only file too) or `io`.
@@ -64,7 +64,7 @@ impl WorkspacePath {
         Ok(Replacement { place: self, target, existing, draft, state: ReplacementState::Drafted })
     }
 
-    /// Where the replacement goes, and what stands there.
+    /// Resolves the target, and reads the metadata of the existing file.
     fn begin(&self) -> Result<(resolve::ResolvedTarget, Option<Stat>)> {
         self.refuse_directory_name()?;
         let failed = |error| self.error("write", error);
@@ -78,14 +78,14 @@ impl WorkspacePath {
         let existing = look(parent, &target.name).map_err(failed)?;
         if let Some(stat) = &existing {
             self.refuse_other(FileType::from_raw_mode(stat.st_mode))?;
-            // A rename asks the directory alone; a file that may not be written to is not replaced either.
+            // A rename checks the directory's permissions only; a read-only file is not replaced either.
             rustix::fs::accessat(parent, &target.name, Access::WRITE_OK, AtFlags::empty()).map_err(failed)?;
         }
         Ok((target, existing))
     }
 
-    /// Opens the file for appending, making it and the directories on the way where they are missing. The file's
-    /// state before is `None` when it was made.
+    /// Opens the file for appending, and creates it and its parent directories if they are missing. Also returns the
+    /// previous metadata, `None` if the file was created.
     ///
     /// # Errors
     /// As [`WorkspacePath::replace`].
@@ -106,10 +106,10 @@ impl WorkspacePath {
         Ok((File::from(fd), (!is_new).then_some(stat)))
     }
 
-    /// Makes a new file that this user alone may read, and opens it for writing.
+    /// Creates a file that only this user may read, and opens it for writing.
     ///
     /// # Errors
-    /// `already_exists`, `no_such_file` for a missing directory, or what else the operating system reports.
+    /// `already_exists`, `no_such_file` for a missing directory, or other errors of the operating system.
     pub fn create_private(&self) -> Result<File> {
         let failed = |error| self.error("make the file", error);
         let target = self.walk(resolve::MissingDirs::Refuse).map_err(failed)?;
@@ -117,7 +117,7 @@ impl WorkspacePath {
         let mode = Mode::RUSR | Mode::WUSR;
         match rustix::fs::openat(target.parent(&self.root.anchor()), &target.name, flags, mode) {
             Err(Errno::EXIST) => {
-                let message = format!("{} is there already; choose another name", self.display());
+                let message = format!("{} already exists; choose another name", self.display());
                 Err(ToolError::new(Reason::AlreadyExists, message).file(self.display()))
             }
             made => Ok(File::from(made.map_err(failed)?)),
@@ -142,7 +142,7 @@ impl WorkspacePath {
     }
 }
 
-/// What stands at `name`, links not followed.
+/// Metadata of `name`, links not followed.
 pub(super) fn look(parent: BorrowedFd<'_>, name: &OsStr) -> Result<Option<Stat>, Errno> {
     match rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(stat)),
@@ -151,7 +151,7 @@ pub(super) fn look(parent: BorrowedFd<'_>, name: &OsStr) -> Result<Option<Stat>,
     }
 }
 
-/// The file, opened for appending, and whether it was made.
+/// Opens the file for appending; also returns whether it was created.
 fn open_or_make(parent: BorrowedFd<'_>, name: &OsStr) -> Result<(OwnedFd, bool), Errno> {
     let flags = OFlags::WRONLY
         | OFlags::APPEND
@@ -166,14 +166,14 @@ fn open_or_make(parent: BorrowedFd<'_>, name: &OsStr) -> Result<(OwnedFd, bool),
         }
         let make = flags | OFlags::CREATE | OFlags::EXCL;
         match rustix::fs::openat(parent, name, make, Mode::from_raw_mode(0o666)) {
-            // Somebody else made it meanwhile.
+            // Another process has created it meanwhile.
             Err(Errno::EXIST) => {}
             other => return Ok((other?, true)),
         }
     }
 }
 
-/// A replacement under way. Dropped without [`Replacement::commit`], it leaves the target as it was.
+/// A replacement in progress. Dropped without [`Replacement::commit`], it leaves the target unchanged.
 #[derive(Debug)]
 pub struct Replacement<'p> {
     place: &'p WorkspacePath,
@@ -183,26 +183,26 @@ pub struct Replacement<'p> {
     state: ReplacementState,
 }
 
-/// How far a replacement is.
+/// The stage of a replacement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReplacementState {
-    /// The target is as it was.
+    /// The target is unchanged.
     Drafted,
-    /// The new content stands where nothing stood.
+    /// The new content is at the target, where nothing was before.
     Placed,
-    /// The new content stands there, the old one has the draft's temporary name.
+    /// The new content is at the target; the old file has the draft's temporary name.
     Exchanged,
-    /// The new content stands there, the old one is gone.
+    /// The new content is at the target; the old file is gone.
     Overwritten,
 }
 
 impl Replacement<'_> {
-    /// Where the new content is written.
+    /// The file to write the new content to.
     pub fn file(&mut self) -> &mut File {
         &mut self.draft.file
     }
 
-    /// What has been written so far, for reading at positions.
+    /// The content written so far, for positioned reads.
     ///
     /// # Errors
     /// Those of the operating system.
@@ -210,29 +210,29 @@ impl Replacement<'_> {
         self.draft.file.try_clone().map_err(|error| ToolError::io("read", self.place.display(), error))
     }
 
-    /// What stands at the target now, or `None`.
+    /// Metadata of the file at the target, `None` if there was none.
     pub fn existing(&self) -> Option<&Stat> {
         self.existing.as_ref()
     }
 
-    /// Whether another name of the old file will keep the old content.
+    /// Whether the old content stays reachable through another hard link.
     pub fn breaks_link(&self) -> bool {
         self.existing.as_ref().is_some_and(|stat| stat.st_nlink > 1)
     }
 
-    /// Puts the new content in the target's place.
+    /// Replaces the target by the new content.
     ///
     /// # Errors
-    /// `stale` when the target is not what was expected; `io` and the like from the operating system. The target
-    /// is as it was then.
+    /// `stale` when the target is not as expected; the I/O reasons from the operating system. The target is unchanged
+    /// then.
     pub fn commit(mut self, expected: Expected<'_>) -> Result<()> {
-        self.put(expected)?;
-        self.settle();
+        self.apply(expected)?;
+        self.make_permanent();
         Ok(())
     }
 
-    /// Puts the new content in the target's place; what stood there is kept until the replacement is dropped.
-    pub(super) fn put(&mut self, expected: Expected<'_>) -> Result<()> {
+    /// Replaces the target; the old file is kept until the replacement is dropped.
+    pub(super) fn apply(&mut self, expected: Expected<'_>) -> Result<()> {
         match expected {
             Expected::Unchanged(_) => self.place.check_target(&self.target)?,
             Expected::Absent | Expected::Anything => self.place.make_missing(&mut self.target)?,
@@ -247,17 +247,17 @@ impl Replacement<'_> {
         Ok(())
     }
 
-    /// Makes what was put there stay: directories made on the way are kept.
-    pub(super) fn settle(&mut self) {
+    /// Makes the change permanent: directories created for it are kept.
+    pub(super) fn make_permanent(&mut self) {
         self.target.made.keep();
     }
 
-    /// Whether directories are made for it.
+    /// Whether parent directories are created for it.
     pub(super) fn makes_directories(&self) -> bool {
         self.target.missing() > 0
     }
 
-    /// Writes into a journal what is about to happen to the file that was read.
+    /// Adds the step for the file that was read to a journal.
     pub(super) fn note(&self, read: Option<&Stat>, record: &mut Record) -> Result<()> {
         let draft =
             rustix::fs::fstat(&self.draft.file).map_err(|error| self.place.error("look at", error))?;
@@ -272,8 +272,8 @@ impl Replacement<'_> {
         Ok(())
     }
 
-    /// Undoes [`Replacement::put`], unless somebody has changed the file since.
-    pub(super) fn take_back(&mut self) -> Result<()> {
+    /// Undoes [`Replacement::apply`], unless somebody has changed the file since.
+    pub(super) fn roll_back(&mut self) -> Result<()> {
         if self.state == ReplacementState::Drafted {
             return Ok(());
         }
@@ -293,7 +293,7 @@ impl Replacement<'_> {
         Ok(())
     }
 
-    /// Puts the draft where nothing stands; false when something does.
+    /// Renames the draft to the target if nothing is there; false otherwise.
     fn place_anew(&mut self) -> Result<bool> {
         let anchor = self.place.root.anchor();
         match self.draft.place_anew(self.target.parent(&anchor), &self.target.name) {
@@ -311,8 +311,8 @@ impl Replacement<'_> {
         Ok(ReplacementState::Overwritten)
     }
 
-    /// Exchanges draft and target and looks at what came out, so that no change by anybody gets lost between a
-    /// look and a rename.
+    /// Exchanges draft and target and checks the file that came out, so that no concurrent change is lost between a
+    /// check and a rename.
     fn swap(&mut self, read: &Stat) -> Result<ReplacementState> {
         let anchor = self.place.root.anchor();
         let parent = self.target.parent(&anchor);
@@ -326,7 +326,7 @@ impl Replacement<'_> {
         match names::exchange(spots.0, spots.1) {
             Ok(()) => {}
             Err(Errno::NOENT) => return Err(self.stale()),
-            // Not every file system can exchange.
+            // Not every file system can exchange names.
             Err(error) if names::is_unknown(error) => {
                 self.draft.set_aside_and_replace(parent, &self.target.name).map_err(failed)?;
                 return Ok(ReplacementState::Exchanged);
@@ -346,7 +346,7 @@ impl Replacement<'_> {
 }
 
 impl WorkspacePath {
-    /// The error about a file that is not what was read.
+    /// The error about a file that is not the one that was read.
     pub fn stale(&self) -> ToolError {
         let shown = self.display();
         ToolError::new(
@@ -357,9 +357,9 @@ impl WorkspacePath {
     }
 }
 
-/// Locks the file for the moment of its replacement, against other processes that do the same: of two that read
-/// one version, the second finds another file. A program that holds such a lock for its own ends is not waited
-/// for, and not every file system has locks; then the look afterwards is all there is.
+/// Locks the file during its replacement against other processes that do the same: of two that read one version, the
+/// second finds another file. Locks that a program holds for its own purposes are not waited for, and some file systems
+/// have no locks; then only the check afterwards detects a change.
 pub(super) fn lock_at(parent: BorrowedFd<'_>, name: &OsStr) -> Option<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = rustix::fs::openat(parent, name, flags, Mode::empty()).ok()?;
@@ -372,12 +372,12 @@ pub(super) fn lock_at(parent: BorrowedFd<'_>, name: &OsStr) -> Option<OwnedFd> {
     Some(file)
 }
 
-/// Whether two looks at a file saw the same file with the same content, as far as the file system tells.
+/// Whether two stats show the same file with the same content, as far as the file system reports it.
 pub(super) fn same_version(a: &Stat, b: &Stat) -> bool {
     same_content(a, b) && (a.st_ctime, a.st_ctime_nsec) == (b.st_ctime, b.st_ctime_nsec)
 }
 
-/// The same without the time of the last change of name, which a rename sets.
+/// The same without the ctime, which a rename changes.
 pub(super) fn same_content(a: &Stat, b: &Stat) -> bool {
     (a.st_dev, a.st_ino, a.st_size) == (b.st_dev, b.st_ino, b.st_size)
         && (a.st_mtime, a.st_mtime_nsec) == (b.st_mtime, b.st_mtime_nsec)

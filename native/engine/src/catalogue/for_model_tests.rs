@@ -170,6 +170,19 @@ fn a_command_is_its_output_and_what_is_to_be_said() {
         ),
         "out\n[not started: nc x (Bash(nc:*))]"
     );
+    let uses = json!([
+        {"name": "a.example:443", "reached": 2, "refused": 0},
+        {"name": "b.example:443", "reached": 0, "refused": 1, "why": "not today", "wanted": "Network(domain:b.example)"},
+    ]);
+    assert_eq!(
+        ran(json!({"network": uses})),
+        "out\n[network: reached a.example:443 (2 times); refused b.example:443: not today]"
+    );
+    assert_eq!(ran(json!({"network": []})), "out");
+    assert_eq!(
+        ran(json!({"exit_code": 6, "network_off": "--network"})),
+        "out\n[exit code 6]\n[the network is off here: only the host can give it to commands]"
+    );
     assert_eq!(
         ran(json!({"id": "b1", "exit_code": null, "stdout": ""})),
         "running in the background as b1; output: BashOutput {\"id\":\"b1\"}; end: KillShell {\"id\":\"b1\"}"

@@ -8,13 +8,13 @@ pub(super) fn tools() -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(ToolBinding::<git::GitStatus>::new(
             "git_status",
-            "Shows the state of the git repository as `git status` does: branch, staged, changed and untracked \
-             files, a merge or rebase under way.",
+            "Shows the state of the git repository: branch and upstream, a merge or rebase in progress, conflicts, \
+             staged, changed and untracked files.",
         )),
         Arc::new(ToolBinding::<git::GitDiff>::new(
             "git_diff",
             "Shows changes as `git diff` does, as a unified diff: by default what is not staged yet, with `staged` \
-             what the next commit would record.",
+             what the next commit would record, with `commit` what changed since then.",
         )),
         Arc::new(ToolBinding::<git::GitLog>::new(
             "git_log",

@@ -14,6 +14,7 @@ mod shapes;
 pub use for_model::{TextForModel, ToolOrigin, object_for_model, text_for_model};
 
 use beamai_base::{Reason, Result, ToolError};
+use beamai_policy::NETWORK;
 use beamai_tool::{Tool, ToolRegistry};
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
@@ -73,8 +74,8 @@ pub fn canonical_rule(name: &str) -> Option<String> {
 pub fn rules() -> &'static [&'static str] {
     static RULES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
         let tools = DIALECTS.iter().flat_map(|(_, registry)| registry.iter());
-        // Agents are the host's own, and so are the tools that delegate to them.
-        let rules: BTreeSet<&str> = tools.map(|tool| tool.rule()).chain(["Task"]).collect();
+        // Agents are the host's own, and so are the tools that delegate to them. The network is what commands reach.
+        let rules: BTreeSet<&str> = tools.map(|tool| tool.rule()).chain(["Task", NETWORK]).collect();
         rules.into_iter().collect()
     });
     &RULES

@@ -77,12 +77,7 @@ fn a_long_diff_is_cut_and_says_so() {
     fixture.cx.limits.diff_bytes = 100;
     let value = fixture.write(json!({"path": "f", "content": "line\n".repeat(1000)}));
     assert_eq!((&value["additions"], &value["diff_truncated"]), (&json!(1000), &json!(true)));
-    assert!(
-        value["diff"]
-            .as_str()
-            .unwrap()
-            .ends_with("\n[diff truncated: 100 bytes are the most that is shown]\n")
-    );
+    assert!(value["diff"].as_str().unwrap().ends_with("\n[diff truncated: at most 100 bytes are shown]\n"));
 }
 
 #[test]

@@ -3,8 +3,8 @@
 
 use super::similarity::{ChunkSizes, MAX_SCORE, can_reach, pieces, score};
 use super::{ChangeKind, FileChange};
+use crate::call::GitCall;
 use crate::{fail::GitResult, tree::dirs::split};
-use beamai_tool::CallContext;
 use git2::Oid;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -25,14 +25,14 @@ pub(crate) struct RenameDetector<'a, F> {
     found: Vec<(usize, usize, u64)>,
     content: F,
     known: HashMap<usize, (ChunkSizes, u64)>,
-    cx: &'a CallContext,
+    cx: &'a GitCall,
 }
 
 /// Pairs deleted and added files. `content` gives a file's bytes, or `None` if they cannot take part.
 pub(crate) fn pair<F>(
     changes: Vec<FileChange>,
     limit: usize,
-    cx: &CallContext,
+    cx: &GitCall,
     content: F,
 ) -> GitResult<Vec<FileChange>>
 where

@@ -6,15 +6,22 @@ use crate::{
     repo::{Repo, Staging},
     tree::content::stage,
 };
-use git2::{Delta, DiffDelta, DiffFile, DiffOptions, IndexEntryExtendedFlag};
+use git2::{Delta, DiffDelta, DiffFile, DiffOptions, IndexEntryExtendedFlag, Oid};
 use std::os::unix::ffi::OsStrExt;
 
 /// The changes below a path, in the order of paths; renames are not looked for yet.
 pub(crate) fn staged(repo: &Repo, staging: &Staging, below: &[u8]) -> GitResult<Vec<FileChange>> {
-    let tree = match repo.head()? {
-        Some(head) => Some(repo.git.find_commit(head)?.tree()?),
-        None => None,
-    };
+    staged_since(repo, staging, repo.head()?, below)
+}
+
+/// As [`staged`], against another commit than the last; against nothing without one.
+pub(crate) fn staged_since(
+    repo: &Repo,
+    staging: &Staging,
+    commit: Option<Oid>,
+    below: &[u8],
+) -> GitResult<Vec<FileChange>> {
+    let tree = commit.map(|commit| repo.git.find_commit(commit)?.tree()).transpose()?;
     let mut options = DiffOptions::new();
     options.include_typechange(true).ignore_submodules(false);
     let diff = repo.git.diff_tree_to_index(tree.as_ref(), Some(&staging.index), Some(&mut options))?;

@@ -6,11 +6,11 @@
 
 use super::includes;
 use super::locate::RepoLocation;
+use crate::call::GitCall;
 use crate::{
     fail::{GitError, GitResult},
     tree::dirs::{DirEntries, Dirs, join},
 };
-use beamai_tool::CallContext;
 use beamai_workspace::WorkspacePath;
 use rustix::fs::FileType;
 use rustix::io::Errno;
@@ -27,7 +27,7 @@ const ENTERED: [&[u8]; 7] =
 const NEVER_OPENED: [&[u8]; 3] = [b"hooks", b"lfs", b"annex"];
 
 /// Fails when the repository's own directory is not safe to enter.
-pub(super) fn check(located: &RepoLocation, cx: &CallContext) -> GitResult<()> {
+pub(super) fn check(located: &RepoLocation, cx: &GitCall) -> GitResult<()> {
     directory(&located.git_dir, cx)?;
     if located.common_dir.display() != located.git_dir.display() {
         directory(&located.common_dir, cx)?;
@@ -43,7 +43,7 @@ pub(super) fn check(located: &RepoLocation, cx: &CallContext) -> GitResult<()> {
     Ok(())
 }
 
-fn directory(place: &WorkspacePath, cx: &CallContext) -> GitResult<()> {
+fn directory(place: &WorkspacePath, cx: &GitCall) -> GitResult<()> {
     let mut walk = GitDirCheck { place, dirs: Dirs::new(place.open_dir()?), cx };
     let top = walk.list(b"")?;
     for (name, kind) in &top {
@@ -60,7 +60,7 @@ fn directory(place: &WorkspacePath, cx: &CallContext) -> GitResult<()> {
 struct GitDirCheck<'a> {
     place: &'a WorkspacePath,
     dirs: Dirs,
-    cx: &'a CallContext,
+    cx: &'a GitCall,
 }
 
 impl GitDirCheck<'_> {

@@ -18,6 +18,21 @@ pub(super) fn check(dir: &WorkspacePath, name: &str) -> GitResult<()> {
     nested(dir, Path::new(name), 0)
 }
 
+/// The last value that a settings file itself gives a setting; without those that it includes.
+///
+/// # Errors
+/// When the file cannot be read.
+pub(crate) fn setting(
+    dir: &WorkspacePath,
+    name: &str,
+    section: &[u8],
+    key: &[u8],
+) -> GitResult<Option<Vec<u8>>> {
+    let bytes = read(&dir.join(Path::new(name)))?.unwrap_or_default();
+    let is_section = |text: &[u8]| text.trim_ascii().eq_ignore_ascii_case(section);
+    Ok(values(&bytes, is_section, |name| name.trim_ascii().eq_ignore_ascii_case(key)).pop())
+}
+
 fn nested(dir: &WorkspacePath, path: &Path, depth: usize) -> GitResult<()> {
     let file = dir.join(path);
     let refuse = |why: String| Err(GitError::Unavailable(format!("its settings {} {why}", file.display())));
@@ -66,19 +81,31 @@ fn is_inside(dir: &WorkspacePath, path: &[u8]) -> bool {
 /// The paths in `include` and `includeIf` sections, whatever their conditions. Every line that might set one
 /// counts: to see one too many is harmless.
 fn included(bytes: &[u8]) -> Vec<Vec<u8>> {
-    let mut is_include = false;
-    let mut paths = Vec::new();
+    let is_include = |text: &[u8]| text.trim_ascii_start().to_ascii_lowercase().starts_with(b"include");
+    values(bytes, is_include, |name| name.to_ascii_lowercase().starts_with(b"path"))
+}
+
+/// The values of the settings of some name in some sections. A section is given without its brackets, a name with
+/// whatever stands before the `=`.
+fn values(bytes: &[u8], in_section: impl Fn(&[u8]) -> bool, is_key: impl Fn(&[u8]) -> bool) -> Vec<Vec<u8>> {
+    let mut is_wanted = false;
+    let mut found = Vec::new();
     for line in lines(bytes) {
         let mut line = line.trim_ascii();
         if line.first() == Some(&b'[') {
-            is_include = line[1..].trim_ascii_start().to_ascii_lowercase().starts_with(b"include");
-            line = memchr::memrchr(b']', line).map_or(&[][..], |at| line[at + 1..].trim_ascii());
+            let end = memchr::memrchr(b']', line);
+            is_wanted = in_section(&line[1..end.unwrap_or(line.len())]);
+            line = end.map_or(&[][..], |at| line[at + 1..].trim_ascii());
         }
-        if is_include && line.to_ascii_lowercase().starts_with(b"path") {
-            paths.push(memchr::memchr(b'=', line).map_or_else(Vec::new, |at| value(&line[at + 1..])));
+        let (name, text) = match memchr::memchr(b'=', line) {
+            Some(at) => (&line[..at], value(&line[at + 1..])),
+            None => (line, Vec::new()),
+        };
+        if is_wanted && is_key(name) {
+            found.push(text);
         }
     }
-    paths
+    found
 }
 
 /// The lines, those that a backslash continues put together.
@@ -121,5 +148,13 @@ mod tests {
             b"[core]\n\tpath = no\n[include]\n\tpath = a ; c\n[IncludeIf \"gitdir:x]y/\"] path = \"b c\"\n\
                      [user]\npath = no\n [ include ]\nPATH=/etc/x\npath = \\\n /etc/y\n";
         assert_eq!(included(text), [b"a".to_vec(), b"b c".to_vec(), b"/etc/x".to_vec(), b"/etc/y".to_vec()]);
+    }
+
+    #[test]
+    fn the_last_value_of_a_setting_counts() {
+        let text = b"[core]\n\tbare = false\n\tWorkTree = ../a ; no\n[core \"x\"]\nworktree = b\n[CORE]\nworktree=\"../c\"\n";
+        let is_core = |section: &[u8]| section.eq_ignore_ascii_case(b"core");
+        let found = values(text, is_core, |name| name.trim_ascii().eq_ignore_ascii_case(b"worktree"));
+        assert_eq!(found, [b"../a".to_vec(), b"../c".to_vec()]);
     }
 }

@@ -1,12 +1,13 @@
 //! A repository that was found, looked over and opened.
 //!
 //! libgit2 reads and writes the repository's own directory and the host's git settings, and nothing else: every
-//! file of the work tree is opened by handle, through the workspace. It runs no program: no hook, no filter, no
-//! file system monitor, no pager, no signing.
+//! file of the work tree is opened by handle. The worker sees files that rules deny; opened by a path that somebody
+//! exchanges meanwhile, one of them could be shown under another name. It runs no program: no hook, no filter, no file
+//! system monitor, no pager, no signing.
 
 mod guard;
 mod includes;
-mod locate;
+pub(crate) mod locate;
 mod names;
 mod settings;
 
@@ -16,6 +17,8 @@ pub(super) use settings::{AutoCrlf, GitSettings, Untracked};
 
 use super::fail::{GitError, GitResult};
 use super::tree::dirs::Dirs;
+use crate::call::GitCall;
+use beamai_port_tools::git::path::shown;
 use beamai_tool::CallContext;
 use beamai_workspace::Workspace;
 use git2::{Config, ErrorCode, Index, IndexEntry, Oid, Repository, RepositoryOpenFlags};
@@ -23,7 +26,7 @@ use rustix::fs::Stat;
 use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Largest file of the repository's own directory that is read here.
 const MAX_ADMIN_BYTES: u64 = 4 << 20;
@@ -52,22 +55,22 @@ pub(super) struct Staging {
 
 /// Whether the workspace is a repository that could be opened.
 pub(super) fn probe(workspace: &Workspace) -> GitResult<()> {
-    Repo::open(&CallContext::new(workspace.clone()), None).map(|_| ())
+    Repo::open(&GitCall::here(&CallContext::new(workspace.clone())), None).map(|_| ())
 }
 
 impl Repo {
     /// Opens the repository that a path, relative to the workspace and without `..`, belongs to.
-    pub(super) fn open(cx: &CallContext, path: Option<&[u8]>) -> GitResult<Self> {
+    pub(super) fn open(cx: &GitCall, path: Option<&[u8]>) -> GitResult<Self> {
         // libgit2 takes paths, so the directory must still be the one that was pinned.
         cx.workspace.expect_in_place()?;
         // What git keeps is read whatever rules say of its files: nothing of it is shown but what rules let be read.
-        let located = locate::locate(&cx.workspace.unguarded(), path)?;
+        let located = locate::locate(&cx.workspace, path)?;
         guard::check(&located, cx)?;
-        let root = cx.workspace.path().join(OsStr::from_bytes(&located.below));
+        let root = located.root.absolute();
         let no_ceilings: [&OsStr; 0] = [];
         let git = Repository::open_ext(&root, RepositoryOpenFlags::NO_SEARCH, no_ceilings)
-            .map_err(|error| refused(&root, &error))?;
-        verify(&git, &root, &located, cx)?;
+            .map_err(|error| refused(&root, &error, &located))?;
+        verify(&git, &root, &located)?;
         let config = git.config()?.snapshot()?;
         let settings = GitSettings::read(&config)?;
         Ok(Self { git, located, settings, config })
@@ -77,17 +80,15 @@ impl Repo {
     pub(super) fn staging(&self) -> GitResult<Staging> {
         let file = self.located.git_dir.join(Path::new("index"));
         let stat = file.stat().ok();
-        let index = Index::open(&self.git.path().join("index")).map_err(|error| {
-            GitError::Unavailable(format!("its index cannot be read ({})", error.message()))
-        })?;
+        let index = Index::open(&self.git.path().join("index")).map_err(|error| unreadable(&error))?;
         let entries = index.iter().collect();
         Ok(Staging { index, entries, stat })
     }
 
     /// The work tree's directories.
-    pub(super) fn dirs(&self, cx: &CallContext) -> GitResult<Dirs> {
+    pub(super) fn dirs(&self, cx: &GitCall) -> GitResult<Dirs> {
         let top = self.located.root.open_dir()?;
-        Ok(if cx.guard.is_open() { Dirs::new(top) } else { Dirs::judged(top) })
+        Ok(if cx.denied.is_none() { Dirs::new(top) } else { Dirs::judged(top) })
     }
 
     /// The commit that HEAD names; `None` before the first one.
@@ -121,27 +122,59 @@ impl Repo {
         self.located.git_dir.join(Path::new(name)).stat().is_ok()
     }
 
+    /// Says which lock files libgit2 is about to make: in the work tree's own directory, and in the shared one. Should
+    /// this process be ended in the middle, they are removed.
+    pub(super) fn tell_locks(&self, cx: &GitCall, own: &[&str], shared: &[&str]) -> GitResult<()> {
+        let common = self.located.common_dir.absolute();
+        let own = own.iter().map(|name| self.located.git_dir.absolute().join(name));
+        let absent = own.chain(shared.iter().map(|name| common.join(name)));
+        let absent = absent.filter(|path| path.symlink_metadata().is_err());
+        let relative =
+            |path: std::path::PathBuf| Some(path.strip_prefix(&common).ok()?.as_os_str().as_bytes().to_vec());
+        Ok(cx.tell_locks(&absent.filter_map(relative).collect::<Vec<_>>())?)
+    }
+
     /// How hashes are abbreviated.
     pub(super) fn names(&self) -> GitResult<HashAbbreviator<'_>> {
         HashAbbreviator::new(self)
     }
 }
 
-fn refused(root: &Path, error: &git2::Error) -> GitError {
-    GitError::Unavailable(match error.code() {
-        ErrorCode::Owner => format!(
-            "it belongs to another user, and git works in it only after a person runs `git config --global --add \
-             safe.directory {}`",
-            root.display()
-        ),
+fn refused(root: &Path, error: &git2::Error, located: &RepoLocation) -> GitError {
+    let format = includes::setting(&located.common_dir, "config", b"extensions", b"objectformat");
+    GitError::Unavailable(match (error.code(), format) {
+        (ErrorCode::Owner, _) => not_owned(root),
+        (_, Ok(Some(format))) if format != b"sha1" => {
+            format!("its objects are named by SHA-256 ({}), which these tools do not read", shown(&format))
+        }
         _ => format!("it cannot be opened ({})", error.message()),
     })
 }
 
+fn not_owned(root: &Path) -> String {
+    format!(
+        "it belongs to another user, and git works in it only after a person runs `git config --global --add \
+         safe.directory {}`",
+        root.display()
+    )
+}
+
+/// Why an index cannot be read. Two of its forms are git's alone.
+fn unreadable(error: &git2::Error) -> GitError {
+    let why = match error.message() {
+        text if text.contains("sdir") => {
+            "it is a sparse index, which `git sparse-checkout reapply --no-sparse-index` expands".to_owned()
+        }
+        text if text.contains("link") => {
+            "it is a split index, which `git update-index --no-split-index` joins".to_owned()
+        }
+        text => text.to_owned(),
+    };
+    GitError::Unavailable(format!("its index cannot be read ({why})"))
+}
+
 /// Fails unless libgit2 opened what was looked over.
-fn verify(git: &Repository, root: &Path, located: &RepoLocation, cx: &CallContext) -> GitResult<()> {
-    let absolute =
-        |place: &beamai_workspace::WorkspacePath| -> PathBuf { cx.workspace.path().join(place.relative()) };
+fn verify(git: &Repository, root: &Path, located: &RepoLocation) -> GitResult<()> {
     let Some(work_tree) = git.workdir() else {
         return Err(GitError::Unavailable("it has no work tree (core.bare)".to_owned()));
     };
@@ -149,7 +182,7 @@ fn verify(git: &Repository, root: &Path, located: &RepoLocation, cx: &CallContex
         let why = "its settings place the work tree elsewhere (core.worktree)";
         return Err(GitError::Unavailable(why.to_owned()));
     }
-    if git.path() != absolute(&located.git_dir) || git.commondir() != absolute(&located.common_dir) {
+    if git.path() != located.git_dir.absolute() || git.commondir() != located.common_dir.absolute() {
         return Err(GitError::Unavailable("its directory changed while it was opened; try again".to_owned()));
     }
     Ok(())
@@ -161,8 +194,7 @@ mod tests {
 
     #[test]
     fn a_repository_of_another_user_says_who_can_permit_it() {
-        let error = git2::Error::new(ErrorCode::Owner, git2::ErrorClass::Config, "not owned");
-        let GitError::Unavailable(why) = refused(Path::new("/w"), &error) else { panic!("an error") };
+        let why = not_owned(Path::new("/w"));
         assert!(why.contains("git config --global --add safe.directory /w"), "{why}");
     }
 }

@@ -1,22 +1,25 @@
 //! The text of `git diff`.
 
-use super::combined;
+use super::conflict;
 use super::patch::{DiffPrinter, DiffSide};
 use super::quote::QuoteStyle;
+use super::stat::DiffStat;
+use crate::call::GitCall;
 use crate::page::LimitedText;
 use crate::{
     changes::{
         BlobVersion, ChangeKind, FileChange, NO_ID, is_below,
         renames::pair,
-        staged::{staged, unmerged},
+        staged::{staged, staged_since, unmerged},
     },
     fail::GitResult,
     repo::{Repo, Staging},
     tree::content::{SUBMODULE, WorkTreeReader},
 };
-use beamai_base::Reason;
+use beamai_base::{Reason, ToolError};
 use beamai_port_tools::git::{GitText, path::shown};
-use beamai_tool::CallContext;
+use git2::Oid;
+use std::collections::BTreeMap;
 
 /// Which two versions are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,14 +30,28 @@ pub(crate) enum DiffSides {
     CommitAndStaging,
 }
 
+/// What is to be shown of the differences.
+#[derive(Debug)]
+pub(crate) struct DiffRequest<'a> {
+    /// Of the staging area, instead of the work tree.
+    pub(crate) staged: bool,
+    /// The number of lines, instead of the lines.
+    pub(crate) stat: bool,
+    /// Since this commit, instead of the last one or the staging area.
+    pub(crate) commit: Option<&'a str>,
+}
+
 /// The differences below a path of the repository.
-pub(crate) fn diff(repo: &Repo, between: DiffSides, below: &[u8], cx: &CallContext) -> GitResult<GitText> {
+pub(crate) fn diff(repo: &Repo, request: &DiffRequest<'_>, below: &[u8], cx: &GitCall) -> GitResult<GitText> {
+    let between = if request.staged { DiffSides::CommitAndStaging } else { DiffSides::StagingAndTree };
+    let since = request.commit.map(|commit| commit_of(repo, commit)).transpose()?;
     let staging = repo.staging()?;
     let mut contents = WorkTreeReader::new(repo, &staging, cx)?;
-    let changes = changes(repo, &staging, between, below, &mut contents)?;
+    let changes = changes(repo, &staging, (between, since), below, &mut contents)?;
     let names = repo.names()?;
     let quote = QuoteStyle { beyond_ascii: repo.settings.quote_path, spaces: false };
     let mut page = LimitedText::new(cx.limits.content_bytes);
+    let mut stat = request.stat.then(DiffStat::default);
     for (at, change) in changes.iter().enumerate() {
         cx.check()?;
         if page.is_full() {
@@ -42,13 +59,26 @@ pub(crate) fn diff(repo: &Repo, between: DiffSides, below: &[u8], cx: &CallConte
             break;
         }
         let mut printer = DiffPrinter { names: &names, quote, page: &mut page };
-        one(&mut printer, &mut contents, change, between)?;
+        one(&mut printer, stat.as_mut(), &mut contents, change, between)?;
     }
+    stat.iter().for_each(|stat| stat.sum(&mut page));
     contents.notes.drain(..).for_each(|note| page.note(note));
     if changes.is_empty() {
         unknown(&staging, &mut contents, below).into_iter().for_each(|note| page.note(note));
     }
     Ok(page.answer())
+}
+
+/// The commit that a text means to git: a hash, a branch, a tag, `HEAD~2`.
+fn commit_of(repo: &Repo, text: &str) -> GitResult<Oid> {
+    let found = repo.git.revparse_single(text).and_then(|object| object.peel_to_commit());
+    found.map(|commit| commit.id()).map_err(|error| {
+        let message = format!(
+            "{text:?} is no commit of this repository ({}); give one hash, branch or tag, as git_log shows them",
+            error.message()
+        );
+        ToolError::new(Reason::InvalidArgument, message).into()
+    })
 }
 
 /// Why there can be no difference below a path: git prints nothing there, as it does for what has not changed.
@@ -70,36 +100,62 @@ fn unknown(staging: &Staging, contents: &mut WorkTreeReader<'_>, below: &[u8]) -
 fn changes(
     repo: &Repo,
     staging: &Staging,
-    between: DiffSides,
+    (between, since): (DiffSides, Option<Oid>),
     below: &[u8],
     contents: &mut WorkTreeReader<'_>,
 ) -> GitResult<Vec<FileChange>> {
-    let changes = match between {
-        DiffSides::CommitAndStaging => staged(repo, staging, below)?,
-        DiffSides::StagingAndTree => {
+    let changes = match (between, since) {
+        (DiffSides::CommitAndStaging, None) => staged(repo, staging, below)?,
+        (DiffSides::CommitAndStaging, since) => staged_since(repo, staging, since, below)?,
+        (DiffSides::StagingAndTree, None) => {
             let mut changes = contents.changes(staging.stat.as_ref(), below)?;
             changes.extend(unmerged(staging, below));
-            // As git does: what is compared with both sides of a merge comes first.
-            let has_both =
-                |change: &FileChange| matches!(change.kind, ChangeKind::Unmerged(sides) if sides & 6 == 6);
-            changes.sort_by(|a, b| (!has_both(a), &a.path).cmp(&(!has_both(b), &b.path)));
+            changes.sort_by(|a, b| a.path.cmp(&b.path));
             changes
         }
+        (DiffSides::StagingAndTree, since) => {
+            let staged = staged_since(repo, staging, since, below)?;
+            joined(staged, contents.changes(staging.stat.as_ref(), below)?)
+        }
     };
-    renamed(repo, readable(repo, changes, contents), between, contents)
+    let changes = readable(repo, changes, contents)?;
+    renamed(repo, changes, between, contents)
+}
+
+/// The changes between a commit and the work tree: those up to the staging area, and those from there on.
+fn joined(staged: Vec<FileChange>, unstaged: Vec<FileChange>) -> Vec<FileChange> {
+    let mut all: BTreeMap<Vec<u8>, FileChange> =
+        staged.into_iter().map(|change| (change.path.clone(), change)).collect();
+    for later in unstaged {
+        let old = all.remove(&later.path).map_or(later.old, |earlier| earlier.old);
+        let kind_of = |mode: u32| mode & 0o170_000;
+        let kind = match (old, later.new) {
+            (None, None) => continue,
+            (None, Some(_)) => ChangeKind::Added,
+            (Some(_), None) => ChangeKind::Deleted,
+            (Some(old), Some(new)) if kind_of(old.mode) != kind_of(new.mode) => ChangeKind::TypeChanged,
+            (Some(_), Some(_)) => ChangeKind::Modified,
+        };
+        all.insert(later.path.clone(), FileChange { kind, old, ..later });
+    }
+    all.into_values().collect()
 }
 
 /// The changes without those of files that permission rules keep from being read.
-fn readable(repo: &Repo, mut changes: Vec<FileChange>, contents: &mut WorkTreeReader<'_>) -> Vec<FileChange> {
-    let before = changes.len();
-    let guard = &contents.cx.guard;
-    changes.retain(|change| !guard.hides_bytes(&repo.located.outside(&change.path)));
-    if changes.len() < before {
-        let count = before - changes.len();
+fn readable(
+    repo: &Repo,
+    changes: Vec<FileChange>,
+    contents: &mut WorkTreeReader<'_>,
+) -> GitResult<Vec<FileChange>> {
+    let paths: Vec<Vec<u8>> = changes.iter().map(|change| repo.located.outside(&change.path)).collect();
+    let denied = contents.cx.denied.of(&paths)?;
+    let count = denied.iter().filter(|denied| **denied).count();
+    if count > 0 {
         contents
             .note(format!("{count} changed files are left out: permission rules keep them from being read"));
     }
-    changes
+    let kept = changes.into_iter().zip(denied).filter(|(_, denied)| !denied);
+    Ok(kept.map(|(change, _)| change).collect())
 }
 
 /// The changes with renames found, if the settings ask for them.
@@ -142,18 +198,23 @@ fn hashed(changes: &mut [FileChange], contents: &mut WorkTreeReader<'_>) -> GitR
 
 fn one(
     printer: &mut DiffPrinter<'_>,
+    stat: Option<&mut DiffStat>,
     contents: &mut WorkTreeReader<'_>,
     change: &FileChange,
     between: DiffSides,
 ) -> GitResult<()> {
-    if let ChangeKind::Unmerged(sides) = change.kind {
-        return match between {
-            DiffSides::CommitAndStaging => {
+    if let ChangeKind::Unmerged(_) = change.kind {
+        return match (stat, between) {
+            (Some(stat), _) => {
+                stat.unmerged(&change.path, printer.quote, printer.page);
+                Ok(())
+            }
+            (None, DiffSides::CommitAndStaging) => {
                 let name = printer.quote.name("", &change.path);
                 printer.page.line(&format!("* Unmerged path {name}"));
                 Ok(())
             }
-            DiffSides::StagingAndTree => combined::print(printer, contents, &change.path, sides),
+            (None, DiffSides::StagingAndTree) => conflict::print(printer, contents, &change.path),
         };
     }
     let diff = contents.attributes(&change.path)?.remove(&b"diff"[..]);
@@ -164,10 +225,13 @@ fn one(
     let old = side(contents, old_path, change.old, false)?;
     let new = side(contents, &change.path, change.new, between == DiffSides::StagingAndTree)?;
     let is_same = |a: &DiffSide, b: &DiffSide| a.id == b.id && a.mode == b.mode;
-    match (&old, &new) {
+    match (&old, &new, stat) {
         // It only looked changed.
-        (Some(old), Some(new)) if is_same(old, new) && change.kind == ChangeKind::Modified => Ok(()),
-        _ => printer.print(change, old.as_ref(), new.as_ref(), diff.as_ref()),
+        (Some(old), Some(new), _) if is_same(old, new) && change.kind == ChangeKind::Modified => Ok(()),
+        (old, new, Some(stat)) => {
+            stat.file(change, (old.as_ref(), new.as_ref()), diff.as_ref(), printer.quote, printer.page)
+        }
+        (old, new, None) => printer.print(change, old.as_ref(), new.as_ref(), diff.as_ref()),
     }
 }
 
@@ -198,6 +262,8 @@ pub(super) fn content(
     if is_file {
         return match contents.blob(path, version.mode) {
             Ok(Some(bytes)) => Ok(Some(bytes)),
+            // Not in the work tree of a sparse checkout, and so as it is staged.
+            Ok(None) if !version.id.is_zero() => stored(contents, version),
             Ok(None) => {
                 contents.note(format!("{}: could not be read", shown(path)));
                 Ok(Some(Vec::new()))
@@ -206,6 +272,11 @@ pub(super) fn content(
             Err(error) => Err(error.into()),
         };
     }
+    stored(contents, version)
+}
+
+/// The bytes that the repository has of a version; `None` when they are too many to be compared.
+fn stored(contents: &WorkTreeReader<'_>, version: BlobVersion) -> GitResult<Option<Vec<u8>>> {
     let (size, _) = contents.repo.git.odb()?.read_header(version.id)?;
     if size as u64 > contents.cx.limits.whole_file_bytes {
         return Ok(None);

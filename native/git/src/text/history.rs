@@ -1,13 +1,13 @@
 //! The text of `git log`.
 
 use super::decode::{decode, decode_as};
+use crate::call::GitCall;
 use crate::page::LimitedText;
 use crate::{
     fail::GitResult,
     repo::{HashAbbreviator, Repo},
     tree::dirs::Dirs,
 };
-use beamai_tool::CallContext;
 use git2::{Commit, Mailmap, Oid, Signature, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
@@ -56,7 +56,7 @@ pub(crate) fn print(
     start: Oid,
     limit: u64,
     oneline: bool,
-    cx: &CallContext,
+    cx: &GitCall,
     page: &mut LimitedText,
 ) -> GitResult<bool> {
     let mut walk = CommitWalk::from(repo, start)?;

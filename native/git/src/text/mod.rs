@@ -1,13 +1,14 @@
-//! The texts that the git program prints.
+//! What the git tools say.
 
 pub(super) mod branch;
-mod combined;
+mod conflict;
 mod decode;
 pub(super) mod diff;
 pub(super) mod history;
-pub(super) mod long;
 mod patch;
+mod progress;
 mod quote;
-mod rebase;
 pub(super) mod short;
+mod stat;
 pub(super) mod state;
+pub(super) mod status;

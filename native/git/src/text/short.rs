@@ -1,7 +1,7 @@
 //! The text of `git status --short`.
 
-use super::long::StatusReport;
 use super::quote::QuoteStyle;
+use super::status::{StatusReport, in_workspace};
 use crate::changes::{ChangeKind, FileChange};
 use crate::page::LimitedText;
 use std::collections::BTreeMap;
@@ -15,6 +15,7 @@ struct ShortLine<'a> {
 
 /// Writes one line a path: what is staged, what is not, the path.
 pub(crate) fn print(status: &StatusReport<'_>, page: &mut LimitedText) {
+    let name = |path: &[u8]| in_workspace(status.repo, path);
     let mut lines: BTreeMap<&[u8], ShortLine<'_>> = BTreeMap::new();
     for (side, changes) in [(0, &status.staged), (1, &status.unstaged)] {
         for change in changes {
@@ -24,12 +25,12 @@ pub(crate) fn print(status: &StatusReport<'_>, page: &mut LimitedText) {
     }
     let quote = QuoteStyle { beyond_ascii: status.repo.settings.quote_path, spaces: true };
     for (path, line) in &lines {
-        let from = line.from.map_or(String::new(), |from| format!("{} -> ", quote.name("", from)));
+        let from = line.from.map_or(String::new(), |from| format!("{} -> ", quote.name("", &name(from))));
         let [staged, unstaged] = line.letters;
-        page.line(&format!("{staged}{unstaged} {from}{}", quote.name("", path)));
+        page.line(&format!("{staged}{unstaged} {from}{}", quote.name("", &name(path))));
     }
     for path in &status.untracked {
-        page.line(&format!("?? {}", quote.name("", path)));
+        page.line(&format!("?? {}", quote.name("", &name(path))));
     }
 }
 

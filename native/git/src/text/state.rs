@@ -1,18 +1,15 @@
 //! What is under way in a repository: a merge, a rebase, a cherry-pick, a revert, a bisection, an `am` session.
 
-use crate::{
-    fail::GitResult,
-    repo::{HashAbbreviator, Repo, Staging},
-};
+use crate::repo::{HashAbbreviator, Repo, Staging};
 use git2::{IndexEntryExtendedFlag, Oid};
 
 /// A command that stopped half-way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OngoingOperation {
-    /// `git am`; whether the patch at hand is empty.
-    Am(bool),
-    /// `git rebase`; whether it is the kind with a list of commands.
-    Rebase(bool),
+    /// `git am`.
+    Am,
+    /// `git rebase`.
+    Rebase,
     /// `git cherry-pick`, at a commit or between two.
     CherryPick(Option<Oid>),
     /// `git revert`, likewise.
@@ -34,7 +31,7 @@ pub(crate) struct RepoState {
 
 impl RepoState {
     /// Looks at the marks that git leaves in the repository's directory.
-    pub(crate) fn read(repo: &Repo, staging: &Staging) -> GitResult<Self> {
+    pub(crate) fn read(repo: &Repo, staging: &Staging) -> Self {
         let merge = repo.has_admin("MERGE_HEAD");
         let rebase = rebase(repo);
         let underway = match (merge, rebase) {
@@ -42,28 +39,21 @@ impl RepoState {
             (true, None) => revert(repo),
             (false, None) => cherry_pick(repo).or_else(|| revert(repo)).or_else(|| sequence(repo)),
         };
-        let names = repo.names()?;
-        let bisect = repo.has_admin("BISECT_LOG").then(|| branch(repo, "BISECT_START", &names));
-        Ok(Self { merge, underway, bisect, sparse: sparse(repo, staging) })
-    }
-
-    /// Whether a rebase is under way, and whether it has a list of commands.
-    pub(super) fn rebase(&self) -> Option<bool> {
-        match self.underway {
-            Some(OngoingOperation::Rebase(is_interactive)) => Some(is_interactive),
-            _ => None,
-        }
+        let bisect = repo.has_admin("BISECT_LOG").then(|| {
+            let start = repo.admin("BISECT_START")?;
+            let start = String::from_utf8_lossy(start.trim_ascii_end()).into_owned();
+            Some(start.strip_prefix("refs/heads/").unwrap_or(&start).to_owned())
+        });
+        Self { merge, underway, bisect, sparse: sparse(repo, staging) }
     }
 }
 
 fn rebase(repo: &Repo) -> Option<OngoingOperation> {
     if repo.has_admin("rebase-apply") {
-        let is_empty = || repo.admin("rebase-apply/patch").is_some_and(|patch| patch.is_empty());
         let is_am = repo.has_admin("rebase-apply/applying");
-        return Some(if is_am { OngoingOperation::Am(is_empty()) } else { OngoingOperation::Rebase(false) });
+        return Some(if is_am { OngoingOperation::Am } else { OngoingOperation::Rebase });
     }
-    repo.has_admin("rebase-merge")
-        .then(|| OngoingOperation::Rebase(repo.has_admin("rebase-merge/interactive")))
+    repo.has_admin("rebase-merge").then_some(OngoingOperation::Rebase)
 }
 
 fn cherry_pick(repo: &Repo) -> Option<OngoingOperation> {

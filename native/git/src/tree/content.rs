@@ -3,13 +3,13 @@
 use super::attributes::Attributes;
 use super::convert::Conversion;
 use super::dirs::Dirs;
+use crate::call::GitCall;
 use crate::{
     fail::GitResult,
     repo::{Repo, Staging},
 };
 use beamai_base::{Reason, Result, ToolError};
 use beamai_port_tools::git::path::shown;
-use beamai_tool::CallContext;
 use git2::{IndexEntry, ObjectType, Oid};
 use rustix::fs::Stat;
 use rustix::io::Errno;
@@ -32,7 +32,7 @@ const CHUNK: usize = 1 << 20;
 /// Reads files of one work tree.
 pub(crate) struct WorkTreeReader<'r> {
     pub repo: &'r Repo,
-    pub cx: &'r CallContext,
+    pub cx: &'r GitCall,
     pub dirs: Dirs,
     pub entries: &'r [IndexEntry],
     attributes: Attributes<'r>,
@@ -42,7 +42,7 @@ pub(crate) struct WorkTreeReader<'r> {
 
 impl<'r> WorkTreeReader<'r> {
     /// The files of a repository's work tree.
-    pub(crate) fn new(repo: &'r Repo, staging: &'r Staging, cx: &'r CallContext) -> GitResult<Self> {
+    pub(crate) fn new(repo: &'r Repo, staging: &'r Staging, cx: &'r GitCall) -> GitResult<Self> {
         let entries = &staging.entries;
         let attributes = Attributes::new(repo, entries);
         Ok(Self { repo, cx, dirs: repo.dirs(cx)?, entries, attributes, notes: Vec::new() })
@@ -168,7 +168,7 @@ fn too_large(path: &[u8], size: u64, limit: u64) -> ToolError {
 }
 
 /// The hash of a file's bytes as a blob; `None` when it cannot be read or changes under the reader.
-fn hash(mut file: File, size: u64, cx: &CallContext) -> Result<Option<Oid>> {
+fn hash(mut file: File, size: u64, cx: &GitCall) -> Result<Option<Oid>> {
     let mut hasher = Sha1::new();
     hasher.update(format!("blob {size}\0"));
     let mut buffer = vec![0; CHUNK.min(usize::try_from(size).unwrap_or(CHUNK)).max(1)];

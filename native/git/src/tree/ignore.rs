@@ -75,8 +75,20 @@ impl IgnoreStack {
         all.filter_map(|rules| rules.verdict(path, is_dir)).next().unwrap_or(false)
     }
 
+    /// Whether a directory is ignored, by itself or with one above it. The rules at hand stay as they are.
+    pub(crate) fn is_beneath_ignored(&mut self, dirs: &mut Dirs, path: &[u8]) -> Result<bool> {
+        let stack = std::mem::take(&mut self.stack);
+        let ignored = self.ignores_all(dirs, path, true);
+        self.stack = stack;
+        ignored
+    }
+
     /// Whether a path anywhere is ignored, by itself or with a directory above it.
     pub(crate) fn ignores_below(mut self, dirs: &mut Dirs, path: &[u8], is_dir: bool) -> Result<bool> {
+        self.ignores_all(dirs, path, is_dir)
+    }
+
+    fn ignores_all(&mut self, dirs: &mut Dirs, path: &[u8], is_dir: bool) -> Result<bool> {
         self.enter(dirs, b"")?;
         for (at, _) in path.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
             if self.ignores(&path[..at], true) {

@@ -3,19 +3,19 @@
 use super::content::{SUBMODULE, failed};
 use super::dirs::{DirEntries, Dirs, join};
 use super::ignore::IgnoreStack;
+use crate::call::GitCall;
 use crate::{
     fail::GitResult,
     repo::{Repo, Untracked},
 };
 use beamai_port_tools::git::path::shown;
-use beamai_tool::CallContext;
 use git2::IndexEntry;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
 /// Looks for untracked files.
 pub(crate) struct UntrackedFinder<'r> {
-    cx: &'r CallContext,
+    cx: &'r GitCall,
     dirs: Dirs,
     entries: &'r [IndexEntry],
     ignores: IgnoreStack,
@@ -34,15 +34,18 @@ impl<'r> UntrackedFinder<'r> {
         repo: &'r Repo,
         entries: &'r [IndexEntry],
         mode: Untracked,
-        cx: &'r CallContext,
+        cx: &'r GitCall,
     ) -> GitResult<Self> {
         let (dirs, ignores) = (repo.dirs(cx)?, IgnoreStack::new(repo));
         Ok(Self { cx, dirs, entries, ignores, mode, found: Vec::new(), notes: Vec::new() })
     }
 
-    /// The untracked paths below a directory that is not ignored itself, in order.
+    /// The untracked paths below a directory, in order.
     pub(crate) fn find(mut self, below: &[u8]) -> GitResult<UntrackedFiles> {
         if self.mode == Untracked::No {
+            return Ok((self.found, self.notes));
+        }
+        if !below.is_empty() && self.ignores.is_beneath_ignored(&mut self.dirs, below)? {
             return Ok((self.found, self.notes));
         }
         if !below.is_empty() {
@@ -51,7 +54,10 @@ impl<'r> UntrackedFinder<'r> {
         for (at, _) in below.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
             self.ignores.enter(&mut self.dirs, &below[..at])?;
         }
-        self.visit(below)?;
+        let any = self.visit(below)?;
+        if any && self.mode == Untracked::Normal && !self.has_tracked(below) {
+            self.found = vec![[below, b"/"].concat()];
+        }
         self.found.sort();
         Ok((self.found, self.notes))
     }

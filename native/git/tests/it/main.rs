@@ -3,9 +3,11 @@
 mod add;
 mod commit;
 mod diff;
+mod facts;
 mod listing;
 mod log;
 mod random;
 mod repo;
 mod safety;
 mod status;
+mod whereabouts;

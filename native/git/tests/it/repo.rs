@@ -1,5 +1,6 @@
 //! Repositories for tests, made by the git program and looked at through the tools.
 
+use super::facts;
 use beamai_base::ToolError;
 use beamai_engine::catalogue;
 use beamai_tool::{CallContext, Interrupt, Services};
@@ -40,7 +41,7 @@ pub(crate) fn without_host_settings() -> &'static Path {
 
 /// What the port has for git.
 pub(crate) fn services() -> Arc<Services> {
-    Arc::new(beamai_git::serve(Services::default()))
+    Arc::new(beamai_git::serve_here(Services::default()))
 }
 
 /// What a call in a workspace may use.
@@ -166,13 +167,22 @@ impl Repo {
 
     /// Every text about the present state is the one that git prints.
     pub(crate) fn is_shown_alike(&self) {
-        same(&self.git(&["status"]), &self.text("git_status", json!({})), "status");
+        let facts = self.git(&["status", "--porcelain=v2", "--branch"]);
+        let expected =
+            facts::expected(&facts, |oid| self.git(&["rev-parse", "--short", oid]).trim().to_owned());
+        let own = self.text("git_status", json!({}));
+        same(&expected, &facts::told(&own), "status");
+        let git = self.git(&["status"]);
+        assert_eq!(progress_by_git(&git), progress_by_tool(&own), "{git}\n{own}");
         same(
             &self.git(&["status", "--short"]),
             &self.text("git_status", json!({"short": true})),
             "status --short",
         );
-        same(&self.git(&["diff"]), &self.text("git_diff", json!({})), "diff");
+        // What is undecided is compared with the own side, so that the markers are seen.
+        let is_undecided = git.contains("Unmerged paths:");
+        let args = if is_undecided { &["diff", "--ours"][..] } else { &["diff"] };
+        same(&self.git(args), &self.text("git_diff", json!({})), "diff");
         same(
             &self.git(&["diff", "--cached"]),
             &self.text("git_diff", json!({"staged": true})),
@@ -187,6 +197,28 @@ impl Repo {
         let oneline = json!({"limit": 1000, "oneline": true});
         same(&self.git(&["log", "--oneline"]), &self.text("git_log", oneline), "log --oneline");
     }
+}
+
+/// What is in progress, as git's own long status says it.
+fn progress_by_git(status: &str) -> Vec<&'static str> {
+    let is_merge =
+        ["You have unmerged paths.", "but you are still merging."].iter().any(|text| status.contains(text));
+    let is_picking = status.contains("herry-pick");
+    let is_rebase = ["rebase in progress", "rebasing", "while rebasing", "during a rebase"];
+    let kinds = [
+        ("merge", is_merge && !is_picking && !status.contains("reverting")),
+        ("am", status.contains("in the middle of an am session")),
+        ("rebase", is_rebase.iter().any(|text| status.contains(text))),
+        ("cherry-pick", status.contains("cherry-picking") || status.contains("Cherry-pick currently")),
+        ("revert", status.contains("You are currently reverting") || status.contains("Revert currently")),
+        ("bisect", status.contains("currently bisecting")),
+    ];
+    kinds.into_iter().filter(|(_, is_on)| *is_on).map(|(kind, _)| kind).collect()
+}
+
+fn progress_by_tool(status: &str) -> Vec<&str> {
+    let lines = status.lines().filter_map(|line| line.strip_prefix("in progress: "));
+    lines.map(|line| line.split([' ', ';', ',']).next().unwrap()).collect()
 }
 
 /// Calls a tool of the dialect.

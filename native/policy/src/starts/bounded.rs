@@ -15,9 +15,9 @@ pub(super) fn is_named(parts: &ProgramParts, name: &str, given: &[String], is_al
 /// Whether arguments are those of a use.
 fn is_used(wanted: PartUse, given: &[String]) -> bool {
     match wanted {
-        PartUse::Filters => given.iter().all(|given| passes_on(given)),
+        PartUse::Filters => given.iter().all(|given| passes_on(given)) || is_to_output(given),
         PartUse::Prints => is_plain_sed(given),
-        PartUse::RemovesDrafts => given.iter().all(|given| given.starts_with('-') || is_draft(given)),
+        PartUse::Drafts => given.iter().all(|given| given.starts_with('-') || is_draft(given)),
         PartUse::WritesNothing => !given.iter().any(|given| given.starts_with('-') && given.contains('o')),
     }
 }
@@ -25,6 +25,14 @@ fn is_used(wanted: PartUse, given: &[String]) -> bool {
 /// Whether an argument of a compressor names no file: an option, or a number behind one.
 fn passes_on(given: &str) -> bool {
     given.starts_with('-') && !given.starts_with("--file") || given.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether a compressor writes to its standard output, whatever files are named to it.
+fn is_to_output(given: &[String]) -> bool {
+    let options = given.iter().filter(|given| given.starts_with('-')).map(|given| &given[1..]);
+    let is_plain = |option: &str| option.chars().all(|letter| "cdfkqQ0123456789".contains(letter));
+    let is_known = |option: &str| is_plain(option) || option == "-" || option.starts_with("-format=");
+    options.clone().all(is_known) && options.clone().any(|option| is_plain(option) && option.contains('c'))
 }
 
 /// Whether a file is in the directory for drafts.

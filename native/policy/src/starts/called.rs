@@ -1,7 +1,7 @@
 //! A start by the names that rules know programs by.
 
 use crate::path::{PathRoots, clean};
-use beamai_bash_reader::Word;
+use beamai_bash_reader::{Analysis, Word, started};
 use beamai_isolation::ProgramStart;
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
@@ -15,6 +15,11 @@ pub(super) fn base(path: &Path) -> String {
 /// The arguments behind the program's name.
 pub(super) fn arguments(start: &ProgramStart) -> Vec<String> {
     start.arguments.iter().skip(1).map(|text| text.to_string_lossy().into_owned()).collect()
+}
+
+/// What a start comes to by its words, as if a shell had them.
+pub(super) fn read(start: &ProgramStart) -> Analysis {
+    started(&[vec![base(&start.called)], arguments(start)].concat())
 }
 
 /// A program's words, for patterns. Behind arguments that are not all known, there may be any.
@@ -99,15 +104,16 @@ pub(super) fn spellings(start: &ProgramStart, directories: &[PathBuf], roots: &P
     spellings
 }
 
-/// A command for people: name and arguments, shortened.
-pub(super) fn shown(path: &Path, given: &[OsString]) -> String {
-    let name = base(path);
-    let arguments = given.iter().skip(1).take(32).map(|text| text.to_string_lossy().into_owned());
-    let words: Vec<String> =
-        [name].into_iter().chain(arguments).map(|text| Word::literal(&text).shown()).collect();
-    let text = words.join(" ");
-    match text.char_indices().nth(200) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
+/// A command for people: name and arguments, cut after so many characters; whether that is all of it.
+pub(super) fn shown(path: &Path, given: &[OsString], most: usize) -> (String, bool) {
+    let arguments = given.iter().skip(1).map(|text| text.to_string_lossy().into_owned());
+    let mut shown = String::new();
+    for word in [base(path)].into_iter().chain(arguments) {
+        let space = if shown.is_empty() { "" } else { " " };
+        shown += &format!("{space}{}", Word::literal(&word).shown());
+        if let Some((end, _)) = shown.char_indices().nth(most) {
+            return (format!("{}…", &shown[..end]), false);
+        }
     }
+    (shown, true)
 }

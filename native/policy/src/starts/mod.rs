@@ -12,20 +12,21 @@ mod table;
 mod tests;
 
 pub use denied::DeniedStarts;
+pub(super) use table::has;
 pub use table::{ProgramEntry, ProgramKind, ProgramParts, TABLE, WrapperRule};
 
 use super::mode::PolicyMode;
 use super::permission_request::{CommandLine, Operand};
 use super::rule::PermissionRule;
-use super::shell::CommandCase;
+use super::shell::{CommandCase, open};
 use super::words::{Certainty, CommandPattern};
 use super::{PermissionRequests, Policy};
 use beamai_base::Result;
 use beamai_bash_reader::{Analysis, Invocation, InvocationKind, is_shell, started};
-use beamai_isolation::{ProgramStart, StartCoverage};
+use beamai_isolation::{ProgramStart, StartCoverage, Starter};
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Most programs that are foreseen; what comes on top asks.
@@ -88,13 +89,13 @@ impl StartRules {
         is_approved: bool,
     ) -> Option<Arc<Self>> {
         let Operand::Command(line) = &permissions.first.operand else { return None };
-        let is_open = is_approved || CommandCase::open_by(policy).is_some();
+        let is_open = is_approved || open(policy).is_some();
         let has_rules = |rules: &[PermissionRule]| rules.iter().any(|rule| rule.command().is_some());
         if is_open && !has_rules(&policy.deny) && (is_approved || !has_rules(&policy.ask)) {
             return None;
         }
         let case = CommandCase::of(policy, line);
-        let approval = match (is_approved || case.whole_rule().is_some(), case.is_open()) {
+        let approval = match (is_approved || case.whole_rule().is_some(), is_open) {
             (true, _) => CommandApproval::Whole,
             (false, true) => CommandApproval::Open,
             (false, false) => CommandApproval::Parts,
@@ -119,7 +120,7 @@ impl StartRules {
     /// `invalid_argument` for a malformed rule and for one that is not about commands.
     pub fn add(&self, rule: &str) -> Result<()> {
         let mut policy = lock(&self.policy);
-        *policy = Arc::new(policy.with_command_rule(rule)?);
+        *policy = Arc::new(policy.with_rule_about("Bash", rule)?);
         Ok(())
     }
 
@@ -135,7 +136,7 @@ impl StartRules {
                 coverage
             };
         }
-        let found = started(&[vec![name.clone()], called::arguments(start)].concat());
+        let found = called::read(start);
         let is_read = start.has_all_arguments && found.doubts.is_empty() && found.programs.len() > 1;
         if is_shell(&name) && !is_read {
             return StartCoverage::Everything;
@@ -251,18 +252,11 @@ impl StartRules {
         }
         let name = called::base(&start.called);
         let is_systems = !start.is_writable && called::is_called_by_its_name(start);
-        if is_systems && table::is_free(&name) {
+        // With an option that is not known it may do more, and with some variables something else starts.
+        if is_systems && table::is_free(&name) && called::read(start).doubts.is_empty() {
             return StartVerdict::Start(StartCoverage::Judged);
         }
-        let given = called::arguments(start);
-        let words: Vec<&str> = [&*name].into_iter().chain(given.iter().map(String::as_str)).collect();
-        if is_systems
-            && start.has_all_arguments
-            && table::is_own(&called::base(&start.starter.program), &words)
-        {
-            return StartVerdict::Start(StartCoverage::Judged);
-        }
-        if is_systems && is_harmless(&name, start) {
+        if is_systems && is_harmless(start) {
             return StartVerdict::Start(table::coverage(&name));
         }
         self.asked(start, None, None)
@@ -280,7 +274,7 @@ impl StartRules {
         if !is_shell(&name) || start.is_writable || !start.has_all_arguments {
             return None;
         }
-        let found = started(&[vec![name], called::arguments(start)].concat());
+        let found = called::read(start);
         let is_read = found.programs.first().is_some_and(|shell| shell.standing == InvocationKind::Wrapper);
         if !is_read || !found.opens_nothing() {
             return None;
@@ -335,14 +329,24 @@ impl StartRules {
     }
 }
 
-/// A start as a command, for people.
+/// Most characters of a command in lists, and of one that somebody is asked about.
+const SHOWN: usize = 200;
+const ASKED: usize = 4_000;
+
+/// A start as a command, for people, shortened.
 pub fn shown(start: &ProgramStart) -> String {
-    called::shown(&start.called, &start.arguments)
+    called::shown(&start.called, &start.arguments, SHOWN).0
 }
 
-/// The program that makes a start, for people.
+/// The program that makes a start, for people, shortened.
 pub fn shown_starter(start: &ProgramStart) -> String {
-    called::shown(&start.starter.program, &start.starter.arguments)
+    called::shown(&start.starter.program, &start.starter.arguments, SHOWN).0
+}
+
+/// A start that somebody is asked about, as a command; whether that is all of it.
+pub fn asked_about(start: &ProgramStart) -> (String, bool) {
+    let (shown, is_all) = called::shown(&start.called, &start.arguments, ASKED);
+    (shown, is_all && start.has_all_arguments)
 }
 
 /// The rule that would allow a start: its name, and the first argument where that looks like a subcommand.
@@ -370,8 +374,8 @@ fn wanted(start: &ProgramStart) -> Vec<String> {
 }
 
 /// Whether a program does nothing beyond the shell, which has it built in.
-fn is_harmless(name: &str, start: &ProgramStart) -> bool {
-    let found = started(&[vec![name.to_owned()], called::arguments(start)].concat());
+fn is_harmless(start: &ProgramStart) -> bool {
+    let found = called::read(start);
     matches!(&*found.programs, [program] if program.standing == InvocationKind::Harmless)
 }
 
@@ -393,13 +397,20 @@ fn is_part(at: u16, start: &ProgramStart) -> bool {
     }
     let is_excepted =
         table::has(parts.except, &name) || given.first().is_some_and(|first| table::has(parts.except, first));
+    let is_its_choice = !is_told(&name, start);
     let is_named = bounded::is_named(parts, &name, &given, start.has_all_arguments)
-        || is_in(&start.file, parts.directories);
-    let is_used = table::has(parts.used, &name)
-        && is_script_of(parts, &start.starter.program)
-        && !is_told(&name, start);
-    let is_own = !is_shell(&name) && (start.file == start.starter.program || interprets_the_starter(start));
+        || is_in(&start.file, parts.directories) && (is_its_choice || table::has(parts.spoken, &name));
+    let is_used =
+        table::has(parts.used, &name) && is_script_of(parts, &start.starter.program) && is_its_choice;
+    let is_own = !is_shell(&name) && (is_again(&name, start) || interprets_the_starter(start));
     !is_excepted && (is_named || is_used || is_own || is_shell(&name) && runs_parts(parts, &given))
+}
+
+/// Whether a program starts itself. One file may be many programs, by their names.
+fn is_again(name: &str, start: &ProgramStart) -> bool {
+    let Starter { program, arguments, .. } = &start.starter;
+    let called = arguments.first().map(|first| called::base(Path::new(first)));
+    start.file == *program && (called::base(program) == name || called.as_deref() == Some(name))
 }
 
 /// Whether the loader is asked as `ldd` does, which has it list what the file needs instead of running it.
@@ -412,16 +423,21 @@ fn lists(given: &[String]) -> bool {
 }
 
 /// Whether a program is one of the scripts that use further programs.
-fn is_script_of(parts: &ProgramParts, program: &std::path::Path) -> bool {
+fn is_script_of(parts: &ProgramParts, program: &Path) -> bool {
     table::has(parts.scripts, &called::base(program)) && is_in(program, parts.directories)
 }
 
-/// Whether the arguments of the program that starts it name a program: then that is not its own choice.
+/// Whether the arguments of the program that starts it name a program, as far as these are known: then that is not its own
+/// choice.
 fn is_told(name: &str, start: &ProgramStart) -> bool {
-    start.starter.arguments.iter().skip(1).any(|told| called::base(std::path::Path::new(told)) == name)
+    // An option may stand before the name in one word.
+    let is_it = |word: &str| word == name || name.contains('-') && word.ends_with(name);
+    let ends = |char: char| !(char.is_ascii_alphanumeric() || "-_.+[".contains(char));
+    let Starter { arguments, has_all_arguments, .. } = &start.starter;
+    !has_all_arguments || arguments.iter().skip(1).any(|told| told.to_string_lossy().split(ends).any(is_it))
 }
 
-fn is_in(file: &std::path::Path, directories: &str) -> bool {
+fn is_in(file: &Path, directories: &str) -> bool {
     let mut above = file.components().rev().skip(1);
     above.any(|part| directories.split_whitespace().any(|directory| part.as_os_str() == directory))
 }
@@ -434,7 +450,7 @@ fn interprets_the_starter(start: &ProgramStart) -> bool {
 }
 
 /// Whether a shell's text runs nothing but parts. A text that git is told to run (`rebase --exec`, `bisect run`, aliases) can
-/// name any of git's commands; git's own texts name programs beside it and helpers for credentials.
+/// name any of git's commands; git's own texts name its other end and helpers for credentials.
 fn runs_parts(parts: &ProgramParts, given: &[String]) -> bool {
     let found = started(&[vec!["sh".to_owned()], given.to_vec()].concat());
     let is_git = table::has(parts.directories, "git-core");
@@ -444,7 +460,8 @@ fn runs_parts(parts: &ProgramParts, given: &[String]) -> bool {
         let is_all = given.len() + 1 == program.words.len();
         let is_own = match is_git {
             true => {
-                name.starts_with("git-")
+                table::has(parts.spoken, &name)
+                    || name.starts_with("git-credential")
                     || name == "git" && given.first().is_some_and(|sub| sub.starts_with("credential"))
             }
             false => bounded::is_named(parts, &name, &given, is_all),

@@ -43,12 +43,14 @@ pub struct ProgramParts {
     pub directories: &'static str,
     /// Names of programs.
     pub names: &'static str,
-    /// Names of programs that are parts as long as they only pass on what they read: no file is named to them.
+    /// Names of programs that are parts as long as they only pass on what they read, and write no file.
     pub filters: &'static str,
     /// Scripts in these directories that start further programs of the system.
     pub scripts: &'static str,
     /// Names of those programs: parts of the scripts, and of nothing else.
     pub used: &'static str,
+    /// Programs in these directories that are parts also where the program's own arguments name them.
+    pub spoken: &'static str,
     /// What is no part, though it is in one of the directories.
     pub except: &'static str,
     /// Whether the loader of programs is a part, asked about one file.
@@ -58,8 +60,16 @@ pub struct ProgramParts {
 /// The index that stands for every program that the table does not list.
 const UNLISTED: u16 = u16::MAX;
 
-const NO_PARTS: ProgramParts =
-    ProgramParts { directories: "", names: "", filters: "", scripts: "", used: "", except: "", loads: false };
+const NO_PARTS: ProgramParts = ProgramParts {
+    directories: "",
+    names: "",
+    filters: "",
+    scripts: "",
+    used: "",
+    spoken: "",
+    except: "",
+    loads: false,
+};
 
 const fn runners(names: &'static str, why: &'static str) -> ProgramEntry {
     ProgramEntry { kind: ProgramKind::Runner, names, why }
@@ -139,7 +149,7 @@ pub static TABLE: &[ProgramEntry] = &[
     ),
     wrappers(
         WrapperRule::Rule,
-        "strace ltrace gdb lldb valgrind perf rr fakeroot proot firejail bwrap dbus-run-session \
+        "strace ltrace lldb valgrind perf rr fakeroot proot firejail bwrap dbus-run-session \
          xvfb-run ccache sccache distcc direnv hyperfine",
         "they watch a program, or prepare its surroundings, and start it",
     ),
@@ -161,6 +171,7 @@ pub static TABLE: &[ProgramEntry] = &[
          git-request-pull git-quiltimport",
             used: "basename dirname uname sed cat expr tr grep egrep sort cut wc head tail date printf \
          echo test [ true false gettext envsubst mktemp cmp rm",
+            spoken: "git-upload-pack git-receive-pack git-upload-archive git-merge-one-file",
             except: "git-remote-ext git-remote-fd remote-ext remote-fd git-difftool--helper difftool--helper \
          git-mergetool mergetool git-filter-branch filter-branch",
             ..NO_PARTS
@@ -204,13 +215,20 @@ pub static TABLE: &[ProgramEntry] = &[
     },
     ProgramEntry {
         kind: ProgramKind::Parts(ProgramParts {
-            names: "gzip bzip2 xz zstd lzma grep egrep fgrep sed cat diff cmp expr mktemp rm test [ printf \
-         echo",
+            names: "grep egrep fgrep sed cat diff cmp expr mktemp rm test [ printf echo",
+            filters: "gzip bzip2 xz zstd lzma",
             ..NO_PARTS
         }),
-        names: "zcat gunzip uncompress zgrep zegrep zfgrep zdiff zcmp zforce znew bzgrep bzdiff bzcmp \
-         xzgrep xzdiff xzcmp zstdgrep egrep fgrep",
+        names: "zcat zgrep zegrep zfgrep zdiff zcmp bzgrep bzdiff bzcmp xzgrep xzdiff xzcmp zstdgrep egrep fgrep",
         why: "scripts of the system over a compressor and grep or diff",
+    },
+    ProgramEntry {
+        kind: ProgramKind::Parts(ProgramParts {
+            names: "gzip grep sed cat cmp expr mktemp rm test [ printf echo",
+            ..NO_PARTS
+        }),
+        names: "gunzip uncompress zforce znew",
+        why: "scripts of the system that have gzip change files",
     },
     ProgramEntry {
         kind: ProgramKind::Parts(ProgramParts {
@@ -238,6 +256,11 @@ pub static TABLE: &[ProgramEntry] = &[
         why: "a script that has the loader list what a program needs; the loader does not run it",
     },
     ProgramEntry {
+        kind: ProgramKind::Parts(ProgramParts { names: "iconv", ..NO_PARTS }),
+        names: "gdb",
+        why: "it lists character sets; what it debugs and its shells are judged",
+    },
+    ProgramEntry {
         kind: ProgramKind::Parts(ProgramParts {
             names: "uname sed grep cat ps id hostname getopt cut head tr",
             ..NO_PARTS
@@ -250,35 +273,27 @@ pub static TABLE: &[ProgramEntry] = &[
 /// The one use in which a tool of many uses is a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PartUse {
-    /// It passes on what it reads: no argument names a file.
+    /// It passes on what it reads, and writes no file.
     Filters,
     /// It prints: its script writes and starts nothing.
     Prints,
-    /// It removes files in `/tmp` only.
-    RemovesDrafts,
+    /// It makes or removes files in `/tmp` only.
+    Drafts,
     /// No option says where to write to.
     WritesNothing,
 }
 
 /// The uses of parts that could do more than their program wants of them.
 const USES: [(&str, PartUse); 3] =
-    [("sed", PartUse::Prints), ("rm", PartUse::RemovesDrafts), ("iconv", PartUse::WritesNothing)];
+    [("sed", PartUse::Prints), ("rm mktemp", PartUse::Drafts), ("iconv", PartUse::WritesNothing)];
 
 /// The use in which a program is a part; any, if there is none.
 pub(super) fn use_of(name: &str) -> Option<PartUse> {
-    USES.iter().find(|(one, _)| *one == name).map(|(_, wanted)| *wanted)
-}
-
-/// What wrappers start by themselves, whatever their arguments: whole commands, each of which only tells something.
-const OWN: [(&str, &str); 1] = [("gdb", "iconv -l")];
-
-/// Whether a wrapper starts this by itself.
-pub(super) fn is_own(wrapper: &str, words: &[&str]) -> bool {
-    OWN.iter().any(|(name, command)| *name == wrapper && command.split(' ').eq(words.iter().copied()))
+    USES.iter().find(|(names, _)| has(names, name)).map(|(_, wanted)| *wanted)
 }
 
 /// Whether a list of names with spaces between them has this one.
-pub(super) fn has(names: &str, name: &str) -> bool {
+pub(crate) fn has(names: &str, name: &str) -> bool {
     names.split_whitespace().any(|one| one == name)
 }
 

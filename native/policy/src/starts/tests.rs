@@ -52,6 +52,7 @@ fn start(words: &[&str]) -> ProgramStart {
             pid: 2,
             program: "/usr/bin/bash".into(),
             arguments: vec!["bash".into()],
+            has_all_arguments: true,
             coverage: StartCoverage::Judged,
         },
     }
@@ -60,7 +61,8 @@ fn start(words: &[&str]) -> ProgramStart {
 /// The same by another program, whose start covers this much.
 fn by(program: &str, coverage: StartCoverage, words: &[&str]) -> ProgramStart {
     let arguments = vec![OsString::from(program)];
-    let starter = Starter { pid: 3, program: format!("/usr/bin/{program}").into(), arguments, coverage };
+    let program = format!("/usr/bin/{program}").into();
+    let starter = Starter { pid: 3, program, arguments, has_all_arguments: true, coverage };
     ProgramStart { starter, ..start(words) }
 }
 
@@ -177,6 +179,41 @@ fn runners_cover_everything_and_wrappers_nothing() {
 }
 
 #[test]
+fn another_program_of_the_same_file_is_no_part() {
+    let case = allowed(&["Bash(sort:*)", "Bash(git grep:*)"], "sort x");
+    for (program, words, file) in
+        [("sort", &["rm", "x"][..], "/usr/bin/coreutils"), ("git", &["git-rm", "x"][..], "/usr/bin/git")]
+    {
+        let mut start = by(program, parts_of(program), words);
+        (start.file, start.starter.program) = (file.into(), file.into());
+        assert!(case.asks(&start), "{words:?}");
+    }
+    let mut again = by("sort", parts_of("sort"), &["sort", "--merge"]);
+    (again.file, again.starter.program) = ("/usr/bin/coreutils".into(), "/usr/bin/coreutils".into());
+    again.starter.arguments = vec!["/usr/bin/sort".into()];
+    assert!(case.covers(&again).is_some());
+}
+
+#[test]
+fn a_wrapper_needs_no_rule_as_long_as_it_is_understood() {
+    let case = allowed(&["Bash(chrt:*)", "Bash(ls:*)"], "chrt -o 0 ls");
+    let chrt = |words: &[&str]| by("chrt", StartCoverage::Judged, words);
+    for plain in
+        [&["env", "X=1", "ls"][..], &["time", "ls"], &["timeout", "5", "rm", "x"], &["xargs", "-0", "ls"]]
+    {
+        assert_eq!(case.covers(&chrt(plain)), Some(StartCoverage::Judged), "{plain:?}");
+    }
+    for other in [
+        &["time", "-o", "hit", "ls"][..],
+        &["env", "LD_PRELOAD=./e.so", "ls"],
+        &["env", "-S", "ls"],
+        &["env", "PYTHONPATH=.", "ls"],
+    ] {
+        assert!(case.asks(&chrt(other)), "{other:?}");
+    }
+}
+
+#[test]
 fn any_other_program_covers_its_parts() {
     let git = parts_of("git");
     let case = allowed(&["Bash(git:*)"], "git fetch");
@@ -225,6 +262,8 @@ fn a_part_of_many_uses_counts_in_one() {
         ("zgrep", &["sed", "s/'/'\\\\''/g"][..]),
         ("bzdiff", &["rm", "-f", "/tmp/bzdiff.abc"]),
         ("zcat", &["gzip", "-cd", "--", "x.gz"]),
+        ("xzgrep", &["xz", "--format=lzma", "-cdfqQ", "x.xz"]),
+        ("zgrep", &["mktemp", "-d", "/tmp/zgrepXXXXXX"]),
         ("tar", &["gzip", "-d"]),
         ("tar", &["/bin/sh", "-c", "xz -T 0"]),
         ("man", &["iconv", "-c", "-f", "UTF-8", "-t", "ASCII"]),
@@ -235,6 +274,11 @@ fn a_part_of_many_uses_counts_in_one() {
     }
     for (program, other) in [
         ("zgrep", &["rm", "x"][..]),
+        ("zgrep", &["gzip", "-f", "x"]),
+        ("zgrep", &["xz", "-kf", "x"]),
+        ("zstdgrep", &["zstd", "-cohit", "x"]),
+        ("zgrep", &["zstd", "-c", "-o", "hit", "x"]),
+        ("bzgrep", &["mktemp", "hitXXXXXX"]),
         ("zgrep", &["rm", "-f", "/tmp/../x"]),
         ("zgrep", &["sed", "-n", "1whit"]),
         ("groff", &["/bin/sh", "-c", "sed -n 1whit x"]),
@@ -284,10 +328,19 @@ fn the_loader_is_a_part_of_ldd_alone() {
 #[test]
 fn a_debugger_lists_character_sets_and_starts_nothing_else_unasked() {
     let case = allowed(&["Bash(gdb:*)"], "gdb -batch ./app");
-    assert!(case.covers(&by("gdb", StartCoverage::Judged, &["iconv", "-l"])).is_some());
-    for other in [&["iconv", "-l", "x"][..], &["iconv"], &["/w/iconv", "-l"], &["sh", "-c", "iconv -l > x"]] {
-        let start = by("gdb", StartCoverage::Judged, other);
-        assert!(case.asks(&ProgramStart { is_writable: other[0].contains("/w/"), ..start }), "{other:?}");
+    let gdb = |words: &[&str]| by("gdb", parts_of("gdb"), words);
+    assert!(case.covers(&gdb(&["iconv", "-l"])).is_some());
+    for other in [
+        &["iconv", "-o", "hit", "x"][..],
+        &["/w/iconv", "-l"],
+        &["sh", "-c", "iconv -l > x"],
+        &["sh", "-c", "exec ./app"],
+        &["/w/app"],
+    ] {
+        assert!(
+            case.asks(&ProgramStart { is_writable: other[0].contains("/w/"), ..gdb(other) }),
+            "{other:?}"
+        );
     }
     assert!(case.asks(&by("strace", StartCoverage::Judged, &["iconv", "-l"])));
 }
@@ -451,13 +504,42 @@ fn a_rule_that_is_added_holds_from_there_on() {
 fn a_text_that_git_is_told_to_run_needs_rules_for_the_commands_in_it() {
     let case = allowed(&["Bash(git rebase:*)", "Bash(git log:*)"], "git rebase -x x main");
     let text = |text: &str| by("git", parts_of("git"), &["sh", "-c", text]);
-    for told in ["git mv a b", "'git' 'clean' '-fdx'", "git log; git push", "git-upload-pack x; git gc"] {
+    for told in [
+        "git mv a b",
+        "git-mv a b",
+        "'git' 'clean' '-fdx'",
+        "git-clean -fdx",
+        "git log; git push",
+        "git-upload-pack x; git gc",
+        "git-upload-pack x; git-rm y",
+    ] {
         assert!(case.asks(&text(told)), "{told}");
     }
     assert_eq!(case.covers(&text("git log -1")), Some(StartCoverage::Judged));
-    for own in ["git-upload-pack '/a/b'", "git credential-store get"] {
+    for own in ["git-upload-pack '/a/b'", "git credential-store get", "git-credential-x get"] {
         assert_eq!(case.covers(&text(own)), Some(parts_of("git")), "{own}");
     }
+    // A single word is started without a shell.
+    let told = |given: &[&str], name: &str| {
+        let mut start = by("git", parts_of("git"), &[&format!("/usr/lib/git-core/{name}"), "a.txt"]);
+        start.starter.arguments = given.iter().map(Into::into).collect();
+        start
+    };
+    for given in [
+        &["git", "grep", "-Ogit-rm", "x"][..],
+        &["git", "rebase", "--exec=git-rm"],
+        &["sh", "-c", "git-rm x"],
+    ] {
+        assert!(case.asks(&told(given, "git-rm")), "{given:?}");
+    }
+    let cut = |start: ProgramStart| {
+        let starter = Starter { has_all_arguments: false, ..start.starter.clone() };
+        ProgramStart { starter, ..start }
+    };
+    assert!(case.asks(&cut(told(&["git", "grep"], "git-rm"))), "behind what was cut");
+    assert!(case.covers(&told(&["git", "fetch", "x"], "git-remote-https")).is_some());
+    assert!(case.covers(&told(&["sh", "-c", "git-upload-pack '/a'"], "git-upload-pack")).is_some());
+    assert!(case.covers(&told(&["git", "submodule", "status"], "git-submodule")).is_some());
     let git = |words: &[&str]| by("git", parts_of("git"), words);
     assert!(case.covers(&git(&["git", "gc", "--auto"])).is_some());
     assert!(case.asks(&git(&["/usr/lib/git-core/git-difftool--helper", "a", "b"])));

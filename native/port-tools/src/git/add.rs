@@ -17,7 +17,7 @@ pub struct GitAdd {
 }
 
 /// What [`GitAdd`] returns.
-#[derive(Debug, Default, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct GitAddOutput {
     /// Whether the path is staged now.
     pub ok: bool,

@@ -1,10 +1,10 @@
 //! What the git tools return.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-/// Text as the git program prints it.
-#[derive(Debug, Default, Serialize, JsonSchema)]
+/// The text of a git tool.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct GitText {
     /// The text; where `available` is false, why there is none and what to do instead.
     pub content: String,

@@ -18,7 +18,7 @@ pub struct GitCommit {
 }
 
 /// What [`GitCommit`] returns.
-#[derive(Debug, Default, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct GitCommitOutput {
     /// Whether there is a new commit.
     pub ok: bool,

@@ -19,6 +19,13 @@ pub struct GitDiff {
     /// Only this file or directory. Without it, the whole repository.
     #[serde(default)]
     pub path: Option<String>,
+    /// True for the number of changed lines of each file instead of the lines themselves.
+    #[serde(default)]
+    pub stat: bool,
+    /// Compare with this commit instead: a hash, a branch, a tag, HEAD~2. With `staged` what is staged is compared
+    /// with it, otherwise the files as they are.
+    #[serde(default)]
+    pub commit: Option<String>,
 }
 
 impl Operation for GitDiff {

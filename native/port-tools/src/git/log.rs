@@ -27,7 +27,7 @@ fn twenty() -> u64 {
 }
 
 /// What [`GitLog`] returns.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct GitLogOutput {
     /// The text and what is to be said of it.
     #[serde(flatten)]

@@ -77,6 +77,29 @@ fn printed(result: Fields<'_>, page: &mut ModelPage) {
     }
 }
 
+/// What was reached by name and what was not, on one line.
+fn network(result: Fields<'_>) -> Option<String> {
+    let count = |of: &Fields<'_>, key: &str| of.count(key).unwrap_or_default();
+    let shown =
+        |name: &str, count: u64| if count > 1 { format!("{name} ({count} times)") } else { name.to_owned() };
+    let uses: Vec<Fields<'_>> = result.objects("network").collect();
+    let name = |of: &Fields<'_>| of.text("name").unwrap_or_default().to_owned();
+    let reached = uses.iter().filter(|of| count(of, "reached") > 0);
+    let reached: Vec<String> = reached.map(|of| shown(&name(of), count(of, "reached"))).collect();
+    let refused = uses.iter().filter(|of| count(of, "refused") > 0).map(|of| {
+        let why = of.said("why").map(|why| format!(": {why}")).unwrap_or_default();
+        format!("{}{why}", shown(&name(of), count(of, "refused")))
+    });
+    let refused: Vec<String> = refused.collect();
+    let parts = [("reached", reached), ("refused", refused)];
+    let parts: Vec<String> = parts
+        .iter()
+        .filter(|(_, all)| !all.is_empty())
+        .map(|(word, all)| format!("{word} {}", all.join(", ")))
+        .collect();
+    (!parts.is_empty()).then(|| format!("network: {}", parts.join("; ")))
+}
+
 /// What is to be said of a command besides its output.
 fn aftermath(result: Fields<'_>, page: &mut ModelPage) {
     if let Some(file) = result.said("output_file") {
@@ -90,6 +113,12 @@ fn aftermath(result: Fields<'_>, page: &mut ModelPage) {
         let of = |key: &str| start.said(key);
         let by = of("reason").or(of("rule")).unwrap_or("not permitted");
         page.note(&format!("not started: {} ({by})", of("command").or(of("program")).unwrap_or_default()));
+    }
+    if let Some(line) = network(result) {
+        page.note(&line);
+    }
+    if result.said("network_off").is_some() {
+        page.note("the network is off here: only the host can give it to commands");
     }
     for planted in result.objects("planted") {
         let [path, setting, outcome] =

@@ -1,6 +1,6 @@
 //! What a command gives back.
 
-use beamai_isolation::{Isolation, Planted};
+use beamai_isolation::{Isolation, NetworkUse, Planted};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -28,6 +28,12 @@ pub struct ShellOutput {
     /// Programs that were kept from starting while the command went on, up to 20; absent when there were none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<RefusedStart>,
+    /// What the command reached by name, and what was refused; absent where the network does not go by names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<Vec<NetworkUse>>,
+    /// How a host gives commands the network; absent unless the command failed and printed what programs print for want of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network_off: Option<String>,
     /// Milliseconds from start to end.
     pub duration_ms: u64,
     /// What stood between the command and the machine; absent when that was all there is, unless the host wants to
@@ -93,6 +99,9 @@ pub struct BackgroundOutput {
     /// Programs that were kept from starting so far, up to 20; absent when there were none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<RefusedStart>,
+    /// What it reached by name so far, and what was refused; absent where the network does not go by names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<Vec<NetworkUse>>,
     /// What went wrong, if something did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,

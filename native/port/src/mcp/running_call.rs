@@ -209,15 +209,19 @@ impl RunningCall<'_> {
         }
     }
 
-    /// Has the user decide about a program that the call's command is about to start, and that waits.
+    /// Has the user decide about a program that the call's command is about to start, or about a name that it connects to.
     async fn decide(&mut self, id: &str, request: &Value) {
-        let by = request["start"]["started_by"].as_str().unwrap_or_default();
-        let subject = format!("{by} starts {}", request["subject"].as_str().unwrap_or_default());
+        let subject = match request["start"]["fingerprint"].as_str() {
+            Some(fingerprint) => format!("start {fingerprint}"),
+            None => request["subject"].as_str().unwrap_or_default().to_owned(),
+        };
         let offers_session = self.session.is_of_one_client();
         let said = match self.session.has_allowed(&subject) {
             true => ApprovalDecision::Allow,
             false => match self.elicitor.put(APPROVAL, form::approval(request, offers_session)).await {
                 FormResult::Answer(result) => form::decision(request, &result),
+                // The command ends with its call, while the program waits; a refusal would let the command go on.
+                FormResult::Again(_) | FormResult::Failed(_) if self.context.ct.is_cancelled() => return,
                 FormResult::Again(_) | FormResult::Failed(_) => ApprovalDecision::Deny,
             },
         };

@@ -143,3 +143,37 @@ fn hidden_characters_of_results_are_escapes_in_json() {
         }
     }
 }
+
+#[test]
+fn the_network_is_on_as_a_whole_or_by_the_names_that_are_attached() {
+    let dir = tempfile::TempDir::new_in("/var/tmp").unwrap();
+    let proxy = |arguments: &[&str]| {
+        let command = r#"{"command": "echo ${http_proxy-none} ${npm_config_cache-none}"}"#;
+        let fixed = ["shell_exec", command, "--default", "allow"];
+        call(dir.path(), &[&fixed, arguments].concat()).output().unwrap()
+    };
+    let file = dir.path().join("settings.json");
+    std::fs::write(&file, r#"{"sandbox": {"network": ["one.example"]}}"#).unwrap();
+    let file = file.to_str().unwrap();
+    for (arguments, printed) in [
+        (&[][..], "none none"),
+        (&["--network"], "none /tmp/.cache/npm"),
+        (&["--network=one.example", "--network=*.two.example:443"], "http://127.0.0.1:3128 /tmp/.cache/npm"),
+        (&["--settings", file], "http://127.0.0.1:3128 /tmp/.cache/npm"),
+        (&["--settings", file, "--network"], "none /tmp/.cache/npm"),
+        (&["--allow", "Network(domain:one.example)"], "http://127.0.0.1:3128 /tmp/.cache/npm"),
+    ] {
+        let output = proxy(arguments);
+        assert!(stdout(&output).contains(&format!("\"{printed}\\n\"")), "{arguments:?}: {output:?}");
+    }
+    for (wrong, part) in [
+        (&["--network", "--network=one.example"][..], "give one of them"),
+        (&["--network=https://one.example"], "write example.com"),
+    ] {
+        let output = proxy(wrong);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.contains(part), "{wrong:?}: {output:?}");
+    }
+    let output = proxy(&["--network", "--deny", "Network(domain:one.example)"]);
+    assert!(stdout(&output).contains("cannot hold"), "{output:?}");
+}

@@ -225,17 +225,18 @@ fn a_start_that_is_held_waits_for_its_answer_while_others_go_on() {
     ];
     for (answer, expected) in answers {
         let judge = judge();
-        let command =
-            "{ date -d 2001-01-01 +%Y; echo $?; } & sleep 0.2; /bin/echo other > out; cat out; wait";
+        let command = "{ date -d 2001-01-01 +%Y; echo $?; } & sleep 0.2; /bin/echo other > out; cat out; : > went-on; wait";
         let spec = fixture.spec(&judge, command);
         let ran = std::thread::scope(|scope| {
             let running = scope.spawn(|| run(&spec, &CancelToken::new()));
             let (start, held) = judge.held();
             assert_eq!(words(&start), ["date", "-d", "2001-01-01", "+%Y"]);
-            std::thread::sleep(Duration::from_millis(400));
+            let went_on = fixture.path().join("went-on");
+            crate::common::wait_until(|| went_on.exists());
             answer(held);
             running.join().unwrap()
         });
+        std::fs::remove_file(fixture.path().join("went-on")).unwrap();
         assert_eq!(ran.stdout, expected, "{ran:?}");
     }
 }

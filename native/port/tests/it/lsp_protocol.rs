@@ -430,6 +430,39 @@ fn what_globs_of_read_rules_match_is_kept_from_servers_also_when_it_comes_later(
 }
 
 #[test]
+fn a_program_that_a_rule_denies_is_started_by_no_server() {
+    for (denied, expected) in [
+        (vec![], json!([0, 0, 0, 0, 0])),
+        (vec!["Bash(touch:*)"], json!(["Permission denied", 126, 126, "Permission denied", 0])),
+    ] {
+        let env = Env::new();
+        let made = |name: &str| env.path(name).to_str().unwrap().to_owned();
+        let script = with(
+            talks(),
+            "run",
+            json!([
+                ["touch", made("1")],
+                ["env", "touch", made("2")],
+                ["sh", "-c", "exec touch \"$0\"", made("3")],
+                ["/usr/bin/touch", made("4")],
+                ["cp", "/dev/null", made("5")],
+            ]),
+        );
+        let server = fake(&env.log_path(), &script);
+        let settings = json!({
+            "permissions": {"default": "allow", "deny": denied},
+            "lsp": {"servers": {"fake": server}},
+        });
+        let env = env.under(settings);
+        assert_eq!(env.hover().unwrap()["contents"], "hello");
+        assert_eq!(env.told("fake/ran"), [expected]);
+        let is_made = |name: &&str| env.path(name).exists();
+        assert_eq!(["1", "2", "3", "4"].iter().any(is_made), denied.is_empty());
+        assert!(is_made(&"5"), "what no rule denies starts");
+    }
+}
+
+#[test]
 fn a_server_that_may_run_code_of_the_project_asks_for_exactly_one_call() {
     let lsp = |log: &std::path::Path| {
         let mut server = fake(log, &talks());

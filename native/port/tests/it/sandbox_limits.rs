@@ -102,6 +102,27 @@ fn memory_that_processes_share_counts_once() {
     assert_eq!(Env::under(json!({"memory": 256 << 20})).run(command)["exit_code"], 0);
 }
 
+/// Processes end while they are looked at: what they shared is not theirs any more.
+#[test]
+fn memory_that_ending_processes_shared_counts_once() {
+    let command = "python3 -c \"import os,time; x=bytearray(os.urandom(1<<20)*60)\n\
+                   for _ in range(150):\n  for _ in range(6):\n    if not os.fork(): time.sleep(.01); os._exit(0)\n\
+                   \x20 for _ in range(6): os.wait()\"";
+    assert_eq!(Env::under(json!({"memory": 256 << 20})).run(command)["exit_code"], 0);
+}
+
+#[test]
+fn memory_of_processes_whose_first_thread_has_ended() {
+    let command = "python3 -c \"import ctypes,os,threading,time\n\
+                   def hog():\n  x=b'x'*(60<<20); time.sleep(50)\n\
+                   for _ in range(8):\n  if not os.fork():\n    threading.Thread(target=hog).start()\n\
+                   \x20   ctypes.CDLL(None).pthread_exit(None)\n\
+                   time.sleep(50)\"";
+    let error =
+        Env::under(json!({"memory": 256 << 20})).fails(json!({"command": command, "timeout": 40_000}));
+    assert_eq!(error.reason, Reason::OutOfMemory, "{error:?}");
+}
+
 #[test]
 fn memory_of_a_background_command() {
     let env = Env::under(json!({"memory": 256 << 20}));

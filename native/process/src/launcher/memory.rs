@@ -82,7 +82,6 @@ impl MemoryMeter {
         if sum <= self.limit {
             return (sum, threads);
         }
-        // One that does not let itself be looked at has all that it uses.
         let close = all.into_iter().map(|(pid, used)| part(pid).unwrap_or(used.memory).0);
         (close.fold(0, u64::saturating_add), threads)
     }
@@ -101,20 +100,38 @@ fn pause(left: u64, cost: Duration) -> Duration {
     reach.clamp(shortest, longest).max(cost * PART)
 }
 
-/// All that a process uses and that is in no file, and the kernel's tables of it; `None` when it is gone.
+/// All that a process uses and that is in no file, and the kernel's tables of it; `None` when it has no memory any more.
 fn whole(pid: Pid) -> Option<Use> {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let (_, text) = status(pid)?;
     let threads = text.lines().find_map(|line| line.strip_prefix("Threads:")?.trim().parse().ok());
-    let memory = sum(&text, &["RssAnon:", "RssShmem:", "VmSwap:", TABLES]);
-    Some(Use { memory, threads: threads.unwrap_or(1) })
+    Some(Use { memory: all_of(&text), threads: threads.unwrap_or(1) })
 }
 
-/// Its part of what it uses and that is in no file, and the tables, which are its own.
+/// Its part of what it uses and that is in no file, and the tables, which are its own. One that does not let itself be
+/// looked at has all that it uses, and one that has ended since it was listed has nothing: what it shared is the others'.
 fn part(pid: Pid) -> Option<MemoryBytes> {
-    let tables = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
-    let shared = sum(&text, &["Pss_Anon:", "Pss_Shmem:", "SwapPss:"]);
-    Some(MemoryBytes(shared.0 + sum(&tables, &[TABLES]).0))
+    let (thread, text) = status(pid)?;
+    let Ok(parts) = std::fs::read_to_string(format!("{thread}/smaps_rollup")) else {
+        return Some(all_of(&text));
+    };
+    let shared = sum(&parts, &["Pss_Anon:", "Pss_Shmem:", "SwapPss:"]);
+    Some(MemoryBytes(shared.0 + sum(&text, &[TABLES]).0))
+}
+
+fn all_of(status: &str) -> MemoryBytes {
+    sum(status, &["RssAnon:", "RssShmem:", "VmSwap:", TABLES])
+}
+
+/// The directory and the status of a process that has memory. Where its first thread has ended, only the others show that.
+fn status(pid: Pid) -> Option<(String, String)> {
+    let read = |directory: String| {
+        let text = std::fs::read_to_string(format!("{directory}/status")).ok()?;
+        text.contains(TABLES).then_some((directory, text))
+    };
+    let threads = || std::fs::read_dir(format!("/proc/{pid}/task")).ok();
+    read(format!("/proc/{pid}")).or_else(|| {
+        threads()?.flatten().find_map(|thread| read(thread.path().to_string_lossy().into_owned()))
+    })
 }
 
 /// Memory that is only looked at takes none but for the tables in which it stands.

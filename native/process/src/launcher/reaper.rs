@@ -35,10 +35,18 @@ pub(super) struct Reaper {
 #[derive(Default)]
 struct Kept {
     forbidden_names: ForbiddenNames,
-    listener: Option<OwnedFd>,
     signal_scope: Option<SignalScope>,
     /// Whether it counts processes, because the kernel does not.
     counts_processes: bool,
+}
+
+/// What the port gets of a reaper before its first order.
+#[derive(Default)]
+struct ReaperSockets {
+    /// Where starts are reported.
+    listener: Option<OwnedFd>,
+    /// Where connections to the network are taken.
+    proxy: Option<OwnedFd>,
 }
 
 /// What the reaper knows of its command.
@@ -74,9 +82,10 @@ impl Reaper {
     /// Sets the layers up, then tends one command after the other, as long as each leaves nothing behind.
     pub(super) fn run(self) -> ! {
         let mut kept = Kept::default();
-        let setup = self.set_up(&mut kept);
+        let mut handed = ReaperSockets::default();
+        let setup = self.set_up(&mut kept, &mut handed);
         let baseline = Baseline::watch(self.profile, &self.confinement);
-        let mut goes_on = self.tell(&setup) && setup.is_ok() && self.hand_over(kept.listener.take()).is_ok();
+        let mut goes_on = self.tell(&setup) && setup.is_ok() && self.hand_over(handed).is_ok();
         while goes_on {
             // Without an order there is nothing to do: the port is gone, or the launcher.
             let baseline = baseline.as_ref().ok();
@@ -97,13 +106,20 @@ impl Reaper {
         unsafe { libc::_exit(0) }
     }
 
-    /// Hands over where starts are reported, and the root directory as it is seen here. It is the port that takes this from
-    /// the socket, not the launcher, and nobody keeps a copy: starts shall fail once the port is gone.
-    fn hand_over(&self, listener: Option<OwnedFd>) -> Result<(), Errno> {
-        let Some(listener) = listener else { return Ok(()) };
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let root = rustix::fs::open("/", flags, Mode::empty())?;
-        frame::send(self.control.as_fd(), &[], &[listener.as_fd(), root.as_fd()])
+    /// Hands over where starts are reported, with the root directory as it is seen here, and where connections are taken. It
+    /// is the port that takes this from the socket, not the launcher, and nobody keeps a copy: starts shall fail once the
+    /// port is gone.
+    fn hand_over(&self, handed: ReaperSockets) -> Result<(), Errno> {
+        let ReaperSockets { listener, proxy } = handed;
+        if let Some(listener) = listener {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let root = rustix::fs::open("/", flags, Mode::empty())?;
+            frame::send(self.control.as_fd(), &[], &[listener.as_fd(), root.as_fd()])?;
+        }
+        match proxy {
+            Some(proxy) => frame::send(self.control.as_fd(), &[], &[proxy.as_fd()]),
+            None => Ok(()),
+        }
     }
 
     fn tell(&self, message: &impl Serialize) -> bool {
@@ -128,7 +144,7 @@ impl Reaper {
         }
     }
 
-    fn set_up(&self, kept: &mut Kept) -> Setup {
+    fn set_up(&self, kept: &mut Kept, handed: &mut ReaperSockets) -> Setup {
         // A launcher that has died before this call has closed the other end of the control socket.
         let last = if self.profile.has_pids() { Signal::KILL } else { Signal::TERM };
         rustix::process::set_parent_process_death_signal(Some(last))
@@ -139,9 +155,17 @@ impl Reaper {
         }
         let mut stage = LayerContext::new(&self.outside, &self.confinement, self.profile);
         let isolation = self.profile.enter(&mut stage)?;
-        let LayerContext { placeholders, forbidden_names, listener, signal_scope, counts_processes, .. } =
-            stage;
-        *kept = Kept { forbidden_names, listener, signal_scope, counts_processes };
+        let LayerContext {
+            placeholders,
+            forbidden_names,
+            listener,
+            proxy,
+            signal_scope,
+            counts_processes,
+            ..
+        } = stage;
+        *kept = Kept { forbidden_names, signal_scope, counts_processes };
+        *handed = ReaperSockets { listener, proxy };
         // The command may run as the same user: it shall neither trace its reaper nor read its memory.
         rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
             .map_err(|errno| SetupFailure::new("shield the reaper", errno))?;

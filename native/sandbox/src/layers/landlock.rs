@@ -6,7 +6,7 @@ use super::grants::{Grants, Rights};
 use super::mount::kind;
 use super::{Layer, LayerContext, tree};
 use crate::{Confinement, SetupFailure};
-use beamai_isolation::LayerOff;
+use beamai_isolation::{LayerOff, SandboxMode};
 use landlock::{
     ABI, Access, AccessFs, BitFlags, PathBeneath, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreated,
     RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
@@ -17,7 +17,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 /// The rules of this version are asked for; of an older kernel, what it has of them.
-const VERSION: ABI = ABI::V9;
+pub(super) const VERSION: ABI = ABI::V9;
 /// The first version that keeps files from being truncated (Linux 6.2). With mounts, it is these that do.
 const WITHOUT_MOUNTS: u32 = 3;
 /// The first version that knows UNIX sockets that have a path.
@@ -78,7 +78,14 @@ fn alone(confinement: &Confinement) -> Result<Grants, SetupFailure> {
         )),
     };
     needs("keep files from being truncated", WITHOUT_MOUNTS)?;
-    if confinement.unix_sockets {
+    // Who takes what there is, takes this layer as well.
+    if confinement.mode == SandboxMode::Required && confinement.has_proxy {
+        return Err(SetupFailure::new(
+            "let some names of the network be reached without a network namespace",
+            Errno::OPNOTSUPP,
+        ));
+    }
+    if confinement.mode == SandboxMode::Required && confinement.unix_sockets {
         needs("keep services out of reach while the sandbox has unix_sockets", UNIX_SOCKETS)?;
     }
     let rights = Rights { read: AccessFs::from_read(VERSION), write: AccessFs::from_write(VERSION) };
@@ -124,7 +131,7 @@ fn restrict(
 }
 
 /// Adds a rule for what lies at a path without links, if anything does. What was made a link meanwhile gets none.
-fn add(
+pub(super) fn add(
     rules: RulesetCreated,
     path: &Path,
     access: BitFlags<AccessFs>,
@@ -140,7 +147,7 @@ fn add(
     }
 }
 
-fn errno_of(error: &RulesetError) -> Errno {
+pub(super) fn errno_of(error: &RulesetError) -> Errno {
     let mut source: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = source {
         if let Some(errno) = error.downcast_ref::<std::io::Error>().and_then(Errno::from_io_error) {

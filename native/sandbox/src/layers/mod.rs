@@ -26,8 +26,10 @@ mod placeholders;
 mod privileges;
 mod proc;
 mod protected;
+mod reads;
 mod seccomp;
 mod signals;
+mod starts;
 mod tree;
 mod user;
 mod uts;
@@ -35,8 +37,11 @@ mod uts;
 pub use forbidden_names::ForbiddenNames;
 pub use landlock::version as landlock_version;
 pub use limits::kernel_is_at_least;
+pub use network::PROXY;
 pub use placeholders::{Placeholder, PlaceholderCounts};
+pub use reads::limit_reads;
 pub use signals::SignalScope;
+pub use starts::forbid_starts;
 pub use tree::writable;
 
 use crate::{Confinement, SetupFailure};
@@ -95,6 +100,8 @@ pub struct LayerContext<'a> {
     pub(super) partly: Vec<LayerOff>,
     /// Where starts of programs are reported.
     pub listener: Option<OwnedFd>,
+    /// Where connections to the network are taken.
+    pub proxy: Option<OwnedFd>,
     /// What commands enter beyond this process, so that they cannot signal it.
     pub signal_scope: Option<SignalScope>,
     /// Whether the kernel bounds the number of processes, or the reaper has to count them.
@@ -112,6 +119,7 @@ impl<'a> LayerContext<'a> {
             forbidden_names: ForbiddenNames::default(),
             partly: Vec::new(),
             listener: None,
+            proxy: None,
             signal_scope: None,
             counts_processes: false,
         }

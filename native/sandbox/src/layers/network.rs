@@ -1,10 +1,17 @@
-//! A network namespace with a loopback interface and nothing else.
+//! A network namespace with a loopback interface and nothing else. Where a host lets names be reached, a socket listens on that
+//! interface; who accepts its connections stands outside.
 
 use super::{Layer, LayerContext};
 use crate::{Confinement, SetupFailure};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
-use std::os::fd::AsRawFd;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// Where that socket listens: the usual port of a proxy, which nobody else can have in a new namespace.
+pub const PROXY: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 3128);
+/// Most connections that wait to be accepted.
+const BACKLOG: i32 = 256;
 
 pub(super) struct Network;
 
@@ -21,14 +28,30 @@ impl Layer for Network {
         confinement.network.then_some("the network is switched on")
     }
 
-    fn enter(&self, _: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
-        raise_loopback().map_err(|errno| SetupFailure::new("raise the loopback interface", errno))
+    fn enter(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
+        raise_loopback().map_err(|errno| SetupFailure::new("raise the loopback interface", errno))?;
+        if stage.confinement.has_proxy {
+            let socket =
+                listen().map_err(|errno| SetupFailure::new("listen on the loopback interface", errno))?;
+            stage.proxy = Some(socket);
+        }
+        Ok(())
     }
 }
 
+fn socket(kind: SocketType) -> Result<OwnedFd, Errno> {
+    rustix::net::socket_with(AddressFamily::INET, kind, SocketFlags::CLOEXEC, None)
+}
+
+fn listen() -> Result<OwnedFd, Errno> {
+    let socket = socket(SocketType::STREAM)?;
+    rustix::net::bind(&socket, &PROXY)?;
+    rustix::net::listen(&socket, BACKLOG)?;
+    Ok(socket)
+}
+
 fn raise_loopback() -> Result<(), Errno> {
-    let socket =
-        rustix::net::socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+    let socket = socket(SocketType::DGRAM)?;
     // SAFETY: a structure of numbers, for which zeros are a value; its name is shorter than its room for one.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {

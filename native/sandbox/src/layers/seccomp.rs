@@ -233,7 +233,7 @@ fn families(network: bool, unix: bool) -> Vec<libc::c_int> {
     families
 }
 
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+pub(super) type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 type Built<T> = Result<T, seccompiler::BackendError>;
 
 /// Calls with any arguments.
@@ -337,14 +337,14 @@ fn datagrams() -> Built<Vec<SeccompRule>> {
 }
 
 /// A filter that answers these calls with an error, and kills whoever makes calls of another architecture.
-fn compile(rules: Rules, errno: libc::c_int) -> Option<BpfProgram> {
+pub(super) fn compile(rules: Rules, errno: libc::c_int) -> Option<BpfProgram> {
     let arch = TargetArch::try_from(std::env::consts::ARCH).ok()?;
     let refuse = SeccompAction::Errno(errno.cast_unsigned());
     SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch).ok()?.try_into().ok()
 }
 
 /// On x86-64, the same calls can be made under other numbers (x32), which the rules do not know.
-fn no_other_numbers() -> BpfProgram {
+pub(super) fn no_other_numbers() -> BpfProgram {
     let statement = |code: u32, jt, jf, k| sock_filter { code: code as u16, jt, jf, k };
     vec![
         statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
@@ -354,7 +354,7 @@ fn no_other_numbers() -> BpfProgram {
     ]
 }
 
-fn errno_of(error: &seccompiler::Error) -> Errno {
+pub(super) fn errno_of(error: &seccompiler::Error) -> Errno {
     match error {
         seccompiler::Error::Prctl(error) | seccompiler::Error::Seccomp(error) => {
             Errno::from_io_error(error).unwrap_or(Errno::IO)

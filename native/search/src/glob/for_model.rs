@@ -1,9 +1,9 @@
-//! Paths that match, for models.
+//! Matching paths, rendered for models.
 
 use beamai_tool::for_model::{Fields, ModelCall, ModelPage};
 use beamai_walk::coverage::{note_left_out, note_rest};
 
-/// One path a line.
+/// One path per line.
 pub(super) fn found(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let files = result.list("files").or_else(|| result.list("matches"))?;
     let count = result.count("count")?;

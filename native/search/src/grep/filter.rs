@@ -1,4 +1,4 @@
-//! Which files a search opens: by glob and by type.
+//! Selects the files to search: by glob and by type.
 
 use beamai_base::{Reason, Result, ToolError, nearest};
 use beamai_walk::{
@@ -30,7 +30,7 @@ fn types(name: &str) -> Result<Types> {
 
 fn unknown(name: &str, builder: &TypesBuilder) -> ToolError {
     let known = builder.definitions();
-    // A model that writes "*.rs" or ".rs" or "rs" means the type whose files end so.
+    // A model that writes "*.rs" or ".rs" means the type whose files have that extension.
     let ending = format!("*.{}", name.trim_start_matches(['*', '.']));
     let by_ending = known.iter().filter(|known| known.globs().contains(&ending)).map(|known| known.name());
     let mut near: Vec<&str> = by_ending.take(3).collect();

@@ -1,18 +1,18 @@
-//! Matches for models: grouped by file, as `rg --heading` prints them.
+//! Matches rendered for models: grouped by file, as `rg --heading` prints them.
 
 use beamai_tool::for_model::{Fields, ModelCall, ModelPage, cut_line, quantity};
 use beamai_walk::coverage::note_left_out;
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// Matches that are shown unless the call asks for more.
+/// Number of matches shown unless the call asks for more.
 const SHOWN: usize = 100;
-/// Most characters of a line that matches, or of one around it.
+/// Maximum characters of a line that is shown.
 const LINE: usize = 400;
-/// The arguments under which dialects have the most matches.
+/// Names of the limit parameter in the dialects.
 const LIMITS: [&str; 3] = ["limit", "max_matches", "max_results"];
 
-/// The matches by file, or the files, or the files with their counts.
+/// The matches by file, the files, or the files with their counts, depending on the output mode.
 pub(super) fn found(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let matches: Vec<Fields<'_>> = result.objects("matches").collect();
     let total = result.count("total_matches").or_else(|| result.count("count"))?;
@@ -41,7 +41,7 @@ fn listed(lines: &[String], result: Fields<'_>, call: &ModelCall<'_>, page: &mut
     }
 }
 
-/// Shows matches file by file; answers how many.
+/// Shows matches file by file; returns how many.
 fn by_file(matches: &[Fields<'_>], call: &ModelCall<'_>, page: &mut ModelPage) -> usize {
     let is_limited = LIMITS.iter().any(|name| call.has(name));
     let most = if is_limited { matches.len() } else { SHOWN };
@@ -58,7 +58,7 @@ fn by_file(matches: &[Fields<'_>], call: &ModelCall<'_>, page: &mut ModelPage) -
             return shown;
         }
         for (at, (text, count)) in groups.iter().enumerate() {
-            // One group is shown whole or not at all, so that what is shown can be counted.
+            // One group is shown completely or not at all, so that the shown matches can be counted.
             if page.room() < text.chars().count() + 4 {
                 return shown;
             }
@@ -72,8 +72,8 @@ fn by_file(matches: &[Fields<'_>], call: &ModelCall<'_>, page: &mut ModelPage) -
     shown
 }
 
-/// Lines that follow each other, merged, with their numbers: ":" stands behind that of a match, "-" behind that of a
-/// line around it. Each group comes with how many matches it has.
+/// Adjacent lines merged, with their numbers, followed by ":" for a match and "-" for context. Each group comes with
+/// its number of matches.
 fn numbered(matches: &[Fields<'_>]) -> Vec<(String, usize)> {
     let mut lines: BTreeMap<u64, (char, &str)> = BTreeMap::new();
     let mut starts = BTreeMap::new();
@@ -107,7 +107,7 @@ fn numbered(matches: &[Fields<'_>]) -> Vec<(String, usize)> {
         .collect()
 }
 
-/// Each match with the lines around it.
+/// Each match with its context.
 fn unnumbered(matches: &[Fields<'_>]) -> Vec<(String, usize)> {
     let text = |hit: &Fields<'_>| {
         let lines = hit.texts("before").chain(hit.text("content")).chain(hit.texts("after"));
@@ -116,7 +116,7 @@ fn unnumbered(matches: &[Fields<'_>]) -> Vec<(String, usize)> {
     matches.iter().map(|hit| (text(hit), 1)).collect()
 }
 
-/// Counts of the matches that are known and not shown, by file, and how to see more.
+/// Notes the number of matches per file that are not shown, and how to see more.
 fn note_rest(
     shown: usize,
     matches: &[Fields<'_>],
@@ -150,7 +150,7 @@ fn note_rest(
     page.note(&format!("{shown} of {total} matches{files}; {next}"));
 }
 
-/// The call for what comes after the first ones that this one has shown.
+/// The arguments that ask for the next page.
 fn next(shown: usize, call: &ModelCall<'_>) -> Option<String> {
     call.again(&[("offset", json!(call.number("offset").unwrap_or(0) + shown as u64))])
 }

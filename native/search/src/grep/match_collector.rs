@@ -1,4 +1,4 @@
-//! The matches of one file, with the lines around them, as a search comes across them.
+//! Collects the matches of one file, with their context lines.
 
 use super::GrepPlan;
 use super::output::GrepMatch;
@@ -9,36 +9,36 @@ use std::collections::VecDeque;
 use std::fmt::Display;
 use std::io;
 
-/// Which matches of a file are wanted.
+/// Which matches of a file to keep.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MatchWindow {
-    /// Matches to pass over.
+    /// Number of matches to skip.
     pub(super) skip: usize,
-    /// Matches to keep after these.
+    /// Number of matches to keep after those.
     pub(super) take: usize,
 }
 
 /// Whether the text of matches is kept.
 #[derive(Clone, Copy)]
 enum TextRetention {
-    /// To be settled at the first match.
+    /// Decided at the first match.
     Unsettled,
-    /// Yes, of these.
+    /// Kept for these matches.
     Yes(MatchWindow),
-    /// No; they are only counted.
+    /// Not kept; matches are only counted.
     No,
 }
 
-/// Why a file was not searched to its end.
+/// Why the search of a file ended early.
 pub(super) enum SearchFault {
-    /// The call is over.
+    /// The call has ended.
     Interrupted,
-    /// It could not be read, or a line of it not be held.
+    /// Reading failed, or a line is too long.
     Io(io::Error),
 }
 
 impl SinkError for SearchFault {
-    // Only a matcher sends messages, and only when it was interrupted.
+    // Only the matcher reports errors by message, and only when it is interrupted.
     fn error_message<T: Display>(_: T) -> Self {
         Self::Interrupted
     }
@@ -54,25 +54,25 @@ pub(super) struct MatchCollector<'a> {
     path: &'a [u8],
     keep: TextRetention,
     is_again: bool,
-    /// Matches so far.
+    /// Number of matches so far.
     count: u64,
     hits: Vec<GrepMatch>,
     bytes: usize,
-    /// Whether all that should be kept could be.
+    /// Whether nothing that should be kept was dropped.
     is_whole: bool,
-    /// The lines just before the next one.
+    /// The lines before the next match.
     recent: VecDeque<MatchText>,
-    /// The first hit that still waits for lines after it.
+    /// Index of the first match that still needs lines after it.
     open: usize,
 }
 
 impl<'a> MatchCollector<'a> {
-    /// For a first search: what is kept is settled by what other files have.
+    /// For a first pass: whether text is kept depends on the matches in other files.
     pub(super) fn new(plan: &'a GrepPlan<'a>, path: &'a [u8]) -> Self {
         Self::with(plan, path, TextRetention::Unsettled, false)
     }
 
-    /// For a second search, which ends with the last of these matches.
+    /// For a second pass, which ends with the last match of the window.
     pub(super) fn again(plan: &'a GrepPlan<'a>, path: &'a [u8], window: MatchWindow) -> Self {
         Self::with(plan, path, TextRetention::Yes(window), true)
     }
@@ -82,7 +82,7 @@ impl<'a> MatchCollector<'a> {
         Self { plan, path, keep, is_again, count: 0, hits, bytes: 0, is_whole: true, recent, open: 0 }
     }
 
-    /// How many matches there are.
+    /// Number of matches.
     pub(super) fn count(&self) -> u64 {
         self.count
     }
@@ -92,12 +92,12 @@ impl<'a> MatchCollector<'a> {
         self.hits
     }
 
-    /// The matches that were kept; `None` where that is less than could be needed.
+    /// The matches that were kept; `None` if some that may be needed were dropped.
     pub(super) fn whole(self) -> Option<Vec<GrepMatch>> {
         (self.is_whole && matches!(self.keep, TextRetention::Yes(_))).then_some(self.hits)
     }
 
-    /// Counts a match; answers whether its text is wanted.
+    /// Counts a match; returns whether its text is needed.
     pub(super) fn wants_next(&mut self) -> bool {
         self.count += 1;
         if let TextRetention::Unsettled = self.keep {
@@ -109,13 +109,13 @@ impl<'a> MatchCollector<'a> {
         if self.count <= window.skip as u64 || self.hits.len() >= window.take {
             return false;
         }
-        // What one answer cannot hold need not be held for it.
+        // More than one answer can hold is not kept.
         let fits = self.bytes <= self.plan.cx.limits.content_bytes;
         self.is_whole &= fits;
         fits
     }
 
-    /// The matches in which something is not UTF-8.
+    /// The kept matches that are not valid UTF-8.
     pub(super) fn undecoded(&mut self) -> impl Iterator<Item = &mut GrepMatch> {
         self.hits.iter_mut().filter(|hit| !hit.raw.is_empty())
     }
@@ -126,19 +126,19 @@ impl<'a> MatchCollector<'a> {
         self.hits.push(hit);
     }
 
-    /// Says that the matches so far have all the lines they want.
+    /// Ends the context of all matches so far.
     pub(super) fn close(&mut self) {
         self.open = self.hits.len();
     }
 
-    /// Whether a second search has all that it was for.
+    /// Whether a second pass has found all matches of its window.
     pub(super) fn is_done(&self) -> bool {
         let TextRetention::Yes(window) = self.keep else { return false };
         let is_full = self.hits.len() >= window.take || !self.is_whole;
         self.is_again && is_full && self.open >= self.hits.len()
     }
 
-    /// Gives a line to the matches before it that still want it.
+    /// Adds a line to the matches before it that still need context.
     fn follow(&mut self, line: &[u8]) {
         let most = self.plan.after;
         for hit in &mut self.hits[self.open..] {
@@ -151,7 +151,7 @@ impl<'a> MatchCollector<'a> {
         }
     }
 
-    /// Remembers a line for the matches after it.
+    /// Remembers a line as context for later matches.
     fn remember(&mut self, line: &[u8]) {
         if self.plan.before > 0 && !matches!(self.keep, TextRetention::No) {
             if self.recent.len() >= self.plan.before {

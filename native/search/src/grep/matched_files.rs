@@ -1,4 +1,4 @@
-//! What all threads of a search have found: exact totals, and as much of the rest as the answer can need.
+//! The results of all threads: exact totals, and as much text as the answer can need.
 
 use super::OutputMode;
 use super::output::GrepMatch;
@@ -6,21 +6,21 @@ use beamai_base::ToolError;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Bytes of text that are held at most; what goes beyond is read again if the answer needs it.
+/// Maximum bytes of text in memory; text beyond it is read again if the answer needs it.
 const MAX_HELD: usize = 32 << 20;
 
 /// A file with matches.
 pub(super) struct FileMatches {
-    /// How many it has.
+    /// Number of matches.
     pub(super) count: u64,
-    /// The first of them; `None` where they were not kept.
+    /// The first of them; `None` if they were not kept.
     pub(super) hits: Option<Vec<GrepMatch>>,
 }
 
-/// Files with matches. Only the first ones by path are kept: as many as the page's end needs.
+/// Files with matches. Only the first ones by path are kept: as many as needed to fill the page.
 pub(super) struct MatchedFiles {
     mode: OutputMode,
-    /// Matches, or files, up to the end of the page.
+    /// Number of matches, or files, up to the end of the page.
     need: usize,
     state: Mutex<MatchedFilesState>,
 }
@@ -28,7 +28,7 @@ pub(super) struct MatchedFiles {
 #[derive(Default)]
 struct MatchedFilesState {
     files: BTreeMap<Box<[u8]>, FileMatches>,
-    /// Units in `files`.
+    /// Number of matches, or files, in `files`.
     units: usize,
     held: usize,
     total_matches: u64,
@@ -40,7 +40,7 @@ impl MatchedFiles {
         Self { mode, need, state: Mutex::default() }
     }
 
-    /// What a file with that many matches counts as in offset and limit.
+    /// How much a file with `count` matches adds to offset and limit.
     pub(super) fn units(mode: OutputMode, count: u64) -> usize {
         match mode {
             OutputMode::Content => usize::try_from(count).unwrap_or(usize::MAX),
@@ -48,17 +48,17 @@ impl MatchedFiles {
         }
     }
 
-    /// Matches up to the end of the page.
+    /// Number of matches up to the end of the page.
     pub(super) fn permission(&self) -> usize {
         self.need
     }
 
-    /// Whether the text of matches in a file can still get into the answer.
+    /// Whether matches in a file can still get into the answer.
     pub(super) fn wants(&self, path: &[u8]) -> bool {
         self.mode == OutputMode::Content && self.lock().can_use(path, self.need)
     }
 
-    /// Takes a file with matches.
+    /// Adds a file with matches.
     pub(super) fn add(&self, path: &[u8], count: u64, hits: Option<Vec<GrepMatch>>) {
         let mut state = self.lock();
         state.total_matches += count;
@@ -74,18 +74,18 @@ impl MatchedFiles {
         state.drop_surplus(self.mode, self.need);
     }
 
-    /// Matches, and files with matches, in all.
+    /// Total number of matches, and of files with matches.
     pub(super) fn totals(&self) -> (u64, u64) {
         let state = self.lock();
         (state.total_matches, state.total_files)
     }
 
-    /// The files that were kept, by path.
+    /// The kept files, by path.
     pub(super) fn take(&self) -> BTreeMap<Box<[u8]>, FileMatches> {
         std::mem::take(&mut self.lock().files)
     }
 
-    /// An error with what was found until then.
+    /// Adds the results so far to an error.
     pub(super) fn so_far(&self, error: ToolError) -> ToolError {
         let (matches, files) = self.totals();
         error.with("total_matches", matches).with("total_files", files)
@@ -97,7 +97,7 @@ impl MatchedFiles {
 }
 
 impl MatchedFilesState {
-    /// Whether the page can reach a file; files that come later can only push it further back.
+    /// Whether a file can be on the page; files found later can only push it further back.
     fn can_use(&self, path: &[u8], need: usize) -> bool {
         self.units < need || self.files.last_key_value().is_some_and(|(last, _)| *path < **last)
     }

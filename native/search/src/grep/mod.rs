@@ -1,4 +1,4 @@
-//! Lines whose text matches a pattern.
+//! Searches file contents for lines that match a pattern.
 
 mod filter;
 mod for_model;
@@ -82,29 +82,29 @@ pub struct Grep {
     #[serde(default)]
     #[schemars(range(min = 0, max = 1_000_000))]
     pub offset: usize,
-    /// Also search files and directories whose name begins with a dot. A glob that writes the dot, such as
-    /// ".env*", finds them anyway.
+    /// Also search files and directories whose name begins with a dot. A glob with an explicit dot, such as ".env*",
+    /// finds them anyway.
     #[serde(default)]
     pub hidden: bool,
     /// Also search files that are ignored (by .gitignore and the like).
     #[serde(default)]
     pub ignored: bool,
-    /// Most bytes of a file that is searched; larger ones are left out.
+    /// Maximum size of a searched file, in bytes; larger ones are left out.
     #[serde(skip)]
     #[schemars(skip)]
     pub largest: Option<u64>,
-    /// Whether the answer leaves out the numbers of lines.
+    /// Whether the answer omits line numbers.
     #[serde(skip)]
     #[schemars(skip)]
     pub unnumbered: bool,
-    /// What to say to a model of files that were left out; by the dialect's own parameters.
+    /// Whether notes for models suggest arguments; set by the dialect.
     #[serde(skip)]
     #[schemars(skip)]
     pub hints: Hints,
 }
 
 impl Grep {
-    /// A call with the defaults, for a face that has not all of its parameters.
+    /// A call with the defaults, for a tool binding that lacks some of the parameters.
     pub fn plain(pattern: String, path: String, limit: usize) -> Self {
         Self {
             pattern,
@@ -134,7 +134,7 @@ fn default_limit() -> usize {
     200
 }
 
-/// What a search returns of what it finds.
+/// What a search returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OutputMode {
@@ -147,7 +147,7 @@ pub enum OutputMode {
     Count,
 }
 
-/// What a search does with each file.
+/// Everything that the search of one file needs.
 struct GrepPlan<'a> {
     pattern: GrepPattern,
     mode: OutputMode,

@@ -1,4 +1,4 @@
-//! Matches that go over several lines, in text that is in memory as a whole.
+//! Matches across several lines, in text that is completely in memory.
 
 use super::GrepPlan;
 use super::match_collector::MatchCollector;
@@ -9,17 +9,17 @@ use grep_matcher::{Match, Matcher};
 use memchr::{memchr, memchr_iter, memrchr};
 use std::ops::Range;
 
-/// Finds every match in `text`. Matches that share a line are one.
+/// Finds every match in `text`. Matches that share a line count as one.
 ///
 /// # Errors
-/// When the call is over; looked at after every match.
+/// When the call has ended; checked after every match.
 pub(super) fn search(plan: &GrepPlan<'_>, text: &[u8], hits: &mut MatchCollector<'_>) -> Result<()> {
     let mut blocks = Blocks { plan, text, hits, line: 1, counted: 0 };
     let mut pending: Option<Range<usize>> = None;
     let mut at = 0;
     while let Some(found) = next(plan, text, at)? {
         let lines = lines_of(text, found);
-        // Behind the last line end there is no line.
+        // There is no line after the last line end.
         if lines.start == text.len() {
             break;
         }
@@ -47,7 +47,7 @@ fn next(plan: &GrepPlan<'_>, text: &[u8], at: usize) -> Result<Option<Match>> {
     Ok(plan.pattern.matcher.find_at(text, at).unwrap_or_default())
 }
 
-/// The lines that a match touches; a line end at its end belongs to its last line.
+/// The lines that a match touches. A line end at its end belongs to the match's last line.
 fn lines_of(text: &[u8], found: Match) -> Range<usize> {
     let start = memrchr(b'\n', &text[..found.start()]).map_or(0, |at| at + 1);
     let ends_a_line = !found.is_empty() && text[found.end() - 1] == b'\n';
@@ -58,7 +58,7 @@ fn lines_of(text: &[u8], found: Match) -> Range<usize> {
     start..end
 }
 
-/// The position behind the line that `at` is in.
+/// The end of the line that `at` is in.
 fn line_end(text: &[u8], at: usize) -> usize {
     memchr(b'\n', &text[at..]).map_or(text.len(), |end| at + end + 1)
 }

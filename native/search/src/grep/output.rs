@@ -1,4 +1,4 @@
-//! The answer of a search: one page of what was found, in order.
+//! The answer of a search: one page of the results, in order.
 
 use super::match_collector::MatchWindow;
 use super::matched_files::{FileMatches, MatchedFiles};
@@ -17,21 +17,20 @@ use std::collections::BTreeMap;
 pub struct GrepOutput {
     /// The matches, by path and line; empty unless the output mode is content.
     pub matches: Vec<GrepMatch>,
-    /// The files that this answer is about, by path, relative to the workspace.
+    /// The files on this page, by path, relative to the workspace.
     pub files: Vec<String>,
     /// Matching lines per file; only in output mode count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counts: Option<BTreeMap<String, u64>>,
-    /// Matching lines in all files, those that are not shown included. With multiline, a match over several
-    /// lines counts once.
+    /// Matching lines in all files, including those not shown. With multiline, a match over several lines counts once.
     pub total_matches: u64,
-    /// Files with a match, those that are not shown included.
+    /// Files with a match, including those not shown.
     pub total_files: u64,
-    /// Whether there is more after what is shown; ask for it with offset.
+    /// Whether there are more results; continue with offset.
     pub truncated: bool,
     /// What was searched and what was left out.
     pub coverage: SearchCoverage,
-    /// Whether the numbers of lines are not wanted.
+    /// Whether line numbers are omitted.
     #[serde(skip)]
     pub unnumbered: bool,
 }
@@ -41,23 +40,23 @@ pub struct GrepOutput {
 pub struct GrepMatch {
     /// Path of the file, relative to the workspace.
     pub file: String,
-    /// Number of the line, from 1; of a match over several lines, of its first.
+    /// Line number, from 1; of a match over several lines, of its first.
     pub line_number: u64,
     /// The line, or lines, without the last line end.
     pub content: String,
-    /// Lines before it, in order.
+    /// Lines before the match, in order.
     pub before: Vec<String>,
-    /// Lines after it, in order.
+    /// Lines after the match, in order.
     pub after: Vec<String>,
-    /// Present and true where content or a line of context is too long and only a part is shown: 2,000
-    /// characters of a line, 20,000 of a match over several lines.
+    /// Present and true if content or a line of context is cut: to 2,000 characters of a line, 20,000 of a match over
+    /// several lines.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub content_truncated: bool,
-    /// The encoding that content and the lines around it are decoded from, where they are not UTF-8; the pattern is still
-    /// compared with the bytes.
+    /// The encoding that content and context are decoded from, if it is not UTF-8; the pattern is still compared with
+    /// the bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<String>,
-    /// The bytes of what is not UTF-8, in which some were replaced.
+    /// The original bytes of text that is not UTF-8.
     #[serde(skip)]
     pub(super) raw: Vec<(MatchPart, RawBytes)>,
 }
@@ -71,7 +70,7 @@ pub(super) enum MatchPart {
 }
 
 impl GrepMatch {
-    /// A match without lines around it, in a file that is yet to be named.
+    /// A match without context, in a file that is set later.
     pub(super) fn new(line_number: u64, content: MatchText) -> Self {
         Self {
             file: String::new(),
@@ -85,21 +84,21 @@ impl GrepMatch {
         }
     }
 
-    /// Adds a line before the match.
+    /// Adds a context line before the match.
     pub(super) fn add_before(&mut self, line: MatchText) {
         self.content_truncated |= line.is_cut;
         self.raw.extend(line.raw.map(|raw| (MatchPart::Before(self.before.len()), raw)));
         self.before.push(line.text);
     }
 
-    /// Adds a line after the match.
+    /// Adds a context line after the match.
     pub(super) fn add_after(&mut self, line: MatchText) {
         self.content_truncated |= line.is_cut;
         self.raw.extend(line.raw.map(|raw| (MatchPart::After(self.after.len()), raw)));
         self.after.push(line.text);
     }
 
-    /// Decodes what is not UTF-8 and is in this encoding.
+    /// Decodes text that is not UTF-8 from this encoding.
     pub(super) fn decode(&mut self, charset: Charset) {
         for (part, raw) in std::mem::take(&mut self.raw) {
             let Some(text) = raw.decoded(charset) else {
@@ -115,7 +114,7 @@ impl GrepMatch {
         }
     }
 
-    /// Bytes that it takes in an answer, more or less.
+    /// Approximate size in an answer, in bytes.
     pub(super) fn size(&self) -> usize {
         let lines = self.before.iter().chain(&self.after).map(String::len).sum::<usize>();
         self.file.len() + self.content.len() + lines + 64
@@ -133,7 +132,7 @@ struct GrepPage<'a> {
     counts: BTreeMap<String, u64>,
 }
 
-/// The page that a call asks for.
+/// Builds the page that a call asks for.
 ///
 /// # Errors
 /// When the call ends while a file is read again.

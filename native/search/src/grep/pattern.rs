@@ -1,4 +1,4 @@
-//! The pattern of a search, compiled: searched in steps, so that a call can end in the middle of a file.
+//! The compiled pattern of a search. It searches in steps, so that a call can end in the middle of a file.
 
 use super::Grep;
 use beamai_base::{Reason, Result, ToolError};
@@ -7,11 +7,11 @@ use grep_matcher::{ByteSet, LineMatchKind, LineTerminator, Match, Matcher, NoCap
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use std::fmt;
 
-/// Bytes of memory that a compiled pattern may take: what it costs per byte of text grows with it.
+/// Maximum size of a compiled pattern, in bytes: the cost per byte of text grows with it.
 const MAX_COMPILED: usize = 10 << 20;
-/// Bytes of memory in which the search remembers how it got on.
+/// Maximum size of the lazy DFA's cache, in bytes.
 const MAX_CACHE: usize = 16 << 20;
-/// Bytes searched between two looks at the clock and the cancel token.
+/// Bytes searched between two checks of deadline and cancel token.
 const STEP: usize = 32 << 10;
 
 /// A compiled pattern.
@@ -19,13 +19,13 @@ const STEP: usize = 32 << 10;
 pub(super) struct GrepPattern {
     pub(super) matcher: RegexMatcher,
     pub(super) is_multiline: bool,
-    /// What ends a line, as the matcher sees it.
+    /// The line terminator that the matcher uses.
     pub(super) terminator: LineTerminator,
 }
 
 impl GrepPattern {
     /// # Errors
-    /// `invalid_pattern` that names the fault and where it is.
+    /// `invalid_pattern` that explains the fault and gives its position.
     pub(super) fn new(grep: &Grep) -> Result<Self> {
         if grep.pattern.is_empty() {
             let why = "it is empty and would match every line; find files by their names, or write \"^\" to mean it";
@@ -36,7 +36,7 @@ impl GrepPattern {
             let terminator = if crlf { LineTerminator::crlf() } else { LineTerminator::byte(b'\n') };
             Ok(Self { matcher, is_multiline: grep.multiline, terminator })
         };
-        // With CRLF as line end, `$` matches before it; but then no pattern can name the CR itself.
+        // With CRLF mode, `$` matches before the CR; but then no pattern can match the CR itself.
         with(true)
             .or_else(|error: grep_regex::Error| match error.kind() {
                 grep_regex::ErrorKind::NotAllowed(text) if text == "\r" => with(false),
@@ -71,13 +71,13 @@ fn invalid(pattern: &str, why: &str) -> ToolError {
 }
 
 fn explained(grep: &Grep, error: &grep_regex::Error) -> ToolError {
-    let literally = grep.hints.or_nothing("; set literal to true to look for it as it stands");
+    let literally = grep.hints.or_nothing("; set literal to true to search for it literally");
     let multiline = grep.hints.or_nothing("; set multiline to true to match over several lines");
     if let grep_regex::ErrorKind::NotAllowed(_) = error.kind() {
-        return invalid(&grep.pattern, &format!("it names a line end, which no line has{multiline}"));
+        return invalid(&grep.pattern, &format!("it contains a line end, which no line does{multiline}"));
     }
     if grep.literal {
-        return invalid(&grep.pattern, "it is too long; look for a shorter part of it");
+        return invalid(&grep.pattern, "it is too long; search for a shorter part of it");
     }
     match regex_syntax::Parser::new().parse(&grep.pattern) {
         Err(regex_syntax::Error::Parse(fault)) => {
@@ -96,13 +96,13 @@ fn explained(grep: &Grep, error: &grep_regex::Error) -> ToolError {
     }
 }
 
-/// A matcher that looks, every few thousand bytes, whether the call is over.
+/// A matcher that checks, every few thousand bytes, whether the call has ended.
 pub(super) struct Stepwise<'a> {
     matcher: &'a RegexMatcher,
     cx: &'a CallContext,
 }
 
-/// The call is over; [`CallContext::check`] says why.
+/// The call has ended; [`CallContext::check`] returns the reason.
 #[derive(Debug)]
 pub(super) struct Interrupted;
 
@@ -122,7 +122,7 @@ impl<'a> Stepwise<'a> {
     }
 }
 
-/// The length of the first step through some text: whole lines, and at least one.
+/// The length of the first step through a text: whole lines, at least one.
 fn step(text: &[u8]) -> usize {
     if text.len() <= STEP {
         return text.len();
@@ -133,7 +133,7 @@ fn step(text: &[u8]) -> usize {
     }
 }
 
-fn moved(found: LineMatchKind, by: usize) -> LineMatchKind {
+fn shifted(found: LineMatchKind, by: usize) -> LineMatchKind {
     match found {
         LineMatchKind::Confirmed(at) => LineMatchKind::Confirmed(at + by),
         LineMatchKind::Candidate(at) => LineMatchKind::Candidate(at + by),
@@ -172,9 +172,9 @@ impl Matcher for Stepwise<'_> {
             let is_last = end == rest.len();
             if let Some(found) = self.matcher.find_candidate_line(&rest[..end]).unwrap_or_default() {
                 let (LineMatchKind::Confirmed(at) | LineMatchKind::Candidate(at)) = found;
-                // An empty match behind the last line end of a step belongs to the next step.
+                // An empty match after the last line end of a step belongs to the next step.
                 if is_last || at < end {
-                    return Ok(Some(moved(found, start)));
+                    return Ok(Some(shifted(found, start)));
                 }
             }
             if is_last {

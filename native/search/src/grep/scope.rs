@@ -1,4 +1,4 @@
-//! Where a search looks: in a directory, or in one file.
+//! The scope of a search: a directory or one file.
 
 use beamai_base::Result;
 use beamai_walk::WalkEntry;
@@ -9,9 +9,9 @@ use std::os::fd::OwnedFd;
 
 /// A directory or a file.
 pub(super) enum Scope {
-    /// All that is in a directory.
+    /// Everything in a directory.
     Tree(Tree),
-    /// One file, whatever its name; its path in the scope is empty.
+    /// One file, whatever its name; its path within the scope is empty.
     File {
         place: WorkspacePath,
         /// The path as results show it.
@@ -30,7 +30,7 @@ impl Scope {
         Ok(Self::File { shown: place.resolved()?, place: place.clone() })
     }
 
-    /// A path in the scope as results show it.
+    /// A path in the scope, as results show it.
     pub(super) fn display(&self, path: &[u8]) -> String {
         match self {
             Self::Tree(tree) => tree.display(path),
@@ -38,7 +38,7 @@ impl Scope {
         }
     }
 
-    /// Opens a file that a walk through the scope has come to.
+    /// Opens a file that a walk through the scope has found.
     pub(super) fn open_entry(&self, entry: &WalkEntry<'_>) -> Result<(OwnedFd, Stat), Errno> {
         match self {
             Self::Tree(tree) => tree.open_entry(entry.dir, entry.name, entry.path),
@@ -50,7 +50,7 @@ impl Scope {
     pub(super) fn open_file(&self, path: &[u8]) -> Result<(OwnedFd, Stat), Errno> {
         match self {
             Self::Tree(tree) => tree.open_file(path),
-            // The place was opened a moment ago; what fails now has been taken away.
+            // The file was opened a moment ago; an error means that it has been removed since.
             Self::File { place, .. } => {
                 place.open_file().map(|(file, stat)| (OwnedFd::from(file), stat)).map_err(|_| Errno::NOENT)
             }

@@ -1,4 +1,4 @@
-//! Searching one file after another with the same buffers.
+//! Searches files one after another with the same buffers.
 
 use super::match_collector::{MatchCollector, MatchWindow, SearchFault};
 use super::output::GrepMatch;
@@ -16,19 +16,19 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 
-/// Files up to this size are read in one go; larger ones stream through a small buffer.
+/// Files up to this size, in bytes, are read at once; larger ones are streamed through a small buffer.
 const MAX_WHOLE: usize = 1 << 20;
-/// Memory for a file that is kept for the next one.
+/// Buffer memory in bytes that is kept for the next file.
 const MAX_KEPT: usize = 16 << 20;
-/// Longest line that is searched.
+/// Maximum length of a searched line, in bytes.
 const MAX_LINE: usize = 128 << 20;
-/// A NUL in that many bytes from the start makes a file binary.
+/// A NUL within this many bytes from the start makes a file binary.
 const HEAD: usize = 64 << 10;
 
 /// Searches files for one thread.
 pub(super) struct FileSearch<'a> {
     plan: &'a GrepPlan<'a>,
-    /// A copy of its own: matchers of several threads would share memory that they all write to.
+    /// Not shared: the caches of a shared matcher would be contended.
     matcher: RegexMatcher,
     builder: SearcherBuilder,
     searcher: Searcher,
@@ -37,13 +37,13 @@ pub(super) struct FileSearch<'a> {
 
 /// How the search of a file ended.
 enum SearchEnd {
-    /// It was searched.
+    /// The file was searched.
     Text,
-    /// It holds no text.
+    /// The file is binary.
     Binary,
-    /// It, or a line in it, is too large.
+    /// The file, or a line in it, is too large.
     TooLarge(&'static str),
-    /// It could not be read.
+    /// Reading the file failed.
     Failed(Errno),
 }
 
@@ -58,7 +58,7 @@ impl<'a> FileSearch<'a> {
             .before_context(lines(plan.before))
             .after_context(lines(plan.after))
             .heap_limit(Some(MAX_LINE))
-            // A file that shrinks while it is mapped would end the whole process.
+            // A file that shrinks while it is mapped would kill the process with SIGBUS.
             .memory_map(MmapChoice::never());
         let (matcher, searcher) = (plan.pattern.matcher.clone(), builder.build());
         Self { plan, matcher, builder, searcher, buffer: Vec::new() }
@@ -67,7 +67,7 @@ impl<'a> FileSearch<'a> {
     /// Searches a file of the scope by its path.
     ///
     /// # Errors
-    /// When the call is over.
+    /// When the call has ended.
     pub(super) fn search_named(&mut self, path: &[u8], tally: &mut Tally) -> Result<()> {
         self.search_opened(path, self.plan.scope.open_file(path), tally)
     }
@@ -101,10 +101,10 @@ impl<'a> FileSearch<'a> {
         Ok(())
     }
 
-    /// The matches of a file that was searched before. Fewer than asked for if it has changed since.
+    /// The matches of a file that was searched before. Fewer than requested if it has changed since.
     ///
     /// # Errors
-    /// When the call is over.
+    /// When the call has ended.
     pub(super) fn again(&mut self, path: &[u8], window: MatchWindow) -> Result<Vec<GrepMatch>> {
         let mut hits = MatchCollector::again(self.plan, path, window);
         if let Ok((fd, stat)) = self.plan.scope.open_file(path) {
@@ -125,7 +125,7 @@ impl<'a> FileSearch<'a> {
         if is_multiline && size > most {
             return Ok(SearchEnd::TooLarge("is too large for a multiline search"));
         }
-        // A size of zero is also what files have that are made up as they are read.
+        // Files that are generated on read also report size zero.
         let want = if (1..=most).contains(&size) { size } else { HEAD };
         let head = match self.fill(file, want)? {
             Ok(length) => length,
@@ -137,12 +137,12 @@ impl<'a> FileSearch<'a> {
         let is_all = want == size || head < want;
         let ended = self.search_text(file, head, is_all, hits);
         decode(&self.buffer[..head], is_all, hits);
-        self.let_go(size);
+        self.release_memory(size);
         ended
     }
 
-    /// Gives back the memory that a large file took.
-    fn let_go(&mut self, size: usize) {
+    /// Frees the buffer of a large file.
+    fn release_memory(&mut self, size: usize) {
         if size > MAX_KEPT {
             self.buffer = Vec::new();
             self.searcher = self.builder.build();
@@ -159,14 +159,14 @@ impl<'a> FileSearch<'a> {
         match (self.plan.pattern.is_multiline, is_all) {
             (true, true) => self.multiline(head, hits),
             (true, false) => {
-                Ok(SearchEnd::TooLarge("does not tell its size, which a multiline search needs"))
+                Ok(SearchEnd::TooLarge("does not report its size, which a multiline search needs"))
             }
             (false, true) => self.lines(head, None, hits),
             (false, false) => self.lines(head, Some(file), hits),
         }
     }
 
-    /// Reads up to `want` bytes into the buffer; answers how many there were.
+    /// Reads up to `want` bytes into the buffer; returns the number of bytes read.
     fn fill(&mut self, file: &File, want: usize) -> Result<Result<usize, Errno>> {
         if self.buffer.len() < want {
             self.buffer.resize(want, 0);
@@ -187,7 +187,7 @@ impl<'a> FileSearch<'a> {
         Ok(Ok(length))
     }
 
-    /// Searches the first `head` bytes of the buffer and what the file has after them, line by line.
+    /// Searches the first `head` bytes of the buffer and the rest of the file, line by line.
     fn lines(
         &mut self,
         head: usize,
@@ -240,7 +240,7 @@ impl Visit for FileSearch<'_> {
     }
 }
 
-/// Decodes the matches that are not UTF-8 from the encoding that the file is read in otherwise.
+/// Decodes matches that are not UTF-8 from the encoding detected for the file.
 fn decode(head: &[u8], is_whole: bool, hits: &mut MatchCollector<'_>) {
     let mut undecoded = hits.undecoded().peekable();
     if undecoded.peek().is_none() {
@@ -252,14 +252,14 @@ fn decode(head: &[u8], is_whole: bool, hits: &mut MatchCollector<'_>) {
     }
 }
 
-/// Whether bytes at the start of a file are no text. UTF-16 is text, NULs and all, if it begins with its mark.
+/// Whether a file with this start is binary. UTF-16 contains NULs, but is text if it begins with a byte order mark.
 fn is_binary(bytes: &[u8]) -> bool {
     let head = &bytes[..bytes.len().min(HEAD)];
     let is_utf16 = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
     !is_utf16 && memchr::memchr(0, head).is_some()
 }
 
-/// A file whose reading ends with the call.
+/// A file whose reads fail once the call has ended.
 struct CheckedReader<'a> {
     file: &'a File,
     cx: &'a CallContext,

@@ -109,7 +109,7 @@ fn a_match_may_go_over_several_lines() {
         ])
     );
     assert_eq!(grepped["total_matches"], 2);
-    // Two matches on a line are one line, and so are two blocks that meet in one.
+    // Two matches on a line are one line; two multiline matches that share a line are one.
     assert_eq!(grep(&env, json!({"pattern": "e", "multiline": true}))["total_matches"], 4);
     assert_eq!(lines(&grep(&env, json!({"pattern": r"one|\}\nrest", "multiline": true}))).len(), 4);
     assert_eq!(lines(&grep(&env, json!({"pattern": r"o\n\}\nr", "multiline": true})))[0].1, 2);
@@ -289,7 +289,7 @@ fn a_wrong_pattern_is_explained() {
     };
     assert_eq!(
         said(json!({"pattern": "(foo"})),
-        "the pattern \"(foo\" is not valid: unclosed group at character 1; set literal to true to look for it as it stands"
+        "the pattern \"(foo\" is not valid: unclosed group at character 1; set literal to true to search for it literally"
     );
     assert!(said(json!({"pattern": "ä[z-a]"})).contains("at character 3"));
     assert!(said(json!({"pattern": r"(?=x)"})).contains("look-around"));
@@ -350,7 +350,7 @@ fn a_file_too_large_for_one_read_is_searched_like_any_other() {
 #[test]
 fn a_search_ends_in_the_middle_of_a_file() {
     let env = TestEnv::new();
-    // No literal to jump to, and a pattern that has to keep ninety possibilities in mind.
+    // No literal prefix to skip to, and a pattern that keeps ninety states alive.
     env.file("large", "abcdefghijklmnop abc def ghi\n".repeat(1 << 20));
     let cancel = CancelToken::new();
     let mut cx = env.cx.clone();
@@ -398,8 +398,8 @@ fn a_rule_on_reading_holds_for_searching() {
     );
 }
 
-/// What a search for lines finds, by the plainest means.
-fn plainly(files: &[String], pattern: &str) -> Vec<(String, u64, String)> {
+/// What a search for lines finds, computed in the simplest way.
+fn reference_search(files: &[String], pattern: &str) -> Vec<(String, u64, String)> {
     let pattern = regex::Regex::new(pattern).unwrap();
     let mut found = Vec::new();
     for (number, text) in files.iter().enumerate() {
@@ -421,13 +421,13 @@ proptest! {
     ) {
         let env = TestEnv::new();
         files.iter().enumerate().for_each(|(number, text)| env.file(format!("f{number}"), text));
-        let all = plainly(&files, &pattern);
+        let all = reference_search(&files, &pattern);
         let grepped = grep(&env, json!({"pattern": pattern, "offset": offset, "limit": limit}));
         let page: Vec<_> = all.iter().skip(offset).take(limit).cloned().collect();
         let found: Vec<_> = lines(&grepped).into_iter().map(|(f, n, c)| (f.to_owned(), n, c.to_owned())).collect();
         prop_assert_eq!(found, page);
         prop_assert_eq!(grepped["total_matches"].as_u64().unwrap(), all.len() as u64);
-        // There, a dot is a line end too.
+        // In multiline mode, a dot matches a line end too.
         if !pattern.contains('.') {
             let multiline = grep(&env, json!({"pattern": pattern, "multiline": true}));
             prop_assert_eq!(multiline["total_matches"].as_u64().unwrap(), all.len() as u64);

@@ -1,23 +1,23 @@
-//! Lines as text that fits into an answer.
+//! Lines cut to fit into an answer.
 
 use beamai_text::Charset;
 use std::borrow::Cow;
 
-/// Most characters of a line that are shown.
+/// Maximum characters of a line that are shown.
 const LINE: usize = 2000;
-/// Most characters of a match over several lines that are shown.
+/// Maximum characters of a match over several lines that are shown.
 const BLOCK: usize = 20_000;
-/// Characters shown before a match that does not begin near the start of a long line.
+/// Characters shown before a match that is far from the start of a long line.
 const LEAD: usize = 200;
 
-/// Text cut out of a file.
+/// Text from a file.
 #[derive(Debug, Clone)]
 pub(super) struct MatchText {
-    /// The text; what is no UTF-8 is replaced.
+    /// The text; invalid UTF-8 is replaced.
     pub(super) text: String,
-    /// Whether only a part of it is there.
+    /// Whether it was cut.
     pub(super) is_cut: bool,
-    /// The bytes of it, where some had to be replaced.
+    /// The original bytes, if some had to be replaced.
     pub(super) raw: Option<RawBytes>,
 }
 
@@ -25,19 +25,19 @@ pub(super) struct MatchText {
 #[derive(Debug, Clone)]
 pub(super) struct RawBytes {
     bytes: Box<[u8]>,
-    /// Most characters that are shown of it.
+    /// Maximum characters of it that are shown.
     most: usize,
 }
 
 impl RawBytes {
-    /// Its text, if it is in this encoding.
+    /// The text, if it is valid in this encoding.
     pub(super) fn decoded(&self, charset: Charset) -> Option<String> {
         let (text, is_flawed) = charset.decode(&self.bytes);
         (!is_flawed).then(|| text.chars().take(self.most).collect())
     }
 }
 
-/// The line, or lines, without the last line end; where it is too long, the part around `start`.
+/// The line, or lines, without the last line end; if too long, the part around `start`.
 pub(super) fn of_match(bytes: &[u8], start: usize, is_block: bool) -> MatchText {
     clipped(without_end(bytes), start, if is_block { BLOCK } else { LINE })
 }
@@ -59,7 +59,7 @@ fn without_end(bytes: &[u8]) -> &[u8] {
 
 fn clipped(bytes: &[u8], focus: usize, most: usize) -> MatchText {
     let start = if bytes.len() <= most || focus + LEAD < most { 0 } else { start_before(bytes, focus) };
-    // A character has four bytes at most.
+    // A character has at most four bytes in UTF-8.
     let window = &bytes[start..bytes.len().min(start + most * 4)];
     let decoded = String::from_utf8_lossy(window);
     let end = decoded.char_indices().nth(most).map_or(decoded.len(), |(at, _)| at);
@@ -69,7 +69,7 @@ fn clipped(bytes: &[u8], focus: usize, most: usize) -> MatchText {
     MatchText { text: decoded[..end].to_owned(), is_cut, raw }
 }
 
-/// The start of a character some way before `focus`.
+/// A character boundary at most [`LEAD`] characters before `focus`.
 fn start_before(bytes: &[u8], focus: usize) -> usize {
     let start = focus.min(bytes.len()).saturating_sub(LEAD);
     let is_inner = |at: &usize| bytes.get(*at).is_some_and(|byte| (0x80..0xC0).contains(byte));

@@ -1,12 +1,12 @@
-//! Entries of a directory, for models.
+//! Entries of a directory, rendered for models.
 
 use beamai_tool::for_model::{Fields, ModelCall, ModelPage};
 use beamai_walk::coverage::{note_left_out, note_rest};
 
-/// Bytes from which on the size of a file is said: it takes more than one call to read it.
+/// Files from this size on, in bytes, are shown with their size: they take more than one call to read.
 const LARGE: u64 = 100_000;
 
-/// One name a line, or one path where directories below are listed too; a directory ends in "/".
+/// One name per line, or one path if subdirectories are listed too; directories end in "/".
 pub(super) fn listed(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let entries = result.list("entries")?;
     let is_deep = result.objects("entries").any(|entry| depth(entry) != result_depth(result));
@@ -30,7 +30,7 @@ fn depth(entry: Fields<'_>) -> usize {
     entry.text("path").unwrap_or_default().matches('/').count()
 }
 
-/// The depth of the first entry, which is that of all where one directory is listed.
+/// The depth of the first entry; if one directory is listed, all entries have it.
 fn result_depth(result: Fields<'_>) -> usize {
     result.objects("entries").next().map_or(0, depth)
 }

@@ -1,9 +1,9 @@
-//! The call that a result belongs to, and calls that may follow it.
+//! The call that a result belongs to, and suggested follow-up calls.
 
 use crate::{Tool, ToolRegistry};
 use serde_json::{Map, Value};
 
-/// Most characters of a call that is written out in an answer.
+/// Maximum characters of a suggested call.
 const WRITTEN: usize = 400;
 
 /// The call that a result belongs to: what a renderer knows besides the result.
@@ -24,17 +24,17 @@ impl<'a> ModelCall<'a> {
         self.tool
     }
 
-    /// The first of these arguments that the call has, as text: dialects name them differently.
+    /// The first of these arguments that the call has, as text; dialects use different names.
     pub fn argument(&self, names: &[&str]) -> Option<&'a str> {
         names.iter().find_map(|name| self.args.get(*name)?.as_str())
     }
 
-    /// An argument that is a whole number and not negative.
+    /// An argument that is a non-negative integer.
     pub fn number(&self, name: &str) -> Option<u64> {
         self.args.get(name)?.as_u64()
     }
 
-    /// Whether the tool has this argument.
+    /// Whether the tool has this parameter.
     pub fn takes(&self, name: &str) -> bool {
         self.tool.parameters().contains_key(name)
     }
@@ -44,7 +44,7 @@ impl<'a> ModelCall<'a> {
         self.args.get(name).is_some_and(|value| !value.is_null())
     }
 
-    /// The same call with other arguments, as a model would write it; `None` where the tool does not take them.
+    /// The same call with changed arguments, as a model would write it; `None` if the tool lacks one of them.
     pub fn again(&self, changes: &[(&str, Value)]) -> Option<String> {
         if !changes.iter().all(|(name, _)| self.tool.parameters().contains_key(*name)) {
             return None;
@@ -60,12 +60,12 @@ impl<'a> ModelCall<'a> {
         Some(format!("the same call of {} with {}", self.tool.name(), Value::Object(changed)))
     }
 
-    /// The name that the tool with this canonical name in rules has in the call's dialect.
+    /// The name in the call's dialect of the tool with this canonical rule name.
     pub fn other(&self, rule: &str) -> Option<&'a str> {
         self.dialect.iter().find(|tool| tool.rule() == rule).map(|tool| tool.name())
     }
 
-    /// The call of another tool of the dialect, known by its canonical name in rules, as a model would write it.
+    /// A call of another tool of the dialect, found by its canonical rule name, as a model would write it.
     pub fn other_call(&self, rule: &str, args: &Value) -> Option<String> {
         Some(format!("{} {args}", self.other(rule)?))
     }

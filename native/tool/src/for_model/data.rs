@@ -1,20 +1,20 @@
-//! Values that no operation renders: results of a host's own tools, and objects for the text protocol.
+//! Values without a renderer: results of custom tools, and objects for the text protocol.
 
 use super::page::{EMPTY, cut};
 use serde_json::{Map, Value};
 
-/// The fewest integers that are taken for the characters of an Erlang string because most of them are letters.
+/// Minimum length of an integer list that counts as an Erlang string because most elements are letters.
 const CHARACTERS: usize = 8;
-/// Keys that say nothing to a model: no tool of the dialects that get objects takes what they hold.
+/// Keys of no use to a model: no tool of the dialects that get objects takes their values.
 const SILENT: [&str; 6] = ["hash", "encoding", "line_ending", "size", "bytes_written", "success"];
-/// The key under which an object says what was left out of it.
+/// Key for notes on what was cut from an object.
 const CUT: &str = "cut";
 
-/// The result of a host's own tool as text: text as it is, also that of an object with nothing but a `text` (as tools of
-/// MCP servers give it); anything else as JSON; cut at `limit` characters.
+/// The result of a custom tool as text: text unchanged, also that of an object whose only key is `text` (as tools of
+/// MCP servers return it); anything else as JSON; cut at `limit` characters.
 ///
 /// # Errors
-/// What is wrong with a list of integers that is an Erlang string, and what to return in its place.
+/// For an Erlang string (a list of integers): what is wrong, and what to return instead.
 pub fn own(result: &Value, limit: usize) -> Result<String, String> {
     let text = match result {
         Value::String(text) => text.clone(),
@@ -27,8 +27,8 @@ pub fn own(result: &Value, limit: usize) -> Result<String, String> {
     Ok(if text.is_empty() { EMPTY.to_owned() } else { shortened(text, limit) })
 }
 
-/// An Erlang string arrives as a list of its characters. It cannot be told from a list of numbers for sure: what ends in a
-/// line feed, as the output of commands does, or has many letters, is taken for a string.
+/// An Erlang string arrives as a list of integers, so this is a heuristic: a list that ends in a line feed, as output
+/// of commands does, or has many letters counts as a string.
 fn is_charlist(items: &[Value]) -> bool {
     let character = |item: &Value| char::from_u32(u32::try_from(item.as_u64()?).ok()?);
     let Some(text) = items.iter().map(character).collect::<Option<String>>() else { return false };
@@ -55,10 +55,10 @@ fn shortened(text: String, limit: usize) -> String {
     format!("{}{note}", &text[..at])
 }
 
-/// A result as an object of at most `limit` characters of JSON, for `TOOL_RESULT` of the text protocol: without keys
-/// that say nothing, and with the longest text or list cut where it is too large.
+/// A result as an object of at most `limit` characters of JSON, for `TOOL_RESULT` of the text protocol: without keys of
+/// no use to a model, and with the longest text or list cut if it is too large.
 pub fn object(result: &Value, limit: usize) -> Value {
-    let mut value = telling(result);
+    let mut value = without_noise(result);
     let mut size = size_of(&value);
     while size > limit {
         let over = size - limit;
@@ -74,8 +74,8 @@ fn size_of(value: &Value) -> usize {
     value.to_string().chars().count()
 }
 
-/// The value without null, false and empty members, counts of what was searched, and keys that no tool takes.
-fn telling(value: &Value) -> Value {
+/// The value without null, false and empty members, search counts, and keys that no tool takes.
+fn without_noise(value: &Value) -> Value {
     let Value::Object(map) = value else { return value.clone() };
     let is_telling = |(key, value): &(&String, &Value)| match value {
         Value::Null | Value::Bool(false) => false,
@@ -85,8 +85,8 @@ fn telling(value: &Value) -> Value {
     Value::Object(map.iter().filter(is_telling).map(|(key, value)| (key.clone(), value.clone())).collect())
 }
 
-/// Cuts about this many characters from the object's longest text or list, and says so in it; false where nothing is
-/// left to cut.
+/// Cuts about `over` characters from the object's longest text or list, and notes that in it; false if nothing is left
+/// to cut.
 fn shrink(value: &mut Value, over: usize) -> bool {
     let Value::Object(map) = value else { return false };
     let longest = map.iter().max_by_key(|(_, value)| size_of(value)).map(|(key, _)| key.clone());
@@ -106,7 +106,7 @@ fn note(map: &mut Map<String, Value>, key: &str, said: String) {
     notes[key] = said.into();
 }
 
-/// JSON may write a character as six; so more than enough is cut.
+/// JSON may encode a character as six, so this may cut more than needed.
 fn cut_text(text: &mut String, over: usize) -> Option<String> {
     let written = Value::String(text.clone()).to_string().chars().count().max(1);
     let size = text.chars().count();

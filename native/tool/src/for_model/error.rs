@@ -3,16 +3,16 @@
 use super::{Fields, ModelPage};
 use serde_json::Value;
 
-/// Keys of an error's details with what a command printed before it was stopped.
+/// Keys of an error's details with the output of a command until it was stopped.
 const STREAMS: [&str; 2] = ["stdout", "stderr"];
 
-/// The key of an error's details with what the host can configure so that the call is possible. The message ends in the
-/// same words, which are not for a model.
+/// Key of an error's details: how to configure the host so that the call is possible. The message ends with the same
+/// text, which is not meant for a model.
 pub const CONFIGURE: &str = "configure";
 
-/// An error, as [`ToolError::to_value`](beamai_base::ToolError::to_value) gives it, as text of at most `limit` characters: the
-/// message, which says what was wrong and what to do next, and below it what a command had printed until then. Details
-/// that the message repeats, and those for programs, are left out.
+/// An error, as [`ToolError::to_value`](beamai_base::ToolError::to_value) returns it, as text of at most `limit`
+/// characters: the message, which says what was wrong and what to do next, then the output of a command so far. Details
+/// that the message repeats and those for programs are left out.
 pub fn of_error(error: &Value, limit: usize) -> String {
     let mut page = ModelPage::new(limit);
     let fields = Fields::of(error);
@@ -39,7 +39,7 @@ pub fn of_error(error: &Value, limit: usize) -> String {
     page.finish()
 }
 
-/// The message without its end for the host.
+/// The message without its ending for the host.
 fn for_the_model<'a>(message: &'a str, details: Option<Fields<'a>>) -> &'a str {
     let configure = details.and_then(|details| details.said(CONFIGURE));
     let own = configure.and_then(|end| message.strip_suffix(end));

@@ -1,8 +1,8 @@
-//! The keys of a result, read without a type: dialects and filters may have left some out.
+//! Untyped access to the keys of a result: dialects and filters may have removed some.
 
 use serde_json::{Map, Value};
 
-/// A result's keys. A key with a value of another type than the asked one counts as absent.
+/// A result's keys. A key whose value has another type counts as absent.
 #[derive(Debug, Clone, Copy)]
 pub struct Fields<'a>(&'a Map<String, Value>);
 
@@ -22,17 +22,17 @@ impl<'a> Fields<'a> {
         self.text(key).filter(|text| !text.is_empty())
     }
 
-    /// A whole number.
+    /// An integer.
     pub fn number(self, key: &str) -> Option<i64> {
         self.0.get(key)?.as_i64()
     }
 
-    /// A whole number that is not negative.
+    /// A non-negative integer.
     pub fn count(self, key: &str) -> Option<u64> {
         self.0.get(key)?.as_u64()
     }
 
-    /// Whether the key is there and true.
+    /// Whether the value is true.
     pub fn flag(self, key: &str) -> bool {
         self.0.get(key).and_then(Value::as_bool) == Some(true)
     }
@@ -42,17 +42,17 @@ impl<'a> Fields<'a> {
         self.0.get(key).and_then(Self::of)
     }
 
-    /// The elements of a list; `None` where there is no list.
+    /// The elements of a list; `None` if it is absent.
     pub fn list(self, key: &str) -> Option<&'a [Value]> {
         self.0.get(key)?.as_array().map(Vec::as_slice)
     }
 
-    /// The objects in a list; none where there is no list.
+    /// The objects in a list; empty if it is absent.
     pub fn objects(self, key: &str) -> impl Iterator<Item = Self> + use<'a> {
         self.list(key).unwrap_or_default().iter().filter_map(Self::of)
     }
 
-    /// The texts in a list; none where there is no list.
+    /// The texts in a list; empty if it is absent.
     pub fn texts(self, key: &str) -> impl Iterator<Item = &'a str> + use<'a> {
         self.list(key).unwrap_or_default().iter().filter_map(Value::as_str)
     }

@@ -1,11 +1,11 @@
 //! Results and errors as text for chat models.
 //!
-//! A call returns a JSON value: the map for programs. A model gets the same value as text, which an operation renders
-//! ([`Operation::for_model`](crate::Operation::for_model), in a file next to its output type). The value is
-//! the only input, so a result that a filter has changed, or that a host stored, is rendered like a fresh one. The
-//! dialects' results differ in a few keys; a renderer reads all of them.
+//! A call returns a JSON value, meant for programs. A model gets the same value as text, rendered by the operation
+//! ([`Operation::for_model`](crate::Operation::for_model), in a file next to its output type). The value is the only
+//! input, so a result that a filter has changed or that a host has stored is rendered like a fresh one. The dialects'
+//! results differ in a few keys; a renderer reads all of them.
 //!
-//! No text is longer than its limit. What is left out is said in it, with the call that continues where there is one.
+//! No text exceeds its limit. It says what is left out, and suggests the call that continues if there is one.
 
 mod call;
 mod data;
@@ -23,13 +23,13 @@ pub use page::{cut_line, quantity};
 use crate::operation::ADJUSTED;
 use serde_json::Value;
 
-/// Default of the most characters of a result for models.
+/// Default limit of a result for models, in characters.
 pub const LIMIT: usize = 30_000;
-/// The least limit that can be set: room for a few lines and for what is said about those left out.
+/// Minimum limit, in characters: room for a few lines and the notes.
 pub const LEAST_LIMIT: usize = 1_000;
 
-/// A result as text of at most `limit` characters. A value that the tool's operation does not know, such as what a
-/// filter put in the place of its result, is given as [`own`] gives it.
+/// A result as text of at most `limit` characters. A value that the operation does not recognize, such as a filter's
+/// replacement, is rendered by [`own`].
 ///
 /// # Errors
 /// As [`own`].

@@ -2,17 +2,17 @@
 
 use std::borrow::Cow;
 
-/// Most characters of a line; the rest is cut, and the line's length is said.
+/// Maximum characters of a line; the rest is cut, and the line's length is noted.
 const LINE: usize = 2_000;
-/// Most characters that notes take, whatever the limit is.
+/// Maximum characters for all notes, whatever the limit.
 const NOTES: usize = 2_000;
-/// Most characters of one note.
+/// Maximum characters of one note.
 const NOTE: usize = 1_000;
 
-/// What stands for a text without a character.
+/// Replaces an empty text.
 pub(super) const EMPTY: &str = "(empty)";
 
-/// The text of a result: lines, and below them notes in square brackets, for which a part of the limit is kept.
+/// The text of a result: lines, and below them notes in square brackets, for which part of the limit is reserved.
 #[derive(Debug)]
 pub struct ModelPage {
     text: String,
@@ -22,18 +22,18 @@ pub struct ModelPage {
 }
 
 impl ModelPage {
-    /// An empty page for this many characters, notes included.
+    /// An empty page of `limit` characters, including notes.
     pub fn new(limit: usize) -> Self {
         let notes = (limit / 4).min(NOTES);
         Self { text: String::new(), left: limit - notes, notes: String::new(), notes_left: notes }
     }
 
-    /// Adds a line and answers true, or false where the page has no room for it.
+    /// Adds a line; false if it does not fit.
     pub fn line(&mut self, line: &str) -> bool {
         self.put(&cut_line(line, LINE))
     }
 
-    /// Adds every line of a text; answers how many lines found room and how many there are.
+    /// Adds the lines of a text; returns how many fit and how many there are.
     pub fn lines(&mut self, text: &str) -> (u64, u64) {
         let (mut shown, mut total) = (0, 0);
         for line in text.lines() {
@@ -45,8 +45,8 @@ impl ModelPage {
         (shown, total)
     }
 
-    /// Adds text whose lines may be long, such as a page of the web, as far as there is room; answers how many
-    /// characters are left out.
+    /// Adds as much as fits of a text whose lines may be long, such as a web page; returns the number of characters
+    /// left out.
     pub fn prose(&mut self, text: &str) -> usize {
         let text = text.trim_end();
         let room = self.left.saturating_sub(1);
@@ -55,8 +55,8 @@ impl ModelPage {
         text[cut.len()..].chars().count()
     }
 
-    /// Adds the beginning and the end of a text that is too long for `room` characters, and between them what `gap`
-    /// says of the characters left out. Lines that are too long are cut.
+    /// Adds the beginning and the end of a text that is longer than `room` characters, separated by `gap`, which gets
+    /// the number of lines and characters left out. Lines that are too long are cut.
     pub fn both_ends(&mut self, text: &str, room: usize, gap: impl FnOnce(u64, usize) -> String) {
         let room = room.min(self.left);
         let lines: Vec<Cow<'_, str>> = text.lines().map(|line| cut_line(line, LINE.min(room / 3))).collect();
@@ -75,13 +75,12 @@ impl ModelPage {
         lines[lines.len() - last..].iter().for_each(|line| _ = self.put(line));
     }
 
-    /// Characters that still find room.
+    /// Characters that still fit.
     pub fn room(&self) -> usize {
         self.left
     }
 
-    /// Adds a note, in square brackets below the text. Notes have room of their own; where that is used up, a note is
-    /// cut.
+    /// Adds a note, in square brackets below the text. Notes have their own limit and are cut when it is used up.
     pub fn note(&mut self, note: &str) {
         if self.notes_left < 8 {
             return;
@@ -91,12 +90,12 @@ impl ModelPage {
         self.notes.push_str(&format!("[{note}]\n"));
     }
 
-    /// Whether nothing has been said so far.
+    /// Whether the page is empty.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
-    /// The text, without the last line's end. It is never empty: some providers refuse an empty result.
+    /// The text, without a trailing newline. Never empty: some providers reject an empty result.
     pub fn finish(mut self) -> String {
         self.text.push_str(&self.notes);
         self.text.pop();
@@ -115,7 +114,7 @@ impl ModelPage {
     }
 }
 
-/// How many lines of these sizes have room together.
+/// How many lines of these sizes fit together.
 fn fitting<'a>(sizes: impl Iterator<Item = &'a usize>, room: usize) -> usize {
     let sums = sizes.scan(0, |sum, size| {
         *sum += size;
@@ -124,7 +123,7 @@ fn fitting<'a>(sizes: impl Iterator<Item = &'a usize>, room: usize) -> usize {
     sums.take_while(|sum| *sum <= room).count()
 }
 
-/// The text, or its beginning with an ellipsis: at most this many characters.
+/// The text, or its beginning with an ellipsis: at most `most` characters.
 pub(crate) fn cut(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
         None => Cow::Borrowed(text),
@@ -135,7 +134,7 @@ pub(crate) fn cut(text: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
-/// The line, or its beginning and how many characters it has.
+/// The line, or its beginning and its length in characters.
 pub fn cut_line(line: &str, most: usize) -> Cow<'_, str> {
     match line.char_indices().nth(most) {
         None => Cow::Borrowed(line),

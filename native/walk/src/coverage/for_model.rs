@@ -1,4 +1,4 @@
-//! What a search left out, for models.
+//! What a search left out, rendered for models.
 
 use super::{Hints, LEFT_OUT};
 use crate::Skipped;
@@ -6,11 +6,11 @@ use beamai_tool::for_model::{Fields, ModelCall, ModelPage};
 use serde::Deserialize;
 use serde_json::json;
 
-/// The most that a call can ask for.
+/// The largest limit that a call can set.
 const MOST: u64 = 100_000;
 
-/// Notes what a search left out: by reason and in a few words; where nothing was found, with the arguments that
-/// include it, and where something could not be read, with an example.
+/// Adds a short note of what a search left out, by reason. If nothing was found it suggests the arguments that include
+/// it, and if something could not be read it gives an example.
 pub fn note_left_out(result: Fields<'_>, has_found: bool, page: &mut ModelPage) {
     let Some(coverage) = result.object("coverage") else { return };
     let said = coverage.text("note").and_then(|note| note.split_once(LEFT_OUT));
@@ -27,8 +27,8 @@ pub fn note_left_out(result: Fields<'_>, has_found: bool, page: &mut ModelPage) 
     }
 }
 
-/// Notes how many of `count` things are shown, and what to do about the others. `is_full` is whether the text has no
-/// more room: a larger limit does not help then.
+/// Notes how many of `count` items are shown, and how to see the others. `is_full`: the text has no more room, so a
+/// larger limit would not help.
 pub fn note_rest(
     shown: usize,
     count: u64,

@@ -1,4 +1,4 @@
-//! Where journals are kept, and one that is kept there.
+//! The directories that journals are kept in, and their files.
 
 use super::record::Record;
 use crate::{
@@ -17,21 +17,21 @@ use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-/// How the name of a journal ends, and that of one which is not complete.
+/// Suffixes of complete and of incomplete journals.
 const SUFFIX: &str = ".journal";
 const UNFINISHED: &str = ".unfinished";
 
-/// The mode of what only its user may look at.
+/// File mode of data that only its owner may read.
 const PRIVATE: Mode = Mode::from_raw_mode(0o600);
-/// The bits of others who may write.
+/// Write permission for group and others.
 const OTHERS_WRITE: u32 = 0o022;
 
-/// A directory that journals may be kept in; it need not be there.
+/// A directory for journals; it need not exist.
 #[derive(Debug)]
 pub(crate) struct StateDir {
-    /// Where it begins: a directory that is not ours alone.
+    /// The parent directory, which may be shared with others.
     base: PathBuf,
-    /// Two directories beneath that must be this user's, and nobody else's to write.
+    /// Two directories beneath it, which must belong to this user and be writable to nobody else.
     names: [OsString; 2],
     path: PathBuf,
     pub(super) c_path: CString,
@@ -49,7 +49,7 @@ impl StateDir {
         &self.path
     }
 
-    /// The path with every link followed, as far as it is there.
+    /// The path with links resolved, as far as it exists.
     fn real(&self) -> PathBuf {
         let above = self.path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
         above.map_or_else(
@@ -58,7 +58,7 @@ impl StateDir {
         )
     }
 
-    /// The directory, made if need be.
+    /// Opens the directory, and creates it if it is missing.
     pub(crate) fn make(&self) -> io::Result<Ledger> {
         self.open().or_else(|_| {
             DirBuilder::new().recursive(true).mode(0o700).create(&self.path)?;
@@ -66,14 +66,14 @@ impl StateDir {
         })
     }
 
-    /// The directory, if it is there and nobody else's.
+    /// Opens the directory, if it exists and belongs to this user alone.
     pub(super) fn open(&self) -> io::Result<Ledger> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let mut dir = rustix::fs::open(&self.base, flags, Mode::empty())?;
         for name in &self.names {
             dir = rustix::fs::openat(&dir, name, flags | OFlags::NOFOLLOW, Mode::empty())?;
             if !is_own(&dir, OTHERS_WRITE)? {
-                let message = "it is another user's, or others can write there";
+                let message = "it belongs to another user, or others can write to it";
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
             }
         }
@@ -81,30 +81,29 @@ impl StateDir {
     }
 }
 
-/// Whether a file is this user's, without these rights for others.
+/// Whether a file belongs to this user and grants others none of these permissions.
 pub(super) fn is_own(file: impl AsFd, without: u32) -> Result<bool, Errno> {
     let stat = rustix::fs::fstat(file)?;
     #[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
     Ok(stat.st_uid == rustix::process::geteuid().as_raw() && (stat.st_mode as u32) & without == 0)
 }
 
-/// Where journals may be, the usual place first.
+/// The directories for journals, the preferred one first.
 pub(super) fn places() -> &'static [StateDir; 2] {
     static PLACES: LazyLock<[StateDir; 2]> = LazyLock::new(|| {
         let given = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
         let home = || std::env::home_dir().filter(|home| home.is_absolute());
         let state = given.or_else(|| home().map(|home| home.join(".local/state")));
         let own = format!("beamai-state-{}", rustix::process::geteuid().as_raw());
-        // Without a home, there is one place: the directory that all temporary files go to, whatever TMPDIR says to
-        // this process or that one.
+        // Without a home directory, only /tmp: all processes must agree on it, so TMPDIR does not count.
         let temp = || StateDir::new("/tmp".into(), &own);
         [state.map_or_else(temp, |state| StateDir::new(state, "beamai")), temp()]
     });
     &PLACES
 }
 
-/// The places for the journal of a change in these directories: those first that are not in one of them, where tools
-/// could write.
+/// The directories for the journal of a change, those first that are outside the changed workspaces, where tools could
+/// write.
 pub(super) fn outside_first(record: &Record) -> [&'static StateDir; 2] {
     let roots: Vec<PathBuf> = record.roots.iter().map(|root| path::decode(&root.path)).collect();
     let is_outside = |place: &StateDir| {
@@ -115,14 +114,14 @@ pub(super) fn outside_first(record: &Record) -> [&'static StateDir; 2] {
     if is_outside(usual) || !is_outside(other) { [usual, other] } else { [other, usual] }
 }
 
-/// A directory with journals in it.
+/// An open directory with journals.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     pub(super) dir: OwnedFd,
 }
 
 impl Ledger {
-    /// Keeps a journal. It appears complete, and locked by this process.
+    /// Writes a journal. It appears complete, and locked by this process.
     pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<Journal> {
         let (fresh, own) = (fresh_name(), rustix::process::getpid().as_raw_nonzero());
         let unique = fresh.trim_start_matches(".beamai-").trim_end_matches(".tmp");
@@ -142,7 +141,7 @@ impl Ledger {
         let mut unfinished = name.clone();
         unfinished.push(UNFINISHED);
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        names::moment();
+        names::kill_point();
         let fd = rustix::fs::openat(&dir, &unfinished, flags, PRIVATE)?;
         let done = filled(fd, bytes).and_then(|file| {
             names::rename((dir.as_fd(), &unfinished), (dir.as_fd(), &name))?;
@@ -157,7 +156,7 @@ impl Ledger {
         }
     }
 
-    /// The names of all journals, and of what never became one.
+    /// The names of all complete journals, and of all incomplete ones.
     pub(super) fn names(&self) -> io::Result<(Vec<OsString>, Vec<OsString>)> {
         let mut found = (Vec::new(), Vec::new());
         for entry in rustix::fs::Dir::read_from(&self.dir)? {
@@ -173,14 +172,14 @@ impl Ledger {
     }
 }
 
-/// Whether the process that began a journal has ended, or is ending. Where that cannot be told, it lives.
+/// Whether the process that wrote a journal has ended, or is ending. In doubt, it counts as alive.
 pub(super) fn is_owner_gone(name: &OsStr) -> bool {
     let text = name.to_string_lossy();
     let stem = text.strip_suffix(SUFFIX).unwrap_or_default();
     let own = stem.rsplit('-').next().and_then(|pid| Pid::from_raw(pid.parse().ok()?));
     own.is_some_and(|pid| {
         let stat = || std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok();
-        // The state follows the program's name, which may hold anything.
+        // The state follows the program's name, which may contain any character.
         let is_ending = || stat()?.rsplit_once(") ")?.1.chars().next().map(|state| "ZX".contains(state));
         rustix::process::test_kill_process(pid) == Err(Errno::SRCH) || is_ending().unwrap_or(false)
     })
@@ -193,7 +192,7 @@ fn filled(fd: OwnedFd, bytes: &[u8]) -> io::Result<File> {
     Ok(file)
 }
 
-/// A journal that this process keeps, and removes when it is done: when it is dropped.
+/// A journal of this process; dropping it removes the file.
 #[derive(Debug)]
 pub(crate) struct Journal {
     file: File,
@@ -202,9 +201,9 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Says that every file has its place. From here on nothing is undone, whatever happens.
+    /// Marks the change as complete: from here on recovery finishes it instead of undoing it.
     pub(crate) fn seal(&self) -> io::Result<()> {
-        names::moment();
+        names::kill_point();
         self.file.write_all_at(&[super::record::SEALED], 0)
     }
 }

@@ -1,10 +1,11 @@
-//! What is written down before several files change, so that a process that dies in the middle changes nothing.
+//! A record that is written before several files change, so that a process that dies midway leaves nothing
+//! half-changed.
 //!
-//! A journal is a file of the user's, outside of every workspace. It is there before the first name changes, and says
-//! all that is needed to undo the change: which files go where, what was read at their paths, and under which names
-//! the old contents are kept meanwhile. Its owner holds a lock on it for as long as it lives; whoever finds one without
-//! an owner undoes the change first. Once every file has its place the journal is sealed, and from then on the change is
-//! brought to its end instead. Nothing is forced to disk: this is about processes that die, not about loss of power.
+//! A journal is a file in the user's state directory, outside every workspace. It exists before the first rename, and
+//! holds what is needed to undo the change: which files go where, what was read at their paths, and the temporary names
+//! of the old contents. Its owner holds a lock on it while alive; a process that finds one without an owner undoes the
+//! change first. Once every file is in place the journal is sealed, and recovery then finishes the change instead.
+//! Nothing is fsynced: this protects against processes that die, not against power loss.
 
 mod ledger;
 mod record;
@@ -26,21 +27,21 @@ use std::sync::OnceLock;
 
 static BEFORE: OnceLock<fn()> = OnceLock::new();
 
-/// Has `act` called before each change of several files: a host's chance to see to it that somebody survives it. Counts
-/// once, the first time.
+/// Sets a function that is called before each change of several files, so that a host can start a process that outlives
+/// it. Only the first call counts.
 pub fn before_changes(act: fn()) {
     _ = BEFORE.set(act);
 }
 
-/// Where journals may be kept: for whoever has to keep others away from there.
+/// The directories that may hold journals, for callers that must deny access to them.
 pub fn journals() -> impl Iterator<Item = PathBuf> {
     ledger::places().iter().map(|place| place.path().clone())
 }
 
-/// Begins the journal of a change in these directories.
+/// Begins the journal of a change.
 ///
 /// # Errors
-/// `io` where it cannot be written; nothing has changed then.
+/// `io` when it cannot be written; nothing has changed then.
 pub(super) fn begin(record: &Record) -> Result<Journal> {
     if let Some(before) = BEFORE.get() {
         before();

@@ -1,4 +1,4 @@
-//! What a journal says.
+//! The content of a journal.
 
 use crate::{PinnedRoot, path};
 use rustix::fs::Stat;
@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-/// The first byte of a journal of which some files may not have their places yet, and of one that was sealed.
+/// The first byte of a journal: the change may be incomplete, or it was sealed.
 pub(super) const OPEN: u8 = b'U';
 pub(super) const SEALED: u8 = b'F';
-/// The first of a journal's formats. Another version's journal is left to that version.
+/// Version of the format. Journals of other versions are left alone.
 const VERSION: u32 = 1;
 
-/// All that is needed to undo a change, or to bring it to its end.
+/// Everything needed to undo a change, or to finish it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Record {
     version: u32,
-    /// The directories that paths are beneath.
+    /// The directories that paths are relative to.
     pub(super) roots: Vec<RootRecord>,
-    /// What is done, in this order.
+    /// The steps of the change, in order.
     pub(super) steps: Vec<JournalStep>,
 }
 
@@ -30,14 +30,14 @@ pub(super) struct RootRecord {
     pub(super) inode: u64,
 }
 
-/// A path beneath one of the directories, without links on the way.
+/// A path beneath one of the directories, links resolved.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct JournalPath {
     pub(super) root: usize,
     pub(super) path: String,
 }
 
-/// How a file is known again.
+/// Identifies a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileIdentity {
     device: u64,
@@ -46,30 +46,30 @@ pub(crate) struct FileIdentity {
     modified: (i64, i64),
 }
 
-/// One file's part.
+/// The change of one file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum JournalStep {
-    /// New content comes to a path.
+    /// New content replaces a file or creates it.
     Replace {
         at: JournalPath,
-        /// How many of the directories above are made for it.
+        /// How many parent directories are created for it.
         missing: usize,
         /// The new content.
         draft: FileIdentity,
-        /// The file that stood there.
+        /// The replaced file.
         old: Option<FileIdentity>,
-        /// Temporary names of the two, in the last directory that was there before.
+        /// Temporary names of the two, in the nearest parent directory that existed before.
         names: [String; 2],
     },
-    /// A file leaves its path.
+    /// A file is moved or removed.
     Relocate {
         from: JournalPath,
         to: JournalPath,
-        /// How many of the directories above its new path are made for it.
+        /// How many parent directories of the new path are created for it.
         missing: usize,
         file: FileIdentity,
-        /// Whether it is to be gone: then its new name is a temporary one.
+        /// Whether it is removed: its new name is a temporary one then.
         is_removal: bool,
     },
 }
@@ -85,7 +85,7 @@ impl FileIdentity {
         }
     }
 
-    /// Whether both are one file, whatever it holds.
+    /// Whether both are the same file, whatever its content.
     pub(super) fn is_file(&self, stat: &Stat) -> bool {
         let other = Self::of(stat);
         (self.device, self.inode) == (other.device, other.inode)
@@ -99,7 +99,7 @@ impl Default for Record {
 }
 
 impl Record {
-    /// A path beneath a directory, all links followed.
+    /// A path beneath a directory, with links resolved.
     pub(crate) fn journal_path(&mut self, root: &Arc<PinnedRoot>, resolved: &Path) -> JournalPath {
         let same = |known: &RootRecord| (known.device, known.inode) == (root.device, root.inode);
         let at = self.roots.iter().position(same).unwrap_or_else(|| {
@@ -110,22 +110,22 @@ impl Record {
         JournalPath { root: at, path: path::encode(resolved) }
     }
 
-    /// Adds what is done next.
+    /// Appends a step.
     pub(crate) fn add(&mut self, step: JournalStep) {
         self.steps.push(step);
     }
 
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![OPEN, b'\n'];
-        // Writing to memory cannot fail, and there are no maps with other keys than text.
+        // Writing to a Vec cannot fail, and all map keys are strings.
         _ = serde_json::to_writer(&mut bytes, self);
         bytes
     }
 
-    /// Reads a journal: whether it was sealed, and what it says. `Ok(None)` is another version's.
+    /// Parses a journal: whether it was sealed, and its record. `Ok(None)` for another version's.
     ///
     /// # Errors
-    /// What is wrong with it. No program of ours has written it then.
+    /// What is invalid. This program has not written it then.
     pub(super) fn read(bytes: &[u8]) -> Result<Option<(bool, Self)>, String> {
         #[derive(Deserialize)]
         struct Versioned {
@@ -134,7 +134,7 @@ impl Record {
         let is_sealed = match bytes.first() {
             Some(&OPEN) => false,
             Some(&SEALED) => true,
-            _ => return Err("it does not begin as one".to_owned()),
+            _ => return Err("it does not begin like one".to_owned()),
         };
         let text = &bytes[1..];
         let versioned: Versioned = serde_json::from_slice(text).map_err(|error| error.to_string())?;
@@ -146,7 +146,7 @@ impl Record {
         Ok(Some((is_sealed, record)))
     }
 
-    /// Whatever could lead elsewhere is refused as a whole, before anything is done.
+    /// Rejects the whole journal if any path or name in it could lead elsewhere, before anything is done.
     fn check(&self) -> Result<(), String> {
         for step in &self.steps {
             match step {
@@ -179,7 +179,7 @@ impl Record {
             || depth <= missing
             || path.as_os_str().is_empty()
         {
-            return Err(format!("{} is no path beneath the workspace", journal_path.path));
+            return Err(format!("{} is not a path beneath the workspace", journal_path.path));
         }
         Ok(())
     }
@@ -191,11 +191,11 @@ impl JournalPath {
     }
 }
 
-/// Only names that drafts get are ever renamed or removed for good.
+/// Only temporary names are ever renamed or removed for good.
 fn check_temporary(name: &Path) -> Result<(), String> {
     let text = name.to_string_lossy();
     if name.components().count() == 1 && text.starts_with(".beamai-") && text.ends_with(".tmp") {
         return Ok(());
     }
-    Err(format!("{text} is no temporary name"))
+    Err(format!("{text} is not a temporary name"))
 }

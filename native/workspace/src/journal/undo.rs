@@ -1,8 +1,8 @@
-//! A change of several files that its process did not live to finish is undone, or brought to its end.
+//! Undoes or finishes a change of several files whose process has died.
 //!
-//! The process may have died at any moment, also while it undid the change itself, and so may whoever undid it before.
-//! So nothing is taken for granted: each step looks at what stands at its names and does what is missing. What somebody
-//! else has changed since is left as it is.
+//! The process may have died at any moment, also while undoing, and so may a process that recovered it before. So
+//! nothing is assumed: each step looks at the files behind its names and does what is missing. Files that somebody else
+//! has changed since are left alone.
 
 use super::record::{FileIdentity, JournalPath, JournalStep, Record, RootRecord};
 use crate::{
@@ -20,14 +20,14 @@ use std::fmt;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-/// What became of a change.
+/// What recovery did with a change.
 #[derive(Debug)]
 pub(super) struct UndoReport {
     workspace: String,
     files: usize,
-    /// Whether it was brought to its end instead.
+    /// Whether the change was finished instead of undone.
     is_finished: bool,
-    /// What was left as it is, and why.
+    /// Files left alone, and why.
     pub kept: Vec<String>,
 }
 
@@ -37,16 +37,16 @@ impl fmt::Display for UndoReport {
         let files = if *files == 1 { "1 file".to_owned() } else { format!("{files} files") };
         write!(f, "a process ended while it changed {files} in {workspace}: ")?;
         match is_finished {
-            true => f.write_str("the change was complete, and what was left of it has been cleaned up")?,
+            true => f.write_str("the change was complete, and its temporary files have been removed")?,
             false => f.write_str("the change has been undone")?,
         }
         if kept.is_empty() { Ok(()) } else { write!(f, ", except for {}", kept.join("; ")) }
     }
 }
 
-/// Undoes the change, or brings it to its end. `None` where its directories are not here; where one of several is not,
-/// such as that of a session, its files are gone, too.
-pub(super) fn settle(record: &Record, is_sealed: bool) -> Option<UndoReport> {
+/// Undoes the change, or finishes it. `None` when none of its directories exists. When only some are missing, such as a
+/// session's temporary directory, their files are gone too and are skipped.
+pub(super) fn recover_change(record: &Record, is_sealed: bool) -> Option<UndoReport> {
     let roots: Vec<Option<PinnedRoot>> = record.roots.iter().map(open).collect();
     if roots.iter().all(Option::is_none) {
         return None;
@@ -71,11 +71,11 @@ fn open(record: &RootRecord) -> Option<PinnedRoot> {
     ((root.device, root.inode) == (record.device, record.inode)).then_some(root)
 }
 
-/// Why something was left as it is.
+/// Why a file was left alone.
 enum KeepReason {
     /// Somebody changed it.
     Changed(&'static str),
-    /// The same, and what was there before has this name.
+    /// Somebody changed it; the previous content is in a file of this name.
     KeptAs(String),
     /// The operating system refused.
     Failed(Errno),
@@ -99,7 +99,7 @@ impl From<Errno> for KeepReason {
     }
 }
 
-/// What stands at a name.
+/// What exists at a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FileState {
     Nothing,
@@ -120,7 +120,7 @@ impl UndoRoots<'_> {
                 let swap = Swap { home: &home, names, draft, old: old.as_ref() };
                 match (old, self.dir(at, 0)?) {
                     (Some(_), _) => swap.put_back(name_of(&at.decoded()))?,
-                    (None, Some(dir)) => swap.take_away((dir.as_fd(), name_of(&at.decoded())))?,
+                    (None, Some(dir)) => swap.remove_new((dir.as_fd(), name_of(&at.decoded())))?,
                     (None, None) => {}
                 }
                 swap.clean_up()
@@ -175,7 +175,7 @@ impl UndoRoots<'_> {
         Ok(())
     }
 
-    /// The directory so many levels above the one that the spot is in; `None` where it is not there.
+    /// The directory `above` levels above the parent of a path; `None` if it does not exist.
     fn dir(&self, journal_path: &JournalPath, above: usize) -> Result<Option<OwnedFd>, Errno> {
         self.roots[journal_path.root]
             .as_ref()
@@ -193,12 +193,12 @@ fn dir_of(root: &PinnedRoot, path: &Path, above: usize) -> Result<Option<OwnedFd
     }
 }
 
-/// The last component; there is one, or the journal would have been refused.
+/// The last component, which exists: `Record::check` rejects paths without one.
 fn name_of(path: &Path) -> &OsStr {
     path.file_name().unwrap_or_default()
 }
 
-/// A file and what replaced it.
+/// A file and its replacement.
 struct Swap<'a> {
     /// The directory of the temporary names.
     home: &'a OwnedFd,
@@ -222,7 +222,7 @@ impl Swap<'_> {
         self.names.iter().map(|name| (self.home.as_fd(), OsStr::new(name)))
     }
 
-    /// A temporary name at which this stands.
+    /// The temporary name of the wanted file.
     fn kept(&self, wanted: FileState) -> Result<Option<NameAt<'_>>, Errno> {
         for name in self.temporary() {
             if self.found(name)? == wanted {
@@ -232,7 +232,7 @@ impl Swap<'_> {
         Ok(None)
     }
 
-    /// Puts the file that stood there back, if the new content has taken its place.
+    /// Restores the replaced file, if the new content is at the target.
     fn put_back(&self, name: &OsStr) -> Result<(), KeepReason> {
         let target = (self.home.as_fd(), name);
         let _lock = lock_at(target.0, target.1);
@@ -244,7 +244,7 @@ impl Swap<'_> {
                 done => Ok(done?),
             },
             (FileState::Other, Some(backup), _) => Err(KeepReason::KeptAs(shown(backup))),
-            // It had got its second name only.
+            // The backup is only a second hard link.
             (FileState::Old, Some(backup), _) => Ok(names::unlink(backup)?),
             (FileState::Old, None, _) => Ok(()),
             (_, None, Some(backup)) => Err(KeepReason::KeptAs(shown(backup))),
@@ -253,7 +253,7 @@ impl Swap<'_> {
         }
     }
 
-    /// Exchanges the names, and looks whether what comes out is what was there a moment ago.
+    /// Exchanges the names, and checks that the files are the ones that were seen before.
     fn exchange(
         &self,
         temporary: NameAt<'_>,
@@ -271,9 +271,9 @@ impl Swap<'_> {
         Err(KeepReason::KeptAs(temporary.1.to_string_lossy().into_owned()))
     }
 
-    /// Removes the new content where nothing stood. It gets a temporary name first, so that what is removed is what
-    /// was looked at.
-    fn take_away(&self, target: NameAt<'_>) -> Result<(), KeepReason> {
+    /// Removes the new content of a file that did not exist before. It gets a temporary name first, so that the file
+    /// that is removed is the one that was checked.
+    fn remove_new(&self, target: NameAt<'_>) -> Result<(), KeepReason> {
         if self.found(target)? != FileState::Draft {
             let is_changed = look(target.0, target.1)?.is_some_and(|stat| self.draft.is_file(&stat));
             return if is_changed {
@@ -297,7 +297,7 @@ impl Swap<'_> {
         Err(KeepReason::Changed("its temporary names are taken"))
     }
 
-    /// Removes the new content under its temporary names, and what is at the target again.
+    /// Removes the new content from its temporary names, and then from the target.
     fn clean_up(&self) -> Result<(), KeepReason> {
         for name in self.temporary() {
             if self.found(name)? == FileState::Draft {
@@ -308,7 +308,7 @@ impl Swap<'_> {
     }
 }
 
-/// Removes the directories that were made for a step, as far as they are empty.
+/// Removes the directories that were created for a step, if they are empty.
 fn remove_made(roots: &[Option<PinnedRoot>], step: &JournalStep) {
     let (JournalStep::Replace { at: journal_path, missing, .. }
     | JournalStep::Relocate { to: journal_path, missing, .. }) = step;

@@ -1,11 +1,11 @@
-//! Changes of several files happen all or not at all.
+//! Changes of several files are applied all or not at all.
 
 use super::*;
 use crate::Batch;
 use rustix::fs::Stat;
 use std::os::unix::fs::MetadataExt;
 
-/// A scene with files `a`, `b` and `d/c`.
+/// A fixture with files `a`, `b` and `d/c`.
 fn fixture() -> Fixture {
     let fixture = Fixture::new();
     for name in ["a", "b", "d/c"] {
@@ -45,7 +45,7 @@ fn files_are_changed_made_moved_and_removed_together() {
     );
     assert_eq!(fixture.read("z/moved").unwrap(), "old b");
     assert_eq!(fs::metadata(fixture.path("z/moved")).unwrap().ino(), inode);
-    // A directory that is left empty goes, too.
+    // The directory that became empty is removed too.
     assert_eq!(fixture.names("."), ["a", "in.txt", "x", "z"]);
     assert_eq!(fixture.names("z"), ["moved"]);
 }
@@ -66,7 +66,7 @@ fn a_batch_that_is_dropped_leaves_nothing() {
     );
 }
 
-/// What another program does between the look at the files and the change of them.
+/// What another program does between reading the files and changing them.
 type Meanwhile = fn(&Fixture);
 
 #[test]

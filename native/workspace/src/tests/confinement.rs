@@ -1,11 +1,11 @@
-//! No path leads out, and every path that stays inside works.
+//! No path escapes, and every path that stays inside works.
 
 use super::*;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::time::{Duration, Instant};
 
-/// Reading, appending, replacing and looking are all refused, and the file outside is as it was.
+/// Reading, appending, replacing and stat all fail, and the file outside is unchanged.
 fn refused(fixture: &Fixture, text: &str) {
     assert_eq!(reason(fixture.read(text)), Reason::OutsideWorkspace, "read {text}");
     assert_eq!(reason(fixture.write(text, "evil")), Reason::OutsideWorkspace, "write {text}");

@@ -1,7 +1,6 @@
 //! A process that dies while it changes several files has changed nothing, or everything.
 //!
-//! A test program is started again as the one that dies: killed before one of its changes of a name, whichever they
-//! are, one after the other.
+//! The test program starts itself as the process that dies: killed before its first rename, its second, and so on.
 
 use super::*;
 use crate::{
@@ -15,14 +14,14 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
-/// The directory with workspace and journals, for a program that has a part to play in it.
+/// Environment variable: the directory with workspace and journals of a child process.
 const SCENE: &str = "BEAMAI_TEST_SCENE";
-/// What its part is.
+/// Environment variable: what the child process does.
 const PART: &str = "BEAMAI_TEST_PART";
-/// Enough for a process that was killed to be gone.
+/// Enough time for a killed process to be gone.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What stands at a path: its mode, its inode and how many names that has, and its content.
+/// A file: its mode, its inode and link count, and its content.
 type Thing = (u32, Option<(u64, u64)>, Vec<u8>);
 type Things = BTreeMap<String, Thing>;
 
@@ -58,7 +57,7 @@ impl Stage {
         place(self.dir.path())
     }
 
-    /// The journals that are there.
+    /// The existing journals.
     fn journals(&self) -> Vec<PathBuf> {
         let dir = self.dir.path().join("state/beamai/journals");
         let Ok(dir) = fs::read_dir(dir) else { return vec![] };
@@ -91,7 +90,7 @@ impl Stage {
             .collect()
     }
 
-    /// Plays a part in a process of its own, which is killed before its change of a name of that number.
+    /// Runs a part in a child process, which is killed before its change number `dies_at`.
     fn play(&self, part: &str, dies_at: usize, is_plain: bool) -> ExitStatus {
         let mut program = Command::new(std::env::current_exe().unwrap());
         program.args(["--exact", "tests::journal::a_program_plays_its_part", "--nocapture"]);
@@ -106,7 +105,7 @@ impl Stage {
         status
     }
 
-    /// The change, in a process that is killed.
+    /// Runs the change in a process that is killed.
     fn die_at(&self, at: usize) {
         assert_eq!(self.play("change", at, false).signal(), Some(9), "at {at}");
     }
@@ -120,7 +119,7 @@ fn place(fixture: &Path) -> StateDir {
     StateDir::new(fixture.join("state"), "beamai")
 }
 
-/// Files are replaced, by their names and through a link, made, moved, and removed.
+/// Replaces files, by name and through a link, and creates, moves and removes some.
 fn change(workspace: &Workspace) -> Result<()> {
     let [a, link, same] = ["a", "link", "same"].map(|name| workspace.place(name).unwrap());
     let [new, deep] = ["new", "x/y/new"].map(|name| workspace.place(name).unwrap());
@@ -136,7 +135,7 @@ fn change(workspace: &Workspace) -> Result<()> {
     batch.commit()
 }
 
-/// What a program does that a test has started; started otherwise, it makes the change as it is meant to be.
+/// The entry point of child processes; without the variables, the change runs normally.
 #[test]
 fn a_program_plays_its_part() {
     let Some(fixture) = std::env::var_os(SCENE).map(PathBuf::from) else {
@@ -148,7 +147,7 @@ fn a_program_plays_its_part() {
     match std::env::var(PART).unwrap().as_str() {
         "change" => change(&Workspace::open(&Stage::at(&fixture)).unwrap()).unwrap(),
         "fail" => {
-            // The last step of all finds another file than was read; what was done before is taken back.
+            // The last step finds another file than the one read; the earlier steps are undone.
             let workspace = Workspace::open(&Stage::at(&fixture)).unwrap();
             let hook = || fs::write(Stage::at(&fixture).join("new"), "theirs").unwrap();
             assert_eq!(reason(failing(&workspace, hook)), Reason::Stale);
@@ -158,7 +157,7 @@ fn a_program_plays_its_part() {
     }
 }
 
-/// A change that fails at its end, because of what is done meanwhile.
+/// A change that fails at its end because of what `meanwhile` does.
 fn failing(workspace: &Workspace, meanwhile: impl FnOnce()) -> Result<()> {
     let [a, deep, new] = ["a", "x/y/new", "new"].map(|name| workspace.place(name).unwrap());
     let mut batch = Batch::default();
@@ -171,14 +170,14 @@ fn failing(workspace: &Workspace, meanwhile: impl FnOnce()) -> Result<()> {
     batch.commit()
 }
 
-/// Without inodes, which new files have got of their own.
+/// Without inodes, which differ for new files.
 fn plain(things: &Things) -> Things {
     let plain =
         |(name, (mode, _, content)): (&String, &Thing)| (name.clone(), (*mode, None, content.clone()));
     things.iter().map(plain).collect()
 }
 
-/// What stands there after the change.
+/// The expected files after the change.
 fn after() -> Things {
     let stage = Stage::new();
     assert!(stage.play("change", usize::MAX >> 1, false).success());
@@ -219,7 +218,7 @@ fn wherever_a_process_dies_nothing_has_changed_or_everything() {
             );
             let mut things = stage.things();
             if is_plain && !had_journal {
-                // File systems without nameless ones show what is drafted; see SECURITY.md.
+                // File systems without O_TMPFILE show drafts; see SECURITY.md.
                 things.retain(|name, _| !name.contains(".beamai-"));
             }
             assert!(!has_temporary(&things), "{at}: {:?}", things.keys());
@@ -239,7 +238,8 @@ fn wherever_a_process_dies_nothing_has_changed_or_everything() {
 #[test]
 fn a_process_that_dies_while_it_undoes_a_change_may_be_undone_as_well() {
     let after = after();
-    // Each is two processes that are killed: by default some of them, odd and even; with `BEAMAI_LONG` eight times as many.
+    // Each round is two killed processes: by default a sample of odd and even ones; `BEAMAI_LONG` runs eight times as
+    // many.
     let (step, next) = if std::env::var_os("BEAMAI_LONG").is_some() { (2, 2) } else { (7, 5) };
     for is_plain in [false, true] {
         for at in (1..40).step_by(step) {
@@ -284,7 +284,7 @@ fn a_process_that_dies_while_it_takes_a_failed_change_back_has_changed_nothing()
     }
 }
 
-/// A stage on which a process has died with `a` and other files changed, and files made.
+/// A stage where a process has died after changing `a` and other files, and after creating files.
 fn half_changed() -> Stage {
     for at in 8.. {
         let stage = Stage::new();
@@ -296,7 +296,7 @@ fn half_changed() -> Stage {
     unreachable!()
 }
 
-/// The temporary name under which the old content of a file is kept.
+/// The temporary name that holds the old content of a file.
 fn backup(stage: &Stage, old: &str) -> String {
     let things = stage.things();
     let found = things.iter().find(|(name, thing)| name.contains(".beamai-") && thing.2 == old.as_bytes());
@@ -409,7 +409,7 @@ fn another_directory_in_the_workspaces_place_is_left_alone() {
     assert_eq!(fs::read(stage.path("a")).unwrap(), b"old a");
 }
 
-/// What a forger makes of a journal that would be followed.
+/// Turns a valid journal into a forged one that would lead outside if it were followed.
 type Forgery = fn(&str) -> String;
 
 #[test]
@@ -428,7 +428,7 @@ fn a_forged_journal_leads_nowhere() {
         assert_ne!(forge(&text), text, "{name}");
         fs::write(stage.journal(), forge(&text)).unwrap();
         let undone = stage.recover().undone;
-        assert!(undone[0].contains("was no journal"), "{name}: {undone:?}");
+        assert!(undone[0].contains("was not a journal"), "{name}: {undone:?}");
         assert_eq!(stage.things(), things, "{name}");
         assert!(stage.journals().is_empty());
     }

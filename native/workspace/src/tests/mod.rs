@@ -1,4 +1,4 @@
-//! What the workspace promises, tried on a real file system.
+//! The guarantees of the workspace, tested on a real file system.
 
 mod batch;
 mod confinement;
@@ -31,7 +31,7 @@ impl Fixture {
         Self { dir, workspace }
     }
 
-    /// A path in the workspace, by its true name.
+    /// A path in the workspace, links resolved.
     fn path(&self, name: &str) -> PathBuf {
         self.workspace.path().join(name)
     }

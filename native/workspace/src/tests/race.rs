@@ -1,4 +1,4 @@
-//! A directory is exchanged for a link that leads out, again and again, while files are opened through it.
+//! Files are opened through a directory that is repeatedly exchanged for a link that leads out.
 
 use super::*;
 use crate::resolve;
@@ -8,18 +8,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Opens in all, over both paths.
+/// Number of opens, over both paths.
 fn opens() -> usize {
     if std::env::var_os("BEAMAI_LONG").is_some() { 400_000 } else { 40_000 }
 }
 
-/// Opens until one that looks first has lost; it takes far fewer.
+/// Maximum number of opens until check-then-open loses the race; it usually takes far fewer.
 const MOST: usize = 400_000;
 const THREADS: usize = 4;
-/// How long writes are tried.
+/// Duration of the write test.
 const TIME: Duration = Duration::from_secs(2);
 
-/// Runs `tries` while `one` and `other` are exchanged as fast as they can be.
+/// Runs `tries` while `one` and `other` are exchanged in a loop.
 fn while_exchanging(one: PathBuf, other: PathBuf, tries: impl FnOnce()) {
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -47,7 +47,7 @@ fn racing_scene() -> Fixture {
 fn a_rename_race_leads_no_read_out() {
     let fixture = racing_scene();
     let inside = fs::metadata(fixture.path("d/secret")).unwrap().ino();
-    // One path for the kernel's lookup, one that it refuses and the walk takes.
+    // One path for openat2, and one that openat2 rejects and the walk resolves.
     let places = [fixture.place("d/secret"), fixture.place("through/secret")];
     let (opened, refused) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let open =
@@ -71,7 +71,7 @@ fn a_rename_race_leads_no_read_out() {
     assert!(opened > opens / 100 && refused > opens / 100, "no race: {opened} opened, {refused} refused");
 }
 
-/// The same race, lost by a path that is resolved first and opened afterwards: it is one that can be lost.
+/// The control: the same race, lost by code that resolves the path first and opens it afterwards.
 #[test]
 fn the_race_is_lost_by_who_looks_before_opening() {
     let fixture = racing_scene();

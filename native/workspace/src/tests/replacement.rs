@@ -1,4 +1,4 @@
-//! A replacement is whole or nothing, and keeps what it does not touch.
+//! A replacement is complete or does not happen, and keeps what it does not touch.
 
 use super::*;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -71,7 +71,7 @@ fn a_new_file_has_the_mode_of_any_new_file() {
     assert_eq!(mode("new"), mode("plain"));
 }
 
-/// Does something that root could always do as somebody who is not root. True when that is not the files' owner.
+/// Runs an action, which root could always do, as a user who is not root. True if that user does not own the files.
 fn without_privileges(fixture: &Fixture, work: impl FnOnce() + Send) -> bool {
     fs::set_permissions(fixture.path("."), PermissionsExt::from_mode(0o777)).unwrap();
     fs::set_permissions(fixture.dir.path(), PermissionsExt::from_mode(0o755)).unwrap();
@@ -79,7 +79,7 @@ fn without_privileges(fixture: &Fixture, work: impl FnOnce() + Send) -> bool {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             if is_root {
-                // This thread, and it alone, becomes nobody.
+                // Changes the user of this thread only.
                 let nobody = rustix::process::Uid::from_raw(65534);
                 rustix::thread::set_thread_res_uid(nobody, nobody, nobody).unwrap();
             }
@@ -108,7 +108,7 @@ fn where_the_owner_cannot_be_kept_nobody_gets_more_than_before() {
     let has_changed = without_privileges(&fixture, || fixture.write("in.txt", "new").unwrap());
     let stat = fs::metadata(fixture.path("in.txt")).unwrap();
     if has_changed {
-        // The group is still the thread's own, which it keeps; a new owner does not get the old one's powers.
+        // The group is still the thread's own, so it is kept; the setuid bit is dropped for the new owner.
         assert_eq!((stat.uid(), stat.mode() & 0o4000), (65534, 0));
     }
     assert_eq!(stat.mode() & 0o777, 0o772);
@@ -143,7 +143,7 @@ fn a_file_that_changed_since_it_was_read_is_stale() {
     for change in changes {
         let fixture = Fixture::new();
         let place = fixture.place("in.txt");
-        // Times of files tick, every few milliseconds on older kernels.
+        // File times advance in ticks, of several milliseconds on older Linux kernels.
         std::thread::sleep(std::time::Duration::from_millis(20));
         let (_, stat) = place.open_file().unwrap();
         let mut replacement = place.replace().unwrap();
@@ -169,7 +169,7 @@ fn a_file_that_appeared_meanwhile_is_not_replaced() {
     assert_eq!(fixture.read("new").unwrap(), "");
 }
 
-/// Adds one to the number in the file, with or without the lock; false when the file was stale.
+/// Adds one to the number in the file, with or without the lock; false if the file was stale.
 fn increment(place: &WorkspacePath, is_locked: bool) -> bool {
     let _guard = is_locked.then(|| place.lock(|| Ok(())).unwrap());
     let (mut file, stat) = place.open_file().unwrap();

@@ -9,7 +9,7 @@ mod attempts;
 mod generator;
 mod recorder;
 
-use beamai_bash_reader::{Analysis, FileAccess, Invocation, InvocationKind, Word, analyse, is_shell};
+use beamai_bash_reader::{Analysis, Invocation, InvocationKind, Word, analyse, is_shell};
 use beamai_engine::{CallRequest, Host};
 use beamai_workspace::Workspace;
 use generator::Generator;
@@ -50,14 +50,14 @@ fn is_of(program: &Invocation, name: &str, args: &[String]) -> bool {
             || words.len() == args.len() && words.iter().zip(args).all(|(word, arg)| is_word(word, arg)))
 }
 
-fn is_among<'a>(mut files: impl Iterator<Item = &'a FileAccess>, path: &str) -> bool {
-    files.any(|file| is_word(&file.file, path))
+fn is_among<'a>(mut files: impl Iterator<Item = &'a Word>, path: &str) -> bool {
+    files.any(|file| is_word(file, path))
 }
 
 /// Whether a listed shell may run a file. What it reads there is its own: rules are about the shell, or the file.
 fn may_be_its_script(program: &Invocation, path: &str) -> bool {
     program.standing == InvocationKind::Judged
-        && program.base().is_some_and(|name| is_shell(&name))
+        && program.name().is_some_and(|name| is_shell(name.rsplit('/').next().unwrap_or_default()))
         && program.words[1..].iter().any(|word| word.may_split() || is_word(word, path))
 }
 

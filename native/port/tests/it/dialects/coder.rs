@@ -51,7 +51,7 @@ fn each_tool_takes_and_gives_what_is_documented() {
         ("lsp_definition", position, "location"),
         ("lsp_hover", position, "contents"),
         ("git_status", "short:boolean=false", "content"),
-        ("git_diff", "path:string staged:boolean=false", "content"),
+        ("git_diff", "commit:string path:string staged:boolean=false stat:boolean=false", "content"),
         ("git_log", "limit:integer=20[1..1000] oneline:boolean=false", "content"),
         ("git_add", "path:string!", "ok files"),
         ("git_commit", "message:string!", "ok commit"),
@@ -259,7 +259,7 @@ fn git_shows_stages_and_commits() {
     assert_eq!((&committed["ok"], committed["commit"].as_str().unwrap().len()), (&json!(true), 40));
     let log = env.call("git_log", json!({"oneline": true, "limit": 1}));
     assert!(log["content"].as_str().unwrap().ends_with(" --amend is text here\n"), "{log}");
-    assert!(env.call("git_status", json!({}))["content"].as_str().unwrap().contains("On branch main"));
+    assert!(env.call("git_status", json!({}))["content"].as_str().unwrap().contains("branch: main"));
 }
 
 #[test]

@@ -1,0 +1,256 @@
+defmodule Beamai do
+  @moduledoc """
+  Tools for LLM agents: files, searches, commands, git, language servers and the web, in one kernel with one
+  permission policy.
+
+      iex> kernel = Beamai.new(tools: [:file])
+      iex> {:ok, %{"files" => files}, _context} = Beamai.invoke(kernel, "file_glob", pattern: "*.exs")
+      iex> "mix.exs" in files
+      true
+
+  A kernel is plain data: it can be stored, compared and sent to other processes, and adding to it gives a new one.
+  Tools of your own are written with `Beamai.Tool`. What goes wrong in a call is a `Beamai.Error`; what is wrong with
+  options raises `Beamai.OptionError`, whose message says what is accepted.
+
+  The functions here take keyword lists where the Erlang API takes maps, and names as text or atoms. Everything else
+  of the Erlang API works with the same kernels: `:beamai_agent`, `:beamai_chat`, `:beamai_mcp`, `:beamai_filters`.
+  """
+
+  alias Beamai.{Error, OptionError}
+
+  @families %{
+    file: :beamai_tool_file,
+    shell: :beamai_tool_shell,
+    git: :beamai_tool_git,
+    lsp: :beamai_tool_lsp,
+    web: :beamai_tool_web,
+    todo: :beamai_tool_todo,
+    human: :beamai_tool_human,
+    task: :beamai_tool_task,
+    skill: :beamai_tool_skill,
+    coder: :beamai_dialect_coder,
+    ide: :beamai_dialect_ide,
+    microai: :beamai_dialect_microai
+  }
+
+  @typedoc "A set of tools with a workspace, a permission policy and filters."
+  @type kernel :: :beamai_kernel.kernel()
+
+  @typedoc """
+  Tools to add: a family of built-in tools (`:file`, `:shell`, `:git`, `:lsp`, `:web`, `:todo`, `:human`, `:task`,
+  `:skill`) or a dialect (`:coder`, `:ide`, `:microai`), a module with `use Beamai.Tool` or another tool module, or a
+  tool spec, a map.
+  """
+  @type tools :: atom | :beamai_tool.tool_spec() | [tools]
+
+  @typedoc "What `invoke/4` answers; a handler's own `{:error, term}` comes as it is."
+  @type result :: {:ok, term, :beamai_context.t()} | {:error, Error.t() | term}
+
+  @doc """
+  A kernel.
+
+  ## Options
+
+    * `:tools` - what `add_tools/2` takes
+    * `:workspace` - the directory that tools are confined to; by default the current one, unless that is `/` or the
+      home directory
+    * `:permissions` - `[allow: [rule], ask: [rule], deny: [rule], default: mode]`; by default what only reads runs, and
+      everything else asks
+    * `:approve` - a function of one argument, the request, that answers `:allow`, `{:allow, :session}`, `:deny` or
+      `{:deny, reason}`
+    * `:ask_user` - a function of one argument, a list of questions, that answers `{:ok, answers}` or `:cancelled`
+    * `:sandbox` - `:required` (the default), `:best_effort`, `:off`, or options
+    * `:default_timeout` - milliseconds, for tools without a timeout of their own
+    * `:door`, `:skills`, `:lsp`, `:web`, `:agents`, `:limits` - as for `:beamai_kernel.new/1`
+
+  Raises `Beamai.OptionError`.
+
+      iex> kernel = Beamai.new(workspace: ".", tools: [:file, :shell], permissions: [allow: ["Bash(git:*)"]])
+      iex> length(Beamai.list_tools(kernel))
+      10
+
+      iex> Beamai.new(workspac: ".")
+      ** (Beamai.OptionError) workspac: is not an option; the options are workspace, permissions, approve, ask_user, sandbox, door, default_timeout, skills, web, lsp, agents, limits
+  """
+  @spec new(keyword | map) :: kernel
+  def new(options \\ []) do
+    {tools, options} = Map.pop(top_level(options), :tools, [])
+    explained(fn -> :beamai_kernel.new(options) end) |> add_tools(tools)
+  end
+
+  @doc """
+  The kernel with further tools.
+
+  Raises `Beamai.OptionError` for what is no tool and for a name that is there already.
+
+      iex> kernel = Beamai.add_tools(Beamai.new(), :todo)
+      iex> Enum.map(Beamai.list_tools(kernel), & &1.name)
+      ["todo_add", "todo_list", "todo_update"]
+  """
+  @spec add_tools(kernel, tools) :: kernel
+  def add_tools(kernel, tools) when is_list(tools), do: Enum.reduce(tools, kernel, &add_tools(&2, &1))
+
+  def add_tools(kernel, module) when is_atom(module) do
+    explained(fn -> :beamai_kernel.add_tool_module(kernel, Map.get(@families, module, module)) end)
+  end
+
+  def add_tools(kernel, spec), do: explained(fn -> :beamai_kernel.add_tool(kernel, spec) end)
+
+  @doc "The kernel with a filter around its tools; see `:beamai_kernel.add_filter/3` and `:beamai_filters`."
+  @spec add_filter(kernel, :beamai_filter.filter(), keyword) :: kernel
+  def add_filter(kernel, filter, options \\ []) do
+    explained(fn -> :beamai_kernel.add_filter(kernel, filter, Map.new(options)) end)
+  end
+
+  @doc "Names and descriptions of the tools, in name order."
+  @spec list_tools(kernel) :: [%{name: String.t(), description: String.t()}]
+  def list_tools(kernel), do: explained(fn -> :beamai_kernel.list_tools(kernel) end)
+
+  @doc "The spec of a tool."
+  @spec fetch_tool(kernel, String.t() | atom) :: {:ok, :beamai_tool.tool_spec()} | :error
+  def fetch_tool(kernel, name), do: explained(fn -> :beamai_kernel.find_tool(kernel, text(name)) end)
+
+  @doc "As `fetch_tool/2`; raises `KeyError` where the kernel has no such tool."
+  @spec fetch_tool!(kernel, String.t() | atom) :: :beamai_tool.tool_spec()
+  def fetch_tool!(kernel, name) do
+    case fetch_tool(kernel, name) do
+      {:ok, spec} -> spec
+      :error -> raise KeyError, key: text(name), term: Enum.map(list_tools(kernel), & &1.name)
+    end
+  end
+
+  @doc """
+  The tools as a provider's API takes them: `:openai`, `:openai_responses`, `:anthropic`, `:gemini` or `:mcp`.
+
+      iex> [%{"type" => "function"} | _] = Beamai.schemas(Beamai.new(tools: :todo), :openai)
+      iex> [%{"input_schema" => %{type: :object}} | _] = Beamai.schemas(Beamai.new(tools: :todo), :anthropic)
+
+  With `strict: true` the provider is asked to hold the model to the schemas.
+  """
+  @spec schemas(kernel, atom, keyword) :: [%{String.t() => term}]
+  def schemas(kernel, provider, options \\ []) do
+    explained(fn -> :beamai_kernel.get_tool_schemas(kernel, provider, Map.new(options)) end)
+  end
+
+  @doc """
+  Calls a tool.
+
+  Arguments are a map as a model sends it, with text as keys, or a keyword list. The context is a map or keyword list;
+  the runtime reads `:run_id`, `:session_id`, `:workspace`, `:approve`, `:ask_user`, `:progress`, and every other key is
+  yours. If the calling process dies, the call and everything that it has started end.
+
+      iex> kernel = Beamai.new(tools: :file)
+      iex> {:error, %Beamai.Error{error_type: :not_found}} = Beamai.invoke(kernel, "file_read", path: "no/such")
+      iex> {:error, error} = Beamai.invoke(kernel, "file_raed", path: "mix.exs")
+      iex> hd(error.details.nearest)
+      "file_read"
+  """
+  @spec invoke(kernel, String.t() | atom, map | keyword, map | keyword) :: result
+  def invoke(kernel, name, args, context \\ %{}) do
+    answered(explained(fn -> :beamai_kernel.invoke(kernel, text(name), pairs(args), pairs(context)) end))
+  end
+
+  @doc """
+  Calls a tool and gives its result alone. Raises `Beamai.Error`, or the exception that a handler gave as
+  `{:error, exception}`.
+
+      iex> Beamai.invoke!(Beamai.new(tools: :file), :file_read, path: "rebar.lock")["content"]
+      "[].\\n"
+
+      iex> Beamai.invoke!(Beamai.new(), :file_read, path: "mix.exs")
+      ** (Beamai.Error) there is no tool named "file_read"; this kernel has none
+  """
+  @spec invoke!(kernel, String.t() | atom, map | keyword, map | keyword) :: term
+  def invoke!(kernel, name, args, context \\ %{}) do
+    case invoke(kernel, name, args, context) do
+      {:ok, result, _context} -> result
+      {:error, error} when is_exception(error) -> raise error
+      {:error, term} -> raise Error.of_handler(text(name), term)
+    end
+  end
+
+  @doc """
+  Calls several tools in parallel. Results come in call order; the context comes back with the changes of all calls.
+
+      iex> kernel = Beamai.new(tools: :file)
+      iex> {[{:ok, %{"total_lines" => 1}}, {:error, %Beamai.Error{}}], _context} =
+      ...>   Beamai.invoke_all(kernel, [{"file_read", path: "rebar.lock"}, {"file_read", path: "no/such"}])
+  """
+  @spec invoke_all(kernel, [{String.t() | atom, map | keyword}], map | keyword) ::
+          {[{:ok, term} | {:error, Error.t() | term}], :beamai_context.t()}
+  def invoke_all(kernel, calls, context \\ %{}) do
+    calls = for {name, args} <- calls, do: {text(name), pairs(args)}
+    {results, context} = explained(fn -> :beamai_kernel.invoke_all(kernel, calls, pairs(context)) end)
+    {Enum.map(results, &answered/1), context}
+  end
+
+  @doc "Cancels every call on this node whose context has this `:run_id`."
+  @spec cancel(term) :: :ok
+  defdelegate cancel(run_id), to: :beamai_kernel
+
+  @doc """
+  The verdict on a call and the rule that decides it, without making the call.
+
+      iex> Beamai.explain(Beamai.new(tools: :file), "file_write", path: "a", content: "").verdict
+      :ask
+  """
+  @spec explain(kernel, String.t() | atom, map | keyword) :: %{verdict: :allow | :ask | :deny} | {:error, Error.t()}
+  def explain(kernel, name, args) do
+    answered(explained(fn -> :beamai_permission.explain(kernel, text(name), pairs(args)) end))
+  end
+
+  @doc """
+  A result, or a `Beamai.Error`, as text for a model: at most 30,000 characters, and where it was cut it says how to go on.
+
+      iex> result = Beamai.invoke!(Beamai.new(tools: :file), :file_read, path: "rebar.lock")
+      iex> Beamai.for_model("file_read", %{"path" => "rebar.lock"}, result)
+      "[]."
+
+  What a tool of your own returns becomes JSON; see `Beamai.Result` for structs.
+
+      iex> Beamai.for_model("own", %{}, since: ~D[2024-02-29], ids: MapSet.new([1]))
+      ~s({"ids":[1],"since":"2024-02-29"})
+  """
+  @spec for_model(String.t() | atom, map | keyword, term) :: String.t()
+  def for_model(name, args, result), do: :beamai_display.for_model(text(name), pairs(args), result)
+
+  defp answered({:error, %{tool: _, error_type: _, message: _, details: _} = error}), do: {:error, struct(Error, error)}
+  defp answered(answer), do: answer
+
+  # Errors of options carry their explanation in the stack trace, where only shells look for it.
+  defp explained(fun) do
+    fun.()
+  rescue
+    error in ErlangError -> reraise OptionError.explained(error.original, __STACKTRACE__), __STACKTRACE__
+  end
+
+  defp text(name) when is_atom(name), do: Atom.to_string(name)
+  defp text(name), do: name
+
+  defp pairs([]), do: %{}
+  defp pairs(list) when is_list(list), do: if(Keyword.keyword?(list), do: Map.new(list), else: list)
+  defp pairs(other), do: other
+
+  # Options of options are keyword lists, too; an empty list stays one, as in `allow: []`.
+  defp top_level(options) when is_map(options), do: Map.new(options, &option/1)
+
+  defp top_level(options) do
+    if Keyword.keyword?(options) do
+      Map.new(options, &option/1)
+    else
+      raise OptionError,
+        reason: {:bad_option, :options},
+        message: "the options are a keyword list or a map, not #{inspect(options)}"
+    end
+  end
+
+  defp option({:tools, tools}), do: {:tools, tools}
+  defp option({key, []}) when key in [:permissions, :sandbox, :skills, :lsp, :web, :agents, :limits], do: {key, %{}}
+  defp option({key, value}), do: {key, nested(value)}
+
+  defp nested([{_, _} | _] = list) do
+    if Keyword.keyword?(list), do: Map.new(list, fn {key, value} -> {key, nested(value)} end), else: list
+  end
+
+  defp nested(other), do: other
+end

@@ -1,0 +1,60 @@
+defprotocol Beamai.Result do
+  @moduledoc """
+  What a model sees of a struct that a tool of yours returns.
+
+      defmodule User do
+        @derive {Beamai.Result, only: [:id, :name]}
+        defstruct [:id, :name, :password_hash]
+      end
+
+  A struct's fields may be secrets, so one that derives nothing is not shown to models: they get an error that says so.
+  `only: fields`, `except: fields` or, without either, all fields. `@derive` of `Jason.Encoder` and `JSON.Encoder`
+  counts as well, and so does an implementation of `String.Chars`. Dates, times, `MapSet` and exceptions need nothing.
+
+      iex> Beamai.for_model("now", %{}, %{at: ~U[2024-02-29 12:00:00Z]})
+      ~s({"at":"2024-02-29T12:00:00Z"})
+
+  Programs that call the kernel get the struct itself.
+  """
+
+  @doc "A map, list, text or number in the struct's place."
+  @spec to_result(t) :: term
+  def to_result(struct)
+end
+
+defimpl Beamai.Result, for: Any do
+  defmacro __deriving__(module, struct, options) do
+    fields = Beamai.Result.Fields.of!(module, struct, options)
+
+    quote do
+      defimpl Beamai.Result, for: unquote(module) do
+        def to_result(struct), do: Map.take(struct, unquote(fields))
+      end
+    end
+  end
+
+  def to_result(struct), do: raise(Protocol.UndefinedError, protocol: Beamai.Result, value: struct)
+end
+
+defmodule Beamai.Result.Fields do
+  @moduledoc false
+
+  @spec of!(module, map, keyword) :: [atom]
+  def of!(module, struct, options) do
+    fields = Map.keys(struct) -- [:__struct__, :__exception__]
+
+    case {Keyword.keys(options), Keyword.values(options)} do
+      {[], []} -> fields
+      {[:only], [only]} -> known!(module, fields, only)
+      {[:except], [except]} -> fields -- known!(module, fields, except)
+      _ -> raise ArgumentError, "@derive Beamai.Result takes only: fields or except: fields, not #{inspect(options)}"
+    end
+  end
+
+  defp known!(module, fields, named) do
+    case named -- fields do
+      [] -> named
+      unknown -> raise ArgumentError, "#{inspect(module)} has no fields #{inspect(unknown)}; it has #{inspect(fields)}"
+    end
+  end
+end

@@ -1,0 +1,160 @@
+defmodule Beamai.Tool do
+  @moduledoc """
+  Tools of your own.
+
+      defmodule MyApp.Weather do
+        use Beamai.Tool, tags: ["weather"]
+
+        @doc "Current weather of a city."
+        deftool get_weather(%{"city" => city} = args, _context),
+          parameters: [
+            city: {:string, required: true, description: "Name of the city"},
+            unit: {:string, enum: ["C", "F"], default: "C"}
+          ] do
+          {:ok, %{city: city, degrees: 25, unit: args["unit"]}}
+        end
+      end
+
+      Beamai.new(tools: [:file, MyApp.Weather])
+
+  A tool takes the arguments and, if it wants it, the context of the call. Arguments are a map with text as keys, checked
+  against `parameters`, with defaults filled in. It answers `{:ok, result}`, `{:ok, result, context}` or
+  `{:error, reason}`; an exception becomes an error with its message. It runs in a process of its own that ends with its
+  timeout, its cancellation or its caller.
+
+  `deftool` defines a function of that name with two arguments, which can be called in tests without a kernel, and puts
+  the tool into `tools/0`. The function's `@doc` is the description that the model reads.
+
+  ## Options of `use`
+
+    * `:tags` - for those tools that have none of their own
+    * `:description` - of the module
+
+  ## Options of `deftool`
+
+    * `:parameters` - a keyword list of names and types: `:string`, `:integer`, `:float`, `:boolean`, `:array`, `:object`,
+      alone or as `{type, options}`. Options are `:description`, `:required`, `:default`, `:enum`, `:minimum`, `:maximum`,
+      `:minItems`, `:maxItems`, `:items` (a type, of the elements of an array) and `:properties` (of an object). Without
+      `:parameters`, any arguments are taken
+    * `:input_schema` - a JSON Schema with text as keys, in place of `:parameters`
+    * `:description` - in place of `@doc`
+    * `:tags`, `:timeout` (milliseconds), `:retry` (`[max: tries, delay: milliseconds]`), `:filters` (names)
+    * `:requires_permission` - whether the default policy asks before it runs
+    * `:read_only` - whether it changes nothing: then it stays in the profile `:plan` of agents
+    * `:metadata` - a map of your own
+
+  A mistake in them is a compile error.
+  """
+
+  @typedoc "Arguments as a model sends them."
+  @type args :: %{String.t() => term}
+
+  @typedoc "What a tool answers. Keys of the context that it leaves out stay as they were."
+  @type result :: {:ok, term} | {:ok, term, map} | {:error, term}
+
+  @doc "The specs of the module's tools."
+  @callback tools() :: [:beamai_tool.tool_spec()]
+
+  @doc "What the module offers, and the tags of its tools."
+  @callback tool_info() :: %{optional(:description) => String.t(), optional(:tags) => [String.t()]}
+
+  @doc false
+  defmacro __using__(options) do
+    quote do
+      @behaviour Beamai.Tool
+      import Beamai.Tool, only: [deftool: 2, deftool: 3]
+      Module.register_attribute(__MODULE__, :beamai_tools, accumulate: true)
+      @before_compile Beamai.Tool
+
+      @doc false
+      @impl Beamai.Tool
+      def tool_info, do: Beamai.Tool.Spec.info!(unquote(options))
+    end
+  end
+
+  @doc false
+  defmacro __before_compile__(_env) do
+    quote do
+      @doc false
+      @impl Beamai.Tool
+      def tools do
+        for spec <- unquote(Macro.escape(Enum.reverse(Module.get_attribute(__CALLER__.module, :beamai_tools)))), do: spec
+      end
+    end
+  end
+
+  @doc "Defines a tool; see the module's documentation."
+  defmacro deftool(head, options \\ [], do: block) do
+    {name, arguments} = Beamai.Tool.Spec.head!(head)
+
+    quote do
+      @beamai_tools Beamai.Tool.Spec.new!(__MODULE__, unquote(name), Module.get_attribute(__MODULE__, :doc), unquote(options))
+      @spec unquote(name)(Beamai.Tool.args(), :beamai_context.t()) :: Beamai.Tool.result()
+      def unquote(name)(unquote_splicing(arguments)), do: unquote(block)
+    end
+  end
+end
+
+defmodule Beamai.Tool.Spec do
+  @moduledoc false
+
+  @in_metadata [:requires_permission, :read_only]
+  @as_they_are [:description, :input_schema, :timeout, :filters]
+
+  @spec head!(Macro.t()) :: {atom, [Macro.t()]}
+  def head!({name, _, [args]}) when is_atom(name), do: {name, [args, quote(do: _context)]}
+  def head!({name, _, [args, context]}) when is_atom(name), do: {name, [args, context]}
+
+  def head!(other) do
+    raise ArgumentError, "deftool takes name(args) or name(args, context), not #{Macro.to_string(other)}"
+  end
+
+  @spec info!(keyword) :: map
+  def info!(options) do
+    case Keyword.keys(options) -- [:tags, :description] do
+      [] -> Map.new(options)
+      unknown -> raise ArgumentError, "use Beamai.Tool has no options #{inspect(unknown)}; the options are :tags and :description"
+    end
+  end
+
+  @spec new!(module, atom, term, keyword) :: map
+  def new!(module, name, doc, options) do
+    spec =
+      Enum.reduce(options, %{name: Atom.to_string(name), handler: {module, name}}, &option/2)
+      |> with_description(doc)
+
+    case :beamai_tool.validate(spec) do
+      :ok -> spec
+      {:error, reason} -> raise Beamai.OptionError.explained(reason, [])
+    end
+  end
+
+  defp with_description(%{description: _} = spec, _doc), do: spec
+  defp with_description(spec, {_line, text}) when is_binary(text), do: Map.put(spec, :description, String.trim(text))
+  defp with_description(spec, text) when is_binary(text), do: Map.put(spec, :description, String.trim(text))
+  defp with_description(spec, _none), do: spec
+
+  defp option({:parameters, parameters}, spec), do: Map.put(spec, :parameters, properties(parameters))
+  defp option({:tags, tags}, spec), do: Map.put(spec, :tag, tags)
+  defp option({:retry, retry}, spec), do: Map.put(spec, :retry, Map.new(retry))
+  defp option({:metadata, metadata}, spec), do: in_metadata(spec, Map.new(metadata))
+  defp option({key, value}, spec) when key in @in_metadata, do: in_metadata(spec, %{key => value})
+  defp option({key, value}, spec) when key in @as_they_are, do: Map.put(spec, key, value)
+
+  defp option({key, _value}, _spec) do
+    known = [:parameters, :tags, :retry, :metadata] ++ @in_metadata ++ @as_they_are
+    raise ArgumentError, "deftool has no option #{inspect(key)}; the options are #{Enum.map_join(known, ", ", &inspect/1)}"
+  end
+
+  defp in_metadata(spec, more), do: Map.update(spec, :metadata, more, &Map.merge(&1, more))
+
+  defp properties(parameters), do: Map.new(parameters, fn {name, type} -> {to_string(name), parameter(type)} end)
+
+  defp parameter(type) when is_atom(type), do: %{type: type}
+  defp parameter({type, options}), do: Enum.into(options, %{type: type}, &parameter_option/1)
+  defp parameter(other), do: other
+
+  defp parameter_option({:items, type}), do: {:items, parameter(type)}
+  defp parameter_option({:properties, parameters}), do: {:properties, properties(parameters)}
+  defp parameter_option(option), do: option
+end

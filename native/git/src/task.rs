@@ -1,0 +1,166 @@
+//! What a worker is asked to do, as it crosses between two processes, and doing it.
+
+use crate::call::GitCall;
+use crate::fail::{GitError, GitResult};
+use crate::page::{LimitedText, hint, unavailable};
+use crate::repo::Repo;
+use crate::text::diff::{DiffRequest, diff as print_diff};
+use crate::text::{branch, history, short, status};
+use crate::{record, stage};
+use beamai_base::{Reason, Result, ToolError};
+use beamai_port_tools::git::path::shown;
+use beamai_port_tools::git::{GitAddOutput, GitCommitOutput, GitLogOutput, GitText};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// One operation with its arguments. Paths are relative to the workspace, without `.` and `..`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) enum Task {
+    /// `git_status`.
+    Status {
+        /// One line a path.
+        short: bool,
+    },
+    /// `git_diff`.
+    Diff {
+        /// What the next commit would record, instead of what it would not.
+        staged: bool,
+        /// Lines by file instead of the lines themselves.
+        stat: bool,
+        /// The commit to compare with.
+        commit: Option<String>,
+        /// Only what is here.
+        path: Option<Vec<u8>>,
+    },
+    /// `git_log`.
+    Log {
+        /// Most commits.
+        limit: u64,
+        /// One line a commit.
+        oneline: bool,
+    },
+    /// `git_add`.
+    Add {
+        /// What is staged.
+        path: Vec<u8>,
+    },
+    /// `git_commit`.
+    Commit {
+        /// As it was given.
+        message: String,
+    },
+}
+
+impl Task {
+    /// The path of the workspace that decides which repository is meant.
+    pub(crate) fn path(&self) -> Option<&[u8]> {
+        match self {
+            Self::Diff { path, .. } => path.as_deref(),
+            Self::Add { path } => Some(path),
+            _ => None,
+        }
+    }
+
+    /// Does it. The answer is one of the results of the git tools.
+    ///
+    /// # Errors
+    /// Those of the operation.
+    pub(crate) fn run(&self, call: &GitCall) -> Result<Value> {
+        match self {
+            Self::Status { short } => answered(status_page(*short, call), unavailable),
+            Self::Diff { staged, stat, commit, path } => {
+                let request = DiffRequest { staged: *staged, stat: *stat, commit: commit.as_deref() };
+                answered(diff_page(&request, path.as_deref(), call), unavailable)
+            }
+            Self::Log { limit, oneline } => {
+                let none = |why: &str| GitLogOutput { answer: unavailable(why), has_more: false };
+                answered(log_page(*limit, *oneline, call), none)
+            }
+            Self::Add { path } => {
+                let none = |why: &str| GitAddOutput { notes: vec![hint(why)], ..GitAddOutput::default() };
+                answered(stage_path(path, call), none)
+            }
+            Self::Commit { message } => {
+                let none = |why: &str| GitCommitOutput { content: hint(why), ..GitCommitOutput::default() };
+                answered(commit(message, call), none)
+            }
+        }
+    }
+
+    /// The answer where there is no repository to use.
+    pub(crate) fn unavailable(&self, why: &str) -> Result<Value> {
+        match self {
+            Self::Status { .. } | Self::Diff { .. } => value(&unavailable(why)),
+            Self::Log { .. } => value(&GitLogOutput { answer: unavailable(why), has_more: false }),
+            Self::Add { .. } => value(&GitAddOutput { notes: vec![hint(why)], ..GitAddOutput::default() }),
+            Self::Commit { .. } => {
+                value(&GitCommitOutput { content: hint(why), ..GitCommitOutput::default() })
+            }
+        }
+    }
+}
+
+/// The result of an operation, or what stands for it where there is no repository.
+fn answered<T: Serialize>(outcome: GitResult<T>, none: impl FnOnce(&str) -> T) -> Result<Value> {
+    match outcome {
+        Ok(result) => value(&result),
+        Err(GitError::Unavailable(why)) => value(&none(&why)),
+        Err(GitError::Error(error)) => Err(error),
+    }
+}
+
+fn value(result: &impl Serialize) -> Result<Value> {
+    serde_json::to_value(result).map_err(|error| {
+        ToolError::new(Reason::Crash, format!("a result of git cannot be passed on: {error}"))
+    })
+}
+
+fn status_page(is_short: bool, call: &GitCall) -> GitResult<GitText> {
+    let repo = Repo::open(call, None)?;
+    let staging = repo.staging()?;
+    let mut page = LimitedText::new(call.limits.content_bytes);
+    let status = status::StatusReport::read(&repo, &staging, call, &mut page)?;
+    match is_short {
+        true => short::print(&status, &mut page),
+        false => status.print(&mut page)?,
+    }
+    Ok(page.answer())
+}
+
+fn diff_page(request: &DiffRequest<'_>, path: Option<&[u8]>, call: &GitCall) -> GitResult<GitText> {
+    let repo = Repo::open(call, path)?;
+    let below = repo.located.within(path.unwrap_or_default());
+    print_diff(&repo, request, &below, call)
+}
+
+fn log_page(limit: u64, oneline: bool, call: &GitCall) -> GitResult<GitLogOutput> {
+    let repo = Repo::open(call, None)?;
+    let mut page = LimitedText::new(call.limits.content_bytes);
+    let mut has_more = false;
+    match repo.head()? {
+        Some(head) => has_more = history::print(&repo, head, limit, oneline, call, &mut page)?,
+        None => page.line(&branch::without_commits(&repo)?),
+    }
+    Ok(GitLogOutput { answer: page.answer(), has_more })
+}
+
+fn stage_path(path: &[u8], call: &GitCall) -> GitResult<GitAddOutput> {
+    let repo = Repo::open(call, Some(path))?;
+    let below = repo.located.within(path);
+    let staged = stage::stage(&repo, &below, call)?;
+    let mut room = call.limits.content_bytes;
+    let mut files = Vec::new();
+    for file in staged.files.iter().map(|file| shown(&repo.located.outside(file))) {
+        let Some(left) = room.checked_sub(file.len()) else { break };
+        room = left;
+        files.push(file);
+    }
+    let truncated = files.len() < staged.files.len();
+    Ok(GitAddOutput { ok: true, files, truncated, available: true, notes: staged.notes })
+}
+
+fn commit(message: &str, call: &GitCall) -> GitResult<GitCommitOutput> {
+    let repo = Repo::open(call, None)?;
+    let (id, content) = record::record(&repo, message, call)?;
+    Ok(GitCommitOutput { ok: true, commit: Some(id.to_string()), content, available: true })
+}

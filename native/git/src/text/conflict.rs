@@ -1,0 +1,41 @@
+//! The diff of a file that a merge left undecided: the own side against the file with its conflict markers, as `git diff
+//! --ours` prints it.
+
+use super::diff::content;
+use super::patch::{DiffPrinter, DiffSide};
+use crate::{
+    changes::{BlobVersion, ChangeKind, FileChange, NO_ID},
+    fail::GitResult,
+    tree::{
+        content::{WorkTreeReader, stage},
+        tracked::mode,
+    },
+};
+
+/// Writes the diff of an undecided path. Without an own side there is only a line that says so.
+pub(super) fn print(
+    printer: &mut DiffPrinter<'_>,
+    contents: &mut WorkTreeReader<'_>,
+    path: &[u8],
+) -> GitResult<()> {
+    printer.page.line(&format!("* Unmerged path {}", printer.quote.name("", path)));
+    let Some(ours) = contents.entries.iter().find(|entry| entry.path == path && stage(entry) == 2) else {
+        return Ok(());
+    };
+    let ours = BlobVersion { mode: ours.mode, id: ours.id };
+    let file = contents.dirs.lstat(path).ok();
+    let file = file.and_then(|stat| mode(&stat, ours.mode, contents.repo.settings.file_mode));
+    let file = file.map(|mode| BlobVersion { mode, id: NO_ID });
+    let old = DiffSide::new(ours, content(contents, path, ours, false)?);
+    let new = match file {
+        Some(version) => Some(DiffSide::new(version, content(contents, path, version, true)?)),
+        None => None,
+    };
+    if new.as_ref().is_some_and(|new| new.id == old.id && new.mode == old.mode) {
+        return Ok(());
+    }
+    let kind = if new.is_some() { ChangeKind::Modified } else { ChangeKind::Deleted };
+    let change = FileChange { path: path.to_vec(), kind, old: Some(ours), new: file };
+    let diff = contents.attributes(path)?.remove(&b"diff"[..]);
+    printer.print(&change, Some(&old), new.as_ref(), diff.as_ref())
+}

@@ -1,0 +1,71 @@
+//! How many lines changed, by file.
+
+use super::patch::{DiffSide, is_binary};
+use super::quote::QuoteStyle;
+use crate::changes::{ChangeKind, FileChange};
+use crate::fail::GitResult;
+use crate::page::LimitedText;
+use crate::tree::attributes::AttributeState;
+use git2::{DiffOptions, Patch};
+
+/// Counts the lines of one file after the other.
+#[derive(Debug, Default)]
+pub(super) struct DiffStat {
+    files: usize,
+    added: usize,
+    removed: usize,
+}
+
+impl DiffStat {
+    /// Writes the line of one file: `path | +added -removed`. `diff` is the path's attribute of that name.
+    pub(super) fn file(
+        &mut self,
+        change: &FileChange,
+        (old, new): (Option<&DiffSide>, Option<&DiffSide>),
+        diff: Option<&AttributeState>,
+        quote: QuoteStyle,
+        page: &mut LimitedText,
+    ) -> GitResult<()> {
+        let name = match &change.kind {
+            ChangeKind::Renamed { from, .. } => {
+                format!("{} -> {}", quote.name("", from), quote.name("", &change.path))
+            }
+            _ => quote.name("", &change.path),
+        };
+        self.files += 1;
+        let bytes = |side: Option<&DiffSide>| side.map_or(Some(Vec::new()), |side| side.bytes.clone());
+        let counted = match (bytes(old), bytes(new)) {
+            (Some(old), Some(new)) if !is_binary(&old, diff) && !is_binary(&new, diff) => {
+                let (added, removed) = count(&old, &new)?;
+                (self.added, self.removed) = (self.added + added, self.removed + removed);
+                format!("+{added} -{removed}")
+            }
+            (Some(_), Some(_)) => "binary".to_owned(),
+            _ => "too large to be compared".to_owned(),
+        };
+        page.line(&format!("{name} | {counted}"));
+        Ok(())
+    }
+
+    /// Writes the line of a file that a merge left undecided.
+    pub(super) fn unmerged(&mut self, path: &[u8], quote: QuoteStyle, page: &mut LimitedText) {
+        page.line(&format!("{} | unmerged", quote.name("", path)));
+    }
+
+    /// Writes the sum, if there is any.
+    pub(super) fn sum(&self, page: &mut LimitedText) {
+        if self.files > 0 {
+            let one = |count, one: &'static str, more| if count == 1 { one } else { more };
+            let files = one(self.files, "file", "files");
+            page.line(&format!("{} {files} changed, +{} -{}", self.files, self.added, self.removed));
+        }
+    }
+}
+
+/// How many lines the new text has that the old one has not, and the other way round.
+fn count(old: &[u8], new: &[u8]) -> GitResult<(usize, usize)> {
+    let mut options = DiffOptions::new();
+    options.context_lines(0).indent_heuristic(true).force_text(true);
+    let (_, added, removed) = Patch::from_buffers(old, None, new, None, Some(&mut options))?.line_stats()?;
+    Ok((added, removed))
+}

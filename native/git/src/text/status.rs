@@ -1,0 +1,135 @@
+//! The text of a status: where HEAD is, what is in progress, and the changes by group.
+
+use super::branch::{headline, tracking};
+use super::diff::{DiffSides, renamed};
+use super::progress;
+use super::quote::QuoteStyle;
+use super::state::RepoState;
+use crate::call::GitCall;
+use crate::page::LimitedText;
+use crate::{
+    changes::{ChangeKind, FileChange, staged::staged},
+    fail::GitResult,
+    repo::{Repo, Staging, Untracked},
+    tree::{
+        content::{SUBMODULE, WorkTreeReader},
+        untracked::UntrackedFinder,
+    },
+};
+
+/// Everything that a status tells.
+pub(crate) struct StatusReport<'r> {
+    /// Of this repository.
+    pub repo: &'r Repo,
+    /// Changes between the last commit and the staging area, conflicts among them.
+    pub staged: Vec<FileChange>,
+    /// Changes between the staging area and the work tree.
+    pub unstaged: Vec<FileChange>,
+    /// Paths that git does not know of.
+    pub untracked: Vec<Vec<u8>>,
+    /// What is in progress.
+    pub state: RepoState,
+}
+
+impl<'r> StatusReport<'r> {
+    /// Looks at everything in the workspace. What could not be looked at is noted on the page.
+    pub(crate) fn read(
+        repo: &'r Repo,
+        staging: &Staging,
+        cx: &GitCall,
+        page: &mut LimitedText,
+    ) -> GitResult<Self> {
+        let below = repo.located.above.as_slice();
+        let mut contents = WorkTreeReader::new(repo, staging, cx)?;
+        let all = staged(repo, staging, b"")?;
+        let (inside, elsewhere): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|change| repo.located.is_inside(&change.path));
+        if !elsewhere.is_empty() {
+            page.note(format!("{} staged paths outside of the workspace are not shown", elsewhere.len()));
+        }
+        let staged = renamed(repo, inside, DiffSides::CommitAndStaging, &mut contents)?;
+        let unstaged = contents.changes(staging.stat.as_ref(), below)?;
+        let unstaged = renamed(repo, unstaged, DiffSides::StagingAndTree, &mut contents)?;
+        let finder = UntrackedFinder::new(repo, &staging.entries, repo.settings.untracked, cx)?;
+        let (untracked, notes) = finder.find(below)?;
+        contents.notes.into_iter().chain(notes).for_each(|note| page.note(note));
+        Ok(Self { repo, staged, unstaged, untracked, state: RepoState::read(repo, staging) })
+    }
+
+    /// Writes the text.
+    pub(crate) fn print(&self, page: &mut LimitedText) -> GitResult<()> {
+        let names = self.repo.names()?;
+        page.line(&headline(self.repo, &names)?);
+        tracking(self.repo)?.into_iter().for_each(|line| page.line(&line));
+        progress::lines(self.repo, &self.state, &names).iter().for_each(|line| page.line(line));
+        let conflicts = self.staged.iter().filter(|change| is_unmerged(change));
+        self.group("conflicts", conflicts, page);
+        self.group("staged", self.staged.iter().filter(|change| !is_unmerged(change)), page);
+        self.group("not staged", self.unstaged.iter(), page);
+        if !self.untracked.is_empty() {
+            page.line("untracked:");
+            self.untracked.iter().for_each(|path| page.line(&format!("  {}", self.name(path))));
+        }
+        if self.repo.settings.untracked == Untracked::No {
+            page.line("untracked files are not listed (status.showUntrackedFiles)");
+        }
+        if self.staged.is_empty() && self.unstaged.is_empty() && self.untracked.is_empty() {
+            page.line("clean");
+        }
+        Ok(())
+    }
+
+    fn group<'c>(&self, title: &str, changes: impl Iterator<Item = &'c FileChange>, page: &mut LimitedText) {
+        for (at, change) in changes.enumerate() {
+            if at == 0 {
+                page.line(&format!("{title}:"));
+            }
+            page.line(&format!("  {}", self.entry(change)));
+        }
+    }
+
+    fn entry(&self, change: &FileChange) -> String {
+        let name = self.name(&change.path);
+        let is_submodule = change.new.is_some_and(|new| new.mode == SUBMODULE)
+            && change.old.is_some_and(|old| old.mode == SUBMODULE);
+        match &change.kind {
+            ChangeKind::Added => format!("new: {name}"),
+            ChangeKind::Deleted => format!("deleted: {name}"),
+            ChangeKind::TypeChanged => format!("type changed: {name}"),
+            ChangeKind::Renamed { from, .. } => format!("renamed: {} -> {name}", self.name(from)),
+            ChangeKind::Unmerged(sides) => format!("{}: {name}", conflict(*sides)),
+            ChangeKind::Modified if is_submodule => format!("modified: {name} (other commit)"),
+            ChangeKind::Modified => format!("modified: {name}"),
+        }
+    }
+
+    /// A path as the workspace has it, quoted where git would.
+    fn name(&self, path: &[u8]) -> String {
+        let quote = QuoteStyle { beyond_ascii: self.repo.settings.quote_path, spaces: false };
+        quote.name("", &in_workspace(self.repo, path))
+    }
+}
+
+/// A path as it is from the workspace; `./` for the workspace itself.
+pub(super) fn in_workspace(repo: &Repo, path: &[u8]) -> Vec<u8> {
+    match repo.located.outside(path) {
+        path if path.is_empty() => b"./".to_vec(),
+        path => path,
+    }
+}
+
+fn is_unmerged(change: &FileChange) -> bool {
+    matches!(change.kind, ChangeKind::Unmerged(_))
+}
+
+fn conflict(sides: u8) -> &'static str {
+    match sides {
+        1 => "both deleted",
+        2 => "added by us",
+        3 => "deleted by them",
+        4 => "added by them",
+        5 => "deleted by us",
+        6 => "both added",
+        _ => "both modified",
+    }
+}

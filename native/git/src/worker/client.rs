@@ -1,0 +1,338 @@
+//! The port's side of a worker.
+
+use super::locks::AnnouncedLocks;
+use super::{COMMAND, WorkerMessage, WorkerRequest, confine, frame, idle};
+use crate::call::{DeniedReads, GitCall, out_of_time};
+use crate::fail::GitError;
+use crate::repo::locate::locate;
+use crate::task::Task;
+use beamai_base::{Reason, Result, ToolError};
+use beamai_isolation::{SandboxMode, StartCoverage};
+use beamai_process::{Child, Launcher, ProgramSpec, Stdin};
+use beamai_sandbox::{Confinement, environment};
+use beamai_tool::CallContext;
+use beamai_workspace::WorkspacePath;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::io::{Errno, retry_on_intr};
+use serde_json::Value;
+use std::ffi::OsString;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a worker may be late: it looks at the time itself.
+const GRACE: Duration = Duration::from_secs(1);
+/// How long a call that was cancelled waits for a worker in the middle of a write.
+const WRITE: Duration = Duration::from_secs(2);
+/// How long a worker is used.
+const LIFE: Duration = Duration::from_secs(600);
+/// Bytes read at a time.
+const CHUNK: usize = 64 << 10;
+
+/// Variables of the host that say who commits, and where git's settings are.
+const PASSED: [&str; 8] = [
+    "GIT_AUTHOR_NAME",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_AUTHOR_DATE",
+    "GIT_COMMITTER_NAME",
+    "GIT_COMMITTER_EMAIL",
+    "GIT_COMMITTER_DATE",
+    "EMAIL",
+    "XDG_CONFIG_HOME",
+];
+
+/// What makes two workers the same.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct WorkerKind {
+    confinement: Arc<Confinement>,
+    /// The directories that it may read; any, without.
+    readable: Vec<OsString>,
+}
+
+/// A worker's process. It ends when this is dropped.
+pub(super) struct Worker {
+    child: Child,
+    stdin: OwnedFd,
+    stdout: OwnedFd,
+    kind: WorkerKind,
+    /// What it has said and nobody has read yet.
+    heard: Vec<u8>,
+    since: Instant,
+}
+
+/// Has a worker do a task.
+///
+/// # Errors
+/// Those of the task; `isolation_unavailable` where the sandbox is required and not there; `cancelled`, `timeout`, and
+/// `crash` where the worker ended in the middle.
+pub(super) fn ask(task: &Task, cx: &CallContext) -> Result<Value> {
+    cx.check()?;
+    cx.workspace.expect_in_place()?;
+    let located = match locate(&cx.workspace.unguarded(), task.path()) {
+        Ok(located) => located,
+        Err(GitError::Unavailable(why)) => return task.unavailable(&why),
+        Err(GitError::Error(error)) => return Err(error),
+    };
+    let confinement = match confine::confinement(&located, &cx.sandbox, &cx.denied_paths) {
+        Ok(confinement) => confinement,
+        Err(GitError::Unavailable(why)) => return task.unavailable(&why),
+        Err(GitError::Error(error)) => return Err(error),
+    };
+    let readable = match cx.sandbox.mode {
+        SandboxMode::Off => Vec::new(),
+        _ => {
+            let own = [&located.root, &located.common_dir].map(|place| place.absolute().into_os_string());
+            own.into_iter().chain([cx.workspace.path().into()]).collect()
+        }
+    };
+    let kind = WorkerKind { confinement, readable };
+    let request = frame::encode(&WorkerRequest {
+        task: task.clone(),
+        workspace: cx.workspace.named(),
+        content_bytes: cx.limits.content_bytes,
+        whole_file_bytes: cx.limits.whole_file_bytes,
+        remaining: cx.remaining().map(|left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX)),
+        is_guarded: !cx.guard.is_open(),
+    });
+    let request = request.map_err(|error| ToolError::io("send", "a request to the git worker", error))?;
+    let kept = idle::take(&kind);
+    let was_kept = kept.is_some();
+    let worker = kept.map_or_else(|| Worker::start(kind.clone(), cx), Ok)?;
+    match talk(worker, &request, &located.common_dir, cx)? {
+        Ok(answer) => answer,
+        // It died while it waited, and has done nothing.
+        Err((WorkerLoss::Ended, _)) if was_kept => {
+            match talk(Worker::start(kind, cx)?, &request, &located.common_dir, cx)? {
+                Ok(answer) => answer,
+                Err((lost, ending)) => Err(lost.error(&ending)),
+            }
+        }
+        Err((lost, ending)) => Err(lost.error(&ending)),
+    }
+}
+
+/// What a worker answered, or why it is lost and how it ended.
+type Talked = Result<Result<Value>, (WorkerLoss, String)>;
+
+/// Has a worker answer, and keeps it for the next request.
+fn talk(mut worker: Worker, request: &[u8], common: &WorkspacePath, cx: &CallContext) -> Result<Talked> {
+    let mut talk = Exchange::new(cx, AnnouncedLocks::new(common.clone()))?;
+    match talk.through(&mut worker, request) {
+        Ok(Ok(value)) => {
+            idle::keep(worker);
+            Ok(Ok(Ok(value)))
+        }
+        Ok(Err(failed)) => {
+            let error = ToolError::from(failed);
+            // What it sees may not be what is there any more: directories were exchanged, or settings changed.
+            if error.reason != Reason::Io {
+                idle::keep(worker);
+            }
+            // One that failed because a directory was exchanged has not found its lock again either.
+            if error.reason != Reason::Busy {
+                talk.locks.remove();
+            }
+            Ok(Ok(Err(error)))
+        }
+        Err(lost) => {
+            let ending = worker.end();
+            let lost = match lost {
+                // In the middle of a write it has done something.
+                WorkerLoss::Ended if talk.locks.are_announced() => WorkerLoss::InWrite,
+                lost => lost,
+            };
+            talk.locks.remove();
+            Ok(Err((lost, ending)))
+        }
+    }
+}
+
+/// Why a worker is of no use any more.
+enum WorkerLoss {
+    Cancelled,
+    Late,
+    Ended,
+    /// As `Ended`, while it wrote.
+    InWrite,
+    Garbled(std::io::Error),
+    Failed(Errno),
+}
+
+impl WorkerLoss {
+    fn error(self, ending: &str) -> ToolError {
+        match self {
+            Self::Cancelled => ToolError::new(Reason::Cancelled, "the call was cancelled"),
+            Self::Late => out_of_time(),
+            Self::Ended | Self::InWrite => {
+                let message = format!(
+                    "the git worker ended in the middle ({ending}); look with git_status, and call again"
+                );
+                ToolError::new(Reason::Crash, message)
+            }
+            Self::Garbled(error) => ToolError::new(
+                Reason::Crash,
+                format!("the git worker said what nobody understands ({error}); call again"),
+            ),
+            Self::Failed(errno) => ToolError::io("talk to", "the git worker", errno),
+        }
+    }
+}
+
+/// One request and its answer.
+struct Exchange<'c> {
+    cx: &'c CallContext,
+    denied: DeniedReads,
+    locks: AnnouncedLocks,
+    /// Readable once the call is cancelled.
+    bell: Arc<OwnedFd>,
+    /// When a cancelled call gives up.
+    patience: Option<Instant>,
+}
+
+impl<'c> Exchange<'c> {
+    fn new(cx: &'c CallContext, locks: AnnouncedLocks) -> Result<Self> {
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+        let bell = Arc::new(bell.map_err(|errno| ToolError::io("make", "a bell", errno))?);
+        let ringer = Arc::clone(&bell);
+        cx.cancel.on_cancel(move || _ = rustix::io::write(&ringer, &1_u64.to_ne_bytes()));
+        Ok(Self { cx, denied: GitCall::here(cx).denied, locks, bell, patience: None })
+    }
+
+    fn through(
+        &mut self,
+        worker: &mut Worker,
+        request: &[u8],
+    ) -> Result<Result<Value, super::WorkerError>, WorkerLoss> {
+        self.send(worker, request)?;
+        loop {
+            match self.hear(worker)? {
+                WorkerMessage::Done(value) => return Ok(Ok(value)),
+                WorkerMessage::Failed(failed) => return Ok(Err(failed)),
+                WorkerMessage::Locks(paths) => self.locks.announce(paths),
+                WorkerMessage::Denied(paths) => {
+                    let answers = self.denied.of(&paths).unwrap_or_else(|_| vec![true; paths.len()]);
+                    self.send(worker, &frame::encode(&answers).map_err(WorkerLoss::Garbled)?)?;
+                }
+            }
+        }
+    }
+
+    fn send(&mut self, worker: &Worker, mut bytes: &[u8]) -> Result<(), WorkerLoss> {
+        while !bytes.is_empty() {
+            match rustix::io::write(&worker.stdin, bytes) {
+                Ok(written) => bytes = &bytes[written..],
+                Err(Errno::AGAIN) => self.wait(&worker.stdin, PollFlags::OUT)?,
+                Err(Errno::INTR) => {}
+                Err(Errno::PIPE) => return Err(WorkerLoss::Ended),
+                Err(errno) => return Err(WorkerLoss::Failed(errno)),
+            }
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self, worker: &mut Worker) -> Result<WorkerMessage, WorkerLoss> {
+        let head = self.take(worker, frame::HEAD)?;
+        let head = <[u8; frame::HEAD]>::try_from(head).map_err(|_| WorkerLoss::Ended)?;
+        let body = self.take(worker, frame::length(head).map_err(WorkerLoss::Garbled)?)?;
+        serde_json::from_slice(&body).map_err(|error| WorkerLoss::Garbled(error.into()))
+    }
+
+    /// The next bytes that the worker says.
+    fn take(&mut self, worker: &mut Worker, count: usize) -> Result<Vec<u8>, WorkerLoss> {
+        while worker.heard.len() < count {
+            let have = worker.heard.len();
+            worker.heard.resize(have + CHUNK.max(count - have), 0);
+            let read = rustix::io::read(&worker.stdout, &mut worker.heard[have..]);
+            worker.heard.truncate(have + read.unwrap_or(0));
+            match read {
+                Ok(0) => return Err(WorkerLoss::Ended),
+                Err(Errno::AGAIN) => self.wait(&worker.stdout, PollFlags::IN)?,
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(errno) => return Err(WorkerLoss::Failed(errno)),
+            }
+        }
+        let rest = worker.heard.split_off(count);
+        Ok(std::mem::replace(&mut worker.heard, rest))
+    }
+
+    /// Waits for a stream of the worker, no longer than the call may take.
+    fn wait(&mut self, stream: &OwnedFd, flags: PollFlags) -> Result<(), WorkerLoss> {
+        if self.cx.cancel.is_cancelled() && !(self.locks.are_announced() && self.is_patient()) {
+            return Err(WorkerLoss::Cancelled);
+        }
+        let end = self.patience.or(self.cx.deadline.map(|deadline| deadline + GRACE));
+        let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+        if left == Some(Duration::ZERO) {
+            return Err(if self.patience.is_some() { WorkerLoss::Cancelled } else { WorkerLoss::Late });
+        }
+        let time = left.and_then(|left| Timespec::try_from(left).ok());
+        let mut fds = vec![PollFd::new(stream, flags)];
+        // It rings once: a call that was cancelled and waits all the same would never sleep again.
+        if self.patience.is_none() {
+            fds.push(PollFd::new(&self.bell, PollFlags::IN));
+        }
+        retry_on_intr(|| poll(&mut fds, time.as_ref())).map(drop).map_err(WorkerLoss::Failed)
+    }
+
+    /// Whether a worker that is writing gets the time to finish.
+    fn is_patient(&mut self) -> bool {
+        let end = *self.patience.get_or_insert_with(|| Instant::now() + WRITE);
+        Instant::now() < end
+    }
+}
+
+impl Worker {
+    fn start(kind: WorkerKind, cx: &CallContext) -> Result<Self> {
+        let passed = PASSED.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
+        let spec = ProgramSpec {
+            // The launcher is this program, and what it starts finds itself under this name, wherever its file is.
+            program: "/proc/self/exe".into(),
+            by_path: true,
+            arguments: [COMMAND.into()].into_iter().chain(kind.readable.clone()).collect(),
+            environment: environment(None, &cx.sandbox, passed),
+            directory: cx.workspace.unguarded().top().open_dir()?,
+            stdin: Stdin::Pipe,
+            lingers: false,
+            shortcut: None,
+            confinement: Arc::clone(&kind.confinement),
+            judge: None,
+            coverage: StartCoverage::Everything,
+        };
+        let mut child =
+            Launcher::shared().spawn(&spec).map_err(|failure| failure.not_started("the git worker"))?;
+        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(ToolError::new(Reason::Io, "the git worker has no streams"));
+        };
+        Ok(Self { child, stdin, stdout, kind, heard: Vec::new(), since: Instant::now() })
+    }
+
+    pub(super) fn kind(&self) -> &WorkerKind {
+        &self.kind
+    }
+
+    /// Whether it can do another task: it still waits, with nothing to be read, neither an end nor a word that nobody asked
+    /// for, and what it found of the host's settings when it began is not too old.
+    pub(super) fn is_alive(&self) -> bool {
+        let mut fds = [
+            PollFd::new(&self.stdout, PollFlags::IN),
+            PollFd::from_borrowed_fd(self.child.control(), PollFlags::IN),
+        ];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        self.heard.is_empty()
+            && self.since.elapsed() < LIFE
+            && retry_on_intr(|| poll(&mut fds, Some(&now))) == Ok(0)
+    }
+
+    /// Ends it and waits for that. Tells how it ended, with what it complained of last.
+    fn end(self) -> String {
+        self.child.kill();
+        let mut said = vec![0; 4 << 10];
+        let report = self.child.wait();
+        let read =
+            self.child.stderr.as_ref().map_or(Ok(0), |stderr| rustix::io::read(stderr.as_fd(), &mut said));
+        said.truncate(read.unwrap_or(0));
+        let said = String::from_utf8_lossy(&said).trim().to_owned();
+        let ended = report.map_or_else(|_| "it is lost".to_owned(), |report| report.to_string());
+        if said.is_empty() { ended } else { format!("{ended}: {said}") }
+    }
+}

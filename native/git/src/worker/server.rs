@@ -1,0 +1,140 @@
+//! The worker's own side: one request after the other, until its input ends.
+
+use super::frame;
+use super::{WorkerMessage, WorkerRequest};
+use crate::call::{DeniedReads, GitCall};
+use beamai_base::{Reason, Result, ToolError};
+use beamai_tool::Limits;
+use beamai_workspace::Workspace;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::cell::RefCell;
+use std::io::{Stdin, Stdout};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// Both directions to the port.
+struct PortLink {
+    from: Stdin,
+    to: Stdout,
+}
+
+type Shared = Rc<RefCell<PortLink>>;
+
+/// The worker, until the port has closed its input. Its arguments are the directories that it may read beside the host's
+/// settings; without any, in no sandbox, it reads what its user can.
+pub fn worker_main() -> ExitCode {
+    let own: Vec<PathBuf> = std::env::args_os().skip(2).map(PathBuf::from).collect();
+    // Where it is now is read from the machine's files, once.
+    _ = git2::Signature::now("now", "now");
+    let limited = match own.is_empty() {
+        true => Ok(()),
+        false => beamai_sandbox::limit_reads(&readable(own)),
+    };
+    if let Err(failure) = limited.and_then(|()| beamai_sandbox::forbid_starts()) {
+        eprintln!("the git worker does not run where it could do more than git needs: {failure}");
+        return ExitCode::FAILURE;
+    }
+    let line = Rc::new(RefCell::new(PortLink { from: std::io::stdin(), to: std::io::stdout() }));
+    loop {
+        let request = line.borrow_mut().hear();
+        let answered = match request {
+            Ok(Some(request)) => answer(&request, &line),
+            Ok(None) => return ExitCode::SUCCESS,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = answered {
+            eprintln!("the git worker lost its port: {error}");
+            return ExitCode::FAILURE;
+        }
+    }
+}
+
+/// What a worker may read: a repository, and the settings of the host, with the files that these name.
+fn readable(own: Vec<PathBuf>) -> Vec<PathBuf> {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+    let config = config.or_else(|| Some(home.as_ref()?.join(".config"))).map(|dir| dir.join("git"));
+    let mut all = own;
+    all.extend([PathBuf::from("/etc"), PathBuf::from("/usr")]);
+    all.extend(home.iter().map(|home| home.join(".gitconfig")));
+    all.extend(config.clone());
+    let mut from: Vec<PathBuf> = home.iter().cloned().chain(config).chain([PathBuf::from("/etc")]).collect();
+    for value in named_by_settings().unwrap_or_default() {
+        let path = match (value.strip_prefix("~/"), &home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => PathBuf::from(&value),
+        };
+        // A relative one is taken from wherever the file is that names it.
+        all.extend(from.iter().map(|dir| dir.join(&path)).filter(|path| path.is_file()));
+        from.extend(path.parent().filter(|dir| dir.is_absolute()).map(Path::to_owned));
+    }
+    all
+}
+
+/// Files that the host's settings name: further settings, what is ignored, attributes.
+fn named_by_settings() -> Result<Vec<String>, git2::Error> {
+    let settings = git2::Config::open_default()?;
+    let mut named = Vec::new();
+    for names in ["^include(if\\..*)?\\.path$", "^core\\.(excludesfile|attributesfile)$"] {
+        let entries = settings.entries(Some(names))?;
+        entries.for_each(|entry| named.push(String::from_utf8_lossy(entry.value_bytes()).into_owned()))?;
+    }
+    Ok(named)
+}
+
+fn answer(request: &WorkerRequest, line: &Shared) -> std::io::Result<()> {
+    let done = perform(request, line);
+    line.borrow_mut().say(&match done {
+        Ok(value) => WorkerMessage::Done(value),
+        Err(error) => WorkerMessage::Failed(error.into()),
+    })
+}
+
+fn perform(request: &WorkerRequest, line: &Shared) -> Result<serde_json::Value> {
+    let limits = Limits {
+        content_bytes: request.content_bytes,
+        whole_file_bytes: request.whole_file_bytes,
+        ..Limits::default()
+    };
+    let denied = match request.is_guarded {
+        true => asking(line),
+        false => DeniedReads::none(),
+    };
+    let deadline = request.remaining.map(|left| Instant::now() + Duration::from_millis(left));
+    let workspace = Workspace::pinned(&request.workspace)?;
+    let teller = Rc::clone(line);
+    let call = GitCall::alone(workspace, limits, denied, deadline)
+        .telling(move |locks| teller.borrow_mut().say(&WorkerMessage::Locks(locks.to_vec())).map_err(lost));
+    request.task.run(&call)
+}
+
+/// The port knows the rules.
+fn asking(line: &Shared) -> DeniedReads {
+    let line = Rc::clone(line);
+    DeniedReads::by(move |paths| {
+        let mut line = line.borrow_mut();
+        line.say(&WorkerMessage::Denied(paths.to_vec())).map_err(lost)?;
+        let answers: Vec<bool> = line.hear().map_err(lost)?.unwrap_or_default();
+        match answers.len() == paths.len() {
+            true => Ok(answers),
+            false => Err(lost("it did not answer for every path")),
+        }
+    })
+}
+
+fn lost(why: impl std::fmt::Display) -> ToolError {
+    ToolError::new(Reason::Crash, format!("the git worker lost its port: {why}"))
+}
+
+impl PortLink {
+    fn hear<T: DeserializeOwned>(&mut self) -> std::io::Result<Option<T>> {
+        frame::read(&mut self.from)
+    }
+
+    fn say(&mut self, value: &impl Serialize) -> std::io::Result<()> {
+        frame::write(&mut self.to, value)
+    }
+}

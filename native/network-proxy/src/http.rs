@@ -1,0 +1,230 @@
+//! HTTP: `CONNECT` for a tunnel, requests for an address, and requests within a tunnel.
+
+use super::tunnel;
+use super::upstream::{ConnectError, Upstream};
+use beamai_base::Destination;
+use http_body_util::{Either, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue};
+use hyper::http::uri::Scheme;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode, Uri, Version};
+use hyper_util::rt::TokioIo;
+use std::convert::Infallible;
+use std::sync::Arc;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+
+/// Headers that are between two neighbours, besides those that `Connection` names.
+const OF_NEIGHBOURS: [&str; 9] = [
+    "connection",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+const DEFAULT_PORT: u16 = 80;
+
+type Body = Either<Incoming, Full<Bytes>>;
+
+/// Serves what a program sends. `within` is where the tunnel leads in which it comes.
+pub(super) async fn serve<S>(stream: S, upstream: Arc<Upstream>, within: Option<Destination>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let service = service_fn(|request| {
+        let (upstream, within) = (Arc::clone(&upstream), within.clone());
+        async move { Ok::<_, Infallible>(answer(request, upstream, within).await) }
+    });
+    let connection = hyper::server::conn::http1::Builder::new()
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
+    if let (Err(error), Some(to)) = (connection.await, &within)
+        && error.is_parse()
+    {
+        _ = upstream
+            .refuse(&to.to_string(), "what was sent is neither TLS nor HTTP/1, and nothing else passes");
+    }
+}
+
+async fn answer(
+    request: Request<Incoming>,
+    upstream: Arc<Upstream>,
+    within: Option<Destination>,
+) -> Response<Body> {
+    let asked = request.uri().to_string();
+    let answered = match (request.method() == Method::CONNECT, within) {
+        (true, None) => connect(request, &upstream).await,
+        (true, Some(to)) => {
+            Err(upstream.refuse(&asked, &format!("a tunnel through {to} to somewhere else is refused")))
+        }
+        (false, within) => match target(&request, within.as_ref()) {
+            Ok(to) => forward(request, to, upstream).await,
+            Err(why) => {
+                let to = within.map_or(asked, |to| to.to_string());
+                _ = upstream.refuse(&to, &why);
+                Err(ConnectError::Malformed(why))
+            }
+        },
+    };
+    answered.unwrap_or_else(|refusal| refused(&refusal))
+}
+
+/// Opens a tunnel. What goes through it is looked at before it reaches the server.
+async fn connect(
+    request: Request<Incoming>,
+    upstream: &Arc<Upstream>,
+) -> Result<Response<Body>, ConnectError> {
+    let asked = request.uri().to_string();
+    let Some(to) = request.uri().authority().and_then(|it| Destination::parse(it.as_str(), None)) else {
+        let why = format!("{asked:?} is not HOST:PORT");
+        upstream.gate.refused(&asked, &why);
+        return Err(ConnectError::Malformed(why));
+    };
+    let server = upstream.open(&to).await?;
+    dig(request, server, to, Arc::clone(upstream));
+    Ok(Response::new(Either::Right(Full::default())))
+}
+
+/// Has a tunnel begin where the answer to a request ends.
+fn dig(request: Request<Incoming>, server: TcpStream, to: Destination, upstream: Arc<Upstream>) {
+    tokio::spawn(async move {
+        if let Ok(client) = hyper::upgrade::on(request).await {
+            tunnel::carry(TokioIo::new(client), server, to, upstream).await;
+        }
+    });
+}
+
+/// Where a request is to go, if everything in it says so.
+fn target(request: &Request<Incoming>, within: Option<&Destination>) -> Result<Destination, String> {
+    let uri = request.uri();
+    let named = |authority: &str| Destination::parse(authority, Some(DEFAULT_PORT));
+    let mut hosts = request.headers().get_all(HOST).iter();
+    let host = hosts.next().map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+    if hosts.next().is_some() {
+        return Err("the request has several Host headers".to_owned());
+    }
+    let to = match (within, uri.authority(), uri.scheme()) {
+        (None, Some(authority), Some(scheme)) if *scheme == Scheme::HTTP => {
+            named(authority.as_str()).ok_or_else(|| format!("{:?} is no host", authority.as_str()))?
+        }
+        (None, Some(_), _) => return Err("only http goes without CONNECT".to_owned()),
+        (None, None, _) => return Err("this is a proxy: ask it for whole addresses".to_owned()),
+        (Some(to), None, _) => to.clone(),
+        (Some(to), Some(authority), _) if named(authority.as_str()).as_ref() == Some(to) => to.clone(),
+        (Some(to), Some(authority), _) => {
+            return Err(format!("a request for {authority} in a connection to {to}"));
+        }
+    };
+    match host {
+        Some(host) if named(&host).as_ref() == Some(&to) => Ok(to),
+        Some(host) => Err(format!("the request is for another host, {host:?}")),
+        // The address says it all.
+        None if within.is_none() => Ok(to),
+        None => Err("the request does not say for which host it is".to_owned()),
+    }
+}
+
+/// Sends a request on, over a connection of its own.
+async fn forward(
+    request: Request<Incoming>,
+    to: Destination,
+    upstream: Arc<Upstream>,
+) -> Result<Response<Body>, ConnectError> {
+    let server = upstream.open(&to).await?;
+    let failed = |error: hyper::Error| ConnectError::Failed(format!("no answer from {to}: {error}"));
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(TokioIo::new(server)).await.map_err(failed)?;
+    let watched = (Arc::clone(&upstream), to.clone());
+    tokio::spawn(async move {
+        let (upstream, to) = watched;
+        tokio::select! {
+            _ = connection => {}
+            () = upstream.revoked(&to) => {}
+        }
+    });
+    let answer = sender.send_request(forwarded(request, &to)).await.map_err(failed)?;
+    let (mut head, body) = answer.into_parts();
+    strip(&mut head.headers);
+    Ok(Response::from_parts(head, Either::Left(body)))
+}
+
+/// The request as the server gets it.
+fn forwarded(request: Request<Incoming>, to: &Destination) -> Request<Incoming> {
+    let (mut head, body) = request.into_parts();
+    let path = head.uri.path_and_query().cloned();
+    head.uri = path.map_or_else(|| Uri::from_static("/"), Uri::from);
+    head.version = Version::HTTP_11;
+    strip(&mut head.headers);
+    let host = if to.port() == DEFAULT_PORT { to.host() } else { to.to_string() };
+    if let Ok(host) = HeaderValue::from_str(&host) {
+        head.headers.insert(HOST, host);
+    }
+    Request::from_parts(head, body)
+}
+
+/// Removes what is for the next neighbour only.
+fn strip(headers: &mut HeaderMap) {
+    let named: Vec<HeaderName> = headers
+        .get_all("connection")
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .filter(|name| *name != HOST)
+        .collect();
+    for name in named {
+        headers.remove(name);
+    }
+    for name in OF_NEIGHBOURS {
+        headers.remove(name);
+    }
+}
+
+fn refused(refusal: &ConnectError) -> Response<Body> {
+    let status = match refusal {
+        ConnectError::Forbidden(_) => StatusCode::FORBIDDEN,
+        ConnectError::Failed(_) => StatusCode::BAD_GATEWAY,
+        ConnectError::Malformed(_) => StatusCode::BAD_REQUEST,
+    };
+    let mut response = Response::new(Either::Right(Full::from(format!("{}\n", refusal.why()))));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hyper::http::uri::Authority;
+
+    #[test]
+    fn authorities_keep_what_would_mislead() {
+        // What the parser of addresses lets through is refused where it is no host.
+        for text in ["user@example.com:443", "example.com:443@evil.example:443"] {
+            let kept = text.parse::<Authority>().map(|it| Destination::parse(it.as_str(), None));
+            assert!(!matches!(kept, Ok(Some(_))), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_for_neighbours_stays_with_them() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("connection", "close, x-mine, host"),
+            ("x-mine", "1"),
+            ("host", "a.example"),
+            ("proxy-authorization", "secret"),
+            ("accept", "*/*"),
+        ] {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        strip(&mut headers);
+        let left: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
+        assert_eq!(left, ["host", "accept"]);
+    }
+}

@@ -1,0 +1,125 @@
+//! Whoever connects is served, on one thread for each command, until the command has ended.
+
+use super::upstream::Upstream;
+use super::{Gate, http, socks};
+use beamai_isolation::Outlet;
+use beamai_net::Transport;
+use std::io;
+use std::net::TcpListener as Listener;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::task::JoinSet;
+
+/// Most connections of a command at a time; further ones wait.
+const MOST_AT_ONCE: usize = 256;
+/// What a connection by SOCKS version 5 begins with. No method of HTTP does.
+const SOCKS_5: u8 = 5;
+
+/// The proxy of one command.
+pub struct Proxy {
+    upstream: Arc<Upstream>,
+    again: watch::Sender<()>,
+    serving: Mutex<Option<ProxyThread>>,
+}
+
+struct ProxyThread {
+    end: oneshot::Sender<()>,
+    thread: JoinHandle<()>,
+    listener: Listener,
+}
+
+impl Proxy {
+    /// A proxy that asks this gate and connects this way.
+    pub fn new(gate: Arc<dyn Gate>, transport: Transport) -> Self {
+        let (again, _) = watch::channel(());
+        let upstream = Arc::new(Upstream { gate, transport, again: again.subscribe() });
+        Self { upstream, again, serving: Mutex::default() }
+    }
+
+    /// Has connections closed that the gate does not admit any more.
+    pub fn look_again(&self) {
+        self.again.send_replace(());
+    }
+}
+
+impl Outlet for Proxy {
+    fn open(&self, listener: OwnedFd) -> io::Result<()> {
+        self.close();
+        let listener = Listener::from(listener);
+        listener.set_nonblocking(true)?;
+        let accepting = listener.try_clone()?;
+        let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
+        let (end, ended) = oneshot::channel();
+        let upstream = Arc::clone(&self.upstream);
+        let thread = std::thread::Builder::new()
+            .name("beamai-network".to_owned())
+            .spawn(move || run(runtime, accepting, &upstream, ended))?;
+        *self.serving.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some(ProxyThread { end, thread, listener });
+        Ok(())
+    }
+
+    fn close(&self) {
+        let serving = self.serving.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(ProxyThread { end, thread, listener }) = serving else { return };
+        drop(end);
+        _ = thread.join();
+        // Who connected last is not taken for somebody of the next command.
+        while listener.accept().is_ok() {}
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// Serves until the end is said, or whoever could say it is gone. With the runtime, every connection is dropped.
+fn run(runtime: Runtime, listener: Listener, upstream: &Arc<Upstream>, ended: oneshot::Receiver<()>) {
+    runtime.block_on(async {
+        tokio::select! {
+            biased;
+            _ = ended => {}
+            () = accept(listener, upstream) => {}
+        }
+    });
+    // A name may still be asked for in a thread of the system's resolver, which nothing can interrupt.
+    runtime.shutdown_background();
+}
+
+async fn accept(listener: Listener, upstream: &Arc<Upstream>) {
+    let Ok(listener) = TcpListener::from_std(listener) else { return };
+    let room = Arc::new(Semaphore::new(MOST_AT_ONCE));
+    let mut connections = JoinSet::new();
+    loop {
+        let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    let upstream = Arc::clone(upstream);
+                    connections.spawn(async move {
+                        serve(stream, upstream).await;
+                        drop(place);
+                    });
+                }
+                // For want of descriptors: some will be free when a connection has ended.
+                Err(_) => tokio::time::sleep(std::time::Duration::from_millis(20)).await,
+            },
+            Some(_) = connections.join_next() => {}
+        }
+    }
+}
+
+async fn serve(stream: TcpStream, upstream: Arc<Upstream>) {
+    let mut first = [0];
+    match stream.peek(&mut first).await {
+        Ok(1) if first[0] == SOCKS_5 => _ = socks::serve(stream, upstream).await,
+        Ok(1) => http::serve(stream, upstream, None).await,
+        _ => {}
+    }
+}

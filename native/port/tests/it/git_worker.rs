@@ -1,0 +1,424 @@
+//! The worker that does the work of the git tools: what it cannot be brought to do, and what becomes of it.
+
+use crate::common::{Env, host};
+use beamai_base::{CancelToken, Reason, ToolError};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// What stands in every file, name and message of the repository outside.
+const SECRET: &str = "SECRET-of-somebody-else";
+
+fn git<S: AsRef<OsStr>>(directory: &Path, args: &[S]) -> String {
+    let output = Command::new("git")
+        .args(args)
+        .current_dir(directory)
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap())
+        .envs([("HOME", "/nonexistent"), ("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1")])
+        .envs([("GIT_AUTHOR_NAME", "A"), ("GIT_AUTHOR_EMAIL", "a@example.com")])
+        .envs([("GIT_COMMITTER_NAME", "A"), ("GIT_COMMITTER_EMAIL", "a@example.com")])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// A repository with a commit, something staged and something not, all of it with this text.
+fn repository(at: &Path, text: &str) {
+    git(at, &["init", "-q", "-b", "main"]);
+    git(at, &["config", "user.name", "A U Thor"]);
+    git(at, &["config", "user.email", "author@example.com"]);
+    std::fs::create_dir_all(at.join("d")).unwrap();
+    for file in ["a", "d/x", "d/y"] {
+        std::fs::write(at.join(file), format!("{text} 1\n")).unwrap();
+    }
+    git(at, &["add", "."]);
+    git(at, &["commit", "-q", "-m", text]);
+    std::fs::write(at.join("a"), format!("{text} 2\n")).unwrap();
+    std::fs::write(at.join(format!("d/{text}")), format!("{text} 3\n")).unwrap();
+    git(at, &["add", "."]);
+    std::fs::write(at.join("d/x"), format!("{text} 4\n")).unwrap();
+}
+
+fn tool(host: &Host, name: &str, args: Value) -> CallOutcome {
+    host.call(made(name, args), CallOptions::default())
+}
+
+fn made(name: &str, args: Value) -> CallRequest {
+    serde_json::from_value(json!({"tool": name, "args": args})).unwrap()
+}
+
+fn ok(host: &Host, name: &str, args: Value) -> Value {
+    match tool(host, name, args) {
+        CallOutcome::Ok(value, _) => value,
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+fn error(outcome: CallOutcome) -> ToolError {
+    match outcome {
+        CallOutcome::Error(error) => error,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Every file beneath a directory with its bytes, mode and time.
+fn everything(at: &Path) -> BTreeMap<PathBuf, (Vec<u8>, u32, i64, i64)> {
+    let entries = walkdir::WalkDir::new(at).into_iter().map(Result::unwrap);
+    let entry = |entry: walkdir::DirEntry| {
+        let found = entry.metadata().unwrap();
+        let bytes = if found.is_file() { std::fs::read(entry.path()).unwrap() } else { Vec::new() };
+        (entry.path().to_owned(), (bytes, found.mode(), found.mtime(), found.mtime_nsec()))
+    };
+    entries.map(entry).collect()
+}
+
+/// A repository in a workspace, one outside, and somebody who exchanges parts of the first with links to the second.
+struct Attack {
+    env: Env,
+    outside: TempDir,
+    before: BTreeMap<PathBuf, (Vec<u8>, u32, i64, i64)>,
+}
+
+/// What is exchanged in turn.
+const PARTS: [&str; 5] = [".git", "d", ".git/refs/heads", ".git/objects", ".git/logs"];
+
+impl Attack {
+    fn new(sandbox: &str) -> Self {
+        let (env, outside) = (Env::with(sandbox), TempDir::new_in("/var/tmp").unwrap());
+        repository(env.path(), "own");
+        repository(outside.path(), SECRET);
+        let before = everything(outside.path());
+        Self { env, outside, before }
+    }
+
+    /// Calls a tool again and again while parts are exchanged. Tells what of the repository outside was changed or shown,
+    /// as soon as anything was.
+    fn on(&self, name: &str, time: Duration) -> Option<String> {
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let attacker = scope.spawn(|| {
+                PARTS
+                    .iter()
+                    .cycle()
+                    .take_while(|_| !over.load(Ordering::Relaxed))
+                    .for_each(|part| self.exchange(part, &over))
+            });
+            let found = self.tried(name, time);
+            over.store(true, Ordering::Relaxed);
+            attacker.join().unwrap();
+            found
+        })
+    }
+
+    /// Exchanges one part with a link for a moment, and puts it back.
+    fn exchange(&self, part: &str, over: &AtomicBool) {
+        let (own, link) = (self.env.path().join(part), self.env.path().join("exchanged"));
+        symlink(self.outside.path().join(part), &link).unwrap();
+        let end = Instant::now() + Duration::from_millis(40);
+        let mut turns = 0_u32;
+        while turns % 2 == 1 || (Instant::now() < end && !over.load(Ordering::Relaxed)) {
+            renameat_with(CWD, &own, CWD, &link, RenameFlags::EXCHANGE).unwrap();
+            turns += 1;
+            // Now short, now long: what is attacked takes its time at different places.
+            (0..turns % 64).for_each(|_| std::thread::yield_now());
+        }
+        std::fs::remove_file(&link).unwrap();
+    }
+
+    fn tried(&self, name: &str, time: Duration) -> Option<String> {
+        let end = Instant::now() + time;
+        for turn in 0_u64.. {
+            if Instant::now() >= end {
+                break;
+            }
+            let args = match name {
+                "git_add" => {
+                    _ = std::fs::write(self.env.path().join("a"), format!("own {turn}\n"));
+                    json!({"path": "."})
+                }
+                "git_commit" => {
+                    _ = std::fs::write(self.env.path().join("a"), format!("own {turn}\n"));
+                    tool(&self.env.host, "git_add", json!({"path": "a"}));
+                    json!({"message": "own"})
+                }
+                "git_diff" => json!({"staged": turn % 2 == 1}),
+                "git_log" => json!({}),
+                _ => json!({"short": turn % 2 == 1}),
+            };
+            let answer = match tool(&self.env.host, name, args) {
+                CallOutcome::Ok(value, _) => value.to_string(),
+                other => format!("{other:?}"),
+            };
+            if answer.contains(SECRET) {
+                return Some(format!("{name} shows {answer}"));
+            }
+            if everything(self.outside.path()) != self.before {
+                return Some(format!("{name} changed the repository outside"));
+            }
+        }
+        None
+    }
+
+    /// What of the repository outside has come into the own one, once all is as it was.
+    fn stolen(&self) -> bool {
+        let objects = git(self.env.path(), &["cat-file", "--batch-all-objects", "--batch"]);
+        objects.contains(SECRET)
+    }
+}
+
+fn time() -> Duration {
+    Duration::from_millis(if std::env::var_os("BEAMAI_LONG").is_some() { 10_000 } else { 1_200 })
+}
+
+fn resists(name: &str) {
+    let attack = Attack::new("required");
+    assert_eq!(attack.on(name, time()), None);
+    assert!(!attack.stolen());
+    assert_eq!(everything(attack.outside.path()), attack.before);
+    // And it still works.
+    // A lock is not found again where it was made; whoever may exchange these directories can make locks, too.
+    for lock in ["index.lock", "HEAD.lock", "refs/heads/main.lock"] {
+        _ = std::fs::remove_file(attack.env.path().join(".git").join(lock));
+    }
+    std::fs::write(attack.env.path().join("a"), "after the attack\n").unwrap();
+    // A worker that was started in the middle may have its mounts at the wrong place; it is not used again.
+    _ = tool(&attack.env.host, "git_add", json!({"path": "a"}));
+    std::fs::write(attack.env.path().join("a"), "long after the attack\n").unwrap();
+    assert_eq!(ok(&attack.env.host, "git_add", json!({"path": "a"}))["files"], json!(["a"]));
+    assert_eq!(ok(&attack.env.host, "git_commit", json!({"message": "after"}))["ok"], true);
+}
+
+#[test]
+fn a_status_under_exchange_shows_nothing_of_outside() {
+    resists("git_status");
+}
+
+#[test]
+fn a_diff_under_exchange_shows_nothing_of_outside() {
+    resists("git_diff");
+}
+
+#[test]
+fn a_log_under_exchange_shows_nothing_of_outside() {
+    resists("git_log");
+}
+
+#[test]
+fn staging_under_exchange_changes_nothing_outside() {
+    resists("git_add");
+}
+
+#[test]
+fn a_commit_under_exchange_changes_nothing_outside() {
+    resists("git_commit");
+}
+
+#[test]
+fn without_a_sandbox_the_exchange_leads_out() {
+    let shown = ["git_commit", "git_add", "git_log", "git_status"]
+        .into_iter()
+        .cycle()
+        .take(20)
+        .find_map(|name| Attack::new("off").on(name, Duration::from_secs(2)));
+    assert!(shown.is_some(), "the attack does not even work where nothing prevents it");
+}
+
+/// The workers that were started for this host's workspace, by what they may read.
+fn workers(workspace: &Path) -> Vec<i32> {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let is_one = |pid: &i32| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
+        words.get(1) == Some(&b"git-worker".as_slice())
+            && words.get(2).is_some_and(|word| Path::new(OsStr::from_bytes(word)) == workspace)
+    };
+    pids.filter(is_one).collect()
+}
+
+fn signal(pid: i32, signal: rustix::process::Signal) {
+    rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), signal).unwrap();
+}
+
+#[test]
+fn a_worker_is_kept_for_the_next_call_and_another_takes_the_place_of_one_that_died() {
+    let env = Env::with("required");
+    repository(env.path(), "own");
+    ok(&env.host, "git_status", json!({}));
+    let first = workers(env.path());
+    assert_eq!(first.len(), 1);
+    ok(&env.host, "git_log", json!({}));
+    assert_eq!(workers(env.path()), first);
+    signal(first[0], rustix::process::Signal::KILL);
+    ok(&env.host, "git_status", json!({}));
+    let second = workers(env.path());
+    assert!(second.len() == 1 && second != first, "{first:?} {second:?}");
+}
+
+#[test]
+fn a_worker_that_hangs_is_ended_when_its_time_is_over() {
+    let env = Env::with("required");
+    repository(env.path(), "own");
+    ok(&env.host, "git_status", json!({}));
+    let first = workers(env.path());
+    signal(first[0], rustix::process::Signal::STOP);
+    let (start, mut call) = (Instant::now(), made("git_status", json!({})));
+    call.timeout = Some(500);
+    assert_eq!(error(env.host.call(call, CallOptions::default())).reason, Reason::Timeout);
+    assert!(start.elapsed() < Duration::from_secs(5));
+    assert_eq!(workers(env.path()), Vec::<i32>::new());
+    ok(&env.host, "git_status", json!({}));
+}
+
+#[test]
+fn a_cancelled_call_ends_its_worker() {
+    let env = Env::with("required");
+    repository(env.path(), "own");
+    ok(&env.host, "git_status", json!({}));
+    signal(workers(env.path())[0], rustix::process::Signal::STOP);
+    let cancel = CancelToken::new();
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        let canceller = cancel.clone();
+        scope.spawn(move || {
+            std::thread::sleep(Duration::from_millis(200));
+            canceller.cancel();
+        });
+        let run = CallOptions { cancel: cancel.clone(), ..CallOptions::default() };
+        assert_eq!(error(env.host.call(made("git_status", json!({})), run)).reason, Reason::Cancelled);
+    });
+    assert!(start.elapsed() < Duration::from_secs(5));
+    assert_eq!(workers(env.path()), Vec::<i32>::new());
+}
+
+#[test]
+fn what_rules_deny_is_left_out_by_name_and_staged_by_nobody() {
+    let env = Env::with("required");
+    repository(env.path(), "own");
+    std::fs::write(env.path().join("hidden.pem"), "key 1\n").unwrap();
+    git(env.path(), &["add", "."]);
+    git(env.path(), &["commit", "-q", "-m", "all"]);
+    std::fs::write(env.path().join("hidden.pem"), "key 2\n").unwrap();
+    std::fs::write(env.path().join("a"), "own 5\n").unwrap();
+    let permissions = json!({"default": "allow", "deny": ["Read(**/*.pem)"]});
+    let host = host(env.path(), permissions, "required");
+    let diff = ok(&host, "git_diff", json!({}));
+    assert!(diff["content"].as_str().unwrap().contains("+own 5"), "{diff}");
+    assert!(
+        !diff.to_string().contains("key")
+            && diff["notes"].to_string().contains("1 changed files are left out"),
+        "{diff}"
+    );
+    let added = ok(&host, "git_add", json!({"path": "."}));
+    assert_eq!(added["files"], json!(["a"]));
+    assert!(added["notes"].to_string().contains("hidden.pem"), "{added}");
+    assert_eq!(git(env.path(), &["diff", "--name-only"]), "hidden.pem\n");
+    assert_eq!(error(tool(&host, "git_add", json!({"path": "hidden.pem"}))).reason, Reason::Denied);
+}
+
+#[test]
+fn a_linked_work_tree_of_a_repository_outside_works() {
+    let main = TempDir::new_in("/var/tmp").unwrap();
+    repository(main.path(), "own");
+    let env = Env::with("required");
+    git(main.path(), &["worktree", "add", "-q", "-b", "side", env.path().join("tree").to_str().unwrap()]);
+    let tree = env.path().join("tree");
+    let host = host(&tree, json!({"default": "allow"}), "required");
+    std::fs::write(tree.join("a"), "side\n").unwrap();
+    assert_eq!(ok(&host, "git_add", json!({"path": "."}))["files"], json!(["a"]));
+    assert_eq!(ok(&host, "git_commit", json!({"message": "in the work tree"}))["ok"], true);
+    assert_eq!(git(main.path(), &["log", "-1", "--format=%s", "side"]), "in the work tree\n");
+    assert_eq!(git(&tree, &["status", "--short"]), "");
+    // The other work tree's staging area is as it was.
+    assert_eq!(git(main.path(), &["diff", "--cached", "--name-only"]), "a\nd/own\n");
+}
+
+#[test]
+fn a_workspace_in_a_subdirectory_of_its_repository_works() {
+    let env = Env::with("required");
+    let top = env.path();
+    repository(top, "own");
+    git(top, &["commit", "-q", "-a", "-m", "all"]);
+    std::fs::write(top.join("a"), "changed\n").unwrap();
+    std::fs::write(top.join("d/x"), "inside\n").unwrap();
+    let host = host(&top.join("d"), json!({"default": "allow"}), "required");
+    let status = ok(&host, "git_status", json!({"short": true}));
+    assert_eq!(status["content"], " M x\n");
+    assert_eq!(ok(&host, "git_add", json!({"path": "."}))["files"], json!(["x"]));
+    assert_eq!(ok(&host, "git_commit", json!({"message": "inside"}))["ok"], true);
+    assert_eq!(git(top, &["show", "--name-only", "--format="]), "d/x\n");
+    git(top, &["add", "a"]);
+    std::fs::write(top.join("d/x"), "again\n").unwrap();
+    ok(&host, "git_add", json!({"path": "x"}));
+    let refused = error(tool(&host, "git_commit", json!({"message": "both"})));
+    assert!(refused.message.contains("outside of the workspace"), "{refused}");
+}
+
+#[test]
+fn a_submodule_works_as_a_workspace() {
+    let env = Env::with("required");
+    let part = TempDir::new_in("/var/tmp").unwrap();
+    repository(part.path(), "part");
+    git(part.path(), &["commit", "-q", "-a", "-m", "all"]);
+    repository(env.path(), "own");
+    git(
+        env.path(),
+        &["-c", "protocol.file.allow=always", "submodule", "add", "-q", part.path().to_str().unwrap(), "sub"],
+    );
+    let sub = env.path().join("sub");
+    git(&sub, &["config", "user.name", "A"]);
+    git(&sub, &["config", "user.email", "a@example.com"]);
+    std::fs::write(sub.join("a"), "changed\n").unwrap();
+    let inner = host(&sub, json!({"default": "allow"}), "required");
+    assert_eq!(ok(&inner, "git_add", json!({"path": "a"}))["files"], json!(["a"]));
+    assert_eq!(ok(&inner, "git_commit", json!({"message": "in the submodule"}))["ok"], true);
+    assert_eq!(git(&sub, &["log", "-1", "--format=%s"]), "in the submodule\n");
+    // From above, it is one entry.
+    let refused = error(tool(&env.host, "git_add", json!({"path": "sub/a"})));
+    assert!(refused.message.contains("a repository of its own"), "{refused}");
+    assert_eq!(ok(&env.host, "git_add", json!({"path": "sub"}))["files"], json!(["sub"]));
+}
+
+#[test]
+fn a_git_file_counts_only_if_it_is_named_back() {
+    let (victim, env) = (TempDir::new_in("/var/tmp").unwrap(), Env::with("required"));
+    repository(victim.path(), SECRET);
+    git(victim.path(), &["worktree", "add", "-q", victim.path().join("tree").to_str().unwrap()]);
+    let before = everything(victim.path());
+    let dot_git = victim.path().join(".git");
+    let fake = env.path().join("fake");
+    std::fs::create_dir(&fake).unwrap();
+    std::fs::write(fake.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+    std::fs::write(fake.join("commondir"), dot_git.to_str().unwrap()).unwrap();
+    std::fs::write(fake.join("gitdir"), env.path().join(".git").to_str().unwrap()).unwrap();
+    for target in [dot_git.clone(), dot_git.join("worktrees/tree"), fake] {
+        std::fs::write(env.path().join(".git"), format!("gitdir: {}\n", target.display())).unwrap();
+        for (name, args) in
+            [("git_log", json!({})), ("git_status", json!({})), ("git_commit", json!({"message": "m"}))]
+        {
+            let answer = ok(&env.host, name, args);
+            assert_eq!(answer["available"], false, "{answer}");
+            assert!(!answer.to_string().contains(SECRET), "{answer}");
+        }
+    }
+    assert_eq!(everything(victim.path()), before);
+}
+
+#[test]
+fn where_no_sandbox_is_wanted_the_worker_is_a_plain_process() {
+    let env = Env::with("off");
+    repository(env.path(), "own");
+    assert_eq!(ok(&env.host, "git_commit", json!({"message": "plain"}))["ok"], true);
+    assert_eq!(git(env.path(), &["log", "-1", "--format=%s"]), "plain\n");
+}

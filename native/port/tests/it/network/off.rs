@@ -1,0 +1,20 @@
+//! Commands that fail for want of the network.
+
+use super::Fixture;
+use serde_json::json;
+
+#[test]
+fn a_command_that_fails_for_want_of_the_network_says_so() {
+    let off = Fixture::new(json!("required"), json!({"default": "allow"}), &[]);
+    for command in ["curl -sS http://example.com/", "git clone http://example.com/x.git"] {
+        let result = off.run(command);
+        let hint = result["network_off"].as_str().unwrap_or_else(|| panic!("{command}: {result}"));
+        assert!(hint.contains("--network=example.com") && hint.contains("sandbox => #{network"), "{hint}");
+    }
+    // Not where it succeeds, nor where it fails for something else.
+    for command in ["curl -sS http://example.com/ || true", "echo Could not resolve host >&2", "false"] {
+        assert_eq!(off.run(command).get("network_off"), None, "{command}");
+    }
+    let on = Fixture::listing(&[], &[]);
+    assert_eq!(on.run("echo Could not resolve host; false").get("network_off"), None);
+}

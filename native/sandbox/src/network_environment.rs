@@ -1,0 +1,112 @@
+//! What programs have to know in order to reach the network: caches that they can write, and the proxy.
+
+use crate::layers::PROXY;
+use beamai_isolation::{SandboxMode, SandboxSettings};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+type Variable = (OsString, OsString);
+
+/// Where package managers keep what they load, unless told otherwise: the variable that tells, the directory beneath the
+/// home directory that it stands for, and the one that it names in the session's cache.
+///
+/// Only where the network is reached: without it, what was loaded before is all that there is, and it is in the home directory.
+const CACHES: [(&str, &str, &str); 6] = [
+    ("npm_config_cache", ".npm", "npm"),
+    ("PIP_CACHE_DIR", ".cache/pip", "pip"),
+    ("CARGO_HOME", ".cargo", "cargo"),
+    ("GOPATH", "go", "go"),
+    ("GOMODCACHE", "go/pkg/mod", "go/pkg/mod"),
+    ("GOCACHE", ".cache/go-build", "go-build"),
+];
+
+/// Loopback addresses are those of the command itself.
+const NOT_PROXIED: &str = "localhost,127.0.0.1,::1";
+
+/// The variables of a command that reaches the network, all of it or by name. `temp` is the session's temporary directory.
+pub fn network_environment(temp: Option<&Path>, sandbox: &SandboxSettings, by_name: bool) -> Vec<Variable> {
+    let mut all = Vec::new();
+    if by_name || sandbox.network.is_all() {
+        all.extend(caches(temp, sandbox));
+    }
+    if by_name {
+        all.extend(proxies());
+    }
+    all
+}
+
+/// Where layers may be missing, `/tmp` might be everybody's.
+fn caches(temp: Option<&Path>, sandbox: &SandboxSettings) -> Vec<Variable> {
+    let private = match sandbox.mode {
+        SandboxMode::Off => None,
+        SandboxMode::BestEffort => temp,
+        SandboxMode::Required => temp.or(Some(Path::new("/tmp"))),
+    };
+    let Some(cache) = private.map(|place| place.join(".cache")) else { return Vec::new() };
+    let home = std::env::home_dir().unwrap_or_default();
+    let is_redirected = |(name, usual, _): &&(&str, &str, &str)| {
+        let is_given = sandbox.env.iter().any(|given| given == name);
+        let is_writable = |path: &String| home.join(usual).starts_with(PathBuf::from(path));
+        !is_given && !sandbox.writable.iter().any(is_writable)
+    };
+    let redirected = CACHES.iter().filter(is_redirected);
+    let mut all: Vec<Variable> =
+        redirected.map(|(name, _, own)| (OsString::from(*name), cache.join(own).into())).collect();
+    if all.iter().any(|(name, _)| name == "GOMODCACHE") {
+        // What go loads cannot be removed with the session otherwise.
+        all.push(("GOFLAGS".into(), "-modcacherw".into()));
+    }
+    all
+}
+
+/// The variables by which programs find a proxy. curl takes `http_proxy` in lower case only, others take either.
+fn proxies() -> Vec<Variable> {
+    let http = format!("http://{PROXY}");
+    // Names go to the proxy as they are; nothing resolves them here.
+    let socks = format!("socks5h://{PROXY}");
+    let named =
+        [("HTTP_PROXY", &*http), ("HTTPS_PROXY", &http), ("ALL_PROXY", &socks), ("NO_PROXY", NOT_PROXIED)];
+    let lower = named.map(|(name, value)| (name.to_lowercase(), value));
+    let own = [("CARGO_HTTP_PROXY", &*http), ("NODE_USE_ENV_PROXY", "1")];
+    let upper = named.into_iter().chain(own).map(|(name, value)| (name.to_owned(), value));
+    upper.chain(lower).map(|(name, value)| (name.into(), value.into())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use beamai_isolation::Network;
+
+    fn value(sandbox: &SandboxSettings, by_name: bool, wanted: &str) -> Option<String> {
+        let all = network_environment(Some(Path::new("/t")), sandbox, by_name);
+        all.into_iter().find(|(name, _)| name == wanted).map(|(_, value)| value.into_string().unwrap())
+    }
+
+    #[test]
+    fn caches_are_the_sessions_own_where_the_network_is_reached() {
+        let off = SandboxSettings::default();
+        let on = SandboxSettings { network: Network::All, ..SandboxSettings::default() };
+        assert_eq!(value(&off, false, "npm_config_cache"), None);
+        assert_eq!(value(&off, true, "npm_config_cache"), Some("/t/.cache/npm".to_owned()));
+        assert_eq!(value(&on, false, "CARGO_HOME"), Some("/t/.cache/cargo".to_owned()));
+        assert_eq!(value(&on, false, "HTTP_PROXY"), None);
+        let bare = SandboxSettings { mode: SandboxMode::Off, ..on.clone() };
+        assert_eq!(value(&bare, false, "CARGO_HOME"), None);
+        let given = SandboxSettings { env: vec!["CARGO_HOME".to_owned()], ..on.clone() };
+        assert_eq!(value(&given, false, "CARGO_HOME"), None);
+        let home = std::env::home_dir().unwrap();
+        let writable = SandboxSettings { writable: vec![home.join("go").display().to_string()], ..on };
+        assert_eq!(value(&writable, false, "GOMODCACHE"), None);
+        assert_eq!(value(&writable, false, "PIP_CACHE_DIR"), Some("/t/.cache/pip".to_owned()));
+    }
+
+    #[test]
+    fn programs_find_the_proxy_under_the_names_that_they_know() {
+        let off = SandboxSettings::default();
+        for name in ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"] {
+            assert_eq!(value(&off, true, name).unwrap(), "http://127.0.0.1:3128", "{name}");
+        }
+        assert_eq!(value(&off, true, "all_proxy").unwrap(), "socks5h://127.0.0.1:3128");
+        assert!(value(&off, true, "no_proxy").unwrap().contains("127.0.0.1"));
+    }
+}

@@ -1,0 +1,331 @@
+//! What a running command connects to by name: judged, asked about, accounted for.
+
+use super::asking::{self, MOST_OPEN, Question, StartChoice, lock};
+use beamai_base::Destination;
+use beamai_isolation::{NetworkUse, Outlet, SandboxMode};
+use beamai_net::Transport;
+use beamai_network_proxy::{Admission, Gate, Proxy};
+use beamai_policy::{NETWORK, NetworkPolicy, NetworkVerdict};
+use beamai_process::Pause;
+use beamai_tool::{CallContext, Progress};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, Weak};
+use tokio::sync::oneshot;
+
+/// Most names that a result lists one by one.
+const MOST_NAMES: usize = 100;
+/// Under which the others are counted.
+const OTHERS: &str = "other names";
+
+/// The network of a command that goes by names.
+pub(super) struct NamedNetwork {
+    gate: Arc<ConnectionMonitor>,
+    proxy: Arc<Proxy>,
+    session: String,
+}
+
+/// Commands whose connections may have to be closed.
+static RUNNING: Mutex<Vec<Weak<NamedNetwork>>> = Mutex::new(Vec::new());
+
+impl NamedNetwork {
+    /// That of a call's command; `None` where the network is off, or on as a whole.
+    pub(super) fn of(
+        cx: &CallContext,
+        command: &str,
+        in_background: bool,
+        pause: &Arc<Pause>,
+    ) -> Option<Arc<Self>> {
+        let policy = cx.network.as_ref()?;
+        let gate = Arc::new(ConnectionMonitor {
+            policy: Mutex::new(Some(Arc::clone(policy))),
+            command: command.to_owned(),
+            asker: asking::asker(cx, in_background),
+            pause: Arc::clone(pause),
+            noted: Mutex::default(),
+        });
+        let asked: Arc<dyn Gate> = Arc::new(ConnectionGate(Arc::clone(&gate)));
+        let proxy = Arc::new(Proxy::new(asked, Transport::for_commands(&cx.web)));
+        let network = Arc::new(Self { gate, proxy, session: cx.session_id.clone().unwrap_or_default() });
+        let mut running = lock(&RUNNING);
+        running.retain(|other| other.strong_count() > 0);
+        running.push(Arc::downgrade(&network));
+        Some(network)
+    }
+
+    /// What serves the command's connections.
+    pub(super) fn outlet(&self) -> Arc<dyn Outlet> {
+        Arc::clone(&self.proxy) as Arc<dyn Outlet>
+    }
+
+    /// What was reached and refused so far.
+    pub(super) fn uses(&self) -> Vec<NetworkUse> {
+        lock(&self.gate.noted).uses.clone()
+    }
+
+    /// The command has ended: nobody has to answer any more.
+    pub(super) fn end(&self) {
+        let open = {
+            let mut noted = lock(&self.gate.noted);
+            noted.has_ended = true;
+            noted.waiting.clear();
+            std::mem::take(&mut noted.open)
+        };
+        asking::take_back(&open);
+    }
+}
+
+impl std::fmt::Debug for NamedNetwork {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("NamedNetwork").field(&self.session).finish()
+    }
+}
+
+/// Has the rules of a call hold for what its session runs already: connections that they do not allow are closed.
+pub(super) fn renew(cx: &CallContext) {
+    let Some(session) = cx.session_id.as_deref() else { return };
+    if cx.network.is_none() && (cx.sandbox.network.is_all() || cx.sandbox.mode == SandboxMode::Off) {
+        return;
+    }
+    let running: Vec<_> = lock(&RUNNING).iter().filter_map(Weak::upgrade).collect();
+    for network in running.iter().filter(|network| network.session == session) {
+        if network.gate.renew(cx.network.as_ref()) {
+            network.proxy.look_again();
+        }
+    }
+}
+
+/// Judges the connections of one command.
+struct ConnectionMonitor {
+    /// The rules; more with each that a person adds meanwhile. None of them where the network was switched off since.
+    policy: Mutex<Option<Arc<NetworkPolicy>>>,
+    /// The command, for people.
+    command: String,
+    /// Where questions go; without it nobody can be asked.
+    asker: Option<Progress>,
+    pause: Arc<Pause>,
+    noted: Mutex<ConnectionLog>,
+}
+
+type ConnectionAnswer = Result<(), String>;
+
+#[derive(Default)]
+struct ConnectionLog {
+    uses: Vec<NetworkUse>,
+    /// What a person said, by the rule that would have allowed it.
+    decided: HashMap<String, ConnectionAnswer>,
+    /// ConnectionMonitor that wait for that.
+    waiting: HashMap<String, Vec<oneshot::Sender<ConnectionAnswer>>>,
+    /// Questions that are open.
+    open: Vec<String>,
+    has_ended: bool,
+}
+
+impl ConnectionLog {
+    fn of(&mut self, name: &str) -> &mut NetworkUse {
+        let known = |uses: &[NetworkUse], name: &str| uses.iter().position(|other| other.name == name);
+        let name =
+            if self.uses.len() < MOST_NAMES || known(&self.uses, name).is_some() { name } else { OTHERS };
+        let at = known(&self.uses, name).unwrap_or_else(|| {
+            let (reached, refused, why, wanted) = Default::default();
+            self.uses.push(NetworkUse { name: name.to_owned(), reached, refused, why, wanted });
+            self.uses.len() - 1
+        });
+        &mut self.uses[at]
+    }
+}
+
+/// A question that waits for its answer.
+struct ConnectionQuestion {
+    connections: Arc<ConnectionMonitor>,
+    wanted: String,
+}
+
+impl Question for ConnectionQuestion {
+    fn add(&self, rule: &str) -> beamai_base::Result<()> {
+        let mut policy = lock(&self.connections.policy);
+        // What the session allows commands to start comes along.
+        if let (false, Some(known)) = (rule.starts_with("Bash"), policy.as_ref()) {
+            *policy = Some(Arc::new(known.with_rule(rule)?));
+        }
+        Ok(())
+    }
+
+    fn answered(self: Box<Self>, id: &str, decision: StartChoice, reason: Option<String>) {
+        let Self { connections, wanted } = *self;
+        let answer = match (decision, reason) {
+            (StartChoice::Allow, _) => Ok(()),
+            (StartChoice::Deny, Some(reason)) => Err(reason),
+            (StartChoice::Deny, None) => Err("it was not allowed".to_owned()),
+        };
+        let mut noted = lock(&connections.noted);
+        noted.open.retain(|open| open != id);
+        noted.decided.insert(wanted.clone(), answer.clone());
+        let waiting = noted.waiting.remove(&wanted).unwrap_or_default();
+        drop(noted);
+        connections.pause.end();
+        // A program may have given up meanwhile.
+        waiting.into_iter().for_each(|one| _ = one.send(answer.clone()));
+    }
+}
+
+/// A verdict, or where it will come.
+enum PendingAnswer {
+    Now(ConnectionAnswer),
+    Later(oneshot::Receiver<ConnectionAnswer>),
+}
+
+impl ConnectionMonitor {
+    /// Whether there is anything new.
+    fn renew(&self, policy: Option<&Arc<NetworkPolicy>>) -> bool {
+        let mut known = lock(&self.policy);
+        let is_same = match (known.as_ref(), policy) {
+            (Some(known), Some(policy)) => Arc::ptr_eq(known, policy),
+            (known, policy) => known.is_none() && policy.is_none(),
+        };
+        *known = policy.cloned();
+        !is_same
+    }
+
+    fn judge(&self, to: &Destination) -> NetworkVerdict {
+        let policy = lock(&self.policy).clone();
+        let off = || NetworkVerdict::Refuse("the network was switched off".to_owned(), None);
+        policy.map_or_else(off, |policy| policy.judge(to))
+    }
+
+    fn decide(self: &Arc<Self>, to: &Destination) -> PendingAnswer {
+        let refuse = |wanted: Option<String>, why: String| {
+            lock(&self.noted).of(&to.to_string()).wanted = wanted;
+            PendingAnswer::Now(Err(why))
+        };
+        match (self.judge(to), &self.asker) {
+            (NetworkVerdict::Allow, _) => PendingAnswer::Now(Ok(())),
+            (NetworkVerdict::Refuse(why, wanted), _) => refuse(wanted, why),
+            (NetworkVerdict::Ask { rule, wanted }, Some(asker)) => self.ask(asker, to, rule, wanted),
+            (NetworkVerdict::Ask { rule, wanted }, None) => {
+                let because = rule.map_or_else(
+                    || "no rule allows it".to_owned(),
+                    |rule| format!("the rule {rule} wants it asked"),
+                );
+                let why = format!("{because}, and nobody can be asked; the rule {wanted} would allow it");
+                refuse(Some(wanted), why)
+            }
+        }
+    }
+
+    /// Asks once for each name, whatever connects to it.
+    fn ask(
+        self: &Arc<Self>,
+        asker: &Progress,
+        to: &Destination,
+        rule: Option<String>,
+        wanted: String,
+    ) -> PendingAnswer {
+        let (tell, told) = oneshot::channel();
+        let id = {
+            let mut noted = lock(&self.noted);
+            if let Some(answer) = noted.decided.get(&wanted) {
+                return PendingAnswer::Now(answer.clone());
+            }
+            if let Some(waiting) = noted.waiting.get_mut(&wanted) {
+                waiting.push(tell);
+                return PendingAnswer::Later(told);
+            }
+            if noted.has_ended || noted.open.len() >= MOST_OPEN {
+                return PendingAnswer::Now(Err("too many questions were open".to_owned()));
+            }
+            let id = asking::next_id();
+            noted.open.push(id.clone());
+            noted.waiting.insert(wanted.clone(), vec![tell]);
+            id
+        };
+        self.pause.begin();
+        let request = self.request(to, rule.as_deref(), &wanted);
+        let asked = ConnectionQuestion { connections: Arc::clone(self), wanted };
+        asking::ask(asker, &id, request, Box::new(asked));
+        PendingAnswer::Later(told)
+    }
+
+    /// The question that a host puts to a person.
+    fn request(&self, to: &Destination, rule: Option<&str>, wanted: &str) -> Value {
+        json!({
+            "rule": NETWORK,
+            "subject": wanted,
+            "message": format!("a running command wants to connect to {to}"),
+            "matched_rule": rule,
+            "wanted": [wanted],
+            "command": self.command,
+        })
+    }
+}
+
+/// What the proxy talks to.
+struct ConnectionGate(Arc<ConnectionMonitor>);
+
+impl Gate for ConnectionGate {
+    fn admit<'a>(&'a self, to: &'a Destination) -> Admission<'a> {
+        Box::pin(async move {
+            match self.0.decide(to) {
+                PendingAnswer::Now(answer) => answer,
+                PendingAnswer::Later(told) => {
+                    told.await.unwrap_or_else(|_| Err("the command ended before it was decided".to_owned()))
+                }
+            }
+        })
+    }
+
+    fn still_admits(&self, to: &Destination) -> bool {
+        match self.0.judge(to) {
+            NetworkVerdict::Allow => true,
+            NetworkVerdict::Refuse(..) => false,
+            NetworkVerdict::Ask { wanted, .. } => {
+                lock(&self.0.noted).decided.get(&wanted).is_some_and(Result::is_ok)
+            }
+        }
+    }
+
+    fn reached(&self, to: &Destination) {
+        lock(&self.0.noted).of(&to.to_string()).reached += 1;
+    }
+
+    fn refused(&self, to: &str, why: &str) {
+        let mut noted = lock(&self.0.noted);
+        let used = noted.of(to);
+        used.refused += 1;
+        used.why = Some(why.to_owned());
+    }
+}
+
+/// What programs say for want of a network, in lower case.
+const WANTS: [&str; 15] = [
+    "could not resolve",
+    "couldn't resolve",
+    "couldn\u{2019}t resolve",
+    "temporary failure in name resolution",
+    "temporary failure resolving",
+    "name or service not known",
+    "failed to lookup address",
+    "failed to resolve",
+    "unable to resolve host",
+    "no such host",
+    "eai_again",
+    "enetunreach",
+    "enotfound",
+    "network is unreachable",
+    "network unreachable",
+];
+
+/// What a host can do for a command that failed for want of the network, judging by what it printed.
+pub(super) fn missing(cx: &CallContext, printed: [&str; 2]) -> Option<String> {
+    let is_off = cx.network.is_none() && !cx.sandbox.network.is_all() && cx.sandbox.mode != SandboxMode::Off;
+    let wants = |text: &str| {
+        let text = text.to_lowercase();
+        WANTS.iter().any(|words| text.contains(words))
+    };
+    (is_off && printed.into_iter().any(wants)).then(|| {
+        "the sandbox has no network; the host gives it by name with sandbox => #{network => [<<\"example.com\">>]}, \
+         --network=example.com or {\"sandbox\": {\"network\": [\"example.com\"]}}, or with a permission rule \
+         Network(domain:example.com)"
+            .to_owned()
+    })
+}

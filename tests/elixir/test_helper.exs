@@ -1,0 +1,3 @@
+# Captures what is logged.
+{:ok, _} = Application.ensure_all_started(:logger)
+ExUnit.start()

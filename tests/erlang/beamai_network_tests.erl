@@ -1,0 +1,117 @@
+%% The network of commands by name: the option, the rules, and who is asked.
+-module(beamai_network_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+%% A server of HTTP under this machine's name, which is not `localhost': that is the command's own machine.
+with_server(Test) ->
+    {ok, Name} = inet:gethostname(),
+    {ok, Ip} = inet:getaddr(Name, inet),
+    {ok, Listening} = gen_tcp:listen(0, [binary, {active, false}, {reuseaddr, true}, {ip, Ip}]),
+    {ok, Port} = inet:port(Listening),
+    Server = spawn_link(fun() -> serve(Listening) end),
+    Dir = filename:join("/var/tmp", "beamai-network-" ++ integer_to_list(erlang:unique_integer([positive]))),
+    ok = file:make_dir(Dir),
+    Text = fun(Format, Values) -> iolist_to_binary(io_lib:format(Format, Values)) end,
+    try
+        Test(#{
+            dir => Dir,
+            place => Text("~s:~b", [string:lowercase(Name), Port]),
+            address => Text("~s:~b", [inet:ntoa(Ip), Port])
+        })
+    after
+        unlink(Server),
+        exit(Server, kill),
+        gen_tcp:close(Listening),
+        file:del_dir_r(Dir)
+    end.
+
+serve(Listening) ->
+    {ok, Socket} = gen_tcp:accept(Listening),
+    {ok, _Request} = gen_tcp:recv(Socket, 0),
+    ok = gen_tcp:send(Socket, <<"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello">>),
+    gen_tcp:close(Socket),
+    serve(Listening).
+
+kernel(#{dir := Dir, address := Address}, Options) ->
+    Usual = #{workspace => Dir, permissions => #{default => allow}, web => #{allow_addresses => [Address]}},
+    beamai_kernel:add_tool_module(beamai_kernel:new(maps:merge(Usual, Options)), beamai_tool_shell).
+
+get_it(Kernel, #{place := Place}, Context) ->
+    Command = <<"curl -sS http://", Place/binary, "/">>,
+    {ok, Result, _} = beamai_kernel:invoke(Kernel, <<"shell_exec">>, #{command => Command}, Context),
+    Result.
+
+rule(#{place := Place}) ->
+    <<"Network(domain:", Place/binary, ")">>.
+
+a_listed_name_is_reached_and_another_is_not_test_() ->
+    {timeout, 60, fun() ->
+        with_server(fun(#{place := Place} = Server) ->
+            Listed = get_it(kernel(Server, #{sandbox => #{network => [Place]}}), Server, #{}),
+            ?assertMatch(#{<<"stdout">> := <<"hello">>, <<"network">> := [#{<<"name">> := Place, <<"reached">> := 1}]}, Listed),
+            Rule = rule(Server),
+            Other = get_it(kernel(Server, #{sandbox => #{network => ["*.example.com", <<"example.org:443">>]}}), Server, #{}),
+            ?assertMatch(#{<<"network">> := [#{<<"refused">> := 1, <<"wanted">> := Rule}]}, Other),
+            ByRule = kernel(Server, #{permissions => #{default => allow, allow => [Rule]}}),
+            ?assertMatch(#{<<"stdout">> := <<"hello">>}, get_it(ByRule, Server, #{})),
+            Off = kernel(Server, #{permissions => #{default => allow, allow => [Rule]}, sandbox => #{network => false}}),
+            Nothing = get_it(Off, Server, #{}),
+            ?assertNotEqual(0, maps:get(<<"exit_code">>, Nothing)),
+            ?assertNot(is_map_key(<<"network">>, Nothing))
+        end)
+    end}.
+
+a_new_name_is_asked_about_test_() ->
+    {timeout, 60, fun() ->
+        with_server(fun(#{place := Place} = Server) ->
+            Me = self(),
+            Approve = fun(Request) -> Me ! {asked, Request}, allow end,
+            Kernel = kernel(Server, #{approve => Approve, sandbox => #{network => []}}),
+            ?assertMatch(#{<<"stdout">> := <<"hello">>}, get_it(Kernel, Server, #{})),
+            Rule = rule(Server),
+            receive
+                {asked, Request} ->
+                    ?assertMatch(#{tool := <<"shell_exec">>, rule := <<"Network">>, subject := Rule, wanted := [Rule]}, Request),
+                    ?assertNotEqual(nomatch, binary:match(maps:get(message, Request), Place))
+            end,
+            Refusing = kernel(Server, #{approve => fun(_) -> {deny, <<"not there">>} end, sandbox => #{network => []}}),
+            #{<<"network">> := [#{<<"refused">> := 1, <<"why">> := Why}]} = get_it(Refusing, Server, #{}),
+            ?assertNotEqual(nomatch, binary:match(Why, <<"not there">>))
+        end)
+    end}.
+
+an_approval_for_the_session_and_a_rule_are_remembered_test_() ->
+    {timeout, 60, fun() ->
+        with_server(fun(Server) ->
+            Me = self(),
+            Once = fun(Answer) ->
+                Kernel = kernel(Server, #{approve => fun(_) -> Me ! asked, Answer end, sandbox => #{network => []}}),
+                Context = #{session_id => {?MODULE, Answer, Server}},
+                [?assertMatch(#{<<"stdout">> := <<"hello">>}, get_it(Kernel, Server, Context)) || _ <- [1, 2]],
+                receive asked -> ok end,
+                receive
+                    asked -> ?assert(false)
+                after 0 -> ok
+                end
+            end,
+            Once({allow, session}),
+            Once({allow, {rule, rule(Server)}})
+        end)
+    end}.
+
+names_that_cannot_hold_are_errors_test_() ->
+    [
+        {lists:flatten(io_lib:format("~0tp", [Options])), ?_assertError({bad_option, _}, beamai_kernel:new(Options))}
+     || Options <- [
+            #{sandbox => #{network => <<"example.com">>}},
+            #{sandbox => #{network => [<<"https://example.com">>]}},
+            #{sandbox => #{network => [example]}},
+            #{sandbox => #{network => names}},
+            #{sandbox => #{network => [<<"a.*.example">>]}},
+            #{sandbox => #{network => [<<"example.com">>], mode => off}},
+            #{sandbox => #{network => true}, permissions => #{deny => [<<"Network(domain:example.com)">>]}},
+            #{permissions => #{allow => [<<"Network(example.com)">>]}},
+            #{permissions => #{allow => [<<"Network(domain:*.example.com)">>]}}
+        ]
+    ].
